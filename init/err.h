@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * err.h - the one error type
+ *
+ * An error is written once, where it happens, and passed up untouched. Only main() prints
+ * it. Functions return 0 or more on success and -errno on failure, and fill the caller's
+ * struct err as their last argument.
+ */
+#ifndef STEPJAIL_INIT_ERR_H
+#define STEPJAIL_INIT_ERR_H
+
+#define ERR_TEXT_MAX 512
+
+struct err {
+	int errnum;		 /* a positive errno, 0 when nothing failed */
+	char text[ERR_TEXT_MAX]; /* one line, no newline, says what to mend */
+};
+
+/**
+ * err_set() - Write an error, errno's own words behind it
+ * @e:		Filled; the text is cut, never overrun
+ * @errnum:	Positive errno; 0 leaves errno's words out
+ * @fmt:	printf format of what was being done, and to what
+ *
+ * Safe between clone and exec: formats into @e alone, allocates nothing.
+ *
+ * Return: -errnum, or -EINVAL for an errnum of 0, so that callers can return it
+ */
+int err_set(struct err *e, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/**
+ * err_say() - Write an error whose text says it all (no errno words)
+ * @e:		Filled
+ * @errnum:	Positive errno that describes its kind
+ * @fmt:	printf format of the whole line
+ *
+ * Return: -errnum
+ */
+int err_say(struct err *e, int errnum, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h - whole reads and writes, files by directory fd, cleanup attributes
+ */
+#ifndef STEPJAIL_INIT_IO_H
+#define STEPJAIL_INIT_IO_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define cleanup_fd __attribute__((cleanup(io_close_fd)))
+#define cleanup_free __attribute__((cleanup(io_free)))
+
+/** io_close_fd() - Close *@fd unless it is negative, keep errno; for cleanup_fd */
+void io_close_fd(int *fd);
+
+/** io_free() - Free what the pointer at @where points to; for cleanup_free */
+void io_free(void *where);
+
+/**
+ * io_write_all() - Write every byte, whatever the number of calls it takes
+ * @fd:		A blocking fd
+ *
+ * SIGPIPE is the caller's business. EINTR is retried.
+ *
+ * Return: 0, or -errno of write(2)
+ */
+int io_write_all(int fd, const void *bytes, size_t length);
+
+/**
+ * io_read_all() - Read exactly @length bytes
+ *
+ * Return: @length, fewer at end of file, or -errno of read(2)
+ */
+ssize_t io_read_all(int fd, void *bytes, size_t length);
+
+/**
+ * io_read_file_at() - Read a small file under @dir as a string
+ * @dir:	Directory fd, or AT_FDCWD
+ * @name:	Path relative to @dir; a symlink as its last part is refused
+ * @text:	Gets at most @size - 1 bytes and a NUL
+ *
+ * Return: length without the NUL, -EFBIG when it does not fit, or -errno
+ */
+ssize_t io_read_file_at(int dir, const char *name, char *text, size_t size);
+
+/**
+ * io_write_file_at() - Write a string into an existing file under @dir in one write(2)
+ * @dir:	Directory fd, or AT_FDCWD
+ * @name:	Path relative to @dir; a symlink as its last part is refused
+ * @text:	Kernel attribute files take a value in one write, so it is never split
+ *
+ * Return: 0, or -errno of openat(2) or write(2)
+ */
+int io_write_file_at(int dir, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.c - frames: see wire.h for the format
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+
+/* byte by byte: right on any endianness, and it needs no alignment */
+static void put(unsigned char *at, uint64_t value, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint32_t get(const unsigned char *at, size_t bytes)
+{
+	uint32_t value = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		value |= (uint32_t)at[i] << (8 * i);
+	return value;
+}
+
+void wire_pack(const struct wire_header *h, unsigned char *bytes)
+{
+	put(bytes, h->length, 4);
+	put(bytes + 4, h->type, 2);
+	put(bytes + 6, 0, 2);
+	put(bytes + 8, h->step, 4);
+}
+
+int wire_unpack(const unsigned char *bytes, struct wire_header *h)
+{
+	uint32_t length = get(bytes, 4);
+	uint16_t type = (uint16_t)get(bytes + 4, 2);
+	bool known = (type >= WIRE_FAIL && type <= WIRE_EXIT) ||
+		     (type >= WIRE_CODE && type <= WIRE_DONE);
+
+	if (length > WIRE_PAYLOAD_MAX)
+		return -EMSGSIZE;
+	if (!known || get(bytes + 6, 2) != 0)
+		return -EBADMSG;
+	*h = (struct wire_header){
+		.length = length,
+		.type = type,
+		.step = get(bytes + 8, 4),
+	};
+	return 0;
+}
+
+/* sendmsg first, so that a gone reader is an error and not SIGPIPE; writev elsewhere */
+static ssize_t send_some(int fd, struct iovec *iov, size_t count)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
+	ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
+
+	if (n < 0 && errno == ENOTSOCK)
+		n = writev(fd, iov, (int)count);
+	return n;
+}
+
+int wire_send(int fd, uint16_t type, uint32_t step, const void *payload, size_t length)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+
+	if (length > WIRE_PAYLOAD_MAX)
+		return -EMSGSIZE;
+	wire_pack(&(struct wire_header){ (uint32_t)length, type, step }, head);
+
+	size_t total = sizeof(head) + length;
+	size_t sent = 0;
+
+	while (sent < total) {
+		size_t in_head = sent < sizeof(head) ? sizeof(head) - sent : 0;
+		size_t skip = sent > sizeof(head) ? sent - sizeof(head) : 0;
+		struct iovec iov[2] = {
+			{ head + sizeof(head) - in_head, in_head },
+			/* iovec has no const; sendmsg does not write to it */
+			{ (char *)(uintptr_t)payload + skip, length - skip },
+		};
+		ssize_t n = send_some(fd, in_head ? iov : iov + 1, in_head ? 2 : 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		sent += (size_t)n;
+	}
+	return 0;
+}
+
+int wire_recv(int fd, struct wire_header *h, void *payload, size_t size)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	struct wire_header checked;
+	ssize_t n = io_read_all(fd, head, sizeof(head));
+
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return -ENODATA;
+	if ((size_t)n < sizeof(head))
+		return -EPIPE;
+
+	int r = wire_unpack(head, &checked);
+
+	if (r < 0)
+		return r;
+	if (checked.length > size)
+		return -EMSGSIZE;
+	n = io_read_all(fd, payload, checked.length);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < checked.length)
+		return -EPIPE;
+	*h = checked;
+	return 0;
+}
+
+/* how many bytes the frame in the buffer needs in all, as far as it is known yet */
+static int frame_bytes(const struct wire_reader *r, size_t *bytes)
+{
+	struct wire_header h;
+
+	*bytes = WIRE_HEADER_BYTES;
+	if (r->have < WIRE_HEADER_BYTES)
+		return 0;
+
+	int bad = wire_unpack(r->buf, &h);
+
+	if (bad < 0)
+		return bad;
+	*bytes += h.length;
+	return 0;
+}
+
+int wire_reader_fill(struct wire_reader *r, int fd)
+{
+	size_t want;
+	int bad = frame_bytes(r, &want);
+
+	if (bad < 0)
+		return bad;
+
+	ssize_t n = read(fd, r->buf + r->have, want - r->have);
+
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return r->have ? -EPIPE : -ENODATA;
+	r->have += (size_t)n;
+	bad = frame_bytes(r, &want);
+	if (bad < 0)
+		return bad;
+	return r->have >= WIRE_HEADER_BYTES && r->have == want;
+}
+
+const unsigned char *wire_reader_take(struct wire_reader *r, struct wire_header *h)
+{
+	/* fill() said that it is whole, so it has been checked */
+	if (wire_unpack(r->buf, h) < 0)
+		*h = (struct wire_header){ 0 };
+	r->have = 0;
+	return r->buf + WIRE_HEADER_BYTES;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.h - frames: a fixed header and a bounded payload
+ *
+ * Every word that crosses a wall crosses it in a frame. The same bytes go over a socketpair
+ * or, for a microVM, a virtio-serial port, so the header's integers are little-endian and
+ * nothing is passed beside the bytes.
+ *
+ *	offset  size  field
+ *	0       4     length of the payload, at most WIRE_PAYLOAD_MAX
+ *	4       2     type, one of enum wire_type
+ *	6       2     zero; anything else is refused, so that it can mean something later
+ *	8       4     step the frame belongs to, 0 for none
+ *	12            payload
+ *
+ * Both ends treat the other's frames as hostile: a header is checked before its length is
+ * used, and a payload has the exact size or the bound that its type names below.
+ *
+ * Two conversations use these frames:
+ *
+ * launcher <-> init (one jail; control socket)
+ *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
+ *	READY     to launcher   empty: init runs, the program waits at the gate
+ *	GO        to init       empty: open the gate
+ *	EXIT      to launcher   struct wire_exit: the program's end; the last frame
+ *
+ * client <-> interpreter (one session; any stream)
+ *	CODE      to interpreter   a piece of the step's UTF-8 source
+ *	RUN       to interpreter   empty: the source is whole, run it
+ *	INTERRUPT to interpreter   empty: SIGINT to the running step
+ *	KILL      to interpreter   empty: SIGKILL to the running step
+ *	STARTED   to client        empty: a fresh interpreter waits (step 0), no variables
+ *	OUT, ERR  to client        bytes the step wrote to stdout, stderr
+ *	RESULT    to client        repr of the last expression, bounded, UTF-8
+ *	TRACE     to client        formatted traceback, bounded, UTF-8
+ *	DONE      to client        struct wire_done: the step has ended; its last frame
+ */
+#ifndef STEPJAIL_INIT_WIRE_H
+#define STEPJAIL_INIT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "init/err.h"
+
+#define WIRE_HEADER_BYTES 12
+#define WIRE_PAYLOAD_MAX 65536 /* a pipe's worth; larger things go in pieces */
+
+enum wire_type {
+	WIRE_FAIL = 1,
+	WIRE_READY,
+	WIRE_GO,
+	WIRE_EXIT,
+	WIRE_CODE = 16,
+	WIRE_RUN,
+	WIRE_INTERRUPT,
+	WIRE_KILL,
+	WIRE_STARTED,
+	WIRE_OUT,
+	WIRE_ERR,
+	WIRE_RESULT,
+	WIRE_TRACE,
+	WIRE_DONE,
+};
+
+struct wire_header {
+	uint32_t length;
+	uint16_t type;
+	uint32_t step;
+};
+
+/* WIRE_FAIL: both are ids the launcher has words for; text is printable ASCII or empty */
+struct wire_fail {
+	uint32_t stage;	 /* index of the stage in the launcher's table */
+	uint32_t errnum; /* positive errno */
+	char text[ERR_TEXT_MAX];
+};
+
+/* WIRE_EXIT: how the program ended, and what the whole PID namespace used */
+struct wire_exit {
+	uint32_t wstatus;     /* as waitpid(2) gives it */
+	uint32_t strays;      /* processes left over when the program ended */
+	uint64_t user_us;     /* CPU time of the program and the children it waited for */
+	uint64_t system_us;
+	uint64_t max_rss_bytes;
+};
+
+enum wire_how {
+	WIRE_HOW_COMPLETED = 0, /* ran to its end */
+	WIRE_HOW_EXCEPTION = 1, /* raised; the variables are kept */
+	WIRE_HOW_EXIT = 2,	/* raised SystemExit; code is its status; variables kept */
+	WIRE_HOW_DIED = 3,	/* the interpreter's process ended; code is its wait status */
+};
+
+/* WIRE_DONE: how a step ended */
+struct wire_done {
+	uint32_t how;  /* enum wire_how */
+	uint32_t code; /* exit status, or wait status for WIRE_HOW_DIED */
+	uint64_t wall_us;
+	uint64_t cpu_us;
+	uint64_t max_rss_bytes;
+	uint32_t strays;   /* threads and children the step left running */
+	uint32_t reserved; /* zero */
+};
+
+/*
+ * Payload structs are sent as they lie in memory: fixed-size fields, no padding, and only
+ * little-endian machines are supported (x86-64, aarch64).
+ */
+_Static_assert(sizeof(struct wire_exit) == 32, "no padding on the wire");
+_Static_assert(sizeof(struct wire_done) == 40, "no padding on the wire");
+_Static_assert(sizeof(struct wire_fail) == 8 + ERR_TEXT_MAX, "no padding on the wire");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames carry structs");
+
+/**
+ * wire_pack() - Write a header's 12 bytes
+ * @h:		length at most WIRE_PAYLOAD_MAX
+ * @bytes:	Gets WIRE_HEADER_BYTES bytes
+ */
+void wire_pack(const struct wire_header *h, unsigned char *bytes);
+
+/**
+ * wire_unpack() - Read and check a header
+ * @bytes:	WIRE_HEADER_BYTES bytes from the other end
+ * @h:		Filled on success only
+ *
+ * Return: 0, -EMSGSIZE (length over the bound), -EBADMSG (no such type, or the zero
+ * field is not zero)
+ */
+int wire_unpack(const unsigned char *bytes, struct wire_header *h);
+
+/**
+ * wire_send() - Send one frame, whole, header and payload in one call where it fits
+ * @fd:		Blocking stream; SIGPIPE is not raised on sockets
+ * @type:	enum wire_type
+ * @step:	Step id, 0 for none
+ * @payload:	May be NULL when @length is 0
+ * @length:	At most WIRE_PAYLOAD_MAX
+ *
+ * Return: 0, -EMSGSIZE, or -errno of sendmsg(2) or writev(2)
+ */
+int wire_send(int fd, uint16_t type, uint32_t step, const void *payload, size_t length);
+
+/**
+ * wire_recv() - Receive one frame, whole; blocks
+ * @fd:		Blocking stream
+ * @h:		Filled on success only
+ * @payload:	Gets h->length bytes
+ * @size:	Room in @payload; a longer frame is refused, so WIRE_PAYLOAD_MAX takes all
+ *
+ * Return: 0, -ENODATA (end of stream between frames), -EPIPE (end of stream within a
+ * frame), -EMSGSIZE, -EBADMSG, or -errno of read(2). After any error the stream is of
+ * no further use.
+ */
+int wire_recv(int fd, struct wire_header *h, void *payload, size_t size);
+
+/*
+ * Reader for event loops: take what a non-blocking read gives, hand out whole frames.
+ * One lives as long as its stream. No allocation; about 64 KiB.
+ */
+struct wire_reader {
+	size_t have; /* bytes in buf */
+	unsigned char buf[WIRE_HEADER_BYTES + WIRE_PAYLOAD_MAX];
+};
+
+/**
+ * wire_reader_fill() - Read once from @fd into the reader
+ * @r:		Zeroed before its first use
+ * @fd:		Blocking or not
+ *
+ * Never reads past the frame that is being taken, so no byte of the next one is lost.
+ *
+ * Return: 1 (a frame is whole), 0 (not yet), -ENODATA (end of stream between frames),
+ * -EPIPE (end within a frame), -EMSGSIZE, -EBADMSG, or -errno of read(2) (-EAGAIN too)
+ */
+int wire_reader_fill(struct wire_reader *r, int fd);
+
+/**
+ * wire_reader_take() - Take the whole frame that wire_reader_fill() announced
+ * @r:		The reader; ready for the next frame afterwards
+ * @h:		Filled
+ *
+ * Return: the payload, h->length bytes, valid until the next wire_reader_fill()
+ */
+const unsigned char *wire_reader_take(struct wire_reader *r, struct wire_header *h);
+
+#endif
