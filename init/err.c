@@ -17,11 +17,10 @@ int err_set(struct err *e, int errnum, const char *fmt, ...)
 	int n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
 
-	/* strerrorname and strerrordesc take no locale and no lock, unlike strerror */
-	const char *words = errnum ? strerrordesc_np(errnum) : NULL;
-
-	if (words && n >= 0 && (size_t)n < sizeof(e->text))
-		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s", words);
+	/* no locale is ever set, so these are constant strings in musl and glibc alike */
+	if (errnum && n >= 0 && (size_t)n < sizeof(e->text))
+		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s",
+			       strerror(errnum));
 	e->errnum = errnum ? errnum : EINVAL;
 	return -e->errnum;
 }

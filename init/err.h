@@ -12,7 +12,7 @@
 #define ERR_TEXT_MAX 512
 
 struct err {
-	int errnum;		 /* a positive errno, 0 when nothing failed */
+	int errnum;              /* a positive errno, 0 when nothing failed */
 	char text[ERR_TEXT_MAX]; /* one line, no newline, says what to mend */
 };
 

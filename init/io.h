@@ -14,6 +14,15 @@
 /** io_close_fd() - Close *@fd unless it is negative, keep errno; for cleanup_fd */
 void io_close_fd(int *fd);
 
+/** io_steal_fd() - Take the fd out of a cleanup_fd variable, to return it */
+static inline int io_steal_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
 /** io_free() - Free what the pointer at @where points to; for cleanup_free */
 void io_free(void *where);
 

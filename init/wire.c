@@ -56,13 +56,13 @@ int wire_unpack(const unsigned char *bytes, struct wire_header *h)
 }
 
 /* sendmsg first, so that a gone reader is an error and not SIGPIPE; writev elsewhere */
-static ssize_t send_some(int fd, struct iovec *iov, size_t count)
+static ssize_t send_some(int fd, struct iovec *iov, unsigned short count)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
 	ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
 
 	if (n < 0 && errno == ENOTSOCK)
-		n = writev(fd, iov, (int)count);
+		n = writev(fd, iov, count);
 	return n;
 }
 
@@ -83,7 +83,7 @@ int wire_send(int fd, uint16_t type, uint32_t step, const void *payload, size_t 
 		struct iovec iov[2] = {
 			{ head + sizeof(head) - in_head, in_head },
 			/* iovec has no const; sendmsg does not write to it */
-			{ (char *)(uintptr_t)payload + skip, length - skip },
+			{ (void *)((uintptr_t)payload + skip), length - skip },
 		};
 		ssize_t n = send_some(fd, in_head ? iov : iov + 1, in_head ? 2 : 1);
 

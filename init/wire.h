@@ -2,9 +2,9 @@
 /*
  * wire.h - frames: a fixed header and a bounded payload
  *
- * Every word that crosses a wall crosses it in a frame. The same bytes go over a socketpair
- * or, for a microVM, a virtio-serial port, so the header's integers are little-endian and
- * nothing is passed beside the bytes.
+ * Every word that crosses a wall crosses it in a frame. The same bytes go over a
+ *socketpair or, for a microVM, a virtio-serial port, so the header's integers are
+ *little-endian and nothing is passed beside the bytes.
  *
  *	offset  size  field
  *	0       4     length of the payload, at most WIRE_PAYLOAD_MAX
@@ -18,11 +18,12 @@
  *
  * Two conversations use these frames:
  *
- * launcher <-> init (one jail; control socket)
- *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
- *	READY     to launcher   empty: init runs, the program waits at the gate
- *	GO        to init       empty: open the gate
- *	EXIT      to launcher   struct wire_exit: the program's end; the last frame
+ * launcher <-> jail (the child, then init and the waiting program; control socket)
+ *	GO        to the jail   empty; step 0: the id maps are written; step 2: the
+ *program may leave the gate FAIL      to launcher   struct wire_fail: a stage failed, the
+ *program never ran READY     to launcher   empty; step 1: init runs; step 2: the program
+ *waits at the gate, all its walls up EXIT      to launcher   struct wire_exit: the
+ *program's end; the last frame
  *
  * client <-> interpreter (one session; any stream)
  *	CODE      to interpreter   a piece of the step's UTF-8 source
@@ -71,16 +72,17 @@ struct wire_header {
 
 /* WIRE_FAIL: both are ids the launcher has words for; text is printable ASCII or empty */
 struct wire_fail {
-	uint32_t stage;	 /* index of the stage in the launcher's table */
+	uint32_t stage;  /* index of the stage in the launcher's table */
 	uint32_t errnum; /* positive errno */
 	char text[ERR_TEXT_MAX];
 };
 
 /* WIRE_EXIT: how the program ended, and what the whole PID namespace used */
 struct wire_exit {
-	uint32_t wstatus;     /* as waitpid(2) gives it */
-	uint32_t strays;      /* processes left over when the program ended */
-	uint64_t user_us;     /* CPU time of the program and the children it waited for */
+	uint32_t wstatus; /* as waitpid(2) gives it */
+	uint32_t strays;  /* 1 if processes are left over, which init then keeps for
+			     the launcher to count; 0 if none is, and init exits */
+	uint64_t user_us; /* CPU time of the program and the children it waited for */
 	uint64_t system_us;
 	uint64_t max_rss_bytes;
 };
@@ -88,8 +90,8 @@ struct wire_exit {
 enum wire_how {
 	WIRE_HOW_COMPLETED = 0, /* ran to its end */
 	WIRE_HOW_EXCEPTION = 1, /* raised; the variables are kept */
-	WIRE_HOW_EXIT = 2,	/* raised SystemExit; code is its status; variables kept */
-	WIRE_HOW_DIED = 3,	/* the interpreter's process ended; code is its wait status */
+	WIRE_HOW_EXIT = 2, /* raised SystemExit; code is its status; variables kept */
+	WIRE_HOW_DIED = 3, /* the interpreter's process ended; code is its wait status */
 };
 
 /* WIRE_DONE: how a step ended */

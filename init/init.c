@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * init.c - stepjail-init: PID 1 of every jail
+ *
+ * Theory of operation
+ *   The launcher's child becomes PID 1, makes the program's process, and executes this
+ *   file with all signals blocked, no capability, no environment and two fds (init.h).
+ *   The program's process waits, all its walls up, until the launcher has heard READY
+ * from it and from init, and says GO. One loop here then serves
+ *     - the control socket, on which init only speaks: the launcher's silence ends when
+ *       the launcher does, and then init exits
+ *     - SIGCHLD by signalfd: everything is reaped; the program's own end is sent as EXIT
+ *   When init exits, for whatever reason, the kernel kills every process of the PID
+ *   namespace: that, and no handler, is the clean-up. See pid_namespaces(7).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "init/filter.h"
+#include "init/init.h"
+#include "init/wire.h"
+
+#include "filter_init.h"
+
+/* Nobody reads init's exit status but the launcher, and it only asks for zero or not. */
+enum { STATUS_DONE = 0, STATUS_LAUNCHER_GONE = 1, STATUS_FAILED = 2 };
+
+static uint64_t time_us(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+static int send_exit(int wstatus, const struct rusage *used, bool strays)
+{
+	struct wire_exit end = {
+		.wstatus = (uint32_t)wstatus,
+		.strays = strays,
+		.user_us = time_us(used->ru_utime),
+		.system_us = time_us(used->ru_stime),
+		.max_rss_bytes = (uint64_t)used->ru_maxrss * 1024,
+	};
+
+	return wire_send(INIT_FD_CONTROL, WIRE_EXIT, 0, &end, sizeof(end));
+}
+
+/*
+ * Reap everything that has ended; when the program is among it, tell the launcher. If it
+ * left processes behind, init stays until the launcher has counted them and ends it;
+ * otherwise there is nothing to stay for.
+ */
+static void reap(void)
+{
+	struct rusage used, program_used = { 0 };
+	int wstatus, program_wstatus = 0;
+	bool program_ended = false;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &wstatus, WNOHANG, &used)) > 0) {
+		if (pid != INIT_PROGRAM_PID)
+			continue;
+		program_ended = true;
+		program_wstatus = wstatus;
+		program_used = used;
+	}
+	if (!program_ended)
+		return;
+
+	/* every process there is but init itself; refused or not, it is there */
+	bool strays = kill(-1, 0) == 0 || errno != ESRCH;
+
+	if (send_exit(program_wstatus, &program_used, strays) < 0)
+		_exit(STATUS_LAUNCHER_GONE);
+	if (!strays)
+		_exit(STATUS_DONE);
+}
+
+static int loop(int signals)
+{
+	struct pollfd fds[] = {
+		{ .fd = INIT_FD_CONTROL, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return STATUS_FAILED;
+		if (fds[1].revents) {
+			struct signalfd_siginfo info;
+
+			/* one SIGCHLD may stand for many children: reap() asks for all */
+			if (read(signals, &info, sizeof(info)) < 0 && errno != EINTR)
+				return STATUS_FAILED;
+			reap();
+		}
+		/* end of file, or words where none are due: gone, or mad */
+		if (fds[0].revents)
+			return STATUS_LAUNCHER_GONE;
+	}
+}
+
+int main(void)
+{
+	sigset_t all, child;
+
+	(void)sigfillset(&all);
+	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0)
+		return STATUS_FAILED;
+	/* exec made init dumpable again; nobody in the jail may read it or trace it */
+	if (prctl(PR_SET_DUMPABLE, 0UL) < 0)
+		return STATUS_FAILED;
+	(void)prctl(PR_SET_NAME, "stepjail-init");
+	/* the program's stdin, stdout and stderr are not init's to hold open */
+	for (int fd = 0; fd < INIT_FD_CONTROL; fd++)
+		(void)close(fd);
+
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+
+	int signals = signalfd(-1, &child, SFD_CLOEXEC);
+
+	if (signals < 0)
+		return STATUS_FAILED;
+	if (filter_load(filter_init, sizeof(filter_init) / sizeof(filter_init[0])) < 0)
+		return STATUS_FAILED;
+	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 1, NULL, 0) < 0)
+		return STATUS_LAUNCHER_GONE;
+	return loop(signals);
+}

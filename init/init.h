@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * init.h - what the launcher hands to stepjail-init: fds at fixed numbers, nothing else
+ *
+ * No argument and no environment variable carries anything: there is no text to parse.
+ */
+#ifndef STEPJAIL_INIT_INIT_H
+#define STEPJAIL_INIT_INIT_H
+
+enum init_fd {
+	INIT_FD_CONTROL = 3, /* stream of frames to and from the launcher */
+	INIT_FD_SLOT = 4,    /* only held open: the lock on this jail's host ids */
+};
+
+/* The program is the first process that PID 1 made, so its number is certain. */
+#define INIT_PROGRAM_PID 2
+
+#endif
