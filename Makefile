@@ -1,0 +1,158 @@
+# Stepjail. `make help` lists the targets. Everything built goes to build/.
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+B := build
+PREFIX ?= /usr/local
+PYTHON := /usr/bin/python3
+
+# Debian packages: what the product needs to be built, and what the tests add to that
+PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
+	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev \
+	libcurl4-openssl-dev libcjson-dev pkg-config
+TEST_PACKAGES := check libsubunit-dev shellcheck clang clang-format clang-tidy cppcheck bubblewrap busybox-static \
+	qemu-system-x86 cpio e2fsprogs lz4 procps util-linux groff
+BENCH_PACKAGES := crun runc
+
+WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror
+CFLAGS ?= -O2 -g
+C := -std=gnu17 -D_GNU_SOURCE $(WARN) $(CFLAGS) -I. -I$(B)/gen -MMD -MP
+HARDEN := -fstack-protector-strong -fstack-clash-protection
+LINK := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+
+# The trusted programs are static-PIE on musl: no dynamic loader, and none of the hundreds
+# of microseconds that glibc's start spends on cpuid in a virtual machine.
+MUSL := /usr/lib/$(shell uname -m)-linux-musl
+MUSL_C := musl-gcc $(C) $(HARDEN) -fPIE -isystem $(B)/gen/kernel
+MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@ \
+	$(MUSL)/rcrt1.o $(MUSL)/crti.o $^ -l:libc.a -lgcc $(MUSL)/crtn.o
+
+JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
+SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
+INIT_C := init/init.c init/io.c init/wire.c init/filter.c
+AGENT_C := $(wildcard agent/*.c)
+GENERATED := $(B)/gen/filter_program.h $(B)/gen/filter_init.h $(B)/gen/kernel/linux
+
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent ## build the programs
+
+## ---- set-up: the only part that asks for root, and only for missing packages
+define install_packages
+@missing=; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then echo "installing Debian packages:$$missing"; \
+	sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq \
+		--no-install-recommends $$missing >/dev/null || \
+	{ echo "make: as root: apt-get install$$missing" >&2; exit 1; }; fi; mkdir -p $(B); touch $@
+endef
+$(B)/packages: Makefile ; $(call install_packages,$(PACKAGES))
+$(B)/packages.test: Makefile ; $(call install_packages,$(PACKAGES) $(TEST_PACKAGES))
+$(B)/packages.bench: Makefile ; $(call install_packages,$(PACKAGES) $(TEST_PACKAGES) $(BENCH_PACKAGES))
+
+## ---- generated sources
+$(B)/gen/kernel/linux: | $(B)/packages
+	@mkdir -p $(@D); ln -sfn /usr/include/linux $@; ln -sfn /usr/include/asm-generic $(@D)/; \
+	ln -sfn /usr/include/$$(gcc -print-multiarch)/asm $(@D)/
+$(B)/gen/mkfilter_program: jail/syscalls.c
+$(B)/gen/mkfilter_init: init/syscalls.c
+$(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages
+	@mkdir -p $(@D)
+	@echo "  CC   $<"; gcc $(filter-out -MMD -MP,$(C)) -o $@ $(filter %.c,$^) -lseccomp
+$(B)/gen/filter_%.h: $(B)/gen/mkfilter_%
+	@echo "  GEN  $@"; $< > $@
+
+## ---- the programs
+$(B)/musl/%.o: %.c $(GENERATED) | $(B)/packages
+	@mkdir -p $(@D)
+	@echo "  CC   $<"; $(MUSL_C) -c -o $@ $<
+$(B)/agent-o/%.o: %.c | $(B)/packages
+	@mkdir -p $(@D)
+	@echo "  CC   $<"; gcc $(C) $(HARDEN) -D_FORTIFY_SOURCE=2 -fPIE -c -o $@ $<
+$(B)/stepjail: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C))
+	@echo "  LINK $@"; $(MUSL_LINK)
+$(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
+	@echo "  LINK $@"; $(MUSL_LINK)
+$(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
+	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lcjson
+$(B)/stepjail.1: $(B)/stepjail
+	$< man > $@
+rootfs: $(B)/rootfs/core.key ## build the root tree core
+$(B)/rootfs/core.key: $(wildcard rootfs/*) $(foreach f,err io wire,init/$(f).c init/$(f).h) | $(B)/packages
+	rootfs/build core $(B)
+
+## ---- use
+# where the host gives no cgroup v2, say so, and pass the option by name
+cgroup_option = $$($(B)/stepjail check | grep -q '^missing *cgroup v2' && { echo \
+	"the cgroup wall is missing on this host (stepjail check): passing --allow-missing cgroup" >&2; \
+	echo --allow-missing cgroup; })
+demo: all rootfs ## the agent answers a question about a CSV file, with a scripted model
+	@$(B)/stepjail-agent solve "Which penguin species is heaviest on average?" \
+		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns $(cgroup_option)
+humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then with empty bodies
+	@o=$(cgroup_option); set -o pipefail; \
+	gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --canonical $$o && \
+	echo "and with every body replaced by pass, so that it is seen to fail:" && \
+	{ gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --broken $$o; \
+	[ $$? = 1 ] || { echo "make: the harness cannot fail, so its 164 mean nothing" >&2; exit 1; }; }
+
+## ---- tests
+test: $(B)/packages.test ## every test
+	$(MAKE) unit asan integration escape vm
+# The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
+# programs, because jail/ and agent/ share names; each allow list under a name of its own.
+TABLE = -Dfilter_rows=$(1)_filter_rows -Dfilter_row_count=$(1)_filter_row_count \
+	-Dfilter_name=$(1)_filter_name
+UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/syscalls.c init/syscalls.c \
+	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
+UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
+	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+define unit_rules
+$(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
+	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
+	@gcc $$(C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(patsubst %/,%,$$(dir $$<)))) -c -o $$@ $$<
+$(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
+	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
+	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
+$(B)/$(1)/agent/agent/harness.o: agent/harness.py
+$(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
+$(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcurl -lcjson
+endef
+$(eval $(call unit_rules,unit,))
+$(eval $(call unit_rules,asan,$(SANITIZE)))
+unit: $(B)/unit/unit-jail $(B)/unit/unit-agent ## Check, one file for each module and table
+	$(B)/unit/unit-jail
+	$(B)/unit/unit-agent
+asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
+	$(B)/asan/unit-jail
+	$(B)/asan/unit-agent
+
+# as root, and again as an ordinary user where this is run by root
+integration: all rootfs $(B)/packages.test ## the programs as a user runs them
+	tests/integration/run
+escape: all rootfs $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
+	tests/escape/run
+vm: all rootfs $(B)/packages.test ## cgroup v2 for real, in a guest
+	tests/vm/test
+bench: all rootfs $(B)/packages.bench ## beside bubblewrap, unshare, crun and runc, in one run
+	tests/bench/run
+lint: $(B)/packages.test $(GENERATED) ## what is checked without running
+	tests/lint
+fmt: ## clang-format
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 ## to PREFIX, /usr/local by default
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1}
+	install -m 755 $(B)/stepjail $(B)/stepjail-agent $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/stepjail-init $(DESTDIR)$(PREFIX)/lib/stepjail
+	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
+	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+clean: ## remove what was built
+	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
+
+-include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
+.PHONY: all rootfs demo humaneval test unit integration escape vm asan lint fmt bench install clean help

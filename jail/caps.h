@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caps.h - no capability, now or later
+ */
+#ifndef STEPJAIL_JAIL_CAPS_H
+#define STEPJAIL_JAIL_CAPS_H
+
+#include "init/err.h"
+
+/**
+ * caps_drop_bounding() - Empty the bounding set, for the caller and whatever it forks
+ *
+ * Return: 0, or -errno
+ */
+int caps_drop_bounding(struct err *e);
+
+/**
+ * caps_drop_all() - Empty the other four capability sets for good
+ *
+ * caps_drop_bounding() comes first. Locks the securebits, so that no exec gives anything
+ * to uid 0, and sets no_new_privs, so that no file gives anything to anyone. See
+ * capabilities(7).
+ *
+ * Return: 0, or -errno
+ */
+int caps_drop_all(struct err *e);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command.h - the subcommands: one file each, one row each in main.c
+ */
+#ifndef STEPJAIL_JAIL_COMMAND_H
+#define STEPJAIL_JAIL_COMMAND_H
+
+#include "init/err.h"
+
+/*
+ * Each takes the words behind its name, NULL at the end.
+ * Return: the exit status, or -errno with @e filled, which main() prints
+ */
+int command_run(char *const *argv, struct err *e);
+int command_check(char *const *argv, struct err *e);
+int command_explain(char *const *argv, struct err *e);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ids.c - which host user and group ids a jail runs under: see ids.h
+ *
+ * Theory of operation
+ *   A slot is one byte of /run/stepjail/ids, locked with an open file description lock
+ *   (fcntl(2), F_OFD_SETLK). The kernel drops the lock when the last copy of the fd is
+ *   gone, so there is nothing to clean up after a launcher that was killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/securebits.h>
+
+#include "init/io.h"
+#include "jail/ids.h"
+#include "jail/plan.h"
+
+#define STATE_DIR "/run/stepjail"
+#define SLOT_FILE STATE_DIR "/ids"
+
+static int open_slots(struct err *e)
+{
+	struct stat st;
+
+	if (mkdir(STATE_DIR, 0700) < 0 && errno != EEXIST)
+		return err_set(e, errno, "ids: make %s", STATE_DIR);
+
+	int fd = open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return err_set(e, errno, "ids: open %s", SLOT_FILE);
+	/* whoever else could write it could lock every slot, or a jail's own pair */
+	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
+		(void)close(fd);
+		return err_say(e, EPERM,
+			       "ids: %s must belong to root and be writable by root "
+			       "alone: remove it",
+			       SLOT_FILE);
+	}
+	return fd;
+}
+
+/* begin anywhere: ids are then not reused at once, and launchers do not queue up */
+static int lock_slot(int fd, uint32_t *slot, struct err *e)
+{
+	uint32_t start = 0;
+
+	if (getrandom(&start, sizeof(start), 0) < 0)
+		return err_set(e, errno, "ids: getrandom");
+	for (uint32_t i = 0; i < IDS_SLOTS; i++) {
+		struct flock lock = { .l_type = F_WRLCK,
+				      .l_whence = SEEK_SET,
+				      .l_len = 1 };
+
+		*slot = (start + i) % IDS_SLOTS;
+		lock.l_start = *slot;
+		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+			return 0;
+		if (errno != EAGAIN && errno != EACCES)
+			return err_set(e, errno, "ids: lock a slot of %s", SLOT_FILE);
+	}
+	return err_say(e, EAGAIN, "ids: all %u id pairs are in use by running jails",
+		       IDS_SLOTS);
+}
+
+int ids_take(struct ids *ids, struct err *e)
+{
+	uint32_t slot = 0;
+
+	*ids = (struct ids){
+		.slot_fd = -1,
+		.host_uid = geteuid(),
+		.host_gid = getegid(),
+		.init_id = PLAN_PROGRAM_ID,
+		.program_id = PLAN_PROGRAM_ID,
+	};
+	if (ids->host_uid != 0)
+		return 0;
+
+	ids->slot_fd = open_slots(e);
+	if (ids->slot_fd < 0)
+		return ids->slot_fd;
+
+	int r = lock_slot(ids->slot_fd, &slot, e);
+
+	if (r < 0)
+		return r;
+	ids->own = true;
+	ids->init_id = 0;
+	ids->host_uid = IDS_BASE + 2 * slot;
+	ids->host_gid = IDS_BASE + 2 * slot;
+	return 0;
+}
+
+static int write_map(pid_t pid, const char *file, const char *text, struct err *e)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+
+	int r = io_write_file_at(AT_FDCWD, path, text);
+
+	if (r == -EPERM)
+		return err_say(
+			e, EPERM,
+			"ids: the kernel refused %s '%s': these ids are not "
+			"this user namespace's to give; run as an ordinary user or "
+			"outside of the container",
+			file, text);
+	return r < 0 ? err_set(e, -r, "ids: write '%s' to %s", text, path) : 0;
+}
+
+int ids_map(const struct ids *ids, pid_t pid, struct err *e)
+{
+	char uids[96], gids[96];
+	int r;
+
+	if (ids->own) {
+		(void)snprintf(uids, sizeof(uids), "%u %u 1\n%u %u 1", ids->init_id,
+			       ids->host_uid, ids->program_id, ids->host_uid + 1);
+		(void)snprintf(gids, sizeof(gids), "%u %u 1\n%u %u 1", ids->init_id,
+			       ids->host_gid, ids->program_id, ids->host_gid + 1);
+	} else {
+		(void)snprintf(uids, sizeof(uids), "%u %u 1", ids->program_id,
+			       ids->host_uid);
+		(void)snprintf(gids, sizeof(gids), "%u %u 1", ids->program_id,
+			       ids->host_gid);
+	}
+	/* never again: with it, a file's group could be given up to gain what it denies
+	 */
+	r = write_map(pid, "setgroups", "deny", e);
+	if (r == 0)
+		r = write_map(pid, "gid_map", gids, e);
+	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
+}
+
+int ids_become(uid_t id, struct err *e)
+{
+	/* leaving uid 0 would empty the capability sets, and the stages that follow need
+	 * them; the capability stage empties them for good */
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0)
+		return err_set(e, errno, "ids: keep capabilities until they are dropped");
+	if (setresgid(id, id, id) < 0)
+		return err_set(e, errno, "ids: become group %u", id);
+	if (setresuid(id, id, id) < 0)
+		return err_set(e, errno, "ids: become user %u", id);
+	return 0;
+}

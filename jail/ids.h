@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ids.h - which host user and group ids a jail runs under
+ *
+ * As root, each jail gets two host ids of its own out of a reserved range: one for init,
+ * one for the program. No two jails share a kernel uid, so neither signals, nor /proc,
+ * nor the kernel's per-user quotas (inotify, keys, pipes) join them. As an ordinary user,
+ * the only id there is to map is the user's own. See user_namespaces(7).
+ */
+#ifndef STEPJAIL_JAIL_IDS_H
+#define STEPJAIL_JAIL_IDS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+
+/* the reserved range: IDS_SLOTS pairs from IDS_BASE; no distribution hands these out */
+#define IDS_BASE 1879048192u
+#define IDS_SLOTS 65536u
+
+struct ids {
+	bool own;       /* two host ids of this jail's own, else the caller's one */
+	int slot_fd;    /* holds the lock on the pair; -1 when not own */
+	uid_t host_uid; /* what the jail's init maps to; the program is one above if own
+			 */
+	gid_t host_gid;
+	uid_t init_id;    /* init's id inside the jail */
+	uid_t program_id; /* the program's id inside the jail */
+};
+
+/**
+ * ids_take() - Choose the host ids of a jail, and lock them if they are its own
+ * @ids:	Filled; slot_fd belongs to the caller. The lock lasts while any process
+ *holds the fd open, so init keeps it too
+ *
+ * Return: 0, -EAGAIN (all slots are in use), or -errno
+ */
+int ids_take(struct ids *ids, struct err *e);
+
+/**
+ * ids_map() - Write the maps of a new user namespace, from outside
+ * @pid:	Its first process
+ *
+ * Return: 0, or -errno of the write
+ */
+int ids_map(const struct ids *ids, pid_t pid, struct err *e);
+
+/**
+ * ids_become() - Take an id inside the jail for good, all three of user and group
+ *
+ * Keeps the capabilities, whatever the id; caps_drop_all() must follow.
+ *
+ * Return: 0, or -errno
+ */
+int ids_become(uid_t id, struct err *e);
+
+#endif

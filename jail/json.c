@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.c - write JSON to a stream: see json.h
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "jail/json.h"
+
+/* length of the UTF-8 sequence at @at and its code point; 0 if it is none */
+static int decode(const unsigned char *at, uint32_t *point)
+{
+	static const struct {
+		unsigned char mask, lead;
+		uint32_t min;
+	} forms[] = {
+		{ 0x80, 0x00, 0 },
+		{ 0xe0, 0xc0, 0x80 },
+		{ 0xf0, 0xe0, 0x800 },
+		{ 0xf8, 0xf0, 0x10000 },
+	};
+
+	for (int more = 0; more < 4; more++) {
+		if ((at[0] & forms[more].mask) != forms[more].lead)
+			continue;
+		*point = at[0] & (unsigned char)~forms[more].mask;
+		for (int i = 1; i <= more; i++) {
+			if ((at[i] & 0xc0) != 0x80)
+				return 0; /* a NUL ends up here too */
+			*point = *point << 6 | (at[i] & 0x3f);
+		}
+		if (*point < forms[more].min || *point > 0x10ffff ||
+		    (*point >= 0xd800 && *point <= 0xdfff))
+			return 0;
+		return more + 1;
+	}
+	return 0;
+}
+
+static void put_point(FILE *out, uint32_t point)
+{
+	if (point >= 0x10000) {
+		(void)fprintf(out, "\\u%04x", 0xd800 + ((point - 0x10000) >> 10));
+		point = 0xdc00 + ((point - 0x10000) & 0x3ff);
+	}
+	(void)fprintf(out, "\\u%04x", point);
+}
+
+void json_string(FILE *out, const char *text)
+{
+	if (!text) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fputc('"', out);
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		uint32_t point = 0;
+		int n = decode(at, &point);
+
+		if (n == 0) /* one bad byte, one replacement character */
+			put_point(out, 0xfffd);
+		else if (point == '"' || point == '\\')
+			(void)fprintf(out, "\\%c", (int)point);
+		else if (point >= ' ' && point < 0x7f)
+			(void)fputc((int)point, out);
+		else
+			put_point(out, point);
+		at += n ? n : 1;
+	}
+	(void)fputc('"', out);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - write JSON to a stream: strings escaped, numbers as they are
+ *
+ * Only what a report needs, because no JSON library of Debian's can be linked statically.
+ * See RFC 8259.
+ */
+#ifndef STEPJAIL_JAIL_JSON_H
+#define STEPJAIL_JAIL_JSON_H
+
+#include <stdio.h>
+
+/**
+ * json_string() - Write a quoted string, or null for NULL
+ * @text:	Bytes; those that are not UTF-8, and control bytes, are escaped so that
+ *the output is always valid JSON in ASCII
+ */
+void json_string(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - start a jail and hold its ends: see launch.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/launch.h"
+#include "jail/shipped.h"
+#include "jail/stage.h"
+
+#define NAMESPACES                                                                       \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |      \
+	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+/* too large for a stack, and there is one launch in a process */
+static struct sources sources;
+
+/* the kernel's choice when memory runs out on the whole host, not in the leaf: the jail
+ */
+static int prefer_for_oom(pid_t pid, struct err *e)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
+
+	int r = io_write_file_at(AT_FDCWD, path, "1000");
+
+	return r < 0 ? err_set(e, -r, "launch: write %s", path) : 0;
+}
+
+static int explain_clone(int errnum, struct err *e)
+{
+	switch (errnum) {
+	case EPERM:
+		return err_say(
+			e, EPERM,
+			"launch: this host refuses new user namespaces (see "
+			"user.max_user_namespaces, kernel.unprivileged_userns_clone and "
+			"kernel.apparmor_restrict_unprivileged_userns in sysctl; or a "
+			"container's seccomp filter)");
+	case ENOSPC:
+		return err_say(
+			e, ENOSPC,
+			"launch: the limit of namespaces is reached: raise "
+			"the sysctls user.max_user_namespaces and user.max_*_namespaces");
+	case EINVAL:
+		return err_say(e, EINVAL,
+			       "launch: this kernel lacks one of the seven "
+			       "namespaces or CLONE_INTO_CGROUP (Linux 5.7): see "
+			       "stepjail check");
+	default:
+		return err_set(e, errnum, "launch: clone3");
+	}
+}
+
+static int clone_child(struct jail *j, struct child *c, struct err *e)
+{
+	struct clone_args args = {
+		.flags = NAMESPACES | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&j->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	if (j->limited) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (__u64)(unsigned int)j->cgroup.leaf;
+	}
+
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0)
+		return explain_clone(errno, e);
+	if (pid == 0) {
+		(void)close(j->control);
+		(void)close(j->gate);
+		stage_run(c);
+	}
+	j->pid = (pid_t)pid;
+	return 0;
+}
+
+/* what the plan names on the host, opened or resolved before anything is started */
+static int open_parts(struct jail *j, struct child *c, struct err *e)
+{
+	char root[PATH_MAX];
+	int r = shipped_root(j->plan->rootfs, root, sizeof(root), e);
+
+	if (r == 0)
+		r = mount_find(&sources, j->plan, root, j->ids.own, e);
+	if (r == 0 && j->ids.own) {
+		c->sources_cloned = true;
+		r = mount_clone(&sources, j->plan, e);
+	}
+	if (r < 0)
+		return r;
+	c->init_fd = shipped_init(e);
+	return c->init_fd < 0 ? c->init_fd : 0;
+}
+
+/* the sources' mounts live on in the child; the launcher must not pin them */
+static void close_parts(struct child *c)
+{
+	io_close_fd(&c->init_fd);
+	io_close_fd(&c->control);
+	io_close_fd(&c->gate);
+	if (!c->sources_cloned)
+		return;
+	io_close_fd(&sources.root.tree);
+	for (size_t i = 0; i < c->plan->bind_count; i++)
+		io_close_fd(&sources.bind[i].tree);
+}
+
+static int make_wire(struct jail *j, struct child *c, struct err *e)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "launch: control socket");
+	j->control = ends[0];
+	c->control = ends[1];
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(e, errno, "launch: gate");
+	c->gate = ends[0];
+	j->gate = ends[1];
+	return 0;
+}
+
+/* a missing cgroup is an error, unless an option named it; never silently */
+static int limit(struct jail *j, struct err *e)
+{
+	int r = cgroup_make(&j->cgroup, j->plan, e);
+
+	j->limited = r == 0;
+	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP))
+		return r;
+	(void)cgroup_end(&j->cgroup, &j->missing);
+	j->missing = *e;
+	return 0;
+}
+
+int launch_jail(struct jail *j, const struct plan *p, struct err *e)
+{
+	struct child c = {
+		.plan = p,
+		.ids = &j->ids,
+		.sources = &sources,
+		.init_fd = -1,
+		.control = -1,
+		.gate = -1,
+	};
+	int r;
+
+	j->plan = p;
+	r = ids_take(&j->ids, e);
+	/* groups of root's would come along, and the maps deny giving them up inside */
+	if (r == 0 && j->ids.own && setgroups(0, NULL) < 0)
+		r = err_set(e, errno, "launch: give up supplementary groups");
+	if (r == 0)
+		r = open_parts(j, &c, e);
+	if (r == 0)
+		r = limit(j, e);
+	if (r < 0) {
+		close_parts(&c);
+		return r;
+	}
+	c.cgroup = j->limited;
+	r = make_wire(j, &c, e);
+	if (r == 0)
+		r = clone_child(j, &c, e);
+	close_parts(&c);
+	if (r == 0)
+		r = prefer_for_oom(j->pid, e);
+	if (r == 0)
+		r = ids_map(&j->ids, j->pid, e);
+	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
+		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
+	return r;
+}
+
+void launch_kill(const struct jail *j)
+{
+	cgroup_kill(&j->cgroup);
+	if (j->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
+}
+
+void launch_wait(struct jail *j)
+{
+	/* PID 1's end is the end of every process of its PID namespace */
+	if (j->pid <= 0)
+		return;
+	launch_kill(j);
+	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	j->pid = 0;
+}
+
+int launch_end(struct jail *j, struct err *e)
+{
+	launch_wait(j);
+	io_close_fd(&j->pidfd);
+	io_close_fd(&j->control);
+	io_close_fd(&j->gate);
+	io_close_fd(&j->ids.slot_fd);
+	return cgroup_end(&j->cgroup, e);
+}

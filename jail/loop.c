@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.c - wait for a jail's end: see loop.h
+ *
+ * Theory of operation
+ *   One loop waits for the control socket and the launcher's own signals, with a timeout
+ *   that is the nearest deadline. A deadline or a signal first notes its cause and then
+ *   kills; frames that came before are read before. When init tells the program's end,
+ *   what is left over is counted and everything is killed: the end of a run is the end of
+ *   its process, not end of file on a pipe that a stray child may hold.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "jail/loop.h"
+
+/* the jail must stand by then, whatever the plan allows the program */
+#define START_MS 30000
+#define CPU_POLL_MIN_MS 10
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* sample the jail's use where no cgroup counts it; false where /proc cannot be read */
+static bool sample(struct run *run, struct watch *w)
+{
+	struct watch *peak = &run->outcome.peak;
+	struct err e;
+
+	if (watch_sample(run->jail.pid, run->jail.plan->limit[LIMIT_MEMORY_BYTES], w,
+			 &e) < 0)
+		return false;
+	if (w->memory_bytes > peak->memory_bytes)
+		peak->memory_bytes = w->memory_bytes;
+	if (w->cpu_us > peak->cpu_us)
+		peak->cpu_us = w->cpu_us;
+	if (w->processes > peak->processes)
+		peak->processes = w->processes;
+	return true;
+}
+
+static void kill_for(struct run *run, enum kill_cause cause)
+{
+	struct watch last;
+
+	/* what a killed process has used, nobody tells afterwards */
+	if (!run->jail.limited && run->outcome.started)
+		(void)sample(run, &last);
+	run->outcome.killed = cause;
+	run->ended = true;
+	launch_kill(&run->jail);
+}
+
+static void sample_without_cgroup(struct run *run)
+{
+	const struct plan *p = run->jail.plan;
+	struct watch w;
+
+	run->sample_in_ms = WATCH_PERIOD_MS;
+	if (!sample(run, &w))
+		return;
+	if (w.memory_bytes > p->limit[LIMIT_MEMORY_BYTES])
+		kill_for(run, KILL_MEMORY);
+	else if (w.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS])
+		kill_for(run, KILL_CPU);
+}
+
+/* look at CPU time again no sooner than it can be used up on all CPUs at once */
+static void sample_cgroup(struct run *run)
+{
+	uint64_t limit_ms = run->jail.plan->limit[LIMIT_CPU_MS];
+	struct cgroup_usage u = run->outcome.before;
+	uint64_t used_ms;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	cgroup_cpu(&run->jail.cgroup, &u);
+	used_ms = (u.user_us + u.system_us - run->outcome.before.user_us -
+		   run->outcome.before.system_us) /
+		  1000;
+	if (used_ms >= limit_ms) {
+		kill_for(run, KILL_CPU);
+		return;
+	}
+	run->sample_in_ms = (limit_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
+	if (run->sample_in_ms < CPU_POLL_MIN_MS)
+		run->sample_in_ms = CPU_POLL_MIN_MS;
+}
+
+static bool is_sampled(const struct run *run)
+{
+	return run->outcome.started &&
+	       (!run->jail.limited || run->jail.plan->limit[LIMIT_CPU_MS] != NO_LIMIT);
+}
+
+static uint64_t wall_limit(const struct run *run)
+{
+	return run->outcome.started ? run->jail.plan->limit[LIMIT_WALL_MS] : START_MS;
+}
+
+/* milliseconds to the nearest deadline, -1 for none; one more, never one less */
+static int next_timeout(const struct run *run)
+{
+	uint64_t now = now_ms(), left = NO_LIMIT;
+	uint64_t wall = wall_limit(run);
+
+	if (wall != NO_LIMIT)
+		left = run->start_ms + wall > now ? run->start_ms + wall - now : 0;
+	if (is_sampled(run)) {
+		uint64_t at = run->sampled_ms + run->sample_in_ms;
+		uint64_t due = at > now ? at - now : 0;
+
+		left = due < left ? due : left;
+	}
+	if (left == NO_LIMIT)
+		return -1;
+	return left > 3600000 ? 3600000 : (int)left;
+}
+
+/* the launcher's own reason for not opening the gate */
+static int refuse(struct run *run, const struct err *e)
+{
+	struct outcome *o = &run->outcome;
+
+	o->have_fail = true;
+	o->fail.errnum = (uint32_t)e->errnum;
+	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e->text);
+	return -e->errnum;
+}
+
+static void not_standing(struct run *run)
+{
+	struct err e;
+
+	(void)err_say(&e, ETIMEDOUT,
+		      "run: the jail did not stand within %d s: is the host "
+		      "out of CPU or memory?",
+		      START_MS / 1000);
+	(void)refuse(run, &e);
+	run->ended = true;
+}
+
+static void check_deadlines(struct run *run)
+{
+	uint64_t now = now_ms(), wall = wall_limit(run);
+
+	if (wall != NO_LIMIT && now - run->start_ms >= wall) {
+		if (run->outcome.started)
+			kill_for(run, KILL_WALL);
+		else
+			not_standing(run);
+		return;
+	}
+	if (!is_sampled(run) || now - run->sampled_ms < run->sample_in_ms)
+		return;
+	run->sampled_ms = now;
+	if (!run->jail.limited)
+		sample_without_cgroup(run);
+	else
+		sample_cgroup(run);
+}
+
+/* both processes stand behind their walls, as they say: look, then open the gate */
+static int open_gate(struct run *run)
+{
+	struct err e;
+
+	if (posture_read(run->jail.pid, &run->outcome.posture, &e) < 0)
+		return refuse(run, &e);
+	/* a watch that cannot see stands in for no limit */
+	if (!run->jail.limited && !run->outcome.posture.known) {
+		(void)err_say(
+			&e, ENOSYS,
+			"watch: this kernel has no /proc/PID/task/TID/children "
+			"(CONFIG_PROC_CHILDREN), so memory cannot be watched, and there "
+			"is no cgroup to limit it");
+		return refuse(run, &e);
+	}
+	if (run->jail.limited)
+		cgroup_cpu(&run->jail.cgroup, &run->outcome.before);
+	run->outcome.started = true;
+	run->start_ms = now_ms();
+	run->sampled_ms = run->start_ms;
+	run->sample_in_ms = CPU_POLL_MIN_MS;
+	return wire_send(run->jail.gate, WIRE_GO, INIT_PROGRAM_PID, NULL, 0);
+}
+
+/* Return: 0, or negative when the frame is none that may come now */
+static int serve_frame(struct run *run)
+{
+	struct wire_header h;
+	const unsigned char *payload = wire_reader_take(&run->reader, &h);
+	struct outcome *o = &run->outcome;
+
+	if (h.type == WIRE_READY && h.length == 0 && h.step >= 1 && h.step <= 2 &&
+	    !(run->ready & h.step)) {
+		run->ready |= h.step;
+		return run->ready == 3 ? open_gate(run) : 0;
+	}
+	if (h.type == WIRE_FAIL && h.length == sizeof(o->fail)) {
+		memcpy(&o->fail, payload, sizeof(o->fail));
+		o->fail.text[sizeof(o->fail.text) - 1] = '\0';
+		o->have_fail = true;
+		run->ended = true;
+		return 0;
+	}
+	if (h.type == WIRE_EXIT && h.length == sizeof(o->exit) && o->started) {
+		memcpy(&o->exit, payload, sizeof(o->exit));
+		o->have_exit = true;
+		run->ended = true;
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static void serve_control(struct run *run)
+{
+	int r = wire_reader_fill(&run->reader, run->jail.control);
+
+	if (r > 0)
+		r = serve_frame(run);
+	/* end of the stream or nonsense: nothing that init says is believed any more */
+	if (r < 0 && r != -EINTR)
+		run->ended = true;
+}
+
+static void serve_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	run->outcome.cancel_signal = (int)info.ssi_signo;
+	kill_for(run, KILL_CANCELLED);
+}
+
+int loop_run(struct run *run, struct err *e)
+{
+	struct pollfd fds[] = {
+		{ .fd = run->jail.control, .events = POLLIN },
+		{ .fd = run->signals, .events = POLLIN },
+	};
+
+	run->start_ms = now_ms();
+	while (!run->ended) {
+		if (poll(fds, 2, next_timeout(run)) < 0) {
+			if (errno == EINTR)
+				continue;
+			return err_set(e, errno, "run: poll");
+		}
+		if (fds[0].revents)
+			serve_control(run);
+		if (!run->ended && fds[1].revents)
+			serve_signal(run);
+		if (!run->ended)
+			check_deadlines(run);
+	}
+	return 0;
+}
+
+/* what can only be known before the jail is gone */
+void loop_gather(struct run *run)
+{
+	struct outcome *o = &run->outcome;
+	struct watch w;
+
+	if (o->started)
+		o->wall_ms = now_ms() - run->start_ms;
+	if (!o->have_exit || !o->exit.strays)
+		return;
+	if (run->jail.limited) {
+		int left = cgroup_count(&run->jail.cgroup);
+
+		/* init itself is still there, to be counted too */
+		o->strays = left > 1 ? (unsigned int)left - 1 : 0;
+	} else if (sample(run, &w)) {
+		o->strays = w.processes;
+	}
+}

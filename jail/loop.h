@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h - wait for a jail's end: its frames, its deadlines, the launcher's own signals
+ */
+#ifndef STEPJAIL_JAIL_LOOP_H
+#define STEPJAIL_JAIL_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "init/err.h"
+#include "init/wire.h"
+#include "jail/launch.h"
+#include "jail/outcome.h"
+
+/* one run, from launch to end; zeroed, then jail is JAIL_NONE */
+struct run {
+	struct jail jail;
+	struct outcome outcome;
+	struct wire_reader reader;
+	int signals;
+	uint64_t start_ms;     /* of the launch, then of the program */
+	uint64_t sampled_ms;   /* when CPU and memory were last looked at */
+	uint64_t sample_in_ms; /* how long after that to look again */
+	unsigned int ready;    /* READY frames seen: bit 0 init's, bit 1 the program's */
+	bool ended;
+};
+
+/**
+ * loop_run() - Open the gate when the jail stands, and wait until it has ended
+ * @run:	jail is launched and signals is open; the outcome is filled as it becomes
+ * known
+ *
+ * Return: 0, or -errno of poll(2)
+ */
+int loop_run(struct run *run, struct err *e);
+
+/** loop_gather() - Fill in what can only be known before the jail is gone */
+void loop_gather(struct run *run);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - stepjail: the commands table
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jail/command.h"
+#include "jail/manual.h"
+#include "jail/option.h"
+#include "jail/outcome.h"
+#include "jail/version.h"
+
+static int command_help(char *const *argv, struct err *e);
+static int command_man(char *const *argv, struct err *e);
+static int command_version(char *const *argv, struct err *e);
+
+static const struct {
+	const char *name;
+	const char *arguments;
+	const char *help;
+	int (*act)(char *const *argv, struct err *e);
+} commands[] = {
+	{ "run", "[options] [--] program [args]", "run a program in a jail",
+	  command_run },
+	{ "check", "[--json]", "say what this host has and lacks for a jail",
+	  command_check },
+	{ "explain", "[options]",
+	  "print the plan that the options make, as a policy file", command_explain },
+	{ "help", "", "print this", command_help },
+	{ "man", "", "print the manual page, in mdoc", command_man },
+	{ "version", "", "print the version", command_version },
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+/* also written, with other words, in the README and the manual */
+static const char exit_statuses[] =
+	"exit status of run:\n"
+	"  the program's own; 128+N if signal N ended it (137: killed, see the report)\n"
+	"  124 wall-time ended it; 125 stepjail failed, the program did not run or its "
+	"report\n"
+	"  could not be written; 126 not executable; 127 not found\n";
+
+static int command_help(char *const *argv, struct err *e)
+{
+	(void)argv;
+	(void)e;
+	printf("stepjail %s - run a program in a jail of namespaces, cgroups and "
+	       "seccomp\n\n",
+	       STEPJAIL_VERSION);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		printf("  stepjail %-8s %-30s %s\n", commands[i].name,
+		       commands[i].arguments, commands[i].help);
+	printf("\noptions of run and explain (stepjail run --help):\n");
+	option_print_help(stdout);
+	printf("\n%s", exit_statuses);
+	return 0;
+}
+
+static int command_man(char *const *argv, struct err *e)
+{
+	(void)argv;
+	(void)e;
+	manual_print(stdout);
+	return 0;
+}
+
+static int command_version(char *const *argv, struct err *e)
+{
+	(void)argv;
+	(void)e;
+	printf("stepjail %s\n", STEPJAIL_VERSION);
+	return 0;
+}
+
+static const char *unalias(const char *name)
+{
+	static const char *const aliases[][2] = {
+		{ "--help", "help" },
+		{ "-h", "help" },
+		{ "--version", "version" },
+	};
+
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		if (strcmp(name, aliases[i][0]) == 0)
+			return aliases[i][1];
+	return name;
+}
+
+static int dispatch(char *const *argv, struct err *e)
+{
+	const char *name = argv[0] && argv[1] ? unalias(argv[1]) : NULL;
+
+	if (!name)
+		return err_say(e, EINVAL, "no command is given: see stepjail help");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return commands[i].act(argv + 2, e);
+	return err_say(e, EINVAL, "'%.64s' is not a command: see stepjail help", name);
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+	int r;
+
+	(void)argc;
+	r = dispatch(argv, &e);
+	if (r >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		r = err_set(&e, errno, "write to stdout");
+	if (r < 0) {
+		(void)fprintf(stderr, "stepjail: %s\n", e.text);
+		return STATUS_FAILED;
+	}
+	return r;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount.h - the jail's file system: an overlay root, five small file systems, the binds
+ */
+#ifndef STEPJAIL_JAIL_MOUNT_H
+#define STEPJAIL_JAIL_MOUNT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/plan.h"
+
+/* something of the host that shall be seen in the jail */
+struct source {
+	const char *path; /* resolved host path of a folder: a file's is its parent's */
+	const char *name; /* the file in that folder, NULL for a folder */
+	dev_t dev;        /* which folder or file it was when it was checked */
+	ino_t ino;
+	int tree; /* detached mount of the folder, -1 until it is cloned */
+};
+
+struct sources {
+	struct source root;
+	struct source bind[PLAN_BINDS_MAX]; /* as in the plan */
+};
+
+/**
+ * mount_find() - Resolve and check what the plan names on the host
+ * @s:		Filled; strings are allocated and live as long as the process
+ * @root:	Folder of the root tree
+ * @foreign:	The jail's ids are not the caller's: what the world may not read is
+ *		refused now, with words, and not later by a puzzled program
+ *
+ * Return: 0, or -errno
+ */
+int mount_find(struct sources *s, const struct plan *p, const char *root, bool foreign,
+	       struct err *e);
+
+/**
+ * mount_clone() - Make detached mounts of all sources
+ *
+ * Where the launcher is root it calls this before the clone, because its right to pass
+ * through private folders does not reach into the new user namespace. Otherwise the child
+ * calls it, because the right to clone a mount begins in the new namespaces.
+ * open_tree(2), not recursive: what is mounted inside a source does not come along.
+ *
+ * Return: 0, or -errno
+ */
+int mount_clone(struct sources *s, const struct plan *p, struct err *e);
+
+/**
+ * mount_jail() - Build the jail's tree and pivot into it; nothing of the host remains
+ *
+ * Return: 0, or -errno
+ */
+int mount_jail(const struct sources *s, const struct plan *p, struct err *e);
+
+#endif

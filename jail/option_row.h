@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option_row.h - a row of the table of options, for the files that walk it
+ */
+#ifndef STEPJAIL_JAIL_OPTION_ROW_H
+#define STEPJAIL_JAIL_OPTION_ROW_H
+
+#include <stdio.h>
+
+#include "jail/plan.h"
+#include "jail/value.h"
+
+struct option_row {
+	const char *name;
+	const char *arg; /* what --help calls the value */
+	const char *help;
+	/* a number: where it goes, its unit, what it must lie between, its default */
+	bool is_limit, may_be_unlimited;
+	enum limit limit;
+	enum value_kind kind;
+	uint64_t min, max, initial;
+	/* anything else */
+	bool repeatable;
+	int (*set)(struct plan *p, const char *value, struct err *e);
+	void (*print)(const struct plan *p, const char *name, FILE *out);
+};
+
+extern const struct option_row option_rows[];
+extern const size_t option_row_count;
+
+#endif

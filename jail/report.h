@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h - one JSON object for each run
+ */
+#ifndef STEPJAIL_JAIL_REPORT_H
+#define STEPJAIL_JAIL_REPORT_H
+
+#include "init/err.h"
+#include "jail/launch.h"
+#include "jail/outcome.h"
+#include "jail/plan.h"
+
+/**
+ * report_open() - Open where the report goes, before anything runs
+ * @spec:	A path, or digits alone for an fd that the caller left open; NULL for none
+ *
+ * Room for the report is reserved in a file, so that a full disk is an error before the
+ * program runs and not a run without a report after it.
+ *
+ * Return: a close-on-exec fd, -1 for no report, or another negative -errno
+ */
+int report_open(const char *spec, struct err *e);
+
+/**
+ * report_write() - Write the report
+ * @fd:		From report_open(); -1 writes nothing
+ * @jail:	What was in force; the launcher's own failure may have left it half made
+ *
+ * Return: 0, or -errno: the caller must then not exit as if all were well
+ */
+int report_write(int fd, const struct jail *jail, const struct outcome *o,
+		 const struct judgement *j, struct err *e);
+
+#endif

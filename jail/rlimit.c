@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rlimit.c - what one process may use: see rlimit.h
+ */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "jail/rlimit.h"
+
+/* a row sets the plan's limit if it has one, else the fixed value */
+static const struct {
+	const char *name;
+	int resource;
+	enum limit limit; /* LIMIT_COUNT: fixed */
+	rlim_t fixed;
+	uint64_t per_unit; /* the plan's units in one of the resource's, rounded up */
+	rlim_t slack;      /* added to the plan's limit */
+	bool no_cgroup;    /* only where no cgroup limits memory */
+	const char *why;
+} rows[] = {
+	{ "RLIMIT_NOFILE", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false, "--files" },
+	{ "RLIMIT_FSIZE", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0, false, "--file-size" },
+	{ "RLIMIT_CPU", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false,
+	  "--cpu-time, coarser: behind the launcher, which watches the sum" },
+	{ "RLIMIT_NPROC", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false,
+	  "--pids, and init, which shares the id where there is but one" },
+	{ "RLIMIT_DATA", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0, true,
+	  "--memory, for each process: the launcher watches their sum" },
+	{ "RLIMIT_CORE", RLIMIT_CORE, LIMIT_COUNT, 0, 1, 0, false,
+	  "a core dump would be handled by the host" },
+	{ "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0, false,
+	  "locked pages cannot be reclaimed" },
+	{ "RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0, false,
+	  "memory outside of any tmpfs cap" },
+	{ "RLIMIT_SIGPENDING", RLIMIT_SIGPENDING, LIMIT_COUNT, 1024, 1, 0, false,
+	  "queued signals are kernel memory" },
+	{ "RLIMIT_NICE", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false, "no raised priority" },
+	{ "RLIMIT_RTPRIO", RLIMIT_RTPRIO, LIMIT_COUNT, 0, 1, 0, false,
+	  "no real-time priority" },
+};
+
+/* glibc's functions take an enum, musl's an int */
+#ifdef __GLIBC__
+#define RESOURCE(number) ((__rlimit_resource_t)(number))
+#else
+#define RESOURCE(number) (number)
+#endif
+
+static int set_row(int resource, rlim_t value)
+{
+	struct rlimit old;
+
+	if (getrlimit(RESOURCE(resource), &old) < 0)
+		return -errno;
+	/* raising needs a capability, and the caller's own limit is a wish as well */
+	if (old.rlim_max < value)
+		value = old.rlim_max;
+	if (setrlimit(RESOURCE(resource), &(struct rlimit){ value, value }) < 0)
+		return -errno;
+	return 0;
+}
+
+int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		rlim_t value = rows[i].fixed;
+
+		if (rows[i].no_cgroup && cgroup)
+			continue;
+		if (rows[i].limit != LIMIT_COUNT) {
+			uint64_t n = p->limit[rows[i].limit];
+
+			if (n == NO_LIMIT)
+				continue;
+			value = n / rows[i].per_unit + (n % rows[i].per_unit != 0);
+		}
+		/* with a cgroup, its pids.max is the one that shall refuse, and count */
+		if (rows[i].resource != RLIMIT_NPROC || shared_id || cgroup)
+			value += rows[i].slack;
+
+		int r = set_row(rows[i].resource, value);
+
+		if (r < 0)
+			return err_set(e, -r, "rlimit: %s", rows[i].name);
+	}
+	return 0;
+}

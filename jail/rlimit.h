@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rlimit.h - what one process may use, below what the cgroup gives them all
+ */
+#ifndef STEPJAIL_JAIL_RLIMIT_H
+#define STEPJAIL_JAIL_RLIMIT_H
+
+#include <stdbool.h>
+
+#include "init/err.h"
+#include "jail/plan.h"
+
+/**
+ * rlimit_set() - Set the calling process's resource limits, soft and hard
+ * @cgroup:	Memory is limited by a cgroup; if not, RLIMIT_DATA stands in for it
+ * @shared_id:	init runs under the program's id, and counts against its processes
+ *
+ * See setrlimit(2). A limit of the caller that is lower already stays as it is.
+ *
+ * Return: 0, or -errno
+ */
+int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - stepjail run: start a jail, wait, judge, report
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jail/command.h"
+#include "jail/launch.h"
+#include "jail/loop.h"
+#include "jail/option.h"
+#include "jail/report.h"
+#include "jail/run.h"
+#include "jail/sys.h"
+
+/* signals that end the launcher; its jail ends first, and the report says cancelled */
+static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+/* stdin, stdout and stderr become the program's: none may lead out of its tree */
+static int check_stdio(struct err *e)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		struct stat st;
+		int flags = fcntl(fd, F_GETFL);
+
+		/* a closed one would give its number to something of the jail's */
+		if (flags < 0 && open("/dev/null", O_RDWR) != fd)
+			return err_set(e, errno, "run: open /dev/null as fd %d", fd);
+		if (flags < 0)
+			continue;
+		if (fstat(fd, &st) < 0)
+			return err_set(e, errno, "run: look at fd %d", fd);
+		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
+			return err_say(e, EISDIR,
+				       "run: fd %d is a folder or a path, through "
+				       "which the program could leave its tree: redirect "
+				       "it from "
+				       "a file or a pipe",
+				       fd);
+	}
+	/* whatever else the caller left open ends at exec, at the latest */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return err_set(e, errno, "run: close_range (Linux 5.11)");
+	return 0;
+}
+
+static int take_signals(struct run *run, struct err *e)
+{
+	sigset_t all, wanted;
+
+	(void)sigfillset(&all);
+	(void)sigemptyset(&wanted);
+	for (size_t i = 0; i < sizeof(cancelling) / sizeof(cancelling[0]); i++)
+		(void)sigaddset(&wanted, cancelling[i]);
+	/* an ignored SIGCHLD would reap the jail behind the launcher's back */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigdelset(&all, SIGTSTP);
+	(void)sigdelset(&all, SIGCONT);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		return err_set(e, errno, "run: block signals");
+	run->signals = signalfd(-1, &wanted, SFD_CLOEXEC);
+	return run->signals < 0 ? err_set(e, errno, "run: signalfd") : 0;
+}
+
+static int run_jail(struct run *run, const struct plan *p, struct err *e)
+{
+	int r = launch_jail(&run->jail, p, e);
+
+	if (r == 0 && run->jail.missing.errnum)
+		(void)fprintf(stderr,
+			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
+			      (int)strcspn(run->jail.missing.text, ";"),
+			      run->jail.missing.text);
+	if (r == 0)
+		r = loop_run(run, e);
+	if (r < 0)
+		return r;
+	loop_gather(run);
+	/* the counters of a kill that is still under way would lie */
+	launch_wait(&run->jail);
+	run->outcome.cgroup = run->jail.limited;
+	if (!run->jail.limited)
+		return 0;
+	cgroup_usage(&run->jail.cgroup, &run->outcome.usage);
+	/* what the launcher's own stages used is not the program's */
+	run->outcome.usage.user_us -= run->outcome.before.user_us;
+	run->outcome.usage.system_us -= run->outcome.before.system_us;
+	run->outcome.usage.throttled_us -= run->outcome.before.throttled_us;
+	return 0;
+}
+
+int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
+{
+	static struct run run;
+	struct err failed;
+	int r;
+
+	run.jail = JAIL_NONE;
+	r = take_signals(&run, &failed);
+
+	if (r == 0)
+		r = run_jail(&run, p, &failed);
+
+	int end = launch_end(&run.jail, e);
+
+	if (r < 0)
+		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
+					 failed };
+	else
+		outcome_judge(&run.outcome, p, j);
+	if (end < 0)
+		return end;
+	return report_write(report, &run.jail, &run.outcome, j, e);
+}
+
+int command_run(char *const *argv, struct err *e)
+{
+	static struct plan plan;
+	struct judgement j;
+	int r = check_stdio(e);
+
+	if (r == 0)
+		r = option_parse(&plan, argv, e);
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		(void)printf("usage: stepjail run [options] [--] program [args]\n\n");
+		option_print_help(stdout);
+		return 0;
+	}
+	if (!plan.argv)
+		return err_say(e, EINVAL,
+			       "run: no program is given: stepjail run [options] -- "
+			       "program [args]");
+
+	int report = report_open(plan.report, e);
+
+	if (report < -1)
+		return report;
+	r = run_plan(&plan, report, &j, e);
+	if (j.verdict == VERDICT_LAUNCHER_ERROR)
+		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);
+	if (r < 0) {
+		struct err inner = *e;
+
+		return err_say(e, -r, "the program ended with status %d, but %.400s",
+			       j.status, inner.text);
+	}
+	return j.status;
+}

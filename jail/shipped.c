@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shipped.c - files that come with stepjail: see shipped.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/shipped.h"
+
+static const char *const folders[] = { ".", "../lib/stepjail" };
+#define FOLDER_COUNT (sizeof(folders) / sizeof(folders[0]))
+
+/* the folder of the running executable; the kernel's link, not argv[0]'s claim */
+static int own_folder(char *path, size_t size, struct err *e)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+
+	if (n < 0)
+		return err_set(e, errno,
+			       "find the running executable (is /proc mounted?)");
+	path[n] = '\0';
+	*strrchr(path, '/') = '\0';
+	return 0;
+}
+
+int shipped_init(struct err *e)
+{
+	char own[PATH_MAX];
+	int r = own_folder(own, sizeof(own), e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < FOLDER_COUNT; i++) {
+		char path[PATH_MAX + 64];
+		struct stat st;
+
+		(void)snprintf(path, sizeof(path), "%s/%s/stepjail-init", own,
+			       folders[i]);
+
+		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			continue;
+		if (!S_ISREG(st.st_mode) || (st.st_mode & S_IWOTH) ||
+		    (st.st_uid != 0 && st.st_uid != geteuid() && geteuid() != 0))
+			return err_say(e, EPERM,
+				       "%s could have been changed by others: it must "
+				       "be a file of root or yours, not writable by all",
+				       path);
+		return io_steal_fd(&fd);
+	}
+	return err_say(e, ENOENT,
+		       "stepjail-init is neither in %.200s nor in "
+		       "../lib/stepjail from there: run make, or make install",
+		       own);
+}
+
+int shipped_root(const char *given, char *path, size_t size, struct err *e)
+{
+	char own[PATH_MAX];
+	int r;
+
+	if (strchr(given, '/')) {
+		if ((size_t)snprintf(path, size, "%s", given) >= size)
+			return err_say(e, ENAMETOOLONG, "rootfs: the path is too long");
+		return 0;
+	}
+	r = own_folder(own, sizeof(own), e);
+	if (r < 0)
+		return r;
+	/* "." and "..", too, are folders and no trees */
+	for (size_t i = 0; given[0] != '.' && i < FOLDER_COUNT; i++) {
+		struct stat st;
+
+		if ((size_t)snprintf(path, size, "%s/%s/rootfs/%s", own, folders[i],
+				     given) < size &&
+		    stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+			return 0;
+	}
+	return err_say(e, ENOENT,
+		       "rootfs: there is no tree named '%.64s' in %.200s/rootfs: run "
+		       "make rootfs, or give a folder as ./DIR",
+		       given, own);
+}

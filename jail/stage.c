@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage.c - from clone to exec: the stages of a jail's child, in a table, in order
+ *
+ * Theory of operation
+ *   This table is the security story: read stages[] from top to bottom. The launcher's
+ *   clone3() makes all namespaces at once; its child, PID 1 of the jail, walks the rows
+ *   down to the split, where it makes the program's process. From there on both walk on,
+ *   each on the rows of its role, and at the end PID 1 becomes stepjail-init and PID 2
+ *   waits at the gate with all its walls up, then becomes the program.
+ *   A row that fails ends the jail. No row is best effort.
+ *   The control socket is at the end of file if the launcher dies, and PID 1 is also told
+ *   by a parent-death signal while it is not yet init.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/filter.h"
+#include "init/init.h"
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/caps.h"
+#include "jail/landlock.h"
+#include "jail/net.h"
+#include "jail/rlimit.h"
+#include "jail/stage.h"
+#include "jail/sys.h"
+
+#include "filter_program.h"
+
+static int do_namespaces(struct child *c, struct err *e)
+{
+	(void)c;
+	if (getpid() != 1)
+		return err_say(e, EINVAL, "namespaces: the child is not PID 1");
+	/* a launcher killed before init runs; init itself watches the socket */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_set(e, errno, "namespaces: parent-death signal");
+	return 0;
+}
+
+static int do_ids(struct child *c, struct err *e)
+{
+	struct wire_header go;
+
+	/* the frame says that the maps are written; end of file, that the launcher is
+	 * gone */
+	if (wire_recv(c->control, &go, NULL, 0) < 0 || go.type != WIRE_GO)
+		return err_say(e, EPIPE, "ids: the launcher is gone");
+	/* with the caller's own rights to the paths: before the ids change */
+	if (!c->sources_cloned) {
+		int r = mount_clone(c->sources, c->plan, e);
+
+		if (r < 0)
+			return r;
+	}
+
+	int r = ids_become(c->ids->init_id, e);
+
+	/* the kernel forgets the parent-death signal when ids change */
+	if (r == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_set(e, errno, "ids: parent-death signal");
+	return r;
+}
+
+static int do_mounts(struct child *c, struct err *e)
+{
+	(void)umask(0); /* modes are said where things are made */
+	return mount_jail(c->sources, c->plan, e);
+}
+
+static int do_net(struct child *c, struct err *e)
+{
+	return c->plan->net == NET_LOOPBACK ? net_loopback_up(e) : 0;
+}
+
+static int do_host(struct child *c, struct err *e)
+{
+	if (sethostname(c->plan->hostname, strlen(c->plan->hostname)) < 0)
+		return err_set(e, errno, "host: set the host name");
+	/* a new UTS namespace is a copy: this is the host's */
+	if (setdomainname("", 0) < 0)
+		return err_set(e, errno, "host: empty the domain name");
+	return 0;
+}
+
+static int do_bounding(struct child *c, struct err *e)
+{
+	(void)c;
+	return caps_drop_bounding(e);
+}
+
+static int do_split(struct child *c, struct err *e)
+{
+	c->program = fork();
+	if (c->program < 0)
+		return err_set(e, errno, "split: make the program's process");
+	if (c->program == 0)
+		return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0
+			       ? err_set(e, errno, "split: parent-death signal")
+			       : 0;
+	if (c->program != INIT_PROGRAM_PID)
+		return err_say(e, EINVAL, "split: the program is PID %d, not %d",
+			       c->program, INIT_PROGRAM_PID);
+	return 0;
+}
+
+static int do_session(struct child *c, struct err *e)
+{
+	/* whatever else the launcher inherited or opened ends at exec */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return err_set(e, errno, "session: close_range");
+	if (setsid() < 0)
+		return err_set(e, errno, "session: setsid");
+	if (c->program != 0)
+		return 0;
+	(void)umask(022);
+
+	int r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
+
+	if (r < 0)
+		return r;
+	return ids_become(c->ids->program_id, e);
+}
+
+static int do_capabilities(struct child *c, struct err *e)
+{
+	(void)c;
+	return caps_drop_all(e);
+}
+
+static int do_landlock(struct child *c, struct err *e)
+{
+	return landlock_restrict(c->plan, e);
+}
+
+static int do_seccomp(struct child *c, struct err *e)
+{
+	size_t count = sizeof(filter_program) / sizeof(filter_program[0]);
+	int r = filter_load(filter_program, count);
+
+	(void)c;
+	return r < 0 ? err_set(e, -r, "seccomp: load %zu instructions", count) : 0;
+}
+
+static int place_fd(int fd, int number, struct err *e)
+{
+	if (dup2(fd, number) < 0)
+		return err_set(e, errno, "exec: place fd %d", number);
+	return 0;
+}
+
+/* init's fds go to their numbers; dup2 clears close-on-exec, the rest has it */
+static int exec_init(struct child *c, struct err *e)
+{
+	static char name[] = "stepjail-init";
+	char *const argv[] = { name, NULL };
+	char *const env[] = { NULL };
+	int control, slot, init;
+	int r;
+
+	/* first out of the way of the numbers, so that none is overwritten by another */
+	control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
+	init = fcntl(c->init_fd, F_DUPFD_CLOEXEC, 16);
+	slot = c->ids->own ? fcntl(c->ids->slot_fd, F_DUPFD_CLOEXEC, 16) : control;
+	if (control < 0 || init < 0 || slot < 0)
+		return err_set(e, errno, "exec: place fds");
+	c->control = control;
+	r = place_fd(control, INIT_FD_CONTROL, e);
+	if (r == 0)
+		r = place_fd(slot, INIT_FD_SLOT, e);
+	if (r < 0)
+		return r;
+	(void)syscall(SYS_execveat, init, "", argv, env, AT_EMPTY_PATH);
+	return err_set(e, errno, "exec: start stepjail-init");
+}
+
+static int wait_at_gate(struct child *c, struct err *e)
+{
+	struct wire_header go;
+	int r = wire_send(c->control, WIRE_READY, INIT_PROGRAM_PID, NULL, 0);
+
+	if (r < 0)
+		return err_set(e, -r, "exec: tell the launcher");
+	r = wire_recv(c->gate, &go, NULL, 0);
+	if (r < 0 || go.type != WIRE_GO)
+		return err_say(e, EPIPE, "exec: the launcher is gone");
+	return 0;
+}
+
+/* the program must not inherit what the launcher blocks and ignores */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int s = 1; s < NSIG; s++)
+		(void)signal(s, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* each folder of PATH as the jail has it; what execvp(3) does, without its shell */
+static int exec_program(struct child *c, struct err *e)
+{
+	char *const *argv = c->plan->argv;
+	/* execve(2) takes no const, and does not write */
+	char *const *env = (char *const *)(uintptr_t)c->plan->env;
+	const char *path = "";
+	int errnum = ENOENT;
+
+	if (strchr(argv[0], '/')) {
+		(void)execve(argv[0], argv, env);
+		return err_set(e, errno, "%.200s", argv[0]);
+	}
+	for (size_t i = 0; i < c->plan->env_count; i++)
+		if (strncmp(c->plan->env[i], "PATH=", 5) == 0)
+			path = c->plan->env[i] + 5;
+	while (*path) {
+		char file[PATH_MAX];
+		size_t n = strcspn(path, ":");
+
+		if (n && (size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path,
+					  argv[0]) < sizeof(file))
+			(void)execve(file, argv, env);
+		if (errno != ENOENT && errno != ENOTDIR)
+			errnum = errno;
+		path += n + (path[n] == ':');
+	}
+	return err_set(e, errnum, "%.200s", argv[0]);
+}
+
+static int do_exec(struct child *c, struct err *e)
+{
+	if (c->program != 0)
+		return exec_init(c, e);
+
+	int r = wait_at_gate(c, e);
+
+	if (r < 0)
+		return r;
+	reset_signals();
+	return exec_program(c, e);
+}
+
+static int do_chdir(struct child *c, struct err *e)
+{
+	if (chdir(c->plan->chdir) < 0)
+		return err_set(e, errno, "chdir: %.200s in the jail", c->plan->chdir);
+	return 0;
+}
+
+const struct stage stages[] = {
+	{ "namespaces", ROLE_CHILD, do_namespaces,
+	  "be PID 1 of new user, mount, PID, net, IPC, UTS and cgroup namespaces, in its "
+	  "cgroup leaf from the first instruction",
+	  "do anything that lasts if the launcher dies" },
+	{ "ids", ROLE_CHILD, do_ids,
+	  "hold an id of the jail's own range, or the caller's one; setgroups is denied",
+	  "keep host uid 0" },
+	{ "mounts", ROLE_CHILD, do_mounts,
+	  "stand in the jail's own tree, every mount flagged before it was attached",
+	  "follow a symlink of the tree, or leave a way to the old root" },
+	{ "net", ROLE_CHILD, do_net, "have lo up if the plan says so",
+	  "have any other interface" },
+	{ "host", ROLE_CHILD, do_host, "carry the plan's host name", "show the host's" },
+	{ "bounding", ROLE_CHILD, do_bounding,
+	  "have an empty bounding set, once for both processes that follow",
+	  "give up what the stages up to capabilities still need" },
+	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
+	  "start the program" },
+	{ "session", ROLE_INIT | ROLE_PROGRAM, do_session,
+	  "lead a session, and have no fd but stdin, stdout, stderr and init's own after "
+	  "exec; the program also its rlimits and its id",
+	  "share a terminal's session or process group with the caller" },
+	{ "chdir", ROLE_PROGRAM, do_chdir,
+	  "stand where the plan says, with the program's id",
+	  "use rights that the program lacks" },
+	{ "capabilities", ROLE_INIT | ROLE_PROGRAM, do_capabilities,
+	  "have five empty sets, locked securebits and no_new_privs",
+	  "keep anything for later" },
+	{ "landlock", ROLE_PROGRAM, do_landlock,
+	  "be confined a second time where the kernel has Landlock",
+	  "open what the mounts do not show" },
+	{ "seccomp", ROLE_PROGRAM, do_seccomp,
+	  "be left with the rows of jail/syscalls.c; init loads its own, tighter filter",
+	  "be able to load or remove a filter" },
+	{ "exec", ROLE_INIT | ROLE_PROGRAM, do_exec,
+	  "become init, or wait at the gate and become the program",
+	  "pass on the caller's environment, signal mask or handlers" },
+};
+
+const size_t stage_count = sizeof(stages) / sizeof(stages[0]);
+const uint32_t stage_exec = sizeof(stages) / sizeof(stages[0]) - 1;
+
+static void fail(const struct child *c, size_t stage, const struct err *e)
+{
+	struct wire_fail frame = {
+		.stage = (uint32_t)stage,
+		.errnum = (uint32_t)e->errnum,
+	};
+
+	(void)snprintf(frame.text, sizeof(frame.text), "%s", e->text);
+	(void)wire_send(c->control, WIRE_FAIL, 0, &frame, sizeof(frame));
+	_exit(1);
+}
+
+void stage_run(struct child *c)
+{
+	unsigned int role = ROLE_CHILD;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < stage_count; i++) {
+		if (!(stages[i].roles & role))
+			continue;
+		if (stages[i].act(c, &e) < 0)
+			fail(c, i, &e);
+		if (stages[i].act == do_split)
+			role = c->program == 0 ? ROLE_PROGRAM : ROLE_INIT;
+	}
+	/* exec does not return */
+	_exit(1);
+}

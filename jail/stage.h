@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage.h - from clone to exec: the stages of a jail's child, in a table, in order
+ */
+#ifndef STEPJAIL_JAIL_STAGE_H
+#define STEPJAIL_JAIL_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/ids.h"
+#include "jail/mount.h"
+#include "jail/plan.h"
+
+/* what the stages know; made by the launcher, inherited by the clone, const but for fds
+ */
+struct child {
+	const struct plan *plan;
+	const struct ids *ids;
+	struct sources *sources;
+	bool sources_cloned; /* by the launcher, being root */
+	bool cgroup;         /* limits are in force; without it rlimits stand in */
+	int control;         /* the jail's end of the control socket */
+	int init_fd;         /* stepjail-init, to be executed */
+	int gate;            /* pipe: the program waits for the launcher's GO */
+	pid_t program;       /* 0 in the program's process after the split */
+};
+
+enum stage_role {
+	ROLE_CHILD = 1,   /* the one process before the split */
+	ROLE_INIT = 2,    /* PID 1 after it */
+	ROLE_PROGRAM = 4, /* PID 2 after it */
+};
+
+struct stage {
+	const char *name;
+	unsigned int roles; /* enum stage_role bits: who runs it */
+	int (*act)(struct child *c, struct err *e);
+	const char *should; /* its contract, for readers */
+	const char *mustnt;
+};
+
+extern const struct stage stages[];
+extern const size_t stage_count;
+
+/* what the launcher must recognise in a WIRE_FAIL frame */
+extern const uint32_t stage_exec;
+
+/**
+ * stage_run() - Walk the table as the clone's child; does not return
+ *
+ * Every failure is sent to the launcher as a WIRE_FAIL frame, and the process exits: the
+ * program is never executed behind a stage that failed.
+ */
+void stage_run(struct child *c) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * value.c - numbers with units: see value.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jail/value.h"
+
+struct unit {
+	const char *name;
+	uint64_t thousandths; /* of the kind's smallest unit */
+};
+
+/* Each list: the first row is what a bare number means; printing takes the largest. */
+static const struct unit sizes[] = {
+	{ "", 1000 },
+	{ "K", 1000ULL << 10 },
+	{ "M", 1000ULL << 20 },
+	{ "G", 1000ULL << 30 },
+	{ "T", 1000ULL << 40 },
+	{ "KiB", 1000ULL << 10 },
+	{ "MiB", 1000ULL << 20 },
+	{ "GiB", 1000ULL << 30 },
+	{ "TiB", 1000ULL << 40 },
+	{ NULL, 0 },
+};
+static const struct unit times[] = {
+	{ "", 1000000 },   { "ms", 1000 },      { "s", 1000000 },
+	{ "m", 60000000 }, { "h", 3600000000 }, { NULL, 0 },
+};
+static const struct unit counts[] = { { "", 1000 }, { NULL, 0 } };
+static const struct unit cpus[] = { { "", 1000000 }, { NULL, 0 } };
+
+static const struct {
+	const struct unit *units;
+	const char *form;
+} kinds[] = {
+	[VALUE_SIZE] = { sizes, "a size such as 65536, 64K, 256M or 1.5G" },
+	[VALUE_TIME] = { times, "a time such as 250ms, 2s, 10m or 1h" },
+	[VALUE_COUNT] = { counts, "a whole number" },
+	[VALUE_CPUS] = { cpus, "a number of CPUs such as 2 or 0.25" },
+};
+
+/* digits, and up to three more behind a point: the number in thousandths */
+static int parse_thousandths(const char **at, unsigned __int128 *out)
+{
+	const unsigned __int128 most = (unsigned __int128)UINT64_MAX * 1000;
+	unsigned __int128 n = 0;
+	int decimals = -1; /* -1 until the point */
+
+	if (**at < '0' || **at > '9')
+		return -EINVAL;
+	for (; (**at >= '0' && **at <= '9') || (**at == '.' && decimals < 0); (*at)++) {
+		if (**at == '.') {
+			decimals = 0;
+			continue;
+		}
+		if (decimals >= 0 && ++decimals > 3)
+			return -EINVAL;
+		n = n * 10 + (unsigned int)(**at - '0');
+		if (n > most)
+			return -ERANGE;
+	}
+	if (decimals == 0)
+		return -EINVAL;
+	for (int i = decimals < 0 ? 0 : decimals; i < 3; i++)
+		n *= 10;
+	*out = n;
+	return n > most ? -ERANGE : 0;
+}
+
+int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct err *e)
+{
+	const struct unit *unit = kinds[kind].units;
+	const char *at = text;
+	unsigned __int128 n = 0;
+	int r = parse_thousandths(&at, &n);
+
+	if (r == -ERANGE)
+		return err_say(e, ERANGE, "'%s' is too large", text);
+	while (unit->name && strcmp(unit->name, at) != 0)
+		unit++;
+	if (r < 0 || !unit->name)
+		return err_say(e, EINVAL, "'%s' is not %s", text, kinds[kind].form);
+
+	/* thousandths times thousandths: 128 bits hold any product of 74 and 50 */
+	unsigned __int128 all = n * unit->thousandths;
+
+	if (all % 1000000)
+		return err_say(e, EINVAL, "'%s' is not %s", text, kinds[kind].form);
+	/* UINT64_MAX itself stands for "no limit" */
+	if (all / 1000000 >= UINT64_MAX)
+		return err_say(e, ERANGE, "'%s' is too large", text);
+	*value = (uint64_t)(all / 1000000);
+	return 0;
+}
+
+const char *value_print(enum value_kind kind, uint64_t value, char *text)
+{
+	const struct unit *best = NULL;
+
+	if (kind == VALUE_CPUS && value % 1000) {
+		(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 ".%03" PRIu64,
+			       value / 1000, value % 1000);
+		return text;
+	}
+	for (const struct unit *u = kinds[kind].units; u->name; u++) {
+		uint64_t whole = u->thousandths / 1000;
+
+		if (value % whole)
+			continue;
+		if (!best || u->thousandths > best->thousandths ||
+		    (u->thousandths == best->thousandths && !best->name[0]))
+			best = u;
+	}
+	if (!best) /* a count has no unit, so only CPUs' fractions come past all rows */
+		best = kinds[kind].units;
+	(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 "%s",
+		       value / (best->thousandths / 1000), value ? best->name : "");
+	return text;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - what a jail uses, sampled from /proc: see watch.h
+ *
+ * The processes are found from init downwards, by the children files of their threads.
+ * Orphans become init's own children, so none can hide.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/watch.h"
+
+struct found {
+	pid_t *pid;
+	unsigned int count, room;
+};
+
+static ssize_t read_proc(pid_t pid, const char *file, char *text, size_t size)
+{
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	return io_read_file_at(AT_FDCWD, path, text, size);
+}
+
+static int add(struct found *f, pid_t pid)
+{
+	if (f->count == f->room) {
+		unsigned int room = f->room ? 2 * f->room : 256;
+		pid_t *more = realloc(f->pid, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->pid = more;
+		f->room = room;
+	}
+	f->pid[f->count++] = pid;
+	return 0;
+}
+
+/* the file may be of any length: a list of numbers, read as such */
+static int add_children(struct found *f, pid_t pid, const char *task)
+{
+	char path[96];
+	FILE *list;
+	int child, r = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, task);
+	list = fopen(path, "re");
+	if (!list)
+		return -errno;
+	while (r == 0 && fscanf(list, "%d", &child) == 1)
+		r = add(f, child);
+	(void)fclose(list);
+	return r;
+}
+
+static int find_children(struct found *f, pid_t pid)
+{
+	char path[64];
+	int r = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+
+	DIR *tasks = opendir(path);
+
+	if (!tasks)
+		return 0; /* it has ended */
+	for (struct dirent *d; r == 0 && (d = readdir(tasks));) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		r = add_children(f, pid, d->d_name);
+		/* a thread may end at any time; a kernel without the file has none at all
+		 */
+		if (r == -ENOENT || r == -ESRCH)
+			r = f->count > 1 || access(path, F_OK) < 0 ? 0 : r;
+	}
+	(void)closedir(tasks);
+	return r;
+}
+
+/* "Key:   123 kB" of status or smaps_rollup, in bytes; 0 if it is not there */
+static uint64_t kib_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+static uint64_t memory_of(pid_t pid, bool exact)
+{
+	char text[8192];
+
+	if (exact && read_proc(pid, "smaps_rollup", text, sizeof(text)) > 0)
+		return kib_of(text, "\nPss_Anon:") + kib_of(text, "\nPss_Shmem:") +
+		       kib_of(text, "\nSwapPss:");
+	if (read_proc(pid, "status", text, sizeof(text)) > 0)
+		return kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
+		       kib_of(text, "\nVmSwap:");
+	return 0;
+}
+
+/* own time and that of children waited for; the name in front may hold anything */
+static uint64_t cpu_of(pid_t pid)
+{
+	char text[1024];
+	uint64_t user = 0, system = 0, child_user = 0, child_system = 0;
+
+	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
+		return 0;
+
+	const char *at = strrchr(text, ')');
+
+	if (!at || sscanf(at + 1,
+			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+			  "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			  &user, &system, &child_user, &child_system) != 4)
+		return 0;
+	return (user + system + child_user + child_system) * 1000000 /
+	       (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
+{
+	static struct found f; /* keeps its room from sample to sample */
+	int r;
+
+	*w = (struct watch){ 0 };
+	f.count = 0;
+	r = add(&f, init);
+	for (unsigned int i = 0; r == 0 && i < f.count; i++)
+		r = find_children(&f, f.pid[i]);
+	if (r == -ENOENT)
+		return err_say(e, ENOENT,
+			       "watch: this kernel has no /proc/PID/task/TID/children "
+			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched "
+			       "without a cgroup");
+	if (r < 0)
+		return err_set(e, -r, "watch: find the jail's processes");
+	for (unsigned int i = 0; i < f.count; i++) {
+		w->memory_bytes += memory_of(f.pid[i], false);
+		w->cpu_us += cpu_of(f.pid[i]);
+	}
+	if (w->memory_bytes > limit_bytes) {
+		w->memory_bytes = 0;
+		for (unsigned int i = 0; i < f.count; i++)
+			w->memory_bytes += memory_of(f.pid[i], true);
+	}
+	w->processes = f.count - 1;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.h - what a jail uses, sampled from /proc, where no cgroup counts it
+ */
+#ifndef STEPJAIL_JAIL_WATCH_H
+#define STEPJAIL_JAIL_WATCH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+
+#define WATCH_PERIOD_MS 50
+
+struct watch {
+	uint64_t
+		memory_bytes; /* anonymous and shared memory and swap, of all processes */
+	uint64_t cpu_us;      /* CPU time of all processes, ended ones included */
+	unsigned int processes; /* stepjail-init not counted */
+};
+
+/**
+ * watch_sample() - Sum up over a jail's processes
+ * @init:	stepjail-init's pid in the caller's PID namespace
+ * @w:		Filled as far as /proc can be read: a process may end while it is read
+ *
+ * Pages that a fork shares are counted once, but only where a sum that counts them in
+ * each process is over @limit_bytes: the exact count walks page tables. See proc(5).
+ *
+ * Return: 0, or -errno when the kernel has no /proc/PID/task/TID/children
+ */
+int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
+
+#endif
