@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clip.h - the head and the tail of a stream; the middle is counted and let go
+ *
+ * A step may print for as long as it likes: it is never stopped for talking, and it never
+ * makes this process grow.
+ */
+#ifndef STEPJAIL_AGENT_CLIP_H
+#define STEPJAIL_AGENT_CLIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/text.h"
+
+#define CLIP_HEAD_BYTES 6144
+#define CLIP_TAIL_BYTES 6144
+
+struct clip {
+	uint64_t total; /* bytes the stream had */
+	size_t head_length;
+	size_t tail_length; /* at most CLIP_TAIL_BYTES */
+	size_t tail_start;  /* oldest byte of the ring */
+	char head[CLIP_HEAD_BYTES];
+	char tail[CLIP_TAIL_BYTES];
+};
+
+/** clip_clear() - Start a stream anew */
+void clip_clear(struct clip *c);
+
+/** clip_add() - Take the stream's next bytes */
+void clip_add(struct clip *c, const void *bytes, size_t length);
+
+/**
+ * clip_take() - Put head and tail into two texts, cut between characters
+ * @head:	Gets all of it where nothing was left out
+ * @tail:	Gets what follows the gap; empty where there is none
+ *
+ * Return: bytes left out between them
+ */
+uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail);
+
+/**
+ * clip_show() - Add the stream in lines behind a prefix, see escape_lines()
+ *
+ * The line that says how much was left out has no prefix: it is the agent's own.
+ */
+void clip_show(const struct clip *c, const char *prefix, struct text *out);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * commands.h - the subcommands, one file each
+ */
+#ifndef STEPJAIL_AGENT_COMMANDS_H
+#define STEPJAIL_AGENT_COMMANDS_H
+
+#include "agent/options.h"
+
+#define AGENT_VERSION "0.1"
+
+extern const struct command command_solve;
+extern const struct command command_eval;
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fence.h - where a block of code begins and ends, line by line (for extract.c)
+ *
+ * Markdown's fences as CommonMark has them, as far as models use them, and the opening
+ * tag that some models were taught.
+ */
+#ifndef STEPJAIL_AGENT_FENCE_H
+#define STEPJAIL_AGENT_FENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FENCE_TAG "<execute_python>"
+
+struct span {
+	const char *at;
+	size_t length;
+};
+
+enum block_kind { BLOCK_PYTHON, BLOCK_PLAIN, BLOCK_SHELL, BLOCK_OTHER, BLOCK_KINDS };
+
+struct block {
+	enum block_kind kind;
+	char mark; /* '`', '~', or '<' for the tag */
+	size_t mark_count;
+	size_t indent; /* columns before the mark, taken off each line */
+};
+
+/** fence_line() - Take the first line off @rest; its CR and LF are left out */
+struct span fence_line(struct span *rest);
+
+/** fence_indent() - How many blanks and tabs there are at @from */
+size_t fence_indent(struct span s, size_t from);
+
+/** fence_blank() - True where there is nothing but white space */
+bool fence_blank(struct span s);
+
+/** fence_begins() - True where it begins with these ASCII letters, in any case */
+bool fence_begins(struct span s, const char *with);
+
+/** fence_opens() - True for a line that opens a block; fills @b */
+bool fence_opens(struct span line, struct block *b);
+
+/** fence_closes() - True for a line of nothing but the block's mark, often enough */
+bool fence_closes(struct span line, const struct block *b);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * key.c - the API key: see key.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/key.h"
+#include "init/io.h"
+
+static const char *const variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY" };
+
+/* a key goes into an HTTP header: what could end the header is refused */
+static int check(struct key *k, const char *source, struct err *e)
+{
+	while (k->length && strchr(" \t\r\n", k->bytes[k->length - 1]))
+		k->length--;
+	k->bytes[k->length] = '\0';
+	for (size_t i = 0; i < k->length; i++) {
+		if (k->bytes[i] > ' ' && k->bytes[i] <= '~')
+			continue;
+		key_wipe(k);
+		return err_say(
+			e, EINVAL,
+			"the key from %s holds a space or another byte that no key "
+			"holds; give the key alone",
+			source);
+	}
+	return 0;
+}
+
+static int load_file(struct key *k, const char *file, struct err *e)
+{
+	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(e, errno, "--key-file: %s", file);
+
+	ssize_t n = io_read_all(fd, k->bytes, KEY_MAX);
+
+	if (n < 0 || n == KEY_MAX) {
+		key_wipe(k);
+		if (n < 0)
+			return err_set(e, (int)-n, "--key-file: %s", file);
+		return err_say(e, EFBIG, "--key-file: %s is too large to be a key", file);
+	}
+	k->length = (size_t)n;
+
+	int r = check(k, file, e);
+
+	if (r == 0 && !k->length)
+		return err_say(e, EINVAL, "--key-file: %s is empty", file);
+	return r;
+}
+
+int key_load(struct key *k, const char *file, struct err *e)
+{
+	const char *source = NULL;
+	int r = 0;
+
+	key_wipe(k);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		char *value = getenv(variables[i]);
+		size_t length = value ? strlen(value) : 0;
+
+		if (length && !file && !source) {
+			source = variables[i];
+			if (length >= KEY_MAX)
+				r = err_say(e, EFBIG, "%s is too long to be a key",
+					    source);
+			else
+				memcpy(k->bytes, value, length);
+			k->length = r < 0 ? 0 : length;
+		}
+		if (value)
+			explicit_bzero(value, length);
+		(void)unsetenv(variables[i]);
+	}
+	if (file)
+		return load_file(k, file, e);
+	return r < 0 || !source ? r : check(k, source, e);
+}
+
+void key_redact(const struct key *k, char *bytes, size_t length)
+{
+	char *at = bytes;
+
+	/* a key this short is a stand-in for local servers ("x", "none") */
+	if (k->length < 8 || length < k->length)
+		return;
+	while ((at = memmem(at, length - (size_t)(at - bytes), k->bytes, k->length))) {
+		memset(at, '*', k->length);
+		at += k->length;
+	}
+}
+
+void key_wipe(struct key *k)
+{
+	explicit_bzero(k, sizeof(*k));
+}

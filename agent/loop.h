@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h - write, execute, observe, until there is an answer or a budget ends
+ */
+#ifndef STEPJAIL_AGENT_LOOP_H
+#define STEPJAIL_AGENT_LOOP_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/model.h"
+#include "agent/prompt.h"
+#include "agent/record.h"
+#include "agent/session.h"
+#include "agent/show.h"
+
+enum outcome {
+	OUTCOME_ANSWERED,
+	OUTCOME_STEPS,   /* the step budget ended */
+	OUTCOME_WALL,    /* the wall budget ended */
+	OUTCOME_MODEL,   /* the model failed */
+	OUTCOME_STOPPED, /* a signal came */
+	OUTCOME_BROKEN,  /* our own failure: jail, stdout, transcript */
+	OUTCOME_COUNT,
+};
+
+struct loop {
+	const char *task;
+	const struct prompt_file *files;
+	size_t file_count;
+	struct prompt_limits limits;
+	uint64_t deadline_ms; /* on units_now_ms()'s clock */
+	struct model *model;
+	struct session *session; /* open */
+	struct show *show;
+	struct transcript *transcript;
+
+	/* while it runs */
+	struct chat chat;
+	struct reply reply;
+	struct extract found;
+	struct step *step; /* large: the caller brings it */
+
+	/* at the end */
+	struct text answer;
+	cJSON *steps; /* list of record_step() objects */
+};
+
+/**
+ * loop_run() - Run the whole task
+ * @l:		The first part filled in, the rest zeroed, but for @step
+ * @e:		Filled for OUTCOME_MODEL and OUTCOME_BROKEN
+ *
+ * A reply with code is a step. So is one that cannot be used (an empty block, shell
+ * commands, code that was cut off): the model is told why. The model gets one reply more
+ * than there are steps, to answer in.
+ */
+enum outcome loop_run(struct loop *l, struct err *e);
+
+/** loop_free() - Free what a run has gathered */
+void loop_free(struct loop *l);
+
+/** loop_outcome_name() - As in --json: "answered", "steps-ended", ... */
+const char *loop_outcome_name(enum outcome o);
+
+/** loop_outcome_status() - The exit status; @signal for OUTCOME_STOPPED */
+int loop_outcome_status(enum outcome o, int signal);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - stepjail-agent: the commands, and the only place that prints errors and exits
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/commands.h"
+#include "agent/escape.h"
+#include "init/io.h"
+
+#define STATUS_OWN_FAILURE 125
+
+static const struct command *const commands[] = { &command_solve, &command_eval, NULL };
+
+static const struct exit_row exits[] = {
+	{ 0, "solve: the model gave an answer. eval: every task passed." },
+	{ 1, "eval: at least one task did not pass." },
+	{ 3, "solve: the steps are used up and there is no answer." },
+	{ 4, "solve: the model failed: unreachable, refused, or what it sent makes no "
+	     "sense." },
+	{ 124, "solve: the wall time is used up and there is no answer." },
+	{ 125, "A failure of the agent or the jail itself: a bad option, a file that "
+	       "cannot be "
+	       "read, a jail that does not start, stdout closed." },
+	{ 129, "Ended by SIGHUP; the jail was ended too." },
+	{ 130, "Ended by SIGINT (Ctrl-C); the jail was ended too." },
+	{ 143, "Ended by SIGTERM; the jail was ended too." },
+	{ 0, NULL },
+};
+
+/* write all, or fail with a line about stdout */
+static int print(const struct text *out, struct stop *stop, struct err *e)
+{
+	int r = text_check(out, "the text", e);
+
+	if (r == 0)
+		r = stop_write(stop, STDOUT_FILENO, out->bytes, out->length);
+	if (r == -EINTR)
+		return err_say(e, EINTR, "stopped by a signal");
+	return r < 0 ? err_set(e, -r, "cannot write to stdout") : 0;
+}
+
+static void usage(struct text *out)
+{
+	text_puts(out,
+		  "stepjail-agent - let a model solve a task with Python in a jail\n\n"
+		  "Usage:\n");
+	for (size_t i = 0; commands[i]; i++)
+		text_printf(out, "  stepjail-agent %s %s [options]\n      %s\n",
+			    commands[i]->name, commands[i]->operand,
+			    commands[i]->summary);
+	text_puts(out, "  stepjail-agent COMMAND --help\n"
+		       "  stepjail-agent --version | --help | --man\n\n");
+	options_exits(exits, out);
+}
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; name && commands[i]; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int run_command(const struct command *cmd, char *const *argv, struct stop *stop,
+		       struct err *e)
+{
+	_Alignas(16) char options[8192] = { 0 };
+	cleanup_text struct text out = { 0 };
+	const char *operand;
+	bool help;
+
+	if (cmd->opts_bytes > sizeof(options))
+		return err_say(e, E2BIG, "%s: its options do not fit", cmd->name);
+
+	int r = options_parse(cmd, argv, options, &operand, &help, e);
+
+	if (r < 0)
+		return r;
+	if (!help)
+		return cmd->run(options, operand, stop, e);
+	options_help(cmd, &out);
+	text_puts(&out, "\n");
+	options_exits(exits, &out);
+	return print(&out, stop, e);
+}
+
+static int run(char *const *argv, struct stop *stop, struct err *e)
+{
+	cleanup_text struct text out = { 0 };
+	const char *first = argv[0];
+	const struct command *cmd = find(first);
+
+	if (cmd)
+		return run_command(cmd, argv + 1, stop, e);
+	if (!first)
+		return err_say(
+			e, EINVAL,
+			"give a command: solve or eval; see stepjail-agent --help");
+	if (strcmp(first, "--version") == 0)
+		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
+	else if (strcmp(first, "--man") == 0)
+		options_man(commands, exits, &out);
+	else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
+		 (strcmp(first, "help") == 0 && !argv[1]))
+		usage(&out);
+	else if (strcmp(first, "help") == 0 && find(argv[1]))
+		options_help(find(argv[1]), &out);
+	else
+		return err_say(e, EINVAL,
+			       "'%.80s' is no command; give solve or eval, or see "
+			       "stepjail-agent --help",
+			       strcmp(first, "help") == 0 ? argv[1] : first);
+	return print(&out, stop, e);
+}
+
+/*
+ * A program started with fd 0, 1 or 2 closed would get a socket there, and then write its
+ * words into it. /dev/null opened for reading holds the place, and writing still fails.
+ */
+static int hold_standard_fds(struct err *e)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			return err_set(e, errno, "/dev/null");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct stop stop = { .fd = -1 };
+	struct err e = { 0 };
+	cleanup_text struct text line = { 0 };
+	int r = hold_standard_fds(&e);
+
+	if (r == 0)
+		r = stop_open(&stop, &e);
+	if (r == 0 && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+		r = err_say(&e, ENOTSUP, "libcurl cannot be set up");
+	if (r == 0)
+		r = run(argv + (argc > 0), &stop, &e);
+	if (r >= 0)
+		return r;
+	if (r == -EINTR && stop.signal)
+		text_printf(&line, "stepjail-agent: ended by SIG%s",
+			    sigabbrev_np(stop.signal));
+	else
+		text_puts(&line, "stepjail-agent: ");
+	if (!(r == -EINTR && stop.signal))
+		escape_line(&line, e.text, strlen(e.text));
+	text_puts(&line, "\n");
+	(void)io_write_all(STDERR_FILENO, text_string(&line), line.length);
+	return r == -EINTR && stop.signal ? 128 + stop.signal : STATUS_OWN_FAILURE;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - commands and their options: one table makes parser, help and man page
+ *
+ * A command fills its own struct; a row says at which offset. Adding an option is adding
+ * a row. Values that stepjail understands better than the agent does (--memory and the
+ * like) are OPT_PASS: kept as they are and handed on in its argv.
+ */
+#ifndef STEPJAIL_AGENT_OPTIONS_H
+#define STEPJAIL_AGENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/stop.h"
+#include "agent/text.h"
+#include "init/err.h"
+
+#define OPT_LIST_MAX 64
+#define OPT_ROWS_MAX 40
+
+enum opt_kind {
+	OPT_FLAG,   /* bool: given or not */
+	OPT_TEXT,   /* const char *: anything but nothing */
+	OPT_COUNT,  /* uint64_t: min to max */
+	OPT_TIME,   /* uint64_t: milliseconds, min to max */
+	OPT_CHOICE, /* uint64_t: index into choices */
+	OPT_LIST,   /* struct opt_list: may be given more than once */
+	OPT_PASS,   /* struct opt_list: "--name", "value" for stepjail */
+};
+
+struct opt_list {
+	const char *items[OPT_LIST_MAX];
+	size_t count;
+};
+
+struct opt {
+	const char *name;   /* without the dashes */
+	const char *arg;    /* what help calls the value; NULL for flags and choices */
+	const char *preset; /* the value where none is given; NULL for none */
+	const char *help;   /* one sentence */
+	enum opt_kind kind;
+	size_t offset;          /* in the command's struct */
+	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
+	const char *choices[4]; /* OPT_CHOICE, NULL at the end */
+};
+
+/* the last columns of a row: kind, and the field of the command's struct that it fills */
+#define OPT_ROW(kind_, type, field) .kind = OPT_##kind_, .offset = offsetof(type, field)
+
+struct exit_row {
+	int status;
+	const char *meaning;
+};
+
+struct command {
+	const char *name;
+	const char *operand;    /* as help shows it: "TASK" */
+	const char *summary;    /* one line */
+	const char *about;      /* paragraphs for help and man page, parted by "\n\n" */
+	const struct opt *opts; /* ends with a row without a name */
+	size_t opts_bytes;      /* size of the struct that they fill */
+	/* an exit status, or -errno with *e filled; options and operand are checked */
+	int (*run)(const void *options, const char *operand, struct stop *stop,
+		   struct err *e);
+};
+
+/**
+ * options_parse() - Fill a command's struct from its arguments
+ * @argv:	Arguments after the command's name, NULL at the end; values point into it
+ * @into:	@cmd->opts_bytes bytes, zeroed
+ * @operand:	Gets the one operand
+ * @help:	Set where --help was among them; then nothing else matters
+ *
+ * Return: 0, or -EINVAL with one line that names the option and the mistake
+ */
+int options_parse(const struct command *cmd, char *const *argv, void *into,
+		  const char **operand, bool *help, struct err *e);
+
+/** options_help() - Add a command's --help text */
+void options_help(const struct command *cmd, struct text *out);
+
+/** options_man() - Add the man page of all commands (roff, man(7) macros) */
+void options_man(const struct command *const *cmds, const struct exit_row *exits,
+		 struct text *out);
+
+/** options_exits() - Add the table of exit statuses as --help shows it */
+void options_exits(const struct exit_row *exits, struct text *out);
+
+#endif

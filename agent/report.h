@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h - stepjail's report, as far as the agent reads it
+ */
+#ifndef STEPJAIL_AGENT_REPORT_H
+#define STEPJAIL_AGENT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/verdict.h"
+
+#define REPORT_MAX_BYTES ((size_t)64 << 10)
+
+/**
+ * report_read() - Take verdict, exit code, signal and violation from a report's JSON
+ * @facts:	Changed only where the report is one
+ *
+ * The report comes from stepjail and not from the jail, but what it quotes may have been
+ * chosen there: names are checked before they are passed on.
+ *
+ * Return: true for a JSON object with a verdict that there is
+ */
+bool report_read(const char *json, size_t length, struct verdict_facts *facts);
+
+#endif

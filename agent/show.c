@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.c - what the user sees while the loop runs: see show.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/escape.h"
+#include "agent/show.h"
+#include "agent/units.h"
+
+enum ink { INK_PLAIN, INK_HEAD, INK_CODE, INK_GOOD, INK_BAD, INK_DIM, INK_COUNT };
+
+/* SGR: bold, cyan, green, red, faint; reset behind each */
+static const char *const inks[INK_COUNT] = {
+	[INK_PLAIN] = "",        [INK_HEAD] = "\x1b[1m", [INK_CODE] = "\x1b[36m",
+	[INK_GOOD] = "\x1b[32m", [INK_BAD] = "\x1b[31m", [INK_DIM] = "\x1b[2m",
+};
+#define INK_RESET "\x1b[0m"
+
+#define CODE_MARK "  "
+#define OUT_MARK "  | "
+#define ERR_MARK "  ! "
+#define SAID_MARK "  : "
+
+void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+	bool plain = (no_color && *no_color) || (term && strcmp(term, "dumb") == 0) ||
+		     fd < 0 || !isatty(fd);
+
+	*s = (struct show){
+		.fd = fd,
+		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
+		.stop = stop,
+	};
+}
+
+static void put(struct show *s, enum ink ink, const struct text *text)
+{
+	cleanup_text struct text all = { 0 };
+	bool inked = s->color && inks[ink][0];
+	const char *at = text_string(text);
+
+	if (s->fd < 0 || s->failed || !text->length)
+		return;
+	/* ink per line: a reader that pages or cuts never sees a colour without its end
+	 */
+	while (*at) {
+		size_t line = strcspn(at, "\n");
+
+		text_puts(&all, inked && line ? inks[ink] : "");
+		text_add(&all, at, line);
+		text_puts(&all, inked && line ? INK_RESET : "");
+		text_puts(&all, at[line] ? "\n" : "");
+		at += line + (at[line] ? 1 : 0);
+	}
+	if (all.failed)
+		s->failed = all.failed;
+	else
+		s->failed = -stop_write(s->stop, s->fd, all.bytes, all.length);
+}
+
+static void put_line(struct show *s, enum ink ink, const char *line)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_line(&text, line, strlen(line));
+	text_puts(&text, "\n");
+	put(s, ink, &text);
+}
+
+void show_line(struct show *s, const char *line)
+{
+	put_line(s, INK_HEAD, line);
+}
+
+void show_note(struct show *s, const char *line)
+{
+	put_line(s, INK_DIM, line);
+}
+
+void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
+	       size_t length)
+{
+	cleanup_text struct text text = { 0 };
+	char line[64];
+
+	(void)snprintf(line, sizeof(line), "step %" PRIu64 " of %" PRIu64, number, total);
+	put_line(s, INK_PLAIN, "");
+	put_line(s, INK_HEAD, line);
+	escape_lines(&text, CODE_MARK, code, length);
+	put(s, INK_CODE, &text);
+}
+
+static void show_clip(struct show *s, enum ink ink, const char *mark,
+		      const struct clip *clip)
+{
+	cleanup_text struct text text = { 0 };
+
+	clip_show(clip, mark, &text);
+	put(s, ink, &text);
+}
+
+void show_step(struct show *s, const struct step *step)
+{
+	cleanup_text struct text line = { 0 };
+	char time[32];
+
+	show_clip(s, INK_PLAIN, OUT_MARK, &step->out);
+	show_clip(s, INK_PLAIN, OUT_MARK, &step->result);
+	show_clip(s, INK_BAD, ERR_MARK, &step->err);
+	show_clip(s, INK_BAD, ERR_MARK, &step->trace);
+	text_printf(&line, "%s in %s: ", verdict_name(step->facts.verdict),
+		    units_say_time(step->wall_ms, time, sizeof(time)));
+	verdict_words(&step->facts, &line);
+	put_line(s, verdict_bad(step->facts.verdict) ? INK_BAD : INK_GOOD,
+		 text_string(&line));
+}
+
+void show_said(struct show *s, struct clip *clip)
+{
+	show_clip(s, INK_DIM, SAID_MARK, clip);
+	clip_clear(clip);
+}
+
+void show_answer(struct show *s, const char *answer, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	put_line(s, INK_PLAIN, "");
+	put_line(s, INK_HEAD, "answer");
+	escape_lines(&text, CODE_MARK, answer, length);
+	put(s, INK_PLAIN, &text);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stop.h - the user's wish to stop, as something one can poll
+ *
+ * SIGINT, SIGTERM and SIGHUP are blocked and read from a signalfd, so that every wait in
+ * this program (for a jail, a model, a slow reader of stdout) ends at once when one
+ * comes, and nothing has to be safe inside a signal handler.
+ */
+#ifndef STEPJAIL_AGENT_STOP_H
+#define STEPJAIL_AGENT_STOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "init/err.h"
+
+struct stop {
+	int fd;          /* signalfd, not blocking */
+	int signal;      /* the one that came, 0 for none yet */
+	sigset_t before; /* the mask to give back to a child */
+};
+
+/**
+ * stop_open() - Block the signals, make the signalfd, ignore SIGPIPE
+ *
+ * A signal that was ignored when the program started (nohup) stays ignored.
+ *
+ * Return: 0 or -errno of signalfd(2)
+ */
+int stop_open(struct stop *s, struct err *e);
+
+/** stop_came() - True once a signal has come; never blocks */
+bool stop_came(struct stop *s);
+
+/**
+ * stop_sleep() - Sleep, but no longer than until a signal comes
+ *
+ * Return: 0, or -EINTR where one came
+ */
+int stop_sleep(struct stop *s, uint64_t ms);
+
+/**
+ * stop_write() - Write every byte to an fd that may be slow, and stop where asked to
+ *
+ * Return: 0, -EINTR where a signal came, or -errno of write(2)
+ */
+int stop_write(struct stop *s, int fd, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * units.h - clocks, and times and counts as people write them
+ */
+#ifndef STEPJAIL_AGENT_UNITS_H
+#define STEPJAIL_AGENT_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** units_now_ms() - CLOCK_MONOTONIC in milliseconds */
+uint64_t units_now_ms(void);
+
+/** units_left_ms() - Milliseconds until a moment of units_now_ms()'s clock, 0 when past
+ */
+uint64_t units_left_ms(uint64_t deadline_ms);
+
+/** units_poll_ms() - The same as poll(2) takes it: rounded up, within an int */
+int units_poll_ms(uint64_t deadline_ms);
+
+/**
+ * units_parse_count() - A plain decimal number, digits only
+ *
+ * Return: 0, -EINVAL (empty, a sign, anything but digits) or -ERANGE (over 64 bits)
+ */
+int units_parse_count(const char *text, uint64_t *value);
+
+/**
+ * units_parse_time() - A time as stepjail's options have it: 2 (seconds), 250ms, 1.5s,
+ * 10m
+ *
+ * Return: 0, -EINVAL (junk, another unit, a fraction of a millisecond) or -ERANGE
+ */
+int units_parse_time(const char *text, uint64_t *ms);
+
+/** units_say_time() - Write "250 ms", "60 s", "10 min": no precision that nobody asked
+ * for */
+const char *units_say_time(uint64_t ms, char *out, size_t size);
+
+#endif

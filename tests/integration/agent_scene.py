@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""agent_scene.py - what the tests of stepjail-agent share: where things are, and AgentCase
+
+STEPJAIL_BUILD is the folder of the binaries (default build), STEPJAIL_AGENT the agent itself.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from mock_model import MockModel
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(TOP, os.environ.get("STEPJAIL_BUILD", "build"))
+AGENT = os.path.join(TOP, os.environ.get("STEPJAIL_AGENT", os.path.join(BUILD, "stepjail-agent")))
+DATA = os.path.join(TOP, "tests/data")
+SCRIPT = os.path.join(DATA, "penguins.turns")
+CSV = os.path.join(DATA, "penguins.csv")
+HUMANEVAL = os.path.join(DATA, "HumanEval.jsonl.gz")
+QUESTION = "Which penguin species is heaviest on average?"
+KEY = "sk-very-secret-0123456789abcdef"
+
+# solutions that would pass without solving
+FORGERIES = [
+    "    import sys; sys.exit(0)\n",
+    "    import os; os._exit(0)\n",
+    "    pass\nimport sys; sys.exit(0)\n",
+    "    pass\nimport os; os._exit(0)\n",
+    "    class Yes:\n        __eq__ = lambda s, o: True\n    return Yes()\n",
+    "    class Yes(int):\n        __eq__ = lambda s, o: True\n    return Yes(1)\n",
+    "    pass\nimport builtins\nbuiltins.exec = lambda *a: None\n",
+    "    import os, signal; os.kill(os.getppid(), signal.SIGINT)\n",
+    "    pass\nimport os\nfor fd in range(64):\n    try:\n        os.write(fd, b'00000000\\n')\n"
+    "    except OSError:\n        pass\n",
+    "    pass\nimport os\nprint(open('/proc/%d/cmdline' % os.getppid()).read())\nos._exit(0)\n",
+]
+
+
+def fence(code):
+    return f"```python\n{code}\n```\n"
+
+
+def wait_for(what, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        got = what()
+        if got:
+            return got
+        time.sleep(0.02)
+    return what()
+
+
+def family(pid):
+    """A process and all that descends from it."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as f:
+                    parent = int(f.read().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            children.setdefault(parent, []).append(int(entry))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def alive(pids):
+    """Those of them that are still running (a zombie is not)."""
+    left = []
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] not in "ZX":
+                    left.append(pid)
+        except (OSError, IndexError):
+            pass
+    return left
+
+
+class AgentCase(unittest.TestCase):
+    """A folder of its own with a fake stepjail in it, and ways to run the agent."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="stepjail-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.fake = os.path.join(self.folder, "stepjail")
+        shutil.copy(os.path.join(HERE, "fake_stepjail.py"), self.fake)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder, name)
+        if text is not None:
+            with open(path, "w") as f:
+                f.write(text)
+        return path
+
+    def log(self):
+        """What the fake stepjail saw of argv, environment and fds, a dict per start."""
+        with open(self.path("fake_stepjail.log")) as f:
+            return [json.loads(line) for line in f]
+
+    def env(self, **more):
+        keep = {k: v for k, v in os.environ.items()
+                if not k.lower().endswith("_proxy") and k not in ("NO_COLOR", "TERM")}
+        return {**keep, **more}
+
+    def popen(self, *args, env=None, **how):
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL,
+               **how}
+        return subprocess.Popen([AGENT, *args], env=env or self.env(), **how)
+
+    def run_agent(self, *args, env=None, timeout=60, **how):
+        with self.popen(*args, env=env, **how) as p:
+            out, err = p.communicate(timeout=timeout)
+        return p.returncode, (out or b"").decode(), (err or b"").decode()
+
+    def solve(self, *args, stepjail=None, **how):
+        return self.run_agent("solve", "The task.", "--stepjail", stepjail or self.fake, *args,
+                              **how)
+
+    def script(self, *turns):
+        return "scripted:" + self.path("script.turns", "".join("--- turn\n" + t + "\n"
+                                                               for t in turns))
+
+    def steps(self, *codes, more=(), **how):
+        """Run each code as a step, then answer; the --json object."""
+        turns = [fence(c) for c in codes] + ["Done."]
+        status, out, err = self.solve("--json", "--model", self.script(*turns), *more, **how)
+        self.assertEqual((status, err.count("Traceback")), (0, err.count("Traceback")), err)
+        return json.loads(out)
+
+    def ask(self, answers, *args, status=0, env=None, **how):
+        """Ask a mock server; returns (mock, stdout, stderr)."""
+        with MockModel(answers) as mock:
+            got, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                       mock.url, *args, env=env or self.env(STEPJAIL_API_KEY=KEY),
+                                       **how)
+        self.assertEqual(got, status, out + err)
+        return mock, out, err
+
+    def one_line(self, err, *words):
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertTrue(err.startswith("stepjail-agent: "), err)
+        for word in words:
+            self.assertIn(word, err)

@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent.py - stepjail-agent as a user runs it: options, the demo, endings"""
+import json
+import os
+import pty
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import (AGENT, CSV, HUMANEVAL, QUESTION, SCRIPT, AgentCase,  # noqa: E402
+                         alive, family, fence, wait_for)
+from mock_model import MockModel  # noqa: E402
+
+
+class Options(AgentCase):
+    def test_refusals(self):
+        rows = [
+            ([], "give a command"),
+            (["dance"], "'dance' is no command"),
+            (["solve"], "the TASK is missing"),
+            (["solve", "x"], "--model is missing: give --model scripted:FILE"),
+            (["solve", "x", "--model", "scripted:/no/such"], "/no/such"),
+            (["solve", "x", "--model", "openai"], "--model-name"),
+            (["solve", "x", "--model", "openai", "--model-name", "m"], "STEPJAIL_API_KEY"),
+            (["solve", "x", "--steps", "0"], "--steps: '0'"),
+            (["solve", "x", "--steps", "1e9"], "--steps"),
+            (["solve", "x", "--wall-time", "99999999999999999999h"], "--wall-time"),
+            (["solve", "x", "--json", "--json"], "--json: given twice"),
+            (["solve", "x", "--file", "/no/such"], "--file: /no/such"),
+            (["solve", "x", "--file", CSV, "--file", CSV], "two files are called penguins.csv"),
+            (["solve", "x", "--model", f"scripted:{SCRIPT}", "--stepjail", "/no/such"],
+             "--stepjail: /no/such"),
+            (["eval", "/no/such"], "/no/such"),
+            (["eval", HUMANEVAL], "zcat"),
+            (["eval", SCRIPT], ":1: not a JSON object"),
+            (["eval", "-", "--canonical", "--broken"], "give one of the two"),
+        ]
+        for args, words in rows:
+            with self.subTest(args=args):
+                status, out, err = self.run_agent(*args)
+                self.assertEqual((status, out), (125, ""))
+                self.one_line(err, words)
+
+    def test_help_version_man(self):
+        for args in (["--help"], ["help"], ["help", "solve"], ["solve", "--help"],
+                     ["eval", "-h"], ["--version"], ["--man"]):
+            status, out, err = self.run_agent(*args)
+            self.assertEqual((status, err), (0, ""), args)
+            self.assertTrue(out)
+        self.assertIn("124", self.run_agent("--help")[1])
+
+    def test_man_page_is_clean(self):
+        if not shutil.which("groff"):
+            self.skipTest("groff is missing: apt-get install groff-base")
+        page = self.run_agent("--man")[1]
+        p = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=page.encode(),
+                           capture_output=True)
+        self.assertEqual(p.stderr, b"")
+
+    def test_stdout_that_takes_nothing(self):
+        with open("/dev/full", "w") as full:
+            for args in (["--help"], ["solve", "x", "--model", f"scripted:{SCRIPT}", "--stepjail",
+                                      self.fake, "--file", CSV]):
+                status, _, err = self.run_agent(*args, stdout=full)
+                self.assertEqual(status, 125)
+                self.one_line(err, "stdout", "No space left")
+
+    def test_stdout_closed(self):
+        for redirect, words in (("1>&-", "Bad file descriptor"), ("| true", "Broken pipe")):
+            line = f"'{AGENT}' solve x --model scripted:'{SCRIPT}' --stepjail '{self.fake}' " \
+                   f"--file '{CSV}' {redirect}; exit ${{PIPESTATUS[0]}}"
+            if "true" in redirect:
+                line = line.replace("| true", "| sleep 0")
+            p = subprocess.run(["/bin/bash", "-c", line], capture_output=True, env=self.env(),
+                               timeout=30)
+            self.assertEqual(p.returncode, 125, p)
+            self.one_line(p.stderr.decode(), words)
+
+
+class Scripted(AgentCase):
+    def demo(self, *args, **how):
+        return self.run_agent("solve", QUESTION, "--file", CSV, "--model", f"scripted:{SCRIPT}",
+                              "--stepjail", self.fake, *args, **how)
+
+    def test_demo(self):
+        status, out, err = self.demo()
+        self.assertEqual((status, err), (0, ""))
+        lines = out.split("\n")
+        self.assertIn("no language model is asked", lines[0])
+        self.assertIn("  ! ValueError: could not convert string to float: ''", lines)
+        self.assertIn("  | Gentoo: 5076.0 g from 123 birds", lines)
+        self.assertIn("  Gentoo penguins are the heaviest: 5076 g", out)
+        self.assertNotIn("\x1b", out)
+
+    def test_json(self):
+        status, out, err = self.demo("--json")
+        self.assertEqual(status, 0)
+        self.assertIn("no language model is asked", err.split("\n")[0])
+        got = json.loads(out)
+        self.assertEqual(out.count("\n"), 1)
+        self.assertEqual(got["outcome"], "answered")
+        self.assertEqual([s["verdict"] for s in got["steps"]],
+                         ["completed", "exception", "completed"])
+        self.assertEqual([s["state"] for s in got["steps"]], ["kept"] * 3)
+        self.assertIn("ValueError", got["steps"][1]["traceback"]["head"])
+        self.assertEqual((got["jails"], got["error"]), (1, None))
+
+    def test_quiet(self):
+        status, out, err = self.demo("--quiet")
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.startswith("Gentoo penguins are"), out)
+
+    def test_color(self):
+        self.assertIn("\x1b[", self.demo("--color=always")[1])
+        self.assertIn("\x1b[", self.demo("--color=always", env=self.env(NO_COLOR="1"))[1])
+        self.assertNotIn("\x1b", self.demo("--color=never")[1])
+
+    def on_terminal(self, *args, env):
+        ours, theirs = pty.openpty()
+        with self.popen("solve", QUESTION, "--file", CSV, "--model", f"scripted:{SCRIPT}",
+                        "--stepjail", self.fake, *args, env=env, stdout=theirs) as p:
+            os.close(theirs)
+            out = b""
+            try:
+                while piece := os.read(ours, 4096):
+                    out += piece
+            except OSError:
+                pass
+        os.close(ours)
+        self.assertEqual(p.returncode, 0)
+        return out
+
+    def test_color_on_a_terminal(self):
+        self.assertIn(b"\x1b[", self.on_terminal(env=self.env(TERM="xterm")))
+        self.assertNotIn(b"\x1b", self.on_terminal(env=self.env(TERM="xterm", NO_COLOR="1")))
+        self.assertNotIn(b"\x1b", self.on_terminal(env=self.env(TERM="dumb")))
+
+    def test_drift_is_a_failure(self):
+        model = self.script(fence("print(41)"), "expect: 42\nIt is 42.")
+        status, out, err = self.solve("--model", model)
+        self.assertEqual(status, 4)
+        self.one_line(err, "expects '42'", "41")
+
+    def test_script_too_short(self):
+        status, out, err = self.solve("--model", self.script(fence("print(1)")))
+        self.assertEqual(status, 4)
+        self.one_line(err, "ends after 1 turns")
+
+    def test_transcript(self):
+        path = self.path("t.jsonl")
+        self.assertEqual(self.demo("--transcript", path)[0], 0)
+        with open(path) as f:
+            events = [json.loads(line)["event"] for line in f]
+        self.assertEqual(events, ["start"] + ["reply", "step"] * 3 + ["reply", "end"])
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        status, _, err = self.demo("--transcript", path)
+        self.assertEqual(status, 125)
+        self.one_line(err, "exists", "give a new name")
+
+    def test_transcript_on_a_full_disk(self):
+        os.symlink("/dev/full", self.path("full"))
+        status, _, err = self.demo("--transcript", self.path("full"))
+        self.assertEqual(status, 125)  # refused: it exists
+
+    def test_control_bytes_are_escaped(self):
+        code = r'print("\x1b[2J\x07\u202e\x9b31m"); import os; os.write(1, b"\xff\x00\r")' \
+               r'; raise ValueError("\x1b]0;title\x07")'
+        model = self.script(fence(code) + "\x1b[31m", "Answer \x1b[2J\u202e\x85.")
+        status, out, err = self.solve("--model", model, env=self.env(PYTHONUTF8="1"))
+        self.assertEqual(status, 0, err)
+        for byte in "\x1b\x07\u202e\x9b\x85\x00\r":
+            self.assertNotIn(byte, out)
+        self.assertIn("\\x1b[2J\\x07\\u202e\\x9b31m", out)
+        self.assertIn("\\xff\\x00\\r", out)
+        self.assertIn("Answer \\x1b[2J\\u202e\\x85.", out)
+
+    def test_files_that_cannot_be_given(self):
+        os.mkdir(self.path("folder"))
+        for name, words in ((self.path("folder"), "not a regular file"),
+                            (self.path("a:b", "x"), "colon"),
+                            ("/dev/null", "not a regular file")):
+            status, _, err = self.solve("--model", f"scripted:{SCRIPT}", "--file", name)
+            self.assertEqual(status, 125)
+            self.one_line(err, "--file", words)
+
+
+class Endings(AgentCase):
+    def start(self, code="import time; time.sleep(100)"):
+        return self.popen("solve", "x", "--stepjail", self.fake, "--model",
+                          self.script(fence(code), "Done."))
+
+    def test_signals_in_a_step(self):
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(number=number), self.start() as p:
+                # agent, fake stepjail, its interpreter
+                pids = wait_for(lambda: len(family(p.pid)) == 3 and family(p.pid))
+                time.sleep(0.1)
+                p.send_signal(number)
+                out, err = p.communicate(timeout=10)
+                self.assertEqual(p.returncode, status)
+                self.one_line(err.decode(), f"ended by {signal.Signals(number).name}")
+                self.assertEqual(wait_for(lambda: not alive(pids)) and alive(pids), [])
+
+    def test_signal_at_the_model(self):
+        with MockModel([{"hang": 30}]) as mock:
+            p = self.popen("solve", "x", "--stepjail", self.fake, "--model", "openai",
+                           "--model-name", "m", "--base-url", mock.url)
+            wait_for(lambda: mock.requests)
+            begun = time.monotonic()
+            p.send_signal(signal.SIGINT)
+            out, err = p.communicate(timeout=10)
+        self.assertEqual(p.returncode, 130)
+        self.one_line(err.decode(), "ended by SIGINT")
+        self.assertLess(time.monotonic() - begun, 3)
+
+    def test_json_of_an_interrupted_run(self):
+        p = self.popen("solve", "x", "--json", "--stepjail", self.fake, "--model",
+                       self.script(fence("import time; time.sleep(100)"), "Done."))
+        wait_for(lambda: len(family(p.pid)) == 3)
+        time.sleep(0.2)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=10)
+        self.assertEqual(json.loads(out)["outcome"], "stopped")
+        self.assertEqual(p.returncode, 130)
+
+    def test_kill_9_leaves_nothing(self):
+        random.seed(7)
+        for _ in range(20):
+            with self.start() as p:
+                time.sleep(random.uniform(0, 0.15))
+                pids = family(p.pid)
+                p.kill()
+                p.communicate(timeout=10)
+                self.assertTrue(wait_for(lambda: not alive(pids), 2), alive(pids))
+
+    def test_stdout_that_nobody_reads(self):
+        p = self.popen("solve", "x", "--stepjail", self.fake, "--model",
+                       self.script(*[fence("print('x' * 100000)")] * 12, "Done."), "--steps", "12")
+        time.sleep(1)
+        self.assertIsNone(p.poll())
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(10), 143)
+        p.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_model.py - stepjail-agent at a server: faults, retries, the key"""
+import email.utils
+import json
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import CSV, KEY, AgentCase, family, fence  # noqa: E402
+from mock_model import MockModel  # noqa: E402
+
+
+class OpenAi(AgentCase):
+    def test_whole_road(self):
+        mock, out, err = self.ask([{"say": "First:\n" + fence("print(6 * 7)")},
+                                   {"say": "It is 42."}], "--json", "--file", CSV)
+        got = json.loads(out)
+        self.assertEqual((got["outcome"], got["answer"].strip()), ("answered", "It is 42."))
+        self.assertEqual(got["usage"], {"requests": 2, "retries": 0, "prompt_tokens": 200,
+                                        "completion_tokens": 14})
+        _, path, headers, _ = mock.requests[0]
+        self.assertEqual(path, "/v1/chat/completions")
+        self.assertEqual(headers["Authorization"], f"Bearer {KEY}")
+        roles = [m["role"] for m in mock.messages(1)]
+        self.assertEqual(roles, ["system", "user", "assistant", "user"])
+        self.assertIn("/work/in/penguins.csv, 13478 bytes", mock.messages(0)[1]["content"])
+        self.assertIn("Output:\n| 42\n", mock.messages(1)[3]["content"])
+
+    def test_unreachable(self):
+        status, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                      "http://127.0.0.1:9/v1", "--retries", "1")
+        self.assertEqual(status, 4)
+        self.one_line(err, "cannot be reached at http://127.0.0.1:9/v1", "tried 2 times")
+
+    def test_never_stops(self):
+        mock, out, err = self.ask([{"say": fence("print(1)")}], "--steps", "3", status=3)
+        self.one_line(err, "the steps are used up")
+        self.assertEqual(len(mock.requests), 4)
+        self.assertIn("No step is left", mock.messages(3)[-1]["content"])
+
+    def test_wall_budget_in_a_step(self):
+        begun = time.monotonic()
+        mock, out, err = self.ask([{"say": fence("import time; time.sleep(60)")}], "--wall-time",
+                                  "1s", status=124)
+        self.one_line(err, "the wall time is used up")
+        self.assertLess(time.monotonic() - begun, 5)
+
+    def test_wall_budget_at_the_model(self):
+        mock, out, err = self.ask([{"hang": 30}], "--wall-time", "1s", status=124)
+        self.one_line(err, "the wall time is used up")
+
+    def test_garbage(self):
+        rows = [
+            (b"<html>", "not JSON"), (b"", "not JSON"), (b"{}", "no list of choices"),
+            (b'{"choices":[]}', "empty list of choices"), (b"\x00\xff" * 100, "not JSON"),
+            (b'{"choices":[{"message":{"content":null}}]}', "no content (null)"),
+            (b'{"choices":[{"message":{"content":7}}]}', "no text"),
+            (b'{"choices":"x"}', "no list of choices"), (b"[" * 100000, "not JSON"),
+        ]
+        for body, words in rows:
+            with self.subTest(body=body[:50]):
+                mock, out, err = self.ask([{"body": body}], status=4)
+                self.one_line(err, words)
+                self.assertEqual(len(mock.requests), 1)
+
+    def test_answer_too_long(self):
+        mock, out, err = self.ask([{"flood": 9 << 20}], status=4)
+        self.one_line(err, "longer than 8388608 bytes")
+
+    def test_retry_after_seconds(self):
+        mock, out, err = self.ask([{"status": 429, "headers": {"Retry-After": "2"},
+                                    "error": {"message": "slow \x1b[2J"}}, {"say": "Hi."}])
+        self.assertEqual(len(mock.requests), 2)
+        self.assertGreater(mock.requests[1][0] - mock.requests[0][0], 1.9)
+        self.assertIn("HTTP 429: slow \\x1b[2J; trying again in 2", out)
+
+    def test_retry_after_date(self):
+        date = email.utils.formatdate(time.time() + 3, usegmt=True)
+        mock, out, err = self.ask([{"status": 503, "headers": {"Retry-After": date}},
+                                   {"say": "Hi."}])
+        self.assertGreater(mock.requests[1][0] - mock.requests[0][0], 1.5)
+
+    def test_retry_after_too_long(self):
+        mock, out, err = self.ask([{"status": 429, "headers": {"Retry-After": "7200"}}], status=4)
+        self.assertEqual(len(mock.requests), 1)
+        self.one_line(err, "HTTP 429", "after --wall-time")
+
+    def test_retries_pass(self):
+        for trouble in ({"status": 500}, {"status": 599}, {"drop": True}, {"cut": b'{"choi'},
+                        {"status": 429, "error": {"code": "rate_limit_exceeded"}}):
+            with self.subTest(trouble=trouble):
+                mock, out, err = self.ask([trouble, trouble, {"say": "Hi."}], "--json")
+                got = json.loads(out)
+                self.assertEqual((got["usage"]["requests"], got["usage"]["retries"]), (3, 2))
+
+    def test_retries_end(self):
+        mock, out, err = self.ask([{"status": 500}], "--retries", "2", status=4)
+        self.assertEqual(len(mock.requests), 3)
+        self.assertIn("HTTP 500 (tried 3 times)", err)
+
+    def test_hang_is_a_failure_that_may_pass(self):
+        mock, out, err = self.ask([{"hang": 20}, {"say": "Hi."}], "--model-time", "500ms")
+        self.assertEqual(len(mock.requests), 2)
+
+    def test_no_retry(self):
+        rows = [
+            ({"status": 429, "error": {"message": "pay", "code": "insufficient_quota"}}, "quota"),
+            ({"status": 400, "error": {"message": "bad"}}, "HTTP 400: bad"),
+            ({"status": 401, "error": {"message": "no"}}, "HTTP 401: no"),
+            ({"status": 404, "body": b"<html>"}, "HTTP 404"),
+            ({"status": 302, "headers": {"Location": "http://127.0.0.1:1/"}}, "--base-url"),
+        ]
+        for answer, words in rows:
+            with self.subTest(answer=answer):
+                mock, out, err = self.ask([answer], status=4)
+                self.assertEqual(len(mock.requests), 1)
+                self.one_line(err, words)
+
+    def test_model_that_plays_both_parts(self):
+        reply = fence("print(6 * 7)") + "Output:\n| 41\n\nSo:\n" + fence("print('never')")
+        mock, out, err = self.ask([{"say": reply}, {"say": "42."}], "--json")
+        (step,) = json.loads(out)["steps"]
+        self.assertEqual(step["output"]["head"], "42\n")
+        self.assertIn("was ignored", step["observation"])
+
+    def test_key_in_clear_text_is_refused(self):
+        status, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                      "http://192.0.2.1/v1", env=self.env(OPENAI_API_KEY=KEY))
+        self.assertEqual(status, 125)
+        self.one_line(err, "clear text", "https")
+
+
+class Secrets(AgentCase):
+    """The key: sent to the server, and to be found nowhere else."""
+
+    def check_everywhere(self, *extra, env):
+        self.path("fake_stepjail.log", "")
+        transcript = self.path("t.jsonl")
+        code = "import time; time.sleep(1)\nimport os; print(dict(os.environ))\n" \
+               "print(open('/proc/self/environ').read())"
+        answers = [{"status": 500, "error": {"message": f"bad key {KEY}"}},
+                   {"say": fence(code)}, {"say": f"Your key is {KEY}."}]
+        with MockModel(answers) as mock:
+            p = self.popen("solve", "x", "--stepjail", self.fake, "--model", "openai",
+                           "--model-name", "m", "--base-url", mock.url, "--transcript",
+                           transcript, *extra, env=env)
+            seen = b""
+            while p.poll() is None and len(mock.requests) < 3:
+                for pid in family(p.pid):
+                    for name in ("cmdline", "environ"):
+                        try:
+                            with open(f"/proc/{pid}/{name}", "rb") as f:
+                                # before its first request the agent may not have read it yet
+                                seen += f.read() if mock.requests or name == "cmdline" else b""
+                        except OSError:
+                            pass
+                time.sleep(0.05)
+            out, err = p.communicate(timeout=30)
+            self.assertEqual(p.returncode, 0, err)
+            headers = mock.requests[0][2]
+        self.assertEqual(headers["Authorization"], f"Bearer {KEY}")
+        everything = [seen, out, err]
+        for name in ("t.jsonl", "fake_stepjail.log"):
+            with open(self.path(name), "rb") as f:
+                everything.append(f.read())
+        self.assertGreater(len(seen), 100)
+        for text in everything:
+            self.assertNotIn(KEY.encode(), text)
+        for _, _, _, body in mock.requests:
+            self.assertNotIn(KEY.encode(), body)
+
+    def test_from_environment(self):
+        for name in ("STEPJAIL_API_KEY", "OPENAI_API_KEY"):
+            with self.subTest(name=name):
+                self.check_everywhere(env=self.env(**{name: KEY}))
+                os.unlink(self.path("t.jsonl"))
+
+    def test_from_file(self):
+        self.check_everywhere("--key-file", self.path("key", KEY + "\n"),
+                              env=self.env(STEPJAIL_API_KEY="another-key"))
+
+    def test_bad_keys_are_not_shown(self):
+        for key in ("with blanK7", "with\nnewlinE7", "\u00e9ccenT7"):
+            status, out, err = self.solve("--model", "openai", "--model-name", "m",
+                                          env=self.env(STEPJAIL_API_KEY=key))
+            self.assertEqual(status, 125)
+            self.one_line(err, "STEPJAIL_API_KEY")
+            self.assertNotIn(key.split()[-1], err)
+
+
+if __name__ == "__main__":
+    unittest.main()
