@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suites.h - what the unit tests share: the suites' names, skips, children, folders
+ *
+ * A file of tests defines one suite function, named here and in main.c's table.
+ */
+#ifndef STEPJAIL_TESTS_UNIT_SUITES_H
+#define STEPJAIL_TESTS_UNIT_SUITES_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ck_assert() for loops of very many rounds: it writes nothing to a file while it holds
+ */
+#define HOLDS(condition)                                                                 \
+	do {                                                                             \
+		if (!(condition))                                                        \
+			ck_abort_msg("%s", #condition);                                  \
+	} while (0)
+
+/**
+ * unit_skip() - Say that the running test, or a part of it, could not be tried, and why
+ * @fmt:	printf format; names what is missing
+ *
+ * Counted and printed at the end, from any process of the run; the caller then returns. A
+ * skip is not a pass: --no-skips makes it a failure.
+ */
+void unit_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * unit_lives_on() - What the test's process allocates from here on lives as long as it
+ *
+ * A plan's strings and the paths of its sources do so by design: no leaks to report.
+ */
+void unit_lives_on(void);
+
+/**
+ * unit_folder() - A new empty folder, open to all; removed when all tests have ended
+ *
+ * Return: its path, valid until the 64th call that follows
+ */
+const char *unit_folder(void);
+
+/** unit_path() - "folder/name"; valid until the fourth call that follows */
+const char *unit_path(const char *folder, const char *name);
+
+/** unit_file() - Make a file of these bytes; the path is unit_path()'s */
+const char *unit_file(const char *folder, const char *name, const void *bytes,
+		      size_t length);
+
+/**
+ * unit_child() - Call @act in a process of its own, which may lose any right in it
+ *
+ * In there, no ck_assert: MUST() instead, whose failure fails the calling test.
+ */
+void unit_child(void (*act)(void *arg), void *arg);
+
+/* for a process under unit_child(): fail the test unless the condition holds */
+#define MUST(condition) unit_must((condition), #condition, __FILE__, __LINE__)
+void unit_must(bool holds, const char *condition, const char *file, int line);
+
+/**
+ * unit_namespace() - In a unit_child(): become id 0 of a new user namespace
+ * @flags:	CLONE_NEW flags of further namespaces
+ *
+ * Return: false where the host refuses; the skip is then counted already
+ */
+bool unit_namespace(int flags);
+
+/** unit_random() - The next number of a fixed sequence; @state begins as anything but 0
+ */
+uint64_t unit_random(uint64_t *state);
+
+Suite *init_err_suite(void);
+Suite *init_filter_code_suite(void);
+Suite *init_filter_rows_suite(void);
+Suite *init_io_suite(void);
+Suite *init_reader_suite(void);
+Suite *init_wire_suite(void);
+Suite *jail_caps_suite(void);
+Suite *jail_cgroup_suite(void);
+Suite *jail_explain_suite(void);
+Suite *jail_ids_suite(void);
+Suite *jail_json_suite(void);
+Suite *jail_landlock_suite(void);
+Suite *jail_manual_suite(void);
+Suite *jail_mount_op_suite(void);
+Suite *jail_net_suite(void);
+Suite *jail_option_suite(void);
+Suite *jail_outcome_suite(void);
+Suite *jail_plan_suite(void);
+Suite *jail_policy_suite(void);
+Suite *jail_posture_suite(void);
+Suite *jail_probe_suite(void);
+Suite *jail_report_suite(void);
+Suite *jail_rlimit_suite(void);
+Suite *jail_shipped_suite(void);
+Suite *jail_source_suite(void);
+Suite *jail_stage_suite(void);
+Suite *jail_value_suite(void);
+Suite *jail_watch_suite(void);
+
+Suite *agent_evalset_suite(void);
+Suite *agent_extract_suite(void);
+Suite *agent_key_suite(void);
+Suite *agent_model_suite(void);
+Suite *agent_options_suite(void);
+Suite *agent_text_suite(void);
+Suite *agent_words_suite(void);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_agent_evalset.c - sets of tasks
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/evalset.h"
+#include "agent/harness.h"
+#include "init/io.h"
+
+Suite *agent_evalset_suite(void);
+
+#define TASK                                                                             \
+	"{\"task_id\":\"T/0\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\","         \
+	"\"canonical_solution\":\"    return 1\\n\",\"test\":\"def check(c): pass\\n\"}"
+
+START_TEST(tasks_are_read)
+{
+	struct evalset set = { 0 };
+	struct text input = { 0 };
+	struct err e = { 0 };
+
+	ck_assert_int_eq(evalset_add(&set, TASK, strlen(TASK), &e), 0);
+	ck_assert_uint_eq(set.count, 1);
+	ck_assert_str_eq(set.tasks[0].id, "T/0");
+	ck_assert_int_eq(
+		evalset_input(&set.tasks[0], EVAL_CANONICAL, "SECRET", &input, &e), 0);
+	ck_assert_ptr_nonnull(strstr(input.bytes, "def f():\\n    return 1\\n"));
+	/* the size in front covers all but the secret's line */
+	ck_assert_uint_eq(strtoul(input.bytes, NULL, 10),
+			  input.length - strcspn(input.bytes, "\n") - 1 - 7);
+	text_clear(&input);
+	ck_assert_int_eq(evalset_input(&set.tasks[0], EVAL_BROKEN, "SECRET", &input, &e),
+			 0);
+	ck_assert_ptr_nonnull(strstr(input.bytes, "def f():\\n    pass\\n"));
+	ck_assert_ptr_null(strstr(input.bytes, "return 1"));
+	text_free(&input);
+	evalset_free(&set);
+}
+END_TEST
+
+static const struct {
+	const char *line;
+	const char *says;
+} bad[] = {
+	{ "", "not a JSON object" },
+	{ "[]", "not a JSON object" },
+	{ "{}", "\"task_id\"" },
+	{ "{\"task_id\":7}", "\"task_id\"" },
+	{ "{\"task_id\":\"x\",\"prompt\":\"\",\"entry_point\":\"f\","
+	  "\"canonical_solution\":\"\"}",
+	  "\"test\"" },
+};
+
+START_TEST(bad_tasks_are_refused)
+{
+	struct evalset set = { 0 };
+	struct err e = { 0 };
+
+	ck_assert_int_eq(evalset_add(&set, bad[_i].line, strlen(bad[_i].line), &e),
+			 -EINVAL);
+	ck_assert_msg(strstr(e.text, bad[_i].says) != NULL, "%s", e.text);
+	ck_assert_uint_eq(set.count, 0);
+	evalset_free(&set);
+}
+END_TEST
+
+static int read_set(const char *bytes, size_t length, struct evalset *set, struct err *e)
+{
+	char path[] = "/tmp/stepjail-test-XXXXXX";
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(io_write_all(fd, bytes, length), 0);
+	(void)close(fd);
+
+	int r = evalset_read(path, set, e);
+
+	(void)unlink(path);
+	return r;
+}
+
+START_TEST(files_are_read_by_line)
+{
+	static const char good[] = TASK "\n\n" TASK "\r\n" TASK;
+	static const char third[] = TASK "\n" TASK "\n{\n";
+	struct evalset set = { 0 };
+	struct err e = { 0 };
+
+	ck_assert_int_eq(read_set(good, sizeof(good) - 1, &set, &e), 0);
+	ck_assert_uint_eq(set.count, 3);
+	evalset_free(&set);
+	ck_assert_int_lt(read_set(third, sizeof(third) - 1, &set, &e), 0);
+	ck_assert_ptr_nonnull(strstr(e.text, ":3: not a JSON object"));
+	evalset_free(&set);
+	ck_assert_int_lt(read_set("\n\n", 2, &set, &e), 0);
+	ck_assert_ptr_nonnull(strstr(e.text, "holds no task"));
+	evalset_free(&set);
+	ck_assert_int_lt(read_set("\x1f\x8b\x08", 3, &set, &e), 0);
+	ck_assert_ptr_nonnull(strstr(e.text, "zcat"));
+	evalset_free(&set);
+}
+END_TEST
+
+START_TEST(harness_is_whole)
+{
+	ck_assert_ptr_nonnull(strstr(harness_source, "\"\"\"Judge one solution"));
+	ck_assert_str_eq(harness_source + strlen(harness_source) - 8, "\nmain()\n");
+}
+END_TEST
+
+Suite *agent_evalset_suite(void)
+{
+	Suite *s = suite_create("agent evalset");
+	TCase *c = tcase_create("evalset");
+
+	tcase_add_test(c, tasks_are_read);
+	tcase_add_loop_test(c, bad_tasks_are_refused, 0,
+			    (int)(sizeof(bad) / sizeof(bad[0])));
+	tcase_add_test(c, files_are_read_by_line);
+	tcase_add_test(c, harness_is_whole);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_agent_options.c - the options parser, and that the tables are sound
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/commands.h"
+#include "agent/options.h"
+
+Suite *agent_options_suite(void);
+
+struct sample {
+	const char *text;
+	uint64_t count, time_ms, choice;
+	bool flag;
+	struct opt_list list, pass;
+};
+
+#define ROW(kind, field) OPT_ROW(kind, struct sample, field)
+
+static const struct opt opts[] = {
+	{ "text", "T", NULL, "T.", ROW(TEXT, text) },
+	{ "count", "N", "5", "N.", ROW(COUNT, count), .min = 1, .max = 9 },
+	{ "time", "T", NULL, "T.", ROW(TIME, time_ms), .min = 100, .max = 5000 },
+	{ "choice", NULL, "b", "C.", ROW(CHOICE, choice), .choices = { "a", "b" } },
+	{ "flag", NULL, NULL, "F.", ROW(FLAG, flag) },
+	{ "list", "X", NULL, "L.", ROW(LIST, list) },
+	{ "memory", "S", NULL, "M.", ROW(PASS, pass) },
+	{ .name = NULL },
+};
+
+static const struct command sample = {
+	.name = "sample",
+	.operand = "WHAT",
+	.summary = "S.",
+	.about = "A.",
+	.opts = opts,
+	.opts_bytes = sizeof(struct sample),
+};
+
+static int parse(char *const *argv, struct sample *into, const char **operand,
+		 struct err *e)
+{
+	bool help;
+
+	memset(into, 0, sizeof(*into));
+	return options_parse(&sample, argv, into, operand, &help, e);
+}
+
+START_TEST(options_fill_the_struct)
+{
+	static char *const argv[] = { "--text=a=b", "op",     "--time", "1.5s",
+				      "--flag",     "--list", "x",      "--list=--y",
+				      "--memory",   "64M",    NULL };
+	struct sample s;
+	struct err e = { 0 };
+	const char *operand;
+
+	ck_assert_msg(parse(argv, &s, &operand, &e) == 0, "%s", e.text);
+	ck_assert_str_eq(s.text, "a=b");
+	ck_assert_str_eq(operand, "op");
+	ck_assert_uint_eq(s.time_ms, 1500);
+	ck_assert_uint_eq(s.count, 5);
+	ck_assert_uint_eq(s.choice, 1);
+	ck_assert(s.flag);
+	ck_assert_uint_eq(s.list.count, 2);
+	ck_assert_str_eq(s.list.items[1], "--y");
+	ck_assert_uint_eq(s.pass.count, 2);
+	ck_assert_str_eq(s.pass.items[0], "memory");
+	ck_assert_str_eq(s.pass.items[1], "64M");
+}
+END_TEST
+
+START_TEST(options_end_at_two_dashes)
+{
+	static char *const argv[] = { "--flag", "--", "--help", NULL };
+	struct sample s;
+	struct err e = { 0 };
+	const char *operand;
+
+	ck_assert_int_eq(parse(argv, &s, &operand, &e), 0);
+	ck_assert_str_eq(operand, "--help");
+}
+END_TEST
+
+START_TEST(options_help_wins)
+{
+	static char *const argv[] = { "--junk", "-h", NULL };
+	struct sample s = { 0 };
+	struct err e = { 0 };
+	const char *operand;
+	bool help;
+
+	ck_assert_int_eq(options_parse(&sample, argv, &s, &operand, &help, &e), 0);
+	ck_assert(help);
+}
+END_TEST
+
+static const struct {
+	char *argv[4];
+	const char *says; /* a part of the error line */
+} refused[] = {
+	{ { "x", "--junk" }, "--junk: no such option" },
+	{ { "x", "-f" }, "-f: no such option" },
+	{ { "x", "--fla" }, "--fla: no such option" },
+	{ { "x", "--flag=1" }, "--flag: takes no value" },
+	{ { "x", "--flag", "--flag" }, "--flag: given twice" },
+	{ { "x", "--text=a", "--text=b" }, "--text: given twice" },
+	{ { "x", "--text" }, "--text: needs a value" },
+	{ { "x", "--text=" }, "--text: needs a value" },
+	{ { "x", "--text", "" }, "--text: needs a value" },
+	{ { "x", "--text", "--flag" }, "looks like an option" },
+	{ { "x", "--count=0" }, "--count: '0' is not between 1 and 9" },
+	{ { "x", "--count=10" }, "not between" },
+	{ { "x", "--count=99999999999999999999999" }, "not between" },
+	{ { "x", "--count=-1" }, "--count: '-1' is not a whole number" },
+	{ { "x", "--count=3x" }, "not a whole number" },
+	{ { "x", "--time=3x" }, "--time: '3x' is not a time" },
+	{ { "x", "--time=99h" }, "--time: '99h' is not between 100 ms and 5 s" },
+	{ { "x", "--choice=c" }, "--choice: 'c' is none of a, b" },
+	{ { "x", "--memory=1", "--memory=1" }, "--memory: given twice" },
+	{ { "x", "y" }, "'y' is one operand too many" },
+	{ { "--flag" }, "the WHAT is missing" },
+	{ { "" }, "the WHAT is missing" },
+};
+
+START_TEST(options_refuse_by_name)
+{
+	struct sample s;
+	struct err e = { 0 };
+	const char *operand;
+
+	ck_assert_int_lt(parse(refused[_i].argv, &s, &operand, &e), 0);
+	ck_assert_msg(strstr(e.text, refused[_i].says) != NULL, "row %d: %s", _i, e.text);
+	ck_assert_ptr_null(strchr(e.text, '\n'));
+}
+END_TEST
+
+START_TEST(options_bound_lists)
+{
+	char *argv[2 * OPT_LIST_MAX + 4];
+	struct sample s;
+	struct err e = { 0 };
+	const char *operand;
+	size_t n = 0;
+
+	for (int i = 0; i <= OPT_LIST_MAX; i++)
+		argv[n++] = "--list=x";
+	argv[n] = NULL;
+	ck_assert_int_eq(parse(argv, &s, &operand, &e), -E2BIG);
+}
+END_TEST
+
+static const struct command *const commands[] = { &command_solve, &command_eval };
+
+START_TEST(tables_are_sound)
+{
+	const struct command *cmd = commands[_i];
+	size_t rows = 0;
+
+	ck_assert(cmd->name && cmd->operand && cmd->summary && cmd->about && cmd->run);
+	for (const struct opt *o = cmd->opts; o->name; o++, rows++) {
+		ck_assert_msg(o->help && o->help[0] &&
+				      o->help[strlen(o->help) - 1] != ' ',
+			      "%s", o->name);
+		ck_assert_msg((o->arg != NULL) ==
+				      (o->kind != OPT_FLAG && o->kind != OPT_CHOICE),
+			      "%s", o->name);
+		ck_assert_msg(o->offset < cmd->opts_bytes, "%s", o->name);
+		ck_assert_msg((o->kind != OPT_COUNT && o->kind != OPT_TIME) ||
+				      o->min < o->max,
+			      "%s", o->name);
+		for (const struct opt *p = cmd->opts; p < o; p++) {
+			ck_assert_str_ne(p->name, o->name);
+			/* only passed options share a place */
+			ck_assert_msg(p->offset != o->offset || o->kind == OPT_PASS, "%s",
+				      o->name);
+		}
+	}
+	ck_assert_uint_le(rows, OPT_ROWS_MAX);
+}
+END_TEST
+
+/* every preset is a value that its own row takes */
+START_TEST(presets_parse)
+{
+	char *argv[] = { "operand", NULL };
+	_Alignas(16) char into[8192] = { 0 };
+	struct err e = { 0 };
+	const char *operand;
+	bool help;
+
+	ck_assert_msg(options_parse(commands[_i], argv, into, &operand, &help, &e) == 0,
+		      "%s", e.text);
+}
+END_TEST
+
+START_TEST(help_and_man_name_every_option)
+{
+	static const struct exit_row exits[] = { { 0, "good" },
+						 { 125, "bad" },
+						 { 0, NULL } };
+	static const struct command *const both[] = { &command_solve, &command_eval,
+						      NULL };
+	struct text help = { 0 }, man = { 0 };
+
+	options_help(commands[_i], &help);
+	options_man(both, exits, &man);
+	for (const struct opt *o = commands[_i]->opts; o->name; o++) {
+		struct text name = { 0 };
+
+		text_printf(&name, "--%s", o->name);
+		ck_assert_msg(strstr(help.bytes, name.bytes) != NULL, "%s", o->name);
+		text_clear(&name);
+		text_puts(&name, ".B \\-\\-");
+		for (const char *c = o->name; *c; c++)
+			text_printf(&name, *c == '-' ? "\\%c" : "%c", *c);
+		ck_assert_msg(strstr(man.bytes, name.bytes) != NULL, "%s", o->name);
+		text_free(&name);
+	}
+	/* no line over the width, and none that ends in a blank */
+	for (const char *at = help.bytes; *at;) {
+		size_t n = strcspn(at, "\n");
+
+		ck_assert_msg(n <= 80 && (n == 0 || at[n - 1] != ' '), "%.*s", (int)n,
+			      at);
+		at += n + (at[n] ? 1 : 0);
+	}
+	text_free(&help);
+	text_free(&man);
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
+
+Suite *agent_options_suite(void)
+{
+	Suite *s = suite_create("agent options");
+	TCase *c = tcase_create("options");
+
+	tcase_add_test(c, options_fill_the_struct);
+	tcase_add_test(c, options_end_at_two_dashes);
+	tcase_add_test(c, options_help_wins);
+	tcase_add_loop_test(c, options_refuse_by_name, 0, ROWS(refused));
+	tcase_add_test(c, options_bound_lists);
+	tcase_add_loop_test(c, tables_are_sound, 0, ROWS(commands));
+	tcase_add_loop_test(c, presets_parse, 0, ROWS(commands));
+	tcase_add_loop_test(c, help_and_man_name_every_option, 0, ROWS(commands));
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_agent_text.c - text, UTF-8, escapes, clipped streams, units
+ */
+#include <check.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/clip.h"
+#include "agent/escape.h"
+#include "agent/text.h"
+#include "agent/units.h"
+#include "agent/utf8.h"
+
+Suite *agent_text_suite(void);
+
+START_TEST(text_grows_and_keeps_nuls)
+{
+	struct text t = { 0 };
+
+	ck_assert_str_eq(text_string(&t), "");
+	for (int i = 0; i < 1000; i++)
+		text_add(&t, "a\0b", 3);
+	ck_assert_uint_eq(t.length, 3000);
+	ck_assert_int_eq(t.bytes[2998], 0);
+	ck_assert_int_eq(t.bytes[3000], 0);
+	text_clear(&t);
+	text_printf(&t, "%d-%s", 7, "x");
+	ck_assert_str_eq(text_string(&t), "7-x");
+	text_free(&t);
+}
+END_TEST
+
+START_TEST(text_is_bounded)
+{
+	struct text t = { .max = 10 };
+	struct err e = { 0 };
+
+	text_puts(&t, "0123456789");
+	ck_assert_int_eq(text_check(&t, "it", &e), 0);
+	text_puts(&t, "x");
+	text_add(&t, "", 0); /* the first failure stays */
+	ck_assert_int_eq(text_check(&t, "it", &e), -E2BIG);
+	ck_assert_str_eq(e.text, "it: longer than 10 bytes");
+	ck_assert_str_eq(text_string(&t), "0123456789");
+	text_free(&t);
+}
+END_TEST
+
+static const struct {
+	const char *bytes;
+	bool valid;
+} sequences[] = {
+	{ "plain", true },
+	{ "\xc3\xa9", true },
+	{ "\xe2\x82\xac", true },
+	{ "\xf0\x9f\x90\xa7", true },
+	{ "\xf4\x8f\xbf\xbf", true },
+	{ "\xc3", false },
+	{ "\xc0\xaf", false },         /* overlong */
+	{ "\xe0\x80\xaf", false },     /* overlong */
+	{ "\xf0\x80\x80\xaf", false }, /* overlong */
+	{ "\xed\xa0\x80", false },     /* surrogate */
+	{ "\xf4\x90\x80\x80", false }, /* over U+10FFFF */
+	{ "\xf8\x88\x80\x80\x80", false },
+	{ "\x80", false },
+	{ "\xff", false },
+};
+
+START_TEST(utf8_knows_characters)
+{
+	ck_assert_msg(utf8_valid(sequences[_i].bytes, strlen(sequences[_i].bytes)) ==
+			      sequences[_i].valid,
+		      "row %d", _i);
+}
+END_TEST
+
+START_TEST(utf8_mends)
+{
+	struct text t = { 0 };
+
+	utf8_mend(&t, "a\xff\0b\xe2\x82", 6);
+	ck_assert_str_eq(text_string(&t), "a\xef\xbf\xbd\xef\xbf\xbd"
+					  "b\xef\xbf\xbd\xef\xbf\xbd");
+	ck_assert(utf8_valid(t.bytes, t.length));
+	text_free(&t);
+}
+END_TEST
+
+START_TEST(utf8_floor_cuts_between)
+{
+	const char *s = "a\xe2\x82\xac"
+			"b"; /* a, euro, b */
+
+	ck_assert_uint_eq(utf8_floor(s, 5, 9), 5);
+	ck_assert_uint_eq(utf8_floor(s, 5, 4), 4);
+	ck_assert_uint_eq(utf8_floor(s, 5, 3), 1);
+	ck_assert_uint_eq(utf8_floor(s, 5, 2), 1);
+	ck_assert_uint_eq(utf8_floor(s, 5, 1), 1);
+	ck_assert_uint_eq(utf8_floor(s, 5, 0), 0);
+	/* nothing but continuation bytes: still a cut within the limit */
+	ck_assert_uint_le(utf8_floor("\x80\x80\x80\x80\x80\x80", 6, 5), 5);
+}
+END_TEST
+
+static const struct {
+	const char *bytes;
+	size_t length;
+	const char *shown;
+} escapes[] = {
+	{ "plain\ttab", 9, "plain\ttab" },
+	{ "a\nb", 3, "a\\nb" },
+	{ "\r\x1b[31m\x07", 7, "\\r\\x1b[31m\\x07" },
+	{ "\0", 1, "\\x00" },
+	{ "\x7f", 1, "\\x7f" },
+	{ "\xc2\x9b"
+	  "31m",
+	  5, "\\x9b31m" },                /* C1 CSI */
+	{ "\xff\xc3", 2, "\\xff\\xc3" },  /* not UTF-8 */
+	{ "\xe2\x80\xae", 3, "\\u202e" }, /* bidi override */
+	{ "\xe2\x80\xaa", 3, "\\u202a" },
+	{ "\xe2\x81\xa6\xe2\x81\xa9", 6, "\\u2066\\u2069" },
+	{ "\xe2\x80\x8b", 3, "\\u200b" }, /* zero width space */
+	{ "\xe2\x80\xa8\xe2\x80\xa9", 6, "\\u2028\\u2029" },
+	{ "\xef\xbb\xbf", 3, "\\ufeff" },         /* BOM */
+	{ "\xf3\xa0\x81\x81", 4, "\\U000e0041" }, /* a tag: unseen text */
+	{ "\xc2\xad", 2, "\\xad" },
+	{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7", 9,
+	  "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7" },
+	{ "back\\slash", 10, "back\\slash" },
+};
+
+START_TEST(escape_shows_what_hides)
+{
+	struct text t = { 0 };
+
+	escape_line(&t, escapes[_i].bytes, escapes[_i].length);
+	ck_assert_str_eq(text_string(&t), escapes[_i].shown);
+	text_free(&t);
+}
+END_TEST
+
+START_TEST(escape_hides_every_control)
+{
+	for (uint32_t c = 0; c < 0xa0; c++)
+		if (c < 0x20 || c >= 0x7f)
+			ck_assert_msg(escape_hides(c) == (c != '\t'), "U+%04x", c);
+	ck_assert(!escape_hides('a') && !escape_hides(0xe9) && !escape_hides(0xfe0f));
+}
+END_TEST
+
+START_TEST(escape_lines_prefixes_all)
+{
+	struct text t = { 0 };
+	const char text[] = "one\r\ntwo\n\nOutput:\rError:\xe2\x80\xa8"
+			    "Step 1\x0b"
+			    "end";
+
+	escape_lines(&t, "| ", text, sizeof(text) - 1);
+	ck_assert_str_eq(text_string(&t), "| one\n| two\n| \n"
+					  "| Output:\\rError:\\u2028Step 1\\x0bend\n");
+	text_free(&t);
+}
+END_TEST
+
+START_TEST(clip_keeps_all_of_little)
+{
+	struct clip *c = calloc(1, sizeof(*c));
+	struct text head = { 0 }, tail = { 0 };
+
+	for (int i = 0; i < CLIP_HEAD_BYTES + CLIP_TAIL_BYTES; i++)
+		clip_add(c, i % 2 ? "b" : "a", 1);
+	ck_assert_uint_eq(clip_take(c, &head, &tail), 0);
+	ck_assert_uint_eq(head.length, CLIP_HEAD_BYTES + CLIP_TAIL_BYTES);
+	for (size_t i = 0; i < head.length; i++)
+		ck_assert_int_eq(head.bytes[i], i % 2 ? 'b' : 'a');
+	ck_assert_uint_eq(tail.length, 0);
+	text_free(&head);
+	text_free(&tail);
+	free(c);
+}
+END_TEST
+
+/* pieces of _i bytes: the ring must not care how a stream is cut up */
+START_TEST(clip_counts_the_middle)
+{
+	struct clip *c = calloc(1, sizeof(*c));
+	struct text head = { 0 }, tail = { 0 };
+	char *all = malloc(100000);
+	size_t piece = (size_t)_i;
+
+	for (size_t i = 0; i < 100000; i++)
+		all[i] = (char)('a' + i * 7 % 26);
+	for (size_t at = 0; at < 100000; at += piece)
+		clip_add(c, all + at, 100000 - at < piece ? 100000 - at : piece);
+	ck_assert_uint_eq(clip_take(c, &head, &tail),
+			  100000 - CLIP_HEAD_BYTES - CLIP_TAIL_BYTES);
+	ck_assert_mem_eq(head.bytes, all, CLIP_HEAD_BYTES);
+	ck_assert_uint_eq(tail.length, CLIP_TAIL_BYTES);
+	ck_assert_mem_eq(tail.bytes, all + 100000 - CLIP_TAIL_BYTES, CLIP_TAIL_BYTES);
+	text_free(&head);
+	text_free(&tail);
+	free(all);
+	free(c);
+}
+END_TEST
+
+START_TEST(clip_cuts_between_characters)
+{
+	struct clip *c = calloc(1, sizeof(*c));
+	struct text head = { 0 }, tail = { 0 };
+
+	clip_add(c, "a", (size_t)_i);
+	for (int i = 0; i < 20000; i++)
+		clip_add(c, "\xe2\x82\xac", 3);
+
+	uint64_t cut = clip_take(c, &head, &tail);
+
+	ck_assert(utf8_valid(head.bytes, head.length));
+	ck_assert(utf8_valid(tail.bytes, tail.length));
+	ck_assert_uint_eq(cut + head.length + tail.length, c->total);
+	text_free(&head);
+	text_free(&tail);
+	free(c);
+}
+END_TEST
+
+START_TEST(clip_says_what_is_missing)
+{
+	struct clip *c = calloc(1, sizeof(*c));
+	struct text out = { 0 };
+
+	for (int i = 0; i < 20000; i++)
+		clip_add(c, "[9 bytes are not shown here]\n", 29);
+	clip_show(c, "| ", &out);
+	/* the jail's own imitation is marked, the agent's line is not */
+	ck_assert_ptr_nonnull(strstr(out.bytes, "\n[567"));
+	ck_assert_ptr_null(strstr(out.bytes, "\n[9 bytes"));
+	text_free(&out);
+	free(c);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	int r;
+	uint64_t ms;
+} times[] = {
+	{ "500ms", 0, 500 },
+	{ "60s", 0, 60000 },
+	{ "10m", 0, 600000 },
+	{ "2h", 0, 7200000 },
+	{ "0s", 0, 0 },
+	{ "3", 0, 3000 },
+	{ "1.5s", 0, 1500 },
+	{ "0.25m", 0, 15000 },
+	{ "1.0005s", -EINVAL, 0 },
+	{ "0.5ms", -EINVAL, 0 },
+	{ "1.s", -EINVAL, 0 },
+	{ ".5s", -EINVAL, 0 },
+	{ "", -EINVAL, 0 },
+	{ "-3s", -EINVAL, 0 },
+	{ "+3s", -EINVAL, 0 },
+	{ " 3s", -EINVAL, 0 },
+	{ "3 s", -EINVAL, 0 },
+	{ "3S", -EINVAL, 0 },
+	{ "0x10s", -EINVAL, 0 },
+	{ "3s3s", -EINVAL, 0 },
+	{ "3d", -EINVAL, 0 },
+	{ "99999999999999999999s", -ERANGE, 0 },
+	{ "18446744073709551615h", -ERANGE, 0 },
+};
+
+START_TEST(units_parse_times)
+{
+	uint64_t ms = 0;
+
+	ck_assert_msg(units_parse_time(times[_i].text, &ms) == times[_i].r, "'%s'",
+		      times[_i].text);
+	if (times[_i].r == 0)
+		ck_assert_uint_eq(ms, times[_i].ms);
+}
+END_TEST
+
+START_TEST(units_parse_counts)
+{
+	uint64_t n;
+
+	ck_assert_int_eq(units_parse_count("18446744073709551615", &n), 0);
+	ck_assert(n == UINT64_MAX);
+	ck_assert_int_eq(units_parse_count("18446744073709551616", &n), -ERANGE);
+	ck_assert_int_eq(units_parse_count("", &n), -EINVAL);
+	ck_assert_int_eq(units_parse_count("1 ", &n), -EINVAL);
+	ck_assert_int_eq(units_parse_count("-1", &n), -EINVAL);
+	ck_assert_int_eq(units_parse_count("1e3", &n), -EINVAL);
+}
+END_TEST
+
+START_TEST(units_say_times)
+{
+	char s[32];
+
+	ck_assert_str_eq(units_say_time(250, s, sizeof(s)), "250 ms");
+	ck_assert_str_eq(units_say_time(1250, s, sizeof(s)), "1.2 s");
+	ck_assert_str_eq(units_say_time(60000, s, sizeof(s)), "60 s");
+	ck_assert_str_eq(units_say_time(600000, s, sizeof(s)), "10 min");
+	ck_assert_str_eq(units_say_time(12345, s, sizeof(s)), "12 s");
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
+
+Suite *agent_text_suite(void)
+{
+	Suite *s = suite_create("agent text");
+	TCase *c = tcase_create("text");
+
+	tcase_add_test(c, text_grows_and_keeps_nuls);
+	tcase_add_test(c, text_is_bounded);
+	tcase_add_loop_test(c, utf8_knows_characters, 0, ROWS(sequences));
+	tcase_add_test(c, utf8_mends);
+	tcase_add_test(c, utf8_floor_cuts_between);
+	tcase_add_loop_test(c, escape_shows_what_hides, 0, ROWS(escapes));
+	tcase_add_test(c, escape_hides_every_control);
+	tcase_add_test(c, escape_lines_prefixes_all);
+	tcase_add_test(c, clip_keeps_all_of_little);
+	tcase_add_loop_test(c, clip_counts_the_middle, 1, 3);
+	tcase_add_loop_test(c, clip_counts_the_middle, 6143, 6146);
+	tcase_add_loop_test(c, clip_counts_the_middle, 99999, 100001);
+	tcase_add_loop_test(c, clip_cuts_between_characters, 0, 2);
+	tcase_add_test(c, clip_says_what_is_missing);
+	tcase_add_loop_test(c, units_parse_times, 0, ROWS(times));
+	tcase_add_test(c, units_parse_counts);
+	tcase_add_test(c, units_say_times);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_cgroup.c - what a leaf says, from plain files in its place
+ *
+ * Real limits need a cgroup v2 hierarchy: tests/vm has them. Here a folder plays the
+ * leaf.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "init/io.h"
+#include "jail/cgroup.h"
+#include "tests/unit/suites.h"
+
+static const char *base;
+static struct cgroup cg;
+
+static void make_leaf(void)
+{
+	cg = CGROUP_NONE;
+	base = unit_folder();
+	(void)snprintf(cg.name, sizeof(cg.name), "leaf");
+	ck_assert_int_eq(mkdir(unit_path(base, "leaf"), 0755), 0);
+	cg.base = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cg.leaf = openat(cg.base, "leaf", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(cg.leaf, 0);
+}
+
+static void close_leaf(void)
+{
+	io_close_fd(&cg.leaf);
+	io_close_fd(&cg.base);
+}
+
+static void put(const char *file, const char *text)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "leaf/%s", file);
+	(void)unit_file(base, name, text, strlen(text));
+}
+
+START_TEST(none_is_nothing)
+{
+	const struct cgroup none = CGROUP_NONE;
+
+	ck_assert_int_eq(none.base, -1);
+	ck_assert_int_eq(none.leaf, -1);
+	ck_assert_int_eq(none.guard, -1);
+	ck_assert_int_eq(none.sweeper, 0);
+	/* and killing it writes nowhere */
+	cgroup_kill(&none);
+}
+END_TEST
+
+START_TEST(usage_is_read)
+{
+	struct cgroup_usage u;
+
+	put("memory.peak", "104857600\n");
+	put("pids.peak", "17\n");
+	put("memory.events",
+	    "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\n");
+	put("pids.events", "max 7\n");
+	put("cpu.stat", "usage_usec 300\nuser_usec 100\nsystem_usec 200\nnr_periods 9\n"
+			"nr_throttled 8\nthrottled_usec 12345678901\n");
+	cgroup_usage(&cg, &u);
+	ck_assert_uint_eq(u.memory_peak_bytes, 104857600);
+	ck_assert_uint_eq(u.pids_peak, 17);
+	ck_assert_uint_eq(u.oom_kills, 5);
+	ck_assert_uint_eq(u.pids_refused, 7);
+	ck_assert_uint_eq(u.user_us, 100);
+	ck_assert_uint_eq(u.system_us, 200);
+	ck_assert_uint_eq(u.throttled_us, 12345678901);
+	/* the CPU times alone, without a change of the rest */
+	put("cpu.stat", "user_usec 101\nsystem_usec 201\nthrottled_usec 301\n");
+	put("pids.peak", "18\n");
+	cgroup_cpu(&cg, &u);
+	ck_assert_uint_eq(u.user_us, 101);
+	ck_assert_uint_eq(u.system_us, 201);
+	ck_assert_uint_eq(u.throttled_us, 301);
+	ck_assert_uint_eq(u.pids_peak, 17);
+}
+END_TEST
+
+/* a key is a whole word at the start of a line */
+START_TEST(keys_are_whole)
+{
+	struct cgroup_usage u;
+
+	put("memory.events", "oom_kill_x 1\nxoom_kill 2\noom_killer 3\n oom_kill 4\n");
+	put("pids.events", "maximum 1\npids.max 2\n");
+	put("cpu.stat",
+	    "core_sched.user_usec 1\nuser_usec_x 2\nuser_usec\t3\nsystem_usec 4");
+	cgroup_usage(&cg, &u);
+	ck_assert_uint_eq(u.oom_kills, 0);
+	ck_assert_uint_eq(u.pids_refused, 0);
+	ck_assert_uint_eq(u.user_us, 0);
+	ck_assert_uint_eq(u.system_us, 4);
+	put("memory.events", "\n\noom_kill 9\n");
+	cgroup_usage(&cg, &u);
+	ck_assert_uint_eq(u.oom_kills, 9);
+}
+END_TEST
+
+START_TEST(missing_files_are_told)
+{
+	struct cgroup_usage u;
+
+	memset(&u, 0x5a, sizeof(u));
+	cgroup_usage(&cg, &u);
+	/* a peak that is not known is not zero; a count of events is */
+	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
+	ck_assert_uint_eq(u.pids_peak, NO_LIMIT);
+	ck_assert_uint_eq(u.oom_kills, 0);
+	ck_assert_uint_eq(u.pids_refused, 0);
+	ck_assert_uint_eq(u.user_us, 0);
+	ck_assert_uint_eq(u.system_us, 0);
+	ck_assert_uint_eq(u.throttled_us, 0);
+	/* while a time that was read before is not taken back */
+	u.user_us = 5;
+	cgroup_cpu(&cg, &u);
+	ck_assert_uint_eq(u.user_us, 5);
+	ck_assert_int_eq(cgroup_count(&cg), -ENOENT);
+}
+END_TEST
+
+START_TEST(empty_files_are_told)
+{
+	struct cgroup_usage u;
+
+	put("memory.peak", "");
+	put("memory.events", "");
+	put("cpu.stat", "");
+	put("cgroup.procs", "");
+	cgroup_usage(&cg, &u);
+	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
+	ck_assert_uint_eq(u.oom_kills, 0);
+	ck_assert_int_eq(cgroup_count(&cg), 0);
+}
+END_TEST
+
+START_TEST(symlinks_are_not_followed)
+{
+	struct cgroup_usage u;
+
+	(void)unit_file(base, "elsewhere", "99\n", 3);
+	ck_assert_int_eq(symlinkat("../elsewhere", cg.leaf, "memory.peak"), 0);
+	cgroup_usage(&cg, &u);
+	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
+}
+END_TEST
+
+START_TEST(processes_are_counted)
+{
+	char *many = malloc(40000);
+	size_t n = 0;
+
+	put("cgroup.procs", "1\n22\n333\n");
+	ck_assert_int_eq(cgroup_count(&cg), 3);
+	/* more than is read at once is still told, as a lower bound */
+	for (int i = 0; i < 4000; i++)
+		n += (size_t)sprintf(many + n, "%d\n", 10000 + i);
+	put("cgroup.procs", many);
+	ck_assert_int_ge(cgroup_count(&cg), 2000);
+	ck_assert_int_le(cgroup_count(&cg), 4000);
+	free(many);
+}
+END_TEST
+
+START_TEST(killing_writes_to_the_leaf)
+{
+	char text[8];
+
+	put("cgroup.kill", "");
+	cgroup_kill(&cg);
+	ck_assert_int_eq(io_read_file_at(cg.leaf, "cgroup.kill", text, sizeof(text)), 1);
+	ck_assert_str_eq(text, "1");
+}
+END_TEST
+
+START_TEST(the_end_removes_the_leaf)
+{
+	struct err e = { 0 };
+	int before = cg.base;
+
+	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
+	ck_assert_int_eq(access(unit_path(base, "leaf"), F_OK), -1);
+	ck_assert_int_eq(cg.base, -1);
+	ck_assert_int_eq(cg.leaf, -1);
+	ck_assert_int_eq(fcntl(before, F_GETFD), -1);
+	/* again is harmless, and so is the end of nothing */
+	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
+}
+END_TEST
+
+START_TEST(a_leaf_that_was_removed_already_is_no_error)
+{
+	ck_assert_int_eq(rmdir(unit_path(base, "leaf")), 0);
+	ck_assert_int_eq(cgroup_end(&cg, &(struct err){ 0 }), 0);
+}
+END_TEST
+
+START_TEST(a_leaf_that_stays_is_an_error)
+{
+	struct err e = { 0 };
+
+	/* a plain folder with something in it: rmdir(2) says so, and not EBUSY */
+	put("something", "");
+	ck_assert_int_eq(cgroup_end(&cg, &e), -ENOTEMPTY);
+	ck_assert_ptr_nonnull(strstr(e.text, "remove the leaf leaf"));
+	/* the fds are closed all the same */
+	ck_assert_int_eq(cg.leaf, -1);
+	ck_assert_int_eq(cg.base, -1);
+}
+END_TEST
+
+static bool is_v2(void)
+{
+	struct statfs fs;
+
+	return statfs("/sys/fs/cgroup", &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+START_TEST(no_v2_is_named_with_its_remedy)
+{
+	char where[128];
+	struct err e = { 0 };
+	int found = -1;
+
+	if (is_v2()) {
+		unit_skip("cgroup_find() without cgroup v2: this host has it");
+		return;
+	}
+	ck_assert_int_eq(cgroup_find(&found, false, where, sizeof(where), &e), -ENOENT);
+	ck_assert_int_eq(found, -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "cgroup v2"));
+	ck_assert_ptr_nonnull(strstr(e.text, "--allow-missing=cgroup"));
+	/* and a leaf is not half made: its end has nothing to do */
+	close_leaf();
+	cg = CGROUP_NONE;
+	ck_assert_int_eq(cgroup_make(&cg, &(struct plan){ 0 }, &e), -ENOENT);
+	ck_assert_int_eq(cg.leaf, -1);
+	ck_assert_int_eq(cg.sweeper, 0);
+	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
+}
+END_TEST
+
+Suite *jail_cgroup_suite(void)
+{
+	Suite *s = suite_create("jail cgroup");
+	TCase *c = tcase_create("cgroup");
+
+	tcase_add_checked_fixture(c, make_leaf, close_leaf);
+	tcase_add_test(c, none_is_nothing);
+	tcase_add_test(c, usage_is_read);
+	tcase_add_test(c, keys_are_whole);
+	tcase_add_test(c, missing_files_are_told);
+	tcase_add_test(c, empty_files_are_told);
+	tcase_add_test(c, symlinks_are_not_followed);
+	tcase_add_test(c, processes_are_counted);
+	tcase_add_test(c, killing_writes_to_the_leaf);
+	tcase_add_test(c, the_end_removes_the_leaf);
+	tcase_add_test(c, a_leaf_that_was_removed_already_is_no_error);
+	tcase_add_test(c, a_leaf_that_stays_is_an_error);
+	tcase_add_test(c, no_v2_is_named_with_its_remedy);
+	suite_add_tcase(s, c);
+	return s;
+}

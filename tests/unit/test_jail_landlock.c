@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_landlock.c - the second wall, in a folder that plays the jail's root
+ *
+ * chroot(2) in a user namespace gives the names that the rules are about; the mounts that
+ * would refuse the same things in a jail are not there, so what is refused here is
+ * refused by Landlock.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jail/landlock.h"
+#include "tests/unit/suites.h"
+
+static const char *const folders[] = { "work", "tmp",  "dev", "dev/shm",
+				       "etc",  "data", "ro" };
+static const char *const files[] = { "dev/null",    "dev/zero", "dev/full", "dev/random",
+				     "dev/urandom", "dev/tty",  "etc/file", "work/file",
+				     "data/file",   "ro/file" };
+
+static struct plan plan;
+
+static bool make_root(const char *root)
+{
+	if (landlock_abi() == 0) {
+		unit_skip("landlock: this kernel has none");
+		return false;
+	}
+	for (size_t i = 0; i < COUNT(folders); i++)
+		ck_assert_int_eq(mkdir(unit_path(root, folders[i]), 0777), 0);
+	for (size_t i = 0; i < COUNT(files); i++)
+		(void)unit_file(root, files[i], "text", 4);
+	return true;
+}
+
+/* false: the host refuses, and the skip is counted */
+static bool enter(const char *root, int flags, const struct plan *p)
+{
+	struct err e = { 0 };
+
+	if (!unit_namespace(flags))
+		return false;
+	MUST(chroot(root) == 0 && chdir("/") == 0);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
+	MUST(landlock_restrict(p, &e) == 0);
+	return true;
+}
+
+static bool can(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0644);
+	int errnum = errno;
+
+	if (fd >= 0)
+		(void)close(fd);
+	MUST(fd >= 0 || errnum == EACCES);
+	return fd >= 0;
+}
+
+#define MAKE (O_WRONLY | O_CREAT)
+
+static void try_files(void *arg)
+{
+	if (!enter(arg, 0, &plan))
+		return;
+	/* to read: everywhere */
+	MUST(can("/etc/file", O_RDONLY));
+	MUST(can("/ro/file", O_RDONLY));
+	MUST(can("/", O_RDONLY | O_DIRECTORY));
+	/* to write: the three places */
+	MUST(can("/work/new", MAKE) && can("/work/file", O_WRONLY));
+	MUST(can("/tmp/new", MAKE) && can("/dev/shm/new", MAKE));
+	MUST(mkdir("/work/folder", 0755) == 0 && rmdir("/work/folder") == 0);
+	MUST(symlink("/etc", "/tmp/link") == 0 && mkfifo("/tmp/fifo", 0600) == 0);
+	MUST(rename("/work/new", "/work/renamed") == 0 && unlink("/work/renamed") == 0);
+	/* the device nodes, but no new ones */
+	MUST(can("/dev/null", O_RDWR) && can("/dev/tty", O_RDWR));
+	MUST(!can("/dev/new", MAKE));
+	/* and nowhere else, by no way */
+	MUST(!can("/etc/file", O_WRONLY) && !can("/etc/file", O_RDWR));
+	MUST(!can("/etc/new", MAKE) && !can("/new", MAKE) && !can("/data/new", MAKE));
+	MUST(!can("/ro/file", O_WRONLY) && !can("/tmp/link/file", O_WRONLY));
+	MUST(mkdir("/etc/folder", 0755) < 0 && errno == EACCES);
+	MUST(unlink("/etc/file") < 0 && errno == EACCES);
+	MUST(rmdir("/data") < 0 && errno == EACCES);
+	MUST(symlink("x", "/etc/link") < 0 && errno == EACCES);
+	MUST(link("/etc/file", "/work/link") < 0 && (errno == EXDEV || errno == EACCES));
+	MUST(rename("/etc/file", "/work/moved") < 0 &&
+	     (errno == EXDEV || errno == EACCES));
+	if (landlock_abi() >= 3)
+		MUST(truncate("/etc/file", 0) < 0 && errno == EACCES);
+	MUST(truncate("/work/file", 0) == 0);
+}
+
+START_TEST(writing_outside_is_refused)
+{
+	const char *root = unit_folder();
+
+	plan_init(&plan);
+	if (make_root(root))
+		unit_child(try_files, (void *)(uintptr_t)root);
+}
+END_TEST
+
+static void try_binds(void *arg)
+{
+	if (!enter(arg, 0, &plan))
+		return;
+	MUST(can("/data/file", O_WRONLY) && can("/data/new", MAKE));
+	MUST(can("/etc/file", O_WRONLY));
+	/* a file that is bound is not its folder */
+	MUST(!can("/etc/new", MAKE));
+	MUST(!can("/ro/file", O_WRONLY) && can("/ro/file", O_RDONLY));
+}
+
+START_TEST(writable_binds_are_places_to_write_to)
+{
+	const char *root = unit_folder();
+	struct err e;
+
+	unit_lives_on();
+	plan_init(&plan);
+	ck_assert_int_eq(plan_add_bind(&plan, "/x:/data", true, &e), 0);
+	ck_assert_int_eq(plan_add_bind(&plan, "/x:/etc/file", true, &e), 0);
+	ck_assert_int_eq(plan_add_bind(&plan, "/x:/ro", false, &e), 0);
+	if (make_root(root))
+		unit_child(try_binds, (void *)(uintptr_t)root);
+}
+END_TEST
+
+/* a redirected stdout, that a path leads to as well */
+static void try_stdio(void *arg)
+{
+	int in = open(unit_path(arg, "etc/file"), O_RDONLY);
+	int out = open(unit_path(arg, "ro/file"), O_WRONLY);
+
+	MUST(dup2(in, 0) == 0 && dup2(out, 1) == 1);
+	if (!enter(arg, 0, &plan))
+		return;
+	MUST(write(1, "x", 1) == 1);
+	/* what they were opened for, and no more */
+	MUST(can("/etc/file", O_RDONLY) && !can("/etc/file", O_WRONLY));
+	MUST(can("/ro/file", O_WRONLY));
+	MUST(!can("/data/file", O_WRONLY));
+}
+
+START_TEST(stdio_keeps_the_access_it_had)
+{
+	const char *root = unit_folder();
+
+	plan_init(&plan);
+	if (make_root(root))
+		unit_child(try_stdio, (void *)(uintptr_t)root);
+}
+END_TEST
+
+static int tcp_error(bool to_bind)
+{
+	const struct sockaddr_in at = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(to_bind ? 0 : 9),
+	};
+	const struct sockaddr *address = (const struct sockaddr *)&at;
+	int sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int r;
+
+	MUST(sock >= 0);
+	r = to_bind ? bind(sock, address, sizeof(at))
+		    : connect(sock, address, sizeof(at));
+	r = r < 0 ? errno : 0;
+	(void)close(sock);
+	return r;
+}
+
+/* in a network namespace with lo down: without Landlock the errors are other ones */
+static void try_net(void *arg)
+{
+	if (!enter(arg, CLONE_NEWNET, &plan))
+		return;
+	if (plan.net == NET_NONE) {
+		MUST(tcp_error(true) == EACCES);
+		MUST(tcp_error(false) == EACCES);
+	} else {
+		MUST(tcp_error(true) != EACCES);
+		MUST(tcp_error(false) != EACCES);
+	}
+}
+
+START_TEST(tcp_is_for_loopback_only)
+{
+	const char *root = unit_folder();
+
+	if (landlock_abi() < 4) {
+		unit_skip("landlock: TCP rules need ABI 4, this kernel has %d",
+			  landlock_abi());
+		return;
+	}
+	ck_assert(make_root(root));
+	plan_init(&plan);
+	plan.net = _i ? NET_LOOPBACK : NET_NONE;
+	unit_child(try_net, (void *)(uintptr_t)root);
+}
+END_TEST
+
+static void try_scopes(void *arg)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 24);
+
+	/* one that listens outside of the wall */
+	(void)snprintf(name.sun_path + 1, 24, "stepjail-unit-%d", getpid());
+	MUST(bind(sock, (struct sockaddr *)&name, length) == 0 && listen(sock, 1) == 0);
+	if (!enter(arg, 0, &plan))
+		return;
+	MUST(connect(peer, (struct sockaddr *)&name, length) < 0 && errno == EPERM);
+	MUST(kill(getppid(), 0) < 0 && errno == EPERM);
+	MUST(kill(getpid(), 0) == 0);
+}
+
+START_TEST(signals_and_abstract_sockets_stay_inside)
+{
+	const char *root = unit_folder();
+
+	if (landlock_abi() < 6) {
+		unit_skip("landlock: scopes need ABI 6, this kernel has %d",
+			  landlock_abi());
+		return;
+	}
+	ck_assert(make_root(root));
+	plan_init(&plan);
+	unit_child(try_scopes, (void *)(uintptr_t)root);
+}
+END_TEST
+
+static void try_incomplete(void *arg)
+{
+	struct err e = { 0 };
+
+	if (!unit_namespace(0))
+		return;
+	MUST(chroot(arg) == 0 && chdir("/") == 0);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
+	MUST(rmdir("/dev/shm") == 0);
+	MUST(landlock_restrict(&plan, &e) == -ENOENT);
+	MUST(strstr(e.text, "landlock: open /dev/shm") != NULL);
+	/* a place that is a symlink is not followed to where it leads */
+	MUST(symlink("/etc", "/dev/shm") == 0);
+	MUST(landlock_restrict(&plan, &e) != 0 || !can("/etc/new", MAKE));
+}
+
+START_TEST(a_missing_place_is_an_error)
+{
+	const char *root = unit_folder();
+
+	plan_init(&plan);
+	if (make_root(root))
+		unit_child(try_incomplete, (void *)(uintptr_t)root);
+}
+END_TEST
+
+Suite *jail_landlock_suite(void)
+{
+	Suite *s = suite_create("jail landlock");
+	TCase *c = tcase_create("landlock");
+
+	tcase_add_test(c, writing_outside_is_refused);
+	tcase_add_test(c, writable_binds_are_places_to_write_to);
+	tcase_add_test(c, stdio_keeps_the_access_it_had);
+	tcase_add_loop_test(c, tcp_is_for_loopback_only, 0, 2);
+	tcase_add_test(c, signals_and_abstract_sockets_stay_inside);
+	tcase_add_test(c, a_missing_place_is_an_error);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_manual.c - --help and the manual page come out of the table, all of it
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jail/manual.h"
+#include "jail/option.h"
+#include "jail/option_row.h"
+#include "jail/outcome.h"
+#include "tests/unit/suites.h"
+
+static char *text;
+
+static void take(void (*print)(FILE *out))
+{
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(out);
+	print(out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static void free_text(void)
+{
+	free(text);
+	text = NULL;
+}
+
+static unsigned int times(const char *what)
+{
+	unsigned int n = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+static void ck_default_is_shown(const struct option_row *row, const char *before,
+				const char *after)
+{
+	char number[VALUE_TEXT_MAX], want[512];
+	const char *initial = row->initial == NO_LIMIT
+				      ? "unlimited"
+				      : value_print(row->kind, row->initial, number);
+
+	(void)snprintf(want, sizeof(want), "%s%s%s", before, initial, after);
+	ck_assert_msg(strstr(text, want) != NULL, "--%s: no '%s'", row->name, want);
+}
+
+START_TEST(help_has_every_option)
+{
+	take(option_print_help);
+	for (size_t i = 0; i < option_row_count; i++) {
+		char want[512];
+
+		(void)snprintf(want, sizeof(want), "  --%s %s ", option_rows[i].name,
+			       option_rows[i].arg);
+		ck_assert_uint_eq(times(want), 1);
+		ck_assert_uint_eq(times(option_rows[i].help), 1);
+		(void)snprintf(want, sizeof(want), "%s (", option_rows[i].help);
+		if (option_rows[i].is_limit)
+			ck_default_is_shown(&option_rows[i], want, ")");
+	}
+	ck_assert_uint_eq(times("  --policy FILE "), 1);
+	ck_assert_uint_eq(times("  --help "), 1);
+}
+END_TEST
+
+START_TEST(the_manual_has_every_option_and_verdict)
+{
+	take(manual_print);
+	for (size_t i = 0; i < option_row_count; i++) {
+		char want[512];
+
+		(void)snprintf(want, sizeof(want), "\n.It Fl Fl %s Ar %s\n%s.\n",
+			       option_rows[i].name, option_rows[i].arg,
+			       option_rows[i].help);
+		ck_assert_msg(times(want) == 1, "%s", want);
+		(void)snprintf(want, sizeof(want),
+			       "\n%s.\nDefault: ", option_rows[i].help);
+		if (option_rows[i].is_limit)
+			ck_default_is_shown(&option_rows[i], want, ".\n");
+	}
+	for (size_t i = 0; i < VERDICT_COUNT; i++)
+		ck_assert_msg(strstr(text, verdict_names[i]) != NULL, "%s",
+			      verdict_names[i]);
+}
+END_TEST
+
+/* a blank at a line's end and a line that begins with a quote are mdoc's pitfalls */
+START_TEST(the_manual_is_clean_mdoc)
+{
+	take(manual_print);
+	ck_assert_int_eq(strncmp(text, ".Dd ", 4), 0);
+	ck_assert_uint_eq(times(" \n"), 0);
+	ck_assert_uint_eq(times("\n'"), 0);
+	ck_assert_uint_eq(times("\n\n"), 0);
+	ck_assert_uint_eq(times("\t"), 0);
+	ck_assert_uint_eq(times("\n.Bl "), times("\n.El\n"));
+	for (const char *at = text; *at; at++)
+		HOLDS((*at >= ' ' && *at < 0x7f) || *at == '\n');
+}
+END_TEST
+
+Suite *jail_manual_suite(void)
+{
+	Suite *s = suite_create("jail manual");
+	TCase *c = tcase_create("manual");
+
+	tcase_add_checked_fixture(c, NULL, free_text);
+	tcase_add_test(c, help_has_every_option);
+	tcase_add_test(c, the_manual_has_every_option_and_verdict);
+	tcase_add_test(c, the_manual_is_clean_mdoc);
+	suite_add_tcase(s, c);
+	return s;
+}

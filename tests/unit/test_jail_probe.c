@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_probe.c - trying what a jail needs leaves the one who asks as it was
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jail/command.h"
+#include "jail/probe.h"
+#include "tests/unit/suites.h"
+
+static ino_t namespace_of(const char *kind)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(unit_path("/proc/self/ns", kind), &st), 0);
+	return st.st_ino;
+}
+
+START_TEST(probes_answer_and_change_nothing)
+{
+	static const unsigned long kinds[] = {
+		CLONE_NEWNS,  CLONE_NEWPID, CLONE_NEWNET,
+		CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP
+	};
+	ino_t user = namespace_of("user"), uts = namespace_of("uts");
+	ino_t mnt = namespace_of("mnt");
+
+	if (probe_user_namespace() < 0) {
+		unit_skip("probe: no user namespace on this host: %s",
+			  strerror(-probe_user_namespace()));
+		return;
+	}
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		ck_assert_int_eq(probe_namespace(kinds[i]), 0);
+	ck_assert_int_eq(probe_mount("tmpfs"), 0);
+	ck_assert_uint_eq(namespace_of("user"), user);
+	ck_assert_uint_eq(namespace_of("uts"), uts);
+	ck_assert_uint_eq(namespace_of("mnt"), mnt);
+}
+END_TEST
+
+START_TEST(probes_can_fail)
+{
+	ck_assert_int_eq(probe_mount("no such type"), -EINVAL);
+	/* flags that no kernel takes together */
+	ck_assert_int_lt(probe_namespace(CLONE_THREAD), 0);
+}
+END_TEST
+
+START_TEST(check_takes_one_option)
+{
+	struct err e = { 0 };
+
+	ck_assert_int_eq(command_check((char *[]){ "--nonsense", NULL }, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "'--nonsense'"));
+	ck_assert_int_eq(command_check((char *[]){ "--json", "more", NULL }, &e),
+			 -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "'more'"));
+}
+END_TEST
+
+Suite *jail_probe_suite(void)
+{
+	Suite *s = suite_create("jail probe");
+	TCase *c = tcase_create("probe");
+
+	tcase_add_test(c, probes_answer_and_change_nothing);
+	tcase_add_test(c, probes_can_fail);
+	tcase_add_test(c, check_takes_one_option);
+	suite_add_tcase(s, c);
+	return s;
+}

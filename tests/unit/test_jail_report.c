@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_report.c - one JSON object for each run
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "init/io.h"
+#include "jail/landlock.h"
+#include "jail/report.h"
+#include "tests/unit/suites.h"
+
+/* all of them in every report, in this order; '0' a number, 's' a string, '?' or null */
+static const struct {
+	const char *key, *kind;
+} fields[] = {
+	{ "stepjail", "s" },
+	{ "verdict", "s" },
+	{ "exit_code", "0?" },
+	{ "signal", "0?" },
+	{ "status", "0" },
+	{ "violation", "?" },
+	{ "error", "s?" },
+	{ "wall_ms", "0?" },
+	{ "cpu_ms", "0?" },
+	{ "cpu_user_ms", "0?" },
+	{ "cpu_system_ms", "0?" },
+	{ "cpu_throttled_ms", "0?" },
+	{ "memory_peak_bytes", "0?" },
+	{ "oom_kills", "0?" },
+	{ "pids_peak", "0?" },
+	{ "pids_refused", "0?" },
+	{ "strays", "0?" },
+	{ "output", "?" },
+	{ "not_enforced", "a" },
+	{ "posture", "o?" },
+	{ "landlock_abi", "0" },
+	{ "host_uid", "0?" },
+};
+
+static bool fits(const char *kind, const cJSON *value)
+{
+	return (strchr(kind, '0') && cJSON_IsNumber(value)) ||
+	       (strchr(kind, 's') && cJSON_IsString(value)) ||
+	       (strchr(kind, 'a') && cJSON_IsArray(value)) ||
+	       (strchr(kind, 'o') && cJSON_IsObject(value)) ||
+	       (strchr(kind, '?') && cJSON_IsNull(value));
+}
+
+/* write it, check its form, and hand it over */
+static cJSON *report(const struct jail *jail, const struct outcome *o,
+		     const struct judgement *j)
+{
+	const char *path = unit_path(unit_folder(), "report.json");
+	char text[8192];
+	struct err e = { 0 };
+	int fd = report_open(path, &e);
+
+	ck_assert_msg(fd >= 0, "%s", e.text);
+	ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	ck_assert_int_eq(report_write(fd, jail, o, j, &e), 0);
+	(void)close(fd);
+
+	ssize_t n = io_read_file_at(AT_FDCWD, path, text, sizeof(text));
+
+	ck_assert_int_gt(n, 2);
+	ck_assert_int_eq(text[n - 1], '\n');
+	for (ssize_t i = 0; i < n - 1; i++)
+		HOLDS(text[i] >= ' ' && text[i] < 0x7f);
+
+	cJSON *whole = cJSON_ParseWithOpts(text, NULL, 1);
+	const cJSON *field = whole ? whole->child : NULL;
+
+	ck_assert_msg(cJSON_IsObject(whole), "%s", text);
+	for (size_t i = 0; i < COUNT(fields); i++, field = field->next) {
+		ck_assert_ptr_nonnull(field);
+		ck_assert_str_eq(field->string, fields[i].key);
+		ck_assert_msg(fits(fields[i].kind, field), "%s: %s", fields[i].key, text);
+	}
+	ck_assert_ptr_null(field);
+	return whole;
+}
+
+static void ck_number(const cJSON *whole, const char *key, double want)
+{
+	const cJSON *field = cJSON_GetObjectItemCaseSensitive(whole, key);
+
+	ck_assert_msg(cJSON_IsNumber(field), "%s is no number", key);
+	ck_assert_double_eq(field->valuedouble, want);
+}
+
+static void ck_null(const cJSON *whole, const char *key)
+{
+	ck_assert_msg(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(whole, key)),
+		      "%s is not null", key);
+}
+
+static void ck_text(const cJSON *whole, const char *key, const char *want)
+{
+	ck_assert_pstr_eq(
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(whole, key)), want);
+}
+
+START_TEST(a_run_in_a_leaf)
+{
+	struct jail jail = JAIL_NONE;
+	const struct outcome o = {
+		.started = true,
+		.have_exit = true,
+		.wall_ms = 1234,
+		.cgroup = true,
+		.exit = { .user_us = 9000000, .max_rss_bytes = 1 },
+		.usage = { 77777777, 5, 1, 2, 10000, 20999, 3000 },
+		.strays = 4,
+	};
+	const struct judgement j = { VERDICT_MEMORY, -1, 9, 137, { 0 } };
+
+	jail.limited = true;
+	jail.ids = (struct ids){ true, -1, 1879048192u, 1879048192u, 0, 1000 };
+
+	cJSON *whole = report(&jail, &o, &j);
+
+	ck_text(whole, "verdict", "memory");
+	ck_null(whole, "exit_code");
+	ck_number(whole, "signal", 9);
+	ck_number(whole, "status", 137);
+	ck_null(whole, "error");
+	ck_number(whole, "wall_ms", 1234);
+	ck_number(whole, "cpu_ms", 30);
+	ck_number(whole, "cpu_user_ms", 10);
+	ck_number(whole, "cpu_system_ms", 20);
+	ck_number(whole, "cpu_throttled_ms", 3);
+	ck_number(whole, "memory_peak_bytes", 77777777);
+	ck_number(whole, "oom_kills", 1);
+	ck_number(whole, "pids_peak", 5);
+	ck_number(whole, "pids_refused", 2);
+	ck_number(whole, "strays", 4);
+	ck_number(whole, "landlock_abi", landlock_abi());
+	/* the program's, not init's */
+	ck_number(whole, "host_uid", 1879048193);
+	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "not_enforced")),
+			 0);
+	cJSON_Delete(whole);
+}
+END_TEST
+
+START_TEST(a_run_without_a_leaf_says_what_is_missing)
+{
+	struct jail jail = JAIL_NONE;
+	const struct outcome o = {
+		.started = true,
+		.have_exit = true,
+		.exit = { .user_us = 5000, .system_us = 6000, .max_rss_bytes = 4096 },
+		.peak = { .memory_bytes = 8192, .processes = 3 },
+	};
+	const struct judgement j = { VERDICT_COMPLETED, 0, 0, 0, { 0 } };
+
+	jail.missing.errnum = ENOENT;
+	jail.ids.host_uid = 1234;
+
+	cJSON *whole = report(&jail, &o, &j);
+	const cJSON *not = cJSON_GetObjectItem(whole, "not_enforced");
+
+	ck_text(whole, "verdict", "completed");
+	ck_number(whole, "exit_code", 0);
+	ck_null(whole, "signal");
+	ck_number(whole, "cpu_ms", 11);
+	ck_null(whole, "cpu_throttled_ms");
+	ck_null(whole, "oom_kills");
+	ck_null(whole, "pids_refused");
+	ck_number(whole, "memory_peak_bytes", 8192);
+	ck_number(whole, "pids_peak", 3);
+	ck_number(whole, "host_uid", 1234);
+	/* each limit of a leaf that is not there, by its name */
+	ck_assert_int_eq(cJSON_GetArraySize(not ), 4);
+	static const char *const walls[] = { "memory.max:", "memory.swap.max:",
+					     "pids.max:", "cpu.max:" };
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(strncmp(cJSON_GetArrayItem(not, i)->valuestring,
+					 walls[i], strlen(walls[i])),
+				 0);
+	cJSON_Delete(whole);
+}
+END_TEST
+
+START_TEST(a_run_that_never_began_knows_nothing)
+{
+	struct jail jail = JAIL_NONE;
+	const struct outcome o = { .have_fail = true };
+	const struct judgement j = {
+		VERDICT_LAUNCHER_ERROR, -1, 0, 125, { EPERM, "ids: \"no\"\n\x1b[2J \xff" }
+	};
+	cJSON *whole = report(&jail, &o, &j);
+
+	ck_text(whole, "verdict", "launcher-error");
+	ck_text(whole, "error", "ids: \"no\"\n\x1b[2J \xef\xbf\xbd");
+	ck_number(whole, "status", 125);
+	ck_null(whole, "exit_code");
+	ck_null(whole, "wall_ms");
+	ck_null(whole, "cpu_ms");
+	ck_null(whole, "memory_peak_bytes");
+	ck_null(whole, "pids_peak");
+	ck_null(whole, "strays");
+	ck_null(whole, "host_uid");
+	ck_null(whole, "posture");
+	cJSON_Delete(whole);
+}
+END_TEST
+
+START_TEST(a_kernel_without_peaks_falls_back)
+{
+	struct jail jail = JAIL_NONE;
+	const struct outcome o = {
+		.started = true,
+		.cgroup = true,
+		.exit.max_rss_bytes = 4096,
+		.usage = { .memory_peak_bytes = NO_LIMIT, .pids_peak = NO_LIMIT },
+	};
+	const struct judgement j = { VERDICT_EXITED, 3, 0, 3, { 0 } };
+
+	jail.limited = true;
+
+	cJSON *whole = report(&jail, &o, &j);
+
+	ck_number(whole, "memory_peak_bytes", 4096);
+	ck_null(whole, "pids_peak");
+	cJSON_Delete(whole);
+}
+END_TEST
+
+START_TEST(a_report_may_go_to_an_fd)
+{
+	struct jail jail = JAIL_NONE;
+	char number[16], text[16];
+	struct err e = { 0 };
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	(void)snprintf(number, sizeof(number), "%d", ends[1]);
+
+	int fd = report_open(number, &e);
+
+	ck_assert_msg(fd >= 3 && fd != ends[1], "%s", e.text);
+	ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	/* nor does the one that was given reach the program */
+	ck_assert_int_eq(fcntl(ends[1], F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	ck_assert_int_eq(report_write(fd, &jail, &(struct outcome){ 0 },
+				      &(struct judgement){ .verdict = VERDICT_EXITED },
+				      &e),
+			 0);
+	ck_assert_int_eq(io_read_all(ends[0], text, 12), 12);
+	ck_assert_int_eq(memcmp(text, "{\"stepjail\":", 12), 0);
+	(void)close(fd);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+END_TEST
+
+START_TEST(bad_places_are_refused)
+{
+	static const char *const rows[] = { "987", "99999999999999999999", "65536",
+					    "/nowhere/at/all.json", "/" };
+	int read_only = open("/dev/null", O_RDONLY);
+	char number[16];
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		e = (struct err){ 0 };
+		ck_assert_msg(report_open(rows[i], &e) < -1, "%s", rows[i]);
+		ck_assert_int_eq(strncmp(e.text, "--report: ", 10), 0);
+	}
+	(void)snprintf(number, sizeof(number), "%d", read_only);
+	ck_assert_int_lt(report_open(number, &e), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "not open for writing"));
+	(void)close(read_only);
+	ck_assert_int_eq(report_open(NULL, &e), -1);
+}
+END_TEST
+
+/* EPERM is errno 1, and -1 says "no report is wanted": the one must not pass for the
+ * other */
+START_TEST(a_refused_report_is_not_no_report)
+{
+	char path[64];
+	struct err e = { 0 };
+	int fd = memfd_create("report", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "x", 1), 1);
+	/* cannot be truncated: open(2) with O_TRUNC says EPERM */
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+
+	int r = report_open(path, &e);
+
+	ck_assert_int_eq(e.errnum, EPERM);
+	ck_assert_msg(r < -1, "report_open() returns %d", r);
+	(void)close(fd);
+}
+END_TEST
+
+START_TEST(a_report_that_cannot_be_written_is_an_error)
+{
+	struct jail jail = JAIL_NONE;
+	struct err e = { 0 };
+	int fd = report_open("/dev/full", &e);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(report_write(fd, &jail, &(struct outcome){ 0 },
+				      &(struct judgement){ 0 }, &e),
+			 -ENOSPC);
+	ck_assert_int_eq(strncmp(e.text, "--report: ", 10), 0);
+	(void)close(fd);
+	/* and none is wanted at -1 */
+	ck_assert_int_eq(report_write(-1, &jail, &(struct outcome){ 0 },
+				      &(struct judgement){ 0 }, &e),
+			 0);
+}
+END_TEST
+
+START_TEST(an_old_report_is_gone)
+{
+	const char *path = unit_file(unit_folder(), "old.json", "old old old", 11);
+	struct stat st;
+	struct err e = { 0 };
+	int fd = report_open(path, &e);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_size, 0);
+	(void)close(fd);
+}
+END_TEST
+
+Suite *jail_report_suite(void)
+{
+	Suite *s = suite_create("jail report");
+	TCase *c = tcase_create("report");
+
+	tcase_add_test(c, a_run_in_a_leaf);
+	tcase_add_test(c, a_run_without_a_leaf_says_what_is_missing);
+	tcase_add_test(c, a_run_that_never_began_knows_nothing);
+	tcase_add_test(c, a_kernel_without_peaks_falls_back);
+	tcase_add_test(c, a_report_may_go_to_an_fd);
+	tcase_add_test(c, bad_places_are_refused);
+	tcase_add_test(c, a_refused_report_is_not_no_report);
+	tcase_add_test(c, a_report_that_cannot_be_written_is_an_error);
+	tcase_add_test(c, an_old_report_is_gone);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_watch.c - what a tree of processes uses, sampled from /proc
+ *
+ * The test's own process plays init, children of its the program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jail/plan.h"
+#include "jail/watch.h"
+#include "tests/unit/suites.h"
+
+#define MIB (1ULL << 20)
+#define CHILDREN_MAX 8
+
+static pid_t children[CHILDREN_MAX];
+static unsigned int child_count;
+
+static bool can_watch(void)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	if (access(path, R_OK) == 0)
+		return true;
+	unit_skip("watch: this kernel has no /proc/PID/task/TID/children");
+	return false;
+}
+
+/* pages that are really there, and that no other process shares */
+static void touch(size_t bytes, int flags)
+{
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		_exit(1);
+	memset(memory, 1, bytes);
+}
+
+/* a child that runs @act, says so, and then sleeps until it is killed */
+static void start(void (*act)(void))
+{
+	int ends[2];
+	char byte;
+
+	ck_assert_uint_lt(child_count, CHILDREN_MAX);
+	ck_assert_int_eq(pipe(ends), 0);
+
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		act();
+		(void)!write(ends[1], "x", 1);
+		for (;;)
+			(void)pause();
+	}
+	children[child_count++] = pid;
+	(void)close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+}
+
+static void end_children(void)
+{
+	while (child_count > 0) {
+		(void)kill(children[--child_count], SIGKILL);
+		(void)waitpid(children[child_count], NULL, 0);
+	}
+}
+
+static void sample(uint64_t limit_bytes, struct watch *w)
+{
+	struct err e = { 0 };
+
+	ck_assert_msg(watch_sample(getpid(), limit_bytes, w, &e) == 0, "%s", e.text);
+}
+
+static void idle(void)
+{
+}
+
+static void take_32(void)
+{
+	touch(32 * MIB, MAP_PRIVATE);
+}
+
+static void take_32_shared(void)
+{
+	touch(32 * MIB, MAP_SHARED);
+}
+
+START_TEST(nobody_is_nobody)
+{
+	struct watch w;
+
+	if (!can_watch())
+		return;
+	sample(NO_LIMIT, &w);
+	ck_assert_uint_eq(w.processes, 0);
+	ck_assert_uint_gt(w.memory_bytes, 0);
+	/* one that has ended, or never was, is no error */
+	ck_assert_int_eq(watch_sample(0x3fffffff, NO_LIMIT, &w, &(struct err){ 0 }), 0);
+	ck_assert_uint_eq(w.memory_bytes, 0);
+	ck_assert_uint_eq(w.processes, 0);
+}
+END_TEST
+
+static void ck_grows(void (*act)(void))
+{
+	struct watch before, after, gone;
+
+	if (!can_watch())
+		return;
+	start(idle);
+	sample(NO_LIMIT, &before);
+	ck_assert_uint_eq(before.processes, 1);
+	start(act);
+	sample(NO_LIMIT, &after);
+	ck_assert_uint_eq(after.processes, 2);
+	ck_assert_uint_ge(after.memory_bytes, before.memory_bytes + 32 * MIB);
+	end_children();
+	sample(NO_LIMIT, &gone);
+	ck_assert_uint_eq(gone.processes, 0);
+	ck_assert_uint_lt(gone.memory_bytes, after.memory_bytes - 32 * MIB);
+}
+
+START_TEST(private_memory_is_counted)
+{
+	ck_grows(take_32);
+}
+END_TEST
+
+START_TEST(shared_memory_is_counted)
+{
+	ck_grows(take_32_shared);
+}
+END_TEST
+
+static void have_grandchildren(void)
+{
+	for (int i = 0; i < 3; i++) {
+		if (fork() != 0)
+			continue;
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (i == 0 && fork() == 0)
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	/* until all four are there: the deepest is the last to be made, and unseen here
+	 */
+	(void)usleep(100000);
+}
+
+START_TEST(every_generation_is_counted)
+{
+	struct watch w = { 0 };
+
+	if (!can_watch())
+		return;
+	start(have_grandchildren);
+	for (int i = 0; i < 50 && w.processes != 5; i++) {
+		(void)usleep(20000);
+		sample(NO_LIMIT, &w);
+	}
+	ck_assert_uint_eq(w.processes, 5);
+}
+END_TEST
+
+static void *fork_in_thread(void *arg)
+{
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	for (;;)
+		(void)pause();
+	return arg;
+}
+
+static void have_a_child_in_a_thread(void)
+{
+	pthread_t thread;
+
+	(void)pthread_create(&thread, NULL, fork_in_thread, NULL);
+	(void)usleep(50000);
+}
+
+/* a child belongs to the thread that made it, in the kernel's files */
+START_TEST(children_of_threads_are_counted)
+{
+	struct watch w = { 0 };
+
+	if (!can_watch())
+		return;
+	start(have_a_child_in_a_thread);
+	for (int i = 0; i < 50 && w.processes != 2; i++) {
+		(void)usleep(20000);
+		sample(NO_LIMIT, &w);
+	}
+	ck_assert_uint_eq(w.processes, 2);
+}
+END_TEST
+
+/* four processes on the same 32 MiB: four times it by the quick sum, once by the exact
+ * one */
+START_TEST(pages_of_a_fork_are_counted_once)
+{
+	struct watch quick, exact;
+
+	if (!can_watch())
+		return;
+	touch(32 * MIB, MAP_PRIVATE);
+	for (int i = 0; i < 3; i++)
+		start(idle);
+	sample(NO_LIMIT, &quick);
+	sample(64 * MIB, &exact);
+	ck_assert_uint_ge(quick.memory_bytes, 128 * MIB);
+	ck_assert_uint_ge(exact.memory_bytes, 32 * MIB);
+	ck_assert_uint_lt(exact.memory_bytes, quick.memory_bytes - 64 * MIB);
+	ck_assert_uint_eq(exact.processes, 3);
+}
+END_TEST
+
+static void burn(void)
+{
+	struct timespec t;
+
+	do
+		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	while (t.tv_sec == 0 && t.tv_nsec < 200000000);
+}
+
+static void burn_in_a_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		burn();
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0);
+}
+
+/* its name, with a bracket and blanks, stands in the middle of /proc/PID/stat */
+static void burn_with_a_name(void)
+{
+	(void)prctl(PR_SET_NAME, ") R 1 2 (3)");
+	burn();
+}
+
+static void ck_burnt(void (*act)(void))
+{
+	struct watch before, after;
+
+	if (!can_watch())
+		return;
+	sample(NO_LIMIT, &before);
+	start(act);
+	sample(NO_LIMIT, &after);
+	/* the kernel counts in ticks of 10 ms */
+	ck_assert_uint_ge(after.cpu_us, before.cpu_us + 150000);
+	ck_assert_uint_le(after.cpu_us, before.cpu_us + 2000000);
+}
+
+START_TEST(cpu_time_is_counted)
+{
+	ck_burnt(burn);
+}
+END_TEST
+
+START_TEST(cpu_time_of_ended_children_is_counted)
+{
+	ck_burnt(burn_in_a_child);
+}
+END_TEST
+
+START_TEST(names_do_not_confuse)
+{
+	ck_burnt(burn_with_a_name);
+}
+END_TEST
+
+Suite *jail_watch_suite(void)
+{
+	Suite *s = suite_create("jail watch");
+	TCase *c = tcase_create("watch");
+
+	tcase_set_timeout(c, 20);
+	tcase_add_checked_fixture(c, NULL, end_children);
+	tcase_add_test(c, nobody_is_nobody);
+	tcase_add_test(c, private_memory_is_counted);
+	tcase_add_test(c, shared_memory_is_counted);
+	tcase_add_test(c, every_generation_is_counted);
+	tcase_add_test(c, children_of_threads_are_counted);
+	tcase_add_test(c, pages_of_a_fork_are_counted_once);
+	tcase_add_test(c, cpu_time_is_counted);
+	tcase_add_test(c, cpu_time_of_ended_children_is_counted);
+	tcase_add_test(c, names_do_not_confuse);
+	suite_add_tcase(s, c);
+	return s;
+}
