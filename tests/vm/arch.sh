@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034 # used by whoever sources it
+#
+# arch.sh - what differs between machines: one row each, sourced by kernel, image and run
+#
+# A guest needs two serial ports that its kernel drives without modules: one for the
+# kernel's own words, one for the test's.
+
+arch=$(dpkg --print-architecture 2>/dev/null || uname -m)
+
+case $arch in
+amd64)
+	package=linux-image-cloud-amd64
+	qemu="qemu-system-x86_64"
+	machine="-M microvm,isa-serial=off -cpu max
+		-device isa-serial,index=0,chardev=console
+		-device isa-serial,index=1,chardev=results"
+	kernel_args="console=ttyS0 reboot=t"
+	results=/dev/ttyS1
+	;;
+*)
+	echo "vm: no row for $arch in tests/vm/arch.sh" >&2
+	exit 125
+	;;
+esac

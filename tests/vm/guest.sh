@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2009,SC2015,SC2034 # no pgrep -f; fail() ends it; for cases
+#
+# guest.sh - what the cases share; sourced in the guest, by busybox sh
+#
+# A case exits 0 if all it shows is so, 77 if it lacks something and says what, anything
+# else if not. /mini is a root tree with the bombs in /bin; core's tree is on a disk.
+
+stepjail=/build/stepjail
+top=/sys/fs/cgroup
+
+fail()
+{
+	echo "FAIL: $*"
+	exit 1
+}
+
+skip()
+{
+	echo "skip: $*"
+	exit 77
+}
+
+need_stepjail()
+{
+	[ -x $stepjail ] && [ -x /build/stepjail-init ] || skip "build/stepjail is not built"
+}
+
+need_core()
+{
+	[ -x /build/rootfs/core/bin/python3 ] || skip "build/rootfs/core is not built"
+}
+
+# is NAME GOT WANTED
+is()
+{
+	[ "$2" = "$3" ] || fail "$1 is '$2', not '$3'"
+	echo "  $1 is $2"
+}
+
+# within NAME GOT LOW HIGH : integers
+within()
+{
+	case $2 in '' | *[!0-9]*) fail "$1 is '$2', not a number" ;; esac
+	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || fail "$1 is $2, not within $3..$4"
+	echo "  $1 is $2, within $3..$4"
+}
+
+# has_all TEXT WORDS...
+has_all()
+{
+	text=$1
+	shift
+	for word in "$@"; do
+		case $text in
+		*"$word"*) echo "  named: $word" ;;
+		*) fail "'$word' is not in '$text'" ;;
+		esac
+	done
+}
+
+# field REPORT KEY : a value of a flat JSON object, quotes taken off
+field()
+{
+	tr -d '\n' <"$1" |
+		sed -n 's/.*"'"$2"'" *: *\("[^"]*"\|\[[^]]*\]\|[^,}]*\).*/\1/p' |
+		sed 's/^"//; s/" *$//; s/ *$//'
+}
+
+# keyed FILE KEY : the number behind a key of memory.events, cpu.stat, ...
+keyed()
+{
+	sed -n "s/^$2 //p" "$1"
+}
+
+# run COMMAND... : run it, keep its status in $status, its words in /tmp/out and /tmp/err
+run()
+{
+	status=0
+	"$@" >/tmp/out 2>/tmp/err || status=$?
+	sed 's/^/  | /' /tmp/out /tmp/err
+}
+
+# jail OPTIONS... -- PROGRAM... : run() of a jail from /mini, with a report
+jail()
+{
+	rm -f /tmp/report
+	run $stepjail run --rootfs /mini --report /tmp/report "$@"
+}
+
+# until_true SECONDS COMMAND... : wait for it
+until_true()
+{
+	tries=$(($1 * 50))
+	shift
+	while ! "$@" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		usleep 20000
+	done
+}
+
+leaf()
+{
+	find $top -type d -name 'run-*' | head -n 1
+}
+
+has_leaf()
+{
+	[ -n "$(leaf)" ]
+}
+
+no_leaf()
+{
+	[ -z "$(leaf)" ]
+}
+
+# nothing_left : no leaf, no process of a jail, no mount; within a second
+nothing_left()
+{
+	until_true 1 no_leaf || fail "left behind: $(leaf)"
+	until_true 1 no_process || fail "left behind: $(ps -o pid,args | grep -E "$jailed")"
+	is "number of mounts" "$(wc -l </proc/self/mounts)" "$mounts"
+}
+
+jailed='stepjail|/bin/(true|fork|spin|memory|fill|python3)'
+mounts=$(wc -l </proc/self/mounts)
+
+no_process()
+{
+	! ps -o args | grep -E "$jailed" | grep -qv grep
+}
+
+# as_user COMMAND... : in the shell of an ordinary user
+as_user()
+{
+	su -s /bin/sh user -c "$*"
+}
