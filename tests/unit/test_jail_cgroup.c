@@ -96,10 +96,10 @@ START_TEST(keys_are_whole)
 {
 	struct cgroup_usage u;
 
-	put("memory.events", "oom_kill_x 1\nxoom_kill 2\noom_killer 3\n oom_kill 4\n");
-	put("pids.events", "maximum 1\npids.max 2\n");
+	put("memory.events", "oom_kill_7 1\nxoom_kill 2\noom_killer 3\n oom_kill 4\n");
+	put("pids.events", "max_7 1\npids.max 2\n");
 	put("cpu.stat",
-	    "core_sched.user_usec 1\nuser_usec_x 2\nuser_usec\t3\nsystem_usec 4");
+	    "core_sched.user_usec 1\nuser_usec_7 2\nuser_usec\t3\nsystem_usec 4");
 	cgroup_usage(&cg, &u);
 	ck_assert_uint_eq(u.oom_kills, 0);
 	ck_assert_uint_eq(u.pids_refused, 0);

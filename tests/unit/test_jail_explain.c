@@ -24,6 +24,13 @@ static char store[WORDS_MAX][WORD_MAX];
 static char *words[WORDS_MAX + 1];
 static unsigned int word_count;
 
+static void start_words(void)
+{
+	unit_lives_on();
+	word_count = 0;
+	words[0] = NULL;
+}
+
 static void add_word(const char *name, const char *value)
 {
 	ck_assert_uint_lt(word_count, WORDS_MAX);
@@ -281,7 +288,7 @@ Suite *jail_explain_suite(void)
 	Suite *s = suite_create("jail explain");
 	TCase *c = tcase_create("explain");
 
-	tcase_add_checked_fixture(c, unit_lives_on, NULL);
+	tcase_add_checked_fixture(c, start_words, NULL);
 	tcase_add_test(c, defaults_read_back);
 	tcase_add_test(c, the_order_of_binds_is_kept);
 	tcase_add_test(c, odd_values_read_back);

@@ -74,12 +74,19 @@ static void start(void (*act)(void))
 	(void)close(ends[0]);
 }
 
+/* orphans become children of the test, as they do of init */
+static void adopt(void)
+{
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
+}
+
+/* their own children end with them */
 static void end_children(void)
 {
-	while (child_count > 0) {
+	while (child_count > 0)
 		(void)kill(children[--child_count], SIGKILL);
-		(void)waitpid(children[child_count], NULL, 0);
-	}
+	while (wait(NULL) > 0)
+		;
 }
 
 static void sample(uint64_t limit_bytes, struct watch *w)
@@ -178,6 +185,46 @@ START_TEST(every_generation_is_counted)
 		sample(NO_LIMIT, &w);
 	}
 	ck_assert_uint_eq(w.processes, 5);
+}
+END_TEST
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__has_feature)
+#define MANY 300 /* a fork takes much longer there */
+#else
+#define MANY 3000 /* their list is longer than any buffer for it */
+#endif
+
+static unsigned int *made; /* shared with the child that makes them */
+
+static void have_many(void)
+{
+	for (*made = 0; *made < MANY; (*made)++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return;
+		if (pid > 0)
+			continue;
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+}
+
+START_TEST(none_of_many_is_lost)
+{
+	struct watch w = { 0 };
+
+	if (!can_watch())
+		return;
+	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert(made != MAP_FAILED);
+	start(have_many);
+	sample(NO_LIMIT, &w);
+	ck_assert_uint_eq(w.processes, 1 + *made);
+	if (*made < MANY)
+		unit_skip("watch: only %u of %u processes could be made", *made, MANY);
 }
 END_TEST
 
@@ -302,11 +349,12 @@ Suite *jail_watch_suite(void)
 	TCase *c = tcase_create("watch");
 
 	tcase_set_timeout(c, 20);
-	tcase_add_checked_fixture(c, NULL, end_children);
+	tcase_add_checked_fixture(c, adopt, end_children);
 	tcase_add_test(c, nobody_is_nobody);
 	tcase_add_test(c, private_memory_is_counted);
 	tcase_add_test(c, shared_memory_is_counted);
 	tcase_add_test(c, every_generation_is_counted);
+	tcase_add_test(c, none_of_many_is_lost);
 	tcase_add_test(c, children_of_threads_are_counted);
 	tcase_add_test(c, pages_of_a_fork_are_counted_once);
 	tcase_add_test(c, cpu_time_is_counted);
