@@ -25,7 +25,7 @@ struct http_answer {
  * http_open() - Get ready to post to one address
  * @url:	http or https; checked here
  * @key:	For "Authorization: Bearer"; no key, no header. Refused on plain http to
- *any host but this one.
+ * any host but this one.
  * @body_max:	Longest answer that is taken
  *
  * Return: 0, -EINVAL (address), -EPERM (key in clear text) or -ENOMEM

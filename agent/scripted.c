@@ -3,8 +3,8 @@
  * scripted.c - a model that reads its lines from a file
  *
  * For demos and tests: no language model is asked, no key and no network are needed. What
- *it "says" is run in a real jail and what the jail answers is real, so a script can drift
- *from reality; expect: lines are there to notice.
+ * it "says" is run in a real jail and what the jail answers is real, so a script can drift
+ * from reality; expect: lines are there to notice.
  *
  * The file is UTF-8, at most 1 MiB:
  *
@@ -20,12 +20,13 @@
  *
  *	--- turn	begins a reply; nothing else may be on the line
  *	expect: TEXT	must occur in the message that is being answered (the last
- *observation; for the first turn, the task); any number of them, right behind the turn's
- *line finish: length	the reply counts as cut off; also right behind the turn's line
+ *			observation; for the first turn, the task); any number of them, right
+ *			behind the turn's line
+ *	finish: length	the reply counts as cut off; also right behind the turn's line
  *
  * All further lines are the reply as it stands, empty lines at its end left out. A turn
- *with no text, a line before the first turn that is no comment, or too few turns is an
- *error.
+ * with no text, a line before the first turn that is no comment, or too few turns is an
+ * error.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /*
  * wire.h - frames: a fixed header and a bounded payload
  *
- * Every word that crosses a wall crosses it in a frame. The same bytes go over a
- *socketpair or, for a microVM, a virtio-serial port, so the header's integers are
- *little-endian and nothing is passed beside the bytes.
+ * Every word that crosses a wall crosses it in a frame. The same bytes go over a socketpair
+ * or, for a microVM, a virtio-serial port, so the header's integers are little-endian and
+ * nothing is passed beside the bytes.
  *
  *	offset  size  field
  *	0       4     length of the payload, at most WIRE_PAYLOAD_MAX
@@ -18,12 +18,14 @@
  *
  * Two conversations use these frames:
  *
- * launcher <-> jail (the child, then init and the waiting program; control socket)
- *	GO        to the jail   empty; step 0: the id maps are written; step 2: the
- *program may leave the gate FAIL      to launcher   struct wire_fail: a stage failed, the
- *program never ran READY     to launcher   empty; step 1: init runs; step 2: the program
- *waits at the gate, all its walls up EXIT      to launcher   struct wire_exit: the
- *program's end; the last frame
+ * launcher <-> jail (the child, then init and the waiting program; control socket, but
+ * for the second GO, which goes through the gate's pipe)
+ *	GO        to the jail   empty; step 0: the id maps are written; step 2: the program
+ *	                        may leave the gate
+ *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
+ *	READY     to launcher   empty; step 1: init runs; step 2: the program waits at the
+ *	                        gate, all its walls up
+ *	EXIT      to launcher   struct wire_exit: the program's end; the last frame
  *
  * client <-> interpreter (one session; any stream)
  *	CODE      to interpreter   a piece of the step's UTF-8 source

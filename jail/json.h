@@ -13,7 +13,7 @@
 /**
  * json_string() - Write a quoted string, or null for NULL
  * @text:	Bytes; those that are not UTF-8, and control bytes, are escaped so that
- *the output is always valid JSON in ASCII
+ * the output is always valid JSON in ASCII
  */
 void json_string(FILE *out, const char *text);
 

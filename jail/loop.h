@@ -28,8 +28,7 @@ struct run {
 
 /**
  * loop_run() - Open the gate when the jail stands, and wait until it has ended
- * @run:	jail is launched and signals is open; the outcome is filled as it becomes
- * known
+ * @run:	jail is launched and signals is open; the outcome is filled bit by bit
  *
  * Return: 0, or -errno of poll(2)
  */

@@ -99,6 +99,13 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 {
 	static const char blanks[] = " \t";
 
+	size_t length = strlen(line);
+
+	if (length && line[length - 1] == '\r')
+		return err_say(
+			e, EINVAL,
+			"%s line %u: ends like a Windows line (CR LF): remove the CRs",
+			ps->policy, ps->line);
 	line += strspn(line, blanks);
 	if (*line == '\0' || *line == '#')
 		return 0;

@@ -15,7 +15,7 @@
  * @cgroup:	Memory is limited by a cgroup; if not, RLIMIT_DATA stands in for it
  * @shared_id:	init runs under the program's id, and counts against its processes
  *
- * See setrlimit(2). A limit of the caller that is lower already stays as it is.
+ * See setrlimit(2). A hard limit of the caller that is lower already stays.
  *
  * Return: 0, or -errno
  */

@@ -77,6 +77,7 @@ uint64_t unit_random(uint64_t *state);
 
 Suite *init_err_suite(void);
 Suite *init_filter_code_suite(void);
+Suite *init_filter_load_suite(void);
 Suite *init_filter_rows_suite(void);
 Suite *init_io_suite(void);
 Suite *init_reader_suite(void);

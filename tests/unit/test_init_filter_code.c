@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -355,51 +354,6 @@ START_TEST(the_kernel_would_take_it)
 }
 END_TEST
 
-/* and the real kernel's answers, for calls that would do no harm if they were let through
- */
-static void ask_the_kernel(void *arg)
-{
-	const struct program *p = &programs[0];
-
-	(void)arg;
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
-	MUST(syscall(SYS_clone3, NULL, 0) == -1 && errno != ENOSYS);
-	MUST(filter_load(p->code, p->length) == 0);
-	MUST(syscall(SYS_clone3, NULL, 0) == -1 && errno == ENOSYS);
-	MUST(syscall(SYS_keyctl, -1L) == -1 && errno == EPERM);
-	MUST(syscall(SYS_unshare, 0UL) == -1 && errno == EPERM);
-	MUST(syscall(SYS_personality, 0xffffffffUL) >= 0);
-	MUST(syscall(SYS_personality, 1UL) == -1 && errno == EPERM);
-	MUST(syscall(SYS_getppid) > 0);
-	/* it is there for good */
-	MUST(prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER);
-	MUST(filter_load(p->code, p->length) == -EPERM);
-}
-
-START_TEST(the_kernel_agrees)
-{
-	unit_child(ask_the_kernel, NULL);
-}
-END_TEST
-
-static void load_nonsense(void *arg)
-{
-	static const struct sock_filter nonsense[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-								0) };
-
-	(void)arg;
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
-	MUST(filter_load(nonsense, 1) == -EINVAL);
-	MUST(filter_load(nonsense, 0) == -EINVAL);
-	MUST(prctl(PR_GET_SECCOMP) == SECCOMP_MODE_DISABLED);
-}
-
-START_TEST(a_refused_filter_is_an_error)
-{
-	unit_child(load_nonsense, NULL);
-}
-END_TEST
-
 Suite *init_filter_code_suite(void)
 {
 	Suite *s = suite_create("init filter code");
@@ -411,8 +365,6 @@ Suite *init_filter_code_suite(void)
 	tcase_add_loop_test(c, the_kernel_would_take_it, 0, (int)COUNT(programs));
 	tcase_add_test(c, a_few_calls_in_words);
 	tcase_add_test(c, set_id_files_are_never_made);
-	tcase_add_test(c, the_kernel_agrees);
-	tcase_add_test(c, a_refused_filter_is_an_error);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -3,11 +3,16 @@
  * test_jail_probe.c - trying what a jail needs leaves the one who asks as it was
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/seccomp.h>
+
+#include "init/filter.h"
 #include "jail/command.h"
 #include "jail/probe.h"
 #include "tests/unit/suites.h"
@@ -51,6 +56,33 @@ START_TEST(probes_can_fail)
 }
 END_TEST
 
+/* as AppArmor may have it: the namespace is made, and its capability refused */
+static void probe_restricted(void *arg)
+{
+	static const struct sock_filter refuse[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sethostname, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	(void)arg;
+	if (probe_user_namespace() < 0) {
+		unit_skip("probe: no user namespace on this host");
+		return;
+	}
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
+	MUST(filter_load(refuse, COUNT(refuse)) == 0);
+	MUST(probe_user_namespace() == -EPERM);
+	MUST(probe_namespace(CLONE_NEWUTS) == 0);
+}
+
+START_TEST(a_namespace_without_rights_is_refused)
+{
+	unit_child(probe_restricted, NULL);
+}
+END_TEST
+
 START_TEST(check_takes_one_option)
 {
 	struct err e = { 0 };
@@ -70,6 +102,7 @@ Suite *jail_probe_suite(void)
 
 	tcase_add_test(c, probes_answer_and_change_nothing);
 	tcase_add_test(c, probes_can_fail);
+	tcase_add_test(c, a_namespace_without_rights_is_refused);
 	tcase_add_test(c, check_takes_one_option);
 	suite_add_tcase(s, c);
 	return s;
