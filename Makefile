@@ -4,14 +4,13 @@
 SHELL := /bin/bash
 B := build
 PREFIX ?= /usr/local
-PYTHON := /usr/bin/python3
 
 # Debian packages: what the product needs to be built, and what the tests add to that
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
-	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev liblzma-dev libsqlite3-dev uuid-dev \
-	libcurl4-openssl-dev libcjson-dev pkg-config
-TEST_PACKAGES := check libsubunit-dev shellcheck clang clang-format clang-tidy cppcheck bubblewrap busybox-static \
-	qemu-system-x86 cpio e2fsprogs lz4 procps util-linux groff
+	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
+	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev
+TEST_PACKAGES := check libsubunit-dev shellcheck clang clang-format clang-tidy cppcheck groff \
+	bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux
 BENCH_PACKAGES := crun runc
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror
@@ -73,8 +72,11 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lcjson
+$(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/harness.py
 $(B)/stepjail.1: $(B)/stepjail
-	$< man > $@
+	@echo "  GEN  $@"; $< man > $@
+$(B)/stepjail-agent.1: $(B)/stepjail-agent
+	@echo "  GEN  $@"; $< --man > $@
 rootfs: $(B)/rootfs/core.key ## build the root tree core
 $(B)/rootfs/core.key: $(wildcard rootfs/*) $(foreach f,err io wire,init/$(f).c init/$(f).h) | $(B)/packages
 	rootfs/build core $(B)
@@ -99,8 +101,7 @@ test: $(B)/packages.test ## every test
 	$(MAKE) unit asan integration escape vm
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
-TABLE = -Dfilter_rows=$(1)_filter_rows -Dfilter_row_count=$(1)_filter_row_count \
-	-Dfilter_name=$(1)_filter_name
+TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
 UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/syscalls.c init/syscalls.c \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
@@ -113,7 +114,6 @@ $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
 $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
-$(B)/$(1)/agent/agent/harness.o: agent/harness.py
 $(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
 $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
@@ -122,11 +122,9 @@ endef
 $(eval $(call unit_rules,unit,))
 $(eval $(call unit_rules,asan,$(SANITIZE)))
 unit: $(B)/unit/unit-jail $(B)/unit/unit-agent ## Check, one file for each module and table
-	$(B)/unit/unit-jail
-	$(B)/unit/unit-agent
+	$(B)/unit/unit-jail && $(B)/unit/unit-agent
 asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
-	$(B)/asan/unit-jail
-	$(B)/asan/unit-agent
+	$(B)/asan/unit-jail && $(B)/asan/unit-agent
 
 # as root, and again as an ordinary user where this is run by root
 integration: all rootfs $(B)/packages.test ## the programs as a user runs them

@@ -243,7 +243,7 @@ class Commands(Host):
                 ("memory 64M\nnonsense 1\n", 2, "nonsense"), ("--memory 64M\n", 1, "memory"),
                 ("# note\n\nmemory\n", 3, "memory"), ("pids 5\npids 5\n", 2, "pids"),
                 ("wall-time junk\n", 1, "wall-time"), ("policy x\n", 1, "policy"),
-                ("net host", 1, "net"), ("memory 64M\r\n", 1, "memory")):
+                ("net host", 1, "net"), ("memory 64M\r\n", 1, "CR LF")):
             path = self.file("policy", text)
             for command in ("run", "explain"):
                 self.refused([command, "--policy", path, "/bin/python3"], said)
