@@ -70,6 +70,31 @@ static int lock_slot(int fd, uint32_t *slot, struct err *e)
 		       IDS_SLOTS);
 }
 
+/*
+ * Is uid 0 here the host's, with a whole range of ids to give? In a container's user
+ * namespace it is some other user's, and then it is mapped as that user's one id would be.
+ * Return: 1, 0, or -errno; -EPERM for a part of the host's ids with root among them, where
+ * a jail would run under host uid 0
+ */
+static int is_host_root(struct err *e)
+{
+	char text[4096];
+	unsigned int inside, outside, count;
+	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
+
+	if (n < 0 || sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
+		return err_set(e, n < 0 ? (int)-n : EINVAL,
+			       "ids: read /proc/self/uid_map");
+	if (inside == 0 && outside == 0 && count == UINT32_MAX)
+		return 1;
+	if (outside == 0)
+		return err_say(
+			e, EPERM,
+			"ids: root of this container may be the host's root, and a jail "
+			"must not be: run stepjail as another user of the container");
+	return 0;
+}
+
 int ids_take(struct ids *ids, struct err *e)
 {
 	uint32_t slot = 0;
@@ -84,6 +109,10 @@ int ids_take(struct ids *ids, struct err *e)
 	if (ids->host_uid != 0)
 		return 0;
 
+	int root = is_host_root(e);
+
+	if (root <= 0)
+		return root;
 	ids->slot_fd = open_slots(e);
 	if (ids->slot_fd < 0)
 		return ids->slot_fd;

@@ -66,8 +66,16 @@ int mount_overlay(const char *lowerdir, struct err *e)
 {
 	const struct fs_option options[] = { { "lowerdir", lowerdir }, { NULL, NULL } };
 
-	return make_fs("overlay", options,
-		       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	int r = make_fs("overlay", options,
+			MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+
+	if (r == -EINVAL || r == -ELOOP)
+		return err_say(
+			e, -r,
+			"mount: the file system of the root tree or of a bind cannot be "
+			"a layer of an overlay: copy it to another one (the kernel log "
+			"says why)");
+	return r;
 }
 
 int mount_proc(struct err *e)
@@ -78,8 +86,15 @@ int mount_proc(struct err *e)
 		{ NULL, NULL },
 	};
 
-	return make_fs("proc", options,
-		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	int r = make_fs("proc", options,
+			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+	if (r == -EPERM)
+		return err_say(
+			e, EPERM,
+			"mount: the kernel gives no new /proc here, because this one is "
+			"masked, as in a container: use --proc none");
+	return r;
 }
 
 int mount_attach(int tree, int dir, const char *path, struct err *e)
