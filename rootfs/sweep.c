@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -25,6 +26,8 @@
 
 #define PROCESSES_MAX 4096
 #define ROUNDS_MAX 8
+#define PAUSES_MAX 200 /* of a millisecond: how long a killed process may take */
+#define PAUSE_NS 1000000
 
 struct process {
 	int pid;
@@ -107,35 +110,65 @@ static void mark_ours(struct table *t)
 	}
 }
 
+/* kill what is ours and alive; *dying are those that were killed before and are not gone */
+static uint32_t kill_ours(struct table *now, struct table *before, int keep,
+			  uint32_t *dying)
+{
+	uint32_t killed = 0;
+
+	*dying = 0;
+	for (size_t i = 0; i < now->count; i++) {
+		struct process *p = &now->row[i];
+		const struct process *old = find(before, p->pid);
+
+		if (!p->ours || p->zombie || p->pid == keep)
+			continue;
+		(void)kill(p->pid, SIGKILL);
+		p->dead = true;
+		if (old && old->dead)
+			++*dying;
+		else
+			killed++;
+	}
+	return killed;
+}
+
+/* a thread of the interpreter is none of its processes, and cannot be killed alone */
+static uint32_t count_threads(struct table *t, int keep)
+{
+	const struct process *p = find(t, keep);
+
+	return p && !p->zombie && p->threads > 1 ? p->threads - 1 : 0;
+}
+
 uint32_t sweep_strays(int keep)
 {
 	static struct table tables[2];
-	uint32_t found = 0;
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+	uint32_t found = 0, dying = 0;
+	int rounds = 0, pauses = 0;
 
 	tables[1].count = 0;
-	for (int round = 0; round < ROUNDS_MAX; round++) {
-		struct table *now = &tables[round % 2],
-			     *before = &tables[(round + 1) % 2];
-		uint32_t killed = 0;
+	for (int turn = 0; rounds < ROUNDS_MAX && pauses < PAUSES_MAX; turn++) {
+		struct table *now = &tables[turn % 2], *before = &tables[(turn + 1) % 2];
 
 		read_table(now);
 		mark_ours(now);
-		for (size_t i = 0; i < now->count; i++) {
-			struct process *p = &now->row[i];
-			const struct process *old = find(before, p->pid);
+		if (turn == 0)
+			found += count_threads(now, keep);
 
-			if (p->pid == keep && round == 0 && !p->zombie && p->threads > 1)
-				found += p->threads - 1;
-			if (!p->ours || p->zombie || p->pid == keep)
-				continue;
-			(void)kill(p->pid, SIGKILL);
-			p->dead = true;
-			if (!old || !old->dead)
-				killed++;
-		}
+		uint32_t killed = kill_ours(now, before, keep, &dying);
+
 		found += killed;
-		if (!killed)
+		if (killed) {
+			rounds++;
+			continue;
+		}
+		/* what takes its time to die would be counted again after the next step */
+		if (!dying)
 			break;
+		(void)nanosleep(&pause, NULL);
+		pauses++;
 	}
 	return found;
 }

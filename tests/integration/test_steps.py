@@ -226,6 +226,22 @@ os.wait()
                              "    print(os.waitpid(pid, 0)[1])\n")
         self.assertEqual((done.out, done.strays), (b"child\n0\n", 0))
 
+    def test_slow_death_is_counted_once(self):
+        """A killed process with much memory is not gone at once: the next step may see it."""
+        for _ in range(5):
+            done = self.run_step("""
+import os, time
+ready, tell = os.pipe()
+if os.fork() == 0:
+    much = bytearray(b"x") * (250 << 20)
+    os.write(tell, b"x")
+    time.sleep(60)
+os.read(ready, 1)
+""")
+            self.assertEqual((done.how, done.strays), (COMPLETED, 1))
+            done = self.run_step("1")
+            self.assertEqual((done.how, done.strays), (COMPLETED, 0))
+
     def test_background_output_hangs_nobody(self):
         done = self.run_step("""
 import subprocess, sys
