@@ -21,6 +21,7 @@
 #include "init/io.h"
 #include "jail/ids.h"
 #include "jail/plan.h"
+#include "jail/proc.h"
 
 #define STATE_DIR "/run/stepjail"
 #define SLOT_FILE STATE_DIR "/ids"
@@ -130,11 +131,7 @@ int ids_take(struct ids *ids, struct err *e)
 
 static int write_map(pid_t pid, const char *file, const char *text, struct err *e)
 {
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-
-	int r = io_write_file_at(AT_FDCWD, path, text);
+	int r = proc_write(pid, file, text);
 
 	if (r == -EPERM)
 		return err_say(
@@ -143,7 +140,8 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 			"this user namespace's to give; run as an ordinary user or "
 			"outside of the container",
 			file, text);
-	return r < 0 ? err_set(e, -r, "ids: write '%s' to %s", text, path) : 0;
+	return r < 0 ? err_set(e, -r, "ids: write '%s' to /proc/%d/%s", text, pid, file)
+		     : 0;
 }
 
 int ids_map(const struct ids *ids, pid_t pid, struct err *e)

@@ -21,6 +21,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/launch.h"
+#include "jail/proc.h"
 #include "jail/shipped.h"
 #include "jail/stage.h"
 
@@ -35,13 +36,9 @@ static struct sources sources;
  */
 static int prefer_for_oom(pid_t pid, struct err *e)
 {
-	char path[64];
+	int r = proc_write(pid, "oom_score_adj", "1000");
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
-
-	int r = io_write_file_at(AT_FDCWD, path, "1000");
-
-	return r < 0 ? err_set(e, -r, "launch: write %s", path) : 0;
+	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", pid) : 0;
 }
 
 static int explain_clone(int errnum, struct err *e)

@@ -7,13 +7,12 @@
  * it is what the program will start with. Intentions are not consulted.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "init/io.h"
 #include "jail/json.h"
 #include "jail/posture.h"
+#include "jail/proc.h"
 
 static const struct {
 	const char *key;    /* in /proc/PID/status */
@@ -31,21 +30,13 @@ static const struct {
 	{ "Gid", "host_gids", NULL },
 };
 
-static ssize_t read_of(pid_t pid, const char *file, char *text, size_t size)
-{
-	char path[96];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	return io_read_file_at(AT_FDCWD, path, text, size);
-}
-
 /* init has made one process, and nothing else can have */
 static pid_t find_program(pid_t init)
 {
 	char file[48], text[64];
 
 	(void)snprintf(file, sizeof(file), "task/%d/children", init);
-	if (read_of(init, file, text, sizeof(text)) <= 0)
+	if (proc_read(init, file, text, sizeof(text)) <= 0)
 		return 0;
 	return (pid_t)strtol(text, NULL, 10);
 }
@@ -75,7 +66,7 @@ int posture_read(pid_t init, struct posture *p, struct err *e)
 	char status[8192];
 
 	p->known = false;
-	if (program <= 0 || read_of(program, "status", status, sizeof(status)) <= 0)
+	if (program <= 0 || proc_read(program, "status", status, sizeof(status)) <= 0)
 		return 0;
 	for (size_t i = 0; i < POSTURE_ROWS; i++) {
 		if (!take(status, rows[i].key, p->text[i]))

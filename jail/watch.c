@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,21 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "init/io.h"
+#include "jail/proc.h"
 #include "jail/watch.h"
 
 struct found {
 	pid_t *pid;
 	unsigned int count, room;
 };
-
-static ssize_t read_proc(pid_t pid, const char *file, char *text, size_t size)
-{
-	char path[128];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	return io_read_file_at(AT_FDCWD, path, text, size);
-}
 
 static int add(struct found *f, pid_t pid)
 {
@@ -100,10 +91,10 @@ static uint64_t memory_of(pid_t pid, bool exact)
 {
 	char text[8192];
 
-	if (exact && read_proc(pid, "smaps_rollup", text, sizeof(text)) > 0)
+	if (exact && proc_read(pid, "smaps_rollup", text, sizeof(text)) > 0)
 		return kib_of(text, "\nPss_Anon:") + kib_of(text, "\nPss_Shmem:") +
 		       kib_of(text, "\nSwapPss:");
-	if (read_proc(pid, "status", text, sizeof(text)) > 0)
+	if (proc_read(pid, "status", text, sizeof(text)) > 0)
 		return kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
 		       kib_of(text, "\nVmSwap:");
 	return 0;
@@ -115,7 +106,7 @@ static uint64_t cpu_of(pid_t pid)
 	char text[1024];
 	uint64_t user = 0, system = 0, child_user = 0, child_system = 0;
 
-	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
+	if (proc_read(pid, "stat", text, sizeof(text)) <= 0)
 		return 0;
 
 	const char *at = strrchr(text, ')');
