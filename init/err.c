@@ -35,3 +35,17 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
 	e->errnum = errnum;
 	return -errnum;
 }
+
+int err_within(struct err *e, const char *fmt, ...)
+{
+	struct err inner = *e;
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof(e->text))
+		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, "%s",
+			       inner.text);
+	return -e->errnum;
+}

@@ -40,4 +40,13 @@ int err_set(struct err *e, int errnum, const char *fmt, ...)
 int err_say(struct err *e, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/**
+ * err_within() - Put words before a written error
+ * @e:		Written by err_set() or err_say(); keeps its errnum
+ * @fmt:	printf format of what stands before the text; ": " is not added
+ *
+ * Return: -e->errnum
+ */
+int err_within(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -55,14 +55,11 @@ static int set_limit(const struct option_row *row, struct plan *p, const char *v
 }
 
 /* put the option's name, and its place in a policy file, before what went wrong */
-static int name_error(const struct parse *ps, const char *name, int r, struct err *e)
+static int name_error(const struct parse *ps, const char *name, struct err *e)
 {
-	struct err inner = *e;
-
 	if (ps->policy)
-		return err_say(e, -r, "%s line %u: %s: %.300s", ps->policy, ps->line,
-			       name, inner.text);
-	return err_say(e, -r, "--%s: %.400s", name, inner.text);
+		return err_within(e, "%s line %u: %s: ", ps->policy, ps->line, name);
+	return err_within(e, "--%s: ", name);
 }
 
 /* what explain prints must come back the same: no value that the form would change */
@@ -91,7 +88,7 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	else
 		r = row->set(ps->plan, value, e);
 	ps->seen |= bit;
-	return r < 0 ? name_error(ps, row->name, r, e) : 0;
+	return r < 0 ? name_error(ps, row->name, e) : 0;
 }
 
 /* one line of a policy file; cut up in place */

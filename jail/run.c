@@ -146,11 +146,7 @@ int command_run(char *const *argv, struct err *e)
 	r = run_plan(&plan, report, &j, e);
 	if (j.verdict == VERDICT_LAUNCHER_ERROR)
 		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);
-	if (r < 0) {
-		struct err inner = *e;
-
-		return err_say(e, -r, "the program ended with status %d, but %.400s",
-			       j.status, inner.text);
-	}
+	if (r < 0)
+		return err_within(e, "the program ended with status %d, but ", j.status);
 	return j.status;
 }

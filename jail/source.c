@@ -83,13 +83,6 @@ static int find(struct source *s, const char *given, bool foreign, bool writable
 	return S_ISDIR(st.st_mode) ? 0 : split(s, path, foreign, e);
 }
 
-static int prefix(const char *what, int r, struct err *e)
-{
-	struct err inner = *e;
-
-	return r < 0 ? err_say(e, -r, "%s: %.400s", what, inner.text) : 0;
-}
-
 int mount_find(struct sources *s, const struct plan *p, const char *root, bool foreign,
 	       struct err *e)
 {
@@ -98,11 +91,11 @@ int mount_find(struct sources *s, const struct plan *p, const char *root, bool f
 	if (r == 0 && s->root.name)
 		r = err_say(e, ENOTDIR, "%s is not a folder", root);
 	if (r < 0)
-		return prefix("rootfs", r, e);
+		return err_within(e, "rootfs: ");
 	for (size_t i = 0; i < p->bind_count; i++) {
 		r = find(&s->bind[i], p->bind[i].src, foreign, p->bind[i].writable, e);
 		if (r < 0)
-			return prefix("bind", r, e);
+			return err_within(e, "bind: ");
 	}
 	return 0;
 }

@@ -57,6 +57,17 @@ START_TEST(say_adds_nothing)
 }
 END_TEST
 
+START_TEST(within_puts_words_before)
+{
+	struct err e;
+
+	(void)err_set(&e, ENOENT, "open %s", "/x");
+	ck_assert_int_eq(err_within(&e, "%s line %d: ", "policy", 3), -ENOENT);
+	ck_assert_int_eq(e.errnum, ENOENT);
+	ck_assert_str_eq(e.text, "policy line 3: open /x: No such file or directory");
+}
+END_TEST
+
 /* every length around the bound, of the text and of the words behind it */
 START_TEST(text_is_cut_not_overrun)
 {
@@ -71,6 +82,11 @@ START_TEST(text_is_cut_not_overrun)
 		ck_assert_int_eq(err_say(&g.e, EIO, "%.*s", n, words), -EIO);
 		ck_unharmed(&g);
 		ck_assert_uint_eq(strlen(g.e.text), kept);
+
+		(void)err_say(&g.e, EIO, "inner");
+		ck_assert_int_eq(err_within(&g.e, "%.*s", n, words), -EIO);
+		ck_unharmed(&g);
+		ck_assert_int_eq(memcmp(g.e.text, words, kept), 0);
 
 		guard(&g);
 		ck_assert_int_eq(err_set(&g.e, ENOENT, "%.*s", n, words), -ENOENT);
@@ -89,6 +105,7 @@ Suite *init_err_suite(void)
 	tcase_add_test(c, set_adds_errno_words);
 	tcase_add_test(c, set_without_errno_is_einval);
 	tcase_add_test(c, say_adds_nothing);
+	tcase_add_test(c, within_puts_words_before);
 	tcase_add_test(c, text_is_cut_not_overrun);
 	suite_add_tcase(s, c);
 	return s;
