@@ -10,9 +10,7 @@
 
 #include "agent/evalset.h"
 #include "agent/harness.h"
-#include "init/io.h"
-
-Suite *agent_evalset_suite(void);
+#include "tests/unit/suites.h"
 
 #define TASK                                                                             \
 	"{\"task_id\":\"T/0\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\","         \
@@ -71,17 +69,7 @@ END_TEST
 
 static int read_set(const char *bytes, size_t length, struct evalset *set, struct err *e)
 {
-	char path[] = "/tmp/stepjail-test-XXXXXX";
-	int fd = mkstemp(path);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_all(fd, bytes, length), 0);
-	(void)close(fd);
-
-	int r = evalset_read(path, set, e);
-
-	(void)unlink(path);
-	return r;
+	return evalset_read(unit_file(unit_folder(), "set", bytes, length), set, e);
 }
 
 START_TEST(files_are_read_by_line)

@@ -10,23 +10,12 @@
 
 #include "agent/http.h"
 #include "agent/key.h"
-#include "init/io.h"
+#include "tests/unit/suites.h"
 
-Suite *agent_key_suite(void);
-
-static char path[] = "/tmp/stepjail-test-XXXXXX";
-
-/* a file with these bytes; removed by the caller */
+/* a file with these bytes; removed when all tests have ended */
 static const char *make_file(const char *bytes, size_t length)
 {
-	(void)strcpy(path, "/tmp/stepjail-test-XXXXXX");
-
-	int fd = mkstemp(path);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_all(fd, bytes, length), 0);
-	(void)close(fd);
-	return path;
+	return unit_file(unit_folder(), "file", bytes, length);
 }
 
 START_TEST(key_comes_from_the_environment_and_leaves_it)
@@ -55,12 +44,13 @@ START_TEST(key_comes_from_a_file)
 	struct err e = { 0 };
 
 	(void)setenv("STEPJAIL_API_KEY", "not-this", 1);
-	ck_assert_int_eq(key_load(&k, make_file("from-file\r\n", 11), &e), 0);
+	const char *path = make_file("from-file\r\n", 11);
+
+	ck_assert_int_eq(key_load(&k, path, &e), 0);
 	ck_assert_str_eq(k.bytes, "from-file");
 	(void)unlink(path);
 	ck_assert_int_lt(key_load(&k, path, &e), 0);
 	ck_assert_int_lt(key_load(&k, make_file("\n", 1), &e), 0);
-	(void)unlink(path);
 }
 END_TEST
 

@@ -13,25 +13,14 @@
 #include "agent/openai_json.h"
 #include "agent/retry.h"
 #include "agent/units.h"
-#include "init/io.h"
-
-Suite *agent_model_suite(void);
+#include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
 
-static char path[] = "/tmp/stepjail-test-XXXXXX";
-
-/* a file with these bytes; removed by the caller */
+/* a file with these bytes; removed when all tests have ended */
 static const char *make_file(const char *bytes, size_t length)
 {
-	(void)strcpy(path, "/tmp/stepjail-test-XXXXXX");
-
-	int fd = mkstemp(path);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_all(fd, bytes, length), 0);
-	(void)close(fd);
-	return path;
+	return unit_file(unit_folder(), "file", bytes, length);
 }
 
 /* --- scripts
@@ -46,7 +35,6 @@ static int open_script(struct model *m, struct model_plan *plan, const char *tex
 
 	int r = model_open(m, name, plan, e);
 
-	(void)unlink(path);
 	return r;
 }
 

@@ -13,8 +13,7 @@
 #include "agent/report.h"
 #include "agent/verdict.h"
 #include "init/io.h"
-
-Suite *agent_words_suite(void);
+#include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
 
@@ -184,25 +183,8 @@ END_TEST
 static int look(const char *name, const char *bytes, size_t length, struct prompt_file *f,
 		struct err *e)
 {
-	static char paths[2][256]; /* a prompt_file points into its path */
-	static int turn;
-	char *path = paths[turn++ % 2];
-	char folder[] = "/tmp/stepjail-test-XXXXXX";
-
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	(void)snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-
-	FILE *file = fopen(path, "w");
-
-	ck_assert_ptr_nonnull(file);
-	ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
-	(void)fclose(file);
-
-	int r = prompt_look(path, f, e);
-
-	(void)unlink(path);
-	(void)rmdir(folder);
-	return r;
+	/* a prompt_file points into its path, which outlives three more */
+	return prompt_look(unit_file(unit_folder(), name, bytes, length), f, e);
 }
 
 START_TEST(task_shows_files)
