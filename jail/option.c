@@ -2,8 +2,8 @@
 /*
  * option.c - the one table of options, and what is printed from it: see option.h
  *
- * Adding an option is adding a row. A row with a limit stores a number with a unit; any
- * other row has a set() and a print() of its own.
+ * Adding an option is adding a row. A row with a limit stores a number with a unit, a
+ * TEXT or CHOICE row what it is told where it is told; others have functions of their OWN.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,68 +16,26 @@
 #define T (1ULL << 40)
 #define HOURS 3600000ULL
 
-static int set_rootfs(struct plan *p, const char *value, struct err *e)
+/* a text of the plan: kept, not copied */
+static int set_text(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
 {
 	(void)e;
-	p->rootfs = value;
+	memcpy((char *)p + row->at, &value, sizeof(value));
 	return 0;
 }
 
-static void print_rootfs(const struct plan *p, const char *name, FILE *out)
+static void print_text(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	(void)fprintf(out, "%s %s\n", name, p->rootfs);
+	const char *value;
+
+	memcpy(&value, (const char *)p + row->at, sizeof(value));
+	if (value)
+		(void)fprintf(out, "%s %s\n", row->name, value);
 }
 
-static int set_bind(struct plan *p, const char *value, struct err *e)
-{
-	return plan_add_bind(p, value, false, e);
-}
-
-static int set_bind_rw(struct plan *p, const char *value, struct err *e)
-{
-	return plan_add_bind(p, value, true, e);
-}
-
-/* both kinds, in their order: a later one may lie within an earlier one */
-static void print_bind(const struct plan *p, const char *name, FILE *out)
-{
-	for (size_t i = 0; i < p->bind_count; i++)
-		(void)fprintf(out, "%s%s %s:%s\n", name, p->bind[i].writable ? "-rw" : "",
-			      p->bind[i].src, p->bind[i].dst);
-}
-
-/* printed with the others */
-static void print_bind_rw(const struct plan *p, const char *name, FILE *out)
-{
-	(void)p;
-	(void)name;
-	(void)out;
-}
-
-static int set_env(struct plan *p, const char *value, struct err *e)
-{
-	return plan_add_env(p, value, e);
-}
-
-static void print_env(const struct plan *p, const char *name, FILE *out)
-{
-	for (size_t i = 0; i < p->env_count; i++)
-		(void)fprintf(out, "%s %s\n", name, p->env[i]);
-}
-
-static int set_chdir(struct plan *p, const char *value, struct err *e)
-{
-	(void)e;
-	p->chdir = value;
-	return 0;
-}
-
-static void print_chdir(const struct plan *p, const char *name, FILE *out)
-{
-	(void)fprintf(out, "%s %s\n", name, p->chdir);
-}
-
-static int set_hostname(struct plan *p, const char *value, struct err *e)
+static int set_hostname(const struct option_row *row, struct plan *p, const char *value,
+			struct err *e)
 {
 	size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				 "0123456789-.");
@@ -85,13 +43,7 @@ static int set_hostname(struct plan *p, const char *value, struct err *e)
 	if (n == 0 || value[n] || n > 64) /* __NEW_UTS_LEN */
 		return err_say(e, EINVAL,
 			       "'%s' must be 1 to 64 letters, digits, '-' or '.'", value);
-	p->hostname = value;
-	return 0;
-}
-
-static void print_hostname(const struct plan *p, const char *name, FILE *out)
-{
-	(void)fprintf(out, "%s %s\n", name, p->hostname);
+	return set_text(row, p, value, e);
 }
 
 static const char *const net_names[] = {
@@ -99,57 +51,79 @@ static const char *const net_names[] = {
 };
 static const char *const proc_names[] = { [PROC_PID] = "pid", [PROC_NONE] = "none" };
 
-static int choose(const char *const *names, const char *value, struct err *e)
+/* an enum of the plan, as large as an int */
+static int set_choice(const struct option_row *row, struct plan *p, const char *value,
+		      struct err *e)
 {
-	for (int i = 0; i < 2; i++)
-		if (strcmp(names[i], value) == 0)
-			return i;
-	return err_say(e, EINVAL, "'%s' must be '%s' or '%s'", value, names[0], names[1]);
+	for (int i = 0; i < 2; i++) {
+		if (strcmp(row->choices[i], value) != 0)
+			continue;
+		memcpy((char *)p + row->at, &i, sizeof(i));
+		return 0;
+	}
+	return err_say(e, EINVAL, "'%s' must be '%s' or '%s'", value, row->choices[0],
+		       row->choices[1]);
 }
 
-static int set_net(struct plan *p, const char *value, struct err *e)
+static void print_choice(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	int r = choose(net_names, value, e);
+	int i;
 
-	if (r >= 0)
-		p->net = (enum plan_net)r;
-	return r < 0 ? r : 0;
+	memcpy(&i, (const char *)p + row->at, sizeof(i));
+	(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
 }
 
-static void print_net(const struct plan *p, const char *name, FILE *out)
+_Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
+
+static int set_bind(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
 {
-	(void)fprintf(out, "%s %s\n", name, net_names[p->net]);
+	(void)row;
+	return plan_add_bind(p, value, false, e);
 }
 
-static int set_proc(struct plan *p, const char *value, struct err *e)
+static int set_bind_rw(const struct option_row *row, struct plan *p, const char *value,
+		       struct err *e)
 {
-	int r = choose(proc_names, value, e);
-
-	if (r >= 0)
-		p->proc = (enum plan_proc)r;
-	return r < 0 ? r : 0;
+	(void)row;
+	return plan_add_bind(p, value, true, e);
 }
 
-static void print_proc(const struct plan *p, const char *name, FILE *out)
+/* both kinds, in their order: a later one may lie within an earlier one */
+static void print_bind(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	(void)fprintf(out, "%s %s\n", name, proc_names[p->proc]);
+	for (size_t i = 0; i < p->bind_count; i++)
+		(void)fprintf(out, "%s%s %s:%s\n", row->name,
+			      p->bind[i].writable ? "-rw" : "", p->bind[i].src,
+			      p->bind[i].dst);
 }
 
-static int set_report(struct plan *p, const char *value, struct err *e)
+/* printed with the others */
+static void print_bind_rw(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	(void)e;
-	p->report = value;
-	return 0;
+	(void)row;
+	(void)p;
+	(void)out;
 }
 
-static void print_report(const struct plan *p, const char *name, FILE *out)
+static int set_env(const struct option_row *row, struct plan *p, const char *value,
+		   struct err *e)
 {
-	if (p->report)
-		(void)fprintf(out, "%s %s\n", name, p->report);
+	(void)row;
+	return plan_add_env(p, value, e);
 }
 
-static int set_allow_missing(struct plan *p, const char *value, struct err *e)
+static void print_env(const struct option_row *row, const struct plan *p, FILE *out)
 {
+	for (size_t i = 0; i < p->env_count; i++)
+		(void)fprintf(out, "%s %s\n", row->name, p->env[i]);
+}
+
+static int set_allow_missing(const struct option_row *row, struct plan *p,
+			     const char *value, struct err *e)
+{
+	(void)row;
 	if (strcmp(value, "cgroup") != 0)
 		return err_say(
 			e, EINVAL,
@@ -161,34 +135,42 @@ static int set_allow_missing(struct plan *p, const char *value, struct err *e)
 	return 0;
 }
 
-static void print_allow_missing(const struct plan *p, const char *name, FILE *out)
+static void print_allow_missing(const struct option_row *row, const struct plan *p,
+				FILE *out)
 {
 	if (p->allow_missing & PART_CGROUP)
-		(void)fprintf(out, "%s cgroup\n", name);
+		(void)fprintf(out, "%s cgroup\n", row->name);
 }
 
 #define NUMBER(l, k, lo, hi, ini, unl)                                                   \
 	.is_limit = true, .limit = (l), .kind = (k), .min = (lo), .max = (hi),           \
 	.initial = (ini), .may_be_unlimited = (unl)
-#define TEXT(f) .set = set_##f, .print = print_##f
+#define OWN(f) .set = set_##f, .print = print_##f
+#define TEXT(field)                                                                      \
+	.at = offsetof(struct plan, field), .set = set_text, .print = print_text
+#define CHOICE(field)                                                                    \
+	.at = offsetof(struct plan, field), .choices = field##_names, .set = set_choice, \
+	.print = print_choice
 
 const struct option_row option_rows[] = {
 	{ "rootfs", "NAME|DIR",
 	  "root tree: a shipped one by name, or a folder if there is a '/' in it",
 	  TEXT(rootfs) },
 	{ "bind", "SRC:DST", "show a host file or folder in the jail, read-only",
-	  .repeatable = true, TEXT(bind) },
+	  .repeatable = true, OWN(bind) },
 	{ "bind-rw", "SRC:DST",
 	  "the same, writable; its host path can be read from /proc/self/mountinfo",
-	  .repeatable = true, TEXT(bind_rw) },
+	  .repeatable = true, OWN(bind_rw) },
 	{ "env", "KEY=VALUE", "one variable of an environment that starts from nothing",
-	  .repeatable = true, TEXT(env) },
+	  .repeatable = true, OWN(env) },
 	{ "chdir", "DIR", "where the program starts", TEXT(chdir) },
-	{ "hostname", "NAME", "host name in the jail", TEXT(hostname) },
+	{ "hostname", "NAME", "host name in the jail",
+	  .at = offsetof(struct plan, hostname), .set = set_hostname,
+	  .print = print_text },
 	{ "net", "none|loopback",
-	  "no network interface is up, or lo alone; never the host's", TEXT(net) },
+	  "no network interface is up, or lo alone; never the host's", CHOICE(net) },
 	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
-	  TEXT(proc) },
+	  CHOICE(proc) },
 	{ "wall-time", "TIME", "kill the jail after this much time",
 	  NUMBER(LIMIT_WALL_MS, VALUE_TIME, 1, 24 * 366 * HOURS, 60000, true) },
 	{ "cpu-time", "TIME",
@@ -217,7 +199,7 @@ const struct option_row option_rows[] = {
 	{ "allow-missing", "cgroup",
 	  "run without cgroup limits where the host gives no cgroup v2; the report says "
 	  "so",
-	  .repeatable = true, TEXT(allow_missing) },
+	  .repeatable = true, OWN(allow_missing) },
 };
 /* the parser keeps one bit for each row */
 _Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= 64, "more rows than bits");
@@ -240,7 +222,7 @@ void option_print_policy(const struct plan *p, FILE *out)
 		uint64_t n;
 
 		if (!option_rows[i].is_limit) {
-			option_rows[i].print(p, option_rows[i].name, out);
+			option_rows[i].print(&option_rows[i], p, out);
 			continue;
 		}
 		n = p->limit[option_rows[i].limit];
@@ -258,25 +240,26 @@ static const char *initial_text(const struct option_row *row, char *text)
 					: value_print(row->kind, row->initial, text);
 }
 
+static void print_help_line(FILE *out, const char *name, const char *arg,
+			    const char *help, const char *initial)
+{
+	int used = fprintf(out, "  --%s %s", name, arg);
+
+	(void)fprintf(out, "%*s%s", used < 26 ? 26 - used : 1, "", help);
+	if (initial)
+		(void)fprintf(out, " (%s)", initial);
+	(void)fputc('\n', out);
+}
+
 void option_print_help(FILE *out)
 {
 	char text[VALUE_TEXT_MAX];
 
-	for (size_t i = 0; i < option_row_count; i++) {
-		const char *initial = initial_text(&option_rows[i], text);
-		int used = fprintf(out, "  --%s %s", option_rows[i].name,
-				   option_rows[i].arg);
-
-		(void)fprintf(out, "%*s%s%s%s%s\n", used < 26 ? 26 - used : 1, "",
-			      option_rows[i].help, initial ? " (" : "",
-			      initial ? initial : "", initial ? ")" : "");
-	}
-	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++) {
-		int used = fprintf(out, "  --%s %s", meta[i].name, meta[i].arg);
-
-		(void)fprintf(out, "%*s%s\n", used < 26 ? 26 - used : 1, "",
-			      meta[i].help);
-	}
+	for (size_t i = 0; i < option_row_count; i++)
+		print_help_line(out, option_rows[i].name, option_rows[i].arg,
+				option_rows[i].help, initial_text(&option_rows[i], text));
+	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
+		print_help_line(out, meta[i].name, meta[i].arg, meta[i].help, NULL);
 }
 
 void option_print_man(FILE *out)

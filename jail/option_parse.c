@@ -86,7 +86,7 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	else if (row->is_limit)
 		r = set_limit(row, ps->plan, value, e);
 	else
-		r = row->set(ps->plan, value, e);
+		r = row->set(row, ps->plan, value, e);
 	ps->seen |= bit;
 	return r < 0 ? name_error(ps, row->name, e) : 0;
 }

@@ -5,6 +5,7 @@
 #ifndef STEPJAIL_JAIL_OPTION_ROW_H
 #define STEPJAIL_JAIL_OPTION_ROW_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "jail/plan.h"
@@ -19,10 +20,13 @@ struct option_row {
 	enum limit limit;
 	enum value_kind kind;
 	uint64_t min, max, initial;
-	/* anything else */
+	/* anything else; a text or a choice is stored at this offset of the plan */
 	bool repeatable;
-	int (*set)(struct plan *p, const char *value, struct err *e);
-	void (*print)(const struct plan *p, const char *name, FILE *out);
+	size_t at;
+	const char *const *choices; /* two names, by the enum's values 0 and 1 */
+	int (*set)(const struct option_row *row, struct plan *p, const char *value,
+		   struct err *e);
+	void (*print)(const struct option_row *row, const struct plan *p, FILE *out);
 };
 
 extern const struct option_row option_rows[];
