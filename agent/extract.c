@@ -5,7 +5,7 @@
  * Theory of operation
  *   One pass over the lines. Outside a block, fence_opens() looks at a line; inside,
  *   find_end() looks for the block's end and hands back the lines between. What a block
- * is good for is decided at the end, in choose(): plain fences count only without Python.
+ *   is good for is decided at the end, in choose(): plain fences count only without Python.
  */
 #include <errno.h>
 #include <string.h>

@@ -4,14 +4,14 @@
  *
  * What is code
  *   - A fence (three or more backticks or tildes at the start of a line; indented or
- * behind a list bullet too) whose first word is python, py, python3, ipython and the
- * like, in any case.
+ *   behind a list bullet too) whose first word is python, py, python3, ipython and the
+ *   like, in any case.
  *   - <execute_python> at the start of a line, up to </execute_python>; a fence inside is
  *     taken off.
  *   - A fence without any word, but only where the reply has none of the two above:
- * beside Python, a plain fence is nearly always an example or expected output. Other
- * fences (json, text, csv, ...) are part of the answer. A shell fence (bash, sh, ...) is
- * not run, and the model is told so rather than taken to have answered.
+ *   beside Python, a plain fence is nearly always an example or expected output. Other
+ *   fences (json, text, csv, ...) are part of the answer. A shell fence (bash, sh, ...) is
+ *   not run, and the model is told so rather than taken to have answered.
  *
  * Several blocks are one step: joined in their order, as the cells of a notebook. Models
  * write "first this, then that" in one reply, and running the first alone would lose half

@@ -4,9 +4,9 @@
  *
  * Whose words are whose
  *   Every line that comes from a file or out of a jail begins with PROMPT_MARK; no line
- * of the agent's own does. Line breaks other than "\n" are escaped (escape.h), so a jail
+ *   of the agent's own does. Line breaks other than "\n" are escaped (escape.h), so a jail
  *   cannot begin a line of its own without the mark, whatever it prints: it cannot write
- * an observation, end one, or speak as the agent. A mark on every line does what a random
+ *   an observation, end one, or speak as the agent. A mark on every line does what a random
  *   fence would, needs no secret, stays the same from run to run (so scripts and replays
  *   work), and holds for a cut stream too, whose closing fence would be lost.
  */

@@ -9,8 +9,8 @@
  *	fd 1,2	one pipe: diagnostics, kept clipped, shown when something fails
  *	fd 3	another pipe: stepjail's report
  *   session_pump() is the only place that waits: it polls all of these, the child's pidfd
- * and the stop signals at once. Our end of the socket does not block in either direction,
- * so a jail that does not read cannot hold us up.
+ *   and the stop signals at once. Our end of the socket does not block in either direction,
+ *   so a jail that does not read cannot hold us up.
  */
 #include <errno.h>
 #include <fcntl.h>

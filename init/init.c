@@ -6,7 +6,7 @@
  *   The launcher's child becomes PID 1, makes the program's process, and executes this
  *   file with all signals blocked, no capability, no environment and two fds (init.h).
  *   The program's process waits, all its walls up, until the launcher has heard READY
- * from it and from init, and says GO. One loop here then serves
+ *   from it and from init, and says GO. One loop here then serves
  *     - the control socket, on which init only speaks: the launcher's silence ends when
  *       the launcher does, and then init exits
  *     - SIGCHLD by signalfd: everything is reaped; the program's own end is sent as EXIT

@@ -7,10 +7,11 @@
  *                   then starts the child with CLONE_INTO_CGROUP, so it is never outside
  *   cgroup_usage()  read what it has used
  *   cgroup_end()    write cgroup.kill, rmdir
- * A cgroup outlives a launcher that is killed, unlike everything else of a jail. So a
- * sweeper, a process of its own in a process group of its own, sleeps in read(2) on a
- * pipe that only the launcher holds open, and kills and removes the leaf when the pipe
- * closes. Kernel: Documentation/admin-guide/cgroup-v2.rst
+ *   A cgroup outlives a launcher that is killed, unlike everything else of a jail. So a
+ *   sweeper, a process of its own in a process group of its own, sleeps in read(2) on a
+ *   pipe that only the launcher holds open, and kills and removes the leaf when the pipe
+ *   closes.
+ * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,8 @@
  *   place: the parent of the own cgroup if it is delegated and its controllers are on, or
  *   the own cgroup, which must then have no other process in it; the launcher first moves
  *   itself out of the way into a child "launcher", because only leaves may hold
- * processes. Kernel: Documentation/admin-guide/cgroup-v2.rst, "Delegation"
+ *   processes.
+ * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Delegation"
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  *
  * Theory of operation
  *   Nothing is guessed from a version: each row tries the thing itself, in a child
- * process of its own where trying it changes something, and words come from the errno.
- * The last row starts a whole jail, as far as the exec of a program that is not there.
+ *   process of its own where trying it changes something, and words come from the errno.
+ *   The last row starts a whole jail, as far as the exec of a program that is not there.
  */
 #include <errno.h>
 #include <fcntl.h>
