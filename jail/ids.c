@@ -19,6 +19,7 @@
 #include <linux/securebits.h>
 
 #include "init/io.h"
+#include "jail/host.h"
 #include "jail/ids.h"
 #include "jail/plan.h"
 #include "jail/proc.h"
@@ -168,12 +169,23 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
 }
 
-int ids_become(uid_t id, struct err *e)
+int ids_keep(struct err *e)
 {
 	/* leaving uid 0 would empty the capability sets, and the stages that follow need
 	 * them; the capability stage empties them for good */
-	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0)
-		return err_set(e, errno, "ids: keep capabilities until they are dropped");
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) == 0)
+		return 0;
+	return errno == EPERM ? host_refused_capability(e)
+			      : err_set(e, errno,
+					"ids: keep capabilities until they are dropped");
+}
+
+int ids_become(uid_t id, struct err *e)
+{
+	int r = ids_keep(e);
+
+	if (r < 0)
+		return r;
 	if (setresgid(id, id, id) < 0)
 		return err_set(e, errno, "ids: become group %u", id);
 	if (setresuid(id, id, id) < 0)

@@ -47,6 +47,16 @@ int ids_take(struct ids *ids, struct err *e);
 int ids_map(const struct ids *ids, pid_t pid, struct err *e);
 
 /**
+ * ids_keep() - Have a change of ids keep the capabilities
+ *
+ * The first use of a capability in a new user namespace: where a host that refuses them
+ * is found out.
+ *
+ * Return: 0, or -errno
+ */
+int ids_keep(struct err *e);
+
+/**
  * ids_become() - Take an id inside the jail for good, all three of user and group
  *
  * Keeps the capabilities, whatever the id; caps_drop_all() must follow.

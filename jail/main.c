@@ -24,7 +24,7 @@ static const struct {
 } commands[] = {
 	{ "run", "[options] [--] program [args]", "run a program in a jail",
 	  command_run },
-	{ "check", "[--json]", "say what this host has and lacks for a jail",
+	{ "check", "[--json] [options]", "say what this host has and lacks for a jail",
 	  command_check },
 	{ "explain", "[options]",
 	  "print the plan that the options make, as a policy file", command_explain },

@@ -17,7 +17,6 @@
 #include "jail/option.h"
 #include "jail/report.h"
 #include "jail/run.h"
-#include "jail/sys.h"
 
 /* signals that end the launcher; its jail ends first, and the report says cancelled */
 static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -44,9 +43,6 @@ static int check_stdio(struct err *e)
 				       "a file or a pipe",
 				       fd);
 	}
-	/* whatever else the caller left open ends at exec, at the latest */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		return err_set(e, errno, "run: close_range (Linux 5.11)");
 	return 0;
 }
 

@@ -57,15 +57,14 @@ static int do_ids(struct child *c, struct err *e)
 	 * gone */
 	if (wire_recv(c->control, &go, NULL, 0) < 0 || go.type != WIRE_GO)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
+
+	int r = ids_keep(e);
+
 	/* with the caller's own rights to the paths: before the ids change */
-	if (!c->sources_cloned) {
-		int r = mount_clone(c->sources, c->plan, e);
-
-		if (r < 0)
-			return r;
-	}
-
-	int r = ids_become(c->ids->init_id, e);
+	if (r == 0 && !c->sources_cloned)
+		r = mount_clone(c->sources, c->plan, e);
+	if (r == 0)
+		r = ids_become(c->ids->init_id, e);
 
 	/* the kernel forgets the parent-death signal when ids change */
 	if (r == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
