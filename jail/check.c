@@ -77,8 +77,10 @@ static int look_kernel(const struct row *row, struct finding *f)
 }
 
 /* the line has the remedy */
-static int note_err(struct finding *f, int result, const struct err *e)
+static int note_err(struct finding *f, int result, struct err *e)
 {
+	if (result < 0)
+		host_hint(e);
 	f->remedy = NULL;
 	return result < 0 ? note(f, result, e->text) : result;
 }

@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
+#include <linux/seccomp.h>
 
 #include "init/io.h"
 #include "jail/host.h"
@@ -23,38 +26,49 @@ static const struct {
 	const char *name;
 	long number;
 	const char *since;
+	bool privileged; /* EPERM comes before a look at the arguments */
 } calls[] = {
-	{ "pidfd_send_signal", SYS_pidfd_send_signal, "5.1" },
-	{ "fsopen", SYS_fsopen, "5.2" },
-	{ "open_tree", SYS_open_tree, "5.2" },
-	{ "move_mount", SYS_move_mount, "5.2" },
-	{ "clone3", SYS_clone3, "5.3" },
-	{ "openat2", SYS_openat2, "5.6" },
-	{ "close_range", SYS_close_range, "5.9" },
-	{ "mount_setattr", SYS_mount_setattr, "5.12" },
+	{ "seccomp", SYS_seccomp, "3.17", false },
+	{ "pidfd_send_signal", SYS_pidfd_send_signal, "5.1", false },
+	{ "fsopen", SYS_fsopen, "5.2", true },
+	{ "open_tree", SYS_open_tree, "5.2", false },
+	{ "move_mount", SYS_move_mount, "5.2", true },
+	{ "clone3", SYS_clone3, "5.3", false },
+	{ "openat2", SYS_openat2, "5.6", false },
+	{ "close_range", SYS_close_range, "5.9", false },
+	{ "mount_setattr", SYS_mount_setattr, "5.12", false },
 };
 
 #define CONTAINER                                                                        \
 	"in a container, start that with --security-opt seccomp=unconfined or a filter " \
 	"that allows namespaces and mounts"
 
+/* what clone3(2) answers EPERM to, beside switches */
+#define REFUSED                                                                          \
+	"leave the chroot, or the user namespace that has no number for this user or "   \
+	"group, if it is one of these; " CONTAINER
+
+#define FILES_MIN 64 /* the launcher's and the stages' own, and some to spare */
+
 static int check_calls(struct err *e)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		/* arguments that none of them takes */
 		if (syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L) < 0 &&
-		    errno == ENOSYS)
+		    (errno == ENOSYS || (errno == EPERM && !calls[i].privileged)))
 			return err_say(e, ENOSYS,
 				       "host: this kernel has no %s (Linux %s), or a "
-				       "seccomp filter hides it: boot a newer one, "
+				       "seccomp filter refuses it: boot a newer one, "
 				       "or " CONTAINER,
 				       calls[i].name, calls[i].since);
+	}
 	return 0;
 }
 
 int host_check(struct err *e)
 {
 	char self[16] = "";
+	struct rlimit files;
 	struct statfs fs;
 	int r = check_calls(e);
 
@@ -70,6 +84,11 @@ int host_check(struct err *e)
 			       "host: /proc shows another PID namespace than the "
 			       "launcher's: mount -t proc proc /proc (unshare "
 			       "--mount-proc)");
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < FILES_MIN)
+		return err_say(e, EMFILE,
+			       "host: the launcher needs %d open files: raise "
+			       "RLIMIT_NOFILE (ulimit -n)",
+			       FILES_MIN);
 	if (fs.f_flags & ST_RDONLY)
 		return err_say(e, EROFS,
 			       "host: /proc is read-only, and the launcher maps ids by "
@@ -135,15 +154,9 @@ int host_refused_clone(int errnum, struct err *e)
 	case EPERM:
 	case EACCES:
 		return err_say(e, errnum, "launch: new user namespaces are refused: %s",
-			       remedy ? remedy
-				      : "leave the chroot if this is one; " CONTAINER);
+			       remedy ? remedy : REFUSED);
 	case ENOSPC:
 		return refused_count(e);
-	case EAGAIN:
-		return err_say(e, EAGAIN,
-			       "launch: the limit of processes is reached: raise "
-			       "RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup that "
-			       "this runs in");
 	case EINVAL:
 		return err_say(e, EINVAL,
 			       "launch: this kernel lacks one of the seven namespaces "
@@ -162,4 +175,21 @@ int host_refused_capability(struct err *e)
 		remedy ? remedy
 		       : "load stepjail's AppArmor profile (README), or allow them "
 			 "in the profile that confines it");
+}
+
+void host_hint(struct err *e)
+{
+	const char *words = strerror(e->errnum), *hint = NULL;
+	size_t n = strlen(e->text), w = strlen(words);
+
+	/* text that says it all has no errno's words at its end */
+	if (n < w || strcmp(e->text + n - w, words) != 0)
+		return;
+	if (e->errnum == EAGAIN)
+		hint = "raise RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup that "
+		       "this runs in";
+	if (e->errnum == EPERM && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER)
+		hint = "a seccomp filter is on here and may be what refuses; " CONTAINER;
+	if (hint)
+		(void)snprintf(e->text + n, sizeof(e->text) - n, ": %s", hint);
 }

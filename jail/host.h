@@ -15,10 +15,16 @@
  * To be called before anything is started: through a /proc of another PID namespace, or
  * through files that only look like one, the launcher would write to somebody else.
  *
- * Return: 0, -ENOSYS (a system call is missing, or hidden by a seccomp filter), -ENOENT
- * (no procfs at /proc), -ESRCH (that of another PID namespace), or -EROFS
+ * Return: 0, -ENOSYS (a system call is missing, or refused by a seccomp filter), -ENOENT
+ * (no procfs at /proc), -ESRCH (that of another PID namespace), -EROFS, or -EMFILE
  */
 int host_check(struct err *e);
+
+/**
+ * host_hint() - Put behind an error that ends in errno's words what on this host may be
+ * behind it, and what mends that
+ */
+void host_hint(struct err *e);
 
 /**
  * host_refused_clone() - Say why clone3(2) with new namespaces failed, and what mends it

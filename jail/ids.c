@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -27,17 +28,20 @@
 #define STATE_DIR "/run/stepjail"
 #define SLOT_FILE STATE_DIR "/ids"
 
+static const char writable[] = " (for root, /run must be writable; an ordinary user "
+			       "does not need it)";
+
 static int open_slots(struct err *e)
 {
 	struct stat st;
 
 	if (mkdir(STATE_DIR, 0700) < 0 && errno != EEXIST)
-		return err_set(e, errno, "ids: make %s", STATE_DIR);
+		return err_set(e, errno, "ids: make %s%s", STATE_DIR, writable);
 
 	int fd = open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
-		return err_set(e, errno, "ids: open %s", SLOT_FILE);
+		return err_set(e, errno, "ids: open %s%s", SLOT_FILE, writable);
 	/* whoever else could write it could lock every slot, or a jail's own pair */
 	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
 		(void)close(fd);
@@ -123,6 +127,11 @@ int ids_take(struct ids *ids, struct err *e)
 
 	if (r < 0)
 		return r;
+	/* groups of root's would come along, and the maps deny giving them up inside */
+	if (setgroups(0, NULL) < 0)
+		return err_set(e, errno,
+			       "ids: give up supplementary groups (root needs CAP_SETGID "
+			       "and CAP_SETUID; an ordinary user does not)");
 	ids->own = true;
 	ids->init_id = 0;
 	ids->host_uid = IDS_BASE + 2 * slot;

@@ -32,7 +32,7 @@ struct ids {
 /**
  * ids_take() - Choose the host ids of a jail, and lock them if they are its own
  * @ids:	Filled; slot_fd belongs to the caller. The lock lasts while any process
- * holds the fd open, so init keeps it too
+ * holds the fd open, so init keeps it too. Root's supplementary groups are given up
  *
  * Return: 0, -EAGAIN (all slots are in use), or -errno
  */

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -152,9 +151,6 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 		r = err_set(e, errno, "launch: close_range (Linux 5.11)");
 	if (r == 0)
 		r = ids_take(&j->ids, e);
-	/* groups of root's would come along, and the maps deny giving them up inside */
-	if (r == 0 && j->ids.own && setgroups(0, NULL) < 0)
-		r = err_set(e, errno, "launch: give up supplementary groups");
 	if (r == 0)
 		r = open_parts(j, &c, e);
 	if (r == 0)

@@ -31,8 +31,8 @@ static int make_fs(const char *type, const struct fs_option *options, uint64_t a
 	cleanup_fd int context = fsopen(type, FSOPEN_CLOEXEC);
 
 	if (context < 0)
-		return err_set(e, errno, "mount: this kernel has no %s (modprobe %s)",
-			       type, type);
+		return err_set(e, errno, "mount: open file system %s%s", type,
+			       errno == ENODEV ? " (modprobe it)" : "");
 	for (; options->key; options++)
 		if (fsconfig(context, FSCONFIG_SET_STRING, options->key, options->value,
 			     0) < 0)
@@ -148,7 +148,9 @@ int mount_node(int root, const char *path, struct err *e)
 		open_tree(AT_FDCWD, at, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (node < 0)
-		return err_set(e, errno, "mount: clone the host's %s", at);
+		return err_set(e, errno,
+			       "mount: clone the host's %s, which every jail has too",
+			       at);
 
 	int r = mount_set_flags(node, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "jail/command.h"
+#include "jail/host.h"
 #include "jail/launch.h"
 #include "jail/loop.h"
 #include "jail/option.h"
@@ -110,6 +111,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 					 failed };
 	else
 		outcome_judge(&run.outcome, p, j);
+	if (j->status == STATUS_FAILED)
+		host_hint(&j->error);
 	if (end < 0)
 		return end;
 	return report_write(report, &run.jail, &run.outcome, j, e);
