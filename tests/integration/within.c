@@ -31,14 +31,21 @@ static const struct {
 	const char *name;
 	unsigned int number;
 } calls[] = {
-	{ "clone3", 435 },      { "pidfd_send_signal", 424 },
-	{ "open_tree", 428 },   { "move_mount", 429 },
-	{ "fsopen", 430 },      { "fsconfig", 431 },
-	{ "fsmount", 432 },     { "close_range", 436 },
-	{ "openat2", 437 },     { "mount_setattr", 442 },
+	{ "clone3", 435 },
+	{ "pidfd_send_signal", 424 },
+	{ "open_tree", 428 },
+	{ "move_mount", 429 },
+	{ "fsopen", 430 },
+	{ "fsconfig", 431 },
+	{ "fsmount", 432 },
+	{ "close_range", 436 },
+	{ "openat2", 437 },
+	{ "mount_setattr", 442 },
 	{ "landlock_create_ruleset", 444 },
-	{ "mount", SYS_mount }, { "pivot_root", SYS_pivot_root },
-	{ "prctl", SYS_prctl }, { "seccomp", SYS_seccomp },
+	{ "mount", SYS_mount },
+	{ "pivot_root", SYS_pivot_root },
+	{ "prctl", SYS_prctl },
+	{ "seccomp", SYS_seccomp },
 	{ "sethostname", SYS_sethostname },
 };
 
