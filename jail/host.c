@@ -104,8 +104,10 @@ static bool reads(const char *file, char first)
 	       text[0] == first && text[1] == '\n';
 }
 
-/* which of the known switches refuses user namespaces, in words; NULL if none does */
-static const char *find_switch(void)
+#define PROFILE "load stepjail's AppArmor profile (README)"
+
+/* what is known to refuse user namespaces, in words; NULL if none of it does */
+static const char *find_remedy(void)
 {
 	static const struct {
 		const char *file;
@@ -115,13 +117,19 @@ static const char *find_switch(void)
 		{ "/proc/sys/kernel/unprivileged_userns_clone", '0',
 		  "sysctl -w kernel.unprivileged_userns_clone=1" },
 		{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
-		  "load stepjail's AppArmor profile (README), or sysctl -w "
-		  "kernel.apparmor_restrict_unprivileged_userns=0" },
+		  PROFILE
+		  ", or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0" },
 	};
+
+	char label[256];
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
 		if (reads(switches[i].file, switches[i].refusing))
 			return switches[i].remedy;
+	if (io_read_file_at(AT_FDCWD, "/proc/self/attr/apparmor/current", label,
+			    sizeof(label)) > 0 &&
+	    strstr(label, "(enforce)"))
+		return PROFILE ": the one that confines this program refuses it";
 	return NULL;
 }
 
@@ -148,7 +156,7 @@ static int refused_count(struct err *e)
 
 int host_refused_clone(int errnum, struct err *e)
 {
-	const char *remedy = find_switch();
+	const char *remedy = find_remedy();
 
 	switch (errnum) {
 	case EPERM:
@@ -168,7 +176,7 @@ int host_refused_clone(int errnum, struct err *e)
 
 int host_refused_capability(struct err *e)
 {
-	const char *remedy = find_switch();
+	const char *remedy = find_remedy();
 
 	return err_say(
 		e, EPERM, "ids: the new user namespace gives no capability: %s",

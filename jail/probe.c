@@ -85,7 +85,8 @@ static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *
 
 int probe_user_namespace(struct err *e)
 {
-	return in_child(0, NULL, e);
+	/* with any namespace beside it, the clone itself asks for a capability */
+	return in_child(CLONE_NEWUTS, NULL, e);
 }
 
 int probe_namespace(unsigned long flag, struct err *e)
