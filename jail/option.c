@@ -47,22 +47,23 @@ static int set_hostname(const struct option_row *row, struct plan *p, const char
 }
 
 static const char *const net_names[] = {
-	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback"
+	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback", NULL
 };
-static const char *const proc_names[] = { [PROC_PID] = "pid", [PROC_NONE] = "none" };
+static const char *const proc_names[] = {
+	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
+};
 
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
 		      struct err *e)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; row->choices[i]; i++) {
 		if (strcmp(row->choices[i], value) != 0)
 			continue;
 		memcpy((char *)p + row->at, &i, sizeof(i));
 		return 0;
 	}
-	return err_say(e, EINVAL, "'%s' must be '%s' or '%s'", value, row->choices[0],
-		       row->choices[1]);
+	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
 }
 
 static void print_choice(const struct option_row *row, const struct plan *p, FILE *out)

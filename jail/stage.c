@@ -30,6 +30,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/caps.h"
+#include "jail/gate.h"
 #include "jail/landlock.h"
 #include "jail/net.h"
 #include "jail/rlimit.h"
@@ -185,19 +186,6 @@ static int exec_init(struct child *c, struct err *e)
 	return err_set(e, errno, "exec: start stepjail-init");
 }
 
-static int wait_at_gate(struct child *c, struct err *e)
-{
-	struct wire_header go;
-	int r = wire_send(c->control, WIRE_READY, INIT_PROGRAM_PID, NULL, 0);
-
-	if (r < 0)
-		return err_set(e, -r, "exec: tell the launcher");
-	r = wire_recv(c->gate, &go, NULL, 0);
-	if (r < 0 || go.type != WIRE_GO)
-		return err_say(e, EPIPE, "exec: the launcher is gone");
-	return 0;
-}
-
 /* the program must not inherit what the launcher blocks and ignores */
 static void reset_signals(void)
 {
@@ -244,7 +232,7 @@ static int do_exec(struct child *c, struct err *e)
 	if (c->program != 0)
 		return exec_init(c, e);
 
-	int r = wait_at_gate(c, e);
+	int r = gate_wait(c->gate, e);
 
 	if (r < 0)
 		return r;
