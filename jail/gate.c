@@ -25,10 +25,33 @@ int gate_make(int *outside, int *inside, struct err *e)
 	return 0;
 }
 
-int gate_wait(int inside, struct err *e)
+/* READY, and the listener beside it */
+static int send_ready(int inside, int listener)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	struct iovec iov = { head, sizeof(head) };
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr part;
+	} control = { .part = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = listener < 0 ? NULL : &control,
+		.msg_controllen = listener < 0 ? 0 : sizeof(control),
+	};
+
+	wire_pack(&(struct wire_header){ .type = WIRE_READY }, head);
+	memcpy(CMSG_DATA(&control.part), &listener, sizeof(listener));
+	return sendmsg(inside, &msg, MSG_NOSIGNAL) == sizeof(head) ? 0 : -errno;
+}
+
+int gate_wait(int inside, int listener, struct err *e)
 {
 	struct wire_header go;
-	int r = wire_send(inside, WIRE_READY, 0, NULL, 0);
+	int r = send_ready(inside, listener);
 
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
@@ -47,11 +70,11 @@ static struct cmsghdr *next_part(struct msghdr *msg, struct cmsghdr *part)
 }
 #pragma GCC diagnostic pop
 
-int gate_receive(int outside, pid_t *program, struct err *e)
+int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	union {
-		char room[CMSG_SPACE(sizeof(struct ucred))];
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = { head, sizeof(head) };
@@ -69,9 +92,15 @@ int gate_receive(int outside, pid_t *program, struct err *e)
 		return 0;
 	if (n < 0)
 		return err_set(e, errno, "gate: receive");
-	for (struct cmsghdr *c = NULL; (c = next_part(&msg, c));)
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+	*listener = -1;
+	for (struct cmsghdr *c = NULL; (c = next_part(&msg, c));) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS)
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
+		if (c->cmsg_type == SCM_RIGHTS)
+			memcpy(listener, CMSG_DATA(c), sizeof(*listener));
+	}
 	if ((size_t)n != sizeof(head) || wire_unpack(head, &h) < 0 ||
 	    h.type != WIRE_READY || h.length || who.pid <= 0)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");

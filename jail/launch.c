@@ -157,6 +157,7 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 		.init_fd = -1,
 		.control = -1,
 		.gate = -1,
+		.listener = -1,
 	};
 	int r;
 

@@ -127,6 +127,8 @@ static int next_timeout(const struct run *run)
 
 		left = due < left ? due : left;
 	}
+	if (run->flooded_ms && run->flooded_ms < left)
+		left = run->flooded_ms;
 	if (left == NO_LIMIT)
 		return -1;
 	return left > 3600000 ? 3600000 : (int)left;
@@ -198,7 +200,7 @@ static void open_gate(struct run *run)
 static void serve_gate(struct run *run)
 {
 	struct err e;
-	int r = gate_receive(run->jail.gate, &run->program, &e);
+	int r = gate_receive(run->jail.gate, &run->program, &run->outcome.refused.fd, &e);
 
 	if (r < 0) {
 		refuse(run, &e);
@@ -207,6 +209,13 @@ static void serve_gate(struct run *run)
 	if (r == 0) {
 		/* its end: a stage failed, and the control socket has the words */
 		io_close_fd(&run->jail.gate);
+		return;
+	}
+	run->outcome.listened = run->outcome.refused.fd >= 0;
+	if (!run->outcome.listened && !(run->jail.plan->allow_missing & PART_AUDIT)) {
+		(void)err_say(&e, EBADMSG,
+			      "gate: the listener for violations is missing");
+		refuse(run, &e);
 		return;
 	}
 	run->ready |= READY_PROGRAM;
@@ -264,6 +273,16 @@ static void serve_signal(struct run *run)
 	kill_for(run, KILL_CANCELLED);
 }
 
+static void serve_listener(struct run *run)
+{
+	struct violations *v = &run->outcome.refused;
+	const struct plan *p = run->jail.plan;
+
+	if (violation_serve(v, p, now_ms() - run->start_ms) &&
+	    p->on_violation == VIOLATION_KILL)
+		kill_for(run, KILL_VIOLATION);
+}
+
 /* what the loop waits for; a source whose fd is -1 is not there */
 static const struct {
 	size_t fd; /* its place in struct run */
@@ -272,6 +291,7 @@ static const struct {
 	{ offsetof(struct run, jail.control), serve_control },
 	{ offsetof(struct run, jail.gate), serve_gate },
 	{ offsetof(struct run, signals), serve_signal },
+	{ offsetof(struct run, outcome.refused.fd), serve_listener },
 };
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
 
@@ -281,9 +301,14 @@ int loop_run(struct run *run, struct err *e)
 
 	run->start_ms = now_ms();
 	while (!run->ended) {
+		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
+						    now_ms() - run->start_ms);
 		for (size_t i = 0; i < SOURCE_COUNT; i++) {
 			fds[i] = (struct pollfd){ .events = POLLIN };
 			memcpy(&fds[i].fd, (char *)run + sources[i].fd, sizeof(int));
+			/* whoever floods the listener waits for its answers */
+			if (run->flooded_ms && sources[i].serve == serve_listener)
+				fds[i].fd = -1;
 		}
 		if (poll(fds, SOURCE_COUNT, next_timeout(run)) < 0) {
 			if (errno == EINTR)

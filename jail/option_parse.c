@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/allow.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
 
@@ -234,5 +235,6 @@ int option_parse(struct plan *p, char *const *argv, struct err *e)
 	if (r != 0)
 		return r;
 	p->argv = *argv ? argv : NULL;
-	return plan_validate(p, e);
+	r = plan_complete(p, e);
+	return r < 0 ? r : allow_check(p, e);
 }
