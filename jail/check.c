@@ -217,7 +217,7 @@ static const struct row rows[] = {
 	{ "procfs", NULL, false, USERNS, MOUNT_PROC, look_mount },
 	{ "cgroup v2", NULL, false, ALWAYS, 0, look_cgroup },
 	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp },
-	{ "seccomp notification", newer, true, ALWAYS, SECCOMP_RET_USER_NOTIF,
+	{ "seccomp notification", newer, false, ALWAYS, SECCOMP_RET_USER_NOTIF,
 	  look_seccomp },
 	{ "Landlock", "boot with lsm=landlock,...", true, ALWAYS, 0, look_landlock },
 	{ "newuidmap, subuid", "apt-get install uidmap", true, ALWAYS, 0, look_subuid },
