@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jail/command.h"
 #include "jail/manual.h"
@@ -92,6 +93,11 @@ static int dispatch(char *const *argv, struct err *e)
 {
 	const char *name = argv[0] && argv[1] ? unalias(argv[1]) : NULL;
 
+	/* every file that an option names would be opened with somebody else's rights */
+	if (getuid() != geteuid() || getgid() != getegid())
+		return err_say(e, EPERM,
+			       "stepjail must not be set-user-ID or set-group-ID: chmod "
+			       "ug-s it");
 	if (!name)
 		return err_say(e, EINVAL, "no command is given: see stepjail help");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)

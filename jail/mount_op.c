@@ -138,9 +138,10 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
 	return 0;
 }
 
-int mount_node(int root, const char *path, struct err *e)
+int mount_node(int root, const char *path, dev_t device, struct err *e)
 {
 	char at[32];
+	struct stat st;
 
 	(void)snprintf(at, sizeof(at), "/%s", path);
 
@@ -150,6 +151,11 @@ int mount_node(int root, const char *path, struct err *e)
 	if (node < 0)
 		return err_set(e, errno,
 			       "mount: clone the host's %s, which every jail has too",
+			       at);
+	if (fstat(node, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
+		return err_say(e, ENODEV,
+			       "mount: the host's %s is not the device of that name: "
+			       "make it anew (mknod), or mount a devtmpfs",
 			       at);
 
 	int r = mount_set_flags(node, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);

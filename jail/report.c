@@ -67,8 +67,16 @@ static int open_file(const char *spec, struct err *e)
 {
 	struct stat st;
 
-	int fd = open(spec, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	/* in a folder that an earlier jail could write to, a symlink may be its choice;
+	 * those of /dev are the system's: /dev/stdout, /dev/fd/3 */
+	int nofollow = strncmp(spec, "/dev/", 5) == 0 ? 0 : O_NOFOLLOW;
+	int fd =
+		open(spec, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | nofollow,
+		     0666);
 
+	if (fd < 0 && errno == ELOOP)
+		return err_say(e, ELOOP,
+			       "--report: %s is a symlink: name the file itself", spec);
 	if (fd < 0)
 		return err_set(e, errno, "--report: open %s", spec);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&

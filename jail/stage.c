@@ -25,6 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/openat2.h>
+
 #include "init/init.h"
 #include "init/io.h"
 #include "init/wire.h"
@@ -113,10 +115,26 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
+/* Until exec an fd of a folder outside is a way there, by a path through /proc/self/fd,
+ * which a symlink of the tree may be. So the program keeps none but its two sockets. */
+static int close_others(const struct child *c)
+{
+	unsigned int low = (unsigned int)c->control, high = (unsigned int)c->gate;
+
+	if (low > high) {
+		low = high;
+		high = (unsigned int)c->control;
+	}
+	return (low > 3 ? close_range(3, low - 1, 0) : 0) |
+	       (high > low + 1 ? close_range(low + 1, high - 1, 0) : 0) |
+	       close_range(high + 1, ~0U, 0);
+}
+
 static int do_session(struct child *c, struct err *e)
 {
 	/* whatever else the launcher inherited or opened ends at exec */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
+	    (c->program == 0 && close_others(c) < 0))
 		return err_set(e, errno, "session: close_range");
 	if (setsid() < 0)
 		return err_set(e, errno, "session: setsid");
@@ -239,7 +257,16 @@ static int do_exec(struct child *c, struct err *e)
 
 static int do_chdir(struct child *c, struct err *e)
 {
-	if (chdir(c->plan->chdir) < 0)
+	/* the tree's own symlinks may be followed, and lead nowhere else; those of
+	 * /proc/PID/fd and its like could */
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	cleanup_fd int dir =
+		(int)syscall(SYS_openat2, AT_FDCWD, c->plan->chdir, &how, sizeof(how));
+
+	if (dir < 0 || fchdir(dir) < 0)
 		return err_set(e, errno, "chdir: %.200s in the jail", c->plan->chdir);
 	return 0;
 }
