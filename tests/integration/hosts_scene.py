@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""hosts_scene.py - what test_nested.py and test_hosts.py share: other hosts, around a run
+"""hosts_scene.py - what test_nested.py, test_hosts.py and test_reviews.py share: other hosts, around a run
 
 A surrounding is the words in front of stepjail. In it, run must either do its work with
 all walls standing, as tests/integration/walls.c sees them from inside, or refuse in one
@@ -12,7 +12,7 @@ import subprocess
 from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host
 
 TOOLS = os.path.join(BUILD, "tests")
-WALLS, WITHIN = os.path.join(TOOLS, "walls"), os.path.join(TOOLS, "within")
+WALLS, WITHIN, REVIEWS = (os.path.join(TOOLS, name) for name in ("walls", "within", "reviews"))
 # in a container there is no cgroup to be had, and what is missing is another matter here
 ALLOW = ("--allow-missing", "cgroup")
 DROP = object()  # where an ordinary user takes over; at the front, where it is not said
@@ -22,7 +22,7 @@ KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 def build_tools():
     """Static, so that they run in any root tree."""
     os.makedirs(TOOLS, exist_ok=True)
-    for path in (WALLS, WITHIN):
+    for path in (WALLS, WITHIN, REVIEWS):
         source = os.path.join(TOP, "tests/integration", os.path.basename(path) + ".c")
         if os.path.exists(path) and os.path.getmtime(path) > os.path.getmtime(source):
             continue
