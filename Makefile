@@ -11,7 +11,7 @@ PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg
 	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev
 TEST_PACKAGES := check libsubunit-dev shellcheck clang clang-format clang-tidy cppcheck groff \
 	bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
-	apparmor
+	apparmor xz-utils
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror
 CFLAGS ?= -O2 -g
@@ -80,7 +80,7 @@ $(B)/stepjail-agent.1: $(B)/stepjail-agent
 	@echo "  GEN  $@"; $< --man > $@
 # for the parser that is here: one that knows no ABI 4.0 knows no userns rule
 $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
-	@sed -e 's|@PREFIX@|$(PREFIX)|' $$([ -e /etc/apparmor.d/abi/4.0 ] || \
+	@sed -e 's|@PREFIX@|$(PREFIX)|' $$([ -e /etc/apparmor.d/abi/4.0 ] || [ ! -e /etc/apparmor.d/abi/3.0 ] || \
 		echo '-e s|abi/4.0|abi/3.0|;/^..userns,/d') $< > $@
 rootfs: $(B)/rootfs/core.key ## build the root tree core
 $(B)/rootfs/core.key: $(wildcard rootfs/*) $(foreach f,err io wire,init/$(f).c init/$(f).h) | $(B)/packages

@@ -57,28 +57,36 @@ static int start_child(unsigned long flags, const struct ids *ids, const int wir
 	return (int)pid;
 }
 
-static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
+/* write the maps, let the child act, and take its error; as launch.c would */
+static int follow_child(const struct ids *ids, pid_t pid, int wire, struct err *e)
 {
-	struct ids ids;
-	int wire[2], status, r = ids_take(&ids, e);
-	cleanup_fd int slot = ids.slot_fd;
+	int r = ids_map(ids, pid, e);
 
 	if (r < 0)
 		return r;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
-		return err_set(e, errno, "probe: wire");
+	if (write(wire, "", 1) != 1 || read(wire, e, sizeof(*e)) != sizeof(*e))
+		return err_say(e, ECHILD, "probe: the child ended without a word");
+	return -e->errnum;
+}
 
-	pid_t pid = start_child(CLONE_NEWUSER | flags, &ids, wire, act, e);
+static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
+{
+	struct ids ids;
+	int wire[2], r = ids_take(&ids, e);
+	pid_t pid;
 
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
+		r = err_set(e, errno, "probe: wire");
+	if (r < 0) {
+		io_close_fd(&ids.slot_fd);
+		return r;
+	}
+	pid = start_child(CLONE_NEWUSER | flags, &ids, wire, act, e);
 	(void)close(wire[1]);
-	r = pid < 0 ? pid : ids_map(&ids, pid, e);
-	if (r == 0 &&
-	    (write(wire[0], "", 1) != 1 || read(wire[0], e, sizeof(*e)) != sizeof(*e)))
-		r = err_say(e, ECHILD, "probe: the child ended without a word");
-	else if (r == 0)
-		r = -e->errnum;
+	r = pid < 0 ? pid : follow_child(&ids, pid, wire[0], e);
 	(void)close(wire[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	io_close_fd(&ids.slot_fd);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return r;
 }

@@ -7,15 +7,17 @@ refused in one line, which check prints too, and what that line says makes it wo
 hosts_scene.py says how that is seen.
 """
 import os
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from hosts_scene import WITHIN, Surrounded, mounts  # noqa: E402
-from test_run import each_user  # noqa: E402
+from test_run import BUILD, PLAIN_ENV, TIMEOUT, each_user  # noqa: E402
 
 NO_PROC = ("--proc", "none")
+PREFIX = os.environ.get("PREFIX", "/usr/local")
 # a PID namespace of its own, and its /proc, so that it may be mounted anew
 OWN_PROC = ("--pid", "--fork", "--mount-proc")
 
@@ -171,6 +173,31 @@ class Counts(Surrounded):
                      f'echo %s >/proc/sys/user/max_{kind}_namespaces && exec "$@"', "sh"]
             none, some = ([part.replace("%s", count) for part in words] for count in ("0", "99"))
             self.mends(none, f"user.max_{kind}_namespaces", some)
+
+
+class Profile(unittest.TestCase):
+    """AppArmor's, as make writes it for the parser of this host; a guest is confined by it."""
+
+    def setUp(self):
+        with open(os.path.join(BUILD, "stepjail.apparmor"), encoding="utf-8") as text:
+            self.text = text.read()
+
+    def parse(self, text):
+        return subprocess.run(["apparmor_parser", "-Q", "-K"], input=text, text=True, check=False,
+                              stderr=subprocess.PIPE, env=PLAIN_ENV, timeout=TIMEOUT)
+
+    def test_accepted(self):
+        self.assertEqual(self.parse(self.text).returncode, 0, self.parse(self.text).stderr)
+        # and it reads what it is given
+        for word, other in (("setpcap", "setpcapo"), ("pivot_root,", "pivot_rooty,")):
+            self.assertIn(word, self.text)
+            self.assertNotEqual(self.parse(self.text.replace(word, other)).returncode, 0)
+
+    def test_user_namespaces(self):
+        """The rule that it is for, wherever the parser knows it."""
+        known = self.parse("profile x /x { userns, }").returncode == 0
+        self.assertEqual("  userns,\n" in self.text, known)
+        self.assertIn(f"profile stepjail {PREFIX}/bin/stepjail ", self.text)
 
 
 cases = each_user(Proc, Around, Filters, Counts)
