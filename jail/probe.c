@@ -72,7 +72,7 @@ static int follow_child(const struct ids *ids, pid_t pid, int wire, struct err *
 static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
 {
 	struct ids ids;
-	int wire[2], r = ids_take(&ids, e);
+	int wire[2] = { -1, -1 }, r = ids_take(&ids, e);
 	pid_t pid;
 
 	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)

@@ -32,14 +32,18 @@ class Containers(Surrounded):
     def container(self, uid=0):
         self.made = getattr(self, "made", 0) + 1
         made = Container(self.make_folder(f"bundle{self.made}"), [BUILD], uid, uid)
-        if not self.is_root():
-            entry = pwd.getpwnam(USER) if self.drop else pwd.getpwuid(os.geteuid())
+        if self.drop:
+            entry = pwd.getpwnam(USER)
             made.rootless(entry.pw_uid, entry.pw_gid)
+        elif not self.is_root():
+            made.rootless(1000, 1000)
         return made
 
     def each(self):
         """Both runtimes; as root both users, as an ordinary user the one id there is."""
-        return [(runtime, uid) for runtime in ("crun", "runc")
+        # who is not root cannot take the v2 hierarchy out of crun's sight
+        mixed = os.geteuid() != 0 and os.path.ismount("/sys/fs/cgroup/unified")
+        return [(runtime, uid) for runtime in (("runc",) if mixed else ("crun", "runc"))
                 for uid in ((0, 1000) if self.is_root() else (0,))]
 
     def words(self, made, runtime, script="true"):
@@ -48,6 +52,10 @@ class Containers(Surrounded):
             entry = pwd.getpwnam(USER)
             subprocess.run(["chown", "-Rh", f"{entry.pw_uid}:{entry.pw_gid}", made.folder],
                            check=True)
+        elif not self.is_root():
+            # mounts() has made a user namespace in which this is id 0; that, seen from a
+            # container, could be the host's, and would be refused
+            words = ["unshare", "--user", "--map-user=1000", "--map-group=1000", *words]
         return [*mounts(f"{NO_CGROUPS}; {script}"), *words]
 
     def test_default(self):
