@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from hosts_scene import REVIEWS, Surrounded, mounts  # noqa: E402
-from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, each_user  # noqa: E402
+from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, each_user  # noqa: E402
 
 # "root" of a user namespace, without a filter, on mounts of its own
 BARE = ["unshare", "--user", "--map-root-user", "--mount", "--propagation", "private", "--pid",
@@ -263,6 +264,16 @@ class SetUserId(Surrounded):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (125, 1))
             self.assertIn("must not be set-user-ID", done.stderr)
             self.assertEqual(os.listdir(closed), [])
+
+
+class Table(unittest.TestCase):
+    def test_names(self):
+        """The README has a row for each test, and no other."""
+        with open(os.path.join(TOP, "README.md"), encoding="utf-8") as text:
+            named = set(re.findall(r"`(test_(?:cve|isolate|nsjail)\w*)`", text.read()))
+        here = {name for case in (Reviews, SetUserId) for name in vars(case)
+                if name.startswith("test_")}
+        self.assertEqual(named, here)
 
 
 cases = each_user(Reviews, SetUserId)
