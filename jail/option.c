@@ -52,6 +52,9 @@ static const char *const net_names[] = {
 static const char *const proc_names[] = {
 	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
 };
+static const char *const capture_names[] = {
+	[CAPTURE_NO] = "no", [CAPTURE_BOTH] = "both", [CAPTURE_STDERR] = "stderr", NULL
+};
 
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
@@ -76,6 +79,7 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 
 _Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_capture) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
@@ -195,6 +199,18 @@ const struct option_row option_rows[] = {
 	{ "inodes", "NUMBER",
 	  "files and folders in /work, and in /tmp and /dev/shm together",
 	  NUMBER(LIMIT_INODES, VALUE_COUNT, 16, 10000000, 16384, false) },
+	{ "capture", "no|both|stderr",
+	  "keep the output up to --output-limit and hand it out at the end, or only the "
+	  "stderr of a program whose stdout speaks a protocol",
+	  CHOICE(capture), .bare = "both" },
+	{ "output-limit", "SIZE",
+	  "bytes kept of each captured stream, half of its start and half of its end",
+	  NUMBER(LIMIT_OUTPUT_BYTES, VALUE_SIZE, K, 16 * M, 64 * K, false) },
+	{ "spill", "DIR",
+	  "write captured output whole to new files stdout and stderr in a folder",
+	  TEXT(spill) },
+	{ "spill-size", "SIZE", "largest file of --spill; what comes after it is counted",
+	  NUMBER(LIMIT_SPILL_BYTES, VALUE_SIZE, K, T, 1024 * M, true) },
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
 	{ "allow-missing", "cgroup",

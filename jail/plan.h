@@ -33,11 +33,14 @@ enum limit {
 	LIMIT_TMP_BYTES,
 	LIMIT_WORK_BYTES,
 	LIMIT_INODES,
+	LIMIT_OUTPUT_BYTES,
+	LIMIT_SPILL_BYTES,
 	LIMIT_COUNT,
 };
 
 enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
+enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 
 /* parts of the wall that may be missing when an option says so by name */
 enum plan_part {
@@ -55,6 +58,8 @@ struct plan {
 	const char *chdir;
 	const char *hostname;
 	const char *report; /* path, or an fd's number; NULL for none */
+	const char *spill;  /* folder for captured output, NULL for none */
+	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_proc proc;
 	unsigned int allow_missing; /* enum plan_part bits */

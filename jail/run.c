@@ -68,6 +68,17 @@ static int take_signals(struct run *run, struct err *e)
 	return run->signals < 0 ? err_set(e, errno, "run: signalfd") : 0;
 }
 
+/* when all is over, nobody's slow reading may keep stepjail from being ended */
+static void release_signals(void)
+{
+	sigset_t wanted;
+
+	(void)sigemptyset(&wanted);
+	for (size_t i = 0; i < sizeof(cancelling) / sizeof(cancelling[0]); i++)
+		(void)sigaddset(&wanted, cancelling[i]);
+	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
+}
+
 static int run_jail(struct run *run, const struct plan *p, struct err *e)
 {
 	int r = launch_jail(&run->jail, p, e);
@@ -84,6 +95,8 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	loop_gather(run);
 	/* the counters of a kill that is still under way would lie */
 	launch_wait(&run->jail);
+	/* and nobody is left to write */
+	capture_drain(&run->jail.capture);
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
 		return 0;
@@ -105,18 +118,26 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	r = take_signals(&run, &failed);
 
 	if (r == 0)
+		r = capture_open(&run.jail.capture, p, &failed);
+	if (r == 0)
 		r = run_jail(&run, p, &failed);
 
 	int end = launch_end(&run.jail, e);
+
+	capture_end(&run.jail.capture, run.outcome.started);
 
 	if (r < 0)
 		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
 					 failed };
 	else
 		outcome_judge(&run.outcome, p, j);
-	if (end < 0)
+	if (end == 0)
+		end = report_write(report, &run.jail, &run.outcome, j, e);
+	if (p->capture == CAPTURE_NO)
 		return end;
-	return report_write(report, &run.jail, &run.outcome, j, e);
+	release_signals();
+	r = capture_deliver(&run.jail.capture, end < 0 ? &failed : e);
+	return end < 0 ? end : r;
 }
 
 int command_run(char *const *argv, struct err *e)
@@ -143,6 +164,9 @@ int command_run(char *const *argv, struct err *e)
 
 	if (report < -1)
 		return report;
+	r = report_reserve(report, capture_print_max(&plan), e);
+	if (r < 0)
+		return r;
 	r = run_plan(&plan, report, &j, e);
 	if (j.verdict == VERDICT_LAUNCHER_ERROR)
 		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);

@@ -106,9 +106,17 @@ static const struct {
 	{ "hostname", "a-1.b", { "a_b", "a b", "ä", "a/b", "" } },
 	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
 	{ "proc", "none", { "all", "Pid", "pi", "" } },
+	{ "capture", "stderr", { "yes", "stdout", "Both", "both,stderr", "" } },
+	{ "spill", "./out", { "" } },
 	{ "report", "out.json", { "", "x\n" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "Cgroup", "" } },
 };
+
+/* an option without which another makes no sense */
+static const char *needed_by(const char *name)
+{
+	return strcmp(name, "spill") == 0 ? "--capture" : NULL;
+}
 
 static const struct option_row *row_of(const char *name)
 {
@@ -121,14 +129,14 @@ static const struct option_row *row_of(const char *name)
 
 static void ck_option_refused(const char *name, const char *value)
 {
-	char first[64], want[64];
+	char first[128], want[64];
 	struct err e;
 
-	(void)snprintf(first, sizeof(first), "--%s", name);
-	ck_assert_msg(parse2(first, value, &e) < 0, "%s '%s' is taken", first, value);
+	/* one word, which is the only way for an option that may stand alone */
+	(void)snprintf(first, sizeof(first), "--%s=%s", name, value);
+	ck_assert_msg(parse2(first, NULL, &e) < 0, "%s is taken", first);
 	(void)snprintf(want, sizeof(want), "--%s: ", name);
-	ck_assert_msg(strncmp(e.text, want, strlen(want)) == 0, "%s '%s': %s", first,
-		      value, e.text);
+	ck_assert_msg(strncmp(e.text, want, strlen(want)) == 0, "%s: %s", first, e.text);
 	ck_assert_int_gt(e.errnum, 0);
 }
 
@@ -141,9 +149,10 @@ START_TEST(texts_are_taken_or_refused)
 		struct err e;
 
 		(void)row_of(texts[i].name);
-		(void)snprintf(first, sizeof(first), "--%s", texts[i].name);
-		ck_assert_msg(parse2(first, texts[i].good, &e) == 0, "%s: %s", first,
-			      e.text);
+		(void)snprintf(first, sizeof(first), "--%s=%s", texts[i].name,
+			       texts[i].good);
+		ck_assert_msg(parse2(first, needed_by(texts[i].name), &e) == 0, "%s: %s",
+			      first, e.text);
 		for (size_t k = 0; k < COUNT(texts[i].bad) && texts[i].bad[k]; k++)
 			ck_option_refused(texts[i].name, texts[i].bad[k]);
 		/* no policy file could carry these */
@@ -259,8 +268,12 @@ START_TEST(options_are_given_once)
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	(void)snprintf(both, sizeof(both), "--%s=%s", row->name, value);
-	ck_assert_int_eq(parse2(both, NULL, &e), 0);
-	ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both), -EEXIST);
+	ck_assert_int_eq(parse2(both, needed_by(row->name), &e), 0);
+	if (row->bare)
+		ck_assert_int_eq(PARSE(&e, name, both), -EEXIST);
+	else
+		ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both),
+				 -EEXIST);
 	(void)snprintf(want, sizeof(want), "--%s: ", row->name);
 	ck_assert_int_eq(strncmp(e.text, want, strlen(want)), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, "given twice"));
@@ -274,12 +287,33 @@ START_TEST(a_missing_value_is_named)
 	struct err e;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
-	ck_assert_int_eq(parse2(name, NULL, &e), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(e.text, name));
-	ck_assert_ptr_nonnull(strstr(e.text, row->arg));
+	ck_assert_int_eq(parse2(name, NULL, &e), row->bare ? 0 : -EINVAL);
+	if (!row->bare) {
+		ck_assert_ptr_nonnull(strstr(e.text, name));
+		ck_assert_ptr_nonnull(strstr(e.text, row->arg));
+	}
 	(void)snprintf(empty, sizeof(empty), "--%s=", row->name);
 	ck_assert_int_eq(parse2(empty, NULL, &e), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, name));
+}
+END_TEST
+
+/* an option that may stand alone takes no next word, and says so where it looks like one */
+START_TEST(capture_may_stand_alone)
+{
+	struct err e;
+
+	ck_assert_int_eq(PARSE(&e, "--capture", "/bin/x", "both"), 0);
+	ck_assert_int_eq(plan.capture, CAPTURE_BOTH);
+	ck_assert_str_eq(plan.argv[0], "/bin/x");
+	ck_assert_int_eq(PARSE(&e, "--capture=stderr", "/bin/x"), 0);
+	ck_assert_int_eq(plan.capture, CAPTURE_STDERR);
+	ck_assert_int_eq(PARSE(&e, "--capture", "--", "both"), 0);
+	ck_assert_str_eq(plan.argv[0], "both");
+	ck_assert_int_eq(PARSE(&e, "--capture", "both"), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "write --capture=both"));
+	ck_assert_int_eq(parse2("--net=none", NULL, &e), 0);
+	ck_assert_int_eq(plan.capture, CAPTURE_NO);
 }
 END_TEST
 
@@ -366,6 +400,9 @@ START_TEST(contradictions_come_through)
 
 	ck_assert_int_eq(PARSE(&e, "--wall-time", "1s", "--cpu-time", "1h"), -EINVAL);
 	ck_assert_int_eq(PARSE(&e, "--chdir", "/a/.."), -EINVAL);
+	ck_assert_int_eq(PARSE(&e, "--spill", "/a"), -EINVAL);
+	ck_assert_int_eq(PARSE(&e, "--spill", "/a", "--capture=no"), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "add --capture"));
 	ck_assert_int_eq(
 		PARSE(&e, "--wall-time", "1s", "--cpu-time", "1h", "--cpus", "unlimited"),
 		0);
@@ -386,6 +423,7 @@ Suite *jail_option_suite(void)
 	tcase_add_loop_test(c, numbers_keep_their_bounds, 0, LIMIT_COUNT);
 	tcase_add_loop_test(c, options_are_given_once, 0, (int)option_row_count);
 	tcase_add_loop_test(c, a_missing_value_is_named, 0, (int)option_row_count);
+	tcase_add_test(c, capture_may_stand_alone);
 	tcase_add_test(c, repeatable_options_repeat);
 	tcase_add_test(c, unknown_options_are_refused);
 	tcase_add_test(c, the_program_starts_where_options_end);
