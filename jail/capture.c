@@ -3,9 +3,10 @@
  * capture.c - keep what a program writes: see capture.h
  *
  * Theory of operation
- *   Each captured stream is a pipe, and memory for as many bytes as shall be kept: its
- *   first half fills once, its second half is a ring of the latest bytes. Nothing is
- *   allocated after capture_open(), whatever the program writes. The event loop reads a
+ *   Each captured stream is a pipe, and memory for three halves of the limit: the first
+ *   half of the stream stays in the first of them, what follows fills the other two, and
+ *   when they are full their end is moved to their start: the latest half is always there
+ *   in one piece. Nothing is allocated after capture_open(). The event loop reads a
  *   bounded piece a turn, so that no flood holds up deadlines or init's frames, and a
  *   program never waits for longer than that or dies of a reader that is gone.
  *   The end of a run is the end of its process, not end of file: when the jail is gone,
@@ -55,12 +56,10 @@ static int open_spill(struct capture *c, int i, const struct plan *p, struct err
 static int open_stream(struct capture *c, int i, const struct plan *p, struct err *e)
 {
 	struct capture_stream *s = &c->stream[i];
-	size_t limit = (size_t)p->limit[LIMIT_OUTPUT_BYTES];
 	int ends[2];
 
-	s->head_max = limit - limit / 2;
-	s->tail_max = limit / 2;
-	s->kept = calloc(1, limit);
+	s->half = (size_t)p->limit[LIMIT_OUTPUT_BYTES] / 2;
+	s->kept = calloc(3, s->half);
 	if (!s->kept || pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(e, errno, "--capture: make room for %s", names[i]);
 	s->outside = ends[0];
@@ -119,24 +118,19 @@ static void spill(struct capture_stream *s, const unsigned char *at, size_t leng
 void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length)
 {
 	spill(s, bytes, length);
+	s->bytes += length;
 	while (length) {
-		size_t at, room;
-
-		if (s->bytes < s->head_max) {
-			at = (size_t)s->bytes;
-			room = s->head_max - at;
-		} else {
-			at = (size_t)((s->bytes - s->head_max) % s->tail_max);
-			room = s->tail_max - at;
-			at += s->head_max;
-		}
-
+		size_t room = 3 * s->half - s->used;
 		size_t piece = length < room ? length : room;
 
-		memcpy(s->kept + at, bytes, piece);
-		s->bytes += piece;
+		memcpy(s->kept + s->used, bytes, piece);
+		s->used += piece;
 		bytes += piece;
 		length -= piece;
+		if (s->used < 3 * s->half)
+			continue;
+		memcpy(s->kept + s->half, s->kept + 2 * s->half, s->half);
+		s->used = 2 * s->half;
 	}
 }
 
@@ -166,30 +160,6 @@ void capture_drain(struct capture *c)
 	}
 }
 
-static void reverse(unsigned char *from, unsigned char *to)
-{
-	while (from < to && from < --to) {
-		unsigned char byte = *from;
-
-		*from++ = *to;
-		*to = byte;
-	}
-}
-
-/* turn the ring so that its oldest byte is its first */
-static void straighten(struct capture_stream *s)
-{
-	unsigned char *ring = s->kept + s->head_max;
-	size_t oldest;
-
-	if (!s->kept || s->bytes <= s->head_max + s->tail_max)
-		return;
-	oldest = (size_t)((s->bytes - s->head_max) % s->tail_max);
-	reverse(ring, ring + oldest);
-	reverse(ring + oldest, ring + s->tail_max);
-	reverse(ring, ring + s->tail_max);
-}
-
 void capture_end(struct capture *c, bool started)
 {
 	capture_close_inside(c);
@@ -197,7 +167,6 @@ void capture_end(struct capture *c, bool started)
 		struct capture_stream *s = &c->stream[i];
 
 		io_close_fd(&s->outside);
-		straighten(s);
 		if (s->spill < 0)
 			continue;
 		if (!started)
@@ -225,14 +194,13 @@ static size_t cut_short(const unsigned char *text, size_t length)
 
 struct capture_view capture_view(const struct capture_stream *s)
 {
-	struct capture_view v = { s->kept, s->kept + s->head_max, s->head_max,
-				  s->tail_max, 0 };
+	struct capture_view v = { .head = s->kept, .head_bytes = (size_t)s->bytes };
 
-	if (s->bytes <= s->head_max + s->tail_max) {
-		v.head_bytes = (size_t)s->bytes;
-		v.tail_bytes = 0;
+	if (s->bytes <= 2 * s->half)
 		return v;
-	}
+	v.head_bytes = s->half;
+	v.tail_bytes = s->half;
+	v.tail = s->kept + s->used - s->half;
 	v.head_bytes -= cut_short(v.head, v.head_bytes);
 	/* at most three: more than that is no UTF-8 in any case */
 	for (int i = 0; i < 3 && (*v.tail & 0xc0) == 0x80; i++) {

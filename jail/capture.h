@@ -19,8 +19,8 @@ struct capture_stream {
 	int inside;          /* becomes the program's fd; -1 once the jail has it */
 	int outside;         /* read by the launcher, not blocking; -1 at its end */
 	int spill;           /* file that gets every byte; -1 for none, or no more */
-	unsigned char *kept; /* room for the limit: the head, then a ring; or NULL */
-	size_t head_max, tail_max;
+	unsigned char *kept; /* three halves of the limit; NULL: not captured */
+	size_t half, used;
 	uint64_t bytes; /* that were written to it */
 	uint64_t spill_max, spilled;
 	const char *spill_error; /* why the file lacks what came later, or NULL */
@@ -83,12 +83,12 @@ void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t le
 void capture_drain(struct capture *c);
 
 /**
- * capture_end() - Close everything; what was kept stays readable
+ * capture_end() - Close everything; what was kept stays
  * @started:	false removes the spill files, of a program that never ran
  */
 void capture_end(struct capture *c, bool started);
 
-/** capture_view() - What to show of a captured stream, after capture_end() */
+/** capture_view() - What to show of a captured stream */
 struct capture_view capture_view(const struct capture_stream *s);
 
 /** capture_print() - The report's object, or null when nothing was captured */

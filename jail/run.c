@@ -20,7 +20,16 @@
 #include "jail/sys.h"
 
 /* signals that end the launcher; its jail ends first, and the report says cancelled */
-static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static sigset_t cancelling_signals(void)
+{
+	static const int rows[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		(void)sigaddset(&set, rows[i]);
+	return set;
+}
 
 /* stdin, stdout and stderr become the program's: none may lead out of its tree */
 static int check_stdio(struct err *e)
@@ -52,12 +61,9 @@ static int check_stdio(struct err *e)
 
 static int take_signals(struct run *run, struct err *e)
 {
-	sigset_t all, wanted;
+	sigset_t all, wanted = cancelling_signals();
 
 	(void)sigfillset(&all);
-	(void)sigemptyset(&wanted);
-	for (size_t i = 0; i < sizeof(cancelling) / sizeof(cancelling[0]); i++)
-		(void)sigaddset(&wanted, cancelling[i]);
 	/* an ignored SIGCHLD would reap the jail behind the launcher's back */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigdelset(&all, SIGTSTP);
@@ -66,17 +72,6 @@ static int take_signals(struct run *run, struct err *e)
 		return err_set(e, errno, "run: block signals");
 	run->signals = signalfd(-1, &wanted, SFD_CLOEXEC);
 	return run->signals < 0 ? err_set(e, errno, "run: signalfd") : 0;
-}
-
-/* when all is over, nobody's slow reading may keep stepjail from being ended */
-static void release_signals(void)
-{
-	sigset_t wanted;
-
-	(void)sigemptyset(&wanted);
-	for (size_t i = 0; i < sizeof(cancelling) / sizeof(cancelling[0]); i++)
-		(void)sigaddset(&wanted, cancelling[i]);
-	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
 }
 
 static int run_jail(struct run *run, const struct plan *p, struct err *e)
@@ -111,6 +106,7 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
 {
 	static struct run run;
+	const sigset_t wanted = cancelling_signals();
 	struct err failed;
 	int r;
 
@@ -135,7 +131,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 		end = report_write(report, &run.jail, &run.outcome, j, e);
 	if (p->capture == CAPTURE_NO)
 		return end;
-	release_signals();
+	/* nobody's slow reading may keep stepjail from being ended */
+	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
 	r = capture_deliver(&run.jail.capture, end < 0 ? &failed : e);
 	return end < 0 ? end : r;
 }
