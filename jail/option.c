@@ -200,8 +200,7 @@ const struct option_row option_rows[] = {
 	  "files and folders in /work, and in /tmp and /dev/shm together",
 	  NUMBER(LIMIT_INODES, VALUE_COUNT, 16, 10000000, 16384, false) },
 	{ "capture", "no|both|stderr",
-	  "keep the output up to --output-limit and hand it out at the end, or only the "
-	  "stderr of a program whose stdout speaks a protocol",
+	  "keep up to --output-limit of what is written, and hand it out at the end",
 	  CHOICE(capture), .bare = "both" },
 	{ "output-limit", "SIZE",
 	  "bytes kept of each captured stream, half of its start and half of its end",
@@ -257,10 +256,10 @@ static const char *initial_text(const struct option_row *row, char *text)
 					: value_print(row->kind, row->initial, text);
 }
 
-static void print_help_line(FILE *out, const char *name, const char *arg,
+static void print_help_line(FILE *out, const char *name, const char *arg, bool alone,
 			    const char *help, const char *initial)
 {
-	int used = fprintf(out, "  --%s %s", name, arg);
+	int used = fprintf(out, alone ? "  --%s[=%s]" : "  --%s %s", name, arg);
 
 	(void)fprintf(out, "%*s%s", used < 26 ? 26 - used : 1, "", help);
 	if (initial)
@@ -274,9 +273,11 @@ void option_print_help(FILE *out)
 
 	for (size_t i = 0; i < option_row_count; i++)
 		print_help_line(out, option_rows[i].name, option_rows[i].arg,
-				option_rows[i].help, initial_text(&option_rows[i], text));
+				option_rows[i].bare, option_rows[i].help,
+				initial_text(&option_rows[i], text));
 	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
-		print_help_line(out, meta[i].name, meta[i].arg, meta[i].help, NULL);
+		print_help_line(out, meta[i].name, meta[i].arg, false, meta[i].help,
+				NULL);
 }
 
 void option_print_man(FILE *out)
@@ -286,8 +287,11 @@ void option_print_man(FILE *out)
 	for (size_t i = 0; i < option_row_count; i++) {
 		const char *initial = initial_text(&option_rows[i], text);
 
-		(void)fprintf(out, ".It Fl Fl %s Ar %s\n%s.\n", option_rows[i].name,
-			      option_rows[i].arg, option_rows[i].help);
+		(void)fprintf(out,
+			      option_rows[i].bare ? ".It Fl Fl %s Ns Op = Ns Ar %s\n%s.\n"
+						  : ".It Fl Fl %s Ar %s\n%s.\n",
+			      option_rows[i].name, option_rows[i].arg,
+			      option_rows[i].help);
 		if (option_rows[i].repeatable)
 			(void)fprintf(out, "May be given more than once.\n");
 		if (initial)
