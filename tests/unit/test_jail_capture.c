@@ -14,6 +14,7 @@
 
 #include "init/io.h"
 #include "jail/capture.h"
+#include "jail/option.h"
 #include "tests/unit/suites.h"
 
 #define LIMIT 1024
@@ -295,6 +296,27 @@ START_TEST(the_program_gets_the_pipes)
 }
 END_TEST
 
+#define PARSE(e, ...) option_parse(&plan, (char *[]){ __VA_ARGS__, NULL }, (e))
+
+/* an option that may stand alone takes no next word, and says so where it looks like one */
+START_TEST(capture_may_stand_alone)
+{
+	struct err e = { 0 };
+
+	ck_assert_int_eq(PARSE(&e, "--capture", "/bin/x", "both"), 0);
+	ck_assert_int_eq(plan.capture, CAPTURE_BOTH);
+	ck_assert_str_eq(plan.argv[0], "/bin/x");
+	ck_assert_int_eq(PARSE(&e, "--capture=stderr", "/bin/x"), 0);
+	ck_assert_int_eq(plan.capture, CAPTURE_STDERR);
+	ck_assert_int_eq(PARSE(&e, "--capture", "--", "both"), 0);
+	ck_assert_str_eq(plan.argv[0], "both");
+	ck_assert_int_eq(PARSE(&e, "--capture", "both"), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "write --capture=both"));
+	ck_assert_int_eq(parse2("--net=none", NULL, &e), 0);
+	ck_assert_int_eq(plan.capture, CAPTURE_NO);
+}
+END_TEST
+
 Suite *jail_capture_suite(void)
 {
 	Suite *s = suite_create("jail capture");
@@ -309,6 +331,7 @@ Suite *jail_capture_suite(void)
 	tcase_add_test(c, pipes_are_read_in_pieces);
 	tcase_add_test(c, a_drain_has_an_end);
 	tcase_add_test(c, the_program_gets_the_pipes);
+	tcase_add_test(c, capture_may_stand_alone);
 	suite_add_tcase(s, c);
 	return s;
 }

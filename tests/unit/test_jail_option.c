@@ -298,25 +298,6 @@ START_TEST(a_missing_value_is_named)
 }
 END_TEST
 
-/* an option that may stand alone takes no next word, and says so where it looks like one */
-START_TEST(capture_may_stand_alone)
-{
-	struct err e;
-
-	ck_assert_int_eq(PARSE(&e, "--capture", "/bin/x", "both"), 0);
-	ck_assert_int_eq(plan.capture, CAPTURE_BOTH);
-	ck_assert_str_eq(plan.argv[0], "/bin/x");
-	ck_assert_int_eq(PARSE(&e, "--capture=stderr", "/bin/x"), 0);
-	ck_assert_int_eq(plan.capture, CAPTURE_STDERR);
-	ck_assert_int_eq(PARSE(&e, "--capture", "--", "both"), 0);
-	ck_assert_str_eq(plan.argv[0], "both");
-	ck_assert_int_eq(PARSE(&e, "--capture", "both"), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(e.text, "write --capture=both"));
-	ck_assert_int_eq(parse2("--net=none", NULL, &e), 0);
-	ck_assert_int_eq(plan.capture, CAPTURE_NO);
-}
-END_TEST
-
 START_TEST(repeatable_options_repeat)
 {
 	struct err e;
@@ -423,7 +404,6 @@ Suite *jail_option_suite(void)
 	tcase_add_loop_test(c, numbers_keep_their_bounds, 0, LIMIT_COUNT);
 	tcase_add_loop_test(c, options_are_given_once, 0, (int)option_row_count);
 	tcase_add_loop_test(c, a_missing_value_is_named, 0, (int)option_row_count);
-	tcase_add_test(c, capture_may_stand_alone);
 	tcase_add_test(c, repeatable_options_repeat);
 	tcase_add_test(c, unknown_options_are_refused);
 	tcase_add_test(c, the_program_starts_where_options_end);
