@@ -277,6 +277,24 @@ START_TEST(a_drain_has_an_end)
 }
 END_TEST
 
+/* more than one read's worth, in both pipes, whose other ends are open all the while */
+START_TEST(a_drain_takes_what_is_there)
+{
+	static unsigned char bytes[100000];
+
+	open_capture();
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		ck_assert_int_ge(fcntl(capture.stream[i].inside, F_SETPIPE_SZ, 1 << 17),
+				 1 << 17);
+		ck_assert_int_eq(
+			io_write_all(capture.stream[i].inside, bytes, sizeof(bytes)), 0);
+	}
+	capture_drain(&capture);
+	ck_assert_uint_eq(capture.stream[0].bytes, sizeof(bytes));
+	ck_assert_uint_eq(capture.stream[1].bytes, sizeof(bytes));
+}
+END_TEST
+
 START_TEST(the_program_gets_the_pipes)
 {
 	struct stat own, pipe_st;
@@ -330,6 +348,7 @@ Suite *jail_capture_suite(void)
 	tcase_add_test(c, a_whole_stream_is_not_cut);
 	tcase_add_test(c, pipes_are_read_in_pieces);
 	tcase_add_test(c, a_drain_has_an_end);
+	tcase_add_test(c, a_drain_takes_what_is_there);
 	tcase_add_test(c, the_program_gets_the_pipes);
 	tcase_add_test(c, capture_may_stand_alone);
 	suite_add_tcase(s, c);
