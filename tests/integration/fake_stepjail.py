@@ -212,6 +212,11 @@ def log_what_was_inherited(argv):
 def parse(argv):
     options, binds, at = {}, {}, 2
     while argv[at] != "--":
+        if "=" in argv[at]:
+            name, _, value = argv[at][2:].partition("=")
+            options[name] = value
+            at += 1
+            continue
         if argv[at] == "--bind":
             source, _, target = argv[at + 1].rpartition(":")
             binds[target] = os.path.abspath(source)
