@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,16 +72,9 @@ static int make_secret(char *hex, struct err *e)
 
 static void build_args(const struct evalrun_plan *p, struct launch_args *a)
 {
-	launch_add(a, "stepjail");
-	launch_add(a, "run");
-	launch_add(a, "--rootfs");
-	launch_add(a, "%s", p->rootfs);
+	launch_add_run(a, p->rootfs, p->task_ms);
 	launch_add(a, "--proc");
 	launch_add(a, "none"); /* no way from the solution to its judge's fds */
-	launch_add(a, "--wall-time");
-	launch_add(a, "%" PRIu64 "ms", p->task_ms);
-	launch_add(a, "--report");
-	launch_add(a, "%d", LAUNCH_REPORT_FD);
 	for (size_t i = 0; i + 1 < p->pass->count; i += 2) {
 		launch_add(a, "--%s", p->pass->items[i]);
 		launch_add(a, "%s", p->pass->items[i + 1]);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,20 @@ void launch_add(struct launch_args *a, const char *fmt, ...)
 	}
 	a->list[a->count++] = arg;
 	a->list[a->count] = NULL;
+}
+
+void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
+{
+	launch_add(a, "stepjail");
+	launch_add(a, "run");
+	launch_add(a, "--rootfs");
+	launch_add(a, "%s", rootfs);
+	launch_add(a, "--wall-time");
+	launch_add(a, "%" PRIu64 "ms", wall_ms);
+	launch_add(a, "--report");
+	launch_add(a, "%d", LAUNCH_REPORT_FD);
+	launch_add(a, "--capture=both");
+	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
 }
 
 void launch_args_free(struct launch_args *a)

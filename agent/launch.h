@@ -20,6 +20,11 @@
 #define LAUNCH_FDS 4
 #define LAUNCH_REPORT_FD 3 /* the child's fd for stepjail's report */
 
+/* what stepjail keeps of a jail's stdout and stderr, each: whatever a jail writes there,
+ * the agent reads no more, and only when the jail has ended. Six times both, as a report
+ * may have it, fit into REPORT_MAX_BYTES. */
+#define LAUNCH_OUTPUT_KIB 4
+
 struct launch_args {
 	char *list[LAUNCH_ARGS_MAX + 1]; /* NULL at the end */
 	size_t count;
@@ -34,6 +39,9 @@ struct child {
 /** launch_add() - Add a formatted argument; failure is remembered in @failed */
 void launch_add(struct launch_args *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/** launch_add_run() - Add "stepjail run" and the options that every jail gets */
+void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms);
 
 /** launch_args_free() - Free every argument; for the cleanup attribute */
 void launch_args_free(struct launch_args *a);

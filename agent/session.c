@@ -6,7 +6,8 @@
  * Theory of operation
  *   stepjail run ... -- /bin/stepjail-python, with
  *	fd 0	our socketpair: frames both ways (init/wire.h, client <-> interpreter)
- *	fd 1,2	one pipe: diagnostics, kept clipped, shown when something fails
+ *	fd 1,2	one pipe: diagnostics, kept clipped, shown when something fails: stepjail's
+ *		own words, and at the jail's end what stepjail kept of its stdout and stderr
  *	fd 3	another pipe: stepjail's report
  *   session_pump() is the only place that waits: it polls all of these, the child's pidfd
  *   and the stop signals at once. Our end of the socket does not block in either direction,
@@ -14,7 +15,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -36,14 +36,7 @@ static void build_args(const struct session *s, struct launch_args *a)
 	const struct session_plan *p = s->plan;
 	uint64_t wall_ms = units_left_ms(p->deadline_ms) + BACKSTOP_MS;
 
-	launch_add(a, "stepjail");
-	launch_add(a, "run");
-	launch_add(a, "--rootfs");
-	launch_add(a, "%s", p->rootfs);
-	launch_add(a, "--wall-time");
-	launch_add(a, "%" PRIu64 "ms", wall_ms);
-	launch_add(a, "--report");
-	launch_add(a, "%d", LAUNCH_REPORT_FD);
+	launch_add_run(a, p->rootfs, wall_ms);
 	for (size_t i = 0; i + 1 < p->pass->count; i += 2) {
 		launch_add(a, "--%s", p->pass->items[i]);
 		launch_add(a, "%s", p->pass->items[i + 1]);

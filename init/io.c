@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,10 @@ int io_write_all(int fd, const void *bytes, size_t length)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN) {
+			(void)poll(&(struct pollfd){ fd, POLLOUT, 0 }, 1, -1);
+			continue;
+		}
 		if (n < 0)
 			return -errno;
 		at += n;

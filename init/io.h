@@ -28,7 +28,7 @@ void io_free(void *where);
 
 /**
  * io_write_all() - Write every byte, whatever the number of calls it takes
- * @fd:		A blocking fd
+ * @fd:		Waited for where it does not block, as others may have made it
  *
  * SIGPIPE is the caller's business. EINTR is retried.
  *

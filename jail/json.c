@@ -4,11 +4,12 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "jail/json.h"
 
 /* length of the UTF-8 sequence at @at and its code point; 0 if it is none */
-static int decode(const unsigned char *at, uint32_t *point)
+static int decode(const unsigned char *at, size_t left, uint32_t *point)
 {
 	static const struct {
 		unsigned char mask, lead;
@@ -25,8 +26,8 @@ static int decode(const unsigned char *at, uint32_t *point)
 			continue;
 		*point = at[0] & (unsigned char)~forms[more].mask;
 		for (int i = 1; i <= more; i++) {
-			if ((at[i] & 0xc0) != 0x80)
-				return 0; /* a NUL ends up here too */
+			if ((size_t)i >= left || (at[i] & 0xc0) != 0x80)
+				return 0;
 			*point = *point << 6 | (at[i] & 0x3f);
 		}
 		if (*point < forms[more].min || *point > 0x10ffff ||
@@ -46,16 +47,14 @@ static void put_point(FILE *out, uint32_t point)
 	(void)fprintf(out, "\\u%04x", point);
 }
 
-void json_string(FILE *out, const char *text)
+void json_bytes(FILE *out, const void *bytes, size_t length)
 {
-	if (!text) {
-		(void)fputs("null", out);
-		return;
-	}
+	const unsigned char *at = bytes;
+
 	(void)fputc('"', out);
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+	while (length) {
 		uint32_t point = 0;
-		int n = decode(at, &point);
+		int n = decode(at, length, &point);
 
 		if (n == 0) /* one bad byte, one replacement character */
 			put_point(out, 0xfffd);
@@ -65,7 +64,17 @@ void json_string(FILE *out, const char *text)
 			(void)fputc((int)point, out);
 		else
 			put_point(out, point);
-		at += n ? n : 1;
+		n = n ? n : 1;
+		at += n;
+		length -= (size_t)n;
 	}
 	(void)fputc('"', out);
+}
+
+void json_string(FILE *out, const char *text)
+{
+	if (text)
+		json_bytes(out, text, strlen(text));
+	else
+		(void)fputs("null", out);
 }

@@ -8,6 +8,7 @@
 #ifndef STEPJAIL_JAIL_JSON_H
 #define STEPJAIL_JAIL_JSON_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /**
@@ -16,5 +17,8 @@
  * the output is always valid JSON in ASCII
  */
 void json_string(FILE *out, const char *text);
+
+/** json_bytes() - The same for any bytes, NUL among them: at most six for each, and two */
+void json_bytes(FILE *out, const void *bytes, size_t length);
 
 #endif

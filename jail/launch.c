@@ -98,6 +98,7 @@ static void close_parts(struct child *c)
 	io_close_fd(&c->init_fd);
 	io_close_fd(&c->control);
 	io_close_fd(&c->gate);
+	capture_close_inside(c->capture);
 	if (!c->sources_cloned)
 		return;
 	io_close_fd(&sources.root.tree);
@@ -139,6 +140,7 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 		.control = -1,
 		.gate = -1,
 		.listener = -1,
+		.capture = &j->capture,
 	};
 	int r;
 

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/capture.h"
 #include "jail/cgroup.h"
 #include "jail/ids.h"
 #include "jail/plan.h"
@@ -23,13 +24,14 @@ struct jail {
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */
 	int gate;    /* the launcher's end of the gate, see gate.h */
+	struct capture capture; /* opened and ended by who runs the jail */
 };
 
 #define JAIL_NONE                                                                        \
 	(struct jail)                                                                    \
 	{                                                                                \
 		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
-		.control = -1, .gate = -1                                                \
+		.control = -1, .gate = -1, .capture = CAPTURE_NONE                       \
 	}
 
 /**

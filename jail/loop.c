@@ -283,6 +283,16 @@ static void serve_listener(struct run *run)
 		kill_for(run, KILL_VIOLATION);
 }
 
+static void serve_stdout(struct run *run)
+{
+	(void)capture_read(&run->jail.capture.stream[0]);
+}
+
+static void serve_stderr(struct run *run)
+{
+	(void)capture_read(&run->jail.capture.stream[1]);
+}
+
 /* what the loop waits for; a source whose fd is -1 is not there */
 static const struct {
 	size_t fd; /* its place in struct run */
@@ -292,6 +302,8 @@ static const struct {
 	{ offsetof(struct run, jail.gate), serve_gate },
 	{ offsetof(struct run, signals), serve_signal },
 	{ offsetof(struct run, outcome.refused.fd), serve_listener },
+	{ offsetof(struct run, jail.capture.stream[0].outside), serve_stdout },
+	{ offsetof(struct run, jail.capture.stream[1].outside), serve_stderr },
 };
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
 

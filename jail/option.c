@@ -53,6 +53,9 @@ static const char *const net_names[] = {
 static const char *const proc_names[] = {
 	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
 };
+static const char *const capture_names[] = {
+	[CAPTURE_NO] = "no", [CAPTURE_BOTH] = "both", [CAPTURE_STDERR] = "stderr", NULL
+};
 
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
@@ -80,6 +83,7 @@ _Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an in
 _Static_assert(sizeof(enum plan_lock) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_violation) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_learn) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_capture) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
@@ -225,6 +229,17 @@ const struct option_row option_rows[] = {
 	{ "inodes", "NUMBER",
 	  "files and folders in /work, and in /tmp and /dev/shm together",
 	  NUMBER(LIMIT_INODES, VALUE_COUNT, 16, 10000000, 16384, false) },
+	{ "capture", "no|both|stderr",
+	  "keep up to --output-limit of what is written, and hand it out at the end",
+	  CHOICE(capture), .bare = "both" },
+	{ "output-limit", "SIZE",
+	  "bytes kept of each captured stream, half of its start and half of its end",
+	  NUMBER(LIMIT_OUTPUT_BYTES, VALUE_SIZE, K, 16 * M, 64 * K, false) },
+	{ "spill", "DIR",
+	  "write captured output whole to new files stdout and stderr in a folder",
+	  TEXT(spill) },
+	{ "spill-size", "SIZE", "largest file of --spill; what comes after it is counted",
+	  NUMBER(LIMIT_SPILL_BYTES, VALUE_SIZE, K, T, 1024 * M, true) },
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
 	{ "lock-code", "auto|no|yes",
@@ -287,10 +302,10 @@ static const char *initial_text(const struct option_row *row, char *text)
 					: value_print(row->kind, row->initial, text);
 }
 
-static void print_help_line(FILE *out, const char *name, const char *arg,
+static void print_help_line(FILE *out, const char *name, const char *arg, bool alone,
 			    const char *help, const char *initial)
 {
-	int used = fprintf(out, "  --%s %s", name, arg);
+	int used = fprintf(out, alone ? "  --%s[=%s]" : "  --%s %s", name, arg);
 
 	(void)fprintf(out, "%*s%s", used < 26 ? 26 - used : 1, "", help);
 	if (initial)
@@ -304,9 +319,11 @@ void option_print_help(FILE *out)
 
 	for (size_t i = 0; i < option_row_count; i++)
 		print_help_line(out, option_rows[i].name, option_rows[i].arg,
-				option_rows[i].help, initial_text(&option_rows[i], text));
+				option_rows[i].bare, option_rows[i].help,
+				initial_text(&option_rows[i], text));
 	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
-		print_help_line(out, meta[i].name, meta[i].arg, meta[i].help, NULL);
+		print_help_line(out, meta[i].name, meta[i].arg, false, meta[i].help,
+				NULL);
 }
 
 void option_print_man(FILE *out)
@@ -316,8 +333,11 @@ void option_print_man(FILE *out)
 	for (size_t i = 0; i < option_row_count; i++) {
 		const char *initial = initial_text(&option_rows[i], text);
 
-		(void)fprintf(out, ".It Fl Fl %s Ar %s\n%s.\n", option_rows[i].name,
-			      option_rows[i].arg, option_rows[i].help);
+		(void)fprintf(out,
+			      option_rows[i].bare ? ".It Fl Fl %s Ns Op = Ns Ar %s\n%s.\n"
+						  : ".It Fl Fl %s Ar %s\n%s.\n",
+			      option_rows[i].name, option_rows[i].arg,
+			      option_rows[i].help);
 		if (option_rows[i].repeatable)
 			(void)fprintf(out, "May be given more than once.\n");
 		if (initial)

@@ -34,6 +34,8 @@ enum limit {
 	LIMIT_TMP_BYTES,
 	LIMIT_WORK_BYTES,
 	LIMIT_INODES,
+	LIMIT_OUTPUT_BYTES,
+	LIMIT_SPILL_BYTES,
 	LIMIT_COUNT,
 };
 
@@ -42,6 +44,7 @@ enum plan_proc { PROC_PID, PROC_NONE };
 enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES }; /* auto only while it is parsed */
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_learn { LEARN_NO, LEARN_YES };
+enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 
 /* parts of the wall that may be missing when an option says so by name */
 enum plan_part {
@@ -68,6 +71,8 @@ struct plan {
 	const char *chdir;
 	const char *hostname;
 	const char *report; /* path, or an fd's number; NULL for none */
+	const char *spill;  /* folder for captured output, NULL for none */
+	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_proc proc;
 	enum plan_lock lock_code;

@@ -8,7 +8,9 @@
  *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
  *   wall_ms, cpu_ms, cpu_user_ms, cpu_system_ms, cpu_throttled_ms
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
- *   output        byte counts of captured output; null while output is passed through
+ *   output        captured stdout and stderr: bytes written and left out, the text before
+ *                 and behind those, bytes spilled and why no more were; null for a stream,
+ *                 or for both, that was passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each
  *   posture       what the kernel tells of the program before it starts
  *   landlock_abi, host_uid
@@ -63,32 +65,45 @@ static int open_fd(const char *spec, struct err *e)
 	return fd;
 }
 
-static int open_file(const char *spec, struct err *e)
+/* a file that nobody else may be appending to */
+static bool is_own_file(int fd, struct stat *st)
 {
+	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+	       !(fcntl(fd, F_GETFL) & O_APPEND);
+}
+
+int report_reserve(int fd, size_t more, struct err *e)
+{
+	off_t bytes = (off_t)(RESERVED_BYTES + more);
 	struct stat st;
 
+	if (is_own_file(fd, &st) &&
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, bytes) < 0 &&
+	    errno != EOPNOTSUPP)
+		return err_set(e, errno, "--report: reserve %lld bytes",
+			       (long long)bytes);
+	return 0;
+}
+
+static int open_file(const char *spec, struct err *e)
+{
 	/* in a folder that an earlier jail could write to, a symlink may be its choice;
 	 * those of /dev are the system's: /dev/stdout, /dev/fd/3 */
 	int nofollow = strncmp(spec, "/dev/", 5) == 0 ? 0 : O_NOFOLLOW;
 	int fd =
 		open(spec, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | nofollow,
 		     0666);
+	int r;
 
 	if (fd < 0 && errno == ELOOP)
 		return err_say(e, ELOOP,
 			       "--report: %s is a symlink: name the file itself", spec);
 	if (fd < 0)
 		return err_set(e, errno, "--report: open %s", spec);
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, RESERVED_BYTES) < 0 &&
-	    errno != EOPNOTSUPP) {
-		int r = err_set(e, errno, "--report: reserve %d bytes in %s",
-				RESERVED_BYTES, spec);
-
+	r = report_reserve(fd, 0, e);
+	if (r < 0)
 		(void)close(fd);
-		return r;
-	}
-	return fd;
+	return r < 0 ? r : fd;
 }
 
 int report_open(const char *spec, struct err *e)
@@ -160,7 +175,9 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"error\":", out);
 	json_string(out, j->error.errnum ? j->error.text : NULL);
 	write_usage(out, o);
-	(void)fprintf(out, ",\"output\":null,\"not_enforced\":[");
+	(void)fputs(",\"output\":", out);
+	capture_print(&jail->capture, out);
+	(void)fputs(",\"not_enforced\":[", out);
 	for (size_t i = 0; i < count; i++) {
 		(void)fputs(i ? "," : "", out);
 		json_string(out, without_cgroup[i]);
@@ -176,6 +193,7 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e)
 {
 	cleanup_free char *text = NULL;
+	struct stat st;
 	size_t size = 0;
 	FILE *out;
 	int r;
@@ -191,5 +209,8 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 	r = io_write_all(fd, text, size);
 	if (r < 0)
 		return err_set(e, -r, "--report: write %zu bytes", size);
+	/* give back what was reserved behind it */
+	if (is_own_file(fd, &st))
+		(void)!ftruncate(fd, st.st_size);
 	return 0;
 }

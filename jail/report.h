@@ -22,6 +22,18 @@
 int report_open(const char *spec, struct err *e);
 
 /**
+ * report_reserve() - Reserve room in a file for a report that will be large
+ * @fd:		From report_open(); anything but a file, or a file opened to append,
+ *		is left as it is
+ * @more:	Bytes beyond what every report has room for
+ *
+ * report_write() gives back what was not used.
+ *
+ * Return: 0, or -errno of fallocate(2)
+ */
+int report_reserve(int fd, size_t more, struct err *e);
+
+/**
  * report_write() - Write the report
  * @fd:		From report_open(); -1 writes nothing
  * @jail:	What was in force; the launcher's own failure may have left it half made

@@ -21,7 +21,16 @@
 #include "jail/run.h"
 
 /* signals that end the launcher; its jail ends first, and the report says cancelled */
-static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static sigset_t cancelling_signals(void)
+{
+	static const int rows[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		(void)sigaddset(&set, rows[i]);
+	return set;
+}
 
 /* stdin, stdout and stderr become the program's: none may lead out of its tree */
 static int check_stdio(struct err *e)
@@ -50,12 +59,9 @@ static int check_stdio(struct err *e)
 
 static int take_signals(struct run *run, struct err *e)
 {
-	sigset_t all, wanted;
+	sigset_t all, wanted = cancelling_signals();
 
 	(void)sigfillset(&all);
-	(void)sigemptyset(&wanted);
-	for (size_t i = 0; i < sizeof(cancelling) / sizeof(cancelling[0]); i++)
-		(void)sigaddset(&wanted, cancelling[i]);
 	/* an ignored SIGCHLD would reap the jail behind the launcher's back */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigdelset(&all, SIGTSTP);
@@ -82,6 +88,8 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	loop_gather(run);
 	/* the counters of a kill that is still under way would lie */
 	launch_wait(&run->jail);
+	/* and nobody is left to write */
+	capture_drain(&run->jail.capture);
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
 		return 0;
@@ -96,6 +104,7 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
 {
 	static struct run run;
+	const sigset_t wanted = cancelling_signals();
 	struct err failed;
 	int r;
 
@@ -104,6 +113,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	r = take_signals(&run, &failed);
 
 	if (r == 0)
+		r = capture_open(&run.jail.capture, p, &failed);
+	if (r == 0)
 		r = run_jail(&run, p, &failed);
 
 	int end = launch_end(&run.jail, e);
@@ -111,6 +122,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	io_close_fd(&run.outcome.refused.fd);
 	if (p->learn == LEARN_YES && run.outcome.listened)
 		violation_learn(&run.outcome.refused, p, stderr);
+	capture_end(&run.jail.capture, run.outcome.started);
 
 	if (r < 0)
 		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
@@ -119,9 +131,14 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 		outcome_judge(&run.outcome, p, j);
 	if (j->status == STATUS_FAILED)
 		host_hint(&j->error);
-	if (end < 0)
+	if (end == 0)
+		end = report_write(report, &run.jail, &run.outcome, j, e);
+	if (p->capture == CAPTURE_NO)
 		return end;
-	return report_write(report, &run.jail, &run.outcome, j, e);
+	/* nobody's slow reading may keep stepjail from being ended */
+	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
+	r = capture_deliver(&run.jail.capture, end < 0 ? &failed : e);
+	return end < 0 ? end : r;
 }
 
 int command_run(char *const *argv, struct err *e)
@@ -148,6 +165,9 @@ int command_run(char *const *argv, struct err *e)
 
 	if (report < -1)
 		return report;
+	r = report_reserve(report, capture_print_max(&plan), e);
+	if (r < 0)
+		return r;
 	r = run_plan(&plan, report, &j, e);
 	if (j.verdict == VERDICT_LAUNCHER_ERROR)
 		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);

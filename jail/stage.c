@@ -142,8 +142,10 @@ static int do_session(struct child *c, struct err *e)
 		return 0;
 	(void)umask(022);
 
-	int r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
+	int r = capture_place(c->capture, e);
 
+	if (r == 0)
+		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r < 0)
 		return r;
 	return ids_become(c->ids->program_id, e);
@@ -292,7 +294,7 @@ const struct stage stages[] = {
 	  "start the program" },
 	{ "session", ROLE_INIT | ROLE_PROGRAM, do_session,
 	  "lead a session, and have no fd but stdin, stdout, stderr and init's own after "
-	  "exec; the program also its rlimits and its id",
+	  "exec; the program also its captured output, its rlimits and its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM, do_chdir,
 	  "stand where the plan says, with the program's id",

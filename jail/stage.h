@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/capture.h"
 #include "jail/ids.h"
 #include "jail/mount.h"
 #include "jail/plan.h"
@@ -20,14 +21,15 @@ struct child {
 	const struct plan *plan;
 	const struct ids *ids;
 	struct sources *sources;
-	bool sources_cloned; /* by the launcher, being root */
-	bool cgroup;         /* limits are in force; without it rlimits stand in */
-	int control;         /* the jail's end of the control socket */
-	int init_fd;         /* stepjail-init, to be executed */
-	int gate;            /* the program waits at it for the launcher's GO */
-	int listener;        /* of the program's filter, -1 without one */
-	uint64_t exec_key;   /* see seccomp.h */
-	pid_t program;       /* 0 in the program's process after the split */
+	bool sources_cloned;     /* by the launcher, being root */
+	bool cgroup;             /* limits are in force; without it rlimits stand in */
+	int control;             /* the jail's end of the control socket */
+	int init_fd;             /* stepjail-init, to be executed */
+	int gate;                /* the program waits at it for the launcher's GO */
+	int listener;            /* of the program's filter, -1 without one */
+	uint64_t exec_key;       /* see seccomp.h */
+	struct capture *capture; /* its pipes become stdout and stderr */
+	pid_t program;           /* 0 in the program's process after the split */
 };
 
 enum stage_role {

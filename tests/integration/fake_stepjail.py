@@ -212,6 +212,11 @@ def log_what_was_inherited(argv):
 def parse(argv):
     options, binds, at = {}, {}, 2
     while argv[at] != "--":
+        if "=" in argv[at]:
+            name, _, value = argv[at][2:].partition("=")
+            options[name] = value
+            at += 1
+            continue
         if argv[at] == "--bind":
             source, _, target = argv[at + 1].rpartition(":")
             binds[target] = os.path.abspath(source)
@@ -272,7 +277,8 @@ def main(argv):
         print("stepjail: the cgroup wall is missing, as --allow-missing says", file=sys.stderr)
     if program[0] != "/bin/stepjail-python":
         return run_program(options, program)
-    with tempfile.TemporaryDirectory() as folder:
+    # in the test's folder: an agent that kills this leaves nobody to remove it
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(__file__))) as folder:
         os.chdir(folder)
         verdict = Supervisor(0, binds).serve()
     report(options, verdict, 0, 9 if verdict == "memory" else 0)

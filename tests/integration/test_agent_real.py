@@ -71,6 +71,13 @@ class Real(AgentCase):
         self.assertIn(first["verdict"], ("memory", "exception", "signaled"))
         self.assertEqual(second["output"]["head"], "2\n")
 
+    def test_interpreter_that_does_not_start(self):
+        """What it said on its stderr, which stepjail keeps, says why."""
+        status, _, err = self.run_agent("solve", "x", "--stepjail", self.stepjail, *self.missing,
+                                        "--model", self.script("Done."), "--pids", "1")
+        self.assertEqual(status, 125)
+        self.one_line(err, "the jail did not start: stepjail-python: session: cannot fork")
+
     def test_kill_9_leaves_nothing(self):
         random.seed(11)
         for _ in range(20):
@@ -102,6 +109,20 @@ class Real(AgentCase):
                     "eval", self.path("t.jsonl", json.dumps(task)), "--stepjail", self.stepjail,
                     "--task-time", "5s", *self.missing)
                 self.assertEqual(status, 1, out + err)
+
+    def test_flood_beside_the_verdict(self):
+        """A solution is not failed for talking, and its last words are there."""
+        with gzip.open(HUMANEVAL) as f:
+            task = json.loads(f.readline())
+        flood = "    import sys\n    for i in range(50): sys.stderr.write('x' * 1000000)\n"
+        for end, passed in ((task["canonical_solution"], True),
+                            ("    raise ValueError('last words')\n", False)):
+            task["canonical_solution"] = flood + end
+            status, out, err = self.run_agent(
+                "eval", self.path("t.jsonl", json.dumps(task)), "--stepjail", self.stepjail,
+                *self.missing)
+            self.assertEqual(status, 0 if passed else 1, out + err)
+            self.assertEqual("ValueError: last words" in out, not passed)
 
 
 if __name__ == "__main__":

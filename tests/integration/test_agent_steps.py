@@ -152,7 +152,9 @@ class Steps(AgentCase):
                          {"0", "1", "2", "3"})
         line = " ".join(start["argv"])
         self.assertIn("run --rootfs core --wall-time ", line)
-        self.assertIn("--report 3 --memory 64M --allow-missing cgroup --bind "
+        # nothing that a jail says beside its frames is read without an end
+        self.assertIn("--report 3 --capture=both --output-limit=4K --memory 64M "
+                      "--allow-missing cgroup --bind "
                       f"{CSV}:/work/in/penguins.csv -- /bin/stepjail-python", line)
 
 

@@ -83,6 +83,8 @@ Suite *init_io_suite(void);
 Suite *init_reader_suite(void);
 Suite *init_wire_suite(void);
 Suite *jail_caps_suite(void);
+Suite *jail_capture_suite(void);
+Suite *jail_capture_out_suite(void);
 Suite *jail_cgroup_suite(void);
 Suite *jail_explain_suite(void);
 Suite *jail_host_suite(void);

@@ -98,6 +98,31 @@ START_TEST(write_all_writes_everything)
 }
 END_TEST
 
+/* what others did to a shared pipe is no reason to lose anything */
+START_TEST(write_all_waits_where_the_fd_does_not)
+{
+	enum { LENGTH = 300000 };
+	static unsigned char sent[LENGTH], got[LENGTH];
+	int ends[2], status;
+
+	memset(sent, 'w', sizeof(sent));
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		_exit(io_write_all(ends[1], sent, LENGTH) == 0 ? 0 : 1);
+	(void)close(ends[1]);
+	ck_assert_int_eq(fcntl(ends[0], F_SETFL, 0), 0);
+	ck_assert_int_eq(io_read_all(ends[0], got, LENGTH), LENGTH);
+	ck_assert_int_eq(memcmp(sent, got, LENGTH), 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	(void)close(ends[0]);
+}
+END_TEST
+
 START_TEST(write_all_fails_with_errno)
 {
 	int ends[2];
@@ -223,6 +248,7 @@ Suite *init_io_suite(void)
 	tcase_add_test(c, read_all_takes_short_reads);
 	tcase_add_test(c, read_all_stops_at_the_end);
 	tcase_add_test(c, write_all_writes_everything);
+	tcase_add_test(c, write_all_waits_where_the_fd_does_not);
 	tcase_add_test(c, write_all_fails_with_errno);
 	tcase_add_test(c, read_file_bounds);
 	tcase_add_test(c, files_refuse_symlinks);

@@ -151,6 +151,36 @@ START_TEST(bytes_that_are_no_utf8)
 }
 END_TEST
 
+/* what lies behind the end is never looked at, and NUL is a byte like any other */
+START_TEST(bytes_have_a_length)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+		const char *want;
+	} rows[] = {
+		{ "", 0, "" },
+		{ "abc", 2, "ab" },
+		{ "a\0b\0", 4, "a\\u0000b\\u0000" },
+		{ "\xc3\xa9", 1, BAD },
+		{ "\xe2\x82\xac", 2, BAD BAD },
+		{ "\xf0\x9f\x90\xa7", 3, BAD BAD BAD },
+		{ "\xc3\0", 2, BAD "\\u0000" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char got[128], want[128];
+		FILE *stream = fmemopen(got, sizeof(got), "w");
+
+		ck_assert_ptr_nonnull(stream);
+		json_bytes(stream, rows[i].bytes, rows[i].length);
+		ck_assert_int_eq(fclose(stream), 0);
+		(void)snprintf(want, sizeof(want), "\"%s\"", rows[i].want);
+		ck_assert_str_eq(got, want);
+	}
+}
+END_TEST
+
 /* every code point goes out and comes back */
 START_TEST(every_code_point_comes_back)
 {
@@ -203,6 +233,7 @@ Suite *jail_json_suite(void)
 
 	tcase_add_test(c, known_strings);
 	tcase_add_test(c, bytes_that_are_no_utf8);
+	tcase_add_test(c, bytes_have_a_length);
 	tcase_add_test(c, every_code_point_comes_back);
 	tcase_add_test(c, random_bytes_are_valid_json);
 	suite_add_tcase(s, c);

@@ -7,6 +7,7 @@ need_stepjail
 # older MAJOR MINOR : is this kernel older than that?
 older()
 {
+	# shellcheck disable=SC2046 # two words
 	set -- "$1" "$2" $(uname -r | sed 's/^\([0-9]*\)\.\([0-9]*\).*/\1 \2/')
 	[ "$3" -lt "$1" ] || { [ "$3" -eq "$1" ] && [ "$4" -lt "$2" ]; }
 }
