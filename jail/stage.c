@@ -133,8 +133,7 @@ static int close_others(const struct child *c)
 static int do_session(struct child *c, struct err *e)
 {
 	/* whatever else the launcher inherited or opened ends at exec */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
-	    (c->program == 0 && close_others(c) < 0))
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_set(e, errno, "session: close_range");
 	if (setsid() < 0)
 		return err_set(e, errno, "session: setsid");
@@ -144,6 +143,8 @@ static int do_session(struct child *c, struct err *e)
 
 	int r = capture_place(c->capture, e);
 
+	if (r == 0 && close_others(c) < 0)
+		r = err_set(e, errno, "session: close_range");
 	if (r == 0)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r < 0)
