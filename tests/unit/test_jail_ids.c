@@ -209,6 +209,8 @@ static void map_a_jail(void *arg)
 	MUST(ids_map(ids, (pid_t)pid, &e) == 0);
 	/* a map is written once */
 	MUST(ids_map(ids, (pid_t)pid, &e) < 0 && strncmp(e.text, "ids: ", 5) == 0);
+	/* one line, of a map of two */
+	MUST(!strchr(e.text, '\n'));
 	MUST(write(ends[1], "x", 1) == 1);
 	MUST(waitpid((pid_t)pid, &status, 0) == pid);
 	MUST(status == 0);
