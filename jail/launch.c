@@ -20,6 +20,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
+#include "jail/landlock.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
 #include "jail/shipped.h"
@@ -164,6 +165,10 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 	int r;
 
 	j->plan = p;
+	r = landlock_abi(e);
+	if (r < 0)
+		return r;
+	j->landlock_abi = c.landlock_abi = r;
 	r = ids_take(&j->ids, e);
 	/* groups of root's would come along, and the maps deny giving them up inside */
 	if (r == 0 && j->ids.own && setgroups(0, NULL) < 0)

@@ -141,7 +141,7 @@ static int do_capabilities(struct child *c, struct err *e)
 
 static int do_landlock(struct child *c, struct err *e)
 {
-	return landlock_restrict(c->plan, e);
+	return landlock_restrict(c->plan, c->landlock_abi, e);
 }
 
 static int do_seccomp(struct child *c, struct err *e)

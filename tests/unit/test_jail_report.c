@@ -14,7 +14,6 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/landlock.h"
 #include "jail/report.h"
 #include "tests/unit/suites.h"
 
@@ -124,6 +123,7 @@ START_TEST(a_run_in_a_leaf)
 	const struct judgement j = { VERDICT_MEMORY, -1, 9, 137, { 0 } };
 
 	jail.limited = true;
+	jail.landlock_abi = 99;
 	jail.ids = (struct ids){ true, -1, 1879048192u, 1879048192u, 0, 1000 };
 
 	cJSON *whole = report(&jail, &o, &j);
@@ -143,7 +143,8 @@ START_TEST(a_run_in_a_leaf)
 	ck_number(whole, "pids_peak", 5);
 	ck_number(whole, "pids_refused", 2);
 	ck_number(whole, "strays", 4);
-	ck_number(whole, "landlock_abi", landlock_abi());
+	/* what was in force, not what the kernel would say by now */
+	ck_number(whole, "landlock_abi", 99);
 	/* the program's, not init's */
 	ck_number(whole, "host_uid", 1879048193);
 	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "not_enforced")),
