@@ -208,6 +208,8 @@ void launch_wait(struct jail *j)
 	if (j->pid <= 0)
 		return;
 	launch_kill(j);
+	/* and where no signal can be sent, init ends at this end of file */
+	io_close_fd(&j->control);
 	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	j->pid = 0;
