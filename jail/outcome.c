@@ -129,7 +129,7 @@ void outcome_judge(const struct outcome *o, const struct plan *p, struct judgeme
 	j->verdict = judge_end(o, p, j);
 	if (j->verdict == VERDICT_LAUNCHER_ERROR)
 		(void)err_say(&j->error, ECHILD,
-			      "the jail's init was killed from outside of "
-			      "the jail, and not by stepjail");
+			      "the jail's init ended before it told the program's end, "
+			      "and stepjail did not kill it");
 	j->status = status_of(o, j);
 }

@@ -109,6 +109,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 
 	int end = launch_end(&run.jail, e);
 
+	if (r < 0 && run.outcome.started)
+		(void)err_within(&failed, "the program was started, and killed: ");
 	if (r < 0)
 		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
 					 failed };
