@@ -88,6 +88,8 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	if (!run->jail.limited)
 		return 0;
 	cgroup_usage(&run->jail.cgroup, &run->outcome.usage);
+	if (run->outcome.usage.user_us == NO_LIMIT)
+		return 0;
 	/* what the launcher's own stages used is not the program's */
 	run->outcome.usage.user_us -= run->outcome.before.user_us;
 	run->outcome.usage.system_us -= run->outcome.before.system_us;
