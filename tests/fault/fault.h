@@ -23,7 +23,8 @@
 #define DETAIL_TEXT 160
 
 /* one system call of one process; processes are named by how they came to be: "0" is the
- * launcher, "0.1" the first process it made, "0.1.1" the first that this one made */
+ * launcher, "0.1" the first process it made, "0.1.1" the first that this one made; but the
+ * sweeper of a cgroup leaf is "sweeper" */
 struct call {
 	char who[PATH_TEXT];
 	long nr;
@@ -44,22 +45,54 @@ struct fault {
 
 /* how a launcher is started, and what it may leave */
 struct setup {
-	char folder[200];   /* its current folder; absolute */
+	const char *launcher, *tree;
+	char folder[200]; /* its current folder; absolute */
 	uid_t uid;
 	gid_t gid;
-	bool cgroup;	    /* limits are in force, and looked at */
-	bool own_run;	    /* /run is ours alone: the tracer is root */
+	bool cgroup;  /* limits are in force, and looked at */
+	bool own_run; /* /run is ours alone: the tracer is root */
 };
 
 struct result {
 	bool hung, ran;
-	bool hit;	 /* the fault was made */
+	bool hit;        /* the fault was made */
 	struct call met; /* the call as it was met, for judging; valid if hit */
-	int status;	 /* of the launcher, as waitpid(2) gives it */
+	int status;      /* of the launcher, as waitpid(2) gives it */
 	char out[4096], err[4096];
 	char outside[512]; /* walls that were missing as seen from outside */
-	char left[512];	   /* what was left behind */
+	char left[512];    /* what was left behind */
 };
+
+/* a run as it is without a fault */
+struct scenario {
+	const char *name;
+	const char *options[10];
+	const char *program[6];
+	int status;
+	const char *verdict;
+};
+
+extern const struct scenario scenarios[];
+extern const size_t scenario_count;
+
+/** scenario_learn_host() - Once, in the host's own namespaces: what the program is told */
+void scenario_learn_host(const struct setup *s);
+
+/** scenario_prepare() - Make the folder and the files that runs need */
+void scenario_prepare(const struct setup *s);
+
+/** scenario_command() - The launcher's command line; valid until the next call */
+char *const *scenario_command(const struct setup *s, const struct scenario *scenario);
+
+/**
+ * judge_run() - Is what became of a run allowed?
+ * @f:		The fault that was met, NULL for none
+ * @report:	Text of the report file, "" for none
+ *
+ * Return: what is wrong, NULL if nothing is
+ */
+const char *judge_run(const struct scenario *s, const struct fault *f,
+		      const struct result *r, const char *report);
 
 /** call_describe() - Say what a stopped process's call is about: path, fd, command */
 void call_describe(pid_t pid, long nr, const unsigned long long *args, char *text);
@@ -92,6 +125,16 @@ void outside_look(const struct setup *s, pid_t pid, char *text, size_t size);
 
 /** outside_left() - What there is more than at outside_begin(), and take it away */
 void outside_left(const struct setup *s, char *text, size_t size);
+
+/**
+ * launcher_become() - In a new process: become the launcher, when @go is at its end
+ * @go, @out, @err:	Pipes; @out and @err become its stdout and stderr
+ */
+void launcher_become(const struct setup *s, const int *go, const int *out, const int *err,
+		     char *const *argv) __attribute__((noreturn));
+
+/** launcher_output() - Take what is in a pipe by now, and close it */
+void launcher_output(int fd, char *text, size_t size);
 
 /**
  * trace_run() - Run a launcher and all it makes, with at most one call failing

@@ -48,7 +48,8 @@ static const char *read_file(const char *path, char *text, size_t size)
 static void look_at_ids(const struct setup *s, const char *status, char *text,
 			size_t size)
 {
-	const char *at = strstr(status, "\nUid:\t"), *groups = strstr(status, "\nGroups:");
+	const char *at = strstr(status, "\nUid:\t"),
+		   *groups = strstr(status, "\nGroups:");
 	unsigned int u[4] = { 0 };
 
 	if (!at || sscanf(at, " Uid: %u %u %u %u", u, u + 1, u + 2, u + 3) != 4)
@@ -56,7 +57,8 @@ static void look_at_ids(const struct setup *s, const char *status, char *text,
 	for (int i = 0; i < 4; i++)
 		if (u[i] == 0 || (s->uid != 0 && u[i] != s->uid))
 			say(text, size, "the program is host uid %u; ", u[i]);
-	if (s->uid == 0 && (!groups || strspn(groups + 8, " \t") != strcspn(groups + 8, "\n")))
+	if (s->uid == 0 &&
+	    (!groups || strspn(groups + 8, " \t") != strcspn(groups + 8, "\n")))
 		say(text, size, "supplementary groups; ");
 }
 
@@ -101,8 +103,23 @@ void outside_look(const struct setup *s, pid_t pid, char *text, size_t size)
 		look_at_leaf(pid, text, size);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		perror(path);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 void outside_begin(const struct setup *s)
 {
+	if (s->cgroup) {
+		/* as after a boot */
+		(void)rmdir(LEAVES);
+		write_file("/sys/fs/cgroup/cgroup.subtree_control", "-cpu -memory -pids");
+	}
 	if (s->own_run) {
 		/* as after a boot: the folder is then made in every run */
 		(void)unlink("/run/stepjail/ids");
@@ -125,7 +142,8 @@ static void left_in(const char *folder, const char *const *known, bool folders_o
 		if (ok)
 			continue;
 		say(text, size, "%s/%s; ", folder, e->d_name);
-		(void)unlinkat(dirfd(d), e->d_name, e->d_type == DT_DIR ? AT_REMOVEDIR : 0);
+		(void)unlinkat(dirfd(d), e->d_name,
+			       e->d_type == DT_DIR ? AT_REMOVEDIR : 0);
 	}
 	if (d)
 		(void)closedir(d);
@@ -144,7 +162,7 @@ static void left_locked(char *text, size_t size)
 
 void outside_left(const struct setup *s, char *text, size_t size)
 {
-	static const char *const files[] = { "stdin",  "given",	 "shared",
+	static const char *const files[] = { "stdin",  "given",  "shared",
 					     "policy", "report", NULL };
 	static const char *const ids[] = { "ids", NULL };
 	static const char *const none[] = { NULL };

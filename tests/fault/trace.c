@@ -14,10 +14,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +57,9 @@ static struct {
 	struct calls *record;
 	struct result *r;
 	struct traced at[PROCESSES];
-	pid_t launcher;
+	pid_t launcher, sweeper;
 	bool started, ended; /* the launcher's exec, and its end */
-	int program;	     /* pidfd, or -1 */
+	int program;         /* pidfd, or -1 */
 	long deadline_ms;
 } run;
 
@@ -202,9 +200,16 @@ static void on_new(struct traced *maker)
 
 	(void)ptrace(PTRACE_GETEVENTMSG, maker->pid, NULL, &pid);
 	t = find_or_add((pid_t)pid);
-	maker->children++;
-	(void)snprintf(t->who, sizeof(t->who), "%.11s.%u", maker->who,
-		       maker->children % 100);
+	/* with a cgroup, the launcher makes the sweeper of cgroup.c first: no number, so that
+	 * the jail is 0.1 in any case */
+	if (run.setup->cgroup && maker->pid == run.launcher && !run.sweeper) {
+		run.sweeper = t->pid;
+		(void)strcpy(t->who, "sweeper");
+	} else {
+		maker->children++;
+		(void)snprintf(t->who, sizeof(t->who), "%.11s.%u", maker->who,
+			       maker->children % 100);
+	}
 	t->named = true;
 	if (t->stopped)
 		resume(t, 0);
@@ -220,6 +225,8 @@ static bool on_exec(struct traced *t)
 		run.started = true;
 		return false;
 	}
+	if (t->pid == run.sweeper)
+		(void)strcpy(run.r->outside, "the sweeper is executing something; ");
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
 	n = readlink(path, file, sizeof(file) - 1);
 	if (n < 6 || strcmp(file + n - 6, "/walls") != 0)
@@ -307,43 +314,6 @@ static void follow(void)
 	}
 }
 
-/* the launcher's side: 0, 1, 2, folder and ids, then it waits to be seized */
-static void become_launcher(const int *go, const int *out, const int *err,
-			    char *const *argv)
-{
-	static const char *const env[] = { "STEPJAIL_FAULT=secret", "PATH=/bin", NULL };
-	const struct setup *s = run.setup;
-	char byte;
-	int in;
-
-	if (chdir(s->folder) < 0)
-		_exit(99);
-	in = open("stdin", O_RDONLY | O_CLOEXEC);
-	if (in < 0 || dup2(in, 0) < 0 || dup2(out[1], 1) < 0 || dup2(err[1], 2) < 0)
-		_exit(99);
-	if (geteuid() == 0 && s->uid != 0 &&
-	    (setgroups(0, NULL) < 0 || setresgid(s->gid, s->gid, s->gid) < 0 ||
-	     setresuid(s->uid, s->uid, s->uid) < 0))
-		_exit(99);
-	(void)close(go[1]);
-	while (read(go[0], &byte, 1) < 0 && errno == EINTR)
-		;
-	(void)execve(argv[0], argv, (char *const *)(uintptr_t)env);
-	_exit(99);
-}
-
-static void take(int fd, char *text, size_t size)
-{
-	ssize_t n;
-	size_t used = 0;
-
-	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
-	while (used < size - 1 && (n = read(fd, text + used, size - 1 - used)) > 0)
-		used += (size_t)n;
-	text[used] = '\0';
-	(void)close(fd);
-}
-
 static void start(char *const *argv, int *out, int *err)
 {
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK |
@@ -356,7 +326,7 @@ static void start(char *const *argv, int *out, int *err)
 		abort();
 	run.launcher = fork();
 	if (run.launcher == 0)
-		become_launcher(go, out, err, argv);
+		launcher_become(run.setup, go, out, err, argv);
 	if (run.launcher < 0 ||
 	    ptrace(PTRACE_SEIZE, run.launcher, NULL, (void *)options) < 0) {
 		perror("fault: seize");
@@ -414,7 +384,7 @@ void trace_run(const struct setup *s, char *const *argv, const struct fault *fau
 	follow();
 	(void)setitimer(ITIMER_REAL, &never, NULL);
 	check_program_gone();
-	take(out[0], r->out, sizeof(r->out));
-	take(err[0], r->err, sizeof(r->err));
+	launcher_output(out[0], r->out, sizeof(r->out));
+	launcher_output(err[0], r->err, sizeof(r->err));
 	outside_left(s, r->left + strlen(r->left), sizeof(r->left) - strlen(r->left));
 }
