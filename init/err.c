@@ -13,7 +13,7 @@
 static void keep_line(struct err *e)
 {
 	for (char *at = e->text; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
+		if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7f)
 			*at = '?';
 }
 

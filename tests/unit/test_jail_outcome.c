@@ -250,6 +250,12 @@ START_TEST(hostile_failures_are_survived)
 		ck_assert_uint_eq(strlen(j.error.text), ERR_TEXT_MAX - 1);
 		/* a report writes the words only beside an errno */
 		ck_assert_msg(j.error.errnum > 0, "errno %d", j.error.errnum);
+		o.fail.text[0] = '\0';
+		outcome_judge(&o, &plan, &j);
+		ck_assert(j.error.text[0]);
+		(void)snprintf(o.fail.text, sizeof(o.fail.text), "a\n\x1b[2J");
+		outcome_judge(&o, &plan, &j);
+		ck_assert_str_eq(j.error.text, "a??[2J");
 	}
 }
 END_TEST
