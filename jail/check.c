@@ -163,11 +163,12 @@ static int look_seccomp(const struct row *row, struct finding *f)
 
 static int look_landlock(const struct row *row, struct finding *f)
 {
-	int abi = landlock_abi();
+	struct err e;
+	int abi = landlock_abi(&e);
 
 	(void)row;
-	if (abi == 0)
-		return -ENOSYS;
+	if (abi <= 0)
+		return abi < 0 ? abi : -ENOSYS;
 	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d", abi);
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/gate.h"
+#include "jail/landlock.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
 #include "jail/shipped.h"
@@ -164,6 +165,10 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 	int r;
 
 	j->plan = p;
+	r = landlock_abi(e);
+	if (r < 0)
+		return r;
+	j->landlock_abi = c.landlock_abi = r;
 	r = ids_take(&j->ids, e);
 	/* groups of root's would come along, and the maps deny giving them up inside */
 	if (r == 0 && j->ids.own && setgroups(0, NULL) < 0)
@@ -203,6 +208,8 @@ void launch_wait(struct jail *j)
 	if (j->pid <= 0)
 		return;
 	launch_kill(j);
+	/* and where no signal can be sent, init ends at this end of file */
+	io_close_fd(&j->control);
 	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	j->pid = 0;
