@@ -103,7 +103,7 @@ humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then wit
 
 ## ---- tests
 test: $(B)/packages.test ## every test
-	$(MAKE) unit asan integration escape vm
+	$(MAKE) unit asan replay integration escape fault vm
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
@@ -130,14 +130,17 @@ unit: $(B)/unit/unit-jail $(B)/unit/unit-agent ## Check, one file for each modul
 	$(B)/unit/unit-jail && $(B)/unit/unit-agent
 asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
 	$(B)/asan/unit-jail && $(B)/asan/unit-agent
+include tests/fuzz/rules.mk
 
 # as root, and again as an ordinary user where this is run by root
 integration: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 escape: all rootfs $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
 	tests/escape/run
+fault: all $(B)/packages.test ## each system call of launcher and init fails once
+	tests/fault/run
 vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
-	tests/vm/test
+	tests/fault/run --build && tests/vm/test
 bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun and runc, in one run
 	tests/bench/run
 lint: $(B)/packages.test $(GENERATED) ## what is checked without running
@@ -154,9 +157,9 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
 	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile tests/fuzz/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: phony all rootfs demo humaneval test unit integration escape vm asan lint fmt bench install clean help
+.PHONY: phony all rootfs demo humaneval test unit integration escape fault vm asan lint fmt bench install clean help

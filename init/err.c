@@ -9,6 +9,14 @@
 
 #include "init/err.h"
 
+/* one line of a terminal, whatever a path, an argument or the other side of a wall holds */
+static void keep_line(struct err *e)
+{
+	for (char *at = e->text; *at; at++)
+		if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7f)
+			*at = '?';
+}
+
 int err_set(struct err *e, int errnum, const char *fmt, ...)
 {
 	va_list ap;
@@ -21,6 +29,7 @@ int err_set(struct err *e, int errnum, const char *fmt, ...)
 	if (errnum && n >= 0 && (size_t)n < sizeof(e->text))
 		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s",
 			       strerror(errnum));
+	keep_line(e);
 	e->errnum = errnum ? errnum : EINVAL;
 	return -e->errnum;
 }
@@ -32,6 +41,7 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	keep_line(e);
 	e->errnum = errnum;
 	return -errnum;
 }
@@ -47,5 +57,6 @@ int err_within(struct err *e, const char *fmt, ...)
 	if (n >= 0 && (size_t)n < sizeof(e->text))
 		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, "%s",
 			       inner.text);
+	keep_line(e);
 	return -e->errnum;
 }

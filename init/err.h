@@ -4,7 +4,8 @@
  *
  * An error is written once, where it happens, and passed up untouched. Only main() prints
  * it. Functions return 0 or more on success and -errno on failure, and fill the caller's
- * struct err as their last argument.
+ * struct err as their last argument. Control bytes but tabs in what an error quotes (a path, an
+ * argument, a word of the jail's) become '?', so that it is one line and moves no cursor.
  */
 #ifndef STEPJAIL_INIT_ERR_H
 #define STEPJAIL_INIT_ERR_H
@@ -13,7 +14,7 @@
 
 struct err {
 	int errnum;              /* a positive errno, 0 when nothing failed */
-	char text[ERR_TEXT_MAX]; /* one line, no newline, says what to mend */
+	char text[ERR_TEXT_MAX]; /* one line, no control bytes, says what to mend */
 };
 
 /**

@@ -189,6 +189,11 @@ void cgroup_usage(const struct cgroup *cg, struct cgroup_usage *u)
 	*u = (struct cgroup_usage){
 		.memory_peak_bytes = single(cg->leaf, "memory.peak"),
 		.pids_peak = single(cg->leaf, "pids.peak"),
+		.oom_kills = NO_LIMIT,
+		.pids_refused = NO_LIMIT,
+		.user_us = NO_LIMIT,
+		.system_us = NO_LIMIT,
+		.throttled_us = NO_LIMIT,
 	};
 	if (io_read_file_at(cg->leaf, "memory.events", text, sizeof(text)) > 0)
 		u->oom_kills = keyed(text, "oom_kill");

@@ -26,11 +26,12 @@ struct cgroup {
 		.base = -1, .leaf = -1, .guard = -1                                      \
 	}
 
+/* NO_LIMIT: not known, as where a kernel lacks memory.peak or pids.peak */
 struct cgroup_usage {
-	uint64_t memory_peak_bytes; /* NO_LIMIT where the kernel lacks memory.peak */
-	uint64_t pids_peak;         /* NO_LIMIT where the kernel lacks pids.peak */
-	uint64_t oom_kills;         /* memory.events oom_kill */
-	uint64_t pids_refused;      /* pids.events max: forks that the limit refused */
+	uint64_t memory_peak_bytes;
+	uint64_t pids_peak;
+	uint64_t oom_kills;    /* memory.events oom_kill */
+	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
 	uint64_t user_us, system_us, throttled_us;
 };
 
@@ -59,7 +60,7 @@ int cgroup_find(int *base, bool make, char *where, size_t size, struct err *e);
  */
 int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e);
 
-/** cgroup_usage() - Read what the leaf has used; unreadable values are NO_LIMIT or 0 */
+/** cgroup_usage() - Read what the leaf has used; unreadable values are NO_LIMIT */
 void cgroup_usage(const struct cgroup *cg, struct cgroup_usage *u);
 
 /** cgroup_cpu() - Read the CPU times alone; an unreadable one stays as it is */

@@ -145,9 +145,12 @@ static int look_seccomp(const struct row *row, struct finding *f)
 
 static int look_landlock(const struct row *row, struct finding *f)
 {
-	int abi = landlock_abi();
+	struct err e;
+	int abi = landlock_abi(&e);
 
 	(void)row;
+	if (abi < 0)
+		return note_err(f, abi, &e);
 	if (abi == 0)
 		return -ENOSYS;
 	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d", abi);
@@ -227,10 +230,11 @@ static const struct row rows[] = {
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-/* may it be missing, by the row or by an option that does without it? */
-static bool is_optional(const struct row *row)
+/* may it be missing, by the row or by an option that does without it? What is there, and
+ * refused, is not missing */
+static bool is_optional(const struct row *row, int result)
 {
-	return row->optional ||
+	return (row->optional && result != -EPERM) ||
 	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
 	       (row->look == look_mount && row->arg == MOUNT_PROC &&
 		plan.proc == PROC_NONE);
@@ -249,7 +253,7 @@ static void look(const struct row *row, enum need found, struct finding *f)
 
 	int r = row->look(row, f);
 
-	f->state = r >= 0 ? STATE_OK : is_optional(row) ? STATE_ABSENT : STATE_MISSING;
+	f->state = r >= 0 ? STATE_OK : is_optional(row, r) ? STATE_ABSENT : STATE_MISSING;
 	if (r >= 0)
 		f->remedy = NULL;
 	else if (f->detail[0] == '\0')

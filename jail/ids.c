@@ -12,6 +12,7 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -146,11 +147,12 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 	if (r == -EPERM)
 		return err_say(
 			e, EPERM,
-			"ids: the kernel refused %s '%s': these ids are not "
+			"ids: the kernel refused %s '%.*s': these ids are not "
 			"this user namespace's to give; run as an ordinary user or "
 			"outside of the container",
-			file, text);
-	return r < 0 ? err_set(e, -r, "ids: write '%s' to /proc/%d/%s", text, pid, file)
+			file, (int)strcspn(text, "\n"), text);
+	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to /proc/%d/%s",
+			       (int)strcspn(text, "\n"), text, pid, file)
 		     : 0;
 }
 

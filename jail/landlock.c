@@ -78,12 +78,15 @@ static const struct {
 	{ "/dev/tty", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_IOCTL_DEV },
 };
 
-int landlock_abi(void)
+int landlock_abi(struct err *e)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   LANDLOCK_CREATE_RULESET_VERSION);
 
-	return abi > 0 ? (int)abi : 0;
+	/* not built in, or not enabled at boot; any other answer is no absence */
+	if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
+		return 0;
+	return abi < 0 ? err_set(e, errno, "landlock: ask for the ABI") : (int)abi;
 }
 
 static int add_rule(int ruleset, int fd, uint64_t allowed)
@@ -154,10 +157,9 @@ static int add_rules(int ruleset, const struct plan *p, uint64_t handled, struct
 	return r;
 }
 
-int landlock_restrict(const struct plan *p, struct err *e)
+int landlock_restrict(const struct plan *p, int abi, struct err *e)
 {
 	struct ruleset_attr attr = { 0 };
-	int abi = landlock_abi();
 
 	if (abi == 0)
 		return 0;

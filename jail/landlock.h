@@ -11,13 +11,16 @@
 /**
  * landlock_abi() - Which Landlock ABI the running kernel offers
  *
- * Return: 1 or more, or 0 where there is none
+ * Return: 1 or more, 0 where it is not built in or not enabled, or -errno: a kernel that
+ * could not be asked is not one that has none
  */
-int landlock_abi(void);
+int landlock_abi(struct err *e);
 
 /**
  * landlock_restrict() - Confine the calling thread to the jail's own places
  * @p:		Writable binds are places to write to
+ * @abi:	What landlock_abi() said to the launcher: asked once, so that the report tells
+ * of what was done
  *
  * Reading and executing everywhere below the jail's root; writing below /work, /tmp,
  * /dev/shm and writable binds; the six device nodes; stdin, stdout and stderr with the
@@ -25,8 +28,8 @@ int landlock_abi(void);
  * for more. TCP only where the plan has a loopback. no_new_privs must be set.
  * Kernel: Documentation/userspace-api/landlock.rst
  *
- * Return: 0 (also where the kernel has no Landlock), or -errno
+ * Return: 0 (also where @abi is 0), or -errno
  */
-int landlock_restrict(const struct plan *p, struct err *e);
+int landlock_restrict(const struct plan *p, int abi, struct err *e);
 
 #endif

@@ -21,6 +21,7 @@
 #include "init/wire.h"
 #include "jail/gate.h"
 #include "jail/host.h"
+#include "jail/landlock.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
 #include "jail/shipped.h"
@@ -150,7 +151,11 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 	if (r == 0 && close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		r = err_set(e, errno, "launch: close_range (Linux 5.11)");
 	if (r == 0)
-		r = ids_take(&j->ids, e);
+		r = landlock_abi(e);
+	if (r < 0)
+		return r;
+	j->landlock_abi = c.landlock_abi = r;
+	r = ids_take(&j->ids, e);
 	if (r == 0)
 		r = open_parts(j, &c, e);
 	if (r == 0)
@@ -186,6 +191,8 @@ void launch_wait(struct jail *j)
 	if (j->pid <= 0)
 		return;
 	launch_kill(j);
+	/* and where no signal can be sent, init ends at this end of file */
+	io_close_fd(&j->control);
 	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	j->pid = 0;

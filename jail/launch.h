@@ -20,6 +20,7 @@ struct jail {
 	struct cgroup cgroup;
 	struct err missing; /* says why not, if not limited */
 	struct ids ids;
+	int landlock_abi; /* 0: the kernel has no Landlock */
 	pid_t pid;   /* stepjail-init, in the launcher's PID namespace; 0: it is gone */
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */

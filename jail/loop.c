@@ -346,12 +346,14 @@ void loop_gather(struct run *run)
 		o->wall_ms = now_ms() - run->start_ms;
 	if (!o->have_exit || !o->exit.strays)
 		return;
+	/* init told of at least one, also where they cannot be counted */
+	o->strays = 1;
 	if (run->jail.limited) {
 		int left = cgroup_count(&run->jail.cgroup);
 
 		/* init itself is still there, to be counted too */
-		o->strays = left > 1 ? (unsigned int)left - 1 : 0;
-	} else if (sample(run, &w)) {
+		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
+	} else if (sample(run, &w) && w.processes > 1) {
 		o->strays = w.processes;
 	}
 }

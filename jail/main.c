@@ -39,9 +39,9 @@ static const struct {
 static const char exit_statuses[] =
 	"exit status of run:\n"
 	"  the program's own; 128+N if signal N ended it (137: killed, see the report)\n"
-	"  124 wall-time ended it; 125 stepjail failed, the program did not run or its "
-	"report\n"
-	"  or captured output could not be written; 126 not executable; 127 not found\n";
+	"  124 wall-time ended it; 125 stepjail failed: the program did not run, or was\n"
+	"  killed for it, or its report or captured output could not be written;\n"
+	"  126 not executable; 127 not found\n";
 
 static int command_help(char *const *argv, struct err *e)
 {

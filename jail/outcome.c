@@ -25,11 +25,16 @@ const char *const verdict_names[VERDICT_COUNT] = {
 	[VERDICT_LAUNCHER_ERROR] = "launcher-error",
 };
 
+bool outcome_counted(const struct outcome *o, uint64_t value)
+{
+	return o->cgroup && value != NO_LIMIT;
+}
+
 uint64_t outcome_cpu_us(const struct outcome *o)
 {
 	uint64_t told = o->exit.user_us + o->exit.system_us;
 
-	if (o->cgroup)
+	if (outcome_counted(o, o->usage.user_us))
 		return o->usage.user_us + o->usage.system_us;
 	/* init tells of the program and the children it waited for, a sample of all that
 	 * were alive then: neither is more than was used */
@@ -42,7 +47,8 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 	j->status = STATUS_FAILED;
 	/* the number comes from the jail: one that is no errno is not passed on */
 	(void)err_say(&j->error, o->fail.errnum - 1 < 4095 ? (int)o->fail.errnum : EPROTO,
-		      "%.*s", (int)sizeof(o->fail.text) - 1, o->fail.text);
+		      "%.*s", (int)sizeof(o->fail.text) - 1,
+		      o->fail.text[0] ? o->fail.text : "the jail failed without a word");
 	if (o->fail.stage != stage_exec || !o->started)
 		return;
 	/* the program's own exec: everything else was in place */
@@ -54,7 +60,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 /* a SIGKILL that the launcher did not send, and the leaf counted a kill for memory */
 static bool killed_for_memory(const struct outcome *o, const struct judgement *j)
 {
-	return o->cgroup && o->usage.oom_kills > 0 &&
+	return outcome_counted(o, o->usage.oom_kills) && o->usage.oom_kills > 0 &&
 	       (!o->have_exit || j->signal == SIGKILL || j->exit_code > 0);
 }
 
@@ -95,7 +101,7 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 		return j->signal == SIGXFSZ ? VERDICT_DISK : VERDICT_SIGNALED;
 	if (j->exit_code == 0)
 		return VERDICT_COMPLETED;
-	if (o->cgroup && o->usage.pids_refused > 0)
+	if (outcome_counted(o, o->usage.pids_refused) && o->usage.pids_refused > 0)
 		return VERDICT_PIDS;
 	return VERDICT_EXITED;
 }
@@ -133,7 +139,7 @@ void outcome_judge(const struct outcome *o, const struct plan *p, struct judgeme
 	j->verdict = judge_end(o, p, j);
 	if (j->verdict == VERDICT_LAUNCHER_ERROR)
 		(void)err_say(&j->error, ECHILD,
-			      "the jail's init was killed from outside of "
-			      "the jail, and not by stepjail");
+			      "the jail's init ended before it told the program's end, "
+			      "and stepjail did not kill it");
 	j->status = status_of(o, j);
 }

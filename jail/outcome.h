@@ -91,6 +91,9 @@ struct judgement {
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 
+/** outcome_counted() - Is this value of the usage known? */
+bool outcome_counted(const struct outcome *o, uint64_t value);
+
 /** outcome_cpu_us() - CPU time of the whole jail in microseconds, from the best source */
 uint64_t outcome_cpu_us(const struct outcome *o);
 

@@ -26,7 +26,6 @@
 
 #include "init/io.h"
 #include "jail/json.h"
-#include "jail/landlock.h"
 #include "jail/report.h"
 #include "jail/version.h"
 
@@ -130,9 +129,10 @@ static void number(FILE *out, const char *key, bool known, uint64_t value)
 
 static void write_usage(FILE *out, const struct outcome *o)
 {
-	bool split = o->cgroup || o->have_exit;
-	uint64_t user = o->cgroup ? o->usage.user_us : o->exit.user_us;
-	uint64_t system = o->cgroup ? o->usage.system_us : o->exit.system_us;
+	bool leaf = outcome_counted(o, o->usage.user_us);
+	bool split = leaf || o->have_exit;
+	uint64_t user = leaf ? o->usage.user_us : o->exit.user_us;
+	uint64_t system = leaf ? o->usage.system_us : o->exit.system_us;
 	uint64_t peak = o->usage.memory_peak_bytes;
 
 	if (!o->cgroup || peak == NO_LIMIT) {
@@ -141,18 +141,21 @@ static void write_usage(FILE *out, const struct outcome *o)
 			peak = o->exit.max_rss_bytes;
 	}
 	number(out, "wall_ms", o->started, o->wall_ms);
-	number(out, "cpu_ms", o->started, outcome_cpu_us(o) / 1000);
+	number(out, "cpu_ms", o->started && (split || !o->cgroup),
+	       outcome_cpu_us(o) / 1000);
 	number(out, "cpu_user_ms", split, user / 1000);
 	number(out, "cpu_system_ms", split, system / 1000);
-	number(out, "cpu_throttled_ms", o->cgroup, o->usage.throttled_us / 1000);
+	number(out, "cpu_throttled_ms", leaf, o->usage.throttled_us / 1000);
 	number(out, "memory_peak_bytes", o->started && peak, peak);
-	number(out, "oom_kills", o->cgroup, o->usage.oom_kills);
+	number(out, "oom_kills", outcome_counted(o, o->usage.oom_kills),
+	       o->usage.oom_kills);
 	if (o->cgroup)
 		number(out, "pids_peak", o->usage.pids_peak != NO_LIMIT,
 		       o->usage.pids_peak);
 	else
 		number(out, "pids_peak", o->peak.processes != 0, o->peak.processes);
-	number(out, "pids_refused", o->cgroup, o->usage.pids_refused);
+	number(out, "pids_refused", outcome_counted(o, o->usage.pids_refused),
+	       o->usage.pids_refused);
 	number(out, "strays", o->started, o->strays);
 }
 
@@ -184,7 +187,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	}
 	(void)fputs("],\"posture\":", out);
 	posture_print(&o->posture, out);
-	number(out, "landlock_abi", landlock_abi() > 0, (uint64_t)landlock_abi());
+	number(out, "landlock_abi", jail->landlock_abi > 0, (uint64_t)jail->landlock_abi);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }

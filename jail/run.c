@@ -94,6 +94,8 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	if (!run->jail.limited)
 		return 0;
 	cgroup_usage(&run->jail.cgroup, &run->outcome.usage);
+	if (run->outcome.usage.user_us == NO_LIMIT)
+		return 0;
 	/* what the launcher's own stages used is not the program's */
 	run->outcome.usage.user_us -= run->outcome.before.user_us;
 	run->outcome.usage.system_us -= run->outcome.before.system_us;
@@ -124,6 +126,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 		violation_learn(&run.outcome.refused, p, stderr);
 	capture_end(&run.jail.capture, run.outcome.started);
 
+	if (r < 0 && run.outcome.started)
+		(void)err_within(&failed, "the program was started, and killed: ");
 	if (r < 0)
 		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
 					 failed };

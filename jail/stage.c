@@ -160,7 +160,7 @@ static int do_capabilities(struct child *c, struct err *e)
 
 static int do_landlock(struct child *c, struct err *e)
 {
-	return landlock_restrict(c->plan, e);
+	return landlock_restrict(c->plan, c->landlock_abi, e);
 }
 
 static int do_seccomp(struct child *c, struct err *e)
@@ -201,14 +201,24 @@ static int exec_init(struct child *c, struct err *e)
 }
 
 /* the program must not inherit what the launcher blocks and ignores */
-static void reset_signals(void)
+static int reset_signals(struct err *e)
 {
 	sigset_t none;
 
 	for (int s = 1; s < NSIG; s++)
 		(void)signal(s, SIG_DFL);
 	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return err_set(e, errno, "exec: unblock signals");
+	return 0;
+}
+
+/* a stage of its own: what fails at the gate is not the program's exec */
+static int do_gate(struct child *c, struct err *e)
+{
+	int r = gate_wait(c->gate, c->listener, e);
+
+	return r < 0 ? r : reset_signals(e);
 }
 
 /* execve(2), with the key that its filter asks for under --lock-code */
@@ -247,15 +257,7 @@ static int exec_program(struct child *c, struct err *e)
 
 static int do_exec(struct child *c, struct err *e)
 {
-	if (c->program != 0)
-		return exec_init(c, e);
-
-	int r = gate_wait(c->gate, c->listener, e);
-
-	if (r < 0)
-		return r;
-	reset_signals();
-	return exec_program(c, e);
+	return c->program != 0 ? exec_init(c, e) : exec_program(c, e);
 }
 
 static int do_chdir(struct child *c, struct err *e)
@@ -310,9 +312,11 @@ const struct stage stages[] = {
 	  "be left with the rows of jail/syscalls.c, and have the launcher told of "
 	  "violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
-	{ "exec", ROLE_INIT | ROLE_PROGRAM, do_exec,
-	  "become init, or wait at the gate and become the program",
-	  "pass on the caller's environment, signal mask or handlers" },
+	{ "gate", ROLE_PROGRAM, do_gate,
+	  "wait until the launcher has heard of both and says GO, then unblock signals",
+	  "pass on the caller's signal mask or handlers" },
+	{ "exec", ROLE_INIT | ROLE_PROGRAM, do_exec, "become init, or the program",
+	  "pass on the caller's environment" },
 };
 
 const size_t stage_count = sizeof(stages) / sizeof(stages[0]);

@@ -22,6 +22,7 @@ struct child {
 	const struct ids *ids;
 	struct sources *sources;
 	bool sources_cloned;     /* by the launcher, being root */
+	int landlock_abi;        /* 0: the kernel has no Landlock */
 	bool cgroup;             /* limits are in force; without it rlimits stand in */
 	int control;             /* the jail's end of the control socket */
 	int init_fd;             /* stepjail-init, to be executed */

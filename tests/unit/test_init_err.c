@@ -97,6 +97,19 @@ START_TEST(text_is_cut_not_overrun)
 }
 END_TEST
 
+START_TEST(control_bytes_are_not_passed_on)
+{
+	struct err e;
+
+	(void)err_say(&e, EIO, "a\nb\x1b[31m\x7f\t\xc3\xa9\r");
+	ck_assert_str_eq(e.text, "a?b?[31m?\t\xc3\xa9?");
+	(void)err_set(&e, ENOENT, "open %s", "x\ny");
+	ck_assert_str_eq(e.text, "open x?y: No such file or directory");
+	(void)err_within(&e, "%s: ", "p\nq");
+	ck_assert_str_eq(e.text, "p?q: open x?y: No such file or directory");
+}
+END_TEST
+
 Suite *init_err_suite(void)
 {
 	Suite *s = suite_create("init err");
@@ -107,6 +120,7 @@ Suite *init_err_suite(void)
 	tcase_add_test(c, say_adds_nothing);
 	tcase_add_test(c, within_puts_words_before);
 	tcase_add_test(c, text_is_cut_not_overrun);
+	tcase_add_test(c, control_bytes_are_not_passed_on);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -117,14 +117,14 @@ START_TEST(missing_files_are_told)
 
 	memset(&u, 0x5a, sizeof(u));
 	cgroup_usage(&cg, &u);
-	/* a peak that is not known is not zero; a count of events is */
+	/* what is not known is not zero */
 	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
 	ck_assert_uint_eq(u.pids_peak, NO_LIMIT);
-	ck_assert_uint_eq(u.oom_kills, 0);
-	ck_assert_uint_eq(u.pids_refused, 0);
-	ck_assert_uint_eq(u.user_us, 0);
-	ck_assert_uint_eq(u.system_us, 0);
-	ck_assert_uint_eq(u.throttled_us, 0);
+	ck_assert_uint_eq(u.oom_kills, NO_LIMIT);
+	ck_assert_uint_eq(u.pids_refused, NO_LIMIT);
+	ck_assert_uint_eq(u.user_us, NO_LIMIT);
+	ck_assert_uint_eq(u.system_us, NO_LIMIT);
+	ck_assert_uint_eq(u.throttled_us, NO_LIMIT);
 	/* while a time that was read before is not taken back */
 	u.user_us = 5;
 	cgroup_cpu(&cg, &u);
@@ -143,7 +143,7 @@ START_TEST(empty_files_are_told)
 	put("cgroup.procs", "");
 	cgroup_usage(&cg, &u);
 	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
-	ck_assert_uint_eq(u.oom_kills, 0);
+	ck_assert_uint_eq(u.oom_kills, NO_LIMIT);
 	ck_assert_int_eq(cgroup_count(&cg), 0);
 }
 END_TEST

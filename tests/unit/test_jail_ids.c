@@ -191,6 +191,7 @@ static void map_a_jail(void *arg)
 	const struct ids *ids = arg;
 	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
 	struct err e = { 0 };
+	struct ids bad;
 	int ends[2], status;
 
 	MUST(pipe(ends) == 0);
@@ -206,6 +207,12 @@ static void map_a_jail(void *arg)
 		be_the_jail(ids, ends[0]);
 		_exit(0);
 	}
+	bad = *ids;
+	bad.own = true;
+	bad.host_gid = UINT32_MAX - 1; /* the other one is then no id at all */
+	MUST(ids_map(&bad, (pid_t)pid, &e) < 0 && strstr(e.text, "gid_map"));
+	/* one line, of a map of two */
+	MUST(!strchr(e.text, '\n'));
 	MUST(ids_map(ids, (pid_t)pid, &e) == 0);
 	/* a map is written once */
 	MUST(ids_map(ids, (pid_t)pid, &e) < 0 && strncmp(e.text, "ids: ", 5) == 0);

@@ -11,15 +11,20 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/seccomp.h>
+
+#include "init/filter.h"
 #include "jail/landlock.h"
 #include "tests/unit/suites.h"
 
@@ -31,9 +36,17 @@ static const char *const files[] = { "dev/null",    "dev/zero", "dev/full", "dev
 
 static struct plan plan;
 
+static int abi(void)
+{
+	struct err e;
+	int r = landlock_abi(&e);
+
+	return r > 0 ? r : 0;
+}
+
 static bool make_root(const char *root)
 {
-	if (landlock_abi() == 0) {
+	if (abi() == 0) {
 		unit_skip("landlock: this kernel has none");
 		return false;
 	}
@@ -53,7 +66,7 @@ static bool enter(const char *root, int flags, const struct plan *p)
 		return false;
 	MUST(chroot(root) == 0 && chdir("/") == 0);
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
-	MUST(landlock_restrict(p, &e) == 0);
+	MUST(landlock_restrict(p, abi(), &e) == 0);
 	return true;
 }
 
@@ -98,7 +111,7 @@ static void try_files(void *arg)
 	MUST(link("/etc/file", "/work/link") < 0 && (errno == EXDEV || errno == EACCES));
 	MUST(rename("/etc/file", "/work/moved") < 0 &&
 	     (errno == EXDEV || errno == EACCES));
-	if (landlock_abi() >= 3)
+	if (abi() >= 3)
 		MUST(truncate("/etc/file", 0) < 0 && errno == EACCES);
 	MUST(truncate("/work/file", 0) == 0);
 }
@@ -202,9 +215,8 @@ START_TEST(tcp_is_for_loopback_only)
 {
 	const char *root = unit_folder();
 
-	if (landlock_abi() < 4) {
-		unit_skip("landlock: TCP rules need ABI 4, this kernel has %d",
-			  landlock_abi());
+	if (abi() < 4) {
+		unit_skip("landlock: TCP rules need ABI 4, this kernel has %d", abi());
 		return;
 	}
 	ck_assert(make_root(root));
@@ -235,9 +247,8 @@ START_TEST(signals_and_abstract_sockets_stay_inside)
 {
 	const char *root = unit_folder();
 
-	if (landlock_abi() < 6) {
-		unit_skip("landlock: scopes need ABI 6, this kernel has %d",
-			  landlock_abi());
+	if (abi() < 6) {
+		unit_skip("landlock: scopes need ABI 6, this kernel has %d", abi());
 		return;
 	}
 	ck_assert(make_root(root));
@@ -255,11 +266,11 @@ static void try_incomplete(void *arg)
 	MUST(chroot(arg) == 0 && chdir("/") == 0);
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
 	MUST(rmdir("/dev/shm") == 0);
-	MUST(landlock_restrict(&plan, &e) == -ENOENT);
+	MUST(landlock_restrict(&plan, abi(), &e) == -ENOENT);
 	MUST(strstr(e.text, "landlock: open /dev/shm") != NULL);
 	/* a place that is a symlink is not followed to where it leads */
 	MUST(symlink("/etc", "/dev/shm") == 0);
-	MUST(landlock_restrict(&plan, &e) != 0 || !can("/etc/new", MAKE));
+	MUST(landlock_restrict(&plan, abi(), &e) != 0 || !can("/etc/new", MAKE));
 }
 
 START_TEST(a_missing_place_is_an_error)
@@ -269,6 +280,37 @@ START_TEST(a_missing_place_is_an_error)
 	plan_init(&plan);
 	if (make_root(root))
 		unit_child(try_incomplete, (void *)(uintptr_t)root);
+}
+END_TEST
+
+/* a kernel that cannot be asked is not one that has none: @answer is what it says */
+static void try_asking(void *answer)
+{
+	const unsigned int errnum = *(const unsigned int *)answer;
+	const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | errnum),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct err e = { 0 };
+	int r;
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
+	MUST(filter_load(code, COUNT(code)) == 0);
+	r = landlock_abi(&e);
+	if (errnum == ENOSYS || errnum == EOPNOTSUPP)
+		MUST(r == 0);
+	else
+		MUST(r == -(int)errnum && strncmp(e.text, "landlock: ", 10) == 0);
+}
+
+START_TEST(what_cannot_be_asked_is_not_absent)
+{
+	static unsigned int answers[] = { ENOSYS, EOPNOTSUPP, EPERM, ENOMEM };
+
+	for (size_t i = 0; i < COUNT(answers); i++)
+		unit_child(try_asking, &answers[i]);
 }
 END_TEST
 
@@ -283,6 +325,7 @@ Suite *jail_landlock_suite(void)
 	tcase_add_loop_test(c, tcp_is_for_loopback_only, 0, 2);
 	tcase_add_test(c, signals_and_abstract_sockets_stay_inside);
 	tcase_add_test(c, a_missing_place_is_an_error);
+	tcase_add_test(c, what_cannot_be_asked_is_not_absent);
 	suite_add_tcase(s, c);
 	return s;
 }

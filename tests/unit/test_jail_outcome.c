@@ -127,7 +127,9 @@ static const struct ending endings[] = {
 	/* nobody noted anything */
 	{ "init is gone", END(LAUNCHER_ERROR, -1, 0, 125) },
 	{ "init is gone in a leaf", LEAF, END(LAUNCHER_ERROR, -1, 0, 125) },
-	/* counters are not believed without a leaf */
+	/* counters are not believed without a leaf, nor where they could not be read */
+	{ "exit, counters unknown", TOLD(EXIT(1)), LEAF, .oom_kills = NO_LIMIT,
+	  .pids_refused = NO_LIMIT, END(EXITED, 1, 0, 1) },
 	{ "counters of no leaf", TOLD(EXIT(1)), .oom_kills = 1, .pids_refused = 1,
 	  END(EXITED, 1, 0, 1) },
 };
@@ -248,6 +250,12 @@ START_TEST(hostile_failures_are_survived)
 		ck_assert_uint_eq(strlen(j.error.text), ERR_TEXT_MAX - 1);
 		/* a report writes the words only beside an errno */
 		ck_assert_msg(j.error.errnum > 0, "errno %d", j.error.errnum);
+		o.fail.text[0] = '\0';
+		outcome_judge(&o, &plan, &j);
+		ck_assert(j.error.text[0]);
+		(void)snprintf(o.fail.text, sizeof(o.fail.text), "a\n\x1b[2J");
+		outcome_judge(&o, &plan, &j);
+		ck_assert_str_eq(j.error.text, "a??[2J");
 	}
 }
 END_TEST
@@ -281,6 +289,10 @@ START_TEST(cpu_time_is_of_the_best_source)
 	ck_assert_uint_eq(outcome_cpu_us(&o), 5000);
 	o.cgroup = true;
 	ck_assert_uint_eq(outcome_cpu_us(&o), 150000);
+	/* a leaf that could not be read */
+	o.usage.user_us = NO_LIMIT;
+	o.usage.system_us = NO_LIMIT;
+	ck_assert_uint_eq(outcome_cpu_us(&o), 5000);
 }
 END_TEST
 

@@ -53,9 +53,9 @@ END_TEST
 START_TEST(stages_are_in_order)
 {
 	static const char *const order[] = {
-		"namespaces",   "ids",      "mounts",  "net",
-		"host",         "bounding", "split",   "session",
-		"capabilities", "landlock", "seccomp", "exec",
+		"namespaces", "ids",   "mounts",  "net",          "host",
+		"bounding",   "split", "session", "capabilities", "landlock",
+		"seccomp",    "gate",  "exec",
 	};
 
 	for (size_t i = 1; i < COUNT(order); i++)

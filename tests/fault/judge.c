@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * judge.c - is what became of a run what may become of it? See matrix.c for the demands
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "tests/fault/fault.h"
+
+/* lines of stderr that are no warning; the first is copied */
+static int count_lines(const char *err, char *first, size_t size)
+{
+	int count = 0;
+
+	*first = '\0';
+	for (const char *at = err; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		if (strncmp(at, "stepjail: warning: ", 19) == 0)
+			continue;
+		if (count++ == 0)
+			(void)snprintf(first, size, "%.*s", (int)strcspn(at, "\n"), at);
+	}
+	return count;
+}
+
+static bool report_says(const char *report, const char *verdict, int status)
+{
+	char one[64], other[64];
+
+	(void)snprintf(one, sizeof(one), "\"verdict\":\"%s\"", verdict);
+	(void)snprintf(other, sizeof(other), "\"status\":%d,", status);
+	return strstr(report, one) && strstr(report, other) &&
+	       report[strlen(report) - 1] == '\n';
+}
+
+/* the one wall that may be missing, where the kernel says that it has none */
+static bool is_without_landlock(const struct fault *f, const struct result *r,
+				const char *report)
+{
+	return f && (f->errnum == ENOSYS || f->errnum == EOPNOTSUPP) &&
+	       r->met.nr == SYS_landlock_create_ruleset &&
+	       strcmp(r->out, "missing: Landlock\n") == 0 &&
+	       strstr(report, "\"landlock_abi\":0,");
+}
+
+/* nor a limit of swap, where it has no such file */
+static bool is_without_swap(const struct fault *f, const struct result *r)
+{
+	return f && f->errnum == ENOENT && strstr(r->met.detail, " memory.swap.max") &&
+	       strcmp(r->outside, "memory.swap.max is 'max'; ") == 0;
+}
+
+/* what of a report must be null, or small: a count that could not be read is not zero,
+ * and these programs do not run for an hour */
+static bool report_lies(const struct fault *f, const struct result *r, const char *report)
+{
+	static const struct {
+		const char *file, *key;
+	} rows[] = {
+		{ "memory.events", "\"oom_kills\":null" },
+		{ "pids.events", "\"pids_refused\":null" },
+		{ "pids.peak", "\"pids_peak\":null" },
+		{ "task/N/children", "\"posture\":null" },
+		{ "/proc/N/status", "\"posture\":null" },
+	};
+	const char *cpu = strstr(report, "\"cpu_ms\":");
+	const char *call = f ? call_name(r->met.nr) : "";
+
+	if (cpu && strtoull(cpu + 9, NULL, 10) > 3600000)
+		return true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(call, "openat") == 0 && strstr(r->met.detail, rows[i].file) &&
+		    (strncmp(rows[i].key, "\"posture", 8) != 0 || !r->met.late) &&
+		    !strstr(report, rows[i].key))
+			return true;
+	return false;
+}
+
+/* the run went on as if nothing had happened: may it, and did it end as it should? */
+static const char *judge_untouched(const struct scenario *s, const struct fault *f,
+				   const struct result *r, const char *report, int lines)
+{
+	if (!r->ran)
+		return "the program did not run, and nobody says so";
+	if (lines)
+		return "a line of error, but a status of success";
+	if (strcmp(r->out, "standing\n") != 0 && !is_without_landlock(f, r, report))
+		return "a wall is missing, or the output";
+	if (!report_says(report, s->verdict, s->status) || report_lies(f, r, report))
+		return "the report says something else";
+	if (strcmp(s->name, "stray") == 0 && !strstr(report, "\"strays\":1"))
+		return "the report does not tell of the stray";
+	if (f && !call_harmless(&r->met, f->errnum))
+		return "no effect, and not known to be harmless";
+	return NULL;
+}
+
+static const char *judge_refused(const struct result *r, const char *report,
+				 const char *line, int lines)
+{
+	if (lines != 1 || strncmp(line, "stepjail: ", 10) != 0)
+		return "not exactly one line of error";
+	if (*report && !report_says(report, "launcher-error", 125))
+		return "the report says something else";
+	if (!r->ran)
+		return *r->out ? "output of a program that never ran" : NULL;
+	if (strncmp(r->out, "missing", 7) == 0)
+		return "a wall is missing";
+	if (!strstr(line, "the program"))
+		return "the program ran, and the line does not say so";
+	return NULL;
+}
+
+const char *judge_run(const struct scenario *s, const struct fault *f,
+		      const struct result *r, const char *report)
+{
+	char line[600];
+	int lines = count_lines(r->err, line, sizeof(line));
+	int status = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1;
+	const char *what = f ? call_name(r->met.nr) : "";
+
+	if (r->hung)
+		return "it hung";
+	if (*r->left)
+		return "something is left behind";
+	if (status < 0)
+		return "a signal ended the launcher";
+	if (*r->outside && !is_without_swap(f, r))
+		return "a wall is missing as the host sees it";
+	if (status == s->status)
+		return judge_untouched(s, f, r, report, lines);
+	if (status == 125 && f)
+		return judge_refused(r, report, line, lines);
+	if ((status == 126 || status == 127) && strcmp(what, "execve") == 0 && !r->ran)
+		return lines == 1 && report_says(report, "launcher-error", status)
+			       ? NULL
+			       : "not one line, or the report says something else";
+	return "an exit status that nothing explains";
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frames.c - any bytes from a hostile init, up to the verdict and the report
+ *
+ * The launcher's loop reads them from its control socket; then it gathers, judges and
+ * writes its report, which must be JSON with a verdict, whatever was said. The walls'
+ * read-back is answered here: there is no program to look at.
+ * The first byte says what else is so: the leaf, the stage of the kill.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "jail/loop.h"
+#include "jail/option.h"
+#include "jail/report.h"
+#include "tests/fuzz/fuzz.h"
+
+/* linked with --wrap=posture_read */
+int __wrap_posture_read(pid_t init, struct posture *p, struct err *e);
+int __wrap_posture_read(pid_t init, struct posture *p, struct err *e)
+{
+	(void)init;
+	(void)e;
+	p->known = true;
+	return 0;
+}
+
+static void check_report(const struct run *run, const struct judgement *j)
+{
+	static char text[65536];
+	int fd = fuzz_file("", 0);
+	struct err e;
+	ssize_t n;
+
+	HOLDS(report_write(fd, &run->jail, &run->outcome, j, &e) == 0);
+	n = pread(fd, text, sizeof(text), 0);
+	HOLDS(n > 0 && (size_t)n < sizeof(text) && text[n - 1] == '\n');
+	(void)close(fd);
+
+	cJSON *whole = cJSON_ParseWithLength(text, (size_t)n);
+	const char *verdict =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(whole, "verdict"));
+	bool known = false;
+
+	HOLDS(verdict);
+	for (int i = 0; i < VERDICT_COUNT; i++)
+		known = known || strcmp(verdict_names[i], verdict) == 0;
+	HOLDS(known);
+	for (ssize_t i = 0; i + 1 < n; i++)
+		HOLDS(text[i] >= ' ' && text[i] < 0x7f);
+	cJSON_Delete(whole);
+}
+
+static void check_judgement(const struct run *run, const struct judgement *j)
+{
+	HOLDS(j->status >= 0 && j->status <= 255);
+	HOLDS(j->exit_code >= -1 && j->exit_code <= 255);
+	HOLDS(j->signal >= 0 && j->signal < 128);
+	/* no success without the gate, and an end that was told */
+	if (j->verdict == VERDICT_COMPLETED)
+		HOLDS(run->outcome.started && run->outcome.have_exit && j->status == 0);
+	if (j->verdict != VERDICT_LAUNCHER_ERROR)
+		HOLDS(run->outcome.started && j->error.errnum == 0);
+	else
+		fuzz_error(&j->error, -j->error.errnum);
+	if (!run->outcome.started)
+		HOLDS(j->status == STATUS_FAILED);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static char *const none[] = { NULL };
+	static struct plan plan;
+	static struct run run;
+	struct judgement j;
+	struct err e;
+	int ends[2], gate[2];
+
+	/* it must all fit into the socket at once: nobody else reads it */
+	if (size < 1 || size > 150000 ||
+	    (!plan.rootfs && option_parse(&plan, none, &e) < 0))
+		return 0;
+	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) == 0);
+	(void)memset(&run, 0, sizeof(run));
+	run.jail = JAIL_NONE;
+	run.jail.plan = &plan;
+	run.jail.limited = bytes[0] & 1;
+	run.jail.control = ends[0];
+	run.jail.gate = gate[0];
+	run.jail.pid = getpid();
+	run.signals = eventfd(0, EFD_CLOEXEC);
+	HOLDS(size == 1 || send(ends[1], bytes + 1, size - 1,
+				MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size - 1);
+	(void)close(ends[1]);
+	HOLDS(loop_run(&run, &e) == 0);
+	HOLDS(run.ended);
+	if (!(bytes[0] & 2))
+		loop_gather(&run);
+	run.outcome.cgroup = run.jail.limited;
+	outcome_judge(&run.outcome, &plan, &j);
+	check_judgement(&run, &j);
+	check_report(&run, &j);
+	(void)close(ends[0]);
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	(void)close(run.signals);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - any bytes as stepjail's report, in the agent
+ */
+#include "agent/report.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct verdict_facts facts, before;
+	struct text words = { 0 };
+
+	(void)memset(&facts, 0, sizeof(facts));
+	facts.verdict = VERDICT_PIDS;
+	facts.code = 77;
+	before = facts;
+	if (!report_read((const char *)bytes, size, &facts)) {
+		HOLDS(memcmp(&facts, &before, sizeof(facts)) == 0);
+		return 0;
+	}
+	HOLDS((int)facts.verdict >= 0 && facts.verdict < VERDICT_COUNT);
+	HOLDS(facts.code >= 0 && facts.code <= 255);
+	HOLDS(facts.signal >= 0 && facts.signal <= 255);
+	HOLDS(memchr(facts.syscall, '\0', sizeof(facts.syscall)));
+	/* it goes into words for a model: one line of ASCII */
+	verdict_words(&facts, &words);
+	for (size_t i = 0; i < words.length; i++)
+		HOLDS(words.bytes[i] >= ' ' && words.bytes[i] < 0x7f);
+	text_free(&words);
+	return 0;
+}

@@ -1,0 +1,19 @@
+# vm: --timeout 400 --file build/fault/matrix --file build/fault/tree:/fault/tree
+# expects: with cgroups in force, no failing call leaves a wall away or a leaf behind
+# shellcheck shell=sh source=tests/vm/guest.sh
+. /guest.sh
+need_stepjail
+
+seed=$(($(od -An -N 2 -t u2 /dev/urandom)))
+matrix()
+{
+	/case/matrix --cgroup "$@" $stepjail /fault/tree /fault/root || failed=1
+}
+
+failed=0
+# the sweeper, and what starts and ends processes: all cases
+matrix --only '@(sweeper *|0 @(clone3|fork|clone|pipe2|setpgid|wait4|pidfd_send_signal|kill)*)'
+# the leaf's files: every third
+matrix --only '0 *cgroup*' --every 3 --seed $seed
+[ $failed = 0 ] || fail "see the breaches"
+nothing_left
