@@ -10,8 +10,8 @@ PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg
 	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
 	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev
 TEST_PACKAGES := check libsubunit-dev shellcheck clang clang-format clang-tidy cppcheck groff \
-	bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux
-BENCH_PACKAGES := crun runc
+	bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
+	apparmor xz-utils
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror
 CFLAGS ?= -O2 -g
@@ -45,7 +45,6 @@ if [ -n "$$missing" ]; then echo "installing Debian packages:$$missing"; \
 endef
 $(B)/packages: Makefile ; $(call install_packages,$(PACKAGES))
 $(B)/packages.test: Makefile ; $(call install_packages,$(PACKAGES) $(TEST_PACKAGES))
-$(B)/packages.bench: Makefile ; $(call install_packages,$(PACKAGES) $(TEST_PACKAGES) $(BENCH_PACKAGES))
 
 ## ---- generated sources
 $(B)/gen/kernel/linux: | $(B)/packages
@@ -79,6 +78,10 @@ $(B)/stepjail.1: $(B)/stepjail
 	@echo "  GEN  $@"; $< man > $@
 $(B)/stepjail-agent.1: $(B)/stepjail-agent
 	@echo "  GEN  $@"; $< --man > $@
+# for the parser that is here: one that knows no ABI 4.0 knows no userns rule
+$(B)/stepjail.apparmor: jail/stepjail.apparmor phony
+	@sed -e 's|@PREFIX@|$(PREFIX)|' $$([ -e /etc/apparmor.d/abi/4.0 ] || [ ! -e /etc/apparmor.d/abi/3.0 ] || \
+		echo '-e s|abi/4.0|abi/3.0|;/^..userns,/d') $< > $@
 rootfs: $(B)/rootfs/core.key ## build the root tree core
 $(B)/rootfs/core.key: $(wildcard rootfs/*) $(foreach f,err io wire,init/$(f).c init/$(f).h) | $(B)/packages
 	rootfs/build core $(B)
@@ -130,26 +133,27 @@ asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
 include tests/fuzz/rules.mk
 
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 escape: all rootfs $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
 	tests/escape/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run
-vm: all rootfs $(B)/packages.test ## cgroup v2 for real, in a guest
+vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
 	tests/fault/run --build && tests/vm/test
-bench: all rootfs $(B)/packages.bench ## beside bubblewrap, unshare, crun and runc, in one run
+bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun and runc, in one run
 	tests/bench/run
 lint: $(B)/packages.test $(GENERATED) ## what is checked without running
 	tests/lint
 fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 ## to PREFIX, /usr/local by default
-	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1}
+install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
+	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail}
 	install -m 755 $(B)/stepjail $(B)/stepjail-agent $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
 	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
@@ -158,4 +162,4 @@ clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: all rootfs demo humaneval test unit integration escape fault vm asan lint fmt bench install clean help
+.PHONY: phony all rootfs demo humaneval test unit integration escape fault vm asan lint fmt bench install clean help

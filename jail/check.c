@@ -21,8 +21,10 @@
 #include "init/io.h"
 #include "jail/cgroup.h"
 #include "jail/command.h"
+#include "jail/host.h"
 #include "jail/json.h"
 #include "jail/landlock.h"
+#include "jail/option.h"
 #include "jail/probe.h"
 #include "jail/shipped.h"
 #include "jail/sys.h"
@@ -41,15 +43,20 @@ struct finding {
 	const char *remedy; /* NULL where there is nothing to mend */
 };
 
+/* what must have been found before a row can be tried */
+enum need { ALWAYS, HOST, USERNS };
+
 struct row {
 	const char *name;
-	const char *remedy;
+	const char *remedy; /* NULL where the finding's line has it */
 	bool optional;
-	bool in_userns; /* can only be tried in a user namespace */
-	/* the row's own argument, where one function serves several rows */
-	unsigned long arg;
+	enum need need;
+	unsigned long arg; /* where one function serves several rows */
 	int (*look)(const struct row *row, struct finding *f);
 };
+
+/* what the options after check say, or would say to run */
+static struct plan plan;
 
 static int note(struct finding *f, int result, const char *text)
 {
@@ -69,69 +76,46 @@ static int look_kernel(const struct row *row, struct finding *f)
 	return major > 5 || (major == 5 && minor >= 14) ? 0 : -ENOSYS;
 }
 
-/* which of the known switches refuses user namespaces, in words; NULL if none does */
-static const char *userns_switch(void)
+/* the line has the remedy */
+static int note_err(struct finding *f, int result, struct err *e)
 {
-	static const struct {
-		const char *file;
-		char refusing;
-		const char *remedy;
-	} switches[] = {
-		{ "/proc/sys/user/max_user_namespaces", '0',
-		  "sysctl -w user.max_user_namespaces=10000" },
-		{ "/proc/sys/kernel/unprivileged_userns_clone", '0',
-		  "sysctl -w kernel.unprivileged_userns_clone=1" },
-		{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
-		  "give stepjail an AppArmor profile with 'userns,', or sysctl -w "
-		  "kernel.apparmor_restrict_unprivileged_userns=0" },
-	};
+	if (result < 0)
+		host_hint(e);
+	f->remedy = NULL;
+	return result < 0 ? note(f, result, e->text) : result;
+}
 
-	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++) {
-		char text[32];
+static int look_host(const struct row *row, struct finding *f)
+{
+	struct err e;
 
-		if (io_read_file_at(AT_FDCWD, switches[i].file, text, sizeof(text)) > 0 &&
-		    text[0] == switches[i].refusing && text[1] == '\n')
-			return switches[i].remedy;
-	}
-	return NULL;
+	(void)row;
+	return note_err(f, host_check(&e), &e);
 }
 
 static int look_user_namespace(const struct row *row, struct finding *f)
 {
-	int r = probe_user_namespace();
-	const char *remedy = r < 0 ? userns_switch() : NULL;
+	struct err e;
 
 	(void)row;
-	if (remedy)
-		f->remedy = remedy;
-	return r;
+	return note_err(f, probe_user_namespace(&e), &e);
 }
 
 static int look_namespace(const struct row *row, struct finding *f)
 {
-	(void)f;
-	return probe_namespace(row->arg);
+	struct err e;
+
+	return note_err(f, probe_namespace(row->arg, &e), &e);
 }
 
-static int look_mount_api(const struct row *row, struct finding *f)
-{
-	(void)row;
-	(void)f;
-	return probe_mount("tmpfs");
-}
+enum { MOUNT_TMPFS, MOUNT_OVERLAY, MOUNT_PROC };
+static const char *const mount_types[] = { "tmpfs", "overlay", "proc" };
 
-static int look_overlay(const struct row *row, struct finding *f)
+static int look_mount(const struct row *row, struct finding *f)
 {
-	(void)row;
-	(void)f;
-	return probe_mount("overlay");
-}
+	struct err e;
 
-static int look_proc(const struct row *row, struct finding *f)
-{
-	(void)row;
-	(void)f;
-	return probe_mount("proc");
+	return note_err(f, probe_mount(mount_types[row->arg], &e), &e);
 }
 
 static int look_cgroup(const struct row *row, struct finding *f)
@@ -143,10 +127,8 @@ static int look_cgroup(const struct row *row, struct finding *f)
 
 	(void)row;
 	io_close_fd(&base);
-	if (r < 0) {
-		f->remedy = NULL; /* the line has it */
-		return note(f, r, e.text);
-	}
+	if (r < 0)
+		return note_err(f, r, &e);
 	(void)snprintf(f->detail, sizeof(f->detail), "cpu, memory and pids in %s", where);
 	return 0;
 }
@@ -167,8 +149,10 @@ static int look_landlock(const struct row *row, struct finding *f)
 	int abi = landlock_abi(&e);
 
 	(void)row;
-	if (abi <= 0)
-		return abi < 0 ? abi : -ENOSYS;
+	if (abi < 0)
+		return note_err(f, abi, &e);
+	if (abi == 0)
+		return -ENOSYS;
 	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d", abi);
 	return 0;
 }
@@ -196,7 +180,7 @@ static int look_init(const struct row *row, struct finding *f)
 
 	(void)row;
 	if (fd < 0)
-		return note(f, fd, e.text);
+		return note_err(f, fd, &e);
 	(void)close(fd);
 	return 0;
 }
@@ -205,66 +189,71 @@ static int look_root(const struct row *row, struct finding *f)
 {
 	char path[4096];
 	struct err e;
-	int r = shipped_root("core", path, sizeof(path), &e);
+	int r = shipped_root(plan.rootfs, path, sizeof(path), &e);
 
 	(void)row;
-	return note(f, r, r < 0 ? e.text : path);
+	return r < 0 ? note_err(f, r, &e) : note(f, r, path);
 }
 
 static int look_jail(const struct row *row, struct finding *f)
 {
 	struct err e;
-	int r = probe_jail(&e);
 
 	(void)row;
-	return r < 0 ? note(f, r, e.text) : 0;
+	return note_err(f, probe_jail(&plan, &e), &e);
 }
 
 static const char newer[] = "boot a newer kernel";
 
 static const struct row rows[] = {
-	{ "kernel", "boot Linux 5.14 or newer", false, false, 0, look_kernel },
-	{ "user namespaces",
-	  "allow them: user.max_user_namespaces, and what the host's AppArmor, SELinux "
-	  "or "
-	  "container engine adds to it",
-	  false, false, 0, look_user_namespace },
-	{ "mount namespace", newer, false, true, CLONE_NEWNS, look_namespace },
-	{ "PID namespace", newer, false, true, CLONE_NEWPID, look_namespace },
-	{ "network namespace", newer, false, true, CLONE_NEWNET, look_namespace },
-	{ "IPC namespace", newer, false, true, CLONE_NEWIPC, look_namespace },
-	{ "UTS namespace", newer, false, true, CLONE_NEWUTS, look_namespace },
-	{ "cgroup namespace", newer, false, true, CLONE_NEWCGROUP, look_namespace },
-	{ "mount API", newer, false, true, 0, look_mount_api },
-	{ "overlayfs", "modprobe overlay", false, true, 0, look_overlay },
-	{ "procfs", "unmask /proc on the host, or use --proc none", false, true, 0,
-	  look_proc },
-	{ "cgroup v2", "", false, false, 0, look_cgroup },
-	{ "seccomp filter", newer, false, false, SECCOMP_RET_ERRNO, look_seccomp },
-	{ "seccomp notification", newer, true, false, SECCOMP_RET_USER_NOTIF,
+	{ "kernel", "boot Linux 5.14 or newer", false, ALWAYS, 0, look_kernel },
+	{ "system calls, /proc", NULL, false, ALWAYS, 0, look_host },
+	{ "user namespaces", NULL, false, HOST, 0, look_user_namespace },
+	{ "mount namespace", NULL, false, USERNS, CLONE_NEWNS, look_namespace },
+	{ "PID namespace", NULL, false, USERNS, CLONE_NEWPID, look_namespace },
+	{ "network namespace", NULL, false, USERNS, CLONE_NEWNET, look_namespace },
+	{ "IPC namespace", NULL, false, USERNS, CLONE_NEWIPC, look_namespace },
+	{ "UTS namespace", NULL, false, USERNS, CLONE_NEWUTS, look_namespace },
+	{ "cgroup namespace", NULL, false, USERNS, CLONE_NEWCGROUP, look_namespace },
+	{ "mount API", NULL, false, USERNS, MOUNT_TMPFS, look_mount },
+	{ "overlayfs", NULL, false, USERNS, MOUNT_OVERLAY, look_mount },
+	{ "procfs", NULL, false, USERNS, MOUNT_PROC, look_mount },
+	{ "cgroup v2", NULL, false, ALWAYS, 0, look_cgroup },
+	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp },
+	{ "seccomp notification", newer, false, ALWAYS, SECCOMP_RET_USER_NOTIF,
 	  look_seccomp },
-	{ "Landlock", "boot with lsm=landlock,...", true, false, 0, look_landlock },
-	{ "newuidmap, subuid", "apt-get install uidmap", true, false, 0, look_subuid },
-	{ "stepjail-init", "make, or make install", false, false, 0, look_init },
-	{ "root tree core", "make rootfs", false, false, 0, look_root },
-	{ "a whole jail", "mend the rows above", false, false, 0, look_jail },
+	{ "Landlock", "boot with lsm=landlock,...", true, ALWAYS, 0, look_landlock },
+	{ "newuidmap, subuid", "apt-get install uidmap", true, ALWAYS, 0, look_subuid },
+	{ "stepjail-init", NULL, false, ALWAYS, 0, look_init },
+	{ "root tree", NULL, false, ALWAYS, 0, look_root },
+	{ "a whole jail", NULL, false, ALWAYS, 0, look_jail },
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-static void look(const struct row *row, bool userns, struct finding *f)
+/* may it be missing, by the row or by an option that does without it? What is there, and
+ * refused, is not missing */
+static bool is_optional(const struct row *row, int result)
+{
+	return (row->optional && result != -EPERM) ||
+	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
+	       (row->look == look_mount && row->arg == MOUNT_PROC &&
+		plan.proc == PROC_NONE);
+}
+
+static void look(const struct row *row, enum need found, struct finding *f)
 {
 	*f = (struct finding){ .remedy = row->remedy };
 
-	if (row->in_userns && !userns) {
+	if (row->need > found) {
 		f->state = STATE_MISSING;
 		f->remedy = NULL;
-		(void)note(f, 0, "not tried: it takes a user namespace, see above");
+		(void)note(f, 0, "not tried: it takes what is missing above");
 		return;
 	}
 
 	int r = row->look(row, f);
 
-	f->state = r >= 0 ? STATE_OK : row->optional ? STATE_ABSENT : STATE_MISSING;
+	f->state = r >= 0 ? STATE_OK : is_optional(row, r) ? STATE_ABSENT : STATE_MISSING;
 	if (r >= 0)
 		f->remedy = NULL;
 	else if (f->detail[0] == '\0')
@@ -293,12 +282,17 @@ static void print_json(const struct row *row, const struct finding *f, bool firs
 int command_check(char *const *argv, struct err *e)
 {
 	bool json = argv[0] && strcmp(argv[0], "--json") == 0;
-	bool whole = true, userns = false;
+	enum need found = ALWAYS;
+	bool whole = true;
+	int r = option_parse(&plan, argv + json, e);
 
-	if (argv[0] && (!json || argv[1]))
+	if (r < 0)
+		return r;
+	if (r == 1 || plan.argv)
 		return err_say(e, EINVAL,
-			       "check: '%.64s' is not an option; there is --json",
-			       argv[json ? 1 : 0]);
+			       "check: '%.64s' is out of place: stepjail check [--json] "
+			       "[options of run]",
+			       r == 1 ? "--help" : plan.argv[0]);
 	if (json)
 		printf("{\"checks\":[");
 	for (size_t i = 0; i < ROW_COUNT; i++) {
@@ -306,9 +300,10 @@ int command_check(char *const *argv, struct err *e)
 
 		/* a probe forks, and must not carry text of ours along */
 		(void)fflush(stdout);
-		look(&rows[i], userns, &f);
-		if (rows[i].look == look_user_namespace)
-			userns = f.state == STATE_OK;
+		look(&rows[i], found, &f);
+		if (f.state == STATE_OK && found < USERNS &&
+		    (rows[i].look == look_host || rows[i].look == look_user_namespace))
+			found++;
 		whole = whole && f.state != STATE_MISSING;
 		if (json)
 			print_json(&rows[i], &f, i == 0);

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <linux/securebits.h>
 
 #include "init/io.h"
+#include "jail/host.h"
 #include "jail/ids.h"
 #include "jail/plan.h"
 #include "jail/proc.h"
@@ -27,17 +29,20 @@
 #define STATE_DIR "/run/stepjail"
 #define SLOT_FILE STATE_DIR "/ids"
 
+static const char writable[] = " (for root, /run must be writable; an ordinary user "
+			       "does not need it)";
+
 static int open_slots(struct err *e)
 {
 	struct stat st;
 
 	if (mkdir(STATE_DIR, 0700) < 0 && errno != EEXIST)
-		return err_set(e, errno, "ids: make %s", STATE_DIR);
+		return err_set(e, errno, "ids: make %s%s", STATE_DIR, writable);
 
 	int fd = open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
-		return err_set(e, errno, "ids: open %s", SLOT_FILE);
+		return err_set(e, errno, "ids: open %s%s", SLOT_FILE, writable);
 	/* whoever else could write it could lock every slot, or a jail's own pair */
 	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
 		(void)close(fd);
@@ -123,6 +128,11 @@ int ids_take(struct ids *ids, struct err *e)
 
 	if (r < 0)
 		return r;
+	/* groups of root's would come along, and the maps deny giving them up inside */
+	if (setgroups(0, NULL) < 0)
+		return err_set(e, errno,
+			       "ids: give up supplementary groups (root needs CAP_SETGID "
+			       "and CAP_SETUID; an ordinary user does not)");
 	ids->own = true;
 	ids->init_id = 0;
 	ids->host_uid = IDS_BASE + 2 * slot;
@@ -170,12 +180,23 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
 }
 
-int ids_become(uid_t id, struct err *e)
+int ids_keep(struct err *e)
 {
 	/* leaving uid 0 would empty the capability sets, and the stages that follow need
 	 * them; the capability stage empties them for good */
-	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0)
-		return err_set(e, errno, "ids: keep capabilities until they are dropped");
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) == 0)
+		return 0;
+	return errno == EPERM ? host_refused_capability(e)
+			      : err_set(e, errno,
+					"ids: keep capabilities until they are dropped");
+}
+
+int ids_become(uid_t id, struct err *e)
+{
+	int r = ids_keep(e);
+
+	if (r < 0)
+		return r;
 	if (setresgid(id, id, id) < 0)
 		return err_set(e, errno, "ids: become group %u", id);
 	if (setresuid(id, id, id) < 0)

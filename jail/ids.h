@@ -32,7 +32,7 @@ struct ids {
 /**
  * ids_take() - Choose the host ids of a jail, and lock them if they are its own
  * @ids:	Filled; slot_fd belongs to the caller. The lock lasts while any process
- * holds the fd open, so init keeps it too
+ * holds the fd open, so init keeps it too. Root's supplementary groups are given up
  *
  * Return: 0, -EAGAIN (all slots are in use), or -errno
  */
@@ -45,6 +45,16 @@ int ids_take(struct ids *ids, struct err *e);
  * Return: 0, or -errno of the write
  */
 int ids_map(const struct ids *ids, pid_t pid, struct err *e);
+
+/**
+ * ids_keep() - Have a change of ids keep the capabilities
+ *
+ * The first use of a capability in a new user namespace: where a host that refuses them
+ * is found out.
+ *
+ * Return: 0, or -errno
+ */
+int ids_keep(struct err *e);
 
 /**
  * ids_become() - Take an id inside the jail for good, all three of user and group

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,11 +20,13 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/gate.h"
+#include "jail/host.h"
 #include "jail/landlock.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
 #include "jail/shipped.h"
 #include "jail/stage.h"
+#include "jail/sys.h"
 
 #define NAMESPACES                                                                       \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |      \
@@ -41,31 +42,6 @@ static int prefer_for_oom(pid_t pid, struct err *e)
 	int r = proc_write(pid, "oom_score_adj", "1000");
 
 	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", pid) : 0;
-}
-
-static int explain_clone(int errnum, struct err *e)
-{
-	switch (errnum) {
-	case EPERM:
-		return err_say(
-			e, EPERM,
-			"launch: this host refuses new user namespaces (see "
-			"user.max_user_namespaces, kernel.unprivileged_userns_clone and "
-			"kernel.apparmor_restrict_unprivileged_userns in sysctl; or a "
-			"container's seccomp filter)");
-	case ENOSPC:
-		return err_say(
-			e, ENOSPC,
-			"launch: the limit of namespaces is reached: raise "
-			"the sysctls user.max_user_namespaces and user.max_*_namespaces");
-	case EINVAL:
-		return err_say(e, EINVAL,
-			       "launch: this kernel lacks one of the seven "
-			       "namespaces or CLONE_INTO_CGROUP (Linux 5.7): see "
-			       "stepjail check");
-	default:
-		return err_set(e, errnum, "launch: clone3");
-	}
 }
 
 static int clone_child(struct jail *j, struct child *c, struct err *e)
@@ -84,7 +60,7 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
 
 	if (pid < 0)
-		return explain_clone(errno, e);
+		return host_refused_clone(errno, e);
 	if (pid == 0) {
 		(void)close(j->control);
 		(void)close(j->gate);
@@ -105,6 +81,11 @@ static int open_parts(struct jail *j, struct child *c, struct err *e)
 	if (r == 0 && j->ids.own) {
 		c->sources_cloned = true;
 		r = mount_clone(&sources, j->plan, e);
+		/* root of a container may have no say over its mounts; the child has */
+		if (r == -EPERM) {
+			c->sources_cloned = false;
+			r = 0;
+		}
 	}
 	if (r < 0)
 		return r;
@@ -165,14 +146,16 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 	int r;
 
 	j->plan = p;
-	r = landlock_abi(e);
+	r = host_check(e);
+	/* whatever else the caller left open ends at exec, at the latest */
+	if (r == 0 && close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		r = err_set(e, errno, "launch: close_range (Linux 5.11)");
+	if (r == 0)
+		r = landlock_abi(e);
 	if (r < 0)
 		return r;
 	j->landlock_abi = c.landlock_abi = r;
 	r = ids_take(&j->ids, e);
-	/* groups of root's would come along, and the maps deny giving them up inside */
-	if (r == 0 && j->ids.own && setgroups(0, NULL) < 0)
-		r = err_set(e, errno, "launch: give up supplementary groups");
 	if (r == 0)
 		r = open_parts(j, &c, e);
 	if (r == 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jail/command.h"
 #include "jail/manual.h"
@@ -24,7 +25,7 @@ static const struct {
 } commands[] = {
 	{ "run", "[options] [--] program [args]", "run a program in a jail",
 	  command_run },
-	{ "check", "[--json]", "say what this host has and lacks for a jail",
+	{ "check", "[--json] [options]", "say what this host has and lacks for a jail",
 	  command_check },
 	{ "explain", "[options]",
 	  "print the plan that the options make, as a policy file", command_explain },
@@ -92,6 +93,11 @@ static int dispatch(char *const *argv, struct err *e)
 {
 	const char *name = argv[0] && argv[1] ? unalias(argv[1]) : NULL;
 
+	/* every file that an option names would be opened with somebody else's rights */
+	if (getuid() != geteuid() || getgid() != getegid())
+		return err_say(e, EPERM,
+			       "stepjail must not be set-user-ID or set-group-ID: chmod "
+			       "ug-s it");
 	if (!name)
 		return err_say(e, EINVAL, "no command is given: see stepjail help");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)

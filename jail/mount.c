@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -40,8 +41,12 @@
 static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };
 static const char *const skeleton[] = { "dev", "proc", "tmp", "work" };
 
-static const char *const nodes[] = {
-	"dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty",
+static const struct {
+	const char *path;
+	unsigned int major, minor; /* Documentation/admin-guide/devices.txt */
+} nodes[] = {
+	{ "dev/null", 1, 3 },   { "dev/zero", 1, 5 },    { "dev/full", 1, 7 },
+	{ "dev/random", 1, 8 }, { "dev/urandom", 1, 9 }, { "dev/tty", 5, 0 },
 };
 static const struct {
 	const char *name, *target;
@@ -120,8 +125,9 @@ static int make_dev(int root, struct err *e)
 		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
 			return err_set(e, errno, "mount: make /%s", links[i].name);
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		if (mknod(nodes[i], S_IFREG | 0444, 0) < 0)
-			return err_set(e, errno, "mount: make the point /%s", nodes[i]);
+		if (mknod(nodes[i].path, S_IFREG | 0444, 0) < 0)
+			return err_set(e, errno, "mount: make the point /%s",
+				       nodes[i].path);
 	if (mkdir(DEV "/shm", 0755) < 0)
 		return err_set(e, errno, "mount: make the point /dev/shm");
 
@@ -131,7 +137,8 @@ static int make_dev(int root, struct err *e)
 		return dev;
 	r = mount_attach_beneath(dev, root, "/dev", e);
 	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		r = mount_node(root, nodes[i], e);
+		r = mount_node(root, nodes[i].path,
+			       makedev(nodes[i].major, nodes[i].minor), e);
 	return r < 0 ? r : mount_set_flags(dev, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);
 }
 

@@ -31,8 +31,8 @@ static int make_fs(const char *type, const struct fs_option *options, uint64_t a
 	cleanup_fd int context = fsopen(type, FSOPEN_CLOEXEC);
 
 	if (context < 0)
-		return err_set(e, errno, "mount: this kernel has no %s (modprobe %s)",
-			       type, type);
+		return err_set(e, errno, "mount: open file system %s%s", type,
+			       errno == ENODEV ? " (modprobe it)" : "");
 	for (; options->key; options++)
 		if (fsconfig(context, FSCONFIG_SET_STRING, options->key, options->value,
 			     0) < 0)
@@ -138,9 +138,10 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
 	return 0;
 }
 
-int mount_node(int root, const char *path, struct err *e)
+int mount_node(int root, const char *path, dev_t device, struct err *e)
 {
 	char at[32];
+	struct stat st;
 
 	(void)snprintf(at, sizeof(at), "/%s", path);
 
@@ -148,7 +149,14 @@ int mount_node(int root, const char *path, struct err *e)
 		open_tree(AT_FDCWD, at, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (node < 0)
-		return err_set(e, errno, "mount: clone the host's %s", at);
+		return err_set(e, errno,
+			       "mount: clone the host's %s, which every jail has too",
+			       at);
+	if (fstat(node, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
+		return err_say(e, ENODEV,
+			       "mount: the host's %s is not the device of that name: "
+			       "make it anew (mknod), or mount a devtmpfs",
+			       at);
 
 	int r = mount_set_flags(node, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);
 

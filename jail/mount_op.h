@@ -43,8 +43,11 @@ int mount_attach(int tree, int dir, const char *path, struct err *e);
 /** mount_attach_beneath() - Attach at a clean path under @root, following no symlink */
 int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
 
-/** mount_node() - Bind the host's device /@path to the file /@path under @root */
-int mount_node(int root, const char *path, struct err *e);
+/**
+ * mount_node() - Bind the host's device /@path to the file /@path under @root
+ * @device:	What it must be: somebody's file there would be opened to the jail
+ */
+int mount_node(int root, const char *path, dev_t device, struct err *e);
 
 /** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not */
 int mount_set_flags(int tree, uint64_t attr, struct err *e);

@@ -2,14 +2,14 @@
 /*
  * probe.c - try one thing that a jail needs: see probe.h
  *
- * A probe's child exits with the errno of what failed, 0 for none; errnos that matter
- * here are far below 256.
+ * A probe goes run's way, by run's functions: the ids, the maps written from outside. Its
+ * child sends back the error that it met, an empty one for none.
  */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,137 +18,136 @@
 #include <linux/sched.h>
 
 #include "init/io.h"
+#include "jail/host.h"
+#include "jail/ids.h"
 #include "jail/mount_op.h"
-#include "jail/option.h"
 #include "jail/probe.h"
 #include "jail/run.h"
 #include "jail/sys.h"
 
-/* without a map the new namespace has no id that could own a file */
-static int map_self(uid_t uid, gid_t gid)
+static int run_child(const struct ids *ids, int wire, int (*act)(struct err *e),
+		     struct err *e)
 {
-	char uids[32], gids[32];
-	int r = io_write_file_at(AT_FDCWD, "/proc/self/setgroups", "deny");
+	char go;
 
-	(void)snprintf(uids, sizeof(uids), "%u %u 1", PLAN_PROGRAM_ID, uid);
-	(void)snprintf(gids, sizeof(gids), "%u %u 1", PLAN_PROGRAM_ID, gid);
-	if (r == 0)
-		r = io_write_file_at(AT_FDCWD, "/proc/self/gid_map", gids);
-	return r < 0 ? r : io_write_file_at(AT_FDCWD, "/proc/self/uid_map", uids);
+	/* a closed wire says that the maps could not be written */
+	if (read(wire, &go, 1) != 1)
+		return -ECHILD;
+
+	int r = ids_become(ids->init_id, e);
+
+	return r == 0 && act ? act(e) : r;
 }
 
-static int run_child(uid_t uid, gid_t gid, int (*act)(const void *arg), const void *arg)
-{
-	int r = map_self(uid, gid);
-
-	return r == 0 && act ? act(arg) : r;
-}
-
-static int in_child(unsigned long flags, int (*act)(const void *arg), const void *arg)
+static int start_child(unsigned long flags, const struct ids *ids, const int wire[2],
+		       int (*act)(struct err *e), struct err *e)
 {
 	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
 	long pid = syscall(SYS_clone3, &args, sizeof(args));
-	int status;
 
 	if (pid < 0)
-		return -errno;
-	if (pid == 0)
-		_exit(-run_child(uid, gid, act, arg) & 0xff);
-	while (waitpid((pid_t)pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	if (!WIFEXITED(status))
-		return -ECHILD;
-	return -WEXITSTATUS(status);
+		return host_refused_clone(errno, e);
+	if (pid == 0) {
+		struct err met = { 0 };
+
+		(void)close(wire[0]);
+		(void)run_child(ids, wire[1], act, &met);
+		_exit(write(wire[1], &met, sizeof(met)) != sizeof(met));
+	}
+	return (int)pid;
 }
 
-/* AppArmor's restriction lets the namespace be made, and then gives no capability in it
- */
-static int use_capability(const void *arg)
+/* write the maps, let the child act, and take its error; as launch.c would */
+static int follow_child(const struct ids *ids, pid_t pid, int wire, struct err *e)
 {
-	(void)arg;
-	return sethostname("probe", 5) < 0 ? -errno : 0;
-}
-
-int probe_user_namespace(void)
-{
-	return in_child(CLONE_NEWUSER | CLONE_NEWUTS, use_capability, NULL);
-}
-
-int probe_namespace(unsigned long flag)
-{
-	return in_child(CLONE_NEWUSER | flag, NULL, NULL);
-}
-
-static int make_tmpfs(const void *arg)
-{
-	const struct tmpfs small = { 65536, 16, 0755, 0 };
-	struct err e;
-
-	(void)arg;
-	return mount_tmpfs(&small, 0, &e);
-}
-
-/* an exit status has no room for an fd */
-static int try_tmpfs(const void *arg)
-{
-	int fs = make_tmpfs(arg);
-
-	return fs < 0 ? fs : 0;
-}
-
-static int make_overlay(const void *arg)
-{
-	struct err e;
-	int fs = make_tmpfs(arg);
-
-	if (fs < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount_attach(fs, AT_FDCWD, "/", &e) < 0 || fchdir(fs) < 0 ||
-	    mkdirat(fs, "a", 0755) < 0 || mkdirat(fs, "b", 0755) < 0)
-		return fs < 0 ? fs : -errno;
-	fs = mount_overlay("a:b", &e);
-	return fs < 0 ? fs : 0;
-}
-
-static int make_proc(const void *arg)
-{
-	struct err e;
-	int fs = mount_proc(&e);
-
-	(void)arg;
-	return fs < 0 ? fs : 0;
-}
-
-int probe_mount(const char *type)
-{
-	static const struct {
-		const char *type;
-		int (*act)(const void *arg);
-	} kinds[] = {
-		{ "tmpfs", try_tmpfs },
-		{ "overlay", make_overlay },
-		{ "proc", make_proc },
-	};
-	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(kinds[i].type, type) == 0)
-			return in_child(flags, kinds[i].act, NULL);
-	return -EINVAL;
-}
-
-int probe_jail(struct err *e)
-{
-	static char program[] = "/proc/nothing";
-	static char *const words[] = { program, NULL };
-	static struct plan plan;
-	struct judgement j;
-	int r = option_parse(&plan, words, e);
+	int r = ids_map(ids, pid, e);
 
 	if (r < 0)
 		return r;
+	if (write(wire, "", 1) != 1 || read(wire, e, sizeof(*e)) != sizeof(*e))
+		return err_say(e, ECHILD, "probe: the child ended without a word");
+	return -e->errnum;
+}
+
+static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
+{
+	struct ids ids;
+	int wire[2] = { -1, -1 }, r = ids_take(&ids, e);
+	pid_t pid;
+
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
+		r = err_set(e, errno, "probe: wire");
+	if (r < 0) {
+		io_close_fd(&ids.slot_fd);
+		return r;
+	}
+	pid = start_child(CLONE_NEWUSER | flags, &ids, wire, act, e);
+	(void)close(wire[1]);
+	r = pid < 0 ? pid : follow_child(&ids, pid, wire[0], e);
+	(void)close(wire[0]);
+	io_close_fd(&ids.slot_fd);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+int probe_user_namespace(struct err *e)
+{
+	/* with any namespace beside it, the clone itself asks for a capability */
+	return in_child(CLONE_NEWUTS, NULL, e);
+}
+
+int probe_namespace(unsigned long flag, struct err *e)
+{
+	return in_child(flag, NULL, e);
+}
+
+static int make_tmpfs(struct err *e)
+{
+	const struct tmpfs small = { 65536, 16, 0755, 0 };
+
+	return mount_tmpfs(&small, 0, e);
+}
+
+static int make_overlay(struct err *e)
+{
+	int fs = make_tmpfs(e);
+
+	if (fs < 0)
+		return fs;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount_attach(fs, AT_FDCWD, "/", e) < 0 || fchdir(fs) < 0 ||
+	    mkdirat(fs, "a", 0755) < 0 || mkdirat(fs, "b", 0755) < 0)
+		return err_set(e, errno, "mount: prepare an overlay");
+	return mount_overlay("a:b", e);
+}
+
+int probe_mount(const char *type, struct err *e)
+{
+	static const struct {
+		const char *type;
+		int (*act)(struct err *e);
+	} kinds[] = {
+		{ "tmpfs", make_tmpfs },
+		{ "overlay", make_overlay },
+		{ "proc", mount_proc },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].type, type) == 0)
+			return in_child(CLONE_NEWNS | CLONE_NEWPID, kinds[i].act, e);
+	return err_say(e, EINVAL, "probe: no file system %s", type);
+}
+
+int probe_jail(const struct plan *p, struct err *e)
+{
+	static char program[] = "/proc/nothing";
+	static char *const words[] = { program, NULL };
+	struct plan plan = *p;
+	struct judgement j;
+	int r;
+
+	plan.argv = words;
 	r = run_plan(&plan, -1, &j, e);
 	if (r < 0)
 		return r;

@@ -8,21 +8,23 @@
 #include <sched.h>
 
 #include "init/err.h"
+#include "jail/plan.h"
 
-/** probe_user_namespace() - Make one, and use a capability in it; 0 or -errno */
-int probe_user_namespace(void);
+/* each returns 0, or -errno and the line that run would print in the same place */
 
-/** probe_namespace() - Make a user namespace and one of the kind of @flag; 0 or -errno */
-int probe_namespace(unsigned long flag);
+/** probe_user_namespace() - Make one as a jail has it, and use a capability in it */
+int probe_user_namespace(struct err *e);
 
-/** probe_mount() - Make a detached mount of file system @type there; 0 or -errno */
-int probe_mount(const char *type);
+/** probe_namespace() - The same, with a namespace of the kind of @flag */
+int probe_namespace(unsigned long flag, struct err *e);
+
+/** probe_mount() - Make a detached mount of file system @type there */
+int probe_mount(const char *type, struct err *e);
 
 /**
- * probe_jail() - Start a whole jail on the core tree, up to the exec of its program
- *
- * Return: 0, or -errno with the line that run would print
+ * probe_jail() - Start a whole jail, up to the exec of its program
+ * @p:		Made by option_parse(); its program is not started
  */
-int probe_jail(struct err *e);
+int probe_jail(const struct plan *p, struct err *e);
 
 #endif

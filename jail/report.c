@@ -86,9 +86,17 @@ int report_reserve(int fd, size_t more, struct err *e)
 
 static int open_file(const char *spec, struct err *e)
 {
-	int fd = open(spec, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	/* in a folder that an earlier jail could write to, a symlink may be its choice;
+	 * those of /dev are the system's: /dev/stdout, /dev/fd/3 */
+	int nofollow = strncmp(spec, "/dev/", 5) == 0 ? 0 : O_NOFOLLOW;
+	int fd =
+		open(spec, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | nofollow,
+		     0666);
 	int r;
 
+	if (fd < 0 && errno == ELOOP)
+		return err_say(e, ELOOP,
+			       "--report: %s is a symlink: name the file itself", spec);
 	if (fd < 0)
 		return err_set(e, errno, "--report: open %s", spec);
 	r = report_reserve(fd, 0, e);
@@ -179,7 +187,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	}
 	(void)fputs("],\"posture\":", out);
 	posture_print(&o->posture, out);
-	number(out, "landlock_abi", true, (uint64_t)jail->landlock_abi);
+	number(out, "landlock_abi", jail->landlock_abi > 0, (uint64_t)jail->landlock_abi);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }

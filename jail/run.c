@@ -13,12 +13,12 @@
 
 #include "init/io.h"
 #include "jail/command.h"
+#include "jail/host.h"
 #include "jail/launch.h"
 #include "jail/loop.h"
 #include "jail/option.h"
 #include "jail/report.h"
 #include "jail/run.h"
-#include "jail/sys.h"
 
 /* signals that end the launcher; its jail ends first, and the report says cancelled */
 static sigset_t cancelling_signals(void)
@@ -54,9 +54,6 @@ static int check_stdio(struct err *e)
 				       "a file or a pipe",
 				       fd);
 	}
-	/* whatever else the caller left open ends at exec, at the latest */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-		return err_set(e, errno, "run: close_range (Linux 5.11)");
 	return 0;
 }
 
@@ -136,6 +133,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 					 failed };
 	else
 		outcome_judge(&run.outcome, p, j);
+	if (j->status == STATUS_FAILED)
+		host_hint(&j->error);
 	if (end == 0)
 		end = report_write(report, &run.jail, &run.outcome, j, e);
 	if (p->capture == CAPTURE_NO)

@@ -25,6 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/openat2.h>
+
 #include "init/init.h"
 #include "init/io.h"
 #include "init/wire.h"
@@ -56,15 +58,14 @@ static int do_ids(struct child *c, struct err *e)
 	 * gone */
 	if (wire_recv(c->control, &go, NULL, 0) < 0 || go.type != WIRE_GO)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
+
+	int r = ids_keep(e);
+
 	/* with the caller's own rights to the paths: before the ids change */
-	if (!c->sources_cloned) {
-		int r = mount_clone(c->sources, c->plan, e);
-
-		if (r < 0)
-			return r;
-	}
-
-	int r = ids_become(c->ids->init_id, e);
+	if (r == 0 && !c->sources_cloned)
+		r = mount_clone(c->sources, c->plan, e);
+	if (r == 0)
+		r = ids_become(c->ids->init_id, e);
 
 	/* the kernel forgets the parent-death signal when ids change */
 	if (r == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -114,6 +115,21 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
+/* Until exec an fd of a folder outside is a way there, by a path through /proc/self/fd,
+ * which a symlink of the tree may be. So the program keeps none but its two sockets. */
+static int close_others(const struct child *c)
+{
+	unsigned int low = (unsigned int)c->control, high = (unsigned int)c->gate;
+
+	if (low > high) {
+		low = high;
+		high = (unsigned int)c->control;
+	}
+	return (low > 3 ? close_range(3, low - 1, 0) : 0) |
+	       (high > low + 1 ? close_range(low + 1, high - 1, 0) : 0) |
+	       close_range(high + 1, ~0U, 0);
+}
+
 static int do_session(struct child *c, struct err *e)
 {
 	/* whatever else the launcher inherited or opened ends at exec */
@@ -127,6 +143,8 @@ static int do_session(struct child *c, struct err *e)
 
 	int r = capture_place(c->capture, e);
 
+	if (r == 0 && close_others(c) < 0)
+		r = err_set(e, errno, "session: close_range");
 	if (r == 0)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r < 0)
@@ -244,7 +262,16 @@ static int do_exec(struct child *c, struct err *e)
 
 static int do_chdir(struct child *c, struct err *e)
 {
-	if (chdir(c->plan->chdir) < 0)
+	/* the tree's own symlinks may be followed, and lead nowhere else; those of
+	 * /proc/PID/fd and its like could */
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	cleanup_fd int dir =
+		(int)syscall(SYS_openat2, AT_FDCWD, c->plan->chdir, &how, sizeof(how));
+
+	if (dir < 0 || fchdir(dir) < 0)
 		return err_set(e, errno, "chdir: %.200s in the jail", c->plan->chdir);
 	return 0;
 }

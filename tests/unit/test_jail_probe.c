@@ -34,14 +34,15 @@ START_TEST(probes_answer_and_change_nothing)
 	ino_t user = namespace_of("user"), uts = namespace_of("uts");
 	ino_t mnt = namespace_of("mnt");
 
-	if (probe_user_namespace() < 0) {
-		unit_skip("probe: no user namespace on this host: %s",
-			  strerror(-probe_user_namespace()));
+	struct err e;
+
+	if (probe_user_namespace(&e) < 0) {
+		unit_skip("probe: no user namespace on this host: %s", e.text);
 		return;
 	}
 	for (size_t i = 0; i < COUNT(kinds); i++)
-		ck_assert_int_eq(probe_namespace(kinds[i]), 0);
-	ck_assert_int_eq(probe_mount("tmpfs"), 0);
+		ck_assert_int_eq(probe_namespace(kinds[i], &e), 0);
+	ck_assert_int_eq(probe_mount("tmpfs", &e), 0);
 	ck_assert_uint_eq(namespace_of("user"), user);
 	ck_assert_uint_eq(namespace_of("uts"), uts);
 	ck_assert_uint_eq(namespace_of("mnt"), mnt);
@@ -50,9 +51,11 @@ END_TEST
 
 START_TEST(probes_can_fail)
 {
-	ck_assert_int_eq(probe_mount("no such type"), -EINVAL);
+	struct err e;
+
+	ck_assert_int_eq(probe_mount("no such type", &e), -EINVAL);
 	/* flags that no kernel takes together */
-	ck_assert_int_lt(probe_namespace(CLONE_THREAD), 0);
+	ck_assert_int_lt(probe_namespace(CLONE_THREAD, &e), 0);
 }
 END_TEST
 
@@ -61,20 +64,24 @@ static void probe_restricted(void *arg)
 {
 	static const struct sock_filter refuse[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sethostname, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECUREBITS, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
+	struct err e;
 
 	(void)arg;
-	if (probe_user_namespace() < 0) {
-		unit_skip("probe: no user namespace on this host");
+	if (probe_user_namespace(&e) < 0) {
+		unit_skip("probe: no user namespace on this host: %s", e.text);
 		return;
 	}
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
 	MUST(filter_load(refuse, COUNT(refuse)) == 0);
-	MUST(probe_user_namespace() == -EPERM);
-	MUST(probe_namespace(CLONE_NEWUTS) == 0);
+	MUST(probe_user_namespace(&e) == -EPERM);
+	MUST(strstr(e.text, "gives no capability") != NULL);
 }
 
 START_TEST(a_namespace_without_rights_is_refused)
@@ -83,15 +90,18 @@ START_TEST(a_namespace_without_rights_is_refused)
 }
 END_TEST
 
-START_TEST(check_takes_one_option)
+START_TEST(check_takes_options_of_run)
 {
 	struct err e = { 0 };
 
 	ck_assert_int_eq(command_check((char *[]){ "--nonsense", NULL }, &e), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(e.text, "'--nonsense'"));
+	ck_assert_ptr_nonnull(strstr(e.text, "--nonsense"));
 	ck_assert_int_eq(command_check((char *[]){ "--json", "more", NULL }, &e),
 			 -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, "'more'"));
+	ck_assert_int_eq(command_check((char *[]){ "--proc", "some", NULL }, &e),
+			 -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "'some'"));
 }
 END_TEST
 
@@ -103,7 +113,7 @@ Suite *jail_probe_suite(void)
 	tcase_add_test(c, probes_answer_and_change_nothing);
 	tcase_add_test(c, probes_can_fail);
 	tcase_add_test(c, a_namespace_without_rights_is_refused);
-	tcase_add_test(c, check_takes_one_option);
+	tcase_add_test(c, check_takes_options_of_run);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -42,7 +42,7 @@ static const struct {
 	{ "output", "?" },
 	{ "not_enforced", "a" },
 	{ "posture", "o?" },
-	{ "landlock_abi", "0" },
+	{ "landlock_abi", "0?" },
 	{ "host_uid", "0?" },
 };
 
@@ -320,6 +320,23 @@ START_TEST(bad_places_are_refused)
 }
 END_TEST
 
+/* an earlier jail could have left it, in a folder that it may write to */
+START_TEST(a_report_follows_no_symlink)
+{
+	const char *folder = unit_folder();
+	char text[8];
+	struct err e;
+
+	(void)unit_file(folder, "secret", "secret", 6);
+	ck_assert_int_eq(symlink("secret", unit_path(folder, "link")), 0);
+	ck_assert_int_lt(report_open(unit_path(folder, "link"), &e), -1);
+	ck_assert_ptr_nonnull(strstr(e.text, "is a symlink"));
+	ck_assert_int_eq(io_read_file_at(AT_FDCWD, unit_path(folder, "secret"), text,
+					 sizeof(text)),
+			 6);
+}
+END_TEST
+
 /* EPERM is errno 1, and -1 says "no report is wanted": the one must not pass for the
  * other */
 START_TEST(a_refused_report_is_not_no_report)
@@ -332,7 +349,7 @@ START_TEST(a_refused_report_is_not_no_report)
 	ck_assert_int_eq(write(fd, "x", 1), 1);
 	/* cannot be truncated: open(2) with O_TRUNC says EPERM */
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 
 	int r = report_open(path, &e);
 
@@ -387,6 +404,7 @@ Suite *jail_report_suite(void)
 	tcase_add_test(c, what_could_not_be_read_is_null);
 	tcase_add_test(c, a_report_may_go_to_an_fd);
 	tcase_add_test(c, bad_places_are_refused);
+	tcase_add_test(c, a_report_follows_no_symlink);
 	tcase_add_test(c, a_refused_report_is_not_no_report);
 	tcase_add_test(c, a_report_that_cannot_be_written_is_an_error);
 	tcase_add_test(c, an_old_report_is_gone);
