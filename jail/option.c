@@ -50,6 +50,7 @@ static const char *const net_names[] = {
 	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback"
 };
 static const char *const proc_names[] = { [PROC_PID] = "pid", [PROC_NONE] = "none" };
+static const char *const oom_group_names[] = { [ANSWER_NO] = "no", [ANSWER_YES] = "yes" };
 
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
@@ -75,6 +76,7 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 
 _Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_answer) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
@@ -118,6 +120,28 @@ static void print_env(const struct option_row *row, const struct plan *p, FILE *
 {
 	for (size_t i = 0; i < p->env_count; i++)
 		(void)fprintf(out, "%s %s\n", row->name, p->env[i]);
+}
+
+static int set_cpuset(const struct option_row *row, struct plan *p, const char *value,
+		      struct err *e)
+{
+	char list[VALUE_LIST_MAX];
+	int r = value_cpu_list(value, list, e);
+
+	return r < 0 ? r : set_text(row, p, value, e);
+}
+
+static int set_io_max(const struct option_row *row, struct plan *p, const char *value,
+		      struct err *e)
+{
+	(void)row;
+	return plan_add_io(p, value, e);
+}
+
+static void print_io_max(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	for (size_t i = 0; i < p->io_count; i++)
+		(void)fprintf(out, "%s %s\n", row->name, p->io[i].spec);
 }
 
 static int set_allow_missing(const struct option_row *row, struct plan *p,
@@ -176,11 +200,27 @@ const struct option_row option_rows[] = {
 	{ "cpu-time", "TIME",
 	  "kill the jail after this much CPU time, all its processes together",
 	  NUMBER(LIMIT_CPU_MS, VALUE_TIME, 10, 24 * 366 * HOURS, NO_LIMIT, true) },
-	{ "memory", "SIZE",
-	  "all memory of the jail, its tmpfs files included; never swapped",
+	{ "memory", "SIZE", "all memory of the jail, its tmpfs files included",
 	  NUMBER(LIMIT_MEMORY_BYTES, VALUE_SIZE, 4 * M, T, 512 * M, false) },
+	{ "memory-high", "SIZE",
+	  "slow the jail down, and take memory back from it, above this much",
+	  NUMBER(LIMIT_MEMORY_HIGH_BYTES, VALUE_SIZE, M, T, NO_LIMIT, true) },
+	{ "swap", "SIZE", "swap space of the jail, beside its memory",
+	  NUMBER(LIMIT_SWAP_BYTES, VALUE_SIZE, 0, T, 0, false) },
+	{ "oom-group", "yes|no",
+	  "when memory runs out, end the whole jail and not one process of it",
+	  CHOICE(oom_group) },
 	{ "cpus", "NUMBER", "share of the CPUs that the jail may use",
 	  NUMBER(LIMIT_CPUS_MILLI, VALUE_CPUS, 10, 1024000, 1000, true) },
+	{ "cpu-weight", "NUMBER",
+	  "share beside other cgroups when CPUs are short; 100 is everybody's",
+	  NUMBER(LIMIT_CPU_WEIGHT, VALUE_COUNT, 1, 10000, 100, false) },
+	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3",
+	  .at = offsetof(struct plan, cpuset), .set = set_cpuset, .print = print_text },
+	{ "io-max", "DEVICE KEY=N...",
+	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that "
+	  "DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
+	  .repeatable = true, OWN(io_max) },
 	{ "pids", "NUMBER", "processes and threads of the program",
 	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
 	{ "files", "NUMBER", "open files of each process",

@@ -87,11 +87,8 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
 		return 0;
-	cgroup_usage(&run->jail.cgroup, &run->outcome.usage);
 	/* what the launcher's own stages used is not the program's */
-	run->outcome.usage.user_us -= run->outcome.before.user_us;
-	run->outcome.usage.system_us -= run->outcome.before.system_us;
-	run->outcome.usage.throttled_us -= run->outcome.before.throttled_us;
+	cgroup_usage(run->jail.cgroup.leaf, &run->outcome.before, &run->outcome.usage);
 	return 0;
 }
 
@@ -102,6 +99,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	int r;
 
 	run.jail = JAIL_NONE;
+	run.room = ROOM_NONE;
 	r = take_signals(&run, &failed);
 
 	if (r == 0)

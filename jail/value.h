@@ -17,6 +17,7 @@ enum value_kind {
 };
 
 #define VALUE_TEXT_MAX 32
+#define VALUE_LIST_MAX 512
 
 /**
  * value_parse() - Read a number with its unit
@@ -37,5 +38,13 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
  * Return: @text
  */
 const char *value_print(enum value_kind kind, uint64_t value, char *text);
+
+/**
+ * value_cpu_list() - Read a list of CPUs such as 3,0-1 and write it as the kernel does
+ * @list:	Gets at most VALUE_LIST_MAX bytes: in order, as few ranges as there can be
+ *
+ * Return: 0, -EINVAL (no such list), or -ERANGE (a CPU beyond 1023, or too long)
+ */
+int value_cpu_list(const char *text, char *list, struct err *e);
 
 #endif
