@@ -61,6 +61,10 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e)
 			       "'%s' must be a device and what it is held to, as in "
 			       "'/var/tmp wbps=8M wiops=200'",
 			       spec);
+	for (size_t i = 0; i < p->io_count; i++)
+		if (strncmp(p->io[i].spec, spec, (size_t)io->device_length + 1) == 0)
+			return err_say(e, EEXIST, "'%.*s' is given twice",
+				       io->device_length, spec);
 	while (*at) {
 		char word[64];
 		size_t n = strcspn(at, BLANKS);

@@ -46,9 +46,8 @@ START_TEST(usage_is_read)
 	put("pids.events", "max 7\n");
 	put("cpu.stat", "usage_usec 300\nuser_usec 100\nsystem_usec 200\nnr_periods 9\n"
 			"nr_throttled 8\nthrottled_usec 12345678901\n");
-	put("io.stat",
-	    "8:0 rbytes=1 wbytes=20 rios=300 wios=4000 dbytes=5 dios=6\n"
-	    "254:16 rbytes=1 wbytes=20 rios=300 wios=4000 dbytes=0 dios=0\n");
+	put("io.stat", "8:0 rbytes=1 wbytes=20 rios=300 wios=4000 dbytes=5 dios=6\n"
+		       "254:16 rbytes=1 wbytes=20 rios=300 wios=4000 dbytes=0 dios=0\n");
 	put("cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n"
 			    "full avg10=0.00 avg60=0.00 avg300=0.00 total=12\n");
 	put("memory.pressure", "some avg10=1.00 avg60=0.00 avg300=0.00 total=13\n"
@@ -210,8 +209,7 @@ START_TEST(all_of_it_is_printed)
 	const cJSON *field;
 
 	ck_assert_msg(cJSON_IsObject(whole), "%s", text);
-	ck_assert_int_eq(cJSON_GetArraySize(whole),
-			 (int)(sizeof(u) / sizeof(uint64_t)));
+	ck_assert_int_eq(cJSON_GetArraySize(whole), (int)(sizeof(u) / sizeof(uint64_t)));
 	cJSON_ArrayForEach(field, whole)
 	{
 		known += !cJSON_IsNull(field);

@@ -106,6 +106,9 @@ static const struct {
 	{ "hostname", "a-1.b", { "a_b", "a b", "ä", "a/b", "" } },
 	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
 	{ "proc", "none", { "all", "Pid", "pi", "" } },
+	{ "oom-group", "yes", { "true", "Yes", "1", "" } },
+	{ "cpuset", "0-1,3", { "", "0-", "3-1", "0,", "a", "1024" } },
+	{ "io-max", "8:0 rbps=1M", { "", "/", "/ rbps", "/ rbps=0", "/ x=1", "rbps=1" } },
 	{ "report", "out.json", { "", "x\n" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "Cgroup", "" } },
 };

@@ -3,6 +3,7 @@
  * test_jail_plan_io.c - the words of --io-max
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "jail/plan.h"
@@ -21,8 +22,8 @@ START_TEST(rates_are_read)
 	const struct plan_io *io = plan.io;
 
 	ck_assert_int_eq(plan_add_io(&plan, "/var/tmp wbps=8M", &e), 0);
-	ck_assert_int_eq(
-		plan_add_io(&plan, "8:0\twiops=4  riops=3 wbps=2K rbps=1", &e), 0);
+	ck_assert_int_eq(plan_add_io(&plan, "8:0\twiops=4  riops=3 wbps=2K rbps=1", &e),
+			 0);
 	ck_assert_uint_eq(plan.io_count, 2);
 	ck_assert_int_eq(io[0].device_length, 8);
 	ck_assert_str_eq(io[0].spec, "/var/tmp wbps=8M");
@@ -78,9 +79,16 @@ START_TEST(there_are_so_many_and_no_more)
 {
 	struct err e = { 0 };
 
-	for (int i = 0; i < PLAN_IO_MAX; i++)
-		ck_assert_int_eq(plan_add_io(&plan, "/ rbps=1", &e), 0);
-	ck_assert_int_eq(plan_add_io(&plan, "/ rbps=1", &e), -E2BIG);
+	static char specs[PLAN_IO_MAX + 1][16];
+
+	for (int i = 0; i <= PLAN_IO_MAX; i++)
+		(void)snprintf(specs[i], sizeof(specs[i]), "/d%d rbps=1", i);
+	ck_assert_int_eq(plan_add_io(&plan, specs[0], &e), 0);
+	ck_assert_int_eq(plan_add_io(&plan, "/d0 wbps=1", &e), -EEXIST);
+	ck_assert_int_eq(plan_add_io(&plan, "/d rbps=1", &e), 0);
+	for (int i = 1; i < PLAN_IO_MAX - 1; i++)
+		ck_assert_int_eq(plan_add_io(&plan, specs[i], &e), 0);
+	ck_assert_int_eq(plan_add_io(&plan, specs[PLAN_IO_MAX], &e), -E2BIG);
 	ck_assert_uint_eq(plan.io_count, PLAN_IO_MAX);
 }
 END_TEST
