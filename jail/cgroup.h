@@ -64,6 +64,9 @@ void cgroup_entered_scope(void);
 /** cgroup_in_scope() - Was it? */
 bool cgroup_in_scope(void);
 
+/** cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated? */
+bool cgroup_ask_delegated(const char *path);
+
 /** cgroup_advice() - What to type where nothing is delegated; valid until called again */
 const char *cgroup_advice(void);
 

@@ -198,8 +198,9 @@ static bool is_delegated(const char *path, bool without_unit)
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (getxattr(unit, marks[i], value, sizeof(value)) == 1 && *value == '1')
 			return true;
-	/* an older systemd shows users no mark, but this it was asked for */
-	return cgroup_in_scope();
+	/* a user's systemd may leave no mark (252 does not): this it was asked for, or it
+	 * is asked now */
+	return cgroup_in_scope() || (geteuid() != 0 && cgroup_ask_delegated(unit));
 }
 
 /* may leaves be made here? */

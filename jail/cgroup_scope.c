@@ -106,37 +106,60 @@ static char **scope_argv(const char *runner, char *exe, char *const *more)
 	return argv;
 }
 
-/* can it be done? Ends with 0 or not, and its words, in one line, are in refusal */
-static int try_runner(const char *runner, char *exe)
+/* what a program says on its stdout or stderr, in one line; Return: its wait status */
+static int ask(char *const *argv, int stream, char *text, size_t size)
 {
-	static char version[] = "version";
-	cleanup_free char **argv = scope_argv(runner, exe, (char *[]){ version, NULL });
 	int ends[2], status = -1;
 	ssize_t n;
 	pid_t pid;
 
-	if (!argv || pipe2(ends, O_CLOEXEC) < 0)
+	*text = '\0';
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -1;
 	pid = fork();
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-		if (dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(ends[1], 2) == 2)
-			(void)execv(runner, argv);
+		if (dup2(null, 0) == 0 && dup2(null, 3 - stream) == 3 - stream &&
+		    dup2(ends[1], stream) == stream)
+			(void)execv(argv[0], argv);
 		_exit(1);
 	}
 	(void)close(ends[1]);
-	n = pid < 0 ? 0 : io_read_all(ends[0], refusal, sizeof(refusal) - 1);
+	n = pid < 0 ? 0 : io_read_all(ends[0], text, size - 1);
 	(void)close(ends[0]);
-	refusal[n > 0 ? n : 0] = '\0';
-	refusal[strcspn(refusal, "\n")] = '\0';
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return status;
 }
 
+bool cgroup_ask_delegated(const char *path)
+{
+	static char systemctl[] = "/bin/systemctl",
+		    which[2][9] = { "--system", "--user" }, show[] = "show",
+		    value[] = "--value", property[] = "--property=Delegate";
+	static char asked[PATH_MAX];
+	static bool answer;
+	char text[8], *unit;
+
+	if (strcmp(path, asked) == 0)
+		return answer;
+	(void)snprintf(asked, sizeof(asked), "%s", path);
+	unit = strrchr(asked, '/');
+	if (!unit)
+		return false;
+	answer = ask((char *[]){ systemctl, which[strstr(path, "/user@") != NULL], show,
+				 value, property, unit + 1, NULL },
+		     1, text, sizeof(text)) == 0 &&
+		 strcmp(text, "yes") == 0;
+	return answer;
+}
+
 void cgroup_enter_scope(char *const *argv)
 {
+	static char version[] = "version";
 	const char *runner = find_runner();
 	char exe[PATH_MAX], where[128];
 	struct err e;
@@ -154,15 +177,14 @@ void cgroup_enter_scope(char *const *argv)
 		return;
 	exe[n] = '\0';
 	(void)signal(SIGCHLD, SIG_DFL);
-	if (try_runner(runner, exe) != 0) {
-		if (!*refusal)
-			(void)snprintf(refusal, sizeof(refusal), "it fails");
-		return;
-	}
 
+	cleanup_free char **trial = scope_argv(runner, exe, (char *[]){ version, NULL });
 	cleanup_free char **words = scope_argv(runner, exe, argv + 1);
 
-	if (words)
+	if (!trial || !words)
+		return;
+	if (ask(trial, 2, refusal, sizeof(refusal)) == 0)
 		(void)execv(runner, words);
-	(void)snprintf(refusal, sizeof(refusal), "%s", strerror(errno));
+	if (!*refusal)
+		(void)snprintf(refusal, sizeof(refusal), "it fails");
 }

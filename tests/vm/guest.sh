@@ -123,7 +123,7 @@ nothing_left()
 	is "number of mounts" "$(wc -l </proc/self/mounts)" "$mounts"
 }
 
-jailed='stepjail|/bin/(true|fork|spin|memory|fill|python3)'
+jailed='stepjail|/bin/(end|true|fork|spin|memory|fill|python3)'
 mounts=$(wc -l </proc/self/mounts)
 
 no_process()
