@@ -137,8 +137,9 @@ static int find_root(int top, const struct plan *p, int *base, char *where, size
 	if (io_read_file_at(made, "cgroup.procs", pids, sizeof(pids)) != 0)
 		return err_say(e, EBUSY,
 			       "cgroup: %s has processes of its own, so it can have no "
-			       "limited leaves; %s",
-			       place, cgroup_advice());
+			       "limited leaves; type: while read p; do echo $p "
+			       ">%s/cgroup.procs; done <%s/cgroup.procs",
+			       place, HIERARCHY, place);
 	if (!p)
 		return 0;
 	r = enable(top, wanted(top, p));
@@ -301,8 +302,7 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
 	/* the real root alone has no type; whoever rules there waits for no delegation */
 	bool rules = geteuid() == 0 && faccessat(top, "cgroup.type", F_OK, 0) < 0;
 
-	if (strlen(parent) > strlen(HIERARCHY) && !is_unit(own) &&
-	    is_ours(parent, !rules))
+	if (!is_unit(own) && is_ours(parent, !rules))
 		return find_delegated(parent, p, base, where, size, e);
 	if (is_ours(own, !rules))
 		return find_delegated(own, p, base, where, size, e);

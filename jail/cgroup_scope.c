@@ -54,7 +54,15 @@ const char *cgroup_advice(void)
 	static char text[400];
 	unsigned int uid = geteuid();
 
-	if (!find_runner())
+	if (find_runner())
+		(void)snprintf(text, sizeof(text),
+			       "type: systemd-run %s--scope -p Delegate=yes stepjail "
+			       "...%s%s; where this user has no systemd, as root: "
+			       "systemd-run --uid=%u -p Delegate=yes --pipe --wait "
+			       "stepjail ...",
+			       uid ? "--user " : "",
+			       *refusal ? ", which was tried: " : "", refusal, uid);
+	else
 		(void)snprintf(text, sizeof(text),
 			       "there is no systemd-run; type as root: d=/sys/fs/cgroup/"
 			       "u%u; echo +cpu +memory +pids >/sys/fs/cgroup/"
@@ -62,25 +70,11 @@ const char *cgroup_advice(void)
 			       "$d/cgroup.procs $d/cgroup.subtree_control; echo %d "
 			       ">$d/cgroup.procs",
 			       uid, uid, getppid());
-	else if (uid == 0)
-		(void)snprintf(
-			text, sizeof(text),
-			"type: systemd-run --scope -p Delegate=yes stepjail ...%s%s",
-			*refusal ? ", which was tried: " : "", refusal);
-	else
-		(void)snprintf(
-			text, sizeof(text),
-			"type: systemd-run --user --scope -p Delegate=yes stepjail "
-			"...%s%s%s%u%s",
-			*refusal ? ", which was tried: " : "", refusal,
-			"; where this user has no systemd, as root: systemd-run "
-			"--uid=",
-			uid, " -p Delegate=yes --pipe --wait stepjail ...");
 	return text;
 }
 
-/* systemd-run's command line, with @more behind it */
-static char **scope_argv(const char *runner, char *exe, char *const *more)
+/* systemd-run's command line, with @more behind it; a trial may say what is wrong */
+static char **scope_argv(const char *runner, char *exe, char *const *more, bool trial)
 {
 	static char user[] = "--user", scope[] = "--scope", quiet[] = "--quiet",
 		    property[] = "--property=Delegate=yes", end[] = "--",
@@ -97,7 +91,8 @@ static char **scope_argv(const char *runner, char *exe, char *const *more)
 	if (geteuid() != 0)
 		argv[n++] = user;
 	argv[n++] = scope;
-	argv[n++] = quiet;
+	if (!trial)
+		argv[n++] = quiet;
 	argv[n++] = property;
 	argv[n++] = end;
 	argv[n++] = exe;
@@ -178,13 +173,14 @@ void cgroup_enter_scope(char *const *argv)
 	exe[n] = '\0';
 	(void)signal(SIGCHLD, SIG_DFL);
 
-	cleanup_free char **trial = scope_argv(runner, exe, (char *[]){ version, NULL });
-	cleanup_free char **words = scope_argv(runner, exe, argv + 1);
+	cleanup_free char **trial =
+		scope_argv(runner, exe, (char *[]){ version, NULL }, true);
+	cleanup_free char **words = scope_argv(runner, exe, argv + 1, false);
 
 	if (!trial || !words)
 		return;
-	if (ask(trial, 2, refusal, sizeof(refusal)) == 0)
-		(void)execv(runner, words);
-	if (!*refusal)
-		(void)snprintf(refusal, sizeof(refusal), "it fails");
+	if (ask(trial, 2, refusal, sizeof(refusal)) != 0)
+		return;
+	(void)execv(runner, words);
+	(void)snprintf(refusal, sizeof(refusal), "%s", strerror(errno));
 }
