@@ -8,6 +8,7 @@ mkdir $top/box
 cat >/tmp/box.sh <<END
 $stepjail run --rootfs /mini --memory 32M --report /tmp/report -- /bin/end grow 96
 echo status \$?
+sleep 1
 $stepjail run --rootfs /mini -- /bin/true 2000
 END
 sh -c "echo \$\$ >$top/box/cgroup.procs; exec /mini/bin/box /bin/sh /tmp/box.sh" >/tmp/out &
