@@ -20,82 +20,60 @@
 #include "jail/cgroup_limit.h"
 #include "jail/json.h"
 
-#define CPU_PERIOD_US 100000
-
-static void put_number(char *text, uint64_t n)
-{
-	if (n == NO_LIMIT)
-		(void)snprintf(text, VALUE_LIST_MAX, "max");
-	else
-		(void)snprintf(text, VALUE_LIST_MAX, "%" PRIu64, n);
-}
+#define TEXT_MAX CGROUP_TEXT_MAX
 
 /* the kernel keeps whole pages, rounded down */
-static void say_memory(enum limit limit, const struct plan *p, char *text)
-{
-	uint64_t n = p->limit[limit];
+#define PAGES 0
 
-	put_number(text, n == NO_LIMIT ? n : n - n % (uint64_t)sysconf(_SC_PAGESIZE));
-}
-
-/* stepjail-init is in the leaf too */
-static void say_pids(enum limit limit, const struct plan *p, char *text)
-{
-	put_number(text, p->limit[limit] + 1);
-}
-
-/* thousandths of a CPU are hundredfold microseconds of a 100 ms period */
-static void say_cpus(enum limit limit, const struct plan *p, char *text)
-{
-	uint64_t n = p->limit[limit];
-
-	put_number(text, n == NO_LIMIT ? n : n * (CPU_PERIOD_US / 1000));
-	(void)snprintf(text + strlen(text), 16, " %d", CPU_PERIOD_US);
-}
-
-static void say_weight(enum limit limit, const struct plan *p, char *text)
-{
-	put_number(text, p->limit[limit]);
-}
-
-static void say_oom_group(enum limit limit, const struct plan *p, char *text)
-{
-	(void)limit;
-	put_number(text, p->oom_group == ANSWER_YES);
-}
-
-static void say_cpuset(enum limit limit, const struct plan *p, char *text)
-{
-	struct err e;
-
-	(void)limit;
-	*text = '\0';
-	/* the option's own check took it, so it is a list */
-	if (p->cpuset)
-		(void)value_cpu_list(p->cpuset, text, &e);
-}
-
+/* a number's text is the limit times scale, plus add, and the suffix */
 static const struct row {
 	const char *file;
-	void (*say)(enum limit limit, const struct plan *p, char *text);
-	enum limit limit;
 	const char *initial; /* what the kernel has when nothing is written */
+	enum limit limit;    /* LIMIT_COUNT: no number, see say() */
+	unsigned int scale, add;
+	const char *suffix;
+	const char *instead; /* where there is no leaf; NULL: nothing */
 	bool read_only;
-	const char *instead; /* where there is no leaf */
 } rows[CGROUP_LIMITS] = {
-	{ "memory.max", say_memory, LIMIT_MEMORY_BYTES, "", false,
+	{ "memory.max", "", LIMIT_MEMORY_BYTES, PAGES, 0, "",
 	  "RLIMIT_DATA for each process, and a watch of their sum every 50 ms that does "
-	  "not see files in tmpfs or memfd" },
-	{ "memory.high", say_memory, LIMIT_MEMORY_HIGH_BYTES, "max", false, "nothing" },
-	{ "memory.swap.max", say_memory, LIMIT_SWAP_BYTES, "", false, "nothing" },
-	{ "memory.oom.group", say_oom_group, LIMIT_COUNT, "0", false, "nothing" },
-	{ "pids.max", say_pids, LIMIT_PIDS, "", false, "RLIMIT_NPROC" },
-	{ "cpu.max", say_cpus, LIMIT_CPUS_MILLI, "max 100000", false, "nothing" },
-	{ "cpu.weight", say_weight, LIMIT_CPU_WEIGHT, "100", false, "nothing" },
-	{ "cpuset.cpus", say_cpuset, LIMIT_COUNT, "", false, "nothing" },
+	  "not see files in tmpfs or memfd",
+	  false },
+	{ "memory.high", "max", LIMIT_MEMORY_HIGH_BYTES, PAGES, 0, "", NULL, false },
+	{ "memory.swap.max", "", LIMIT_SWAP_BYTES, PAGES, 0, "", NULL, false },
+	{ "memory.oom.group", "0", LIMIT_COUNT, 1, 0, "", NULL, false },
+	/* stepjail-init is in the leaf too */
+	{ "pids.max", "", LIMIT_PIDS, 1, 1, "", "RLIMIT_NPROC", false },
+	/* thousandths of a CPU are hundredfold microseconds of a 100 ms period */
+	{ "cpu.max", "max 100000", LIMIT_CPUS_MILLI, 100, 0, " 100000", NULL, false },
+	{ "cpu.weight", "100", LIMIT_CPU_WEIGHT, 1, 0, "", NULL, false },
+	{ "cpuset.cpus", "", LIMIT_COUNT, 1, 0, "", NULL, false },
 	/* less than was written, where the parent has less */
-	{ "cpuset.cpus.effective", say_cpuset, LIMIT_COUNT, "", true, NULL },
+	{ "cpuset.cpus.effective", "", LIMIT_COUNT, 1, 0, "", NULL, true },
 };
+
+static void put_number(char *text, uint64_t n, const char *suffix)
+{
+	if (n == NO_LIMIT)
+		(void)snprintf(text, TEXT_MAX, "max%s", suffix);
+	else
+		(void)snprintf(text, TEXT_MAX, "%" PRIu64 "%s", n, suffix);
+}
+
+/* what a row's file must hold */
+static void say(const struct row *row, const struct plan *p, char *text)
+{
+	bool number = row->limit != LIMIT_COUNT;
+	uint64_t n = number ? p->limit[row->limit] : p->oom_group == ANSWER_YES;
+
+	if (!number && row->file[0] == 'c')
+		(void)snprintf(text, TEXT_MAX, "%s", p->cpuset ? p->cpuset : "");
+	else if (row->scale == PAGES && n != NO_LIMIT)
+		put_number(text, n - n % (uint64_t)sysconf(_SC_PAGESIZE), row->suffix);
+	else
+		put_number(text, n == NO_LIMIT ? n : n * row->scale + row->add,
+			   row->suffix);
+}
 
 /* nothing to be held to: what the kernel has by itself is what was planned */
 static bool is_initial(const struct row *row, const char *text)
@@ -154,10 +132,10 @@ static int say_disk(const struct plan_io *io, char *line, struct err *e)
 	int r = find_disk(io, line, CGROUP_DISK_MAX, e);
 
 	for (size_t i = 0; i < RATE_COUNT; i++) {
-		char number[VALUE_LIST_MAX];
+		char number[TEXT_MAX];
 		size_t n = strlen(line);
 
-		put_number(number, io->rate[i]);
+		put_number(number, io->rate[i], "");
 		(void)snprintf(line + n, CGROUP_DISK_MAX - n, " %s=%.20s", keys[i],
 			       number);
 	}
@@ -168,18 +146,10 @@ static int write_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 		       struct err *e)
 {
 	for (size_t i = 0; i < p->io_count; i++) {
-		size_t number;
 		int r = say_disk(&p->io[i], l->disk[i], e);
 
 		if (r < 0)
 			return r;
-		number = strcspn(l->disk[i], " ") + 1;
-		for (size_t k = 0; k < i; k++)
-			if (strncmp(l->disk[i], l->disk[k], number) == 0)
-				return err_say(e, EEXIST,
-					       "--io-max: '%s' and '%s' are the same "
-					       "disk",
-					       p->io[k].spec, p->io[i].spec);
 		r = io_write_file_at(leaf, "io.max", l->disk[i]);
 		if (r < 0)
 			return err_set(e, -r, "cgroup: write '%s' to io.max", l->disk[i]);
@@ -190,10 +160,10 @@ static int write_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 int cgroup_limit(int leaf, const struct plan *p, struct cgroup_limits *l, struct err *e)
 {
 	for (size_t i = 0; i < CGROUP_LIMITS; i++) {
-		char text[VALUE_LIST_MAX];
+		char text[TEXT_MAX];
 		int r;
 
-		rows[i].say(rows[i].limit, p, text);
+		say(&rows[i], p, text);
 		if (rows[i].read_only || is_initial(&rows[i], text))
 			continue;
 		r = io_write_file_at(leaf, rows[i].file, text);
@@ -241,10 +211,10 @@ static int verify_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 int cgroup_verify(int leaf, const struct plan *p, struct cgroup_limits *l, struct err *e)
 {
 	for (size_t i = 0; i < CGROUP_LIMITS; i++) {
-		char planned[VALUE_LIST_MAX], *got = l->text[i];
-		ssize_t n = io_read_file_at(leaf, rows[i].file, got, VALUE_LIST_MAX);
+		char planned[TEXT_MAX], *got = l->text[i];
+		ssize_t n = io_read_file_at(leaf, rows[i].file, got, TEXT_MAX);
 
-		rows[i].say(rows[i].limit, p, planned);
+		say(&rows[i], p, planned);
 		if (n == -ENOENT && may_be_missing(&rows[i], planned)) {
 			*got = '\0';
 			continue;
@@ -256,8 +226,11 @@ int cgroup_verify(int leaf, const struct plan *p, struct cgroup_limits *l, struc
 		if (strcmp(got, planned) != 0 && !(rows[i].read_only && !*planned))
 			return differs(rows[i].file, got, planned, e);
 	}
-	l->known = true;
-	return verify_disks(leaf, p, l, e);
+
+	int r = verify_disks(leaf, p, l, e);
+
+	l->known = r == 0;
+	return r;
 }
 
 void cgroup_limits_print(const struct cgroup_limits *l, FILE *out)
@@ -277,22 +250,20 @@ void cgroup_limits_print(const struct cgroup_limits *l, FILE *out)
 
 void cgroup_limits_missing(const struct plan *p, FILE *out)
 {
-	char text[VALUE_LIST_MAX + 128];
+	char text[TEXT_MAX + 128];
 	const char *comma = "";
 
-	for (size_t i = 0; i < CGROUP_LIMITS; i++) {
-		rows[i].say(rows[i].limit, p, text);
-		if (rows[i].read_only || is_initial(&rows[i], text))
+	for (size_t i = 0; i < CGROUP_LIMITS + p->io_count; i++) {
+		const struct row *row = i < CGROUP_LIMITS ? &rows[i] : NULL;
+
+		if (row)
+			say(row, p, text);
+		if (row && (row->read_only || is_initial(row, text)))
 			continue;
-		(void)snprintf(text, sizeof(text), "%s: instead %s", rows[i].file,
-			       rows[i].instead);
-		(void)fputs(comma, out);
-		json_string(out, text);
-		comma = ",";
-	}
-	for (size_t i = 0; i < p->io_count; i++) {
-		(void)snprintf(text, sizeof(text), "io.max %.300s: instead nothing",
-			       p->io[i].spec);
+		(void)snprintf(text, sizeof(text), "%s%.300s: instead %s",
+			       row ? row->file : "io.max ",
+			       row ? "" : p->io[i - CGROUP_LIMITS].spec,
+			       row && row->instead ? row->instead : "nothing");
 		(void)fputs(comma, out);
 		json_string(out, text);
 		comma = ",";

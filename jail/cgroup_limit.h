@@ -10,18 +10,18 @@
 
 #include "init/err.h"
 #include "jail/plan.h"
-#include "jail/value.h"
 
 #define CGROUP_LIMITS 9
+#define CGROUP_TEXT_MAX 512
 #define CGROUP_DISK_MAX 128
 #define CGROUP_DISKS_MAX 1024
 
 /* what the kernel says that it enforces; empty where it has no such file */
 struct cgroup_limits {
 	bool known; /* all of it was read, and is as planned */
-	char disk[PLAN_IO_MAX][CGROUP_DISK_MAX];  /* planned lines of io.max */
-	char text[CGROUP_LIMITS][VALUE_LIST_MAX]; /* by the rows of the table */
-	char disks[CGROUP_DISKS_MAX];             /* io.max */
+	char disk[PLAN_IO_MAX][CGROUP_DISK_MAX];   /* planned lines of io.max */
+	char text[CGROUP_LIMITS][CGROUP_TEXT_MAX]; /* by the rows of the table */
+	char disks[CGROUP_DISKS_MAX];              /* io.max */
 };
 
 /**

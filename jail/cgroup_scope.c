@@ -73,34 +73,6 @@ const char *cgroup_advice(void)
 	return text;
 }
 
-/* systemd-run's command line, with @more behind it; a trial may say what is wrong */
-static char **scope_argv(const char *runner, char *exe, char *const *more, bool trial)
-{
-	static char user[] = "--user", scope[] = "--scope", quiet[] = "--quiet",
-		    property[] = "--property=Delegate=yes", end[] = "--",
-		    guard[] = "--in-scope";
-	size_t n = 0, count = 0;
-	char **argv;
-
-	while (more[count])
-		count++;
-	argv = calloc(count + 9, sizeof(*argv));
-	if (!argv)
-		return NULL;
-	argv[n++] = (char *)(uintptr_t)runner;
-	if (geteuid() != 0)
-		argv[n++] = user;
-	argv[n++] = scope;
-	if (!trial)
-		argv[n++] = quiet;
-	argv[n++] = property;
-	argv[n++] = end;
-	argv[n++] = exe;
-	argv[n++] = guard;
-	memcpy(argv + n, more, count * sizeof(*argv));
-	return argv;
-}
-
 /* what a program says on its stdout or stderr, in one line; Return: its wait status */
 static int ask(char *const *argv, int stream, char *text, size_t size)
 {
@@ -154,33 +126,41 @@ bool cgroup_ask_delegated(const char *path)
 
 void cgroup_enter_scope(char *const *argv)
 {
-	static char version[] = "version";
-	const char *runner = find_runner();
-	char exe[PATH_MAX], where[128];
+	static char exe[PATH_MAX];
+	char *runner = (char *)(uintptr_t)find_runner();
+	char *words[] = {
+		runner, "--user", "--scope",    "--quiet", "--property=Delegate=yes",
+		"--",   exe,      "--in-scope", "version", NULL
+	};
+	const size_t fixed = 8, first = geteuid() == 0;
+	size_t count = 1;
 	struct err e;
+	char where[128];
 	int base = -1, r;
-	ssize_t n;
 
 	if (in_scope || !runner)
 		return;
 	r = cgroup_find(NULL, &base, where, sizeof(where), &e);
 	io_close_fd(&base);
-	if (r != -EACCES && r != -EBUSY)
+	if ((r != -EACCES && r != -EBUSY) ||
+	    readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
 		return;
-	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	if (n < 0)
-		return;
-	exe[n] = '\0';
+	words[first] = runner;
 	(void)signal(SIGCHLD, SIG_DFL);
-
-	cleanup_free char **trial =
-		scope_argv(runner, exe, (char *[]){ version, NULL }, true);
-	cleanup_free char **words = scope_argv(runner, exe, argv + 1, false);
-
-	if (!trial || !words)
+	if (ask(words + first, 2, refusal, sizeof(refusal)) != 0) {
+		if (!*refusal)
+			(void)snprintf(refusal, sizeof(refusal), "its job fails");
 		return;
-	if (ask(trial, 2, refusal, sizeof(refusal)) != 0)
+	}
+	while (argv[count])
+		count++;
+
+	cleanup_free char **all = calloc(fixed + count, sizeof(*all));
+
+	if (!all)
 		return;
-	(void)execv(runner, words);
+	memcpy(all, words + first, (fixed - first) * sizeof(*all));
+	memcpy(all + fixed - first, argv + 1, count * sizeof(*all));
+	(void)execv(runner, all);
 	(void)snprintf(refusal, sizeof(refusal), "%s", strerror(errno));
 }

@@ -125,8 +125,7 @@ static void print_env(const struct option_row *row, const struct plan *p, FILE *
 static int set_cpuset(const struct option_row *row, struct plan *p, const char *value,
 		      struct err *e)
 {
-	char list[VALUE_LIST_MAX];
-	int r = value_cpu_list(value, list, e);
+	int r = value_check_cpus(value, e);
 
 	return r < 0 ? r : set_text(row, p, value, e);
 }

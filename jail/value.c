@@ -128,64 +128,31 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 
 #define CPUS_MAX 1024
 
-/* "3" or "0-1" at *@at, which moves behind it */
-static int take_range(const char **at, unsigned long *first, unsigned long *last)
+int value_check_cpus(const char *text, struct err *e)
 {
-	char *end;
+	long next = 0; /* the lowest that may follow */
 
-	for (int i = 0; i < 2; i++) {
-		/* no sign and no blank, which strtoul(3) would take */
-		if (**at < '0' || **at > '9')
-			return -EINVAL;
-		*last = strtoul(*at, &end, 10);
-		if (i == 0)
-			*first = *last;
-		*at = end + (i == 0 && *end == '-');
-		if (*at == end)
-			break;
-	}
-	return *last >= CPUS_MAX ? -ERANGE : *last < *first ? -EINVAL : 0;
-}
-
-static int parse_cpus(const char *text, bool *set)
-{
 	for (const char *at = text;; at++) {
-		unsigned long first = 0, last = 0;
-		int r = take_range(&at, &first, &last);
+		char *end;
+		/* no sign and no blank, which strtol(3) would take */
+		long first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+		long last = first;
 
-		if (r < 0)
-			return r;
-		while (first <= last)
-			set[first++] = true;
-		if (*at != ',')
-			return *at ? -EINVAL : 0;
+		/* a range of one is none */
+		if (first >= next && *end == '-' && end[1] > '0' && end[1] <= '9') {
+			last = strtol(end + 1, &end, 10);
+			last = last == first ? -1 : last;
+		}
+		if (first < next || (*end != ',' && *end) || last < first ||
+		    last >= CPUS_MAX)
+			return err_say(e, EINVAL,
+				       "'%s' is not a list of CPUs such as 0-1,3: in "
+				       "order, in as few parts as can be, up to %d",
+				       text, CPUS_MAX - 1);
+		if (!*end)
+			return 0;
+		/* the kernel writes neighbours as one range */
+		next = last + 2;
+		at = end;
 	}
-}
-
-int value_cpu_list(const char *text, char *list, struct err *e)
-{
-	bool set[CPUS_MAX + 1] = { false };
-	size_t n = 0;
-	int r = parse_cpus(text, set);
-
-	if (r == -EINVAL)
-		return err_say(e, EINVAL, "'%s' is not a list of CPUs such as 0-1,3",
-			       text);
-	if (r < 0)
-		return err_say(e, ERANGE, "'%s' names a CPU beyond %d", text,
-			       CPUS_MAX - 1);
-	for (size_t i = 0; i < CPUS_MAX; i++) {
-		size_t first = i;
-
-		if (!set[i])
-			continue;
-		while (set[i + 1])
-			i++;
-		n += (size_t)snprintf(list + n, VALUE_LIST_MAX - n,
-				      i > first ? "%s%zu-%zu" : "%s%zu", n ? "," : "",
-				      first, i);
-		if (n >= VALUE_LIST_MAX)
-			return err_say(e, ERANGE, "'%s' is too long a list", text);
-	}
-	return 0;
 }

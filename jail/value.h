@@ -17,7 +17,6 @@ enum value_kind {
 };
 
 #define VALUE_TEXT_MAX 32
-#define VALUE_LIST_MAX 512
 
 /**
  * value_parse() - Read a number with its unit
@@ -40,11 +39,10 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
 const char *value_print(enum value_kind kind, uint64_t value, char *text);
 
 /**
- * value_cpu_list() - Read a list of CPUs such as 3,0-1 and write it as the kernel does
- * @list:	Gets at most VALUE_LIST_MAX bytes: in order, as few ranges as there can be
+ * value_check_cpus() - Is this a list of CPUs as the kernel writes it, such as 0-1,3?
  *
- * Return: 0, -EINVAL (no such list), or -ERANGE (a CPU beyond 1023, or too long)
+ * Return: 0 or -EINVAL
  */
-int value_cpu_list(const char *text, char *list, struct err *e);
+int value_check_cpus(const char *text, struct err *e);
 
 #endif

@@ -206,7 +206,7 @@ static void add_random_text(const char *name)
 	} else if (strcmp(name, "oom-group") == 0) {
 		add_word(name, below(2) ? "no" : "yes");
 	} else if (strcmp(name, "cpuset") == 0) {
-		add_word(name, below(2) ? "0" : "7,2-4");
+		add_word(name, below(2) ? "0" : "2-4,7");
 	} else if (strcmp(name, "io-max") == 0) {
 		(void)snprintf(spec, sizeof(spec), "/d%u wbps=%" PRIu64 "K riops=7",
 			       word_count, 1 + below(1000));

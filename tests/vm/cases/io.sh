@@ -49,5 +49,5 @@ refuses 'on no disk that io.max knows' '/tmp rbps=1M'
 refuses 'No such file' '/nowhere rbps=1M'
 run $stepjail run --rootfs /mini --io-max '/dev/vda rbps=1M' --io-max "$disk wbps=1M" -- /bin/true
 is status $status 125
-grep -q 'are the same disk' /tmp/err || fail "stderr does not say that it is the same disk"
+grep -q 'io.max reads' /tmp/err || fail "stderr does not say that it is the same disk"
 nothing_left

@@ -22,7 +22,7 @@ within "waiting for a processor, us" "$(told cpu.pressure.some.total)" 0 1000000
 
 # memory is kept in whole pages
 jail --memory 67108865 --memory-high 33554433 --swap 16777217 --oom-group yes --pids 7 \
-	--cpus unlimited --cpu-weight 9999 --cpuset 0-0 -- /bin/true
+	--cpus unlimited --cpu-weight 9999 --cpuset 0 -- /bin/true
 is status $status 0
 for row in memory.max=67108864 memory.high=33554432 memory.swap.max=16777216 \
 	memory.oom.group=1 pids.max=8 'cpu.max=max 100000' cpu.weight=9999 cpuset.cpus=0 \

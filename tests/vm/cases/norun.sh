@@ -21,7 +21,7 @@ refused 'type: systemd-run --user --scope -p Delegate=yes stepjail' \
 	'which was tried: Failed to connect' 'systemd-run --uid=1000 -p Delegate=yes'
 systemctl start user@1000.service
 run as_managed "$true"
-refused 'type: systemd-run --user --scope' 'which was tried: Job failed'
+refused 'type: systemd-run --user --scope' 'which was tried: its job fails'
 run as_managed "$stepjail check"
 [ $status -ne 0 ] || fail "check is content"
 grep -q '^missing *cgroup v2 .*which was tried' /tmp/out || fail "check does not say why"
