@@ -85,15 +85,18 @@ START_TEST(limits_are_written_and_read_back)
 {
 	struct err e = { 0 };
 
+	put("cpu.weight", "");
+	put("memory.high", "");
 	ck_assert_int_eq(cgroup_limit(leaf, &plan, &limits, &e), 0);
+	/* what the kernel has by itself is left alone */
+	ck_assert_str_eq(got("cpu.weight"), "");
+	ck_assert_str_eq(got("memory.high"), "");
+	put("cpu.weight", "100\n");
+	put("memory.high", "max\n");
 	ck_assert_str_eq(got("memory.max"), "67108864");
 	ck_assert_str_eq(got("memory.swap.max"), "0");
 	ck_assert_str_eq(got("pids.max"), "33"); /* init too */
 	ck_assert_str_eq(got("cpu.max"), "150000 100000");
-	/* and what the kernel has by itself is left alone */
-	ck_assert_str_eq(got("memory.high"), "max\n");
-	ck_assert_str_eq(got("cpu.weight"), "100\n");
-	ck_assert_str_eq(got("cpuset.cpus"), "\n");
 	ck_assert(!limits.known);
 	ck_assert_msg(cgroup_verify(leaf, &plan, &limits, &e) == 0, "%s", e.text);
 	ck_assert(limits.known);
@@ -249,6 +252,7 @@ START_TEST(disks_are_limited)
 	(void)snprintf(line, sizeof(line), "%s0\n", want);
 	put("io.max", line);
 	ck_assert_int_eq(cgroup_verify(leaf, &plan, &limits, &e), -EPROTO);
+	ck_assert(!limits.known);
 	(void)snprintf(line, sizeof(line), "1%s\n", want);
 	put("io.max", line);
 	ck_assert_int_eq(cgroup_verify(leaf, &plan, &limits, &e), -EPROTO);

@@ -60,6 +60,7 @@ START_TEST(junk_is_refused)
 		{ "/dev/sda rbps=1 x", -EINVAL },
 		{ "/dev/sda rbps=0", -ERANGE },
 		{ "/dev/sda rbps=2T", -ERANGE },
+		{ "/dev/sda riops=4294967295", -ERANGE },
 		{ "/dev/sda wiops=4294967295", -ERANGE }, /* io.max takes it for none */
 		{ "/dev/sda rbps=1 rbps=1", -EEXIST },
 	};

@@ -1,5 +1,5 @@
 # expects: where systemd cannot help, one line says what to type, and typing that helps
-# vm: --systemd
+# vm: --systemd --timeout 120
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail

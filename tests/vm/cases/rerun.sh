@@ -1,5 +1,5 @@
 # expects: where nothing is delegated, stepjail starts itself again in a scope, unseen
-# vm: --systemd --timeout 90
+# vm: --systemd --timeout 120
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail

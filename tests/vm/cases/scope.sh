@@ -1,5 +1,5 @@
 # expects: a user's jails work in a delegated scope, typed by hand, with a shell in it too
-# vm: --systemd
+# vm: --systemd --timeout 120
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail

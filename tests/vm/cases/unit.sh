@@ -1,5 +1,5 @@
 # expects: leaves are made in a systemd unit that is delegated, and in no other
-# vm: --systemd
+# vm: --systemd --timeout 120
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail
