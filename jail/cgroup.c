@@ -3,9 +3,11 @@
  * cgroup.c - one cgroup v2 leaf per run: limits in, usage out, kill at the end
  *
  * Theory of operation (all in the launcher; where leaves may be made is cgroup_find.c)
- *   cgroup_make()   mkdir the leaf and keep its fd; write every row of files[]; clone3()
- *                   then starts the child with CLONE_INTO_CGROUP, so it is never outside
- *   cgroup_usage()  read what it has used
+ *   cgroup_make()   mkdir the leaf and keep its fd; write the limits of cgroup_limit.c;
+ *                   clone3() then starts the child with CLONE_INTO_CGROUP, so it is
+ *                   never outside
+ *   at the gate     the limits are read back, cgroup_verify()
+ *   at the end      cgroup_usage() reads what it has used
  *   cgroup_end()    write cgroup.kill, rmdir
  *   A cgroup outlives a launcher that is killed, unlike everything else of a jail. So a
  *   sweeper, a process of its own in a process group of its own, sleeps in read(2) on a
@@ -30,51 +32,9 @@
 #include "jail/cgroup.h"
 #include "jail/sys.h"
 
-#define CPU_PERIOD_US 100000
 /* rmdir can be refused for a moment while killed processes leave; 2 s in all */
 #define REMOVE_TRIES 400
 #define REMOVE_PAUSE_NS 5000000
-
-static const struct {
-	const char *file;   /* attribute in the leaf */
-	enum limit limit;   /* LIMIT_COUNT: value is always the suffix */
-	const char *suffix; /* follows the number: cpu.max needs its period */
-	uint64_t add;       /* pids: stepjail-init is in the leaf too */
-	bool optional;      /* a kernel may be built without it */
-} files[] = {
-	{ "memory.max", LIMIT_MEMORY_BYTES, "", 0, false },
-	{ "memory.swap.max", LIMIT_COUNT, "0", 0, true },
-	{ "pids.max", LIMIT_PIDS, "", 1, false },
-	{ "cpu.max", LIMIT_CPUS_MILLI, " 100000", 0, false },
-};
-
-static int write_limits(int leaf, const struct plan *p, struct err *e)
-{
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		uint64_t n = files[i].limit == LIMIT_COUNT ? 0 : p->limit[files[i].limit];
-		char text[48];
-
-		/* thousandths of a CPU are hundredfold microseconds of a 100 ms period */
-		if (files[i].limit == LIMIT_CPUS_MILLI && n != NO_LIMIT)
-			n *= CPU_PERIOD_US / 1000;
-		if (files[i].limit == LIMIT_COUNT)
-			(void)snprintf(text, sizeof(text), "%s", files[i].suffix);
-		else if (n == NO_LIMIT)
-			(void)snprintf(text, sizeof(text), "max%s", files[i].suffix);
-		else
-			(void)snprintf(text, sizeof(text), "%" PRIu64 "%s",
-				       n + files[i].add, files[i].suffix);
-
-		int r = io_write_file_at(leaf, files[i].file, text);
-
-		if (r == -ENOENT && files[i].optional)
-			continue;
-		if (r < 0)
-			return err_set(e, -r, "cgroup: write '%s' to %s", text,
-				       files[i].file);
-	}
-	return 0;
-}
 
 /* kill and remove a leaf; used by the launcher and by the sweeper */
 static int remove_leaf(int base, int leaf, const char *name)
@@ -138,7 +98,7 @@ int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e)
 {
 	char where[128];
 	struct timespec now;
-	int r = cgroup_find(&cg->base, true, where, sizeof(where), e);
+	int r = cgroup_find(p, &cg->base, where, sizeof(where), e);
 
 	if (r < 0)
 		return r;
@@ -157,60 +117,7 @@ int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e)
 	cg->leaf = openat(cg->base, cg->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (cg->leaf < 0)
 		return err_set(e, errno, "cgroup: open the leaf %s", cg->name);
-	return write_limits(cg->leaf, p, e);
-}
-
-/* the number behind a key of a flat-keyed file such as memory.events */
-static uint64_t keyed(const char *text, const char *key)
-{
-	size_t n = strlen(key);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, n) == 0 && line[n] == ' ')
-			return strtoull(line + n + 1, NULL, 10);
-	}
-	return 0;
-}
-
-static uint64_t single(int leaf, const char *file)
-{
-	char text[32];
-
-	if (io_read_file_at(leaf, file, text, sizeof(text)) <= 0)
-		return NO_LIMIT;
-	return strtoull(text, NULL, 10);
-}
-
-void cgroup_usage(const struct cgroup *cg, struct cgroup_usage *u)
-{
-	char text[4096];
-
-	*u = (struct cgroup_usage){
-		.memory_peak_bytes = single(cg->leaf, "memory.peak"),
-		.pids_peak = single(cg->leaf, "pids.peak"),
-		.oom_kills = NO_LIMIT,
-		.pids_refused = NO_LIMIT,
-		.user_us = NO_LIMIT,
-		.system_us = NO_LIMIT,
-		.throttled_us = NO_LIMIT,
-	};
-	if (io_read_file_at(cg->leaf, "memory.events", text, sizeof(text)) > 0)
-		u->oom_kills = keyed(text, "oom_kill");
-	if (io_read_file_at(cg->leaf, "pids.events", text, sizeof(text)) > 0)
-		u->pids_refused = keyed(text, "max");
-	cgroup_cpu(cg, u);
-}
-
-void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u)
-{
-	char text[4096];
-
-	if (io_read_file_at(cg->leaf, "cpu.stat", text, sizeof(text)) <= 0)
-		return;
-	u->user_us = keyed(text, "user_usec");
-	u->system_us = keyed(text, "system_usec");
-	u->throttled_us = keyed(text, "throttled_usec");
+	return cgroup_limit(cg->leaf, p, &cg->limits, e);
 }
 
 int cgroup_count(const struct cgroup *cg)

@@ -10,14 +10,17 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/cgroup_limit.h"
+#include "jail/cgroup_usage.h"
 #include "jail/plan.h"
 
 struct cgroup {
 	int base;  /* directory fd that leaves are made in */
 	int leaf;  /* directory fd of this run's leaf */
 	int guard; /* pipe end that the sweeper watches; closing it ends the sweeper */
-	pid_t sweeper; /* 0 when there is none */
-	char name[64]; /* the leaf's, within base */
+	pid_t sweeper;               /* 0 when there is none */
+	char name[64];               /* the leaf's, within base */
+	struct cgroup_limits limits; /* as read back at the gate */
 };
 
 #define CGROUP_NONE                                                                      \
@@ -26,29 +29,46 @@ struct cgroup {
 		.base = -1, .leaf = -1, .guard = -1                                      \
 	}
 
-/* NO_LIMIT: not known, as where a kernel lacks memory.peak or pids.peak */
-struct cgroup_usage {
-	uint64_t memory_peak_bytes;
-	uint64_t pids_peak;
-	uint64_t oom_kills;    /* memory.events oom_kill */
-	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
-	uint64_t user_us, system_us, throttled_us;
-};
-
 /**
  * cgroup_find() - Open the place where this process may make leaves
- * @base:	Gets a directory fd; all controllers a jail needs are enabled below it
- * @where:	Gets words for it, or for what is missing, at most @size bytes
- * @make:	false only looks, and changes nothing: for check
+ * @p:		Says which controllers are needed, and they are enabled; NULL only looks,
+ *		and changes nothing
+ * @base:	Gets a directory fd
+ * @where:	Gets words for it, at most @size bytes
  *
- * As root: /sys/fs/cgroup/stepjail. Otherwise the parent of the own cgroup, or the own
- * cgroup, whichever is delegated to this user. Follows cgroup-v2.rst, "Delegation" and
- * "No Internal Process Constraint".
+ * As root: /sys/fs/cgroup/stepjail, unless the own cgroup is delegated. Otherwise the
+ * parent of the own cgroup, or the own cgroup, whichever is delegated to this user; its
+ * processes then step aside into a child of it. Follows cgroup-v2.rst, "Delegation" and
+ * "No Internal Process Constraint", and systemd's CGROUP_DELEGATION.
  *
  * Return: 0, -ENOENT (no cgroup v2, or a controller is missing), -EACCES (nothing is
- * delegated), or -errno; @e then holds one line with the remedy
+ * delegated), -EBUSY (root's place has processes in it), or -errno; @e then holds one
+ * line with the remedy
  */
-int cgroup_find(int *base, bool make, char *where, size_t size, struct err *e);
+int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struct err *e);
+
+/**
+ * cgroup_enter_scope() - Where no leaves may be made, start again in a place for them
+ * @argv:	The command line from the program's name on
+ *
+ * Returns if leaves may be made here, or if systemd-run(1) cannot help; what it said is
+ * then part of cgroup_find()'s error. Otherwise this process becomes systemd-run, which
+ * makes a delegated scope, moves this process into it and executes stepjail once more:
+ * same pid, fds, folder and signals. Must come before anything is read, opened or locked.
+ */
+void cgroup_enter_scope(char *const *argv);
+
+/** cgroup_entered_scope() - Note that this process was started by cgroup_enter_scope() */
+void cgroup_entered_scope(void);
+
+/** cgroup_in_scope() - Was it? */
+bool cgroup_in_scope(void);
+
+/** cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated? */
+bool cgroup_ask_delegated(const char *path);
+
+/** cgroup_advice() - What to type where nothing is delegated; valid until called again */
+const char *cgroup_advice(void);
 
 /**
  * cgroup_make() - Make a leaf, write a plan's limits into it, start its sweeper
@@ -59,12 +79,6 @@ int cgroup_find(int *base, bool make, char *where, size_t size, struct err *e);
  * Return: 0, or what cgroup_find() or a write returned
  */
 int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e);
-
-/** cgroup_usage() - Read what the leaf has used; unreadable values are NO_LIMIT */
-void cgroup_usage(const struct cgroup *cg, struct cgroup_usage *u);
-
-/** cgroup_cpu() - Read the CPU times alone; an unreadable one stays as it is */
-void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u);
 
 /** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
 int cgroup_count(const struct cgroup *cg);

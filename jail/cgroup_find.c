@@ -5,21 +5,27 @@
  * Theory of operation
  *   The hierarchy is /sys/fs/cgroup, or it is not there: a v2 mount elsewhere beside v1
  *   (as "unified") has no controllers, because v1 holds them.
- *   Root makes a subtree of its own, /sys/fs/cgroup/stepjail. A user needs a delegated
- *   place: the parent of the own cgroup if it is delegated and its controllers are on, or
- *   the own cgroup, which must then have no other process in it; the launcher first moves
- *   itself out of the way into a child "launcher", because only leaves may hold
- *   processes.
- * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Delegation"
+ *   Root makes a subtree of its own, /sys/fs/cgroup/stepjail, unless it was started in a
+ *   place that is delegated. A user needs such a place: the own cgroup, or its parent.
+ *   Only leaves may hold processes, so those that are in the place itself, the launcher
+ *   and the shell that started it, first move into a child of it, "launcher"; started
+ *   from there, the next launcher finds the place in its parent.
+ *   Where a unit of systemd's is delegated, an extended attribute says so. To be able to
+ *   write says nothing there: a user owns what that user's systemd keeps for its units,
+ *   and systemd takes controllers away again from what it has not delegated.
+ * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Delegation"; systemd:
+ * CGROUP_DELEGATION.md
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
@@ -28,13 +34,20 @@
 #include "jail/cgroup.h"
 
 #define HIERARCHY "/sys/fs/cgroup"
+/* processes may be born while they are moved */
+#define ASIDE_TRIES 16
 
-static const char *const controllers[] = { "cpu", "memory", "pids" };
+static const struct {
+	const char *name;
+	const char *option; /* that needs it; NULL: every jail does */
+} controllers[] = {
+	{ "cpu", NULL },          { "memory", NULL },   { "pids", NULL },
+	{ "cpuset", "--cpuset" }, { "io", "--io-max" },
+};
 #define CONTROLLER_COUNT (sizeof(controllers) / sizeof(controllers[0]))
-
-static const char delegate_remedy[] = "start it in a delegated scope: systemd-run --user "
-				      "--scope -p Delegate=yes stepjail "
-				      "..., or run as root";
+#define BIT_CPUSET (1U << 3)
+#define BIT_IO (1U << 4)
+#define BITS_ALWAYS 7U
 
 static bool lists(const char *text, const char *word)
 {
@@ -46,34 +59,50 @@ static bool lists(const char *text, const char *word)
 	return false;
 }
 
-/* the first controller that a file such as cgroup.controllers lacks, NULL for none */
-static const char *lacking(int dir, const char *file)
+/* bits of the controllers that a file such as cgroup.controllers names */
+static unsigned int read_bits(int dir, const char *file)
 {
+	unsigned int bits = 0;
 	char text[512];
 
 	if (io_read_file_at(dir, file, text, sizeof(text)) < 0)
-		return controllers[0];
+		return 0;
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
-		if (!lists(text, controllers[i]))
-			return controllers[i];
-	return NULL;
+		bits |= lists(text, controllers[i].name) ? 1U << i : 0;
+	return bits;
 }
 
-static int enable(int dir, const char *path, struct err *e)
+static unsigned int needed(const struct plan *p)
 {
-	if (!lacking(dir, "cgroup.subtree_control"))
-		return 0;
+	return BITS_ALWAYS | (p && p->cpuset ? BIT_CPUSET : 0) |
+	       (p && p->io_count ? BIT_IO : 0);
+}
 
-	int r = io_write_file_at(dir, "cgroup.subtree_control", "+cpu +memory +pids");
+/* the first controller of @bits, with the option that asks for it */
+static int lack(unsigned int bits, const char *where, const char *remedy, struct err *e)
+{
+	size_t i = 0;
 
-	if (r == -EBUSY)
-		return err_say(e, EBUSY,
-			       "cgroup: %s has processes of its own, so it can have "
-			       "no limited leaves; %s",
-			       path, delegate_remedy);
-	if (r < 0)
-		return err_set(e, -r, "cgroup: enable controllers in %s", path);
-	return 0;
+	while (!(bits & (1U << i)))
+		i++;
+	return err_say(e, ENOENT, "cgroup: controller %s%s%s is missing in %.200s; %s",
+		       controllers[i].name, controllers[i].option ? ", needed by " : "",
+		       controllers[i].option ? controllers[i].option : "", where, remedy);
+}
+
+/* those of @bits that are not yet enabled for children; -EBUSY: processes are in the way */
+static int enable(int dir, unsigned int bits)
+{
+	char text[64];
+	size_t n = 0;
+
+	bits &= ~read_bits(dir, "cgroup.subtree_control");
+	text[0] = '\0';
+	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+		if (bits & (1U << i))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "+%s ",
+					      controllers[i].name);
+	return n ? io_write_file_at(dir, "cgroup.subtree_control", text) : 0;
 }
 
 static int open_dir(const char *path)
@@ -83,26 +112,43 @@ static int open_dir(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int find_root(int top, int *base, bool make, char *where, size_t size,
+/* io, where it is offered, tells what was read and written */
+static unsigned int wanted(int dir, const struct plan *p)
+{
+	return needed(p) | (read_bits(dir, "cgroup.controllers") & BIT_IO);
+}
+
+static int find_root(int top, const struct plan *p, int *base, char *where, size_t size,
 		     struct err *e)
 {
+	static const char place[] = HIERARCHY "/stepjail";
+	cleanup_fd int made = -1;
+	char pids[16];
 	int r;
 
-	(void)snprintf(where, size, "%s/stepjail", HIERARCHY);
-	if (!make) {
-		if (faccessat(top, ".", W_OK, AT_EACCESS) < 0)
-			return err_set(e, errno, "cgroup: %s is not writable", HIERARCHY);
+	(void)snprintf(where, size, "%s", place);
+	if (faccessat(top, ".", W_OK, AT_EACCESS) < 0)
+		return err_set(e, errno, "cgroup: %s is not writable", HIERARCHY);
+	if (p && mkdirat(top, "stepjail", 0755) < 0 && errno != EEXIST)
+		return err_set(e, errno, "cgroup: make %s", place);
+	made = openat(top, "stepjail", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (made < 0)
+		return p ? err_set(e, errno, "cgroup: open %s", place) : 0;
+	if (io_read_file_at(made, "cgroup.procs", pids, sizeof(pids)) != 0)
+		return err_say(e, EBUSY,
+			       "cgroup: %s has processes of its own, so it can have no "
+			       "limited leaves; type: while read p; do echo $p "
+			       ">%s/cgroup.procs; done <%s/cgroup.procs",
+			       place, HIERARCHY, place);
+	if (!p)
 		return 0;
-	}
-	r = enable(top, HIERARCHY, e);
+	r = enable(top, wanted(top, p));
+	if (r == 0)
+		r = enable(made, wanted(made, p));
 	if (r < 0)
-		return r;
-	if (mkdirat(top, "stepjail", 0755) < 0 && errno != EEXIST)
-		return err_set(e, errno, "cgroup: make %s", where);
-	*base = open_dir(where);
-	if (*base < 0)
-		return err_set(e, -*base, "cgroup: open %s", where);
-	return enable(*base, where, e);
+		return err_set(e, -r, "cgroup: enable controllers in %s", place);
+	*base = io_steal_fd(&made);
+	return 0;
 }
 
 /* "0::/path" is the v2 line of /proc/self/cgroup; path is relative to the cgroup
@@ -122,77 +168,117 @@ static int own_path(char *path, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* may this user make children here and move processes in? */
-static bool delegated(const char *path)
+/* does systemd keep this cgroup for a unit of its own? Their names tell */
+static bool is_unit(const char *path)
+{
+	static const char *const kinds[] = { ".slice", ".scope", ".service", ".socket" };
+	const char *kind = strrchr(path, '.');
+
+	for (size_t i = 0; kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+/* by the nearest unit: below a delegated one, systemd keeps nothing */
+static bool is_delegated(const char *path, bool without_unit)
+{
+	static const char *const marks[] = { "user.delegate", "trusted.delegate" };
+	char unit[PATH_MAX], value[4];
+	struct stat st;
+
+	(void)snprintf(unit, sizeof(unit), "%s", path);
+	while (!is_unit(unit)) {
+		*strrchr(unit, '/') = '\0';
+		if (strlen(unit) < strlen(HIERARCHY))
+			return without_unit;
+	}
+	/* the mark of another user's systemd is none for root */
+	if (stat(unit, &st) < 0 || st.st_uid != geteuid())
+		return false;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (getxattr(unit, marks[i], value, sizeof(value)) == 1 && *value == '1')
+			return true;
+	/* a user's systemd may leave no mark (252 does not): this it was asked for, or it
+	 * is asked now */
+	return cgroup_in_scope() || (geteuid() != 0 && cgroup_ask_delegated(unit));
+}
+
+/* may leaves be made here? */
+static bool is_ours(const char *path, bool without_unit)
 {
 	char file[PATH_MAX + 64];
 
-	if (access(path, W_OK | X_OK) < 0)
-		return false;
 	(void)snprintf(file, sizeof(file), "%s/cgroup.procs", path);
-	return access(file, W_OK) == 0;
+	return access(path, W_OK | X_OK) == 0 && access(file, W_OK) == 0 &&
+	       is_delegated(path, without_unit);
 }
 
-static int step_aside(int own, const char *path, struct err *e)
+/* into a child, with all of them: the shell that started us too */
+static int step_aside(int place, const char *path, struct err *e)
 {
 	cleanup_fd int aside = -1;
-	char pid[16];
+	char pids[16384];
+	ssize_t n;
 
-	if (mkdirat(own, "launcher", 0755) < 0 && errno != EEXIST)
-		return err_set(e, errno, "cgroup: make %s/launcher", path);
-	aside = openat(own, "launcher", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mkdirat(place, "launcher", 0755) < 0 && errno != EEXIST)
+		return err_set(e, errno, "cgroup: make %.200s/launcher", path);
+	aside = openat(place, "launcher", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (aside < 0)
-		return err_set(e, errno, "cgroup: open %s/launcher", path);
-	(void)snprintf(pid, sizeof(pid), "%d", getpid());
+		return err_set(e, errno, "cgroup: open %.200s/launcher", path);
+	n = io_read_file_at(place, "cgroup.procs", pids, sizeof(pids));
+	if (n < 0 && n != -EFBIG)
+		return err_set(e, (int)-n, "cgroup: read %.200s/cgroup.procs", path);
+	for (char *next = pids, *pid; (pid = strsep(&next, "\n")) && next;) {
+		int r = io_write_file_at(aside, "cgroup.procs", pid);
 
-	int r = io_write_file_at(aside, "cgroup.procs", pid);
-
-	return r < 0 ? err_set(e, -r, "cgroup: move to %s/launcher", path) : 0;
-}
-
-static int find_user(int *base, bool make, char *where, size_t size, struct err *e)
-{
-	char own[PATH_MAX], parent[PATH_MAX];
-	int r = own_path(own, sizeof(own));
-
-	if (r < 0)
-		return err_set(e, -r, "cgroup: find the own cgroup in /proc/self/cgroup");
-	(void)snprintf(parent, sizeof(parent), "%s", own);
-	*strrchr(parent, '/') = '\0';
-
-	if (strlen(parent) > strlen(HIERARCHY) && delegated(parent)) {
-		*base = open_dir(parent);
-		if (*base >= 0 && !lacking(*base, "cgroup.subtree_control")) {
-			(void)snprintf(where, size, "%.100s", parent);
-			return 0;
-		}
-		io_close_fd(base);
+		/* it may have ended meanwhile */
+		if (r < 0 && r != -ESRCH)
+			return err_set(e, -r,
+				       "cgroup: move process %s to %.200s/launcher", pid,
+				       path);
 	}
-	if (!delegated(own))
-		return err_say(e, EACCES,
-			       "cgroup: %.200s is not delegated to this user; %s", own,
-			       delegate_remedy);
-	*base = open_dir(own);
-	if (*base < 0)
-		return err_set(e, -*base, "cgroup: open %.200s", own);
-
-	const char *lack = lacking(*base, "cgroup.controllers");
-
-	if (lack)
-		return err_say(e, ENOENT,
-			       "cgroup: controller %s is not delegated to %.200s; %s",
-			       lack, own, delegate_remedy);
-	(void)snprintf(where, size, "%.100s", own);
-	if (!make || !lacking(*base, "cgroup.subtree_control"))
-		return 0;
-	r = step_aside(*base, own, e);
-	return r < 0 ? r : enable(*base, own, e);
+	return 0;
 }
 
-int cgroup_find(int *base, bool make, char *where, size_t size, struct err *e)
+static int find_delegated(const char *path, const struct plan *p, int *base, char *where,
+			  size_t size, struct err *e)
+{
+	cleanup_fd int place = open_dir(path);
+	unsigned int bits;
+	int r;
+
+	if (place < 0)
+		return err_set(e, -place, "cgroup: open %.200s", path);
+	(void)snprintf(where, size, "%.100s", path);
+	bits = wanted(place, p);
+	if (bits & ~read_bits(place, "cgroup.controllers"))
+		return lack(bits & ~read_bits(place, "cgroup.controllers"), path,
+			    "delegate it too, for a user's units with: systemctl edit "
+			    "user@.service, [Service] Delegate=cpu cpuset io memory pids",
+			    e);
+	if (!p)
+		return 0;
+	r = enable(place, bits);
+	for (int i = 0; r == -EBUSY && i < ASIDE_TRIES; i++) {
+		r = step_aside(place, path, e);
+		if (r < 0)
+			return r;
+		r = enable(place, bits);
+	}
+	if (r < 0)
+		return err_set(e, -r, "cgroup: enable controllers in %.200s", path);
+	*base = io_steal_fd(&place);
+	return 0;
+}
+
+int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struct err *e)
 {
 	cleanup_fd int top = open_dir(HIERARCHY);
+	char own[PATH_MAX], parent[PATH_MAX];
 	struct statfs fs;
+	unsigned int bits;
+	int r;
 
 	if (top < 0 || fstatfs(top, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
 		return err_say(e, ENOENT,
@@ -201,15 +287,27 @@ int cgroup_find(int *base, bool make, char *where, size_t size, struct err *e)
 			       "mounts), or "
 			       "run without these limits by --allow-missing=cgroup",
 			       HIERARCHY);
+	bits = needed(p) & ~read_bits(top, "cgroup.controllers");
+	if (bits)
+		return lack(bits, HIERARCHY,
+			    "boot without cgroup_no_v1= and cgroup_disable=, or with a "
+			    "kernel that has it",
+			    e);
+	r = own_path(own, sizeof(own));
+	if (r < 0)
+		return err_set(e, -r, "cgroup: find the own cgroup in /proc/self/cgroup");
+	(void)snprintf(parent, sizeof(parent), "%s", own);
+	*strrchr(parent, '/') = '\0';
 
-	const char *lack = lacking(top, "cgroup.controllers");
+	/* the real root alone has no type; whoever rules there waits for no delegation */
+	bool rules = geteuid() == 0 && faccessat(top, "cgroup.type", F_OK, 0) < 0;
 
-	if (lack)
-		return err_say(e, ENOENT,
-			       "cgroup: v2 controller %s is missing; boot without "
-			       "cgroup_no_v1= or cgroup_disable=%s",
-			       lack, lack);
-	if (geteuid() == 0)
-		return find_root(top, base, make, where, size, e);
-	return find_user(base, make, where, size, e);
+	if (!is_unit(own) && is_ours(parent, !rules))
+		return find_delegated(parent, p, base, where, size, e);
+	if (is_ours(own, !rules))
+		return find_delegated(own, p, base, where, size, e);
+	if (rules)
+		return find_root(top, p, base, where, size, e);
+	return err_say(e, EACCES, "cgroup: %.100s is not delegated to this user; %s", own,
+		       cgroup_advice());
 }

@@ -123,7 +123,7 @@ static int look_cgroup(const struct row *row, struct finding *f)
 	char where[128];
 	struct err e;
 	int base = -1;
-	int r = cgroup_find(&base, false, where, sizeof(where), &e);
+	int r = cgroup_find(NULL, &base, where, sizeof(where), &e);
 
 	(void)row;
 	io_close_fd(&base);

@@ -124,7 +124,8 @@ static int limit(struct jail *j, struct err *e)
 	int r = cgroup_make(&j->cgroup, j->plan, e);
 
 	j->limited = r == 0;
-	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP))
+	/* once there is a leaf, the host has what may be missing */
+	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0)
 		return r;
 	(void)cgroup_end(&j->cgroup, &j->missing);
 	j->missing = *e;

@@ -89,7 +89,7 @@ static void sample_cgroup(struct run *run)
 	uint64_t used_ms;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	cgroup_cpu(&run->jail.cgroup, &u);
+	cgroup_cpu(run->jail.cgroup.leaf, &u);
 	used_ms = (u.user_us + u.system_us - run->outcome.before.user_us -
 		   run->outcome.before.system_us) /
 		  1000;
@@ -179,16 +179,23 @@ static void check_deadlines(struct run *run)
 /* both processes stand behind their walls, as they say: look, then open the gate */
 static void open_gate(struct run *run)
 {
+	struct cgroup *cg = &run->jail.cgroup;
 	struct err e;
 
+	if (run->jail.limited &&
+	    cgroup_verify(cg->leaf, run->jail.plan, &cg->limits, &e) < 0) {
+		refuse(run, &e);
+		return;
+	}
 	/* a watch that cannot see stands in for no limit */
 	if (posture_read(run->program, &run->outcome.posture, &e) < 0 ||
 	    (!run->jail.limited && watch_check(run->jail.pid, &e) < 0)) {
 		refuse(run, &e);
 		return;
 	}
+	run->room = room_open(run->jail.pid);
 	if (run->jail.limited)
-		cgroup_cpu(&run->jail.cgroup, &run->outcome.before);
+		cgroup_usage(cg->leaf, NULL, &run->outcome.before);
 	run->outcome.started = true;
 	run->start_ms = now_ms();
 	run->sampled_ms = run->start_ms;
@@ -344,6 +351,8 @@ void loop_gather(struct run *run)
 
 	if (o->started)
 		o->wall_ms = now_ms() - run->start_ms;
+	o->full = room_full(&run->room);
+	room_close(&run->room);
 	if (!o->have_exit || !o->exit.strays)
 		return;
 	/* init told of at least one, also where they cannot be counted */

@@ -12,11 +12,13 @@
 #include "init/wire.h"
 #include "jail/launch.h"
 #include "jail/outcome.h"
+#include "jail/room.h"
 
-/* one run, from launch to end; zeroed, then jail is JAIL_NONE */
+/* one run, from launch to end; zeroed, then jail is JAIL_NONE and room is ROOM_NONE */
 struct run {
 	struct jail jail;
 	struct outcome outcome;
+	struct room room; /* from the gate's opening to the end */
 	struct wire_reader reader;
 	int signals;
 	uint64_t start_ms;     /* of the launch, then of the program */

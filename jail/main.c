@@ -3,10 +3,12 @@
  * main.c - stepjail: the commands table
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "jail/cgroup.h"
 #include "jail/command.h"
 #include "jail/manual.h"
 #include "jail/option.h"
@@ -22,16 +24,18 @@ static const struct {
 	const char *arguments;
 	const char *help;
 	int (*act)(char *const *argv, struct err *e);
+	bool in_cgroup; /* makes jails: needs a place for cgroup leaves */
 } commands[] = {
-	{ "run", "[options] [--] program [args]", "run a program in a jail",
-	  command_run },
+	{ "run", "[options] [--] program [args]", "run a program in a jail", command_run,
+	  true },
 	{ "check", "[--json] [options]", "say what this host has and lacks for a jail",
-	  command_check },
+	  command_check, true },
 	{ "explain", "[options]",
-	  "print the plan that the options make, as a policy file", command_explain },
-	{ "help", "", "print this", command_help },
-	{ "man", "", "print the manual page, in mdoc", command_man },
-	{ "version", "", "print the version", command_version },
+	  "print the plan that the options make, as a policy file", command_explain,
+	  false },
+	{ "help", "", "print this", command_help, false },
+	{ "man", "", "print the manual page, in mdoc", command_man, false },
+	{ "version", "", "print the version", command_version, false },
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -91,6 +95,12 @@ static const char *unalias(const char *name)
 
 static int dispatch(char *const *argv, struct err *e)
 {
+	/* words of cgroup_enter_scope() to itself */
+	if (argv[0] && argv[1] && strcmp(argv[1], "--in-scope") == 0) {
+		cgroup_entered_scope();
+		argv++;
+	}
+
 	const char *name = argv[0] && argv[1] ? unalias(argv[1]) : NULL;
 
 	/* every file that an option names would be opened with somebody else's rights */
@@ -101,8 +111,11 @@ static int dispatch(char *const *argv, struct err *e)
 	if (!name)
 		return err_say(e, EINVAL, "no command is given: see stepjail help");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (strcmp(commands[i].name, name) == 0)
+		if (strcmp(commands[i].name, name) == 0) {
+			if (commands[i].in_cgroup)
+				cgroup_enter_scope(argv);
 			return commands[i].act(argv + 2, e);
+		}
 	return err_say(e, EINVAL, "'%.64s' is not a command: see stepjail help", name);
 }
 

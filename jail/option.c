@@ -56,6 +56,9 @@ static const char *const proc_names[] = {
 static const char *const capture_names[] = {
 	[CAPTURE_NO] = "no", [CAPTURE_BOTH] = "both", [CAPTURE_STDERR] = "stderr", NULL
 };
+static const char *const answer_names[] = {
+	[ANSWER_NO] = "no", [ANSWER_YES] = "yes", NULL
+};
 
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
@@ -82,8 +85,8 @@ _Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int
 _Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_lock) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_violation) == sizeof(int), "set_choice() stores an int");
-_Static_assert(sizeof(enum plan_learn) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_capture) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_answer) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
@@ -135,7 +138,27 @@ static const char *const lock_code_names[] = {
 static const char *const on_violation_names[] = {
 	[VIOLATION_REFUSE] = "refuse", [VIOLATION_KILL] = "kill", NULL
 };
-static const char *const learn_names[] = { [LEARN_NO] = "no", [LEARN_YES] = "yes", NULL };
+
+static int set_cpuset(const struct option_row *row, struct plan *p, const char *value,
+		      struct err *e)
+{
+	int r = value_check_cpus(value, e);
+
+	return r < 0 ? r : set_text(row, p, value, e);
+}
+
+static int set_io_max(const struct option_row *row, struct plan *p, const char *value,
+		      struct err *e)
+{
+	(void)row;
+	return plan_add_io(p, value, e);
+}
+
+static void print_io_max(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	for (size_t i = 0; i < p->io_count; i++)
+		(void)fprintf(out, "%s %s\n", row->name, p->io[i].spec);
+}
 
 static int set_allow_syscall(const struct option_row *row, struct plan *p,
 			     const char *value, struct err *e)
@@ -183,6 +206,9 @@ static void print_allow_missing(const struct option_row *row, const struct plan 
 #define OWN(f) .set = set_##f, .print = print_##f
 #define TEXT(field)                                                                      \
 	.at = offsetof(struct plan, field), .set = set_text, .print = print_text
+#define ANSWER(field)                                                                    \
+	.at = offsetof(struct plan, field), .choices = answer_names, .bare = "yes",      \
+	.set = set_choice, .print = print_choice
 #define CHOICE(field)                                                                    \
 	.at = offsetof(struct plan, field), .choices = field##_names, .set = set_choice, \
 	.print = print_choice
@@ -211,11 +237,27 @@ const struct option_row option_rows[] = {
 	{ "cpu-time", "TIME",
 	  "kill the jail after this much CPU time, all its processes together",
 	  NUMBER(LIMIT_CPU_MS, VALUE_TIME, 10, 24 * 366 * HOURS, NO_LIMIT, true) },
-	{ "memory", "SIZE",
-	  "all memory of the jail, its tmpfs files included; never swapped",
+	{ "memory", "SIZE", "all memory of the jail, its tmpfs files included",
 	  NUMBER(LIMIT_MEMORY_BYTES, VALUE_SIZE, 4 * M, T, 512 * M, false) },
+	{ "memory-high", "SIZE",
+	  "slow the jail down, and take memory back from it, above this much",
+	  NUMBER(LIMIT_MEMORY_HIGH_BYTES, VALUE_SIZE, M, T, NO_LIMIT, true) },
+	{ "swap", "SIZE", "swap space of the jail, beside its memory",
+	  NUMBER(LIMIT_SWAP_BYTES, VALUE_SIZE, 0, T, 0, false) },
+	{ "oom-group", "no|yes",
+	  "when memory runs out, end the whole jail and not one process of it",
+	  ANSWER(oom_group) },
 	{ "cpus", "NUMBER", "share of the CPUs that the jail may use",
 	  NUMBER(LIMIT_CPUS_MILLI, VALUE_CPUS, 10, 1024000, 1000, true) },
+	{ "cpu-weight", "NUMBER",
+	  "share beside other cgroups when CPUs are short; 100 is everybody's",
+	  NUMBER(LIMIT_CPU_WEIGHT, VALUE_COUNT, 1, 10000, 100, false) },
+	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3",
+	  .at = offsetof(struct plan, cpuset), .set = set_cpuset, .print = print_text },
+	{ "io-max", "DEVICE KEY=N...",
+	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that "
+	  "DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
+	  .repeatable = true, OWN(io_max) },
 	{ "pids", "NUMBER", "processes and threads of the program",
 	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
 	{ "files", "NUMBER", "open files of each process",
@@ -257,7 +299,7 @@ const struct option_row option_rows[] = {
 	{ "learn", "no|yes",
 	  "print the policy rows that would allow what was refused, with the risk of "
 	  "each",
-	  CHOICE(learn), .bare = "yes" },
+	  ANSWER(learn) },
 	{ "allow-missing", "cgroup|audit",
 	  "run without cgroup limits where the host gives no cgroup v2, or without a "
 	  "record of violations where a surrounding sandbox has it; the report says so",

@@ -60,7 +60,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 /* a SIGKILL that the launcher did not send, and the leaf counted a kill for memory */
 static bool killed_for_memory(const struct outcome *o, const struct judgement *j)
 {
-	return outcome_counted(o, o->usage.oom_kills) && o->usage.oom_kills > 0 &&
+	return o->cgroup && cgroup_counted(o->usage.oom_kills) &&
 	       (!o->have_exit || j->signal == SIGKILL || j->exit_code > 0);
 }
 
@@ -97,13 +97,16 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 		return VERDICT_LAUNCHER_ERROR;
 	if (killed_for_cpu(o, p, j))
 		return VERDICT_CPU_TIMEOUT;
+	/* a page of a mapped file that the full tmpfs has no room for is a SIGBUS */
+	if (j->signal == SIGXFSZ || (j->signal == SIGBUS && o->full > 0))
+		return VERDICT_DISK;
 	if (j->signal)
-		return j->signal == SIGXFSZ ? VERDICT_DISK : VERDICT_SIGNALED;
+		return VERDICT_SIGNALED;
 	if (j->exit_code == 0)
 		return VERDICT_COMPLETED;
-	if (outcome_counted(o, o->usage.pids_refused) && o->usage.pids_refused > 0)
+	if (o->cgroup && cgroup_counted(o->usage.pids_refused))
 		return VERDICT_PIDS;
-	return VERDICT_EXITED;
+	return o->full > 0 ? VERDICT_DISK : VERDICT_EXITED;
 }
 
 static int status_of(const struct outcome *o, const struct judgement *j)

@@ -16,6 +16,7 @@
 #include "jail/cgroup.h"
 #include "jail/plan.h"
 #include "jail/posture.h"
+#include "jail/room.h"
 #include "jail/violation.h"
 #include "jail/watch.h"
 
@@ -69,8 +70,9 @@ struct outcome {
 	bool started;               /* the gate was opened */
 	uint64_t wall_ms;           /* from the gate's opening to the end */
 	bool cgroup;                /* usage is filled */
-	struct cgroup_usage before; /* CPU times when the gate was opened: the set-up's */
-	struct cgroup_usage usage;  /* with those taken off */
+	struct cgroup_usage before; /* when the gate was opened: the set-up's */
+	struct cgroup_usage usage;  /* with that taken off */
+	int full;                   /* enum room_bit bits; negative: not known */
 	struct watch peak;          /* the highest samples, where no cgroup counts */
 	unsigned int strays; /* processes that outlived the program, and were killed */
 };
@@ -87,7 +89,9 @@ struct judgement {
  * outcome_judge() - Decide from the evidence
  *
  * Order of evidence: a failed stage; a kill that the launcher noted; the leaf's memory
- * events with a SIGKILL that nobody else sent; the program's own wait status.
+ * events with a SIGKILL that nobody else sent; the program's own wait status. A program
+ * that fails after processes were killed for memory, after forks were refused, or with a
+ * tmpfs of its own full, failed for that, in this order; one that exits 0 did not.
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 

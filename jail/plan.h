@@ -18,6 +18,7 @@
 #define PLAN_BINDS_MAX 256
 #define PLAN_ENV_MAX 256
 #define PLAN_CALLS_MAX 32
+#define PLAN_IO_MAX 8
 #define NO_LIMIT UINT64_MAX
 
 /* the program's user and group id inside every jail */
@@ -27,7 +28,10 @@ enum limit {
 	LIMIT_WALL_MS,
 	LIMIT_CPU_MS,
 	LIMIT_MEMORY_BYTES,
+	LIMIT_MEMORY_HIGH_BYTES,
+	LIMIT_SWAP_BYTES,
 	LIMIT_CPUS_MILLI,
+	LIMIT_CPU_WEIGHT,
 	LIMIT_PIDS,
 	LIMIT_FILES,
 	LIMIT_FILE_BYTES,
@@ -43,8 +47,8 @@ enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
 enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES }; /* auto only while it is parsed */
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
-enum plan_learn { LEARN_NO, LEARN_YES };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
+enum plan_answer { ANSWER_NO, ANSWER_YES };
 
 /* parts of the wall that may be missing when an option says so by name */
 enum plan_part {
@@ -66,6 +70,14 @@ struct plan_call {
 	uint32_t value;
 };
 
+enum plan_rate { RATE_RBPS, RATE_WBPS, RATE_RIOPS, RATE_WIOPS, RATE_COUNT };
+
+struct plan_io {
+	const char *spec;          /* as it was given */
+	int device_length;         /* of its first word, the device */
+	uint64_t rate[RATE_COUNT]; /* bytes or operations a second, or NO_LIMIT */
+};
+
 struct plan {
 	const char *rootfs; /* a name of a shipped tree, or a folder's path */
 	const char *chdir;
@@ -77,7 +89,11 @@ struct plan {
 	enum plan_proc proc;
 	enum plan_lock lock_code;
 	enum plan_violation on_violation;
-	enum plan_learn learn;
+	enum plan_answer learn;
+	enum plan_answer oom_group; /* memory that runs out ends every process */
+	const char *cpuset;         /* list of CPUs, NULL for all */
+	struct plan_io io[PLAN_IO_MAX];
+	size_t io_count;
 	unsigned int allow_missing; /* enum plan_part bits */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
@@ -110,6 +126,14 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
  * Return: 0, -EINVAL (no key), -EEXIST (the same key given twice), or -E2BIG
  */
 int plan_add_env(struct plan *p, const char *spec, struct err *e);
+
+/**
+ * plan_add_io() - Add one "DEVICE rbps=N wbps=N riops=N wiops=N", any of the four
+ * @spec:	Kept, not copied; the device is looked up when the jail is made
+ *
+ * Return: 0, -EINVAL (not of that form), -ERANGE, -EEXIST (a key twice), or -E2BIG
+ */
+int plan_add_io(struct plan *p, const char *spec, struct err *e);
 
 /**
  * plan_complete() - Refuse what contradicts itself, and decide what was left open

@@ -8,10 +8,13 @@
  *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
  *   wall_ms, cpu_ms, cpu_user_ms, cpu_system_ms, cpu_throttled_ms
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
+ *   full          which tmpfs had no block or no inode left at the end
  *   output        captured stdout and stderr: bytes written and left out, the text before
  *                 and behind those, bytes spilled and why no more were; null for a stream,
  *                 or for both, that was passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each
+ *   cgroup        the leaf's limits, as the kernel told them before the program started
+ *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   posture       what the kernel tells of the program before it starts
  *   landlock_abi, host_uid
  */
@@ -30,15 +33,6 @@
 #include "jail/version.h"
 
 #define RESERVED_BYTES 8192
-
-static const char *const without_cgroup[] = {
-	"memory.max: instead RLIMIT_DATA for each process, and a watch of their sum "
-	"every "
-	"50 ms that does not see files in tmpfs or memfd",
-	"memory.swap.max: instead nothing",
-	"pids.max: instead RLIMIT_NPROC",
-	"cpu.max: instead nothing",
-};
 
 static int open_fd(const char *spec, struct err *e)
 {
@@ -127,6 +121,26 @@ static void number(FILE *out, const char *key, bool known, uint64_t value)
 		(void)fprintf(out, ",\"%s\":null", key);
 }
 
+/* what the leaf alone knows */
+static void count(FILE *out, const char *key, const struct outcome *o, uint64_t value,
+		  uint64_t unit)
+{
+	number(out, key, o->cgroup && value != NO_LIMIT, value / unit);
+}
+
+static void write_full(FILE *out, const struct outcome *o)
+{
+	static const char *const lists[] = {
+		[0] = "[]",
+		[ROOM_WORK] = "[\"/work\"]",
+		[ROOM_TMP] = "[\"/tmp\"]",
+		[ROOM_WORK | ROOM_TMP] = "[\"/work\",\"/tmp\"]",
+	};
+
+	(void)fprintf(out, ",\"full\":%s",
+		      !o->started || o->full < 0 ? "null" : lists[o->full]);
+}
+
 static void write_usage(FILE *out, const struct outcome *o)
 {
 	bool leaf = outcome_counted(o, o->usage.user_us);
@@ -145,27 +159,21 @@ static void write_usage(FILE *out, const struct outcome *o)
 	       outcome_cpu_us(o) / 1000);
 	number(out, "cpu_user_ms", split, user / 1000);
 	number(out, "cpu_system_ms", split, system / 1000);
-	number(out, "cpu_throttled_ms", leaf, o->usage.throttled_us / 1000);
+	count(out, "cpu_throttled_ms", o, o->usage.throttled_us, 1000);
 	number(out, "memory_peak_bytes", o->started && peak, peak);
-	number(out, "oom_kills", outcome_counted(o, o->usage.oom_kills),
-	       o->usage.oom_kills);
+	count(out, "oom_kills", o, o->usage.oom_kills, 1);
 	if (o->cgroup)
-		number(out, "pids_peak", o->usage.pids_peak != NO_LIMIT,
-		       o->usage.pids_peak);
+		count(out, "pids_peak", o, o->usage.pids_peak, 1);
 	else
 		number(out, "pids_peak", o->peak.processes != 0, o->peak.processes);
-	number(out, "pids_refused", outcome_counted(o, o->usage.pids_refused),
-	       o->usage.pids_refused);
+	count(out, "pids_refused", o, o->usage.pids_refused, 1);
 	number(out, "strays", o->started, o->strays);
+	write_full(out, o);
 }
 
 static void write_object(FILE *out, const struct jail *jail, const struct outcome *o,
 			 const struct judgement *j)
 {
-	size_t count = !jail->limited && jail->missing.errnum
-			       ? sizeof(without_cgroup) / sizeof(without_cgroup[0])
-			       : 0;
-
 	(void)fprintf(out, "{\"stepjail\":\"%s\",\"verdict\":\"%s\"", STEPJAIL_VERSION,
 		      verdict_names[j->verdict]);
 	number(out, "exit_code", j->exit_code >= 0, (uint64_t)j->exit_code);
@@ -181,11 +189,16 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);
 	(void)fputs(",\"not_enforced\":[", out);
-	for (size_t i = 0; i < count; i++) {
-		(void)fputs(i ? "," : "", out);
-		json_string(out, without_cgroup[i]);
-	}
-	(void)fputs("],\"posture\":", out);
+	if (!jail->limited && jail->missing.errnum)
+		cgroup_limits_missing(jail->plan, out);
+	(void)fputs("],\"cgroup\":", out);
+	cgroup_limits_print(&jail->cgroup.limits, out);
+	(void)fputs(",\"cgroup_usage\":", out);
+	if (o->cgroup)
+		cgroup_usage_print(&o->usage, out);
+	else
+		(void)fputs("null", out);
+	(void)fputs(",\"posture\":", out);
 	posture_print(&o->posture, out);
 	number(out, "landlock_abi", jail->landlock_abi > 0, (uint64_t)jail->landlock_abi);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));

@@ -93,13 +93,8 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
 		return 0;
-	cgroup_usage(&run->jail.cgroup, &run->outcome.usage);
-	if (run->outcome.usage.user_us == NO_LIMIT)
-		return 0;
 	/* what the launcher's own stages used is not the program's */
-	run->outcome.usage.user_us -= run->outcome.before.user_us;
-	run->outcome.usage.system_us -= run->outcome.before.system_us;
-	run->outcome.usage.throttled_us -= run->outcome.before.throttled_us;
+	cgroup_usage(run->jail.cgroup.leaf, &run->outcome.before, &run->outcome.usage);
 	return 0;
 }
 
@@ -112,6 +107,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 
 	run.jail = JAIL_NONE;
 	run.outcome.refused.fd = -1;
+	run.room = ROOM_NONE;
 	r = take_signals(&run, &failed);
 
 	if (r == 0)
@@ -122,7 +118,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	int end = launch_end(&run.jail, e);
 
 	io_close_fd(&run.outcome.refused.fd);
-	if (p->learn == LEARN_YES && run.outcome.listened)
+	if (p->learn == ANSWER_YES && run.outcome.listened)
 		violation_learn(&run.outcome.refused, p, stderr);
 	capture_end(&run.jail.capture, run.outcome.started);
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jail/value.h"
@@ -123,4 +124,35 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 	(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 "%s",
 		       value / (best->thousandths / 1000), value ? best->name : "");
 	return text;
+}
+
+#define CPUS_MAX 1024
+
+int value_check_cpus(const char *text, struct err *e)
+{
+	long next = 0; /* the lowest that may follow */
+
+	for (const char *at = text;; at++) {
+		char *end;
+		/* no sign and no blank, which strtol(3) would take */
+		long first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+		long last = first;
+
+		/* a range of one is none */
+		if (first >= next && *end == '-' && end[1] > '0' && end[1] <= '9') {
+			last = strtol(end + 1, &end, 10);
+			last = last == first ? -1 : last;
+		}
+		if (first < next || (*end != ',' && *end) || last < first ||
+		    last >= CPUS_MAX)
+			return err_say(e, EINVAL,
+				       "'%s' is not a list of CPUs such as 0-1,3: in "
+				       "order, in as few parts as can be, up to %d",
+				       text, CPUS_MAX - 1);
+		if (!*end)
+			return 0;
+		/* the kernel writes neighbours as one range */
+		next = last + 2;
+		at = end;
+	}
 }

@@ -38,4 +38,11 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
  */
 const char *value_print(enum value_kind kind, uint64_t value, char *text);
 
+/**
+ * value_check_cpus() - Is this a list of CPUs as the kernel writes it, such as 0-1,3?
+ *
+ * Return: 0 or -EINVAL
+ */
+int value_check_cpus(const char *text, struct err *e);
+
 #endif

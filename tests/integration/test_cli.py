@@ -187,6 +187,14 @@ WRONG = [
     (["--memory", value], "memory") for value in
     ("1K", "-5M", "1Q", "0x10M", "18446744073709551616", "17000000T", "unlimited", "nan")
 ] + [
+    (["--io-max", value], "io-max") for value in
+    ("/", "/ rbps", "/ rbps=0", "/ rbps=x", "/ bps=1", "/ rbps=1 rbps=2", " / rbps=1", "")
+] + [
+    (["--cpuset", value], "cpuset") for value in ("x", "1-", "1-0", "0,0", "-1", "4096", "")
+] + [
+    (["--cpu-weight", "0"], "cpu-weight"), (["--cpu-weight", "10001"], "cpu-weight"),
+    (["--memory-high", "-1"], "memory-high"), (["--swap", "unlimited"], "swap"),
+    (["--oom-group", "maybe"], "oom-group"),
     (["--cpu-time", "1"] * 2, "cpu-time"), (["--memory", "64M", "--memory", "64M"], "memory"),
     (["--policy", "/dev/null", "--policy", "/dev/null"], "policy"),
     (["--cpu-time", "10h", "--wall-time", "1s"], "cpu-time"),

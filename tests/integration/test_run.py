@@ -142,7 +142,7 @@ FIELDS = {
     "stepjail", "verdict", "exit_code", "signal", "status", "violation", "error", "wall_ms",
     "cpu_ms", "cpu_user_ms", "cpu_system_ms", "cpu_throttled_ms", "memory_peak_bytes",
     "oom_kills", "pids_peak", "pids_refused", "strays", "output", "not_enforced",
-    "landlock_abi", "host_uid",
+    "landlock_abi", "host_uid", "full", "cgroup", "cgroup_usage",
 }
 
 
@@ -186,6 +186,17 @@ class Ends(Host):
                            "open('x', 'wb').write(bytes(70000))", "--file-size", "64K",
                            status=None)
         self.check(done, 128 + signal.SIGXFSZ, "disk", None, signal.SIGXFSZ)
+        # a tmpfs that is full at the end, if the program then fails
+        fill = "open('{}', 'wb', 0).write(bytes(4 << 20)) < 4 << 20 and {}"
+        for path, name in (("/work/x", "/work"), ("/tmp/x", "/tmp"), ("/dev/shm/x", "/tmp")):
+            for code, verdict in ((0, "completed"), (3, "disk")):
+                done = self.python(fill.format(path, f"exit({code})"), "--work-size", "1M",
+                                   "--tmp-size", "1M", status=None)
+                self.check(done, code, verdict, code)
+                self.assertEqual(done.report["full"], [name])
+        done = self.python("exit(3)", "--work-size", "1M", status=None)
+        self.check(done, 3, "exited", 3)
+        self.assertEqual(done.report["full"], [])
 
     def test_wall_timeout(self):
         start = time.monotonic()

@@ -69,6 +69,14 @@ static void ck_plans_same(void)
 	ck_assert_int_eq(second.proc, first.proc);
 	ck_assert_int_eq(second.capture, first.capture);
 	ck_assert_pstr_eq(second.spill, first.spill);
+	ck_assert_int_eq(second.oom_group, first.oom_group);
+	ck_assert_pstr_eq(second.cpuset, first.cpuset);
+	ck_assert_uint_eq(second.io_count, first.io_count);
+	for (size_t i = 0; i < first.io_count; i++) {
+		ck_assert_str_eq(second.io[i].spec, first.io[i].spec);
+		ck_assert_mem_eq(second.io[i].rate, first.io[i].rate,
+				 sizeof(first.io[i].rate));
+	}
 	ck_assert_uint_eq(second.allow_missing, first.allow_missing);
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		ck_assert_msg(second.limit[i] == first.limit[i],
@@ -211,6 +219,14 @@ static void add_random_text(const char *name)
 		add_word(name, below(2) ? "none" : "pid");
 	} else if (strcmp(name, "capture") == 0) {
 		add_word(name, below(2) ? "both" : "stderr");
+	} else if (strcmp(name, "oom-group") == 0) {
+		add_word(name, below(2) ? "no" : "yes");
+	} else if (strcmp(name, "cpuset") == 0) {
+		add_word(name, below(2) ? "0" : "2-4,7");
+	} else if (strcmp(name, "io-max") == 0) {
+		(void)snprintf(spec, sizeof(spec), "/d%u wbps=%" PRIu64 "K riops=7",
+			       word_count, 1 + below(1000));
+		add_word(name, spec);
 	} else if (strcmp(name, "allow-missing") == 0) {
 		add_word(name, "cgroup");
 	} else if (strcmp(name, "hostname") == 0) {
@@ -273,6 +289,8 @@ START_TEST(every_option_is_printed)
 	add_word("report", "3");
 	add_word("capture", "both");
 	add_word("spill", "/e");
+	add_word("cpuset", "0");
+	add_word("io-max", "/ rbps=1");
 	add_word("allow-missing", "cgroup");
 	add_word("allow-syscall", "sync");
 	ck_assert_int_eq(option_parse(&first, words, &(struct err){ 0 }), 0);

@@ -39,8 +39,11 @@ static const struct {
 	{ "pids_peak", "0?" },
 	{ "pids_refused", "0?" },
 	{ "strays", "0?" },
+	{ "full", "a?" },
 	{ "output", "?" },
 	{ "not_enforced", "a" },
+	{ "cgroup", "o?" },
+	{ "cgroup_usage", "o?" },
 	{ "posture", "o?" },
 	{ "landlock_abi", "0?" },
 	{ "host_uid", "0?" },
@@ -120,6 +123,7 @@ START_TEST(a_run_in_a_leaf)
 		.exit = { .user_us = 9000000, .max_rss_bytes = 1 },
 		.usage = { 77777777, 5, 1, 2, 10000, 20999, 3000 },
 		.strays = 4,
+		.full = ROOM_WORK | ROOM_TMP,
 	};
 	const struct judgement j = { VERDICT_MEMORY, -1, 9, 137, { 0 } };
 
@@ -146,6 +150,10 @@ START_TEST(a_run_in_a_leaf)
 	ck_number(whole, "strays", 4);
 	/* what was in force, not what the kernel would say by now */
 	ck_number(whole, "landlock_abi", 99);
+	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "full")), 2);
+	ck_number(cJSON_GetObjectItem(whole, "cgroup_usage"), "memory.events.oom_kill",
+		  1);
+	ck_null(whole, "cgroup"); /* never read back */
 	/* the program's, not init's */
 	ck_number(whole, "host_uid", 1879048193);
 	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "not_enforced")),
@@ -165,6 +173,14 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 	};
 	const struct judgement j = { VERDICT_COMPLETED, 0, 0, 0, { 0 } };
 
+	static struct plan plan;
+
+	plan_init(&plan);
+	plan.limit[LIMIT_SWAP_BYTES] = 0;
+	plan.limit[LIMIT_PIDS] = 64;
+	plan.limit[LIMIT_CPUS_MILLI] = 1000;
+	plan.limit[LIMIT_CPU_WEIGHT] = 100;
+	jail.plan = &plan;
 	jail.missing.errnum = ENOENT;
 	jail.ids.host_uid = 1234;
 
@@ -181,6 +197,8 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 	ck_number(whole, "memory_peak_bytes", 8192);
 	ck_number(whole, "pids_peak", 3);
 	ck_number(whole, "host_uid", 1234);
+	ck_null(whole, "cgroup");
+	ck_null(whole, "cgroup_usage");
 	/* each limit of a leaf that is not there, by its name */
 	ck_assert_int_eq(cJSON_GetArraySize(not ), 4);
 	static const char *const walls[] = { "memory.max:", "memory.swap.max:",
@@ -224,7 +242,12 @@ START_TEST(a_kernel_without_peaks_falls_back)
 		.started = true,
 		.cgroup = true,
 		.exit.max_rss_bytes = 4096,
-		.usage = { .memory_peak_bytes = NO_LIMIT, .pids_peak = NO_LIMIT },
+		.usage = { .memory_peak_bytes = NO_LIMIT,
+			   .pids_peak = NO_LIMIT,
+			   .oom_kills = NO_LIMIT,
+			   .pids_refused = NO_LIMIT,
+			   .throttled_us = NO_LIMIT },
+		.full = -1,
 	};
 	const struct judgement j = { VERDICT_EXITED, 3, 0, 3, { 0 } };
 
@@ -234,6 +257,10 @@ START_TEST(a_kernel_without_peaks_falls_back)
 
 	ck_number(whole, "memory_peak_bytes", 4096);
 	ck_null(whole, "pids_peak");
+	ck_null(whole, "oom_kills");
+	ck_null(whole, "pids_refused");
+	ck_null(whole, "cpu_throttled_ms");
+	ck_null(whole, "full");
 	cJSON_Delete(whole);
 }
 END_TEST

@@ -222,6 +222,58 @@ START_TEST(the_largest_numbers_read_back)
 }
 END_TEST
 
+/* as the kernel writes them, so that what it says can be compared */
+START_TEST(lists_of_cpus_are_checked)
+{
+	static const char *const lists[] = {
+		"0", "5", "0-1", "0-1,3", "0,2,4", "1023", "0,1022-1023", "0-1023",
+	};
+	static const char *const none[] = {
+		"",
+		",",
+		"1,",
+		"1,,3",
+		",1",
+		"1-",
+		"-1",
+		"+1",
+		"3-1",
+		"1-2-3",
+		"1 ,3",
+		"1, 3",
+		"0-7:2",
+		"all",
+		"0x1",
+		"1024",
+		"0-1024",
+		"99999999999999999999999",
+		"3,1",
+		"5-5",
+		"1,1",
+		"5-5,5",
+		"0-3,3",
+		"0-3,2-5",
+		"0-99999999999999999999999",
+		"0,1",
+		"0-1,2", /* ranges, to the kernel */
+		"1x",
+		"0-1x",
+		" 1",
+		"1 ",
+	};
+
+	for (size_t i = 0; i < COUNT(lists); i++)
+		ck_assert_msg(value_check_cpus(lists[i], &(struct err){ 0 }) == 0, "'%s'",
+			      lists[i]);
+	for (size_t i = 0; i < COUNT(none); i++) {
+		struct err e = { 0 };
+
+		ck_assert_msg(value_check_cpus(none[i], &e) == -EINVAL, "'%s'", none[i]);
+		ck_assert_ptr_nonnull(strstr(e.text, none[i]));
+	}
+}
+END_TEST
+
 Suite *jail_value_suite(void)
 {
 	Suite *s = suite_create("jail value");
@@ -233,6 +285,7 @@ Suite *jail_value_suite(void)
 	tcase_add_test(c, numbers_are_printed_for_people);
 	tcase_add_test(c, what_is_printed_reads_back);
 	tcase_add_test(c, the_largest_numbers_read_back);
+	tcase_add_test(c, lists_of_cpus_are_checked);
 	suite_add_tcase(s, c);
 	return s;
 }

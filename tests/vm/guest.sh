@@ -102,7 +102,7 @@ until_true()
 
 leaf()
 {
-	find $top -type d -name 'run-*' | head -n 1
+	find $top -type d -name 'run-[0-9]*-[0-9]*' | head -n 1
 }
 
 has_leaf()
@@ -123,7 +123,7 @@ nothing_left()
 	is "number of mounts" "$(wc -l </proc/self/mounts)" "$mounts"
 }
 
-jailed='stepjail|/bin/(true|fork|spin|memory|fill|python3)'
+jailed='stepjail|/bin/(end|true|fork|spin|memory|fill|python3)'
 mounts=$(wc -l </proc/self/mounts)
 
 no_process()
@@ -135,4 +135,47 @@ no_process()
 as_user()
 {
 	su -s /bin/sh user -c "$*"
+}
+
+# ---- for cases that boot systemd (# vm: --systemd)
+
+# unit NAME COMMAND [PROPERTY=VALUE...] : run a unit to its end, as run() does a command
+unit()
+{
+	unit=$1 command=$2
+	shift 2
+	rm -rf /tmp/unit
+	mkdir -m 777 /tmp/unit
+	{
+		printf '[Unit]\nDefaultDependencies=no\n[Service]\nType=oneshot\n'
+		printf 'ExecStart=/bin/sh /tmp/unit.sh\n'
+		printf 'StandardOutput=file:/tmp/out\nStandardError=file:/tmp/err\n'
+		printf '%s\n' "$@"
+	} >/run/systemd/system/$unit.service
+	printf '%s\n' "$command" >/tmp/unit.sh
+	rm -f /tmp/out /tmp/err
+	systemctl daemon-reload
+	systemctl start $unit.service 2>/dev/null
+	status=$(systemctl show --value -p ExecMainStatus $unit.service)
+	sed 's/^/  | /' /tmp/out /tmp/err
+}
+
+# user_manager : start the ordinary user's own systemd, with the system bus
+user_manager()
+{
+	systemctl start dbus.service user@1000.service || fail "no user manager"
+}
+
+# as_managed COMMAND... : as_user(), with the way to the user's systemd. Like a login's
+# shell, it is in none of that systemd's units.
+as_managed()
+{
+	as_user "export XDG_RUNTIME_DIR=/run/user/1000; $*"
+}
+
+# a jail that tells of itself for two seconds while a unit or a scope runs it
+leaf_of_unit()
+{
+	until_true 5 has_leaf || fail "no leaf"
+	leaf | sed "s,^$top,,; s,/run-[0-9-]*\$,/LEAF,; s,run-r[0-9a-f]*.scope,SCOPE,"
 }

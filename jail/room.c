@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * room.c - is a tmpfs of the jail full at its end? See room.h
+ */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "init/io.h"
+#include "jail/room.h"
+
+/* both are mounts of the jail's own, made with no symlink followed */
+static int open_place(pid_t init, const char *name)
+{
+	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/root/%s", init, name);
+	return open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+struct room room_open(pid_t init)
+{
+	return (struct room){ open_place(init, "work"), open_place(init, "tmp") };
+}
+
+static bool is_full(int fd)
+{
+	struct statfs fs;
+
+	/* a bind in its place is a file system of the host's: not the jail's to fill */
+	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_blocks > 0 &&
+	       (fs.f_bfree == 0 || fs.f_ffree == 0);
+}
+
+int room_full(const struct room *r)
+{
+	if (r->work < 0 || r->tmp < 0)
+		return -1;
+	return (is_full(r->work) ? ROOM_WORK : 0) | (is_full(r->tmp) ? ROOM_TMP : 0);
+}
+
+void room_close(struct room *r)
+{
+	io_close_fd(&r->work);
+	io_close_fd(&r->tmp);
+}
