@@ -28,7 +28,8 @@
 #include "jail/report.h"
 #include "jail/version.h"
 
-#define RESERVED_BYTES 8192
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define RESERVED_BYTES 32768
 
 static const char *const without_cgroup[] = {
 	"memory.max: instead RLIMIT_DATA for each process, and a watch of their sum "
@@ -37,6 +38,11 @@ static const char *const without_cgroup[] = {
 	"memory.swap.max: instead nothing",
 	"pids.max: instead RLIMIT_NPROC",
 	"cpu.max: instead nothing",
+};
+
+static const char *const without_audit[] = {
+	"record of violations: instead nothing; each fails with EPERM",
+	"--on-violation kill: instead EPERM",
 };
 
 static int open_fd(const char *spec, struct err *e)
@@ -133,13 +139,30 @@ static void write_usage(FILE *out, const struct outcome *o)
 	number(out, "strays", o->started, o->strays);
 }
 
+/* --allow-missing may name what was there all the same: only what was not is listed */
+static void write_not_enforced(FILE *out, const struct jail *jail,
+			       const struct outcome *o)
+{
+	bool cgroup = jail->limited || !jail->missing.errnum;
+	bool audit = o->listened || !o->started;
+	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
+	const char *comma = "";
+
+	(void)fputs(",\"not_enforced\":[", out);
+	for (size_t i = 0; !cgroup && i < COUNT(without_cgroup); i++, comma = ",") {
+		(void)fputs(comma, out);
+		json_string(out, without_cgroup[i]);
+	}
+	for (size_t i = 0; !audit && i < audits; i++, comma = ",") {
+		(void)fputs(comma, out);
+		json_string(out, without_audit[i]);
+	}
+	(void)fputc(']', out);
+}
+
 static void write_object(FILE *out, const struct jail *jail, const struct outcome *o,
 			 const struct judgement *j)
 {
-	size_t count = !jail->limited && jail->missing.errnum
-			       ? sizeof(without_cgroup) / sizeof(without_cgroup[0])
-			       : 0;
-
 	(void)fprintf(out, "{\"stepjail\":\"%s\",\"verdict\":\"%s\"", STEPJAIL_VERSION,
 		      verdict_names[j->verdict]);
 	number(out, "exit_code", j->exit_code >= 0, (uint64_t)j->exit_code);
@@ -152,12 +175,9 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"error\":", out);
 	json_string(out, j->error.errnum ? j->error.text : NULL);
 	write_usage(out, o);
-	(void)fprintf(out, ",\"output\":null,\"not_enforced\":[");
-	for (size_t i = 0; i < count; i++) {
-		(void)fputs(i ? "," : "", out);
-		json_string(out, without_cgroup[i]);
-	}
-	(void)fputs("],\"posture\":", out);
+	(void)fputs(",\"output\":null", out);
+	write_not_enforced(out, jail, o);
+	(void)fputs(",\"posture\":", out);
 	posture_print(&o->posture, out);
 	number(out, "landlock_abi", true, (uint64_t)landlock_abi());
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));

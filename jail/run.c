@@ -114,6 +114,10 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	io_close_fd(&run.outcome.refused.fd);
 	if (p->learn == LEARN_YES && run.outcome.listened)
 		violation_learn(&run.outcome.refused, p, stderr);
+	else if (p->learn == LEARN_YES && run.outcome.started)
+		(void)fputs("# a surrounding listener hears of this process's calls: "
+			    "nothing was learned\n",
+			    stderr);
 
 	if (r < 0)
 		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
