@@ -8,9 +8,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <linux/audit.h>
@@ -116,10 +118,21 @@ static uint32_t run(const struct program *p, const struct seccomp_data *data)
 	return 0;
 }
 
+static bool is_ip(uint32_t type, uint32_t protocol)
+{
+	/* SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, with flags */
+	return (type & 0x7ff) <= SOCK_RAW &&
+	       (protocol == 0 || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP ||
+		protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6);
+}
+
 static bool holds(const struct filter_row *row, const struct seccomp_data *data)
 {
 	uint32_t low = (uint32_t)data->args[row->arg];
 
+	if (row->when == IP_SOCKET)
+		return low == row->value &&
+		       is_ip((uint32_t)data->args[1], (uint32_t)data->args[2]);
 	return row->when == ALWAYS || row->when == NEVER ||
 	       (row->when == ARG_EQ && low == (uint32_t)row->value) ||
 	       (row->when == ARG_CLEAR && (data->args[row->arg] & row->value) == 0);
@@ -144,6 +157,8 @@ static bool refuses(const struct refused_row *row, const struct seccomp_data *da
 	return row->when == REFUSED_ALWAYS ||
 	       (row->when == REFUSED_EQ && (uint32_t)arg == row->value) ||
 	       (row->when == REFUSED_BIT && (arg & row->value)) ||
+	       (row->when == REFUSED_MIXED && ((uint32_t)arg & row->value) &&
+		(uint32_t)arg != UINT32_MAX) ||
 	       (row->when == REFUSED_KEY && arg != FILTER_KEY);
 }
 
@@ -328,6 +343,10 @@ START_TEST(a_few_calls_in_words)
 		{ SYS_socket, 16, 3, TOLD },
 		{ SYS_personality, 0xffffffff, 0, ALLOWED },
 		{ SYS_personality, 0x0040000, 0, TOLD },
+		{ SYS_personality, 0x0440000, 0, TOLD },
+		{ SYS_personality, 1, 0, TOLD },
+		{ SYS_personality, 0x7fffffff, 0, TOLD },
+		{ SYS_personality, 0, 0, ALLOWED },
 		{ SYS_prctl, PR_SET_NAME, 0, ALLOWED },
 		{ SYS_prctl, PR_SET_SECCOMP, 2, REFUSED(EPERM) },
 		{ SYS_prlimit64, 0, 0, ALLOWED },
@@ -399,6 +418,43 @@ START_TEST(locked_code_in_words)
 			      i);
 		ck_assert_msg(run(&programs[LOCKED_LEARN], &data) == rows[i].answer,
 			      "row %zu, learning", i);
+	}
+}
+END_TEST
+
+/* what a type and protocol may be, with the family that arg0 is */
+START_TEST(ip_sockets_in_words)
+{
+	static const struct {
+		uint64_t family, type, protocol;
+		uint32_t answer;
+	} rows[] = {
+		{ AF_INET, SOCK_STREAM, 0, ALLOWED },
+		{ AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP, ALLOWED },
+		{ AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, IPPROTO_UDP, ALLOWED },
+		{ AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6, ALLOWED },
+		{ AF_INET, SOCK_RAW, IPPROTO_ICMP, ALLOWED },
+		{ AF_INET | 1ULL << 32, SOCK_STREAM | 1ULL << 40, 1ULL << 63, ALLOWED },
+		{ AF_INET, SOCK_STREAM, 132 /* SCTP */, REFUSED(EPERM) },
+		{ AF_INET, SOCK_STREAM, 256 /* SMC */, REFUSED(EPERM) },
+		{ AF_INET6, SOCK_STREAM, 262 /* MPTCP */, REFUSED(EPERM) },
+		{ AF_INET, SOCK_DGRAM, 136 /* UDP-Lite */, REFUSED(EPERM) },
+		{ AF_INET, 6 /* DCCP */, 0, REFUSED(EPERM) },
+		{ AF_INET6, SOCK_SEQPACKET, 0, REFUSED(EPERM) },
+		{ AF_INET, 0x11, 0, REFUSED(EPERM) },
+		{ AF_UNIX, SOCK_SEQPACKET, 0, ALLOWED },
+		{ AF_VSOCK, SOCK_STREAM, 0, TOLD },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct seccomp_data data = {
+			.nr = SYS_socket,
+			.arch = NATIVE,
+			.args = { rows[i].family, rows[i].type, rows[i].protocol },
+		};
+
+		ck_assert_msg(run(&programs[PLAIN], &data) == rows[i].answer, "row %zu",
+			      i);
 	}
 }
 END_TEST
@@ -504,6 +560,7 @@ Suite *init_filter_code_suite(void)
 	tcase_add_loop_test(c, the_kernel_would_take_it, 0, (int)COUNT(programs));
 	tcase_add_test(c, a_few_calls_in_words);
 	tcase_add_test(c, locked_code_in_words);
+	tcase_add_test(c, ip_sockets_in_words);
 	tcase_add_test(c, set_id_files_are_never_made);
 	suite_add_tcase(s, c);
 	return s;
