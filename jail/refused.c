@@ -44,10 +44,16 @@
 	{                                                                                \
 		"clone", REFUSED_BIT, 0, flag, #flag, true, true, enters                 \
 	}
+/* each names its value itself: handed on, it would be a number already */
 #define FAMILY(family, why)                                                              \
-	ARG("socket", REFUSED_EQ, 0, family, true, why),                                 \
-		ARG("socketpair", REFUSED_EQ, 0, family, true, why)
-#define TERMINAL(request, why) ARG("ioctl", REFUSED_EQ, 1, request, true, why)
+	{ "socket", REFUSED_EQ, 0, family, #family, true, true, why },                   \
+	{                                                                                \
+		"socketpair", REFUSED_EQ, 0, family, #family, true, true, why            \
+	}
+#define TERMINAL(request, why)                                                           \
+	{                                                                                \
+		"ioctl", REFUSED_EQ, 1, request, #request, true, true, why               \
+	}
 #define PRCTL(option, is_violation, is_barred, why)                                      \
 	{                                                                                \
 		"prctl", REFUSED_EQ, 0, option, #option, is_violation, is_barred, why    \

@@ -28,20 +28,22 @@
 
 static Suite *(*const suites[])(void) = {
 #ifdef UNIT_JAIL
-	init_err_suite,         init_filter_code_suite, init_filter_load_suite,
-	init_filter_rows_suite, init_io_suite,          init_reader_suite,
-	init_wire_suite,        jail_caps_suite,        jail_cgroup_suite,
-	jail_explain_suite,     jail_ids_suite,         jail_json_suite,
-	jail_landlock_suite,    jail_manual_suite,      jail_mount_op_suite,
-	jail_net_suite,         jail_option_suite,      jail_outcome_suite,
-	jail_plan_suite,        jail_policy_suite,      jail_posture_suite,
-	jail_probe_suite,       jail_report_suite,      jail_rlimit_suite,
-	jail_shipped_suite,     jail_source_suite,      jail_stage_suite,
-	jail_value_suite,       jail_watch_suite,
+	init_err_suite,         init_filter_code_suite,  init_filter_load_suite,
+	init_filter_rows_suite, init_filter_words_suite, init_io_suite,
+	init_reader_suite,      init_wire_suite,         jail_allow_suite,
+	jail_call_suite,        jail_caps_suite,         jail_cgroup_suite,
+	jail_explain_suite,     jail_gate_suite,         jail_ids_suite,
+	jail_json_suite,        jail_landlock_suite,     jail_manual_suite,
+	jail_mount_op_suite,    jail_net_suite,          jail_option_suite,
+	jail_outcome_suite,     jail_plan_suite,         jail_policy_suite,
+	jail_posture_suite,     jail_probe_suite,        jail_refused_suite,
+	jail_report_suite,      jail_rlimit_suite,       jail_seccomp_suite,
+	jail_shipped_suite,     jail_source_suite,       jail_stage_suite,
+	jail_value_suite,       jail_violation_suite,    jail_watch_suite,
 #endif
 #ifdef UNIT_AGENT
-	agent_evalset_suite,    agent_extract_suite,    agent_key_suite,
-	agent_model_suite,      agent_options_suite,    agent_text_suite,
+	agent_evalset_suite,    agent_extract_suite,     agent_key_suite,
+	agent_model_suite,      agent_options_suite,     agent_text_suite,
 	agent_words_suite,
 #endif
 };
