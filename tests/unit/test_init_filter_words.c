@@ -70,8 +70,9 @@ START_TEST(a_few_calls_in_words)
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 
-		ck_assert_msg(bpf_ask(PLAIN, rows[i].nr, rows[i].arg0, rows[i].arg1, 0, 0) == rows[i].answer, "row %zu",
-			      i);
+		ck_assert_msg(bpf_ask(PLAIN, rows[i].nr, rows[i].arg0, rows[i].arg1, 0,
+				      0) == rows[i].answer,
+			      "row %zu", i);
 	}
 }
 END_TEST
@@ -139,8 +140,8 @@ START_TEST(ip_sockets_in_words)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 
 		ck_assert_msg(bpf_ask(PLAIN, SYS_socket, rows[i].family, rows[i].type,
-				      rows[i].protocol, 0) == rows[i].answer, "row %zu",
-			      i);
+				      rows[i].protocol, 0) == rows[i].answer,
+			      "row %zu", i);
 	}
 }
 END_TEST

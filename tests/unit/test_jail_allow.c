@@ -168,8 +168,8 @@ END_TEST
 /* a lock and a call that goes around it are a contradiction */
 START_TEST(the_lock_is_not_lifted)
 {
-	static const char *const specs[] = { "execve",        "execveat", "mmap",
-					     "mprotect",      "shmat",    "ptrace",
+	static const char *const specs[] = { "execve",        "execveat",   "mmap",
+					     "mprotect",      "shmat",      "ptrace",
 					     "pkey_mprotect", "userfaultfd" };
 	struct err e = { 0 };
 
@@ -231,9 +231,17 @@ static void ck_call(const struct bpf_program *p, const struct seccomp_data *data
 
 static void ck_numbers(const struct bpf_program *p, uint32_t arch, uint32_t bits)
 {
-	static const uint64_t values[] = { 0,      1,      0x5451,     0x5452,
-					   0x5453, 26,     27,         0x40000,
-					   16,     1u << 31, 0x5452 | 1ULL << 32,
+	static const uint64_t values[] = { 0,
+					   1,
+					   0x5451,
+					   0x5452,
+					   0x5453,
+					   26,
+					   27,
+					   0x40000,
+					   16,
+					   1u << 31,
+					   0x5452 | 1ULL << 32,
 					   UINT64_MAX };
 	struct seccomp_data data = { .arch = arch };
 
@@ -254,9 +262,13 @@ static void ck_numbers(const struct bpf_program *p, uint32_t arch, uint32_t bits
 
 START_TEST(just_the_asked_calls_are_let_through)
 {
-	static const uint32_t archs[] = { NATIVE, AUDIT_ARCH_I386, AUDIT_ARCH_ARM,
-					  AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64,
-					  NATIVE ^ 1, 0 };
+	static const uint32_t archs[] = { NATIVE,
+					  AUDIT_ARCH_I386,
+					  AUDIT_ARCH_ARM,
+					  AUDIT_ARCH_X86_64,
+					  AUDIT_ARCH_AARCH64,
+					  NATIVE ^ 1,
+					  0 };
 	const struct bpf_program *p = &bpf_programs[_i];
 
 	plan = (struct plan){ 0 };

@@ -67,8 +67,8 @@ START_TEST(names_and_numbers_are_each_other)
 	unsigned int named = 0;
 
 	for (int nr = 0; nr < 600; nr++) {
-		const char *name = call_name(
-			&(struct seccomp_data){ .nr = nr, .arch = NATIVE });
+		const char *name =
+			call_name(&(struct seccomp_data){ .nr = nr, .arch = NATIVE });
 		char *known = seccomp_syscall_resolve_num_arch(NATIVE, nr);
 
 		if (known)
@@ -99,8 +99,8 @@ START_TEST(a_telling_argument_is_known)
 }
 END_TEST
 
-static unsigned int count_rows(const char *name, uint64_t arg0, uint64_t arg1, bool locked,
-			       char *labels)
+static unsigned int count_rows(const char *name, uint64_t arg0, uint64_t arg1,
+			       bool locked, char *labels)
 {
 	uint64_t args[6] = { arg0, arg1 };
 	unsigned int count = 0;
@@ -125,9 +125,9 @@ START_TEST(rows_are_found_by_what_is_asked)
 	/* as the kernel reads it: the low half */
 	ck_assert_uint_eq(count_rows("ioctl", 0, TIOCSTI | 1ULL << 32, false, labels), 1);
 	ck_assert_uint_eq(count_rows("ioctl", TIOCSTI, 0, false, labels), 0);
-	ck_assert_uint_eq(count_rows("clone", CLONE_NEWUSER | CLONE_NEWNET | 17, 0, false,
-				     labels),
-			  2);
+	ck_assert_uint_eq(
+		count_rows("clone", CLONE_NEWUSER | CLONE_NEWNET | 17, 0, false, labels),
+		2);
 	ck_assert_str_eq(labels, "CLONE_NEWUSER CLONE_NEWNET ");
 	ck_assert_uint_eq(count_rows("clone", CLONE_VM | 17, 0, false, labels), 0);
 }

@@ -52,8 +52,8 @@ static void send_raw(int inside, const void *bytes, size_t length, int fd, size_
 	} control = { 0 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	control.part = (struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET,
-					 SCM_RIGHTS };
+	control.part =
+		(struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
 	for (size_t i = 0; i < count; i++)
 		memcpy(CMSG_DATA(&control.part) + i * sizeof(int), &fd, sizeof(int));
 	if (count) {

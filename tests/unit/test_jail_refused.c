@@ -125,9 +125,9 @@ static bool speaks_of(const struct refused_row *row, uint32_t value)
 static void ck_apart(const struct refused_row *row, uint32_t value)
 {
 	for (size_t i = 0; speaks_of(row, value) && i < jail_filter_row_count; i++)
-		ck_assert_msg(!allows(&jail_filter_rows[i], row->syscall, value,
-				      row->arg),
-			      "%s %#x is a violation and allowed", row->syscall, value);
+		ck_assert_msg(
+			!allows(&jail_filter_rows[i], row->syscall, value, row->arg),
+			"%s %#x is a violation and allowed", row->syscall, value);
 }
 
 START_TEST(no_violation_is_allowed)
@@ -236,8 +236,8 @@ static bool is_spoken_of(const char *name)
 START_TEST(every_call_is_spoken_of_or_listed)
 {
 	for (int nr = 0; nr < 1024; nr++) {
-		const char *name = call_name(
-			&(struct seccomp_data){ .nr = nr, .arch = NATIVE });
+		const char *name =
+			call_name(&(struct seccomp_data){ .nr = nr, .arch = NATIVE });
 		bool listed = false;
 
 		for (size_t i = 0; name && i < COUNT(unspoken); i++)
