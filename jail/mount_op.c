@@ -86,8 +86,11 @@ int mount_proc(struct err *e)
 		{ NULL, NULL },
 	};
 
+	/* read-only: the file mem of /proc/self writes even to pages of code */
 	int r = make_fs("proc", options,
-			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+			MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+				MOUNT_ATTR_NOEXEC,
+			e);
 
 	if (r == -EPERM)
 		return err_say(
