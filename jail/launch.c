@@ -39,6 +39,11 @@ static int prefer_for_oom(pid_t pid, struct err *e)
 {
 	int r = proc_write(pid, "oom_score_adj", "1000");
 
+	if (r == -EXDEV)
+		return err_say(
+			e, EXDEV,
+			"launch: /proc is not the procfs of this PID namespace, or "
+			"something is mounted in it: mount -t proc proc /proc");
 	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", pid) : 0;
 }
 

@@ -2,31 +2,94 @@
 /*
  * proc.c - files of one process in /proc: see proc.h
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+#include <linux/openat2.h>
 
 #include "init/io.h"
 #include "jail/proc.h"
 
-#define PATH_BYTES 128 /* the callers' own names: the longest is task/PID/children */
-
-static void name_file(char *path, pid_t pid, const char *file)
+/* in the /proc of another PID namespace, every number is another process's */
+static bool is_own_namespace(void)
 {
-	(void)snprintf(path, PATH_BYTES, "/proc/%d/%s", pid, file);
+	char self[16], own[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self));
+
+	return n > 0 && n == snprintf(own, sizeof(own), "%d", getpid()) &&
+	       memcmp(self, own, (size_t)n) == 0;
+}
+
+int proc_open(pid_t pid)
+{
+	char path[32];
+	struct statfs fs;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", pid);
+
+	cleanup_fd int dir = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir < 0 || fstatfs(dir, &fs) < 0)
+		return -errno;
+	if (fs.f_type != PROC_SUPER_MAGIC || !is_own_namespace())
+		return -EXDEV;
+	return io_steal_fd(&dir);
+}
+
+int proc_open_at(int dir, const char *file, int flags)
+{
+	struct open_how how = {
+		.flags = (unsigned int)flags | O_CLOEXEC,
+		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS,
+	};
+	long fd = syscall(SYS_openat2, dir, file, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+ssize_t proc_read_at(int dir, const char *file, char *text, size_t size)
+{
+	cleanup_fd int fd = proc_open_at(dir, file, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+
+	ssize_t n = io_read_all(fd, text, size);
+
+	if (n < 0)
+		return n;
+	if ((size_t)n == size)
+		return -EFBIG;
+	text[n] = '\0';
+	return n;
 }
 
 ssize_t proc_read(pid_t pid, const char *file, char *text, size_t size)
 {
-	char path[PATH_BYTES];
+	cleanup_fd int dir = proc_open(pid);
 
-	name_file(path, pid, file);
-	return io_read_file_at(AT_FDCWD, path, text, size);
+	return dir < 0 ? dir : proc_read_at(dir, file, text, size);
 }
 
 int proc_write(pid_t pid, const char *file, const char *text)
 {
-	char path[PATH_BYTES];
+	cleanup_fd int dir = proc_open(pid);
+	cleanup_fd int fd = dir < 0 ? dir : proc_open_at(dir, file, O_WRONLY);
+	size_t length = strlen(text);
 
-	name_file(path, pid, file);
-	return io_write_file_at(AT_FDCWD, path, text);
+	if (fd < 0)
+		return fd;
+
+	ssize_t n = write(fd, text, length);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == length ? 0 : -EIO;
 }
