@@ -242,7 +242,7 @@ static const struct row rows[] = {
 	{ "seccomp filter", newer, false, false, SECCOMP_RET_ERRNO, look_seccomp },
 	{ "seccomp notification", newer, true, false, SECCOMP_RET_USER_NOTIF,
 	  look_seccomp },
-	{ "Landlock", "boot with lsm=landlock,...", true, false, 0, look_landlock },
+	{ "Landlock", LANDLOCK_REMEDY, true, false, 0, look_landlock },
 	{ "newuidmap, subuid", "apt-get install uidmap", true, false, 0, look_subuid },
 	{ "stepjail-init", "make, or make install", false, false, 0, look_init },
 	{ "root tree core", "make rootfs", false, false, 0, look_root },

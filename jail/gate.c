@@ -25,10 +25,10 @@ int gate_make(int *outside, int *inside, struct err *e)
 	return 0;
 }
 
-int gate_wait(int inside, struct err *e)
+int gate_wait(int inside, uint32_t landlock, struct err *e)
 {
 	struct wire_header go;
-	int r = wire_send(inside, WIRE_READY, 0, NULL, 0);
+	int r = wire_send(inside, WIRE_READY, landlock, NULL, 0);
 
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
@@ -47,7 +47,7 @@ static struct cmsghdr *next_part(struct msghdr *msg, struct cmsghdr *part)
 }
 #pragma GCC diagnostic pop
 
-int gate_receive(int outside, pid_t *program, struct err *e)
+int gate_receive(int outside, pid_t *program, uint32_t *landlock, struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	union {
@@ -76,6 +76,7 @@ int gate_receive(int outside, pid_t *program, struct err *e)
 	    h.type != WIRE_READY || h.length || who.pid <= 0)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
 	*program = who.pid;
+	*landlock = h.step;
 	return 1;
 }
 

@@ -8,6 +8,7 @@
 #ifndef STEPJAIL_JAIL_GATE_H
 #define STEPJAIL_JAIL_GATE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"
@@ -24,21 +25,23 @@ int gate_make(int *outside, int *inside, struct err *e);
 /**
  * gate_wait() - In the program's process: say READY, and wait for GO
  * @inside:	The program's end
+ * @landlock:	ABI that is in force and was tried, 0 for none
  *
  * Return: 0, or -errno; -EPIPE when the launcher is gone or refuses
  */
-int gate_wait(int inside, struct err *e);
+int gate_wait(int inside, uint32_t landlock, struct err *e);
 
 /**
  * gate_receive() - In the launcher: take the program's READY
  * @outside:	The launcher's end
  * @program:	Gets the program's pid in the caller's PID namespace, as the kernel tells it
+ * @landlock:	Gets what gate_wait() was given
  *
  * See unix(7), SCM_CREDENTIALS.
  *
  * Return: 1, 0 (end of file: there is no program that waits), or -errno
  */
-int gate_receive(int outside, pid_t *program, struct err *e);
+int gate_receive(int outside, pid_t *program, uint32_t *landlock, struct err *e);
 
 /**
  * gate_open() - In the launcher: say GO, and close the launcher's end

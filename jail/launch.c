@@ -106,6 +106,9 @@ static int open_parts(struct jail *j, struct child *c, struct err *e)
 
 	if (r == 0)
 		r = mount_find(&sources, j->plan, root, j->ids.own, e);
+	if (r == 0)
+		r = tree_digest(&sources.root, j->plan->verify_rootfs == VERIFY_YES,
+				&j->root, e);
 	if (r == 0 && j->ids.own) {
 		c->sources_cloned = true;
 		r = mount_clone(&sources, j->plan, e);

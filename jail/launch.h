@@ -12,6 +12,7 @@
 #include "jail/cgroup.h"
 #include "jail/ids.h"
 #include "jail/plan.h"
+#include "jail/tree.h"
 
 struct jail {
 	const struct plan *plan;
@@ -19,6 +20,7 @@ struct jail {
 	struct cgroup cgroup;
 	struct err missing; /* says why not, if not limited */
 	struct ids ids;
+	struct tree root;
 	pid_t pid;   /* stepjail-init, in the launcher's PID namespace; 0: it is gone */
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */

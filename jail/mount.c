@@ -40,9 +40,42 @@
 static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };
 static const char *const skeleton[] = { "dev", "proc", "tmp", "work" };
 
-static const char *const nodes[] = {
-	"dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty",
+/* all that is mounted but for binds; what the posture demands is this as well */
+static const struct mount_place places[] = {
+	{ "/", "overlay", MOUNT_TREE, NULL, false },
+	{ "/dev", "tmpfs", MOUNT_READ_ONLY, NULL, false },
+	{ "/dev/null", NULL, MOUNT_NODE, NULL, false },
+	{ "/dev/zero", NULL, MOUNT_NODE, NULL, false },
+	{ "/dev/full", NULL, MOUNT_NODE, NULL, false },
+	{ "/dev/random", NULL, MOUNT_NODE, NULL, false },
+	{ "/dev/urandom", NULL, MOUNT_NODE, NULL, false },
+	{ "/dev/tty", NULL, MOUNT_NODE, NULL, false },
+	{ "/work", "tmpfs", MOUNT_WRITABLE, NULL, false },
+	{ "/tmp", "tmpfs", MOUNT_WRITABLE, NULL, false },
+	{ "/dev/shm", "tmpfs", MOUNT_WRITABLE, NULL, false },
+	{ "/proc", "proc", MOUNT_READ_ONLY, "hidepid=invisible,subset=pid", false },
 };
+#define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
+_Static_assert(PLACE_COUNT + PLAN_BINDS_MAX == MOUNT_PLACES_MAX, "as mount.h says");
+
+size_t mount_places(const struct plan *p, struct mount_place *list)
+{
+	size_t n = PLACE_COUNT - (p->proc == PROC_NONE); /* the last row */
+
+	memcpy(list, places, n * sizeof(places[0]));
+	for (size_t i = 0; i < p->bind_count; i++) {
+		const struct plan_bind *b = &p->bind[i];
+
+		list[n++] = (struct mount_place){
+			.at = b->dst,
+			.type = b->writable ? NULL : "overlay",
+			.attr = b->writable ? MOUNT_WRITABLE : MOUNT_TREE,
+			.shows_path = b->writable,
+		};
+	}
+	return n;
+}
+
 static const struct {
 	const char *name, *target;
 } links[] = {
@@ -119,9 +152,10 @@ static int make_dev(int root, struct err *e)
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
 			return err_set(e, errno, "mount: make /%s", links[i].name);
-	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		if (mknod(nodes[i], S_IFREG | 0444, 0) < 0)
-			return err_set(e, errno, "mount: make the point /%s", nodes[i]);
+	for (size_t i = 0; i < PLACE_COUNT; i++)
+		if (!places[i].type && mknod(places[i].at + 1, S_IFREG | 0444, 0) < 0)
+			return err_set(e, errno, "mount: make the point %s",
+				       places[i].at);
 	if (mkdir(DEV "/shm", 0755) < 0)
 		return err_set(e, errno, "mount: make the point /dev/shm");
 
@@ -130,9 +164,10 @@ static int make_dev(int root, struct err *e)
 	if (dev < 0)
 		return dev;
 	r = mount_attach_beneath(dev, root, "/dev", e);
-	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		r = mount_node(root, nodes[i], e);
-	return r < 0 ? r : mount_set_flags(dev, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);
+	for (size_t i = 0; r == 0 && i < PLACE_COUNT; i++)
+		if (!places[i].type)
+			r = mount_node(root, places[i].at + 1, e);
+	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
 }
 
 /* /tmp and /dev/shm are folders of one tmpfs, with one size; /work is one of its own */

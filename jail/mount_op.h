@@ -16,9 +16,10 @@
 
 /* flags of a place where the program writes: nothing it makes there can be executed */
 #define MOUNT_WRITABLE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
-
-/* and of one where it does not */
-#define MOUNT_READ_MOSTLY (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+/* of /dev and /proc, which it reads; of a device node in /dev; of what it may execute */
+#define MOUNT_READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_WRITABLE)
+#define MOUNT_NODE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+#define MOUNT_TREE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct tmpfs {
 	uint64_t bytes, inodes;

@@ -53,6 +53,10 @@ static const char *const proc_names[] = {
 	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
 };
 
+static const char *const verify_rootfs_names[] = {
+	[VERIFY_NO] = "no", [VERIFY_YES] = "yes", NULL
+};
+
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
 		      struct err *e)
@@ -76,6 +80,7 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 
 _Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_verify) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
@@ -121,26 +126,42 @@ static void print_env(const struct option_row *row, const struct plan *p, FILE *
 		(void)fprintf(out, "%s %s\n", row->name, p->env[i]);
 }
 
-static int set_allow_missing(const struct option_row *row, struct plan *p,
-			     const char *value, struct err *e)
+/* the parts of the wall that an option may name; the value is kept as their bits */
+static const struct part {
+	const char *option, *name;
+	unsigned int bit;
+} parts[] = {
+	{ "allow-missing", "cgroup", PART_CGROUP },
+	{ "require", "landlock", PART_LANDLOCK },
+};
+
+static int set_part(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
 {
-	(void)row;
-	if (strcmp(value, "cgroup") != 0)
-		return err_say(
-			e, EINVAL,
-			"'%s' may not be missing; the only part that may is 'cgroup'",
-			value);
-	if (p->allow_missing & PART_CGROUP)
-		return err_say(e, EEXIST, "'%s' is given twice", value);
-	p->allow_missing |= PART_CGROUP;
-	return 0;
+	unsigned int bits;
+
+	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcmp(parts[i].option, row->name) != 0 ||
+		    strcmp(parts[i].name, value) != 0)
+			continue;
+		if (bits & parts[i].bit)
+			return err_say(e, EEXIST, "'%s' is given twice", value);
+		bits |= parts[i].bit;
+		memcpy((char *)p + row->at, &bits, sizeof(bits));
+		return 0;
+	}
+	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
 }
 
-static void print_allow_missing(const struct option_row *row, const struct plan *p,
-				FILE *out)
+static void print_part(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	if (p->allow_missing & PART_CGROUP)
-		(void)fprintf(out, "%s cgroup\n", row->name);
+	unsigned int bits;
+
+	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strcmp(parts[i].option, row->name) == 0 && (bits & parts[i].bit))
+			(void)fprintf(out, "%s %s\n", row->name, parts[i].name);
 }
 
 #define NUMBER(l, k, lo, hi, ini, unl)                                                   \
@@ -149,6 +170,8 @@ static void print_allow_missing(const struct option_row *row, const struct plan 
 #define OWN(f) .set = set_##f, .print = print_##f
 #define TEXT(field)                                                                      \
 	.at = offsetof(struct plan, field), .set = set_text, .print = print_text
+#define PARTS(field)                                                                     \
+	.at = offsetof(struct plan, field), .set = set_part, .print = print_part
 #define CHOICE(field)                                                                    \
 	.at = offsetof(struct plan, field), .choices = field##_names, .set = set_choice, \
 	.print = print_choice
@@ -200,7 +223,14 @@ const struct option_row option_rows[] = {
 	{ "allow-missing", "cgroup",
 	  "run without cgroup limits where the host gives no cgroup v2; the report says "
 	  "so",
-	  .repeatable = true, OWN(allow_missing) },
+	  .repeatable = true, PARTS(allow_missing) },
+	{ "require", "landlock",
+	  "refuse to run where the kernel has no Landlock; without this, the report "
+	  "tells",
+	  .repeatable = true, PARTS(require) },
+	{ "verify-rootfs", "yes|no",
+	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
+	  .bare = "yes", CHOICE(verify_rootfs) },
 };
 /* the parser keeps one bit for each row */
 _Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= 64, "more rows than bits");

@@ -39,9 +39,12 @@ enum limit {
 enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
 
-/* parts of the wall that may be missing when an option says so by name */
+enum plan_verify { VERIFY_NO, VERIFY_YES };
+
+/* parts of the wall that may be missing, or must not, when an option says so by name */
 enum plan_part {
 	PART_CGROUP = 1u << 0,
+	PART_LANDLOCK = 1u << 1,
 };
 
 struct plan_bind {
@@ -57,7 +60,9 @@ struct plan {
 	const char *report; /* path, or an fd's number; NULL for none */
 	enum plan_net net;
 	enum plan_proc proc;
+	enum plan_verify verify_rootfs;
 	unsigned int allow_missing; /* enum plan_part bits */
+	unsigned int require;       /* the same */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
 	size_t bind_count;

@@ -22,7 +22,6 @@
 
 #include "init/io.h"
 #include "jail/json.h"
-#include "jail/landlock.h"
 #include "jail/report.h"
 #include "jail/version.h"
 
@@ -153,7 +152,6 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	}
 	(void)fputs("],\"posture\":", out);
 	posture_print(&o->posture, out);
-	number(out, "landlock_abi", true, (uint64_t)landlock_abi());
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }

@@ -116,6 +116,18 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
+/* close all fds from 3 on, but for two that are among them */
+static int keep_two(int a, int b)
+{
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
+
+	if ((low > 3 && close_range(3, low - 1, 0) < 0) ||
+	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0))
+		return -1;
+	return close_range(high + 1, ~0U, 0);
+}
+
 static int do_session(struct child *c, struct err *e)
 {
 	/* whatever else the launcher inherited or opened ends at exec */
@@ -125,6 +137,9 @@ static int do_session(struct child *c, struct err *e)
 		return err_set(e, errno, "session: setsid");
 	if (c->program != 0)
 		return 0;
+	/* init's own fds are none of the program's, not even until exec */
+	if (keep_two(c->control, c->gate) < 0)
+		return err_set(e, errno, "session: close_range");
 	(void)umask(022);
 
 	int r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
@@ -142,7 +157,12 @@ static int do_capabilities(struct child *c, struct err *e)
 
 static int do_landlock(struct child *c, struct err *e)
 {
-	return landlock_restrict(c->plan, e);
+	int abi = landlock_restrict(c->plan, e);
+
+	if (abi <= 0)
+		return abi;
+	c->landlock = (uint32_t)abi;
+	return landlock_try(e);
 }
 
 static int do_seccomp(struct child *c, struct err *e)
@@ -232,7 +252,13 @@ static int do_exec(struct child *c, struct err *e)
 	if (c->program != 0)
 		return exec_init(c, e);
 
-	int r = gate_wait(c->gate, e);
+	/* Changing ids made this process undumpable, and then a launcher that is root but
+	 * lacks CAP_SYS_PTRACE cannot read all of its posture. exec undoes that anyway:
+	 * nobody may trace it now who may not trace the program afterwards. */
+	if (prctl(PR_SET_DUMPABLE, 1UL) < 0)
+		return err_set(e, errno, "exec: be dumpable");
+
+	int r = gate_wait(c->gate, c->landlock, e);
 
 	if (r < 0)
 		return r;
@@ -277,7 +303,7 @@ const struct stage stages[] = {
 	  "have five empty sets, locked securebits and no_new_privs",
 	  "keep anything for later" },
 	{ "landlock", ROLE_PROGRAM, do_landlock,
-	  "be confined a second time where the kernel has Landlock",
+	  "be confined a second time where the kernel has Landlock, and have tried it",
 	  "open what the mounts do not show" },
 	{ "seccomp", ROLE_PROGRAM, do_seccomp,
 	  "be left with the rows of jail/syscalls.c; init loads its own, tighter filter",

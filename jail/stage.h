@@ -25,6 +25,7 @@ struct child {
 	int control;         /* the jail's end of the control socket */
 	int init_fd;         /* stepjail-init, to be executed */
 	int gate;            /* the program waits at it for the launcher's GO */
+	uint32_t landlock;   /* ABI in force, 0 for none */
 	pid_t program;       /* 0 in the program's process after the split */
 };
 
