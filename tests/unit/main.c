@@ -35,7 +35,8 @@ static Suite *(*const suites[])(void) = {
 	jail_landlock_suite,    jail_manual_suite,      jail_mount_op_suite,
 	jail_net_suite,         jail_option_suite,      jail_outcome_suite,
 	jail_plan_suite,        jail_policy_suite,      jail_posture_suite,
-	jail_probe_suite,       jail_report_suite,      jail_rlimit_suite,
+	jail_probe_suite,       jail_proc_suite,        jail_report_suite,
+	jail_rlimit_suite,      jail_sha256_suite,      jail_tree_suite,
 	jail_shipped_suite,     jail_source_suite,      jail_stage_suite,
 	jail_value_suite,       jail_watch_suite,
 #endif

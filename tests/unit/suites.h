@@ -97,11 +97,14 @@ Suite *jail_plan_suite(void);
 Suite *jail_policy_suite(void);
 Suite *jail_posture_suite(void);
 Suite *jail_probe_suite(void);
+Suite *jail_proc_suite(void);
 Suite *jail_report_suite(void);
 Suite *jail_rlimit_suite(void);
+Suite *jail_sha256_suite(void);
 Suite *jail_shipped_suite(void);
 Suite *jail_source_suite(void);
 Suite *jail_stage_suite(void);
+Suite *jail_tree_suite(void);
 Suite *jail_value_suite(void);
 Suite *jail_watch_suite(void);
 

@@ -107,7 +107,9 @@ static const struct {
 	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
 	{ "proc", "none", { "all", "Pid", "pi", "" } },
 	{ "report", "out.json", { "", "x\n" } },
-	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "Cgroup", "" } },
+	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
+	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
+	{ "verify-rootfs", "yes", { "true", "Yes", "1", "" } },
 };
 
 static const struct option_row *row_of(const char *name)
@@ -119,15 +121,24 @@ static const struct option_row *row_of(const char *name)
 	return NULL;
 }
 
-static void ck_option_refused(const char *name, const char *value)
+/* as two words; an option that may stand alone takes its value in one */
+static int parse_value(const char *name, const char *value, struct err *e)
 {
-	char first[64], want[64];
-	struct err e;
+	char first[64], both[128];
 
 	(void)snprintf(first, sizeof(first), "--%s", name);
-	ck_assert_msg(parse2(first, value, &e) < 0, "%s '%s' is taken", first, value);
+	(void)snprintf(both, sizeof(both), "--%s=%s", name, value);
+	return row_of(name)->bare ? parse2(both, NULL, e) : parse2(first, value, e);
+}
+
+static void ck_option_refused(const char *name, const char *value)
+{
+	char want[64];
+	struct err e;
+
+	ck_assert_msg(parse_value(name, value, &e) < 0, "%s '%s' is taken", name, value);
 	(void)snprintf(want, sizeof(want), "--%s: ", name);
-	ck_assert_msg(strncmp(e.text, want, strlen(want)) == 0, "%s '%s': %s", first,
+	ck_assert_msg(strncmp(e.text, want, strlen(want)) == 0, "%s '%s': %s", name,
 		      value, e.text);
 	ck_assert_int_gt(e.errnum, 0);
 }
@@ -137,12 +148,9 @@ START_TEST(texts_are_taken_or_refused)
 	size_t rows = 0;
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		char first[64];
 		struct err e;
 
-		(void)row_of(texts[i].name);
-		(void)snprintf(first, sizeof(first), "--%s", texts[i].name);
-		ck_assert_msg(parse2(first, texts[i].good, &e) == 0, "%s: %s", first,
+		ck_assert_msg(parse_value(texts[i].name, texts[i].good, &e) == 0, "%s",
 			      e.text);
 		for (size_t k = 0; k < COUNT(texts[i].bad) && texts[i].bad[k]; k++)
 			ck_option_refused(texts[i].name, texts[i].bad[k]);
@@ -165,8 +173,9 @@ START_TEST(texts_go_where_they_belong)
 
 	ck_assert_int_eq(PARSE(&e, "--rootfs=./t", "--chdir=/c", "--hostname=h",
 			       "--net=loopback", "--proc=none", "--report=3",
-			       "--allow-missing=cgroup", "--bind=/a:/b",
-			       "--bind-rw=/c:/d", "--env=A=b"),
+			       "--allow-missing=cgroup", "--require=landlock",
+			       "--verify-rootfs", "--bind=/a:/b", "--bind-rw=/c:/d",
+			       "--env=A=b"),
 			 0);
 	ck_assert_str_eq(plan.rootfs, "./t");
 	ck_assert_str_eq(plan.chdir, "/c");
@@ -175,6 +184,8 @@ START_TEST(texts_go_where_they_belong)
 	ck_assert_int_eq(plan.proc, PROC_NONE);
 	ck_assert_str_eq(plan.report, "3");
 	ck_assert_uint_eq(plan.allow_missing, PART_CGROUP);
+	ck_assert_uint_eq(plan.require, PART_LANDLOCK);
+	ck_assert_int_eq(plan.verify_rootfs, VERIFY_YES);
 	ck_assert_uint_eq(plan.bind_count, 2);
 	ck_assert(!plan.bind[0].writable && plan.bind[1].writable);
 	ck_assert_str_eq(plan.env[plan.env_count - 1], "A=b");
@@ -260,7 +271,11 @@ START_TEST(options_are_given_once)
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	(void)snprintf(both, sizeof(both), "--%s=%s", row->name, value);
 	ck_assert_int_eq(parse2(both, NULL, &e), 0);
-	ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both), -EEXIST);
+	if (row->bare)
+		ck_assert_int_eq(PARSE(&e, name, both), -EEXIST);
+	else
+		ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both),
+				 -EEXIST);
 	(void)snprintf(want, sizeof(want), "--%s: ", row->name);
 	ck_assert_int_eq(strncmp(e.text, want, strlen(want)), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, "given twice"));
@@ -274,9 +289,17 @@ START_TEST(a_missing_value_is_named)
 	struct err e;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
-	ck_assert_int_eq(parse2(name, NULL, &e), -EINVAL);
+	if (row->bare) {
+		/* it has one, and its next word is the program's */
+		ck_assert_int_eq(parse2(name, NULL, &e), 0);
+		ck_assert_int_eq(PARSE(&e, name, "program"), 0);
+		ck_assert_str_eq(plan.argv[0], "program");
+		ck_assert_int_eq(parse2(name, row->bare, &e), -EINVAL);
+	} else {
+		ck_assert_int_eq(parse2(name, NULL, &e), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(e.text, row->arg));
+	}
 	ck_assert_ptr_nonnull(strstr(e.text, name));
-	ck_assert_ptr_nonnull(strstr(e.text, row->arg));
 	(void)snprintf(empty, sizeof(empty), "--%s=", row->name);
 	ck_assert_int_eq(parse2(empty, NULL, &e), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, name));
