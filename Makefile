@@ -146,7 +146,8 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 ## to PREFIX, /usr/loc
 	install -m 755 $(B)/stepjail-init $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
-	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
+	cp -a --no-preserve=ownership $(B)/rootfs/core{,.sha256,.sha256.sum} \
+		$(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built

@@ -61,6 +61,7 @@ static void cover(void *arg)
 	MUST(proc_open(getpid()) == -ENOENT);
 	(void)snprintf(path, sizeof(path), "/proc/%d", getpid());
 	MUST(mkdir(path, 0755) == 0);
+	MUST(symlink(path + strlen("/proc/"), "/proc/self") == 0);
 	MUST(proc_open(getpid()) == -EXDEV);
 }
 
