@@ -29,10 +29,14 @@
 
 int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
 {
-	return err_say(e, EPERM,
-		       "posture: %s reads '%.160s' where '%.160s' was planned: the "
-		       "program was not started",
-		       what, told, planned);
+	int r = err_say(e, EPERM,
+			"posture: %s reads '%.160s' where '%.160s' was planned: the "
+			"program was not started",
+			what, told, planned);
+
+	for (char *at = e->text; (at = strchr(at, '\n'));)
+		*at = ',';
+	return r;
 }
 
 const char *posture_find(const char *text, const char *key)
@@ -232,32 +236,49 @@ int posture_begin(const struct jail *jail, struct posture *p, struct err *e)
 	return print_plan(jail->plan, p->out, e);
 }
 
-static int look_early(const struct jail *jail, pid_t program, struct posture *p,
+/* @dir is kept, or an -errno */
+static int look_early(const struct jail *jail, pid_t program, int dir, struct posture *p,
 		      struct err *e)
 {
 	p->program = program;
-	p->dir = proc_open(program);
-	if (p->dir < 0)
-		return err_set(e, -p->dir, "posture: open /proc/%d", program);
+	p->dir = dir;
+	if (dir < 0)
+		return err_set(e, -dir, "posture: open /proc/%d", program);
 	return look(&(struct look){ jail, p, program, p->dir, 0, p->out }, true, e);
 }
 
 int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 {
 	char file[48], text[64];
-	long program;
+	struct stat st;
 
 	(void)snprintf(file, sizeof(file), "task/%d/children", jail->pid);
 	if (p->program || proc_read(jail->pid, file, text, sizeof(text)) <= 0)
 		return 0;
-	program = strtol(text, NULL, 10);
-	return program > 0 ? look_early(jail, (pid_t)program, p, e) : 0;
+
+	pid_t program = (pid_t)strtol(text, NULL, 10);
+	cleanup_fd int dir = proc_open(program);
+
+	/* it may still be on its way to the session stage, and closed to us until then */
+	if (dir < 0 || fstatat(dir, namespaces[0], &st, 0) < 0)
+		return 0;
+
+	off_t begun = ftello(p->out);
+	int r = look_early(jail, program, io_steal_fd(&dir), p, e);
+
+	if (r == 0 || r == -EPERM)
+		return r;
+	/* its stage failed, which others tell; or the gate will show that it did not */
+	p->program = 0;
+	io_close_fd(&p->dir);
+	return fseeko(p->out, begun, SEEK_SET) < 0 ? err_set(e, errno, "posture: seek")
+						   : 0;
 }
 
 int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		 struct posture *p, struct err *e)
 {
-	int r = p->program ? 0 : look_early(jail, program, p, e);
+	int r = p->program ? 0 : look_early(jail, program, proc_open(program), p, e);
 
 	if (r == 0 && p->program != program)
 		r = err_say(e, EPERM,
@@ -277,7 +298,7 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 void posture_print(const struct posture *p, FILE *out)
 {
 	if (p->known)
-		(void)fprintf(out, "{%s}", p->json);
+		(void)fprintf(out, "{%.*s}", (int)p->size, p->json);
 	else
 		(void)fputs("null", out);
 }

@@ -144,9 +144,14 @@ static int do_session(struct child *c, struct err *e)
 
 	int r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 
-	if (r < 0)
-		return r;
-	return ids_become(c->ids->program_id, e);
+	if (r == 0)
+		r = ids_become(c->ids->program_id, e);
+	/* Changing ids made this process undumpable, and then a launcher that is root but
+	 * lacks CAP_SYS_PTRACE could not read all of its posture. exec undoes that anyway:
+	 * nobody may trace it now who may not trace the program afterwards. */
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
+		return err_set(e, errno, "session: be dumpable");
+	return r;
 }
 
 static int do_capabilities(struct child *c, struct err *e)
@@ -251,12 +256,6 @@ static int do_exec(struct child *c, struct err *e)
 {
 	if (c->program != 0)
 		return exec_init(c, e);
-
-	/* Changing ids made this process undumpable, and then a launcher that is root but
-	 * lacks CAP_SYS_PTRACE cannot read all of its posture. exec undoes that anyway:
-	 * nobody may trace it now who may not trace the program afterwards. */
-	if (prctl(PR_SET_DUMPABLE, 1UL) < 0)
-		return err_set(e, errno, "exec: be dumpable");
 
 	int r = gate_wait(c->gate, c->landlock, e);
 
