@@ -132,8 +132,12 @@ asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
 	$(B)/asan/unit-jail && $(B)/asan/unit-agent
 include tests/fuzz/rules.mk
 
+# stepjail without one wall, for test_posture.py: what unwalled.c stands in for
+$(B)/stepjail-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
+$(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
+	@echo "  LINK $@"; $(MUSL_LINK)
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 escape: all rootfs $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
 	tests/escape/run
@@ -155,7 +159,7 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
-	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
+	cp -a --no-preserve=ownership $(B)/rootfs/core{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile tests/fuzz/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built

@@ -24,7 +24,8 @@
  *	                        the program may leave it
  *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
  *	READY     to launcher   empty; from init: it runs; at the gate: the program waits,
- *	                        all its walls up
+ *	                        all its walls up, and the step field is the Landlock
+ *	                        ABI in force, 0 for none
  *	EXIT      to launcher   struct wire_exit: the program's end; the last frame
  *
  * client <-> interpreter (one session; any stream)

@@ -222,7 +222,7 @@ static const struct row rows[] = {
 	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp },
 	{ "seccomp notification", newer, false, ALWAYS, SECCOMP_RET_USER_NOTIF,
 	  look_seccomp },
-	{ "Landlock", "boot with lsm=landlock,...", true, ALWAYS, 0, look_landlock },
+	{ "Landlock", LANDLOCK_REMEDY, true, ALWAYS, 0, look_landlock },
 	{ "newuidmap, subuid", "apt-get install uidmap", true, ALWAYS, 0, look_subuid },
 	{ "stepjail-init", NULL, false, ALWAYS, 0, look_init },
 	{ "root tree", NULL, false, ALWAYS, 0, look_root },

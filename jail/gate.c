@@ -27,7 +27,7 @@ int gate_make(int *outside, int *inside, struct err *e)
 }
 
 /* READY, and the listener beside it */
-static int send_ready(int inside, int listener)
+static int send_ready(int inside, int listener, uint32_t landlock)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	struct iovec iov = { head, sizeof(head) };
@@ -44,15 +44,15 @@ static int send_ready(int inside, int listener)
 		.msg_controllen = listener < 0 ? 0 : sizeof(control),
 	};
 
-	wire_pack(&(struct wire_header){ .type = WIRE_READY }, head);
+	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
 	memcpy(CMSG_DATA(&control.part), &listener, sizeof(listener));
 	return sendmsg(inside, &msg, MSG_NOSIGNAL) == sizeof(head) ? 0 : -errno;
 }
 
-int gate_wait(int inside, int listener, struct err *e)
+int gate_wait(int inside, int listener, uint32_t landlock, struct err *e)
 {
 	struct wire_header go;
-	int r = send_ready(inside, listener);
+	int r = send_ready(inside, listener, landlock);
 
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
@@ -89,7 +89,8 @@ static bool take_fd(struct cmsghdr *part, int *fd)
 	return one;
 }
 
-int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
+int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
+		 struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	union {
@@ -125,6 +126,7 @@ int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
 	    wire_unpack(head, &h) < 0 || h.type != WIRE_READY || h.length || who.pid <= 0)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
 	*program = who.pid;
+	*landlock = h.step;
 	return 1;
 }
 

@@ -8,6 +8,7 @@
 #ifndef STEPJAIL_JAIL_GATE_H
 #define STEPJAIL_JAIL_GATE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"
@@ -25,22 +26,25 @@ int gate_make(int *outside, int *inside, struct err *e);
  * gate_wait() - In the program's process: say READY, and wait for GO
  * @inside:	The program's end
  * @listener:	A fd that goes to the launcher with it, -1 for none
+ * @landlock:	ABI that is in force and was tried, 0 for none
  *
  * Return: 0, or -errno; -EPIPE when the launcher is gone or refuses
  */
-int gate_wait(int inside, int listener, struct err *e);
+int gate_wait(int inside, int listener, uint32_t landlock, struct err *e);
 
 /**
  * gate_receive() - In the launcher: take the program's READY
  * @outside:	The launcher's end
  * @program:	Gets the program's pid in the caller's PID namespace, as the kernel tells it
  * @listener:	Gets the fd that came along, or -1; close-on-exec, the caller's
+ * @landlock:	Gets what gate_wait() was given
  *
  * See unix(7), SCM_CREDENTIALS and SCM_RIGHTS.
  *
  * Return: 1, 0 (end of file: there is no program that waits), or -errno
  */
-int gate_receive(int outside, pid_t *program, int *listener, struct err *e);
+int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
+		 struct err *e);
 
 /**
  * gate_open() - In the launcher: say GO, and close the launcher's end

@@ -156,22 +156,24 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 		     : 0;
 }
 
+void ids_print_map(const struct ids *ids, bool group, char *text, size_t size)
+{
+	uid_t host = group ? ids->host_gid : ids->host_uid;
+	uid_t program = group ? ids_program_group(ids) : ids_program(ids);
+	int n = 0;
+
+	if (ids->own)
+		n = snprintf(text, size, "%u %u 1\n", ids->init_id, host);
+	(void)snprintf(text + n, size - (size_t)n, "%u %u 1", ids->program_id, program);
+}
+
 int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 {
 	char uids[96], gids[96];
 	int r;
 
-	if (ids->own) {
-		(void)snprintf(uids, sizeof(uids), "%u %u 1\n%u %u 1", ids->init_id,
-			       ids->host_uid, ids->program_id, ids->host_uid + 1);
-		(void)snprintf(gids, sizeof(gids), "%u %u 1\n%u %u 1", ids->init_id,
-			       ids->host_gid, ids->program_id, ids->host_gid + 1);
-	} else {
-		(void)snprintf(uids, sizeof(uids), "%u %u 1", ids->program_id,
-			       ids->host_uid);
-		(void)snprintf(gids, sizeof(gids), "%u %u 1", ids->program_id,
-			       ids->host_gid);
-	}
+	ids_print_map(ids, false, uids, sizeof(uids));
+	ids_print_map(ids, true, gids, sizeof(gids));
 	/* never again: with it, a file's group could be given up to gain what it denies
 	 */
 	r = write_map(pid, "setgroups", "deny", e);

@@ -57,6 +57,23 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e);
 int ids_keep(struct err *e);
 
 /**
+ * ids_print_map() - What ids_map() writes, a line for each id, no newline at the end
+ * @group:	gid_map, else uid_map
+ */
+void ids_print_map(const struct ids *ids, bool group, char *text, size_t size);
+
+/** ids_program() - The host's uid of the program; its gid is ids_program_group() */
+static inline uid_t ids_program(const struct ids *ids)
+{
+	return ids->host_uid + ids->own;
+}
+
+static inline gid_t ids_program_group(const struct ids *ids)
+{
+	return ids->host_gid + ids->own;
+}
+
+/**
  * ids_become() - Take an id inside the jail for good, all three of user and group
  *
  * Keeps the capabilities, whatever the id; caps_drop_all() must follow.

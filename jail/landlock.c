@@ -161,6 +161,10 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 {
 	struct ruleset_attr attr = { 0 };
 
+	if (abi == 0 && (p->require & PART_LANDLOCK))
+		return err_say(e, ENOSYS,
+			       "landlock: is required, and this kernel has "
+			       "none: " LANDLOCK_REMEDY);
 	if (abi == 0)
 		return 0;
 	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
@@ -187,4 +191,17 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return err_set(e, errno, "landlock: restrict");
 	return 0;
+}
+
+int landlock_try(struct err *e)
+{
+	static const char node[] = "/dev/shm/stepjail";
+
+	if (mknod(node, S_IFCHR, 0) == 0) {
+		(void)unlink(node);
+		return err_say(
+			e, EPERM,
+			"landlock: a device node could be made that it must refuse");
+	}
+	return errno == EACCES ? 0 : err_set(e, errno, "landlock: try to make a node");
 }

@@ -16,6 +16,9 @@
  */
 int landlock_abi(struct err *e);
 
+/* what a host without it can do */
+#define LANDLOCK_REMEDY "boot with lsm=landlock,..."
+
 /**
  * landlock_restrict() - Confine the calling thread to the jail's own places
  * @p:		Writable binds are places to write to
@@ -28,8 +31,19 @@ int landlock_abi(struct err *e);
  * for more. TCP only where the plan has a loopback. no_new_privs must be set.
  * Kernel: Documentation/userspace-api/landlock.rst
  *
- * Return: 0 (also where @abi is 0), or -errno
+ * Return: 0 (also where @abi is 0 and the plan does not require it), or -errno
  */
 int landlock_restrict(const struct plan *p, int abi, struct err *e);
+
+/**
+ * landlock_try() - Have Landlock refuse something to the calling thread
+ *
+ * The kernel tells nobody who is confined, so this is how it is read back: a device node
+ * of the kind that anybody may make (0:0, an overlay's whiteout), in /dev/shm, where
+ * everything else allows it. Nothing is left there.
+ *
+ * Return: 0, -EPERM (it was not refused), or -errno (refused by something else)
+ */
+int landlock_try(struct err *e);
 
 #endif

@@ -41,6 +41,11 @@ static int prefer_for_oom(pid_t pid, struct err *e)
 {
 	int r = proc_write(pid, "oom_score_adj", "1000");
 
+	if (r == -EXDEV)
+		return err_say(
+			e, EXDEV,
+			"launch: /proc is not the procfs of this PID namespace, or "
+			"something is mounted in it: mount -t proc proc /proc");
 	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", pid) : 0;
 }
 
@@ -78,6 +83,9 @@ static int open_parts(struct jail *j, struct child *c, struct err *e)
 
 	if (r == 0)
 		r = mount_find(&sources, j->plan, root, j->ids.own, e);
+	if (r == 0)
+		r = tree_digest(&sources.root, j->plan->verify_rootfs == ANSWER_YES,
+				&j->root, e);
 	if (r == 0 && j->ids.own) {
 		c->sources_cloned = true;
 		r = mount_clone(&sources, j->plan, e);

@@ -13,6 +13,7 @@
 #include "jail/cgroup.h"
 #include "jail/ids.h"
 #include "jail/plan.h"
+#include "jail/tree.h"
 
 struct jail {
 	const struct plan *plan;
@@ -21,6 +22,7 @@ struct jail {
 	struct err missing; /* says why not, if not limited */
 	struct ids ids;
 	int landlock_abi; /* 0: the kernel has no Landlock */
+	struct tree root;
 	pid_t pid;   /* stepjail-init, in the launcher's PID namespace; 0: it is gone */
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */

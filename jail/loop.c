@@ -176,7 +176,7 @@ static void check_deadlines(struct run *run)
 		sample_cgroup(run);
 }
 
-/* both processes stand behind their walls, as they say: look, then open the gate */
+/* both processes stand behind their walls, and the program was looked at */
 static void open_gate(struct run *run)
 {
 	struct cgroup *cg = &run->jail.cgroup;
@@ -188,8 +188,7 @@ static void open_gate(struct run *run)
 		return;
 	}
 	/* a watch that cannot see stands in for no limit */
-	if (posture_read(run->program, &run->outcome.posture, &e) < 0 ||
-	    (!run->jail.limited && watch_check(run->jail.pid, &e) < 0)) {
+	if (!run->jail.limited && watch_check(run->jail.pid, &e) < 0) {
 		refuse(run, &e);
 		return;
 	}
@@ -207,9 +206,12 @@ static void open_gate(struct run *run)
 static void serve_gate(struct run *run)
 {
 	struct err e;
-	int r = gate_receive(run->jail.gate, &run->program, &run->outcome.refused.fd, &e);
+	uint32_t landlock = 0;
+	int r = gate_receive(run->jail.gate, &run->program, &run->outcome.refused.fd,
+			     &landlock, &e);
 
-	if (r < 0) {
+	if (r < 0 || (r > 0 && posture_read(&run->jail, run->program, landlock,
+					    &run->outcome.posture, &e) < 0)) {
 		refuse(run, &e);
 		return;
 	}
@@ -236,10 +238,13 @@ static int serve_frame(struct run *run)
 	struct wire_header h;
 	const unsigned char *payload = wire_reader_take(&run->reader, &h);
 	struct outcome *o = &run->outcome;
+	struct err e;
 
 	if (h.type == WIRE_READY && h.length == 0 && !(run->ready & READY_INIT)) {
 		run->ready |= READY_INIT;
-		if (run->ready == READY_BOTH)
+		if (posture_early(&run->jail, &run->outcome.posture, &e) < 0)
+			refuse(run, &e);
+		else if (run->ready == READY_BOTH)
 			open_gate(run);
 		return 0;
 	}

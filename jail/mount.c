@@ -41,13 +41,48 @@
 static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };
 static const char *const skeleton[] = { "dev", "proc", "tmp", "work" };
 
-static const struct {
-	const char *path;
-	unsigned int major, minor; /* Documentation/admin-guide/devices.txt */
-} nodes[] = {
-	{ "dev/null", 1, 3 },   { "dev/zero", 1, 5 },    { "dev/full", 1, 7 },
-	{ "dev/random", 1, 8 }, { "dev/urandom", 1, 9 }, { "dev/tty", 5, 0 },
+/* Kernel: Documentation/admin-guide/devices.txt */
+#define NODE(at, major, minor)                                                           \
+	{                                                                                \
+		at, NULL, MOUNT_NODE, NULL, false, major, minor                          \
+	}
+
+/* all that is mounted but for binds; what the posture demands is this as well */
+static const struct mount_place places[] = {
+	{ "/", "overlay", MOUNT_TREE, NULL, false, 0, 0 },
+	{ "/dev", "tmpfs", MOUNT_READ_ONLY, NULL, false, 0, 0 },
+	NODE("/dev/null", 1, 3),
+	NODE("/dev/zero", 1, 5),
+	NODE("/dev/full", 1, 7),
+	NODE("/dev/random", 1, 8),
+	NODE("/dev/urandom", 1, 9),
+	NODE("/dev/tty", 5, 0),
+	{ "/work", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
+	{ "/tmp", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
+	{ "/dev/shm", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
+	{ "/proc", "proc", MOUNT_READ_ONLY, "hidepid=invisible,subset=pid", false, 0, 0 },
 };
+#define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
+_Static_assert(PLACE_COUNT + PLAN_BINDS_MAX == MOUNT_PLACES_MAX, "as mount.h says");
+
+size_t mount_places(const struct plan *p, struct mount_place *list)
+{
+	size_t n = PLACE_COUNT - (p->proc == PROC_NONE); /* the last row */
+
+	memcpy(list, places, n * sizeof(places[0]));
+	for (size_t i = 0; i < p->bind_count; i++) {
+		const struct plan_bind *b = &p->bind[i];
+
+		list[n++] = (struct mount_place){
+			.at = b->dst,
+			.type = b->writable ? NULL : "overlay",
+			.attr = b->writable ? MOUNT_WRITABLE : MOUNT_TREE,
+			.shows_path = b->writable,
+		};
+	}
+	return n;
+}
+
 static const struct {
 	const char *name, *target;
 } links[] = {
@@ -124,10 +159,10 @@ static int make_dev(int root, struct err *e)
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
 			return err_set(e, errno, "mount: make /%s", links[i].name);
-	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		if (mknod(nodes[i].path, S_IFREG | 0444, 0) < 0)
-			return err_set(e, errno, "mount: make the point /%s",
-				       nodes[i].path);
+	for (size_t i = 0; i < PLACE_COUNT; i++)
+		if (!places[i].type && mknod(places[i].at + 1, S_IFREG | 0444, 0) < 0)
+			return err_set(e, errno, "mount: make the point %s",
+				       places[i].at);
 	if (mkdir(DEV "/shm", 0755) < 0)
 		return err_set(e, errno, "mount: make the point /dev/shm");
 
@@ -136,10 +171,11 @@ static int make_dev(int root, struct err *e)
 	if (dev < 0)
 		return dev;
 	r = mount_attach_beneath(dev, root, "/dev", e);
-	for (size_t i = 0; r == 0 && i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		r = mount_node(root, nodes[i].path,
-			       makedev(nodes[i].major, nodes[i].minor), e);
-	return r < 0 ? r : mount_set_flags(dev, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);
+	for (size_t i = 0; r == 0 && i < PLACE_COUNT; i++)
+		if (!places[i].type)
+			r = mount_node(root, places[i].at + 1,
+				       makedev(places[i].major, places[i].minor), e);
+	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
 }
 
 /* /tmp and /dev/shm are folders of one tmpfs, with one size; /work is one of its own */

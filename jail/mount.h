@@ -6,6 +6,8 @@
 #define STEPJAIL_JAIL_MOUNT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"
@@ -24,6 +26,27 @@ struct sources {
 	struct source root;
 	struct source bind[PLAN_BINDS_MAX]; /* as in the plan */
 };
+
+/* a mount of the finished jail */
+struct mount_place {
+	const char *at; /* path in the jail */
+	const char
+		*type; /* of its file system, NULL where that is the host's to choose */
+	uint64_t attr; /* MOUNT_ATTR_ flags that it has, at the least */
+	const char *options;       /* of its file system, NULL for any */
+	bool shows_path;           /* of the host */
+	unsigned int major, minor; /* of a device node */
+};
+
+#define MOUNT_PLACES_MAX (12 + PLAN_BINDS_MAX)
+
+/**
+ * mount_places() - List all mounts that a jail of this plan has, and no other
+ * @list:	Gets at most MOUNT_PLACES_MAX; strings belong to the plan
+ *
+ * Return: how many
+ */
+size_t mount_places(const struct plan *p, struct mount_place *list);
 
 /**
  * mount_find() - Resolve and check what the plan names on the host

@@ -66,8 +66,7 @@ int mount_overlay(const char *lowerdir, struct err *e)
 {
 	const struct fs_option options[] = { { "lowerdir", lowerdir }, { NULL, NULL } };
 
-	int r = make_fs("overlay", options,
-			MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	int r = make_fs("overlay", options, MOUNT_TREE, e);
 
 	if (r == -EINVAL || r == -ELOOP)
 		return err_say(
@@ -86,8 +85,8 @@ int mount_proc(struct err *e)
 		{ NULL, NULL },
 	};
 
-	int r = make_fs("proc", options,
-			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	/* read-only: the file mem of /proc/self writes even to pages of code */
+	int r = make_fs("proc", options, MOUNT_READ_ONLY, e);
 
 	if (r == -EPERM)
 		return err_say(
@@ -158,7 +157,7 @@ int mount_node(int root, const char *path, dev_t device, struct err *e)
 			       "make it anew (mknod), or mount a devtmpfs",
 			       at);
 
-	int r = mount_set_flags(node, MOUNT_ATTR_RDONLY | MOUNT_READ_MOSTLY, e);
+	int r = mount_set_flags(node, MOUNT_NODE, e);
 
 	return r < 0 ? r : mount_attach_beneath(node, root, at, e);
 }

@@ -16,9 +16,10 @@
 
 /* flags of a place where the program writes: nothing it makes there can be executed */
 #define MOUNT_WRITABLE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
-
-/* and of one where it does not */
-#define MOUNT_READ_MOSTLY (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+/* of /dev and /proc, which it reads; of a device node in /dev; of what it may execute */
+#define MOUNT_READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_WRITABLE)
+#define MOUNT_NODE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+#define MOUNT_TREE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct tmpfs {
 	uint64_t bytes, inodes;
@@ -33,7 +34,8 @@ int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e);
  */
 int mount_overlay(const char *lowerdir, struct err *e);
 
-/** mount_proc() - A detached procfs of process folders only (subset=pid, hidepid) */
+/** mount_proc() - A detached read-only procfs of process folders only (subset=pid, hidepid)
+ */
 int mount_proc(struct err *e);
 
 /** mount_attach() - Attach a detached mount at a path under @dir that no guest controls

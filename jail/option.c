@@ -174,30 +174,43 @@ static void print_allow_syscall(const struct option_row *row, const struct plan 
 		(void)fprintf(out, "%s %s\n", row->name, p->call[i].spec);
 }
 
-/* parts that may be missing, by their bits */
-static const char *const part_names[] = { "cgroup", "audit" };
+/* the parts of the wall that an option may name; the value is kept as their bits */
+static const struct part {
+	const char *option, *name;
+	unsigned int bit;
+} parts[] = {
+	{ "allow-missing", "cgroup", PART_CGROUP },
+	{ "allow-missing", "audit", PART_AUDIT },
+	{ "require", "landlock", PART_LANDLOCK },
+};
 
-static int set_allow_missing(const struct option_row *row, struct plan *p,
-			     const char *value, struct err *e)
+static int set_part(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
 {
-	for (unsigned int i = 0; i < sizeof(part_names) / sizeof(part_names[0]); i++) {
-		if (strcmp(value, part_names[i]) != 0)
+	unsigned int bits;
+
+	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcmp(parts[i].option, row->name) != 0 ||
+		    strcmp(parts[i].name, value) != 0)
 			continue;
-		if (p->allow_missing & 1u << i)
+		if (bits & parts[i].bit)
 			return err_say(e, EEXIST, "'%s' is given twice", value);
-		p->allow_missing |= 1u << i;
+		bits |= parts[i].bit;
+		memcpy((char *)p + row->at, &bits, sizeof(bits));
 		return 0;
 	}
-	return err_say(e, EINVAL, "'%s' may not be missing; what may is one of %s", value,
-		       row->arg);
+	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
 }
 
-static void print_allow_missing(const struct option_row *row, const struct plan *p,
-				FILE *out)
+static void print_part(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	for (unsigned int i = 0; i < sizeof(part_names) / sizeof(part_names[0]); i++)
-		if (p->allow_missing & 1u << i)
-			(void)fprintf(out, "%s %s\n", row->name, part_names[i]);
+	unsigned int bits;
+
+	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strcmp(parts[i].option, row->name) == 0 && (bits & parts[i].bit))
+			(void)fprintf(out, "%s %s\n", row->name, parts[i].name);
 }
 
 #define NUMBER(l, k, lo, hi, ini, unl)                                                   \
@@ -209,6 +222,8 @@ static void print_allow_missing(const struct option_row *row, const struct plan 
 #define ANSWER(field)                                                                    \
 	.at = offsetof(struct plan, field), .choices = answer_names, .bare = "yes",      \
 	.set = set_choice, .print = print_choice
+#define PARTS(field)                                                                     \
+	.at = offsetof(struct plan, field), .set = set_part, .print = print_part
 #define CHOICE(field)                                                                    \
 	.at = offsetof(struct plan, field), .choices = field##_names, .set = set_choice, \
 	.print = print_choice
@@ -303,7 +318,14 @@ const struct option_row option_rows[] = {
 	{ "allow-missing", "cgroup|audit",
 	  "run without cgroup limits where the host gives no cgroup v2, or without a "
 	  "record of violations where a surrounding sandbox has it; the report says so",
-	  .repeatable = true, OWN(allow_missing) },
+	  .repeatable = true, PARTS(allow_missing) },
+	{ "require", "landlock",
+	  "refuse to run where the kernel has no Landlock; without this, the report "
+	  "tells",
+	  .repeatable = true, PARTS(require) },
+	{ "verify-rootfs", "no|yes",
+	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
+	  ANSWER(verify_rootfs) },
 };
 /* the parser keeps one bit for each row */
 _Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= 64, "more rows than bits");

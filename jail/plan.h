@@ -50,10 +50,11 @@ enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 enum plan_answer { ANSWER_NO, ANSWER_YES };
 
-/* parts of the wall that may be missing when an option says so by name */
+/* parts of the wall that may be missing, or must not, when an option says so by name */
 enum plan_part {
 	PART_CGROUP = 1u << 0,
 	PART_AUDIT = 1u << 1, /* the record of violations */
+	PART_LANDLOCK = 1u << 2,
 };
 
 struct plan_bind {
@@ -94,7 +95,9 @@ struct plan {
 	const char *cpuset;         /* list of CPUs, NULL for all */
 	struct plan_io io[PLAN_IO_MAX];
 	size_t io_count;
+	enum plan_answer verify_rootfs;
 	unsigned int allow_missing; /* enum plan_part bits */
+	unsigned int require;       /* the same */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
 	size_t bind_count;

@@ -1,86 +1,304 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture.c - the walls around the waiting program, as the kernel tells them: see
- * posture.h
+ * posture.c - the walls around the waiting program, as the kernel tells them: see posture.h
  *
- * What is read is the program's own process, after its last stage and before its exec, so
- * it is what the program will start with. Intentions are not consulted.
+ * What is read is the program's own process, before its exec, so it is what the program
+ * will start with: while it waits at the gate, its last stage behind it, or, where no stage
+ * after the split touches a thing, as soon as init is ready, which is a little sooner. All
+ * of it is compared with the plan; what was done to get there is not consulted. Landlock
+ * alone the kernel does not tell: the process has tried it, see landlock_try().
+ * See proc(5), namespaces(7).
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "init/io.h"
 #include "jail/json.h"
+#include "jail/landlock.h"
+#include "jail/option.h"
 #include "jail/posture.h"
+#include "jail/posture_look.h"
 #include "jail/proc.h"
+#include "jail/sha256.h"
 
-static const struct {
-	const char *key;    /* in /proc/PID/status */
-	const char *name;   /* in the report */
-	const char *demand; /* what it must read, NULL for anything */
-} rows[POSTURE_ROWS] = {
-	{ "CapInh", "cap_inheritable", "0000000000000000" },
-	{ "CapPrm", "cap_permitted", "0000000000000000" },
-	{ "CapEff", "cap_effective", "0000000000000000" },
-	{ "CapBnd", "cap_bounding", "0000000000000000" },
-	{ "CapAmb", "cap_ambient", "0000000000000000" },
-	{ "NoNewPrivs", "no_new_privs", "1" },
-	{ "Seccomp", "seccomp_mode", "2" },
-	{ "Uid", "host_uids", NULL },
-	{ "Gid", "host_gids", NULL },
-};
+int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
+{
+	int r = err_say(e, EPERM,
+			"posture: %s reads '%.160s' where '%.160s' was planned: the "
+			"program was not started",
+			what, told, planned);
 
-/* "Key:\tvalue\n": copy the value; tabs become blanks */
-static bool take(const char *status, const char *key, char *text)
+	for (char *at = e->text; (at = strchr(at, '\n'));)
+		*at = ',';
+	return r;
+}
+
+const char *posture_find(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
-	for (const char *line = status; line; line = strchr(line, '\n')) {
+	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (strncmp(line, key, n) != 0 || line[n] != ':')
-			continue;
-		line += n + 1 + strspn(line + n + 1, " \t");
-		n = strcspn(line, "\n");
-		(void)snprintf(text, POSTURE_TEXT_MAX, "%.*s", (int)n, line);
-		for (char *at = text; (at = strchr(at, '\t'));)
-			*at = ' ';
-		return true;
+		if (strncmp(line, key, n) == 0)
+			return line + n;
 	}
-	return false;
+	return NULL;
 }
 
-int posture_read(pid_t program, struct posture *p, struct err *e)
-{
-	char status[8192];
-	ssize_t n = proc_read(program, "status", status, sizeof(status));
+static const char *const namespaces[POSTURE_NAMESPACES] = {
+	"ns/user", "ns/mnt", "ns/pid", "ns/net", "ns/ipc", "ns/uts", "ns/cgroup",
+};
 
-	p->known = false;
-	if (n < 0)
-		return err_set(e, (int)-n, "posture: read /proc/%d/status of the host",
-			       program);
-	for (size_t i = 0; i < POSTURE_ROWS; i++) {
-		if (!take(status, rows[i].key, p->text[i]))
-			return err_say(e, EPERM, "posture: the kernel does not tell %s",
-				       rows[i].key);
-		if (rows[i].demand && strcmp(p->text[i], rows[i].demand) != 0)
+/* each one new: its number is not the launcher's own */
+static int look_namespaces(const struct look *l, char *text, struct err *e)
+{
+	(void)text;
+	for (size_t i = 0; i < POSTURE_NAMESPACES; i++) {
+		const char *name = namespaces[i] + strlen("ns/");
+		struct stat st;
+
+		if (fstatat(l->dir, namespaces[i], &st, 0) < 0)
+			return err_set(e, errno, "posture: look at /proc/%d/%s",
+				       l->program, namespaces[i]);
+		if (st.st_ino == l->own->own[i])
 			return err_say(e, EPERM,
-				       "posture: %s reads %s where %s was planned: the "
-				       "program was not started",
-				       rows[i].name, p->text[i], rows[i].demand);
+				       "posture: the %s namespace is the launcher's own: "
+				       "the program was not started",
+				       name);
+		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}",
+			      i ? "," : "{", name, (uintmax_t)st.st_ino,
+			      (uintmax_t)l->own->own[i]);
 	}
-	p->known = true;
+	(void)fputc('}', l->out);
 	return 0;
+}
+
+/* is this fd open after exec? -errno if that cannot be read */
+static int stays_open(int fds, const char *fd)
+{
+	char text[1024];
+	const char *flags;
+	ssize_t n = proc_read_at(fds, fd, text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	flags = posture_find(text, "flags:");
+	return flags ? !(strtoul(flags, NULL, 8) & O_CLOEXEC) : -ENODATA;
+}
+
+/* stdin, stdout and stderr stay; all others end at exec */
+static int look_fds(const struct look *l, char *text, struct err *e)
+{
+	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
+	DIR *list = fds < 0 ? NULL : fdopendir(fds);
+
+	(void)text;
+	if (!list)
+		return err_set(e, fds < 0 ? -fds : errno, "posture: list /proc/%d/fdinfo",
+			       l->program);
+	for (struct dirent *d; r == 0 && (d = readdir(list));) {
+		if (d->d_name[0] == '.' || strtoul(d->d_name, NULL, 10) <= 2)
+			continue;
+		r = stays_open(fds, d->d_name);
+		if (r < 0)
+			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
+				      l->program, d->d_name);
+		else if (r > 0)
+			r = err_say(e, EPERM,
+				    "posture: fd %s would stay open: the program was not "
+				    "started",
+				    d->d_name);
+	}
+	(void)closedir(list);
+	(void)fputs("\"0-2\"", l->out);
+	return r;
+}
+
+static int look_landlock(const struct look *l, char *text, struct err *e)
+{
+	int abi = l->jail->landlock_abi;
+
+	(void)text;
+	if (l->landlock != (uint32_t)abi)
+		return err_say(
+			e, EPERM,
+			"posture: Landlock is in force with ABI %u, and this kernel "
+			"has %d: the program was not started",
+			l->landlock, abi);
+	if (abi)
+		(void)fprintf(l->out, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
+	else
+		(void)fputs("null", l->out);
+	return 0;
+}
+
+/* what is read back, in the report's order */
+static const struct {
+	const char
+		*name; /* in the report, NULL where the function writes its own names */
+	const char *file; /* of /proc/PID, NULL for none, or more than one */
+	bool early;       /* no stage after the split can change it */
+	int (*look)(const struct look *l, char *text, struct err *e);
+} rows[] = {
+	{ "namespaces", NULL, true, look_namespaces },
+	{ "uid_map", "uid_map", true, posture_uid_map },
+	{ "gid_map", "gid_map", true, posture_gid_map },
+	{ "setgroups", "setgroups", true, posture_setgroups },
+	{ "mounts", "mountinfo", true, posture_mounts },
+	{ "cgroup", "cgroup", true, posture_cgroup },
+	{ NULL, "status", false, posture_status },
+	{ "rlimits", "limits", false, posture_rlimits },
+	{ "open_fds", NULL, false, look_fds },
+	{ "landlock", NULL, false, look_landlock },
+};
+
+static int look(const struct look *l, bool early, struct err *e)
+{
+	static char
+		text[1 << 20]; /* mountinfo, with all the binds that a plan can have */
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ssize_t n = 0;
+		int r;
+
+		if (rows[i].early != early)
+			continue;
+		text[0] = '\0';
+		if (rows[i].file)
+			n = proc_read_at(l->dir, rows[i].file, text, sizeof(text));
+		if (n < 0)
+			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
+				       l->program, rows[i].file);
+		(void)fputc(',', l->out);
+		if (rows[i].name) {
+			json_string(l->out, rows[i].name);
+			(void)fputc(':', l->out);
+		}
+		r = rows[i].look(l, text, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* of exactly what explain prints for the same options */
+static int print_plan(const struct plan *plan, FILE *out, struct err *e)
+{
+	cleanup_free char *policy = NULL;
+	size_t size = 0;
+	FILE *text = open_memstream(&policy, &size);
+	char hex[SHA256_HEX];
+
+	if (text)
+		option_print_policy(plan, text);
+	if (!text || fclose(text) != 0)
+		return err_set(e, ENOMEM, "posture: print the plan");
+	(void)fprintf(out, "\"plan_sha256\":\"%s\"", sha256_text(policy, size, hex));
+	return 0;
+}
+
+/* of the program's words, a NUL after each */
+static void print_argv(const struct plan *plan, FILE *out)
+{
+	struct sha256 sum;
+	char hex[SHA256_HEX];
+
+	sha256_begin(&sum);
+	for (char *const *word = plan->argv; *word; word++)
+		sha256_add(&sum, *word, strlen(*word) + 1);
+	(void)fprintf(out, "\"argv_sha256\":\"%s\",", sha256_end(&sum, hex));
+}
+
+int posture_begin(const struct jail *jail, struct posture *p, struct err *e)
+{
+	cleanup_fd int dir = proc_open(getpid());
+
+	p->out = open_memstream(&p->json, &p->size);
+	if (!p->out)
+		return err_set(e, errno, "posture: allocate");
+	for (size_t i = 0; i < POSTURE_NAMESPACES; i++) {
+		struct stat st;
+
+		if (fstatat(dir, namespaces[i], &st, 0) < 0)
+			return err_set(e, errno, "posture: look at /proc/self/%s",
+				       namespaces[i]);
+		p->own[i] = st.st_ino;
+	}
+	print_argv(jail->plan, p->out);
+	tree_print(&jail->root, p->out);
+	(void)fputc(',', p->out);
+	return print_plan(jail->plan, p->out, e);
+}
+
+/* @dir is kept, or an -errno */
+static int look_early(const struct jail *jail, pid_t program, int dir, struct posture *p,
+		      struct err *e)
+{
+	p->program = program;
+	p->dir = dir;
+	if (dir < 0)
+		return err_set(e, -dir, "posture: open /proc/%d", program);
+	return look(&(struct look){ jail, p, program, p->dir, 0, p->out }, true, e);
+}
+
+int posture_early(const struct jail *jail, struct posture *p, struct err *e)
+{
+	char file[48], text[64];
+	struct stat st;
+
+	(void)snprintf(file, sizeof(file), "task/%d/children", jail->pid);
+	if (p->program || proc_read(jail->pid, file, text, sizeof(text)) <= 0)
+		return 0;
+
+	pid_t program = (pid_t)strtol(text, NULL, 10);
+	cleanup_fd int dir = proc_open(program);
+
+	/* it may still be on its way to the session stage, and closed to us until then */
+	if (dir < 0 || fstatat(dir, namespaces[0], &st, 0) < 0)
+		return 0;
+
+	off_t begun = ftello(p->out);
+	int r = look_early(jail, program, io_steal_fd(&dir), p, e);
+
+	if (r == 0 || r == -EPERM)
+		return r;
+	/* its stage failed, which others tell; or the gate will show that it did not */
+	p->program = 0;
+	io_close_fd(&p->dir);
+	return fseeko(p->out, begun, SEEK_SET) < 0 ? err_set(e, errno, "posture: seek")
+						   : 0;
+}
+
+int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+		 struct posture *p, struct err *e)
+{
+	int r = p->program ? 0 : look_early(jail, program, proc_open(program), p, e);
+
+	if (r == 0 && p->program != program)
+		r = err_say(e, EPERM,
+			    "posture: %d waits at the gate, and %d is init's child: the "
+			    "program was not started",
+			    program, p->program);
+	if (r == 0)
+		r = look(&(struct look){ jail, p, program, p->dir, landlock, p->out },
+			 false, e);
+	io_close_fd(&p->dir);
+	if (fclose(p->out) != 0)
+		return err_set(e, ENOMEM, "posture: allocate");
+	p->known = r == 0;
+	return r;
 }
 
 void posture_print(const struct posture *p, FILE *out)
 {
-	if (!p->known) {
+	if (p->known)
+		(void)fprintf(out, "{%.*s}", (int)p->size, p->json);
+	else
 		(void)fputs("null", out);
-		return;
-	}
-	for (size_t i = 0; i < POSTURE_ROWS; i++) {
-		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", rows[i].name);
-		json_string(out, p->text[i]);
-	}
-	(void)fputc('}', out);
 }

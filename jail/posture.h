@@ -6,30 +6,56 @@
 #define STEPJAIL_JAIL_POSTURE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/launch.h"
 
-#define POSTURE_ROWS 9
-#define POSTURE_TEXT_MAX 64
+#define POSTURE_NAMESPACES 7
 
 struct posture {
-	bool known;                                /* false before the gate */
-	char text[POSTURE_ROWS][POSTURE_TEXT_MAX]; /* as in posture_row_names */
+	bool known; /* all of it was read back, and is as planned */
+	FILE *out;  /* to json, between the two functions below */
+	char *json; /* an object's members, for the report */
+	size_t size;
+	ino_t own[POSTURE_NAMESPACES]; /* of the launcher */
+	pid_t program;                 /* whose posture it is, 0 until that is known */
+	int dir;                       /* its folder in /proc */
 };
 
 /**
- * posture_read() - Read back what holds for the program while it waits at the gate
- * @program:	Its pid in the caller's PID namespace
- * @p:		Filled
+ * posture_begin() - Gather what the launcher knows of itself and of the plan
+ * @p:		Zeroed before; what is allocated lives as long as the process
  *
- * See proc(5), /proc/PID/status.
+ * For the time in which the jail's child is at work and the launcher would only wait.
  *
- * Return: 0, -EPERM when a wall is not as every plan has it, or -errno when it cannot be
- * read: the program must then not run
+ * Return: 0, or -errno: the program must then not run
  */
-int posture_read(pid_t program, struct posture *p, struct err *e);
+int posture_begin(const struct jail *jail, struct posture *p, struct err *e);
+
+/**
+ * posture_early() - Read back of the program what no stage after the split can change
+ *
+ * For the time when init is ready and the program is not. Where the kernel does not tell
+ * who init's child is (CONFIG_PROC_CHILDREN), posture_read() reads this as well.
+ *
+ * Return: 0, or as posture_read()
+ */
+int posture_early(const struct jail *jail, struct posture *p, struct err *e);
+
+/**
+ * posture_read() - Read back the rest, which holds for the program while it waits at the gate
+ * @jail:	What was planned
+ * @program:	Its pid in the caller's PID namespace
+ * @landlock:	ABI that it says is in force
+ *
+ * Return: 0, -EPERM when a wall reads back otherwise than planned, or -errno when it cannot
+ * be read: the program must then not run
+ */
+int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+		 struct posture *p, struct err *e);
 
 /** posture_print() - Write it as a JSON object, or null where it is not known */
 void posture_print(const struct posture *p, FILE *out);

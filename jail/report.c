@@ -223,7 +223,6 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 		(void)fputs("null", out);
 	(void)fputs(",\"posture\":", out);
 	posture_print(&o->posture, out);
-	number(out, "landlock_abi", jail->landlock_abi > 0, (uint64_t)jail->landlock_abi);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }

@@ -10,6 +10,7 @@
 /* a row sets the plan's limit if it has one, else the fixed value */
 static const struct {
 	const char *name;
+	const char *line; /* what /proc/PID/limits calls it */
 	int resource;
 	enum limit limit; /* LIMIT_COUNT: fixed */
 	rlim_t fixed;
@@ -18,25 +19,28 @@ static const struct {
 	bool no_cgroup;    /* only where no cgroup limits memory */
 	const char *why;
 } rows[] = {
-	{ "RLIMIT_NOFILE", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false, "--files" },
-	{ "RLIMIT_FSIZE", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0, false, "--file-size" },
-	{ "RLIMIT_CPU", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false,
+	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false,
+	  "--files" },
+	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0, false,
+	  "--file-size" },
+	{ "RLIMIT_CPU", "Max cpu time", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false,
 	  "--cpu-time, coarser: behind the launcher, which watches the sum" },
-	{ "RLIMIT_NPROC", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false,
+	{ "RLIMIT_NPROC", "Max processes", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false,
 	  "--pids, and init, which shares the id where there is but one" },
-	{ "RLIMIT_DATA", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0, true,
+	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0, true,
 	  "--memory, for each process: the launcher watches their sum" },
-	{ "RLIMIT_CORE", RLIMIT_CORE, LIMIT_COUNT, 0, 1, 0, false,
+	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 0, 1, 0, false,
 	  "a core dump would be handled by the host" },
-	{ "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0, false,
-	  "locked pages cannot be reclaimed" },
-	{ "RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0, false,
-	  "memory outside of any tmpfs cap" },
-	{ "RLIMIT_SIGPENDING", RLIMIT_SIGPENDING, LIMIT_COUNT, 1024, 1, 0, false,
-	  "queued signals are kernel memory" },
-	{ "RLIMIT_NICE", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false, "no raised priority" },
-	{ "RLIMIT_RTPRIO", RLIMIT_RTPRIO, LIMIT_COUNT, 0, 1, 0, false,
-	  "no real-time priority" },
+	{ "RLIMIT_MEMLOCK", "Max locked memory", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0,
+	  false, "locked pages cannot be reclaimed" },
+	{ "RLIMIT_MSGQUEUE", "Max msgqueue size", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0,
+	  false, "memory outside of any tmpfs cap" },
+	{ "RLIMIT_SIGPENDING", "Max pending signals", RLIMIT_SIGPENDING, LIMIT_COUNT,
+	  1024, 1, 0, false, "queued signals are kernel memory" },
+	{ "RLIMIT_NICE", "Max nice priority", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false,
+	  "no raised priority" },
+	{ "RLIMIT_RTPRIO", "Max realtime priority", RLIMIT_RTPRIO, LIMIT_COUNT, 0, 1, 0,
+	  false, "no real-time priority" },
 };
 
 /* glibc's functions take an enum, musl's an int */
@@ -46,40 +50,43 @@ static const struct {
 #define RESOURCE(number) (number)
 #endif
 
-static int set_row(int resource, rlim_t value)
+const size_t rlimit_count = sizeof(rows) / sizeof(rows[0]);
+
+int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
+		struct rlimit_row *out)
 {
+	rlim_t value = rows[row].fixed;
 	struct rlimit old;
 
-	if (getrlimit(RESOURCE(resource), &old) < 0)
+	if (rows[row].no_cgroup && cgroup)
+		return 0;
+	if (rows[row].limit != LIMIT_COUNT) {
+		uint64_t n = p->limit[rows[row].limit];
+
+		if (n == NO_LIMIT)
+			return 0;
+		value = n / rows[row].per_unit + (n % rows[row].per_unit != 0);
+	}
+	/* with a cgroup, its pids.max is the one that shall refuse, and count */
+	if (rows[row].resource != RLIMIT_NPROC || shared_id || cgroup)
+		value += rows[row].slack;
+	if (getrlimit(RESOURCE(rows[row].resource), &old) < 0)
 		return -errno;
 	/* raising needs a capability, and the caller's own limit is a wish as well */
-	if (old.rlim_max < value)
-		value = old.rlim_max;
-	if (setrlimit(RESOURCE(resource), &(struct rlimit){ value, value }) < 0)
-		return -errno;
-	return 0;
+	*out = (struct rlimit_row){ rows[row].name, rows[row].line,
+				    old.rlim_max < value ? old.rlim_max : value };
+	return 1;
 }
 
 int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		rlim_t value = rows[i].fixed;
+	for (size_t i = 0; i < rlimit_count; i++) {
+		struct rlimit_row row;
+		int r = rlimit_plan(i, p, cgroup, shared_id, &row);
 
-		if (rows[i].no_cgroup && cgroup)
-			continue;
-		if (rows[i].limit != LIMIT_COUNT) {
-			uint64_t n = p->limit[rows[i].limit];
-
-			if (n == NO_LIMIT)
-				continue;
-			value = n / rows[i].per_unit + (n % rows[i].per_unit != 0);
-		}
-		/* with a cgroup, its pids.max is the one that shall refuse, and count */
-		if (rows[i].resource != RLIMIT_NPROC || shared_id || cgroup)
-			value += rows[i].slack;
-
-		int r = set_row(rows[i].resource, value);
-
+		if (r == 1 && setrlimit(RESOURCE(rows[i].resource),
+					&(struct rlimit){ row.value, row.value }) < 0)
+			r = -errno;
 		if (r < 0)
 			return err_set(e, -r, "rlimit: %s", rows[i].name);
 	}

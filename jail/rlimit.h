@@ -6,9 +6,29 @@
 #define STEPJAIL_JAIL_RLIMIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "init/err.h"
 #include "jail/plan.h"
+
+struct rlimit_row {
+	const char *name; /* as in getrlimit(2) */
+	const char *line; /* as in /proc/PID/limits, proc(5) */
+	uint64_t value;   /* soft and hard */
+};
+
+extern const size_t rlimit_count;
+
+/**
+ * rlimit_plan() - What rlimit_set() sets for one of rlimit_count rows
+ *
+ * Looks at the calling process's own hard limits, as rlimit_set() does.
+ *
+ * Return: 1, 0 (this one is not limited), or -errno
+ */
+int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
+		struct rlimit_row *out);
 
 /**
  * rlimit_set() - Set the calling process's resource limits, soft and hard

@@ -15,6 +15,7 @@
 
 #include "init/io.h"
 #include "jail/mount.h"
+#include "jail/mount_op.h"
 #include "jail/sys.h"
 
 /* as an ordinary user the jail has the caller's own rights, and they can be tried */
@@ -128,8 +129,7 @@ static const char *hint(int errnum)
 static int clone_one(struct source *s, bool writable, struct err *e)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			    (writable ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_RDONLY),
+		.attr_set = writable ? MOUNT_WRITABLE : MOUNT_TREE,
 		.propagation = MS_PRIVATE,
 	};
 

@@ -119,15 +119,14 @@ static int do_split(struct child *c, struct err *e)
  * which a symlink of the tree may be. So the program keeps none but its two sockets. */
 static int close_others(const struct child *c)
 {
-	unsigned int low = (unsigned int)c->control, high = (unsigned int)c->gate;
+	int a = c->control, b = c->gate;
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
 
-	if (low > high) {
-		low = high;
-		high = (unsigned int)c->control;
-	}
-	return (low > 3 ? close_range(3, low - 1, 0) : 0) |
-	       (high > low + 1 ? close_range(low + 1, high - 1, 0) : 0) |
-	       close_range(high + 1, ~0U, 0);
+	if ((low > 3 && close_range(3, low - 1, 0) < 0) ||
+	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0))
+		return -1;
+	return close_range(high + 1, ~0U, 0);
 }
 
 static int do_session(struct child *c, struct err *e)
@@ -147,9 +146,14 @@ static int do_session(struct child *c, struct err *e)
 		r = err_set(e, errno, "session: close_range");
 	if (r == 0)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
-	if (r < 0)
-		return r;
-	return ids_become(c->ids->program_id, e);
+	if (r == 0)
+		r = ids_become(c->ids->program_id, e);
+	/* Changing ids made this process undumpable, and then a launcher that is root but
+	 * lacks CAP_SYS_PTRACE could not read all of its posture. exec undoes that anyway:
+	 * nobody may trace it now who may not trace the program afterwards. */
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
+		return err_set(e, errno, "session: be dumpable");
+	return r;
 }
 
 static int do_capabilities(struct child *c, struct err *e)
@@ -160,7 +164,9 @@ static int do_capabilities(struct child *c, struct err *e)
 
 static int do_landlock(struct child *c, struct err *e)
 {
-	return landlock_restrict(c->plan, c->landlock_abi, e);
+	int r = landlock_restrict(c->plan, c->landlock_abi, e);
+
+	return r < 0 || c->landlock_abi == 0 ? r : landlock_try(e);
 }
 
 static int do_seccomp(struct child *c, struct err *e)
@@ -216,7 +222,7 @@ static int reset_signals(struct err *e)
 /* a stage of its own: what fails at the gate is not the program's exec */
 static int do_gate(struct child *c, struct err *e)
 {
-	int r = gate_wait(c->gate, c->listener, e);
+	int r = gate_wait(c->gate, c->listener, (uint32_t)c->landlock_abi, e);
 
 	return r < 0 ? r : reset_signals(e);
 }
@@ -306,7 +312,7 @@ const struct stage stages[] = {
 	  "have five empty sets, locked securebits and no_new_privs",
 	  "keep anything for later" },
 	{ "landlock", ROLE_PROGRAM, do_landlock,
-	  "be confined a second time where the kernel has Landlock",
+	  "be confined a second time where the kernel has Landlock, and have tried it",
 	  "open what the mounts do not show" },
 	{ "seccomp", ROLE_PROGRAM, do_seccomp,
 	  "be left with the rows of jail/syscalls.c, and have the launcher told of "

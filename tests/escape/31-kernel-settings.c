@@ -1,5 +1,5 @@
-/* write core_pattern, sysctls, sysfs or cgroup files | subset=pid, no sysfs, no cgroupfs
- * | ENOENT EACCES */
+/* write core_pattern, sysctls, sysfs or cgroup files | subset=pid, read-only; no sysfs, no
+ * cgroupfs | ENOENT EROFS */
 /* SPDX-License-Identifier: MIT */
 #include "attack.h"
 

@@ -122,7 +122,6 @@ class Ways(Lock):
                               "ptrace", "userfaultfd", "process_vm_writev", "personality"},
                              names)
 
-    @unittest.expectedFailure   # /proc is writable: take this line off when it no longer is
     def test_writing_own_text_needs_no_landlock(self):
         """A kernel without Landlock must refuse it too; the mount is asked before it."""
         self.assertEqual(self.recode("yes", "proc-mem").said["proc-mem"], "EROFS")

@@ -229,6 +229,10 @@ static void add_random_text(const char *name)
 		add_word(name, spec);
 	} else if (strcmp(name, "allow-missing") == 0) {
 		add_word(name, "cgroup");
+	} else if (strcmp(name, "require") == 0) {
+		add_word(name, "landlock");
+	} else if (strcmp(name, "verify-rootfs") == 0) {
+		add_word(name, below(2) ? "no" : "yes");
 	} else if (strcmp(name, "hostname") == 0) {
 		add_word(name, below(2) ? "h" : "a.b-c.9");
 	} else if (strcmp(name, "chdir") == 0) {
@@ -255,7 +259,9 @@ START_TEST(random_plans_read_back)
 
 				if (i && !row->repeatable)
 					continue;
-				if (i && strcmp(row->name, "allow-missing") == 0)
+				/* repeatable, but not with the same value */
+				if (i && (strcmp(row->name, "allow-missing") == 0 ||
+					  strcmp(row->name, "require") == 0))
 					continue;
 				if (i && strcmp(row->name, "env") == 0)
 					continue;
@@ -293,6 +299,7 @@ START_TEST(every_option_is_printed)
 	add_word("io-max", "/ rbps=1");
 	add_word("allow-missing", "cgroup");
 	add_word("allow-syscall", "sync");
+	add_word("require", "landlock");
 	ck_assert_int_eq(option_parse(&first, words, &(struct err){ 0 }), 0);
 	out = open_memstream(&text, &size);
 	option_print_policy(&first, out);

@@ -17,6 +17,8 @@
 #include "jail/gate.h"
 #include "tests/unit/suites.h"
 
+static uint32_t landlock; /* what gate_receive() was told */
+
 /* fds that this process has open */
 static int count_fds(void)
 {
@@ -84,7 +86,8 @@ START_TEST(a_fd_comes_along_close_on_exec)
 
 	int before = count_fds();
 
-	ck_assert_msg(gate_receive(ends[0], &program, &listener, &e) == 1, "%s", e.text);
+	ck_assert_msg(gate_receive(ends[0], &program, &listener, &landlock, &e) == 1,
+		      "%s", e.text);
 	ck_assert_int_eq(program, getpid());
 	ck_assert_int_ge(listener, 3);
 	ck_assert_int_ne(listener, file);
@@ -107,7 +110,7 @@ START_TEST(no_fd_is_none)
 
 	make(ends);
 	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, -1, 0);
-	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e), 1);
+	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 1);
 	ck_assert_int_eq(listener, -1);
 	ck_assert_int_eq(program, getpid());
 	done(ends);
@@ -130,8 +133,9 @@ START_TEST(more_fds_are_nonsense)
 
 		int before = count_fds();
 
-		ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e),
-				 -EBADMSG);
+		ck_assert_int_eq(
+			gate_receive(ends[0], &program, &listener, &landlock, &e),
+			-EBADMSG);
 		io_close_fd(&listener);
 		ck_assert_int_eq(count_fds(), before);
 		(void)close(file);
@@ -162,8 +166,9 @@ START_TEST(nonsense_is_refused)
 		make(ends);
 		send_raw(ends[1], ready(rows[i].type, rows[i].length), rows[i].bytes, -1,
 			 0);
-		ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e),
-				 -EBADMSG);
+		ck_assert_int_eq(
+			gate_receive(ends[0], &program, &listener, &landlock, &e),
+			-EBADMSG);
 		ck_assert_ptr_nonnull(strstr(e.text, "says nonsense"));
 		ck_assert_int_eq(program, 0);
 		ck_assert_int_eq(listener, -1);
@@ -180,7 +185,7 @@ START_TEST(an_end_of_file_is_no_program)
 
 	make(ends);
 	io_close_fd(&ends[1]);
-	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e), 0);
+	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 0);
 	ck_assert_int_eq(program, 0);
 	done(ends);
 }
@@ -192,7 +197,7 @@ static _Noreturn void stand(int ends[2], int file)
 	struct err e = { 0 };
 
 	(void)close(ends[0]);
-	_exit(gate_wait(ends[1], file, &e) == 0 ? 7 : 8);
+	_exit(gate_wait(ends[1], file, 3, &e) == 0 ? 7 : 8);
 }
 
 static int end_of(pid_t pid)
@@ -217,7 +222,9 @@ START_TEST(the_gate_opens_or_does_not)
 		if (pid == 0)
 			stand(ends, opens ? file : -1);
 		io_close_fd(&ends[1]);
-		ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e), 1);
+		ck_assert_int_eq(
+			gate_receive(ends[0], &program, &listener, &landlock, &e), 1);
+		ck_assert_uint_eq(landlock, 3);
 		ck_assert_int_eq(program, pid);
 		ck_assert_int_eq(listener >= 0, opens);
 		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
@@ -250,7 +257,7 @@ static void stand_elsewhere(void *arg)
 		(void)wait(&status);
 		_exit(getpid() == 1 && WEXITSTATUS(status) == 7 ? 0 : 1);
 	}
-	MUST(gate_receive(ends[0], &program, &listener, &e) == 1);
+	MUST(gate_receive(ends[0], &program, &listener, &landlock, &e) == 1);
 	MUST(program > init && getpgid(program) == getpgid(0));
 	MUST(gate_open(&ends[0]) == 0);
 	MUST(waitpid(init, &status, 0) == init && status == 0);

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
@@ -314,6 +315,84 @@ START_TEST(what_cannot_be_asked_is_not_absent)
 }
 END_TEST
 
+static void try_to_read_back(void *arg)
+{
+	struct err e = { 0 };
+	struct stat st;
+
+	if (!unit_namespace(0))
+		return;
+	MUST(chroot(arg) == 0 && chdir("/") == 0);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
+	/* without the wall the node can be made, and is gone again */
+	MUST(landlock_try(&e) == -EPERM);
+	MUST(strstr(e.text, "must refuse") != NULL);
+	MUST(stat("/dev/shm/stepjail", &st) < 0 && errno == ENOENT);
+	MUST(landlock_restrict(&plan, abi(), &e) == 0);
+	MUST(landlock_try(&e) == 0);
+	MUST(stat("/dev/shm/stepjail", &st) < 0 && errno == ENOENT);
+}
+
+START_TEST(the_wall_is_read_back_by_trying)
+{
+	const char *root = unit_folder();
+
+	plan_init(&plan);
+	if (make_root(root))
+		unit_child(try_to_read_back, (void *)(uintptr_t)root);
+}
+END_TEST
+
+/* what is in the way is not the wall */
+static void try_another_refusal(void *arg)
+{
+	struct err e = { 0 };
+
+	if (!unit_namespace(0))
+		return;
+	MUST(chroot(arg) == 0 && rmdir("/dev/shm") == 0);
+	MUST(landlock_try(&e) == -ENOENT);
+}
+
+START_TEST(another_refusal_is_not_the_wall)
+{
+	const char *root = unit_folder();
+
+	if (make_root(root))
+		unit_child(try_another_refusal, (void *)(uintptr_t)root);
+}
+END_TEST
+
+/* a kernel without Landlock, as a filter plays it */
+static void try_without(void *arg)
+{
+	static const struct sock_filter without[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 444, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct err e = { 0 };
+
+	(void)arg;
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
+	MUST(filter_load(without, COUNT(without)) == 0);
+	MUST(landlock_abi(&e) == 0);
+	plan.require = 0;
+	MUST(landlock_restrict(&plan, 0, &e) == 0);
+	plan.require = PART_LANDLOCK;
+	MUST(landlock_restrict(&plan, 0, &e) == -ENOSYS);
+	MUST(strcmp(e.text, "landlock: is required, and this kernel has "
+			    "none: " LANDLOCK_REMEDY) == 0);
+}
+
+START_TEST(a_kernel_without_it_is_refused_if_required)
+{
+	plan_init(&plan);
+	unit_child(try_without, NULL);
+}
+END_TEST
+
 Suite *jail_landlock_suite(void)
 {
 	Suite *s = suite_create("jail landlock");
@@ -326,6 +405,9 @@ Suite *jail_landlock_suite(void)
 	tcase_add_test(c, signals_and_abstract_sockets_stay_inside);
 	tcase_add_test(c, a_missing_place_is_an_error);
 	tcase_add_test(c, what_cannot_be_asked_is_not_absent);
+	tcase_add_test(c, the_wall_is_read_back_by_trying);
+	tcase_add_test(c, another_refusal_is_not_the_wall);
+	tcase_add_test(c, a_kernel_without_it_is_refused_if_required);
 	suite_add_tcase(s, c);
 	return s;
 }

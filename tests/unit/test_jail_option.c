@@ -118,7 +118,9 @@ static const struct {
 	  { "mount", "ioctl", "sync=1", "read x", "0", "" } },
 	{ "on-violation", "kill", { "eperm", "Kill", "" } },
 	{ "learn", "yes", { "on", "Yes", "" } },
-	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "Cgroup", "" } },
+	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
+	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
+	{ "verify-rootfs", "yes", { "true", "Yes", "1", "" } },
 };
 
 /* an option without which another makes no sense */
@@ -183,8 +185,9 @@ START_TEST(texts_go_where_they_belong)
 
 	ck_assert_int_eq(PARSE(&e, "--rootfs=./t", "--chdir=/c", "--hostname=h",
 			       "--net=loopback", "--proc=none", "--report=3",
-			       "--allow-missing=cgroup", "--bind=/a:/b",
-			       "--bind-rw=/c:/d", "--env=A=b"),
+			       "--allow-missing=cgroup", "--require=landlock",
+			       "--verify-rootfs", "--bind=/a:/b", "--bind-rw=/c:/d",
+			       "--env=A=b"),
 			 0);
 	ck_assert_str_eq(plan.rootfs, "./t");
 	ck_assert_str_eq(plan.chdir, "/c");
@@ -193,6 +196,8 @@ START_TEST(texts_go_where_they_belong)
 	ck_assert_int_eq(plan.proc, PROC_NONE);
 	ck_assert_str_eq(plan.report, "3");
 	ck_assert_uint_eq(plan.allow_missing, PART_CGROUP);
+	ck_assert_uint_eq(plan.require, PART_LANDLOCK);
+	ck_assert_int_eq(plan.verify_rootfs, ANSWER_YES);
 	ck_assert_uint_eq(plan.bind_count, 2);
 	ck_assert(!plan.bind[0].writable && plan.bind[1].writable);
 	ck_assert_str_eq(plan.env[plan.env_count - 1], "A=b");
@@ -296,11 +301,17 @@ START_TEST(a_missing_value_is_named)
 	struct err e;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
-	ck_assert_int_eq(parse2(name, NULL, &e), row->bare ? 0 : -EINVAL);
-	if (!row->bare) {
-		ck_assert_ptr_nonnull(strstr(e.text, name));
+	if (row->bare) {
+		/* it has one, and its next word is the program's */
+		ck_assert_int_eq(parse2(name, NULL, &e), 0);
+		ck_assert_int_eq(PARSE(&e, name, "program"), 0);
+		ck_assert_str_eq(plan.argv[0], "program");
+		ck_assert_int_eq(parse2(name, row->bare, &e), -EINVAL);
+	} else {
+		ck_assert_int_eq(parse2(name, NULL, &e), -EINVAL);
 		ck_assert_ptr_nonnull(strstr(e.text, row->arg));
 	}
+	ck_assert_ptr_nonnull(strstr(e.text, name));
 	(void)snprintf(empty, sizeof(empty), "--%s=", row->name);
 	ck_assert_int_eq(parse2(empty, NULL, &e), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, name));

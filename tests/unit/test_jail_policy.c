@@ -93,6 +93,18 @@ START_TEST(a_good_file_fills_the_plan)
 }
 END_TEST
 
+START_TEST(a_name_alone_stands_for_its_bare_value)
+{
+	struct err e;
+
+	ck_assert_int_eq(parse_text("verify-rootfs", &e), 0);
+	ck_assert_int_eq(plan.verify_rootfs, ANSWER_YES);
+	ck_assert_int_eq(parse_text("verify-rootfs no\n", &e), 0);
+	ck_assert_int_eq(plan.verify_rootfs, ANSWER_NO);
+	ck_assert_int_eq(parse_text("require\n", &e), -EINVAL);
+}
+END_TEST
+
 START_TEST(the_last_line_needs_no_newline)
 {
 	struct err e;
@@ -226,6 +238,7 @@ Suite *jail_policy_suite(void)
 	tcase_add_checked_fixture(c, unit_lives_on, NULL);
 	tcase_add_test(c, fixtures_do_as_they_say);
 	tcase_add_test(c, a_good_file_fills_the_plan);
+	tcase_add_test(c, a_name_alone_stands_for_its_bare_value);
 	tcase_add_test(c, the_last_line_needs_no_newline);
 	tcase_add_test(c, lines_are_counted);
 	tcase_add_test(c, nul_bytes_are_refused);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_proc.c - files of a process are the kernel's own, or nothing is read or written
+ * test_jail_proc.c - files of a process in /proc, and of no other folder
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -8,24 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "init/io.h"
 #include "jail/proc.h"
 #include "tests/unit/suites.h"
 
 START_TEST(own_files_are_read)
 {
-	char text[8192], file[64];
+	char text[8192], pid[32], small[8];
 
 	ck_assert_int_gt(proc_read(getpid(), "status", text, sizeof(text)), 0);
-	ck_assert_ptr_nonnull(strstr(text, "\nPid:"));
-	(void)snprintf(file, sizeof(file), "task/%d/children", getpid());
-	ck_assert_int_ge(proc_read(getpid(), file, text, sizeof(text)), 0);
+	(void)snprintf(pid, sizeof(pid), "\nPid:\t%d\n", getpid());
+	ck_assert_ptr_nonnull(strstr(text, pid));
+	ck_assert_int_eq(proc_read(getpid(), "status", small, sizeof(small)), -EFBIG);
 	ck_assert_int_eq(proc_read(getpid(), "nothing", text, sizeof(text)), -ENOENT);
-	ck_assert_int_eq(proc_read(getpid(), "status", text, 8), -EFBIG);
-	/* no process has this number */
-	ck_assert_int_eq(proc_read(4194305, "status", text, sizeof(text)), -ENOENT);
+	ck_assert_int_eq(proc_read(0x3fffffff, "status", text, sizeof(text)), -ENOENT);
 }
 END_TEST
 
@@ -37,7 +35,6 @@ static void write_own(void *arg)
 	MUST(proc_write(getpid(), "oom_score_adj", "1000") == 0);
 	MUST(proc_read(getpid(), "oom_score_adj", text, sizeof(text)) > 0);
 	MUST(strcmp(text, "1000\n") == 0);
-	MUST(proc_write(getpid(), "nothing", "1") == -ENOENT);
 }
 
 START_TEST(own_files_are_written)
@@ -46,37 +43,72 @@ START_TEST(own_files_are_written)
 }
 END_TEST
 
-/* a process's folder under another file system, and then all of /proc */
-static void replace_proc(void *arg)
+START_TEST(no_symlink_is_followed)
 {
-	const char *folder = arg;
-	char name[32], text[16];
+	char text[64];
+	int dir = proc_open(getpid());
 
+	ck_assert_int_ge(dir, 0);
+	ck_assert_int_ge(fcntl(dir, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(proc_read_at(dir, "exe", text, sizeof(text)), -ELOOP);
+	ck_assert_int_eq(proc_read_at(dir, "cwd/README.md", text, sizeof(text)), -ELOOP);
+	ck_assert_int_eq(proc_write(getpid(), "fd/1", "x"), -ELOOP);
+	ck_assert_int_eq(proc_write(getpid(), "nothing", "x"), -ENOENT);
+	(void)close(dir);
+}
+END_TEST
+
+/* something lies over a file; over the whole of /proc; over it, and looks like it */
+static void cover(void *arg)
+{
+	char path[64], text[64];
+
+	(void)arg;
 	if (!unit_namespace(CLONE_NEWNS))
 		return;
-	(void)snprintf(name, sizeof(name), "/proc/%d", getpid());
-	MUST(mount(folder, name, NULL, MS_BIND, NULL) == 0);
-	MUST(proc_write(getpid(), "oom_score_adj", "1000") == -EXDEV);
-	MUST(proc_read(getpid(), "oom_score_adj", text, sizeof(text)) == -EXDEV);
+	MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", getpid());
+	MUST(mount("/dev/null", path, NULL, MS_BIND, NULL) == 0);
+	MUST(proc_read(getpid(), "comm", text, sizeof(text)) == -EXDEV);
+	MUST(proc_write(getpid(), "comm", "x") == -EXDEV);
+	MUST(proc_read(getpid(), "stat", text, 4) == -EFBIG);
 
-	MUST(umount2(name, 0) == 0);
-	(void)snprintf(name + strlen(name), sizeof(name) - strlen(name), "/status");
-	MUST(mount(unit_path(folder, "oom_score_adj"), name, NULL, MS_BIND, NULL) == 0);
-	MUST(proc_read(getpid(), "status", text, sizeof(text)) == -EXDEV);
-	MUST(mount(folder, "/proc", NULL, MS_BIND, NULL) == 0);
-	MUST(proc_write(getpid(), "oom_score_adj", "1000") < 0);
+	MUST(mount("none", "/proc", "tmpfs", 0, NULL) == 0);
+	MUST(proc_open(getpid()) == -ENOENT);
+	(void)snprintf(path, sizeof(path), "/proc/%d", getpid());
+	MUST(mkdir(path, 0755) == 0);
+	MUST(symlink(path + strlen("/proc/"), "/proc/self") == 0);
+	MUST(proc_open(getpid()) == -EXDEV);
 }
 
-START_TEST(what_is_mounted_over_it_is_not_used)
+START_TEST(what_covers_it_is_refused)
 {
-	const char *folder = unit_folder();
-	char text[16];
+	unit_child(cover, NULL);
+}
+END_TEST
 
-	(void)unit_file(folder, "oom_score_adj", "", 0);
-	unit_child(replace_proc, (void *)(uintptr_t)folder);
-	ck_assert_int_eq(io_read_file_at(AT_FDCWD, unit_path(folder, "oom_score_adj"),
-					 text, sizeof(text)),
-			 0);
+static void in_new_namespace(void *arg)
+{
+	char text[64];
+
+	(void)arg;
+	MUST(getpid() == 1);
+	/* there is a 1 in the outer /proc, but not this one */
+	MUST(proc_open(1) == -EXDEV);
+	MUST(proc_read(1, "comm", text, sizeof(text)) == -EXDEV);
+	MUST(proc_write(1, "oom_score_adj", "0") == -EXDEV);
+}
+
+static void make_namespace(void *arg)
+{
+	(void)arg;
+	if (unit_namespace(CLONE_NEWPID))
+		unit_child(in_new_namespace, NULL);
+}
+
+START_TEST(the_proc_of_another_namespace_is_refused)
+{
+	unit_child(make_namespace, NULL);
 }
 END_TEST
 
@@ -87,7 +119,9 @@ Suite *jail_proc_suite(void)
 
 	tcase_add_test(c, own_files_are_read);
 	tcase_add_test(c, own_files_are_written);
-	tcase_add_test(c, what_is_mounted_over_it_is_not_used);
+	tcase_add_test(c, no_symlink_is_followed);
+	tcase_add_test(c, what_covers_it_is_refused);
+	tcase_add_test(c, the_proc_of_another_namespace_is_refused);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -62,14 +62,14 @@ static void start(bool (*act)(void))
 		(void)close(outside);
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
 		if (seccomp_install(&plan, &key, &listener, &e) < 0 ||
-		    gate_wait(inside, listener, &e) < 0)
+		    gate_wait(inside, listener, 0, &e) < 0)
 			_exit(3);
 		(void)close(listener);
 		_exit(act() ? 0 : 1);
 	}
 	(void)close(inside);
 	v = (struct violations){ .fd = -1 };
-	ck_assert_int_eq(gate_receive(outside, &pid, &v.fd, &e), 1);
+	ck_assert_int_eq(gate_receive(outside, &pid, &v.fd, &(uint32_t){ 0 }, &e), 1);
 	ck_assert_int_eq(pid, caller);
 	ck_assert_int_ge(v.fd, 0);
 	ck_assert_int_eq(gate_open(&outside), 0);

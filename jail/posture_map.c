@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posture_map.c - id maps, resource limits and cgroup of the waiting program, as the kernel
+ * tells them: see posture_look.h, user_namespaces(7), getrlimit(2), cgroups(7)
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jail/json.h"
+#include "jail/posture_look.h"
+#include "jail/rlimit.h"
+
+/* the kernel pads the numbers, and ends the last line too */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++)
+		if (*at != ' ' || (to > text && to[-1] != ' ' && to[-1] != '\n'))
+			*to++ = *at;
+	*to = '\0';
+	if (to > text && to[-1] == '\n')
+		to[-1] = '\0';
+}
+
+static int compare(const struct look *l, const char *what, char *text,
+		   const char *planned, struct err *e)
+{
+	squeeze(text);
+	if (strcmp(text, planned) != 0)
+		return posture_refuse(what, text, planned, e);
+	json_string(l->out, text);
+	return 0;
+}
+
+int posture_uid_map(const struct look *l, char *text, struct err *e)
+{
+	char planned[96];
+
+	ids_print_map(&l->jail->ids, false, planned, sizeof(planned));
+	return compare(l, "uid_map", text, planned, e);
+}
+
+int posture_gid_map(const struct look *l, char *text, struct err *e)
+{
+	char planned[96];
+
+	ids_print_map(&l->jail->ids, true, planned, sizeof(planned));
+	return compare(l, "gid_map", text, planned, e);
+}
+
+int posture_setgroups(const struct look *l, char *text, struct err *e)
+{
+	return compare(l, "setgroups", text, "deny", e);
+}
+
+/* soft and hard limit of a line; "unlimited" is not a limit that a row could have */
+static bool is_limited_to(const char *line, uint64_t value)
+{
+	char *end;
+
+	return line && strtoull(line, &end, 10) == value && end > line &&
+	       strtoull(end, &end, 10) == value && strchr(" \n", *end);
+}
+
+int posture_rlimits(const struct look *l, char *text, struct err *e)
+{
+	const struct jail *j = l->jail;
+	const char *separator = "{";
+
+	for (size_t i = 0; i < rlimit_count; i++) {
+		struct rlimit_row row;
+		int r = rlimit_plan(i, j->plan, j->limited, !j->ids.own, &row);
+
+		if (r < 0)
+			return err_set(e, -r, "posture: limit %zu", i);
+		if (r == 0)
+			continue;
+
+		const char *line = posture_find(text, row.line);
+
+		if (!is_limited_to(line, row.value))
+			return err_say(e, EPERM,
+				       "posture: %s reads '%.*s' where %" PRIu64
+				       " was planned: the program was not started",
+				       row.name, line ? (int)strcspn(line, "\n") : 0,
+				       line ? line : "", row.value);
+		(void)fprintf(l->out, "%s\"%s\":%" PRIu64, separator, row.name,
+			      row.value);
+		separator = ",";
+	}
+	(void)fputc('}', l->out);
+	return 0;
+}
+
+/* the leaf of this run; where the launcher itself is, without one */
+int posture_cgroup(const struct look *l, char *text, struct err *e)
+{
+	const char *at = posture_find(text, "0::");
+	char path[4096] = "";
+
+	if (at)
+		(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, "\n"), at);
+	if (l->jail->limited) {
+		const char *leaf = strrchr(path, '/');
+
+		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
+			return posture_refuse("cgroup", path, l->jail->cgroup.name, e);
+	}
+	(void)fputs("{\"path\":", l->out);
+	json_string(l->out, at ? path : NULL);
+	(void)fputs(",\"limits\":null}", l->out);
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwalled.c - stepjail, but that one wall is not put up: that which STEPJAIL_LACKS names
+ *
+ * Linked into build/stepjail-unwalled by -Wl,--wrap of each function below, so that the
+ * product needs no hook for it. What is left out says that all went well: whether it did
+ * is for the posture to find. See test_posture.py.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "jail/landlock.h"
+#include "jail/plan.h"
+
+static bool lacks(const char *wall)
+{
+	const char *word = getenv("STEPJAIL_LACKS");
+
+	return word && strcmp(word, wall) == 0;
+}
+
+/* a function that returns 0 for success */
+#define MAY_LACK(name, parameters, ...)                                                  \
+	int __real_##name parameters;                                                    \
+	int __wrap_##name parameters;                                                    \
+	int __wrap_##name parameters                                                     \
+	{                                                                                \
+		return lacks(#name) ? 0 : __real_##name(__VA_ARGS__);                    \
+	}
+
+MAY_LACK(rlimit_set, (const struct plan *p, bool cgroup, bool shared, struct err *e), p,
+	 cgroup, shared, e)
+MAY_LACK(caps_drop_bounding, (struct err * e), e)
+MAY_LACK(mount_set_flags, (int tree, uint64_t attr, struct err *e), tree, attr, e)
+MAY_LACK(filter_listen, (const void *code, size_t count), code, count)
+MAY_LACK(umount2, (const char *path, int flags), path, flags)
+MAY_LACK(setgroups, (size_t count, const gid_t *list), count, list)
+MAY_LACK(setsid, (void), )
+
+/* the program's capabilities; init's own filter would not load without no_new_privs */
+int __real_caps_drop_all(struct err *e);
+int __wrap_caps_drop_all(struct err *e);
+int __wrap_caps_drop_all(struct err *e)
+{
+	return lacks("caps_drop_all") && getpid() != 1 ? 0 : __real_caps_drop_all(e);
+}
+
+/* the program's own id, after init's */
+int __real_ids_become(uid_t id, struct err *e);
+int __wrap_ids_become(uid_t id, struct err *e);
+int __wrap_ids_become(uid_t id, struct err *e)
+{
+	return lacks("ids_become") && id == PLAN_PROGRAM_ID ? 0
+							    : __real_ids_become(id, e);
+}
+
+MAY_LACK(landlock_restrict, (const struct plan *p, int abi, struct err *e), p, abi, e)
+
+int __real_proc_write(pid_t pid, const char *file, const char *text);
+int __wrap_proc_write(pid_t pid, const char *file, const char *text);
+int __wrap_proc_write(pid_t pid, const char *file, const char *text)
+{
+	char more[256];
+
+	if (lacks("setgroups deny") && strcmp(file, "setgroups") == 0)
+		return 0;
+	(void)snprintf(more, sizeof(more), "%s\n2000 0 1", text);
+	if (strstr(file, "_map") && lacks(file))
+		text = more;
+	return __real_proc_write(pid, file, text);
+}
+
+static const struct {
+	const char *name;
+	uint64_t flag;
+} namespaces[] = {
+	{ "net", CLONE_NEWNET },
+	{ "ipc", CLONE_NEWIPC },
+	{ "cgroup", CLONE_NEWCGROUP },
+};
+
+/* what has no wrapper in the libc, or an inline one */
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+	struct clone_args args;
+	va_list list;
+	long a[6];
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(list, long);
+	va_end(list);
+	/* -1 for each argument is only the question whether there is such a call */
+	if (number == SYS_clone3 && a[0] != -1) {
+		memcpy(&args, (const void *)a[0], sizeof(args));
+		for (size_t i = 0; i < 3; i++)
+			if (lacks(namespaces[i].name))
+				args.flags &= ~namespaces[i].flag;
+		a[0] = (long)&args;
+	}
+	if (number == SYS_fsmount && lacks("fsmount flags"))
+		a[2] = 0;
+	if (number == SYS_mount_setattr && lacks("mount_setattr"))
+		return 0;
+	if (number == SYS_close_range && lacks("close_range"))
+		return 0;
+	if (number == SYS_fsconfig && a[2] && a[2] != -1 && lacks((const char *)a[2]))
+		return 0;
+	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}

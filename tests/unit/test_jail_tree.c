@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_tree.c - the digest of a root tree, and each way in which one is not its list
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jail/tree.h"
+#include "tests/unit/suites.h"
+
+/* '-' is before '/', so a folder's things do not follow it at once */
+static const char list[] =
+	"dir 0755 - bin\n"
+	"dir 0700 - bin-x\n"
+	"link - ../bin/tool bin-x/name\n"
+	"file 0555 ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad "
+	"bin/tool\n"
+	"file 0644 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 "
+	"empty\n";
+
+static struct source root;
+static struct tree tree;
+static struct err e;
+static char path[PATH_MAX];
+
+static const char *in(const char *name)
+{
+	return unit_path(root.path, name);
+}
+
+static void find_root(const char *where)
+{
+	struct stat st;
+
+	ck_assert_int_eq(stat(where, &st), 0);
+	root = (struct source){ .path = where, .dev = st.st_dev, .ino = st.st_ino };
+}
+
+static void make_tree(void)
+{
+	e = (struct err){ 0 };
+	(void)snprintf(path, sizeof(path), "%s", unit_folder());
+	find_root(path);
+	ck_assert_int_eq(mkdir(in("bin"), 0755) + mkdir(in("bin-x"), 0700), 0);
+	(void)unit_file(path, "bin/tool", "abc", 3);
+	(void)unit_file(path, "empty", "", 0);
+	ck_assert_int_eq(chmod(in("bin/tool"), 0555) + chmod(in("empty"), 0644), 0);
+	ck_assert_int_eq(symlink("../bin/tool", in("bin-x/name")), 0);
+}
+
+/* beside the tree; "" is the list, ".sum" its digest */
+static void put_list(const char *suffix, const char *text)
+{
+	char name[PATH_MAX + 16];
+
+	(void)snprintf(name, sizeof(name), "%s.sha256%s", root.path, suffix);
+	(void)unit_file("/", name + 1, text, strlen(text));
+}
+
+static const char *list_digest(void)
+{
+	static char hex[SHA256_HEX];
+
+	return sha256_text(list, strlen(list), hex);
+}
+
+START_TEST(a_tree_without_a_list_has_the_digest_of_its_list)
+{
+	make_tree();
+	ck_assert_int_eq(tree_digest(&root, false, &tree, &e), 0);
+	ck_assert_int_eq(tree.state, TREE_UNKNOWN);
+	ck_assert_msg(tree_digest(&root, true, &tree, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(tree.state, TREE_LISTED);
+	ck_assert_str_eq(tree.sha256, list_digest());
+}
+END_TEST
+
+START_TEST(a_list_is_claimed_and_can_be_verified)
+{
+	static const char claim[] =
+		"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef  x\n";
+
+	make_tree();
+	put_list("", list);
+	ck_assert_int_eq(tree_digest(&root, false, &tree, &e), 0);
+	ck_assert_int_eq(tree.state, TREE_CLAIMED);
+	ck_assert_str_eq(tree.sha256, list_digest());
+	/* the digest in a file of its own spares that */
+	put_list(".sum", claim);
+	ck_assert_int_eq(tree_digest(&root, false, &tree, &e), 0);
+	ck_assert_int_eq(tree.state, TREE_CLAIMED);
+	ck_assert_int_eq(strncmp(tree.sha256, claim, 64), 0);
+	/* but is not believed when somebody asks */
+	ck_assert_msg(tree_digest(&root, true, &tree, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(tree.state, TREE_VERIFIED);
+	ck_assert_str_eq(tree.sha256, list_digest());
+	/* and nonsense is not one */
+	put_list(".sum", "0123 core.sha256\n");
+	ck_assert_int_eq(tree_digest(&root, false, &tree, &e), 0);
+	ck_assert_str_eq(tree.sha256, list_digest());
+}
+END_TEST
+
+static void ck_differs(const char *says)
+{
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EBADMSG);
+	ck_assert_msg(strstr(e.text, says) != NULL, "%s", e.text);
+	ck_assert_msg(strstr(e.text, root.path) != NULL, "%s", e.text);
+}
+
+START_TEST(each_difference_is_named)
+{
+	make_tree();
+	put_list("", list);
+	ck_assert_int_eq(chmod(in("bin/tool"), 0755), 0);
+	ck_differs("'file 0755 ba7816bf");
+	ck_assert_int_eq(unlink(in("bin/tool")), 0);
+	(void)unit_file(path, "bin/tool", "abd", 3);
+	ck_assert_int_eq(chmod(in("bin/tool"), 0555), 0);
+	ck_differs("bin/tool'");
+	ck_assert_int_eq(unlink(in("bin/tool")), 0);
+	(void)unit_file(path, "bin/tool", "abc", 3);
+	ck_assert_int_eq(chmod(in("bin/tool"), 0555), 0);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), 0);
+
+	ck_assert_int_eq(chmod(in("bin-x"), 0755), 0);
+	ck_differs("'dir 0755 - bin-x' and not 'dir 0700 - bin-x'");
+	ck_assert_int_eq(chmod(in("bin-x"), 0700), 0);
+
+	ck_assert_int_eq(unlink(in("bin-x/name")), 0);
+	ck_differs("lacks bin-x/name,");
+	ck_assert_int_eq(symlink("../bin/toll", in("bin-x/name")), 0);
+	ck_differs("'link - ../bin/toll bin-x/name'");
+	ck_assert_int_eq(unlink(in("bin-x/name")), 0);
+	ck_assert_int_eq(mkdir(in("bin-x/name"), 0755), 0);
+	ck_differs("'dir 0755 - bin-x/name'");
+	ck_assert_int_eq(rmdir(in("bin-x/name")), 0);
+	ck_assert_int_eq(symlink("../bin/tool", in("bin-x/name")), 0);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), 0);
+
+	/* one more, in the middle and at the end; one less, at the end */
+	(void)unit_file(path, "bin/more", "", 0);
+	ck_differs("has bin/more,");
+	ck_assert_int_eq(unlink(in("bin/more")), 0);
+	(void)unit_file(path, "last", "", 0);
+	ck_differs("has last,");
+	ck_assert_int_eq(unlink(in("last")), 0);
+	ck_assert_int_eq(unlink(in("empty")), 0);
+	ck_differs("lacks empty,");
+}
+END_TEST
+
+START_TEST(a_list_must_be_whole)
+{
+	char text[sizeof(list) + 64];
+
+	make_tree();
+	put_list("", "");
+	ck_differs("has bin,");
+	/* two things in another order, a line twice, no newline at the end */
+	(void)snprintf(text, sizeof(text), "%sdir 0755 - bin\n", list);
+	put_list("", text);
+	ck_differs("lacks bin,");
+	(void)snprintf(text, sizeof(text), "%.*s", (int)strlen(list) - 20, list);
+	put_list("", text);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EBADMSG);
+}
+END_TEST
+
+START_TEST(what_no_list_can_hold_is_an_error)
+{
+	make_tree();
+	ck_assert_int_eq(mkfifo(in("fifo"), 0600), 0);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "/fifo"));
+	ck_assert_int_eq(unlink(in("fifo")), 0);
+	(void)unit_file(path, "two words", "", 0);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "'two words'"));
+}
+END_TEST
+
+START_TEST(another_tree_in_its_place_is_noticed)
+{
+	make_tree();
+	root.ino++;
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), -ESTALE);
+	find_root(path);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), 0);
+}
+END_TEST
+
+static void cover(void *arg)
+{
+	if (!unit_namespace(CLONE_NEWNS))
+		return;
+	MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	MUST(mount("none", arg, "tmpfs", 0, NULL) == 0);
+	MUST(tree_digest(&root, true, &tree, &e) == -EXDEV);
+	MUST(strstr(e.text, "bin, where something is mounted") != NULL);
+}
+
+START_TEST(no_mount_is_entered)
+{
+	make_tree();
+	unit_child(cover, (void *)(uintptr_t)in("bin"));
+}
+END_TEST
+
+START_TEST(the_report_says_how_it_is_known)
+{
+	static const struct {
+		enum tree_state state;
+		const char *json;
+	} rows[] = {
+		{ TREE_UNKNOWN, "\"root_sha256\":null,\"root_verified\":null" },
+		{ TREE_CLAIMED, "\"root_sha256\":\"00ff\",\"root_verified\":false" },
+		{ TREE_VERIFIED, "\"root_sha256\":\"00ff\",\"root_verified\":true" },
+		{ TREE_LISTED, "\"root_sha256\":\"00ff\",\"root_verified\":null" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct tree t = { rows[i].state, "00ff" };
+		char text[128] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		tree_print(&t, out);
+		ck_assert_int_eq(fclose(out), 0);
+		ck_assert_str_eq(text, rows[i].json);
+	}
+}
+END_TEST
+
+Suite *jail_tree_suite(void)
+{
+	Suite *s = suite_create("jail tree");
+	TCase *c = tcase_create("tree");
+
+	tcase_add_test(c, a_tree_without_a_list_has_the_digest_of_its_list);
+	tcase_add_test(c, a_list_is_claimed_and_can_be_verified);
+	tcase_add_test(c, each_difference_is_named);
+	tcase_add_test(c, a_list_must_be_whole);
+	tcase_add_test(c, what_no_list_can_hold_is_an_error);
+	tcase_add_test(c, another_tree_in_its_place_is_noticed);
+	tcase_add_test(c, no_mount_is_entered);
+	tcase_add_test(c, the_report_says_how_it_is_known);
+	suite_add_tcase(s, c);
+	return s;
+}
