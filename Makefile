@@ -148,7 +148,7 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 ## to PREFIX, /usr/loc
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
 	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 

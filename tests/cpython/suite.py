@@ -7,7 +7,9 @@ library (test.support and regrtest) and three folders of tests (test_sqlite3, te
 test_capi): these come from that same source package, which is there since core was built.
 """
 import glob
+import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -18,6 +20,7 @@ CORE = os.path.join(BUILD, "rootfs/core")
 OURS = os.path.join(BUILD, "cpython")
 SUITE = os.path.join(OURS, "suite")
 TREE = os.path.join(OURS, "tree")
+results_folder = OURS
 STEPJAIL = os.path.join(BUILD, "stepjail")
 
 # generous, but finite: what is compared is walls, not how tight a limit can be set
@@ -45,29 +48,32 @@ def complete(source, target):
             (shutil.copytree if os.path.isdir(here) else shutil.copy)(here, there)
 
 
+def package():
+    """Debian's package of the suite, and the version that fits core."""
+    with open(os.path.join(BUILD, "rootfs/source/version"), encoding="ascii") as lines:
+        return f"lib{library()}-testsuite", lines.read().split()[-1]
+
+
 def fetch():
     """SUITE/test and SUITE/unittest."""
     if os.path.exists(SUITE):
         return
-    os.makedirs(OURS, exist_ok=True)
-    with open(os.path.join(BUILD, "rootfs/source/version"), encoding="ascii") as lines:
-        version = lines.read().split()[-1]
-    work = SUITE + ".new"
+    work, (name, version) = SUITE + ".new", package()
     shutil.rmtree(work, ignore_errors=True)
-    os.mkdir(work)
-    package = f"lib{library()}-testsuite"
-    for wanted in (f"{package}={version}", package):
-        if subprocess.run(["apt-get", "-q", "download", wanted], cwd=work).returncode == 0:
-            break
-        print(f"{wanted} is not to be had", file=sys.stderr)
-    debs = glob.glob(work + "/*.deb")
-    if not debs:
-        sys.exit(f"cpython: cannot fetch {package}: as root, apt-get update")
-    subprocess.run(["dpkg-deb", "-x", debs[0], work], check=True)
-    unpacked = os.path.join(work, "usr/lib", library())
-    complete(os.path.join(BUILD, "rootfs/source/tree/Lib/test"), unpacked + "/test")
-    os.rename(unpacked + "/test", work + "/test")
-    os.rename(unpacked + "/unittest/test", work + "/unittest")
+    os.makedirs(work)
+    # apt's own user for downloads could not write here
+    words = ["apt-get", "-qq", "-o", f"APT::Sandbox::User={pwd.getpwuid(os.getuid())[0]}",
+             "download", f"{name}={version}"]
+    if subprocess.run(words, cwd=work).returncode != 0:
+        print(f"cpython: {name} {version} cannot be fetched; taking the same tests from the "
+              "source package")
+    for deb in glob.glob(work + "/*.deb"):
+        subprocess.run(["dpkg-deb", "-x", deb, work], check=True)
+    for folder, new in (("test", "test"), ("unittest/test", "unittest")):
+        unpacked = os.path.join(work, "usr/lib", library(), folder)
+        os.makedirs(unpacked, exist_ok=True)
+        complete(os.path.join(BUILD, "rootfs/source/tree/Lib", folder), unpacked)
+        os.rename(unpacked, os.path.join(work, new))
     os.rename(work, SUITE)
 
 
@@ -92,7 +98,9 @@ def command(configuration, *words):
     """The command that runs driver.py with these words in a configuration."""
     program = ["/bin/python3", "/driver/driver.py", *words]
     if configuration == "outside":
-        return ["unshare", "--mount", "--propagation", "private", "/usr/bin/python3",
+        user = [] if os.geteuid() == 0 else ["--user", "--map-user=1000",
+                                             "--map-group=1000", "--keep-caps"]
+        return ["unshare", *user, "--mount", "/usr/bin/python3", "-I",
                 os.path.join(TOP, "tests/cpython/outside"), TREE, *binds(), "--", *program]
     options = [word for bind in binds() for word in ("--bind", bind)]
     if configuration == "locked":
@@ -101,6 +109,31 @@ def command(configuration, *words):
     if "\nmissing  cgroup v2" in check.stdout:
         options += ["--allow-missing", "cgroup"]
     return [STEPJAIL, "run", "--rootfs", "core", *JAIL, *options, "--", *program]
+
+
+def results(configuration):
+    return os.path.join(results_folder, configuration + ".jsonl")
+
+
+def quick(forget=()):
+    """From here on, results are those of the modules named in `subset`: their names."""
+    global results_folder
+    results_folder = os.path.join(OURS, "quick")
+    os.makedirs(results_folder, exist_ok=True)
+    for configuration in forget:
+        with open(results(configuration), "w", encoding="ascii"):
+            pass
+    with open(os.path.join(TOP, "tests/cpython/subset"), encoding="ascii") as lines:
+        return lines.read().split()
+
+
+def load(configuration):
+    """All runs of a configuration, as a list of dicts."""
+    try:
+        with open(results(configuration), encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+    except FileNotFoundError:
+        return []
 
 
 def names():
