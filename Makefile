@@ -30,7 +30,7 @@ JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
-GENERATED := $(B)/gen/filter_program.h $(B)/gen/filter_init.h $(B)/gen/kernel/linux
+GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
 
 all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent ## build the programs
 
@@ -51,13 +51,15 @@ $(B)/packages.bench: Makefile ; $(call install_packages,$(PACKAGES) $(TEST_PACKA
 $(B)/gen/kernel/linux: | $(B)/packages
 	@mkdir -p $(@D); ln -sfn /usr/include/linux $@; ln -sfn /usr/include/asm-generic $(@D)/; \
 	ln -sfn /usr/include/$$(gcc -print-multiarch)/asm $(@D)/
-$(B)/gen/mkfilter_program: jail/syscalls.c
+$(B)/gen/mkfilter_program: jail/syscalls.c jail/refused.c
 $(B)/gen/mkfilter_init: init/syscalls.c
 $(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; gcc $(filter-out -MMD -MP,$(C)) -o $@ $(filter %.c,$^) -lseccomp
 $(B)/gen/filter_%.h: $(B)/gen/mkfilter_%
 	@echo "  GEN  $@"; $< > $@
+$(B)/gen/syscall_names.h: $(B)/gen/mkfilter_program
+	@echo "  GEN  $@"; $< names > $@
 
 ## ---- the programs
 $(B)/musl/%.o: %.c $(GENERATED) | $(B)/packages

@@ -10,15 +10,43 @@
 
 #include "init/filter.h"
 
-int filter_load(const struct sock_filter *code, size_t count)
+static long load(const struct sock_filter *code, size_t count, unsigned long flags)
 {
 	struct sock_fprog program = {
 		.len = (unsigned short)count,
 		/* the kernel only reads it; the field lacks a const */
 		.filter = (struct sock_filter *)(uintptr_t)code,
 	};
+	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, &program) < 0)
-		return -errno;
-	return 0;
+	return r < 0 ? -errno : r;
+}
+
+int filter_load(const struct sock_filter *code, size_t count)
+{
+	return (int)load(code, count, 0);
+}
+
+int filter_listen(const struct sock_filter *code, size_t count)
+{
+	return (int)load(code, count, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+}
+
+int filter_set_key(struct sock_filter *code, size_t count, uint64_t key)
+{
+	int found = 0;
+
+	/* a 64-bit argument is compared by halves */
+	for (size_t i = 0; i < count; i++) {
+		if (code[i].code != (BPF_JMP | BPF_JEQ | BPF_K))
+			continue;
+		if (code[i].k == (uint32_t)(FILTER_KEY >> 32)) {
+			code[i].k = (uint32_t)(key >> 32);
+			found++;
+		} else if (code[i].k == (uint32_t)FILTER_KEY) {
+			code[i].k = (uint32_t)key;
+			found++;
+		}
+	}
+	return found / 2;
 }

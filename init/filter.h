@@ -10,6 +10,7 @@
 #ifndef STEPJAIL_INIT_FILTER_H
 #define STEPJAIL_INIT_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,36 @@ extern const size_t filter_row_count;
 /* the name of the array that the generator writes */
 extern const char filter_name[];
 
+enum refused_when {
+	REFUSED_ALWAYS, /* whatever the arguments */
+	REFUSED_EQ,     /* the argument's low 32 bits are value */
+	REFUSED_BIT,    /* value's one bit is set in the argument */
+	REFUSED_KEY,    /* the argument is not FILTER_KEY */
+};
+
+/* a call that no row of an allow list lets through, in words */
+struct refused_row {
+	const char *syscall;
+	enum refused_when when;
+	unsigned int arg; /* 0 to 5 */
+	uint32_t value;
+	const char *label; /* the value's own name, NULL where there is none */
+	bool violation;    /* no honest step does this: a listener is told of it */
+	bool barred;       /* no option lets it through */
+	const char *why;   /* what it would give a program that had it */
+};
+
+/* A generator may be linked with these, too: the rows of refused_rows that are violations
+ * then notify instead of failing, and there are variants of the program, in which
+ * - locked_rows are violations, where the allow list would let them through
+ * - everything that is refused notifies: to learn what a program asks for */
+extern const struct refused_row refused_rows[], locked_rows[];
+extern const size_t refused_row_count, locked_row_count;
+
+/* Stands in a generated program for a number that nobody can guess: whoever loads it puts
+ * one in its place, by filter_set_key(). */
+#define FILTER_KEY 0x5ec2e75ec1a551c5ULL
+
 /**
  * filter_load() - Install a filter on the calling thread, for good
  * @code:	Instructions, as generated at build time
@@ -46,5 +77,20 @@ extern const char filter_name[];
  * Return: 0, or -errno of seccomp(2)
  */
 int filter_load(const struct sock_filter *code, size_t count);
+
+/**
+ * filter_listen() - The same, with a listener for what notifies
+ *
+ * Return: a close-on-exec fd (see seccomp_unotify(2)), -EBUSY where the thread has a
+ * listener already, or another -errno
+ */
+int filter_listen(const struct sock_filter *code, size_t count);
+
+/**
+ * filter_set_key() - Put a number in the place of FILTER_KEY
+ *
+ * Return: how many times it stood there
+ */
+int filter_set_key(struct sock_filter *code, size_t count, uint64_t key);
 
 #endif

@@ -130,7 +130,7 @@ int main(void)
 		return STATUS_FAILED;
 	if (filter_load(filter_init, sizeof(filter_init) / sizeof(filter_init[0])) < 0)
 		return STATUS_FAILED;
-	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 1, NULL, 0) < 0)
+	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 0, NULL, 0) < 0)
 		return STATUS_LAUNCHER_GONE;
 	return loop(signals);
 }

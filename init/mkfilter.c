@@ -2,14 +2,17 @@
 /*
  * mkfilter.c - build-time generator: a table of rows becomes a BPF program in C
  *
- * usage: mkfilter > filter_NAME.h
+ * usage: mkfilter > filter_NAME.h; mkfilter names > syscall_names.h
  *
  * Everything that no row allows fails with EPERM, so that code sees an ordinary
  * PermissionError. So does every call made through another architecture's entry (i386's
  * int 0x80, x32's numbers): their numbers mean other calls, so no row can speak for them.
+ * A generator that is linked with refused_rows writes four variants and a table of names,
+ * and then violations, other architectures among them, notify a listener.
  * See seccomp_init(3), seccomp_rule_add(3), seccomp_export_bpf(3).
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,23 +23,46 @@
 #include "init/filter.h"
 
 #define INSTRUCTIONS_MAX 4096 /* BPF_MAXINSNS */
+#define NUMBERS 451           /* newer[] begins here */
 
 /* glibc reads an argument of type int or unsigned int from a 64-bit register, and so does
  * the kernel: only the low half counts, and the high half must not decide. */
 #define LOW_HALF 0xffffffffULL
 
-static int add_row(scmp_filter_ctx ctx, const struct filter_row *row)
+/* a generator without these has no variants */
+extern const struct refused_row refused_rows[] __attribute__((weak));
+extern const struct refused_row locked_rows[] __attribute__((weak));
+extern const size_t refused_row_count __attribute__((weak));
+extern const size_t locked_row_count __attribute__((weak));
+
+/* calls that are newer than this libseccomp; since 424, every architecture has the same
+ * number. Kernel: scripts/syscall.tbl */
+static const struct {
+	const char *name;
+	int nr;
+} newer[] = {
+	{ "cachestat", 451 },         { "fchmodat2", 452 },
+	{ "map_shadow_stack", 453 },  { "futex_wake", 454 },
+	{ "futex_wait", 455 },        { "futex_requeue", 456 },
+	{ "statmount", 457 },         { "listmount", 458 },
+	{ "lsm_get_self_attr", 459 }, { "lsm_set_self_attr", 460 },
+	{ "lsm_list_modules", 461 },  { "mseal", 462 },
+	{ "setxattrat", 463 },        { "getxattrat", 464 },
+	{ "listxattrat", 465 },       { "removexattrat", 466 },
+	{ "open_tree_attr", 467 },    { "file_getattr", 468 },
+	{ "file_setattr", 469 },
+};
+
+static int resolve(const char *name)
 {
-	int nr = seccomp_syscall_resolve_name(row->syscall);
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+		if (strcmp(newer[i].name, name) == 0)
+			return newer[i].nr;
+	return seccomp_syscall_resolve_name(name);
+}
 
-	if (nr == __NR_SCMP_ERROR) {
-		(void)fprintf(stderr, "mkfilter: no syscall is named '%s'\n",
-			      row->syscall);
-		return -EINVAL;
-	}
-	if (nr < 0)
-		return 0; /* another architecture's */
-
+static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
 	switch (row->when) {
 	case ALWAYS:
 		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
@@ -54,8 +80,91 @@ static int add_row(scmp_filter_ctx ctx, const struct filter_row *row)
 	return -EINVAL;
 }
 
+/* what the lock leaves of a row that the allow list has for the same call */
+static int allow_locked(scmp_filter_ctx ctx, const struct refused_row *lock, int nr)
+{
+	switch (lock->when) {
+	case REFUSED_BIT:
+		return seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, nr, 1,
+			SCMP_CMP64(lock->arg, SCMP_CMP_MASKED_EQ, lock->value, 0));
+	case REFUSED_KEY:
+		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 1,
+					SCMP_CMP64(lock->arg, SCMP_CMP_EQ, FILTER_KEY));
+	default:
+		return 0;
+	}
+}
+
+static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr)
+{
+	switch (row->when) {
+	case REFUSED_ALWAYS:
+		return seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 0);
+	case REFUSED_EQ:
+		return seccomp_rule_add(
+			ctx, SCMP_ACT_NOTIFY, nr, 1,
+			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, LOW_HALF, row->value));
+	case REFUSED_BIT:
+		return seccomp_rule_add(
+			ctx, SCMP_ACT_NOTIFY, nr, 1,
+			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, row->value, row->value));
+	case REFUSED_KEY:
+		return seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 1,
+					SCMP_CMP64(row->arg, SCMP_CMP_NE, FILTER_KEY));
+	}
+	return -EINVAL;
+}
+
+static const struct refused_row *find_lock(const char *syscall)
+{
+	for (size_t i = 0; i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, syscall) == 0)
+			return &locked_rows[i];
+	return NULL;
+}
+
+/* Return: 0, or negative, said; a call of another architecture is passed over */
+static int number(const char *syscall, int *nr)
+{
+	*nr = resolve(syscall);
+	if (*nr != __NR_SCMP_ERROR)
+		return 0;
+	(void)fprintf(stderr, "mkfilter: no syscall is named '%s'\n", syscall);
+	return -EINVAL;
+}
+
+static int add_allowed(scmp_filter_ctx ctx, bool locked)
+{
+	for (size_t i = 0; i < filter_row_count; i++) {
+		const struct filter_row *row = &filter_rows[i];
+		const struct refused_row *lock = locked ? find_lock(row->syscall) : NULL;
+		int nr, r = number(row->syscall, &nr);
+
+		if (r == 0 && nr >= 0)
+			r = lock ? allow_locked(ctx, lock, nr) : allow_row(ctx, row, nr);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_notifying(scmp_filter_ctx ctx, const struct refused_row *rows,
+			 size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int nr, r = number(rows[i].syscall, &nr);
+
+		if (r == 0 && nr >= 0 && rows[i].violation)
+			r = notify_row(ctx, &rows[i], nr);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* the exported program comes through a file, not a pipe: it can be longer than a pipe */
-static int write_array(scmp_filter_ctx ctx)
+static int write_array(scmp_filter_ctx ctx, const char *suffix)
 {
 	static struct sock_filter code[INSTRUCTIONS_MAX];
 	FILE *file = tmpfile();
@@ -69,9 +178,7 @@ static int write_array(scmp_filter_ctx ctx)
 	(void)fclose(file);
 	if (count == 0)
 		return -EIO;
-	printf("/* generated by init/mkfilter.c from a table of %zu rows */\n",
-	       filter_row_count);
-	printf("static const struct sock_filter %s[] = {\n", filter_name);
+	printf("static const struct sock_filter %s%s[] = {\n", filter_name, suffix);
 	for (size_t i = 0; i < count; i++)
 		printf("\t{ 0x%04x, %u, %u, 0x%08x },\n", code[i].code, code[i].jt,
 		       code[i].jf, code[i].k);
@@ -79,30 +186,86 @@ static int write_array(scmp_filter_ctx ctx)
 	return fflush(stdout) == 0 ? 0 : -EIO;
 }
 
-int main(void)
+static int write_program(const char *suffix, bool locked, bool learn)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	bool notifies = &refused_row_count != NULL;
+	scmp_filter_ctx ctx =
+		seccomp_init(learn ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM));
+	int r = ctx ? 0 : -ENOMEM;
 
-	if (!ctx ||
-	    seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)) < 0 ||
-	    seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0) {
-		(void)fprintf(stderr, "mkfilter: libseccomp does not start\n");
-		return 1;
+	if (r == 0)
+		r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
+				     notifies ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM));
+	if (r == 0)
+		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (r == 0)
+		r = add_allowed(ctx, locked);
+	/* what is refused by default notifies already */
+	if (r == 0 && notifies && !learn)
+		r = add_notifying(ctx, refused_rows, refused_row_count);
+	if (r == 0 && locked && !learn)
+		r = add_notifying(ctx, locked_rows, locked_row_count);
+	if (r == 0)
+		r = write_array(ctx, suffix);
+	seccomp_release(ctx);
+	return r;
+}
+
+#ifdef __aarch64__
+#define COMPAT SCMP_ARCH_ARM
+#else
+#define COMPAT SCMP_ARCH_X86
+#endif
+
+static void write_names(const char *array, uint32_t arch)
+{
+	printf("static const char *const %s[] = {\n", array);
+	for (int nr = 0; nr < NUMBERS; nr++) {
+		char *name = seccomp_syscall_resolve_num_arch(arch, nr);
+
+		if (name)
+			printf("\t[%d] = \"%s\",\n", nr, name);
+		free(name);
 	}
-	for (size_t i = 0; i < filter_row_count; i++) {
-		int r = add_row(ctx, &filter_rows[i]);
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+		printf("\t[%d] = \"%s\",\n", newer[i].nr, newer[i].name);
+	printf("};\n");
+}
+
+static int write_programs(void)
+{
+	static const struct {
+		const char *suffix;
+		bool locked, learn;
+	} variants[] = {
+		{ "", false, false },
+		{ "_locked", true, false },
+		{ "_learn", false, true },
+		{ "_locked_learn", true, true },
+	};
+	size_t count = &refused_row_count ? sizeof(variants) / sizeof(variants[0]) : 1;
+
+	printf("/* generated by init/mkfilter.c from a table of %zu rows */\n",
+	       filter_row_count);
+	for (size_t i = 0; i < count; i++) {
+		int r = write_program(variants[i].suffix, variants[i].locked,
+				      variants[i].learn);
 
 		if (r < 0) {
-			(void)fprintf(stderr, "mkfilter: row '%s': %s\n",
-				      filter_rows[i].syscall, strerror(-r));
+			(void)fprintf(stderr, "mkfilter: %s%s: %s\n", filter_name,
+				      variants[i].suffix, strerror(-r));
 			return 1;
 		}
 	}
+	return 0;
+}
 
-	int r = write_array(ctx);
-
-	if (r < 0)
-		(void)fprintf(stderr, "mkfilter: write the program: %s\n", strerror(-r));
-	seccomp_release(ctx);
-	return r < 0;
+int main(int argc, char **argv)
+{
+	if (argc < 2 || strcmp(argv[1], "names") != 0)
+		return write_programs();
+	printf("/* generated by init/mkfilter.c: the calls by number */\n");
+	write_names("names_native", seccomp_arch_native());
+	write_names("names_compat", COMPAT);
+	return 0;
 }

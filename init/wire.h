@@ -18,13 +18,13 @@
  *
  * Two conversations use these frames:
  *
- * launcher <-> jail (the child, then init and the waiting program; control socket, but
- * for the second GO, which goes through the gate's pipe)
- *	GO        to the jail   empty; step 0: the id maps are written; step 2: the program
- *	                        may leave the gate
+ * launcher <-> jail (the child, then init, on the control socket; the program's process
+ * on the gate, see jail/gate.h)
+ *	GO        to the jail   empty; to the child: the id maps are written; at the gate:
+ *	                        the program may leave it
  *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
- *	READY     to launcher   empty; step 1: init runs; step 2: the program waits at the
- *	                        gate, all its walls up
+ *	READY     to launcher   empty; from init: it runs; at the gate: the program waits,
+ *	                        all its walls up
  *	EXIT      to launcher   struct wire_exit: the program's end; the last frame
  *
  * client <-> interpreter (one session; any stream)

@@ -20,6 +20,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
+#include "jail/gate.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
 #include "jail/shipped.h"
@@ -131,11 +132,7 @@ static int make_wire(struct jail *j, struct child *c, struct err *e)
 		return err_set(e, errno, "launch: control socket");
 	j->control = ends[0];
 	c->control = ends[1];
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_set(e, errno, "launch: gate");
-	c->gate = ends[0];
-	j->gate = ends[1];
-	return 0;
+	return gate_make(&j->gate, &c->gate, e);
 }
 
 /* a missing cgroup is an error, unless an option named it; never silently */
@@ -160,6 +157,7 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 		.init_fd = -1,
 		.control = -1,
 		.gate = -1,
+		.listener = -1,
 	};
 	int r;
 

@@ -22,7 +22,7 @@ struct jail {
 	pid_t pid;   /* stepjail-init, in the launcher's PID namespace; 0: it is gone */
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */
-	int gate;    /* pipe: GO on it lets the program leave the gate */
+	int gate;    /* the launcher's end of the gate, see gate.h */
 };
 
 #define JAIL_NONE                                                                        \

@@ -12,18 +12,22 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "init/init.h"
+#include "init/io.h"
+#include "jail/gate.h"
 #include "jail/loop.h"
 
 /* the jail must stand by then, whatever the plan allows the program */
 #define START_MS 30000
 #define CPU_POLL_MIN_MS 10
+
+enum { READY_INIT = 1, READY_PROGRAM = 2, READY_BOTH = 3 };
 
 static uint64_t now_ms(void)
 {
@@ -123,20 +127,22 @@ static int next_timeout(const struct run *run)
 
 		left = due < left ? due : left;
 	}
+	if (run->flooded_ms && run->flooded_ms < left)
+		left = run->flooded_ms;
 	if (left == NO_LIMIT)
 		return -1;
 	return left > 3600000 ? 3600000 : (int)left;
 }
 
 /* the launcher's own reason for not opening the gate */
-static int refuse(struct run *run, const struct err *e)
+static void refuse(struct run *run, const struct err *e)
 {
 	struct outcome *o = &run->outcome;
 
 	o->have_fail = true;
 	o->fail.errnum = (uint32_t)e->errnum;
 	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e->text);
-	return -e->errnum;
+	run->ended = true;
 }
 
 static void not_standing(struct run *run)
@@ -147,8 +153,7 @@ static void not_standing(struct run *run)
 		      "run: the jail did not stand within %d s: is the host "
 		      "out of CPU or memory?",
 		      START_MS / 1000);
-	(void)refuse(run, &e);
-	run->ended = true;
+	refuse(run, &e);
 }
 
 static void check_deadlines(struct run *run)
@@ -172,20 +177,15 @@ static void check_deadlines(struct run *run)
 }
 
 /* both processes stand behind their walls, as they say: look, then open the gate */
-static int open_gate(struct run *run)
+static void open_gate(struct run *run)
 {
 	struct err e;
 
-	if (posture_read(run->jail.pid, &run->outcome.posture, &e) < 0)
-		return refuse(run, &e);
 	/* a watch that cannot see stands in for no limit */
-	if (!run->jail.limited && !run->outcome.posture.known) {
-		(void)err_say(
-			&e, ENOSYS,
-			"watch: this kernel has no /proc/PID/task/TID/children "
-			"(CONFIG_PROC_CHILDREN), so memory cannot be watched, and there "
-			"is no cgroup to limit it");
-		return refuse(run, &e);
+	if (posture_read(run->program, &run->outcome.posture, &e) < 0 ||
+	    (!run->jail.limited && watch_check(run->jail.pid, &e) < 0)) {
+		refuse(run, &e);
+		return;
 	}
 	if (run->jail.limited)
 		cgroup_cpu(&run->jail.cgroup, &run->outcome.before);
@@ -193,7 +193,34 @@ static int open_gate(struct run *run)
 	run->start_ms = now_ms();
 	run->sampled_ms = run->start_ms;
 	run->sample_in_ms = CPU_POLL_MIN_MS;
-	return wire_send(run->jail.gate, WIRE_GO, INIT_PROGRAM_PID, NULL, 0);
+	if (gate_open(&run->jail.gate) < 0)
+		run->ended = true;
+}
+
+static void serve_gate(struct run *run)
+{
+	struct err e;
+	int r = gate_receive(run->jail.gate, &run->program, &run->outcome.refused.fd, &e);
+
+	if (r < 0) {
+		refuse(run, &e);
+		return;
+	}
+	if (r == 0) {
+		/* its end: a stage failed, and the control socket has the words */
+		io_close_fd(&run->jail.gate);
+		return;
+	}
+	run->outcome.listened = run->outcome.refused.fd >= 0;
+	if (!run->outcome.listened && !(run->jail.plan->allow_missing & PART_AUDIT)) {
+		(void)err_say(&e, EBADMSG,
+			      "gate: the listener for violations is missing");
+		refuse(run, &e);
+		return;
+	}
+	run->ready |= READY_PROGRAM;
+	if (run->ready == READY_BOTH)
+		open_gate(run);
 }
 
 /* Return: 0, or negative when the frame is none that may come now */
@@ -203,10 +230,11 @@ static int serve_frame(struct run *run)
 	const unsigned char *payload = wire_reader_take(&run->reader, &h);
 	struct outcome *o = &run->outcome;
 
-	if (h.type == WIRE_READY && h.length == 0 && h.step >= 1 && h.step <= 2 &&
-	    !(run->ready & h.step)) {
-		run->ready |= h.step;
-		return run->ready == 3 ? open_gate(run) : 0;
+	if (h.type == WIRE_READY && h.length == 0 && !(run->ready & READY_INIT)) {
+		run->ready |= READY_INIT;
+		if (run->ready == READY_BOTH)
+			open_gate(run);
+		return 0;
 	}
 	if (h.type == WIRE_FAIL && h.length == sizeof(o->fail)) {
 		memcpy(&o->fail, payload, sizeof(o->fail));
@@ -245,24 +273,51 @@ static void serve_signal(struct run *run)
 	kill_for(run, KILL_CANCELLED);
 }
 
+static void serve_listener(struct run *run)
+{
+	struct violations *v = &run->outcome.refused;
+	const struct plan *p = run->jail.plan;
+
+	if (violation_serve(v, p, now_ms() - run->start_ms) &&
+	    p->on_violation == VIOLATION_KILL)
+		kill_for(run, KILL_VIOLATION);
+}
+
+/* what the loop waits for; a source whose fd is -1 is not there */
+static const struct {
+	size_t fd; /* its place in struct run */
+	void (*serve)(struct run *run);
+} sources[] = {
+	{ offsetof(struct run, jail.control), serve_control },
+	{ offsetof(struct run, jail.gate), serve_gate },
+	{ offsetof(struct run, signals), serve_signal },
+	{ offsetof(struct run, outcome.refused.fd), serve_listener },
+};
+#define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
+
 int loop_run(struct run *run, struct err *e)
 {
-	struct pollfd fds[] = {
-		{ .fd = run->jail.control, .events = POLLIN },
-		{ .fd = run->signals, .events = POLLIN },
-	};
+	struct pollfd fds[SOURCE_COUNT];
 
 	run->start_ms = now_ms();
 	while (!run->ended) {
-		if (poll(fds, 2, next_timeout(run)) < 0) {
+		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
+						    now_ms() - run->start_ms);
+		for (size_t i = 0; i < SOURCE_COUNT; i++) {
+			fds[i] = (struct pollfd){ .events = POLLIN };
+			memcpy(&fds[i].fd, (char *)run + sources[i].fd, sizeof(int));
+			/* whoever floods the listener waits for its answers */
+			if (run->flooded_ms && sources[i].serve == serve_listener)
+				fds[i].fd = -1;
+		}
+		if (poll(fds, SOURCE_COUNT, next_timeout(run)) < 0) {
 			if (errno == EINTR)
 				continue;
 			return err_set(e, errno, "run: poll");
 		}
-		if (fds[0].revents)
-			serve_control(run);
-		if (!run->ended && fds[1].revents)
-			serve_signal(run);
+		for (size_t i = 0; i < SOURCE_COUNT && !run->ended; i++)
+			if (fds[i].revents)
+				sources[i].serve(run);
 		if (!run->ended)
 			check_deadlines(run);
 	}

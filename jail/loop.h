@@ -22,7 +22,9 @@ struct run {
 	uint64_t start_ms;     /* of the launch, then of the program */
 	uint64_t sampled_ms;   /* when CPU and memory were last looked at */
 	uint64_t sample_in_ms; /* how long after that to look again */
-	unsigned int ready;    /* READY frames seen: bit 0 init's, bit 1 the program's */
+	pid_t program;         /* in the launcher's PID namespace, 0 until it is ready */
+	uint64_t flooded_ms; /* how long the listener is not looked at, 0 for no flood */
+	unsigned int ready;  /* who has said so: bit 0 init, bit 1 the program */
 	bool ended;
 };
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "jail/allow.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
 
@@ -47,22 +48,23 @@ static int set_hostname(const struct option_row *row, struct plan *p, const char
 }
 
 static const char *const net_names[] = {
-	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback"
+	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback", NULL
 };
-static const char *const proc_names[] = { [PROC_PID] = "pid", [PROC_NONE] = "none" };
+static const char *const proc_names[] = {
+	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
+};
 
 /* an enum of the plan, as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
 		      struct err *e)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; row->choices[i]; i++) {
 		if (strcmp(row->choices[i], value) != 0)
 			continue;
 		memcpy((char *)p + row->at, &i, sizeof(i));
 		return 0;
 	}
-	return err_say(e, EINVAL, "'%s' must be '%s' or '%s'", value, row->choices[0],
-		       row->choices[1]);
+	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
 }
 
 static void print_choice(const struct option_row *row, const struct plan *p, FILE *out)
@@ -75,6 +77,9 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 
 _Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int");
 _Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_lock) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_violation) == sizeof(int), "set_choice() stores an int");
+_Static_assert(sizeof(enum plan_learn) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
@@ -120,26 +125,52 @@ static void print_env(const struct option_row *row, const struct plan *p, FILE *
 		(void)fprintf(out, "%s %s\n", row->name, p->env[i]);
 }
 
-static int set_allow_missing(const struct option_row *row, struct plan *p,
+static const char *const lock_code_names[] = {
+	[LOCK_AUTO] = "auto", [LOCK_NO] = "no", [LOCK_YES] = "yes", NULL
+};
+static const char *const on_violation_names[] = {
+	[VIOLATION_REFUSE] = "refuse", [VIOLATION_KILL] = "kill", NULL
+};
+static const char *const learn_names[] = { [LEARN_NO] = "no", [LEARN_YES] = "yes", NULL };
+
+static int set_allow_syscall(const struct option_row *row, struct plan *p,
 			     const char *value, struct err *e)
 {
 	(void)row;
-	if (strcmp(value, "cgroup") != 0)
-		return err_say(
-			e, EINVAL,
-			"'%s' may not be missing; the only part that may is 'cgroup'",
-			value);
-	if (p->allow_missing & PART_CGROUP)
-		return err_say(e, EEXIST, "'%s' is given twice", value);
-	p->allow_missing |= PART_CGROUP;
-	return 0;
+	return allow_add(p, value, e);
+}
+
+static void print_allow_syscall(const struct option_row *row, const struct plan *p,
+				FILE *out)
+{
+	for (size_t i = 0; i < p->call_count; i++)
+		(void)fprintf(out, "%s %s\n", row->name, p->call[i].spec);
+}
+
+/* parts that may be missing, by their bits */
+static const char *const part_names[] = { "cgroup", "audit" };
+
+static int set_allow_missing(const struct option_row *row, struct plan *p,
+			     const char *value, struct err *e)
+{
+	for (unsigned int i = 0; i < sizeof(part_names) / sizeof(part_names[0]); i++) {
+		if (strcmp(value, part_names[i]) != 0)
+			continue;
+		if (p->allow_missing & 1u << i)
+			return err_say(e, EEXIST, "'%s' is given twice", value);
+		p->allow_missing |= 1u << i;
+		return 0;
+	}
+	return err_say(e, EINVAL, "'%s' may not be missing; what may is one of %s", value,
+		       row->arg);
 }
 
 static void print_allow_missing(const struct option_row *row, const struct plan *p,
 				FILE *out)
 {
-	if (p->allow_missing & PART_CGROUP)
-		(void)fprintf(out, "%s cgroup\n", row->name);
+	for (unsigned int i = 0; i < sizeof(part_names) / sizeof(part_names[0]); i++)
+		if (p->allow_missing & 1u << i)
+			(void)fprintf(out, "%s %s\n", row->name, part_names[i]);
 }
 
 #define NUMBER(l, k, lo, hi, ini, unl)                                                   \
@@ -196,9 +227,25 @@ const struct option_row option_rows[] = {
 	  NUMBER(LIMIT_INODES, VALUE_COUNT, 16, 10000000, 16384, false) },
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
-	{ "allow-missing", "cgroup",
-	  "run without cgroup limits where the host gives no cgroup v2; the report says "
-	  "so",
+	{ "lock-code", "auto|no|yes",
+	  "once the program has started, nothing becomes code that was not: no execve, "
+	  "no "
+	  "executable memory; auto is yes for the tree core",
+	  CHOICE(lock_code), .bare = "yes" },
+	{ "allow-syscall", "NAME[=VALUE]",
+	  "let a system call through that is refused otherwise; for ioctl, prctl, socket "
+	  "and a few more, with one VALUE of the argument that tells what is asked",
+	  .repeatable = true, OWN(allow_syscall) },
+	{ "on-violation", "refuse|kill",
+	  "what a call that no honest step makes comes to: EPERM, or the end of the jail",
+	  CHOICE(on_violation) },
+	{ "learn", "no|yes",
+	  "print the policy rows that would allow what was refused, with the risk of "
+	  "each",
+	  CHOICE(learn), .bare = "yes" },
+	{ "allow-missing", "cgroup|audit",
+	  "run without cgroup limits where the host gives no cgroup v2, or without a "
+	  "record of violations where a surrounding sandbox has it; the report says so",
 	  .repeatable = true, OWN(allow_missing) },
 };
 /* the parser keeps one bit for each row */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/allow.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
 
@@ -114,10 +115,10 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 	if (!row)
 		return err_say(e, EINVAL, "%s line %u: '%.*s' is not an option",
 			       ps->policy, ps->line, n > 64 ? 64 : (int)n, line);
-	if (*value == '\0')
+	if (*value == '\0' && !row->bare)
 		return err_say(e, EINVAL, "%s line %u: %s needs a value: %s", ps->policy,
 			       ps->line, row->name, row->arg);
-	return set_option(ps, row, value, e);
+	return set_option(ps, row, *value ? value : row->bare, e);
 }
 
 /* the one policy file's text; the plan points into it */
@@ -161,20 +162,32 @@ static int unknown_option(const char *word, struct err *e)
 	return err_say(e, EINVAL, "%.64s is not an option: see --help", word);
 }
 
-/* the value behind '=' or in the next word; *argv moves past what was used */
-static int take_value(char *const **argv, size_t name_length, const char *arg,
-		      const char **value, struct err *e)
+/* the value behind '=' or in the next word; *argv moves past what was used. An option that
+ * may stand alone takes no next word, and one that looks like its value is a mistake. */
+static int take_value(char *const **argv, size_t name_length,
+		      const struct option_row *row, const char **value, struct err *e)
 {
-	const char *word = **argv;
+	const char *word = **argv, *next = *++*argv;
 
-	(*argv)++;
 	if (word[2 + name_length] == '=') {
 		*value = word + 2 + name_length + 1;
 		return 0;
 	}
-	if (!(*argv)[0])
-		return err_say(e, EINVAL, "%s needs a value: %s", word, arg);
-	*value = *(*argv)++;
+	if (row && row->bare) {
+		for (int i = 0; next && row->choices[i]; i++)
+			if (strcmp(next, row->choices[i]) == 0)
+				return err_say(e, EINVAL,
+					       "%s %s: write %s=%s, or -- before a "
+					       "program of that name",
+					       word, next, word, next);
+		*value = row->bare;
+		return 0;
+	}
+	if (!next)
+		return err_say(e, EINVAL, "%s needs a value: %s", word,
+			       row ? row->arg : "FILE");
+	*value = next;
+	(*argv)++;
 	return 0;
 }
 
@@ -193,7 +206,7 @@ static int parse_words(struct parse *ps, char *const **argv, struct err *e)
 			return 1;
 		if (!row && !is_policy)
 			return unknown_option(word, e);
-		r = take_value(argv, n, row ? row->arg : "FILE", &value, e);
+		r = take_value(argv, n, row, &value, e);
 		if (r == 0 && is_policy && policy_seen)
 			r = err_say(e, EEXIST, "--policy: is given twice");
 		else if (r == 0)
@@ -222,5 +235,6 @@ int option_parse(struct plan *p, char *const *argv, struct err *e)
 	if (r != 0)
 		return r;
 	p->argv = *argv ? argv : NULL;
-	return plan_validate(p, e);
+	r = plan_complete(p, e);
+	return r < 0 ? r : allow_check(p, e);
 }

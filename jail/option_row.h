@@ -23,7 +23,8 @@ struct option_row {
 	/* anything else; a text or a choice is stored at this offset of the plan */
 	bool repeatable;
 	size_t at;
-	const char *const *choices; /* two names, by the enum's values 0 and 1 */
+	const char *const *choices; /* names by the enum's values, NULL at the end */
+	const char *bare; /* the value that the option alone stands for, or NULL */
 	int (*set)(const struct option_row *row, struct plan *p, const char *value,
 		   struct err *e);
 	void (*print)(const struct option_row *row, const struct plan *p, FILE *out);

@@ -74,9 +74,13 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 		[KILL_WALL] = VERDICT_WALL_TIMEOUT,
 		[KILL_CPU] = VERDICT_CPU_TIMEOUT,
 		[KILL_MEMORY] = VERDICT_MEMORY,
+		[KILL_VIOLATION] = VERDICT_VIOLATION,
 		[KILL_CANCELLED] = VERDICT_CANCELLED,
 	};
 
+	/* whatever its other threads did meanwhile */
+	if (o->killed == KILL_VIOLATION)
+		return VERDICT_VIOLATION;
 	/* the launcher's kill takes init along: a program whose end was still told, and
 	 * was not by SIGKILL, had ended before the kill came */
 	if (o->killed != KILL_NONE && (!o->have_exit || j->signal == SIGKILL))

@@ -16,6 +16,7 @@
 #include "jail/cgroup.h"
 #include "jail/plan.h"
 #include "jail/posture.h"
+#include "jail/violation.h"
 #include "jail/watch.h"
 
 /* stepjail's own exit statuses, as timeout(1) and env(1) have them */
@@ -46,7 +47,14 @@ enum verdict {
 extern const char *const verdict_names[VERDICT_COUNT];
 
 /* noted before the launcher sends its signal, so that it is never guessed afterwards */
-enum kill_cause { KILL_NONE, KILL_WALL, KILL_CPU, KILL_MEMORY, KILL_CANCELLED };
+enum kill_cause {
+	KILL_NONE,
+	KILL_WALL,
+	KILL_CPU,
+	KILL_MEMORY,
+	KILL_VIOLATION,
+	KILL_CANCELLED,
+};
 
 struct outcome {
 	enum kill_cause killed;
@@ -55,7 +63,9 @@ struct outcome {
 	struct wire_exit exit;
 	bool have_fail; /* a stage failed: the program never ran */
 	struct wire_fail fail;
-	struct posture posture;     /* read back before the gate was opened */
+	struct posture posture; /* read back before the gate was opened */
+	struct violations refused;
+	bool listened;              /* violations were heard of */
 	bool started;               /* the gate was opened */
 	uint64_t wall_ms;           /* from the gate's opening to the end */
 	bool cgroup;                /* usage is filled */

@@ -127,11 +127,14 @@ int plan_add_env(struct plan *p, const char *spec, struct err *e)
 	return 0;
 }
 
-int plan_validate(const struct plan *p, struct err *e)
+int plan_complete(struct plan *p, struct err *e)
 {
 	uint64_t wall = p->limit[LIMIT_WALL_MS], cpu = p->limit[LIMIT_CPU_MS];
 	uint64_t cpus = p->limit[LIMIT_CPUS_MILLI];
 
+	/* the shipped tree's Python has no need of new code; another tree's may */
+	if (p->lock_code == LOCK_AUTO)
+		p->lock_code = strcmp(p->rootfs, "core") == 0 ? LOCK_YES : LOCK_NO;
 	if (!plan_clean_path(p->chdir))
 		return err_say(
 			e, EINVAL,

@@ -2,7 +2,7 @@
 /*
  * plan.h - what a run shall be: plain data, const once it is validated
  *
- * Options and policy files fill a plan, plan_validate() completes it, and from then on
+ * Options and policy files fill a plan, plan_complete() checks and completes it, and from then on
  * nothing changes it. Strings belong to whoever parsed them (argv, a policy file's text)
  * and live as long as the process.
  */
@@ -17,6 +17,7 @@
 
 #define PLAN_BINDS_MAX 256
 #define PLAN_ENV_MAX 256
+#define PLAN_CALLS_MAX 32
 #define NO_LIMIT UINT64_MAX
 
 /* the program's user and group id inside every jail */
@@ -38,16 +39,28 @@ enum limit {
 
 enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
+enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES }; /* auto only while it is parsed */
+enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
+enum plan_learn { LEARN_NO, LEARN_YES };
 
 /* parts of the wall that may be missing when an option says so by name */
 enum plan_part {
 	PART_CGROUP = 1u << 0,
+	PART_AUDIT = 1u << 1, /* the record of violations */
 };
 
 struct plan_bind {
 	const char *src; /* host path */
 	const char *dst; /* path in the jail: absolute, no "." or ".." in it */
 	bool writable;
+};
+
+/* a system call that the policy lets through beyond the allow list */
+struct plan_call {
+	const char *spec; /* as it was given */
+	int nr;
+	int arg; /* index of the argument that must be value, -1 for none */
+	uint32_t value;
 };
 
 struct plan {
@@ -57,10 +70,15 @@ struct plan {
 	const char *report; /* path, or an fd's number; NULL for none */
 	enum plan_net net;
 	enum plan_proc proc;
+	enum plan_lock lock_code;
+	enum plan_violation on_violation;
+	enum plan_learn learn;
 	unsigned int allow_missing; /* enum plan_part bits */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
 	size_t bind_count;
+	struct plan_call call[PLAN_CALLS_MAX];
+	size_t call_count;
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
 	char *const *argv; /* the program, NULL at the end; NULL for none */
@@ -89,11 +107,11 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
 int plan_add_env(struct plan *p, const char *spec, struct err *e);
 
 /**
- * plan_validate() - Refuse what contradicts itself
+ * plan_complete() - Refuse what contradicts itself, and decide what was left open
  *
  * Return: 0, or -EINVAL
  */
-int plan_validate(const struct plan *p, struct err *e);
+int plan_complete(struct plan *p, struct err *e);
 
 /**
  * plan_clean_path() - Is this path absolute, with no empty, "." or ".." part in it?

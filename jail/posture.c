@@ -30,17 +30,6 @@ static const struct {
 	{ "Gid", "host_gids", NULL },
 };
 
-/* init has made one process, and nothing else can have */
-static pid_t find_program(pid_t init)
-{
-	char file[48], text[64];
-
-	(void)snprintf(file, sizeof(file), "task/%d/children", init);
-	if (proc_read(init, file, text, sizeof(text)) <= 0)
-		return 0;
-	return (pid_t)strtol(text, NULL, 10);
-}
-
 /* "Key:\tvalue\n": copy the value; tabs become blanks */
 static bool take(const char *status, const char *key, char *text)
 {
@@ -60,14 +49,15 @@ static bool take(const char *status, const char *key, char *text)
 	return false;
 }
 
-int posture_read(pid_t init, struct posture *p, struct err *e)
+int posture_read(pid_t program, struct posture *p, struct err *e)
 {
-	pid_t program = find_program(init);
 	char status[8192];
+	ssize_t n = proc_read(program, "status", status, sizeof(status));
 
 	p->known = false;
-	if (program <= 0 || proc_read(program, "status", status, sizeof(status)) <= 0)
-		return 0;
+	if (n < 0)
+		return err_set(e, (int)-n, "posture: read /proc/%d/status of the host",
+			       program);
 	for (size_t i = 0; i < POSTURE_ROWS; i++) {
 		if (!take(status, rows[i].key, p->text[i]))
 			return err_say(e, EPERM, "posture: the kernel does not tell %s",

@@ -15,21 +15,21 @@
 #define POSTURE_TEXT_MAX 64
 
 struct posture {
-	bool known; /* false before the gate, and where /proc gave nothing */
+	bool known;                                /* false before the gate */
 	char text[POSTURE_ROWS][POSTURE_TEXT_MAX]; /* as in posture_row_names */
 };
 
 /**
  * posture_read() - Read back what holds for the program while it waits at the gate
- * @init:	stepjail-init's pid in the caller's PID namespace; the program is its
- * child
- * @p:		known is false where /proc cannot tell, which is no error
+ * @program:	Its pid in the caller's PID namespace
+ * @p:		Filled
  *
  * See proc(5), /proc/PID/status.
  *
- * Return: 0, or -EPERM when a wall is not as every plan has it: the program must not run
+ * Return: 0, -EPERM when a wall is not as every plan has it, or -errno when it cannot be
+ * read: the program must then not run
  */
-int posture_read(pid_t init, struct posture *p, struct err *e);
+int posture_read(pid_t program, struct posture *p, struct err *e);
 
 /** posture_print() - Write it as a JSON object, or null where it is not known */
 void posture_print(const struct posture *p, FILE *out);

@@ -3,7 +3,9 @@
  * report.c - one JSON object for each run: see report.h
  *
  * Fields, always all of them; null where a thing is not known or does not apply:
- *   stepjail, verdict, exit_code, signal, status, violation, error
+ *   stepjail, verdict, exit_code, signal, status, error
+ *   violation     name of the first call that was refused as a violation
+ *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
  *   wall_ms, cpu_ms, cpu_user_ms, cpu_system_ms, cpu_throttled_ms
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
  *   output        byte counts of captured output; null while output is passed through
@@ -143,7 +145,11 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	number(out, "exit_code", j->exit_code >= 0, (uint64_t)j->exit_code);
 	number(out, "signal", j->signal != 0, (uint64_t)j->signal);
 	number(out, "status", true, (uint64_t)j->status);
-	(void)fprintf(out, ",\"violation\":null,\"error\":");
+	(void)fputs(",\"violation\":", out);
+	json_string(out, violation_name(&o->refused));
+	(void)fputs(",\"violations\":", out);
+	violation_print(&o->refused, o->listened, out);
+	(void)fputs(",\"error\":", out);
 	json_string(out, j->error.errnum ? j->error.text : NULL);
 	write_usage(out, o);
 	(void)fprintf(out, ",\"output\":null,\"not_enforced\":[");

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "init/io.h"
 #include "jail/command.h"
 #include "jail/launch.h"
 #include "jail/loop.h"
@@ -102,12 +103,17 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	int r;
 
 	run.jail = JAIL_NONE;
+	run.outcome.refused.fd = -1;
 	r = take_signals(&run, &failed);
 
 	if (r == 0)
 		r = run_jail(&run, p, &failed);
 
 	int end = launch_end(&run.jail, e);
+
+	io_close_fd(&run.outcome.refused.fd);
+	if (p->learn == LEARN_YES && run.outcome.listened)
+		violation_learn(&run.outcome.refused, p, stderr);
 
 	if (r < 0)
 		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,

@@ -25,18 +25,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "init/filter.h"
 #include "init/init.h"
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/caps.h"
+#include "jail/gate.h"
 #include "jail/landlock.h"
 #include "jail/net.h"
 #include "jail/rlimit.h"
+#include "jail/seccomp.h"
 #include "jail/stage.h"
 #include "jail/sys.h"
-
-#include "filter_program.h"
 
 static int do_namespaces(struct child *c, struct err *e)
 {
@@ -146,11 +145,7 @@ static int do_landlock(struct child *c, struct err *e)
 
 static int do_seccomp(struct child *c, struct err *e)
 {
-	size_t count = sizeof(filter_program) / sizeof(filter_program[0]);
-	int r = filter_load(filter_program, count);
-
-	(void)c;
-	return r < 0 ? err_set(e, -r, "seccomp: load %zu instructions", count) : 0;
+	return seccomp_install(c->plan, &c->exec_key, &c->listener, e);
 }
 
 static int place_fd(int fd, int number, struct err *e)
@@ -185,19 +180,6 @@ static int exec_init(struct child *c, struct err *e)
 	return err_set(e, errno, "exec: start stepjail-init");
 }
 
-static int wait_at_gate(struct child *c, struct err *e)
-{
-	struct wire_header go;
-	int r = wire_send(c->control, WIRE_READY, INIT_PROGRAM_PID, NULL, 0);
-
-	if (r < 0)
-		return err_set(e, -r, "exec: tell the launcher");
-	r = wire_recv(c->gate, &go, NULL, 0);
-	if (r < 0 || go.type != WIRE_GO)
-		return err_say(e, EPIPE, "exec: the launcher is gone");
-	return 0;
-}
-
 /* the program must not inherit what the launcher blocks and ignores */
 static void reset_signals(void)
 {
@@ -209,17 +191,21 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* execve(2), with the key that its filter asks for under --lock-code */
+static void start(const struct child *c, const char *file)
+{
+	(void)syscall(SYS_execve, file, c->plan->argv, c->plan->env, c->exec_key);
+}
+
 /* each folder of PATH as the jail has it; what execvp(3) does, without its shell */
 static int exec_program(struct child *c, struct err *e)
 {
 	char *const *argv = c->plan->argv;
-	/* execve(2) takes no const, and does not write */
-	char *const *env = (char *const *)(uintptr_t)c->plan->env;
 	const char *path = "";
 	int errnum = ENOENT;
 
 	if (strchr(argv[0], '/')) {
-		(void)execve(argv[0], argv, env);
+		start(c, argv[0]);
 		return err_set(e, errno, "%.200s", argv[0]);
 	}
 	for (size_t i = 0; i < c->plan->env_count; i++)
@@ -231,7 +217,7 @@ static int exec_program(struct child *c, struct err *e)
 
 		if (n && (size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path,
 					  argv[0]) < sizeof(file))
-			(void)execve(file, argv, env);
+			start(c, file);
 		if (errno != ENOENT && errno != ENOTDIR)
 			errnum = errno;
 		path += n + (path[n] == ':');
@@ -244,7 +230,7 @@ static int do_exec(struct child *c, struct err *e)
 	if (c->program != 0)
 		return exec_init(c, e);
 
-	int r = wait_at_gate(c, e);
+	int r = gate_wait(c->gate, c->listener, e);
 
 	if (r < 0)
 		return r;
@@ -292,7 +278,8 @@ const struct stage stages[] = {
 	  "be confined a second time where the kernel has Landlock",
 	  "open what the mounts do not show" },
 	{ "seccomp", ROLE_PROGRAM, do_seccomp,
-	  "be left with the rows of jail/syscalls.c; init loads its own, tighter filter",
+	  "be left with the rows of jail/syscalls.c, and have the launcher told of "
+	  "violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
 	{ "exec", ROLE_INIT | ROLE_PROGRAM, do_exec,
 	  "become init, or wait at the gate and become the program",

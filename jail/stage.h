@@ -24,7 +24,9 @@ struct child {
 	bool cgroup;         /* limits are in force; without it rlimits stand in */
 	int control;         /* the jail's end of the control socket */
 	int init_fd;         /* stepjail-init, to be executed */
-	int gate;            /* pipe: the program waits for the launcher's GO */
+	int gate;            /* the program waits at it for the launcher's GO */
+	int listener;        /* of the program's filter, -1 without one */
+	uint64_t exec_key;   /* see seccomp.h */
 	pid_t program;       /* 0 in the program's process after the split */
 };
 

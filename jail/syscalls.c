@@ -2,19 +2,10 @@
 /*
  * syscalls.c - what a program in a jail may ask of the kernel, and why
  *
- * An allow list: what has no row fails with EPERM. Knowingly excluded, among others:
- *   ptrace, process_vm_*, pidfd_getfd, process_madvise   one process looking into another
- *   bpf, perf_event_open, userfaultfd, io_uring_*        large kernel surface, no step
- *                                                        needs it
- *   mount, umount2, pivot_root, chroot, the new mount API, unshare, setns
- *   keyctl, add_key, request_key                         keyrings are not namespaced
- *   kexec_*, *_module, swap*, reboot, clock setting, quotactl, acct, syslog
- *   open_by_handle_at, name_to_handle_at, fanotify_*     handles go around paths
- *   shm*, msg*, sem*, mq_*                               memory outside of any tmpfs cap
- *   sync, syncfs                                         flush the whole host's disks
- *   vmsplice, tee, remap_file_pages, modify_ldt, seccomp, landlock_*
- *   new namespaces by clone; clone3 says ENOSYS, because its flags lie in memory where a
- *   filter cannot see them, and libc then falls back to clone
+ * An allow list: what has no row fails with EPERM. jail/refused.c has what is knowingly
+ * excluded, which of it the launcher is told of, and what --lock-code takes away.
+ * clone3 says ENOSYS, because its flags lie in memory where a filter cannot see them, and
+ * libc then falls back to clone.
  * Rows are grouped by what they are for. See syscalls(2).
  */
 #include <errno.h>
@@ -139,7 +130,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("munlock", "undo mlock"),
 	ALLOW("munlockall", "undo mlock"),
 	ALLOW("membarrier", "threads' memory order"),
-	ALLOW("memfd_create", "anonymous files; counted by --memory"),
+	{ "memfd_create", ARG_CLEAR, 1, 0x10 /* MFD_EXEC */,
+	  "anonymous files; counted by --memory" },
 	ALLOW("pkey_alloc", "memory protection keys of its own pages"),
 	ALLOW("pkey_free", "memory protection keys of its own pages"),
 	ALLOW("pkey_mprotect", "memory protection keys of its own pages"),

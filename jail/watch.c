@@ -120,6 +120,19 @@ static uint64_t cpu_of(pid_t pid)
 	       (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
+int watch_check(pid_t init, struct err *e)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+	if (access(path, R_OK) < 0)
+		return err_say(e, errno,
+			       "watch: this kernel has no /proc/PID/task/TID/children "
+			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "
+			       "there is no cgroup to limit it");
+	return 0;
+}
+
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
 {
 	static struct found f; /* keeps its room from sample to sample */
@@ -130,11 +143,6 @@ int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *
 	r = add(&f, init);
 	for (unsigned int i = 0; r == 0 && i < f.count; i++)
 		r = find_children(&f, f.pid[i]);
-	if (r == -ENOENT)
-		return err_say(e, ENOENT,
-			       "watch: this kernel has no /proc/PID/task/TID/children "
-			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched "
-			       "without a cgroup");
 	if (r < 0)
 		return err_set(e, -r, "watch: find the jail's processes");
 	for (unsigned int i = 0; i < f.count; i++) {

@@ -20,6 +20,14 @@ struct watch {
 };
 
 /**
+ * watch_check() - Can this kernel tell a jail's processes?
+ * @init:	stepjail-init's pid in the caller's PID namespace
+ *
+ * Return: 0, or -errno
+ */
+int watch_check(pid_t init, struct err *e);
+
+/**
  * watch_sample() - Sum up over a jail's processes
  * @init:	stepjail-init's pid in the caller's PID namespace
  * @w:		Filled as far as /proc can be read: a process may end while it is read

@@ -191,6 +191,18 @@ static void add_random_text(const char *name)
 		}
 		if (below(2))
 			add_word(name, "LANG=C");
+	} else if (strcmp(name, "lock-code") == 0) {
+		add_word(name, below(2) ? "no" : "auto");
+	} else if (strcmp(name, "on-violation") == 0) {
+		add_word(name, below(2) ? "kill" : "refuse");
+	} else if (strcmp(name, "learn") == 0) {
+		add_word(name, below(2) ? "yes" : "no");
+	} else if (strcmp(name, "allow-syscall") == 0) {
+		for (uint64_t i = 0; i < repeat; i++) {
+			(void)snprintf(spec, sizeof(spec), "ioctl=0x%x",
+				       0x6000 + word_count);
+			add_word(name, spec);
+		}
 	} else if (strcmp(name, "net") == 0) {
 		add_word(name, below(2) ? "none" : "loopback");
 	} else if (strcmp(name, "proc") == 0) {
@@ -255,6 +267,7 @@ START_TEST(every_option_is_printed)
 	add_word("bind-rw", "/c:/d");
 	add_word("report", "3");
 	add_word("allow-missing", "cgroup");
+	add_word("allow-syscall", "sync");
 	ck_assert_int_eq(option_parse(&first, words, &(struct err){ 0 }), 0);
 	out = open_memstream(&text, &size);
 	option_print_policy(&first, out);

@@ -107,6 +107,12 @@ static const struct {
 	{ "net", "loopback", { "host", "NONE", "none,loopback", "nonex", "" } },
 	{ "proc", "none", { "all", "Pid", "pi", "" } },
 	{ "report", "out.json", { "", "x\n" } },
+	{ "lock-code", "no", { "maybe", "YES", "y", "" } },
+	{ "allow-syscall",
+	  "ioctl=0x5421",
+	  { "mount", "ioctl", "sync=1", "read x", "0", "" } },
+	{ "on-violation", "kill", { "eperm", "Kill", "" } },
+	{ "learn", "yes", { "on", "Yes", "" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "Cgroup", "" } },
 };
 
@@ -119,13 +125,26 @@ static const struct option_row *row_of(const char *name)
 	return NULL;
 }
 
+/* as two words, or as one where the option may stand alone */
+static int give(const char *name, const char *value, struct err *e)
+{
+	char first[128];
+
+	if (!row_of(name)->bare) {
+		(void)snprintf(first, sizeof(first), "--%s", name);
+		return parse2(first, value, e);
+	}
+	(void)snprintf(first, sizeof(first), "--%s=%s", name, value);
+	return parse2(first, NULL, e);
+}
+
 static void ck_option_refused(const char *name, const char *value)
 {
 	char first[64], want[64];
 	struct err e;
 
 	(void)snprintf(first, sizeof(first), "--%s", name);
-	ck_assert_msg(parse2(first, value, &e) < 0, "%s '%s' is taken", first, value);
+	ck_assert_msg(give(name, value, &e) < 0, "%s '%s' is taken", first, value);
 	(void)snprintf(want, sizeof(want), "--%s: ", name);
 	ck_assert_msg(strncmp(e.text, want, strlen(want)) == 0, "%s '%s': %s", first,
 		      value, e.text);
@@ -137,13 +156,10 @@ START_TEST(texts_are_taken_or_refused)
 	size_t rows = 0;
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		char first[64];
 		struct err e;
 
-		(void)row_of(texts[i].name);
-		(void)snprintf(first, sizeof(first), "--%s", texts[i].name);
-		ck_assert_msg(parse2(first, texts[i].good, &e) == 0, "%s: %s", first,
-			      e.text);
+		ck_assert_msg(give(texts[i].name, texts[i].good, &e) == 0, "%s: %s",
+			      texts[i].name, e.text);
 		for (size_t k = 0; k < COUNT(texts[i].bad) && texts[i].bad[k]; k++)
 			ck_option_refused(texts[i].name, texts[i].bad[k]);
 		/* no policy file could carry these */
@@ -260,7 +276,11 @@ START_TEST(options_are_given_once)
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	(void)snprintf(both, sizeof(both), "--%s=%s", row->name, value);
 	ck_assert_int_eq(parse2(both, NULL, &e), 0);
-	ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both), -EEXIST);
+	if (row->bare)
+		ck_assert_int_eq(PARSE(&e, name, both), -EEXIST);
+	else
+		ck_assert_int_eq(PARSE(&e, name, (char *)(uintptr_t)value, both),
+				 -EEXIST);
 	(void)snprintf(want, sizeof(want), "--%s: ", row->name);
 	ck_assert_int_eq(strncmp(e.text, want, strlen(want)), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, "given twice"));
@@ -274,12 +294,49 @@ START_TEST(a_missing_value_is_named)
 	struct err e;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
-	ck_assert_int_eq(parse2(name, NULL, &e), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(e.text, name));
-	ck_assert_ptr_nonnull(strstr(e.text, row->arg));
+	if (row->bare) {
+		ck_assert_int_eq(parse2(name, NULL, &e), 0);
+	} else {
+		ck_assert_int_eq(parse2(name, NULL, &e), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(e.text, name));
+		ck_assert_ptr_nonnull(strstr(e.text, row->arg));
+	}
 	(void)snprintf(empty, sizeof(empty), "--%s=", row->name);
 	ck_assert_int_eq(parse2(empty, NULL, &e), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, name));
+}
+END_TEST
+
+/* an option that stands alone takes no next word; one that looks like its value is asked
+ * about, and is a program behind "--" */
+START_TEST(some_options_stand_alone)
+{
+	struct err e;
+
+	ck_assert_int_eq(PARSE(&e, "--lock-code", "/bin/x"), 0);
+	ck_assert_int_eq(plan.lock_code, LOCK_YES);
+	ck_assert_str_eq(plan.argv[0], "/bin/x");
+	ck_assert_int_eq(PARSE(&e, "--rootfs", "./t", "--lock-code=no"), 0);
+	ck_assert_int_eq(plan.lock_code, LOCK_NO);
+	ck_assert_int_eq(PARSE(&e, "--lock-code", "no"), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "--lock-code=no"));
+	ck_assert_int_eq(PARSE(&e, "--lock-code", "--", "no"), 0);
+	ck_assert_str_eq(plan.argv[0], "no");
+}
+END_TEST
+
+/* the shipped tree is locked, another is not, and it is said what was decided */
+START_TEST(auto_lock_is_decided)
+{
+	struct err e;
+
+	ck_assert_int_eq(PARSE(&e, "--net=none"), 0);
+	ck_assert_int_eq(plan.lock_code, LOCK_YES);
+	ck_assert_int_eq(PARSE(&e, "--rootfs=./core"), 0);
+	ck_assert_int_eq(plan.lock_code, LOCK_NO);
+	ck_assert_int_eq(PARSE(&e, "--allow-syscall=execve"), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "--lock-code=no"));
+	ck_assert_int_eq(PARSE(&e, "--allow-syscall=execve", "--lock-code=no"), 0);
 }
 END_TEST
 
@@ -386,6 +443,8 @@ Suite *jail_option_suite(void)
 	tcase_add_loop_test(c, numbers_keep_their_bounds, 0, LIMIT_COUNT);
 	tcase_add_loop_test(c, options_are_given_once, 0, (int)option_row_count);
 	tcase_add_loop_test(c, a_missing_value_is_named, 0, (int)option_row_count);
+	tcase_add_test(c, some_options_stand_alone);
+	tcase_add_test(c, auto_lock_is_decided);
 	tcase_add_test(c, repeatable_options_repeat);
 	tcase_add_test(c, unknown_options_are_refused);
 	tcase_add_test(c, the_program_starts_where_options_end);

@@ -241,7 +241,7 @@ static int validate(uint64_t wall_ms, uint64_t cpu_ms, uint64_t cpus_milli, stru
 	plan.limit[LIMIT_WALL_MS] = wall_ms;
 	plan.limit[LIMIT_CPU_MS] = cpu_ms;
 	plan.limit[LIMIT_CPUS_MILLI] = cpus_milli;
-	return plan_validate(&plan, e);
+	return plan_complete(&plan, e);
 }
 
 START_TEST(contradictions_are_refused)
@@ -267,7 +267,7 @@ START_TEST(a_new_plan_is_valid)
 {
 	struct err e;
 
-	ck_assert_int_eq(plan_validate(&plan, &e), 0);
+	ck_assert_int_eq(plan_complete(&plan, &e), 0);
 }
 END_TEST
 

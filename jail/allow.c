@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * allow.c - system calls that a policy lets through: see allow.h
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/seccomp.h>
+
+#include "jail/allow.h"
+#include "jail/call.h"
+
+/* a number in the low 32 bits, which is all that a filter of ours compares */
+static int parse_value(const char *text, uint32_t *value, struct err *e)
+{
+	char *end;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n > UINT32_MAX)
+		return err_say(e, EINVAL, "'%s' is no number of 32 bits", text);
+	*value = (uint32_t)n;
+	return 0;
+}
+
+static int find_number(struct plan_call *call, const char *spec, char *name, size_t size,
+		       struct err *e)
+{
+	size_t n = strcspn(spec, "=");
+
+	if (n < size) {
+		memcpy(name, spec, n);
+		name[n] = '\0';
+		call->nr = call_number(name);
+	}
+	if (n >= size || call->nr < 0)
+		return err_say(e, EINVAL, "no system call is named '%.*s'",
+			       n > 64 ? 64 : (int)n, spec);
+	return 0;
+}
+
+static int find_value(struct plan_call *call, const char *spec, const char *name,
+		      struct err *e)
+{
+	const char *value = strchr(spec, '=');
+
+	call->arg = call_telling(name);
+	if (call->arg < 0 && value)
+		return err_say(e, EINVAL, "%s is allowed as a whole: without a value",
+			       name);
+	if (call->arg >= 0 && !value)
+		return err_say(e, EINVAL,
+			       "%s is allowed for one value of its argument %d alone: "
+			       "%s=VALUE",
+			       name, call->arg, name);
+	return value ? parse_value(value + 1, &call->value, e) : 0;
+}
+
+int allow_add(struct plan *p, const char *spec, struct err *e)
+{
+	struct plan_call call = { .spec = spec };
+	uint64_t args[6] = { 0 };
+	char name[32];
+	int r = find_number(&call, spec, name, sizeof(name), e);
+
+	if (r == 0)
+		r = find_value(&call, spec, name, e);
+	if (r < 0)
+		return r;
+	if (call.arg >= 0)
+		args[call.arg] = call.value;
+
+	for (const struct refused_row *row = NULL;
+	     (row = call_refused(name, args, false, row));)
+		if (row->barred)
+			return err_say(e, EPERM, "no policy may allow %s: %s", spec,
+				       row->why);
+	for (size_t i = 0; i < p->call_count; i++)
+		if (p->call[i].nr == call.nr && p->call[i].value == call.value)
+			return err_say(e, EEXIST, "'%s' is given twice", spec);
+	if (p->call_count == PLAN_CALLS_MAX)
+		return err_say(e, E2BIG, "more than %d calls", PLAN_CALLS_MAX);
+	p->call[p->call_count++] = call;
+	return 0;
+}
+
+int allow_check(const struct plan *p, struct err *e)
+{
+	for (size_t i = 0; p->lock_code == LOCK_YES && i < p->call_count; i++)
+		for (size_t k = 0; k < locked_row_count; k++)
+			if (call_number(locked_rows[k].syscall) == p->call[i].nr)
+				return err_say(e, EINVAL,
+					       "allow-syscall: %s is what --lock-code "
+					       "refuses: use --lock-code=no",
+					       p->call[i].spec);
+	return 0;
+}
+
+#define LOAD(offset)                                                                     \
+	(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offset))
+#define FIELD(name) offsetof(struct seccomp_data, name)
+#define UNLESS_EQUAL(number, skip)                                                       \
+	(struct sock_filter)                                                             \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(number), 0, skip)
+#define ALLOWED (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* an x32 number has a bit that no row has, so none is let through */
+size_t allow_code(const struct plan *p, struct sock_filter *code)
+{
+	size_t n = 0;
+
+	if (p->call_count == 0)
+		return 0;
+	code[n++] = LOAD(FIELD(arch));
+	n++; /* below, when it is known how far to go */
+	for (size_t i = 0; i < p->call_count; i++) {
+		const struct plan_call *call = &p->call[i];
+
+		code[n++] = LOAD(FIELD(nr));
+		code[n++] = UNLESS_EQUAL(call->nr, call->arg < 0 ? 1 : 3);
+		if (call->arg >= 0) {
+			code[n++] = LOAD(FIELD(args) + 8 * (size_t)call->arg);
+			code[n++] = UNLESS_EQUAL(call->value, 1);
+		}
+		code[n++] = ALLOWED;
+	}
+	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(n - 2));
+	return n;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gate.c - where the program waits until the launcher has looked: see gate.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/gate.h"
+
+int gate_make(int *outside, int *inside, struct err *e)
+{
+	int ends[2], on = 1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "gate: socket pair");
+	*outside = ends[0];
+	*inside = ends[1];
+	if (setsockopt(*outside, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return err_set(e, errno, "gate: ask for credentials");
+	return 0;
+}
+
+/* READY, and the listener beside it */
+static int send_ready(int inside, int listener)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	struct iovec iov = { head, sizeof(head) };
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr part;
+	} control = { .part = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = listener < 0 ? NULL : &control,
+		.msg_controllen = listener < 0 ? 0 : sizeof(control),
+	};
+
+	wire_pack(&(struct wire_header){ .type = WIRE_READY }, head);
+	memcpy(CMSG_DATA(&control.part), &listener, sizeof(listener));
+	return sendmsg(inside, &msg, MSG_NOSIGNAL) == sizeof(head) ? 0 : -errno;
+}
+
+int gate_wait(int inside, int listener, struct err *e)
+{
+	struct wire_header go;
+	int r = send_ready(inside, listener);
+
+	if (r < 0)
+		return err_set(e, -r, "gate: tell the launcher");
+	r = wire_recv(inside, &go, NULL, 0);
+	if (r < 0 || go.type != WIRE_GO)
+		return err_say(e, EPIPE, "gate: the launcher is gone");
+	return 0;
+}
+
+/* musl's macro of cmsg(3) mixes signed and unsigned */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+static struct cmsghdr *next_part(struct msghdr *msg, struct cmsghdr *part)
+{
+	return part ? CMSG_NXTHDR(msg, part) : CMSG_FIRSTHDR(msg);
+}
+#pragma GCC diagnostic pop
+
+int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	union {
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { head, sizeof(head) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct wire_header h;
+	struct ucred who = { 0 };
+	ssize_t n = recvmsg(outside, &msg, MSG_CMSG_CLOEXEC);
+
+	if (n == 0)
+		return 0;
+	if (n < 0)
+		return err_set(e, errno, "gate: receive");
+	*listener = -1;
+	for (struct cmsghdr *c = NULL; (c = next_part(&msg, c));) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS)
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+		if (c->cmsg_type == SCM_RIGHTS)
+			memcpy(listener, CMSG_DATA(c), sizeof(*listener));
+	}
+	if ((size_t)n != sizeof(head) || wire_unpack(head, &h) < 0 ||
+	    h.type != WIRE_READY || h.length || who.pid <= 0)
+		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
+	*program = who.pid;
+	return 1;
+}
+
+int gate_open(int *outside)
+{
+	int r = wire_send(*outside, WIRE_GO, 0, NULL, 0);
+
+	io_close_fd(outside);
+	return r;
+}

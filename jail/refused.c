@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refused.c - calls that the allow list refuses, in words: see init/filter.h
+ *
+ * A violation is what no honest step does; the rest fails with EPERM and is heard of only
+ * by --learn. Barred is what needs a capability that no jail has, what no namespace
+ * divides, or what goes around a wall; the rest a policy may allow by name, at the risk
+ * that its row names. What has no row is refused all the same.
+ * See syscalls(2), capabilities(7), namespaces(7), socket(2).
+ */
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "init/filter.h"
+
+#define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3 */
+
+#define ROW(name, is_violation, is_barred, why)                                          \
+	{                                                                                \
+		name, REFUSED_ALWAYS, 0, 0, NULL, is_violation, is_barred, why           \
+	}
+#define ARG(name, when, arg, value, is_barred, why)                                      \
+	{                                                                                \
+		name, when, arg, value, #value, true, is_barred, why                     \
+	}
+#define BARRED(name, why) ROW(name, true, true, why)
+#define RISKY(name, why) ROW(name, true, false, why)
+#define QUIET(name, why) ROW(name, false, false, why)
+#define SHUT(name, why) ROW(name, false, true, why)
+#define NAMESPACE(flag)                                                                  \
+	{                                                                                \
+		"clone", REFUSED_BIT, 0, flag, #flag, true, true, enters                 \
+	}
+#define FAMILY(family, why)                                                              \
+	{                                                                                \
+		"socket", REFUSED_EQ, 0, family, #family, true, true, why                \
+	}
+
+static const char another[] = "reads and changes other processes of the jail";
+static const char mounts[] = "changes the tree; needs a capability that no jail has";
+static const char enters[] =
+	"new namespaces give capabilities within them, and with them "
+	"most of the kernel's known holes";
+static const char keyrings[] = "no namespace divides the kernel's keyrings";
+static const char root_only[] = "changes the whole host; needs a capability that no jail "
+				"has";
+static const char uring[] = "its requests run where no filter sees them";
+static const char handles[] = "opens files past all paths and mounts";
+static const char old_family[] =
+	"an old or rare protocol: kernel code that nobody looks at";
+static const char host_wide[] = "no network namespace divides this family";
+static const char sysv[] = "memory that outlives its process, outside of any tmpfs cap";
+static const char set_id[] = "with free arguments it could leave a set-id file of the "
+			     "caller's on the host";
+static const char priority[] = "takes time from other work of the host";
+
+const struct refused_row refused_rows[] = {
+	/* one process looking into another */
+	RISKY("ptrace", another),
+	RISKY("process_vm_readv", another),
+	RISKY("process_vm_writev", another),
+	RISKY("process_madvise", another),
+	RISKY("process_mrelease", another),
+	RISKY("pidfd_getfd", "takes open files from other processes of the jail"),
+	RISKY("kcmp", "tells where kernel objects of other processes lie"),
+	/* large kernel surface that no step needs */
+	BARRED("bpf", "loads code into the kernel"),
+	BARRED("perf_event_open", "measures the kernel and other processes"),
+	RISKY("userfaultfd",
+	      "stops the kernel at a moment of the program's choice, which "
+	      "exploits of races need"),
+	BARRED("io_uring_setup", uring),
+	BARRED("io_uring_enter", uring),
+	BARRED("io_uring_register", uring),
+	RISKY("vmsplice", "hands own pages to pipes; part of many exploits"),
+	RISKY("modify_ldt", "changes segment descriptors; part of old exploits"),
+	RISKY("remap_file_pages", "an old way to map pages out of order"),
+	BARRED("lookup_dcookie", "names files by their address in the kernel"),
+	BARRED("uselib", "maps a file as code"),
+	/* keyrings */
+	BARRED("keyctl", keyrings),
+	BARRED("add_key", keyrings),
+	BARRED("request_key", keyrings),
+	/* the tree */
+	BARRED("mount", mounts),
+	BARRED("umount2", mounts),
+	BARRED("pivot_root", mounts),
+	BARRED("chroot", mounts),
+	BARRED("open_tree", mounts),
+	BARRED("open_tree_attr", mounts),
+	BARRED("move_mount", mounts),
+	BARRED("fsopen", mounts),
+	BARRED("fsconfig", mounts),
+	BARRED("fsmount", mounts),
+	BARRED("fspick", mounts),
+	BARRED("mount_setattr", mounts),
+	QUIET("statmount", "reads mounts, as /proc/self/mountinfo does"),
+	QUIET("listmount", "reads mounts, as /proc/self/mountinfo does"),
+	/* namespaces */
+	BARRED("unshare", enters),
+	BARRED("setns", enters),
+	NAMESPACE(CLONE_NEWUSER),
+	NAMESPACE(CLONE_NEWNS),
+	NAMESPACE(CLONE_NEWPID),
+	NAMESPACE(CLONE_NEWNET),
+	NAMESPACE(CLONE_NEWIPC),
+	NAMESPACE(CLONE_NEWUTS),
+	NAMESPACE(CLONE_NEWCGROUP),
+	/* the host as a whole */
+	BARRED("kexec_load", root_only),
+	BARRED("kexec_file_load", root_only),
+	BARRED("init_module", root_only),
+	BARRED("finit_module", root_only),
+	BARRED("delete_module", root_only),
+	BARRED("swapon", root_only),
+	BARRED("swapoff", root_only),
+	BARRED("reboot", root_only),
+	BARRED("settimeofday", root_only),
+	BARRED("clock_settime", root_only),
+	BARRED("clock_adjtime", root_only),
+	BARRED("adjtimex", root_only),
+	BARRED("quotactl", root_only),
+	BARRED("quotactl_fd", root_only),
+	BARRED("acct", root_only),
+	BARRED("sethostname", root_only),
+	BARRED("setdomainname", root_only),
+	BARRED("ioperm", root_only),
+	BARRED("iopl", root_only),
+	BARRED("nfsservctl", root_only),
+	BARRED("vhangup", root_only),
+	BARRED("syslog", "reads the kernel's log, with addresses in it"),
+	/* files by other ways than their path */
+	BARRED("open_by_handle_at", handles),
+	BARRED("name_to_handle_at", handles),
+	BARRED("fanotify_init", handles),
+	BARRED("fanotify_mark", handles),
+	/* ids and capabilities */
+	SHUT("setuid", "there is no other id to become"),
+	SHUT("setgid", "there is no other id to become"),
+	SHUT("setreuid", "there is no other id to become"),
+	SHUT("setregid", "there is no other id to become"),
+	SHUT("setresuid", "there is no other id to become"),
+	SHUT("setresgid", "there is no other id to become"),
+	SHUT("setfsuid", "there is no other id to become"),
+	SHUT("setfsgid", "there is no other id to become"),
+	SHUT("setgroups", "could give up a group to gain what the group is denied"),
+	BARRED("capset", "there is no capability to raise"),
+	/* terminals: typing into the caller's */
+	ARG("ioctl", REFUSED_EQ, 1, TIOCSTI, true, "types into the caller's terminal"),
+	ARG("ioctl", REFUSED_EQ, 1, TIOCLINUX, true, "pastes into the caller's console"),
+	ARG("ioctl", REFUSED_EQ, 1, TIOCSCTTY, true, "takes the caller's terminal"),
+	/* execution domains */
+	ARG("personality", REFUSED_EQ, 0, ADDR_NO_RANDOMIZE, false,
+	    "switches address randomisation off for what the program starts"),
+	ARG("personality", REFUSED_EQ, 0, READ_IMPLIES_EXEC, true,
+	    "makes data executable"),
+	ARG("personality", REFUSED_EQ, 0, PER_LINUX32, false,
+	    "makes uname(2) say another machine"),
+	/* files without a name, to be executed */
+	ARG("memfd_create", REFUSED_BIT, 1, MEMFD_EXEC, true,
+	    "makes a program out of data"),
+	RISKY("memfd_secret", "memory that even the kernel cannot look into"),
+	/* more filters and rules of its own: they can only take rights away */
+	QUIET("seccomp", "can only take rights away, and makes every call slower"),
+	QUIET("landlock_create_ruleset", "can only take rights away"),
+	QUIET("landlock_add_rule", "can only take rights away"),
+	QUIET("landlock_restrict_self", "can only take rights away"),
+	/* what a step may ask for in good faith */
+	QUIET("sync", "writes back every disk of the host: slows all its users"),
+	QUIET("syncfs", "writes back a disk of the host: slows all its users"),
+	QUIET("tee", "copies between pipes without counting"),
+	QUIET("mlockall", "locked pages cannot be reclaimed"),
+	QUIET("sched_setscheduler", priority),
+	QUIET("sched_setparam", priority),
+	QUIET("sched_setattr", priority),
+	QUIET("ioprio_set", priority),
+	QUIET("ioprio_get", "reads own priority"),
+	QUIET("mbind", "places memory on the host's nodes"),
+	QUIET("set_mempolicy", "places memory on the host's nodes"),
+	QUIET("migrate_pages", "moves memory between the host's nodes"),
+	QUIET("move_pages", "moves memory between the host's nodes"),
+	QUIET("io_setup", "old asynchronous input and output: more kernel surface"),
+	QUIET("io_submit", "old asynchronous input and output: more kernel surface"),
+	QUIET("shmget", sysv),
+	QUIET("shmat", sysv),
+	QUIET("msgget", sysv),
+	QUIET("semget", sysv),
+	QUIET("mq_open", sysv),
+	/* let through only with some arguments, which an option could not say */
+	SHUT("clone3", "its flags lie in memory, where no filter sees them"),
+	SHUT("openat2", "its mode lies in memory, where no filter sees it"),
+	SHUT("open", set_id),
+	SHUT("openat", set_id),
+	SHUT("creat", set_id),
+	SHUT("mkdir", set_id),
+	SHUT("mkdirat", set_id),
+	SHUT("mknod", set_id),
+	SHUT("mknodat", set_id),
+	SHUT("chmod", set_id),
+	SHUT("fchmod", set_id),
+	SHUT("fchmodat", set_id),
+	SHUT("fchmodat2", set_id),
+	SHUT("prlimit64", "init may run under the program's own id"),
+	/* socket families */
+	ARG("socket", REFUSED_EQ, 0, AF_NETLINK, false,
+	    "much kernel code, although of an empty network namespace alone"),
+	FAMILY(AF_VSOCK, host_wide),
+	FAMILY(AF_ALG, "the kernel's ciphers: much code, and no namespace divides it"),
+	FAMILY(AF_PACKET, "raw frames; needs a capability that no jail has"),
+	FAMILY(AF_XDP, "raw frames; needs a capability that no jail has"),
+	FAMILY(AF_KEY, "keys of IPsec; needs a capability that no jail has"),
+	FAMILY(AF_BLUETOOTH, host_wide),
+	FAMILY(AF_NFC, host_wide),
+	FAMILY(AF_QIPCRTR, host_wide),
+	FAMILY(AF_IUCV, host_wide),
+	FAMILY(AF_SMC, old_family),
+	FAMILY(AF_CAN, old_family),
+	FAMILY(AF_TIPC, old_family),
+	FAMILY(AF_RDS, old_family),
+	FAMILY(AF_KCM, old_family),
+	FAMILY(AF_IB, old_family),
+	FAMILY(AF_MPLS, old_family),
+	FAMILY(AF_AX25, old_family),
+	FAMILY(AF_IPX, old_family),
+	FAMILY(AF_APPLETALK, old_family),
+	FAMILY(AF_NETROM, old_family),
+	FAMILY(AF_BRIDGE, old_family),
+	FAMILY(AF_ATMPVC, old_family),
+	FAMILY(AF_ATMSVC, old_family),
+	FAMILY(AF_X25, old_family),
+	FAMILY(AF_ROSE, old_family),
+	FAMILY(AF_NETBEUI, old_family),
+	FAMILY(AF_SECURITY, old_family),
+	FAMILY(AF_ASH, old_family),
+	FAMILY(AF_ECONET, old_family),
+	FAMILY(AF_SNA, old_family),
+	FAMILY(AF_IRDA, old_family),
+	FAMILY(AF_PPPOX, old_family),
+	FAMILY(AF_WANPIPE, old_family),
+	FAMILY(AF_LLC, old_family),
+	FAMILY(AF_ISDN, old_family),
+	FAMILY(AF_PHONET, old_family),
+	FAMILY(AF_IEEE802154, old_family),
+	FAMILY(AF_CAIF, old_family),
+	FAMILY(AF_RXRPC, old_family),
+};
+
+const size_t refused_row_count = sizeof(refused_rows) / sizeof(refused_rows[0]);
+
+/* --lock-code: once the program has started, nothing becomes code that was not. Its own
+ * start is let through by a key in a register that execve(2) does not read. */
+const struct refused_row locked_rows[] = {
+	{ "execve", REFUSED_KEY, 3, 0, NULL, true, true, "starts a program" },
+	{ "execveat", REFUSED_ALWAYS, 0, 0, NULL, true, true, "starts a program" },
+	{ "mmap", REFUSED_BIT, 2, PROT_EXEC, "PROT_EXEC", true, true, "maps code" },
+	{ "mprotect", REFUSED_BIT, 2, PROT_EXEC, "PROT_EXEC", true, true,
+	  "makes code of data" },
+	{ "pkey_mprotect", REFUSED_BIT, 2, PROT_EXEC, "PROT_EXEC", true, true,
+	  "makes code of data" },
+	{ "shmat", REFUSED_ALWAYS, 0, 0, NULL, true, true, "could map code" },
+};
+
+const size_t locked_row_count = sizeof(locked_rows) / sizeof(locked_rows[0]);

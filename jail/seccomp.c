@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seccomp.c - the program's filter: see seccomp.h
+ *
+ * The filter was compiled when stepjail was built; here the plan's few instructions go
+ * before it, and a number that nobody can guess goes into it. Under --lock-code that
+ * number, in a register that execve(2) does not read, is what tells the program's own
+ * start from any later one: a started program has neither the register nor the memory
+ * that held it, and a filter cannot be read back without CAP_SYS_ADMIN.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <linux/seccomp.h>
+
+#include "init/filter.h"
+#include "jail/allow.h"
+#include "jail/seccomp.h"
+
+#include "filter_program.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct {
+	const struct sock_filter *code;
+	size_t count;
+} variants[2][2] = {
+	/* by lock, by learn */
+	{ { filter_program, COUNT(filter_program) },
+	  { filter_program_learn, COUNT(filter_program_learn) } },
+	{ { filter_program_locked, COUNT(filter_program_locked) },
+	  { filter_program_locked_learn, COUNT(filter_program_locked_learn) } },
+};
+
+/* where nobody can be told, what would be told of just fails */
+static void silence(struct sock_filter *code, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (code[i].code == (BPF_RET | BPF_K) &&
+		    code[i].k == SECCOMP_RET_USER_NOTIF)
+			code[i].k = SECCOMP_RET_ERRNO | EPERM;
+}
+
+static int listen_on(const struct plan *p, struct sock_filter *code, size_t count,
+		     int *listener, struct err *e)
+{
+	int r = filter_listen(code, count);
+
+	*listener = r < 0 ? -1 : r;
+	if (r == -EBUSY && (p->allow_missing & PART_AUDIT)) {
+		silence(code, count);
+		r = filter_load(code, count);
+	} else if (r == -EBUSY) {
+		return err_say(e, EBUSY,
+			       "seccomp: a surrounding sandbox or container listens to "
+			       "this process's calls already, and the kernel has one "
+			       "listener for each process: run outside of it, or by "
+			       "--allow-missing=audit without a record of violations");
+	}
+	return r < 0 ? err_set(e, -r, "seccomp: load %zu instructions", count) : 0;
+}
+
+int seccomp_install(const struct plan *p, uint64_t *key, int *listener, struct err *e)
+{
+	static struct sock_filter code[ALLOW_CODE_MAX + BPF_MAXINSNS];
+	bool locked = p->lock_code == LOCK_YES;
+	size_t own = allow_code(p, code);
+	size_t count = variants[locked][p->learn].count;
+
+	memcpy(code + own, variants[locked][p->learn].code, count * sizeof(code[0]));
+	*key = 0;
+	if (locked) {
+		if (getrandom(key, sizeof(*key), 0) != sizeof(*key))
+			return err_set(e, errno, "seccomp: getrandom");
+		if (filter_set_key(code + own, count, *key) != 1)
+			return err_say(e, EINVAL,
+				       "seccomp: the filter has no key's place");
+	}
+	return listen_on(p, code, own + count, listener, e);
+}

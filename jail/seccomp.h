@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seccomp.h - the program's filter, and the listener for its violations
+ */
+#ifndef STEPJAIL_JAIL_SECCOMP_H
+#define STEPJAIL_JAIL_SECCOMP_H
+
+#include <stdint.h>
+
+#include "init/err.h"
+#include "jail/plan.h"
+
+/**
+ * seccomp_install() - Put the plan's filter on the calling process, for good
+ * @key:	Gets what execve(2) must carry in its fourth argument to be let through, if
+ *		the plan locks code
+ * @listener:	Gets a close-on-exec fd that is told of violations; -1 where the kernel
+ *		gives none, because a surrounding filter has one, and the plan says that
+ *		it may be missing: violations then fail unheard
+ *
+ * Allocates nothing. no_new_privs must be set. See seccomp(2), seccomp_unotify(2).
+ *
+ * Return: 0, or -errno
+ */
+int seccomp_install(const struct plan *p, uint64_t *key, int *listener, struct err *e);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * violation.c - refused calls: see violation.h
+ *
+ * Theory of operation
+ *   The kernel holds a thread that makes such a call until the launcher answers. The
+ *   answer is EPERM, whatever the call: there is no other, so it does not matter that the
+ *   arguments behind pointers could change meanwhile, and they are not looked at.
+ *   A flood waits for its answers: the launcher gives so many in a second and sleeps in
+ *   between, and what it remembers has a fixed size.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/call.h"
+#include "jail/json.h"
+#include "jail/violation.h"
+
+#define PER_S 1000  /* answers in a second, when there is a flood */
+#define BURST 200   /* answers without a pause, before it counts as one */
+#define PER_SERVE 8 /* answers in one go: the loop has other things to serve */
+
+/* an honest number of rows; longer structs of a newer kernel fit in */
+union notification {
+	struct seccomp_notif notif;
+	char room[1024];
+};
+
+union answer {
+	struct seccomp_notif_resp resp;
+	char room[1024];
+};
+
+static void add_word(char *text, size_t size, const char *word)
+{
+	size_t used = strlen(text);
+
+	(void)snprintf(text + used, size - used, "%s%s", used ? "|" : "", word);
+}
+
+/* names for what the arguments ask for; is any row that speaks of the call a violation? */
+static bool describe(const struct seccomp_data *data, bool locked, char *label,
+		     size_t size)
+{
+	const char *name = call_name(data);
+	bool foreign = data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
+	bool violation = foreign;
+	uint64_t args[6];
+
+	label[0] = '\0';
+	if (foreign || !name)
+		return violation;
+	memcpy(args, data->args, sizeof(args));
+	for (const struct refused_row *row = NULL;
+	     (row = call_refused(name, args, locked, row));) {
+		violation = violation || row->violation;
+		if (row->label)
+			add_word(label, size, row->label);
+	}
+	return violation;
+}
+
+static bool same_kind(const struct violation *k, const struct seccomp_data *data,
+		      const char *label)
+{
+	const char *name = call_name(data);
+	int arg = name ? call_telling(name) : -1;
+
+	return k->first.nr == data->nr && k->first.arch == data->arch &&
+	       strcmp(k->label, label) == 0 &&
+	       (arg < 0 || label[0] ||
+		(uint32_t)k->first.args[arg] == (uint32_t)data->args[arg]);
+}
+
+static bool remember(struct violations *v, const struct seccomp_notif *n, bool locked,
+		     uint64_t now_ms)
+{
+	char label[VIOLATION_LABEL_MAX];
+	bool violation = describe(&n->data, locked, label, sizeof(label));
+	struct violation *k = v->kind;
+
+	v->total++;
+	while (k < v->kind + v->kinds && !same_kind(k, &n->data, label))
+		k++;
+	if (k == v->kind + VIOLATION_KINDS_MAX) {
+		v->beyond++;
+		return violation;
+	}
+	if (k == v->kind + v->kinds) {
+		v->kinds++;
+		*k = (struct violation){
+			.first = n->data,
+			.pid = (pid_t)n->pid,
+			.first_ms = now_ms,
+			.violation = violation,
+		};
+		memcpy(k->label, label, sizeof(k->label));
+	}
+	k->last_ms = now_ms;
+	k->count++;
+	return violation;
+}
+
+static void refill(struct violations *v, uint64_t now_ms)
+{
+	/* one more than it was, so that zero is never */
+	uint64_t since_ms = v->refilled_ms ? now_ms + 1 - v->refilled_ms : BURST;
+	uint64_t budget = v->budget + since_ms * PER_S / 1000;
+
+	if (since_ms == 0)
+		return;
+	v->refilled_ms = now_ms + 1;
+	v->budget = budget > BURST ? BURST : (unsigned int)budget;
+}
+
+uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms)
+{
+	refill(v, now_ms);
+	/* several at once, rather than a wake-up for each */
+	return v->budget ? 0 : PER_SERVE * 1000 / PER_S;
+}
+
+static bool waits(struct violations *v)
+{
+	struct pollfd p = { .fd = v->fd, .events = POLLIN };
+
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	/* its last process is gone */
+	if (!(p.revents & POLLIN))
+		io_close_fd(&v->fd);
+	return p.revents & POLLIN;
+}
+
+bool violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
+{
+	bool violation = false;
+
+	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
+		union notification n = { 0 };
+		union answer a = { 0 };
+
+		/* it may have been withdrawn: its process was killed meanwhile */
+		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
+			continue;
+		v->budget--;
+		violation |= remember(v, &n.notif, p->lock_code == LOCK_YES, now_ms);
+		/* it shall not see another instruction */
+		if (violation && p->on_violation == VIOLATION_KILL)
+			return true;
+		a.resp.id = n.notif.id;
+		a.resp.error = -EPERM;
+		(void)syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_SEND, &a);
+	}
+	return violation;
+}
+
+static const char *name_of(const struct violation *k, char *text, size_t size)
+{
+	const char *name = call_name(&k->first);
+
+	if (!name)
+		(void)snprintf(text, size, "#%d", k->first.nr);
+	return name ? name : text;
+}
+
+static void print_kind(const struct violation *k, FILE *out)
+{
+	char number[16];
+
+	(void)fputs("{\"syscall\":", out);
+	json_string(out, name_of(k, number, sizeof(number)));
+	(void)fputs(",\"arch\":", out);
+	json_string(out, call_arch(&k->first));
+	(void)fputs(",\"asks\":", out);
+	json_string(out, k->label[0] ? k->label : NULL);
+	(void)fputs(",\"args\":[", out);
+	for (size_t i = 0; i < 6; i++)
+		(void)fprintf(out, "%s\"0x%" PRIx64 "\"", i ? "," : "",
+			      (uint64_t)k->first.args[i]);
+	(void)fprintf(out,
+		      "],\"pid\":%d,\"first_ms\":%" PRIu64 ",\"last_ms\":%" PRIu64
+		      ",\"count\":%" PRIu64 ",\"violation\":%s}",
+		      k->pid, k->first_ms, k->last_ms, k->count,
+		      k->violation ? "true" : "false");
+}
+
+void violation_print(const struct violations *v, bool listened, FILE *out)
+{
+	if (!listened) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fprintf(out, "{\"total\":%" PRIu64 ",\"unlisted\":%" PRIu64 ",\"list\":[",
+		      v->total, v->beyond);
+	for (unsigned int i = 0; i < v->kinds; i++) {
+		(void)fputs(i ? "," : "", out);
+		print_kind(&v->kind[i], out);
+	}
+	(void)fputs("]}", out);
+}
+
+const char *violation_name(const struct violations *v)
+{
+	for (unsigned int i = 0; i < v->kinds; i++)
+		if (v->kind[i].violation) {
+			const char *name = call_name(&v->kind[i].first);
+
+			return name ? name : "unknown";
+		}
+	return NULL;
+}
+
+static void learn_kind(const struct violation *k, bool locked, FILE *out)
+{
+	char number[16];
+	const char *name = name_of(k, number, sizeof(number));
+	const char *risk = "not known to stepjail: read its manual page first";
+	int arg = call_telling(name);
+	bool barred =
+		strcmp(call_arch(&k->first),
+		       call_arch(&(struct seccomp_data){ .arch = CALL_NATIVE })) != 0;
+	uint64_t args[6];
+
+	if (barred)
+		risk = "the entry of another architecture";
+	memcpy(args, k->first.args, sizeof(args));
+	for (const struct refused_row *row = NULL;
+	     !barred && (row = call_refused(name, args, locked, row));) {
+		barred = row->barred;
+		risk = row->why;
+	}
+	if (!call_name(&k->first))
+		barred = true;
+	(void)fprintf(out, "# %s%s%s%s, %" PRIu64 " time%s: %s\n", name,
+		      k->label[0] ? " (" : "", k->label, k->label[0] ? ")" : "", k->count,
+		      k->count == 1 ? "" : "s", risk);
+	if (barred)
+		(void)fprintf(out, "#   no policy may allow it\n");
+	else if (arg >= 0)
+		(void)fprintf(out, "allow-syscall %s=0x%x\n", name,
+			      (uint32_t)k->first.args[arg]);
+	else
+		(void)fprintf(out, "allow-syscall %s\n", name);
+}
+
+void violation_learn(const struct violations *v, const struct plan *p, FILE *out)
+{
+	if (v->total == 0) {
+		(void)fprintf(out, "# no system call was refused\n");
+		return;
+	}
+	for (unsigned int i = 0; i < v->kinds; i++)
+		learn_kind(&v->kind[i], p->lock_code == LOCK_YES, out);
+	if (v->beyond)
+		(void)fprintf(out, "# and %" PRIu64 " calls of further kinds\n",
+			      v->beyond);
+}

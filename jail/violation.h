@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * violation.h - calls that were refused and told of: answered, counted, remembered
+ */
+#ifndef STEPJAIL_JAIL_VIOLATION_H
+#define STEPJAIL_JAIL_VIOLATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <linux/seccomp.h>
+
+#include "jail/plan.h"
+
+#define VIOLATION_KINDS_MAX 32 /* remembered one by one; the rest is counted */
+#define VIOLATION_LABEL_MAX 96
+
+/* calls of one name, entry and telling argument */
+struct violation {
+	struct seccomp_data first;  /* of the first of them */
+	pid_t pid;                  /* that made it, in the launcher's PID namespace */
+	uint64_t first_ms, last_ms; /* since the program's start */
+	uint64_t count;
+	char label[VIOLATION_LABEL_MAX]; /* names of what its arguments ask for */
+	bool violation; /* else refused without being one, as --learn hears of it */
+};
+
+/* zeroed, but for fd, which is -1 */
+struct violations {
+	int fd; /* the listener; -1 where there is none */
+	struct violation kind[VIOLATION_KINDS_MAX];
+	unsigned int kinds;
+	uint64_t total, beyond; /* all calls; those of kinds that found no room */
+	unsigned int budget;    /* answers that may still be given */
+	uint64_t refilled_ms;
+};
+
+/**
+ * violation_serve() - Take what waits at the listener, refuse it, remember it
+ * @now_ms:	Milliseconds since the program's start
+ *
+ * A call is always answered with EPERM and never let through; nothing is read of the
+ * program's memory. At most a few are taken in one go, and at most VIOLATION_PER_S in a
+ * second: whoever makes more waits for the answer. See seccomp_unotify(2).
+ *
+ * Return: whether there was a violation among them
+ */
+bool violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
+
+/** violation_wait_ms() - How long not to look at the listener again, 0 for now */
+uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms);
+
+/** violation_print() - Write the report's "violations": an object, null without listener */
+void violation_print(const struct violations *v, bool listened, FILE *out);
+
+/** violation_name() - The first violation's name, NULL for none */
+const char *violation_name(const struct violations *v);
+
+/**
+ * violation_learn() - Print the policy rows that would allow what was refused
+ *
+ * What no policy may allow is a comment that says why.
+ */
+void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
+
+#endif
