@@ -103,8 +103,7 @@ def command(configuration, *words):
         return ["unshare", *user, "--mount", "/usr/bin/python3", "-I",
                 os.path.join(TOP, "tests/cpython/outside"), TREE, *binds(), "--", *program]
     options = [word for bind in binds() for word in ("--bind", bind)]
-    if configuration == "locked":
-        options.append("--lock-code")
+    options.append("--lock-code=" + ("yes" if configuration == "locked" else "no"))
     check = subprocess.run([STEPJAIL, "check"], text=True, stdout=subprocess.PIPE)
     if "\nmissing  cgroup v2" in check.stdout:
         options += ["--allow-missing", "cgroup"]
