@@ -31,8 +31,8 @@ def last(outcomes):
     count = collections.Counter()
     for test, text in outcomes.text.items():
         outcome = text.split("\n", 1)[0]
-        if test == outcomes.module[test] or "(<subtest>)" in test:
-            continue  # a module
+        if test == outcomes.module[test]:
+            continue
         count["died or hung" if outcome.startswith(("died", "hung")) else outcome] += 1
     return count
 
@@ -54,8 +54,7 @@ def counts(columns):
     found = {name: last(outcomes) for name, outcomes in columns.items()}
     yield from rows(["outcome", *found], (
         [outcome, *(count[outcome] for count in found.values())] for outcome in OUTCOMES))
-    yield ("Failing subtests are counted beside their test. What fails outside is what core "
-           "leaves out on purpose: below.\n")
+    yield "A failing subtest is counted beside its test.\n"
 
 
 def by_wall(reasons, jails):
@@ -91,6 +90,12 @@ def not_applied(outside):
         why[words[0] if words else outcome].append(module)
     yield from rows(["module", "why"], ([", ".join(modules), text]
                                         for text, modules in sorted(why.items())))
+    failing = collections.Counter(
+        outside.module[test] for test, text in outside.text.items()
+        if text.startswith(("failed", "error")) and test != outside.module[test])
+    yield ("Tests that fail outside too, for modules and files that core leaves out (sources, "
+           "_testcapi, /bin/sh), or for its UTF-8 mode: " + ", ".join(
+               f"{module} {count}" for module, count in failing.most_common()) + ".\n")
 
 
 def write(path, outside, jails, reasons, changing):

@@ -286,6 +286,19 @@ sqlite3.connect(':memory:').execute("select load_extension('/tmp/x')")
         seen = {python("-I", "-S", "-c", "print(id(int))") for _ in range(8)}
         self.assertGreater(len(seen), 6)
 
+    def test_what_is_left_open_is_written_at_exit(self):
+        self.assertEqual(python("-c", """
+import subprocess, sys
+subprocess.run([sys.executable, '-c', '''
+def f(): pass
+class C:
+    def __del__(self): print('gone')
+out, c = open('/work/x', 'w'), C()
+out.write('text')
+'''], check=True)
+print(open('/work/x').read())
+"""), "gone\ntext\n")
+
     def test_threads_and_subprocesses(self):
         self.assertEqual(python("-c", """
 import subprocess, sys, threading, concurrent.futures
