@@ -100,7 +100,7 @@ humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then wit
 
 ## ---- tests
 test: $(B)/packages.test ## every test
-	$(MAKE) unit asan integration escape vm
+	$(MAKE) unit asan integration escape vm pysubset
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
@@ -154,5 +154,5 @@ help: ## list the targets
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
--include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
+-include tests/cpython/rules.mk $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: all rootfs demo humaneval test unit integration escape vm asan lint fmt bench install clean help
