@@ -7,21 +7,24 @@ import suite
 HEAD = """\
 # CPython's own tests, outside a jail and inside
 
-`make cpython`, as root, makes this page: it runs CPython's own test suite (Debian's
-{package} {version}, {modules} modules, as `python3 -m test -u none` would, each module in a
-process of its own) under the interpreter of the tree core in three configurations:
+`make cpython` makes this page. It runs CPython's own test suite, Debian's
+{package} {version}, under the interpreter of the tree core as
+`python3 -m test -u none` would, each of {modules} modules in a process of its own, in three
+configurations:
 
 - **outside**: the same tree by chroot, an ordinary user, no wall: `outside`
-- **off**: `stepjail run`, the code not locked
-- **locked**: the same with `--lock-code`
+- **off**: in a jail of `stepjail run`, with `--lock-code=no`
+- **locked**: in a jail with `--lock-code=yes`, which is what core has by default
 
-In the jail, loopback is up, and limits are generous: `{options}`.
+In the jails loopback is up and limits are generous:
+`{options}`.
 
 Every test whose outcome is another inside (what else it raises counts too) is matched by a
 row of `reasons`: the test, the evidence in what it said, the wall. A difference without a
-row fails `make cpython`, and so does a row that no difference needs. `run` keeps its
-results in build/cpython and goes on where it was stopped; `compare` makes the tables.
-`make test` does the same with a few modules that are quick: `subset`.
+row fails `make cpython`, and so does a row that no difference needs. What differs, or
+changes, is run twice. `run` keeps its results in build/cpython and goes on where it was
+stopped; `compare` makes the tables. `make test` does the same with a few quick modules:
+`subset`.
 """
 OUTCOMES = ("ok", "skipped", "expected failure", "failed", "error", "died or hung")
 
