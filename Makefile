@@ -103,7 +103,7 @@ humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then wit
 
 ## ---- tests
 test: $(B)/packages.test ## every test
-	$(MAKE) unit asan replay integration escape fault vm
+	$(MAKE) unit asan replay integration escape fault vm pysubset
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
@@ -161,9 +161,10 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
 	cp -a --no-preserve=ownership $(B)/rootfs/core{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile tests/fuzz/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
+include tests/cpython/rules.mk
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs demo humaneval test unit integration escape fault vm asan lint fmt bench install clean help

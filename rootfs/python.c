@@ -120,6 +120,19 @@ PyStatus python_start(PyConfig *config)
 	if (!done)
 		return PyStatus_Error("cannot freeze the collector's generations");
 	Py_DECREF(done);
+
+	/* A function of the program holds __main__'s names in a cycle. Frozen, they would
+	 * not go at exit, and a file among them that was never closed would not be
+	 * written. */
+	PyObject *main_module = PyImport_AddModule("__main__");
+
+	if (!main_module)
+		return PyStatus_NoMemory();
+
+	PyObject *names = PyModule_GetDict(main_module);
+
+	PyObject_GC_UnTrack(names);
+	PyObject_GC_Track(names);
 	return PyStatus_Ok();
 }
 

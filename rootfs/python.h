@@ -27,9 +27,9 @@ PyStatus python_config(PyConfig *config);
 /**
  * python_start() - Initialise the interpreter from a filled-in @config and clear that
  *
- * What exists by then is put where the cyclic collector does not look: it lives as long
- * as the process, and neither the last collection at exit nor copy-on-write after a fork
- * has to touch it.
+ * What exists by then, but for the names in __main__, is put where the cyclic collector
+ * does not look: it lives as long as the process, and neither the last collection at exit
+ * nor copy-on-write after a fork has to touch it.
  */
 PyStatus python_start(PyConfig *config);
 

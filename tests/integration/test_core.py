@@ -39,6 +39,15 @@ def python(*words, stdin=None, status=0):
     return output(*RUN, "/bin/python3", *words, stdin=stdin, status=status)
 
 
+def python_locked(*words, stdin=None, status=0):
+    """The same with the code locked, where it is stepjail that makes the jail."""
+    unlocked = "--lock-code=no"
+    if unlocked not in RUN:
+        raise unittest.SkipTest(f"STEPJAIL_RUN has no {unlocked} to turn round")
+    run = ["--lock-code=yes" if word == unlocked else word for word in RUN]
+    return output(*run, "/bin/python3", *words, stdin=stdin, status=status)
+
+
 def walk():
     """(path in the tree, lstat) of everything in it."""
     for folder, folders, files in os.walk(CORE):
@@ -140,7 +149,8 @@ class Tree(unittest.TestCase):
 class Python(unittest.TestCase):
     """bin/python3 in a jail is python3 as everybody knows it."""
 
-    def test_imports(self):
+    def modules(self):
+        """All that the tree has; the names of what every Python has are the check."""
         names = set(output(HOST_PYTHON, "-c",
                            "import sys; print(*sorted(sys.stdlib_module_names))").split())
         present = python("-c", "import sys; print(*sys.builtin_module_names)").split()
@@ -153,9 +163,21 @@ class Python(unittest.TestCase):
                 if parts[-1] != "__main__":  # running, not importing, is what it is for
                     present.append(".".join(parts))
         self.assertGreater(len(names & set(present)), 200)
+        return sorted(set(present))
+
+    def test_imports(self):
         with open(f"{TOP}/tests/integration/core_imports.py", encoding="utf-8") as script:
-            said = python("-", *sorted(set(present)), stdin=script.read())
-        print(said, end="", file=sys.stderr)
+            text = script.read()
+        for run in (python, python_locked):
+            with self.subTest(run.__name__):
+                said = run("-", *self.modules(), stdin=text)
+                print(said, end="", file=sys.stderr)
+
+    def test_locked(self):
+        self.assertIn("PermissionError: [Errno 1]", python_locked("-c", """
+import os
+os.execv("/bin/python3", ["python3", "-V"])
+""", status=1))
 
     def test_ways_to_start(self):
         self.assertEqual(python("-c", "print(6*7)"), "42\n")
@@ -263,6 +285,19 @@ sqlite3.connect(':memory:').execute("select load_extension('/tmp/x')")
     def test_addresses_are_random(self):
         seen = {python("-I", "-S", "-c", "print(id(int))") for _ in range(8)}
         self.assertGreater(len(seen), 6)
+
+    def test_what_is_left_open_is_written_at_exit(self):
+        self.assertEqual(python("-c", """
+import subprocess, sys
+subprocess.run([sys.executable, '-c', '''
+def f(): pass
+class C:
+    def __del__(self): print('gone')
+out, c = open('/work/x', 'w'), C()
+out.write('text')
+'''], check=True)
+print(open('/work/x').read())
+"""), "gone\ntext\n")
 
     def test_threads_and_subprocesses(self):
         self.assertEqual(python("-c", """
