@@ -9,8 +9,8 @@ PREFIX ?= /usr/local
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
 	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
 	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev
-TEST_PACKAGES := check libsubunit-dev shellcheck clang clang-format clang-tidy cppcheck groff \
-	bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
+TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck \
+	groff bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
 	apparmor xz-utils
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Werror

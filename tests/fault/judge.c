@@ -87,7 +87,9 @@ static const char *judge_untouched(const struct scenario *s, const struct fault 
 		return "the program did not run, and nobody says so";
 	if (lines)
 		return "a line of error, but a status of success";
-	if (strcmp(r->out, "standing\n") != 0 && !is_without_landlock(f, r, report))
+	/* on a busy machine it may be killed at its wall-time before it has looked */
+	if (strcmp(r->out, "standing\n") != 0 && !(s->status == 124 && !*r->out) &&
+	    !is_without_landlock(f, r, report))
 		return "a wall is missing, or the output";
 	if (!report_says(report, s->verdict, s->status) || report_lies(f, r, report))
 		return "the report says something else";
