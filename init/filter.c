@@ -29,7 +29,14 @@ int filter_load(const struct sock_filter *code, size_t count)
 
 int filter_listen(const struct sock_filter *code, size_t count)
 {
-	return (int)load(code, count, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	long r = load(code, count,
+		      SECCOMP_FILTER_FLAG_NEW_LISTENER |
+			      SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+
+	/* before Linux 5.19 a call that a signal interrupts is told of once more */
+	if (r == -EINVAL)
+		r = load(code, count, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	return (int)r;
 }
 
 int filter_set_key(struct sock_filter *code, size_t count, uint64_t key)

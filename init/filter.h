@@ -20,6 +20,7 @@ enum filter_when {
 	ALWAYS,    /* whatever the arguments */
 	ARG_EQ,    /* the argument's low 32 bits are value */
 	ARG_CLEAR, /* none of value's bits is set in the argument */
+	IP_SOCKET, /* of socket(2): the family is value, and the protocol TCP, UDP or ICMP */
 	NEVER,     /* refused with errno value, where the default EPERM would mislead */
 };
 
@@ -42,6 +43,7 @@ enum refused_when {
 	REFUSED_EQ,     /* the argument's low 32 bits are value */
 	REFUSED_BIT,    /* value's one bit is set in the argument */
 	REFUSED_KEY,    /* the argument is not FILTER_KEY */
+	REFUSED_MIXED, /* a bit of value is set in the argument, but not all 32 bits are */
 };
 
 /* a call that no row of an allow list lets through, in words */
@@ -80,6 +82,8 @@ int filter_load(const struct sock_filter *code, size_t count);
 
 /**
  * filter_listen() - The same, with a listener for what notifies
+ *
+ * Once told of, a call waits for its answer: no signal but a deadly one interrupts it.
  *
  * Return: a close-on-exec fd (see seccomp_unotify(2)), -EBUSY where the thread has a
  * listener already, or another -errno

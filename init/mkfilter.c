@@ -12,6 +12,7 @@
  * See seccomp_init(3), seccomp_rule_add(3), seccomp_export_bpf(3).
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,23 @@ static int resolve(const char *name)
 	return seccomp_syscall_resolve_name(name);
 }
 
+/* A type or protocol that the kernel lacks makes it load a module, whoever asks. Stream,
+ * datagram and raw are 1 to 3; flags begin at 0x800. */
+static int allow_ip(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
+	static const uint64_t protocols[] = { 0, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP,
+					      IPPROTO_ICMPV6 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(protocols) / sizeof(protocols[0]); i++)
+		r = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, nr, 3,
+			SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, row->value),
+			SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, 0x7fc, 0),
+			SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, LOW_HALF, protocols[i]));
+	return r;
+}
+
 static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
 	switch (row->when) {
@@ -74,6 +92,8 @@ static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 		return seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, nr, 1,
 			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, row->value, 0));
+	case IP_SOCKET:
+		return allow_ip(ctx, row, nr);
 	case NEVER:
 		return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(row->value), nr, 0);
 	}
@@ -96,6 +116,20 @@ static int allow_locked(scmp_filter_ctx ctx, const struct refused_row *lock, int
 	}
 }
 
+/* Every argument but zero and all ones has two neighbouring bits that differ. What bits
+ * the row means is for words alone: none of them is ever let through by the filter. */
+static int notify_mixed(scmp_filter_ctx ctx, const struct refused_row *row, int nr)
+{
+	int r = 0;
+
+	for (unsigned int bit = 0; r == 0 && bit < 31; bit++)
+		for (uint64_t set = 1; r == 0 && set <= 2; set++)
+			r = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 1,
+					     SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ,
+							3ULL << bit, set << bit));
+	return r;
+}
+
 static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr)
 {
 	switch (row->when) {
@@ -112,6 +146,8 @@ static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr
 	case REFUSED_KEY:
 		return seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 1,
 					SCMP_CMP64(row->arg, SCMP_CMP_NE, FILTER_KEY));
+	case REFUSED_MIXED:
+		return notify_mixed(ctx, row, nr);
 	}
 	return -EINVAL;
 }

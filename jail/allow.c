@@ -19,7 +19,8 @@ static int parse_value(const char *text, uint32_t *value, struct err *e)
 	unsigned long long n;
 
 	errno = 0;
-	n = strtoull(text, &end, 0);
+	/* a leading zero makes no octal number */
+	n = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno || n > UINT32_MAX)
 		return err_say(e, EINVAL, "'%s' is no number of 32 bits", text);
 	*value = (uint32_t)n;

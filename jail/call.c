@@ -51,7 +51,7 @@ int call_telling(const char *name)
 	} telling[] = {
 		{ "ioctl", 1 },        { "prctl", 0 },       { "socket", 0 },
 		{ "socketpair", 0 },   { "personality", 0 }, { "clone", 0 },
-		{ "memfd_create", 1 },
+		{ "memfd_create", 1 }, { "madvise", 2 },
 	};
 
 	for (size_t i = 0; i < COUNT(telling); i++)
@@ -80,6 +80,8 @@ static bool speaks_of(const struct refused_row *row, const char *name,
 		return arg == row->value;
 	case REFUSED_BIT:
 		return (arg & row->value) != 0;
+	case REFUSED_MIXED:
+		return (arg & row->value) != 0 && arg != UINT32_MAX;
 	default:
 		return true;
 	}

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,6 +71,24 @@ static struct cmsghdr *next_part(struct msghdr *msg, struct cmsghdr *part)
 }
 #pragma GCC diagnostic pop
 
+/* the one fd of a part; one beyond it fits into its padding, and none is due */
+static bool take_fd(struct cmsghdr *part, int *fd)
+{
+	size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	bool one = count == 1 && *fd < 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int got;
+
+		memcpy(&got, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+		if (one)
+			*fd = got;
+		else
+			(void)close(got);
+	}
+	return one;
+}
+
 int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
@@ -87,6 +106,7 @@ int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
 	struct wire_header h;
 	struct ucred who = { 0 };
 	ssize_t n = recvmsg(outside, &msg, MSG_CMSG_CLOEXEC);
+	bool sane = true;
 
 	if (n == 0)
 		return 0;
@@ -99,10 +119,10 @@ int gate_receive(int outside, pid_t *program, int *listener, struct err *e)
 		if (c->cmsg_type == SCM_CREDENTIALS)
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
 		if (c->cmsg_type == SCM_RIGHTS)
-			memcpy(listener, CMSG_DATA(c), sizeof(*listener));
+			sane = take_fd(c, listener) && sane;
 	}
-	if ((size_t)n != sizeof(head) || wire_unpack(head, &h) < 0 ||
-	    h.type != WIRE_READY || h.length || who.pid <= 0)
+	if (!sane || (msg.msg_flags & MSG_CTRUNC) || (size_t)n != sizeof(head) ||
+	    wire_unpack(head, &h) < 0 || h.type != WIRE_READY || h.length || who.pid <= 0)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
 	*program = who.pid;
 	return 1;

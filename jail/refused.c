@@ -11,13 +11,22 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
-#include <sys/personality.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+
+#include <linux/kd.h>
+#include <linux/vt.h>
 
 #include "init/filter.h"
 
-#define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3 */
+#define MEMFD_EXEC 0x10    /* MFD_EXEC, Linux 6.3 */
+#define PR_SCHED_CORE 62   /* Linux 5.14 */
+#define PR_MEMORY_MERGE 67 /* PR_SET_MEMORY_MERGE, Linux 6.4 */
+#ifndef AF_MCTP
+#define AF_MCTP 45 /* Linux 5.15 */
+#endif
 
 #define ROW(name, is_violation, is_barred, why)                                          \
 	{                                                                                \
@@ -35,9 +44,19 @@
 	{                                                                                \
 		"clone", REFUSED_BIT, 0, flag, #flag, true, true, enters                 \
 	}
+/* each names its value itself: handed on, it would be a number already */
 #define FAMILY(family, why)                                                              \
+	{ "socket", REFUSED_EQ, 0, family, #family, true, true, why },                   \
 	{                                                                                \
-		"socket", REFUSED_EQ, 0, family, #family, true, true, why                \
+		"socketpair", REFUSED_EQ, 0, family, #family, true, true, why            \
+	}
+#define TERMINAL(request, why)                                                           \
+	{                                                                                \
+		"ioctl", REFUSED_EQ, 1, request, #request, true, true, why               \
+	}
+#define PRCTL(option, is_violation, is_barred, why)                                      \
+	{                                                                                \
+		"prctl", REFUSED_EQ, 0, option, #option, is_violation, is_barred, why    \
 	}
 
 static const char another[] = "reads and changes other processes of the jail";
@@ -52,11 +71,21 @@ static const char uring[] = "its requests run where no filter sees them";
 static const char handles[] = "opens files past all paths and mounts";
 static const char old_family[] =
 	"an old or rare protocol: kernel code that nobody looks at";
+static const char protocols[] = "protocols other than TCP, UDP and ICMP, whose modules "
+				"the host would load";
 static const char host_wide[] = "no network namespace divides this family";
 static const char sysv[] = "memory that outlives its process, outside of any tmpfs cap";
 static const char set_id[] = "with free arguments it could leave a set-id file of the "
 			     "caller's on the host";
 static const char priority[] = "takes time from other work of the host";
+static const char unheard[] =
+	"a filter of the program's own can refuse violations before "
+	"they are told of: then neither report nor "
+	"--on-violation hears of them";
+static const char console[] = "changes the caller's console";
+static const char merges[] = "shares pages of equal content with other programs of the "
+			     "host, whose content is then told by time";
+static const char no_capability[] = "needs a capability that no jail has";
 
 const struct refused_row refused_rows[] = {
 	/* one process looking into another */
@@ -149,23 +178,57 @@ const struct refused_row refused_rows[] = {
 	SHUT("setfsgid", "there is no other id to become"),
 	SHUT("setgroups", "could give up a group to gain what the group is denied"),
 	BARRED("capset", "there is no capability to raise"),
-	/* terminals: typing into the caller's */
-	ARG("ioctl", REFUSED_EQ, 1, TIOCSTI, true, "types into the caller's terminal"),
-	ARG("ioctl", REFUSED_EQ, 1, TIOCLINUX, true, "pastes into the caller's console"),
-	ARG("ioctl", REFUSED_EQ, 1, TIOCSCTTY, true, "takes the caller's terminal"),
+	/* the caller's terminal, which may be stdin, stdout or stderr */
+	TERMINAL(TIOCSTI, "types into the caller's terminal"),
+	TERMINAL(TIOCLINUX, "pastes into the caller's console"),
+	TERMINAL(TIOCSCTTY, "takes the caller's terminal"),
+	TERMINAL(TIOCSETD, "loads another protocol on the caller's terminal; those "
+			   "drivers have been ways into the kernel"),
+	TERMINAL(TIOCSPGRP, "takes the caller's terminal"),
+	TERMINAL(TIOCNOTTY, "gives up the caller's terminal, for all of its session"),
+	TERMINAL(TIOCCONS, "takes what the kernel prints on the console"),
+	TERMINAL(TIOCVHANGUP, "hangs up the caller's terminal"),
+	TERMINAL(TIOCSLCKTRMIOS, "locks the modes of the caller's terminal"),
+	TERMINAL(KDSKBENT, "maps keys of the caller's console to other characters"),
+	TERMINAL(KDSKBSENT, "maps keys of the caller's console to strings"),
+	TERMINAL(KDSETKEYCODE, "maps keys of the caller's console to other characters"),
+	TERMINAL(KDSKBDIACRUC, console),
+	TERMINAL(KDSKBMODE, console),
+	TERMINAL(KDSETMODE, console),
+	TERMINAL(KDFONTOP, console),
+	TERMINAL(PIO_UNIMAP, console),
+	TERMINAL(VT_SETMODE, console),
+	TERMINAL(VT_ACTIVATE, console),
+	/* own attributes that walls stand on */
+	PRCTL(PR_CAP_AMBIENT, true, true, "there is no capability to raise"),
+	PRCTL(PR_CAPBSET_DROP, true, true, no_capability),
+	PRCTL(PR_SET_SECUREBITS, true, true, no_capability),
+	PRCTL(PR_SET_KEEPCAPS, true, true, "there is no capability to keep"),
+	PRCTL(PR_SET_PTRACER, false, false, "lets more processes of the jail trace it"),
+	PRCTL(PR_SET_MM, false, false, "moves its own heap, arguments and environment"),
+	PRCTL(PR_SET_SECCOMP, false, false, unheard),
+	/* the ground of side channels */
+	PRCTL(PR_SET_SPECULATION_CTRL, false, true,
+	      "switches protections against speculation off"),
+	PRCTL(PR_SCHED_CORE, false, true, "chooses whom it shares a CPU core with"),
+	PRCTL(PR_MEMORY_MERGE, false, true, merges),
+	{ "madvise", REFUSED_EQ, 2, MADV_MERGEABLE, "MADV_MERGEABLE", false, true,
+	  merges },
 	/* execution domains */
-	ARG("personality", REFUSED_EQ, 0, ADDR_NO_RANDOMIZE, false,
+	{ "personality", REFUSED_MIXED, 0, UINT32_MAX, NULL, true, false,
+	  "makes the kernel behave as another or an older one" },
+	ARG("personality", REFUSED_MIXED, 0, ADDR_NO_RANDOMIZE, false,
 	    "switches address randomisation off for what the program starts"),
-	ARG("personality", REFUSED_EQ, 0, READ_IMPLIES_EXEC, true,
-	    "makes data executable"),
 	ARG("personality", REFUSED_EQ, 0, PER_LINUX32, false,
 	    "makes uname(2) say another machine"),
+	ARG("personality", REFUSED_MIXED, 0, READ_IMPLIES_EXEC, true,
+	    "makes data executable"),
 	/* files without a name, to be executed */
 	ARG("memfd_create", REFUSED_BIT, 1, MEMFD_EXEC, true,
 	    "makes a program out of data"),
 	RISKY("memfd_secret", "memory that even the kernel cannot look into"),
 	/* more filters and rules of its own: they can only take rights away */
-	QUIET("seccomp", "can only take rights away, and makes every call slower"),
+	QUIET("seccomp", unheard),
 	QUIET("landlock_create_ruleset", "can only take rights away"),
 	QUIET("landlock_add_rule", "can only take rights away"),
 	QUIET("landlock_restrict_self", "can only take rights away"),
@@ -208,6 +271,8 @@ const struct refused_row refused_rows[] = {
 	/* socket families */
 	ARG("socket", REFUSED_EQ, 0, AF_NETLINK, false,
 	    "much kernel code, although of an empty network namespace alone"),
+	{ "socket", REFUSED_EQ, 0, AF_INET, "AF_INET", false, false, protocols },
+	{ "socket", REFUSED_EQ, 0, AF_INET6, "AF_INET6", false, false, protocols },
 	FAMILY(AF_VSOCK, host_wide),
 	FAMILY(AF_ALG, "the kernel's ciphers: much code, and no namespace divides it"),
 	FAMILY(AF_PACKET, "raw frames; needs a capability that no jail has"),
@@ -247,6 +312,8 @@ const struct refused_row refused_rows[] = {
 	FAMILY(AF_IEEE802154, old_family),
 	FAMILY(AF_CAIF, old_family),
 	FAMILY(AF_RXRPC, old_family),
+	FAMILY(AF_DECnet, old_family),
+	FAMILY(AF_MCTP, host_wide),
 };
 
 const size_t refused_row_count = sizeof(refused_rows) / sizeof(refused_rows[0]);
@@ -262,6 +329,10 @@ const struct refused_row locked_rows[] = {
 	{ "pkey_mprotect", REFUSED_BIT, 2, PROT_EXEC, "PROT_EXEC", true, true,
 	  "makes code of data" },
 	{ "shmat", REFUSED_ALWAYS, 0, 0, NULL, true, true, "could map code" },
+	{ "ptrace", REFUSED_ALWAYS, 0, 0, NULL, true, true,
+	  "writes over code, whatever protects its pages" },
+	{ "userfaultfd", REFUSED_ALWAYS, 0, 0, NULL, true, true,
+	  "chooses what appears in pages of code that are not yet there" },
 };
 
 const size_t locked_row_count = sizeof(locked_rows) / sizeof(locked_rows[0]);

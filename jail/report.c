@@ -32,7 +32,13 @@
 #include "jail/report.h"
 #include "jail/version.h"
 
-#define RESERVED_BYTES 8192
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define RESERVED_BYTES 32768
+
+static const char *const without_audit[] = {
+	"record of violations: instead nothing; each fails with EPERM",
+	"--on-violation kill: instead EPERM",
+};
 
 static int open_fd(const char *spec, struct err *e)
 {
@@ -171,6 +177,25 @@ static void write_usage(FILE *out, const struct outcome *o)
 	write_full(out, o);
 }
 
+/* --allow-missing may name what was there all the same: only what was not is listed */
+static void write_not_enforced(FILE *out, const struct jail *jail,
+			       const struct outcome *o)
+{
+	bool cgroup = jail->limited || !jail->missing.errnum;
+	bool audit = o->listened || !o->started;
+	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
+	const char *comma = cgroup ? "" : ",";
+
+	(void)fputs(",\"not_enforced\":[", out);
+	if (!cgroup)
+		cgroup_limits_missing(jail->plan, out);
+	for (size_t i = 0; !audit && i < audits; i++, comma = ",") {
+		(void)fputs(comma, out);
+		json_string(out, without_audit[i]);
+	}
+	(void)fputc(']', out);
+}
+
 static void write_object(FILE *out, const struct jail *jail, const struct outcome *o,
 			 const struct judgement *j)
 {
@@ -188,10 +213,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);
-	(void)fputs(",\"not_enforced\":[", out);
-	if (!jail->limited && jail->missing.errnum)
-		cgroup_limits_missing(jail->plan, out);
-	(void)fputs("],\"cgroup\":", out);
+	write_not_enforced(out, jail, o);
+	(void)fputs(",\"cgroup\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"cgroup_usage\":", out);
 	if (o->cgroup)

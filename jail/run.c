@@ -120,6 +120,10 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	io_close_fd(&run.outcome.refused.fd);
 	if (p->learn == ANSWER_YES && run.outcome.listened)
 		violation_learn(&run.outcome.refused, p, stderr);
+	else if (p->learn == ANSWER_YES && run.outcome.started)
+		(void)fputs("# a surrounding listener hears of this process's calls: "
+			    "nothing was learned\n",
+			    stderr);
 	capture_end(&run.jail.capture, run.outcome.started);
 
 	if (r < 0 && run.outcome.started)

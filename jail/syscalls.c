@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -122,7 +123,12 @@ const struct filter_row filter_rows[] = {
 	ALLOW("munmap", "give memory back"),
 	ALLOW("mremap", "resize a mapping"),
 	ALLOW("mprotect", "stack guards"),
-	ALLOW("madvise", "give memory back, huge pages"),
+	/* all advice but 12, MADV_MERGEABLE: equal pages of the whole host would be told
+	   by time */
+	{ "madvise", ARG_CLEAR, 2, 4, "give memory back" },
+	{ "madvise", ARG_CLEAR, 2, 8, "give memory back" },
+	{ "madvise", ARG_EQ, 2, MADV_HUGEPAGE, "huge pages" },
+	{ "madvise", ARG_EQ, 2, MADV_NOHUGEPAGE, "huge pages" },
 	ALLOW("mincore", "reads own mappings"),
 	ALLOW("msync", "shared file mappings"),
 	ALLOW("mlock", "bounded by RLIMIT_MEMLOCK"),
@@ -299,8 +305,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("fremovexattr", "own files"),
 	/* sockets: families that an empty network namespace makes harmless */
 	{ "socket", ARG_EQ, 0, AF_UNIX, "between own processes" },
-	{ "socket", ARG_EQ, 0, AF_INET, "reaches nothing, or loopback" },
-	{ "socket", ARG_EQ, 0, AF_INET6, "reaches nothing, or loopback" },
+	{ "socket", IP_SOCKET, 0, AF_INET, "reaches nothing, or loopback" },
+	{ "socket", IP_SOCKET, 0, AF_INET6, "reaches nothing, or loopback" },
 	{ "socketpair", ARG_EQ, 0, AF_UNIX, "between own processes" },
 	ALLOW("bind", "own sockets"),
 	ALLOW("listen", "own sockets"),

@@ -146,10 +146,11 @@ bool violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms
 		union notification n = { 0 };
 		union answer a = { 0 };
 
-		/* it may have been withdrawn: its process was killed meanwhile */
+		/* it may have been withdrawn: its thread was killed, or had a signal,
+		 * meanwhile; that is no cheaper for us */
+		v->budget--;
 		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
 			continue;
-		v->budget--;
 		violation |= remember(v, &n.notif, p->lock_code == LOCK_YES, now_ms);
 		/* it shall not see another instruction */
 		if (violation && p->on_violation == VIOLATION_KILL)
@@ -222,6 +223,7 @@ static void learn_kind(const struct violation *k, bool locked, FILE *out)
 	char number[16];
 	const char *name = name_of(k, number, sizeof(number));
 	const char *risk = "not known to stepjail: read its manual page first";
+	const char *no = "no policy may allow it";
 	int arg = call_telling(name);
 	bool barred =
 		strcmp(call_arch(&k->first),
@@ -235,6 +237,8 @@ static void learn_kind(const struct violation *k, bool locked, FILE *out)
 	     !barred && (row = call_refused(name, args, locked, row));) {
 		barred = row->barred;
 		risk = row->why;
+		if (row >= locked_rows && row < locked_rows + locked_row_count)
+			no = "--lock-code refuses it";
 	}
 	if (!call_name(&k->first))
 		barred = true;
@@ -242,7 +246,7 @@ static void learn_kind(const struct violation *k, bool locked, FILE *out)
 		      k->label[0] ? " (" : "", k->label, k->label[0] ? ")" : "", k->count,
 		      k->count == 1 ? "" : "s", risk);
 	if (barred)
-		(void)fprintf(out, "#   no policy may allow it\n");
+		(void)fprintf(out, "#   %s\n", no);
 	else if (arg >= 0)
 		(void)fprintf(out, "allow-syscall %s=0x%x\n", name,
 			      (uint32_t)k->first.args[arg]);

@@ -61,10 +61,10 @@ END_TEST
 /* do two conditions on one call say different things, so that neither is idle? */
 static bool differ(const struct filter_row *a, const struct filter_row *b)
 {
-	if (a->when != b->when || a->when == ALWAYS || a->when == NEVER)
+	if (a->when == ALWAYS || a->when == NEVER || b->when == ALWAYS ||
+	    b->when == NEVER)
 		return false;
-	return a->when == ARG_EQ ? a->arg == b->arg && a->value != b->value
-				 : a->arg != b->arg;
+	return a->when != b->when || a->arg != b->arg || a->value != b->value;
 }
 
 START_TEST(no_row_repeats_another)
@@ -214,14 +214,33 @@ static const struct {
 } conditional[] = {
 	{ "clone", ARG_CLEAR, 0 },    { "clone3", NEVER, 0 },
 	{ "ioctl", ARG_EQ, 1 },       { "prctl", ARG_EQ, 0 },
-	{ "personality", ARG_EQ, 0 }, { "socket", ARG_EQ, 0 },
-	{ "socketpair", ARG_EQ, 0 },  { "prlimit64", ARG_EQ, 0 },
-	{ "openat2", NEVER, 0 },      { "creat", ARG_CLEAR, 1 },
-	{ "chmod", ARG_CLEAR, 1 },    { "fchmod", ARG_CLEAR, 1 },
-	{ "fchmodat", ARG_CLEAR, 2 }, { "mkdir", ARG_CLEAR, 1 },
-	{ "mkdirat", ARG_CLEAR, 2 },  { "mknod", ARG_CLEAR, 1 },
-	{ "mknodat", ARG_CLEAR, 2 },
+	{ "personality", ARG_EQ, 0 }, { "socketpair", ARG_EQ, 0 },
+	{ "prlimit64", ARG_EQ, 0 },   { "openat2", NEVER, 0 },
+	{ "creat", ARG_CLEAR, 1 },    { "chmod", ARG_CLEAR, 1 },
+	{ "fchmod", ARG_CLEAR, 1 },   { "fchmodat", ARG_CLEAR, 2 },
+	{ "mkdir", ARG_CLEAR, 1 },    { "mkdirat", ARG_CLEAR, 2 },
+	{ "mknod", ARG_CLEAR, 1 },    { "mknodat", ARG_CLEAR, 2 },
 };
+
+START_TEST(a_socket_is_a_unix_or_ip_one)
+{
+	unsigned int seen = 0;
+
+	for (size_t i = 0; i < jail_filter_row_count; i++) {
+		const struct filter_row *row = &jail_filter_rows[i];
+
+		if (strcmp(row->syscall, "socket") != 0)
+			continue;
+		seen++;
+		ck_assert_uint_eq(row->arg, 0);
+		if (row->value == AF_UNIX)
+			ck_assert_int_eq(row->when, ARG_EQ);
+		else
+			ck_assert_int_eq(row->when, IP_SOCKET);
+	}
+	ck_assert_uint_eq(seen, 3);
+}
+END_TEST
 
 START_TEST(dangerous_calls_are_conditional)
 {
@@ -244,7 +263,8 @@ static bool allows(const char *syscall, uint64_t value)
 {
 	for (size_t i = 0; i < jail_filter_row_count; i++)
 		if (strcmp(jail_filter_rows[i].syscall, syscall) == 0 &&
-		    jail_filter_rows[i].when == ARG_EQ &&
+		    (jail_filter_rows[i].when == ARG_EQ ||
+		     jail_filter_rows[i].when == IP_SOCKET) &&
 		    jail_filter_rows[i].value == value)
 			return true;
 	return false;
@@ -331,6 +351,7 @@ Suite *init_filter_rows_suite(void)
 	tcase_add_test(c, excluded_names_are_real);
 	tcase_add_loop_test(c, dangerous_calls_are_conditional, 0,
 			    (int)COUNT(conditional));
+	tcase_add_test(c, a_socket_is_a_unix_or_ip_one);
 	tcase_add_test(c, dangerous_values_have_no_row);
 	tcase_add_test(c, clone_clears_every_namespace_flag);
 	tcase_add_test(c, init_has_its_few_calls);

@@ -14,6 +14,7 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
+#include "jail/call.h"
 #include "jail/report.h"
 #include "tests/unit/suites.h"
 
@@ -117,6 +118,7 @@ START_TEST(a_run_in_a_leaf)
 	struct jail jail = JAIL_NONE;
 	const struct outcome o = {
 		.started = true,
+		.listened = true,
 		.have_exit = true,
 		.wall_ms = 1234,
 		.cgroup = true,
@@ -167,6 +169,7 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 	struct jail jail = JAIL_NONE;
 	const struct outcome o = {
 		.started = true,
+		.listened = true,
 		.have_exit = true,
 		.exit = { .user_us = 5000, .system_us = 6000, .max_rss_bytes = 4096 },
 		.peak = { .memory_bytes = 8192, .processes = 3 },
@@ -208,6 +211,71 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 					 walls[i], strlen(walls[i])),
 				 0);
 	cJSON_Delete(whole);
+}
+END_TEST
+
+START_TEST(a_run_without_a_listener_says_so)
+{
+	static struct plan plan;
+	struct jail jail = JAIL_NONE;
+	struct outcome o = { .started = true, .cgroup = true };
+	const struct judgement j = { VERDICT_COMPLETED, 0, 0, 0, { 0 } };
+
+	jail.limited = true;
+	jail.plan = &plan;
+	for (int kills = 0; kills < 2; kills++) {
+		plan.on_violation = kills ? VIOLATION_KILL : VIOLATION_REFUSE;
+
+		cJSON *whole = report(&jail, &o, &j);
+		const cJSON *not = cJSON_GetObjectItem(whole, "not_enforced");
+
+		ck_null(whole, "violations");
+		ck_null(whole, "violation");
+		ck_assert_int_eq(cJSON_GetArraySize(not ), 1 + kills);
+		ck_assert_ptr_nonnull(
+			strstr(cJSON_GetArrayItem(not, kills)->valuestring,
+			       kills ? "--on-violation kill:" : "record of violations:"));
+		cJSON_Delete(whole);
+	}
+}
+END_TEST
+
+/* what is reserved for it is enough: a full disk loses no report */
+START_TEST(the_longest_list_of_violations_has_room)
+{
+	static struct outcome o = { .started = true, .listened = true };
+	const char *path = unit_path(unit_folder(), "long.json");
+	const struct judgement j = { VERDICT_VIOLATION, -1, 9, 137, { 0 } };
+	struct jail jail = JAIL_NONE;
+	struct err e = { 0 };
+	struct stat before, after;
+
+	o.refused.kinds = VIOLATION_KINDS_MAX;
+	o.refused.total = o.refused.beyond = UINT64_MAX;
+	for (size_t i = 0; i < VIOLATION_KINDS_MAX; i++) {
+		struct violation *k = &o.refused.kind[i];
+
+		*k = (struct violation){ .first = { .nr = 444, .arch = CALL_NATIVE },
+					 .pid = 4194304,
+					 .first_ms = UINT64_MAX,
+					 .last_ms = UINT64_MAX,
+					 .count = UINT64_MAX };
+		memset(k->first.args, 0xff, sizeof(k->first.args));
+		memset(k->label, 'X', sizeof(k->label) - 1);
+	}
+
+	int fd = report_open(path, &e);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	ck_assert_int_eq(report_write(fd, &jail, &o, &j, &e), 0);
+	ck_assert_int_eq(fstat(fd, &after), 0);
+	(void)close(fd);
+	ck_assert_int_gt(after.st_size, 32 * 300);
+	if (before.st_blocks == 0)
+		unit_skip("report: this file system reserves nothing");
+	else
+		ck_assert_int_le(after.st_size, before.st_blocks * 512);
 }
 END_TEST
 
@@ -426,6 +494,8 @@ Suite *jail_report_suite(void)
 
 	tcase_add_test(c, a_run_in_a_leaf);
 	tcase_add_test(c, a_run_without_a_leaf_says_what_is_missing);
+	tcase_add_test(c, a_run_without_a_listener_says_so);
+	tcase_add_test(c, the_longest_list_of_violations_has_room);
 	tcase_add_test(c, a_run_that_never_began_knows_nothing);
 	tcase_add_test(c, a_kernel_without_peaks_falls_back);
 	tcase_add_test(c, what_could_not_be_read_is_null);

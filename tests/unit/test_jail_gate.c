@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_gate.c - the gate: who stands at it, and what comes through it
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/gate.h"
+#include "tests/unit/suites.h"
+
+/* fds that this process has open */
+static int count_fds(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void make(int ends[2])
+{
+	struct err e = { 0 };
+
+	ck_assert_msg(gate_make(&ends[0], &ends[1], &e) == 0, "%s", e.text);
+	ck_assert_int_eq(fcntl(ends[0], F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fcntl(ends[1], F_GETFD), FD_CLOEXEC);
+}
+
+static void done(int ends[2])
+{
+	io_close_fd(&ends[0]);
+	io_close_fd(&ends[1]);
+}
+
+/* these bytes, and so many copies of @fd beside them */
+static void send_raw(int inside, const void *bytes, size_t length, int fd, size_t count)
+{
+	struct iovec iov = { (void *)(uintptr_t)bytes, length };
+	union {
+		char room[CMSG_SPACE(8 * sizeof(int))];
+		struct cmsghdr part;
+	} control = { 0 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	control.part =
+		(struct cmsghdr){ CMSG_LEN(count * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+	for (size_t i = 0; i < count; i++)
+		memcpy(CMSG_DATA(&control.part) + i * sizeof(int), &fd, sizeof(int));
+	if (count) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(count * sizeof(int));
+	}
+	ck_assert_int_eq(sendmsg(inside, &msg, 0), (ssize_t)length);
+}
+
+static const unsigned char *ready(uint32_t type, uint32_t length)
+{
+	static unsigned char head[WIRE_HEADER_BYTES];
+
+	wire_pack(&(struct wire_header){ .type = (uint16_t)type, .length = length },
+		  head);
+	return head;
+}
+
+START_TEST(a_fd_comes_along_close_on_exec)
+{
+	struct err e = { 0 };
+	struct stat sent, got;
+	int ends[2], listener = -1, file = open("/dev/zero", O_RDONLY);
+	pid_t program = 0;
+
+	make(ends);
+	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file, 1);
+
+	int before = count_fds();
+
+	ck_assert_msg(gate_receive(ends[0], &program, &listener, &e) == 1, "%s", e.text);
+	ck_assert_int_eq(program, getpid());
+	ck_assert_int_ge(listener, 3);
+	ck_assert_int_ne(listener, file);
+	ck_assert_int_eq(count_fds(), before + 1);
+	ck_assert_int_eq(fcntl(listener, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fstat(file, &sent), 0);
+	ck_assert_int_eq(fstat(listener, &got), 0);
+	ck_assert_uint_eq(sent.st_rdev, got.st_rdev);
+	(void)close(listener);
+	(void)close(file);
+	done(ends);
+}
+END_TEST
+
+START_TEST(no_fd_is_none)
+{
+	struct err e = { 0 };
+	int ends[2], listener = 77;
+	pid_t program = 0;
+
+	make(ends);
+	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, -1, 0);
+	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e), 1);
+	ck_assert_int_eq(listener, -1);
+	ck_assert_int_eq(program, getpid());
+	done(ends);
+}
+END_TEST
+
+/* what fits into the padding, what does not, and far too much: nothing stays open */
+START_TEST(more_fds_are_nonsense)
+{
+	static const size_t counts[] = { 2, 3, 8 };
+
+	for (size_t i = 0; i < COUNT(counts); i++) {
+		struct err e = { 0 };
+		int ends[2], listener = -1, file = open("/dev/zero", O_RDONLY);
+		pid_t program = 0;
+
+		make(ends);
+		send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file,
+			 counts[i]);
+
+		int before = count_fds();
+
+		ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e),
+				 -EBADMSG);
+		io_close_fd(&listener);
+		ck_assert_int_eq(count_fds(), before);
+		(void)close(file);
+		done(ends);
+	}
+}
+END_TEST
+
+START_TEST(nonsense_is_refused)
+{
+	static const struct {
+		uint32_t type, length;
+		size_t bytes;
+	} rows[] = {
+		{ WIRE_GO, 0, WIRE_HEADER_BYTES },
+		{ WIRE_EXIT, 0, WIRE_HEADER_BYTES },
+		{ WIRE_READY, 4, WIRE_HEADER_BYTES },
+		{ WIRE_READY, 0, WIRE_HEADER_BYTES - 1 },
+		{ WIRE_READY, 0, 1 },
+		{ 999, 0, WIRE_HEADER_BYTES },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct err e = { 0 };
+		int ends[2], listener;
+		pid_t program = 0;
+
+		make(ends);
+		send_raw(ends[1], ready(rows[i].type, rows[i].length), rows[i].bytes, -1,
+			 0);
+		ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e),
+				 -EBADMSG);
+		ck_assert_ptr_nonnull(strstr(e.text, "says nonsense"));
+		ck_assert_int_eq(program, 0);
+		ck_assert_int_eq(listener, -1);
+		done(ends);
+	}
+}
+END_TEST
+
+START_TEST(an_end_of_file_is_no_program)
+{
+	struct err e = { 0 };
+	int ends[2], listener = -1;
+	pid_t program = 0;
+
+	make(ends);
+	io_close_fd(&ends[1]);
+	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e), 0);
+	ck_assert_int_eq(program, 0);
+	done(ends);
+}
+END_TEST
+
+/* in a child: stand at the gate, and end as is told */
+static _Noreturn void stand(int ends[2], int file)
+{
+	struct err e = { 0 };
+
+	(void)close(ends[0]);
+	_exit(gate_wait(ends[1], file, &e) == 0 ? 7 : 8);
+}
+
+static int end_of(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+START_TEST(the_gate_opens_or_does_not)
+{
+	for (int opens = 0; opens < 2; opens++) {
+		struct err e = { 0 };
+		int ends[2], listener, file = open("/dev/zero", O_RDONLY);
+		pid_t pid, program = 0;
+
+		make(ends);
+		pid = fork();
+		ck_assert_int_ge(pid, 0);
+		if (pid == 0)
+			stand(ends, opens ? file : -1);
+		io_close_fd(&ends[1]);
+		ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &e), 1);
+		ck_assert_int_eq(program, pid);
+		ck_assert_int_eq(listener >= 0, opens);
+		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+		if (opens)
+			ck_assert_int_eq(gate_open(&ends[0]), 0);
+		else
+			io_close_fd(&ends[0]);
+		ck_assert_int_eq(ends[0], -1);
+		ck_assert_int_eq(end_of(pid), opens ? 7 : 8);
+		io_close_fd(&listener);
+		(void)close(file);
+	}
+}
+END_TEST
+
+/* in there it is PID 2, out here what the kernel says */
+static void stand_elsewhere(void *arg)
+{
+	int *ends = arg, listener = -1, status;
+	pid_t program = 0, init;
+	struct err e = { 0 };
+
+	if (!unit_namespace(CLONE_NEWPID))
+		return;
+	init = fork();
+	MUST(init >= 0);
+	if (init == 0) {
+		if (fork() == 0)
+			stand(ends, -1);
+		(void)wait(&status);
+		_exit(getpid() == 1 && WEXITSTATUS(status) == 7 ? 0 : 1);
+	}
+	MUST(gate_receive(ends[0], &program, &listener, &e) == 1);
+	MUST(program > init && getpgid(program) == getpgid(0));
+	MUST(gate_open(&ends[0]) == 0);
+	MUST(waitpid(init, &status, 0) == init && status == 0);
+}
+
+START_TEST(the_pid_is_the_launchers)
+{
+	int ends[2];
+
+	make(ends);
+	unit_child(stand_elsewhere, ends);
+	done(ends);
+}
+END_TEST
+
+Suite *jail_gate_suite(void)
+{
+	Suite *s = suite_create("jail gate");
+	TCase *c = tcase_create("gate");
+
+	tcase_add_test(c, a_fd_comes_along_close_on_exec);
+	tcase_add_test(c, no_fd_is_none);
+	tcase_add_test(c, more_fds_are_nonsense);
+	tcase_add_test(c, nonsense_is_refused);
+	tcase_add_test(c, an_end_of_file_is_no_program);
+	tcase_add_test(c, the_gate_opens_or_does_not);
+	tcase_add_test(c, the_pid_is_the_launchers);
+	suite_add_tcase(s, c);
+	return s;
+}
