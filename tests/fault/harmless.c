@@ -67,6 +67,21 @@ static const struct {
 	{ "0.1.1", "execve", " /nowhere/*", ANY, BEFORE,
 	  "the next folder of PATH is tried" },
 
+	/* asked with arguments that none takes: only "not there", or refused, is an answer */
+	{ "0", "seccomp", " 0xffffffff", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "pidfd_send_signal", "*", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "fsopen", "*", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "open_tree", " ", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "move_mount", "*", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "clone3", "*", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "openat2", " ", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "close_range", "*", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "mount_setattr", " -1", ANY, BEFORE, "host.c asks whether it is there" },
+	{ "0", "open_tree", " /*", EPERM, BEFORE,
+	  "root of a container: the jail's child clones the trees" },
+	{ "0", "mount_setattr", " /*", EPERM, BEFORE,
+	  "root of a container: the jail's child clones the trees" },
+
 	/* what the launcher reads back before it opens the gate */
 	{ "0", "openat", "* /proc/N/*", ANY, BEFORE, "the report says: posture null" },
 	{ "0", "read", " /proc/N/*", ANY, BEFORE, "the report says: posture null" },
@@ -102,7 +117,10 @@ static const struct {
 	{ "0", "pidfd_send_signal", "*", ANY, AFTER,
 	  "init ends with the control socket, and the jail with it" },
 	{ "0", "open", " /proc/N/task*", ANY, AFTER, "the next sample is 50 ms away" },
-	{ "0", "openat", "* /proc/N/stat*", ANY, AFTER, "the next sample is 50 ms away" },
+	{ "0", "open", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
+	{ "0", "fstatfs", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
+	{ "0", "readlink", " /proc/self", ANY, AFTER, "the next sample is 50 ms away" },
+	{ "0", "openat2", " stat*", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "read", " /proc/N/*", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "getdents64", " /proc/N/task", ANY, AFTER,
 	  "the next sample is 50 ms away" },

@@ -43,7 +43,7 @@ static bool is_without_landlock(const struct fault *f, const struct result *r,
 	return f && (f->errnum == ENOSYS || f->errnum == EOPNOTSUPP) &&
 	       r->met.nr == SYS_landlock_create_ruleset &&
 	       strcmp(r->out, "missing: Landlock\n") == 0 &&
-	       strstr(report, "\"landlock_abi\":0,");
+	       strstr(report, "\"landlock_abi\":null,");
 }
 
 /* nor a limit of swap, where it has no such file */
