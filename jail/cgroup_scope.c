@@ -158,7 +158,7 @@ void cgroup_enter_scope(char *const *argv)
 	while (argv[count])
 		count++;
 
-	cleanup_free char **all = calloc(fixed + count, sizeof(*all));
+	char **all = calloc(fixed + count, sizeof(*all));
 
 	if (!all)
 		return;
@@ -166,4 +166,5 @@ void cgroup_enter_scope(char *const *argv)
 	memcpy(all + fixed - first, argv + 1, count * sizeof(*all));
 	(void)execv(runner, all);
 	(void)snprintf(refusal, sizeof(refusal), "%s", strerror(errno));
+	free(all);
 }
