@@ -194,17 +194,17 @@ static int verify_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 		return 0;
 	if (n < 0)
 		return err_set(e, (int)-n, "cgroup: read io.max back");
+	for (char *at = l->disks; (at = strchr(at, '\n'));)
+		*at = ',';
 	for (size_t i = 0; i < p->io_count; i++) {
 		const char *at = strstr(l->disks, l->disk[i]);
 
-		if (!at || (at != l->disks && at[-1] != '\n') ||
-		    at[strlen(l->disk[i])] != '\n')
+		if (!at || (at != l->disks && at[-1] != ',') ||
+		    at[strlen(l->disk[i])] != ',')
 			return differs("io.max", l->disks, l->disk[i], e);
 	}
 	if (n > 0)
 		l->disks[n - 1] = '\0';
-	for (char *at = l->disks; (at = strchr(at, '\n'));)
-		*at = ',';
 	return 0;
 }
 

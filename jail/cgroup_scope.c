@@ -43,6 +43,9 @@ bool cgroup_in_scope(void)
 
 static const char *find_runner(void)
 {
+	/* as sd_booted(3) */
+	if (access("/run/systemd/system", F_OK) < 0)
+		return NULL;
 	for (size_t i = 0; i < sizeof(runners) / sizeof(runners[0]); i++)
 		if (access(runners[i], X_OK) == 0)
 			return runners[i];
@@ -64,7 +67,7 @@ const char *cgroup_advice(void)
 			       *refusal ? ", which was tried: " : "", refusal, uid);
 	else
 		(void)snprintf(text, sizeof(text),
-			       "there is no systemd-run; type as root: d=/sys/fs/cgroup/"
+			       "no systemd-run here; type as root: d=/sys/fs/cgroup/"
 			       "u%u; echo +cpu +memory +pids >/sys/fs/cgroup/"
 			       "cgroup.subtree_control; mkdir $d; chown %u $d "
 			       "$d/cgroup.procs $d/cgroup.subtree_control; echo %d "
@@ -155,7 +158,7 @@ void cgroup_enter_scope(char *const *argv)
 	while (argv[count])
 		count++;
 
-	cleanup_free char **all = calloc(fixed + count, sizeof(*all));
+	char **all = calloc(fixed + count, sizeof(*all));
 
 	if (!all)
 		return;
@@ -163,4 +166,5 @@ void cgroup_enter_scope(char *const *argv)
 	memcpy(all + fixed - first, argv + 1, count * sizeof(*all));
 	(void)execv(runner, all);
 	(void)snprintf(refusal, sizeof(refusal), "%s", strerror(errno));
+	free(all);
 }

@@ -128,31 +128,40 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 
 #define CPUS_MAX 1024
 
+/* one "3" or "0-1", none of it below @next; NULL if it is none */
+static const char *take_range(const char *at, long next, long *last)
+{
+	char *end;
+	long first;
+
+	/* no sign and no blank, which strtol(3) would take */
+	if (*at < '0' || *at > '9')
+		return NULL;
+	first = *last = strtol(at, &end, 10);
+	if (*end == '-') {
+		if (end[1] < '1' || end[1] > '9')
+			return NULL;
+		*last = strtol(end + 1, &end, 10);
+		if (*last <= first)
+			return NULL;
+	}
+	return first < next || *last >= CPUS_MAX ? NULL : end;
+}
+
 int value_check_cpus(const char *text, struct err *e)
 {
-	long next = 0; /* the lowest that may follow */
+	long next = 0, last = 0;
 
-	for (const char *at = text;; at++) {
-		char *end;
-		/* no sign and no blank, which strtol(3) would take */
-		long first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
-		long last = first;
-
-		/* a range of one is none */
-		if (first >= next && *end == '-' && end[1] > '0' && end[1] <= '9') {
-			last = strtol(end + 1, &end, 10);
-			last = last == first ? -1 : last;
-		}
-		if (first < next || (*end != ',' && *end) || last < first ||
-		    last >= CPUS_MAX)
-			return err_say(e, EINVAL,
-				       "'%s' is not a list of CPUs such as 0-1,3: in "
-				       "order, in as few parts as can be, up to %d",
-				       text, CPUS_MAX - 1);
-		if (!*end)
+	for (const char *at = text; (at = take_range(at, next, &last)); at++) {
+		if (!*at)
 			return 0;
+		if (*at != ',')
+			break;
 		/* the kernel writes neighbours as one range */
 		next = last + 2;
-		at = end;
 	}
+	return err_say(e, EINVAL,
+		       "'%s' is not a list of CPUs such as 0-1,3: in order, in as few "
+		       "parts as can be, up to %d",
+		       text, CPUS_MAX - 1);
 }

@@ -253,6 +253,7 @@ START_TEST(disks_are_limited)
 	put("io.max", line);
 	ck_assert_int_eq(cgroup_verify(leaf, &plan, &limits, &e), -EPROTO);
 	ck_assert(!limits.known);
+	ck_assert_ptr_null(strchr(e.text, '\n'));
 	(void)snprintf(line, sizeof(line), "1%s\n", want);
 	put("io.max", line);
 	ck_assert_int_eq(cgroup_verify(leaf, &plan, &limits, &e), -EPROTO);

@@ -151,12 +151,12 @@ unit()
 		printf 'ExecStart=/bin/sh /tmp/unit.sh\n'
 		printf 'StandardOutput=file:/tmp/out\nStandardError=file:/tmp/err\n'
 		printf '%s\n' "$@"
-	} >/run/systemd/system/$unit.service
+	} >"/run/systemd/system/$unit.service"
 	printf '%s\n' "$command" >/tmp/unit.sh
 	rm -f /tmp/out /tmp/err
 	systemctl daemon-reload
-	systemctl start $unit.service 2>/dev/null
-	status=$(systemctl show --value -p ExecMainStatus $unit.service)
+	systemctl start "$unit.service" 2>/dev/null
+	status=$(systemctl show --value -p ExecMainStatus "$unit.service")
 	sed 's/^/  | /' /tmp/out /tmp/err
 }
 

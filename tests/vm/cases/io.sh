@@ -1,4 +1,5 @@
 # expects: a disk is read as fast as --io-max allows, and what was read is counted
+# vm: --swap 64M --timeout 120
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail
@@ -36,6 +37,15 @@ for device in "$disk" /dev/vda /build/rootfs/core/bin; do
 		$((fastest * 500)) 7200000000
 done
 
+# a part of a disk stands for all of it, which is what the kernel can hold back
+swapoff /dev/vdb
+printf 'o\nn\np\n1\n\n\nw\n' | fdisk /dev/vdb >/dev/null 2>&1
+until_true 5 test -b /dev/vdb1 || fail "no part was made"
+jail --io-max '/dev/vdb1 wbps=1M' -- /bin/true
+is status $status 0
+is io.max "$(field /tmp/report io.max)" \
+	"$(cat /sys/block/vdb/dev) rbps=max wbps=1048576 riops=max wiops=max"
+
 # refuses WORDS VALUE : 125 and one line with these words
 refuses()
 {
@@ -49,5 +59,6 @@ refuses 'on no disk that io.max knows' '/tmp rbps=1M'
 refuses 'No such file' '/nowhere rbps=1M'
 run $stepjail run --rootfs /mini --io-max '/dev/vda rbps=1M' --io-max "$disk wbps=1M" -- /bin/true
 is status $status 125
+is "lines on stderr" "$(wc -l </tmp/err)" 1
 grep -q 'io.max reads' /tmp/err || fail "stderr does not say that it is the same disk"
 nothing_left

@@ -48,7 +48,7 @@ shell=$!
 until_true 10 grep -q status /tmp/out || fail "no status"
 status=$(sed -n 's/^status //p' /tmp/out)
 sed 's/^/  | /' /tmp/err
-refused 'there is no systemd-run; type as root: '
+refused 'no systemd-run here; type as root: '
 [ ! -e /tmp/user/fooled ] || fail "a systemd-run was found by PATH"
 
 # word for word
