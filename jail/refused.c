@@ -268,6 +268,7 @@ const struct refused_row refused_rows[] = {
 	SHUT("fchmodat", set_id),
 	SHUT("fchmodat2", set_id),
 	SHUT("prlimit64", "init may run under the program's own id"),
+	SHUT("setrlimit", "the limit of core dumps keeps the host from handling them"),
 	/* socket families */
 	ARG("socket", REFUSED_EQ, 0, AF_NETLINK, false,
 	    "much kernel code, although of an empty network namespace alone"),

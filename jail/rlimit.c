@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rlimit.c - what one process may use: see rlimit.h
+ *
+ * A program of core_pattern's, "|/path", gets what crashes whatever RLIMIT_CORE is, but
+ * for 1, by which the kernel keeps that program's own crash from starting another: so 1 it
+ * is, and seccomp lets nobody lower it. See core(5); Kernel: fs/coredump.c
  */
 #include <errno.h>
 #include <sys/resource.h>
@@ -26,8 +30,10 @@ static const struct {
 	  "--pids, and init, which shares the id where there is but one" },
 	{ "RLIMIT_DATA", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0, true,
 	  "--memory, for each process: the launcher watches their sum" },
-	{ "RLIMIT_CORE", RLIMIT_CORE, LIMIT_COUNT, 0, 1, 0, false,
-	  "a core dump would be handled by the host" },
+	{ "RLIMIT_CORE", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false,
+	  "a core dump would be handled by the host: 1 is too small for any file, and "
+	  "says "
+	  "not to start a program of core_pattern's, where 0 counts for nothing" },
 	{ "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0, false,
 	  "locked pages cannot be reclaimed" },
 	{ "RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0, false,

@@ -84,8 +84,8 @@ static void try_key(uint64_t key, const char *where)
 			return;
 	tried[slot] = key;
 	canaries += key == 0x59524e4143454854ULL; /* "THECANRY" */
-	if (++tries > TRIES_MAX / 2 || call(59, (long)"/nowhere", NULL, 0, (long)key) !=
-					       -EPERM) {
+	if (++tries > TRIES_MAX / 2 ||
+	    call(59, (long)"/nowhere", NULL, 0, (long)key) != -EPERM) {
 		say("FOUND ");
 		say(where);
 		say("\n");

@@ -324,8 +324,9 @@ static int by_ptrace(void)
 	       ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0 &&
 	       waitpid(pid, NULL, __WALL) == pid &&
 	       ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)spare, word) == 0 &&
-	       (errno = 0, word2 = (unsigned long)ptrace(PTRACE_PEEKTEXT, pid,
-							 (void *)(uintptr_t)spare, 0),
+	       (errno = 0,
+		word2 = (unsigned long)ptrace(PTRACE_PEEKTEXT, pid,
+					      (void *)(uintptr_t)spare, 0),
 		errno == 0) &&
 	       word2 == word && ptrace(PTRACE_DETACH, pid, 0, 0) == 0;
 	return end_victim(pid, done);
@@ -348,7 +349,8 @@ static int by_userfaultfd(void)
 	void *at = (void *)((uintptr_t)spare + PAGE);
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register area = { { (uintptr_t)at, PAGE },
-					UFFDIO_REGISTER_MODE_MISSING, 0 };
+					UFFDIO_REGISTER_MODE_MISSING,
+					0 };
 	static unsigned char page[PAGE] __attribute__((aligned(4096)));
 	struct uffdio_copy copy = { .dst = (uintptr_t)at,
 				    .src = (uintptr_t)page,

@@ -99,7 +99,9 @@ static const struct call {
 	{ "personality:PER_LINUX32", SYS_personality, { 8 } },
 	{ "personality:ADDR_NO_RANDOMIZE", SYS_personality, { 0x40000 } },
 	{ "personality:READ_IMPLIES_EXEC", SYS_personality, { 0x400000 } },
-	{ "personality:ADDR_NO_RANDOMIZE|READ_IMPLIES_EXEC", SYS_personality, { 0x440000 } },
+	{ "personality:ADDR_NO_RANDOMIZE|READ_IMPLIES_EXEC",
+	  SYS_personality,
+	  { 0x440000 } },
 	{ "personality:", SYS_personality, { 1 } },
 	{ "ioctl:TIOCSTI", SYS_ioctl, { -1UL, TIOCSTI } },
 	{ "ioctl:TIOCLINUX", SYS_ioctl, { -1UL, TIOCLINUX } },
@@ -167,8 +169,8 @@ static void foreign(const char *name)
 		r = syscall(nr | X32_BIT, 0L, 0L, 0L);
 	else
 		errno = -(int)by_int80(nr);
-	printf("%s %s\n", name, r >= 0 || errno <= 0 ? "let-through"
-						     : strerrorname_np(errno));
+	printf("%s %s\n", name,
+	       r >= 0 || errno <= 0 ? "let-through" : strerrorname_np(errno));
 }
 #else
 static void foreign(const char *name)
@@ -312,8 +314,12 @@ static const struct {
 	const char *name;
 	int (*act)(char **argv);
 } commands[] = {
-	{ "raw", raw },           { "hold", hold },   { "families", families },
-	{ "many", many },         { "flood", flood }, { "after", after },
+	{ "raw", raw },
+	{ "hold", hold },
+	{ "families", families },
+	{ "many", many },
+	{ "flood", flood },
+	{ "after", after },
 	{ "interrupted", interrupted },
 };
 

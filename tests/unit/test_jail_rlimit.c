@@ -48,7 +48,7 @@ static void set_with_cgroup(void *arg)
 	MUST(both_are(RLIMIT_CPU, 3));
 	/* and init */
 	MUST(both_are(RLIMIT_NPROC, 21));
-	MUST(both_are(RLIMIT_CORE, 0));
+	MUST(both_are(RLIMIT_CORE, 1));
 	MUST(both_are(RLIMIT_MEMLOCK, 65536));
 	MUST(both_are(RLIMIT_MSGQUEUE, 0));
 	MUST(both_are(RLIMIT_SIGPENDING, 1024));
@@ -98,7 +98,7 @@ static void set_unlimited(void *arg)
 		MUST(getrlimit(resources[i], &after[i]) == 0);
 	MUST(memcmp(before, after, sizeof(before)) == 0);
 	/* but what has no option is still set */
-	MUST(both_are(RLIMIT_CORE, 0));
+	MUST(both_are(RLIMIT_CORE, 1));
 }
 
 START_TEST(what_is_unlimited_stays_as_it_is)
