@@ -23,6 +23,7 @@
 #include "jail/gate.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
+#include "jail/rlimit.h"
 #include "jail/shipped.h"
 #include "jail/stage.h"
 
@@ -162,7 +163,9 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 	int r;
 
 	j->plan = p;
-	r = ids_take(&j->ids, e);
+	r = rlimit_raise_core(e);
+	if (r == 0)
+		r = ids_take(&j->ids, e);
 	/* groups of root's would come along, and the maps deny giving them up inside */
 	if (r == 0 && j->ids.own && setgroups(0, NULL) < 0)
 		r = err_set(e, errno, "launch: give up supplementary groups");

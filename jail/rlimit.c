@@ -7,8 +7,10 @@
  * is, and seccomp lets nobody lower it. See core(5); Kernel: fs/coredump.c
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 
+#include "init/io.h"
 #include "jail/rlimit.h"
 
 /* a row sets the plan's limit if it has one, else the fixed value */
@@ -64,6 +66,27 @@ static int set_row(int resource, rlim_t value)
 	if (setrlimit(RESOURCE(resource), &(struct rlimit){ value, value }) < 0)
 		return -errno;
 	return 0;
+}
+
+int rlimit_raise_core(struct err *e)
+{
+	struct rlimit old;
+	char pattern[256];
+
+	if (getrlimit(RLIMIT_CORE, &old) < 0)
+		return err_set(e, errno, "rlimit: RLIMIT_CORE");
+	if (old.rlim_max > 0 || setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0)
+		return 0;
+	/* a file of the jail's, at most: that takes more than 0 bytes */
+	if (io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+			    sizeof(pattern)) > 0 &&
+	    pattern[0] != '|')
+		return 0;
+	return err_say(
+		e, EPERM,
+		"rlimit: the hard limit of core dumps is 0, at which the program in "
+		"core_pattern gets what crashes in a jail: raise it to 1 or more, "
+		"as by LimitCORE=1 or in limits.conf");
 }
 
 int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)

@@ -36,6 +36,16 @@ os.abort()"
 }
 
 crash ''
+# a caller's hard limit of 0 is none either: root raises it, a user is refused
+ulimit -c 0
+crash ''
+run as_user $stepjail run --allow-missing cgroup --rootfs /mini -- /bin/true
+is "status of a user's run" $status 125
+grep -q 'core_pattern.*raise it to 1' /tmp/err || fail "stderr does not say what is wrong"
+echo core >/proc/sys/kernel/core_pattern
+run as_user $stepjail run --allow-missing cgroup --rootfs /mini -- /bin/true
+is "status with a file's pattern" $status 0
+echo '|/catch' >/proc/sys/kernel/core_pattern
 crash 'try: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except (OSError, ValueError): pass'
 crash 'try: resource.setrlimit(resource.RLIMIT_CORE, (0, 1))
