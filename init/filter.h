@@ -21,6 +21,8 @@ enum filter_when {
 	ARG_EQ,    /* the argument's low 32 bits are value */
 	ARG_CLEAR, /* none of value's bits is set in the argument */
 	IP_SOCKET, /* of socket(2): the family is value, and the protocol TCP, UDP or ICMP */
+	OWN_LIMIT, /* setrlimit(2) and prlimit(2) of itself; arg is the resource, and not
+		      RLIMIT_CORE, unless it is only read */
 	NEVER,     /* refused with errno value, where the default EPERM would mislead */
 };
 

@@ -79,6 +79,29 @@ static int allow_ip(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 	return r;
 }
 
+/* RLIMIT_CORE is 4 on every architecture: any other of the 16 has another of the four
+ * bits. Of prlimit(2), the argument before is a PID, where 0 is the caller, and the one
+ * behind a new limit's address, where NULL only reads. */
+static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
+	static const struct {
+		uint64_t bit, set;
+	} others[] = { { 4, 0 }, { 1, 1 }, { 2, 2 }, { 8, 8 } };
+	struct scmp_arg_cmp own = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, 0);
+	bool has_pid = row->arg == 1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(others) / sizeof(others[0]); i++)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, has_pid ? 2 : 1,
+				     SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ,
+						others[i].bit, others[i].set),
+				     own);
+	if (r == 0 && has_pid)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 2, own,
+				     SCMP_CMP64(2, SCMP_CMP_EQ, 0));
+	return r;
+}
+
 static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
 	switch (row->when) {
@@ -94,6 +117,8 @@ static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, row->value, 0));
 	case IP_SOCKET:
 		return allow_ip(ctx, row, nr);
+	case OWN_LIMIT:
+		return allow_limit(ctx, row, nr);
 	case NEVER:
 		return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(row->value), nr, 0);
 	}

@@ -24,6 +24,7 @@
 #include "jail/landlock.h"
 #include "jail/launch.h"
 #include "jail/proc.h"
+#include "jail/rlimit.h"
 #include "jail/shipped.h"
 #include "jail/stage.h"
 #include "jail/sys.h"
@@ -164,7 +165,9 @@ int launch_jail(struct jail *j, const struct plan *p, struct err *e)
 	if (r < 0)
 		return r;
 	j->landlock_abi = c.landlock_abi = r;
-	r = ids_take(&j->ids, e);
+	r = rlimit_raise_core(e);
+	if (r == 0)
+		r = ids_take(&j->ids, e);
 	if (r == 0)
 		r = open_parts(j, &c, e);
 	if (r == 0)

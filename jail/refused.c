@@ -178,6 +178,8 @@ const struct refused_row refused_rows[] = {
 	SHUT("setfsgid", "there is no other id to become"),
 	SHUT("setgroups", "could give up a group to gain what the group is denied"),
 	BARRED("capset", "there is no capability to raise"),
+	BARRED("lsm_set_self_attr",
+	       "changes its label of the host's security module, as its policy allows"),
 	/* the caller's terminal, which may be stdin, stdout or stderr */
 	TERMINAL(TIOCSTI, "types into the caller's terminal"),
 	TERMINAL(TIOCLINUX, "pastes into the caller's console"),
@@ -268,6 +270,7 @@ const struct refused_row refused_rows[] = {
 	SHUT("fchmodat", set_id),
 	SHUT("fchmodat2", set_id),
 	SHUT("prlimit64", "init may run under the program's own id"),
+	SHUT("setrlimit", "the limit of core dumps keeps the host from handling them"),
 	/* socket families */
 	ARG("socket", REFUSED_EQ, 0, AF_NETLINK, false,
 	    "much kernel code, although of an empty network namespace alone"),

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rlimit.c - what one process may use: see rlimit.h
+ *
+ * A program of core_pattern's, "|/path", gets what crashes whatever RLIMIT_CORE is, but
+ * for 1, by which the kernel keeps that program's own crash from starting another: so 1 it
+ * is, and seccomp lets nobody lower it. See core(5); Kernel: fs/coredump.c
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 
+#include "init/io.h"
 #include "jail/rlimit.h"
 
 /* a row sets the plan's limit if it has one, else the fixed value */
@@ -29,8 +35,9 @@ static const struct {
 	  "--pids, and init, which shares the id where there is but one" },
 	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0, true,
 	  "--memory, for each process: the launcher watches their sum" },
-	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 0, 1, 0, false,
-	  "a core dump would be handled by the host" },
+	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false,
+	  "a core dump would be handled by the host: 1 is too small for any file, and "
+	  "says not to start a program of core_pattern's, where 0 counts for nothing" },
 	{ "RLIMIT_MEMLOCK", "Max locked memory", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0,
 	  false, "locked pages cannot be reclaimed" },
 	{ "RLIMIT_MSGQUEUE", "Max msgqueue size", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0,
@@ -76,6 +83,27 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 	*out = (struct rlimit_row){ rows[row].name, rows[row].line,
 				    old.rlim_max < value ? old.rlim_max : value };
 	return 1;
+}
+
+int rlimit_raise_core(struct err *e)
+{
+	struct rlimit old;
+	char pattern[256];
+
+	if (getrlimit(RLIMIT_CORE, &old) < 0)
+		return err_set(e, errno, "rlimit: RLIMIT_CORE");
+	if (old.rlim_max > 0 || setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0)
+		return 0;
+	/* a file of the jail's, at most: that takes more than 0 bytes */
+	if (io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+			    sizeof(pattern)) > 0 &&
+	    pattern[0] != '|')
+		return 0;
+	return err_say(
+		e, EPERM,
+		"rlimit: the hard limit of core dumps is 0, at which the program in "
+		"core_pattern gets what crashes in a jail: raise it to 1 or more, "
+		"as by LimitCORE=1 or in limits.conf");
 }
 
 int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)

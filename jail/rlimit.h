@@ -41,4 +41,14 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
  */
 int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
 
+/**
+ * rlimit_raise_core() - In the launcher: see to it that the jail's RLIMIT_CORE can be 1
+ *
+ * A caller's hard limit of 0 is raised by who may; who may not is refused where
+ * core_pattern names a program, which a limit of 0 would start.
+ *
+ * Return: 0, or -errno
+ */
+int rlimit_raise_core(struct err *e);
+
 #endif

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -136,6 +137,9 @@ static int do_session(struct child *c, struct err *e)
 		return err_set(e, errno, "session: close_range");
 	if (setsid() < 0)
 		return err_set(e, errno, "session: setsid");
+	/* a caller's, such as without address randomisation, would be inherited */
+	if (personality(PER_LINUX) < 0)
+		return err_set(e, errno, "session: personality");
 	if (c->program != 0)
 		return 0;
 	(void)umask(022);
@@ -302,8 +306,9 @@ const struct stage stages[] = {
 	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
 	  "start the program" },
 	{ "session", ROLE_INIT | ROLE_PROGRAM, do_session,
-	  "lead a session, and have no fd but stdin, stdout, stderr and init's own after "
-	  "exec; the program also its captured output, its rlimits and its id",
+	  "lead a session, have the plain execution domain, and have no fd but stdin, "
+	  "stdout, stderr and init's own after exec; the program also its captured "
+	  "output, its rlimits and its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM, do_chdir,
 	  "stand where the plan says, with the program's id",

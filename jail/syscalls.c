@@ -73,8 +73,10 @@ const struct filter_row filter_rows[] = {
 	ALLOW("getgroups", "reads own state"),
 	ALLOW("capget", "reads own state: all empty"),
 	ALLOW("getrlimit", "reads own limits"),
-	ALLOW("setrlimit", "lowers own limits; hard limits cannot be raised"),
-	{ "prlimit64", ARG_EQ, 0, 0,
+	/* RLIMIT_CORE stays: see jail/rlimit.c */
+	{ "setrlimit", OWN_LIMIT, 0, 0,
+	  "lowers own limits; hard limits cannot be raised" },
+	{ "prlimit64", OWN_LIMIT, 1, 0,
 	  "the same, of itself alone: init may share its uid" },
 	ALLOW("getrusage", "reads own usage"),
 	ALLOW("times", "reads own usage"),

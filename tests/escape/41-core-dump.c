@@ -1,4 +1,4 @@
-/* have the host handle a core dump | RLIMIT_CORE is 0 | EPERM no-core */
+/* have the host handle a core dump | RLIMIT_CORE is 1, and stays | EPERM no-core */
 /* SPDX-License-Identifier: MIT */
 #include "attack.h"
 
@@ -13,9 +13,12 @@ int main(void)
 	(void)getrlimit(RLIMIT_CORE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_CORE, &limit);
-	if (limit.rlim_max == 0) {
+	if (limit.rlim_max <= 1) {
 		limit.rlim_cur = limit.rlim_max = 1 << 20;
 		door("raise the limit", setrlimit(RLIMIT_CORE, &limit));
+		/* at 0, the kernel would start a program of core_pattern's */
+		limit.rlim_cur = limit.rlim_max = 0;
+		door("lower the limit", setrlimit(RLIMIT_CORE, &limit));
 	}
 	pid = fork();
 	if (pid == 0)

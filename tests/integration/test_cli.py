@@ -94,7 +94,7 @@ class Options(Host):
         for name, options, wanted in (
                 ("NOFILE", [], "(256, 256)"), ("NOFILE", ["--files", "33"], "(33, 33)"),
                 ("FSIZE", ["--file-size", "1M"], "(1048576, 1048576)"),
-                ("FSIZE", [], "(-1, -1)"), ("CORE", [], "(0, 0)"),
+                ("FSIZE", [], "(-1, -1)"), ("CORE", [], "(1, 1)"),
                 ("CPU", ["--cpu-time", "7s"], "(8, 8)")):
             self.assertEqual(self.say(code.format(name), *options), wanted)
 

@@ -227,6 +227,14 @@ class Flood(Jail):
         self.assertEqual(self.read_report()["verdict"], "cancelled")
 
 
+    def test_killed_callers(self):
+        """Answers that nobody waits for any more, and calls that are gone when taken."""
+        done = self.violate("killed", "300", options=["--wall-time", "50s"])
+        self.assertEqual((done.stdout, done.report["verdict"]), (b"done\n", "completed"))
+        self.assertLessEqual(done.report["violations"]["total"],
+                             BURST + done.report["wall_ms"] * PER_S / 1000 + 1)
+
+
 class Deadly(Jail):
     """--on-violation kill: not another instruction."""
 
@@ -262,6 +270,32 @@ class Deadly(Jail):
     def test_refused_it_goes_on(self):
         done = self.violate("after", "here", "ptrace")
         self.assertEqual(done.stdout, b"before\nafter\n")
+
+
+class Own(Jail):
+    """What a program may add, where a policy lets it: rights can only be taken away."""
+
+    def test_no_filter_by_default(self):
+        self.assertEqual(self.violate("own-filter").stdout.split()[1::2],
+                         [b"EPERM", b"EPERM", b"EPERM", b"EPERM"])
+
+    def test_own_filter(self):
+        """It hears nothing itself; it can refuse unheard, as the risk says."""
+        done = self.violate("own-filter", options=["--allow-syscall", "seccomp"])
+        self.assertEqual(done.stdout.decode().splitlines(),
+                         ["listener EBUSY", "filter 0", "ptrace ENOTTY", "keyctl EPERM"])
+        self.assertEqual(done.report["violations"]["total"], 1)
+        learned = self.violate("own-filter", options=["--learn"]).stderr.decode()
+        self.assertRegex(learned, "(?m)^# seccomp, .*refuse violations before they are told "
+                                  "of.*\nallow-syscall seccomp$")
+
+    def test_domain_is_not_inherited(self):
+        for words in ((), ("setarch", "-R"), ("setarch", "linux32", "-Z", "-X")):
+            done = subprocess.run([*words, *self.words(*self.jail_words("domain"))],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env=PLAIN_ENV, timeout=TIMEOUT,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stdout), (0, b"0\n"), done.stderr)
 
 
 class Learned(Jail):
@@ -358,7 +392,7 @@ class Unheard(Jail):
         self.assertNotIn("record of violations", json.dumps(done.report["not_enforced"]))
 
 
-for case in (Recorded, Flood, Deadly, Learned, Unheard):
+for case in (Recorded, Flood, Deadly, Own, Learned, Unheard):
     globals().update(each_user(case))
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@
  * flood T MS         as many as they can in T threads for so long; then say how many
  * after HOW NAME     "before", the call, "after"; HOW is here, fork or thread
  * interrupted N      N calls under a storm of signals that restart them
+ * killed N           N children are killed while they wait for the answer, or before
+ * own-filter         a filter of its own, and a listener; then the call that it refuses
+ * domain             its execution domain
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +33,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define X32_BIT 0x40000000L
@@ -281,6 +287,52 @@ static int interrupted(char **argv)
 	return 0;
 }
 
+static int killed(char **argv)
+{
+	for (long i = atol(argv[0]); i > 0; i--) {
+		pid_t pid = fork();
+
+		for (per_thread = INT64_MAX; pid == 0;)
+			(void)repeat(NULL);
+		for (long spin = 0; spin < i % 16; spin++)
+			(void)sched_yield();
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+	printf("done\n");
+	return 0;
+}
+
+static int own_filter(char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { COUNT(code), code };
+
+	(void)argv;
+	errno = 0;
+	(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		      SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	printf("listener %s\n", strerrorname_np(errno));
+	errno = 0;
+	(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	printf("filter %s\n", strerrorname_np(errno));
+	printf("ptrace %s\n", make(find("ptrace")));
+	printf("keyctl %s\n", make(find("keyctl")));
+	return 0;
+}
+
+static int domain(char **argv)
+{
+	(void)argv;
+	printf("%lx\n", syscall(SYS_personality, 0xffffffffUL));
+	return 0;
+}
+
 static int raw(char **argv)
 {
 	unsigned long a[6] = { 0 };
@@ -321,6 +373,9 @@ static const struct {
 	{ "flood", flood },
 	{ "after", after },
 	{ "interrupted", interrupted },
+	{ "killed", killed },
+	{ "own-filter", own_filter },
+	{ "domain", domain },
 };
 
 int main(int argc, char **argv)

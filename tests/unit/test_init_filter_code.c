@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -36,6 +37,11 @@ static bool holds(const struct filter_row *row, const struct seccomp_data *data)
 {
 	uint32_t low = (uint32_t)data->args[row->arg];
 
+	if (row->when == OWN_LIMIT && row->arg == 1 && (uint32_t)data->args[0] != 0)
+		return false;
+	if (row->when == OWN_LIMIT)
+		return (data->args[row->arg] & 15) != RLIMIT_CORE ||
+		       (row->arg == 1 && data->args[2] == 0);
 	if (row->when == IP_SOCKET)
 		return low == row->value &&
 		       is_ip((uint32_t)data->args[1], (uint32_t)data->args[2]);

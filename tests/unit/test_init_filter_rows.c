@@ -212,14 +212,15 @@ static const struct {
 	enum filter_when when;
 	unsigned int arg;
 } conditional[] = {
-	{ "clone", ARG_CLEAR, 0 },    { "clone3", NEVER, 0 },
-	{ "ioctl", ARG_EQ, 1 },       { "prctl", ARG_EQ, 0 },
-	{ "personality", ARG_EQ, 0 }, { "socketpair", ARG_EQ, 0 },
-	{ "prlimit64", ARG_EQ, 0 },   { "openat2", NEVER, 0 },
-	{ "creat", ARG_CLEAR, 1 },    { "chmod", ARG_CLEAR, 1 },
-	{ "fchmod", ARG_CLEAR, 1 },   { "fchmodat", ARG_CLEAR, 2 },
-	{ "mkdir", ARG_CLEAR, 1 },    { "mkdirat", ARG_CLEAR, 2 },
-	{ "mknod", ARG_CLEAR, 1 },    { "mknodat", ARG_CLEAR, 2 },
+	{ "clone", ARG_CLEAR, 0 },     { "clone3", NEVER, 0 },
+	{ "ioctl", ARG_EQ, 1 },        { "prctl", ARG_EQ, 0 },
+	{ "personality", ARG_EQ, 0 },  { "socketpair", ARG_EQ, 0 },
+	{ "prlimit64", OWN_LIMIT, 1 }, { "setrlimit", OWN_LIMIT, 0 },
+	{ "openat2", NEVER, 0 },       { "creat", ARG_CLEAR, 1 },
+	{ "chmod", ARG_CLEAR, 1 },     { "fchmod", ARG_CLEAR, 1 },
+	{ "fchmodat", ARG_CLEAR, 2 },  { "mkdir", ARG_CLEAR, 1 },
+	{ "mkdirat", ARG_CLEAR, 2 },   { "mknod", ARG_CLEAR, 1 },
+	{ "mknodat", ARG_CLEAR, 2 },
 };
 
 START_TEST(a_socket_is_a_unix_or_ip_one)

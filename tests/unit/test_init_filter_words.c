@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -178,6 +179,31 @@ START_TEST(set_id_files_are_never_made)
 }
 END_TEST
 
+/* own ones, and of these RLIMIT_CORE to read alone, by a pointer that is NULL as a whole */
+START_TEST(limits_in_words)
+{
+	for (uint64_t high = 0; high < 2; high++)
+		for (uint64_t r = 0; r < 16; r++) {
+			uint64_t limit = r | high << 32;
+			uint32_t sets = r == RLIMIT_CORE ? REFUSED(EPERM) : ALLOWED;
+
+			ck_assert_uint_eq(bpf_ask(PLAIN, SYS_setrlimit, limit, 9, 0, 0),
+					  sets);
+			ck_assert_uint_eq(bpf_ask(PLAIN, SYS_prlimit64, 0, limit, 9, 9),
+					  sets);
+			ck_assert_uint_eq(
+				bpf_ask(PLAIN, SYS_prlimit64, 0, limit, 1ULL << 32, 0),
+				sets);
+			ck_assert_uint_eq(bpf_ask(PLAIN, SYS_prlimit64, 0, limit, 0, 9),
+					  ALLOWED);
+			ck_assert_uint_eq(bpf_ask(PLAIN, SYS_prlimit64, 1, limit, 0, 9),
+					  REFUSED(EPERM));
+			ck_assert_uint_eq(bpf_ask(PLAIN, SYS_prlimit64, 1, limit, 9, 9),
+					  REFUSED(EPERM));
+		}
+}
+END_TEST
+
 /* huge pages and all, but no page that is shared with the rest of the host */
 START_TEST(no_page_is_merged)
 {
@@ -268,6 +294,7 @@ Suite *init_filter_words_suite(void)
 	tcase_add_test(c, locked_code_in_words);
 	tcase_add_test(c, ip_sockets_in_words);
 	tcase_add_test(c, set_id_files_are_never_made);
+	tcase_add_test(c, limits_in_words);
 	tcase_add_test(c, no_page_is_merged);
 	tcase_add_loop_test(c, the_kernel_would_take_it, 0, PROGRAM_COUNT);
 	tcase_add_test(c, a_key_takes_its_place);

@@ -185,7 +185,6 @@ static const char *const unspoken[] = {
 	"listxattrat",
 	"lsm_get_self_attr",
 	"lsm_list_modules",
-	"lsm_set_self_attr",
 	"map_shadow_stack",
 	"mq_getsetattr",
 	"mq_notify",

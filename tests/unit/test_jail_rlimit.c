@@ -3,9 +3,12 @@
  * test_jail_rlimit.c - what one process may use, read back from the kernel
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "init/io.h"
 #include "jail/rlimit.h"
 #include "tests/unit/suites.h"
 
@@ -48,7 +51,7 @@ static void set_with_cgroup(void *arg)
 	MUST(both_are(RLIMIT_CPU, 3));
 	/* and init */
 	MUST(both_are(RLIMIT_NPROC, 21));
-	MUST(both_are(RLIMIT_CORE, 0));
+	MUST(both_are(RLIMIT_CORE, 1));
 	MUST(both_are(RLIMIT_MEMLOCK, 65536));
 	MUST(both_are(RLIMIT_MSGQUEUE, 0));
 	MUST(both_are(RLIMIT_SIGPENDING, 1024));
@@ -58,6 +61,36 @@ static void set_with_cgroup(void *arg)
 	MUST(getrlimit(RLIMIT_DATA, &after) == 0);
 	MUST(memcmp(&before, &after, sizeof(before)) == 0);
 }
+
+static void raise_core(void *arg)
+{
+	static const struct rlimit zero = { 0, 0 }, one = { 1, 1 };
+	char pattern[8] = "";
+	struct err e;
+
+	(void)arg;
+	MUST(rlimit_raise_core(&e) == 0);
+	MUST(setrlimit(RLIMIT_CORE, &zero) == 0);
+	/* root of a container may lack the capability */
+	if (setrlimit(RLIMIT_CORE, &one) == 0) {
+		MUST(setrlimit(RLIMIT_CORE, &zero) == 0);
+		MUST(rlimit_raise_core(&e) == 0);
+		MUST(both_are(RLIMIT_CORE, 1));
+		MUST(setrlimit(RLIMIT_CORE, &zero) == 0);
+		MUST(setresuid(65534, 65534, 65534) == 0);
+	}
+	/* who may not raise it is refused where it would start a program */
+	MUST(io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+			     sizeof(pattern)) >= 0);
+	MUST(rlimit_raise_core(&e) == (pattern[0] == '|' ? -EPERM : 0));
+	MUST(both_are(RLIMIT_CORE, 0));
+}
+
+START_TEST(a_core_limit_of_zero_is_raised)
+{
+	unit_child(raise_core, NULL);
+}
+END_TEST
 
 START_TEST(limits_are_set)
 {
@@ -98,7 +131,7 @@ static void set_unlimited(void *arg)
 		MUST(getrlimit(resources[i], &after[i]) == 0);
 	MUST(memcmp(before, after, sizeof(before)) == 0);
 	/* but what has no option is still set */
-	MUST(both_are(RLIMIT_CORE, 0));
+	MUST(both_are(RLIMIT_CORE, 1));
 }
 
 START_TEST(what_is_unlimited_stays_as_it_is)
@@ -200,6 +233,7 @@ Suite *jail_rlimit_suite(void)
 	TCase *c = tcase_create("rlimit");
 
 	tcase_add_checked_fixture(c, make_plan, NULL);
+	tcase_add_test(c, a_core_limit_of_zero_is_raised);
 	tcase_add_test(c, limits_are_set);
 	tcase_add_test(c, memory_is_limited_without_a_cgroup);
 	tcase_add_test(c, what_is_unlimited_stays_as_it_is);
