@@ -139,7 +139,8 @@ static int walk_tree(struct walk *w, const char *name, struct err *e)
 				       "which no list can hold",
 				       path, name);
 	}
-	qsort(w->path, w->count, sizeof(*w->path), compare_paths);
+	if (w->count)
+		qsort(w->path, w->count, sizeof(*w->path), compare_paths);
 	return 0;
 }
 
@@ -150,7 +151,7 @@ static int compare(const char *want, const char *have, const char *name, struct 
 	const char *found = have ? strrchr(have, ' ') : NULL;
 	int order = !listed ? 1 : !found ? -1 : strcmp(listed, found);
 
-	if (listed && found && strcmp(want, have) == 0)
+	if (want && have && strcmp(want, have) == 0)
 		return 0;
 	if (order < 0)
 		return err_say(e, EBADMSG, "rootfs: %s lacks%.400s, which its list has",
@@ -220,7 +221,7 @@ static bool read_sum(const char *path, char *hex)
 	return true;
 }
 
-/* Return: 1, 0 (there is none), or -errno */
+/* @list stays NULL where there is none */
 static int read_list(const char *path, char **list, struct err *e)
 {
 	struct stat st;
@@ -234,17 +235,17 @@ static int read_list(const char *path, char **list, struct err *e)
 	if (!*list)
 		return err_set(e, ENOMEM, "rootfs: %s", path);
 	n = io_read_file_at(AT_FDCWD, path, *list, (size_t)st.st_size + 2);
-	return n < 0 ? err_set(e, (int)-n, "rootfs: read %s", path) : 1;
+	return n < 0 ? err_set(e, (int)-n, "rootfs: read %s", path) : 0;
 }
 
-int tree_digest(const struct source *root, bool want, struct tree *t, struct err *e)
+int tree_digest(const struct source *root, bool check, struct tree *t, struct err *e)
 {
 	cleanup_free char *list = NULL;
 	char path[PATH_MAX + 16];
 
 	t->state = TREE_CLAIMED;
 	(void)snprintf(path, sizeof(path), "%s.sha256.sum", root->path);
-	if (!want && read_sum(path, t->sha256))
+	if (!check && read_sum(path, t->sha256))
 		return 0;
 	path[strlen(path) - strlen(".sum")] = '\0';
 
@@ -252,14 +253,15 @@ int tree_digest(const struct source *root, bool want, struct tree *t, struct err
 
 	if (r < 0)
 		return r;
-	if (!want) {
-		t->state = r ? TREE_CLAIMED : TREE_UNKNOWN;
-		if (r)
-			(void)sha256_text(list, strlen(list), t->sha256);
-		return 0;
+	if (check) {
+		t->state = list ? TREE_VERIFIED : TREE_LISTED;
+		return verify(root, list, t->sha256, e);
 	}
-	t->state = r ? TREE_VERIFIED : TREE_LISTED;
-	return verify(root, list, t->sha256, e);
+	if (list)
+		(void)sha256_text(list, strlen(list), t->sha256);
+	else
+		t->state = TREE_UNKNOWN;
+	return 0;
 }
 
 void tree_print(const struct tree *t, FILE *out)

@@ -285,14 +285,15 @@ END_TEST
 START_TEST(a_missing_value_is_named)
 {
 	const struct option_row *row = &option_rows[_i];
-	char name[64], empty[64];
+	char name[64], empty[64], program[] = "program";
+	char *const words[] = { name, program, NULL };
 	struct err e;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	if (row->bare) {
 		/* it has one, and its next word is the program's */
 		ck_assert_int_eq(parse2(name, NULL, &e), 0);
-		ck_assert_int_eq(PARSE(&e, name, "program"), 0);
+		ck_assert_int_eq(option_parse(&plan, words, &e), 0);
 		ck_assert_str_eq(plan.argv[0], "program");
 		ck_assert_int_eq(parse2(name, row->bare, &e), -EINVAL);
 	} else {
