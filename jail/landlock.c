@@ -159,7 +159,7 @@ int landlock_restrict(const struct plan *p, struct err *e)
 	struct ruleset_attr attr = { 0 };
 	int abi = landlock_abi();
 
-	if (abi == 0 && (p->require & PART_LANDLOCK))
+	if (abi == 0 && (p->require & REQUIRE_LANDLOCK))
 		return err_say(e, ENOSYS,
 			       "landlock: is required, and this kernel has "
 			       "none: " LANDLOCK_REMEDY);

@@ -41,11 +41,10 @@ enum plan_proc { PROC_PID, PROC_NONE };
 
 enum plan_verify { VERIFY_NO, VERIFY_YES };
 
-/* parts of the wall that may be missing, or must not, when an option says so by name */
-enum plan_part {
-	PART_CGROUP = 1u << 0,
-	PART_LANDLOCK = 1u << 1,
-};
+/* parts of the wall that may be missing when an option says so by name, and that must not;
+ * bits in the order of the options' names */
+enum plan_part { PART_CGROUP = 1u << 0 };
+enum plan_required { REQUIRE_LANDLOCK = 1u << 0 };
 
 struct plan_bind {
 	const char *src; /* host path */
@@ -62,7 +61,7 @@ struct plan {
 	enum plan_proc proc;
 	enum plan_verify verify_rootfs;
 	unsigned int allow_missing; /* enum plan_part bits */
-	unsigned int require;       /* the same */
+	unsigned int require;       /* enum plan_required bits */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
 	size_t bind_count;

@@ -341,7 +341,7 @@ static void try_without(void *arg)
 	MUST(landlock_abi() == 0);
 	plan.require = 0;
 	MUST(landlock_restrict(&plan, &e) == 0);
-	plan.require = PART_LANDLOCK;
+	plan.require = REQUIRE_LANDLOCK;
 	MUST(landlock_restrict(&plan, &e) == -ENOSYS);
 	MUST(strcmp(e.text, "landlock: is required, and this kernel has "
 			    "none: " LANDLOCK_REMEDY) == 0);

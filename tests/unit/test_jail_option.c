@@ -184,7 +184,7 @@ START_TEST(texts_go_where_they_belong)
 	ck_assert_int_eq(plan.proc, PROC_NONE);
 	ck_assert_str_eq(plan.report, "3");
 	ck_assert_uint_eq(plan.allow_missing, PART_CGROUP);
-	ck_assert_uint_eq(plan.require, PART_LANDLOCK);
+	ck_assert_uint_eq(plan.require, REQUIRE_LANDLOCK);
 	ck_assert_int_eq(plan.verify_rootfs, VERIFY_YES);
 	ck_assert_uint_eq(plan.bind_count, 2);
 	ck_assert(!plan.bind[0].writable && plan.bind[1].writable);
