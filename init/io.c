@@ -70,13 +70,8 @@ ssize_t io_read_all(int fd, void *bytes, size_t length)
 	return (ssize_t)got;
 }
 
-ssize_t io_read_file_at(int dir, const char *name, char *text, size_t size)
+ssize_t io_read_text(int fd, char *text, size_t size)
 {
-	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-	if (fd < 0)
-		return -errno;
-
 	ssize_t n = io_read_all(fd, text, size);
 
 	if (n < 0)
@@ -87,17 +82,26 @@ ssize_t io_read_file_at(int dir, const char *name, char *text, size_t size)
 	return n;
 }
 
-int io_write_file_at(int dir, const char *name, const char *text)
+ssize_t io_read_file_at(int dir, const char *name, char *text, size_t size)
 {
-	cleanup_fd int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	if (fd < 0)
-		return -errno;
+	return fd < 0 ? -errno : io_read_text(fd, text, size);
+}
 
+int io_write_text(int fd, const char *text)
+{
 	size_t length = strlen(text);
 	ssize_t n = write(fd, text, length);
 
 	if (n < 0)
 		return -errno;
 	return (size_t)n == length ? 0 : -EIO;
+}
+
+int io_write_file_at(int dir, const char *name, const char *text)
+{
+	cleanup_fd int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? -errno : io_write_text(fd, text);
 }

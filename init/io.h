@@ -44,6 +44,16 @@ int io_write_all(int fd, const void *bytes, size_t length);
 ssize_t io_read_all(int fd, void *bytes, size_t length);
 
 /**
+ * io_read_text() - Read all that is left of a small file as a string
+ *
+ * Return: as io_read_file_at()
+ */
+ssize_t io_read_text(int fd, char *text, size_t size);
+
+/** io_write_text() - Write a string in one write(2); 0, -EIO when it was cut, or -errno */
+int io_write_text(int fd, const char *text);
+
+/**
  * io_read_file_at() - Read a small file under @dir as a string
  * @dir:	Directory fd, or AT_FDCWD
  * @name:	Path relative to @dir; a symlink as its last part is refused

@@ -161,7 +161,7 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 {
 	struct ruleset_attr attr = { 0 };
 
-	if (abi == 0 && (p->require & PART_LANDLOCK))
+	if (abi == 0 && (p->require & REQUIRE_LANDLOCK))
 		return err_say(e, ENOSYS,
 			       "landlock: is required, and this kernel has "
 			       "none: " LANDLOCK_REMEDY);

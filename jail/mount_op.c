@@ -14,8 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/openat2.h>
-
 #include "init/io.h"
 #include "jail/mount_op.h"
 #include "jail/sys.h"
@@ -106,13 +104,8 @@ int mount_attach(int tree, int dir, const char *path, struct err *e)
 /* the only way a path inside a tree is ever opened */
 static int open_beneath(int root, const char *path, uint64_t flags)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return sys_openat2(root, path, O_PATH | flags,
+			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 static int refuse_point(int errnum, const char *path, struct err *e)

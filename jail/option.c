@@ -174,43 +174,35 @@ static void print_allow_syscall(const struct option_row *row, const struct plan 
 		(void)fprintf(out, "%s %s\n", row->name, p->call[i].spec);
 }
 
-/* the parts of the wall that an option may name; the value is kept as their bits */
-static const struct part {
-	const char *option, *name;
-	unsigned int bit;
-} parts[] = {
-	{ "allow-missing", "cgroup", PART_CGROUP },
-	{ "allow-missing", "audit", PART_AUDIT },
-	{ "require", "landlock", PART_LANDLOCK },
-};
+static const char *const allow_missing_names[] = { "cgroup", "audit", NULL };
+static const char *const require_names[] = { "landlock", NULL };
 
-static int set_part(const struct option_row *row, struct plan *p, const char *value,
-		    struct err *e)
+/* a bit for each name that was given */
+static int set_bit(const struct option_row *row, struct plan *p, const char *value,
+		   struct err *e)
 {
-	unsigned int bits;
+	unsigned int bits, i = 0;
 
 	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (strcmp(parts[i].option, row->name) != 0 ||
-		    strcmp(parts[i].name, value) != 0)
-			continue;
-		if (bits & parts[i].bit)
-			return err_say(e, EEXIST, "'%s' is given twice", value);
-		bits |= parts[i].bit;
-		memcpy((char *)p + row->at, &bits, sizeof(bits));
-		return 0;
-	}
-	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
+	while (row->choices[i] && strcmp(row->choices[i], value) != 0)
+		i++;
+	if (!row->choices[i])
+		return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
+	if (bits >> i & 1)
+		return err_say(e, EEXIST, "'%s' is given twice", value);
+	bits |= 1u << i;
+	memcpy((char *)p + row->at, &bits, sizeof(bits));
+	return 0;
 }
 
-static void print_part(const struct option_row *row, const struct plan *p, FILE *out)
+static void print_bits(const struct option_row *row, const struct plan *p, FILE *out)
 {
 	unsigned int bits;
 
 	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strcmp(parts[i].option, row->name) == 0 && (bits & parts[i].bit))
-			(void)fprintf(out, "%s %s\n", row->name, parts[i].name);
+	for (unsigned int i = 0; row->choices[i]; i++)
+		if (bits >> i & 1)
+			(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
 }
 
 #define NUMBER(l, k, lo, hi, ini, unl)                                                   \
@@ -222,8 +214,9 @@ static void print_part(const struct option_row *row, const struct plan *p, FILE 
 #define ANSWER(field)                                                                    \
 	.at = offsetof(struct plan, field), .choices = answer_names, .bare = "yes",      \
 	.set = set_choice, .print = print_choice
-#define PARTS(field)                                                                     \
-	.at = offsetof(struct plan, field), .set = set_part, .print = print_part
+#define BITS(field)                                                                      \
+	.repeatable = true, .at = offsetof(struct plan, field),                          \
+	.choices = field##_names, .set = set_bit, .print = print_bits
 #define CHOICE(field)                                                                    \
 	.at = offsetof(struct plan, field), .choices = field##_names, .set = set_choice, \
 	.print = print_choice
@@ -318,11 +311,11 @@ const struct option_row option_rows[] = {
 	{ "allow-missing", "cgroup|audit",
 	  "run without cgroup limits where the host gives no cgroup v2, or without a "
 	  "record of violations where a surrounding sandbox has it; the report says so",
-	  .repeatable = true, PARTS(allow_missing) },
+	  BITS(allow_missing) },
 	{ "require", "landlock",
 	  "refuse to run where the kernel has no Landlock; without this, the report "
 	  "tells",
-	  .repeatable = true, PARTS(require) },
+	  BITS(require) },
 	{ "verify-rootfs", "no|yes",
 	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
 	  ANSWER(verify_rootfs) },

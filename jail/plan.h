@@ -50,12 +50,13 @@ enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 enum plan_answer { ANSWER_NO, ANSWER_YES };
 
-/* parts of the wall that may be missing, or must not, when an option says so by name */
+/* parts of the wall that may be missing when an option says so by name, and that must not;
+ * bits in the order of the options' names */
 enum plan_part {
 	PART_CGROUP = 1u << 0,
 	PART_AUDIT = 1u << 1, /* the record of violations */
-	PART_LANDLOCK = 1u << 2,
 };
+enum plan_required { REQUIRE_LANDLOCK = 1u << 0 };
 
 struct plan_bind {
 	const char *src; /* host path */
@@ -97,7 +98,7 @@ struct plan {
 	size_t io_count;
 	enum plan_answer verify_rootfs;
 	unsigned int allow_missing; /* enum plan_part bits */
-	unsigned int require;       /* the same */
+	unsigned int require;       /* enum plan_required bits */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
 	size_t bind_count;

@@ -23,7 +23,6 @@
 #include "jail/landlock.h"
 #include "jail/option.h"
 #include "jail/posture.h"
-#include "jail/posture_look.h"
 #include "jail/proc.h"
 #include "jail/sha256.h"
 
@@ -56,11 +55,13 @@ static const char *const namespaces[POSTURE_NAMESPACES] = {
 };
 
 /* each one new: its number is not the launcher's own */
-static int look_namespaces(const struct look *l, char *text, struct err *e)
+static int look_namespaces(const struct look *l, const char *name, char *text,
+			   struct err *e)
 {
+	(void)name;
 	(void)text;
 	for (size_t i = 0; i < POSTURE_NAMESPACES; i++) {
-		const char *name = namespaces[i] + strlen("ns/");
+		const char *kind = namespaces[i] + strlen("ns/");
 		struct stat st;
 
 		if (fstatat(l->dir, namespaces[i], &st, 0) < 0)
@@ -70,9 +71,9 @@ static int look_namespaces(const struct look *l, char *text, struct err *e)
 			return err_say(e, EPERM,
 				       "posture: the %s namespace is the launcher's own: "
 				       "the program was not started",
-				       name);
+				       kind);
 		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}",
-			      i ? "," : "{", name, (uintmax_t)st.st_ino,
+			      i ? "," : "{", kind, (uintmax_t)st.st_ino,
 			      (uintmax_t)l->own->own[i]);
 	}
 	(void)fputc('}', l->out);
@@ -93,11 +94,12 @@ static int stays_open(int fds, const char *fd)
 }
 
 /* stdin, stdout and stderr stay; all others end at exec */
-static int look_fds(const struct look *l, char *text, struct err *e)
+static int look_fds(const struct look *l, const char *name, char *text, struct err *e)
 {
 	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
 	DIR *list = fds < 0 ? NULL : fdopendir(fds);
 
+	(void)name;
 	(void)text;
 	if (!list)
 		return err_set(e, fds < 0 ? -fds : errno, "posture: list /proc/%d/fdinfo",
@@ -120,10 +122,12 @@ static int look_fds(const struct look *l, char *text, struct err *e)
 	return r;
 }
 
-static int look_landlock(const struct look *l, char *text, struct err *e)
+static int look_landlock(const struct look *l, const char *name, char *text,
+			 struct err *e)
 {
 	int abi = l->jail->landlock_abi;
 
+	(void)name;
 	(void)text;
 	if (l->landlock != (uint32_t)abi)
 		return err_say(
@@ -144,15 +148,15 @@ static const struct {
 		*name; /* in the report, NULL where the function writes its own names */
 	const char *file; /* of /proc/PID, NULL for none, or more than one */
 	bool early;       /* no stage after the split can change it */
-	int (*look)(const struct look *l, char *text, struct err *e);
+	int (*look)(const struct look *l, const char *name, char *text, struct err *e);
 } rows[] = {
 	{ "namespaces", NULL, true, look_namespaces },
-	{ "uid_map", "uid_map", true, posture_uid_map },
-	{ "gid_map", "gid_map", true, posture_gid_map },
-	{ "setgroups", "setgroups", true, posture_setgroups },
+	{ "uid_map", "uid_map", true, posture_map },
+	{ "gid_map", "gid_map", true, posture_map },
+	{ "setgroups", "setgroups", true, posture_map },
 	{ "mounts", "mountinfo", true, posture_mounts },
 	{ "cgroup", "cgroup", true, posture_cgroup },
-	{ NULL, "status", false, posture_status },
+	{ "process", "status", false, posture_status },
 	{ "rlimits", "limits", false, posture_rlimits },
 	{ "open_fds", NULL, false, look_fds },
 	{ "landlock", NULL, false, look_landlock },
@@ -176,11 +180,9 @@ static int look(const struct look *l, bool early, struct err *e)
 			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
 				       l->program, rows[i].file);
 		(void)fputc(',', l->out);
-		if (rows[i].name) {
-			json_string(l->out, rows[i].name);
-			(void)fputc(':', l->out);
-		}
-		r = rows[i].look(l, text, e);
+		json_string(l->out, rows[i].name);
+		(void)fputc(':', l->out);
+		r = rows[i].look(l, rows[i].name, text, e);
 		if (r < 0)
 			return r;
 	}
@@ -263,16 +265,13 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 	if (dir < 0 || fstatat(dir, namespaces[0], &st, 0) < 0)
 		return 0;
 
-	off_t begun = ftello(p->out);
 	int r = look_early(jail, program, io_steal_fd(&dir), p, e);
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* its stage failed, which others tell; or the gate will show that it did not */
-	p->program = 0;
-	io_close_fd(&p->dir);
-	return fseeko(p->out, begun, SEEK_SET) < 0 ? err_set(e, errno, "posture: seek")
-						   : 0;
+	p->program =
+		-1; /* it has ended: a stage of its own failed, and others tell that */
+	return 0;
 }
 
 int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
@@ -282,8 +281,7 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 
 	if (r == 0 && p->program != program)
 		r = err_say(e, EPERM,
-			    "posture: %d waits at the gate, and %d is init's child: the "
-			    "program was not started",
+			    "posture: %d waits at the gate, and %d was looked at",
 			    program, p->program);
 	if (r == 0)
 		r = look(&(struct look){ jail, p, program, p->dir, landlock, p->out },
@@ -298,7 +296,7 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 void posture_print(const struct posture *p, FILE *out)
 {
 	if (p->known)
-		(void)fprintf(out, "{%.*s}", (int)p->size, p->json);
+		(void)fprintf(out, "{%s}", p->json);
 	else
 		(void)fputs("null", out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posture_map.c - id maps, resource limits and cgroup of the waiting program, as the kernel
- * tells them: see posture_look.h, user_namespaces(7), getrlimit(2), cgroups(7)
+ * tells them: see posture.h, user_namespaces(7), getrlimit(2), cgroups(7)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "jail/json.h"
-#include "jail/posture_look.h"
+#include "jail/posture.h"
 #include "jail/rlimit.h"
 
 /* the kernel pads the numbers, and ends the last line too */
@@ -25,35 +25,17 @@ static void squeeze(char *text)
 		to[-1] = '\0';
 }
 
-static int compare(const struct look *l, const char *what, char *text,
-		   const char *planned, struct err *e)
+int posture_map(const struct look *l, const char *name, char *text, struct err *e)
 {
+	char planned[96] = "deny";
+
+	if (strcmp(name, "setgroups") != 0)
+		ids_print_map(&l->jail->ids, name[0] == 'g', planned, sizeof(planned));
 	squeeze(text);
 	if (strcmp(text, planned) != 0)
-		return posture_refuse(what, text, planned, e);
+		return posture_refuse(name, text, planned, e);
 	json_string(l->out, text);
 	return 0;
-}
-
-int posture_uid_map(const struct look *l, char *text, struct err *e)
-{
-	char planned[96];
-
-	ids_print_map(&l->jail->ids, false, planned, sizeof(planned));
-	return compare(l, "uid_map", text, planned, e);
-}
-
-int posture_gid_map(const struct look *l, char *text, struct err *e)
-{
-	char planned[96];
-
-	ids_print_map(&l->jail->ids, true, planned, sizeof(planned));
-	return compare(l, "gid_map", text, planned, e);
-}
-
-int posture_setgroups(const struct look *l, char *text, struct err *e)
-{
-	return compare(l, "setgroups", text, "deny", e);
 }
 
 /* soft and hard limit of a line; "unlimited" is not a limit that a row could have */
@@ -65,10 +47,12 @@ static bool is_limited_to(const char *line, uint64_t value)
 	       strtoull(end, &end, 10) == value && strchr(" \n", *end);
 }
 
-int posture_rlimits(const struct look *l, char *text, struct err *e)
+int posture_rlimits(const struct look *l, const char *name, char *text, struct err *e)
 {
 	const struct jail *j = l->jail;
 	const char *separator = "{";
+
+	(void)name;
 
 	for (size_t i = 0; i < rlimit_count; i++) {
 		struct rlimit_row row;
@@ -96,7 +80,7 @@ int posture_rlimits(const struct look *l, char *text, struct err *e)
 }
 
 /* the leaf of this run; where the launcher itself is, without one */
-int posture_cgroup(const struct look *l, char *text, struct err *e)
+int posture_cgroup(const struct look *l, const char *name, char *text, struct err *e)
 {
 	const char *at = posture_find(text, "0::");
 	char path[4096] = "";
@@ -107,7 +91,7 @@ int posture_cgroup(const struct look *l, char *text, struct err *e)
 		const char *leaf = strrchr(path, '/');
 
 		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
-			return posture_refuse("cgroup", path, l->jail->cgroup.name, e);
+			return posture_refuse(name, path, l->jail->cgroup.name, e);
 	}
 	(void)fputs("{\"path\":", l->out);
 	json_string(l->out, at ? path : NULL);

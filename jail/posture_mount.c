@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posture_mount.c - the mounts of the waiting program, as the kernel tells them: see
- * posture_look.h and, for /proc/PID/mountinfo, proc(5)
+ * posture.h and, for /proc/PID/mountinfo, proc(5)
  *
  * They must be those of mount_places(), each with its flags, and no other. None shows a
  * path of the host but a writable bind, and none is of a peer group, by which mounts of
@@ -13,7 +13,7 @@
 
 #include "jail/json.h"
 #include "jail/mount.h"
-#include "jail/posture_look.h"
+#include "jail/posture.h"
 #include "jail/sys.h"
 
 /* a line, cut up in place */
@@ -118,11 +118,13 @@ static int strike(const struct seen *s, struct mount_place *places, size_t count
 		       why);
 }
 
-int posture_mounts(const struct look *l, char *text, struct err *e)
+int posture_mounts(const struct look *l, const char *name, char *text, struct err *e)
 {
 	struct mount_place places[MOUNT_PLACES_MAX];
 	size_t count = mount_places(l->jail->plan, places);
 	const char *separator = "[";
+
+	(void)name;
 
 	for (char *line; (line = strsep(&text, "\n")) && *line;) {
 		struct seen s;

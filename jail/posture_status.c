@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture_status.c - what /proc/PID/status tells of the waiting program: see posture_look.h
+ * posture_status.c - what /proc/PID/status tells of the waiting program: see posture.h
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,78 +10,68 @@
 
 #include "init/init.h"
 #include "jail/json.h"
-#include "jail/posture_look.h"
+#include "jail/posture.h"
 #include "jail/proc.h"
 
 #define VALUE_MAX 128
 #define NO_CAPABILITY "0000000000000000"
 
-static void four(char *planned, unsigned int id)
-{
-	(void)snprintf(planned, VALUE_MAX, "%u %u %u %u", id, id, id, id);
-}
+enum computed { NOTHING, UIDS, GIDS, GROUPS, FILTERS, PIDS };
 
-static bool plan_uids(const struct look *l, char *planned)
-{
-	four(planned, ids_program(&l->jail->ids));
-	return true;
-}
-
-static bool plan_gids(const struct look *l, char *planned)
-{
-	four(planned, ids_program_group(&l->jail->ids));
-	return true;
-}
-
-/* an ordinary user's groups cannot be given up */
-static bool plan_groups(const struct look *l, char *planned)
-{
-	planned[0] = '\0';
-	return l->jail->ids.own;
-}
-
-/* one more than the launcher itself lives behind */
-static bool plan_filters(const struct look *l, char *planned)
+/* how many filters the launcher itself lives behind */
+static unsigned long own_filters(void)
 {
 	char text[8192];
-	const char *own = NULL;
+	const char *at = NULL;
 
-	(void)l;
 	if (prctl(PR_GET_SECCOMP) != 0 &&
 	    proc_read(getpid(), "status", text, sizeof(text)) > 0)
-		own = posture_find(text, "Seccomp_filters:");
-	(void)snprintf(planned, VALUE_MAX, "%lu", (own ? strtoul(own, NULL, 10) : 0) + 1);
-	return true;
+		at = posture_find(text, "Seccomp_filters:");
+	return at ? strtoul(at, NULL, 10) : 0;
 }
 
-/* its number in the launcher's PID namespace and in the jail's: there is none between, and
- * where it is a session's, the program leads that session */
-static bool plan_pid(const struct look *l, char *planned)
+/* false: it may read anything */
+static bool compute(const struct look *l, enum computed what, char *planned)
 {
-	(void)snprintf(planned, VALUE_MAX, "%d %d", l->program, INIT_PROGRAM_PID);
-	return true;
+	const struct ids *ids = &l->jail->ids;
+	unsigned int id = what == UIDS ? ids_program(ids) : ids_program_group(ids);
+
+	switch (what) {
+	case UIDS:
+	case GIDS:
+		(void)snprintf(planned, VALUE_MAX, "%u %u %u %u", id, id, id, id);
+		return true;
+	case FILTERS:
+		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + 1);
+		return true;
+	case PIDS: /* in the launcher's PID namespace and the jail's, and none between */
+		(void)snprintf(planned, VALUE_MAX, "%d %d", l->program, INIT_PROGRAM_PID);
+		return true;
+	default: /* an ordinary user's groups cannot be given up */
+		planned[0] = '\0';
+		return ids->own;
+	}
 }
 
 static const struct {
 	const char *key;     /* in /proc/PID/status */
 	const char *name;    /* in the report */
-	const char *planned; /* what it must read, NULL where plan() says it */
-	bool (*plan)(const struct look *l,
-		     char *planned); /* false: it may read anything */
+	const char *planned; /* what it must read */
+	enum computed what;  /* where that depends on the jail */
 } rows[] = {
-	{ "CapInh:", "cap_inheritable", NO_CAPABILITY, NULL },
-	{ "CapPrm:", "cap_permitted", NO_CAPABILITY, NULL },
-	{ "CapEff:", "cap_effective", NO_CAPABILITY, NULL },
-	{ "CapBnd:", "cap_bounding", NO_CAPABILITY, NULL },
-	{ "CapAmb:", "cap_ambient", NO_CAPABILITY, NULL },
-	{ "NoNewPrivs:", "no_new_privs", "1", NULL },
-	{ "Seccomp:", "seccomp_mode", "2", NULL },
-	{ "Seccomp_filters:", "seccomp_filters", NULL, plan_filters },
-	{ "Uid:", "host_uids", NULL, plan_uids },
-	{ "Gid:", "host_gids", NULL, plan_gids },
-	{ "Groups:", "host_groups", NULL, plan_groups },
-	{ "NSpid:", "pid", NULL, plan_pid },
-	{ "NSsid:", "session", NULL, plan_pid },
+	{ "CapInh:", "cap_inheritable", NO_CAPABILITY, NOTHING },
+	{ "CapPrm:", "cap_permitted", NO_CAPABILITY, NOTHING },
+	{ "CapEff:", "cap_effective", NO_CAPABILITY, NOTHING },
+	{ "CapBnd:", "cap_bounding", NO_CAPABILITY, NOTHING },
+	{ "CapAmb:", "cap_ambient", NO_CAPABILITY, NOTHING },
+	{ "NoNewPrivs:", "no_new_privs", "1", NOTHING },
+	{ "Seccomp:", "seccomp_mode", "2", NOTHING },
+	{ "Seccomp_filters:", "seccomp_filters", NULL, FILTERS },
+	{ "Uid:", "host_uids", NULL, UIDS },
+	{ "Gid:", "host_gids", NULL, GIDS },
+	{ "Groups:", "host_groups", NULL, GROUPS },
+	{ "NSpid:", "pid", NULL, PIDS },
+	{ "NSsid:", "session", NULL, PIDS },
 };
 
 /* the words of a line, one blank between them */
@@ -97,8 +87,9 @@ static void take(const char *at, char *value)
 	value[n - (n && value[n - 1] == ' ')] = '\0';
 }
 
-int posture_status(const struct look *l, char *text, struct err *e)
+int posture_status(const struct look *l, const char *name, char *text, struct err *e)
 {
+	(void)name;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *at = posture_find(text, rows[i].key);
 		char value[VALUE_MAX], computed[VALUE_MAX];
@@ -108,14 +99,15 @@ int posture_status(const struct look *l, char *text, struct err *e)
 			return err_say(e, EPERM, "posture: the kernel does not tell %s",
 				       rows[i].key);
 		take(at, value);
-		if (!planned && rows[i].plan(l, computed))
+		if (!planned && compute(l, rows[i].what, computed))
 			planned = computed;
 		if (planned && strcmp(value, planned) != 0)
 			return posture_refuse(rows[i].name, value, planned, e);
-		(void)fputs(i ? "," : "", l->out);
+		(void)fputc(i ? ',' : '{', l->out);
 		json_string(l->out, rows[i].name);
 		(void)fputc(':', l->out);
 		json_string(l->out, value);
 	}
+	(void)fputc('}', l->out);
 	return 0;
 }

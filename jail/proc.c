@@ -7,15 +7,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
-#include <linux/openat2.h>
 
 #include "init/io.h"
 #include "jail/proc.h"
+#include "jail/sys.h"
 
 /* in the /proc of another PID namespace, every number is another process's */
 static bool is_own_namespace(void)
@@ -45,30 +44,15 @@ int proc_open(pid_t pid)
 
 int proc_open_at(int dir, const char *file, int flags)
 {
-	struct open_how how = {
-		.flags = (unsigned int)flags | O_CLOEXEC,
-		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS,
-	};
-	long fd = syscall(SYS_openat2, dir, file, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return sys_openat2(dir, file, (unsigned int)flags,
+			   RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
 }
 
 ssize_t proc_read_at(int dir, const char *file, char *text, size_t size)
 {
 	cleanup_fd int fd = proc_open_at(dir, file, O_RDONLY);
 
-	if (fd < 0)
-		return fd;
-
-	ssize_t n = io_read_all(fd, text, size);
-
-	if (n < 0)
-		return n;
-	if ((size_t)n == size)
-		return -EFBIG;
-	text[n] = '\0';
-	return n;
+	return fd < 0 ? fd : io_read_text(fd, text, size);
 }
 
 ssize_t proc_read(pid_t pid, const char *file, char *text, size_t size)
@@ -82,14 +66,6 @@ int proc_write(pid_t pid, const char *file, const char *text)
 {
 	cleanup_fd int dir = proc_open(pid);
 	cleanup_fd int fd = dir < 0 ? dir : proc_open_at(dir, file, O_WRONLY);
-	size_t length = strlen(text);
 
-	if (fd < 0)
-		return fd;
-
-	ssize_t n = write(fd, text, length);
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == length ? 0 : -EIO;
+	return fd < 0 ? fd : io_write_text(fd, text);
 }

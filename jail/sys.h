@@ -8,10 +8,14 @@
 #ifndef STEPJAIL_JAIL_SYS_H
 #define STEPJAIL_JAIL_SYS_H
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/openat2.h>
 
 #ifndef FSOPEN_CLOEXEC
 
@@ -51,6 +55,15 @@ static inline int mount_setattr(int dir, const char *path, unsigned int flags,
 }
 
 #endif
+
+/* a close-on-exec fd, or -errno */
+static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
 
 #ifndef CLOSE_RANGE_CLOEXEC
 

@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#include <linux/openat2.h>
 
 #include "init/io.h"
 #include "jail/json.h"
+#include "jail/sys.h"
 #include "jail/tree.h"
 
-#define LIST_BYTES_MAX (64U << 20)
+#define LIST_BYTES_MAX (8U << 20) /* some 70,000 lines */
 
 /* paths in the order they were found, then sorted */
 struct walk {
@@ -48,13 +46,8 @@ static int add_path(struct walk *w, const char *folder, const char *name)
 
 static int open_in(const struct walk *w, const char *path, int flags)
 {
-	struct open_how how = {
-		.flags = (unsigned int)flags | O_CLOEXEC | O_NOFOLLOW,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd = syscall(SYS_openat2, w->root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return sys_openat2(w->root, path, (unsigned int)flags | O_NOFOLLOW,
+			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
 /* all that is in a folder goes to the end of the list, to be looked at later */
@@ -133,13 +126,9 @@ static int walk_tree(struct walk *w, const char *name, struct err *e)
 		if (r < 0 && r != -ENOTDIR && r != -ELOOP)
 			return err_set(e, -r, "rootfs: list %s/%s%s", name, path,
 				       r == -EXDEV ? ", where something is mounted" : "");
-		if (path[strcspn(path, " \t\n\v\f\r")])
-			return err_say(e, EINVAL,
-				       "rootfs: '%s' in %s has white space in its name, "
-				       "which no list can hold",
-				       path, name);
 	}
-	qsort(w->path, w->count, sizeof(*w->path), compare_paths);
+	if (w->count)
+		qsort(w->path, w->count, sizeof(*w->path), compare_paths);
 	return 0;
 }
 
@@ -150,7 +139,7 @@ static int compare(const char *want, const char *have, const char *name, struct 
 	const char *found = have ? strrchr(have, ' ') : NULL;
 	int order = !listed ? 1 : !found ? -1 : strcmp(listed, found);
 
-	if (listed && found && strcmp(want, have) == 0)
+	if (want && have && strcmp(want, have) == 0)
 		return 0;
 	if (order < 0)
 		return err_say(e, EBADMSG, "rootfs: %s lacks%.400s, which its list has",
@@ -220,46 +209,29 @@ static bool read_sum(const char *path, char *hex)
 	return true;
 }
 
-/* Return: 1, 0 (there is none), or -errno */
-static int read_list(const char *path, char **list, struct err *e)
+int tree_digest(const struct source *root, bool check, struct tree *t, struct err *e)
 {
-	struct stat st;
-	ssize_t n;
-
-	if (stat(path, &st) < 0)
-		return errno == ENOENT ? 0 : err_set(e, errno, "rootfs: %s", path);
-	if (st.st_size > LIST_BYTES_MAX)
-		return err_say(e, EFBIG, "rootfs: %s is too long for a list", path);
-	*list = malloc((size_t)st.st_size + 2);
-	if (!*list)
-		return err_set(e, ENOMEM, "rootfs: %s", path);
-	n = io_read_file_at(AT_FDCWD, path, *list, (size_t)st.st_size + 2);
-	return n < 0 ? err_set(e, (int)-n, "rootfs: read %s", path) : 1;
-}
-
-int tree_digest(const struct source *root, bool want, struct tree *t, struct err *e)
-{
-	cleanup_free char *list = NULL;
+	static char list[LIST_BYTES_MAX];
 	char path[PATH_MAX + 16];
+	ssize_t n;
 
 	t->state = TREE_CLAIMED;
 	(void)snprintf(path, sizeof(path), "%s.sha256.sum", root->path);
-	if (!want && read_sum(path, t->sha256))
+	if (!check && read_sum(path, t->sha256))
 		return 0;
 	path[strlen(path) - strlen(".sum")] = '\0';
-
-	int r = read_list(path, &list, e);
-
-	if (r < 0)
-		return r;
-	if (!want) {
-		t->state = r ? TREE_CLAIMED : TREE_UNKNOWN;
-		if (r)
-			(void)sha256_text(list, strlen(list), t->sha256);
-		return 0;
+	n = io_read_file_at(AT_FDCWD, path, list, sizeof(list));
+	if (n < 0 && n != -ENOENT)
+		return err_set(e, (int)-n, "rootfs: read %s", path);
+	if (check) {
+		t->state = n < 0 ? TREE_LISTED : TREE_VERIFIED;
+		return verify(root, n < 0 ? NULL : list, t->sha256, e);
 	}
-	t->state = r ? TREE_VERIFIED : TREE_LISTED;
-	return verify(root, list, t->sha256, e);
+	if (n < 0)
+		t->state = TREE_UNKNOWN;
+	else
+		(void)sha256_text(list, (size_t)n, t->sha256);
+	return 0;
 }
 
 void tree_print(const struct tree *t, FILE *out)

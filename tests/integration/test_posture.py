@@ -125,10 +125,11 @@ class Posture(Host):
         done = self.python("print('ran')", "--bind", f"{source}:/data",
                            "--bind-rw", f"{target}:/work/out")
         got = done.report["posture"]
-        self.assertEqual({got[name] for name in got if name.startswith("cap_")}, {"0" * 16})
-        self.assertEqual((got["no_new_privs"], got["seccomp_mode"]), ("1", "2"))
-        self.assertEqual(got["host_uids"], " ".join(4 * [str(done.report["host_uid"])]))
-        self.assertEqual(got["session"], got["pid"])
+        own = got["process"]
+        self.assertEqual({own[name] for name in own if name.startswith("cap_")}, {"0" * 16})
+        self.assertEqual((own["no_new_privs"], own["seccomp_mode"]), ("1", "2"))
+        self.assertEqual(own["host_uids"], " ".join(4 * [str(done.report["host_uid"])]))
+        self.assertEqual(own["session"], own["pid"])
         self.assertEqual(set(got["namespaces"]),
                          {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"})
         for name, both in got["namespaces"].items():
@@ -170,7 +171,8 @@ class Posture(Host):
         """One more filter than the launcher's own, whatever that is; and no Landlock."""
         plain = self.python("print('ran')").report["posture"]
         got = self.python("print('ran')", preexec_fn=without_landlock).report["posture"]
-        self.assertEqual(int(got["seccomp_filters"]), int(plain["seccomp_filters"]) + 1)
+        self.assertEqual(int(got["process"]["seccomp_filters"]),
+                         int(plain["process"]["seccomp_filters"]) + 1)
         self.assertIsNone(got["landlock"])
 
     def test_required_landlock(self):

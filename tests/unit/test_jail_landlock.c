@@ -380,7 +380,7 @@ static void try_without(void *arg)
 	MUST(landlock_abi(&e) == 0);
 	plan.require = 0;
 	MUST(landlock_restrict(&plan, 0, &e) == 0);
-	plan.require = PART_LANDLOCK;
+	plan.require = REQUIRE_LANDLOCK;
 	MUST(landlock_restrict(&plan, 0, &e) == -ENOSYS);
 	MUST(strcmp(e.text, "landlock: is required, and this kernel has "
 			    "none: " LANDLOCK_REMEDY) == 0);

@@ -196,7 +196,7 @@ START_TEST(texts_go_where_they_belong)
 	ck_assert_int_eq(plan.proc, PROC_NONE);
 	ck_assert_str_eq(plan.report, "3");
 	ck_assert_uint_eq(plan.allow_missing, PART_CGROUP);
-	ck_assert_uint_eq(plan.require, PART_LANDLOCK);
+	ck_assert_uint_eq(plan.require, REQUIRE_LANDLOCK);
 	ck_assert_int_eq(plan.verify_rootfs, ANSWER_YES);
 	ck_assert_uint_eq(plan.bind_count, 2);
 	ck_assert(!plan.bind[0].writable && plan.bind[1].writable);
@@ -297,14 +297,15 @@ END_TEST
 START_TEST(a_missing_value_is_named)
 {
 	const struct option_row *row = &option_rows[_i];
-	char name[64], empty[64];
+	char name[64], empty[64], program[] = "program";
+	char *const words[] = { name, program, NULL };
 	struct err e;
 
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	if (row->bare) {
 		/* it has one, and its next word is the program's */
 		ck_assert_int_eq(parse2(name, NULL, &e), 0);
-		ck_assert_int_eq(PARSE(&e, name, "program"), 0);
+		ck_assert_int_eq(option_parse(&plan, words, &e), 0);
 		ck_assert_str_eq(plan.argv[0], "program");
 		ck_assert_int_eq(parse2(name, row->bare, &e), -EINVAL);
 	} else {

@@ -17,7 +17,7 @@
 
 #include "init/io.h"
 #include "jail/mount.h"
-#include "jail/posture_look.h"
+#include "jail/posture.h"
 #include "jail/proc.h"
 #include "jail/rlimit.h"
 #include "jail/sys.h"
@@ -118,21 +118,21 @@ static void make_jail(void)
 	make_limits();
 }
 
-typedef int look_fn(const struct look *l, char *text, struct err *e);
+typedef int look_fn(const struct look *l, const char *name, char *text, struct err *e);
 
 enum { STATUS, UIDS, GIDS, SETGROUPS, LIMITS, CGROUP, MOUNTS };
 
 static const struct file {
 	look_fn *look;
-	const char *text;
+	const char *name, *text;
 } files[] = {
-	[STATUS] = { posture_status, status },
-	[UIDS] = { posture_uid_map, uid_map },
-	[GIDS] = { posture_gid_map, gid_map },
-	[SETGROUPS] = { posture_setgroups, setgroups },
-	[LIMITS] = { posture_rlimits, limits },
-	[CGROUP] = { posture_cgroup, cgroup },
-	[MOUNTS] = { posture_mounts, mountinfo },
+	[STATUS] = { posture_status, "process", status },
+	[UIDS] = { posture_map, "uid_map", uid_map },
+	[GIDS] = { posture_map, "gid_map", gid_map },
+	[SETGROUPS] = { posture_map, "setgroups", setgroups },
+	[LIMITS] = { posture_rlimits, "rlimits", limits },
+	[CGROUP] = { posture_cgroup, "cgroup", cgroup },
+	[MOUNTS] = { posture_mounts, "mounts", mountinfo },
 };
 
 /* what of the text shall be another one, and what must then be said */
@@ -177,7 +177,7 @@ static const struct change {
 	{ LIMITS, "Max open", "Max shut", "RLIMIT_NOFILE reads '' where 20 was" },
 	{ LIMITS, "Max cpu time              3 ", "Max cpu time              4 ",
 	  "RLIMIT_CPU reads" },
-	{ LIMITS, "Max core file size        0 ", "Max core file size        x ",
+	{ LIMITS, "Max core file size        1 ", "Max core file size        x ",
 	  "RLIMIT_CORE reads" },
 	{ CGROUP, "run-1", "run-2", "cgroup reads '/stepjail/run-2'" },
 	{ CGROUP, "/run-1", "/xrun-1", "cgroup reads" },
@@ -224,7 +224,7 @@ static const struct change {
 };
 
 /* a look at @text; what was written, as an object, or NULL */
-static int look_at(look_fn *look, const char *text, cJSON **json, struct err *e)
+static int look_at(int file, const char *text, cJSON **json, struct err *e)
 {
 	char copy[TEXT_MAX], *out = NULL;
 	size_t size = 0;
@@ -232,9 +232,9 @@ static int look_at(look_fn *look, const char *text, cJSON **json, struct err *e)
 
 	l.out = open_memstream(&out, &size);
 	(void)snprintf(copy, sizeof(copy), "%s", text);
-	(void)fputs(look == posture_status ? "{" : "{\"x\":", l.out);
+	(void)fputs("{\"x\":", l.out);
 
-	int r = look(&l, copy, e);
+	int r = files[file].look(&l, files[file].name, copy, e);
 
 	(void)fputc('}', l.out);
 	ck_assert_int_eq(fclose(l.out), 0);
@@ -251,22 +251,22 @@ START_TEST(what_is_as_planned_is_told)
 
 	make_jail();
 	for (size_t i = 0; i < COUNT(files); i++) {
-		ck_assert_msg(look_at(files[i].look, files[i].text, &json, &e) == 0, "%s",
+		ck_assert_msg(look_at((int)i, files[i].text, &json, &e) == 0, "%s",
 			      e.text);
 		ck_assert_int_ge(cJSON_GetArraySize(json), 1);
 		cJSON_Delete(json);
 	}
-	ck_assert_int_eq(look_at(posture_mounts, mountinfo, &json, &e), 0);
+	ck_assert_int_eq(look_at(MOUNTS, mountinfo, &json, &e), 0);
 
 	const cJSON *bind = cJSON_GetArrayItem(json->child, 12);
 
 	ck_assert_int_eq(cJSON_GetArraySize(json->child), 16);
 	ck_assert_str_eq(cJSON_GetObjectItem(bind, "at")->valuestring, "/data and\\more");
 	cJSON_Delete(json);
-	ck_assert_int_eq(look_at(posture_uid_map, uid_map, &json, &e), 0);
+	ck_assert_int_eq(look_at(UIDS, uid_map, &json, &e), 0);
 	ck_assert_str_eq(json->child->valuestring, "0 1879048192 1\n1000 1879048193 1");
 	cJSON_Delete(json);
-	ck_assert_int_eq(look_at(posture_rlimits, limits, &json, &e), 0);
+	ck_assert_int_eq(look_at(LIMITS, limits, &json, &e), 0);
 	ck_assert_double_eq(
 		cJSON_GetObjectItem(json->child, "RLIMIT_NOFILE")->valuedouble, 20);
 	cJSON_Delete(json);
@@ -286,7 +286,7 @@ START_TEST(what_is_otherwise_is_refused)
 	ck_assert_msg(at != NULL, "no '%s' in it", c->from);
 	(void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - whole), whole, c->to,
 		       at + strlen(c->from));
-	ck_assert_int_eq(look_at(files[c->file].look, text, &json, &e), -EPERM);
+	ck_assert_int_eq(look_at(c->file, text, &json, &e), -EPERM);
 	ck_assert_msg(strstr(e.text, c->says) != NULL, "%s", e.text);
 	cJSON_Delete(json);
 }
@@ -300,11 +300,11 @@ START_TEST(what_is_not_planned_is_not_demanded)
 
 	make_jail();
 	jail.limited = false;
-	ck_assert_int_eq(look_at(posture_cgroup, "0::/user.slice\n", &json, &e), 0);
+	ck_assert_int_eq(look_at(CGROUP, "0::/user.slice\n", &json, &e), 0);
 	ck_assert_str_eq(cJSON_GetObjectItem(json->child, "path")->valuestring,
 			 "/user.slice");
 	cJSON_Delete(json);
-	ck_assert_int_eq(look_at(posture_cgroup, "1:cpu:/\n", &json, &e), 0);
+	ck_assert_int_eq(look_at(CGROUP, "1:cpu:/\n", &json, &e), 0);
 	ck_assert(cJSON_IsNull(cJSON_GetObjectItem(json->child, "path")));
 	cJSON_Delete(json);
 
@@ -313,18 +313,18 @@ START_TEST(what_is_not_planned_is_not_demanded)
 
 	memcpy(groups, "Groups:\t7", 9);
 	jail.ids = (struct ids){ false, -1, 1879048193, 1879048195, 1000, 1000 };
-	ck_assert_msg(look_at(posture_status, status, &json, &e) == 0, "%s", e.text);
-	ck_assert_str_eq(cJSON_GetObjectItem(json, "host_groups")->valuestring, "7");
+	ck_assert_msg(look_at(STATUS, status, &json, &e) == 0, "%s", e.text);
+	ck_assert_str_eq(cJSON_GetObjectItem(json->child, "host_groups")->valuestring,
+			 "7");
 	cJSON_Delete(json);
-	ck_assert_int_eq(
-		look_at(posture_uid_map, "      1000 1879048193          1\n", &json, &e),
-		0);
+	ck_assert_int_eq(look_at(UIDS, "      1000 1879048193          1\n", &json, &e),
+			 0);
 	cJSON_Delete(json);
-	ck_assert_int_eq(look_at(posture_uid_map, uid_map, &json, &e), -EPERM);
+	ck_assert_int_eq(look_at(UIDS, uid_map, &json, &e), -EPERM);
 	cJSON_Delete(json);
 	/* without /proc, one more mount is one too many */
 	plan.proc = PROC_NONE;
-	ck_assert_int_eq(look_at(posture_mounts, mountinfo, &json, &e), -EPERM);
+	ck_assert_int_eq(look_at(MOUNTS, mountinfo, &json, &e), -EPERM);
 	ck_assert_ptr_nonnull(strstr(e.text, "the mount /proc was not planned"));
 	cJSON_Delete(json);
 }
