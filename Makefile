@@ -30,9 +30,10 @@ JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
+include tests/escape/rules.mk
 GENERATED := $(B)/gen/filter_program.h $(B)/gen/filter_init.h $(B)/gen/kernel/linux
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-escape ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -129,8 +130,6 @@ asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
 # as root, and again as an ordinary user where this is run by root
 integration: all rootfs $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
-escape: all rootfs $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
-	tests/escape/run
 vm: all rootfs $(B)/packages.test ## cgroup v2 for real, in a guest
 	tests/vm/test
 bench: all rootfs $(B)/packages.bench ## beside bubblewrap, unshare, crun and runc, in one run
@@ -143,14 +142,14 @@ fmt: ## clang-format
 install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1}
 	install -m 755 $(B)/stepjail $(B)/stepjail-agent $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/stepjail-init $(DESTDIR)$(PREFIX)/lib/stepjail
+	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
 	cp -a --no-preserve=ownership $(B)/rootfs/core $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile tests/escape/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: all rootfs demo humaneval test unit integration escape vm asan lint fmt bench install clean help
+.PHONY: all rootfs demo humaneval test unit integration escape walls vm asan lint fmt bench install clean help

@@ -10,6 +10,7 @@
 #include "jail/manual.h"
 #include "jail/option.h"
 #include "jail/outcome.h"
+#include "jail/shipped.h"
 #include "jail/version.h"
 
 static int command_help(char *const *argv, struct err *e);
@@ -28,6 +29,9 @@ static const struct {
 	  command_check },
 	{ "explain", "[options]",
 	  "print the plan that the options make, as a policy file", command_explain },
+	{ "escape", "[--json] [--list] [--probe NAME] [options of run]",
+	  "run the shipped attacks in jails of these options; 0 only if all are held",
+	  shipped_escape },
 	{ "help", "", "print this", command_help },
 	{ "man", "", "print the manual page, in mdoc", command_man },
 	{ "version", "", "print the version", command_version },

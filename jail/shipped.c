@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,7 +42,8 @@ static bool is_trusted(const struct stat *init)
 	       (same || init->st_uid == 0 || init->st_uid == geteuid() || geteuid() == 0);
 }
 
-int shipped_init(struct err *e)
+/* opened as O_PATH; the path is where it was found */
+static int open_shipped(const char *name, char *path, size_t size, struct err *e)
 {
 	char own[PATH_MAX];
 	int r = own_folder(own, sizeof(own), e);
@@ -49,11 +51,11 @@ int shipped_init(struct err *e)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < FOLDER_COUNT; i++) {
-		char path[PATH_MAX + 64];
 		struct stat st;
 
-		(void)snprintf(path, sizeof(path), "%s/%s/stepjail-init", own,
-			       folders[i]);
+		if ((size_t)snprintf(path, size, "%s/%s/%s", own, folders[i], name) >=
+		    size)
+			continue;
 
 		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 
@@ -69,9 +71,37 @@ int shipped_init(struct err *e)
 		return io_steal_fd(&fd);
 	}
 	return err_say(e, ENOENT,
-		       "stepjail-init is neither in %.200s nor in "
-		       "../lib/stepjail from there: run make, or make install",
-		       own);
+		       "%s is neither in %.200s nor in ../lib/stepjail from there: run "
+		       "make, or make install",
+		       name, own);
+}
+
+int shipped_init(struct err *e)
+{
+	char path[PATH_MAX + 64];
+
+	return open_shipped("stepjail-init", path, sizeof(path), e);
+}
+
+int shipped_escape(char *const *words, struct err *e)
+{
+	char path[PATH_MAX + 64], self[PATH_MAX], *argv[256] = { path, NULL, self };
+	cleanup_fd int fd = open_shipped("stepjail-escape", path, sizeof(path), e);
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	size_t count = 3;
+
+	if (fd < 0)
+		return fd;
+	if (n < 0)
+		return err_set(e, errno, "find the running executable");
+	self[n] = '\0';
+	argv[1] = (char *)(uintptr_t) "--launcher";
+	while (*words && count < sizeof(argv) / sizeof(argv[0]) - 1)
+		argv[count++] = *words++;
+	if (*words)
+		return err_say(e, E2BIG, "escape: too many words");
+	(void)execv(path, argv);
+	return err_set(e, errno, "escape: start %s", path);
 }
 
 int shipped_root(const char *given, char *path, size_t size, struct err *e)

@@ -115,6 +115,23 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
+/*
+ * chdir and exec walk their paths before exec closes anything: by /proc/self/fd, a path of
+ * the plan or a symlink of a tree would lead through a fd that the caller left open to the
+ * host. So all are closed now but two that lead nowhere, a socket and a pipe.
+ */
+static int close_foreign(const struct child *c, struct err *e)
+{
+	unsigned int control = (unsigned int)c->control, gate = (unsigned int)c->gate;
+	unsigned int low = control < gate ? control : gate, high = control ^ gate ^ low;
+
+	if ((low > 3 && close_range(3, low - 1, 0) < 0) ||
+	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0) ||
+	    close_range(high + 1, ~0U, 0) < 0)
+		return err_set(e, errno, "session: close foreign fds");
+	return 0;
+}
+
 static int do_session(struct child *c, struct err *e)
 {
 	/* whatever else the launcher inherited or opened ends at exec */
@@ -126,8 +143,10 @@ static int do_session(struct child *c, struct err *e)
 		return 0;
 	(void)umask(022);
 
-	int r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
+	int r = close_foreign(c, e);
 
+	if (r == 0)
+		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r < 0)
 		return r;
 	return ids_become(c->ids->program_id, e);
