@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,23 +84,13 @@ int shipped_init(struct err *e)
 
 int shipped_escape(char *const *words, struct err *e)
 {
-	char path[PATH_MAX + 64], self[PATH_MAX], *argv[256] = { path, NULL, self };
+	char path[PATH_MAX + 64];
 	cleanup_fd int fd = open_shipped("stepjail-escape", path, sizeof(path), e);
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	size_t count = 3;
 
 	if (fd < 0)
 		return fd;
-	if (n < 0)
-		return err_set(e, errno, "find the running executable");
-	self[n] = '\0';
-	argv[1] = (char *)(uintptr_t) "--launcher";
-	while (*words && count < sizeof(argv) / sizeof(argv[0]) - 1)
-		argv[count++] = *words++;
-	if (*words)
-		return err_say(e, E2BIG, "escape: too many words");
-	(void)execv(path, argv);
-	return err_set(e, errno, "escape: start %s", path);
+	(void)execv(path, words - 1);
+	return err_set(e, errno, "start %s", path);
 }
 
 int shipped_root(const char *given, char *path, size_t size, struct err *e)

@@ -23,7 +23,7 @@ int shipped_init(struct err *e);
 
 /**
  * shipped_escape() - Become stepjail-escape, which runs attacks in jails of our own
- * @words:	What follows its name on the command line, NULL at the end
+ * @words:	As main() has them, NULL at the end; its name is the word before them
  *
  * Return: only on failure: -errno
  */

@@ -3,6 +3,7 @@
  * escape.c - stepjail escape: run the shipped probes in one configuration
  *
  * usage: stepjail escape [--json] [--list] [--probe NAME]... [--outside] [options of run]
+ * and for tests: --launcher PATH, --walls
  *
  * Every option of `stepjail run` is passed on as it is given, so that what is tested is
  * what is used. As stepjail-probe, this binary is the jail's program: see probe.h.
@@ -12,7 +13,7 @@
 #include <ftw.h>
 #include <limits.h>
 
-#define PROBES_MAX 32
+#define PROBES_MAX 512
 
 static struct {
 	bool json, list, outside;
@@ -149,6 +150,7 @@ static void print_json(const struct area *area, const struct probe *p, const cha
 		       const char *answer, bool not_enforced)
 {
 	static bool more;
+	uint64_t mask = probe_walls(p);
 	const char *comma = "";
 
 	printf("%s\n{\"name\":", more ? "," : "");
@@ -160,7 +162,7 @@ static void print_json(const struct area *area, const struct probe *p, const cha
 	json_text(p->attack);
 	printf(",\"walls\":[");
 	for (size_t i = 0; i < WALL_COUNT; i++)
-		if (p->walls & (1ULL << i)) {
+		if (mask & (1ULL << i)) {
 			printf("%s", comma);
 			json_text(walls[i].text);
 			comma = ",";
@@ -180,13 +182,16 @@ static void print_row(const struct probe *p, const char *result, const char *ans
 {
 	char wall[256];
 
-	put_walls(p->walls, wall, sizeof(wall));
+	put_walls(probe_walls(p), wall, sizeof(wall));
 	if (strcmp(result, "held") != 0)
 		(void)snprintf(wall, sizeof(wall), "%s",
 			       not_enforced ? "not enforced: see the report" : "-");
 	printf("%-6s %-24s %-66s %-50s %s\n", result, p->name, p->attack, wall, answer);
-	if ((strcmp(result, "failed") == 0 || strcmp(result, "open") == 0) && run.inside)
-		printf("       | %s\n", run.errors[0] ? run.errors : "no word");
+	if ((strcmp(result, "failed") != 0 && strcmp(result, "open") != 0) || !run.inside)
+		return;
+	for (char *line, *rest = run.errors; (line = strsep(&rest, "\n"));)
+		if (*line)
+			printf("       | %s\n", line);
 }
 
 /* a run, and the words of its result */
@@ -243,6 +248,11 @@ static int try_all(void)
 	(void)umask(0);
 	if (!mkdtemp(scratch) || chmod(scratch, 0755) < 0)
 		fail("cannot make a folder in /tmp");
+	(void)snprintf(run.folder, sizeof(run.folder), "%s/bin", scratch);
+	(void)snprintf(run.bound, sizeof(run.bound), "%s/bin" PROBE_PATH, scratch);
+	if (mkdir(run.folder, 0755) < 0)
+		fail("cannot make a folder in /tmp");
+	run_copy_self(&run, PROBE_PATH + 1, 0755);
 	(void)snprintf(run.folder, sizeof(run.folder), "%s/scene", scratch);
 	(void)snprintf(run.marker, sizeof(run.marker), "%s", strrchr(scratch, '/') + 1);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -252,6 +262,9 @@ static int try_all(void)
 		for (size_t i = 0; i < areas[a]->count; i++)
 			if (is_asked(&areas[a]->probes[i]))
 				try_probe(areas[a], &areas[a]->probes[i]);
+	(void)unlink(run.bound);
+	*strrchr(run.bound, '/') = '\0';
+	(void)rmdir(run.bound);
 	(void)rmdir(scratch);
 	if (asked.json)
 		printf("\n]\n");
@@ -268,7 +281,7 @@ static void list_all(void)
 			const struct probe *p = &areas[a]->probes[i];
 
 			if (is_asked(p))
-				printf("%-26s %-24s %s\n", p->name, areas[a]->name,
+				printf("%-26s %-26s %s\n", p->name, areas[a]->name,
 				       p->attack);
 		}
 }
@@ -331,7 +344,23 @@ static void print_help(void)
 	       "  --list        print the probes, run none\n"
 	       "  --probe NAME  run this one alone; may be repeated\n"
 	       "  --outside     run them without a jail, where each should succeed\n\n"
-	       "options of run: stepjail run --help\n");
+	       "These come first. Options of run: stepjail run --help\n");
+}
+
+/* beside us, as in a build folder, or where `make install` puts it */
+static const char *find_launcher(const char *self)
+{
+	static const char *const places[] = { "stepjail", "../../bin/stepjail" };
+	static char path[PATH_MAX + 32];
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int n = (int)(strrchr(self, '/') - self);
+
+		(void)snprintf(path, sizeof(path), "%.*s/%s", n, self, places[i]);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	fail("stepjail is neither beside stepjail-escape nor in ../../bin");
 }
 
 int main(int argc, char **argv)
@@ -359,8 +388,11 @@ int main(int argc, char **argv)
 	}
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		fail("cannot find this executable: is /proc mounted?");
+	/* the runs start elsewhere */
+	asked.launcher =
+		asked.launcher ? realpath(asked.launcher, NULL) : find_launcher(self);
 	if (!asked.launcher)
-		fail("run this by stepjail escape");
+		fail("there is no such launcher");
 	run.self = self;
 	run.launcher = asked.launcher;
 	run.limits = &limits;

@@ -42,7 +42,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
 	X(CAPS, "capabilities", "no capability")                                         \
 	X(NNP, "no-new-privs", "no_new_privs")                                           \
 	X(LANDLOCK, "landlock", "Landlock")                                              \
-	X(PIVOT, "pivot-root", "pivot_root, old root detached")                          \
+	X(OLD_ROOT, "old-root", "old root detached")                                     \
 	X(OVERLAY, "overlay", "overlay in place of binds")                               \
 	X(READ_ONLY, "read-only", "read-only mounts")                                    \
 	X(NOSUID, "nosuid", "nosuid")                                                    \
@@ -72,7 +72,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
 	X(CPU, "cpu", "RLIMIT_CPU")                                                      \
 	X(PRIORITY, "priority", "RLIMIT_NICE, RLIMIT_RTPRIO")                            \
 	X(WATCH, "watch", "the launcher's watch")                                        \
-	X(CGROUP, "", "cgroup v2 limits")                                                \
+	X(CGROUP, "cgroup", "cgroup v2 limits")                                          \
 	X(MOUNTS, "", "mount namespace")                                                 \
 	X(PIDS, "", "PID namespace")                                                     \
 	X(USERS, "", "user namespace")                                                   \
@@ -116,7 +116,7 @@ enum {
 
 struct probe {
 	const char *name, *attack;
-	uint64_t walls;
+	uint64_t walls; /* what is expected; probe_walls() knows what was seen */
 	const struct scene *scene; /* what must be around it; NULL: nothing */
 	void (*act)(char **argv);  /* argv: as its scene gives them, NULL at the end */
 	unsigned int flags;
@@ -137,6 +137,9 @@ extern const size_t area_count;
 
 /* the row being run, for functions that several rows share */
 extern const struct probe *probe_self;
+
+/* the walls that were seen to hold it, and those of its row that cannot be removed */
+uint64_t probe_walls(const struct probe *p);
 
 const struct probe *probe_find(const char *name);
 int probe_main(const char *name, char **argv);
@@ -178,6 +181,8 @@ long probe_number(char **argv, int n, const char *what);
 
 /* the start of a file, as a string; -1 and errno, or how much was read */
 ssize_t probe_read(const char *path, char *text, size_t size);
+/* the same path by way of what may be mounted on top of the jail's root; static */
+const char *probe_above(const char *path);
 bool probe_file_has(const char *path, const char *marker);
 
 #endif

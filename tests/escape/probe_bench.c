@@ -70,6 +70,7 @@ static void host_disk(char **argv)
 		char path[PATH_MAX];
 
 		door(*argv, open(*argv, O_RDONLY));
+		door(probe_above(*argv), open(probe_above(*argv), O_RDONLY));
 		(void)snprintf(path, sizeof(path), "%s.new", *argv);
 		door(path, open(path, O_WRONLY | O_CREAT, 0666));
 	}
@@ -234,7 +235,7 @@ static const struct probe probes[] = {
 	{ "bench-privileged",
 	  "what a privileged container does: disks, /dev and /sys anew",
 	  W(SECCOMP) | W(CAPS), &scene_namespaces, privileged, 0, NULL },
-	{ "bench-disk", "read and write the folders of the host", W(MOUNTS) | W(PIVOT),
+	{ "bench-disk", "read and write the folders of the host", W(MOUNTS) | W(OLD_ROOT),
 	  &scene_host_paths, host_disk, 0, NULL },
 	{ "bench-release-agent", "cgroup release_agent (CVE-2022-0492)",
 	  W(SECCOMP) | W(CAPS), &scene_namespaces, release_agent, 0, NULL },

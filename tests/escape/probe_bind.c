@@ -150,7 +150,7 @@ static const struct probe probes[] = {
 	{ "bind-climb", "climb from a given folder to what lies beside it on the host",
 	  W(MOUNTS), &scene_shown, shown_climb, 0, NULL },
 	{ "bind-symlink", "follow a symlink of a given folder to a file of the host",
-	  W(MOUNTS) | W(PIVOT), &scene_shown_link, shown_link, 0, NULL },
+	  W(MOUNTS) | W(OLD_ROOT), &scene_shown_link, shown_link, 0, NULL },
 	{ "bind-destination-symlink", "a symlink bends the destination of a bind",
 	  W(RESOLVE), &scene_bent_bind, bent_bind, REFUSED, "passes through a symlink" },
 	{ "bind-destination-dotdot",

@@ -46,28 +46,31 @@ static void leaked_exec(char **argv)
 	door_word("run a file of the host", true, "");
 }
 
-/* ETXTBSY: no wall refused it, and in a moment, when it does not run, it is written */
-static void try_executable(const char *path)
-{
-	long r = open(path, O_WRONLY);
-
-	door(path, r < 0 && errno == ETXTBSY ? 0 : r);
-	r = open(path, O_RDONLY | O_TRUNC);
-	door("truncating", r < 0 && errno == ETXTBSY ? 0 : r);
-	door("its mode", chmod(path, 0777));
-}
-
-/* CVE-2019-5736: the executable that runs us, opened again for writing */
+/*
+ * CVE-2019-5736: the executable that runs us, kept open while it becomes another, and then
+ * opened again for writing. argv: the other program; or "-" and the fd, when it has
+ */
 static void own_executable(char **argv)
 {
-	int fd = open("/proc/self/exe", O_RDONLY);
-	char path[64];
+	const char *other = probe_word(argv, 0, "another program");
+	char path[64], number[16], name[] = "stepjail-probe", row[] = "exe-self",
+				   dash[] = "-";
+	char *const words[] = { name, row, dash, number, NULL };
+	int fd;
 
-	(void)argv;
-	try_executable("/proc/self/exe");
+	if (strcmp(other, "-") != 0) {
+		fd = open("/proc/self/exe", O_RDONLY);
+		(void)snprintf(number, sizeof(number), "%d", fd);
+		door("open it", open("/proc/self/exe", O_RDWR));
+		door("become another", execv(other, words));
+		return;
+	}
+	fd = (int)probe_number(argv, 1, "a fd");
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	try_executable(path);
-	door("mode by its fd", fchmod(fd, 0777));
+	door("open it again", open(path, O_WRONLY));
+	door("truncating", open(path, O_RDONLY | O_TRUNC));
+	door("its mode", chmod(path, 0777));
+	door("its mode, by its fd", fchmod(fd, 0777));
 }
 
 /* argv: "child", or the PID of init, whose file is the host's stepjail-init */

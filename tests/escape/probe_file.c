@@ -111,8 +111,7 @@ static void chroot_breakout(char **argv)
 
 	for (int i = 0; i < 64; i++)
 		(void)!chdir("..");
-	door("chroot", r);
-	door("open behind ..", open(secret + 1, O_RDONLY));
+	door("open behind ..", r < 0 ? r : open(secret + 1, O_RDONLY));
 	r = chroot(".");
 	door("open behind chroot", r < 0 ? r : open(secret, O_RDONLY));
 }
@@ -228,8 +227,11 @@ static void open_device(char **argv)
 	};
 
 	(void)argv;
-	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
 		door(nodes[i], open(nodes[i], O_RDONLY | O_NONBLOCK | O_NOCTTY));
+		door(probe_above(nodes[i]),
+		     open(probe_above(nodes[i]), O_RDONLY | O_NONBLOCK | O_NOCTTY));
+	}
 }
 
 /* stdin is a file that was given for reading */
@@ -257,10 +259,10 @@ static const struct probe probes[] = {
 	{ "dev-change", "put another file in the place of /dev/null",
 	  W(READ_ONLY) | W(LANDLOCK), &scene_tree, write_dev, 0, "/dev" },
 	{ "host-read", "read a file of the host by its path, by .. and by /proc",
-	  W(MOUNTS) | W(PIVOT), &scene_secret, read_host, 0, NULL },
+	  W(MOUNTS) | W(OLD_ROOT), &scene_secret, read_host, 0, NULL },
 	{ "chroot-breakout", "climb out by a second chroot and ..",
-	  W(SECCOMP) | W(CAPS) | W(PIVOT) | W(LANDLOCK), &scene_chroot, chroot_breakout,
-	  0, NULL },
+	  W(SECCOMP) | W(CAPS) | W(OLD_ROOT) | W(LANDLOCK), &scene_chroot,
+	  chroot_breakout, 0, NULL },
 	{ "folder-stdin", "leave the tree through a folder given as stdin",
 	  W(STDIO) | W(LANDLOCK), &scene_folder_stdin, folder_stdin, REFUSED,
 	  "is a folder or a path" },

@@ -212,6 +212,19 @@ static void handle(char **argv)
 		   syscall(SYS_open_by_handle_at, open("/", O_RDONLY), &h, O_RDONLY));
 }
 
+/* argv: the number of a segment of the host's, and the word in it */
+static void host_segment(char **argv)
+{
+	int id = (int)probe_number(argv, 0, "a segment");
+	const char *word = probe_word(argv, 1, "its word");
+	const char *at = shmat(id, NULL, SHM_RDONLY);
+	bool got = at != (const char *)-1;
+
+	door("attach it", got ? 0 : -1);
+	if (got)
+		door_word("its word", strcmp(at, word) == 0, "another");
+}
+
 /* an execution domain that weakens what is started next */
 static void domain(char **argv)
 {
@@ -257,6 +270,8 @@ static const struct probe probes[] = {
 	ROW("sync", "flush the disks of the whole host", NULL, disks),
 	ROW("sysv-ipc", "System V and POSIX queues, which outlive the program", NULL,
 	    queues),
+	{ "sysv-host", "read the shared memory of the host's processes",
+	  W(SECCOMP) | W(IPC), &scene_segment, host_segment, 0, NULL },
 	ROW("old-calls", "calls that nothing uses any more", NULL, old),
 	{ "file-handle", "open files by handle, past all paths", W(SECCOMP), NULL, handle,
 	  0, NULL },

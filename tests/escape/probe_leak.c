@@ -111,6 +111,7 @@ static void look(char **argv)
 		if (n == 0)
 			errno = ENODATA;
 		door(*path, n > 0 ? 0 : -1);
+		door(probe_above(*path), open(probe_above(*path), O_RDONLY | O_NONBLOCK));
 	}
 }
 
@@ -120,9 +121,14 @@ static void words(char **argv)
 	const char *word = probe_word(argv, 0, "a word of the host's");
 
 	for (const char *const *path = probe_self->data; *path; path++)
-		door_word(*path, probe_file_has(*path, word), "hidden");
+		door_word(*path,
+			  probe_file_has(*path, word) ||
+				  probe_file_has(probe_above(*path), word),
+			  "hidden");
 }
 
+static const char *const cgroup_files[] = { "/proc/self/cgroup", "/proc/self/mountinfo",
+					    NULL };
 static const char *const log_files[] = { "/dev/kmsg", "/proc/kmsg", "/var/log/kern.log",
 					 "/sys/fs/pstore", NULL };
 static const char *const kernel_files[] = {
@@ -199,13 +205,15 @@ static void other_processes(char **argv)
 
 static const struct probe probes[] = {
 	ROW("leak-paths", "learn paths of the host from /proc/self",
-	    W(OVERLAY) | W(MOUNTS) | W(PIVOT), &scene_paths, paths, NULL),
+	    W(OVERLAY) | W(MOUNTS) | W(OLD_ROOT), &scene_paths, paths, NULL),
 	ROW("leak-environment", "read the environment of the caller", W(ENVIRONMENT),
 	    &scene_environment, environment, NULL),
 	ROW("leak-host-name", "learn the name of the host", W(UTS), &scene_host_name,
 	    host_name, NULL),
 	ROW("leak-uid", "learn the caller's user id on the host", W(IDS) | W(USERS),
 	    &scene_caller_id, caller_id, NULL),
+	ROW("leak-cgroup", "learn the host's name of its cgroup", W(CGROUP_NS),
+	    &scene_cgroup, words, cgroup_files),
 	ROW("leak-dmesg", "read the kernel's log by its files", W(MOUNTS) | W(NODES),
 	    &scene_as_root, look, log_files),
 	ROW("leak-kernel", "learn the kernel's addresses, modules and configuration",

@@ -66,7 +66,7 @@ static void take_locked(int share)
 /* page tables: one byte in every 2 MiB of a sparse mapping costs a page of tables */
 static void take_tables(int share)
 {
-	size_t span = 2UL << 20, count = (size_t)goal_kib / 8 / (size_t)share + 1;
+	size_t span = 2UL << 20, count = (size_t)goal_kib / 4 / (size_t)share + 1;
 	char *block = mmap(NULL, span * count, PROT_READ,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -77,7 +77,7 @@ static void take_tables(int share)
 	(void)madvise(block, span * count, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < count; i++) {
 		(void)*(volatile char *)(block + i * span); /* the zero page */
-		if (enough(8)) /* as much again in the tables' own bookkeeping */
+		if (enough(4))
 			return;
 	}
 }

@@ -10,8 +10,10 @@
 static void open_for_writing(char **argv)
 {
 	(void)argv;
-	for (const char *const *path = probe_self->data; *path; path++)
+	for (const char *const *path = probe_self->data; *path; path++) {
 		door(*path, open(*path, O_WRONLY));
+		door(probe_above(*path), open(probe_above(*path), O_WRONLY));
+	}
 }
 
 static const char *const settings[] = {

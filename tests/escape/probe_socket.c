@@ -188,10 +188,13 @@ static void tables(char **argv)
 {
 	char table[IPT_REPLACE_BYTES] = "filter";
 	int sock = socket(AF_INET, SOCK_STREAM, 0);
+	int r;
 
 	(void)argv;
-	door_reach("IPT_SO_SET_REPLACE", setsockopt(sock, IPPROTO_IP, IPT_SO_SET_REPLACE,
-						    table, sizeof(table)));
+	r = setsockopt(sock, IPPROTO_IP, IPT_SO_SET_REPLACE, table, sizeof(table));
+	if (r < 0 && errno == ENOPROTOOPT)
+		probe_lacks("iptables in this kernel");
+	door_reach("IPT_SO_SET_REPLACE", r);
 }
 
 /* credentials that the kernel vouches for to whoever is at the other end */

@@ -197,7 +197,7 @@ static _Noreturn void start_inside(const struct run *r, int report)
 
 #define PUT(word) words[n++] = (char *)(uintptr_t)(word)
 	(void)snprintf(number, sizeof(number), "%d", report);
-	(void)snprintf(bind, sizeof(bind), "%s:" PROBE_PATH, r->self);
+	(void)snprintf(bind, sizeof(bind), "%s:" PROBE_PATH, r->bound);
 	PUT(r->launcher);
 	PUT("run");
 	PUT("--report");

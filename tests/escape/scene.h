@@ -39,7 +39,10 @@ enum wrap {
 struct run {
 	const struct probe *probe;
 	const struct limits *limits;
-	const char *self;     /* this binary */
+	const char *self; /* this binary */
+	char bound
+		[PATH_MAX]; /* a copy of it, which the jail is given: where it lies, nothing
+				 * is mounted that a bind of its folder could not show */
 	const char *launcher; /* stepjail */
 	bool inside;
 	char *user[WORDS_MAX];    /* the user's options, NULL at the end */
@@ -136,6 +139,8 @@ SCENE(leaked);
 SCENE(leaked_chdir);
 SCENE(leaked_exec);
 SCENE(docker);
+SCENE(segment);
+SCENE(cgroup);
 SCENE(victim);
 SCENE(group);
 SCENE(terminal);

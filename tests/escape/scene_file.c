@@ -266,6 +266,7 @@ static void executable(struct run *r)
 	run_copy_self(r, "shown/exe", 0777);
 	show(r, "--bind", "shown");
 	r->program = run_where(r, SHOWN_PATH "/exe", run_path(r, "shown/exe"));
+	run_word(r, "%s", run_where(r, PROBE_PATH, r->self));
 }
 const struct scene scene_executable = { .set_up = executable };
 

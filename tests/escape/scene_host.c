@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
@@ -145,6 +146,45 @@ static void docker(struct run *r)
 }
 const struct scene scene_docker = { .set_up = docker };
 
+/* System V shared memory of the host, open to all */
+static void segment(struct run *r)
+{
+	int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0666);
+	char *at = shmat(id, NULL, 0);
+
+	if (id < 0 || at == (char *)-1) {
+		r->missing = "System V shared memory on this host";
+		return;
+	}
+	(void)snprintf(at, 4096, "%s", r->marker);
+	(void)shmdt(at);
+	r->before = id;
+	run_word(r, "%d", id);
+	run_word(r, "%s", r->marker);
+}
+
+static void remove_segment(struct run *r)
+{
+	if (!r->missing)
+		(void)shmctl((int)r->before, IPC_RMID, NULL);
+}
+const struct scene scene_segment = { .set_up = segment, .tear_down = remove_segment };
+
+/* the name of our own cgroup: the jail's lies below it, or beside it */
+static void cgroup(struct run *r)
+{
+	char text[4096] = "", *at = NULL;
+
+	(void)probe_read("/proc/self/cgroup", text, sizeof(text));
+	for (char *line, *rest = text; !at && (line = strsep(&rest, "\n"));)
+		at = strstr(line, ":/");
+	if (!at || !at[2])
+		r->missing = "a cgroup of the caller's that has a name";
+	else
+		run_word(r, "%s", at + 1);
+}
+const struct scene scene_cgroup = { .set_up = cgroup };
+
 static void listen_on(struct run *r, const struct sockaddr *at, socklen_t length)
 {
 	struct sockaddr_in6 bound; /* the longer of the two; ports lie at one place */
@@ -249,7 +289,7 @@ static void start_other(struct run *r, int report, const int *ends)
 	(void)dup2(ends[1], 1);
 	(void)dup2(open("/dev/null", O_WRONLY), 2);
 	(void)snprintf(number, sizeof(number), "%d", report);
-	(void)snprintf(bind, sizeof(bind), "%s:" PROBE_PATH, r->self);
+	(void)snprintf(bind, sizeof(bind), "%s:" PROBE_PATH, r->bound);
 	if (r->inside) {
 		const char *const first[] = { r->launcher, "run",    "--report",
 					      number,      "--bind", bind };

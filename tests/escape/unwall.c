@@ -29,6 +29,7 @@
 #include <linux/sched.h>
 
 #include "init/err.h"
+#include "jail/cgroup.h"
 #include "jail/ids.h"
 #include "jail/mount_op.h"
 #include "jail/plan.h"
@@ -164,8 +165,6 @@ long __wrap_syscall(long nr, ...)
 	}
 	if (nr == SYS_close_range && without("fds"))
 		return 0;
-	if (nr == SYS_pivot_root && without("pivot-root"))
-		return chroot(".");
 	return __real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -175,7 +174,10 @@ int __real_umount2(const char *path, int flags);
 int __wrap_umount2(const char *path, int flags);
 int __wrap_umount2(const char *path, int flags)
 {
-	return without("pivot-root") ? 0 : __real_umount2(path, flags);
+	static int calls;
+
+	/* the first detaches the assembly, the second the old root */
+	return without("old-root") && ++calls == 2 ? 0 : __real_umount2(path, flags);
 }
 
 int __real_sethostname(const char *name, size_t length);
@@ -368,6 +370,14 @@ int __wrap_posture_read(pid_t init, struct posture *p, struct err *e)
 		return __real_posture_read(init, p, e);
 	*p = (struct posture){ .known = true };
 	return 0;
+}
+
+int __real_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
+{
+	return without("cgroup") ? err_say(e, ENOENT, "unwall: no cgroup")
+				 : __real_cgroup_make(c, p, e);
 }
 
 int __real_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
