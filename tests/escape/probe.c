@@ -176,7 +176,7 @@ long probe_in_child(long (*act)(const void *), const void *data)
 		_exit(act(data) < 0 ? errno & 0xff : 0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return -1;
+		probe_lacks("more processes than one (--pids)");
 	if (WIFSIGNALED(status)) {
 		errno = EFAULT;
 		return -1;

@@ -45,25 +45,19 @@ static void take(char **argv)
 	door("give it up", ioctl(0, TIOCNOTTY));
 }
 
-/* after a session of its own, which a program may start */
+/* a leader of a group starts no session: the child does */
+static long steal(const void *unused)
+{
+	(void)unused;
+	(void)signal(SIGHUP, SIG_IGN);
+	return setsid() < 0 ? -1 : ioctl(0, TIOCSCTTY, 1);
+}
+
 static void take_later(char **argv)
 {
-	pid_t pid;
-	int status = 0;
-
 	(void)argv;
 	need_terminal();
-	/* a leader of a group starts no session */
-	pid = fork();
-	if (pid == 0) {
-		(void)signal(SIGHUP, SIG_IGN);
-		if (setsid() < 0)
-			_exit(errno);
-		_exit(ioctl(0, TIOCSCTTY, 1) < 0 ? errno : 0);
-	}
-	(void)waitpid(pid, &status, 0);
-	errno = WEXITSTATUS(status);
-	door("TIOCSCTTY in a new session", errno ? -1 : 0);
+	door("TIOCSCTTY in a new session", probe_in_child(steal, NULL));
 }
 
 /* another line discipline: n_gsm, slip, ppp and their faults */
