@@ -106,6 +106,8 @@ def problems():
     if parts()[1] != expected():
         found.append("README.md: the table is not what the corpus makes: "
                      "tests/escape/walls --table")
+    if f"# {len(rows)} attacks;" not in parts()[0]:
+        found.append(f"README.md does not say that there are {len(rows)} attacks")
     with open(SEEN, encoding="ascii") as out:
         if out.read() != "".join(seen_lines()):
             found.append("seen.inc is not what walls.json says: tests/escape/walls --table")
