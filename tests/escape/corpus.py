@@ -20,7 +20,7 @@ RECORD = os.path.join(HERE, "walls.json")
 TIMEOUT = 300
 POLICY = """\
 allow-missing cgroup
-memory 48M
+memory 16M
 pids 16
 files 64
 inodes 64
