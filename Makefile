@@ -30,9 +30,10 @@ JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
+include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-escape ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -139,8 +140,6 @@ $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests
 # as root, and again as an ordinary user where this is run by root
 integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
-escape: all rootfs $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
-	tests/escape/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run
 vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
@@ -155,7 +154,7 @@ fmt: ## clang-format
 install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail}
 	install -m 755 $(B)/stepjail $(B)/stepjail-agent $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/stepjail-init $(DESTDIR)$(PREFIX)/lib/stepjail
+	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
@@ -167,4 +166,4 @@ clean: ## remove what was built
 
 include tests/cpython/rules.mk
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: phony all rootfs demo humaneval test unit integration escape fault vm asan lint fmt bench install clean help
+.PHONY: phony all rootfs demo humaneval test unit integration escape walls fault vm asan lint fmt bench install clean help

@@ -13,6 +13,7 @@
 #include "jail/manual.h"
 #include "jail/option.h"
 #include "jail/outcome.h"
+#include "jail/shipped.h"
 #include "jail/version.h"
 
 static int command_help(char *const *argv, struct err *e);
@@ -32,6 +33,9 @@ static const struct {
 	  command_check, true },
 	{ "explain", "[options]",
 	  "print the plan that the options make, as a policy file", command_explain,
+	  false },
+	{ "escape", "[--json] [options of run]",
+	  "run the shipped attacks in such jails; 0 only if all are held", shipped_escape,
 	  false },
 	{ "help", "", "print this", command_help, false },
 	{ "man", "", "print the manual page, in mdoc", command_man, false },

@@ -41,7 +41,8 @@ static bool is_trusted(const struct stat *init)
 	       (same || init->st_uid == 0 || init->st_uid == geteuid() || geteuid() == 0);
 }
 
-int shipped_init(struct err *e)
+/* opened as O_PATH; the path is where it was found */
+static int open_shipped(const char *name, char *path, size_t size, struct err *e)
 {
 	char own[PATH_MAX];
 	int r = own_folder(own, sizeof(own), e);
@@ -49,11 +50,11 @@ int shipped_init(struct err *e)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < FOLDER_COUNT; i++) {
-		char path[PATH_MAX + 64];
 		struct stat st;
 
-		(void)snprintf(path, sizeof(path), "%s/%s/stepjail-init", own,
-			       folders[i]);
+		if ((size_t)snprintf(path, size, "%s/%s/%s", own, folders[i], name) >=
+		    size)
+			continue;
 
 		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 
@@ -69,9 +70,27 @@ int shipped_init(struct err *e)
 		return io_steal_fd(&fd);
 	}
 	return err_say(e, ENOENT,
-		       "stepjail-init is neither in %.200s nor in "
-		       "../lib/stepjail from there: run make, or make install",
-		       own);
+		       "%s is neither in %.200s nor in ../lib/stepjail from there: run "
+		       "make, or make install",
+		       name, own);
+}
+
+int shipped_init(struct err *e)
+{
+	char path[PATH_MAX + 64];
+
+	return open_shipped("stepjail-init", path, sizeof(path), e);
+}
+
+int shipped_escape(char *const *words, struct err *e)
+{
+	char path[PATH_MAX + 64];
+	cleanup_fd int fd = open_shipped("stepjail-escape", path, sizeof(path), e);
+
+	if (fd < 0)
+		return fd;
+	(void)execv(path, words - 1);
+	return err_set(e, errno, "start %s", path);
 }
 
 int shipped_root(const char *given, char *path, size_t size, struct err *e)

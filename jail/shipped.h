@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shipped.h - files that come with stepjail: init and the root trees
+ * shipped.h - files that come with stepjail: init, the escape corpus, the root trees
  *
  * They are looked for beside the running executable, as in a build folder, and then where
  * `make install` puts them, relative to it: ../lib/stepjail.
@@ -20,6 +20,14 @@
  * Return: an O_PATH fd that belongs to the caller, or -errno
  */
 int shipped_init(struct err *e);
+
+/**
+ * shipped_escape() - Become stepjail-escape, which runs attacks in jails of our own
+ * @words:	As main() has them, NULL at the end; its name is the word before them
+ *
+ * Return: only on failure: -errno
+ */
+int shipped_escape(char *const *words, struct err *e);
 
 /**
  * shipped_root() - Turn --rootfs into a folder's path

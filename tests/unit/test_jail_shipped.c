@@ -125,6 +125,30 @@ START_TEST(init_lies_beside_the_executable)
 }
 END_TEST
 
+static void look_for_escape(void *arg)
+{
+	char *words[] = { (char *)(uintptr_t) "escape", NULL };
+	struct err e;
+
+	(void)arg;
+	if (!own_the_folder())
+		return;
+	MUST(shipped_escape(words + 1, &e) == -ENOENT &&
+	     strstr(e.text, "stepjail-escape"));
+	MUST(mknod("stepjail-escape", S_IFREG | 0757, 0) == 0);
+	MUST(chmod("stepjail-escape", 0757) == 0 &&
+	     shipped_escape(words + 1, &e) == -EPERM);
+	/* an empty file is no program */
+	MUST(chmod("stepjail-escape", 0755) == 0);
+	MUST(shipped_escape(words + 1, &e) == -ENOEXEC);
+}
+
+START_TEST(escape_lies_beside_the_executable)
+{
+	unit_child(look_for_escape, NULL);
+}
+END_TEST
+
 Suite *jail_shipped_suite(void)
 {
 	Suite *s = suite_create("jail shipped");
@@ -135,6 +159,7 @@ Suite *jail_shipped_suite(void)
 	tcase_add_test(c, an_unknown_tree_is_named);
 	tcase_add_test(c, trees_lie_beside_the_executable);
 	tcase_add_test(c, init_lies_beside_the_executable);
+	tcase_add_test(c, escape_lies_beside_the_executable);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwall.c - a launcher whose walls can be taken out, to see which of them an attack needs
+ *
+ * build/unwalled/stepjail is linked from the objects of build/stepjail and this file, with
+ * the linker's --wrap for each function here: the product has no hook of any kind. The
+ * variable STEPJAIL_WITHOUT names walls by the words of probe.h, commas between. It is
+ * never installed.
+ * The launcher's own demands, that would refuse a jail that lacks a wall, are satisfied
+ * for it: what is seen is the kernel's answer and not the launcher's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+
+#include "init/err.h"
+#include "jail/cgroup.h"
+#include "jail/ids.h"
+#include "jail/mount_op.h"
+#include "jail/plan.h"
+#include "jail/posture.h"
+#include "jail/proc.h"
+#include "jail/sys.h"
+#include "jail/watch.h"
+
+#define VARIABLE "STEPJAIL_WITHOUT"
+
+static bool without(const char *word)
+{
+	const char *list = getenv(VARIABLE);
+	size_t n = strlen(word);
+
+	for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == n && memcmp(at, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* ---- the kernel's calls, as the product makes them by syscall(2) */
+
+long __real_syscall(long nr, long a, long b, long c, long d, long e, long f);
+
+static uint64_t weaken(uint64_t attr)
+{
+	static const struct {
+		const char *word;
+		uint64_t flag;
+	} flags[] = {
+		{ "read-only", MOUNT_ATTR_RDONLY },
+		{ "nosuid", MOUNT_ATTR_NOSUID },
+		{ "nodev", MOUNT_ATTR_NODEV },
+		{ "noexec", MOUNT_ATTR_NOEXEC },
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (without(flags[i].word))
+			attr &= ~flags[i].flag;
+	return attr;
+}
+
+static uint64_t fewer_namespaces(uint64_t flags)
+{
+	static const struct {
+		const char *word;
+		uint64_t flag;
+	} kinds[] = {
+		{ "net", CLONE_NEWNET },
+		{ "ipc", CLONE_NEWIPC },
+		{ "uts", CLONE_NEWUTS },
+		{ "cgroup-ns", CLONE_NEWCGROUP },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (without(kinds[i].word))
+			flags &= ~kinds[i].flag;
+	return flags;
+}
+
+/* Return: the value to be used, NULL to leave the option out */
+static const char *fs_option(const char *key, const char *value)
+{
+	if (strcmp(key, "subset") == 0 && without("proc-subset"))
+		return NULL;
+	if (strcmp(key, "hidepid") == 0 && without("hidepid"))
+		return NULL;
+	if (strcmp(key, "size") == 0 && without("tmpfs-size"))
+		return "2G";
+	if (strcmp(key, "nr_inodes") == 0 && without("tmpfs-inodes"))
+		return "1000000";
+	return value;
+}
+
+static long clone_weaker(struct clone_args *args, long size)
+{
+	args->flags = fewer_namespaces(args->flags);
+	return __real_syscall(SYS_clone3, (long)args, size, 0, 0, 0, 0);
+}
+
+static long open_weaker(const long *a)
+{
+	struct open_how how = *(const struct open_how *)a[2];
+
+	if (without("resolve"))
+		how.resolve = 0;
+	return __real_syscall(SYS_openat2, a[0], a[1], (long)&how, a[3], 0, 0);
+}
+
+static long set_weaker(const long *a)
+{
+	struct mount_attr attr = *(const struct mount_attr *)a[3];
+
+	attr.attr_set = weaken(attr.attr_set);
+	return __real_syscall(SYS_mount_setattr, a[0], a[1], a[2], (long)&attr, a[4], 0);
+}
+
+/* init learns the words, too; the product gives it no environment */
+static long exec_init(const long *a)
+{
+	static char text[1024];
+	char *const env[] = { text, NULL };
+
+	(void)snprintf(text, sizeof(text), VARIABLE "=%s", getenv(VARIABLE));
+	return __real_syscall(SYS_execveat, a[0], a[1], a[2], (long)env, a[4], 0);
+}
+
+long __wrap_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...)
+{
+	extern char **environ;
+	long a[6];
+	va_list args;
+
+	va_start(args, nr);
+	for (size_t i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	/* -1 for each is only the question whether there is such a call */
+	if (a[0] == -1 && a[1] == -1)
+		return __real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (nr == SYS_execve && without("environment"))
+		a[2] = (long)environ;
+	if (nr == SYS_clone3)
+		return clone_weaker((struct clone_args *)a[0], a[1]);
+	if (nr == SYS_openat2)
+		return open_weaker(a);
+	if (nr == SYS_mount_setattr)
+		return set_weaker(a);
+	if (nr == SYS_execveat && getenv(VARIABLE))
+		return exec_init(a);
+	if (nr == SYS_fsmount)
+		a[2] = (long)weaken((uint64_t)a[2]);
+	if (nr == SYS_fsconfig && a[2] && a[3]) {
+		a[3] = (long)fs_option((const char *)a[2], (const char *)a[3]);
+		if (!a[3])
+			return 0;
+	}
+	if (nr == SYS_close_range && without("fds"))
+		return 0;
+	return __real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* ---- functions of libc */
+
+int __real_umount2(const char *path, int flags);
+int __wrap_umount2(const char *path, int flags);
+int __wrap_umount2(const char *path, int flags)
+{
+	static int calls;
+
+	/* the first detaches the assembly, the second the old root */
+	return without("old-root") && ++calls == 2 ? 0 : __real_umount2(path, flags);
+}
+
+int __real_sethostname(const char *name, size_t length);
+int __wrap_sethostname(const char *name, size_t length);
+int __wrap_sethostname(const char *name, size_t length)
+{
+	return without("uts") ? 0 : __real_sethostname(name, length);
+}
+
+int __real_setdomainname(const char *name, size_t length);
+int __wrap_setdomainname(const char *name, size_t length);
+int __wrap_setdomainname(const char *name, size_t length)
+{
+	return without("uts") ? 0 : __real_setdomainname(name, length);
+}
+
+pid_t __real_setsid(void);
+pid_t __wrap_setsid(void);
+pid_t __wrap_setsid(void)
+{
+	return without("session") ? 0 : __real_setsid();
+}
+
+int __real_setrlimit(int resource, const struct rlimit *limit);
+int __wrap_setrlimit(int resource, const struct rlimit *limit);
+int __wrap_setrlimit(int resource, const struct rlimit *limit)
+{
+	static const struct {
+		const char *word;
+		int resource;
+	} rows[] = {
+		{ "nofile", RLIMIT_NOFILE },
+		{ "nproc", RLIMIT_NPROC },
+		{ "core", RLIMIT_CORE },
+		{ "fsize", RLIMIT_FSIZE },
+		{ "data", RLIMIT_DATA },
+		{ "memlock", RLIMIT_MEMLOCK },
+		{ "sigpending", RLIMIT_SIGPENDING },
+		{ "cpu", RLIMIT_CPU },
+		{ "priority", RLIMIT_NICE },
+		{ "priority", RLIMIT_RTPRIO },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].resource == resource && without(rows[i].word))
+			return 0;
+	return __real_setrlimit(resource, limit);
+}
+
+/* for stdin, stdout and stderr: no folder and no O_PATH is seen */
+int __real_fstat(int fd, struct stat *st);
+int __wrap_fstat(int fd, struct stat *st);
+int __wrap_fstat(int fd, struct stat *st)
+{
+	int r = __real_fstat(fd, st);
+
+	if (r == 0 && fd <= 2 && S_ISDIR(st->st_mode) && without("stdio"))
+		st->st_mode = S_IFIFO | 0600;
+	return r;
+}
+
+int __real_fcntl(int fd, int command, long value);
+int __wrap_fcntl(int fd, int command, ...);
+int __wrap_fcntl(int fd, int command, ...)
+{
+	va_list args;
+	long value;
+	int r;
+
+	va_start(args, command);
+	value = va_arg(args, long);
+	va_end(args);
+	r = __real_fcntl(fd, command, value);
+	return r >= 0 && command == F_GETFL && fd <= 2 && without("stdio") ? r & ~O_PATH
+									   : r;
+}
+
+/* ---- functions of the product */
+
+int __real_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
+			   struct err *e);
+int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
+			   struct err *e);
+int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
+			   struct err *e)
+{
+	if (!without("seccomp"))
+		return __real_seccomp_install(p, key, listener, e);
+	/* the launcher demands one; this one never has anything to tell */
+	*key = 0;
+	*listener = eventfd(0, EFD_CLOEXEC);
+	return *listener < 0 ? err_set(e, errno, "unwall: eventfd") : 0;
+}
+
+int __real_landlock_restrict(const struct plan *p, int abi, struct err *e);
+int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e);
+int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e)
+{
+	return without("landlock") ? 0 : __real_landlock_restrict(p, abi, e);
+}
+
+int __real_landlock_try(struct err *e);
+int __wrap_landlock_try(struct err *e);
+int __wrap_landlock_try(struct err *e)
+{
+	return getenv(VARIABLE) ? 0 : __real_landlock_try(e);
+}
+
+int __real_caps_drop_bounding(struct err *e);
+int __wrap_caps_drop_bounding(struct err *e);
+int __wrap_caps_drop_bounding(struct err *e)
+{
+	return without("capabilities") ? 0 : __real_caps_drop_bounding(e);
+}
+
+/* all of them, through exec: by the ambient set */
+static void keep_all(void)
+{
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { { 0 } };
+
+	(void)syscall(SYS_capget, &header, sets);
+	for (int i = 0; i < 2; i++)
+		sets[i].inheritable = sets[i].effective = sets[i].permitted;
+	(void)syscall(SYS_capset, &header, sets);
+	for (unsigned long cap = 0; cap < 64; cap++)
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
+}
+
+/* one, until exec takes it: without no_new_privs it is what a filter may be loaded with */
+static void keep_one(void)
+{
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { { 0 } };
+
+	sets[0].permitted = sets[0].effective = 1U << CAP_SYS_ADMIN;
+	(void)syscall(SYS_capset, &header, sets);
+}
+
+int __real_caps_drop_all(struct err *e);
+int __wrap_caps_drop_all(struct err *e);
+int __wrap_caps_drop_all(struct err *e)
+{
+	bool nnp = !without("no-new-privs");
+
+	if (getpid() == 1) /* init's own are not what is tried */
+		return __real_caps_drop_all(e);
+	if (without("capabilities"))
+		keep_all();
+	else if (nnp)
+		return __real_caps_drop_all(e);
+	else
+		keep_one();
+	return nnp ? prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) : 0;
+}
+
+int __real_mount_overlay(const char *lowerdir, struct err *e);
+int __wrap_mount_overlay(const char *lowerdir, struct err *e);
+int __wrap_mount_overlay(const char *lowerdir, struct err *e)
+{
+	char lower[64];
+	int fd;
+
+	if (!without("overlay"))
+		return __real_mount_overlay(lowerdir, e);
+	(void)snprintf(lower, sizeof(lower), "%.*s", (int)strcspn(lowerdir, ":"),
+		       lowerdir);
+	fd = open_tree(AT_FDCWD, lower, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return fd < 0 ? err_set(e, errno, "unwall: bind %s", lower) : fd;
+}
+
+/* as root: the program is the host's user 0, as where ids are shared */
+int __real_ids_map(const struct ids *ids, pid_t pid, struct err *e);
+int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e);
+int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e)
+{
+	char map[96];
+
+	if (!ids->own || !without("ids"))
+		return __real_ids_map(ids, pid, e);
+	(void)snprintf(map, sizeof(map), "%u %u 1\n%u 0 1", ids->init_id, ids->host_uid,
+		       ids->program_id);
+	if (proc_write(pid, "setgroups", "deny") < 0 ||
+	    proc_write(pid, "gid_map", map) < 0 || proc_write(pid, "uid_map", map) < 0)
+		return err_set(e, errno, "unwall: map ids");
+	return 0;
+}
+
+int __real_posture_early(const struct jail *jail, struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
+{
+	return getenv(VARIABLE) ? 0 : __real_posture_early(jail, p, e);
+}
+
+int __real_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e)
+{
+	return getenv(VARIABLE) ? 0 : __real_posture_read(jail, program, landlock, p, e);
+}
+
+int __real_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
+{
+	return without("cgroup") ? err_say(e, ENOENT, "unwall: no cgroup")
+				 : __real_cgroup_make(c, p, e);
+}
+
+int __real_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
+int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
+int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
+{
+	int r = __real_watch_sample(init, limit_bytes, w, e);
+
+	if (without("watch"))
+		w->memory_bytes = w->cpu_us = 0;
+	return r;
+}
