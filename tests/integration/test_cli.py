@@ -194,7 +194,7 @@ WRONG = [
 ] + [
     (["--cpu-weight", "0"], "cpu-weight"), (["--cpu-weight", "10001"], "cpu-weight"),
     (["--memory-high", "-1"], "memory-high"), (["--swap", "unlimited"], "swap"),
-    (["--oom-group", "maybe"], "oom-group"),
+    (["--oom-group=maybe"], "oom-group"),
     (["--cpu-time", "1"] * 2, "cpu-time"), (["--memory", "64M", "--memory", "64M"], "memory"),
     (["--policy", "/dev/null", "--policy", "/dev/null"], "policy"),
     (["--cpu-time", "10h", "--wall-time", "1s"], "cpu-time"),

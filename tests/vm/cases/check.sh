@@ -52,7 +52,7 @@ is status $status 0
 has_all "$(field /tmp/report not_enforced)" memory.max memory.swap.max pids.max cpu.max
 grep -qi cgroup /tmp/err || fail "stderr does not say that the cgroup is missing"
 # and all that was asked for is told, with what stands in for it
-jail --allow-missing cgroup --memory-high 32M --swap 1M --oom-group yes --cpu-weight 50 \
+jail --allow-missing cgroup --memory-high 32M --swap 1M --oom-group=yes --cpu-weight 50 \
 	--cpuset 0 --io-max '/ rbps=1M' --io-max '8:0 wiops=9' -- /bin/true
 is status $status 0
 has_all "$(field /tmp/report not_enforced)" memory.max: memory.high: memory.swap.max: \

@@ -21,7 +21,7 @@ is "bytes read" "$(told io.stat.rbytes)" 0
 within "waiting for a processor, us" "$(told cpu.pressure.some.total)" 0 1000000
 
 # memory is kept in whole pages
-jail --memory 67108865 --memory-high 33554433 --swap 16777217 --oom-group yes --pids 7 \
+jail --memory 67108865 --memory-high 33554433 --swap 16777217 --oom-group=yes --pids 7 \
 	--cpus unlimited --cpu-weight 9999 --cpuset 0 -- /bin/true
 is status $status 0
 for row in memory.max=67108864 memory.high=33554432 memory.swap.max=16777216 \
@@ -31,7 +31,7 @@ for row in memory.max=67108864 memory.high=33554432 memory.swap.max=16777216 \
 done
 
 # the report does not make it up: the same in the leaf, while it runs
-$stepjail run --rootfs /mini --memory-high 32M --cpu-weight 7 --oom-group yes \
+$stepjail run --rootfs /mini --memory-high 32M --cpu-weight 7 --oom-group=yes \
 	--cpuset 0 -- /bin/true 2000 &
 launcher=$!
 until_true 5 has_leaf || fail "no leaf"

@@ -35,7 +35,7 @@ is oom_kills "$(count oom_kills)" 1
 ends exited 3 --memory 256M -- /bin/end child 96 3
 is oom_kills "$(count oom_kills)" 0
 # the whole jail, init too, where that is asked for
-ends memory 137 --memory 32M --oom-group yes -- /bin/end child 96 0
+ends memory 137 --memory 32M --oom-group=yes -- /bin/end child 96 0
 is "kills of the whole group" "$(count memory.events.oom_group_kill)" 1
 within oom_kills "$(count oom_kills)" 2 4
 # what an earlier run was killed for is none of this one's
