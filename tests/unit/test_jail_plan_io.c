@@ -80,7 +80,7 @@ START_TEST(there_are_so_many_and_no_more)
 {
 	struct err e = { 0 };
 
-	static char specs[PLAN_IO_MAX + 1][16];
+	static char specs[PLAN_IO_MAX + 1][32];
 
 	for (int i = 0; i <= PLAN_IO_MAX; i++)
 		(void)snprintf(specs[i], sizeof(specs[i]), "/d%d rbps=1", i);
