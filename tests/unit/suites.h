@@ -109,6 +109,7 @@ Suite *jail_shipped_suite(void);
 Suite *jail_source_suite(void);
 Suite *jail_stage_suite(void);
 Suite *jail_value_suite(void);
+Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
 
