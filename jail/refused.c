@@ -46,9 +46,8 @@
 	}
 /* each names its value itself: handed on, it would be a number already */
 #define FAMILY(family, why)                                                              \
-	{ "socket", REFUSED_EQ, 0, family, #family, true, true, why },                   \
 	{                                                                                \
-		"socketpair", REFUSED_EQ, 0, family, #family, true, true, why            \
+		"socket", REFUSED_EQ, 0, family, #family, true, true, why                \
 	}
 #define TERMINAL(request, why)                                                           \
 	{                                                                                \
@@ -269,6 +268,7 @@ const struct refused_row refused_rows[] = {
 	SHUT("fchmod", set_id),
 	SHUT("fchmodat", set_id),
 	SHUT("fchmodat2", set_id),
+	SHUT("socketpair", "no family but AF_UNIX has pairs that a namespace divides"),
 	SHUT("prlimit64", "init may run under the program's own id"),
 	SHUT("setrlimit", "the limit of core dumps keeps the host from handling them"),
 	/* socket families */

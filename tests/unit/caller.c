@@ -82,4 +82,3 @@ void caller_ends_with(int want)
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == want, "%#x",
 		      (unsigned int)status);
 }
-

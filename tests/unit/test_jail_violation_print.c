@@ -108,9 +108,10 @@ static void ck_learned(const char *want)
 static bool make_lesson(void)
 {
 	return caller_refused(SYS_sync, 0, 0) && caller_refused(SYS_sync, 0, 0) &&
-	       caller_refused(SYS_ioctl, 0, 0x5452) && caller_refused(SYS_ioctl, 0, TIOCSTI) &&
-	       caller_refused(SYS_personality, 0x440000, 0) && caller_refused(SYS_ptrace, 0, 0) &&
-	       caller_refused(470, 0, 0);
+	       caller_refused(SYS_ioctl, 0, 0x5452) &&
+	       caller_refused(SYS_ioctl, 0, TIOCSTI) &&
+	       caller_refused(SYS_personality, 0x440000, 0) &&
+	       caller_refused(SYS_ptrace, 0, 0) && caller_refused(470, 0, 0);
 }
 
 START_TEST(it_prints_what_it_learned)
