@@ -98,7 +98,7 @@ static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr
 				     own);
 	if (r == 0 && has_pid)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 2, own,
-				     SCMP_CMP64(2, SCMP_CMP_EQ, 0));
+				     SCMP_CMP64(2, SCMP_CMP_EQ, 0, 0));
 	return r;
 }
 
@@ -134,8 +134,9 @@ static int allow_locked(scmp_filter_ctx ctx, const struct refused_row *lock, int
 			ctx, SCMP_ACT_ALLOW, nr, 1,
 			SCMP_CMP64(lock->arg, SCMP_CMP_MASKED_EQ, lock->value, 0));
 	case REFUSED_KEY:
-		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 1,
-					SCMP_CMP64(lock->arg, SCMP_CMP_EQ, FILTER_KEY));
+		return seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, nr, 1,
+			SCMP_CMP64(lock->arg, SCMP_CMP_EQ, FILTER_KEY, 0));
 	default:
 		return 0;
 	}
@@ -170,7 +171,7 @@ static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr
 			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, row->value, row->value));
 	case REFUSED_KEY:
 		return seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 1,
-					SCMP_CMP64(row->arg, SCMP_CMP_NE, FILTER_KEY));
+					SCMP_CMP64(row->arg, SCMP_CMP_NE, FILTER_KEY, 0));
 	case REFUSED_MIXED:
 		return notify_mixed(ctx, row, nr);
 	}

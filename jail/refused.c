@@ -46,9 +46,8 @@
 	}
 /* each names its value itself: handed on, it would be a number already */
 #define FAMILY(family, why)                                                              \
-	{ "socket", REFUSED_EQ, 0, family, #family, true, true, why },                   \
 	{                                                                                \
-		"socketpair", REFUSED_EQ, 0, family, #family, true, true, why            \
+		"socket", REFUSED_EQ, 0, family, #family, true, true, why                \
 	}
 #define TERMINAL(request, why)                                                           \
 	{                                                                                \
@@ -85,6 +84,9 @@ static const char unheard[] =
 static const char console[] = "changes the caller's console";
 static const char merges[] = "shares pages of equal content with other programs of the "
 			     "host, whose content is then told by time";
+static const char core_limit[] =
+	"init may run under the program's own id, and RLIMIT_CORE "
+	"keeps the host from handling core dumps";
 static const char no_capability[] = "needs a capability that no jail has";
 
 const struct refused_row refused_rows[] = {
@@ -190,6 +192,7 @@ const struct refused_row refused_rows[] = {
 	TERMINAL(TIOCNOTTY, "gives up the caller's terminal, for all of its session"),
 	TERMINAL(TIOCCONS, "takes what the kernel prints on the console"),
 	TERMINAL(TIOCVHANGUP, "hangs up the caller's terminal"),
+	TERMINAL(TIOCEXCL, "shuts the caller's terminal to others"),
 	TERMINAL(TIOCSLCKTRMIOS, "locks the modes of the caller's terminal"),
 	TERMINAL(KDSKBENT, "maps keys of the caller's console to other characters"),
 	TERMINAL(KDSKBSENT, "maps keys of the caller's console to strings"),
@@ -269,8 +272,9 @@ const struct refused_row refused_rows[] = {
 	SHUT("fchmod", set_id),
 	SHUT("fchmodat", set_id),
 	SHUT("fchmodat2", set_id),
-	SHUT("prlimit64", "init may run under the program's own id"),
-	SHUT("setrlimit", "the limit of core dumps keeps the host from handling them"),
+	SHUT("socketpair", "no family but AF_UNIX has pairs that a namespace divides"),
+	SHUT("prlimit64", core_limit),
+	SHUT("setrlimit", core_limit),
 	/* socket families */
 	ARG("socket", REFUSED_EQ, 0, AF_NETLINK, false,
 	    "much kernel code, although of an empty network namespace alone"),

@@ -20,7 +20,7 @@
 /* calls of one name, entry and telling argument */
 struct violation {
 	struct seccomp_data first;  /* of the first of them */
-	pid_t pid;                  /* that made it, in the launcher's PID namespace */
+	pid_t pid;                  /* the thread's, in the launcher's PID namespace */
 	uint64_t first_ms, last_ms; /* since the program's start */
 	uint64_t count;
 	char label[VIOLATION_LABEL_MAX]; /* names of what its arguments ask for */

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_run import BUILD, TIMEOUT, TOP, Host, each_user  # noqa: E402
 
 STATIC = ["-O1", "-static", "-Wall", "-Wextra", "-D_GNU_SOURCE"]
-PROGRAMS = {"recode": [*STATIC, "-pthread"]}
+PROGRAMS = {"recode": [*STATIC, "-pthread", "recode_map.c", "recode_other.c"]}
 if platform.machine() == "x86_64":
     PROGRAMS["keyhunt"] = [*STATIC, "-nostdlib", "-ffreestanding", "-fno-stack-protector",
                            "-fno-pie", "-no-pie"]
@@ -64,8 +64,8 @@ def setUpModule():
     built = tempfile.mkdtemp(prefix="stepjail-lock-")
     os.chmod(built, 0o755)
     for name, options in PROGRAMS.items():
-        subprocess.run(["gcc", *options, "-o", f"{built}/{name}",
-                        f"{TOP}/tests/integration/{name}.c"], check=True, timeout=TIMEOUT)
+        subprocess.run(["gcc", *options, "-o", f"{built}/{name}", f"{name}.c"], check=True,
+                       timeout=TIMEOUT, cwd=f"{TOP}/tests/integration")
 
 
 def tearDownModule():

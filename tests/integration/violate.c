@@ -117,7 +117,6 @@ static const struct call {
 	{ "socket:AF_ALG", SYS_socket, { AF_ALG, 99 } },
 	{ "socket:AF_NETLINK", SYS_socket, { AF_NETLINK, 99 } },
 	{ "socket:AF_XDP", SYS_socket, { AF_XDP, 99 } },
-	{ "socketpair:AF_TIPC", SYS_socketpair, { AF_TIPC, 99 } },
 	{ "memfd_create:MEMFD_EXEC", SYS_memfd_create, { 0, 0x11 } },
 	{ "prctl:PR_CAP_AMBIENT", SYS_prctl, { 47, 99 } },
 };

@@ -42,8 +42,8 @@ static Suite *(*const suites[])(void) = {
 	jail_refused_suite,      jail_report_suite,       jail_rlimit_suite,
 	jail_room_suite,         jail_seccomp_suite,      jail_sha256_suite,
 	jail_shipped_suite,      jail_source_suite,       jail_stage_suite,
-	jail_tree_suite,         jail_value_suite,        jail_violation_suite,
-	jail_watch_suite,
+	jail_tree_suite,         jail_value_suite,        jail_violation_print_suite,
+	jail_violation_suite,    jail_watch_suite,
 #endif
 #ifdef UNIT_AGENT
 	agent_evalset_suite,     agent_extract_suite,     agent_key_suite,

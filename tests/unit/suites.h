@@ -119,6 +119,7 @@ Suite *jail_source_suite(void);
 Suite *jail_stage_suite(void);
 Suite *jail_tree_suite(void);
 Suite *jail_value_suite(void);
+Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
 

@@ -64,7 +64,7 @@ START_TEST(a_few_calls_in_words)
 		{ SYS_memfd_create, 0, 0x11, TOLD },
 		{ SYS_sync, 0, 0, REFUSED(EPERM) },
 		{ SYS_socketpair, AF_UNIX, 1, ALLOWED },
-		{ SYS_socketpair, 30 /* AF_TIPC */, 1, TOLD },
+		{ SYS_socketpair, 30 /* AF_TIPC */, 1, REFUSED(EPERM) },
 		{ SYS_ioctl, 0, 0x5423 /* TIOCSETD */, TOLD },
 		{ SYS_prctl, 47 /* PR_CAP_AMBIENT */, 2, TOLD },
 	};

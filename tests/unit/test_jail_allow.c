@@ -76,7 +76,7 @@ static const struct {
 	{ "ioctl=21522", -EPERM, "types into the caller's terminal" },
 	{ "ioctl=0x5423", -EPERM, "terminal" },
 	{ "socket=40", -EPERM, "no network namespace" },
-	{ "socketpair=30", -EPERM, "protocol" },
+	{ "socketpair=30", -EPERM, "no family but AF_UNIX" },
 	{ "clone=0x10000000", -EPERM, "namespaces" },
 	{ "clone=0x10000011", -EPERM, "namespaces" },
 	{ "clone=0x00020100", -EPERM, "namespaces" },

@@ -237,45 +237,6 @@ START_TEST(a_run_without_a_listener_says_so)
 }
 END_TEST
 
-/* what is reserved for it is enough: a full disk loses no report */
-START_TEST(the_longest_list_of_violations_has_room)
-{
-	static struct outcome o = { .started = true, .listened = true };
-	const char *path = unit_path(unit_folder(), "long.json");
-	const struct judgement j = { VERDICT_VIOLATION, -1, 9, 137, { 0 } };
-	struct jail jail = JAIL_NONE;
-	struct err e = { 0 };
-	struct stat before, after;
-
-	o.refused.kinds = VIOLATION_KINDS_MAX;
-	o.refused.total = o.refused.beyond = UINT64_MAX;
-	for (size_t i = 0; i < VIOLATION_KINDS_MAX; i++) {
-		struct violation *k = &o.refused.kind[i];
-
-		*k = (struct violation){ .first = { .nr = 444, .arch = CALL_NATIVE },
-					 .pid = 4194304,
-					 .first_ms = UINT64_MAX,
-					 .last_ms = UINT64_MAX,
-					 .count = UINT64_MAX };
-		memset(k->first.args, 0xff, sizeof(k->first.args));
-		memset(k->label, 'X', sizeof(k->label) - 1);
-	}
-
-	int fd = report_open(path, &e);
-
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fstat(fd, &before), 0);
-	ck_assert_int_eq(report_write(fd, &jail, &o, &j, &e), 0);
-	ck_assert_int_eq(fstat(fd, &after), 0);
-	(void)close(fd);
-	ck_assert_int_gt(after.st_size, 32 * 300);
-	if (before.st_blocks == 0)
-		unit_skip("report: this file system reserves nothing");
-	else
-		ck_assert_int_le(after.st_size, before.st_blocks * 512);
-}
-END_TEST
-
 START_TEST(a_run_that_never_began_knows_nothing)
 {
 	struct jail jail = JAIL_NONE;
@@ -492,7 +453,6 @@ Suite *jail_report_suite(void)
 	tcase_add_test(c, a_run_in_a_leaf);
 	tcase_add_test(c, a_run_without_a_leaf_says_what_is_missing);
 	tcase_add_test(c, a_run_without_a_listener_says_so);
-	tcase_add_test(c, the_longest_list_of_violations_has_room);
 	tcase_add_test(c, a_run_that_never_began_knows_nothing);
 	tcase_add_test(c, a_kernel_without_peaks_falls_back);
 	tcase_add_test(c, what_could_not_be_read_is_null);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller.c - a child that makes refused calls: see caller.h
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jail/gate.h"
+#include "jail/seccomp.h"
+#include "tests/unit/caller.h"
+#include "tests/unit/suites.h"
+
+struct violations caller_heard;
+struct plan caller_plan;
+pid_t caller_pid;
+
+bool caller_refused(long nr, uint64_t arg0, uint64_t arg1)
+{
+	return syscall(nr, arg0, arg1, 0UL, 0UL, 0UL) == -1 && errno == EPERM;
+}
+
+void caller_start(bool (*act)(void))
+{
+	struct err e = { 0 };
+	int outside, inside;
+	pid_t pid;
+
+	ck_assert_int_eq(gate_make(&outside, &inside, &e), 0);
+	caller_pid = fork();
+	ck_assert_int_ge(caller_pid, 0);
+	if (caller_pid == 0) {
+		uint64_t key;
+		int listener;
+
+		(void)close(outside);
+		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
+		if (seccomp_install(&caller_plan, &key, &listener, &e) < 0 ||
+		    gate_wait(inside, listener, 0, &e) < 0)
+			_exit(3);
+		(void)close(listener);
+		_exit(act() ? 0 : 1);
+	}
+	(void)close(inside);
+	caller_heard = (struct violations){ .fd = -1 };
+	ck_assert_int_eq(
+		gate_receive(outside, &pid, &caller_heard.fd, &(uint32_t){ 0 }, &e), 1);
+	ck_assert_int_eq(pid, caller_pid);
+	ck_assert_int_ge(caller_heard.fd, 0);
+	ck_assert_int_eq(gate_open(&outside), 0);
+}
+
+bool caller_waits(void)
+{
+	struct pollfd p = { .fd = caller_heard.fd, .events = POLLIN };
+
+	ck_assert_int_eq(poll(&p, 1, 20000), 1);
+	return p.revents & POLLIN;
+}
+
+bool caller_serve_all(void)
+{
+	bool violation = false;
+	uint64_t now_ms = 1000;
+
+	for (; caller_heard.fd >= 0; now_ms += 1000) {
+		(void)caller_waits();
+		ck_assert_uint_eq(violation_wait_ms(&caller_heard, now_ms), 0);
+		violation |= violation_serve(&caller_heard, &caller_plan, now_ms);
+	}
+	return violation;
+}
+
+void caller_ends_with(int want)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(caller_pid, &status, 0), caller_pid);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == want, "%#x",
+		      (unsigned int)status);
+}
