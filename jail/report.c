@@ -8,8 +8,22 @@
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
  *   output        byte counts of captured output; null while output is passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each
- *   posture       what the kernel tells of the program before it starts
- *   landlock_abi, host_uid
+ *   host_uid
+ *   posture       what the kernel tells of the program before it starts; all of it is as
+ *		   planned, or the program was not started, and this is null
+ *     argv_sha256   of the program's words, a NUL behind each
+ *     root_sha256   of the root tree's list, see tree.h; root_verified: true (the tree was
+ *		     compared with it), false (it was not), null (there is no list)
+ *     plan_sha256   of what explain prints for the same options
+ *     namespaces    by kind, inode numbers: the jail's and the launcher's own
+ *     uid_map, gid_map, setgroups
+ *     mounts        at, type, flags and root of each, as in mountinfo
+ *     cgroup        path, and its limits
+ *     process       capability sets, no_new_privs, seccomp mode and number of filters, host
+ *		     ids, pid and session (on the host, and in the jail)
+ *     rlimits       by name, soft and hard
+ *     open_fds      what is still open after exec
+ *     landlock      ABI in force, and what a thing that it must refuse came to; or null
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +39,7 @@
 #include "jail/report.h"
 #include "jail/version.h"
 
-#define RESERVED_BYTES 8192
+#define RESERVED_BYTES 32768 /* with a posture of 256 binds */
 
 static const char *const without_cgroup[] = {
 	"memory.max: instead RLIMIT_DATA for each process, and a watch of their sum "
