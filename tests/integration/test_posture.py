@@ -48,7 +48,7 @@ LACKING = [
 ]
 LANDLOCK = [
     ("landlock", "posture: Landlock is in force with ABI 0, and this kernel has "),
-    ("landlock_restrict", "landlock: a device node could be made that it must refuse"),
+    ("landlock_restrict", "landlock: not in force: it did not refuse a device node (Op"),
 ]
 
 
