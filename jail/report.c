@@ -165,7 +165,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 		json_string(out, without_cgroup[i]);
 	}
 	(void)fputs("],\"posture\":", out);
-	posture_print(&o->posture, out);
+	posture_print(&o->posture, jail, out);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }
