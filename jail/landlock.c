@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/landlock.h>
@@ -196,12 +198,13 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 int landlock_try(struct err *e)
 {
 	static const char node[] = "/dev/shm/stepjail";
+	int errnum = mknod(node, S_IFCHR, makedev(1, 3)) < 0 ? errno : 0;
 
-	if (mknod(node, S_IFCHR, 0) == 0) {
+	if (errnum == EACCES)
+		return 0;
+	if (errnum == 0)
 		(void)unlink(node);
-		return err_say(
-			e, EPERM,
-			"landlock: a device node could be made that it must refuse");
-	}
-	return errno == EACCES ? 0 : err_set(e, errno, "landlock: try to make a node");
+	return err_say(e, EPERM,
+		       "landlock: not in force: it did not refuse a device node (%s)",
+		       errnum ? strerror(errnum) : "made");
 }

@@ -39,10 +39,11 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e);
  * landlock_try() - Have Landlock refuse something to the calling thread
  *
  * The kernel tells nobody who is confined, so this is how it is read back: a device node
- * of the kind that anybody may make (0:0, an overlay's whiteout), in /dev/shm, where
- * everything else allows it. Nothing is left there.
+ * in /dev/shm, a place that is writable in every jail. Landlock says EACCES before the
+ * missing capability says EPERM. (Not a node 0:0, which takes no capability: newer kernels
+ * hold such whiteouts for regular files.) Nothing is left there.
  *
- * Return: 0, -EPERM (it was not refused), or -errno (refused by something else)
+ * Return: 0, or -EPERM with what came of it
  */
 int landlock_try(struct err *e);
 

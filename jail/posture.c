@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,33 +51,51 @@ const char *posture_find(const char *text, const char *key)
 	return NULL;
 }
 
-static const char *const namespaces[POSTURE_NAMESPACES] = {
-	"ns/user", "ns/mnt", "ns/pid", "ns/net", "ns/ipc", "ns/uts", "ns/cgroup",
-};
+void posture_put(const struct look *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!l->out)
+		return;
+	va_start(ap, fmt);
+	(void)vfprintf(l->out, fmt, ap);
+	va_end(ap);
+}
+
+void posture_string(const struct look *l, const char *text)
+{
+	if (l->out)
+		json_string(l->out, text);
+}
 
 /* each one new: its number is not the launcher's own */
 static int look_namespaces(const struct look *l, const char *name, char *text,
 			   struct err *e)
 {
+	static const char *const kinds[] = { "user", "mnt", "pid",   "net",
+					     "ipc",  "uts", "cgroup" };
+	cleanup_fd int own = proc_open(getpid());
+
 	(void)name;
 	(void)text;
-	for (size_t i = 0; i < POSTURE_NAMESPACES; i++) {
-		const char *kind = namespaces[i] + strlen("ns/");
-		struct stat st;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct stat jail, host;
+		char file[16];
 
-		if (fstatat(l->dir, namespaces[i], &st, 0) < 0)
+		(void)snprintf(file, sizeof(file), "ns/%s", kinds[i]);
+		if (fstatat(l->dir, file, &jail, 0) < 0 ||
+		    fstatat(own, file, &host, 0) < 0)
 			return err_set(e, errno, "posture: look at /proc/%d/%s",
-				       l->program, namespaces[i]);
-		if (st.st_ino == l->own->own[i])
+				       l->program, file);
+		if (jail.st_ino == host.st_ino)
 			return err_say(e, EPERM,
 				       "posture: the %s namespace is the launcher's own: "
 				       "the program was not started",
-				       kind);
-		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}",
-			      i ? "," : "{", kind, (uintmax_t)st.st_ino,
-			      (uintmax_t)l->own->own[i]);
+				       kinds[i]);
+		posture_put(l, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}", i ? "," : "{",
+			    kinds[i], (uintmax_t)jail.st_ino, (uintmax_t)host.st_ino);
 	}
-	(void)fputc('}', l->out);
+	posture_put(l, "}");
 	return 0;
 }
 
@@ -118,7 +137,7 @@ static int look_fds(const struct look *l, const char *name, char *text, struct e
 				    d->d_name);
 	}
 	(void)closedir(list);
-	(void)fputs("\"0-2\"", l->out);
+	posture_put(l, "\"0-2\"");
 	return r;
 }
 
@@ -136,9 +155,9 @@ static int look_landlock(const struct look *l, const char *name, char *text,
 			"has %d: the program was not started",
 			l->landlock, abi);
 	if (abi)
-		(void)fprintf(l->out, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
+		posture_put(l, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
 	else
-		(void)fputs("null", l->out);
+		posture_put(l, "null");
 	return 0;
 }
 
@@ -179,63 +198,12 @@ static int look(const struct look *l, bool early, struct err *e)
 		if (n < 0)
 			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
 				       l->program, rows[i].file);
-		(void)fputc(',', l->out);
-		json_string(l->out, rows[i].name);
-		(void)fputc(':', l->out);
+		posture_put(l, ",\"%s\":", rows[i].name);
 		r = rows[i].look(l, rows[i].name, text, e);
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-/* of exactly what explain prints for the same options */
-static int print_plan(const struct plan *plan, FILE *out, struct err *e)
-{
-	cleanup_free char *policy = NULL;
-	size_t size = 0;
-	FILE *text = open_memstream(&policy, &size);
-	char hex[SHA256_HEX];
-
-	if (text)
-		option_print_policy(plan, text);
-	if (!text || fclose(text) != 0)
-		return err_set(e, ENOMEM, "posture: print the plan");
-	(void)fprintf(out, "\"plan_sha256\":\"%s\"", sha256_text(policy, size, hex));
-	return 0;
-}
-
-/* of the program's words, a NUL after each */
-static void print_argv(const struct plan *plan, FILE *out)
-{
-	struct sha256 sum;
-	char hex[SHA256_HEX];
-
-	sha256_begin(&sum);
-	for (char *const *word = plan->argv; *word; word++)
-		sha256_add(&sum, *word, strlen(*word) + 1);
-	(void)fprintf(out, "\"argv_sha256\":\"%s\",", sha256_end(&sum, hex));
-}
-
-int posture_begin(const struct jail *jail, struct posture *p, struct err *e)
-{
-	cleanup_fd int dir = proc_open(getpid());
-
-	p->out = open_memstream(&p->json, &p->size);
-	if (!p->out)
-		return err_set(e, errno, "posture: allocate");
-	for (size_t i = 0; i < POSTURE_NAMESPACES; i++) {
-		struct stat st;
-
-		if (fstatat(dir, namespaces[i], &st, 0) < 0)
-			return err_set(e, errno, "posture: look at /proc/self/%s",
-				       namespaces[i]);
-		p->own[i] = st.st_ino;
-	}
-	print_argv(jail->plan, p->out);
-	tree_print(&jail->root, p->out);
-	(void)fputc(',', p->out);
-	return print_plan(jail->plan, p->out, e);
 }
 
 /* @dir is kept, or an -errno */
@@ -246,7 +214,9 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 	p->dir = dir;
 	if (dir < 0)
 		return err_set(e, -dir, "posture: open /proc/%d", program);
-	return look(&(struct look){ jail, p, program, p->dir, 0, p->out }, true, e);
+	if (jail->plan->report && !(p->out = open_memstream(&p->json, &p->size)))
+		return err_set(e, errno, "posture: allocate");
+	return look(&(struct look){ jail, program, dir, 0, p->out }, true, e);
 }
 
 int posture_early(const struct jail *jail, struct posture *p, struct err *e)
@@ -262,7 +232,7 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 	cleanup_fd int dir = proc_open(program);
 
 	/* it may still be on its way to the session stage, and closed to us until then */
-	if (dir < 0 || fstatat(dir, namespaces[0], &st, 0) < 0)
+	if (dir < 0 || fstatat(dir, "ns/user", &st, 0) < 0)
 		return 0;
 
 	int r = look_early(jail, program, io_steal_fd(&dir), p, e);
@@ -284,19 +254,43 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 			    "posture: %d waits at the gate, and %d was looked at",
 			    program, p->program);
 	if (r == 0)
-		r = look(&(struct look){ jail, p, program, p->dir, landlock, p->out },
-			 false, e);
+		r = look(&(struct look){ jail, program, p->dir, landlock, p->out }, false,
+			 e);
 	io_close_fd(&p->dir);
-	if (fclose(p->out) != 0)
+	if (p->out && fclose(p->out) != 0)
 		return err_set(e, ENOMEM, "posture: allocate");
 	p->known = r == 0;
 	return r;
 }
 
-void posture_print(const struct posture *p, FILE *out)
+/* the plan's is of exactly what explain prints for the same options; no memory, no digest */
+static void print_digests(const struct jail *jail, FILE *out)
 {
-	if (p->known)
-		(void)fprintf(out, "{%s}", p->json);
-	else
+	cleanup_free char *policy = NULL;
+	size_t size = 0;
+	FILE *text = open_memstream(&policy, &size);
+	char hex[SHA256_HEX];
+	struct sha256 argv;
+
+	if (text)
+		option_print_policy(jail->plan, text);
+	(void)fputs("\"plan_sha256\":", out);
+	json_string(out,
+		    text && fclose(text) == 0 ? sha256_text(policy, size, hex) : NULL);
+	sha256_begin(&argv);
+	for (char *const *word = jail->plan->argv; *word; word++)
+		sha256_add(&argv, *word, strlen(*word) + 1); /* with its NUL */
+	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
+	tree_print(&jail->root, out);
+}
+
+void posture_print(const struct posture *p, const struct jail *jail, FILE *out)
+{
+	if (!p->known || !p->json) {
 		(void)fputs("null", out);
+		return;
+	}
+	(void)fputc('{', out);
+	print_digests(jail, out);
+	(void)fprintf(out, "%s}", p->json);
 }

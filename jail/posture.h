@@ -13,30 +13,19 @@
 #include "init/err.h"
 #include "jail/launch.h"
 
-#define POSTURE_NAMESPACES 7
-
 struct posture {
-	bool known; /* all of it was read back, and is as planned */
-	FILE *out;  /* to json, between the two functions below */
-	char *json; /* an object's members, for the report */
+	bool known;    /* all of it was read back, and is as planned */
+	pid_t program; /* whose it is, 0 until that is known */
+	int dir;       /* its folder in /proc */
+	FILE *out;     /* to json; NULL where the plan wants no report */
+	char *json;    /* members of an object, each with a comma in front */
 	size_t size;
-	ino_t own[POSTURE_NAMESPACES]; /* of the launcher */
-	pid_t program;                 /* whose posture it is, 0 until that is known */
-	int dir;                       /* its folder in /proc */
 };
 
 /**
- * posture_begin() - Gather what the launcher knows of itself and of the plan
- * @p:		Zeroed before; what is allocated lives as long as the process
- *
- * For the time in which the jail's child is at work and the launcher would only wait.
- *
- * Return: 0, or -errno: the program must then not run
- */
-int posture_begin(const struct jail *jail, struct posture *p, struct err *e);
-
-/**
  * posture_early() - Read back of the program what no stage after the split can change
+ *
+ * @p:		Zeroed; what is allocated lives as long as the process
  *
  * For the time when init is ready and the program is not. Where the kernel does not tell
  * who init's child is (CONFIG_PROC_CHILDREN), posture_read() reads this as well.
@@ -57,8 +46,12 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e);
 int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		 struct posture *p, struct err *e);
 
-/** posture_print() - Write it as a JSON object, or null where it is not known */
-void posture_print(const struct posture *p, FILE *out);
+/**
+ * posture_print() - Write it as a JSON object, or null where it is not known
+ *
+ * With the digests of the plan, of the program's words and of the root tree.
+ */
+void posture_print(const struct posture *p, const struct jail *jail, FILE *out);
 
 /*
  * One look, for the files that share the work. Each function reads one thing, writes it as
@@ -69,11 +62,10 @@ void posture_print(const struct posture *p, FILE *out);
  */
 struct look {
 	const struct jail *jail;
-	const struct posture *own; /* what posture_begin() has found */
 	pid_t program;
 	int dir;           /* /proc/PID, as proc_open() gives it */
 	uint32_t landlock; /* ABI in force, as the program's process says */
-	FILE *out;
+	FILE *out;         /* NULL where nobody will read it */
 };
 
 /* posture_status.c: capabilities, no_new_privs, seccomp, ids, the session */
@@ -88,6 +80,11 @@ int posture_mounts(const struct look *l, const char *name, char *text, struct er
 /** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
 int posture_refuse(const char *name, const char *told, const char *planned,
 		   struct err *e);
+
+/** posture_put() - Write words of JSON; posture_string() a string, quoted */
+void posture_put(const struct look *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void posture_string(const struct look *l, const char *text);
 
 /** posture_find() - What follows @key at the beginning of a line of @text, or NULL */
 const char *posture_find(const char *text, const char *key);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/json.h"
 #include "jail/posture.h"
 #include "jail/rlimit.h"
 
@@ -34,7 +33,7 @@ int posture_map(const struct look *l, const char *name, char *text, struct err *
 	squeeze(text);
 	if (strcmp(text, planned) != 0)
 		return posture_refuse(name, text, planned, e);
-	json_string(l->out, text);
+	posture_string(l, text);
 	return 0;
 }
 
@@ -71,11 +70,10 @@ int posture_rlimits(const struct look *l, const char *name, char *text, struct e
 				       " was planned: the program was not started",
 				       row.name, line ? (int)strcspn(line, "\n") : 0,
 				       line ? line : "", row.value);
-		(void)fprintf(l->out, "%s\"%s\":%" PRIu64, separator, row.name,
-			      row.value);
+		posture_put(l, "%s\"%s\":%" PRIu64, separator, row.name, row.value);
 		separator = ",";
 	}
-	(void)fputc('}', l->out);
+	posture_put(l, "}");
 	return 0;
 }
 
@@ -93,8 +91,8 @@ int posture_cgroup(const struct look *l, const char *name, char *text, struct er
 		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
 			return posture_refuse(name, path, l->jail->cgroup.name, e);
 	}
-	(void)fputs("{\"path\":", l->out);
-	json_string(l->out, at ? path : NULL);
-	(void)fputs(",\"limits\":null}", l->out);
+	posture_put(l, "{\"path\":");
+	posture_string(l, at ? path : NULL);
+	posture_put(l, ",\"limits\":null}");
 	return 0;
 }

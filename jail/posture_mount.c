@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/json.h"
 #include "jail/mount.h"
 #include "jail/posture.h"
 #include "jail/sys.h"
@@ -137,16 +136,15 @@ int posture_mounts(const struct look *l, const char *name, char *text, struct er
 
 		if (r < 0)
 			return r;
-		(void)fputs(separator, l->out);
-		(void)fputs("{\"at\":", l->out);
-		json_string(l->out, s.at);
-		(void)fputs(",\"type\":", l->out);
-		json_string(l->out, s.type);
-		(void)fputs(",\"flags\":", l->out);
-		json_string(l->out, s.flags);
-		(void)fputs(",\"root\":", l->out);
-		json_string(l->out, s.root);
-		(void)fputc('}', l->out);
+		posture_put(l, "%s{\"at\":", separator);
+		posture_string(l, s.at);
+		posture_put(l, ",\"type\":");
+		posture_string(l, s.type);
+		posture_put(l, ",\"flags\":");
+		posture_string(l, s.flags);
+		posture_put(l, ",\"root\":");
+		posture_string(l, s.root);
+		posture_put(l, "}");
 		separator = ",";
 	}
 	for (size_t i = 0; i < count; i++)
@@ -156,6 +154,6 @@ int posture_mounts(const struct look *l, const char *name, char *text, struct er
 				"posture: the mount %.300s is missing: the program "
 				"was not started",
 				places[i].at);
-	(void)fputc(']', l->out);
+	posture_put(l, "]");
 	return 0;
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "init/init.h"
-#include "jail/json.h"
 #include "jail/posture.h"
 #include "jail/proc.h"
 
@@ -103,11 +102,9 @@ int posture_status(const struct look *l, const char *name, char *text, struct er
 			planned = computed;
 		if (planned && strcmp(value, planned) != 0)
 			return posture_refuse(rows[i].name, value, planned, e);
-		(void)fputc(i ? ',' : '{', l->out);
-		json_string(l->out, rows[i].name);
-		(void)fputc(':', l->out);
-		json_string(l->out, value);
+		posture_put(l, "%s\"%s\":", i ? "," : "{", rows[i].name);
+		posture_string(l, value);
 	}
-	(void)fputc('}', l->out);
+	posture_put(l, "}");
 	return 0;
 }

@@ -15,8 +15,22 @@
  *   not_enforced  walls that --allow-missing left out, with what stands in for each
  *   cgroup        the leaf's limits, as the kernel told them before the program started
  *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
- *   posture       what the kernel tells of the program before it starts
- *   landlock_abi, host_uid
+ *   host_uid
+ *   posture       what the kernel tells of the program before it starts; all of it is as
+ *		   planned, or the program was not started, and this is null
+ *     argv_sha256   of the program's words, a NUL behind each
+ *     root_sha256   of the root tree's list, see tree.h; root_verified: true (the tree was
+ *		     compared with it), false (it was not), null (there is no list)
+ *     plan_sha256   of what explain prints for the same options
+ *     namespaces    by kind, inode numbers: the jail's and the launcher's own
+ *     uid_map, gid_map, setgroups
+ *     mounts        at, type, flags and root of each, as in mountinfo
+ *     cgroup        path
+ *     process       capability sets, no_new_privs, seccomp mode and number of filters, host
+ *		     ids, pid and session (on the host, and in the jail)
+ *     rlimits       by name, soft and hard
+ *     open_fds      what is still open after exec
+ *     landlock      ABI in force, and what a thing that it must refuse came to; or null
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -222,7 +236,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	else
 		(void)fputs("null", out);
 	(void)fputs(",\"posture\":", out);
-	posture_print(&o->posture, out);
+	posture_print(&o->posture, jail, out);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }

@@ -81,9 +81,6 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
 			      (int)strcspn(run->jail.missing.text, ";"),
 			      run->jail.missing.text);
-	/* the jail's child is at work meanwhile */
-	if (r == 0)
-		r = posture_begin(&run->jail, &run->outcome.posture, e);
 	if (r == 0)
 		r = loop_run(run, e);
 	if (r < 0)

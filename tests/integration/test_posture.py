@@ -47,7 +47,7 @@ LACKING = [
     ("gid_map", "posture: gid_map reads", "ids: the kernel refused"),
 ]
 LANDLOCK = [
-    ("landlock_restrict", "landlock: a device node could be made that it must refuse"),
+    ("landlock_restrict", "landlock: not in force: it did not refuse a device node (Op"),
 ]
 
 

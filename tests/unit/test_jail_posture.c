@@ -84,13 +84,10 @@ static void make_limits(void)
 
 static void make_jail(void)
 {
-	static char word[] = "true";
-	static char *const argv[] = { word, NULL };
 	struct err e;
 
 	unit_lives_on();
 	plan_init(&plan);
-	plan.argv = argv;
 	plan.limit[LIMIT_FILES] = 20;
 	plan.limit[LIMIT_CPU_MS] = 1500;
 	ck_assert_int_eq(plan_add_bind(&plan, "/a:/data and\\more", false, &e), 0);
@@ -372,15 +369,13 @@ START_TEST(nobody_has_no_posture)
 
 	make_jail();
 	jail.pid = 0x3fffffff;
-	ck_assert_msg(posture_begin(&jail, &p, &e) == 0, "%s", e.text);
 	ck_assert_int_eq(posture_early(&jail, &p, &e), 0);
 	ck_assert_int_eq(posture_read(&jail, 0x3fffffff, 0, &p, &e), -ENOENT);
 	ck_assert(!p.known);
 	out = fmemopen(text, sizeof(text), "w");
-	posture_print(&p, out);
+	posture_print(&p, &jail, out);
 	ck_assert_int_eq(fclose(out), 0);
 	ck_assert_str_eq(text, "null");
-	free(p.json);
 }
 END_TEST
 
@@ -391,11 +386,9 @@ START_TEST(the_launcher_itself_is_no_jail)
 	struct err e = { 0 };
 
 	make_jail();
-	ck_assert_int_eq(posture_begin(&jail, &p, &e), 0);
 	ck_assert_int_eq(posture_read(&jail, getpid(), 0, &p, &e), -EPERM);
 	ck_assert_ptr_nonnull(strstr(e.text, "the user namespace is the launcher's own"));
 	ck_assert(!p.known);
-	free(p.json);
 }
 END_TEST
 
