@@ -1,4 +1,4 @@
-# the whole is long: twenty minutes and more; what differs, or changes, is seen twice
+# the whole is long, about forty minutes on two cores; what differs, or changes, is seen twice
 cpython: all rootfs $(B)/packages.test ## CPython's own tests in a jail: what differs, and why
 	tests/cpython/run
 	tests/cpython/compare --modules | xargs -r tests/cpython/run --times 2
