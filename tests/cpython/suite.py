@@ -7,6 +7,7 @@ library (test.support and regrtest) and three folders of tests (test_sqlite3, te
 test_capi): these come from that same source package, which is there since core was built.
 """
 import glob
+import hashlib
 import json
 import os
 import pwd
@@ -77,21 +78,28 @@ def fetch():
     os.rename(work, SUITE)
 
 
+def key():
+    """What results are of: they mean nothing for another interpreter or another jail."""
+    digest = hashlib.sha256()
+    for name in ("rootfs/core.key", "stepjail", "stepjail-init"):
+        with open(os.path.join(BUILD, name), "rb") as data:
+            digest.update(data.read())
+    return digest.hexdigest()
+
+
 def copy_tree():
-    """TREE, a copy of core that has the mount points of outside runs."""
-    key, seen = os.path.join(BUILD, "rootfs/core.key"), os.path.join(OURS, "tree.key")
-    with open(key, encoding="utf-8") as text:
-        want = text.read()
+    """TREE, a copy of core that has the mount points of outside runs; old results go."""
+    seen = os.path.join(OURS, "key")
     if os.path.exists(seen):
-        with open(seen, encoding="utf-8") as text:
-            if text.read() == want:
+        with open(seen, encoding="ascii") as text:
+            if text.read() == key():
                 return
-    subprocess.run(["rm", "-rf", TREE], check=True)
+    subprocess.run(["rm", "-rf", TREE, *glob.glob(OURS + "/*.jsonl")], check=True)
     subprocess.run(["cp", "-a", CORE, TREE], check=True)
     for bind in binds():
         os.makedirs(TREE + bind.split(":")[1], exist_ok=True)
-    with open(seen, "w", encoding="utf-8") as out:
-        out.write(want)
+    with open(seen, "w", encoding="ascii") as out:
+        out.write(key())
 
 
 def command(configuration, *words):
