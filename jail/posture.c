@@ -174,7 +174,7 @@ static const struct {
 	{ "gid_map", "gid_map", true, posture_map },
 	{ "setgroups", "setgroups", true, posture_map },
 	{ "mounts", "mountinfo", true, posture_mounts },
-	{ "cgroup", "cgroup", true, posture_cgroup },
+	{ "cgroup_path", "cgroup", true, posture_cgroup },
 	{ "process", "status", false, posture_status },
 	{ "rlimits", "limits", false, posture_rlimits },
 	{ "open_fds", NULL, false, look_fds },

@@ -91,8 +91,6 @@ int posture_cgroup(const struct look *l, const char *name, char *text, struct er
 		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
 			return posture_refuse(name, path, l->jail->cgroup.name, e);
 	}
-	posture_put(l, "{\"path\":");
 	posture_string(l, at ? path : NULL);
-	posture_put(l, ",\"limits\":null}");
 	return 0;
 }

@@ -13,7 +13,7 @@
  *                 and behind those, bytes spilled and why no more were; null for a stream,
  *                 or for both, that was passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each
- *   cgroup        the leaf's limits, as the kernel told them before the program started
+ *   cgroup_limits the leaf's limits, as the kernel told them before the program started
  *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   host_uid
  *   posture       what the kernel tells of the program before it starts; all of it is as
@@ -25,7 +25,7 @@
  *     namespaces    by kind, inode numbers: the jail's and the launcher's own
  *     uid_map, gid_map, setgroups
  *     mounts        at, type, flags and root of each, as in mountinfo
- *     cgroup        path
+ *     cgroup_path   where it runs
  *     process       capability sets, no_new_privs, seccomp mode and number of filters, host
  *		     ids, pid and session (on the host, and in the jail)
  *     rlimits       by name, soft and hard
@@ -228,7 +228,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);
 	write_not_enforced(out, jail, o);
-	(void)fputs(",\"cgroup\":", out);
+	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"cgroup_usage\":", out);
 	if (o->cgroup)

@@ -43,7 +43,7 @@ static const struct {
 	{ "full", "a?" },
 	{ "output", "?" },
 	{ "not_enforced", "a" },
-	{ "cgroup", "o?" },
+	{ "cgroup_limits", "o?" },
 	{ "cgroup_usage", "o?" },
 	{ "posture", "o?" },
 	{ "host_uid", "0?" },
@@ -152,7 +152,7 @@ START_TEST(a_run_in_a_leaf)
 	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "full")), 2);
 	ck_number(cJSON_GetObjectItem(whole, "cgroup_usage"), "memory.events.oom_kill",
 		  1);
-	ck_null(whole, "cgroup"); /* never read back */
+	ck_null(whole, "cgroup_limits"); /* never read back */
 	/* the program's, not init's */
 	ck_number(whole, "host_uid", 1879048193);
 	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "not_enforced")),
@@ -197,7 +197,7 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 	ck_number(whole, "memory_peak_bytes", 8192);
 	ck_number(whole, "pids_peak", 3);
 	ck_number(whole, "host_uid", 1234);
-	ck_null(whole, "cgroup");
+	ck_null(whole, "cgroup_limits");
 	ck_null(whole, "cgroup_usage");
 	/* each limit of a leaf that is not there, by its name */
 	ck_assert_int_eq(cJSON_GetArraySize(not ), 4);

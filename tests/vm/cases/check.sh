@@ -58,5 +58,5 @@ is status $status 0
 has_all "$(field /tmp/report not_enforced)" memory.max: memory.high: memory.swap.max: \
 	memory.oom.group: pids.max: cpu.max: cpu.weight: cpuset.cpus: 'io.max / rbps=1M:' \
 	'io.max 8:0 wiops=9:'
-is "the leaf's limits" "$(field /tmp/report cgroup)" null
+is "the leaf's limits" "$(field /tmp/report cgroup_limits)" null
 nothing_left

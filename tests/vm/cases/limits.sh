@@ -68,7 +68,7 @@ is verdict "$(field /tmp/report verdict)" launcher-error
 grep -q "memory.max reads '80740352' where '536870912' was planned" /tmp/err ||
 	fail "stderr does not say what was read and what was planned"
 is wall_ms "$(field /tmp/report wall_ms)" null
-is "limits that were not as planned" "$(told cgroup)" null
+is "limits that were not as planned" "$(told cgroup_limits)" null
 # and no option makes up for that
 while :; do
 	for file in "$top"/stepjail/run-*/pids.max; do
