@@ -87,17 +87,20 @@ static uint64_t kib_of(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
 }
 
+/* page tables are memory, too: a sparse mapping can have more of them than of pages */
 static uint64_t memory_of(pid_t pid, bool exact)
 {
-	char text[8192];
+	char text[8192], rollup[4096];
+	uint64_t tables = 0;
 
-	if (exact && proc_read(pid, "smaps_rollup", text, sizeof(text)) > 0)
-		return kib_of(text, "\nPss_Anon:") + kib_of(text, "\nPss_Shmem:") +
-		       kib_of(text, "\nSwapPss:");
-	if (proc_read(pid, "status", text, sizeof(text)) > 0)
-		return kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
-		       kib_of(text, "\nVmSwap:");
-	return 0;
+	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
+		return 0;
+	tables = kib_of(text, "\nVmPTE:");
+	if (exact && proc_read(pid, "smaps_rollup", rollup, sizeof(rollup)) > 0)
+		return kib_of(rollup, "\nPss_Anon:") + kib_of(rollup, "\nPss_Shmem:") +
+		       kib_of(rollup, "\nSwapPss:") + tables;
+	return kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
+	       kib_of(text, "\nVmSwap:") + tables;
 }
 
 /* own time and that of children waited for; the name in front may hold anything */

@@ -13,9 +13,8 @@
 #define WATCH_PERIOD_MS 50
 
 struct watch {
-	uint64_t
-		memory_bytes; /* anonymous and shared memory and swap, of all processes */
-	uint64_t cpu_us;      /* CPU time of all processes, ended ones included */
+	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables */
+	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
 	unsigned int processes; /* stepjail-init not counted */
 };
 
