@@ -79,6 +79,13 @@ static const struct opt opts[] = {
 	  ROW(PASS, pass) },
 	{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.", ROW(PASS, pass) },
 	{ "work-size", "SIZE", NULL, "Size of the jail's /work.", ROW(PASS, pass) },
+	{ "lock-code", "yes|no", NULL,
+	  "Whether nothing may become code that was not; no, for subprocesses. Yes for "
+	  "the tree core.",
+	  ROW(PASS, pass) },
+	{ "on-violation", "refuse|kill", NULL,
+	  "What a call that no honest step makes comes to; see stepjail(1).",
+	  ROW(PASS, pass) },
 	{ "allow-missing", "PART", NULL,
 	  "Run without a wall that this host lacks (cgroup); see stepjail(1).",
 	  ROW(PASS, pass) },

@@ -10,7 +10,7 @@
 
 #include "agent/verdict.h"
 
-#define REPORT_MAX_BYTES ((size_t)64 << 10)
+#define REPORT_MAX_BYTES ((size_t)256 << 10)
 
 /**
  * report_read() - Take verdict, exit code, signal and violation from a report's JSON

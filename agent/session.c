@@ -37,10 +37,8 @@ static void build_args(const struct session *s, struct launch_args *a)
 	uint64_t wall_ms = units_left_ms(p->deadline_ms) + BACKSTOP_MS;
 
 	launch_add_run(a, p->rootfs, wall_ms);
-	for (size_t i = 0; i + 1 < p->pass->count; i += 2) {
-		launch_add(a, "--%s", p->pass->items[i]);
-		launch_add(a, "%s", p->pass->items[i + 1]);
-	}
+	for (size_t i = 0; i + 1 < p->pass->count; i += 2)
+		launch_add(a, "--%s=%s", p->pass->items[i], p->pass->items[i + 1]);
 	for (size_t i = 0; i < p->bind_count; i++) {
 		launch_add(a, "--bind");
 		launch_add(a, "%s", p->binds[i]);

@@ -153,8 +153,8 @@ class Steps(AgentCase):
         line = " ".join(start["argv"])
         self.assertIn("run --rootfs core --wall-time ", line)
         # nothing that a jail says beside its frames is read without an end
-        self.assertIn("--report 3 --capture=both --output-limit=4K --memory 64M "
-                      "--allow-missing cgroup --bind "
+        self.assertIn("--report 3 --capture=both --output-limit=4K --memory=64M "
+                      "--allow-missing=cgroup --bind "
                       f"{CSV}:/work/in/penguins.csv -- /bin/stepjail-python", line)
 
 
