@@ -138,26 +138,46 @@ static bool waits(struct violations *v)
 	return p.revents & POLLIN;
 }
 
-bool violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
+static int refuse_call(int fd, uint64_t id)
+{
+	union answer a = { 0 };
+
+	a.resp.id = id;
+	a.resp.error = -EPERM;
+	while (syscall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
+		/* its thread was killed, or had a signal, meanwhile */
+		if (errno == ENOENT)
+			return 0;
+		/* a stop of the launcher's, from a terminal */
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 {
 	bool violation = false;
+	int r;
 
 	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
 		union notification n = { 0 };
-		union answer a = { 0 };
 
 		/* it may have been withdrawn: its thread was killed, or had a signal,
 		 * meanwhile; that is no cheaper for us */
 		v->budget--;
-		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
-			continue;
+		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0) {
+			if (errno == ENOENT || errno == EINTR)
+				continue;
+			return -errno;
+		}
 		violation |= remember(v, &n.notif, p->lock_code == LOCK_YES, now_ms);
 		/* it shall not see another instruction */
 		if (violation && p->on_violation == VIOLATION_KILL)
 			return true;
-		a.resp.id = n.notif.id;
-		a.resp.error = -EPERM;
-		(void)syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_SEND, &a);
+		r = refuse_call(v->fd, n.notif.id);
+		if (r < 0)
+			return r;
 	}
 	return violation;
 }
