@@ -98,15 +98,20 @@ static int look_fds(const struct look *l, const char *name, char *text, struct e
 {
 	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
 	DIR *list = fds < 0 ? NULL : fdopendir(fds);
+	int listing = fds < 0 ? -fds : list ? 0 : errno;
+	unsigned int stdio = 0;
 
 	(void)name;
 	(void)text;
-	if (!list)
-		return err_set(e, fds < 0 ? -fds : errno, "posture: list /proc/%d/fdinfo",
-			       l->program);
-	for (struct dirent *d; r == 0 && (d = readdir(list));) {
-		if (d->d_name[0] == '.' || strtoul(d->d_name, NULL, 10) <= 2)
+	/* its end and a failure look the same but for errno */
+	errno = 0;
+	for (struct dirent *d; r == 0 && list && (d = readdir(list)); errno = 0) {
+		unsigned long fd = strtoul(d->d_name, NULL, 10);
+
+		if (d->d_name[0] == '.' || fd <= 2) {
+			stdio += d->d_name[0] != '.';
 			continue;
+		}
 		r = stays_open(fds, d->d_name);
 		if (r < 0)
 			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
@@ -117,7 +122,12 @@ static int look_fds(const struct look *l, const char *name, char *text, struct e
 				    "started",
 				    d->d_name);
 	}
-	(void)closedir(list);
+	if (r == 0 && list)
+		listing = errno ? errno : stdio == 3 ? 0 : ENOENT;
+	if (list)
+		(void)closedir(list);
+	if (listing)
+		return err_set(e, listing, "posture: list /proc/%d/fdinfo", l->program);
 	(void)fputs("\"0-2\"", l->out);
 	return r;
 }
