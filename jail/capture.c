@@ -26,6 +26,7 @@
 #include "jail/json.h"
 
 #define READ_BYTES 65536
+#define PIPE_BYTES_MAX (1 << 20) /* what a program may make of it, see pipe(7) */
 #define JSON_ESCAPE_MAX 6   /* \u00xx for one byte */
 #define JSON_FIELDS_MAX 512 /* of a stream, without its text */
 
@@ -153,8 +154,9 @@ void capture_drain(struct capture *c)
 		ssize_t left = 0, n = 1;
 		int held;
 
-		if (s->outside >= 0 && ioctl(s->outside, FIONREAD, &held) == 0)
-			left = held;
+		if (s->outside >= 0)
+			left = ioctl(s->outside, FIONREAD, &held) < 0 ? PIPE_BYTES_MAX
+								      : held;
 		for (; left > 0 && n > 0; left -= n)
 			n = capture_read(s);
 	}
