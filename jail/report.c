@@ -12,7 +12,8 @@
  *   output        captured stdout and stderr: bytes written and left out, the text before
  *                 and behind those, bytes spilled and why no more were; null for a stream,
  *                 or for both, that was passed through
- *   not_enforced  walls that --allow-missing left out, with what stands in for each
+ *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
+ *                 a limit of swap, where there is neither swap nor a file for the limit
  *   cgroup        the leaf's limits, as the kernel told them before the program started
  *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   posture       what the kernel tells of the program before it starts
@@ -184,13 +185,14 @@ static void write_not_enforced(FILE *out, const struct jail *jail,
 	bool cgroup = jail->limited || !jail->missing.errnum;
 	bool audit = o->listened || !o->started;
 	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
-	const char *comma = cgroup ? "" : ",";
+	size_t missing = 0;
 
 	(void)fputs(",\"not_enforced\":[", out);
-	if (!cgroup)
-		cgroup_limits_missing(jail->plan, out);
-	for (size_t i = 0; !audit && i < audits; i++, comma = ",") {
-		(void)fputs(comma, out);
+	if (jail->plan)
+		missing = cgroup_limits_missing(
+			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
+	for (size_t i = 0; !audit && i < audits; i++) {
+		(void)fputs(missing++ ? "," : "", out);
 		json_string(out, without_audit[i]);
 	}
 	(void)fputc(']', out);
