@@ -26,6 +26,9 @@
 #include "jail/proc.h"
 #include "jail/sha256.h"
 
+/* of a posture, and of a plan in words; all of its binds fit */
+#define TEXT_BYTES (4U << 20)
+
 int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
 {
 	int r = err_say(e, EPERM,
@@ -203,15 +206,17 @@ static int look(const struct look *l, bool early, struct err *e)
 static int print_plan(const struct plan *plan, FILE *out, struct err *e)
 {
 	cleanup_free char *policy = NULL;
-	size_t size = 0;
-	FILE *text = open_memstream(&policy, &size);
+	FILE *text = json_open(&policy, TEXT_BYTES);
 	char hex[SHA256_HEX];
+	ssize_t n;
 
-	if (text)
-		option_print_policy(plan, text);
-	if (!text || fclose(text) != 0)
-		return err_set(e, ENOMEM, "posture: print the plan");
-	(void)fprintf(out, "\"plan_sha256\":\"%s\"", sha256_text(policy, size, hex));
+	if (!text)
+		return err_set(e, errno, "posture: allocate");
+	option_print_policy(plan, text);
+	n = json_close(text, policy, TEXT_BYTES);
+	if (n < 0)
+		return err_set(e, (int)-n, "posture: print the plan");
+	(void)fprintf(out, "\"plan_sha256\":\"%s\"", sha256_text(policy, (size_t)n, hex));
 	return 0;
 }
 
@@ -231,7 +236,7 @@ int posture_begin(const struct jail *jail, struct posture *p, struct err *e)
 {
 	cleanup_fd int dir = proc_open(getpid());
 
-	p->out = open_memstream(&p->json, &p->size);
+	p->out = json_open(&p->json, TEXT_BYTES);
 	if (!p->out)
 		return err_set(e, errno, "posture: allocate");
 	for (size_t i = 0; i < POSTURE_NAMESPACES; i++) {
@@ -297,8 +302,8 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		r = look(&(struct look){ jail, p, program, p->dir, landlock, p->out },
 			 false, e);
 	io_close_fd(&p->dir);
-	if (fclose(p->out) != 0)
-		return err_set(e, ENOMEM, "posture: allocate");
+	if (json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
+		r = err_set(e, ENOSPC, "posture: print it");
 	p->known = r == 0;
 	return r;
 }

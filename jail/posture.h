@@ -16,10 +16,9 @@
 #define POSTURE_NAMESPACES 7
 
 struct posture {
-	bool known; /* all of it was read back, and is as planned */
-	FILE *out;  /* to json, between the two functions below */
-	char *json; /* an object's members, for the report */
-	size_t size;
+	bool known;                    /* all of it was read back, and is as planned */
+	FILE *out;                     /* to json, between the two functions below */
+	char *json;                    /* an object's members, for the report */
 	ino_t own[POSTURE_NAMESPACES]; /* of the launcher */
 	pid_t program;                 /* whose posture it is, 0 until that is known */
 	int dir;                       /* its folder in /proc */

@@ -35,6 +35,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define RESERVED_BYTES 32768
+#define TEXT_BYTES                                                                       \
+	(1U << 20) /* beside output and posture, which are as long as they are */
 
 static const char *const without_audit[] = {
 	"record of violations: instead nothing; each fails with EPERM",
@@ -233,22 +235,25 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e)
 {
 	cleanup_free char *text = NULL;
+	size_t room = TEXT_BYTES + (jail->plan ? capture_print_max(jail->plan) : 0) +
+		      (o->posture.known ? strlen(o->posture.json) : 0);
 	struct stat st;
-	size_t size = 0;
 	FILE *out;
+	ssize_t size;
 	int r;
 
 	if (fd < 0)
 		return 0;
-	out = open_memstream(&text, &size);
+	out = json_open(&text, room);
 	if (!out)
 		return err_set(e, errno, "--report: allocate");
 	write_object(out, jail, o, j);
-	if (fclose(out) != 0)
-		return err_set(e, errno, "--report: allocate");
-	r = io_write_all(fd, text, size);
+	size = json_close(out, text, room);
+	if (size < 0)
+		return err_set(e, (int)-size, "--report: print it");
+	r = io_write_all(fd, text, (size_t)size);
 	if (r < 0)
-		return err_set(e, -r, "--report: write %zu bytes", size);
+		return err_set(e, -r, "--report: write %zd bytes", size);
 	/* give back what was reserved behind it */
 	if (is_own_file(fd, &st))
 		(void)!ftruncate(fd, st.st_size);
