@@ -260,6 +260,11 @@ static void learn_kind(const struct violation *k, bool locked, FILE *out)
 		if (row >= locked_rows && row < locked_rows + locked_row_count)
 			no = "--lock-code refuses it";
 	}
+	for (size_t i = 0; locked && !barred && i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, name) == 0) {
+			barred = true;
+			no = "--lock-code refuses it";
+		}
 	if (!call_name(&k->first))
 		barred = true;
 	(void)fprintf(out, "# %s%s%s%s, %" PRIu64 " time%s: %s\n", name,
