@@ -26,8 +26,9 @@
 #include "jail/json.h"
 
 #define READ_BYTES 65536
-#define JSON_ESCAPE_MAX 6   /* \u00xx for one byte */
-#define JSON_FIELDS_MAX 512 /* of a stream, without its text */
+#define PIPE_BYTES_MAX (1 << 20) /* what a program may make of it, see pipe(7) */
+#define JSON_ESCAPE_MAX 6        /* \u00xx for one byte */
+#define JSON_FIELDS_MAX 512      /* of a stream, without its text */
 
 static const char *const names[CAPTURE_STREAMS] = { "stdout", "stderr" };
 
@@ -141,7 +142,10 @@ ssize_t capture_read(struct capture_stream *s)
 
 	if (n > 0)
 		capture_add(s, bytes, (size_t)n);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return n;
+	s->read_errnum = n < 0 ? errno : s->read_errnum;
+	if (n <= 0)
 		io_close_fd(&s->outside);
 	return n;
 }
@@ -153,11 +157,21 @@ void capture_drain(struct capture *c)
 		ssize_t left = 0, n = 1;
 		int held;
 
-		if (s->outside >= 0 && ioctl(s->outside, FIONREAD, &held) == 0)
-			left = held;
+		if (s->outside >= 0)
+			left = ioctl(s->outside, FIONREAD, &held) < 0 ? PIPE_BYTES_MAX
+								      : held;
 		for (; left > 0 && n > 0; left -= n)
 			n = capture_read(s);
 	}
+}
+
+int capture_check(const struct capture *c, struct err *e)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (c->stream[i].read_errnum)
+			return err_set(e, c->stream[i].read_errnum,
+				       "--capture: read the program's %s", names[i]);
+	return 0;
 }
 
 void capture_end(struct capture *c, bool started)

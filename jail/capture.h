@@ -18,6 +18,7 @@
 struct capture_stream {
 	int inside;          /* becomes the program's fd; -1 once the jail has it */
 	int outside;         /* read by the launcher, not blocking; -1 at its end */
+	int read_errnum;     /* why not all of it was read, 0 for all */
 	int spill;           /* file that gets every byte; -1 for none, or no more */
 	unsigned char *kept; /* three halves of the limit; NULL: not captured */
 	size_t half, used;
@@ -81,6 +82,9 @@ void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t le
  * nobody waiting.
  */
 void capture_drain(struct capture *c);
+
+/** capture_check() - 0, or -errno where what was written could not all be read */
+int capture_check(const struct capture *c, struct err *e);
 
 /**
  * capture_end() - Close everything; what was kept stays

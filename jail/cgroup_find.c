@@ -45,9 +45,9 @@ static const struct {
 	{ "cpuset", "--cpuset" }, { "io", "--io-max" },
 };
 #define CONTROLLER_COUNT (sizeof(controllers) / sizeof(controllers[0]))
-#define BIT_CPUSET (1U << 3)
-#define BIT_IO (1U << 4)
-#define BITS_ALWAYS 7U
+#define BIT_CPUSET (1 << 3)
+#define BIT_IO (1 << 4)
+#define BITS_ALWAYS 7
 
 static bool lists(const char *text, const char *word)
 {
@@ -59,47 +59,52 @@ static bool lists(const char *text, const char *word)
 	return false;
 }
 
-/* bits of the controllers that a file such as cgroup.controllers names */
-static unsigned int read_bits(int dir, const char *file)
+/* bits of the controllers that a file such as cgroup.controllers names, or -errno */
+static int read_bits(int dir, const char *file)
 {
-	unsigned int bits = 0;
 	char text[512];
+	ssize_t n = io_read_file_at(dir, file, text, sizeof(text));
+	int bits = 0;
 
-	if (io_read_file_at(dir, file, text, sizeof(text)) < 0)
-		return 0;
+	if (n < 0)
+		return (int)n;
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
-		bits |= lists(text, controllers[i].name) ? 1U << i : 0;
+		bits |= lists(text, controllers[i].name) ? 1 << i : 0;
 	return bits;
 }
 
-static unsigned int needed(const struct plan *p)
+static int needed(const struct plan *p)
 {
 	return BITS_ALWAYS | (p && p->cpuset ? BIT_CPUSET : 0) |
 	       (p && p->io_count ? BIT_IO : 0);
 }
 
 /* the first controller of @bits, with the option that asks for it */
-static int lack(unsigned int bits, const char *where, const char *remedy, struct err *e)
+static int lack(int bits, const char *where, const char *remedy, struct err *e)
 {
 	size_t i = 0;
 
-	while (!(bits & (1U << i)))
+	while (!(bits & (1 << i)))
 		i++;
 	return err_say(e, ENOENT, "cgroup: controller %s%s%s is missing in %.200s; %s",
 		       controllers[i].name, controllers[i].option ? ", needed by " : "",
 		       controllers[i].option ? controllers[i].option : "", where, remedy);
 }
 
-/* those of @bits that are not yet enabled for children; -EBUSY: processes are in the way */
-static int enable(int dir, unsigned int bits)
+/* those of @bits that are not yet enabled for children; @bits may be an -errno, which is
+ * passed on; -EBUSY: processes are in the way */
+static int enable(int dir, int bits)
 {
+	int enabled = read_bits(dir, "cgroup.subtree_control");
 	char text[64];
 	size_t n = 0;
 
-	bits &= ~read_bits(dir, "cgroup.subtree_control");
+	if (bits < 0 || enabled < 0)
+		return bits < 0 ? bits : enabled;
+	bits &= ~enabled;
 	text[0] = '\0';
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
-		if (bits & (1U << i))
+		if (bits & (1 << i))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "+%s ",
 					      controllers[i].name);
 	return n ? io_write_file_at(dir, "cgroup.subtree_control", text) : 0;
@@ -112,10 +117,12 @@ static int open_dir(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* io, where it is offered, tells what was read and written */
-static unsigned int wanted(int dir, const struct plan *p)
+/* io, where it is offered, tells what was read and written; or -errno */
+static int wanted(int dir, const struct plan *p)
 {
-	return needed(p) | (read_bits(dir, "cgroup.controllers") & BIT_IO);
+	int offered = read_bits(dir, "cgroup.controllers");
+
+	return offered < 0 ? offered : needed(p) | (offered & BIT_IO);
 }
 
 static int find_root(int top, const struct plan *p, int *base, char *where, size_t size,
@@ -159,6 +166,8 @@ static int own_path(char *path, size_t size)
 	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
 	const char *line = n > 0 ? strstr(text, "0::/") : NULL;
 
+	if (n < 0)
+		return (int)n;
 	if (!line || (line != text && line[-1] != '\n'))
 		return -ENOENT;
 
@@ -245,15 +254,18 @@ static int find_delegated(const char *path, const struct plan *p, int *base, cha
 			  size_t size, struct err *e)
 {
 	cleanup_fd int place = open_dir(path);
-	unsigned int bits;
-	int r;
+	int bits, offered, r;
 
 	if (place < 0)
 		return err_set(e, -place, "cgroup: open %.200s", path);
 	(void)snprintf(where, size, "%.100s", path);
 	bits = wanted(place, p);
-	if (bits & ~read_bits(place, "cgroup.controllers"))
-		return lack(bits & ~read_bits(place, "cgroup.controllers"), path,
+	offered = read_bits(place, "cgroup.controllers");
+	if (bits < 0 || offered < 0)
+		return err_set(e, bits < 0 ? -bits : -offered,
+			       "cgroup: read %.200s/cgroup.controllers", path);
+	if (bits & ~offered)
+		return lack(bits & ~offered, path,
 			    "delegate it too, for a user's units with: systemctl edit "
 			    "user@.service, [Service] Delegate=cpu cpuset io memory pids",
 			    e);
@@ -277,19 +289,26 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
 	cleanup_fd int top = open_dir(HIERARCHY);
 	char own[PATH_MAX], parent[PATH_MAX];
 	struct statfs fs;
-	unsigned int bits;
-	int r;
+	int offered, r;
 
-	if (top < 0 || fstatfs(top, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
+	/* a shortage, of fds say, is no absence */
+	if (top < 0 && top != -ENOENT && top != -ENOTDIR)
+		return err_set(e, -top, "cgroup: open %s", HIERARCHY);
+	if (top >= 0 && fstatfs(top, &fs) < 0)
+		return err_set(e, errno, "cgroup: look at %s", HIERARCHY);
+	if (top < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
 		return err_say(e, ENOENT,
 			       "cgroup: %s is not cgroup v2; boot with "
 			       "systemd.unified_cgroup_hierarchy=1 (and no cgroup v1 "
 			       "mounts), or "
 			       "run without these limits by --allow-missing=cgroup",
 			       HIERARCHY);
-	bits = needed(p) & ~read_bits(top, "cgroup.controllers");
-	if (bits)
-		return lack(bits, HIERARCHY,
+	offered = read_bits(top, "cgroup.controllers");
+	if (offered < 0)
+		return err_set(e, -offered, "cgroup: read %s/cgroup.controllers",
+			       HIERARCHY);
+	if (needed(p) & ~offered)
+		return lack(needed(p) & ~offered, HIERARCHY,
 			    "boot without cgroup_no_v1= and cgroup_disable=, or with a "
 			    "kernel that has it",
 			    e);

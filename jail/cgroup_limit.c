@@ -248,10 +248,11 @@ void cgroup_limits_print(const struct cgroup_limits *l, FILE *out)
 	(void)fputc('}', out);
 }
 
-void cgroup_limits_missing(const struct plan *p, FILE *out)
+size_t cgroup_limits_missing(const struct plan *p, const struct cgroup_limits *l,
+			     FILE *out)
 {
 	char text[TEXT_MAX + 128];
-	const char *comma = "";
+	size_t count = 0;
 
 	for (size_t i = 0; i < CGROUP_LIMITS + p->io_count; i++) {
 		const struct row *row = i < CGROUP_LIMITS ? &rows[i] : NULL;
@@ -260,12 +261,14 @@ void cgroup_limits_missing(const struct plan *p, FILE *out)
 			say(row, p, text);
 		if (row && (row->read_only || is_initial(row, text)))
 			continue;
+		if (l && (!l->known || !row || *l->text[i]))
+			continue;
 		(void)snprintf(text, sizeof(text), "%s%.300s: instead %s",
 			       row ? row->file : "io.max ",
 			       row ? "" : p->io[i - CGROUP_LIMITS].spec,
 			       row && row->instead ? row->instead : "nothing");
-		(void)fputs(comma, out);
+		(void)fputs(count++ ? "," : "", out);
 		json_string(out, text);
-		comma = ",";
 	}
+	return count;
 }

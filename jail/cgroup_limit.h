@@ -49,7 +49,14 @@ int cgroup_verify(int leaf, const struct plan *p, struct cgroup_limits *l, struc
 /** cgroup_limits_print() - As a JSON object; null where not known */
 void cgroup_limits_print(const struct cgroup_limits *l, FILE *out);
 
-/** cgroup_limits_missing() - As JSON strings: each limit of a plan that has no leaf */
-void cgroup_limits_missing(const struct plan *p, FILE *out);
+/**
+ * cgroup_limits_missing() - As JSON strings: the limits of a plan that are not in force
+ * @l:		As cgroup_verify() filled it: those that the kernel has no file for; NULL
+ *		where there is no leaf: all
+ *
+ * Return: how many
+ */
+size_t cgroup_limits_missing(const struct plan *p, const struct cgroup_limits *l,
+			     FILE *out);
 
 #endif

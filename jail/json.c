@@ -2,6 +2,7 @@
 /*
  * json.c - write JSON to a stream: see json.h
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,4 +78,19 @@ void json_string(FILE *out, const char *text)
 		json_bytes(out, text, strlen(text));
 	else
 		(void)fputs("null", out);
+}
+
+FILE *json_open(char **text, size_t size)
+{
+	*text = calloc(1, size);
+	return *text ? fmemopen(*text, size, "w") : NULL;
+}
+
+ssize_t json_close(FILE *out, const char *text, size_t size)
+{
+	int r = fclose(out);
+	size_t length = strnlen(text, size);
+
+	/* full to its last byte, there may have been more */
+	return r != 0 || length + 1 >= size ? -ENOSPC : (ssize_t)length;
 }

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /**
  * json_string() - Write a quoted string, or null for NULL
@@ -20,5 +21,23 @@ void json_string(FILE *out, const char *text);
 
 /** json_bytes() - The same for any bytes, NUL among them: at most six for each, and two */
 void json_bytes(FILE *out, const void *bytes, size_t length);
+
+/**
+ * json_open() - A stream into memory of a fixed size
+ * @text:	Gets the memory, to be freed by the caller in any case
+ *
+ * For text without a NUL. Not open_memstream(3): musl's leaves out what it finds no memory
+ * for, and says so to nobody.
+ *
+ * Return: the stream, NULL with errno set
+ */
+FILE *json_open(char **text, size_t size);
+
+/**
+ * json_close() - End it
+ *
+ * Return: length of the text, which a NUL follows, or -ENOSPC: it may lack its end
+ */
+ssize_t json_close(FILE *out, const char *text, size_t size);
 
 #endif

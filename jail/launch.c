@@ -127,6 +127,18 @@ static int make_wire(struct jail *j, struct child *c, struct err *e)
 	return gate_make(&j->gate, &c->gate, e);
 }
 
+/* there is none, or none for us; whatever else goes wrong, as a shortage of fds, is no
+ * reason to do without limits */
+static bool is_missing(int errnum)
+{
+	static const int rows[] = { ENOENT, EACCES, EPERM, EROFS, EBUSY, EOPNOTSUPP };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i] == errnum)
+			return true;
+	return false;
+}
+
 /* a missing cgroup is an error, unless an option named it; never silently */
 static int limit(struct jail *j, struct err *e)
 {
@@ -134,7 +146,8 @@ static int limit(struct jail *j, struct err *e)
 
 	j->limited = r == 0;
 	/* once there is a leaf, the host has what may be missing */
-	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0)
+	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
+	    !is_missing(-r))
 		return r;
 	(void)cgroup_end(&j->cgroup, &j->missing);
 	j->missing = *e;

@@ -134,7 +134,7 @@ static int next_timeout(const struct run *run)
 	return left > 3600000 ? 3600000 : (int)left;
 }
 
-/* the launcher's own reason for not opening the gate */
+/* the launcher's own reason for not opening the gate, or for not going on */
 static void refuse(struct run *run, const struct err *e)
 {
 	struct outcome *o = &run->outcome;
@@ -290,9 +290,17 @@ static void serve_listener(struct run *run)
 	struct violations *v = &run->outcome.refused;
 	const struct plan *p = run->jail.plan;
 
-	if (violation_serve(v, p, now_ms() - run->start_ms) &&
-	    p->on_violation == VIOLATION_KILL)
+	int r = violation_serve(v, p, now_ms() - run->start_ms);
+	struct err e;
+
+	if (r < 0) {
+		(void)err_set(&e, -r,
+			      "the program was started, and killed: violations: answer "
+			      "a refused call");
+		refuse(run, &e);
+	} else if (r > 0 && p->on_violation == VIOLATION_KILL) {
 		kill_for(run, KILL_VIOLATION);
+	}
 }
 
 static void serve_stdout(struct run *run)

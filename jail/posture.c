@@ -27,6 +27,9 @@
 #include "jail/proc.h"
 #include "jail/sha256.h"
 
+/* of a posture, and of a plan in words; all of its binds fit */
+#define TEXT_BYTES (4U << 20)
+
 int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
 {
 	int r = err_say(e, EPERM,
@@ -117,15 +120,20 @@ static int look_fds(const struct look *l, const char *name, char *text, struct e
 {
 	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
 	DIR *list = fds < 0 ? NULL : fdopendir(fds);
+	int listing = fds < 0 ? -fds : list ? 0 : errno;
+	unsigned int stdio = 0;
 
 	(void)name;
 	(void)text;
-	if (!list)
-		return err_set(e, fds < 0 ? -fds : errno, "posture: list /proc/%d/fdinfo",
-			       l->program);
-	for (struct dirent *d; r == 0 && (d = readdir(list));) {
-		if (d->d_name[0] == '.' || strtoul(d->d_name, NULL, 10) <= 2)
+	/* its end and a failure look the same but for errno */
+	errno = 0;
+	for (struct dirent *d; r == 0 && list && (d = readdir(list)); errno = 0) {
+		unsigned long fd = strtoul(d->d_name, NULL, 10);
+
+		if (d->d_name[0] == '.' || fd <= 2) {
+			stdio += d->d_name[0] != '.';
 			continue;
+		}
 		r = stays_open(fds, d->d_name);
 		if (r < 0)
 			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
@@ -136,7 +144,12 @@ static int look_fds(const struct look *l, const char *name, char *text, struct e
 				    "started",
 				    d->d_name);
 	}
-	(void)closedir(list);
+	if (r == 0 && list)
+		listing = errno ? errno : stdio == 3 ? 0 : ENOENT;
+	if (list)
+		(void)closedir(list);
+	if (listing)
+		return err_set(e, listing, "posture: list /proc/%d/fdinfo", l->program);
 	posture_put(l, "\"0-2\"");
 	return r;
 }
@@ -214,7 +227,7 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 	p->dir = dir;
 	if (dir < 0)
 		return err_set(e, -dir, "posture: open /proc/%d", program);
-	if (jail->plan->report && !(p->out = open_memstream(&p->json, &p->size)))
+	if (jail->plan->report && !(p->out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
 	return look(&(struct look){ jail, program, dir, 0, p->out }, true, e);
 }
@@ -257,8 +270,8 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		r = look(&(struct look){ jail, program, p->dir, landlock, p->out }, false,
 			 e);
 	io_close_fd(&p->dir);
-	if (p->out && fclose(p->out) != 0)
-		return err_set(e, ENOMEM, "posture: allocate");
+	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
+		r = err_set(e, ENOSPC, "posture: print it");
 	p->known = r == 0;
 	return r;
 }
@@ -267,16 +280,17 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 static void print_digests(const struct jail *jail, FILE *out)
 {
 	cleanup_free char *policy = NULL;
-	size_t size = 0;
-	FILE *text = open_memstream(&policy, &size);
+	FILE *text = json_open(&policy, TEXT_BYTES);
 	char hex[SHA256_HEX];
 	struct sha256 argv;
+	ssize_t size = -1;
 
-	if (text)
+	if (text) {
 		option_print_policy(jail->plan, text);
+		size = json_close(text, policy, TEXT_BYTES);
+	}
 	(void)fputs("\"plan_sha256\":", out);
-	json_string(out,
-		    text && fclose(text) == 0 ? sha256_text(policy, size, hex) : NULL);
+	json_string(out, size < 0 ? NULL : sha256_text(policy, (size_t)size, hex));
 	sha256_begin(&argv);
 	for (char *const *word = jail->plan->argv; *word; word++)
 		sha256_add(&argv, *word, strlen(*word) + 1); /* with its NUL */

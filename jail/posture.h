@@ -19,7 +19,6 @@ struct posture {
 	int dir;       /* its folder in /proc */
 	FILE *out;     /* to json; NULL where the plan wants no report */
 	char *json;    /* members of an object, each with a comma in front */
-	size_t size;
 };
 
 /**

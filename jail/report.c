@@ -12,7 +12,8 @@
  *   output        captured stdout and stderr: bytes written and left out, the text before
  *                 and behind those, bytes spilled and why no more were; null for a stream,
  *                 or for both, that was passed through
- *   not_enforced  walls that --allow-missing left out, with what stands in for each
+ *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
+ *                 a limit of swap, where there is neither swap nor a file for the limit
  *   cgroup_limits the leaf's limits, as the kernel told them before the program started
  *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   host_uid
@@ -48,6 +49,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define RESERVED_BYTES 32768
+#define TEXT_BYTES                                                                       \
+	(1U << 20) /* beside output and posture, which are as long as they are */
 
 static const char *const without_audit[] = {
 	"record of violations: instead nothing; each fails with EPERM",
@@ -198,13 +201,14 @@ static void write_not_enforced(FILE *out, const struct jail *jail,
 	bool cgroup = jail->limited || !jail->missing.errnum;
 	bool audit = o->listened || !o->started;
 	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
-	const char *comma = cgroup ? "" : ",";
+	size_t missing = 0;
 
 	(void)fputs(",\"not_enforced\":[", out);
-	if (!cgroup)
-		cgroup_limits_missing(jail->plan, out);
-	for (size_t i = 0; !audit && i < audits; i++, comma = ",") {
-		(void)fputs(comma, out);
+	if (jail->plan)
+		missing = cgroup_limits_missing(
+			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
+	for (size_t i = 0; !audit && i < audits; i++) {
+		(void)fputs(missing++ ? "," : "", out);
 		json_string(out, without_audit[i]);
 	}
 	(void)fputc(']', out);
@@ -245,22 +249,25 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e)
 {
 	cleanup_free char *text = NULL;
+	size_t room = TEXT_BYTES + (jail->plan ? capture_print_max(jail->plan) : 0) +
+		      (o->posture.known ? strlen(o->posture.json) : 0);
 	struct stat st;
-	size_t size = 0;
 	FILE *out;
+	ssize_t size;
 	int r;
 
 	if (fd < 0)
 		return 0;
-	out = open_memstream(&text, &size);
+	out = json_open(&text, room);
 	if (!out)
 		return err_set(e, errno, "--report: allocate");
 	write_object(out, jail, o, j);
-	if (fclose(out) != 0)
-		return err_set(e, errno, "--report: allocate");
-	r = io_write_all(fd, text, size);
+	size = json_close(out, text, room);
+	if (size < 0)
+		return err_set(e, (int)-size, "--report: print it");
+	r = io_write_all(fd, text, (size_t)size);
 	if (r < 0)
-		return err_set(e, -r, "--report: write %zu bytes", size);
+		return err_set(e, -r, "--report: write %zd bytes", size);
 	/* give back what was reserved behind it */
 	if (is_own_file(fd, &st))
 		(void)!ftruncate(fd, st.st_size);

@@ -3,7 +3,6 @@
  * room.c - is a tmpfs of the jail full at its end? See room.h
  */
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -27,20 +26,25 @@ struct room room_open(pid_t init)
 	return (struct room){ open_place(init, "work"), open_place(init, "tmp") };
 }
 
-static bool is_full(int fd)
+/* -1: nobody can tell */
+static int is_full(int fd)
 {
 	struct statfs fs;
 
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
+		return -1;
 	/* a bind in its place is a file system of the host's: not the jail's to fill */
-	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC && fs.f_blocks > 0 &&
+	return fs.f_type == TMPFS_MAGIC && fs.f_blocks > 0 &&
 	       (fs.f_bfree == 0 || fs.f_ffree == 0);
 }
 
 int room_full(const struct room *r)
 {
-	if (r->work < 0 || r->tmp < 0)
+	int work = is_full(r->work), tmp = is_full(r->tmp);
+
+	if (work < 0 || tmp < 0)
 		return -1;
-	return (is_full(r->work) ? ROOM_WORK : 0) | (is_full(r->tmp) ? ROOM_TMP : 0);
+	return (work ? ROOM_WORK : 0) | (tmp ? ROOM_TMP : 0);
 }
 
 void room_close(struct room *r)

@@ -14,11 +14,14 @@
 #include "init/io.h"
 #include "jail/command.h"
 #include "jail/host.h"
+#include "jail/json.h"
 #include "jail/launch.h"
 #include "jail/loop.h"
 #include "jail/option.h"
 #include "jail/report.h"
 #include "jail/run.h"
+
+#define LEARNED_BYTES 65536
 
 /* signals that end the launcher; its jail ends first, and the report says cancelled */
 static sigset_t cancelling_signals(void)
@@ -90,12 +93,33 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	launch_wait(&run->jail);
 	/* and nobody is left to write */
 	capture_drain(&run->jail.capture);
+	r = capture_check(&run->jail.capture, e);
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
-		return 0;
+		return r;
 	/* what the launcher's own stages used is not the program's */
 	cgroup_usage(run->jail.cgroup.leaf, &run->outcome.before, &run->outcome.usage);
-	return 0;
+	return r;
+}
+
+/* to stderr, as a whole */
+static int learn(const struct run *run, const struct plan *p, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	FILE *out = json_open(&text, LEARNED_BYTES);
+	ssize_t n = -ENOMEM;
+
+	if (out && run->outcome.listened)
+		violation_learn(&run->outcome.refused, p, out);
+	else if (out)
+		(void)fputs("# a surrounding listener hears of this process's calls: "
+			    "nothing was learned\n",
+			    out);
+	if (out)
+		n = json_close(out, text, LEARNED_BYTES);
+	if (n >= 0)
+		n = io_write_all(STDERR_FILENO, text, (size_t)n);
+	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
 }
 
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
@@ -118,12 +142,11 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	int end = launch_end(&run.jail, e);
 
 	io_close_fd(&run.outcome.refused.fd);
-	if (p->learn == ANSWER_YES && run.outcome.listened)
-		violation_learn(&run.outcome.refused, p, stderr);
-	else if (p->learn == ANSWER_YES && run.outcome.started)
-		(void)fputs("# a surrounding listener hears of this process's calls: "
-			    "nothing was learned\n",
-			    stderr);
+	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started)) {
+		int learned = learn(&run, p, e);
+
+		end = end < 0 ? end : learned;
+	}
 	capture_end(&run.jail.capture, run.outcome.started);
 
 	if (r < 0 && run.outcome.started)

@@ -237,7 +237,8 @@ static void start(const struct child *c, const char *file)
 	(void)syscall(SYS_execve, file, c->plan->argv, c->plan->env, c->exec_key);
 }
 
-/* each folder of PATH as the jail has it; what execvp(3) does, without its shell */
+/* each folder of PATH as the jail has it, until one has the file; what execvp(3) does,
+ * without its shell */
 static int exec_program(struct child *c, struct err *e)
 {
 	char *const *argv = c->plan->argv;
@@ -255,11 +256,16 @@ static int exec_program(struct child *c, struct err *e)
 		char file[PATH_MAX];
 		size_t n = strcspn(path, ":");
 
+		errno = ENOENT;
 		if (n && (size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path,
 					  argv[0]) < sizeof(file))
 			start(c, file);
 		if (errno != ENOENT && errno != ENOTDIR)
 			errnum = errno;
+		/* it is there, and broken: another one of its name is not what was meant
+		 */
+		if (errnum != ENOENT && errnum != EACCES)
+			break;
 		path += n + (path[n] == ':');
 	}
 	return err_set(e, errnum, "%.200s", argv[0]);

@@ -58,9 +58,12 @@ static int add_folder(struct walk *w, const char *path)
 
 	if (!folder)
 		return fd < 0 ? fd : -errno;
-	for (struct dirent *d; r == 0 && (d = readdir(folder));)
+	/* its end and a failure look the same but for errno */
+	errno = 0;
+	for (struct dirent *d; r == 0 && (d = readdir(folder)); errno = 0)
 		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
 			r = add_path(w, path, d->d_name);
+	r = r == 0 ? -errno : r;
 	(void)closedir(folder);
 	return r;
 }

@@ -138,26 +138,46 @@ static bool waits(struct violations *v)
 	return p.revents & POLLIN;
 }
 
-bool violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
+static int refuse_call(int fd, uint64_t id)
+{
+	union answer a = { 0 };
+
+	a.resp.id = id;
+	a.resp.error = -EPERM;
+	while (syscall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
+		/* its thread was killed, or had a signal, meanwhile */
+		if (errno == ENOENT)
+			return 0;
+		/* a stop of the launcher's, from a terminal */
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 {
 	bool violation = false;
+	int r;
 
 	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
 		union notification n = { 0 };
-		union answer a = { 0 };
 
 		/* it may have been withdrawn: its thread was killed, or had a signal,
 		 * meanwhile; that is no cheaper for us */
 		v->budget--;
-		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
-			continue;
+		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0) {
+			if (errno == ENOENT || errno == EINTR)
+				continue;
+			return -errno;
+		}
 		violation |= remember(v, &n.notif, p->lock_code == LOCK_YES, now_ms);
 		/* it shall not see another instruction */
 		if (violation && p->on_violation == VIOLATION_KILL)
 			return true;
-		a.resp.id = n.notif.id;
-		a.resp.error = -EPERM;
-		(void)syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_SEND, &a);
+		r = refuse_call(v->fd, n.notif.id);
+		if (r < 0)
+			return r;
 	}
 	return violation;
 }
@@ -240,6 +260,11 @@ static void learn_kind(const struct violation *k, bool locked, FILE *out)
 		if (row >= locked_rows && row < locked_rows + locked_row_count)
 			no = "--lock-code refuses it";
 	}
+	for (size_t i = 0; locked && !barred && i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, name) == 0) {
+			barred = true;
+			no = "--lock-code refuses it";
+		}
 	if (!call_name(&k->first))
 		barred = true;
 	(void)fprintf(out, "# %s%s%s%s, %" PRIu64 " time%s: %s\n", name,

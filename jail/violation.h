@@ -45,9 +45,10 @@ struct violations {
  * program's memory. At most a few are taken in one go, and at most VIOLATION_PER_S in a
  * second: whoever makes more waits for the answer. See seccomp_unotify(2).
  *
- * Return: whether there was a violation among them
+ * Return: 1 if there was a violation among them, 0 if not, or -errno: a call may then wait
+ * for ever for an answer, and the jail must end
  */
-bool violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
+int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
 
 /** violation_wait_ms() - How long not to look at the listener again, 0 for now */
 uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms);

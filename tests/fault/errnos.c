@@ -62,6 +62,9 @@ static const struct {
 	{ SYS_fsopen, "fsopen", NULL, { ENODEV, EPERM, ENOMEM, EMFILE, ENOSYS } },
 	{ SYS_fstat, "fstat", NULL, { ENOMEM, EIO } },
 	{ SYS_fstatfs, "fstatfs", NULL, { EIO, ENOSYS } },
+	{ SYS_ftruncate, "ftruncate", NULL, { EIO, EPERM, EINTR } },
+	/* ENOENT says that the folder is gone, or its process: its end, to musl */
+	{ SYS_getdents64, "getdents64", "*/tree*", { EIO } },
 	{ SYS_getdents64, "getdents64", NULL, { ENOENT, EIO } },
 	{ SYS_getegid, "getegid", NULL, { 0 } },
 	{ SYS_geteuid, "geteuid", NULL, { 0 } },
@@ -71,6 +74,11 @@ static const struct {
 	{ SYS_getrandom, "getrandom", NULL, { ENOSYS, EAGAIN, EINTR } },
 	{ SYS_gettid, "gettid", NULL, { 0 } },
 	{ SYS_getuid, "getuid", NULL, { 0 } },
+	/* SECCOMP_IOCTL_NOTIF_SEND: ENOENT says that nobody waits for it */
+	{ SYS_ioctl,
+	  "ioctl",
+	  "*seccomp notify 0xc0182101",
+	  { EINTR, EPERM, EINVAL, ENOMEM, ENOSYS } },
 	{ SYS_ioctl, "ioctl", NULL, { EPERM, ENOMEM, EINVAL, EINTR, ENOENT } },
 	{ SYS_kill, "kill", NULL, { EPERM } },
 	{ SYS_landlock_add_rule, "landlock_add_rule", NULL, { ENOMEM, EINVAL, EPERM } },
@@ -104,6 +112,8 @@ static const struct {
 	  NULL,
 	  { EPERM, ENOENT, EMFILE, ENOMEM, ENOSPC, EINVAL, ENOSYS } },
 	{ SYS_openat, "openat", NULL, { EACCES, ENOENT, EMFILE, ENFILE, ENOMEM, EIO } },
+	/* of the tree; ELOOP says that it is a symlink, and ENOTDIR no folder */
+	{ SYS_openat2, "openat2", " bin*", { EACCES, ENOENT, EMFILE, EAGAIN, ENOSYS } },
 	{ SYS_openat2,
 	  "openat2",
 	  NULL,
@@ -152,6 +162,8 @@ static const struct {
 	{ SYS_wait4, "wait4", " 0x1", { 0 } }, /* WNOHANG: it never waits */
 	{ SYS_wait4, "wait4", NULL, { EINTR } },
 	{ SYS_waitid, "waitid", NULL, { EINTR } },
+	/* EPIPE says that nobody wants it */
+	{ SYS_write, "write", " pipe:*", { EINTR, EIO } },
 	{ SYS_write, "write", NULL, { EINTR, EIO, ENOSPC, EPERM, EBUSY, EINVAL, EPIPE } },
 	{ SYS_writev, "writev", NULL, { EINTR, EIO, ENOSPC, EPIPE } },
 };

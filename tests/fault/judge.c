@@ -3,6 +3,7 @@
  * judge.c - is what became of a run what may become of it? See matrix.c for the demands
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,15 @@
 
 #include "tests/fault/fault.h"
 
-/* lines of stderr that are no warning; the first is copied */
+/* lines of stderr that are no warning, nor of --learn; the first is copied */
 static int count_lines(const char *err, char *first, size_t size)
 {
 	int count = 0;
 
 	*first = '\0';
 	for (const char *at = err; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		if (strncmp(at, "stepjail: warning: ", 19) == 0)
+		if (strncmp(at, "stepjail: warning: ", 19) == 0 || *at == '#' ||
+		    strncmp(at, "allow-syscall ", 14) == 0)
 			continue;
 		if (count++ == 0)
 			(void)snprintf(first, size, "%.*s", (int)strcspn(at, "\n"), at);
@@ -43,14 +45,18 @@ static bool is_without_landlock(const struct fault *f, const struct result *r,
 	return f && (f->errnum == ENOSYS || f->errnum == EOPNOTSUPP) &&
 	       r->met.nr == SYS_landlock_create_ruleset &&
 	       strcmp(r->out, "missing: Landlock\n") == 0 &&
-	       strstr(report, "\"landlock_abi\":null,");
+	       strstr(report, "\"landlock\":null");
 }
 
-/* nor a limit of swap, where it has no such file */
-static bool is_without_swap(const struct fault *f, const struct result *r)
+/* of the root tree: null, or what the scenario that asks for it has without a fault */
+static bool digest_changed(const struct fault *f, const char *report)
 {
-	return f && f->errnum == ENOENT && strstr(r->met.detail, " memory.swap.max") &&
-	       strcmp(r->outside, "memory.swap.max is 'max'; ") == 0;
+	static char digest[80];
+	const char *at = strstr(report, "\"root_sha256\":\"");
+
+	if (at && !f)
+		(void)snprintf(digest, sizeof(digest), "%.79s", at);
+	return at && strncmp(at, digest, 79) != 0;
 }
 
 /* what of a report must be null, or small: a count that could not be read is not zero,
@@ -58,22 +64,36 @@ static bool is_without_swap(const struct fault *f, const struct result *r)
 static bool report_lies(const struct fault *f, const struct result *r, const char *report)
 {
 	static const struct {
-		const char *file, *key;
+		const char *call, *detail, *key; /* patterns of fnmatch(3) */
 	} rows[] = {
-		{ "memory.events", "\"oom_kills\":null" },
-		{ "pids.events", "\"pids_refused\":null" },
-		{ "pids.peak", "\"pids_peak\":null" },
-		{ "task/N/children", "\"posture\":null" },
-		{ "/proc/N/status", "\"posture\":null" },
+		{ "openat", "*memory.events", "\"oom_kills\":null" },
+		{ "openat", "*pids.events", "\"pids_refused\":null" },
+		{ "openat", "*pids.peak", "\"pids_peak\":null" },
+		{ "openat", "* memory.swap.max", "\"not_enforced\":[\"memory.swap.max" },
+		{ "open", " /proc/N/root/*", "\"full\":null" },
+		{ "fstatfs", " /", "\"full\":null" },
+		{ "fstatfs", " /work", "\"full\":null" },
+		{ "fstatfs", " /tmp", "\"full\":null" },
 	};
 	const char *cpu = strstr(report, "\"cpu_ms\":");
 	const char *call = f ? call_name(r->met.nr) : "";
 
 	if (cpu && strtoull(cpu + 9, NULL, 10) > 3600000)
 		return true;
+	/* the program ran: its walls were read back, and what was refused was told of */
+	if (!strstr(report, "\"posture\":{\"argv_sha256\":\"") ||
+	    (*r->out && !strstr(report, "\"violation\":\"socket\"")))
+		return true;
+	if (digest_changed(f, report))
+		return true;
+	if (strstr(report, "\"output\":{") &&
+	    (!strstr(report, "\"stdout\":{\"bytes\":9,\"left_out\":0,") ||
+	     (!strstr(report, "\"spilled\":9,") &&
+	      strstr(report, "\"spill_error\":null},\"stderr\""))))
+		return true;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(call, "openat") == 0 && strstr(r->met.detail, rows[i].file) &&
-		    (strncmp(rows[i].key, "\"posture", 8) != 0 || !r->met.late) &&
+		if (strcmp(call, rows[i].call) == 0 &&
+		    fnmatch(rows[i].detail, r->met.detail, 0) == 0 &&
 		    !strstr(report, rows[i].key))
 			return true;
 	return false;
@@ -93,6 +113,8 @@ static const char *judge_untouched(const struct scenario *s, const struct fault 
 		return "a wall is missing, or the output";
 	if (!report_says(report, s->verdict, s->status) || report_lies(f, r, report))
 		return "the report says something else";
+	if (strcmp(s->name, "learn") == 0 && !strstr(r->err, "\nallow-syscall semget\n"))
+		return "what was refused is not learned";
 	if (strcmp(s->name, "stray") == 0 && !strstr(report, "\"strays\":1"))
 		return "the report does not tell of the stray";
 	if (f && !call_harmless(&r->met, f->errnum))
@@ -100,12 +122,16 @@ static const char *judge_untouched(const struct scenario *s, const struct fault 
 	return NULL;
 }
 
-static const char *judge_refused(const struct result *r, const char *report,
-				 const char *line, int lines)
+static const char *judge_refused(const struct scenario *s, const struct result *r,
+				 const char *report, const char *line, int lines)
 {
+	/* captured output is written on behind the report */
+	bool told = strstr(line, "the program ended with status") &&
+		    report_says(report, s->verdict, s->status);
+
 	if (lines != 1 || strncmp(line, "stepjail: ", 10) != 0)
 		return "not exactly one line of error";
-	if (*report && !report_says(report, "launcher-error", 125))
+	if (*report && !told && !report_says(report, "launcher-error", 125))
 		return "the report says something else";
 	if (!r->ran)
 		return *r->out ? "output of a program that never ran" : NULL;
@@ -130,12 +156,12 @@ const char *judge_run(const struct scenario *s, const struct fault *f,
 		return "something is left behind";
 	if (status < 0)
 		return "a signal ended the launcher";
-	if (*r->outside && !is_without_swap(f, r))
+	if (*r->outside)
 		return "a wall is missing as the host sees it";
 	if (status == s->status)
 		return judge_untouched(s, f, r, report, lines);
 	if (status == 125 && f)
-		return judge_refused(r, report, line, lines);
+		return judge_refused(s, r, report, line, lines);
 	if ((status == 126 || status == 127) && strcmp(what, "execve") == 0 && !r->ran)
 		return lines == 1 && report_says(report, "launcher-error", status)
 			       ? NULL

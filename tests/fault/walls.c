@@ -3,7 +3,7 @@
  * walls.c - a program for a jail that looks at every wall from inside
  *
  * usage: walls [KIND:INODE ...] [hide=PATH] [landlock=ABI] [loopback] [given] [noproc]
- *	[sleep=MS] [stray]
+ *	[sleep=MS] [stray] [violate]
  *
  *   KIND:INODE    a namespace of the host, in which this must not run
  *   hide=PATH     a path of the host that /proc/self/mountinfo must not show
@@ -13,6 +13,7 @@
  *   noproc        the jail has no /proc; stands before the namespaces
  *   sleep=MS      sleep when all has been looked at
  *   stray         leave a process behind
+ *   violate       look at the filter last, which ends this: a violation kills
  *
  * It demands the limits that matrix.c gives to every jail. Prints one line: "standing", or
  * "missing: " and what. Exit status 0 either way: the line is what counts, and a status of
@@ -200,7 +201,7 @@ static void look_at_limits(bool given)
 		{ RLIMIT_NOFILE, JAIL_FILES },
 		{ RLIMIT_FSIZE, JAIL_FILE_BYTES },
 		{ RLIMIT_NPROC, JAIL_PIDS + 1 },
-		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_CORE, 1 },
 		{ RLIMIT_MEMLOCK, 65536 },
 		{ RLIMIT_MSGQUEUE, 0 },
 		{ RLIMIT_SIGPENDING, 1024 },
@@ -256,7 +257,7 @@ static void leave_stray(void)
 int main(int argc, char **argv)
 {
 	bool given = false, noproc = false, stray = false, loopback = false;
-	bool landlock = false;
+	bool landlock = false, violate = false;
 	const char *hide = NULL;
 	long sleep_ms = 0;
 
@@ -271,6 +272,7 @@ int main(int argc, char **argv)
 		given = given || strcmp(argv[i], "given") == 0;
 		noproc = noproc || strcmp(argv[i], "noproc") == 0;
 		stray = stray || strcmp(argv[i], "stray") == 0;
+		violate = violate || strcmp(argv[i], "violate") == 0;
 		loopback = loopback || strcmp(argv[i], "loopback") == 0;
 		if (strncmp(argv[i], "hide=", 5) == 0)
 			hide = argv[i] + 5;
@@ -282,7 +284,8 @@ int main(int argc, char **argv)
 	look_at_fds();
 	look_at_ids();
 	look_at_privileges();
-	look_at_filter();
+	if (!violate)
+		look_at_filter();
 	look_at_files(given);
 	look_at_host();
 	look_at_limits(given);
@@ -306,5 +309,9 @@ int main(int argc, char **argv)
 			NULL);
 	if (stray)
 		leave_stray();
+	if (violate) {
+		look_at_filter();
+		printf("missing: the end of a program that violates\n");
+	}
 	return 0;
 }

@@ -29,7 +29,7 @@ static const struct {
 	{ "/work", "rw,nosuid,nodev,noexec", "rw,", false, false },
 	{ "/tmp", "rw,nosuid,nodev,noexec", "rw,", false, false },
 	{ "/dev/shm", "rw,nosuid,nodev,noexec", "rw,", false, false },
-	{ "/proc", "rw,nosuid,nodev,noexec", "hidepid=invisible,subset=pid", true,
+	{ "/proc", "ro,nosuid,nodev,noexec", "hidepid=invisible,subset=pid", true,
 	  false },
 	{ "/given", "ro,nosuid,nodev", "ro,", false, true },
 	{ "/shared", "rw,nosuid,nodev,noexec", "", false, true },

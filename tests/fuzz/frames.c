@@ -5,26 +5,63 @@
  * The launcher's loop reads them from its control socket; then it gathers, judges and
  * writes its report, which must be JSON with a verdict, whatever was said. The walls'
  * read-back is answered here: there is no program to look at.
- * The first byte says what else is so: the leaf, the stage of the kill.
+ * The first byte says what else is so: bit 0 a leaf, bit 1 no gathering, bits 2 and 3 what
+ * came through the gate, bit 4 --allow-missing=audit, bit 5 a listener that has something
+ * to tell, bit 6 a posture that is refused.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/gate.h"
 #include "jail/loop.h"
 #include "jail/option.h"
 #include "jail/report.h"
 #include "tests/fuzz/fuzz.h"
 
-/* linked with --wrap=posture_read */
-int __wrap_posture_read(pid_t init, struct posture *p, struct err *e);
-int __wrap_posture_read(pid_t init, struct posture *p, struct err *e)
+enum gate_says { SAYS_NOTHING, SAYS_READY, SAYS_LISTENER, SAYS_END };
+
+static bool refuses;
+
+/* linked with --wrap=posture_early, --wrap=posture_read */
+int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
 {
-	(void)init;
+	(void)jail;
+	(void)p;
 	(void)e;
-	p->known = true;
 	return 0;
+}
+
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e)
+{
+	static char nothing[] = "";
+
+	(void)jail;
+	HOLDS(program == getpid() && landlock == 7);
+	p->json = nothing;
+	p->known = !refuses;
+	return refuses ? err_say(e, EPERM, "posture: a wall is missing") : 0;
+}
+
+/* READY as gate_wait() sends it, with an eventfd as the listener, which answers nothing */
+static void say(int inside, enum gate_says what, bool tells)
+{
+	cleanup_fd int listener = eventfd(tells, EFD_CLOEXEC);
+	struct err e;
+
+	HOLDS(listener >= 0);
+	if (what == SAYS_NOTHING || what == SAYS_END)
+		return;
+	/* its end of file, that it need not wait for GO */
+	HOLDS(shutdown(inside, SHUT_RD) == 0);
+	HOLDS(gate_wait(inside, what == SAYS_READY ? -1 : listener, 7, &e) == -EPIPE);
 }
 
 static void check_report(const struct run *run, const struct judgement *j)
@@ -58,6 +95,12 @@ static void check_judgement(const struct run *run, const struct judgement *j)
 	HOLDS(j->status >= 0 && j->status <= 255);
 	HOLDS(j->exit_code >= -1 && j->exit_code <= 255);
 	HOLDS(j->signal >= 0 && j->signal < 128);
+	/* no start without the walls' read-back, and ears for violations or leave to have
+	 * none */
+	if (run->outcome.started)
+		HOLDS(run->outcome.posture.known && !run->jail.limited &&
+		      (run->outcome.listened ||
+		       (run->jail.plan->allow_missing & PART_AUDIT)));
 	/* no success without the gate, and an end that was told */
 	if (j->verdict == VERDICT_COMPLETED)
 		HOLDS(run->outcome.started && run->outcome.have_exit && j->status == 0);
@@ -83,9 +126,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	    (!plan.rootfs && option_parse(&plan, none, &e) < 0))
 		return 0;
 	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) == 0);
+	HOLDS(gate_make(&gate[0], &gate[1], &e) == 0);
+	refuses = bytes[0] & 64;
+	plan.allow_missing = bytes[0] & 16 ? PART_AUDIT : 0;
+	say(gate[1], (enum gate_says)(bytes[0] >> 2 & 3), bytes[0] & 32);
+	if ((bytes[0] >> 2 & 3) == SAYS_END)
+		io_close_fd(&gate[1]);
 	(void)memset(&run, 0, sizeof(run));
 	run.jail = JAIL_NONE;
+	run.room = ROOM_NONE;
+	run.outcome.refused.fd = -1;
 	run.jail.plan = &plan;
 	run.jail.limited = bytes[0] & 1;
 	run.jail.control = ends[0];
@@ -104,8 +154,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	check_judgement(&run, &j);
 	check_report(&run, &j);
 	(void)close(ends[0]);
-	(void)close(gate[0]);
-	(void)close(gate[1]);
+	room_close(&run.room);
+	io_close_fd(&run.jail.gate);
+	io_close_fd(&run.outcome.refused.fd);
+	io_close_fd(&gate[1]);
 	(void)close(run.signals);
 	return 0;
 }

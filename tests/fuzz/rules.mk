@@ -1,10 +1,11 @@
 # The fuzzers: a target and its objects twice, for clang's libFuzzer and for gcc's replay.
 # Included by the Makefile, behind the rules of the unit tests, whose objects replay uses.
-FUZZ_JAIL := policy options wire frames json
+FUZZ_JAIL := policy options wire frames json violation
 FUZZ_AGENT := report session reply
 FUZZ_SECONDS ?= 600
 # what a target answers in place of the function that it names
-$(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_read
+$(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_early,--wrap=posture_read
+$(B)/fuzz/violation $(B)/asan/replay-violation: FUZZ_WRAP := -Wl,--wrap=syscall
 $(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_start_jail
 FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C)
 FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c
