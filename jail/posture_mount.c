@@ -8,7 +8,6 @@
  * the host would spread into the jail.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "jail/mount.h"

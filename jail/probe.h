@@ -5,8 +5,6 @@
 #ifndef STEPJAIL_JAIL_PROBE_H
 #define STEPJAIL_JAIL_PROBE_H
 
-#include <sched.h>
-
 #include "init/err.h"
 #include "jail/plan.h"
 

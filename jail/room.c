@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include <linux/magic.h>
 

@@ -3,6 +3,7 @@
  * test_jail_probe.c - trying what a jail needs leaves the one who asks as it was
  */
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
