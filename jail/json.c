@@ -2,7 +2,7 @@
 /*
  * json.c - write JSON to a stream: see json.h
  */
-#include <stdint.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "jail/json.h"
@@ -76,4 +76,18 @@ void json_string(FILE *out, const char *text)
 		json_bytes(out, text, strlen(text));
 	else
 		(void)fputs("null", out);
+}
+
+void json_after(const char *words, const char *text, FILE *out)
+{
+	(void)fputs(words, out);
+	json_string(out, text);
+}
+
+void json_number(const char *words, bool known, uint64_t n, FILE *out)
+{
+	if (known)
+		(void)fprintf(out, "%s%" PRIu64, words, n);
+	else
+		(void)fprintf(out, "%snull", words);
 }
