@@ -95,16 +95,6 @@ static int look_namespace(const struct row *row, struct finding *f)
 	return note_err(f, probe_namespace(row->arg, &e), &e);
 }
 
-enum { MOUNT_TMPFS, MOUNT_OVERLAY, MOUNT_PROC };
-static const char *const mount_types[] = { "tmpfs", "overlay", "proc" };
-
-static int look_mount(const struct row *row, struct finding *f)
-{
-	struct err e;
-
-	return note_err(f, probe_mount(mount_types[row->arg], &e), &e);
-}
-
 static int look_cgroup(const struct row *row, struct finding *f)
 {
 	char where[128];
@@ -195,9 +185,9 @@ static const struct row rows[] = {
 	{ "UTS namespace", NULL, false, USERNS, CLONE_NEWUTS, look_namespace, NULL },
 	{ "cgroup namespace", NULL, false, USERNS, CLONE_NEWCGROUP, look_namespace,
 	  NULL },
-	{ "mount API", NULL, false, USERNS, MOUNT_TMPFS, look_mount, NULL },
-	{ "overlayfs", NULL, false, USERNS, MOUNT_OVERLAY, look_mount, NULL },
-	{ "procfs", NULL, false, USERNS, MOUNT_PROC, look_mount, NULL },
+	{ "mount API", NULL, false, USERNS, 0, NULL, probe_tmpfs },
+	{ "overlayfs", NULL, false, USERNS, 0, NULL, probe_overlay },
+	{ "procfs", NULL, false, USERNS, 0, NULL, probe_proc },
 	{ "cgroup v2", NULL, false, ALWAYS, 0, look_cgroup, NULL },
 	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp, NULL },
 	{ "seccomp notification", newer, false, ALWAYS, SECCOMP_RET_USER_NOTIF,
@@ -217,8 +207,7 @@ static bool is_optional(const struct row *row, int result)
 {
 	return (row->optional && result != -EPERM) ||
 	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
-	       (row->look == look_mount && row->arg == MOUNT_PROC &&
-		plan.proc == PROC_NONE);
+	       (row->attempt == probe_proc && plan.proc == PROC_NONE);
 }
 
 static void look(const struct row *row, enum need found, struct finding *f)
