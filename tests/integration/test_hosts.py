@@ -155,7 +155,7 @@ class Filters(Surrounded):
         report = self.file("report.json", mode=0o666)
         self.works(with_words("landlock_create_ruleset=enosys"), "--report", report)
         with open(report, encoding="utf-8") as text:
-            self.assertIn('"landlock_abi":null', text.read())
+            self.assertIn('"landlock":null', text.read())
         self.mends(with_words("landlock_create_ruleset=eperm"), "landlock: ask for the ABI",
                    with_words("nnp"))
 

@@ -54,7 +54,7 @@ done
 
 # Landlock: the ABI that the kernel told, or nothing
 case $(state Landlock) in
-"ok ABI "*) is landlock_abi "$(field /tmp/report landlock_abi)" "$(state Landlock | tr -dc 0-9)" ;;
-absent*) is landlock_abi "$(field /tmp/report landlock_abi)" null ;;
+"ok ABI "*) is landlock "$(field /tmp/report abi)" "$(state Landlock | tr -dc 0-9)" ;;
+absent*) is landlock "$(field /tmp/report landlock)" null ;;
 *) fail "no row for Landlock" ;;
 esac
