@@ -75,6 +75,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lcjson
 $(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/harness.py
+$(foreach d,musl unit/jail asan/jail fuzz/o,$(B)/$(d)/jail/manual.o): jail/manual.mdoc
 $(B)/stepjail.1: $(B)/stepjail
 	@echo "  GEN  $@"; $< man > $@
 $(B)/stepjail-agent.1: $(B)/stepjail-agent
@@ -102,50 +103,7 @@ humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then wit
 	{ gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --broken $$o; \
 	[ $$? = 1 ] || { echo "make: the harness cannot fail, so its 164 mean nothing" >&2; exit 1; }; }
 
-## ---- tests
-test: $(B)/packages.test ## every test
-	$(MAKE) unit asan replay integration escape fault vm pysubset
-# The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
-# programs, because jail/ and agent/ share names; each allow list under a name of its own.
-TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
-UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/syscalls.c init/syscalls.c \
-	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
-UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
-	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-define unit_rules
-$(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
-	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
-	@gcc $$(C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(patsubst %/,%,$$(dir $$<)))) -c -o $$@ $$<
-$(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
-	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
-	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
-$(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
-	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
-$(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
-	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcurl -lcjson
-endef
-$(eval $(call unit_rules,unit,))
-$(eval $(call unit_rules,asan,$(SANITIZE)))
-unit: $(B)/unit/unit-jail $(B)/unit/unit-agent ## Check, one file for each module and table
-	$(B)/unit/unit-jail && $(B)/unit/unit-agent
-asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
-	$(B)/asan/unit-jail && $(B)/asan/unit-agent
-include tests/fuzz/rules.mk
-
-# stepjail without one wall, for test_posture.py: what unwalled.c stands in for
-$(B)/stepjail-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
-$(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
-	@echo "  LINK $@"; $(MUSL_LINK)
-# as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
-	tests/integration/run
-fault: all $(B)/packages.test ## each system call of launcher and init fails once
-	tests/fault/run
-vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
-	tests/fault/run --build && tests/vm/test
-bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun and runc, in one run
-	tests/bench/run
+include tests/rules.mk
 lint: $(B)/packages.test $(GENERATED) ## what is checked without running
 	tests/lint
 fmt: ## clang-format
@@ -160,7 +118,7 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
 	cp -a --no-preserve=ownership $(B)/rootfs/core{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' Makefile tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 

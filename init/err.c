@@ -17,19 +17,26 @@ static void keep_line(struct err *e)
 			*at = '?';
 }
 
+/* the words, what comes behind them, and nothing else that a terminal would act on */
+static void write_line(struct err *e, const char *fmt, va_list ap, const char *colon,
+		       const char *behind)
+{
+	int n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
+
+	if (n >= 0 && (size_t)n < sizeof(e->text))
+		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, "%s%s", colon,
+			       behind);
+	keep_line(e);
+}
+
 int err_set(struct err *e, int errnum, const char *fmt, ...)
 {
 	va_list ap;
 
-	va_start(ap, fmt);
-	int n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
-
 	/* no locale is ever set, so these are constant strings in musl and glibc alike */
-	if (errnum && n >= 0 && (size_t)n < sizeof(e->text))
-		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s",
-			       strerror(errnum));
-	keep_line(e);
+	va_start(ap, fmt);
+	write_line(e, fmt, ap, errnum ? ": " : "", errnum ? strerror(errnum) : "");
+	va_end(ap);
 	e->errnum = errnum ? errnum : EINVAL;
 	return -e->errnum;
 }
@@ -39,9 +46,8 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	write_line(e, fmt, ap, "", "");
 	va_end(ap);
-	keep_line(e);
 	e->errnum = errnum;
 	return -errnum;
 }
@@ -52,11 +58,7 @@ int err_within(struct err *e, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	int n = vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	write_line(e, fmt, ap, "", inner.text);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof(e->text))
-		(void)snprintf(e->text + n, sizeof(e->text) - (size_t)n, "%s",
-			       inner.text);
-	keep_line(e);
 	return -e->errnum;
 }

@@ -102,19 +102,26 @@ static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr
 	return r;
 }
 
+/* with one argument compared: with one value, or, under a mask, with what it leaves */
+static int rule(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned int arg,
+		enum scmp_compare how, uint64_t a, uint64_t b)
+{
+	return seccomp_rule_add(ctx, action, nr, 1, SCMP_CMP64(arg, how, a, b));
+}
+
+#define MASKED SCMP_CMP_MASKED_EQ
+#define ALLOW SCMP_ACT_ALLOW
+#define NOTIFY SCMP_ACT_NOTIFY
+
 static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
 	switch (row->when) {
 	case ALWAYS:
-		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
+		return seccomp_rule_add(ctx, ALLOW, nr, 0);
 	case ARG_EQ:
-		return seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, nr, 1,
-			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, LOW_HALF, row->value));
+		return rule(ctx, ALLOW, nr, row->arg, MASKED, LOW_HALF, row->value);
 	case ARG_CLEAR:
-		return seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, nr, 1,
-			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, row->value, 0));
+		return rule(ctx, ALLOW, nr, row->arg, MASKED, row->value, 0);
 	case IP_SOCKET:
 		return allow_ip(ctx, row, nr);
 	case OWN_LIMIT:
@@ -130,13 +137,9 @@ static int allow_locked(scmp_filter_ctx ctx, const struct refused_row *lock, int
 {
 	switch (lock->when) {
 	case REFUSED_BIT:
-		return seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, nr, 1,
-			SCMP_CMP64(lock->arg, SCMP_CMP_MASKED_EQ, lock->value, 0));
+		return rule(ctx, ALLOW, nr, lock->arg, MASKED, lock->value, 0);
 	case REFUSED_KEY:
-		return seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, nr, 1,
-			SCMP_CMP64(lock->arg, SCMP_CMP_EQ, FILTER_KEY, 0));
+		return rule(ctx, ALLOW, nr, lock->arg, SCMP_CMP_EQ, FILTER_KEY, 0);
 	default:
 		return 0;
 	}
@@ -150,9 +153,8 @@ static int notify_mixed(scmp_filter_ctx ctx, const struct refused_row *row, int 
 
 	for (unsigned int bit = 0; r == 0 && bit < 31; bit++)
 		for (uint64_t set = 1; r == 0 && set <= 2; set++)
-			r = seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 1,
-					     SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ,
-							3ULL << bit, set << bit));
+			r = rule(ctx, NOTIFY, nr, row->arg, MASKED, 3ULL << bit,
+				 set << bit);
 	return r;
 }
 
@@ -160,18 +162,13 @@ static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr
 {
 	switch (row->when) {
 	case REFUSED_ALWAYS:
-		return seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 0);
+		return seccomp_rule_add(ctx, NOTIFY, nr, 0);
 	case REFUSED_EQ:
-		return seccomp_rule_add(
-			ctx, SCMP_ACT_NOTIFY, nr, 1,
-			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, LOW_HALF, row->value));
+		return rule(ctx, NOTIFY, nr, row->arg, MASKED, LOW_HALF, row->value);
 	case REFUSED_BIT:
-		return seccomp_rule_add(
-			ctx, SCMP_ACT_NOTIFY, nr, 1,
-			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, row->value, row->value));
+		return rule(ctx, NOTIFY, nr, row->arg, MASKED, row->value, row->value);
 	case REFUSED_KEY:
-		return seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, nr, 1,
-					SCMP_CMP64(row->arg, SCMP_CMP_NE, FILTER_KEY, 0));
+		return rule(ctx, NOTIFY, nr, row->arg, SCMP_CMP_NE, FILTER_KEY, 0);
 	case REFUSED_MIXED:
 		return notify_mixed(ctx, row, nr);
 	}

@@ -234,12 +234,8 @@ static void print_stream(const struct capture_stream *s, FILE *out)
 	json_bytes(out, v.head, v.head_bytes);
 	(void)fputs(",\"tail\":", out);
 	json_bytes(out, v.tail, v.tail_bytes);
-	if (s->spill_max)
-		(void)fprintf(out, ",\"spilled\":%" PRIu64, s->spilled);
-	else
-		(void)fputs(",\"spilled\":null", out);
-	(void)fputs(",\"spill_error\":", out);
-	json_string(out, s->spill_error);
+	json_number(",\"spilled\":", s->spill_max != 0, s->spilled, out);
+	json_after(",\"spill_error\":", s->spill_error, out);
 	(void)fputc('}', out);
 }
 

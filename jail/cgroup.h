@@ -6,7 +6,6 @@
 #define STEPJAIL_JAIL_CGROUP_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"

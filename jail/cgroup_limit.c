@@ -243,8 +243,7 @@ void cgroup_limits_print(const struct cgroup_limits *l, FILE *out)
 		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", rows[i].file);
 		json_string(out, *l->text[i] ? l->text[i] : NULL);
 	}
-	(void)fputs(",\"io.max\":", out);
-	json_string(out, *l->disks ? l->disks : NULL);
+	json_after(",\"io.max\":", *l->disks ? l->disks : NULL, out);
 	(void)fputc('}', out);
 }
 
@@ -267,8 +266,7 @@ size_t cgroup_limits_missing(const struct plan *p, const struct cgroup_limits *l
 			       row ? row->file : "io.max ",
 			       row ? "" : p->io[i - CGROUP_LIMITS].spec,
 			       row && row->instead ? row->instead : "nothing");
-		(void)fputs(count++ ? "," : "", out);
-		json_string(out, text);
+		json_after(count++ ? "," : "", text, out);
 	}
 	return count;
 }

@@ -4,13 +4,13 @@
  *
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Format"; accounting/psi.rst
  */
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "init/io.h"
 #include "jail/cgroup_usage.h"
+#include "jail/json.h"
 #include "jail/plan.h"
 
 /*
@@ -154,13 +154,10 @@ void cgroup_usage_print(const struct cgroup_usage *u, FILE *out)
 		const struct row *row = &rows[i];
 		uint64_t n = get(u, row);
 
-		(void)fprintf(out, "%s\"%s%s%s%s%.*s\":", i ? "," : "{", row->file,
+		(void)fprintf(out, "%s\"%s%s%s%s%.*s", i ? "," : "{", row->file,
 			      *row->line ? "." : "", row->line, *row->key ? "." : "",
 			      (int)strcspn(row->key, "="), row->key);
-		if (n == NO_LIMIT)
-			(void)fputs("null", out);
-		else
-			(void)fprintf(out, "%" PRIu64, n);
+		json_number("\":", n != NO_LIMIT, n, out);
 	}
 	(void)fputc('}', out);
 }

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,9 @@ struct row {
 	bool optional;
 	enum need need;
 	unsigned long arg; /* where one function serves several rows */
+	/* one of them: it tells more than an error, or it does not */
 	int (*look)(const struct row *row, struct finding *f);
+	int (*attempt)(struct err *e);
 };
 
 /* what the options after check say, or would say to run */
@@ -85,37 +88,11 @@ static int note_err(struct finding *f, int result, struct err *e)
 	return result < 0 ? note(f, result, e->text) : result;
 }
 
-static int look_host(const struct row *row, struct finding *f)
-{
-	struct err e;
-
-	(void)row;
-	return note_err(f, host_check(&e), &e);
-}
-
-static int look_user_namespace(const struct row *row, struct finding *f)
-{
-	struct err e;
-
-	(void)row;
-	return note_err(f, probe_user_namespace(&e), &e);
-}
-
 static int look_namespace(const struct row *row, struct finding *f)
 {
 	struct err e;
 
 	return note_err(f, probe_namespace(row->arg, &e), &e);
-}
-
-enum { MOUNT_TMPFS, MOUNT_OVERLAY, MOUNT_PROC };
-static const char *const mount_types[] = { "tmpfs", "overlay", "proc" };
-
-static int look_mount(const struct row *row, struct finding *f)
-{
-	struct err e;
-
-	return note_err(f, probe_mount(mount_types[row->arg], &e), &e);
 }
 
 static int look_cgroup(const struct row *row, struct finding *f)
@@ -173,16 +150,16 @@ static int look_subuid(const struct row *row, struct finding *f)
 	return note(f, 0, "newuidmap and a range in /etc/subuid");
 }
 
-static int look_init(const struct row *row, struct finding *f)
+static int try_init(struct err *e)
 {
-	struct err e;
-	int fd = shipped_init(&e);
+	cleanup_fd int fd = shipped_init(e);
 
-	(void)row;
-	if (fd < 0)
-		return note_err(f, fd, &e);
-	(void)close(fd);
-	return 0;
+	return fd;
+}
+
+static int try_jail(struct err *e)
+{
+	return probe_jail(&plan, e);
 }
 
 static int look_root(const struct row *row, struct finding *f)
@@ -195,38 +172,32 @@ static int look_root(const struct row *row, struct finding *f)
 	return r < 0 ? note_err(f, r, &e) : note(f, r, path);
 }
 
-static int look_jail(const struct row *row, struct finding *f)
-{
-	struct err e;
-
-	(void)row;
-	return note_err(f, probe_jail(&plan, &e), &e);
-}
-
 static const char newer[] = "boot a newer kernel";
 
 static const struct row rows[] = {
-	{ "kernel", "boot Linux 5.14 or newer", false, ALWAYS, 0, look_kernel },
-	{ "system calls, /proc", NULL, false, ALWAYS, 0, look_host },
-	{ "user namespaces", NULL, false, HOST, 0, look_user_namespace },
-	{ "mount namespace", NULL, false, USERNS, CLONE_NEWNS, look_namespace },
-	{ "PID namespace", NULL, false, USERNS, CLONE_NEWPID, look_namespace },
-	{ "network namespace", NULL, false, USERNS, CLONE_NEWNET, look_namespace },
-	{ "IPC namespace", NULL, false, USERNS, CLONE_NEWIPC, look_namespace },
-	{ "UTS namespace", NULL, false, USERNS, CLONE_NEWUTS, look_namespace },
-	{ "cgroup namespace", NULL, false, USERNS, CLONE_NEWCGROUP, look_namespace },
-	{ "mount API", NULL, false, USERNS, MOUNT_TMPFS, look_mount },
-	{ "overlayfs", NULL, false, USERNS, MOUNT_OVERLAY, look_mount },
-	{ "procfs", NULL, false, USERNS, MOUNT_PROC, look_mount },
-	{ "cgroup v2", NULL, false, ALWAYS, 0, look_cgroup },
-	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp },
+	{ "kernel", "boot Linux 5.14 or newer", false, ALWAYS, 0, look_kernel, NULL },
+	{ "system calls, /proc", NULL, false, ALWAYS, 0, NULL, host_check },
+	{ "user namespaces", NULL, false, HOST, 0, NULL, probe_user_namespace },
+	{ "mount namespace", NULL, false, USERNS, CLONE_NEWNS, look_namespace, NULL },
+	{ "PID namespace", NULL, false, USERNS, CLONE_NEWPID, look_namespace, NULL },
+	{ "network namespace", NULL, false, USERNS, CLONE_NEWNET, look_namespace, NULL },
+	{ "IPC namespace", NULL, false, USERNS, CLONE_NEWIPC, look_namespace, NULL },
+	{ "UTS namespace", NULL, false, USERNS, CLONE_NEWUTS, look_namespace, NULL },
+	{ "cgroup namespace", NULL, false, USERNS, CLONE_NEWCGROUP, look_namespace,
+	  NULL },
+	{ "mount API", NULL, false, USERNS, 0, NULL, probe_tmpfs },
+	{ "overlayfs", NULL, false, USERNS, 0, NULL, probe_overlay },
+	{ "procfs", NULL, false, USERNS, 0, NULL, probe_proc },
+	{ "cgroup v2", NULL, false, ALWAYS, 0, look_cgroup, NULL },
+	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp, NULL },
 	{ "seccomp notification", newer, false, ALWAYS, SECCOMP_RET_USER_NOTIF,
-	  look_seccomp },
-	{ "Landlock", LANDLOCK_REMEDY, true, ALWAYS, 0, look_landlock },
-	{ "newuidmap, subuid", "apt-get install uidmap", true, ALWAYS, 0, look_subuid },
-	{ "stepjail-init", NULL, false, ALWAYS, 0, look_init },
-	{ "root tree", NULL, false, ALWAYS, 0, look_root },
-	{ "a whole jail", NULL, false, ALWAYS, 0, look_jail },
+	  look_seccomp, NULL },
+	{ "Landlock", LANDLOCK_REMEDY, true, ALWAYS, 0, look_landlock, NULL },
+	{ "newuidmap, subuid", "apt-get install uidmap", true, ALWAYS, 0, look_subuid,
+	  NULL },
+	{ "stepjail-init", NULL, false, ALWAYS, 0, NULL, try_init },
+	{ "root tree", NULL, false, ALWAYS, 0, look_root, NULL },
+	{ "a whole jail", NULL, false, ALWAYS, 0, NULL, try_jail },
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -236,8 +207,7 @@ static bool is_optional(const struct row *row, int result)
 {
 	return (row->optional && result != -EPERM) ||
 	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
-	       (row->look == look_mount && row->arg == MOUNT_PROC &&
-		plan.proc == PROC_NONE);
+	       (row->attempt == probe_proc && plan.proc == PROC_NONE);
 }
 
 static void look(const struct row *row, enum need found, struct finding *f)
@@ -251,7 +221,8 @@ static void look(const struct row *row, enum need found, struct finding *f)
 		return;
 	}
 
-	int r = row->look(row, f);
+	struct err e;
+	int r = row->look ? row->look(row, f) : note_err(f, row->attempt(&e), &e);
 
 	f->state = r >= 0 ? STATE_OK : is_optional(row, r) ? STATE_ABSENT : STATE_MISSING;
 	if (r >= 0)
@@ -270,12 +241,10 @@ static void print_line(const struct row *row, const struct finding *f)
 
 static void print_json(const struct row *row, const struct finding *f, bool first)
 {
-	printf("%s{\"name\":", first ? "" : ",");
-	json_string(stdout, row->name);
-	printf(",\"state\":\"%s\",\"detail\":", state_names[f->state]);
-	json_string(stdout, f->detail);
-	printf(",\"remedy\":");
-	json_string(stdout, f->remedy);
+	json_after(first ? "{\"name\":" : ",{\"name\":", row->name, stdout);
+	json_after(",\"state\":", state_names[f->state], stdout);
+	json_after(",\"detail\":", f->detail, stdout);
+	json_after(",\"remedy\":", f->remedy, stdout);
 	printf("}");
 }
 
@@ -302,7 +271,8 @@ int command_check(char *const *argv, struct err *e)
 		(void)fflush(stdout);
 		look(&rows[i], found, &f);
 		if (f.state == STATE_OK && found < USERNS &&
-		    (rows[i].look == look_host || rows[i].look == look_user_namespace))
+		    (rows[i].attempt == host_check ||
+		     rows[i].attempt == probe_user_namespace))
 			found++;
 		whole = whole && f.state != STATE_MISSING;
 		if (json)

@@ -3,7 +3,7 @@
  * json.c - write JSON to a stream: see json.h
  */
 #include <errno.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,4 +93,18 @@ ssize_t json_close(FILE *out, const char *text, size_t size)
 
 	/* full to its last byte, there may have been more */
 	return r != 0 || length + 1 >= size ? -ENOSPC : (ssize_t)length;
+}
+
+void json_after(const char *words, const char *text, FILE *out)
+{
+	(void)fputs(words, out);
+	json_string(out, text);
+}
+
+void json_number(const char *words, bool known, uint64_t n, FILE *out)
+{
+	if (known)
+		(void)fprintf(out, "%s%" PRIu64, words, n);
+	else
+		(void)fprintf(out, "%snull", words);
 }

@@ -8,7 +8,9 @@
 #ifndef STEPJAIL_JAIL_JSON_H
 #define STEPJAIL_JAIL_JSON_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -18,6 +20,12 @@
  * the output is always valid JSON in ASCII
  */
 void json_string(FILE *out, const char *text);
+
+/** json_after() - The same behind @words of JSON, such as a key */
+void json_after(const char *words, const char *text, FILE *out);
+
+/** json_number() - Write a number behind @words of JSON, or null where it is not known */
+void json_number(const char *words, bool known, uint64_t n, FILE *out);
 
 /** json_bytes() - The same for any bytes, NUL among them: at most six for each, and two */
 void json_bytes(FILE *out, const void *bytes, size_t length);

@@ -3,7 +3,7 @@
  * option.c - the one table of options, and what is printed from it: see option.h
  *
  * Adding an option is adding a row. A row with a limit stores a number with a unit, a
- * TEXT or CHOICE row what it is told where it is told; others have functions of their OWN.
+ * TEXT or CHOICE row what it is told where it is told, a LIST row appends it.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,9 +21,8 @@
 static int set_text(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
 {
-	(void)e;
 	memcpy((char *)p + row->at, &value, sizeof(value));
-	return 0;
+	return row->check ? row->check(value, e) : 0;
 }
 
 static void print_text(const struct option_row *row, const struct plan *p, FILE *out)
@@ -35,8 +34,7 @@ static void print_text(const struct option_row *row, const struct plan *p, FILE 
 		(void)fprintf(out, "%s %s\n", row->name, value);
 }
 
-static int set_hostname(const struct option_row *row, struct plan *p, const char *value,
-			struct err *e)
+static int check_hostname(const char *value, struct err *e)
 {
 	size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				 "0123456789-.");
@@ -44,7 +42,7 @@ static int set_hostname(const struct option_row *row, struct plan *p, const char
 	if (n == 0 || value[n] || n > 64) /* __NEW_UTS_LEN */
 		return err_say(e, EINVAL,
 			       "'%s' must be 1 to 64 letters, digits, '-' or '.'", value);
-	return set_text(row, p, value, e);
+	return 0;
 }
 
 static const char *const net_names[] = {
@@ -81,55 +79,40 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 	(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
 }
 
-_Static_assert(sizeof(enum plan_net) == sizeof(int), "set_choice() stores an int");
-_Static_assert(sizeof(enum plan_proc) == sizeof(int), "set_choice() stores an int");
+/* and so are the other enums of the plan: all have small values, none a negative one */
 _Static_assert(sizeof(enum plan_lock) == sizeof(int), "set_choice() stores an int");
-_Static_assert(sizeof(enum plan_violation) == sizeof(int), "set_choice() stores an int");
-_Static_assert(sizeof(enum plan_capture) == sizeof(int), "set_choice() stores an int");
-_Static_assert(sizeof(enum plan_answer) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
 {
-	(void)row;
-	return plan_add_bind(p, value, false, e);
+	return plan_add_bind(p, value, strcmp(row->name, "bind-rw") == 0, e);
 }
 
-static int set_bind_rw(const struct option_row *row, struct plan *p, const char *value,
-		       struct err *e)
-{
-	(void)row;
-	return plan_add_bind(p, value, true, e);
-}
-
-/* both kinds, in their order: a later one may lie within an earlier one */
+/* both kinds by the first's row, in their order: a later one may lie within an earlier */
 static void print_bind(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	for (size_t i = 0; i < p->bind_count; i++)
-		(void)fprintf(out, "%s%s %s:%s\n", row->name,
-			      p->bind[i].writable ? "-rw" : "", p->bind[i].src,
-			      p->bind[i].dst);
+	for (size_t i = 0; strcmp(row->name, "bind") == 0 && i < p->bind_count; i++)
+		(void)fprintf(out, "bind%s %s:%s\n", p->bind[i].writable ? "-rw" : "",
+			      p->bind[i].src, p->bind[i].dst);
 }
 
-/* printed with the others */
-static void print_bind_rw(const struct option_row *row, const struct plan *p, FILE *out)
+static int set_list(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
 {
-	(void)row;
-	(void)p;
-	(void)out;
+	return row->add(p, value, e);
 }
 
-static int set_env(const struct option_row *row, struct plan *p, const char *value,
-		   struct err *e)
+/* an array of texts, or of structs that begin with what was given */
+static void print_list(const struct option_row *row, const struct plan *p, FILE *out)
 {
-	(void)row;
-	return plan_add_env(p, value, e);
-}
+	const char *at = (const char *)p + row->at, *value;
+	size_t count;
 
-static void print_env(const struct option_row *row, const struct plan *p, FILE *out)
-{
-	for (size_t i = 0; i < p->env_count; i++)
-		(void)fprintf(out, "%s %s\n", row->name, p->env[i]);
+	memcpy(&count, (const char *)p + row->count_at, sizeof(count));
+	for (; count; count--, at += row->stride) {
+		memcpy(&value, at, sizeof(value));
+		(void)fprintf(out, "%s %s\n", row->name, value);
+	}
 }
 
 static const char *const lock_code_names[] = {
@@ -138,41 +121,6 @@ static const char *const lock_code_names[] = {
 static const char *const on_violation_names[] = {
 	[VIOLATION_REFUSE] = "refuse", [VIOLATION_KILL] = "kill", NULL
 };
-
-static int set_cpuset(const struct option_row *row, struct plan *p, const char *value,
-		      struct err *e)
-{
-	int r = value_check_cpus(value, e);
-
-	return r < 0 ? r : set_text(row, p, value, e);
-}
-
-static int set_io_max(const struct option_row *row, struct plan *p, const char *value,
-		      struct err *e)
-{
-	(void)row;
-	return plan_add_io(p, value, e);
-}
-
-static void print_io_max(const struct option_row *row, const struct plan *p, FILE *out)
-{
-	for (size_t i = 0; i < p->io_count; i++)
-		(void)fprintf(out, "%s %s\n", row->name, p->io[i].spec);
-}
-
-static int set_allow_syscall(const struct option_row *row, struct plan *p,
-			     const char *value, struct err *e)
-{
-	(void)row;
-	return allow_add(p, value, e);
-}
-
-static void print_allow_syscall(const struct option_row *row, const struct plan *p,
-				FILE *out)
-{
-	for (size_t i = 0; i < p->call_count; i++)
-		(void)fprintf(out, "%s %s\n", row->name, p->call[i].spec);
-}
 
 static const char *const allow_missing_names[] = { "cgroup", "audit", NULL };
 static const char *const require_names[] = { "landlock", NULL };
@@ -208,7 +156,12 @@ static void print_bits(const struct option_row *row, const struct plan *p, FILE 
 #define NUMBER(l, k, lo, hi, ini, unl)                                                   \
 	.is_limit = true, .limit = (l), .kind = (k), .min = (lo), .max = (hi),           \
 	.initial = (ini), .may_be_unlimited = (unl)
-#define OWN(f) .set = set_##f, .print = print_##f
+#define BIND .repeatable = true, .set = set_bind, .print = print_bind
+#define LIST(field, f)                                                                   \
+	.repeatable = true, .add = (f), .at = offsetof(struct plan, field),              \
+	.count_at = offsetof(struct plan, field##_count),                                \
+	.stride = sizeof(((struct plan *)NULL)->field[0]), .set = set_list,              \
+	.print = print_list
 #define TEXT(field)                                                                      \
 	.at = offsetof(struct plan, field), .set = set_text, .print = print_text
 #define ANSWER(field)                                                                    \
@@ -225,17 +178,15 @@ const struct option_row option_rows[] = {
 	{ "rootfs", "NAME|DIR",
 	  "root tree: a shipped one by name, or a folder if there is a '/' in it",
 	  TEXT(rootfs) },
-	{ "bind", "SRC:DST", "show a host file or folder in the jail, read-only",
-	  .repeatable = true, OWN(bind) },
+	{ "bind", "SRC:DST", "show a host file or folder in the jail, read-only", BIND },
 	{ "bind-rw", "SRC:DST",
 	  "the same, writable; its host path can be read from /proc/self/mountinfo",
-	  .repeatable = true, OWN(bind_rw) },
+	  BIND },
 	{ "env", "KEY=VALUE", "one variable of an environment that starts from nothing",
-	  .repeatable = true, OWN(env) },
+	  LIST(env, plan_add_env) },
 	{ "chdir", "DIR", "where the program starts", TEXT(chdir) },
-	{ "hostname", "NAME", "host name in the jail",
-	  .at = offsetof(struct plan, hostname), .set = set_hostname,
-	  .print = print_text },
+	{ "hostname", "NAME", "host name in the jail", TEXT(hostname),
+	  .check = check_hostname },
 	{ "net", "none|loopback",
 	  "no network interface is up, or lo alone; never the host's", CHOICE(net) },
 	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
@@ -260,12 +211,12 @@ const struct option_row option_rows[] = {
 	{ "cpu-weight", "NUMBER",
 	  "share beside other cgroups when CPUs are short; 100 is everybody's",
 	  NUMBER(LIMIT_CPU_WEIGHT, VALUE_COUNT, 1, 10000, 100, false) },
-	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3",
-	  .at = offsetof(struct plan, cpuset), .set = set_cpuset, .print = print_text },
+	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3", TEXT(cpuset),
+	  .check = value_check_cpus },
 	{ "io-max", "DEVICE KEY=N...",
 	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that "
 	  "DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
-	  .repeatable = true, OWN(io_max) },
+	  LIST(io, plan_add_io) },
 	{ "pids", "NUMBER", "processes and threads of the program",
 	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
 	{ "files", "NUMBER", "open files of each process",
@@ -300,7 +251,7 @@ const struct option_row option_rows[] = {
 	{ "allow-syscall", "NAME[=VALUE]",
 	  "let a system call through that is refused otherwise; for ioctl, prctl, socket "
 	  "and a few more, with one VALUE of the argument that tells what is asked",
-	  .repeatable = true, OWN(allow_syscall) },
+	  LIST(call, allow_add) },
 	{ "on-violation", "refuse|kill",
 	  "what a call that no honest step makes comes to: EPERM, or the end of the jail",
 	  CHOICE(on_violation) },

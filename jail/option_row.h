@@ -20,9 +20,13 @@ struct option_row {
 	enum limit limit;
 	enum value_kind kind;
 	uint64_t min, max, initial;
-	/* anything else; a text or a choice is stored at this offset of the plan */
+	/* anything else; a text, a choice or a list is at this offset of the plan */
 	bool repeatable;
 	size_t at;
+	int (*check)(const char *value, struct err *e); /* a text's, or NULL */
+	/* a list */
+	size_t count_at, stride;
+	int (*add)(struct plan *p, const char *value, struct err *e);
 	const char *const *choices; /* names by the enum's values, NULL at the end */
 	const char *bare; /* the value that the option alone stands for, or NULL */
 	int (*set)(const struct option_row *row, struct plan *p, const char *value,

@@ -72,15 +72,12 @@ void posture_string(const struct look *l, const char *text)
 }
 
 /* each one new: its number is not the launcher's own */
-static int look_namespaces(const struct look *l, const char *name, char *text,
-			   struct err *e)
+static int look_namespaces(const struct look *l, struct err *e)
 {
 	static const char *const kinds[] = { "user", "mnt", "pid",   "net",
 					     "ipc",  "uts", "cgroup" };
 	cleanup_fd int own = proc_open(getpid());
 
-	(void)name;
-	(void)text;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct stat jail, host;
 		char file[16];
@@ -116,15 +113,13 @@ static int stays_open(int fds, const char *fd)
 }
 
 /* stdin, stdout and stderr stay; all others end at exec */
-static int look_fds(const struct look *l, const char *name, char *text, struct err *e)
+static int look_fds(const struct look *l, struct err *e)
 {
 	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
 	DIR *list = fds < 0 ? NULL : fdopendir(fds);
 	int listing = fds < 0 ? -fds : list ? 0 : errno;
 	unsigned int stdio = 0;
 
-	(void)name;
-	(void)text;
 	/* its end and a failure look the same but for errno */
 	errno = 0;
 	for (struct dirent *d; r == 0 && list && (d = readdir(list)); errno = 0) {
@@ -154,13 +149,10 @@ static int look_fds(const struct look *l, const char *name, char *text, struct e
 	return r;
 }
 
-static int look_landlock(const struct look *l, const char *name, char *text,
-			 struct err *e)
+static int look_landlock(const struct look *l, struct err *e)
 {
 	int abi = l->jail->landlock_abi;
 
-	(void)name;
-	(void)text;
 	if (l->landlock != (uint32_t)abi)
 		return err_say(
 			e, EPERM,
@@ -176,11 +168,10 @@ static int look_landlock(const struct look *l, const char *name, char *text,
 
 /* what is read back, in the report's order */
 static const struct {
-	const char
-		*name; /* in the report, NULL where the function writes its own names */
+	const char *name; /* in the report */
 	const char *file; /* of /proc/PID, NULL for none, or more than one */
 	bool early;       /* no stage after the split can change it */
-	int (*look)(const struct look *l, const char *name, char *text, struct err *e);
+	int (*look)(const struct look *l, struct err *e);
 } rows[] = {
 	{ "namespaces", NULL, true, look_namespaces },
 	{ "uid_map", "uid_map", true, posture_map },
@@ -194,10 +185,12 @@ static const struct {
 	{ "landlock", NULL, false, look_landlock },
 };
 
-static int look(const struct look *l, bool early, struct err *e)
+static int look(struct look l, bool early, struct err *e)
 {
-	static char
-		text[1 << 20]; /* mountinfo, with all the binds that a plan can have */
+	/* mountinfo, with all the binds that a plan can have */
+	static char text[1 << 20];
+
+	l.text = text;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		ssize_t n = 0;
@@ -205,14 +198,15 @@ static int look(const struct look *l, bool early, struct err *e)
 
 		if (rows[i].early != early)
 			continue;
+		l.name = rows[i].name;
 		text[0] = '\0';
 		if (rows[i].file)
-			n = proc_read_at(l->dir, rows[i].file, text, sizeof(text));
+			n = proc_read_at(l.dir, rows[i].file, text, sizeof(text));
 		if (n < 0)
-			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
-				       l->program, rows[i].file);
-		posture_put(l, ",\"%s\":", rows[i].name);
-		r = rows[i].look(l, rows[i].name, text, e);
+			return err_set(e, (int)-n, "posture: read /proc/%d/%s", l.program,
+				       rows[i].file);
+		posture_put(&l, ",\"%s\":", l.name);
+		r = rows[i].look(&l, e);
 		if (r < 0)
 			return r;
 	}
@@ -229,7 +223,10 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 		return err_set(e, -dir, "posture: open /proc/%d", program);
 	if (jail->plan->report && !(p->out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
-	return look(&(struct look){ jail, program, dir, 0, p->out }, true, e);
+	return look(
+		(struct look){
+			.jail = jail, .program = program, .dir = dir, .out = p->out },
+		true, e);
 }
 
 int posture_early(const struct jail *jail, struct posture *p, struct err *e)
@@ -267,8 +264,9 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 			    "posture: %d waits at the gate, and %d was looked at",
 			    program, p->program);
 	if (r == 0)
-		r = look(&(struct look){ jail, program, p->dir, landlock, p->out }, false,
-			 e);
+		r = look((struct look){ jail, program, p->dir, landlock, p->out, NULL,
+					NULL },
+			 false, e);
 	io_close_fd(&p->dir);
 	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
 		r = err_set(e, ENOSPC, "posture: print it");

@@ -55,7 +55,7 @@ void posture_print(const struct posture *p, const struct jail *jail, FILE *out);
 /*
  * One look, for the files that share the work. Each function reads one thing, writes it as
  * a JSON value, and returns 0; -EPERM, where it is not as planned; or another -errno, where
- * it cannot be read. @name is the thing's in the report and in messages. @text is what the
+ * it cannot be read. name is the thing's in the report and in messages. text is what the
  * kernel tells in the file of the function's row in posture.c, and may be cut up; it is
  * empty where the row has no file. Tests hand in texts of their own.
  */
@@ -65,16 +65,18 @@ struct look {
 	int dir;           /* /proc/PID, as proc_open() gives it */
 	uint32_t landlock; /* ABI in force, as the program's process says */
 	FILE *out;         /* NULL where nobody will read it */
+	const char *name;
+	char *text;
 };
 
 /* posture_status.c: capabilities, no_new_privs, seccomp, ids, the session */
-int posture_status(const struct look *l, const char *name, char *text, struct err *e);
+int posture_status(const struct look *l, struct err *e);
 /* posture_map.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf */
-int posture_map(const struct look *l, const char *name, char *text, struct err *e);
-int posture_rlimits(const struct look *l, const char *name, char *text, struct err *e);
-int posture_cgroup(const struct look *l, const char *name, char *text, struct err *e);
+int posture_map(const struct look *l, struct err *e);
+int posture_rlimits(const struct look *l, struct err *e);
+int posture_cgroup(const struct look *l, struct err *e);
 /* posture_mount.c */
-int posture_mounts(const struct look *l, const char *name, char *text, struct err *e);
+int posture_mounts(const struct look *l, struct err *e);
 
 /** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
 int posture_refuse(const char *name, const char *told, const char *planned,

@@ -24,16 +24,16 @@ static void squeeze(char *text)
 		to[-1] = '\0';
 }
 
-int posture_map(const struct look *l, const char *name, char *text, struct err *e)
+int posture_map(const struct look *l, struct err *e)
 {
 	char planned[96] = "deny";
 
-	if (strcmp(name, "setgroups") != 0)
-		ids_print_map(&l->jail->ids, name[0] == 'g', planned, sizeof(planned));
-	squeeze(text);
-	if (strcmp(text, planned) != 0)
-		return posture_refuse(name, text, planned, e);
-	posture_string(l, text);
+	if (strcmp(l->name, "setgroups") != 0)
+		ids_print_map(&l->jail->ids, l->name[0] == 'g', planned, sizeof(planned));
+	squeeze(l->text);
+	if (strcmp(l->text, planned) != 0)
+		return posture_refuse(l->name, l->text, planned, e);
+	posture_string(l, l->text);
 	return 0;
 }
 
@@ -46,12 +46,10 @@ static bool is_limited_to(const char *line, uint64_t value)
 	       strtoull(end, &end, 10) == value && strchr(" \n", *end);
 }
 
-int posture_rlimits(const struct look *l, const char *name, char *text, struct err *e)
+int posture_rlimits(const struct look *l, struct err *e)
 {
 	const struct jail *j = l->jail;
 	const char *separator = "{";
-
-	(void)name;
 
 	for (size_t i = 0; i < rlimit_count; i++) {
 		struct rlimit_row row;
@@ -62,7 +60,7 @@ int posture_rlimits(const struct look *l, const char *name, char *text, struct e
 		if (r == 0)
 			continue;
 
-		const char *line = posture_find(text, row.line);
+		const char *line = posture_find(l->text, row.line);
 
 		if (!is_limited_to(line, row.value))
 			return err_say(e, EPERM,
@@ -78,9 +76,9 @@ int posture_rlimits(const struct look *l, const char *name, char *text, struct e
 }
 
 /* the leaf of this run; where the launcher itself is, without one */
-int posture_cgroup(const struct look *l, const char *name, char *text, struct err *e)
+int posture_cgroup(const struct look *l, struct err *e)
 {
-	const char *at = posture_find(text, "0::");
+	const char *at = posture_find(l->text, "0::");
 	char path[4096] = "";
 
 	if (at)
@@ -89,7 +87,7 @@ int posture_cgroup(const struct look *l, const char *name, char *text, struct er
 		const char *leaf = strrchr(path, '/');
 
 		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
-			return posture_refuse(name, path, l->jail->cgroup.name, e);
+			return posture_refuse(l->name, path, l->jail->cgroup.name, e);
 	}
 	posture_string(l, at ? path : NULL);
 	return 0;

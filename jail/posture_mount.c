@@ -8,7 +8,6 @@
  * the host would spread into the jail.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "jail/mount.h"
@@ -117,13 +116,12 @@ static int strike(const struct seen *s, struct mount_place *places, size_t count
 		       why);
 }
 
-int posture_mounts(const struct look *l, const char *name, char *text, struct err *e)
+int posture_mounts(const struct look *l, struct err *e)
 {
 	struct mount_place places[MOUNT_PLACES_MAX];
 	size_t count = mount_places(l->jail->plan, places);
 	const char *separator = "[";
-
-	(void)name;
+	char *text = l->text;
 
 	for (char *line; (line = strsep(&text, "\n")) && *line;) {
 		struct seen s;

@@ -86,11 +86,10 @@ static void take(const char *at, char *value)
 	value[n - (n && value[n - 1] == ' ')] = '\0';
 }
 
-int posture_status(const struct look *l, const char *name, char *text, struct err *e)
+int posture_status(const struct look *l, struct err *e)
 {
-	(void)name;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *at = posture_find(text, rows[i].key);
+		const char *at = posture_find(l->text, rows[i].key);
 		char value[VALUE_MAX], computed[VALUE_MAX];
 		const char *planned = rows[i].planned;
 

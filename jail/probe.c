@@ -122,21 +122,19 @@ static int make_overlay(struct err *e)
 	return mount_overlay("a:b", e);
 }
 
-int probe_mount(const char *type, struct err *e)
+int probe_tmpfs(struct err *e)
 {
-	static const struct {
-		const char *type;
-		int (*act)(struct err *e);
-	} kinds[] = {
-		{ "tmpfs", make_tmpfs },
-		{ "overlay", make_overlay },
-		{ "proc", mount_proc },
-	};
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_tmpfs, e);
+}
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(kinds[i].type, type) == 0)
-			return in_child(CLONE_NEWNS | CLONE_NEWPID, kinds[i].act, e);
-	return err_say(e, EINVAL, "probe: no file system %s", type);
+int probe_overlay(struct err *e)
+{
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_overlay, e);
+}
+
+int probe_proc(struct err *e)
+{
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, mount_proc, e);
 }
 
 int probe_jail(const struct plan *p, struct err *e)

@@ -5,8 +5,6 @@
 #ifndef STEPJAIL_JAIL_PROBE_H
 #define STEPJAIL_JAIL_PROBE_H
 
-#include <sched.h>
-
 #include "init/err.h"
 #include "jail/plan.h"
 
@@ -18,8 +16,10 @@ int probe_user_namespace(struct err *e);
 /** probe_namespace() - The same, with a namespace of the kind of @flag */
 int probe_namespace(unsigned long flag, struct err *e);
 
-/** probe_mount() - Make a detached mount of file system @type there */
-int probe_mount(const char *type, struct err *e);
+/** probe_tmpfs(), probe_overlay(), probe_proc() - Make a detached mount of it there */
+int probe_tmpfs(struct err *e);
+int probe_overlay(struct err *e);
+int probe_proc(struct err *e);
 
 /**
  * probe_jail() - Start a whole jail, up to the exec of its program

@@ -207,10 +207,8 @@ static void write_not_enforced(FILE *out, const struct jail *jail,
 	if (jail->plan)
 		missing = cgroup_limits_missing(
 			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
-	for (size_t i = 0; !audit && i < audits; i++) {
-		(void)fputs(missing++ ? "," : "", out);
-		json_string(out, without_audit[i]);
-	}
+	for (size_t i = 0; !audit && i < audits; i++)
+		json_after(missing++ ? "," : "", without_audit[i], out);
 	(void)fputc(']', out);
 }
 
@@ -222,12 +220,10 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	number(out, "exit_code", j->exit_code >= 0, (uint64_t)j->exit_code);
 	number(out, "signal", j->signal != 0, (uint64_t)j->signal);
 	number(out, "status", true, (uint64_t)j->status);
-	(void)fputs(",\"violation\":", out);
-	json_string(out, violation_name(&o->refused));
+	json_after(",\"violation\":", violation_name(&o->refused), out);
 	(void)fputs(",\"violations\":", out);
 	violation_print(&o->refused, o->listened, out);
-	(void)fputs(",\"error\":", out);
-	json_string(out, j->error.errnum ? j->error.text : NULL);
+	json_after(",\"error\":", j->error.errnum ? j->error.text : NULL, out);
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);

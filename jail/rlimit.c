@@ -13,7 +13,7 @@
 #include "init/io.h"
 #include "jail/rlimit.h"
 
-/* a row sets the plan's limit if it has one, else the fixed value */
+/* a row sets the plan's limit if it has one, else the fixed value; above it, why */
 static const struct {
 	const char *name;
 	const char *line; /* what /proc/PID/limits calls it */
@@ -23,31 +23,36 @@ static const struct {
 	uint64_t per_unit; /* the plan's units in one of the resource's, rounded up */
 	rlim_t slack;      /* added to the plan's limit */
 	bool no_cgroup;    /* only where no cgroup limits memory */
-	const char *why;
 } rows[] = {
-	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false,
-	  "--files" },
-	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0, false,
-	  "--file-size" },
-	{ "RLIMIT_CPU", "Max cpu time", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false,
-	  "--cpu-time, coarser: behind the launcher, which watches the sum" },
-	{ "RLIMIT_NPROC", "Max processes", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false,
-	  "--pids, and init, which shares the id where there is but one" },
-	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0, true,
-	  "--memory, for each process: the launcher watches their sum" },
-	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false,
-	  "a core dump would be handled by the host: 1 is too small for any file, and "
-	  "says not to start a program of core_pattern's, where 0 counts for nothing" },
+	/* --files */
+	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false },
+	/* --file-size */
+	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0,
+	  false },
+	/* --cpu-time, coarser: behind the launcher, which watches the sum */
+	{ "RLIMIT_CPU", "Max cpu time", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false },
+	/* --pids, and init, which shares the id where there is but one */
+	{ "RLIMIT_NPROC", "Max processes", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false },
+	/* --memory, for each process: the launcher watches their sum */
+	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0,
+	  true },
+	/* a core dump would be handled by the host: 1 is too small for any file, and
+	 * says not to start a program of core_pattern's, where 0 counts for nothing */
+	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false },
+	/* locked pages cannot be reclaimed */
 	{ "RLIMIT_MEMLOCK", "Max locked memory", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0,
-	  false, "locked pages cannot be reclaimed" },
+	  false },
+	/* memory outside of any tmpfs cap */
 	{ "RLIMIT_MSGQUEUE", "Max msgqueue size", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0,
-	  false, "memory outside of any tmpfs cap" },
+	  false },
+	/* queued signals are kernel memory */
 	{ "RLIMIT_SIGPENDING", "Max pending signals", RLIMIT_SIGPENDING, LIMIT_COUNT,
-	  1024, 1, 0, false, "queued signals are kernel memory" },
-	{ "RLIMIT_NICE", "Max nice priority", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false,
-	  "no raised priority" },
+	  1024, 1, 0, false },
+	/* no raised priority */
+	{ "RLIMIT_NICE", "Max nice priority", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false },
+	/* no real-time priority */
 	{ "RLIMIT_RTPRIO", "Max realtime priority", RLIMIT_RTPRIO, LIMIT_COUNT, 0, 1, 0,
-	  false, "no real-time priority" },
+	  false },
 };
 
 /* glibc's functions take an enum, musl's an int */

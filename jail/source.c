@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "init/io.h"
 #include "jail/mount.h"
 #include "jail/mount_op.h"
 #include "jail/sys.h"

@@ -195,12 +195,9 @@ static void print_kind(const struct violation *k, FILE *out)
 {
 	char number[16];
 
-	(void)fputs("{\"syscall\":", out);
-	json_string(out, name_of(k, number, sizeof(number)));
-	(void)fputs(",\"arch\":", out);
-	json_string(out, call_arch(&k->first));
-	(void)fputs(",\"asks\":", out);
-	json_string(out, k->label[0] ? k->label : NULL);
+	json_after("{\"syscall\":", name_of(k, number, sizeof(number)), out);
+	json_after(",\"arch\":", call_arch(&k->first), out);
+	json_after(",\"asks\":", k->label[0] ? k->label : NULL, out);
 	(void)fputs(",\"args\":[", out);
 	for (size_t i = 0; i < 6; i++)
 		(void)fprintf(out, "%s\"0x%" PRIx64 "\"", i ? "," : "",

@@ -115,7 +115,7 @@ static void make_jail(void)
 	make_limits();
 }
 
-typedef int look_fn(const struct look *l, const char *name, char *text, struct err *e);
+typedef int look_fn(const struct look *l, struct err *e);
 
 enum { STATUS, UIDS, GIDS, SETGROUPS, LIMITS, CGROUP, MOUNTS };
 
@@ -228,10 +228,12 @@ static int look_at(int file, const char *text, cJSON **json, struct err *e)
 	struct look l = { .jail = &jail, .program = PROGRAM };
 
 	l.out = open_memstream(&out, &size);
+	l.name = files[file].name;
+	l.text = copy;
 	(void)snprintf(copy, sizeof(copy), "%s", text);
 	(void)fputs("{\"x\":", l.out);
 
-	int r = files[file].look(&l, files[file].name, copy, e);
+	int r = files[file].look(&l, e);
 
 	(void)fputc('}', l.out);
 	ck_assert_int_eq(fclose(l.out), 0);

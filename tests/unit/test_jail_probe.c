@@ -3,6 +3,7 @@
  * test_jail_probe.c - trying what a jail needs leaves the one who asks as it was
  */
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -42,7 +43,7 @@ START_TEST(probes_answer_and_change_nothing)
 	}
 	for (size_t i = 0; i < COUNT(kinds); i++)
 		ck_assert_int_eq(probe_namespace(kinds[i], &e), 0);
-	ck_assert_int_eq(probe_mount("tmpfs", &e), 0);
+	ck_assert_int_eq(probe_tmpfs(&e), 0);
 	ck_assert_uint_eq(namespace_of("user"), user);
 	ck_assert_uint_eq(namespace_of("uts"), uts);
 	ck_assert_uint_eq(namespace_of("mnt"), mnt);
@@ -53,7 +54,6 @@ START_TEST(probes_can_fail)
 {
 	struct err e;
 
-	ck_assert_int_eq(probe_mount("no such type", &e), -EINVAL);
 	/* flags that no kernel takes together */
 	ck_assert_int_lt(probe_namespace(CLONE_THREAD, &e), 0);
 }

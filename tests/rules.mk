@@ -1,0 +1,45 @@
+# How the tests are built and run. Included by the Makefile; the escape corpus, which is
+# installed, the fuzzers and CPython's tests have rules of their own beside them.
+test: $(B)/packages.test ## every test
+	$(MAKE) unit asan replay integration escape fault vm pysubset
+# The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
+# programs, because jail/ and agent/ share names; each allow list under a name of its own.
+TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
+UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/syscalls.c init/syscalls.c \
+	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
+UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
+	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+define unit_rules
+$(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
+	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
+	@gcc $$(C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(patsubst %/,%,$$(dir $$<)))) -c -o $$@ $$<
+$(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
+	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
+	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
+$(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
+$(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcurl -lcjson
+endef
+$(eval $(call unit_rules,unit,))
+$(eval $(call unit_rules,asan,$(SANITIZE)))
+unit: $(B)/unit/unit-jail $(B)/unit/unit-agent ## Check, one file for each module and table
+	$(B)/unit/unit-jail && $(B)/unit/unit-agent
+asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
+	$(B)/asan/unit-jail && $(B)/asan/unit-agent
+include tests/fuzz/rules.mk
+
+# stepjail without one wall, for test_posture.py: what unwalled.c stands in for
+$(B)/stepjail-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
+$(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
+	@echo "  LINK $@"; $(MUSL_LINK)
+# as root, and again as an ordinary user where this is run by root
+integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+	tests/integration/run
+fault: all $(B)/packages.test ## each system call of launcher and init fails once
+	tests/fault/run
+vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
+	tests/fault/run --build && tests/vm/test
+bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun and runc, in one run
+	tests/bench/run
