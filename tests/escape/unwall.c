@@ -30,6 +30,7 @@
 #include <linux/sched.h>
 
 #include "init/err.h"
+#include "jail/capture.h"
 #include "jail/cgroup.h"
 #include "jail/ids.h"
 #include "jail/mount_op.h"
@@ -56,6 +57,8 @@ static bool without(const char *word)
 
 long __real_syscall(long nr, long a, long b, long c, long d, long e, long f);
 
+static bool is_proc; /* what is being mounted */
+
 static uint64_t weaken(uint64_t attr)
 {
 	static const struct {
@@ -69,7 +72,7 @@ static uint64_t weaken(uint64_t attr)
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (without(flags[i].word))
+		if (without(is_proc && i == 0 ? "proc-read-only" : flags[i].word))
 			attr &= ~flags[i].flag;
 	return attr;
 }
@@ -116,7 +119,8 @@ static long open_weaker(const long *a)
 {
 	struct open_how how = *(const struct open_how *)a[2];
 
-	if (without("resolve"))
+	/* chdir's alone; a mount's point is resolved by three */
+	if (without(how.resolve == RESOLVE_NO_MAGICLINKS ? "magic-links" : "resolve"))
 		how.resolve = 0;
 	return __real_syscall(SYS_openat2, a[0], a[1], (long)&how, a[3], 0, 0);
 }
@@ -163,8 +167,12 @@ long __wrap_syscall(long nr, ...)
 		return set_weaker(a);
 	if (nr == SYS_execveat && getenv(VARIABLE))
 		return exec_init(a);
-	if (nr == SYS_fsmount)
+	if (nr == SYS_fsopen)
+		is_proc = strcmp((const char *)a[0], "proc") == 0;
+	if (nr == SYS_fsmount) {
 		a[2] = (long)weaken((uint64_t)a[2]);
+		is_proc = false;
+	}
 	if (nr == SYS_fsconfig && a[2] && a[3]) {
 		a[3] = (long)fs_option((const char *)a[2], (const char *)a[3]);
 		if (!a[3])
@@ -271,12 +279,24 @@ int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
 int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
 			   struct err *e)
 {
+	static struct plan plan;
+
+	plan = *p;
+	if (without("lock-code"))
+		plan.lock_code = LOCK_NO;
 	if (!without("seccomp"))
-		return __real_seccomp_install(p, key, listener, e);
+		return __real_seccomp_install(&plan, key, listener, e);
 	/* the launcher demands one; this one never has anything to tell */
 	*key = 0;
 	*listener = eventfd(0, EFD_CLOEXEC);
 	return *listener < 0 ? err_set(e, errno, "unwall: eventfd") : 0;
+}
+
+int __real_capture_open(struct capture *c, const struct plan *p, struct err *e);
+int __wrap_capture_open(struct capture *c, const struct plan *p, struct err *e);
+int __wrap_capture_open(struct capture *c, const struct plan *p, struct err *e)
+{
+	return without("capture") ? 0 : __real_capture_open(c, p, e);
 }
 
 int __real_landlock_restrict(const struct plan *p, int abi, struct err *e);
