@@ -29,12 +29,24 @@ work-size 1M
 file-size 8M
 wall-time {wall}
 cpu-time {cpu}
-"""
+{more}"""
 
 
-# probes that go beyond a limit of time, which for all others is far away
-HASTY = {"cpu-bomb": {"wall": "20s", "cpu": "500ms"},
-         "time-bomb": {"wall": "1500ms", "cpu": "unlimited"}}
+LOCK, CAPTURE = "lock-code yes\n", "capture both\noutput-limit 64K\n"
+
+# probes of a wall that would change the others: a limit of time, which for them is far
+# away, code that is locked, output that is captured
+ALONE = {"cpu-bomb": {"cpu": "500ms"},
+         "time-bomb": {"wall": "1500ms"},
+         "lock-exec": {"more": LOCK},
+         "lock-map": {"more": LOCK},
+         "lock-memfd": {"more": LOCK},
+         "output-bomb": {"more": CAPTURE},
+         "terminal-output": {"more": CAPTURE}}
+
+
+def policy(wall="20s", cpu="unlimited", more=""):
+    return POLICY.format(wall=wall, cpu=cpu, more=more)
 
 
 class User:
@@ -69,9 +81,9 @@ class Corpus:
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="stepjail-walls-")
-        self.policy = self.write("policy", POLICY.format(wall="20s", cpu="unlimited"))
-        for name, limits in HASTY.items():
-            self.write(name, POLICY.format(**limits))
+        self.policy = self.write("policy", policy())
+        for name, rows in ALONE.items():
+            self.write(name, policy(**rows))
         self.tree = os.path.join(self.folder, "tree")
         for name in ("bin", "etc", "work", "tmp", "proc", "dev", "stepjail-scene"):
             os.makedirs(os.path.join(self.tree, name))
@@ -94,15 +106,15 @@ class Corpus:
         return path
 
     def run(self, user, *options, probes=(), without=None):
-        """Return: rows, by name; a probe of HASTY runs alone"""
+        """Return: rows, by name; a probe of ALONE runs alone"""
         launcher = os.path.join(BUILD, "unwalled/stepjail" if without is not None
                                 else "stepjail")
         words = [*user.words(), ESCAPE, "--launcher", launcher, "--json"]
         for name in probes:
             words += ["--probe", name]
-        hasty = probes and probes[0] in HASTY
-        policy = os.path.join(self.folder, probes[0]) if hasty else self.policy
-        words += [*options, "--policy", policy, "--rootfs", self.tree]
+        alone = probes and probes[0] in ALONE
+        policy_file = os.path.join(self.folder, probes[0]) if alone else self.policy
+        words += [*options, "--policy", policy_file, "--rootfs", self.tree]
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
         if without is not None:
             env["STEPJAIL_WITHOUT"] = ",".join(without)
@@ -117,7 +129,7 @@ class Corpus:
 
     def run_all(self, user, *options):
         rows = self.run(user, *options)
-        for name in HASTY:
+        for name in ALONE:
             rows.update(self.run(user, *options, probes=[name]))
         return rows
 

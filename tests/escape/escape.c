@@ -72,7 +72,7 @@ static void note_limit(const char *name, const char *text)
 		{ "pids", &limits.pids, false },
 		{ "files", &limits.files, false },
 		{ "inodes", &limits.inodes, false },
-		{ "output-size", &limits.output, false },
+		{ "output-limit", &limits.output, false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -114,8 +114,12 @@ static void read_limits(char *const *options)
 			fail("--report is what the probes are judged by: leave it out");
 		limits.loopback |= strcmp(line, "net") == 0 && !strcmp(text, "loopback");
 		limits.no_proc |= strcmp(line, "proc") == 0 && !strcmp(text, "none");
+		limits.locked |= strcmp(line, "lock-code") == 0 && !strcmp(text, "yes");
+		limits.captured |= strcmp(line, "capture") == 0 && !strcmp(text, "both");
 		note_limit(line, text);
 	}
+	if (!limits.captured)
+		limits.output = -1;
 	if (plan)
 		(void)fclose(plan);
 	if (waitpid(pid, &status, 0) < 0 || status != 0)
@@ -131,6 +135,12 @@ static void put_walls(uint64_t mask, char *text, size_t size)
 		if (mask & (1ULL << i) && used < size)
 			used += (size_t)snprintf(text + used, size - used, "%s%s",
 						 used ? "; " : "", walls[i].text);
+}
+
+/* a lock holds what was seen to be held by others where nothing is locked */
+static uint64_t walls_here(const struct probe *p)
+{
+	return probe_walls(p) | (limits.locked ? p->walls & W(LOCK) : 0);
 }
 
 static void json_text(const char *text)
@@ -150,7 +160,7 @@ static void print_json(const struct area *area, const struct probe *p, const cha
 		       const char *answer, bool not_enforced)
 {
 	static bool more;
-	uint64_t mask = probe_walls(p);
+	uint64_t mask = walls_here(p);
 	const char *comma = "";
 
 	printf("%s\n{\"name\":", more ? "," : "");
@@ -182,7 +192,7 @@ static void print_row(const struct probe *p, const char *result, const char *ans
 {
 	char wall[256];
 
-	put_walls(probe_walls(p), wall, sizeof(wall));
+	put_walls(walls_here(p), wall, sizeof(wall));
 	if (strcmp(result, "held") != 0)
 		(void)snprintf(wall, sizeof(wall), "%s",
 			       not_enforced ? "not enforced: see the report" : "-");

@@ -112,10 +112,16 @@ const char *judge_run(struct run *r, char *answer, size_t size)
 	if (!scene || !scene->effect || strcmp(result, "skip") == 0 || r->refused)
 		return result;
 	effect = scene->effect(r);
+	if (r->missing) {
+		(void)snprintf(answer, size, "%s", r->missing);
+		return "skip";
+	}
 	if (effect < 0)
 		return result;
 	if (effect > 0)
 		(void)snprintf(answer, size, "seen by its effect");
+	else if (r->probe->walls & W(REPORT) && strcmp(result, "failed") == 0)
+		(void)snprintf(answer, size, "the report has it right");
 	else if (strcmp(answer, "-") == 0)
 		(void)snprintf(answer, size, "no effect");
 	return effect ? "open" : "held";

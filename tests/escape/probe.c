@@ -25,6 +25,7 @@ const struct wall walls[WALL_COUNT] = {
 	X(socket)                                                                        \
 	X(terminal)                                                                      \
 	X(fd)                                                                            \
+	X(lock)                                                                          \
 	X(memory)                                                                        \
 	X(bomb)                                                                          \
 	X(leak)                                                                          \

@@ -39,16 +39,19 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
  */
 #define WALLS(X)                                                                         \
 	X(SECCOMP, "seccomp", "seccomp")                                                 \
+	X(LOCK, "lock-code", "--lock-code")                                              \
 	X(CAPS, "capabilities", "no capability")                                         \
 	X(NNP, "no-new-privs", "no_new_privs")                                           \
 	X(LANDLOCK, "landlock", "Landlock")                                              \
 	X(OLD_ROOT, "old-root", "old root detached")                                     \
 	X(OVERLAY, "overlay", "overlay in place of binds")                               \
 	X(READ_ONLY, "read-only", "read-only mounts")                                    \
+	X(PROC_READ_ONLY, "proc-read-only", "read-only /proc")                           \
 	X(NOSUID, "nosuid", "nosuid")                                                    \
 	X(NODEV, "nodev", "nodev")                                                       \
 	X(NOEXEC, "noexec", "noexec")                                                    \
 	X(RESOLVE, "resolve", "RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH")                    \
+	X(MAGIC_LINKS, "magic-links", "RESOLVE_NO_MAGICLINKS")                           \
 	X(SUBSET, "proc-subset", "subset=pid")                                           \
 	X(HIDEPID, "hidepid", "hidepid")                                                 \
 	X(DUMPABLE, "dumpable", "init is not dumpable")                                  \
@@ -71,6 +74,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
 	X(SIGPENDING, "sigpending", "RLIMIT_SIGPENDING")                                 \
 	X(CPU, "cpu", "RLIMIT_CPU")                                                      \
 	X(PRIORITY, "priority", "RLIMIT_NICE, RLIMIT_RTPRIO")                            \
+	X(CAPTURE, "capture", "--capture, --output-limit")                               \
 	X(WATCH, "watch", "the launcher's watch")                                        \
 	X(CGROUP, "cgroup", "cgroup v2 limits")                                          \
 	X(MOUNTS, "", "mount namespace")                                                 \

@@ -248,7 +248,7 @@ static const struct probe probes[] = {
 	{ "bench-bpf", "a program for the verifier of eBPF", W(SECCOMP) | W(USERS),
 	  &scene_as_root, verifier, 0, NULL },
 	{ "bench-dirty-cow", "Dirty COW (CVE-2016-5195): the way to the fault",
-	  W(LANDLOCK), &scene_given_data, dirty_cow, 0, NULL },
+	  W(LANDLOCK) | W(PROC_READ_ONLY), &scene_given_data, dirty_cow, 0, NULL },
 	{ "bench-dirty-pipe", "Dirty Pipe (CVE-2022-0847)", W(KERNEL), &scene_given_data,
 	  dirty_pipe, MENDED, NULL },
 	{ "bench-packet", "a packet socket's ring (CVE-2017-7308, CVE-2020-14386)",

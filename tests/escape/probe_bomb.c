@@ -242,23 +242,41 @@ static void print(char **argv)
 
 static void dump(char **argv)
 {
-	struct rlimit limit = { 0, 0 };
 	int status = 0;
-	pid_t pid;
+	pid_t pid = fork();
 
 	(void)argv;
-	(void)getrlimit(RLIMIT_CORE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_CORE, &limit);
-	if (limit.rlim_max == 0) {
-		limit.rlim_cur = limit.rlim_max = 1 << 20;
-		door("raise the limit", setrlimit(RLIMIT_CORE, &limit));
-	}
-	pid = fork();
 	if (pid == 0)
 		abort();
 	(void)waitpid(pid, &status, 0);
 	door_word("dump core", WIFSIGNALED(status) && WCOREDUMP(status), "no-core");
+}
+
+/*
+ * A limit of 0 is none for the program that core_pattern may name, and one that is raised
+ * is none at all: both are asked for, with every call and number that means it.
+ */
+static long set_core(const void *data)
+{
+	const struct rlimit *limit = data;
+	long own = getpid(), high = 1L << 32 | RLIMIT_CORE;
+
+	if (syscall(SYS_setrlimit, RLIMIT_CORE, limit) == 0 ||
+	    syscall(SYS_setrlimit, high, limit) == 0 ||
+	    syscall(SYS_prlimit64, 0, RLIMIT_CORE, limit, NULL) == 0 ||
+	    syscall(SYS_prlimit64, 0, high, limit, NULL) == 0)
+		return 0;
+	return syscall(SYS_prlimit64, own, RLIMIT_CORE, limit, NULL);
+}
+
+static void core_limit(char **argv)
+{
+	struct rlimit limit = { 0, 0 };
+
+	(void)argv;
+	door("lower it to 0", probe_in_child(set_core, &limit));
+	limit.rlim_cur = limit.rlim_max = 1 << 20;
+	door("raise it", probe_in_child(set_core, &limit));
 }
 
 /* signals that are queued and not taken: kernel memory of the user's */
@@ -352,8 +370,10 @@ static const struct probe probes[] = {
 	    W(TMPFS_SIZE) | W(CGROUP) | W(FSIZE), room, sparse),
 	ROW("file-size", "write a file of the host beyond --file-size", W(FSIZE),
 	    output_file, file_size),
-	ROW("output-bomb", "print without end", W(REPORT), output, print),
+	ROW("output-bomb", "print without end", W(CAPTURE), output, print),
 	ROW("core-dump", "have the host handle a core dump", W(CORE), core, dump),
+	ROW("core-limit", "change the limit that keeps core dumps from the host",
+	    W(SECCOMP), core, core_limit),
 	ROW("signal-bomb", "queue signals without end", W(SIGPENDING), nothing, queued),
 	ROW("timer-bomb", "make timers without end", W(SIGPENDING), nothing, timers),
 	ROW("dentry-bomb", "fill kernel memory with names that are not there", W(CGROUP),

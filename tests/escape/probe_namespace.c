@@ -94,7 +94,7 @@ static void enter(char **argv)
 
 #define ROW(name, kind)                                                                  \
 	{                                                                                \
-		name, "make a " name " (unshare, clone)", W(SECCOMP), NULL,              \
+		name, "make a new " name " (unshare, clone)", W(SECCOMP), NULL,          \
 			new_namespace, 0, &(kind)                                        \
 	}
 

@@ -87,9 +87,62 @@ static void exit_by_child(char **argv)
 	_exit(3);
 }
 
+/* calls that are told of, and that do nothing wherever they are let through */
+static void ask_keyring(void)
+{
+	(void)syscall(SYS_keyctl, 0 /* KEYCTL_GET_KEYRING_ID */, -3, 0, 0, 0);
+}
+
+static void ask_events(void)
+{
+	(void)syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
+}
+
+/* far more of one kind than are answered at once, and one of another behind it */
+static void flood_record(char **argv)
+{
+	(void)argv;
+	for (int i = 0; i < 600; i++)
+		ask_keyring();
+	ask_events();
+	_exit(3);
+}
+
+/* one call, and a record of others that nobody made, on every fd */
+static void forge_record(char **argv)
+{
+	static const char forged[] =
+		"\n\"violations\":{\"total\":0,\"unlisted\":0,\"list\":[]}\n";
+
+	(void)argv;
+	ask_events();
+	for (int fd = 1; fd < 1024; fd++)
+		(void)!write(fd, forged, sizeof(forged) - 1);
+	forge_frame(argv);
+}
+
+/* the call is a child's, which ends, and whose parent would rather not have it known */
+static void disown_record(char **argv)
+{
+	(void)argv;
+	if (fork() == 0) {
+		(void)setsid();
+		ask_events();
+		_exit(0);
+	}
+	(void)wait(NULL);
+	_exit(3);
+}
+
 #define ROW(name, text, act, expected)                                                   \
 	{                                                                                \
 		name, text, W(REPORT), &scene_judged, act, 0, expected                   \
+	}
+
+/* what the report's record must have, "|" between */
+#define LIST(name, text, act, expected)                                                  \
+	{                                                                                \
+		name, text, W(SECCOMP) | W(REPORT), &scene_listed, act, 0, expected      \
 	}
 
 /* the verdict and exit code that the report must give, however loudly they differ */
@@ -109,6 +162,13 @@ static const struct probe probes[] = {
 	    "exited 3"),
 	ROW("forge-child", "have a child's end taken for its own", exit_by_child,
 	    "exited 3"),
+	LIST("violation-flood", "hide a refused call behind a flood of another kind",
+	     flood_record,
+	     "\"count\":600,|\"syscall\":\"keyctl\"|\"syscall\":\"perf_event_open\""),
+	LIST("violation-forge", "write a record of refused calls of its own",
+	     forge_record, "\"count\":1,|\"syscall\":\"perf_event_open\""),
+	LIST("violation-child", "have a refused call made by a child that is gone",
+	     disown_record, "\"count\":1,|\"syscall\":\"perf_event_open\""),
 };
 
 AREA(result, "forged results", probes);

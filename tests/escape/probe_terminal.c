@@ -85,6 +85,20 @@ static void lock_out(char **argv)
 	door("flush", ioctl(0, TCFLSH, TCIFLUSH));
 }
 
+/* what is printed goes to a terminal in the end: is it the program's? */
+static void reach_by_output(char **argv)
+{
+	struct termios modes;
+	char key;
+
+	(void)argv;
+	door("its modes", tcgetattr(1, &modes));
+	door("its name", ttyname_r(1, (char[64]){ "" }, 64) == 0 ? 0 : -1);
+	(void)fcntl(1, F_SETFL, O_NONBLOCK);
+	if (read(1, &key, 1) >= 0 || errno == EAGAIN)
+		door("what is typed", 0);
+}
+
 static void new_terminal(char **argv)
 {
 	(void)argv;
@@ -106,6 +120,8 @@ static const struct probe probes[] = {
 	  &scene_terminal, discipline, 0, NULL },
 	{ "terminal-lock", "resize, lock or flush the terminal of the caller", W(SECCOMP),
 	  &scene_terminal, lock_out, 0, NULL },
+	{ "terminal-output", "reach the terminal of the caller by captured output",
+	  W(CAPTURE), &scene_terminal_out, reach_by_output, 0, NULL },
 	{ "terminal-new", "open new terminals, and the console's", W(NODES), NULL,
 	  new_terminal, 0, NULL },
 };

@@ -26,7 +26,7 @@
 /* the plan's numbers that probes go beyond, out of `stepjail explain`; -1: unlimited */
 struct limits {
 	long long memory, tmp, work, file, wall_ms, cpu_ms, pids, files, inodes, output;
-	bool loopback, no_proc;
+	bool loopback, no_proc, locked, captured;
 };
 
 enum wrap {
@@ -155,6 +155,9 @@ SCENE(two_jails);
 SCENE(host_words);
 SCENE(caller_id);
 SCENE(judged);
+SCENE(listed);
+SCENE(locked);
+SCENE(terminal_out);
 SCENE(limits);
 SCENE(nothing);
 SCENE(pids);

@@ -96,6 +96,31 @@ static void control(struct run *r)
 }
 const struct scene scene_terminal = { .set_up = terminal, .child = control };
 
+/* it is stdout as well, and the probe's exit status says what came of it */
+static void terminal_out(struct run *r)
+{
+	terminal(r);
+	if (r->inside && !r->limits->captured)
+		r->missing = "--capture: this configuration passes all output through";
+	r->output = r->input;
+	r->input = -1;
+}
+
+static void control_out(struct run *r)
+{
+	(void)r;
+	(void)setsid();
+	(void)ioctl(1, TIOCSCTTY, 0);
+}
+
+static int said_open(struct run *r)
+{
+	return WIFEXITED(r->status) && WEXITSTATUS(r->status) == OPENED;
+}
+const struct scene scene_terminal_out = { .set_up = terminal_out,
+					  .child = control_out,
+					  .effect = said_open };
+
 /* what was typed is echoed; a terminal that nobody typed into stays silent */
 static int typed(struct run *r)
 {
@@ -279,6 +304,30 @@ static int judged(struct run *r)
 }
 const struct scene scene_judged = { .effect = judged };
 
+/* the report lists what the row's data says; where nobody listens, it says so */
+static int listed(struct run *r)
+{
+	const char *text = r->probe->data;
+	char part[64];
+
+	if (!r->inside)
+		return 1;
+	if (run_reports(r, "\"violations\":null")) {
+		r->missing = "a record of violations: --allow-missing audit gave it up";
+		return 0;
+	}
+	/* under --on-violation kill, the first one is the last */
+	if (run_reports(r, "\"verdict\":\"violation\""))
+		return -1;
+	for (; *text; text += strcspn(text, "|"), text += *text == '|') {
+		(void)snprintf(part, sizeof(part), "%.*s", (int)strcspn(text, "|"), text);
+		if (!run_reports(r, part))
+			return 1;
+	}
+	return 0;
+}
+const struct scene scene_listed = { .effect = listed };
+
 /* the other jail, or outside the other process: it says when it is ready */
 static void start_other(struct run *r, int report, const int *ends)
 {
@@ -315,6 +364,11 @@ static void two_jails(struct run *r)
 	char ready[6] = "";
 
 	run_word(r, "%s", r->marker);
+	if (r->inside && r->limits->captured) {
+		r->missing = "output as it is printed, by which the other jail says that "
+			     "it is ready: run without --capture";
+		return;
+	}
 	if (pipe2(ends, O_CLOEXEC) < 0 || report < 0 || (r->helper = fork()) < 0)
 		r->missing = "a second jail";
 	if (r->helper == 0 && !r->missing)

@@ -110,7 +110,7 @@ const struct scene scene_output_file = { .set_up = output_file, .effect = grown 
 static void output(struct run *r)
 {
 	if (r->limits->output < 0 || r->limits->output > GOAL_MAX)
-		r->missing = "a limit of output: this configuration passes it through";
+		r->missing = "--capture: this configuration passes all output through";
 	run_word(r, "%lld", r->limits->output + MIB);
 }
 
@@ -127,7 +127,26 @@ static void core(struct run *r)
 	if (getrlimit(RLIMIT_CORE, &limit) < 0 || limit.rlim_max == 0)
 		r->missing = "a hard limit of core dumps above 0 on this host";
 }
-const struct scene scene_core = { .set_up = core };
+
+/* the caller wants core dumps: of what it starts itself */
+static void want_core(struct run *r)
+{
+	struct rlimit limit;
+
+	(void)r;
+	(void)getrlimit(RLIMIT_CORE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_CORE, &limit);
+}
+const struct scene scene_core = { .set_up = core, .child = want_core };
+
+static void locked(struct run *r)
+{
+	if (r->inside && !r->limits->locked)
+		r->missing = "--lock-code: this configuration lets programs start others";
+	run_word(r, "%s", run_where(r, PROBE_PATH, r->self));
+}
+const struct scene scene_locked = { .set_up = locked };
 
 static long count_dentries(void)
 {

@@ -18,30 +18,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/capability.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
 
-#include "init/err.h"
-#include "jail/cgroup.h"
-#include "jail/ids.h"
-#include "jail/mount_op.h"
-#include "jail/plan.h"
-#include "jail/posture.h"
-#include "jail/proc.h"
 #include "jail/sys.h"
-#include "jail/watch.h"
+#include "tests/escape/unwall.h"
 
-#define VARIABLE "STEPJAIL_WITHOUT"
-
-static bool without(const char *word)
+bool without(const char *word)
 {
 	const char *list = getenv(VARIABLE);
 	size_t n = strlen(word);
@@ -56,6 +44,8 @@ static bool without(const char *word)
 
 long __real_syscall(long nr, long a, long b, long c, long d, long e, long f);
 
+static bool is_proc; /* what is being mounted */
+
 static uint64_t weaken(uint64_t attr)
 {
 	static const struct {
@@ -69,7 +59,7 @@ static uint64_t weaken(uint64_t attr)
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (without(flags[i].word))
+		if (without(is_proc && i == 0 ? "proc-read-only" : flags[i].word))
 			attr &= ~flags[i].flag;
 	return attr;
 }
@@ -116,7 +106,8 @@ static long open_weaker(const long *a)
 {
 	struct open_how how = *(const struct open_how *)a[2];
 
-	if (without("resolve"))
+	/* chdir's alone; a mount's point is resolved by three */
+	if (without(how.resolve == RESOLVE_NO_MAGICLINKS ? "magic-links" : "resolve"))
 		how.resolve = 0;
 	return __real_syscall(SYS_openat2, a[0], a[1], (long)&how, a[3], 0, 0);
 }
@@ -163,8 +154,12 @@ long __wrap_syscall(long nr, ...)
 		return set_weaker(a);
 	if (nr == SYS_execveat && getenv(VARIABLE))
 		return exec_init(a);
-	if (nr == SYS_fsmount)
+	if (nr == SYS_fsopen)
+		is_proc = strcmp((const char *)a[0], "proc") == 0;
+	if (nr == SYS_fsmount) {
 		a[2] = (long)weaken((uint64_t)a[2]);
+		is_proc = false;
+	}
 	if (nr == SYS_fsconfig && a[2] && a[3]) {
 		a[3] = (long)fs_option((const char *)a[2], (const char *)a[3]);
 		if (!a[3])
@@ -260,153 +255,4 @@ int __wrap_fcntl(int fd, int command, ...)
 	r = __real_fcntl(fd, command, value);
 	return r >= 0 && command == F_GETFL && fd <= 2 && without("stdio") ? r & ~O_PATH
 									   : r;
-}
-
-/* ---- functions of the product */
-
-int __real_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
-			   struct err *e);
-int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
-			   struct err *e);
-int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
-			   struct err *e)
-{
-	if (!without("seccomp"))
-		return __real_seccomp_install(p, key, listener, e);
-	/* the launcher demands one; this one never has anything to tell */
-	*key = 0;
-	*listener = eventfd(0, EFD_CLOEXEC);
-	return *listener < 0 ? err_set(e, errno, "unwall: eventfd") : 0;
-}
-
-int __real_landlock_restrict(const struct plan *p, int abi, struct err *e);
-int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e);
-int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e)
-{
-	return without("landlock") ? 0 : __real_landlock_restrict(p, abi, e);
-}
-
-int __real_landlock_try(struct err *e);
-int __wrap_landlock_try(struct err *e);
-int __wrap_landlock_try(struct err *e)
-{
-	return getenv(VARIABLE) ? 0 : __real_landlock_try(e);
-}
-
-int __real_caps_drop_bounding(struct err *e);
-int __wrap_caps_drop_bounding(struct err *e);
-int __wrap_caps_drop_bounding(struct err *e)
-{
-	return without("capabilities") ? 0 : __real_caps_drop_bounding(e);
-}
-
-/* all of them, through exec: by the ambient set */
-static void keep_all(void)
-{
-	struct __user_cap_header_struct header = { .version =
-							   _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[2] = { { 0 } };
-
-	(void)syscall(SYS_capget, &header, sets);
-	for (int i = 0; i < 2; i++)
-		sets[i].inheritable = sets[i].effective = sets[i].permitted;
-	(void)syscall(SYS_capset, &header, sets);
-	for (unsigned long cap = 0; cap < 64; cap++)
-		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
-}
-
-/* one, until exec takes it: without no_new_privs it is what a filter may be loaded with */
-static void keep_one(void)
-{
-	struct __user_cap_header_struct header = { .version =
-							   _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[2] = { { 0 } };
-
-	sets[0].permitted = sets[0].effective = 1U << CAP_SYS_ADMIN;
-	(void)syscall(SYS_capset, &header, sets);
-}
-
-int __real_caps_drop_all(struct err *e);
-int __wrap_caps_drop_all(struct err *e);
-int __wrap_caps_drop_all(struct err *e)
-{
-	bool nnp = !without("no-new-privs");
-
-	if (getpid() == 1) /* init's own are not what is tried */
-		return __real_caps_drop_all(e);
-	if (without("capabilities"))
-		keep_all();
-	else if (nnp)
-		return __real_caps_drop_all(e);
-	else
-		keep_one();
-	return nnp ? prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) : 0;
-}
-
-int __real_mount_overlay(const char *lowerdir, struct err *e);
-int __wrap_mount_overlay(const char *lowerdir, struct err *e);
-int __wrap_mount_overlay(const char *lowerdir, struct err *e)
-{
-	char lower[64];
-	int fd;
-
-	if (!without("overlay"))
-		return __real_mount_overlay(lowerdir, e);
-	(void)snprintf(lower, sizeof(lower), "%.*s", (int)strcspn(lowerdir, ":"),
-		       lowerdir);
-	fd = open_tree(AT_FDCWD, lower, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	return fd < 0 ? err_set(e, errno, "unwall: bind %s", lower) : fd;
-}
-
-/* as root: the program is the host's user 0, as where ids are shared */
-int __real_ids_map(const struct ids *ids, pid_t pid, struct err *e);
-int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e);
-int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e)
-{
-	char map[96];
-
-	if (!ids->own || !without("ids"))
-		return __real_ids_map(ids, pid, e);
-	(void)snprintf(map, sizeof(map), "%u %u 1\n%u 0 1", ids->init_id, ids->host_uid,
-		       ids->program_id);
-	if (proc_write(pid, "setgroups", "deny") < 0 ||
-	    proc_write(pid, "gid_map", map) < 0 || proc_write(pid, "uid_map", map) < 0)
-		return err_set(e, errno, "unwall: map ids");
-	return 0;
-}
-
-int __real_posture_early(const struct jail *jail, struct posture *p, struct err *e);
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
-{
-	return getenv(VARIABLE) ? 0 : __real_posture_early(jail, p, e);
-}
-
-int __real_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
-			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
-			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
-			struct posture *p, struct err *e)
-{
-	return getenv(VARIABLE) ? 0 : __real_posture_read(jail, program, landlock, p, e);
-}
-
-int __real_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
-int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
-int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
-{
-	return without("cgroup") ? err_say(e, ENOENT, "unwall: no cgroup")
-				 : __real_cgroup_make(c, p, e);
-}
-
-int __real_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
-int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
-int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
-{
-	int r = __real_watch_sample(init, limit_bytes, w, e);
-
-	if (without("watch"))
-		w->memory_bytes = w->cpu_us = 0;
-	return r;
 }

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwall_jail.c - the same for functions of the product's own: see unwall.c
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include "init/err.h"
+#include "jail/capture.h"
+#include "jail/cgroup.h"
+#include "jail/ids.h"
+#include "jail/mount_op.h"
+#include "jail/plan.h"
+#include "jail/posture.h"
+#include "jail/proc.h"
+#include "jail/sys.h"
+#include "jail/watch.h"
+#include "tests/escape/unwall.h"
+
+int __real_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
+			   struct err *e);
+int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
+			   struct err *e);
+int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
+			   struct err *e)
+{
+	static struct plan plan;
+
+	plan = *p;
+	if (without("lock-code"))
+		plan.lock_code = LOCK_NO;
+	if (!without("seccomp"))
+		return __real_seccomp_install(&plan, key, listener, e);
+	/* the launcher demands one; this one never has anything to tell */
+	*key = 0;
+	*listener = eventfd(0, EFD_CLOEXEC);
+	return *listener < 0 ? err_set(e, errno, "unwall: eventfd") : 0;
+}
+
+int __real_capture_open(struct capture *c, const struct plan *p, struct err *e);
+int __wrap_capture_open(struct capture *c, const struct plan *p, struct err *e);
+int __wrap_capture_open(struct capture *c, const struct plan *p, struct err *e)
+{
+	return without("capture") ? 0 : __real_capture_open(c, p, e);
+}
+
+int __real_landlock_restrict(const struct plan *p, int abi, struct err *e);
+int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e);
+int __wrap_landlock_restrict(const struct plan *p, int abi, struct err *e)
+{
+	return without("landlock") ? 0 : __real_landlock_restrict(p, abi, e);
+}
+
+int __real_landlock_try(struct err *e);
+int __wrap_landlock_try(struct err *e);
+int __wrap_landlock_try(struct err *e)
+{
+	return getenv(VARIABLE) ? 0 : __real_landlock_try(e);
+}
+
+int __real_caps_drop_bounding(struct err *e);
+int __wrap_caps_drop_bounding(struct err *e);
+int __wrap_caps_drop_bounding(struct err *e)
+{
+	return without("capabilities") ? 0 : __real_caps_drop_bounding(e);
+}
+
+/* all of them, through exec: by the ambient set */
+static void keep_all(void)
+{
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { { 0 } };
+
+	(void)syscall(SYS_capget, &header, sets);
+	for (int i = 0; i < 2; i++)
+		sets[i].inheritable = sets[i].effective = sets[i].permitted;
+	(void)syscall(SYS_capset, &header, sets);
+	for (unsigned long cap = 0; cap < 64; cap++)
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
+}
+
+/* one, until exec takes it: without no_new_privs it is what a filter may be loaded with */
+static void keep_one(void)
+{
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { { 0 } };
+
+	sets[0].permitted = sets[0].effective = 1U << CAP_SYS_ADMIN;
+	(void)syscall(SYS_capset, &header, sets);
+}
+
+int __real_caps_drop_all(struct err *e);
+int __wrap_caps_drop_all(struct err *e);
+int __wrap_caps_drop_all(struct err *e)
+{
+	bool nnp = !without("no-new-privs");
+
+	if (getpid() == 1) /* init's own are not what is tried */
+		return __real_caps_drop_all(e);
+	if (without("capabilities"))
+		keep_all();
+	else if (nnp)
+		return __real_caps_drop_all(e);
+	else
+		keep_one();
+	return nnp ? prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) : 0;
+}
+
+int __real_mount_overlay(const char *lowerdir, struct err *e);
+int __wrap_mount_overlay(const char *lowerdir, struct err *e);
+int __wrap_mount_overlay(const char *lowerdir, struct err *e)
+{
+	char lower[64];
+	int fd;
+
+	if (!without("overlay"))
+		return __real_mount_overlay(lowerdir, e);
+	(void)snprintf(lower, sizeof(lower), "%.*s", (int)strcspn(lowerdir, ":"),
+		       lowerdir);
+	fd = open_tree(AT_FDCWD, lower, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return fd < 0 ? err_set(e, errno, "unwall: bind %s", lower) : fd;
+}
+
+/* as root: the program is the host's user 0, as where ids are shared */
+int __real_ids_map(const struct ids *ids, pid_t pid, struct err *e);
+int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e);
+int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e)
+{
+	char map[96];
+
+	if (!ids->own || !without("ids"))
+		return __real_ids_map(ids, pid, e);
+	(void)snprintf(map, sizeof(map), "%u %u 1\n%u 0 1", ids->init_id, ids->host_uid,
+		       ids->program_id);
+	if (proc_write(pid, "setgroups", "deny") < 0 ||
+	    proc_write(pid, "gid_map", map) < 0 || proc_write(pid, "uid_map", map) < 0)
+		return err_set(e, errno, "unwall: map ids");
+	return 0;
+}
+
+int __real_posture_early(const struct jail *jail, struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
+{
+	return getenv(VARIABLE) ? 0 : __real_posture_early(jail, p, e);
+}
+
+int __real_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e)
+{
+	return getenv(VARIABLE) ? 0 : __real_posture_read(jail, program, landlock, p, e);
+}
+
+int __real_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
+{
+	return without("cgroup") ? err_say(e, ENOENT, "unwall: no cgroup")
+				 : __real_cgroup_make(c, p, e);
+}
+
+int __real_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
+int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
+int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
+{
+	int r = __real_watch_sample(init, limit_bytes, w, e);
+
+	if (without("watch"))
+		w->memory_bytes = w->cpu_us = 0;
+	return r;
+}
