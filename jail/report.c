@@ -246,7 +246,7 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 {
 	cleanup_free char *text = NULL;
 	size_t room = TEXT_BYTES + (jail->plan ? capture_print_max(jail->plan) : 0) +
-		      (o->posture.known ? strlen(o->posture.json) : 0);
+		      (o->posture.json ? strlen(o->posture.json) : 0);
 	struct stat st;
 	FILE *out;
 	ssize_t size;

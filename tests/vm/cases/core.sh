@@ -14,7 +14,7 @@ python --memory 128M -- /bin/python3 -c 'print(6*7)'
 is status $status 0
 is answer "$(cat /tmp/out)" 42
 is verdict "$(field /tmp/report verdict)" completed
-has_all "$(field /tmp/report path)" /stepjail/
+has_all "$(field /tmp/report cgroup_path)" /stepjail/
 is setgroups "$(field /tmp/report setgroups)" deny
 
 python --memory 64M -- /bin/python3 -I -S -c 'hold = [b"x" * (1 << 20) for i in range(512)]; print("survived")'
