@@ -81,7 +81,9 @@ static bool report_lies(const struct fault *f, const struct result *r, const cha
 	if (cpu && strtoull(cpu + 9, NULL, 10) > 3600000)
 		return true;
 	/* the program ran: its walls were read back, and what was refused was told of */
-	if (!strstr(report, "\"posture\":{\"argv_sha256\":\"") ||
+	/* the plan's digest is null where there was no memory for its text */
+	if (!strstr(report, "\"posture\":{\"plan_sha256\":") ||
+	    !strstr(report, ",\"argv_sha256\":\"") ||
 	    (*r->out && !strstr(report, "\"violation\":\"socket\"")))
 		return true;
 	if (digest_changed(f, report))
