@@ -290,7 +290,7 @@ static void print_digests(const struct jail *jail, FILE *out)
 	(void)fputs("\"plan_sha256\":", out);
 	json_string(out, size < 0 ? NULL : sha256_text(policy, (size_t)size, hex));
 	sha256_begin(&argv);
-	for (char *const *word = jail->plan->argv; *word; word++)
+	for (char *const *word = jail->plan->argv; word && *word; word++)
 		sha256_add(&argv, *word, strlen(*word) + 1); /* with its NUL */
 	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
 	tree_print(&jail->root, out);
