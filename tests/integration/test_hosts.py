@@ -112,11 +112,11 @@ class Around(Surrounded):
 
     def test_dev(self):
         """All six nodes, or none; there are hosts whose /dev a tool made."""
-        script = "mkdir /tmp/d && mount -t tmpfs none /tmp/d && " \
-                 "for n in null zero random urandom tty; do touch /tmp/d/$n; " \
-                 "mount --bind /dev/$n /tmp/d/$n; done; %s mount --rbind /tmp/d /dev"
-        script = "mount -t tmpfs none /tmp && " + script
-        full = "touch /tmp/d/full && mount --bind /dev/full /tmp/d/full &&"
+        script = "mkdir /mnt/d && mount -t tmpfs none /mnt/d && " \
+                 "for n in null zero random urandom tty; do touch /mnt/d/$n; " \
+                 "mount --bind /dev/$n /mnt/d/$n; done; %s mount --rbind /mnt/d /dev"
+        script = "mount -t tmpfs none /mnt && " + script
+        full = "touch /mnt/d/full && mount --bind /dev/full /mnt/d/full &&"
         self.mends(mounts(script % ""), "/dev/full", mounts(script % full), row=False)
 
     def test_read_only_root(self):
