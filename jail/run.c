@@ -23,15 +23,22 @@
 
 #define LEARNED_BYTES 65536
 
-/* signals that end the launcher; its jail ends first, and the report says cancelled */
+/*
+ * Signals that end the launcher; its jail ends first, and the report says cancelled.
+ * What the caller ignores stays so: nohup(1), and the background of a shell.
+ */
 static sigset_t cancelling_signals(void)
 {
 	static const int rows[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		(void)sigaddset(&set, rows[i]);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sigaction now;
+
+		if (sigaction(rows[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
+			(void)sigaddset(&set, rows[i]);
+	}
 	return set;
 }
 

@@ -209,13 +209,18 @@ static int exec_init(struct child *c, struct err *e)
 	return err_set(e, errno, "exec: start stepjail-init");
 }
 
-/* the program must not inherit what the launcher blocks and ignores */
+/*
+ * The program must not inherit what the launcher or its caller blocks and ignores.
+ * By the kernel's own call: the C library keeps three real-time signals for itself and
+ * refuses to touch them, and a caller with another library may ignore just those.
+ */
 static int reset_signals(struct err *e)
 {
+	static const unsigned long by_default[4]; /* handler SIG_DFL, flags, restorer, mask */
 	sigset_t none;
 
 	for (int s = 1; s < NSIG; s++)
-		(void)signal(s, SIG_DFL);
+		(void)syscall(SYS_rt_sigaction, s, by_default, NULL, 8UL);
 	(void)sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_set(e, errno, "exec: unblock signals");
