@@ -216,7 +216,8 @@ static int exec_init(struct child *c, struct err *e)
  */
 static int reset_signals(struct err *e)
 {
-	static const unsigned long by_default[4]; /* handler SIG_DFL, flags, restorer, mask */
+	static const unsigned long
+		by_default[4]; /* handler SIG_DFL, flags, restorer, mask */
 	sigset_t none;
 
 	for (int s = 1; s < NSIG; s++)
