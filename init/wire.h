@@ -16,7 +16,9 @@
  * Both ends treat the other's frames as hostile: a header is checked before its length is
  * used, and a payload has the exact size or the bound that its type names below.
  *
- * Two conversations use these frames:
+ * Four conversations use these frames: the two below, and those of a session, between
+ * stepjail and the interpreters (init/step_wire.h) and between stepjail and its client
+ * (init/serve_wire.h).
  *
  * launcher <-> jail (the child, then init, on the control socket; the program's process
  * on the gate, see jail/gate.h)
@@ -65,6 +67,25 @@ enum wire_type {
 	WIRE_RESULT,
 	WIRE_TRACE,
 	WIRE_DONE,
+	WIRE_MOVED, /* from here on: init/step_wire.h */
+	WIRE_FILE,
+	WIRE_OPEN = 40, /* from here on: init/serve_wire.h */
+	WIRE_ONCE,
+	WIRE_STDIN,
+	WIRE_ROLLBACK,
+	WIRE_BRANCH,
+	WIRE_DROP,
+	WIRE_PUT,
+	WIRE_GET,
+	WIRE_LIST,
+	WIRE_STATUS,
+	WIRE_CLOSE,
+	WIRE_OPENED,
+	WIRE_STATE,
+	WIRE_DATA,
+	WIRE_END,
+	WIRE_REFUSED,
+	WIRE_CLOSED,
 };
 
 struct wire_header {

@@ -16,7 +16,8 @@
 
 static bool is_type(unsigned int type)
 {
-	return (type >= 1 && type <= 4) || (type >= 16 && type <= 25);
+	return (type >= 1 && type <= 4) || (type >= 16 && type <= 27) ||
+	       (type >= 40 && type <= 56);
 }
 
 /* the layout that wire.h promises, written down a second time */
@@ -291,7 +292,9 @@ START_TEST(bad_headers_are_refused_by_recv)
 		{ 0, 0, 0, -EBADMSG },
 		{ 0, 5, 0, -EBADMSG },
 		{ 0, 15, 0, -EBADMSG },
-		{ 0, 26, 0, -EBADMSG },
+		{ 0, 28, 0, -EBADMSG },
+		{ 0, 39, 0, -EBADMSG },
+		{ 0, 57, 0, -EBADMSG },
 		{ 0, 0x1010, 0, -EBADMSG },
 		{ 0, WIRE_OUT, 1, -EBADMSG },
 		{ 0, WIRE_OUT, 0x100, -EBADMSG },

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve_wire.h - between a client and `stepjail serve`: many sessions over one stream
+ *
+ * The client's end of fd 0 carries frames both ways (init/wire.h). The header's step
+ * field is the session, a number that the client chooses in OPEN or ONCE, not 0. The
+ * payload of every frame of a session begins with struct serve_at: which branch of it.
+ * A branch is a name for a state, and a session begins with branch 0 at state 0. States
+ * are numbered as they are made: the n-th step of a session makes state n if it is alive
+ * at its end. JSON is one object, UTF-8, without a newline; see stepjail(1).
+ *
+ * to stepjail
+ *	OPEN		begin a session
+ *	ONCE		source: begin a session, run that as its only step, end it
+ *	CODE		a piece of the next step's source on this branch
+ *	RUN		struct serve_limits: the source is whole, run it on this branch
+ *	STDIN		bytes for the running step's stdin; none at all: its end of file
+ *	INTERRUPT	SIGINT to the running step, and SIGKILL when it is still there
+ *			after the grace of --grace
+ *	KILL		SIGKILL to the running step
+ *	ROLLBACK	struct serve_state: this branch is at that state again; states that
+ *			no branch can come back to are ended
+ *	BRANCH		struct serve_state: a new branch, named by serve_at, at that state
+ *	DROP		forget this branch
+ *	PUT		path: write a file below /work; DATA follow, then END
+ *	GET, LIST	path: read a file; list a folder
+ *	DATA, END	of a PUT
+ *	STATUS		of the session; session 0: of all
+ *	CLOSE		end the session
+ * to the client
+ *	OPENED		JSON: the session stands; its ids, posture and digests
+ *	OUT, ERR	bytes that the step wrote, in order within each
+ *	RESULT, TRACE	texts, as in init/step_wire.h
+ *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut
+ *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP, PUT, and to STATUS
+ *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
+ *			the kind as in ls(1), size, mtime in seconds, name, with one space
+ *			between and a NUL at the end
+ *	REFUSED		JSON: {"error": "..."}, in place of the answer; nothing was changed
+ *	CLOSED		JSON: the session is gone, and why; the last frame of it
+ *
+ * A client that closes its end ends all of its sessions. A client that does not read is
+ * waited for: the output of its steps waits in their pipes, and that of other sessions on
+ * the same stream with it.
+ */
+#ifndef STEPJAIL_INIT_SERVE_WIRE_H
+#define STEPJAIL_INIT_SERVE_WIRE_H
+
+#include <stdint.h>
+
+/* the beginning of every payload of a session's frame */
+struct serve_at {
+	uint32_t branch;
+};
+
+/* RUN: 0 takes the policy's own; more than the policy's is refused */
+struct serve_limits {
+	uint32_t branch;
+	uint32_t reserved; /* zero */
+	uint64_t wall_ms;
+	uint64_t cpu_ms;
+};
+
+/* ROLLBACK and BRANCH */
+struct serve_state {
+	uint32_t branch;
+	uint32_t state;
+};
+
+/* PUT, GET, LIST; the path follows, relative to /work, without a NUL */
+struct serve_file {
+	uint32_t branch;
+	uint32_t mode; /* PUT: permission bits, 0 for 0644 */
+};
+
+_Static_assert(sizeof(struct serve_at) == 4, "no padding on the wire");
+_Static_assert(sizeof(struct serve_limits) == 24, "no padding on the wire");
+_Static_assert(sizeof(struct serve_state) == 8, "no padding on the wire");
+_Static_assert(sizeof(struct serve_file) == 8, "no padding on the wire");
+
+#endif

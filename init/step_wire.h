@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * step_wire.h - between stepjail and the interpreters of a session
+ *
+ * A state of a session is a process: an interpreter that waits, asleep, with the variables
+ * that one step left. To run the next step stepjail asks it for a child; the child runs
+ * the code, and if it is alive at the end it is a state itself. The parent never changes,
+ * so it is the snapshot. Every such process is a child of stepjail-init, which tells
+ * stepjail how each of them ends (WIRE_EXIT, the pid in the header's step field).
+ *
+ * Each interpreter has a channel of its own: a SOCK_SEQPACKET socket, a frame of
+ * init/wire.h a packet. Fds travel beside a packet by SCM_RIGHTS; stepjail asks the
+ * kernel for the sender's credentials and believes no other claim about who speaks.
+ *
+ * The first interpreter of a jail finds its channel on fd 0 and says STARTED, step 0.
+ *
+ * to an interpreter that waits
+ *	RUN	the step's number; no payload; five fds, in the order of enum step_fd:
+ *		fork, and let the child run the source. The parent closes them all and
+ *		waits on; it answers only when it could not fork: FAIL
+ *	FILE	a number; struct step_file and the path; the first two fds and STEP_FD_DATA:
+ *		fork, and let the child do it, in C, before anything of Python's runs
+ * from the child, on the channel that came with RUN or FILE
+ *	STARTED	struct step_born: it exists, and its parent's channel is closed in it
+ *	MOVED	struct step_born: threads were left at the step's end; it has forked once
+ *		more, without them, and this process is the step's from now on
+ *	RESULT	repr of the last expression, at most STEP_TEXT_MAX bytes of UTF-8
+ *	TRACE	the formatted traceback, likewise
+ *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: the step
+ *		has ended and this process is a state that waits. To FILE, struct step_filed,
+ *		and the process ends
+ * from an interpreter that waits
+ *	FAIL	struct wire_fail: no child could be made; only errnum is used
+ *
+ * To interrupt a step is to send its process SIGINT; to kill it, SIGKILL. An interpreter
+ * that waits ignores SIGINT. An interpreter whose channel is at its end exits.
+ */
+#ifndef STEPJAIL_INIT_STEP_WIRE_H
+#define STEPJAIL_INIT_STEP_WIRE_H
+
+#include <stdint.h>
+
+#define STEP_SOURCE_MAX (1u << 20) /* bytes of one step's source */
+#define STEP_TEXT_MAX (32u << 10)  /* bytes of a result or a traceback */
+#define STEP_PATH_MAX 4096u
+
+enum step_fd {
+	STEP_FD_CHANNEL, /* the child's own */
+	STEP_FD_STDIN,   /* of the step: the read end of a pipe, or /dev/null */
+	STEP_FD_STDOUT,
+	STEP_FD_STDERR,
+	STEP_FD_SOURCE, /* sealed memfd: the step's UTF-8 source, whole */
+	STEP_FDS,
+	STEP_FD_DATA = STEP_FD_STDIN, /* of FILE: a pipe, or a memfd */
+	STEP_FILE_FDS,
+};
+
+/* WIRE_STARTED and WIRE_MOVED */
+struct step_born {
+	uint32_t pid;     /* in the jail's PID namespace; the kernel tells the host's */
+	uint32_t threads; /* MOVED: threads that were left behind */
+};
+
+enum step_file_op {
+	STEP_FILE_PUT = 1,  /* write what comes by the fd to a file; made or emptied */
+	STEP_FILE_GET = 2,  /* write the file to the fd */
+	STEP_FILE_LIST = 3, /* write an entry a file, see init/serve_wire.h */
+};
+
+/* WIRE_FILE; the path follows, relative to /work, without a NUL */
+struct step_file {
+	uint32_t op;   /* enum step_file_op */
+	uint32_t mode; /* PUT: permission bits */
+	uint64_t max_bytes; /* of the data; more is EFBIG */
+};
+
+/* WIRE_DONE to a FILE */
+struct step_filed {
+	uint32_t errnum; /* 0, or why not */
+	uint32_t reserved;
+	uint64_t bytes; /* of data, so far */
+};
+
+_Static_assert(sizeof(struct step_born) == 8, "no padding on the wire");
+_Static_assert(sizeof(struct step_file) == 16, "no padding on the wire");
+_Static_assert(sizeof(struct step_filed) == 16, "no padding on the wire");
+
+#endif
