@@ -14,6 +14,8 @@
  *                 or for both, that was passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
+ *   shut          names of calls that the filter refuses only because of what lacks: a
+ *                 cgroup, or a Landlock that can refuse to truncate
  *   cgroup_limits the leaf's limits, as the kernel told them before the program started
  *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   host_uid
@@ -45,6 +47,7 @@
 #include "init/io.h"
 #include "jail/json.h"
 #include "jail/report.h"
+#include "jail/shut.h"
 #include "jail/version.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -228,6 +231,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);
 	write_not_enforced(out, jail, o);
+	(void)fputs(",\"shut\":", out);
+	shut_print(o->started ? shut_lacks(jail->limited, jail->landlock_abi) : 0, out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"cgroup_usage\":", out);
