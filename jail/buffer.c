@@ -23,10 +23,11 @@ static int add_tcp(const char *path, uint64_t at_least, uint64_t *bytes, struct 
 	ssize_t n = io_read_file_at(AT_FDCWD, path, text, sizeof(text));
 
 	if (n < 0 || sscanf(text, "%*u %*u %lu", &most) != 1)
-		return err_say(e, n < 0 ? (int)-n : EBADMSG,
-			       "watch: %s does not tell how much a TCP socket may hold, and "
-			       "there is no cgroup to limit it: use --net none",
-			       path);
+		return err_say(
+			e, n < 0 ? (int)-n : EBADMSG,
+			"watch: %s does not tell how much a TCP socket may hold, and "
+			"there is no cgroup to limit it: use --net none",
+			path);
 	*bytes += most > at_least ? most : at_least;
 	return 0;
 }

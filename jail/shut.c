@@ -19,13 +19,13 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
-static const char pinned[] =
-	"puts whole pages into a socket that counts the bytes alone; no cgroup counts them";
+static const char pinned[] = "puts whole pages into a socket that counts the bytes "
+			     "alone; no cgroup counts them";
 static const char enlarged[] =
 	"more room in a socket than the watch counts for one; no cgroup counts it";
-static const char truncates[] =
-	"empties a file that was handed in to be read: this kernel's Landlock has no word "
-	"for that (ABI 3, Linux 6.2)";
+static const char truncates[] = "empties a file that was handed in to be read: this "
+				"kernel's Landlock has no word "
+				"for that (ABI 3, Linux 6.2)";
 
 /* O_WRONLY and O_RDWR need the right to write, which every ABI has; without O_ACCMODE's
  * bits, or with both, a file is opened for neither writing nor, the latter, reading */

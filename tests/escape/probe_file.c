@@ -63,6 +63,8 @@ static void root_change(char **argv)
 	(void)snprintf(moved, sizeof(moved), "%s.moved", path);
 	door("open for writing", open(path, O_WRONLY));
 	door("open for both", open(path, O_RDWR | O_APPEND));
+	door("truncating, for neither", open("/proc/self/fd/0", O_ACCMODE | O_TRUNC));
+	door("creat", creat("/proc/self/fd/0", 0600));
 	door("truncate", truncate(path, st.st_size));
 	door("times", utimensat(AT_FDCWD, path, times, 0));
 	door("chmod", chmod(path, st.st_mode & 0777));
@@ -245,6 +247,8 @@ static void reopen_stdin(char **argv)
 	door("for both", open("/proc/self/fd/0", O_RDWR | O_APPEND));
 	door("/dev/stdin", open("/dev/stdin", O_WRONLY));
 	door("truncating", open("/proc/self/fd/0", O_RDONLY | O_TRUNC));
+	door("truncating, for neither", open("/proc/self/fd/0", O_ACCMODE | O_TRUNC));
+	door("creat", creat("/proc/self/fd/0", 0600));
 	door("truncate", truncate("/proc/self/fd/0", 0));
 	door("openat2",
 	     syscall(SYS_openat2, AT_FDCWD, "/proc/self/fd/0", &how, sizeof(how)));
@@ -280,7 +284,7 @@ static const struct probe probes[] = {
 	{ "device-open", "open devices of the host: memory, disks, log, terminals",
 	  W(NODES), NULL, open_device, 0, NULL },
 	{ "stdin-reopen", "write to a file that was given as read-only stdin",
-	  W(LANDLOCK) | W(IDS), &scene_given_file, reopen_stdin, 0, NULL },
+	  W(LANDLOCK) | W(SHUT) | W(IDS), &scene_given_file, reopen_stdin, 0, NULL },
 };
 
 AREA(file, "file system", probes);

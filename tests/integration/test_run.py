@@ -144,6 +144,7 @@ FIELDS = {
     "cpu_ms", "cpu_user_ms", "cpu_system_ms", "cpu_throttled_ms", "memory_peak_bytes",
     "oom_kills", "pids_peak", "pids_refused", "strays", "output", "not_enforced",
     "host_uid", "full", "cgroup_limits", "cgroup_usage", "violations", "posture",
+    "shut",
 }
 
 
