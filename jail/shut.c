@@ -16,6 +16,7 @@
 #include "jail/shut.h"
 
 #define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
+#define ACCESS 3        /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
@@ -27,8 +28,9 @@ static const char truncates[] = "empties a file that was handed in to be read: t
 				"kernel's Landlock has no word "
 				"for that (ABI 3, Linux 6.2)";
 
-/* O_WRONLY and O_RDWR need the right to write, which every ABI has; without O_ACCMODE's
- * bits, or with both, a file is opened for neither writing nor, the latter, reading */
+/* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
+ * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
+ * for reading and writing then, and opens it for neither. */
 const struct shut_row shut_rows[] = {
 	{ SHUT_NO_CGROUP, "memfd_create", { { 1, MEMFD_EXEC, 0 } }, hidden },
 	{ SHUT_NO_CGROUP, "splice", { { 0 } }, pinned },
@@ -44,19 +46,19 @@ const struct shut_row shut_rows[] = {
 	{ SHUT_NO_TRUNCATE, "truncate", { { 0 } }, truncates },
 	{ SHUT_NO_TRUNCATE,
 	  "open",
-	  { { 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY } },
+	  { { 1, O_TRUNC | ACCESS, O_TRUNC | O_RDONLY } },
 	  truncates },
 	{ SHUT_NO_TRUNCATE,
 	  "open",
-	  { { 1, O_TRUNC | O_ACCMODE, O_TRUNC | O_ACCMODE } },
+	  { { 1, O_TRUNC | ACCESS, O_TRUNC | ACCESS } },
 	  truncates },
 	{ SHUT_NO_TRUNCATE,
 	  "openat",
-	  { { 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_RDONLY } },
+	  { { 2, O_TRUNC | ACCESS, O_TRUNC | O_RDONLY } },
 	  truncates },
 	{ SHUT_NO_TRUNCATE,
 	  "openat",
-	  { { 2, O_TRUNC | O_ACCMODE, O_TRUNC | O_ACCMODE } },
+	  { { 2, O_TRUNC | ACCESS, O_TRUNC | ACCESS } },
 	  truncates },
 };
 const size_t shut_row_count = COUNT(shut_rows);
