@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/buffer.h"
@@ -32,33 +34,53 @@ static int add_tcp(const char *path, uint64_t at_least, uint64_t *bytes, struct 
 	return 0;
 }
 
-int buffer_bound(enum plan_net net, uint64_t *bytes, struct err *e)
+int buffer_bound(enum plan_net net, struct buffer_bound *bound, struct err *e)
 {
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int send = 0, receive = 0;
 	socklen_t size = sizeof(send);
-	int r = 0;
+	int r;
 
 	/* both defaults are the whole kernel's, and not shown in every namespace's sysctls */
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send, &size) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive, &size) < 0)
 		return err_set(e, errno, "watch: ask how much a socket may hold");
-	*bytes = SOCKET_BYTES + 2 * (uint64_t)send;
+	bound->bytes = SOCKET_BYTES + 2 * (uint64_t)send;
+	bound->inet_bytes = 0;
 	if (net != NET_LOOPBACK)
 		return 0;
-	*bytes += 2 * (uint64_t)receive;
-	r = add_tcp("/proc/sys/net/ipv4/tcp_wmem", 4U << 20, bytes, e);
-	return r < 0 ? r : add_tcp("/proc/sys/net/ipv4/tcp_rmem", 6U << 20, bytes, e);
+	bound->inet_bytes = 2 * (uint64_t)receive;
+	r = add_tcp("/proc/sys/net/ipv4/tcp_wmem", 4U << 20, &bound->inet_bytes, e);
+	return r < 0 ? r
+		     : add_tcp("/proc/sys/net/ipv4/tcp_rmem", 6U << 20,
+			       &bound->inet_bytes, e);
 }
 
-long buffer_sockets(pid_t pid)
+/* the whole host's, in bytes; a CPU may have a MiB of each that is not in the sum yet */
+static uint64_t inet_used(uint64_t tcp_pages, uint64_t udp_pages)
+{
+	long page = sysconf(_SC_PAGESIZE), cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return (tcp_pages + udp_pages) * (uint64_t)page + ((uint64_t)cpus << 21);
+}
+
+int buffer_used(pid_t pid, const struct buffer_bound *bound, uint64_t *sockets,
+		uint64_t *bytes)
 {
 	char text[1024];
-	long count;
+	uint64_t tcp_pages, udp_pages, most;
 	ssize_t n = proc_read(pid, "net/sockstat", text, sizeof(text));
 
 	if (n < 0)
-		return (long)n;
-	return sscanf(text, "sockets: used %ld", &count) == 1 && count >= 0 ? count
-									    : -EBADMSG;
+		return (int)n;
+	if (sscanf(text,
+		   "sockets: used %" SCNu64 " TCP: inuse %*u orphan %*u tw %*u alloc %*u "
+		   "mem %" SCNu64 " UDP: inuse %*u mem %" SCNu64,
+		   sockets, &tcp_pages, &udp_pages) != 3)
+		return -EBADMSG;
+	most = inet_used(tcp_pages, udp_pages);
+	*bytes = *sockets * bound->bytes;
+	*bytes +=
+		*sockets * bound->inet_bytes < most ? *sockets * bound->inet_bytes : most;
+	return 0;
 }

@@ -14,9 +14,15 @@
 #include "init/err.h"
 #include "jail/plan.h"
 
+/* the most that one socket of a jail can hold */
+struct buffer_bound {
+	uint64_t bytes; /* whatever its family */
+	uint64_t
+		inet_bytes; /* and what TCP or UDP adds where there is a loopback; or 0 */
+};
+
 /**
- * buffer_bound() - The most that one socket of a jail can hold
- * @bytes:	Gets it
+ * buffer_bound() - Learn what a socket can hold on this host
  *
  * An AF_UNIX socket is full when the bytes it sent and nobody received reach SO_SNDBUF,
  * and the message that fills it may be as large once more: socket(7), unix(7). SO_SNDBUF is
@@ -26,16 +32,19 @@
  *
  * Return: 0, or -errno where this host does not tell
  */
-int buffer_bound(enum plan_net net, uint64_t *bytes, struct err *e);
+int buffer_bound(enum plan_net net, struct buffer_bound *bound, struct err *e);
 
 /**
- * buffer_sockets() - How many sockets a process's network namespace has
+ * buffer_used() - What the sockets of a process's network namespace may hold, at most
+ * @sockets:	Gets their number
  *
  * Those whose fds are closed count, as long as they wait in another's SCM_RIGHTS, or what
  * they sent was not received. The namespace is the jail's own, so they are all its own.
+ * TCP and UDP hold no more than the kernel says that they have on the whole host.
  *
- * Return: their number, or -errno: proc_read()'s, or -EBADMSG
+ * Return: 0, or -errno: proc_read()'s, or -EBADMSG
  */
-long buffer_sockets(pid_t pid);
+int buffer_used(pid_t pid, const struct buffer_bound *bound, uint64_t *sockets,
+		uint64_t *bytes);
 
 #endif

@@ -20,7 +20,7 @@
 #include "jail/watch.h"
 
 /* what each socket of the jail is charged with; a launcher has one jail */
-static uint64_t socket_bytes;
+static struct buffer_bound bound;
 
 struct found {
 	pid_t *pid;
@@ -138,22 +138,23 @@ int watch_check(pid_t init, enum plan_net net, struct err *e)
 			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "
 			       "there is no cgroup to limit it");
 
-	long sockets = buffer_sockets(init);
+	uint64_t sockets, bytes;
+	int r = buffer_used(init, &bound, &sockets, &bytes);
 
-	if (sockets < 0)
-		return err_set(e, (int)-sockets,
+	if (r < 0)
+		return err_set(e, -r,
 			       "watch: count the jail's sockets, whose memory no cgroup "
 			       "limits, in /proc/%d/net/sockstat",
 			       init);
-	return buffer_bound(net, &socket_bytes, e);
+	return buffer_bound(net, &bound, e);
 }
 
 /* none is left once init has ended */
 static uint64_t memory_of_sockets(pid_t init)
 {
-	long count = socket_bytes ? buffer_sockets(init) : 0;
+	uint64_t sockets, bytes = 0;
 
-	return count > 0 ? (uint64_t)count * socket_bytes : 0;
+	return buffer_used(init, &bound, &sockets, &bytes) < 0 ? 0 : bytes;
 }
 
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)

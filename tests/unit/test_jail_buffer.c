@@ -14,13 +14,18 @@
 
 #define MIB (1ULL << 20)
 
-static uint64_t bound(enum plan_net net)
+static struct buffer_bound learn(enum plan_net net)
 {
+	struct buffer_bound bound;
 	struct err e = { 0 };
-	uint64_t bytes = 0;
 
-	ck_assert_msg(buffer_bound(net, &bytes, &e) == 0, "%s", e.text);
-	return bytes;
+	ck_assert_msg(buffer_bound(net, &bound, &e) == 0, "%s", e.text);
+	return bound;
+}
+
+static uint64_t one(void)
+{
+	return learn(NET_NONE).bytes;
 }
 
 /* as full as it gets: nearly, and then one more message that is as large as it may be */
@@ -41,9 +46,9 @@ START_TEST(no_socket_holds_more)
 		held += n > 0 ? (uint64_t)n : 0;
 	}
 	ck_assert_uint_gt(held, (uint64_t)room);
-	ck_assert_uint_le(held, bound(NET_NONE));
+	ck_assert_uint_le(held, one());
 	/* and it is a bound that leaves room for programs */
-	ck_assert_uint_le(bound(NET_NONE), 2 * (uint64_t)room + 65536);
+	ck_assert_uint_le(one(), 2 * (uint64_t)room + 65536);
 	(void)close(pair[0]);
 	(void)close(pair[1]);
 }
@@ -51,14 +56,45 @@ END_TEST
 
 START_TEST(tcp_may_hold_more)
 {
-	ck_assert_uint_ge(bound(NET_LOOPBACK), bound(NET_NONE) + 10 * MIB);
+	ck_assert_uint_eq(learn(NET_NONE).inet_bytes, 0);
+	ck_assert_uint_ge(learn(NET_LOOPBACK).inet_bytes, 10 * MIB);
+	ck_assert_uint_eq(learn(NET_LOOPBACK).bytes, one());
 }
 END_TEST
 
-static long own(void)
+static uint64_t used(const struct buffer_bound *bound, uint64_t *bytes)
 {
-	return buffer_sockets(getpid());
+	uint64_t sockets = 0;
+
+	MUST(buffer_used(getpid(), bound, &sockets, bytes) == 0);
+	return sockets;
 }
+
+static uint64_t own(void)
+{
+	return used(&(struct buffer_bound){ 1, 0 }, &(uint64_t){ 0 });
+}
+
+/* no socket is charged with TCP's room but for what the host's TCP has */
+static void charge(void *arg)
+{
+	struct buffer_bound inet = { 1, 1 }, vast = { 0, 1ULL << 40 };
+	uint64_t bytes, more;
+	int pair[2];
+
+	(void)arg;
+	MUST(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
+	MUST(used(&vast, &bytes) == 0 && bytes == 0);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	MUST(used(&inet, &bytes) == 2 && bytes == 4);
+	MUST(used(&vast, &more) == 2 && more > 4 && more < 1ULL << 40);
+}
+
+START_TEST(tcp_holds_no_more_than_there_is)
+{
+	unit_child(charge, NULL);
+}
+END_TEST
 
 /* in a namespace of its own, where nobody else has any */
 static void count(void *arg)
@@ -90,10 +126,10 @@ static void count(void *arg)
 	/* its own fd is closed, what it sent is there */
 	MUST(close(a[0]) == 0 && own() == 4);
 	MUST(watch_sample(getpid(), NO_LIMIT, &with, &e) == 0);
-	MUST(with.memory_bytes >= before.memory_bytes + 4 * bound(NET_NONE));
+	MUST(with.memory_bytes >= before.memory_bytes + 4 * one());
 	/* and where the exact sum is made, too */
 	MUST(watch_sample(getpid(), 0, &with, &e) == 0);
-	MUST(with.memory_bytes >= 4 * bound(NET_NONE));
+	MUST(with.memory_bytes >= 4 * one());
 	MUST(close(a[1]) == 0 && own() == 0);
 }
 
@@ -105,7 +141,10 @@ END_TEST
 
 START_TEST(nobody_has_none)
 {
-	ck_assert_int_eq(buffer_sockets(0x3fffffff), -ENOENT);
+	struct buffer_bound bound = { 1, 1 };
+	uint64_t sockets, bytes;
+
+	ck_assert_int_eq(buffer_used(0x3fffffff, &bound, &sockets, &bytes), -ENOENT);
 }
 END_TEST
 
@@ -116,6 +155,7 @@ Suite *jail_buffer_suite(void)
 
 	tcase_add_test(c, no_socket_holds_more);
 	tcase_add_test(c, tcp_may_hold_more);
+	tcase_add_test(c, tcp_holds_no_more_than_there_is);
 	tcase_add_test(c, every_socket_counts);
 	tcase_add_test(c, nobody_has_none);
 	suite_add_tcase(s, c);
