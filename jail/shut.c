@@ -31,35 +31,29 @@ static const char truncates[] = "empties a file that was handed in to be read: t
 /* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
  * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
  * for reading and writing then, and opens it for neither. */
+#define EMPTIES(call, arg, access)                                                       \
+	{                                                                                \
+		SHUT_NO_TRUNCATE, call,                                                  \
+			{ { arg, O_TRUNC | ACCESS, O_TRUNC | (access) } }, truncates     \
+	}
+#define ENLARGES(option)                                                                 \
+	{                                                                                \
+		SHUT_NO_CGROUP, "setsockopt",                                            \
+			{ { 1, UINT32_MAX, SOL_SOCKET }, { 2, UINT32_MAX, option } },    \
+			enlarged                                                         \
+	}
+
 const struct shut_row shut_rows[] = {
 	{ SHUT_NO_CGROUP, "memfd_create", { { 1, MEMFD_EXEC, 0 } }, hidden },
 	{ SHUT_NO_CGROUP, "splice", { { 0 } }, pinned },
 	{ SHUT_NO_CGROUP, "sendfile", { { 0 } }, pinned },
-	{ SHUT_NO_CGROUP,
-	  "setsockopt",
-	  { { 1, UINT32_MAX, SOL_SOCKET }, { 2, UINT32_MAX, SO_SNDBUF } },
-	  enlarged },
-	{ SHUT_NO_CGROUP,
-	  "setsockopt",
-	  { { 1, UINT32_MAX, SOL_SOCKET }, { 2, UINT32_MAX, SO_RCVBUF } },
-	  enlarged },
+	ENLARGES(SO_SNDBUF),
+	ENLARGES(SO_RCVBUF),
 	{ SHUT_NO_TRUNCATE, "truncate", { { 0 } }, truncates },
-	{ SHUT_NO_TRUNCATE,
-	  "open",
-	  { { 1, O_TRUNC | ACCESS, O_TRUNC | O_RDONLY } },
-	  truncates },
-	{ SHUT_NO_TRUNCATE,
-	  "open",
-	  { { 1, O_TRUNC | ACCESS, O_TRUNC | ACCESS } },
-	  truncates },
-	{ SHUT_NO_TRUNCATE,
-	  "openat",
-	  { { 2, O_TRUNC | ACCESS, O_TRUNC | O_RDONLY } },
-	  truncates },
-	{ SHUT_NO_TRUNCATE,
-	  "openat",
-	  { { 2, O_TRUNC | ACCESS, O_TRUNC | ACCESS } },
-	  truncates },
+	EMPTIES("open", 1, O_RDONLY),
+	EMPTIES("open", 1, ACCESS),
+	EMPTIES("openat", 2, O_RDONLY),
+	EMPTIES("openat", 2, ACCESS),
 };
 const size_t shut_row_count = COUNT(shut_rows);
 
