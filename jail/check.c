@@ -133,7 +133,7 @@ static int look_landlock(const struct row *row, struct finding *f)
 		return -ENOSYS;
 	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d%s", abi,
 		       shut_lacks(true, abi) ? ": cannot refuse to truncate, so seccomp "
-					       "refuses truncate(2) and O_TRUNC without "
+					       "refuses truncate and O_TRUNC without "
 					       "O_WRONLY or O_RDWR"
 					     : "");
 	return 0;
