@@ -28,6 +28,7 @@
 #include "jail/option.h"
 #include "jail/probe.h"
 #include "jail/shipped.h"
+#include "jail/shut.h"
 #include "jail/sys.h"
 
 enum state { STATE_OK, STATE_MISSING, STATE_ABSENT };
@@ -130,7 +131,11 @@ static int look_landlock(const struct row *row, struct finding *f)
 		return note_err(f, abi, &e);
 	if (abi == 0)
 		return -ENOSYS;
-	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d", abi);
+	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d%s", abi,
+		       shut_lacks(true, abi) ? ": cannot refuse to truncate, so seccomp "
+					       "refuses truncate and O_TRUNC without "
+					       "O_WRONLY or O_RDWR"
+					     : "");
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "init/io.h"
 #include "jail/gate.h"
 #include "jail/loop.h"
+#include "jail/shut.h"
 
 /* the jail must stand by then, whatever the plan allows the program */
 #define START_MS 30000
@@ -188,7 +189,8 @@ static void open_gate(struct run *run)
 		return;
 	}
 	/* a watch that cannot see stands in for no limit */
-	if (!run->jail.limited && watch_check(run->jail.pid, &e) < 0) {
+	if (!run->jail.limited &&
+	    watch_check(run->jail.pid, run->jail.plan->net, &e) < 0) {
 		refuse(run, &e);
 		return;
 	}
@@ -221,6 +223,8 @@ static void serve_gate(struct run *run)
 		return;
 	}
 	run->outcome.listened = run->outcome.refused.fd >= 0;
+	run->outcome.refused.lacks =
+		shut_lacks(run->jail.limited, run->jail.landlock_abi);
 	if (!run->outcome.listened && !(run->jail.plan->allow_missing & PART_AUDIT)) {
 		(void)err_say(&e, EBADMSG,
 			      "gate: the listener for violations is missing");

@@ -14,6 +14,8 @@
  *                 or for both, that was passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
+ *   shut          names of calls that the filter refuses only because of what lacks: a
+ *                 cgroup, or a Landlock that can refuse to truncate
  *   cgroup_limits the leaf's limits, as the kernel told them before the program started
  *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   host_uid
@@ -45,6 +47,7 @@
 #include "init/io.h"
 #include "jail/json.h"
 #include "jail/report.h"
+#include "jail/shut.h"
 #include "jail/version.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -72,7 +75,10 @@ static int open_fd(const char *spec, struct err *e)
 			       "--report: fd %ld is not open: redirect it, as in "
 			       "%ld>report.json",
 			       n, n);
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+	int flags = fcntl(fd, F_GETFL);
+
+	/* one of the mere path reads as no O_RDONLY in some C libraries */
+	if ((flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY) {
 		(void)close(fd);
 		return err_say(e, EBADF, "--report: fd %ld is not open for writing", n);
 	}
@@ -228,6 +234,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);
 	write_not_enforced(out, jail, o);
+	(void)fputs(",\"shut\":", out);
+	shut_print(o->started ? shut_lacks(jail->limited, jail->landlock_abi) : 0, out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"cgroup_usage\":", out);

@@ -2,8 +2,8 @@
 /*
  * seccomp.c - the program's filter: see seccomp.h
  *
- * The filter was compiled when stepjail was built; here the plan's few instructions go
- * before it, and a number that nobody can guess goes into it. Under --lock-code that
+ * The filter was compiled when stepjail was built; here a few instructions for
+ * what this host lacks, and then the plan's own, go before it, and a number that nobody can guess goes into it. Under --lock-code that
  * number, in a register that execve(2) does not read, is what tells the program's own
  * start from any later one: a started program has neither the register nor the memory
  * that held it, and a filter cannot be read back without CAP_SYS_ADMIN.
@@ -17,6 +17,7 @@
 #include "init/filter.h"
 #include "jail/allow.h"
 #include "jail/seccomp.h"
+#include "jail/shut.h"
 
 #include "filter_program.h"
 
@@ -61,13 +62,15 @@ static int listen_on(const struct plan *p, struct sock_filter *code, size_t coun
 	return r < 0 ? err_set(e, -r, "seccomp: load %zu instructions", count) : 0;
 }
 
-int seccomp_install(const struct plan *p, uint64_t *key, int *listener, struct err *e)
+int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
+		    int *listener, struct err *e)
 {
-	static struct sock_filter code[ALLOW_CODE_MAX + BPF_MAXINSNS];
+	static struct sock_filter code[SHUT_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
 	bool locked = p->lock_code == LOCK_YES;
-	size_t own = allow_code(p, code);
+	size_t own = shut_code(lacks, p->learn, code);
 	size_t count = variants[locked][p->learn].count;
 
+	own += allow_code(p, code + own);
 	memcpy(code + own, variants[locked][p->learn].code, count * sizeof(code[0]));
 	*key = 0;
 	if (locked) {

@@ -12,6 +12,7 @@
 
 /**
  * seccomp_install() - Put the plan's filter on the calling process, for good
+ * @lacks:	Which walls lack behind it, see shut_lacks()
  * @key:	Gets what execve(2) must carry in its fourth argument to be let through, if
  *		the plan locks code
  * @listener:	Gets a close-on-exec fd that is told of violations; -1 where the kernel
@@ -22,6 +23,7 @@
  *
  * Return: 0, or -errno
  */
-int seccomp_install(const struct plan *p, uint64_t *key, int *listener, struct err *e);
+int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
+		    int *listener, struct err *e);
 
 #endif

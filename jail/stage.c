@@ -36,6 +36,7 @@
 #include "jail/net.h"
 #include "jail/rlimit.h"
 #include "jail/seccomp.h"
+#include "jail/shut.h"
 #include "jail/stage.h"
 #include "jail/sys.h"
 
@@ -174,7 +175,8 @@ static int do_landlock(struct child *c, struct err *e)
 
 static int do_seccomp(struct child *c, struct err *e)
 {
-	return seccomp_install(c->plan, &c->exec_key, &c->listener, e);
+	return seccomp_install(c->plan, shut_lacks(c->cgroup, c->landlock_abi),
+			       &c->exec_key, &c->listener, e);
 }
 
 static int place_fd(int fd, int number, struct err *e)

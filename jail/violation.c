@@ -20,6 +20,7 @@
 #include "init/io.h"
 #include "jail/call.h"
 #include "jail/json.h"
+#include "jail/shut.h"
 #include "jail/violation.h"
 
 #define PER_S 1000  /* answers in a second, when there is a flood */
@@ -235,7 +236,8 @@ const char *violation_name(const struct violations *v)
 	return NULL;
 }
 
-static void learn_kind(const struct violation *k, bool locked, FILE *out)
+static void learn_kind(const struct violation *k, unsigned int lacks, bool locked,
+		       FILE *out)
 {
 	char number[16];
 	const char *name = name_of(k, number, sizeof(number));
@@ -264,6 +266,14 @@ static void learn_kind(const struct violation *k, bool locked, FILE *out)
 		}
 	if (!call_name(&k->first))
 		barred = true;
+
+	const struct shut_row *shut = shut_why(lacks, &k->first);
+
+	if (shut) {
+		barred = true;
+		risk = shut->why;
+		no = "refused on this host alone: see \"shut\" in the report";
+	}
 	(void)fprintf(out, "# %s%s%s%s, %" PRIu64 " time%s: %s\n", name,
 		      k->label[0] ? " (" : "", k->label, k->label[0] ? ")" : "", k->count,
 		      k->count == 1 ? "" : "s", risk);
@@ -283,7 +293,7 @@ void violation_learn(const struct violations *v, const struct plan *p, FILE *out
 		return;
 	}
 	for (unsigned int i = 0; i < v->kinds; i++)
-		learn_kind(&v->kind[i], p->lock_code == LOCK_YES, out);
+		learn_kind(&v->kind[i], v->lacks, p->lock_code == LOCK_YES, out);
 	if (v->beyond)
 		(void)fprintf(out, "# and %" PRIu64 " calls of further kinds\n",
 			      v->beyond);

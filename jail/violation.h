@@ -35,6 +35,7 @@ struct violations {
 	uint64_t total, beyond; /* all calls; those of kinds that found no room */
 	unsigned int budget;    /* answers that may still be given */
 	uint64_t refilled_ms;
+	unsigned int lacks; /* see shut.h: what --learn tells is refused for it */
 };
 
 /**

@@ -15,8 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jail/buffer.h"
 #include "jail/proc.h"
 #include "jail/watch.h"
+
+/* what each socket of the jail is charged with; a launcher has one jail */
+static struct buffer_bound bound;
 
 struct found {
 	pid_t *pid;
@@ -123,7 +127,7 @@ static uint64_t cpu_of(pid_t pid)
 	       (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
-int watch_check(pid_t init, struct err *e)
+int watch_check(pid_t init, enum plan_net net, struct err *e)
 {
 	char path[64];
 
@@ -133,7 +137,24 @@ int watch_check(pid_t init, struct err *e)
 			       "watch: this kernel has no /proc/PID/task/TID/children "
 			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "
 			       "there is no cgroup to limit it");
-	return 0;
+
+	uint64_t sockets, bytes;
+	int r = buffer_used(init, &bound, &sockets, &bytes);
+
+	if (r < 0)
+		return err_set(e, -r,
+			       "watch: count the jail's sockets, whose memory no cgroup "
+			       "limits, in /proc/%d/net/sockstat",
+			       init);
+	return buffer_bound(net, &bound, e);
+}
+
+/* none is left once init has ended */
+static uint64_t memory_of_sockets(pid_t init)
+{
+	uint64_t sockets, bytes = 0;
+
+	return buffer_used(init, &bound, &sockets, &bytes) < 0 ? 0 : bytes;
 }
 
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
@@ -148,12 +169,16 @@ int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *
 		r = find_children(&f, f.pid[i]);
 	if (r < 0)
 		return err_set(e, -r, "watch: find the jail's processes");
+
+	uint64_t sockets = memory_of_sockets(init);
+
+	w->memory_bytes = sockets;
 	for (unsigned int i = 0; i < f.count; i++) {
 		w->memory_bytes += memory_of(f.pid[i], false);
 		w->cpu_us += cpu_of(f.pid[i]);
 	}
 	if (w->memory_bytes > limit_bytes) {
-		w->memory_bytes = 0;
+		w->memory_bytes = sockets;
 		for (unsigned int i = 0; i < f.count; i++)
 			w->memory_bytes += memory_of(f.pid[i], true);
 	}

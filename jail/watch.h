@@ -9,22 +9,25 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/plan.h"
 
 #define WATCH_PERIOD_MS 50
 
 struct watch {
-	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables */
+	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables,
+				 * and what the sockets could hold */
 	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
 	unsigned int processes; /* stepjail-init not counted */
 };
 
 /**
- * watch_check() - Can this kernel tell a jail's processes?
+ * watch_check() - Can this kernel tell a jail's processes and sockets?
  * @init:	stepjail-init's pid in the caller's PID namespace
+ * @net:	The plan's, for what a socket may hold; from now on each is charged with that
  *
  * Return: 0, or -errno
  */
-int watch_check(pid_t init, struct err *e);
+int watch_check(pid_t init, enum plan_net net, struct err *e);
 
 /**
  * watch_sample() - Sum up over a jail's processes

@@ -39,6 +39,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
  */
 #define WALLS(X)                                                                         \
 	X(SECCOMP, "seccomp", "seccomp")                                                 \
+	X(SHUT, "shut", "calls shut for what lacks")                                     \
 	X(LOCK, "lock-code", "--lock-code")                                              \
 	X(CAPS, "capabilities", "no capability")                                         \
 	X(NNP, "no-new-privs", "no_new_privs")                                           \

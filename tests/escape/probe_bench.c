@@ -211,6 +211,10 @@ static void dirty_pipe(char **argv)
 	while (read(ends[0], block, sizeof(block)) > 0)
 		;
 	moved = splice(fd, &start, ends[1], NULL, 1, 0);
+	if (moved < 0 && errno == EPERM) {
+		door("splice", moved); /* the way to the fault is shut */
+		return;
+	}
 	if (moved == 1)
 		(void)!write(ends[1], "M", 1);
 	if (pread(fd, now, 2, 0) == 2)

@@ -245,6 +245,8 @@ static void reopen_stdin(char **argv)
 	door("for both", open("/proc/self/fd/0", O_RDWR | O_APPEND));
 	door("/dev/stdin", open("/dev/stdin", O_WRONLY));
 	door("truncating", open("/proc/self/fd/0", O_RDONLY | O_TRUNC));
+	door("truncating, for neither", open("/proc/self/fd/0", 3 | O_TRUNC));
+	door("creat", creat("/proc/self/fd/0", 0600));
 	door("truncate", truncate("/proc/self/fd/0", 0));
 	door("openat2",
 	     syscall(SYS_openat2, AT_FDCWD, "/proc/self/fd/0", &how, sizeof(how)));
@@ -280,7 +282,7 @@ static const struct probe probes[] = {
 	{ "device-open", "open devices of the host: memory, disks, log, terminals",
 	  W(NODES), NULL, open_device, 0, NULL },
 	{ "stdin-reopen", "write to a file that was given as read-only stdin",
-	  W(LANDLOCK) | W(IDS), &scene_given_file, reopen_stdin, 0, NULL },
+	  W(LANDLOCK) | W(SHUT) | W(IDS), &scene_given_file, reopen_stdin, 0, NULL },
 };
 
 AREA(file, "file system", probes);

@@ -107,10 +107,14 @@ static void make_code(char **argv)
 static void start_memory(char **argv)
 {
 	static char text[1 << 20];
-	struct program p = { .fd = memfd_create("program", 0) };
 	int in = open(probe_word(argv, 0, "a program"), O_RDONLY);
+	struct program p = { .fd = memfd_create("program", 0) };
 	ssize_t n = -1;
 
+	if (p.fd < 0 && errno == EPERM) {
+		door("memfd_create", p.fd);
+		return;
+	}
 	while (in >= 0 && p.fd >= 0 && (n = read(in, text, sizeof(text))) > 0)
 		if (write(p.fd, text, (size_t)n) != n)
 			break;

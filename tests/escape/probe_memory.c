@@ -253,7 +253,8 @@ static const struct probe probes[] = {
 	    locked, NULL),
 	ROW("memory-tables", "more memory than allowed, in page tables", W(CGROUP),
 	    tables, NULL),
-	ROW("memory-memfd", "hide memory in memfds", W(CGROUP), memfds, NULL),
+	ROW("memory-memfd", "hide memory in memfds", W(CGROUP) | W(SHUT) | W(SECCOMP),
+	    memfds, NULL),
 	ROW("memory-tmp", "hide memory in unlinked files of /tmp",
 	    W(CGROUP) | W(TMPFS_SIZE), files, "/tmp"),
 	ROW("memory-shm", "hide memory in unlinked files of /dev/shm",
@@ -261,8 +262,8 @@ static const struct probe probes[] = {
 	ROW("memory-work", "hide memory in unlinked files of /work",
 	    W(CGROUP) | W(TMPFS_SIZE), files, "/work"),
 	ROW("memory-pipes", "hide memory in pipes", W(CGROUP), pipes, NULL),
-	ROW("memory-sockets", "hide memory in the buffers of sockets", W(CGROUP), sockets,
-	    NULL),
+	ROW("memory-sockets", "hide memory in the buffers of sockets",
+	    W(CGROUP) | W(WATCH), sockets, NULL),
 };
 
 AREA(memory, "memory", probes);

@@ -26,12 +26,12 @@
 #include "jail/watch.h"
 #include "tests/escape/unwall.h"
 
-int __real_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
-			   struct err *e);
-int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
-			   struct err *e);
-int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
-			   struct err *e)
+int __real_seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
+			   int *listener, struct err *e);
+int __wrap_seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
+			   int *listener, struct err *e);
+int __wrap_seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
+			   int *listener, struct err *e)
 {
 	static struct plan plan;
 
@@ -39,7 +39,8 @@ int __wrap_seccomp_install(const struct plan *p, uint64_t *key, int *listener,
 	if (without("lock-code"))
 		plan.lock_code = LOCK_NO;
 	if (!without("seccomp"))
-		return __real_seccomp_install(&plan, key, listener, e);
+		return __real_seccomp_install(&plan, without("shut") ? 0 : lacks, key,
+					      listener, e);
 	/* the launcher demands one; this one never has anything to tell */
 	*key = 0;
 	*listener = eventfd(0, EFD_CLOEXEC);

@@ -142,7 +142,7 @@ FIELDS = {
     "stepjail", "verdict", "exit_code", "signal", "status", "violation", "error", "wall_ms",
     "cpu_ms", "cpu_user_ms", "cpu_system_ms", "cpu_throttled_ms", "memory_peak_bytes",
     "oom_kills", "pids_peak", "pids_refused", "strays", "output", "not_enforced",
-    "host_uid", "full", "cgroup_limits", "cgroup_usage", "violations", "posture",
+    "host_uid", "full", "cgroup_limits", "cgroup_usage", "violations", "posture", "shut",
 }
 
 
@@ -326,6 +326,15 @@ class Reports(Host):
         self.assertEqual((done.returncode, done.stdout), (0, b"4\n"))
         with open(path, encoding="utf-8") as text:
             self.assertEqual(json.load(text)["verdict"], "completed")
+
+    def test_fd_that_cannot_be_written(self):
+        path = self.file("read", "", 0o644)
+        for flags in (os.O_RDONLY, os.O_PATH):
+            fd = fcntl.fcntl(os.open(path, flags), fcntl.F_DUPFD, 40)
+            done = self.to(str(fd), pass_fds=[fd])
+            os.close(fd)
+            self.assertEqual((done.returncode, done.stdout), (125, b""), done.stderr)
+            self.assertIn(b"is not open for writing", done.stderr)
 
     def test_refused_before_the_run(self):
         folder = self.make_folder("shut", 0o500)

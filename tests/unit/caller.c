@@ -39,7 +39,7 @@ void caller_start(bool (*act)(void))
 
 		(void)close(outside);
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
-		if (seccomp_install(&caller_plan, &key, &listener, &e) < 0 ||
+		if (seccomp_install(&caller_plan, 0, &key, &listener, &e) < 0 ||
 		    gate_wait(inside, listener, 0, &e) < 0)
 			_exit(3);
 		(void)close(listener);

@@ -43,6 +43,7 @@ static const struct {
 	{ "full", "a?" },
 	{ "output", "?" },
 	{ "not_enforced", "a" },
+	{ "shut", "a" },
 	{ "cgroup_limits", "o?" },
 	{ "cgroup_usage", "o?" },
 	{ "posture", "o?" },

@@ -26,7 +26,7 @@ static uint64_t install(const struct plan *p, int *listener)
 	uint64_t key = 1;
 
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
-	MUST(seccomp_install(p, &key, listener, &e) == 0);
+	MUST(seccomp_install(p, 0, &key, listener, &e) == 0);
 	return key;
 }
 
@@ -139,7 +139,7 @@ static void second(void *arg)
 
 	(void)arg;
 	MUST(listen_first() >= 0);
-	MUST(seccomp_install(&plan, &key, &listener, &e) == -EBUSY);
+	MUST(seccomp_install(&plan, 0, &key, &listener, &e) == -EBUSY);
 	MUST(listener == -1);
 	MUST(strstr(e.text, "--allow-missing=audit") && !strchr(e.text, '\n'));
 	/* and nothing was loaded */
@@ -203,7 +203,7 @@ static void privileged(void *arg)
 	(void)arg;
 	if (geteuid() == 0)
 		MUST(setresuid(65534, 65534, 65534) == 0);
-	MUST(seccomp_install(&plan, &key, &listener, &e) == -EACCES);
+	MUST(seccomp_install(&plan, 0, &key, &listener, &e) == -EACCES);
 	MUST(strncmp(e.text, "seccomp: load ", 14) == 0 && listener == -1);
 }
 

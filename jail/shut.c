@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shut.c - calls that are refused where a wall behind them lacks: see shut.h
+ *
+ * All of these are calls that honest programs make, too: none is a violation. They fail
+ * with EPERM, and --learn tells of them.
+ * See memfd_create(2), splice(2), socket(7), open(2), Documentation/userspace-api/landlock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "jail/call.h"
+#include "jail/shut.h"
+
+#define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
+#define ACCESS 3        /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
+static const char pinned[] = "puts whole pages into a socket that counts the bytes "
+			     "alone; no cgroup counts them";
+static const char enlarged[] =
+	"more room in a socket than the watch counts for one; no cgroup counts it";
+static const char truncates[] = "empties a file that was handed in to be read: this "
+				"kernel's Landlock has no word "
+				"for that (ABI 3, Linux 6.2)";
+
+/* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
+ * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
+ * for reading and writing then, and opens it for neither. */
+#define EMPTIES(call, arg, access)                                                       \
+	{                                                                                \
+		SHUT_NO_TRUNCATE, call,                                                  \
+			{ { arg, O_TRUNC | ACCESS, O_TRUNC | (access) } }, truncates     \
+	}
+#define ENLARGES(option)                                                                 \
+	{                                                                                \
+		SHUT_NO_CGROUP, "setsockopt",                                            \
+			{ { 1, UINT32_MAX, SOL_SOCKET }, { 2, UINT32_MAX, option } },    \
+			enlarged                                                         \
+	}
+
+const struct shut_row shut_rows[] = {
+	{ SHUT_NO_CGROUP, "memfd_create", { { 1, MEMFD_EXEC, 0 } }, hidden },
+	{ SHUT_NO_CGROUP, "splice", { { 0 } }, pinned },
+	{ SHUT_NO_CGROUP, "sendfile", { { 0 } }, pinned },
+	ENLARGES(SO_SNDBUF),
+	ENLARGES(SO_RCVBUF),
+	{ SHUT_NO_TRUNCATE, "truncate", { { 0 } }, truncates },
+	EMPTIES("open", 1, O_RDONLY),
+	EMPTIES("open", 1, ACCESS),
+	EMPTIES("openat", 2, O_RDONLY),
+	EMPTIES("openat", 2, ACCESS),
+};
+const size_t shut_row_count = COUNT(shut_rows);
+
+/* the architecture's two instructions; of each row at most a number's two, three for each
+ * test, and the answer. The first jump goes over all of it. */
+#define ROW_CODE_MAX (2 + 3 * COUNT(shut_rows[0].test) + 1)
+_Static_assert(2 + COUNT(shut_rows) * ROW_CODE_MAX <= SHUT_CODE_MAX, "room for the rows");
+_Static_assert(SHUT_CODE_MAX <= UINT8_MAX, "more than a conditional jump can pass");
+
+#define FIELD(name) (uint32_t) offsetof(struct seccomp_data, name)
+#define STATEMENT(code, k) (struct sock_filter) BPF_STMT(code, k)
+#define LOAD(offset) STATEMENT(BPF_LD | BPF_W | BPF_ABS, offset)
+#define UNLESS_EQUAL(number, skip)                                                       \
+	(struct sock_filter)                                                             \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(number), 0, skip)
+
+unsigned int shut_lacks(bool cgroup, int landlock_abi)
+{
+	unsigned int lacks = cgroup ? 0 : SHUT_NO_CGROUP;
+
+	/* without any Landlock a file can be opened for writing as well: nothing to win */
+	if (landlock_abi == 1 || landlock_abi == 2)
+		lacks |= SHUT_NO_TRUNCATE;
+	return lacks;
+}
+
+static size_t row_code(const struct shut_row *row, uint32_t answer,
+		       struct sock_filter *code)
+{
+	int nr = call_number(row->syscall);
+	size_t n = 0, jumps[1 + COUNT(row->test)], jump_count = 0;
+
+	if (nr < 0)
+		return 0;
+	code[n++] = LOAD(FIELD(nr));
+	jumps[jump_count++] = n;
+	code[n++] = UNLESS_EQUAL(nr, 0);
+	for (size_t i = 0; i < COUNT(row->test); i++) {
+		if (row->test[i].mask == 0)
+			continue;
+		code[n++] = LOAD(FIELD(args) + 8 * row->test[i].arg);
+		code[n++] = STATEMENT(BPF_ALU | BPF_AND | BPF_K, row->test[i].mask);
+		jumps[jump_count++] = n;
+		code[n++] = UNLESS_EQUAL(row->test[i].value, 0);
+	}
+	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);
+	for (size_t i = 0; i < jump_count; i++)
+		code[jumps[i]].jf = (unsigned char)(n - jumps[i] - 1);
+	return n;
+}
+
+size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code)
+{
+	uint32_t answer = learn ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM;
+	size_t n = 2;
+
+	if (!lacks)
+		return 0;
+	for (size_t i = 0; i < COUNT(shut_rows); i++)
+		if (shut_rows[i].lack & lacks)
+			n += row_code(&shut_rows[i], answer, code + n);
+	code[0] = LOAD(FIELD(arch));
+	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(n - 2));
+	return n;
+}
+
+static bool refuses(const struct shut_row *row, const struct seccomp_data *data)
+{
+	if (call_number(row->syscall) != data->nr)
+		return false;
+	for (size_t i = 0; i < COUNT(row->test); i++)
+		if (((uint32_t)data->args[row->test[i].arg] & row->test[i].mask) !=
+		    row->test[i].value)
+			return false;
+	return true;
+}
+
+const struct shut_row *shut_why(unsigned int lacks, const struct seccomp_data *data)
+{
+	for (size_t i = 0; data->arch == CALL_NATIVE && i < COUNT(shut_rows); i++)
+		if ((shut_rows[i].lack & lacks) && refuses(&shut_rows[i], data))
+			return &shut_rows[i];
+	return NULL;
+}
+
+void shut_print(unsigned int lacks, FILE *out)
+{
+	const char *before = "";
+
+	(void)fputc('[', out);
+	for (size_t i = 0; i < COUNT(shut_rows); i++) {
+		/* rows of one call stand together */
+		if (!(shut_rows[i].lack & lacks) ||
+		    strcmp(shut_rows[i].syscall, before) == 0)
+			continue;
+		(void)fprintf(out, "%s\"%s\"", *before ? "," : "", shut_rows[i].syscall);
+		before = shut_rows[i].syscall;
+	}
+	(void)fputc(']', out);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shut.h - system calls of the allow list that are refused where a wall behind them lacks
+ *
+ * What cannot be known when the filter is built: whether a cgroup counts the jail's
+ * memory, and what this kernel's Landlock can refuse. The instructions stand before those
+ * of --allow-syscall, which so lifts none of them. They only refuse, and the native entry
+ * alone: others go on to the filter, which refuses them all.
+ */
+#ifndef STEPJAIL_JAIL_SHUT_H
+#define STEPJAIL_JAIL_SHUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+enum shut_lack {
+	SHUT_NO_CGROUP = 1,   /* nobody counts memory that no process has mapped */
+	SHUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
+};
+
+struct shut_row {
+	enum shut_lack lack;
+	const char *syscall; /* a name this architecture lacks is passed over */
+	/* refused if all of them are so: (argument & mask) == value. Mask 0: no test */
+	struct {
+		unsigned int arg;
+		uint32_t mask, value;
+	} test[2];
+	const char *why; /* what it would give a program that had it */
+};
+
+extern const struct shut_row shut_rows[];
+extern const size_t shut_row_count;
+
+/** shut_lacks() - Which walls lack: a set of enum shut_lack */
+unsigned int shut_lacks(bool cgroup, int landlock_abi);
+
+/**
+ * shut_code() - Write the instructions that go before all others
+ * @lacks:	From shut_lacks()
+ * @learn:	Tell the listener, instead of failing with EPERM alone
+ * @code:	Room for SHUT_CODE_MAX
+ *
+ * Allocates nothing.
+ *
+ * Return: how many there are, 0 where nothing lacks
+ */
+size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code);
+
+#define SHUT_CODE_MAX 96
+
+/** shut_why() - The row that refuses a call, or NULL */
+const struct shut_row *shut_why(unsigned int lacks, const struct seccomp_data *data);
+
+/** shut_print() - Write the report's "shut": names of calls, each once, as an array */
+void shut_print(unsigned int lacks, FILE *out);
+
+#endif

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_shut.py - calls that fail where a wall behind them lacks, and programs that go on
+
+What lacks depends on the host: the same tests say what holds where it does not. As root and
+as an ordinary user.
+"""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from test_run import Host, each_user, missing_words  # noqa: E402
+
+# what each call comes to: an errno's name, or "done"
+CALLS = """
+import errno, os, socket
+def say(name, act):
+    try:
+        act()
+        print(name, "done")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+open("/work/a", "w").write("text")
+a, b = socket.socketpair()
+ends = os.pipe()
+os.write(ends[1], b"x")
+say("memfd_create", lambda: os.memfd_create("x"))
+say("splice", lambda: os.splice(ends[0], a.fileno(), 1))
+say("sendfile", lambda: os.sendfile(a.fileno(), os.open("/work/a", 0), 0, 1))
+say("SO_SNDBUF", lambda: a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
+say("SO_RCVBUF", lambda: a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22))
+say("truncate", lambda: os.truncate("/work/a", 1))
+say("O_TRUNC", lambda: os.open("/work/a", os.O_TRUNC))
+say("neither", lambda: os.open("/work/a", os.O_TRUNC | 3))
+"""
+BY_CGROUP = ("memfd_create", "splice", "sendfile", "SO_SNDBUF", "SO_RCVBUF")
+BY_LANDLOCK = ("truncate", "O_TRUNC", "neither")
+SHUT = {"cgroup": ["memfd_create", "splice", "sendfile", "setsockopt"],
+        "truncate": ["truncate", "open", "openat"]}
+
+HONEST = """
+import asyncio, os, shutil, socket, tempfile
+with tempfile.TemporaryFile() as file:
+    file.write(b"text")
+    file.truncate(2)
+    os.ftruncate(file.fileno(), 1)
+    assert os.fstat(file.fileno()).st_size == 1
+for _ in range(2):
+    with open("/work/a", "w") as file:
+        file.write("text" * 100000)
+shutil.copyfile("/work/a", "/work/b")
+assert os.stat("/work/b").st_size == 400000
+async def echo(reader, writer):
+    writer.write(await reader.readexactly(4))
+    await writer.drain()
+    writer.close()
+async def talk(start, connect, where):
+    server = await start(echo, *where)
+    where = where or (server.sockets[0].getsockname(),)
+    async def one():
+        reader, writer = await connect(*where)
+        writer.write(b"text")
+        assert await reader.read() == b"text"
+        writer.close()
+    await asyncio.gather(*[one() for _ in range(3)])
+    server.close()
+async def send():
+    a, b = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    reader, writer = await asyncio.open_connection(sock=b)
+    other, far = await asyncio.open_connection(sock=a)
+    with open("/work/a", "rb") as file:
+        await asyncio.gather(loop.sendfile(far.transport, file), reader.readexactly(400000))
+    c, d = socket.socketpair()
+    with open("/work/b", "rb") as file:
+        assert c.sendfile(file, count=1000) == 1000
+    assert len(d.recv(1000)) == 1000
+"""
+OVER_UNIX = HONEST + """
+async def main():
+    await talk(asyncio.start_unix_server, asyncio.open_unix_connection, ("/work/s",))
+    await send()
+asyncio.run(main())
+print("whole")
+"""
+OVER_TCP = HONEST + """
+async def main():
+    await talk(asyncio.start_server, asyncio.open_connection, ("127.0.0.1", 4000))
+asyncio.run(main())
+print("whole")
+"""
+
+# full, in processes too many for a limit of open files; and without an end of its own
+HOARD = """
+import os, socket, time
+held = []
+for _ in range(3):
+    if os.fork() == 0:
+        break
+for _ in range(100):
+    a, b = socket.socketpair()
+    for one in (a, b):
+        one.setblocking(False)
+        try:
+            while True:
+                one.send(b"x" * 16384)
+        except BlockingIOError:
+            pass
+    held += [a, b]
+time.sleep(50)
+"""
+
+STDIN = """
+import os
+for flags in (os.O_TRUNC, os.O_TRUNC | 3, os.O_TRUNC | os.O_WRONLY, os.O_TRUNC | os.O_RDWR):
+    try:
+        os.open("/proc/self/fd/0", flags)
+    except PermissionError:
+        print("refused")
+try:
+    os.truncate("/proc/self/fd/0", 0)
+except PermissionError:
+    print("refused")
+"""
+
+
+class Shut(Host):
+    """Where no cgroup counts memory, and where Landlock cannot refuse to truncate."""
+
+    def lacking(self, report):
+        """Which parts of SHUT, and which lines of CALLS"""
+        cgroup = bool(missing_words(tuple(self.drop)))
+        landlock = report["posture"]["landlock"]
+        old = landlock is not None and landlock["abi"] < 3
+        self.assertEqual(report["cgroup_usage"] is None, cgroup)
+        return ((SHUT["cgroup"] if cgroup else []) + (SHUT["truncate"] if old else []),
+                (BY_CGROUP if cgroup else ()) + (BY_LANDLOCK if old else ()))
+
+    def check(self, *options):
+        done = self.python(CALLS, *options)
+        shut, fail = self.lacking(done.report)
+        want = [f"{name} {'EPERM' if name in fail else 'done'}"
+                for name in BY_CGROUP + BY_LANDLOCK]
+        self.assertEqual(done.stdout.decode().splitlines(), want)
+        self.assertEqual(done.report["shut"], shut)
+        self.assertEqual(done.report["verdict"], "completed")
+        self.assertIsNone(done.report["violation"])
+        return done, fail
+
+    def test_refused(self):
+        self.check()
+        # none of it is a violation, and no policy lifts it
+        self.check("--on-violation=kill")
+        self.check("--allow-syscall", "memfd_create=1", "--allow-syscall", "sendfile",
+                   "--allow-syscall", "truncate")
+
+    def test_learned(self):
+        done, fail = self.check("--learn")
+        for name in SHUT["cgroup"] if "splice" in fail else []:
+            self.assertRegex(done.stderr.decode(), f"(?m)^# {name}, [12] times?: .*counts")
+            self.assertNotIn(f"allow-syscall {name}", done.stderr.decode())
+
+    def test_a_program_is_still_a_violator(self):
+        done = self.python("import os\ntry:\n os.memfd_create('x', 0x10)\n"
+                           "except PermissionError:\n pass")
+        self.assertEqual(done.report["violation"], "memfd_create")
+
+    def test_honest_programs(self):
+        for code, options in ((OVER_UNIX, ()), (OVER_TCP, ("--net", "loopback"))):
+            done = self.python(code, *options)
+            self.assertEqual(done.stdout, b"whole\n", done.stderr.decode())
+            self.assertEqual(done.report["verdict"], "completed")
+
+    def test_sockets_are_memory(self):
+        done = self.python(HOARD, "--memory", "64M", status=None)
+        self.assertEqual(done.report["verdict"], "memory", done.stderr.decode())
+
+    def test_given_file(self):
+        path = self.file("given", "data\n", mode=0o666)
+        with open(path, "rb") as given:
+            done = self.python(STDIN, stdin=given)
+        with open(path, "rb") as given:
+            self.assertEqual(given.read(), b"data\n")
+        self.assertEqual(done.stdout, b"refused\n" * 5)
+
+
+for case in (Shut,):
+    globals().update(each_user(case))
+
+if __name__ == "__main__":
+    unittest.main()
