@@ -3,12 +3,15 @@
  * run.c - one step in a process of its own, up to where that is a state: see state.h
  *
  * Theory of operation
- *   The process has just been forked from a state, which held the GIL and still does. The
- *   fork is told to Python here, in the child: os.register_at_fork()'s functions are the
- *   user's, and must neither change a state nor keep it from answering. Then runner.py
- *   runs the source, with the signals that the last step left unblocked; afterwards they
- *   are all blocked again, and one that Python knows of already is taken and dropped: it
- *   came too late for this step and must not strike the next.
+ *   The process has just been forked from a state, which held the GIL and still does.
+ *   Python is not told of that fork. What PyOS_AfterFork_Child() mends is what other
+ *   threads leave behind, and there was one; and os.register_at_fork() is there for forks
+ *   that a program makes, whereas to its user a session is one program. What of it does
+ *   matter, random numbers, runner.py does. That saves a tenth of a short step's time.
+ *
+ *   runner.py runs the source, with the signals unblocked that the last step did not
+ *   block. Afterwards all are blocked again, and one that Python knows of already is
+ *   taken and dropped: it came too late for this step and must not strike the next.
  *
  *   A thread cannot be part of a snapshot. When the step leaves some, the process forks
  *   once more, as the C library does it, and lives on without them.
@@ -18,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -36,7 +40,8 @@
 #define DEPTH_MIN 200
 
 static struct {
-	sigset_t mask; /* signals that the user's code has blocked */
+	sigset_t mask;  /* signals that the user's code has blocked */
+	bool unchanged; /* the last step left nothing for begin() to do */
 	PyObject *begin, *step, *conclude;
 } run;
 
@@ -180,13 +185,16 @@ static void conclude(struct outcome *o)
 	PyObject *problem = take_exception();
 	PyObject *got = PyObject_CallOneArg(run.conclude, problem ? problem : Py_None);
 	PyObject *trace = NULL;
+	int unchanged = 0;
 
-	if (got && PyArg_ParseTuple(got, "IIO", &o->done.how, &o->done.code, &trace)) {
+	if (got && PyArg_ParseTuple(got, "IIOp", &o->done.how, &o->done.code, &trace,
+				    &unchanged)) {
 		o->trace = PyBytes_Check(trace) ? Py_NewRef(trace) : NULL;
 	} else {
 		o->done.how = WIRE_HOW_EXCEPTION;
 		o->trace = failure();
 	}
+	run.unchanged = unchanged;
 	Py_XDECREF(got);
 	Py_XDECREF(problem);
 }
@@ -194,7 +202,8 @@ static void conclude(struct outcome *o)
 static void run_source(int source, uint32_t step, struct outcome *o)
 {
 	sigset_t all;
-	PyObject *began = PyObject_CallNoArgs(run.begin);
+	PyObject *began =
+		run.unchanged ? Py_NewRef(Py_None) : PyObject_CallNoArgs(run.begin);
 	PyObject *text = began ? read_source(source) : NULL;
 
 	Py_XDECREF(began);
@@ -213,6 +222,14 @@ static void run_source(int source, uint32_t step, struct outcome *o)
 	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
 	if (PyErr_CheckSignals() < 0)
 		PyErr_Clear();
+}
+
+static _Noreturn void leave(const struct outcome *o)
+{
+	if (o->trace)
+		(void)io_write_all(STDERR_FILENO, PyBytes_AS_STRING(o->trace),
+				   (size_t)PyBytes_GET_SIZE(o->trace));
+	_exit(o->done.how == WIRE_HOW_EXCEPTION ? 1 : (int)o->done.code);
 }
 
 /* how many threads Python knows of beside this one */
@@ -287,12 +304,10 @@ void run_step(int channel, int source, uint32_t step)
 	struct outcome o = { 0 };
 	pid_t owner = getpid();
 
-	PyOS_BeforeFork();
-	PyOS_AfterFork_Child();
 	run_source(source, step, &o);
-	/* a process that the step forked, and runner.py could not end as it should */
+	/* a process that the step forked is at the step's end: it ends as a script does */
 	if (getpid() != owner)
-		_exit(1);
+		leave(&o);
 	usage(&o.done);
 
 	int threads = count_threads();

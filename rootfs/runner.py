@@ -18,13 +18,14 @@ import traceback
 
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 ONLY_AST = 0x400  # PyCF_ONLY_AST
+STREAMS = "stdin", "stdout", "stderr"
+GENERATORS = "random", "numpy.random"
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
 _owner = posix.getpid()
-_streams = {}  # of fds 1 and 2
+_streams = [None, None, None]  # of fds 0, 1 and 2
 _repeatable = False
-_generator = None  # the state of `random` between two steps, where it is kept
 _main = sys.modules["__main__"].__dict__
 _text_max = 0
 
@@ -39,59 +40,76 @@ def start(text_max):
 
 
 def repeatable(wanted):
-    """Called once, by run.c: is a step to go on with the random numbers of the last one?"""
+    """Called once, by run.c: does a step go on with the random numbers of the last one?"""
     global _repeatable
     _repeatable = bool(wanted)
 
 
-def stream(fd, name, mode, wrap, **how):
-    raw = _io.FileIO(fd, mode, closefd=False)
+class Input(_io.FileIO):
+    """Fd 0, and whether anything was ever read from it: if not, it is as good as new."""
+    used = False
+
+    def readinto(self, buffer):
+        self.used = True
+        return _io.FileIO.readinto(self, buffer)
+
+    def readall(self):
+        self.used = True
+        return _io.FileIO.readall(self)
+
+    def read(self, *size):
+        self.used = True
+        return _io.FileIO.read(self, *size)
+
+
+def stream(raw, name, mode, wrap, **how):
     raw.name = name
     text = _io.TextIOWrapper(wrap(raw), "utf-8", "backslashreplace", **how)
     text.mode = mode
     return text
 
 
+def fresh(fd):
+    if fd == 0:
+        return stream(Input(0, "r", closefd=False), "<stdin>", "r", _io.BufferedReader)
+    raw = _io.FileIO(fd, "w", closefd=False)
+    if fd == 1:
+        return stream(raw, "<stdout>", "w", _io.BufferedWriter, line_buffering=True)
+    return stream(raw, "<stderr>", "w", lambda same: same, write_through=True)
+
+
+def usable(fd, text):
+    """Can the stream that the last step had be this step's?"""
+    try:
+        # what was read ahead, and that it was at its end, must not come again
+        return not text.closed and not (fd == 0 and text.buffer.raw.used)
+    except Exception:
+        return False  # not there yet, or detached
+
+
 def streams():
     """sys.stdin, stdout and stderr are on fds 0, 1 and 2, whatever the last step did."""
-    # what the last one had read ahead, and that it was at its end, go with it
-    sys.stdin = sys.__stdin__ = stream(0, "<stdin>", "r", _io.BufferedReader)
-    out, err = _streams.get(1), _streams.get(2)
-    if not usable(out):
-        out = stream(1, "<stdout>", "w", _io.BufferedWriter, line_buffering=True)
-    if not usable(err):
-        err = stream(2, "<stderr>", "w", lambda raw: raw, write_through=True)
-    sys.stdout = sys.__stdout__ = _streams[1] = out
-    sys.stderr = sys.__stderr__ = _streams[2] = err
-
-
-def usable(text):
-    try:
-        return text is not None and not text.closed
-    except Exception:
-        return False  # detached
+    for fd, name in enumerate(STREAMS):
+        if not usable(fd, _streams[fd]):
+            _streams[fd] = fresh(fd)
+        setattr(sys, name, _streams[fd])
+        setattr(sys, f"__{name}__", _streams[fd])
 
 
 def reseed():
     """Steps that were forked from one state must not draw the same numbers.
 
-    Python does it for `random`, whose own function runs after every fork; a seed that a
-    step chose therefore holds for that step alone. The same is done for numpy's global
-    generator. Generators that a step made itself are its own: two branches draw the same
-    from them. With STEPJAIL_DETERMINISTIC=1 nothing is reseeded.
+    So a seed that a step chose for `random`, or for numpy's global generator, holds for
+    that step alone. Generators that a step made itself are its own: two branches draw the
+    same from them. With STEPJAIL_DETERMINISTIC=1 nothing is reseeded.
     """
-    module = sys.modules.get("random")
-    if _repeatable:
-        if module and _generator:
-            module.setstate(_generator)
-    elif "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()
+    for name in GENERATORS if not _repeatable else ():
+        if name in sys.modules:
+            sys.modules[name].seed()
 
 
 def begin():
-    """A step begins, in a process of its own."""
-    global _owner
-    _owner = posix.getpid()
+    """A step begins, in a process of its own. Not called where unchanged() said so."""
     shared = vars(builtins)
     if len(shared) < len(__builtins__):
         for name, value in __builtins__.items():
@@ -99,8 +117,21 @@ def begin():
     streams()
     try:
         reseed()
+        if "threading" in sys.modules:
+            sys.modules["threading"].main_thread()._set_native_id()
     except Exception:
         pass  # replaced by something else: the last step's own doing
+
+
+def unchanged():
+    """Is everything as begin() would leave it for the next step?"""
+    for fd, name in enumerate(STREAMS):
+        text = _streams[fd]
+        if not usable(fd, text) or getattr(sys, name, None) is not text:
+            return False
+    modules = sys.modules
+    return not ("random" in modules or "threading" in modules
+                or len(vars(builtins)) < len(__builtins__))
 
 
 def bounded(text):
@@ -152,9 +183,11 @@ def execute(source, name):
     last = None
     if tree.body and isinstance(tree.body[-1], _ast.Expr):
         last = _ast.Expression(tree.body.pop().value)
-    code = compile(tree, name, "exec", dont_inherit=True)
+    # both before either runs: an error that only compiling finds is found first
+    code = tree.body and compile(tree, name, "exec", dont_inherit=True)
     last = last and compile(last, name, "eval", dont_inherit=True)
-    exec(code, _main)
+    if code:
+        exec(code, _main)
     return eval(last, _main) if last else None
 
 
@@ -176,37 +209,27 @@ def step(source, number):
 
 
 def conclude(problem):
-    """(how, status, traceback) of a step that raised `problem`, or None; does not raise."""
-    global _generator
+    """(how, status, traceback, unchanged) of a step that raised `problem`, or None."""
     how, status, shown = COMPLETED, 0, None
     if isinstance(problem, SystemExit):
         how, status = EXIT, exit_status(problem)
     elif problem is not None:
         how, shown = EXCEPTION, bounded(trace(problem))
     flush()
-    if posix.getpid() != _owner:
-        leave(how, status, shown)
-    if _repeatable:
-        try:
-            _generator = sys.modules["random"].getstate()
-        except Exception:
-            pass  # not imported, or replaced
-    return how, status, shown
+    return how, status, shown, unchanged()
 
 
 def run(source, number):
-    """(how, status, result, traceback) of a step; the texts are bytes or None."""
+    """(how, status, result, traceback) of a step, for step.c; the texts bytes or None."""
     result = problem = None
     try:
         result = step(source, number)
     except BaseException as raised:
         problem = raised
-    how, status, shown = conclude(problem)
+    how, status, shown, _ = conclude(problem)
+    if posix.getpid() != _owner:
+        # a process that the step forked is at the step's end: it ends as a script does
+        if shown:
+            posix.write(2, shown)
+        posix._exit(1 if how == EXCEPTION else status)
     return how, status, result, shown
-
-
-def leave(how, status, shown):
-    """A process that the step forked is at the step's end: it ends as a script does."""
-    if shown:
-        posix.write(2, shown)
-    posix._exit(1 if how == EXCEPTION else status)
