@@ -20,13 +20,15 @@ COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 ONLY_AST = 0x400  # PyCF_ONLY_AST
 STREAMS = "stdin", "stdout", "stderr"
 GENERATORS = "random", "numpy.random"
+MENDED = (*GENERATORS, "threading")  # modules for which begin() has something to do
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
 _owner = posix.getpid()
 _streams = [None, None, None]  # of fds 0, 1 and 2
 _repeatable = False
-_main = sys.modules["__main__"].__dict__
+_modules = sys.modules
+_main = _modules["__main__"].__dict__
 _text_max = 0
 
 
@@ -104,12 +106,13 @@ def reseed():
     same from them. With STEPJAIL_DETERMINISTIC=1 nothing is reseeded.
     """
     for name in GENERATORS if not _repeatable else ():
-        if name in sys.modules:
-            sys.modules[name].seed()
+        if name in _modules:
+            _modules[name].seed()
 
 
 def begin():
     """A step begins, in a process of its own. Not called where unchanged() said so."""
+    _main["__builtins__"] = builtins
     shared = vars(builtins)
     if len(shared) < len(__builtins__):
         for name, value in __builtins__.items():
@@ -117,8 +120,8 @@ def begin():
     streams()
     try:
         reseed()
-        if "threading" in sys.modules:
-            sys.modules["threading"].main_thread()._set_native_id()
+        if "threading" in _modules:
+            _modules["threading"].main_thread()._set_native_id()
     except Exception:
         pass  # replaced by something else: the last step's own doing
 
@@ -129,9 +132,11 @@ def unchanged():
         text = _streams[fd]
         if not usable(fd, text) or getattr(sys, name, None) is not text:
             return False
-    modules = sys.modules
-    return not ("random" in modules or "threading" in modules
-                or len(vars(builtins)) < len(__builtins__))
+    for name in MENDED:
+        if name in _modules:
+            return False
+    return (_main.get("__builtins__") is builtins
+            and len(vars(builtins)) >= len(__builtins__))
 
 
 def bounded(text):
@@ -178,7 +183,10 @@ def exit_status(problem):
 def execute(source, name):
     """Run the statements; the value of the last one if that is an expression, or None."""
     text = source.decode("utf-8")
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    try:
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
+    except Exception:
+        pass  # replaced: tracebacks will do without
     tree = compile(text, name, "exec", ONLY_AST, dont_inherit=True)
     last = None
     if tree.body and isinstance(tree.body[-1], _ast.Expr):
