@@ -33,16 +33,16 @@
 #include "init/wire.h"
 #include "rootfs/fork.h"
 #include "rootfs/python.h"
+#include "rootfs/source.h"
 #include "rootfs/state.h"
 
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 /* Python's limit of recursion that its own code needs; a step may leave one of five */
 #define DEPTH_MIN 200
 
 static struct {
-	sigset_t mask;  /* signals that the user's code has blocked */
-	bool unchanged; /* the last step left nothing for begin() to do */
-	PyObject *begin, *step, *conclude;
+	sigset_t mask; /* signals that the user's code has blocked */
+	bool settled;  /* the last step left nothing for begin() to do */
+	PyObject *begin, *conclude;
 } run;
 
 /* an outcome on its way; the objects own the texts' bytes */
@@ -87,14 +87,13 @@ int run_prepare(struct err *e)
 						     fixed && strcmp(fixed, "1") == 0)
 			       : NULL;
 
-	if (set && set_signals() == 0) {
+	if (set && set_signals() == 0 && source_prepare(runner) == 0) {
 		run.begin = PyObject_GetAttrString(runner, "begin");
-		run.step = PyObject_GetAttrString(runner, "step");
 		run.conclude = PyObject_GetAttrString(runner, "conclude");
 	}
 	Py_XDECREF(set);
 	Py_XDECREF(runner);
-	if (PyErr_Occurred() || !run.begin || !run.step || !run.conclude) {
+	if (PyErr_Occurred() || !run.begin || !run.conclude) {
 		PyErr_Print();
 		return err_say(e, EINVAL, "interpreter: Python cannot be made ready");
 	}
@@ -128,30 +127,6 @@ static void usage(struct wire_done *done)
 	}
 }
 
-/* the source as bytes, or NULL with an exception set that tells the step */
-static PyObject *read_source(int fd)
-{
-	struct stat about;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &about) < 0)
-		return PyErr_Format(PyExc_OSError, "a step's source must be sealed");
-	if (about.st_size > STEP_SOURCE_MAX)
-		return PyErr_Format(PyExc_ValueError,
-				    "a step's source may have %u bytes at most",
-				    STEP_SOURCE_MAX);
-
-	PyObject *source = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)about.st_size);
-
-	/* the fd's offset is shared with whoever wrote it */
-	if (source && pread(fd, PyBytes_AS_STRING(source), (size_t)about.st_size, 0) !=
-			      about.st_size) {
-		Py_CLEAR(source);
-		PyErr_SetString(PyExc_OSError, "a step's source cannot be read");
-	}
-	return source;
-}
-
 /* the exception that is set, as an object with its traceback; NULL for none */
 static PyObject *take_exception(void)
 {
@@ -180,38 +155,43 @@ static PyObject *failure(void)
 	return text;
 }
 
+/* how the step has ended, from the exception that it has raised or not */
 static void conclude(struct outcome *o)
 {
+	bool raised = PyErr_Occurred();
+
+	run.settled = !raised && source_settled();
+	if (run.settled)
+		return;
+
 	PyObject *problem = take_exception();
 	PyObject *got = PyObject_CallOneArg(run.conclude, problem ? problem : Py_None);
 	PyObject *trace = NULL;
-	int unchanged = 0;
 
-	if (got && PyArg_ParseTuple(got, "IIOp", &o->done.how, &o->done.code, &trace,
-				    &unchanged)) {
+	if (got && PyArg_ParseTuple(got, "IIO", &o->done.how, &o->done.code, &trace)) {
 		o->trace = PyBytes_Check(trace) ? Py_NewRef(trace) : NULL;
 	} else {
 		o->done.how = WIRE_HOW_EXCEPTION;
 		o->trace = failure();
 	}
-	run.unchanged = unchanged;
 	Py_XDECREF(got);
 	Py_XDECREF(problem);
 }
 
-static void run_source(int source, uint32_t step, struct outcome *o)
+static void run_source(int fd, uint32_t step, struct outcome *o)
 {
 	sigset_t all;
 	PyObject *began =
-		run.unchanged ? Py_NewRef(Py_None) : PyObject_CallNoArgs(run.begin);
-	PyObject *text = began ? read_source(source) : NULL;
+		run.settled ? Py_NewRef(Py_None) : PyObject_CallNoArgs(run.begin);
+	PyObject *text = began ? source_read(fd) : NULL;
 
 	Py_XDECREF(began);
-	(void)close(source);
+	(void)close(fd);
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &run.mask, NULL);
 	if (text)
-		o->result = PyObject_CallFunction(run.step, "NI", text, step);
+		o->result = source_run(text, step);
+	Py_XDECREF(text);
 	/* what watches every line of the step would watch those of its end too */
 	PyEval_SetTrace(NULL, NULL);
 	PyEval_SetProfile(NULL, NULL);

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """runner.py - run one step; lies in the ELF as the frozen module stepjail_runner
 
-run.c calls begin(), step() with the step's source, and conclude() with what step() raised.
-What the step writes goes to fds 1 and 2 by itself; these return the rest: the last
-expression's value; how the step ended, a status, and a traceback. (step.c calls run().)
-Everything they need is imported before user code runs, so that a file of that name in the
+run.c calls begin() before a step and conclude() behind it, with what it raised, each only
+where it has something to do; conclude() tells how the step ended, a status, and a
+traceback. step.c calls run(), which also runs the source. Everything they need is imported before user code runs, so that a file of that name in the
 working directory is never taken instead; they use their own builtins, as a step may delete
 the ones it shares with others.
 """
@@ -18,15 +17,17 @@ import traceback
 
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 ONLY_AST = 0x400  # PyCF_ONLY_AST
-STREAMS = "stdin", "stdout", "stderr"
+STREAMS = (("stdin", "r", _io.BufferedReader, {}),
+           ("stdout", "w", _io.BufferedWriter, {"line_buffering": True}),
+           ("stderr", "w", lambda raw: raw, {"write_through": True}))
 GENERATORS = "random", "numpy.random"
-MENDED = (*GENERATORS, "threading")  # modules for which begin() has something to do
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
 _owner = posix.getpid()
 _streams = [None, None, None]  # of fds 0, 1 and 2
 _repeatable = False
+touched = False  # one of the streams was read from, closed or detached
 _modules = sys.modules
 _main = _modules["__main__"].__dict__
 _text_max = 0
@@ -47,55 +48,69 @@ def repeatable(wanted):
     _repeatable = bool(wanted)
 
 
-class Input(_io.FileIO):
-    """Fd 0, and whether anything was ever read from it: if not, it is as good as new."""
-    used = False
+class Raw(_io.FileIO):
+    """One of fds 0, 1 and 2; tells when it is no longer as good as new."""
 
     def readinto(self, buffer):
-        self.used = True
+        touch()
         return _io.FileIO.readinto(self, buffer)
 
     def readall(self):
-        self.used = True
+        touch()
         return _io.FileIO.readall(self)
 
     def read(self, *size):
-        self.used = True
+        touch()
         return _io.FileIO.read(self, *size)
 
+    def close(self):
+        touch()
+        return _io.FileIO.close(self)
 
-def stream(raw, name, mode, wrap, **how):
-    raw.name = name
-    text = _io.TextIOWrapper(wrap(raw), "utf-8", "backslashreplace", **how)
+
+class Text(_io.TextIOWrapper):
+    def detach(self):
+        touch()
+        return _io.TextIOWrapper.detach(self)
+
+
+Raw.__name__, Text.__name__ = "FileIO", "TextIOWrapper"  # for their repr()
+Raw.__module__ = Text.__module__ = "_io"
+
+
+def touch():
+    global touched
+    touched = True
+
+
+def fresh(fd):
+    name, mode, wrap, how = STREAMS[fd]
+    raw = Raw(fd, mode, closefd=False)
+    raw.name = f"<{name}>"
+    text = Text(wrap(raw), "utf-8", "backslashreplace", **how)
     text.mode = mode
     return text
 
 
-def fresh(fd):
-    if fd == 0:
-        return stream(Input(0, "r", closefd=False), "<stdin>", "r", _io.BufferedReader)
-    raw = _io.FileIO(fd, "w", closefd=False)
-    if fd == 1:
-        return stream(raw, "<stdout>", "w", _io.BufferedWriter, line_buffering=True)
-    return stream(raw, "<stderr>", "w", lambda same: same, write_through=True)
-
-
-def usable(fd, text):
-    """Can the stream that the last step had be this step's?"""
+def usable(text):
     try:
-        # what was read ahead, and that it was at its end, must not come again
-        return not text.closed and not (fd == 0 and text.buffer.raw.used)
+        return not text.closed
     except Exception:
         return False  # not there yet, or detached
 
 
 def streams():
     """sys.stdin, stdout and stderr are on fds 0, 1 and 2, whatever the last step did."""
-    for fd, name in enumerate(STREAMS):
-        if not usable(fd, _streams[fd]):
+    global touched
+    if touched:
+        # what was read ahead, and that it was at its end, must not come again
+        _streams[0] = None
+    for fd, (name, *_) in enumerate(STREAMS):
+        if not usable(_streams[fd]):
             _streams[fd] = fresh(fd)
         setattr(sys, name, _streams[fd])
         setattr(sys, f"__{name}__", _streams[fd])
+    touched = False
 
 
 def reseed():
@@ -111,7 +126,7 @@ def reseed():
 
 
 def begin():
-    """A step begins, in a process of its own. Not called where unchanged() said so."""
+    """A step begins, in a process of its own. What asks for it is in source_settled()."""
     _main["__builtins__"] = builtins
     shared = vars(builtins)
     if len(shared) < len(__builtins__):
@@ -124,19 +139,6 @@ def begin():
             _modules["threading"].main_thread()._set_native_id()
     except Exception:
         pass  # replaced by something else: the last step's own doing
-
-
-def unchanged():
-    """Is everything as begin() would leave it for the next step?"""
-    for fd, name in enumerate(STREAMS):
-        text = _streams[fd]
-        if not usable(fd, text) or getattr(sys, name, None) is not text:
-            return False
-    for name in MENDED:
-        if name in _modules:
-            return False
-    return (_main.get("__builtins__") is builtins
-            and len(vars(builtins)) >= len(__builtins__))
 
 
 def bounded(text):
@@ -217,14 +219,14 @@ def step(source, number):
 
 
 def conclude(problem):
-    """(how, status, traceback, unchanged) of a step that raised `problem`, or None."""
+    """(how, status, traceback) of a step that raised `problem`, or None."""
     how, status, shown = COMPLETED, 0, None
     if isinstance(problem, SystemExit):
         how, status = EXIT, exit_status(problem)
     elif problem is not None:
         how, shown = EXCEPTION, bounded(trace(problem))
     flush()
-    return how, status, shown, unchanged()
+    return how, status, shown
 
 
 def run(source, number):
@@ -234,7 +236,7 @@ def run(source, number):
         result = step(source, number)
     except BaseException as raised:
         problem = raised
-    how, status, shown, _ = conclude(problem)
+    how, status, shown = conclude(problem)
     if posix.getpid() != _owner:
         # a process that the step forked is at the step's end: it ends as a script does
         if shown:
