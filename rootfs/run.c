@@ -7,9 +7,9 @@
  *   Python is not told of that fork. What PyOS_AfterFork_Child() mends is what other
  *   threads leave behind, and there was one; and os.register_at_fork() is there for forks
  *   that a program makes, whereas to its user a session is one program. What of it does
- *   matter, random numbers, runner.py does. That saves a tenth of a short step's time.
+ *   matter, source_begin() does. That saves a tenth of a short step's time.
  *
- *   runner.py runs the source, with the signals unblocked that the last step did not
+ *   The source runs with the signals unblocked that the last step did not
  *   block. Afterwards all are blocked again, and one that Python knows of already is
  *   taken and dropped: it came too late for this step and must not strike the next.
  *
@@ -41,8 +41,8 @@
 
 static struct {
 	sigset_t mask; /* signals that the user's code has blocked */
-	bool settled;  /* the last step left nothing for begin() to do */
-	PyObject *begin, *conclude;
+	bool repeatable; /* $STEPJAIL_DETERMINISTIC: random numbers go on from step to step */
+	PyObject *conclude;
 } run;
 
 /* an outcome on its way; the objects own the texts' bytes */
@@ -81,22 +81,16 @@ static int set_signals(void)
 
 int run_prepare(struct err *e)
 {
-	PyObject *runner = PyImport_ImportModule("stepjail_runner");
 	const char *fixed = getenv("STEPJAIL_DETERMINISTIC");
-	PyObject *set = runner ? PyObject_CallMethod(runner, "repeatable", "i",
-						     fixed && strcmp(fixed, "1") == 0)
-			       : NULL;
+	PyObject *runner = PyImport_ImportModule("stepjail_runner");
 
-	if (set && set_signals() == 0 && source_prepare(runner) == 0) {
-		run.begin = PyObject_GetAttrString(runner, "begin");
-		run.conclude = PyObject_GetAttrString(runner, "conclude");
-	}
-	Py_XDECREF(set);
+	run.conclude = runner ? PyObject_GetAttrString(runner, "conclude") : NULL;
 	Py_XDECREF(runner);
-	if (PyErr_Occurred() || !run.begin || !run.conclude) {
+	if (!run.conclude || set_signals() < 0) {
 		PyErr_Print();
 		return err_say(e, EINVAL, "interpreter: Python cannot be made ready");
 	}
+	run.repeatable = fixed && strcmp(fixed, "1") == 0;
 	(void)sigemptyset(&run.mask);
 	return 0;
 }
@@ -158,10 +152,7 @@ static PyObject *failure(void)
 /* how the step has ended, from the exception that it has raised or not */
 static void conclude(struct outcome *o)
 {
-	bool raised = PyErr_Occurred();
-
-	run.settled = !raised && source_settled();
-	if (run.settled)
+	if (source_end())
 		return;
 
 	PyObject *problem = take_exception();
@@ -181,11 +172,8 @@ static void conclude(struct outcome *o)
 static void run_source(int fd, uint32_t step, struct outcome *o)
 {
 	sigset_t all;
-	PyObject *began =
-		run.settled ? Py_NewRef(Py_None) : PyObject_CallNoArgs(run.begin);
-	PyObject *text = began ? source_read(fd) : NULL;
+	PyObject *text = source_begin(run.repeatable) == 0 ? source_read(fd) : NULL;
 
-	Py_XDECREF(began);
 	(void)close(fd);
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &run.mask, NULL);

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """runner.py - run one step; lies in the ELF as the frozen module stepjail_runner
 
-run.c calls begin() before a step and conclude() behind it, with what it raised, each only
-where it has something to do; conclude() tells how the step ended, a status, and a
-traceback. step.c calls run(), which also runs the source. Everything they need is imported before user code runs, so that a file of that name in the
-working directory is never taken instead; they use their own builtins, as a step may delete
-the ones it shares with others.
+source.c calls begin() before a step and run.c conclude() behind it, with what it raised,
+each only where it has something to do; conclude() tells how the step ended, a status, and a
+traceback. step.c calls run(), which also runs the source. Everything they need is imported
+before user code runs, so that a file of that name in the working directory is never taken
+instead; they use their own builtins, as a step may delete the ones it shares with others.
 """
 import _ast
 import _io
@@ -20,13 +20,11 @@ ONLY_AST = 0x400  # PyCF_ONLY_AST
 STREAMS = (("stdin", "r", _io.BufferedReader, {}),
            ("stdout", "w", _io.BufferedWriter, {"line_buffering": True}),
            ("stderr", "w", lambda raw: raw, {"write_through": True}))
-GENERATORS = "random", "numpy.random"
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
 _owner = posix.getpid()
 _streams = [None, None, None]  # of fds 0, 1 and 2
-_repeatable = False
 touched = False  # one of the streams was read from, closed or detached
 _modules = sys.modules
 _main = _modules["__main__"].__dict__
@@ -34,18 +32,12 @@ _text_max = 0
 
 
 def start(text_max):
-    """Called once, by step.c: from now on '' is on sys.path, as at a prompt."""
+    """Called once: from now on '' is on sys.path, as at a prompt."""
     global _text_max
     _text_max = text_max
     sys.stdout.reconfigure(line_buffering=True)
     builtins.exit = builtins.quit = sys.exit  # site's own close stdin, for good
     sys.path.insert(0, "")
-
-
-def repeatable(wanted):
-    """Called once, by run.c: does a step go on with the random numbers of the last one?"""
-    global _repeatable
-    _repeatable = bool(wanted)
 
 
 class Raw(_io.FileIO):
@@ -113,32 +105,14 @@ def streams():
     touched = False
 
 
-def reseed():
-    """Steps that were forked from one state must not draw the same numbers.
-
-    So a seed that a step chose for `random`, or for numpy's global generator, holds for
-    that step alone. Generators that a step made itself are its own: two branches draw the
-    same from them. With STEPJAIL_DETERMINISTIC=1 nothing is reseeded.
-    """
-    for name in GENERATORS if not _repeatable else ():
-        if name in _modules:
-            _modules[name].seed()
-
-
 def begin():
-    """A step begins, in a process of its own. What asks for it is in source_settled()."""
+    """A step begins, in a process of its own. What asks for it is in source_end()."""
     _main["__builtins__"] = builtins
     shared = vars(builtins)
     if len(shared) < len(__builtins__):
         for name, value in __builtins__.items():
             shared.setdefault(name, value)
     streams()
-    try:
-        reseed()
-        if "threading" in _modules:
-            _modules["threading"].main_thread()._set_native_id()
-    except Exception:
-        pass  # replaced by something else: the last step's own doing
 
 
 def bounded(text):

@@ -23,14 +23,38 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-enum { NAME_STREAMS = 0, NAMES_MENDED = 3, NAMES_MENDED_END = 6 };
-
-static const char *const words[] = {
-	"stdin",     "stdout",  "stderr",       "random", "numpy.random",
-	"threading", "touched", "__builtins__", "flush",  "_",
+enum word {
+	STDIN, /* and by fd number */
+	STDOUT,
+	STDERR,
+	RANDOM,
+	NUMPY_RANDOM,
+	THREADING,
+	MAIN_THREAD,
+	NATIVE_ID,
+	SEED,
+	TOUCHED,
+	BUILTINS,
+	FLUSH,
+	UNDERSCORE,
+	WORDS
 };
 
-enum word { TOUCHED = NAMES_MENDED_END, BUILTINS, FLUSH, UNDERSCORE, WORDS };
+static const char *const words[WORDS] = {
+	[STDIN] = "stdin",
+	[STDOUT] = "stdout",
+	[STDERR] = "stderr",
+	[RANDOM] = "random",
+	[NUMPY_RANDOM] = "numpy.random",
+	[THREADING] = "threading",
+	[MAIN_THREAD] = "_main_thread",
+	[NATIVE_ID] = "_native_id",
+	[SEED] = "seed",
+	[TOUCHED] = "touched",
+	[BUILTINS] = "__builtins__",
+	[FLUSH] = "flush",
+	[UNDERSCORE] = "_",
+};
 
 /* made before any user code runs; nothing here is looked up by a name that it can change
  */
@@ -41,7 +65,8 @@ static struct {
 	Py_ssize_t builtins_count;
 	PyObject *streams; /* runner.py's list: fds 0, 1 and 2 */
 	PyObject *lines;   /* linecache.cache */
-	PyObject *bounded;
+	PyObject *begin, *bounded;
+	bool settled; /* the last step left nothing for runner.py's begin() to do */
 } own;
 
 static PyObject *attribute(const char *module, const char *name)
@@ -68,11 +93,72 @@ int source_prepare(PyObject *runner)
 	own.builtins_dict = attribute("builtins", "__dict__");
 	own.streams = PyObject_GetAttrString(runner, "_streams");
 	own.lines = attribute("linecache", "cache");
+	own.begin = PyObject_GetAttrString(runner, "begin");
 	own.bounded = PyObject_GetAttrString(runner, "bounded");
 	if (!own.sys || !own.main || !own.modules || !own.builtins ||
-	    !own.builtins_dict || !own.streams || !own.lines || !own.bounded)
+	    !own.builtins_dict || !own.streams || !own.lines || !own.begin ||
+	    !own.bounded)
 		return -1;
 	own.builtins_count = PyDict_Size(own.builtins_dict);
+	return 0;
+}
+
+/* the first step is not to be the first: what it needs is there, and in its last place */
+int source_warm(void)
+{
+	PyObject *text = PyUnicode_FromString("pass\nNone\n");
+	PyObject *name = PyUnicode_FromString("<step 0>");
+	PyObject *shown =
+		text && name && source_begin(true) == 0 ? source_run(text, 0) : NULL;
+	int r = shown ? PyDict_DelItem(own.lines, name) : -1;
+
+	Py_XDECREF(text);
+	Py_XDECREF(name);
+	Py_XDECREF(shown);
+	if (r == 0)
+		(void)source_end();
+	return r;
+}
+
+static void seed(enum word name)
+{
+	PyObject *module = PyDict_GetItem(own.modules, own.word[name]);
+	PyObject *done =
+		module ? PyObject_CallMethodNoArgs(module, own.word[SEED]) : NULL;
+
+	if (module && !done)
+		PyErr_Clear(); /* replaced by something else: the last step's own doing */
+	Py_XDECREF(done);
+}
+
+/* threading asks for the main thread's id once, and this is another process now */
+static void set_native_id(void)
+{
+	PyObject *module = PyDict_GetItem(own.modules, own.word[THREADING]);
+	PyObject *thread =
+		module ? PyObject_GetAttr(module, own.word[MAIN_THREAD]) : NULL;
+	PyObject *id = thread ? PyLong_FromLong(gettid()) : NULL;
+
+	if (module && (!id || PyObject_SetAttr(thread, own.word[NATIVE_ID], id) < 0))
+		PyErr_Clear();
+	Py_XDECREF(thread);
+	Py_XDECREF(id);
+}
+
+int source_begin(bool repeatable)
+{
+	if (!own.settled) {
+		PyObject *done = PyObject_CallNoArgs(own.begin);
+
+		if (!done)
+			return -1;
+		Py_DECREF(done);
+	}
+	set_native_id();
+	if (!repeatable) {
+		seed(RANDOM);
+		seed(NUMPY_RANDOM);
+	}
 	return 0;
 }
 
@@ -239,13 +325,13 @@ PyObject *source_run(PyObject *text, uint32_t step)
 static bool are_streams_ours(void)
 {
 	for (int fd = 0; fd < 3; fd++)
-		if (PyDict_GetItem(own.sys, own.word[NAME_STREAMS + fd]) !=
+		if (PyDict_GetItem(own.sys, own.word[STDIN + fd]) !=
 		    PyList_GET_ITEM(own.streams, fd))
 			return false;
 	return true;
 }
 
-bool source_settled(void)
+static bool is_settled(void)
 {
 	/* runner.py sees there when one of them is read from, closed or detached */
 	if (!are_streams_ours() ||
@@ -260,9 +346,12 @@ bool source_settled(void)
 		return false;
 	}
 	Py_DECREF(done);
-	for (int i = NAMES_MENDED; i < NAMES_MENDED_END; i++)
-		if (PyDict_GetItem(own.modules, own.word[i]))
-			return false;
 	return PyDict_GetItem(own.main, own.word[BUILTINS]) == own.builtins &&
 	       PyDict_Size(own.builtins_dict) >= own.builtins_count;
+}
+
+bool source_end(void)
+{
+	own.settled = !PyErr_Occurred() && is_settled();
+	return own.settled;
 }

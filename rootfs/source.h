@@ -19,6 +19,26 @@
 int source_prepare(PyObject *runner);
 
 /**
+ * source_warm() - Run a step of no effect, in the process that is to be state 0
+ *
+ * Return: 0, or -1 with an exception set
+ */
+int source_warm(void);
+
+/**
+ * source_begin() - A step begins, in a process of its own
+ * @repeatable:	Go on with the random numbers of the last step
+ *
+ * Streams and builtins are as they should be, whatever the last step did. Steps that are
+ * forked from one state must not draw the same numbers: so `random`, and numpy's global
+ * generator, are seeded anew, and a seed that a step chose holds for that step alone.
+ * Generators that a step made itself are its own: two branches draw the same from them.
+ *
+ * Return: 0, or -1 with an exception set
+ */
+int source_begin(bool repeatable);
+
+/**
  * source_read() - The source as a string
  * @fd:		Sealed memfd, at most STEP_SOURCE_MAX bytes of UTF-8
  *
@@ -35,13 +55,13 @@ PyObject *source_read(int fd);
 PyObject *source_run(PyObject *text, uint32_t step);
 
 /**
- * source_settled() - After a step without an exception: is nothing left to do?
+ * source_end() - Behind a step, its exception still set: is nothing left to do?
  *
  * Flushes stdout. Does not look further than it must: false is no fault.
  *
- * Return: true when the next step finds streams and builtins as this one did, and no
- * module is there that runner.py does something about
+ * Return: true when the step has not raised, and the next one finds streams and builtins
+ * as this one did; otherwise runner.py's conclude() is to be called
  */
-bool source_settled(void);
+bool source_end(void);
 
 #endif
