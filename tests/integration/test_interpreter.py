@@ -279,6 +279,13 @@ child = context.Process(target=lambda: theirs.send(threading.get_native_id()))
 child.start(); child.join()
 seen.pop(), len(seen), ours.recv() == child.pid, child.exitcode"""),
                        result="(0, 20, True, 0)")
+            # the C library knows the main thread's id, too: it signals by that
+            self.check(jail.run("import time\nmain, hit = threading.get_ident(), []\n"
+                                "signal.signal(signal.SIGUSR1, lambda *a: hit.append(1))\n"
+                                "threading.Thread(target=signal.pthread_kill, args="
+                                "(main, signal.SIGUSR1)).start()\n"
+                                "for i in range(500):\n    if not hit: time.sleep(0.01)\n"
+                                "hit"), result="[1]")
             self.check(jail.run("threading.main_thread().native_id"),
                        result=str(jail.head.pid))
             for death in ("import os; os.abort()",
