@@ -187,8 +187,10 @@ ValueError: outer
                              "signal.setitimer(signal.ITIMER_REAL, 0.01)").state
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
             os.kill(head.host_pid, number)
+            os.kill(self.jail.zero.host_pid, number)
         time.sleep(0.05)
         self.run_step("time.sleep(0.05)")
+        self.check(self.jail.zero.run("5"), result="5")
 
     def test_signal_mask_and_handlers_are_kept(self):
         self.run_step("import signal\nhits = []\n"

@@ -36,7 +36,7 @@ LEFT = {
                     "        try: delattr(sys, n)\n        except BaseException: pass", "1"),
     "no collector": ("import gc\ngc.disable(); gc.set_threshold(0)", "1"),
     "little recursion": ("import sys\nsys.setrecursionlimit(5)", "1"),
-    "traced": ("import sys\ndef trace(*a):\n    raise ValueError('traced')\n"
+    "traced": ("import sys\ndef trace(*a):\n    print('traced')\n"
                "sys.settrace(trace); sys.setprofile(trace)", "1"),
     "signals ignored": ("import signal\nfor n in range(1, 65):\n    try:\n"
                         "        signal.signal(n, signal.SIG_IGN)\n"
