@@ -9,9 +9,9 @@
  *   that a program makes, whereas to its user a session is one program. What of it does
  *   matter, source_begin() does. That saves a tenth of a short step's time.
  *
- *   The source runs with the signals unblocked that the last step did not
- *   block. Afterwards all are blocked again, and one that Python knows of already is
- *   taken and dropped: it came too late for this step and must not strike the next.
+ *   The source runs with the signals unblocked that the last step did not block.
+ *   Afterwards all are blocked again, and one that Python knows of already is taken and
+ *   dropped: it came too late for this step and must not strike the next.
  *
  *   A thread cannot be part of a snapshot. When the step leaves some, the process forks
  *   once more, as the C library does it, and lives on without them.
@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
