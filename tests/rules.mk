@@ -41,5 +41,5 @@ fault: all $(B)/packages.test ## each system call of launcher and init fails onc
 	tests/fault/run
 vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
 	tests/fault/run --build && tests/vm/test
-bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun and runc, in one run
-	tests/bench/run
+bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
+	tests/bench/run && tests/bench/sessions
