@@ -32,6 +32,26 @@ int caps_drop_bounding(struct err *e)
 	return 0;
 }
 
+int caps_keep_template(struct err *e)
+{
+	static const unsigned long kept[] = { CAP_SETUID, CAP_SETGID };
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		set[0].inheritable |= 1U << kept[i];
+	set[0].permitted = set[0].effective = set[0].inheritable;
+	if (syscall(SYS_capset, &header, set) < 0)
+		return err_set(e, errno, "capabilities: keep two for a template");
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0UL, 0UL) < 0)
+			return err_set(e, errno, "capabilities: keep two through exec");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0)
+		return err_set(e, errno, "capabilities: set no_new_privs");
+	return 0;
+}
+
 int caps_drop_all(struct err *e)
 {
 	struct __user_cap_header_struct header = { .version =

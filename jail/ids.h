@@ -21,6 +21,7 @@
 
 struct ids {
 	bool own;       /* two host ids of this jail's own, else the caller's one */
+	bool gives;     /* of a template: maps the whole range, so that it can map pairs */
 	int slot_fd;    /* holds the lock on the pair; -1 when not own */
 	uid_t host_uid; /* what the jail's init maps to; the program is one above if own
 			 */
@@ -56,11 +57,17 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e);
  */
 int ids_keep(struct err *e);
 
+#define IDS_MAP_BYTES 192
+
 /**
- * ids_print_map() - What ids_map() writes, a line for each id, no newline at the end
+ * ids_print_map() - What ids_map() writes, a line for each extent, no newline at the end
  * @group:	gid_map, else uid_map
+ * @text:	Gets at most IDS_MAP_BYTES
+ *
+ * A template's map also has each other pair of the range at the number that it has on the
+ * host, so that the maps of its clones are the same text, seen from it or from the host.
  */
-void ids_print_map(const struct ids *ids, bool group, char *text, size_t size);
+void ids_print_map(const struct ids *ids, bool group, char *text);
 
 /** ids_program() - The host's uid of the program; its gid is ids_program_group() */
 static inline uid_t ids_program(const struct ids *ids)

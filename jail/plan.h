@@ -107,6 +107,9 @@ struct plan {
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
 	char *const *argv; /* the program, NULL at the end; NULL for none */
+	/* not of a policy: the program is a template that jails are cloned from, and runs
+	 * nothing of anybody's; see template.h */
+	bool template;
 };
 
 /**
