@@ -106,6 +106,7 @@ struct plan {
 	size_t call_count;
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
+	bool session;      /* the program is an interpreter that serves steps */
 	char *const *argv; /* the program, NULL at the end; NULL for none */
 	/* not of a policy: the program is a template that jails are cloned from, and runs
 	 * nothing of anybody's; see template.h */

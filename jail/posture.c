@@ -221,7 +221,8 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 	p->dir = dir;
 	if (dir < 0)
 		return err_set(e, -dir, "posture: open /proc/%d", program);
-	if (jail->plan->report && !(p->out = json_open(&p->json, TEXT_BYTES)))
+	if ((jail->plan->report || jail->plan->session) &&
+	    !(p->out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
 	return look(
 		(struct look){

@@ -84,7 +84,12 @@ static int take_signals(struct run *run, struct err *e)
 
 static int run_jail(struct run *run, const struct plan *p, struct err *e)
 {
-	int r = launch_jail(&run->jail, p, e);
+	static struct parts parts;
+	int r = launch_find(&parts, p, e);
+
+	run->jail.plan = p;
+	if (r == 0)
+		r = launch_jail(&run->jail, &parts, e);
 
 	if (r == 0 && run->jail.missing.errnum)
 		(void)fprintf(stderr,
