@@ -55,6 +55,8 @@ int gate_wait(int inside, int listener, uint32_t landlock, struct err *e)
 
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
+	/* whoever has it may answer the calls that it is told of */
+	io_close_fd(&listener);
 	r = wire_recv(inside, &go, NULL, 0);
 	if (r < 0 || go.type != WIRE_GO)
 		return err_say(e, EPIPE, "gate: the launcher is gone");

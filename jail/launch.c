@@ -3,7 +3,9 @@
  * launch.c - start a jail and hold its ends: see launch.h
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -25,29 +27,36 @@
 #include "jail/shipped.h"
 #include "jail/stage.h"
 #include "jail/sys.h"
-
-#define NAMESPACES                                                                       \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |      \
-	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+#include "jail/template.h"
 
 /* the kernel's choice when memory runs out on the whole host, not in the leaf: the jail
  */
-static int prefer_for_oom(pid_t pid, struct err *e)
+static int prefer_for_oom(const struct jail *j, struct err *e)
 {
-	int r = proc_write(pid, "oom_score_adj", "1000");
+	cleanup_fd int dir = proc_open(j->pid);
+	/* nobody's child of ours: its number may be another's, unless it is there still */
+	bool gone = j->warm && dir >= 0 &&
+		    syscall(SYS_pidfd_send_signal, j->pidfd, 0, NULL, 0) < 0;
+	cleanup_fd int fd = dir < 0 ? dir
+			    : gone  ? -ESRCH
+				    : proc_open_at(dir, "oom_score_adj", O_WRONLY);
+	int r = fd < 0 ? fd : io_write_text(fd, "1000");
 
 	if (r == -EXDEV)
 		return err_say(
 			e, EXDEV,
 			"launch: /proc is not the procfs of this PID namespace, or "
 			"something is mounted in it: mount -t proc proc /proc");
-	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", pid) : 0;
+	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", j->pid) : 0;
 }
 
 static int clone_child(struct jail *j, struct child *c, struct err *e)
 {
+	/* a template makes cgroup namespaces, and could not place clones from within one */
 	struct clone_args args = {
-		.flags = NAMESPACES | CLONE_PIDFD,
+		.flags = (j->plan->template ? STAGE_NAMESPACES & ~CLONE_NEWCGROUP
+					    : STAGE_NAMESPACES) |
+			 CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&j->pidfd,
 		.exit_signal = SIGCHLD,
 	};
@@ -65,6 +74,7 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 		(void)close(j->control);
 		(void)close(j->gate);
 		stage_run(c);
+		_exit(1);
 	}
 	j->pid = (pid_t)pid;
 	return 0;
@@ -176,7 +186,9 @@ static int prepare(struct jail *j, struct parts *parts, struct child *c, struct 
 {
 	int r = ids_take(&j->ids, e);
 
-	if (r == 0)
+	j->ids.gives = j->plan->template;
+	/* a template has them */
+	if (r == 0 && !j->warm)
 		r = clone_sources(j, parts, c, e);
 	if (r == 0)
 		r = limit(j, e);
@@ -188,16 +200,18 @@ static int prepare(struct jail *j, struct parts *parts, struct child *c, struct 
 static int settle(struct jail *j, struct err *e)
 {
 	/* the states of a session are to outlive the step that uses up the memory */
-	int r = j->plan->session ? 0 : prefer_for_oom(j->pid, e);
+	int r = j->plan->session ? 0 : prefer_for_oom(j, e);
 
-	if (r == 0)
+	/* a template has done so: only from a parent namespace can they be written */
+	if (r == 0 && !j->warm)
 		r = ids_map(&j->ids, j->pid, e);
 	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
 		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
 	return r;
 }
 
-int launch_jail(struct jail *j, struct parts *parts, struct err *e)
+/* @t: NULL for the launcher's own clone */
+static int launch(struct jail *j, struct parts *parts, struct template *t, struct err *e)
 {
 	struct child c = {
 		.plan = parts->plan,
@@ -214,13 +228,24 @@ int launch_jail(struct jail *j, struct parts *parts, struct err *e)
 	int r;
 
 	j->plan = parts->plan;
+	j->warm = t != NULL;
 	j->landlock_abi = parts->landlock_abi;
 	j->root = parts->root;
 	r = prepare(j, parts, &c, e);
 	if (r == 0)
-		r = clone_child(j, &c, e);
+		r = t ? template_clone(t, j, &c, e) : clone_child(j, &c, e);
 	close_parts(j, &c);
 	return r < 0 ? r : settle(j, e);
+}
+
+int launch_jail(struct jail *j, struct parts *parts, struct err *e)
+{
+	return launch(j, parts, NULL, e);
+}
+
+int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct err *e)
+{
+	return launch(j, parts, t, e);
 }
 
 void launch_kill(const struct jail *j)
@@ -228,6 +253,15 @@ void launch_kill(const struct jail *j)
 	cgroup_kill(&j->cgroup);
 	if (j->pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
+}
+
+/* a template waits for its clones itself; to others, their pidfd tells the end */
+static bool is_gone(const struct jail *j, bool wait)
+{
+	struct pollfd end = { .fd = j->pidfd, .events = POLLIN };
+
+	return j->warm ? poll(&end, 1, wait ? -1 : 0) == 1
+		       : waitpid(j->pid, NULL, wait ? 0 : WNOHANG) == j->pid;
 }
 
 void launch_wait(struct jail *j)
@@ -238,14 +272,14 @@ void launch_wait(struct jail *j)
 	launch_kill(j);
 	/* and where no signal can be sent, init ends at this end of file */
 	io_close_fd(&j->control);
-	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+	while (!is_gone(j, true) && errno == EINTR)
 		;
 	j->pid = 0;
 }
 
 bool launch_gone(struct jail *j)
 {
-	if (j->pid > 0 && waitpid(j->pid, NULL, WNOHANG) != j->pid)
+	if (j->pid > 0 && !is_gone(j, false))
 		return false;
 	j->pid = 0;
 	return true;

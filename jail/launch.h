@@ -25,8 +25,11 @@ struct parts {
 	int landlock_abi; /* 0: the kernel has no Landlock */
 };
 
+struct template;
+
 struct jail {
 	const struct plan *plan;
+	bool warm;    /* cloned from a template, and not the launcher's child */
 	bool limited; /* by a cgroup; false only by --allow-missing=cgroup */
 	struct cgroup cgroup;
 	struct err missing; /* says why not, if not limited */
@@ -77,6 +80,14 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e);
  * Return: 0, or -errno; the program has then not run
  */
 int launch_jail(struct jail *j, struct parts *parts, struct err *e);
+
+/**
+ * launch_warm() - The same out of a template: the program runs already, behind its gate
+ * @t:		Of the same parts, and ready; see template.h. Kept by the caller
+ *
+ * Return: as launch_jail(); -EPIPE when the template is at its end
+ */
+int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct err *e);
 
 /** launch_wait() - Kill what is left and wait until it is gone; the leaf stays readable
  */

@@ -112,13 +112,14 @@ static int stays_open(int fds, const char *fd)
 	return flags ? !(strtoul(flags, NULL, 8) & O_CLOEXEC) : -ENODATA;
 }
 
-/* stdin, stdout and stderr stay; all others end at exec */
+/* stdin, stdout and stderr stay; all others end at exec. Nothing ends by itself where there
+ * will be none, and there the gate is the only other. */
 static int look_fds(const struct look *l, struct err *e)
 {
 	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
 	DIR *list = fds < 0 ? NULL : fdopendir(fds);
 	int listing = fds < 0 ? -fds : list ? 0 : errno;
-	unsigned int stdio = 0;
+	unsigned int stdio = 0, others = 0;
 
 	/* its end and a failure look the same but for errno */
 	errno = 0;
@@ -130,6 +131,8 @@ static int look_fds(const struct look *l, struct err *e)
 			continue;
 		}
 		r = stays_open(fds, d->d_name);
+		if (r == 0 && l->jail->warm)
+			r = ++others > 1;
 		if (r < 0)
 			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
 				      l->program, d->d_name);
