@@ -200,12 +200,14 @@ int template_serve(struct template *t, struct err *e)
 static int request(const struct template *t, const struct jail *j, const struct child *c,
 		   struct err *e)
 {
+	/* as the template's own namespace has them: pairs of the range by their numbers,
+	 * and the one id of an ordinary user by what it is mapped to there */
 	struct warm_request q = {
 		.own = j->ids.own,
 		.limited = j->limited,
 		.session = j->plan->session,
-		.host_uid = j->ids.host_uid,
-		.host_gid = j->ids.host_gid,
+		.host_uid = j->ids.own ? j->ids.host_uid : t->jail.ids.program_id,
+		.host_gid = j->ids.own ? j->ids.host_gid : t->jail.ids.program_id,
 		.init_id = j->ids.init_id,
 		.program_id = j->ids.program_id,
 	};

@@ -45,8 +45,7 @@ bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun and run
 	tests/bench/run
 
 # warm jails without Python: a template of C, and a launcher of many
-WARM_C := $(patsubst %,jail/%.c,warm pass stage ids mount mount_op source host net caps rlimit landlock \
-	seccomp allow call refused json gate capture option option_parse plan plan_io value proc) $(SHARED_C)
+WARM_C := $(WALLS:%=jail/%.c) $(SHARED_C)
 $(B)/warm/tree/bin/stepjail-interpreter: $(patsubst %.c,$(B)/unit/jail/%.o,$(WARM_C) tests/integration/warm_program.c)
 	@mkdir -p $(@D); cd $(B)/warm/tree && mkdir -p dev proc tmp work
 	@echo "  LINK $@"; gcc -static-pie -o $@ $^
