@@ -35,7 +35,7 @@ $(B)/stepjail-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run

@@ -3,8 +3,12 @@
  * warm_program.c - a template whose clones look at their walls: in place of the interpreter
  *
  * Linked with what the interpreter is linked with. --template: be one, its channel on fd 0;
- * whatever else: the same look by an ordinary program, executed.
+ * whatever else: the same look by an ordinary program, executed. MODE is one of
+ *	locked	a clone tries to execute something, with every key that it could know
+ *	stay	a clone says "stands" once it has looked, and stays
+ *	threads	the template has a second thread
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -40,8 +44,46 @@ static void look_at_template(void)
 	}
 }
 
+/* by --lock-code: no number in execve's fourth argument lets it through */
+static void look_at_lock(void)
+{
+	static const unsigned long keys[] = { 0, ~0UL, 0x5ec2e75ec1a551c5UL };
+	char file[] = "/bin/stepjail-interpreter";
+	char *const none[] = { file, NULL };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		wall(refused(syscall(SYS_execve, file, none, none + 1, keys[i])),
+		     "execve is locked");
+	(void)puts("locked");
+}
+
+static void *idle(void *nothing)
+{
+	(void)pause();
+	return nothing;
+}
+
+static int be_clone(const char *mode, int argc, char **argv)
+{
+	int r;
+
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	look_at_template();
+	if (strcmp(mode, "locked") == 0)
+		look_at_lock();
+	r = walls_main(argc - 1, argv + 1);
+	if (r == 0 && strcmp(mode, "stay") == 0)
+		(void)puts("stands");
+	(void)fflush(stdout);
+	while (strcmp(mode, "stay") == 0)
+		(void)pause();
+	_exit(r);
+}
+
 int main(int argc, char **argv)
 {
+	const char *mode = getenv("MODE") ? getenv("MODE") : "";
+	pthread_t thread;
 	struct err e = { 0 };
 	int channel, null;
 
@@ -53,14 +95,15 @@ int main(int argc, char **argv)
 		return 2;
 	(void)close(null);
 
+	if (strcmp(mode, "threads") == 0 &&
+	    (pthread_create(&thread, NULL, idle, NULL) != 0 ||
+	     pthread_setname_np(thread, "busybody") != 0))
+		return 2;
+
 	int r = warm_serve(channel, &e);
 
-	if (r == 1) {
-		look_at_template();
-		r = walls_main(argc - 1, argv + 1);
-		(void)fflush(stdout);
-		_exit(r);
-	}
+	if (r == 1)
+		be_clone(mode, argc, argv);
 	if (r < 0)
 		(void)fprintf(stderr, "%s\n", e.text);
 	return r < 0;
