@@ -20,14 +20,14 @@
 #define IDS_SLOTS 65536u
 
 struct ids {
-	bool own;    /* two host ids of this jail's own, else the caller's one */
-	bool gives;  /* of a template: maps the whole range, so that it can map pairs */
-	int slot_fd; /* holds the lock on the pair; -1 when not own */
+	bool own;       /* two host ids of this jail's own, else the caller's one */
+	int slot_fd;    /* holds the lock on the pair; -1 when not own */
 	uid_t host_uid; /* what the jail's init maps to; the program is one above if own
 			 */
 	gid_t host_gid;
 	uid_t init_id;    /* init's id inside the jail */
 	uid_t program_id; /* the program's id inside the jail */
+	bool gives;       /* of a template: maps the whole range, to map pairs of it */
 };
 
 /**

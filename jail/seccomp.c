@@ -80,6 +80,9 @@ int seccomp_install(const struct plan *p, uint64_t *key, int *listener, struct e
 	size_t count = variants[locked][p->learn].count;
 
 	memcpy(code + own, variants[locked][p->learn].code, count * sizeof(code[0]));
+	if (key)
+		*key = 0;
+
 	int r = locked ? set_key(code + own, count, key, e) : 0;
 
 	return r < 0 ? r : listen_on(p, code, own + count, listener, e);

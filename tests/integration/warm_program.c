@@ -25,7 +25,6 @@ static void look_at_template(void)
 	char text[64] = "";
 	struct stat st;
 
-	wall(kill(getppid(), 0) < 0 && errno == EPERM, "init is not to be signalled");
 	wall(stat("/stepjail", &st) < 0, "no folder of the template");
 	wall(readlink("/proc/self/fd/0", text, sizeof(text) - 1) < 0 ||
 		     strncmp(text, "socket:", 7) != 0,

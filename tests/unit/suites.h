@@ -93,6 +93,7 @@ Suite *jail_cgroup_limit_suite(void);
 Suite *jail_cgroup_usage_suite(void);
 Suite *jail_explain_suite(void);
 Suite *jail_gate_suite(void);
+Suite *jail_pass_suite(void);
 Suite *jail_host_suite(void);
 Suite *jail_ids_suite(void);
 Suite *jail_json_suite(void);
