@@ -147,11 +147,24 @@ static int check_idle(const struct request *q, struct err *e)
 		       q->name, q->branch->step->number);
 }
 
-static int do_run(struct request *q, struct err *e)
+/* the source of the next step, sealed; an empty one if there was no CODE */
+static int take_source(struct branch *b, struct err *e)
+{
+	cleanup_fd int source = io_steal_fd(&b->source);
+	int r;
+
+	b->source_bytes = 0;
+	if (source < 0)
+		source = make_memfd("step", e);
+	r = source < 0 ? source : seal(source, e);
+	return r < 0 ? r : io_steal_fd(&source);
+}
+
+static int check_run(const struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
+		     struct err *e)
 {
 	const uint64_t *most = q->serve->plan->limit;
-	uint64_t wall_ms = 0, cpu_ms = 0;
-	int r = check_idle(q, e), source;
+	int r = check_idle(q, e);
 
 	if (r == 0 && q->branch->lost)
 		r = err_say(e, ENOENT,
@@ -160,22 +173,21 @@ static int do_run(struct request *q, struct err *e)
 			    q->name, q->branch->head);
 	if (r == 0)
 		r = choose_limit(q->head.limits.wall_ms, most[LIMIT_WALL_MS], "wall-time",
-				 &wall_ms, e);
-	if (r == 0)
-		r = choose_limit(q->head.limits.cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
-				 &cpu_ms, e);
-	if (r < 0)
-		return r;
-	if (q->branch->source < 0)
-		q->branch->source = make_memfd("step", e);
-	source = io_steal_fd(&q->branch->source);
-	q->branch->source_bytes = 0;
-	r = source < 0 ? source : seal(source, e);
-	if (r < 0) {
-		io_close_fd(&source);
-		return r;
-	}
-	return step_run(q->session, q->branch, source, wall_ms, cpu_ms, e);
+				 wall_ms, e);
+	return r < 0 ? r
+		     : choose_limit(q->head.limits.cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
+				    cpu_ms, e);
+}
+
+static int do_run(struct request *q, struct err *e)
+{
+	cleanup_fd int source = take_source(q->branch, e);
+	uint64_t wall_ms = 0, cpu_ms = 0;
+	int r = source < 0 ? source : check_run(q, &wall_ms, &cpu_ms, e);
+
+	return r < 0 ? r
+		     : step_run(q->session, q->branch, io_steal_fd(&source), wall_ms,
+				cpu_ms, e);
 }
 
 static int running(const struct request *q, struct step **step, struct err *e)

@@ -64,6 +64,7 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	if (inside != (pid_t)told ||
 	    (parent != state->session->run.jail.pid && (!before || parent != before)))
 		return err_say(e, EPERM, "its process is not the one that it says it is");
+	state->left = before;
 	io_close_fd(&state->pidfd);
 	state->pidfd = io_steal_fd(&pidfd);
 	state->pid = inside;
@@ -88,6 +89,17 @@ static const struct state *known(const struct session *s, pid_t host)
 	return NULL;
 }
 
+static bool was_left(const struct session *s, pid_t host)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (s->states.state[i]->left == host)
+			return true;
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->state->left == host)
+			return true;
+	return false;
+}
+
 static void kill_stray(struct sweep *w, pid_t pid, pid_t above)
 {
 	cleanup_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -101,7 +113,8 @@ static void kill_stray(struct sweep *w, pid_t pid, pid_t above)
 	if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0)
 		return;
 	w->killed++;
-	w->strays++;
+	/* what a step has moved out of ends by itself, and is none */
+	w->strays += !was_left(w->s, pid);
 	(void)poll(&gone, 1, DEATH_WAIT_MS);
 }
 

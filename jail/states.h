@@ -29,6 +29,7 @@ struct state {
 	struct session *session;
 	struct step *step; /* that it runs, NULL for a state that waits */
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
+	pid_t left;        /* host pid that it was before MOVED; 0: it did not move */
 	int pidfd;         /* of the same, -1 */
 	struct port channel; /* stepjail's end */
 	struct later end;
