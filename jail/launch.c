@@ -200,7 +200,7 @@ static int prepare(struct jail *j, struct parts *parts, struct child *c, struct 
 static int settle(struct jail *j, struct err *e)
 {
 	/* the states of a session are to outlive the step that uses up the memory */
-	int r = j->plan->session ? 0 : prefer_for_oom(j, e);
+	int r = j->plan->session || j->plan->template ? 0 : prefer_for_oom(j, e);
 
 	/* a template has done so: only from a parent namespace can they be written */
 	if (r == 0 && !j->warm)

@@ -291,6 +291,15 @@ const struct option_row option_rows[] = {
 	  "serve: modules that a session's interpreter has imported before its first "
 	  "step",
 	  TEXT(preload), .check = check_preload },
+	{ "cold", "no|yes",
+	  "serve: execute an interpreter for each session, and clone none of a template; "
+	  "so it is always with a tree given as a folder, which nobody has to trust",
+	  ANSWER(cold) },
+	{ "template-clones", "NUMBER",
+	  "serve: sessions out of one template, which share their layout of memory",
+	  NUMBER(LIMIT_TEMPLATE_CLONES, VALUE_COUNT, 1, 1000000, 1000, true) },
+	{ "template-age", "TIME", "serve: how long a template is used",
+	  NUMBER(LIMIT_TEMPLATE_MS, VALUE_TIME, 1000, 1000 * HOURS, HOURS, true) },
 	{ "sessions", "NUMBER", "serve: sessions at a time",
 	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
 	{ "grace", "TIME",

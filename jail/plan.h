@@ -44,6 +44,8 @@ enum limit {
 	LIMIT_SESSIONS,
 	LIMIT_KEEP_STATES,
 	LIMIT_KEEP_BYTES,
+	LIMIT_TEMPLATE_CLONES,
+	LIMIT_TEMPLATE_MS,
 	LIMIT_COUNT,
 };
 
@@ -88,9 +90,10 @@ struct plan {
 	const char *rootfs; /* a name of a shipped tree, or a folder's path */
 	const char *chdir;
 	const char *hostname;
-	const char *report;  /* path, or an fd's number; NULL for none */
-	const char *preload; /* modules of a session's interpreter, NULL for none */
-	const char *spill;   /* folder for captured output, NULL for none */
+	const char *report;    /* path, or an fd's number; NULL for none */
+	enum plan_answer cold; /* no session out of a template */
+	const char *preload;   /* modules of a session's interpreter, NULL for none */
+	const char *spill;     /* folder for captured output, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_proc proc;

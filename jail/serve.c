@@ -237,7 +237,8 @@ static int serve(struct serve *s, struct err *e)
 int command_serve(char *const *argv, struct err *e)
 {
 	static char interpreter[] = INTERPRETER, preload[] = "--preload";
-	static char *words[4] = { interpreter };
+	static char template[] = "--template";
+	static char *words[4] = { interpreter }, *warm[5] = { interpreter, template };
 	static struct plan plan;
 	static struct serve s;
 	int r = option_parse(&plan, argv, e);
@@ -260,11 +261,16 @@ int command_serve(char *const *argv, struct err *e)
 		words[1] = preload;
 		/* execve(2) does not write to it */
 		words[2] = (char *)(uintptr_t)plan.preload;
+		warm[2] = words[1];
+		warm[3] = words[2];
 	}
 	plan.argv = words;
 	r = start(&s, &plan, e);
-	if (r == 0)
+	if (r == 0) {
+		stock_open(&s.stock, &s.hub, &s.parts, warm);
 		r = serve(&s, e);
+		stock_close(&s.stock);
+	}
 	if (r < 0)
 		host_hint(e);
 	return r;

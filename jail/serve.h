@@ -14,6 +14,7 @@
 #include "jail/launch.h"
 #include "jail/plan.h"
 #include "jail/queue.h"
+#include "jail/stock.h"
 
 #define SERVE_BUCKETS 256
 
@@ -23,6 +24,7 @@ struct serve {
 	const struct plan *plan;
 	struct parts parts;
 	struct hub hub;
+	struct stock stock;
 	struct port client, signals;
 	struct wire_reader reader;
 	struct queue queue;

@@ -63,6 +63,7 @@ static void forget(struct session *s)
 		s->serve->status = -e.errnum;
 		s->serve->error = e;
 	}
+	stock_release(&s->serve->stock, s->from);
 	room_close(&s->run.room);
 	posture_end(&s->run.outcome.posture);
 	io_close_fd(&s->put.data);
@@ -365,7 +366,7 @@ int session_open(struct serve *serve, uint32_t number, int source, struct err *e
 	s->once_source = source;
 	r = make_stdio(s, e);
 	if (r == 0)
-		r = launch_jail(&s->run.jail, &serve->parts, e);
+		r = stock_launch(&serve->stock, &s->run.jail, &s->from, e);
 	if (r == 0)
 		r = listen_all(s, e);
 	if (r == 0) {

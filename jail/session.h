@@ -85,10 +85,11 @@ struct session {
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
-	bool opened;     /* the client was told so */
-	bool once;       /* one step, then the end */
-	int once_source; /* its source, until it is run */
-	struct run run;  /* the jail, its posture and its listener */
+	bool opened;          /* the client was told so */
+	bool once;            /* one step, then the end */
+	int once_source;      /* its source, until it is run */
+	struct stocked *from; /* the template that it is a clone of, or NULL */
+	struct run run;       /* the jail, its posture and its listener */
 	struct port control, gate, listener, diagnostics, pidfd;
 	struct bell stand, flood;
 	struct states states;

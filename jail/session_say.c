@@ -52,8 +52,11 @@ void say_opened(struct session *s)
 	FILE *out = json_open(&json, JSON_BYTES);
 
 	if (out) {
-		(void)fprintf(out, "{\"session\":%u,\"host_uid\":%u,\"warm\":false",
-			      s->number, ids_program(&jail->ids));
+		(void)fprintf(out, "{\"session\":%u,\"host_uid\":%u,\"warm\":%s",
+			      s->number, ids_program(&jail->ids),
+			      jail->warm ? "true" : "false");
+		(void)fputs(",\"why_cold\":", out);
+		json_string(out, jail->warm ? NULL : s->serve->stock.why);
 		(void)fputs(",\"not_enforced\":", out);
 		report_not_enforced(out, jail, o);
 		(void)fputs(",\"posture\":", out);

@@ -44,7 +44,7 @@ struct warm_request {
 };
 
 struct warm_answer {
-	uint32_t errnum; /* 0: it is ready, or the clone is made */
+	uint32_t errnum;         /* 0: it is ready, or the clone is made */
 	char text[ERR_TEXT_MAX]; /* why not; a NUL at its end */
 };
 
