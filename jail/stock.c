@@ -99,7 +99,6 @@ static void serve_template(struct port *p, uint32_t events)
 	if (s->now)
 		retire(s->now);
 	s->now = one;
-	s->why[0] = '\0';
 }
 
 static void begin_next(struct stock *s)

@@ -25,7 +25,7 @@ struct stock {
 	struct stocked *now;    /* ready, or NULL */
 	struct stocked *next;   /* that starts, or NULL */
 	uint64_t again_ms;      /* not before that is another one tried */
-	char why[ERR_TEXT_MAX]; /* there is none */
+	char why[ERR_TEXT_MAX]; /* there was none, the last time */
 };
 
 /**

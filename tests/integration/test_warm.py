@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from serve_client import Serve  # noqa: E402
 from test_run import (BUILD, PLAIN_ENV, TIMEOUT, Host, each_user,  # noqa: E402
                       jail_mounts, missing_words, processes_with)
 
@@ -242,7 +243,82 @@ class Interpreter(Warm):
         self.assertIn("nothing_of_this_name", said)
 
 
-globals().update(each_user(Walls, Ends, Interpreter))
+class Stock(Warm):
+    """The templates of a serve."""
+
+    def serve(self, *options):
+        return Serve([*missing_words(tuple(self.drop)), *options],
+                     command=[*self.drop, os.path.join(BUILD, "stepjail"), "serve"])
+
+    @staticmethod
+    def templates(serve):
+        """PIDs of interpreters that are templates, below a serve."""
+        return [pid for pid in processes_with("--template")
+                if len(status(pid)["NSpid"].split()) == 2 and
+                Ends.is_below(pid, serve.process.pid)]
+
+    def open_warm(self, serve):
+        """A session out of a template; the first ones may come before it is ready."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            session = serve.open()
+            if session.opened["warm"]:
+                self.assertIsNone(session.opened["why_cold"])
+                return session
+            self.assertIn("template", session.opened["why_cold"])
+            session.close()
+            time.sleep(0.02)
+        return self.fail("no session was warm")
+
+    def test_states_of_a_warm_session(self):
+        with self.serve("--preload", "decimal") as serve:
+            session = self.open_warm(serve)
+            step = session.run("import sys\nx = 'decimal' in sys.modules\nx")
+            self.assertEqual((step.result, step.done["verdict"]), ("True", "completed"))
+            step = session.run("x = 5\nimport os\nos._exit(3)")
+            self.assertEqual((step.done["verdict"], step.done["state"]),
+                             ("exited", "rolled-back"))
+            self.assertEqual(session.run("x").result, "True")
+            other = self.open_warm(serve)
+            self.assertIsNotNone(other.run("x").trace)
+            self.assertEqual(session.opened["posture"]["open_fds"], "0-2")
+
+    def test_template_is_replaced(self):
+        """After two clones; the old one goes with its last session."""
+        with self.serve("--template-clones", "2") as serve:
+            opened = [self.open_warm(serve)]
+            (old,) = self.templates(serve)
+            opened += [self.open_warm(serve), self.open_warm(serve)]
+            self.assertTrue(wait_until(lambda: len(self.templates(serve)) == 2))
+            self.assertIn(old, self.templates(serve))
+            self.assertEqual(opened[0].run("1 + 1").result, "2")
+            for session in opened:
+                session.close()
+            self.assertTrue(wait_until(lambda: old not in self.templates(serve)))
+            self.assertEqual(self.open_warm(serve).run("1 + 1").result, "2")
+
+    def test_template_is_killed(self):
+        """Its sessions are lost and told so; the next one is another template's."""
+        with self.serve() as serve:
+            session = self.open_warm(serve)
+            (old,) = self.templates(serve)
+            os.kill(old, signal.SIGKILL)
+            closed = serve.expect(session.number, None, "CLOSED")
+            self.assertTrue(closed.json["reason"])
+            self.assertEqual(self.open_warm(serve).run("2 + 2").result, "4")
+            self.assertNotIn(old, self.templates(serve))
+
+    def test_cold(self):
+        for options, why in ((["--cold"], "--cold"),
+                             (["--rootfs", os.path.join(BUILD, "rootfs/core")], "folder")):
+            with self.serve(*options) as serve:
+                session = serve.open()
+                self.assertFalse(session.opened["warm"])
+                self.assertIn(why, session.opened["why_cold"])
+                self.assertEqual(self.templates(serve), [])
+
+
+globals().update(each_user(Walls, Ends, Interpreter, Stock))
 
 if __name__ == "__main__":
     unittest.main()
