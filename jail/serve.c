@@ -12,6 +12,7 @@
  *   init sees its control socket close, and the kernel ends the rest.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
