@@ -107,24 +107,26 @@ static int do_once(struct request *q, struct err *e)
 	return r < 0 ? r : session_open(q->serve, q->number, io_steal_fd(&source), e);
 }
 
+/* What is wrong with a piece is told in the answer to RUN: half a source must not run. */
 static int do_code(struct request *q, struct err *e)
 {
 	struct branch *b = q->branch;
+	struct err unused;
 	int r;
 
-	if (b->source < 0)
-		b->source = make_memfd("step", e);
-	r = b->source < 0 ? b->source
-			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX,
-				   "CODE: the source of one step", e);
-	if (r == 0) {
-		b->source_bytes += (uint32_t)q->length;
+	(void)e;
+	if (b->refused)
 		return 0;
-	}
-	/* half a source is none */
-	io_close_fd(&b->source);
-	b->source_bytes = 0;
-	return r;
+	if (b->source < 0)
+		b->source = make_memfd("step", &unused);
+	r = b->source < 0 ? b->source
+			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX, "CODE",
+				   &unused);
+	if (r < 0)
+		b->refused = -r;
+	else
+		b->source_bytes += (uint32_t)q->length;
+	return 0;
 }
 
 /* what the client asks for, or the policy's */
@@ -151,9 +153,16 @@ static int check_idle(const struct request *q, struct err *e)
 static int take_source(struct branch *b, struct err *e)
 {
 	cleanup_fd int source = io_steal_fd(&b->source);
-	int r;
+	int r, refused = b->refused;
 
 	b->source_bytes = 0;
+	b->refused = 0;
+	if (refused == EFBIG)
+		return err_say(e, EFBIG,
+			       "CODE: the source of a step has at most %u bytes",
+			       STEP_SOURCE_MAX);
+	if (refused)
+		return err_set(e, refused, "CODE: keep the source");
 	if (source < 0)
 		source = make_memfd("step", e);
 	r = source < 0 ? source : seal(source, e);
@@ -301,42 +310,43 @@ static int check_path(const struct request *q, struct err *e)
 	return 0;
 }
 
+/* PUT, its DATA and its END have one answer: what is wrong is told at the END */
 static int do_put(struct request *q, struct err *e)
 {
 	struct put *put = &q->session->put;
-	int r = check_path(q, e);
+	int r;
 
-	if (r == 0 && put->data >= 0)
-		r = err_say(e, EBUSY, "PUT: another one is under way: END it first");
-	if (r == 0 && (q->head.file.mode & ~0777u))
-		r = err_say(e, EINVAL, "PUT: a mode has nine bits");
-	if (r < 0)
-		return r;
-	put->data = make_memfd("put", e);
-	if (put->data < 0)
-		return put->data;
+	if (put->under_way)
+		return err_say(e, EBUSY, "PUT: another one is under way: END it first");
+	put->under_way = true;
 	put->bytes = 0;
 	put->branch = q->name;
 	put->mode = q->head.file.mode ? q->head.file.mode : 0644;
+	put->error.errnum = 0;
+	r = check_path(q, &put->error);
+	if (r == 0 && (put->mode & ~0777u))
+		r = err_say(&put->error, EINVAL, "PUT: a mode has nine bits");
+	if (r < 0)
+		return 0;
 	put->path_bytes = q->length;
 	memcpy(put->path, q->body, q->length);
+	put->data = make_memfd("put", &put->error);
 	return 0;
 }
 
 static int do_data(struct request *q, struct err *e)
 {
 	struct put *put = &q->session->put;
-	int r;
 
-	if (put->data < 0)
+	if (!put->under_way)
 		return err_say(e, EINVAL, "DATA: no PUT is under way");
-	r = append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
-		   "PUT, which --work-size bounds", e);
-	if (r < 0)
+	if (put->error.errnum)
+		return 0;
+	if (append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
+		   "PUT, which --work-size bounds", &put->error) < 0)
 		io_close_fd(&put->data);
-	else
-		put->bytes += q->length;
-	return r;
+	put->bytes += q->length;
+	return 0;
 }
 
 static int do_end(struct request *q, struct err *e)
@@ -344,8 +354,13 @@ static int do_end(struct request *q, struct err *e)
 	struct put *put = &q->session->put;
 	int r;
 
-	if (put->data < 0)
+	if (!put->under_way)
 		return err_say(e, EINVAL, "END: no PUT is under way");
+	put->under_way = false;
+	if (put->error.errnum) {
+		*e = put->error;
+		return -put->error.errnum;
+	}
 	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
 		      put->path_bytes, put->data, e);
 	io_close_fd(&put->data);

@@ -101,7 +101,9 @@ struct session {
 	uint32_t next_step;
 	uint32_t file_ops; /* that were begun */
 	struct put {
-		int data; /* memfd, -1: no PUT is under way */
+		bool under_way;
+		int data;         /* memfd, or -1 */
+		struct err error; /* what is wrong with it; answered at its END */
 		uint64_t bytes;
 		uint32_t branch, mode;
 		size_t path_bytes;
@@ -146,8 +148,11 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 /** step_exit() - Its process has ended, as init says */
 void step_exit(struct step *step, const struct wire_exit *exit);
 
-/** step_receive() - Take all packets of a channel that are there */
+/** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
+
+/** step_drain() - All that its process has said before it ended */
+void step_drain(struct state *state);
 
 /** step_output() - Take what a stream holds, at most once; false: nothing more now */
 bool step_output(struct step *step, struct stream *stream);
@@ -198,7 +203,8 @@ void limit_signal(const struct state *state, int signal);
 /* session_sweep.c */
 
 /**
- * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd
+ * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd,
+ * if it has not ended
  * @told:	Its pid in the jail, as it says
  * @host:	As the kernel says
  * @before:	Another parent that it may have, 0 for none

@@ -27,6 +27,7 @@
 #include "jail/stand.h"
 
 #define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
+#define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
 #define READ_BYTES 32768
 
 static void free_state(struct later *l)
@@ -483,37 +484,52 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 		}
 }
 
-void step_receive(struct state *state)
+/* Return: false when nothing more is there now */
+static bool receive_one(struct state *state)
 {
 	static unsigned char payload[STEP_TEXT_MAX];
 	struct session *s = state->session;
+	struct step *step = state->step;
+	struct wire_header h;
+	pid_t who = 0;
+	int r = packet_receive(state->channel.fd, &h, payload, &who);
 
-	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++) {
-		struct step *step = state->step;
-		struct wire_header h;
-		pid_t who = 0;
-		int r = packet_receive(state->channel.fd, &h, payload, &who);
-
-		if (r == -EAGAIN || r == -EINTR)
-			return;
-		if (r == -EBADMSG)
-			continue;
-		if (r <= 0) {
-			/* init tells how the process ended; until then it may live */
-			(void)hub_listen(&s->serve->hub, &state->channel, 0);
-			if (step && state->host == 0)
-				step_refuse(step, 0, "it ended before it began");
-			else if (!step && state != s->first)
-				limit_signal(state, SIGKILL);
-			return;
-		}
-		if (state == s->first)
-			take_first(s, &h, who);
-		else if (step)
-			take_of_step(step, &h, payload, who);
-		else
-			take_of_state(state, &h, payload, who);
+	if (r == -EAGAIN || r == -EINTR)
+		return false;
+	if (r == -EBADMSG)
+		return true;
+	if (r <= 0) {
+		/* init tells how the process ended; until then it may live */
+		(void)hub_listen(&s->serve->hub, &state->channel, 0);
+		if (step && state->host == 0)
+			step_refuse(step, 0, "it ended before it began");
+		else if (!step && state != s->first)
+			limit_signal(state, SIGKILL);
+		return false;
 	}
+	if (state == s->first)
+		take_first(s, &h, who);
+	else if (step)
+		take_of_step(step, &h, payload, who);
+	else
+		take_of_state(state, &h, payload, who);
+	return true;
+}
+
+static void receive(struct state *state, int most)
+{
+	while (most-- > 0 && state->channel.fd >= 0 && receive_one(state))
+		;
+}
+
+void step_receive(struct state *state)
+{
+	receive(state, PACKETS_A_TURN);
+}
+
+void step_drain(struct state *state)
+{
+	receive(state, PACKETS_HELD);
 }
 
 void step_exit(struct step *step, const struct wire_exit *exit)

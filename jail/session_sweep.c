@@ -4,9 +4,11 @@
  *
  * Whom a signal goes to is held by a pidfd before it is looked at once more: a number that
  * was given to somebody else meanwhile belongs to a process whose parent is not one of
- * this jail's.
+ * this jail's. A step may be gone before it is looked at: it has no pidfd then, and gets no
+ * signal.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,8 +61,14 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 
 	if (host > 0)
 		pidfd = (int)syscall(SYS_pidfd_open, host, 0);
-	if (pidfd < 0 || !look(host, &parent, &inside, &letter))
-		return err_say(e, ESRCH, "its process ended before it began");
+	if (pidfd < 0 || !look(host, &parent, &inside, &letter)) {
+		/* init will tell of its end, or has; nobody else's may be taken for it */
+		if (told <= 1 || states_of_pid(&state->session->states, (pid_t)told))
+			return err_say(e, EPERM, "its process is another one");
+		state->pid = (pid_t)told;
+		state->host = host;
+		return 0;
+	}
 	if (inside != (pid_t)told ||
 	    (parent != state->session->run.jail.pid && (!before || parent != before)))
 		return err_say(e, EPERM, "its process is not the one that it says it is");
@@ -169,7 +177,15 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 
 void sweep_oom(const struct state *state, bool running)
 {
+	struct pollfd gone = { .fd = state->pidfd, .events = POLLIN };
+	cleanup_fd int dir = proc_open(state->host), file = -1;
+
+	/* while it lives, its number is nobody else's, so the folder is its own */
+	if (dir < 0 || state->pidfd < 0 || poll(&gone, 1, 0) != 0)
+		return;
+	file = proc_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* nothing depends on it but who is taken first */
-	(void)proc_write(state->host, "oom_score_adj",
-			 running ? "1000" : state->session->serve->oom_base);
+	if (file >= 0)
+		(void)io_write_text(file,
+				    running ? "1000" : state->session->serve->oom_base);
 }

@@ -63,6 +63,9 @@ START_TEST(rollback_leaves_what_no_branch_comes_from)
 	states_branch(&table, 0)->head = 0;
 	ck_assert_uint_eq(end_unreachable(), 2);
 	ck_assert(!state[0].ending);
+	/* not even where nobody comes from anywhere */
+	states_branch(&table, 0)->head = 77;
+	ck_assert_uint_eq(end_unreachable(), 0);
 }
 END_TEST
 
