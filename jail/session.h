@@ -7,6 +7,7 @@
  *
  *	session.c        a jail stands up, tells of ends, ends
  *	session_step.c   a step, or a file operation, from the request to its last packet
+ *	session_io.c     its pipes
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
@@ -142,9 +143,6 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
-/** step_input() - Bytes for a running step's stdin, none for its end */
-int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
-
 /** step_exit() - Its process has ended, as init says */
 void step_exit(struct step *step, const struct wire_exit *exit);
 
@@ -153,12 +151,6 @@ void step_receive(struct state *state);
 
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);
-
-/** step_output() - Take what a stream holds, at most once; false: nothing more now */
-bool step_output(struct step *step, struct stream *stream);
-
-/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
-void step_listen(struct step *step, bool listen);
 
 /** step_refuse() - It never began: tell why, and forget it */
 void step_refuse(struct step *step, int errnum, const char *text);
@@ -171,6 +163,28 @@ struct state *state_new(struct session *s, uint32_t number, int channel);
 
 /** state_free() - Close its fds, and free it at the end of the turn */
 void state_free(struct state *state);
+
+/* session_io.c */
+
+/** step_prepare_io() - A new step: its pipes are not there yet */
+void step_prepare_io(struct step *step);
+
+/**
+ * step_pipes() - Make those that its kind has
+ * @fds:	Gets the step's ends, in their places of enum step_fd
+ *
+ * Return: 0, or -errno
+ */
+int step_pipes(struct step *step, int *fds);
+
+/** step_input() - Bytes for a running step's stdin, none for its end */
+int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
+
+/** step_output() - Take what a stream holds, at most once; false: nothing more now */
+bool step_output(struct step *step, struct stream *stream);
+
+/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
+void step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 

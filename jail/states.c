@@ -3,7 +3,6 @@
  * states.c - which states a session has: see states.h
  */
 #include <errno.h>
-#include <string.h>
 
 #include "jail/states.h"
 
@@ -82,8 +81,8 @@ void states_remove(struct states *t, const struct state *s)
 		if (t->state[i] != s)
 			continue;
 		t->count--;
-		memmove(&t->state[i], &t->state[i + 1],
-			(t->count - i) * sizeof(t->state[0]));
+		for (; i < t->count; i++)
+			t->state[i] = t->state[i + 1];
 		return;
 	}
 }
