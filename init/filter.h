@@ -99,4 +99,11 @@ int filter_listen(const struct sock_filter *code, size_t count);
  */
 int filter_set_key(struct sock_filter *code, size_t count, uint64_t key);
 
+/**
+ * filter_set_no_key() - Have no number at all pass where FILTER_KEY stands
+ *
+ * Return: how many times it stood there
+ */
+int filter_set_no_key(struct sock_filter *code, size_t count);
+
 #endif

@@ -32,6 +32,43 @@ int caps_drop_bounding(struct err *e)
 	return 0;
 }
 
+/* those that write id maps, in a user namespace that has the ids to give */
+#define TEMPLATE_CAPS (1U << CAP_SETUID | 1U << CAP_SETGID)
+
+int caps_inherit_template(struct err *e)
+{
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, set) < 0)
+		return err_set(e, errno, "capabilities: read the sets");
+	set[0].inheritable = TEMPLATE_CAPS;
+	if (syscall(SYS_capset, &header, set) < 0)
+		return err_set(e, errno, "capabilities: make a template's inheritable");
+	return 0;
+}
+
+int caps_keep_template(struct err *e)
+{
+	struct __user_cap_header_struct header = { .version =
+							   _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3] = {
+		{ TEMPLATE_CAPS, TEMPLATE_CAPS, TEMPLATE_CAPS }
+	};
+
+	if (syscall(SYS_capset, &header, set) < 0)
+		return err_set(e, errno, "capabilities: drop all but a template's");
+	for (unsigned long cap = 0; TEMPLATE_CAPS >> cap; cap++)
+		if ((TEMPLATE_CAPS >> cap & 1) &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0UL, 0UL) < 0)
+			return err_set(e, errno, "capabilities: keep %lu through exec",
+				       cap);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0)
+		return err_set(e, errno, "capabilities: set no_new_privs");
+	return 0;
+}
+
 int caps_drop_all(struct err *e)
 {
 	struct __user_cap_header_struct header = { .version =

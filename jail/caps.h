@@ -25,4 +25,24 @@ int caps_drop_bounding(struct err *e);
  */
 int caps_drop_all(struct err *e);
 
+/**
+ * caps_inherit_template() - Make inheritable what caps_keep_template() keeps
+ *
+ * Before caps_drop_bounding(), after which nothing more can be.
+ *
+ * Return: 0, or -errno
+ */
+int caps_inherit_template(struct err *e);
+
+/**
+ * caps_keep_template() - Keep what writes the id maps of clones, through exec; no more
+ *
+ * In the caller's own user namespace: CAP_SETUID and CAP_SETGID, see user_namespaces(7).
+ * The ambient set carries them past the exec of a program that is not uid 0 there.
+ * Sets no_new_privs.
+ *
+ * Return: 0, or -errno
+ */
+int caps_keep_template(struct err *e);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -14,6 +15,7 @@
 
 int gate_make(int *outside, int *inside, struct err *e)
 {
+	static const struct timeval soon = { .tv_sec = 1 };
 	int ends[2], on = 1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -22,14 +24,20 @@ int gate_make(int *outside, int *inside, struct err *e)
 	*inside = ends[1];
 	if (setsockopt(*outside, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_set(e, errno, "gate: ask for credentials");
+	/* what is behind the first byte of READY is there at once, or never */
+	if (setsockopt(*outside, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon)) < 0)
+		return err_set(e, errno, "gate: set a timeout");
 	return 0;
 }
 
-/* READY, and the listener beside it */
+/*
+ * READY, and the listener beside its first byte. Before the rest goes, the listener is
+ * closed: when the launcher looks, it is seen not to be there, where no exec will end it.
+ */
 static int send_ready(int inside, int listener, uint32_t landlock)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
-	struct iovec iov = { head, sizeof(head) };
+	struct iovec iov = { head, 1 };
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr part;
@@ -45,7 +53,10 @@ static int send_ready(int inside, int listener, uint32_t landlock)
 
 	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
 	memcpy(CMSG_DATA(&control.part), &listener, sizeof(listener));
-	return sendmsg(inside, &msg, MSG_NOSIGNAL) == sizeof(head) ? 0 : -errno;
+	if (sendmsg(inside, &msg, MSG_NOSIGNAL) != 1)
+		return -errno;
+	io_close_fd(&listener);
+	return io_write_all(inside, head + 1, sizeof(head) - 1);
 }
 
 int gate_wait(int inside, int listener, uint32_t landlock, struct err *e)
@@ -96,7 +107,7 @@ int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
 		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = { head, sizeof(head) };
+	struct iovec iov = { head, 1 };
 	struct msghdr msg = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
@@ -121,7 +132,8 @@ int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
 		if (c->cmsg_type == SCM_RIGHTS)
 			sane = take_fd(c, listener) && sane;
 	}
-	if (!sane || (msg.msg_flags & MSG_CTRUNC) || (size_t)n != sizeof(head) ||
+	if (!sane || (msg.msg_flags & MSG_CTRUNC) ||
+	    recv(outside, head + 1, sizeof(head) - 1, MSG_WAITALL) != sizeof(head) - 1 ||
 	    wire_unpack(head, &h) < 0 || h.type != WIRE_READY || h.length || who.pid <= 0)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
 	*program = who.pid;

@@ -25,7 +25,7 @@ int gate_make(int *outside, int *inside, struct err *e);
 /**
  * gate_wait() - In the program's process: say READY, and wait for GO
  * @inside:	The program's end
- * @listener:	A fd that goes to the launcher with it, -1 for none
+ * @listener:	A fd that goes to the launcher with it, and is closed; -1 for none
  * @landlock:	ABI that is in force and was tried, 0 for none
  *
  * Return: 0, or -errno; -EPIPE when the launcher is gone or refuses

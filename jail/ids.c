@@ -101,6 +101,11 @@ static int is_host_root(struct err *e)
 	return 0;
 }
 
+int ids_own(struct err *e)
+{
+	return geteuid() == 0 ? is_host_root(e) : 0;
+}
+
 int ids_take(struct ids *ids, struct err *e)
 {
 	uint32_t slot = 0;
@@ -112,10 +117,8 @@ int ids_take(struct ids *ids, struct err *e)
 		.init_id = PLAN_PROGRAM_ID,
 		.program_id = PLAN_PROGRAM_ID,
 	};
-	if (ids->host_uid != 0)
-		return 0;
 
-	int root = is_host_root(e);
+	int root = ids_own(e);
 
 	if (root <= 0)
 		return root;
@@ -155,24 +158,36 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 		     : 0;
 }
 
-void ids_print_map(const struct ids *ids, bool group, char *text, size_t size)
+/* ids that are mapped to themselves, unless there are none of them */
+static int print_same(char *text, size_t size, uid_t from, uid_t to)
 {
+	return from < to ? snprintf(text, size, "\n%u %u %u", from, from, to - from) : 0;
+}
+
+void ids_print_map(const struct ids *ids, bool group, char *text)
+{
+	const size_t size = IDS_MAP_BYTES;
 	uid_t host = group ? ids->host_gid : ids->host_uid;
 	uid_t program = group ? ids_program_group(ids) : ids_program(ids);
 	int n = 0;
 
 	if (ids->own)
 		n = snprintf(text, size, "%u %u 1\n", ids->init_id, host);
-	(void)snprintf(text + n, size - (size_t)n, "%u %u 1", ids->program_id, program);
+	n += snprintf(text + n, size - (size_t)n, "%u %u 1", ids->program_id, program);
+	if (!ids->own || !ids->gives)
+		return;
+	n += print_same(text + n, size - (size_t)n, IDS_BASE, host);
+	(void)print_same(text + n, size - (size_t)n, program + 1,
+			 IDS_BASE + 2 * IDS_SLOTS);
 }
 
 int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 {
-	char uids[96], gids[96];
+	char uids[IDS_MAP_BYTES], gids[IDS_MAP_BYTES];
 	int r;
 
-	ids_print_map(ids, false, uids, sizeof(uids));
-	ids_print_map(ids, true, gids, sizeof(gids));
+	ids_print_map(ids, false, uids);
+	ids_print_map(ids, true, gids);
 	/* never again: with it, a file's group could be given up to gain what it denies
 	 */
 	r = write_map(pid, "setgroups", "deny", e);

@@ -27,7 +27,16 @@ struct ids {
 	gid_t host_gid;
 	uid_t init_id;    /* init's id inside the jail */
 	uid_t program_id; /* the program's id inside the jail */
+	bool gives;       /* of a template: maps the whole range, to map pairs of it */
 };
+
+/**
+ * ids_own() - Are jails to have host ids of their own?
+ *
+ * Return: 1 (the caller is the host's root), 0, or -errno; -EPERM for a part of the host's
+ * ids with root among them, where a jail would run under host uid 0
+ */
+int ids_own(struct err *e);
 
 /**
  * ids_take() - Choose the host ids of a jail, and lock them if they are its own
@@ -56,11 +65,17 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e);
  */
 int ids_keep(struct err *e);
 
+#define IDS_MAP_BYTES 192
+
 /**
- * ids_print_map() - What ids_map() writes, a line for each id, no newline at the end
+ * ids_print_map() - What ids_map() writes, a line for each extent, no newline at the end
  * @group:	gid_map, else uid_map
+ * @text:	Gets at most IDS_MAP_BYTES
+ *
+ * A template's map also has each other pair of the range at the number that it has on the
+ * host, so that the maps of its clones are the same text, seen from it or from the host.
  */
-void ids_print_map(const struct ids *ids, bool group, char *text, size_t size);
+void ids_print_map(const struct ids *ids, bool group, char *text);
 
 /** ids_program() - The host's uid of the program; its gid is ids_program_group() */
 static inline uid_t ids_program(const struct ids *ids)

@@ -91,6 +91,19 @@ static const struct {
 	{ "dev/stderr", "/proc/self/fd/2" },
 };
 
+static int make_kept_points(int layer, const struct plan *p, struct err *e)
+{
+	int r = mount_make_point(layer, MOUNT_KEPT_ROOT, true, e);
+
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++) {
+		char at[32];
+
+		(void)snprintf(at, sizeof(at), MOUNT_KEPT_BIND, i);
+		r = mount_make_point(layer, at, true, e);
+	}
+	return r;
+}
+
 /* every bind's mount point goes into the skeleton, file or folder as its source is */
 static int make_skeleton(const struct sources *s, const struct plan *p, struct err *e)
 {
@@ -103,6 +116,8 @@ static int make_skeleton(const struct sources *s, const struct plan *p, struct e
 		if (mkdirat(layer, skeleton[i], 0755) < 0)
 			return err_set(e, errno, "mount: make the point /%s",
 				       skeleton[i]);
+	if (p->template)
+		return make_kept_points(layer, p, e);
 	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
 		r = mount_make_point(layer, p->bind[i].dst, !s->bind[i].name, e);
 	return r;
@@ -211,10 +226,13 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 
 static int make_proc(int root, const struct plan *p, struct err *e)
 {
-	if (p->proc == PROC_NONE)
+	if (p->proc == PROC_NONE && !p->template)
 		return 0;
 
-	cleanup_fd int proc = mount_proc(e);
+	/* read-only: the file mem of /proc/self writes even to pages of code; but a template
+	 * writes the id maps of its clones */
+	cleanup_fd int proc =
+		mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, e);
 
 	return proc < 0 ? proc : mount_attach_beneath(proc, root, "/proc", e);
 }
@@ -260,6 +278,23 @@ static int make_bind(int root, const struct source *s, const struct plan_bind *b
 	return tree < 0 ? tree : mount_attach_beneath(tree, root, b->dst, e);
 }
 
+/* for the clones of a template, see mount.h */
+static int keep_sources(int root, const struct sources *s, const struct plan *p,
+			struct err *e)
+{
+	/* the root tree's own is attached already, as a layer */
+	cleanup_fd int tree = mount_clone_at(TREE, NULL, e);
+	int r = tree < 0 ? tree : mount_attach_beneath(tree, root, MOUNT_KEPT_ROOT, e);
+
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++) {
+		char at[32];
+
+		(void)snprintf(at, sizeof(at), MOUNT_KEPT_BIND, i);
+		r = mount_attach_beneath(s->bind[i].tree, root, at, e);
+	}
+	return r;
+}
+
 static int pivot(int root, struct err *e)
 {
 	if (fchdir(root) < 0)
@@ -302,7 +337,9 @@ int mount_jail(const struct sources *s, const struct plan *p, struct err *e)
 		r = make_writable(root, p, e);
 	if (r == 0)
 		r = make_proc(root, p, e);
-	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
+	if (r == 0 && p->template)
+		r = keep_sources(root, s, p, e);
+	for (size_t i = 0; r == 0 && i < p->bind_count && !p->template; i++)
 		r = make_bind(root, &s->bind[i], &p->bind[i], i, e);
 	return r < 0 ? r : pivot(root, e);
 }

@@ -40,6 +40,13 @@ struct mount_place {
 
 #define MOUNT_PLACES_MAX (12 + PLAN_BINDS_MAX)
 
+/* In a template's tree: the folder of the root tree, and of each bind by its number, for
+ * its clones, who see nothing else of the host. Their mount namespaces begin as copies of
+ * the template's, in which they may clone a mount that is attached, and no other. */
+#define MOUNT_KEPT "/stepjail"
+#define MOUNT_KEPT_ROOT MOUNT_KEPT "/root"
+#define MOUNT_KEPT_BIND MOUNT_KEPT "/%zu"
+
 /**
  * mount_places() - List all mounts that a jail of this plan has, and no other
  * @list:	Gets at most MOUNT_PLACES_MAX; strings belong to the plan

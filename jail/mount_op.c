@@ -74,7 +74,7 @@ int mount_overlay(const char *lowerdir, struct err *e)
 	return r;
 }
 
-int mount_proc(struct err *e)
+int mount_proc(uint64_t attr, struct err *e)
 {
 	const struct fs_option options[] = {
 		{ "subset", "pid" },
@@ -82,8 +82,7 @@ int mount_proc(struct err *e)
 		{ NULL, NULL },
 	};
 
-	/* read-only: the file mem of /proc/self writes even to pages of code */
-	int r = make_fs("proc", options, MOUNT_READ_ONLY, e);
+	int r = make_fs("proc", options, attr, e);
 
 	if (r == -EPERM)
 		return err_say(

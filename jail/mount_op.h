@@ -34,9 +34,8 @@ int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e);
  */
 int mount_overlay(const char *lowerdir, struct err *e);
 
-/** mount_proc() - A detached read-only procfs of process folders only (subset=pid, hidepid)
- */
-int mount_proc(struct err *e);
+/** mount_proc() - A detached procfs of process folders only (subset=pid, hidepid) */
+int mount_proc(uint64_t attr, struct err *e);
 
 /** mount_attach() - Attach a detached mount at a path under @dir that no guest controls
  */

@@ -124,6 +124,11 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 /* the one policy file's text; the plan points into it */
 static char text[POLICY_BYTES_MAX];
 
+void option_forget(void)
+{
+	explicit_bzero(text, sizeof(text));
+}
+
 static int parse_policy(struct parse *ps, const char *path, struct err *e)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

@@ -112,13 +112,14 @@ static int stays_open(int fds, const char *fd)
 	return flags ? !(strtoul(flags, NULL, 8) & O_CLOEXEC) : -ENODATA;
 }
 
-/* stdin, stdout and stderr stay; all others end at exec */
+/* stdin, stdout and stderr stay; all others end at exec. Nothing ends by itself where there
+ * will be none, and there the gate is the only other. */
 static int look_fds(const struct look *l, struct err *e)
 {
 	int fds = proc_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
 	DIR *list = fds < 0 ? NULL : fdopendir(fds);
 	int listing = fds < 0 ? -fds : list ? 0 : errno;
-	unsigned int stdio = 0;
+	unsigned int stdio = 0, others = 0;
 
 	/* its end and a failure look the same but for errno */
 	errno = 0;
@@ -130,6 +131,8 @@ static int look_fds(const struct look *l, struct err *e)
 			continue;
 		}
 		r = stays_open(fds, d->d_name);
+		if (r == 0 && l->jail->warm)
+			r = ++others > 1;
 		if (r < 0)
 			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
 				      l->program, d->d_name);
@@ -221,7 +224,8 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 	p->dir = dir;
 	if (dir < 0)
 		return err_set(e, -dir, "posture: open /proc/%d", program);
-	if (jail->plan->report && !(p->out = json_open(&p->json, TEXT_BYTES)))
+	if ((jail->plan->report || jail->plan->session) &&
+	    !(p->out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
 	return look(
 		(struct look){
@@ -270,8 +274,20 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 	io_close_fd(&p->dir);
 	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
 		r = err_set(e, ENOSPC, "posture: print it");
+	p->out = NULL;
 	p->known = r == 0;
 	return r;
+}
+
+void posture_end(struct posture *p)
+{
+	if (p->out)
+		(void)fclose(p->out);
+	/* zero is nobody's: nothing was looked at */
+	if (p->dir > 0)
+		io_close_fd(&p->dir);
+	free(p->json);
+	*p = (struct posture){ 0 };
 }
 
 /* the plan's is of exactly what explain prints for the same options; no memory, no digest */

@@ -26,10 +26,10 @@ static void squeeze(char *text)
 
 int posture_map(const struct look *l, struct err *e)
 {
-	char planned[96] = "deny";
+	char planned[IDS_MAP_BYTES] = "deny";
 
 	if (strcmp(l->name, "setgroups") != 0)
-		ids_print_map(&l->jail->ids, l->name[0] == 'g', planned, sizeof(planned));
+		ids_print_map(&l->jail->ids, l->name[0] == 'g', planned);
 	squeeze(l->text);
 	if (strcmp(l->text, planned) != 0)
 		return posture_refuse(l->name, l->text, planned, e);

@@ -43,7 +43,7 @@ static bool compute(const struct look *l, enum computed what, char *planned)
 	case FILTERS:
 		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + 1);
 		return true;
-	case PIDS: /* in the launcher's PID namespace and the jail's, and none between */
+	case PIDS: /* in the launcher's PID namespace and the jail's */
 		(void)snprintf(planned, VALUE_MAX, "%d %d", l->program, INIT_PROGRAM_PID);
 		return true;
 	default: /* an ordinary user's groups cannot be given up */
@@ -86,6 +86,19 @@ static void take(const char *at, char *value)
 	value[n - (n && value[n - 1] == ' ')] = '\0';
 }
 
+/* between the launcher's PID namespace and a warm jail's there is one more, a template's,
+ * in which any number will do */
+static void cut_template(char *value)
+{
+	char *second = strchr(value, ' ');
+	char *third = second ? strchr(second + 1, ' ') : NULL;
+
+	if (third && !strchr(third + 1, ' '))
+		memmove(second, third, strlen(third) + 1);
+	else if (second)
+		*second = '\0'; /* none, or more than one: as nothing that was planned */
+}
+
 int posture_status(const struct look *l, struct err *e)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -97,6 +110,8 @@ int posture_status(const struct look *l, struct err *e)
 			return err_say(e, EPERM, "posture: the kernel does not tell %s",
 				       rows[i].key);
 		take(at, value);
+		if (rows[i].what == PIDS && l->jail->warm)
+			cut_template(value);
 		if (!planned && compute(l, rows[i].what, computed))
 			planned = computed;
 		if (planned && strcmp(value, planned) != 0)

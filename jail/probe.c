@@ -132,9 +132,14 @@ int probe_overlay(struct err *e)
 	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_overlay, e);
 }
 
+static int try_proc(struct err *e)
+{
+	return mount_proc(MOUNT_READ_ONLY, e);
+}
+
 int probe_proc(struct err *e)
 {
-	return in_child(CLONE_NEWNS | CLONE_NEWPID, mount_proc, e);
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, try_proc, e);
 }
 
 int probe_jail(const struct plan *p, struct err *e)

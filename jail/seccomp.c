@@ -16,6 +16,7 @@
 
 #include "init/filter.h"
 #include "jail/allow.h"
+#include "jail/guard.h"
 #include "jail/seccomp.h"
 #include "jail/shut.h"
 
@@ -62,23 +63,33 @@ static int listen_on(const struct plan *p, struct sock_filter *code, size_t coun
 	return r < 0 ? err_set(e, -r, "seccomp: load %zu instructions", count) : 0;
 }
 
+static int set_key(struct sock_filter *code, size_t count, uint64_t *key, struct err *e)
+{
+	int places;
+
+	if (key && getrandom(key, sizeof(*key), 0) != sizeof(*key))
+		return err_set(e, errno, "seccomp: getrandom");
+	places = key ? filter_set_key(code, count, *key) : filter_set_no_key(code, count);
+	return places == 1 ? 0
+			   : err_say(e, EINVAL, "seccomp: the filter has no key's place");
+}
+
 int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 		    int *listener, struct err *e)
 {
-	static struct sock_filter code[SHUT_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
+	static struct sock_filter
+		code[SHUT_CODE_MAX + GUARD_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
 	bool locked = p->lock_code == LOCK_YES;
 	size_t own = shut_code(lacks, p->learn, code);
 	size_t count = variants[locked][p->learn].count;
 
+	own += guard_code(p, code + own);
 	own += allow_code(p, code + own);
 	memcpy(code + own, variants[locked][p->learn].code, count * sizeof(code[0]));
-	*key = 0;
-	if (locked) {
-		if (getrandom(key, sizeof(*key), 0) != sizeof(*key))
-			return err_set(e, errno, "seccomp: getrandom");
-		if (filter_set_key(code + own, count, *key) != 1)
-			return err_say(e, EINVAL,
-				       "seccomp: the filter has no key's place");
-	}
-	return listen_on(p, code, own + count, listener, e);
+	if (key)
+		*key = 0;
+
+	int r = locked ? set_key(code + own, count, key, e) : 0;
+
+	return r < 0 ? r : listen_on(p, code, own + count, listener, e);
 }

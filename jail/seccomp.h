@@ -14,7 +14,7 @@
  * seccomp_install() - Put the plan's filter on the calling process, for good
  * @lacks:	Which walls lack behind it, see shut_lacks()
  * @key:	Gets what execve(2) must carry in its fourth argument to be let through, if
- *		the plan locks code
+ *		the plan locks code; NULL lets none through, for a program that runs already
  * @listener:	Gets a close-on-exec fd that is told of violations; -1 where the kernel
  *		gives none, because a surrounding filter has one, and the plan says that
  *		it may be missing: violations then fail unheard

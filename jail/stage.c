@@ -8,6 +8,9 @@
  *   down to the split, where it makes the program's process. From there on both walk on,
  *   each on the rows of its role, and at the end PID 1 becomes stepjail-init and PID 2
  *   waits at the gate with all its walls up, then becomes the program.
+ *   Where the program is warm, cloned with the interpreter that it is to be, a template's
+ *   clone3() took the place of the launcher's, and PID 2 returns instead of becoming
+ *   anything. All rows but that one are the same.
  *   A row that fails ends the jail. No row is best effort.
  *   The control socket is at the end of file if the launcher dies, and PID 1 is also told
  *   by a parent-death signal while it is not yet init.
@@ -97,8 +100,9 @@ static int do_host(struct child *c, struct err *e)
 
 static int do_bounding(struct child *c, struct err *e)
 {
-	(void)c;
-	return caps_drop_bounding(e);
+	int r = c->plan->template ? caps_inherit_template(e) : 0;
+
+	return r < 0 ? r : caps_drop_bounding(e);
 }
 
 static int do_split(struct child *c, struct err *e)
@@ -113,6 +117,13 @@ static int do_split(struct child *c, struct err *e)
 	if (c->program != INIT_PROGRAM_PID)
 		return err_say(e, EINVAL, "split: the program is PID %d, not %d",
 			       c->program, INIT_PROGRAM_PID);
+	return 0;
+}
+
+static int place_fd(int fd, int number, struct err *e)
+{
+	if (dup2(fd, number) < 0)
+		return err_set(e, errno, "place fd %d", number);
 	return 0;
 }
 
@@ -146,9 +157,13 @@ static int do_session(struct child *c, struct err *e)
 
 	int r = capture_place(c->capture, e);
 
+	for (int fd = 0; fd <= 2 && r == 0; fd++)
+		if (c->stdio[fd] >= 0)
+			r = place_fd(c->stdio[fd], fd, e);
 	if (r == 0 && close_others(c) < 0)
 		r = err_set(e, errno, "session: close_range");
-	if (r == 0)
+	/* a template's would be the most that all of its clones may have together */
+	if (r == 0 && !c->plan->template)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r == 0)
 		r = ids_become(c->ids->program_id, e);
@@ -166,6 +181,12 @@ static int do_capabilities(struct child *c, struct err *e)
 	return caps_drop_all(e);
 }
 
+static int do_template(struct child *c, struct err *e)
+{
+	(void)c;
+	return caps_keep_template(e);
+}
+
 static int do_landlock(struct child *c, struct err *e)
 {
 	int r = landlock_restrict(c->plan, c->landlock_abi, e);
@@ -176,21 +197,15 @@ static int do_landlock(struct child *c, struct err *e)
 static int do_seccomp(struct child *c, struct err *e)
 {
 	return seccomp_install(c->plan, shut_lacks(c->cgroup, c->landlock_abi),
-			       &c->exec_key, &c->listener, e);
-}
-
-static int place_fd(int fd, int number, struct err *e)
-{
-	if (dup2(fd, number) < 0)
-		return err_set(e, errno, "exec: place fd %d", number);
-	return 0;
+			       c->warm ? NULL : &c->exec_key, &c->listener, e);
 }
 
 /* init's fds go to their numbers; dup2 clears close-on-exec, the rest has it */
 static int exec_init(struct child *c, struct err *e)
 {
 	static char name[] = "stepjail-init";
-	char *const argv[] = { name, NULL };
+	static char session[] = INIT_SESSION;
+	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
 	char *const env[] = { NULL };
 	int control, slot, init;
 	int r;
@@ -233,6 +248,10 @@ static int reset_signals(struct err *e)
 /* a stage of its own: what fails at the gate is not the program's exec */
 static int do_gate(struct child *c, struct err *e)
 {
+	/* no exec will end it, and init's is the one end of it from now on */
+	if (c->warm)
+		io_close_fd(&c->control);
+
 	int r = gate_wait(c->gate, c->listener, (uint32_t)c->landlock_abi, e);
 
 	return r < 0 ? r : reset_signals(e);
@@ -283,6 +302,14 @@ static int do_exec(struct child *c, struct err *e)
 	return c->program != 0 ? exec_init(c, e) : exec_program(c, e);
 }
 
+static int do_wake(struct child *c, struct err *e)
+{
+	if (close_range(3, ~0U, 0) < 0)
+		return err_set(e, errno, "wake: close_range");
+	c->gate = c->listener = -1;
+	return 0;
+}
+
 static int do_chdir(struct child *c, struct err *e)
 {
 	/* the tree's own symlinks may be followed, and lead nowhere else; those of
@@ -318,29 +345,36 @@ const struct stage stages[] = {
 	  "give up what the stages up to capabilities still need" },
 	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
 	  "start the program" },
-	{ "session", ROLE_INIT | ROLE_PROGRAM, do_session,
+	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
 	  "lead a session, have the plain execution domain, and have no fd but stdin, "
 	  "stdout, stderr and init's own after exec; the program also its captured "
 	  "output, its rlimits and its id",
 	  "share a terminal's session or process group with the caller" },
-	{ "chdir", ROLE_PROGRAM, do_chdir,
+	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",
 	  "use rights that the program lacks" },
-	{ "capabilities", ROLE_INIT | ROLE_PROGRAM, do_capabilities,
+	{ "capabilities", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM, do_capabilities,
 	  "have five empty sets, locked securebits and no_new_privs",
 	  "keep anything for later" },
-	{ "landlock", ROLE_PROGRAM, do_landlock,
+	{ "template", ROLE_TEMPLATE, do_template,
+	  "have no_new_privs and, in its own user namespace, what writes its clones' "
+	  "maps",
+	  "run anything that is not of the tree" },
+	{ "landlock", ROLE_PROGRAM | ROLE_WARM, do_landlock,
 	  "be confined a second time where the kernel has Landlock, and have tried it",
 	  "open what the mounts do not show" },
-	{ "seccomp", ROLE_PROGRAM, do_seccomp,
+	{ "seccomp", ROLE_PROGRAM | ROLE_WARM, do_seccomp,
 	  "be left with the rows of jail/syscalls.c, and have the launcher told of "
 	  "violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
-	{ "gate", ROLE_PROGRAM, do_gate,
+	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
 	  "wait until the launcher has heard of both and says GO, then unblock signals",
 	  "pass on the caller's signal mask or handlers" },
-	{ "exec", ROLE_INIT | ROLE_PROGRAM, do_exec, "become init, or the program",
-	  "pass on the caller's environment" },
+	{ "wake", ROLE_WARM, do_wake,
+	  "be the program, which runs already, with no fd but stdin, stdout and stderr",
+	  "be anything before the gate is open" },
+	{ "exec", ROLE_INIT | ROLE_PROGRAM | ROLE_TEMPLATE, do_exec,
+	  "become init, or the program", "pass on the caller's environment" },
 };
 
 const size_t stage_count = sizeof(stages) / sizeof(stages[0]);
@@ -358,6 +392,15 @@ static void fail(const struct child *c, size_t stage, const struct err *e)
 	_exit(1);
 }
 
+static unsigned int role_after_split(const struct child *c)
+{
+	if (c->program != 0)
+		return ROLE_INIT;
+	if (c->plan->template)
+		return ROLE_TEMPLATE;
+	return c->warm ? ROLE_WARM : ROLE_PROGRAM;
+}
+
 void stage_run(struct child *c)
 {
 	unsigned int role = ROLE_CHILD;
@@ -369,8 +412,9 @@ void stage_run(struct child *c)
 		if (stages[i].act(c, &e) < 0)
 			fail(c, i, &e);
 		if (stages[i].act == do_split)
-			role = c->program == 0 ? ROLE_PROGRAM : ROLE_INIT;
+			role = role_after_split(c);
 	}
 	/* exec does not return */
-	_exit(1);
+	if (role != ROLE_WARM)
+		_exit(1);
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,11 +92,15 @@ void ready_python(const char *preload)
 int interpreter_main(int argc, char **argv)
 {
 	const char *preload = NULL;
+	bool template = argc > 1 && strcmp(argv[1], "--template") == 0;
 
+	argv += template;
+	argc -= template;
 	if (argc == 3 && strcmp(argv[1], "--preload") == 0) {
 		preload = argv[2];
 	} else if (argc != 1) {
-		(void)fputs("usage: stepjail-interpreter [--preload MODULE,...]\n",
+		(void)fputs("usage: stepjail-interpreter [--template] "
+			    "[--preload MODULE,...]\n",
 			    stderr);
 		return 2;
 	}
@@ -112,5 +117,7 @@ int interpreter_main(int argc, char **argv)
 	}
 	(void)close(null);
 	ready_python(preload);
+	if (template)
+		channel = template_wait(channel);
 	state_serve(channel);
 }

@@ -44,6 +44,17 @@ void ready_python(const char *preload);
  */
 _Noreturn void state_serve(int channel);
 
+/**
+ * template_wait() - After ready_python(): be what warm jails are cloned from
+ * @channel:	To the launcher, see jail/warm.h
+ *
+ * Ends the process when the channel is at its end, or when it is of no use: the launcher
+ * was told why.
+ *
+ * Return: in each clone, behind all walls of a jail of its own: the channel of state 0
+ */
+int template_wait(int channel);
+
 /* what a request came with */
 struct state_mail {
 	uint16_t type;

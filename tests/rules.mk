@@ -35,7 +35,7 @@ $(B)/stepjail-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run
@@ -43,3 +43,11 @@ vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, 
 	tests/fault/run --build && tests/vm/test
 bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
 	tests/bench/run && tests/bench/sessions
+
+# warm jails without Python: a template of C, and a launcher of many
+WARM_C := $(WALLS:%=jail/%.c) $(SHARED_C)
+$(B)/warm/tree/bin/stepjail-interpreter: $(patsubst %.c,$(B)/unit/jail/%.o,$(WARM_C) tests/integration/warm_program.c)
+	@mkdir -p $(@D); cd $(B)/warm/tree && mkdir -p dev proc tmp work
+	@echo "  LINK $@"; gcc -static-pie -o $@ $^
+$(B)/stepjail-warm: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) tests/integration/warm_host.c)
+	@echo "  LINK $@"; $(MUSL_LINK)

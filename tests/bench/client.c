@@ -358,10 +358,9 @@ int main(int argc, char **argv)
 	bool cycle = strcmp(mode, "cycle") == 0;
 
 	if (count < 10 || (cycle && argc < 5)) {
-		(void)fputs(
-			"usage: client first|step|idle COUNT SERVE..., or\n"
-			"       client cycle COUNT AT_A_TIME SERVE...; 10 or more\n",
-			stderr);
+		(void)fputs("usage: client first|step|idle COUNT SERVE..., or\n"
+			    "       client cycle COUNT AT_A_TIME SERVE...; 10 or more\n",
+			    stderr);
 		return 2;
 	}
 	start_serve(argv + (cycle ? 4 : 3));

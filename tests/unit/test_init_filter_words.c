@@ -269,6 +269,23 @@ START_TEST(a_key_takes_its_place)
 }
 END_TEST
 
+START_TEST(no_key_lets_nothing_through)
+{
+	static const uint64_t keys[] = {
+		0, UINT64_MAX, FILTER_KEY, FILTER_KEY >> 32, FILTER_KEY << 32, 5
+	};
+
+	for (int p = LOCKED; p <= LOCKED_LEARN; p += 2) {
+		copy_of(p);
+		ck_assert_int_eq(filter_set_no_key(code, bpf_programs[p].length), 1);
+		for (size_t i = 0; i < COUNT(keys); i++)
+			ck_assert_uint_eq(execve_with(p, keys[i]), TOLD);
+	}
+	copy_of(PLAIN);
+	ck_assert_int_eq(filter_set_no_key(code, bpf_programs[PLAIN].length), 0);
+}
+END_TEST
+
 START_TEST(a_key_has_no_place_elsewhere)
 {
 	static const int without[] = { PLAIN, LEARN, INIT };
@@ -298,6 +315,7 @@ Suite *init_filter_words_suite(void)
 	tcase_add_test(c, no_page_is_merged);
 	tcase_add_loop_test(c, the_kernel_would_take_it, 0, PROGRAM_COUNT);
 	tcase_add_test(c, a_key_takes_its_place);
+	tcase_add_test(c, no_key_lets_nothing_through);
 	tcase_add_test(c, a_key_has_no_place_elsewhere);
 	suite_add_tcase(s, c);
 	return s;

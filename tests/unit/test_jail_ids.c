@@ -289,6 +289,36 @@ START_TEST(the_host_never_sees_uid_0)
 }
 END_TEST
 
+/* every number of the range once: a pair of its own, and the others as they are */
+START_TEST(a_template_maps_the_range)
+{
+	static const struct {
+		uint32_t slot;
+		const char *map;
+	} rows[] = {
+		{ 0, "0 1879048192 1\n1000 1879048193 1\n1879048194 1879048194 131070" },
+		{ 5, "0 1879048202 1\n1000 1879048203 1\n1879048192 1879048192 10\n"
+		     "1879048204 1879048204 131060" },
+		{ IDS_SLOTS - 1, "0 1879179262 1\n1000 1879179263 1\n"
+				 "1879048192 1879048192 131070" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct ids ids = { .own = true,
+					 .gives = true,
+					 .host_uid = IDS_BASE + 2 * rows[i].slot,
+					 .host_gid = IDS_BASE + 2 * rows[i].slot,
+					 .program_id = PLAN_PROGRAM_ID };
+		char text[IDS_MAP_BYTES];
+
+		for (int group = 0; group < 2; group++) {
+			ids_print_map(&ids, group, text);
+			ck_assert_str_eq(text, rows[i].map);
+		}
+	}
+}
+END_TEST
+
 START_TEST(a_process_that_is_gone_is_an_error)
 {
 	const struct ids ids = { .slot_fd = -1, .program_id = PLAN_PROGRAM_ID };
@@ -310,6 +340,7 @@ Suite *jail_ids_suite(void)
 	tcase_add_test(c, the_lock_file_is_roots_alone);
 	tcase_add_test(c, maps_are_written_and_ids_taken);
 	tcase_add_test(c, the_host_never_sees_uid_0);
+	tcase_add_test(c, a_template_maps_the_range);
 	tcase_add_test(c, a_process_that_is_gone_is_an_error);
 	suite_add_tcase(s, c);
 	return s;

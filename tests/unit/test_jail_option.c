@@ -118,8 +118,10 @@ static const struct {
 	  { "mount", "ioctl", "sync=1", "read x", "0", "" } },
 	{ "on-violation", "kill", { "eperm", "Kill", "" } },
 	{ "learn", "yes", { "on", "Yes", "" } },
+	{ "cold", "yes", { "on", "Yes", "" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
 	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
+	{ "preload", "json,a.b_c", { "", ",a", "a,", "a,,b", "a b", "a;b" } },
 	{ "verify-rootfs", "yes", { "true", "Yes", "1", "" } },
 };
 

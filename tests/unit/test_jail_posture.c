@@ -310,7 +310,7 @@ START_TEST(what_is_not_planned_is_not_demanded)
 	char *groups = strstr(status, "Groups:\t ");
 
 	memcpy(groups, "Groups:\t7", 9);
-	jail.ids = (struct ids){ false, -1, 1879048193, 1879048195, 1000, 1000 };
+	jail.ids = (struct ids){ false, -1, 1879048193, 1879048195, 1000, 1000, false };
 	ck_assert_msg(look_at(STATUS, status, &json, &e) == 0, "%s", e.text);
 	ck_assert_str_eq(cJSON_GetObjectItem(json->child, "host_groups")->valuestring,
 			 "7");

@@ -131,7 +131,7 @@ START_TEST(a_run_in_a_leaf)
 
 	jail.limited = true;
 	jail.landlock_abi = 99;
-	jail.ids = (struct ids){ true, -1, 1879048192u, 1879048192u, 0, 1000 };
+	jail.ids = (struct ids){ true, -1, 1879048192u, 1879048192u, 0, 1000, false };
 
 	cJSON *whole = report(&jail, &o, &j);
 

@@ -18,7 +18,8 @@
 #include "jail/stage.h"
 #include "tests/unit/suites.h"
 
-#define EVERY_ROLE (ROLE_CHILD | ROLE_INIT | ROLE_PROGRAM)
+#define AFTER_SPLIT (ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE)
+#define EVERY_ROLE (ROLE_CHILD | AFTER_SPLIT)
 
 static size_t index_of(const char *name)
 {
@@ -76,7 +77,7 @@ START_TEST(roles_are_split_at_the_split)
 
 	for (size_t i = 0; i < stage_count; i++) {
 		bool child = stages[i].roles & ROLE_CHILD;
-		bool after = stages[i].roles & (ROLE_INIT | ROLE_PROGRAM);
+		bool after = stages[i].roles & AFTER_SPLIT;
 
 		ck_assert_msg(child == (i <= split), "%s", stages[i].name);
 		ck_assert_msg(after == (i > split), "%s", stages[i].name);
@@ -101,6 +102,24 @@ START_TEST(no_one_goes_without_a_wall)
 		ck_assert_msg((stages[index_of(walls[i].name)].roles & walls[i].roles) ==
 				      walls[i].roles,
 			      "%s", walls[i].name);
+}
+END_TEST
+
+/* a clone of a template has all that a program has, in the same order, and no exec */
+START_TEST(a_warm_program_goes_without_exec_alone)
+{
+	for (size_t i = 0; i < stage_count; i++) {
+		bool program = stages[i].roles & ROLE_PROGRAM;
+		bool warm = stages[i].roles & ROLE_WARM;
+
+		if (strcmp(stages[i].name, "exec") == 0)
+			ck_assert(program && !warm);
+		else if (strcmp(stages[i].name, "wake") == 0)
+			ck_assert(warm && !program);
+		else
+			ck_assert_msg(warm == program, "%s", stages[i].name);
+	}
+	ck_assert_uint_gt(index_of("wake"), index_of("gate"));
 }
 END_TEST
 
@@ -198,6 +217,7 @@ Suite *jail_stage_suite(void)
 	tcase_add_test(c, stages_are_in_order);
 	tcase_add_test(c, roles_are_split_at_the_split);
 	tcase_add_test(c, no_one_goes_without_a_wall);
+	tcase_add_test(c, a_warm_program_goes_without_exec_alone);
 	tcase_add_test(c, a_child_that_is_not_pid_1_fails);
 	tcase_add_test(c, a_launcher_that_is_gone_ends_it);
 	tcase_add_test(c, a_stage_that_fails_ends_it);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pass.h - packets with fds beside them, over a SOCK_SEQPACKET socket
+ */
+#ifndef STEPJAIL_JAIL_PASS_H
+#define STEPJAIL_JAIL_PASS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PASS_FDS_MAX 16
+
+/**
+ * pass_send() - Send one packet, and copies of fds with it
+ * @fds:	At most PASS_FDS_MAX; the caller keeps its own
+ *
+ * Never a signal. See unix(7), SCM_RIGHTS.
+ *
+ * Return: 0, or -errno of sendmsg(2)
+ */
+int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t fd_count);
+
+/**
+ * pass_receive() - Receive one packet, and what fds came with it
+ * @length:	Of the packet: one that is shorter or longer is nonsense
+ * @fds:	Gets close-on-exec fds, which are the caller's; -1 for the rest of @fd_max
+ *
+ * Return: number of fds, -EPIPE (end of file), -EBADMSG, or -errno of recvmsg(2)
+ */
+int pass_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.c - what the client of `serve` asks for: see init/serve_wire.h
+ *
+ * One table: what each frame must look like, and who does it. Whatever is wrong with one
+ * is REFUSED with a line, and changes nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "init/io.h"
+#include "jail/request.h"
+
+static int check_new(const struct request *q, struct err *e)
+{
+	const struct plan *p = q->serve->plan;
+
+	if (q->number == 0)
+		return err_say(e, EINVAL, "a session has a number that is not 0");
+	if (q->session)
+		return err_say(e, EEXIST,
+			       "session %u is there already: CLOSE it, or choose another "
+			       "number",
+			       q->number);
+	if (q->serve->sessions >= p->limit[LIMIT_SESSIONS])
+		return err_say(e, EMFILE,
+			       "%llu sessions are open: CLOSE one, or start serve with "
+			       "more than --sessions %llu",
+			       (unsigned long long)q->serve->sessions,
+			       (unsigned long long)p->limit[LIMIT_SESSIONS]);
+	return 0;
+}
+
+static int do_open(struct request *q, struct err *e)
+{
+	int r = check_new(q, e);
+
+	return r < 0 ? r : session_open(q->serve, q->number, -1, e);
+}
+
+static int do_once(struct request *q, struct err *e)
+{
+	cleanup_fd int source = -1;
+	int r = check_new(q, e);
+
+	if (r < 0)
+		return r;
+	source = request_source(q, e);
+	return source < 0 ? source
+			  : session_open(q->serve, q->number, io_steal_fd(&source), e);
+}
+
+/* what the client asks for, or the policy's */
+static int choose_limit(uint64_t asked, uint64_t most, const char *name, uint64_t *limit,
+			struct err *e)
+{
+	if (asked > most)
+		return err_say(e, ERANGE,
+			       "RUN: %llu ms is more than --%s allows: %llu ms",
+			       (unsigned long long)asked, name, (unsigned long long)most);
+	*limit = asked ? asked : most;
+	return 0;
+}
+
+static int check_idle(const struct request *q, struct err *e)
+{
+	if (!q->branch->step)
+		return 0;
+	return err_say(e, EBUSY, "branch %u runs step %u: wait for its DONE, or KILL it",
+		       q->name, q->branch->step->number);
+}
+
+static int check_run(const struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
+		     struct err *e)
+{
+	const uint64_t *most = q->serve->plan->limit;
+	int r = check_idle(q, e);
+
+	if (r == 0 && q->branch->lost)
+		r = err_say(e, ENOENT,
+			    "the state of branch %u was lost, its process has ended: "
+			    "ROLLBACK to state %u first",
+			    q->name, q->branch->head);
+	if (r == 0)
+		r = choose_limit(q->head.limits.wall_ms, most[LIMIT_WALL_MS], "wall-time",
+				 wall_ms, e);
+	return r < 0 ? r
+		     : choose_limit(q->head.limits.cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
+				    cpu_ms, e);
+}
+
+static int do_run(struct request *q, struct err *e)
+{
+	cleanup_fd int source = request_take_source(q->branch, e);
+	uint64_t wall_ms = 0, cpu_ms = 0;
+	int r = source < 0 ? source : check_run(q, &wall_ms, &cpu_ms, e);
+
+	return r < 0 ? r
+		     : step_run(q->session, q->branch, io_steal_fd(&source), wall_ms,
+				cpu_ms, e);
+}
+
+static int running(const struct request *q, struct step **step, struct err *e)
+{
+	*step = q->branch->step;
+	if (*step)
+		return 0;
+	return err_say(e, ESRCH, "no step runs on branch %u", q->name);
+}
+
+static int do_stdin(struct request *q, struct err *e)
+{
+	struct step *step;
+	int r = running(q, &step, e);
+
+	return r < 0 ? r : step_input(step, q->body, q->length, e);
+}
+
+static int do_interrupt(struct request *q, struct err *e)
+{
+	struct step *step;
+	int r = running(q, &step, e);
+
+	if (r < 0)
+		return r;
+	if (!step->state->host) /* before it could be interrupted */
+		limit_kill(step, KILL_CANCELLED);
+	else
+		limit_interrupt(step, KILL_CANCELLED);
+	return 0;
+}
+
+static int do_kill(struct request *q, struct err *e)
+{
+	struct step *step;
+	int r = running(q, &step, e);
+
+	if (r == 0)
+		limit_kill(step, KILL_CANCELLED);
+	return r;
+}
+
+static int find_state(const struct request *q, struct err *e)
+{
+	if (states_find(&q->session->states, q->head.state.state))
+		return 0;
+	return err_say(e, ENOENT,
+		       "there is no state %u any more, if there ever was: "
+		       "--keep-states, --keep-memory, and STATUS, which lists them",
+		       q->head.state.state);
+}
+
+static void answer_status(struct request *q)
+{
+	say_status(q->serve, q->session, q->name);
+}
+
+static int do_rollback(struct request *q, struct err *e)
+{
+	int r = check_idle(q, e);
+
+	if (r == 0)
+		r = find_state(q, e);
+	if (r < 0)
+		return r;
+	q->branch->head = q->head.state.state;
+	q->branch->lost = false;
+	done_prune(q->session);
+	answer_status(q);
+	return 0;
+}
+
+static int do_branch(struct request *q, struct err *e)
+{
+	int r = find_state(q, e);
+
+	if (r == 0 && q->branch)
+		r = err_say(e, EEXIST, "branch %u is there already", q->name);
+	if (r == 0 && states_fork(&q->session->states, q->name, q->head.state.state) < 0)
+		r = err_say(e, E2BIG, "a session has at most %d branches: DROP one",
+			    BRANCHES_MAX);
+	if (r == 0)
+		answer_status(q);
+	return r;
+}
+
+static int do_drop(struct request *q, struct err *e)
+{
+	int r = check_idle(q, e);
+
+	if (r == 0 && q->session->states.branches == 1)
+		r = err_say(e, EBUSY,
+			    "branch %u is the session's only one: CLOSE the session",
+			    q->name);
+	if (r < 0)
+		return r;
+	io_close_fd(&q->branch->source);
+	states_drop(&q->session->states, q->branch);
+	q->branch = NULL;
+	done_prune(q->session);
+	answer_status(q);
+	return 0;
+}
+
+static int do_status(struct request *q, struct err *e)
+{
+	if (q->number && !q->session)
+		return err_say(e, ENOENT, "there is no session %u: OPEN it", q->number);
+	answer_status(q);
+	return 0;
+}
+
+static int do_close(struct request *q, struct err *e)
+{
+	(void)e;
+	session_end(q->session, "the client has closed it");
+	return 0;
+}
+
+enum needs {
+	NEEDS_NOTHING,
+	NEEDS_SESSION, /* of that number, whether it stands or not */
+	NEEDS_OPEN,    /* one that stands */
+	NEEDS_BRANCH,  /* and has a branch of that name */
+};
+
+static const struct row {
+	uint16_t type;
+	const char *name;
+	size_t head; /* bytes of the struct that the payload begins with */
+	bool body;   /* may more follow? */
+	enum needs needs;
+	int (*act)(struct request *q, struct err *e);
+} rows[] = {
+	{ WIRE_OPEN, "OPEN", sizeof(struct serve_at), false, NEEDS_NOTHING, do_open },
+	{ WIRE_ONCE, "ONCE", sizeof(struct serve_at), true, NEEDS_NOTHING, do_once },
+	{ WIRE_CODE, "CODE", sizeof(struct serve_at), true, NEEDS_BRANCH, request_code },
+	{ WIRE_RUN, "RUN", sizeof(struct serve_limits), false, NEEDS_BRANCH, do_run },
+	{ WIRE_STDIN, "STDIN", sizeof(struct serve_at), true, NEEDS_BRANCH, do_stdin },
+	{ WIRE_INTERRUPT, "INTERRUPT", sizeof(struct serve_at), false, NEEDS_BRANCH,
+	  do_interrupt },
+	{ WIRE_KILL, "KILL", sizeof(struct serve_at), false, NEEDS_BRANCH, do_kill },
+	{ WIRE_ROLLBACK, "ROLLBACK", sizeof(struct serve_state), false, NEEDS_BRANCH,
+	  do_rollback },
+	{ WIRE_BRANCH, "BRANCH", sizeof(struct serve_state), false, NEEDS_OPEN,
+	  do_branch },
+	{ WIRE_DROP, "DROP", sizeof(struct serve_at), false, NEEDS_BRANCH, do_drop },
+	{ WIRE_PUT, "PUT", sizeof(struct serve_file), true, NEEDS_OPEN, request_put },
+	{ WIRE_GET, "GET", sizeof(struct serve_file), true, NEEDS_OPEN, request_get },
+	{ WIRE_LIST, "LIST", sizeof(struct serve_file), true, NEEDS_OPEN, request_list },
+	{ WIRE_DATA, "DATA", sizeof(struct serve_at), true, NEEDS_OPEN, request_data },
+	{ WIRE_END, "END", sizeof(struct serve_at), false, NEEDS_OPEN, request_end },
+	{ WIRE_STATUS, "STATUS", sizeof(struct serve_at), false, NEEDS_NOTHING,
+	  do_status },
+	{ WIRE_CLOSE, "CLOSE", sizeof(struct serve_at), false, NEEDS_SESSION, do_close },
+};
+
+static int check(struct request *q, const struct row *row, struct err *e)
+{
+	enum session_phase phase = q->session ? q->session->phase : PHASE_CLOSING;
+
+	if (row->needs == NEEDS_NOTHING)
+		return 0;
+	if (!q->session)
+		return err_say(e, ENOENT, "there is no session %u: OPEN it", q->number);
+	if (phase == PHASE_CLOSING)
+		return err_say(e, ESHUTDOWN, "session %u is ending: wait for CLOSED",
+			       q->number);
+	if (row->needs == NEEDS_SESSION)
+		return 0;
+	if (phase != PHASE_OPEN)
+		return err_say(e, EAGAIN,
+			       "session %u does not stand yet: wait for OPENED",
+			       q->number);
+	if (row->needs == NEEDS_BRANCH && !q->branch)
+		return err_say(e, ENOENT, "session %u has no branch %u: BRANCH makes one",
+			       q->number, q->name);
+	return 0;
+}
+
+static int act(struct request *q, const struct wire_header *h,
+	       const unsigned char *payload, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		int r;
+
+		if (row->type != h->type)
+			continue;
+		if (h->length < row->head || (h->length > row->head && !row->body))
+			return err_say(e, EBADMSG,
+				       "%s: %u bytes of payload, and it has %zu%s",
+				       row->name, h->length, row->head,
+				       row->body ? " or more" : "");
+		memcpy(&q->head, payload, row->head);
+		q->body = payload + row->head;
+		q->length = h->length - row->head;
+		r = check(q, row, e);
+		return r < 0 ? r : row->act(q, e);
+	}
+	return err_say(e, EBADMSG, "a frame of type %u is not the client's to send",
+		       h->type);
+}
+
+void request_serve(struct serve *s, const struct wire_header *h,
+		   const unsigned char *payload)
+{
+	struct request q = { .serve = s, .number = h->step };
+	struct serve_at at = { 0 };
+	struct err e;
+
+	if (h->length >= sizeof(at))
+		memcpy(&at, payload, sizeof(at));
+	q.name = at.branch;
+	q.session = session_find(s, h->step);
+	if (q.session && q.session->phase == PHASE_OPEN)
+		q.branch = states_branch(&q.session->states, at.branch);
+	if (act(&q, h, payload, &e) < 0)
+		say_error(s, h->step, at.branch, WIRE_REFUSED, "error", e.text);
+}

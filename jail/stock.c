@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stock.c - the templates of a serve: see stock.h
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jail/stand.h"
+#include "jail/stock.h"
+#include "jail/template.h"
+
+/* one that does not start is not tried again with each session */
+#define AGAIN_MS 1000
+
+struct stocked {
+	struct template t;
+	struct stock *stock;
+	struct port port;
+	struct bell late; /* while it starts */
+	unsigned int sessions;
+	bool done; /* ended when nobody is left */
+	struct later end;
+};
+
+static void free_stocked(struct later *l)
+{
+	free((char *)l - offsetof(struct stocked, end));
+}
+
+static void end(struct stocked *one)
+{
+	struct hub *hub = one->stock->hub;
+	struct err e;
+
+	hub_unset(hub, &one->late);
+	(void)hub_listen(hub, &one->port, 0);
+	/* what is left of its leaf would not end serve: the sweeper goes on */
+	(void)template_end(&one->t, &e);
+	hub_later(hub, &one->end, free_stocked);
+}
+
+/* not used for more sessions */
+static void retire(struct stocked *one)
+{
+	struct stock *s = one->stock;
+
+	if (s->now == one)
+		s->now = NULL;
+	if (s->next == one)
+		s->next = NULL;
+	one->done = true;
+	if (one->sessions == 0)
+		end(one);
+}
+
+static void give_up(struct stocked *one, const struct err *e)
+{
+	struct stock *s = one->stock;
+
+	(void)snprintf(s->why, sizeof(s->why), "%s", e->text);
+	s->again_ms = stand_now_ms() + AGAIN_MS;
+	retire(one);
+}
+
+static void serve_late(struct bell *b)
+{
+	struct err e;
+
+	(void)err_say(&e, ETIMEDOUT, "template: not ready within %d s", STAND_MS / 1000);
+	give_up(b->owner, &e);
+}
+
+static void serve_template(struct port *p, uint32_t events)
+{
+	struct stocked *one = p->owner;
+	struct stock *s = one->stock;
+	struct err e;
+	int r = template_serve(&one->t, &e);
+
+	(void)events;
+	if (one->done) {
+		/* its sessions end by themselves */
+		if (r < 0)
+			(void)hub_listen(s->hub, p, 0);
+		return;
+	}
+	if (r < 0) {
+		(void)hub_listen(s->hub, p, 0);
+		give_up(one, &e);
+		return;
+	}
+	if (r == 0 || one != s->next)
+		return;
+	hub_unset(s->hub, &one->late);
+	s->next = NULL;
+	if (s->now)
+		retire(s->now);
+	s->now = one;
+}
+
+static void begin_next(struct stock *s)
+{
+	struct stocked *one;
+	struct err e;
+	int r;
+
+	if (!s->argv || s->next || stand_now_ms() < s->again_ms)
+		return;
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return;
+	one->stock = s;
+	one->port = PORT(-1, serve_template, one);
+	one->late = (struct bell){ .ring = serve_late, .owner = one };
+	s->next = one;
+	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
+	one->port.fd = template_fd(&one->t);
+	if (r == 0) {
+		r = hub_listen(s->hub, &one->port, EPOLLIN);
+		if (r < 0)
+			(void)err_set(&e, -r, "template: epoll_ctl");
+	}
+	if (r < 0) {
+		give_up(one, &e);
+		return;
+	}
+	hub_set(s->hub, &one->late, stand_now_ms() + STAND_MS);
+}
+
+void stock_open(struct stock *s, struct hub *hub, struct parts *parts, char *const *argv)
+{
+	const struct plan *p = parts->plan;
+	const char *why = p->cold == ANSWER_YES ? "--cold" : NULL;
+
+	/* who wrote that tree may be the attacker */
+	if (!why && strchr(p->rootfs, '/'))
+		why = "the root tree is a folder, and none that came with stepjail";
+	*s = (struct stock){ .hub = hub, .parts = parts, .argv = why ? NULL : argv };
+	(void)snprintf(s->why, sizeof(s->why), "%s",
+		       why ? why : "template: it is still starting");
+	begin_next(s);
+}
+
+static bool is_old(const struct stocked *one)
+{
+	const uint64_t *limit = one->stock->parts->plan->limit;
+	uint64_t clones = limit[LIMIT_TEMPLATE_CLONES], age_ms = limit[LIMIT_TEMPLATE_MS];
+
+	return template_is_old(&one->t, clones == NO_LIMIT ? 0 : (unsigned int)clones,
+			       age_ms == NO_LIMIT ? 0 : age_ms);
+}
+
+int stock_launch(struct stock *s, struct jail *j, struct stocked **from, struct err *e)
+{
+	struct stocked *one = s->now;
+	int r;
+
+	*from = NULL;
+	/* the old one serves until the next one is ready */
+	if (!one || is_old(one))
+		begin_next(s);
+	if (!one)
+		return launch_jail(j, s->parts, e);
+	one->sessions++;
+	*from = one;
+	r = launch_warm(j, s->parts, &one->t, e);
+	if (r < 0 && !one->t.ready)
+		give_up(one, e);
+	return r;
+}
+
+void stock_release(struct stock *s, struct stocked *from)
+{
+	(void)s;
+	if (from && --from->sessions == 0 && from->done)
+		end(from);
+}
+
+void stock_close(struct stock *s)
+{
+	s->argv = NULL;
+	if (s->next)
+		retire(s->next);
+	if (s->now)
+		retire(s->now);
+}

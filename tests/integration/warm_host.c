@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm_host.c - jails one after the other, out of one template or executed, and their walls
+ *
+ * usage: warm_host COUNT warm|cold|warm-step|cold-step [options of stepjail run] --
+ * INTERPRETER WORDS
+ * The jails' output goes to stdout, and behind each jail's one line of JSON: how it was
+ * launched, its verdict, its posture, and microseconds from the launch until the program
+ * waited at its gate, until that was opened, until the interpreter was a state, until a
+ * step's first output, and until the jail had ended.
+ * -step: the interpreter has a channel, and is asked to run what is in STEP.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/step_wire.h"
+#include "init/wire.h"
+#include "jail/launch.h"
+#include "jail/loop.h"
+#include "jail/option.h"
+#include "jail/outcome.h"
+#include "jail/pass.h"
+#include "jail/posture.h"
+#include "jail/stand.h"
+#include "jail/template.h"
+
+static struct plan plan;
+static struct parts parts;
+static struct template template;
+
+static int end(const struct err *e)
+{
+	(void)fprintf(stderr, "%s\n", e->text);
+	return 125;
+}
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int begin_template(struct err *e)
+{
+	struct pollfd said;
+	int r = template_start(&template, &parts, plan.argv, STDERR_FILENO, e);
+
+	said = (struct pollfd){ .fd = template_fd(&template), .events = POLLIN };
+	while (r == 0) {
+		if (poll(&said, 1, 20000) != 1)
+			return err_say(e, ETIMEDOUT, "the template is not ready");
+		r = template_serve(&template, e);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* up to the opened gate, as a loop of many jails would */
+static int stand(struct run *run, struct err *e)
+{
+	struct pollfd fds[] = {
+		{ .fd = run->jail.control, .events = POLLIN },
+		{ .fd = run->jail.gate, .events = POLLIN },
+	};
+
+	while (!run->ended && !run->outcome.started) {
+		struct wire_header h;
+
+		fds[1].fd = run->jail.gate;
+		if (poll(fds, 2, 10000) < 1)
+			return err_say(e, ETIMEDOUT, "does not stand");
+		if (fds[0].revents && wire_reader_fill(&run->reader, fds[0].fd) > 0) {
+			const unsigned char *payload = wire_reader_take(&run->reader, &h);
+
+			(void)stand_frame(run, &h, payload);
+		}
+		if (fds[1].revents && !run->ended && !run->outcome.started)
+			stand_gate(run);
+	}
+	return run->ended ? err_say(e, EPERM, "%.400s", run->outcome.fail.text) : 0;
+}
+
+/* one packet of the interpreter's, by its type */
+static int expect(int channel, unsigned int type, struct err *e)
+{
+	unsigned char packet[65536];
+	struct wire_header h = { 0 };
+	ssize_t n = recv(channel, packet, sizeof(packet), 0);
+
+	if (n < WIRE_HEADER_BYTES || wire_unpack(packet, &h) < 0 || h.type != type)
+		return err_say(e, EBADMSG, "packet of %zd bytes, type %u", n, h.type);
+	return 0;
+}
+
+/* STARTED, then a step; the times when state 0 and the output were there */
+static int step(int channel, double *state_us, double *output_us, struct err *e)
+{
+	const char *source = getenv("STEP") ? getenv("STEP") : "print(1)";
+	unsigned char head[WIRE_HEADER_BYTES];
+	char text[4096];
+	int own[2], out[2], memory = memfd_create("source", MFD_ALLOW_SEALING);
+	int r = expect(channel, WIRE_STARTED, e);
+
+	*state_us = now_us();
+	if (r < 0)
+		return r;
+	if (memory < 0 || write(memory, source, strlen(source)) < 0 ||
+	    fcntl(memory, F_ADD_SEALS,
+		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, own) < 0 ||
+	    pipe2(out, O_CLOEXEC) < 0)
+		return err_set(e, errno, "a step's fds");
+
+	int fds[STEP_FDS] = { own[1], open("/dev/null", O_RDONLY | O_CLOEXEC), out[1],
+			      out[1], memory };
+
+	wire_pack(&(struct wire_header){ .type = WIRE_RUN, .step = 1 }, head);
+	r = pass_send(channel, head, sizeof(head), fds, STEP_FDS);
+	for (int i = 0; i < STEP_FDS; i++)
+		if (i != STEP_FD_STDERR)
+			(void)close(fds[i]);
+
+	ssize_t n = read(out[0], text, sizeof(text));
+
+	*output_us = now_us();
+	if (r < 0 || n <= 0)
+		return err_say(e, EPIPE, "no output of the step");
+	(void)fwrite(text, 1, (size_t)n, stdout);
+	while ((n = read(out[0], text, sizeof(text))) > 0 &&
+	       memchr(text, 4, (size_t)n) == NULL)
+		(void)fwrite(text, 1, (size_t)n, stdout);
+	(void)close(own[0]);
+	(void)close(out[0]);
+	return 0;
+}
+
+static int one_step(bool warm, struct err *e)
+{
+	static struct run run;
+	double start, gated, state = 0, output = 0;
+	int channel[2], r;
+
+	run = (struct run){ .jail = JAIL_NONE, .room = ROOM_NONE };
+	run.outcome.refused.fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+		return err_set(e, errno, "channel");
+	run.jail.stdio[0] = channel[1];
+	for (int fd = 1; fd <= 2; fd++)
+		run.jail.stdio[fd] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	start = now_us();
+	r = warm ? launch_warm(&run.jail, &parts, &template, e)
+		 : launch_jail(&run.jail, &parts, e);
+	if (r == 0)
+		r = stand(&run, e);
+	gated = now_us();
+	if (r == 0)
+		r = step(channel[0], &state, &output, e);
+	if (r == 0) {
+		(void)printf("{\"warm\":%s,\"status\":0,\"error\":\"\",\"gate_us\":%.0f,"
+			     "\"state_us\":%.0f,\"output_us\":%.0f,\"limited\":%d,"
+			     "\"posture\":",
+			     warm ? "true" : "false", gated - start, state - start,
+			     output - start, run.jail.limited);
+		posture_print(&run.outcome.posture, &run.jail, stdout);
+		(void)printf("}\n");
+		(void)fflush(stdout);
+		free(run.outcome.posture.json);
+	}
+	(void)close(channel[0]);
+	room_close(&run.room);
+
+	int left = launch_end(&run.jail, r < 0 ? &(struct err){ 0 } : e);
+
+	io_close_fd(&run.outcome.refused.fd);
+	return r < 0 ? r : left;
+}
+
+static int one(bool warm, int signals, struct err *e)
+{
+	static struct run run;
+	struct judgement j;
+	struct pollfd gate;
+	double start = now_us(), gated, ended;
+	int r;
+
+	run = (struct run){ .jail = JAIL_NONE, .room = ROOM_NONE, .signals = signals };
+	run.outcome.refused.fd = -1;
+	r = warm ? launch_warm(&run.jail, &parts, &template, e)
+		 : launch_jail(&run.jail, &parts, e);
+	gate = (struct pollfd){ .fd = run.jail.gate, .events = POLLIN };
+	if (r == 0)
+		(void)poll(&gate, 1, 10000);
+	gated = now_us() - start;
+	if (r == 0)
+		r = loop_run(&run, e);
+	ended = now_us() - start;
+	if (r == 0) {
+		loop_gather(&run);
+		launch_wait(&run.jail);
+		outcome_judge(&run.outcome, &plan, &j);
+		(void)printf(
+			"{\"warm\":%s,\"status\":%d,\"error\":\"%s\",\"gate_us\":%.0f,"
+			"\"end_us\":%.0f,\"limited\":%d,\"posture\":",
+			warm ? "true" : "false", j.status, j.error.text, gated, ended,
+			run.jail.limited);
+		posture_print(&run.outcome.posture, &run.jail, stdout);
+		(void)printf("}\n");
+		(void)fflush(stdout);
+		free(run.outcome.posture.json);
+	}
+
+	int left = launch_end(&run.jail, r < 0 ? &(struct err){ 0 } : e);
+
+	io_close_fd(&run.outcome.refused.fd);
+	return r < 0 ? r : left;
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+	sigset_t all, wanted;
+	bool warm = argc > 3 && strncmp(argv[2], "warm", 4) == 0;
+	bool steps = argc > 3 && strlen(argv[2]) > 4;
+	int r = argc > 3 ? option_parse(&plan, argv + 3, &e) : -EINVAL;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)sigemptyset(&wanted);
+	(void)sigaddset(&wanted, SIGTERM);
+
+	int signals = signalfd(-1, &wanted, SFD_CLOEXEC);
+
+	plan.session = steps;
+	if (r == 0)
+		r = launch_find(&parts, &plan, &e);
+	if (r == 0 && warm)
+		r = begin_template(&e);
+	for (int i = atoi(argv[1]); r == 0 && i > 0; i--)
+		r = steps ? one_step(warm, &e) : one(warm, signals, &e);
+	if (warm && template_end(&template, r < 0 ? &(struct err){ 0 } : &e) < 0)
+		r = -1;
+	return r < 0 ? end(&e) : 0;
+}
