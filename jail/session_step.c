@@ -154,16 +154,17 @@ static int listen_to(struct step *step, struct err *e)
 static int ask(struct step *step, const struct state *of, const struct wire_header *h,
 	       const void *payload, int *fds, size_t count, struct err *e)
 {
-	int r = of ? listen_to(step, e) : err_say(e, ESRCH, "the state has ended");
+	int r;
 
-	if (r == 0) {
-		r = packet_send(of->channel.fd, h, payload, fds, count);
-		if (r < 0)
-			(void)err_set(e, -r,
-				      "state %u does not answer: ROLLBACK to another one",
-				      of->number);
-	}
-	return r;
+	if (!of)
+		return err_say(e, ESRCH, "the state has ended");
+	r = listen_to(step, e);
+	if (r < 0)
+		return r;
+	r = packet_send(of->channel.fd, h, payload, fds, count);
+	return r < 0 ? err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
+			       of->number)
+		     : 0;
 }
 
 static void undo(struct step *step)
