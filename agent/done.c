@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * done.c - the JSON of `stepjail serve`: see done.h
+ */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/done.h"
+#include "agent/escape.h"
+#include "agent/report.h"
+
+static const cJSON *get(const cJSON *root, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(root, name);
+}
+
+/* a count of the kernel's; 0 where there is none, as for null */
+static uint64_t number(const cJSON *item, uint64_t most)
+{
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0))
+		return 0;
+	return item->valuedouble >= (double)most ? most : (uint64_t)item->valuedouble;
+}
+
+static void take_words(const cJSON *item, char *words, size_t size)
+{
+	cleanup_text struct text shown = { 0 };
+
+	words[0] = '\0';
+	if (!cJSON_IsString(item))
+		return;
+	escape_line(&shown, item->valuestring, strlen(item->valuestring));
+	(void)snprintf(words, size, "%s", text_string(&shown));
+	/* it may be told to a model: plain ASCII, and a cut leaves no half character */
+	for (char *c = words; *c; c++)
+		if ((unsigned char)*c < ' ' || (unsigned char)*c >= 0x7f)
+			*c = '?';
+}
+
+bool done_is_object(const char *json, size_t length)
+{
+	cJSON *root = cJSON_ParseWithLength(json, length);
+	bool is = cJSON_IsObject(root);
+
+	cJSON_Delete(root);
+	return is;
+}
+
+void done_words(const char *json, size_t length, char *words, size_t size)
+{
+	cJSON *root = cJSON_ParseWithLength(json, length);
+	const cJSON *error = get(root, "error");
+
+	take_words(cJSON_IsString(error) ? error : get(root, "reason"), words, size);
+	cJSON_Delete(root);
+}
+
+static bool take_state(const cJSON *root, struct verdict_facts *f)
+{
+	const cJSON *state = get(root, "state");
+	const cJSON *head = get(root, "head");
+
+	if (!cJSON_IsString(state) || !state_find(state->valuestring, &f->state))
+		return false;
+	f->head = (uint32_t)number(head, UINT32_MAX);
+	f->headed = cJSON_IsNumber(head);
+	return true;
+}
+
+bool done_read(const char *json, size_t length, struct step *step)
+{
+	cJSON *root = cJSON_ParseWithLength(json, length);
+	struct verdict_facts f = { .limit_ms = step->facts.limit_ms };
+	bool good = cJSON_IsObject(root) && report_take(root, &f) && take_state(root, &f);
+
+	if (good) {
+		/* a limit that the code lived to see was kept by an interrupt */
+		f.soft = f.state == STATE_KEPT;
+		take_words(get(root, "reason"), f.reason, sizeof(f.reason));
+		step->facts = f;
+		step->cpu_ms = number(get(root, "cpu_ms"), UINT32_MAX);
+		step->max_rss_bytes =
+			number(get(root, "memory_peak_bytes"), (uint64_t)1 << 52);
+		step->strays = (uint32_t)number(get(root, "strays"), UINT32_MAX);
+	}
+	cJSON_Delete(root);
+	return good;
+}
