@@ -16,8 +16,6 @@
 #include "agent/units.h"
 #include "init/io.h"
 
-#define FILES_MAX OPT_LIST_MAX
-
 struct solve_options {
 	const char *model;
 	const char *model_name;
@@ -81,8 +79,7 @@ static const struct opt opts[] = {
 struct solve {
 	const struct solve_options *o;
 	struct stop *stop;
-	struct prompt_file *files;
-	char *binds[FILES_MAX];
+	struct jail_binds binds;
 	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;
@@ -106,37 +103,8 @@ static void solve_free(struct solve **where)
 	loop_free(&s->loop);
 	io_close_fd(&s->transcript.fd);
 	text_free(&s->stepjail);
-	for (size_t i = 0; i < FILES_MAX; i++)
-		free(s->binds[i]);
-	free(s->files);
+	jail_binds_free(&s->binds);
 	free(s);
-}
-
-static int look_at_files(struct solve *s, struct err *e)
-{
-	const struct opt_list *list = &s->o->jail.files;
-
-	s->files = calloc(list->count + 1, sizeof(*s->files));
-	if (!s->files)
-		return err_set(e, ENOMEM, "--file");
-	for (size_t i = 0; i < list->count; i++) {
-		int r = prompt_look(list->items[i], &s->files[i], e);
-
-		if (r < 0)
-			return r;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(s->files[k].name, s->files[i].name) == 0)
-				return err_say(e, EEXIST,
-					       "--file: two files are called %s; the "
-					       "jail's " PROMPT_FOLDER " holds one",
-					       s->files[i].name);
-		if (asprintf(&s->binds[i], "%s:" PROMPT_FOLDER "/%s", list->items[i],
-			     s->files[i].name) < 0) {
-			s->binds[i] = NULL;
-			return err_set(e, ENOMEM, "--file");
-		}
-	}
-	return 0;
 }
 
 static void note(void *arg, const char *line)
@@ -172,7 +140,7 @@ static int open_session(struct solve *s, struct err *e)
 		.serve = { .stepjail = text_string(&s->stepjail),
 			   .rootfs = s->o->jail.rootfs,
 			   .pass = &s->o->jail.pass,
-			   .binds = (const char *const *)s->binds,
+			   .binds = (const char *const *)s->binds.list,
 			   .bind_count = s->o->jail.files.count,
 			   .step_ms = s->o->jail.step_ms },
 		.deadline_ms = s->started_ms + s->o->wall_ms,
@@ -303,7 +271,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 			    : STDOUT_FILENO,
 		  (enum show_color)o->color, stop);
 
-	int r = look_at_files(s, e);
+	int r = jail_binds_make(&o->jail.files, &s->binds, e);
 
 	if (r == 0)
 		r = open_model(s, e);
@@ -322,7 +290,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 
 	s->loop = (struct loop){
 		.task = operand,
-		.files = s->files,
+		.files = s->binds.files,
 		.file_count = o->jail.files.count,
 		.limits = { .rootfs = o->jail.rootfs,
 			    .memory = passed(&o->jail.pass, "memory"),

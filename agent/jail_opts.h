@@ -6,6 +6,7 @@
 #define STEPJAIL_AGENT_JAIL_OPTS_H
 
 #include "agent/options.h"
+#include "agent/prompt.h"
 
 #define HOUR_MS ((uint64_t)3600000)
 
@@ -17,6 +18,22 @@ struct jail_options {
 	struct opt_list files;
 	struct opt_list pass;
 };
+
+struct jail_binds {
+	struct prompt_file *files; /* one for each --file */
+	char *list[OPT_LIST_MAX];  /* "PATH:/work/in/NAME" */
+};
+
+/**
+ * jail_binds_make() - Look at the files of --file and say where they go
+ * @b:		Zeroed; jail_binds_free() in any case
+ *
+ * Return: 0, or -errno with a line that names the file
+ */
+int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e);
+
+/** jail_binds_free() - Free what there is */
+void jail_binds_free(struct jail_binds *b);
 
 /* rows of a command's table, for a struct with a struct jail_options named jail */
 #define JAIL_OPTS(type)                                                                  \

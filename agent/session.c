@@ -96,6 +96,7 @@ int session_begin(struct session *s, struct err *e)
 
 	s->branch = 0;
 	s->state = 0;
+	s->untidy = false;
 	s->id++;
 	s->jails++;
 	session_send(s, WIRE_OPEN, NULL, 0);

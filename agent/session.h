@@ -45,8 +45,9 @@ struct session {
 	struct serve serve;
 	uint32_t id; /* the last session's; a new one has a new one */
 	bool open;
-	uint32_t branch;                   /* that steps run on */
-	uint32_t state;                    /* where it stands, as far as was told */
+	uint32_t branch; /* that steps run on */
+	uint32_t state;  /* where it stands, as far as was told */
+	bool untidy; /* a refusal may come that answers nothing of what is asked next */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
 };
@@ -118,6 +119,16 @@ int session_get(struct session *s, uint16_t type, const char *path,
 
 /** session_close() - End stepjail; safe on a session that was zeroed and never opened */
 void session_close(struct session *s);
+
+/**
+ * session_fence() - Drop every answer that is still to come, up to that of a STATUS
+ *
+ * For after a refusal that may not be the last one. A session that does not answer is
+ * given up.
+ *
+ * Return: 0, or as session_ask()
+ */
+int session_fence(struct session *s, struct err *e);
 
 /**
  * session_next() - The next frame of this session (session only)

@@ -110,6 +110,7 @@ static bool pass_on_interrupt(struct session *s, unsigned int *count)
 		return false;
 	s->serve.stop->signal = 0;
 	session_send(s, (*count)++ ? WIRE_KILL : WIRE_INTERRUPT, NULL, 0);
+	s->untidy = true; /* it may have come after the step's end */
 	return true;
 }
 
@@ -150,6 +151,7 @@ static void judge(struct session *s, struct step *step, enum ending end)
 	if (end == ENDING_DONE)
 		return;
 	step->budget = end == ENDING_BUDGET;
+	s->untidy = end == ENDING_REFUSED; /* STDIN came behind it */
 	f->verdict = end == ENDING_LATE || end == ENDING_BUDGET ? VERDICT_WALL_TIMEOUT
 								: VERDICT_LAUNCHER_ERROR;
 	f->state = end == ENDING_REFUSED ? STATE_KEPT : STATE_LOST;
@@ -204,7 +206,7 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	s->reason[0] = '\0';
 	if (s->plan->stateless)
 		r = queue_once(s, code, length, e);
-	else
+	else if (!s->untidy || session_fence(s, e) == 0)
 		queue_code(s, code, length);
 	if (r < 0)
 		return r;

@@ -123,7 +123,7 @@ static void add_field(const struct verdict_facts *f, const char *field, struct t
 		text_printf(out, " (%s)", f->syscall);
 }
 
-void verdict_words(const struct verdict_facts *f, struct text *out)
+void verdict_cause(const struct verdict_facts *f, struct text *out)
 {
 	const char *words = rows[f->verdict].words;
 
@@ -137,6 +137,11 @@ void verdict_words(const struct verdict_facts *f, struct text *out)
 			words += strcspn(words, "}") + 1;
 		}
 	}
+}
+
+void verdict_words(const struct verdict_facts *f, struct text *out)
+{
+	verdict_cause(f, out);
 	if (f->verdict == VERDICT_COMPLETED &&
 	    (f->state == STATE_KEPT || f->state == STATE_UNKEPT))
 		text_puts(out, ".");

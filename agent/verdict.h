@@ -66,6 +66,9 @@ const char *state_name(enum state s);
 /** state_find() - By the name that stepjail has for it; false where there is none */
 bool state_find(const char *name, enum state *s);
 
+/** verdict_cause() - Add what happened, without what became of the variables */
+void verdict_cause(const struct verdict_facts *f, struct text *out);
+
 /** verdict_words() - Add one sentence or two without a newline */
 void verdict_words(const struct verdict_facts *f, struct text *out);
 

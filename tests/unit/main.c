@@ -84,6 +84,7 @@ static Suite *(*const suites[])(void) = {
 	agent_key_suite,
 	agent_model_suite,
 	agent_options_suite,
+	agent_repl_suite,
 	agent_text_suite,
 	agent_words_suite,
 #endif
