@@ -19,6 +19,7 @@
 #include "agent/lines.h"
 
 #define HISTORY_LINES 1000
+#define CTRL_D '\x04'
 
 static const char *prompt_of(EditLine *edit)
 {
@@ -63,6 +64,10 @@ static int next_char(EditLine *edit, wchar_t *c)
 			continue;
 		if (n <= 0)
 			return (int)n;
+
+		/* Ctrl-D that was typed before the terminal was ours comes so */
+		if (byte == '\0')
+			byte = CTRL_D;
 
 		size_t r = mbrtowc(c, &byte, 1, &state);
 
