@@ -87,7 +87,7 @@ $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
 	@sed -e 's|@PREFIX@|$(PREFIX)|' $$([ -e /etc/apparmor.d/abi/4.0 ] || [ ! -e /etc/apparmor.d/abi/3.0 ] || \
 		echo '-e s|abi/4.0|abi/3.0|;/^..userns,/d') $< > $@
 rootfs: $(B)/rootfs/core.key ## build the root tree core
-$(B)/rootfs/core.key: $(wildcard rootfs/*) $(foreach f,err io wire,init/$(f).c init/$(f).h) | $(B)/packages
+$(B)/rootfs/core.key: $(wildcard rootfs/*) $(foreach f,err io wire,init/$(f).c init/$(f).h) init/step_wire.h | $(B)/packages
 	rootfs/build core $(B)
 
 ## ---- use

@@ -9,7 +9,8 @@
  *   from it and from init, and says GO. One loop here then serves
  *     - the control socket, on which init only speaks: the launcher's silence ends when
  *       the launcher does, and then init exits
- *     - SIGCHLD by signalfd: everything is reaped; the program's own end is sent as EXIT
+ *     - SIGCHLD by signalfd: everything is reaped; the program's own end is sent as EXIT,
+ *       and in a session, which init.h tells, everybody's
  *   When init exits, for whatever reason, the kernel kills every process of the PID
  *   namespace: that, and no handler, is the clean-up. See pid_namespaces(7).
  */
@@ -38,7 +39,8 @@ static uint64_t time_us(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
-static int send_exit(int wstatus, const struct rusage *used, bool strays)
+/* @step: the pid, in a session */
+static int send_exit(pid_t step, int wstatus, const struct rusage *used, bool strays)
 {
 	struct wire_exit end = {
 		.wstatus = (uint32_t)wstatus,
@@ -48,7 +50,7 @@ static int send_exit(int wstatus, const struct rusage *used, bool strays)
 		.max_rss_bytes = (uint64_t)used->ru_maxrss * 1024,
 	};
 
-	return wire_send(INIT_FD_CONTROL, WIRE_EXIT, 0, &end, sizeof(end));
+	return wire_send(INIT_FD_CONTROL, WIRE_EXIT, (uint32_t)step, &end, sizeof(end));
 }
 
 /*
@@ -76,13 +78,25 @@ static void reap(void)
 	/* every process there is but init itself; refused or not, it is there */
 	bool strays = kill(-1, 0) == 0 || errno != ESRCH;
 
-	if (send_exit(program_wstatus, &program_used, strays) < 0)
+	if (send_exit(0, program_wstatus, &program_used, strays) < 0)
 		_exit(STATUS_LAUNCHER_GONE);
 	if (!strays)
 		_exit(STATUS_DONE);
 }
 
-static int loop(int signals)
+/* each is a state, a step, or what a step left behind: the launcher knows which */
+static void reap_session(void)
+{
+	struct rusage used;
+	int wstatus;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &wstatus, WNOHANG, &used)) > 0)
+		if (send_exit(pid, wstatus, &used, false) < 0)
+			_exit(STATUS_LAUNCHER_GONE);
+}
+
+static int loop(int signals, void (*reap_all)(void))
 {
 	struct pollfd fds[] = {
 		{ .fd = INIT_FD_CONTROL, .events = POLLIN },
@@ -95,10 +109,10 @@ static int loop(int signals)
 		if (fds[1].revents) {
 			struct signalfd_siginfo info;
 
-			/* one SIGCHLD may stand for many children: reap() asks for all */
+			/* one SIGCHLD may stand for many children: ask for all */
 			if (read(signals, &info, sizeof(info)) < 0 && errno != EINTR)
 				return STATUS_FAILED;
-			reap();
+			reap_all();
 		}
 		/* end of file, or words where none are due: gone, or mad */
 		if (fds[0].revents)
@@ -106,9 +120,11 @@ static int loop(int signals)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	sigset_t all, child;
+
+	(void)argv;
 
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0)
@@ -132,5 +148,5 @@ int main(void)
 		return STATUS_FAILED;
 	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 0, NULL, 0) < 0)
 		return STATUS_LAUNCHER_GONE;
-	return loop(signals);
+	return loop(signals, argc > 1 ? reap_session : reap);
 }

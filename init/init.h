@@ -2,7 +2,8 @@
 /*
  * init.h - what the launcher hands to stepjail-init: fds at fixed numbers, nothing else
  *
- * No argument and no environment variable carries anything: there is no text to parse.
+ * No environment variable carries anything, and the only argument is one word that is there
+ * or not: there is no text to parse.
  */
 #ifndef STEPJAIL_INIT_INIT_H
 #define STEPJAIL_INIT_INIT_H
@@ -11,6 +12,13 @@ enum init_fd {
 	INIT_FD_CONTROL = 3, /* stream of frames to and from the launcher */
 	INIT_FD_SLOT = 4,    /* only held open: the lock on this jail's host ids */
 };
+
+/*
+ * The argument, whatever its letters: the jail is a session's. Init then tells of the end of
+ * each process that it reaps (EXIT, the pid in the header's step), and stays until the
+ * launcher closes the control socket.
+ */
+#define INIT_SESSION "session"
 
 /* The program is the first process that PID 1 made, so its number is certain. */
 #define INIT_PROGRAM_PID 2

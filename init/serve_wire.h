@@ -10,38 +10,47 @@
  * at its end. JSON is one object, UTF-8, without a newline; see stepjail(1).
  *
  * to stepjail
- *	OPEN		begin a session
- *	ONCE		source: begin a session, run that as its only step, end it
+ *	OPEN		begin a session; until it is OPENED, it takes nothing but CLOSE
+ *	ONCE		source: begin a session, run that as its only step, end it. OPENED,
+ *			output, DONE and CLOSED follow
  *	CODE		a piece of the next step's source on this branch
- *	RUN		struct serve_limits: the source is whole, run it on this branch
+ *	RUN		struct serve_limits: the source is whole, run it on this branch. It is
+ *			used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
  *	INTERRUPT	SIGINT to the running step, and SIGKILL when it is still there
  *			after the grace of --grace
  *	KILL		SIGKILL to the running step
  *	ROLLBACK	struct serve_state: this branch is at that state again; states that
- *			no branch can come back to are ended
+ *			no branch can come back to are ended, but for state 0
  *	BRANCH		struct serve_state: a new branch, named by serve_at, at that state
- *	DROP		forget this branch
- *	PUT		path: write a file below /work; DATA follow, then END
- *	GET, LIST	path: read a file; list a folder
+ *	DROP		forget this branch; not the last one
+ *	PUT		struct serve_file, path: write a file below /work; DATA follow, then
+ *			END. One at a time in a session
+ *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
  *	STATUS		of the session; session 0: of all
  *	CLOSE		end the session
  * to the client
  *	OPENED		JSON: the session stands; its ids, posture and digests
- *	OUT, ERR	bytes that the step wrote, in order within each
+ *	OUT, ERR	bytes that the step wrote, in order within each: the first
+ *			--output-limit of each. Of what comes then, DONE has the number and
+ *			the last 4 KiB
  *	RESULT, TRACE	texts, as in init/step_wire.h
  *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut
- *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP, PUT, and to STATUS
+ *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches and
+ *			states of the session. To PUT: {"bytes": N}
  *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
  *			the kind as in ls(1), size, mtime in seconds, name, with one space
  *			between and a NUL at the end
- *	REFUSED		JSON: {"error": "..."}, in place of the answer; nothing was changed
- *	CLOSED		JSON: the session is gone, and why; the last frame of it
+ *	REFUSED		JSON: {"error": "..."}, in place of the answer; nothing was changed.
+ *			To OPEN and ONCE: there is no such session
+ *	CLOSED		JSON: {"reason": "..."}: the session is gone; its last frame. Steps
+ *			that ran have had their DONE
  *
- * A client that closes its end ends all of its sessions. A client that does not read is
- * waited for: the output of its steps waits in their pipes, and that of other sessions on
- * the same stream with it.
+ * A client that closes its end, or the half of it that it writes to, ends all of its
+ * sessions. A client that does not read is waited for: the output of its steps waits in
+ * their pipes, and that of other sessions on the same stream with it, and no more of its
+ * frames are taken. Bytes that are no frame end stepjail, with a line on its stderr.
  */
 #ifndef STEPJAIL_INIT_SERVE_WIRE_H
 #define STEPJAIL_INIT_SERVE_WIRE_H

@@ -69,8 +69,8 @@ enum step_file_op {
 
 /* WIRE_FILE; the path follows, relative to /work, without a NUL */
 struct step_file {
-	uint32_t op;   /* enum step_file_op */
-	uint32_t mode; /* PUT: permission bits */
+	uint32_t op;        /* enum step_file_op */
+	uint32_t mode;      /* PUT: permission bits */
 	uint64_t max_bytes; /* of the data; more is EFBIG */
 };
 

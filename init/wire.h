@@ -28,7 +28,8 @@
  *	READY     to launcher   empty; from init: it runs; at the gate: the program waits,
  *	                        all its walls up, and the step field is the Landlock
  *	                        ABI in force, 0 for none
- *	EXIT      to launcher   struct wire_exit: the program's end; the last frame
+ *	EXIT      to launcher   struct wire_exit: the program's end; the last frame. In a
+ *	                        session: the end of any process, its pid in the step field
  *
  * client <-> interpreter (one session; any stream)
  *	CODE      to interpreter   a piece of the step's UTF-8 source

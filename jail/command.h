@@ -12,6 +12,7 @@
  * Return: the exit status, or -errno with @e filled, which main() prints
  */
 int command_run(char *const *argv, struct err *e);
+int command_serve(char *const *argv, struct err *e);
 int command_check(char *const *argv, struct err *e);
 int command_explain(char *const *argv, struct err *e);
 

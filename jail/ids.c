@@ -101,6 +101,11 @@ static int is_host_root(struct err *e)
 	return 0;
 }
 
+int ids_own(struct err *e)
+{
+	return geteuid() == 0 ? is_host_root(e) : 0;
+}
+
 int ids_take(struct ids *ids, struct err *e)
 {
 	uint32_t slot = 0;
@@ -112,10 +117,8 @@ int ids_take(struct ids *ids, struct err *e)
 		.init_id = PLAN_PROGRAM_ID,
 		.program_id = PLAN_PROGRAM_ID,
 	};
-	if (ids->host_uid != 0)
-		return 0;
 
-	int root = is_host_root(e);
+	int root = ids_own(e);
 
 	if (root <= 0)
 		return root;

@@ -30,6 +30,14 @@ struct ids {
 };
 
 /**
+ * ids_own() - Are jails to have host ids of their own?
+ *
+ * Return: 1 (the caller is the host's root), 0, or -errno; -EPERM for a part of the host's
+ * ids with root among them, where a jail would run under host uid 0
+ */
+int ids_own(struct err *e);
+
+/**
  * ids_take() - Choose the host ids of a jail, and lock them if they are its own
  * @ids:	Filled; slot_fd belongs to the caller. The lock lasts while any process
  * holds the fd open, so init keeps it too. Root's supplementary groups are given up

@@ -30,9 +30,6 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |      \
 	 CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-/* too large for a stack, and there is one launch in a process */
-static struct sources sources;
-
 /* the kernel's choice when memory runs out on the whole host, not in the leaf: the jail
  */
 static int prefer_for_oom(pid_t pid, struct err *e)
@@ -73,44 +70,37 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	return 0;
 }
 
-/* what the plan names on the host, opened or resolved before anything is started */
-static int open_parts(struct jail *j, struct child *c, struct err *e)
+/* as root before the clone, see mount_clone(); where that is refused, the child does it */
+static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
+			 struct err *e)
 {
-	char root[PATH_MAX];
-	int r = shipped_root(j->plan->rootfs, root, sizeof(root), e);
+	int r;
 
-	if (r == 0)
-		r = mount_find(&sources, j->plan, root, j->ids.own, e);
-	if (r == 0)
-		r = tree_digest(&sources.root, j->plan->verify_rootfs == ANSWER_YES,
-				&j->root, e);
-	if (r == 0 && j->ids.own) {
-		c->sources_cloned = true;
-		r = mount_clone(&sources, j->plan, e);
-		/* root of a container may have no say over its mounts; the child has */
-		if (r == -EPERM) {
-			c->sources_cloned = false;
-			r = 0;
-		}
+	if (!j->ids.own)
+		return 0;
+	c->sources_cloned = true;
+	r = mount_clone(&parts->sources, parts->plan, e);
+	/* root of a container may have no say over its mounts; the child has */
+	if (r == -EPERM) {
+		c->sources_cloned = false;
+		r = 0;
 	}
-	if (r < 0)
-		return r;
-	c->init_fd = shipped_init(e);
-	return c->init_fd < 0 ? c->init_fd : 0;
+	return r;
 }
 
 /* the sources' mounts live on in the child; the launcher must not pin them */
-static void close_parts(struct child *c)
+static void close_parts(struct jail *j, struct child *c)
 {
-	io_close_fd(&c->init_fd);
 	io_close_fd(&c->control);
 	io_close_fd(&c->gate);
 	capture_close_inside(c->capture);
+	for (int fd = 0; fd <= 2; fd++)
+		io_close_fd(&j->stdio[fd]);
 	if (!c->sources_cloned)
 		return;
-	io_close_fd(&sources.root.tree);
+	io_close_fd(&c->sources->root.tree);
 	for (size_t i = 0; i < c->plan->bind_count; i++)
-		io_close_fd(&sources.bind[i].tree);
+		io_close_fd(&c->sources->bind[i].tree);
 }
 
 static int make_wire(struct jail *j, struct child *c, struct err *e)
@@ -151,53 +141,86 @@ static int limit(struct jail *j, struct err *e)
 	return 0;
 }
 
-int launch_jail(struct jail *j, const struct plan *p, struct err *e)
+int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 {
-	struct child c = {
-		.plan = p,
-		.ids = &j->ids,
-		.sources = &sources,
-		.init_fd = -1,
-		.control = -1,
-		.gate = -1,
-		.listener = -1,
-		.capture = &j->capture,
-	};
-	int r;
+	char root[PATH_MAX];
+	int own, r = host_check(e);
 
-	j->plan = p;
-	r = host_check(e);
+	parts->plan = p;
 	/* whatever else the caller left open ends at exec, at the latest */
 	if (r == 0 && close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		r = err_set(e, errno, "launch: close_range (Linux 5.11)");
 	if (r == 0)
-		r = landlock_abi(e);
+		r = parts->landlock_abi = landlock_abi(e);
+	if (r >= 0)
+		r = rlimit_raise_core(e);
 	if (r < 0)
 		return r;
-	j->landlock_abi = c.landlock_abi = r;
-	r = rlimit_raise_core(e);
+	own = ids_own(e);
+	if (own < 0)
+		return own;
+	r = shipped_root(p->rootfs, root, sizeof(root), e);
 	if (r == 0)
-		r = ids_take(&j->ids, e);
+		r = mount_find(&parts->sources, p, root, own, e);
 	if (r == 0)
-		r = open_parts(j, &c, e);
+		r = tree_digest(&parts->sources.root, p->verify_rootfs == ANSWER_YES,
+				&parts->root, e);
+	if (r < 0)
+		return r;
+	parts->init_fd = shipped_init(e);
+	return parts->init_fd < 0 ? parts->init_fd : 0;
+}
+
+/* everything that the clone takes along; nothing runs yet */
+static int prepare(struct jail *j, struct parts *parts, struct child *c, struct err *e)
+{
+	int r = ids_take(&j->ids, e);
+
+	if (r == 0)
+		r = clone_sources(j, parts, c, e);
 	if (r == 0)
 		r = limit(j, e);
-	if (r < 0) {
-		close_parts(&c);
-		return r;
-	}
-	c.cgroup = j->limited;
-	r = make_wire(j, &c, e);
-	if (r == 0)
-		r = clone_child(j, &c, e);
-	close_parts(&c);
-	if (r == 0)
-		r = prefer_for_oom(j->pid, e);
+	c->cgroup = j->limited;
+	return r < 0 ? r : make_wire(j, c, e);
+}
+
+/* what only the launcher can do to the clone, and leave to go on */
+static int settle(struct jail *j, struct err *e)
+{
+	/* the states of a session are to outlive the step that uses up the memory */
+	int r = j->plan->session ? 0 : prefer_for_oom(j->pid, e);
+
 	if (r == 0)
 		r = ids_map(&j->ids, j->pid, e);
 	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
 		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
 	return r;
+}
+
+int launch_jail(struct jail *j, struct parts *parts, struct err *e)
+{
+	struct child c = {
+		.plan = parts->plan,
+		.ids = &j->ids,
+		.sources = &parts->sources,
+		.landlock_abi = parts->landlock_abi,
+		.init_fd = parts->init_fd,
+		.control = -1,
+		.gate = -1,
+		.listener = -1,
+		.capture = &j->capture,
+		.stdio = j->stdio,
+	};
+	int r;
+
+	j->plan = parts->plan;
+	j->landlock_abi = parts->landlock_abi;
+	j->root = parts->root;
+	r = prepare(j, parts, &c, e);
+	if (r == 0)
+		r = clone_child(j, &c, e);
+	close_parts(j, &c);
+	return r < 0 ? r : settle(j, e);
 }
 
 void launch_kill(const struct jail *j)
@@ -218,6 +241,14 @@ void launch_wait(struct jail *j)
 	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	j->pid = 0;
+}
+
+bool launch_gone(struct jail *j)
+{
+	if (j->pid > 0 && waitpid(j->pid, NULL, WNOHANG) != j->pid)
+		return false;
+	j->pid = 0;
+	return true;
 }
 
 int launch_end(struct jail *j, struct err *e)

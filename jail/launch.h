@@ -12,8 +12,18 @@
 #include "jail/capture.h"
 #include "jail/cgroup.h"
 #include "jail/ids.h"
+#include "jail/mount.h"
 #include "jail/plan.h"
 #include "jail/tree.h"
+
+/* what all jails of a plan have in common: found once, however many are started */
+struct parts {
+	const struct plan *plan;
+	struct sources sources; /* their mounts last from a launch to its clone */
+	struct tree root;
+	int init_fd;      /* stepjail-init, to be executed */
+	int landlock_abi; /* 0: the kernel has no Landlock */
+};
 
 struct jail {
 	const struct plan *plan;
@@ -28,18 +38,37 @@ struct jail {
 	int control; /* the launcher's end of the control socket */
 	int gate;    /* the launcher's end of the gate, see gate.h */
 	struct capture capture; /* opened and ended by who runs the jail */
+	int stdio
+		[3]; /* to become the program's fds 0, 1 and 2, -1 for the launcher's own;
+			 taken and closed by the launch */
 };
 
 #define JAIL_NONE                                                                        \
 	(struct jail)                                                                    \
 	{                                                                                \
 		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
-		.control = -1, .gate = -1, .capture = CAPTURE_NONE                       \
+		.control = -1, .gate = -1, .capture = CAPTURE_NONE, .stdio = {           \
+			-1,                                                              \
+			-1,                                                              \
+			-1                                                               \
+		}                                                                        \
 	}
 
 /**
+ * launch_find() - Find what the jails of a plan need of this host, and check it
+ * @parts:	Filled; strings and the fd live as long as the process
+ *
+ * Every fd that the caller left open is set to end at exec.
+ *
+ * Return: 0, or -errno
+ */
+int launch_find(struct parts *parts, const struct plan *p, struct err *e);
+
+/**
  * launch_jail() - Start a jail up to the point where its child walks the stages
- * @j:		JAIL_NONE before; the caller calls launch_end() whatever this returns
+ * @j:		JAIL_NONE before, but for capture and stdio; the caller calls launch_end()
+ *		whatever this returns
+ * @parts:	From launch_find(); may be used again afterwards
  *
  * clone3(2) with seven namespaces, CLONE_PIDFD and, where limits are enforced,
  * CLONE_INTO_CGROUP. All signals must be blocked by the caller, so that the child is born
@@ -47,11 +76,19 @@ struct jail {
  *
  * Return: 0, or -errno; the program has then not run
  */
-int launch_jail(struct jail *j, const struct plan *p, struct err *e);
+int launch_jail(struct jail *j, struct parts *parts, struct err *e);
 
 /** launch_wait() - Kill what is left and wait until it is gone; the leaf stays readable
  */
 void launch_wait(struct jail *j);
+
+/**
+ * launch_gone() - Has the jail ended?
+ *
+ * For who waits with others for the pidfd to become readable; launch_end() then does not
+ * wait.
+ */
+bool launch_gone(struct jail *j);
 
 /** launch_kill() - SIGKILL to every process of the jail */
 void launch_kill(const struct jail *j);

@@ -16,26 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/gate.h"
 #include "jail/loop.h"
+#include "jail/stand.h"
 
-/* the jail must stand by then, whatever the plan allows the program */
-#define START_MS 30000
 #define CPU_POLL_MIN_MS 10
-
-enum { READY_INIT = 1, READY_PROGRAM = 2, READY_BOTH = 3 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* sample the jail's use where no cgroup counts it; false where /proc cannot be read */
 static bool sample(struct run *run, struct watch *w)
@@ -110,13 +97,13 @@ static bool is_sampled(const struct run *run)
 
 static uint64_t wall_limit(const struct run *run)
 {
-	return run->outcome.started ? run->jail.plan->limit[LIMIT_WALL_MS] : START_MS;
+	return run->outcome.started ? run->jail.plan->limit[LIMIT_WALL_MS] : STAND_MS;
 }
 
 /* milliseconds to the nearest deadline, -1 for none; one more, never one less */
 static int next_timeout(const struct run *run)
 {
-	uint64_t now = now_ms(), left = NO_LIMIT;
+	uint64_t now = stand_now_ms(), left = NO_LIMIT;
 	uint64_t wall = wall_limit(run);
 
 	if (wall != NO_LIMIT)
@@ -134,37 +121,15 @@ static int next_timeout(const struct run *run)
 	return left > 3600000 ? 3600000 : (int)left;
 }
 
-/* the launcher's own reason for not opening the gate, or for not going on */
-static void refuse(struct run *run, const struct err *e)
-{
-	struct outcome *o = &run->outcome;
-
-	o->have_fail = true;
-	o->fail.errnum = (uint32_t)e->errnum;
-	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e->text);
-	run->ended = true;
-}
-
-static void not_standing(struct run *run)
-{
-	struct err e;
-
-	(void)err_say(&e, ETIMEDOUT,
-		      "run: the jail did not stand within %d s: is the host "
-		      "out of CPU or memory?",
-		      START_MS / 1000);
-	refuse(run, &e);
-}
-
 static void check_deadlines(struct run *run)
 {
-	uint64_t now = now_ms(), wall = wall_limit(run);
+	uint64_t now = stand_now_ms(), wall = wall_limit(run);
 
 	if (wall != NO_LIMIT && now - run->start_ms >= wall) {
 		if (run->outcome.started)
 			kill_for(run, KILL_WALL);
 		else
-			not_standing(run);
+			stand_late(run);
 		return;
 	}
 	if (!is_sampled(run) || now - run->sampled_ms < run->sample_in_ms)
@@ -176,85 +141,15 @@ static void check_deadlines(struct run *run)
 		sample_cgroup(run);
 }
 
-/* both processes stand behind their walls, and the program was looked at */
-static void open_gate(struct run *run)
-{
-	struct cgroup *cg = &run->jail.cgroup;
-	struct err e;
-
-	if (run->jail.limited &&
-	    cgroup_verify(cg->leaf, run->jail.plan, &cg->limits, &e) < 0) {
-		refuse(run, &e);
-		return;
-	}
-	/* a watch that cannot see stands in for no limit */
-	if (!run->jail.limited && watch_check(run->jail.pid, &e) < 0) {
-		refuse(run, &e);
-		return;
-	}
-	run->room = room_open(run->jail.pid);
-	if (run->jail.limited)
-		cgroup_usage(cg->leaf, NULL, &run->outcome.before);
-	run->outcome.started = true;
-	run->start_ms = now_ms();
-	run->sampled_ms = run->start_ms;
-	run->sample_in_ms = CPU_POLL_MIN_MS;
-	if (gate_open(&run->jail.gate) < 0)
-		run->ended = true;
-}
-
-static void serve_gate(struct run *run)
-{
-	struct err e;
-	uint32_t landlock = 0;
-	int r = gate_receive(run->jail.gate, &run->program, &run->outcome.refused.fd,
-			     &landlock, &e);
-
-	if (r < 0 || (r > 0 && posture_read(&run->jail, run->program, landlock,
-					    &run->outcome.posture, &e) < 0)) {
-		refuse(run, &e);
-		return;
-	}
-	if (r == 0) {
-		/* its end: a stage failed, and the control socket has the words */
-		io_close_fd(&run->jail.gate);
-		return;
-	}
-	run->outcome.listened = run->outcome.refused.fd >= 0;
-	if (!run->outcome.listened && !(run->jail.plan->allow_missing & PART_AUDIT)) {
-		(void)err_say(&e, EBADMSG,
-			      "gate: the listener for violations is missing");
-		refuse(run, &e);
-		return;
-	}
-	run->ready |= READY_PROGRAM;
-	if (run->ready == READY_BOTH)
-		open_gate(run);
-}
-
 /* Return: 0, or negative when the frame is none that may come now */
 static int serve_frame(struct run *run)
 {
 	struct wire_header h;
 	const unsigned char *payload = wire_reader_take(&run->reader, &h);
 	struct outcome *o = &run->outcome;
-	struct err e;
 
-	if (h.type == WIRE_READY && h.length == 0 && !(run->ready & READY_INIT)) {
-		run->ready |= READY_INIT;
-		if (posture_early(&run->jail, &run->outcome.posture, &e) < 0)
-			refuse(run, &e);
-		else if (run->ready == READY_BOTH)
-			open_gate(run);
+	if (stand_frame(run, &h, payload))
 		return 0;
-	}
-	if (h.type == WIRE_FAIL && h.length == sizeof(o->fail)) {
-		memcpy(&o->fail, payload, sizeof(o->fail));
-		o->fail.text[sizeof(o->fail.text) - 1] = '\0';
-		o->have_fail = true;
-		run->ended = true;
-		return 0;
-	}
 	if (h.type == WIRE_EXIT && h.length == sizeof(o->exit) && o->started) {
 		memcpy(&o->exit, payload, sizeof(o->exit));
 		o->have_exit = true;
@@ -290,14 +185,14 @@ static void serve_listener(struct run *run)
 	struct violations *v = &run->outcome.refused;
 	const struct plan *p = run->jail.plan;
 
-	int r = violation_serve(v, p, now_ms() - run->start_ms);
+	int r = violation_serve(v, p, stand_now_ms() - run->start_ms);
 	struct err e;
 
 	if (r < 0) {
 		(void)err_set(&e, -r,
 			      "the program was started, and killed: violations: answer "
 			      "a refused call");
-		refuse(run, &e);
+		stand_refuse(run, &e);
 	} else if (r > 0 && p->on_violation == VIOLATION_KILL) {
 		kill_for(run, KILL_VIOLATION);
 	}
@@ -319,7 +214,7 @@ static const struct {
 	void (*serve)(struct run *run);
 } sources[] = {
 	{ offsetof(struct run, jail.control), serve_control },
-	{ offsetof(struct run, jail.gate), serve_gate },
+	{ offsetof(struct run, jail.gate), stand_gate },
 	{ offsetof(struct run, signals), serve_signal },
 	{ offsetof(struct run, outcome.refused.fd), serve_listener },
 	{ offsetof(struct run, jail.capture.stream[0].outside), serve_stdout },
@@ -331,10 +226,11 @@ int loop_run(struct run *run, struct err *e)
 {
 	struct pollfd fds[SOURCE_COUNT];
 
-	run->start_ms = now_ms();
+	run->start_ms = stand_now_ms();
+	run->sample_in_ms = CPU_POLL_MIN_MS;
 	while (!run->ended) {
 		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
-						    now_ms() - run->start_ms);
+						    stand_now_ms() - run->start_ms);
 		for (size_t i = 0; i < SOURCE_COUNT; i++) {
 			fds[i] = (struct pollfd){ .events = POLLIN };
 			memcpy(&fds[i].fd, (char *)run + sources[i].fd, sizeof(int));
@@ -363,7 +259,7 @@ void loop_gather(struct run *run)
 	struct watch w;
 
 	if (o->started)
-		o->wall_ms = now_ms() - run->start_ms;
+		o->wall_ms = stand_now_ms() - run->start_ms;
 	o->full = room_full(&run->room);
 	room_close(&run->room);
 	if (!o->have_exit || !o->exit.strays)

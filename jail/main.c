@@ -34,6 +34,8 @@ static const struct {
 	{ "explain", "[options]",
 	  "print the plan that the options make, as a policy file", command_explain,
 	  false },
+	{ "serve", "[options of run]",
+	  "run Python in sessions, for a program on a socket", command_serve, true },
 	{ "escape", "[--json] [options of run]",
 	  "run the shipped attacks in such jails; 0 only if all are held", shipped_escape,
 	  false },

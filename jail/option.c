@@ -11,6 +11,7 @@
 #include "jail/allow.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
+#include "jail/states.h"
 
 #define K (1ULL << 10)
 #define M (1ULL << 20)
@@ -43,6 +44,25 @@ static int check_hostname(const char *value, struct err *e)
 		return err_say(e, EINVAL,
 			       "'%s' must be 1 to 64 letters, digits, '-' or '.'", value);
 	return 0;
+}
+
+static int check_preload(const char *value, struct err *e)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+
+	for (const char *at = value;; at++) {
+		size_t n = strspn(at, letters);
+
+		if (n == 0 || (at[n] && at[n] != ','))
+			return err_say(e, EINVAL,
+				       "'%s' must be names of modules with a comma "
+				       "between them",
+				       value);
+		at += n;
+		if (!*at)
+			return 0;
+	}
 }
 
 static const char *const net_names[] = {
@@ -267,6 +287,20 @@ const struct option_row option_rows[] = {
 	  "refuse to run where the kernel has no Landlock; without this, the report "
 	  "tells",
 	  BITS(require) },
+	{ "preload", "NAME,NAME...",
+	  "serve: modules that a session's interpreter has imported before its first "
+	  "step",
+	  TEXT(preload), .check = check_preload },
+	{ "sessions", "NUMBER", "serve: sessions at a time",
+	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
+	{ "grace", "TIME",
+	  "serve: how long a step that is interrupted has before it is killed",
+	  NUMBER(LIMIT_GRACE_MS, VALUE_TIME, 1, HOURS, 2000, false) },
+	{ "keep-states", "NUMBER",
+	  "serve: states to go back to, beside those that branches are at",
+	  NUMBER(LIMIT_KEEP_STATES, VALUE_COUNT, 0, KEEP_STATES_MAX, 8, false) },
+	{ "keep-memory", "SIZE", "serve: memory of these states; the oldest go first",
+	  NUMBER(LIMIT_KEEP_BYTES, VALUE_SIZE, M, T, 256 * M, true) },
 	{ "verify-rootfs", "no|yes",
 	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
 	  ANSWER(verify_rootfs) },

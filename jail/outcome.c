@@ -72,8 +72,7 @@ static bool killed_for_cpu(const struct outcome *o, const struct plan *p,
 	       outcome_cpu_us(o) / 1000 >= p->limit[LIMIT_CPU_MS];
 }
 
-static enum verdict judge_end(const struct outcome *o, const struct plan *p,
-			      const struct judgement *j)
+enum verdict outcome_of_kill(enum kill_cause cause)
 {
 	static const enum verdict by_cause[] = {
 		[KILL_WALL] = VERDICT_WALL_TIMEOUT,
@@ -81,15 +80,22 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 		[KILL_MEMORY] = VERDICT_MEMORY,
 		[KILL_VIOLATION] = VERDICT_VIOLATION,
 		[KILL_CANCELLED] = VERDICT_CANCELLED,
+		[KILL_NONE] = VERDICT_COMPLETED,
 	};
 
+	return by_cause[cause];
+}
+
+static enum verdict judge_end(const struct outcome *o, const struct plan *p,
+			      const struct judgement *j)
+{
 	/* whatever its other threads did meanwhile */
 	if (o->killed == KILL_VIOLATION)
 		return VERDICT_VIOLATION;
 	/* the launcher's kill takes init along: a program whose end was still told, and
 	 * was not by SIGKILL, had ended before the kill came */
 	if (o->killed != KILL_NONE && (!o->have_exit || j->signal == SIGKILL))
-		return by_cause[o->killed];
+		return outcome_of_kill(o->killed);
 	if (killed_for_memory(o, j))
 		return VERDICT_MEMORY;
 	if (!o->have_exit)

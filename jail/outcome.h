@@ -95,6 +95,9 @@ struct judgement {
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 
+/** outcome_of_kill() - The verdict on what the launcher has ended for this cause */
+enum verdict outcome_of_kill(enum kill_cause cause);
+
 /** outcome_counted() - Is this value of the usage known? */
 bool outcome_counted(const struct outcome *o, uint64_t value);
 

@@ -40,6 +40,10 @@ enum limit {
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
 	LIMIT_SPILL_BYTES,
+	LIMIT_GRACE_MS, /* these four are of sessions */
+	LIMIT_SESSIONS,
+	LIMIT_KEEP_STATES,
+	LIMIT_KEEP_BYTES,
 	LIMIT_COUNT,
 };
 
@@ -84,8 +88,9 @@ struct plan {
 	const char *rootfs; /* a name of a shipped tree, or a folder's path */
 	const char *chdir;
 	const char *hostname;
-	const char *report; /* path, or an fd's number; NULL for none */
-	const char *spill;  /* folder for captured output, NULL for none */
+	const char *report;  /* path, or an fd's number; NULL for none */
+	const char *preload; /* modules of a session's interpreter, NULL for none */
+	const char *spill;   /* folder for captured output, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_proc proc;
@@ -106,6 +111,7 @@ struct plan {
 	size_t call_count;
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
+	bool session;      /* the program is an interpreter that serves steps */
 	char *const *argv; /* the program, NULL at the end; NULL for none */
 };
 

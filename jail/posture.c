@@ -221,7 +221,8 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 	p->dir = dir;
 	if (dir < 0)
 		return err_set(e, -dir, "posture: open /proc/%d", program);
-	if (jail->plan->report && !(p->out = json_open(&p->json, TEXT_BYTES)))
+	if ((jail->plan->report || jail->plan->session) &&
+	    !(p->out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
 	return look(
 		(struct look){
@@ -270,8 +271,20 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 	io_close_fd(&p->dir);
 	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
 		r = err_set(e, ENOSPC, "posture: print it");
+	p->out = NULL;
 	p->known = r == 0;
 	return r;
+}
+
+void posture_end(struct posture *p)
+{
+	if (p->out)
+		(void)fclose(p->out);
+	/* zero is nobody's: nothing was looked at */
+	if (p->dir > 0)
+		io_close_fd(&p->dir);
+	free(p->json);
+	*p = (struct posture){ 0 };
 }
 
 /* the plan's is of exactly what explain prints for the same options; no memory, no digest */

@@ -24,7 +24,7 @@ struct posture {
 /**
  * posture_early() - Read back of the program what no stage after the split can change
  *
- * @p:		Zeroed; what is allocated lives as long as the process
+ * @p:		Zeroed; what is allocated lives until posture_end()
  *
  * For the time when init is ready and the program is not. Where the kernel does not tell
  * who init's child is (CONFIG_PROC_CHILDREN), posture_read() reads this as well.
@@ -44,6 +44,9 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e);
  */
 int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		 struct posture *p, struct err *e);
+
+/** posture_end() - Free what was read, where one process makes many */
+void posture_end(struct posture *p);
 
 /**
  * posture_print() - Write it as a JSON object, or null where it is not known

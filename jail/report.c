@@ -195,15 +195,14 @@ static void write_usage(FILE *out, const struct outcome *o)
 }
 
 /* --allow-missing may name what was there all the same: only what was not is listed */
-static void write_not_enforced(FILE *out, const struct jail *jail,
-			       const struct outcome *o)
+void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o)
 {
 	bool cgroup = jail->limited || !jail->missing.errnum;
 	bool audit = o->listened || !o->started;
 	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
 	size_t missing = 0;
 
-	(void)fputs(",\"not_enforced\":[", out);
+	(void)fputs("[", out);
 	if (jail->plan)
 		missing = cgroup_limits_missing(
 			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
@@ -227,7 +226,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&jail->capture, out);
-	write_not_enforced(out, jail, o);
+	(void)fputs(",\"not_enforced\":", out);
+	report_not_enforced(out, jail, o);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"cgroup_usage\":", out);

@@ -43,4 +43,7 @@ int report_reserve(int fd, size_t more, struct err *e);
 int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e);
 
+/** report_not_enforced() - Write a JSON array of what --allow-missing left out */
+void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o);
+
 #endif

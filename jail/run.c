@@ -7,11 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/cancel.h"
 #include "jail/command.h"
 #include "jail/host.h"
 #include "jail/json.h"
@@ -22,25 +22,6 @@
 #include "jail/run.h"
 
 #define LEARNED_BYTES 65536
-
-/*
- * Signals that end the launcher; its jail ends first, and the report says cancelled.
- * What the caller ignores stays so: nohup(1), and the background of a shell.
- */
-static sigset_t cancelling_signals(void)
-{
-	static const int rows[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct sigaction now;
-
-		if (sigaction(rows[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
-			(void)sigaddset(&set, rows[i]);
-	}
-	return set;
-}
 
 /* stdin, stdout and stderr become the program's: none may lead out of its tree */
 static int check_stdio(struct err *e)
@@ -67,24 +48,14 @@ static int check_stdio(struct err *e)
 	return 0;
 }
 
-static int take_signals(struct run *run, struct err *e)
-{
-	sigset_t all, wanted = cancelling_signals();
-
-	(void)sigfillset(&all);
-	/* an ignored SIGCHLD would reap the jail behind the launcher's back */
-	(void)signal(SIGCHLD, SIG_DFL);
-	(void)sigdelset(&all, SIGTSTP);
-	(void)sigdelset(&all, SIGCONT);
-	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
-		return err_set(e, errno, "run: block signals");
-	run->signals = signalfd(-1, &wanted, SFD_CLOEXEC);
-	return run->signals < 0 ? err_set(e, errno, "run: signalfd") : 0;
-}
-
 static int run_jail(struct run *run, const struct plan *p, struct err *e)
 {
-	int r = launch_jail(&run->jail, p, e);
+	static struct parts parts;
+	int r = launch_find(&parts, p, e);
+
+	run->jail.plan = p;
+	if (r == 0)
+		r = launch_jail(&run->jail, &parts, e);
 
 	if (r == 0 && run->jail.missing.errnum)
 		(void)fprintf(stderr,
@@ -132,14 +103,14 @@ static int learn(const struct run *run, const struct plan *p, struct err *e)
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
 {
 	static struct run run;
-	const sigset_t wanted = cancelling_signals();
+	const sigset_t wanted = cancel_signals();
 	struct err failed;
 	int r;
 
 	run.jail = JAIL_NONE;
 	run.outcome.refused.fd = -1;
 	run.room = ROOM_NONE;
-	r = take_signals(&run, &failed);
+	r = cancel_open(&run.signals, &failed);
 
 	if (r == 0)
 		r = capture_open(&run.jail.capture, p, &failed);

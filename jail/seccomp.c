@@ -16,6 +16,7 @@
 
 #include "init/filter.h"
 #include "jail/allow.h"
+#include "jail/guard.h"
 #include "jail/seccomp.h"
 
 #include "filter_program.h"
@@ -63,11 +64,12 @@ static int listen_on(const struct plan *p, struct sock_filter *code, size_t coun
 
 int seccomp_install(const struct plan *p, uint64_t *key, int *listener, struct err *e)
 {
-	static struct sock_filter code[ALLOW_CODE_MAX + BPF_MAXINSNS];
+	static struct sock_filter code[GUARD_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
 	bool locked = p->lock_code == LOCK_YES;
-	size_t own = allow_code(p, code);
+	size_t own = guard_code(p, code);
 	size_t count = variants[locked][p->learn].count;
 
+	own += allow_code(p, code + own);
 	memcpy(code + own, variants[locked][p->learn].code, count * sizeof(code[0]));
 	*key = 0;
 	if (locked) {

@@ -115,6 +115,13 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
+static int place_fd(int fd, int number, struct err *e)
+{
+	if (dup2(fd, number) < 0)
+		return err_set(e, errno, "place fd %d", number);
+	return 0;
+}
+
 /* Until exec an fd of a folder outside is a way there, by a path through /proc/self/fd,
  * which a symlink of the tree may be. So the program keeps none but its two sockets. */
 static int close_others(const struct child *c)
@@ -145,6 +152,9 @@ static int do_session(struct child *c, struct err *e)
 
 	int r = capture_place(c->capture, e);
 
+	for (int fd = 0; fd <= 2 && r == 0; fd++)
+		if (c->stdio[fd] >= 0)
+			r = place_fd(c->stdio[fd], fd, e);
 	if (r == 0 && close_others(c) < 0)
 		r = err_set(e, errno, "session: close_range");
 	if (r == 0)
@@ -177,18 +187,12 @@ static int do_seccomp(struct child *c, struct err *e)
 	return seccomp_install(c->plan, &c->exec_key, &c->listener, e);
 }
 
-static int place_fd(int fd, int number, struct err *e)
-{
-	if (dup2(fd, number) < 0)
-		return err_set(e, errno, "exec: place fd %d", number);
-	return 0;
-}
-
 /* init's fds go to their numbers; dup2 clears close-on-exec, the rest has it */
 static int exec_init(struct child *c, struct err *e)
 {
 	static char name[] = "stepjail-init";
-	char *const argv[] = { name, NULL };
+	static char session[] = INIT_SESSION;
+	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
 	char *const env[] = { NULL };
 	int control, slot, init;
 	int r;

@@ -30,7 +30,8 @@ struct child {
 	int listener;            /* of the program's filter, -1 without one */
 	uint64_t exec_key;       /* see seccomp.h */
 	struct capture *capture; /* its pipes become stdout and stderr */
-	pid_t program;           /* 0 in the program's process after the split */
+	const int *stdio; /* three fds to become the program's, -1 for those it has */
+	pid_t program;    /* 0 in the program's process after the split */
 };
 
 enum stage_role {

@@ -4,8 +4,11 @@
  *
  * Theory of operation
  *   The kernel holds a thread that makes such a call until the launcher answers. The
- *   answer is EPERM, whatever the call: there is no other, so it does not matter that the
- *   arguments behind pointers could change meanwhile, and they are not looked at.
+ *   answer is EPERM; it does not matter that what lies behind pointers could change
+ *   meanwhile, and it is not looked at. In a session alone there is a second answer, "go
+ *   on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), and only to calls that send a signal: what
+ *   decides there, guard.c, are numbers in registers, which nobody can change while the
+ *   thread is held.
  *   A flood waits for its answers: the launcher gives so many in a second and sleeps in
  *   between, and what it remembers has a fixed size.
  */
@@ -19,6 +22,7 @@
 
 #include "init/io.h"
 #include "jail/call.h"
+#include "jail/guard.h"
 #include "jail/json.h"
 #include "jail/violation.h"
 
@@ -78,11 +82,12 @@ static bool same_kind(const struct violation *k, const struct seccomp_data *data
 		(uint32_t)k->first.args[arg] == (uint32_t)data->args[arg]);
 }
 
+/* @guarded: a signal that the court refused; no row speaks of it */
 static bool remember(struct violations *v, const struct seccomp_notif *n, bool locked,
-		     uint64_t now_ms)
+		     bool guarded, uint64_t now_ms)
 {
 	char label[VIOLATION_LABEL_MAX];
-	bool violation = describe(&n->data, locked, label, sizeof(label));
+	bool violation = describe(&n->data, locked, label, sizeof(label)) || guarded;
 	struct violation *k = v->kind;
 
 	v->total++;
@@ -138,12 +143,15 @@ static bool waits(struct violations *v)
 	return p.revents & POLLIN;
 }
 
-static int refuse_call(int fd, uint64_t id)
+static int answer(int fd, uint64_t id, bool go_on)
 {
 	union answer a = { 0 };
 
 	a.resp.id = id;
-	a.resp.error = -EPERM;
+	if (go_on)
+		a.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else
+		a.resp.error = -EPERM;
 	while (syscall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
 		/* its thread was killed, or had a signal, meanwhile */
 		if (errno == ENOENT)
@@ -153,6 +161,30 @@ static int refuse_call(int fd, uint64_t id)
 			return -errno;
 	}
 	return 0;
+}
+
+/* Return: 1 (a violation, and the end of the jail: it is not answered), 0, or -errno */
+static int judge(struct violations *v, const struct seccomp_notif *n,
+		 const struct plan *p, bool *violation, uint64_t now_ms)
+{
+	const struct violation_court *c = v->court;
+	bool guarded = c && guard_asks(&n->data);
+	struct violations *whose = v;
+	bool is_one;
+
+	if (guarded && c->lets(c->owner, n))
+		return answer(v->fd, n->id, true);
+	if (c)
+		whose = c->whose(c->owner, (pid_t)n->pid);
+	is_one = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
+	/* it shall not see another instruction */
+	if (is_one && p->on_violation == VIOLATION_KILL) {
+		if (!c)
+			return 1;
+		c->punish(c->owner, whose);
+	}
+	*violation = *violation || (is_one && !c);
+	return answer(v->fd, n->id, false);
 }
 
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
@@ -171,12 +203,8 @@ int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 				continue;
 			return -errno;
 		}
-		violation |= remember(v, &n.notif, p->lock_code == LOCK_YES, now_ms);
-		/* it shall not see another instruction */
-		if (violation && p->on_violation == VIOLATION_KILL)
-			return true;
-		r = refuse_call(v->fd, n.notif.id);
-		if (r < 0)
+		r = judge(v, &n.notif, p, &violation, now_ms);
+		if (r != 0)
 			return r;
 	}
 	return violation;

@@ -27,6 +27,17 @@ struct violation {
 	bool violation; /* else refused without being one, as --learn hears of it */
 };
 
+/* whoever shares a listener among the steps of a session */
+struct violation_court {
+	/* a call that sends a signal: may it go on? */
+	bool (*lets)(void *owner, const struct seccomp_notif *n);
+	/* where what this thread asked for is remembered; its fd and budget are not used */
+	struct violations *(*whose)(void *owner, pid_t thread);
+	/* there was a violation, and --on-violation=kill: kill, before it is answered */
+	void (*punish)(void *owner, struct violations *whose);
+	void *owner;
+};
+
 /* zeroed, but for fd, which is -1 */
 struct violations {
 	int fd; /* the listener; -1 where there is none */
@@ -35,17 +46,19 @@ struct violations {
 	uint64_t total, beyond; /* all calls; those of kinds that found no room */
 	unsigned int budget;    /* answers that may still be given */
 	uint64_t refilled_ms;
+	const struct violation_court
+		*court; /* NULL: every call is refused, and kept here */
 };
 
 /**
  * violation_serve() - Take what waits at the listener, refuse it, remember it
  * @now_ms:	Milliseconds since the program's start
  *
- * A call is always answered with EPERM and never let through; nothing is read of the
- * program's memory. At most a few are taken in one go, and at most VIOLATION_PER_S in a
+ * A call is answered with EPERM, but for signals that a court lets through; nothing is read
+ * of the program's memory. At most a few are taken in one go, and at most VIOLATION_PER_S in a
  * second: whoever makes more waits for the answer. See seccomp_unotify(2).
  *
- * Return: 1 if there was a violation among them, 0 if not, or -errno: a call may then wait
+ * Return: 1 if there was a violation among them and no court, 0 if not, or -errno: a call may then wait
  * for ever for an answer, and the jail must end
  */
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);

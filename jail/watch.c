@@ -160,3 +160,31 @@ int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *
 	w->processes = f.count - 1;
 	return 0;
 }
+
+/* the children of a process, and, in the same place of another list, whose they are */
+static int find_with(struct found *f, struct found *above, pid_t pid)
+{
+	int r = find_children(f, pid);
+
+	while (r == 0 && above->count < f->count)
+		r = add(above, pid);
+	return r;
+}
+
+int watch_each(pid_t init, bool (*visit)(void *owner, pid_t pid, pid_t above),
+	       void *owner, struct err *e)
+{
+	static struct found f, above; /* keep their room, as in watch_sample() */
+	int r;
+
+	f.count = above.count = 0;
+	r = add(&f, init);
+	if (r == 0)
+		r = add(&above, 0);
+	if (r == 0)
+		r = find_with(&f, &above, init);
+	for (unsigned int i = 1; r == 0 && i < f.count; i++)
+		if (visit(owner, f.pid[i], above.pid[i]))
+			r = find_with(&f, &above, f.pid[i]);
+	return r < 0 ? err_set(e, -r, "watch: find the jail's processes") : 0;
+}

@@ -5,6 +5,7 @@
 #ifndef STEPJAIL_JAIL_WATCH_H
 #define STEPJAIL_JAIL_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -37,5 +38,14 @@ int watch_check(pid_t init, struct err *e);
  * Return: 0, or -errno when the kernel has no /proc/PID/task/TID/children
  */
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
+
+/**
+ * watch_each() - Visit every process below init, parents first
+ * @visit:	Gets a pid and its parent's; false: what is below it is not visited
+ *
+ * Return: 0, or as watch_sample()
+ */
+int watch_each(pid_t init, bool (*visit)(void *owner, pid_t pid, pid_t above),
+	       void *owner, struct err *e);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * python.c - main() of the one ELF in the tree: /bin/python3 and /bin/stepjail-python
+ * python.c - main() of the one ELF in the tree: /bin/python3 and its other names
  *
  * Theory of operation
- *   The last part of argv[0] decides. stepjail-python serves steps (steps.h); anything
- *   else is python3 as everybody knows it: -c, -m, -I, -S, a script, a script on stdin.
+ *   The last part of argv[0] decides. stepjail-interpreter is a session's first state
+ *   (state.h), stepjail-python serves steps (steps.h); anything else is python3 as
+ *   everybody knows it: -c, -m, -I, -S, a script, a script on stdin.
  *
  *   A start does as little as it can. Paths are constants of the tree, so CPython's
  *   search for them (getpath.py: a dozen failing opens) is replaced by
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "rootfs/python.h"
+#include "rootfs/state.h"
 #include "rootfs/steps.h"
 #include "rootfs/tables.h"
 
@@ -112,13 +114,19 @@ PyStatus python_start(PyConfig *config)
 	PyConfig_Clear(config);
 	if (PyStatus_Exception(status))
 		return status;
+	return python_freeze() < 0 ? PyStatus_Error("cannot freeze the collector's "
+						    "generations")
+				   : status;
+}
 
+int python_freeze(void)
+{
 	PyObject *gc = PyImport_ImportModule("gc");
 	PyObject *done = gc ? PyObject_CallMethod(gc, "freeze", NULL) : NULL;
 
 	Py_XDECREF(gc);
 	if (!done)
-		return PyStatus_Error("cannot freeze the collector's generations");
+		return -1;
 	Py_DECREF(done);
 
 	/* A function of the program holds __main__'s names in a cycle. Frozen, they would
@@ -127,13 +135,13 @@ PyStatus python_start(PyConfig *config)
 	PyObject *main_module = PyImport_AddModule("__main__");
 
 	if (!main_module)
-		return PyStatus_NoMemory();
+		return -1;
 
 	PyObject *names = PyModule_GetDict(main_module);
 
 	PyObject_GC_UnTrack(names);
 	PyObject_GC_Track(names);
-	return PyStatus_Ok();
+	return 0;
 }
 
 static int python_main(int argc, char **argv)
@@ -159,6 +167,8 @@ int main(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
 
+	if (strcmp(name, "stepjail-interpreter") == 0)
+		return interpreter_main(argc, argv);
 	return strcmp(name, "stepjail-python") == 0 ? steps_main()
 						    : python_main(argc, argv);
 }

@@ -33,4 +33,8 @@ PyStatus python_config(PyConfig *config);
  */
 PyStatus python_start(PyConfig *config);
 
+/** python_freeze() - What python_start() does about the collector, again; 0, or -1 raised
+ */
+int python_freeze(void);
+
 #endif

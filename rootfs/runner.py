@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """runner.py - run one step; lies in the ELF as the frozen module stepjail_runner
 
-step.c calls run() with the step's source. What the step writes goes to fds 1 and 2 by
-itself; run() returns the rest: how the step ended, a status, and the last expression's
-value or a traceback. Everything it needs is imported before user code runs, so that a
-file of that name in the working directory is never taken instead.
+run.c calls begin(), step() with the step's source, and conclude() with what step() raised.
+What the step writes goes to fds 1 and 2 by itself; these return the rest: the last
+expression's value; how the step ended, a status, and a traceback. (step.c calls run().)
+Everything they need is imported before user code runs, so that a file of that name in the
+working directory is never taken instead; they use their own builtins, as a step may delete
+the ones it shares with others.
 """
 import _ast
+import _io
 import builtins
 import linecache
 import posix
@@ -16,7 +19,12 @@ import traceback
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 ONLY_AST = 0x400  # PyCF_ONLY_AST
 
+__builtins__ = vars(builtins).copy()  # what the functions below look names up in
+
 _owner = posix.getpid()
+_streams = {}  # of fds 1 and 2
+_repeatable = False
+_generator = None  # the state of `random` between two steps, where it is kept
 _main = sys.modules["__main__"].__dict__
 _text_max = 0
 
@@ -28,6 +36,71 @@ def start(text_max):
     sys.stdout.reconfigure(line_buffering=True)
     builtins.exit = builtins.quit = sys.exit  # site's own close stdin, for good
     sys.path.insert(0, "")
+
+
+def repeatable(wanted):
+    """Called once, by run.c: is a step to go on with the random numbers of the last one?"""
+    global _repeatable
+    _repeatable = bool(wanted)
+
+
+def stream(fd, name, mode, wrap, **how):
+    raw = _io.FileIO(fd, mode, closefd=False)
+    raw.name = name
+    text = _io.TextIOWrapper(wrap(raw), "utf-8", "backslashreplace", **how)
+    text.mode = mode
+    return text
+
+
+def streams():
+    """sys.stdin, stdout and stderr are on fds 0, 1 and 2, whatever the last step did."""
+    # what the last one had read ahead, and that it was at its end, go with it
+    sys.stdin = sys.__stdin__ = stream(0, "<stdin>", "r", _io.BufferedReader)
+    out, err = _streams.get(1), _streams.get(2)
+    if not usable(out):
+        out = stream(1, "<stdout>", "w", _io.BufferedWriter, line_buffering=True)
+    if not usable(err):
+        err = stream(2, "<stderr>", "w", lambda raw: raw, write_through=True)
+    sys.stdout = sys.__stdout__ = _streams[1] = out
+    sys.stderr = sys.__stderr__ = _streams[2] = err
+
+
+def usable(text):
+    try:
+        return text is not None and not text.closed
+    except Exception:
+        return False  # detached
+
+
+def reseed():
+    """Steps that were forked from one state must not draw the same numbers.
+
+    Python does it for `random`, whose own function runs after every fork; a seed that a
+    step chose therefore holds for that step alone. The same is done for numpy's global
+    generator. Generators that a step made itself are its own: two branches draw the same
+    from them. With STEPJAIL_DETERMINISTIC=1 nothing is reseeded.
+    """
+    module = sys.modules.get("random")
+    if _repeatable:
+        if module and _generator:
+            module.setstate(_generator)
+    elif "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
+
+
+def begin():
+    """A step begins, in a process of its own."""
+    global _owner
+    _owner = posix.getpid()
+    shared = vars(builtins)
+    if len(shared) < len(__builtins__):
+        for name, value in __builtins__.items():
+            shared.setdefault(name, value)
+    streams()
+    try:
+        reseed()
+    except Exception:
+        pass  # replaced by something else: the last step's own doing
 
 
 def bounded(text):
@@ -64,7 +137,10 @@ def exit_status(problem):
         return 0
     if isinstance(code, int):
         return code & 0xFF
-    print(code, file=sys.stderr)
+    try:
+        print(code, file=sys.stderr)
+    except Exception:
+        pass  # closed, replaced or gone
     return 1
 
 
@@ -90,21 +166,42 @@ def flush():
             pass  # closed, replaced or gone: the step's own doing
 
 
-def run(source, step):
-    """(how, status, result, traceback) of a step; the texts are bytes or None."""
-    how, status, result, shown = COMPLETED, 0, None, None
-    try:
-        value = execute(source, f"<step {step}>")
-        if value is not None:
-            builtins._ = value
-            result = bounded(repr(value))
-    except SystemExit as problem:
+def step(source, number):
+    """Run it; the last expression's value as bytes, or None."""
+    value = execute(source, f"<step {number}>")
+    if value is None:
+        return None
+    builtins._ = value
+    return bounded(repr(value))
+
+
+def conclude(problem):
+    """(how, status, traceback) of a step that raised `problem`, or None; does not raise."""
+    global _generator
+    how, status, shown = COMPLETED, 0, None
+    if isinstance(problem, SystemExit):
         how, status = EXIT, exit_status(problem)
-    except BaseException as problem:
+    elif problem is not None:
         how, shown = EXCEPTION, bounded(trace(problem))
     flush()
     if posix.getpid() != _owner:
         leave(how, status, shown)
+    if _repeatable:
+        try:
+            _generator = sys.modules["random"].getstate()
+        except Exception:
+            pass  # not imported, or replaced
+    return how, status, shown
+
+
+def run(source, number):
+    """(how, status, result, traceback) of a step; the texts are bytes or None."""
+    result = problem = None
+    try:
+        result = step(source, number)
+    except BaseException as raised:
+        problem = raised
+    how, status, shown = conclude(problem)
     return how, status, result, shown
 
 

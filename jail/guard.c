@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard.c - no signal of a step to the states of its session: see guard.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "jail/call.h"
+#include "jail/guard.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TOLD SECCOMP_RET_USER_NOTIF
+#define REFUSED (SECCOMP_RET_ERRNO | EPERM)
+
+/* fcntl(2); a libc may not have them all */
+enum { SETOWN = 8, SETSIG = 10, SETOWN_EX = 15, SETLEASE = 1024, NOTIFY = 1026 };
+
+static const struct {
+	int nr;
+	int arg; /* must be value for this row to hold; -1: whatever the arguments */
+	uint32_t value, action;
+} rows[] = {
+	{ SYS_kill, -1, 0, TOLD },
+	{ SYS_tkill, -1, 0, TOLD },
+	{ SYS_tgkill, -1, 0, TOLD },
+	{ SYS_rt_sigqueueinfo, -1, 0, TOLD },
+	{ SYS_rt_tgsigqueueinfo, -1, 0, TOLD },
+	{ SYS_pidfd_send_signal, -1, 0, REFUSED },
+	/* whom an fd's signal goes to, and which signal that is */
+	{ SYS_fcntl, 1, SETOWN, REFUSED },
+	{ SYS_fcntl, 1, SETOWN_EX, REFUSED },
+	{ SYS_fcntl, 1, SETSIG, REFUSED },
+	/* these would signal the state that this step becomes, in a later step */
+	{ SYS_fcntl, 1, SETLEASE, REFUSED },
+	{ SYS_fcntl, 1, NOTIFY, REFUSED },
+};
+
+#define LOAD(offset)                                                                     \
+	(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offset))
+#define FIELD(name) offsetof(struct seccomp_data, name)
+#define UNLESS_EQUAL(number, skip)                                                       \
+	(struct sock_filter)                                                             \
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(number), 0, skip)
+#define ANSWER(action) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, action)
+
+/* other entries are refused by the filter behind; x32's numbers have a bit that no row
+ * has */
+size_t guard_code(const struct plan *p, struct sock_filter *code)
+{
+	size_t n = 0;
+
+	if (!p->session)
+		return 0;
+	code[n++] = LOAD(FIELD(arch));
+	n++; /* below, when it is known how far to go */
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		code[n++] = LOAD(FIELD(nr));
+		code[n++] = UNLESS_EQUAL(rows[i].nr, rows[i].arg < 0 ? 1 : 3);
+		if (rows[i].arg >= 0) {
+			code[n++] = LOAD(FIELD(args) + 8 * (size_t)rows[i].arg);
+			code[n++] = UNLESS_EQUAL(rows[i].value, 1);
+		}
+		code[n++] = ANSWER(rows[i].action);
+	}
+	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(n - 2));
+	return n;
+}
+
+bool guard_asks(const struct seccomp_data *call)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (rows[i].action == TOLD && rows[i].nr == call->nr &&
+		    call->arch == CALL_NATIVE)
+			return true;
+	return false;
+}
+
+/* kill(2) alone takes groups; the calls by thread and by value take no negative number */
+static bool may_signal_group(const struct guard *g, pid_t group)
+{
+	/* its own group could be another one when the kernel looks, and so could -1's all */
+	if (group == 0 || group == -1 || group == INT32_MIN)
+		return false;
+	return !g->keeps_in(g->owner, -group);
+}
+
+bool guard_allows(const struct guard *g, const struct seccomp_data *call)
+{
+	/* the kernel takes the low half of each: pid_t and int */
+	pid_t first = (pid_t)(uint32_t)call->args[0];
+	bool by_thread = call->nr == SYS_tgkill || call->nr == SYS_rt_tgsigqueueinfo;
+	int signal = (int)(uint32_t)call->args[by_thread ? 2 : 1];
+
+	/* asks whether it is there, and sends nothing */
+	if (signal == 0)
+		return true;
+	if (call->nr == SYS_kill && first <= 0)
+		return may_signal_group(g, first);
+	if (by_thread && g->keeps(g->owner, (pid_t)(uint32_t)call->args[1]))
+		return false;
+	return !g->keeps(g->owner, first);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard.h - in a session, a step must not end the states that it may be rolled back to
+ *
+ * All processes of a session have one uid, so the kernel lets each signal the others.
+ */
+#ifndef STEPJAIL_JAIL_GUARD_H
+#define STEPJAIL_JAIL_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "jail/plan.h"
+
+/* whom a session keeps from signals: init, states that wait, steps of others */
+struct guard {
+	bool (*keeps)(void *owner, pid_t pid);      /* this process or thread? */
+	bool (*keeps_in)(void *owner, pid_t group); /* one in this process group? */
+	void *owner;
+};
+
+/**
+ * guard_code() - Write the instructions that go before the filter's own
+ * @code:	Room for GUARD_CODE_MAX
+ *
+ * Calls that send a signal by numbers are told of; ways round them fail with EPERM:
+ * a pidfd's number says nothing, and fcntl(2) can have the kernel send any signal.
+ *
+ * Return: how many there are, 0 for a plan that is no session's
+ */
+size_t guard_code(const struct plan *p, struct sock_filter *code);
+
+#define GUARD_CODE_MAX 64
+
+/**
+ * guard_asks() - Is it one of the calls that guard_code() has told of?
+ */
+bool guard_asks(const struct seccomp_data *call);
+
+/**
+ * guard_allows() - May such a call go on?
+ *
+ * Decided by its arguments alone, which lie in registers: nothing that another thread could
+ * change meanwhile. Numbers are those of the jail's PID namespace; there is no other in it.
+ */
+bool guard_allows(const struct guard *g, const struct seccomp_data *call);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.c - stepjail serve: sessions for one client, on the socket that fd 0 is
+ *
+ * Theory of operation
+ *   One process, one loop (hub.h), one plan for all sessions. What the client asks for
+ *   goes through request.c; what sessions answer waits in a queue, which is sent when the
+ *   turn is over. Above QUEUE_HIGH nothing more is taken in, neither from the client nor
+ *   from the pipes of steps, until it has read: then steps wait in write(2), and serve
+ *   does not grow.
+ *   serve lives as long as its client's end of the socket. If it is killed, every jail's
+ *   init sees its control socket close, and the kernel ends the rest.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/cancel.h"
+#include "jail/command.h"
+#include "jail/host.h"
+#include "jail/option.h"
+#include "jail/outcome.h"
+#include "jail/session.h"
+
+#define INTERPRETER "/bin/stepjail-interpreter"
+#define FRAMES_A_TURN 64
+
+void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
+	       const void *payload, size_t length)
+{
+	const struct serve_at at = { branch };
+	int r = queue_put(&s->queue, type, session, &at, sizeof(at), payload, length);
+
+	/* a frame that is missing would be a lie */
+	if (r < 0 && s->status == 0) {
+		s->status = r;
+		(void)err_set(&s->error, -r, "serve: %zu bytes for the client", length);
+		s->ending = true;
+	}
+}
+
+static void each_session(struct serve *s, void (*act)(struct session *session))
+{
+	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
+		for (struct session *at = s->bucket[i], *next; at; at = next) {
+			next = at->next;
+			act(at);
+		}
+}
+
+static void end_session(struct session *s)
+{
+	session_end(s, "serve has ended");
+}
+
+void serve_end(struct serve *s, int status)
+{
+	if (s->status == 0)
+		s->status = status;
+	s->ending = true;
+	(void)hub_listen(&s->hub, &s->client, 0);
+	(void)hub_listen(&s->hub, &s->signals, 0);
+	each_session(s, end_session);
+}
+
+static void pause_steps(struct session *s)
+{
+	for (struct step *step = s->steps; step; step = step->next)
+		step_listen(step, !s->serve->paused);
+}
+
+/* what waits is sent as far as the client takes it; decides who may go on */
+static void flush(struct serve *s)
+{
+	int r = queue_send(&s->queue, s->client.fd);
+	bool paused = s->paused;
+	uint32_t events;
+
+	if (r < 0) /* nobody reads any more */
+		s->ending = true;
+	if (queue_length(&s->queue) > QUEUE_HIGH)
+		paused = true;
+	else if (queue_length(&s->queue) < QUEUE_LOW)
+		paused = false;
+	if (paused != s->paused) {
+		s->paused = paused;
+		each_session(s, pause_steps);
+	}
+	events = (paused ? 0 : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
+	if (!s->ending)
+		(void)hub_listen(&s->hub, &s->client, events);
+}
+
+static void serve_client(struct port *p, uint32_t events)
+{
+	struct serve *s = p->owner;
+	int r = 0;
+
+	if (!(events & EPOLLIN)) {
+		/* paused, and its end is closed */
+		if (events & (EPOLLHUP | EPOLLERR))
+			serve_end(s, 0);
+		return;
+	}
+	r = wire_reader_fill(&s->reader, p->fd);
+	if (r > 0) {
+		struct wire_header h;
+		const unsigned char *payload = wire_reader_take(&s->reader, &h);
+
+		request_serve(s, &h, payload);
+	} else if (r == -ENODATA || r == -ECONNRESET) {
+		serve_end(s, 0);
+	} else if (r < 0 && r != -EAGAIN && r != -EINTR) {
+		(void)err_say(&s->error, -r,
+			      "serve: the client's stream is not one of frames: %s",
+			      r == -EMSGSIZE  ? "one is too long"
+			      : r == -EPIPE   ? "it ends within one"
+			      : r == -EBADMSG ? "one has no known type"
+					      : strerror(-r));
+		serve_end(s, r);
+	}
+}
+
+static void serve_signals(struct port *p, uint32_t events)
+{
+	struct signalfd_siginfo info;
+	struct serve *s = p->owner;
+
+	(void)events;
+	if (read(p->fd, &info, sizeof(info)) == sizeof(info))
+		serve_end(s, STATUS_SIGNAL + (int)info.ssi_signo);
+}
+
+static int refuse_option(const char *name, const char *why, struct err *e)
+{
+	return err_say(e, EINVAL, "serve: --%s %s", name, why);
+}
+
+/* what a plan may say to run, and not to serve */
+static int check_plan(const struct plan *p, struct err *e)
+{
+	if (p->argv)
+		return err_say(e, EINVAL,
+			       "serve: '%.64s': the program of a session is " INTERPRETER
+			       " of its tree, and no other",
+			       p->argv[0]);
+	if (p->report)
+		return refuse_option("report", "is for run: OPENED and DONE tell it", e);
+	if (p->capture != CAPTURE_NO)
+		return refuse_option("capture", "is for run: output goes to the client",
+				     e);
+	if (p->learn == ANSWER_YES)
+		return refuse_option("learn", "is for run", e);
+	if (p->oom_group == ANSWER_YES)
+		return refuse_option("oom-group",
+				     "would end all states of a session with the step "
+				     "that used up the memory: leave it out",
+				     e);
+	return 0;
+}
+
+static int check_client(struct err *e)
+{
+	int type = 0;
+	socklen_t length = sizeof(type);
+
+	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
+	    type == SOCK_STREAM)
+		return 0;
+	return err_say(e, ENOTSOCK,
+		       "serve: fd 0 is no stream socket: serve is started by a program "
+		       "that speaks the frames of init/serve_wire.h with it, such as "
+		       "stepjail-agent; to run a program, use stepjail run");
+}
+
+/* a session has a dozen fds and three for each state */
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+static int start(struct serve *s, const struct plan *p, struct err *e)
+{
+	int r = hub_open(&s->hub, e);
+
+	s->plan = p;
+	s->signals = PORT(-1, serve_signals, s);
+	s->client = PORT(STDIN_FILENO, serve_client, s);
+	if (r == 0)
+		r = cancel_open(&s->signals.fd, e);
+	if (r == 0)
+		r = launch_find(&s->parts, p, e);
+	if (r < 0)
+		return r;
+	raise_files();
+	r = (int)io_read_file_at(AT_FDCWD, "/proc/self/oom_score_adj", s->oom_base,
+				 sizeof(s->oom_base));
+	if (r < 0)
+		return err_set(e, -r, "serve: read /proc/self/oom_score_adj");
+	r = hub_listen(&s->hub, &s->signals, EPOLLIN);
+	if (r == 0)
+		r = hub_listen(&s->hub, &s->client, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+}
+
+static int serve(struct serve *s, struct err *e)
+{
+	int r = 0;
+
+	while (r == 0 && (!s->ending || s->sessions)) {
+		r = hub_turn(&s->hub, e);
+		if (r == 0)
+			flush(s);
+		if (s->ending)
+			serve_end(s, 0);
+	}
+	(void)queue_send(&s->queue, s->client.fd);
+	queue_end(&s->queue);
+	if (r == 0 && s->status < 0) {
+		*e = s->error;
+		r = s->status;
+	}
+	return r < 0 ? r : s->status;
+}
+
+int command_serve(char *const *argv, struct err *e)
+{
+	static char interpreter[] = INTERPRETER, preload[] = "--preload";
+	static char *words[4] = { interpreter };
+	static struct plan plan;
+	static struct serve s;
+	int r = option_parse(&plan, argv, e);
+
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		(void)printf("usage: stepjail serve [options], fd 0 being a stream "
+			     "socket\n\n");
+		option_print_help(stdout);
+		return 0;
+	}
+	r = check_plan(&plan, e);
+	if (r == 0)
+		r = check_client(e);
+	if (r < 0)
+		return r;
+	plan.session = true;
+	if (plan.preload) {
+		words[1] = preload;
+		/* execve(2) does not write to it */
+		words[2] = (char *)(uintptr_t)plan.preload;
+	}
+	plan.argv = words;
+	r = start(&s, &plan, e);
+	if (r == 0)
+		r = serve(&s, e);
+	if (r < 0)
+		host_hint(e);
+	return r;
+}

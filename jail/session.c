@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - a session's jail, from its launch to its end: see session.h
+ *
+ * Theory of operation
+ *   session_open() launches the jail as `run` does; stand.c then takes READY and the gate,
+ *   and the interpreter says STARTED on its channel. From then on init tells of each
+ *   process that ends: that, and no end of file, is how a step or a state is known to be
+ *   gone. session_end() kills, and when the pidfd says that the kernel is done, the leaf
+ *   is removed, everything is freed and the client hears CLOSED. Nothing waits meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "init/io.h"
+#include "jail/packet.h"
+#include "jail/session.h"
+#include "jail/stand.h"
+
+#define DIAGNOSTIC_READ 4096
+
+struct session *session_find(struct serve *serve, uint32_t number)
+{
+	struct session *s = serve->bucket[number % SERVE_BUCKETS];
+
+	while (s && s->number != number)
+		s = s->next;
+	return s;
+}
+
+static void free_session(struct later *l)
+{
+	struct session *s = (struct session *)((char *)l - offsetof(struct session, end));
+
+	/* as it was made */
+	(void)munmap(s, sizeof(*s));
+}
+
+/* out of the table, and all that it holds closed */
+static void forget(struct session *s)
+{
+	struct hub *hub = &s->serve->hub;
+	struct session **at = &s->serve->bucket[s->number % SERVE_BUCKETS];
+	struct err e;
+
+	while (*at && *at != s)
+		at = &(*at)->next;
+	if (*at) {
+		*at = s->next;
+		s->serve->sessions--;
+	}
+	hub_close(hub, &s->diagnostics);
+	(void)hub_listen(hub, &s->pidfd, 0);
+	if (launch_end(&s->run.jail, &e) < 0 && s->serve->status == 0) {
+		s->serve->status = -e.errnum;
+		s->serve->error = e;
+	}
+	room_close(&s->run.room);
+	posture_end(&s->run.outcome.posture);
+	io_close_fd(&s->put.data);
+	io_close_fd(&s->once_source);
+	hub_later(hub, &s->end, free_session);
+}
+
+/* the kernel has ended every process of it */
+static void serve_pidfd(struct port *p, uint32_t events)
+{
+	struct session *s = p->owner;
+
+	(void)events;
+	if (!launch_gone(&s->run.jail))
+		return;
+	say_error(s->serve, s->number, 0, s->opened ? WIRE_CLOSED : WIRE_REFUSED,
+		  s->opened ? "reason" : "error", s->reason);
+	forget(s);
+}
+
+/* a jail that never was, or whose end cannot be waited for with the others */
+static void end_now(struct session *s)
+{
+	launch_wait(&s->run.jail);
+	serve_pidfd(&s->pidfd, 0);
+}
+
+static void end_steps(struct session *s)
+{
+	while (s->steps) {
+		struct step *step = s->steps;
+
+		if (step->killed == KILL_NONE)
+			step->killed = KILL_CANCELLED;
+		done_step(step);
+	}
+}
+
+void session_end(struct session *s, const char *fmt, ...)
+{
+	struct hub *hub = &s->serve->hub;
+	va_list ap;
+
+	if (s->phase == PHASE_CLOSING)
+		return;
+	s->phase = PHASE_CLOSING;
+	va_start(ap, fmt);
+	(void)vsnprintf(s->reason, sizeof(s->reason), fmt, ap);
+	va_end(ap);
+	launch_kill(&s->run.jail);
+	hub_unset(hub, &s->stand);
+	hub_unset(hub, &s->flood);
+	end_steps(s);
+	if (s->first)
+		state_free(s->first);
+	s->first = NULL;
+	for (unsigned int i = 0; i < s->states.count; i++)
+		state_free(s->states.state[i]);
+	for (unsigned int i = 0; i < s->states.branches; i++)
+		io_close_fd(&s->states.branch[i].source);
+	s->states.count = s->states.branches = 0;
+	hub_close(hub, &s->listener);
+	s->run.outcome.refused.fd = -1;
+	/* by their own fds: launch.c closes these two */
+	(void)hub_listen(hub, &s->control, 0);
+	(void)hub_listen(hub, &s->gate, 0);
+	io_close_fd(&s->run.jail.control);
+	s->control.fd = s->gate.fd = -1;
+	s->pidfd = PORT(s->run.jail.pidfd, serve_pidfd, s);
+	if (s->run.jail.pid <= 0 || hub_listen(hub, &s->pidfd, EPOLLIN) < 0)
+		end_now(s);
+}
+
+/* the launcher's own words, or the jail's, or what the interpreter said last */
+static void end_unopened(struct session *s)
+{
+	struct judgement j;
+
+	outcome_judge(&s->run.outcome, s->serve->plan, &j);
+	if (s->run.outcome.started)
+		session_end(s, "the interpreter did not start: %s%s%s", j.error.text,
+			    s->diagnostic[0] ? ": " : "", s->diagnostic);
+	else
+		session_end(s, "%s", j.error.text);
+}
+
+static void serve_stand(struct bell *b)
+{
+	struct session *s = b->owner;
+
+	stand_late(&s->run);
+	end_unopened(s);
+}
+
+/* the listener came through the gate, and there is nothing more to hear there */
+static void look_at_gate(struct session *s)
+{
+	struct run *run = &s->run;
+
+	if (run->ended) {
+		end_unopened(s);
+		return;
+	}
+	if (run->outcome.refused.fd >= 0 && s->listener.fd < 0)
+		court_open(s);
+}
+
+static void serve_gate(struct port *p, uint32_t events)
+{
+	struct session *s = p->owner;
+
+	(void)events;
+	/* stand.c closes it, now or when init is ready as well */
+	(void)hub_listen(&s->serve->hub, p, 0);
+	p->fd = -1;
+	stand_gate(&s->run);
+	look_at_gate(s);
+}
+
+/* whose process has ended? The channel may still hold what it said before */
+static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit)
+{
+	struct state *state;
+
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
+		/* STARTED, which tells the pid, or MOVED, which changes it */
+		if (step->state->pid == 0 || step->state->pid == pid)
+			step_receive(step->state);
+		if (s->phase != PHASE_OPEN)
+			return;
+	}
+	for (struct step *step = s->steps; step; step = step->next)
+		if (step->state->pid == pid) {
+			step_exit(step, exit);
+			return;
+		}
+	state = states_of_pid(&s->states, pid);
+	if (!state) /* a stray, or what a step had left behind */
+		return;
+	if (state->number == 0) {
+		session_end(s, "the first interpreter has ended (wait status %#x)%s%s",
+			    exit->wstatus, s->diagnostic[0] ? ": " : "", s->diagnostic);
+		return;
+	}
+	if (!state->ending)
+		states_lose(&s->states, state);
+	states_remove(&s->states, state);
+	state_free(state);
+}
+
+static void take_frame(struct session *s)
+{
+	struct wire_header h;
+	const unsigned char *payload = wire_reader_take(&s->run.reader, &h);
+	struct wire_exit exit;
+
+	if (h.type == WIRE_EXIT && h.length == sizeof(exit) && s->run.outcome.started) {
+		memcpy(&exit, payload, sizeof(exit));
+		if (s->phase == PHASE_OPEN) {
+			take_exit(s, (pid_t)h.step, &exit);
+		} else if (h.step == INIT_PROGRAM_PID) {
+			s->run.outcome.exit = exit;
+			s->run.outcome.have_exit = true;
+			session_end(s,
+				    "the interpreter ended at its start (wait status "
+				    "%#x)%s%s",
+				    exit.wstatus, s->diagnostic[0] ? ": " : "",
+				    s->diagnostic);
+		}
+		return;
+	}
+	if (!stand_frame(&s->run, &h, payload))
+		session_end(s, "the jail's init says nonsense");
+	else if (s->run.ended)
+		end_unopened(s);
+}
+
+static void serve_control(struct port *p, uint32_t events)
+{
+	struct session *s = p->owner;
+	int r = wire_reader_fill(&s->run.reader, p->fd);
+
+	(void)events;
+	if (r > 0)
+		take_frame(s);
+	else if (r < 0 && r != -EINTR)
+		session_end(s, "the jail's init has ended");
+}
+
+/* keeps the last line that has anything in it, in printable letters */
+static void keep_line(struct session *s, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if (c == '\n') {
+			s->diagnostic_used = 0;
+			continue;
+		}
+		if (s->diagnostic_used >= sizeof(s->diagnostic) - 1)
+			continue;
+		s->diagnostic[s->diagnostic_used++] = c >= ' ' && c < 0x7f ? c : '?';
+		s->diagnostic[s->diagnostic_used] = '\0';
+	}
+}
+
+static void serve_diagnostics(struct port *p, uint32_t events)
+{
+	char text[DIAGNOSTIC_READ];
+	ssize_t n = read(p->fd, text, sizeof(text));
+	struct session *s = p->owner;
+
+	(void)events;
+	if (n > 0)
+		keep_line(s, text, (size_t)n);
+	else if (n == 0)
+		hub_close(&s->serve->hub, p);
+}
+
+/* the interpreter's fds: its channel, and a pipe for what it says when it fails */
+static int make_stdio(struct session *s, struct err *e)
+{
+	int *stdio = s->run.jail.stdio, channel = -1, ends[2];
+	int r = packet_pair(&channel, &stdio[0], e);
+
+	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
+		r = err_set(e, errno, "serve: pipe");
+	if (r == 0) {
+		s->diagnostics.fd = ends[0];
+		stdio[1] = ends[1];
+		stdio[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+		if (stdio[2] < 0 || fchmod(ends[1], 0222) < 0 ||
+		    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+			r = err_set(e, errno, "serve: set up a pipe");
+	}
+	if (r == 0) {
+		s->first = state_new(s, 0, channel);
+		if (!s->first)
+			r = err_set(e, ENOMEM, "serve: a state");
+	}
+	if (!s->first)
+		io_close_fd(&channel);
+	return r;
+}
+
+static int listen_all(struct session *s, struct err *e)
+{
+	struct hub *hub = &s->serve->hub;
+	int r;
+
+	s->control = PORT(s->run.jail.control, serve_control, s);
+	s->gate = PORT(s->run.jail.gate, serve_gate, s);
+	r = hub_listen(hub, &s->control, EPOLLIN);
+	if (r == 0)
+		r = hub_listen(hub, &s->gate, EPOLLIN);
+	if (r == 0)
+		r = hub_listen(hub, &s->diagnostics, EPOLLIN);
+	if (r == 0)
+		r = hub_listen(hub, &s->first->channel, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+}
+
+/* Mapped, not allocated: it has room for a frame and for many states, and of a page that
+ * is never used none is taken. */
+static struct session *make(struct serve *serve, uint32_t number)
+{
+	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED)
+		return NULL;
+	s->serve = serve;
+	s->number = number;
+	s->once_source = -1;
+	s->put.data = -1;
+	s->run.jail = JAIL_NONE;
+	s->run.room = ROOM_NONE;
+	s->run.outcome.refused.fd = -1;
+	s->run.signals = -1;
+	s->control.fd = s->gate.fd = s->listener.fd = s->pidfd.fd = -1;
+	s->diagnostics = PORT(-1, serve_diagnostics, s);
+	s->stand = (struct bell){ .ring = serve_stand, .owner = s };
+	return s;
+}
+
+int session_open(struct serve *serve, uint32_t number, int source, struct err *e)
+{
+	struct session *s = make(serve, number);
+	int r;
+
+	if (!s) {
+		io_close_fd(&source);
+		return err_set(e, ENOMEM, "serve: a session");
+	}
+	s->next = serve->bucket[number % SERVE_BUCKETS];
+	serve->bucket[number % SERVE_BUCKETS] = s;
+	serve->sessions++;
+	s->once = source >= 0;
+	s->once_source = source;
+	r = make_stdio(s, e);
+	if (r == 0)
+		r = launch_jail(&s->run.jail, &serve->parts, e);
+	if (r == 0)
+		r = listen_all(s, e);
+	if (r == 0) {
+		hub_set(&serve->hub, &s->stand, stand_now_ms() + STAND_MS);
+		return 0;
+	}
+	/* nothing was promised yet: the caller tells it */
+	launch_kill(&s->run.jail);
+	(void)hub_listen(&serve->hub, &s->control, 0);
+	(void)hub_listen(&serve->hub, &s->gate, 0);
+	for (int fd = 0; fd <= 2; fd++)
+		io_close_fd(&s->run.jail.stdio[fd]);
+	if (s->first)
+		state_free(s->first);
+	forget(s);
+	return r;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - a jail whose states are processes, and the steps that run in it
+ *
+ * What the files that make up a session share. See init/step_wire.h for the inside, and
+ * init/serve_wire.h for the client.
+ *
+ *	session.c        a jail stands up, tells of ends, ends
+ *	session_step.c   a step, or a file operation, from the request to its last packet
+ *	session_done.c   what became of it: verdict, new state, answer
+ *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
+ *	session_sweep.c  which processes there are, and which of them may stay
+ *	session_court.c  violations and signals: whose, and whether they may go on
+ *	session_say.c    answers in JSON
+ */
+#ifndef STEPJAIL_JAIL_SESSION_H
+#define STEPJAIL_JAIL_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "init/serve_wire.h"
+#include "init/step_wire.h"
+#include "jail/guard.h"
+#include "jail/loop.h"
+#include "jail/serve.h"
+#include "jail/states.h"
+
+#define OUT_TAIL_BYTES 4096
+#define STDIN_BYTES_MAX (1u << 20) /* that wait for a step to read them */
+#define DIAGNOSTIC_BYTES 200
+
+enum session_phase {
+	PHASE_STANDING, /* until the interpreter says that it is there */
+	PHASE_OPEN,
+	PHASE_CLOSING, /* killed; until the kernel has ended all of it */
+};
+
+enum step_kind { KIND_RUN, KIND_PUT, KIND_GET, KIND_LIST };
+
+/* stdout or stderr of a step */
+struct stream {
+	struct port port;
+	uint64_t bytes;                     /* that were written to it */
+	uint64_t sent;                      /* of these, to the client */
+	unsigned char tail[OUT_TAIL_BYTES]; /* a ring: the last of those not sent */
+};
+
+struct step {
+	struct session *session;
+	struct step *next;
+	enum step_kind kind;
+	uint32_t number; /* in the session; that of the state which it may become */
+	uint32_t branch; /* its name, also when it is dropped meanwhile */
+	uint32_t from;   /* state that was asked for it */
+	struct state
+		*state; /* its process; host is 0 until it has said that it is there */
+	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
+	struct port in;
+	unsigned char *input; /* STDIN that waits, or NULL */
+	size_t input_bytes;
+	bool input_ends;
+	bool have_done, have_result, have_trace;
+	struct wire_done done;
+	struct step_filed filed;
+	enum kill_cause killed; /* why a signal was sent, noted before */
+	bool interrupted;       /* by SIGINT; SIGKILL when the grace is over */
+	bool shot;              /* by SIGKILL; whatever it says now comes too late */
+	bool alone;             /* no other step has run beside it */
+	uint32_t threads;       /* that it had left */
+	struct wire_exit exit;  /* its process has ended, if have_exit */
+	bool have_exit;
+	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
+	uint64_t start_ms;
+	uint64_t cpu_before_us; /* of the whole jail */
+	uint64_t cpu_used_us;   /* as last looked at */
+	uint64_t memory_peak_bytes;
+	struct bell wall, sample;
+	struct violations refused;
+	struct later end;
+};
+
+struct session {
+	struct serve *serve;
+	struct session *next; /* in its bucket */
+	uint32_t number;
+	enum session_phase phase;
+	bool opened;     /* the client was told so */
+	bool once;       /* one step, then the end */
+	int once_source; /* its source, until it is run */
+	struct run run;  /* the jail, its posture and its listener */
+	struct port control, gate, listener, diagnostics, pidfd;
+	struct bell stand, flood;
+	struct states states;
+	struct step *steps;
+	struct state *first; /* state 0, until it is in the table */
+	struct violation_court court;
+	pid_t caller;                /* thread that the court hears */
+	struct violations elsewhere; /* those that belong to no step */
+	struct cgroup_usage counted; /* of the leaf, at the last end that was judged */
+	uint32_t next_step;
+	uint32_t file_ops; /* that were begun */
+	struct put {
+		int data; /* memfd, -1: no PUT is under way */
+		uint64_t bytes;
+		uint32_t branch, mode;
+		size_t path_bytes;
+		char path[STEP_PATH_MAX];
+	} put;
+	char diagnostic[DIAGNOSTIC_BYTES]; /* the last line that the interpreter wrote */
+	size_t diagnostic_used;
+	char reason[ERR_TEXT_MAX]; /* of its end */
+	struct later end;
+};
+
+/* session.c */
+
+/**
+ * session_open() - Start a jail with an interpreter in it
+ * @source:	For a session of one step: a sealed memfd, which is taken; else -1
+ *
+ * Return: 0, or -errno: there is no such session then
+ */
+int session_open(struct serve *serve, uint32_t number, int source, struct err *e);
+
+/** session_find() - The session of this number, or NULL */
+struct session *session_find(struct serve *serve, uint32_t number);
+
+/** session_end() - Kill it; CLOSED follows when it is gone. Words are the reason */
+void session_end(struct session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* session_step.c */
+
+/** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
+int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
+	     uint64_t cpu_ms, struct err *e);
+
+/** step_file() - Begin a file operation; @data, of a PUT, stays the caller's */
+int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
+	      const char *path, size_t path_bytes, int data, struct err *e);
+
+/** step_input() - Bytes for a running step's stdin, none for its end */
+int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
+
+/** step_exit() - Its process has ended, as init says */
+void step_exit(struct step *step, const struct wire_exit *exit);
+
+/** step_receive() - Take all packets of a channel that are there */
+void step_receive(struct state *state);
+
+/** step_output() - Take what a stream holds, at most once; false: nothing more now */
+bool step_output(struct step *step, struct stream *stream);
+
+/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
+void step_listen(struct step *step, bool listen);
+
+/** step_refuse() - It never began: tell why, and forget it */
+void step_refuse(struct step *step, int errnum, const char *text);
+
+/** step_forget() - Free it, at the end of the turn; its state is the caller's */
+void step_forget(struct step *step);
+
+/** state_new() - Return: NULL without memory */
+struct state *state_new(struct session *s, uint32_t number, int channel);
+
+/** state_free() - Close its fds, and free it at the end of the turn */
+void state_free(struct state *state);
+
+/* session_done.c */
+
+/** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
+void done_step(struct step *step);
+
+/** done_judge() - The verdict, from what is known of the step */
+void done_judge(struct step *step, struct judgement *j);
+
+/** done_prune() - End states that no branch can come back to, and those beyond the limit */
+void done_prune(struct session *s);
+
+/* session_limit.c */
+
+/** limit_prepare() - A new step: its bells have somebody to ring for */
+void limit_prepare(struct step *step);
+/** limit_begin() - The step's process is there: its clocks run from now on */
+void limit_begin(struct step *step);
+/** limit_end() - They do not any more */
+void limit_end(struct step *step);
+/** limit_interrupt() - SIGINT, and SIGKILL after the grace; the cause is noted first */
+void limit_interrupt(struct step *step, enum kill_cause cause);
+/** limit_kill() - SIGKILL, the cause noted first */
+void limit_kill(struct step *step, enum kill_cause cause);
+/** limit_cpu_us() - CPU time that a step has used, as far as it is known */
+uint64_t limit_cpu_us(const struct step *step);
+/** limit_signal() - To a state's process, by pidfd */
+void limit_signal(const struct state *state, int signal);
+
+/* session_sweep.c */
+
+/**
+ * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd
+ * @told:	Its pid in the jail, as it says
+ * @host:	As the kernel says
+ * @before:	Another parent that it may have, 0 for none
+ */
+int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
+		struct err *e);
+
+/**
+ * sweep_strays() - Kill every process that is neither init, a state nor a running step's
+ *
+ * Return: how many, or -errno where they cannot all be ended
+ */
+int sweep_strays(struct session *s);
+
+/** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
+uint64_t sweep_bytes(const struct state *state, bool exact);
+
+/** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
+void sweep_oom(const struct state *state, bool running);
+
+/* session_court.c */
+
+/** court_open() - Listen to the calls that are told of */
+void court_open(struct session *s);
+
+/* session_say.c */
+
+/** say_opened() - OPENED, with posture and what is not enforced; frees the posture */
+void say_opened(struct session *s);
+/** say_done() - DONE */
+void say_done(struct step *step, const struct judgement *j, const char *state,
+	      const char *reason, int strays);
+/** say_status() - STATE: one session, or all where it is NULL */
+void say_status(struct serve *serve, struct session *s, uint32_t branch);
+/** say_error() - REFUSED or CLOSED */
+void say_error(struct serve *serve, uint32_t session, uint32_t branch, uint16_t type,
+	       const char *key, const char *text);
+
+#endif

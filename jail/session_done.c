@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_done.c - what became of a step: its verdict, and the state it may have become
+ *
+ * Theory of operation
+ *   A step has ended when it says DONE and lives, or when init tells that its process is
+ *   gone. Its pipes are emptied of what they held then, and no more: who else holds them
+ *   keeps nobody waiting. The verdict is outcome_judge()'s, from the same evidence as a
+ *   run's. One that lives is a state from now on, and its branch is at it; of one that is
+ *   gone the branch was never told.
+ *   What the step left running is killed before the answer, so that the answer can count
+ *   it. Then states go that nobody can come back to.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/session.h"
+#include "jail/stand.h"
+
+static void drain(struct step *step, struct stream *o)
+{
+	uint64_t before = o->bytes;
+	int held = 0;
+
+	if (o->port.fd < 0 || ioctl(o->port.fd, FIONREAD, &held) < 0)
+		return;
+	while (o->bytes - before < (uint64_t)held && step_output(step, o))
+		;
+}
+
+/* a step that failed: why, as the leaf and the file systems tell */
+static void look_for_reasons(struct session *s, struct outcome *o)
+{
+	struct cgroup_usage now = s->counted;
+
+	o->full = room_full(&s->run.room);
+	if (!s->run.jail.limited)
+		return;
+	o->cgroup = true;
+	cgroup_usage(s->run.jail.cgroup.leaf, NULL, &now);
+	cgroup_usage(s->run.jail.cgroup.leaf, &s->counted, &o->usage);
+	/* CPU time is the jail's, and not this step's */
+	o->usage.user_us = o->usage.system_us = NO_LIMIT;
+	s->counted = now;
+}
+
+void done_judge(struct step *step, struct judgement *j)
+{
+	static struct outcome o;
+	struct session *s = step->session;
+	bool said = step->have_done && !step->have_exit;
+	static const int failed_status = 1;
+
+	o = (struct outcome){ .started = true, .killed = step->killed };
+	o.have_exit = step->have_exit || step->have_done;
+	o.exit.wstatus = step->exit.wstatus;
+	o.exit.user_us = limit_cpu_us(step);
+	if (said && step->done.how == WIRE_HOW_EXCEPTION)
+		o.exit.wstatus = failed_status << 8;
+	else if (said)
+		o.exit.wstatus = (step->done.code & 0xff) << 8;
+	if (o.exit.wstatus != 0 && s->phase == PHASE_OPEN)
+		look_for_reasons(s, &o);
+	outcome_judge(&o, s->serve->plan, j);
+	if (!said || step->done.how != WIRE_HOW_EXCEPTION)
+		return;
+	/* KeyboardInterrupt, and it was we who sent the signal */
+	j->verdict =
+		step->interrupted ? outcome_of_kill(step->killed) : VERDICT_EXCEPTION;
+}
+
+static void end_state(struct session *s, struct state *state)
+{
+	states_end(&s->states, state);
+	hub_close(&s->serve->hub, &state->channel);
+	/* its end of file would do; it stays in the table until init has reaped it */
+	limit_signal(state, SIGKILL);
+}
+
+void done_prune(struct session *s)
+{
+	const struct plan *p = s->serve->plan;
+	struct states *t = &s->states;
+	struct state *state;
+
+	while ((state = states_unreachable(t)))
+		end_state(s, state);
+	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
+		end_state(s, state);
+	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
+	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
+		return;
+	/* pages that a head has changed since are now theirs alone */
+	for (unsigned int i = 0; i < t->count; i++)
+		if (states_is_snapshot(t, t->state[i]))
+			t->state[i]->bytes = sweep_bytes(t->state[i], true);
+	while (states_bytes(t) > p->limit[LIMIT_KEEP_BYTES] &&
+	       (state = states_beyond(t, 0)))
+		end_state(s, state);
+}
+
+/* the step's process is a state now; false: there is no room for it */
+static bool become_state(struct step *step)
+{
+	struct session *s = step->session;
+	struct branch *b = states_branch(&s->states, step->branch);
+	struct state *state = step->state;
+
+	state->parent = b->head;
+	if (states_add(&s->states, state) < 0)
+		return false;
+	state->step = NULL;
+	b->head = state->number;
+	b->lost = false;
+	state->bytes = sweep_bytes(state, false);
+	sweep_oom(state, false);
+	return true;
+}
+
+static void done_file(struct step *step)
+{
+	struct session *s = step->session;
+	char words[ERR_TEXT_MAX], json[64];
+	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
+
+	drain(step, &step->out[0]);
+	if (!step->have_done || step->filed.errnum) {
+		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
+			       step->have_done ? strerror((int)step->filed.errnum)
+					       : "the process that did it has ended");
+		say_error(s->serve, s->number, step->branch, WIRE_REFUSED, "error",
+			  words);
+	} else {
+		int n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
+				 (unsigned long long)step->filed.bytes);
+
+		serve_put(s->serve, step->kind == KIND_PUT ? WIRE_STATE : WIRE_END,
+			  s->number, step->branch, json, (size_t)n);
+	}
+	state_free(step->state);
+	step_forget(step);
+}
+
+void done_step(struct step *step)
+{
+	struct session *s = step->session;
+	const char *word = "rolled-back", *reason = NULL;
+	struct judgement j;
+	int strays = 0;
+	bool lives = step->have_done && !step->have_exit && s->phase == PHASE_OPEN;
+
+	if (step->kind != KIND_RUN) {
+		done_file(step);
+		return;
+	}
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		drain(step, &step->out[i]);
+	done_judge(step, &j);
+	step->cpu_used_us = limit_cpu_us(step);
+	if (lives && !become_state(step)) {
+		lives = false;
+		reason = "there is no room for another state: --keep-states";
+		limit_signal(step->state, SIGKILL);
+	}
+	if (s->phase != PHASE_OPEN) {
+		word = "lost";
+		reason = s->reason;
+	} else {
+		strays = sweep_strays(s);
+	}
+	if (lives)
+		word = "kept";
+	else if (step->have_done && !reason)
+		reason = "its process ended after the step had";
+	say_done(step, &j, word, reason, strays < 0 ? 1 : strays);
+	if (!lives)
+		state_free(step->state);
+	step_forget(step);
+	if (s->phase != PHASE_OPEN)
+		return;
+	if (strays < 0)
+		session_end(s, "processes that a step left behind cannot be ended");
+	else if (s->once)
+		session_end(s, "its one step has ended");
+	else
+		done_prune(s);
+}

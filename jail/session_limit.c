@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_limit.c - the clocks of a step, and what it uses: see session.h
+ *
+ * Theory of operation
+ *   Each step has one bell for its end by the clock and one for looking at CPU time and
+ *   memory; no bell is set while nothing runs. A cause is noted before its signal is sent.
+ *   SIGINT comes first, so that Python can end the step by an exception and keep its
+ *   variables; after --grace comes SIGKILL.
+ *   CPU time is the whole jail's since the step's start where the step is alone in it,
+ *   and else that of its own process and of those below it.
+ */
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jail/session.h"
+#include "jail/stand.h"
+
+#define FIRST_SAMPLE_MS 10
+
+void limit_signal(const struct state *state, int signal)
+{
+	if (state->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, state->pidfd, signal, NULL, 0);
+}
+
+void limit_kill(struct step *step, enum kill_cause cause)
+{
+	if (step->killed == KILL_NONE)
+		step->killed = cause;
+	step->shot = true;
+	limit_signal(step->state, SIGKILL);
+	if (step->state->host)
+		hub_unset(&step->session->serve->hub, &step->wall);
+}
+
+void limit_interrupt(struct step *step, enum kill_cause cause)
+{
+	struct serve *serve = step->session->serve;
+
+	if (step->interrupted || step->shot)
+		return;
+	step->killed = cause;
+	step->interrupted = true;
+	limit_signal(step->state, SIGINT);
+	hub_set(&serve->hub, &step->wall,
+		stand_now_ms() + serve->plan->limit[LIMIT_GRACE_MS]);
+}
+
+static void ring_wall(struct bell *b)
+{
+	struct step *step = b->owner;
+	struct session *s = step->session;
+	struct state *from = states_find(&s->states, step->from);
+
+	if (step->state->host) {
+		if (step->interrupted)
+			limit_kill(step, step->killed);
+		else
+			limit_interrupt(step, KILL_WALL);
+		return;
+	}
+	/* its state was asked, and has said nothing: it is of no more use */
+	step_refuse(step, 0, "the state that it was to begin with does not answer");
+	if (from && from->number)
+		limit_signal(from, SIGKILL);
+	else
+		session_end(s, "the first interpreter does not answer");
+}
+
+static uint64_t process_cpu_us(pid_t pid)
+{
+	struct timespec t = { 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* CPU time of all processes of the jail; false where it cannot be read */
+static bool jail_cpu_us(struct session *s, uint64_t *cpu_us)
+{
+	struct cgroup_usage u = { .user_us = NO_LIMIT };
+	struct err e;
+	struct watch w;
+
+	if (s->run.jail.limited) {
+		cgroup_cpu(s->run.jail.cgroup.leaf, &u);
+		*cpu_us = u.user_us + u.system_us;
+		return u.user_us != NO_LIMIT;
+	}
+	if (watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], &w,
+			 &e) < 0)
+		return false;
+	*cpu_us = w.cpu_us;
+	if (w.memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
+		return true;
+	/* which of them is too much, nobody can tell */
+	for (struct step *step = s->steps; step; step = step->next)
+		if (step->state->host && step->kind == KIND_RUN)
+			limit_kill(step, KILL_MEMORY);
+	return true;
+}
+
+static void sample(struct step *step)
+{
+	uint64_t own_us = process_cpu_us(step->state->host), all_us = 0;
+	struct watch w;
+	struct err e;
+
+	if (!jail_cpu_us(step->session, &all_us))
+		all_us = 0;
+	if (!step->cpu_before_us && all_us)
+		step->cpu_before_us = all_us > own_us ? all_us - own_us : 1;
+	if (step->alone && all_us > step->cpu_before_us)
+		own_us = all_us - step->cpu_before_us;
+	else if (!step->alone && watch_sample(step->state->host, NO_LIMIT, &w, &e) == 0)
+		own_us = w.cpu_us;
+	if (own_us > step->cpu_used_us)
+		step->cpu_used_us = own_us;
+}
+
+static void ring_sample(struct bell *b)
+{
+	struct step *step = b->owner;
+	struct session *s = step->session;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t in_ms = WATCH_PERIOD_MS;
+
+	sample(step);
+	if (step->shot)
+		return;
+	if (step->cpu_used_us / 1000 >= step->cpu_ms) {
+		limit_interrupt(step, KILL_CPU);
+		if (s->run.jail.limited)
+			return;
+	} else if (s->run.jail.limited) {
+		/* no sooner than it can be used up on all CPUs at once */
+		in_ms = (step->cpu_ms - step->cpu_used_us / 1000) /
+			(uint64_t)(cpus > 0 ? cpus : 1);
+		in_ms = in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
+	}
+	hub_set(&s->serve->hub, b, stand_now_ms() + in_ms);
+}
+
+void limit_begin(struct step *step)
+{
+	struct session *s = step->session;
+	struct hub *hub = &s->serve->hub;
+
+	hub_unset(hub, &step->wall);
+	step->start_ms = stand_now_ms();
+	sweep_oom(step->state, true);
+	if (step->kind != KIND_RUN)
+		return;
+	step->alone = true;
+	for (struct step *other = s->steps; other; other = other->next)
+		if (other != step && other->state->host)
+			step->alone = other->alone = false;
+	if (step->shot) { /* before it was there */
+		limit_signal(step->state, SIGKILL);
+		return;
+	}
+	if (step->wall_ms != NO_LIMIT)
+		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
+	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
+		hub_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
+}
+
+void limit_prepare(struct step *step)
+{
+	step->wall = (struct bell){ .ring = ring_wall, .owner = step };
+	step->sample = (struct bell){ .ring = ring_sample, .owner = step };
+}
+
+void limit_end(struct step *step)
+{
+	struct hub *hub = &step->session->serve->hub;
+
+	hub_unset(hub, &step->wall);
+	hub_unset(hub, &step->sample);
+}
+
+uint64_t limit_cpu_us(const struct step *step)
+{
+	/* of its own process to the end, where that is still there */
+	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
+					  : process_cpu_us(step->state->host);
+	uint64_t said_us = step->have_done ? step->done.cpu_us : 0;
+
+	own_us = own_us > step->cpu_used_us ? own_us : step->cpu_used_us;
+	/* with children that it waited for, it knows of more */
+	return own_us > said_us ? own_us : said_us;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_sweep.c - which processes of a session there are, and which may stay
+ *
+ * Whom a signal goes to is held by a pidfd before it is looked at once more: a number that
+ * was given to somebody else meanwhile belongs to a process whose parent is not one of
+ * this jail's.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/proc.h"
+#include "jail/session.h"
+#include "jail/watch.h"
+
+#define ROUNDS 64         /* against a step that forks faster than it is ended */
+#define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
+
+/* what /proc/PID/status says of it; false: it is gone */
+static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
+{
+	char text[4096];
+	const char *at;
+
+	*parent = *inside = 0;
+	*state = 'X';
+	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
+		return false;
+	at = posture_find(text, "State:\t");
+	if (at)
+		*state = *at;
+	at = posture_find(text, "PPid:\t");
+	if (at)
+		*parent = (pid_t)strtol(at, NULL, 10);
+	/* the last one: the innermost PID namespace's */
+	at = posture_find(text, "NSpid:");
+	while (at && *at && *at != '\n') {
+		char *end;
+
+		*inside = (pid_t)strtol(at, &end, 10);
+		at = end == at || *end == '\n' ? NULL : end;
+	}
+	return true;
+}
+
+int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
+		struct err *e)
+{
+	cleanup_fd int pidfd = -1;
+	pid_t parent, inside;
+	char letter;
+
+	if (host > 0)
+		pidfd = (int)syscall(SYS_pidfd_open, host, 0);
+	if (pidfd < 0 || !look(host, &parent, &inside, &letter))
+		return err_say(e, ESRCH, "its process ended before it began");
+	if (inside != (pid_t)told ||
+	    (parent != state->session->run.jail.pid && (!before || parent != before)))
+		return err_say(e, EPERM, "its process is not the one that it says it is");
+	state->left = before;
+	io_close_fd(&state->pidfd);
+	state->pidfd = io_steal_fd(&pidfd);
+	state->pid = inside;
+	state->host = host;
+	return 0;
+}
+
+struct sweep {
+	struct session *s;
+	int killed; /* in this round */
+	int strays; /* in all */
+};
+
+static const struct state *known(const struct session *s, pid_t host)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (s->states.state[i]->host == host)
+			return s->states.state[i];
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->state->host == host)
+			return step->state;
+	return NULL;
+}
+
+static bool was_left(const struct session *s, pid_t host)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (s->states.state[i]->left == host)
+			return true;
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->state->left == host)
+			return true;
+	return false;
+}
+
+static void kill_stray(struct sweep *w, pid_t pid, pid_t above)
+{
+	cleanup_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd gone = { .fd = fd, .events = POLLIN };
+	pid_t parent, inside;
+	char letter;
+
+	if (fd < 0 || !look(pid, &parent, &inside, &letter) || letter == 'Z' ||
+	    letter == 'X' || (parent != above && parent != w->s->run.jail.pid))
+		return;
+	if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0)
+		return;
+	w->killed++;
+	/* what a step has moved out of ends by itself, and is none */
+	w->strays += !was_left(w->s, pid);
+	(void)poll(&gone, 1, DEATH_WAIT_MS);
+}
+
+/* is what is below it to be looked at, too? */
+static bool visit(void *owner, pid_t pid, pid_t above)
+{
+	struct sweep *w = owner;
+	const struct state *state = known(w->s, pid);
+
+	/* a running step's own */
+	if (state && state->step && !state->step->have_done && !state->step->have_exit)
+		return false;
+	if (!state)
+		kill_stray(w, pid, above);
+	return true;
+}
+
+int sweep_strays(struct session *s)
+{
+	struct sweep w = { .s = s };
+	struct err e;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		w.killed = 0;
+		if (watch_each(s->run.jail.pid, visit, &w, &e) < 0)
+			return -e.errnum;
+		if (w.killed == 0)
+			return w.strays;
+	}
+	return -EBUSY;
+}
+
+uint64_t sweep_bytes(const struct state *state, bool exact)
+{
+	char text[4096];
+	unsigned long long all = 0, shared = 0;
+	const char *clean, *dirty;
+
+	if (exact) {
+		if (proc_read(state->host, "smaps_rollup", text, sizeof(text)) <= 0)
+			return 0;
+		clean = posture_find(text, "Private_Clean:");
+		dirty = posture_find(text, "Private_Dirty:");
+		return (clean ? strtoull(clean, NULL, 10) * 1024 : 0) +
+		       (dirty ? strtoull(dirty, NULL, 10) * 1024 : 0);
+	}
+	if (proc_read(state->host, "statm", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%*u %llu %llu", &all, &shared) != 2 || shared > all)
+		return 0;
+	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void sweep_oom(const struct state *state, bool running)
+{
+	/* nothing depends on it but who is taken first */
+	(void)proc_write(state->host, "oom_score_adj",
+			 running ? "1000" : state->session->serve->oom_base);
+}

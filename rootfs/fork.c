@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork.c - forks of an interpreter that the C library does not offer: see fork.h
+ *
+ * Theory of operation
+ *   A step's process must be a child of PID 1, which supervises, and not of the snapshot
+ *   that it is forked from. Only clone(2) itself makes such a child (CLONE_PARENT), and
+ *   the C library must not notice. It keeps its thread's id in a word of its own, by
+ *   which mutexes know their owner; fork(3) has the kernel write the child's id there
+ *   (CLONE_CHILD_SETTID), and so does fork_sibling(). It also has to tell the kernel of
+ *   its list of robust mutexes again, which no child inherits. That is all that fork(3)
+ *   does beside locks and handlers.
+ *
+ *   prctl(PR_GET_TID_ADDRESS) would tell where that word is, but not every kernel has it
+ *   and no jail allows it. So it is found by what it does: the word is one of struct
+ *   pthread, it holds gettid(), and it is what a recursive mutex takes its owner from.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rootfs/fork.h"
+
+/* struct pthread has about 2,300 bytes; the id comes in the first third of them */
+#define SEARCHED_BYTES 1024
+#define MARK 0x3a5c1e77 /* no thread's id: more than the kernel's largest, 2^22 */
+
+static volatile pid_t *tid_word;
+static struct robust_list_head *robust;
+
+/* does a mutex that is locked now belong to what the word says? */
+static bool is_owner(volatile pid_t *word)
+{
+	pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	pid_t kept = *word;
+
+	*word = MARK;
+	(void)pthread_mutex_lock(&mutex);
+	bool found = mutex.__data.__owner == MARK;
+	(void)pthread_mutex_unlock(&mutex);
+	*word = kept;
+	return found;
+}
+
+int fork_prepare(struct err *e)
+{
+	volatile pid_t *words = (volatile pid_t *)pthread_self();
+	pid_t tid = gettid();
+	size_t bytes;
+
+	tid_word = NULL;
+	for (size_t i = 0; i < SEARCHED_BYTES / sizeof(*words) && !tid_word; i++)
+		if (words[i] == tid && is_owner(words + i))
+			tid_word = words + i;
+	if (!tid_word)
+		return err_say(e, ENOTSUP,
+			       "interpreter: this C library keeps thread ids in a place "
+			       "that was not found: build the tree with glibc");
+	if (syscall(SYS_get_robust_list, 0, &robust, &bytes) < 0)
+		robust = NULL;
+	return 0;
+}
+
+pid_t *fork_tid_address(void)
+{
+	return (pid_t *)(uintptr_t)tid_word;
+}
+
+void fork_child_libc(void)
+{
+	if (robust)
+		(void)syscall(SYS_set_robust_list, robust, sizeof(*robust));
+}
+
+pid_t fork_sibling(void)
+{
+	const unsigned long flags =
+		CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+
+	if (fork_threads() > 0)
+		return -EBUSY;
+#ifdef __x86_64__
+	long pid = syscall(SYS_clone, flags, NULL, NULL, tid_word, 0UL);
+#else
+	long pid = syscall(SYS_clone, flags, NULL, NULL, 0UL, tid_word);
+#endif
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		fork_child_libc();
+	return (pid_t)pid;
+}
+
+int fork_threads(void)
+{
+	struct stat task;
+
+	/* no thread was ever made by the C library, and nobody else makes any */
+	if (__libc_single_threaded)
+		return 0;
+	/* a folder has a link for itself, one for its name, and one for each folder in it
+	 */
+	if (stat("/proc/self/task", &task) < 0)
+		return -ENOENT;
+	return task.st_nlink > 3 ? (int)(task.st_nlink - 3) : 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork.h - forks of an interpreter that the C library does not offer
+ */
+#ifndef STEPJAIL_ROOTFS_FORK_H
+#define STEPJAIL_ROOTFS_FORK_H
+
+#include <sys/types.h>
+
+#include "init/err.h"
+
+/**
+ * fork_prepare() - Find out where the C library keeps this thread's id
+ * @e:		Filled on failure
+ *
+ * Call once, in the main thread, with all signals blocked and no other thread. What it
+ * finds holds for every process forked from this one.
+ *
+ * Return: 0, or -ENOTSUP (a C library that keeps it elsewhere)
+ */
+int fork_prepare(struct err *e);
+
+/** fork_tid_address() - For CLONE_CHILD_SETTID and _CLEARTID; after fork_prepare() */
+pid_t *fork_tid_address(void);
+
+/** fork_child_libc() - What the C library needs of a child of a raw clone(2) */
+void fork_child_libc(void);
+
+/**
+ * fork_sibling() - Fork a process whose parent is this one's parent
+ *
+ * For a process with one thread: no lock can be held, so none of what fork(3) does about
+ * locks is needed. pthread_atfork(3)'s functions do not run.
+ *
+ * Return: as fork(2), but -errno; -EBUSY when there are other threads
+ */
+pid_t fork_sibling(void);
+
+/**
+ * fork_threads() - How many threads this process has beside the calling one
+ *
+ * Return: that, or -ENOENT: there may be some, but no /proc to count them by
+ */
+int fork_threads(void);
+
+#endif

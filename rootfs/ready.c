@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ready.c - an interpreter's start, up to where it may wait for steps: see state.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rootfs/python.h"
+#include "rootfs/state.h"
+
+static PyStatus initialise(void)
+{
+	PyConfig config;
+	PyStatus status = python_begin(0, NULL);
+
+	if (PyStatus_Exception(status))
+		return status;
+	PyConfig_InitPythonConfig(&config);
+	config.use_environment = 0;
+	config.user_site_directory = 0;
+	config.parse_argv = 0;
+	config.write_bytecode = 0;
+	status = python_config(&config);
+	if (!PyStatus_Exception(status))
+		status = PyConfig_SetString(&config, &config.stdio_encoding, L"utf-8");
+	if (!PyStatus_Exception(status))
+		status = PyConfig_SetString(&config, &config.stdio_errors,
+					    L"backslashreplace");
+	if (!PyStatus_Exception(status))
+		status = python_start(&config);
+	return status;
+}
+
+static int import_each(const char *names)
+{
+	char *copy = strdup(names);
+	char *rest = NULL;
+	int r = copy ? 0 : -1;
+
+	for (char *name = copy ? strtok_r(copy, ",", &rest) : NULL; name && r == 0;
+	     name = strtok_r(NULL, ",", &rest)) {
+		PyObject *module = PyImport_ImportModule(name);
+
+		if (!module)
+			r = -1;
+		Py_XDECREF(module);
+	}
+	free(copy);
+	return r;
+}
+
+/* what cannot be started cannot be served: say why, and end */
+static void check(int r)
+{
+	if (r == 0)
+		return;
+	if (PyErr_Occurred())
+		PyErr_Print();
+	else
+		(void)fputs("stepjail-interpreter: out of memory\n", stderr);
+	exit(1);
+}
+
+void ready_python(const char *preload)
+{
+	PyStatus status = initialise();
+
+	if (PyStatus_Exception(status))
+		Py_ExitStatusException(status);
+
+	PyObject *runner = PyImport_ImportModule("stepjail_runner");
+	PyObject *started =
+		runner ? PyObject_CallMethod(runner, "start", "I", STEP_TEXT_MAX) : NULL;
+
+	check(started ? 0 : -1);
+	Py_DECREF(started);
+	Py_DECREF(runner);
+	check(preload ? import_each(preload) : 0);
+	/* a collection now, so that what importing left is not frozen with the rest */
+	(void)PyGC_Collect();
+	check(python_freeze());
+}
+
+int interpreter_main(int argc, char **argv)
+{
+	const char *preload = NULL;
+
+	if (argc == 3 && strcmp(argv[1], "--preload") == 0) {
+		preload = argv[2];
+	} else if (argc != 1) {
+		(void)fputs("usage: stepjail-interpreter [--preload MODULE,...]\n",
+			    stderr);
+		return 2;
+	}
+
+	/* stdin is the channel: Python must not take it for its own */
+	int channel = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (channel < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0) {
+		(void)fprintf(stderr, "stepjail-interpreter: %s: %s\n",
+			      channel < 0 ? "no channel on descriptor 0" : "/dev/null",
+			      strerror(errno));
+		return 1;
+	}
+	(void)close(null);
+	ready_python(preload);
+	state_serve(channel);
+}

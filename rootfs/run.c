@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - one step in a process of its own, up to where that is a state: see state.h
+ *
+ * Theory of operation
+ *   The process has just been forked from a state, which held the GIL and still does. The
+ *   fork is told to Python here, in the child: os.register_at_fork()'s functions are the
+ *   user's, and must neither change a state nor keep it from answering. Then runner.py
+ *   runs the source, with the signals that the last step left unblocked; afterwards they
+ *   are all blocked again, and one that Python knows of already is taken and dropped: it
+ *   came too late for this step and must not strike the next.
+ *
+ *   A thread cannot be part of a snapshot. When the step leaves some, the process forks
+ *   once more, as the C library does it, and lives on without them.
+ *
+ *   User code shares this process, so nothing here is a wall.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "rootfs/fork.h"
+#include "rootfs/python.h"
+#include "rootfs/state.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+/* Python's limit of recursion that its own code needs; a step may leave one of five */
+#define DEPTH_MIN 200
+
+static struct {
+	sigset_t mask; /* signals that the user's code has blocked */
+	PyObject *begin, *step, *conclude;
+} run;
+
+/* an outcome on its way; the objects own the texts' bytes */
+struct outcome {
+	struct wire_done done;
+	PyObject *result;
+	PyObject *trace;
+};
+
+/* what Python's own start does, and a clone of a template may have lost */
+static int set_signals(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	PyObject *module = PyImport_ImportModule("_signal");
+	PyObject *handler =
+		module ? PyObject_GetAttrString(module, "default_int_handler") : NULL;
+	PyObject *old =
+		handler ? PyObject_CallMethod(module, "signal", "iO", SIGINT, handler)
+			: NULL;
+	PyObject *faults = old ? PyImport_ImportModule("faulthandler") : NULL;
+	/* a crash says where, on stderr */
+	PyObject *on =
+		faults ? PyObject_CallMethod(faults, "enable", "i", STDERR_FILENO) : NULL;
+
+	Py_XDECREF(module);
+	Py_XDECREF(handler);
+	Py_XDECREF(old);
+	Py_XDECREF(faults);
+	if (!on)
+		return -1;
+	Py_DECREF(on);
+	(void)sigaction(SIGPIPE, &ignore, NULL);
+	(void)sigaction(SIGXFSZ, &ignore, NULL);
+	return 0;
+}
+
+int run_prepare(struct err *e)
+{
+	PyObject *runner = PyImport_ImportModule("stepjail_runner");
+	const char *fixed = getenv("STEPJAIL_DETERMINISTIC");
+	PyObject *set = runner ? PyObject_CallMethod(runner, "repeatable", "i",
+						     fixed && strcmp(fixed, "1") == 0)
+			       : NULL;
+
+	if (set && set_signals() == 0) {
+		run.begin = PyObject_GetAttrString(runner, "begin");
+		run.step = PyObject_GetAttrString(runner, "step");
+		run.conclude = PyObject_GetAttrString(runner, "conclude");
+	}
+	Py_XDECREF(set);
+	Py_XDECREF(runner);
+	if (PyErr_Occurred() || !run.begin || !run.step || !run.conclude) {
+		PyErr_Print();
+		return err_say(e, EINVAL, "interpreter: Python cannot be made ready");
+	}
+	(void)sigemptyset(&run.mask);
+	return 0;
+}
+
+static uint64_t clock_us(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* of this process and the children it waited for; a step's word about itself */
+static void usage(struct wire_done *done)
+{
+	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct rusage used = { 0 };
+
+		(void)getrusage(whose[i], &used);
+		done->cpu_us += (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
+					1000000 +
+				(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+		uint64_t peak = (uint64_t)used.ru_maxrss * 1024;
+		if (peak > done->max_rss_bytes)
+			done->max_rss_bytes = peak;
+	}
+}
+
+/* the source as bytes, or NULL with an exception set that tells the step */
+static PyObject *read_source(int fd)
+{
+	struct stat about;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &about) < 0)
+		return PyErr_Format(PyExc_OSError, "a step's source must be sealed");
+	if (about.st_size > STEP_SOURCE_MAX)
+		return PyErr_Format(PyExc_ValueError,
+				    "a step's source may have %u bytes at most",
+				    STEP_SOURCE_MAX);
+
+	PyObject *source = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)about.st_size);
+
+	/* the fd's offset is shared with whoever wrote it */
+	if (source && pread(fd, PyBytes_AS_STRING(source), (size_t)about.st_size, 0) !=
+			      about.st_size) {
+		Py_CLEAR(source);
+		PyErr_SetString(PyExc_OSError, "a step's source cannot be read");
+	}
+	return source;
+}
+
+/* the exception that is set, as an object with its traceback; NULL for none */
+static PyObject *take_exception(void)
+{
+	PyObject *type, *value, *trace;
+
+	PyErr_Fetch(&type, &value, &trace);
+	if (!type)
+		return NULL;
+	PyErr_NormalizeException(&type, &value, &trace);
+	if (trace && value)
+		(void)PyException_SetTraceback(value, trace);
+	Py_DECREF(type);
+	Py_XDECREF(trace);
+	return value;
+}
+
+/* runner.py failed itself: out of memory, or interrupted on its last lines */
+static PyObject *failure(void)
+{
+	PyObject *problem = take_exception();
+	PyObject *text = PyBytes_FromFormat(
+		"%.200s\n", problem ? Py_TYPE(problem)->tp_name : "unknown exception");
+
+	Py_XDECREF(problem);
+	PyErr_Clear();
+	return text;
+}
+
+static void conclude(struct outcome *o)
+{
+	PyObject *problem = take_exception();
+	PyObject *got = PyObject_CallOneArg(run.conclude, problem ? problem : Py_None);
+	PyObject *trace = NULL;
+
+	if (got && PyArg_ParseTuple(got, "IIO", &o->done.how, &o->done.code, &trace)) {
+		o->trace = PyBytes_Check(trace) ? Py_NewRef(trace) : NULL;
+	} else {
+		o->done.how = WIRE_HOW_EXCEPTION;
+		o->trace = failure();
+	}
+	Py_XDECREF(got);
+	Py_XDECREF(problem);
+}
+
+static void run_source(int source, uint32_t step, struct outcome *o)
+{
+	sigset_t all;
+	PyObject *began = PyObject_CallNoArgs(run.begin);
+	PyObject *text = began ? read_source(source) : NULL;
+
+	Py_XDECREF(began);
+	(void)close(source);
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &run.mask, NULL);
+	if (text)
+		o->result = PyObject_CallFunction(run.step, "NI", text, step);
+	/* what watches every line of the step would watch those of its end too */
+	PyEval_SetTrace(NULL, NULL);
+	PyEval_SetProfile(NULL, NULL);
+	if (Py_GetRecursionLimit() < DEPTH_MIN)
+		Py_SetRecursionLimit(DEPTH_MIN);
+	conclude(o);
+	(void)fflush(NULL); /* what C code of the step has not written yet */
+	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
+	if (PyErr_CheckSignals() < 0)
+		PyErr_Clear();
+}
+
+/* how many threads Python knows of beside this one */
+static int python_threads(void)
+{
+	PyThreadState *t = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+	int count = -1;
+
+	for (; t; t = PyThreadState_Next(t))
+		count++;
+	return count;
+}
+
+/* how many threads the step has left; one that Python has joined may not be gone yet */
+static int count_threads(void)
+{
+	const struct timespec moment = { .tv_nsec = 50000 };
+	int threads = fork_threads();
+
+	for (int tries = 20; threads > 0 && tries > 0 && python_threads() == 0; tries--) {
+		(void)nanosleep(&moment, NULL);
+		threads = fork_threads();
+	}
+	return threads;
+}
+
+/*
+ * Fork, and go on in the child. It speaks before the parent ends, so that whoever hears
+ * of the end has heard of it.
+ */
+static void move_on(int channel, uint32_t step, int threads)
+{
+	struct step_born born = { .threads = threads > 0 ? (uint32_t)threads : 0 };
+	int spoken[2];
+
+	if (pipe2(spoken, O_CLOEXEC) < 0)
+		_exit(1);
+	PyOS_BeforeFork();
+
+	pid_t pid = fork();
+
+	if (pid < 0)
+		_exit(1);
+	if (pid > 0) {
+		char end;
+
+		(void)close(spoken[1]);
+		(void)!read(spoken[0], &end, 1);
+		_exit(0);
+	}
+	PyOS_AfterFork_Child();
+	(void)setsid();
+	born.pid = (uint32_t)getpid();
+	if (wire_send(channel, WIRE_MOVED, step, &born, sizeof(born)) < 0)
+		_exit(1);
+	(void)close(spoken[0]);
+	(void)close(spoken[1]);
+}
+
+static void send_text(int channel, uint16_t type, uint32_t step, PyObject *bytes)
+{
+	if (bytes && PyBytes_Check(bytes) &&
+	    wire_send(channel, type, step, PyBytes_AS_STRING(bytes),
+		      (size_t)PyBytes_GET_SIZE(bytes)) < 0)
+		_exit(1);
+	Py_XDECREF(bytes);
+}
+
+void run_step(int channel, int source, uint32_t step)
+{
+	uint64_t begun_us = clock_us();
+	struct outcome o = { 0 };
+	pid_t owner = getpid();
+
+	PyOS_BeforeFork();
+	PyOS_AfterFork_Child();
+	run_source(source, step, &o);
+	/* a process that the step forked, and runner.py could not end as it should */
+	if (getpid() != owner)
+		_exit(1);
+	usage(&o.done);
+
+	int threads = count_threads();
+
+	if (threads != 0)
+		move_on(channel, step, threads);
+	o.done.strays = threads > 0 ? (uint32_t)threads : 0;
+	state_quiet();
+	send_text(channel, WIRE_RESULT, step, o.result);
+	send_text(channel, WIRE_TRACE, step, o.trace);
+	o.done.wall_us = clock_us() - begun_us;
+	if (wire_send(channel, WIRE_DONE, step, &o.done, sizeof(o.done)) < 0)
+		_exit(1);
+}

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""A client of `stepjail serve`: the frames of init/serve_wire.h, and one way to use them.
+
+    with Serve(['--allow-missing=cgroup']) as serve:
+        session = serve.open()
+        step = session.run('x = 1\\nx + 1')
+        step.done['verdict'], step.result
+"""
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+
+HEADER = struct.Struct('<IHHI')
+PAYLOAD_MAX = 65536
+TYPES = {'CODE': 16, 'RUN': 17, 'INTERRUPT': 18, 'KILL': 19, 'OUT': 21, 'ERR': 22, 'RESULT': 23,
+         'TRACE': 24, 'DONE': 25, 'OPEN': 40, 'ONCE': 41, 'STDIN': 42, 'ROLLBACK': 43, 'BRANCH': 44,
+         'DROP': 45, 'PUT': 46, 'GET': 47, 'LIST': 48, 'STATUS': 49, 'CLOSE': 50, 'OPENED': 51,
+         'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56}
+NAMES = {number: name for name, number in TYPES.items()}
+JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED'}
+BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
+
+
+class Refused(Exception):
+    """REFUSED came in place of an answer."""
+
+
+class Gone(Exception):
+    """serve has closed its end."""
+
+
+class Frame:
+    def __init__(self, kind, session, payload):
+        self.kind = NAMES.get(kind, kind)
+        self.session = session
+        self.branch = struct.unpack_from('<I', payload)[0] if len(payload) >= 4 else 0
+        self.bytes = payload[4:]
+        self.json = json.loads(self.bytes) if self.kind in JSON else None
+
+    def __repr__(self):
+        return f'{self.kind}({self.session}.{self.branch}, {self.bytes[:200]!r})'
+
+
+class Step:
+    """What came of a step: out, err, result, trace, done."""
+
+    def __init__(self):
+        self.out = self.err = b''
+        self.result = self.trace = self.done = None
+
+    def take(self, frame):
+        if frame.kind == 'OUT':
+            self.out += frame.bytes
+        elif frame.kind == 'ERR':
+            self.err += frame.bytes
+        elif frame.kind == 'RESULT':
+            self.result = frame.bytes.decode()
+        elif frame.kind == 'TRACE':
+            self.trace = frame.bytes.decode()
+        elif frame.kind == 'DONE':
+            self.done = frame.json
+
+    def __repr__(self):
+        return f'Step({self.out!r}, {self.err!r}, {self.result!r}, {self.trace!r}, {self.done!r})'
+
+
+class Serve:
+    def __init__(self, options=(), command=None, **kw):
+        own, its = socket.socketpair()
+        self.socket = own
+        self.process = subprocess.Popen((command or [f'{BUILD}/stepjail', 'serve']) + list(options),
+                                        stdin=its, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, **kw)
+        its.close()
+        self.buffer = b''
+        self.waiting = []  # frames that nobody has asked for yet
+        self.next = 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.end()
+
+    def end(self):
+        """Close this end; the exit status, and what serve said on stderr."""
+        self.socket.close()
+        error = self.process.stderr.read().decode()
+        self.process.stderr.close()
+        return self.process.wait(), error
+
+    def send(self, kind, session, payload=b'', branch=0):
+        """A frame; payload is what stands behind the branch."""
+        payload = struct.pack('<I', branch) + payload
+        self.send_raw(HEADER.pack(len(payload), TYPES.get(kind, kind), 0, session) + payload)
+
+    def send_raw(self, data):
+        self.socket.sendall(data)
+
+    def receive(self, timeout=30):
+        """The next frame of any session, whether somebody waits for it or not."""
+        while True:
+            if len(self.buffer) >= HEADER.size:
+                length, kind, zero, session = HEADER.unpack_from(self.buffer)
+                assert zero == 0 and length <= PAYLOAD_MAX, 'not a frame'
+                end = HEADER.size + length
+                if len(self.buffer) >= end:
+                    payload, self.buffer = self.buffer[HEADER.size:end], self.buffer[end:]
+                    return Frame(kind, session, payload)
+            if not select.select([self.socket], [], [], timeout)[0]:
+                raise TimeoutError('no frame came')
+            try:
+                got = self.socket.recv(1 << 20)
+            except ConnectionResetError:
+                got = b''
+            if not got:
+                raise Gone()
+            self.buffer += got
+
+    def expect(self, session, branch, *kinds, timeout=30):
+        """The next frame of this session and branch, of these kinds; others are kept."""
+        def wanted(frame):
+            return (frame.session == session and branch in (None, frame.branch)
+                    and frame.kind in kinds + ('REFUSED', 'CLOSED'))
+        for i, frame in enumerate(self.waiting):
+            if wanted(frame):
+                del self.waiting[i]
+                break
+        else:
+            while not wanted(frame := self.receive(timeout)):
+                self.waiting.append(frame)
+        if frame.kind == 'REFUSED':
+            raise Refused(frame.json['error'])
+        if frame.kind == 'CLOSED' and 'CLOSED' not in kinds:
+            raise Gone(frame.json['reason'])
+        return frame
+
+    def begin(self):
+        """OPEN, without waiting for it."""
+        session = Session(self, self.next)
+        self.next += 1
+        self.send('OPEN', session.number)
+        return session
+
+    def open(self):
+        session = self.begin()
+        session.opened = self.expect(session.number, 0, 'OPENED').json
+        return session
+
+    def once(self, source):
+        session = Session(self, self.next)
+        self.next += 1
+        self.send('ONCE', session.number, source.encode())
+        session.opened = self.expect(session.number, 0, 'OPENED').json
+        step = session.finish()
+        self.expect(session.number, 0, 'CLOSED')
+        return step
+
+    def status(self, session=0):
+        self.send('STATUS', session)
+        return self.expect(session, None, 'STATE').json
+
+
+class Session:
+    def __init__(self, serve, number):
+        self.serve = serve
+        self.number = number
+        self.opened = None
+
+    def start(self, source, branch=0, wall_ms=0, cpu_ms=0):
+        """Run a source, without waiting for its end."""
+        data = source if isinstance(source, bytes) else source.encode()
+        for at in range(0, len(data), PAYLOAD_MAX - 4):
+            self.serve.send('CODE', self.number, data[at:at + PAYLOAD_MAX - 4], branch)
+        self.serve.send('RUN', self.number, struct.pack('<IQQ', 0, wall_ms, cpu_ms), branch)
+
+    def finish(self, branch=0, timeout=30):
+        step = Step()
+        while step.done is None:
+            step.take(self.serve.expect(self.number, branch, 'OUT', 'ERR', 'RESULT', 'TRACE', 'DONE',
+                                        timeout=timeout))
+        return step
+
+    def run(self, source, branch=0, wall_ms=0, cpu_ms=0, timeout=30):
+        self.start(source, branch, wall_ms, cpu_ms)
+        return self.finish(branch, timeout)
+
+    def stdin(self, data, branch=0):
+        self.serve.send('STDIN', self.number, data, branch)
+
+    def interrupt(self, branch=0):
+        self.serve.send('INTERRUPT', self.number, b'', branch)
+
+    def kill(self, branch=0):
+        self.serve.send('KILL', self.number, b'', branch)
+
+    def _state(self, kind, branch, payload=b''):
+        self.serve.send(kind, self.number, payload, branch)
+        return self.serve.expect(self.number, branch, 'STATE').json
+
+    def rollback(self, state, branch=0):
+        return self._state('ROLLBACK', branch, struct.pack('<I', state))
+
+    def branch(self, name, state):
+        return self._state('BRANCH', name, struct.pack('<I', state))
+
+    def drop(self, branch):
+        return self._state('DROP', branch)
+
+    def status(self):
+        return self._state('STATUS', 0)
+
+    def put(self, path, data, mode=0):
+        self.serve.send('PUT', self.number, struct.pack('<I', mode) + path.encode())
+        for at in range(0, len(data), PAYLOAD_MAX - 4):
+            self.serve.send('DATA', self.number, data[at:at + PAYLOAD_MAX - 4])
+        self.serve.send('END', self.number)
+        return self.serve.expect(self.number, 0, 'STATE').json
+
+    def _read(self, kind, path):
+        self.serve.send(kind, self.number, struct.pack('<I', 0) + path.encode())
+        data = b''
+        while (frame := self.serve.expect(self.number, 0, 'DATA', 'END')).kind == 'DATA':
+            data += frame.bytes
+        return data
+
+    def get(self, path):
+        return self._read('GET', path)
+
+    def list(self, path='.'):
+        """Entries: (kind, size, mtime, name)."""
+        entries = self._read('LIST', path).split(b'\0')[:-1]
+        return [(k.decode(), int(s), int(m), n.decode())
+                for k, s, m, n in (entry.split(b' ', 3) for entry in entries)]
+
+    def close(self):
+        self.serve.send('CLOSE', self.number)
+        return self.serve.expect(self.number, 0, 'CLOSED').json
