@@ -96,9 +96,15 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 
 	if (f->verdict == VERDICT_COMPLETED && f->state == STATE_KEPT)
 		return;
-	if (f->verdict == VERDICT_EXCEPTION && f->state == STATE_KEPT &&
-	    r->step.trace.total)
+	/* Ctrl-C has a traceback, too */
+	if ((f->verdict == VERDICT_EXCEPTION || f->verdict == VERDICT_CANCELLED) &&
+	    f->state == STATE_KEPT && r->step.trace.total)
 		return;
+	if (f->verdict == VERDICT_LAUNCHER_ERROR && f->state == STATE_KEPT) {
+		text_printf(&line, "not run: %s", f->reason);
+		show_note(&r->show, text_string(&line));
+		return;
+	}
 	text_printf(&line, "%s: ", verdict_name(f->verdict));
 	verdict_cause(f, &line);
 	if (f->state == STATE_KEPT)

@@ -147,50 +147,90 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 	return s;
 }
 
-/* stepjail's JSON, for a person: indented, harmless */
-static int print_answer(struct repl *r, const struct text *json, const char *only,
-			struct err *e)
+static void print_branches(struct repl *r)
 {
-	cJSON *root = cJSON_ParseWithLength(text_string(json), json->length);
-	const cJSON *part = only ? cJSON_GetObjectItemCaseSensitive(root, only) : root;
-	char *printed = part ? cJSON_Print(part) : NULL;
+	char line[120];
+
+	(void)snprintf(
+		line, sizeof(line), "branch %s, state %" PRIu32 "; %u sessions begun",
+		r->branches[r->session.branch].name, r->session.state, r->session.jails);
+	(void)say(r, line);
+}
+
+/* stepjail's JSON, for a person: indented, harmless */
+static int print_status(struct repl *r, const cJSON *root, struct err *e)
+{
+	char *printed = cJSON_Print(root);
 	cleanup_text struct text out = { 0 };
 
+	(void)e;
 	if (printed)
 		escape_lines(&out, "", printed, strlen(printed));
 	cJSON_free(printed);
-	cJSON_Delete(root);
-	if (!out.length)
-		return err_say(e, EBADMSG, "what stepjail answered makes no sense");
+	print_branches(r);
 	show_text(&r->show, &out);
 	return 0;
 }
 
-static int ask_status(struct repl *r, const char *only, struct err *e)
+/* a number of stepjail's JSON; -1 where it is none */
+static double number(const cJSON *item, const char *name)
+{
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(item, name);
+
+	return cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble < 1e15
+		       ? n->valuedouble
+		       : -1;
+}
+
+static int print_states(struct repl *r, const cJSON *root, struct err *e)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "states");
+	const cJSON *one = NULL;
+
+	if (!cJSON_IsArray(list))
+		return err_say(e, EBADMSG, "what stepjail answered makes no sense");
+	cJSON_ArrayForEach(one, list)
+	{
+		double state = number(one, "state");
+		char line[120];
+
+		(void)snprintf(line, sizeof(line), "%c %.0f from %.0f, %.0f KiB",
+			       state == r->session.state ? '*' : ' ', state,
+			       number(one, "parent"), number(one, "bytes") / 1024);
+		(void)say(r, line);
+	}
+	return 0;
+}
+
+static int ask_status(struct repl *r,
+		      int (*print)(struct repl *r, const cJSON *root, struct err *e),
+		      struct err *e)
 {
 	struct serve_at at = { r->session.branch };
 	cleanup_text struct text json = { 0 };
 	int s = session_ask(&r->session, WIRE_STATUS, &at, sizeof(at), &json, e);
 
-	return s < 0 ? s : print_answer(r, &json, only, e);
+	if (s < 0)
+		return s;
+
+	cJSON *root = cJSON_ParseWithLength(text_string(&json), json.length);
+
+	s = root ? print(r, root, e)
+		 : err_say(e, EBADMSG, "what stepjail answered makes no sense");
+	cJSON_Delete(root);
+	return s;
 }
 
 static int status(struct repl *r, char *const *words, struct err *e)
 {
-	char line[120];
-
 	(void)words;
-	(void)snprintf(
-		line, sizeof(line), "branch %s, state %" PRIu32 "; %u sessions begun",
-		r->branches[r->session.branch].name, r->session.state, r->session.jails);
-	(void)say(r, line);
-	return ask_status(r, NULL, e);
+	return ask_status(r, print_status, e);
 }
 
 static int states(struct repl *r, char *const *words, struct err *e)
 {
 	(void)words;
-	return ask_status(r, "states", e);
+	return ask_status(r, print_states, e);
 }
 
 /* entries end with a NUL and may be cut by a frame's end */

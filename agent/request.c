@@ -69,7 +69,7 @@ static int take_state(struct session *s, struct text *answer, struct err *e)
 	return answer ? text_check(answer, "stepjail's answer", e) : 0;
 }
 
-int session_fence(struct session *s, struct err *e)
+int session_fence(struct session *s, struct text *status, struct err *e)
 {
 	struct session_frame f = { 0 };
 	int event;
@@ -79,14 +79,17 @@ int session_fence(struct session *s, struct err *e)
 	do
 		event = next_answer(s, &f);
 	while (event == SERVE_FRAME && f.type != WIRE_STATE && f.type != WIRE_CLOSED);
-	return event == SERVE_FRAME && f.type == WIRE_STATE ? 0
-							    : no_answer(s, event, &f, e);
+	if (event != SERVE_FRAME || f.type != WIRE_STATE)
+		return no_answer(s, event, &f, e);
+	if (status)
+		text_add(status, f.bytes, f.length);
+	return 0;
 }
 
 /* nothing may be asked while a refusal of something else may still come */
 static int tidy(struct session *s, struct err *e)
 {
-	return s->untidy ? session_fence(s, e) : 0;
+	return s->untidy ? session_fence(s, NULL, e) : 0;
 }
 
 int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,

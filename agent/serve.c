@@ -31,6 +31,8 @@ static void build_args(const struct serve_plan *p, struct launch_args *a)
 	launch_add(a, "--rootfs=%s", p->rootfs);
 	launch_add(a, "--wall-time=%" PRIu64 "ms", p->step_ms);
 	launch_add(a, "--grace=%dms", SERVE_GRACE_MS);
+	if (p->output_limit)
+		launch_add(a, "--output-limit=%s", p->output_limit);
 	launch_add_passed(a, p->pass);
 	for (size_t i = 0; i < p->bind_count; i++) {
 		launch_add(a, "--bind");

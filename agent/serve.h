@@ -26,7 +26,8 @@ struct serve_plan {
 	const struct opt_list *pass; /* name, value, name, value: for stepjail */
 	const char *const *binds;    /* "FILE:/work/in/NAME" */
 	size_t bind_count;
-	uint64_t step_ms; /* a step's wall-clock limit */
+	uint64_t step_ms;         /* a step's wall-clock limit */
+	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
 };
 
 struct serve {

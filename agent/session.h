@@ -122,13 +122,14 @@ void session_close(struct session *s);
 
 /**
  * session_fence() - Drop every answer that is still to come, up to that of a STATUS
+ * @status:	Gets its JSON, or NULL
  *
  * For after a refusal that may not be the last one. A session that does not answer is
  * given up.
  *
  * Return: 0, or as session_ask()
  */
-int session_fence(struct session *s, struct err *e);
+int session_fence(struct session *s, struct text *status, struct err *e);
 
 /**
  * session_next() - The next frame of this session (session only)

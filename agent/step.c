@@ -47,6 +47,7 @@ static void queue_code(struct session *s, const char *code, size_t length)
 	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
 	/* nobody is there to answer a question: input() is to fail, and not to hang */
 	session_send(s, WIRE_STDIN, NULL, 0);
+	s->untidy = true; /* and is refused where the step has ended before it came */
 }
 
 /* a session of the step's own, in one frame where it fits */
@@ -110,7 +111,6 @@ static bool pass_on_interrupt(struct session *s, unsigned int *count)
 		return false;
 	s->serve.stop->signal = 0;
 	session_send(s, (*count)++ ? WIRE_KILL : WIRE_INTERRUPT, NULL, 0);
-	s->untidy = true; /* it may have come after the step's end */
 	return true;
 }
 
@@ -151,7 +151,6 @@ static void judge(struct session *s, struct step *step, enum ending end)
 	if (end == ENDING_DONE)
 		return;
 	step->budget = end == ENDING_BUDGET;
-	s->untidy = end == ENDING_REFUSED; /* STDIN came behind it */
 	f->verdict = end == ENDING_LATE || end == ENDING_BUDGET ? VERDICT_WALL_TIMEOUT
 								: VERDICT_LAUNCHER_ERROR;
 	f->state = end == ENDING_REFUSED ? STATE_KEPT : STATE_LOST;
@@ -182,6 +181,19 @@ static int mend(struct session *s, struct step *step, enum ending end, struct er
 	return session_renew(s, e);
 }
 
+/* not run: the variables are there, unless it was for the want of them */
+static void look_after_refusal(struct session *s, struct step *step)
+{
+	cleanup_text struct text status = { 0 };
+	struct err unheard;
+
+	/* at a prompt a person sees why, and what can be gone back to */
+	if (session_fence(s, &status, &unheard) < 0 ||
+	    (!s->plan->interactive &&
+	     done_branch_lost(text_string(&status), status.length, s->branch)))
+		step->facts.state = STATE_LOST;
+}
+
 static void clear_step(struct step *step, uint64_t limit_ms)
 {
 	clip_clear(&step->out);
@@ -206,7 +218,7 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	s->reason[0] = '\0';
 	if (s->plan->stateless)
 		r = queue_once(s, code, length, e);
-	else if (!s->untidy || session_fence(s, e) == 0)
+	else if (!s->untidy || session_fence(s, NULL, e) == 0)
 		queue_code(s, code, length);
 	if (r < 0)
 		return r;
@@ -219,6 +231,8 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	judge(s, step, end);
 	if (end == ENDING_REFUSED && s->plan->stateless)
 		return serve_failed(&s->serve, s->reason, "stepjail gave no reason", e);
+	if (end == ENDING_REFUSED)
+		look_after_refusal(s, step);
 	if (step->facts.headed)
 		s->state = step->facts.head;
 	return mend(s, step, end, e);

@@ -9,6 +9,7 @@ Program text can ask for trouble that a real jail makes by itself:
     FAKE_RAW=hex        send these bytes instead of a frame
     FAKE_DONE=json      answer with this and nothing else; FAKE_CLOSED, FAKE_REFUSED likewise
     FAKE_DIE            end stepjail in the middle of the step
+    FAKE_LOST           refuse it, as the branch's state is gone
     FAKE_HANG           keep no limit
 """
 
@@ -140,7 +141,7 @@ class Session:
     def __init__(self, serve, number):
         self.serve, self.number = serve, number
         self.states, self.heads, self.made = {0: first_state(serve.binds)}, {0: 0}, 0
-        self.source, self.put = b"", None
+        self.source, self.put, self.lost = b"", None, None
 
     def say(self, kind, branch, payload=b""):
         if isinstance(payload, dict):
@@ -169,17 +170,25 @@ class Session:
             if state not in self.states:
                 return self.refuse(branch, f"state {state} is not kept")
             self.heads[branch] = state
-            self.say(STATE, branch, {"head": state})
+            self.status(branch)
         elif kind == DROP:
             del self.heads[branch]
-            self.say(STATE, branch, {})
+            self.status(branch)
         elif kind == STATUS:
-            self.say(STATE, branch, {"states": sorted(self.states), "branches": [
-                {"branch": b, "head": s} for b, s in sorted(self.heads.items())]})
+            self.status(branch)
         elif kind == CLOSE:
             self.close("closed")
-        elif kind not in (STDIN, INTERRUPT, KILL):
+        elif kind in (STDIN, INTERRUPT, KILL):
+            self.refuse(branch, "no step runs")
+        else:
             self.file(kind, branch, rest)
+
+    def status(self, branch):
+        self.say(STATE, branch, {
+            "session": self.number, "open": True,
+            "branches": {str(b): {"state": s, "lost": self.lost == b}
+                         for b, s in self.heads.items()},
+            "states": [{"state": s, "parent": 0, "bytes": 4096} for s in sorted(self.states)]})
 
     def file(self, kind, branch, rest):
         path = rest[4:].decode()
@@ -214,7 +223,10 @@ class Session:
             if got := re.search(rb"FAKE_" + name + rb"=(.*)", source):
                 self.say(kind, branch, got[1])
                 return True
-        if raw := re.search(rb"FAKE_RAW=([0-9a-f]*)", source):
+        if b"FAKE_LOST" in source:
+            self.lost = branch
+            self.refuse(branch, "the state was lost")
+        elif raw := re.search(rb"FAKE_RAW=([0-9a-f]*)", source):
             send(0, bytes.fromhex(raw[1].decode()))
         elif end := re.search(rb"FAKE_END=([a-z-]+)", source):
             verdict = end[1].decode()
@@ -226,7 +238,7 @@ class Session:
 
     def done(self, branch, verdict, state, **more):
         self.say(DONE, branch, {
-            "verdict": verdict, "state": state, "head": self.heads[branch], "exit_code": None,
+            "verdict": verdict, "state": state, "state_number": self.heads[branch], "exit_code": None,
             "signal": None, "violation": None, "wall_ms": 1, "cpu_ms": 1, "strays": 0,
             "memory_peak_bytes": 1 << 20, **more})
 

@@ -95,6 +95,22 @@ class Steps(AgentCase):
         self.assertIn("(no more processes); all variables are kept",
                       got["steps"][1]["observation"])
 
+    def test_branch_that_is_lost(self):
+        got, ends = self.words("x = 1", "# FAKE_LOST", "print(x)")
+        self.assertEqual(ends[1:], [("launcher-error", "lost"), ("exception", "kept")])
+        self.assertIn("(the state was lost); the whole sandbox was restarted",
+                      got["steps"][1]["observation"])
+
+    def test_output_that_was_not_sent(self):
+        done = {"verdict": "completed", "state": "kept",
+                "output": {"stdout_cut": 1000, "stdout_tail": "the end\n", "stderr_cut": 3,
+                           "stderr_tail": "abc"}}
+        got, ends = self.words("# FAKE_DONE=" + json.dumps(done))
+        step = got["steps"][0]
+        self.assertIn("Output:\n[992 bytes are not shown here]\n| the end\nError:\n| abc\n",
+                      step["observation"])
+        self.assertEqual((step["output"]["bytes"], step["output"]["cut_bytes"]), (1000, 992))
+
     def test_stepjail_dies_in_a_step(self):
         got, ends = self.words("x = 1", "import time; time.sleep(60)  # FAKE_DIE", "print(x)")
         self.assertEqual(ends[1:], [("launcher-error", "lost"), ("exception", "kept")])
@@ -128,13 +144,14 @@ class Steps(AgentCase):
         self.assertEqual(ends, [("wall-timeout", "lost"), ("completed", "kept")])
 
     def test_json_of_the_wrong_types(self):
-        good = {"verdict": "completed", "state": "kept", "head": 7}
+        good = {"verdict": "completed", "state": "kept", "state_number": 7}
         for change in ({"verdict": "great"}, {"verdict": 7}, {"verdict": None}, {"state": []},
                        {"state": "not-kept"}, {"state": "Kept"}):
             with self.subTest(change=change):
                 got, ends = self.words("# FAKE_DONE=" + json.dumps({**good, **change}))
                 self.assertEqual(ends, [("launcher-error", "lost")])
-        for change in ({"head": -1}, {"head": 1e300}, {"exit_code": "3"}, {"signal": {}},
+        for change in ({"state_number": -1}, {"state_number": 1e300}, {"output": 7},
+                       {"output": {"stdout_cut": 9, "stdout_tail": 7}}, {"exit_code": "3"}, {"signal": {}},
                        {"violation": 7}, {"cpu_ms": "x"}, {"memory_peak_bytes": -5},
                        {"strays": [1]}, {"reason": 5}, {"reason": "\x1b[2J\n" * 1000}):
             with self.subTest(change=change):

@@ -139,16 +139,18 @@ static const struct {
 	unsigned int strays;
 	const char *reason;
 } dones[] = {
-	{ "{\"verdict\":\"completed\",\"state\":\"kept\",\"head\":4,\"strays\":2}", true,
-	  VERDICT_COMPLETED, STATE_KEPT, 4, 2, "" },
-	{ "{\"verdict\":\"signaled\",\"state\":\"rolled-back\",\"signal\":11,\"head\":3}",
+	{ "{\"verdict\":\"completed\",\"state\":\"kept\",\"state_number\":4,\"strays\":"
+	  "2}",
+	  true, VERDICT_COMPLETED, STATE_KEPT, 4, 2, "" },
+	{ "{\"verdict\":\"signaled\",\"state\":\"rolled-back\",\"signal\":11,\"state_"
+	  "number\":3}",
 	  true, VERDICT_SIGNALED, STATE_ROLLED_BACK, 3, 0, "" },
 	{ "{\"verdict\":\"memory\",\"state\":\"lost\",\"reason\":\"a\\u001bb\\u00e9\"}",
 	  true, VERDICT_MEMORY, STATE_LOST, -1, 0, "a\\x1bb??" },
 	{ "{\"verdict\":\"memory\",\"state\":\"lost\",\"reason\":7,\"strays\":-1}", true,
 	  VERDICT_MEMORY, STATE_LOST, -1, 0, "" },
 	{ "{\"verdict\":\"memory\",\"state\":\"kept\",\"strays\":1e400}", true,
-	  VERDICT_MEMORY, STATE_KEPT, -1, UINT32_MAX, "" },
+	  VERDICT_MEMORY, STATE_KEPT, -1, INT32_MAX, "" },
 	{ "{\"verdict\":\"completed\"}", false, 0, 0, -1, 0, "" },
 	{ "{\"verdict\":\"completed\",\"state\":\"not-kept\"}", false, 0, 0, -1, 0, "" },
 	{ "{\"verdict\":\"completed\",\"state\":7}", false, 0, 0, -1, 0, "" },
@@ -196,6 +198,25 @@ START_TEST(words_of_a_refusal_are_bounded)
 	ck_assert(!done_is_object("[1]", 3));
 	ck_assert(!done_is_object("{", 1));
 	ck_assert(done_is_object("{}", 2));
+}
+END_TEST
+
+static const struct {
+	const char *json;
+	bool lost;
+} branches[] = {
+	{ "{\"branches\":{\"2\":{\"state\":1,\"lost\":false}}}", false },
+	{ "{\"branches\":{\"2\":{\"state\":1,\"lost\":true}}}", true },
+	{ "{\"branches\":{\"3\":{\"state\":1,\"lost\":false}}}", true },
+	{ "{\"branches\":[]}", true },
+	{ "7", true },
+	{ "{", true },
+};
+
+START_TEST(lost_branch_is_seen)
+{
+	ck_assert(done_branch_lost(branches[_i].json, strlen(branches[_i].json), 2) ==
+		  branches[_i].lost);
 }
 END_TEST
 
@@ -348,6 +369,7 @@ Suite *agent_words_suite(void)
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
 	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
 	tcase_add_test(c, words_of_a_refusal_are_bounded);
+	tcase_add_loop_test(c, lost_branch_is_seen, 0, ROWS(branches));
 	tcase_add_test(c, observation_cannot_be_imitated);
 	tcase_add_test(c, observation_is_bounded);
 	tcase_add_test(c, silence_is_said);
