@@ -179,8 +179,8 @@ class Script(AgentCase):
         self.assertEqual(out, "345\n")
 
 
-class Person(AgentCase):
-    """On a terminal."""
+class Terminal(AgentCase):
+    """Somebody who types."""
 
     def start(self, *args, **env):
         environ = self.env(**{"TERM": "xterm", "XDG_STATE_HOME": self.path("state"), "HOME": self.folder,
@@ -236,6 +236,8 @@ class Person(AgentCase):
         self.pid = 0
         return status
 
+
+class Person(Terminal):
     def test_statements(self):
         self.start()
         self.type("x = 41\n")
