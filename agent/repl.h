@@ -62,6 +62,15 @@ int repl_status(const struct verdict_facts *f);
  */
 int repl_command(struct repl *r, const char *line, struct err *e);
 
+/** repl_files() - :files; @words are those behind it, NULL at the end (repl_command.c) */
+int repl_files(struct repl *r, char *const *words, struct err *e);
+
+/** repl_put() - :put, likewise */
+int repl_put(struct repl *r, char *const *words, struct err *e);
+
+/** repl_get() - :get, likewise */
+int repl_get(struct repl *r, char *const *words, struct err *e);
+
 /** repl_commands_help() - Add the list of commands, one a line */
 void repl_commands_help(struct text *out);
 

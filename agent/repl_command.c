@@ -4,24 +4,17 @@
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/escape.h"
 #include "agent/repl.h"
 #include "agent/units.h"
-#include "init/io.h"
 #include "init/serve_wire.h"
 
 #define WORDS_MAX 3
-
-/* 0; -errno with a line for the user; -EINTR and -EIO end the program */
-typedef int command_fn(struct repl *r, char *const *words, struct err *e);
 
 static int say(struct repl *r, const char *line)
 {
@@ -233,98 +226,6 @@ static int states(struct repl *r, char *const *words, struct err *e)
 	return ask_status(r, print_states, e);
 }
 
-/* entries end with a NUL and may be cut by a frame's end */
-struct listing {
-	struct repl *r;
-	struct text entry;
-};
-
-static int take_entries(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	struct listing *l = arg;
-
-	while (length) {
-		const char *end = memchr(bytes, '\0', length);
-		size_t piece = end ? (size_t)(end - bytes) : length;
-
-		text_add(&l->entry, bytes, piece);
-		if (end) {
-			/* escaped as a line: a name may hold whatever it likes */
-			show_note(&l->r->show, text_string(&l->entry));
-			text_clear(&l->entry);
-		}
-		piece += end ? 1 : 0;
-		bytes += piece;
-		length -= piece;
-	}
-	return text_check(&l->entry, "an entry of the folder", e);
-}
-
-static int files(struct repl *r, char *const *words, struct err *e)
-{
-	struct listing l = { .r = r, .entry = { .max = 8192 } };
-	int s = session_get(&r->session, WIRE_LIST, words[0] ? words[0] : ".",
-			    take_entries, &l, e);
-
-	text_free(&l.entry);
-	return s;
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static int put_file(struct repl *r, char *const *words, struct err *e)
-{
-	cleanup_fd int fd = open(words[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *name = words[1] ? words[1] : last_part(words[0]);
-
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "%s", words[0]);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "%s is not a regular file", words[0]);
-
-	int s = session_put(&r->session, fd, name, e);
-
-	return s < 0 ? s : say(r, "written, below /work");
-}
-
-struct download {
-	int fd;
-	const char *path;
-};
-
-static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	const struct download *d = arg;
-	int s = io_write_all(d->fd, bytes, length);
-
-	/* -EIO would end the program; this is about one file */
-	return s < 0 ? err_set(e, -s, "%s", d->path) : 0;
-}
-
-static int get_file(struct repl *r, char *const *words, struct err *e)
-{
-	const char *path = words[1] ? words[1] : last_part(words[0]);
-	/* nothing of the user's is written over, and no link of a name is followed */
-	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	struct download d = { fd, path };
-
-	if (fd < 0)
-		return err_set(e, errno, "%s", path);
-
-	int s = session_get(&r->session, WIRE_GET, words[0], take_bytes, &d, e);
-
-	if (s < 0)
-		(void)unlink(path);
-	return s;
-}
-
 static int reset(struct repl *r, char *const *words, struct err *e)
 {
 	(void)words;
@@ -358,7 +259,8 @@ static const struct {
 	const char *name;
 	const char *usage; /* the words behind it */
 	int least, most;   /* how many */
-	command_fn *act;
+	/* 0, or -errno with a line for the user */
+	int (*act)(struct repl *r, char *const *words, struct err *e);
 	const char *help;
 } commands[] = {
 	{ "rollback", "N", 1, 1, rollback, "Go back to state N; files stay." },
@@ -369,10 +271,10 @@ static const struct {
 	  "main." },
 	{ "drop", "NAME", 1, 1, drop, "Forget a branch." },
 	{ "states", "", 0, 0, states, "The states that are kept." },
-	{ "files", "[DIR]", 0, 1, files,
+	{ "files", "[DIR]", 0, 1, repl_files,
 	  "List /work, or a folder of it: kind, bytes, time, name." },
-	{ "put", "FILE [NAME]", 1, 2, put_file, "Copy a file of yours into /work." },
-	{ "get", "NAME [FILE]", 1, 2, get_file,
+	{ "put", "FILE [NAME]", 1, 2, repl_put, "Copy a file of yours into /work." },
+	{ "get", "NAME [FILE]", 1, 2, repl_get,
 	  "Copy a file out of /work; nothing of yours is written over." },
 	{ "status", "", 0, 0, status, "What stepjail knows of the session." },
 	{ "reset", "", 0, 0, reset, "End the session and begin a new one." },

@@ -13,7 +13,8 @@
  *	OPEN		begin a session; until it is OPENED, it takes nothing but CLOSE
  *	ONCE		source: begin a session, run that as its only step, end it. OPENED,
  *			output, DONE and CLOSED follow
- *	CODE		a piece of the next step's source on this branch
+ *	CODE		a piece of the next step's source on this branch. It has no answer:
+ *			what is wrong with it is in the answer to RUN
  *	RUN		struct serve_limits: the source is whole, run it on this branch. It is
  *			used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
@@ -25,7 +26,8 @@
  *	BRANCH		struct serve_state: a new branch, named by serve_at, at that state
  *	DROP		forget this branch; not the last one
  *	PUT		struct serve_file, path: write a file below /work; DATA follow, then
- *			END. One at a time in a session
+ *			END, which has the one answer to all of it. One at a time in a
+ *			session
  *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
  *	STATUS		of the session; session 0: of all

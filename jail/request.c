@@ -6,65 +6,10 @@
  * is REFUSED with a line, and changes nothing.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/session.h"
-
-#ifndef F_ADD_SEALS
-#include <linux/fcntl.h>
-#endif
-
-/* a frame that has been looked at */
-struct request {
-	struct serve *serve;
-	struct session *session;   /* NULL where there is none of its number */
-	struct branch *branch;     /* the same */
-	uint32_t number, name;     /* of both, as asked for */
-	const unsigned char *body; /* behind the struct of its row */
-	size_t length;
-	union {
-		struct serve_at at;
-		struct serve_limits limits;
-		struct serve_state state;
-		struct serve_file file;
-	} head;
-};
-
-/* ---- sources and data, in memfds */
-
-static int append(int fd, const struct request *q, uint64_t have, uint64_t most,
-		  const char *what, struct err *e)
-{
-	ssize_t n;
-
-	if (have + q->length > most)
-		return err_say(e, EFBIG, "%s: more than %llu bytes", what,
-			       (unsigned long long)most);
-	n = q->length ? pwrite(fd, q->body, q->length, (off_t)have) : 0;
-	return n == (ssize_t)q->length ? 0 : err_set(e, n < 0 ? errno : EIO, "%s", what);
-}
-
-static int make_memfd(const char *name, struct err *e)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	return fd < 0 ? err_set(e, errno, "serve: memfd_create") : fd;
-}
-
-static int seal(int fd, struct err *e)
-{
-	if (fcntl(fd, F_ADD_SEALS,
-		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return err_set(e, errno, "serve: seal a source");
-	return 0;
-}
-
-/* ---- the requests */
+#include "jail/request.h"
 
 static int check_new(const struct request *q, struct err *e)
 {
@@ -100,31 +45,9 @@ static int do_once(struct request *q, struct err *e)
 
 	if (r < 0)
 		return r;
-	source = make_memfd("step", e);
-	r = source < 0 ? source : append(source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
-	if (r == 0)
-		r = seal(source, e);
-	return r < 0 ? r : session_open(q->serve, q->number, io_steal_fd(&source), e);
-}
-
-static int do_code(struct request *q, struct err *e)
-{
-	struct branch *b = q->branch;
-	int r;
-
-	if (b->source < 0)
-		b->source = make_memfd("step", e);
-	r = b->source < 0 ? b->source
-			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX,
-				   "CODE: the source of one step", e);
-	if (r == 0) {
-		b->source_bytes += (uint32_t)q->length;
-		return 0;
-	}
-	/* half a source is none */
-	io_close_fd(&b->source);
-	b->source_bytes = 0;
-	return r;
+	source = request_source(q, e);
+	return source < 0 ? source
+			  : session_open(q->serve, q->number, io_steal_fd(&source), e);
 }
 
 /* what the client asks for, or the policy's */
@@ -145,19 +68,6 @@ static int check_idle(const struct request *q, struct err *e)
 		return 0;
 	return err_say(e, EBUSY, "branch %u runs step %u: wait for its DONE, or KILL it",
 		       q->name, q->branch->step->number);
-}
-
-/* the source of the next step, sealed; an empty one if there was no CODE */
-static int take_source(struct branch *b, struct err *e)
-{
-	cleanup_fd int source = io_steal_fd(&b->source);
-	int r;
-
-	b->source_bytes = 0;
-	if (source < 0)
-		source = make_memfd("step", e);
-	r = source < 0 ? source : seal(source, e);
-	return r < 0 ? r : io_steal_fd(&source);
 }
 
 static int check_run(const struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
@@ -181,7 +91,7 @@ static int check_run(const struct request *q, uint64_t *wall_ms, uint64_t *cpu_m
 
 static int do_run(struct request *q, struct err *e)
 {
-	cleanup_fd int source = take_source(q->branch, e);
+	cleanup_fd int source = request_take_source(q->branch, e);
 	uint64_t wall_ms = 0, cpu_ms = 0;
 	int r = source < 0 ? source : check_run(q, &wall_ms, &cpu_ms, e);
 
@@ -292,84 +202,6 @@ static int do_drop(struct request *q, struct err *e)
 	return 0;
 }
 
-static int check_path(const struct request *q, struct err *e)
-{
-	if (q->length == 0 || q->length > STEP_PATH_MAX || memchr(q->body, 0, q->length))
-		return err_say(e, EINVAL,
-			       "a path has 1 to %u bytes, and no NUL among them",
-			       STEP_PATH_MAX);
-	return 0;
-}
-
-static int do_put(struct request *q, struct err *e)
-{
-	struct put *put = &q->session->put;
-	int r = check_path(q, e);
-
-	if (r == 0 && put->data >= 0)
-		r = err_say(e, EBUSY, "PUT: another one is under way: END it first");
-	if (r == 0 && (q->head.file.mode & ~0777u))
-		r = err_say(e, EINVAL, "PUT: a mode has nine bits");
-	if (r < 0)
-		return r;
-	put->data = make_memfd("put", e);
-	if (put->data < 0)
-		return put->data;
-	put->bytes = 0;
-	put->branch = q->name;
-	put->mode = q->head.file.mode ? q->head.file.mode : 0644;
-	put->path_bytes = q->length;
-	memcpy(put->path, q->body, q->length);
-	return 0;
-}
-
-static int do_data(struct request *q, struct err *e)
-{
-	struct put *put = &q->session->put;
-	int r;
-
-	if (put->data < 0)
-		return err_say(e, EINVAL, "DATA: no PUT is under way");
-	r = append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
-		   "PUT, which --work-size bounds", e);
-	if (r < 0)
-		io_close_fd(&put->data);
-	else
-		put->bytes += q->length;
-	return r;
-}
-
-static int do_end(struct request *q, struct err *e)
-{
-	struct put *put = &q->session->put;
-	int r;
-
-	if (put->data < 0)
-		return err_say(e, EINVAL, "END: no PUT is under way");
-	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
-		      put->path_bytes, put->data, e);
-	io_close_fd(&put->data);
-	return r;
-}
-
-static int do_get(struct request *q, struct err *e)
-{
-	int r = check_path(q, e);
-
-	return r < 0 ? r
-		     : step_file(q->session, q->name, KIND_GET, 0, (const char *)q->body,
-				 q->length, -1, e);
-}
-
-static int do_list(struct request *q, struct err *e)
-{
-	int r = check_path(q, e);
-
-	return r < 0 ? r
-		     : step_file(q->session, q->name, KIND_LIST, 0, (const char *)q->body,
-				 q->length, -1, e);
-}
-
 static int do_status(struct request *q, struct err *e)
 {
 	if (q->number && !q->session)
@@ -402,7 +234,7 @@ static const struct row {
 } rows[] = {
 	{ WIRE_OPEN, "OPEN", sizeof(struct serve_at), false, NEEDS_NOTHING, do_open },
 	{ WIRE_ONCE, "ONCE", sizeof(struct serve_at), true, NEEDS_NOTHING, do_once },
-	{ WIRE_CODE, "CODE", sizeof(struct serve_at), true, NEEDS_BRANCH, do_code },
+	{ WIRE_CODE, "CODE", sizeof(struct serve_at), true, NEEDS_BRANCH, request_code },
 	{ WIRE_RUN, "RUN", sizeof(struct serve_limits), false, NEEDS_BRANCH, do_run },
 	{ WIRE_STDIN, "STDIN", sizeof(struct serve_at), true, NEEDS_BRANCH, do_stdin },
 	{ WIRE_INTERRUPT, "INTERRUPT", sizeof(struct serve_at), false, NEEDS_BRANCH,
@@ -413,11 +245,11 @@ static const struct row {
 	{ WIRE_BRANCH, "BRANCH", sizeof(struct serve_state), false, NEEDS_OPEN,
 	  do_branch },
 	{ WIRE_DROP, "DROP", sizeof(struct serve_at), false, NEEDS_BRANCH, do_drop },
-	{ WIRE_PUT, "PUT", sizeof(struct serve_file), true, NEEDS_OPEN, do_put },
-	{ WIRE_GET, "GET", sizeof(struct serve_file), true, NEEDS_OPEN, do_get },
-	{ WIRE_LIST, "LIST", sizeof(struct serve_file), true, NEEDS_OPEN, do_list },
-	{ WIRE_DATA, "DATA", sizeof(struct serve_at), true, NEEDS_OPEN, do_data },
-	{ WIRE_END, "END", sizeof(struct serve_at), false, NEEDS_OPEN, do_end },
+	{ WIRE_PUT, "PUT", sizeof(struct serve_file), true, NEEDS_OPEN, request_put },
+	{ WIRE_GET, "GET", sizeof(struct serve_file), true, NEEDS_OPEN, request_get },
+	{ WIRE_LIST, "LIST", sizeof(struct serve_file), true, NEEDS_OPEN, request_list },
+	{ WIRE_DATA, "DATA", sizeof(struct serve_at), true, NEEDS_OPEN, request_data },
+	{ WIRE_END, "END", sizeof(struct serve_at), false, NEEDS_OPEN, request_end },
 	{ WIRE_STATUS, "STATUS", sizeof(struct serve_at), false, NEEDS_NOTHING,
 	  do_status },
 	{ WIRE_CLOSE, "CLOSE", sizeof(struct serve_at), false, NEEDS_SESSION, do_close },

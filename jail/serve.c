@@ -12,6 +12,7 @@
  *   init sees its control socket close, and the kernel ends the rest.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -190,6 +191,17 @@ static void raise_files(void)
 	}
 }
 
+/* a host without cgroups is told now, and not to the first client that opens a session */
+static int check_cgroup(const struct plan *p, struct err *e)
+{
+	cleanup_fd int base = -1;
+	char where[128];
+
+	if (p->allow_missing & PART_CGROUP)
+		return 0;
+	return cgroup_find(p, &base, where, sizeof(where), e);
+}
+
 static int start(struct serve *s, const struct plan *p, struct err *e)
 {
 	int r = hub_open(&s->hub, e);
@@ -201,6 +213,8 @@ static int start(struct serve *s, const struct plan *p, struct err *e)
 		r = cancel_open(&s->signals.fd, e);
 	if (r == 0)
 		r = launch_find(&s->parts, p, e);
+	if (r == 0)
+		r = check_cgroup(p, e);
 	if (r < 0)
 		return r;
 	raise_files();

@@ -191,7 +191,7 @@ static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit
 		next = step->next;
 		/* STARTED, which tells the pid, or MOVED, which changes it */
 		if (step->state->pid == 0 || step->state->pid == pid)
-			step_receive(step->state);
+			step_drain(step->state);
 		if (s->phase != PHASE_OPEN)
 			return;
 	}

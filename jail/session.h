@@ -7,6 +7,7 @@
  *
  *	session.c        a jail stands up, tells of ends, ends
  *	session_step.c   a step, or a file operation, from the request to its last packet
+ *	session_io.c     its pipes
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
@@ -101,7 +102,9 @@ struct session {
 	uint32_t next_step;
 	uint32_t file_ops; /* that were begun */
 	struct put {
-		int data; /* memfd, -1: no PUT is under way */
+		bool under_way;
+		int data;         /* memfd, or -1 */
+		struct err error; /* what is wrong with it; answered at its END */
 		uint64_t bytes;
 		uint32_t branch, mode;
 		size_t path_bytes;
@@ -140,20 +143,14 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
-/** step_input() - Bytes for a running step's stdin, none for its end */
-int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
-
 /** step_exit() - Its process has ended, as init says */
 void step_exit(struct step *step, const struct wire_exit *exit);
 
-/** step_receive() - Take all packets of a channel that are there */
+/** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
 
-/** step_output() - Take what a stream holds, at most once; false: nothing more now */
-bool step_output(struct step *step, struct stream *stream);
-
-/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
-void step_listen(struct step *step, bool listen);
+/** step_drain() - All that its process has said before it ended */
+void step_drain(struct state *state);
 
 /** step_refuse() - It never began: tell why, and forget it */
 void step_refuse(struct step *step, int errnum, const char *text);
@@ -166,6 +163,28 @@ struct state *state_new(struct session *s, uint32_t number, int channel);
 
 /** state_free() - Close its fds, and free it at the end of the turn */
 void state_free(struct state *state);
+
+/* session_io.c */
+
+/** step_prepare_io() - A new step: its pipes are not there yet */
+void step_prepare_io(struct step *step);
+
+/**
+ * step_pipes() - Make those that its kind has
+ * @fds:	Gets the step's ends, in their places of enum step_fd
+ *
+ * Return: 0, or -errno
+ */
+int step_pipes(struct step *step, int *fds);
+
+/** step_input() - Bytes for a running step's stdin, none for its end */
+int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
+
+/** step_output() - Take what a stream holds, at most once; false: nothing more now */
+bool step_output(struct step *step, struct stream *stream);
+
+/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
+void step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 
@@ -198,7 +217,8 @@ void limit_signal(const struct state *state, int signal);
 /* session_sweep.c */
 
 /**
- * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd
+ * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd,
+ * if it has not ended
  * @told:	Its pid in the jail, as it says
  * @host:	As the kernel says
  * @before:	Another parent that it may have, 0 for none

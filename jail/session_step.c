@@ -27,7 +27,7 @@
 #include "jail/stand.h"
 
 #define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
-#define READ_BYTES 32768
+#define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
 
 static void free_state(struct later *l)
 {
@@ -100,128 +100,7 @@ void step_refuse(struct step *step, int errnum, const char *text)
 	step_forget(step);
 }
 
-/* ---- what comes out of it */
-
-static void keep_tail(struct stream *o, const unsigned char *bytes, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		o->tail[(o->bytes + i) % OUT_TAIL_BYTES] = bytes[i];
-}
-
-bool step_output(struct step *step, struct stream *o)
-{
-	static unsigned char bytes[READ_BYTES];
-	struct serve *serve = step->session->serve;
-	uint64_t limit = step->kind == KIND_RUN ? serve->plan->limit[LIMIT_OUTPUT_BYTES]
-						: UINT64_MAX;
-	uint16_t type = step->kind != KIND_RUN ? WIRE_DATA
-			: o == &step->out[0]   ? WIRE_OUT
-					       : WIRE_ERR;
-	ssize_t n = o->port.fd < 0 ? 0 : read(o->port.fd, bytes, sizeof(bytes));
-	size_t now;
-
-	if (n <= 0) {
-		/* at its end; nobody writes to it any more */
-		if (n == 0)
-			hub_close(&serve->hub, &o->port);
-		return false;
-	}
-	now = limit - o->sent < (uint64_t)n ? (size_t)(limit - o->sent) : (size_t)n;
-	if (now)
-		serve_put(serve, type, step->session->number, step->branch, bytes, now);
-	o->sent += now;
-	o->bytes += now;
-	keep_tail(o, bytes + now, (size_t)n - now);
-	o->bytes += (size_t)n - now;
-	return true;
-}
-
-static void serve_output(struct port *p, uint32_t events)
-{
-	struct step *step = p->owner;
-
-	(void)events;
-	(void)step_output(step, p == &step->out[0].port ? &step->out[0] : &step->out[1]);
-}
-
-void step_listen(struct step *step, bool listen)
-{
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		(void)hub_listen(&step->session->serve->hub, &step->out[i].port,
-				 listen ? EPOLLIN : 0);
-}
-
-/* ---- what goes into it */
-
-static void feed(struct step *step)
-{
-	struct hub *hub = &step->session->serve->hub;
-
-	while (step->input_bytes) {
-		ssize_t n = write(step->in.fd, step->input, step->input_bytes);
-
-		if (n < 0 && errno == EAGAIN) {
-			(void)hub_listen(hub, &step->in, EPOLLOUT);
-			return;
-		}
-		if (n < 0) { /* it has closed its stdin: it does not want it */
-			step->input_bytes = 0;
-			step->input_ends = true;
-			break;
-		}
-		step->input_bytes -= (size_t)n;
-		memmove(step->input, step->input + n, step->input_bytes);
-	}
-	(void)hub_listen(hub, &step->in, 0);
-	if (step->input_ends)
-		hub_close(hub, &step->in);
-}
-
-static void serve_input(struct port *p, uint32_t events)
-{
-	(void)events;
-	feed(p->owner);
-}
-
-int step_input(struct step *step, const void *bytes, size_t length, struct err *e)
-{
-	if (step->input_ends)
-		return err_say(e, EPIPE, "STDIN: its end was sent before");
-	if (step->input_bytes + length > STDIN_BYTES_MAX)
-		return err_say(e, EFBIG,
-			       "STDIN: %u bytes wait for the step to read them: send "
-			       "less at once",
-			       STDIN_BYTES_MAX);
-	if (!step->input && length)
-		step->input = malloc(STDIN_BYTES_MAX);
-	if (!step->input && length)
-		return err_set(e, ENOMEM, "STDIN");
-	if (length)
-		memcpy(step->input + step->input_bytes, bytes, length);
-	else
-		step->input_ends = true;
-	step->input_bytes += length;
-	if (step->in.fd >= 0)
-		feed(step);
-	return 0;
-}
-
 /* ---- the request */
-
-/* a pipe that the step may open again by /dev/stdout, whatever its id */
-static int make_pipe(int *outside, int *inside, bool out)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	*outside = ends[!out];
-	*inside = ends[out];
-	return fchmod(*inside, out ? 0222 : 0444) < 0 ||
-			       fcntl(*outside, F_SETFL, O_NONBLOCK) < 0
-		       ? -errno
-		       : 0;
-}
 
 static struct step *make_step(struct session *s, enum step_kind kind, uint32_t number,
 			      uint32_t branch, uint32_t from)
@@ -235,11 +114,9 @@ static struct step *make_step(struct session *s, enum step_kind kind, uint32_t n
 	step->number = number;
 	step->branch = branch;
 	step->from = from;
-	step->in = PORT(-1, serve_input, step);
 	step->refused.fd = -1;
 	limit_prepare(step);
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		step->out[i].port = PORT(-1, serve_output, step);
+	step_prepare_io(step);
 	step->next = s->steps;
 	s->steps = step;
 	return step;
@@ -258,14 +135,7 @@ static int make_fds(struct step *step, int *fds, struct err *e)
 		return r < 0 ? r : err_set(e, ENOMEM, "serve: a step");
 	}
 	step->state->step = step;
-	if (step->kind == KIND_RUN) {
-		r = make_pipe(&step->in.fd, &fds[STEP_FD_STDIN], false);
-		for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-			r = make_pipe(&step->out[i].port.fd, &fds[STEP_FD_STDOUT + i],
-				      true);
-	} else if (step->kind != KIND_PUT) {
-		r = make_pipe(&step->out[0].port.fd, &fds[STEP_FD_DATA], true);
-	}
+	r = step_pipes(step, fds);
 	return r < 0 ? err_set(e, -r, "serve: pipe") : 0;
 }
 
@@ -483,37 +353,52 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 		}
 }
 
-void step_receive(struct state *state)
+/* Return: false when nothing more is there now */
+static bool receive_one(struct state *state)
 {
 	static unsigned char payload[STEP_TEXT_MAX];
 	struct session *s = state->session;
+	struct step *step = state->step;
+	struct wire_header h;
+	pid_t who = 0;
+	int r = packet_receive(state->channel.fd, &h, payload, &who);
 
-	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++) {
-		struct step *step = state->step;
-		struct wire_header h;
-		pid_t who = 0;
-		int r = packet_receive(state->channel.fd, &h, payload, &who);
-
-		if (r == -EAGAIN || r == -EINTR)
-			return;
-		if (r == -EBADMSG)
-			continue;
-		if (r <= 0) {
-			/* init tells how the process ended; until then it may live */
-			(void)hub_listen(&s->serve->hub, &state->channel, 0);
-			if (step && state->host == 0)
-				step_refuse(step, 0, "it ended before it began");
-			else if (!step && state != s->first)
-				limit_signal(state, SIGKILL);
-			return;
-		}
-		if (state == s->first)
-			take_first(s, &h, who);
-		else if (step)
-			take_of_step(step, &h, payload, who);
-		else
-			take_of_state(state, &h, payload, who);
+	if (r == -EAGAIN || r == -EINTR)
+		return false;
+	if (r == -EBADMSG)
+		return true;
+	if (r <= 0) {
+		/* init tells how the process ended; until then it may live */
+		(void)hub_listen(&s->serve->hub, &state->channel, 0);
+		if (step && state->host == 0)
+			step_refuse(step, 0, "it ended before it began");
+		else if (!step && state != s->first)
+			limit_signal(state, SIGKILL);
+		return false;
 	}
+	if (state == s->first)
+		take_first(s, &h, who);
+	else if (step)
+		take_of_step(step, &h, payload, who);
+	else
+		take_of_state(state, &h, payload, who);
+	return true;
+}
+
+static void receive(struct state *state, int most)
+{
+	while (most-- > 0 && state->channel.fd >= 0 && receive_one(state))
+		;
+}
+
+void step_receive(struct state *state)
+{
+	receive(state, PACKETS_A_TURN);
+}
+
+void step_drain(struct state *state)
+{
+	receive(state, PACKETS_HELD);
 }
 
 void step_exit(struct step *step, const struct wire_exit *exit)

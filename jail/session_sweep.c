@@ -4,9 +4,11 @@
  *
  * Whom a signal goes to is held by a pidfd before it is looked at once more: a number that
  * was given to somebody else meanwhile belongs to a process whose parent is not one of
- * this jail's.
+ * this jail's. A step may be gone before it is looked at: it has no pidfd then, and gets no
+ * signal.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,24 +52,39 @@ static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
 	return true;
 }
 
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd < 0 || poll(&p, 1, 0) != 0;
+}
+
 int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 		struct err *e)
 {
+	const struct session *s = state->session;
 	cleanup_fd int pidfd = -1;
-	pid_t parent, inside;
+	pid_t parent = 0, inside = 0;
 	char letter;
 
 	if (host > 0)
 		pidfd = (int)syscall(SYS_pidfd_open, host, 0);
-	if (pidfd < 0 || !look(host, &parent, &inside, &letter))
-		return err_say(e, ESRCH, "its process ended before it began");
+	if (pidfd >= 0)
+		(void)look(host, &parent, &inside, &letter);
 	if (inside != (pid_t)told ||
-	    (parent != state->session->run.jail.pid && (!before || parent != before)))
-		return err_say(e, EPERM, "its process is not the one that it says it is");
+	    (parent != s->run.jail.pid && (!before || parent != before))) {
+		/* of one that has ended, init will tell, or has; and nobody else's end
+		 * may be taken for it */
+		if (!has_ended(pidfd) || told <= 1 ||
+		    states_of_pid(&s->states, (pid_t)told))
+			return err_say(e, EPERM,
+				       "its process is not the one that it says it is");
+		io_close_fd(&pidfd);
+	}
 	state->left = before;
 	io_close_fd(&state->pidfd);
 	state->pidfd = io_steal_fd(&pidfd);
-	state->pid = inside;
+	state->pid = (pid_t)told;
 	state->host = host;
 	return 0;
 }
@@ -169,7 +186,14 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 
 void sweep_oom(const struct state *state, bool running)
 {
+	cleanup_fd int dir = proc_open(state->host), file = -1;
+
+	/* while it lives, its number is nobody else's, so the folder is its own */
+	if (dir < 0 || has_ended(state->pidfd))
+		return;
+	file = proc_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* nothing depends on it but who is taken first */
-	(void)proc_write(state->host, "oom_score_adj",
-			 running ? "1000" : state->session->serve->oom_base);
+	if (file >= 0)
+		(void)io_write_text(file,
+				    running ? "1000" : state->session->serve->oom_base);
 }

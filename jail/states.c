@@ -3,7 +3,6 @@
  * states.c - which states a session has: see states.h
  */
 #include <errno.h>
-#include <string.h>
 
 #include "jail/states.h"
 
@@ -66,14 +65,13 @@ void states_end(struct states *t, struct state *s)
 
 void states_lose(struct states *t, struct state *s)
 {
-	for (unsigned int i = 0; i < t->branches; i++)
-		if (t->branch[i].head == s->number && !s->ending)
-			t->branch[i].lost = true;
-	/* a lost branch is where its state was: what that was made from can be gone back
-	 * to, and must be */
-	for (unsigned int i = 0; i < t->branches; i++)
-		if (t->branch[i].lost && t->branch[i].head == s->number)
-			t->branch[i].head = s->parent;
+	/* a lost branch is where its state came from: that can be gone back to, and must be */
+	for (unsigned int i = 0; i < t->branches; i++) {
+		if (t->branch[i].head != s->number)
+			continue;
+		t->branch[i].lost = true;
+		t->branch[i].head = s->parent;
+	}
 	states_end(t, s);
 }
 
@@ -83,8 +81,8 @@ void states_remove(struct states *t, const struct state *s)
 		if (t->state[i] != s)
 			continue;
 		t->count--;
-		memmove(&t->state[i], &t->state[i + 1],
-			(t->count - i) * sizeof(t->state[0]));
+		for (; i < t->count; i++)
+			t->state[i] = t->state[i + 1];
 		return;
 	}
 }

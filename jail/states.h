@@ -41,6 +41,7 @@ struct branch {
 	bool lost;     /* that state ended by itself */
 	int source;    /* memfd of the next step's source, -1 for none */
 	uint32_t source_bytes;
+	int refused;       /* errno of a piece of it, 0 for none */
 	struct step *step; /* that runs on it, or NULL */
 };
 

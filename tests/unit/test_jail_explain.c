@@ -71,6 +71,7 @@ static void ck_plans_same(void)
 	ck_assert_pstr_eq(second.spill, first.spill);
 	ck_assert_int_eq(second.oom_group, first.oom_group);
 	ck_assert_pstr_eq(second.cpuset, first.cpuset);
+	ck_assert_pstr_eq(second.preload, first.preload);
 	ck_assert_uint_eq(second.io_count, first.io_count);
 	for (size_t i = 0; i < first.io_count; i++) {
 		ck_assert_str_eq(second.io[i].spec, first.io[i].spec);
@@ -233,6 +234,8 @@ static void add_random_text(const char *name)
 		add_word(name, "landlock");
 	} else if (strcmp(name, "verify-rootfs") == 0) {
 		add_word(name, below(2) ? "no" : "yes");
+	} else if (strcmp(name, "preload") == 0) {
+		add_word(name, below(2) ? "json" : "numpy,xml.dom");
 	} else if (strcmp(name, "hostname") == 0) {
 		add_word(name, below(2) ? "h" : "a.b-c.9");
 	} else if (strcmp(name, "chdir") == 0) {
@@ -296,6 +299,7 @@ START_TEST(every_option_is_printed)
 	add_word("capture", "both");
 	add_word("spill", "/e");
 	add_word("cpuset", "0");
+	add_word("preload", "json");
 	add_word("io-max", "/ rbps=1");
 	add_word("allow-missing", "cgroup");
 	add_word("allow-syscall", "sync");

@@ -120,6 +120,7 @@ static const struct {
 	{ "learn", "yes", { "on", "Yes", "" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
 	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
+	{ "preload", "json,a.b_c", { "", ",a", "a,", "a,,b", "a b", "a;b" } },
 	{ "verify-rootfs", "yes", { "true", "Yes", "1", "" } },
 };
 

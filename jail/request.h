@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.h - what the client of `serve` asks for, for the files that do it
+ */
+#ifndef STEPJAIL_JAIL_REQUEST_H
+#define STEPJAIL_JAIL_REQUEST_H
+
+#include "jail/session.h"
+
+/* a frame that has been looked at */
+struct request {
+	struct serve *serve;
+	struct session *session;   /* NULL where there is none of its number */
+	struct branch *branch;     /* the same */
+	uint32_t number, name;     /* of both, as asked for */
+	const unsigned char *body; /* behind the struct of its row */
+	size_t length;
+	union {
+		struct serve_at at;
+		struct serve_limits limits;
+		struct serve_state state;
+		struct serve_file file;
+	} head;
+};
+
+/* request_data.c: sources and files. Each returns 0, or -errno for REFUSED */
+int request_code(struct request *q, struct err *e);
+int request_put(struct request *q, struct err *e);
+int request_data(struct request *q, struct err *e);
+int request_end(struct request *q, struct err *e);
+int request_get(struct request *q, struct err *e);
+int request_list(struct request *q, struct err *e);
+
+/** request_take_source() - The source of a branch's next step, sealed, or -errno */
+int request_take_source(struct branch *b, struct err *e);
+
+/** request_source() - What stands behind the struct, as a sealed source, or -errno */
+int request_source(const struct request *q, struct err *e);
+
+#endif

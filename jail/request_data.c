@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request_data.c - sources of steps, and files that go in and come out: see request.h
+ *
+ * Both wait in memfds until they are whole: a source goes to its step sealed, a file to the
+ * process that writes it, in the jail.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/request.h"
+
+static int append(int fd, const struct request *q, uint64_t have, uint64_t most,
+		  const char *what, struct err *e)
+{
+	ssize_t n;
+
+	if (have + q->length > most)
+		return err_say(e, EFBIG, "%s: more than %llu bytes", what,
+			       (unsigned long long)most);
+	n = q->length ? pwrite(fd, q->body, q->length, (off_t)have) : 0;
+	return n == (ssize_t)q->length ? 0 : err_set(e, n < 0 ? errno : EIO, "%s", what);
+}
+
+static int make_memfd(const char *name, struct err *e)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	return fd < 0 ? err_set(e, errno, "serve: memfd_create") : fd;
+}
+
+static int seal(int fd, struct err *e)
+{
+	if (fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return err_set(e, errno, "serve: seal a source");
+	return 0;
+}
+
+/* What is wrong with a piece is told in the answer to RUN: half a source must not run. */
+int request_code(struct request *q, struct err *e)
+{
+	struct branch *b = q->branch;
+	struct err unused;
+	int r;
+
+	(void)e;
+	if (b->refused)
+		return 0;
+	if (b->source < 0)
+		b->source = make_memfd("step", &unused);
+	r = b->source < 0 ? b->source
+			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX, "CODE",
+				   &unused);
+	if (r < 0)
+		b->refused = -r;
+	else
+		b->source_bytes += (uint32_t)q->length;
+	return 0;
+}
+
+/* the source of the next step, sealed; an empty one if there was no CODE */
+int request_take_source(struct branch *b, struct err *e)
+{
+	cleanup_fd int source = io_steal_fd(&b->source);
+	int r, refused = b->refused;
+
+	b->source_bytes = 0;
+	b->refused = 0;
+	if (refused == EFBIG)
+		return err_say(e, EFBIG,
+			       "CODE: the source of a step has at most %u bytes",
+			       STEP_SOURCE_MAX);
+	if (refused)
+		return err_set(e, refused, "CODE: keep the source");
+	if (source < 0)
+		source = make_memfd("step", e);
+	r = source < 0 ? source : seal(source, e);
+	return r < 0 ? r : io_steal_fd(&source);
+}
+
+int request_source(const struct request *q, struct err *e)
+{
+	cleanup_fd int source = make_memfd("step", e);
+	int r = source < 0 ? source : append(source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
+
+	if (r == 0)
+		r = seal(source, e);
+	return r < 0 ? r : io_steal_fd(&source);
+}
+
+static int check_path(const struct request *q, struct err *e)
+{
+	if (q->length == 0 || q->length > STEP_PATH_MAX || memchr(q->body, 0, q->length))
+		return err_say(e, EINVAL,
+			       "a path has 1 to %u bytes, and no NUL among them",
+			       STEP_PATH_MAX);
+	return 0;
+}
+
+/* PUT, its DATA and its END have one answer: what is wrong is told at the END */
+int request_put(struct request *q, struct err *e)
+{
+	struct put *put = &q->session->put;
+	int r;
+
+	if (put->under_way)
+		return err_say(e, EBUSY, "PUT: another one is under way: END it first");
+	put->under_way = true;
+	put->bytes = 0;
+	put->branch = q->name;
+	put->mode = q->head.file.mode ? q->head.file.mode : 0644;
+	put->error.errnum = 0;
+	r = check_path(q, &put->error);
+	if (r == 0 && (put->mode & ~0777u))
+		r = err_say(&put->error, EINVAL, "PUT: a mode has nine bits");
+	if (r < 0)
+		return 0;
+	put->path_bytes = q->length;
+	memcpy(put->path, q->body, q->length);
+	put->data = make_memfd("put", &put->error);
+	return 0;
+}
+
+int request_data(struct request *q, struct err *e)
+{
+	struct put *put = &q->session->put;
+
+	if (!put->under_way)
+		return err_say(e, EINVAL, "DATA: no PUT is under way");
+	if (put->error.errnum)
+		return 0;
+	if (append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
+		   "PUT, which --work-size bounds", &put->error) < 0)
+		io_close_fd(&put->data);
+	put->bytes += q->length;
+	return 0;
+}
+
+int request_end(struct request *q, struct err *e)
+{
+	struct put *put = &q->session->put;
+	int r;
+
+	if (!put->under_way)
+		return err_say(e, EINVAL, "END: no PUT is under way");
+	put->under_way = false;
+	if (put->error.errnum) {
+		*e = put->error;
+		return -put->error.errnum;
+	}
+	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
+		      put->path_bytes, put->data, e);
+	io_close_fd(&put->data);
+	return r;
+}
+
+int request_get(struct request *q, struct err *e)
+{
+	int r = check_path(q, e);
+
+	return r < 0 ? r
+		     : step_file(q->session, q->name, KIND_GET, 0, (const char *)q->body,
+				 q->length, -1, e);
+}
+
+int request_list(struct request *q, struct err *e)
+{
+	int r = check_path(q, e);
+
+	return r < 0 ? r
+		     : step_file(q->session, q->name, KIND_LIST, 0, (const char *)q->body,
+				 q->length, -1, e);
+}

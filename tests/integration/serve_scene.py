@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of stepjail serve share: a case with a server, and who is alive."""
+import os
+import time
+import unittest
+
+from serve_client import Refused, Serve
+
+OPTIONS = [word for word in os.environ.get('STEPJAIL_RUN', '').split() if 'allow-missing' in word]
+LIMITED = not OPTIONS
+
+
+def children(pid):
+    with open(f'/proc/{pid}/task/{pid}/children') as file:
+        return [int(word) for word in file.read().split()]
+
+
+def below(pid):
+    """Every process below this one."""
+    found = []
+    for child in children(pid):
+        try:
+            found += [child] + below(child)
+        except OSError:
+            pass
+    return found
+
+
+def is_alive(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rsplit(')', 1)[1].split()[0] not in 'ZX'
+    except OSError:
+        return False
+
+
+def is_interpreter(pid):
+    with open(f'/proc/{pid}/cmdline') as file:
+        return 'interpreter' in file.read()
+
+
+def wait_until(what):
+    for _ in range(1000):
+        if what():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class Case(unittest.TestCase):
+    options = []
+
+    def setUp(self):
+        self.serve = Serve(OPTIONS + self.options)
+        self.addCleanup(self.end)
+
+    def end(self):
+        if self.serve:
+            status, error = self.serve.end()
+            self.assertEqual((status, error), (0, ''))
+
+    def ended(self, step, verdict, state, **fields):
+        told = {'verdict': verdict, 'state': state, **fields}
+        self.assertEqual({key: step.done[key] for key in told}, told, step)
+
+    def refused(self, words, act, *args, **kw):
+        with self.assertRaises(Refused) as caught:
+            act(*args, **kw)
+        self.assertIn(words, str(caught.exception))
+        self.assertNotIn('\n', str(caught.exception))

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_guard.c - which signals a step may send, and who is asked
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "jail/guard.h"
+#include "tests/unit/bpf.h"
+#include "tests/unit/suites.h"
+
+static struct sock_filter code[GUARD_CODE_MAX + BPF_MAXINSNS];
+static size_t length;
+
+/* in front of a filter that lets everything through */
+static void make(bool session)
+{
+	const struct plan plan = { .session = session };
+	const struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+
+	length = guard_code(&plan, code);
+	ck_assert_uint_le(length, GUARD_CODE_MAX);
+	code[length++] = all;
+	bpf_check(code, length);
+}
+
+static uint32_t ask(uint32_t arch, long nr, uint64_t second)
+{
+	const struct seccomp_data data = { .nr = (int)nr,
+					   .arch = arch,
+					   .args = { 5, second } };
+
+	return bpf_run(code, length, &data);
+}
+
+static const long told[] = { SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo,
+			     SYS_rt_tgsigqueueinfo };
+
+START_TEST(signals_are_told_of)
+{
+	make(true);
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		struct seccomp_data data = { .nr = (int)told[i], .arch = NATIVE };
+
+		ck_assert_uint_eq(ask(NATIVE, told[i], 9), TOLD);
+		ck_assert(guard_asks(&data));
+		data.arch = 0x1234;
+		ck_assert(!guard_asks(&data));
+		/* of other entries the filter behind knows what to make */
+		ck_assert_uint_eq(ask(0x1234, told[i], 9), ALLOWED);
+	}
+	ck_assert_uint_eq(ask(NATIVE, SYS_pidfd_send_signal, 9), REFUSED(EPERM));
+	ck_assert(!guard_asks(
+		&(struct seccomp_data){ .nr = SYS_pidfd_send_signal, .arch = NATIVE }));
+}
+END_TEST
+
+START_TEST(fcntl_chooses_no_signal_and_nobody)
+{
+	static const unsigned int refused[] = { F_SETOWN, F_SETSIG, F_SETOWN_EX,
+						F_SETLEASE, F_NOTIFY };
+
+	make(true);
+	for (unsigned int i = 0; i < 2048; i++) {
+		bool is_refused = false;
+
+		for (size_t k = 0; k < sizeof(refused) / sizeof(refused[0]); k++)
+			is_refused = is_refused || refused[k] == i;
+		/* the kernel reads the low half */
+		ck_assert_uint_eq(ask(NATIVE, SYS_fcntl, i | 1ULL << 32),
+				  is_refused ? REFUSED(EPERM) : ALLOWED);
+	}
+}
+END_TEST
+
+START_TEST(a_run_has_none_of_it)
+{
+	make(false);
+	ck_assert_uint_eq(length, 1);
+}
+END_TEST
+
+START_TEST(other_calls_are_not_touched)
+{
+	make(true);
+	for (int nr = 0; nr < 500; nr++) {
+		bool row = nr == SYS_pidfd_send_signal;
+
+		for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+			row = row || told[i] == nr;
+		if (!row)
+			ck_assert_uint_eq(ask(NATIVE, nr, 0), ALLOWED);
+	}
+}
+END_TEST
+
+/* 1 is init; 5 is a state, 6 another step; both are in group 5 */
+static bool keeps(void *owner, pid_t pid)
+{
+	(void)owner;
+	return pid == 1 || pid == 5 || pid == 6;
+}
+
+static bool keeps_in(void *owner, pid_t group)
+{
+	(void)owner;
+	return group == 5;
+}
+
+#define ROW(call, a, b, c, lets)                                                         \
+	{                                                                                \
+		SYS_##call, { (uint64_t)(a), (uint64_t)(b), (uint64_t)(c) }, lets        \
+	}
+
+static const struct {
+	long nr;
+	uint64_t args[3];
+	bool lets;
+} signals[] = {
+	ROW(kill, 7, SIGKILL, 0, true),
+	ROW(kill, 5, SIGKILL, 0, false),
+	ROW(kill, 6, SIGKILL, 0, false),
+	ROW(kill, 1, SIGKILL, 0, false),
+	ROW(kill, 5, SIGCONT, 0, false),
+	/* the kernel takes the low half of a number */
+	ROW(kill, 5 | 1ULL << 32, SIGKILL, 0, false),
+	ROW(kill, 7, SIGKILL | 1ULL << 32, 0, true),
+	/* nothing is sent, so nothing is kept from it */
+	ROW(kill, 5, 0, 0, true),
+	ROW(kill, -1, 0, 0, true),
+	ROW(kill, 5, 1ULL << 32, 0, true),
+	ROW(tkill, 5, 0, 0, true),
+	/* all, the own group, a group */
+	ROW(kill, -1, SIGKILL, 0, false),
+	ROW(kill, 0xffffffff, SIGKILL, 0, false),
+	ROW(kill, 0, SIGTERM, 0, false),
+	ROW(kill, 1ULL << 32, SIGTERM, 0, false),
+	ROW(kill, INT32_MIN, SIGTERM, 0, false),
+	ROW(kill, -5, SIGTERM, 0, false),
+	ROW(kill, -7, SIGTERM, 0, true),
+	/* by thread */
+	ROW(tkill, 5, SIGKILL, 0, false),
+	ROW(tkill, 7, SIGKILL, 0, true),
+	ROW(tgkill, 5, 5, SIGKILL, false),
+	ROW(tgkill, 7, 5, SIGKILL, false),
+	ROW(tgkill, 5, 7, SIGKILL, false),
+	ROW(tgkill, 7, 8, SIGKILL, true),
+	ROW(tgkill, 5, 5, 0, true),
+	/* with a value */
+	ROW(rt_sigqueueinfo, 5, SIGKILL, 0, false),
+	ROW(rt_sigqueueinfo, 7, SIGUSR1, 0, true),
+	ROW(rt_sigqueueinfo, 5, 0, 0, true),
+	ROW(rt_tgsigqueueinfo, 5, 5, SIGUSR1, false),
+	ROW(rt_tgsigqueueinfo, 7, 5, SIGUSR1, false),
+	ROW(rt_tgsigqueueinfo, 7, 8, SIGUSR1, true),
+};
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+START_TEST(a_signal_goes_on_or_not)
+{
+	const struct guard guard = { keeps, keeps_in, NULL };
+	const struct seccomp_data call = {
+		.nr = (int)signals[_i].nr,
+		.arch = NATIVE,
+		.args = { signals[_i].args[0], signals[_i].args[1], signals[_i].args[2] },
+	};
+
+	ck_assert_msg(guard_allows(&guard, &call) == signals[_i].lets, "row %d", _i);
+}
+END_TEST
+
+Suite *jail_guard_suite(void)
+{
+	Suite *s = suite_create("jail/guard");
+	TCase *c = tcase_create("guard");
+
+	tcase_add_test(c, signals_are_told_of);
+	tcase_add_test(c, fcntl_chooses_no_signal_and_nobody);
+	tcase_add_test(c, a_run_has_none_of_it);
+	tcase_add_test(c, other_calls_are_not_touched);
+	tcase_add_loop_test(c, a_signal_goes_on_or_not, 0, SIGNALS);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_queue.c - frames for a client that reads slowly, and packets with credentials
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/packet.h"
+#include "jail/queue.h"
+#include "tests/unit/suites.h"
+
+static void ck_frame(int fd, uint16_t type, uint32_t step, const char *payload)
+{
+	static unsigned char bytes[WIRE_PAYLOAD_MAX];
+	struct wire_header h;
+
+	ck_assert_int_eq(wire_recv(fd, &h, bytes, sizeof(bytes)), 0);
+	ck_assert_uint_eq(h.type, type);
+	ck_assert_uint_eq(h.step, step);
+	ck_assert_uint_eq(h.length, strlen(payload));
+	ck_assert_mem_eq(bytes, payload, h.length);
+}
+
+START_TEST(frames_come_out_as_they_went_in)
+{
+	struct queue q = { 0 };
+	int ends[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	ck_assert_int_eq(queue_send(&q, ends[0]), 0);
+	ck_assert_int_eq(queue_put(&q, WIRE_OUT, 7, "ab", 2, "cde", 3), 0);
+	ck_assert_int_eq(queue_put(&q, WIRE_DONE, 8, NULL, 0, NULL, 0), 0);
+	ck_assert_int_eq(queue_put(&q, WIRE_ERR, 9, NULL, 0, "x", 1), 0);
+	ck_assert_uint_eq(queue_length(&q), 3 * WIRE_HEADER_BYTES + 6);
+	ck_assert_int_eq(queue_send(&q, ends[0]), 0);
+	ck_assert_uint_eq(queue_length(&q), 0);
+	ck_frame(ends[1], WIRE_OUT, 7, "abcde");
+	ck_frame(ends[1], WIRE_DONE, 8, "");
+	ck_frame(ends[1], WIRE_ERR, 9, "x");
+	queue_end(&q);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+END_TEST
+
+START_TEST(a_frame_has_a_bound)
+{
+	static char big[WIRE_PAYLOAD_MAX + 1];
+	struct queue q = { 0 };
+
+	ck_assert_int_eq(queue_put(&q, WIRE_OUT, 1, big, 1, big, WIRE_PAYLOAD_MAX),
+			 -EMSGSIZE);
+	ck_assert_uint_eq(queue_length(&q), 0);
+	ck_assert_int_eq(queue_put(&q, WIRE_OUT, 1, big, 1, big, WIRE_PAYLOAD_MAX - 1),
+			 0);
+	queue_end(&q);
+}
+END_TEST
+
+/* a reader that takes a little at a time gets every byte, in order, and nothing is lost */
+START_TEST(what_is_not_read_waits)
+{
+	enum { FRAMES = 200, LENGTH = 30000 };
+	static char payload[LENGTH + 1];
+	struct queue q = { 0 };
+	unsigned int got = 0;
+	int ends[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	for (unsigned int i = 0; i < FRAMES; i++) {
+		memset(payload, 'a' + (int)(i % 26), LENGTH);
+		ck_assert_int_eq(queue_put(&q, WIRE_OUT, i, payload, LENGTH, NULL, 0), 0);
+		ck_assert_int_eq(queue_send(&q, ends[0]) < 0, 0);
+	}
+	ck_assert_uint_gt(queue_length(&q), QUEUE_HIGH);
+	while (got < FRAMES) {
+		memset(payload, 'a' + (int)(got % 26), LENGTH);
+		ck_frame(ends[1], WIRE_OUT, got++, payload);
+		ck_assert_int_ge(queue_send(&q, ends[0]), 0);
+	}
+	ck_assert_uint_eq(queue_length(&q), 0);
+	/* and its memory is given back */
+	ck_assert_uint_eq(q.room, 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+END_TEST
+
+START_TEST(a_reader_that_is_gone_is_told)
+{
+	struct queue q = { 0 };
+	int ends[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	(void)close(ends[1]);
+	ck_assert_int_eq(queue_put(&q, WIRE_OUT, 1, "x", 1, NULL, 0), 0);
+	ck_assert_int_eq(queue_send(&q, ends[0]), -EPIPE);
+	queue_end(&q);
+	(void)close(ends[0]);
+}
+END_TEST
+
+static unsigned char taken[STEP_TEXT_MAX];
+
+START_TEST(a_packet_tells_who_sent_it)
+{
+	struct wire_header h;
+	struct err e;
+	pid_t who = 0;
+	int out, in;
+
+	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EAGAIN);
+	ck_assert_int_eq(packet_send(in, &(struct wire_header){ 3, WIRE_RESULT, 5 },
+				     "abc", NULL, 0),
+			 0);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), 1);
+	ck_assert_int_eq(who, getpid());
+	ck_assert_uint_eq(h.type, WIRE_RESULT);
+	ck_assert_uint_eq(h.step, 5);
+	ck_assert_mem_eq(taken, "abc", 3);
+	(void)close(in);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), 0);
+	(void)close(out);
+}
+END_TEST
+
+START_TEST(fds_go_in_and_none_come_out)
+{
+	struct wire_header h;
+	struct err e;
+	pid_t who;
+	int out, in, before, fds[STEP_FDS];
+
+	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	for (int i = 0; i < STEP_FDS; i++)
+		fds[i] = out;
+	before = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(packet_send(in, &(struct wire_header){ 0, WIRE_DONE, 1 }, NULL,
+				     fds, STEP_FDS),
+			 0);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), 1);
+	/* the lowest free number is what it was */
+	(void)close(before);
+	ck_assert_int_eq(open("/dev/null", O_RDONLY | O_CLOEXEC), before);
+	(void)close(before);
+	(void)close(in);
+	(void)close(out);
+}
+END_TEST
+
+START_TEST(what_is_no_frame_is_told)
+{
+	static const unsigned char heads[][WIRE_HEADER_BYTES + 1] = {
+		{ 0 },                                       /* no type */
+		{ 1, 0, 0, 0, WIRE_DONE, 0, 1, 0, 0 },       /* the zero is none */
+		{ 5, 0, 0, 0, WIRE_DONE, 0, 0, 0, 0 },       /* longer than it is */
+		{ 0, 0, 0, 0, WIRE_DONE, 0, 0, 0, 0 },       /* shorter */
+		{ 0xff, 0xff, 0xff, 0xff, WIRE_DONE, 0, 0 }, /* far too long */
+	};
+	struct wire_header h;
+	struct err e;
+	pid_t who;
+	int out, in;
+
+	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		ck_assert_int_eq(send(in, heads[i], sizeof(heads[i]), 0),
+				 (ssize_t)sizeof(heads[i]));
+		ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EBADMSG);
+	}
+	ck_assert_int_eq(send(in, heads[0], 3, 0), 3);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EBADMSG);
+	(void)close(in);
+	(void)close(out);
+}
+END_TEST
+
+Suite *jail_queue_suite(void)
+{
+	Suite *s = suite_create("jail/queue");
+	TCase *c = tcase_create("queue");
+
+	tcase_add_test(c, frames_come_out_as_they_went_in);
+	tcase_add_test(c, a_frame_has_a_bound);
+	tcase_add_test(c, what_is_not_read_waits);
+	tcase_add_test(c, a_reader_that_is_gone_is_told);
+	tcase_add_test(c, a_packet_tells_who_sent_it);
+	tcase_add_test(c, fds_go_in_and_none_come_out);
+	tcase_add_test(c, what_is_no_frame_is_told);
+	suite_add_tcase(s, c);
+	return s;
+}
