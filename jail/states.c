@@ -3,6 +3,7 @@
  * states.c - which states a session has: see states.h
  */
 #include <errno.h>
+#include <stddef.h>
 
 #include "jail/states.h"
 
