@@ -238,8 +238,8 @@ class Session:
 
     def done(self, branch, verdict, state, **more):
         self.say(DONE, branch, {
-            "verdict": verdict, "state": state, "state_number": self.heads[branch], "exit_code": None,
-            "signal": None, "violation": None, "wall_ms": 1, "cpu_ms": 1, "strays": 0,
+            "verdict": verdict, "state": state, "state_number": self.heads[branch],
+            "exit_code": None, "signal": None, "violation": None, "wall_ms": 1, "cpu_ms": 1, "strays": 0,
             "memory_peak_bytes": 1 << 20, **more})
 
     def run(self, branch, source):

@@ -2,7 +2,8 @@
 """A stand-in for stepjail, for tests of the agent alone. It has no walls whatsoever.
 
 `run [options] -- program [args]` sends a report to the fd that --report names and ends as
-stepjail does. `serve [options]` is played by fake_serve.py beside it. What a test wants to see of argv, environment and fds is written to the file
+stepjail does. `serve [options]` is played by fake_serve.py beside it. What a test wants to
+see of argv, environment and fds is written to the file
 that FAKE_LOG below names, if it exists.
 """
 

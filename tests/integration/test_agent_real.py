@@ -140,7 +140,8 @@ class Real(AgentCase):
 
     def test_jail_that_does_not_start(self):
         """stepjail's own words, in one line."""
-        for more, words in ((("--memory", "0"), "--memory"), (("--rootfs", "/no/such"), "/no/such")):
+        for more, words in ((("--memory", "0"), "--memory"),
+                            (("--rootfs", "/no/such"), "/no/such")):
             with self.subTest(more=more):
                 status, _, err = self.run_agent("solve", "x", "--stepjail", self.stepjail,
                                                 *self.missing, "--model", self.script("Done."),
@@ -156,7 +157,8 @@ class Real(AgentCase):
 
     def test_repl(self):
         script = "x = 1\nimport os\nif 1:\n    x = 2\n    os._exit(3)\nprint(x)\n" \
-                 "x = 5\n:branch other 2\nx = 7\n:switch main\n:rollback 1\nx\n:switch other\nx - 6\n" \
+                 "x = 5\n:branch other 2\nx = 7\n:switch main\n:rollback 1\nx\n" \
+                 ":switch other\nx - 6\n" \
                  f":put {CSV} data.csv\nlen(open('/work/data.csv').readlines())\n" \
                  f":get data.csv {self.path('back')}\n:files\n:states\n:status\n:reset\n" \
                  "'x' in globals()\n"

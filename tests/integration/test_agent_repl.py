@@ -51,8 +51,8 @@ class Script(AgentCase):
         self.repl("import time\ntime.sleep(60)\n", "--step-time", "200ms", status=124)
 
     def test_endless_loop(self):
-        out, err = self.repl("x = 1\nimport signal\nif 1:\n    x = 2\n    signal.signal(2, signal.SIG_IGN)"
-                             "\n    while 1: pass\nprint(x)\n", "--step-time", "200ms",
+        out, err = self.repl("x = 1\nimport signal\nif 1:\n    x = 2\n"
+                             "    signal.signal(2, signal.SIG_IGN)\n    while 1: pass\nprint(x)\n", "--step-time", "200ms",
                              status=124)
         self.assertEqual(out, "1\n")
         self.assertIn("killed after 200 ms (wall-clock limit); rolled back to state 2", err)
@@ -76,7 +76,8 @@ class Script(AgentCase):
             self.assertEqual(f.read(), "\0\xff" * 100000 + "end")
         out, err = self.repl(f":get mine {back}\n", status=1)
         self.assertIn("File exists", err)
-        out, err = self.repl(":get nothing here\n:put /no/such\n:put /tmp\n:files nowhere\n", status=1)
+        out, err = self.repl(":get nothing here\n:put /no/such\n:put /tmp\n:files nowhere\n",
+                             status=1)
         for words in ("nothing: No such file", "/no/such: No such file",
                       "/tmp is not a regular file", "nowhere: No such file"):
             self.assertIn(words, err)
@@ -183,8 +184,8 @@ class Terminal(AgentCase):
     """Somebody who types."""
 
     def start(self, *args, **env):
-        environ = self.env(**{"TERM": "xterm", "XDG_STATE_HOME": self.path("state"), "HOME": self.folder,
-                              **env})
+        environ = self.env(**{"TERM": "xterm", "XDG_STATE_HOME": self.path("state"),
+                              "HOME": self.folder, **env})
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.execve(AGENT, [AGENT, "repl", "--stepjail", self.fake, "--color", "never", *args],
@@ -270,8 +271,8 @@ class Person(Terminal):
         self.start()
         self.type("x = 1\n")
         self.expect(r"\[1\]>>> $")
-        for code in ("import time", "def f():", "    x = 2", "    print('there', flush=True)", "    while 1:",
-                     "        try: time.sleep(60)", "        except BaseException: pass", ""):
+        for code in ("import time", "def f():", "    x = 2", "    print('there', flush=True)",
+                     "    while 1:", "        try: time.sleep(60)", "        except BaseException: pass", ""):
             self.type(code + "\n")
         self.expect(r"\[3\]>>> $")
         self.type("f()\n")

@@ -151,7 +151,8 @@ class Steps(AgentCase):
                 got, ends = self.words("# FAKE_DONE=" + json.dumps({**good, **change}))
                 self.assertEqual(ends, [("launcher-error", "lost")])
         for change in ({"state_number": -1}, {"state_number": 1e300}, {"output": 7},
-                       {"output": {"stdout_cut": 9, "stdout_tail": 7}}, {"exit_code": "3"}, {"signal": {}},
+                       {"output": {"stdout_cut": 9, "stdout_tail": 7}},
+                       {"exit_code": "3"}, {"signal": {}},
                        {"violation": 7}, {"cpu_ms": "x"}, {"memory_peak_bytes": -5},
                        {"strays": [1]}, {"reason": 5}, {"reason": "\x1b[2J\n" * 1000}):
             with self.subTest(change=change):
