@@ -8,7 +8,8 @@ PREFIX ?= /usr/local
 # Debian packages: what the product needs to be built, and what the tests add to that
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
 	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
-	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev
+	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev \
+	libedit-dev
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck \
 	groff bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
 	apparmor xz-utils
@@ -30,6 +31,7 @@ JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
+AGENT_LIBS := -lcurl -lcjson -ledit
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
 
@@ -73,7 +75,7 @@ $(B)/stepjail: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C))
 $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
-	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ -lcurl -lcjson
+	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/harness.py
 $(foreach d,musl unit/jail asan/jail fuzz/o,$(B)/$(d)/jail/manual.o): jail/manual.mdoc
 $(B)/stepjail.1: $(B)/stepjail

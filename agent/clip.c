@@ -54,6 +54,19 @@ void clip_add(struct clip *c, const void *bytes, size_t length)
 	add_to_tail(c, (const char *)bytes + first, length - first);
 }
 
+void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t length)
+{
+	if (!missing) {
+		clip_add(c, bytes, length);
+		return;
+	}
+	c->total += missing + length;
+	/* what was the tail stands before the gap now, where only the head is kept */
+	c->tail_length = 0;
+	c->tail_start = 0;
+	add_to_tail(c, bytes, length);
+}
+
 uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
 {
 	size_t before_wrap = CLIP_TAIL_BYTES - c->tail_start;

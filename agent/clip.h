@@ -32,6 +32,13 @@ void clip_clear(struct clip *c);
 void clip_add(struct clip *c, const void *bytes, size_t length);
 
 /**
+ * clip_resume() - Go on behind bytes that never came
+ * @missing:	How many
+ * @bytes:	The stream's last ones, which follow those
+ */
+void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t length);
+
+/**
  * clip_take() - Put head and tail into two texts, cut between characters
  * @head:	Gets all of it where nothing was left out
  * @tail:	Gets what follows the gap; empty where there is none

@@ -11,39 +11,31 @@
 
 #include "agent/commands.h"
 #include "agent/escape.h"
+#include "agent/jail_opts.h"
 #include "agent/loop.h"
 #include "agent/units.h"
 #include "init/io.h"
-
-#define FILES_MAX OPT_LIST_MAX
-#define HOUR_MS ((uint64_t)3600000)
 
 struct solve_options {
 	const char *model;
 	const char *model_name;
 	const char *base_url;
 	const char *key_file;
-	const char *rootfs;
-	const char *stepjail;
 	const char *transcript;
 	uint64_t model_time_ms;
 	uint64_t retries;
 	uint64_t steps;
 	uint64_t wall_ms;
-	uint64_t step_ms;
 	uint64_t color;
+	bool stateless;
 	bool json;
 	bool quiet;
-	struct opt_list files;
-	struct opt_list pass;
+	struct jail_options jail;
 };
 
 #define ROW(kind, field) OPT_ROW(kind, struct solve_options, field)
 
 static const struct opt opts[] = {
-	{ "file", "PATH", NULL,
-	  "Put a file, read-only, into the jail's /work/in. May be given again.",
-	  ROW(LIST, files) },
 	{ "model", "MODEL", NULL,
 	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked) or "
 	  "openai (any server that speaks chat completions).",
@@ -65,33 +57,10 @@ static const struct opt opts[] = {
 	  .min = 1, .max = 1000 },
 	{ "wall-time", "TIME", "10m", "Longest time for the whole task.",
 	  ROW(TIME, wall_ms), .min = 100, .max = 24 * HOUR_MS },
-	{ "step-time", "TIME", "60s",
-	  "Longest time for one step; then it is interrupted, 2 seconds later killed.",
-	  ROW(TIME, step_ms), .min = 100, .max = 24 * HOUR_MS },
-	{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.",
-	  ROW(TEXT, rootfs) },
-	{ "memory", "SIZE", "512M",
-	  "The jail's memory; see stepjail(1), as for the next five.", ROW(PASS, pass) },
-	{ "cpus", "N", NULL, "The jail's share of processors.", ROW(PASS, pass) },
-	{ "cpu-time", "TIME", NULL, "The jail's processor time in all.",
-	  ROW(PASS, pass) },
-	{ "pids", "N", NULL, "How many processes and threads the jail may hold.",
-	  ROW(PASS, pass) },
-	{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.", ROW(PASS, pass) },
-	{ "work-size", "SIZE", NULL, "Size of the jail's /work.", ROW(PASS, pass) },
-	{ "lock-code", "yes|no", NULL,
-	  "Whether nothing may become code that was not; no, for subprocesses. Yes for "
-	  "the tree core.",
-	  ROW(PASS, pass) },
-	{ "on-violation", "refuse|kill", NULL,
-	  "What a call that no honest step makes comes to; see stepjail(1).",
-	  ROW(PASS, pass) },
-	{ "allow-missing", "PART", NULL,
-	  "Run without a wall that this host lacks (cgroup); see stepjail(1).",
-	  ROW(PASS, pass) },
-	{ "stepjail", "PATH", NULL,
-	  "Where stepjail is; else beside this program, else in PATH.",
-	  ROW(TEXT, stepjail) },
+	{ "stateless", NULL, NULL,
+	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
+	  ROW(FLAG, stateless) },
+	JAIL_OPTS(struct solve_options),
 	{ "transcript", "FILE", NULL,
 	  "Write everything that is said and done to a new file, one JSON object a "
 	  "line.",
@@ -110,8 +79,7 @@ static const struct opt opts[] = {
 struct solve {
 	const struct solve_options *o;
 	struct stop *stop;
-	struct prompt_file *files;
-	char *binds[FILES_MAX];
+	struct jail_binds binds;
 	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;
@@ -135,37 +103,8 @@ static void solve_free(struct solve **where)
 	loop_free(&s->loop);
 	io_close_fd(&s->transcript.fd);
 	text_free(&s->stepjail);
-	for (size_t i = 0; i < FILES_MAX; i++)
-		free(s->binds[i]);
-	free(s->files);
+	jail_binds_free(&s->binds);
 	free(s);
-}
-
-static int look_at_files(struct solve *s, struct err *e)
-{
-	const struct opt_list *list = &s->o->files;
-
-	s->files = calloc(list->count + 1, sizeof(*s->files));
-	if (!s->files)
-		return err_set(e, ENOMEM, "--file");
-	for (size_t i = 0; i < list->count; i++) {
-		int r = prompt_look(list->items[i], &s->files[i], e);
-
-		if (r < 0)
-			return r;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(s->files[k].name, s->files[i].name) == 0)
-				return err_say(e, EEXIST,
-					       "--file: two files are called %s; the "
-					       "jail's " PROMPT_FOLDER " holds one",
-					       s->files[i].name);
-		if (asprintf(&s->binds[i], "%s:" PROMPT_FOLDER "/%s", list->items[i],
-			     s->files[i].name) < 0) {
-			s->binds[i] = NULL;
-			return err_set(e, ENOMEM, "--file");
-		}
-	}
-	return 0;
 }
 
 static void note(void *arg, const char *line)
@@ -198,13 +137,14 @@ static int open_model(struct solve *s, struct err *e)
 static int open_session(struct solve *s, struct err *e)
 {
 	s->session_plan = (struct session_plan){
-		.stepjail = text_string(&s->stepjail),
-		.rootfs = s->o->rootfs,
-		.pass = &s->o->pass,
-		.binds = (const char *const *)s->binds,
-		.bind_count = s->o->files.count,
-		.step_ms = s->o->step_ms,
+		.serve = { .stepjail = text_string(&s->stepjail),
+			   .rootfs = s->o->jail.rootfs,
+			   .pass = &s->o->jail.pass,
+			   .binds = (const char *const *)s->binds.list,
+			   .bind_count = s->o->jail.files.count,
+			   .step_ms = s->o->jail.step_ms },
 		.deadline_ms = s->started_ms + s->o->wall_ms,
+		.stateless = s->o->stateless,
 	};
 	return session_open(&s->session, &s->session_plan, s->stop, e);
 }
@@ -331,12 +271,12 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 			    : STDOUT_FILENO,
 		  (enum show_color)o->color, stop);
 
-	int r = look_at_files(s, e);
+	int r = jail_binds_make(&o->jail.files, &s->binds, e);
 
 	if (r == 0)
 		r = open_model(s, e);
 	if (r == 0)
-		r = launch_find(o->stepjail, &s->stepjail, e);
+		r = launch_find(o->jail.stepjail, &s->stepjail, e);
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, e);
 	if (r < 0)
@@ -346,17 +286,18 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r < 0)
 		return r;
 	/* what stepjail said while it started: that a wall is missing, for one */
-	show_said(&s->show, &s->session.diag);
+	show_said(&s->show, &s->session.serve.diag);
 
 	s->loop = (struct loop){
 		.task = operand,
-		.files = s->files,
-		.file_count = o->files.count,
-		.limits = { .rootfs = o->rootfs,
-			    .memory = passed(&o->pass, "memory"),
-			    .step_ms = o->step_ms,
+		.files = s->binds.files,
+		.file_count = o->jail.files.count,
+		.limits = { .rootfs = o->jail.rootfs,
+			    .memory = passed(&o->jail.pass, "memory"),
+			    .step_ms = o->jail.step_ms,
 			    .wall_ms = o->wall_ms,
-			    .steps = o->steps },
+			    .steps = o->steps,
+			    .stateless = o->stateless },
 		.deadline_ms = s->session_plan.deadline_ms,
 		.model = &s->model,
 		.session = &s->session,

@@ -75,8 +75,7 @@ static void build_args(const struct evalrun_plan *p, struct launch_args *a)
 	launch_add_run(a, p->rootfs, p->task_ms);
 	launch_add(a, "--proc");
 	launch_add(a, "none"); /* no way from the solution to its judge's fds */
-	for (size_t i = 0; i + 1 < p->pass->count; i += 2)
-		launch_add(a, "--%s=%s", p->pass->items[i], p->pass->items[i + 1]);
+	launch_add_passed(a, p->pass);
 	launch_add(a, "--");
 	launch_add(a, "/bin/python3");
 	launch_add(a, "-I");

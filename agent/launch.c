@@ -55,6 +55,12 @@ void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
 	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
 }
 
+void launch_add_passed(struct launch_args *a, const struct opt_list *pass)
+{
+	for (size_t i = 0; i + 1 < pass->count; i += 2)
+		launch_add(a, "--%s=%s", pass->items[i], pass->items[i + 1]);
+}
+
 void launch_args_free(struct launch_args *a)
 {
 	for (size_t i = 0; i < a->count; i++)
@@ -121,6 +127,7 @@ __attribute__((noreturn)) static void become(const char *path, char *const *argv
 					     int status_fd)
 {
 	static char *const no_environment[] = { NULL };
+	int count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
 	int high[LAUNCH_FDS];
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -132,12 +139,12 @@ __attribute__((noreturn)) static void become(const char *path, char *const *argv
 	/* out of the way first: a source may be one of the targets */
 	int status = fcntl(status_fd, F_DUPFD_CLOEXEC, 16);
 
-	for (int i = 0; i < LAUNCH_FDS; i++)
+	for (int i = 0; i < count; i++)
 		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
-	for (int i = 0; i < LAUNCH_FDS; i++)
+	for (int i = 0; i < count; i++)
 		if (high[i] < 0 || dup2(high[i], i) < 0)
 			goto fail;
-	if (close_range(LAUNCH_FDS, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+	if (close_range((unsigned int)count, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		goto fail;
 	(void)execve(path, argv, no_environment);
 fail:;

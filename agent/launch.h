@@ -3,7 +3,7 @@
  * launch.h - start stepjail, and see it end
  *
  * The agent reaches a jail only by argv, four fds and an exit status. The child gets an
- * empty environment, a session of its own, no fd but the four, and dies with the agent
+ * empty environment, a session of its own, no fd but those, and dies with the agent
  * (PR_SET_PDEATHSIG); init and all of the jail die with it.
  */
 #ifndef STEPJAIL_AGENT_LAUNCH_H
@@ -12,13 +12,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/options.h"
 #include "agent/stop.h"
 #include "agent/text.h"
 #include "init/err.h"
 
 #define LAUNCH_ARGS_MAX 320
 #define LAUNCH_FDS 4
-#define LAUNCH_REPORT_FD 3 /* the child's fd for stepjail's report */
+#define LAUNCH_REPORT_FD 3 /* the child's fd for the report of `stepjail run` */
 
 /* what stepjail keeps of a jail's stdout and stderr, each: whatever a jail writes there,
  * the agent reads no more, and only when the jail has ended. Six times both, as a report
@@ -40,8 +41,11 @@ struct child {
 void launch_add(struct launch_args *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** launch_add_run() - Add "stepjail run" and the options that every jail gets */
+/** launch_add_run() - Add "stepjail run" and the options that every run gets */
 void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms);
+
+/** launch_add_passed() - Add the options that are handed on as they are */
+void launch_add_passed(struct launch_args *a, const struct opt_list *pass);
 
 /** launch_args_free() - Free every argument; for the cleanup attribute */
 void launch_args_free(struct launch_args *a);
@@ -59,7 +63,8 @@ int launch_find(const char *given, struct text *path, struct err *e);
 
 /**
  * launch_start() - Start a program
- * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here
+ * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last may
+ *		be -1: then it has only three
  * @c:		Filled on success only
  *
  * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2)

@@ -142,7 +142,7 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		if (r < 0)
 			return broken(r);
 		show_step(l->show, l->step);
-		show_said(l->show, &l->session->diag);
+		show_said(l->show, &l->session->serve.diag);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 	}

@@ -15,11 +15,14 @@
 
 #define STATUS_OWN_FAILURE 125
 
-static const struct command *const commands[] = { &command_solve, &command_eval, NULL };
+static const struct command *const commands[] = { &command_solve, &command_repl,
+						  &command_eval, NULL };
 
 static const struct exit_row exits[] = {
-	{ 0, "solve: the model gave an answer. eval: every task passed." },
-	{ 1, "eval: at least one task did not pass." },
+	{ 0, "solve: the model gave an answer. eval: every task passed. repl: every step "
+	     "that came to an end came to a good one." },
+	{ 1, "eval: at least one task did not pass. repl: that of the last step that "
+	     "failed, as for 124 and more; see there." },
 	{ 3, "solve: the steps are used up and there is no answer." },
 	{ 4, "solve: the model failed: unreachable, refused, or what it sent makes no "
 	     "sense." },
@@ -51,9 +54,10 @@ static void usage(struct text *out)
 		  "stepjail-agent - let a model solve a task with Python in a jail\n\n"
 		  "Usage:\n");
 	for (size_t i = 0; commands[i]; i++)
-		text_printf(out, "  stepjail-agent %s %s [options]\n      %s\n",
-			    commands[i]->name, commands[i]->operand,
-			    commands[i]->summary);
+		text_printf(out, "  stepjail-agent %s %s%s[options]\n      %s\n",
+			    commands[i]->name,
+			    commands[i]->operand ? commands[i]->operand : "",
+			    commands[i]->operand ? " " : "", commands[i]->summary);
 	text_puts(out, "  stepjail-agent COMMAND --help\n"
 		       "  stepjail-agent --version | --help | --man\n\n");
 	options_exits(exits, out);
@@ -101,7 +105,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (!first)
 		return err_say(
 			e, EINVAL,
-			"give a command: solve or eval; see stepjail-agent --help");
+			"give a command: solve, repl or eval; see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -113,7 +117,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 		options_help(find(argv[1]), &out);
 	else
 		return err_say(e, EINVAL,
-			       "'%.80s' is no command; give solve or eval, or see "
+			       "'%.80s' is no command; give solve, repl or eval, or see "
 			       "stepjail-agent --help",
 			       strcmp(first, "help") == 0 ? argv[1] : first);
 	return print(&out, stop, e);

@@ -58,7 +58,8 @@ static void option_head(const struct opt *o, struct text *out)
 
 void options_help(const struct command *cmd, struct text *out)
 {
-	text_printf(out, "stepjail-agent %s %s [options]\n\n", cmd->name, cmd->operand);
+	text_printf(out, "stepjail-agent %s %s%s[options]\n\n", cmd->name,
+		    cmd->operand ? cmd->operand : "", cmd->operand ? " " : "");
 	wrap(out, cmd->about, 0);
 	text_puts(out, "\nOptions:\n");
 	for (const struct opt *o = cmd->opts; o->name; o++) {
@@ -114,11 +115,18 @@ static void roff_add(struct text *out, const char *words)
 	text_puts(out, "\n");
 }
 
+static void man_synopsis(const struct command *cmd, struct text *out)
+{
+	text_printf(out, ".B stepjail\\-agent %s\n", cmd->name);
+	if (cmd->operand)
+		text_printf(out, ".I %s\n", cmd->operand);
+	text_puts(out, ".RI [ options ]\n");
+}
+
 static void man_command(const struct command *cmd, struct text *out)
 {
-	text_printf(out,
-		    ".SH COMMAND %s\n.B stepjail\\-agent %s\n.I %s\n.RI [ options ]\n",
-		    cmd->name, cmd->name, cmd->operand);
+	text_printf(out, ".SH COMMAND %s\n", cmd->name);
+	man_synopsis(cmd, out);
 	text_puts(out, ".PP\n");
 	roff_add(out, cmd->about);
 	for (const struct opt *o = cmd->opts; o->name; o++) {
@@ -142,9 +150,10 @@ void options_man(const struct command *const *cmds, const struct exit_row *exits
 		  ".TH STEPJAIL\\-AGENT 1\n.SH NAME\n"
 		  "stepjail\\-agent \\- let a model solve a task with Python in a jail\n"
 		  ".SH SYNOPSIS\n");
-	for (size_t i = 0; cmds[i]; i++)
-		text_printf(out, "%s.B stepjail\\-agent %s\n.I %s\n.RI [ options ]\n",
-			    i ? ".br\n" : "", cmds[i]->name, cmds[i]->operand);
+	for (size_t i = 0; cmds[i]; i++) {
+		text_puts(out, i ? ".br\n" : "");
+		man_synopsis(cmds[i], out);
+	}
 	text_puts(out, ".SH DESCRIPTION\n");
 	for (size_t i = 0; cmds[i]; i++) {
 		text_printf(out, ".TP\n.B %s\n", cmds[i]->name);

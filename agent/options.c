@@ -184,6 +184,11 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 			if (took < 0)
 				return took;
 			i += (size_t)took;
+		} else if (!cmd->operand) {
+			return err_say(
+				e, EINVAL,
+				"%s: '%.80s' is one operand too many; it takes none",
+				cmd->name, arg);
 		} else if (*operand) {
 			return err_say(
 				e, EINVAL,
@@ -195,7 +200,7 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 			i++;
 		}
 	}
-	if (!*operand || !**operand)
+	if (cmd->operand && (!*operand || !**operand))
 		return err_say(e, EINVAL,
 			       "%s: the %s is missing; see stepjail-agent %s --help",
 			       cmd->name, cmd->operand, cmd->name);

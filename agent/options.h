@@ -56,7 +56,7 @@ struct exit_row {
 
 struct command {
 	const char *name;
-	const char *operand;    /* as help shows it: "TASK" */
+	const char *operand;    /* as help shows it: "TASK"; NULL for none */
 	const char *summary;    /* one line */
 	const char *about;      /* paragraphs for help and man page, parted by "\n\n" */
 	const struct opt *opts; /* ends with a row without a name */
@@ -70,7 +70,7 @@ struct command {
  * options_parse() - Fill a command's struct from its arguments
  * @argv:	Arguments after the command's name, NULL at the end; values point into it
  * @into:	@cmd->opts_bytes bytes, zeroed
- * @operand:	Gets the one operand
+ * @operand:	Gets the one operand, NULL where the command has none
  * @help:	Set where --help was among them; then nothing else matters
  *
  * Return: 0, or -EINVAL with one line that names the option and the mistake

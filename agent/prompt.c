@@ -25,6 +25,14 @@ static const struct {
 		  "scikit-learn; nothing more can be installed" },
 };
 
+static const char kept[] =
+	"Variables, functions and imports stay for the next step. A step that crashes or "
+	"is killed is rolled back: variables are then as they were before it.";
+static const char unkept[] =
+	"Nothing is kept from one step to the next, neither variables nor files: each "
+	"step "
+	"begins in a fresh sandbox, so every block must be complete in itself.";
+
 int prompt_look(const char *path, struct prompt_file *f, struct err *e)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -74,9 +82,8 @@ void prompt_system(const struct prompt_limits *l, struct text *out)
 		    "```python\n"
 		    "print(6 * 7)\n"
 		    "```\n"
-		    "You are then told what it did. Variables, functions and imports "
-		    "stay for "
-		    "the next step. Print what you want to see; the value of a last "
+		    "You are then told what it did. %s Print what you want to see; the "
+		    "value of a last "
 		    "expression "
 		    "is shown too. If the code itself must hold a line of three "
 		    "backticks, open "
@@ -91,7 +98,7 @@ void prompt_system(const struct prompt_limits *l, struct text *out)
 		    "no other program. Files are in %s (read-only); write to /work or "
 		    "/tmp. A "
 		    "step may take %s",
-		    libraries, PROMPT_FOLDER,
+		    l->stateless ? unkept : kept, libraries, PROMPT_FOLDER,
 		    units_say_time(l->step_ms, step, sizeof(step)));
 	if (l->memory)
 		text_printf(out, " and %s of memory", l->memory);

@@ -42,6 +42,7 @@ struct prompt_limits {
 	uint64_t step_ms;
 	uint64_t wall_ms;
 	uint64_t steps;
+	bool stateless;
 };
 
 /**

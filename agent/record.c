@@ -41,6 +41,8 @@ static void add_run(cJSON *o, const struct step *step)
 	verdict_words(&step->facts, &words);
 	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(step->facts.verdict));
 	(void)cJSON_AddStringToObject(o, "state", state_name(step->facts.state));
+	if (step->facts.headed)
+		(void)cJSON_AddNumberToObject(o, "head", step->facts.head);
 	(void)cJSON_AddStringToObject(o, "words", text_string(&words));
 	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)step->wall_ms);
 	(void)cJSON_AddNumberToObject(o, "cpu_ms", (double)step->cpu_ms);

@@ -34,20 +34,25 @@ static void take_syscall(const cJSON *violation, struct verdict_facts *facts)
 		memcpy(facts->syscall, name->valuestring, length + 1);
 }
 
+bool report_take(const cJSON *root, struct verdict_facts *facts)
+{
+	const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(root, "verdict");
+
+	if (!cJSON_IsString(verdict) ||
+	    !verdict_find(verdict->valuestring, &facts->verdict))
+		return false;
+	facts->code =
+		small_number(cJSON_GetObjectItemCaseSensitive(root, "exit_code"), 0);
+	facts->signal = small_number(cJSON_GetObjectItemCaseSensitive(root, "signal"), 0);
+	take_syscall(cJSON_GetObjectItemCaseSensitive(root, "violation"), facts);
+	return true;
+}
+
 bool report_read(const char *json, size_t length, struct verdict_facts *facts)
 {
 	cJSON *root = cJSON_ParseWithLength(json, length);
-	const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(root, "verdict");
-	bool known = cJSON_IsString(verdict) &&
-		     verdict_find(verdict->valuestring, &facts->verdict);
+	bool known = report_take(root, facts);
 
-	if (known) {
-		facts->code = small_number(
-			cJSON_GetObjectItemCaseSensitive(root, "exit_code"), 0);
-		facts->signal =
-			small_number(cJSON_GetObjectItemCaseSensitive(root, "signal"), 0);
-		take_syscall(cJSON_GetObjectItemCaseSensitive(root, "violation"), facts);
-	}
 	cJSON_Delete(root);
 	return known;
 }

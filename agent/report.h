@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - stepjail's report, as far as the agent reads it
+ * report.h - the report of `stepjail run`, as far as the agent reads it
  */
 #ifndef STEPJAIL_AGENT_REPORT_H
 #define STEPJAIL_AGENT_REPORT_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,5 +23,8 @@
  * Return: true for a JSON object with a verdict that there is
  */
 bool report_read(const char *json, size_t length, struct verdict_facts *facts);
+
+/** report_take() - The same from what is parsed already */
+bool report_take(const cJSON *root, struct verdict_facts *facts);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.h - one interpreter in one jail, a step at a time
+ * session.h - a session of `stepjail serve`: steps, states, branches, files
  *
- * Everything that comes out of the jail is hostile: frames are checked and bounded,
- * streams are clipped, each wait has an end. A step that will not end is interrupted at
- * its limit, killed GRACE later, and after another GRACE the whole jail goes and a new
- * one is made. What was lost on the way is told in struct step, truthfully.
+ * Everything that comes out of a jail is hostile, and what stepjail says of it is taken no
+ * better: frames and JSON are checked and bounded, streams are clipped, each wait has an
+ * end. stepjail keeps a step's limits; a stepjail that does not is ended, and a new one is
+ * started. What was lost on the way is told in struct step, truthfully.
  */
 #ifndef STEPJAIL_AGENT_SESSION_H
 #define STEPJAIL_AGENT_SESSION_H
@@ -14,101 +14,136 @@
 #include <stdint.h>
 
 #include "agent/clip.h"
-#include "agent/launch.h"
-#include "agent/options.h"
-#include "agent/stop.h"
+#include "agent/serve.h"
 #include "agent/verdict.h"
-#include "init/wire.h"
 
-#define SESSION_GRACE_MS 2000
-#define SESSION_TRACE_MAX WIRE_PAYLOAD_MAX
+#define SESSION_REASON_BYTES 160
 
 struct session_plan {
-	const char *stepjail; /* path */
-	const char *rootfs;
-	const struct opt_list *pass; /* name, value, name, value: for stepjail */
-	const char *const *binds;    /* "FILE:/work/in/NAME" */
-	size_t bind_count;
-	uint64_t step_ms;     /* a step's wall-clock limit */
-	uint64_t deadline_ms; /* the task's, on units_now_ms()'s clock */
+	struct serve_plan serve;
+	uint64_t
+		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
+	bool stateless;      /* each step in a session of its own */
+	bool interactive;    /* SIGINT interrupts the step, and not the agent */
+	/* bytes of WIRE_OUT, _ERR, _RESULT and _TRACE as they come, or NULL */
+	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
+	void *heard_arg;
 };
 
 struct step {
 	struct verdict_facts facts;
 	struct clip out, err, trace, result;
-	uint64_t wall_ms;       /* by the agent's own clock */
-	uint64_t cpu_ms;        /* as the jail tells */
-	uint64_t max_rss_bytes; /* as the jail tells */
-	uint32_t strays;        /* threads and children swept, as the jail tells */
-	bool budget;            /* the task's wall budget ended it */
+	uint64_t wall_ms; /* by the agent's own clock */
+	uint64_t cpu_ms;  /* as stepjail tells, like the next two */
+	uint64_t max_rss_bytes;
+	uint32_t strays; /* threads and children swept */
+	bool budget;     /* the task's wall budget ended it */
 };
 
 struct session {
 	const struct session_plan *plan;
-	struct stop *stop;
-	struct child child;
-	int socket;          /* to the interpreter, not blocking */
-	int report_fd;       /* stepjail's report */
-	int diag_fd;         /* what stepjail, and the interpreter beside steps, say */
-	uint32_t step;       /* id of the last step */
-	unsigned int jails;  /* how many have been started */
-	bool breach;         /* frames made no sense */
-	bool fresh;          /* STARTED came, no step has run since */
-	struct text to_send; /* frames on their way into the jail */
-	size_t sent;
-	struct text report;
-	struct clip diag;
-	struct wire_reader reader;
+	struct serve serve;
+	uint32_t id; /* the last session's; a new one has a new one */
+	bool open;
+	uint32_t branch; /* that steps run on */
+	uint32_t state;  /* where it stands, as far as was told */
+	bool untidy; /* a refusal may come that answers nothing of what is asked next */
+	unsigned int jails;                /* how many have been asked for */
+	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
+};
+
+/* a frame of this session */
+struct session_frame {
+	uint16_t type; /* WIRE_OUT to _DONE, WIRE_OPENED to _CLOSED */
+	uint32_t branch;
+	const char *bytes; /* behind struct serve_at; valid until the next frame */
+	size_t length;
 };
 
 /**
- * session_open() - Start the first jail and wait for its interpreter
+ * session_open() - Start stepjail and, unless stateless, the first session
  * @s:		Overwritten; large, keep it off the stack
  * @plan:	Stays valid as long as the session
  *
- * Return: 0, -EINTR (a signal came), or -errno with stepjail's own last line in @e
+ * Return: 0, -EINTR (a signal came), or -errno with stepjail's own words in @e
  */
 int session_open(struct session *s, const struct session_plan *plan, struct stop *stop,
 		 struct err *e);
+
+/** session_renew() - End the session where there is one, and begin a new one, in a new
+ * stepjail where there is none; 0, or as session_open() */
+int session_renew(struct session *s, struct err *e);
 
 /**
  * session_step() - Run one step to its end, whatever end that is
  * @code:	At most EXTRACT_CODE_MAX bytes of UTF-8
  * @step:	Overwritten; large
  *
- * Afterwards the session is ready for the next step, in a new jail where it had to be,
- * unless @step->budget is set.
+ * Afterwards the session is ready for the next step, a new one where it had to be, unless
+ * @step->budget is set.
  *
- * Return: 0, -EINTR (a signal came), or -errno where a new jail could not be started
+ * Return: 0, -EINTR (a signal came), or -errno where no new one could be started
  */
 int session_step(struct session *s, const char *code, size_t length, struct step *step,
 		 struct err *e);
 
-/** session_close() - End the jail; safe on a session that was never opened but zeroed */
-void session_close(struct session *s);
-
-/* what session_pump() saw */
-enum session_event {
-	SESSION_QUIET, /* nothing that matters, or the deadline passed */
-	SESSION_FRAME, /* a whole frame waits: wire_reader_take() */
-	SESSION_GONE,  /* the jail has ended, or its frames made no sense */
-};
+/**
+ * session_ask() - Send a request and wait for its one answer, a STATE
+ * @head:	struct serve_at, serve_state or serve_file, as its type asks for
+ * @answer:	Gets STATE's JSON
+ *
+ * Return: 0, -EPERM (refused, with stepjail's words; nothing was changed), -ENOTCONN (the
+ * session is gone), -ETIMEDOUT, -EINTR
+ */
+int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
+		struct text *answer, struct err *e);
 
 /**
- * session_pump() - Wait for one event; send, and drain reports, on the way (session only)
+ * session_put() - Write what an fd gives to a file below the jail's /work
+ * @path:	Relative to /work
  *
- * Return: enum session_event, or -EINTR where a signal came
+ * Return: as session_ask(), or -errno of read(2)
  */
-int session_pump(struct session *s, uint64_t deadline_ms);
+int session_put(struct session *s, int fd, const char *path, struct err *e);
 
-/** session_start_jail() - A new jail with a waiting interpreter (session only) */
-int session_start_jail(struct session *s, struct err *e);
+/**
+ * session_get() - Take a file's bytes, or a folder's entries (init/serve_wire.h)
+ * @type:	WIRE_GET or WIRE_LIST
+ * @take:	Called for each piece; 0, or -errno with @e filled to hear no more
+ *
+ * Return: as session_ask(), or @take's
+ */
+int session_get(struct session *s, uint16_t type, const char *path,
+		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
+		void *arg, struct err *e);
 
-/** session_end_jail() - End the jail, and read off its report why (session only) */
-void session_end_jail(struct session *s, uint64_t patience_ms,
-		      struct verdict_facts *facts);
+/** session_close() - End stepjail; safe on a session that was zeroed and never opened */
+void session_close(struct session *s);
 
-/** session_queue() - Put a frame on its way (session only) */
-void session_queue(struct session *s, uint16_t type, const void *payload, size_t length);
+/**
+ * session_fence() - Drop every answer that is still to come, up to that of a STATUS
+ * @status:	Gets its JSON, or NULL
+ *
+ * For after a refusal that may not be the last one. A session that does not answer is
+ * given up.
+ *
+ * Return: 0, or as session_ask()
+ */
+int session_fence(struct session *s, struct text *status, struct err *e);
+
+/**
+ * session_next() - The next frame of this session (session only)
+ *
+ * Frames of earlier sessions are dropped. CLOSED leaves @s->open false, and its reason.
+ *
+ * Return: enum serve_event, or -EINTR where a signal came
+ */
+int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *f);
+
+/** session_send() - Queue a frame whose payload is its branch, and bytes (session only) */
+void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
+
+/** session_begin() - OPEN, and wait for OPENED (session only) */
+int session_begin(struct session *s, struct err *e);
 
 #endif

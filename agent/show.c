@@ -85,6 +85,11 @@ void show_note(struct show *s, const char *line)
 	put_line(s, INK_DIM, line);
 }
 
+void show_text(struct show *s, const struct text *text)
+{
+	put(s, INK_DIM, text);
+}
+
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length)
 {

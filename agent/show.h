@@ -40,6 +40,9 @@ void show_line(struct show *s, const char *line);
 /** show_note() - A line about waiting and other small things */
 void show_note(struct show *s, const char *line);
 
+/** show_text() - Lines that are harmless already, as a note */
+void show_text(struct show *s, const struct text *text);
+
 /** show_code() - A step's head and its code */
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length);

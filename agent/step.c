@@ -2,200 +2,196 @@
 /*
  * step.c - one step: code in, frames out, and an end to everything. See session.h.
  *
- * The stages of a step that does not end by itself:
- *	RUNNING -(limit)-> INTERRUPTED -(grace)-> KILLED -(grace)-> the jail is ended
- * At the task's own deadline there is no grace: nobody is going to read the rest.
+ * The step's limits are stepjail's to keep: interrupted at the limit, killed a grace
+ * later. Here is a backstop behind them, for a stepjail that does not, and the task's own
+ * deadline, at which there is no grace: nobody is going to read the rest.
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "agent/done.h"
 #include "agent/extract.h"
 #include "agent/session.h"
 #include "agent/units.h"
+#include "init/serve_wire.h"
 
-#define RESTART_MS 10000 /* from a step's death to the fresh interpreter's STARTED */
+#define BACKSTOP_MS 10000 /* behind the limit and the grace */
+#define GOODBYE_MS 1000
 
-enum stage { STAGE_RUNNING, STAGE_INTERRUPTED, STAGE_KILLED };
-
-struct run {
-	enum stage stage;
-	uint64_t deadline_ms; /* the stage's */
-	uint64_t started_ms;
-	bool done;
-	struct wire_done end;
+/* how a step went on until its end, or the session's */
+enum ending {
+	ENDING_DONE,    /* stepjail said how */
+	ENDING_REFUSED, /* it was not run */
+	ENDING_CLOSED,  /* stepjail said that the session is gone */
+	ENDING_GONE,    /* stepjail is gone, or makes no sense */
+	ENDING_LATE,    /* stepjail kept no limit */
+	ENDING_BUDGET,  /* the task's own deadline */
 };
+
+#define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 
 static void queue_code(struct session *s, const char *code, size_t length)
 {
-	while (length) {
-		size_t piece = length < WIRE_PAYLOAD_MAX ? length : WIRE_PAYLOAD_MAX;
+	struct serve_limits limits = {
+		.branch = s->branch,
+		.wall_ms = s->plan->serve.step_ms,
+	};
 
-		session_queue(s, WIRE_CODE, code, piece);
+	while (length) {
+		size_t piece = length < PIECE ? length : PIECE;
+
+		session_send(s, WIRE_CODE, code, piece);
 		code += piece;
 		length -= piece;
 	}
-	session_queue(s, WIRE_RUN, NULL, 0);
+	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
+	/* nobody is there to answer a question: input() is to fail, and not to hang */
+	session_send(s, WIRE_STDIN, NULL, 0);
+	s->untidy = true; /* and is refused where the step has ended before it came */
 }
 
-/* returns 0, or -EBADMSG for a frame that an interpreter must not send */
-static int take_frame(struct session *s, struct step *step, struct run *run)
+/* a session of the step's own, in one frame where it fits */
+static int queue_once(struct session *s, const char *code, size_t length, struct err *e)
 {
-	struct wire_header h;
-	const unsigned char *payload = wire_reader_take(&s->reader, &h);
+	if (length > PIECE) {
+		int r = session_begin(s, e);
 
-	if (h.type == WIRE_STARTED) {
-		s->fresh = true;
-		/* it died before this step, or in it: either way the variables are gone
-		 */
-		step->facts.state = STATE_VARIABLES;
-		return 0;
+		if (r == 0)
+			queue_code(s, code, length);
+		return r;
 	}
-	if (h.type < WIRE_OUT || h.type > WIRE_DONE)
-		return -EBADMSG;
-	if (h.step != s->step)
-		return 0; /* a late word of an earlier step */
-	switch ((enum wire_type)h.type) {
+	s->id++;
+	s->jails++;
+	session_send(s, WIRE_ONCE, code, length);
+	return 0;
+}
+
+static struct clip *clip_of(struct step *step, uint16_t type)
+{
+	switch ((enum wire_type)type) {
 	case WIRE_OUT:
-		clip_add(&step->out, payload, h.length);
-		return 0;
+		return &step->out;
 	case WIRE_ERR:
-		clip_add(&step->err, payload, h.length);
-		return 0;
+		return &step->err;
 	case WIRE_RESULT:
-		clip_add(&step->result, payload, h.length);
-		return 0;
+		return &step->result;
 	case WIRE_TRACE:
-		clip_add(&step->trace, payload, h.length);
-		return 0;
+		return &step->trace;
 	default:
-		break;
+		return NULL;
 	}
-	if (h.length != sizeof(run->end))
-		return -EBADMSG;
-	memcpy(&run->end, payload, sizeof(run->end));
-	run->done = true;
-	return run->end.how <= WIRE_HOW_DIED ? 0 : -EBADMSG;
 }
 
-/* the stage's time is over: go to the next; false when only the jail's end is left */
-static bool next_stage(struct session *s, struct run *run)
+/* true when it ends the step */
+static bool take_frame(struct session *s, struct step *step,
+		       const struct session_frame *f, enum ending *end)
 {
-	if (run->stage == STAGE_KILLED)
+	struct clip *clip = clip_of(step, f->type);
+
+	if (clip && f->branch == s->branch) {
+		clip_add(clip, f->bytes, f->length);
+		if (s->plan->heard)
+			s->plan->heard(s->plan->heard_arg, f->type, f->bytes, f->length);
+	} else if (f->type == WIRE_DONE && f->branch == s->branch) {
+		s->serve.breach = !done_read(f->bytes, f->length, step);
+		*end = s->serve.breach ? ENDING_GONE : ENDING_DONE;
+		return true;
+	} else if (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED) {
+		*end = f->type == WIRE_REFUSED ? ENDING_REFUSED : ENDING_CLOSED;
+		done_words(f->bytes, f->length, s->reason, sizeof(s->reason));
+		return true;
+	}
+	return false;
+}
+
+/* Ctrl-C at a prompt's step: first an interrupt, then no more patience */
+static bool pass_on_interrupt(struct session *s, unsigned int *count)
+{
+	if (!s->plan->interactive || s->serve.stop->signal != SIGINT)
 		return false;
-	session_queue(s, run->stage == STAGE_RUNNING ? WIRE_INTERRUPT : WIRE_KILL, NULL,
-		      0);
-	run->stage++;
-	run->deadline_ms = units_now_ms() + SESSION_GRACE_MS;
+	s->serve.stop->signal = 0;
+	session_send(s, (*count)++ ? WIRE_KILL : WIRE_INTERRUPT, NULL, 0);
 	return true;
 }
 
-/*
- * Until DONE, the jail's end, or the last stage's. Returns 1 when the step has ended and
- * the jail lives, 0 when the jail has to go (or is gone), -EINTR.
- */
-static int run_to_end(struct session *s, struct step *step, struct run *run)
+/* returns 0 with the ending, or -EINTR */
+static int run_to_end(struct session *s, struct step *step, enum ending *end)
 {
+	uint64_t late_ms =
+		units_now_ms() + s->plan->serve.step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
+	unsigned int interrupts = 0;
+	struct session_frame f;
+
 	for (;;) {
-		uint64_t deadline_ms = run->deadline_ms;
+		uint64_t deadline_ms =
+			s->plan->deadline_ms < late_ms ? s->plan->deadline_ms : late_ms;
+		int event = session_next(s, deadline_ms, &f);
 
-		if (s->plan->deadline_ms < deadline_ms)
-			deadline_ms = s->plan->deadline_ms;
-
-		int event = session_pump(s, deadline_ms);
-
-		if (event < 0)
+		if (event == -EINTR && !pass_on_interrupt(s, &interrupts))
 			return event;
-		if (event == SESSION_GONE)
+		if (event == SERVE_FRAME && take_frame(s, step, &f, end))
 			return 0;
-		if (event == SESSION_FRAME && take_frame(s, step, run) < 0) {
-			s->breach = true;
+		*end = ENDING_GONE;
+		if (event == SERVE_GONE)
 			return 0;
-		}
-		if (run->done)
-			return 1;
-		if (units_left_ms(s->plan->deadline_ms) == 0) {
-			step->budget = true;
+		*end = ENDING_BUDGET;
+		if (units_left_ms(s->plan->deadline_ms) == 0)
 			return 0;
-		}
-		if (units_left_ms(run->deadline_ms) == 0 && !next_stage(s, run))
+		*end = ENDING_LATE;
+		if (units_left_ms(late_ms) == 0)
 			return 0;
 	}
 }
 
-static void judge_done(const struct run *run, struct verdict_facts *f)
+/* the facts of an end that stepjail did not tell */
+static void judge(struct session *s, struct step *step, enum ending end)
 {
-	static const enum verdict by_how[] = {
-		[WIRE_HOW_COMPLETED] = VERDICT_COMPLETED,
-		[WIRE_HOW_EXCEPTION] = VERDICT_EXCEPTION,
-		[WIRE_HOW_EXIT] = VERDICT_EXITED,
-	};
+	struct verdict_facts *f = &step->facts;
 
-	if (run->end.how != WIRE_HOW_DIED) {
-		f->verdict = by_how[run->end.how];
-		f->code = (int)(run->end.code & 0xff);
-		f->soft = true;
-	} else if (WIFSIGNALED((int)run->end.code)) {
-		f->verdict = VERDICT_SIGNALED;
-		f->signal = WTERMSIG((int)run->end.code);
-		f->state = STATE_VARIABLES;
-	} else {
-		f->verdict = VERDICT_EXITED;
-		f->code = WEXITSTATUS((int)run->end.code);
-		f->state = STATE_VARIABLES;
-	}
-	/* noted before the signal was sent: a timeout is never taken for anything else */
-	if (run->stage != STAGE_RUNNING)
-		f->verdict = VERDICT_WALL_TIMEOUT;
+	if (end == ENDING_DONE)
+		return;
+	step->budget = end == ENDING_BUDGET;
+	f->verdict = end == ENDING_LATE || end == ENDING_BUDGET ? VERDICT_WALL_TIMEOUT
+								: VERDICT_LAUNCHER_ERROR;
+	f->state = end == ENDING_REFUSED ? STATE_KEPT : STATE_LOST;
+	memcpy(f->reason, s->reason, sizeof(f->reason));
 }
 
-/* after a death inside the jail: wait for the fresh interpreter; 1, 0 (jail lost), -EINTR
- */
-static int await_restart(struct session *s, struct step *step, struct run *run)
+/* ready for the next step: a new session where this one is gone, in a new stepjail where
+ * that can no longer be believed */
+static int mend(struct session *s, struct step *step, enum ending end, struct err *e)
 {
-	uint64_t deadline_ms = units_now_ms() + RESTART_MS;
+	bool lost = step->facts.state == STATE_LOST;
 
-	if (s->plan->deadline_ms < deadline_ms)
-		deadline_ms = s->plan->deadline_ms;
-	while (!s->fresh) {
-		int event = session_pump(s, deadline_ms);
-
-		if (event < 0)
-			return event;
-		if (event == SESSION_FRAME && take_frame(s, step, run) < 0)
-			return 0;
-		if (event == SESSION_GONE || units_left_ms(deadline_ms) == 0)
-			return 0;
-	}
-	return 1;
-}
-
-/* end the jail, take its reason unless we have one, and make a new one where time is left
- */
-static int replace_jail(struct session *s, struct step *step, const struct run *run,
-			struct err *e)
-{
-	bool ours = run->stage != STAGE_RUNNING || step->budget;
-	struct verdict_facts facts = step->facts;
-
-	session_end_jail(s, ours || s->breach ? 0 : RESTART_MS / 2, &facts);
-	if (ours) {
-		facts.verdict = VERDICT_WALL_TIMEOUT;
-		facts.soft = false;
-	} else if (s->breach) {
-		facts.verdict = VERDICT_CANCELLED;
-	} else if (run->done && step->facts.verdict != VERDICT_COMPLETED &&
-		   (facts.verdict == VERDICT_COMPLETED ||
-		    facts.verdict == VERDICT_EXITED)) {
-		facts = step->facts; /* what the step itself did says more */
-	}
-	facts.state = STATE_ALL;
-	step->facts = facts;
 	if (units_left_ms(s->plan->deadline_ms) == 0)
 		step->budget = true;
-	s->breach = false;
-	s->fresh = false;
-	return step->budget ? 0 : session_start_jail(s, e);
+	if (end >= ENDING_GONE) {
+		serve_end(&s->serve,
+			  end == ENDING_GONE && !s->serve.breach ? GOODBYE_MS : 0);
+		s->open = false;
+	}
+	if (s->plan->stateless) {
+		if (s->open)
+			session_send(s, WIRE_CLOSE, NULL, 0);
+		s->open = false;
+		step->facts.state = STATE_UNKEPT;
+	}
+	if (step->budget || (!lost && (s->open || s->plan->stateless)))
+		return 0;
+	return session_renew(s, e);
+}
+
+/* not run: the variables are there, unless it was for the want of them */
+static void look_after_refusal(struct session *s, struct step *step)
+{
+	cleanup_text struct text status = { 0 };
+	struct err unheard;
+
+	/* at a prompt a person sees why, and what can be gone back to */
+	if (session_fence(s, &status, &unheard) < 0 ||
+	    (!s->plan->interactive &&
+	     done_branch_lost(text_string(&status), status.length, s->branch)))
+		step->facts.state = STATE_LOST;
 }
 
 static void clear_step(struct step *step, uint64_t limit_ms)
@@ -214,33 +210,30 @@ static void clear_step(struct step *step, uint64_t limit_ms)
 int session_step(struct session *s, const char *code, size_t length, struct step *step,
 		 struct err *e)
 {
-	uint64_t now_ms = units_now_ms();
-	struct run run = {
-		.started_ms = now_ms,
-		.deadline_ms = now_ms + s->plan->step_ms,
-	};
+	uint64_t started_ms = units_now_ms();
+	enum ending end = ENDING_GONE;
+	int r = 0;
 
-	clear_step(step, s->plan->step_ms);
-	s->step++;
-	s->fresh = false;
-	queue_code(s, code, length);
-	if (s->to_send.failed)
-		return text_check(&s->to_send, "the step's code", e);
-
-	int r = run_to_end(s, step, &run);
-
-	step->wall_ms = units_now_ms() - run.started_ms;
-	if (r == 1) {
-		judge_done(&run, &step->facts);
-		step->cpu_ms = run.end.cpu_us / 1000;
-		step->max_rss_bytes = run.end.max_rss_bytes;
-		step->strays = run.end.strays;
-		if (run.end.how == WIRE_HOW_DIED)
-			r = await_restart(s, step, &run);
-	}
-	if (r == 0)
-		r = replace_jail(s, step, &run, e);
+	clear_step(step, s->plan->serve.step_ms);
+	s->reason[0] = '\0';
+	if (s->plan->stateless)
+		r = queue_once(s, code, length, e);
+	else if (!s->untidy || session_fence(s, NULL, e) == 0)
+		queue_code(s, code, length);
+	if (r < 0)
+		return r;
+	if (s->serve.to_send.failed)
+		return text_check(&s->serve.to_send, "the step's code", e);
+	r = run_to_end(s, step, &end);
 	if (r == -EINTR)
 		return err_say(e, EINTR, "stopped by a signal");
-	return r < 0 ? r : 0;
+	step->wall_ms = units_now_ms() - started_ms;
+	judge(s, step, end);
+	if (end == ENDING_REFUSED && s->plan->stateless)
+		return serve_failed(&s->serve, s->reason, "stepjail gave no reason", e);
+	if (end == ENDING_REFUSED)
+		look_after_refusal(s, step);
+	if (step->facts.headed)
+		s->state = step->facts.head;
+	return mend(s, step, end, e);
 }

@@ -7,7 +7,7 @@
 #include "agent/units.h"
 #include "agent/verdict.h"
 
-/* {time}, {code}, {signal} and {syscall} are filled in from the facts */
+/* {time}, {stopped}, {failed}, {code}, {signal}, {syscall} and {reason} are filled in from the facts */
 static const struct {
 	const char *name;
 	const char *words;
@@ -20,22 +20,22 @@ static const struct {
 	[VERDICT_WALL_TIMEOUT] = { "wall-timeout", "the step was {stopped} after {time} "
 						   "(wall-clock limit)" },
 	[VERDICT_CPU_TIMEOUT] = { "cpu-timeout",
-				  "the step was killed: it used up its CPU time" },
+				  "the step was {stopped}: it used up its CPU time" },
 	[VERDICT_MEMORY] = { "memory",
-			     "the step was killed: it used more memory than it may; "
+			     "the step {failed}: it used more memory than it may; "
 			     "work on less data at a time" },
-	[VERDICT_PIDS] = { "pids", "the step was killed: it started more processes or "
+	[VERDICT_PIDS] = { "pids", "the step {failed}: it started more processes or "
 				   "threads than "
 				   "it may" },
-	[VERDICT_DISK] = { "disk", "the step was killed: it wrote more than the disk may "
+	[VERDICT_DISK] = { "disk", "the step {failed}: it wrote more than the disk may "
 				   "hold" },
 	[VERDICT_VIOLATION] = { "violation",
-				"the step was killed: it tried a system call that is "
+				"the step {failed}: it tried a system call that is "
 				"forbidden here{syscall}; find another way" },
 	[VERDICT_CANCELLED] = { "cancelled", "the step was ended from outside" },
 	[VERDICT_LAUNCHER_ERROR] = { "launcher-error",
 				     "the sandbox itself failed, through no fault of the "
-				     "code" },
+				     "code{reason}" },
 };
 
 static const struct {
@@ -43,13 +43,15 @@ static const struct {
 	const char *words;
 } states[STATE_COUNT] = {
 	[STATE_KEPT] = { "kept", "all variables are kept" },
-	[STATE_VARIABLES] = { "variables-lost",
-			      "the interpreter was restarted and all variables are lost; "
-			      "files in /work are kept" },
-	[STATE_ALL] = { "all-lost",
-			"the whole sandbox was restarted: all variables are lost, and so "
-			"are the files written to /work and /tmp; the files in /work/in "
-			"are there again" },
+	[STATE_ROLLED_BACK] = { "rolled-back",
+				"it was rolled back: all variables are as they were "
+				"before this step; files that it wrote are kept" },
+	[STATE_LOST] = { "lost",
+			 "the whole sandbox was restarted: all variables are lost, and "
+			 "so "
+			 "are the files written to /work and /tmp; the files in /work/in "
+			 "are there again" },
+	[STATE_UNKEPT] = { "not-kept", "the next step begins in a fresh sandbox" },
 };
 
 const char *verdict_name(enum verdict v)
@@ -77,6 +79,17 @@ const char *state_name(enum state s)
 	return states[s].name;
 }
 
+bool state_find(const char *name, enum state *s)
+{
+	/* the last one is the agent's own */
+	for (size_t i = 0; i < STATE_UNKEPT; i++)
+		if (strcmp(states[i].name, name) == 0) {
+			*s = (enum state)i;
+			return true;
+		}
+	return false;
+}
+
 static void add_signal(int signal, struct text *out)
 {
 	const char *name = sigabbrev_np(signal);
@@ -98,6 +111,10 @@ static void add_field(const struct verdict_facts *f, const char *field, struct t
 		text_puts(out, units_say_time(f->limit_ms, time, sizeof(time)));
 	else if (strncmp(field, "{stopped}", 9) == 0)
 		text_puts(out, f->soft ? "interrupted" : "killed");
+	else if (strncmp(field, "{failed}", 8) == 0)
+		text_puts(out, f->soft ? "failed" : "was killed");
+	else if (strncmp(field, "{reason}", 8) == 0)
+		text_printf(out, f->reason[0] ? " (%s)" : "%s", f->reason);
 	else if (strncmp(field, "{code}", 6) == 0)
 		text_printf(out, "%d", f->code);
 	else if (strncmp(field, "{signal}", 8) == 0)
@@ -106,7 +123,7 @@ static void add_field(const struct verdict_facts *f, const char *field, struct t
 		text_printf(out, " (%s)", f->syscall);
 }
 
-void verdict_words(const struct verdict_facts *f, struct text *out)
+void verdict_cause(const struct verdict_facts *f, struct text *out)
 {
 	const char *words = rows[f->verdict].words;
 
@@ -120,7 +137,13 @@ void verdict_words(const struct verdict_facts *f, struct text *out)
 			words += strcspn(words, "}") + 1;
 		}
 	}
-	if (f->verdict == VERDICT_COMPLETED && f->state == STATE_KEPT)
+}
+
+void verdict_words(const struct verdict_facts *f, struct text *out)
+{
+	verdict_cause(f, out);
+	if (f->verdict == VERDICT_COMPLETED &&
+	    (f->state == STATE_KEPT || f->state == STATE_UNKEPT))
 		text_puts(out, ".");
 	else
 		text_printf(out, "; %s.", states[f->state].words);

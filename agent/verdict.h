@@ -31,20 +31,24 @@ enum verdict {
 };
 
 enum state {
-	STATE_KEPT,      /* every variable is there */
-	STATE_VARIABLES, /* variables lost, files in /work kept */
-	STATE_ALL,       /* a new jail: files in /work lost too */
+	STATE_KEPT,        /* every variable is there */
+	STATE_ROLLED_BACK, /* every variable is as before the step; its files stay */
+	STATE_LOST,        /* a new jail: files in /work lost, too */
+	STATE_UNKEPT,      /* as was asked for: a new jail for each step */
 	STATE_COUNT,
 };
 
 struct verdict_facts {
 	enum verdict verdict;
 	enum state state;
-	bool soft;         /* wall-timeout: an interrupt was enough */
+	bool soft;         /* a limit's end: an interrupt or an exception was enough */
+	bool headed;       /* @head is known */
+	uint32_t head;     /* the state that the branch stands at now */
 	uint64_t limit_ms; /* wall-timeout */
 	int code;          /* exited */
 	int signal;        /* signaled */
 	char syscall[32];  /* violation; printable, may be empty */
+	char reason[160];  /* launcher-error, lost; likewise */
 };
 
 /** verdict_name() - As in reports: "wall-timeout" */
@@ -56,8 +60,14 @@ bool verdict_find(const char *name, enum verdict *v);
 /** verdict_bad() - True for every end but the plain one */
 bool verdict_bad(enum verdict v);
 
-/** state_name() - As in --json: "kept", "variables-lost", "all-lost" */
+/** state_name() - As in --json: "kept", "rolled-back", "lost", "not-kept" */
 const char *state_name(enum state s);
+
+/** state_find() - By the name that stepjail has for it; false where there is none */
+bool state_find(const char *name, enum state *s);
+
+/** verdict_cause() - Add what happened, without what became of the variables */
+void verdict_cause(const struct verdict_facts *f, struct text *out);
 
 /** verdict_words() - Add one sentence or two without a newline */
 void verdict_words(const struct verdict_facts *f, struct text *out);

@@ -20,7 +20,7 @@ $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 $(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
 $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
-	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcurl -lcjson
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm $(AGENT_LIBS)
 endef
 $(eval $(call unit_rules,unit,))
 $(eval $(call unit_rules,asan,$(SANITIZE)))

@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 600
 # what a target answers in place of the function that it names
 $(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_early,--wrap=posture_read
 $(B)/fuzz/violation $(B)/asan/replay-violation: FUZZ_WRAP := -Wl,--wrap=syscall
-$(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_start_jail
+$(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_begin
 FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C)
 FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c
 FUZZER := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
@@ -18,13 +18,13 @@ $(B)/fuzz/o/agent/harness.o: agent/harness.py
 $(FUZZ_JAIL:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/o/tests/fuzz/%.o $(FUZZ_JAIL_C:%.c=$(B)/fuzz/o/%.o)
 	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) -lcjson
 $(FUZZ_AGENT:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/o/tests/fuzz/%.o $(FUZZ_AGENT_C:%.c=$(B)/fuzz/o/%.o)
-	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) -lcurl -lcjson
+	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) $(AGENT_LIBS)
 $(FUZZ_JAIL:%=$(B)/asan/replay-%): $(B)/asan/replay-%: $(B)/asan/jail/tests/fuzz/%.o \
 		$(B)/asan/jail/tests/fuzz/replay.o $(FUZZ_JAIL_C:%.c=$(B)/asan/jail/%.o)
 	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) -lcjson
 $(FUZZ_AGENT:%=$(B)/asan/replay-%): $(B)/asan/replay-%: $(B)/asan/agent/tests/fuzz/%.o \
 		$(B)/asan/agent/tests/fuzz/replay.o $(FUZZ_AGENT_C:%.c=$(B)/asan/agent/%.o)
-	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) -lcurl -lcjson
+	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) $(AGENT_LIBS)
 
 replay: $(FUZZ_JAIL:%=$(B)/asan/replay-%) $(FUZZ_AGENT:%=$(B)/asan/replay-%) ## the fuzzers' corpora, once
 	@for t in $(FUZZ_JAIL) $(FUZZ_AGENT); do $(B)/asan/replay-$$t tests/fuzz/corpus/$$t || exit 1; done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - any bytes from a hostile interpreter, in the agent: one step to its end
+ * session.c - any bytes from stepjail, in the agent: one step to its end
  *
  * No jail is started: what a step that goes wrong would make anew is refused here.
  */
@@ -8,14 +8,13 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "agent/report.h"
 #include "agent/session.h"
 #include "agent/units.h"
 #include "tests/fuzz/fuzz.h"
 
-/* linked with --wrap=session_start_jail */
-int __wrap_session_start_jail(struct session *s, struct err *e);
-int __wrap_session_start_jail(struct session *s, struct err *e)
+/* linked with --wrap=session_begin */
+int __wrap_session_begin(struct session *s, struct err *e);
+int __wrap_session_begin(struct session *s, struct err *e)
 {
 	(void)s;
 	return err_say(e, ENOENT, "no jail here");
@@ -41,10 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static struct session s;
 	static struct step step;
 	struct session_plan plan = {
-		.stepjail = "/nonexistent",
-		.rootfs = "core",
-		.pass = &pass,
-		.step_ms = 10000,
+		.serve = { .stepjail = "/nonexistent",
+			   .rootfs = "core",
+			   .pass = &pass,
+			   .step_ms = 10000 },
 		.deadline_ms = units_now_ms() + 60000,
 	};
 	struct stop stop = { .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
@@ -58,12 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	(void)memset(&s, 0, sizeof(s));
 	(void)memset(&step, 0, sizeof(step));
 	s.plan = &plan;
-	s.stop = &stop;
-	s.child.pidfd = -1;
-	s.report_fd = -1;
-	s.diag_fd = -1;
-	s.socket = ends[0];
-	s.report.max = REPORT_MAX_BYTES;
+	serve_init(&s.serve, &stop);
+	s.serve.socket = ends[0];
+	s.id = 1;
+	s.open = true;
 	HOLDS(send(ends[1], bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size);
 	/* what the step sends is not read: the other side's half is all that is closed */
 	HOLDS(shutdown(ends[1], SHUT_WR) == 0);

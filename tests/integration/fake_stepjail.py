@@ -1,203 +1,25 @@
 #!/usr/bin/python3 -I
 """A stand-in for stepjail, for tests of the agent alone. It has no walls whatsoever.
 
-It takes `run [options] -- program [args]`, sends a report to the fd that --report names and
-ends as stepjail does. /bin/stepjail-python is played by a few lines of Python that speak the
-frames of init/wire.h: a supervisor that forks the interpreter, and steps that run in it, with
-/work/in/NAME as the --bind options say. What a test wants to see of argv, environment
-and fds is written to the file that FAKE_LOG below names, if it exists.
-
-Program text can ask for trouble that a real jail makes by itself:
-    FAKE_END=verdict    end the whole jail with this verdict
-    FAKE_RAW=hex        send these bytes instead of a frame
+`run [options] -- program [args]` sends a report to the fd that --report names and ends as
+stepjail does. `serve [options]` is played by fake_serve.py beside it. What a test wants to
+see of argv, environment and fds is written to the file
+that FAKE_LOG below names, if it exists.
 """
 
-import builtins
-import ctypes
 import io
 import json
 import os
-import re
-import select
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 
-CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 26)
-COMPLETED, EXCEPTION, EXIT, DIED = range(4)
-MAX = 65536
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from fake_serve import Serve, die_with_parent, milliseconds, prctl, send  # noqa: E402
+
 FAKE_LOG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_stepjail.log")
-
-
-def die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
-def frame(kind, step, payload=b""):
-    return struct.pack("<IHHI", len(payload), kind, 0, step) + payload
-
-
-def send(fd, data):
-    while data:
-        data = data[os.write(fd, data):]
-
-
-def receive(fd, count):
-    data = b""
-    while len(data) < count:
-        piece = os.read(fd, count - len(data))
-        if not piece:
-            return None
-        data += piece
-    return data
-
-
-def receive_frame(fd):
-    head = receive(fd, 12)
-    if head is None:
-        return None
-    length, kind, _, step = struct.unpack("<IHHI", head)
-    return kind, step, receive(fd, length)
-
-
-# --- the interpreter: one process, a pipe pair to the supervisor -------------------------
-
-
-def interpret(commands, answers, binds):
-    real_open = open
-
-    def fake_open(path, *args, **kwargs):
-        return real_open(binds.get(path, path), *args, **kwargs)
-
-    builtins.open = fake_open
-    names = {"__name__": "__main__"}
-    while True:
-        head = receive(commands, 4)
-        if head is None:
-            os._exit(0)
-        source = receive(commands, struct.unpack("<I", head)[0]).decode()
-        how, code, extra = COMPLETED, 0, b""
-        try:
-            exec(compile(source, "<step>", "exec"), names)
-        except SystemExit as e:
-            how, code = EXIT, e.code if isinstance(e.code, int) else int(bool(e.code))
-        except BaseException:
-            how, extra = EXCEPTION, traceback.format_exc().encode()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        send(answers, struct.pack("<III", how, code & 0xFF, len(extra)) + extra)
-
-
-class Supervisor:
-    def __init__(self, client, binds):
-        self.client, self.binds = client, binds
-        self.start()
-
-    def start(self):
-        command, answer, out, err = os.pipe(), os.pipe(), os.pipe(), os.pipe()
-        supervisor = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            die_with_parent()
-            if os.getppid() != supervisor:
-                os._exit(1)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            os.dup2(out[1], 1)
-            os.dup2(err[1], 2)
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            for fd in (command[1], answer[0], out[0], err[0], self.client):
-                if fd > 2:
-                    os.close(fd)
-            interpret(command[0], answer[1], self.binds)
-        for fd in (command[0], answer[1], out[1], err[1]):
-            os.close(fd)
-        self.command, self.answer = command[1], answer[0]
-        self.streams = {out[0]: OUT, err[0]: ERR}
-        send(self.client, frame(STARTED, 0))
-
-    def stop(self):
-        for fd in (self.command, self.answer, *self.streams):
-            os.close(fd)
-
-    def drain(self, step):
-        while True:
-            ready, _, _ = select.select(list(self.streams), [], [], 0)
-            pieces = [(fd, os.read(fd, MAX)) for fd in ready]
-            pieces = [(fd, piece) for fd, piece in pieces if piece]
-            if not pieces:
-                return
-            for fd, piece in pieces:
-                send(self.client, frame(self.streams[fd], step, piece))
-
-    def run(self, step, source):
-        raw = re.search(rb"FAKE_RAW=([0-9a-f]*)", source)
-        end = re.search(rb"FAKE_END=([a-z-]+)", source)
-        if raw:
-            send(self.client, bytes.fromhex(raw[1].decode()))
-            return None
-        if end:
-            return end[1].decode()
-        begun = time.monotonic()
-        send(self.command, struct.pack("<I", len(source)) + source)
-        while True:
-            waiting = [self.answer, self.client, *self.streams]
-            ready, _, _ = select.select(waiting, [], [])
-            for fd in ready:
-                if fd in self.streams:
-                    piece = os.read(fd, MAX)
-                    if piece:
-                        send(self.client, frame(self.streams[fd], step, piece))
-            if self.client in ready:
-                got = receive_frame(self.client)
-                if got is None:
-                    os._exit(0)
-                if got[0] == INTERRUPT:
-                    os.kill(self.pid, signal.SIGINT)
-                if got[0] == KILL:
-                    os.kill(self.pid, signal.SIGKILL)
-            if self.answer in ready:
-                self.finish(step, begun, receive(self.answer, 12))
-                return None
-
-    def finish(self, step, begun, head):
-        how, code = DIED, 0
-        if head is None:
-            _, code = os.waitpid(self.pid, 0)
-        else:
-            how, code, length = struct.unpack("<III", head)
-            extra = receive(self.answer, length)
-        self.drain(step)
-        if how == EXCEPTION:
-            send(self.client, frame(TRACE, step, extra))
-        wall_us = int((time.monotonic() - begun) * 1e6)
-        done = struct.pack("<IIQQQII", how, code, wall_us, 1000, 1 << 20, 0, 0)
-        send(self.client, frame(DONE, step, done))
-        if how == DIED:
-            self.stop()
-            self.start()
-
-    def serve(self):
-        source = b""
-        while True:
-            got = receive_frame(self.client)
-            if got is None:
-                return "completed"
-            kind, step, payload = got
-            if kind == CODE:
-                source += payload
-            elif kind == RUN:
-                verdict = self.run(step, source)
-                source = b""
-                if verdict:
-                    return verdict
-
-
-# --- the launcher ---------------------------------------------------------------------------
 
 
 def log_what_was_inherited(argv):
@@ -211,7 +33,7 @@ def log_what_was_inherited(argv):
 
 def parse(argv):
     options, binds, at = {}, {}, 2
-    while argv[at] != "--":
+    while at < len(argv) and argv[at] != "--":
         if "=" in argv[at]:
             name, _, value = argv[at][2:].partition("=")
             options[name] = value
@@ -234,8 +56,7 @@ def report(options, verdict, code=0, number=0):
 
 def run_program(options, program):
     program = ["/usr/bin/python3"] + program[1:] if program[0] == "/bin/python3" else program
-    limit = float(options["wall-time"].replace("ms", "")) / 1000 \
-        if options["wall-time"].endswith("ms") else float(options["wall-time"].rstrip("s"))
+    limit = milliseconds(options["wall-time"])
 
     def prepare():
         os.setsid()
@@ -271,17 +92,18 @@ def main(argv):
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
     if options.get("rootfs") == "broken":
         print("stepjail: rootfs 'broken': No such file or directory", file=sys.stderr)
-        report(options, "launcher-error")
+        if argv[1] == "run":
+            report(options, "launcher-error")
         return 125
     if options.get("allow-missing"):
         print("stepjail: the cgroup wall is missing, as --allow-missing says", file=sys.stderr)
-    if program[0] != "/bin/stepjail-python":
+    if argv[1] == "run":
         return run_program(options, program)
+    prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
     # in the test's folder: an agent that kills this leaves nobody to remove it
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(__file__))) as folder:
         os.chdir(folder)
-        verdict = Supervisor(0, binds).serve()
-    report(options, verdict, 0, 9 if verdict == "memory" else 0)
+        Serve(options, binds).run()
     return 0
 
 

@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from test_agent_repl import Terminal  # noqa: E402
 from agent_scene import (BUILD, CSV, FORGERIES, HUMANEVAL, KEY, QUESTION,  # noqa: E402
                          SCRIPT, AgentCase, alive, family, fence, wait_for)
 
@@ -23,7 +24,7 @@ class Real(AgentCase):
     def setUpClass(cls):
         cls.stepjail = os.path.join(BUILD, "stepjail")
         if not os.path.exists(cls.stepjail) or \
-                not os.path.exists(os.path.join(BUILD, "rootfs/core/bin/stepjail-python")):
+                not os.path.exists(os.path.join(BUILD, "rootfs/core/bin/stepjail-interpreter")):
             raise unittest.SkipTest(f"no stepjail or no rootfs/core in {BUILD}: make all rootfs")
         check = subprocess.run([cls.stepjail, "run", "--rootfs", "core", "--", "/bin/python3", "-c",
                                 "pass"], capture_output=True)
@@ -43,40 +44,132 @@ class Real(AgentCase):
 
     def test_session(self):
         got = self.steps("x = 41\nx + 1", "import os; print(x, sorted(os.environ))",
-                         "import os; os._exit(3)", "print(x)",
+                         "raise ValueError(x)", "print(x)",
                          "import os; print(sorted(os.listdir('/proc/self/fd')))",
                          more=tuple(self.missing), env=self.env(STEPJAIL_API_KEY=KEY))
         steps = got["steps"]
         self.assertEqual(steps[0]["result"]["head"], "42")
         self.assertNotIn(KEY, json.dumps(got))
-        self.assertEqual([s["state"] for s in steps],
-                         ["kept", "kept", "variables-lost", "kept", "kept"])
-        self.assertIn("NameError", steps[3]["traceback"]["head"])
-        self.assertIn("<step 4>", steps[3]["traceback"]["head"])
+        self.assertEqual([s["state"] for s in steps], ["kept"] * 5)
+        self.assertEqual([s["head"] for s in steps], [1, 2, 3, 4, 5])
+        self.assertIn("<step 3>", steps[2]["traceback"]["head"])
+        self.assertEqual(steps[3]["output"]["head"], "41\n")
+
+    def test_deaths_roll_back(self):
+        """Each in turn, in one session: the variables from before it are all there."""
+        deaths = [
+            ("import os; x.append('lost'); os._exit(3)", "exited"),
+            ("import os, signal; x.clear(); os.kill(os.getpid(), signal.SIGSEGV)", "signaled"),
+            ("import os; del x; os.kill(os.getpid(), 9)", "signaled"),
+            ("import os; x = 2; os.abort()", "signaled"),
+            ("import signal\nx.clear()\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass",
+             "wall-timeout"),
+            ("import sys\nsys.setrecursionlimit(10 ** 9)\nx.clear()\ndef f(): f()\nf()", None),
+        ]
+        codes = ["x = [1]"]
+        for code, _ in deaths:
+            codes += [code, "print(x)"]
+        got = self.steps(*codes, more=("--step-time", "1s", "--steps", "20", *self.missing))
+        for (code, verdict), death, after in zip(deaths, got["steps"][1::2], got["steps"][2::2]):
+            with self.subTest(code=code):
+                self.assertEqual(death["state"], "rolled-back", death)
+                if verdict:
+                    self.assertEqual(death["verdict"], verdict)
+                self.assertIn("all variables are as they were before this step",
+                              death["observation"])
+                self.assertEqual((after["state"], after["output"]["head"]), ("kept", "[1]\n"))
+        self.assertEqual(got["jails"], 1)
+
+    def test_files_stay(self):
+        got = self.steps("import os; open('/work/f', 'w').write('text'); os._exit(1)",
+                         "print(open('/work/f').read())", more=tuple(self.missing))
+        self.assertIn("files that it wrote are kept", got["steps"][0]["observation"])
+        self.assertEqual(got["steps"][1]["output"]["head"], "text\n")
 
     def test_time_limit(self):
         stubborn = "import time\nwhile True:\n    try:\n        time.sleep(60)\n" \
                    "    except BaseException:\n        pass"
-        got = self.steps("x = 1", "import time; time.sleep(60)", "print(x)", stubborn, "print(2)",
+        got = self.steps("x = 1", "import time; time.sleep(60)", "print(x)", stubborn, "print(x)",
                          more=("--step-time", "500ms", *self.missing))
         self.assertEqual([(s["verdict"], s["state"]) for s in got["steps"]],
                          [("completed", "kept"), ("wall-timeout", "kept"), ("completed", "kept"),
-                          ("wall-timeout", "variables-lost"), ("completed", "kept")])
+                          ("wall-timeout", "rolled-back"), ("completed", "kept")])
+        self.assertIn("interrupted after 500 ms", got["steps"][1]["observation"])
+        self.assertEqual(got["steps"][4]["output"]["head"], "1\n")
         self.assertEqual(got["jails"], 1)
 
     def test_memory(self):
-        got = self.steps("x = []\nwhile True: x.append(bytearray(1 << 20))", "print(2)",
-                         more=("--memory", "64M", *self.missing))
-        first, second = got["steps"]
-        self.assertIn(first["verdict"], ("memory", "exception", "signaled"))
-        self.assertEqual(second["output"]["head"], "2\n")
+        """By an exception, or by a kill: the variables are there in either case."""
+        hog = "import os\nx = 2\nwhile True: y = [y if 'y' in globals() else 0, " \
+              "bytearray(os.urandom(1 << 20))]"
+        got = self.steps("x = 1", hog, "print('x =', x, 'of', 'y' in globals())",
+                         more=("--memory", "96M", *self.missing))
+        first, second = got["steps"][1:]
+        self.assertIn((first["verdict"], first["state"]),
+                      [("memory", "rolled-back"), ("exception", "kept"), ("memory", "kept")])
+        if first["state"] == "rolled-back":
+            self.assertEqual(second["output"]["head"], "x = 1 of False\n")
+        self.assertEqual(second["verdict"], "completed")
+        self.assertEqual(got["jails"], 1)
 
-    def test_interpreter_that_does_not_start(self):
-        """What it said on its stderr, which stepjail keeps, says why."""
-        status, _, err = self.run_agent("solve", "x", "--stepjail", self.stepjail, *self.missing,
-                                        "--model", self.script("Done."), "--pids", "1")
-        self.assertEqual(status, 125)
-        self.one_line(err, "the jail did not start: stepjail-python: session: cannot fork")
+    def test_stateless(self):
+        got = self.steps("x = 1\nopen('/work/f', 'w').close()", "import os; os._exit(3)",
+                         "import os; print('x' in globals(), os.listdir('/work'))",
+                         more=("--stateless", *self.missing))
+        self.assertEqual([(s["verdict"], s["state"]) for s in got["steps"]],
+                         [("completed", "not-kept"), ("exited", "not-kept"),
+                          ("completed", "not-kept")])
+        self.assertEqual(got["steps"][2]["output"]["head"], "False []\n")
+        self.assertEqual(got["jails"], 3)
+
+    def test_flood(self):
+        """Head and tail are seen, of what stepjail sent and of what it did not."""
+        got = self.steps("for i in range(200000): print('%099d' % i)", more=tuple(self.missing))
+        out = got["steps"][0]["output"]
+        self.assertEqual(out["bytes"], 200000 * 100)
+        self.assertTrue(out["head"].startswith("0" * 99 + "\n"))
+        self.assertTrue(out["tail"].endswith("%099d\n" % 199999))
+        self.assertIn("bytes are not shown here]", got["steps"][0]["observation"])
+
+    def test_kill_of_all(self):
+        """No step can end the states that it may have to go back to."""
+        got = self.steps("x = 1", "import os\ntry: os.kill(-1, 9)\n"
+                         "except PermissionError: print('refused')", "print(x)",
+                         more=tuple(self.missing))
+        self.assertEqual([s["output"]["head"] for s in got["steps"]], ["", "refused\n", "1\n"])
+
+    def test_jail_that_does_not_start(self):
+        """stepjail's own words, in one line."""
+        for more, words in ((("--memory", "0"), "--memory"),
+                            (("--rootfs", "/no/such"), "/no/such")):
+            with self.subTest(more=more):
+                status, _, err = self.run_agent("solve", "x", "--stepjail", self.stepjail,
+                                                *self.missing, "--model", self.script("Done."),
+                                                *more)
+                self.assertEqual(status, 125)
+                self.one_line(err, "the jail did not start: ", words)
+
+    def test_no_process_for_a_step(self):
+        got = self.steps("x = 1", more=("--pids", "1", *self.missing))
+        self.assertEqual((got["steps"][0]["verdict"], got["steps"][0]["state"]),
+                         ("launcher-error", "kept"))
+        self.assertIn("no process could be made", got["steps"][0]["observation"])
+
+    def test_repl(self):
+        script = "x = 1\nimport os\nif 1:\n    x = 2\n    os._exit(3)\nprint(x)\n" \
+                 "x = 5\n:branch other 2\nx = 7\n:switch main\n:rollback 1\nx\n" \
+                 ":switch other\nx - 6\n" \
+                 f":put {CSV} data.csv\nlen(open('/work/data.csv').readlines())\n" \
+                 f":get data.csv {self.path('back')}\n:files\n:states\n:status\n:reset\n" \
+                 "'x' in globals()\n"
+        with open(self.path("script", script)) as stdin:
+            status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, *self.missing,
+                                              stdin=stdin)
+        self.assertEqual((status, out), (3, "1\n1\n1\n345\nFalse\n"), err)
+        self.assertIn("rolled back to state 2: your variables are as they were", err)
+        self.assertRegex(err, r"(?m)^- 13478 \d+ data.csv$")
+        with open(CSV) as want, open(self.path("back")) as got:
+            self.assertEqual(got.read(), want.read())
 
     def test_kill_9_leaves_nothing(self):
         random.seed(11)
@@ -123,6 +216,46 @@ class Real(AgentCase):
                 *self.missing)
             self.assertEqual(status, 0 if passed else 1, out + err)
             self.assertEqual("ValueError: last words" in out, not passed)
+
+
+class RealTerminal(Terminal):
+    """Somebody who types to the real one."""
+
+    @classmethod
+    def setUpClass(cls):
+        Real.setUpClass()
+        cls.stepjail, cls.missing = Real.stepjail, Real.missing
+
+    def setUp(self):
+        super().setUp()
+        self.fake = self.stepjail
+
+    def test_interrupts(self):
+        self.start(*self.missing)
+        self.type("x = 1\n")
+        self.expect(r"\[1\]>>> $")
+        self.type("x = 2; import time; print('there'); time.sleep(60)\n")
+        self.expect("\nthere\n")
+        self.type("\x03")
+        self.assertIn("KeyboardInterrupt", self.expect(r"\[2\]>>> $"))
+        self.type("import signal; signal.signal(2, signal.SIG_IGN); x = 3; print('deaf')\n")
+        self.expect(r"\ndeaf\n\[3\]>>> $")
+        self.type("x = 4; print('there'); signal.signal(2, signal.SIG_IGN); time.sleep(60)\n")
+        self.expect("\nthere\n")
+        self.type("\x03\x03")
+        self.expect(r"rolled back to state 3: your variables are as they were\n\[3\]>>> $")
+        self.type("print(x)\n")
+        self.expect(r"\n3\n\[5\]>>> $")
+        self.assertEqual(self.leave(), 0)
+
+    def test_flood(self):
+        self.start(*self.missing)
+        self.type("while 1: print('x' * 1000)\n")
+        self.expect(r"\.\.\. $")
+        self.type("\n")
+        self.expect("xxxx")
+        self.type("\x03")
+        self.expect(r"\[[01]\]>>> $", 20)
 
 
 if __name__ == "__main__":

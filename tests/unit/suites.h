@@ -137,6 +137,7 @@ Suite *agent_extract_suite(void);
 Suite *agent_key_suite(void);
 Suite *agent_model_suite(void);
 Suite *agent_options_suite(void);
+Suite *agent_repl_suite(void);
 Suite *agent_text_suite(void);
 Suite *agent_words_suite(void);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/done.h"
 #include "agent/prompt.h"
 #include "agent/report.h"
 #include "agent/verdict.h"
@@ -53,17 +54,27 @@ static const struct {
 } sentences[] = {
 	{ { .verdict = VERDICT_COMPLETED }, "the code ran to its end." },
 	{ { .verdict = VERDICT_WALL_TIMEOUT,
-	    .state = STATE_VARIABLES,
+	    .state = STATE_ROLLED_BACK,
 	    .limit_ms = 60000 },
-	  "the step was killed after 60 s (wall-clock limit); the interpreter was "
-	  "restarted "
-	  "and all variables are lost; files in /work are kept." },
+	  "the step was killed after 60 s (wall-clock limit); it was rolled back: all "
+	  "variables are as they were before this step; files that it wrote are "
+	  "kept." },
+	{ { .verdict = VERDICT_COMPLETED, .state = STATE_UNKEPT },
+	  "the code ran to its end." },
+	{ { .verdict = VERDICT_EXCEPTION, .state = STATE_UNKEPT },
+	  "the code raised an exception; the next step begins in a fresh sandbox." },
+	{ { .verdict = VERDICT_LAUNCHER_ERROR, .reason = "no pids" },
+	  "the sandbox itself failed, through no fault of the code (no pids); all "
+	  "variables are kept." },
+	{ { .verdict = VERDICT_PIDS, .soft = true },
+	  "the step failed: it started more processes or threads than it may; all "
+	  "variables are kept." },
 	{ { .verdict = VERDICT_WALL_TIMEOUT, .soft = true, .limit_ms = 1500 },
 	  "the step was interrupted after 1.5 s (wall-clock limit); all variables are "
 	  "kept." },
 	{ { .verdict = VERDICT_EXITED, .code = 3 },
 	  "the code ended its process with exit status 3; all variables are kept." },
-	{ { .verdict = VERDICT_VIOLATION, .state = STATE_ALL, .syscall = "ptrace" },
+	{ { .verdict = VERDICT_VIOLATION, .state = STATE_LOST, .syscall = "ptrace" },
 	  "the step was killed: it tried a system call that is forbidden here (ptrace); "
 	  "find "
 	  "another way; the whole sandbox was restarted: all variables are lost, and so "
@@ -116,6 +127,96 @@ START_TEST(reports_are_read)
 	ck_assert_int_eq(f.code, reports[_i].code);
 	ck_assert_int_eq(f.signal, reports[_i].signal);
 	ck_assert_str_eq(f.syscall, reports[_i].syscall);
+}
+END_TEST
+
+static const struct {
+	const char *json;
+	bool good;
+	enum verdict verdict;
+	enum state state;
+	int head; /* -1: not told */
+	unsigned int strays;
+	const char *reason;
+} dones[] = {
+	{ "{\"verdict\":\"completed\",\"state\":\"kept\",\"state_number\":4,\"strays\":"
+	  "2}",
+	  true, VERDICT_COMPLETED, STATE_KEPT, 4, 2, "" },
+	{ "{\"verdict\":\"signaled\",\"state\":\"rolled-back\",\"signal\":11,\"state_"
+	  "number\":3}",
+	  true, VERDICT_SIGNALED, STATE_ROLLED_BACK, 3, 0, "" },
+	{ "{\"verdict\":\"memory\",\"state\":\"lost\",\"reason\":\"a\\u001bb\\u00e9\"}",
+	  true, VERDICT_MEMORY, STATE_LOST, -1, 0, "a\\x1bb??" },
+	{ "{\"verdict\":\"memory\",\"state\":\"lost\",\"reason\":7,\"strays\":-1}", true,
+	  VERDICT_MEMORY, STATE_LOST, -1, 0, "" },
+	{ "{\"verdict\":\"memory\",\"state\":\"kept\",\"strays\":1e400}", true,
+	  VERDICT_MEMORY, STATE_KEPT, -1, INT32_MAX, "" },
+	{ "{\"verdict\":\"completed\"}", false, 0, 0, -1, 0, "" },
+	{ "{\"verdict\":\"completed\",\"state\":\"not-kept\"}", false, 0, 0, -1, 0, "" },
+	{ "{\"verdict\":\"completed\",\"state\":7}", false, 0, 0, -1, 0, "" },
+	{ "{\"verdict\":\"fine\",\"state\":\"kept\"}", false, 0, 0, -1, 0, "" },
+	{ "[]", false, 0, 0, -1, 0, "" },
+	{ "", false, 0, 0, -1, 0, "" },
+};
+
+START_TEST(dones_are_read)
+{
+	struct step *step = calloc(1, sizeof(*step));
+	const char *json = dones[_i].json;
+
+	step->facts = (struct verdict_facts){ .limit_ms = 5, .code = 9 };
+	ck_assert(done_read(json, strlen(json), step) == dones[_i].good);
+	ck_assert_uint_eq(step->facts.limit_ms, 5);
+	if (dones[_i].good) {
+		ck_assert_int_eq(step->facts.verdict, dones[_i].verdict);
+		ck_assert_int_eq(step->facts.state, dones[_i].state);
+		ck_assert_int_eq(step->facts.code, 0);
+		ck_assert_int_eq(step->facts.soft, dones[_i].state == STATE_KEPT);
+		ck_assert_int_eq(step->facts.headed ? (int)step->facts.head : -1,
+				 dones[_i].head);
+		ck_assert_str_eq(step->facts.reason, dones[_i].reason);
+		ck_assert_uint_eq(step->strays, dones[_i].strays);
+	} else {
+		ck_assert_int_eq(step->facts.code, 9);
+	}
+	free(step);
+}
+END_TEST
+
+START_TEST(words_of_a_refusal_are_bounded)
+{
+	char json[600] = "{\"error\":\"", words[32];
+
+	done_words("{\"reason\":\"init died\"}", 22, words, sizeof(words));
+	ck_assert_str_eq(words, "init died");
+	done_words("{\"error\":[]}", 12, words, sizeof(words));
+	ck_assert_str_eq(words, "");
+	memset(json + 10, '\t', 500);
+	memcpy(json + 510, "\"}", 3);
+	done_words(json, strlen(json), words, sizeof(words));
+	ck_assert_uint_lt(strlen(words), sizeof(words));
+	ck_assert(!done_is_object("[1]", 3));
+	ck_assert(!done_is_object("{", 1));
+	ck_assert(done_is_object("{}", 2));
+}
+END_TEST
+
+static const struct {
+	const char *json;
+	bool lost;
+} branches[] = {
+	{ "{\"branches\":{\"2\":{\"state\":1,\"lost\":false}}}", false },
+	{ "{\"branches\":{\"2\":{\"state\":1,\"lost\":true}}}", true },
+	{ "{\"branches\":{\"3\":{\"state\":1,\"lost\":false}}}", true },
+	{ "{\"branches\":[]}", true },
+	{ "7", true },
+	{ "{", true },
+};
+
+START_TEST(lost_branch_is_seen)
+{
+	ck_assert(done_branch_lost(branches[_i].json, strlen(branches[_i].json), 2) ==
+		  branches[_i].lost);
 }
 END_TEST
 
@@ -247,6 +348,12 @@ START_TEST(rules_name_the_limits)
 	ck_assert_ptr_nonnull(strstr(out.bytes, "standard library only"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "60 s and 512M of memory"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "10 steps and 10 min"));
+	ck_assert_ptr_nonnull(strstr(out.bytes, "stay for the next step"));
+	text_clear(&out);
+	l.stateless = true;
+	prompt_system(&l, &out);
+	ck_assert_ptr_nonnull(strstr(out.bytes, "Nothing is kept"));
+	ck_assert_ptr_null(strstr(out.bytes, "stay for the next step"));
 	text_free(&out);
 }
 END_TEST
@@ -260,6 +367,9 @@ Suite *agent_words_suite(void)
 	tcase_add_test(c, unknown_verdicts_are_none);
 	tcase_add_loop_test(c, sentences_say_what_was_lost, 0, ROWS(sentences));
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
+	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
+	tcase_add_test(c, words_of_a_refusal_are_bounded);
+	tcase_add_loop_test(c, lost_branch_is_seen, 0, ROWS(branches));
 	tcase_add_test(c, observation_cannot_be_imitated);
 	tcase_add_test(c, observation_is_bounded);
 	tcase_add_test(c, silence_is_said);

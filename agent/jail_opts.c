@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jail_opts.c - the files that a session's jail is given: see jail_opts.h
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/jail_opts.h"
+
+int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e)
+{
+	b->files = calloc(files->count + 1, sizeof(*b->files));
+	if (!b->files)
+		return err_set(e, ENOMEM, "--file");
+	for (size_t i = 0; i < files->count; i++) {
+		int r = prompt_look(files->items[i], &b->files[i], e);
+
+		if (r < 0)
+			return r;
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(b->files[k].name, b->files[i].name) == 0)
+				return err_say(e, EEXIST,
+					       "--file: two files are called %s; the "
+					       "jail's " PROMPT_FOLDER " holds one",
+					       b->files[i].name);
+		if (asprintf(&b->list[i], "%s:" PROMPT_FOLDER "/%s", files->items[i],
+			     b->files[i].name) < 0) {
+			b->list[i] = NULL;
+			return err_set(e, ENOMEM, "--file");
+		}
+	}
+	return 0;
+}
+
+void jail_binds_free(struct jail_binds *b)
+{
+	for (size_t i = 0; i < OPT_LIST_MAX; i++)
+		free(b->list[i]);
+	free(b->files);
+	*b = (struct jail_binds){ 0 };
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jail_opts.h - the options of a session's jail, the same in each command that has one
+ */
+#ifndef STEPJAIL_AGENT_JAIL_OPTS_H
+#define STEPJAIL_AGENT_JAIL_OPTS_H
+
+#include "agent/options.h"
+#include "agent/prompt.h"
+
+#define HOUR_MS ((uint64_t)3600000)
+
+/* part of a command's struct */
+struct jail_options {
+	const char *rootfs;
+	const char *stepjail;
+	uint64_t step_ms;
+	struct opt_list files;
+	struct opt_list pass;
+};
+
+struct jail_binds {
+	struct prompt_file *files; /* one for each --file */
+	char *list[OPT_LIST_MAX];  /* "PATH:/work/in/NAME" */
+};
+
+/**
+ * jail_binds_make() - Look at the files of --file and say where they go
+ * @b:		Zeroed; jail_binds_free() in any case
+ *
+ * Return: 0, or -errno with a line that names the file
+ */
+int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e);
+
+/** jail_binds_free() - Free what there is */
+void jail_binds_free(struct jail_binds *b);
+
+/* rows of a command's table, for a struct with a struct jail_options named jail */
+#define JAIL_OPTS(type)                                                                  \
+	{ "file", "PATH", NULL,                                                          \
+	  "Put a file, read-only, into the jail's /work/in. May be given again.",        \
+	  OPT_ROW(LIST, type, jail.files) },                                             \
+		{ "step-time",                                                           \
+		  "TIME",                                                                \
+		  "60s",                                                                 \
+		  "Longest time for one step; then it is interrupted, 2 seconds later "  \
+		  "killed.",                                                             \
+		  OPT_ROW(TIME, type, jail.step_ms),                                     \
+		  .min = 100,                                                            \
+		  .max = 24 * HOUR_MS },                                                 \
+		{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.", \
+		  OPT_ROW(TEXT, type, jail.rootfs) },                                    \
+		{ "memory", "SIZE", "512M",                                              \
+		  "The jail's memory; see stepjail(1), as for the next ones.",           \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "keep-states", "N", NULL,                                              \
+		  "How many earlier states are kept to go back to.",                     \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",        \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "cpus", "N", NULL, "The jail's share of processors.",                  \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "cpu-time", "TIME", NULL, "Processor time of one step.",               \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "pids", "N", NULL,                                                     \
+		  "How many processes and threads the jail may hold.",                   \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                  \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "lock-code", "yes|no", NULL,                                           \
+		  "Whether nothing may become code that was not; no, for subprocesses. " \
+		  "Yes for "                                                             \
+		  "the tree core.",                                                      \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "on-violation", "refuse|kill", NULL,                                   \
+		  "What a call that no honest step makes comes to; see stepjail(1).",    \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		{ "allow-missing", "PART", NULL,                                         \
+		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
+	{                                                                                \
+		"stepjail", "PATH", NULL,                                                \
+			"Where stepjail is; else beside this program, else in PATH.",    \
+			OPT_ROW(TEXT, type, jail.stepjail)                               \
+	}
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * repl_file.c - the prompt's commands about files. See repl.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/repl.h"
+#include "init/io.h"
+
+/* entries end with a NUL and may be cut by a frame's end */
+struct listing {
+	struct repl *r;
+	struct text entry;
+};
+
+static int take_entries(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct listing *l = arg;
+
+	while (length) {
+		const char *end = memchr(bytes, '\0', length);
+		size_t piece = end ? (size_t)(end - bytes) : length;
+
+		text_add(&l->entry, bytes, piece);
+		if (end) {
+			/* escaped as a line: a name may hold whatever it likes */
+			show_note(&l->r->show, text_string(&l->entry));
+			text_clear(&l->entry);
+		}
+		piece += end ? 1 : 0;
+		bytes += piece;
+		length -= piece;
+	}
+	return text_check(&l->entry, "an entry of the folder", e);
+}
+
+int repl_files(struct repl *r, char *const *words, struct err *e)
+{
+	struct listing l = { .r = r, .entry = { .max = 8192 } };
+	int s = session_get(&r->session, WIRE_LIST, words[0] ? words[0] : ".",
+			    take_entries, &l, e);
+
+	text_free(&l.entry);
+	return s;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int repl_put(struct repl *r, char *const *words, struct err *e)
+{
+	cleanup_fd int fd = open(words[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *name = words[1] ? words[1] : last_part(words[0]);
+
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "%s", words[0]);
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s is not a regular file", words[0]);
+
+	int s = session_put(&r->session, fd, name, e);
+
+	if (s == 0)
+		show_note(&r->show, "written, below /work");
+	return s;
+}
+
+struct download {
+	int fd;
+	const char *path;
+};
+
+static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	const struct download *d = arg;
+	int s = io_write_all(d->fd, bytes, length);
+
+	return s < 0 ? err_set(e, -s, "%s", d->path) : 0;
+}
+
+int repl_get(struct repl *r, char *const *words, struct err *e)
+{
+	const char *path = words[1] ? words[1] : last_part(words[0]);
+	/* nothing of the user's is written over, and no link of a name is followed */
+	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	struct download d = { fd, path };
+
+	if (fd < 0)
+		return err_set(e, errno, "%s", path);
+
+	int s = session_get(&r->session, WIRE_GET, words[0], take_bytes, &d, e);
+
+	if (s < 0)
+		(void)unlink(path);
+	return s;
+}

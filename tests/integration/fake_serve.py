@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: MIT
+"""fake_serve.py - `stepjail serve` without any wall, for fake_stepjail.py
+
+It speaks the frames of init/serve_wire.h on fd 0. A state is a process that forks for each
+step, as in the real one, with /work/in/NAME as the --bind options say.
+
+Program text can ask for trouble that a real jail makes by itself:
+    FAKE_END=verdict    end the session with this verdict
+    FAKE_RAW=hex        send these bytes instead of a frame
+    FAKE_DONE=json      answer with this and nothing else; FAKE_CLOSED, FAKE_REFUSED likewise
+    FAKE_DIE            end stepjail in the middle of the step
+    FAKE_LOST           refuse it, as the branch's state is gone
+    FAKE_HANG           keep no limit
+"""
+
+import builtins
+import ctypes
+import io
+import json
+import os
+import re
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+
+CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 26)
+(OPEN, ONCE, STDIN, ROLLBACK, BRANCH, DROP, PUT, GET, LIST, STATUS, CLOSE, OPENED, STATE, DATA,
+ END, REFUSED, CLOSED) = range(40, 57)
+MAX = 65536
+
+
+def prctl(option, value):
+    ctypes.CDLL(None).prctl(option, value)
+
+
+def die_with_parent():
+    prctl(1, signal.SIGKILL)
+
+
+def send(fd, data):
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def receive(fd, count):
+    data = b""
+    while len(data) < count:
+        piece = os.read(fd, count - len(data))
+        if not piece:
+            return None
+        data += piece
+    return data
+
+
+def milliseconds(text):
+    """In seconds."""
+    return float(text[:-2]) / 1000 if text.endswith("ms") else float(text.rstrip("s"))
+
+
+# --- a state: a process that forks for each step -----------------------------------------
+
+
+def receive_step(channel):
+    """The source and the child's fds (its channel, stdout, stderr), or the end."""
+    head, fds, _, _ = socket.recv_fds(channel, 4, 3)
+    if len(head) < 4:
+        os._exit(0)
+    size, source = struct.unpack("<I", head)[0], b""
+    while len(source) < size:
+        source += channel.recv(size - len(source))
+    return source.decode(), fds
+
+
+def run_step(source, names, channel):
+    how, code, trace = "completed", 0, ""
+    try:
+        exec(compile(source, "<step>", "exec"), names)
+    except SystemExit as e:
+        how, code = "exited", e.code if isinstance(e.code, int) else int(bool(e.code))
+    except BaseException:
+        how, trace = "exception", traceback.format_exc()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    channel.sendall(json.dumps([how, code & 0xFF, trace]).encode() + b"\n")
+
+
+def wait_as_state(channel, names, serve):
+    while True:
+        source, fds = receive_step(channel)
+        if os.fork() == 0:
+            between = os.getpid()
+            if os.fork():
+                os._exit(0)  # the grandchild's parent is the subreaper then
+            while os.getppid() == between:
+                time.sleep(0.001)
+            die_with_parent()
+            if os.getppid() != serve:
+                os._exit(1)
+            channel.close()
+            channel = socket.socket(fileno=fds[0])
+            for target, fd in ((1, fds[1]), (2, fds[2])):
+                os.dup2(fd, target)
+                os.close(fd)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            channel.sendall(struct.pack("<I", os.getpid()))
+            run_step(source, names, channel)
+        else:
+            os.wait()
+            for fd in fds:
+                os.close(fd)
+
+
+def first_state(binds):
+    ours, theirs = socket.socketpair()
+    parent = os.getpid()
+    if os.fork() == 0:
+        die_with_parent()
+        if os.getppid() != parent:
+            os._exit(1)
+        real_open = open
+        builtins.open = lambda path, *args, **kwargs: real_open(binds.get(path, path), *args,
+                                                                **kwargs)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+        ours.close()
+        wait_as_state(theirs, {"__name__": "__main__"}, parent)
+    theirs.close()
+    return ours
+
+
+# --- serve: sessions, one step at a time ----------------------------------------------------
+
+
+class Session:
+    def __init__(self, serve, number):
+        self.serve, self.number = serve, number
+        self.states, self.heads, self.made = {0: first_state(serve.binds)}, {0: 0}, 0
+        self.source, self.put, self.lost = b"", None, None
+
+    def say(self, kind, branch, payload=b""):
+        if isinstance(payload, dict):
+            payload = json.dumps(payload).encode()
+        self.serve.frame(kind, self.number, struct.pack("<I", branch) + payload)
+
+    def refuse(self, branch, words):
+        self.say(REFUSED, branch, {"error": words})
+
+    def close(self, reason, branch=0):
+        for channel in self.states.values():
+            channel.close()
+        self.serve.sessions.pop(self.number, None)
+        self.say(CLOSED, branch, {"reason": reason})
+
+    def take(self, kind, branch, rest):
+        if branch not in self.heads and kind != BRANCH:
+            return self.refuse(branch, "no such branch")
+        if kind == CODE:
+            self.source += rest
+        elif kind == RUN:
+            source, self.source = self.source, b""
+            self.run(branch, source)
+        elif kind in (ROLLBACK, BRANCH):
+            (state,) = struct.unpack("<I", rest)
+            if state not in self.states:
+                return self.refuse(branch, f"state {state} is not kept")
+            self.heads[branch] = state
+            self.status(branch)
+        elif kind == DROP:
+            del self.heads[branch]
+            self.status(branch)
+        elif kind == STATUS:
+            self.status(branch)
+        elif kind == CLOSE:
+            self.close("closed")
+        elif kind in (STDIN, INTERRUPT, KILL):
+            self.refuse(branch, "no step runs")
+        else:
+            self.file(kind, branch, rest)
+
+    def status(self, branch):
+        self.say(STATE, branch, {
+            "session": self.number, "open": True,
+            "branches": {str(b): {"state": s, "lost": self.lost == b}
+                         for b, s in self.heads.items()},
+            "states": [{"state": s, "parent": 0, "bytes": 4096} for s in sorted(self.states)]})
+
+    def file(self, kind, branch, rest):
+        path = rest[4:].decode()
+        try:
+            if kind == PUT:
+                self.put = (path, [])
+            elif kind == DATA:
+                self.put[1].append(rest)
+            elif kind == END:
+                with io.open(self.put[0], "wb") as f:
+                    f.write(b"".join(self.put[1]))
+                self.say(STATE, branch, {"bytes": sum(map(len, self.put[1]))})
+            else:
+                self.get(kind, branch, path)
+        except OSError as e:
+            self.refuse(branch, f"{path}: {e.strerror}")
+
+    def get(self, kind, branch, path):
+        if kind == GET:
+            with io.open(path, "rb") as f:
+                data = f.read()
+        else:
+            data = b"".join(b"%c %d %d %s\0" % (b"d" if e.is_dir() else b"-", e.stat().st_size,
+                                                e.stat().st_mtime, os.fsencode(e.name))
+                            for e in os.scandir(path or "."))
+        for at in range(0, len(data), MAX - 4):
+            self.say(DATA, branch, data[at:at + MAX - 4])
+        self.say(END, branch, {"bytes": len(data)})
+
+    def trouble(self, branch, source):
+        for name, kind in ((b"DONE", DONE), (b"CLOSED", CLOSED), (b"REFUSED", REFUSED)):
+            if got := re.search(rb"FAKE_" + name + rb"=(.*)", source):
+                self.say(kind, branch, got[1])
+                return True
+        if b"FAKE_LOST" in source:
+            self.lost = branch
+            self.refuse(branch, "the state was lost")
+        elif raw := re.search(rb"FAKE_RAW=([0-9a-f]*)", source):
+            send(0, bytes.fromhex(raw[1].decode()))
+        elif end := re.search(rb"FAKE_END=([a-z-]+)", source):
+            verdict = end[1].decode()
+            self.done(branch, verdict, "lost", violation="ptrace", reason="asked for")
+            self.close(verdict)
+        else:
+            return False
+        return True
+
+    def done(self, branch, verdict, state, **more):
+        self.say(DONE, branch, {
+            "verdict": verdict, "state": state, "state_number": self.heads[branch],
+            "exit_code": None, "signal": None, "violation": None, "wall_ms": 1, "cpu_ms": 1, "strays": 0,
+            "memory_peak_bytes": 1 << 20, **more})
+
+    def run(self, branch, source):
+        if self.trouble(branch, source):
+            return
+        channel, theirs = socket.socketpair()
+        out, err = os.pipe(), os.pipe()
+        state = self.states[self.heads[branch]]
+        socket.send_fds(state, [struct.pack("<I", len(source))],
+                        [theirs.fileno(), out[1], err[1]])
+        state.sendall(source)
+        theirs.close()
+        os.close(out[1])
+        os.close(err[1])
+        pid = struct.unpack("<I", channel.recv(4))[0]
+        if b"FAKE_DIE" in source:
+            time.sleep(0.1)
+            os._exit(9)
+        Step(self, branch, pid, channel, {out[0]: OUT, err[0]: ERR}, source).run()
+
+
+class Step:
+    def __init__(self, session, branch, pid, channel, streams, source):
+        self.session, self.branch, self.pid, self.channel = session, branch, pid, channel
+        self.streams, self.said, self.cause = streams, b"", None
+        self.kill_at = None
+        self.limit = time.monotonic() + session.serve.limit
+        if b"FAKE_HANG" in source:
+            self.limit += 1000
+
+    def interrupt(self, cause):
+        self.cause = self.cause or cause
+        self.limit, self.kill_at = None, time.monotonic() + self.session.serve.grace
+        os.kill(self.pid, signal.SIGINT)
+
+    def clock(self):
+        now = time.monotonic()
+        if self.limit and now >= self.limit:
+            self.interrupt("wall-timeout")
+        if self.kill_at and now >= self.kill_at:
+            self.kill_at = None
+            os.kill(self.pid, signal.SIGKILL)
+
+    def drain(self, seconds):
+        ready = select.select(list(self.streams), [], [], seconds)[0]
+        pieces = [(self.streams[fd], os.read(fd, MAX - 4)) for fd in ready]
+        for kind, piece in pieces:
+            self.session.say(kind, self.branch, piece)
+        return any(piece for _, piece in pieces)
+
+    def run(self):
+        while not self.said.endswith(b"\n"):
+            ready = select.select([0, self.channel, *self.streams], [], [], 0.02)[0]
+            self.clock()
+            if self.channel in ready:
+                piece = self.channel.recv(MAX)
+                if not piece:
+                    break
+                self.said += piece
+            if 0 in ready:
+                self.session.serve.take_in_step(self)
+            if set(ready) & set(self.streams) and not self.drain(0):
+                break
+        while self.drain(0):
+            pass
+        self.finish()
+        for fd in self.streams:
+            os.close(fd)
+
+    def finish(self):
+        session = self.session
+        session.made += 1
+        if not self.said.endswith(b"\n"):
+            status = os.waitpid(self.pid, 0)[1]
+            verdict = self.cause or ("signaled" if os.WIFSIGNALED(status) else "exited")
+            session.done(self.branch, verdict, "rolled-back",
+                         exit_code=None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status),
+                         signal=os.WTERMSIG(status) or None)
+            return
+        verdict, code, trace = json.loads(self.said)
+        if trace:
+            session.say(TRACE, self.branch, trace.encode())
+        session.states[session.made] = self.channel
+        session.heads[self.branch] = session.made
+        session.done(self.branch, verdict if self.cause != "wall-timeout" else self.cause, "kept",
+                     exit_code=code)
+
+
+class Serve:
+    def __init__(self, options, binds):
+        self.binds, self.sessions = binds, {}
+        self.limit = milliseconds(options["wall-time"])
+        self.grace = milliseconds(options.get("grace", "2s"))
+
+    def frame(self, kind, number, payload):
+        try:
+            send(0, struct.pack("<IHHI", len(payload), kind, 0, number) + payload)
+        except OSError:
+            os._exit(0)
+
+    def receive(self):
+        head = receive(0, 12)
+        if head is None:
+            os._exit(0)
+        length, kind, _, number = struct.unpack("<IHHI", head)
+        payload = receive(0, length)
+        return kind, number, struct.unpack("<I", payload[:4])[0], payload[4:]
+
+    def take_in_step(self, step):
+        kind, number, branch, rest = self.receive()
+        if kind == INTERRUPT:
+            step.interrupt("")
+        elif kind == KILL:
+            step.cause = step.cause or "cancelled"
+            os.kill(step.pid, signal.SIGKILL)
+        elif kind != STDIN:
+            step.session.refuse(branch, "a step is running")
+
+    def run(self):
+        while True:
+            kind, number, branch, rest = self.receive()
+            session = self.sessions.get(number)
+            if kind in (OPEN, ONCE):
+                session = self.sessions[number] = Session(self, number)
+                session.say(OPENED, 0, {"session": number, "state": 0})
+                if kind == ONCE:
+                    session.run(0, rest)
+                    if number in self.sessions:
+                        session.close("once")
+            elif session:
+                session.take(kind, branch, rest)
+            else:
+                Session.say(Missing(self, number), REFUSED, branch, {"error": "no such session"})
+
+
+class Missing:
+    def __init__(self, serve, number):
+        self.serve, self.number = serve, number

@@ -1,0 +1,360 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_repl.py - stepjail-agent repl: a script on stdin, a person on a terminal"""
+import os
+import pty
+import re
+import select
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import AGENT, CSV, AgentCase, alive, family, wait_for  # noqa: E402
+
+
+class Script(AgentCase):
+    def repl(self, script, *args, status=0):
+        with open(self.path("script", script)) as stdin:
+            got, out, err = self.run_agent("repl", "--stepjail", self.fake, *args, stdin=stdin)
+        self.assertEqual(got, status, out + err)
+        return out, err
+
+    def test_statements(self):
+        out, err = self.repl("x = 20\ndef f():\n    y = x + 1\n\n    return 2 * y\n\n"
+                             "for i in range(2):\n    print(i)\nelse:\n    print('end')\n"
+                             "print(f(), end='')\nimport sys\nprint('e', file=sys.stderr)")
+        self.assertEqual((out, err), ("0\n1\nend\n42", "e\n"))
+
+    def test_nothing(self):
+        for script in ("", "\n\n", "# nothing", ":quit\n1/0\n"):
+            self.assertEqual(self.repl(script), ("", ""))
+
+    def test_death_rolls_back(self):
+        deaths = [("os._exit(7)", 7, "exit status 7"),
+                  ("os.kill(os.getpid(), 11)", 139, "SIGSEGV"),
+                  ("os.kill(os.getpid(), 9)", 137, "SIGKILL")]
+        for code, status, words in deaths:
+            with self.subTest(code=code):
+                out, err = self.repl(f"import os\nx = 1\nif 1:\n    x = 2\n    {code}\nprint(x)\n",
+                                     status=status)
+                self.assertEqual(out, "1\n")
+                self.assertIn(words, err)
+                self.assertIn("rolled back to state 2: your variables are as they were", err)
+
+    def test_status_is_of_the_last_that_failed(self):
+        self.repl("1/0\nimport sys\nsys.exit(5)\nprint(1)\n", status=5)
+        self.repl("import sys\nsys.exit(5)\n1/0\nprint(1)\n", status=1)
+        self.repl("import sys\nsys.exit(0)\n")
+        self.repl("import time\ntime.sleep(60)\n", "--step-time", "200ms", status=124)
+
+    def test_endless_loop(self):
+        out, err = self.repl("x = 1\nimport signal\nif 1:\n    x = 2\n"
+                             "    signal.signal(2, signal.SIG_IGN)\n    while 1: pass\nprint(x)\n", "--step-time", "200ms",
+                             status=124)
+        self.assertEqual(out, "1\n")
+        self.assertIn("killed after 200 ms (wall-clock limit); rolled back to state 2", err)
+
+    def test_states_and_branches(self):
+        out, err = self.repl("x = 1\nx = 2\n:rollback 1\nprint(x)\n:branch other 2\nprint(x)\n"
+                             "x = 7\n:branch\n:switch main\nprint(x)\n:drop other\n"
+                             ":switch other\n", status=1)
+        self.assertEqual(out, "1\n2\n1\n")
+        self.assertIn("  main at state 3\n* other at state 5\n", err)
+        self.assertIn("there is no branch 'other'", err)
+
+    def test_files(self):
+        self.path("mine", "\0\xff" * 100000)
+        back = self.path("back")
+        out, err = self.repl(f":put {self.path('mine')}\nimport os\nprint(os.path.getsize('mine'))"
+                             f"\nopen('mine', 'a').write('end')\n:get mine {back}\n:files\n")
+        self.assertEqual(out, "300000\n")
+        self.assertRegex(err, r"(?m)^- 300003 \d+ mine$")
+        with open(back) as f:
+            self.assertEqual(f.read(), "\0\xff" * 100000 + "end")
+        out, err = self.repl(f":get mine {back}\n", status=1)
+        self.assertIn("File exists", err)
+        out, err = self.repl(":get nothing here\n:put /no/such\n:put /tmp\n:files nowhere\n",
+                             status=1)
+        for words in ("nothing: No such file", "/no/such: No such file",
+                      "/tmp is not a regular file", "nowhere: No such file"):
+            self.assertIn(words, err)
+        self.assertFalse(os.path.exists("here"))
+
+    def test_commands_that_are_none(self):
+        out, err = self.repl(":dance\n:rollback\n:rollback -1\n:rollback 99\n:branch a/b\n"
+                             ":rollback 1 2 3 4 5 6\nprint(1)\n", status=1)
+        self.assertEqual(out, "1\n")
+        self.assertEqual(err.count("\n"), 6, err)
+        for words in (":help lists them", "write :rollback N", "'-1' is no state's number",
+                      "state 99 is not kept", "a branch's name"):
+            self.assertIn(words, err)
+
+    def test_help_status_reset(self):
+        out, err = self.repl("x = 1\n:help\n:status\n:states\n:reset\nprint('x' in globals())\n")
+        self.assertEqual(out, "False\n")
+        self.assertIn(":rollback N", err)
+        self.assertIn("branch main, state 1; 1 sessions begun", err)
+
+    def test_control_bytes(self):
+        out, err = self.repl("print('\\x1b[2J\\u202e\\r')\nraise ValueError('\\x1b]0;t\\x07')\n",
+                             status=1)
+        self.assertEqual(out, "\\x1b[2J\\u202e\\r\n".replace("\\r\n", "\n"))
+        self.assertIn("ValueError: \\x1b]0;t\\x07", err)
+        for byte in "\x1b\x07\u202e\r":
+            self.assertNotIn(byte, out + err)
+
+    def test_character_cut_in_two(self):
+        out, _ = self.repl("import os, time\nif 1:\n    os.write(1, b'\\xe2\\x82')\n"
+                           "    time.sleep(0.2)\n    os.write(1, b'\\xac\\n')\n")
+        self.assertEqual(out, "\u20ac\n")
+
+    def test_input_that_is_no_code(self):
+        with open(self.path("script"), "wb") as f:
+            f.write(b"x = '\xff'\nprint(1)\n")
+        with open(self.path("script")) as stdin:
+            got, out, err = self.run_agent("repl", "--stepjail", self.fake, stdin=stdin)
+        self.assertEqual((got, out, err), (1, "1\n", "not run: it is no UTF-8\n"))
+        out, err = self.repl("x = [\n" + "1,\n" * 200000 + "]\nprint(1)\n", status=1)
+        self.assertEqual((out, err), ("1\n", "not run: it is longer than 256 KiB\n"))
+        out, err = self.repl("x" * (2 << 20), status=125)
+        self.one_line(err, "a line of stdin is longer than 1 MiB")
+
+    def test_lost_session(self):
+        out, err = self.repl("x = 1\n:branch b\n# FAKE_END=memory\npass  # FAKE_END=memory\n"
+                             ":branch\nprint('x' in globals())\n", status=1)
+        self.assertEqual(out, "False\n")
+        self.assertIn("the session is lost, and your variables and files with it", err)
+        self.assertIn("* main at state 0\n", err)
+        self.assertNotIn("b at", err)
+
+    def test_stepjail_dies(self):
+        out, err = self.repl("x = 1\nimport time\ntime.sleep(60)  # FAKE_DIE\nprint(2)\n",
+                             status=125)
+        self.assertEqual(out, "2\n")
+        self.assertIn("launcher-error: the sandbox itself failed", err)
+
+    def test_jail_that_does_not_start(self):
+        out, err = self.repl("print(1)", "--rootfs", "broken", status=125)
+        self.one_line(err, "the jail did not start: stepjail: rootfs 'broken'")
+
+    def test_no_operand(self):
+        status, _, err = self.run_agent("repl", "x", "--stepjail", self.fake)
+        self.assertEqual(status, 125)
+        self.one_line(err, "repl: 'x' is one operand too many; it takes none")
+
+    def test_stdout_that_takes_nothing(self):
+        with open("/dev/full", "w") as full, open(self.path("s", "print(1)\nprint(2)")) as stdin:
+            status, _, err = self.run_agent("repl", "--stepjail", self.fake, stdin=stdin,
+                                            stdout=full)
+        self.assertEqual(status, 125)
+        self.one_line(err, "cannot write what the code printed: No space left")
+
+    def test_as_it_comes(self):
+        """A line is shown while its step still runs; a signal ends the script."""
+        with open(self.path("s", "import time\nif 1:\n    print('now', flush=True)\n"
+                                 "    time.sleep(60)\n")) as stdin:
+            p = self.popen("repl", "--stepjail", self.fake, stdin=stdin)
+        self.assertEqual(p.stdout.readline(), b"now\n")
+        pids = family(p.pid)
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=10)
+        self.assertEqual(p.returncode, 130)
+        self.one_line(err.decode(), "ended by SIGINT")
+        self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
+
+    def test_statement_runs_before_the_next_comes(self):
+        """For whoever talks to it by pipes: no line has to follow."""
+        with self.popen("repl", "--stepjail", self.fake, stdin=-1) as p:
+            for i in range(3):
+                p.stdin.write(b"print(%d)\n" % i)
+                p.stdin.flush()
+                self.assertEqual(p.stdout.readline(), b"%d\n" % i)
+            p.communicate(timeout=10)
+        self.assertEqual(p.returncode, 0)
+
+    def test_files_are_given(self):
+        out, _ = self.repl("print(len(open('/work/in/penguins.csv').readlines()))\n", "--file", CSV)
+        self.assertEqual(out, "345\n")
+
+
+class Terminal(AgentCase):
+    """Somebody who types."""
+
+    def start(self, *args, **env):
+        environ = self.env(**{"TERM": "xterm", "XDG_STATE_HOME": self.path("state"),
+                              "HOME": self.folder, **env})
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(AGENT, [AGENT, "repl", "--stepjail", self.fake, "--color", "never", *args],
+                      environ)
+        self.addCleanup(self.stop)
+        self.seen = ""
+        self.expect(r"\[0\]>>> $")
+
+    def stop(self):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            os.close(self.fd)
+            self.pid = 0
+
+    def expect(self, pattern, seconds=10):
+        """What came until the pattern stands in it; the rest is for the next one."""
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.seen)):
+            self.assertLess(time.monotonic(), end, (pattern, self.seen))
+            if select.select([self.fd], [], [], 0.1)[0]:
+                try:
+                    piece = os.read(self.fd, 65536)
+                except OSError:
+                    piece = b""
+                self.assertTrue(piece, ("it ended", pattern, self.seen))
+                self.seen += piece.decode(errors="replace").replace("\r\n", "\n")
+        before, self.seen = self.seen[:found.end()], self.seen[found.end():]
+        return before
+
+    def type(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def leave(self):
+        self.type("\x04")
+        status = None
+        end = time.monotonic() + 10
+        while status is None and time.monotonic() < end:
+            pid, got = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                status = os.waitstatus_to_exitcode(got)
+            elif select.select([self.fd], [], [], 0.05)[0]:
+                try:
+                    os.read(self.fd, 65536)
+                except OSError:
+                    pass
+        self.assertIsNotNone(status)
+        os.close(self.fd)
+        self.pid = 0
+        return status
+
+
+class Person(Terminal):
+    def test_statements(self):
+        self.start()
+        self.type("x = 41\n")
+        self.expect(r"\[1\]>>> $")
+        self.type("def f(y):\n")
+        self.expect(r"\[1\]\.\.\. $")
+        self.type("    return x + y\n")
+        self.expect(r"\[1\]\.\.\. $")
+        self.type("\n")
+        self.expect(r"\[2\]>>> $")
+        self.type("print(f(1), end='')\n")
+        self.assertIn("\n42\n[3]>>> ", self.expect(r"\[3\]>>> $"))
+        self.type("1/0\n")
+        self.assertIn("ZeroDivisionError", self.expect(r"\[4\]>>> $"))
+        self.assertEqual(self.leave(), 0)
+
+    def test_interrupt_of_a_step(self):
+        self.start()
+        self.type("x = 1\n")
+        self.expect(r"\[1\]>>> $")
+        self.type("x = 2; import time; print('there', flush=True); time.sleep(60)\n")
+        self.expect("\nthere\n")
+        self.type("\x03")
+        self.assertIn("KeyboardInterrupt", self.expect(r"\[2\]>>> $"))
+        self.type("print(x + 40)\n")
+        self.expect(r"\n42\n\[3\]>>> $")
+
+    def test_interrupt_that_is_caught(self):
+        """The grace, or a second Ctrl-C, ends what does not listen; the variables come back."""
+        self.start()
+        self.type("x = 1\n")
+        self.expect(r"\[1\]>>> $")
+        for code in ("import time", "def f():", "    x = 2", "    print('there', flush=True)",
+                     "    while 1:", "        try: time.sleep(60)", "        except BaseException: pass", ""):
+            self.type(code + "\n")
+        self.expect(r"\[3\]>>> $")
+        self.type("f()\n")
+        self.expect("\nthere\n")
+        self.type("\x03")
+        time.sleep(0.2)
+        self.type("\x03")
+        self.expect(r"rolled back to state 3: your variables are as they were\n\[3\]>>> $")
+        self.type("print(x)\n")
+        self.expect(r"\n1\n\[5\]>>> $")
+
+    def test_interrupt_of_a_flood(self):
+        self.start()
+        self.type("while 1: print('x' * 1000)\n")
+        self.expect(r"\.\.\. $")
+        self.type("\n")
+        self.expect("xxxx")
+        self.type("\x03")
+        self.expect(r"KeyboardInterrupt\n\[1\]>>> $", 20)
+
+    def test_interrupt_at_the_prompt(self):
+        self.start()
+        self.type("def f():\n")
+        self.expect(r"\.\.\. $")
+        self.type("    garb")
+        self.expect("garb$")
+        self.type("\x03")
+        self.expect(r"\^C\n\[0\]>>> $")
+        self.type("print(6 * 7)\n")
+        self.expect(r"\n42\n\[1\]>>> $")
+        self.assertEqual(self.leave(), 0)
+
+    def test_branch_in_the_prompt(self):
+        self.start()
+        self.type("x = 1\n")
+        self.expect(r"\[1\]>>> $")
+        self.type(":branch other\n")
+        self.expect(r"\[other 1\]>>> $")
+        self.type("x = 2\n")
+        self.expect(r"\[other 2\]>>> $")
+        self.type(":switch main\n")
+        self.expect(r"\[1\]>>> $")
+        self.type(":rollback 0\n")
+        self.expect(r"at state 0 again; files stay\n\[0\]>>> $")
+
+    def test_history(self):
+        self.start()
+        self.type("print('caf\u00e9')\n")
+        self.expect("\ncaf\u00e9\n")
+        self.assertEqual(self.leave(), 0)
+        path = self.path("state/stepjail/history")
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertEqual(os.stat(os.path.dirname(path)).st_mode & 0o777, 0o700)
+        self.start()
+        self.type("\x1b[A\n")
+        self.expect("\ncaf\u00e9\n")
+        self.assertEqual(self.leave(), 0)
+
+    def test_no_history(self):
+        self.start("--no-history")
+        self.type("print(1)\n")
+        self.expect(r"\[1\]>>> $")
+        self.assertEqual(self.leave(), 0)
+        self.assertFalse(os.path.exists(self.path("state")))
+
+    def test_history_without_xdg(self):
+        self.start(XDG_STATE_HOME="")
+        self.assertEqual(self.leave(), 0)
+        self.start(XDG_STATE_HOME="relative")
+        self.assertEqual(self.leave(), 0)
+        self.assertTrue(os.path.exists(self.path(".local/state/stepjail/history")))
+
+    def test_sigterm_at_the_prompt(self):
+        self.start()
+        pids = family(self.pid)
+        os.kill(self.pid, signal.SIGTERM)
+        self.expect("ended by SIGTERM")
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), 143)
+        os.close(self.fd)
+        self.pid = 0
+        self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
+
+
+if __name__ == "__main__":
+    unittest.main()
