@@ -18,22 +18,28 @@
  *	RUN	the step's number; no payload; five fds, in the order of enum step_fd:
  *		fork, and let the child run the source. The parent closes them all and
  *		waits on; it answers only when it could not fork: FAIL
- *	FILE	a number; struct step_file and the path; the first two fds and STEP_FD_DATA:
- *		fork, and let the child do it, in C, before anything of Python's runs
+ *	FILE	a number; struct step_file and the path; two fds, STEP_FD_CHANNEL and
+ *		STEP_FD_DATA: fork, and let the child do it, in C, before anything of
+ *		Python's runs
  * from the child, on the channel that came with RUN or FILE
  *	STARTED	struct step_born: it exists, and its parent's channel is closed in it
  *	MOVED	struct step_born: threads were left at the step's end; it has forked once
- *		more, without them, and this process is the step's from now on
+ *		more, without them, and this process is the step's from now on. The one
+ *		before ends behind it, with status 0: who hears of that end finds this
+ *		packet in the channel
  *	RESULT	repr of the last expression, at most STEP_TEXT_MAX bytes of UTF-8
  *	TRACE	the formatted traceback, likewise
  *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: the step
- *		has ended and this process is a state that waits. To FILE, struct step_filed,
- *		and the process ends
+ *		has ended and this process is a state that waits; strays are the threads of
+ *		MOVED. To FILE, struct step_filed, and the process ends
  * from an interpreter that waits
- *	FAIL	struct wire_fail: no child could be made; only errnum is used
+ *	FAIL	struct wire_fail: no child could be made; stage is 0. The channel that came
+ *		with the request may be at its end before this comes
  *
  * To interrupt a step is to send its process SIGINT; to kill it, SIGKILL. An interpreter
- * that waits ignores SIGINT. An interpreter whose channel is at its end exits.
+ * that waits blocks all signals. An interpreter whose channel is at its end exits, and so
+ * does one that is sent what is not above, or whose step has closed its channel. A PUT is
+ * dropped by closing the channel that came with it before the data's end.
  */
 #ifndef STEPJAIL_INIT_STEP_WIRE_H
 #define STEPJAIL_INIT_STEP_WIRE_H
@@ -62,7 +68,8 @@ struct step_born {
 };
 
 enum step_file_op {
-	STEP_FILE_PUT = 1,  /* write what comes by the fd to a file; made or emptied */
+	STEP_FILE_PUT = 1,  /* write what comes by the fd to a file, made or replaced; the
+				folders that it is to be in are made */
 	STEP_FILE_GET = 2,  /* write the file to the fd */
 	STEP_FILE_LIST = 3, /* write an entry a file, see init/serve_wire.h */
 };

@@ -63,31 +63,39 @@ static bool is_name(const char *part)
 	return *part && strcmp(part, ".") != 0 && strcmp(part, "..") != 0;
 }
 
-/* cut the path into parts and walk down to the last one's folder */
-static int walk(struct job *j)
+/* cut the path into parts, each with its NUL, before anything is made; 0 or -EINVAL */
+static int cut(char *path)
 {
-	bool make = j->ask.op == STEP_FILE_PUT;
-	char *part = j->path;
 	char *slash;
 
-	j->folder = step_into(AT_FDCWD, ROOM, false);
-	if (j->ask.op == STEP_FILE_LIST && strcmp(part, ".") == 0) {
-		j->name = part;
-		return j->folder < 0 ? j->folder : 0;
-	}
-	while (j->folder >= 0 && (slash = strchr(part, '/'))) {
+	for (; (slash = strchr(path, '/')); path = slash + 1) {
 		*slash = '\0';
+		if (!is_name(path))
+			return -EINVAL;
+	}
+	return is_name(path) ? 0 : -EINVAL;
+}
 
-		int next = is_name(part) ? step_into(j->folder, part, make) : -EINVAL;
+/* walk down to the folder of the path's last part */
+static int walk(struct job *j, size_t length)
+{
+	bool make = j->ask.op == STEP_FILE_PUT;
+	bool top = j->ask.op == STEP_FILE_LIST && strcmp(j->path, ".") == 0;
+	const char *end = j->path + length;
+
+	/* a NUL would end the path where its sender did not mean it to */
+	if (memchr(j->path, '\0', length) || (!top && cut(j->path) < 0))
+		return -EINVAL;
+	j->name = j->path;
+	j->folder = step_into(AT_FDCWD, ROOM, false);
+	while (j->folder >= 0 && j->name + strlen(j->name) < end) {
+		int next = step_into(j->folder, j->name, make);
 
 		io_close_fd(&j->folder);
 		j->folder = next;
-		part = slash + 1;
+		j->name += strlen(j->name) + 1;
 	}
-	j->name = part;
-	if (j->folder < 0)
-		return j->folder;
-	return is_name(part) ? 0 : -EINVAL;
+	return j->folder < 0 ? j->folder : 0;
 }
 
 /* up to max_bytes from one fd to the other; one byte more is -EFBIG */
@@ -233,9 +241,9 @@ static int list(struct job *j)
 	return r;
 }
 
-static int serve(struct job *j)
+static int serve(struct job *j, size_t length)
 {
-	int r = strlen(j->path) > 0 ? walk(j) : -EINVAL;
+	int r = walk(j, length);
 
 	if (r < 0)
 		return r;
@@ -261,8 +269,7 @@ _Noreturn void files_serve(int channel, const struct state_mail *m)
 	job.channel = channel;
 	job.data = m->fds[STEP_FD_DATA];
 
-	/* a NUL would end the path where its sender did not mean it to */
-	int r = memchr(job.path, '\0', length) ? -EINVAL : serve(&job);
+	int r = serve(&job, length);
 	struct step_filed filed = { .errnum = (uint32_t)-r, .bytes = job.bytes };
 
 	/* the data's end comes before the word that it was all */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rootfs/python.h"
+#include "rootfs/source.h"
 #include "rootfs/state.h"
 
 static PyStatus initialise(void)
@@ -78,11 +79,13 @@ void ready_python(const char *preload)
 
 	check(started ? 0 : -1);
 	Py_DECREF(started);
-	Py_DECREF(runner);
+	check(source_prepare(runner));
 	check(preload ? import_each(preload) : 0);
+	check(source_warm());
 	/* a collection now, so that what importing left is not frozen with the rest */
 	(void)PyGC_Collect();
 	check(python_freeze());
+	Py_DECREF(runner);
 }
 
 int interpreter_main(int argc, char **argv)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """runner.py - run one step; lies in the ELF as the frozen module stepjail_runner
 
-run.c calls begin(), step() with the step's source, and conclude() with what step() raised.
-What the step writes goes to fds 1 and 2 by itself; these return the rest: the last
-expression's value; how the step ended, a status, and a traceback. (step.c calls run().)
-Everything they need is imported before user code runs, so that a file of that name in the
-working directory is never taken instead; they use their own builtins, as a step may delete
-the ones it shares with others.
+source.c calls begin() before a step and run.c conclude() behind it, with what it raised,
+each only where it has something to do; conclude() tells how the step ended, a status, and a
+traceback. step.c calls run(), which also runs the source. Everything they need is imported
+before user code runs, so that a file of that name in the working directory is never taken
+instead; they use their own builtins, as a step may delete the ones it shares with others.
 """
 import _ast
 import _io
@@ -18,19 +17,22 @@ import traceback
 
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 ONLY_AST = 0x400  # PyCF_ONLY_AST
+STREAMS = (("stdin", "r", _io.BufferedReader, {}),
+           ("stdout", "w", _io.BufferedWriter, {"line_buffering": True}),
+           ("stderr", "w", lambda raw: raw, {"write_through": True}))
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
 _owner = posix.getpid()
-_streams = {}  # of fds 1 and 2
-_repeatable = False
-_generator = None  # the state of `random` between two steps, where it is kept
-_main = sys.modules["__main__"].__dict__
+_streams = [None, None, None]  # of fds 0, 1 and 2
+touched = False  # one of the streams was read from, closed or detached
+_modules = sys.modules
+_main = _modules["__main__"].__dict__
 _text_max = 0
 
 
 def start(text_max):
-    """Called once, by step.c: from now on '' is on sys.path, as at a prompt."""
+    """Called once: from now on '' is on sys.path, as at a prompt."""
     global _text_max
     _text_max = text_max
     sys.stdout.reconfigure(line_buffering=True)
@@ -38,69 +40,79 @@ def start(text_max):
     sys.path.insert(0, "")
 
 
-def repeatable(wanted):
-    """Called once, by run.c: is a step to go on with the random numbers of the last one?"""
-    global _repeatable
-    _repeatable = bool(wanted)
+class Raw(_io.FileIO):
+    """One of fds 0, 1 and 2; tells when it is no longer as good as new."""
+
+    def readinto(self, buffer):
+        touch()
+        return _io.FileIO.readinto(self, buffer)
+
+    def readall(self):
+        touch()
+        return _io.FileIO.readall(self)
+
+    def read(self, *size):
+        touch()
+        return _io.FileIO.read(self, *size)
+
+    def close(self):
+        touch()
+        return _io.FileIO.close(self)
 
 
-def stream(fd, name, mode, wrap, **how):
-    raw = _io.FileIO(fd, mode, closefd=False)
-    raw.name = name
-    text = _io.TextIOWrapper(wrap(raw), "utf-8", "backslashreplace", **how)
+class Text(_io.TextIOWrapper):
+    def detach(self):
+        touch()
+        return _io.TextIOWrapper.detach(self)
+
+
+Raw.__name__, Text.__name__ = "FileIO", "TextIOWrapper"  # for their repr()
+Raw.__module__ = Text.__module__ = "_io"
+
+
+def touch():
+    global touched
+    touched = True
+
+
+def fresh(fd):
+    name, mode, wrap, how = STREAMS[fd]
+    raw = Raw(fd, mode, closefd=False)
+    raw.name = f"<{name}>"
+    text = Text(wrap(raw), "utf-8", "backslashreplace", **how)
     text.mode = mode
     return text
 
 
-def streams():
-    """sys.stdin, stdout and stderr are on fds 0, 1 and 2, whatever the last step did."""
-    # what the last one had read ahead, and that it was at its end, go with it
-    sys.stdin = sys.__stdin__ = stream(0, "<stdin>", "r", _io.BufferedReader)
-    out, err = _streams.get(1), _streams.get(2)
-    if not usable(out):
-        out = stream(1, "<stdout>", "w", _io.BufferedWriter, line_buffering=True)
-    if not usable(err):
-        err = stream(2, "<stderr>", "w", lambda raw: raw, write_through=True)
-    sys.stdout = sys.__stdout__ = _streams[1] = out
-    sys.stderr = sys.__stderr__ = _streams[2] = err
-
-
 def usable(text):
     try:
-        return text is not None and not text.closed
+        return not text.closed
     except Exception:
-        return False  # detached
+        return False  # not there yet, or detached
 
 
-def reseed():
-    """Steps that were forked from one state must not draw the same numbers.
-
-    Python does it for `random`, whose own function runs after every fork; a seed that a
-    step chose therefore holds for that step alone. The same is done for numpy's global
-    generator. Generators that a step made itself are its own: two branches draw the same
-    from them. With STEPJAIL_DETERMINISTIC=1 nothing is reseeded.
-    """
-    module = sys.modules.get("random")
-    if _repeatable:
-        if module and _generator:
-            module.setstate(_generator)
-    elif "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()
+def streams():
+    """sys.stdin, stdout and stderr are on fds 0, 1 and 2, whatever the last step did."""
+    global touched
+    if touched:
+        # what was read ahead, and that it was at its end, must not come again
+        _streams[0] = None
+    for fd, (name, *_) in enumerate(STREAMS):
+        if not usable(_streams[fd]):
+            _streams[fd] = fresh(fd)
+        setattr(sys, name, _streams[fd])
+        setattr(sys, f"__{name}__", _streams[fd])
+    touched = False
 
 
 def begin():
-    """A step begins, in a process of its own."""
-    global _owner
-    _owner = posix.getpid()
+    """A step begins, in a process of its own. What asks for it is in source_end()."""
+    _main["__builtins__"] = builtins
     shared = vars(builtins)
     if len(shared) < len(__builtins__):
         for name, value in __builtins__.items():
             shared.setdefault(name, value)
     streams()
-    try:
-        reseed()
-    except Exception:
-        pass  # replaced by something else: the last step's own doing
 
 
 def bounded(text):
@@ -147,14 +159,19 @@ def exit_status(problem):
 def execute(source, name):
     """Run the statements; the value of the last one if that is an expression, or None."""
     text = source.decode("utf-8")
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    try:
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
+    except Exception:
+        pass  # replaced: tracebacks will do without
     tree = compile(text, name, "exec", ONLY_AST, dont_inherit=True)
     last = None
     if tree.body and isinstance(tree.body[-1], _ast.Expr):
         last = _ast.Expression(tree.body.pop().value)
-    code = compile(tree, name, "exec", dont_inherit=True)
+    # both before either runs: an error that only compiling finds is found first
+    code = tree.body and compile(tree, name, "exec", dont_inherit=True)
     last = last and compile(last, name, "eval", dont_inherit=True)
-    exec(code, _main)
+    if code:
+        exec(code, _main)
     return eval(last, _main) if last else None
 
 
@@ -176,37 +193,27 @@ def step(source, number):
 
 
 def conclude(problem):
-    """(how, status, traceback) of a step that raised `problem`, or None; does not raise."""
-    global _generator
+    """(how, status, traceback) of a step that raised `problem`, or None."""
     how, status, shown = COMPLETED, 0, None
     if isinstance(problem, SystemExit):
         how, status = EXIT, exit_status(problem)
     elif problem is not None:
         how, shown = EXCEPTION, bounded(trace(problem))
     flush()
-    if posix.getpid() != _owner:
-        leave(how, status, shown)
-    if _repeatable:
-        try:
-            _generator = sys.modules["random"].getstate()
-        except Exception:
-            pass  # not imported, or replaced
     return how, status, shown
 
 
 def run(source, number):
-    """(how, status, result, traceback) of a step; the texts are bytes or None."""
+    """(how, status, result, traceback) of a step, for step.c; the texts bytes or None."""
     result = problem = None
     try:
         result = step(source, number)
     except BaseException as raised:
         problem = raised
     how, status, shown = conclude(problem)
+    if posix.getpid() != _owner:
+        # a process that the step forked is at the step's end: it ends as a script does
+        if shown:
+            posix.write(2, shown)
+        posix._exit(1 if how == EXCEPTION else status)
     return how, status, result, shown
-
-
-def leave(how, status, shown):
-    """A process that the step forked is at the step's end: it ends as a script does."""
-    if shown:
-        posix.write(2, shown)
-    posix._exit(1 if how == EXCEPTION else status)

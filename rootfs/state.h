@@ -3,7 +3,8 @@
  * state.h - the states of a session: interpreters that wait, see init/step_wire.h
  *
  * ready.c starts Python; state.c waits, and forks a process for what it is asked for;
- * run.c runs a step in such a process, with runner.py; files.c reads and writes files.
+ * run.c runs a step in such a process, with source.c and runner.py; files.c reads and
+ * writes files.
  */
 #ifndef STEPJAIL_ROOTFS_STATE_H
 #define STEPJAIL_ROOTFS_STATE_H
@@ -34,7 +35,8 @@ void ready_python(const char *preload);
 
 /**
  * state_serve() - Be state 0 of a session, after ready_python(); never returns
- * @channel:	SOCK_SEQPACKET to stepjail; any fd. It is moved, and 0 becomes /dev/null
+ * @channel:	SOCK_SEQPACKET to stepjail; any fd. It is moved, and 0 becomes /dev/null.
+ *		Other fds than 0, 1, 2 are left open: they are the caller's to close
  *
  * For a process with one thread, which holds the GIL: the one that called ready_python(),
  * or a clone of it after PyOS_AfterFork_Child() in which the C library's thread id is

@@ -85,6 +85,9 @@ class Channel:
 
     def close(self):
         self.socket.close()
+        self.theirs.close()
+
+    __del__ = close  # a state that nobody holds any more ends
 
 
 class State:
@@ -141,16 +144,12 @@ class Step:
 
     def started(self):
         """Wait for STARTED; for the process's pids."""
-        while True:
-            ready = select.select([self.channel.socket, self.mother.channel.socket], [], [],
-                                  PATIENCE)[0]
-            assert ready, "neither STARTED nor FAIL"
-            if self.channel.socket in ready:
-                break
-            kind, _, payload = self.mother.channel.receive()
-            assert kind == FAIL
-            raise Gone(payload[8:].rstrip(b"\0").decode())
-        self.pid = BORN.unpack(self.channel.expect(STARTED, self.number))[0]
+        try:
+            self.pid = BORN.unpack(self.channel.expect(STARTED, self.number))[0]
+        except Gone:
+            # no child came to be: the one that should have made it says why
+            payload = self.mother.channel.expect(FAIL, self.number)
+            raise Gone(payload[8:].rstrip(b"\0").decode()) from None
         self.host_pid = self.channel.sender
         return self
 
