@@ -145,24 +145,26 @@ static int listen_to(struct step *step, struct err *e)
 	int r = hub_listen(hub, &step->state->channel, EPOLLIN);
 
 	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-		r = hub_listen(hub, &step->out[i].port, EPOLLIN);
+		r = hub_listen(hub, &step->out[i].port,
+			       step->session->serve->paused ? 0 : EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
-/* ask a state for a process; the fds are closed here, whatever comes of it */
+/* ask a state for a process; the fds stay the caller's */
 static int ask(struct step *step, const struct state *of, const struct wire_header *h,
 	       const void *payload, int *fds, size_t count, struct err *e)
 {
-	int r = listen_to(step, e);
+	int r;
 
-	if (r == 0) {
-		r = packet_send(of->channel.fd, h, payload, fds, count);
-		if (r < 0)
-			(void)err_set(e, -r,
-				      "state %u does not answer: ROLLBACK to another one",
-				      of->number);
-	}
-	return r;
+	if (!of)
+		return err_say(e, ESRCH, "the state has ended");
+	r = listen_to(step, e);
+	if (r < 0)
+		return r;
+	r = packet_send(of->channel.fd, h, payload, fds, count);
+	return r < 0 ? err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
+			       of->number)
+		     : 0;
 }
 
 static void undo(struct step *step)
@@ -179,11 +181,11 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 	const struct state *of = states_find(&s->states, b->head);
 	struct step *step = make_step(s, KIND_RUN, s->next_step, b->name, b->head);
 	const struct wire_header h = { 0, WIRE_RUN, s->next_step };
-	int r = 0;
+	int r;
 
-	if (!step || !of)
+	if (!step)
 		r = err_set(e, ENOMEM, "serve: a step");
-	if (r == 0)
+	else
 		r = make_fds(step, fds, e);
 	if (r == 0)
 		r = ask(step, of, &h, NULL, fds, STEP_FDS, e);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sessions.h - for the fuzzers of `serve`: jails that are played, and what must hold of it
+ *
+ * A launch gives sockets alone; whatever says that it is a process of the jail is believed.
+ * Link with --wrap=launch_jail, --wrap=sweep_adopt, --wrap=sweep_strays.
+ */
+#ifndef STEPJAIL_TESTS_FUZZ_SESSIONS_H
+#define STEPJAIL_TESTS_FUZZ_SESSIONS_H
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "init/init.h"
+#include "init/io.h"
+#include "jail/option.h"
+#include "jail/session.h"
+#include "tests/fuzz/fuzz.h"
+
+#define CHANNELS_MAX 64
+
+/* the jails' ends: a channel for each state, and the control socket of each session */
+static struct {
+	int channel[CHANNELS_MAX];
+	uint32_t step[CHANNELS_MAX]; /* that it was made for */
+	int channels;
+	int control[CHANNELS_MAX];
+	int controls;
+} inside;
+
+static struct serve serve;
+static struct plan plan;
+static int first_free;
+
+int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e);
+int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e)
+{
+	int ends[2];
+
+	(void)e;
+	j->plan = parts->plan;
+	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	HOLDS(inside.channels < CHANNELS_MAX && inside.controls < CHANNELS_MAX);
+	j->control = ends[0];
+	inside.control[inside.controls++] = ends[1];
+	inside.step[inside.channels] = 0;
+	inside.channel[inside.channels++] = io_steal_fd(&j->stdio[0]);
+	io_close_fd(&j->stdio[1]);
+	io_close_fd(&j->stdio[2]);
+	return 0;
+}
+
+int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
+		       struct err *e);
+int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
+		       struct err *e)
+{
+	HOLDS(host == getpid());
+	HOLDS(before == state->host);
+	if (told <= 1 || states_of_pid(&state->session->states, (pid_t)told))
+		return err_say(e, EPERM, "another process");
+	state->pid = (pid_t)told;
+	state->host = host;
+	return 0;
+}
+
+int __wrap_sweep_strays(struct session *s);
+int __wrap_sweep_strays(struct session *s)
+{
+	HOLDS(s->phase == PHASE_OPEN);
+	return 0;
+}
+
+static int lowest_free(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	HOLDS(fd >= 0);
+	(void)close(fd);
+	return fd;
+}
+
+static void begin(void)
+{
+	static char *const none[] = { NULL };
+	struct err e;
+
+	if (!plan.rootfs) {
+		HOLDS(option_parse(&plan, none, &e) == 0);
+		plan.session = true;
+		plan.limit[LIMIT_SESSIONS] = 4;
+		plan.limit[LIMIT_KEEP_STATES] = 3;
+	}
+	/* serve has blocked it, with all signals */
+	(void)signal(SIGPIPE, SIG_IGN);
+	first_free = lowest_free();
+	(void)memset(&serve, 0, sizeof(serve));
+	(void)memset(&inside, 0, sizeof(inside));
+	serve.plan = &plan;
+	serve.parts.plan = &plan;
+	serve.client.fd = serve.signals.fd = -1;
+	HOLDS(hub_open(&serve.hub, &e) == 0);
+}
+
+static void check_frame(const struct wire_header *h, const unsigned char *payload)
+{
+	static const uint16_t json[] = { WIRE_DONE, WIRE_OPENED,  WIRE_STATE,
+					 WIRE_END,  WIRE_REFUSED, WIRE_CLOSED };
+	static const uint16_t bytes[] = { WIRE_OUT, WIRE_ERR, WIRE_RESULT, WIRE_TRACE,
+					  WIRE_DATA };
+	bool known = false;
+
+	HOLDS(h->length >= sizeof(struct serve_at));
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
+		known = known || bytes[i] == h->type;
+	for (size_t i = 0; i < sizeof(json) / sizeof(json[0]); i++) {
+		cJSON *object;
+
+		if (json[i] != h->type)
+			continue;
+		known = true;
+		object = cJSON_ParseWithLength((const char *)payload +
+						       sizeof(struct serve_at),
+					       h->length - sizeof(struct serve_at));
+		HOLDS(cJSON_IsObject(object));
+		cJSON_Delete(object);
+	}
+	HOLDS(known);
+}
+
+/* what the client would read */
+static void check_queue(void)
+{
+	struct queue *q = &serve.queue;
+
+	while (queue_length(q)) {
+		struct wire_header h;
+
+		HOLDS(queue_length(q) >= WIRE_HEADER_BYTES);
+		HOLDS(wire_unpack(q->bytes + q->start, &h) == 0);
+		q->start += WIRE_HEADER_BYTES;
+		HOLDS(queue_length(q) >= h.length);
+		check_frame(&h, q->bytes + q->start);
+		q->start += h.length;
+	}
+	q->start = q->end = 0;
+}
+
+static void check_session(struct session *s)
+{
+	struct states *t = &s->states;
+	unsigned int snapshots = 0;
+
+	if (s->phase != PHASE_OPEN)
+		return;
+	HOLDS(t->branches >= 1 && t->branches <= BRANCHES_MAX);
+	HOLDS(states_find(t, 0));
+	for (unsigned int i = 0; i < t->branches; i++) {
+		const struct branch *b = &t->branch[i];
+
+		HOLDS(states_find(t, b->head));
+		HOLDS(!b->step || b->step->branch == b->name);
+		HOLDS(b->source_bytes <= STEP_SOURCE_MAX);
+	}
+	for (unsigned int i = 0; i < t->count; i++) {
+		HOLDS(!t->state[i]->step);
+		snapshots += states_is_snapshot(t, t->state[i]);
+	}
+	HOLDS(snapshots <= plan.limit[LIMIT_KEEP_STATES]);
+	for (struct step *step = s->steps; step; step = step->next)
+		HOLDS(step->state->step == step && step->session == s);
+}
+
+static void nothing(struct bell *b)
+{
+	(void)b;
+}
+
+static void turn(void)
+{
+	struct err e;
+
+	/* everything that is there, and no waiting for more */
+	for (int i = 0; i < 3; i++) {
+		struct bell soon = { .ring = nothing };
+
+		hub_set(&serve.hub, &soon, 1);
+		HOLDS(hub_turn(&serve.hub, &e) == 0);
+		hub_unset(&serve.hub, &soon);
+	}
+	check_queue();
+	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
+		for (struct session *s = serve.bucket[i]; s; s = s->next)
+			check_session(s);
+}
+
+static void end(void)
+{
+	serve_end(&serve, 0);
+	turn();
+	HOLDS(serve.sessions == 0);
+	for (int i = 0; i < inside.channels; i++)
+		io_close_fd(&inside.channel[i]);
+	for (int i = 0; i < inside.controls; i++)
+		io_close_fd(&inside.control[i]);
+	queue_end(&serve.queue);
+	(void)close(serve.hub.epoll);
+	/* no fd is left */
+	HOLDS(lowest_free() == first_free);
+}
+
+static void ask(uint16_t type, uint32_t session, const void *payload, size_t length)
+{
+	static unsigned char copy[WIRE_PAYLOAD_MAX];
+	const struct wire_header h = { (uint32_t)length, type, session };
+
+	memcpy(copy, payload, length);
+	request_serve(&serve, &h, copy);
+}
+
+static void say(int channel, uint16_t type, uint32_t step, const void *payload,
+		size_t length)
+{
+	unsigned char bytes[WIRE_HEADER_BYTES + STEP_TEXT_MAX];
+
+	if (channel >= inside.channels || length > STEP_TEXT_MAX)
+		return;
+	wire_pack(&(struct wire_header){ (uint32_t)length, type, step }, bytes);
+	memcpy(bytes + WIRE_HEADER_BYTES, payload, length);
+	(void)send(inside.channel[channel], bytes, WIRE_HEADER_BYTES + length,
+		   MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* a session that stands */
+static void open_one(uint32_t number)
+{
+	const struct step_born born = { .pid = INIT_PROGRAM_PID };
+	const uint32_t branch = 0;
+	struct session *s;
+
+	if (session_find(&serve, number))
+		return;
+	ask(WIRE_OPEN, number, &branch, sizeof(branch));
+	s = session_find(&serve, number);
+	if (!s)
+		return;
+	s->run.outcome.started = true;
+	s->run.program = getpid();
+	say(inside.channels - 1, WIRE_STARTED, 0, &born, sizeof(born));
+	turn();
+	HOLDS(s->phase == PHASE_OPEN);
+}
+
+/* the requests that wait at a channel: what comes with them is kept, or closed */
+static int take_requests(void)
+{
+	int taken = 0;
+
+	for (int i = 0; i < inside.channels; i++) {
+		unsigned char bytes[WIRE_HEADER_BYTES + sizeof(struct step_file) +
+				    STEP_PATH_MAX];
+		_Alignas(struct cmsghdr) char control[CMSG_SPACE(STEP_FDS * sizeof(int))];
+		struct iovec iov = { bytes, sizeof(bytes) };
+		struct msghdr msg = { .msg_iov = &iov,
+				      .msg_iovlen = 1,
+				      .msg_control = control,
+				      .msg_controllen = sizeof(control) };
+		struct wire_header h;
+		int fds[STEP_FDS];
+		size_t count;
+
+		if (inside.channels == CHANNELS_MAX ||
+		    recvmsg(inside.channel[i], &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <=
+			    0)
+			continue;
+		HOLDS(wire_unpack(bytes, &h) == 0);
+		HOLDS(CMSG_FIRSTHDR(&msg));
+		count = (CMSG_FIRSTHDR(&msg)->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		HOLDS(count ==
+		      (h.type == WIRE_RUN ? (size_t)STEP_FDS : (size_t)STEP_FILE_FDS));
+		memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&msg)), count * sizeof(int));
+		for (size_t k = 1; k < count; k++)
+			(void)close(fds[k]);
+		inside.step[inside.channels] = h.step;
+		inside.channel[inside.channels++] = fds[0];
+		taken++;
+	}
+	return taken;
+}
+
+#endif

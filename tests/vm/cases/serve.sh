@@ -1,0 +1,81 @@
+# expects: in a session, memory, CPU time and processes that run out end one step, no state, and no leaf stays
+# vm: --timeout 120 --file tests/integration/serve_client.py:/serve_client.py
+# shellcheck shell=sh source=tests/vm/guest.sh
+. /guest.sh
+need_stepjail
+need_core
+
+cat >/tmp/client.py <<'END'
+import os
+import sys
+import time
+sys.path.insert(0, '/')
+from serve_client import Serve
+
+
+def is_so(what, got, wanted):
+    if got != wanted:
+        sys.exit(f'FAIL: {what} is {got!r}, not {wanted!r}')
+    print(f'  {what} is {got!r}', flush=True)
+
+
+def leaves():
+    return [name for name in os.listdir('/sys/fs/cgroup/stepjail') if name.startswith('run-')]
+
+
+serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s'])
+session = serve.open()
+is_so('what is not enforced', session.opened['not_enforced'], [])
+is_so('leaves', len(leaves()), 1)
+session.run('import os, time\nx = bytearray(b"a") * (20 << 20)')
+session.run('y = 1')
+step = session.run('hold = bytearray(b"b") * (200 << 20)')
+is_so('verdict', (step.done['verdict'], step.done['state'], step.done['signal']),
+      ('memory', 'rolled-back', 9))
+is_so('result', session.run('len(x), y').result, '(20971520, 1)')
+is_so('states', [s['state'] for s in session.status()['states']], [0, 1, 2, 4])
+# a child's death of it, which the step hears of
+step = session.run('''
+pid = os.fork()
+if pid == 0:
+    hold = bytearray(b"b") * (200 << 20)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -9)
+''')
+is_so('verdict', (step.done['verdict'], step.done['exit_code']), ('memory', 1))
+step = session.run('z = 1\nwhile True: pass', cpu_ms=1000)
+is_so('verdict', (step.done['verdict'], step.done['state']), ('cpu-timeout', 'kept'))
+within = 1000 <= step.done['cpu_ms'] < 1800
+is_so('CPU time is near the limit', within or step.done['cpu_ms'], True)
+step = session.run('while True:\n try:\n  for _ in iter(int, 1): pass\n except KeyboardInterrupt: pass', cpu_ms=500)
+is_so('verdict', (step.done['verdict'], step.done['state']), ('cpu-timeout', 'rolled-back'))
+# in a child that nobody waits for
+step = session.run('if os.fork() == 0:\n while True: pass\ntime.sleep(50)', cpu_ms=500)
+is_so('verdict', (step.done['verdict'], step.done['strays']), ('cpu-timeout', 1))
+step = session.run('''
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(100)
+except OSError:
+    os._exit(3)
+''')
+is_so('verdict', (step.done['verdict'], step.done['exit_code']), ('pids', 3))
+is_so('strays were counted', step.done['strays'] > 15, True)
+is_so('result', session.run('y, z').result, '(1, 1)')
+session.close()
+is_so('leaves', leaves(), [])
+sessions = [serve.open() for _ in range(3)]
+is_so('leaves', len(leaves()), 3)
+serve.process.kill()
+for _ in range(100):
+    if not leaves():
+        break
+    time.sleep(0.1)
+is_so('leaves', leaves(), [])
+END
+# the tree's own Python, outside of a jail, looks for its library where the tree has it
+mkdir -p /lib
+ln -s /build/rootfs/core/lib/python* /lib/
+export STEPJAIL_BUILD=/build
+/build/rootfs/core/bin/python3 /tmp/client.py || fail "the client ends with $?"
+nothing_left
