@@ -76,8 +76,8 @@ class Script(AgentCase):
             self.assertEqual(f.read(), "\0\xff" * 100000 + "end")
         out, err = self.repl(f":get mine {back}\n", status=1)
         self.assertIn("File exists", err)
-        out, err = self.repl(f":get nothing {self.path('here')}\n:put /no/such\n:put /tmp\n:files nowhere\n",
-                             status=1)
+        out, err = self.repl(f":get nothing {self.path('here')}\n:put /no/such\n:put /tmp\n"
+                             ":files nowhere\n", status=1)
         for words in ("nothing: No such file", "/no/such: No such file",
                       "/tmp is not a regular file", "nowhere: No such file"):
             self.assertIn(words, err)
