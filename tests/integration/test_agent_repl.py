@@ -76,12 +76,12 @@ class Script(AgentCase):
             self.assertEqual(f.read(), "\0\xff" * 100000 + "end")
         out, err = self.repl(f":get mine {back}\n", status=1)
         self.assertIn("File exists", err)
-        out, err = self.repl(":get nothing here\n:put /no/such\n:put /tmp\n:files nowhere\n",
-                             status=1)
+        out, err = self.repl(f":get nothing {self.path('here')}\n:put /no/such\n:put /tmp\n"
+                             ":files nowhere\n", status=1)
         for words in ("nothing: No such file", "/no/such: No such file",
                       "/tmp is not a regular file", "nowhere: No such file"):
             self.assertIn(words, err)
-        self.assertFalse(os.path.exists("here"))
+        self.assertFalse(os.path.exists(self.path("here")))
 
     def test_commands_that_are_none(self):
         out, err = self.repl(":dance\n:rollback\n:rollback -1\n:rollback 99\n:branch a/b\n"
