@@ -16,7 +16,7 @@
  * Both ends treat the other's frames as hostile: a header is checked before its length is
  * used, and a payload has the exact size or the bound that its type names below.
  *
- * Four conversations use these frames: the two below, and those of a session, between
+ * Three conversations use these frames: the one below, and those of a session, between
  * stepjail and the interpreters (init/step_wire.h) and between stepjail and its client
  * (init/serve_wire.h).
  *
@@ -30,17 +30,6 @@
  *	                        ABI in force, 0 for none
  *	EXIT      to launcher   struct wire_exit: the program's end; the last frame. In a
  *	                        session: the end of any process, its pid in the step field
- *
- * client <-> interpreter (one session; any stream)
- *	CODE      to interpreter   a piece of the step's UTF-8 source
- *	RUN       to interpreter   empty: the source is whole, run it
- *	INTERRUPT to interpreter   empty: SIGINT to the running step
- *	KILL      to interpreter   empty: SIGKILL to the running step
- *	STARTED   to client        empty: a fresh interpreter waits (step 0), no variables
- *	OUT, ERR  to client        bytes the step wrote to stdout, stderr
- *	RESULT    to client        repr of the last expression, bounded, UTF-8
- *	TRACE     to client        formatted traceback, bounded, UTF-8
- *	DONE      to client        struct wire_done: the step has ended; its last frame
  */
 #ifndef STEPJAIL_INIT_WIRE_H
 #define STEPJAIL_INIT_WIRE_H
@@ -116,13 +105,12 @@ enum wire_how {
 	WIRE_HOW_COMPLETED = 0, /* ran to its end */
 	WIRE_HOW_EXCEPTION = 1, /* raised; the variables are kept */
 	WIRE_HOW_EXIT = 2, /* raised SystemExit; code is its status; variables kept */
-	WIRE_HOW_DIED = 3, /* the interpreter's process ended; code is its wait status */
 };
 
 /* WIRE_DONE: how a step ended */
 struct wire_done {
 	uint32_t how;  /* enum wire_how */
-	uint32_t code; /* exit status, or wait status for WIRE_HOW_DIED */
+	uint32_t code; /* exit status */
 	uint64_t wall_us;
 	uint64_t cpu_us;
 	uint64_t max_rss_bytes;

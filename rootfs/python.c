@@ -4,8 +4,8 @@
  *
  * Theory of operation
  *   The last part of argv[0] decides. stepjail-interpreter is a session's first state
- *   (state.h), stepjail-python serves steps (steps.h); anything else is python3 as
- *   everybody knows it: -c, -m, -I, -S, a script, a script on stdin.
+ *   (state.h); anything else is python3 as everybody knows it: -c, -m, -I, -S, a script,
+ *   a script on stdin.
  *
  *   A start does as little as it can. Paths are constants of the tree, so CPython's
  *   search for them (getpath.py: a dozen failing opens) is replaced by
@@ -18,7 +18,6 @@
 
 #include "rootfs/python.h"
 #include "rootfs/state.h"
-#include "rootfs/steps.h"
 #include "rootfs/tables.h"
 
 #define EXECUTABLE "/bin/python3"
@@ -167,8 +166,6 @@ int main(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
 
-	if (strcmp(name, "stepjail-interpreter") == 0)
-		return interpreter_main(argc, argv);
-	return strcmp(name, "stepjail-python") == 0 ? steps_main()
-						    : python_main(argc, argv);
+	return strcmp(name, "stepjail-interpreter") == 0 ? interpreter_main(argc, argv)
+							 : python_main(argc, argv);
 }

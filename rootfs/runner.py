@@ -3,11 +3,10 @@
 
 source.c calls begin() before a step and run.c conclude() behind it, with what it raised,
 each only where it has something to do; conclude() tells how the step ended, a status, and a
-traceback. step.c calls run(), which also runs the source. Everything they need is imported
-before user code runs, so that a file of that name in the working directory is never taken
-instead; they use their own builtins, as a step may delete the ones it shares with others.
+traceback. Everything they need is imported before user code runs, so that a file of that name
+in the working directory is never taken instead; they use their own builtins, as a step may
+delete the ones it shares with others.
 """
-import _ast
 import _io
 import builtins
 import linecache
@@ -16,14 +15,12 @@ import sys
 import traceback
 
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
-ONLY_AST = 0x400  # PyCF_ONLY_AST
 STREAMS = (("stdin", "r", _io.BufferedReader, {}),
            ("stdout", "w", _io.BufferedWriter, {"line_buffering": True}),
            ("stderr", "w", lambda raw: raw, {"write_through": True}))
 
 __builtins__ = vars(builtins).copy()  # what the functions below look names up in
 
-_owner = posix.getpid()
 _streams = [None, None, None]  # of fds 0, 1 and 2
 touched = False  # one of the streams was read from, closed or detached
 _modules = sys.modules
@@ -156,40 +153,12 @@ def exit_status(problem):
     return 1
 
 
-def execute(source, name):
-    """Run the statements; the value of the last one if that is an expression, or None."""
-    text = source.decode("utf-8")
-    try:
-        linecache.cache[name] = len(text), None, text.splitlines(True), name
-    except Exception:
-        pass  # replaced: tracebacks will do without
-    tree = compile(text, name, "exec", ONLY_AST, dont_inherit=True)
-    last = None
-    if tree.body and isinstance(tree.body[-1], _ast.Expr):
-        last = _ast.Expression(tree.body.pop().value)
-    # both before either runs: an error that only compiling finds is found first
-    code = tree.body and compile(tree, name, "exec", dont_inherit=True)
-    last = last and compile(last, name, "eval", dont_inherit=True)
-    if code:
-        exec(code, _main)
-    return eval(last, _main) if last else None
-
-
 def flush():
     for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
         try:
             getattr(sys, name).flush()
         except Exception:
             pass  # closed, replaced or gone: the step's own doing
-
-
-def step(source, number):
-    """Run it; the last expression's value as bytes, or None."""
-    value = execute(source, f"<step {number}>")
-    if value is None:
-        return None
-    builtins._ = value
-    return bounded(repr(value))
 
 
 def conclude(problem):
@@ -201,19 +170,3 @@ def conclude(problem):
         how, shown = EXCEPTION, bounded(trace(problem))
     flush()
     return how, status, shown
-
-
-def run(source, number):
-    """(how, status, result, traceback) of a step, for step.c; the texts bytes or None."""
-    result = problem = None
-    try:
-        result = step(source, number)
-    except BaseException as raised:
-        problem = raised
-    how, status, shown = conclude(problem)
-    if posix.getpid() != _owner:
-        # a process that the step forked is at the step's end: it ends as a script does
-        if shown:
-            posix.write(2, shown)
-        posix._exit(1 if how == EXCEPTION else status)
-    return how, status, result, shown
