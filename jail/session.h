@@ -229,10 +229,11 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 
 /**
  * sweep_strays() - Kill every process that is neither init, a state nor a running step's
+ * @fresh:	The state that a step has just become, NULL if it did not
  *
  * Return: how many, or -errno where they cannot all be ended
  */
-int sweep_strays(struct session *s);
+int sweep_strays(struct session *s, const struct state *fresh);
 
 /** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
 uint64_t sweep_bytes(const struct state *state, bool exact);

@@ -171,7 +171,7 @@ void done_step(struct step *step)
 		word = "lost";
 		reason = s->reason;
 	} else {
-		strays = sweep_strays(s);
+		strays = sweep_strays(s, lives ? step->state : NULL);
 	}
 	if (lives)
 		word = "kept";

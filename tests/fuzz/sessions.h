@@ -66,10 +66,11 @@ int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t bef
 	return 0;
 }
 
-int __wrap_sweep_strays(struct session *s);
-int __wrap_sweep_strays(struct session *s)
+int __wrap_sweep_strays(struct session *s, const struct state *fresh);
+int __wrap_sweep_strays(struct session *s, const struct state *fresh)
 {
 	HOLDS(s->phase == PHASE_OPEN);
+	HOLDS(!fresh || states_find(&s->states, fresh->number) == fresh);
 	return 0;
 }
 
