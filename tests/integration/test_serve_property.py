@@ -43,8 +43,9 @@ ENDS = {
     "hang": ("while True: pass", {"wall-timeout"}, {"kept"}),
     "hang on": ("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
                 "while True: pass", {"wall-timeout"}, {"rolled-back"}),
-    "memory": ("v_hoard = bytearray(b'x') * (600 << 20)\nimport time; time.sleep(30)",
-               {"memory"}, {"rolled-back"}),
+    # a MemoryError comes first where the limit on data is nearer than the look at memory
+    "memory": ("import time\nhoard = []\nwhile True:\n    hoard.append(b'x' * (8 << 20))\n"
+               "    time.sleep(0.005)", {"memory", "exception"}, {"rolled-back", "kept"}),
     "threads": ("import threading, time\n"
                 "threading.Thread(target=time.sleep, args=(60,)).start()", {"completed"}, {"kept"}),
     "children": ("import os, time\nif os.fork() == 0:\n    time.sleep(60)", {"completed"},
