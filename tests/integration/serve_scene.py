@@ -39,6 +39,14 @@ def is_interpreter(pid):
         return 'interpreter' in file.read()
 
 
+def is_state(pid):
+    """An interpreter of a session, and not the template, which has an init of another kind."""
+    with open(f'/proc/{pid}/stat') as file:
+        parent = int(file.read().rsplit(')', 1)[1].split()[1])
+    with open(f'/proc/{parent}/cmdline') as file:
+        return is_interpreter(pid) and file.read().startswith('stepjail-init\0session')
+
+
 def wait_until(what):
     for _ in range(1000):
         if what():

@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Gone, Refused, Serve  # noqa: E402
 from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # noqa: E402
-                         is_interpreter, wait_until)
+                         is_interpreter, is_state, wait_until)
 
 
 class Frames(Case):
@@ -150,7 +150,7 @@ class Life(Case):
         first = sorted(below(self.serve.process.pid))
         session.start('print("on", flush=True); import time; time.sleep(1000)')
         self.serve.expect(session.number, 0, 'OUT')
-        os.kill(next(filter(is_interpreter, first)), signal.SIGKILL)
+        os.kill(next(filter(is_state, first)), signal.SIGKILL)
         self.ended(session.finish(), 'cancelled', 'lost')
         frame = self.serve.expect(session.number, 0, 'CLOSED')
         self.assertIn('first interpreter has ended', frame.json['reason'])
@@ -238,7 +238,8 @@ class Start(unittest.TestCase):
         with self.assertRaises(Refused) as caught:
             serve.open()
         self.assertIn('no_such_module', str(caught.exception))
-        self.assertEqual(serve.end(), (0, ''))
+        # the template's own words are for who started serve
+        self.assertEqual(serve.end(), (0, "ModuleNotFoundError: No module named 'no_such_module'\n"))
 
 
 if __name__ == '__main__':
