@@ -103,6 +103,9 @@ static void begin(void)
 	serve.parts.plan = &plan;
 	serve.client.fd = serve.signals.fd = -1;
 	HOLDS(hub_open(&serve.hub, &e) == 0);
+	/* a template is none of this */
+	plan.cold = ANSWER_YES;
+	stock_open(&serve.stock, &serve.hub, &serve.parts, none);
 }
 
 static void check_frame(const struct wire_header *h, const unsigned char *payload)
