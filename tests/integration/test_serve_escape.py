@@ -152,7 +152,7 @@ class Elsewhere(Sessions):
 
     def test_files_and_sockets(self):
         other, own = self.warm(), self.warm()
-        name = secrets.token_hex(8)
+        name = "n" + secrets.token_hex(8)
         other.run('import socket, os, threading\n'
                   f's = socket.socket(socket.AF_UNIX); s.bind("\\0{name}"); s.listen()\n'
                   f'f = socket.socket(socket.AF_UNIX); f.bind("/work/{name}"); f.listen()\n'
