@@ -67,6 +67,9 @@ void done_judge(struct step *step, struct judgement *j)
 	if (o.exit.wstatus != 0 && s->phase == PHASE_OPEN)
 		look_for_reasons(s, &o);
 	outcome_judge(&o, s->serve->plan, j);
+	/* a program that the step has become dies of the SIGINT that we sent */
+	if (step->interrupted && j->verdict == VERDICT_SIGNALED && j->signal == SIGINT)
+		j->verdict = outcome_of_kill(step->killed);
 	if (!said || step->done.how != WIRE_HOW_EXCEPTION)
 		return;
 	/* KeyboardInterrupt, and it was we who sent the signal */

@@ -258,6 +258,9 @@ int template_clone(struct template *t, struct jail *j, const struct child *c,
 	bool give = j->limited && j->ids.own;
 	int r = t->ready ? 0 : err_say(e, EPIPE, "template: it is not ready");
 
+	/* another template, of this serve or another one, may have been given the folder */
+	if (r == 0 && give)
+		r = give_procs(t->jail.cgroup.base, ids_program(&t->jail.ids), e);
 	if (r == 0 && give)
 		r = give_procs(j->cgroup.leaf, ids_program(&t->jail.ids), e);
 	if (r == 0)

@@ -79,6 +79,8 @@ def users():
 class Corpus:
     """The corpus in a scratch folder."""
 
+    launcher = os.path.join(BUILD, "stepjail")
+
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="stepjail-walls-")
         self.policy = self.write("policy", policy())
@@ -107,8 +109,9 @@ class Corpus:
 
     def run(self, user, *options, probes=(), without=None):
         """Return: rows, by name; a probe of ALONE runs alone"""
-        launcher = os.path.join(BUILD, "unwalled/stepjail" if without is not None
-                                else "stepjail")
+        launcher = self.launcher
+        if without is not None:
+            launcher = os.path.join(BUILD, "unwalled/stepjail")
         words = [*user.words(), ESCAPE, "--launcher", launcher, "--json"]
         for name in probes:
             words += ["--probe", name]
@@ -116,6 +119,7 @@ class Corpus:
         policy_file = os.path.join(self.folder, probes[0]) if alone else self.policy
         words += [*options, "--policy", policy_file, "--rootfs", self.tree]
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+        env.update(self.more_env(probes))
         if without is not None:
             env["STEPJAIL_WITHOUT"] = ",".join(without)
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -126,6 +130,9 @@ class Corpus:
         rows = {row["name"]: row for row in json.loads(done.stdout)}
         self.status = done.returncode
         return rows
+
+    def more_env(self, _probes):
+        return {}
 
     def run_all(self, user, *options):
         rows = self.run(user, *options)

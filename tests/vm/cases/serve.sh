@@ -23,10 +23,19 @@ def leaves():
     return [name for name in os.listdir('/sys/fs/cgroup/stepjail') if name.startswith('run-')]
 
 
+def has_leaves(count):
+    """Of sessions; and one of the template's, which stands while serve does."""
+    for _ in range(100):
+        if len(leaves()) == count:
+            break
+        time.sleep(0.05)
+    is_so('leaves', len(leaves()), count)
+
+
 serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s'])
 session = serve.open()
 is_so('what is not enforced', session.opened['not_enforced'], [])
-is_so('leaves', len(leaves()), 1)
+has_leaves(1 + 1)
 session.run('import os, time\nx = bytearray(b"a") * (20 << 20)')
 session.run('y = 1')
 step = session.run('hold = bytearray(b"b") * (200 << 20)')
@@ -63,9 +72,34 @@ is_so('verdict', (step.done['verdict'], step.done['exit_code']), ('pids', 3))
 is_so('strays were counted', step.done['strays'] > 15, True)
 is_so('result', session.run('y, z').result, '(1, 1)')
 session.close()
-is_so('leaves', leaves(), [])
+has_leaves(1)
 sessions = [serve.open() for _ in range(3)]
-is_so('leaves', len(leaves()), 3)
+has_leaves(1 + 3)
+for session in sessions:
+    session.close()
+has_leaves(1)
+# 200 MB of variables, and states that share them; a step that is killed for memory
+big = Serve(['--memory=320M', '--wall-time=100s'])
+session = big.open()
+is_so('result', session.run('import os, time\nx = bytearray(os.urandom(1 << 20)) * 200\nlen(x)').result,
+      str(200 << 20))
+digest = session.run('import zlib; zlib.crc32(x)').result
+for n in range(8):
+    step = session.run(f'y = {n}')
+    is_so('verdict', (step.done['verdict'], step.done['state']), ('completed', 'kept'))
+peak = step.done['memory_peak_bytes']
+is_so('the leaf is charged once for what states share', peak < 300 << 20 or peak, True)
+step = session.run('hold = bytearray(b"b") * (200 << 20)')
+is_so('verdict', (step.done['verdict'], step.done['state'], step.done['signal']),
+      ('memory', 'rolled-back', 9))
+start = time.monotonic()
+session.rollback(session.status()['states'][-1]['state'])
+result = session.run('zlib.crc32(x), y').result
+print(f'  rollback and the next step: {(time.monotonic() - start) * 1000:.1f} ms', flush=True)
+is_so('variables', result, f'({digest}, 7)')
+session.close()
+big.end()
+sessions = [serve.open() for _ in range(3)]
 serve.process.kill()
 for _ in range(100):
     if not leaves():

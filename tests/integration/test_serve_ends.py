@@ -1,0 +1,351 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Sessions of stepjail serve that end at random moments, and what must not grow.
+
+Clients that close, kills of serve, of the template's init and of sessions' inits, while
+sessions are opened, step, and take files: afterwards nothing is left of them. STEPJAIL_SESSIONS
+and STEPJAIL_STEPS say how many (1000 and 100000 in full); STEPJAIL_SEED repeats a sequence of
+moments. Run by tests/integration/run, as root and as an ordinary user.
+"""
+import os
+import random
+import select
+import signal
+import struct
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from serve_client import Gone, Refused, Serve  # noqa: E402
+from serve_scene import OPTIONS, Case, below, children, is_alive, wait_until  # noqa: E402
+
+SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
+STEPS = int(os.environ.get('STEPJAIL_STEPS', '20000'))
+SEED = int(os.environ.get('STEPJAIL_SEED', '20240229'))
+A_SERVE = 20  # sessions of one serve
+SLOTS = '/run/stepjail/ids'
+PAGE = os.sysconf('SC_PAGESIZE')
+MIB = 1 << 20
+
+
+def resident(pid):
+    with open(f'/proc/{pid}/statm') as file:
+        return int(file.read().split()[1]) * PAGE
+
+
+def files(pid):
+    return len(os.listdir(f'/proc/{pid}/fd'))
+
+
+def mounts():
+    with open('/proc/self/mountinfo') as file:
+        return file.read()
+
+
+def locks():
+    """Locks that somebody holds on the file of id pairs."""
+    try:
+        inode = f':{os.stat(SLOTS).st_ino} '
+    except OSError:
+        return []
+    with open('/proc/locks') as file:
+        return [line.split(':', 1)[1] for line in file if inode in line]
+
+
+def namespace(pid):
+    try:
+        return os.readlink(f'/proc/{pid}/ns/pid')
+    except OSError:
+        return None
+
+
+def in_namespaces(spaces):
+    return [pid for pid in os.listdir('/proc') if pid.isdigit() and namespace(pid) in spaces]
+
+
+class Round:
+    """One serve, its sessions in all their ages, and one blow after another."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.serve = Serve(OPTIONS + ['--grace=100ms', '--memory=64M'])
+        self.pid = self.serve.process.pid
+        self.sessions = []
+        self.pids, self.spaces = set(), set()
+
+    def note(self):
+        """Who is there, so that it can be asked after later."""
+        try:
+            for pid in below(self.pid):
+                self.pids.add(pid)
+                self.spaces.add(namespace(pid))
+        except OSError:
+            pass
+        self.spaces -= {namespace('self'), None}
+
+    def act(self):
+        """One more session, or something with one that is there; nobody waits for it."""
+        if len(self.sessions) < 3 or self.rng.random() < 0.5:
+            self.sessions.append(self.serve.begin())
+            return
+        one = self.rng.choice(self.sessions)
+        kind = self.rng.randrange(6)
+        if kind == 0:
+            one.start('x = 1')
+        elif kind == 1:
+            one.start('import os, time\nif os.fork() == 0: time.sleep(1000)\nwhile True: pass')
+        elif kind == 2:
+            one.start('open("/work/f", "wb").write(bytes(1 << 20)); import os; os._exit(3)')
+        elif kind == 3:  # a PUT that has not ended
+            self.serve.send('PUT', one.number, struct.pack('<I', 0) + b'a/b')
+            self.serve.send('DATA', one.number, bytes(30000))
+        elif kind == 4:
+            one.kill()
+        else:
+            self.serve.send('GET', one.number, struct.pack('<I', 0) + b'f')
+
+    def read(self, seconds):
+        """What comes meanwhile is of no interest."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if select.select([self.serve.socket], [], [], left)[0]:
+                if not self.serve.socket.recv(1 << 20):
+                    return
+
+    def inits(self):
+        return children(self.pid)
+
+    def strike(self, how):
+        self.note()
+        if how == 'serve':
+            self.serve.process.kill()
+        elif how == 'client':
+            self.serve.socket.shutdown(2)
+        elif how == 'half':
+            self.serve.socket.shutdown(1)
+        elif how == 'signal':
+            self.serve.process.terminate()
+        elif found := self.inits():
+            # the template's is below serve as the sessions' are, or above them
+            os.kill(self.rng.choice(found), signal.SIGKILL)
+
+    def run(self, count):
+        """Return: how many were begun"""
+        try:
+            while len(self.sessions) < count:
+                self.act()
+                self.read(self.rng.random() * 0.03)
+                if self.rng.random() < 0.08:
+                    self.strike('init')
+            self.strike(self.rng.choice(('serve', 'client', 'half', 'signal')))
+        except (BrokenPipeError, ConnectionResetError) as e:
+            raise AssertionError(f'serve has ended by itself: {self.serve.end()}') from e
+        self.note()
+        end = time.monotonic() + 10
+        self.serve.socket.setblocking(False)
+        while self.serve.process.poll() is None and time.monotonic() < end:
+            try:
+                self.serve.socket.recv(1 << 20)
+            except OSError:
+                pass
+            time.sleep(0.002)
+        return len(self.sessions)
+
+
+class Ends(unittest.TestCase):
+    def test_at_random_moments(self):
+        rng = random.Random(SEED + os.getuid())
+        before, held = mounts(), len(locks())
+        begun = 0
+        while begun < SESSIONS:
+            one = Round(rng)
+            begun += one.run(A_SERVE)
+            self.assertIsNotNone(one.serve.process.poll(), f'seed {SEED}: serve is there still')
+            status, error = one.serve.end()
+            self.assertIn(status, (0, -signal.SIGKILL, 128 + signal.SIGTERM), error)
+            self.assertTrue(wait_until(lambda: not any(map(is_alive, one.pids))), one.pids)
+            self.assertTrue(wait_until(lambda: not in_namespaces(one.spaces)))
+        self.assertEqual(mounts(), before)
+        if os.getuid() == 0:
+            # others on this machine have theirs
+            self.assertTrue(wait_until(lambda: len(locks()) <= held + 8), locks())
+        print(f'{begun} sessions', file=sys.stderr)
+
+    def test_serve_goes_on(self):
+        """Inits of sessions and of templates die, one after the other; it opens more."""
+        with Serve(OPTIONS) as serve:
+            pid = serve.process.pid
+            serve.open().close()
+            for _ in range(15):
+                session = serve.open()
+                session.run('x = 1')
+                os.kill(random.Random(SEED).choice(children(pid)), signal.SIGKILL)
+                for _ in range(50):
+                    try:
+                        self.assertEqual(serve.open().run('1').result, '1')
+                        break
+                    except (Refused, Gone):
+                        time.sleep(0.02)
+                else:
+                    self.fail('it opens no more')
+            # those that live
+            for number in range(1, serve.next):
+                serve.send('CLOSE', number)
+            self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
+            self.assertLess(files(pid), 40)
+            self.assertTrue(wait_until(lambda: len(children(pid)) <= 2), children(pid))
+
+
+class Growth(Case):
+    options = ['--wall-time=20s']
+
+    def test_tiny_steps(self):
+        session = self.serve.open()
+        pid = self.serve.process.pid
+
+        def now():
+            return (resident(pid), files(pid), len(below(pid)),
+                    sum(map(resident, below(pid))))
+        for n in range(500):
+            session.run(f'x = {n}')
+        before = now()
+        for n in range(STEPS):
+            session.start(f'x = {n}')
+            session.finish()
+            self.serve.waiting.clear()
+        self.assertEqual(session.run('x').result, str(STEPS - 1))
+        after = now()
+        print(f'{STEPS} steps: {before} before, {after} after', file=sys.stderr)
+        self.assertLess(after[0] - before[0], MIB)
+        self.assertLessEqual(after[1:3], before[1:3])
+        self.assertLess(after[3] - before[3], 16 * MIB)
+
+    def test_a_slow_reader(self):
+        """Its client reads nothing; sessions of another serve go on, and so does it then."""
+        slow = self.serve.open()
+        slow.start('while True: print("x" * 60000)', wall_ms=3000)
+        with Serve(OPTIONS) as other:
+            session = other.open()
+            for n in range(100):
+                self.assertEqual(session.run(str(n)).result, str(n))
+        self.assertLess(resident(self.serve.process.pid), 16 * MIB)
+        self.assertEqual(slow.finish().done['verdict'], 'wall-timeout')
+
+
+class Shared(Case):
+    """Pages that states share are charged once."""
+    options = ['--memory=400M', '--keep-states=16']
+
+    def test_many_states(self):
+        session = self.serve.open()
+        step = session.run('import os\nx = bytearray(os.urandom(1 << 20)) * 200\nlen(x)')
+        self.assertEqual(step.result, str(200 * MIB), step)
+        for n in range(8):
+            step = session.run(f'y = {n}; import time; time.sleep(0.2); x[{n} << 20]')
+            self.assertEqual((step.done['verdict'], step.done['state']), ('completed', 'kept'))
+        self.assertEqual(len(session.status()['states']), 10)
+        print(f"peak {step.done['memory_peak_bytes'] // MIB} MiB", file=sys.stderr)
+        self.assertLess(step.done['memory_peak_bytes'], 300 * MIB)
+        start = time.monotonic()
+        session.rollback(1)
+        print(f'rollback {(time.monotonic() - start) * 1000:.1f} ms', file=sys.stderr)
+        self.assertEqual(session.run('len(x)').result, str(200 * MIB))
+
+
+class Files(Case):
+    """Names and kinds that a guest may leave where the client reads and writes."""
+    options = ['--work-size=8M']
+
+    def setUp(self):
+        super().setUp()
+        self.session = self.serve.open()
+        self.session.run('import os')
+
+    def test_names(self):
+        for name in 'a\nb', 'a b', '-rf', 'ä\u202eb', ' ', '\x7f\x1b[2J', 'x' * 255, 'a/b\n/c':
+            self.session.put(name, name.encode())
+            self.assertEqual(self.session.get(name), name.encode(), name)
+        self.assertIn('a\nb', [entry[3] for entry in self.session.list()])
+        for name in '..', '../x', 'a/../../x', '/etc/x', 'a\0b', '', '.', 'x' * 256, 'y/' * 3000:
+            for act in (lambda n: self.session.put(n, b'x')), self.session.get:
+                with self.assertRaises(Refused, msg=repr(name)):
+                    act(name)
+        self.assertEqual(self.session.run('1').result, '1')
+
+    def test_symlinks(self):
+        self.session.run('''
+os.mkdir('real'); open('real/f', 'w').write('text')
+os.symlink('real', 'middle'); os.symlink('real/f', 'last'); os.symlink('/etc/passwd', 'out')
+os.symlink('loop', 'loop'); os.symlink('/proc/self', 'magic'); os.symlink('/', 'root')
+''')
+        self.assertEqual(self.session.get('real/f'), b'text')
+        for name in ('middle/f', 'last', 'out', 'loop', 'loop/x', 'magic/environ', 'root/etc/passwd',
+                     'middle/new', 'magic/mem'):
+            with self.assertRaises(Refused, msg=name):
+                self.session.get(name)
+        for name in 'middle/f', 'middle/new', 'root/tmp/new', 'magic/mem', 'loop/x':
+            with self.assertRaises(Refused, msg=name):
+                self.session.put(name, b'changed')
+        # in the last place it is replaced, or refused: what it points to stays as it is
+        for name in 'last', 'out':
+            try:
+                self.session.put(name, b'changed')
+            except Refused:
+                pass
+        self.assertEqual(self.session.get('real/f'), b'text')
+
+    def test_kinds(self):
+        self.session.run('''
+os.mkfifo('fifo'); os.mkdir('folder')
+import socket; socket.socket(socket.AF_UNIX).bind('socket')
+''')
+        for name in 'fifo', 'folder', 'socket':
+            with self.assertRaises(Refused, msg=name):
+                self.session.get(name)
+        for name in 'folder', 'fifo/x', 'socket/x':
+            with self.assertRaises(Refused, msg=name):
+                self.session.put(name, b'x')
+        self.assertEqual(self.session.run('1').result, '1')
+
+    def test_sparse_and_huge(self):
+        before = resident(self.serve.process.pid)
+        self.session.run('f = open("sparse", "wb"); f.truncate(4 << 20); f.close()')
+        self.assertEqual(self.session.get('sparse'), bytes(4 << 20))
+        self.session.run('f = open("sparse", "wb"); f.truncate(1 << 50)')
+        with self.assertRaises(Refused):
+            self.session.get('sparse')
+        self.assertLess(resident(self.serve.process.pid) - before, 8 * MIB)
+        self.assertEqual(self.session.run('1').result, '1')
+
+    def test_a_folder_that_changes_meanwhile(self):
+        """PUT into a folder that a step makes a symlink of, and a folder again, all the time."""
+        self.session.run('os.mkdir("/tmp/out"); os.mkdir("a"); os.mkdir("b")')
+        self.session.branch(2, 0)
+        self.session.start('''
+import os, time
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    try:
+        os.rename('a', 'c'); os.symlink('/tmp/out', 'a'); os.unlink('a'); os.rename('c', 'a')
+    except OSError:
+        pass
+    try:
+        os.mkdir('a')
+    except OSError:
+        pass
+''', branch=2)
+        done = refused = 0
+        for n in range(300):
+            try:
+                self.session.put(f'a/f{n}', b'x')
+                done += 1
+            except Refused:
+                refused += 1
+        self.session.finish(branch=2)
+        self.assertGreater(done, 0)
+        self.assertEqual(self.session.run('import os; os.listdir("/tmp/out")').result, '[]')
+
+
+if __name__ == '__main__':
+    unittest.main()
