@@ -57,7 +57,7 @@ static void drop_stale(struct serve *serve)
 	for (struct session *s = serve->ready.first, *next; s; s = next) {
 		next = s->next;
 		if (stock_is_stale(s->from))
-			session_end(s, "its template was too old");
+			session_end(s, "its template has ended, or was too old");
 	}
 }
 
@@ -118,6 +118,8 @@ struct session *ready_take(struct serve *serve)
 
 	/* the oldest is the last; one that is not up yet will be sooner than a new one */
 	for (struct session **at = &serve->ready.first; *at; at = &(*at)->next) {
+		if (stock_is_stale((*at)->from))
+			continue;
 		if ((*at)->phase == PHASE_OPEN && is_quiet(*at))
 			best = at;
 		else if ((*at)->phase == PHASE_STANDING && !best)

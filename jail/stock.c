@@ -200,8 +200,12 @@ bool stock_is_ready(struct stock *s)
 
 bool stock_is_stale(const struct stocked *from)
 {
-	return from && ready_is_stale(from->done, stand_now_ms() - from->t.start_ms,
-				      from->stock->parts->plan->limit[LIMIT_TEMPLATE_MS]);
+	if (!from)
+		return false;
+	/* its clones end with it, if not at once */
+	return !from->t.ready ||
+	       ready_is_stale(from->done, stand_now_ms() - from->t.start_ms,
+			      from->stock->parts->plan->limit[LIMIT_TEMPLATE_MS]);
 }
 
 void stock_release(struct stock *s, struct stocked *from)

@@ -48,7 +48,7 @@ int stock_launch(struct stock *s, struct jail *j, struct stocked **from, struct 
  */
 bool stock_is_ready(struct stock *s);
 
-/** stock_is_stale() - Was the template replaced, and is it older than one is used? */
+/** stock_is_stale() - Has the template ended, or was it replaced and is too old? */
 bool stock_is_stale(const struct stocked *from);
 
 /** stock_release() - A jail out of it has ended; NULL is nobody */
