@@ -30,7 +30,7 @@
  *			session
  *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
- *	STATUS		of the session; session 0: of all
+ *	STATUS		of the session; session 0: of all, and of jails that stand ready
  *	CLOSE		end the session
  * to the client
  *	OPENED		JSON: the session stands; its ids, posture and digests

@@ -11,6 +11,7 @@
 #include "jail/allow.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
+#include "jail/ready.h"
 #include "jail/states.h"
 
 #define K (1ULL << 10)
@@ -302,6 +303,9 @@ const struct option_row option_rows[] = {
 	  NUMBER(LIMIT_TEMPLATE_MS, VALUE_TIME, 1000, 1000 * HOURS, HOURS, true) },
 	{ "sessions", "NUMBER", "serve: sessions at a time",
 	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
+	{ "ready", "NUMBER",
+	  "serve: jails that stand, warm, before a session is asked for, which takes one",
+	  NUMBER(LIMIT_READY, VALUE_COUNT, 0, READY_MAX, 2, false) },
 	{ "grace", "TIME",
 	  "serve: how long a step that is interrupted has before it is killed",
 	  NUMBER(LIMIT_GRACE_MS, VALUE_TIME, 1, HOURS, 2000, false) },

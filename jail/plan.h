@@ -40,8 +40,9 @@ enum limit {
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
 	LIMIT_SPILL_BYTES,
-	LIMIT_GRACE_MS, /* these four are of sessions */
+	LIMIT_GRACE_MS, /* from here on: of sessions */
 	LIMIT_SESSIONS,
+	LIMIT_READY,
 	LIMIT_KEEP_STATES,
 	LIMIT_KEEP_BYTES,
 	LIMIT_TEMPLATE_CLONES,

@@ -290,21 +290,34 @@ void posture_end(struct posture *p)
 	*p = (struct posture){ 0 };
 }
 
-/* the plan's is of exactly what explain prints for the same options; no memory, no digest */
-static void print_digests(const struct jail *jail, FILE *out)
+/* of exactly what explain prints for the same options; no memory, no digest */
+static const char *digest_plan(const struct plan *p)
 {
 	cleanup_free char *policy = NULL;
 	FILE *text = json_open(&policy, TEXT_BYTES);
-	char hex[SHA256_HEX];
-	struct sha256 argv;
+	static char hex[SHA256_HEX];
 	ssize_t size = -1;
 
 	if (text) {
-		option_print_policy(jail->plan, text);
+		option_print_policy(p, text);
 		size = json_close(text, policy, TEXT_BYTES);
 	}
+	return size < 0 ? NULL : sha256_text(policy, (size_t)size, hex);
+}
+
+static void print_digests(const struct jail *jail, FILE *out)
+{
+	/* nothing changes a plan, and serve tells its one with each session */
+	static const struct plan *plan;
+	static const char *digest;
+	char hex[SHA256_HEX];
+	struct sha256 argv;
+
+	if (!digest || plan != jail->plan)
+		digest = digest_plan(jail->plan);
+	plan = jail->plan;
 	(void)fputs("\"plan_sha256\":", out);
-	json_string(out, size < 0 ? NULL : sha256_text(policy, (size_t)size, hex));
+	json_string(out, digest);
 	sha256_begin(&argv);
 	for (char *const *word = jail->plan->argv; word && *word; word++)
 		sha256_add(&argv, *word, strlen(*word) + 1); /* with its NUL */

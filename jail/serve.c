@@ -48,8 +48,11 @@ void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch
 
 static void each_session(struct serve *s, void (*act)(struct session *session))
 {
-	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
-		for (struct session *at = s->bucket[i], *next; at; at = next) {
+	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+		for (struct session *at = i < SERVE_BUCKETS ? s->bucket[i]
+							    : s->ready.first,
+				    *next;
+		     at; at = next) {
 			next = at->next;
 			act(at);
 		}
@@ -218,6 +221,7 @@ static int start(struct serve *s, const struct plan *p, struct err *e)
 	if (r < 0)
 		return r;
 	raise_files();
+	ready_open(s);
 	r = (int)io_read_file_at(AT_FDCWD, "/proc/self/oom_score_adj", s->oom_base,
 				 sizeof(s->oom_base));
 	if (r < 0)
@@ -232,12 +236,13 @@ static int serve(struct serve *s, struct err *e)
 {
 	int r = 0;
 
-	while (r == 0 && (!s->ending || s->sessions)) {
+	while (r == 0 && (!s->ending || s->sessions || s->ready.first)) {
 		r = hub_turn(&s->hub, e);
 		if (r == 0)
 			flush(s);
 		if (s->ending)
 			serve_end(s, 0);
+		ready_turn(s);
 	}
 	(void)queue_send(&s->queue, s->client.fd);
 	queue_end(&s->queue);

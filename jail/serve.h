@@ -14,11 +14,21 @@
 #include "jail/launch.h"
 #include "jail/plan.h"
 #include "jail/queue.h"
+#include "jail/ready.h"
 #include "jail/stock.h"
 
 #define SERVE_BUCKETS 256
 
 struct session;
+
+/* jails that stand before they are asked for: session_ready.c */
+struct ready {
+	struct session *first; /* the youngest; also those that are ending */
+	struct bell look;
+	unsigned int failures; /* since one was taken */
+	uint64_t again_ms;     /* not before that is another one made */
+	char why[ERR_TEXT_MAX];
+};
 
 struct serve {
 	const struct plan *plan;
@@ -31,6 +41,10 @@ struct serve {
 	bool paused; /* the client does not read: nothing is taken from it or from steps */
 	struct session *bucket[SERVE_BUCKETS];
 	uint64_t sessions; /* how many there are */
+	struct ready ready;
+	uint64_t standing; /* jails that were launched and are not up yet */
+	uint64_t steps;    /* that run */
+	uint64_t began_ms; /* the last of them */
 	bool ending;       /* no client any more, or a signal */
 	int status;        /* exit status, or -errno with error filled */
 	struct err error;

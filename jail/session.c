@@ -25,8 +25,6 @@
 #include "jail/session.h"
 #include "jail/stand.h"
 
-#define DIAGNOSTIC_READ 4096
-
 struct session *session_find(struct serve *serve, uint32_t number)
 {
 	struct session *s = serve->bucket[number % SERVE_BUCKETS];
@@ -44,18 +42,33 @@ static void free_session(struct later *l)
 	(void)munmap(s, sizeof(*s));
 }
 
+static struct session **list_of(struct session *s)
+{
+	return s->waits ? &s->serve->ready.first
+			: &s->serve->bucket[s->number % SERVE_BUCKETS];
+}
+
+static void list(struct session *s)
+{
+	struct session **at = list_of(s);
+
+	s->next = *at;
+	*at = s;
+	s->serve->sessions += !s->waits;
+}
+
 /* out of the table, and all that it holds closed */
 static void forget(struct session *s)
 {
 	struct hub *hub = &s->serve->hub;
-	struct session **at = &s->serve->bucket[s->number % SERVE_BUCKETS];
+	struct session **at = list_of(s);
 	struct err e;
 
 	while (*at && *at != s)
 		at = &(*at)->next;
 	if (*at) {
 		*at = s->next;
-		s->serve->sessions--;
+		s->serve->sessions -= !s->waits;
 	}
 	hub_close(hub, &s->diagnostics);
 	(void)hub_listen(hub, &s->pidfd, 0);
@@ -79,8 +92,9 @@ static void serve_pidfd(struct port *p, uint32_t events)
 	(void)events;
 	if (!launch_gone(&s->run.jail))
 		return;
-	say_error(s->serve, s->number, 0, s->opened ? WIRE_CLOSED : WIRE_REFUSED,
-		  s->opened ? "reason" : "error", s->reason);
+	if (!s->waits)
+		say_error(s->serve, s->number, 0, s->opened ? WIRE_CLOSED : WIRE_REFUSED,
+			  s->opened ? "reason" : "error", s->reason);
 	forget(s);
 }
 
@@ -109,10 +123,13 @@ void session_end(struct session *s, const char *fmt, ...)
 
 	if (s->phase == PHASE_CLOSING)
 		return;
+	s->serve->standing -= s->phase == PHASE_STANDING;
 	s->phase = PHASE_CLOSING;
 	va_start(ap, fmt);
 	(void)vsnprintf(s->reason, sizeof(s->reason), fmt, ap);
 	va_end(ap);
+	if (s->waits)
+		ready_lost(s);
 	launch_kill(&s->run.jail);
 	hub_unset(hub, &s->stand);
 	hub_unset(hub, &s->flood);
@@ -254,62 +271,6 @@ static void serve_control(struct port *p, uint32_t events)
 		session_end(s, "the jail's init has ended");
 }
 
-/* keeps the last line that has anything in it, in printable letters */
-static void keep_line(struct session *s, const char *text, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		char c = text[i];
-
-		if (c == '\n') {
-			s->diagnostic_used = 0;
-			continue;
-		}
-		if (s->diagnostic_used >= sizeof(s->diagnostic) - 1)
-			continue;
-		s->diagnostic[s->diagnostic_used++] = c >= ' ' && c < 0x7f ? c : '?';
-		s->diagnostic[s->diagnostic_used] = '\0';
-	}
-}
-
-static void serve_diagnostics(struct port *p, uint32_t events)
-{
-	char text[DIAGNOSTIC_READ];
-	ssize_t n = read(p->fd, text, sizeof(text));
-	struct session *s = p->owner;
-
-	(void)events;
-	if (n > 0)
-		keep_line(s, text, (size_t)n);
-	else if (n == 0)
-		hub_close(&s->serve->hub, p);
-}
-
-/* the interpreter's fds: its channel, and a pipe for what it says when it fails */
-static int make_stdio(struct session *s, struct err *e)
-{
-	int *stdio = s->run.jail.stdio, channel = -1, ends[2];
-	int r = packet_pair(&channel, &stdio[0], e);
-
-	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
-		r = err_set(e, errno, "serve: pipe");
-	if (r == 0) {
-		s->diagnostics.fd = ends[0];
-		stdio[1] = ends[1];
-		stdio[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
-		if (stdio[2] < 0 || fchmod(ends[1], 0222) < 0 ||
-		    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
-			r = err_set(e, errno, "serve: set up a pipe");
-	}
-	if (r == 0) {
-		s->first = state_new(s, 0, channel);
-		if (!s->first)
-			r = err_set(e, ENOMEM, "serve: a state");
-	}
-	if (!s->first)
-		io_close_fd(&channel);
-	return r;
-}
-
 static int listen_all(struct session *s, struct err *e)
 {
 	struct hub *hub = &s->serve->hub;
@@ -329,7 +290,7 @@ static int listen_all(struct session *s, struct err *e)
 
 /* Mapped, not allocated: it has room for a frame and for many states, and of a page that
  * is never used none is taken. */
-static struct session *make(struct serve *serve, uint32_t number)
+static struct session *make(struct serve *serve)
 {
 	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -337,7 +298,6 @@ static struct session *make(struct serve *serve, uint32_t number)
 	if (s == MAP_FAILED)
 		return NULL;
 	s->serve = serve;
-	s->number = number;
 	s->once_source = -1;
 	s->put.data = -1;
 	s->run.jail = JAIL_NONE;
@@ -345,31 +305,23 @@ static struct session *make(struct serve *serve, uint32_t number)
 	s->run.outcome.refused.fd = -1;
 	s->run.signals = -1;
 	s->control.fd = s->gate.fd = s->listener.fd = s->pidfd.fd = -1;
-	s->diagnostics = PORT(-1, serve_diagnostics, s);
+	s->diagnostics.fd = -1;
 	s->stand = (struct bell){ .ring = serve_stand, .owner = s };
 	return s;
 }
 
-int session_open(struct serve *serve, uint32_t number, int source, struct err *e)
+/* or nothing is left of it */
+static int launch(struct session *s, struct err *e)
 {
-	struct session *s = make(serve, number);
-	int r;
+	struct serve *serve = s->serve;
+	int r = step_first(s, e);
 
-	if (!s) {
-		io_close_fd(&source);
-		return err_set(e, ENOMEM, "serve: a session");
-	}
-	s->next = serve->bucket[number % SERVE_BUCKETS];
-	serve->bucket[number % SERVE_BUCKETS] = s;
-	serve->sessions++;
-	s->once = source >= 0;
-	s->once_source = source;
-	r = make_stdio(s, e);
 	if (r == 0)
 		r = stock_launch(&serve->stock, &s->run.jail, &s->from, e);
 	if (r == 0)
 		r = listen_all(s, e);
 	if (r == 0) {
+		serve->standing++;
 		hub_set(&serve->hub, &s->stand, stand_now_ms() + STAND_MS);
 		return 0;
 	}
@@ -383,4 +335,34 @@ int session_open(struct serve *serve, uint32_t number, int source, struct err *e
 		state_free(s->first);
 	forget(s);
 	return r;
+}
+
+int session_open(struct serve *serve, uint32_t number, int source, struct err *e)
+{
+	struct session *taken = ready_take(serve), *s = taken ? taken : make(serve);
+
+	if (!s) {
+		io_close_fd(&source);
+		return err_set(e, ENOMEM, "serve: a session");
+	}
+	s->number = number;
+	s->once = source >= 0;
+	s->once_source = source;
+	list(s);
+	if (!taken)
+		return launch(s, e);
+	if (s->phase == PHASE_OPEN)
+		ready_begin(s);
+	return 0;
+}
+
+int session_prepare(struct serve *serve, struct err *e)
+{
+	struct session *s = make(serve);
+
+	if (!s)
+		return err_set(e, ENOMEM, "serve: a session");
+	s->waits = true;
+	list(s);
+	return launch(s, e);
 }

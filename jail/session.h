@@ -6,8 +6,9 @@
  * init/serve_wire.h for the client.
  *
  *	session.c        a jail stands up, tells of ends, ends
+ *	session_ready.c  some stand before they are asked for
  *	session_step.c   a step, or a file operation, from the request to its last packet
- *	session_io.c     its pipes
+ *	session_io.c     its pipes, and those of the first interpreter
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
@@ -86,6 +87,7 @@ struct session {
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
+	bool waits;           /* nobody has asked for it yet: it has no number */
 	bool opened;          /* the client was told so */
 	bool once;            /* one step, then the end */
 	int once_source;      /* its source, until it is run */
@@ -127,12 +129,30 @@ struct session {
  */
 int session_open(struct serve *serve, uint32_t number, int source, struct err *e);
 
+/** session_prepare() - The same for nobody yet, see session_ready.c */
+int session_prepare(struct serve *serve, struct err *e);
+
 /** session_find() - The session of this number, or NULL */
 struct session *session_find(struct serve *serve, uint32_t number);
 
 /** session_end() - Kill it; CLOSED follows when it is gone. Words are the reason */
 void session_end(struct session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* session_ready.c */
+
+/** ready_open() - Before the first turn */
+void ready_open(struct serve *serve);
+/** ready_turn() - A turn is over: throw away what is too old, make one that is missing */
+void ready_turn(struct serve *serve);
+/** ready_take() - One that waits, out of its list, whether it is up or not; or NULL */
+struct session *ready_take(struct serve *serve);
+/** ready_begin() - It is up, and somebody's: tell, and run the source of ONCE */
+void ready_begin(struct session *s);
+/** ready_lost() - One that waits has ended, for its reason */
+void ready_lost(struct session *s);
+/** ready_count() - Those that wait, up already or not, or only those that are */
+unsigned int ready_count(const struct serve *serve, bool open);
 
 /* session_step.c */
 
@@ -183,6 +203,9 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 
 /** step_output() - Take what a stream holds, at most once; false: nothing more now */
 bool step_output(struct step *step, struct stream *stream);
+
+/** step_first() - State 0, and the fds that its interpreter begins with */
+int step_first(struct session *s, struct err *e);
 
 /** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
 void step_listen(struct step *step, bool listen);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_io.c - the pipes of a step: see session.h
+ * session_io.c - the pipes of a step, and of the first interpreter: see session.h
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "init/io.h"
+#include "jail/packet.h"
 #include "jail/session.h"
 
 #define READ_BYTES 32768
+#define DIAGNOSTIC_READ 4096
 
 static void keep_tail(struct stream *o, const unsigned char *bytes, size_t length)
 {
@@ -149,5 +152,61 @@ int step_pipes(struct step *step, int *fds)
 	} else if (step->kind != KIND_PUT) {
 		r = make_pipe(&step->out[0].port.fd, &fds[STEP_FD_DATA], true);
 	}
+	return r;
+}
+
+/* keeps the last line that has anything in it, in printable letters */
+static void keep_line(struct session *s, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if (c == '\n') {
+			s->diagnostic_used = 0;
+			continue;
+		}
+		if (s->diagnostic_used >= sizeof(s->diagnostic) - 1)
+			continue;
+		s->diagnostic[s->diagnostic_used++] = c >= ' ' && c < 0x7f ? c : '?';
+		s->diagnostic[s->diagnostic_used] = '\0';
+	}
+}
+
+static void serve_diagnostics(struct port *p, uint32_t events)
+{
+	char text[DIAGNOSTIC_READ];
+	ssize_t n = read(p->fd, text, sizeof(text));
+	struct session *s = p->owner;
+
+	(void)events;
+	if (n > 0)
+		keep_line(s, text, (size_t)n);
+	else if (n == 0)
+		hub_close(&s->serve->hub, p);
+}
+
+/* the interpreter's fds: its channel, and a pipe for what it says when it fails */
+int step_first(struct session *s, struct err *e)
+{
+	int *stdio = s->run.jail.stdio, channel = -1, ends[2];
+	int r = packet_pair(&channel, &stdio[0], e);
+
+	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
+		r = err_set(e, errno, "serve: pipe");
+	if (r == 0) {
+		s->diagnostics = PORT(ends[0], serve_diagnostics, s);
+		stdio[1] = ends[1];
+		stdio[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+		if (stdio[2] < 0 || fchmod(ends[1], 0222) < 0 ||
+		    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+			r = err_set(e, errno, "serve: set up a pipe");
+	}
+	if (r == 0) {
+		s->first = state_new(s, 0, channel);
+		if (!s->first)
+			r = err_set(e, ENOMEM, "serve: a state");
+	}
+	if (!s->first)
+		io_close_fd(&channel);
 	return r;
 }

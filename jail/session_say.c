@@ -174,21 +174,19 @@ void say_status(struct serve *serve, struct session *s, uint32_t branch)
 {
 	cleanup_free char *json = NULL;
 	FILE *out = json_open(&json, JSON_BYTES);
-	uint64_t steps = 0;
 
 	if (out && s) {
 		print_session(s, out);
 	} else if (out) {
-		for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
-			for (s = serve->bucket[i]; s; s = s->next)
-				for (struct step *step = s->steps; step;
-				     step = step->next)
-					steps++;
-		(void)fprintf(out,
-			      "{\"sessions\":%" PRIu64 ",\"sessions_max\":%" PRIu64
-			      ",\"steps\":%" PRIu64 "}",
-			      serve->sessions, serve->plan->limit[LIMIT_SESSIONS], steps);
-		s = NULL;
+		(void)fprintf(
+			out,
+			"{\"sessions\":%" PRIu64 ",\"sessions_max\":%" PRIu64
+			",\"steps\":%" PRIu64 ",\"ready\":%u,\"ready_max\":%" PRIu64,
+			serve->sessions, serve->plan->limit[LIMIT_SESSIONS], serve->steps,
+			ready_count(serve, true), serve->plan->limit[LIMIT_READY]);
+		json_after(",\"ready_error\":",
+			   serve->ready.failures ? serve->ready.why : NULL, out);
+		(void)fputc('}', out);
 	}
 	put(serve, WIRE_STATE, s ? s->number : 0, branch, out, json);
 }

@@ -77,8 +77,10 @@ void step_forget(struct step *step)
 
 	while (*at && *at != step)
 		at = &(*at)->next;
-	if (*at)
+	if (*at) {
 		*at = step->next;
+		s->serve->steps--;
+	}
 	if (b && b->step == step)
 		b->step = NULL;
 	limit_end(step);
@@ -119,6 +121,8 @@ static struct step *make_step(struct session *s, enum step_kind kind, uint32_t n
 	step_prepare_io(step);
 	step->next = s->steps;
 	s->steps = step;
+	s->serve->steps++;
+	s->serve->began_ms = stand_now_ms();
 	return step;
 }
 
@@ -318,7 +322,7 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 		return;
 	}
 	s->first = NULL;
-	s->opened = true;
+	s->serve->standing--;
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */
@@ -327,13 +331,8 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	/* an empty table has room */
 	(void)states_add(&s->states, first);
 	(void)states_fork(&s->states, 0, 0);
-	say_opened(s);
-	if (!s->once)
-		return;
-	if (step_run(s, states_branch(&s->states, 0), io_steal_fd(&s->once_source),
-		     s->serve->plan->limit[LIMIT_WALL_MS],
-		     s->serve->plan->limit[LIMIT_CPU_MS], &e) < 0)
-		session_end(s, "%s", e.text);
+	if (!s->waits)
+		ready_begin(s);
 }
 
 /* from a state that waits: it could not fork for a step */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "jail/ready.h"
 #include "jail/stand.h"
 #include "jail/stock.h"
 #include "jail/template.h"
@@ -20,6 +21,7 @@ struct stocked {
 	struct stock *stock;
 	struct port port;
 	struct bell late; /* while it starts */
+	struct bell old;  /* when its time is over, where ready jails are to go then */
 	unsigned int sessions;
 	bool done; /* ended when nobody is left */
 	struct later end;
@@ -36,6 +38,7 @@ static void end(struct stocked *one)
 	struct err e;
 
 	hub_unset(hub, &one->late);
+	hub_unset(hub, &one->old);
 	(void)hub_listen(hub, &one->port, 0);
 	/* what is left of its leaf would not end serve: the sweeper goes on */
 	(void)template_end(&one->t, &e);
@@ -77,6 +80,7 @@ static void serve_template(struct port *p, uint32_t events)
 {
 	struct stocked *one = p->owner;
 	struct stock *s = one->stock;
+	const uint64_t *limit = s->parts->plan->limit;
 	struct err e;
 	int r = template_serve(&one->t, &e);
 
@@ -99,6 +103,18 @@ static void serve_template(struct port *p, uint32_t events)
 	if (s->now)
 		retire(s->now);
 	s->now = one;
+	if (limit[LIMIT_READY] && limit[LIMIT_TEMPLATE_MS] != NO_LIMIT)
+		hub_set(s->hub, &one->old, one->t.start_ms + limit[LIMIT_TEMPLATE_MS]);
+}
+
+static void begin_next(struct stock *s);
+
+static void serve_old(struct bell *b)
+{
+	struct stocked *one = b->owner;
+
+	if (one->stock->now == one)
+		begin_next(one->stock);
 }
 
 static void begin_next(struct stock *s)
@@ -115,6 +131,7 @@ static void begin_next(struct stock *s)
 	one->stock = s;
 	one->port = PORT(-1, serve_template, one);
 	one->late = (struct bell){ .ring = serve_late, .owner = one };
+	one->old = (struct bell){ .ring = serve_old, .owner = one };
 	s->next = one;
 	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
 	one->port.fd = template_fd(&one->t);
@@ -170,6 +187,25 @@ int stock_launch(struct stock *s, struct jail *j, struct stocked **from, struct 
 	if (r < 0 && !one->t.ready)
 		give_up(one, e);
 	return r;
+}
+
+bool stock_is_ready(struct stock *s)
+{
+	bool fresh = s->now && !is_old(s->now);
+
+	if (!fresh)
+		begin_next(s);
+	return fresh || !s->next;
+}
+
+bool stock_is_stale(const struct stocked *from)
+{
+	if (!from)
+		return false;
+	/* its clones end with it, if not at once */
+	return !from->t.ready ||
+	       ready_is_stale(from->done, stand_now_ms() - from->t.start_ms,
+			      from->stock->parts->plan->limit[LIMIT_TEMPLATE_MS]);
 }
 
 void stock_release(struct stock *s, struct stocked *from)

@@ -42,6 +42,15 @@ void stock_open(struct stock *s, struct hub *hub, struct parts *parts, char *con
  */
 int stock_launch(struct stock *s, struct jail *j, struct stocked **from, struct err *e);
 
+/**
+ * stock_is_ready() - Would a launch now be out of a template that is not too old, or is
+ * none awaited? For who can wait; starts the next one where that is due
+ */
+bool stock_is_ready(struct stock *s);
+
+/** stock_is_stale() - Has the template ended, or was it replaced and is too old? */
+bool stock_is_stale(const struct stocked *from);
+
 /** stock_release() - A jail out of it has ended; NULL is nobody */
 void stock_release(struct stock *s, struct stocked *from);
 

@@ -83,6 +83,8 @@ class Frames(Case):
 
 
 class Life(Case):
+    options = ['--ready=0', '--cold']  # who is below serve, and what it holds, is counted
+
     def test_opened_tells_what_it_is(self):
         opened = self.serve.open().opened
         self.assertEqual((opened['session'], opened['warm']), (1, False))
@@ -234,7 +236,7 @@ class Start(unittest.TestCase):
         with Serve(OPTIONS + ['--preload=json,decimal']) as serve:
             step = serve.open().run('import sys; "json" in sys.modules, "decimal" in sys.modules')
             self.assertEqual(step.result, '(True, True)')
-        serve = Serve(OPTIONS + ['--preload=no_such_module'])
+        serve = Serve(OPTIONS + ['--cold', '--preload=no_such_module'])
         with self.assertRaises(Refused) as caught:
             serve.open()
         self.assertIn('no_such_module', str(caught.exception))

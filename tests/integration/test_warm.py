@@ -247,7 +247,7 @@ class Stock(Warm):
     """The templates of a serve."""
 
     def serve(self, *options):
-        return Serve([*missing_words(tuple(self.drop)), *options],
+        return Serve([*missing_words(tuple(self.drop)), "--ready=0", *options],
                      command=[*self.drop, os.path.join(BUILD, "stepjail"), "serve"])
 
     @staticmethod

@@ -114,6 +114,7 @@ Suite *jail_posture_suite(void);
 Suite *jail_probe_suite(void);
 Suite *jail_proc_suite(void);
 Suite *jail_queue_suite(void);
+Suite *jail_ready_suite(void);
 Suite *jail_refused_suite(void);
 Suite *jail_report_suite(void);
 Suite *jail_report_place_suite(void);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_ready.c - sessions that stand before anybody asks for one: see session.h
+ *
+ * Theory of operation
+ *   --ready of them are made as any other, up to state 0, and told to nobody; they are in a
+ *   list of their own and have no number. OPEN and ONCE take the oldest one, number it, and
+ *   answer. When a turn of the loop is over, ready_turn() looks whether one is missing, and
+ *   makes it if no fd has anything to serve, by the rules of ready.h. What it waits for is
+ *   an event or a bell: when all are there, nothing runs.
+ *   One that ends by itself is replaced after a pause, for the next one may end, too. One
+ *   whose template has served its time goes when the next template is there.
+ */
+#include <poll.h>
+#include <stdio.h>
+
+#include "init/io.h"
+#include "jail/session.h"
+#include "jail/stand.h"
+
+/* the turn that it rings in ends with ready_turn() */
+static void ring(struct bell *b)
+{
+	(void)b;
+}
+
+void ready_open(struct serve *serve)
+{
+	serve->ready.look = (struct bell){ .ring = ring, .owner = serve };
+}
+
+unsigned int ready_count(const struct serve *serve, bool open)
+{
+	unsigned int count = 0;
+
+	for (const struct session *s = serve->ready.first; s; s = s->next)
+		count += s->phase == PHASE_OPEN || (!open && s->phase == PHASE_STANDING);
+	return count;
+}
+
+static void fail(struct serve *serve, const char *why)
+{
+	struct ready *r = &serve->ready;
+
+	r->again_ms = stand_now_ms() + ready_pause_ms(++r->failures);
+	(void)snprintf(r->why, sizeof(r->why), "%s", why);
+}
+
+void ready_lost(struct session *s)
+{
+	if (!s->serve->ending && !stock_is_stale(s->from))
+		fail(s->serve, s->reason);
+}
+
+static void drop_stale(struct serve *serve)
+{
+	for (struct session *s = serve->ready.first, *next; s; s = next) {
+		next = s->next;
+		if (stock_is_stale(s->from))
+			session_end(s, "its template has ended, or was too old");
+	}
+}
+
+/* do events wait that the next turn will serve? */
+static bool is_busy(const struct serve *serve)
+{
+	struct pollfd events = { .fd = serve->hub.epoll, .events = POLLIN };
+
+	return poll(&events, 1, 0) != 0;
+}
+
+void ready_turn(struct serve *serve)
+{
+	struct ready_sight v = {
+		.want = serve->plan->limit[LIMIT_READY],
+		.standing = serve->standing,
+		.steps = serve->steps,
+		.began_ms = serve->began_ms,
+		.again_ms = serve->ready.again_ms,
+	};
+	uint64_t at_ms;
+	struct err e;
+
+	if (v.want == 0 || serve->ending)
+		return;
+	drop_stale(serve);
+	v.have = ready_count(serve, false);
+	if (v.have >= v.want)
+		return;
+	v.now_ms = stand_now_ms();
+	v.stock = stock_is_ready(&serve->stock);
+	at_ms = ready_when(&v);
+	if (at_ms && at_ms != READY_NEVER)
+		hub_set(&serve->hub, &serve->ready.look, at_ms);
+	else
+		hub_unset(&serve->hub, &serve->ready.look);
+	if (at_ms == 0 && !is_busy(serve) && session_prepare(serve, &e) < 0) {
+		fail(serve, e.text);
+		hub_set(&serve->hub, &serve->ready.look, serve->ready.again_ms);
+	}
+}
+
+/* nothing waits to be told of it: neither its end nor its interpreter's */
+static bool is_quiet(const struct session *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->run.jail.control, .events = POLLIN },
+		{ .fd = s->states.count ? s->states.state[0]->channel.fd : -1,
+		  .events = POLLIN },
+	};
+
+	return poll(fds, 2, 0) == 0;
+}
+
+struct session *ready_take(struct serve *serve)
+{
+	struct session **best = NULL, *s;
+
+	/* the oldest is the last; one that is not up yet will be sooner than a new one */
+	for (struct session **at = &serve->ready.first; *at; at = &(*at)->next) {
+		if (stock_is_stale((*at)->from))
+			continue;
+		if ((*at)->phase == PHASE_OPEN && is_quiet(*at))
+			best = at;
+		else if ((*at)->phase == PHASE_STANDING && !best)
+			best = at;
+	}
+	if (!best)
+		return NULL;
+	s = *best;
+	*best = s->next;
+	s->waits = false;
+	serve->ready.failures = 0;
+	return s;
+}
+
+void ready_begin(struct session *s)
+{
+	const uint64_t *limit = s->serve->plan->limit;
+	struct err e;
+
+	s->opened = true;
+	say_opened(s);
+	if (s->once &&
+	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&s->once_source),
+		     limit[LIMIT_WALL_MS], limit[LIMIT_CPU_MS], &e) < 0)
+		session_end(s, "%s", e.text);
+}
