@@ -92,6 +92,7 @@ struct plan {
 	const char *hostname;
 	const char *report;    /* path, or an fd's number; NULL for none */
 	enum plan_answer cold; /* no session out of a template */
+	enum plan_answer rollback_files; /* /work goes back with a session's variables */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	const char *spill;     /* folder for captured output, NULL for none */
 	enum plan_capture capture;
