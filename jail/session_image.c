@@ -224,6 +224,21 @@ static struct held *copy(const struct wire_header *h, const unsigned char *paylo
 	return held;
 }
 
+/* what was sent before it is used up, as if its own row had refused it */
+static void use_up(struct session *s, uint16_t type, uint32_t branch)
+{
+	struct branch *b = states_branch(&s->states, branch);
+	cleanup_fd int source = -1;
+	struct err unused;
+
+	if (type == WIRE_RUN && b)
+		source = request_take_source(b, &unused);
+	if (type != WIRE_END)
+		return;
+	s->put.under_way = false;
+	io_close_fd(&s->put.data);
+}
+
 static void refuse(struct session *s, const struct wire_header *h,
 		   const unsigned char *payload, const char *text)
 {
@@ -231,6 +246,7 @@ static void refuse(struct session *s, const struct wire_header *h,
 
 	if (h->length >= sizeof(at))
 		memcpy(&at, payload, sizeof(at));
+	use_up(s, h->type, at.branch);
 	say_error(s->serve, s->number, at.branch, WIRE_REFUSED, "error", text);
 }
 
@@ -389,36 +405,25 @@ static uint32_t choose_goal(const struct request *q, uint16_t type)
 	}
 }
 
-static int refuse_beside(struct request *q, uint16_t type, const struct step *step,
-			 struct err *e)
+static int refuse_beside(const struct step *step, struct err *e)
 {
-	if (type == WIRE_END) {
-		q->session->put.under_way = false;
-		io_close_fd(&q->session->put.data);
-	}
 	return err_say(e, EBUSY,
 		       "branch %u runs step %u, and with --rollback-files one thing is "
 		       "done at a time in a session: wait for its DONE, or KILL it",
 		       step->branch, step->number);
 }
 
-int image_hold(struct request *q, const struct wire_header *h,
-	       const unsigned char *payload, struct err *e)
+static int hold(struct request *q, uint32_t goal, const struct wire_header *h,
+		const unsigned char *payload, struct err *e)
 {
 	struct session *s = q->session;
-	struct files *f;
-	uint32_t goal;
+	struct files *f = &s->files;
+	const struct step *beside = running(s);
 	bool run = h->type == WIRE_RUN;
 	int r;
 
-	if (!s || s->phase != PHASE_OPEN || !is_on(s))
-		return 0;
-	f = &s->files;
-	goal = choose_goal(q, h->type);
-	if (goal == NO_STATE)
-		return 0;
-	if (running(s))
-		return refuse_beside(q, h->type, running(s), e);
+	if (beside)
+		return refuse_beside(beside, e);
 	if (f->at != goal || (run && !f->exact)) {
 		if (is_busy(s))
 			return push_first(f, h, payload, e);
@@ -431,6 +436,23 @@ int image_hold(struct request *q, const struct wire_header *h,
 	if (run || h->type == WIRE_END)
 		f->exact = false;
 	return 0;
+}
+
+int image_hold(struct request *q, const struct wire_header *h,
+	       const unsigned char *payload, struct err *e)
+{
+	struct session *s = q->session;
+	uint32_t goal = NO_STATE;
+	int r;
+
+	if (s && s->phase == PHASE_OPEN && is_on(s))
+		goal = choose_goal(q, h->type);
+	if (goal == NO_STATE)
+		return 0;
+	r = hold(q, goal, h, payload, e);
+	if (r < 0)
+		use_up(s, h->type, q->name);
+	return r;
 }
 
 /* ---- steps */

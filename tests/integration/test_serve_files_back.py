@@ -85,7 +85,7 @@ os.utime('/work/empty'); os.chmod('/work/empty', 0o500)
 os.chmod('/work', 0o711)
 '''
 DEATHS = (('exited', 'os._exit(3)', {}),
-          ('signaled', 'import ctypes; ctypes.string_at(0)', {}),
+          ('signaled', 'import signal; os.kill(os.getpid(), signal.SIGSEGV)', {}),
           ('wall-timeout', 'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n'
                            'while True: pass', {'wall_ms': 500}))
 
@@ -227,10 +227,17 @@ class Back(Case):
         self.session.kill()
         self.ended(self.session.finish(), 'cancelled', 'rolled-back', files='rolled back')
         self.assertEqual([name for *_, name in self.session.list()], ['f'])
+        self.serve.send('PUT', self.session.number, b'\0\0\0\0p')
+        self.serve.send('DATA', self.session.number, b'put')
+        self.serve.send('END', self.session.number)
         self.session.start('open("/work/h", "w"); import os; os._exit(1)')
-        self.session.start('import os; os.listdir("/work")')
+        self.serve.expect(self.session.number, 0, 'STATE')
         self.ended(self.session.finish(), 'exited', 'rolled-back', files='rolled back')
-        self.assertEqual(self.session.finish().result, "['f']")
+        self.assertEqual(self.session.get('p'), b'put')
+        self.serve.send('ROLLBACK', self.session.number, b'\0\0\0\0')
+        self.session.start('import os; os.listdir("/work")')
+        self.serve.expect(self.session.number, 0, 'STATE')
+        self.assertEqual(self.session.finish().result, '[]')
         self.session.start('1')
         self.assertIn('client', self.session.close()['reason'])
         self.assertEqual(self.serve.open().run('2').result, '2')
@@ -342,7 +349,8 @@ class Without(Case):
         self.ended(step, 'exited', 'rolled-back', files='not rolled back')
         self.assertEqual(session.get('f'), b'stays')
         session.branch(1, 1)
-        session.start('input()')
+        session.start('print("there", flush=True); input()')
+        self.serve.expect(session.number, 0, 'OUT')
         self.assertEqual(session.run('2', 1).result, '2')
         session.stdin(b'\n')
         session.finish()
