@@ -92,7 +92,6 @@ struct plan {
 	const char *hostname;
 	const char *report;    /* path, or an fd's number; NULL for none */
 	enum plan_answer cold; /* no session out of a template */
-	enum plan_answer rollback_files; /* /work goes back with a session's variables */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	const char *spill;     /* folder for captured output, NULL for none */
 	enum plan_capture capture;
@@ -106,6 +105,7 @@ struct plan {
 	struct plan_io io[PLAN_IO_MAX];
 	size_t io_count;
 	enum plan_answer verify_rootfs;
+	enum plan_answer rollback_files; /* /work goes back with a session's variables */
 	unsigned int allow_missing; /* enum plan_part bits */
 	unsigned int require;       /* enum plan_required bits */
 	uint64_t limit[LIMIT_COUNT];

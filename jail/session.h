@@ -12,6 +12,7 @@
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
  *	session_image.c  the files of states, with --rollback-files
+ *	session_hold.c   frames that wait for files, likewise
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
  */
@@ -285,24 +286,20 @@ void sweep_oom(const struct state *state, bool running);
 
 /* session_image.c; all of it does nothing without --rollback-files */
 
-struct request;
+#define NO_STATE UINT32_MAX
+
+/** image_is_on() - Do files go back with variables in this session? */
+bool image_is_on(const struct session *s);
 
 /**
- * image_hold() - Are the files there that a frame needs?
- * @q:		The frame, checked but for what its own kind asks for
+ * image_want() - Have the files of a state in /work, and those that are there in an image
+ * @give_up:	No image of what is there is needed, where it is not the goal's
  *
- * Return: 0 (go on), 1 (it was put aside, and comes again when they are), or -errno:
- * refuse it
+ * For a moment at which no step and no file operation runs.
+ *
+ * Return: 0 (so it is), 1 (a job is under way), or -errno
  */
-int image_hold(struct request *q, const struct wire_header *h,
-	       const unsigned char *payload, struct err *e);
-
-/** image_wait() - Put a frame behind those that wait already; false: nothing waits */
-bool image_wait(struct session *s, const struct wire_header *h,
-		const unsigned char *payload);
-
-/** image_resume() - A file operation has ended: take the frames that waited for that */
-void image_resume(struct session *s);
+int image_want(struct session *s, uint32_t goal, bool give_up, struct err *e);
 
 /** image_inherit() - A step is a state now, and the files are its own */
 void image_inherit(struct state *state, uint32_t from);
@@ -317,8 +314,32 @@ void image_done(struct step *job, const char *why);
 /** image_drop() - This is one user less */
 void image_drop(struct image **image);
 
-/** image_end() - The session ends: nothing waits any more */
-void image_end(struct session *s);
+/* session_hold.c; the same */
+
+struct request;
+
+/**
+ * hold_frame() - Are the files there that a frame needs?
+ * @q:		The frame, checked but for what its own kind asks for
+ *
+ * Return: 0 (go on), 1 (it was put aside, and comes again when they are), or -errno:
+ * refuse it
+ */
+int hold_frame(struct request *q, const struct wire_header *h,
+	       const unsigned char *payload, struct err *e);
+
+/** hold_wait() - Put a frame behind those that wait already; false: nothing waits */
+bool hold_wait(struct session *s, const struct wire_header *h,
+	       const unsigned char *payload);
+
+/** hold_refuse() - The first that waits cannot have its files */
+void hold_refuse(struct session *s, const char *text);
+
+/** hold_resume() - Nothing is under way any more: take the frames that waited for that */
+void hold_resume(struct session *s);
+
+/** hold_end() - The session ends: nothing waits any more */
+void hold_end(struct session *s);
 
 /* session_court.c */
 

@@ -149,7 +149,7 @@ static void done_file(struct step *step)
 	}
 	state_free(step->state);
 	step_forget(step);
-	image_resume(s);
+	hold_resume(s);
 }
 
 void done_tell(struct step *step, const struct judgement *j, bool lives,

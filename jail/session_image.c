@@ -10,9 +10,7 @@
  *   compared with the files first, and shared when nothing has changed. When the step
  *   dies, the image is put back before DONE. When files of another state are wanted, those
  *   that are there are kept first, unless no branch can come back to them.
- *   None of that goes on while a step runs, or a file operation. A frame that needs files
- *   which are not there yet is put aside, and so is every later one of the session, CLOSE
- *   excepted; then all of them are taken in their order, as if they came now.
+ *   None of that goes on while a step runs, or a file operation: see session_hold.c.
  *   The pages of an image are the jail's, whose process writes them: the leaf counts them,
  *   and where there is none, all images together may have as many bytes as --memory says.
  */
@@ -25,16 +23,14 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/request.h"
+#include "jail/session.h"
 #include "jail/stand.h"
 
-#define NO_STATE UINT32_MAX
-#define HELD_BYTES_MAX (4u << 20)
 /* beside its contents: a record, a name, a link's aim; an extent for every other page */
 #define ENTRY_BYTES 4608
 #define EXTENT_SHARE 128
 
-static bool is_on(const struct session *s)
+bool image_is_on(const struct session *s)
 {
 	return s->serve->plan->rollback_files == ANSWER_YES && !s->once;
 }
@@ -144,6 +140,13 @@ static int advance(struct session *s, struct err *e)
 	return begin(s, KIND_RESTORE, share(goal->image), e);
 }
 
+int image_want(struct session *s, uint32_t goal, bool give_up, struct err *e)
+{
+	s->files.goal = goal;
+	s->files.give_up = give_up;
+	return advance(s, e);
+}
+
 static int judge(struct session *s, const struct step *job, const char *why,
 		 struct err *e)
 {
@@ -202,127 +205,10 @@ static void tell_dead(struct session *s, int r, const struct err *e)
 	done_tell(dead, &f->judged, false, open ? f->reason : s->reason, f->strays);
 }
 
-/* ---- frames that wait */
-
-static bool is_busy(const struct session *s)
-{
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->kind != KIND_RUN)
-			return true;
-	return false;
-}
-
-static struct held *copy(const struct wire_header *h, const unsigned char *payload)
-{
-	struct held *held = malloc(sizeof(*held) + h->length);
-
-	if (held) {
-		held->next = NULL;
-		held->head = *h;
-		memcpy(held->payload, payload, h->length);
-	}
-	return held;
-}
-
-/* what was sent before it is used up, as if its own row had refused it */
-static void use_up(struct session *s, uint16_t type, uint32_t branch)
-{
-	struct branch *b = states_branch(&s->states, branch);
-	cleanup_fd int source = -1;
-	struct err unused;
-
-	if (type == WIRE_RUN && b)
-		source = request_take_source(b, &unused);
-	if (type != WIRE_END)
-		return;
-	s->put.under_way = false;
-	io_close_fd(&s->put.data);
-}
-
-static void refuse(struct session *s, const struct wire_header *h,
-		   const unsigned char *payload, const char *text)
-{
-	struct serve_at at = { 0 };
-
-	if (h->length >= sizeof(at))
-		memcpy(&at, payload, sizeof(at));
-	use_up(s, h->type, at.branch);
-	say_error(s->serve, s->number, at.branch, WIRE_REFUSED, "error", text);
-}
-
-static struct held *pop(struct files *f)
-{
-	struct held *held = f->held;
-
-	if (held) {
-		f->held = held->next;
-		f->held_bytes -= held->head.length;
-	}
-	if (!f->held)
-		f->last = &f->held;
-	return held;
-}
-
-/* it was the first, and is so again */
-static int push_first(struct files *f, const struct wire_header *h,
-		      const unsigned char *payload, struct err *e)
-{
-	struct held *held = copy(h, payload);
-
-	if (!held)
-		return err_set(e, ENOMEM, "serve: a frame");
-	held->next = f->held;
-	if (!f->held)
-		f->last = &held->next;
-	f->held = held;
-	f->held_bytes += h->length;
-	return 1;
-}
-
-bool image_wait(struct session *s, const struct wire_header *h,
-		const unsigned char *payload)
-{
-	struct files *f = &s->files;
-	struct held *held;
-
-	if (f->replaying || s->phase != PHASE_OPEN || (!f->job && !f->held) ||
-	    h->type == WIRE_CLOSE || h->type == WIRE_OPEN || h->type == WIRE_ONCE)
-		return false;
-	held = f->held_bytes + h->length <= HELD_BYTES_MAX ? copy(h, payload) : NULL;
-	if (!held) {
-		refuse(s, h, payload,
-		       "files are being kept or put back, and too much waits for that: "
-		       "wait for the answer before");
-		return true;
-	}
-	if (!f->held)
-		f->last = &f->held;
-	*f->last = held;
-	f->last = &held->next;
-	f->held_bytes += h->length;
-	return true;
-}
-
-void image_resume(struct session *s)
-{
-	struct files *f = &s->files;
-	struct held *held;
-
-	if (f->replaying)
-		return;
-	f->replaying = true;
-	while (s->phase == PHASE_OPEN && !f->job && !is_busy(s) && (held = pop(f))) {
-		request_serve(s->serve, &held->head, held->payload);
-		free(held);
-	}
-	f->replaying = false;
-}
-
 void image_done(struct step *job, const char *why)
 {
 	struct session *s = job->session;
 	struct files *f = &s->files;
-	struct held *first;
 	struct err e = { 0 };
 	int r = s->phase == PHASE_OPEN ? judge(s, job, why, &e)
 				       : err_say(&e, ESHUTDOWN, "%s", s->reason);
@@ -338,121 +224,10 @@ void image_done(struct step *job, const char *why)
 			r = advance(s, &e);
 		if (r > 0)
 			return;
-		first = r < 0 ? pop(f) : NULL;
-		if (first)
-			refuse(s, &first->head, first->payload, e.text);
-		free(first);
+		if (r < 0)
+			hold_refuse(s, e.text);
 	}
-	image_resume(s);
-}
-
-void image_end(struct session *s)
-{
-	struct held *held;
-
-	while ((held = pop(&s->files)))
-		free(held);
-}
-
-/* ---- what a frame needs */
-
-static const struct step *running(const struct session *s)
-{
-	const struct step *step = s->steps;
-
-	while (step && step->kind != KIND_RUN)
-		step = step->next;
-	return step;
-}
-
-/* will a branch be able to come back to what is there, when this one has gone? */
-static bool is_needed(struct request *q, uint32_t goal)
-{
-	struct states *t = &q->session->states;
-	const struct state *at = states_find(t, q->session->files.at);
-	uint32_t head = q->branch->head;
-	bool needed;
-
-	q->branch->head = goal;
-	needed = at && states_is_reached(t, at);
-	q->branch->head = head;
-	return needed;
-}
-
-/* whose files does it need? NO_STATE for nobody's: what is wrong with it is told later */
-static uint32_t choose_goal(const struct request *q, uint16_t type)
-{
-	const struct session *s = q->session;
-	const struct branch *b = q->branch;
-
-	switch (type) {
-	case WIRE_RUN:
-		return b->step || b->lost ? NO_STATE : b->head;
-	case WIRE_ROLLBACK:
-		return b->step || !states_find(&s->states, q->head.state.state)
-			       ? NO_STATE
-			       : q->head.state.state;
-	case WIRE_END:
-		if (!s->put.under_way || s->put.error.errnum)
-			return NO_STATE;
-		return b ? b->head : s->files.at;
-	case WIRE_GET:
-	case WIRE_LIST:
-		/* a step that runs may be watched by its files */
-		return !b || b->step ? NO_STATE : b->head;
-	default:
-		return NO_STATE;
-	}
-}
-
-static int refuse_beside(const struct step *step, struct err *e)
-{
-	return err_say(e, EBUSY,
-		       "branch %u runs step %u, and with --rollback-files one thing is "
-		       "done at a time in a session: wait for its DONE, or KILL it",
-		       step->branch, step->number);
-}
-
-static int hold(struct request *q, uint32_t goal, const struct wire_header *h,
-		const unsigned char *payload, struct err *e)
-{
-	struct session *s = q->session;
-	struct files *f = &s->files;
-	const struct step *beside = running(s);
-	bool run = h->type == WIRE_RUN;
-	int r;
-
-	if (beside)
-		return refuse_beside(beside, e);
-	if (f->at != goal || (run && !f->exact)) {
-		if (is_busy(s))
-			return push_first(f, h, payload, e);
-		f->goal = goal;
-		f->give_up = h->type == WIRE_ROLLBACK && !is_needed(q, goal);
-		r = advance(s, e);
-		if (r != 0)
-			return r < 0 ? r : push_first(f, h, payload, e);
-	}
-	if (run || h->type == WIRE_END)
-		f->exact = false;
-	return 0;
-}
-
-int image_hold(struct request *q, const struct wire_header *h,
-	       const unsigned char *payload, struct err *e)
-{
-	struct session *s = q->session;
-	uint32_t goal = NO_STATE;
-	int r;
-
-	if (s && s->phase == PHASE_OPEN && is_on(s))
-		goal = choose_goal(q, h->type);
-	if (goal == NO_STATE)
-		return 0;
-	r = hold(q, goal, h, payload, e);
-	if (r < 0)
-		use_up(s, h->type, q->name);
-	return r;
+	hold_resume(s);
 }
 
 /* ---- steps */
@@ -462,7 +237,7 @@ void image_inherit(struct state *state, uint32_t from)
 	struct session *s = state->session;
 	const struct state *parent = states_find(&s->states, from);
 
-	if (!is_on(s))
+	if (!image_is_on(s))
 		return;
 	s->files.at = state->number;
 	s->files.exact = s->files.differs = false;
@@ -477,7 +252,7 @@ bool image_roll_back(struct step *step, const struct judgement *j, const char *r
 	const struct branch *b = states_branch(&s->states, step->branch);
 	struct err e;
 
-	if (!is_on(s) || s->phase != PHASE_OPEN || strays < 0 || !b)
+	if (!image_is_on(s) || s->phase != PHASE_OPEN || strays < 0 || !b)
 		return false;
 	limit_end(step);
 	step->state->pid = -1; /* nobody else's end is its own */

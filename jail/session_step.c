@@ -103,7 +103,7 @@ void step_refuse(struct step *step, int errnum, const char *text)
 		  "error", words);
 	state_free(step->state);
 	step_forget(step);
-	image_resume(step->session);
+	hold_resume(step->session);
 }
 
 /* ---- the request */
