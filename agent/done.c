@@ -83,6 +83,13 @@ static bool take_state(const cJSON *root, struct verdict_facts *f)
 	return true;
 }
 
+static enum files take_files(const cJSON *files)
+{
+	if (!cJSON_IsString(files) || strcmp(files->valuestring, "not rolled back") == 0)
+		return FILES_STAY;
+	return strcmp(files->valuestring, "rolled back") == 0 ? FILES_BACK : FILES_LOST;
+}
+
 /* what stepjail did not send of a stream: how much, and its last bytes */
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)
@@ -107,6 +114,7 @@ bool done_read(const char *json, size_t length, struct step *step)
 	if (good) {
 		/* a limit that the code lived to see was kept by an interrupt */
 		f.soft = f.state == STATE_KEPT;
+		f.files = take_files(get(root, "files"));
 		take_words(get(root, "reason"), f.reason, sizeof(f.reason));
 		step->facts = f;
 		step->cpu_ms = number(get(root, "cpu_ms"), UINT32_MAX);

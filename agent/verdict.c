@@ -45,13 +45,19 @@ static const struct {
 	[STATE_KEPT] = { "kept", "all variables are kept" },
 	[STATE_ROLLED_BACK] = { "rolled-back",
 				"it was rolled back: all variables are as they were "
-				"before this step; files that it wrote are kept" },
+				"before this step" },
 	[STATE_LOST] = { "lost",
 			 "the whole sandbox was restarted: all variables are lost, and "
 			 "so "
 			 "are the files written to /work and /tmp; the files in /work/in "
 			 "are there again" },
 	[STATE_UNKEPT] = { "not-kept", "the next step begins in a fresh sandbox" },
+};
+
+static const char *const files_words[] = {
+	[FILES_STAY] = "; files that it wrote are kept",
+	[FILES_BACK] = ", and so are the files in /work",
+	[FILES_LOST] = "; the files in /work could not be put back and may be damaged",
 };
 
 const char *verdict_name(enum verdict v)
@@ -146,5 +152,6 @@ void verdict_words(const struct verdict_facts *f, struct text *out)
 	    (f->state == STATE_KEPT || f->state == STATE_UNKEPT))
 		text_puts(out, ".");
 	else
-		text_printf(out, "; %s.", states[f->state].words);
+		text_printf(out, "; %s%s.", states[f->state].words,
+			    f->state == STATE_ROLLED_BACK ? files_words[f->files] : "");
 }

@@ -32,15 +32,23 @@ enum verdict {
 
 enum state {
 	STATE_KEPT,        /* every variable is there */
-	STATE_ROLLED_BACK, /* every variable is as before the step; its files stay */
+	STATE_ROLLED_BACK, /* every variable is as before the step */
 	STATE_LOST,        /* a new jail: files in /work lost, too */
 	STATE_UNKEPT,      /* as was asked for: a new jail for each step */
 	STATE_COUNT,
 };
 
+/* of a step that was rolled back */
+enum files {
+	FILES_STAY, /* as it left them */
+	FILES_BACK, /* those in /work are as before it */
+	FILES_LOST, /* nobody knows how they are */
+};
+
 struct verdict_facts {
 	enum verdict verdict;
 	enum state state;
+	enum files files;
 	bool soft;         /* a limit's end: an interrupt or an exception was enough */
 	bool headed;       /* @head is known */
 	uint32_t head;     /* the state that the branch stands at now */

@@ -106,6 +106,7 @@ struct plan {
 	struct plan_io io[PLAN_IO_MAX];
 	size_t io_count;
 	enum plan_answer verify_rootfs;
+	enum plan_answer rollback_files; /* /work goes back with a session's variables */
 	unsigned int allow_missing; /* enum plan_part bits */
 	unsigned int require;       /* enum plan_required bits */
 	uint64_t limit[LIMIT_COUNT];

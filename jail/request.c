@@ -296,7 +296,9 @@ static int act(struct request *q, const struct wire_header *h,
 		q->body = payload + row->head;
 		q->length = h->length - row->head;
 		r = check(q, row, e);
-		return r < 0 ? r : row->act(q, e);
+		if (r == 0)
+			r = hold_frame(q, h, payload, e);
+		return r != 0 ? r : row->act(q, e);
 	}
 	return err_say(e, EBADMSG, "a frame of type %u is not the client's to send",
 		       h->type);
@@ -315,6 +317,8 @@ void request_serve(struct serve *s, const struct wire_header *h,
 	q.session = session_find(s, h->step);
 	if (q.session && q.session->phase == PHASE_OPEN)
 		q.branch = states_branch(&q.session->states, at.branch);
+	if (q.session && hold_wait(q.session, h, payload))
+		return;
 	if (act(&q, h, payload, &e) < 0)
 		say_error(s, h->step, at.branch, WIRE_REFUSED, "error", e.text);
 }

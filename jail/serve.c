@@ -161,6 +161,14 @@ static int check_plan(const struct plan *p, struct err *e)
 				     e);
 	if (p->learn == ANSWER_YES)
 		return refuse_option("learn", "is for run", e);
+	/* what lies there is emptied, and it would be the host's */
+	for (size_t i = 0; p->rollback_files == ANSWER_YES && i < p->bind_count; i++)
+		if (strcmp(p->bind[i].dst, "/work") == 0)
+			return refuse_option(
+				"rollback-files",
+				"is for a /work that is the jail's own: bind "
+				"to a folder below it",
+				e);
 	if (p->oom_group == ANSWER_YES)
 		return refuse_option("oom-group",
 				     "would end all states of a session with the step "

@@ -134,6 +134,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	hub_unset(hub, &s->stand);
 	hub_unset(hub, &s->flood);
 	end_steps(s);
+	hold_end(s);
 	if (s->first)
 		state_free(s->first);
 	s->first = NULL;

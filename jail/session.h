@@ -12,6 +12,8 @@
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
+ *	session_image.c  the files of states, with --rollback-files
+ *	session_hold.c   frames that wait for files, likewise
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
  */
@@ -25,6 +27,7 @@
 #include "init/step_wire.h"
 #include "jail/guard.h"
 #include "jail/loop.h"
+#include "jail/outcome.h"
 #include "jail/serve.h"
 #include "jail/states.h"
 
@@ -38,7 +41,16 @@ enum session_phase {
 	PHASE_CLOSING, /* killed; until the kernel has ended all of it */
 };
 
-enum step_kind { KIND_RUN, KIND_PUT, KIND_GET, KIND_LIST };
+/* the last three are of session_image.c, and not the client's */
+enum step_kind {
+	KIND_RUN,
+	KIND_PUT,
+	KIND_GET,
+	KIND_LIST,
+	KIND_COMPARE,
+	KIND_IMAGE,
+	KIND_RESTORE,
+};
 
 /* stdout or stderr of a step */
 struct stream {
@@ -79,7 +91,34 @@ struct step {
 	uint64_t memory_peak_bytes;
 	struct bell wall, sample;
 	struct violations refused;
+	char files[ERR_TEXT_MAX]; /* what DONE says of them, where there is more to say */
 	struct later end;
+};
+
+/* a frame of the client that waits until the files are there that it needs */
+struct held {
+	struct held *next;
+	struct wire_header head;
+	unsigned char payload[];
+};
+
+/* whose files lie in /work, and what is done about it; see session_image.c */
+struct files {
+	uint32_t at;         /* the state whose files they are, or NO_STATE */
+	bool exact;          /* its image is what they are */
+	bool differs;        /* it was looked at, and is not */
+	bool give_up;        /* they need not be kept before others come */
+	uint32_t goal;       /* the state whose files are wanted */
+	struct step *job;    /* that is under way, or NULL */
+	struct image *image; /* that the job writes or reads */
+	struct held *held, **last;
+	size_t held_bytes;
+	bool replaying;
+	struct step *dead; /* it has ended, and DONE waits for its files; or NULL */
+	struct judgement judged;
+	const char *reason;
+	int strays;
+	uint64_t ended_ms;
 };
 
 struct session {
@@ -104,6 +143,7 @@ struct session {
 	struct cgroup_usage counted; /* of the leaf, at the last end that was judged */
 	uint32_t next_step;
 	uint32_t file_ops; /* that were begun */
+	struct files files;
 	struct put {
 		bool under_way;
 		int data;         /* memfd, or -1 */
@@ -160,7 +200,7 @@ unsigned int ready_count(const struct serve *serve, bool open);
 int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 	     uint64_t cpu_ms, struct err *e);
 
-/** step_file() - Begin a file operation; @data, of a PUT, stays the caller's */
+/** step_file() - Begin a file operation; @data stays the caller's, -1 of GET and LIST */
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
@@ -215,6 +255,10 @@ void step_listen(struct step *step, bool listen);
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);
 
+/** done_tell() - DONE, the last that is heard of it; its state is freed if it is gone */
+void done_tell(struct step *step, const struct judgement *j, bool lives,
+	       const char *reason, int strays);
+
 /** done_judge() - The verdict, from what is known of the step */
 void done_judge(struct step *step, struct judgement *j);
 
@@ -263,6 +307,63 @@ uint64_t sweep_bytes(const struct state *state, bool exact);
 
 /** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
 void sweep_oom(const struct state *state, bool running);
+
+/* session_image.c; all of it does nothing without --rollback-files */
+
+#define NO_STATE UINT32_MAX
+
+/** image_is_on() - Do files go back with variables in this session? */
+bool image_is_on(const struct session *s);
+
+/**
+ * image_want() - Have the files of a state in /work, and those that are there in an image
+ * @give_up:	No image of what is there is needed, where it is not the goal's
+ *
+ * For a moment at which no step and no file operation runs.
+ *
+ * Return: 0 (so it is), 1 (a job is under way), or -errno
+ */
+int image_want(struct session *s, uint32_t goal, bool give_up, struct err *e);
+
+/** image_inherit() - A step is a state now, and the files are its own */
+void image_inherit(struct state *state, uint32_t from);
+
+/** image_roll_back() - A step died: put files back; false: DONE need not wait for it */
+bool image_roll_back(struct step *step, const struct judgement *j, const char *reason,
+		     int strays);
+
+/** image_done() - A job has ended; @why it could not even begin, or NULL */
+void image_done(struct step *job, const char *why);
+
+/** image_drop() - This is one user less */
+void image_drop(struct image **image);
+
+/* session_hold.c; the same */
+
+struct request;
+
+/**
+ * hold_frame() - Are the files there that a frame needs?
+ * @q:		The frame, checked but for what its own kind asks for
+ *
+ * Return: 0 (go on), 1 (it was put aside, and comes again when they are), or -errno:
+ * refuse it
+ */
+int hold_frame(struct request *q, const struct wire_header *h,
+	       const unsigned char *payload, struct err *e);
+
+/** hold_wait() - Put a frame behind those that wait already; false: nothing waits */
+bool hold_wait(struct session *s, const struct wire_header *h,
+	       const unsigned char *payload);
+
+/** hold_refuse() - The first that waits cannot have its files */
+void hold_refuse(struct session *s, const char *text);
+
+/** hold_resume() - Nothing is under way any more: take the frames that waited for that */
+void hold_resume(struct session *s);
+
+/** hold_end() - The session ends: nothing waits any more */
+void hold_end(struct session *s);
 
 /* session_court.c */
 

@@ -114,6 +114,7 @@ static bool become_state(struct step *step)
 	struct branch *b = states_branch(&s->states, step->branch);
 	struct state *state = step->state;
 
+	image_inherit(state, b->head);
 	state->parent = b->head;
 	if (states_add(&s->states, state) < 0)
 		return false;
@@ -131,6 +132,10 @@ static void done_file(struct step *step)
 	char words[ERR_TEXT_MAX], json[64];
 	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
 
+	if (step->kind >= KIND_COMPARE) {
+		image_done(step, NULL);
+		return;
+	}
 	drain(step, &step->out[0]);
 	if (!step->have_done || step->filed.errnum) {
 		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
@@ -147,12 +152,37 @@ static void done_file(struct step *step)
 	}
 	state_free(step->state);
 	step_forget(step);
+	hold_resume(s);
+}
+
+void done_tell(struct step *step, const struct judgement *j, bool lives,
+	       const char *reason, int strays)
+{
+	struct session *s = step->session;
+	bool open = s->phase == PHASE_OPEN;
+
+	say_done(step, j,
+		 lives  ? "kept"
+		 : open ? "rolled-back"
+			: "lost",
+		 reason, strays < 0 ? 1 : strays);
+	if (!lives)
+		state_free(step->state);
+	step_forget(step);
+	if (!open)
+		return;
+	if (strays < 0)
+		session_end(s, "processes that a step left behind cannot be ended");
+	else if (s->once)
+		session_end(s, "its one step has ended");
+	else
+		done_prune(s);
 }
 
 void done_step(struct step *step)
 {
 	struct session *s = step->session;
-	const char *word = "rolled-back", *reason = NULL;
+	const char *reason = NULL;
 	struct judgement j;
 	int strays = 0;
 	bool lives = step->have_done && !step->have_exit && s->phase == PHASE_OPEN;
@@ -170,26 +200,12 @@ void done_step(struct step *step)
 		reason = "there is no room for another state: --keep-states";
 		limit_signal(step->state, SIGKILL);
 	}
-	if (s->phase != PHASE_OPEN) {
-		word = "lost";
-		reason = s->reason;
-	} else {
-		strays = sweep_strays(s, lives ? step->state : NULL);
-	}
-	if (lives)
-		word = "kept";
-	else if (step->have_done && !reason)
-		reason = "its process ended after the step had";
-	say_done(step, &j, word, reason, strays < 0 ? 1 : strays);
-	if (!lives)
-		state_free(step->state);
-	step_forget(step);
 	if (s->phase != PHASE_OPEN)
-		return;
-	if (strays < 0)
-		session_end(s, "processes that a step left behind cannot be ended");
-	else if (s->once)
-		session_end(s, "its one step has ended");
+		reason = s->reason;
 	else
-		done_prune(s);
+		strays = sweep_strays(s, lives ? step->state : NULL);
+	if (!lives && step->have_done && !reason)
+		reason = "its process ended after the step had";
+	if (lives || !image_roll_back(step, &j, reason, strays))
+		done_tell(step, &j, lives, reason, strays);
 }

@@ -149,7 +149,7 @@ int step_pipes(struct step *step, int *fds)
 		for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
 			r = make_pipe(&step->out[i].port.fd, &fds[STEP_FD_STDOUT + i],
 				      true);
-	} else if (step->kind != KIND_PUT) {
+	} else if (step->kind == KIND_GET || step->kind == KIND_LIST) {
 		r = make_pipe(&step->out[0].port.fd, &fds[STEP_FD_DATA], true);
 	}
 	return r;

@@ -38,6 +38,7 @@ void state_free(struct state *state)
 {
 	hub_close(&state->session->serve->hub, &state->channel);
 	io_close_fd(&state->pidfd);
+	image_drop(&state->image);
 	hub_later(&state->session->serve->hub, &state->end, free_state);
 }
 
@@ -96,10 +97,15 @@ void step_refuse(struct step *step, int errnum, const char *text)
 
 	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
 		       errnum ? ": " : "", errnum ? strerror(errnum) : "");
+	if (step->kind >= KIND_COMPARE) {
+		image_done(step, words);
+		return;
+	}
 	say_error(step->session->serve, step->session->number, step->branch, WIRE_REFUSED,
 		  "error", words);
 	state_free(step->state);
 	step_forget(step);
+	hold_resume(step->session);
 }
 
 /* ---- the request */
@@ -212,9 +218,11 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e)
 {
-	static const uint32_t ops[] = { [KIND_PUT] = STEP_FILE_PUT,
-					[KIND_GET] = STEP_FILE_GET,
-					[KIND_LIST] = STEP_FILE_LIST };
+	static const uint32_t ops[] = {
+		[KIND_PUT] = STEP_FILE_PUT,     [KIND_GET] = STEP_FILE_GET,
+		[KIND_LIST] = STEP_FILE_LIST,   [KIND_COMPARE] = STEP_FILE_COMPARE,
+		[KIND_IMAGE] = STEP_FILE_IMAGE, [KIND_RESTORE] = STEP_FILE_RESTORE
+	};
 	int fds[STEP_FDS] = { -1, -1, -1, -1, -1 };
 	unsigned char payload[sizeof(struct step_file) + STEP_PATH_MAX];
 	const struct step_file ask_for = { ops[kind], mode,
@@ -226,13 +234,13 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 
 	memcpy(payload, &ask_for, sizeof(ask_for));
 	memcpy(payload + sizeof(ask_for), path, path_bytes);
-	if (kind == KIND_PUT)
+	if (data >= 0)
 		fds[STEP_FD_DATA] = data;
 	if (r == 0)
 		r = ask(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS,
 			e);
 	io_close_fd(&fds[STEP_FD_CHANNEL]);
-	if (kind != KIND_PUT)
+	if (data < 0)
 		io_close_fd(&fds[STEP_FD_DATA]);
 	if (r < 0 && step)
 		undo(step);

@@ -28,6 +28,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
+#include "rootfs/image.h"
 #include "rootfs/state.h"
 
 #define ROOM "/work"
@@ -243,8 +244,11 @@ static int list(struct job *j)
 
 static int serve(struct job *j, size_t length)
 {
-	int r = walk(j, length);
+	int r;
 
+	if (j->ask.op >= STEP_FILE_IMAGE && j->ask.op <= STEP_FILE_RESTORE)
+		return image_serve(j->ask.op, j->data, &j->bytes);
+	r = walk(j, length);
 	if (r < 0)
 		return r;
 	switch (j->ask.op) {

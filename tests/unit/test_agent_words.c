@@ -59,6 +59,18 @@ static const struct {
 	  "the step was killed after 60 s (wall-clock limit); it was rolled back: all "
 	  "variables are as they were before this step; files that it wrote are "
 	  "kept." },
+	{ { .verdict = VERDICT_EXITED,
+	    .state = STATE_ROLLED_BACK,
+	    .files = FILES_LOST,
+	    .code = 3 },
+	  "the code ended its process with exit status 3; it was rolled back: all "
+	  "variables are as they were before this step; the files in /work could not be "
+	  "put back and may be damaged." },
+	{ { .verdict = VERDICT_EXCEPTION,
+	    .state = STATE_ROLLED_BACK,
+	    .files = FILES_BACK },
+	  "the code raised an exception; it was rolled back: all variables are as they "
+	  "were before this step, and so are the files in /work." },
 	{ { .verdict = VERDICT_COMPLETED, .state = STATE_UNKEPT },
 	  "the code ran to its end." },
 	{ { .verdict = VERDICT_EXCEPTION, .state = STATE_UNKEPT },
@@ -178,6 +190,32 @@ START_TEST(dones_are_read)
 		ck_assert_uint_eq(step->strays, dones[_i].strays);
 	} else {
 		ck_assert_int_eq(step->facts.code, 9);
+	}
+	free(step);
+}
+END_TEST
+
+START_TEST(files_are_told_of)
+{
+	static const struct {
+		const char *files;
+		enum files is;
+	} told[] = { { "null", FILES_STAY },
+		     { "\"not rolled back\"", FILES_STAY },
+		     { "\"rolled back\"", FILES_BACK },
+		     { "\"lost: no room\"", FILES_LOST },
+		     { "\"\"", FILES_LOST } };
+	struct step *step = calloc(1, sizeof(*step));
+	char json[128];
+
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		int n = snprintf(json, sizeof(json),
+				 "{\"verdict\":\"signaled\",\"state\":\"rolled-back\","
+				 "\"files\":%s}",
+				 told[i].files);
+
+		ck_assert(done_read(json, (size_t)n, step));
+		ck_assert_int_eq(step->facts.files, told[i].is);
 	}
 	free(step);
 }
@@ -368,6 +406,7 @@ Suite *agent_words_suite(void)
 	tcase_add_loop_test(c, sentences_say_what_was_lost, 0, ROWS(sentences));
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
 	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
+	tcase_add_test(c, files_are_told_of);
 	tcase_add_test(c, words_of_a_refusal_are_bounded);
 	tcase_add_loop_test(c, lost_branch_is_seen, 0, ROWS(branches));
 	tcase_add_test(c, observation_cannot_be_imitated);
