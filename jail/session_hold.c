@@ -43,11 +43,13 @@ static struct held *copy(const struct wire_header *h, const unsigned char *paylo
 static void use_up(struct session *s, uint16_t type, uint32_t branch)
 {
 	struct branch *b = states_branch(&s->states, branch);
-	cleanup_fd int source = -1;
 	struct err unused;
 
-	if (type == WIRE_RUN && b)
-		source = request_take_source(b, &unused);
+	if (type == WIRE_RUN && b) {
+		int source = request_take_source(b, &unused);
+
+		io_close_fd(&source);
+	}
 	if (type != WIRE_END)
 		return;
 	s->put.under_way = false;
