@@ -7,7 +7,8 @@
  *
  *	session.c        a jail stands up, tells of ends, ends
  *	session_ready.c  some stand before they are asked for
- *	session_step.c   a step, or a file operation, from the request to its last packet
+ *	session_ask.c    a step, or a file operation, is asked of a state
+ *	session_step.c   what it says, up to its last packet
  *	session_io.c     its pipes, and those of the first interpreter
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
@@ -194,7 +195,7 @@ void ready_lost(struct session *s);
 /** ready_count() - Those that wait, up already or not, or only those that are */
 unsigned int ready_count(const struct serve *serve, bool open);
 
-/* session_step.c */
+/* session_ask.c */
 
 /** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
 int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
@@ -204,11 +205,16 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
+/* session_step.c */
+
 /** step_exit() - Its process has ended, as init says */
 void step_exit(struct step *step, const struct wire_exit *exit);
 
 /** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
+
+/** step_receive_one() - Take the packet that waits at its channel */
+void step_receive_one(struct state *state);
 
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);

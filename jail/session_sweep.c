@@ -24,6 +24,7 @@
 
 #define ROUNDS 64         /* against a step that forks faster than it is ended */
 #define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
+#define BIRTH_WAIT_MS 100 /* likewise, one that was asked for is there */
 
 /* what /proc/PID/status says of it; false: it is gone */
 static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
@@ -175,6 +176,25 @@ static bool is_clean(const struct session *s, const struct state *fresh)
 	       (!fresh || has_none_but_known(s, fresh->host));
 }
 
+static void await_birth(const struct step *step)
+{
+	struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
+
+	if (!step->state->host && p.fd >= 0 && poll(&p, 1, BIRTH_WAIT_MS) > 0)
+		step_receive_one(step->state);
+}
+
+/* a process that was asked for, and has not said who it is, would look like a stray */
+static void await_births(struct session *s)
+{
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
+		/* of a step whose state has gone there is nobody to wait for */
+		if (step->state)
+			await_birth(step);
+	}
+}
+
 int sweep_strays(struct session *s, const struct state *fresh)
 {
 	struct sweep w = { .s = s };
@@ -182,6 +202,7 @@ int sweep_strays(struct session *s, const struct state *fresh)
 
 	if (is_clean(s, fresh))
 		return 0;
+	await_births(s);
 	for (int i = 0; i < ROUNDS; i++) {
 		w.killed = 0;
 		if (watch_each(s->run.jail.pid, visit, &w, &e) < 0)
