@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -245,6 +246,14 @@ static void begin(int channel)
 		_exit(1);
 }
 
+/* children that the step left, and that were killed: until somebody asks for them they
+ * count against the session's limit on processes */
+static void bury(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
 _Noreturn void state_serve(int channel)
 {
 	static struct state_mail mail;
@@ -252,6 +261,9 @@ _Noreturn void state_serve(int channel)
 	begin(channel);
 	for (;;) {
 		int r = receive(&mail);
+
+		bury();
+
 		pid_t pid = r < 0 ? r : fork_sibling();
 
 		if (pid < 0)
