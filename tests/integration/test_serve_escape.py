@@ -89,7 +89,9 @@ class Secret(str):
 
 class Sessions(unittest.TestCase):
     """Sessions of one serve, out of its template."""
-    options = ['--pids=32', '--wall-time=20s', '--tmp-size=8M', '--work-size=8M', '--grace=200ms']
+    # no jails that stand ready: what serve holds is counted
+    options = ['--pids=32', '--wall-time=20s', '--tmp-size=8M', '--work-size=8M', '--grace=200ms',
+               '--ready=0']
 
     def setUp(self):
         self.of_caller = Secret()
