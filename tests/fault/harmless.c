@@ -36,6 +36,7 @@ static const struct {
 	/* tried again */
 	{ "*", "read", "*", EINTR, WHENEVER, "read again" },
 	{ "0", "write", " pipe:*", EINTR, AFTER, "written again" },
+	{ "0.1.1", "write", " socket:*", EINTR, BEFORE, "written again" },
 	{ "*", "write", "*/report", EINTR, WHENEVER, "written again" },
 	{ "*", "sendmsg", "*", EINTR, WHENEVER, "sent again" },
 	{ "*", "poll", "*", EINTR, WHENEVER, "polled again" },
