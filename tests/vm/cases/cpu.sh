@@ -9,7 +9,7 @@ share()
 }
 
 jail --cpus 1 -- /bin/spin 1000
-within "per cent of a processor, free" "$(share)" 85 101
+within "per cent of a processor, free" "$(share)" 85 110
 
 $stepjail run --rootfs /mini --cpus 0.25 --report /tmp/report -- /bin/spin 4000 >/tmp/out &
 launcher=$!

@@ -32,7 +32,8 @@ def has_leaves(count):
     is_so('leaves', len(leaves()), count)
 
 
-serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s'])
+serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s',
+               '--ready=0'])
 session = serve.open()
 is_so('what is not enforced', session.opened['not_enforced'], [])
 has_leaves(1 + 1)
@@ -79,7 +80,7 @@ for session in sessions:
     session.close()
 has_leaves(1)
 # 200 MB of variables, and states that share them; a step that is killed for memory
-big = Serve(['--memory=320M', '--wall-time=100s'])
+big = Serve(['--memory=320M', '--wall-time=100s', '--ready=0'])
 session = big.open()
 is_so('result', session.run('import os, time\nx = bytearray(os.urandom(1 << 20)) * 200\nlen(x)').result,
       str(200 << 20))
