@@ -11,6 +11,7 @@
 
 #include "jail/allow.h"
 #include "jail/call.h"
+#include "jail/prefix.h"
 
 /* a number in the low 32 bits, which is all that a filter of ours compares */
 static int parse_value(const char *text, uint32_t *value, struct err *e)
@@ -100,34 +101,20 @@ int allow_check(const struct plan *p, struct err *e)
 	return 0;
 }
 
-#define LOAD(offset)                                                                     \
-	(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offset))
-#define FIELD(name) offsetof(struct seccomp_data, name)
-#define UNLESS_EQUAL(number, skip)                                                       \
-	(struct sock_filter)                                                             \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(number), 0, skip)
-#define ALLOWED (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
-/* an x32 number has a bit that no row has, so none is let through */
 size_t allow_code(const struct plan *p, struct sock_filter *code)
 {
-	size_t n = 0;
+	size_t n = PREFIX_HEAD;
 
 	if (p->call_count == 0)
 		return 0;
-	code[n++] = LOAD(FIELD(arch));
-	n++; /* below, when it is known how far to go */
 	for (size_t i = 0; i < p->call_count; i++) {
 		const struct plan_call *call = &p->call[i];
+		const struct prefix_test test = { (unsigned int)call->arg, UINT32_MAX,
+						  call->value };
 
-		code[n++] = LOAD(FIELD(nr));
-		code[n++] = UNLESS_EQUAL(call->nr, call->arg < 0 ? 1 : 3);
-		if (call->arg >= 0) {
-			code[n++] = LOAD(FIELD(args) + 8 * (size_t)call->arg);
-			code[n++] = UNLESS_EQUAL(call->value, 1);
-		}
-		code[n++] = ALLOWED;
+		n += prefix_row(code + n, call->nr, &test, call->arg >= 0,
+				SECCOMP_RET_ALLOW);
 	}
-	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(n - 2));
+	prefix_head(code, n);
 	return n;
 }

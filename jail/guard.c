@@ -9,6 +9,7 @@
 
 #include "jail/call.h"
 #include "jail/guard.h"
+#include "jail/prefix.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define TOLD SECCOMP_RET_USER_NOTIF
@@ -37,34 +38,20 @@ static const struct {
 	{ SYS_fcntl, 1, NOTIFY, REFUSED },
 };
 
-#define LOAD(offset)                                                                     \
-	(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offset))
-#define FIELD(name) offsetof(struct seccomp_data, name)
-#define UNLESS_EQUAL(number, skip)                                                       \
-	(struct sock_filter)                                                             \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(number), 0, skip)
-#define ANSWER(action) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, action)
-
-/* other entries are refused by the filter behind; x32's numbers have a bit that no row
- * has */
 size_t guard_code(const struct plan *p, struct sock_filter *code)
 {
-	size_t n = 0;
+	size_t n = PREFIX_HEAD;
 
 	if (!p->session)
 		return 0;
-	code[n++] = LOAD(FIELD(arch));
-	n++; /* below, when it is known how far to go */
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		code[n++] = LOAD(FIELD(nr));
-		code[n++] = UNLESS_EQUAL(rows[i].nr, rows[i].arg < 0 ? 1 : 3);
-		if (rows[i].arg >= 0) {
-			code[n++] = LOAD(FIELD(args) + 8 * (size_t)rows[i].arg);
-			code[n++] = UNLESS_EQUAL(rows[i].value, 1);
-		}
-		code[n++] = ANSWER(rows[i].action);
+		const struct prefix_test test = { (unsigned int)rows[i].arg, UINT32_MAX,
+						  rows[i].value };
+
+		n += prefix_row(code + n, rows[i].nr, &test, rows[i].arg >= 0,
+				rows[i].action);
 	}
-	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(n - 2));
+	prefix_head(code, n);
 	return n;
 }
 

@@ -57,18 +57,10 @@ const struct shut_row shut_rows[] = {
 };
 const size_t shut_row_count = COUNT(shut_rows);
 
-/* the architecture's two instructions; of each row at most a number's two, three for each
- * test, and the answer. The first jump goes over all of it. */
-#define ROW_CODE_MAX (2 + 3 * COUNT(shut_rows[0].test) + 1)
-_Static_assert(2 + COUNT(shut_rows) * ROW_CODE_MAX <= SHUT_CODE_MAX, "room for the rows");
+#define TESTS COUNT(shut_rows[0].test)
+_Static_assert(PREFIX_HEAD + COUNT(shut_rows) * PREFIX_ROW_MAX(TESTS) <= SHUT_CODE_MAX,
+	       "room for the rows");
 _Static_assert(SHUT_CODE_MAX <= UINT8_MAX, "more than a conditional jump can pass");
-
-#define FIELD(name) (uint32_t) offsetof(struct seccomp_data, name)
-#define STATEMENT(code, k) (struct sock_filter) BPF_STMT(code, k)
-#define LOAD(offset) STATEMENT(BPF_LD | BPF_W | BPF_ABS, offset)
-#define UNLESS_EQUAL(number, skip)                                                       \
-	(struct sock_filter)                                                             \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(number), 0, skip)
 
 unsigned int shut_lacks(bool cgroup, int landlock_abi)
 {
@@ -80,43 +72,20 @@ unsigned int shut_lacks(bool cgroup, int landlock_abi)
 	return lacks;
 }
 
-static size_t row_code(const struct shut_row *row, uint32_t answer,
-		       struct sock_filter *code)
-{
-	int nr = call_number(row->syscall);
-	size_t n = 0, jumps[1 + COUNT(row->test)], jump_count = 0;
-
-	if (nr < 0)
-		return 0;
-	code[n++] = LOAD(FIELD(nr));
-	jumps[jump_count++] = n;
-	code[n++] = UNLESS_EQUAL(nr, 0);
-	for (size_t i = 0; i < COUNT(row->test); i++) {
-		if (row->test[i].mask == 0)
-			continue;
-		code[n++] = LOAD(FIELD(args) + 8 * row->test[i].arg);
-		code[n++] = STATEMENT(BPF_ALU | BPF_AND | BPF_K, row->test[i].mask);
-		jumps[jump_count++] = n;
-		code[n++] = UNLESS_EQUAL(row->test[i].value, 0);
-	}
-	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);
-	for (size_t i = 0; i < jump_count; i++)
-		code[jumps[i]].jf = (unsigned char)(n - jumps[i] - 1);
-	return n;
-}
-
 size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code)
 {
 	uint32_t answer = learn ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM;
-	size_t n = 2;
+	size_t n = PREFIX_HEAD;
 
 	if (!lacks)
 		return 0;
-	for (size_t i = 0; i < COUNT(shut_rows); i++)
-		if (shut_rows[i].lack & lacks)
-			n += row_code(&shut_rows[i], answer, code + n);
-	code[0] = LOAD(FIELD(arch));
-	code[1] = UNLESS_EQUAL(CALL_NATIVE, (unsigned char)(n - 2));
+	for (size_t i = 0; i < COUNT(shut_rows); i++) {
+		int nr = call_number(shut_rows[i].syscall);
+
+		if (nr >= 0 && (shut_rows[i].lack & lacks))
+			n += prefix_row(code + n, nr, shut_rows[i].test, TESTS, answer);
+	}
+	prefix_head(code, n);
 	return n;
 }
 
@@ -124,7 +93,7 @@ static bool refuses(const struct shut_row *row, const struct seccomp_data *data)
 {
 	if (call_number(row->syscall) != data->nr)
 		return false;
-	for (size_t i = 0; i < COUNT(row->test); i++)
+	for (size_t i = 0; i < TESTS; i++)
 		if (((uint32_t)data->args[row->test[i].arg] & row->test[i].mask) !=
 		    row->test[i].value)
 			return false;

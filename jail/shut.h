@@ -18,6 +18,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "jail/prefix.h"
+
 enum shut_lack {
 	SHUT_NO_CGROUP = 1,   /* nobody counts memory that no process has mapped */
 	SHUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
@@ -27,10 +29,7 @@ struct shut_row {
 	enum shut_lack lack;
 	const char *syscall; /* a name this architecture lacks is passed over */
 	/* refused if all of them are so: (argument & mask) == value. Mask 0: no test */
-	struct {
-		unsigned int arg;
-		uint32_t mask, value;
-	} test[2];
+	struct prefix_test test[2];
 	const char *why; /* what it would give a program that had it */
 };
 
