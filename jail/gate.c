@@ -12,6 +12,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/gate.h"
+#include "jail/pass.h"
 
 int gate_make(int *outside, int *inside, struct err *e)
 {
@@ -37,24 +38,12 @@ int gate_make(int *outside, int *inside, struct err *e)
 static int send_ready(int inside, int listener, uint32_t landlock)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
-	struct iovec iov = { head, 1 };
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr part;
-	} control = { .part = { .cmsg_len = CMSG_LEN(sizeof(int)),
-				.cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = listener < 0 ? NULL : &control,
-		.msg_controllen = listener < 0 ? 0 : sizeof(control),
-	};
+	int r;
 
 	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
-	memcpy(CMSG_DATA(&control.part), &listener, sizeof(listener));
-	if (sendmsg(inside, &msg, MSG_NOSIGNAL) != 1)
-		return -errno;
+	r = pass_send(inside, head, 1, &listener, listener >= 0);
+	if (r < 0)
+		return r;
 	io_close_fd(&listener);
 	return io_write_all(inside, head + 1, sizeof(head) - 1);
 }
@@ -71,15 +60,6 @@ int gate_wait(int inside, int listener, uint32_t landlock, struct err *e)
 		return err_say(e, EPIPE, "gate: the launcher is gone");
 	return 0;
 }
-
-/* musl's macro of cmsg(3) mixes signed and unsigned */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-static struct cmsghdr *next_part(struct msghdr *msg, struct cmsghdr *part)
-{
-	return part ? CMSG_NXTHDR(msg, part) : CMSG_FIRSTHDR(msg);
-}
-#pragma GCC diagnostic pop
 
 /* the one fd of a part; one beyond it fits into its padding, and none is due */
 static bool take_fd(struct cmsghdr *part, int *fd)
@@ -124,7 +104,7 @@ int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
 	if (n < 0)
 		return err_set(e, errno, "gate: receive");
 	*listener = -1;
-	for (struct cmsghdr *c = NULL; (c = next_part(&msg, c));) {
+	for (struct cmsghdr *c = NULL; (c = pass_next(&msg, c));) {
 		if (c->cmsg_level != SOL_SOCKET)
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "jail/packet.h"
+#include "jail/pass.h"
 
 int packet_pair(int *outside, int *inside, struct err *e)
 {
@@ -30,35 +31,12 @@ int packet_send(int fd, const struct wire_header *h, const void *payload, const 
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	/* iovec has no const; sendmsg does not write to it */
-	struct iovec iov[] = { { head, sizeof(head) },
-			       { (void *)(uintptr_t)payload, h->length } };
-	union {
-		char room[CMSG_SPACE(STEP_FDS * sizeof(int))];
-		struct cmsghdr part;
-	} control = { .part = { .cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int)),
-				.cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	struct msghdr msg = {
-		.msg_iov = iov,
-		.msg_iovlen = h->length ? 2 : 1,
-		.msg_control = count ? &control : NULL,
-		.msg_controllen = count ? (socklen_t)CMSG_SPACE(count * sizeof(int)) : 0,
-	};
+	struct iovec parts[] = { { head, sizeof(head) },
+				 { (void *)(uintptr_t)payload, h->length } };
 
-	if (count)
-		memcpy(CMSG_DATA(&control.part), fds, count * sizeof(int));
 	wire_pack(h, head);
-	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return pass_send_parts(fd, parts, h->length ? 2 : 1, fds, count);
 }
-
-/* musl's macro of cmsg(3) mixes signed and unsigned */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-static struct cmsghdr *next_part(struct msghdr *msg, struct cmsghdr *part)
-{
-	return part ? CMSG_NXTHDR(msg, part) : CMSG_FIRSTHDR(msg);
-}
-#pragma GCC diagnostic pop
 
 static void close_fds(const struct cmsghdr *part)
 {
@@ -91,7 +69,7 @@ int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t 
 
 	if (n <= 0)
 		return n < 0 ? -errno : 0;
-	for (struct cmsghdr *c = NULL; (c = next_part(&msg, c));) {
+	for (struct cmsghdr *c = NULL; (c = pass_next(&msg, c));) {
 		if (c->cmsg_level != SOL_SOCKET)
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS)

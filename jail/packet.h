@@ -27,6 +27,7 @@ int packet_pair(int *outside, int *inside, struct err *e);
 
 /**
  * packet_send() - Send a frame and fds, at once or not at all
+ * @fd:		stepjail's end of packet_pair(), which does not block
  * @payload:	At most PACKET_MAX
  * @fds:	At most STEP_FDS; they stay the caller's, too
  *

@@ -17,14 +17,16 @@ union room {
 	struct cmsghdr part;
 };
 
-int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t fd_count)
+int pass_send_parts(int to, struct iovec *parts, size_t part_count, const int *fds,
+		    size_t fd_count)
 {
 	union room room = { .bytes = { 0 } };
-	struct iovec iov = { (void *)(uintptr_t)bytes, length };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	/* glibc and musl have different types for the count */
+	struct msghdr msg = { .msg_iov = parts };
 
 	if (fd_count > PASS_FDS_MAX)
 		return -EINVAL;
+	msg.msg_iovlen = (unsigned short)part_count;
 	if (fd_count) {
 		room.part.cmsg_len = (socklen_t)CMSG_LEN(fd_count * sizeof(int));
 		room.part.cmsg_level = SOL_SOCKET;
@@ -35,6 +37,23 @@ int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t f
 	}
 	return sendmsg(to, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
+
+int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t fd_count)
+{
+	/* iovec has no const; sendmsg does not write to it */
+	struct iovec whole = { (void *)(uintptr_t)bytes, length };
+
+	return pass_send_parts(to, &whole, 1, fds, fd_count);
+}
+
+/* musl's macro of cmsg(3) mixes signed and unsigned */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+struct cmsghdr *pass_next(struct msghdr *msg, struct cmsghdr *part)
+{
+	return part ? CMSG_NXTHDR(msg, part) : CMSG_FIRSTHDR(msg);
+}
+#pragma GCC diagnostic pop
 
 int pass_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max)
 {

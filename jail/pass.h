@@ -6,7 +6,9 @@
 #define STEPJAIL_JAIL_PASS_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #define PASS_FDS_MAX 16
 
@@ -19,6 +21,13 @@
  * Return: 0, or -errno of sendmsg(2)
  */
 int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t fd_count);
+
+/** pass_send_parts() - The same, of a packet that lies in parts; see iovec(3type) */
+int pass_send_parts(int to, struct iovec *parts, size_t part_count, const int *fds,
+		    size_t fd_count);
+
+/** pass_next() - The control message behind @part, or the first for NULL; cmsg(3) */
+struct cmsghdr *pass_next(struct msghdr *msg, struct cmsghdr *part);
 
 /**
  * pass_receive() - Receive one packet, and what fds came with it

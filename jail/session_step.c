@@ -3,10 +3,10 @@
  * session_step.c - what a step, or a file operation, says, up to its last packet
  *
  * Theory of operation
- *   Its process speaks on a channel of its own. What comes there is the step's word: it is believed where it speaks of itself
- *   alone (how it ended, its texts), within bounds, and never about who it is: that is
- *   the kernel's word (sweep_adopt()). A step that closes its channel is one that will
- *   end without DONE, or by its clock.
+ *   Its process speaks on a channel of its own. What comes there is the step's word: it
+ *   is believed where it speaks of itself alone (how it ended, its texts), within bounds,
+ *   and never about who it is: that is the kernel's word (sweep_adopt()). A step that
+ *   closes its channel is one that will end without DONE, or by its clock.
  *   Its process may end at any time; what it said before is then still in the channel, and
  *   is taken first.
  */

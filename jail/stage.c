@@ -226,19 +226,19 @@ static int exec_init(struct child *c, struct err *e)
 	return err_set(e, errno, "exec: start stepjail-init");
 }
 
-/*
- * The program must not inherit what the launcher or its caller blocks and ignores.
- * By the kernel's own call: the C library keeps three real-time signals for itself and
- * refuses to touch them, and a caller with another library may ignore just those.
- */
+void stage_default_signal(int signum)
+{
+	/* handler SIG_DFL, and no flags, restorer or mask */
+	(void)syscall(SYS_rt_sigaction, signum, (unsigned long[4]){ 0 }, NULL, 8UL);
+}
+
+/* the program must not inherit what the launcher or its caller blocks and ignores */
 static int reset_signals(struct err *e)
 {
-	static const unsigned long
-		by_default[4]; /* handler SIG_DFL, flags, restorer, mask */
 	sigset_t none;
 
 	for (int s = 1; s < NSIG; s++)
-		(void)syscall(SYS_rt_sigaction, s, by_default, NULL, 8UL);
+		stage_default_signal(s);
 	(void)sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_set(e, errno, "exec: unblock signals");

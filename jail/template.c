@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -24,19 +23,12 @@
 #include "jail/posture.h"
 #include "jail/proc.h"
 #include "jail/stage.h"
+#include "jail/stand.h"
 #include "jail/template.h"
 #include "jail/warm.h"
 
 /* a clone takes it a millisecond; a host that is short of everything, some more */
 #define ANSWER_MS 5000
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* the plan in the policy's words; no path of the host's is among them */
 static int print_policy(const struct parts *parts, int fd, struct err *e)
@@ -110,7 +102,7 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 	t->plan.session = false;
 	t->plan.argv = argv;
 	t->parts = *parts;
-	t->start_ms = now_ms();
+	t->start_ms = stand_now_ms();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "template: socket pair");
 	t->channel = ends[0];
@@ -285,7 +277,7 @@ int template_clone(struct template *t, struct jail *j, const struct child *c,
 bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms)
 {
 	return (clones && t->clones >= clones) ||
-	       (age_ms && now_ms() - t->start_ms >= age_ms);
+	       (age_ms && stand_now_ms() - t->start_ms >= age_ms);
 }
 
 int template_end(struct template *t, struct err *e)

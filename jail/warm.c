@@ -121,11 +121,9 @@ static int take_plan(int channel, struct err *e)
 /* in the clone, PID 1 of its jail; returns in its program */
 static void become_jail(struct child *c, int channel)
 {
-	static const unsigned long by_default[4];
-
 	(void)close(channel);
 	/* which the template ignores */
-	(void)syscall(SYS_rt_sigaction, SIGCHLD, by_default, NULL, 8UL);
+	stage_default_signal(SIGCHLD);
 	stage_run(c);
 	option_forget();
 	explicit_bzero(&kept, sizeof(kept));

@@ -70,11 +70,6 @@ int fork_prepare(struct err *e)
 	return 0;
 }
 
-pid_t *fork_tid_address(void)
-{
-	return (pid_t *)(uintptr_t)tid_word;
-}
-
 void fork_child_libc(void)
 {
 	if (robust)

@@ -20,9 +20,6 @@
  */
 int fork_prepare(struct err *e);
 
-/** fork_tid_address() - For CLONE_CHILD_SETTID and _CLEARTID; after fork_prepare() */
-pid_t *fork_tid_address(void);
-
 /** fork_child_libc() - What the C library needs of a child of a raw clone(2) */
 void fork_child_libc(void);
 
