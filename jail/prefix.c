@@ -27,8 +27,7 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
 			continue;
 		code[n++] = LOAD(FIELD(args) + 8 * tests[i].arg);
 		if (tests[i].mask != UINT32_MAX)
-			code[n++] =
-				STATEMENT(BPF_ALU | BPF_AND | BPF_K, tests[i].mask);
+			code[n++] = STATEMENT(BPF_ALU | BPF_AND | BPF_K, tests[i].mask);
 		code[n++] = UNLESS_EQUAL(tests[i].value, 0);
 	}
 	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);

@@ -20,7 +20,7 @@ struct prefix_test {
 	uint32_t mask, value;
 };
 
-#define PREFIX_HEAD 2                         /* instructions of a block beside its rows */
+#define PREFIX_HEAD 2 /* instructions of a block beside its rows */
 #define PREFIX_ROW_MAX(tests) (3 + 3 * (tests)) /* of a row, at the most */
 
 /**
