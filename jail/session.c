@@ -117,6 +117,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	hub_unset(hub, &s->stand);
 	hub_unset(hub, &s->flood);
 	end_steps(s);
+	ahead_end_all(s);
 	if (s->first)
 		state_free(s->first);
 	s->first = NULL;
@@ -196,9 +197,19 @@ static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit
 		if (s->phase != PHASE_OPEN)
 			return;
 	}
+	for (struct step *step = s->ahead, *next; step; step = next) {
+		next = step->next;
+		if (step->state->pid == 0)
+			step_drain(step->state);
+	}
 	for (struct step *step = s->steps; step; step = step->next)
 		if (step->state->pid == pid) {
 			step_exit(step, exit);
+			return;
+		}
+	for (struct step *step = s->ahead; step; step = step->next)
+		if (step->state->pid == pid) {
+			ahead_forget(step);
 			return;
 		}
 	state = states_of_pid(&s->states, pid);
@@ -213,6 +224,7 @@ static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit
 		states_lose(&s->states, state);
 	states_remove(&s->states, state);
 	state_free(state);
+	ahead_prune(s);
 }
 
 static void take_frame(struct session *s)

@@ -6,7 +6,9 @@
  * init/serve_wire.h for the client.
  *
  *	session.c        a jail stands up, tells of ends, ends
- *	session_step.c   a step, or a file operation, from the request to its last packet
+ *	session_ask.c    a step, or a file operation, is asked of a state
+ *	session_ahead.c  a process for the step that will be asked for next
+ *	session_step.c   what it says, up to its last packet
  *	session_io.c     its pipes
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
@@ -54,6 +56,10 @@ struct step {
 	uint32_t number; /* in the session; that of the state which it may become */
 	uint32_t branch; /* its name, also when it is dropped meanwhile */
 	uint32_t from;   /* state that was asked for it */
+	uint32_t asked;  /* by this number */
+	bool waits;      /* its process is made ready, and has no source */
+	bool unwanted;   /* it waits, and is to end as soon as it is there */
+	int source;      /* of one that waited, -1 */
 	struct state
 		*state; /* its process; host is 0 until it has said that it is there */
 	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
@@ -74,6 +80,7 @@ struct step {
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
+	uint64_t cpu_early_us;  /* of its process, before the step began */
 	uint64_t cpu_used_us;   /* as last looked at */
 	uint64_t memory_peak_bytes;
 	struct bell wall, sample;
@@ -94,7 +101,9 @@ struct session {
 	struct port control, gate, listener, diagnostics, pidfd;
 	struct bell stand, flood;
 	struct states states;
-	struct step *steps;
+	struct step *steps;      /* that run */
+	struct step *ahead;      /* that wait for a source */
+	uint64_t memory_bytes;   /* of all processes, as last looked at */
 	struct state *first; /* state 0, until it is in the table */
 	struct violation_court court;
 	pid_t caller;                /* thread that the court hears */
@@ -134,7 +143,7 @@ struct session *session_find(struct serve *serve, uint32_t number);
 void session_end(struct session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* session_step.c */
+/* session_ask.c */
 
 /** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
 int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
@@ -143,6 +152,48 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 /** step_file() - Begin a file operation; @data, of a PUT, stays the caller's */
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
+
+/**
+ * step_again() - Its process ended and has never had the source: ask once more
+ *
+ * Return: false when that cannot be done; the step is as it was
+ */
+bool step_again(struct step *step);
+
+/** step_make() - In no list yet; NULL without memory */
+struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
+		       uint32_t branch, uint32_t from);
+
+/** step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none */
+int step_fds(struct step *step, int *fds, struct err *e);
+
+/** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
+int step_ask(struct step *step, const struct state *of, const struct wire_header *h,
+	     const void *payload, int *fds, size_t count, struct err *e);
+
+/* session_ahead.c */
+
+/** ahead_prepare() - A process for the next step of a branch, unless there is one */
+void ahead_prepare(struct session *s, uint32_t branch);
+/** ahead_find() - One that waits and was made from this state, or NULL */
+struct step *ahead_find(const struct session *s, uint32_t from);
+/** ahead_born() - Its process is there */
+void ahead_born(struct step *step);
+/** ahead_end() - It is not wanted any more */
+void ahead_end(struct step *step);
+/** ahead_forget() - Its process is gone */
+void ahead_forget(struct step *step);
+/** ahead_prune() - End those whose state no branch is at */
+void ahead_prune(struct session *s);
+/** ahead_end_all() - With the session */
+void ahead_end_all(struct session *s);
+/** ahead_settle() - Wait until each has a process whose pid is known */
+void ahead_settle(struct session *s);
+
+/* session_step.c */
+
+/** step_unlink() - Take it out of a list, if it is there */
+void step_unlink(struct step **list, struct step *step);
 
 /** step_exit() - Its process has ended, as init says */
 void step_exit(struct step *step, const struct wire_exit *exit);

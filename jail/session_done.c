@@ -92,6 +92,7 @@ void done_prune(struct session *s)
 		end_state(s, state);
 	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
 		end_state(s, state);
+	ahead_prune(s);
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
 		return;
@@ -117,8 +118,6 @@ static bool become_state(struct step *step)
 	state->step = NULL;
 	b->head = state->number;
 	b->lost = false;
-	state->bytes = sweep_bytes(state, false);
-	sweep_oom(state, false);
 	return true;
 }
 
@@ -146,11 +145,27 @@ static void done_file(struct step *step)
 	step_forget(step);
 }
 
+/* what it was is answered; what it is now */
+static void settle(struct step *step, bool lives)
+{
+	struct state *state = step->state;
+
+	if (lives) {
+		sweep_oom(state, false);
+		io_close_fd(&state->oom);
+		state->bytes = sweep_bytes(state, false);
+	} else {
+		state_free(state);
+	}
+	step_forget(step);
+}
+
 void done_step(struct step *step)
 {
 	struct session *s = step->session;
 	const char *word = "rolled-back", *reason = NULL;
 	struct judgement j;
+	uint32_t branch = step->branch;
 	int strays = 0;
 	bool lives = step->have_done && !step->have_exit && s->phase == PHASE_OPEN;
 
@@ -178,9 +193,10 @@ void done_step(struct step *step)
 	else if (step->have_done && !reason)
 		reason = "its process ended after the step had";
 	say_done(step, &j, word, reason, strays < 0 ? 1 : strays);
-	if (!lives)
-		state_free(step->state);
-	step_forget(step);
+	/* the client need not wait for what follows; an error comes again with the turn's
+	 * end */
+	(void)queue_send(&s->serve->queue, s->serve->client.fd);
+	settle(step, lives);
 	if (s->phase != PHASE_OPEN)
 		return;
 	if (strays < 0)
@@ -189,4 +205,6 @@ void done_step(struct step *step)
 		session_end(s, "its one step has ended");
 	else
 		done_prune(s);
+	if (s->phase == PHASE_OPEN)
+		ahead_prepare(s, branch);
 }

@@ -95,6 +95,7 @@ static bool jail_cpu_us(struct session *s, uint64_t *cpu_us)
 	if (watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], &w,
 			 &e) < 0)
 		return false;
+	s->memory_bytes = w.memory_bytes;
 	*cpu_us = w.cpu_us;
 	if (w.memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
 		return true;
@@ -105,9 +106,15 @@ static bool jail_cpu_us(struct session *s, uint64_t *cpu_us)
 	return true;
 }
 
+/* since the step began; the process may have been there before it */
+static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
+{
+	return all_us > step->cpu_early_us ? all_us - step->cpu_early_us : 0;
+}
+
 static void sample(struct step *step)
 {
-	uint64_t own_us = process_cpu_us(step->state->host), all_us = 0;
+	uint64_t own_us = own_cpu_us(step, process_cpu_us(step->state->host)), all_us = 0;
 	struct watch w;
 	struct err e;
 
@@ -118,7 +125,7 @@ static void sample(struct step *step)
 	if (step->alone && all_us > step->cpu_before_us)
 		own_us = all_us - step->cpu_before_us;
 	else if (!step->alone && watch_sample(step->state->host, NO_LIMIT, &w, &e) == 0)
-		own_us = w.cpu_us;
+		own_us = own_cpu_us(step, w.cpu_us);
 	if (own_us > step->cpu_used_us)
 		step->cpu_used_us = own_us;
 }
@@ -153,6 +160,8 @@ void limit_begin(struct step *step)
 
 	hub_unset(hub, &step->wall);
 	step->start_ms = stand_now_ms();
+	if (step->source >= 0)
+		step->cpu_early_us = process_cpu_us(step->state->host);
 	sweep_oom(step->state, true);
 	if (step->kind != KIND_RUN)
 		return;
@@ -189,7 +198,10 @@ uint64_t limit_cpu_us(const struct step *step)
 	/* of its own process to the end, where that is still there */
 	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
 					  : process_cpu_us(step->state->host);
-	uint64_t said_us = step->have_done ? step->done.cpu_us : 0;
+	uint64_t said_us;
+
+	own_us = own_cpu_us(step, own_us);
+	said_us = step->have_done ? step->done.cpu_us : 0;
 
 	own_us = own_us > step->cpu_used_us ? own_us : step->cpu_used_us;
 	/* with children that it waited for, it knows of more */

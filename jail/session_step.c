@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_step.c - a step, or a file operation, from the request to its last packet
+ * session_step.c - a step, or a file operation, and what it says up to its last packet
  *
  * Theory of operation
  *   A step is asked of a state with five fds; its process then speaks on a channel of its
@@ -38,6 +38,7 @@ void state_free(struct state *state)
 {
 	hub_close(&state->session->serve->hub, &state->channel);
 	io_close_fd(&state->pidfd);
+	io_close_fd(&state->oom);
 	hub_later(&state->session->serve->hub, &state->end, free_state);
 }
 
@@ -55,7 +56,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 		return NULL;
 	state->session = s;
 	state->number = number;
-	state->pidfd = -1;
+	state->pidfd = state->oom = -1;
 	state->channel = PORT(channel, serve_channel, state);
 	return state;
 }
@@ -68,20 +69,26 @@ static void free_step(struct later *l)
 	free(step);
 }
 
+void step_unlink(struct step **list, struct step *step)
+{
+	while (*list && *list != step)
+		list = &(*list)->next;
+	if (*list)
+		*list = step->next;
+}
+
 void step_forget(struct step *step)
 {
 	struct session *s = step->session;
 	struct hub *hub = &s->serve->hub;
-	struct step **at = &s->steps;
 	struct branch *b = states_branch(&s->states, step->branch);
 
-	while (*at && *at != step)
-		at = &(*at)->next;
-	if (*at)
-		*at = step->next;
+	step_unlink(&s->steps, step);
+	step_unlink(&s->ahead, step);
 	if (b && b->step == step)
 		b->step = NULL;
 	limit_end(step);
+	io_close_fd(&step->source);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		hub_close(hub, &step->out[i].port);
 	hub_close(hub, &step->in);
@@ -100,142 +107,16 @@ void step_refuse(struct step *step, int errnum, const char *text)
 	step_forget(step);
 }
 
-/* ---- the request */
-
-static struct step *make_step(struct session *s, enum step_kind kind, uint32_t number,
-			      uint32_t branch, uint32_t from)
-{
-	struct step *step = calloc(1, sizeof(*step));
-
-	if (!step)
-		return NULL;
-	step->session = s;
-	step->kind = kind;
-	step->number = number;
-	step->branch = branch;
-	step->from = from;
-	step->refused.fd = -1;
-	limit_prepare(step);
-	step_prepare_io(step);
-	step->next = s->steps;
-	s->steps = step;
-	return step;
-}
-
-/* the step's ends of all that it is given; -1 where there is none */
-static int make_fds(struct step *step, int *fds, struct err *e)
-{
-	int channel = -1;
-	int r = packet_pair(&channel, &fds[STEP_FD_CHANNEL], e);
-
-	if (r == 0)
-		step->state = state_new(step->session, step->number, channel);
-	if (!step->state) {
-		io_close_fd(&channel);
-		return r < 0 ? r : err_set(e, ENOMEM, "serve: a step");
-	}
-	step->state->step = step;
-	r = step_pipes(step, fds);
-	return r < 0 ? err_set(e, -r, "serve: pipe") : 0;
-}
-
-static int listen_to(struct step *step, struct err *e)
-{
-	struct hub *hub = &step->session->serve->hub;
-	int r = hub_listen(hub, &step->state->channel, EPOLLIN);
-
-	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-		r = hub_listen(hub, &step->out[i].port,
-			       step->session->serve->paused ? 0 : EPOLLIN);
-	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
-}
-
-/* ask a state for a process; the fds stay the caller's */
-static int ask(struct step *step, const struct state *of, const struct wire_header *h,
-	       const void *payload, int *fds, size_t count, struct err *e)
-{
-	int r;
-
-	if (!of)
-		return err_say(e, ESRCH, "the state has ended");
-	r = listen_to(step, e);
-	if (r < 0)
-		return r;
-	r = packet_send(of->channel.fd, h, payload, fds, count);
-	return r < 0 ? err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
-			       of->number)
-		     : 0;
-}
-
-static void undo(struct step *step)
-{
-	if (step->state)
-		state_free(step->state);
-	step_forget(step);
-}
-
-int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-	     uint64_t cpu_ms, struct err *e)
-{
-	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
-	const struct state *of = states_find(&s->states, b->head);
-	struct step *step = make_step(s, KIND_RUN, s->next_step, b->name, b->head);
-	const struct wire_header h = { 0, WIRE_RUN, s->next_step };
-	int r;
-
-	if (!step)
-		r = err_set(e, ENOMEM, "serve: a step");
-	else
-		r = make_fds(step, fds, e);
-	if (r == 0)
-		r = ask(step, of, &h, NULL, fds, STEP_FDS, e);
-	for (int i = 0; i < STEP_FDS; i++)
-		io_close_fd(&fds[i]);
-	if (r < 0) {
-		if (step)
-			undo(step);
-		return r;
-	}
-	s->next_step++;
-	b->step = step;
-	step->wall_ms = wall_ms;
-	step->cpu_ms = cpu_ms;
-	/* until its process is there */
-	hub_set(&s->serve->hub, &step->wall, stand_now_ms() + STAND_MS);
-	return 0;
-}
-
-int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
-	      const char *path, size_t path_bytes, int data, struct err *e)
-{
-	static const uint32_t ops[] = { [KIND_PUT] = STEP_FILE_PUT,
-					[KIND_GET] = STEP_FILE_GET,
-					[KIND_LIST] = STEP_FILE_LIST };
-	int fds[STEP_FDS] = { -1, -1, -1, -1, -1 };
-	unsigned char payload[sizeof(struct step_file) + STEP_PATH_MAX];
-	const struct step_file ask_for = { ops[kind], mode,
-					   s->serve->plan->limit[LIMIT_WORK_BYTES] };
-	const struct wire_header h = { (uint32_t)(sizeof(ask_for) + path_bytes),
-				       WIRE_FILE, ++s->file_ops };
-	struct step *step = make_step(s, kind, s->file_ops, branch, 0);
-	int r = step ? make_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a file");
-
-	memcpy(payload, &ask_for, sizeof(ask_for));
-	memcpy(payload + sizeof(ask_for), path, path_bytes);
-	if (kind == KIND_PUT)
-		fds[STEP_FD_DATA] = data;
-	if (r == 0)
-		r = ask(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS,
-			e);
-	io_close_fd(&fds[STEP_FD_CHANNEL]);
-	if (kind != KIND_PUT)
-		io_close_fd(&fds[STEP_FD_DATA]);
-	if (r < 0 && step)
-		undo(step);
-	return r;
-}
-
 /* ---- what it says */
+
+/* there is no process for it; one that was made ready can be made again, as any other */
+static void not_begun(struct step *step, int errnum, const char *text)
+{
+	if (step->waits)
+		ahead_end(step);
+	else if (!step_again(step))
+		step_refuse(step, errnum, text);
+}
 
 static void take_born(struct step *step, const struct wire_header *h,
 		      const unsigned char *payload, pid_t who)
@@ -250,14 +131,17 @@ static void take_born(struct step *step, const struct wire_header *h,
 	memcpy(&born, payload, sizeof(born));
 	if (sweep_adopt(state, born.pid, who, state->host, &e) < 0) {
 		if (!moved) /* nobody to kill: it is as if it had never come */
-			step_refuse(step, 0, e.text);
+			not_begun(step, 0, e.text);
 		return;
 	}
 	if (moved) {
 		step->threads = born.threads;
 		return;
 	}
-	limit_begin(step);
+	if (step->waits)
+		ahead_born(step);
+	else
+		limit_begin(step);
 }
 
 static void take_done(struct step *step, const struct wire_header *h,
@@ -293,10 +177,12 @@ static void take_text(struct step *step, const struct wire_header *h,
 static void take_of_step(struct step *step, const struct wire_header *h,
 			 const unsigned char *payload, pid_t who)
 {
-	if (h->step != step->number)
+	if (h->step != (h->type == WIRE_STARTED ? step->asked : step->number))
 		return;
-	if (h->type == WIRE_STARTED || h->type == WIRE_MOVED)
+	if (h->type == WIRE_STARTED || (h->type == WIRE_MOVED && !step->waits))
 		take_born(step, h, payload, who);
+	else if (step->waits)
+		return; /* it has not been asked for anything, and is none's */
 	else if (who != step->state->host || who == 0)
 		return; /* a child of the step's: it does not speak for it */
 	else if (h->type == WIRE_RESULT || h->type == WIRE_TRACE)
@@ -346,13 +232,16 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
 		return;
 	memcpy(&fail, payload, sizeof(fail));
-	for (struct step *step = s->steps; step; step = step->next)
-		if (step->number == h->step && step->from == state->number &&
-		    step->state->host == 0) {
-			step_refuse(step, fail.errnum <= 4095 ? (int)fail.errnum : EPROTO,
-				    "no process could be made for it");
-			return;
-		}
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps; step;
+		     step = step->next)
+			if (step->asked == h->step && step->from == state->number &&
+			    step->state->host == 0) {
+				not_begun(step,
+					  fail.errnum <= 4095 ? (int)fail.errnum : EPROTO,
+					  "no process could be made for it");
+				return;
+			}
 }
 
 /* Return: false when nothing more is there now */
@@ -372,8 +261,11 @@ static bool receive_one(struct state *state)
 	if (r <= 0) {
 		/* init tells how the process ended; until then it may live */
 		(void)hub_listen(&s->serve->hub, &state->channel, 0);
-		if (step && state->host == 0)
-			step_refuse(step, 0, "it ended before it began");
+		if (step && (state->host == 0 || step->waits))
+			not_begun(step, 0, "it ended before it began");
+		else if (step && r == -ECONNRESET)
+			/* what was sent to it has not been read: its source */
+			(void)step_again(step);
 		else if (!step && state != s->first)
 			limit_signal(state, SIGKILL);
 		return false;

@@ -103,6 +103,9 @@ static const struct state *known(const struct session *s, pid_t host)
 	for (const struct step *step = s->steps; step; step = step->next)
 		if (step->state->host == host)
 			return step->state;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (step->state->host == host)
+			return step->state;
 	return NULL;
 }
 
@@ -142,7 +145,8 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	const struct state *state = known(w->s, pid);
 
 	/* a running step's own */
-	if (state && state->step && !state->step->have_done && !state->step->have_exit)
+	if (state && state->step && !state->step->have_done && !state->step->have_exit &&
+	    !state->step->waits)
 		return false;
 	if (!state)
 		kill_stray(w, pid, above);
@@ -154,6 +158,7 @@ int sweep_strays(struct session *s)
 	struct sweep w = { .s = s };
 	struct err e;
 
+	ahead_settle(s);
 	for (int i = 0; i < ROUNDS; i++) {
 		w.killed = 0;
 		if (watch_each(s->run.jail.pid, visit, &w, &e) < 0)
@@ -186,6 +191,13 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 
 void sweep_oom(const struct state *state, bool running)
 {
+	const char *score = running ? "1000" : state->session->serve->oom_base;
+
+	if (state->oom >= 0) { /* the process's own, whatever its number is now */
+		(void)!pwrite(state->oom, score, strlen(score), 0);
+		return;
+	}
+
 	cleanup_fd int dir = proc_open(state->host), file = -1;
 
 	/* while it lives, its number is nobody else's, so the folder is its own */
@@ -194,6 +206,5 @@ void sweep_oom(const struct state *state, bool running)
 	file = proc_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* nothing depends on it but who is taken first */
 	if (file >= 0)
-		(void)io_write_text(file,
-				    running ? "1000" : state->session->serve->oom_base);
+		(void)io_write_text(file, score);
 }
