@@ -137,6 +137,8 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 
 	if (!step)
 		return false;
+	if (step->state->host)
+		step->cpu_early_us = limit_process_cpu_us(step->state->host);
 	if (packet_send(step->state->channel.fd, &h, NULL, &source, 1) < 0) {
 		ahead_end(step);
 		return false;

@@ -70,7 +70,7 @@ static void ring_wall(struct bell *b)
 		session_end(s, "the first interpreter does not answer");
 }
 
-static uint64_t process_cpu_us(pid_t pid)
+uint64_t limit_process_cpu_us(pid_t pid)
 {
 	struct timespec t = { 0 };
 	clockid_t clock;
@@ -114,7 +114,7 @@ static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
 
 static void sample(struct step *step)
 {
-	uint64_t own_us = own_cpu_us(step, process_cpu_us(step->state->host)), all_us = 0;
+	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)), all_us = 0;
 	struct watch w;
 	struct err e;
 
@@ -160,8 +160,6 @@ void limit_begin(struct step *step)
 
 	hub_unset(hub, &step->wall);
 	step->start_ms = stand_now_ms();
-	if (step->source >= 0)
-		step->cpu_early_us = process_cpu_us(step->state->host);
 	sweep_oom(step->state, true);
 	if (step->kind != KIND_RUN)
 		return;
@@ -197,7 +195,7 @@ uint64_t limit_cpu_us(const struct step *step)
 {
 	/* of its own process to the end, where that is still there */
 	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
-					  : process_cpu_us(step->state->host);
+					  : limit_process_cpu_us(step->state->host);
 	uint64_t said_us;
 
 	own_us = own_cpu_us(step, own_us);
