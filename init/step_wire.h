@@ -61,7 +61,8 @@ enum step_fd {
 	STEP_FD_STDERR,
 	STEP_FD_SOURCE, /* sealed memfd: the step's UTF-8 source, whole */
 	STEP_FDS,
-	STEP_FDS_EARLY = STEP_FD_SOURCE, /* as many come with a RUN whose source follows */
+	STEP_FDS_EARLY =
+		STEP_FD_SOURCE,       /* as many come with a RUN whose source follows */
 	STEP_FD_DATA = STEP_FD_STDIN, /* of FILE: a pipe, or a memfd */
 	STEP_FILE_FDS,
 };

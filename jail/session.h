@@ -101,10 +101,10 @@ struct session {
 	struct port control, gate, listener, diagnostics, pidfd;
 	struct bell stand, flood;
 	struct states states;
-	struct step *steps;      /* that run */
-	struct step *ahead;      /* that wait for a source */
-	uint64_t memory_bytes;   /* of all processes, as last looked at */
-	struct state *first; /* state 0, until it is in the table */
+	struct step *steps;    /* that run */
+	struct step *ahead;    /* that wait for a source */
+	uint64_t memory_bytes; /* of all processes, as last looked at */
+	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
 	pid_t caller;                /* thread that the court hears */
 	struct violations elsewhere; /* those that belong to no step */
@@ -181,14 +181,14 @@ struct step *ahead_find(const struct session *s, uint32_t from);
 void ahead_born(struct step *step);
 /** ahead_end() - It is not wanted any more */
 void ahead_end(struct step *step);
+/** ahead_dismiss() - Kill such a process; it is known until init has reaped it */
+void ahead_dismiss(struct state *state);
 /** ahead_forget() - Its process is gone */
 void ahead_forget(struct step *step);
 /** ahead_prune() - End those whose state no branch is at */
 void ahead_prune(struct session *s);
 /** ahead_end_all() - With the session */
 void ahead_end_all(struct session *s);
-/** ahead_settle() - Wait until each has a process whose pid is known */
-void ahead_settle(struct session *s);
 
 /* session_step.c */
 
@@ -200,6 +200,9 @@ void step_exit(struct step *step, const struct wire_exit *exit);
 
 /** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
+
+/** step_receive_one() - Take one */
+void step_receive_one(struct state *state);
 
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);

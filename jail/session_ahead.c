@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -24,8 +23,6 @@
 #include "jail/proc.h"
 #include "jail/session.h"
 #include "jail/stand.h"
-
-#define BIRTH_WAIT_MS 100 /* a process that was asked for is there long before */
 
 struct step *ahead_find(const struct session *s, uint32_t from)
 {
@@ -99,9 +96,21 @@ void ahead_forget(struct step *step)
 	step_forget(step);
 }
 
+void ahead_dismiss(struct state *state)
+{
+	struct session *s = state->session;
+
+	limit_signal(state, SIGKILL);
+	state->ending = true;
+	state->step = NULL;
+	hub_close(&s->serve->hub, &state->channel);
+	/* of one without a pidfd, init has told already */
+	if (state->pidfd < 0 || states_add(&s->states, state) < 0)
+		state_free(state);
+}
+
 void ahead_end(struct step *step)
 {
-	struct session *s = step->session;
 	struct state *state = step->state;
 
 	if (!state->host) { /* when it is there */
@@ -114,12 +123,7 @@ void ahead_end(struct step *step)
 		ahead_forget(step);
 		return;
 	}
-	limit_signal(state, SIGKILL);
-	state->ending = true;
-	state->step = NULL;
-	hub_close(&s->serve->hub, &state->channel);
-	if (state->pidfd < 0 || states_add(&s->states, state) < 0)
-		state_free(state);
+	ahead_dismiss(state);
 	step_forget(step);
 }
 
@@ -146,19 +150,4 @@ void ahead_end_all(struct session *s)
 {
 	while (s->ahead)
 		ahead_forget(s->ahead);
-}
-
-void ahead_settle(struct session *s)
-{
-	for (struct step *step = s->ahead, *next; step; step = next) {
-		struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
-
-		next = step->next;
-		if (step->state->host)
-			continue;
-		if (poll(&p, 1, BIRTH_WAIT_MS) > 0)
-			step_receive(step->state);
-		else
-			ahead_forget(step); /* its channel's end is its own */
-	}
 }

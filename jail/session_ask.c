@@ -137,8 +137,13 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 
 	if (!step)
 		return false;
-	if (step->state->host)
+	step->wall_ms = wall_ms;
+	step->cpu_ms = cpu_ms;
+	/* it may run at once */
+	if (step->state->host) {
 		step->cpu_early_us = limit_process_cpu_us(step->state->host);
+		limit_begin(step);
+	}
 	if (packet_send(step->state->channel.fd, &h, NULL, &source, 1) < 0) {
 		ahead_end(step);
 		return false;
@@ -150,11 +155,7 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 	step->branch = b->name;
 	step->source = source;
 	b->step = step;
-	step->wall_ms = wall_ms;
-	step->cpu_ms = cpu_ms;
-	if (step->state->host)
-		limit_begin(step);
-	else
+	if (!step->state->host)
 		hub_set(&s->serve->hub, &step->wall, stand_now_ms() + STAND_MS);
 	if (listen_out(step) < 0) /* it says nothing, then */
 		limit_kill(step, KILL_CANCELLED);
@@ -186,7 +187,7 @@ bool step_again(struct step *step)
 	if (step->source < 0 || step->killed != KILL_NONE || step->input || !b)
 		return false;
 	source = io_steal_fd(&step->source);
-	state_free(step->state);
+	ahead_dismiss(step->state);
 	step_forget(step);
 	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0)
 		say_error(s->serve, s->number, b->name, WIRE_REFUSED, "error", e.text);
@@ -213,8 +214,8 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 	if (kind == KIND_PUT)
 		fds[STEP_FD_DATA] = data;
 	if (r == 0)
-		r = step_ask(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS,
-			e);
+		r = step_ask(step, states_find(&s->states, 0), &h, payload, fds,
+			     STEP_FILE_FDS, e);
 	io_close_fd(&fds[STEP_FD_CHANNEL]);
 	if (kind != KIND_PUT)
 		io_close_fd(&fds[STEP_FD_DATA]);

@@ -114,7 +114,8 @@ static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
 
 static void sample(struct step *step)
 {
-	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)), all_us = 0;
+	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)),
+		 all_us = 0;
 	struct watch w;
 	struct err e;
 

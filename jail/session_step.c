@@ -123,17 +123,21 @@ static void take_born(struct step *step, const struct wire_header *h,
 {
 	struct state *state = step->state;
 	bool moved = h->type == WIRE_MOVED;
+	const struct state *from = states_find(&step->session->states, step->from);
+	/* whoever has moved may still be a child of what it was, and so is its sibling */
+	pid_t before = moved ? state->host : from ? from->left : 0;
 	struct step_born born;
 	struct err e;
 
 	if (h->length != sizeof(born) || moved != (state->host != 0))
 		return;
 	memcpy(&born, payload, sizeof(born));
-	if (sweep_adopt(state, born.pid, who, state->host, &e) < 0) {
+	if (sweep_adopt(state, born.pid, who, before, &e) < 0) {
 		if (!moved) /* nobody to kill: it is as if it had never come */
 			not_begun(step, 0, e.text);
 		return;
 	}
+	state->left = moved ? before : 0;
 	if (moved) {
 		step->threads = born.threads;
 		return;
@@ -254,6 +258,10 @@ static bool receive_one(struct state *state)
 	pid_t who = 0;
 	int r = packet_receive(state->channel.fd, &h, payload, &who);
 
+	/* the end of file can be seen a moment before the error is */
+	if (r == 0 && step && step->source >= 0 &&
+	    packet_receive(state->channel.fd, &h, payload, &who) == -ECONNRESET)
+		r = -ECONNRESET;
 	if (r == -EAGAIN || r == -EINTR)
 		return false;
 	if (r == -EBADMSG)
@@ -288,6 +296,11 @@ static void receive(struct state *state, int most)
 void step_receive(struct state *state)
 {
 	receive(state, PACKETS_A_TURN);
+}
+
+void step_receive_one(struct state *state)
+{
+	receive(state, 1);
 }
 
 void step_drain(struct state *state)

@@ -23,6 +23,7 @@
 #include "jail/watch.h"
 
 #define ROUNDS 64         /* against a step that forks faster than it is ended */
+#define BIRTH_WAIT_MS 100 /* likewise, one that was asked for is there */
 #define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
 
 /* what /proc/PID/status says of it; false: it is gone */
@@ -153,12 +154,38 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	return true;
 }
 
+static bool is_born(const struct step *step)
+{
+	struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
+
+	if (step->state->host || p.fd < 0)
+		return true;
+	if (poll(&p, 1, BIRTH_WAIT_MS) > 0)
+		step_receive_one(step->state);
+	/* it may be forgotten by now */
+	return step->state->host || step->state->channel.fd < 0;
+}
+
+/* a process that was asked for, and has not said who it is, would look like a stray */
+static void await_births(struct session *s)
+{
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
+		(void)is_born(step);
+	}
+	for (struct step *step = s->ahead, *next; step; step = next) {
+		next = step->next;
+		if (!is_born(step))
+			ahead_forget(step);
+	}
+}
+
 int sweep_strays(struct session *s)
 {
 	struct sweep w = { .s = s };
 	struct err e;
 
-	ahead_settle(s);
+	await_births(s);
 	for (int i = 0; i < ROUNDS; i++) {
 		w.killed = 0;
 		if (watch_each(s->run.jail.pid, visit, &w, &e) < 0)

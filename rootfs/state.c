@@ -44,7 +44,7 @@ static struct {
 	int channel;
 	int null;
 	int place[STEP_FDS];
-	bool early; /* this process has no source yet */
+	bool early;        /* this process has no source yet */
 	dev_t channel_dev; /* what the channel was before the step had its way */
 	ino_t channel_ino;
 } state;

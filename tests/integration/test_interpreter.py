@@ -10,7 +10,15 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from step_client import (COMPLETED, EXCEPTION, EXIT, RUN, SOURCE_MAX, TEXT_MAX,  # noqa: E402
-                         Channel, Gone, Jail, LOCKED, sealed)
+                         Channel, EarlyStep, FILE, Gone, Jail, LOCKED, sealed)
+
+
+def wait_gone(pid):
+    for _ in range(1000):
+        if not os.path.exists(f"/proc/{pid}"):
+            return True
+        time.sleep(0.01)
+    return False
 
 
 class Case(unittest.TestCase):
@@ -262,7 +270,7 @@ ValueError: outer
         self.check(head.run("x", number=5), result="1")
         early.give(6, "import linecache, signal\n"
                       "print(x, _, sorted(n for n in linecache.cache if n[0] == '<'))\n"
-                      "print(signal.sigpending(), input())\n_")
+                      "print(signal.sigpending(), open(0).read())\n_")
         early.end()
         self.check(early, result="'kept'")
         self.assertEqual(early.out, b"1 kept ['<step 1>', '<step 6>']\nset() \n")

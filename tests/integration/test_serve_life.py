@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Gone, Refused, Serve  # noqa: E402
 from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # noqa: E402
-                         is_interpreter, wait_until)
+                         inside, is_interpreter, wait_until)
 
 
 class Frames(Case):
@@ -159,9 +159,9 @@ class Life(Case):
     def test_a_state_that_dies_is_told(self):
         session = self.serve.open()
         session.run('x = 1')
-        known = set(below(self.serve.process.pid))
-        session.run('x = 2')
-        os.kill(*set(below(self.serve.process.pid)) - known, signal.SIGKILL)
+        state = int(session.run('x = 2\nimport os\nos.getpid()').result)
+        os.kill(next(pid for pid in below(self.serve.process.pid) if inside(pid) == state),
+                signal.SIGKILL)
         self.assertTrue(wait_until(lambda: session.status()['branches']['0']['lost']))
         self.refused('was lost', session.run, 'x')
         session.rollback(1)
