@@ -150,7 +150,9 @@ class Life(Case):
         first = sorted(below(self.serve.process.pid))
         session.start('print("on", flush=True); import time; time.sleep(1000)')
         self.serve.expect(session.number, 0, 'OUT')
-        os.kill(next(filter(is_interpreter, first)), signal.SIGKILL)
+        # not the template, which has no step beside it
+        init = next(pid for pid in first if len(children(pid)) > 1 and inside(pid) == 1)
+        os.kill(next(pid for pid in children(init) if inside(pid) == 2), signal.SIGKILL)
         self.ended(session.finish(), 'cancelled', 'lost')
         frame = self.serve.expect(session.number, 0, 'CLOSED')
         self.assertIn('first interpreter has ended', frame.json['reason'])
