@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Gone, Refused, Serve  # noqa: E402
 from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # noqa: E402
-                         inside, is_interpreter, wait_until)
+                         inside, wait_until)
 
 
 class Frames(Case):
