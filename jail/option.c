@@ -136,6 +136,7 @@ static void print_list(const struct option_row *row, const struct plan *p, FILE 
 	}
 }
 
+static const char *const ahead_names[] = { [AHEAD_YES] = "yes", [AHEAD_NO] = "no", NULL };
 static const char *const lock_code_names[] = {
 	[LOCK_AUTO] = "auto", [LOCK_NO] = "no", [LOCK_YES] = "yes", NULL
 };
@@ -296,6 +297,9 @@ const struct option_row option_rows[] = {
 	  "serve: execute an interpreter for each session, and clone none of a template; "
 	  "so it is always with a tree given as a folder, which nobody has to trust",
 	  ANSWER(cold) },
+	{ "ahead", "yes|no",
+	  "serve: have a process ready for a session's next step, for 0.3 to 0.5 MB each",
+	  CHOICE(ahead), .bare = "yes" },
 	{ "template-clones", "NUMBER",
 	  "serve: sessions out of one template, which share their layout of memory",
 	  NUMBER(LIMIT_TEMPLATE_CLONES, VALUE_COUNT, 1, 1000000, 1000, true) },

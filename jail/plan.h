@@ -56,6 +56,7 @@ enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES }; /* auto only while it is parsed
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 enum plan_answer { ANSWER_NO, ANSWER_YES };
+enum plan_ahead { AHEAD_YES, AHEAD_NO };
 
 /* parts of the wall that may be missing when an option says so by name, and that must not;
  * bits in the order of the options' names */
@@ -93,6 +94,7 @@ struct plan {
 	const char *hostname;
 	const char *report;    /* path, or an fd's number; NULL for none */
 	enum plan_answer cold; /* no session out of a template */
+	enum plan_ahead ahead; /* a process for a step before it is asked for */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	const char *spill;     /* folder for captured output, NULL for none */
 	enum plan_capture capture;

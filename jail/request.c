@@ -10,6 +10,7 @@
 
 #include "init/io.h"
 #include "jail/request.h"
+#include "jail/session_image.h"
 
 static int check_new(const struct request *q, struct err *e)
 {

@@ -23,6 +23,7 @@
 #include "init/io.h"
 #include "jail/packet.h"
 #include "jail/session.h"
+#include "jail/session_image.h"
 #include "jail/stand.h"
 
 struct session *session_find(struct serve *serve, uint32_t number)
@@ -135,6 +136,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	hub_unset(hub, &s->flood);
 	end_steps(s);
 	hold_end(s);
+	ahead_end_all(s);
 	if (s->first)
 		state_free(s->first);
 	s->first = NULL;
@@ -214,9 +216,19 @@ static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit
 		if (s->phase != PHASE_OPEN)
 			return;
 	}
+	for (struct step *step = s->ahead, *next; step; step = next) {
+		next = step->next;
+		if (step->state->pid == 0)
+			step_drain(step->state);
+	}
 	for (struct step *step = s->steps; step; step = step->next)
 		if (step->state->pid == pid) {
 			step_exit(step, exit);
+			return;
+		}
+	for (struct step *step = s->ahead; step; step = step->next)
+		if (step->state->pid == pid) {
+			ahead_forget(step);
 			return;
 		}
 	state = states_of_pid(&s->states, pid);
@@ -231,6 +243,7 @@ static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit
 		states_lose(&s->states, state);
 	states_remove(&s->states, state);
 	state_free(state);
+	ahead_prune(s);
 }
 
 static void take_frame(struct session *s)

@@ -8,6 +8,7 @@
  *	session.c        a jail stands up, tells of ends, ends
  *	session_ready.c  some stand before they are asked for
  *	session_ask.c    a step, or a file operation, is asked of a state
+ *	session_ahead.c  a process for the step that will be asked for next
  *	session_step.c   what it says, up to its last packet
  *	session_io.c     its pipes, and those of the first interpreter
  *	session_done.c   what became of it: verdict, new state, answer
@@ -68,6 +69,10 @@ struct step {
 	uint32_t number; /* in the session; that of the state which it may become */
 	uint32_t branch; /* its name, also when it is dropped meanwhile */
 	uint32_t from;   /* state that was asked for it */
+	uint32_t asked;  /* by this number */
+	bool waits;      /* its process is made ready, and has no source */
+	bool unwanted;   /* it waits, and is to end as soon as it is there */
+	int source;      /* of one that waited, -1 */
 	struct state
 		*state; /* its process; host is 0 until it has said that it is there */
 	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
@@ -88,6 +93,7 @@ struct step {
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
+	uint64_t cpu_early_us;  /* of its process, before the step began */
 	uint64_t cpu_used_us;   /* as last looked at */
 	uint64_t memory_peak_bytes;
 	struct bell wall, sample;
@@ -136,8 +142,10 @@ struct session {
 	struct port control, gate, listener, diagnostics, pidfd;
 	struct bell stand, flood;
 	struct states states;
-	struct step *steps;
-	struct state *first; /* state 0, until it is in the table */
+	struct step *steps;    /* that run */
+	struct step *ahead;    /* that wait for a source */
+	uint64_t memory_bytes; /* of all processes, as last looked at */
+	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
 	pid_t caller;                /* thread that the court hears */
 	struct violations elsewhere; /* those that belong to no step */
@@ -205,7 +213,47 @@ int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
+/**
+ * step_again() - Its process ended and has never had the source: ask once more
+ *
+ * Return: false when that cannot be done; the step is as it was
+ */
+bool step_again(struct step *step);
+
+/** step_make() - In no list yet; NULL without memory */
+struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
+		       uint32_t branch, uint32_t from);
+
+/** step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none */
+int step_fds(struct step *step, int *fds, struct err *e);
+
+/** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
+int step_ask(struct step *step, const struct state *of, const struct wire_header *h,
+	     const void *payload, int *fds, size_t count, struct err *e);
+
+/* session_ahead.c */
+
+/** ahead_prepare() - A process for the next step of a branch, unless there is one */
+void ahead_prepare(struct session *s, uint32_t branch);
+/** ahead_find() - One that waits and was made from this state, or NULL */
+struct step *ahead_find(const struct session *s, uint32_t from);
+/** ahead_born() - Its process is there */
+void ahead_born(struct step *step);
+/** ahead_end() - It is not wanted any more */
+void ahead_end(struct step *step);
+/** ahead_dismiss() - Kill such a process; it is known until init has reaped it */
+void ahead_dismiss(struct state *state);
+/** ahead_forget() - Its process is gone */
+void ahead_forget(struct step *step);
+/** ahead_prune() - End those whose state no branch is at */
+void ahead_prune(struct session *s);
+/** ahead_end_all() - With the session */
+void ahead_end_all(struct session *s);
+
 /* session_step.c */
+
+/** step_unlink() - Take it out of a list; false: it is not there */
+bool step_unlink(struct step **list, const struct step *step);
 
 /** step_exit() - Its process has ended, as init says */
 void step_exit(struct step *step, const struct wire_exit *exit);
@@ -285,6 +333,8 @@ void limit_interrupt(struct step *step, enum kill_cause cause);
 void limit_kill(struct step *step, enum kill_cause cause);
 /** limit_cpu_us() - CPU time that a step has used, as far as it is known */
 uint64_t limit_cpu_us(const struct step *step);
+/** limit_process_cpu_us() - CPU time of one process, its children aside; 0 if unknown */
+uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
 
@@ -313,63 +363,6 @@ uint64_t sweep_bytes(const struct state *state, bool exact);
 
 /** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
 void sweep_oom(const struct state *state, bool running);
-
-/* session_image.c; all of it does nothing without --rollback-files */
-
-#define NO_STATE UINT32_MAX
-
-/** image_is_on() - Do files go back with variables in this session? */
-bool image_is_on(const struct session *s);
-
-/**
- * image_want() - Have the files of a state in /work, and those that are there in an image
- * @give_up:	No image of what is there is needed, where it is not the goal's
- *
- * For a moment at which no step and no file operation runs.
- *
- * Return: 0 (so it is), 1 (a job is under way), or -errno
- */
-int image_want(struct session *s, uint32_t goal, bool give_up, struct err *e);
-
-/** image_inherit() - A step is a state now, and the files are its own */
-void image_inherit(struct state *state, uint32_t from);
-
-/** image_roll_back() - A step died: put files back; false: DONE need not wait for it */
-bool image_roll_back(struct step *step, const struct judgement *j, const char *reason,
-		     int strays);
-
-/** image_done() - A job has ended; @why it could not even begin, or NULL */
-void image_done(struct step *job, const char *why);
-
-/** image_drop() - This is one user less */
-void image_drop(struct image **image);
-
-/* session_hold.c; the same */
-
-struct request;
-
-/**
- * hold_frame() - Are the files there that a frame needs?
- * @q:		The frame, checked but for what its own kind asks for
- *
- * Return: 0 (go on), 1 (it was put aside, and comes again when they are), or -errno:
- * refuse it
- */
-int hold_frame(struct request *q, const struct wire_header *h,
-	       const unsigned char *payload, struct err *e);
-
-/** hold_wait() - Put a frame behind those that wait already; false: nothing waits */
-bool hold_wait(struct session *s, const struct wire_header *h,
-	       const unsigned char *payload);
-
-/** hold_refuse() - The first that waits cannot have its files */
-void hold_refuse(struct session *s, const char *text);
-
-/** hold_resume() - Nothing is under way any more: take the frames that waited for that */
-void hold_resume(struct session *s);
-
-/** hold_end() - The session ends: nothing waits any more */
-void hold_end(struct session *s);
 
 /* session_court.c */
 

@@ -57,7 +57,7 @@ static struct step *step_of(const struct session *s, pid_t thread)
 	return NULL;
 }
 
-/* the steps and states that this caller must not signal, one after the other */
+/* the steps, and the processes that wait, that this caller must not signal, one after the other */
 static const struct state *kept(const struct session *s, unsigned int i)
 {
 	const struct step *own = step_of(s, s->caller);
@@ -67,6 +67,9 @@ static const struct state *kept(const struct session *s, unsigned int i)
 	i -= s->states.count;
 	for (const struct step *step = s->steps; step; step = step->next)
 		if (step != own && step->state->host && i-- == 0)
+			return step->state;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (step->state->host && i-- == 0)
 			return step->state;
 	return NULL;
 }

@@ -20,6 +20,7 @@
 
 #include "init/io.h"
 #include "jail/session.h"
+#include "jail/session_image.h"
 #include "jail/stand.h"
 
 static void drain(struct step *step, struct stream *o)
@@ -95,6 +96,7 @@ void done_prune(struct session *s)
 		end_state(s, state);
 	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
 		end_state(s, state);
+	ahead_prune(s);
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
 		return;
@@ -121,8 +123,6 @@ static bool become_state(struct step *step)
 	state->step = NULL;
 	b->head = state->number;
 	b->lost = false;
-	state->bytes = sweep_bytes(state, false);
-	sweep_oom(state, false);
 	return true;
 }
 
@@ -155,10 +155,26 @@ static void done_file(struct step *step)
 	hold_resume(s);
 }
 
+/* what it was is answered; what it is now */
+static void settle(struct step *step, bool lives)
+{
+	struct state *state = step->state;
+
+	if (lives) {
+		sweep_oom(state, false);
+		io_close_fd(&state->oom);
+		state->bytes = sweep_bytes(state, false);
+	} else {
+		state_free(state);
+	}
+	step_forget(step);
+}
+
 void done_tell(struct step *step, const struct judgement *j, bool lives,
 	       const char *reason, int strays)
 {
 	struct session *s = step->session;
+	uint32_t branch = step->branch;
 	bool open = s->phase == PHASE_OPEN;
 
 	say_done(step, j,
@@ -166,9 +182,9 @@ void done_tell(struct step *step, const struct judgement *j, bool lives,
 		 : open ? "rolled-back"
 			: "lost",
 		 reason, strays < 0 ? 1 : strays);
-	if (!lives)
-		state_free(step->state);
-	step_forget(step);
+	/* the client need not wait for what follows; an error comes again at the turn's end */
+	(void)queue_send(&s->serve->queue, s->serve->client.fd);
+	settle(step, lives);
 	if (!open)
 		return;
 	if (strays < 0)
@@ -177,6 +193,8 @@ void done_tell(struct step *step, const struct judgement *j, bool lives,
 		session_end(s, "its one step has ended");
 	else
 		done_prune(s);
+	if (s->phase == PHASE_OPEN)
+		ahead_prepare(s, branch);
 }
 
 void done_step(struct step *step)

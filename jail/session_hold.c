@@ -14,6 +14,7 @@
 
 #include "init/io.h"
 #include "jail/request.h"
+#include "jail/session_image.h"
 
 #define HELD_BYTES_MAX (4u << 20)
 

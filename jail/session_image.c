@@ -24,6 +24,7 @@
 
 #include "init/io.h"
 #include "jail/session.h"
+#include "jail/session_image.h"
 #include "jail/stand.h"
 
 /* beside its contents: a record, a name, a link's aim; an extent for every other page */

@@ -70,7 +70,7 @@ static void ring_wall(struct bell *b)
 		session_end(s, "the first interpreter does not answer");
 }
 
-static uint64_t process_cpu_us(pid_t pid)
+uint64_t limit_process_cpu_us(pid_t pid)
 {
 	struct timespec t = { 0 };
 	clockid_t clock;
@@ -95,6 +95,7 @@ static bool jail_cpu_us(struct session *s, uint64_t *cpu_us)
 	if (watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], &w,
 			 &e) < 0)
 		return false;
+	s->memory_bytes = w.memory_bytes;
 	*cpu_us = w.cpu_us;
 	if (w.memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
 		return true;
@@ -105,9 +106,16 @@ static bool jail_cpu_us(struct session *s, uint64_t *cpu_us)
 	return true;
 }
 
+/* since the step began; the process may have been there before it */
+static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
+{
+	return all_us > step->cpu_early_us ? all_us - step->cpu_early_us : 0;
+}
+
 static void sample(struct step *step)
 {
-	uint64_t own_us = process_cpu_us(step->state->host), all_us = 0;
+	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)),
+		 all_us = 0;
 	struct watch w;
 	struct err e;
 
@@ -118,7 +126,7 @@ static void sample(struct step *step)
 	if (step->alone && all_us > step->cpu_before_us)
 		own_us = all_us - step->cpu_before_us;
 	else if (!step->alone && watch_sample(step->state->host, NO_LIMIT, &w, &e) == 0)
-		own_us = w.cpu_us;
+		own_us = own_cpu_us(step, w.cpu_us);
 	if (own_us > step->cpu_used_us)
 		step->cpu_used_us = own_us;
 }
@@ -188,8 +196,11 @@ uint64_t limit_cpu_us(const struct step *step)
 {
 	/* of its own process to the end, where that is still there */
 	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
-					  : process_cpu_us(step->state->host);
-	uint64_t said_us = step->have_done ? step->done.cpu_us : 0;
+					  : limit_process_cpu_us(step->state->host);
+	uint64_t said_us;
+
+	own_us = own_cpu_us(step, own_us);
+	said_us = step->have_done ? step->done.cpu_us : 0;
 
 	own_us = own_us > step->cpu_used_us ? own_us : step->cpu_used_us;
 	/* with children that it waited for, it knows of more */

@@ -23,6 +23,7 @@
 #include "init/io.h"
 #include "jail/packet.h"
 #include "jail/session.h"
+#include "jail/session_image.h"
 #include "jail/stand.h"
 
 #define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
@@ -37,6 +38,7 @@ void state_free(struct state *state)
 {
 	hub_close(&state->session->serve->hub, &state->channel);
 	io_close_fd(&state->pidfd);
+	io_close_fd(&state->oom);
 	image_drop(&state->image);
 	hub_later(&state->session->serve->hub, &state->end, free_state);
 }
@@ -55,7 +57,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 		return NULL;
 	state->session = s;
 	state->number = number;
-	state->pidfd = -1;
+	state->pidfd = state->oom = -1;
 	state->channel = PORT(channel, serve_channel, state);
 	return state;
 }
@@ -68,22 +70,30 @@ static void free_step(struct later *l)
 	free(step);
 }
 
+bool step_unlink(struct step **list, const struct step *step)
+{
+	while (*list && *list != step)
+		list = &(*list)->next;
+	if (!*list)
+		return false;
+	*list = step->next;
+	return true;
+}
+
 void step_forget(struct step *step)
 {
 	struct session *s = step->session;
 	struct hub *hub = &s->serve->hub;
-	struct step **at = &s->steps;
 	struct branch *b = states_branch(&s->states, step->branch);
 
-	while (*at && *at != step)
-		at = &(*at)->next;
-	if (*at) {
-		*at = step->next;
+	if (step_unlink(&s->steps, step))
 		s->serve->steps--;
-	}
+	else
+		(void)step_unlink(&s->ahead, step);
 	if (b && b->step == step)
 		b->step = NULL;
 	limit_end(step);
+	io_close_fd(&step->source);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		hub_close(hub, &step->out[i].port);
 	hub_close(hub, &step->in);
@@ -107,27 +117,43 @@ void step_refuse(struct step *step, int errnum, const char *text)
 	hold_resume(step->session);
 }
 
+/* there is no process for it; one that was made ready can be made again, as any other */
+static void not_begun(struct step *step, int errnum, const char *text)
+{
+	if (step->waits)
+		ahead_end(step);
+	else if (!step_again(step))
+		step_refuse(step, errnum, text);
+}
+
 static void take_born(struct step *step, const struct wire_header *h,
 		      const unsigned char *payload, pid_t who)
 {
 	struct state *state = step->state;
 	bool moved = h->type == WIRE_MOVED;
+	const struct state *from = states_find(&step->session->states, step->from);
+	/* whoever has moved may still be a child of what it was, and so is its sibling */
+	pid_t before = moved ? state->host : from ? from->left : 0;
 	struct step_born born;
 	struct err e;
 
 	if (h->length != sizeof(born) || moved != (state->host != 0))
 		return;
 	memcpy(&born, payload, sizeof(born));
-	if (sweep_adopt(state, born.pid, who, state->host, &e) < 0) {
+	if (sweep_adopt(state, born.pid, who, before, &e) < 0) {
 		if (!moved) /* nobody to kill: it is as if it had never come */
-			step_refuse(step, 0, e.text);
+			not_begun(step, 0, e.text);
 		return;
 	}
+	state->left = moved ? before : 0;
 	if (moved) {
 		step->threads = born.threads;
 		return;
 	}
-	limit_begin(step);
+	if (step->waits)
+		ahead_born(step);
+	else
+		limit_begin(step);
 }
 
 static void take_done(struct step *step, const struct wire_header *h,
@@ -163,10 +189,12 @@ static void take_text(struct step *step, const struct wire_header *h,
 static void take_of_step(struct step *step, const struct wire_header *h,
 			 const unsigned char *payload, pid_t who)
 {
-	if (h->step != step->number)
+	if (h->step != (h->type == WIRE_STARTED ? step->asked : step->number))
 		return;
-	if (h->type == WIRE_STARTED || h->type == WIRE_MOVED)
+	if (h->type == WIRE_STARTED || (h->type == WIRE_MOVED && !step->waits))
 		take_born(step, h, payload, who);
+	else if (step->waits)
+		return; /* it has not been asked for anything, and is none's */
 	else if (who != step->state->host || who == 0)
 		return; /* a child of the step's: it does not speak for it */
 	else if (h->type == WIRE_RESULT || h->type == WIRE_TRACE)
@@ -211,13 +239,16 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
 		return;
 	memcpy(&fail, payload, sizeof(fail));
-	for (struct step *step = s->steps; step; step = step->next)
-		if (step->number == h->step && step->from == state->number &&
-		    step->state->host == 0) {
-			step_refuse(step, fail.errnum <= 4095 ? (int)fail.errnum : EPROTO,
-				    "no process could be made for it");
-			return;
-		}
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps; step;
+		     step = step->next)
+			if (step->asked == h->step && step->from == state->number &&
+			    step->state->host == 0) {
+				not_begun(step,
+					  fail.errnum <= 4095 ? (int)fail.errnum : EPROTO,
+					  "no process could be made for it");
+				return;
+			}
 }
 
 /* Return: false when nothing more is there now */
@@ -230,6 +261,10 @@ static bool receive_one(struct state *state)
 	pid_t who = 0;
 	int r = packet_receive(state->channel.fd, &h, payload, &who);
 
+	/* the end of file can be seen a moment before the error is */
+	if (r == 0 && step && step->source >= 0 &&
+	    packet_receive(state->channel.fd, &h, payload, &who) == -ECONNRESET)
+		r = -ECONNRESET;
 	if (r == -EAGAIN || r == -EINTR)
 		return false;
 	if (r == -EBADMSG)
@@ -237,8 +272,11 @@ static bool receive_one(struct state *state)
 	if (r <= 0) {
 		/* init tells how the process ended; until then it may live */
 		(void)hub_listen(&s->serve->hub, &state->channel, 0);
-		if (step && state->host == 0)
-			step_refuse(step, 0, "it ended before it began");
+		if (step && (state->host == 0 || step->waits))
+			not_begun(step, 0, "it ended before it began");
+		else if (step && r == -ECONNRESET)
+			/* what was sent to it has not been read: its source */
+			(void)step_again(step);
 		else if (!step && state != s->first)
 			limit_signal(state, SIGKILL);
 		return false;

@@ -104,6 +104,9 @@ static const struct state *known(const struct session *s, pid_t host)
 	for (const struct step *step = s->steps; step; step = step->next)
 		if (step->state->host == host)
 			return step->state;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (step->state->host == host)
+			return step->state;
 	return NULL;
 }
 
@@ -143,7 +146,8 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	const struct state *state = known(w->s, pid);
 
 	/* a running step's own */
-	if (state && state->step && !state->step->have_done && !state->step->have_exit)
+	if (state && state->step && !state->step->have_done && !state->step->have_exit &&
+	    !state->step->waits)
 		return false;
 	if (!state)
 		kill_stray(w, pid, above);
@@ -176,12 +180,16 @@ static bool is_clean(const struct session *s, const struct state *fresh)
 	       (!fresh || has_none_but_known(s, fresh->host));
 }
 
-static void await_birth(const struct step *step)
+static bool is_born(const struct step *step)
 {
 	struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
 
-	if (!step->state->host && p.fd >= 0 && poll(&p, 1, BIRTH_WAIT_MS) > 0)
+	if (step->state->host || p.fd < 0)
+		return true;
+	if (poll(&p, 1, BIRTH_WAIT_MS) > 0)
 		step_receive_one(step->state);
+	/* it may be forgotten by now */
+	return step->state->host || step->state->channel.fd < 0;
 }
 
 /* a process that was asked for, and has not said who it is, would look like a stray */
@@ -191,7 +199,12 @@ static void await_births(struct session *s)
 		next = step->next;
 		/* of a step whose state has gone there is nobody to wait for */
 		if (step->state)
-			await_birth(step);
+			(void)is_born(step);
+	}
+	for (struct step *step = s->ahead, *next; step; step = next) {
+		next = step->next;
+		if (!is_born(step))
+			ahead_forget(step);
 	}
 }
 
@@ -235,6 +248,13 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 
 void sweep_oom(const struct state *state, bool running)
 {
+	const char *score = running ? "1000" : state->session->serve->oom_base;
+
+	if (state->oom >= 0) { /* the process's own, whatever its number is now */
+		(void)!pwrite(state->oom, score, strlen(score), 0);
+		return;
+	}
+
 	cleanup_fd int dir = proc_open(state->host), file = -1;
 
 	/* while it lives, its number is nobody else's, so the folder is its own */
@@ -243,6 +263,5 @@ void sweep_oom(const struct state *state, bool running)
 	file = proc_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* nothing depends on it but who is taken first */
 	if (file >= 0)
-		(void)io_write_text(file,
-				    running ? "1000" : state->session->serve->oom_base);
+		(void)io_write_text(file, score);
 }

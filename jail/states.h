@@ -39,6 +39,7 @@ struct state {
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
 	pid_t left;        /* host pid that it was before MOVED; 0: it did not move */
 	int pidfd;         /* of the same, -1 */
+	int oom;           /* its oom_score_adj, where it was opened ahead; or -1 */
 	struct port channel; /* stepjail's end */
 	struct later end;
 };

@@ -265,17 +265,28 @@ static void send_text(int channel, uint16_t type, uint32_t step, PyObject *bytes
 	Py_XDECREF(bytes);
 }
 
+void run_early(void)
+{
+	struct outcome o = { 0 };
+
+	source_early();
+	usage(&o.done);
+}
+
 void run_step(int channel, int source, uint32_t step)
 {
 	uint64_t begun_us = clock_us();
-	struct outcome o = { 0 };
+	struct outcome before = { 0 }, o = { 0 };
 	pid_t owner = getpid();
 
+	/* what it took to be ready is nobody's step */
+	usage(&before.done);
 	run_source(source, step, &o);
 	/* a process that the step forked is at the step's end: it ends as a script does */
 	if (getpid() != owner)
 		leave(&o);
 	usage(&o.done);
+	o.done.cpu_us -= before.done.cpu_us;
 
 	int threads = count_threads();
 

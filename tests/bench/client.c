@@ -4,6 +4,7 @@
  *
  * usage: client first ROUNDS SERVE... <LIST	to the first output of print(1)
  *	  client step ROUNDS SERVE...		one more step in an open session: x + 1
+ *	  client paced ROUNDS SERVE...		the same, 5 ms after the last one's end
  *	  client cycle COUNT AT_A_TIME SERVE...	fresh jails: open, step, gone
  *	  client idle COUNT SERVE...		open sessions, and what they cost
  *
@@ -36,6 +37,7 @@
 #define WORDS_MAX 64
 #define WARM_UP 5
 #define IDLE_SECONDS 5
+#define PAUSE_NS 5000000
 
 extern char **environ;
 
@@ -266,7 +268,7 @@ static void race_to_first_output(size_t rounds)
 	}
 }
 
-static void time_steps(size_t rounds)
+static void time_steps(size_t rounds, bool paced)
 {
 	double *ms = calloc(rounds, sizeof(double));
 
@@ -278,8 +280,12 @@ static void time_steps(size_t rounds)
 	ask_run(1);
 	hear_until(WIRE_DONE);
 	for (size_t round = 0; round < WARM_UP + rounds; round++) {
-		double start = now_ms();
+		const struct timespec pause = { .tv_nsec = PAUSE_NS };
+		double start;
 
+		if (paced)
+			(void)nanosleep(&pause, NULL);
+		start = now_ms();
 		ask(WIRE_CODE, 1, "x + 1");
 		ask_run(1);
 		hear_until(WIRE_DONE);
@@ -287,7 +293,7 @@ static void time_steps(size_t rounds)
 			ms[round - WARM_UP] = now_ms() - start;
 	}
 	printf("%-24s %9s %9s %9s\n", "", "median ms", "min", "p99");
-	print_times("x + 1", ms, rounds, 0);
+	print_times(paced ? "x + 1, paced" : "x + 1", ms, rounds, 0);
 	free(ms);
 }
 
@@ -358,7 +364,7 @@ int main(int argc, char **argv)
 	bool cycle = strcmp(mode, "cycle") == 0;
 
 	if (count < 10 || (cycle && argc < 5)) {
-		(void)fputs("usage: client first|step|idle COUNT SERVE..., or\n"
+		(void)fputs("usage: client first|step|paced|idle COUNT SERVE..., or\n"
 			    "       client cycle COUNT AT_A_TIME SERVE...; 10 or more\n",
 			    stderr);
 		return 2;
@@ -367,7 +373,9 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "first") == 0)
 		race_to_first_output(count);
 	else if (strcmp(mode, "step") == 0)
-		time_steps(count);
+		time_steps(count, false);
+	else if (strcmp(mode, "paced") == 0)
+		time_steps(count, true);
 	else if (cycle)
 		time_cycles((uint32_t)count, (uint32_t)strtoul(argv[3], NULL, 10));
 	else

@@ -26,6 +26,12 @@ def below(pid):
     return found
 
 
+def inside(pid):
+    """Its pid in the innermost namespace."""
+    with open(f'/proc/{pid}/status') as file:
+        return next(int(line.split()[-1]) for line in file if line.startswith('NSpid:'))
+
+
 def is_alive(pid):
     try:
         with open(f'/proc/{pid}/stat') as file:

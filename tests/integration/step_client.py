@@ -116,6 +116,7 @@ class Step:
     """A step that runs, and what it has sent."""
 
     def __init__(self, state, number, source, stdin=b""):
+        self.asked = number
         self.number, self.channel = number, Channel()
         self.out = self.err = b""
         self.result = self.trace = self.how = self.code = self.moved = None
@@ -127,7 +128,8 @@ class Step:
             read, write = os.pipe()
             self.pipes[read] = name
             fds.append(write)
-        fds.append(sealed(source))
+        if source is not None:
+            fds.append(sealed(source))
         state.channel.send(RUN, number, b"", fds)
         self.channel.theirs.close()
         for fd in fds[1:]:
@@ -145,7 +147,7 @@ class Step:
     def started(self):
         """Wait for STARTED; for the process's pids."""
         try:
-            self.pid = BORN.unpack(self.channel.expect(STARTED, self.number))[0]
+            self.pid = BORN.unpack(self.channel.expect(STARTED, self.asked))[0]
         except Gone:
             # no child came to be: the one that should have made it says why
             payload = self.mother.channel.expect(FAIL, self.number)
@@ -223,6 +225,19 @@ class Step:
         if self.stdin is not None:
             os.close(self.stdin)
             self.stdin = None
+
+
+class EarlyStep(Step):
+    """A step whose source comes later, with a number of its own."""
+
+    def __init__(self, state, number):
+        super().__init__(state, number, None)
+
+    def give(self, number, source):
+        fd = sealed(source)
+        self.channel.send(RUN, number, b"", [fd])
+        os.close(fd)
+        self.number = number
 
 
 class FileWork:

@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Gone, Refused, Serve  # noqa: E402
 from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # noqa: E402
-                         is_state, wait_until)
+                         inside, wait_until)
 
 
 class Frames(Case):
@@ -152,7 +152,9 @@ class Life(Case):
         first = sorted(below(self.serve.process.pid))
         session.start('print("on", flush=True); import time; time.sleep(1000)')
         self.serve.expect(session.number, 0, 'OUT')
-        os.kill(next(filter(is_state, first)), signal.SIGKILL)
+        # not the template, which has no step beside it
+        init = next(pid for pid in first if len(children(pid)) > 1 and inside(pid) == 1)
+        os.kill(next(pid for pid in children(init) if inside(pid) == 2), signal.SIGKILL)
         self.ended(session.finish(), 'cancelled', 'lost')
         frame = self.serve.expect(session.number, 0, 'CLOSED')
         self.assertIn('first interpreter has ended', frame.json['reason'])
@@ -161,9 +163,9 @@ class Life(Case):
     def test_a_state_that_dies_is_told(self):
         session = self.serve.open()
         session.run('x = 1')
-        known = set(below(self.serve.process.pid))
-        session.run('x = 2')
-        os.kill(*set(below(self.serve.process.pid)) - known, signal.SIGKILL)
+        state = int(session.run('x = 2\nimport os\nos.getpid()').result)
+        os.kill(next(pid for pid in below(self.serve.process.pid) if inside(pid) == state),
+                signal.SIGKILL)
         self.assertTrue(wait_until(lambda: session.status()['branches']['0']['lost']))
         self.refused('was lost', session.run, 'x')
         session.rollback(1)
