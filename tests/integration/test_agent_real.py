@@ -17,8 +17,8 @@ from agent_scene import (BUILD, CSV, FORGERIES, HUMANEVAL, KEY, QUESTION,  # noq
                          SCRIPT, AgentCase, alive, family, fence, wait_for)
 
 
-class Real(AgentCase):
-    """The same with the real stepjail and its root tree."""
+class Installed:
+    """The real stepjail, and its root tree, for all tests of a case."""
 
     @classmethod
     def setUpClass(cls):
@@ -29,6 +29,10 @@ class Real(AgentCase):
         check = subprocess.run([cls.stepjail, "run", "--rootfs", "core", "--", "/bin/python3", "-c",
                                 "pass"], capture_output=True)
         cls.missing = ["--allow-missing", "cgroup"] if check.returncode == 125 else []
+
+
+class Real(Installed, AgentCase):
+    """The same with the real stepjail and its root tree."""
 
     def setUp(self):
         super().setUp()
@@ -218,13 +222,8 @@ class Real(AgentCase):
             self.assertEqual("ValueError: last words" in out, not passed)
 
 
-class RealTerminal(Terminal):
+class RealTerminal(Installed, Terminal):
     """Somebody who types to the real one."""
-
-    @classmethod
-    def setUpClass(cls):
-        Real.setUpClass()
-        cls.stepjail, cls.missing = Real.stepjail, Real.missing
 
     def setUp(self):
         super().setUp()
