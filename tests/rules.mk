@@ -9,6 +9,8 @@ UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/syscalls.c i
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
+# what tests/unit/played.c answers in place of the launcher
+UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_warm
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 define unit_rules
 $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
@@ -18,7 +20,7 @@ $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
 $(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
-	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(UNIT_WRAP) -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
 $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm $(AGENT_LIBS)
 endef

@@ -26,15 +26,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "init/serve_wire.h"
 #include "init/wire.h"
+#include "tests/bench/list.h"
 #include "tests/bench/machine.h"
 
-#define CONTENDERS_MAX 16
-#define WORDS_MAX 64
 #define WARM_UP 5
 #define IDLE_SECONDS 5
 #define PAUSE_NS 5000000
@@ -48,14 +46,6 @@ static void die(const char *what)
 {
 	(void)fprintf(stderr, "client: %s\n", what);
 	exit(1);
-}
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
 static void start_serve(char **words)
@@ -124,13 +114,6 @@ static void hear_until(uint16_t type)
 		;
 }
 
-struct contender {
-	char *name;
-	char *argv[WORDS_MAX + 1]; /* none: it is the serve */
-	double *ms;                /* one for each round */
-	bool failed;
-};
-
 /* a process, to the first byte that it writes */
 static double first_of_process(struct contender *c)
 {
@@ -145,108 +128,56 @@ static double first_of_process(struct contender *c)
 	    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0) != 0)
 		die("cannot set up a process");
 
-	double start = now_ms();
+	double start = list_now_ms();
 	bool started = posix_spawn(&pid, c->argv[0], &files, NULL, c->argv, environ) == 0;
 
 	(void)close(ends[1]);
 
 	bool said = read(ends[0], byte, sizeof(byte)) > 0;
-	double ms = now_ms() - start;
+	double ms = list_now_ms() - start;
 
 	(void)close(ends[0]);
 	(void)posix_spawn_file_actions_destroy(&files);
 	while (started && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	c->failed = c->failed || !said || status != 0;
+	c->failed |= !said || status != 0;
 	return ms;
 }
 
 static double first_of_session(uint32_t session)
 {
-	double start = now_ms();
+	double start = list_now_ms();
 
 	ask(WIRE_ONCE, session, "print(1)");
 	hear_until(WIRE_OUT);
 
-	double ms = now_ms() - start;
+	double ms = list_now_ms() - start;
 
 	hear_until(WIRE_CLOSED);
 	return ms;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double middle(const double *sorted, size_t n)
-{
-	return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-}
-
 static void print_times(const char *name, double *ms, size_t n, double reference)
 {
-	qsort(ms, n, sizeof(double), compare);
-	printf("%-24s %9.3f %9.3f %9.3f", name, middle(ms, n), ms[0],
-	       ms[(n * 99 + 99) / 100 - 1]);
+	list_sort(ms, n);
+	printf("%-24s %9.3f %9.3f %9.3f", name, list_median(ms, n), ms[0],
+	       list_p99(ms, n));
 	if (reference > 0)
-		printf(" %9.3f", middle(ms, n) / reference);
+		printf(" %9.3f", list_median(ms, n) / reference);
 	putchar('\n');
-}
-
-static size_t read_list(struct contender *list, size_t rounds)
-{
-	char *line = NULL;
-	size_t size = 0, n = 0;
-
-	while (n < CONTENDERS_MAX - 1 && getline(&line, &size, stdin) > 0) {
-		char *rest = strdup(line);
-		size_t words = 0;
-
-		if (!rest)
-			abort();
-		rest[strcspn(rest, "\n")] = '\0';
-		list[n].name = strsep(&rest, "\t");
-		while (rest && words < WORDS_MAX)
-			list[n].argv[words++] = strsep(&rest, "\t");
-		n++;
-	}
-	free(line);
-	list[n++].name = strdup("stepjail, warm");
-	for (size_t i = 0; i < n; i++)
-		if (!(list[i].ms = calloc(rounds, sizeof(double))))
-			abort();
-	return n;
-}
-
-static void shuffle(size_t *order, size_t n)
-{
-	static uint32_t state = 2463534242U; /* xorshift; the same draw in every run */
-
-	for (size_t i = n - 1; i > 0; i--) {
-		state ^= state << 13;
-		state ^= state >> 17;
-		state ^= state << 5;
-
-		size_t j = state % (i + 1), kept = order[i];
-
-		order[i] = order[j];
-		order[j] = kept;
-	}
 }
 
 static void race_to_first_output(size_t rounds)
 {
-	static struct contender list[CONTENDERS_MAX];
-	size_t n = read_list(list, rounds), order[CONTENDERS_MAX];
+	static struct contender list[LIST_MAX];
+	size_t n = list_read(list, 1, rounds), order[LIST_MAX];
 	double reference = 0;
 
+	list[n++].name = strdup("stepjail, warm");
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
 	for (size_t round = 0; round < WARM_UP + rounds; round++) {
-		shuffle(order, n);
+		list_shuffle(order, n);
 		for (size_t i = 0; i < n; i++) {
 			struct contender *c = &list[order[i]];
 			double ms = c->argv[0] ? first_of_process(c)
@@ -264,7 +195,7 @@ static void race_to_first_output(size_t rounds)
 		}
 		print_times(list[i].name, list[i].ms, rounds, reference);
 		if (i == 0)
-			reference = middle(list[i].ms, rounds);
+			reference = list_median(list[i].ms, rounds);
 	}
 }
 
@@ -285,12 +216,12 @@ static void time_steps(size_t rounds, bool paced)
 
 		if (paced)
 			(void)nanosleep(&pause, NULL);
-		start = now_ms();
+		start = list_now_ms();
 		ask(WIRE_CODE, 1, "x + 1");
 		ask_run(1);
 		hear_until(WIRE_DONE);
 		if (round >= WARM_UP)
-			ms[round - WARM_UP] = now_ms() - start;
+			ms[round - WARM_UP] = list_now_ms() - start;
 	}
 	printf("%-24s %9s %9s %9s\n", "", "median ms", "min", "p99");
 	print_times(paced ? "x + 1, paced" : "x + 1", ms, rounds, 0);
@@ -300,7 +231,7 @@ static void time_steps(size_t rounds, bool paced)
 /* so many at a time; the rate of each tenth shows whether it gets slower */
 static void time_cycles(uint32_t count, uint32_t at_a_time)
 {
-	double begun = now_ms(), tenth = begun, rates[10];
+	double begun = list_now_ms(), tenth = begun, rates[10];
 	uint32_t asked = 0, closed = 0;
 	size_t tenths = 0;
 
@@ -311,7 +242,7 @@ static void time_cycles(uint32_t count, uint32_t at_a_time)
 			continue;
 		closed++;
 		if (closed % (count / 10) == 0 && tenths < 10) {
-			double now = now_ms();
+			double now = list_now_ms();
 
 			rates[tenths++] = count / 10.0 / (now - tenth) * 1e3;
 			tenth = now;
@@ -319,7 +250,7 @@ static void time_cycles(uint32_t count, uint32_t at_a_time)
 	}
 	printf("%" PRIu32 " fresh jails, %" PRIu32
 	       " at a time: %.0f a second; by tenths:",
-	       count, at_a_time, count / (now_ms() - begun) * 1e3);
+	       count, at_a_time, count / (list_now_ms() - begun) * 1e3);
 	for (size_t i = 0; i < tenths; i++)
 		printf(" %.0f", rates[i]);
 	putchar('\n');

@@ -15,38 +15,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define CONTENDERS_MAX 16
-#define WORDS_MAX 64
+#include "tests/bench/list.h"
+
 #define WARM_UP 3
 
 extern char **environ;
 
-struct contender {
-	char *name;
-	char *argv[WORDS_MAX + 1];
-	double *ms; /* one for each round */
-	int failed; /* wait status of the first failure */
-};
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static double run_once(struct contender *c, const posix_spawn_file_actions_t *files)
 {
-	double start = now_ms();
+	double start = list_now_ms();
 	int status = -1;
 	pid_t pid;
 
@@ -55,59 +38,7 @@ static double run_once(struct contender *c, const posix_spawn_file_actions_t *fi
 			;
 	if (status != 0)
 		c->failed = status;
-	return now_ms() - start;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void shuffle(size_t *order, size_t n)
-{
-	static uint32_t state = 2463534242U; /* xorshift; the same draw in every run */
-
-	for (size_t i = n - 1; i > 0; i--) {
-		state ^= state << 13;
-		state ^= state >> 17;
-		state ^= state << 5;
-
-		size_t j = state % (i + 1), kept = order[i];
-
-		order[i] = order[j];
-		order[j] = kept;
-	}
-}
-
-static size_t read_list(struct contender *list, size_t rounds)
-{
-	char *line = NULL;
-	size_t size = 0, n = 0;
-
-	while (n < CONTENDERS_MAX && getline(&line, &size, stdin) > 0) {
-		char *rest = strdup(line);
-		size_t words = 0;
-
-		if (!rest)
-			abort();
-		rest[strcspn(rest, "\n")] = '\0';
-		list[n].name = strsep(&rest, "\t");
-		while (rest && words < WORDS_MAX)
-			list[n].argv[words++] = strsep(&rest, "\t");
-		list[n].ms = calloc(rounds, sizeof(double));
-		if (words == 0 || !list[n].ms)
-			abort();
-		n++;
-	}
-	free(line);
-	return n;
-}
-
-static double median(const double *sorted, size_t rounds)
-{
-	return (sorted[(rounds - 1) / 2] + sorted[rounds / 2]) / 2;
+	return list_now_ms() - start;
 }
 
 static void print_ratio(const struct contender *c, const struct contender *list, size_t n,
@@ -115,8 +46,8 @@ static void print_ratio(const struct contender *c, const struct contender *list,
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(list[i].name, reference) == 0 && !list[i].failed) {
-			printf(" %15.2f",
-			       median(c->ms, rounds) / median(list[i].ms, rounds));
+			printf(" %15.2f", list_median(c->ms, rounds) /
+						  list_median(list[i].ms, rounds));
 			return;
 		}
 	printf(" %15s", "-");
@@ -137,8 +68,8 @@ static void print(const struct contender *list, size_t n, size_t rounds,
 			       (unsigned int)c->failed);
 			continue;
 		}
-		printf("%-16s %9.2f %9.2f %9.2f", c->name, median(c->ms, rounds),
-		       c->ms[0], c->ms[(rounds * 99 + 99) / 100 - 1]);
+		printf("%-16s %9.2f %9.2f %9.2f", c->name, list_median(c->ms, rounds),
+		       c->ms[0], list_p99(c->ms, rounds));
 		for (char **r = references; *r; r++)
 			print_ratio(c, list, n, *r, rounds);
 		putchar('\n');
@@ -147,8 +78,8 @@ static void print(const struct contender *list, size_t n, size_t rounds,
 
 int main(int argc, char **argv)
 {
-	static struct contender list[CONTENDERS_MAX];
-	size_t rounds = argc > 2 ? strtoul(argv[1], NULL, 10) : 0, order[CONTENDERS_MAX];
+	static struct contender list[LIST_MAX];
+	size_t rounds = argc > 2 ? strtoul(argv[1], NULL, 10) : 0, order[LIST_MAX];
 	posix_spawn_file_actions_t files;
 
 	if (rounds == 0) {
@@ -156,7 +87,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 
-	size_t n = read_list(list, rounds);
+	size_t n = list_read(list, 0, rounds);
 
 	if (posix_spawn_file_actions_init(&files) != 0 ||
 	    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) != 0 ||
@@ -166,7 +97,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
 	for (size_t round = 0; round < WARM_UP + rounds; round++) {
-		shuffle(order, n);
+		list_shuffle(order, n);
 		for (size_t i = 0; i < n; i++) {
 			double ms = run_once(&list[order[i]], &files);
 
@@ -175,7 +106,7 @@ int main(int argc, char **argv)
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		qsort(list[i].ms, rounds, sizeof(double), compare);
+		list_sort(list[i].ms, rounds);
 	print(list, n, rounds, argv + 2);
 	return 0;
 }

@@ -34,11 +34,11 @@ static void refused(void)
 	hoard->errnum = errno;
 }
 
-static void take_anonymous(int share)
+static void take_pages(int share, int kind)
 {
 	size_t bytes = ((size_t)goal_kib << 10) / (size_t)share + 4096;
-	char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *block =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 
 	if (block == MAP_FAILED) {
 		refused();
@@ -49,6 +49,16 @@ static void take_anonymous(int share)
 		if (at % (1 << 20) == 0)
 			(void)enough(1024);
 	}
+}
+
+static void take_anonymous(int share)
+{
+	take_pages(share, MAP_PRIVATE);
+}
+
+static void take_shared(int share)
+{
+	take_pages(share, MAP_SHARED);
 }
 
 static void take_locked(int share)
@@ -167,23 +177,6 @@ static void take_sockets(int share)
 		}
 	}
 	refused();
-}
-
-static void take_shared(int share)
-{
-	size_t bytes = ((size_t)goal_kib << 10) / (size_t)share + 4096;
-	char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (block == MAP_FAILED) {
-		refused();
-		return;
-	}
-	for (size_t at = 0; at < bytes; at += 4096) {
-		block[at] = 1;
-		if (at % (1 << 20) == 0)
-			(void)enough(1024);
-	}
 }
 
 /* without a child, where the jail allows none */

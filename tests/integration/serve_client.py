@@ -24,6 +24,11 @@ JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED'}
 BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 
 
+def encode(path):
+    """A name is bytes; those that are no UTF-8 are shown as os.fsdecode() does."""
+    return path.encode(errors='surrogateescape')
+
+
 class Refused(Exception):
     """REFUSED came in place of an answer."""
 
@@ -214,18 +219,18 @@ class Session:
         return self._state('STATUS', 0)
 
     def put(self, path, data, mode=0):
-        self.serve.send('PUT', self.number, struct.pack('<I', mode) + path.encode())
+        self.serve.send('PUT', self.number, struct.pack('<I', mode) + encode(path))
         for at in range(0, len(data), PAYLOAD_MAX - 4):
             self.serve.send('DATA', self.number, data[at:at + PAYLOAD_MAX - 4])
         self.serve.send('END', self.number)
         return self.serve.expect(self.number, 0, 'STATE').json
 
     def _read(self, kind, path):
-        self.serve.send(kind, self.number, struct.pack('<I', 0) + path.encode())
-        data = b''
+        self.serve.send(kind, self.number, struct.pack('<I', 0) + encode(path))
+        data = []
         while (frame := self.serve.expect(self.number, 0, 'DATA', 'END')).kind == 'DATA':
-            data += frame.bytes
-        return data
+            data.append(frame.bytes)
+        return b''.join(data)
 
     def get(self, path):
         return self._read('GET', path)
@@ -233,7 +238,7 @@ class Session:
     def list(self, path='.'):
         """Entries: (kind, size, mtime, name)."""
         entries = self._read('LIST', path).split(b'\0')[:-1]
-        return [(k.decode(), int(s), int(m), n.decode())
+        return [(k.decode(), int(s), int(m), n.decode(errors='surrogateescape'))
                 for k, s, m, n in (entry.split(b' ', 3) for entry in entries)]
 
     def close(self):

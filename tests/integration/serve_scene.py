@@ -53,6 +53,12 @@ def is_state(pid):
         return is_interpreter(pid) and file.read().startswith('stepjail-init\0session')
 
 
+def resident(pid):
+    """Bytes of memory."""
+    with open(f'/proc/{pid}/statm') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGESIZE')
+
+
 def wait_until(what):
     for _ in range(1000):
         if what():

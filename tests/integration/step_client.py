@@ -323,3 +323,16 @@ class Jail:
         self.said.close()
         if not any(problem) and status != 0:
             raise AssertionError(f"the interpreter ended with status {status}: {words}")
+
+
+class OneJail:
+    """What a unittest.TestCase is besides, all of whose tests use one jail: self.jail."""
+    command = None  # None: LOCKED
+
+    @classmethod
+    def setUpClass(cls):
+        cls.jail = Jail(command=cls.command).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.jail.__exit__(None, None, None)

@@ -17,8 +17,8 @@ from agent_scene import (BUILD, CSV, FORGERIES, HUMANEVAL, KEY, QUESTION,  # noq
                          SCRIPT, AgentCase, alive, family, fence, wait_for)
 
 
-class Real(AgentCase):
-    """The same with the real stepjail and its root tree."""
+class Installed:
+    """The real stepjail, and its root tree, for all tests of a case."""
 
     @classmethod
     def setUpClass(cls):
@@ -29,6 +29,10 @@ class Real(AgentCase):
         check = subprocess.run([cls.stepjail, "run", "--rootfs", "core", "--", "/bin/python3", "-c",
                                 "pass"], capture_output=True)
         cls.missing = ["--allow-missing", "cgroup"] if check.returncode == 125 else []
+
+
+class Real(Installed, AgentCase):
+    """The same with the real stepjail and its root tree."""
 
     def setUp(self):
         super().setUp()
@@ -217,14 +221,45 @@ class Real(AgentCase):
             self.assertEqual(status, 0 if passed else 1, out + err)
             self.assertEqual("ValueError: last words" in out, not passed)
 
+    def test_files_that_mean_mischief(self):
+        """At the prompt: a name is one line of a listing, and no path and no link leads out."""
+        back, secret = self.path("back"), self.path("secret", "the caller's own")
+        script = self.path("script", f"""\
+import os
+for name in 'one\\ntwo', '\\x1b[2J', '- 5 0 three': open(name, 'w').close()
+os.symlink({secret!r}, 'out'); os.symlink('/', 'root'); os.truncate('- 5 0 three', 1 << 50)
+:files
+:get out {back}
+:get ../../etc/passwd {back}
+:get root/etc/passwd {back}
+:files root
+:files ..
+:put {secret} ../outside
+:put {secret} root/tmp/outside
+:put {secret} out
+open('out').read(), os.path.islink('out'), os.listdir('/tmp')
+""")
+        with open(script) as stdin:
+            status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, *self.missing,
+                                              stdin=stdin)
+        listed = [line.split(" ", 3)[::3] for line in err.splitlines() if line[1:2] == " "]
+        self.assertEqual(sorted(listed), sorted([["-", "one\\ntwo"], ["-", "\\x1b[2J"],
+                                                 ["-", "- 5 0 three"], ["l", "out"],
+                                                 ["l", "root"]]), err)
+        self.assertIn(f"- {1 << 50} ", err)
+        self.assertEqual([line for line in err.splitlines() if line[1:2] != " "],
+                         ["GET: Symbolic link loop", "GET: Invalid argument",
+                          "GET: Not a directory", "LIST: Not a directory",
+                          "LIST: Invalid argument", "PUT: Invalid argument",
+                          "PUT: Not a directory", "written, below /work"])
+        self.assertEqual(out, "(\"the caller's own\", False, [])\n")
+        self.assertFalse(os.path.exists(back))
+        self.assertNotIn("\x1b", out + err)
+        self.assertEqual(status, 1)
 
-class RealTerminal(Terminal):
+
+class RealTerminal(Installed, Terminal):
     """Somebody who types to the real one."""
-
-    @classmethod
-    def setUpClass(cls):
-        Real.setUpClass()
-        cls.stepjail, cls.missing = Real.stepjail, Real.missing
 
     def setUp(self):
         super().setUp()

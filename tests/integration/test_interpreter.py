@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from step_client import (COMPLETED, EXCEPTION, EXIT, RUN, SOURCE_MAX, TEXT_MAX,  # noqa: E402
-                         Channel, EarlyStep, FILE, Gone, Jail, LOCKED, sealed)
+                         Channel, EarlyStep, FILE, Gone, Jail, LOCKED, OneJail, sealed)
 
 
 def wait_gone(pid):
@@ -31,16 +31,8 @@ class Case(unittest.TestCase):
         return step
 
 
-class Steps(Case):
+class Steps(OneJail, Case):
     """One jail for all of them."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.jail = Jail().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.jail.__exit__(None, None, None)
 
     def run_step(self, source, how=COMPLETED, code=0, stdin=b"", **rest):
         return self.check(self.jail.run(source, stdin), how, code, **rest)

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from step_client import COMPLETED, EXCEPTION, Jail  # noqa: E402
+from step_client import COMPLETED, EXCEPTION, OneJail  # noqa: E402
 
 # a source that leaves something behind, and what the next step shows of it
 LEFT = {
@@ -63,15 +63,7 @@ LEFT = {
 }
 
 
-class Abuse(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.jail = Jail().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.jail.__exit__(None, None, None)
-
+class Abuse(OneJail, unittest.TestCase):
     def test_next_step(self):
         for name, (source, shown) in LEFT.items():
             with self.subTest(name):

@@ -9,22 +9,15 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from step_client import (COMPLETED, GET, LIST, PUT, FileWork, Gone, Jail,  # noqa: E402
-                         LOCKED)
+from step_client import (COMPLETED, GET, LIST, PUT, FileWork, Gone, LOCKED,  # noqa: E402
+                         OneJail)
 
 
-class Files(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        command = [*LOCKED[:-1], "--work-size", "8M", "--"]
-        cls.jail = Jail(command=command).__enter__()
-        cls.zero = cls.jail.zero
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.jail.__exit__(None, None, None)
+class Files(OneJail, unittest.TestCase):
+    command = [*LOCKED[:-1], "--work-size", "8M", "--"]
 
     def setUp(self):
+        self.zero = self.jail.zero
         self.run_step("import os, shutil\nos.chdir('/work')\nfor n in os.listdir():\n"
                       "    (os.unlink if os.path.islink(n) or not os.path.isdir(n) "
                       "else shutil.rmtree)(n)")

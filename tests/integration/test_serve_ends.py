@@ -18,20 +18,14 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Gone, Refused, Serve  # noqa: E402
-from serve_scene import OPTIONS, Case, below, children, is_alive, wait_until  # noqa: E402
+from serve_scene import OPTIONS, Case, below, children, is_alive, resident, wait_until  # noqa: E402
 
 SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
 STEPS = int(os.environ.get('STEPJAIL_STEPS', '3000'))
 SEED = int(os.environ.get('STEPJAIL_SEED', '20240229'))
 A_SERVE = 20  # sessions of one serve
 SLOTS = '/run/stepjail/ids'
-PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
-
-
-def resident(pid):
-    with open(f'/proc/{pid}/statm') as file:
-        return int(file.read().split()[1]) * PAGE
 
 
 def files(pid):
@@ -183,8 +177,10 @@ class Ends(unittest.TestCase):
                 os.kill(random.Random(SEED).choice(children(pid)), signal.SIGKILL)
                 for _ in range(50):
                     try:
-                        self.assertEqual(serve.open().run('1').result, '1')
-                        break
+                        step = serve.open().run('1')
+                        if step.done['state'] != 'lost':  # with whom it was a clone of
+                            self.assertEqual(step.result, '1')
+                            break
                     except (Refused, Gone):
                         time.sleep(0.02)
                 else:
@@ -253,100 +249,6 @@ class Shared(Case):
         session.rollback(1)
         print(f'rollback {(time.monotonic() - start) * 1000:.1f} ms', file=sys.stderr)
         self.assertEqual(session.run('len(x)').result, str(200 * MIB))
-
-
-class Files(Case):
-    """Names and kinds that a guest may leave where the client reads and writes."""
-    options = ['--work-size=8M']
-
-    def setUp(self):
-        super().setUp()
-        self.session = self.serve.open()
-        self.session.run('import os')
-
-    def test_names(self):
-        for name in 'a\nb', 'a b', '-rf', 'ä\u202eb', ' ', '\x7f\x1b[2J', 'x' * 255, 'a/b\n/c':
-            self.session.put(name, name.encode())
-            self.assertEqual(self.session.get(name), name.encode(), name)
-        self.assertIn('a\nb', [entry[3] for entry in self.session.list()])
-        for name in '..', '../x', 'a/../../x', '/etc/x', 'a\0b', '', '.', 'x' * 256, 'y/' * 3000:
-            for act in (lambda n: self.session.put(n, b'x')), self.session.get:
-                with self.assertRaises(Refused, msg=repr(name)):
-                    act(name)
-        self.assertEqual(self.session.run('1').result, '1')
-
-    def test_symlinks(self):
-        self.session.run('''
-os.mkdir('real'); open('real/f', 'w').write('text')
-os.symlink('real', 'middle'); os.symlink('real/f', 'last'); os.symlink('/etc/passwd', 'out')
-os.symlink('loop', 'loop'); os.symlink('/proc/self', 'magic'); os.symlink('/', 'root')
-''')
-        self.assertEqual(self.session.get('real/f'), b'text')
-        for name in ('middle/f', 'last', 'out', 'loop', 'loop/x', 'magic/environ', 'root/etc/passwd',
-                     'middle/new', 'magic/mem'):
-            with self.assertRaises(Refused, msg=name):
-                self.session.get(name)
-        for name in 'middle/f', 'middle/new', 'root/tmp/new', 'magic/mem', 'loop/x':
-            with self.assertRaises(Refused, msg=name):
-                self.session.put(name, b'changed')
-        # in the last place it is replaced, or refused: what it points to stays as it is
-        for name in 'last', 'out':
-            try:
-                self.session.put(name, b'changed')
-            except Refused:
-                pass
-        self.assertEqual(self.session.get('real/f'), b'text')
-
-    def test_kinds(self):
-        self.session.run('''
-os.mkfifo('fifo'); os.mkdir('folder')
-import socket; socket.socket(socket.AF_UNIX).bind('socket')
-''')
-        for name in 'fifo', 'folder', 'socket':
-            with self.assertRaises(Refused, msg=name):
-                self.session.get(name)
-        for name in 'folder', 'fifo/x', 'socket/x':
-            with self.assertRaises(Refused, msg=name):
-                self.session.put(name, b'x')
-        self.assertEqual(self.session.run('1').result, '1')
-
-    def test_sparse_and_huge(self):
-        before = resident(self.serve.process.pid)
-        self.session.run('f = open("sparse", "wb"); f.truncate(4 << 20); f.close()')
-        self.assertEqual(self.session.get('sparse'), bytes(4 << 20))
-        self.session.run('f = open("sparse", "wb"); f.truncate(1 << 50)')
-        with self.assertRaises(Refused):
-            self.session.get('sparse')
-        self.assertLess(resident(self.serve.process.pid) - before, 8 * MIB)
-        self.assertEqual(self.session.run('1').result, '1')
-
-    def test_a_folder_that_changes_meanwhile(self):
-        """PUT into a folder that a step makes a symlink of, and a folder again, all the time."""
-        self.session.run('os.mkdir("/tmp/out"); os.mkdir("a"); os.mkdir("b")')
-        self.session.branch(2, 0)
-        self.session.start('''
-import os, time
-end = time.monotonic() + 3
-while time.monotonic() < end:
-    try:
-        os.rename('a', 'c'); os.symlink('/tmp/out', 'a'); os.unlink('a'); os.rename('c', 'a')
-    except OSError:
-        pass
-    try:
-        os.mkdir('a')
-    except OSError:
-        pass
-''', branch=2)
-        done = refused = 0
-        for n in range(300):
-            try:
-                self.session.put(f'a/f{n}', b'x')
-                done += 1
-            except Refused:
-                refused += 1
-        self.session.finish(branch=2)
-        self.assertGreater(done, 0)
-        self.assertEqual(self.session.run('import os; os.listdir("/tmp/out")').result, '[]')
 
 
 if __name__ == '__main__':

@@ -10,6 +10,20 @@
 #include "filter_init.h"
 #include "filter_program.h"
 
+const uint32_t bpf_archs[BPF_ARCHS] = {
+	NATIVE,
+	AUDIT_ARCH_I386,
+	AUDIT_ARCH_ARM,
+	AUDIT_ARCH_X86_64,
+	AUDIT_ARCH_AARCH64,
+	AUDIT_ARCH_PPC64LE,
+	AUDIT_ARCH_S390X,
+	AUDIT_ARCH_MIPS,
+	NATIVE ^ 1,
+	0,
+	UINT32_MAX,
+};
+
 const struct bpf_program bpf_programs[PROGRAM_COUNT] = {
 	{ jail_filter_rows, &jail_filter_row_count, filter_program, COUNT(filter_program),
 	  true, false, false },

@@ -30,6 +30,10 @@
 extern const struct filter_row jail_filter_rows[], init_filter_rows[];
 extern const size_t jail_filter_row_count, init_filter_row_count;
 
+/* the native entry, 32-bit ones, other machines', and three that are none */
+#define BPF_ARCHS 11
+extern const uint32_t bpf_archs[BPF_ARCHS];
+
 /* a generated program, and the rows that it was made of */
 struct bpf_program {
 	const struct filter_row *rows;

@@ -71,6 +71,8 @@ static Suite *(*const suites[])(void) = {
 	jail_refused_suite,
 	jail_report_place_suite,
 	jail_report_suite,
+	jail_request_data_suite,
+	jail_request_suite,
 	jail_rlimit_suite,
 	jail_room_suite,
 	jail_seccomp_suite,
@@ -80,6 +82,8 @@ static Suite *(*const suites[])(void) = {
 	jail_source_suite,
 	jail_stage_suite,
 	jail_states_suite,
+	jail_stock_suite,
+	jail_template_suite,
 	jail_tree_suite,
 	jail_value_suite,
 	jail_violation_print_suite,
@@ -213,6 +217,15 @@ bool unit_namespace(int flags)
 		return false;
 	}
 	return true;
+}
+
+int unit_fds(void)
+{
+	int open = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		open += fcntl(fd, F_GETFD) >= 0;
+	return open;
 }
 
 uint64_t unit_random(uint64_t *state)

@@ -71,6 +71,9 @@ void unit_must(bool holds, const char *condition, const char *file, int line);
  */
 bool unit_namespace(int flags);
 
+/** unit_fds() - How many of the first 256 fds are open */
+int unit_fds(void);
+
 /** unit_random() - The next number of a fixed sequence; @state begins as anything but 0
  */
 uint64_t unit_random(uint64_t *state);
@@ -118,6 +121,8 @@ Suite *jail_ready_suite(void);
 Suite *jail_refused_suite(void);
 Suite *jail_report_suite(void);
 Suite *jail_report_place_suite(void);
+Suite *jail_request_suite(void);
+Suite *jail_request_data_suite(void);
 Suite *jail_rlimit_suite(void);
 Suite *jail_room_suite(void);
 Suite *jail_seccomp_suite(void);
@@ -127,6 +132,8 @@ Suite *jail_shut_suite(void);
 Suite *jail_source_suite(void);
 Suite *jail_stage_suite(void);
 Suite *jail_states_suite(void);
+Suite *jail_stock_suite(void);
+Suite *jail_template_suite(void);
 Suite *jail_tree_suite(void);
 Suite *jail_value_suite(void);
 Suite *jail_violation_print_suite(void);

@@ -13,50 +13,9 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/capture.h"
 #include "jail/option.h"
+#include "tests/unit/captured.h"
 #include "tests/unit/suites.h"
-
-#define LIMIT 1024
-
-static struct capture capture;
-static struct plan plan;
-
-static void start_capture(void)
-{
-	unit_lives_on();
-	capture = (struct capture)CAPTURE_NONE;
-	plan_init(&plan);
-	plan.capture = CAPTURE_BOTH;
-	plan.limit[LIMIT_OUTPUT_BYTES] = LIMIT;
-	plan.limit[LIMIT_SPILL_BYTES] = NO_LIMIT;
-}
-
-static void open_capture(void)
-{
-	struct err e = { 0 };
-
-	ck_assert_msg(capture_open(&capture, &plan, &e) == 0, "%s", e.text);
-}
-
-/* a byte of a stream tells its own place, and none is a part of UTF-8's longer forms */
-static unsigned char byte_at(uint64_t place)
-{
-	return (unsigned char)((place * 7 + place / 128) & 0x7f);
-}
-
-static void add_up_to(struct capture_stream *s, uint64_t total, size_t piece)
-{
-	unsigned char bytes[70000];
-
-	while (s->bytes < total) {
-		size_t n = piece < total - s->bytes ? piece : (size_t)(total - s->bytes);
-
-		for (size_t i = 0; i < n; i++)
-			bytes[i] = byte_at(s->bytes + i);
-		capture_add(s, bytes, n);
-	}
-}
 
 static void ck_kept(const struct capture_stream *s, uint64_t total, size_t limit)
 {
@@ -71,9 +30,9 @@ static void ck_kept(const struct capture_stream *s, uint64_t total, size_t limit
 	ck_assert_uint_eq(v.head_bytes + v.tail_bytes + left, total);
 	ck_assert_uint_eq(v.head_bytes, left ? limit / 2 : total);
 	for (size_t i = 0; i < v.head_bytes; i++)
-		HOLDS(v.head[i] == byte_at(i));
+		HOLDS(v.head[i] == captured_byte(i));
 	for (size_t i = 0; i < v.tail_bytes; i++)
-		HOLDS(v.tail[i] == byte_at(total - v.tail_bytes + i));
+		HOLDS(v.tail[i] == captured_byte(total - v.tail_bytes + i));
 }
 
 START_TEST(every_boundary_is_kept)
@@ -96,16 +55,17 @@ START_TEST(every_boundary_is_kept)
 					    2 * limit + 1,
 					    (uint64_t)9 * limit + 5 };
 
-		plan.limit[LIMIT_OUTPUT_BYTES] = limit;
+		captured_plan.limit[LIMIT_OUTPUT_BYTES] = limit;
 		for (size_t t = 0; t < COUNT(totals); t++)
 			for (size_t p = 0; p < COUNT(pieces); p++) {
-				capture = (struct capture)CAPTURE_NONE;
-				open_capture();
-				add_up_to(&capture.stream[_i], totals[t], pieces[p]);
-				capture_end(&capture, true);
-				ck_kept(&capture.stream[_i], totals[t], limit);
-				free(capture.stream[0].kept);
-				free(capture.stream[1].kept);
+				captured = (struct capture)CAPTURE_NONE;
+				captured_open();
+				captured_add_up_to(&captured.stream[_i], totals[t],
+						   pieces[p]);
+				capture_end(&captured, true);
+				ck_kept(&captured.stream[_i], totals[t], limit);
+				free(captured.stream[0].kept);
+				free(captured.stream[1].kept);
 			}
 	}
 }
@@ -116,22 +76,23 @@ START_TEST(random_pieces_are_kept)
 	uint64_t state = 77 + (uint64_t)_i;
 
 	for (int round = 0; round < 300; round++) {
-		size_t limit = LIMIT + unit_random(&state) % 5000;
+		size_t limit = CAPTURED_LIMIT + unit_random(&state) % 5000;
 		uint64_t total = unit_random(&state) % (4 * limit);
 
-		plan.limit[LIMIT_OUTPUT_BYTES] = limit;
-		capture = (struct capture)CAPTURE_NONE;
-		open_capture();
-		while (capture.stream[0].bytes < total) {
+		captured_plan.limit[LIMIT_OUTPUT_BYTES] = limit;
+		captured = (struct capture)CAPTURE_NONE;
+		captured_open();
+		while (captured.stream[0].bytes < total) {
 			uint64_t piece = 1 + unit_random(&state) % (2 * limit);
-			uint64_t to = capture.stream[0].bytes + piece;
+			uint64_t to = captured.stream[0].bytes + piece;
 
-			add_up_to(&capture.stream[0], to < total ? to : total, piece);
+			captured_add_up_to(&captured.stream[0], to < total ? to : total,
+					   piece);
 		}
-		capture_end(&capture, true);
-		ck_kept(&capture.stream[0], total, limit);
-		free(capture.stream[0].kept);
-		free(capture.stream[1].kept);
+		capture_end(&captured, true);
+		ck_kept(&captured.stream[0], total, limit);
+		free(captured.stream[0].kept);
+		free(captured.stream[1].kept);
 	}
 }
 END_TEST
@@ -139,16 +100,16 @@ END_TEST
 /* the counters are 64 bits wide where size_t might not be, and never wrap a ring */
 START_TEST(huge_streams_are_counted)
 {
-	struct capture_stream *s = &capture.stream[0];
+	struct capture_stream *s = &captured.stream[0];
 
-	open_capture();
+	captured_open();
 	s->bytes = (5ULL << 32) + 3;
-	add_up_to(s, (5ULL << 32) + 4000, 700);
-	capture_end(&capture, true);
-	ck_assert_uint_eq(capture_view(s).left_out, (5ULL << 32) + 4000 - LIMIT);
-	for (size_t i = 0; i < LIMIT / 2; i++)
+	captured_add_up_to(s, (5ULL << 32) + 4000, 700);
+	capture_end(&captured, true);
+	ck_assert_uint_eq(capture_view(s).left_out, (5ULL << 32) + 4000 - CAPTURED_LIMIT);
+	for (size_t i = 0; i < CAPTURED_LIMIT / 2; i++)
 		HOLDS(capture_view(s).tail[i] ==
-		      byte_at((5ULL << 32) + 4000 - LIMIT / 2 + i));
+		      captured_byte((5ULL << 32) + 4000 - CAPTURED_LIMIT / 2 + i));
 }
 END_TEST
 
@@ -181,25 +142,27 @@ START_TEST(characters_are_not_cut)
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		unsigned char bytes[LIMIT * 2];
+		unsigned char bytes[CAPTURED_LIMIT * 2];
 		size_t length = strlen(rows[i].text);
 		struct capture_view v;
 
 		memset(bytes, 'x', sizeof(bytes));
-		memcpy(bytes + (rows[i].in_tail
-					? sizeof(bytes) - LIMIT / 2 + rows[i].at - length
-					: LIMIT / 2 - rows[i].at),
+		memcpy(bytes + (rows[i].in_tail ? sizeof(bytes) - CAPTURED_LIMIT / 2 +
+							  rows[i].at - length
+						: CAPTURED_LIMIT / 2 - rows[i].at),
 		       rows[i].text, length);
-		capture = (struct capture)CAPTURE_NONE;
-		open_capture();
-		capture_add(&capture.stream[0], bytes, sizeof(bytes));
-		capture_end(&capture, true);
-		v = capture_view(&capture.stream[0]);
+		captured = (struct capture)CAPTURE_NONE;
+		captured_open();
+		capture_add(&captured.stream[0], bytes, sizeof(bytes));
+		capture_end(&captured, true);
+		v = capture_view(&captured.stream[0]);
 		ck_assert_uint_eq(v.head_bytes,
-				  LIMIT / 2 - (rows[i].in_tail ? 0 : rows[i].cut));
+				  CAPTURED_LIMIT / 2 -
+					  (rows[i].in_tail ? 0 : rows[i].cut));
 		ck_assert_uint_eq(v.tail_bytes,
-				  LIMIT / 2 - (rows[i].in_tail ? rows[i].cut : 0));
-		ck_assert_uint_eq(v.left_out, LIMIT + rows[i].cut);
+				  CAPTURED_LIMIT / 2 -
+					  (rows[i].in_tail ? rows[i].cut : 0));
+		ck_assert_uint_eq(v.left_out, CAPTURED_LIMIT + rows[i].cut);
 		ck_assert_int_eq(v.tail[v.tail_bytes - 1], bytes[sizeof(bytes) - 1]);
 	}
 }
@@ -209,11 +172,11 @@ START_TEST(a_whole_stream_is_not_cut)
 {
 	static const unsigned char bytes[] = "\x80\x80 caf\xc3";
 
-	open_capture();
-	capture_add(&capture.stream[0], bytes, sizeof(bytes) - 1);
-	capture_end(&capture, true);
+	captured_open();
+	capture_add(&captured.stream[0], bytes, sizeof(bytes) - 1);
+	capture_end(&captured, true);
 
-	struct capture_view v = capture_view(&capture.stream[0]);
+	struct capture_view v = capture_view(&captured.stream[0]);
 
 	ck_assert_uint_eq(v.head_bytes, sizeof(bytes) - 1);
 	ck_assert_int_eq(memcmp(v.head, bytes, sizeof(bytes) - 1), 0);
@@ -224,15 +187,15 @@ END_TEST
 START_TEST(pipes_are_read_in_pieces)
 {
 	static unsigned char bytes[65536];
-	struct capture_stream *s = &capture.stream[1];
+	struct capture_stream *s = &captured.stream[1];
 
-	open_capture();
+	captured_open();
 	ck_assert_int_lt(capture_read(s), 1);
 	ck_assert_int_ge(s->outside, 0); /* empty is not its end */
 	ck_assert_int_eq(io_write_all(s->inside, bytes, sizeof(bytes)), 0);
 	ck_assert_int_eq(capture_read(s), sizeof(bytes));
 	ck_assert_int_eq(io_write_all(s->inside, bytes, 3), 0);
-	capture_close_inside(&capture);
+	capture_close_inside(&captured);
 	ck_assert_int_eq(capture_read(s), 3);
 	ck_assert_int_eq(capture_read(s), 0);
 	ck_assert_int_eq(s->outside, -1);
@@ -246,17 +209,17 @@ static void flood(void)
 
 	(void)signal(SIGPIPE, SIG_DFL);
 	for (;;)
-		if (write(capture.stream[0].inside, bytes, sizeof(bytes)) < 0)
+		if (write(captured.stream[0].inside, bytes, sizeof(bytes)) < 0)
 			_exit(1);
 }
 
 /* somebody who still writes does not keep the launcher: the test would never end */
 START_TEST(a_drain_has_an_end)
 {
-	struct capture_stream *s = &capture.stream[0];
+	struct capture_stream *s = &captured.stream[0];
 	int size;
 
-	open_capture();
+	captured_open();
 	size = fcntl(s->outside, F_GETPIPE_SZ);
 	for (int i = 0; i < 20; i++) {
 		pid_t pid = fork();
@@ -268,7 +231,7 @@ START_TEST(a_drain_has_an_end)
 		while (capture_read(s) <= 0)
 			;
 		s->bytes = 0;
-		capture_drain(&capture);
+		capture_drain(&captured);
 		/* one read may take what came since the look */
 		ck_assert_uint_le(s->bytes, (uint64_t)size + 65536);
 		ck_assert_int_eq(kill(pid, SIGKILL), 0);
@@ -282,16 +245,16 @@ START_TEST(a_drain_takes_what_is_there)
 {
 	static unsigned char bytes[100000];
 
-	open_capture();
+	captured_open();
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		ck_assert_int_ge(fcntl(capture.stream[i].inside, F_SETPIPE_SZ, 1 << 17),
+		ck_assert_int_ge(fcntl(captured.stream[i].inside, F_SETPIPE_SZ, 1 << 17),
 				 1 << 17);
 		ck_assert_int_eq(
-			io_write_all(capture.stream[i].inside, bytes, sizeof(bytes)), 0);
+			io_write_all(captured.stream[i].inside, bytes, sizeof(bytes)), 0);
 	}
-	capture_drain(&capture);
-	ck_assert_uint_eq(capture.stream[0].bytes, sizeof(bytes));
-	ck_assert_uint_eq(capture.stream[1].bytes, sizeof(bytes));
+	capture_drain(&captured);
+	ck_assert_uint_eq(captured.stream[0].bytes, sizeof(bytes));
+	ck_assert_uint_eq(captured.stream[1].bytes, sizeof(bytes));
 }
 END_TEST
 
@@ -301,20 +264,20 @@ START_TEST(the_program_gets_the_pipes)
 	struct err e = { 0 };
 	int saved = dup(1), saved2 = dup(2);
 
-	open_capture();
-	ck_assert_int_eq(fstat(capture.stream[0].inside, &pipe_st), 0);
-	ck_assert_int_eq(capture_place(&capture, &e), 0);
+	captured_open();
+	ck_assert_int_eq(fstat(captured.stream[0].inside, &pipe_st), 0);
+	ck_assert_int_eq(capture_place(&captured, &e), 0);
 	ck_assert_int_eq(fstat(1, &own), 0);
 	(void)dup2(saved, 1);
 	(void)dup2(saved2, 2);
 	ck_assert_uint_eq(own.st_ino, pipe_st.st_ino);
 	/* to be opened again for writing by any id, for reading by none */
 	ck_assert_uint_eq(own.st_mode & 0777, 0222);
-	ck_assert_int_eq(fcntl(capture.stream[0].inside, F_GETFL) & O_NONBLOCK, 0);
+	ck_assert_int_eq(fcntl(captured.stream[0].inside, F_GETFL) & O_NONBLOCK, 0);
 }
 END_TEST
 
-#define PARSE(e, ...) option_parse(&plan, (char *[]){ __VA_ARGS__, NULL }, (e))
+#define PARSE(e, ...) option_parse(&captured_plan, (char *[]){ __VA_ARGS__, NULL }, (e))
 
 /* an option that may stand alone takes no next word, and says so where it looks like one */
 START_TEST(capture_may_stand_alone)
@@ -323,17 +286,17 @@ START_TEST(capture_may_stand_alone)
 	char *dashes[] = { "--capture", "--", "both", NULL };
 	struct err e = { 0 };
 
-	ck_assert_int_eq(option_parse(&plan, both, &e), 0);
-	ck_assert_int_eq(plan.capture, CAPTURE_BOTH);
-	ck_assert_ptr_eq(plan.argv, both + 1);
-	ck_assert_int_eq(option_parse(&plan, dashes, &e), 0);
-	ck_assert_ptr_eq(plan.argv, dashes + 2);
+	ck_assert_int_eq(option_parse(&captured_plan, both, &e), 0);
+	ck_assert_int_eq(captured_plan.capture, CAPTURE_BOTH);
+	ck_assert_ptr_eq(captured_plan.argv, both + 1);
+	ck_assert_int_eq(option_parse(&captured_plan, dashes, &e), 0);
+	ck_assert_ptr_eq(captured_plan.argv, dashes + 2);
 	ck_assert_int_eq(PARSE(&e, "--capture=stderr", "/bin/x"), 0);
-	ck_assert_int_eq(plan.capture, CAPTURE_STDERR);
+	ck_assert_int_eq(captured_plan.capture, CAPTURE_STDERR);
 	ck_assert_int_eq(PARSE(&e, "--capture", "both"), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, "write --capture=both"));
 	ck_assert_int_eq(PARSE(&e, "--net=none"), 0);
-	ck_assert_int_eq(plan.capture, CAPTURE_NO);
+	ck_assert_int_eq(captured_plan.capture, CAPTURE_NO);
 }
 END_TEST
 
@@ -342,7 +305,7 @@ Suite *jail_capture_suite(void)
 	Suite *s = suite_create("jail capture");
 	TCase *c = tcase_create("capture");
 
-	tcase_add_checked_fixture(c, start_capture, NULL);
+	tcase_add_checked_fixture(c, captured_start, NULL);
 	tcase_add_loop_test(c, every_boundary_is_kept, 0, CAPTURE_STREAMS);
 	tcase_add_loop_test(c, random_pieces_are_kept, 0, 4);
 	tcase_add_test(c, huge_streams_are_counted);

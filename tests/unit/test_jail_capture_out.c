@@ -14,56 +14,15 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/capture.h"
+#include "tests/unit/captured.h"
 #include "tests/unit/suites.h"
-
-#define LIMIT 1024
-
-static struct capture capture;
-static struct plan plan;
-
-static void start_capture(void)
-{
-	unit_lives_on();
-	capture = (struct capture)CAPTURE_NONE;
-	plan_init(&plan);
-	plan.capture = CAPTURE_BOTH;
-	plan.limit[LIMIT_OUTPUT_BYTES] = LIMIT;
-	plan.limit[LIMIT_SPILL_BYTES] = NO_LIMIT;
-}
-
-static void open_capture(void)
-{
-	struct err e = { 0 };
-
-	ck_assert_msg(capture_open(&capture, &plan, &e) == 0, "%s", e.text);
-}
-
-/* a byte of a stream tells its own place, and none is a part of UTF-8's longer forms */
-static unsigned char byte_at(uint64_t place)
-{
-	return (unsigned char)((place * 7 + place / 128) & 0x7f);
-}
-
-static void add_up_to(struct capture_stream *s, uint64_t total, size_t piece)
-{
-	unsigned char bytes[70000];
-
-	while (s->bytes < total) {
-		size_t n = piece < total - s->bytes ? piece : (size_t)(total - s->bytes);
-
-		for (size_t i = 0; i < n; i++)
-			bytes[i] = byte_at(s->bytes + i);
-		capture_add(s, bytes, n);
-	}
-}
 
 static cJSON *printed(size_t *size)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, size);
 
-	capture_print(&capture, out);
+	capture_print(&captured, out);
 	ck_assert_int_eq(fclose(out), 0);
 
 	cJSON *whole = cJSON_ParseWithOpts(text, NULL, 1);
@@ -86,17 +45,17 @@ START_TEST(the_object_tells_what_was_kept)
 	static const unsigned char bytes[] = { 'a', 0, 0xff, '\n' };
 	size_t size;
 
-	open_capture();
-	capture_add(&capture.stream[0], bytes, sizeof(bytes));
-	add_up_to(&capture.stream[1], LIMIT + 100, 64);
-	capture_end(&capture, true);
+	captured_open();
+	capture_add(&captured.stream[0], bytes, sizeof(bytes));
+	captured_add_up_to(&captured.stream[1], CAPTURED_LIMIT + 100, 64);
+	capture_end(&captured, true);
 
 	cJSON *whole = printed(&size);
 
 	ck_assert_int_eq(cJSON_GetArraySize(whole), 2);
 	ck_assert_int_eq(field(whole, "stdout", "bytes")->valueint, 4);
 	ck_assert_int_eq(field(whole, "stdout", "left_out")->valueint, 0);
-	ck_assert_int_eq(field(whole, "stderr", "bytes")->valueint, LIMIT + 100);
+	ck_assert_int_eq(field(whole, "stderr", "bytes")->valueint, CAPTURED_LIMIT + 100);
 	ck_assert_int_eq(field(whole, "stderr", "left_out")->valueint, 100);
 	ck_assert_str_eq(field(whole, "stdout", "tail")->valuestring, "");
 	ck_assert(cJSON_IsNull(field(whole, "stdout", "spilled")));
@@ -109,21 +68,21 @@ START_TEST(the_object_is_null_without_capture)
 {
 	size_t size;
 
-	plan.capture = CAPTURE_NO;
-	open_capture();
-	ck_assert_uint_eq(capture_print_max(&plan), 0);
+	captured_plan.capture = CAPTURE_NO;
+	captured_open();
+	ck_assert_uint_eq(capture_print_max(&captured_plan), 0);
 
 	cJSON *whole = printed(&size);
 
 	ck_assert(cJSON_IsNull(whole));
 	cJSON_Delete(whole);
 
-	plan.capture = CAPTURE_STDERR;
-	open_capture();
+	captured_plan.capture = CAPTURE_STDERR;
+	captured_open();
 	whole = printed(&size);
 	ck_assert(cJSON_IsNull(cJSON_GetObjectItem(whole, "stdout")));
 	ck_assert_int_eq(field(whole, "stderr", "bytes")->valueint, 0);
-	ck_assert_int_eq(capture.stream[0].inside, -1);
+	ck_assert_int_eq(captured.stream[0].inside, -1);
 	cJSON_Delete(whole);
 }
 END_TEST
@@ -133,24 +92,24 @@ START_TEST(the_object_fits_what_was_promised)
 {
 	static const int worst[] = { 0, 0xff, 0x1b, '"', 0xc3, 0xf0, 0x80 };
 
-	plan.spill = unit_folder();
+	captured_plan.spill = unit_folder();
 	for (size_t i = 0; i < COUNT(worst); i++) {
-		unsigned char bytes[3 * LIMIT];
+		unsigned char bytes[3 * CAPTURED_LIMIT];
 		size_t size;
 
-		plan.spill = unit_folder();
-		capture = (struct capture)CAPTURE_NONE;
-		open_capture();
+		captured_plan.spill = unit_folder();
+		captured = (struct capture)CAPTURE_NONE;
+		captured_open();
 		memset(bytes, worst[i], sizeof(bytes));
 		for (int k = 0; k < CAPTURE_STREAMS; k++) {
-			capture.stream[k].bytes = (uint64_t)-1 - sizeof(bytes);
-			capture.stream[k].spilled = (uint64_t)-2;
-			capture_add(&capture.stream[k], bytes, sizeof(bytes));
-			memset(capture.stream[k].kept, worst[i], LIMIT);
+			captured.stream[k].bytes = (uint64_t)-1 - sizeof(bytes);
+			captured.stream[k].spilled = (uint64_t)-2;
+			capture_add(&captured.stream[k], bytes, sizeof(bytes));
+			memset(captured.stream[k].kept, worst[i], CAPTURED_LIMIT);
 		}
-		capture_end(&capture, true);
+		capture_end(&captured, true);
 		cJSON_Delete(printed(&size));
-		ck_assert_uint_le(size, capture_print_max(&plan));
+		ck_assert_uint_le(size, capture_print_max(&captured_plan));
 	}
 }
 END_TEST
@@ -163,7 +122,7 @@ static void ck_file(const char *folder, const char *name, uint64_t length)
 
 	ck_assert_int_eq(n, (ssize_t)length);
 	for (ssize_t i = 0; i < n; i++)
-		HOLDS((unsigned char)text[i] == byte_at((uint64_t)i));
+		HOLDS((unsigned char)text[i] == captured_byte((uint64_t)i));
 }
 
 START_TEST(spill_files_are_whole)
@@ -171,14 +130,14 @@ START_TEST(spill_files_are_whole)
 	struct stat st;
 	size_t size;
 
-	plan.spill = unit_folder();
-	open_capture();
-	add_up_to(&capture.stream[0], 50000, 777);
-	add_up_to(&capture.stream[1], 5, 5);
-	capture_end(&capture, true);
-	ck_file(plan.spill, "stdout", 50000);
-	ck_file(plan.spill, "stderr", 5);
-	ck_assert_int_eq(stat(unit_path(plan.spill, "stdout"), &st), 0);
+	captured_plan.spill = unit_folder();
+	captured_open();
+	captured_add_up_to(&captured.stream[0], 50000, 777);
+	captured_add_up_to(&captured.stream[1], 5, 5);
+	capture_end(&captured, true);
+	ck_file(captured_plan.spill, "stdout", 50000);
+	ck_file(captured_plan.spill, "stderr", 5);
+	ck_assert_int_eq(stat(unit_path(captured_plan.spill, "stdout"), &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 
 	cJSON *whole = printed(&size);
@@ -201,34 +160,34 @@ START_TEST(a_spill_file_has_a_cap)
 		{ 9000, 2000, true },
 	};
 
-	plan.limit[LIMIT_SPILL_BYTES] = 2000;
+	captured_plan.limit[LIMIT_SPILL_BYTES] = 2000;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		plan.spill = unit_folder();
-		capture = (struct capture)CAPTURE_NONE;
-		open_capture();
-		add_up_to(&capture.stream[0], rows[i].total, 300);
-		capture_end(&capture, true);
-		ck_assert_uint_eq(capture.stream[0].bytes, rows[i].total);
-		ck_file(plan.spill, "stdout", rows[i].spilled);
-		ck_assert_uint_eq(capture.stream[0].spilled, rows[i].spilled);
-		ck_assert_int_eq(capture.stream[0].spill_error != NULL, rows[i].told);
+		captured_plan.spill = unit_folder();
+		captured = (struct capture)CAPTURE_NONE;
+		captured_open();
+		captured_add_up_to(&captured.stream[0], rows[i].total, 300);
+		capture_end(&captured, true);
+		ck_assert_uint_eq(captured.stream[0].bytes, rows[i].total);
+		ck_file(captured_plan.spill, "stdout", rows[i].spilled);
+		ck_assert_uint_eq(captured.stream[0].spilled, rows[i].spilled);
+		ck_assert_int_eq(captured.stream[0].spill_error != NULL, rows[i].told);
 	}
 }
 END_TEST
 
 START_TEST(a_full_disk_ends_the_spill_alone)
 {
-	plan.spill = unit_folder();
-	open_capture();
-	add_up_to(&capture.stream[0], 100, 100);
-	ck_assert_int_eq(dup2(open("/dev/full", O_WRONLY), capture.stream[0].spill),
-			 capture.stream[0].spill);
-	add_up_to(&capture.stream[0], 5000, 100);
-	capture_end(&capture, true);
-	ck_assert_uint_eq(capture.stream[0].bytes, 5000);
-	ck_assert_uint_eq(capture.stream[0].spilled, 100);
-	ck_assert_str_eq(capture.stream[0].spill_error, strerror(ENOSPC));
-	ck_assert_ptr_null(capture.stream[1].spill_error);
+	captured_plan.spill = unit_folder();
+	captured_open();
+	captured_add_up_to(&captured.stream[0], 100, 100);
+	ck_assert_int_eq(dup2(open("/dev/full", O_WRONLY), captured.stream[0].spill),
+			 captured.stream[0].spill);
+	captured_add_up_to(&captured.stream[0], 5000, 100);
+	capture_end(&captured, true);
+	ck_assert_uint_eq(captured.stream[0].bytes, 5000);
+	ck_assert_uint_eq(captured.stream[0].spilled, 100);
+	ck_assert_str_eq(captured.stream[0].spill_error, strerror(ENOSPC));
+	ck_assert_ptr_null(captured.stream[1].spill_error);
 }
 END_TEST
 
@@ -250,12 +209,13 @@ START_TEST(bad_spill_folders_are_refused)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct err e = { 0 };
 
-		capture = (struct capture)CAPTURE_NONE;
-		plan.spill = rows[i].folder;
-		ck_assert_int_eq(capture_open(&capture, &plan, &e), -rows[i].errnum);
+		captured = (struct capture)CAPTURE_NONE;
+		captured_plan.spill = rows[i].folder;
+		ck_assert_int_eq(capture_open(&captured, &captured_plan, &e),
+				 -rows[i].errnum);
 		ck_assert_int_eq(strncmp(e.text, "--spill: ", 9), 0);
 		ck_assert_ptr_nonnull(strstr(e.text, rows[i].folder));
-		capture_end(&capture, false);
+		capture_end(&captured, false);
 	}
 	/* nothing was left where it failed, and nothing was taken away */
 	ck_assert_int_eq(access(unit_path(taken, "stdout"), F_OK), -1);
@@ -266,11 +226,11 @@ END_TEST
 
 START_TEST(a_program_that_never_ran_leaves_no_files)
 {
-	plan.spill = unit_folder();
-	open_capture();
-	ck_assert_int_eq(access(unit_path(plan.spill, "stderr"), F_OK), 0);
-	capture_end(&capture, false);
-	ck_assert_int_eq(rmdir(plan.spill), 0);
+	captured_plan.spill = unit_folder();
+	captured_open();
+	ck_assert_int_eq(access(unit_path(captured_plan.spill, "stderr"), F_OK), 0);
+	capture_end(&captured, false);
+	ck_assert_int_eq(rmdir(captured_plan.spill), 0);
 }
 END_TEST
 
@@ -286,14 +246,14 @@ static void deliver_in_child(void *arg)
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	MUST(dup2(d->out, 1) == 1 && dup2(d->err, 2) == 2);
-	MUST(capture_deliver(&capture, &e) == d->want);
+	MUST(capture_deliver(&captured, &e) == d->want);
 	MUST(d->want == 0 || strncmp(e.text, "--capture: ", 11) == 0);
 	_exit(0);
 }
 
 static void ck_delivered(const char *path, const char *want)
 {
-	char text[4 * LIMIT];
+	char text[4 * CAPTURED_LIMIT];
 
 	ck_assert_int_ge(io_read_file_at(AT_FDCWD, path, text, sizeof(text)), 0);
 	ck_assert_str_eq(text, want);
@@ -305,25 +265,25 @@ START_TEST(head_gap_and_tail_are_delivered)
 	const char *out = unit_file(folder, "out", "", 0);
 	const char *err = unit_file(folder, "err", "", 0);
 	struct delivery d = { open(out, O_WRONLY), open(err, O_WRONLY), 0 };
-	char bytes[3 * LIMIT], want[3 * LIMIT];
+	char bytes[3 * CAPTURED_LIMIT], want[3 * CAPTURED_LIMIT];
 
-	open_capture();
+	captured_open();
 	memset(bytes, 'm', sizeof(bytes));
-	memset(bytes, 'h', LIMIT / 2);
-	memset(bytes + sizeof(bytes) - LIMIT / 2, 't', LIMIT / 2);
-	capture_add(&capture.stream[0], (unsigned char *)bytes, sizeof(bytes));
-	bytes[LIMIT / 2 - 1] = '\n';
-	capture_add(&capture.stream[1], (unsigned char *)bytes, sizeof(bytes));
-	capture_end(&capture, true);
+	memset(bytes, 'h', CAPTURED_LIMIT / 2);
+	memset(bytes + sizeof(bytes) - CAPTURED_LIMIT / 2, 't', CAPTURED_LIMIT / 2);
+	capture_add(&captured.stream[0], (unsigned char *)bytes, sizeof(bytes));
+	bytes[CAPTURED_LIMIT / 2 - 1] = '\n';
+	capture_add(&captured.stream[1], (unsigned char *)bytes, sizeof(bytes));
+	capture_end(&captured, true);
 	unit_child(deliver_in_child, &d);
 	(void)snprintf(want, sizeof(want), "%.*s\n[stepjail: 2048 bytes left out]\n%.*s",
-		       LIMIT / 2 - 1, bytes, LIMIT / 2,
-		       bytes + sizeof(bytes) - LIMIT / 2);
+		       CAPTURED_LIMIT / 2 - 1, bytes, CAPTURED_LIMIT / 2,
+		       bytes + sizeof(bytes) - CAPTURED_LIMIT / 2);
 	/* a head that ends its line gets no empty one */
 	ck_delivered(err, want);
 	(void)snprintf(want, sizeof(want), "%.*sh\n[stepjail: 2048 bytes left out]\n%.*s",
-		       LIMIT / 2 - 1, bytes, LIMIT / 2,
-		       bytes + sizeof(bytes) - LIMIT / 2);
+		       CAPTURED_LIMIT / 2 - 1, bytes, CAPTURED_LIMIT / 2,
+		       bytes + sizeof(bytes) - CAPTURED_LIMIT / 2);
 	ck_delivered(out, want);
 }
 END_TEST
@@ -335,10 +295,10 @@ START_TEST(a_whole_stream_is_delivered_as_it_was)
 	const char *err = unit_file(folder, "err", "", 0);
 	struct delivery d = { open(out, O_WRONLY), open(err, O_WRONLY), 0 };
 
-	open_capture();
-	capture_add(&capture.stream[0], (const unsigned char *)"no newline", 10);
-	capture.stream[1].spill_error = "reason";
-	capture_end(&capture, true);
+	captured_open();
+	capture_add(&captured.stream[0], (const unsigned char *)"no newline", 10);
+	captured.stream[1].spill_error = "reason";
+	capture_end(&captured, true);
 	unit_child(deliver_in_child, &d);
 	ck_delivered(out, "no newline");
 	/* what a spill file lacks is said where a person reads it, too */
@@ -353,9 +313,9 @@ START_TEST(a_reader_that_is_gone_is_no_error)
 
 	ck_assert_int_eq(pipe(ends), 0);
 	(void)close(ends[0]);
-	open_capture();
-	add_up_to(&capture.stream[0], 3000, 3000);
-	capture_end(&capture, true);
+	captured_open();
+	captured_add_up_to(&captured.stream[0], 3000, 3000);
+	capture_end(&captured, true);
 	unit_child(deliver_in_child, &(struct delivery){ ends[1], full, 0 });
 	/* a disk that is full is one */
 	unit_child(deliver_in_child, &(struct delivery){ full, full, -ENOSPC });
@@ -367,7 +327,7 @@ Suite *jail_capture_out_suite(void)
 	Suite *s = suite_create("jail capture out");
 	TCase *c = tcase_create("capture out");
 
-	tcase_add_checked_fixture(c, start_capture, NULL);
+	tcase_add_checked_fixture(c, captured_start, NULL);
 	tcase_add_test(c, the_object_tells_what_was_kept);
 	tcase_add_test(c, the_object_is_null_without_capture);
 	tcase_add_test(c, the_object_fits_what_was_promised);

@@ -19,16 +19,6 @@
 
 static uint32_t landlock; /* what gate_receive() was told */
 
-/* fds that this process has open */
-static int count_fds(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static void make(int ends[2])
 {
 	struct err e = { 0 };
@@ -84,14 +74,14 @@ START_TEST(a_fd_comes_along_close_on_exec)
 	make(ends);
 	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file, 1);
 
-	int before = count_fds();
+	int before = unit_fds();
 
 	ck_assert_msg(gate_receive(ends[0], &program, &listener, &landlock, &e) == 1,
 		      "%s", e.text);
 	ck_assert_int_eq(program, getpid());
 	ck_assert_int_ge(listener, 3);
 	ck_assert_int_ne(listener, file);
-	ck_assert_int_eq(count_fds(), before + 1);
+	ck_assert_int_eq(unit_fds(), before + 1);
 	ck_assert_int_eq(fcntl(listener, F_GETFD), FD_CLOEXEC);
 	ck_assert_int_eq(fstat(file, &sent), 0);
 	ck_assert_int_eq(fstat(listener, &got), 0);
@@ -131,13 +121,13 @@ START_TEST(more_fds_are_nonsense)
 		send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file,
 			 counts[i]);
 
-		int before = count_fds();
+		int before = unit_fds();
 
 		ck_assert_int_eq(
 			gate_receive(ends[0], &program, &listener, &landlock, &e),
 			-EBADMSG);
 		io_close_fd(&listener);
-		ck_assert_int_eq(count_fds(), before);
+		ck_assert_int_eq(unit_fds(), before);
 		(void)close(file);
 		done(ends);
 	}

@@ -24,15 +24,6 @@ static void done(void)
 	(void)close(ends[1]);
 }
 
-static int count_fds(void)
-{
-	int open = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		open += fcntl(fd, F_GETFD) >= 0;
-	return open;
-}
-
 START_TEST(fds_come_close_on_exec)
 {
 	const int sent[3] = { 0, 1, 2 };
@@ -66,7 +57,7 @@ START_TEST(nonsense_is_refused)
 
 	begin();
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		int got[4], before = count_fds();
+		int got[4], before = unit_fds();
 		char text[8];
 
 		ck_assert_int_eq(
@@ -75,7 +66,7 @@ START_TEST(nonsense_is_refused)
 		ck_assert_int_eq(
 			pass_receive(ends[1], text, rows[i].expected, got, rows[i].room),
 			-EBADMSG);
-		ck_assert_int_eq(count_fds(), before);
+		ck_assert_int_eq(unit_fds(), before);
 	}
 	done();
 }

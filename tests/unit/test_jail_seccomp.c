@@ -143,7 +143,7 @@ static void second(void *arg)
 	MUST(listener == -1);
 	MUST(strstr(e.text, "--allow-missing=audit") && !strchr(e.text, '\n'));
 	/* and nothing was loaded */
-	MUST(syscall(SYS_msgget, 0, 01000) >= 0 || errno != EPERM);
+	MUST(syscall(SYS_msgget, 1, 0) >= 0 || errno != EPERM);
 }
 
 START_TEST(a_second_listener_is_refused_in_words)

@@ -164,13 +164,6 @@ END_TEST
 START_TEST(all_else_goes_on_to_the_filter)
 {
 	static const struct plan plan = { 0 };
-	static const uint32_t archs[] = { NATIVE,
-					  AUDIT_ARCH_I386,
-					  AUDIT_ARCH_ARM,
-					  AUDIT_ARCH_X86_64,
-					  AUDIT_ARCH_AARCH64,
-					  NATIVE ^ 1,
-					  0 };
 	static const uint32_t bits[] = { 0, X32_BIT, 1u << 31 };
 	static const uint64_t values[] = { 0,        1,         7,           8,
 					   EXEC,     O_TRUNC,   O_TRUNC | 1, O_TRUNC | 3,
@@ -178,12 +171,12 @@ START_TEST(all_else_goes_on_to_the_filter)
 	const struct bpf_program *p = &bpf_programs[_i];
 
 	assemble(BOTH, p->learns, p, &plan);
-	for (size_t i = 0; i < COUNT(archs) * COUNT(bits) * COUNT(values); i++)
+	for (size_t i = 0; i < BPF_ARCHS * COUNT(bits) * COUNT(values); i++)
 		for (uint32_t nr = 0; nr < NUMBERS; nr++) {
-			uint64_t value = values[i / COUNT(archs) / COUNT(bits)];
+			uint64_t value = values[i / BPF_ARCHS / COUNT(bits)];
 			struct seccomp_data data = {
-				.nr = (int)(nr | bits[i / COUNT(archs) % COUNT(bits)]),
-				.arch = archs[i % COUNT(archs)],
+				.nr = (int)(nr | bits[i / BPF_ARCHS % COUNT(bits)]),
+				.arch = bpf_archs[i % BPF_ARCHS],
 				.args = { value, value, value, value, value, value },
 			};
 			uint32_t plain = bpf_run(p->code, p->length, &data);

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_interpreter_threads.py - a step ends while its threads run; the next one goes on without
+
+A state is one thread. What others held and half did when it was made is what a fork leaves of
+them: nothing of the interpreter's own may be held by a thread that is no longer there.
+"""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from step_client import COMPLETED, OneJail  # noqa: E402
+
+ROUNDS = 8  # the moment at which the threads are left is another one each time
+START = """
+import threading, time
+def go(work, count=4, daemon=True):
+    ready = threading.Semaphore(0)
+    def loop():
+        while True:
+            work()
+            ready.release()
+    threads = [threading.Thread(target=loop, daemon=daemon) for _ in range(count)]
+    for t in threads: t.start()
+    for _ in range(3 * count): ready.acquire()
+    return threads
+"""
+# what the threads do again and again, and what the next step does with it: True if all is well
+BUSY = {
+    "logging": (
+        "import logging\ndef work():\n    logging.warning('before')\n"
+        "    logging.getLogger(f'a.{time.time()}')",
+        "logging.warning('after'); logging.getLogger('new').error('x')\n"
+        "logging.getLogger('a.b.c').name == 'a.b.c'"),
+    "handlers of logging": (
+        "import io, logging\nkept = logging.StreamHandler(io.StringIO())\n"
+        "logging.getLogger().addHandler(kept)\n"
+        "def work():\n    kept.setFormatter(logging.Formatter('%(message)s'))\n"
+        "    logging.error('before')",
+        "logging.error('after'); kept.stream.getvalue().endswith('after\\n')"),
+    "threads": (
+        "def work():\n    t = threading.Thread(target=time.sleep, args=(0.0001,))\n"
+        "    t.start(); t.join()",
+        "threading.active_count() == 1"),
+    "allocation": (
+        "def work(): bytearray(3000000)[::3]; (b'x' * 200000).hex()",
+        "sum(len(bytearray(i * 1000)) for i in range(300)) == 44850000"),
+    "code without the interpreter's lock": (
+        "import bz2, hashlib, lzma, os, zlib\ndata = os.urandom(30000)\n"
+        "def work():\n    zlib.compress(data); bz2.compress(data[:5000])\n"
+        "    lzma.compress(data[:500], preset=0); hashlib.sha256(data).digest()",
+        "zlib.decompress(zlib.compress(data)) == data == bz2.decompress(bz2.compress(data))"),
+    "files": (
+        "import os, tempfile\ndef work():\n"
+        "    with tempfile.TemporaryFile(dir='/tmp') as f: f.write(b'x' * 10000); f.flush()",
+        "f = tempfile.TemporaryFile(dir='/tmp'); f.write(b'x' * 10000)\nf.tell() == 10000"),
+    "the C library's time": (
+        "def work(): time.strftime('%c'); time.mktime(time.localtime()); time.tzset()",
+        "time.strftime('%Y') >= '2024'"),
+    "random numbers": (
+        "import random, secrets, uuid\n"
+        "def work(): random.random(); secrets.token_hex(9); uuid.uuid4()",
+        "0 <= random.random() < 1 and uuid.uuid4() != uuid.uuid4()"),
+    "caches": (
+        "import decimal, functools, re\n@functools.lru_cache(50)\ndef cached(x): return x\n"
+        "def work():\n    re.purge(); re.compile(f'a{time.time()}'); decimal.Decimal(2).sqrt()\n"
+        "    cached(time.time())",
+        "cached(5) == 5 and re.match('a+', 'aa') is not None and decimal.Decimal(4).sqrt() == 2"),
+    "queues": (
+        "import queue\nq = queue.Queue(10)\n"
+        "def work():\n    q.put(1); time.sleep(0); q.get()",
+        "new = queue.Queue(); new.put(7)\nnew.get() == 7"),
+    "events": (
+        "import asyncio\nasync def wait(): await asyncio.sleep(0.0005)\n"
+        "def work(): asyncio.run(wait())",
+        "async def answer():\n    await asyncio.sleep(0.001)\n    return 42\n"
+        "asyncio.run(answer()) == 42"),
+    "collection": (
+        "import gc, weakref\nclass Node: pass\n"
+        "def work():\n    a, b = Node(), Node()\n    a.b, b.a = b, a\n    weakref.ref(a)\n"
+        "    gc.collect(0)",
+        "gc.collect() >= 0 and gc.isenabled()"),
+}
+
+
+class Threads(OneJail, unittest.TestCase):
+    def run_step(self, source, state=None, **rest):
+        step = (state or self.jail.zero).run(source)
+        self.assertIsNotNone(step.state, (step.out, step.err))
+        self.assertEqual(step.how, COMPLETED, step.trace)
+        for name, value in rest.items():
+            self.assertEqual(getattr(step, name), value, step.err)
+        return step.state
+
+    def test_whatever_they_do(self):
+        for name, (source, after) in BUSY.items():
+            with self.subTest(name):
+                for _ in range(ROUNDS):
+                    left = self.jail.zero.run(START + source + "\ngo(work)")
+                    self.assertIsNotNone(left.state, left.err)
+                    self.assertEqual(left.how, COMPLETED, left.trace)
+                    self.assertGreaterEqual(left.moved, 4)
+                    one = self.run_step(after, left.state, result="True", moved=None)
+                    # and what that one leaves is a state as any other
+                    self.run_step(after, one, result="True").close()
+                    one.close()
+                    left.state.close()
+
+    def test_they_are_gone_and_threading_knows(self):
+        for daemon in (True, False):
+            left = self.run_step(START + "here = threading.local()\nhere.x = 5\n"
+                                 f"threads = go(lambda: time.sleep(0.001), 3, {daemon})\n"
+                                 "timer = threading.Timer(3600, print)\ntimer.start()", moved=4)
+            state = self.run_step("""
+import os, signal, threading
+seen = []
+new = threading.Thread(target=seen.append, args=(1,))
+new.start(); new.join()
+for t in [*threads, timer]: t.join()
+signal.signal(signal.SIGUSR1, lambda *a: seen.append(2))
+signal.raise_signal(signal.SIGUSR1)
+main = threading.main_thread()
+[[t.is_alive() for t in [*threads, timer]], threading.enumerate() == [main], main.is_alive(),
+ threading.current_thread() is main, main.native_id == os.getpid() == threading.get_native_id(),
+ main.ident == threading.get_ident(), seen, here.x, timer.cancel()]
+""", left, result="[[False, False, False, False], True, True, True, True, True, [1, 2], 5, None]")
+            # /proc says the same
+            self.run_step("len(os.listdir('/proc/self/task'))", state, result="1").close()
+            state.close()
+            left.close()
+
+    def test_pools(self):
+        """New ones work; of an old one, what had not ended never will."""
+        left = self.run_step("""
+import concurrent.futures, time
+old = concurrent.futures.ThreadPoolExecutor(2)
+done = old.submit(len, 'abc'); done.result()
+waits = [old.submit(time.sleep, 3600) for _ in range(5)]
+""")
+        self.run_step("""
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    answers = list(pool.map(len, ['ab'] * 20))
+answers == [2] * 20, done.result(), any(f.done() for f in waits)
+""", left, result="(True, 3, False)").close()
+        left.close()
+
+    def test_a_lock_of_the_users_stays_as_it_was(self):
+        """As after any fork: nobody is left who could let it go, and it is seen to be held."""
+        left = self.run_step("""
+import threading, time
+held, free, again, ready = threading.Lock(), threading.Lock(), threading.RLock(), threading.Event()
+def hold():
+    with held, again:
+        ready.set()
+        time.sleep(3600)
+threading.Thread(target=hold).start()
+ready.wait()
+""", moved=1)
+        self.run_step("""
+with free: pass
+held.locked(), held.acquire(timeout=0.05), again.acquire(timeout=0.05), ready.is_set()
+""", left, result="(True, False, False, True)").close()
+        # it may be let go for them, and goes on as any other
+        self.run_step("held.release()\nwith held: pass\nheld.locked()", left,
+                      result="False").close()
+        left.close()
+
+    def test_the_state_before_is_none_of_it(self):
+        base = self.run_step("import threading, time\nx = [1]")
+        left = self.run_step("def change():\n    while True: x.append(2); time.sleep(0.001)\n"
+                             "threading.Thread(target=change).start()\ntime.sleep(0.05)", base)
+        grown = self.run_step("first = len(x); time.sleep(0.05)\nlen(x) == first, len(x) > 1", left,
+                              result="(True, True)")
+        self.run_step("x", base, result="[1]", moved=None).close()
+        for state in grown, left, base:
+            state.close()
+
+    def test_an_import_elsewhere(self):
+        """A thread is in the middle of one; others can be imported."""
+        left = self.run_step("""
+import sys, threading, time
+open('/work/endless.py', 'w').write('import time; begun = 1; time.sleep(3600)')
+sys.path.insert(0, '/work')
+threading.Thread(target=__import__, args=('endless',)).start()
+while not hasattr(sys.modules.get('endless'), 'begun'): time.sleep(0.001)
+""", moved=1)
+        self.run_step("import colorsys, json.tool, wave\n'endless' in sys.modules", left,
+                      result="True").close()
+        left.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * played.c - templates without a process: see played.h
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "init/io.h"
+#include "jail/gate.h"
+#include "jail/pass.h"
+#include "jail/template.h"
+#include "jail/warm.h"
+#include "tests/unit/played.h"
+#include "tests/unit/suites.h"
+
+struct played played[PLAYED_MAX];
+int played_templates, played_cold, played_warm, played_refuses, played_warm_refuses;
+
+int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e);
+int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e)
+{
+	struct played *p = &played[played_templates];
+	int ends[2];
+
+	j->plan = parts->plan;
+	if (!parts->plan->template) {
+		played_cold++;
+		return 0;
+	}
+	ck_assert(!parts->plan->session);
+	ck_assert_int_lt(played_templates++, PLAYED_MAX);
+	*p = (struct played){ io_steal_fd(&j->stdio[0]), -1, -1 };
+	for (int fd = 1; fd <= 2; fd++)
+		io_close_fd(&j->stdio[fd]);
+	if (played_refuses < 0)
+		return err_say(e, -played_refuses, "it is not played");
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	j->control = ends[0];
+	p->control = ends[1];
+	return gate_make(&j->gate, &p->gate, e);
+}
+
+int __wrap_launch_warm(struct jail *j, struct parts *parts, struct template *t,
+		       struct err *e);
+int __wrap_launch_warm(struct jail *j, struct parts *parts, struct template *t,
+		       struct err *e)
+{
+	ck_assert(t->ready);
+	j->plan = parts->plan;
+	/* as where no answer comes: the template is of no use any more */
+	t->ready = played_warm_refuses != -ETIMEDOUT;
+	if (played_warm_refuses < 0)
+		return err_say(e, -played_warm_refuses, "no clone is played");
+	j->warm = true;
+	t->clones++;
+	played_warm++;
+	return 0;
+}
+
+int played_hello(int which, uint32_t *landlock_abi)
+{
+	struct warm_hello hello;
+	int policy;
+
+	ck_assert_int_eq(
+		pass_receive(played[which].channel, &hello, sizeof(hello), &policy, 1),
+		1);
+	*landlock_abi = hello.landlock_abi;
+	return policy;
+}
+
+void played_answer(int which, int errnum, const char *text, const int *pidfd)
+{
+	struct warm_answer a = { .errnum = (uint32_t)errnum };
+
+	(void)snprintf(a.text, sizeof(a.text), "%s", text);
+	ck_assert_int_eq(
+		pass_send(played[which].channel, &a, sizeof(a), pidfd, pidfd != NULL), 0);
+}
+
+int played_gone(int which)
+{
+	char byte;
+
+	for (;;) {
+		ssize_t n = recv(played[which].channel, &byte, 1, MSG_DONTWAIT);
+
+		if (n <= 0)
+			return n == 0 || errno != EAGAIN;
+	}
+}
+
+void played_end(int which)
+{
+	io_close_fd(&played[which].channel);
+	io_close_fd(&played[which].control);
+	io_close_fd(&played[which].gate);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * played.h - templates without a process: what theirs would say is played by the test
+ *
+ * The unit tests are linked with launch_jail() and launch_warm() of played.c in place of the
+ * launcher's own.
+ */
+#ifndef STEPJAIL_TESTS_UNIT_PLAYED_H
+#define STEPJAIL_TESTS_UNIT_PLAYED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jail/launch.h"
+
+#define PLAYED_MAX 8
+
+/* a template's own ends: its interpreter's channel, its init's socket, its gate */
+struct played {
+	int channel, control, gate;
+};
+
+extern struct played played[PLAYED_MAX];
+extern int played_templates;         /* how many were launched; all begin as 0 */
+extern int played_cold, played_warm; /* jails that were launched */
+extern int played_refuses;           /* -errno of each launch of a template to come */
+extern int played_warm_refuses;      /* the same of a clone */
+
+/** played_hello() - Take what a template is sent first; the policy's fd is the caller's */
+int played_hello(int which, uint32_t *landlock_abi);
+
+/** played_answer() - Answer the launcher, 0 for that it is ready, or an errno */
+void played_answer(int which, int errnum, const char *text, const int *pidfd);
+
+/** played_gone() - Is the launcher's end of its channel closed? */
+int played_gone(int which);
+
+/** played_end() - It ends: all its ends are closed */
+void played_end(int which);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_template.c - what the launcher tells a template, and what it takes from one
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/option.h"
+#include "jail/pass.h"
+#include "jail/stage.h"
+#include "jail/template.h"
+#include "jail/warm.h"
+#include "tests/unit/played.h"
+#include "tests/unit/suites.h"
+
+#define HOST "/srv/of-the-host"
+
+static char *const words[] = { "/bin/interpreter", "--template", NULL };
+static struct plan plan;
+static struct parts parts;
+static struct template t;
+static struct err e;
+
+static void start(void)
+{
+	char *options[] = {
+		"--rootfs=" HOST "/tree",           "--bind=" HOST "/data:/mnt/data",
+		"--bind-rw=" HOST "/out:/work/out", "--env=NAME=value",
+		"--report=" HOST "/report",         NULL
+	};
+
+	unit_lives_on();
+	ck_assert_msg(option_parse(&plan, options, &e) == 0, "%s", e.text);
+	plan.session = true;
+	parts = (struct parts){ .plan = &plan, .landlock_abi = 5 };
+	parts.sources.bind[0].name = "data.csv";
+}
+
+static void begin(void)
+{
+	start();
+	ck_assert_msg(template_start(&t, &parts, words, STDERR_FILENO, &e) == 0, "%s",
+		      e.text);
+}
+
+static void ready(void)
+{
+	begin();
+	played_answer(0, 0, "", NULL);
+	ck_assert_int_eq(template_serve(&t, &e), 1);
+}
+
+START_TEST(it_is_told_the_plan_and_no_path_of_the_host)
+{
+	char text[16384];
+	uint32_t abi;
+
+	begin();
+
+	cleanup_fd int policy = played_hello(0, &abi);
+	ssize_t n = pread(policy, text, sizeof(text) - 1, 0);
+
+	ck_assert_int_gt(n, 0);
+	text[n] = '\0';
+	ck_assert_uint_eq(abi, 5);
+	ck_assert_ptr_null(strstr(text, HOST));
+	ck_assert_ptr_null(strstr(text, "/report"));
+	ck_assert_ptr_eq(strstr(text, "rootfs core\n"), text);
+	ck_assert_ptr_nonnull(strstr(text, "\nbind /data.csv:/mnt/data\n"));
+	/* of a folder no name is needed */
+	ck_assert_ptr_nonnull(strstr(text, "\nbind-rw /:/work/out\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nenv NAME=value\n"));
+	/* its own jail's is marked, and the sessions' is as it was */
+	ck_assert(t.plan.template && !t.plan.session && plan.session && !plan.template);
+	ck_assert_ptr_eq(t.plan.argv, words);
+	ck_assert_str_eq(plan.rootfs, HOST "/tree");
+}
+END_TEST
+
+START_TEST(one_that_is_not_launched_is_told_of)
+{
+	int before;
+
+	start();
+	before = unit_fds();
+	played_refuses = -EAGAIN;
+	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), -EAGAIN);
+	ck_assert_str_eq(e.text, "template: it is not played");
+	ck_assert_int_eq(template_end(&t, &e), 0);
+	played_end(0);
+	ck_assert_int_eq(unit_fds(), before);
+}
+END_TEST
+
+START_TEST(it_is_ready_when_it_says_so)
+{
+	begin();
+	ck_assert_int_eq(template_serve(&t, &e), 0);
+	ck_assert_int_eq(template_serve(&t, &e), 0);
+	played_answer(0, 0, "", NULL);
+	ck_assert_int_eq(template_serve(&t, &e), 1);
+	ck_assert_int_eq(template_serve(&t, &e), 1);
+	/* it answers, and does not speak */
+	played_answer(0, 0, "", NULL);
+	ck_assert_int_eq(template_serve(&t, &e), -EPIPE);
+	ck_assert_str_eq(e.text, "template: it speaks unasked, or has ended");
+	ck_assert(!t.ready);
+}
+END_TEST
+
+START_TEST(one_that_cannot_says_why)
+{
+	begin();
+	played_answer(0, EACCES, "no module of that name", NULL);
+	ck_assert_int_eq(template_serve(&t, &e), -EACCES);
+	ck_assert_str_eq(e.text, "no module of that name");
+	ck_assert(!t.ready);
+}
+END_TEST
+
+START_TEST(an_answer_is_one_of_its_size)
+{
+	static const size_t sizes[] = { 1, sizeof(struct warm_answer) - 1,
+					sizeof(struct warm_answer) + 1, 60000 };
+	static char bytes[60000];
+
+	begin();
+	ck_assert_int_eq(send(played[0].channel, bytes, sizes[_i], 0),
+			 (ssize_t)sizes[_i]);
+	ck_assert_int_eq(template_serve(&t, &e), -EBADMSG);
+}
+END_TEST
+
+START_TEST(its_words_have_an_end)
+{
+	struct warm_answer a = { .errnum = EPERM };
+
+	begin();
+	memset(a.text, 'x', sizeof(a.text));
+	ck_assert_int_eq(pass_send(played[0].channel, &a, sizeof(a), NULL, 0), 0);
+	ck_assert_int_eq(template_serve(&t, &e), -EPERM);
+	ck_assert_uint_eq(strlen(e.text), sizeof(a.text) - 1);
+}
+END_TEST
+
+START_TEST(fds_that_nobody_asked_for_are_closed)
+{
+	const int fds[] = { 0, 1, 2 };
+	struct warm_answer a = { 0 };
+	int before;
+
+	begin();
+	before = unit_fds();
+	ck_assert_int_eq(pass_send(played[0].channel, &a, sizeof(a), fds, 3), 0);
+	ck_assert_int_eq(template_serve(&t, &e), -EBADMSG);
+	ck_assert_int_eq(unit_fds(), before);
+}
+END_TEST
+
+static void say(uint16_t type, const void *payload, size_t length)
+{
+	ck_assert_int_eq(wire_send(played[0].control, type, 0, payload, length), 0);
+}
+
+START_TEST(its_init_says_that_it_runs)
+{
+	ready();
+	say(WIRE_READY, NULL, 0);
+	ck_assert_int_eq(template_serve(&t, &e), 1);
+}
+END_TEST
+
+START_TEST(a_stage_that_failed_is_told)
+{
+	struct wire_fail fail = { .stage = 3, .errnum = _i ? 0 : ENOSYS };
+
+	begin();
+	memset(fail.text, 'f', sizeof(fail.text));
+	say(WIRE_FAIL, &fail, sizeof(fail));
+	ck_assert_int_eq(template_serve(&t, &e), _i ? -EPIPE : -ENOSYS);
+	ck_assert_int_eq(strncmp(e.text, "template: fff", 13), 0);
+}
+END_TEST
+
+START_TEST(whatever_else_its_init_says_is_its_end)
+{
+	static const struct {
+		uint16_t type;
+		size_t length;
+	} rows[] = { { WIRE_EXIT, sizeof(struct wire_exit) },
+		     { WIRE_EXIT, 0 },
+		     { WIRE_FAIL, sizeof(struct wire_fail) - 1 },
+		     { WIRE_GO, 0 },
+		     { WIRE_DONE, sizeof(struct wire_done) } };
+	static const char nothing[sizeof(struct wire_fail)];
+
+	ready();
+	say(rows[_i].type, nothing, rows[_i].length);
+	ck_assert_int_eq(template_serve(&t, &e), -EPIPE);
+	ck_assert_str_eq(e.text, "template: its program has ended");
+	ck_assert(!t.ready);
+}
+END_TEST
+
+START_TEST(bytes_that_are_no_frame_are_its_end)
+{
+	ready();
+	ck_assert_int_eq(io_write_all(played[0].control, "GET / HTTP/1.0\r\n", 16), 0);
+	ck_assert_int_eq(template_serve(&t, &e), -EPIPE);
+	ck_assert(!t.ready);
+}
+END_TEST
+
+START_TEST(an_end_is_seen)
+{
+	ready();
+	io_close_fd(_i ? &played[0].control : &played[0].channel);
+	ck_assert_int_eq(template_serve(&t, &e), -EPIPE);
+	ck_assert_ptr_nonnull(strstr(e.text, "has ended"));
+	ck_assert(!t.ready);
+}
+END_TEST
+
+START_TEST(its_gate_is_opened_once)
+{
+	struct wire_header h;
+
+	begin();
+	ck_assert_int_eq(wire_send(played[0].gate, WIRE_READY, 0, NULL, 0), 0);
+	ck_assert_int_eq(template_serve(&t, &e), 0);
+	ck_assert_int_eq(t.jail.gate, -1);
+	ck_assert_int_eq(wire_recv(played[0].gate, &h, NULL, 0), 0);
+	ck_assert_uint_eq(h.type, WIRE_GO);
+	played_answer(0, 0, "", NULL);
+	ck_assert_int_eq(template_serve(&t, &e), 1);
+}
+END_TEST
+
+START_TEST(nonsense_at_its_gate_is_its_end)
+{
+	begin();
+	ck_assert_int_eq(wire_send(played[0].gate, WIRE_GO, 0, NULL, 0), 0);
+	ck_assert_int_eq(template_serve(&t, &e), -EBADMSG);
+	ck_assert_int_eq(t.jail.gate, -1);
+}
+END_TEST
+
+/* ---- clones */
+
+/* a folder with a cgroup.procs in it */
+static int leaf(const char *folder)
+{
+	(void)unit_file(folder, "cgroup.procs", "", 0);
+	return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static uid_t owner(int folder)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstatat(folder, "cgroup.procs", &st, 0), 0);
+	return st.st_uid;
+}
+
+/* what it was asked for, and how many fds came along */
+static int take_request(struct warm_request *q)
+{
+	int fds[WARM_FDS_MAX];
+
+	return pass_receive(played[0].channel, q, sizeof(*q), fds, WARM_FDS_MAX);
+}
+
+START_TEST(a_clone_is_asked_for_with_its_fds)
+{
+	bool own = _i & 1, limited = _i & 2;
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	struct jail j = JAIL_NONE;
+	struct child c = { .stdio = (int[]){ 0, 0, -1 } };
+	struct warm_request q;
+	uint32_t abi;
+
+	if (own && limited && geteuid() != 0) {
+		unit_skip("template: a leaf is given away by root alone");
+		return;
+	}
+	ready();
+	(void)close(played_hello(0, &abi));
+	j.plan = &plan;
+	j.limited = limited;
+	j.cgroup.leaf = leaf(unit_folder());
+	j.ids = (struct ids){ own, 0, 5000, 22, 3, 4, false };
+	t.jail.ids = (struct ids){ own, 0, 6000, 6000, 0, 1000, true };
+	t.jail.cgroup.base = leaf(unit_folder());
+	played_answer(0, 0, "", &self);
+	ck_assert_msg(template_clone(&t, &j, &c, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(j.pid, getpid());
+	ck_assert_int_ge(j.pidfd, 0);
+	ck_assert_uint_eq(t.clones, 1);
+	ck_assert_int_eq(take_request(&q), WARM_FDS_MIN + own + limited);
+	ck_assert(q.own == own && q.limited == limited && q.session == 1);
+	/* an ordinary user's is the one that the template's namespace has */
+	ck_assert_uint_eq(q.host_uid, own ? 5000 : 1000);
+	ck_assert_uint_eq(q.host_gid, own ? 22 : 1000);
+	ck_assert_uint_eq(q.init_id, 3);
+	ck_assert_uint_eq(q.program_id, 4);
+	/* the leaf was the template's only while it needed it */
+	ck_assert_uint_eq(owner(j.cgroup.leaf), geteuid());
+	ck_assert_uint_eq(owner(t.jail.cgroup.base), own && limited ? 6001 : geteuid());
+}
+END_TEST
+
+START_TEST(one_that_is_not_ready_is_not_asked)
+{
+	struct jail j = JAIL_NONE;
+	struct child c = { 0 };
+	uint32_t abi;
+	char byte;
+
+	begin();
+	(void)close(played_hello(0, &abi));
+	j.plan = &plan;
+	ck_assert_int_eq(template_clone(&t, &j, &c, &e), -EPIPE);
+	ck_assert_str_eq(e.text, "template: it is not ready");
+	ck_assert_int_eq(recv(played[0].channel, &byte, 1, MSG_DONTWAIT), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	ck_assert_uint_eq(t.clones, 0);
+}
+END_TEST
+
+START_TEST(a_clone_that_failed_says_why)
+{
+	struct jail j = JAIL_NONE;
+	struct child c = { .stdio = (int[]){ -1, -1, -1 } };
+
+	ready();
+	j.plan = &plan;
+	played_answer(0, ENOSPC, "too many namespaces", NULL);
+	ck_assert_int_eq(template_clone(&t, &j, &c, &e), -ENOSPC);
+	ck_assert_str_eq(e.text, "too many namespaces");
+	/* it goes on, and so may others' clones */
+	ck_assert(t.ready);
+	ck_assert_uint_eq(t.clones, 0);
+	/* one that is said to be there must be shown */
+	played_answer(0, 0, "", NULL);
+	ck_assert_int_lt(template_clone(&t, &j, &c, &e), 0);
+	ck_assert_int_eq(j.pid, 0);
+	/* by a pidfd */
+	played_answer(0, 0, "", (int[]){ STDERR_FILENO });
+	ck_assert_int_lt(template_clone(&t, &j, &c, &e), 0);
+	ck_assert_int_eq(j.pid, 0);
+}
+END_TEST
+
+START_TEST(age_is_of_clones_and_of_time)
+{
+	begin();
+	t.clones = 9;
+	ck_assert(!template_is_old(&t, 0, 0));
+	ck_assert(!template_is_old(&t, 10, 0));
+	ck_assert(template_is_old(&t, 9, 0));
+	ck_assert(!template_is_old(&t, 0, 3600000));
+	t.start_ms -= 3600000;
+	ck_assert(template_is_old(&t, 0, 3600000));
+	ck_assert(template_is_old(&t, 10, 3600000));
+}
+END_TEST
+
+START_TEST(nothing_is_left_of_it)
+{
+	int before;
+
+	start();
+	before = unit_fds();
+	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), 0);
+	played_answer(0, 0, "", NULL);
+	ck_assert_int_eq(template_serve(&t, &e), 1);
+	ck_assert_int_eq(template_end(&t, &e), 0);
+	ck_assert(played_gone(0));
+	played_end(0);
+	ck_assert_int_eq(unit_fds(), before);
+	ck_assert(!t.ready);
+}
+END_TEST
+
+Suite *jail_template_suite(void)
+{
+	Suite *s = suite_create("jail template");
+	TCase *c = tcase_create("template");
+
+	tcase_add_test(c, it_is_told_the_plan_and_no_path_of_the_host);
+	tcase_add_test(c, one_that_is_not_launched_is_told_of);
+	tcase_add_test(c, it_is_ready_when_it_says_so);
+	tcase_add_test(c, one_that_cannot_says_why);
+	tcase_add_loop_test(c, an_answer_is_one_of_its_size, 0, 4);
+	tcase_add_test(c, its_words_have_an_end);
+	tcase_add_test(c, fds_that_nobody_asked_for_are_closed);
+	tcase_add_test(c, its_init_says_that_it_runs);
+	tcase_add_loop_test(c, a_stage_that_failed_is_told, 0, 2);
+	tcase_add_loop_test(c, whatever_else_its_init_says_is_its_end, 0, 5);
+	tcase_add_test(c, bytes_that_are_no_frame_are_its_end);
+	tcase_add_loop_test(c, an_end_is_seen, 0, 2);
+	tcase_add_test(c, its_gate_is_opened_once);
+	tcase_add_test(c, nonsense_at_its_gate_is_its_end);
+	tcase_add_loop_test(c, a_clone_is_asked_for_with_its_fds, 0, 4);
+	tcase_add_test(c, one_that_is_not_ready_is_not_asked);
+	tcase_add_test(c, a_clone_that_failed_says_why);
+	tcase_add_test(c, age_is_of_clones_and_of_time);
+	tcase_add_test(c, nothing_is_left_of_it);
+	suite_add_tcase(s, c);
+	return s;
+}
