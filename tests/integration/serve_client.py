@@ -53,7 +53,7 @@ class Step:
     """What came of a step: out, err, result, trace, done."""
 
     def __init__(self):
-        self.out = self.err = b''
+        self.out, self.err = bytearray(), bytearray()  # bytes when it is done
         self.result = self.trace = self.done = None
 
     def take(self, frame):
@@ -67,6 +67,7 @@ class Step:
             self.trace = frame.bytes.decode()
         elif frame.kind == 'DONE':
             self.done = frame.json
+            self.out, self.err = bytes(self.out), bytes(self.err)
 
     def __repr__(self):
         return f'Step({self.out!r}, {self.err!r}, {self.result!r}, {self.trace!r}, {self.done!r})'

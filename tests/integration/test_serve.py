@@ -140,6 +140,16 @@ if os.fork() == 0:
         self.ended(step, 'completed', 'kept', threads=1, strays=0)
         self.assertEqual(self.session.run('x').result, '5')
 
+    def test_a_thread_that_does_not_let_its_step_end(self):
+        """A fork waits for logging's lock, whoever holds it: for as long as a step may last."""
+        self.session.run('x = 1')
+        step = self.session.run('import logging, threading, time\nx = 2\n'
+                                'ready = threading.Event()\ndef hold():\n'
+                                '    logging._acquireLock(); ready.set(); time.sleep(1000)\n'
+                                'threading.Thread(target=hold).start()\nready.wait()', wall_ms=300)
+        self.ended(step, 'wall-timeout', 'rolled-back', signal=9)
+        self.assertEqual(self.session.run('x').result, '1')
+
     def test_a_source_has_a_limit(self):
         self.session.start(b'#' * ((1 << 20) - 2) + b'\n7')
         self.assertEqual(self.session.finish().result, '7')
