@@ -15,6 +15,7 @@
  *   and no jail allows it. So it is found by what it does: the word is one of struct
  *   pthread, it holds gettid(), and it is what a recursive mutex takes its owner from.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -23,12 +24,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "init/io.h"
 #include "rootfs/fork.h"
+
+#define SETTLE_NS 250000
+#define SETTLE_TRIES 200
 
 /* struct pthread has about 2,300 bytes; the id comes in the first third of them */
 #define SEARCHED_BYTES 1024
@@ -107,4 +115,38 @@ int fork_threads(void)
 	if (stat("/proc/self/task", &task) < 0)
 		return -ENOENT;
 	return task.st_nlink > 3 ? (int)(task.st_nlink - 3) : 0;
+}
+
+/* does a thread beside this one run, or wait for a page? */
+static bool others_run(void)
+{
+	const struct dirent *entry;
+	DIR *tasks = opendir("/proc/self/task");
+	int running = 0;
+
+	while (tasks && (entry = readdir(tasks))) {
+		char file[sizeof(entry->d_name) + 8], text[256];
+		const char *state;
+
+		(void)snprintf(file, sizeof(file), "%s/stat", entry->d_name);
+		if (io_read_file_at(dirfd(tasks), file, text, sizeof(text)) <= 0)
+			continue;
+		state = strrchr(text, ')');
+		running += state && (state[2] == 'R' || state[2] == 'D');
+	}
+	if (tasks)
+		(void)closedir(tasks);
+	return running > 1; /* one is this */
+}
+
+void fork_settle(void)
+{
+	const struct timespec moment = { .tv_nsec = SETTLE_NS };
+	int still = 0;
+
+	/* twice, as one may just be on its way from lock to lock */
+	for (int tries = 0; tries < SETTLE_TRIES && still < 2; tries++) {
+		(void)nanosleep(&moment, NULL);
+		still = others_run() ? 0 : still + 1;
+	}
 }

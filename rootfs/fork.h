@@ -40,4 +40,12 @@ pid_t fork_sibling(void);
  */
 int fork_threads(void);
 
+/**
+ * fork_settle() - Wait, for 50 ms at the most, until none of the other threads runs
+ *
+ * For a caller that holds the GIL: they wait for it then, or for something that takes its
+ * time, and the locks that C libraries take for a moment are free.
+ */
+void fork_settle(void);
+
 #endif

@@ -41,7 +41,7 @@
 static struct {
 	sigset_t mask; /* signals that the user's code has blocked */
 	bool repeatable; /* $STEPJAIL_DETERMINISTIC: random numbers go on from step to step */
-	PyObject *conclude;
+	PyObject *conclude, *alone; /* of runner.py */
 } run;
 
 /* an outcome on its way; the objects own the texts' bytes */
@@ -84,8 +84,9 @@ int run_prepare(struct err *e)
 	PyObject *runner = PyImport_ImportModule("stepjail_runner");
 
 	run.conclude = runner ? PyObject_GetAttrString(runner, "conclude") : NULL;
+	run.alone = runner ? PyObject_GetAttrString(runner, "alone") : NULL;
 	Py_XDECREF(runner);
-	if (!run.conclude || set_signals() < 0) {
+	if (!run.conclude || !run.alone || set_signals() < 0) {
 		PyErr_Print();
 		return err_say(e, EINVAL, "interpreter: Python cannot be made ready");
 	}
@@ -234,6 +235,7 @@ static void move_on(int channel, uint32_t step, int threads)
 
 	if (pipe2(spoken, O_CLOEXEC) < 0)
 		_exit(1);
+	fork_settle();
 	PyOS_BeforeFork();
 
 	pid_t pid = fork();
@@ -248,6 +250,8 @@ static void move_on(int channel, uint32_t step, int threads)
 		_exit(0);
 	}
 	PyOS_AfterFork_Child();
+	Py_XDECREF(PyObject_CallNoArgs(run.alone));
+	PyErr_Clear();
 	(void)setsid();
 	born.pid = (uint32_t)getpid();
 	if (wire_send(channel, WIRE_MOVED, step, &born, sizeof(born)) < 0)

@@ -3,10 +3,11 @@
 
 source.c calls begin() before a step and run.c conclude() behind it, with what it raised,
 each only where it has something to do; conclude() tells how the step ended, a status, and a
-traceback. Everything they need is imported before user code runs, so that a file of that name
+traceback. alone() is called where the step has left threads. Everything they need is imported before user code runs, so that a file of that name
 in the working directory is never taken instead; they use their own builtins, as a step may
 delete the ones it shares with others.
 """
+import _frozen_importlib
 import _io
 import builtins
 import linecache
@@ -159,6 +160,23 @@ def flush():
             getattr(sys, name).flush()
         except Exception:
             pass  # closed, replaced or gone: the step's own doing
+
+
+def alone():
+    """The step's threads are gone in this process, and what they held nobody will let go."""
+    for text in _streams:
+        try:
+            text.buffer.__init__(text.buffer.raw)  # a lock of its own, and nothing held back
+        except Exception:
+            pass  # detached; and stderr has no buffer
+    _frozen_importlib._module_locks.clear()
+    _frozen_importlib._blocking_on.clear()
+    for name, module in list(_modules.items()):
+        try:
+            if module.__spec__._initializing:
+                del _modules[name]  # to be imported once more
+        except Exception:
+            pass
 
 
 def conclude(problem):

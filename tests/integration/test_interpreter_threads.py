@@ -82,6 +82,14 @@ BUSY = {
         "def work():\n    a, b = Node(), Node()\n    a.b, b.a = b, a\n    weakref.ref(a)\n"
         "    gc.collect(0)",
         "gc.collect() >= 0 and gc.isenabled()"),
+    "output": (
+        "def work(): print('before' * 20)", "print('after'); True"),
+    "a database": (
+        "import sqlite3\ndef work():\n    c = sqlite3.connect(':memory:')\n"
+        "    c.execute('create table t(a, b)')\n"
+        "    c.executemany('insert into t values(?,?)', [(i, str(i)) for i in range(200)])\n"
+        "    c.execute('select a, b from t order by b').fetchall()",
+        "c = sqlite3.connect(':memory:')\nc.execute('select 1').fetchone() == (1,)"),
 }
 
 
@@ -186,9 +194,23 @@ sys.path.insert(0, '/work')
 threading.Thread(target=__import__, args=('endless',)).start()
 while not hasattr(sys.modules.get('endless'), 'begun'): time.sleep(0.001)
 """, moved=1)
-        self.run_step("import colorsys, json.tool, wave\n'endless' in sys.modules", left,
-                      result="True").close()
+        one = self.run_step("import colorsys, json.tool, wave\n'endless' in sys.modules", left,
+                            result="False")
+        # and that one too, from its beginning
+        self.run_step("open('/work/endless.py', 'w').write('begun = 2')\n"
+                      "import endless; endless.begun", one, result="2").close()
+        one.close()
         left.close()
+
+    def test_a_thread_that_waits_for_a_line(self):
+        left = self.jail.zero.step(1, "import threading, time\n"
+                                   "threading.Thread(target=input).start()\ntime.sleep(0.05)",
+                                   stdin=None).started().end()
+        self.assertEqual((left.how, left.moved), (COMPLETED, 1), left.trace)
+        step = left.state.step(2, "input()", b"line\n").started().end()
+        self.assertEqual((step.how, step.result), (COMPLETED, "'line'"), step.trace)
+        step.state.close()
+        left.state.close()
 
 
 if __name__ == "__main__":
