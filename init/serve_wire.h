@@ -44,10 +44,34 @@
  *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
  *			the kind as in ls(1), size, mtime in seconds, name, with one space
  *			between and a NUL at the end
- *	REFUSED		JSON: {"error": "..."}, in place of the answer; nothing was changed.
- *			To OPEN and ONCE: there is no such session
+ *	REFUSED		JSON, in place of the answer; nothing was changed. To OPEN and ONCE:
+ *			there is no such session. "kind" is one of the words below, "limit"
+ *			which one it was, "frame" the name of the frame that this answers,
+ *			"step" the one that is in the way, or that was not begun; each of
+ *			these three may be null. "error" is a line for people
  *	CLOSED		JSON: {"reason": "..."}: the session is gone; its last frame. Steps
  *			that ran have had their DONE
+ *
+ * kinds of REFUSED
+ *	bad-frame	a payload of another size, or not the client's to send; a number, a
+ *			path or a mode that is none
+ *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last branch
+ *	no-session	OPEN it
+ *	not-open	it does not stand yet: wait for OPENED
+ *	ending		it is ending: wait for CLOSED
+ *	closed		to OPEN and ONCE: it was closed before it stood
+ *	stopped		the same: serve ends
+ *	exists		a session, or a branch, of this number is there already
+ *	no-branch	of this name
+ *	no-state	of this number; or that of the branch is lost: ROLLBACK
+ *	no-step		none runs on this branch
+ *	busy		a step runs on this branch, or a PUT is under way: wait, or end it
+ *	limit		"limit" says which: an option's name (sessions, wall-time, cpu-time,
+ *			pids, memory, work-size), or what has a fixed one: source, stdin,
+ *			branches
+ *	file		PUT, GET or LIST of this path failed
+ *	files		with --rollback-files: they cannot be kept, or put back
+ *	failed		something of the host's: memory, fds, processes; or a jail's set-up
  *
  * A client that closes its end, or the half of it that it writes to, ends all of its
  * sessions. A client that does not read is waited for: the output of its steps waits in

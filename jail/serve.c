@@ -60,6 +60,8 @@ static void each_session(struct serve *s, void (*act)(struct session *session))
 
 static void end_session(struct session *s)
 {
+	if (s->phase != PHASE_CLOSING)
+		s->ended = REFUSAL_STOPPED;
 	session_end(s, "serve has ended");
 }
 

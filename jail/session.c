@@ -93,9 +93,15 @@ static void serve_pidfd(struct port *p, uint32_t events)
 	(void)events;
 	if (!launch_gone(&s->run.jail))
 		return;
-	if (!s->waits)
-		say_error(s->serve, s->number, 0, s->opened ? WIRE_CLOSED : WIRE_REFUSED,
-			  s->opened ? "reason" : "error", s->reason);
+	if (s->opened)
+		say_closed(s);
+	else if (!s->waits)
+		say_refused(s->serve, s->number, 0,
+			    &(struct refusal){
+				    .kind = s->ended,
+				    .frame = s->once ? WIRE_ONCE : WIRE_OPEN,
+			    },
+			    s->reason);
 	forget(s);
 }
 

@@ -31,6 +31,7 @@
 #include "jail/loop.h"
 #include "jail/outcome.h"
 #include "jail/serve.h"
+#include "jail/serve_refusal.h"
 #include "jail/states.h"
 
 #define OUT_TAIL_BYTES 4096
@@ -157,6 +158,7 @@ struct session {
 		bool under_way;
 		int data;         /* memfd, or -1 */
 		struct err error; /* what is wrong with it; answered at its END */
+		struct refusal why;
 		uint64_t bytes;
 		uint32_t branch, mode;
 		size_t path_bytes;
@@ -165,6 +167,7 @@ struct session {
 	char diagnostic[DIAGNOSTIC_BYTES]; /* the last line that the interpreter wrote */
 	size_t diagnostic_used;
 	char reason[ERR_TEXT_MAX]; /* of its end */
+	enum refusal_kind ended;   /* the same for REFUSED, if it never stood */
 	struct later end;
 };
 
@@ -268,7 +271,7 @@ void step_receive_one(struct state *state);
 void step_drain(struct state *state);
 
 /** step_refuse() - It never began: tell why, and forget it */
-void step_refuse(struct step *step, int errnum, const char *text);
+void step_refuse(struct step *step, struct refusal why, int errnum, const char *text);
 
 /** step_forget() - Free it, at the end of the turn; its state is the caller's */
 void step_forget(struct step *step);
@@ -378,8 +381,10 @@ void say_done(struct step *step, const struct judgement *j, const char *state,
 	      const char *reason, int strays);
 /** say_status() - STATE: one session, or all where it is NULL */
 void say_status(struct serve *serve, struct session *s, uint32_t branch);
-/** say_error() - REFUSED or CLOSED */
-void say_error(struct serve *serve, uint32_t session, uint32_t branch, uint16_t type,
-	       const char *key, const char *text);
+/** say_refused() - REFUSED */
+void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
+		 const struct refusal *why, const char *text);
+/** say_closed() - CLOSED, with its reason */
+void say_closed(struct session *s);
 
 #endif

@@ -25,7 +25,11 @@ BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 
 
 class Refused(Exception):
-    """REFUSED came in place of an answer."""
+    """REFUSED came in place of an answer; json is all of it."""
+
+    def __init__(self, json):
+        super().__init__(json['error'])
+        self.json = json
 
 
 class Gone(Exception):
@@ -133,9 +137,18 @@ class Serve:
             while not wanted(frame := self.receive(timeout)):
                 self.waiting.append(frame)
         if frame.kind == 'REFUSED':
-            raise Refused(frame.json['error'])
+            raise Refused(frame.json)
         if frame.kind == 'CLOSED' and 'CLOSED' not in kinds:
             raise Gone(frame.json['reason'])
+        return frame
+
+    def expect_any(self, session, timeout=30):
+        """The next frame of this session, whatever it is; others are kept."""
+        for i, frame in enumerate(self.waiting):
+            if frame.session == session:
+                return self.waiting.pop(i)
+        while (frame := self.receive(timeout)).session != session:
+            self.waiting.append(frame)
         return frame
 
     def begin(self):

@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What a client of stepjail serve can tell by a program from the frames alone.
+
+Run by tests/integration/run, as root and as an ordinary user.
+"""
+import os
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from serve_client import Refused, Serve  # noqa: E402
+from serve_scene import OPTIONS, Case  # noqa: E402
+
+U32 = struct.Struct('<I').pack
+
+
+class Kinds(Case):
+    options = ['--sessions=2', '--work-size=1M', '--wall-time=20s', '--cpu-time=10s']
+
+    def setUp(self):
+        super().setUp()
+        self.session = self.serve.open()
+
+    def answer(self, frame, kind, limit=None, step=None, session=None):
+        """The next frame is this refusal."""
+        got = self.serve.expect_any(self.session.number if session is None else session)
+        self.assertEqual(got.kind, 'REFUSED', got)
+        self.assertEqual({**got.json, 'error': ''},
+                         {'kind': kind, 'limit': limit, 'frame': frame, 'step': step, 'error': ''},
+                         got)
+        self.assertTrue(got.json['error'])
+
+    def said(self, frame, payload, kind, limit=None, step=None, session=None, branch=0):
+        number = self.session.number if session is None else session
+        self.serve.send(frame, number, payload, branch)
+        self.answer(frame, kind, limit, step, number)
+
+    def test_frames(self):
+        self.said('RUN', b'', 'bad-frame')
+        self.said('OPEN', b'', 'bad-frame', session=0)
+        self.said('GET', U32(0), 'bad-frame')
+        self.serve.send('DONE', self.session.number)
+        self.answer(None, 'bad-frame')
+        for frame in 'DATA', 'END':
+            self.said(frame, b'', 'out-of-turn')
+        self.said('DROP', b'', 'out-of-turn')
+        self.assertEqual(self.session.run('1').result, '1')
+
+    def test_sessions(self):
+        for frame in 'CODE', 'CLOSE', 'STATUS':
+            self.said(frame, b'', 'no-session', session=77)
+        self.said('OPEN', b'', 'exists')
+        other = self.serve.begin()
+        self.said('OPEN', b'', 'limit', 'sessions', session=9)
+        self.said('ONCE', b'1', 'limit', 'sessions', session=9)
+        self.serve.expect(other.number, 0, 'OPENED')
+
+    def test_branches_and_states(self):
+        self.said('CODE', b'', 'no-branch', branch=5)
+        self.said('BRANCH', U32(0), 'exists')
+        self.said('BRANCH', U32(9), 'no-state', branch=1)
+        self.said('ROLLBACK', U32(9), 'no-state')
+        for name in range(1, 64):
+            self.session.branch(name, 0)
+        self.said('BRANCH', U32(0), 'limit', 'branches', branch=64)
+
+    def test_steps(self):
+        for frame in 'STDIN', 'INTERRUPT', 'KILL':
+            self.said(frame, b'', 'no-step')
+        self.said('RUN', struct.pack('<IQQ', 0, 30000, 0), 'limit', 'wall-time')
+        self.said('RUN', struct.pack('<IQQ', 0, 0, 30000), 'limit', 'cpu-time')
+        self.session.start(b'#' * ((1 << 20) + 1))
+        self.answer('RUN', 'limit', 'source')
+        self.session.run('1')
+        self.session.start('print("on", flush=True); import time; time.sleep(1000)')
+        self.serve.expect(self.session.number, 0, 'OUT')
+        self.session.start('2')
+        self.answer('RUN', 'busy', step=2)
+        self.said('ROLLBACK', U32(0), 'busy', step=2)
+        self.session.stdin(b'')
+        self.said('STDIN', b'x', 'out-of-turn')
+        self.session.kill()
+        self.assertEqual(self.session.finish().done['step'], 2)
+        self.session.start('import time; time.sleep(1000)')
+        for _ in range(18):
+            self.session.stdin(b'x' * 65000)
+        self.answer('STDIN', 'limit', 'stdin')
+        self.session.kill()
+        self.session.finish()
+
+    def test_files(self):
+        self.serve.send('PUT', self.session.number, U32(0o7777) + b'x')
+        self.said('PUT', U32(0) + b'x', 'busy')
+        self.said('END', b'', 'bad-frame')
+        self.serve.send('PUT', self.session.number, U32(0) + b'x')
+        for _ in range(17):
+            self.serve.send('DATA', self.session.number, b'x' * 65000)
+        self.said('END', b'', 'limit', 'work-size')
+        self.serve.send('PUT', self.session.number, U32(0) + b'/etc/passwd')
+        self.said('END', b'', 'file')
+        for frame in 'GET', 'LIST':
+            self.said(frame, U32(0) + b'nothing', 'file')
+
+    def test_before_it_stands(self):
+        cold = Serve(OPTIONS + ['--cold', '--ready=0'])
+        self.addCleanup(cold.end)
+        self.serve, kept = cold, self.serve
+        self.session = cold.begin()
+        self.said('RUN', struct.pack('<IQQ', 0, 0, 0), 'not-open')
+        cold.send('CLOSE', self.session.number)
+        self.said('STATUS', b'x', 'bad-frame')
+        self.answer('OPEN', 'closed')
+        self.serve = kept
+
+    def test_processes(self):
+        """A fork that the jail refuses names --pids, where the kernel counts for this jail."""
+        self.session.run('import os, time')
+        self.session.start('print("on", flush=True)\n'
+                           'try:\n while True:\n  if os.fork() == 0: time.sleep(1000)\n'
+                           'except OSError:\n print("full", flush=True); time.sleep(1000)')
+        while b'full' not in self.serve.expect(self.session.number, 0, 'OUT').bytes:
+            pass
+        self.session.branch(1, 1)
+        self.session.start('1', branch=1)
+        self.answer('RUN', 'limit', 'pids', step=3)
+        self.session.kill()
+        self.assertEqual(self.session.finish().done['step'], 2)
+        self.assertEqual(self.session.run('1', branch=1).done['step'], 4)
+
+
+class Files(Case):
+    options = ['--rollback-files']
+
+    def test_they_are_in_the_way(self):
+        session = self.serve.open()
+        session.run('import time')
+        session.start('print("on", flush=True); time.sleep(1000)')
+        self.serve.expect(session.number, 0, 'OUT')
+        with self.assertRaises(Refused) as caught:
+            session.put('x', b'')
+        self.assertEqual((caught.exception.json['kind'], caught.exception.json['frame'],
+                          caught.exception.json['step']), ('busy', 'END', 2))
+        session.kill()
+        session.finish()
+
+
+if __name__ == '__main__':
+    unittest.main()
