@@ -7,7 +7,7 @@
  * payload of every frame of a session begins with struct serve_at: which branch of it.
  * A branch is a name for a state, and a session begins with branch 0 at state 0. States
  * are numbered as they are made: the n-th step of a session makes state n if it is alive
- * at its end. JSON is one object, UTF-8, without a newline; see stepjail(1).
+ * at its end. A RUN that is REFUSED is no step, unless the answer has its number. JSON is one object, UTF-8, without a newline; see stepjail(1).
  *
  * to stepjail
  *	OPEN		begin a session; until it is OPENED, it takes nothing but CLOSE
@@ -19,8 +19,9 @@
  *			used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
  *	INTERRUPT	SIGINT to the running step, and SIGKILL when it is still there
- *			after the grace of --grace
- *	KILL		SIGKILL to the running step
+ *			after the grace of --grace. struct serve_step: only if it is this
+ *			one; struct serve_at alone: whichever it is
+ *	KILL		SIGKILL to it, likewise
  *	ROLLBACK	struct serve_state: this branch is at that state again; states that
  *			no branch can come back to are ended, but for state 0
  *	BRANCH		struct serve_state: a new branch, named by serve_at, at that state
@@ -64,7 +65,8 @@
  *	exists		a session, or a branch, of this number is there already
  *	no-branch	of this name
  *	no-state	of this number; or that of the branch is lost: ROLLBACK
- *	no-step		none runs on this branch
+ *	no-step		none runs on this branch, or not the one that was named: to STDIN,
+ *			INTERRUPT and KILL, and no news: its DONE was sent before
  *	busy		a step runs on this branch, or a PUT is under way: wait, or end it
  *	limit		"limit" says which: an option's name (sessions, wall-time, cpu-time,
  *			pids, memory, work-size), or what has a fixed one: source, stdin,
@@ -96,6 +98,12 @@ struct serve_limits {
 	uint64_t cpu_ms;
 };
 
+/* INTERRUPT and KILL, which take struct serve_at alone as well */
+struct serve_step {
+	uint32_t branch;
+	uint32_t step; /* 0: whichever runs */
+};
+
 /* ROLLBACK and BRANCH */
 struct serve_state {
 	uint32_t branch;
@@ -110,6 +118,7 @@ struct serve_file {
 
 _Static_assert(sizeof(struct serve_at) == 4, "no padding on the wire");
 _Static_assert(sizeof(struct serve_limits) == 24, "no padding on the wire");
+_Static_assert(sizeof(struct serve_step) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_state) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_file) == 8, "no padding on the wire");
 

@@ -115,11 +115,19 @@ static int do_run(struct request *q, struct err *e)
 	return r < 0 ? request_deny(q, refusal_of_step(-r).kind, r) : 0;
 }
 
+/* the one that runs; where the frame names one, that one or none */
 static int running(struct request *q, struct step **step, struct err *e)
 {
 	*step = q->branch->step;
-	if (*step)
+	if (*step && (q->more == 0 || q->more == (*step)->number))
 		return 0;
+	q->why.step = q->more;
+	if (*step)
+		return request_deny(q, REFUSAL_NO_STEP,
+				    err_say(e, ESRCH,
+					    "step %u does not run on branch %u, but step "
+					    "%u",
+					    q->more, q->name, (*step)->number));
 	return request_deny(q, REFUSAL_NO_STEP,
 			    err_say(e, ESRCH, "no step runs on branch %u", q->name));
 }
@@ -261,30 +269,39 @@ enum needs {
 	NEEDS_BRANCH,  /* and has a branch of that name */
 };
 
+/* what may follow the struct */
+enum body {
+	BODY_NONE,
+	BODY_BYTES,
+	BODY_NUMBER, /* one of four bytes, and none is 0 */
+};
+
 static const struct row {
 	uint16_t type;
 	size_t head; /* bytes of the struct that the payload begins with */
-	bool body;   /* may more follow? */
+	enum body body;
 	enum needs needs;
 	int (*act)(struct request *q, struct err *e);
 } rows[] = {
-	{ WIRE_OPEN, sizeof(struct serve_at), false, NEEDS_NOTHING, do_open },
-	{ WIRE_ONCE, sizeof(struct serve_at), true, NEEDS_NOTHING, do_once },
-	{ WIRE_CODE, sizeof(struct serve_at), true, NEEDS_BRANCH, request_code },
-	{ WIRE_RUN, sizeof(struct serve_limits), false, NEEDS_BRANCH, do_run },
-	{ WIRE_STDIN, sizeof(struct serve_at), true, NEEDS_BRANCH, do_stdin },
-	{ WIRE_INTERRUPT, sizeof(struct serve_at), false, NEEDS_BRANCH, do_interrupt },
-	{ WIRE_KILL, sizeof(struct serve_at), false, NEEDS_BRANCH, do_kill },
-	{ WIRE_ROLLBACK, sizeof(struct serve_state), false, NEEDS_BRANCH, do_rollback },
-	{ WIRE_BRANCH, sizeof(struct serve_state), false, NEEDS_OPEN, do_branch },
-	{ WIRE_DROP, sizeof(struct serve_at), false, NEEDS_BRANCH, do_drop },
-	{ WIRE_PUT, sizeof(struct serve_file), true, NEEDS_OPEN, request_put },
-	{ WIRE_GET, sizeof(struct serve_file), true, NEEDS_OPEN, request_get },
-	{ WIRE_LIST, sizeof(struct serve_file), true, NEEDS_OPEN, request_list },
-	{ WIRE_DATA, sizeof(struct serve_at), true, NEEDS_OPEN, request_data },
-	{ WIRE_END, sizeof(struct serve_at), false, NEEDS_OPEN, request_end },
-	{ WIRE_STATUS, sizeof(struct serve_at), false, NEEDS_NOTHING, do_status },
-	{ WIRE_CLOSE, sizeof(struct serve_at), false, NEEDS_SESSION, do_close },
+	{ WIRE_OPEN, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_open },
+	{ WIRE_ONCE, sizeof(struct serve_at), BODY_BYTES, NEEDS_NOTHING, do_once },
+	{ WIRE_CODE, sizeof(struct serve_at), BODY_BYTES, NEEDS_BRANCH, request_code },
+	{ WIRE_RUN, sizeof(struct serve_limits), BODY_NONE, NEEDS_BRANCH, do_run },
+	{ WIRE_STDIN, sizeof(struct serve_at), BODY_BYTES, NEEDS_BRANCH, do_stdin },
+	{ WIRE_INTERRUPT, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH,
+	  do_interrupt },
+	{ WIRE_KILL, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH, do_kill },
+	{ WIRE_ROLLBACK, sizeof(struct serve_state), BODY_NONE, NEEDS_BRANCH,
+	  do_rollback },
+	{ WIRE_BRANCH, sizeof(struct serve_state), BODY_NONE, NEEDS_OPEN, do_branch },
+	{ WIRE_DROP, sizeof(struct serve_at), BODY_NONE, NEEDS_BRANCH, do_drop },
+	{ WIRE_PUT, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_put },
+	{ WIRE_GET, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_get },
+	{ WIRE_LIST, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_list },
+	{ WIRE_DATA, sizeof(struct serve_at), BODY_BYTES, NEEDS_OPEN, request_data },
+	{ WIRE_END, sizeof(struct serve_at), BODY_NONE, NEEDS_OPEN, request_end },
+	{ WIRE_STATUS, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_status },
+	{ WIRE_CLOSE, sizeof(struct serve_at), BODY_NONE, NEEDS_SESSION, do_close },
 };
 
 static int check(struct request *q, const struct row *row, struct err *e)
@@ -320,11 +337,18 @@ static int check(struct request *q, const struct row *row, struct err *e)
 static int bad_size(struct request *q, const struct row *row, uint32_t length,
 		    struct err *e)
 {
-	return request_deny(q, REFUSAL_BAD_FRAME,
-			    err_say(e, EBADMSG,
-				    "%s: %u bytes of payload, and it has %zu%s",
-				    refusal_frame(row->type), length, row->head,
-				    row->body ? " or more" : ""));
+	static const char *const more[] = { "", " or more", " or 4 more" };
+
+	return request_deny(
+		q, REFUSAL_BAD_FRAME,
+		err_say(e, EBADMSG, "%s: %u bytes of payload, and it has %zu%s",
+			refusal_frame(row->type), length, row->head, more[row->body]));
+}
+
+static bool is_size(const struct row *row, uint32_t length)
+{
+	return length == row->head || (row->body == BODY_BYTES && length > row->head) ||
+	       (row->body == BODY_NUMBER && length == row->head + sizeof(uint32_t));
 }
 
 static int act(struct request *q, const struct wire_header *h,
@@ -336,11 +360,13 @@ static int act(struct request *q, const struct wire_header *h,
 
 		if (row->type != h->type)
 			continue;
-		if (h->length < row->head || (h->length > row->head && !row->body))
+		if (!is_size(row, h->length))
 			return bad_size(q, row, h->length, e);
 		memcpy(&q->head, payload, row->head);
 		q->body = payload + row->head;
 		q->length = h->length - row->head;
+		if (row->body == BODY_NUMBER && q->length)
+			memcpy(&q->more, q->body, sizeof(q->more));
 		r = check(q, row, e);
 		if (r == 0)
 			r = hold_frame(q, h, payload, e);

@@ -15,8 +15,8 @@ struct request {
 	uint32_t number, name;     /* of both, as asked for */
 	const unsigned char *body; /* behind the struct of its row */
 	size_t length;
-	struct refusal
-		why; /* if it is refused; REFUSAL_FAILED until something is known */
+	uint32_t more;      /* the number behind the struct, where its row takes one */
+	struct refusal why; /* if it is refused */
 	union {
 		struct serve_at at;
 		struct serve_limits limits;

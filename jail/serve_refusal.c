@@ -32,22 +32,14 @@ static const struct {
 	uint16_t type;
 	const char *word;
 } frames[] = {
-	{ WIRE_OPEN, "OPEN" },
-	{ WIRE_ONCE, "ONCE" },
-	{ WIRE_CODE, "CODE" },
-	{ WIRE_RUN, "RUN" },
-	{ WIRE_STDIN, "STDIN" },
-	{ WIRE_INTERRUPT, "INTERRUPT" },
-	{ WIRE_KILL, "KILL" },
-	{ WIRE_ROLLBACK, "ROLLBACK" },
-	{ WIRE_BRANCH, "BRANCH" },
-	{ WIRE_DROP, "DROP" },
-	{ WIRE_PUT, "PUT" },
-	{ WIRE_GET, "GET" },
-	{ WIRE_LIST, "LIST" },
-	{ WIRE_DATA, "DATA" },
-	{ WIRE_END, "END" },
-	{ WIRE_STATUS, "STATUS" },
+	{ WIRE_OPEN, "OPEN" },     { WIRE_ONCE, "ONCE" },
+	{ WIRE_CODE, "CODE" },     { WIRE_RUN, "RUN" },
+	{ WIRE_STDIN, "STDIN" },   { WIRE_INTERRUPT, "INTERRUPT" },
+	{ WIRE_KILL, "KILL" },     { WIRE_ROLLBACK, "ROLLBACK" },
+	{ WIRE_BRANCH, "BRANCH" }, { WIRE_DROP, "DROP" },
+	{ WIRE_PUT, "PUT" },       { WIRE_GET, "GET" },
+	{ WIRE_LIST, "LIST" },     { WIRE_DATA, "DATA" },
+	{ WIRE_END, "END" },       { WIRE_STATUS, "STATUS" },
 	{ WIRE_CLOSE, "CLOSE" },
 };
 

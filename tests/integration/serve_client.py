@@ -204,11 +204,15 @@ class Session:
     def stdin(self, data, branch=0):
         self.serve.send('STDIN', self.number, data, branch)
 
-    def interrupt(self, branch=0):
-        self.serve.send('INTERRUPT', self.number, b'', branch)
+    def interrupt(self, branch=0, step=None):
+        self.serve.send('INTERRUPT', self.number, self._step(step), branch)
 
-    def kill(self, branch=0):
-        self.serve.send('KILL', self.number, b'', branch)
+    def kill(self, branch=0, step=None):
+        self.serve.send('KILL', self.number, self._step(step), branch)
+
+    @staticmethod
+    def _step(step):
+        return b'' if step is None else struct.pack('<I', step)
 
     def _state(self, kind, branch, payload=b''):
         self.serve.send(kind, self.number, payload, branch)

@@ -130,6 +130,37 @@ class Kinds(Case):
         self.assertEqual(self.session.run('1', branch=1).done['step'], 4)
 
 
+class Late(Case):
+    """An INTERRUPT or a KILL may come when its step has just ended."""
+
+    def test_it_is_told(self):
+        session = self.serve.open()
+        for n, act in enumerate((session.interrupt, session.kill), 1):
+            # all of it is on its way before an answer is read
+            session.start('x = 0')
+            session.finish()
+            act(step=2 * n - 1)
+            session.start('x = 1\nfor i in range(10 ** 5): pass\nx')
+            act(step=2 * n - 1)
+            late = [self.serve.expect_any(session.number)]
+            while late[-1].kind != 'DONE':
+                late.append(self.serve.expect_any(session.number))
+            refused = [f.json for f in late if f.kind == 'REFUSED']
+            self.assertEqual([(r['kind'], r['step']) for r in refused], 2 * [('no-step', 2 * n - 1)])
+            self.assertEqual({r['frame'] for r in refused},
+                             {'INTERRUPT' if act == session.interrupt else 'KILL'})
+            self.assertEqual((late[-1].json['verdict'], late[-1].json['step']), ('completed', 2 * n))
+
+    def test_it_is_the_one_that_runs(self):
+        session = self.serve.open()
+        for step, act in enumerate((session.kill, session.interrupt, session.kill), 1):
+            session.start('while True: pass')
+            act(step=step if step < 3 else 0)
+            self.assertEqual(session.finish().done['verdict'], 'cancelled')
+        self.serve.send('KILL', session.number, b'abc')
+        self.assertIn('or 4 more', self.serve.expect_any(session.number).json['error'])
+
+
 class Files(Case):
     options = ['--rollback-files']
 
