@@ -28,7 +28,8 @@
  *	DROP		forget this branch; not the last one
  *	PUT		struct serve_file, path: write a file below /work; DATA follow, then
  *			END, which has the one answer to all of it. One at a time in a
- *			session
+ *			session. Nothing is written before END has come; END as struct
+ *			serve_end may drop it, and then nothing is at all
  *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
  *	STATUS		of the session; session 0: of all, and of jails that stand ready
@@ -41,7 +42,8 @@
  *	RESULT, TRACE	texts, as in init/step_wire.h
  *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut
  *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches and
- *			states of the session. To PUT: {"bytes": N}
+ *			states of the session. To PUT: {"bytes": N};
+ *			to one that was dropped, {"bytes": 0, "dropped": true}
  *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
  *			the kind as in ls(1), size, mtime in seconds, name, with one space
  *			between and a NUL at the end
@@ -66,7 +68,7 @@
  *	no-branch	of this name
  *	no-state	of this number; or that of the branch is lost: ROLLBACK
  *	no-step		none runs on this branch, or not the one that was named: to STDIN,
- *			INTERRUPT and KILL, and no news: its DONE was sent before
+ *			INTERRUPT and KILL. If one did, its DONE was sent before this
  *	busy		a step runs on this branch, or a PUT is under way: wait, or end it
  *	limit		"limit" says which: an option's name (sessions, wall-time, cpu-time,
  *			pids, memory, work-size), or what has a fixed one: source, stdin,
@@ -116,10 +118,17 @@ struct serve_file {
 	uint32_t mode; /* PUT: permission bits, 0 for 0644 */
 };
 
+/* END of a PUT, which takes struct serve_at alone as well */
+struct serve_end {
+	uint32_t branch;
+	uint32_t drop; /* not 0: forget the PUT */
+};
+
 _Static_assert(sizeof(struct serve_at) == 4, "no padding on the wire");
 _Static_assert(sizeof(struct serve_limits) == 24, "no padding on the wire");
 _Static_assert(sizeof(struct serve_step) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_state) == 8, "no padding on the wire");
+_Static_assert(sizeof(struct serve_end) == 8, "no padding on the wire");
 _Static_assert(sizeof(struct serve_file) == 8, "no padding on the wire");
 
 #endif

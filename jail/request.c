@@ -299,7 +299,7 @@ static const struct row {
 	{ WIRE_GET, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_get },
 	{ WIRE_LIST, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_list },
 	{ WIRE_DATA, sizeof(struct serve_at), BODY_BYTES, NEEDS_OPEN, request_data },
-	{ WIRE_END, sizeof(struct serve_at), BODY_NONE, NEEDS_OPEN, request_end },
+	{ WIRE_END, sizeof(struct serve_at), BODY_NUMBER, NEEDS_OPEN, request_end },
 	{ WIRE_STATUS, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_status },
 	{ WIRE_CLOSE, sizeof(struct serve_at), BODY_NONE, NEEDS_SESSION, do_close },
 };

@@ -163,6 +163,16 @@ int request_data(struct request *q, struct err *e)
 	return 0;
 }
 
+/* it was all in memory: there is nothing in the jail to take back */
+static int drop_put(struct request *q)
+{
+	static const char json[] = "{\"bytes\":0,\"dropped\":true}";
+
+	io_close_fd(&q->session->put.data);
+	serve_put(q->serve, WIRE_STATE, q->number, q->name, json, sizeof(json) - 1);
+	return 0;
+}
+
 int request_end(struct request *q, struct err *e)
 {
 	struct put *put = &q->session->put;
@@ -171,6 +181,8 @@ int request_end(struct request *q, struct err *e)
 	if (!put->under_way)
 		return no_put(q, "END", e);
 	put->under_way = false;
+	if (q->more)
+		return drop_put(q);
 	if (put->error.errnum) {
 		*e = put->error;
 		q->why.limit = put->why.limit;

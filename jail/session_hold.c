@@ -194,7 +194,7 @@ static uint32_t choose_goal(const struct request *q, uint16_t type)
 			       ? NO_STATE
 			       : q->head.state.state;
 	case WIRE_END:
-		if (!s->put.under_way || s->put.error.errnum)
+		if (!s->put.under_way || s->put.error.errnum || q->more)
 			return NO_STATE;
 		return b ? b->head : s->files.at;
 	case WIRE_GET:

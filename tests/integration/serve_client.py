@@ -230,11 +230,11 @@ class Session:
     def status(self):
         return self._state('STATUS', 0)
 
-    def put(self, path, data, mode=0):
+    def put(self, path, data, mode=0, drop=None):
         self.serve.send('PUT', self.number, struct.pack('<I', mode) + path.encode())
         for at in range(0, len(data), PAYLOAD_MAX - 4):
             self.serve.send('DATA', self.number, data[at:at + PAYLOAD_MAX - 4])
-        self.serve.send('END', self.number)
+        self.serve.send('END', self.number, b'' if drop is None else struct.pack('<I', drop))
         return self.serve.expect(self.number, 0, 'STATE').json
 
     def _read(self, kind, path):

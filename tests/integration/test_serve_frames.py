@@ -130,6 +130,51 @@ class Kinds(Case):
         self.assertEqual(self.session.run('1', branch=1).done['step'], 4)
 
 
+class Dropped(Case):
+    """A PUT that its client gives up leaves nothing, and another one can begin."""
+    options = ['--work-size=1M']
+
+    def drop(self, session):
+        told = {'bytes': 0, 'dropped': True}
+        self.assertEqual(session.put('new/file', b'x' * 100000, drop=1), told)
+        self.assertEqual(session.put('there', b'another', drop=1), told)
+        # nor is what is wrong with it of any interest then
+        self.assertEqual(session.put('new/file', b'x' * 1500000, drop=1), told)
+        self.assertEqual(session.put('', b'', drop=1), told)
+        self.assertEqual([name for *_, name in session.list()], ['there'])
+        self.assertEqual(session.get('there'), b'this')
+        self.assertEqual(session.put('there', b'that', drop=0), {'bytes': 4})
+        self.assertEqual(session.get('there'), b'that')
+
+    def test_it_leaves_nothing(self):
+        session = self.serve.open()
+        session.put('there', b'this')
+        self.drop(session)
+        self.assertEqual(session.run('__import__("os").listdir("/work")').result, "['there']")
+
+    def test_beside_a_step(self):
+        """It needs no files, and so nothing that a step has in use."""
+        with Serve(OPTIONS + self.options + ['--rollback-files']) as serve:
+            session = serve.open()
+            session.run('import time')
+            session.put('there', b'this')
+            session.start('print("on", flush=True); time.sleep(1000)')
+            serve.expect(session.number, 0, 'OUT')
+            session.put('x', b'x', drop=1)
+            session.kill()
+            session.finish()
+            self.drop(session)
+
+    def test_nothing_is_held(self):
+        session = self.serve.open()
+        folder = f'/proc/{self.serve.process.pid}/fd'
+        session.put('a', b'', drop=1)
+        before = len(os.listdir(folder))
+        for _ in range(20):
+            session.put('a', b'x' * 1000, drop=1)
+        self.assertEqual(len(os.listdir(folder)), before)
+
+
 class Late(Case):
     """An INTERRUPT or a KILL may come when its step has just ended."""
 
