@@ -22,6 +22,7 @@
 enum ending {
 	ENDING_DONE,    /* stepjail said how */
 	ENDING_REFUSED, /* it was not run */
+	ENDING_LOST,    /* for the want of the variables that it was to begin with */
 	ENDING_CLOSED,  /* stepjail said that the session is gone */
 	ENDING_GONE,    /* stepjail is gone, or makes no sense */
 	ENDING_LATE,    /* stepjail kept no limit */
@@ -47,7 +48,6 @@ static void queue_code(struct session *s, const char *code, size_t length)
 	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
 	/* nobody is there to answer a question: input() is to fail, and not to hang */
 	session_send(s, WIRE_STDIN, NULL, 0);
-	s->untidy = true; /* and is refused where the step has ended before it came */
 }
 
 /* a session of the step's own, in one frame where it fits */
@@ -97,7 +97,10 @@ static bool take_frame(struct session *s, struct step *step,
 		*end = s->serve.breach ? ENDING_GONE : ENDING_DONE;
 		return true;
 	} else if (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED) {
-		*end = f->type == WIRE_REFUSED ? ENDING_REFUSED : ENDING_CLOSED;
+		*end = f->type == WIRE_CLOSED ? ENDING_CLOSED
+		       : done_says(f->bytes, f->length, "kind", "no-state")
+			       ? ENDING_LOST
+			       : ENDING_REFUSED;
 		done_words(f->bytes, f->length, s->reason, sizeof(s->reason));
 		return true;
 	}
@@ -153,7 +156,10 @@ static void judge(struct session *s, struct step *step, enum ending end)
 	step->budget = end == ENDING_BUDGET;
 	f->verdict = end == ENDING_LATE || end == ENDING_BUDGET ? VERDICT_WALL_TIMEOUT
 								: VERDICT_LAUNCHER_ERROR;
-	f->state = end == ENDING_REFUSED ? STATE_KEPT : STATE_LOST;
+	/* at a prompt a person sees why, and what can be gone back to */
+	f->state = end == ENDING_REFUSED || (end == ENDING_LOST && s->plan->interactive)
+			   ? STATE_KEPT
+			   : STATE_LOST;
 	memcpy(f->reason, s->reason, sizeof(f->reason));
 }
 
@@ -181,19 +187,6 @@ static int mend(struct session *s, struct step *step, enum ending end, struct er
 	return session_renew(s, e);
 }
 
-/* not run: the variables are there, unless it was for the want of them */
-static void look_after_refusal(struct session *s, struct step *step)
-{
-	cleanup_text struct text status = { 0 };
-	struct err unheard;
-
-	/* at a prompt a person sees why, and what can be gone back to */
-	if (session_fence(s, &status, &unheard) < 0 ||
-	    (!s->plan->interactive &&
-	     done_branch_lost(text_string(&status), status.length, s->branch)))
-		step->facts.state = STATE_LOST;
-}
-
 static void clear_step(struct step *step, uint64_t limit_ms)
 {
 	clip_clear(&step->out);
@@ -218,7 +211,7 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	s->reason[0] = '\0';
 	if (s->plan->stateless)
 		r = queue_once(s, code, length, e);
-	else if (!s->untidy || session_fence(s, NULL, e) == 0)
+	else
 		queue_code(s, code, length);
 	if (r < 0)
 		return r;
@@ -231,8 +224,6 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	judge(s, step, end);
 	if (end == ENDING_REFUSED && s->plan->stateless)
 		return serve_failed(&s->serve, s->reason, "stepjail gave no reason", e);
-	if (end == ENDING_REFUSED)
-		look_after_refusal(s, step);
 	if (step->facts.headed)
 		s->state = step->facts.head;
 	return mend(s, step, end, e);
