@@ -30,14 +30,10 @@ enum ending {
 };
 
 #define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
+#define PIECE_ONCE (WIRE_PAYLOAD_MAX - sizeof(struct serve_limits))
 
-static void queue_code(struct session *s, const char *code, size_t length)
+static void queue_pieces(struct session *s, const char *code, size_t length)
 {
-	struct serve_limits limits = {
-		.branch = s->branch,
-		.wall_ms = s->plan->serve.step_ms,
-	};
-
 	while (length) {
 		size_t piece = length < PIECE ? length : PIECE;
 
@@ -45,25 +41,34 @@ static void queue_code(struct session *s, const char *code, size_t length)
 		code += piece;
 		length -= piece;
 	}
+}
+
+static void queue_code(struct session *s, const char *code, size_t length)
+{
+	const struct serve_limits limits = {
+		.branch = s->branch,
+		.wall_ms = s->plan->serve.step_ms,
+	};
+
+	queue_pieces(s, code, length);
 	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
 	/* nobody is there to answer a question: input() is to fail, and not to hang */
 	session_send(s, WIRE_STDIN, NULL, 0);
 }
 
-/* a session of the step's own, in one frame where it fits */
-static int queue_once(struct session *s, const char *code, size_t length, struct err *e)
+/* a session of the step's own */
+static void queue_once(struct session *s, const char *code, size_t length)
 {
-	if (length > PIECE) {
-		int r = session_begin(s, e);
+	size_t first = length < PIECE_ONCE ? length : PIECE_ONCE;
+	const struct serve_limits limits = {
+		.awaits = (uint32_t)(length - first),
+		.wall_ms = s->plan->serve.step_ms,
+	};
 
-		if (r == 0)
-			queue_code(s, code, length);
-		return r;
-	}
 	s->id++;
 	s->jails++;
-	session_send(s, WIRE_ONCE, code, length);
-	return 0;
+	serve_queue(&s->serve, WIRE_ONCE, s->id, &limits, sizeof(limits), code, first);
+	queue_pieces(s, code + first, length - first);
 }
 
 static struct clip *clip_of(struct step *step, uint16_t type)
@@ -92,6 +97,8 @@ static bool take_frame(struct session *s, struct step *step,
 		clip_add(clip, f->bytes, f->length);
 		if (s->plan->heard)
 			s->plan->heard(s->plan->heard_arg, f->type, f->bytes, f->length);
+	} else if (f->type == WIRE_OPENED) { /* of ONCE, whose step begins with it */
+		session_send(s, WIRE_STDIN, NULL, 0);
 	} else if (f->type == WIRE_DONE && f->branch == s->branch) {
 		s->serve.breach = !done_read(f->bytes, f->length, step);
 		*end = s->serve.breach ? ENDING_GONE : ENDING_DONE;
@@ -205,16 +212,14 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 {
 	uint64_t started_ms = units_now_ms();
 	enum ending end = ENDING_GONE;
-	int r = 0;
+	int r;
 
 	clear_step(step, s->plan->serve.step_ms);
 	s->reason[0] = '\0';
 	if (s->plan->stateless)
-		r = queue_once(s, code, length, e);
+		queue_once(s, code, length);
 	else
 		queue_code(s, code, length);
-	if (r < 0)
-		return r;
 	if (s->serve.to_send.failed)
 		return text_check(&s->serve.to_send, "the step's code", e);
 	r = run_to_end(s, step, &end);

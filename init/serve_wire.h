@@ -11,10 +11,12 @@
  *
  * to stepjail
  *	OPEN		begin a session; until it is OPENED, it takes nothing but CLOSE
- *	ONCE		source: begin a session, run that as its only step, end it. OPENED,
- *			output, DONE and CLOSED follow
+ *	ONCE		struct serve_limits, source: begin a session, run that as its only
+ *			step, end it. OPENED, output, DONE and CLOSED follow. Of a source
+ *			that is too long for a frame, the rest follows by CODE at once
  *	CODE		a piece of the next step's source on this branch. It has no answer:
- *			what is wrong with it is in the answer to RUN
+ *			what is wrong with it is in the answer to RUN. More than ONCE has
+ *			said will follow ends the session
  *	RUN		struct serve_limits: the source is whole, run it on this branch. It is
  *			used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
@@ -58,7 +60,8 @@
  * kinds of REFUSED
  *	bad-frame	a payload of another size, or not the client's to send; a number, a
  *			path or a mode that is none
- *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last branch
+ *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last branch,
+ *			RUN in a session of ONCE
  *	no-session	OPEN it
  *	not-open	it does not stand yet: wait for OPENED
  *	ending		it is ending: wait for CLOSED
@@ -92,10 +95,10 @@ struct serve_at {
 	uint32_t branch;
 };
 
-/* RUN: 0 takes the policy's own; more than the policy's is refused */
+/* RUN and ONCE: 0 takes the policy's own; more than the policy's is refused */
 struct serve_limits {
 	uint32_t branch;
-	uint32_t reserved; /* zero */
+	uint32_t awaits; /* ONCE: bytes of its source that follow by CODE; RUN: 0 */
 	uint64_t wall_ms;
 	uint64_t cpu_ms;
 };

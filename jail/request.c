@@ -38,25 +38,6 @@ static int check_new(struct request *q, struct err *e)
 	return request_limit(q, "sessions", r);
 }
 
-static int do_open(struct request *q, struct err *e)
-{
-	int r = check_new(q, e);
-
-	return r < 0 ? r : session_open(q->serve, q->number, -1, e);
-}
-
-static int do_once(struct request *q, struct err *e)
-{
-	cleanup_fd int source = -1;
-	int r = check_new(q, e);
-
-	if (r < 0)
-		return r;
-	source = request_source(q, e);
-	return source < 0 ? source
-			  : session_open(q->serve, q->number, io_steal_fd(&source), e);
-}
-
 /* what the client asks for, or the policy's */
 static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 			const char *name, uint64_t *limit, struct err *e)
@@ -71,6 +52,41 @@ static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 			(unsigned long long)most));
 }
 
+static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
+			 struct err *e)
+{
+	const struct serve_limits *asked = &q->head.limits;
+	const uint64_t *most = q->serve->plan->limit;
+	int r = choose_limit(q, asked->wall_ms, most[LIMIT_WALL_MS], "wall-time", wall_ms,
+			     e);
+
+	return r < 0 ? r
+		     : choose_limit(q, asked->cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
+				    cpu_ms, e);
+}
+
+static int do_open(struct request *q, struct err *e)
+{
+	int r = check_new(q, e);
+
+	return r < 0 ? r : session_open(q->serve, q->number, NULL, e);
+}
+
+static int do_once(struct request *q, struct err *e)
+{
+	struct once once = { .source = -1 };
+	int r = check_new(q, e);
+
+	if (r == 0)
+		r = choose_limits(q, &once.wall_ms, &once.cpu_ms, e);
+	if (r == 0)
+		r = request_once(q, &once, e);
+	if (r == 0)
+		r = session_open(q->serve, q->number, &once, e);
+	io_close_fd(&once.source);
+	return r;
+}
+
 static int check_idle(struct request *q, struct err *e)
 {
 	if (!q->branch->step)
@@ -82,33 +98,38 @@ static int check_idle(struct request *q, struct err *e)
 			q->name, q->branch->step->number));
 }
 
-static int check_run(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
-		     struct err *e)
+static int check_run(struct request *q, struct err *e)
 {
-	const uint64_t *most = q->serve->plan->limit;
 	int r = check_idle(q, e);
 
-	if (r == 0 && q->branch->lost)
-		r = request_deny(
+	if (r < 0)
+		return r;
+	if (q->session->once.is)
+		return request_deny(
+			q, REFUSAL_OUT_OF_TURN,
+			err_say(e, EINVAL, "session %u is of one step", q->number));
+	if (q->head.limits.awaits)
+		return request_deny(
+			q, REFUSAL_BAD_FRAME,
+			err_say(e, EINVAL, "RUN: its source is whole: nothing follows"));
+	if (q->branch->lost)
+		return request_deny(
 			q, REFUSAL_NO_STATE,
 			err_say(e, ENOENT,
 				"the state of branch %u was lost, its process has "
 				"ended: ROLLBACK to state %u first",
 				q->name, q->branch->head));
-	if (r == 0)
-		r = choose_limit(q, q->head.limits.wall_ms, most[LIMIT_WALL_MS],
-				 "wall-time", wall_ms, e);
-	return r < 0 ? r
-		     : choose_limit(q, q->head.limits.cpu_ms, most[LIMIT_CPU_MS],
-				    "cpu-time", cpu_ms, e);
+	return 0;
 }
 
 static int do_run(struct request *q, struct err *e)
 {
 	cleanup_fd int source = request_take_source(q->branch, &q->why, e);
 	uint64_t wall_ms = 0, cpu_ms = 0;
-	int r = source < 0 ? source : check_run(q, &wall_ms, &cpu_ms, e);
+	int r = source < 0 ? source : check_run(q, e);
 
+	if (r == 0)
+		r = choose_limits(q, &wall_ms, &cpu_ms, e);
 	if (r < 0)
 		return r;
 	r = step_run(q->session, q->branch, io_steal_fd(&source), wall_ms, cpu_ms, e);
@@ -267,6 +288,7 @@ enum needs {
 	NEEDS_SESSION, /* of that number, whether it stands or not */
 	NEEDS_OPEN,    /* one that stands */
 	NEEDS_BRANCH,  /* and has a branch of that name */
+	NEEDS_SOURCE,  /* the same, or awaits that of ONCE, standing or not */
 };
 
 /* what may follow the struct */
@@ -284,8 +306,8 @@ static const struct row {
 	int (*act)(struct request *q, struct err *e);
 } rows[] = {
 	{ WIRE_OPEN, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_open },
-	{ WIRE_ONCE, sizeof(struct serve_at), BODY_BYTES, NEEDS_NOTHING, do_once },
-	{ WIRE_CODE, sizeof(struct serve_at), BODY_BYTES, NEEDS_BRANCH, request_code },
+	{ WIRE_ONCE, sizeof(struct serve_limits), BODY_BYTES, NEEDS_NOTHING, do_once },
+	{ WIRE_CODE, sizeof(struct serve_at), BODY_BYTES, NEEDS_SOURCE, request_code },
 	{ WIRE_RUN, sizeof(struct serve_limits), BODY_NONE, NEEDS_BRANCH, do_run },
 	{ WIRE_STDIN, sizeof(struct serve_at), BODY_BYTES, NEEDS_BRANCH, do_stdin },
 	{ WIRE_INTERRUPT, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH,
@@ -317,7 +339,8 @@ static int check(struct request *q, const struct row *row, struct err *e)
 				    err_say(e, ESHUTDOWN,
 					    "session %u is ending: wait for CLOSED",
 					    q->number));
-	if (row->needs == NEEDS_SESSION)
+	if (row->needs == NEEDS_SESSION ||
+	    (row->needs == NEEDS_SOURCE && q->session->once.awaits))
 		return 0;
 	if (phase != PHASE_OPEN)
 		return request_deny(
@@ -325,7 +348,7 @@ static int check(struct request *q, const struct row *row, struct err *e)
 			err_say(e, EAGAIN,
 				"session %u does not stand yet: wait for OPENED",
 				q->number));
-	if (row->needs == NEEDS_BRANCH && !q->branch)
+	if (row->needs >= NEEDS_BRANCH && !q->branch)
 		return request_deny(q, REFUSAL_NO_BRANCH,
 				    err_say(e, ENOENT,
 					    "session %u has no branch %u: BRANCH makes "

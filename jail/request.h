@@ -55,7 +55,7 @@ int request_list(struct request *q, struct err *e);
 /** request_take_source() - The source of a branch's next step, sealed; or -errno, and why */
 int request_take_source(struct branch *b, struct refusal *why, struct err *e);
 
-/** request_source() - What stands behind the struct, as a sealed source, or -errno */
-int request_source(struct request *q, struct err *e);
+/** request_once() - The source of ONCE, as far as it has come, and how much is to come */
+int request_once(struct request *q, struct once *once, struct err *e);
 
 #endif

@@ -41,28 +41,6 @@ static int seal(int fd, struct err *e)
 	return 0;
 }
 
-/* What is wrong with a piece is told in the answer to RUN: half a source must not run. */
-int request_code(struct request *q, struct err *e)
-{
-	struct branch *b = q->branch;
-	struct err unused;
-	int r;
-
-	(void)e;
-	if (b->refused)
-		return 0;
-	if (b->source < 0)
-		b->source = make_memfd("step", &unused);
-	r = b->source < 0 ? b->source
-			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX, "CODE",
-				   &unused);
-	if (r < 0)
-		b->refused = -r;
-	else
-		b->source_bytes += (uint32_t)q->length;
-	return 0;
-}
-
 /* the source of the next step, sealed; an empty one if there was no CODE */
 int request_take_source(struct branch *b, struct refusal *why, struct err *e)
 {
@@ -86,16 +64,75 @@ int request_take_source(struct branch *b, struct refusal *why, struct err *e)
 	return r < 0 ? r : io_steal_fd(&source);
 }
 
-int request_source(struct request *q, struct err *e)
+int request_once(struct request *q, struct once *once, struct err *e)
 {
-	cleanup_fd int source = make_memfd("step", e);
-	int r = source < 0 ? source : append(source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
+	uint32_t awaits = q->head.limits.awaits;
+	int r;
+
+	if (q->length + awaits > STEP_SOURCE_MAX)
+		return request_limit(q, "source",
+				     err_say(e, EFBIG,
+					     "ONCE: the source of a step has at most %u "
+					     "bytes",
+					     STEP_SOURCE_MAX));
+	once->source = make_memfd("step", e);
+	r = once->source < 0 ? once->source
+			     : append(once->source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
+	if (r == 0 && awaits == 0)
+		r = seal(once->source, e);
+	once->is = true;
+	once->bytes = (uint32_t)q->length;
+	once->awaits = awaits;
+	return r;
+}
+
+/* a piece of it; nothing but its end can be told of what is wrong with that */
+static void take_once(const struct request *q)
+{
+	struct session *s = q->session;
+	struct once *o = &s->once;
+	struct err e;
+	int r = append(o->source, q, o->bytes, o->bytes + o->awaits, "ONCE: its CODE",
+		       &e);
 
 	if (r == -EFBIG)
-		return request_limit(q, "source", r);
-	if (r == 0)
-		r = seal(source, e);
-	return r < 0 ? r : io_steal_fd(&source);
+		s->ended = REFUSAL_BAD_FRAME;
+	if (r == 0) {
+		o->bytes += (uint32_t)q->length;
+		o->awaits -= (uint32_t)q->length;
+	}
+	if (r == 0 && o->awaits == 0)
+		r = seal(o->source, &e);
+	if (r < 0)
+		session_end(s, "%s", e.text);
+	else if (s->phase == PHASE_OPEN)
+		ready_run_once(s);
+}
+
+/* What is wrong with a piece is told in the answer to RUN: half a source must not run. */
+int request_code(struct request *q, struct err *e)
+{
+	struct branch *b = q->branch;
+	struct err unused;
+	int r;
+
+	(void)e;
+	if (q->session->once.awaits) {
+		take_once(q);
+		return 0;
+	}
+	if (b->refused)
+		return 0;
+	if (b->source < 0)
+		b->source = make_memfd("step", &unused);
+	r = b->source < 0 ? b->source
+			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX, "CODE",
+				   &unused);
+	if (r < 0)
+		b->refused = -r;
+	else
+		b->source_bytes += (uint32_t)q->length;
+	return 0;
 }
 
 static int check_path(struct request *q, struct err *e)

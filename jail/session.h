@@ -129,15 +129,23 @@ struct files {
 	uint64_t ended_ms;
 };
 
+/* ONCE: one step, then the end */
+struct once {
+	bool is;
+	int source;      /* until it is run, and sealed when it is whole; or -1 */
+	uint32_t bytes;  /* that it has */
+	uint32_t awaits; /* that are yet to come, by CODE */
+	uint64_t wall_ms, cpu_ms;
+};
+
 struct session {
 	struct serve *serve;
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
-	bool waits;           /* nobody has asked for it yet: it has no number */
-	bool opened;          /* the client was told so */
-	bool once;            /* one step, then the end */
-	int once_source;      /* its source, until it is run */
+	bool waits;  /* nobody has asked for it yet: it has no number */
+	bool opened; /* the client was told so */
+	struct once once;
 	struct stocked *from; /* the template that it is a clone of, or NULL */
 	struct run run;       /* the jail, its posture and its listener */
 	struct port control, gate, listener, diagnostics, pidfd;
@@ -175,11 +183,11 @@ struct session {
 
 /**
  * session_open() - Start a jail with an interpreter in it
- * @source:	For a session of one step: a sealed memfd, which is taken; else -1
+ * @once:	For a session of one step: copied, and its source taken; else NULL
  *
  * Return: 0, or -errno: there is no such session then
  */
-int session_open(struct serve *serve, uint32_t number, int source, struct err *e);
+int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
 
 /** session_prepare() - The same for nobody yet, see session_ready.c */
 int session_prepare(struct serve *serve, struct err *e);
@@ -201,6 +209,8 @@ void ready_turn(struct serve *serve);
 struct session *ready_take(struct serve *serve);
 /** ready_begin() - It is up, and somebody's: tell, and run the source of ONCE */
 void ready_begin(struct session *s);
+/** ready_run_once() - Run that source, if it is whole */
+void ready_run_once(struct session *s);
 /** ready_lost() - One that waits has ended, for its reason */
 void ready_lost(struct session *s);
 /** ready_count() - Those that wait, up already or not, or only those that are */

@@ -197,7 +197,7 @@ bool step_again(struct step *step)
 	step_forget(step);
 	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0) {
 		why = refusal_of_step(e.errnum);
-		why.frame = s->once ? WIRE_ONCE : WIRE_RUN;
+		why.frame = s->once.is ? WIRE_ONCE : WIRE_RUN;
 		why.step = number;
 		say_refused(s->serve, s->number, b->name, &why, e.text);
 		hold_resume(s);

@@ -195,7 +195,7 @@ void done_tell(struct step *step, const struct judgement *j, bool lives,
 		return;
 	if (strays < 0)
 		session_end(s, "processes that a step left behind cannot be ended");
-	else if (s->once)
+	else if (s->once.is)
 		session_end(s, "its one step has ended");
 	else
 		done_prune(s);

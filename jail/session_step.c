@@ -112,7 +112,7 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 		image_done(step, words);
 		return;
 	}
-	why.frame = s->once ? WIRE_ONCE : frames[step->kind];
+	why.frame = s->once.is ? WIRE_ONCE : frames[step->kind];
 	why.step = step->kind == KIND_RUN ? step->number : 0;
 	say_refused(s->serve, s->number, step->branch, &why, words);
 	state_free(step->state);

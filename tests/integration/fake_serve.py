@@ -367,7 +367,11 @@ class Serve:
                 session = self.sessions[number] = Session(self, number)
                 session.say(OPENED, 0, {"session": number, "state": 0})
                 if kind == ONCE:
-                    session.run(0, rest)
+                    awaits, source = struct.unpack_from("<I", rest)[0], rest[20:]
+                    while awaits:
+                        piece = self.receive()[3]
+                        source, awaits = source + piece, awaits - len(piece)
+                    session.run(0, source)
                     if number in self.sessions:
                         session.close("once")
             elif session:

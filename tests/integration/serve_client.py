@@ -163,10 +163,20 @@ class Serve:
         session.opened = self.expect(session.number, 0, 'OPENED').json
         return session
 
-    def once(self, source):
+    def begin_once(self, source, wall_ms=0, cpu_ms=0, first=PAYLOAD_MAX - 24):
+        """ONCE, without waiting for it; first: bytes of the source in its own frame."""
         session = Session(self, self.next)
         self.next += 1
-        self.send('ONCE', session.number, source.encode())
+        data = source if isinstance(source, bytes) else source.encode()
+        rest = data[first:]
+        self.send('ONCE', session.number,
+                  struct.pack('<IQQ', len(rest), wall_ms, cpu_ms) + data[:first])
+        for at in range(0, len(rest), PAYLOAD_MAX - 4):
+            self.send('CODE', session.number, rest[at:at + PAYLOAD_MAX - 4])
+        return session
+
+    def once(self, source, **kw):
+        session = self.begin_once(source, **kw)
         session.opened = self.expect(session.number, 0, 'OPENED').json
         step = session.finish()
         self.expect(session.number, 0, 'CLOSED')

@@ -55,6 +55,14 @@ class Real(AgentCase):
         self.assertIn("<step 3>", steps[2]["traceback"]["head"])
         self.assertEqual(steps[3]["output"]["head"], "41\n")
 
+    def test_stateless_question(self):
+        """A question fails there as well; and a source may be longer than a frame."""
+        got = self.steps("input()", "x = 0\n" + "x += 1\n" * 20000 + "print(x)",
+                         more=("--stateless", "--step-time", "20s", *self.missing))
+        self.assertIn("EOFError", got["steps"][0]["traceback"]["head"])
+        self.assertEqual(got["steps"][1]["output"]["head"], "20000\n")
+        self.assertEqual([s["state"] for s in got["steps"]], ["not-kept"] * 2)
+
     def test_deaths_roll_back(self):
         """Each in turn, in one session: the variables from before it are all there."""
         deaths = [

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_client import Refused, Serve  # noqa: E402
+from serve_client import Refused, Serve, Session  # noqa: E402
 from serve_scene import OPTIONS, Case  # noqa: E402
 
 U32 = struct.Struct('<I').pack
@@ -54,7 +54,7 @@ class Kinds(Case):
         self.said('OPEN', b'', 'exists')
         other = self.serve.begin()
         self.said('OPEN', b'', 'limit', 'sessions', session=9)
-        self.said('ONCE', b'1', 'limit', 'sessions', session=9)
+        self.said('ONCE', struct.pack('<IQQ', 0, 0, 0) + b'1', 'limit', 'sessions', session=9)
         self.serve.expect(other.number, 0, 'OPENED')
 
     def test_branches_and_states(self):
@@ -173,6 +173,81 @@ class Dropped(Case):
         for _ in range(20):
             session.put('a', b'x' * 1000, drop=1)
         self.assertEqual(len(os.listdir(folder)), before)
+
+
+class Once(Case):
+    options = ['--wall-time=20s', '--cpu-time=10s', '--grace=100ms']
+
+    def test_limits(self):
+        step = self.serve.once('while True: pass', wall_ms=200)
+        self.ended(step, 'wall-timeout', 'kept')
+        step = self.serve.once('while True: pass', cpu_ms=200)
+        self.ended(step, 'cpu-timeout', 'kept')
+        self.assertEqual(self.serve.once('1', wall_ms=20000, cpu_ms=10000).result, '1')
+        for limits, name in (({'wall_ms': 20001}, 'wall-time'), ({'cpu_ms': 10001}, 'cpu-time')):
+            with self.assertRaises(Refused) as caught:
+                self.serve.once('1', **limits)
+            self.assertEqual(caught.exception.json['limit'], name)
+            self.assertEqual(caught.exception.json['frame'], 'ONCE')
+        self.assertEqual(self.serve.status()['sessions'], 0)
+
+    def sources(self):
+        for size in 0, 1, 65512, 65513, 200000, 1 << 20:
+            for first in 0, 1, 65512:
+                text = b'6 * 7' if size >= 5 else b''
+                yield b'#' * (size - len(text) - 1) + b'\n' * (size > 5) + text, first
+
+    def test_long_sources(self):
+        for source, first in self.sources():
+            step = self.serve.once(source, first=first)
+            self.ended(step, 'completed', 'kept')
+            self.assertEqual(step.result, '42' if b'6' in source else None, (len(source), first))
+        # also where the jail does not stand when it comes
+        with Serve(OPTIONS + self.options + ['--cold', '--ready=0']) as cold:
+            for source, first in self.sources():
+                self.assertEqual(cold.once(source, first=first).done['verdict'], 'completed')
+        with self.assertRaises(Refused) as caught:
+            self.serve.once(b'#' * ((1 << 20) + 1))
+        self.assertEqual(caught.exception.json['limit'], 'source')
+
+    def test_that_comes_late(self):
+        session = self.serve.open()    # others go on meanwhile
+        once = Session(self.serve, 50)
+        self.serve.send('ONCE', 50, struct.pack('<IQQ', 4, 0, 0) + b'6 ')
+        self.serve.expect(50, 0, 'OPENED')
+        self.serve.send('CODE', 50, b'* ')
+        self.assertEqual(session.run('5').result, '5')
+        self.serve.send('CODE', 50)    # nothing is no more
+        self.serve.send('RUN', 50, struct.pack('<IQQ', 0, 0, 0))
+        with self.assertRaises(Refused) as caught:
+            self.serve.expect(50, 0, 'DONE')
+        self.assertEqual(caught.exception.json['kind'], 'out-of-turn')
+        self.serve.send('CODE', 50, b'7 ')
+        self.assertEqual(once.finish().result, '42')
+        self.serve.expect(50, 0, 'CLOSED')
+
+    def test_that_never_comes(self):
+        once = Session(self.serve, 50)
+        self.serve.send('ONCE', 50, struct.pack('<IQQ', 4, 0, 0) + b'1')
+        self.serve.expect(50, 0, 'OPENED')
+        self.assertIn('client', once.close()['reason'])
+
+    def test_too_much_of_it(self):
+        self.serve.send('ONCE', 50, struct.pack('<IQQ', 4, 0, 0) + b'1')
+        self.serve.expect(50, 0, 'OPENED')
+        self.serve.send('CODE', 50, b'12345')
+        self.assertIn('more than 5 bytes', self.serve.expect(50, 0, 'CLOSED').json['reason'])
+        with Serve(OPTIONS + ['--cold', '--ready=0']) as cold:
+            cold.send('ONCE', 50, struct.pack('<IQQ', 4, 0, 0) + b'1')
+            cold.send('CODE', 50, b'12345')
+            told = cold.expect_any(50)
+            self.assertEqual((told.kind, told.json['kind'], told.json['frame']),
+                             ('REFUSED', 'bad-frame', 'ONCE'))
+        session = self.serve.open()
+        self.serve.send('RUN', session.number, struct.pack('<IQQ', 1, 0, 0))
+        with self.assertRaises(Refused) as caught:
+            session.finish()
+        self.assertEqual(caught.exception.json['kind'], 'bad-frame')
 
 
 class Late(Case):
