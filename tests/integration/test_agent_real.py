@@ -149,6 +149,7 @@ class Real(AgentCase):
     def test_jail_that_does_not_start(self):
         """stepjail's own words, in one line."""
         for more, words in ((("--memory", "0"), "--memory"),
+                            (("--pids", "1"), "--pids 1 is less"),
                             (("--rootfs", "/no/such"), "/no/such")):
             with self.subTest(more=more):
                 status, _, err = self.run_agent("solve", "x", "--stepjail", self.stepjail,
@@ -156,12 +157,6 @@ class Real(AgentCase):
                                                 *more)
                 self.assertEqual(status, 125)
                 self.one_line(err, "the jail did not start: ", words)
-
-    def test_no_process_for_a_step(self):
-        got = self.steps("x = 1", more=("--pids", "1", *self.missing))
-        self.assertEqual((got["steps"][0]["verdict"], got["steps"][0]["state"]),
-                         ("launcher-error", "kept"))
-        self.assertIn("no process could be made", got["steps"][0]["observation"])
 
     def test_repl(self):
         script = "x = 1\nimport os\nif 1:\n    x = 2\n    os._exit(3)\nprint(x)\n" \
