@@ -17,10 +17,10 @@ static int check_new(struct request *q, struct err *e)
 	const struct plan *p = q->serve->plan;
 	int r;
 
-	if (q->number == 0)
-		return request_deny(
-			q, REFUSAL_BAD_FRAME,
-			err_say(e, EINVAL, "a session has a number that is not 0"));
+	if (q->number == 0) {
+		r = err_say(e, EINVAL, "a session has a number that is not 0");
+		return request_deny(q, REFUSAL_BAD_FRAME, r);
+	}
 	if (q->session) {
 		r = err_say(e, EEXIST,
 			    "session %u is there already: CLOSE it, or choose another "
@@ -104,22 +104,21 @@ static int check_run(struct request *q, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (q->session->once.is)
-		return request_deny(
-			q, REFUSAL_OUT_OF_TURN,
-			err_say(e, EINVAL, "session %u is of one step", q->number));
-	if (q->head.limits.awaits)
-		return request_deny(
-			q, REFUSAL_BAD_FRAME,
-			err_say(e, EINVAL, "RUN: its source is whole: nothing follows"));
-	if (q->branch->lost)
-		return request_deny(
-			q, REFUSAL_NO_STATE,
-			err_say(e, ENOENT,
-				"the state of branch %u was lost, its process has "
-				"ended: ROLLBACK to state %u first",
-				q->name, q->branch->head));
-	return 0;
+	if (q->session->once.is) {
+		r = err_say(e, EINVAL, "session %u is of one step", q->number);
+		return request_deny(q, REFUSAL_OUT_OF_TURN, r);
+	}
+	if (q->head.limits.awaits) {
+		r = err_say(e, EINVAL, "RUN: its source is whole: nothing follows");
+		return request_deny(q, REFUSAL_BAD_FRAME, r);
+	}
+	if (!q->branch->lost)
+		return 0;
+	r = err_say(e, ENOENT,
+		    "the state of branch %u was lost, its process has ended: ROLLBACK to "
+		    "state %u first",
+		    q->name, q->branch->head);
+	return request_deny(q, REFUSAL_NO_STATE, r);
 }
 
 static int do_run(struct request *q, struct err *e)
@@ -262,9 +261,9 @@ static int do_drop(struct request *q, struct err *e)
 
 static int no_session(struct request *q, struct err *e)
 {
-	return request_deny(
-		q, REFUSAL_NO_SESSION,
-		err_say(e, ENOENT, "there is no session %u: OPEN it", q->number));
+	int r = err_say(e, ENOENT, "there is no session %u: OPEN it", q->number);
+
+	return request_deny(q, REFUSAL_NO_SESSION, r);
 }
 
 static int do_status(struct request *q, struct err *e)
@@ -329,32 +328,30 @@ static const struct row {
 static int check(struct request *q, const struct row *row, struct err *e)
 {
 	enum session_phase phase = q->session ? q->session->phase : PHASE_CLOSING;
+	int r;
 
 	if (row->needs == NEEDS_NOTHING)
 		return 0;
 	if (!q->session)
 		return no_session(q, e);
-	if (phase == PHASE_CLOSING)
-		return request_deny(q, REFUSAL_ENDING,
-				    err_say(e, ESHUTDOWN,
-					    "session %u is ending: wait for CLOSED",
-					    q->number));
+	if (phase == PHASE_CLOSING) {
+		r = err_say(e, ESHUTDOWN, "session %u is ending: wait for CLOSED",
+			    q->number);
+		return request_deny(q, REFUSAL_ENDING, r);
+	}
 	if (row->needs == NEEDS_SESSION ||
 	    (row->needs == NEEDS_SOURCE && q->session->once.awaits))
 		return 0;
-	if (phase != PHASE_OPEN)
-		return request_deny(
-			q, REFUSAL_NOT_OPEN,
-			err_say(e, EAGAIN,
-				"session %u does not stand yet: wait for OPENED",
-				q->number));
-	if (row->needs >= NEEDS_BRANCH && !q->branch)
-		return request_deny(q, REFUSAL_NO_BRANCH,
-				    err_say(e, ENOENT,
-					    "session %u has no branch %u: BRANCH makes "
-					    "one",
-					    q->number, q->name));
-	return 0;
+	if (phase != PHASE_OPEN) {
+		r = err_say(e, EAGAIN, "session %u does not stand yet: wait for OPENED",
+			    q->number);
+		return request_deny(q, REFUSAL_NOT_OPEN, r);
+	}
+	if (row->needs < NEEDS_BRANCH || q->branch)
+		return 0;
+	r = err_say(e, ENOENT, "session %u has no branch %u: BRANCH makes one", q->number,
+		    q->name);
+	return request_deny(q, REFUSAL_NO_BRANCH, r);
 }
 
 static int bad_size(struct request *q, const struct row *row, uint32_t length,

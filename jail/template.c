@@ -140,6 +140,19 @@ static int serve_control(struct template *t, struct err *e)
 		       fail.text);
 }
 
+/* what it has of a jail's walls, before it runs its tree */
+static int look(struct template *t, pid_t program, uint32_t landlock, struct err *e)
+{
+	struct posture p = { 0 };
+	int r = posture_read(&t->jail, program, landlock, &p, e);
+
+	posture_end(&p);
+	if (r == 0 && t->jail.limited)
+		r = cgroup_verify(t->jail.cgroup.leaf, t->jail.plan,
+				  &t->jail.cgroup.limits, e);
+	return r < 0 ? err_within(e, "template: ") : 0;
+}
+
 static int serve_gate(struct template *t, struct err *e)
 {
 	uint32_t landlock;
@@ -150,6 +163,8 @@ static int serve_gate(struct template *t, struct err *e)
 	/* before it is closed: a jail's child may hold a copy of it until its exec, and then
 	 * the set would go on to tell of it */
 	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
+	if (r > 0)
+		r = look(t, program, landlock, e) < 0 ? -e->errnum : r;
 	if (r > 0 && gate_open(&t->jail.gate) < 0)
 		r = err_say(e, EPIPE, "template: it ended at its gate");
 	io_close_fd(&t->jail.gate);

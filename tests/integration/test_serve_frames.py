@@ -108,9 +108,10 @@ class Kinds(Case):
         self.addCleanup(cold.end)
         self.serve, kept = cold, self.serve
         self.session = cold.begin()
-        self.said('RUN', struct.pack('<IQQ', 0, 0, 0), 'not-open')
+        # on their way before the jail is
+        cold.send('RUN', self.session.number, struct.pack('<IQQ', 0, 0, 0))
         cold.send('CLOSE', self.session.number)
-        self.said('STATUS', b'x', 'bad-frame')
+        self.answer('RUN', 'not-open')
         self.answer('OPEN', 'closed')
         self.serve = kept
 
@@ -166,13 +167,15 @@ class Dropped(Case):
             self.drop(session)
 
     def test_nothing_is_held(self):
-        session = self.serve.open()
-        folder = f'/proc/{self.serve.process.pid}/fd'
-        session.put('a', b'', drop=1)
-        before = len(os.listdir(folder))
-        for _ in range(20):
-            session.put('a', b'x' * 1000, drop=1)
-        self.assertEqual(len(os.listdir(folder)), before)
+        # nothing else is opened or closed meanwhile
+        with Serve(OPTIONS + ['--cold', '--ready=0']) as serve:
+            session = serve.open()
+            folder = f'/proc/{serve.process.pid}/fd'
+            session.put('a', b'', drop=1)
+            before = len(os.listdir(folder))
+            for _ in range(20):
+                session.put('a', b'x' * 1000, drop=1)
+            self.assertEqual(len(os.listdir(folder)), before)
 
 
 class Once(Case):

@@ -247,8 +247,6 @@ static const struct {
 	{ "{\"kind\":\"no-state\"}", false },
 	{ "{\"kind\":[\"no-step\"]}", false },
 	{ "{\"frame\":\"no-step\"}", false },
-	{ "{\"error\":\"no-step\"}", false },
-	{ "{\"kind\":null}", false },
 	{ "7", false },
 	{ "{", false },
 };
