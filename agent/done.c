@@ -39,18 +39,14 @@ static void take_words(const cJSON *item, char *words, size_t size)
 			*c = '?';
 }
 
-bool done_branch_lost(const char *json, size_t length, uint32_t branch)
+bool done_says(const char *json, size_t length, const char *name, const char *word)
 {
 	cJSON *root = cJSON_ParseWithLength(json, length);
-	char name[16];
-
-	(void)snprintf(name, sizeof(name), "%" PRIu32, branch);
-
-	const cJSON *one = get(get(root, "branches"), name);
-	bool lost = !one || cJSON_IsTrue(get(one, "lost"));
+	const char *said = cJSON_GetStringValue(get(root, name));
+	bool is = said && strcmp(said, word) == 0;
 
 	cJSON_Delete(root);
-	return lost;
+	return is;
 }
 
 bool done_is_object(const char *json, size_t length)

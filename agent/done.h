@@ -29,8 +29,8 @@ bool done_read(const char *json, size_t length, struct step *step);
  */
 void done_words(const char *json, size_t length, char *words, size_t size);
 
-/** done_branch_lost() - Of a STATUS: has this branch no state any more? */
-bool done_branch_lost(const char *json, size_t length, uint32_t branch);
+/** done_says() - Of a REFUSED: has it this word as its "kind", or its "frame"? */
+bool done_says(const char *json, size_t length, const char *name, const char *word);
 
 /** done_is_object() - Is it a JSON object? */
 bool done_is_object(const char *json, size_t length);

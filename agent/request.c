@@ -69,36 +69,9 @@ static int take_state(struct session *s, struct text *answer, struct err *e)
 	return answer ? text_check(answer, "stepjail's answer", e) : 0;
 }
 
-int session_fence(struct session *s, struct text *status, struct err *e)
-{
-	struct session_frame f = { 0 };
-	int event;
-
-	s->untidy = false;
-	session_send(s, WIRE_STATUS, NULL, 0);
-	do
-		event = next_answer(s, &f);
-	while (event == SERVE_FRAME && f.type != WIRE_STATE && f.type != WIRE_CLOSED);
-	if (event != SERVE_FRAME || f.type != WIRE_STATE)
-		return no_answer(s, event, &f, e);
-	if (status)
-		text_add(status, f.bytes, f.length);
-	return 0;
-}
-
-/* nothing may be asked while a refusal of something else may still come */
-static int tidy(struct session *s, struct err *e)
-{
-	return s->untidy ? session_fence(s, NULL, e) : 0;
-}
-
 int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
 		struct text *answer, struct err *e)
 {
-	int r = tidy(s, e);
-
-	if (r < 0)
-		return r;
 	serve_queue(&s->serve, type, s->id, head, head_bytes, NULL, 0);
 	return take_state(s, answer, e);
 }
@@ -107,10 +80,7 @@ static int queue_path(struct session *s, uint16_t type, const char *path, struct
 {
 	struct serve_file file = { .branch = s->branch };
 	size_t length = strlen(path);
-	int r = tidy(s, e);
 
-	if (r < 0)
-		return r;
 	if (length > PIECE - sizeof(file))
 		return err_say(e, ENAMETOOLONG, "the path is too long");
 	serve_queue(&s->serve, type, s->id, &file, sizeof(file), path, length);
@@ -133,30 +103,42 @@ static int send_some(struct session *s, struct err *e)
 	return event == SERVE_QUIET ? 0 : no_answer(s, event, &f, e);
 }
 
+/* what a PUT was refused for may be said of each of its frames: END's answer is the last */
+static int end_put(struct session *s, bool drop, struct err *e)
+{
+	const struct serve_end end = { s->branch, drop };
+	struct session_frame f = { 0 };
+	int event;
+
+	serve_queue(&s->serve, WIRE_END, s->id, &end, sizeof(end), NULL, 0);
+	do
+		event = next_answer(s, &f);
+	while (event == SERVE_FRAME && f.type == WIRE_REFUSED &&
+	       !done_says(f.bytes, f.length, "frame", "END"));
+	if (event != SERVE_FRAME || f.type != WIRE_STATE)
+		return no_answer(s, event, &f, e);
+	return 0;
+}
+
 int session_put(struct session *s, int fd, const char *path, struct err *e)
 {
 	char bytes[PIECE];
 	int r = queue_path(s, WIRE_PUT, path, e);
+	struct err unheard;
 	ssize_t n = 0;
 
 	while (r == 0 && (n = read(fd, bytes, sizeof(bytes))) > 0) {
 		session_send(s, WIRE_DATA, bytes, (size_t)n);
 		r = send_some(s, e);
 	}
-
-	int errnum = n < 0 ? errno : 0;
-
-	if (r == -EPERM) {
-		/* stepjail must hear of its end, whatever it thinks of that */
-		session_send(s, WIRE_END, NULL, 0);
-		s->untidy = true;
-	}
-	if (r < 0)
-		return r;
-	session_send(s, WIRE_END, NULL, 0);
-	r = take_state(s, NULL, e);
-	s->untidy = r == -EPERM;
-	return r == 0 && errnum ? err_set(e, errnum, "only a part was read") : r;
+	if (n < 0)
+		r = err_set(e, errno, "it cannot be read");
+	if (r == 0)
+		return end_put(s, false, e);
+	/* half a file is of no use */
+	if (s->open && r != -EINTR)
+		(void)end_put(s, true, &unheard);
+	return r;
 }
 
 int session_get(struct session *s, uint16_t type, const char *path,

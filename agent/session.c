@@ -55,6 +55,10 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 			.bytes = (const char *)payload + sizeof(at),
 			.length = h.length - sizeof(at),
 		};
+		/* STDIN, INTERRUPT or KILL came when the step had just ended */
+		if (f->type == WIRE_REFUSED &&
+		    done_says(f->bytes, f->length, "kind", "no-step"))
+			continue;
 		if (f->type == WIRE_CLOSED) {
 			s->open = false;
 			done_words(f->bytes, f->length, s->reason, sizeof(s->reason));
@@ -96,7 +100,6 @@ int session_begin(struct session *s, struct err *e)
 
 	s->branch = 0;
 	s->state = 0;
-	s->untidy = false;
 	s->id++;
 	s->jails++;
 	session_send(s, WIRE_OPEN, NULL, 0);

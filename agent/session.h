@@ -45,9 +45,8 @@ struct session {
 	struct serve serve;
 	uint32_t id; /* the last session's; a new one has a new one */
 	bool open;
-	uint32_t branch; /* that steps run on */
-	uint32_t state;  /* where it stands, as far as was told */
-	bool untidy; /* a refusal may come that answers nothing of what is asked next */
+	uint32_t branch;                   /* that steps run on */
+	uint32_t state;                    /* where it stands, as far as was told */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
 };
@@ -102,7 +101,7 @@ int session_ask(struct session *s, uint16_t type, const void *head, size_t head_
  * session_put() - Write what an fd gives to a file below the jail's /work
  * @path:	Relative to /work
  *
- * Return: as session_ask(), or -errno of read(2)
+ * Return: as session_ask(), or -errno of read(2): nothing was written then
  */
 int session_put(struct session *s, int fd, const char *path, struct err *e);
 
@@ -121,20 +120,10 @@ int session_get(struct session *s, uint16_t type, const char *path,
 void session_close(struct session *s);
 
 /**
- * session_fence() - Drop every answer that is still to come, up to that of a STATUS
- * @status:	Gets its JSON, or NULL
- *
- * For after a refusal that may not be the last one. A session that does not answer is
- * given up.
- *
- * Return: 0, or as session_ask()
- */
-int session_fence(struct session *s, struct text *status, struct err *e);
-
-/**
  * session_next() - The next frame of this session (session only)
  *
- * Frames of earlier sessions are dropped. CLOSED leaves @s->open false, and its reason.
+ * Frames of earlier sessions are dropped, and refusals of what came too late for its step:
+ * every other one answers what was asked. CLOSED leaves @s->open false, and its reason.
  *
  * Return: enum serve_event, or -EINTR where a signal came
  */

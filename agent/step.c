@@ -22,6 +22,7 @@
 enum ending {
 	ENDING_DONE,    /* stepjail said how */
 	ENDING_REFUSED, /* it was not run */
+	ENDING_LOST,    /* for the want of the variables that it was to begin with */
 	ENDING_CLOSED,  /* stepjail said that the session is gone */
 	ENDING_GONE,    /* stepjail is gone, or makes no sense */
 	ENDING_LATE,    /* stepjail kept no limit */
@@ -29,14 +30,10 @@ enum ending {
 };
 
 #define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
+#define PIECE_ONCE (WIRE_PAYLOAD_MAX - sizeof(struct serve_limits))
 
-static void queue_code(struct session *s, const char *code, size_t length)
+static void queue_pieces(struct session *s, const char *code, size_t length)
 {
-	struct serve_limits limits = {
-		.branch = s->branch,
-		.wall_ms = s->plan->serve.step_ms,
-	};
-
 	while (length) {
 		size_t piece = length < PIECE ? length : PIECE;
 
@@ -44,26 +41,34 @@ static void queue_code(struct session *s, const char *code, size_t length)
 		code += piece;
 		length -= piece;
 	}
+}
+
+static void queue_code(struct session *s, const char *code, size_t length)
+{
+	const struct serve_limits limits = {
+		.branch = s->branch,
+		.wall_ms = s->plan->serve.step_ms,
+	};
+
+	queue_pieces(s, code, length);
 	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
 	/* nobody is there to answer a question: input() is to fail, and not to hang */
 	session_send(s, WIRE_STDIN, NULL, 0);
-	s->untidy = true; /* and is refused where the step has ended before it came */
 }
 
-/* a session of the step's own, in one frame where it fits */
-static int queue_once(struct session *s, const char *code, size_t length, struct err *e)
+/* a session of the step's own */
+static void queue_once(struct session *s, const char *code, size_t length)
 {
-	if (length > PIECE) {
-		int r = session_begin(s, e);
+	size_t first = length < PIECE_ONCE ? length : PIECE_ONCE;
+	const struct serve_limits limits = {
+		.awaits = (uint32_t)(length - first),
+		.wall_ms = s->plan->serve.step_ms,
+	};
 
-		if (r == 0)
-			queue_code(s, code, length);
-		return r;
-	}
 	s->id++;
 	s->jails++;
-	session_send(s, WIRE_ONCE, code, length);
-	return 0;
+	serve_queue(&s->serve, WIRE_ONCE, s->id, &limits, sizeof(limits), code, first);
+	queue_pieces(s, code + first, length - first);
 }
 
 static struct clip *clip_of(struct step *step, uint16_t type)
@@ -92,12 +97,17 @@ static bool take_frame(struct session *s, struct step *step,
 		clip_add(clip, f->bytes, f->length);
 		if (s->plan->heard)
 			s->plan->heard(s->plan->heard_arg, f->type, f->bytes, f->length);
+	} else if (f->type == WIRE_OPENED) { /* of ONCE, whose step begins with it */
+		session_send(s, WIRE_STDIN, NULL, 0);
 	} else if (f->type == WIRE_DONE && f->branch == s->branch) {
 		s->serve.breach = !done_read(f->bytes, f->length, step);
 		*end = s->serve.breach ? ENDING_GONE : ENDING_DONE;
 		return true;
 	} else if (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED) {
-		*end = f->type == WIRE_REFUSED ? ENDING_REFUSED : ENDING_CLOSED;
+		*end = f->type == WIRE_CLOSED ? ENDING_CLOSED
+		       : done_says(f->bytes, f->length, "kind", "no-state")
+			       ? ENDING_LOST
+			       : ENDING_REFUSED;
 		done_words(f->bytes, f->length, s->reason, sizeof(s->reason));
 		return true;
 	}
@@ -153,7 +163,10 @@ static void judge(struct session *s, struct step *step, enum ending end)
 	step->budget = end == ENDING_BUDGET;
 	f->verdict = end == ENDING_LATE || end == ENDING_BUDGET ? VERDICT_WALL_TIMEOUT
 								: VERDICT_LAUNCHER_ERROR;
-	f->state = end == ENDING_REFUSED ? STATE_KEPT : STATE_LOST;
+	/* at a prompt a person sees why, and what can be gone back to */
+	f->state = end == ENDING_REFUSED || (end == ENDING_LOST && s->plan->interactive)
+			   ? STATE_KEPT
+			   : STATE_LOST;
 	memcpy(f->reason, s->reason, sizeof(f->reason));
 }
 
@@ -181,19 +194,6 @@ static int mend(struct session *s, struct step *step, enum ending end, struct er
 	return session_renew(s, e);
 }
 
-/* not run: the variables are there, unless it was for the want of them */
-static void look_after_refusal(struct session *s, struct step *step)
-{
-	cleanup_text struct text status = { 0 };
-	struct err unheard;
-
-	/* at a prompt a person sees why, and what can be gone back to */
-	if (session_fence(s, &status, &unheard) < 0 ||
-	    (!s->plan->interactive &&
-	     done_branch_lost(text_string(&status), status.length, s->branch)))
-		step->facts.state = STATE_LOST;
-}
-
 static void clear_step(struct step *step, uint64_t limit_ms)
 {
 	clip_clear(&step->out);
@@ -212,16 +212,14 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 {
 	uint64_t started_ms = units_now_ms();
 	enum ending end = ENDING_GONE;
-	int r = 0;
+	int r;
 
 	clear_step(step, s->plan->serve.step_ms);
 	s->reason[0] = '\0';
 	if (s->plan->stateless)
-		r = queue_once(s, code, length, e);
-	else if (!s->untidy || session_fence(s, NULL, e) == 0)
+		queue_once(s, code, length);
+	else
 		queue_code(s, code, length);
-	if (r < 0)
-		return r;
 	if (s->serve.to_send.failed)
 		return text_check(&s->serve.to_send, "the step's code", e);
 	r = run_to_end(s, step, &end);
@@ -231,8 +229,6 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	judge(s, step, end);
 	if (end == ENDING_REFUSED && s->plan->stateless)
 		return serve_failed(&s->serve, s->reason, "stepjail gave no reason", e);
-	if (end == ENDING_REFUSED)
-		look_after_refusal(s, step);
 	if (step->facts.headed)
 		s->state = step->facts.head;
 	return mend(s, step, end, e);

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/capability.h>
 #include <linux/securebits.h>
 
 #include "jail/caps.h"
@@ -32,9 +31,6 @@ int caps_drop_bounding(struct err *e)
 	return 0;
 }
 
-/* those that write id maps, in a user namespace that has the ids to give */
-#define TEMPLATE_CAPS (1U << CAP_SETUID | 1U << CAP_SETGID)
-
 int caps_inherit_template(struct err *e)
 {
 	struct __user_cap_header_struct header = { .version =
@@ -43,7 +39,7 @@ int caps_inherit_template(struct err *e)
 
 	if (syscall(SYS_capget, &header, set) < 0)
 		return err_set(e, errno, "capabilities: read the sets");
-	set[0].inheritable = TEMPLATE_CAPS;
+	set[0].inheritable = CAPS_TEMPLATE;
 	if (syscall(SYS_capset, &header, set) < 0)
 		return err_set(e, errno, "capabilities: make a template's inheritable");
 	return 0;
@@ -54,13 +50,13 @@ int caps_keep_template(struct err *e)
 	struct __user_cap_header_struct header = { .version =
 							   _LINUX_CAPABILITY_VERSION_3 };
 	const struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3] = {
-		{ TEMPLATE_CAPS, TEMPLATE_CAPS, TEMPLATE_CAPS }
+		{ CAPS_TEMPLATE, CAPS_TEMPLATE, CAPS_TEMPLATE }
 	};
 
 	if (syscall(SYS_capset, &header, set) < 0)
 		return err_set(e, errno, "capabilities: drop all but a template's");
-	for (unsigned long cap = 0; TEMPLATE_CAPS >> cap; cap++)
-		if ((TEMPLATE_CAPS >> cap & 1) &&
+	for (unsigned long cap = 0; CAPS_TEMPLATE >> cap; cap++)
+		if ((CAPS_TEMPLATE >> cap & 1) &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0UL, 0UL) < 0)
 			return err_set(e, errno, "capabilities: keep %lu through exec",
 				       cap);

@@ -5,7 +5,13 @@
 #ifndef STEPJAIL_JAIL_CAPS_H
 #define STEPJAIL_JAIL_CAPS_H
 
+#include <linux/capability.h>
+
 #include "init/err.h"
+
+/* what a template keeps: those that write id maps, in a user namespace that has the ids to
+ * give */
+#define CAPS_TEMPLATE (1U << CAP_SETUID | 1U << CAP_SETGID)
 
 /**
  * caps_drop_bounding() - Empty the bounding set, for the caller and whatever it forks

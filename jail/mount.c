@@ -62,16 +62,34 @@ static const struct mount_place places[] = {
 	{ "/proc", "proc", MOUNT_READ_ONLY, "hidepid=invisible,subset=pid", false, 0, 0 },
 };
 #define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
-_Static_assert(PLACE_COUNT + PLAN_BINDS_MAX == MOUNT_PLACES_MAX, "as mount.h says");
+_Static_assert(PLACE_COUNT + 1 + PLAN_BINDS_MAX == MOUNT_PLACES_MAX, "as mount.h says");
+
+/* of a template: a folder of the host's, for its clones */
+static struct mount_place kept_place(const char *at, bool writable)
+{
+	return (struct mount_place){ .at = at,
+				     .attr = writable ? MOUNT_WRITABLE : MOUNT_TREE,
+				     .shows_path = true };
+}
 
 size_t mount_places(const struct plan *p, struct mount_place *list)
 {
-	size_t n = PLACE_COUNT - (p->proc == PROC_NONE); /* the last row */
+	size_t n = PLACE_COUNT - (p->proc == PROC_NONE && !p->template);
 
 	memcpy(list, places, n * sizeof(places[0]));
+	if (p->template) {
+		list[n - 1].attr = MOUNT_WRITABLE; /* /proc is the last row */
+		list[n++] = kept_place(MOUNT_KEPT_ROOT, false);
+	}
 	for (size_t i = 0; i < p->bind_count; i++) {
 		const struct plan_bind *b = &p->bind[i];
+		static char kept[PLAN_BINDS_MAX][32];
 
+		if (p->template) {
+			(void)snprintf(kept[i], sizeof(kept[i]), MOUNT_KEPT_BIND, i);
+			list[n++] = kept_place(kept[i], b->writable);
+			continue;
+		}
 		list[n++] = (struct mount_place){
 			.at = b->dst,
 			.type = b->writable ? NULL : "overlay",

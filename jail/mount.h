@@ -38,7 +38,7 @@ struct mount_place {
 	unsigned int major, minor; /* of a device node */
 };
 
-#define MOUNT_PLACES_MAX (12 + PLAN_BINDS_MAX)
+#define MOUNT_PLACES_MAX (13 + PLAN_BINDS_MAX)
 
 /* In a template's tree: the folder of the root tree, and of each bind by its number, for
  * its clones, who see nothing else of the host. Their mount namespaces begin as copies of
@@ -49,7 +49,7 @@ struct mount_place {
 
 /**
  * mount_places() - List all mounts that a jail of this plan has, and no other
- * @list:	Gets at most MOUNT_PLACES_MAX; strings belong to the plan
+ * @list:	Gets at most MOUNT_PLACES_MAX; strings are the plan's, or live for ever
  *
  * Return: how many
  */

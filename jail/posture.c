@@ -27,6 +27,8 @@
 #include "jail/proc.h"
 #include "jail/sha256.h"
 
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
 /* of a posture, and of a plan in words; all of its binds fit */
 #define TEXT_BYTES (4U << 20)
 
@@ -78,7 +80,8 @@ static int look_namespaces(const struct look *l, struct err *e)
 					     "ipc",  "uts", "cgroup" };
 	cleanup_fd int own = proc_open(getpid());
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	/* a template has that of the launcher, the last one: see launch.c */
+	for (size_t i = 0; i < COUNT(kinds) - l->jail->plan->template; i++) {
 		struct stat jail, host;
 		char file[16];
 
@@ -174,18 +177,19 @@ static const struct {
 	const char *name; /* in the report */
 	const char *file; /* of /proc/PID, NULL for none, or more than one */
 	bool early;       /* no stage after the split can change it */
+	bool template;    /* a template has it, too */
 	int (*look)(const struct look *l, struct err *e);
 } rows[] = {
-	{ "namespaces", NULL, true, look_namespaces },
-	{ "uid_map", "uid_map", true, posture_map },
-	{ "gid_map", "gid_map", true, posture_map },
-	{ "setgroups", "setgroups", true, posture_map },
-	{ "mounts", "mountinfo", true, posture_mounts },
-	{ "cgroup_path", "cgroup", true, posture_cgroup },
-	{ "process", "status", false, posture_status },
-	{ "rlimits", "limits", false, posture_rlimits },
-	{ "open_fds", NULL, false, look_fds },
-	{ "landlock", NULL, false, look_landlock },
+	{ "namespaces", NULL, true, true, look_namespaces },
+	{ "uid_map", "uid_map", true, true, posture_map },
+	{ "gid_map", "gid_map", true, true, posture_map },
+	{ "setgroups", "setgroups", true, true, posture_map },
+	{ "mounts", "mountinfo", true, true, posture_mounts },
+	{ "cgroup_path", "cgroup", true, true, posture_cgroup },
+	{ "process", "status", false, true, posture_status },
+	{ "rlimits", "limits", false, false, posture_rlimits },
+	{ "open_fds", NULL, false, true, look_fds },
+	{ "landlock", NULL, false, false, look_landlock },
 };
 
 static int look(struct look l, bool early, struct err *e)
@@ -195,11 +199,12 @@ static int look(struct look l, bool early, struct err *e)
 
 	l.text = text;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		ssize_t n = 0;
 		int r;
 
-		if (rows[i].early != early)
+		if (rows[i].early != early ||
+		    (l.jail->plan->template && !rows[i].template))
 			continue;
 		l.name = rows[i].name;
 		text[0] = '\0';

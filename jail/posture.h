@@ -35,7 +35,7 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e);
 
 /**
  * posture_read() - Read back the rest, which holds for the program while it waits at the gate
- * @jail:	What was planned
+ * @jail:	What was planned; of a template, the rows that it has
  * @program:	Its pid in the caller's PID namespace
  * @landlock:	ABI that it says is in force
  *

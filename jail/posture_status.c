@@ -8,14 +8,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <linux/seccomp.h>
+
 #include "init/init.h"
+#include "jail/caps.h"
 #include "jail/posture.h"
 #include "jail/proc.h"
 
 #define VALUE_MAX 128
 #define NO_CAPABILITY "0000000000000000"
 
-enum computed { NOTHING, UIDS, GIDS, GROUPS, FILTERS, PIDS };
+enum computed { NOTHING, CAPS, MODE, UIDS, GIDS, GROUPS, FILTERS, PIDS };
 
 /* how many filters the launcher itself lives behind */
 static unsigned long own_filters(void)
@@ -34,14 +37,23 @@ static bool compute(const struct look *l, enum computed what, char *planned)
 {
 	const struct ids *ids = &l->jail->ids;
 	unsigned int id = what == UIDS ? ids_program(ids) : ids_program_group(ids);
+	/* keeps what its clones need, and runs nothing that asks for a filter */
+	bool template = l->jail->plan->template;
 
 	switch (what) {
+	case CAPS:
+		(void)snprintf(planned, VALUE_MAX, "%016x", template ? CAPS_TEMPLATE : 0);
+		return true;
+	case MODE:
+		(void)snprintf(planned, VALUE_MAX, "%d",
+			       template && !own_filters() ? 0 : SECCOMP_MODE_FILTER);
+		return true;
 	case UIDS:
 	case GIDS:
 		(void)snprintf(planned, VALUE_MAX, "%u %u %u %u", id, id, id, id);
 		return true;
 	case FILTERS:
-		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + 1);
+		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + !template);
 		return true;
 	case PIDS: /* in the launcher's PID namespace and the jail's */
 		(void)snprintf(planned, VALUE_MAX, "%d %d", l->program, INIT_PROGRAM_PID);
@@ -58,13 +70,13 @@ static const struct {
 	const char *planned; /* what it must read */
 	enum computed what;  /* where that depends on the jail */
 } rows[] = {
-	{ "CapInh:", "cap_inheritable", NO_CAPABILITY, NOTHING },
-	{ "CapPrm:", "cap_permitted", NO_CAPABILITY, NOTHING },
-	{ "CapEff:", "cap_effective", NO_CAPABILITY, NOTHING },
+	{ "CapInh:", "cap_inheritable", NULL, CAPS },
+	{ "CapPrm:", "cap_permitted", NULL, CAPS },
+	{ "CapEff:", "cap_effective", NULL, CAPS },
 	{ "CapBnd:", "cap_bounding", NO_CAPABILITY, NOTHING },
-	{ "CapAmb:", "cap_ambient", NO_CAPABILITY, NOTHING },
+	{ "CapAmb:", "cap_ambient", NULL, CAPS },
 	{ "NoNewPrivs:", "no_new_privs", "1", NOTHING },
-	{ "Seccomp:", "seccomp_mode", "2", NOTHING },
+	{ "Seccomp:", "seccomp_mode", NULL, MODE },
 	{ "Seccomp_filters:", "seccomp_filters", NULL, FILTERS },
 	{ "Uid:", "host_uids", NULL, UIDS },
 	{ "Gid:", "host_gids", NULL, GIDS },

@@ -60,6 +60,8 @@ static void each_session(struct serve *s, void (*act)(struct session *session))
 
 static void end_session(struct session *s)
 {
+	if (s->phase != PHASE_CLOSING)
+		s->ended = REFUSAL_STOPPED;
 	session_end(s, "serve has ended");
 }
 
@@ -146,6 +148,25 @@ static int refuse_option(const char *name, const char *why, struct err *e)
 	return err_say(e, EINVAL, "serve: --%s %s", name, why);
 }
 
+/* of states that were told to end, how many the kernel may not have ended yet */
+#define STATES_ENDING 2
+
+/* a step is a process beside those of the states that it may go back to */
+static int check_pids(const struct plan *p, struct err *e)
+{
+	uint64_t keep = p->limit[LIMIT_KEEP_STATES], least = keep + 3 + STATES_ENDING;
+
+	if (p->limit[LIMIT_PIDS] >= least)
+		return 0;
+	return err_say(e, EINVAL,
+		       "serve: --pids %llu is less than the %llu processes of a session: "
+		       "a step, the state that it begins with, state 0, %llu of "
+		       "--keep-states, and %d that are ending",
+		       (unsigned long long)p->limit[LIMIT_PIDS],
+		       (unsigned long long)least, (unsigned long long)keep,
+		       STATES_ENDING);
+}
+
 /* what a plan may say to run, and not to serve */
 static int check_plan(const struct plan *p, struct err *e)
 {
@@ -174,7 +195,7 @@ static int check_plan(const struct plan *p, struct err *e)
 				     "would end all states of a session with the step "
 				     "that used up the memory: leave it out",
 				     e);
-	return 0;
+	return check_pids(p, e);
 }
 
 static int check_client(struct err *e)

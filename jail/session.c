@@ -81,7 +81,7 @@ static void forget(struct session *s)
 	room_close(&s->run.room);
 	posture_end(&s->run.outcome.posture);
 	io_close_fd(&s->put.data);
-	io_close_fd(&s->once_source);
+	io_close_fd(&s->once.source);
 	hub_later(hub, &s->end, free_session);
 }
 
@@ -93,9 +93,15 @@ static void serve_pidfd(struct port *p, uint32_t events)
 	(void)events;
 	if (!launch_gone(&s->run.jail))
 		return;
-	if (!s->waits)
-		say_error(s->serve, s->number, 0, s->opened ? WIRE_CLOSED : WIRE_REFUSED,
-			  s->opened ? "reason" : "error", s->reason);
+	if (s->opened)
+		say_closed(s);
+	else if (!s->waits)
+		say_refused(s->serve, s->number, 0,
+			    &(struct refusal){
+				    .kind = s->ended,
+				    .frame = s->once.is ? WIRE_ONCE : WIRE_OPEN,
+			    },
+			    s->reason);
 	forget(s);
 }
 
@@ -312,7 +318,7 @@ static struct session *make(struct serve *serve)
 	if (s == MAP_FAILED)
 		return NULL;
 	s->serve = serve;
-	s->once_source = -1;
+	s->once.source = -1;
 	s->put.data = -1;
 	s->run.jail = JAIL_NONE;
 	s->run.room = ROOM_NONE;
@@ -351,17 +357,17 @@ static int launch(struct session *s, struct err *e)
 	return r;
 }
 
-int session_open(struct serve *serve, uint32_t number, int source, struct err *e)
+int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
 {
 	struct session *taken = ready_take(serve), *s = taken ? taken : make(serve);
 
-	if (!s) {
-		io_close_fd(&source);
+	if (!s)
 		return err_set(e, ENOMEM, "serve: a session");
-	}
 	s->number = number;
-	s->once = source >= 0;
-	s->once_source = source;
+	if (once) {
+		s->once = *once;
+		once->source = -1;
+	}
 	list(s);
 	if (!taken)
 		return launch(s, e);

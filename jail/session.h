@@ -31,6 +31,7 @@
 #include "jail/loop.h"
 #include "jail/outcome.h"
 #include "jail/serve.h"
+#include "jail/serve_refusal.h"
 #include "jail/states.h"
 
 #define OUT_TAIL_BYTES 4096
@@ -128,15 +129,23 @@ struct files {
 	uint64_t ended_ms;
 };
 
+/* ONCE: one step, then the end */
+struct once {
+	bool is;
+	int source;      /* until it is run, and sealed when it is whole; or -1 */
+	uint32_t bytes;  /* that it has */
+	uint32_t awaits; /* that are yet to come, by CODE */
+	uint64_t wall_ms, cpu_ms;
+};
+
 struct session {
 	struct serve *serve;
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
-	bool waits;           /* nobody has asked for it yet: it has no number */
-	bool opened;          /* the client was told so */
-	bool once;            /* one step, then the end */
-	int once_source;      /* its source, until it is run */
+	bool waits;  /* nobody has asked for it yet: it has no number */
+	bool opened; /* the client was told so */
+	struct once once;
 	struct stocked *from; /* the template that it is a clone of, or NULL */
 	struct run run;       /* the jail, its posture and its listener */
 	struct port control, gate, listener, diagnostics, pidfd;
@@ -157,6 +166,7 @@ struct session {
 		bool under_way;
 		int data;         /* memfd, or -1 */
 		struct err error; /* what is wrong with it; answered at its END */
+		struct refusal why;
 		uint64_t bytes;
 		uint32_t branch, mode;
 		size_t path_bytes;
@@ -165,6 +175,7 @@ struct session {
 	char diagnostic[DIAGNOSTIC_BYTES]; /* the last line that the interpreter wrote */
 	size_t diagnostic_used;
 	char reason[ERR_TEXT_MAX]; /* of its end */
+	enum refusal_kind ended;   /* the same for REFUSED, if it never stood */
 	struct later end;
 };
 
@@ -172,11 +183,11 @@ struct session {
 
 /**
  * session_open() - Start a jail with an interpreter in it
- * @source:	For a session of one step: a sealed memfd, which is taken; else -1
+ * @once:	For a session of one step: copied, and its source taken; else NULL
  *
  * Return: 0, or -errno: there is no such session then
  */
-int session_open(struct serve *serve, uint32_t number, int source, struct err *e);
+int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
 
 /** session_prepare() - The same for nobody yet, see session_ready.c */
 int session_prepare(struct serve *serve, struct err *e);
@@ -198,6 +209,8 @@ void ready_turn(struct serve *serve);
 struct session *ready_take(struct serve *serve);
 /** ready_begin() - It is up, and somebody's: tell, and run the source of ONCE */
 void ready_begin(struct session *s);
+/** ready_run_once() - Run that source, if it is whole */
+void ready_run_once(struct session *s);
 /** ready_lost() - One that waits has ended, for its reason */
 void ready_lost(struct session *s);
 /** ready_count() - Those that wait, up already or not, or only those that are */
@@ -268,7 +281,7 @@ void step_receive_one(struct state *state);
 void step_drain(struct state *state);
 
 /** step_refuse() - It never began: tell why, and forget it */
-void step_refuse(struct step *step, int errnum, const char *text);
+void step_refuse(struct step *step, struct refusal why, int errnum, const char *text);
 
 /** step_forget() - Free it, at the end of the turn; its state is the caller's */
 void step_forget(struct step *step);
@@ -378,8 +391,10 @@ void say_done(struct step *step, const struct judgement *j, const char *state,
 	      const char *reason, int strays);
 /** say_status() - STATE: one session, or all where it is NULL */
 void say_status(struct serve *serve, struct session *s, uint32_t branch);
-/** say_error() - REFUSED or CLOSED */
-void say_error(struct serve *serve, uint32_t session, uint32_t branch, uint16_t type,
-	       const char *key, const char *text);
+/** say_refused() - REFUSED */
+void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
+		 const struct refusal *why, const char *text);
+/** say_closed() - CLOSED, with its reason */
+void say_closed(struct session *s);
 
 #endif

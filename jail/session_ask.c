@@ -185,6 +185,7 @@ bool step_again(struct step *step)
 	struct branch *b = states_branch(&s->states, step->branch);
 	uint32_t number = step->number;
 	uint64_t wall_ms = step->wall_ms, cpu_ms = step->cpu_ms;
+	struct refusal why;
 	struct err e;
 	int source;
 
@@ -195,7 +196,10 @@ bool step_again(struct step *step)
 	ahead_dismiss(step->state);
 	step_forget(step);
 	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0) {
-		say_error(s->serve, s->number, b->name, WIRE_REFUSED, "error", e.text);
+		why = refusal_of_step(e.errnum);
+		why.frame = s->once.is ? WIRE_ONCE : WIRE_RUN;
+		why.step = number;
+		say_refused(s->serve, s->number, b->name, &why, e.text);
 		hold_resume(s);
 	}
 	return true;

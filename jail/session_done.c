@@ -130,6 +130,7 @@ static void done_file(struct step *step)
 {
 	struct session *s = step->session;
 	char words[ERR_TEXT_MAX], json[64];
+	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
 	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
 
 	if (step->kind >= KIND_COMPARE) {
@@ -141,8 +142,13 @@ static void done_file(struct step *step)
 		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
 			       step->have_done ? strerror((int)step->filed.errnum)
 					       : "the process that did it has ended");
-		say_error(s->serve, s->number, step->branch, WIRE_REFUSED, "error",
-			  words);
+		say_refused(
+			s->serve, s->number, step->branch,
+			&(struct refusal){
+				.kind = step->have_done ? REFUSAL_FILE : REFUSAL_FAILED,
+				.frame = frames[step->kind],
+			},
+			words);
 	} else {
 		int n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
 				 (unsigned long long)step->filed.bytes);
@@ -189,7 +195,7 @@ void done_tell(struct step *step, const struct judgement *j, bool lives,
 		return;
 	if (strays < 0)
 		session_end(s, "processes that a step left behind cannot be ended");
-	else if (s->once)
+	else if (s->once.is)
 		session_end(s, "its one step has ended");
 	else
 		done_prune(s);

@@ -44,10 +44,11 @@ static struct held *copy(const struct wire_header *h, const unsigned char *paylo
 static void use_up(struct session *s, uint16_t type, uint32_t branch)
 {
 	struct branch *b = states_branch(&s->states, branch);
+	struct refusal unsaid;
 	struct err unused;
 
 	if (type == WIRE_RUN && b) {
-		int source = request_take_source(b, &unused);
+		int source = request_take_source(b, &unsaid, &unused);
 
 		io_close_fd(&source);
 	}
@@ -58,14 +59,15 @@ static void use_up(struct session *s, uint16_t type, uint32_t branch)
 }
 
 static void refuse(struct session *s, const struct wire_header *h,
-		   const unsigned char *payload, const char *text)
+		   const unsigned char *payload, enum refusal_kind kind, const char *text)
 {
+	const struct refusal why = { .kind = kind, .frame = h->type };
 	struct serve_at at = { 0 };
 
 	if (h->length >= sizeof(at))
 		memcpy(&at, payload, sizeof(at));
 	use_up(s, h->type, at.branch);
-	say_error(s->serve, s->number, at.branch, WIRE_REFUSED, "error", text);
+	say_refused(s->serve, s->number, at.branch, &why, text);
 }
 
 static struct held *pop(struct files *f)
@@ -102,7 +104,7 @@ void hold_refuse(struct session *s, const char *text)
 	struct held *first = pop(&s->files);
 
 	if (first)
-		refuse(s, &first->head, first->payload, text);
+		refuse(s, &first->head, first->payload, REFUSAL_FILES, text);
 	free(first);
 }
 
@@ -117,7 +119,7 @@ bool hold_wait(struct session *s, const struct wire_header *h,
 		return false;
 	held = f->held_bytes + h->length <= HELD_BYTES_MAX ? copy(h, payload) : NULL;
 	if (!held) {
-		refuse(s, h, payload,
+		refuse(s, h, payload, REFUSAL_BUSY,
 		       "files are being kept or put back, and too much waits for that: "
 		       "wait for the answer before");
 		return true;
@@ -192,7 +194,7 @@ static uint32_t choose_goal(const struct request *q, uint16_t type)
 			       ? NO_STATE
 			       : q->head.state.state;
 	case WIRE_END:
-		if (!s->put.under_way || s->put.error.errnum)
+		if (!s->put.under_way || s->put.error.errnum || q->more)
 			return NO_STATE;
 		return b ? b->head : s->files.at;
 	case WIRE_GET:
@@ -204,12 +206,15 @@ static uint32_t choose_goal(const struct request *q, uint16_t type)
 	}
 }
 
-static int refuse_beside(const struct step *step, struct err *e)
+static int refuse_beside(struct request *q, const struct step *step, struct err *e)
 {
-	return err_say(e, EBUSY,
-		       "branch %u runs step %u, and with --rollback-files one thing is "
-		       "done at a time in a session: wait for its DONE, or KILL it",
-		       step->branch, step->number);
+	q->why.step = step->number;
+	return request_deny(
+		q, REFUSAL_BUSY,
+		err_say(e, EBUSY,
+			"branch %u runs step %u, and with --rollback-files one thing is "
+			"done at a time in a session: wait for its DONE, or KILL it",
+			step->branch, step->number));
 }
 
 static int hold(struct request *q, uint32_t goal, const struct wire_header *h,
@@ -222,14 +227,16 @@ static int hold(struct request *q, uint32_t goal, const struct wire_header *h,
 	int r;
 
 	if (beside)
-		return refuse_beside(beside, e);
+		return refuse_beside(q, beside, e);
 	if (f->at != goal || (run && !f->exact)) {
 		if (is_busy(s))
 			return push_first(f, h, payload, e);
 		r = image_want(s, goal, h->type == WIRE_ROLLBACK && !is_needed(q, goal),
 			       e);
-		if (r != 0)
-			return r < 0 ? r : push_first(f, h, payload, e);
+		if (r < 0)
+			return request_deny(q, REFUSAL_FILES, r);
+		if (r > 0)
+			return push_first(f, h, payload, e);
 	}
 	if (run || h->type == WIRE_END)
 		f->exact = false;

@@ -33,7 +33,7 @@
 
 bool image_is_on(const struct session *s)
 {
-	return s->serve->plan->rollback_files == ANSWER_YES && !s->once;
+	return s->serve->plan->rollback_files == ANSWER_YES && !s->once.is;
 }
 
 void image_drop(struct image **image)

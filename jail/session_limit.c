@@ -63,7 +63,8 @@ static void ring_wall(struct bell *b)
 		return;
 	}
 	/* its state was asked, and has said nothing: it is of no more use */
-	step_refuse(step, 0, "the state that it was to begin with does not answer");
+	step_refuse(step, (struct refusal){ .kind = REFUSAL_NO_STATE }, 0,
+		    "the state that it was to begin with does not answer");
 	if (from && from->number)
 		limit_signal(from, SIGKILL);
 	else

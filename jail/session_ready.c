@@ -134,15 +134,20 @@ struct session *ready_take(struct serve *serve)
 	return s;
 }
 
-void ready_begin(struct session *s)
+void ready_run_once(struct session *s)
 {
-	const uint64_t *limit = s->serve->plan->limit;
+	struct once *o = &s->once;
 	struct err e;
 
+	if (o->is && o->awaits == 0 &&
+	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&o->source), o->wall_ms,
+		     o->cpu_ms, &e) < 0)
+		session_end(s, "%s", e.text);
+}
+
+void ready_begin(struct session *s)
+{
 	s->opened = true;
 	say_opened(s);
-	if (s->once &&
-	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&s->once_source),
-		     limit[LIMIT_WALL_MS], limit[LIMIT_CPU_MS], &e) < 0)
-		session_end(s, "%s", e.text);
+	ready_run_once(s);
 }

@@ -30,18 +30,33 @@ static void put(struct serve *serve, uint16_t type, uint32_t session, uint32_t b
 	serve_put(serve, type, session, branch, text, (size_t)n);
 }
 
-void say_error(struct serve *serve, uint32_t session, uint32_t branch, uint16_t type,
-	       const char *key, const char *text)
+void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
+		 const struct refusal *why, const char *text)
 {
 	cleanup_free char *json = NULL;
 	FILE *out = json_open(&json, JSON_BYTES);
 
 	if (out) {
-		(void)fprintf(out, "{\"%s\":", key);
-		json_string(out, text);
+		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_word(why->kind));
+		json_after(",\"limit\":", why->limit, out);
+		json_after(",\"frame\":", refusal_frame(why->frame), out);
+		json_number(",\"step\":", why->step != 0, why->step, out);
+		json_after(",\"error\":", text, out);
 		(void)fputc('}', out);
 	}
-	put(serve, type, session, branch, out, json);
+	put(serve, WIRE_REFUSED, session, branch, out, json);
+}
+
+void say_closed(struct session *s)
+{
+	cleanup_free char *json = NULL;
+	FILE *out = json_open(&json, JSON_BYTES);
+
+	if (out) {
+		json_after("{\"reason\":", s->reason, out);
+		(void)fputc('}', out);
+	}
+	put(s->serve, WIRE_CLOSED, s->number, 0, out, json);
 }
 
 void say_opened(struct session *s)

@@ -100,8 +100,10 @@ void step_forget(struct step *step)
 	hub_later(hub, &step->end, free_step);
 }
 
-void step_refuse(struct step *step, int errnum, const char *text)
+void step_refuse(struct step *step, struct refusal why, int errnum, const char *text)
 {
+	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
+	struct session *s = step->session;
 	char words[ERR_TEXT_MAX];
 
 	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
@@ -110,20 +112,27 @@ void step_refuse(struct step *step, int errnum, const char *text)
 		image_done(step, words);
 		return;
 	}
-	say_error(step->session->serve, step->session->number, step->branch, WIRE_REFUSED,
-		  "error", words);
+	why.frame = s->once.is ? WIRE_ONCE : frames[step->kind];
+	why.step = step->kind == KIND_RUN ? step->number : 0;
+	say_refused(s->serve, s->number, step->branch, &why, words);
 	state_free(step->state);
 	step_forget(step);
-	hold_resume(step->session);
+	hold_resume(s);
 }
 
 /* there is no process for it; one that was made ready can be made again, as any other */
 static void not_begun(struct step *step, int errnum, const char *text)
 {
+	struct refusal why = { .kind = REFUSAL_FAILED };
+
+	/* fork(2) in the jail */
+	if (errnum == EAGAIN || errnum == ENOMEM)
+		why = (struct refusal){ .kind = REFUSAL_LIMIT,
+					.limit = errnum == EAGAIN ? "pids" : "memory" };
 	if (step->waits)
 		ahead_end(step);
 	else if (!step_again(step))
-		step_refuse(step, errnum, text);
+		step_refuse(step, why, errnum, text);
 }
 
 static void take_born(struct step *step, const struct wire_header *h,

@@ -83,7 +83,8 @@ static int watch(struct template *t, struct err *e)
 }
 
 /* CLONE_INTO_CGROUP asks for the right to write this of the leaf, and of the folder that
- * has both leaves in it */
+ * has both leaves in it. There is one owner of that folder's, and every launcher's template
+ * needs to be it for its clones: they take turns. */
 static int give_procs(int dir, uid_t uid, struct err *e)
 {
 	return fchownat(dir, "cgroup.procs", uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0
@@ -113,8 +114,6 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 	t->parts.plan = &t->plan;
 	if (r == 0)
 		r = launch_jail(&t->jail, &t->parts, e);
-	if (r == 0 && t->jail.limited && t->jail.ids.own)
-		r = give_procs(t->jail.cgroup.base, ids_program(&t->jail.ids), e);
 	return r < 0 ? err_within(e, "template: ") : watch(t, e);
 }
 
@@ -141,6 +140,19 @@ static int serve_control(struct template *t, struct err *e)
 		       fail.text);
 }
 
+/* what it has of a jail's walls, before it runs its tree */
+static int look(struct template *t, pid_t program, uint32_t landlock, struct err *e)
+{
+	struct posture p = { 0 };
+	int r = posture_read(&t->jail, program, landlock, &p, e);
+
+	posture_end(&p);
+	if (r == 0 && t->jail.limited)
+		r = cgroup_verify(t->jail.cgroup.leaf, t->jail.plan,
+				  &t->jail.cgroup.limits, e);
+	return r < 0 ? err_within(e, "template: ") : 0;
+}
+
 static int serve_gate(struct template *t, struct err *e)
 {
 	uint32_t landlock;
@@ -151,6 +163,8 @@ static int serve_gate(struct template *t, struct err *e)
 	/* before it is closed: a jail's child may hold a copy of it until its exec, and then
 	 * the set would go on to tell of it */
 	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
+	if (r > 0)
+		r = look(t, program, landlock, e) < 0 ? -e->errnum : r;
 	if (r > 0 && gate_open(&t->jail.gate) < 0)
 		r = err_say(e, EPIPE, "template: it ended at its gate");
 	io_close_fd(&t->jail.gate);
@@ -243,33 +257,59 @@ static int find_pid(struct jail *j, struct err *e)
 	return err_set(e, n < 0 ? (int)-n : ESRCH, "template: the clone's pid");
 }
 
-int template_clone(struct template *t, struct jail *j, const struct child *c,
-		   struct err *e)
+/* @taken: the turn is to be given back, and what was lent with it */
+static int lend(const struct template *t, const struct jail *j, bool *taken,
+		struct err *e)
+{
+	uid_t uid = ids_program(&t->jail.ids);
+	int r = ids_turn(&j->ids, true, e);
+
+	*taken = r == 0;
+	if (r == 0)
+		r = give_procs(j->cgroup.base, uid, e);
+	return r < 0 ? r : give_procs(j->cgroup.leaf, uid, e);
+}
+
+static int take_back(const struct jail *j, struct err *e)
+{
+	int folder = give_procs(j->cgroup.base, 0, e);
+	int leaf = give_procs(j->cgroup.leaf, 0, e);
+	int turn = ids_turn(&j->ids, false, e);
+
+	return folder < 0 ? folder : leaf < 0 ? leaf : turn;
+}
+
+static int ask(struct template *t, struct jail *j, const struct child *c, struct err *e)
 {
 	struct pollfd answer = { .fd = t->channel, .events = POLLIN };
-	bool give = j->limited && j->ids.own;
-	int r = t->ready ? 0 : err_say(e, EPIPE, "template: it is not ready");
+	int r = request(t, j, c, e);
 
-	/* another template, of this serve or another one, may have been given the folder */
-	if (r == 0 && give)
-		r = give_procs(t->jail.cgroup.base, ids_program(&t->jail.ids), e);
-	if (r == 0 && give)
-		r = give_procs(j->cgroup.leaf, ids_program(&t->jail.ids), e);
-	if (r == 0)
-		r = request(t, j, c, e);
 	if (r < 0)
 		return r;
 	/* all signals are blocked: nothing interrupts it */
-	if (poll(&answer, 1, ANSWER_MS) != 1) {
-		t->ready = false;
-		return err_say(e, ETIMEDOUT, "template: no answer within %d s",
-			       ANSWER_MS / 1000);
-	}
-	r = take_answer(t, &j->pidfd, e);
-	if (give && r >= 0)
-		r = give_procs(j->cgroup.leaf, 0, e);
+	if (poll(&answer, 1, ANSWER_MS) == 1)
+		return take_answer(t, &j->pidfd, e);
+	t->ready = false;
+	return err_say(e, ETIMEDOUT, "template: no answer within %d s", ANSWER_MS / 1000);
+}
+
+int template_clone(struct template *t, struct jail *j, const struct child *c,
+		   struct err *e)
+{
+	bool lent = j->limited && j->ids.own;
+	struct err later;
+	int r = t->ready ? 0 : err_say(e, EPIPE, "template: it is not ready"), back = 0;
+
 	if (r < 0)
 		return r;
+	if (lent)
+		r = lend(t, j, &lent, e);
+	if (r == 0)
+		r = ask(t, j, c, e);
+	if (lent)
+		back = take_back(j, r < 0 ? &later : e);
+	if (r < 0 || back < 0)
+		return r < 0 ? r : back;
 	t->clones++;
 	return find_pid(j, e);
 }

@@ -6,7 +6,9 @@
  * its program is an interpreter that has imported what it was told to, and waits. It runs
  * nothing that a program wrote, so it has no filter and no Landlock, and keeps, in its own
  * user namespace, what writes the id maps of its clones. launch_warm() has it make a
- * clone in place of the launcher's own; everything before and after is the same.
+ * clone in place of the launcher's own; everything before and after is the same. What it
+ * has of a jail's walls is read back at its gate as a jail's is (posture.h), and one that
+ * lacks any of it is not used.
  *
  * It trusts the root tree: who wrote that can make a template lie to nobody but its own
  * clones, and use the ids of the reserved range. See warm.h for its own part.

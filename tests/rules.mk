@@ -10,7 +10,7 @@ UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/syscalls.c i
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
 # what tests/unit/played.c answers in place of the launcher
-UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_warm
+UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_warm,--wrap=posture_read
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 define unit_rules
 $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
@@ -33,11 +33,11 @@ asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
 include tests/fuzz/rules.mk
 
 # stepjail without one wall, for test_posture.py: what unwalled.c stands in for
-$(B)/stepjail-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
+$(B)/stepjail-unwalled $(B)/stepjail-warm-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run
@@ -51,5 +51,8 @@ WARM_C := $(WALLS:%=jail/%.c) $(SHARED_C)
 $(B)/warm/tree/bin/stepjail-interpreter: $(patsubst %.c,$(B)/unit/jail/%.o,$(WARM_C) tests/integration/warm_program.c)
 	@mkdir -p $(@D); cd $(B)/warm/tree && mkdir -p dev proc tmp work
 	@echo "  LINK $@"; gcc -static-pie -o $@ $^
-$(B)/stepjail-warm: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) tests/integration/warm_host.c)
+WARM_HOST := $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) tests/integration/warm_host.c)
+$(B)/stepjail-warm: $(WARM_HOST)
+$(B)/stepjail-warm-unwalled: $(WARM_HOST) $(B)/musl/tests/integration/unwalled.o
+$(B)/stepjail-warm $(B)/stepjail-warm-unwalled:
 	@echo "  LINK $@"; $(MUSL_LINK)

@@ -74,8 +74,9 @@ static void end_serve(void)
 
 static void ask(uint16_t type, uint32_t session, const char *text)
 {
-	char payload[256] = { 0 }; /* branch 0 */
-	size_t n = sizeof(struct serve_at);
+	char payload[256] = { 0 }; /* branch 0, the policy's own limits */
+	size_t n =
+		type == WIRE_ONCE ? sizeof(struct serve_limits) : sizeof(struct serve_at);
 
 	n += (size_t)snprintf(payload + n, sizeof(payload) - n, "%s", text);
 	if (wire_send(serve_fd, type, session, payload, n) < 0)

@@ -70,7 +70,7 @@ def open_warm(serve):
         why = session.opened["why_cold"]
         session.close()
         time.sleep(0.02)
-    raise Refused(f"no session was a warm one: {why}")
+    raise Refused({"error": f"no session was a warm one: {why}"})
 
 
 def give_stdin(session):

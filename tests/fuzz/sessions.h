@@ -103,8 +103,9 @@ static void begin(void)
 	serve.parts.plan = &plan;
 	serve.client.fd = serve.signals.fd = -1;
 	HOLDS(hub_open(&serve.hub, &e) == 0);
-	/* a template is none of this */
+	/* a template is none of this, nor a process that is there before its source */
 	plan.cold = ANSWER_YES;
+	plan.ahead = AHEAD_NO;
 	stock_open(&serve.stock, &serve.hub, &serve.parts, none);
 }
 

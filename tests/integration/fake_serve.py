@@ -141,15 +141,15 @@ class Session:
     def __init__(self, serve, number):
         self.serve, self.number = serve, number
         self.states, self.heads, self.made = {0: first_state(serve.binds)}, {0: 0}, 0
-        self.source, self.put, self.lost = b"", None, None
+        self.source, self.put = b"", None
 
     def say(self, kind, branch, payload=b""):
         if isinstance(payload, dict):
             payload = json.dumps(payload).encode()
         self.serve.frame(kind, self.number, struct.pack("<I", branch) + payload)
 
-    def refuse(self, branch, words):
-        self.say(REFUSED, branch, {"error": words})
+    def refuse(self, branch, words, kind="failed", frame=None):
+        self.say(REFUSED, branch, {"kind": kind, "frame": frame, "error": words})
 
     def close(self, reason, branch=0):
         for channel in self.states.values():
@@ -159,7 +159,7 @@ class Session:
 
     def take(self, kind, branch, rest):
         if branch not in self.heads and kind != BRANCH:
-            return self.refuse(branch, "no such branch")
+            return self.refuse(branch, "no such branch", "no-branch")
         if kind == CODE:
             self.source += rest
         elif kind == RUN:
@@ -168,7 +168,7 @@ class Session:
         elif kind in (ROLLBACK, BRANCH):
             (state,) = struct.unpack("<I", rest)
             if state not in self.states:
-                return self.refuse(branch, f"state {state} is not kept")
+                return self.refuse(branch, f"state {state} is not kept", "no-state")
             self.heads[branch] = state
             self.status(branch)
         elif kind == DROP:
@@ -179,21 +179,23 @@ class Session:
         elif kind == CLOSE:
             self.close("closed")
         elif kind in (STDIN, INTERRUPT, KILL):
-            self.refuse(branch, "no step runs")
+            self.refuse(branch, "no step runs", "no-step")
         else:
             self.file(kind, branch, rest)
 
     def status(self, branch):
         self.say(STATE, branch, {
             "session": self.number, "open": True,
-            "branches": {str(b): {"state": s, "lost": self.lost == b}
+            "branches": {str(b): {"state": s, "lost": False}
                          for b, s in self.heads.items()},
             "states": [{"state": s, "parent": 0, "bytes": 4096} for s in sorted(self.states)]})
 
     def file(self, kind, branch, rest):
         path = rest[4:].decode()
         try:
-            if kind == PUT:
+            if kind == END and rest[:1] == b"\1":
+                self.say(STATE, branch, {"bytes": 0, "dropped": True})
+            elif kind == PUT:
                 self.put = (path, [])
             elif kind == DATA:
                 self.put[1].append(rest)
@@ -204,7 +206,7 @@ class Session:
             else:
                 self.get(kind, branch, path)
         except OSError as e:
-            self.refuse(branch, f"{path}: {e.strerror}")
+            self.refuse(branch, f"{path}: {e.strerror}", "file", "END" if kind == END else None)
 
     def get(self, kind, branch, path):
         if kind == GET:
@@ -224,8 +226,7 @@ class Session:
                 self.say(kind, branch, got[1])
                 return True
         if b"FAKE_LOST" in source:
-            self.lost = branch
-            self.refuse(branch, "the state was lost")
+            self.refuse(branch, "the state was lost", "no-state")
         elif raw := re.search(rb"FAKE_RAW=([0-9a-f]*)", source):
             send(0, bytes.fromhex(raw[1].decode()))
         elif end := re.search(rb"FAKE_END=([a-z-]+)", source):
@@ -366,7 +367,11 @@ class Serve:
                 session = self.sessions[number] = Session(self, number)
                 session.say(OPENED, 0, {"session": number, "state": 0})
                 if kind == ONCE:
-                    session.run(0, rest)
+                    awaits, source = struct.unpack_from("<I", rest)[0], rest[20:]
+                    while awaits:
+                        piece = self.receive()[3]
+                        source, awaits = source + piece, awaits - len(piece)
+                    session.run(0, source)
                     if number in self.sessions:
                         session.close("once")
             elif session:

@@ -30,7 +30,11 @@ def encode(path):
 
 
 class Refused(Exception):
-    """REFUSED came in place of an answer."""
+    """REFUSED came in place of an answer; json is all of it."""
+
+    def __init__(self, json):
+        super().__init__(json['error'])
+        self.json = json
 
 
 class Gone(Exception):
@@ -139,9 +143,18 @@ class Serve:
             while not wanted(frame := self.receive(timeout)):
                 self.waiting.append(frame)
         if frame.kind == 'REFUSED':
-            raise Refused(frame.json['error'])
+            raise Refused(frame.json)
         if frame.kind == 'CLOSED' and 'CLOSED' not in kinds:
             raise Gone(frame.json['reason'])
+        return frame
+
+    def expect_any(self, session, timeout=30):
+        """The next frame of this session, whatever it is; others are kept."""
+        for i, frame in enumerate(self.waiting):
+            if frame.session == session:
+                return self.waiting.pop(i)
+        while (frame := self.receive(timeout)).session != session:
+            self.waiting.append(frame)
         return frame
 
     def begin(self):
@@ -156,10 +169,20 @@ class Serve:
         session.opened = self.expect(session.number, 0, 'OPENED').json
         return session
 
-    def once(self, source):
+    def begin_once(self, source, wall_ms=0, cpu_ms=0, first=PAYLOAD_MAX - 24):
+        """ONCE, without waiting for it; first: bytes of the source in its own frame."""
         session = Session(self, self.next)
         self.next += 1
-        self.send('ONCE', session.number, source.encode())
+        data = source if isinstance(source, bytes) else source.encode()
+        rest = data[first:]
+        self.send('ONCE', session.number,
+                  struct.pack('<IQQ', len(rest), wall_ms, cpu_ms) + data[:first])
+        for at in range(0, len(rest), PAYLOAD_MAX - 4):
+            self.send('CODE', session.number, rest[at:at + PAYLOAD_MAX - 4])
+        return session
+
+    def once(self, source, **kw):
+        session = self.begin_once(source, **kw)
         session.opened = self.expect(session.number, 0, 'OPENED').json
         step = session.finish()
         self.expect(session.number, 0, 'CLOSED')
@@ -197,11 +220,15 @@ class Session:
     def stdin(self, data, branch=0):
         self.serve.send('STDIN', self.number, data, branch)
 
-    def interrupt(self, branch=0):
-        self.serve.send('INTERRUPT', self.number, b'', branch)
+    def interrupt(self, branch=0, step=None):
+        self.serve.send('INTERRUPT', self.number, self._step(step), branch)
 
-    def kill(self, branch=0):
-        self.serve.send('KILL', self.number, b'', branch)
+    def kill(self, branch=0, step=None):
+        self.serve.send('KILL', self.number, self._step(step), branch)
+
+    @staticmethod
+    def _step(step):
+        return b'' if step is None else struct.pack('<I', step)
 
     def _state(self, kind, branch, payload=b''):
         self.serve.send(kind, self.number, payload, branch)
@@ -219,11 +246,11 @@ class Session:
     def status(self):
         return self._state('STATUS', 0)
 
-    def put(self, path, data, mode=0):
+    def put(self, path, data, mode=0, drop=None):
         self.serve.send('PUT', self.number, struct.pack('<I', mode) + encode(path))
         for at in range(0, len(data), PAYLOAD_MAX - 4):
             self.serve.send('DATA', self.number, data[at:at + PAYLOAD_MAX - 4])
-        self.serve.send('END', self.number)
+        self.serve.send('END', self.number, b'' if drop is None else struct.pack('<I', drop))
         return self.serve.expect(self.number, 0, 'STATE').json
 
     def _read(self, kind, path):

@@ -59,6 +59,14 @@ class Real(Installed, AgentCase):
         self.assertIn("<step 3>", steps[2]["traceback"]["head"])
         self.assertEqual(steps[3]["output"]["head"], "41\n")
 
+    def test_stateless_question(self):
+        """A question fails there as well; and a source may be longer than a frame."""
+        got = self.steps("input()", "x = 0\n" + "x += 1\n" * 20000 + "print(x)",
+                         more=("--stateless", "--step-time", "20s", *self.missing))
+        self.assertIn("EOFError", got["steps"][0]["traceback"]["head"])
+        self.assertEqual(got["steps"][1]["output"]["head"], "20000\n")
+        self.assertEqual([s["state"] for s in got["steps"]], ["not-kept"] * 2)
+
     def test_deaths_roll_back(self):
         """Each in turn, in one session: the variables from before it are all there."""
         deaths = [
@@ -145,6 +153,7 @@ class Real(Installed, AgentCase):
     def test_jail_that_does_not_start(self):
         """stepjail's own words, in one line."""
         for more, words in ((("--memory", "0"), "--memory"),
+                            (("--pids", "1"), "--pids 1 is less"),
                             (("--rootfs", "/no/such"), "/no/such")):
             with self.subTest(more=more):
                 status, _, err = self.run_agent("solve", "x", "--stepjail", self.stepjail,
@@ -152,12 +161,6 @@ class Real(Installed, AgentCase):
                                                 *more)
                 self.assertEqual(status, 125)
                 self.one_line(err, "the jail did not start: ", words)
-
-    def test_no_process_for_a_step(self):
-        got = self.steps("x = 1", more=("--pids", "1", *self.missing))
-        self.assertEqual((got["steps"][0]["verdict"], got["steps"][0]["state"]),
-                         ("launcher-error", "kept"))
-        self.assertIn("no process could be made", got["steps"][0]["observation"])
 
     def test_repl(self):
         script = "x = 1\nimport os\nif 1:\n    x = 2\n    os._exit(3)\nprint(x)\n" \

@@ -82,6 +82,11 @@ class Script(AgentCase):
                       "/tmp is not a regular file", "nowhere: No such file"):
             self.assertIn(words, err)
         self.assertFalse(os.path.exists(self.path("here")))
+        # half a file is dropped, and the next one is written
+        out, err = self.repl(f":put /proc/self/mem half\n:put {self.path('mine')} whole\n"
+                             "print(__import__('os').listdir())\n", status=1)
+        self.assertIn("it cannot be read: Input/output error", err)
+        self.assertEqual(out, "['whole']\n")
 
     def test_commands_that_are_none(self):
         out, err = self.repl(":dance\n:rollback\n:rollback -1\n:rollback 99\n:branch a/b\n"

@@ -283,7 +283,7 @@ gc.enable()""")
 
 
 class Few(Case):
-    options = ['--pids=8']
+    options = ['--pids=10', '--keep-states=5']
 
     def test_not_near_the_limit(self):
         session = self.serve.open()

@@ -210,6 +210,17 @@ class Start(unittest.TestCase):
         self.assertIn('/bin/true', self.said('--', '/bin/true'))
         self.assertIn('--preload', self.said('--preload=a,'))
 
+    def test_with_too_few_processes(self):
+        """Each state is one: that number is enough for many steps, and one less is refused."""
+        for keep, least in ((8, 13), (0, 5)):
+            few = f'--pids={least - 1}', f'--keep-states={keep}'
+            self.assertIn(f'less than the {least} processes', self.said(*few))
+            with Serve(OPTIONS + [f'--pids={least}', few[1]]) as serve:
+                session = serve.open()
+                for n in range(20):
+                    time.sleep(0.02)    # until the states that go have gone
+                    self.assertEqual(session.run(str(n)).result, str(n))
+
     def test_without_a_tree(self):
         serve = Serve(OPTIONS + ['--rootfs=./nothing'])
         with self.assertRaises(Gone):

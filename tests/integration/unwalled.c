@@ -42,6 +42,7 @@ static bool lacks(const char *wall)
 MAY_LACK(rlimit_set, (const struct plan *p, bool cgroup, bool shared, struct err *e), p,
 	 cgroup, shared, e)
 MAY_LACK(caps_drop_bounding, (struct err * e), e)
+MAY_LACK(caps_keep_template, (struct err * e), e)
 MAY_LACK(mount_set_flags, (int tree, uint64_t attr, struct err *e), tree, attr, e)
 MAY_LACK(filter_listen, (const void *code, size_t count), code, count)
 MAY_LACK(umount2, (const char *path, int flags), path, flags)

@@ -46,7 +46,7 @@ void asker_start(void)
 					  .phase = PHASE_OPEN,
 					  .next_step = 1,
 					  .put.data = -1,
-					  .once_source = -1 };
+					  .once.source = -1 };
 	asker_serve.bucket[ASKER_SESSION % SERVE_BUCKETS] = &asker_session;
 	asker_serve.sessions = 1;
 	ck_assert_int_eq(packet_pair(&channel, &interpreter, &e), 0);

@@ -64,6 +64,7 @@ static Suite *(*const suites[])(void) = {
 	jail_plan_suite,
 	jail_policy_suite,
 	jail_posture_suite,
+	jail_posture_template_suite,
 	jail_probe_suite,
 	jail_proc_suite,
 	jail_queue_suite,

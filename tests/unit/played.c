@@ -10,6 +10,7 @@
 #include "init/io.h"
 #include "jail/gate.h"
 #include "jail/pass.h"
+#include "jail/posture.h"
 #include "jail/template.h"
 #include "jail/warm.h"
 #include "tests/unit/played.h"
@@ -17,6 +18,7 @@
 
 struct played played[PLAYED_MAX];
 int played_templates, played_cold, played_warm, played_refuses, played_warm_refuses;
+int played_posture;
 
 int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e);
 int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e)
@@ -57,6 +59,18 @@ int __wrap_launch_warm(struct jail *j, struct parts *parts, struct template *t,
 	t->clones++;
 	played_warm++;
 	return 0;
+}
+
+int __real_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e);
+int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+			struct posture *p, struct err *e)
+{
+	if (played_posture < 0)
+		return err_say(e, -played_posture, "a wall is not played");
+	return played_posture ? 0 : __real_posture_read(jail, program, landlock, p, e);
 }
 
 int played_hello(int which, uint32_t *landlock_abi)

@@ -25,6 +25,8 @@ extern int played_templates;         /* how many were launched; all begin as 0 *
 extern int played_cold, played_warm; /* jails that were launched */
 extern int played_refuses;           /* -errno of each launch of a template to come */
 extern int played_warm_refuses;      /* the same of a clone */
+extern int
+	played_posture; /* 1: it is as planned, -errno: it is not; 0: it is looked at */
 
 /** played_hello() - Take what a template is sent first; the policy's fd is the caller's */
 int played_hello(int which, uint32_t *landlock_abi);

@@ -114,6 +114,7 @@ Suite *jail_plan_suite(void);
 Suite *jail_plan_io_suite(void);
 Suite *jail_policy_suite(void);
 Suite *jail_posture_suite(void);
+Suite *jail_posture_template_suite(void);
 Suite *jail_probe_suite(void);
 Suite *jail_proc_suite(void);
 Suite *jail_queue_suite(void);

@@ -241,20 +241,20 @@ END_TEST
 
 static const struct {
 	const char *json;
-	bool lost;
-} branches[] = {
-	{ "{\"branches\":{\"2\":{\"state\":1,\"lost\":false}}}", false },
-	{ "{\"branches\":{\"2\":{\"state\":1,\"lost\":true}}}", true },
-	{ "{\"branches\":{\"3\":{\"state\":1,\"lost\":false}}}", true },
-	{ "{\"branches\":[]}", true },
-	{ "7", true },
-	{ "{", true },
+	bool says;
+} refusals[] = {
+	{ "{\"kind\":\"no-step\",\"frame\":\"KILL\"}", true },
+	{ "{\"kind\":\"no-state\"}", false },
+	{ "{\"kind\":[\"no-step\"]}", false },
+	{ "{\"frame\":\"no-step\"}", false },
+	{ "7", false },
+	{ "{", false },
 };
 
-START_TEST(lost_branch_is_seen)
+START_TEST(kind_of_refusal_is_seen)
 {
-	ck_assert(done_branch_lost(branches[_i].json, strlen(branches[_i].json), 2) ==
-		  branches[_i].lost);
+	ck_assert(done_says(refusals[_i].json, strlen(refusals[_i].json), "kind",
+			    "no-step") == refusals[_i].says);
 }
 END_TEST
 
@@ -408,7 +408,7 @@ Suite *agent_words_suite(void)
 	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
 	tcase_add_test(c, files_are_told_of);
 	tcase_add_test(c, words_of_a_refusal_are_bounded);
-	tcase_add_loop_test(c, lost_branch_is_seen, 0, ROWS(branches));
+	tcase_add_loop_test(c, kind_of_refusal_is_seen, 0, ROWS(refusals));
 	tcase_add_test(c, observation_cannot_be_imitated);
 	tcase_add_test(c, observation_is_bounded);
 	tcase_add_test(c, silence_is_said);

@@ -232,7 +232,7 @@ static void add_random_text(const char *name)
 		add_word(name, "cgroup");
 	} else if (strcmp(name, "require") == 0) {
 		add_word(name, "landlock");
-	} else if (strcmp(name, "verify-rootfs") == 0 ||
+	} else if (strcmp(name, "verify-rootfs") == 0 || strcmp(name, "ahead") == 0 ||
 		   strcmp(name, "rollback-files") == 0) {
 		add_word(name, below(2) ? "no" : "yes");
 	} else if (strcmp(name, "preload") == 0) {

@@ -119,6 +119,7 @@ static const struct {
 	{ "on-violation", "kill", { "eperm", "Kill", "" } },
 	{ "learn", "yes", { "on", "Yes", "" } },
 	{ "cold", "yes", { "on", "Yes", "" } },
+	{ "ahead", "no", { "off", "No", "" } },
 	{ "rollback-files", "yes", { "on", "Yes", "" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
 	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },

@@ -14,16 +14,25 @@ static const struct {
 	const char *name;
 	size_t head;
 	bool body;
+	size_t more; /* another head that it may have, or 0 */
 } kinds[] = {
-	{ WIRE_OPEN, "OPEN", 4, false },     { WIRE_ONCE, "ONCE", 4, true },
-	{ WIRE_CODE, "CODE", 4, true },      { WIRE_RUN, "RUN", 24, false },
-	{ WIRE_STDIN, "STDIN", 4, true },    { WIRE_INTERRUPT, "INTERRUPT", 4, false },
-	{ WIRE_KILL, "KILL", 4, false },     { WIRE_ROLLBACK, "ROLLBACK", 8, false },
-	{ WIRE_BRANCH, "BRANCH", 8, false }, { WIRE_DROP, "DROP", 4, false },
-	{ WIRE_PUT, "PUT", 8, true },        { WIRE_GET, "GET", 8, true },
-	{ WIRE_LIST, "LIST", 8, true },      { WIRE_DATA, "DATA", 4, true },
-	{ WIRE_END, "END", 4, false },       { WIRE_STATUS, "STATUS", 4, false },
-	{ WIRE_CLOSE, "CLOSE", 4, false },
+	{ WIRE_OPEN, "OPEN", 4, false, 0 },
+	{ WIRE_ONCE, "ONCE", 24, true, 0 },
+	{ WIRE_CODE, "CODE", 4, true, 0 },
+	{ WIRE_RUN, "RUN", 24, false, 0 },
+	{ WIRE_STDIN, "STDIN", 4, true, 0 },
+	{ WIRE_INTERRUPT, "INTERRUPT", 4, false, 8 },
+	{ WIRE_KILL, "KILL", 4, false, 8 },
+	{ WIRE_ROLLBACK, "ROLLBACK", 8, false, 0 },
+	{ WIRE_BRANCH, "BRANCH", 8, false, 0 },
+	{ WIRE_DROP, "DROP", 4, false, 0 },
+	{ WIRE_PUT, "PUT", 8, true, 0 },
+	{ WIRE_GET, "GET", 8, true, 0 },
+	{ WIRE_LIST, "LIST", 8, true, 0 },
+	{ WIRE_DATA, "DATA", 4, true, 0 },
+	{ WIRE_END, "END", 4, false, 8 },
+	{ WIRE_STATUS, "STATUS", 4, false, 0 },
+	{ WIRE_CLOSE, "CLOSE", 4, false, 0 },
 };
 
 START_TEST(a_payload_has_its_kinds_length)
@@ -32,7 +41,8 @@ START_TEST(a_payload_has_its_kinds_length)
 
 	memset(asker_payload, 0xff, sizeof(asker_payload));
 	for (size_t n = 0; n <= 40; n++) {
-		bool fits = n == kinds[_i].head || (n > kinds[_i].head && kinds[_i].body);
+		bool fits = n == kinds[_i].head || (n && n == kinds[_i].more) ||
+			    (n > kinds[_i].head && kinds[_i].body);
 
 		/* of a session that is none, so that nothing else is done about it */
 		asker_ask(_i < 2 ? 0 : 99, kinds[_i].type, n);

@@ -234,6 +234,7 @@ START_TEST(its_gate_is_opened_once)
 	struct wire_header h;
 
 	begin();
+	played_posture = 1;
 	ck_assert_int_eq(wire_send(played[0].gate, WIRE_READY, 0, NULL, 0), 0);
 	ck_assert_int_eq(template_serve(&t, &e), 0);
 	ck_assert_int_eq(t.jail.gate, -1);
@@ -241,6 +242,21 @@ START_TEST(its_gate_is_opened_once)
 	ck_assert_uint_eq(h.type, WIRE_GO);
 	played_answer(0, 0, "", NULL);
 	ck_assert_int_eq(template_serve(&t, &e), 1);
+}
+END_TEST
+
+START_TEST(one_that_lacks_a_wall_stays_at_its_gate)
+{
+	struct wire_header h;
+
+	begin();
+	played_posture = -EPERM;
+	ck_assert_int_eq(wire_send(played[0].gate, WIRE_READY, 0, NULL, 0), 0);
+	ck_assert_int_eq(template_serve(&t, &e), -EPERM);
+	ck_assert_str_eq(e.text, "template: a wall is not played");
+	ck_assert_int_eq(t.jail.gate, -1);
+	ck_assert_int_lt(wire_recv(played[0].gate, &h, NULL, 0), 0);
+	ck_assert(!t.ready);
 }
 END_TEST
 
@@ -296,9 +312,15 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	j.plan = &plan;
 	j.limited = limited;
 	j.cgroup.leaf = leaf(unit_folder());
-	j.ids = (struct ids){ own, 0, 5000, 22, 3, 4, false };
-	t.jail.ids = (struct ids){ own, 0, 6000, 6000, 0, 1000, true };
-	t.jail.cgroup.base = leaf(unit_folder());
+	j.cgroup.base = leaf(unit_folder());
+	/* any file will do for whose turn it is */
+	j.ids = (struct ids){
+		own,  open(unit_file(unit_folder(), "turns", "", 0), O_RDWR | O_CLOEXEC),
+		5000, 22,
+		3,    4,
+		false
+	};
+	t.jail.ids = (struct ids){ own, -1, 6000, 6000, 0, 1000, true };
 	played_answer(0, 0, "", &self);
 	ck_assert_msg(template_clone(&t, &j, &c, &e) == 0, "%s", e.text);
 	ck_assert_int_eq(j.pid, getpid());
@@ -311,9 +333,9 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	ck_assert_uint_eq(q.host_gid, own ? 22 : 1000);
 	ck_assert_uint_eq(q.init_id, 3);
 	ck_assert_uint_eq(q.program_id, 4);
-	/* the leaf was the template's only while it needed it */
+	/* they were the template's only while it needed them */
 	ck_assert_uint_eq(owner(j.cgroup.leaf), geteuid());
-	ck_assert_uint_eq(owner(t.jail.cgroup.base), own && limited ? 6001 : geteuid());
+	ck_assert_uint_eq(owner(j.cgroup.base), geteuid());
 }
 END_TEST
 
@@ -408,6 +430,7 @@ Suite *jail_template_suite(void)
 	tcase_add_test(c, bytes_that_are_no_frame_are_its_end);
 	tcase_add_loop_test(c, an_end_is_seen, 0, 2);
 	tcase_add_test(c, its_gate_is_opened_once);
+	tcase_add_test(c, one_that_lacks_a_wall_stays_at_its_gate);
 	tcase_add_test(c, nonsense_at_its_gate_is_its_end);
 	tcase_add_loop_test(c, a_clone_is_asked_for_with_its_fds, 0, 4);
 	tcase_add_test(c, one_that_is_not_ready_is_not_asked);

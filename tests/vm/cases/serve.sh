@@ -1,5 +1,5 @@
 # expects: in a session, memory, CPU time and processes that run out end one step, no state, and no leaf stays
-# vm: --timeout 120 --file tests/integration/serve_client.py:/serve_client.py
+# vm: --timeout 180 --file tests/integration/serve_client.py:/serve_client.py
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail
@@ -33,7 +33,7 @@ def has_leaves(count):
 
 
 serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s',
-               '--ready=0'])
+               '--ready=0', '--template-clones=1000'])
 session = serve.open()
 is_so('what is not enforced', session.opened['not_enforced'], [])
 has_leaves(1 + 1)
@@ -100,6 +100,22 @@ print(f'  rollback and the next step: {(time.monotonic() - start) * 1000:.1f} ms
 is_so('variables', result, f'({digest}, 7)')
 session.close()
 big.end()
+# the templates of two serves ask for the same folder at the same time
+both = [serve, Serve(['--ready=0', '--template-clones=1000'])]
+while not all([s.opened['warm'] for s in [one.open() for one in both] if s.close()]):
+    time.sleep(0.1)
+cold = 0
+for n in range(60):
+    pair = [one.begin() for one in both]
+    for one, session in zip(both, pair):
+        cold += not one.expect(session.number, 0, 'OPENED').json['warm']
+    for session in pair:
+        session.close()
+is_so('cold sessions of two serves side by side', cold, 0)
+has_leaves(2)
+is_so('owner of the folder', os.stat('/sys/fs/cgroup/stepjail/cgroup.procs').st_uid, 0)
+both[1].end()
+has_leaves(1)
 sessions = [serve.open() for _ in range(3)]
 serve.process.kill()
 for _ in range(100):
