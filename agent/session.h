@@ -48,7 +48,9 @@ struct session {
 	uint32_t branch; /* that steps run on */
 	uint32_t state;  /* where it stands, as far as was told */
 	bool untidy; /* a refusal may come that answers nothing of what is asked next */
-	unsigned int jails;                /* how many have been asked for */
+	uint64_t cpu_ms;    /* the next steps' processor time, 0 for stepjail's own limit;
+			  * not where the session is stateless */
+	unsigned int jails; /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
 };
 

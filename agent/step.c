@@ -35,6 +35,7 @@ static void queue_code(struct session *s, const char *code, size_t length)
 	struct serve_limits limits = {
 		.branch = s->branch,
 		.wall_ms = s->plan->serve.step_ms,
+		.cpu_ms = s->cpu_ms,
 	};
 
 	while (length) {
