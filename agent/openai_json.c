@@ -127,8 +127,7 @@ static void take_call(struct reply *r, const cJSON *piece, bool streamed)
 	/* without numbers a name begins a call, and what has none goes on with it; an
 	 * answer that is no stream has whole calls alone */
 	if (!streamed || (!numbered && name))
-		number = (long)(r->call_count + r->calls_dropped) +
-			 (streamed ? 1000000 : 0);
+		number = (long)r->call_count + (streamed ? 1000000 : 0);
 
 	struct call *c = reply_call(r, number, id);
 

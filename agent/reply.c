@@ -19,7 +19,7 @@ void reply_begin(struct reply *r)
 	r->text.max = REPLY_TEXT_MAX;
 	r->refusal.max = REPLY_TEXT_MAX;
 	r->call_count = 0;
-	r->calls_dropped = 0;
+	r->calls_dropped = false;
 	r->nul = false;
 	r->finish = FINISH_OTHER;
 }
@@ -45,7 +45,7 @@ struct call *reply_call(struct reply *r, long index, const char *id)
 		return c;
 	}
 	if (r->call_count == REPLY_CALLS_MAX) {
-		r->calls_dropped++;
+		r->calls_dropped = true;
 		return NULL;
 	}
 	c = &r->calls[r->call_count++];

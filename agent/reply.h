@@ -39,8 +39,8 @@ struct reply {
 	struct text refusal; /* words of a refusal that came beside the text */
 	struct call calls[REPLY_CALLS_MAX];
 	size_t call_count;
-	size_t calls_dropped; /* further ones, over REPLY_CALLS_MAX */
-	bool nul;             /* an escaped NUL stood somewhere, and is U+FFFD now */
+	bool calls_dropped; /* there were more than REPLY_CALLS_MAX */
+	bool nul;           /* an escaped NUL stood somewhere, and is U+FFFD now */
 	enum finish finish;
 };
 

@@ -95,10 +95,8 @@ int tool_read(const struct reply *reply, bool tools, struct extract *x,
 	else if (reply->nul)
 		text_puts(complaint, extract_complaint(EXTRACT_NOT_TEXT));
 	else if (reply->calls_dropped)
-		text_printf(
-			complaint,
-			"You made %zu calls at once, and %d are the most." NOTHING_RUN,
-			reply->call_count + reply->calls_dropped, REPLY_CALLS_MAX);
+		text_printf(complaint, "You made more than %d calls at once." NOTHING_RUN,
+			    REPLY_CALLS_MAX);
 	for (size_t i = 0; !complaint->length && i < reply->call_count; i++)
 		if (!add_code(&reply->calls[i], &x->code, complaint))
 			break;

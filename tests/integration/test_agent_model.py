@@ -38,7 +38,7 @@ class OpenAi(AgentCase):
 
     def test_never_stops(self):
         mock, out, err = self.ask([{"say": fence("print(1)")}], "--steps", "3", status=3)
-        self.one_line(err, "the steps are used up")
+        self.one_line(err, "the steps are used up (--steps 3)")
         self.assertEqual(len(mock.requests), 4)
         self.assertIn("No step is left", mock.messages(3)[-1]["content"])
 
@@ -55,7 +55,7 @@ class OpenAi(AgentCase):
 
     def test_garbage(self):
         rows = [
-            (b"<html>", "not JSON"), (b"", "not JSON"), (b"{}", "no list of choices"),
+            (b"<html>", "not JSON"), (b"{}", "no list of choices"),
             (b'{"choices":[]}', "empty list of choices"), (b"\x00\xff" * 100, "not JSON"),
             (b'{"choices":[{"message":{"content":null}}]}', "no content (null)"),
             (b'{"choices":[{"message":{"content":7}}]}', "no text"),
@@ -91,6 +91,7 @@ class OpenAi(AgentCase):
 
     def test_retries_pass(self):
         for trouble in ({"status": 500}, {"status": 599}, {"drop": True}, {"cut": b'{"choi'},
+                        {"body": b""}, {"status": 408}, {"status": 529},
                         {"status": 429, "error": {"code": "rate_limit_exceeded"}}):
             with self.subTest(trouble=trouble):
                 mock, out, err = self.ask([trouble, trouble, {"say": "Hi."}], "--json")
@@ -100,7 +101,7 @@ class OpenAi(AgentCase):
     def test_retries_end(self):
         mock, out, err = self.ask([{"status": 500}], "--retries", "2", status=4)
         self.assertEqual(len(mock.requests), 3)
-        self.assertIn("HTTP 500 (tried 3 times)", err)
+        self.assertIn("HTTP 500 (tried 3 times, --retries 2)", err)
 
     def test_hang_is_a_failure_that_may_pass(self):
         mock, out, err = self.ask([{"hang": 20}, {"say": "Hi."}], "--model-time", "500ms")

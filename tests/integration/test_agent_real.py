@@ -55,6 +55,15 @@ class Real(AgentCase):
         self.assertIn("<step 3>", steps[2]["traceback"]["head"])
         self.assertEqual(steps[3]["output"]["head"], "41\n")
 
+    def test_cpu_budget_ends_a_step(self):
+        """What is left of --total-cpu-time is the step's own limit."""
+        got = self.steps("x = 1", "while True: pass",
+                         more=("--total-cpu-time", "1s", *self.missing))
+        self.assertEqual([s["verdict"] for s in got["steps"]], ["completed", "cpu-timeout"])
+        self.assertGreaterEqual(got["budget"]["cpu_ms"]["used"], 1000)
+        self.assertLess(got["budget"]["cpu_ms"]["used"], 5000)
+        self.assertIn("The CPU time is used up", got["steps"][1]["observation"])
+
     def test_deaths_roll_back(self):
         """Each in turn, in one session: the variables from before it are all there."""
         deaths = [

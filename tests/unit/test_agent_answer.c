@@ -292,7 +292,8 @@ START_TEST(calls_are_bounded)
 		if (c)
 			call_name(c, id);
 	}
-	ck_assert_uint_eq(reply.calls_dropped, 20 - REPLY_CALLS_MAX);
+	ck_assert(reply.calls_dropped);
+	ck_assert_uint_eq(reply.call_count, REPLY_CALLS_MAX);
 	reply_end(&reply, &serial);
 	ck_assert_str_eq(reply.calls[0].id, "a");
 	ck_assert_str_eq(reply.calls[1].id, "stepjail_1"); /* was too long */
