@@ -239,13 +239,13 @@ static int event(struct answer *a, const cJSON *event, struct err *e)
 static int whole(struct answer *a, const cJSON *body, struct err *e)
 {
 	const cJSON *content = json_get(body, "content");
-	const cJSON *block;
 	long number = 0;
 
 	take_usage(a, json_get(body, "usage"));
 	if (!cJSON_IsArray(content))
 		return err_say(e, EBADMSG, "the model's answer has no list of blocks");
-	cJSON_ArrayForEach(block, content) take_block(a->reply, block, number++);
+	for (const cJSON *block = json_first(content); block; block = block->next)
+		take_block(a->reply, block, number++);
 	take_stop(a, body);
 	return 0;
 }

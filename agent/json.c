@@ -9,6 +9,8 @@
 
 #define ESCAPE 6 /* bytes of \uXXXX */
 
+static const char replacement[ESCAPE] = { '\\', 'u', 'f', 'f', 'f', 'd' };
+
 /* the unit of an escape of four digits; -1 where there is none */
 static long unit_at(const char *at, const char *end)
 {
@@ -40,7 +42,7 @@ bool json_mend(char *bytes, size_t length)
 		}
 		if (unit == 0 || high || (unit >= 0xdc00 && unit < 0xe000)) {
 			nul = nul || unit == 0;
-			memcpy(at, "\\ufffd", ESCAPE);
+			memcpy(at, replacement, ESCAPE);
 		}
 		at += end - at >= 2 ? 2 : 1; /* over the escaped character too */
 	}
@@ -75,6 +77,11 @@ const char *json_string(const cJSON *object, const char *name)
 	const cJSON *item = json_get(object, name);
 
 	return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+const cJSON *json_first(const cJSON *list)
+{
+	return cJSON_IsArray(list) ? list->child : NULL;
 }
 
 bool json_count(const cJSON *object, const char *name, uint64_t *count)

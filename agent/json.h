@@ -33,6 +33,10 @@ const cJSON *json_get(const cJSON *object, const char *name);
 /** json_string() - A member that is a string, else NULL */
 const char *json_string(const cJSON *object, const char *name);
 
+/** json_first() - The first item of a list, NULL where it is empty or none; the others
+ * follow by ->next */
+const cJSON *json_first(const cJSON *list);
+
 /**
  * json_count() - A member that is a number of something
  *

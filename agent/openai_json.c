@@ -156,13 +156,13 @@ static void take_message(struct answer *a, const cJSON *message, bool streamed)
 {
 	const char *content = json_string(message, "content");
 	const char *refusal = json_string(message, "refusal");
-	const cJSON *call;
 
 	if (content)
 		answer_text(&a->reply->text, content);
 	if (refusal)
 		answer_text(&a->reply->refusal, refusal);
-	cJSON_ArrayForEach(call, json_get(message, "tool_calls"))
+	for (const cJSON *call = json_first(json_get(message, "tool_calls")); call;
+	     call = call->next)
 		take_call(a->reply, call, streamed);
 	if (a->reply->refusal.length)
 		a->reply->finish = FINISH_REFUSED;
@@ -171,7 +171,6 @@ static void take_message(struct answer *a, const cJSON *message, bool streamed)
 static int event(struct answer *a, const cJSON *event, struct err *e)
 {
 	const cJSON *choices = json_get(event, "choices");
-	const cJSON *choice;
 
 	answer_tokens(a, json_get(event, "usage"), "prompt_tokens", "completion_tokens");
 	if (!cJSON_IsArray(choices)) {
@@ -181,8 +180,7 @@ static int event(struct answer *a, const cJSON *event, struct err *e)
 			       "an event of the model's answer has no list of choices");
 	}
 	a->begun = true;
-	cJSON_ArrayForEach(choice, choices)
-	{
+	for (const cJSON *choice = json_first(choices); choice; choice = choice->next) {
 		const cJSON *index = json_get(choice, "index");
 		const cJSON *delta = json_get(choice, "delta");
 

@@ -88,6 +88,7 @@ static Suite *(*const suites[])(void) = {
 #endif
 #ifdef UNIT_AGENT
 	agent_answer_suite,
+	agent_body_suite,
 	agent_budget_suite,
 	agent_evalset_suite,
 	agent_extract_suite,
