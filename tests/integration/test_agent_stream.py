@@ -190,6 +190,7 @@ class Faults(AgentCase):
         # what came of the first answer was paid for: it is judged, and that is said
         self.assertEqual(got["usage"]["judged"], 1)
         self.assertGreater(got["usage"]["prompt_tokens"], 300)
+        self.assertGreater(got["usage"]["completion_tokens"], 7)
         pay = b'data: {"error":{"message":"Pay","code":"insufficient_quota"}}\n\n'
         mock, out, err = self.ask([{"events": start + pay}], status=4)
         self.assertEqual(len(mock.requests), 1)
