@@ -128,6 +128,13 @@ static int fail(const cJSON *body, struct err *e)
 		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
 }
 
+static bool tells_error(const cJSON *body)
+{
+	const cJSON *error = json_get(body, "error");
+
+	return cJSON_IsObject(error) || cJSON_IsString(error);
+}
+
 /* every piece that did not fit is found here, and not where it was added */
 static int check_sizes(const struct reply *r, struct err *e)
 {
@@ -158,8 +165,7 @@ static int take_event(void *arg, char *data, size_t length, struct err *e)
 	if (!cJSON_IsObject(event))
 		r = err_say(e, EAGAIN,
 			    "an event of the model's answer is not a JSON object");
-	else if (cJSON_IsObject(json_get(event, "error")) ||
-		 cJSON_IsString(json_get(event, "error")))
+	else if (tells_error(event))
 		r = fail(event, e);
 	else
 		r = a->dialect->event(a, event, e);
@@ -184,7 +190,7 @@ int answer_body(struct answer *a, char *body, size_t length, struct err *e)
 	root = json_parse(body, length);
 	if (!root)
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
-	else if (cJSON_IsObject(json_get(root, "error")))
+	else if (tells_error(root))
 		r = fail(root, e);
 	else
 		r = a->dialect->whole(a, root, e);

@@ -118,6 +118,19 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 	return r < 0 ? r : 1;
 }
 
+static uint64_t asked_tokens(const struct loop *l)
+{
+	return compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+}
+
+/* what is left does not pay for another request */
+static enum outcome unpaid(const struct loop *l, struct err *e)
+{
+	bool tokens = budget_left(l->budget, BUDGET_TOKENS) <= asked_tokens(l);
+
+	return ended(l, tokens ? BUDGET_TOKENS : BUDGET_COST_PICO, e);
+}
+
 /* before a reply: room in the context for it, and tokens and money to pay for it */
 static enum outcome make_room(struct loop *l, struct err *e)
 {
@@ -128,14 +141,14 @@ static enum outcome make_room(struct loop *l, struct err *e)
 		if (!l->reply_tokens && reply > l->context_tokens / 4)
 			reply = l->context_tokens / 4;
 		room = l->context_tokens > reply ? l->context_tokens - reply : 1;
-		asked = compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+		asked = asked_tokens(l);
 		/* far down at once: what is sent changes at its beginning, so that servers
 		 * that remember it must read all of it again */
 		int r = asked > room / 10 * 9 ? compact(l, room / 10 * 6, e) : 0;
 
 		if (r < 0)
 			return broken(r);
-		asked = compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+		asked = asked_tokens(l);
 		if (asked > room) {
 			(void)err_say(e, EDQUOT,
 				      "the conversation has come to about %" PRIu64
@@ -145,16 +158,19 @@ static enum outcome make_room(struct loop *l, struct err *e)
 			return OUTCOME_BUDGET;
 		}
 	}
-	asked = compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+	asked = asked_tokens(l);
 	room = budget_reply_tokens(l->budget, asked);
 	l->model->reply_tokens = room < reply ? room : l->reply_tokens;
-	if (room == 0)
-		return ended(l,
-			     budget_left(l->budget, BUDGET_TOKENS) <= asked
-				     ? BUDGET_TOKENS
-				     : BUDGET_COST_PICO,
-			     e);
-	return GO_ON;
+	return room == 0 ? unpaid(l, e) : GO_ON;
+}
+
+/* after a try that failed: tokens of half an answer are paid for too */
+static bool affords(void *arg, const struct usage *usage)
+{
+	const struct loop *l = arg;
+
+	budget_model(l->budget, usage);
+	return budget_reply_tokens(l->budget, asked_tokens(l)) > 0;
 }
 
 static enum outcome ask(struct loop *l, struct err *e)
@@ -165,14 +181,16 @@ static enum outcome ask(struct loop *l, struct err *e)
 
 	if (end != GO_ON)
 		return end;
+	l->model->affords = affords;
+	l->model->affords_arg = l;
 	do
 		r = model_ask(l->model, &l->chat, l->deadline_ms, &l->reply, e);
-	while (r == -EMSGSIZE &&
-	       compact(l, compact_tokens(chat_bytes(&l->chat), &l->model->gauge) / 2, e) >
-		       0);
+	while (r == -EMSGSIZE && compact(l, asked_tokens(l) / 2, e) > 0);
 	budget_model(l->budget, &l->model->usage);
 	if (r == -ETIMEDOUT)
 		return ended(l, BUDGET_WALL_MS, e);
+	if (r == -EDQUOT)
+		return unpaid(l, e);
 	if (r < 0)
 		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
 	o = cJSON_CreateObject();

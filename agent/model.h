@@ -46,6 +46,9 @@ struct model {
 	struct usage usage;
 	struct gauge gauge;    /* of the last answer */
 	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */
+	/* false where what was used, with failed tries, leaves nothing for another; or NULL */
+	bool (*affords)(void *arg, const struct usage *usage);
+	void *affords_arg;
 };
 
 struct model_ops {
@@ -55,8 +58,8 @@ struct model_ops {
 	int (*open)(struct model *m, struct err *e);
 	/*
 	 * Put the answer to the chat into @reply. 0, -EINTR (a signal came), -ETIMEDOUT
-	 * (the deadline passed), -EMSGSIZE (the chat is too long for the model), any other
-	 * -errno: the model failed, @e says why
+	 * (the deadline passed), -EMSGSIZE (the chat is too long for the model), -EDQUOT
+	 * (no further try can be afforded), any other -errno: the model failed, @e says why
 	 */
 	int (*ask)(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 		   struct reply *reply, struct err *e);

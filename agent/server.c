@@ -206,13 +206,14 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 		return;
 	for (size_t i = 0; i < a->reply->call_count; i++)
 		said += a->reply->calls[i].arguments.length;
-	u->judged += !asked || !answered;
+	u->judged += !asked || !answered || !a->ended;
 	if (asked)
 		m->gauge = (struct gauge){ .bytes = chat_bytes(chat), .tokens = asked };
 	else
 		asked = compact_tokens(chat_bytes(chat), &m->gauge);
-	if (!answered)
-		answered = compact_tokens(said, &m->gauge);
+	said = compact_tokens(said, &m->gauge);
+	if (!answered || (!a->ended && answered < said))
+		answered = said; /* of what broke off, the last count never came */
 	u->prompt_tokens += asked;
 	u->completion_tokens += answered;
 }
@@ -295,6 +296,8 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 		f->left_ms = units_left_ms(deadline_ms);
 		if (f->left_ms == 0)
 			return -ETIMEDOUT;
+		if (m->affords && !m->affords(m->affords_arg, &m->usage))
+			return -EDQUOT;
 		if (getrandom(&f->random, sizeof(f->random), 0) < 0)
 			f->random = units_now_ms();
 

@@ -41,6 +41,16 @@ class Budgets(AgentCase):
         self.one_line(err, "the tokens are used up (--total-tokens 5000)")
         self.assertIn("judged by bytes", out)
 
+    def test_half_answers_are_paid_for(self):
+        """They are asked for again, but not for ever."""
+        for model in MODELS:
+            mock, out, err = self.ask([{"say": "x" * 600, "cut_at": 2000}], "--total-tokens",
+                                      "9000", "--retries", "1000", "--retry-wait", "1ms",
+                                      "--quiet", status=3, model=model)
+            self.one_line(err, "the tokens are used up (--total-tokens 9000)")
+            self.assertLess(len(mock.requests), 100)
+            self.assertGreater(len(mock.requests), 5)
+
     def test_money(self):
         price = {"input": 2.5, "output": 10}
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (1000, 100)},

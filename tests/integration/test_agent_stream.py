@@ -105,20 +105,18 @@ class Dialects(AgentCase):
 class Faults(AgentCase):
     def test_cut_at_every_byte(self):
         """Each byte of the stream is once its last: half an answer is never taken."""
-        answer = {"say": fence("print(1)"), "usage": None}
+        answer = {"say": "Hi.", "usage": None}
         for model, events in (("openai", chat_events), ("anthropic", messages_events)):
             with self.subTest(model=model):
                 stream = events(answer)
                 word = b'"finish_reason"' if model == "openai" else b'"stop_reason"'
                 whole = stream.index(b"\n\n", stream.index(word)) + 2
                 cuts = [{**answer, "cut_at": at} for at in range(whole)]
-                mock, out, err = self.ask(cuts + [answer, {"say": "Done."}], "--json",
-                                          "--retries", "1000", "--retry-wait", "1ms",
-                                          model=model, timeout=200)
+                mock, out, err = self.ask(cuts + [answer], "--json", "--retries", "1000",
+                                          "--retry-wait", "1ms", model=model, timeout=200)
                 got = json.loads(out)
-                self.assertEqual(got["usage"]["retries"], whole)
-                self.assertEqual(len(mock.requests), whole + 2)
-                self.assertEqual([s["code"] for s in got["steps"]], ["print(1)\n"])
+                self.assertEqual((got["answer"].strip(), got["usage"]["retries"]), ("Hi.", whole))
+                self.assertEqual(len(mock.requests), whole + 1)
 
     def test_end_without_its_last_words(self):
         for model, events, last in (("openai", chat_events, b"data: [DONE]"),

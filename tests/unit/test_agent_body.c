@@ -59,6 +59,7 @@ static const struct {
 	{ &openai_dialect, ANSWER("[{\"type\":\"text\"}]"), NULL, "no text in" },
 	{ &openai_dialect, "{\"choices\":[{\"message\":{}}]}", NULL, "no text in" },
 	{ &openai_dialect, "{\"error\":{\"message\":\"Busy\"}}", NULL, "Busy" },
+	{ &openai_dialect, "{\"error\":\"Busy\"}", NULL, "Busy" },
 	{ &openai_dialect,
 	  "{\"choices\":[{\"message\":{\"content\":null,\"refusal\":\"No\\u001b\"}}]}",
 	  NULL, "the model refused: No\\x1b" },
