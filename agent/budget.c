@@ -118,10 +118,14 @@ uint64_t budget_reply_tokens(const struct budget *b, uint64_t asked)
 
 void budget_words(const struct budget *b, enum budget_kind kind, struct text *out)
 {
-	char limit[64];
+	uint64_t left = kind == BUDGET_WALL_MS ? 0 : budget_left(b, kind);
+	char words[64];
 
 	text_printf(out, "the %s used up (%s %s)", kinds[kind].what, kinds[kind].option,
-		    kinds[kind].say(b->limit[kind], limit, sizeof(limit)));
+		    kinds[kind].say(b->limit[kind], words, sizeof(words)));
+	if (left)
+		text_printf(out, " but for %s, too little for another request,",
+			    kinds[kind].say(left, words, sizeof(words)));
 }
 
 void budget_tell(const struct budget *b, struct text *out)

@@ -69,7 +69,8 @@ uint64_t budget_reply_tokens(const struct budget *b, uint64_t asked);
 /** budget_tell() - Add a line for the model: what is left, or that it is to answer now */
 void budget_tell(const struct budget *b, struct text *out);
 
-/** budget_words() - Add which one is used up, and the option that set it */
+/** budget_words() - Add which one is used up, but for a rest that pays for nothing, and the
+ * option that set it */
 void budget_words(const struct budget *b, enum budget_kind kind, struct text *out);
 
 /** budget_json() - Limits that there are, and all that was used; NULL without memory */

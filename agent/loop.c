@@ -104,8 +104,7 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 		return r;
 	text_printf(&line,
 		    "%zu old observations are left out of what the model is sent from "
-		    "now on: "
-		    "about %" PRIu64 " tokens are left",
+		    "now on, which is about %" PRIu64 " tokens",
 		    done.observations, done.tokens);
 	show_note(l->show, text_string(&line));
 
@@ -113,7 +112,7 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 
 	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
 	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
-	(void)cJSON_AddNumberToObject(o, "tokens_left", (double)done.tokens);
+	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
 	r = record_event(l, "compact", o, e);
 	return r < 0 ? r : 1;
 }

@@ -20,7 +20,8 @@ class Budgets(AgentCase):
     def test_tokens(self):
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (3000, 500)}],
                                   "--total-tokens", "5000", "--json", "--quiet", status=3)
-        self.one_line(err, "the tokens are used up (--total-tokens 5000)")
+        self.one_line(err, "the tokens are used up (--total-tokens 5000) but for 1500, too little "
+                           "for another request, and the model has not answered")
         got = json.loads(out)
         self.assertEqual(got["outcome"], "budget-ended")
         self.assertIn("--total-tokens 5000", got["error"])

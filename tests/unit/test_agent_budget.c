@@ -69,6 +69,12 @@ START_TEST(each_budget_ends)
 	ck_assert_int_eq(budget_ended(&b, !kinds[_i].replies), BUDGET_KINDS);
 	budget_words(&b, kind, &words);
 	ck_assert_str_eq(text_string(&words), kinds[_i].words);
+	text_clear(&words);
+	b.used[kind] = 0;
+	budget_words(&b, kind, &words);
+	ck_assert(!strstr(text_string(&words), "too little for another request") ==
+		  (kind == BUDGET_WALL_MS));
+	b.used[kind] = kinds[_i].limit;
 	text_clear(&left);
 	budget_tell(&b, &left);
 	ck_assert(!strstr(text_string(&left), "give your final answer") ==
