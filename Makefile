@@ -126,5 +126,6 @@ clean: ## remove what was built
 	chmod -R u+w $(B) 2>/dev/null; rm -rf $(B)
 
 include tests/cpython/rules.mk
+include tests/interop/rules.mk
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs demo humaneval test unit integration escape walls fault vm asan lint fmt bench install clean help

@@ -66,6 +66,7 @@ static const struct opt opts[] = {
 	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
+OPT_ROWS_FIT(opts);
 
 struct eval {
 	struct evalset set;

@@ -29,6 +29,7 @@ static const struct opt opts[] = {
 	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
+OPT_ROWS_FIT(opts);
 
 struct whole {
 	struct repl repl;

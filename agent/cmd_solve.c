@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/budget_opts.h"
 #include "agent/commands.h"
 #include "agent/escape.h"
 #include "agent/jail_opts.h"
@@ -22,10 +23,13 @@ struct solve_options {
 	const char *base_url;
 	const char *key_file;
 	const char *transcript;
+	uint64_t mode;
 	uint64_t model_time_ms;
 	uint64_t retries;
-	uint64_t steps;
-	uint64_t wall_ms;
+	uint64_t retry_wait_ms;
+	uint64_t context_tokens;
+	uint64_t reply_tokens;
+	struct budget_options budget;
 	uint64_t color;
 	bool stateless;
 	bool json;
@@ -37,26 +41,43 @@ struct solve_options {
 
 static const struct opt opts[] = {
 	{ "model", "MODEL", NULL,
-	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked) or "
-	  "openai (any server that speaks chat completions).",
+	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked); "
+	  "openai "
+	  "(any server that speaks chat completions), and ollama, llamacpp or vllm, "
+	  "which "
+	  "are the same with a base URL on this host; anthropic (any that speaks its "
+	  "messages).",
 	  ROW(TEXT, model) },
 	{ "model-name", "NAME", NULL, "Which of the server's models.",
 	  ROW(TEXT, model_name) },
-	{ "base-url", "URL", "https://api.openai.com/v1",
-	  "The server, up to and without /chat/completions.", ROW(TEXT, base_url) },
+	{ "mode", NULL, "text",
+	  "How code comes: text (in fences or tags) or tools (calls of a tool python).",
+	  ROW(CHOICE, mode), .choices = { "text", "tools" } },
+	{ "base-url", "URL", NULL,
+	  "The server, up to and without /chat/completions or /messages; else that of "
+	  "--model, such as https://api.openai.com/v1.",
+	  ROW(TEXT, base_url) },
 	{ "key-file", "FILE", NULL,
-	  "Read the API key from a file, not from STEPJAIL_API_KEY or "
-	  "OPENAI_API_KEY.",
+	  "Read the API key from a file, not from STEPJAIL_API_KEY or, with openai, "
+	  "OPENAI_API_KEY, with anthropic, ANTHROPIC_API_KEY.",
 	  ROW(TEXT, key_file) },
-	{ "model-time", "TIME", "2m", "Longest wait for one answer of the server.",
+	{ "model-time", "TIME", "2m",
+	  "Longest silence of a server that is to answer, or is answering.",
 	  ROW(TIME, model_time_ms), .min = 100, .max = HOUR_MS },
 	{ "retries", "N", "4",
-	  "How often to ask again after 429, 5xx or a failed connection.",
-	  ROW(COUNT, retries), .min = 0, .max = 20 },
-	{ "steps", "N", "10", "How many steps the model has.", ROW(COUNT, steps),
-	  .min = 1, .max = 1000 },
-	{ "wall-time", "TIME", "10m", "Longest time for the whole task.",
-	  ROW(TIME, wall_ms), .min = 100, .max = 24 * HOUR_MS },
+	  "How often to ask again after 408, 429, 5xx, a failed connection, or an answer "
+	  "that broke off.",
+	  ROW(COUNT, retries), .min = 0, .max = 1000 },
+	{ "retry-wait", "TIME", "500ms",
+	  "The first wait before that; it doubles up to 40 times as much.",
+	  ROW(TIME, retry_wait_ms), .min = 1, .max = HOUR_MS },
+	{ "context", "TOKENS", NULL,
+	  "What the model can hold: old observations are left out when that is near.",
+	  ROW(COUNT, context_tokens), .min = 1000, .max = 1000000000 },
+	{ "reply-tokens", "N", NULL,
+	  "Longest reply to ask for; else the server's own limit, and 8192 of anthropic.",
+	  ROW(COUNT, reply_tokens), .min = 1, .max = 1000000000 },
+	BUDGET_OPTS(struct solve_options),
 	{ "stateless", NULL, NULL,
 	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
 	  ROW(FLAG, stateless) },
@@ -74,6 +95,7 @@ static const struct opt opts[] = {
 	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
+OPT_ROWS_FIT(opts);
 
 /* all of one run, so that one function can free it */
 struct solve {
@@ -88,8 +110,8 @@ struct solve {
 	struct step step;
 	struct show show;
 	struct transcript transcript;
+	struct budget budget;
 	struct loop loop;
-	uint64_t started_ms;
 };
 
 static void solve_free(struct solve **where)
@@ -120,12 +142,15 @@ static int open_model(struct solve *s, struct err *e)
 		return err_say(
 			e, EINVAL,
 			"--model is missing: give --model scripted:FILE for a file of "
-			"turns, or --model openai --model-name NAME for a server");
+			"turns, or --model openai (or anthropic, ollama, llamacpp, vllm) "
+			"--model-name NAME for a server");
 	s->model_plan = (struct model_plan){
 		.base_url = o->base_url,
 		.model_name = o->model_name,
 		.key_file = o->key_file,
+		.tools = o->mode == 1,
 		.retries = o->retries,
+		.retry_wait_ms = o->retry_wait_ms,
 		.request_ms = o->model_time_ms,
 		.stop = s->stop,
 		.note = note,
@@ -143,7 +168,7 @@ static int open_session(struct solve *s, struct err *e)
 			   .binds = (const char *const *)s->binds.list,
 			   .bind_count = s->o->jail.files.count,
 			   .step_ms = s->o->jail.step_ms },
-		.deadline_ms = s->started_ms + s->o->wall_ms,
+		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->o->stateless,
 	};
 	return session_open(&s->session, &s->session_plan, s->stop, e);
@@ -169,7 +194,7 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 		record_string(o, "answer", text_string(&l->answer), l->answer.length);
 	else
 		(void)cJSON_AddNullToObject(o, "answer");
-	if (why->text[0] && (end == OUTCOME_MODEL || end == OUTCOME_BROKEN))
+	if (why->text[0] && end != OUTCOME_ANSWERED && end != OUTCOME_STOPPED)
 		record_string(o, "error", why->text, strlen(why->text));
 	else
 		(void)cJSON_AddNullToObject(o, "error");
@@ -177,9 +202,10 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	(void)cJSON_AddItemToObject(o, "steps", l->steps);
 	l->steps = NULL;
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
+	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
 	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
-				      (double)(units_now_ms() - s->started_ms));
+				      (double)(units_now_ms() - s->budget.started_ms));
 
 	char *json = cJSON_PrintUnformatted(o);
 
@@ -200,25 +226,30 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 static void show_usage(struct solve *s)
 {
 	const struct usage *u = &s->model.usage;
-	char line[160];
+	cleanup_text struct text line = { 0 };
+	char cost[32];
 
 	if (!u->prompt_tokens && !u->completion_tokens)
 		return;
-	(void)snprintf(line, sizeof(line),
-		       "model: %" PRIu64 " requests, %" PRIu64 " tokens asked, %" PRIu64
-		       " answered",
-		       u->requests, u->prompt_tokens, u->completion_tokens);
-	show_note(&s->show, line);
+	text_printf(&line,
+		    "model: %" PRIu64 " requests, %" PRIu64 " tokens asked, %" PRIu64
+		    " answered",
+		    u->requests, u->prompt_tokens, u->completion_tokens);
+	if (s->budget.priced)
+		text_printf(&line, ", %s",
+			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,
+					    sizeof(cost)));
+	if (u->judged)
+		text_printf(&line,
+			    " (of %" PRIu64 " answers the server did not tell all "
+			    "tokens: judged by bytes)",
+			    u->judged);
+	show_note(&s->show, text_string(&line));
 }
 
 /* the last words: the answer where there was no progress, else the reason on stderr */
 static int finish(struct solve *s, enum outcome end, struct err *e)
 {
-	static const char *const lines[OUTCOME_COUNT] = {
-		[OUTCOME_STEPS] = "the steps are used up and the model has not answered",
-		[OUTCOME_WALL] =
-			"the wall time is used up and the model has not answered",
-	};
 	struct err said = *e;
 	int r = 0;
 
@@ -241,12 +272,11 @@ static int finish(struct solve *s, enum outcome end, struct err *e)
 		return err_say(e, EINTR, "stopped by a signal");
 	if (end == OUTCOME_BROKEN)
 		return said.errnum ? -said.errnum : -EIO;
-	if (end == OUTCOME_MODEL || lines[end]) {
+	if (end != OUTCOME_ANSWERED) {
 		cleanup_text struct text line = { 0 };
 
 		text_puts(&line, "stepjail-agent: ");
-		escape_line(&line, lines[end] ? lines[end] : said.text,
-			    strlen(lines[end] ? lines[end] : said.text));
+		escape_line(&line, said.text, strlen(said.text));
 		text_puts(&line, "\n");
 		(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
 	}
@@ -263,7 +293,6 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		return err_set(e, ENOMEM, "solve");
 	s->o = o;
 	s->stop = stop;
-	s->started_ms = units_now_ms();
 	s->transcript.fd = -1;
 	show_open(&s->show,
 		  o->quiet  ? -1
@@ -273,6 +302,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 
 	int r = jail_binds_make(&o->jail.files, &s->binds, e);
 
+	if (r == 0)
+		r = budget_make(&o->budget, o->model_name, &s->budget, e);
 	if (r == 0)
 		r = open_model(s, e);
 	if (r == 0)
@@ -295,16 +326,24 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		.limits = { .rootfs = o->jail.rootfs,
 			    .memory = passed(&o->jail.pass, "memory"),
 			    .step_ms = o->jail.step_ms,
-			    .wall_ms = o->wall_ms,
-			    .steps = o->steps,
-			    .stateless = o->stateless },
+			    .wall_ms = o->budget.wall_ms,
+			    .steps = o->budget.steps,
+			    .stateless = o->stateless,
+			    .tools = s->model_plan.tools },
 		.deadline_ms = s->session_plan.deadline_ms,
+		.budget = &s->budget,
+		.context_tokens = o->context_tokens,
+		.reply_tokens = o->reply_tokens,
 		.model = &s->model,
 		.session = &s->session,
 		.show = &s->show,
 		.transcript = &s->transcript,
 		.step = &s->step,
 	};
+	/* stepjail has found it to be a time, or it would not have started */
+	if (passed(&o->jail.pass, "cpu-time"))
+		(void)units_parse_time(passed(&o->jail.pass, "cpu-time"),
+				       &s->loop.step_cpu_ms);
 	return finish(s, loop_run(&s->loop, e), e);
 }
 
@@ -312,24 +351,34 @@ const struct command command_solve = {
 	.name = "solve",
 	.operand = "TASK",
 	.summary = "Let a model solve a task by writing Python that runs in a jail.",
-	.about = "A model is given the task and told of the files. The code it writes is "
-		 "run "
-		 "in a jail, step by step in one interpreter; what it printed and how it "
-		 "ended is told to the model, until it replies without code: that is the "
-		 "answer.\n\n"
-		 "A script for --model scripted:FILE is UTF-8 text. A line '--- turn' "
-		 "begins a "
-		 "reply; right behind it, lines 'expect: TEXT' name what the message "
-		 "that is "
-		 "answered must hold, and 'finish: length' marks the reply as cut off; "
-		 "all "
-		 "further lines are the reply. Lines beginning with # before the first "
-		 "turn "
-		 "are comments.\n\n"
-		 "Code is taken from ```python fences, <execute_python> tags, or a fence "
-		 "without a word where there is neither; several blocks are run as one "
-		 "step, "
-		 "in order.",
+	.about =
+		"A model is given the task and told of the files. The code it writes is "
+		"run "
+		"in a jail, step by step in one interpreter; what it printed and how it "
+		"ended is told to the model, until it replies without code: that is the "
+		"answer.\n\n"
+		"A script for --model scripted:FILE is UTF-8 text. A line '--- turn' "
+		"begins a "
+		"reply; right behind it, lines 'expect: TEXT' name what the message "
+		"that is "
+		"answered must hold, 'finish: length' marks the reply as cut off, and "
+		"'call: python' makes it a call of that tool with the text as arguments; "
+		"all "
+		"further lines are the reply. Lines beginning with # before the first "
+		"turn "
+		"are comments.\n\n"
+		"Code is taken from ```python fences, <execute_python> tags, or a fence "
+		"without a word where there is neither; several blocks are run as one "
+		"step, "
+		"in order. With --mode tools, code is taken from calls of the tool "
+		"python "
+		"alone.\n\n"
+		"What a task may cost has six limits: --steps, --wall-time, "
+		"--total-cpu-time, --total-output, --total-tokens, --total-cost. What is "
+		"left of them is told to the model after each step. Without steps, CPU "
+		"time "
+		"or room for output it has one reply to answer in; the others end the "
+		"task.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,

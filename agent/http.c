@@ -15,22 +15,46 @@
 #define CONNECT_MS 10000L
 #define POLL_MS 1000
 #define LONGEST_RETRY_AFTER_S 1000000 /* so that milliseconds never overflow */
+#define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
 
 struct http {
 	CURLM *multi;
 	CURL *easy;
 	struct curl_slist *headers;
+	struct curl_slist key_header; /* its line lies with the key */
 	char *url;
 	size_t body_max;
 	char curl_error[CURL_ERROR_SIZE];
 };
 
+/* one POST while it runs */
+struct transfer {
+	struct http *h;
+	const struct http_reader *reader;
+	struct http_answer *answer;
+	uint64_t heard_ms; /* when the last byte came */
+	bool looked;       /* at status and type */
+	int taken;         /* what the reader returned last */
+	struct err *e;
+};
+
+enum drive_end { DRIVE_ENDED, DRIVE_STOPPED, DRIVE_SILENT };
+
 /* failures of a connection that may pass; all others (TLS, address) will not */
 static const CURLcode passing[] = {
-	CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT,
-	CURLE_OPERATION_TIMEDOUT,   CURLE_GOT_NOTHING,           CURLE_SEND_ERROR,
-	CURLE_RECV_ERROR,           CURLE_PARTIAL_FILE,          CURLE_HTTP2,
+	CURLE_COULDNT_RESOLVE_HOST,
+	CURLE_COULDNT_RESOLVE_PROXY,
+	CURLE_COULDNT_CONNECT,
+	CURLE_OPERATION_TIMEDOUT,
+	CURLE_GOT_NOTHING,
+	CURLE_SEND_ERROR,
+	CURLE_RECV_ERROR,
+	CURLE_PARTIAL_FILE,
+	CURLE_HTTP2,
 	CURLE_HTTP2_STREAM,
+	CURLE_WEIRD_SERVER_REPLY,
+	/* a status line that was cut off looks like HTTP/0.9 */
+	CURLE_UNSUPPORTED_PROTOCOL,
 };
 
 static bool is_loopback(const char *host)
@@ -77,12 +101,32 @@ static int check_url(const char *url, bool has_key, struct err *e)
 	return r;
 }
 
-static size_t take_body(char *bytes, size_t size, size_t count, void *arg)
+/* libcurl calls it for bytes of the final answer alone, when its headers are whole */
+static void look(struct transfer *t)
 {
-	struct text *body = arg;
+	const char *type = NULL;
 
-	text_add(body, bytes, size * count);
-	return body->failed ? 0 : size * count; /* 0 ends the transfer */
+	t->looked = true;
+	(void)curl_easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &t->answer->status);
+	(void)curl_easy_getinfo(t->h->easy, CURLINFO_CONTENT_TYPE, &type);
+	t->answer->streamed = t->answer->status == 200 && type &&
+			      strncasecmp(type, "text/event-stream", 17) == 0;
+}
+
+static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct transfer *t = arg;
+	size_t length = size * count;
+
+	t->heard_ms = units_now_ms();
+	if (!t->looked)
+		look(t);
+	if (t->answer->streamed && t->taken == 0)
+		t->taken = t->reader->take(t->reader->arg, bytes, length, t->e);
+	else if (!t->answer->streamed)
+		text_add(&t->answer->body, bytes, length);
+	/* another number ends the transfer */
+	return t->taken < 0 || t->answer->body.failed ? 0 : length;
 }
 
 static int add_header(struct http *h, const char *line, struct err *e)
@@ -95,18 +139,19 @@ static int add_header(struct http *h, const char *line, struct err *e)
 	return 0;
 }
 
-static int add_headers(struct http *h, const struct key *key, struct err *e)
+static int add_headers(struct http *h, const struct http_place *place, struct key *key,
+		       struct err *e)
 {
-	char line[KEY_MAX + 32];
 	int r = add_header(h, "Content-Type: application/json", e);
 
 	if (r == 0)
 		r = add_header(h, "Expect:", e); /* no wait for "100 Continue" */
+	if (r == 0 && place->header)
+		r = add_header(h, place->header, e);
 	if (r == 0 && key->length) {
-		(void)snprintf(line, sizeof(line), "Authorization: Bearer %s",
-			       key->bytes);
-		r = add_header(h, line, e);
-		explicit_bzero(line, sizeof(line));
+		/* in front, from where it is: libcurl copies none of a list's lines */
+		(void)key_header(key, place->key_prefix);
+		h->key_header = (struct curl_slist){ key->header, h->headers };
 	}
 	return r;
 }
@@ -118,7 +163,7 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 #define SET(option, value)                                                               \
 	(bad = bad ? bad : curl_easy_setopt(h->easy, CURLOPT_##option, value))
 	SET(URL, h->url);
-	SET(HTTPHEADER, h->headers);
+	SET(HTTPHEADER, has_key ? &h->key_header : h->headers);
 	SET(ERRORBUFFER, h->curl_error);
 	SET(NOSIGNAL, 1L);
 	SET(PROTOCOLS_STR, "http,https");
@@ -128,7 +173,7 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 	SET(SSL_VERIFYHOST, 2L);
 	SET(CONNECTTIMEOUT_MS, CONNECT_MS);
 	SET(USERAGENT, "stepjail-agent");
-	SET(WRITEFUNCTION, take_body);
+	SET(WRITEFUNCTION, take_bytes);
 	/* a key in clear text goes to this host alone: not to the proxy either */
 	if (has_key && strncasecmp(h->url, "http:", 5) == 0)
 		SET(PROXY, "");
@@ -138,10 +183,10 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 	return 0;
 }
 
-int http_open(struct http **out, const char *url, const struct key *key, size_t body_max,
+int http_open(struct http **out, const struct http_place *place, struct key *key,
 	      struct err *e)
 {
-	int r = check_url(url, key->length > 0, e);
+	int r = check_url(place->url, key->length > 0, e);
 
 	if (r < 0)
 		return r;
@@ -150,14 +195,14 @@ int http_open(struct http **out, const char *url, const struct key *key, size_t 
 
 	if (!h)
 		return err_set(e, ENOMEM, "http");
-	h->url = strdup(url);
+	h->url = strdup(place->url);
 	h->multi = curl_multi_init();
 	h->easy = curl_easy_init();
-	h->body_max = body_max;
+	h->body_max = place->body_max;
 	if (!h->url || !h->multi || !h->easy)
 		r = err_set(e, ENOMEM, "http");
 	if (r == 0)
-		r = add_headers(h, key, e);
+		r = add_headers(h, place, key, e);
 	if (r == 0)
 		r = set_options(h, key->length > 0, e);
 	if (r < 0)
@@ -167,39 +212,53 @@ int http_open(struct http **out, const char *url, const struct key *key, size_t 
 	return r;
 }
 
-/* drive the transfer to its end; 0, or -EINTR */
-static int drive(struct http *h, struct stop *stop, CURLcode *result)
+/* drive the transfer to its end */
+static enum drive_end drive(struct transfer *t, const struct http_limits *limits,
+			    struct stop *stop, CURLcode *result)
 {
 	struct curl_waitfd extra = { .fd = stop->fd, .events = CURL_WAIT_POLLIN };
 	int running = 1;
 
 	while (running) {
+		uint64_t silence_ms = t->taken > 0 && limits->silence_ms > LAST_BYTES_MS
+					      ? LAST_BYTES_MS
+					      : limits->silence_ms;
+		uint64_t left_ms;
+
 		if (stop_came(stop))
-			return -EINTR;
-		if (curl_multi_perform(h->multi, &running) != CURLM_OK)
-			return 0;
+			return DRIVE_STOPPED;
+		if (curl_multi_perform(t->h->multi, &running) != CURLM_OK)
+			return DRIVE_ENDED;
+		left_ms = units_left_ms(t->heard_ms + silence_ms);
+		if (running && !left_ms)
+			return DRIVE_SILENT;
 		if (running)
-			(void)curl_multi_poll(h->multi, &extra, 1, POLL_MS, NULL);
+			(void)curl_multi_poll(t->h->multi, &extra, 1,
+					      left_ms < POLL_MS ? (int)left_ms : POLL_MS,
+					      NULL);
 	}
 
 	int left;
-	const CURLMsg *msg = curl_multi_info_read(h->multi, &left);
+	const CURLMsg *msg = curl_multi_info_read(t->h->multi, &left);
 
 	if (msg && msg->msg == CURLMSG_DONE)
 		*result = msg->data.result;
-	return 0;
+	return DRIVE_ENDED;
 }
 
-static int judge(struct http *h, CURLcode result, struct http_answer *answer,
-		 struct err *e)
+static int judge(struct transfer *t, CURLcode result, struct err *e)
 {
+	struct http *h = t->h;
+	struct http_answer *answer = t->answer;
 	curl_off_t retry_after_s = 0;
 	const char *words = h->curl_error[0] ? h->curl_error : curl_easy_strerror(result);
 
 	if (answer->body.failed == E2BIG)
 		return err_say(e, EFBIG, "the model's answer is longer than %zu bytes",
 			       h->body_max);
-	if (result == CURLE_OK) {
+	if (t->taken < 0)
+		return -ECANCELED;
+	if (result == CURLE_OK || t->taken > 0) {
 		(void)curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &answer->status);
 		(void)curl_easy_getinfo(h->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 		if (retry_after_s > LONGEST_RETRY_AFTER_S)
@@ -214,34 +273,46 @@ static int judge(struct http *h, CURLcode result, struct http_answer *answer,
 	return err_say(e, EIO, "%s", words);
 }
 
-int http_post(struct http *h, const char *body, size_t length, uint64_t total_ms,
-	      struct stop *stop, struct http_answer *answer, struct err *e)
+int http_post(struct http *h, const struct text *body, const struct http_limits *limits,
+	      struct stop *stop, const struct http_reader *reader,
+	      struct http_answer *answer, struct err *e)
 {
+	struct transfer t = {
+		.h = h,
+		.reader = reader,
+		.answer = answer,
+		.heard_ms = units_now_ms(),
+		.e = e,
+	};
 	CURLcode result = CURLE_FAILED_INIT;
-	int r;
+	char time[32];
 
 	*answer = (struct http_answer){ .body.max = h->body_max };
 	h->curl_error[0] = '\0';
-	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, body);
-	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, text_string(body));
+	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+			       (curl_off_t)body->length);
 	(void)curl_easy_setopt(h->easy, CURLOPT_TIMEOUT_MS,
-			       (long)(total_ms ? total_ms : 1));
-	(void)curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, &answer->body);
+			       (long)(limits->total_ms ? limits->total_ms : 1));
+	(void)curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, &t);
 	if (curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)
 		return err_say(e, EIO, "libcurl: cannot start a transfer");
-	r = drive(h, stop, &result);
+
+	enum drive_end end = drive(&t, limits, stop, &result);
+
 	(void)curl_multi_remove_handle(h->multi, h->easy);
-	if (r < 0)
+	if (end == DRIVE_STOPPED)
 		return err_say(e, EINTR, "stopped by a signal");
-	return judge(h, result, answer, e);
+	if (end == DRIVE_SILENT && t.taken == 0)
+		return err_say(e, EAGAIN, "no byte came for %s (--model-time)",
+			       units_say_time(limits->silence_ms, time, sizeof(time)));
+	return judge(&t, result, e);
 }
 
 void http_close(struct http *h)
 {
 	if (!h)
 		return;
-	for (struct curl_slist *l = h->headers; l; l = l->next)
-		explicit_bzero(l->data, strlen(l->data));
 	curl_slist_free_all(h->headers);
 	curl_easy_cleanup(h->easy);
 	if (h->multi)

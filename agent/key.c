@@ -4,14 +4,36 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/key.h"
 #include "init/io.h"
 
-static const char *const variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY" };
+/* the first one is for whatever provider is asked */
+static const char *const variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY",
+					 "ANTHROPIC_API_KEY" };
+
+int key_new(struct key **k, struct err *e)
+{
+	void *pages = mmap(NULL, sizeof(**k), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		return err_set(e, errno, "memory for the key");
+	if (madvise(pages, sizeof(**k), MADV_DONTDUMP) < 0 ||
+	    madvise(pages, sizeof(**k), MADV_WIPEONFORK) < 0) {
+		int r = err_set(e, errno, "the key cannot be kept out of dumps: madvise");
+
+		(void)munmap(pages, sizeof(**k));
+		return r;
+	}
+	*k = pages;
+	return 0;
+}
 
 /* a key goes into an HTTP header: what could end the header is refused */
 static int check(struct key *k, const char *source, struct err *e)
@@ -56,7 +78,7 @@ static int load_file(struct key *k, const char *file, struct err *e)
 	return r;
 }
 
-int key_load(struct key *k, const char *file, struct err *e)
+int key_load(struct key *k, const char *file, const char *variable, struct err *e)
 {
 	const char *source = NULL;
 	int r = 0;
@@ -66,7 +88,8 @@ int key_load(struct key *k, const char *file, struct err *e)
 		char *value = getenv(variables[i]);
 		size_t length = value ? strlen(value) : 0;
 
-		if (length && !file && !source) {
+		if (length && !file && !source &&
+		    (i == 0 || (variable && strcmp(variables[i], variable) == 0))) {
 			source = variables[i];
 			if (length >= KEY_MAX)
 				r = err_say(e, EFBIG, "%s is too long to be a key",
@@ -97,7 +120,24 @@ void key_redact(const struct key *k, char *bytes, size_t length)
 	}
 }
 
+const char *key_header(struct key *k, const char *prefix)
+{
+	if (!k->length)
+		return "";
+	(void)snprintf(k->header, sizeof(k->header), "%s%s", prefix, k->bytes);
+	return k->header;
+}
+
 void key_wipe(struct key *k)
 {
 	explicit_bzero(k, sizeof(*k));
+}
+
+void key_free(struct key **k)
+{
+	if (!*k)
+		return;
+	key_wipe(*k);
+	(void)munmap(*k, sizeof(**k));
+	*k = NULL;
 }

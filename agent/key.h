@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * key.h - the API key: read once, shown never, wiped at the end
+ *
+ * It is kept in pages of its own, which are left out of core dumps and which no child
+ * process gets; main() makes the whole process one that leaves no dump and that no other
+ * of this user can look into, for libcurl and TLS make copies of what they send.
  */
 #ifndef STEPJAIL_AGENT_KEY_H
 #define STEPJAIL_AGENT_KEY_H
@@ -10,27 +14,44 @@
 #include "init/err.h"
 
 #define KEY_MAX 4096
+#define KEY_PREFIX_MAX 64
 
 struct key {
-	size_t length;       /* 0 for no key */
-	char bytes[KEY_MAX]; /* ends in a NUL */
+	size_t length;                         /* 0 for no key */
+	char bytes[KEY_MAX];                   /* ends in a NUL */
+	char header[KEY_PREFIX_MAX + KEY_MAX]; /* the line that it is sent in */
 };
 
 /**
- * key_load() - From a file, else from STEPJAIL_API_KEY, else from OPENAI_API_KEY
- * @file:	--key-file, or NULL
+ * key_new() - Make room for a key: madvise(2)'s MADV_DONTDUMP and MADV_WIPEONFORK
  *
- * Both variables are overwritten in the process's environment block, so that
- * /proc/PID/environ does not show them any longer either.
+ * Return: 0, or -errno of mmap(2) or madvise(2)
+ */
+int key_new(struct key **k, struct err *e);
+
+/**
+ * key_load() - From a file, else from STEPJAIL_API_KEY, else from the provider's variable
+ * @file:	--key-file, or NULL
+ * @variable:	Such as OPENAI_API_KEY, or NULL
+ *
+ * All variables that hold keys, those of other providers too, are overwritten in the
+ * process's environment block, so that /proc/PID/environ does not show them any longer
+ * either.
  *
  * Return: 0 (no key is no error), or -errno; the line names the source, never the key
  */
-int key_load(struct key *k, const char *file, struct err *e);
+int key_load(struct key *k, const char *file, const char *variable, struct err *e);
+
+/** key_header() - Write the header line that it is sent in, "" without a key */
+const char *key_header(struct key *k, const char *prefix);
 
 /** key_redact() - Overwrite every occurrence of the key in a string with asterisks */
 void key_redact(const struct key *k, char *bytes, size_t length);
 
 /** key_wipe() - Forget it */
 void key_wipe(struct key *k);
+
+/** key_free() - Forget it and give its pages back; NULL afterwards */
+void key_free(struct key **k);
 
 #endif

@@ -3,18 +3,27 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
+#include "agent/compact.h"
+#include "agent/fence.h"
 #include "agent/loop.h"
+#include "agent/tool.h"
 #include "agent/units.h"
+
+#define REPLY_TOKENS 8192 /* room for a reply, where nothing else is said */
 
 /* exit statuses are listed for users in main.c's exits[] */
 static const struct {
 	const char *name;
 	int status;
 } outcomes[OUTCOME_COUNT] = {
-	[OUTCOME_ANSWERED] = { "answered", 0 },   [OUTCOME_STEPS] = { "steps-ended", 3 },
-	[OUTCOME_WALL] = { "wall-timeout", 124 }, [OUTCOME_MODEL] = { "model-failed", 4 },
+	[OUTCOME_ANSWERED] = { "answered", 0 },
+	[OUTCOME_STEPS] = { "steps-ended", 3 },
+	[OUTCOME_WALL] = { "wall-timeout", 124 },
+	[OUTCOME_BUDGET] = { "budget-ended", 3 },
+	[OUTCOME_MODEL] = { "model-failed", 4 },
 	[OUTCOME_STOPPED] = { "stopped", 128 }, /* plus the signal */
 	[OUTCOME_BROKEN] = { "failed", 125 },
 };
@@ -71,36 +80,158 @@ static int begin(struct loop *l, struct err *e)
 	return r;
 }
 
+/* a budget is used up, and there is no answer */
+static enum outcome ended(const struct loop *l, enum budget_kind kind, struct err *e)
+{
+	cleanup_text struct text words = { 0 };
+
+	budget_words(l->budget, kind, &words);
+	(void)err_say(e, EDQUOT, "%s and the model has not answered",
+		      text_string(&words));
+	return kind == BUDGET_STEPS     ? OUTCOME_STEPS
+	       : kind == BUDGET_WALL_MS ? OUTCOME_WALL
+					: OUTCOME_BUDGET;
+}
+
+/* leave out old observations until so many tokens are left; 1 where any was */
+static int compact(struct loop *l, uint64_t target, struct err *e)
+{
+	cleanup_text struct text line = { 0 };
+	struct compacted done;
+	int r = compact_chat(&l->chat, target, &l->model->gauge, &done, e);
+
+	if (r < 0 || !done.observations)
+		return r;
+	text_printf(&line,
+		    "%zu old observations are left out of what the model is sent from "
+		    "now on, which is about %" PRIu64 " tokens",
+		    done.observations, done.tokens);
+	show_note(l->show, text_string(&line));
+
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
+	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
+	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
+	r = record_event(l, "compact", o, e);
+	return r < 0 ? r : 1;
+}
+
+static uint64_t asked_tokens(const struct loop *l)
+{
+	return compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+}
+
+/* what is left does not pay for another request */
+static enum outcome unpaid(const struct loop *l, struct err *e)
+{
+	bool tokens = budget_left(l->budget, BUDGET_TOKENS) <= asked_tokens(l);
+
+	return ended(l, tokens ? BUDGET_TOKENS : BUDGET_COST_PICO, e);
+}
+
+/* before a reply: room in the context for it, and tokens and money to pay for it */
+static enum outcome make_room(struct loop *l, struct err *e)
+{
+	uint64_t reply = l->reply_tokens ? l->reply_tokens : REPLY_TOKENS;
+	uint64_t asked, room;
+
+	if (l->context_tokens) {
+		if (!l->reply_tokens && reply > l->context_tokens / 4)
+			reply = l->context_tokens / 4;
+		room = l->context_tokens > reply ? l->context_tokens - reply : 1;
+		asked = asked_tokens(l);
+		/* far down at once: what is sent changes at its beginning, so that servers
+		 * that remember it must read all of it again */
+		int r = asked > room / 10 * 9 ? compact(l, room / 10 * 6, e) : 0;
+
+		if (r < 0)
+			return broken(r);
+		asked = asked_tokens(l);
+		if (asked > room) {
+			(void)err_say(e, EDQUOT,
+				      "the conversation has come to about %" PRIu64
+				      " tokens, and with %" PRIu64
+				      " for a reply that is more than --context %" PRIu64,
+				      asked, reply, l->context_tokens);
+			return OUTCOME_BUDGET;
+		}
+	}
+	asked = asked_tokens(l);
+	room = budget_reply_tokens(l->budget, asked);
+	l->model->reply_tokens = room < reply ? room : l->reply_tokens;
+	return room == 0 ? unpaid(l, e) : GO_ON;
+}
+
+/* after a try that failed: tokens of half an answer are paid for too */
+static bool affords(void *arg, const struct usage *usage)
+{
+	const struct loop *l = arg;
+
+	budget_model(l->budget, usage);
+	return budget_reply_tokens(l->budget, asked_tokens(l)) > 0;
+}
+
 static enum outcome ask(struct loop *l, struct err *e)
 {
-	cJSON *o = cJSON_CreateObject();
-	int r = model_ask(l->model, &l->chat, l->deadline_ms, &l->reply, e);
+	cJSON *o;
+	enum outcome end = make_room(l, e);
+	int r;
 
-	if (r < 0) {
-		cJSON_Delete(o);
-		return r == -EINTR       ? OUTCOME_STOPPED
-		       : r == -ETIMEDOUT ? OUTCOME_WALL
-					 : OUTCOME_MODEL;
-	}
+	if (end != GO_ON)
+		return end;
+	l->model->affords = affords;
+	l->model->affords_arg = l;
+	do
+		r = model_ask(l->model, &l->chat, l->deadline_ms, &l->reply, e);
+	while (r == -EMSGSIZE && compact(l, asked_tokens(l) / 2, e) > 0);
+	budget_model(l->budget, &l->model->usage);
+	if (r == -ETIMEDOUT)
+		return ended(l, BUDGET_WALL_MS, e);
+	if (r == -EDQUOT)
+		return unpaid(l, e);
+	if (r < 0)
+		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
+	o = cJSON_CreateObject();
 	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
+	record_calls(o, &l->reply);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	r = record_event(l, "reply", o, e);
 	if (r == 0)
-		r = chat_add(&l->chat, ROLE_ASSISTANT, text_string(&l->reply.text),
-			     l->reply.text.length, e);
+		r = chat_add_reply(&l->chat, &l->reply, e);
 	return r < 0 ? broken(r) : GO_ON;
 }
 
-/* what was wrong with the reply, or NULL where it is code or an answer */
-static const char *complaint(const struct loop *l)
+/* find the code in the reply, or what is wrong with it */
+static int understand(struct loop *l, struct err *e)
 {
-	bool whole = l->reply.finish == FINISH_STOP;
+	const struct text *said = &l->reply.text;
+	const char *words;
+	int r = 0;
 
-	if (l->found.kind == EXTRACT_CODE && !l->found.closed && !whole)
-		return cut_off;
-	if (l->found.kind == EXTRACT_ANSWER && l->reply.finish == FINISH_LENGTH)
-		return cut_off;
-	return extract_complaint(l->found.kind);
+	text_free(&l->found.code);
+	text_clear(&l->complaint);
+	if (l->reply.call_count)
+		r = tool_read(&l->reply, l->limits.tools, &l->found, &l->complaint, e);
+	else if (!l->limits.tools)
+		r = extract_code(text_string(said), said->length, &l->found, e);
+	else if (fence_blank((struct span){ text_string(said), said->length }))
+		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
+	else
+		l->found = (struct extract){ .kind = EXTRACT_ANSWER, .closed = true };
+
+	bool whole = l->reply.finish == FINISH_STOP;
+	bool cut = l->reply.finish == FINISH_LENGTH;
+
+	words = extract_complaint(l->found.kind);
+	if ((l->found.kind == EXTRACT_CODE && !l->found.closed && !whole) ||
+	    (cut && (l->found.kind == EXTRACT_ANSWER || l->complaint.length))) {
+		text_clear(&l->complaint);
+		words = cut_off;
+	}
+	if (!l->complaint.length && words)
+		text_puts(&l->complaint, words);
+	return r < 0 ? r : text_check(&l->complaint, "a complaint", e);
 }
 
 static int observe(struct loop *l, uint64_t number, const struct text *observation,
@@ -119,24 +250,37 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 	}
 	r = record_event(l, "step", o, e);
 	return r < 0 ? r
-		     : chat_add(&l->chat, ROLE_USER, text_string(observation),
-				observation->length, e);
+		     : chat_add_observation(&l->chat, text_string(observation),
+					    observation->length, e);
+}
+
+/* what one step may still use of the processor */
+static uint64_t step_cpu_ms(const struct loop *l)
+{
+	uint64_t left_ms = budget_left(l->budget, BUDGET_CPU_MS);
+	uint64_t step_ms = l->step_cpu_ms ? l->step_cpu_ms : BUDGET_NONE;
+
+	if (left_ms == BUDGET_NONE)
+		return 0;
+	return left_ms < step_ms ? left_ms : step_ms;
 }
 
 static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 {
 	cleanup_text struct text observation = { 0 };
-	const char *words = complaint(l);
+	const char *words = text_string(&l->complaint);
+	bool run = !*words;
 	uint64_t total = l->limits.steps;
 	int r = 0;
 
-	if (words) {
+	if (!run) {
 		show_code(l->show, number, total, "", 0);
 		show_note(l->show, words);
 		prompt_complaint(words, number, total, &observation);
 	} else {
 		show_code(l->show, number, total, text_string(&l->found.code),
 			  l->found.code.length);
+		l->session->cpu_ms = step_cpu_ms(l);
 		r = session_step(l->session, text_string(&l->found.code),
 				 l->found.code.length, l->step, e);
 		if (r < 0)
@@ -146,31 +290,36 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 	}
-	r = observe(l, number, &observation, !words, e);
+	budget_step(l->budget, run ? l->step : NULL);
+	budget_tell(l->budget, &observation);
+	r = observe(l, number, &observation, run, e);
 	if (r < 0)
 		return broken(r);
-	return !words && l->step->budget ? OUTCOME_WALL : GO_ON;
+	return run && l->step->budget ? ended(l, BUDGET_WALL_MS, e) : GO_ON;
 }
 
 static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 {
 	enum outcome end = ask(l, e);
+	enum budget_kind kind;
 	int r;
 
 	if (end != GO_ON)
 		return end;
-	text_free(&l->found.code);
-	r = extract_code(text_string(&l->reply.text), l->reply.text.length, &l->found, e);
+	r = understand(l, e);
 	if (r < 0)
 		return broken(r);
-	if (l->found.kind == EXTRACT_ANSWER && !complaint(l)) {
+	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
 		show_answer(l->show, text_string(&l->answer), l->answer.length);
 		r = text_check(&l->answer, "the answer", e);
 		return r < 0 ? broken(r) : OUTCOME_ANSWERED;
 	}
-	if (number > l->limits.steps)
-		return OUTCOME_STEPS;
+	if (l->reply.call_count)
+		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
+	kind = budget_ended(l->budget, false);
+	if (kind != BUDGET_KINDS)
+		return ended(l, kind, e);
 	return take_step(l, number, e);
 }
 
@@ -188,8 +337,9 @@ enum outcome loop_run(struct loop *l, struct err *e)
 		else if (l->show->failed) {
 			(void)err_set(e, l->show->failed, "cannot write to stdout");
 			end = OUTCOME_BROKEN;
-		} else if (end == GO_ON && units_left_ms(l->deadline_ms) == 0) {
-			end = OUTCOME_WALL;
+		} else if (end == GO_ON &&
+			   budget_ended(l->budget, true) != BUDGET_KINDS) {
+			end = ended(l, budget_ended(l->budget, true), e);
 		}
 	}
 
@@ -198,14 +348,17 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	r = record_event(l, "end", o, end == OUTCOME_BROKEN ? &unheard : e);
+	r = record_event(l, "end", o, &unheard);
+	if (r < 0 && end != OUTCOME_BROKEN)
+		*e = unheard;
 	return r < 0 ? OUTCOME_BROKEN : end;
 }
 
 void loop_free(struct loop *l)
 {
 	chat_free(&l->chat);
-	text_free(&l->reply.text);
+	reply_free(&l->reply);
+	text_free(&l->complaint);
 	text_free(&l->found.code);
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);

@@ -7,6 +7,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "agent/budget.h"
 #include "agent/model.h"
 #include "agent/prompt.h"
 #include "agent/record.h"
@@ -17,6 +18,7 @@ enum outcome {
 	OUTCOME_ANSWERED,
 	OUTCOME_STEPS,   /* the step budget ended */
 	OUTCOME_WALL,    /* the wall budget ended */
+	OUTCOME_BUDGET,  /* another one ended */
 	OUTCOME_MODEL,   /* the model failed */
 	OUTCOME_STOPPED, /* a signal came */
 	OUTCOME_BROKEN,  /* our own failure: jail, stdout, transcript */
@@ -28,7 +30,11 @@ struct loop {
 	const struct prompt_file *files;
 	size_t file_count;
 	struct prompt_limits limits;
-	uint64_t deadline_ms; /* on units_now_ms()'s clock */
+	uint64_t deadline_ms;    /* on units_now_ms()'s clock */
+	struct budget *budget;   /* begun */
+	uint64_t context_tokens; /* what the model can hold; 0: not known */
+	uint64_t reply_tokens;   /* longest reply to ask for; 0: the server's own */
+	uint64_t step_cpu_ms;    /* of one step; 0: stepjail's own limit */
 	struct model *model;
 	struct session *session; /* open */
 	struct show *show;
@@ -38,7 +44,8 @@ struct loop {
 	struct chat chat;
 	struct reply reply;
 	struct extract found;
-	struct step *step; /* large: the caller brings it */
+	struct text complaint; /* what was wrong with the reply; empty: nothing */
+	struct step *step;     /* large: the caller brings it */
 
 	/* at the end */
 	struct text answer;
@@ -48,10 +55,10 @@ struct loop {
 /**
  * loop_run() - Run the whole task
  * @l:		The first part filled in, the rest zeroed, but for @step
- * @e:		Filled for OUTCOME_MODEL and OUTCOME_BROKEN
+ * @e:		Filled for every outcome but an answer and a signal: why there is no answer
  *
  * A reply with code is a step. So is one that cannot be used (an empty block, shell
- * commands, code that was cut off): the model is told why. The model gets one reply more
+ * commands, code that was cut off, a call with wrong arguments): the model is told why. The model gets one reply more
  * than there are steps, to answer in.
  */
 enum outcome loop_run(struct loop *l, struct err *e);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/commands.h"
@@ -23,7 +24,9 @@ static const struct exit_row exits[] = {
 	     "that came to an end came to a good one." },
 	{ 1, "eval: at least one task did not pass. repl: that of the last step that "
 	     "failed, as for 124 and more; see there." },
-	{ 3, "solve: the steps are used up and there is no answer." },
+	{ 3,
+	  "solve: the steps, or another limit of the task, are used up and there is no "
+	  "answer." },
 	{ 4, "solve: the model failed: unreachable, refused, or what it sent makes no "
 	     "sense." },
 	{ 124, "solve: the wall time is used up and there is no answer." },
@@ -142,6 +145,9 @@ int main(int argc, char **argv)
 	cleanup_text struct text line = { 0 };
 	int r = hold_standard_fds(&e);
 
+	/* it may hold a key: no dump, no look into it by others of this user */
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
+		r = err_set(&e, errno, "prctl");
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0 && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)

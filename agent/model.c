@@ -8,8 +8,7 @@
 #include "agent/model.h"
 
 static const struct model_ops *const models[] = {
-	&scripted_ops,
-	&openai_ops,
+	&scripted_ops, &openai_ops, &anthropic_ops, &ollama_ops, &llamacpp_ops, &vllm_ops,
 };
 
 int model_open(struct model *m, const char *name, struct model_plan *plan, struct err *e)
@@ -38,15 +37,15 @@ int model_open(struct model *m, const char *name, struct model_plan *plan, struc
 		return r < 0 ? r : text_check(&m->label, "the model's name", e);
 	}
 	return err_say(e, EINVAL,
-		       "--model: '%.80s' is no model; give scripted:FILE or openai",
+		       "--model: '%.80s' is no model; give scripted:FILE, openai, "
+		       "anthropic, ollama, llamacpp or vllm",
 		       name);
 }
 
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e)
 {
-	text_clear(&reply->text);
-	reply->finish = FINISH_OTHER;
+	reply_begin(reply);
 
 	int r = m->ops->ask(m, chat, deadline_ms, reply, e);
 

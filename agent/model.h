@@ -9,37 +9,29 @@
 #include <stdint.h>
 
 #include "agent/chat.h"
+#include "agent/compact.h"
+#include "agent/reply.h"
 #include "agent/stop.h"
 #include "agent/text.h"
 #include "init/err.h"
-
-#define MODEL_REPLY_MAX ((size_t)8 << 20)
-
-enum finish {
-	FINISH_STOP,   /* the model ended by itself */
-	FINISH_LENGTH, /* cut off */
-	FINISH_OTHER,  /* the server does not say */
-};
-
-struct reply {
-	struct text text;
-	enum finish finish;
-};
 
 struct usage {
 	uint64_t requests; /* sent, the repeated ones too */
 	uint64_t retries;
 	uint64_t prompt_tokens;     /* as the server tells */
 	uint64_t completion_tokens; /* as the server tells */
+	uint64_t judged; /* answers whose tokens it did not tell: judged by bytes */
 };
 
 struct model_plan {
 	const char *argument; /* behind the colon of --model, or NULL */
-	const char *base_url;
+	const char *base_url; /* NULL: the provider's */
 	const char *model_name;
 	const char *key_file;
+	bool tools; /* offer the tool `python`, and expect calls of it */
 	uint64_t retries;
-	uint64_t request_ms; /* longest wait for one answer */
+	uint64_t retry_wait_ms; /* the first wait; see retry.h */
+	uint64_t request_ms;    /* longest silence of a server that is to answer */
 	struct stop *stop;
 	/* told about waits and repeats; one line without a newline */
 	void (*note)(void *arg, const char *line);
@@ -52,6 +44,11 @@ struct model {
 	void *state;
 	struct text label; /* the line that says who answers */
 	struct usage usage;
+	struct gauge gauge;    /* of the last answer */
+	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */
+	/* false where what was used, with failed tries, leaves nothing for another; or NULL */
+	bool (*affords)(void *arg, const struct usage *usage);
+	void *affords_arg;
 };
 
 struct model_ops {
@@ -60,8 +57,9 @@ struct model_ops {
 	/* 0 or -errno */
 	int (*open)(struct model *m, struct err *e);
 	/*
-	 * Append the answer to the chat to @reply. 0, -EINTR (a signal came), -ETIMEDOUT
-	 * (the deadline passed), any other -errno: the model failed, @e says why
+	 * Put the answer to the chat into @reply. 0, -EINTR (a signal came), -ETIMEDOUT
+	 * (the deadline passed), -EMSGSIZE (the chat is too long for the model), -EDQUOT
+	 * (no further try can be afforded), any other -errno: the model failed, @e says why
 	 */
 	int (*ask)(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 		   struct reply *reply, struct err *e);
@@ -70,7 +68,7 @@ struct model_ops {
 
 /**
  * model_open() - Make the model that --model names
- * @name:	"scripted:FILE", "openai"
+ * @name:	"scripted:FILE", "openai", "anthropic", "ollama", "llamacpp", "vllm"
  *
  * Return: 0, or -errno with one line that says what to give
  */
@@ -85,5 +83,9 @@ void model_close(struct model *m);
 
 extern const struct model_ops scripted_ops;
 extern const struct model_ops openai_ops;
+extern const struct model_ops anthropic_ops;
+extern const struct model_ops ollama_ops;
+extern const struct model_ops llamacpp_ops;
+extern const struct model_ops vllm_ops;
 
 #endif

@@ -1,57 +1,105 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openai_json.c - chat completions: see openai_json.h
+ * openai_json.c - the dialect of chat completions
+ *
+ * Spoken by OpenAI, and by Ollama, llama.cpp's server, vLLM and many others, each with
+ * habits of its own: some send no "[DONE]", some no usage, some number every call 0 or not
+ * at all, some send arguments as an object, some answer without a stream. What cannot be
+ * misunderstood is taken from all of them.
  */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/escape.h"
-#include "agent/openai_json.h"
-#include "agent/utf8.h"
-
-#define WORDS_MAX 300
-#define TOKENS_MAX 1e12 /* more than that is not a count but a mistake */
-
-/* error.code or error.type of refusals that no waiting mends */
-static const char *const quota_names[] = {
-	"insufficient_quota",
-	"billing_hard_limit_reached",
-	"billing_not_active",
-	"quota_exceeded",
-};
+#include "agent/answer.h"
+#include "agent/json.h"
+#include "agent/tool.h"
 
 static const struct {
 	const char *name;
 	enum finish finish;
 } finishes[] = {
 	{ "stop", FINISH_STOP },
+	{ "tool_calls", FINISH_STOP },
 	{ "length", FINISH_LENGTH },
+	{ "content_filter", FINISH_REFUSED },
 };
 
-int openai_json_request(const char *model_name, const struct chat *chat, struct text *out,
-			struct err *e)
+/* an item that could not be added is nobody's: free it here */
+static cJSON *append(cJSON *list, cJSON *item)
+{
+	if (cJSON_AddItemToArray(list, item))
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
+static bool add_calls(cJSON *message, const struct message *m)
+{
+	cJSON *list = cJSON_AddArrayToObject(message, "tool_calls");
+
+	for (size_t i = 0; i < m->call_count; i++) {
+		cJSON *one = append(list, cJSON_CreateObject());
+		cJSON *function;
+
+		if (!cJSON_AddStringToObject(one, "id", m->calls[i].id) ||
+		    !cJSON_AddStringToObject(one, "type", "function"))
+			return false;
+		function = cJSON_AddObjectToObject(one, "function");
+		if (!cJSON_AddStringToObject(function, "name", m->calls[i].name) ||
+		    !cJSON_AddStringToObject(function, "arguments",
+					     m->calls[i].arguments))
+			return false;
+	}
+	return list;
+}
+
+static bool add_message(cJSON *messages, const struct message *m)
+{
+	cJSON *one = append(messages, cJSON_CreateObject());
+	const char *role = m->call_id ? "tool" : chat_role_name(m->role);
+	bool silent = m->call_count && !*m->text;
+
+	if (!cJSON_AddStringToObject(one, "role", role))
+		return false;
+	if (silent ? !cJSON_AddNullToObject(one, "content")
+		   : !cJSON_AddStringToObject(one, "content", m->text))
+		return false;
+	if (m->call_id)
+		return cJSON_AddStringToObject(one, "tool_call_id", m->call_id);
+	return !m->call_count || add_calls(one, m);
+}
+
+static bool add_tool(cJSON *root)
+{
+	cJSON *one = append(cJSON_AddArrayToObject(root, "tools"), cJSON_CreateObject());
+	cJSON *function;
+
+	if (!cJSON_AddStringToObject(one, "type", "function"))
+		return false;
+	function = cJSON_AddObjectToObject(one, "function");
+	return cJSON_AddStringToObject(function, "name", TOOL_NAME) &&
+	       cJSON_AddStringToObject(function, "description", TOOL_WORDS) &&
+	       cJSON_AddRawToObject(function, "parameters", TOOL_SCHEMA);
+}
+
+static int ask(const struct question *q, struct text *out, struct err *e)
 {
 	cJSON *root = cJSON_CreateObject();
 	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
-	bool good = root && messages &&
-		    cJSON_AddStringToObject(root, "model", model_name) &&
-		    cJSON_AddFalseToObject(root, "stream");
+	bool good = messages && cJSON_AddStringToObject(root, "model", q->model_name) &&
+		    cJSON_AddTrueToObject(root, "stream") &&
+		    cJSON_AddTrueToObject(cJSON_AddObjectToObject(root, "stream_options"),
+					  "include_usage");
 
-	for (size_t i = 0; good && i < chat->count; i++) {
-		cJSON *one = cJSON_CreateObject();
-
-		good = one &&
-		       cJSON_AddStringToObject(one, "role",
-					       chat_role_name(chat->list[i].role)) &&
-		       cJSON_AddStringToObject(one, "content", chat->list[i].text);
-		/* an item that could not be added is nobody's: free it here */
-		if (!cJSON_AddItemToArray(messages, one)) {
-			cJSON_Delete(one);
-			good = false;
-		}
-	}
+	if (good && q->reply_tokens)
+		good = cJSON_AddNumberToObject(
+			root, q->new_limit_name ? "max_completion_tokens" : "max_tokens",
+			(double)q->reply_tokens);
+	if (good && q->tools)
+		good = add_tool(root);
+	for (size_t i = 0; good && i < q->chat->count; i++)
+		good = add_message(messages, &q->chat->list[i]);
 
 	char *body = good ? cJSON_PrintUnformatted(root) : NULL;
 
@@ -63,130 +111,118 @@ int openai_json_request(const char *model_name, const struct chat *chat, struct 
 	return text_check(out, "the request to the model", e);
 }
 
-/* \u0000 would end a C string early and hide the rest: make it \ufffd, same length */
-static void mend_nuls(char *body, size_t length)
+/* a call, or a piece of one */
+static void take_call(struct reply *r, const cJSON *piece, bool streamed)
 {
-	char *end = body + length;
+	const cJSON *index = json_get(piece, "index");
+	const cJSON *function = json_get(piece, "function");
+	const char *name = json_string(function, "name");
+	const char *id = json_string(piece, "id");
+	bool numbered = cJSON_IsNumber(index) && index->valuedouble >= 0 &&
+			index->valuedouble < 1e6;
+	long number = numbered ? (long)index->valuedouble : -1;
 
-	for (char *at = body; (at = memchr(at, '\\', (size_t)(end - at)));) {
-		if (end - at >= 6 && memcmp(at, "\\u0000", 6) == 0)
-			memcpy(at, "\\ufffd", 6);
-		at += end - at >= 2 ? 2 : 1; /* over the escaped character too */
+	if (!cJSON_IsObject(piece))
+		return;
+	/* without numbers a name begins a call, and what has none goes on with it; an
+	 * answer that is no stream has whole calls alone */
+	if (!streamed || (!numbered && name))
+		number = (long)r->call_count + (streamed ? 1000000 : 0);
+
+	struct call *c = reply_call(r, number, id);
+
+	if (!c)
+		return;
+	if (name && !c->name[0])
+		call_name(c, name);
+	answer_arguments(c, json_get(function, "arguments"));
+}
+
+static void take_finish(struct answer *a, const cJSON *choice)
+{
+	const char *name = json_string(choice, "finish_reason");
+
+	if (!name)
+		return;
+	a->ended = true;
+	for (size_t i = 0; i < sizeof(finishes) / sizeof(finishes[0]); i++)
+		if (strcmp(name, finishes[i].name) == 0)
+			a->reply->finish = finishes[i].finish;
+	if (strcmp(name, "content_filter") == 0)
+		a->reason = "a content filter of the server";
+}
+
+static void take_message(struct answer *a, const cJSON *message, bool streamed)
+{
+	const char *content = json_string(message, "content");
+	const char *refusal = json_string(message, "refusal");
+
+	if (content)
+		answer_text(&a->reply->text, content);
+	if (refusal)
+		answer_text(&a->reply->refusal, refusal);
+	for (const cJSON *call = json_first(json_get(message, "tool_calls")); call;
+	     call = call->next)
+		take_call(a->reply, call, streamed);
+	if (a->reply->refusal.length)
+		a->reply->finish = FINISH_REFUSED;
+}
+
+static int event(struct answer *a, const cJSON *event, struct err *e)
+{
+	const cJSON *choices = json_get(event, "choices");
+
+	answer_tokens(a, json_get(event, "usage"), "prompt_tokens", "completion_tokens");
+	if (!cJSON_IsArray(choices)) {
+		if (cJSON_IsObject(json_get(event, "usage")))
+			return 0;
+		return err_say(e, EAGAIN,
+			       "an event of the model's answer has no list of choices");
 	}
-}
+	a->begun = true;
+	for (const cJSON *choice = json_first(choices); choice; choice = choice->next) {
+		const cJSON *index = json_get(choice, "index");
+		const cJSON *delta = json_get(choice, "delta");
 
-/* the whole body as one JSON value and nothing behind it, or NULL */
-static cJSON *parse_all(const char *body, size_t length)
-{
-	const char *end = NULL;
-	cJSON *root;
-
-	if (memchr(body, '\0', length))
-		return NULL;
-	root = cJSON_ParseWithLengthOpts(body, length, &end, false);
-	if (!root)
-		return NULL;
-	for (; end < body + length; end++)
-		if (!strchr(" \t\r\n", *end)) {
-			cJSON_Delete(root);
-			return NULL;
-		}
-	return root;
-}
-
-static uint64_t tokens(const cJSON *usage, const char *name)
-{
-	const cJSON *n = cJSON_GetObjectItemCaseSensitive(usage, name);
-
-	if (!cJSON_IsNumber(n) || !(n->valuedouble >= 0 && n->valuedouble < TOKENS_MAX))
-		return 0;
-	return (uint64_t)n->valuedouble;
-}
-
-static int take_message(const cJSON *message, struct reply *reply, struct err *e)
-{
-	const cJSON *content = cJSON_GetObjectItemCaseSensitive(message, "content");
-	const cJSON *refusal = cJSON_GetObjectItemCaseSensitive(message, "refusal");
-
-	if (cJSON_IsString(content)) {
-		utf8_mend(&reply->text, content->valuestring,
-			  strlen(content->valuestring));
-		return 0;
+		if (cJSON_IsNumber(index) && index->valueint != 0)
+			continue; /* one answer is asked for */
+		take_finish(a, choice);
+		take_message(a, delta ? delta : json_get(choice, "message"), delta);
 	}
-	if (cJSON_IsString(refusal)) {
-		cleanup_text struct text shown = { 0 };
-
-		escape_line(&shown, refusal->valuestring,
-			    utf8_floor(refusal->valuestring, strlen(refusal->valuestring),
-				       WORDS_MAX));
-		return err_say(e, EBADMSG, "the model refused: %s", text_string(&shown));
-	}
-	if (cJSON_IsNull(content))
-		return err_say(e, EBADMSG, "the model's answer has no content (null)");
-	return err_say(e, EBADMSG,
-		       "the model's answer has no text in "
-		       "choices[0].message.content");
+	return 0;
 }
 
-int openai_json_reply(char *body, size_t length, struct reply *reply, struct usage *usage,
-		      struct err *e)
+static int whole(struct answer *a, const cJSON *body, struct err *e)
 {
-	mend_nuls(body, length);
-
-	cJSON *root = parse_all(body, length);
-	const cJSON *choices = cJSON_GetObjectItemCaseSensitive(root, "choices");
+	const cJSON *choices = json_get(body, "choices");
 	const cJSON *first =
 		cJSON_IsArray(choices) ? cJSON_GetArrayItem(choices, 0) : NULL;
-	const cJSON *message = cJSON_GetObjectItemCaseSensitive(first, "message");
-	const cJSON *finish = cJSON_GetObjectItemCaseSensitive(first, "finish_reason");
-	const cJSON *counts = cJSON_GetObjectItemCaseSensitive(root, "usage");
-	int r;
+	const cJSON *message = json_get(first, "message");
+	const cJSON *content = json_get(message, "content");
 
-	if (!root)
-		r = err_say(e, EBADMSG, "the model's answer is not JSON");
-	else if (!cJSON_IsArray(choices))
-		r = err_say(e, EBADMSG, "the model's answer has no list of choices");
-	else if (!first)
-		r = err_say(e, EBADMSG,
-			    "the model's answer has an empty list of choices");
-	else if (!cJSON_IsObject(message))
-		r = err_say(e, EBADMSG, "the model's answer has no choices[0].message");
-	else
-		r = take_message(message, reply, e);
-
-	for (size_t i = 0; r == 0 && i < sizeof(finishes) / sizeof(finishes[0]); i++)
-		if (cJSON_IsString(finish) &&
-		    strcmp(finish->valuestring, finishes[i].name) == 0)
-			reply->finish = finishes[i].finish;
-	usage->prompt_tokens += tokens(counts, "prompt_tokens");
-	usage->completion_tokens += tokens(counts, "completion_tokens");
-	cJSON_Delete(root);
-	return r;
+	answer_tokens(a, json_get(body, "usage"), "prompt_tokens", "completion_tokens");
+	if (!cJSON_IsArray(choices))
+		return err_say(e, EBADMSG, "the model's answer has no list of choices");
+	if (!first)
+		return err_say(e, EBADMSG,
+			       "the model's answer has an empty list of choices");
+	if (!cJSON_IsObject(message))
+		return err_say(e, EBADMSG,
+			       "the model's answer has no choices[0].message");
+	take_finish(a, first);
+	take_message(a, message, false);
+	if (cJSON_IsString(content) || a->reply->call_count || a->reply->refusal.length)
+		return 0;
+	return err_say(e, EBADMSG,
+		       cJSON_IsNull(content) ? "the model's answer has no content (null)"
+					     : "the model's answer has no text in "
+					       "choices[0].message.content");
 }
 
-static bool names_quota(const cJSON *item)
-{
-	for (size_t i = 0; i < sizeof(quota_names) / sizeof(quota_names[0]); i++)
-		if (cJSON_IsString(item) &&
-		    strcmp(item->valuestring, quota_names[i]) == 0)
-			return true;
-	return false;
-}
-
-bool openai_json_error(const char *body, size_t length, struct text *words)
-{
-	cJSON *root = parse_all(body, length);
-	const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
-	const cJSON *message = cJSON_GetObjectItemCaseSensitive(error, "message");
-	bool quota = names_quota(cJSON_GetObjectItemCaseSensitive(error, "code")) ||
-		     names_quota(cJSON_GetObjectItemCaseSensitive(error, "type"));
-
-	if (cJSON_IsString(error))
-		message = error; /* some servers say no more than that */
-	if (cJSON_IsString(message))
-		escape_line(words, message->valuestring,
-			    utf8_floor(message->valuestring, strlen(message->valuestring),
-				       WORDS_MAX));
-	cJSON_Delete(root);
-	return quota;
-}
+const struct dialect openai_dialect = {
+	.path = "/chat/completions",
+	.key_prefix = "Authorization: Bearer ",
+	.ask = ask,
+	.event = event,
+	.whole = whole,
+};

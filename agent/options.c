@@ -41,6 +41,32 @@ static int set_time(const struct opt *o, const char *value, void *at, struct err
 	return 0;
 }
 
+static int set_size(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	uint64_t *into = at;
+	int r = units_parse_size(value, into);
+	char least[32], most[32];
+
+	if (r == -EINVAL)
+		return err_say(e, EINVAL, "--%s: '%s' is not a size such as 64K or 1M",
+			       o->name, value);
+	if (r < 0 || *into < o->min || *into > o->max)
+		return err_say(e, EINVAL, "--%s: '%s' is not between %s and %s", o->name,
+			       value, units_say_size(o->min, least, sizeof(least)),
+			       units_say_size(o->max, most, sizeof(most)));
+	return 0;
+}
+
+static int set_money(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	if (units_parse_money(value, at) == 0)
+		return 0;
+	return err_say(e, EINVAL,
+		       "--%s: '%s' is not an amount of dollars such as 5 or 0.25, of "
+		       "1000000 at the most",
+		       o->name, value);
+}
+
 static int set_choice(const struct opt *o, const char *value, void *at, struct err *e)
 {
 	char all[128] = "";
@@ -87,8 +113,9 @@ static int set_pass(const struct opt *o, const char *value, void *at, struct err
 }
 
 static int (*const setters[])(const struct opt *, const char *, void *, struct err *) = {
-	[OPT_TEXT] = set_text,     [OPT_COUNT] = set_count, [OPT_TIME] = set_time,
-	[OPT_CHOICE] = set_choice, [OPT_LIST] = set_list,   [OPT_PASS] = set_pass,
+	[OPT_TEXT] = set_text, [OPT_COUNT] = set_count, [OPT_TIME] = set_time,
+	[OPT_SIZE] = set_size, [OPT_MONEY] = set_money, [OPT_CHOICE] = set_choice,
+	[OPT_LIST] = set_list, [OPT_PASS] = set_pass,
 };
 
 static const struct opt *find(const struct command *cmd, const char *name, size_t length)

@@ -18,13 +18,15 @@
 #include "init/err.h"
 
 #define OPT_LIST_MAX 64
-#define OPT_ROWS_MAX 40
+#define OPT_ROWS_MAX 60
 
 enum opt_kind {
 	OPT_FLAG,   /* bool: given or not */
 	OPT_TEXT,   /* const char *: anything but nothing */
 	OPT_COUNT,  /* uint64_t: min to max */
 	OPT_TIME,   /* uint64_t: milliseconds, min to max */
+	OPT_SIZE,   /* uint64_t: bytes, min to max */
+	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none */
 	OPT_CHOICE, /* uint64_t: index into choices */
 	OPT_LIST,   /* struct opt_list: may be given more than once */
 	OPT_PASS,   /* struct opt_list: "--name", "value" for stepjail */
@@ -48,6 +50,11 @@ struct opt {
 
 /* the last columns of a row: kind, and the field of the command's struct that it fills */
 #define OPT_ROW(kind_, type, field) .kind = OPT_##kind_, .offset = offsetof(type, field)
+
+/* below every table of rows: options_parse() keeps a mark for each of them */
+#define OPT_ROWS_FIT(table)                                                              \
+	_Static_assert(sizeof(table) / sizeof((table)[0]) <= OPT_ROWS_MAX,               \
+		       "raise OPT_ROWS_MAX")
 
 struct exit_row {
 	int status;

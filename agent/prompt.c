@@ -33,6 +33,26 @@ static const char unkept[] =
 	"step "
 	"begins in a fresh sandbox, so every block must be complete in itself.";
 
+static const char by_fence[] =
+	"To run code, reply with one fenced block:\n"
+	"```python\n"
+	"print(6 * 7)\n"
+	"```\n"
+	"You are then told what it did. %s Print what you want to see; the value of a "
+	"last "
+	"expression is shown too. If the code itself must hold a line of three "
+	"backticks, "
+	"open and close the block with four. Never write the output of a step yourself.\n"
+	"A reply without a code block is your final answer and ends the task. Give it as "
+	"soon as you know it, in plain words.\n";
+static const char by_tool[] =
+	"To run code, call the tool python. You are then told what it did. %s Print what "
+	"you want to see; the value of a last expression is shown too. Never make up the "
+	"output of a step.\n"
+	"A reply without a call is your final answer and ends the task, also where there "
+	"is "
+	"code in it. Give it as soon as you know it, in plain words.\n";
+
 int prompt_look(const char *path, struct prompt_file *f, struct err *e)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -75,30 +95,16 @@ void prompt_system(const struct prompt_limits *l, struct text *out)
 	for (size_t i = 0; i < sizeof(shelves) / sizeof(shelves[0]); i++)
 		if (strcmp(shelves[i].rootfs, l->rootfs) == 0)
 			libraries = shelves[i].libraries;
+	text_puts(out, "You solve a task by writing Python, one step at a time.\n\n");
+	text_printf(out, l->tools ? by_tool : by_fence, l->stateless ? unkept : kept);
 	text_printf(out,
-		    "You solve a task by writing Python, one step at a time.\n"
-		    "\n"
-		    "To run code, reply with one fenced block:\n"
-		    "```python\n"
-		    "print(6 * 7)\n"
-		    "```\n"
-		    "You are then told what it did. %s Print what you want to see; the "
-		    "value of a last "
-		    "expression "
-		    "is shown too. If the code itself must hold a line of three "
-		    "backticks, open "
-		    "and close the block with four. Never write the output of a step "
-		    "yourself.\n"
-		    "A reply without a code block is your final answer and ends the "
-		    "task. Give "
-		    "it as soon as you know it, in plain words.\n"
 		    "\n"
 		    "Where the code runs: a sandbox with %s. There is no network, no "
 		    "shell and "
 		    "no other program. Files are in %s (read-only); write to /work or "
 		    "/tmp. A "
 		    "step may take %s",
-		    l->stateless ? unkept : kept, libraries, PROMPT_FOLDER,
+		    libraries, PROMPT_FOLDER,
 		    units_say_time(l->step_ms, step, sizeof(step)));
 	if (l->memory)
 		text_printf(out, " and %s of memory", l->memory);

@@ -43,6 +43,7 @@ struct prompt_limits {
 	uint64_t wall_ms;
 	uint64_t steps;
 	bool stateless;
+	bool tools; /* code comes by calls of the tool */
 };
 
 /**

@@ -70,6 +70,22 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 	return o;
 }
 
+void record_calls(cJSON *object, const struct reply *reply)
+{
+	cJSON *list = reply->call_count ? cJSON_AddArrayToObject(object, "calls") : NULL;
+
+	for (size_t i = 0; list && i < reply->call_count; i++) {
+		const struct call *c = &reply->calls[i];
+		cJSON *one = cJSON_CreateObject();
+
+		(void)cJSON_AddItemToArray(list, one);
+		(void)cJSON_AddStringToObject(one, "id", c->id);
+		(void)cJSON_AddStringToObject(one, "name", c->name);
+		record_string(one, "arguments", text_string(&c->arguments),
+			      c->arguments.length);
+	}
+}
+
 cJSON *record_usage(const struct usage *usage)
 {
 	cJSON *o = cJSON_CreateObject();
@@ -79,6 +95,8 @@ cJSON *record_usage(const struct usage *usage)
 	(void)cJSON_AddNumberToObject(o, "prompt_tokens", (double)usage->prompt_tokens);
 	(void)cJSON_AddNumberToObject(o, "completion_tokens",
 				      (double)usage->completion_tokens);
+	if (usage->judged)
+		(void)cJSON_AddNumberToObject(o, "judged", (double)usage->judged);
 	return o;
 }
 

@@ -27,6 +27,9 @@ void record_string(cJSON *object, const char *name, const char *bytes, size_t le
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation);
 
+/** record_calls() - Add a reply's calls as a list, where it made any */
+void record_calls(cJSON *object, const struct reply *reply);
+
 /** record_usage() - Requests, retries and tokens as an object; NULL where memory ran out
  */
 cJSON *record_usage(const struct usage *usage);

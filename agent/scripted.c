@@ -23,6 +23,7 @@
  *			observation; for the first turn, the task); any number of them, right
  *			behind the turn's line
  *	finish: length	the reply counts as cut off; also right behind the turn's line
+ *	call: NAME	the reply is a call of this tool, and the text its arguments
  *
  * All further lines are the reply as it stands, empty lines at its end left out. A turn
  * with no text, a line before the first turn that is no comment, or too few turns is an
@@ -43,10 +44,12 @@
 #define TURN "--- turn"
 
 struct script {
-	char *text;  /* the whole file, a NUL behind it */
-	char *at;    /* the next turn's line, or the end */
-	size_t line; /* of @at, from 1 */
-	size_t turn; /* turns that were spoken */
+	char *text;         /* the whole file, a NUL behind it */
+	char *at;           /* the next turn's line, or the end */
+	size_t line;        /* of @at, from 1 */
+	size_t turn;        /* turns that were spoken */
+	unsigned int calls; /* ids that were made up for them */
+	struct call *call;  /* of the turn that is being read */
 };
 
 static bool is_turn(const char *line)
@@ -125,7 +128,7 @@ static int scripted_open(struct model *m, struct err *e)
 	return 0;
 }
 
-/* "expect: TEXT" and "finish: length"; 1 where the line was one of them */
+/* "expect: TEXT", "finish: length" and "call: NAME"; 1 where the line was one of them */
 static int take_header(struct model *m, const struct chat *chat, struct reply *reply,
 		       struct err *e)
 {
@@ -135,6 +138,14 @@ static int take_header(struct model *m, const struct chat *chat, struct reply *r
 	if (length == 14 && strncmp(s->at, "finish: length", length) == 0) {
 		reply->finish = FINISH_LENGTH;
 		return 1;
+	}
+	if (length > 6 && strncmp(s->at, "call: ", 6) == 0) {
+		cleanup_text struct text name = { 0 };
+
+		text_add(&name, s->at + 6, length - 6);
+		s->call = reply_call(reply, 0, "");
+		call_name(s->call, text_string(&name));
+		return text_check(&name, "the script", e) < 0 ? -ENOMEM : 1;
 	}
 	if (length <= 8 || strncmp(s->at, "expect: ", 8) != 0)
 		return 0;
@@ -173,6 +184,7 @@ static int scripted_ask(struct model *m, const struct chat *chat, uint64_t deadl
 
 	next_line(s);
 	reply->finish = FINISH_STOP;
+	s->call = NULL;
 	while (r > 0 && *s->at) {
 		r = take_header(m, chat, reply, e);
 		if (r > 0)
@@ -193,8 +205,9 @@ static int scripted_ask(struct model *m, const struct chat *chat, uint64_t deadl
 	if (!length)
 		return err_say(e, EINVAL, "%s:%zu: this turn has no text",
 			       m->plan->argument, turn_line);
-	text_add(&reply->text, start, length);
-	text_puts(&reply->text, "\n");
+	text_add(s->call ? &s->call->arguments : &reply->text, start, length);
+	text_puts(&reply->text, s->call ? "" : "\n");
+	reply_end(reply, &s->calls);
 	s->turn++;
 	return 0;
 }

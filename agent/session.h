@@ -45,8 +45,9 @@ struct session {
 	struct serve serve;
 	uint32_t id; /* the last session's; a new one has a new one */
 	bool open;
-	uint32_t branch;                   /* that steps run on */
-	uint32_t state;                    /* where it stands, as far as was told */
+	uint32_t branch; /* that steps run on */
+	uint32_t state;  /* where it stands, as far as was told */
+	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
 };

@@ -90,6 +90,14 @@ void show_text(struct show *s, const struct text *text)
 	put(s, INK_DIM, text);
 }
 
+void show_words(struct show *s, const char *words, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_lines(&text, SAID_MARK, words, length);
+	put(s, INK_DIM, &text);
+}
+
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length)
 {

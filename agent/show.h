@@ -43,6 +43,9 @@ void show_note(struct show *s, const char *line);
 /** show_text() - Lines that are harmless already, as a note */
 void show_text(struct show *s, const struct text *text);
 
+/** show_words() - What the model said beside a call; nothing where it said nothing */
+void show_words(struct show *s, const char *words, size_t length);
+
 /** show_code() - A step's head and its code */
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length);

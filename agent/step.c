@@ -48,6 +48,7 @@ static void queue_code(struct session *s, const char *code, size_t length)
 	const struct serve_limits limits = {
 		.branch = s->branch,
 		.wall_ms = s->plan->serve.step_ms,
+		.cpu_ms = s->cpu_ms,
 	};
 
 	queue_pieces(s, code, length);
@@ -63,6 +64,7 @@ static void queue_once(struct session *s, const char *code, size_t length)
 	const struct serve_limits limits = {
 		.awaits = (uint32_t)(length - first),
 		.wall_ms = s->plan->serve.step_ms,
+		.cpu_ms = s->cpu_ms,
 	};
 
 	s->id++;

@@ -98,6 +98,74 @@ int units_parse_time(const char *text, uint64_t *ms)
 	return -EINVAL;
 }
 
+int units_parse_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMGT";
+	uint64_t number;
+	int r = take_digits(&text, &number);
+	const char *unit = *text ? strchr(units, *text) : NULL;
+
+	if (r < 0)
+		return r;
+	if (*text && (!unit || text[1]))
+		return -EINVAL;
+	for (const char *at = units; unit && at <= unit; at++)
+		if (__builtin_mul_overflow(number, 1024, &number))
+			return -ERANGE;
+	*bytes = number;
+	return 0;
+}
+
+int units_parse_money(const char *text, uint64_t *pico)
+{
+	const uint64_t dollar = 1000000000000;
+	uint64_t whole, part = 0, scale = dollar;
+	int r = take_digits(&text, &whole);
+
+	if (r < 0)
+		return r;
+	if (*text == '.') {
+		if (text[1] < '0' || text[1] > '9')
+			return -EINVAL;
+		for (text++; *text >= '0' && *text <= '9' && scale > 1; text++) {
+			scale /= 10;
+			part += (uint64_t)(*text - '0') * scale;
+		}
+	}
+	if (*text)
+		return -EINVAL;
+	if (whole > 1000000)
+		return -ERANGE;
+	*pico = whole * dollar + part;
+	return *pico ? 0 : -EINVAL;
+}
+
+const char *units_say_size(uint64_t bytes, char *out, size_t size)
+{
+	static const char *const names[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+	size_t unit = 0;
+	uint64_t tenths = 0;
+
+	while (bytes >= 1024 && unit + 1 < sizeof(names) / sizeof(names[0])) {
+		tenths = bytes % 1024 * 10 / 1024;
+		bytes /= 1024;
+		unit++;
+	}
+	if (tenths)
+		(void)snprintf(out, size, "%" PRIu64 ".%" PRIu64 " %s", bytes, tenths,
+			       names[unit]);
+	else
+		(void)snprintf(out, size, "%" PRIu64 " %s", bytes, names[unit]);
+	return out;
+}
+
+const char *units_say_money(uint64_t pico, char *out, size_t size)
+{
+	(void)snprintf(out, size, "$%" PRIu64 ".%04" PRIu64, pico / 1000000000000,
+		       pico % 1000000000000 / 100000000);
+	return out;
+}
+
 const char *units_say_time(uint64_t ms, char *out, size_t size)
 {
 	if (ms >= 120000 && ms % 60000 == 0)

@@ -33,6 +33,26 @@ int units_parse_count(const char *text, uint64_t *value);
  */
 int units_parse_time(const char *text, uint64_t *ms);
 
+/**
+ * units_parse_size() - Bytes as stepjail's options have them: 4096, 64K, 1M, 2G
+ *
+ * Return: 0, -EINVAL or -ERANGE
+ */
+int units_parse_size(const char *text, uint64_t *bytes);
+
+/**
+ * units_parse_money() - Dollars such as 5 or 0.25, at most 1000000, into 10^12 times that
+ *
+ * Return: 0, -EINVAL (junk, more than 12 digits behind the point, nothing) or -ERANGE
+ */
+int units_parse_money(const char *text, uint64_t *pico);
+
+/** units_say_size() - Write "900 bytes", "64 KiB", "1.5 MiB" */
+const char *units_say_size(uint64_t bytes, char *out, size_t size);
+
+/** units_say_money() - Write "$0.0123" */
+const char *units_say_money(uint64_t pico, char *out, size_t size);
+
 /** units_say_time() - Write "250 ms", "60 s", "10 min": no precision that nobody asked
  * for */
 const char *units_say_time(uint64_t ms, char *out, size_t size);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reply.c - any bytes as a model server's answer, and its text as a reply with code
+ * reply.c - any bytes as a model server's answer, a stream or none, in either dialect, and
+ * as a reply with code
  */
+#include "agent/answer.h"
 #include "agent/extract.h"
-#include "agent/openai_json.h"
+#include "agent/json.h"
+#include "agent/tool.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_code(const char *bytes, size_t length)
@@ -23,11 +26,37 @@ static void check_code(const char *bytes, size_t length)
 	text_free(&x.code);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void check_reply(struct reply *reply)
 {
-	struct reply reply = { .finish = FINISH_OTHER };
-	struct text words = { 0 };
-	struct usage usage = { 0 };
+	struct extract x;
+	struct text complaint = { 0 };
+	unsigned int serial = 0;
+	struct err e;
+
+	reply_end(reply, &serial);
+	HOLDS(tool_read(reply, true, &x, &complaint, &e) == 0);
+	HOLDS(complaint.length || !reply->call_count || x.code.length);
+	for (size_t i = 0; i < complaint.length; i++)
+		HOLDS(!iscntrl((unsigned char)complaint.bytes[i]));
+	for (size_t i = 0; i < reply->call_count; i++) {
+		struct text back = { 0 };
+		cJSON *root;
+
+		tool_arguments(&reply->calls[i], &back);
+		root = json_parse(text_string(&back), back.length);
+		HOLDS(cJSON_IsObject(root));
+		cJSON_Delete(root);
+		text_free(&back);
+	}
+	text_free(&x.code);
+	text_free(&complaint);
+	check_code(text_string(&reply->text), reply->text.length);
+}
+
+static void check_body(const struct dialect *dialect, const uint8_t *bytes, size_t size)
+{
+	struct reply reply = { 0 };
+	struct answer a;
 	struct err e;
 	char *body = malloc(size + 1);
 	int r;
@@ -35,17 +64,67 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	HOLDS(body);
 	(void)memcpy(body, bytes, size);
 	body[size] = '\0';
-	check_code(body, size);
-	(void)openai_json_error(body, size, &words);
-	for (size_t i = 0; i < words.length; i++)
-		HOLDS(words.bytes[i] == '\t' || !iscntrl((unsigned char)words.bytes[i]));
-	r = openai_json_reply(body, size, &reply, &usage, &e);
+	answer_begin(&a, dialect, &reply);
+	r = answer_body(&a, body, size, &e);
+	r = r < 0 ? r : answer_end(&a, &e);
 	if (r < 0)
 		fuzz_error(&e, r);
 	else
-		check_code(text_string(&reply.text), reply.text.length);
-	text_free(&reply.text);
-	text_free(&words);
+		check_reply(&reply);
+	answer_free(&a);
+	reply_free(&reply);
 	free(body);
+}
+
+static int read_stream(const struct dialect *dialect, const uint8_t *bytes, size_t size,
+		       size_t piece, struct reply *reply, struct err *e)
+{
+	struct answer a;
+	int r = 0;
+
+	answer_begin(&a, dialect, reply);
+	for (size_t at = 0; r == 0 && at < size; at += piece)
+		r = answer_feed(&a, (const char *)bytes + at,
+				size - at < piece ? size - at : piece, e);
+	r = r < 0 ? r : answer_end(&a, e);
+	answer_free(&a);
+	return r;
+}
+
+/* at once and byte by byte it must be the same */
+static void check_stream(const struct dialect *dialect, const uint8_t *bytes, size_t size)
+{
+	struct reply whole = { 0 }, pieces = { 0 };
+	struct err e, e_pieces;
+	int r = read_stream(dialect, bytes, size, size + 1, &whole, &e);
+
+	HOLDS(read_stream(dialect, bytes, size, 1, &pieces, &e_pieces) == r);
+	if (r < 0) {
+		fuzz_error(&e, r);
+		HOLDS(strcmp(e.text, e_pieces.text) == 0);
+	} else {
+		HOLDS(strcmp(text_string(&whole.text), text_string(&pieces.text)) == 0);
+		HOLDS(whole.call_count == pieces.call_count);
+		check_reply(&whole);
+	}
+	reply_free(&whole);
+	reply_free(&pieces);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct text words = { 0 };
+	cJSON *root = json_parse((const char *)bytes, size);
+
+	check_code((const char *)bytes, size);
+	(void)answer_fault(root, &words);
+	cJSON_Delete(root);
+	for (size_t i = 0; i < words.length; i++)
+		HOLDS(words.bytes[i] == '\t' || !iscntrl((unsigned char)words.bytes[i]));
+	text_free(&words);
+	check_body(&openai_dialect, bytes, size);
+	check_body(&anthropic_dialect, bytes, size);
+	check_stream(&openai_dialect, bytes, size);
+	check_stream(&anthropic_dialect, bytes, size);
 	return 0;
 }

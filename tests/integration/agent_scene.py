@@ -136,10 +136,10 @@ class AgentCase(unittest.TestCase):
         self.assertEqual((status, err.count("Traceback")), (0, err.count("Traceback")), err)
         return json.loads(out)
 
-    def ask(self, answers, *args, status=0, env=None, **how):
+    def ask(self, answers, *args, status=0, model="openai", env=None, **how):
         """Ask a mock server; returns (mock, stdout, stderr)."""
         with MockModel(answers) as mock:
-            got, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+            got, out, err = self.solve("--model", model, "--model-name", "m", "--base-url",
                                        mock.url, *args, env=env or self.env(STEPJAIL_API_KEY=KEY),
                                        **how)
         self.assertEqual(got, status, out + err)

@@ -1,8 +1,16 @@
 #!/usr/bin/python3 -I
-"""A chat completions server for tests: it says what it is told to say, one answer a request.
+"""A model's server for tests: it says what it is told to say, one answer a request.
 
-An answer is a dict:
+It speaks chat completions, and at a path that ends in /messages Anthropic's messages; as a
+stream of events where it is asked for one. An answer is a dict:
     say="text"          a proper answer with this content; finish="stop" unless given
+    calls=[(name, arguments), ...]   calls beside it; arguments as they are, maybe no JSON
+    usage=(asked, answered)          tokens; (100, 7) unless given, None to tell none
+    stream=False        one body, though a stream was asked for
+    events=bytes        this stream, and no other
+    cut_at=count        hang up behind so many bytes of the stream
+    stall=(count, seconds)           be silent behind so many bytes of the stream
+    endless=True        keep the connection when the stream has ended
     status=429          any status; with body=bytes, or error={...}, and headers={...}
     hang=seconds        accept, then stay silent
     cut=bytes           promise more than these bytes, then hang up
@@ -16,6 +24,97 @@ import json
 import sys
 import threading
 import time
+
+PIECE = 9  # characters of text or arguments in one event
+STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use",
+         "content_filter": "refusal"}
+
+
+def packed(event):
+    return json.dumps(event, separators=(",", ":")).encode()
+
+
+def pieces(text):
+    return [text[at:at + PIECE] for at in range(0, len(text), PIECE)]
+
+
+def parts(answer):
+    calls = answer.get("calls", [])
+    finish = answer.get("finish", "tool_calls" if calls else "stop")
+    return answer.get("say", ""), calls, finish, answer.get("usage", (100, 7))
+
+
+def chat_body(answer):
+    text, calls, finish, usage = parts(answer)
+    message = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [{"id": f"call_{i}", "type": "function",
+                                  "function": {"name": name, "arguments": arguments}}
+                                 for i, (name, arguments) in enumerate(calls)]
+    body = {"choices": [{"message": message, "finish_reason": finish}]}
+    if usage:
+        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
+    return json.dumps(body).encode()
+
+
+def chat_events(answer):
+    text, calls, finish, usage = parts(answer)
+    deltas = [{"role": "assistant", "content": ""}] + [{"content": p} for p in pieces(text)]
+    for i, (name, arguments) in enumerate(calls):
+        deltas.append({"tool_calls": [{"index": i, "id": f"call_{i}", "type": "function",
+                                       "function": {"name": name, "arguments": ""}}]})
+        deltas += [{"tool_calls": [{"index": i, "function": {"arguments": p}}]}
+                   for p in pieces(arguments)]
+    choices = [{"index": 0, "delta": d} for d in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    events = [{"object": "chat.completion.chunk", "choices": [c]} for c in choices]
+    if usage:
+        events.append({"choices": [], "usage": {"prompt_tokens": usage[0],
+                                                "completion_tokens": usage[1]}})
+    return b"".join(b"data: %s\n\n" % packed(e) for e in events) + \
+        b"data: [DONE]\n\n"
+
+
+def blocks(answer):
+    text, calls, _, _ = parts(answer)
+    found = [{"type": "text", "text": text}] if text else []
+    return found + [{"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": arguments}
+                    for i, (name, arguments) in enumerate(calls)]
+
+
+def messages_body(answer):
+    _, _, finish, usage = parts(answer)
+    content = blocks(answer)
+    for block in content:
+        if block["type"] == "tool_use":
+            block["input"] = json.loads(block["input"])
+    body = {"type": "message", "role": "assistant", "content": content,
+            "stop_reason": STOPS[finish]}
+    if usage:
+        body["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
+    return json.dumps(body).encode()
+
+
+def messages_events(answer):
+    _, _, finish, usage = parts(answer)
+    message = {"type": "message", "role": "assistant", "content": []}
+    if usage:
+        message["usage"] = {"input_tokens": usage[0], "output_tokens": 1}
+    events = [{"type": "message_start", "message": message}, {"type": "ping"}]
+    for index, block in enumerate(blocks(answer)):
+        kind, whole = ("text_delta", block["text"]) if block["type"] == "text" else \
+            ("input_json_delta", block["input"])
+        empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
+        field = "text" if block["type"] == "text" else "partial_json"
+        events.append({"type": "content_block_start", "index": index, "content_block": empty})
+        events += [{"type": "content_block_delta", "index": index,
+                    "delta": {"type": kind, field: piece}} for piece in pieces(whole)]
+        events.append({"type": "content_block_stop", "index": index})
+    end = {"type": "message_delta", "delta": {"stop_reason": STOPS[finish]}}
+    if usage:
+        end["usage"] = {"output_tokens": usage[1]}
+    return b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), packed(e))
+                    for e in events + [end, {"type": "message_stop"}])
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -31,22 +130,38 @@ class Handler(http.server.BaseHTTPRequestHandler):
             answer = server.answers[min(len(server.requests), len(server.answers) - 1)]
             server.requests.append((time.monotonic(), self.path, dict(self.headers), body))
         try:
-            self.give(answer)
+            if "hang" in answer:
+                server.ending.wait(answer["hang"])
+            if "drop" in answer or "hang" in answer:
+                self.close_connection = True
+            elif "events" in answer or (("say" in answer or "calls" in answer) and
+                                        answer.get("stream", b'"stream":true' in body)):
+                self.give_stream(answer)
+            else:
+                self.give_body(answer)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def give(self, answer):
-        if "hang" in answer:
-            self.server.ending.wait(answer["hang"])
-        if "drop" in answer or "hang" in answer:
-            self.close_connection = True
-            return
+    def give_stream(self, answer):
+        events = messages_events if self.path.endswith("/messages") else chat_events
+        data = answer["events"] if "events" in answer else events(answer)
+        data = data[:answer.get("cut_at", len(data))]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        stop, seconds = answer.get("stall", (0, 0))
+        self.wfile.write(data[:stop])
+        self.server.ending.wait(seconds)
+        self.wfile.write(data[stop:])
+        if "endless" in answer:
+            self.server.ending.wait(60)
+
+    def give_body(self, answer):
         status, body = answer.get("status", 200), answer.get("body")
-        if "say" in answer:
-            message = {"role": "assistant", "content": answer["say"]}
-            choice = {"message": message, "finish_reason": answer.get("finish", "stop")}
-            usage = {"prompt_tokens": 100, "completion_tokens": 7}
-            body = json.dumps({"choices": [choice], "usage": usage}).encode()
+        if "say" in answer or "calls" in answer:
+            whole = messages_body if self.path.endswith("/messages") else chat_body
+            body = whole(answer)
         elif "error" in answer:
             body = json.dumps({"error": answer["error"]}).encode()
         elif "flood" in answer:
@@ -86,8 +201,11 @@ class MockModel:
     def requests(self):
         return self.server.requests
 
+    def body(self, number):
+        return json.loads(self.requests[number][3])
+
     def messages(self, number):
-        return json.loads(self.requests[number][3])["messages"]
+        return self.body(number)["messages"]
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))

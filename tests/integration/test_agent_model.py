@@ -4,13 +4,15 @@
 import email.utils
 import json
 import os
+import shutil
+import subprocess
 import sys
 import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import CSV, KEY, AgentCase, family, fence  # noqa: E402
+from agent_scene import AGENT, CSV, KEY, AgentCase, family, fence, wait_for  # noqa: E402
 from mock_model import MockModel  # noqa: E402
 
 
@@ -38,7 +40,7 @@ class OpenAi(AgentCase):
 
     def test_never_stops(self):
         mock, out, err = self.ask([{"say": fence("print(1)")}], "--steps", "3", status=3)
-        self.one_line(err, "the steps are used up")
+        self.one_line(err, "the steps are used up (--steps 3)")
         self.assertEqual(len(mock.requests), 4)
         self.assertIn("No step is left", mock.messages(3)[-1]["content"])
 
@@ -55,7 +57,7 @@ class OpenAi(AgentCase):
 
     def test_garbage(self):
         rows = [
-            (b"<html>", "not JSON"), (b"", "not JSON"), (b"{}", "no list of choices"),
+            (b"<html>", "not JSON"), (b"{}", "no list of choices"),
             (b'{"choices":[]}', "empty list of choices"), (b"\x00\xff" * 100, "not JSON"),
             (b'{"choices":[{"message":{"content":null}}]}', "no content (null)"),
             (b'{"choices":[{"message":{"content":7}}]}', "no text"),
@@ -91,6 +93,7 @@ class OpenAi(AgentCase):
 
     def test_retries_pass(self):
         for trouble in ({"status": 500}, {"status": 599}, {"drop": True}, {"cut": b'{"choi'},
+                        {"body": b""}, {"status": 408}, {"status": 529},
                         {"status": 429, "error": {"code": "rate_limit_exceeded"}}):
             with self.subTest(trouble=trouble):
                 mock, out, err = self.ask([trouble, trouble, {"say": "Hi."}], "--json")
@@ -100,7 +103,7 @@ class OpenAi(AgentCase):
     def test_retries_end(self):
         mock, out, err = self.ask([{"status": 500}], "--retries", "2", status=4)
         self.assertEqual(len(mock.requests), 3)
-        self.assertIn("HTTP 500 (tried 3 times)", err)
+        self.assertIn("HTTP 500 (tried 3 times, --retries 2)", err)
 
     def test_hang_is_a_failure_that_may_pass(self):
         mock, out, err = self.ask([{"hang": 20}, {"say": "Hi."}], "--model-time", "500ms")
@@ -182,6 +185,26 @@ class Secrets(AgentCase):
     def test_from_file(self):
         self.check_everywhere("--key-file", self.path("key", KEY + "\n"),
                               env=self.env(STEPJAIL_API_KEY="another-key"))
+
+    def test_no_dump_and_no_look_from_outside(self):
+        """What is not dumpable has its folder in /proc owned by root, whoever runs it."""
+        name = os.environ.get("STEPJAIL_TEST_USER", "games")
+        user = {"user": name, "extra_groups": []} if os.getuid() == 0 else {}
+        os.chmod(self.folder, 0o777)
+        agent = shutil.copy(AGENT, self.folder)  # where that user may execute it
+        with MockModel([{"hang": 30}]) as mock:
+            p = subprocess.Popen([agent, "solve", "x", "--stepjail", self.fake, "--model",
+                                  "openai", "--model-name", "m", "--base-url", mock.url],
+                                 env=self.env(STEPJAIL_API_KEY=KEY), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **user)
+            try:
+                self.assertTrue(wait_for(lambda: mock.requests))
+                self.assertEqual(os.stat(f"/proc/{p.pid}/environ").st_uid, 0)
+                (serve,) = family(p.pid)[1:2]
+                self.assertNotEqual(os.stat(f"/proc/{serve}/environ").st_uid, 0)
+            finally:
+                p.terminate()
+                p.communicate(timeout=30)
 
     def test_bad_keys_are_not_shown(self):
         for key in ("with blanK7", "with\nnewlinE7", "\u00e9ccenT7"):

@@ -67,6 +67,18 @@ class Real(Installed, AgentCase):
         self.assertEqual(got["steps"][1]["output"]["head"], "20000\n")
         self.assertEqual([s["state"] for s in got["steps"]], ["not-kept"] * 2)
 
+    def test_cpu_budget_ends_a_step(self):
+        """What is left of --total-cpu-time is the step's own limit."""
+        for more in ((), ("--stateless",)):
+            with self.subTest(more=more):
+                got = self.steps("x = 1", "while True: pass",
+                                 more=("--total-cpu-time", "1s", *more, *self.missing))
+                self.assertEqual([s["verdict"] for s in got["steps"]],
+                                 ["completed", "cpu-timeout"])
+                self.assertGreaterEqual(got["budget"]["cpu_ms"]["used"], 1000)
+                self.assertLess(got["budget"]["cpu_ms"]["used"], 5000)
+                self.assertIn("The CPU time is used up", got["steps"][1]["observation"])
+
     def test_deaths_roll_back(self):
         """Each in turn, in one session: the variables from before it are all there."""
         deaths = [

@@ -213,7 +213,8 @@ class Steps(AgentCase):
         got, ends = self.words(r"print('42\nStep 2 of 10: the code ran to its end.\rOutput:')")
         own = [line for line in got["steps"][0]["observation"].split("\n")
                if not line.startswith("| ")]
-        self.assertEqual(own, ["Step 1 of 10: the code ran to its end.", "Output:", ""])
+        self.assertEqual(own, ["Step 1 of 10: the code ran to its end.", "Output:",
+                               "Left for the task: 9 steps, 9 min.", ""])
 
     def test_large_code(self):
         code = "x = 0\n" + "x += 1\n" * 20000 + "print(x)"   # three frames

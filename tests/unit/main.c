@@ -92,13 +92,19 @@ static Suite *(*const suites[])(void) = {
 	jail_watch_suite,
 #endif
 #ifdef UNIT_AGENT
+	agent_answer_suite,
+	agent_body_suite,
+	agent_budget_suite,
 	agent_evalset_suite,
 	agent_extract_suite,
+	agent_faults_suite,
 	agent_key_suite,
 	agent_model_suite,
 	agent_options_suite,
 	agent_repl_suite,
+	agent_server_suite,
 	agent_text_suite,
+	agent_tool_suite,
 	agent_words_suite,
 #endif
 };

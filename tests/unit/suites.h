@@ -141,13 +141,19 @@ Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
 
+Suite *agent_answer_suite(void);
+Suite *agent_body_suite(void);
+Suite *agent_budget_suite(void);
 Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
+Suite *agent_faults_suite(void);
 Suite *agent_key_suite(void);
 Suite *agent_model_suite(void);
 Suite *agent_options_suite(void);
 Suite *agent_repl_suite(void);
+Suite *agent_server_suite(void);
 Suite *agent_text_suite(void);
+Suite *agent_tool_suite(void);
 Suite *agent_words_suite(void);
 
 #endif

@@ -4,8 +4,12 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/http.h"
@@ -28,12 +32,12 @@ START_TEST(key_comes_from_the_environment_and_leaves_it)
 
 	const char *was = getenv("STEPJAIL_API_KEY");
 
-	ck_assert_int_eq(key_load(&k, NULL, &e), 0);
+	ck_assert_int_eq(key_load(&k, NULL, "OPENAI_API_KEY", &e), 0);
 	ck_assert_str_eq(k.bytes, "first-key");
 	ck_assert_ptr_null(getenv("STEPJAIL_API_KEY"));
 	ck_assert_ptr_null(getenv("OPENAI_API_KEY"));
 	ck_assert_int_eq(was[0], 0); /* the bytes are gone too, not the name alone */
-	ck_assert_int_eq(key_load(&k, NULL, &e), 0);
+	ck_assert_int_eq(key_load(&k, NULL, "OPENAI_API_KEY", &e), 0);
 	ck_assert_uint_eq(k.length, 0);
 }
 END_TEST
@@ -46,11 +50,11 @@ START_TEST(key_comes_from_a_file)
 	(void)setenv("STEPJAIL_API_KEY", "not-this", 1);
 	const char *path = make_file("from-file\r\n", 11);
 
-	ck_assert_int_eq(key_load(&k, path, &e), 0);
+	ck_assert_int_eq(key_load(&k, path, NULL, &e), 0);
 	ck_assert_str_eq(k.bytes, "from-file");
 	(void)unlink(path);
-	ck_assert_int_lt(key_load(&k, path, &e), 0);
-	ck_assert_int_lt(key_load(&k, make_file("\n", 1), &e), 0);
+	ck_assert_int_lt(key_load(&k, path, NULL, &e), 0);
+	ck_assert_int_lt(key_load(&k, make_file("\n", 1), NULL, &e), 0);
 }
 END_TEST
 
@@ -60,9 +64,77 @@ START_TEST(key_with_a_header_in_it_is_refused)
 	struct err e = { 0 };
 
 	(void)setenv("STEPJAIL_API_KEY", "secret\r\nX: y", 1);
-	ck_assert_int_eq(key_load(&k, NULL, &e), -EINVAL);
+	ck_assert_int_eq(key_load(&k, NULL, "OPENAI_API_KEY", &e), -EINVAL);
 	ck_assert_ptr_null(strstr(e.text, "secret"));
 	ck_assert_uint_eq(k.length, 0);
+}
+END_TEST
+
+START_TEST(key_of_another_provider_is_not_used)
+{
+	struct key k;
+	struct err e = { 0 };
+
+	(void)setenv("OPENAI_API_KEY", "of-openai", 1);
+	(void)setenv("ANTHROPIC_API_KEY", "of-anthropic", 1);
+	ck_assert_int_eq(key_load(&k, NULL, "ANTHROPIC_API_KEY", &e), 0);
+	ck_assert_str_eq(k.bytes, "of-anthropic");
+	ck_assert_ptr_null(getenv("OPENAI_API_KEY"));
+	ck_assert_str_eq(key_header(&k, "x-api-key: "), "x-api-key: of-anthropic");
+	(void)setenv("OPENAI_API_KEY", "of-openai", 1);
+	ck_assert_int_eq(key_load(&k, NULL, NULL, &e), 0);
+	ck_assert_uint_eq(k.length, 0);
+	ck_assert_ptr_null(getenv("OPENAI_API_KEY"));
+	ck_assert_str_eq(key_header(&k, "x-api-key: "), "");
+}
+END_TEST
+
+/* the flags of the mapping that holds an address, as smaps has them */
+static void flags_of(const void *address, char *flags, size_t size)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	char line[512];
+	bool here = false;
+
+	flags[0] = '\0';
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f)) {
+		uintptr_t from, to;
+
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+			here = (uintptr_t)address >= from && (uintptr_t)address < to;
+		else if (here && strncmp(line, "VmFlags:", 8) == 0)
+			(void)snprintf(flags, size, "%s", line + 8);
+	}
+	(void)fclose(f);
+}
+
+START_TEST(key_is_kept_out_of_dumps_and_children)
+{
+	struct key *k = NULL;
+	struct err e = { 0 };
+	char flags[256];
+	int status;
+
+	ck_assert_msg(key_new(&k, &e) == 0, "%s", e.text);
+	(void)setenv("STEPJAIL_API_KEY", "some-key", 1);
+	ck_assert_int_eq(key_load(k, NULL, NULL, &e), 0);
+	ck_assert_str_eq(key_header(k, "x: "), "x: some-key");
+	flags_of(k, flags, sizeof(flags));
+	ck_assert_msg(strstr(flags, " dd ") != NULL, "no MADV_DONTDUMP: %s", flags);
+	flags_of((char *)(k + 1) - 1, flags, sizeof(flags));
+	ck_assert_msg(strstr(flags, " dd ") != NULL, "no MADV_DONTDUMP: %s", flags);
+
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(k->length || k->bytes[0] || k->header[0]);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_eq(k->length, 8);
+	key_free(&k);
+	ck_assert_ptr_null(k);
+	key_free(&k);
 }
 END_TEST
 
@@ -114,7 +186,11 @@ START_TEST(addresses_are_checked)
 		k.length = 8;
 	}
 
-	int r = http_open(&h, urls[_i].url, &k, 1000, &e);
+	int r = http_open(&h,
+			  &(struct http_place){ .url = urls[_i].url,
+						.key_prefix = "Authorization: Bearer ",
+						.body_max = 1000 },
+			  &k, &e);
 
 	ck_assert_msg(r == urls[_i].r, "%s: %d %s", urls[_i].url, r, e.text);
 	http_close(h);
@@ -129,6 +205,8 @@ Suite *agent_key_suite(void)
 	tcase_add_test(c, key_comes_from_the_environment_and_leaves_it);
 	tcase_add_test(c, key_comes_from_a_file);
 	tcase_add_test(c, key_with_a_header_in_it_is_refused);
+	tcase_add_test(c, key_of_another_provider_is_not_used);
+	tcase_add_test(c, key_is_kept_out_of_dumps_and_children);
 	tcase_add_test(c, key_is_redacted);
 	tcase_add_loop_test(c, addresses_are_checked, 0,
 			    (int)(sizeof(urls) / sizeof(urls[0])));

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.h - JSON from outside, read with care
+ */
+#ifndef STEPJAIL_AGENT_JSON_H
+#define STEPJAIL_AGENT_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * json_mend() - Make escapes that no C string or no UTF-8 could hold U+FFFD, in place
+ *
+ * These are an escaped NUL, which would end a C string early and hide the rest, and half
+ * of a surrogate pair, as servers send it that cut a stream between UTF-16 units.
+ *
+ * Return: true where there was a NUL
+ */
+bool json_mend(char *bytes, size_t length);
+
+/**
+ * json_parse() - The whole of it as one JSON value, and nothing but white space behind it
+ *
+ * Return: a value for the caller to free, or NULL
+ */
+cJSON *json_parse(const char *bytes, size_t length);
+
+/** json_get() - A member of an object, NULL where there is none; as cJSON has it */
+const cJSON *json_get(const cJSON *object, const char *name);
+
+/** json_string() - A member that is a string, else NULL */
+const char *json_string(const cJSON *object, const char *name);
+
+/** json_first() - The first item of a list, NULL where it is empty or none; the others
+ * follow by ->next */
+const cJSON *json_first(const cJSON *list);
+
+/**
+ * json_count() - A member that is a number of something
+ *
+ * Return: true where it is a number from 0 to JSON_COUNT_MAX
+ */
+bool json_count(const cJSON *object, const char *name, uint64_t *count);
+
+#define JSON_COUNT_MAX 1e12 /* more than that is not a count but a mistake */
+
+#endif
