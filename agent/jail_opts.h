@@ -89,4 +89,15 @@ void jail_binds_free(struct jail_binds *b);
 			OPT_ROW(TEXT, type, jail.stepjail)                               \
 	}
 
+/* a row for a struct with a field named transcript */
+#define TRANSCRIPT_OPT(type)                                                             \
+	{                                                                                \
+		"transcript", "FILE", NULL,                                              \
+			"Record the run in this file, which must be new; none for no "   \
+			"record. Without this option it is a new file below "            \
+			"$XDG_STATE_HOME/stepjail/transcripts, or "                      \
+			"~/.local/state/stepjail/transcripts.",                          \
+			OPT_ROW(TEXT, type, transcript)                                  \
+	}
+
 #endif

@@ -40,12 +40,6 @@ static enum outcome broken(int r)
 	return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_BROKEN;
 }
 
-static int record_event(struct loop *l, const char *event, cJSON *o, struct err *e)
-{
-	(void)cJSON_AddStringToObject(o, "event", event);
-	return transcript_add(l->transcript, o, e);
-}
-
 static int begin(struct loop *l, struct err *e)
 {
 	cleanup_text struct text system = { 0 };
@@ -54,11 +48,16 @@ static int begin(struct loop *l, struct err *e)
 
 	prompt_system(&l->limits, &system);
 	prompt_task(l->task, l->files, l->file_count, &task);
+	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
+	(void)cJSON_AddStringToObject(o, "command", "solve");
 	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
 	record_string(o, "system", text_string(&system), system.length);
 	record_string(o, "user", text_string(&task), task.length);
 
-	int r = record_event(l, "start", o, e);
+	(void)cJSON_AddItemToObject(o, "jail", l->given);
+	l->given = NULL;
+
+	int r = transcript_add(l->transcript, NULL, "start", o, e);
 
 	if (r == 0)
 		r = text_check(&task, "the task", e);
@@ -84,7 +83,7 @@ static enum outcome ask(struct loop *l, struct err *e)
 	}
 	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = record_event(l, "reply", o, e);
+	r = transcript_add(l->transcript, NULL, "reply", o, e);
 	if (r == 0)
 		r = chat_add(&l->chat, ROLE_ASSISTANT, text_string(&l->reply.text),
 			     l->reply.text.length, e);
@@ -117,10 +116,24 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 		cJSON_Delete(o);
 		return r;
 	}
-	r = record_event(l, "step", o, e);
+	if (ran) /* it has a line of its own */
+		cJSON_DeleteItemFromObjectCaseSensitive(o, "code");
+	r = transcript_add(l->transcript, step ? l->session : NULL, "step", o, e);
 	return r < 0 ? r
 		     : chat_add(&l->chat, ROLE_USER, text_string(observation),
 				observation->length, e);
+}
+
+/* what is run is in the transcript before it runs */
+static int run_step(struct loop *l, uint64_t number, struct err *e)
+{
+	const struct text *code = &l->found.code;
+	int r = transcript_add(l->transcript, l->session, "code",
+			       record_code(number, code), e);
+
+	return r < 0 ? r
+		     : session_step(l->session, text_string(code), code->length, l->step,
+				    e);
 }
 
 static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
@@ -137,8 +150,7 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	} else {
 		show_code(l->show, number, total, text_string(&l->found.code),
 			  l->found.code.length);
-		r = session_step(l->session, text_string(&l->found.code),
-				 l->found.code.length, l->step, e);
+		r = run_step(l, number, e);
 		if (r < 0)
 			return broken(r);
 		show_step(l->show, l->step);
@@ -198,7 +210,11 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	r = record_event(l, "end", o, end == OUTCOME_BROKEN ? &unheard : e);
+	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
+		record_string(o, "error", e->text, strlen(e->text));
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
+	r = transcript_add(l->transcript, NULL, "end", o,
+			   end == OUTCOME_BROKEN ? &unheard : e);
 	return r < 0 ? OUTCOME_BROKEN : end;
 }
 
@@ -210,4 +226,6 @@ void loop_free(struct loop *l)
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);
 	l->steps = NULL;
+	cJSON_Delete(l->given);
+	l->given = NULL;
 }

@@ -50,6 +50,7 @@ struct session {
 	bool untidy; /* a refusal may come that answers nothing of what is asked next */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
+	struct text opened; /* the last OPENED's JSON: ids, posture, digests */
 };
 
 /* a frame of this session */

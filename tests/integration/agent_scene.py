@@ -109,7 +109,8 @@ class AgentCase(unittest.TestCase):
     def env(self, **more):
         keep = {k: v for k, v in os.environ.items()
                 if not k.lower().endswith("_proxy") and k not in ("NO_COLOR", "TERM")}
-        return {**keep, **more}
+        # transcripts go there, and not to whoever runs this
+        return {**keep, "XDG_STATE_HOME": self.path("state"), **more}
 
     def popen(self, *args, env=None, **how):
         how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL,
