@@ -120,7 +120,7 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 			   .binds = (const char *const *)w->binds.list,
 			   .bind_count = o->jail.files.count,
 			   .step_ms = o->jail.step_ms,
-			   .output_limit = "16M" },
+			   .output_limit = SESSION_REPL_OUTPUT },
 		.deadline_ms = UINT64_MAX,
 		.interactive = r->lines.edit != NULL,
 		.heard = repl_heard,

@@ -42,11 +42,10 @@ int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct 
 /* so that it means the same in any folder */
 static void add_path(cJSON *o, const char *name, const char *path)
 {
-	char *whole = realpath(path, NULL);
-	const char *best = whole ? whole : path;
+	cleanup_text struct text whole = { 0 };
 
-	record_string(o, name, best, strlen(best));
-	free(whole);
+	jail_path(path, &whole);
+	record_string(o, name, text_string(&whole), whole.length);
 }
 
 cJSON *given_file(const char *path, const char *name, struct err *e)

@@ -7,6 +7,7 @@
 
 #include "agent/options.h"
 #include "agent/prompt.h"
+#include "agent/text.h"
 
 #define HOUR_MS ((uint64_t)3600000)
 
@@ -23,6 +24,9 @@ struct jail_binds {
 	struct prompt_file *files; /* one for each --file */
 	char *list[OPT_LIST_MAX];  /* "PATH:/work/in/NAME" */
 };
+
+/** jail_path() - Add a path, made absolute; links are left, for the last part is a name */
+void jail_path(const char *path, struct text *out);
 
 /**
  * jail_binds_make() - Look at the files of --file and say where they go

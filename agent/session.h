@@ -18,6 +18,7 @@
 #include "agent/verdict.h"
 
 #define SESSION_REASON_BYTES 160
+#define SESSION_REPL_OUTPUT "16M" /* of each stream of a step, at a prompt */
 
 struct session_plan {
 	struct serve_plan serve;
