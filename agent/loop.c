@@ -153,14 +153,16 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		r = run_step(l, number, e);
 		if (r < 0)
 			return broken(r);
-		show_step(l->show, l->step);
-		show_said(l->show, &l->session->serve.diag);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 	}
 	r = observe(l, number, &observation, !words, e);
 	if (r < 0)
 		return broken(r);
+	if (!words) {
+		show_step(l->show, l->step);
+		show_said(l->show, &l->session->serve.diag);
+	}
 	return !words && l->step->budget ? OUTCOME_WALL : GO_ON;
 }
 

@@ -47,22 +47,25 @@ void replay_differs(struct replay *r, const char *words)
 	show_line(r->show, words);
 }
 
-/* the caller's file of that name, or NULL */
-static const char *asked_file(const struct replay *r, const char *name)
+static const char *last_part(const char *path)
 {
-	for (size_t i = 0; i < r->asked->files.count; i++) {
-		const char *path = r->asked->files.items[i];
-		const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 
-		if (strcmp(slash ? slash + 1 : path, name) == 0)
-			return path;
-	}
+	return slash ? slash + 1 : path;
+}
+
+/* the caller's file with that path's name, or NULL */
+static const char *asked_file(const struct replay *r, const char *recorded)
+{
+	for (size_t i = 0; i < r->asked->files.count; i++)
+		if (strcmp(last_part(r->asked->files.items[i]), last_part(recorded)) == 0)
+			return r->asked->files.items[i];
 	return NULL;
 }
 
 const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 {
-	const char *path = asked_file(r, string(file, "name"));
+	const char *path = asked_file(r, string(file, "path"));
 	const char *was = string(file, "sha256");
 	char hex[CHAIN_HEX];
 	uint64_t bytes;
@@ -97,11 +100,10 @@ static int take_files(struct replay *r, struct err *e)
 	cJSON_ArrayForEach(file, get(r->given, "files"))
 	{
 		const char *path = replay_file(r, file, e);
-		const char *slash = path ? strrchr(path, '/') : NULL;
 
 		if (!path)
 			return -e->errnum;
-		if (strcmp(slash ? slash + 1 : path, string(file, "name")) != 0 ||
+		if (strcmp(last_part(path), string(file, "name")) != 0 ||
 		    r->jail.files.count == OPT_LIST_MAX)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of files makes no sense");

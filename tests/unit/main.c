@@ -87,6 +87,7 @@ static Suite *(*const suites[])(void) = {
 	jail_watch_suite,
 #endif
 #ifdef UNIT_AGENT
+	agent_chain_suite,
 	agent_evalset_suite,
 	agent_extract_suite,
 	agent_key_suite,

@@ -133,6 +133,7 @@ Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
 
+Suite *agent_chain_suite(void);
 Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_key_suite(void);
