@@ -21,6 +21,7 @@ enum show_color { SHOW_AUTO, SHOW_ALWAYS, SHOW_NEVER };
 struct show {
 	int fd; /* -1 shows nothing */
 	bool color;
+	bool terminal; /* lines are broken at its width, each part behind its mark */
 	struct stop *stop;
 	int failed; /* errno of the first write that failed; EINTR for a signal */
 };

@@ -228,7 +228,8 @@ class Strangers(ReplayCase):
         return events[0]["jail"]
 
     def test_options_that_solve_does_not_have(self):
-        for name in ("bind-rw", "bind", "policy", "report", "wall-time", "", "memory "):
+        for name in ("bind-rw", "bind", "policy", "report", "wall-time", "stepjail", "rootfs",
+                     "file", "step-time", "", "memory "):
             with self.subTest(name=name):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}),
                              f"an option '{name}'")
