@@ -97,7 +97,7 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 	transcript_told(&r->transcript, &told);
 	/* a script's stderr is its own, but for what its caller cannot know */
 	if (told.length && (r->lines.edit || r->transcript.chosen))
-		show_note(&r->show, text_string(&told));
+		show_place(&r->show, text_string(&told));
 	return s < 0 ? s : t < 0 ? t : s;
 }
 

@@ -217,7 +217,7 @@ static void show_transcript(struct solve *s)
 
 	transcript_told(&s->transcript, &line);
 	if (line.length)
-		show_note(&s->show, text_string(&line));
+		show_place(&s->show, text_string(&line));
 }
 
 /* the last words: the answer where there was no progress, else the reason on stderr */

@@ -164,13 +164,31 @@ static size_t cells(uint32_t point, size_t column)
 	return point < 0x1100 ? 1 : 2;
 }
 
-/* the next line of a text: broken where it is too long, each part behind the mark */
+/* a row that is full: what stands behind @last goes to the next one; the column there */
+static size_t next_row(struct text *out, const char *mark, size_t last)
+{
+	cleanup_text struct text word = { 0 };
+	size_t column = strlen(mark);
+
+	text_add(&word, out->bytes + last, out->length - last);
+	out->length = last;
+	text_puts(out, "\n");
+	text_puts(out, mark);
+	text_add(out, word.bytes, word.length);
+	for (size_t i = 0; i < word.length; i++) /* at most too many */
+		column += word.bytes[i] == '\t' ? 8 : 1;
+	return column;
+}
+
+/* a line, broken where it is too long, each part behind the mark: between words, if that
+ * leaves no row half empty */
 static void fold_line(struct text *out, const char *mark, const char *at, size_t length,
 		      size_t columns)
 {
 	size_t column = 0;
+	size_t last = 0; /* where the row's last word begins, 0 for none */
 
-	while (length) {
+	while (length && !out->failed) {
 		uint32_t point = 0;
 		size_t n = utf8_decode((const unsigned char *)at, length, &point);
 		/* it belongs to what stands before it, and may make that wider */
@@ -178,12 +196,13 @@ static void fold_line(struct text *out, const char *mark, const char *at, size_t
 
 		n = n ? n : 1;
 		if (column && !selector && column + cells(point, column) >= columns) {
-			text_puts(out, "\n");
-			text_puts(out, mark);
-			column = strlen(mark);
+			column = next_row(out, mark, last ? last : out->length);
+			last = 0;
 		}
 		text_add(out, at, n);
 		column += cells(point, column);
+		if (point == ' ' && column > columns / 2)
+			last = out->length;
 		at += n;
 		length -= n;
 	}

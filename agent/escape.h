@@ -48,7 +48,7 @@ void escape_turns(struct text *out, const void *bytes, size_t length);
  * @lines:	Harmless already, their marks before them
  * @columns:	Of the terminal
  *
- * A terminal goes on with a line that is too long where lines of the agent's own begin.
+ * A terminal by itself goes on with a line that is too long where lines of the agent's own begin.
  */
 void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
 		 size_t columns);

@@ -57,12 +57,13 @@ static size_t columns(const struct show *s)
 								   : USUAL_COLUMNS;
 }
 
+/* mark: of a part that a line is broken into; NULL breaks none */
 static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
 {
 	cleanup_text struct text all = { 0 };
 	cleanup_text struct text folded = { 0 };
 	bool inked = s->color && inks[ink][0];
-	size_t width = columns(s);
+	size_t width = mark ? columns(s) : 0;
 
 	if (s->fd < 0 || s->failed || !text->length)
 		return;
@@ -109,6 +110,15 @@ void show_line(struct show *s, const char *line)
 void show_note(struct show *s, const char *line)
 {
 	put_line(s, INK_DIM, line);
+}
+
+void show_place(struct show *s, const char *line)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_line(&text, line, strlen(line));
+	text_puts(&text, "\n");
+	put(s, INK_DIM, NULL, &text);
 }
 
 void show_text(struct show *s, const struct text *text)

@@ -96,7 +96,7 @@ class Scripted(AgentCase):
         self.assertIn("no language model is asked", lines[0])
         self.assertIn("  ! ValueError: could not convert string to float: ''", lines)
         self.assertIn("  | Gentoo: 5076.0 g from 123 birds", lines)
-        self.assertIn("  Gentoo penguins are the heaviest: 5076 g", out)
+        self.assertIn("  > Gentoo penguins are the heaviest: 5076 g", out)
         self.assertNotIn("\x1b", out)
 
     def test_json(self):

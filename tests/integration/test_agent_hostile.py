@@ -194,7 +194,8 @@ class Value:
         self.assertIsNone(bad(text))
         mine = []
         for row in text.split("\n"):
-            self.assertLessEqual(cells(row), COLUMNS, row)
+            if not row.startswith("transcript: "):  # a path of the user's, in one piece
+                self.assertLessEqual(cells(row), COLUMNS, row)
             if not row.startswith(("  | ", "  ! ", "  > ", "  : ", "    ")):
                 mine.append(row)
         expected = []

@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_agent_repl.py - stepjail-agent repl: a script on stdin, a person on a terminal"""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -194,6 +197,7 @@ class Terminal(AgentCase):
         if self.pid == 0:
             os.execve(AGENT, [AGENT, "repl", "--stepjail", self.fake, "--color", "never", *args],
                       environ)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         self.addCleanup(self.stop)
         self.seen = ""
         self.expect(r"\[0\]>>> $")
