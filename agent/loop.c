@@ -40,6 +40,11 @@ static enum outcome broken(int r)
 	return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_BROKEN;
 }
 
+static int record_event(struct loop *l, const char *event, cJSON *o, struct err *e)
+{
+	return transcript_add(l->transcript, l->session, event, o, e);
+}
+
 static int begin(struct loop *l, struct err *e)
 {
 	cleanup_text struct text system = { 0 };
@@ -57,7 +62,7 @@ static int begin(struct loop *l, struct err *e)
 	(void)cJSON_AddItemToObject(o, "jail", l->given);
 	l->given = NULL;
 
-	int r = transcript_add(l->transcript, NULL, "start", o, e);
+	int r = record_event(l, "start", o, e);
 
 	if (r == 0)
 		r = text_check(&task, "the task", e);
@@ -83,7 +88,7 @@ static enum outcome ask(struct loop *l, struct err *e)
 	}
 	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = transcript_add(l->transcript, NULL, "reply", o, e);
+	r = record_event(l, "reply", o, e);
 	if (r == 0)
 		r = chat_add(&l->chat, ROLE_ASSISTANT, text_string(&l->reply.text),
 			     l->reply.text.length, e);
@@ -116,24 +121,10 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 		cJSON_Delete(o);
 		return r;
 	}
-	if (ran) /* it has a line of its own */
-		cJSON_DeleteItemFromObjectCaseSensitive(o, "code");
-	r = transcript_add(l->transcript, step ? l->session : NULL, "step", o, e);
+	r = record_event(l, "step", o, e);
 	return r < 0 ? r
 		     : chat_add(&l->chat, ROLE_USER, text_string(observation),
 				observation->length, e);
-}
-
-/* what is run is in the transcript before it runs */
-static int run_step(struct loop *l, uint64_t number, struct err *e)
-{
-	const struct text *code = &l->found.code;
-	int r = transcript_add(l->transcript, l->session, "code",
-			       record_code(number, code), e);
-
-	return r < 0 ? r
-		     : session_step(l->session, text_string(code), code->length, l->step,
-				    e);
 }
 
 static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
@@ -150,7 +141,11 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	} else {
 		show_code(l->show, number, total, text_string(&l->found.code),
 			  l->found.code.length);
-		r = run_step(l, number, e);
+		/* what is run is in the transcript before it runs */
+		r = record_event(l, "code", record_code(number, &l->found.code), e);
+		if (r == 0)
+			r = session_step(l->session, text_string(&l->found.code),
+					 l->found.code.length, l->step, e);
 		if (r < 0)
 			return broken(r);
 		prompt_observation(l->step, number, total, l->found.imitated,
@@ -215,8 +210,7 @@ enum outcome loop_run(struct loop *l, struct err *e)
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
 		record_string(o, "error", e->text, strlen(e->text));
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = transcript_add(l->transcript, NULL, "end", o,
-			   end == OUTCOME_BROKEN ? &unheard : e);
+	r = record_event(l, "end", o, end == OUTCOME_BROKEN ? &unheard : e);
 	return r < 0 ? OUTCOME_BROKEN : end;
 }
 

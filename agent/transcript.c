@@ -166,7 +166,7 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 {
 	int r = 0;
 
-	if (t->fd >= 0 && s && s->opened.length && s->id != t->told) {
+	if (t->chain.lines && s && s->opened.length && s->id != t->told) {
 		cJSON *opened = record_session(s);
 
 		r = opened ? add(t, "session", opened, e)

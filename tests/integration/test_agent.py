@@ -158,8 +158,7 @@ class Scripted(AgentCase):
         self.assertEqual(self.demo("--transcript", path)[0], 0)
         with open(path) as f:
             events = [json.loads(line)["event"] for line in f]
-        self.assertEqual(events, ["start", "reply", "session", "code", "step"] +
-                         ["reply", "code", "step"] * 2 + ["reply", "end"])
+        self.assertEqual(events, ["start", "session"] + ["reply", "code", "step"] * 3 + ["reply", "end"])
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         status, _, err = self.demo("--transcript", path)
         self.assertEqual(status, 125)
