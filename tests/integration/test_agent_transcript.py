@@ -106,7 +106,7 @@ class Written(TranscriptCase):
                            self.path(".local/state"))):
             status, out, err = self.solve("--model", self.script("Done."), env=env, umask=0)
             self.assertEqual(status, 0, err)
-            path, digest = re.search(r"^transcript: (\S+), 3 lines, sha256 ([0-9a-f]{64})$", out,
+            path, digest = re.search(r"^transcript: (\S+), 4 lines, sha256 ([0-9a-f]{64})$", out,
                                      re.M).groups()
             self.assertEqual(os.path.dirname(path), home + "/stepjail/transcripts")
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
