@@ -109,15 +109,11 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	if (!w)
 		return err_set(e, ENOMEM, "replay");
 
-	cleanup_fd int fd = reading_open(operand, e);
+	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
+	cleanup_fd int fd = r < 0 ? r : reading_open(operand, e);
 
 	if (fd < 0)
 		return fd;
-
-	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
-
-	if (r < 0)
-		return r;
 	show_open(&w->show, STDOUT_FILENO, (enum show_color)o->color, stop);
 	w->replay.asked = &o->jail;
 	w->replay.stepjail = text_string(&w->stepjail);

@@ -51,7 +51,7 @@ static void add_path(cJSON *o, const char *name, const char *path)
 cJSON *given_file(const char *path, const char *name, struct err *e)
 {
 	char hex[CHAIN_HEX];
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	cJSON *o;
 
 	if (given_digest(path, hex, &bytes, e) < 0)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,18 +130,16 @@ static int take_piece(struct reading *r, bool *ended, struct text *line,
 int reading_run(int fd, reading_take *take, void *arg, struct reading *r, struct err *e)
 {
 	cleanup_text struct text line = { 0 };
-	cleanup_free char *bytes = malloc(PIECE_BYTES);
+	char bytes[PIECE_BYTES];
 	bool ended = false;
 	ssize_t n = 0;
 	int s = 1;
 
 	*r = (struct reading){ .end = READING_CUT };
 	chain_begin(&r->chain);
-	if (!bytes)
-		return err_set(e, ENOMEM, "the transcript");
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return err_set(e, errno, "the transcript");
-	while (s == 1 && (n = io_read_all(fd, bytes, PIECE_BYTES)) > 0)
+	while (s == 1 && (n = io_read_all(fd, bytes, sizeof(bytes))) > 0)
 		s = take_piece(r, &ended, &line, bytes, (size_t)n, take, arg, e);
 	if (s < 0)
 		return s;

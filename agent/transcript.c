@@ -174,8 +174,8 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 		cJSON_Delete(opened);
 		t->told = s->id;
 	}
-	if (r == 0 && !members)
-		r = err_set(e, ENOMEM, "the transcript");
+	if (!members)
+		return r < 0 ? r : err_set(e, ENOMEM, "the transcript");
 	if (r == 0 && t->fd >= 0)
 		r = add(t, event, members, e);
 	cJSON_Delete(members);
