@@ -97,8 +97,9 @@ cgroup_option = $$($(B)/stepjail check | grep -q '^missing *cgroup v2' && { echo
 	"the cgroup wall is missing on this host (stepjail check): passing --allow-missing cgroup" >&2; \
 	echo --allow-missing cgroup; })
 demo: all rootfs ## the agent answers a question about a CSV file, with a scripted model
-	@$(B)/stepjail-agent solve "Which penguin species is heaviest on average?" \
-		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns $(cgroup_option)
+	@rm -f $(B)/demo.jsonl; $(B)/stepjail-agent solve "Which penguin species is heaviest on average?" \
+		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns \
+		--transcript $(B)/demo.jsonl $(cgroup_option)
 humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then with empty bodies
 	@o=$(cgroup_option); set -o pipefail; \
 	gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --canonical $$o && \

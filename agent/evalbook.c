@@ -51,9 +51,10 @@ static int append(struct evalbook *b, cJSON *line, struct err *e)
 		return r;
 	text_puts(&text, "\n");
 	r = text_check(&text, "--results", e);
-	if (r == 0)
-		r = io_write_all(b->fd, text.bytes, text.length);
-	return r < 0 && !e->errnum ? err_set(e, -r, "--results: cannot write") : r;
+	if (r < 0)
+		return r;
+	r = io_write_all(b->fd, text.bytes, text.length);
+	return r < 0 ? err_set(e, -r, "--results: cannot write") : 0;
 }
 
 static cJSON *line_of(const struct evalbook *b, size_t sample, const char *event)
