@@ -40,7 +40,7 @@ class Options(AgentCase):
             (["eval", "/no/such"], "/no/such"),
             (["eval", HUMANEVAL], "zcat"),
             (["eval", SCRIPT], ":1: not a JSON object"),
-            (["eval", "-", "--canonical", "--broken"], "give one of the two"),
+            (["eval", "-", "--canonical", "--broken"], "give one of them"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
