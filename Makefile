@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
 	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
 	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev \
-	libedit-dev
+	libedit-dev nettle-dev
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck \
 	groff bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
 	apparmor xz-utils
@@ -31,7 +31,7 @@ JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
-AGENT_LIBS := -lcurl -lcjson -ledit
+AGENT_LIBS := -lcurl -lcjson -ledit -lnettle
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
 
@@ -97,8 +97,9 @@ cgroup_option = $$($(B)/stepjail check | grep -q '^missing *cgroup v2' && { echo
 	"the cgroup wall is missing on this host (stepjail check): passing --allow-missing cgroup" >&2; \
 	echo --allow-missing cgroup; })
 demo: all rootfs ## the agent answers a question about a CSV file, with a scripted model
-	@$(B)/stepjail-agent solve "Which penguin species is heaviest on average?" \
-		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns $(cgroup_option)
+	@rm -f $(B)/demo.jsonl; $(B)/stepjail-agent solve "Which penguin species is heaviest on average?" \
+		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns \
+		--transcript $(B)/demo.jsonl $(cgroup_option)
 humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then with empty bodies
 	@o=$(cgroup_option); set -o pipefail; \
 	gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --canonical $$o && \

@@ -12,6 +12,7 @@
 void clip_clear(struct clip *c)
 {
 	c->total = 0;
+	sha256_init(&c->sum);
 	c->head_length = 0;
 	c->tail_length = 0;
 	c->tail_start = 0;
@@ -48,6 +49,7 @@ void clip_add(struct clip *c, const void *bytes, size_t length)
 	size_t first = length < room ? length : room;
 
 	c->total += length;
+	sha256_update(&c->sum, length, bytes);
 	if (first)
 		memcpy(c->head + c->head_length, bytes, first);
 	c->head_length += first;
@@ -61,6 +63,7 @@ void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t len
 		return;
 	}
 	c->total += missing + length;
+	sha256_update(&c->sum, length, (const uint8_t *)bytes);
 	/* what was the tail stands before the gap now, where only the head is kept */
 	c->tail_length = 0;
 	c->tail_start = 0;
@@ -100,6 +103,13 @@ uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
 	text_add(tail, c->tail + c->tail_start + skip, before_wrap - skip);
 	text_add(tail, c->tail, c->tail_length - before_wrap);
 	return c->total - whole - (c->tail_length - skip);
+}
+
+void clip_digest(const struct clip *c, char hex[CHAIN_HEX])
+{
+	struct sha256_ctx sum = c->sum;
+
+	chain_hex(&sum, hex);
 }
 
 void clip_show(const struct clip *c, const char *prefix, struct text *out)

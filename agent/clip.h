@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/chain.h"
 #include "agent/text.h"
 
 #define CLIP_HEAD_BYTES 6144
 #define CLIP_TAIL_BYTES 6144
 
 struct clip {
-	uint64_t total; /* bytes the stream had */
+	uint64_t total;        /* bytes the stream had */
+	struct sha256_ctx sum; /* of those that came */
 	size_t head_length;
 	size_t tail_length; /* at most CLIP_TAIL_BYTES */
 	size_t tail_start;  /* oldest byte of the ring */
@@ -46,6 +48,9 @@ void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t len
  * Return: bytes left out between them
  */
 uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail);
+
+/** clip_digest() - The SHA-256 of all bytes that came, those that are not kept too */
+void clip_digest(const struct clip *c, char hex[CHAIN_HEX]);
 
 /**
  * clip_show() - Add the stream in lines behind a prefix, see escape_lines()

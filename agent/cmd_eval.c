@@ -3,25 +3,29 @@
  * cmd_eval.c - stepjail-agent eval: a set of tasks, each in a fresh jail, and a table
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/commands.h"
-#include "agent/evalrun.h"
+#include "agent/evalask.h"
+#include "agent/evalshow.h"
 #include "agent/launch.h"
-#include "agent/record.h"
-#include "agent/show.h"
 #include "agent/units.h"
 
-#define BAR_COLUMNS 30
-#define LINES_PER_RUN 8 /* without a terminal: so many lines of progress */
-#define LEAST_GAP 10
+#define HOUR_MS ((uint64_t)3600000)
 
 struct eval_options {
+	const char *model;
+	const char *model_name;
+	const char *base_url;
+	const char *key_file;
+	uint64_t model_time_ms;
+	uint64_t retries;
+	uint64_t retry_wait_ms;
+	uint64_t samples;
+	const char *results;
 	const char *rootfs;
 	const char *stepjail;
 	uint64_t jobs;
@@ -43,10 +47,34 @@ static const struct opt opts[] = {
 	{ "broken", NULL, NULL,
 	  "Run each task with pass for its solution: nothing should pass.",
 	  ROW(FLAG, broken) },
-	{ "jobs", "N", "0", "How many jails at a time; 0 is one for each processor.",
+	{ "model", "MODEL", NULL, "Run the solutions of a model, as in solve.",
+	  ROW(TEXT, model) },
+	{ "model-name", "NAME", NULL, "Which of the server's models.",
+	  ROW(TEXT, model_name) },
+	{ "base-url", "URL", NULL, "The server, as in solve.", ROW(TEXT, base_url) },
+	{ "key-file", "FILE", NULL, "Read the API key from a file, as in solve.",
+	  ROW(TEXT, key_file) },
+	{ "model-time", "TIME", "2m",
+	  "Longest silence of a server that is to answer, or is answering.",
+	  ROW(TIME, model_time_ms), .min = 100, .max = HOUR_MS },
+	{ "retries", "N", "4", "How often to ask again, as in solve.",
+	  ROW(COUNT, retries), .min = 0, .max = 1000 },
+	{ "retry-wait", "TIME", "500ms", "The first wait before that, as in solve.",
+	  ROW(TIME, retry_wait_ms), .min = 1, .max = HOUR_MS },
+	{ "samples", "N", "1",
+	  "How many solutions of each task the model is asked for; from 2 on, the table "
+	  "has pass@k.",
+	  ROW(COUNT, samples), .min = 1, .max = EVALBOOK_SAMPLES_MAX },
+	{ "results", "FILE", NULL,
+	  "Keep replies and results, one JSON object a line. If the file is there, what "
+	  "is in it is neither asked for nor run again.",
+	  ROW(TEXT, results) },
+	{ "jobs", "N", "0",
+	  "How many jails at a time, and before that, how many questions; 0 is one for "
+	  "each processor.",
 	  ROW(COUNT, jobs), .min = 0, .max = EVALRUN_JOBS_MAX },
 	{ "task-time", "TIME", "20s", "Longest time for one task.", ROW(TIME, task_ms),
-	  .min = 100, .max = 3600000 },
+	  .min = 100, .max = HOUR_MS },
 	{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.",
 	  ROW(TEXT, rootfs) },
 	{ "memory", "SIZE", "512M", "Each jail's memory; see stepjail(1).",
@@ -68,165 +96,31 @@ static const struct opt opts[] = {
 };
 OPT_ROWS_FIT(opts);
 
+/* all of one run, so that one function can free it */
 struct eval {
+	const struct eval_options *o;
+	struct stop *stop;
+	uint64_t jobs;
 	struct evalset set;
-	struct eval_result *results;
+	struct evalbook book;
 	struct show show;
+	struct evalshow progress;
 	struct text stepjail;
-	bool bar; /* the progress is a bar that is drawn over itself */
-	size_t ended, passed;
-	uint64_t started_ms;
+	struct model_plan model_plan;
+	struct evalset
+		pending; /* what is still to be run: tasks of @set, solutions of @book */
+	size_t *samples; /* of @pending's, their places in @book */
+	struct eval_result *results;
 };
 
 static void eval_free(struct eval *v)
 {
-	evalset_free(&v->set);
+	free(v->pending.tasks); /* its strings are others' */
+	free(v->samples);
 	free(v->results);
+	evalbook_free(&v->book);
+	evalset_free(&v->set);
 	text_free(&v->stepjail);
-}
-
-static void draw_bar(struct eval *v)
-{
-	struct text line = { 0 };
-	size_t full = v->ended * BAR_COLUMNS / v->set.count;
-
-	/* back to the line's start, and clear what was there: only ever on a terminal */
-	text_puts(&line, "\r\x1b[K[");
-	for (size_t i = 0; i < BAR_COLUMNS; i++)
-		text_puts(&line, i < full ? "#" : ".");
-	text_printf(&line, "] %zu of %zu, %zu not passed", v->ended, v->set.count,
-		    v->ended - v->passed);
-	if (!v->show.failed)
-		v->show.failed = -stop_write(v->show.stop, v->show.fd, text_string(&line),
-					     line.length);
-	text_free(&line);
-}
-
-static int ended(void *arg, size_t task, const struct eval_result *result, struct err *e)
-{
-	struct eval *v = arg;
-	size_t gap = v->set.count / LINES_PER_RUN;
-
-	(void)task;
-	v->ended++;
-	v->passed += result->passed;
-	if (v->bar) {
-		draw_bar(v);
-	} else if (v->ended % (gap > LEAST_GAP ? gap : LEAST_GAP) == 0) {
-		char line[80];
-
-		(void)snprintf(line, sizeof(line), "%zu of %zu, %zu not passed", v->ended,
-			       v->set.count, v->ended - v->passed);
-		show_note(&v->show, line);
-	}
-	if (v->show.failed == EINTR)
-		return err_say(e, EINTR, "stopped by a signal");
-	return v->show.failed ? err_set(e, v->show.failed, "cannot write progress") : 0;
-}
-
-/* failed by the test, or ended by the jail: the table's rows */
-static bool by_test(const struct eval_result *r)
-{
-	return !r->passed &&
-	       (r->verdict == VERDICT_COMPLETED || r->verdict == VERDICT_EXITED);
-}
-
-static size_t count_verdict(const struct eval *v, enum verdict verdict)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < v->set.count; i++)
-		count += !v->results[i].passed && !by_test(&v->results[i]) &&
-			 v->results[i].verdict == verdict;
-	return count;
-}
-
-static size_t count_failed(const struct eval *v)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < v->set.count; i++)
-		count += by_test(&v->results[i]);
-	return count;
-}
-
-static void row(struct eval *v, const char *name, size_t count)
-{
-	char line[80];
-
-	(void)snprintf(line, sizeof(line), "%-14s %5zu", name, count);
-	show_line(&v->show, line);
-}
-
-static int print_table(struct eval *v, struct err *e)
-{
-	char line[EVALRUN_ERROR_BYTES + 120];
-	char time[32];
-
-	if (v->bar)
-		show_line(&v->show, "");
-	for (size_t i = 0; i < v->set.count; i++) {
-		const struct eval_result *r = &v->results[i];
-
-		if (r->passed)
-			continue;
-		(void)snprintf(line, sizeof(line), "%.60s: %s: %s", v->set.tasks[i].id,
-			       by_test(r) ? "failed" : verdict_name(r->verdict),
-			       r->error);
-		show_note(&v->show, line);
-	}
-	show_line(&v->show, "");
-	row(v, "passed", v->passed);
-	row(v, "failed", count_failed(v));
-	for (int i = 0; i < VERDICT_COUNT; i++)
-		if (count_verdict(v, (enum verdict)i))
-			row(v, verdict_name((enum verdict)i),
-			    count_verdict(v, (enum verdict)i));
-	row(v, "all", v->set.count);
-	(void)snprintf(
-		line, sizeof(line), "%zu of %zu passed, each in a jail of its own, in %s",
-		v->passed, v->set.count,
-		units_say_time(units_now_ms() - v->started_ms, time, sizeof(time)));
-	show_line(&v->show, line);
-	return v->show.failed ? err_set(e, v->show.failed, "cannot write to stdout") : 0;
-}
-
-static int print_json(struct eval *v, struct err *e)
-{
-	cJSON *o = cJSON_CreateObject();
-	cJSON *list = cJSON_AddArrayToObject(o, "tasks");
-	cleanup_text struct text line = { 0 };
-
-	for (size_t i = 0; i < v->set.count; i++) {
-		const struct eval_result *r = &v->results[i];
-		cJSON *one = cJSON_CreateObject();
-
-		record_string(one, "task_id", v->set.tasks[i].id,
-			      strlen(v->set.tasks[i].id));
-		(void)cJSON_AddBoolToObject(one, "passed", r->passed);
-		(void)cJSON_AddStringToObject(one, "verdict", verdict_name(r->verdict));
-		(void)cJSON_AddNumberToObject(one, "wall_ms", (double)r->wall_ms);
-		record_string(one, "error", r->error, strlen(r->error));
-		(void)cJSON_AddItemToArray(list, one);
-	}
-	(void)cJSON_AddNumberToObject(o, "passed", (double)v->passed);
-	(void)cJSON_AddNumberToObject(o, "failed", (double)count_failed(v));
-	(void)cJSON_AddNumberToObject(o, "all", (double)v->set.count);
-	(void)cJSON_AddNumberToObject(o, "wall_ms",
-				      (double)(units_now_ms() - v->started_ms));
-
-	char *json = cJSON_PrintUnformatted(o);
-
-	cJSON_Delete(o);
-	text_puts(&line, json ? json : "");
-	text_puts(&line, "\n");
-	cJSON_free(json);
-	if (!json || line.failed)
-		return err_set(e, ENOMEM, "--json");
-
-	int r = stop_write(v->show.stop, STDOUT_FILENO, line.bytes, line.length);
-
-	return r < 0 ? err_set(e, -r, "cannot write to stdout") : 0;
 }
 
 static uint64_t processors(void)
@@ -239,50 +133,158 @@ static uint64_t processors(void)
 						  : (uint64_t)CPU_COUNT(&set);
 }
 
+static void note(void *arg, const char *line)
+{
+	show_note(arg, line);
+}
+
+static int replied(void *arg, size_t sample, struct err *e)
+{
+	struct eval *v = arg;
+
+	(void)sample;
+	return evalshow_step(&v->progress, e);
+}
+
+static int ended(void *arg, size_t task, const struct eval_result *result, struct err *e)
+{
+	struct eval *v = arg;
+	int r = evalbook_result(&v->book, v->samples[task], result, e);
+
+	return r < 0 ? r : evalshow_step(&v->progress, e);
+}
+
+static int open_book(struct eval *v, struct err *e)
+{
+	const struct eval_options *o = v->o;
+	cleanup_text struct text who = { 0 };
+
+	if (!o->model) {
+		text_puts(&who, o->broken ? "broken" : "canonical");
+	} else {
+		text_printf(&who, "%s %s", o->model, o->model_name ? o->model_name : "");
+	}
+	return evalbook_open(&v->book, o->results, &v->set, text_string(&who),
+			     o->model ? (uint32_t)o->samples : 1, o->model != NULL, e);
+}
+
+static int ask(struct eval *v, struct err *e)
+{
+	const struct eval_options *o = v->o;
+	const struct evalask_plan plan = {
+		.model = o->model,
+		.model_plan = &v->model_plan,
+		.jobs = v->jobs,
+		.stop = v->stop,
+		.replied = replied,
+		.replied_arg = v,
+	};
+	int r;
+
+	v->model_plan = (struct model_plan){
+		.base_url = o->base_url,
+		.model_name = o->model_name,
+		.key_file = o->key_file,
+		.retries = o->retries,
+		.retry_wait_ms = o->retry_wait_ms,
+		.request_ms = o->model_time_ms,
+		.stop = v->stop,
+		.note = note,
+		.note_arg = &v->show,
+	};
+	v->progress.doing = "asked";
+	for (size_t i = 0; i < v->book.count; i++)
+		v->progress.all += !v->book.samples[i].asked;
+	r = evalask(&v->book, &plan, e);
+	evalshow_end(&v->progress);
+	return r;
+}
+
+/* a set of what has not run: a task as often as it has such samples */
+static int make_pending(struct eval *v, struct err *e)
+{
+	struct evalset *p = &v->pending;
+
+	p->tasks = calloc(v->book.count, sizeof(*p->tasks));
+	v->samples = calloc(v->book.count, sizeof(*v->samples));
+	v->results = calloc(v->book.count, sizeof(*v->results));
+	if (!p->tasks || !v->samples || !v->results)
+		return err_set(e, ENOMEM, "eval");
+	for (size_t i = 0; i < v->book.count; i++) {
+		const struct eval_sample *s = &v->book.samples[i];
+
+		if (s->ran)
+			continue;
+		p->tasks[p->count] = v->set.tasks[s->task];
+		if (s->code)
+			p->tasks[p->count].canonical = s->code;
+		v->samples[p->count++] = i;
+	}
+	return 0;
+}
+
+static int run(struct eval *v, struct err *e)
+{
+	const struct eval_options *o = v->o;
+	const struct evalrun_plan plan = {
+		.stepjail = text_string(&v->stepjail),
+		.rootfs = o->rootfs,
+		.pass = &o->pass,
+		.body = o->model    ? EVAL_WHOLE
+			: o->broken ? EVAL_BROKEN
+				    : EVAL_CANONICAL,
+		.task_ms = o->task_ms,
+		.jobs = v->jobs,
+		.stop = v->stop,
+		.ended = ended,
+		.ended_arg = v,
+	};
+	int r = make_pending(v, e);
+
+	v->progress.doing = "run";
+	v->progress.all = v->pending.count;
+	if (r == 0 && v->pending.count)
+		r = evalrun(&v->pending, &plan, v->results, e);
+	if (r < 0)
+		evalshow_end(&v->progress);
+	return r;
+}
+
 static int eval_run(const void *options, const char *operand, struct stop *stop,
 		    struct err *e)
 {
 	const struct eval_options *o = options;
-	__attribute__((cleanup(eval_free))) struct eval v = { .started_ms =
-								      units_now_ms() };
+	__attribute__((cleanup(eval_free))) struct eval v = {
+		.o = o,
+		.stop = stop,
+		.jobs = o->jobs ? o->jobs : processors(),
+		.book = { .fd = -1 },
+	};
 	int fd = o->json ? STDERR_FILENO : STDOUT_FILENO;
 
-	if (o->canonical && o->broken)
+	if (o->canonical + o->broken + (o->model != NULL) > 1)
 		return err_say(e, EINVAL,
-			       "--canonical and --broken: give one of the two");
+			       "--canonical, --broken and --model: give one of them");
 	show_open(&v.show, fd, (enum show_color)o->color, stop);
-	v.bar = isatty(fd) == 1;
+	v.progress = (struct evalshow){ .show = &v.show,
+					.book = &v.book,
+					.bar = isatty(fd) == 1,
+					.started_ms = units_now_ms() };
 
 	int r = evalset_read(operand, &v.set, e);
 
 	if (r == 0)
 		r = launch_find(o->stepjail, &v.stepjail, e);
-	if (r < 0)
-		return r;
-	v.results = calloc(v.set.count, sizeof(*v.results));
-	if (!v.results)
-		return err_set(e, ENOMEM, "eval");
-
-	const struct evalrun_plan plan = {
-		.stepjail = text_string(&v.stepjail),
-		.rootfs = o->rootfs,
-		.pass = &o->pass,
-		.body = o->broken ? EVAL_BROKEN : EVAL_CANONICAL,
-		.task_ms = o->task_ms,
-		.jobs = o->jobs ? o->jobs : processors(),
-		.stop = stop,
-		.ended = ended,
-		.ended_arg = &v,
-	};
-
-	r = evalrun(&v.set, &plan, v.results, e);
-	if (r < 0) {
-		if (v.bar)
-			show_line(&v.show, "");
-		return r;
-	}
-	r = o->json ? print_json(&v, e) : print_table(&v, e);
-	return r < 0 ? r : v.passed != v.set.count;
+	if (r == 0)
+		r = open_book(&v, e);
+	if (r == 0 && o->model)
+		r = ask(&v, e);
+	if (r == 0)
+		r = run(&v, e);
+	if (r == 0)
+		r = o->json ? evalshow_json(&v.progress, e)
+			    : evalshow_table(&v.progress, e);
+	return r < 0 ? r : evalshow_passed(&v.book) != v.book.count;
 }
 
 const struct command command_eval = {
@@ -297,7 +299,11 @@ const struct command command_eval = {
 		 "test "
 		 "in another: the two exchange plain data only. A task passes where its "
 		 "test "
-		 "ran to the end; leaving early with status 0 does not pass.",
+		 "ran to the end; leaving early with status 0 does not pass.\n\n"
+		 "With --model a model is asked for the solutions, once for each sample, "
+		 "before any of them runs. pass@k is the chance that one of k samples "
+		 "passes, estimated without bias from all of them: 1 - C(n-c, k) / "
+		 "C(n, k) for n samples of which c passed, and the mean over the tasks.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct eval_options),
 	.run = eval_run,

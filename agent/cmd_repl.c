@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/given.h"
 #include "agent/jail_opts.h"
 #include "agent/prompt.h"
+#include "agent/record.h"
 #include "agent/repl.h"
 
 struct repl_options {
+	const char *transcript;
 	uint64_t color;
 	bool no_history;
 	struct jail_options jail;
@@ -23,6 +26,7 @@ struct repl_options {
 
 static const struct opt opts[] = {
 	JAIL_OPTS(struct repl_options),
+	TRANSCRIPT_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
 	  ROW(FLAG, no_history) },
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
@@ -45,10 +49,57 @@ static void whole_free(struct whole **where)
 		return;
 	session_close(&w->repl.session);
 	lines_close(&w->repl.lines);
+	transcript_close(&w->repl.transcript);
 	statement_free(&w->repl.statement);
 	jail_binds_free(&w->binds);
 	text_free(&w->stepjail);
 	free(w);
+}
+
+static int begin_transcript(struct whole *w, const struct repl_options *o, struct err *e)
+{
+	struct transcript *t = &w->repl.transcript;
+	int s = transcript_open(t, o->transcript, "repl", e);
+
+	if (s < 0 || t->fd < 0)
+		return s;
+
+	cJSON *given = given_record(&o->jail, &w->binds, false, e);
+	cJSON *line = given ? cJSON_CreateObject() : NULL;
+
+	if (!line) {
+		cJSON_Delete(given);
+		return given ? err_set(e, ENOMEM, "the transcript") : -e->errnum;
+	}
+	(void)cJSON_AddNumberToObject(line, "format", TRANSCRIPT_FORMAT);
+	(void)cJSON_AddStringToObject(line, "command", "repl");
+	(void)cJSON_AddItemToObject(line, "jail", given);
+	return transcript_add(t, NULL, "start", line, e);
+}
+
+/* the last line, and a word of where it is */
+static int end_transcript(struct repl *r, int s, struct err *e)
+{
+	cJSON *line = cJSON_CreateObject();
+	cleanup_text struct text told = { 0 };
+	struct err unheard;
+
+	(void)cJSON_AddStringToObject(line, "outcome",
+				      s >= 0        ? "ended"
+				      : s == -EINTR ? "stopped"
+						    : "failed");
+	if (s >= 0)
+		(void)cJSON_AddNumberToObject(line, "status", s);
+	else
+		record_string(line, "error", e->text, strlen(e->text));
+
+	int t = transcript_add(&r->transcript, NULL, "end", line, s < 0 ? &unheard : e);
+
+	transcript_told(&r->transcript, &told);
+	/* a script's stderr is its own, but for what its caller cannot know */
+	if (told.length && (r->lines.edit || r->transcript.chosen))
+		show_place(&r->show, text_string(&told));
+	return s < 0 ? s : t < 0 ? t : s;
 }
 
 static int start(struct whole *w, const struct repl_options *o, struct stop *stop,
@@ -70,13 +121,15 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 			   .binds = (const char *const *)w->binds.list,
 			   .bind_count = o->jail.files.count,
 			   .step_ms = o->jail.step_ms,
-			   .output_limit = "16M" },
+			   .output_limit = SESSION_REPL_OUTPUT },
 		.deadline_ms = UINT64_MAX,
 		.interactive = r->lines.edit != NULL,
 		.heard = repl_heard,
 		.heard_arg = r,
 	};
-	s = session_open(&r->session, &r->plan, stop, e);
+	s = begin_transcript(w, o, e);
+	if (s == 0)
+		s = session_open(&r->session, &r->plan, stop, e);
 	repl_start(r);
 	return s;
 }
@@ -90,17 +143,19 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	(void)operand;
 	if (!w)
 		return err_set(e, ENOMEM, "repl");
+	w->repl.transcript.fd = -1;
 	show_open(&w->repl.show, STDERR_FILENO, (enum show_color)o->color, stop);
 
 	int s = start(w, o, stop, e);
 
 	if (s < 0)
-		return s;
+		return w->repl.transcript.chain.lines ? end_transcript(&w->repl, s, e)
+						      : s;
 	show_said(&w->repl.show, &w->repl.session.serve.diag);
 	if (w->repl.lines.edit)
 		show_note(&w->repl.show, "Python in a jail. :help lists the commands, "
 					 "Ctrl-C interrupts, Ctrl-D leaves.");
-	return repl_run(&w->repl, e);
+	return end_transcript(&w->repl, repl_run(&w->repl, e), e);
 }
 
 const struct command command_repl = {

@@ -12,6 +12,7 @@
 #include "agent/budget_opts.h"
 #include "agent/commands.h"
 #include "agent/escape.h"
+#include "agent/given.h"
 #include "agent/jail_opts.h"
 #include "agent/loop.h"
 #include "agent/units.h"
@@ -82,10 +83,7 @@ static const struct opt opts[] = {
 	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
 	  ROW(FLAG, stateless) },
 	JAIL_OPTS(struct solve_options),
-	{ "transcript", "FILE", NULL,
-	  "Write everything that is said and done to a new file, one JSON object a "
-	  "line.",
-	  ROW(TEXT, transcript) },
+	TRANSCRIPT_OPT(struct solve_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, and nothing else, on stdout; progress "
 	  "goes to stderr.",
@@ -123,7 +121,7 @@ static void solve_free(struct solve **where)
 	session_close(&s->session);
 	model_close(&s->model);
 	loop_free(&s->loop);
-	io_close_fd(&s->transcript.fd);
+	transcript_close(&s->transcript);
 	text_free(&s->stepjail);
 	jail_binds_free(&s->binds);
 	free(s);
@@ -207,17 +205,19 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - s->budget.started_ms));
 
-	char *json = cJSON_PrintUnformatted(o);
+	if (s->transcript.fd >= 0) {
+		record_string(o, "transcript", text_string(&s->transcript.path),
+			      s->transcript.path.length);
+		(void)cJSON_AddStringToObject(o, "transcript_sha256",
+					      s->transcript.chain.digest);
+	}
+
+	int r = record_print(o, &line, e);
 
 	cJSON_Delete(o);
-	if (!json)
-		return err_set(e, ENOMEM, "--json");
-	text_puts(&line, json);
 	text_puts(&line, "\n");
-	cJSON_free(json);
-
-	int r = text_check(&line, "--json", e);
-
+	if (r == 0)
+		r = text_check(&line, "--json", e);
 	if (r == 0)
 		r = stop_write(s->stop, STDOUT_FILENO, line.bytes, line.length);
 	return r < 0 && r != -EINTR ? err_set(e, -r, "cannot write to stdout") : 0;
@@ -247,6 +247,15 @@ static void show_usage(struct solve *s)
 	show_note(&s->show, text_string(&line));
 }
 
+static void show_transcript(struct solve *s)
+{
+	cleanup_text struct text line = { 0 };
+
+	transcript_told(&s->transcript, &line);
+	if (line.length)
+		show_place(&s->show, text_string(&line));
+}
+
 /* the last words: the answer where there was no progress, else the reason on stderr */
 static int finish(struct solve *s, enum outcome end, struct err *e)
 {
@@ -255,6 +264,7 @@ static int finish(struct solve *s, enum outcome end, struct err *e)
 
 	session_close(&s->session);
 	show_usage(s);
+	show_transcript(s);
 	if (s->o->json) {
 		r = print_json(s, end, &said, e);
 	} else if (s->o->quiet && end == OUTCOME_ANSWERED) {
@@ -309,7 +319,11 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = launch_find(o->jail.stepjail, &s->stepjail, e);
 	if (r == 0)
-		r = transcript_open(&s->transcript, o->transcript, e);
+		r = transcript_open(&s->transcript, o->transcript, "solve", e);
+	if (r == 0 && s->transcript.fd >= 0) {
+		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
+		r = s->loop.given ? 0 : -e->errnum;
+	}
 	if (r < 0)
 		return r;
 	show_line(&s->show, text_string(&s->model.label));
@@ -321,6 +335,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 
 	s->loop = (struct loop){
 		.task = operand,
+		.given = s->loop.given,
 		.files = s->binds.files,
 		.file_count = o->jail.files.count,
 		.limits = { .rootfs = o->jail.rootfs,

@@ -34,4 +34,23 @@ void escape_line(struct text *out, const void *bytes, size_t length);
  */
 void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length);
 
+/**
+ * escape_turns() - Add a text for a model, what parts the turns of a conversation broken
+ *
+ * A server that looks for "<|im_start|>" and its like in what a message says would take what
+ * a jail prints for another speaker. The first character of each such mark becomes an escape.
+ */
+void escape_turns(struct text *out, const void *bytes, size_t length);
+
+/**
+ * escape_fold() - Add lines for a terminal, none wider than it
+ * @mark:	Begins each part of a line but its first, which has its own
+ * @lines:	Harmless already, their marks before them
+ * @columns:	Of the terminal
+ *
+ * A terminal by itself goes on with a line that is too long where lines of the agent's own begin.
+ */
+void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
+		 size_t columns);
+
 #endif

@@ -139,7 +139,9 @@ int evalset_input(const struct eval_task *t, enum eval_body body, const char *se
 	cJSON *o = cJSON_CreateObject();
 
 	text_puts(&solution, t->prompt);
-	text_puts(&solution, body == EVAL_BROKEN ? "    pass\n" : t->canonical);
+	/* behind the prompt's own helpers, and in place of its function */
+	text_puts(&solution, body == EVAL_CANONICAL ? "" : "    pass\n");
+	text_puts(&solution, body == EVAL_BROKEN ? "" : t->canonical);
 	(void)cJSON_AddStringToObject(o, "prompt", t->prompt);
 	(void)cJSON_AddStringToObject(o, "entry_point", t->entry_point);
 	(void)cJSON_AddStringToObject(o, "test", t->test);

@@ -28,6 +28,7 @@ struct evalset {
 enum eval_body {
 	EVAL_CANONICAL, /* the solution that comes with the task */
 	EVAL_BROKEN,    /* pass, and nothing else */
+	EVAL_WHOLE,     /* @canonical is a model's: the function and all that it needs */
 };
 
 /**

@@ -6,8 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/jail_opts.h"
+
+void jail_path(const char *path, struct text *out)
+{
+	char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+
+	if (here)
+		text_printf(out, "%s/", here);
+	text_puts(out, path);
+	free(here);
+}
 
 int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e)
 {
@@ -25,7 +36,12 @@ int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct e
 					       "--file: two files are called %s; the "
 					       "jail's " PROMPT_FOLDER " holds one",
 					       b->files[i].name);
-		if (asprintf(&b->list[i], "%s:" PROMPT_FOLDER "/%s", files->items[i],
+
+		cleanup_text struct text path = { 0 };
+
+		/* the same plan, and so the same digest of it, from whatever folder */
+		jail_path(files->items[i], &path);
+		if (asprintf(&b->list[i], "%s:" PROMPT_FOLDER "/%s", text_string(&path),
 			     b->files[i].name) < 0) {
 			b->list[i] = NULL;
 			return err_set(e, ENOMEM, "--file");

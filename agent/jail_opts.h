@@ -7,6 +7,7 @@
 
 #include "agent/options.h"
 #include "agent/prompt.h"
+#include "agent/text.h"
 
 #define HOUR_MS ((uint64_t)3600000)
 
@@ -23,6 +24,9 @@ struct jail_binds {
 	struct prompt_file *files; /* one for each --file */
 	char *list[OPT_LIST_MAX];  /* "PATH:/work/in/NAME" */
 };
+
+/** jail_path() - Add a path, made absolute; links are left, for the last part is a name */
+void jail_path(const char *path, struct text *out);
 
 /**
  * jail_binds_make() - Look at the files of --file and say where they go
@@ -87,6 +91,17 @@ void jail_binds_free(struct jail_binds *b);
 		"stepjail", "PATH", NULL,                                                \
 			"Where stepjail is; else beside this program, else in PATH.",    \
 			OPT_ROW(TEXT, type, jail.stepjail)                               \
+	}
+
+/* a row for a struct with a field named transcript */
+#define TRANSCRIPT_OPT(type)                                                             \
+	{                                                                                \
+		"transcript", "FILE", NULL,                                              \
+			"Record the run in this file, which must be new; none for no "   \
+			"record. Without this option it is a new file below "            \
+			"$XDG_STATE_HOME/stepjail/transcripts, or "                      \
+			"~/.local/state/stepjail/transcripts.",                          \
+			OPT_ROW(TEXT, type, transcript)                                  \
 	}
 
 #endif

@@ -134,6 +134,7 @@ __attribute__((noreturn)) static void become(const char *path, char *const *argv
 		_exit(125);
 	(void)setsid();
 	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, &stop->before, NULL);
 
 	/* out of the way first: a source may be one of the targets */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "agent/home.h"
 #include "agent/lines.h"
 
 #define HISTORY_LINES 1000
@@ -82,29 +83,6 @@ static int next_char(EditLine *edit, wchar_t *c)
 	}
 }
 
-/* $XDG_STATE_HOME/stepjail/history, its folders made; NULL where there is no home */
-static char *make_history_path(void)
-{
-	const char *state = getenv("XDG_STATE_HOME");
-	const char *home = getenv("HOME");
-	char *path = NULL;
-	int n = -1;
-
-	/* the XDG base directory specification: a relative one is to be ignored */
-	if (state && state[0] == '/')
-		n = asprintf(&path, "%s/stepjail/history", state);
-	else if (home && home[0] == '/')
-		n = asprintf(&path, "%s/.local/state/stepjail/history", home);
-	if (n < 0)
-		return NULL;
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(path, 0700); /* what is missing shows when it is opened */
-		*slash = '/';
-	}
-	return path;
-}
-
 static int open_editor(struct lines *l, bool keep, struct err *e)
 {
 	HistEvent event;
@@ -127,7 +105,7 @@ static int open_editor(struct lines *l, bool keep, struct err *e)
 	(void)el_set(l->edit, EL_SIGNAL, 1);
 	(void)el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	if (keep)
-		l->history_path = make_history_path();
+		l->history_path = home_state_path("history");
 	if (l->history_path)
 		(void)history(l->history, &event, H_LOAD, l->history_path);
 	return 0;

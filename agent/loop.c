@@ -51,8 +51,7 @@ static enum outcome broken(int r)
 
 static int record_event(struct loop *l, const char *event, cJSON *o, struct err *e)
 {
-	(void)cJSON_AddStringToObject(o, "event", event);
-	return transcript_add(l->transcript, o, e);
+	return transcript_add(l->transcript, l->session, event, o, e);
 }
 
 static int begin(struct loop *l, struct err *e)
@@ -63,9 +62,14 @@ static int begin(struct loop *l, struct err *e)
 
 	prompt_system(&l->limits, &system);
 	prompt_task(l->task, l->files, l->file_count, &task);
+	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
+	(void)cJSON_AddStringToObject(o, "command", "solve");
 	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
 	record_string(o, "system", text_string(&system), system.length);
 	record_string(o, "user", text_string(&task), task.length);
+
+	(void)cJSON_AddItemToObject(o, "jail", l->given);
+	l->given = NULL;
 
 	int r = record_event(l, "start", o, e);
 
@@ -281,12 +285,15 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		show_code(l->show, number, total, text_string(&l->found.code),
 			  l->found.code.length);
 		l->session->cpu_ms = step_cpu_ms(l);
-		r = session_step(l->session, text_string(&l->found.code),
-				 l->found.code.length, l->step, e);
+		/* what is run is in the transcript before it runs */
+		r = record_event(l, "code",
+				 record_code(number, &l->found.code, l->session->cpu_ms),
+				 e);
+		if (r == 0)
+			r = session_step(l->session, text_string(&l->found.code),
+					 l->found.code.length, l->step, e);
 		if (r < 0)
 			return broken(r);
-		show_step(l->show, l->step);
-		show_said(l->show, &l->session->serve.diag);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 	}
@@ -295,6 +302,10 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	r = observe(l, number, &observation, run, e);
 	if (r < 0)
 		return broken(r);
+	if (run) {
+		show_step(l->show, l->step);
+		show_said(l->show, &l->session->serve.diag);
+	}
 	return run && l->step->budget ? ended(l, BUDGET_WALL_MS, e) : GO_ON;
 }
 
@@ -348,6 +359,9 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
+	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
+		record_string(o, "error", e->text, strlen(e->text));
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	r = record_event(l, "end", o, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
 		*e = unheard;
@@ -363,4 +377,6 @@ void loop_free(struct loop *l)
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);
 	l->steps = NULL;
+	cJSON_Delete(l->given);
+	l->given = NULL;
 }

@@ -13,6 +13,7 @@
 #include "agent/record.h"
 #include "agent/session.h"
 #include "agent/show.h"
+#include "agent/transcript.h"
 
 enum outcome {
 	OUTCOME_ANSWERED,
@@ -39,6 +40,7 @@ struct loop {
 	struct session *session; /* open */
 	struct show *show;
 	struct transcript *transcript;
+	cJSON *given; /* what the jails are made with: given_record(); taken over */
 
 	/* while it runs */
 	struct chat chat;

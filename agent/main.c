@@ -16,14 +16,21 @@
 
 #define STATUS_OWN_FAILURE 125
 
-static const struct command *const commands[] = { &command_solve, &command_repl,
-						  &command_eval, NULL };
+static const struct command *const commands[] = { &command_solve,  &command_repl,
+						  &command_eval,   &command_verify,
+						  &command_replay, NULL };
 
 static const struct exit_row exits[] = {
 	{ 0, "solve: the model gave an answer. eval: every task passed. repl: every step "
-	     "that came to an end came to a good one." },
-	{ 1, "eval: at least one task did not pass. repl: that of the last step that "
-	     "failed, as for 124 and more; see there." },
+	     "that came to an end came to a good one. verify: the transcript is whole. "
+	     "replay: nothing differs." },
+	{ 1,
+	  "eval: at least one task did not pass. repl: that of the last step that "
+	  "failed, as for 124 and more; see there. verify: the transcript was changed. "
+	  "replay: something differs." },
+	{ 2,
+	  "verify: the transcript fits as far as it goes, and its end line is missing. "
+	  "replay: so it is, and in what there is nothing differs." },
 	{ 3,
 	  "solve: the steps, or another limit of the task, are used up and there is no "
 	  "answer." },
@@ -106,9 +113,9 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (cmd)
 		return run_command(cmd, argv + 1, stop, e);
 	if (!first)
-		return err_say(
-			e, EINVAL,
-			"give a command: solve, repl or eval; see stepjail-agent --help");
+		return err_say(e, EINVAL,
+			       "give a command: solve, repl, eval, verify or replay; see "
+			       "stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -120,8 +127,8 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 		options_help(find(argv[1]), &out);
 	else
 		return err_say(e, EINVAL,
-			       "'%.80s' is no command; give solve, repl or eval, or see "
-			       "stepjail-agent --help",
+			       "'%.80s' is no command; give solve, repl, eval, verify or "
+			       "replay, or see stepjail-agent --help",
 			       strcmp(first, "help") == 0 ? argv[1] : first);
 	return print(&out, stop, e);
 }

@@ -119,6 +119,14 @@ void prompt_system(const struct prompt_limits *l, struct text *out)
 		l->steps, units_say_time(l->wall_ms, wall, sizeof(wall)));
 }
 
+/* words of a file or of a jail, lines and all */
+static void add_theirs(struct text *out, const struct text *theirs)
+{
+	escape_turns(out, text_string(theirs), theirs->length);
+	if (theirs->failed && !out->failed)
+		out->failed = theirs->failed;
+}
+
 /* the first lines of a file, long ones cut */
 static void show_head(const struct prompt_file *f, struct text *out)
 {
@@ -144,10 +152,8 @@ static void show_head(const struct prompt_file *f, struct text *out)
 	text_puts(out, "(more follows)\n");
 }
 
-void prompt_task(const char *task, const struct prompt_file *files, size_t count,
-		 struct text *out)
+static void add_files(const struct prompt_file *files, size_t count, struct text *out)
 {
-	text_printf(out, "Task: %s\n", task);
 	for (size_t i = 0; i < count; i++) {
 		const struct prompt_file *f = &files[i];
 
@@ -165,15 +171,28 @@ void prompt_task(const char *task, const struct prompt_file *files, size_t count
 	}
 }
 
+void prompt_task(const char *task, const struct prompt_file *files, size_t count,
+		 struct text *out)
+{
+	cleanup_text struct text theirs = { 0 };
+
+	text_printf(out, "Task: %s\n", task);
+	add_files(files, count, &theirs);
+	add_theirs(out, &theirs);
+}
+
 static void add_stream(const char *title, const struct clip *first,
 		       const struct clip *second, struct text *out)
 {
+	cleanup_text struct text theirs = { 0 };
+
 	if (!first->total && (!second || !second->total))
 		return;
 	text_printf(out, "%s:\n", title);
-	clip_show(first, PROMPT_MARK, out);
+	clip_show(first, PROMPT_MARK, &theirs);
 	if (second)
-		clip_show(second, PROMPT_MARK, out);
+		clip_show(second, PROMPT_MARK, &theirs);
+	add_theirs(out, &theirs);
 }
 
 static void steps_left(uint64_t number, uint64_t total, struct text *out)

@@ -8,7 +8,8 @@
  *   cannot begin a line of its own without the mark, whatever it prints: it cannot write
  *   an observation, end one, or speak as the agent. A mark on every line does what a random
  *   fence would, needs no secret, stays the same from run to run (so scripts and replays
- *   work), and holds for a cut stream too, whose closing fence would be lost.
+ *   work), and holds for a cut stream too, whose closing fence would be lost. Below the
+ *   lines, marks that some servers part turns with are broken (escape_turns()).
  */
 #ifndef STEPJAIL_AGENT_PROMPT_H
 #define STEPJAIL_AGENT_PROMPT_H

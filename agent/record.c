@@ -3,13 +3,11 @@
  * record.c - a run as JSON: see record.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "agent/escape.h"
 #include "agent/record.h"
 #include "agent/utf8.h"
-#include "init/io.h"
 
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
 {
@@ -26,23 +24,32 @@ static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 	cleanup_text struct text tail = { 0 };
 	uint64_t cut = clip_take(clip, &head, &tail);
 	cJSON *one = cJSON_AddObjectToObject(object, name);
+	char digest[CHAIN_HEX];
 
+	clip_digest(clip, digest);
 	record_string(one, "head", text_string(&head), head.length);
 	if (cut)
 		record_string(one, "tail", text_string(&tail), tail.length);
 	(void)cJSON_AddNumberToObject(one, "bytes", (double)clip->total);
 	(void)cJSON_AddNumberToObject(one, "cut_bytes", (double)cut);
+	(void)cJSON_AddStringToObject(one, "sha256", digest);
 }
 
 static void add_run(cJSON *o, const struct step *step)
 {
 	cleanup_text struct text words = { 0 };
+	const struct verdict_facts *f = &step->facts;
 
-	verdict_words(&step->facts, &words);
-	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(step->facts.verdict));
-	(void)cJSON_AddStringToObject(o, "state", state_name(step->facts.state));
-	if (step->facts.headed)
-		(void)cJSON_AddNumberToObject(o, "head", step->facts.head);
+	verdict_words(f, &words);
+	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(f->verdict));
+	(void)cJSON_AddStringToObject(o, "state", state_name(f->state));
+	if (f->headed)
+		(void)cJSON_AddNumberToObject(o, "head", f->head);
+	(void)cJSON_AddNumberToObject(o, "exit_code", f->code);
+	(void)cJSON_AddNumberToObject(o, "signal", f->signal);
+	(void)cJSON_AddStringToObject(o, "violation", f->syscall);
+	if (step->budget)
+		(void)cJSON_AddTrueToObject(o, "budget_ended");
 	(void)cJSON_AddStringToObject(o, "words", text_string(&words));
 	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)step->wall_ms);
 	(void)cJSON_AddNumberToObject(o, "cpu_ms", (double)step->cpu_ms);
@@ -54,6 +61,17 @@ static void add_run(cJSON *o, const struct step *step)
 	add_clip(o, "result", &step->result);
 }
 
+cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddNumberToObject(o, "step", (double)number);
+	record_string(o, "code", text_string(code), code->length);
+	if (cpu_ms)
+		(void)cJSON_AddNumberToObject(o, "cpu_limit_ms", (double)cpu_ms);
+	return o;
+}
+
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation)
 {
@@ -62,11 +80,13 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 	(void)cJSON_AddNumberToObject(o, "step", (double)number);
 	if (code)
 		record_string(o, "code", text_string(code), code->length);
-	else
+	else if (!step)
 		(void)cJSON_AddNullToObject(o, "code");
 	if (step)
 		add_run(o, step);
-	record_string(o, "observation", text_string(observation), observation->length);
+	if (observation)
+		record_string(o, "observation", text_string(observation),
+			      observation->length);
 	return o;
 }
 
@@ -100,37 +120,91 @@ cJSON *record_usage(const struct usage *usage)
 	return o;
 }
 
-int transcript_open(struct transcript *t, const char *path, struct err *e)
+/* the digest is of the object as its line has it */
+static void add_posture(cJSON *o, const cJSON *posture)
 {
-	t->fd = -1;
-	if (!path)
-		return 0;
-	t->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
-	if (t->fd < 0 && errno == EEXIST)
-		return err_say(
-			e, EEXIST,
-			"--transcript: %s exists, and a transcript is never written "
-			"over; give a new name",
-			path);
-	return t->fd < 0 ? err_set(e, errno, "--transcript: %s", path) : 0;
+	static const char *const digests[] = { "plan_sha256", "root_sha256",
+					       "root_verified" };
+	cleanup_text struct text line = { 0 };
+	struct sha256_ctx sum;
+	char hex[CHAIN_HEX];
+	struct err unheard;
+
+	for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
+		const cJSON *one = cJSON_GetObjectItemCaseSensitive(posture, digests[i]);
+
+		(void)cJSON_AddItemToObject(o, digests[i],
+					    one ? cJSON_Duplicate(one, true)
+						: cJSON_CreateNull());
+	}
+	if (!cJSON_IsObject(posture) || record_print(posture, &line, &unheard) < 0) {
+		(void)cJSON_AddNullToObject(o, "posture_sha256");
+		return;
+	}
+	sha256_init(&sum);
+	sha256_update(&sum, line.length, (const uint8_t *)line.bytes);
+	chain_hex(&sum, hex);
+	(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
+	(void)cJSON_AddItemToObject(o, "posture", cJSON_Duplicate(posture, true));
 }
 
-int transcript_add(struct transcript *t, cJSON *event, struct err *e)
+cJSON *record_session(const struct session *s)
 {
-	cleanup_text struct text line = { 0 };
-	char *json = event ? cJSON_PrintUnformatted(event) : NULL;
+	static const char *const plain[] = { "host_uid", "warm", "why_cold",
+					     "not_enforced" };
+	cJSON *o = cJSON_CreateObject();
+	cJSON *opened = cJSON_ParseWithLength(text_string(&s->opened), s->opened.length);
 
-	cJSON_Delete(event);
+	(void)cJSON_AddNumberToObject(o, "session", s->id);
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		const cJSON *one = cJSON_GetObjectItemCaseSensitive(opened, plain[i]);
+
+		if (one)
+			(void)cJSON_AddItemToObject(o, plain[i],
+						    cJSON_Duplicate(one, true));
+	}
+	add_posture(o, cJSON_GetObjectItemCaseSensitive(opened, "posture"));
+	cJSON_Delete(opened);
+	return o;
+}
+
+/* one that is in a string of JSON: all others are ASCII there */
+static void add_escape(struct text *out, uint32_t point)
+{
+	if (point < 0x10000) {
+		text_printf(out, "\\u%04x", point);
+		return;
+	}
+	point -= 0x10000;
+	text_printf(out, "\\u%04x\\u%04x", 0xd800 | point >> 10,
+		    0xdc00 | (point & 0x3ff));
+}
+
+int record_print(const cJSON *object, struct text *out, struct err *e)
+{
+	char *json = cJSON_PrintUnformatted(object);
+	const unsigned char *at = (const unsigned char *)json;
+	size_t left = json ? strlen(json) : 0;
+	size_t plain = 0; /* bytes before at that are still to be added */
+	uint32_t point = 0;
+
 	if (!json)
-		return err_set(e, ENOMEM, "--transcript");
-	text_puts(&line, json);
-	text_puts(&line, "\n");
+		return err_set(e, ENOMEM, "a line of JSON");
+	while (left) {
+		size_t n = *at < 0x7f ? 1 : utf8_decode(at, left, &point);
+
+		if (*at < 0x7f || (n && !escape_hides(point))) {
+			plain += n;
+		} else {
+			text_add(out, at - plain, plain);
+			plain = 0;
+			add_escape(out, n ? point : 0xfffd);
+			n = n ? n : 1;
+		}
+		at += n;
+		left -= n;
+	}
+	text_add(out, at - plain, plain);
 	cJSON_free(json);
-
-	int r = text_check(&line, "--transcript", e);
-
-	if (r < 0 || t->fd < 0)
-		return r;
-	r = io_write_all(t->fd, line.bytes, line.length);
-	return r < 0 ? err_set(e, -r, "--transcript: cannot write") : 0;
+	return text_check(out, "a line of JSON", e);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.h - a run as JSON: one object for --json, one line for each event in a
- * transcript
+ * record.h - a run as JSON: parts of the object of --json, and of a transcript's lines
  */
 #ifndef STEPJAIL_AGENT_RECORD_H
 #define STEPJAIL_AGENT_RECORD_H
@@ -20,7 +19,7 @@ void record_string(cJSON *object, const char *name, const char *bytes, size_t le
  * record_step() - A step as an object
  * @code:	What was run; NULL where nothing was
  * @step:	NULL where nothing was run
- * @observation: What the model was told
+ * @observation: What the model was told; NULL where there is none
  *
  * Return: an object for the caller to own, NULL where memory ran out
  */
@@ -30,28 +29,29 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 /** record_calls() - Add a reply's calls as a list, where it made any */
 void record_calls(cJSON *object, const struct reply *reply);
 
+/**
+ * record_code() - A step that is run next, as an object
+ * @cpu_ms:	Its processor time where it has a limit of its own, else 0
+ *
+ * Return: an object for the caller to own, NULL where memory ran out
+ */
+cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms);
+
 /** record_usage() - Requests, retries and tokens as an object; NULL where memory ran out
  */
 cJSON *record_usage(const struct usage *usage);
 
-struct transcript {
-	int fd; /* -1 for none */
-};
+/** record_session() - The jail of the last OPENED as an object; NULL where memory ran out */
+cJSON *record_session(const struct session *s);
 
 /**
- * transcript_open() - Make a new file for a transcript
- * @path:	Must not exist yet: a record is never written over. NULL for none
+ * record_print() - Add an object as JSON on one line
  *
- * Return: 0, or -errno
- */
-int transcript_open(struct transcript *t, const char *path, struct err *e);
-
-/**
- * transcript_add() - Write one event as one line
- * @event:	An object; taken over and freed
+ * Characters that hide or move a cursor (escape.h) are \u escapes in it: a terminal may be
+ * shown it as it is.
  *
- * Return: 0, or -errno
+ * Return: 0, or -ENOMEM or -E2BIG
  */
-int transcript_add(struct transcript *t, cJSON *event, struct err *e);
+int record_print(const cJSON *object, struct text *out, struct err *e);
 
 #endif

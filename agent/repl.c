@@ -14,6 +14,7 @@
 
 #include "agent/escape.h"
 #include "agent/extract.h"
+#include "agent/record.h"
 #include "agent/repl.h"
 #include "agent/utf8.h"
 
@@ -120,6 +121,38 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 	show_note(&r->show, text_string(&line));
 }
 
+int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t state,
+		cJSON *file, struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(o, "command", command);
+	(void)cJSON_AddNumberToObject(o, "branch", branch);
+	(void)cJSON_AddNumberToObject(o, "state", state);
+	if (file)
+		(void)cJSON_AddItemToObject(o, "file", file);
+	return transcript_add(&r->transcript, &r->session, "command", o, e);
+}
+
+/* what is run is in the transcript before it runs, and how it ended behind it */
+static int run_recorded(struct repl *r, const struct text *code, struct err *e)
+{
+	uint64_t number = ++r->steps;
+	int s = transcript_add(&r->transcript, &r->session, "code",
+			       record_code(number, code, r->session.cpu_ms), e);
+
+	if (s == 0)
+		s = session_step(&r->session, text_string(code), code->length, &r->step,
+				 e);
+	return s;
+}
+
+static int record_end(struct repl *r, struct err *e)
+{
+	return transcript_add(&r->transcript, NULL, "step",
+			      record_step(r->steps, NULL, &r->step, NULL), e);
+}
+
 static int run_step(struct repl *r, struct err *e)
 {
 	const struct text *code = &r->statement.lines;
@@ -134,7 +167,7 @@ static int run_step(struct repl *r, struct err *e)
 	r->muted = false;
 	r->out = r->err = (struct stream){ 0 };
 
-	int s = session_step(&r->session, text_string(code), code->length, &r->step, e);
+	int s = run_recorded(r, code, e);
 	bool told = r->step.facts.state == STATE_KEPT && !r->lines.edit;
 
 	end_stream(r, &r->out, STDOUT_FILENO, !told || r->step.result.total);
@@ -156,7 +189,7 @@ static int run_step(struct repl *r, struct err *e)
 	r->branches[r->session.branch].state = r->session.state;
 	if (repl_status(f))
 		r->status = repl_status(f);
-	return 0;
+	return record_end(r, e);
 }
 
 /* run what there is, if it is anything, and begin anew */

@@ -10,6 +10,7 @@
 #include "agent/show.h"
 #include "agent/statement.h"
 #include "agent/stream.h"
+#include "agent/transcript.h"
 
 #define REPL_BRANCHES_MAX 32
 #define REPL_NAME_BYTES 32
@@ -28,6 +29,8 @@ struct repl {
 	struct lines lines;
 	struct show show; /* the agent's own words: stderr */
 	struct stream out, err;
+	struct transcript transcript;
+	uint64_t steps; /* that were run */
 	struct repl_branch branches[REPL_BRANCHES_MAX];
 	uint32_t branch_count; /* numbers that were used */
 	int failed; /* errno of the first write of the jail's words that failed */
@@ -49,6 +52,16 @@ void repl_start(struct repl *r);
 
 /** repl_heard() - For struct session_plan's @heard; @arg is a struct repl */
 void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length);
+
+/**
+ * repl_record() - Write of a command that changed the session, into the transcript
+ * @command:	Its name
+ * @file:	given_file() of a file that was put; taken over; or NULL
+ *
+ * Return: 0, or as transcript_add()
+ */
+int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t state,
+		cJSON *file, struct err *e);
 
 /** repl_status() - A step's exit status, as that of `stepjail run` would be */
 int repl_status(const struct verdict_facts *f);

@@ -46,7 +46,8 @@ static int rollback(struct repl *r, char *const *words, struct err *e)
 	r->branches[to.branch].state = to.state;
 	(void)snprintf(line, sizeof(line), "at state %" PRIu32 " again; files stay",
 		       to.state);
-	return say(r, line);
+	(void)say(r, line);
+	return repl_record(r, "rollback", to.branch, to.state, NULL, e);
 }
 
 static int find_branch(const struct repl *r, const char *name)
@@ -104,7 +105,7 @@ static int branch(struct repl *r, char *const *words, struct err *e)
 	r->branch_count++;
 	r->session.branch = to.branch;
 	r->session.state = to.state;
-	return 0;
+	return repl_record(r, "branch", to.branch, to.state, NULL, e);
 }
 
 static int no_branch(const char *name, struct err *e)
@@ -120,7 +121,7 @@ static int switch_to(struct repl *r, char *const *words, struct err *e)
 		return no_branch(words[0], e);
 	r->session.branch = (uint32_t)found;
 	r->session.state = r->branches[found].state;
-	return 0;
+	return repl_record(r, "switch", r->session.branch, r->session.state, NULL, e);
 }
 
 static int drop(struct repl *r, char *const *words, struct err *e)
@@ -135,9 +136,10 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 
 	int s = session_ask(&r->session, WIRE_DROP, &at, sizeof(at), NULL, e);
 
-	if (s == 0)
-		r->branches[found].name[0] = '\0';
-	return s;
+	if (s < 0)
+		return s;
+	r->branches[found].name[0] = '\0';
+	return repl_record(r, "drop", at.branch, 0, NULL, e);
 }
 
 static void print_branches(struct repl *r)
@@ -233,7 +235,10 @@ static int reset(struct repl *r, char *const *words, struct err *e)
 	int s = session_renew(&r->session, e);
 
 	repl_start(r);
-	return s < 0 ? s : say(r, "a new session");
+	if (s < 0)
+		return s;
+	(void)say(r, "a new session");
+	return repl_record(r, "reset", 0, 0, NULL, e);
 }
 
 static int help(struct repl *r, char *const *words, struct err *e)
@@ -321,7 +326,7 @@ int repl_command(struct repl *r, const char *line, struct err *e)
 	int s = copy ? act(r, copy, e) : err_set(e, ENOMEM, "a command");
 
 	free(copy);
-	if (s >= 0 || s == -EINTR)
+	if (s >= 0 || s == -EINTR || r->transcript.failed)
 		return s;
 	say(r, e->text);
 	r->status = 1;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/given.h"
 #include "agent/repl.h"
 #include "init/io.h"
 
@@ -69,9 +70,15 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 
 	int s = session_put(&r->session, fd, name, e);
 
-	if (s == 0)
-		show_note(&r->show, "written, below /work");
-	return s;
+	if (s < 0)
+		return s;
+	show_note(&r->show, "written, below /work");
+
+	cJSON *file = r->transcript.fd < 0 ? NULL : given_file(words[0], name, e);
+
+	if (r->transcript.fd >= 0 && !file)
+		return -e->errnum;
+	return repl_record(r, "put", r->session.branch, r->session.state, file, e);
 }
 
 struct download {

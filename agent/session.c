@@ -59,6 +59,10 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 		if (f->type == WIRE_REFUSED &&
 		    done_says(f->bytes, f->length, "kind", "no-step"))
 			continue;
+		if (f->type == WIRE_OPENED) {
+			text_clear(&s->opened);
+			text_add(&s->opened, f->bytes, f->length);
+		}
 		if (f->type == WIRE_CLOSED) {
 			s->open = false;
 			done_words(f->bytes, f->length, s->reason, sizeof(s->reason));
@@ -144,4 +148,5 @@ void session_close(struct session *s)
 		serve_end(&s->serve, 0);
 	s->plan = NULL;
 	s->open = false;
+	text_free(&s->opened);
 }

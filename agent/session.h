@@ -18,6 +18,7 @@
 #include "agent/verdict.h"
 
 #define SESSION_REASON_BYTES 160
+#define SESSION_REPL_OUTPUT "16M" /* of each stream of a step, at a prompt */
 
 struct session_plan {
 	struct serve_plan serve;
@@ -50,6 +51,7 @@ struct session {
 	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
+	struct text opened; /* the last OPENED's JSON: ids, posture, digests */
 };
 
 /* a frame of this session */

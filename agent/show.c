@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "agent/escape.h"
@@ -22,10 +23,11 @@ static const char *const inks[INK_COUNT] = {
 };
 #define INK_RESET "\x1b[0m"
 
-#define CODE_MARK "  "
+#define CODE_MARK "  > "
 #define OUT_MARK "  | "
 #define ERR_MARK "  ! "
 #define SAID_MARK "  : "
+#define OWN_MARK "    " /* where a line of the agent's own goes on */
 
 void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
 {
@@ -36,19 +38,44 @@ void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
 
 	*s = (struct show){
 		.fd = fd,
+		.terminal = fd >= 0 && isatty(fd) == 1,
 		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
 		.stop = stop,
 	};
 }
 
-static void put(struct show *s, enum ink ink, const struct text *text)
+#define USUAL_COLUMNS 80 /* where a terminal does not tell */
+
+/* 0 where it is no terminal; asked each time, for windows change their size */
+static size_t columns(const struct show *s)
+{
+	struct winsize size;
+
+	if (!s->terminal)
+		return 0;
+	return ioctl(s->fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
+								   : USUAL_COLUMNS;
+}
+
+/* mark: of a part that a line is broken into; NULL breaks none */
+static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
 {
 	cleanup_text struct text all = { 0 };
+	cleanup_text struct text folded = { 0 };
 	bool inked = s->color && inks[ink][0];
-	const char *at = text_string(text);
+	size_t width = mark ? columns(s) : 0;
 
 	if (s->fd < 0 || s->failed || !text->length)
 		return;
+	if (width)
+		escape_fold(&folded, mark, text->bytes, text->length, width);
+	if (folded.failed) {
+		s->failed = folded.failed;
+		return;
+	}
+
+	const char *at = text_string(width ? &folded : text);
+
 	/* ink per line: a reader that pages or cuts never sees a colour without its end
 	 */
 	while (*at) {
@@ -72,7 +99,7 @@ static void put_line(struct show *s, enum ink ink, const char *line)
 
 	escape_line(&text, line, strlen(line));
 	text_puts(&text, "\n");
-	put(s, ink, &text);
+	put(s, ink, OWN_MARK, &text);
 }
 
 void show_line(struct show *s, const char *line)
@@ -85,9 +112,18 @@ void show_note(struct show *s, const char *line)
 	put_line(s, INK_DIM, line);
 }
 
+void show_place(struct show *s, const char *line)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_line(&text, line, strlen(line));
+	text_puts(&text, "\n");
+	put(s, INK_DIM, NULL, &text);
+}
+
 void show_text(struct show *s, const struct text *text)
 {
-	put(s, INK_DIM, text);
+	put(s, INK_DIM, OWN_MARK, text);
 }
 
 void show_words(struct show *s, const char *words, size_t length)
@@ -95,7 +131,7 @@ void show_words(struct show *s, const char *words, size_t length)
 	cleanup_text struct text text = { 0 };
 
 	escape_lines(&text, SAID_MARK, words, length);
-	put(s, INK_DIM, &text);
+	put(s, INK_DIM, SAID_MARK, &text);
 }
 
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
@@ -108,7 +144,7 @@ void show_code(struct show *s, uint64_t number, uint64_t total, const char *code
 	put_line(s, INK_PLAIN, "");
 	put_line(s, INK_HEAD, line);
 	escape_lines(&text, CODE_MARK, code, length);
-	put(s, INK_CODE, &text);
+	put(s, INK_CODE, CODE_MARK, &text);
 }
 
 static void show_clip(struct show *s, enum ink ink, const char *mark,
@@ -117,7 +153,7 @@ static void show_clip(struct show *s, enum ink ink, const char *mark,
 	cleanup_text struct text text = { 0 };
 
 	clip_show(clip, mark, &text);
-	put(s, ink, &text);
+	put(s, ink, mark, &text);
 }
 
 void show_step(struct show *s, const struct step *step)
@@ -149,5 +185,5 @@ void show_answer(struct show *s, const char *answer, size_t length)
 	put_line(s, INK_PLAIN, "");
 	put_line(s, INK_HEAD, "answer");
 	escape_lines(&text, CODE_MARK, answer, length);
-	put(s, INK_PLAIN, &text);
+	put(s, INK_PLAIN, CODE_MARK, &text);
 }

@@ -21,6 +21,7 @@ enum show_color { SHOW_AUTO, SHOW_ALWAYS, SHOW_NEVER };
 struct show {
 	int fd; /* -1 shows nothing */
 	bool color;
+	bool terminal; /* lines are broken at its width, each part behind its mark */
 	struct stop *stop;
 	int failed; /* errno of the first write that failed; EINTR for a signal */
 };
@@ -39,6 +40,9 @@ void show_line(struct show *s, const char *line);
 
 /** show_note() - A line about waiting and other small things */
 void show_note(struct show *s, const char *line);
+
+/** show_place() - A note with a path of the user's, in one piece, so that it can be copied */
+void show_place(struct show *s, const char *line);
 
 /** show_text() - Lines that are harmless already, as a note */
 void show_text(struct show *s, const struct text *text);

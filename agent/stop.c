@@ -24,6 +24,7 @@ int stop_open(struct stop *s, struct err *e)
 		(void)sigaddset(&set, watched[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, &s->before);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* an error of write(2), as a full disk is */
 	s->signal = 0;
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)

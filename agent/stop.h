@@ -23,7 +23,7 @@ struct stop {
 };
 
 /**
- * stop_open() - Block the signals, make the signalfd, ignore SIGPIPE
+ * stop_open() - Block the signals, make the signalfd, ignore SIGPIPE and SIGXFSZ
  *
  * A signal that was ignored when the program started (nohup) stays ignored.
  *

@@ -3,6 +3,7 @@
 
 STEPJAIL_BUILD is the folder of the binaries (default build), STEPJAIL_AGENT the agent itself.
 """
+import hashlib
 import json
 import os
 import shutil
@@ -42,6 +43,29 @@ FORGERIES = [
 
 def fence(code):
     return f"```python\n{code}\n```\n"
+
+
+def unseal(line):
+    """Of a transcript's line: the bytes that its digest is of, and the digest."""
+    head, found, seal = line.rstrip(b"\n").rpartition(b',"sha256":"')
+    assert found and seal.endswith(b'"}'), line
+    return head, seal[:-2].decode()
+
+
+def sealed(head):
+    return head + b',"sha256":"%s"}\n' % hashlib.sha256(head).hexdigest().encode()
+
+
+def chained(events):
+    """A transcript's lines made anew, of its events."""
+    lines, before = [], "0" * 64
+    for number, event in enumerate(events, 1):
+        event = {**event, "line": number, "prev": before}
+        event.pop("sha256", None)
+        order = {"line": number, "prev": before, **event}
+        lines.append(sealed(json.dumps(order, separators=(",", ":")).encode()[:-1]))
+        before = unseal(lines[-1])[1]
+    return lines
 
 
 def wait_for(what, seconds=10):
@@ -109,7 +133,8 @@ class AgentCase(unittest.TestCase):
     def env(self, **more):
         keep = {k: v for k, v in os.environ.items()
                 if not k.lower().endswith("_proxy") and k not in ("NO_COLOR", "TERM")}
-        return {**keep, **more}
+        # transcripts go there, and not to whoever runs this
+        return {**keep, "XDG_STATE_HOME": self.path("state"), **more}
 
     def popen(self, *args, env=None, **how):
         how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL,

@@ -40,7 +40,7 @@ class Options(AgentCase):
             (["eval", "/no/such"], "/no/such"),
             (["eval", HUMANEVAL], "zcat"),
             (["eval", SCRIPT], ":1: not a JSON object"),
-            (["eval", "-", "--canonical", "--broken"], "give one of the two"),
+            (["eval", "-", "--canonical", "--broken"], "give one of them"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
@@ -96,7 +96,7 @@ class Scripted(AgentCase):
         self.assertIn("no language model is asked", lines[0])
         self.assertIn("  ! ValueError: could not convert string to float: ''", lines)
         self.assertIn("  | Gentoo: 5076.0 g from 123 birds", lines)
-        self.assertIn("  Gentoo penguins are the heaviest: 5076 g", out)
+        self.assertIn("  > Gentoo penguins are the heaviest: 5076 g", out)
         self.assertNotIn("\x1b", out)
 
     def test_json(self):
@@ -158,7 +158,7 @@ class Scripted(AgentCase):
         self.assertEqual(self.demo("--transcript", path)[0], 0)
         with open(path) as f:
             events = [json.loads(line)["event"] for line in f]
-        self.assertEqual(events, ["start"] + ["reply", "step"] * 3 + ["reply", "end"])
+        self.assertEqual(events, ["start", "session"] + ["reply", "code", "step"] * 3 + ["reply", "end"])
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
         status, _, err = self.demo("--transcript", path)
         self.assertEqual(status, 125)

@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: MIT
 """test_agent_eval.py - stepjail-agent eval: sets of tasks, and forged passes"""
 import gzip
+import http.server
+import itertools
 import json
 import os
 import signal
 import sys
+import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import FORGERIES, HUMANEVAL, AgentCase, alive, family, wait_for  # noqa: E402
+from agent_scene import (FORGERIES, HUMANEVAL, AgentCase, alive, family, fence,  # noqa: E402
+                         wait_for)
 
 
-class Eval(AgentCase):
+class EvalCase(AgentCase):
     def tasks(self, count=None, change=None):
         with gzip.open(HUMANEVAL) as f:
             tasks = [json.loads(line) for line in f][:count]
@@ -22,10 +27,12 @@ class Eval(AgentCase):
                 task.update(change)
         return "".join(json.dumps(task) + "\n" for task in tasks)
 
-    def eval(self, tasks, *args):
+    def eval(self, tasks, *args, **how):
         return self.run_agent("eval", self.path("tasks.jsonl", tasks), "--stepjail", self.fake,
-                              *args)
+                              *args, **how)
 
+
+class Eval(EvalCase):
     def test_canonical_passes(self):
         status, out, err = self.eval(self.tasks(20), "--jobs", "3")
         self.assertEqual((status, err), (0, ""))
@@ -67,6 +74,52 @@ class Eval(AgentCase):
         self.assertNotIn("\x1b", out)
         self.assertIn("ValueError: \\x1b[2J", out)
 
+    def test_results_are_kept(self):
+        """What is in the file is not run again; half a line at its end is."""
+        results = self.path("r.jsonl")
+        tasks = self.tasks(6)
+        counted = self.path("counted", "#!/bin/sh\necho >>%s\nexec %s \"$@\"\n" %
+                            (self.path("count"), self.fake))
+        os.chmod(counted, 0o755)
+        self.fake = counted
+
+        def ran():
+            return os.path.getsize(self.path("count"))
+        for round in range(2):
+            status, out, err = self.eval(tasks, "--results", results)
+            self.assertEqual((status, err), (0, ""))
+            self.assertIn("6 of 6 passed", out)
+            self.assertEqual(ran(), 6)
+        with open(results) as f:
+            lines = f.readlines()
+        self.assertEqual(len(lines), 7)
+        self.assertEqual(os.stat(results).st_mode & 0o777, 0o600)
+        with open(results, "w") as f:
+            f.writelines(lines[:4] + [lines[4][:30]])
+        status, out, err = self.eval(tasks, "--results", results)
+        self.assertEqual((status, ran()), (0, 9), err)
+        with open(results) as f:
+            self.assertEqual(sorted(json.loads(line).get("task_id", "") for line in f),
+                             ["", *(f"HumanEval/{n}" for n in range(6))])
+
+    def test_results_of_something_else(self):
+        results = self.path("r.jsonl")
+        self.eval(self.tasks(2), "--results", results)
+        for tasks, args, words in ((self.tasks(3), (), "another set"),
+                                   (self.tasks(2), ("--broken",), "another kind"),
+                                   (self.tasks(2, {"test": "x"}), (), "another set")):
+            status, _, err = self.eval(tasks, "--results", results, *args)
+            self.assertEqual(status, 125)
+            self.one_line(err, words, "give a new name")
+        self.path("r.jsonl", "{}\n")
+        status, _, err = self.eval(self.tasks(2), "--results", results)
+        self.one_line(err, "no file of eval's")
+
+    def test_one_kind_of_solutions(self):
+        status, _, err = self.eval(self.tasks(1), "--broken", "--canonical")
+        self.assertEqual(status, 125)
+        self.one_line(err, "give one of them")
+
     def test_signal(self):
         tasks = self.tasks(2, {"canonical_solution": "    while True: pass\n"})
         p = self.popen("eval", self.path("tasks.jsonl", tasks), "--stepjail", self.fake,
@@ -78,6 +131,200 @@ class Eval(AgentCase):
         self.assertEqual(p.returncode, 130)
         self.one_line(err.decode(), "ended by SIGINT")
         self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
+
+
+class Asked(EvalCase):
+    """Solutions of a model."""
+
+    def whole(self, task, good=True):
+        """A reply that solves it, or does not."""
+        return fence(task["prompt"] + (task["canonical_solution"] if good else "    return None\n"))
+
+    def asked(self, count, reply, *args, status=0, tasks=None, **how):
+        """Ask a server that answers reply(task, how often it was asked for it)."""
+        tasks = tasks or [json.loads(line) for line in self.tasks(count).splitlines()]
+        times = {}
+
+        def answer(body):
+            text = body["messages"][-1]["content"]
+            (task,) = [t for t in tasks if t["prompt"] in text]
+            times[task["task_id"]] = times.get(task["task_id"], 0) + 1
+            return reply(task, times[task["task_id"]])
+
+        with Oracle(answer) as oracle:
+            got, out, err = self.eval("".join(json.dumps(t) + "\n" for t in tasks), "--model",
+                                      "openai", "--model-name", "m", "--base-url", oracle.url,
+                                      *args, env=self.env(STEPJAIL_API_KEY="k" * 20), **how)
+        self.assertEqual(got, status, out + err)
+        return out, err, times
+
+    def test_pass_at_k(self):
+        """The k-th task of six: of its six samples k pass. Compared with the definition."""
+        n = 6
+        out, err, times = self.asked(
+            n, lambda t, i: self.whole(t, i <= int(t["task_id"].split("/")[1])),
+            "--samples", str(n), "--json", "--jobs", "3", status=1)
+        got = json.loads(out)
+        self.assertEqual(set(times.values()), {n})
+        self.assertEqual((got["passed"], got["all"]), (sum(range(n)), n * n))
+        passed = [sum(s["passed"] for s in got["tasks"] if s["task_id"] == f"HumanEval/{t}")
+                  for t in range(n)]
+        self.assertEqual(passed, list(range(n)))
+        self.assertEqual(list(got["pass_at"]), ["1", "2", "5"])
+        for k in (1, 2, 5):
+            # of all ways to take k samples, those in which one passes
+            ways = [any(c < p for c in chosen) for p in range(n)
+                    for chosen in itertools.combinations(range(n), k)]
+            self.assertAlmostEqual(got["pass_at"][str(k)], sum(ways) / len(ways), places=9)
+
+    def test_table(self):
+        out, _, _ = self.asked(2, lambda t, i: self.whole(t, t["task_id"].endswith("0")),
+                               "--samples", "2", status=1)
+        self.assertIn("HumanEval/1: none of 2 passed, failed: ", out)
+        self.assertIn("pass@1         0.5000\npass@2         0.5000\n", out)
+        self.assertIn("2 of 4 passed", out)
+
+    def test_goes_on_where_it_was(self):
+        """A server that fails in the middle; then what is there is not asked for again."""
+        results = self.path("r.jsonl")
+        count = 0
+
+        def failing(task, times):
+            nonlocal count
+            count += 1
+            return self.whole(task) if count <= 5 else 500
+        _, err, _ = self.asked(8, failing, "--results", results, "--retries", "0", "--jobs", "2",
+                               status=125)
+        self.assertIn("500", err)
+        with open(results) as f:
+            have = {json.loads(line)["task_id"] for line in f.readlines()[1:]}
+        # one that another asker had is lost, if the failure comes before it
+        self.assertIn(len(have), (4, 5))
+        out, _, times = self.asked(8, lambda t, i: self.whole(t), "--results", results)
+        self.assertIn("8 of 8 passed", out)
+        self.assertEqual(set(times) & have, set())
+        self.assertEqual(len(times), 8 - len(have))
+        # more samples than before: those that lack
+        out, _, times = self.asked(8, lambda t, i: self.whole(t), "--results", results,
+                                   "--samples", "3")
+        self.assertEqual(list(times.values()), [2] * 8)
+        self.assertIn("24 of 24 passed", out)
+
+    def test_killed(self):
+        results = self.path("r.jsonl")
+        tasks = [json.loads(line) for line in self.tasks(12).splitlines()]
+        text = self.path("tasks.jsonl", "".join(json.dumps(t) + "\n" for t in tasks))
+        asked = []
+
+        def answer(body):
+            (task,) = [t for t in tasks if t["prompt"] in body["messages"][-1]["content"]]
+            asked.append(task["task_id"])
+            time.sleep(0.05)
+            return self.whole(task)
+
+        with Oracle(answer) as oracle:
+            args = ("eval", text, "--stepjail", self.fake, "--model", "openai", "--model-name", "m",
+                    "--base-url", oracle.url, "--results", results)
+            p = self.popen(*args, env=self.env(STEPJAIL_API_KEY="k" * 20))
+            wait_for(lambda: len(asked) > 4)
+            pids = family(p.pid)
+            p.kill()
+            p.communicate()
+            self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
+            with open(results) as f:
+                have = sum(line.endswith("\n") for line in f) - 1
+            before = len(asked)
+            status, out, err = self.run_agent(*args, env=self.env(STEPJAIL_API_KEY="k" * 20))
+        self.assertEqual(status, 0, err)
+        self.assertIn("12 of 12 passed", out)
+        self.assertEqual(len(asked) - before, 12 - have)
+
+    def test_replies_without_code(self):
+        out, _, _ = self.asked(1, lambda t, i: "I would rather not.", status=1)
+        self.assertIn("HumanEval/0: failed: the reply holds no code", out)
+
+    def test_forgeries_fail(self):
+        for solution in FORGERIES:
+            with self.subTest(solution=solution):
+                out, _, _ = self.asked(1, lambda t, i: fence(t["prompt"] + solution),
+                                       "--task-time", "5s", status=1)
+                self.assertIn("0 of 1 passed", out)
+
+    def test_scripted(self):
+        """One asker, from the first turn on, and again where only a part is there."""
+        tasks = [json.loads(line) for line in self.tasks(4).splitlines()]
+        model = self.script(*["expect: " + t["entry_point"] + "\n" + self.whole(t) for t in tasks])
+        results = self.path("r.jsonl")
+        for count in (0, 3):
+            if count:
+                with open(results) as f:
+                    lines = f.readlines()
+                with open(results, "w") as f:
+                    f.writelines(lines[:count])
+            status, out, err = self.eval(self.tasks(4), "--model", model, "--results", results)
+            self.assertEqual(status, 0, out + err)
+            self.assertIn("4 of 4 passed", out)
+
+    def test_signal_at_the_model(self):
+        with Oracle(lambda body: time.sleep(30) or "x") as oracle:
+            p = self.popen("eval", self.path("t.jsonl", self.tasks(2)), "--stepjail", self.fake,
+                           "--model", "openai", "--model-name", "m", "--base-url", oracle.url,
+                           env=self.env(STEPJAIL_API_KEY="k" * 20))
+            wait_for(lambda: oracle.waiting)
+            p.send_signal(signal.SIGTERM)
+            _, err = p.communicate(timeout=10)
+        self.assertEqual(p.returncode, 143)
+        self.one_line(err.decode(), "ended by SIGTERM")
+
+
+class Oracle:
+    """A server of chat completions, as many requests at a time as come."""
+
+    def __init__(self, answer):
+        oracle = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                oracle.waiting += 1
+                with oracle.lock:
+                    said = answer(body)
+                status = said if isinstance(said, int) else 200
+                kind = "application/json"
+                data = json.dumps({"choices": [{"message": {"role": "assistant", "content": said},
+                                                "finish_reason": "stop"}]}).encode()
+                if body.get("stream") and status == 200:
+                    kind = "text/event-stream"
+                    pieces = [{"delta": {"content": said}}, {"delta": {}, "finish_reason": "stop"}]
+                    data = b"".join(b"data: %s\n\n" % json.dumps({"choices": [p]}).encode()
+                                    for p in pieces) + b"data: [DONE]\n\n"
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Type", kind)
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                except OSError:
+                    pass
+
+            def log_message(self, *args):
+                pass
+
+        self.lock, self.waiting = threading.Lock(), 0
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # who asked may be killed
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 if __name__ == "__main__":

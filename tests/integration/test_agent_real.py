@@ -255,8 +255,8 @@ os.symlink({secret!r}, 'out'); os.symlink('/', 'root'); os.truncate('- 5 0 three
 open('out').read(), os.path.islink('out'), os.listdir('/tmp')
 """)
         with open(script) as stdin:
-            status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, *self.missing,
-                                              stdin=stdin)
+            status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, "--transcript",
+                                              "none", *self.missing, stdin=stdin)
         listed = [line.split(" ", 3)[::3] for line in err.splitlines() if line[1:2] == " "]
         self.assertEqual(sorted(listed), sorted([["-", "one\\ntwo"], ["-", "\\x1b[2J"],
                                                  ["-", "- 5 0 three"], ["l", "out"],

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_agent_repl.py - stepjail-agent repl: a script on stdin, a person on a terminal"""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import sys
+import tempfile
+import termios
 import time
 import unittest
 
@@ -18,7 +22,8 @@ from agent_scene import AGENT, CSV, AgentCase, alive, family, wait_for  # noqa: 
 class Script(AgentCase):
     def repl(self, script, *args, status=0):
         with open(self.path("script", script)) as stdin:
-            got, out, err = self.run_agent("repl", "--stepjail", self.fake, *args, stdin=stdin)
+            got, out, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript",
+                                           tempfile.mktemp(dir=self.folder), *args, stdin=stdin)
         self.assertEqual(got, status, out + err)
         return out, err
 
@@ -120,7 +125,8 @@ class Script(AgentCase):
         with open(self.path("script"), "wb") as f:
             f.write(b"x = '\xff'\nprint(1)\n")
         with open(self.path("script")) as stdin:
-            got, out, err = self.run_agent("repl", "--stepjail", self.fake, stdin=stdin)
+            got, out, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript",
+                                           "none", stdin=stdin)
         self.assertEqual((got, out, err), (1, "1\n", "not run: it is no UTF-8\n"))
         out, err = self.repl("x = [\n" + "1,\n" * 200000 + "]\nprint(1)\n", status=1)
         self.assertEqual((out, err), ("1\n", "not run: it is longer than 256 KiB\n"))
@@ -152,8 +158,8 @@ class Script(AgentCase):
 
     def test_stdout_that_takes_nothing(self):
         with open("/dev/full", "w") as full, open(self.path("s", "print(1)\nprint(2)")) as stdin:
-            status, _, err = self.run_agent("repl", "--stepjail", self.fake, stdin=stdin,
-                                            stdout=full)
+            status, _, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript",
+                                            "none", stdin=stdin, stdout=full)
         self.assertEqual(status, 125)
         self.one_line(err, "cannot write what the code printed: No space left")
 
@@ -161,7 +167,8 @@ class Script(AgentCase):
         """A line is shown while its step still runs; a signal ends the script."""
         with open(self.path("s", "import time\nif 1:\n    print('now', flush=True)\n"
                                  "    time.sleep(60)\n")) as stdin:
-            p = self.popen("repl", "--stepjail", self.fake, stdin=stdin)
+            p = self.popen("repl", "--stepjail", self.fake, "--transcript", "none",
+                           stdin=stdin)
         self.assertEqual(p.stdout.readline(), b"now\n")
         pids = family(p.pid)
         p.send_signal(signal.SIGINT)
@@ -195,6 +202,7 @@ class Terminal(AgentCase):
         if self.pid == 0:
             os.execve(AGENT, [AGENT, "repl", "--stepjail", self.fake, "--color", "never", *args],
                       environ)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         self.addCleanup(self.stop)
         self.seen = ""
         self.expect(r"\[0\]>>> $")
@@ -341,7 +349,7 @@ class Person(Terminal):
         self.type("print(1)\n")
         self.expect(r"\[1\]>>> $")
         self.assertEqual(self.leave(), 0)
-        self.assertFalse(os.path.exists(self.path("state")))
+        self.assertFalse(os.path.exists(self.path("state/stepjail/history")))
 
     def test_history_without_xdg(self):
         self.start(XDG_STATE_HOME="")

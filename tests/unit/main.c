@@ -95,6 +95,7 @@ static Suite *(*const suites[])(void) = {
 	agent_answer_suite,
 	agent_body_suite,
 	agent_budget_suite,
+	agent_chain_suite,
 	agent_evalset_suite,
 	agent_extract_suite,
 	agent_faults_suite,

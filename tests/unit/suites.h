@@ -144,6 +144,7 @@ Suite *jail_watch_suite(void);
 Suite *agent_answer_suite(void);
 Suite *agent_body_suite(void);
 Suite *agent_budget_suite(void);
+Suite *agent_chain_suite(void);
 Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_faults_suite(void);

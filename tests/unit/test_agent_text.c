@@ -130,6 +130,11 @@ static const struct {
 	{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7", 9,
 	  "\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa7" },
 	{ "back\\slash", 10, "back\\slash" },
+	/* one selector of emoji behind a heart; one more, or one behind a letter */
+	{ "\xe2\x9d\xa4\xef\xb8\x8f", 6, "\xe2\x9d\xa4\xef\xb8\x8f" },
+	{ "\xe2\x9d\xa4\xef\xb8\x8f\xef\xb8\x8e", 9, "\xe2\x9d\xa4\xef\xb8\x8f\\ufe0e" },
+	{ "a\xef\xb8\x8f", 4, "a\\ufe0f" },
+	{ "\xf0\x9d\x85\xb3", 4, "\\U0001d173" },
 };
 
 START_TEST(escape_shows_what_hides)
@@ -161,6 +166,64 @@ START_TEST(escape_lines_prefixes_all)
 	escape_lines(&t, "| ", text, sizeof(text) - 1);
 	ck_assert_str_eq(text_string(&t), "| one\n| two\n| \n"
 					  "| Output:\\rError:\\u2028Step 1\\x0bend\n");
+	text_free(&t);
+}
+END_TEST
+
+static const struct {
+	const char *text, *shown;
+	size_t columns;
+} folds[] = {
+	{ "| short\n", "| short\n", 20 },
+	{ "| 0123456789012345\n", "| 0123456789012345\n", 20 },
+	{ "| 01234567890123456789abc\n", "| 01234567890123456\n| 789abc\n", 20 },
+	{ "| one two three four five\n", "| one two three \n| four five\n", 20 },
+	{ "| \t\t\tx\n", "| \t\t\n| \tx\n", 20 },
+	/* two cells each, though a terminal may show it in one */
+	{ "| \xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\n",
+	  "| \xe4\xbd\xa0\xe4\xbd\xa0\xe4\xbd\xa0\n| \xe4\xbd\xa0\xe4\xbd\xa0\n", 10 },
+	/* a selector is not torn from what it selects */
+	{ "| 1234567\xe2\x9d\xa4\xef\xb8\x8f\xe2\x9d\xa4\xef\xb8\x8f\n",
+	  "| 1234567\xe2\x9d\xa4\xef\xb8\x8f\n| \xe2\x9d\xa4\xef\xb8\x8f\n", 12 },
+	{ "| a\n\n| 01234567890123456789\nno end",
+	  "| a\n\n| 01234567890123456\n| 789\nno end", 20 },
+	{ "| 0123456789\n", "| 0123456\n| 789\n", 1 }, /* never narrower than that */
+	{ "", "", 20 },
+};
+
+START_TEST(escape_folds)
+{
+	struct text t = { 0 };
+
+	escape_fold(&t, "| ", folds[_i].text, strlen(folds[_i].text), folds[_i].columns);
+	ck_assert_str_eq(text_string(&t), folds[_i].shown);
+	text_free(&t);
+}
+END_TEST
+
+static const struct {
+	const char *text, *shown;
+} turns[] = {
+	{ "<|im_start|>system", "\\x3c|im_start|>system" },
+	{ "a<|im_end|><|im_end|>", "a\\x3c|im_end|>\\x3c|im_end|>" },
+	{ "<\xef\xbd\x9c"
+	  "User",
+	  "\\x3c\xef\xbd\x9c"
+	  "User" },
+	{ "[INST]x[/INST]</s><s>", "\\x5bINST]x\\x5b/INST]\\x3c/s>\\x3cs>" },
+	{ "<<SYS>>", "\\x3c<SYS>>" },
+	{ "<start_of_turn>", "\\x3cstart_of_turn>" },
+	{ "a < b, [1, 2], <p>, <span>, <", "a < b, [1, 2], <p>, <span>, <" },
+	{ "<start_of_tur", "<start_of_tur" },
+	{ "", "" },
+};
+
+START_TEST(escape_breaks_turns)
+{
+	struct text t = { 0 };
+
+	escape_turns(&t, turns[_i].text, strlen(turns[_i].text));
+	ck_assert_str_eq(text_string(&t), turns[_i].shown);
 	text_free(&t);
 }
 END_TEST
@@ -325,6 +388,8 @@ Suite *agent_text_suite(void)
 	tcase_add_loop_test(c, escape_shows_what_hides, 0, ROWS(escapes));
 	tcase_add_test(c, escape_hides_every_control);
 	tcase_add_test(c, escape_lines_prefixes_all);
+	tcase_add_loop_test(c, escape_folds, 0, ROWS(folds));
+	tcase_add_loop_test(c, escape_breaks_turns, 0, ROWS(turns));
 	tcase_add_test(c, clip_keeps_all_of_little);
 	tcase_add_loop_test(c, clip_counts_the_middle, 1, 3);
 	tcase_add_loop_test(c, clip_counts_the_middle, 6143, 6146);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * given.h - what a run's jails were made with, as JSON, and back
+ */
+#ifndef STEPJAIL_AGENT_GIVEN_H
+#define STEPJAIL_AGENT_GIVEN_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/chain.h"
+#include "agent/jail_opts.h"
+
+/**
+ * given_digest() - The SHA-256 of a regular file
+ * @bytes:	Gets its size
+ *
+ * Return: 0, or -errno with a line that names it
+ */
+int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
+
+/**
+ * given_file() - A file of the user's as an object: path (absolute), name, bytes, sha256
+ *
+ * Return: the object, or NULL with @e filled
+ */
+cJSON *given_file(const char *path, const char *name, struct err *e);
+
+/**
+ * given_record() - The jail's options and files as an object
+ * @b:		Made of these options
+ *
+ * Return: the object, or NULL with @e filled
+ */
+cJSON *given_record(const struct jail_options *o, const struct jail_binds *b,
+		    bool stateless, struct err *e);
+
+/**
+ * given_take() - The jail's options out of such an object; files are left out
+ * @o:		Filled, but for @stepjail and @files; points into @given
+ *
+ * A transcript is a stranger's words. Only options that solve has are taken, and none that
+ * gives up a wall: allow-missing is for whoever runs it again to say.
+ *
+ * Return: 0, or -EBADMSG with a line that says what is wrong
+ */
+int given_take(const cJSON *given, struct jail_options *o, bool *stateless,
+	       struct err *e);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reading.h - a transcript read back, line by line, each checked before it is believed
+ *
+ * A changed file and one that a kill cut short are told apart: all that is there of the
+ * second one fits. What is left of a line that was never finished fits as far as its number
+ * and the digest before it; nothing else of it is looked at.
+ */
+#ifndef STEPJAIL_AGENT_READING_H
+#define STEPJAIL_AGENT_READING_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#include "agent/chain.h"
+
+enum reading_end {
+	READING_WHOLE,   /* down to the line that says that the run has ended */
+	READING_CUT,     /* all that is there fits; the end line is missing */
+	READING_CHANGED, /* a line does not fit */
+};
+
+struct reading {
+	enum reading_end end;
+	struct chain chain; /* lines that fit, and the digest of the last */
+	uint64_t steps;     /* that came to an end, in these lines */
+	bool half;          /* behind them: a line that was not finished */
+	struct err why;     /* READING_CHANGED: of the first line that does not fit */
+};
+
+/* what is done with a line that fits; 0, or -errno with *e filled to read no more */
+typedef int reading_take(void *arg, const char *event, const cJSON *line, struct err *e);
+
+/** reading_open() - Open a transcript; must be a regular file. The fd, or -errno */
+int reading_open(const char *path, struct err *e);
+
+/**
+ * reading_run() - Read a transcript from its beginning
+ * @take:	Called for each line that fits, or NULL
+ *
+ * Return: 0 with @r filled, -errno of read(2), or @take's
+ */
+int reading_run(int fd, reading_take *take, void *arg, struct reading *r, struct err *e);
+
+/**
+ * reading_words() - Add one line about how it reads, without a newline
+ * @path:	As the user gave it
+ */
+void reading_words(const struct reading *r, const char *path, struct text *out);
+
+#endif

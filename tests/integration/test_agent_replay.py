@@ -1,0 +1,284 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_replay.py - a transcript's code run again by the real stepjail"""
+import hashlib
+import json
+import os
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import CSV, QUESTION, SCRIPT, AgentCase, chained, fence  # noqa: E402
+import test_agent_real  # noqa: E402
+
+SAME, DIFFERS, CUT = 0, 1, 2
+
+
+class ReplayCase(test_agent_real.Installed, AgentCase):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.record = self.path("t.jsonl")
+
+    def solve_for_real(self, *args, status=0):
+        got, out, err = self.run_agent("solve", QUESTION, "--stepjail", self.stepjail,
+                                       *self.missing, "--transcript", self.record, *args)
+        self.assertEqual(got, status, out + err)
+
+    def run_steps(self, *codes, more=()):
+        self.solve_for_real("--model", self.script(*map(fence, codes), "Done."), *more)
+
+    def repl(self, script, *more):
+        with open(self.path("s", script)) as stdin:
+            return self.run_agent("repl", "--stepjail", self.stepjail, *self.missing,
+                                  "--transcript", self.record, *more, stdin=stdin)
+
+    def events(self):
+        with open(self.record) as f:
+            return [json.loads(line) for line in f]
+
+    def rewrite(self, change):
+        """The record made anew; @change gets its events and may edit them."""
+        events = self.events()
+        change(events)
+        with open(self.record, "wb") as f:
+            f.write(b"".join(chained(events)))
+        self.assertEqual(self.run_agent("verify", self.record)[0], 0)
+
+    def edit_code(self, step, old, new):
+        def change(events):
+            (one,) = [e for e in events if e["event"] == "code" and e["step"] == step]
+            self.assertIn(old, one["code"])
+            one["code"] = one["code"].replace(old, new)
+        self.rewrite(change)
+
+    def replay(self, *args, status=SAME, missing=None):
+        got, out, err = self.run_agent("replay", self.record, "--stepjail", self.stepjail, *args,
+                                       *(self.missing if missing is None else missing))
+        self.assertEqual(got, status, out + err)
+        return out if got < 125 else err
+
+
+class Demo(ReplayCase):
+    def setUp(self):
+        super().setUp()
+        self.csv = shutil.copy(CSV, self.path("penguins.csv"))
+        os.chmod(self.csv, 0o644)
+        self.solve_for_real("--file", self.csv, "--model", f"scripted:{SCRIPT}")
+
+    def test_nothing_differs(self):
+        out = self.replay()
+        self.assertEqual([f"step {n}: the same" for n in (1, 2, 3)], out.splitlines()[-4:-1])
+        self.assertIn("3 steps run again: nothing differs", out)
+        self.assertNotIn("plan", out)
+
+    def test_from_another_folder(self):
+        os.chdir("/")
+        self.addCleanup(os.chdir, self.folder)
+        self.assertNotIn("plan", self.replay())
+
+    def test_changed_program(self):
+        self.edit_code(3, 'row["body_mass_g"]:', 'row["body_mass_g"] > "4":')
+        out = self.replay(status=DIFFERS)
+        self.assertEqual(out.count("step 1: the same") + out.count("step 2: the same"), 2)
+        self.assertIn("step 3: differs\nstdout was ", out)
+        self.assertIn("it differs from line 1 on\n  - Gentoo: 5076.0 g from 123 birds\n  + Gentoo: ",
+                      out)
+        self.assertIn("3 steps run again: 1 differences", out)
+
+    def test_changed_file(self):
+        with open(self.csv, "a") as f:
+            f.write("Adelie,Dream,1,1,1,9999,male,2009\n")
+        err = self.replay(status=125)
+        self.one_line(err, self.csv, "not the file that it was", "--file")
+        out = self.replay("--file", self.csv, status=DIFFERS)
+        self.assertIn("another one, its sha256 was ", out)
+        self.assertIn("  - 344 rows", out)
+        self.assertIn("  + 345 rows", out)
+
+    def test_moved_file(self):
+        os.mkdir(self.path("moved"))
+        there = shutil.move(self.csv, self.path("moved/penguins.csv"))
+        self.one_line(self.replay(status=125), self.csv, "No such file", "--file")
+        self.assertIn("nothing differs", self.replay("--file", there))
+
+    def test_cut_short(self):
+        with open(self.record, "rb") as f:
+            lines = f.readlines()
+        for count, steps, words in ((8, 2, "up to line 8"), (7, 1, "not recorded: not run again"),
+                                    (1, 0, "up to line 1 ")):
+            with open(self.record, "wb") as f:
+                f.writelines(lines[:count])
+            out = self.replay(status=CUT)
+            self.assertIn(f"{steps} steps run again: nothing differs", out)
+            self.assertIn(words, out)
+
+    def test_changed_record_is_not_run(self):
+        with open(self.record, "rb") as f:
+            lines = f.readlines()
+        lines[9] = lines[9].replace(b'"step":3', b'"step":4')
+        with open(self.record, "wb") as f:
+            f.writelines(lines)
+        err = self.replay(status=125)
+        self.one_line(err, "line 10 does not fit: it was changed", "only what was recorded")
+
+    def test_another_tree(self):
+        def change(events):
+            (one,) = [e for e in events if e["event"] == "session"]
+            one["root_sha256"] = "0" * 64
+        self.rewrite(change)
+        self.assertIn("the root tree is another one: its sha256 was 0000",
+                      self.replay(status=DIFFERS))
+
+
+class Structure(ReplayCase):
+    def test_deaths(self):
+        """Rolled back then, rolled back now: what follows starts from the same."""
+        self.run_steps("x = [1]", "import os; x.append(2); os._exit(3)", "print(x)",
+                       "x = 5; 1/0", "import os; del x; os.kill(os.getpid(), 9)",
+                       "print(x)", "import time; time.sleep(60)", "print(x, 'time' in globals())",
+                       more=("--step-time", "500ms"))
+        states = [e["state"] for e in self.events() if e["event"] == "step"]
+        self.assertEqual(states.count("rolled-back"), 2)
+        self.assertIn("8 steps run again: nothing differs", self.replay())
+
+    def test_a_death_that_does_not_happen(self):
+        """The recorded state is gone back to, so only the step itself differs."""
+        self.run_steps("x = [1]", "import os; x.append(2); os._exit(3)", "print(x)", "print(x)")
+        self.edit_code(2, "os._exit(3)", "print(x)")
+        out = self.replay(status=DIFFERS)
+        self.assertIn("step 2: differs\nverdict was exited, is completed\n"
+                      "state was rolled-back, is kept\nhead was 1, is 2\n"
+                      "exit_code was 3, is 0\nstdout was 0 bytes, is 7: it differs from line 1 on\n"
+                      "  - \n  + [1, 2]\n", out)
+        self.assertIn("step 3: the same", out)
+        self.assertIn("1 differences", out)
+
+    def test_stateless(self):
+        self.run_steps("x = 1\nprint(x)", "print('x' in globals())", "import os; os._exit(2)",
+                       more=("--stateless",))
+        self.assertIn("3 steps run again: nothing differs", self.replay())
+        self.edit_code(2, "globals()", "'x'")
+        self.assertIn("step 2: differs", self.replay(status=DIFFERS))
+
+    def test_prompt(self):
+        self.path("put.txt", "of mine")
+        self.repl("x = 1\nx = 2\n:branch side 1\nprint(x)\nx = 7\n:switch main\nprint(x)\n"
+                  ":rollback 1\nprint(x)\n:switch side\nprint(x)\n:switch main\n:drop side\n"
+                  f":put {self.path('put.txt')} p\nprint(open('/work/p').read())\n"
+                  ":reset\nprint('x' in globals())\n:branch again\nprint(1/0)\n")
+        self.assertIn("10 steps run again: nothing differs", self.replay())
+        self.path("put.txt", "of yours")
+        out = self.replay(status=DIFFERS)
+        self.assertIn(":put cannot be done again", out)
+        self.assertIn("not the file that it was", out)
+        out = self.replay("--file", self.path("put.txt"), status=DIFFERS)
+        self.assertIn("  - of mine\n  + of yours", out)
+
+    def test_by_nature(self):
+        self.run_steps("import os, time\nprint(time.time_ns())", "print('always')")
+        out = self.replay(status=DIFFERS)
+        self.assertIn("step 1: differs\nstdout was 20 bytes, is 20", out)
+        self.assertIn("step 2: the same", out)
+
+    def test_not_to_be_run_again(self):
+        """What the task's own time ended: a state stands in for it."""
+        self.run_steps_until_late()
+        out = self.replay()
+        self.assertIn("step 2: not run again: the time of the whole task ended it", out)
+        self.assertIn("1 steps run again: nothing differs", out)
+
+    def run_steps_until_late(self):
+        self.solve_for_real("--model", self.script(fence("x = 1"), fence("import time\nx = 2\n"
+                                                                        "time.sleep(60)")),
+                            "--wall-time", "2s", status=124)
+
+    def test_output_that_is_not_kept(self):
+        """A change in the middle, which no one keeps, is seen by its digest."""
+        code = "import sys\nsys.stdout.write('a' * 20000 + 'X' + 'b' * 20000)"
+        self.run_steps(code)
+        self.replay()
+        self.edit_code(1, "'X'", "'Y'")
+        self.assertIn("differs behind what is kept", self.replay(status=DIFFERS))
+
+    def test_hostile_output_is_escaped(self):
+        self.run_steps(r"print('\x1b[2Jold\u202e')")
+        self.edit_code(1, "old", "new")
+        out = self.replay(status=DIFFERS)
+        self.assertIn("  - \\x1b[2Jold\\u202e\n  + \\x1b[2Jnew\\u202e\n", out)
+        self.assertNotIn("\x1b", out)
+
+
+class Strangers(ReplayCase):
+    """A transcript is a stranger's words."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_steps("print(1)")
+
+    def refused(self, change, *words):
+        self.rewrite(change)
+        self.one_line(self.replay(status=125), *words)
+
+    def jail(self, events):
+        return events[0]["jail"]
+
+    def test_options_that_solve_does_not_have(self):
+        for name in ("bind-rw", "bind", "policy", "report", "wall-time", "stepjail", "rootfs",
+                     "file", "step-time", "", "memory "):
+            with self.subTest(name=name):
+                self.refused(lambda e: self.jail(e).update(options={name: "x"}),
+                             f"an option '{name}'")
+        for value in (7, None, [], "", {}):
+            self.refused(lambda e: self.jail(e).update(options={"memory": value}),
+                         "an option 'memory'")
+
+    def test_it_gives_up_no_wall(self):
+        if not self.missing:
+            self.rewrite(lambda e: self.jail(e).update(options={"allow-missing": "cgroup"}))
+            self.assertNotIn("allow-missing", self.replay())
+            return
+        self.assertIn("cgroup", self.replay(missing=[], status=125))
+        self.assertIn("--allow-missing cgroup", self.replay().splitlines()[0])
+
+    def test_files_that_it_names(self):
+        secret = self.path("secret", "of the host")
+        file = {"path": secret, "name": "secret", "bytes": 11, "sha256": "0" * 64}
+        self.refused(lambda e: self.jail(e).update(files=[file]), "not the file that it was")
+        file["path"] = self.path("nowhere")
+        self.refused(lambda e: self.jail(e).update(files=[file]), "No such file")
+        self.refused(lambda e: self.jail(e).update(files=[{"name": 1}]), "No such file")
+        with open(CSV, "rb") as f:
+            digest = hashlib.sha256(f.read()).hexdigest()
+        file = {"path": CSV, "name": "other", "bytes": 1, "sha256": digest}
+        self.refused(lambda e: self.jail(e).update(files=[file]), "makes no sense")
+        file["name"] = "penguins.csv"
+        self.refused(lambda e: self.jail(e).update(files=[file] * 80), "makes no sense")
+
+    def test_what_makes_no_sense(self):
+        for change, words in (
+                (lambda e: e[0].update(format=2), "format"),
+                (lambda e: e[0].pop("jail"), "what its jails were made with"),
+                (lambda e: self.jail(e).update(step_ms=1), "what its jails were made with"),
+                (lambda e: self.jail(e).update(step_ms="60"), "what its jails were made with"),
+                (lambda e: self.jail(e).update(rootfs=""), "what its jails were made with"),
+                (lambda e: [x for x in e if x["event"] == "code"][0].pop("code"), "without"),
+                (lambda e: [x for x in e if x["event"] == "code"][0].update(code="x" * (1 << 19)),
+                 "without its code"),
+                (lambda e: e.insert(2, {"event": "command", "command": "shell", "branch": 0,
+                                        "state": 0}), "command that is none"),
+                (lambda e: e.insert(2, {"event": "command", "command": "rollback", "branch": -1,
+                                        "state": 0}), "command that is none"),
+                (lambda e: e.remove([x for x in e if x["event"] == "code"][0]), "without its code"),
+                (lambda e: self.jail(e).update(rootfs="no-such-tree"), "no-such-tree")):
+            with open(self.record, "rb") as f:
+                before = f.read()
+            self.refused(change, words)
+            with open(self.record, "wb") as f:
+                f.write(before)
+
+
+if __name__ == "__main__":
+    unittest.main()
