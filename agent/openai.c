@@ -18,6 +18,7 @@
 #include "agent/http.h"
 #include "agent/openai_json.h"
 #include "agent/retry.h"
+#include "agent/secret.h"
 #include "agent/units.h"
 
 #define DEFAULT_HOST "https://api.openai.com/"
@@ -30,12 +31,12 @@ struct openai {
 static int openai_open(struct model *m, struct err *e)
 {
 	const struct model_plan *p = m->plan;
-	struct openai *o = calloc(1, sizeof(*o));
+	struct openai *o = secret_new(sizeof(*o), e); /* holds the key */
 	cleanup_text struct text url = { 0 };
 	size_t base = strlen(p->base_url);
 
 	if (!o)
-		return err_set(e, ENOMEM, "--model");
+		return -e->errnum;
 	m->state = o;
 	if (!p->model_name)
 		return err_say(e, EINVAL,
@@ -56,6 +57,9 @@ static int openai_open(struct model *m, struct err *e)
 	r = http_open(&o->http, text_string(&url), &o->key, MODEL_REPLY_MAX, e);
 	if (r < 0)
 		return r;
+	text_puts(&m->url, text_string(&url));
+	m->secret = o;
+	m->secret_bytes = sizeof(*o);
 	text_puts(&m->label, "model: ");
 	escape_line(&m->label, p->model_name, strlen(p->model_name));
 	text_puts(&m->label, " at ");
@@ -187,8 +191,7 @@ static void openai_close(struct model *m)
 	if (!o)
 		return;
 	http_close(o->http);
-	key_wipe(&o->key);
-	free(o);
+	secret_free(o, sizeof(*o));
 	m->state = NULL;
 }
 
