@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confined.h"
 #include "agent/evalrun.h"
+#include "agent/jail_opts.h"
 #include "agent/launch.h"
 #include "agent/record.h"
 #include "agent/show.h"
@@ -30,6 +32,7 @@ struct eval_options {
 	bool canonical;
 	bool broken;
 	bool json;
+	bool require_confinement;
 	struct opt_list pass;
 };
 
@@ -59,6 +62,7 @@ static const struct opt opts[] = {
 	{ "stepjail", "PATH", NULL,
 	  "Where stepjail is; else beside this program, else in PATH.",
 	  ROW(TEXT, stepjail) },
+	CONFINE_OPT(struct eval_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, and nothing else, on stdout.",
 	  ROW(FLAG, json) },
@@ -72,13 +76,15 @@ struct eval {
 	struct eval_result *results;
 	struct show show;
 	struct text stepjail;
-	bool bar; /* the progress is a bar that is drawn over itself */
+	struct confined confined; /* to nothing but what is open */
+	bool bar;                 /* the progress is a bar that is drawn over itself */
 	size_t ended, passed;
 	uint64_t started_ms;
 };
 
 static void eval_free(struct eval *v)
 {
+	confined_end(&v->confined);
 	evalset_free(&v->set);
 	free(v->results);
 	text_free(&v->stepjail);
@@ -213,6 +219,7 @@ static int print_json(struct eval *v, struct err *e)
 	(void)cJSON_AddNumberToObject(o, "all", (double)v->set.count);
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - v->started_ms));
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&v->confined));
 
 	char *json = cJSON_PrintUnformatted(o);
 
@@ -238,17 +245,31 @@ static uint64_t processors(void)
 						  : (uint64_t)CPU_COUNT(&set);
 }
 
+/* all is read that will be: from here on, what comes is hostile */
+static int confine(struct eval *v, const struct evalrun_plan *plan, struct err *e)
+{
+	cleanup_args struct launch_args args = { .count = 0 };
+	int r;
+
+	evalrun_args(plan, &args);
+	r = confined_start(&v->confined, text_string(&v->stepjail), &args, plan->stop, e);
+	return r == 0 ? confined_go(&v->confined, &v->show, e) : r;
+}
+
 static int eval_run(const void *options, const char *operand, struct stop *stop,
 		    struct err *e)
 {
 	const struct eval_options *o = options;
-	__attribute__((cleanup(eval_free))) struct eval v = { .started_ms =
-								      units_now_ms() };
+	__attribute__((cleanup(eval_free))) struct eval v = {
+		.started_ms = units_now_ms(),
+		.confined = CONFINED_NOT,
+	};
 	int fd = o->json ? STDERR_FILENO : STDOUT_FILENO;
 
 	if (o->canonical && o->broken)
 		return err_say(e, EINVAL,
 			       "--canonical and --broken: give one of the two");
+	v.confined.policy.required = o->require_confinement;
 	show_open(&v.show, fd, (enum show_color)o->color, stop);
 	v.bar = isatty(fd) == 1;
 
@@ -263,7 +284,7 @@ static int eval_run(const void *options, const char *operand, struct stop *stop,
 		return err_set(e, ENOMEM, "eval");
 
 	const struct evalrun_plan plan = {
-		.stepjail = text_string(&v.stepjail),
+		.broker = &v.confined.broker,
 		.rootfs = o->rootfs,
 		.pass = &o->pass,
 		.body = o->broken ? EVAL_BROKEN : EVAL_CANONICAL,
@@ -274,7 +295,9 @@ static int eval_run(const void *options, const char *operand, struct stop *stop,
 		.ended_arg = &v,
 	};
 
-	r = evalrun(&v.set, &plan, v.results, e);
+	r = confine(&v, &plan, e);
+	if (r == 0)
+		r = evalrun(&v.set, &plan, v.results, e);
 	if (r < 0) {
 		if (v.bar)
 			show_line(&v.show, "");

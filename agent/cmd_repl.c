@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confine_plan.h"
+#include "agent/confined.h"
 #include "agent/jail_opts.h"
 #include "agent/prompt.h"
 #include "agent/repl.h"
@@ -16,6 +18,7 @@
 struct repl_options {
 	uint64_t color;
 	bool no_history;
+	bool require_confinement;
 	struct jail_options jail;
 };
 
@@ -23,6 +26,7 @@ struct repl_options {
 
 static const struct opt opts[] = {
 	JAIL_OPTS(struct repl_options),
+	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
 	  ROW(FLAG, no_history) },
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
@@ -34,6 +38,7 @@ struct whole {
 	struct repl repl;
 	struct text stepjail;
 	struct jail_binds binds;
+	struct confined confined;
 };
 
 static void whole_free(struct whole **where)
@@ -43,6 +48,7 @@ static void whole_free(struct whole **where)
 	if (!w)
 		return;
 	session_close(&w->repl.session);
+	confined_end(&w->confined);
 	lines_close(&w->repl.lines);
 	statement_free(&w->repl.statement);
 	jail_binds_free(&w->binds);
@@ -75,6 +81,14 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 		.heard = repl_heard,
 		.heard_arg = r,
 	};
+	w->confined.policy.required = o->require_confinement;
+	s = confined_serve(&w->confined, &r->plan.serve, stop, e);
+	if (s == 0)
+		s = confine_plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
+	if (s == 0)
+		s = confined_go(&w->confined, &r->show, e);
+	if (s < 0)
+		return s;
 	s = session_open(&r->session, &r->plan, stop, e);
 	repl_start(r);
 	return s;
@@ -89,6 +103,7 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	(void)operand;
 	if (!w)
 		return err_set(e, ENOMEM, "repl");
+	w->confined = CONFINED_NOT;
 	show_open(&w->repl.show, STDERR_FILENO, (enum show_color)o->color, stop);
 
 	int s = start(w, o, stop, e);

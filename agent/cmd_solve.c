@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confined.h"
 #include "agent/escape.h"
 #include "agent/jail_opts.h"
 #include "agent/loop.h"
@@ -28,6 +29,7 @@ struct solve_options {
 	uint64_t wall_ms;
 	uint64_t color;
 	bool stateless;
+	bool require_confinement;
 	bool json;
 	bool quiet;
 	struct jail_options jail;
@@ -61,6 +63,7 @@ static const struct opt opts[] = {
 	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
 	  ROW(FLAG, stateless) },
 	JAIL_OPTS(struct solve_options),
+	CONFINE_OPT(struct solve_options),
 	{ "transcript", "FILE", NULL,
 	  "Write everything that is said and done to a new file, one JSON object a "
 	  "line.",
@@ -84,6 +87,7 @@ struct solve {
 	struct model_plan model_plan;
 	struct model model;
 	struct session_plan session_plan;
+	struct confined confined;
 	struct session session;
 	struct step step;
 	struct show show;
@@ -99,6 +103,7 @@ static void solve_free(struct solve **where)
 	if (!s)
 		return;
 	session_close(&s->session);
+	confined_end(&s->confined);
 	model_close(&s->model);
 	loop_free(&s->loop);
 	io_close_fd(&s->transcript.fd);
@@ -134,7 +139,7 @@ static int open_model(struct solve *s, struct err *e)
 	return model_open(&s->model, o->model, &s->model_plan, e);
 }
 
-static int open_session(struct solve *s, struct err *e)
+static int plan_session(struct solve *s, struct err *e)
 {
 	s->session_plan = (struct session_plan){
 		.serve = { .stepjail = text_string(&s->stepjail),
@@ -146,7 +151,7 @@ static int open_session(struct solve *s, struct err *e)
 		.deadline_ms = s->started_ms + s->o->wall_ms,
 		.stateless = s->o->stateless,
 	};
-	return session_open(&s->session, &s->session_plan, s->stop, e);
+	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
 
 static const char *passed(const struct opt_list *pass, const char *name)
@@ -178,6 +183,7 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	l->steps = NULL;
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
 	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - s->started_ms));
 
@@ -265,6 +271,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	s->stop = stop;
 	s->started_ms = units_now_ms();
 	s->transcript.fd = -1;
+	s->confined = CONFINED_NOT;
+	s->confined.policy.required = o->require_confinement;
 	show_open(&s->show,
 		  o->quiet  ? -1
 		  : o->json ? STDERR_FILENO
@@ -274,15 +282,22 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	int r = jail_binds_make(&o->jail.files, &s->binds, e);
 
 	if (r == 0)
-		r = open_model(s, e);
-	if (r == 0)
 		r = launch_find(o->jail.stepjail, &s->stepjail, e);
+	if (r == 0)
+		r = plan_session(s, e);
+	if (r == 0)
+		r = open_model(s, e);
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, e);
 	if (r < 0)
 		return r;
 	show_line(&s->show, text_string(&s->model.label));
-	r = open_session(s, e);
+	r = confined_model(&s->confined, &s->model, e);
+	if (r == 0)
+		r = confined_go(&s->confined, &s->show, e);
+	/* from here on, what comes is hostile */
+	if (r == 0)
+		r = session_open(&s->session, &s->session_plan, stop, e);
 	if (r < 0)
 		return r;
 	/* what stepjail said while it started: that a wall is missing, for one */
@@ -304,6 +319,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		.show = &s->show,
 		.transcript = &s->transcript,
 		.step = &s->step,
+		.confinement = confined_json(&s->confined),
 	};
 	return finish(s, loop_run(&s->loop, e), e);
 }

@@ -12,5 +12,6 @@
 extern const struct command command_solve;
 extern const struct command command_repl;
 extern const struct command command_eval;
+extern const struct command command_check;
 
 #endif

@@ -84,6 +84,17 @@ int key_load(struct key *k, const char *file, struct err *e)
 	return r < 0 || !source ? r : check(k, source, e);
 }
 
+void key_forget_environment(void)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		char *value = getenv(variables[i]);
+
+		if (value)
+			explicit_bzero(value, strlen(value));
+		(void)unsetenv(variables[i]);
+	}
+}
+
 void key_redact(const struct key *k, char *bytes, size_t length)
 {
 	char *at = bytes;

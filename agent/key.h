@@ -27,6 +27,9 @@ struct key {
  */
 int key_load(struct key *k, const char *file, struct err *e);
 
+/** key_forget_environment() - Overwrite every variable that may hold a key */
+void key_forget_environment(void);
+
 /** key_redact() - Overwrite every occurrence of the key in a string with asterisks */
 void key_redact(const struct key *k, char *bytes, size_t length);
 

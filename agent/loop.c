@@ -55,6 +55,8 @@ static int begin(struct loop *l, struct err *e)
 	prompt_system(&l->limits, &system);
 	prompt_task(l->task, l->files, l->file_count, &task);
 	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
+	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
+	l->confinement = NULL;
 	record_string(o, "system", text_string(&system), system.length);
 	record_string(o, "user", text_string(&task), task.length);
 
@@ -210,4 +212,6 @@ void loop_free(struct loop *l)
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);
 	l->steps = NULL;
+	cJSON_Delete(l->confinement);
+	l->confinement = NULL;
 }

@@ -33,6 +33,7 @@ struct loop {
 	struct session *session; /* open */
 	struct show *show;
 	struct transcript *transcript;
+	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
 	/* while it runs */
 	struct chat chat;

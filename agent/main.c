@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confine.h"
 #include "agent/escape.h"
 #include "init/io.h"
 
 #define STATUS_OWN_FAILURE 125
 
 static const struct command *const commands[] = { &command_solve, &command_repl,
-						  &command_eval, NULL };
+						  &command_eval, &command_check, NULL };
 
 static const struct exit_row exits[] = {
 	{ 0, "solve: the model gave an answer. eval: every task passed. repl: every step "
@@ -103,9 +104,9 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (cmd)
 		return run_command(cmd, argv + 1, stop, e);
 	if (!first)
-		return err_say(
-			e, EINVAL,
-			"give a command: solve, repl or eval; see stepjail-agent --help");
+		return err_say(e, EINVAL,
+			       "give a command: solve, repl, eval or check; see "
+			       "stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -116,10 +117,11 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else if (strcmp(first, "help") == 0 && find(argv[1]))
 		options_help(find(argv[1]), &out);
 	else
-		return err_say(e, EINVAL,
-			       "'%.80s' is no command; give solve, repl or eval, or see "
-			       "stepjail-agent --help",
-			       strcmp(first, "help") == 0 ? argv[1] : first);
+		return err_say(
+			e, EINVAL,
+			"'%.80s' is no command; give solve, repl, eval or check, or see "
+			"stepjail-agent --help",
+			strcmp(first, "help") == 0 ? argv[1] : first);
 	return print(&out, stop, e);
 }
 
@@ -142,6 +144,8 @@ int main(int argc, char **argv)
 	cleanup_text struct text line = { 0 };
 	int r = hold_standard_fds(&e);
 
+	if (r == 0)
+		r = confine_early(&e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0 && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
