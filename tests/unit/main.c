@@ -87,6 +87,9 @@ static Suite *(*const suites[])(void) = {
 	jail_watch_suite,
 #endif
 #ifdef UNIT_AGENT
+	agent_broker_suite,
+	agent_confine_suite,
+	agent_confine_lies_suite,
 	agent_evalset_suite,
 	agent_extract_suite,
 	agent_key_suite,

@@ -133,6 +133,9 @@ Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
 
+Suite *agent_broker_suite(void);
+Suite *agent_confine_suite(void);
+Suite *agent_confine_lies_suite(void);
 Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_key_suite(void);
