@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confined.h"
 #include "agent/evalask.h"
 #include "agent/evalshow.h"
+#include "agent/jail_opts.h"
 #include "agent/launch.h"
 #include "agent/units.h"
-
-#define HOUR_MS ((uint64_t)3600000)
+#include "init/io.h"
 
 struct eval_options {
 	const char *model;
@@ -34,6 +35,7 @@ struct eval_options {
 	bool canonical;
 	bool broken;
 	bool json;
+	bool require_confinement;
 	struct opt_list pass;
 };
 
@@ -87,6 +89,7 @@ static const struct opt opts[] = {
 	{ "stepjail", "PATH", NULL,
 	  "Where stepjail is; else beside this program, else in PATH.",
 	  ROW(TEXT, stepjail) },
+	CONFINE_OPT(struct eval_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, and nothing else, on stdout.",
 	  ROW(FLAG, json) },
@@ -106,6 +109,8 @@ struct eval {
 	struct show show;
 	struct evalshow progress;
 	struct text stepjail;
+	struct confined confined; /* to nothing but what is open */
+	struct evalrun_plan run_plan;
 	struct model_plan model_plan;
 	struct evalset
 		pending; /* what is still to be run: tasks of @set, solutions of @book */
@@ -115,6 +120,7 @@ struct eval {
 
 static void eval_free(struct eval *v)
 {
+	confined_end(&v->confined);
 	free(v->pending.tasks); /* its strings are others' */
 	free(v->samples);
 	free(v->results);
@@ -154,6 +160,45 @@ static int ended(void *arg, size_t task, const struct eval_result *result, struc
 	return r < 0 ? r : evalshow_step(&v->progress, e);
 }
 
+/* before the book is open, which the broker is to know nothing of */
+static int start_broker(struct eval *v, struct err *e)
+{
+	const struct eval_options *o = v->o;
+	cleanup_args struct launch_args args = { .count = 0 };
+
+	v->run_plan = (struct evalrun_plan){
+		.broker = &v->confined.broker,
+		.rootfs = o->rootfs,
+		.pass = &o->pass,
+		.body = o->model    ? EVAL_WHOLE
+			: o->broken ? EVAL_BROKEN
+				    : EVAL_CANONICAL,
+		.task_ms = o->task_ms,
+		.jobs = v->jobs,
+		.stop = v->stop,
+		.ended = ended,
+		.ended_arg = v,
+	};
+	evalrun_args(&v->run_plan, &args);
+	return confined_start(&v->confined, text_string(&v->stepjail), &args, v->stop, e);
+}
+
+/* all is open that will be: from here on, what comes is hostile */
+static int confine(void *arg, const struct model *model, struct err *e)
+{
+	struct eval *v = arg;
+
+	if (!model)
+		return confined_go(&v->confined, &v->show, e);
+	/* an asker starts no jail and writes no result */
+	io_close_fd(&v->confined.broker.socket);
+	io_close_fd(&v->book.fd);
+
+	int r = confined_model(&v->confined, model, e);
+
+	return r == 0 ? confine_self(&v->confined.policy, &v->confined.facts, e) : r;
+}
+
 static int open_book(struct eval *v, struct err *e)
 {
 	const struct eval_options *o = v->o;
@@ -176,8 +221,9 @@ static int ask(struct eval *v, struct err *e)
 		.model_plan = &v->model_plan,
 		.jobs = v->jobs,
 		.stop = v->stop,
+		.confine = confine,
 		.replied = replied,
-		.replied_arg = v,
+		.arg = v,
 	};
 	int r;
 
@@ -225,26 +271,12 @@ static int make_pending(struct eval *v, struct err *e)
 
 static int run(struct eval *v, struct err *e)
 {
-	const struct eval_options *o = v->o;
-	const struct evalrun_plan plan = {
-		.stepjail = text_string(&v->stepjail),
-		.rootfs = o->rootfs,
-		.pass = &o->pass,
-		.body = o->model    ? EVAL_WHOLE
-			: o->broken ? EVAL_BROKEN
-				    : EVAL_CANONICAL,
-		.task_ms = o->task_ms,
-		.jobs = v->jobs,
-		.stop = v->stop,
-		.ended = ended,
-		.ended_arg = v,
-	};
 	int r = make_pending(v, e);
 
 	v->progress.doing = "run";
 	v->progress.all = v->pending.count;
 	if (r == 0 && v->pending.count)
-		r = evalrun(&v->pending, &plan, v->results, e);
+		r = evalrun(&v->pending, &v->run_plan, v->results, e);
 	if (r < 0)
 		evalshow_end(&v->progress);
 	return r;
@@ -259,15 +291,18 @@ static int eval_run(const void *options, const char *operand, struct stop *stop,
 		.stop = stop,
 		.jobs = o->jobs ? o->jobs : processors(),
 		.book = { .fd = -1 },
+		.confined = CONFINED_NOT,
 	};
 	int fd = o->json ? STDERR_FILENO : STDOUT_FILENO;
 
 	if (o->canonical + o->broken + (o->model != NULL) > 1)
 		return err_say(e, EINVAL,
 			       "--canonical, --broken and --model: give one of them");
+	v.confined.policy.required = o->require_confinement;
 	show_open(&v.show, fd, (enum show_color)o->color, stop);
 	v.progress = (struct evalshow){ .show = &v.show,
 					.book = &v.book,
+					.confined = &v.confined,
 					.bar = isatty(fd) == 1,
 					.started_ms = units_now_ms() };
 
@@ -276,9 +311,11 @@ static int eval_run(const void *options, const char *operand, struct stop *stop,
 	if (r == 0)
 		r = launch_find(o->stepjail, &v.stepjail, e);
 	if (r == 0)
+		r = start_broker(&v, e);
+	if (r == 0)
 		r = open_book(&v, e);
-	if (r == 0 && o->model)
-		r = ask(&v, e);
+	if (r == 0)
+		r = o->model ? ask(&v, e) : confine(&v, NULL, e);
 	if (r == 0)
 		r = run(&v, e);
 	if (r == 0)

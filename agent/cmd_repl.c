@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confine_plan.h"
+#include "agent/confined.h"
 #include "agent/given.h"
 #include "agent/jail_opts.h"
 #include "agent/prompt.h"
@@ -19,6 +21,7 @@ struct repl_options {
 	const char *transcript;
 	uint64_t color;
 	bool no_history;
+	bool require_confinement;
 	struct jail_options jail;
 };
 
@@ -27,6 +30,7 @@ struct repl_options {
 static const struct opt opts[] = {
 	JAIL_OPTS(struct repl_options),
 	TRANSCRIPT_OPT(struct repl_options),
+	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
 	  ROW(FLAG, no_history) },
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
@@ -39,6 +43,8 @@ struct whole {
 	struct repl repl;
 	struct text stepjail;
 	struct jail_binds binds;
+	struct confined confined;
+	cJSON *given; /* until it is in the transcript */
 };
 
 static void whole_free(struct whole **where)
@@ -48,6 +54,8 @@ static void whole_free(struct whole **where)
 	if (!w)
 		return;
 	session_close(&w->repl.session);
+	confined_end(&w->confined);
+	cJSON_Delete(w->given);
 	lines_close(&w->repl.lines);
 	transcript_close(&w->repl.transcript);
 	statement_free(&w->repl.statement);
@@ -56,25 +64,35 @@ static void whole_free(struct whole **where)
 	free(w);
 }
 
-static int begin_transcript(struct whole *w, const struct repl_options *o, struct err *e)
+static int open_transcript(struct whole *w, const struct repl_options *o, struct err *e)
 {
 	struct transcript *t = &w->repl.transcript;
 	int s = transcript_open(t, o->transcript, "repl", e);
 
 	if (s < 0 || t->fd < 0)
 		return s;
+	w->given = given_record(&o->jail, &w->binds, false, e);
+	return w->given ? 0 : -e->errnum;
+}
 
-	cJSON *given = given_record(&o->jail, &w->binds, false, e);
-	cJSON *line = given ? cJSON_CreateObject() : NULL;
+/* the first line, where there is a transcript; @s is kept where it is a failure */
+static int begin_transcript(struct whole *w, int s, struct err *e)
+{
+	struct err unheard;
+	cJSON *line = w->given ? cJSON_CreateObject() : NULL;
 
-	if (!line) {
-		cJSON_Delete(given);
-		return given ? err_set(e, ENOMEM, "the transcript") : -e->errnum;
-	}
+	if (!w->given)
+		return s;
 	(void)cJSON_AddNumberToObject(line, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(line, "command", "repl");
-	(void)cJSON_AddItemToObject(line, "jail", given);
-	return transcript_add(t, NULL, "start", line, e);
+	(void)cJSON_AddItemToObject(line, "confinement", confined_json(&w->confined));
+	(void)cJSON_AddItemToObject(line, "jail", w->given);
+	w->given = NULL;
+
+	int t = transcript_add(&w->repl.transcript, NULL, "start", line,
+			       s < 0 ? &unheard : e);
+
+	return s < 0 ? s : t;
 }
 
 /* the last line, and a word of where it is */
@@ -127,7 +145,16 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 		.heard = repl_heard,
 		.heard_arg = r,
 	};
-	s = begin_transcript(w, o, e);
+	w->confined.policy.required = o->require_confinement;
+	s = confined_serve(&w->confined, &r->plan.serve, stop, e);
+	if (s == 0)
+		s = open_transcript(w, o, e);
+	if (s == 0)
+		s = confine_plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
+	if (s == 0)
+		s = confined_go(&w->confined, &r->show, e);
+	/* confined or not: what it was is in the record */
+	s = begin_transcript(w, s, e);
 	if (s == 0)
 		s = session_open(&r->session, &r->plan, stop, e);
 	repl_start(r);
@@ -144,6 +171,7 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	if (!w)
 		return err_set(e, ENOMEM, "repl");
 	w->repl.transcript.fd = -1;
+	w->confined = CONFINED_NOT;
 	show_open(&w->repl.show, STDERR_FILENO, (enum show_color)o->color, stop);
 
 	int s = start(w, o, stop, e);

@@ -16,6 +16,7 @@
 
 struct replay_options {
 	uint64_t color;
+	bool require_confinement;
 	struct jail_options jail;
 };
 
@@ -35,6 +36,7 @@ static const struct opt opts[] = {
 	{ "stepjail", "PATH", NULL,
 	  "Where stepjail is; else beside this program, else in PATH.",
 	  ROW(TEXT, jail.stepjail) },
+	CONFINE_OPT(struct replay_options),
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
 	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
@@ -110,12 +112,15 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	if (!w)
 		return err_set(e, ENOMEM, "replay");
 
+	w->replay.confined = CONFINED_NOT;
+
 	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
 	cleanup_fd int fd = r < 0 ? r : reading_open(operand, e);
 
 	if (fd < 0)
 		return fd;
 	show_open(&w->show, STDOUT_FILENO, (enum show_color)o->color, stop);
+	w->replay.confined.policy.required = o->require_confinement;
 	w->replay.asked = &o->jail;
 	w->replay.stepjail = text_string(&w->stepjail);
 	w->replay.stop = stop;

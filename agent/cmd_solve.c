@@ -11,6 +11,7 @@
 
 #include "agent/budget_opts.h"
 #include "agent/commands.h"
+#include "agent/confined.h"
 #include "agent/escape.h"
 #include "agent/given.h"
 #include "agent/jail_opts.h"
@@ -33,6 +34,7 @@ struct solve_options {
 	struct budget_options budget;
 	uint64_t color;
 	bool stateless;
+	bool require_confinement;
 	bool json;
 	bool quiet;
 	struct jail_options jail;
@@ -84,6 +86,7 @@ static const struct opt opts[] = {
 	  ROW(FLAG, stateless) },
 	JAIL_OPTS(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
+	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
 	  "Print one JSON object at the end, and nothing else, on stdout; progress "
 	  "goes to stderr.",
@@ -104,6 +107,7 @@ struct solve {
 	struct model_plan model_plan;
 	struct model model;
 	struct session_plan session_plan;
+	struct confined confined;
 	struct session session;
 	struct step step;
 	struct show show;
@@ -119,6 +123,7 @@ static void solve_free(struct solve **where)
 	if (!s)
 		return;
 	session_close(&s->session);
+	confined_end(&s->confined);
 	model_close(&s->model);
 	loop_free(&s->loop);
 	transcript_close(&s->transcript);
@@ -157,7 +162,7 @@ static int open_model(struct solve *s, struct err *e)
 	return model_open(&s->model, o->model, &s->model_plan, e);
 }
 
-static int open_session(struct solve *s, struct err *e)
+static int plan_session(struct solve *s, struct err *e)
 {
 	s->session_plan = (struct session_plan){
 		.serve = { .stepjail = text_string(&s->stepjail),
@@ -169,7 +174,7 @@ static int open_session(struct solve *s, struct err *e)
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->o->stateless,
 	};
-	return session_open(&s->session, &s->session_plan, s->stop, e);
+	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
 
 static const char *passed(const struct opt_list *pass, const char *name)
@@ -202,6 +207,7 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
 	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
 	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - s->budget.started_ms));
 
@@ -293,48 +299,12 @@ static int finish(struct solve *s, enum outcome end, struct err *e)
 	return loop_outcome_status(end, 0);
 }
 
-static int solve_run(const void *options, const char *operand, struct stop *stop,
-		     struct err *e)
+static void plan_loop(struct solve *s, const char *task)
 {
-	__attribute__((cleanup(solve_free))) struct solve *s = calloc(1, sizeof(*s));
-	const struct solve_options *o = options;
-
-	if (!s)
-		return err_set(e, ENOMEM, "solve");
-	s->o = o;
-	s->stop = stop;
-	s->transcript.fd = -1;
-	show_open(&s->show,
-		  o->quiet  ? -1
-		  : o->json ? STDERR_FILENO
-			    : STDOUT_FILENO,
-		  (enum show_color)o->color, stop);
-
-	int r = jail_binds_make(&o->jail.files, &s->binds, e);
-
-	if (r == 0)
-		r = budget_make(&o->budget, o->model_name, &s->budget, e);
-	if (r == 0)
-		r = open_model(s, e);
-	if (r == 0)
-		r = launch_find(o->jail.stepjail, &s->stepjail, e);
-	if (r == 0)
-		r = transcript_open(&s->transcript, o->transcript, "solve", e);
-	if (r == 0 && s->transcript.fd >= 0) {
-		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
-		r = s->loop.given ? 0 : -e->errnum;
-	}
-	if (r < 0)
-		return r;
-	show_line(&s->show, text_string(&s->model.label));
-	r = open_session(s, e);
-	if (r < 0)
-		return r;
-	/* what stepjail said while it started: that a wall is missing, for one */
-	show_said(&s->show, &s->session.serve.diag);
+	const struct solve_options *o = s->o;
 
 	s->loop = (struct loop){
-		.task = operand,
+		.task = task,
 		.given = s->loop.given,
 		.files = s->binds.files,
 		.file_count = o->jail.files.count,
@@ -354,11 +324,63 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		.show = &s->show,
 		.transcript = &s->transcript,
 		.step = &s->step,
+		.confinement = confined_json(&s->confined),
 	};
-	/* stepjail has found it to be a time, or it would not have started */
+	/* stepjail finds it to be a time, or does not start */
 	if (passed(&o->jail.pass, "cpu-time"))
 		(void)units_parse_time(passed(&o->jail.pass, "cpu-time"),
 				       &s->loop.step_cpu_ms);
+}
+
+static int solve_run(const void *options, const char *operand, struct stop *stop,
+		     struct err *e)
+{
+	__attribute__((cleanup(solve_free))) struct solve *s = calloc(1, sizeof(*s));
+	const struct solve_options *o = options;
+
+	if (!s)
+		return err_set(e, ENOMEM, "solve");
+	s->o = o;
+	s->stop = stop;
+	s->transcript.fd = -1;
+	s->confined = CONFINED_NOT;
+	s->confined.policy.required = o->require_confinement;
+	show_open(&s->show,
+		  o->quiet  ? -1
+		  : o->json ? STDERR_FILENO
+			    : STDOUT_FILENO,
+		  (enum show_color)o->color, stop);
+
+	int r = jail_binds_make(&o->jail.files, &s->binds, e);
+
+	if (r == 0)
+		r = budget_make(&o->budget, o->model_name, &s->budget, e);
+	if (r == 0)
+		r = launch_find(o->jail.stepjail, &s->stepjail, e);
+	if (r == 0)
+		r = plan_session(s, e);
+	if (r == 0)
+		r = open_model(s, e);
+	if (r == 0)
+		r = transcript_open(&s->transcript, o->transcript, "solve", e);
+	if (r == 0 && s->transcript.fd >= 0) {
+		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
+		r = s->loop.given ? 0 : -e->errnum;
+	}
+	if (r < 0)
+		return r;
+	show_line(&s->show, text_string(&s->model.label));
+	r = confined_model(&s->confined, &s->model, e);
+	if (r == 0)
+		r = confined_go(&s->confined, &s->show, e);
+	/* from here on, what comes is hostile */
+	plan_loop(s, operand);
+	if (r == 0)
+		r = session_open(&s->session, &s->session_plan, stop, e);
+	if (r < 0)
+		return loop_unstarted(&s->loop, r, e);
+	/* what stepjail said while it started: that a wall is missing, for one */
+	show_said(&s->show, &s->session.serve.diag);
 	return finish(s, loop_run(&s->loop, e), e);
 }
 
@@ -366,34 +388,25 @@ const struct command command_solve = {
 	.name = "solve",
 	.operand = "TASK",
 	.summary = "Let a model solve a task by writing Python that runs in a jail.",
-	.about =
-		"A model is given the task and told of the files. The code it writes is "
-		"run "
-		"in a jail, step by step in one interpreter; what it printed and how it "
-		"ended is told to the model, until it replies without code: that is the "
-		"answer.\n\n"
-		"A script for --model scripted:FILE is UTF-8 text. A line '--- turn' "
-		"begins a "
-		"reply; right behind it, lines 'expect: TEXT' name what the message "
-		"that is "
-		"answered must hold, 'finish: length' marks the reply as cut off, and "
-		"'call: python' makes it a call of that tool with the text as arguments; "
-		"all "
-		"further lines are the reply. Lines beginning with # before the first "
-		"turn "
-		"are comments.\n\n"
-		"Code is taken from ```python fences, <execute_python> tags, or a fence "
-		"without a word where there is neither; several blocks are run as one "
-		"step, "
-		"in order. With --mode tools, code is taken from calls of the tool "
-		"python "
-		"alone.\n\n"
-		"What a task may cost has six limits: --steps, --wall-time, "
-		"--total-cpu-time, --total-output, --total-tokens, --total-cost. What is "
-		"left of them is told to the model after each step. Without steps, CPU "
-		"time "
-		"or room for output it has one reply to answer in; the others end the "
-		"task.",
+	.about = "A model is given the task and told of the files. The code it "
+		 "writes is run in a jail, step by step in one interpreter; what it "
+		 "printed and how it ended is told to the model, until it replies "
+		 "without code: that is the answer.\n\n"
+		 "A script for --model scripted:FILE is UTF-8 text. A line '--- "
+		 "turn' begins a reply; right behind it, lines 'expect: TEXT' name "
+		 "what the message that is answered must hold, 'finish: length' "
+		 "marks the reply as cut off, and 'call: python' makes it a call of "
+		 "that tool with the text as arguments; all further lines are the "
+		 "reply. Lines beginning with # before the first turn are comments.\n\n"
+		 "Code is taken from ```python fences, <execute_python> tags, or a "
+		 "fence without a word where there is neither; several blocks are "
+		 "run as one step, in order. With --mode tools, code is taken from "
+		 "calls of the tool python alone.\n\n"
+		 "What a task may cost has six limits: --steps, --wall-time, "
+		 "--total-cpu-time, --total-output, --total-tokens, --total-cost. "
+		 "What is left of them is told to the model after each step. Without "
+		 "steps, CPU time or room for output it has one reply to answer in; "
+		 "the others end the task.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,

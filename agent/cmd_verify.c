@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confine.h"
 #include "agent/escape.h"
 #include "agent/reading.h"
 #include "init/io.h"
@@ -52,12 +53,18 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	const struct verify_options *o = options;
 	cleanup_text struct text words = { 0 };
 	cleanup_text struct text line = { 0 };
+	const struct confine_policy policy = { 0 };
+	struct confine_facts facts;
 	struct reading reading;
 	int r = check_digest(o->digest, e);
 	cleanup_fd int fd = r < 0 ? r : reading_open(operand, e);
 
 	if (fd < 0)
 		return fd;
+	/* a transcript may be a stranger's */
+	r = confine_self(&policy, &facts, e);
+	if (r < 0)
+		return r;
 	r = reading_run(fd, NULL, NULL, &reading, e);
 	if (r < 0)
 		return r;

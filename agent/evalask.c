@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ struct answer {
 
 struct asker {
 	pid_t pid;
+	int pidfd; /* a confined process may signal by nothing else */
 	int fd;
 	struct text got;
 };
@@ -99,6 +101,8 @@ static int ask_all(const struct evalbook *b, const struct evalask_plan *p, size_
 	struct reply reply = { 0 };
 	int r = model_open(&model, p->model, p->model_plan, e);
 
+	if (r == 0)
+		r = p->confine(p->arg, &model, e);
 	for (size_t i = first; r == 0 && i < b->count; i += step) {
 		/* a script goes on where it was only if it is heard from its beginning */
 		if (b->samples[i].asked && !script)
@@ -125,10 +129,17 @@ static int start(struct asker *a, const struct evalbook *b, const struct evalask
 	a->pid = fork();
 	if (a->pid < 0)
 		return err_set(e, errno, "fork");
-	if (a->pid > 0)
-		return 0;
+	if (a->pid > 0) {
+		a->pidfd = pidfd_open(a->pid, 0);
+		return a->pidfd < 0 ? err_set(e, errno, "pidfd_open") : 0;
+	}
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
+	/* what others say, and whether they live, is not for this one */
+	for (size_t i = 0; i <= first; i++) {
+		io_close_fd(&(a - i)->fd);
+		io_close_fd(&(a - i)->pidfd);
+	}
 	*e = (struct err){ 0 };
 	r = ask_all(b, p, first, step, write_end, e);
 	if (r < 0 && r != -EINTR) /* a signal is for the parent to tell of */
@@ -165,7 +176,7 @@ static int take(struct evalbook *b, const struct evalask_plan *p, struct asker *
 					   e);
 		free(text);
 		if (r == 0)
-			r = p->replied(p->replied_arg, head.sample, e);
+			r = p->replied(p->arg, head.sample, e);
 		memmove(a->got.bytes, a->got.bytes + whole, a->got.length - whole);
 		a->got.length -= whole;
 	}
@@ -228,13 +239,14 @@ static int end(struct asker *askers, size_t count, int r, struct err *e)
 	for (size_t i = 0; i < count; i++) {
 		int status = 0;
 
-		if (askers[i].pid > 0 && r < 0)
-			(void)kill(askers[i].pid, SIGKILL);
+		if (askers[i].pidfd >= 0 && r < 0)
+			(void)pidfd_send_signal(askers[i].pidfd, SIGKILL, NULL, 0);
 		while (askers[i].pid > 0 && waitpid(askers[i].pid, &status, 0) < 0 &&
 		       errno == EINTR)
 			continue;
 		if (r == 0 && status)
 			r = err_say(e, EPROTO, "an asker has died");
+		io_close_fd(&askers[i].pidfd);
 		io_close_fd(&askers[i].fd);
 		text_free(&askers[i].got);
 	}
@@ -252,11 +264,13 @@ int evalask(struct evalbook *b, const struct evalask_plan *p, struct err *e)
 	for (size_t i = 0; i < b->count; i++)
 		open += !b->samples[i].asked;
 	if (!open)
-		return 0;
+		return p->confine(p->arg, NULL, e);
 	for (size_t i = 0; i < count; i++)
-		askers[i].fd = -1;
+		askers[i].fd = askers[i].pidfd = -1;
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = start(&askers[i], b, p, i, count, e);
+	if (r == 0)
+		r = p->confine(p->arg, NULL, e);
 	if (r == 0)
 		r = hear_all(b, p, askers, count, e);
 	return end(askers, count, r, e);

@@ -13,9 +13,14 @@ struct evalask_plan {
 	struct model_plan *model_plan;
 	uint64_t jobs; /* how many are asked at a time; of a script always one */
 	struct stop *stop;
+	/*
+	 * Nothing is opened any more: in each asker, with its model, before it asks, and
+	 * with NULL in this process, once all askers are forked. 0 or -errno
+	 */
+	int (*confine)(void *arg, const struct model *model, struct err *e);
 	/* a reply is there; 0, or -errno to stop everything */
 	int (*replied)(void *arg, size_t sample, struct err *e);
-	void *replied_arg;
+	void *arg; /* of both */
 };
 
 /**

@@ -70,7 +70,7 @@ static int make_secret(char *hex, struct err *e)
 	return 0;
 }
 
-static void build_args(const struct evalrun_plan *p, struct launch_args *a)
+void evalrun_args(const struct evalrun_plan *p, struct launch_args *a)
 {
 	launch_add_run(a, p->rootfs, p->task_ms);
 	launch_add(a, "--proc");
@@ -86,7 +86,6 @@ static void build_args(const struct evalrun_plan *p, struct launch_args *a)
 static int start(struct slot *s, const struct evalset *set, const struct evalrun_plan *p,
 		 size_t task, struct err *e)
 {
-	cleanup_args struct launch_args args = { .count = 0 };
 	cleanup_fd int in_read = -1, out_write = -1, err_write = -1, report_write = -1;
 	int r = make_secret(s->secret, e);
 
@@ -114,11 +113,10 @@ static int start(struct slot *s, const struct evalset *set, const struct evalrun
 	if (fcntl(in_read, F_SETFL, 0) < 0 ||
 	    fcntl(s->fd[SLOT_IN], F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "pipe");
-	build_args(p, &args);
 
 	const int fds[LAUNCH_FDS] = { in_read, out_write, err_write, report_write };
 
-	r = launch_start(p->stepjail, &args, fds, p->stop, &s->child, e);
+	r = broker_start(p->broker, fds, &s->child, e);
 	s->fd[SLOT_PID] = s->child.pidfd;
 	return r;
 }

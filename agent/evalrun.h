@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/broker.h"
 #include "agent/evalset.h"
 #include "agent/options.h"
 #include "agent/stop.h"
@@ -24,7 +25,7 @@ struct eval_result {
 };
 
 struct evalrun_plan {
-	const char *stepjail;
+	const struct broker *broker; /* was given evalrun_args() */
 	const char *rootfs;
 	const struct opt_list *pass; /* for stepjail, as in struct session_plan */
 	enum eval_body body;
@@ -36,6 +37,9 @@ struct evalrun_plan {
 		     struct err *e);
 	void *ended_arg;
 };
+
+/** evalrun_args() - The arguments of each stepjail */
+void evalrun_args(const struct evalrun_plan *p, struct launch_args *a);
 
 /**
  * evalrun() - Run all tasks

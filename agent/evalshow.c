@@ -205,6 +205,7 @@ int evalshow_json(struct evalshow *v, struct err *e)
 	(void)cJSON_AddNumberToObject(o, "all", (double)b->count);
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - v->started_ms));
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(v->confined));
 
 	int r = record_print(o, &line, e);
 

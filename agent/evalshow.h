@@ -5,12 +5,14 @@
 #ifndef STEPJAIL_AGENT_EVALSHOW_H
 #define STEPJAIL_AGENT_EVALSHOW_H
 
+#include "agent/confined.h"
 #include "agent/evalbook.h"
 #include "agent/show.h"
 
 struct evalshow {
 	struct show *show;
 	const struct evalbook *book;
+	const struct confined *confined;
 	const char *doing; /* "asked" or "run" */
 	bool bar;          /* the progress is drawn over itself */
 	size_t ended, all; /* of what is done now */

@@ -104,4 +104,13 @@ void jail_binds_free(struct jail_binds *b);
 			OPT_ROW(TEXT, type, transcript)                                  \
 	}
 
+/* a row for a struct with a bool named require_confinement */
+#define CONFINE_OPT(type)                                                                \
+	{                                                                                \
+		"require-confinement", NULL, NULL,                                       \
+			"Fail where this kernel cannot keep the agent itself to its "    \
+			"files and ports (Landlock with ports: Linux 6.7).",             \
+			OPT_ROW(FLAG, type, require_confinement)                         \
+	}
+
 #endif

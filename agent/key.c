@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/key.h"
+#include "agent/secret.h"
 #include "init/io.h"
 
 /* the first one is for whatever provider is asked */
@@ -19,20 +19,8 @@ static const char *const variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY",
 
 int key_new(struct key **k, struct err *e)
 {
-	void *pages = mmap(NULL, sizeof(**k), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (pages == MAP_FAILED)
-		return err_set(e, errno, "memory for the key");
-	if (madvise(pages, sizeof(**k), MADV_DONTDUMP) < 0 ||
-	    madvise(pages, sizeof(**k), MADV_WIPEONFORK) < 0) {
-		int r = err_set(e, errno, "the key cannot be kept out of dumps: madvise");
-
-		(void)munmap(pages, sizeof(**k));
-		return r;
-	}
-	*k = pages;
-	return 0;
+	*k = secret_new(sizeof(**k), e);
+	return *k ? 0 : -e->errnum;
 }
 
 /* a key goes into an HTTP header: what could end the header is refused */
@@ -107,6 +95,17 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 	return r < 0 || !source ? r : check(k, source, e);
 }
 
+void key_forget_environment(void)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		char *value = getenv(variables[i]);
+
+		if (value)
+			explicit_bzero(value, strlen(value));
+		(void)unsetenv(variables[i]);
+	}
+}
+
 void key_redact(const struct key *k, char *bytes, size_t length)
 {
 	char *at = bytes;
@@ -137,7 +136,6 @@ void key_free(struct key **k)
 {
 	if (!*k)
 		return;
-	key_wipe(*k);
-	(void)munmap(*k, sizeof(**k));
+	secret_free(*k, sizeof(**k));
 	*k = NULL;
 }

@@ -23,7 +23,7 @@ struct key {
 };
 
 /**
- * key_new() - Make room for a key: madvise(2)'s MADV_DONTDUMP and MADV_WIPEONFORK
+ * key_new() - Make room for a key: see secret_new()
  *
  * Return: 0, or -errno of mmap(2) or madvise(2)
  */
@@ -44,6 +44,9 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 
 /** key_header() - Write the header line that it is sent in, "" without a key */
 const char *key_header(struct key *k, const char *prefix);
+
+/** key_forget_environment() - Overwrite every variable that may hold a key */
+void key_forget_environment(void);
 
 /** key_redact() - Overwrite every occurrence of the key in a string with asterisks */
 void key_redact(const struct key *k, char *bytes, size_t length);

@@ -121,10 +121,8 @@ int launch_find(const char *given, struct text *path, struct err *e)
 }
 
 /* one line of code for each thing the child must not inherit */
-__attribute__((noreturn)) static void become(const char *path, char *const *argv,
-					     const int fds[LAUNCH_FDS],
-					     const struct stop *stop, pid_t parent,
-					     int status_fd)
+void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS],
+		   const struct stop *stop, pid_t parent, int status_fd)
 {
 	static char *const no_environment[] = { NULL };
 	int count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
@@ -189,7 +187,7 @@ int launch_start(const char *path, const struct launch_args *args,
 	if (pid < 0)
 		return err_set(e, errno, "fork");
 	if (pid == 0)
-		become(path, args->list, fds, stop, parent, status_write);
+		launch_become(path, args->list, fds, stop, parent, status_write);
 	io_close_fd(&status_write);
 
 	int errnum = 0;
@@ -232,10 +230,11 @@ int launch_end(struct child *c, uint64_t patience_ms)
 	if (c->pidfd < 0) {
 		(void)kill(c->pid, SIGKILL);
 	} else if (!ended_within(c, patience_ms)) {
-		(void)kill(c->pid, SIGTERM);
+		/* by pidfd: a confined agent may signal by nothing else */
+		(void)pidfd_send_signal(c->pidfd, SIGTERM, NULL, 0);
 		if (!ended_within(c, patience_ms > LEAST_GRACE_MS ? patience_ms
 								  : LEAST_GRACE_MS))
-			(void)kill(c->pid, SIGKILL);
+			(void)pidfd_send_signal(c->pidfd, SIGKILL, NULL, 0);
 	}
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
 		continue;

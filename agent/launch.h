@@ -74,6 +74,16 @@ int launch_start(const char *path, const struct launch_args *args,
 		 struct err *e);
 
 /**
+ * launch_become() - In a new process: become stepjail, inheriting nothing but @fds
+ * @parent:	Dies with it; is its parent already
+ * @status_fd:	Gets errno, an int, where that fails; else it is closed by execve(2)
+ */
+__attribute__((noreturn)) void launch_become(const char *path, char *const *argv,
+					     const int fds[LAUNCH_FDS],
+					     const struct stop *stop, pid_t parent,
+					     int status_fd);
+
+/**
  * launch_end() - Wait for a child, and end it where it does not end by itself
  * @patience_ms: How long to wait before SIGTERM; after as long again, at least a second,
  *		SIGKILL

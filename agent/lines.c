@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -106,14 +107,22 @@ static int open_editor(struct lines *l, bool keep, struct err *e)
 	(void)el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	if (keep)
 		l->history_path = home_state_path("history");
-	if (l->history_path)
-		(void)history(l->history, &event, H_LOAD, l->history_path);
+	if (!l->history_path)
+		return 0;
+	(void)history(l->history, &event, H_LOAD, l->history_path);
+	/* now, for it is written when nothing can be opened any more */
+	l->history_fd =
+		open(l->history_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (l->history_fd >= 0)
+		(void)fchmod(l->history_fd, 0600);
 	return 0;
 }
 
 int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e)
 {
-	*l = (struct lines){ .stop = stop, .rest = { .max = LINES_MAX_BYTES } };
+	*l = (struct lines){ .stop = stop,
+			     .history_fd = -1,
+			     .rest = { .max = LINES_MAX_BYTES } };
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return 0;
 	return open_editor(l, keep, e);
@@ -207,33 +216,41 @@ int lines_read(struct lines *l, const char *prompt, struct text *line, struct er
 	return l->edit ? read_edited(l, line, e) : read_plain(l, line, e);
 }
 
-/* beside, and then in its place: a full disk does not cost what was there */
-static void save_history(struct lines *l)
+/* all of it, as the library writes it; its length, or -1 */
+static off_t write_history(struct lines *l, FILE *file)
 {
-	char *beside = NULL;
 	HistEvent event;
 
-	if (asprintf(&beside, "%s.new", l->history_path) < 0)
-		return;
+	if (history(l->history, &event, H_SAVE_FP, file) < 0 || fflush(file) < 0)
+		return -1;
+	return ftello(file);
+}
 
-	int fd =
-		open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+/* over what was there, once there is room for all of it: a full disk costs nothing */
+static void save_history(struct lines *l)
+{
+	int fd = memfd_create("history", MFD_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
+	off_t length = file ? write_history(l, file) : -1;
+	char *bytes = length > 0 ? malloc((size_t)length) : NULL;
 
-	if (file && fchmod(fd, 0600) == 0 &&
-	    history(l->history, &event, H_SAVE_FP, file) >= 0 && fflush(file) == 0)
-		(void)rename(beside, l->history_path);
+	if (bytes && pread(fd, bytes, (size_t)length, 0) == length &&
+	    posix_fallocate(l->history_fd, 0, length) == 0 &&
+	    pwrite(l->history_fd, bytes, (size_t)length, 0) == length)
+		(void)!ftruncate(l->history_fd, length);
+	free(bytes);
 	if (file)
 		(void)fclose(file);
 	else if (fd >= 0)
 		(void)close(fd);
-	free(beside);
 }
 
 void lines_close(struct lines *l)
 {
-	if (l->history_path && l->history)
+	if (l->history && l->history_fd >= 0)
 		save_history(l);
+	if (l->history_path && l->history_fd >= 0)
+		(void)close(l->history_fd);
 	if (l->edit)
 		el_end(l->edit);
 	if (l->history)

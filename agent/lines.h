@@ -19,6 +19,7 @@ struct lines {
 	EditLine *edit; /* NULL without a terminal */
 	History *history;
 	char *history_path; /* NULL for none */
+	int history_fd;     /* to write it, or -1 */
 	const char *prompt;
 	bool stopped;     /* a signal ended the line */
 	struct text rest; /* plain: read, and not handed out yet */

@@ -65,6 +65,8 @@ static int begin(struct loop *l, struct err *e)
 	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
 	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
+	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
+	l->confinement = NULL;
 	record_string(o, "system", text_string(&system), system.length);
 	record_string(o, "user", text_string(&task), task.length);
 
@@ -334,6 +336,29 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 	return take_step(l, number, e);
 }
 
+/* the last line; 0 or -errno */
+static int record_end(struct loop *l, enum outcome end, const struct err *why,
+		      struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
+	record_string(o, "answer", text_string(&l->answer), l->answer.length);
+	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
+		record_string(o, "error", why->text, strlen(why->text));
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
+	return record_event(l, "end", o, e);
+}
+
+int loop_unstarted(struct loop *l, int r, const struct err *why)
+{
+	struct err unheard;
+
+	if (begin(l, &unheard) == 0)
+		(void)record_end(l, broken(r), why, &unheard);
+	return r;
+}
+
 enum outcome loop_run(struct loop *l, struct err *e)
 {
 	enum outcome end = GO_ON;
@@ -354,15 +379,9 @@ enum outcome loop_run(struct loop *l, struct err *e)
 		}
 	}
 
-	cJSON *o = cJSON_CreateObject();
 	struct err unheard;
 
-	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
-	record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
-		record_string(o, "error", e->text, strlen(e->text));
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = record_event(l, "end", o, &unheard);
+	r = record_end(l, end, e, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
 		*e = unheard;
 	return r < 0 ? OUTCOME_BROKEN : end;
@@ -379,4 +398,6 @@ void loop_free(struct loop *l)
 	l->steps = NULL;
 	cJSON_Delete(l->given);
 	l->given = NULL;
+	cJSON_Delete(l->confinement);
+	l->confinement = NULL;
 }

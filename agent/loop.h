@@ -40,7 +40,8 @@ struct loop {
 	struct session *session; /* open */
 	struct show *show;
 	struct transcript *transcript;
-	cJSON *given; /* what the jails are made with: given_record(); taken over */
+	cJSON *given;       /* what the jails are made with: given_record(); taken over */
+	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
 	/* while it runs */
 	struct chat chat;
@@ -64,6 +65,16 @@ struct loop {
  * than there are steps, to answer in.
  */
 enum outcome loop_run(struct loop *l, struct err *e);
+
+/**
+ * loop_unstarted() - Record a run that came to nothing before its first question
+ * @r:		Why, as a -errno
+ *
+ * A confined agent can remove no file: its transcript says so instead.
+ *
+ * Return: @r
+ */
+int loop_unstarted(struct loop *l, int r, const struct err *why);
 
 /** loop_free() - Free what a run has gathered */
 void loop_free(struct loop *l);

@@ -7,18 +7,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/commands.h"
+#include "agent/confine.h"
 #include "agent/escape.h"
 #include "init/io.h"
 
 #define STATUS_OWN_FAILURE 125
 
-static const struct command *const commands[] = { &command_solve,  &command_repl,
-						  &command_eval,   &command_verify,
-						  &command_replay, NULL };
+static const struct command *const commands[] = {
+	&command_solve,  &command_repl,  &command_eval, &command_verify,
+	&command_replay, &command_check, NULL
+};
 
 static const struct exit_row exits[] = {
 	{ 0, "solve: the model gave an answer. eval: every task passed. repl: every step "
@@ -113,9 +114,10 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (cmd)
 		return run_command(cmd, argv + 1, stop, e);
 	if (!first)
-		return err_say(e, EINVAL,
-			       "give a command: solve, repl, eval, verify or replay; see "
-			       "stepjail-agent --help");
+		return err_say(
+			e, EINVAL,
+			"give a command: solve, repl, eval, verify, replay or check; see "
+			"stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -127,8 +129,8 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 		options_help(find(argv[1]), &out);
 	else
 		return err_say(e, EINVAL,
-			       "'%.80s' is no command; give solve, repl, eval, verify or "
-			       "replay, or see stepjail-agent --help",
+			       "'%.80s' is no command; give solve, repl, eval, verify, "
+			       "replay or check, or see stepjail-agent --help",
 			       strcmp(first, "help") == 0 ? argv[1] : first);
 	return print(&out, stop, e);
 }
@@ -152,9 +154,8 @@ int main(int argc, char **argv)
 	cleanup_text struct text line = { 0 };
 	int r = hold_standard_fds(&e);
 
-	/* it may hold a key: no dump, no look into it by others of this user */
-	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
-		r = err_set(&e, errno, "prctl");
+	if (r == 0)
+		r = confine_early(&e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0 && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)

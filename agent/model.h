@@ -42,7 +42,10 @@ struct model {
 	const struct model_ops *ops;
 	const struct model_plan *plan;
 	void *state;
-	struct text label; /* the line that says who answers */
+	struct text label;  /* the line that says who answers */
+	struct text url;    /* whom it asks, empty where that is nobody */
+	const void *secret; /* where it keeps the key: of secret_new(), or NULL */
+	size_t secret_bytes;
 	struct usage usage;
 	struct gauge gauge;    /* of the last answer */
 	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */

@@ -82,31 +82,46 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 }
 
 struct download {
-	int fd;
+	int fd; /* -1 until there is something to write */
 	const char *path;
 };
 
+/* nothing of the user's is written over, and no link of a name is followed */
+static int make_file(struct download *d, struct err *e)
+{
+	if (d->fd < 0)
+		d->fd = open(d->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (d->fd < 0 && errno == EACCES)
+		return err_set(e, EACCES,
+			       "%s: the agent may make files only below the folder "
+			       "that it was started in",
+			       d->path);
+	return d->fd < 0 ? err_set(e, errno, "%s", d->path) : 0;
+}
+
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
 {
-	const struct download *d = arg;
-	int s = io_write_all(d->fd, bytes, length);
+	struct download *d = arg;
+	int s = make_file(d, e);
 
+	if (s < 0)
+		return s;
+	s = io_write_all(d->fd, bytes, length);
 	return s < 0 ? err_set(e, -s, "%s", d->path) : 0;
 }
 
 int repl_get(struct repl *r, char *const *words, struct err *e)
 {
 	const char *path = words[1] ? words[1] : last_part(words[0]);
-	/* nothing of the user's is written over, and no link of a name is followed */
-	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	struct download d = { fd, path };
+	struct download d = { -1, path };
+	int s = access(path, F_OK) == 0
+			? err_set(e, EEXIST, "%s", path)
+			: session_get(&r->session, WIRE_GET, words[0], take_bytes, &d, e);
+	bool begun = d.fd >= 0;
 
-	if (fd < 0)
-		return err_set(e, errno, "%s", path);
-
-	int s = session_get(&r->session, WIRE_GET, words[0], take_bytes, &d, e);
-
-	if (s < 0)
-		(void)unlink(path);
-	return s;
+	if (s == 0)
+		s = make_file(&d, e); /* an empty one has no bytes */
+	io_close_fd(&d.fd);
+	/* what was made cannot be removed again: the agent may not */
+	return s < 0 && begun ? err_within(e, "%s holds only the beginning: ", path) : s;
 }

@@ -159,6 +159,14 @@ static int begin(struct replay *r, const cJSON *line, struct err *e)
 	};
 	r->plan.deadline_ms = UINT64_MAX;
 	r->fresh = true;
+	/* from here on nothing is opened but files of a :put */
+	r->confined.policy.read_host = true;
+	r->confined.policy.needs = CONFINE_READ;
+	s = confined_serve(&r->confined, &r->plan.serve, r->stop, e);
+	if (s == 0)
+		s = confined_go(&r->confined, r->show, e);
+	if (s < 0)
+		return s;
 	s = session_open(&r->session, &r->plan, r->stop, e);
 	if (s == 0)
 		show_said(r->show, &r->session.serve.diag);
@@ -330,6 +338,10 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 	struct replay *r = arg;
 	int s = 0;
 
+	/* the plan of its jails is made once, before anything runs */
+	if ((strcmp(event, "start") == 0) != !r->given)
+		return err_say(e, EBADMSG, "the transcript does not begin as one does");
+
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].event, event) == 0)
 			s = rows[i].take(r, line, e);
@@ -343,6 +355,7 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 void replay_free(struct replay *r)
 {
 	session_close(&r->session);
+	confined_end(&r->confined);
 	jail_binds_free(&r->binds);
 	text_free(&r->code);
 	cJSON_Delete(r->given);

@@ -14,11 +14,13 @@
 
 #include <cjson/cJSON.h>
 
+#include "agent/confined.h"
 #include "agent/jail_opts.h"
 #include "agent/session.h"
 #include "agent/show.h"
 
 struct replay {
+	struct confined confined;         /* CONFINED_NOT, and its policy.required */
 	const struct jail_options *asked; /* stepjail, files, pass: the caller's */
 	const char *stepjail;             /* path */
 	struct stop *stop;

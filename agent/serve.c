@@ -24,7 +24,7 @@
 
 #define DRAIN_READS 32 /* after the end: more than a pipe can hold */
 
-static void build_args(const struct serve_plan *p, struct launch_args *a)
+void serve_args(const struct serve_plan *p, struct launch_args *a)
 {
 	launch_add(a, "stepjail");
 	launch_add(a, "serve");
@@ -66,10 +66,12 @@ int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e)
 
 	if (r < 0)
 		return r;
-	build_args(plan, &args);
 
 	const int fds[LAUNCH_FDS] = { theirs, diag_write, diag_write, -1 };
 
+	if (plan->broker)
+		return broker_start(plan->broker, fds, &v->child, e);
+	serve_args(plan, &args);
 	return launch_start(plan->stepjail, &args, fds, v->stop, &v->child, e);
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/broker.h"
 #include "agent/clip.h"
 #include "agent/launch.h"
 #include "agent/options.h"
@@ -22,6 +23,8 @@
 
 struct serve_plan {
 	const char *stepjail; /* path */
+	/* was given that and serve_args(), and starts it; NULL where nobody is confined */
+	const struct broker *broker;
 	const char *rootfs;
 	const struct opt_list *pass; /* name, value, name, value: for stepjail */
 	const char *const *binds;    /* "FILE:/work/in/NAME" */
@@ -51,6 +54,9 @@ enum serve_event {
 
 /** serve_init() - Make it safe for serve_end(); nothing is started */
 void serve_init(struct serve *v, struct stop *stop);
+
+/** serve_args() - The arguments that it is started with */
+void serve_args(const struct serve_plan *p, struct launch_args *a);
 
 /** serve_start() - Start the process; 0, or -errno */
 int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e);

@@ -117,6 +117,9 @@ static int server_open(struct model *m, struct err *e)
 	r = http_open(&s->http, &place, s->key, e);
 	if (r < 0)
 		return r;
+	text_puts(&m->url, text_string(&url));
+	m->secret = s->key;
+	m->secret_bytes = sizeof(*s->key);
 	text_puts(&m->label, "model: ");
 	escape_line(&m->label, p->model_name, strlen(p->model_name));
 	text_puts(&m->label, " at ");

@@ -199,8 +199,8 @@ class Endings(AgentCase):
     def test_signals_in_a_step(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with self.subTest(number=number), self.start() as p:
-                # agent, fake stepjail, its state 0 and the step
-                pids = wait_for(lambda: len(family(p.pid)) == 4 and family(p.pid))
+                # agent, its broker, fake stepjail, its state 0 and the step
+                pids = wait_for(lambda: len(family(p.pid)) == 5 and family(p.pid))
                 time.sleep(0.1)
                 p.send_signal(number)
                 out, err = p.communicate(timeout=10)
@@ -223,7 +223,7 @@ class Endings(AgentCase):
     def test_json_of_an_interrupted_run(self):
         p = self.popen("solve", "x", "--json", "--stepjail", self.fake, "--model",
                        self.script(fence("import time; time.sleep(100)"), "Done."))
-        wait_for(lambda: len(family(p.pid)) == 4)
+        wait_for(lambda: len(family(p.pid)) == 5)
         time.sleep(0.2)
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=10)

@@ -124,8 +124,9 @@ class Eval(EvalCase):
         tasks = self.tasks(2, {"canonical_solution": "    while True: pass\n"})
         p = self.popen("eval", self.path("tasks.jsonl", tasks), "--stepjail", self.fake,
                        "--jobs", "2")
-        # the agent; of each task the fake stepjail, the judge and the solution's server
-        pids = wait_for(lambda: len(family(p.pid)) == 7 and family(p.pid))
+        # the agent and its broker; of each task the fake stepjail, the judge and the
+        # solution's server
+        pids = wait_for(lambda: len(family(p.pid)) == 8 and family(p.pid))
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=10)
         self.assertEqual(p.returncode, 130)

@@ -200,7 +200,7 @@ class Secrets(AgentCase):
             try:
                 self.assertTrue(wait_for(lambda: mock.requests))
                 self.assertEqual(os.stat(f"/proc/{p.pid}/environ").st_uid, 0)
-                (serve,) = family(p.pid)[1:2]
+                (serve,) = family(p.pid)[2:3]
                 self.assertNotEqual(os.stat(f"/proc/{serve}/environ").st_uid, 0)
             finally:
                 p.terminate()

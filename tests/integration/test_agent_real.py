@@ -183,7 +183,7 @@ class Real(Installed, AgentCase):
                  "'x' in globals()\n"
         with open(self.path("script", script)) as stdin:
             status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, *self.missing,
-                                              stdin=stdin)
+                                              stdin=stdin, cwd=self.folder)
         self.assertEqual((status, out), (3, "1\n1\n1\n345\nFalse\n"), err)
         self.assertIn("rolled back to state 2: your variables are as they were", err)
         self.assertRegex(err, r"(?m)^- 13478 \d+ data.csv$")

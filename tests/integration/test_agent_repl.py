@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import sys
@@ -23,7 +24,8 @@ class Script(AgentCase):
     def repl(self, script, *args, status=0):
         with open(self.path("script", script)) as stdin:
             got, out, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript",
-                                           tempfile.mktemp(dir=self.folder), *args, stdin=stdin)
+                                           tempfile.mktemp(dir=self.folder), *args, stdin=stdin,
+                                           cwd=self.folder)
         self.assertEqual(got, status, out + err)
         return out, err
 
@@ -87,11 +89,24 @@ class Script(AgentCase):
                       "/tmp is not a regular file", "nowhere: No such file"):
             self.assertIn(words, err)
         self.assertFalse(os.path.exists(self.path("here")))
-        # half a file is dropped, and the next one is written
-        out, err = self.repl(f":put /sys/class/net/lo/speed half\n:put {self.path('mine')} whole\n"
+        # of /proc and /sys nothing is read; and the next one is written
+        out, err = self.repl(":put /proc/self/environ half\n:put /sys/class/net/lo/speed half\n"
+                             f":put {self.path('mine')} whole\n"
                              "print(__import__('os').listdir())\n", status=1)
-        self.assertIn("it cannot be read: Invalid argument", err)
+        for name in ("/proc/self/environ", "/sys/class/net/lo/speed"):
+            self.assertIn(f"{name}: Permission denied", err)
         self.assertEqual(out, "['whole']\n")
+
+    def test_get_makes_files_below_the_folder_alone(self):
+        os.mkdir(self.path("below"))
+        with tempfile.TemporaryDirectory() as elsewhere:
+            script = "open('a', 'w').write('bytes')\nopen('empty', 'w').close()\n"
+            out, err = self.repl(script + f":get a below/a\n:get empty\n:get a {elsewhere}/a\n",
+                                 status=1)
+            self.assertIn(f"{elsewhere}/a: the agent may make files only below the folder", err)
+            self.assertEqual(os.listdir(elsewhere), [])
+        with open(self.path("below/a")) as a, open(self.path("empty")) as empty:
+            self.assertEqual((a.read(), empty.read()), ("bytes", ""))
 
     def test_commands_that_are_none(self):
         out, err = self.repl(":dance\n:rollback\n:rollback -1\n:rollback 99\n:branch a/b\n"
@@ -195,13 +210,15 @@ class Script(AgentCase):
 class Terminal(AgentCase):
     """Somebody who types."""
 
-    def start(self, *args, **env):
+    def start(self, *args, shell=None, **env):
+        words = [AGENT, "repl", "--stepjail", self.fake, "--color", "never", *args]
+        if shell:
+            words = ["/bin/bash", "-mc", shell % shlex.join(words)]
         environ = self.env(**{"TERM": "xterm", "XDG_STATE_HOME": self.path("state"),
                               "HOME": self.folder, **env})
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(AGENT, [AGENT, "repl", "--stepjail", self.fake, "--color", "never", *args],
-                      environ)
+            os.execve(words[0], words, environ)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         self.addCleanup(self.stop)
         self.seen = ""
@@ -343,6 +360,16 @@ class Person(Terminal):
         self.type("\x1b[A\n")
         self.expect("\ncaf\u00e9\n")
         self.assertEqual(self.leave(), 0)
+
+    def test_stop_and_go_on(self):
+        """Ctrl-Z, which takes a shell that waits for it."""
+        self.start(shell="%s; echo stopped; fg")
+        self.type("x = 6\n")
+        self.expect(r"\[1\]>>> $")
+        self.type("\x1a")
+        self.expect("stopped\n")
+        self.type("print(x * 7)\n")
+        self.expect(r"42\n.*\[2\]>>> $")
 
     def test_no_history(self):
         self.start("--no-history")

@@ -142,12 +142,17 @@ class Written(TranscriptCase):
         with open(self.path("there")) as f:
             self.assertEqual(f.read(), "text")
 
-    def test_a_jail_that_does_not_start_leaves_none(self):
+    def test_a_jail_that_does_not_start(self):
+        """A confined agent can remove no file: the transcript says what happened."""
         path = self.path("t.jsonl")
         status, _, err = self.solve("--model", self.script("Done."), "--rootfs", "broken",
                                     "--transcript", path)
         self.assertEqual(status, 125)
-        self.assertFalse(os.path.exists(path))
+        start, end = [json.loads(line) for line in self.lines(path)]
+        self.assertEqual((start["event"], end["event"], end["outcome"]),
+                         ("start", "end", "failed"))
+        self.assertIn(end["error"], err)
+        self.assertTrue(start["confinement"])
 
     def test_nothing_in_it_moves_a_cursor(self):
         path = self.path("t.jsonl")

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * secret.h - memory for what must not get out of this process
+ *
+ * It is left out of core dumps, gives a child zeroes, is not swapped out where a limit
+ * allows that, and is wiped when it is given back.
+ */
+#ifndef STEPJAIL_AGENT_SECRET_H
+#define STEPJAIL_AGENT_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "init/err.h"
+
+/* what /proc/self/smaps tells of such memory */
+struct secret_facts {
+	bool dumped; /* may be in a core dump */
+	bool forked; /* a child gets its bytes */
+	bool locked; /* never in swap */
+};
+
+/**
+ * secret_new() - Zeroed pages of their own
+ *
+ * Follows madvise(2), MADV_DONTDUMP and MADV_WIPEONFORK (Linux 4.14), and mlock(2), which
+ * RLIMIT_MEMLOCK may refuse: secret_look() tells.
+ *
+ * Return: the memory, for secret_free(), or NULL with @e filled
+ */
+void *secret_new(size_t bytes, struct err *e);
+
+/** secret_free() - Wipe and unmap; NULL is nothing */
+void secret_free(void *secret, size_t bytes);
+
+/**
+ * secret_look() - Read back how the kernel treats it, the worst of its pages
+ *
+ * Return: 0, or -errno of reading /proc/self/smaps
+ */
+int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,
+		struct err *e);
+
+#endif

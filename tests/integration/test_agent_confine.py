@@ -1,0 +1,309 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_confine.py - stepjail-agent in its own jail
+
+What code that took the agent over could try is in tests/unit/test_agent_confine.c. Here:
+what others can learn of a running agent, each time beside a process that is not confined;
+that models, proxies, names and certificates still work; and kernels that lack a part.
+"""
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import AGENT, HERE, KEY, AgentCase, family, fence, wait_for  # noqa: E402
+from mock_model import MockModel  # noqa: E402
+
+NO_LANDLOCK = "this kernel has no Landlock"
+SYS_LANDLOCK_CREATE_RULESET = 444
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def without_call(number, errnum):
+    """For preexec_fn: a kernel that has not this call (seccomp(2), a filter of 4 lines)."""
+    def install():
+        rows = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errnum),
+                (0x06, 0, 0, 0x7fff0000)]
+        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+        program = struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code))
+        if LIBC.prctl(38, 1, 0, 0, 0) or LIBC.prctl(22, 2, program, 0, 0):
+            os._exit(99)
+    return install
+
+
+def landlock_abi():
+    return LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+
+
+def read_memory(pid):
+    """All that can be read of a process's memory."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as mem:
+        for line in maps:
+            span, rights = line.split()[:2]
+            start, end = (int(n, 16) for n in span.split("-"))
+            if rights.startswith("r") and "[v" not in line:
+                mem.seek(start)
+                try:
+                    yield mem.read(end - start)
+                except OSError:
+                    pass
+
+
+def holds(pid, text):
+    return any(text in piece for piece in read_memory(pid))
+
+
+class Running(AgentCase):
+    """An agent with a key, that waits for its model, and sleep, which is not confined."""
+
+    def setUp(self):
+        super().setUp()
+        self.mock = self.enterContext(MockModel([{"hang": 60}]))
+
+    def start(self, *args, **how):
+        p = self.popen("solve", "x", "--stepjail", self.fake, "--model", "openai", "--model-name",
+                       "m", "--base-url", self.mock.url, *args, **how,
+                       env=self.env(OPENAI_API_KEY=KEY))
+        self.addCleanup(p.communicate)
+        self.addCleanup(p.kill)
+        self.assertTrue(wait_for(lambda: self.mock.requests))
+        return p
+
+    def sleeper(self, **how):
+        p = subprocess.Popen(["sleep", "60"], env={"OPENAI_API_KEY": KEY}, **how)
+        self.addCleanup(p.wait)
+        self.addCleanup(p.kill)
+        with open(f"/proc/{p.pid}/environ", "rb") as f:
+            self.assertTrue(wait_for(lambda: f.seek(0) == 0 and f.read()))
+        return p
+
+    def test_environment(self):
+        agent, sleep = self.start(), self.sleeper()
+        with open(f"/proc/{sleep.pid}/environ", "rb") as f:
+            self.assertIn(KEY.encode(), f.read())
+        for pid in family(agent.pid):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    self.assertNotIn(KEY.encode(), f.read())
+            except PermissionError:
+                self.assertNotEqual(os.getuid(), 0)
+
+    def test_memory(self):
+        agent, sleep = self.start(), self.sleeper()
+        broker, *jail = family(agent.pid)[1:]
+        self.assertTrue(holds(sleep.pid, KEY.encode()))
+        if os.getuid():  # root reads everything
+            for pid in (agent.pid, broker):
+                with self.assertRaises(PermissionError):
+                    holds(pid, KEY.encode())
+        else:
+            self.assertTrue(holds(agent.pid, KEY.encode()))
+            self.assertFalse(holds(broker, KEY.encode()))
+        self.assertTrue(jail)
+        for pid in jail:
+            self.assertFalse(holds(pid, KEY.encode()))
+
+    def test_no_core(self):
+        with open("/proc/sys/kernel/core_pattern") as f:
+            if "/" in (pattern := f.read().strip()) or pattern.startswith("|"):
+                self.skipTest(f"core_pattern is {pattern}: cores do not fall into the folder")
+
+        def large():
+            resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+
+        def cores():
+            return [name for name in os.listdir(self.folder) if name.startswith("core")]
+
+        if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+            self.skipTest("RLIMIT_CORE is 0 for good")
+        agent = self.start(cwd=self.folder, preexec_fn=large)
+        agent.send_signal(signal.SIGABRT)
+        agent.communicate(timeout=10)
+        self.assertEqual((agent.returncode, cores()), (-signal.SIGABRT, []))
+        sleep = self.sleeper(cwd=self.folder, preexec_fn=large)
+        sleep.send_signal(signal.SIGABRT)
+        self.assertEqual(sleep.wait(10), -signal.SIGABRT)
+        self.assertEqual(len(cores()), 1)
+
+    def test_who_is_confined(self):
+        """The agent is, and neither its broker nor what becomes a jail."""
+        agent = self.start()
+        seen = []
+        for pid in family(agent.pid):
+            with open(f"/proc/{pid}/status") as f:
+                status = dict(line.split(":\t", 1) for line in f.read().splitlines())
+            seen.append((status["NoNewPrivs"], status["Seccomp"],
+                         int(status["CapPrm"], 16) == 0 or os.getuid() != 0))
+        own = ("0", "0", os.getuid() != 0)
+        self.assertEqual(seen[0], ("1", "2", True))
+        self.assertEqual(seen[1:], [own] * (len(seen) - 1))
+        self.assertGreaterEqual(len(seen), 3)
+
+    def test_no_files_stay_open_in_the_broker(self):
+        agent = self.start("--transcript", self.path("t.jsonl"))
+        try:
+            fds = {os.readlink(f"/proc/{family(agent.pid)[1]}/fd/{fd}").split(":")[0]
+                   for fd in os.listdir(f"/proc/{family(agent.pid)[1]}/fd")}
+        except PermissionError:
+            self.assertNotEqual(os.getuid(), 0)
+            return
+        self.assertEqual(fds, {"/dev/null", "socket"})
+
+
+class Network(AgentCase):
+    def in_network(self, way):
+        unshare = ["unshare", "-mn", "--propagation", "private"]
+        if os.getuid():
+            unshare.insert(1, "-r")
+        p = subprocess.run([*unshare, "/usr/bin/python3", os.path.join(HERE, "agent_net.py"),
+                            self.folder, way, AGENT, "solve", "x", "--json", "--stepjail", self.fake,
+                            "--model", "openai", "--model-name", "m", "--base-url",
+                            "https://model.test/v1", "--retries", "0"],
+                           env=self.env(STEPJAIL_API_KEY=KEY), capture_output=True, timeout=90)
+        self.assertEqual(p.returncode, 0, p.stderr.decode())
+        got = json.loads(p.stdout)
+        self.assertEqual((got["status"], got["requests"]), (0, 1), got)
+        return got, json.loads(got["out"])["confinement"]
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
+    def test_name_and_certificate(self):
+        got, confined = self.in_network("udp")
+        self.assertEqual(set(got["asked"]), {"udp"})
+        self.assertEqual((confined["ports"], confined["needs"]),
+                         ([443, 53], ["connect", "names", "read"]))
+        self.assertEqual(confined["key"], {"dumped": False, "forked": False,
+                                           "locked": confined["key"]["locked"]})
+        got, _ = self.in_network("tcp")
+        self.assertEqual(set(got["asked"]), {"udp", "tcp"})
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
+    def test_name_service_module(self):
+        """What libc loads for a name is loaded before no code can be."""
+        got, _ = self.in_network("module")
+        self.assertEqual(got["asked"], [])
+
+    def test_localhost(self):
+        with MockModel([{"say": "Hi."}]) as mock:
+            url = mock.url.replace("127.0.0.1", "localhost")
+            status, out, err = self.solve("--json", "--model", "openai", "--model-name", "m",
+                                          "--base-url", url)
+            self.assertEqual((status, len(mock.requests)), (0, 1), err)
+
+    def test_proxy(self):
+        """Its port may be reached, too, and no name needs to be known here."""
+        for variable in ("http_proxy", "all_proxy"):
+            with MockModel([{"say": "Hi."}]) as mock:
+                status, out, err = self.solve(
+                    "--json", "--model", "openai", "--model-name", "m", "--base-url",
+                    "http://model.invalid:81/v1",
+                    env=self.env(**{variable: mock.url.removesuffix("/v1")}))
+                self.assertEqual((status, len(mock.requests)), (0, 1), err)
+                self.assertEqual(mock.requests[0][1],
+                                 "http://model.invalid:81/v1/chat/completions")
+                self.assertEqual(json.loads(out)["confinement"]["ports"],
+                                 [81, mock.server.server_port, 53])
+
+
+class Report(AgentCase):
+    def check_facts(self, facts, **more):
+        want = {"not_enforced": [], "no_new_privs": True, "seccomp": 2,
+                "capabilities": "0" * 16, "dumpable": False, "key": None, "needs": [],
+                "ports": [], "read": [], "create": []}
+        for name, value in {**want, **more}.items():
+            self.assertEqual(facts[name], value, name)
+        self.assertEqual(facts["landlock_abi"], max(landlock_abi(), 0))
+
+    def test_check(self):
+        status, out, err = self.run_agent("check")
+        self.assertEqual((status, err), (0, ""))
+        self.check_facts(json.loads(out))
+
+    def test_runs(self):
+        """The record and the report of a run say what held."""
+        transcript = self.path("t.jsonl")
+        got = self.steps("print(1)", more=("--transcript", transcript))
+        self.check_facts(got["confinement"])
+        with open(transcript) as f:
+            self.check_facts(json.loads(f.readline())["confinement"])
+
+    def test_relative_transcript_and_files(self):
+        """What was opened before stays open, in whatever folder."""
+        data = self.path("data.csv", "a,b\n")
+        status, out, err = self.run_agent(
+            "solve", "x", "--stepjail", "./stepjail", "--file", "data.csv", "--transcript", "t",
+            "--model", self.script(fence("print(open('/work/in/data.csv').read())"), "Done."),
+            cwd=self.folder)
+        self.assertEqual(status, 0, err)
+        self.assertIn("| a,b", out)
+        self.assertTrue(os.path.getsize(self.path("t")) and os.path.exists(data))
+
+
+class Lacking(AgentCase):
+    """Kernels without Landlock."""
+
+    def test_no_landlock(self):
+        lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 38)
+        for more, status in (((), 0), (("--require-confinement", "--quiet"), 125)):
+            with MockModel([{"say": "Hi."}]) as mock:
+                got, out, err = self.solve("--model", "openai", "--model-name", "m", "--json",
+                                           "--base-url", mock.url, *more, preexec_fn=lack)
+                self.assertEqual((got, len(mock.requests)), (status, 1 if status == 0 else 0))
+            self.assertIn(NO_LANDLOCK, err)
+            if status:
+                self.one_line(err, "--require-confinement")
+            else:
+                self.assertEqual(json.loads(out)["confinement"]["not_enforced"],
+                                 ["files", "ports"])
+
+    def test_no_landlock_and_nothing_to_open(self):
+        """With a scripted model the filter alone refuses every file and port."""
+        lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 95)
+        got = self.steps("print(1)", more=("--require-confinement",), preexec_fn=lack)
+        self.assertEqual(got["confinement"]["not_enforced"], [])
+        self.assertEqual(got["confinement"]["landlock_abi"], 0)
+
+    def test_prompt_without_landlock(self):
+        lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 38)
+        with open(self.path("script", "print(1)\n")) as stdin:
+            status, out, err = self.run_agent("repl", "--stepjail", self.fake, preexec_fn=lack,
+                                              stdin=stdin)
+            self.assertEqual((status, out), (0, "1\n"))
+            self.assertIn(NO_LANDLOCK, err)
+            stdin.seek(0)
+            status, out, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript",
+                                              "none", "--require-confinement", preexec_fn=lack,
+                                              stdin=stdin)
+            self.assertEqual((status, out), (125, ""))
+            self.one_line(err, NO_LANDLOCK)
+
+    def test_kernel_that_answers_oddly(self):
+        """Another refusal is no absence: it is an error, and nothing is asked."""
+        lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 22)
+        status, out, err = self.solve("--model", self.script("Done."), preexec_fn=lack)
+        self.assertEqual((status, out.count("answer")), (125, 0))
+        self.one_line(err, "ask for Landlock's ABI")
+
+    def test_transcripts_are_read_confined(self):
+        """They may be a stranger's: so nothing of them is read, or run, where that fails."""
+        path = self.path("t.jsonl")
+        status, _, err = self.solve("--model", self.script("Done."), "--transcript", path)
+        self.assertEqual(status, 0, err)
+        lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 22)
+        for command in (("verify", path), ("replay", path, "--stepjail", self.fake)):
+            with self.subTest(command=command):
+                self.assertEqual(self.run_agent(*command)[0], 0)
+                status, out, err = self.run_agent(*command, preexec_fn=lack)
+                self.assertEqual((status, out.count("whole"), out.count("run again")), (125, 0, 0))
+                self.one_line(err, "ask for Landlock's ABI")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_agent_broker.c - the process that starts stepjail for a confined agent
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/broker.h"
+#include "agent/confine.h"
+#include "init/io.h"
+#include "tests/unit/suites.h"
+
+static struct stop stop;
+static struct broker broker;
+static struct launch_args args;
+
+/* a shell in stepjail's place: it says who its parent is, and what it was given */
+static void open_broker(const char *script)
+{
+	struct err e = { 0 };
+
+	args = (struct launch_args){ .count = 0 };
+	launch_add(&args, "sh");
+	launch_add(&args, "-c");
+	launch_add(&args, "%s", script);
+	(void)sigprocmask(SIG_BLOCK, NULL, &stop.before);
+	ck_assert_msg(broker_open(&broker, "/bin/sh", &args, &stop, &e) == 0, "%s",
+		      e.text);
+}
+
+/* Check's own handler would end the test, from a child that was not executed yet */
+static void plain_signals(void)
+{
+	(void)signal(SIGTERM, SIG_DFL);
+}
+
+/* it runs to its end: its wait status, and what it wrote */
+static int run(char *text, size_t size, int count)
+{
+	struct child c = { 0 };
+	struct err e = { 0 };
+	int both[2];
+
+	MUST(pipe2(both, O_CLOEXEC) == 0);
+
+	const int fds[LAUNCH_FDS] = { 0, both[1], 2, count > 3 ? both[1] : -1 };
+	int r = broker_start(&broker, fds, &c, &e);
+
+	(void)close(both[1]);
+	if (r < 0) {
+		(void)snprintf(text, size, "%s", e.text);
+		(void)close(both[0]);
+		return r;
+	}
+	/* at the end of the pipe: the broker holds none of it */
+	ssize_t n = io_read_all(both[0], text, size - 1);
+
+	MUST(n >= 0);
+	text[n] = '\0';
+	(void)close(both[0]);
+	return launch_end(&c, 5000);
+}
+
+START_TEST(broker_starts_children_of_the_caller)
+{
+	char text[200], want[200];
+
+	(void)setenv("OPENAI_API_KEY", "in-the-environment", 1);
+	open_broker("echo $PPID; env | grep -c KEY; for fd in 3 4 5 6 7 8 9; do "
+		    "test -e /proc/$$/fd/$fd && echo fd $fd; done; exit 7");
+	for (int count = 3; count <= 4; count++) {
+		int status = run(text, sizeof(text), count);
+
+		(void)snprintf(want, sizeof(want), "%d\n0\n%s", (int)getpid(),
+			       count == 4 ? "fd 3\n" : "");
+		ck_assert_str_eq(text, want);
+		ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	}
+	broker_close(&broker);
+	launch_args_free(&args);
+}
+END_TEST
+
+static void confined_start(void *arg)
+{
+	struct confine_policy p = { .needs = 0 };
+	struct confine_facts f;
+	struct err e = { 0 };
+	char text[200];
+
+	(void)arg;
+	open_broker("grep -E 'NoNewPrivs|Seccomp:' /proc/self/status; kill -9 $$");
+	MUST(confine_self(&p, &f, &e) == 0);
+	int status = run(text, sizeof(text), 3);
+
+	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	/* what it starts is not confined: a jail could not be made otherwise */
+	MUST(strstr(text, "NoNewPrivs:\t0\n") && strstr(text, "Seccomp:\t0\n"));
+	broker_close(&broker);
+}
+
+static void confined_end(void *arg)
+{
+	struct confine_policy p = { .needs = 0 };
+	const int fds[LAUNCH_FDS] = { 0, 1, 2, -1 };
+	struct confine_facts f;
+	struct child c = { 0 };
+	struct err e = { 0 };
+
+	(void)arg;
+	open_broker("trap '' TERM; exec sleep 100");
+	MUST(confine_self(&p, &f, &e) == 0);
+	MUST(broker_start(&broker, fds, &c, &e) == 0);
+	int status = launch_end(&c, 0);
+
+	MUST(WIFSIGNALED(status));
+	broker_close(&broker);
+}
+
+START_TEST(broker_serves_a_confined_agent)
+{
+	unit_child(confined_start, NULL);
+	unit_child(confined_end, NULL);
+}
+END_TEST
+
+START_TEST(broker_says_what_cannot_be_started)
+{
+	char text[200];
+	struct err e = { 0 };
+
+	args = (struct launch_args){ .count = 0 };
+	launch_add(&args, "x");
+	ck_assert_int_eq(broker_open(&broker, "/no/such", &args, &stop, &e), 0);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(run(text, sizeof(text), 3), -ENOENT);
+		ck_assert_str_eq(text,
+				 "cannot start /no/such: No such file or directory");
+	}
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), 0); /* the broker alone is left */
+	broker_close(&broker);
+	launch_args_free(&args);
+}
+END_TEST
+
+/* whoever took the agent over can say what it likes: a byte, and fds */
+START_TEST(broker_takes_nothing_else)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+		size_t fds;
+	} requests[] = { { "s", 1, 0 }, { "s", 1, 2 },  { "s", 1, 5 },
+			 { "x", 1, 3 }, { "ss", 2, 3 }, { "/bin/sh", 7, 3 } };
+	int fds[8] = { 2, 2, 2, 2, 2, 2, 2, 2 };
+	char text[200];
+
+	open_broker("echo ran");
+	for (size_t i = 0; i < COUNT(requests); i++) {
+		_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(fds))] = { 0 };
+		struct iovec iov = { (char *)requests[i].bytes, requests[i].length };
+		struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+		int32_t answer[2] = { 0 };
+
+		if (requests[i].fds) {
+			m.msg_control = room;
+			m.msg_controllen = CMSG_SPACE(requests[i].fds * sizeof(int));
+
+			struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+			c->cmsg_level = SOL_SOCKET;
+			c->cmsg_type = SCM_RIGHTS;
+			c->cmsg_len = CMSG_LEN(requests[i].fds * sizeof(int));
+			memcpy(CMSG_DATA(c), fds, requests[i].fds * sizeof(int));
+		}
+		ck_assert_int_gt(sendmsg(broker.socket, &m, 0), 0);
+		ck_assert_int_eq(read(broker.socket, answer, sizeof(answer)),
+				 sizeof(answer));
+		ck_assert_msg(answer[0] == EBADMSG && answer[1] == 0,
+			      "request %zu: %d %d", i, answer[0], answer[1]);
+	}
+	ck_assert_int_eq(run(text, sizeof(text), 3), 0);
+	ck_assert_str_eq(text, "ran\n");
+	broker_close(&broker);
+	launch_args_free(&args);
+}
+END_TEST
+
+START_TEST(broker_that_is_gone_is_an_error)
+{
+	char text[200];
+
+	open_broker("true");
+	(void)kill(broker.pid, SIGKILL);
+	ck_assert_int_lt(run(text, sizeof(text), 3), 0);
+	broker_close(&broker);
+	ck_assert_int_eq(broker.pid, 0);
+	broker_close(&broker);
+	launch_args_free(&args);
+}
+END_TEST
+
+Suite *agent_broker_suite(void)
+{
+	Suite *s = suite_create("agent/broker");
+	TCase *c = tcase_create("all");
+
+	tcase_add_checked_fixture(c, plain_signals, NULL);
+	tcase_add_test(c, broker_starts_children_of_the_caller);
+	tcase_add_test(c, broker_serves_a_confined_agent);
+	tcase_add_test(c, broker_says_what_cannot_be_started);
+	tcase_add_test(c, broker_takes_nothing_else);
+	tcase_add_test(c, broker_that_is_gone_is_an_error);
+	suite_add_tcase(s, c);
+	return s;
+}
