@@ -16,6 +16,7 @@
  *	session_sweep.c  which processes there are, and which of them may stay
  *	session_image.c  the files of states, with --rollback-files
  *	session_hold.c   frames that wait for files, likewise
+ *	session_rest.c   a state that waits does nothing else
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
  */
@@ -90,6 +91,8 @@ struct step {
 	uint32_t threads;       /* that it had left */
 	struct wire_exit exit;  /* its process has ended, if have_exit */
 	bool have_exit;
+	bool rests;       /* its process has said DONE, and waits */
+	int strays;       /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
@@ -148,6 +151,7 @@ struct session {
 	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
 	pid_t caller;                /* thread that the court hears */
+	unsigned int restless;       /* processes that ran when they were to wait */
 	struct violations elsewhere; /* those that belong to no step */
 	struct cgroup_usage counted; /* of the leaf, at the last end that was judged */
 	uint32_t next_step;
@@ -228,7 +232,7 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 int step_fds(struct step *step, int *fds, struct err *e);
 
 /** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
-int step_ask(struct step *step, const struct state *of, const struct wire_header *h,
+int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
 
 /* session_ahead.c */
@@ -362,7 +366,38 @@ int sweep_strays(struct session *s, const struct state *fresh);
 uint64_t sweep_bytes(const struct state *state, bool exact);
 
 /** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
-void sweep_oom(const struct state *state, bool running);
+void sweep_oom(struct state *state, bool running);
+
+/** sweep_known() - The state or step that this process is, or NULL */
+struct state *sweep_known(const struct session *s, pid_t host);
+
+/** sweep_has_none() - Has this process no child but those that are known? */
+bool sweep_has_none(const struct session *s, pid_t host);
+
+/* session_rest.c */
+
+/** rest_prepare() - A new state: its bell has somebody to ring for */
+void rest_prepare(struct state *state);
+/** rest_end() - It is not expected to rest any more */
+void rest_end(struct state *state);
+/** rest_is_told() - Is serve told of it when a process rests? */
+bool rest_is_told(const struct session *s);
+/** rest_is_call() - Is it the call by which one rests? */
+bool rest_is_call(const struct seccomp_data *call);
+
+/**
+ * rest_hear() - A process makes that call; it may be the end of a step
+ *
+ * Return: false: it is none that is to rest, and its call goes on
+ */
+bool rest_hear(struct session *s, const struct seccomp_notif *n);
+
+/** rest_wake() - It was sent a request: let it go, once, now or when it rests */
+void rest_wake(struct state *state);
+/** rest_await() - A state, or a process made ready, runs: it must rest soon */
+void rest_await(struct state *state);
+/** rest_look() - Are those that rest held still? A stop from outside wakes them */
+void rest_look(struct session *s);
 
 /* session_court.c */
 

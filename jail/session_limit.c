@@ -141,6 +141,8 @@ static void ring_sample(struct bell *b)
 	sample(step);
 	if (step->shot)
 		return;
+	if (step->state->oom < 0) /* it was hidden still, as what waits is */
+		sweep_oom(step->state, true);
 	if (step->cpu_used_us / 1000 >= step->cpu_ms) {
 		limit_interrupt(step, KILL_CPU);
 		if (s->run.jail.limited)

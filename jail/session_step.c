@@ -36,6 +36,7 @@ static void free_state(struct later *l)
 
 void state_free(struct state *state)
 {
+	rest_end(state);
 	hub_close(&state->session->serve->hub, &state->channel);
 	io_close_fd(&state->pidfd);
 	io_close_fd(&state->oom);
@@ -59,6 +60,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	state->number = number;
 	state->pidfd = state->oom = -1;
 	state->channel = PORT(channel, serve_channel, state);
+	rest_prepare(state);
 	return state;
 }
 
@@ -168,8 +170,9 @@ static void take_done(struct step *step, const struct wire_header *h,
 		memcpy(&step->filed, payload, sizeof(step->filed));
 		step->have_done = true;
 	}
-	/* a file operation's process ends, and that is waited for */
-	if (step->have_done && step->kind == KIND_RUN)
+	/* a file operation's process ends, and a step's rests: that is waited for */
+	if (step->have_done && step->kind == KIND_RUN &&
+	    !rest_is_told(step->session))
 		done_step(step);
 }
 

@@ -23,7 +23,7 @@ def is_stopped(pid):
 def is_asleep(pid):
     try:
         with open(f'/proc/{pid}/syscall') as file:
-            return file.read().split()[0] == '47'  # recvmsg
+            return file.read().split()[0] == '62'  # kill, in which it is held
     except OSError:
         return False
 

@@ -148,7 +148,7 @@ class Elsewhere(Sessions):
         own = self.warm()
         own.run('import os; before = os.listdir("/mnt")')
         self.assertEqual(self.prints(own, secret.scan()), ['0'])
-        for path in '/proc/self/mountinfo', '/proc/self/maps', '/proc/2/mountinfo':
+        for path in '/proc/self/mountinfo', '/proc/self/maps':
             self.assertEqual(self.prints(own, f'print({name!r}[:9] in open({path!r}).read())'),
                              ['False'])
 
