@@ -268,6 +268,9 @@ void step_receive(struct state *state);
 /** step_receive_one() - Take the packet that waits at its channel */
 void step_receive_one(struct state *state);
 
+/** step_hear_births() - Who was asked for, and has not been heard yet, may be there */
+void step_hear_births(struct session *s);
+
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);
 
@@ -370,6 +373,9 @@ void sweep_oom(struct state *state, bool running);
 
 /** sweep_known() - The state or step that this process is, or NULL */
 struct state *sweep_known(const struct session *s, pid_t host);
+
+/** sweep_left() - Kill what a step has moved out of, if it is there still */
+void sweep_left(const struct state *state);
 
 /** sweep_has_none() - Has this process no child but those that are known? */
 bool sweep_has_none(const struct session *s, pid_t host);

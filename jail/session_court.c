@@ -143,14 +143,17 @@ static enum court_answer hears(void *owner, const struct seccomp_notif *n)
 	if (rest_is_call(&n->data))
 		return rest_hear(s, n) ? COURT_HOLDS : COURT_LETS;
 	s->caller = (pid_t)n->pid;
+	step_hear_births(s);
 	return guard_allows(&guard, &n->data) ? COURT_LETS : COURT_REFUSES;
 }
 
 static struct violations *whose(void *owner, pid_t thread)
 {
 	struct session *s = owner;
-	struct step *step = step_of(s, thread);
+	struct step *step;
 
+	step_hear_births(s);
+	step = step_of(s, thread);
 	return step ? &step->refused : &s->elsewhere;
 }
 

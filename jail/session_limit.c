@@ -32,6 +32,8 @@ void limit_kill(struct step *step, enum kill_cause cause)
 		step->killed = cause;
 	step->shot = true;
 	limit_signal(step->state, SIGKILL);
+	/* its parent, maybe: init hears of its end only when that has ended, too */
+	sweep_left(step->state);
 	if (step->state->host)
 		hub_unset(&step->session->serve->hub, &step->wall);
 }

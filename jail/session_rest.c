@@ -50,14 +50,14 @@ static bool is_running(const struct session *s)
 	return false;
 }
 
-/* what is left running by one that has only just been let go */
-static void sweep(struct session *s)
+/* what is left running by a state that was let go, which may be the one that rests now */
+static void sweep(struct session *s, const struct state *fresh)
 {
 	int strays = 0;
 
 	/* those of a running step are its own, and it has clocks */
-	if (s->phase == PHASE_OPEN && !is_running(s))
-		strays = sweep_strays(s, NULL);
+	if (s->phase == PHASE_OPEN && (fresh || !is_running(s)))
+		strays = sweep_strays(s, fresh);
 	if (strays < 0)
 		session_end(s, "processes that a state has made cannot be ended");
 	else
@@ -79,7 +79,7 @@ static void ring_late(struct bell *b)
 	} else {
 		hub_set(&s->serve->hub, b, stand_now_ms() + LATE_MS);
 	}
-	sweep(s);
+	sweep(s, NULL);
 }
 
 void rest_prepare(struct state *state)
@@ -148,16 +148,12 @@ static struct state *caller(struct session *s, pid_t host)
 		return state;
 	if (s->first)
 		step_receive(s->first);
+	step_hear_births(s);
+	/* or DONE, or MOVED; its last word counts */
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
-		/* its last word counts */
 		if (step->kind == KIND_RUN)
 			step_drain(step->state);
-	}
-	for (struct step *step = s->ahead, *next; step; step = next) {
-		next = step->next;
-		if (!step->state->host)
-			step_receive(step->state);
 	}
 	return sweep_known(s, host);
 }
@@ -194,9 +190,11 @@ static void begin(struct state *state, uint64_t id)
 	struct step *step = state->step && !state->step->waits ? state->step : NULL;
 	int strays = 0;
 
-	if (step || !sweep_has_none(s, state->host))
+	if (step)
 		strays = sweep_strays(s, state);
-	if (!violation_holds(s->listener.fd, id))
+	else if (!sweep_has_none(s, state->host))
+		sweep(s, state);
+	if (s->phase != PHASE_OPEN || !violation_holds(s->listener.fd, id))
 		return;
 	pay_back(s);
 	rest_end(state);
@@ -207,7 +205,7 @@ static void begin(struct state *state, uint64_t id)
 		step->strays = strays;
 		done_step(step);
 	} else if (all_rest(s)) {
-		sweep(s);
+		sweep(s, NULL);
 	}
 }
 

@@ -314,6 +314,17 @@ void step_drain(struct state *state)
 	receive(state, PACKETS_HELD);
 }
 
+void step_hear_births(struct session *s)
+{
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next; step;
+		     step = next) {
+			next = step->next;
+			if (step->state->host == 0)
+				step_receive(step->state);
+		}
+}
+
 void step_exit(struct step *step, const struct wire_exit *exit)
 {
 	step->exit = *exit;

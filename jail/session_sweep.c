@@ -90,6 +90,20 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	return 0;
 }
 
+void sweep_left(const struct state *state)
+{
+	cleanup_fd int fd = -1;
+	pid_t parent, inside;
+	char letter;
+
+	if (!state->left || sweep_known(state->session, state->left))
+		return;
+	fd = (int)syscall(SYS_pidfd_open, state->left, 0);
+	if (fd >= 0 && look(state->left, &parent, &inside, &letter) &&
+	    parent == state->session->run.jail.pid)
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+}
+
 struct sweep {
 	struct session *s;
 	int killed; /* in this round */
