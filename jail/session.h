@@ -16,7 +16,7 @@
  *	session_sweep.c  which processes there are, and which of them may stay
  *	session_image.c  the files of states, with --rollback-files
  *	session_hold.c   frames that wait for files, likewise
- *	session_rest.c   a state that waits does nothing else
+ *	session_rest.c   a state that waits does nothing else; session_rest.h
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
  */
@@ -91,8 +91,8 @@ struct step {
 	uint32_t threads;       /* that it had left */
 	struct wire_exit exit;  /* its process has ended, if have_exit */
 	bool have_exit;
-	bool rests;       /* its process has said DONE, and waits */
-	int strays;       /* that were killed then, or -errno */
+	bool rests;               /* its process has said DONE, and waits */
+	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
@@ -379,31 +379,6 @@ void sweep_left(const struct state *state);
 
 /** sweep_has_none() - Has this process no child but those that are known? */
 bool sweep_has_none(const struct session *s, pid_t host);
-
-/* session_rest.c */
-
-/** rest_prepare() - A new state: its bell has somebody to ring for */
-void rest_prepare(struct state *state);
-/** rest_end() - It is not expected to rest any more */
-void rest_end(struct state *state);
-/** rest_is_told() - Is serve told of it when a process rests? */
-bool rest_is_told(const struct session *s);
-/** rest_is_call() - Is it the call by which one rests? */
-bool rest_is_call(const struct seccomp_data *call);
-
-/**
- * rest_hear() - A process makes that call; it may be the end of a step
- *
- * Return: false: it is none that is to rest, and its call goes on
- */
-bool rest_hear(struct session *s, const struct seccomp_notif *n);
-
-/** rest_wake() - It was sent a request: let it go, once, now or when it rests */
-void rest_wake(struct state *state);
-/** rest_await() - A state, or a process made ready, runs: it must rest soon */
-void rest_await(struct state *state);
-/** rest_look() - Are those that rest held still? A stop from outside wakes them */
-void rest_look(struct session *s);
 
 /* session_court.c */
 

@@ -22,6 +22,7 @@
 #include "init/io.h"
 #include "jail/proc.h"
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 struct step *ahead_find(const struct session *s, uint32_t from)

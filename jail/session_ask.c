@@ -18,6 +18,7 @@
 #include "jail/packet.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,

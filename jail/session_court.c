@@ -8,6 +8,7 @@
 
 #include "jail/proc.h"
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define ANCESTORS_MAX 32

@@ -21,6 +21,7 @@
 #include "init/io.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 static void drain(struct step *step, struct stream *o)

@@ -25,6 +25,7 @@
 
 #include "jail/proc.h"
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define LATE_MS 500

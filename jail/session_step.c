@@ -24,6 +24,7 @@
 #include "jail/packet.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
@@ -171,8 +172,7 @@ static void take_done(struct step *step, const struct wire_header *h,
 		step->have_done = true;
 	}
 	/* a file operation's process ends, and a step's rests: that is waited for */
-	if (step->have_done && step->kind == KIND_RUN &&
-	    !rest_is_told(step->session))
+	if (step->have_done && step->kind == KIND_RUN && !rest_is_told(step->session))
 		done_step(step);
 }
 

@@ -268,7 +268,9 @@ gc.enable()""")
             step = session.run('x += 1')
             self.ended(step, 'completed', 'kept', strays=0)
         self.assertEqual(session.run('x').result, '2200')
-        self.assertTrue(wait_until(lambda: settled()[:2] == before[:2]), (settled(), before))
+        # one fd more or less: of a process that is ready, if it was caught before it hid
+        self.assertTrue(wait_until(lambda: abs(settled()[0] - before[0]) <= 1
+                                   and settled()[1] == before[1]), (settled(), before))
         after = held()
         self.assertLess(after[2], before[2] + 64)  # pages
 
