@@ -15,7 +15,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Refused, Serve  # noqa: E402
-from serve_scene import OPTIONS, below, wait_until  # noqa: E402
+from serve_scene import (CHANNEL, DONE, EXIT, FAIL, FILE, MOVED, OPTIONS, RESULT, RUN,  # noqa: E402
+                         STARTED, TRACE, below, wait_until)
 
 # all that this process, or any that it may look at, can read; a secret is told by its first
 # half and by the digest of the rest, so that the search does not find itself
@@ -55,27 +56,10 @@ for fd in range(4096):
         stat.filemode(st.st_mode)[0]
     print(fd, kind)
 """
-CHANNEL = """
-import os, socket, stat, struct, time
-FD = next(fd for fd in range(3, 4096) if os.path.exists(f'/proc/self/fd/{{fd}}')
-          and stat.S_ISSOCK(os.fstat(fd).st_mode))
-channel = socket.socket(fileno=os.dup(FD))
-N = {number}
-def say(kind, payload=b'', step=N, length=None):
-    frame = struct.pack('<IHHI', len(payload) if length is None else length, kind, 0, step)
-    try:
-        channel.send(frame + payload, socket.MSG_DONTWAIT)
-        return True
-    except OSError:
-        return False
-def done(how, code=0):
-    return struct.pack('<IIQQQII', how, code, 0, 0, 0, 0, 0)
-"""
-# past every signal that can be caught or blocked
+# as a state waits
 WAIT = 'try: os.kill(-1 << 31, 0)\nexcept OSError: pass\n'
+# past every signal that can be caught or blocked
 GOES_ON = 'import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass'
-FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE = \
-    1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27
 
 
 class Secret(str):
