@@ -120,7 +120,8 @@ static bool become_state(struct step *step)
 
 	image_inherit(state, b->head);
 	state->parent = b->head;
-	if (states_add(&s->states, state) < 0)
+	if (hub_listen(&s->serve->hub, &state->channel, EPOLLIN) < 0 ||
+	    states_add(&s->states, state) < 0)
 		return false;
 	state->step = NULL;
 	b->head = state->number;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define FIRST_SAMPLE_MS 10
@@ -156,6 +157,8 @@ static void ring_sample(struct bell *b)
 		in_ms = in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
 	}
 	hub_set(&s->serve->hub, b, stand_now_ms() + in_ms);
+	/* nobody waits for long to say more; the step may be forgotten by that */
+	step_receive(step->state);
 }
 
 void limit_begin(struct step *step)
@@ -180,6 +183,9 @@ void limit_begin(struct step *step)
 		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
 	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
 		hub_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
+	/* what it says is taken when it rests: one wake-up for all of it */
+	if (step->sample.at_ms && rest_is_told(s))
+		(void)hub_listen(hub, &step->state->channel, 0);
 }
 
 void limit_prepare(struct step *step)
