@@ -47,7 +47,8 @@ static void silence(struct sock_filter *code, size_t count)
 static int listen_on(const struct plan *p, struct sock_filter *code, size_t count,
 		     int *listener, struct err *e)
 {
-	int r = filter_listen(code, count);
+	/* the states of a session wait in such a call, for days maybe */
+	int r = filter_listen(code, count, !p->session);
 
 	*listener = r < 0 ? -1 : r;
 	if (r == -EBUSY && (p->allow_missing & PART_AUDIT)) {
