@@ -31,6 +31,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "rootfs/fork.h"
+#include "rootfs/lines.h"
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
@@ -185,6 +186,7 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 	if (Py_GetRecursionLimit() < DEPTH_MIN)
 		Py_SetRecursionLimit(DEPTH_MIN);
 	conclude(o);
+	lines_prune();
 	(void)fflush(NULL); /* what C code of the step has not written yet */
 	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
 	if (PyErr_CheckSignals() < 0)
