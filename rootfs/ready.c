@@ -81,6 +81,7 @@ void ready_python(const char *preload)
 	check(started ? 0 : -1);
 	Py_DECREF(started);
 	check(source_prepare(runner));
+	check(run_prepare(runner));
 	check(preload ? import_each(preload) : 0);
 	check(source_warm());
 	/* a collection now, so that what importing left is not frozen with the rest */

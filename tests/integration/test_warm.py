@@ -18,6 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_client import Serve  # noqa: E402
+from serve_scene import below, memory_of  # noqa: E402
 from test_run import (BUILD, PLAIN_ENV, TIMEOUT, Host, each_user,  # noqa: E402
                       jail_mounts, missing_words, processes_with)
 
@@ -269,6 +270,39 @@ class Stock(Warm):
             session.close()
             time.sleep(0.02)
         return self.fail("no session was warm")
+
+    def test_signals_of_a_warm_session(self):
+        """As a cold one has them, though a clone's were reset on its way."""
+        look = ("[line for line in open('/proc/self/status') if line[:3] == 'Sig'], "
+                "__import__('signal').getsignal(2).__name__, "
+                "__import__('faulthandler').is_enabled()")
+        said = []
+        with self.serve("--cold") as serve:
+            said.append(serve.open().run(look).result)
+        with self.serve() as serve:
+            session = self.open_warm(serve)
+            said.append(session.run(look).result)
+            self.assertEqual(said[0], said[1])
+            self.assertTrue(said[0].endswith("'default_int_handler', True)"), said[0])
+            step = session.run("import faulthandler\nfaulthandler._stack_overflow()")
+            self.assertEqual((step.done["verdict"], step.done["state"]),
+                             ("signaled", "rolled-back"))
+            # on a stack of its own
+            self.assertIn(b"Segmentation fault", step.err)
+            self.assertIn(b'"<step 2>", line 2 in <module>', step.err)
+            session.start("import time\nprint('now')\ntime.sleep(60)")
+            serve.expect(session.number, 0, "OUT")
+            session.interrupt()
+            self.assertIn("KeyboardInterrupt", session.finish().trace)
+
+    def test_pages_of_a_warm_session(self):
+        """One that nobody has run a step in shares nearly all of them with its template."""
+        with self.serve() as serve:
+            self.open_warm(serve)
+            before = memory_of(below(serve.process.pid))
+            for _ in range(10):
+                self.assertTrue(serve.open().opened["warm"])
+            self.assertLess(memory_of(below(serve.process.pid)) - before, 10 * (300 << 10))
 
     def test_states_of_a_warm_session(self):
         with self.serve("--preload", "decimal") as serve:
