@@ -86,9 +86,9 @@ START_TEST(zeros_are_not_written)
 {
 	unsigned char *at = map(0);
 
+	ck_assert_int_eq(mprotect(at, (size_t)PAGES * PAGE, PROT_READ), 0);
 	wipe(at + 1, (size_t)PAGES * PAGE - 2);
-	/* it was read at its ends, at the most */
-	ck_assert_uint_le(resident(at), 2);
+	wipe(at + 1, 10);
 	(void)munmap(at, (size_t)PAGES * PAGE);
 }
 END_TEST
