@@ -155,15 +155,17 @@ class Ends(Warm):
         """(launcher, template, clone), when the clone stands."""
         lines = [run.stdout.readline().decode() for _ in range(2)]
         self.assertEqual(lines, ["whole\n", "stands\n"], lines)
-        pids = [pid for pid in processes_with("--template") if "NSpid" in status(pid)]
         mine = {}
-        for pid in pids:
-            with open(f"/proc/{pid}/cmdline", "rb") as words:
-                if not words.read().startswith(INTERPRETER.encode()):
-                    continue
-            spaces = status(pid)["NSpid"].split()
-            if self.is_below(pid, run.pid):
-                mine[len(spaces)] = pid
+        for pid in processes_with("--template"):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as words:
+                    if not words.read().startswith(INTERPRETER.encode()):
+                        continue
+                spaces = status(pid)["NSpid"].split()
+                if self.is_below(pid, run.pid):
+                    mine[len(spaces)] = pid
+            except (OSError, KeyError):
+                continue  # somebody else's, that has ended
         return mine[2], mine[3]
 
     @staticmethod
