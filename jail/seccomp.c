@@ -19,6 +19,7 @@
 #include "jail/guard.h"
 #include "jail/seccomp.h"
 #include "jail/shut.h"
+#include "jail/wipe.h"
 
 #include "filter_program.h"
 
@@ -92,5 +93,8 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 
 	int r = locked ? set_key(code + own, count, key, e) : 0;
 
-	return r < 0 ? r : listen_on(p, code, own + count, listener, e);
+	if (r == 0)
+		r = listen_on(p, code, own + count, listener, e);
+	wipe(code, sizeof(code));
+	return r;
 }

@@ -75,8 +75,9 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	if (inside != (pid_t)told ||
 	    (parent != s->run.jail.pid && (!before || parent != before))) {
 		/* of one that has ended, init will tell, or has; and nobody else's end
-		 * may be taken for it */
-		if (!has_ended(pidfd) || told <= 1 ||
+		 * may be taken for it. One that moved and ended is not believed: the end
+		 * of the one before is waited for already, and will come */
+		if (!has_ended(pidfd) || told <= 1 || state->host ||
 		    states_of_pid(&s->states, (pid_t)told))
 			return err_say(e, EPERM,
 				       "its process is not the one that it says it is");

@@ -82,6 +82,8 @@ void ready_python(const char *preload)
 	Py_DECREF(started);
 	check(source_prepare(runner));
 	check(preload ? import_each(preload) : 0);
+	/* behind that: a module may have handlers of its own */
+	check(run_prepare(runner));
 	check(source_warm());
 	/* a collection now, so that what importing left is not frozen with the rest */
 	(void)PyGC_Collect();

@@ -281,10 +281,11 @@ static void begin(int channel)
 	state.null = null < 0 ? -1 : move_high(null);
 	if (state.null < 0 || dup2(state.null, STDIN_FILENO) < 0)
 		give_up("/dev/null", errno);
-	if (fork_prepare(&e) < 0 || run_prepare(&e) < 0) {
+	if (fork_prepare(&e) < 0) {
 		(void)dprintf(STDERR_FILENO, "stepjail-%s\n", e.text);
 		_exit(1);
 	}
+	run_begin();
 	if (wire_send(state.channel, WIRE_STARTED, 0,
 		      &(struct step_born){ .pid = (uint32_t)getpid() },
 		      sizeof(struct step_born)) < 0)

@@ -78,6 +78,22 @@ def resident(pid):
         return int(file.read().split()[1]) * os.sysconf('SC_PAGESIZE')
 
 
+def memory_of(pids):
+    """Bytes of anonymous pages, those that several have counted once; init lets nobody look."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f'/proc/{pid}/smaps_rollup') as file:
+                total += sum(int(line.split()[1]) for line in file if line.startswith('Pss_Anon'))
+        except OSError:
+            pass
+    return total << 10
+
+
+def open_files(pid):
+    return len(os.listdir(f'/proc/{pid}/fd'))
+
+
 def wait_until(what):
     for _ in range(1000):
         if what():

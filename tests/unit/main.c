@@ -91,6 +91,7 @@ static Suite *(*const suites[])(void) = {
 	jail_violation_print_suite,
 	jail_violation_suite,
 	jail_watch_suite,
+	jail_wipe_suite,
 #endif
 #ifdef UNIT_AGENT
 	agent_evalset_suite,
