@@ -13,6 +13,7 @@
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
+#include "rootfs/tables.h"
 
 static PyStatus initialise(void)
 {
@@ -93,8 +94,8 @@ void ready_python(const char *preload)
 
 int interpreter_main(int argc, char **argv)
 {
-	const char *preload = NULL;
 	bool template = argc > 1 && strcmp(argv[1], "--template") == 0;
+	const char *preload = template ? tree_preload : NULL;
 
 	argv += template;
 	argc -= template;
