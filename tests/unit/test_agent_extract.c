@@ -3,12 +3,13 @@
  * test_agent_extract.c - the code in a model's reply: the rules of extract.h, one by one
  */
 #include <check.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/extract.h"
 #include "agent/pylex.h"
-#include "agent/units.h"
 
 Suite *agent_extract_suite(void);
 
@@ -173,20 +174,55 @@ static const char *const floods[] = {
 	"</execute_python>\n<execute_python>'''",
 };
 
+/* this process's own, whatever else the machine does */
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* the processor time of a flood of so many bytes, the least of three */
+static uint64_t flood_ns(const char *piece, size_t bytes)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 3; i++) {
+		cleanup_text struct text reply = { 0 };
+		struct extract x;
+		struct err e;
+
+		text_puts(&reply, F "python\n'''\n" F "\n");
+		while (reply.length < bytes)
+			text_puts(&reply, piece);
+
+		uint64_t start = cpu_ns();
+
+		ck_assert_int_eq(extract_code(reply.bytes, reply.length, &x, &e), 0);
+
+		uint64_t took = cpu_ns() - start;
+
+		least = took < least ? took : least;
+		text_free(&x.code);
+	}
+	return least;
+}
+
+/*
+ * Eight times the bytes are eight times the work, and of squares 64 times. Under ASan,
+ * whose memmem(3) looks at all of the rest each time, there is no telling.
+ */
 START_TEST(extract_takes_linear_time)
 {
-	struct text reply = { 0 };
-	struct extract x;
-	struct err e;
-	uint64_t start_ms = units_now_ms();
+	uint64_t little = flood_ns(floods[_i], 250000);
+	uint64_t much = flood_ns(floods[_i], 2000000);
 
-	text_puts(&reply, F "python\n'''\n" F "\n");
-	while (reply.length < 8000000)
-		text_puts(&reply, floods[_i]);
-	ck_assert_int_eq(extract_code(reply.bytes, reply.length, &x, &e), 0);
-	ck_assert_msg(units_now_ms() - start_ms < 8000, "flood %d", _i);
-	text_free(&x.code);
-	text_free(&reply);
+#ifdef __SANITIZE_ADDRESS__
+	little = much;
+#endif
+	ck_assert_msg(much < 24 * little, "flood %d: %" PRIu64 " and %" PRIu64 " ns", _i,
+		      little, much);
 }
 END_TEST
 
