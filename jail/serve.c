@@ -32,6 +32,7 @@
 
 #define INTERPRETER "/bin/stepjail-interpreter"
 #define FRAMES_A_TURN 64
+#define HELD_HIGH (4u << 20) /* bytes of frames that wait for files */
 
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length)
@@ -99,6 +100,8 @@ static void flush(struct serve *s)
 		s->paused = paused;
 		each_session(s, pause_steps);
 	}
+	if (s->held_bytes > HELD_HIGH)
+		paused = true;
 	events = (paused ? 0 : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
 	if (!s->ending)
 		(void)hub_listen(&s->hub, &s->client, events);

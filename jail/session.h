@@ -123,7 +123,6 @@ struct files {
 	struct step *job;    /* that is under way, or NULL */
 	struct image *image; /* that the job writes or reads */
 	struct held *held, **last;
-	size_t held_bytes;
 	bool replaying;
 	struct step *dead; /* it has ended, and DONE waits for its files; or NULL */
 	struct judgement judged;
