@@ -90,6 +90,9 @@ rootfs: $(B)/rootfs/core.key ## build the root tree core
 WALLS := $(shell sed -n 's/^WALLS="\(.*\)"/\1/p' rootfs/build)
 $(B)/rootfs/core.key: $(wildcard rootfs/* init/*.h jail/*.h) $(SHARED_C) $(WALLS:%=jail/%.c) $(GENERATED) | $(B)/packages
 	rootfs/build core $(B)
+data: $(B)/rootfs/data.key ## build the root tree data: numpy, pandas, scikit-learn and others
+$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/data.manifest rootfs/data.py rootfs/ctypes_util.py
+	rootfs/build data $(B)
 
 ## ---- use
 # where the host gives no cgroup v2, say so, and pass the option by name
@@ -119,8 +122,9 @@ install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail
 	install -m 644 $(B)/stepjail.1 $(B)/stepjail-agent.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
-	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/core
-	cp -a --no-preserve=ownership $(B)/rootfs/core{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/
+	for t in core data; do [ -e $(B)/rootfs/$$t.key ] || continue; \
+	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
+	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' Makefile tests/rules.mk tests/*/rules.mk | sed -E 's/:.*## /\t/' | expand -t 14
 clean: ## remove what was built
@@ -129,4 +133,4 @@ clean: ## remove what was built
 include tests/cpython/rules.mk
 include tests/interop/rules.mk
 -include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: phony all rootfs demo humaneval test unit integration escape walls fault vm asan lint fmt bench install clean help
+.PHONY: phony all rootfs data demo humaneval test unit integration escape walls fault vm asan lint fmt bench install clean help

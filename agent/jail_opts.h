@@ -79,7 +79,7 @@ void jail_binds_free(struct jail_binds *b);
 		{ "lock-code", "yes|no", NULL,                                           \
 		  "Whether nothing may become code that was not; no, for subprocesses. " \
 		  "Yes for "                                                             \
-		  "the tree core.",                                                      \
+		  "the trees core and data.",                                            \
 		  OPT_ROW(PASS, type, jail.pass) },                                      \
 		{ "on-violation", "refuse|kill", NULL,                                   \
 		  "What a call that no honest step makes comes to; see stepjail(1).",    \

@@ -21,8 +21,8 @@ static const struct {
 } shelves[] = {
 	{ "core",
 	  "Python 3 with its standard library only: no numpy, no pandas, no pip" },
-	{ "data", "Python 3 with its standard library, numpy, pandas, matplotlib and "
-		  "scikit-learn; nothing more can be installed" },
+	{ "data", "Python 3 with its standard library, numpy, pandas, scipy, matplotlib, "
+		  "seaborn and scikit-learn; nothing more can be installed" },
 };
 
 static const char kept[] =

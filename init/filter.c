@@ -27,14 +27,14 @@ int filter_load(const struct sock_filter *code, size_t count)
 	return (int)load(code, count, 0);
 }
 
-int filter_listen(const struct sock_filter *code, size_t count)
+int filter_listen(const struct sock_filter *code, size_t count, bool deadly)
 {
 	long r = load(code, count,
 		      SECCOMP_FILTER_FLAG_NEW_LISTENER |
-			      SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+			      (deadly ? SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0UL));
 
 	/* before Linux 5.19 a call that a signal interrupts is told of once more */
-	if (r == -EINVAL)
+	if (r == -EINVAL && deadly)
 		r = load(code, count, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	return (int)r;
 }

@@ -85,12 +85,14 @@ int filter_load(const struct sock_filter *code, size_t count);
 /**
  * filter_listen() - The same, with a listener for what notifies
  *
- * Once told of, a call waits for its answer: no signal but a deadly one interrupts it.
+ * @deadly:	Once told of, a call waits for its answer, and no signal but a deadly one
+ *		interrupts it, from Linux 5.19 on. A process that waits so cannot be frozen,
+ *		and counts as load
  *
  * Return: a close-on-exec fd (see seccomp_unotify(2)), -EBUSY where the thread has a
  * listener already, or another -errno
  */
-int filter_listen(const struct sock_filter *code, size_t count);
+int filter_listen(const struct sock_filter *code, size_t count, bool deadly);
 
 /**
  * filter_set_key() - Put a number in the place of FILTER_KEY

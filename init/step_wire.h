@@ -33,9 +33,9 @@
  *		packet in the channel
  *	RESULT	repr of the last expression, at most STEP_TEXT_MAX bytes of UTF-8
  *	TRACE	the formatted traceback, likewise
- *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: the step
- *		has ended and this process is a state that waits; strays are the threads of
- *		MOVED. To FILE, struct step_filed, and the process ends
+ *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: this
+ *		process is a state as soon as it waits, see STEP_REST; strays are the threads
+ *		of MOVED. To FILE, struct step_filed, and the process ends
  * from an interpreter that waits
  *	FAIL	struct wire_fail: no child could be made; stage is 0. The channel that came
  *		with the request may be at its end before this comes
@@ -66,6 +66,15 @@ enum step_fd {
 	STEP_FD_DATA = STEP_FD_STDIN, /* of FILE: a pipe, or a memfd */
 	STEP_FILE_FDS,
 };
+
+/*
+ * The call by which an interpreter waits: kill(STEP_REST, 0), with all signals blocked. In
+ * a session's filter stepjail is told of it, and the kernel holds the process until
+ * stepjail answers, which it does when it has sent it something. A step has ended when it
+ * has said DONE and is held so; of a process that says DONE and goes on, the step goes on.
+ * Where nobody listens the call fails, and that is all that it does.
+ */
+#define STEP_REST INT32_MIN /* no process has it: ESRCH */
 
 /* WIRE_STARTED and WIRE_MOVED */
 struct step_born {

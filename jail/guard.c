@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.c - no signal of a step to the states of its session: see guard.h
+ * guard.c - no signal of a step to the states of its session, and no change of their
+ * priority or place: see guard.h
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "jail/call.h"
@@ -18,6 +20,8 @@
 /* fcntl(2); a libc may not have them all */
 enum { SETOWN = 8, SETSIG = 10, SETOWN_EX = 15, SETLEASE = 1024, NOTIFY = 1026 };
 
+#define IOPRIO_WHO_PROCESS 1 /* ioprio_set(2) */
+
 static const struct {
 	int nr;
 	int arg; /* must be value for this row to hold; -1: whatever the arguments */
@@ -28,7 +32,17 @@ static const struct {
 	{ SYS_tgkill, -1, 0, TOLD },
 	{ SYS_rt_sigqueueinfo, -1, 0, TOLD },
 	{ SYS_rt_tgsigqueueinfo, -1, 0, TOLD },
+	/* whom a call changes the priority of, or the CPUs */
+	{ SYS_setpriority, -1, 0, TOLD },
+	{ SYS_sched_setaffinity, -1, 0, TOLD },
+	/* the same; in no filter but one whose plan allows them */
+	{ SYS_sched_setscheduler, -1, 0, TOLD },
+	{ SYS_sched_setparam, -1, 0, TOLD },
+	{ SYS_sched_setattr, -1, 0, TOLD },
+	{ SYS_ioprio_set, -1, 0, TOLD },
 	{ SYS_pidfd_send_signal, -1, 0, REFUSED },
+	/* it could stop its own process, and wake it, when that is a state which waits */
+	{ SYS_timer_create, -1, 0, REFUSED },
 	/* whom an fd's signal goes to, and which signal that is */
 	{ SYS_fcntl, 1, SETOWN, REFUSED },
 	{ SYS_fcntl, 1, SETOWN_EX, REFUSED },
@@ -37,6 +51,18 @@ static const struct {
 	{ SYS_fcntl, 1, SETLEASE, REFUSED },
 	{ SYS_fcntl, 1, NOTIFY, REFUSED },
 };
+
+/* what the allow list refuses is the filter's own to refuse, unless the plan allows it */
+static bool is_there(const struct plan *p, int nr)
+{
+	if (nr != SYS_sched_setscheduler && nr != SYS_sched_setparam &&
+	    nr != SYS_sched_setattr && nr != SYS_ioprio_set)
+		return true;
+	for (size_t i = 0; i < p->call_count; i++)
+		if (p->call[i].nr == nr)
+			return true;
+	return false;
+}
 
 size_t guard_code(const struct plan *p, struct sock_filter *code)
 {
@@ -48,6 +74,8 @@ size_t guard_code(const struct plan *p, struct sock_filter *code)
 		const struct prefix_test test = { (unsigned int)rows[i].arg, UINT32_MAX,
 						  rows[i].value };
 
+		if (!is_there(p, rows[i].nr))
+			continue;
 		n += prefix_row(code + n, rows[i].nr, &test, rows[i].arg >= 0,
 				rows[i].action);
 	}
@@ -55,12 +83,12 @@ size_t guard_code(const struct plan *p, struct sock_filter *code)
 	return n;
 }
 
-bool guard_asks(const struct seccomp_data *call)
+bool guard_asks(const struct plan *p, const struct seccomp_data *call)
 {
 	for (size_t i = 0; i < COUNT(rows); i++)
 		if (rows[i].action == TOLD && rows[i].nr == call->nr &&
 		    call->arch == CALL_NATIVE)
-			return true;
+			return is_there(p, call->nr);
 	return false;
 }
 
@@ -73,7 +101,7 @@ static bool may_signal_group(const struct guard *g, pid_t group)
 	return !g->keeps_in(g->owner, -group);
 }
 
-bool guard_allows(const struct guard *g, const struct seccomp_data *call)
+static bool may_signal(const struct guard *g, const struct seccomp_data *call)
 {
 	/* the kernel takes the low half of each: pid_t and int */
 	pid_t first = (pid_t)(uint32_t)call->args[0];
@@ -88,4 +116,31 @@ bool guard_allows(const struct guard *g, const struct seccomp_data *call)
 	if (by_thread && g->keeps(g->owner, (pid_t)(uint32_t)call->args[1]))
 		return false;
 	return !g->keeps(g->owner, first);
+}
+
+/* its own process or thread, by the number that the kernel takes for the caller, or its own */
+static bool may_change(const struct guard *g, pid_t pid)
+{
+	return pid == 0 || g->is_own(g->owner, pid);
+}
+
+bool guard_allows(const struct guard *g, const struct seccomp_data *call)
+{
+	/* the kernel takes the low half of each: pid_t and int */
+	int which = (int)(uint32_t)call->args[0];
+	pid_t who = (pid_t)(uint32_t)call->args[1];
+
+	switch (call->nr) {
+	case SYS_setpriority: /* never of a group, or of a user, who all of them are */
+		return which == PRIO_PROCESS && may_change(g, who);
+	case SYS_ioprio_set:
+		return which == IOPRIO_WHO_PROCESS && may_change(g, who);
+	case SYS_sched_setaffinity:
+	case SYS_sched_setscheduler:
+	case SYS_sched_setparam:
+	case SYS_sched_setattr:
+		return may_change(g, which);
+	default:
+		return may_signal(g, call);
+	}
 }

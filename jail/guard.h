@@ -2,7 +2,8 @@
 /*
  * guard.h - in a session, a step must not end the states that it may be rolled back to
  *
- * All processes of a session have one uid, so the kernel lets each signal the others.
+ * All processes of a session have one uid, so the kernel lets each signal the others, and
+ * slow them.
  */
 #ifndef STEPJAIL_JAIL_GUARD_H
 #define STEPJAIL_JAIL_GUARD_H
@@ -20,6 +21,7 @@
 struct guard {
 	bool (*keeps)(void *owner, pid_t pid);      /* this process or thread? */
 	bool (*keeps_in)(void *owner, pid_t group); /* one in this process group? */
+	bool (*is_own)(void *owner, pid_t pid);     /* the caller's, or its thread's? */
 	void *owner;
 };
 
@@ -27,19 +29,20 @@ struct guard {
  * guard_code() - Write the instructions that go before the filter's own
  * @code:	Room for GUARD_CODE_MAX
  *
- * Calls that send a signal by numbers are told of; ways round them fail with EPERM:
- * a pidfd's number says nothing, and fcntl(2) can have the kernel send any signal.
+ * Calls that send a signal by numbers, or change whom a number names, are told of; ways
+ * round them fail with EPERM: a pidfd's number says nothing, and fcntl(2) and
+ * timer_create(2) can have the kernel send any signal.
  *
  * Return: how many there are, 0 for a plan that is no session's
  */
 size_t guard_code(const struct plan *p, struct sock_filter *code);
 
-#define GUARD_CODE_MAX 64
+#define GUARD_CODE_MAX 96
 
 /**
  * guard_asks() - Is it one of the calls that guard_code() has told of?
  */
-bool guard_asks(const struct seccomp_data *call);
+bool guard_asks(const struct plan *p, const struct seccomp_data *call);
 
 /**
  * guard_allows() - May such a call go on?

@@ -137,9 +137,7 @@ static void print_list(const struct option_row *row, const struct plan *p, FILE 
 }
 
 static const char *const ahead_names[] = { [AHEAD_YES] = "yes", [AHEAD_NO] = "no", NULL };
-static const char *const lock_code_names[] = {
-	[LOCK_AUTO] = "auto", [LOCK_NO] = "no", [LOCK_YES] = "yes", NULL
-};
+static const char *const lock_code_names[] = { "auto", "no", "yes", "warm", NULL };
 static const char *const on_violation_names[] = {
 	[VIOLATION_REFUSE] = "refuse", [VIOLATION_KILL] = "kill", NULL
 };
@@ -265,10 +263,10 @@ const struct option_row option_rows[] = {
 	  NUMBER(LIMIT_SPILL_BYTES, VALUE_SIZE, K, T, 1024 * M, true) },
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
-	{ "lock-code", "auto|no|yes",
-	  "once the program has started, nothing becomes code that was not: no execve, "
-	  "no "
-	  "executable memory; auto is yes for the tree core",
+	{ "lock-code", "auto|no|warm|yes",
+	  "nothing becomes code that was not when the program started: no execve, no "
+	  "executable memory; warm is yes for serve with templates, and no elsewhere; "
+	  "auto is yes for the tree core, warm for data, no for others",
 	  CHOICE(lock_code), .bare = "yes" },
 	{ "allow-syscall", "NAME[=VALUE]",
 	  "let a system call through that is refused otherwise; for ioctl, prctl, socket "
@@ -291,7 +289,7 @@ const struct option_row option_rows[] = {
 	  BITS(require) },
 	{ "preload", "NAME,NAME...",
 	  "serve: modules that a session's interpreter has imported before its first "
-	  "step",
+	  "step; without it, a template of the tree data imports all that the tree has",
 	  TEXT(preload), .check = check_preload },
 	{ "cold", "no|yes",
 	  "serve: execute an interpreter for each session, and clone none of a template; "

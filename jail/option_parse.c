@@ -11,6 +11,7 @@
 #include "jail/allow.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
+#include "jail/wipe.h"
 
 #define POLICY_BYTES_MAX 65536
 
@@ -126,7 +127,7 @@ static char text[POLICY_BYTES_MAX];
 
 void option_forget(void)
 {
-	explicit_bzero(text, sizeof(text));
+	wipe(text, sizeof(text));
 }
 
 static int parse_policy(struct parse *ps, const char *path, struct err *e)

@@ -131,9 +131,12 @@ int plan_complete(struct plan *p, struct err *e)
 	uint64_t wall = p->limit[LIMIT_WALL_MS], cpu = p->limit[LIMIT_CPU_MS];
 	uint64_t cpus = p->limit[LIMIT_CPUS_MILLI];
 
-	/* the shipped tree's Python has no need of new code; another tree's may */
+	/* the static tree's Python has no need of new code, nor has the other one's when its
+	 * template has loaded all; another tree's may */
 	if (p->lock_code == LOCK_AUTO)
-		p->lock_code = strcmp(p->rootfs, "core") == 0 ? LOCK_YES : LOCK_NO;
+		p->lock_code = strcmp(p->rootfs, "core") == 0   ? LOCK_YES
+			       : strcmp(p->rootfs, "data") == 0 ? LOCK_WARM
+								: LOCK_NO;
 	if (!plan_clean_path(p->chdir))
 		return err_say(
 			e, EINVAL,

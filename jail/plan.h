@@ -52,7 +52,9 @@ enum limit {
 
 enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
-enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES }; /* auto only while it is parsed */
+/* auto only while it is parsed; warm is no to all but serve, which decides; by these numbers
+ * option.c has their names */
+enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES, LOCK_WARM };
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 enum plan_answer { ANSWER_NO, ANSWER_YES };

@@ -11,7 +11,7 @@ uint64_t ready_when(const struct ready_sight *v)
 	/* one at a time, and the client's own first */
 	if (v->have >= v->want || v->standing || !v->stock)
 		return READY_NEVER;
-	if (v->steps && at_ms < v->began_ms + READY_QUIET_MS)
+	if (v->steps && (v->have || v->want == 1) && at_ms < v->began_ms + READY_QUIET_MS)
 		at_ms = v->began_ms + READY_QUIET_MS;
 	return at_ms <= v->now_ms ? 0 : at_ms;
 }

@@ -13,7 +13,9 @@
 #define READY_MAX 64
 /* Making one takes a core for a few milliseconds. A step that has just begun has both the
  * cores of a small host to itself for as long; most steps are over by then, and one that
- * is not runs for so long that it does not notice. */
+ * is not runs for so long that it does not notice. But where several were to be
+ * there and none is left, as under a client that opens one after the other, the next one
+ * is waited for already. */
 #define READY_QUIET_MS 5
 /* after a failure, and twice as long after each that follows it */
 #define READY_PAUSE_MS 100

@@ -19,6 +19,7 @@
 #include "jail/guard.h"
 #include "jail/seccomp.h"
 #include "jail/shut.h"
+#include "jail/wipe.h"
 
 #include "filter_program.h"
 
@@ -47,7 +48,8 @@ static void silence(struct sock_filter *code, size_t count)
 static int listen_on(const struct plan *p, struct sock_filter *code, size_t count,
 		     int *listener, struct err *e)
 {
-	int r = filter_listen(code, count);
+	/* the states of a session wait in such a call, for days maybe */
+	int r = filter_listen(code, count, !p->session);
 
 	*listener = r < 0 ? -1 : r;
 	if (r == -EBUSY && (p->allow_missing & PART_AUDIT)) {
@@ -91,5 +93,8 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 
 	int r = locked ? set_key(code + own, count, key, e) : 0;
 
-	return r < 0 ? r : listen_on(p, code, own + count, listener, e);
+	if (r == 0)
+		r = listen_on(p, code, own + count, listener, e);
+	wipe(code, sizeof(code));
+	return r;
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/allow.h"
 #include "jail/cancel.h"
 #include "jail/command.h"
 #include "jail/host.h"
@@ -31,6 +32,7 @@
 
 #define INTERPRETER "/bin/stepjail-interpreter"
 #define FRAMES_A_TURN 64
+#define HELD_HIGH (4u << 20) /* bytes of frames that wait for files */
 
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length)
@@ -98,6 +100,8 @@ static void flush(struct serve *s)
 		s->paused = paused;
 		each_session(s, pause_steps);
 	}
+	if (s->held_bytes > HELD_HIGH)
+		paused = true;
 	events = (paused ? 0 : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
 	if (!s->ending)
 		(void)hub_listen(&s->hub, &s->client, events);
@@ -261,9 +265,21 @@ static int start(struct serve *s, const struct plan *p, struct err *e)
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
+/* before the client is listened to, which waits for it as for any program that starts */
+static int await_template(struct serve *s, struct err *e)
+{
+	int r = stock_awaits(&s->stock) ? hub_listen(&s->hub, &s->client, 0) : 0;
+
+	while (r == 0 && !s->ending && stock_awaits(&s->stock))
+		r = hub_turn(&s->hub, e);
+	if (r == 0 && !s->ending)
+		r = hub_listen(&s->hub, &s->client, EPOLLIN);
+	return r;
+}
+
 static int serve(struct serve *s, struct err *e)
 {
-	int r = 0;
+	int r = await_template(s, e);
 
 	while (r == 0 && (!s->ending || s->sessions || s->ready.first)) {
 		r = hub_turn(&s->hub, e);
@@ -305,6 +321,11 @@ int command_serve(char *const *argv, struct err *e)
 	if (r < 0)
 		return r;
 	plan.session = true;
+	if (plan.lock_code == LOCK_WARM)
+		plan.lock_code = plan.cold == ANSWER_YES ? LOCK_NO : LOCK_YES;
+	r = allow_check(&plan, e);
+	if (r < 0)
+		return r;
 	if (plan.preload) {
 		words[1] = preload;
 		/* execve(2) does not write to it */

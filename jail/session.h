@@ -16,6 +16,7 @@
  *	session_sweep.c  which processes there are, and which of them may stay
  *	session_image.c  the files of states, with --rollback-files
  *	session_hold.c   frames that wait for files, likewise
+ *	session_rest.c   a state that waits does nothing else; session_rest.h
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
  */
@@ -91,6 +92,8 @@ struct step {
 	uint32_t threads;       /* that it had left */
 	struct wire_exit exit;  /* its process has ended, if have_exit */
 	bool have_exit;
+	bool rests;               /* its process has said DONE, and waits */
+	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
@@ -120,7 +123,6 @@ struct files {
 	struct step *job;    /* that is under way, or NULL */
 	struct image *image; /* that the job writes or reads */
 	struct held *held, **last;
-	size_t held_bytes;
 	bool replaying;
 	struct step *dead; /* it has ended, and DONE waits for its files; or NULL */
 	struct judgement judged;
@@ -157,6 +159,7 @@ struct session {
 	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
 	pid_t caller;                /* thread that the court hears */
+	unsigned int restless;       /* processes that ran when they were to wait */
 	struct violations elsewhere; /* those that belong to no step */
 	struct cgroup_usage counted; /* of the leaf, at the last end that was judged */
 	uint32_t next_step;
@@ -241,7 +244,7 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 int step_fds(struct step *step, int *fds, struct err *e);
 
 /** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
-int step_ask(struct step *step, const struct state *of, const struct wire_header *h,
+int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
 
 /* session_ahead.c */
@@ -276,6 +279,9 @@ void step_receive(struct state *state);
 
 /** step_receive_one() - Take the packet that waits at its channel */
 void step_receive_one(struct state *state);
+
+/** step_hear_births() - Who was asked for, and has not been heard yet, may be there */
+void step_hear_births(struct session *s);
 
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);
@@ -375,7 +381,16 @@ int sweep_strays(struct session *s, const struct state *fresh);
 uint64_t sweep_bytes(const struct state *state, bool exact);
 
 /** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
-void sweep_oom(const struct state *state, bool running);
+void sweep_oom(struct state *state, bool running);
+
+/** sweep_known() - The state or step that this process is, or NULL */
+struct state *sweep_known(const struct session *s, pid_t host);
+
+/** sweep_left() - Kill what a step has moved out of, if it is there still */
+void sweep_left(const struct state *state);
+
+/** sweep_has_none() - Has this process no child but those that are known? */
+bool sweep_has_none(const struct session *s, pid_t host);
 
 /* session_court.c */
 

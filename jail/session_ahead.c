@@ -22,6 +22,7 @@
 #include "init/io.h"
 #include "jail/proc.h"
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 struct step *ahead_find(const struct session *s, uint32_t from)
@@ -53,7 +54,7 @@ void ahead_prepare(struct session *s, uint32_t branch)
 {
 	int fds[STEP_FDS] = { -1, -1, -1, -1, -1 };
 	const struct branch *b = states_branch(&s->states, branch);
-	const struct state *of = b ? states_find(&s->states, b->head) : NULL;
+	struct state *of = b ? states_find(&s->states, b->head) : NULL;
 	struct wire_header h = { 0, WIRE_RUN, 0 };
 	struct step *step;
 	struct err e;
@@ -75,6 +76,8 @@ void ahead_prepare(struct session *s, uint32_t branch)
 		io_close_fd(&fds[i]);
 	step->next = s->ahead;
 	s->ahead = step;
+	if (r == 0)
+		rest_await(step->state);
 	/* then the step itself will tell why */
 	if (r < 0)
 		ahead_forget(step);
@@ -104,6 +107,7 @@ void ahead_dismiss(struct state *state)
 	limit_signal(state, SIGKILL);
 	state->ending = true;
 	state->step = NULL;
+	rest_end(state);
 	hub_close(&s->serve->hub, &state->channel);
 	/* of one without a pidfd, init has told already */
 	if (state->pidfd < 0 || states_add(&s->states, state) < 0)

@@ -18,6 +18,7 @@
 #include "jail/packet.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
@@ -66,7 +67,7 @@ static int listen_out(struct step *step)
 	return r;
 }
 
-int step_ask(struct step *step, const struct state *of, const struct wire_header *h,
+int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e)
 {
 	int r;
@@ -77,9 +78,11 @@ int step_ask(struct step *step, const struct state *of, const struct wire_header
 	if (r < 0)
 		return err_set(e, -r, "serve: epoll_ctl");
 	r = packet_send(of->channel.fd, h, payload, fds, count);
-	return r < 0 ? err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
-			       of->number)
-		     : 0;
+	if (r < 0)
+		return err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
+			       of->number);
+	rest_wake(of);
+	return 0;
 }
 
 static void undo(struct step *step)
@@ -104,7 +107,7 @@ static int run_now(struct session *s, struct branch *b, uint32_t number, int sou
 		   uint64_t wall_ms, uint64_t cpu_ms, struct err *e)
 {
 	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
-	const struct state *of = states_find(&s->states, b->head);
+	struct state *of = states_find(&s->states, b->head);
 	struct step *step = step_make(s, KIND_RUN, number, b->name, b->head);
 	const struct wire_header h = { 0, WIRE_RUN, number };
 	int r;
@@ -155,6 +158,8 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 	}
 	(void)step_unlink(&s->ahead, step);
 	link_step(step);
+	rest_end(step->state);
+	rest_wake(step->state);
 	step->waits = false;
 	step->number = step->state->number = s->next_step;
 	step->branch = b->name;

@@ -8,6 +8,7 @@
 
 #include "jail/proc.h"
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define ANCESTORS_MAX 32
@@ -87,22 +88,29 @@ static bool keeps(void *owner, pid_t pid)
 	return false;
 }
 
-/* its group in the jail is the last number of the line */
+/* as the jail counts: the last number of the line; -1 where there is none */
+static pid_t number_inside(const char *text, const char *key)
+{
+	const char *at = posture_find(text, key), *end;
+
+	if (!at)
+		return -1;
+	end = at + strcspn(at, "\n");
+	while (end > at && end[-1] != '\t' && end[-1] != ' ')
+		end--;
+	return (pid_t)strtol(end, NULL, 10);
+}
+
 static bool is_in(const struct state *state, pid_t group)
 {
 	char text[4096];
-	const char *at, *end;
+	pid_t own;
 
 	/* who cannot be looked at is kept */
 	if (proc_read(state->host, "status", text, sizeof(text)) <= 0)
 		return true;
-	at = posture_find(text, "NSpgid:");
-	if (!at)
-		return true;
-	end = at + strcspn(at, "\n");
-	while (end > at && end[-1] != '\t' && end[-1] != ' ')
-		end--;
-	return strtol(end, NULL, 10) == group;
+	own = number_inside(text, "NSpgid:");
+	return own < 0 || own == group;
 }
 
 static bool keeps_in(void *owner, pid_t group)
@@ -116,20 +124,37 @@ static bool keeps_in(void *owner, pid_t group)
 	return false;
 }
 
-static bool lets(void *owner, const struct seccomp_notif *n)
+/* the caller itself, by its thread's number or its process's */
+static bool is_own(void *owner, pid_t pid)
+{
+	const struct session *s = owner;
+	char text[4096];
+
+	if (proc_read(s->caller, "status", text, sizeof(text)) <= 0)
+		return false;
+	return number_inside(text, "NSpid:") == pid ||
+	       number_inside(text, "NStgid:") == pid;
+}
+
+static enum court_answer hears(void *owner, const struct seccomp_notif *n)
 {
 	struct session *s = owner;
-	const struct guard guard = { keeps, keeps_in, s };
+	const struct guard guard = { keeps, keeps_in, is_own, s };
 
+	if (rest_is_call(&n->data))
+		return rest_hear(s, n) ? COURT_HOLDS : COURT_LETS;
 	s->caller = (pid_t)n->pid;
-	return guard_allows(&guard, &n->data);
+	step_hear_births(s);
+	return guard_allows(&guard, &n->data) ? COURT_LETS : COURT_REFUSES;
 }
 
 static struct violations *whose(void *owner, pid_t thread)
 {
 	struct session *s = owner;
-	struct step *step = step_of(s, thread);
+	struct step *step;
 
+	step_hear_births(s);
+	step = step_of(s, thread);
 	return step ? &step->refused : &s->elsewhere;
 }
 
@@ -188,7 +213,7 @@ void court_open(struct session *s)
 {
 	struct violations *v = &s->run.outcome.refused;
 
-	s->court = (struct violation_court){ lets, whose, punish, s };
+	s->court = (struct violation_court){ hears, whose, punish, s };
 	v->court = &s->court;
 	s->elsewhere.fd = -1;
 	s->flood = (struct bell){ .ring = ring_flood, .owner = s };

@@ -3,8 +3,8 @@
  * session_done.c - what became of a step: its verdict, and the state it may have become
  *
  * Theory of operation
- *   A step has ended when it says DONE and lives, or when init tells that its process is
- *   gone. Its pipes are emptied of what they held then, and no more: who else holds them
+ *   A step has ended when it says DONE and rests (session_rest.c), or when init tells that
+ *   its process is gone. Its pipes are emptied of what they held then, and no more: who else holds them
  *   keeps nobody waiting. The verdict is outcome_judge()'s, from the same evidence as a
  *   run's. One that lives is a state from now on, and its branch is at it; of one that is
  *   gone the branch was never told.
@@ -21,6 +21,7 @@
 #include "init/io.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 static void drain(struct step *step, struct stream *o)
@@ -81,6 +82,7 @@ void done_judge(struct step *step, struct judgement *j)
 static void end_state(struct session *s, struct state *state)
 {
 	states_end(&s->states, state);
+	rest_end(state);
 	hub_close(&s->serve->hub, &state->channel);
 	/* its end of file would do; it stays in the table until init has reaped it */
 	limit_signal(state, SIGKILL);
@@ -118,7 +120,8 @@ static bool become_state(struct step *step)
 
 	image_inherit(state, b->head);
 	state->parent = b->head;
-	if (states_add(&s->states, state) < 0)
+	if (hub_listen(&s->serve->hub, &state->channel, EPOLLIN) < 0 ||
+	    states_add(&s->states, state) < 0)
 		return false;
 	state->step = NULL;
 	b->head = state->number;
@@ -193,6 +196,7 @@ void done_tell(struct step *step, const struct judgement *j, bool lives,
 	settle(step, lives);
 	if (!open)
 		return;
+	rest_look(s);
 	if (strays < 0)
 		session_end(s, "processes that a step left behind cannot be ended");
 	else if (s->once.is)
@@ -227,9 +231,10 @@ void done_step(struct step *step)
 	if (s->phase != PHASE_OPEN)
 		reason = s->reason;
 	else
-		strays = sweep_strays(s, lives ? step->state : NULL);
+		strays = step->rests ? step->strays
+				     : sweep_strays(s, lives ? step->state : NULL);
 	if (!lives && step->have_done && !reason)
-		reason = "its process ended after the step had";
+		reason = "its process ended after the step had, and never waited";
 	if (lives || !image_roll_back(step, &j, reason, strays))
 		done_tell(step, &j, lives, reason, strays);
 }

@@ -6,7 +6,9 @@
  *   Files change hands only while no step runs and no file operation is under way. A frame
  *   that needs files which are not there yet is put aside, and so is every later one of
  *   the session, CLOSE excepted; then all of them are taken in their order, as if they
- *   came now. What cannot be had is REFUSED, in the words of why.
+ *   came now. What cannot be had is REFUSED, in the words of why. While much waits, serve
+ *   takes nothing more from its client: a frame that were refused for want of room would
+ *   leave the half of a source before it, for a later RUN.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +17,6 @@
 #include "init/io.h"
 #include "jail/request.h"
 #include "jail/session_image.h"
-
-#define HELD_BYTES_MAX (4u << 20)
 
 /* ---- frames that wait */
 
@@ -70,13 +70,19 @@ static void refuse(struct session *s, const struct wire_header *h,
 	say_refused(s->serve, s->number, at.branch, &why, text);
 }
 
-static struct held *pop(struct files *f)
+static size_t weight(const struct wire_header *h)
 {
+	return sizeof(struct held) + h->length;
+}
+
+static struct held *pop(struct session *s)
+{
+	struct files *f = &s->files;
 	struct held *held = f->held;
 
 	if (held) {
 		f->held = held->next;
-		f->held_bytes -= held->head.length;
+		s->serve->held_bytes -= weight(&held->head);
 	}
 	if (!f->held)
 		f->last = &f->held;
@@ -84,9 +90,10 @@ static struct held *pop(struct files *f)
 }
 
 /* it was the first, and is so again */
-static int push_first(struct files *f, const struct wire_header *h,
+static int push_first(struct session *s, const struct wire_header *h,
 		      const unsigned char *payload, struct err *e)
 {
+	struct files *f = &s->files;
 	struct held *held = copy(h, payload);
 
 	if (!held)
@@ -95,13 +102,13 @@ static int push_first(struct files *f, const struct wire_header *h,
 	if (!f->held)
 		f->last = &held->next;
 	f->held = held;
-	f->held_bytes += h->length;
+	s->serve->held_bytes += weight(h);
 	return 1;
 }
 
 void hold_refuse(struct session *s, const char *text)
 {
-	struct held *first = pop(&s->files);
+	struct held *first = pop(s);
 
 	if (first)
 		refuse(s, &first->head, first->payload, REFUSAL_FILES, text);
@@ -117,18 +124,16 @@ bool hold_wait(struct session *s, const struct wire_header *h,
 	if (f->replaying || s->phase != PHASE_OPEN || (!f->job && !f->held) ||
 	    h->type == WIRE_CLOSE || h->type == WIRE_OPEN || h->type == WIRE_ONCE)
 		return false;
-	held = f->held_bytes + h->length <= HELD_BYTES_MAX ? copy(h, payload) : NULL;
-	if (!held) {
-		refuse(s, h, payload, REFUSAL_BUSY,
-		       "files are being kept or put back, and too much waits for that: "
-		       "wait for the answer before");
+	held = copy(h, payload);
+	if (!held) { /* what comes after it would be half of what was asked for */
+		session_end(s, "there is no memory for frames that wait for files");
 		return true;
 	}
 	if (!f->held)
 		f->last = &f->held;
 	*f->last = held;
 	f->last = &held->next;
-	f->held_bytes += h->length;
+	s->serve->held_bytes += weight(h);
 	return true;
 }
 
@@ -140,7 +145,7 @@ void hold_resume(struct session *s)
 	if (f->replaying)
 		return;
 	f->replaying = true;
-	while (s->phase == PHASE_OPEN && !f->job && !is_busy(s) && (held = pop(f))) {
+	while (s->phase == PHASE_OPEN && !f->job && !is_busy(s) && (held = pop(s))) {
 		request_serve(s->serve, &held->head, held->payload);
 		free(held);
 	}
@@ -151,7 +156,7 @@ void hold_end(struct session *s)
 {
 	struct held *held;
 
-	while ((held = pop(&s->files)))
+	while ((held = pop(s)))
 		free(held);
 }
 
@@ -230,13 +235,13 @@ static int hold(struct request *q, uint32_t goal, const struct wire_header *h,
 		return refuse_beside(q, beside, e);
 	if (f->at != goal || (run && !f->exact)) {
 		if (is_busy(s))
-			return push_first(f, h, payload, e);
+			return push_first(s, h, payload, e);
 		r = image_want(s, goal, h->type == WIRE_ROLLBACK && !is_needed(q, goal),
 			       e);
 		if (r < 0)
 			return request_deny(q, REFUSAL_FILES, r);
 		if (r > 0)
-			return push_first(f, h, payload, e);
+			return push_first(s, h, payload, e);
 	}
 	if (run || h->type == WIRE_END)
 		f->exact = false;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define FIRST_SAMPLE_MS 10
@@ -32,6 +33,8 @@ void limit_kill(struct step *step, enum kill_cause cause)
 		step->killed = cause;
 	step->shot = true;
 	limit_signal(step->state, SIGKILL);
+	/* its parent, maybe: init hears of its end only when that has ended, too */
+	sweep_left(step->state);
 	if (step->state->host)
 		hub_unset(&step->session->serve->hub, &step->wall);
 }
@@ -142,6 +145,8 @@ static void ring_sample(struct bell *b)
 	sample(step);
 	if (step->shot)
 		return;
+	if (step->state->oom < 0) /* it was hidden still, as what waits is */
+		sweep_oom(step->state, true);
 	if (step->cpu_used_us / 1000 >= step->cpu_ms) {
 		limit_interrupt(step, KILL_CPU);
 		if (s->run.jail.limited)
@@ -153,6 +158,8 @@ static void ring_sample(struct bell *b)
 		in_ms = in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
 	}
 	hub_set(&s->serve->hub, b, stand_now_ms() + in_ms);
+	/* nobody waits for long to say more; the step may be forgotten by that */
+	step_receive(step->state);
 }
 
 void limit_begin(struct step *step)
@@ -177,6 +184,9 @@ void limit_begin(struct step *step)
 		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
 	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
 		hub_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
+	/* what it says is taken when it rests: one wake-up for all of it */
+	if (step->sample.at_ms && rest_is_told(s))
+		(void)hub_listen(hub, &step->state->channel, 0);
 }
 
 void limit_prepare(struct step *step)

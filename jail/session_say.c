@@ -184,7 +184,7 @@ static void print_session(const struct session *s, FILE *out)
 			      comma, state->number, state->parent, state->bytes);
 		comma = ",";
 	}
-	(void)fputs("],\"elsewhere\":", out);
+	(void)fprintf(out, "],\"restless\":%u,\"elsewhere\":", s->restless);
 	violation_print(&s->elsewhere, s->run.outcome.listened, out);
 	(void)fputc('}', out);
 }

@@ -24,6 +24,7 @@
 #include "jail/packet.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_rest.h"
 #include "jail/stand.h"
 
 #define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
@@ -36,6 +37,7 @@ static void free_state(struct later *l)
 
 void state_free(struct state *state)
 {
+	rest_end(state);
 	hub_close(&state->session->serve->hub, &state->channel);
 	io_close_fd(&state->pidfd);
 	io_close_fd(&state->oom);
@@ -59,6 +61,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	state->number = number;
 	state->pidfd = state->oom = -1;
 	state->channel = PORT(channel, serve_channel, state);
+	rest_prepare(state);
 	return state;
 }
 
@@ -177,8 +180,8 @@ static void take_done(struct step *step, const struct wire_header *h,
 		memcpy(&step->filed, payload, sizeof(step->filed));
 		step->have_done = true;
 	}
-	/* a file operation's process ends, and that is waited for */
-	if (step->have_done && step->kind == KIND_RUN)
+	/* a file operation's process ends, and a step's rests: that is waited for */
+	if (step->have_done && step->kind == KIND_RUN && !rest_is_told(step->session))
 		done_step(step);
 }
 
@@ -318,6 +321,17 @@ void step_receive_one(struct state *state)
 void step_drain(struct state *state)
 {
 	receive(state, PACKETS_HELD);
+}
+
+void step_hear_births(struct session *s)
+{
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next; step;
+		     step = next) {
+			next = step->next;
+			if (step->state->host == 0)
+				step_receive(step->state);
+		}
 }
 
 void step_exit(struct step *step, const struct wire_exit *exit)

@@ -75,8 +75,9 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	if (inside != (pid_t)told ||
 	    (parent != s->run.jail.pid && (!before || parent != before))) {
 		/* of one that has ended, init will tell, or has; and nobody else's end
-		 * may be taken for it */
-		if (!has_ended(pidfd) || told <= 1 ||
+		 * may be taken for it. One that moved and ended is not believed: the end
+		 * of the one before is waited for already, and will come */
+		if (!has_ended(pidfd) || told <= 1 || state->host ||
 		    states_of_pid(&s->states, (pid_t)told))
 			return err_say(e, EPERM,
 				       "its process is not the one that it says it is");
@@ -90,13 +91,27 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	return 0;
 }
 
+void sweep_left(const struct state *state)
+{
+	cleanup_fd int fd = -1;
+	pid_t parent, inside;
+	char letter;
+
+	if (!state->left || sweep_known(state->session, state->left))
+		return;
+	fd = (int)syscall(SYS_pidfd_open, state->left, 0);
+	if (fd >= 0 && look(state->left, &parent, &inside, &letter) &&
+	    parent == state->session->run.jail.pid)
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+}
+
 struct sweep {
 	struct session *s;
 	int killed; /* in this round */
 	int strays; /* in all */
 };
 
-static const struct state *known(const struct session *s, pid_t host)
+struct state *sweep_known(const struct session *s, pid_t host)
 {
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->host == host)
@@ -143,7 +158,7 @@ static void kill_stray(struct sweep *w, pid_t pid, pid_t above)
 static bool visit(void *owner, pid_t pid, pid_t above)
 {
 	struct sweep *w = owner;
-	const struct state *state = known(w->s, pid);
+	const struct state *state = sweep_known(w->s, pid);
 
 	/* a running step's own */
 	if (state && state->step && !state->step->have_done && !state->step->have_exit &&
@@ -155,7 +170,7 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 }
 
 /* are all of this process's children known? It has one thread, or there is more to see */
-static bool has_none_but_known(const struct session *s, pid_t pid)
+bool sweep_has_none(const struct session *s, pid_t pid)
 {
 	char file[48], text[4096];
 	const char *at = text;
@@ -168,7 +183,7 @@ static bool has_none_but_known(const struct session *s, pid_t pid)
 
 		if (end == at)
 			return true;
-		if (!known(s, child))
+		if (!sweep_known(s, child))
 			return false;
 	}
 }
@@ -176,8 +191,8 @@ static bool has_none_but_known(const struct session *s, pid_t pid)
 /* the usual end of a step, at the price of two files: states that wait make no process */
 static bool is_clean(const struct session *s, const struct state *fresh)
 {
-	return has_none_but_known(s, s->run.jail.pid) &&
-	       (!fresh || has_none_but_known(s, fresh->host));
+	return sweep_has_none(s, s->run.jail.pid) &&
+	       (!fresh || sweep_has_none(s, fresh->host));
 }
 
 static bool is_born(const struct step *step)
@@ -246,7 +261,7 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void sweep_oom(const struct state *state, bool running)
+void sweep_oom(struct state *state, bool running)
 {
 	const char *score = running ? "1000" : state->session->serve->oom_base;
 
@@ -255,13 +270,13 @@ void sweep_oom(const struct state *state, bool running)
 		return;
 	}
 
-	cleanup_fd int dir = proc_open(state->host), file = -1;
+	cleanup_fd int dir = proc_open(state->host);
 
 	/* while it lives, its number is nobody else's, so the folder is its own */
 	if (dir < 0 || has_ended(state->pidfd))
 		return;
-	file = proc_open_at(dir, "oom_score_adj", O_WRONLY);
-	/* nothing depends on it but who is taken first */
-	if (file >= 0)
-		(void)io_write_text(file, score);
+	/* kept, as one that waits hides it; nothing depends on it but who is taken first */
+	state->oom = proc_open_at(dir, "oom_score_adj", O_WRONLY);
+	if (state->oom >= 0)
+		(void)io_write_text(state->oom, score);
 }

@@ -117,6 +117,6 @@ int shipped_root(const char *given, char *path, size_t size, struct err *e)
 	}
 	return err_say(e, ENOENT,
 		       "rootfs: there is no tree named '%.64s' in %.200s/rootfs: run "
-		       "make rootfs, or give a folder as ./DIR",
+		       "make rootfs (for data: make data), or give a folder as ./DIR",
 		       given, own);
 }

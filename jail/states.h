@@ -40,7 +40,12 @@ struct state {
 	pid_t left;        /* host pid that it was before MOVED; 0: it did not move */
 	int pidfd;         /* of the same, -1 */
 	int oom;           /* its oom_score_adj, where it was opened ahead; or -1 */
-	struct port channel; /* stepjail's end */
+	struct port channel;         /* stepjail's end */
+	bool rests;                  /* the kernel holds it, see session_rest.c */
+	uint64_t rest;               /* by this id, then */
+	unsigned int owed;           /* requests it was sent, and was not let go for */
+	struct bell late;            /* until it rests */
+	uint64_t woken_ms, woken_us; /* when that began, and its CPU time then */
 	struct later end;
 };
 

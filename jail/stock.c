@@ -156,6 +156,7 @@ void stock_open(struct stock *s, struct hub *hub, struct parts *parts, char *con
 	if (!why && strchr(p->rootfs, '/'))
 		why = "the root tree is a folder, and none that came with stepjail";
 	*s = (struct stock){ .hub = hub, .parts = parts, .argv = why ? NULL : argv };
+	s->always = s->argv && p->lock_code == LOCK_YES && strcmp(p->rootfs, "core") != 0;
 	(void)snprintf(s->why, sizeof(s->why), "%s",
 		       why ? why : "template: it is still starting");
 	begin_next(s);
@@ -179,6 +180,12 @@ int stock_launch(struct stock *s, struct jail *j, struct stocked **from, struct 
 	/* the old one serves until the next one is ready */
 	if (!one || is_old(one))
 		begin_next(s);
+	if (!one && s->always)
+		return err_say(
+			e, EAGAIN,
+			"no jail without a template, for --lock-code refuses what a "
+			"dynamic loader does: %.300s",
+			s->why);
 	if (!one)
 		return launch_jail(j, s->parts, e);
 	one->sessions++;
@@ -196,6 +203,11 @@ bool stock_is_ready(struct stock *s)
 	if (!fresh)
 		begin_next(s);
 	return fresh || !s->next;
+}
+
+bool stock_awaits(const struct stock *s)
+{
+	return s->always && !s->now && s->next;
 }
 
 bool stock_is_stale(const struct stocked *from)

@@ -4,7 +4,8 @@
  *
  * A template is replaced when it has made so many clones or is so old, and when it ends. The
  * next one starts meanwhile, and a template that has been replaced is ended with its last
- * session. While there is none that is ready, sessions are launched cold.
+ * session. While there is none that is ready, sessions are launched cold, unless that cannot
+ * be: where code is locked, and the tree has a dynamic loader.
  */
 #ifndef STEPJAIL_JAIL_STOCK_H
 #define STEPJAIL_JAIL_STOCK_H
@@ -25,6 +26,7 @@ struct stock {
 	struct stocked *now;    /* ready, or NULL */
 	struct stocked *next;   /* that starts, or NULL */
 	uint64_t again_ms;      /* not before that is another one tried */
+	bool always;            /* without a template, no jail is launched */
 	char why[ERR_TEXT_MAX]; /* there was none, the last time */
 };
 
@@ -53,6 +55,9 @@ bool stock_is_stale(const struct stocked *from);
 
 /** stock_release() - A jail out of it has ended; NULL is nobody */
 void stock_release(struct stock *s, struct stocked *from);
+
+/** stock_awaits() - Must a template that starts be awaited before a jail is launched? */
+bool stock_awaits(const struct stock *s);
 
 /** stock_close() - End all templates; no session is left */
 void stock_close(struct stock *s);

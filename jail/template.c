@@ -176,6 +176,10 @@ static int take_answer(const struct template *t, int *pidfd, struct err *e)
 	struct warm_answer a;
 	int r = pass_receive(t->channel, &a, sizeof(a), pidfd, 1);
 
+	if (r == -EPIPE || r == -ECONNRESET)
+		return err_say(e, EPIPE,
+			       "template: it has ended; stderr may say why, and "
+			       "--memory is what it may use, too");
 	if (r < 0)
 		return err_set(e, -r, "template: its answer");
 	a.text[sizeof(a.text) - 1] = '\0';

@@ -6,9 +6,9 @@
  *   The kernel holds a thread that makes such a call until the launcher answers. The
  *   answer is EPERM; it does not matter that what lies behind pointers could change
  *   meanwhile, and it is not looked at. In a session alone there is a second answer, "go
- *   on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), and only to calls that send a signal: what
- *   decides there, guard.c, are numbers in registers, which nobody can change while the
- *   thread is held.
+ *   on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), and only to calls of guard.c: what decides
+ *   there are numbers in registers, which nobody can change while the thread is held. A
+ *   state that waits is held for as long as it does, see session_rest.c.
  *   A flood waits for its answers: the launcher gives so many in a second and sleeps in
  *   between, and what it remembers has a fixed size.
  */
@@ -161,7 +161,25 @@ static int answer(int fd, uint64_t id, bool go_on)
 		if (errno != EINTR)
 			return -errno;
 	}
-	return 0;
+	return 1;
+}
+
+int violation_let(int fd, uint64_t id)
+{
+	return answer(fd, id, true);
+}
+
+bool violation_holds(int fd, uint64_t id)
+{
+	return ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* one that is held no more needs no answer */
+static int settle(int fd, uint64_t id, bool go_on)
+{
+	int r = answer(fd, id, go_on);
+
+	return r < 0 ? r : 0;
 }
 
 /* Return: 1 (a violation, and the end of the jail: it is not answered), 0, or -errno */
@@ -169,12 +187,18 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 		 const struct plan *p, bool *violation, uint64_t now_ms)
 {
 	const struct violation_court *c = v->court;
-	bool guarded = c && guard_asks(&n->data);
+	bool guarded = c && guard_asks(p, &n->data);
 	struct violations *whose = v;
 	bool is_one;
 
-	if (guarded && c->lets(c->owner, n))
-		return answer(v->fd, n->id, true);
+	if (guarded) {
+		enum court_answer said = c->hears(c->owner, n);
+
+		if (said == COURT_HOLDS)
+			return 0;
+		if (said == COURT_LETS)
+			return settle(v->fd, n->id, true);
+	}
 	if (c)
 		whose = c->whose(c->owner, (pid_t)n->pid);
 	is_one = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
@@ -185,7 +209,7 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 		c->punish(c->owner, whose);
 	}
 	*violation = *violation || (is_one && !c);
-	return answer(v->fd, n->id, false);
+	return settle(v->fd, n->id, false);
 }
 
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)

@@ -27,10 +27,16 @@ struct violation {
 	bool violation; /* else refused without being one, as --learn hears of it */
 };
 
+enum court_answer {
+	COURT_REFUSES,
+	COURT_LETS,
+	COURT_HOLDS, /* it answers by violation_let() later, or has done so */
+};
+
 /* whoever shares a listener among the steps of a session */
 struct violation_court {
-	/* a call that sends a signal: may it go on? */
-	bool (*lets)(void *owner, const struct seccomp_notif *n);
+	/* one of the calls of guard.h: may it go on? */
+	enum court_answer (*hears)(void *owner, const struct seccomp_notif *n);
 	/* where what this thread asked for is remembered; its fd and budget are not used */
 	struct violations *(*whose)(void *owner, pid_t thread);
 	/* there was a violation, and --on-violation=kill: kill, before it is answered */
@@ -63,6 +69,16 @@ struct violations {
  * for ever for an answer, and the jail must end
  */
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
+
+/**
+ * violation_let() - Answer a call that was held: it goes on
+ *
+ * Return: 1, 0 when it is held no more, or -errno
+ */
+int violation_let(int fd, uint64_t id);
+
+/** violation_holds() - Does the kernel still hold the thread that made this call? */
+bool violation_holds(int fd, uint64_t id);
 
 /** violation_wait_ms() - How long not to look at the listener again, 0 for now */
 uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms);

@@ -37,6 +37,7 @@
 #include "jail/stage.h"
 #include "jail/sys.h"
 #include "jail/warm.h"
+#include "jail/wipe.h"
 
 /* what every clone begins with; wiped in each */
 static struct {
@@ -126,7 +127,7 @@ static void become_jail(struct child *c, int channel)
 	stage_default_signal(SIGCHLD);
 	stage_run(c);
 	option_forget();
-	explicit_bzero(&kept, sizeof(kept));
+	wipe(&kept, sizeof(kept));
 	explicit_bzero(c, sizeof(*c));
 }
 

@@ -14,6 +14,7 @@
  *   locale is set.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rootfs/python.h"
@@ -40,7 +41,7 @@ static const struct {
 	{ offsetof(PyConfig, stdlib_dir), WIDE(LIBRARY) },
 };
 
-/* sys.path: $PYTHONPATH unless -E or -I, then the library */
+/* sys.path: $PYTHONPATH unless -E or -I, then the tree's own */
 static PyStatus search_path(PyConfig *config)
 {
 	const wchar_t *at = config->pythonpath_env;
@@ -62,7 +63,13 @@ static PyStatus search_path(PyConfig *config)
 		at += length + (at[length] == L':');
 	}
 	config->module_search_paths_set = 1;
-	return PyWideStringList_Append(paths, WIDE(LIBRARY));
+	for (const wchar_t *const *path = tree_paths; *path; path++) {
+		PyStatus status = PyWideStringList_Append(paths, *path);
+
+		if (PyStatus_Exception(status))
+			return status;
+	}
+	return PyStatus_Ok();
 }
 
 /* pycore_pathconfig.h, which is CPython's own; a later one without it runs its getpath.py
@@ -166,6 +173,8 @@ int main(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
 
+	for (const struct env_row *row = tree_env; row->name; row++)
+		(void)setenv(row->name, row->value, 0);
 	return strcmp(name, "stepjail-interpreter") == 0 ? interpreter_main(argc, argv)
 							 : python_main(argc, argv);
 }

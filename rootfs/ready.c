@@ -13,6 +13,7 @@
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
+#include "rootfs/tables.h"
 
 static PyStatus initialise(void)
 {
@@ -82,6 +83,8 @@ void ready_python(const char *preload)
 	Py_DECREF(started);
 	check(source_prepare(runner));
 	check(preload ? import_each(preload) : 0);
+	/* behind that: a module may have handlers of its own */
+	check(run_prepare(runner));
 	check(source_warm());
 	/* a collection now, so that what importing left is not frozen with the rest */
 	(void)PyGC_Collect();
@@ -91,8 +94,8 @@ void ready_python(const char *preload)
 
 int interpreter_main(int argc, char **argv)
 {
-	const char *preload = NULL;
 	bool template = argc > 1 && strcmp(argv[1], "--template") == 0;
+	const char *preload = template ? tree_preload : NULL;
 
 	argv += template;
 	argc -= template;

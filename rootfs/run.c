@@ -31,6 +31,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "rootfs/fork.h"
+#include "rootfs/lines.h"
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
@@ -38,7 +39,13 @@
 /* Python's limit of recursion that its own code needs; a step may leave one of five */
 #define DEPTH_MIN 200
 
+/* those that Python, or faulthandler, has a use for */
+static const int used_signals[] = { SIGINT, SIGPIPE, SIGXFSZ, SIGSEGV,
+				    SIGBUS, SIGABRT, SIGFPE,  SIGILL };
+#define USED_SIGNALS (sizeof(used_signals) / sizeof(used_signals[0]))
+
 static struct {
+	struct sigaction action[USED_SIGNALS];
 	sigset_t mask; /* signals that the user's code has blocked */
 	bool repeatable; /* $STEPJAIL_DETERMINISTIC: random numbers go on from step to step */
 	PyObject *conclude, *alone; /* of runner.py */
@@ -51,7 +58,7 @@ struct outcome {
 	PyObject *trace;
 };
 
-/* what Python's own start does, and a clone of a template may have lost */
+/* what Python's own start does, unless a signal was ignored then */
 static int set_signals(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -75,24 +82,26 @@ static int set_signals(void)
 	Py_DECREF(on);
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 	(void)sigaction(SIGXFSZ, &ignore, NULL);
+	for (size_t i = 0; i < USED_SIGNALS; i++)
+		(void)sigaction(used_signals[i], NULL, &run.action[i]);
 	return 0;
 }
 
-int run_prepare(struct err *e)
+int run_prepare(PyObject *runner)
+{
+	run.conclude = PyObject_GetAttrString(runner, "conclude");
+	run.alone = PyObject_GetAttrString(runner, "alone");
+	return run.conclude && run.alone ? set_signals() : -1;
+}
+
+void run_begin(void)
 {
 	const char *fixed = getenv("STEPJAIL_DETERMINISTIC");
-	PyObject *runner = PyImport_ImportModule("stepjail_runner");
 
-	run.conclude = runner ? PyObject_GetAttrString(runner, "conclude") : NULL;
-	run.alone = runner ? PyObject_GetAttrString(runner, "alone") : NULL;
-	Py_XDECREF(runner);
-	if (!run.conclude || !run.alone || set_signals() < 0) {
-		PyErr_Print();
-		return err_say(e, EINVAL, "interpreter: Python cannot be made ready");
-	}
+	for (size_t i = 0; i < USED_SIGNALS; i++)
+		(void)sigaction(used_signals[i], &run.action[i], NULL);
 	run.repeatable = fixed && strcmp(fixed, "1") == 0;
 	(void)sigemptyset(&run.mask);
-	return 0;
 }
 
 static uint64_t clock_us(void)
@@ -186,6 +195,7 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 	if (Py_GetRecursionLimit() < DEPTH_MIN)
 		Py_SetRecursionLimit(DEPTH_MIN);
 	conclude(o);
+	lines_prune();
 	(void)fflush(NULL); /* what C code of the step has not written yet */
 	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
 	if (PyErr_CheckSignals() < 0)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "init/step_wire.h"
+#include "rootfs/lines.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -64,7 +65,6 @@ static struct {
 	PyObject *builtins, *builtins_dict;
 	Py_ssize_t builtins_count;
 	PyObject *streams; /* runner.py's list: fds 0, 1 and 2 */
-	PyObject *lines;   /* linecache.cache */
 	PyObject *begin, *bounded;
 	bool settled; /* the last step left nothing for runner.py's begin() to do */
 } own;
@@ -92,12 +92,11 @@ int source_prepare(PyObject *runner)
 	own.builtins = PyImport_ImportModule("builtins");
 	own.builtins_dict = attribute("builtins", "__dict__");
 	own.streams = PyObject_GetAttrString(runner, "_streams");
-	own.lines = attribute("linecache", "cache");
 	own.begin = PyObject_GetAttrString(runner, "begin");
 	own.bounded = PyObject_GetAttrString(runner, "bounded");
 	if (!own.sys || !own.main || !own.modules || !own.builtins ||
-	    !own.builtins_dict || !own.streams || !own.lines || !own.begin ||
-	    !own.bounded)
+	    !own.builtins_dict || !own.streams || !own.begin || !own.bounded ||
+	    lines_prepare() < 0)
 		return -1;
 	own.builtins_count = PyDict_Size(own.builtins_dict);
 	return 0;
@@ -107,17 +106,15 @@ int source_prepare(PyObject *runner)
 int source_warm(void)
 {
 	PyObject *text = PyUnicode_FromString("pass\nNone\n");
-	PyObject *name = PyUnicode_FromString("<step 0>");
-	PyObject *shown =
-		text && name && source_begin(true) == 0 ? source_run(text, 0) : NULL;
-	int r = shown ? PyDict_DelItem(own.lines, name) : -1;
+	PyObject *shown = text && source_begin(true) == 0 ? source_run(text, 0) : NULL;
 
 	Py_XDECREF(text);
-	Py_XDECREF(name);
-	Py_XDECREF(shown);
-	if (r == 0)
-		(void)source_end();
-	return r;
+	if (!shown)
+		return -1;
+	Py_DECREF(shown);
+	lines_forget();
+	(void)source_end();
+	return 0;
 }
 
 static void seed(enum word name)
@@ -166,17 +163,14 @@ void source_early(void)
 {
 	int collects = PyGC_Disable();
 	PyObject *text = PyUnicode_FromString("pass\nNone\n");
-	PyObject *name = PyUnicode_FromString("<step 0>");
 	PyObject *shown = NULL;
 
 	/* what the last step left behind is to be seen to when this one begins, as it may
 	 * run code of the user's */
-	if (text && name && own.settled)
+	if (text && own.settled)
 		shown = source_run(text, 0);
-	if (shown && PyDict_DelItem(own.lines, name) < 0)
-		PyErr_Clear();
+	lines_forget();
 	Py_XDECREF(text);
-	Py_XDECREF(name);
 	Py_XDECREF(shown);
 	PyErr_Clear();
 	if (collects)
@@ -208,19 +202,6 @@ PyObject *source_read(int fd)
 		PyErr_SetString(PyExc_OSError, "a step's source cannot be read");
 	PyMem_Free(bytes);
 	return text;
-}
-
-/* let tracebacks of this step and of later ones show its lines */
-static void remember_lines(PyObject *text, PyObject *name)
-{
-	PyObject *lines = PyUnicode_Splitlines(text, 1);
-	PyObject *entry = lines ? Py_BuildValue("nONO", PyUnicode_GET_LENGTH(text),
-						Py_None, lines, name)
-				: NULL;
-
-	if (!entry || PyDict_SetItem(own.lines, name, entry) < 0)
-		PyErr_Clear();
-	Py_XDECREF(entry);
 }
 
 struct code {
@@ -334,7 +315,7 @@ PyObject *source_run(PyObject *text, uint32_t step)
 
 	if (!name)
 		return NULL;
-	remember_lines(text, name);
+	lines_remember(text, name);
 	if (compile_source(&code, text, name) == 0)
 		shown = run_code(&code);
 	Py_XDECREF(code.body);

@@ -5,7 +5,8 @@
  * Theory of operation
  *   state_serve() is one loop that many processes go around. A process sleeps in
  *   recvmsg(2) with every signal blocked, so that nothing but SIGKILL reaches it: neither
- *   an interrupt that came too late for its step, nor an alarm that its step had set. For
+ *   an interrupt that came too late for its step, nor an alarm that its step had set.
+ *   Before that it is held in another call (STEP_REST), so that stepjail knows it. For
  *   a request it forks (fork.h) and sleeps on. It runs none of Python's code, nor of the
  *   user's (os.register_at_fork()), so it does not change: it is the snapshot. The child
  *   runs the step and then goes around the same loop, on its own channel.
@@ -24,9 +25,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +129,22 @@ static bool is_whole(const struct state_mail *m, size_t fds)
 	       fds == STEP_FILE_FDS;
 }
 
+/* what waits shows its memory to no other process of the session; what runs is as any */
+static void hide(bool hidden)
+{
+	(void)prctl(PR_SET_DUMPABLE, hidden ? 0UL : 1UL);
+}
+
+/* see STEP_REST; the C library never blocks the two signals that are its own */
+static void rest(void)
+{
+	const uint64_t all = UINT64_MAX;
+
+	hide(true);
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	(void)kill(STEP_REST, 0);
+}
+
 /* Return: 0, or -EMFILE when there was no room for the fds */
 static int receive(struct state_mail *m)
 {
@@ -140,6 +159,7 @@ static int receive(struct state_mail *m)
 	struct wire_header h;
 	ssize_t n;
 
+	rest();
 	do
 		n = recvmsg(state.channel, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
@@ -178,6 +198,7 @@ static void settle(struct state_mail *m)
 	state.channel_dev = own.st_dev;
 	state.channel_ino = own.st_ino;
 	(void)setsid();
+	hide(false);
 	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
 		_exit(1);
 }
@@ -206,6 +227,7 @@ static void await_source(struct state_mail *m)
 		run_early();
 	if (receive(m) < 0)
 		give_up("source", EMFILE);
+	hide(false);
 	state.early = false;
 	m->fds[STEP_FD_SOURCE] = io_steal_fd(&m->fds[0]);
 }
@@ -259,10 +281,11 @@ static void begin(int channel)
 	state.null = null < 0 ? -1 : move_high(null);
 	if (state.null < 0 || dup2(state.null, STDIN_FILENO) < 0)
 		give_up("/dev/null", errno);
-	if (fork_prepare(&e) < 0 || run_prepare(&e) < 0) {
+	if (fork_prepare(&e) < 0) {
 		(void)dprintf(STDERR_FILENO, "stepjail-%s\n", e.text);
 		_exit(1);
 	}
+	run_begin();
 	if (wire_send(state.channel, WIRE_STARTED, 0,
 		      &(struct step_born){ .pid = (uint32_t)getpid() },
 		      sizeof(struct step_born)) < 0)

@@ -14,6 +14,7 @@
 
 #include "init/err.h"
 #include "init/step_wire.h"
+#include "rootfs/python.h"
 
 /**
  * interpreter_main() - The first interpreter of a jail; its channel is fd 0
@@ -65,9 +66,15 @@ struct state_mail {
 };
 
 /**
- * run_prepare() - Once, in state 0: signals, and how to run; 0 or -errno
+ * run_prepare() - Once, before there are clones: handlers of signals, and how to run
+ * @runner:	The module
+ *
+ * Return: 0, or -1 with an exception set
  */
-int run_prepare(struct err *e);
+int run_prepare(PyObject *runner);
+
+/** run_begin() - Once, in state 0: those handlers, which a clone of a template has lost */
+void run_begin(void);
 
 /**
  * run_step() - Run the step in this process, and tell how it went, up to DONE

@@ -3,6 +3,7 @@
 """tree.py - the parts of rootfs/build that need Python
 
 	tree.py tables MANIFEST LIB VERSION OBJ    write OBJ/tables.c, frozen code beside it
+	tree.py places MANIFEST VERSION FILE       write a C file of what differs between trees
 	tree.py tree MANIFEST SOURCE VERSION DEST  fill a tree, all but bin/python3
 	tree.py list DEST                          print a tree's list
 	tree.py verify DEST LIST                   compare a tree with its list
@@ -102,6 +103,20 @@ def tables(manifest_path, lib, version, obj):
     digest = hashlib.sha256(blob).hexdigest()
     out.append(f"/* frozen.bin is {digest} */\n")
     write_if_new(os.path.join(obj, "tables.c"), "\n".join(out).encode())
+
+
+def places(manifest_path, version, out_path):
+    """sys.path, the environment and the preload list, as rootfs/tables.h has them."""
+    rows = manifest(manifest_path)
+    paths = [f"/lib/python{version}"] + [words[0] for words in only(rows, "path")]
+    preload = ",".join(name for words in only(rows, "preload") for name in words)
+    out = [f"/* made by rootfs/tree.py from {os.path.basename(manifest_path)} */",
+           '#include "rootfs/tables.h"', "", "const wchar_t *const tree_paths[] = {"]
+    out += [f'\tL"{path}",' for path in paths]
+    out += ["\tNULL", "};", "", "const struct env_row tree_env[] = {"]
+    out += [f'\t{{ "{name}", "{value}" }},' for name, value in only(rows, "env")]
+    out += ["\t{ NULL, NULL },", "};", "", f'const char tree_preload[] = "{preload}";', ""]
+    write_if_new(out_path, "\n".join(out).encode())
 
 
 # --- tree ---------------------------------------------------------------------------
@@ -262,16 +277,17 @@ def verify(dest, list_path):
 
 COMMANDS = {
     "tables": (tables, 4),
+    "places": (places, 3),
     "tree": (tree, 4),
     "list": (lambda dest: sys.stdout.writelines(tree_list(dest)), 1),
     "verify": (verify, 2),
 }
 
 
-def main(arguments):
-    command, count = COMMANDS.get(arguments[0] if arguments else "", (None, 0))
+def main(arguments, commands, usage):
+    command, count = commands.get(arguments[0] if arguments else "", (None, 0))
     if not command or len(arguments) != count + 1:
-        sys.exit("usage: " + __doc__)
+        sys.exit("usage: " + usage)
     try:
         command(*arguments[1:])
     except (Bad, OSError, SyntaxError) as problem:
@@ -279,4 +295,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], COMMANDS, __doc__)

@@ -37,13 +37,13 @@ $(B)/stepjail-unwalled $(B)/stepjail-warm-unwalled: LINK += $(shell sed -nE 's/^
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs data $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run
 vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
 	tests/fault/run --build && tests/vm/test
-bench: all rootfs $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
+bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
 	tests/bench/run && tests/bench/sessions
 
 # warm jails without Python: a template of C, and a launcher of many

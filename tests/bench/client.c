@@ -5,6 +5,7 @@
  * usage: client first ROUNDS SERVE... <LIST	to the first output of print(1)
  *	  client step ROUNDS SERVE...		one more step in an open session: x + 1
  *	  client paced ROUNDS SERVE...		the same, 5 ms after the last one's end
+ *	  client rollback ROUNDS SERVE...	after a step that ran out of memory
  *	  client cycle COUNT AT_A_TIME SERVE...	fresh jails: open, step, gone
  *	  client idle COUNT SERVE...		open sessions, and what they cost
  *
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "init/serve_wire.h"
@@ -40,6 +42,8 @@
 extern char **environ;
 
 static int serve_fd = -1;
+static const char *verdict = "\"completed\""; /* that steps come to */
+static bool said_true;                        /* the last RESULT */
 static pid_t serve_pid;
 
 static void die(const char *what)
@@ -103,8 +107,9 @@ static struct wire_header hear(void)
 	payload[h.length] = '\0';
 	if (h.type == WIRE_REFUSED)
 		die(payload + (payload[0] == '{' ? 0 : sizeof(struct serve_at)));
-	if (h.type == WIRE_DONE &&
-	    !strstr(payload + sizeof(struct serve_at), "\"completed\""))
+	if (h.type == WIRE_RESULT)
+		said_true = strcmp(payload + sizeof(struct serve_at), "True") == 0;
+	if (h.type == WIRE_DONE && !strstr(payload + sizeof(struct serve_at), verdict))
 		die(payload + sizeof(struct serve_at));
 	return h;
 }
@@ -229,6 +234,51 @@ static void time_steps(size_t rounds, bool paced)
 	free(ms);
 }
 
+static void run(const char *source)
+{
+	ask(WIRE_CODE, 1, source);
+	ask_run(1);
+	hear_until(WIRE_DONE);
+}
+
+static void time_rollbacks(size_t rounds)
+{
+	const struct serve_state back = { .branch = 0, .state = 1 };
+	double *rollback = calloc(rounds, sizeof(double));
+	double *next = calloc(rounds, sizeof(double));
+
+	if (!rollback || !next)
+		abort();
+	ask(WIRE_OPEN, 1, "");
+	hear_until(WIRE_OPENED);
+	run("kept = bytearray(range(256)) * (200 << 12)");
+	for (size_t round = 0; round < rounds; round++) {
+		double start;
+
+		verdict = "\"memory\"";
+		/* one process alone would come to its own bound first, a MemoryError */
+		run("import os\nos.fork()\nmore = []\nwhile True:\n"
+		    " try: more.append(b'x' * (1 << 20))\n except MemoryError: pass");
+		verdict = "\"completed\"";
+		start = list_now_ms();
+		if (wire_send(serve_fd, WIRE_ROLLBACK, 1, &back, sizeof(back)) < 0)
+			die("serve is gone");
+		hear_until(WIRE_STATE);
+		rollback[round] = list_now_ms() - start;
+		said_true = false;
+		start = list_now_ms();
+		run("len(kept) == 200 << 20 and kept[12345] == 12345 % 256");
+		next[round] = list_now_ms() - start;
+		if (!said_true)
+			die("a variable is not what it was");
+	}
+	printf("%-24s %9s %9s %9s\n", "", "median ms", "min", "p99");
+	print_times("rollback", rollback, rounds, 0);
+	print_times("the step after it", next, rounds, 0);
+	free(rollback);
+	free(next);
+}
+
 /* so many at a time; the rate of each tenth shows whether it gets slower */
 static void time_cycles(uint32_t count, uint32_t at_a_time)
 {
@@ -296,7 +346,8 @@ int main(int argc, char **argv)
 	bool cycle = strcmp(mode, "cycle") == 0;
 
 	if (count < 10 || (cycle && argc < 5)) {
-		(void)fputs("usage: client first|step|paced|idle COUNT SERVE..., or\n"
+		(void)fputs("usage: client first|step|paced|rollback|idle COUNT "
+			    "SERVE..., or\n"
 			    "       client cycle COUNT AT_A_TIME SERVE...; 10 or more\n",
 			    stderr);
 		return 2;
@@ -308,6 +359,8 @@ int main(int argc, char **argv)
 		time_steps(count, false);
 	else if (strcmp(mode, "paced") == 0)
 		time_steps(count, true);
+	else if (strcmp(mode, "rollback") == 0)
+		time_rollbacks(count);
 	else if (cycle)
 		time_cycles((uint32_t)count, (uint32_t)strtoul(argv[3], NULL, 10));
 	else

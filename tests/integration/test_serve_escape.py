@@ -15,7 +15,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Refused, Serve  # noqa: E402
-from serve_scene import OPTIONS, below, wait_until  # noqa: E402
+from serve_scene import (CHANNEL, DONE, EXIT, FAIL, FILE, MOVED, OPTIONS, RESULT, RUN,  # noqa: E402
+                         STARTED, TRACE, below, wait_until)
 
 # all that this process, or any that it may look at, can read; a secret is told by its first
 # half and by the digest of the rest, so that the search does not find itself
@@ -55,24 +56,10 @@ for fd in range(4096):
         stat.filemode(st.st_mode)[0]
     print(fd, kind)
 """
-CHANNEL = """
-import os, socket, stat, struct, time
-FD = next(fd for fd in range(3, 4096) if os.path.exists(f'/proc/self/fd/{{fd}}')
-          and stat.S_ISSOCK(os.fstat(fd).st_mode))
-channel = socket.socket(fileno=os.dup(FD))
-N = {number}
-def say(kind, payload=b'', step=N, length=None):
-    frame = struct.pack('<IHHI', len(payload) if length is None else length, kind, 0, step)
-    try:
-        channel.send(frame + payload, socket.MSG_DONTWAIT)
-        return True
-    except OSError:
-        return False
-def done(how, code=0):
-    return struct.pack('<IIQQQII', how, code, 0, 0, 0, 0, 0)
-"""
-FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE = \
-    1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27
+# as a state waits
+WAIT = 'try: os.kill(-1 << 31, 0)\nexcept OSError: pass\n'
+# past every signal that can be caught or blocked
+GOES_ON = 'import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass'
 
 
 class Secret(str):
@@ -148,7 +135,7 @@ class Elsewhere(Sessions):
         own = self.warm()
         own.run('import os; before = os.listdir("/mnt")')
         self.assertEqual(self.prints(own, secret.scan()), ['0'])
-        for path in '/proc/self/mountinfo', '/proc/self/maps', '/proc/2/mountinfo':
+        for path in '/proc/self/mountinfo', '/proc/self/maps':
             self.assertEqual(self.prints(own, f'print({name!r}[:9] in open({path!r}).read())'),
                              ['False'])
 
@@ -204,10 +191,10 @@ class Elsewhere(Sessions):
 class Channel(Sessions):
     """A step speaks on its own channel as the interpreter does not."""
 
-    def attack(self, source, session=None):
+    def attack(self, source, session=None, **kw):
         session = session or self.warm()
         number = session.run('x = 1').done['step'] + 1
-        return session, session.run(CHANNEL.format(number=number) + source)
+        return session, session.run(CHANNEL.format(number=number) + source, **kw)
 
     def both_go_on(self, session):
         self.assertEqual(session.run('x').result, '1')
@@ -244,14 +231,30 @@ os._exit(6)
                          ('exited', 6, 0))
         self.both_go_on(session)
 
+    def test_of_its_end(self):
+        """A step that says DONE and goes on has not ended; its last word is what counts."""
+        for rest, verdict, state in (
+                ('time.sleep(0.2)', 'completed', 'kept'),
+                ('1 / 0', 'exception', 'kept'),
+                ('while True: pass', 'wall-timeout', 'kept'),
+                (GOES_ON, 'wall-timeout', 'rolled-back'),
+                # as if it waited, but with signals, or with a thread
+                (WAIT + GOES_ON, 'wall-timeout', 'rolled-back'),
+                ('import threading\nthreading.Thread(target=time.sleep, args=(60,)).start()\n'
+                 + WAIT + GOES_ON, 'wall-timeout', 'kept')):  # by an exception, at last
+            session, step = self.attack(f'say({DONE}, done(2, 3))\n{rest}', wall_ms=500)
+            self.assertEqual((step.done['verdict'], step.done['state']), (verdict, state), rest)
+            self.both_go_on(session)
+
     def test_twice(self):
         session, step = self.attack(f'''
 for i in range(300):
     say({DONE}, done(2, 3))
     say({RESULT}, b'r' * 1000)
+{WAIT}
 time.sleep(0.2)
 ''')
-        self.assertEqual((step.done['verdict'], step.done['exit_code']), ('exited', 3))
+        self.assertEqual((step.done['verdict'], step.done['exit_code']), ('completed', 0))
         # a state whose channel holds that is one no more, or goes on: its words change nothing
         try:
             session.run('1')
@@ -277,11 +280,10 @@ pid = os.waitpid(pid, 0)
         session, step = self.attack(f'''
 if os.fork() == 0:
     say({MOVED}, struct.pack('<II', os.getpid(), 0)), say({DONE}, done(2, 3))
-    time.sleep(1000)
+    {GOES_ON.replace(chr(10), chr(10) + '    ')}
 while True: pass
-''')
-        self.assertEqual((step.done['verdict'], step.done['exit_code']), ('exited', 3))
-        session.rollback(1)
+''', wall_ms=500)
+        self.assertEqual((step.done['verdict'], step.done['state']), ('wall-timeout', 'rolled-back'))
         self.assertTrue(wait_until(lambda: self.prints(
             session, 'import os; print(len(os.listdir("/proc/self/fd")) and'
             ' [n for n in os.listdir("/proc") if n.isdigit() and "R" in'
@@ -336,7 +338,7 @@ while time.monotonic() < end:
     n += say({TRACE}, b't' * 30000, N + 1) + say({STARTED}, bytes(8))
 print(n)
 ''')
-        self.assertGreater(int(step.out), 1000)
+        self.assertGreater(int(step.out), 100)
         self.assertEqual(step.done['verdict'], 'completed')
         self.both_go_on(session)
         self.assertLess(self.held()[1], 16 << 20)

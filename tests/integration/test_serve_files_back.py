@@ -4,6 +4,7 @@
 
 Run by tests/integration/run, as root and as an ordinary user.
 """
+import hashlib
 import os
 import shutil
 import sys
@@ -241,6 +242,21 @@ class Back(Case):
         self.session.start('1')
         self.assertIn('client', self.session.close()['reason'])
         self.assertEqual(self.serve.open().run('2').result, '2')
+
+    def test_more_at_once_than_may_wait(self):
+        """serve takes no more from its client then, and nothing is lost of it."""
+        data = os.urandom(16 << 20)
+        self.value('open("/work/f", "wb").write(b"x" * (32 << 20))')
+        self.session.start('1')
+        self.serve.send('PUT', self.session.number, b'\0\0\0\0p')
+        for at in range(0, len(data), 60000):
+            self.serve.send('DATA', self.session.number, data[at:at + 60000])
+        self.serve.send('END', self.session.number)
+        self.session.start('import hashlib\n' + '#' * 999999 + '\n'
+                           'hashlib.sha256(open("/work/p", "rb").read()).hexdigest()')
+        self.assertEqual(self.serve.expect(self.session.number, 0, 'DONE').json['state'], 'kept')
+        self.serve.expect(self.session.number, 0, 'STATE')
+        self.assertEqual(self.session.finish().result, repr(hashlib.sha256(data).hexdigest()))
 
     def test_deep_and_wide(self):
         self.begin("import os\nfor i in range(3000): os.mkdir('d'); os.chdir('d')\n"

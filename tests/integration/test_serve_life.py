@@ -256,5 +256,31 @@ class Start(unittest.TestCase):
         self.assertEqual(serve.end(), (0, ''))
 
 
+class Moved(Case):
+    def test_to_a_process_that_has_ended(self):
+        """Nobody can say any more which one it was; the step ends with its own all the same."""
+        session = self.serve.open()
+        number = session.run('x = 1').done['step']
+        for _ in range(5):
+            number += 1
+            step = session.run(f'''
+import os, socket, stat, struct
+fd = next(fd for fd in range(3, 300) if os.path.exists(f'/proc/self/fd/{{fd}}')
+          and stat.S_ISSOCK(os.fstat(fd).st_mode))
+channel = socket.socket(fileno=os.dup(fd))
+moved = struct.pack('<IHHIII', 8, 26, 0, {number}, 99999, 0)
+for _ in range(20):
+    if os.fork() == 0:
+        channel.send(moved)
+        os._exit(0)
+    os.wait()
+channel.send(moved)
+os._exit(6)
+''')
+            self.ended(step, 'exited', 'rolled-back', exit_code=6)
+            self.assertEqual(session.run('x').result, '1')
+            number += 1
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -18,6 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_client import Serve  # noqa: E402
+from serve_scene import below, memory_of  # noqa: E402
 from test_run import (BUILD, PLAIN_ENV, TIMEOUT, Host, each_user,  # noqa: E402
                       jail_mounts, missing_words, processes_with)
 
@@ -154,15 +155,17 @@ class Ends(Warm):
         """(launcher, template, clone), when the clone stands."""
         lines = [run.stdout.readline().decode() for _ in range(2)]
         self.assertEqual(lines, ["whole\n", "stands\n"], lines)
-        pids = [pid for pid in processes_with("--template") if "NSpid" in status(pid)]
         mine = {}
-        for pid in pids:
-            with open(f"/proc/{pid}/cmdline", "rb") as words:
-                if not words.read().startswith(INTERPRETER.encode()):
-                    continue
-            spaces = status(pid)["NSpid"].split()
-            if self.is_below(pid, run.pid):
-                mine[len(spaces)] = pid
+        for pid in processes_with("--template"):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as words:
+                    if not words.read().startswith(INTERPRETER.encode()):
+                        continue
+                spaces = status(pid)["NSpid"].split()
+                if self.is_below(pid, run.pid):
+                    mine[len(spaces)] = pid
+            except (OSError, KeyError):
+                continue  # somebody else's, that has ended
         return mine[2], mine[3]
 
     @staticmethod
@@ -270,6 +273,39 @@ class Stock(Warm):
             time.sleep(0.02)
         return self.fail("no session was warm")
 
+    def test_signals_of_a_warm_session(self):
+        """As a cold one has them, though a clone's were reset on its way."""
+        look = ("[line for line in open('/proc/self/status') if line[:3] == 'Sig'], "
+                "__import__('signal').getsignal(2).__name__, "
+                "__import__('faulthandler').is_enabled()")
+        said = []
+        with self.serve("--cold") as serve:
+            said.append(serve.open().run(look).result)
+        with self.serve() as serve:
+            session = self.open_warm(serve)
+            said.append(session.run(look).result)
+            self.assertEqual(said[0], said[1])
+            self.assertTrue(said[0].endswith("'default_int_handler', True)"), said[0])
+            step = session.run("import faulthandler\nfaulthandler._stack_overflow()")
+            self.assertEqual((step.done["verdict"], step.done["state"]),
+                             ("signaled", "rolled-back"))
+            # on a stack of its own
+            self.assertIn(b"Segmentation fault", step.err)
+            self.assertIn(b'"<step 2>", line 2 in <module>', step.err)
+            session.start("import time\nprint('now')\ntime.sleep(60)")
+            serve.expect(session.number, 0, "OUT")
+            session.interrupt()
+            self.assertIn("KeyboardInterrupt", session.finish().trace)
+
+    def test_pages_of_a_warm_session(self):
+        """One that nobody has run a step in shares nearly all of them with its template."""
+        with self.serve() as serve:
+            self.open_warm(serve)
+            before = memory_of(below(serve.process.pid))
+            for _ in range(10):
+                self.assertTrue(serve.open().opened["warm"])
+            self.assertLess(memory_of(below(serve.process.pid)) - before, 10 * (300 << 10))
+
     def test_states_of_a_warm_session(self):
         with self.serve("--preload", "decimal") as serve:
             session = self.open_warm(serve)
@@ -318,70 +354,7 @@ class Stock(Warm):
                 self.assertEqual(self.templates(serve), [])
 
 
-# a wall that the template alone lacks, or its clones as well; what is said of it
-LACKING = [
-    ("caps_keep_template", "posture: cap_permitted reads", False),
-    ("caps_drop_bounding", "posture: cap_bounding reads", False),
-    ("setsid", "posture: session reads", False),
-    ("umount2", "the mount /", False),
-    ("mount_set_flags", "posture: the mount /dev is writable", False),
-    ("mount_setattr", "is writable", False),
-    ("subset", "posture: the mount /proc is of a file system with other options", False),
-    ("close_range", "would stay open", False),
-    ("net", "posture: the net namespace is the launcher's own", False),
-    ("ipc", "posture: the ipc namespace is the launcher's own", False),
-    ("ids_become", "posture: host_uids reads", True),
-    ("setgroups deny", "posture: setgroups reads 'allow'", True),
-    ("uid_map", "posture: uid_map reads", True),
-]
-
-
-class Lacking(Warm):
-    """A template without one of its walls is never used."""
-
-    def without(self, wall, *command, **more):
-        return subprocess.run([*self.drop, *command], stdin=subprocess.DEVNULL, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
-                              text=True, env=PLAIN_ENV | {"STEPJAIL_LACKS": wall}, **more)
-
-    def warm(self, wall):
-        command = self.command("warm", 1)[len(self.drop):]
-        with open(os.devnull, encoding="ascii") as leaked:
-            return self.without(wall, f"{HOST}-unwalled", *command[1:],
-                                pass_fds=[leaked.fileno()])
-
-    def test_nothing_lacks(self):
-        done = self.warm("nothing")
-        self.assertEqual((done.returncode, done.stdout.split("\n")[0]), (0, "whole"), done.stderr)
-
-    def test_each_wall(self):
-        for wall, says, as_root in LACKING:
-            # the kernel itself refuses an ordinary user's map then
-            if as_root and (self.as_user or os.geteuid() != 0):
-                continue
-            with self.subTest(wall):
-                done = self.warm(wall)
-                self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
-                self.assertTrue(done.stderr.startswith("template: posture: "), done.stderr)
-                self.assertIn(says, done.stderr)
-
-    def test_serve_goes_on_without(self):
-        """Its sessions are executed, each behind its own walls, and the answer says why."""
-        env = PLAIN_ENV | {"STEPJAIL_LACKS": "caps_keep_template"}
-        command = [*self.drop, os.path.join(BUILD, "stepjail-unwalled"), "serve"]
-        with Serve([*missing_words(tuple(self.drop)), "--ready=0"], command=command,
-                   env=env) as serve:
-            def why():
-                session = serve.open()
-                self.assertEqual((session.run("6 * 7").result, session.opened["warm"]),
-                                 ("42", False))
-                session.close()
-                return "posture: cap_" in session.opened["why_cold"]
-            self.assertTrue(wait_until(why))
-            self.assertTrue(why())
-
-
-globals().update(each_user(Walls, Ends, Interpreter, Stock, Lacking))
+globals().update(each_user(Walls, Ends, Interpreter, Stock))
 
 if __name__ == "__main__":
     unittest.main()

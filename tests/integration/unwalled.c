@@ -44,7 +44,8 @@ MAY_LACK(rlimit_set, (const struct plan *p, bool cgroup, bool shared, struct err
 MAY_LACK(caps_drop_bounding, (struct err * e), e)
 MAY_LACK(caps_keep_template, (struct err * e), e)
 MAY_LACK(mount_set_flags, (int tree, uint64_t attr, struct err *e), tree, attr, e)
-MAY_LACK(filter_listen, (const void *code, size_t count), code, count)
+MAY_LACK(filter_listen, (const void *code, size_t count, bool deadly), code, count,
+	 deadly)
 MAY_LACK(umount2, (const char *path, int flags), path, flags)
 MAY_LACK(setgroups, (size_t count, const gid_t *list), count, list)
 MAY_LACK(setsid, (void), )

@@ -165,6 +165,8 @@ static int one_step(bool warm, struct err *e)
 	if (r == 0)
 		r = stand(&run, e);
 	gated = now_us();
+	/* an interpreter that rests is held by whoever listens: nobody does here */
+	io_close_fd(&run.outcome.refused.fd);
 	if (r == 0)
 		r = step(channel[0], &state, &output, e);
 	if (r == 0) {

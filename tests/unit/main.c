@@ -85,11 +85,13 @@ static Suite *(*const suites[])(void) = {
 	jail_states_suite,
 	jail_stock_suite,
 	jail_template_suite,
+	jail_template_clone_suite,
 	jail_tree_suite,
 	jail_value_suite,
 	jail_violation_print_suite,
 	jail_violation_suite,
 	jail_watch_suite,
+	jail_wipe_suite,
 #endif
 #ifdef UNIT_AGENT
 	agent_answer_suite,

@@ -48,6 +48,24 @@ const char *unit_folder(void);
 /** unit_path() - "folder/name"; valid until the fourth call that follows */
 const char *unit_path(const char *folder, const char *name);
 
+/* what a kernel tells of the mounts that every jail has, in /proc/PID/mountinfo */
+#define UNIT_MOUNTS                                                                      \
+	"10 9 0:65 / / ro,nosuid,nodev,relatime - overlay none ro,lowerdir=r:e\n"        \
+	"11 10 0:43 /dev /dev ro,nosuid,nodev,noexec,relatime - tmpfs none "             \
+	"rw,mode=755\n"                                                                  \
+	"12 11 0:6 /null /dev/null ro,nosuid,noexec,relatime - devtmpfs udev rw\n"       \
+	"13 11 0:6 /zero /dev/zero ro,nosuid,noexec,relatime - devtmpfs udev rw\n"       \
+	"14 11 0:6 /full /dev/full ro,nosuid,noexec,relatime - devtmpfs udev rw\n"       \
+	"15 11 0:6 /random /dev/random ro,nosuid,noexec,relatime - devtmpfs udev rw\n"   \
+	"16 11 0:6 /urandom /dev/urandom ro,nosuid,noexec,relatime - devtmpfs udev rw\n" \
+	"17 11 0:6 /tty /dev/tty ro,nosuid,noexec,relatime - devtmpfs udev rw\n"         \
+	"18 10 0:69 / /work rw,nosuid,nodev,noexec,relatime - tmpfs none rw,size=1k\n"   \
+	"19 10 0:70 /tmp /tmp rw,nosuid,nodev,noexec,relatime - tmpfs none rw,size=2k\n" \
+	"20 11 0:70 /shm /dev/shm rw,nosuid,nodev,noexec,relatime - tmpfs none rw\n"
+
+/** unit_filters() - How many filters this process has already, as /proc says */
+unsigned long unit_filters(void);
+
 /** unit_file() - Make a file of these bytes; the path is unit_path()'s */
 const char *unit_file(const char *folder, const char *name, const void *bytes,
 		      size_t length);
@@ -135,11 +153,13 @@ Suite *jail_stage_suite(void);
 Suite *jail_states_suite(void);
 Suite *jail_stock_suite(void);
 Suite *jail_template_suite(void);
+Suite *jail_template_clone_suite(void);
 Suite *jail_tree_suite(void);
 Suite *jail_value_suite(void);
 Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
+Suite *jail_wipe_suite(void);
 
 Suite *agent_answer_suite(void);
 Suite *agent_body_suite(void);

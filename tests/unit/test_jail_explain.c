@@ -203,7 +203,7 @@ static void add_random_text(const char *name)
 		if (below(2))
 			add_word(name, "LANG=C");
 	} else if (strcmp(name, "lock-code") == 0) {
-		add_word(name, below(2) ? "no" : "auto");
+		add_word(name, below(3) ? "no" : below(2) ? "warm" : "auto");
 	} else if (strcmp(name, "on-violation") == 0) {
 		add_word(name, below(2) ? "kill" : "refuse");
 	} else if (strcmp(name, "learn") == 0 || strcmp(name, "cold") == 0) {

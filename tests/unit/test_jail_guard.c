@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_guard.c - which signals a step may send, and who is asked
+ * test_jail_guard.c - whom a step may signal, or change, and who is asked
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "jail/guard.h"
@@ -14,10 +15,13 @@
 static struct sock_filter code[GUARD_CODE_MAX + BPF_MAXINSNS];
 static size_t length;
 
+static struct plan plan;
+
 /* in front of a filter that lets everything through */
 static void make(bool session)
 {
-	const struct plan plan = { .session = session };
+	plan.session = session;
+
 	const struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 
 	length = guard_code(&plan, code);
@@ -35,8 +39,15 @@ static uint32_t ask(uint32_t arch, long nr, uint64_t second)
 	return bpf_run(code, length, &data);
 }
 
-static const long told[] = { SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo,
-			     SYS_rt_tgsigqueueinfo };
+static const long told[] = { SYS_kill,
+			     SYS_tkill,
+			     SYS_tgkill,
+			     SYS_rt_sigqueueinfo,
+			     SYS_rt_tgsigqueueinfo,
+			     SYS_setpriority,
+			     SYS_sched_setaffinity };
+static const long allowable[] = { SYS_sched_setscheduler, SYS_sched_setparam,
+				  SYS_sched_setattr, SYS_ioprio_set };
 
 START_TEST(signals_are_told_of)
 {
@@ -45,15 +56,37 @@ START_TEST(signals_are_told_of)
 		struct seccomp_data data = { .nr = (int)told[i], .arch = NATIVE };
 
 		ck_assert_uint_eq(ask(NATIVE, told[i], 9), TOLD);
-		ck_assert(guard_asks(&data));
+		ck_assert(guard_asks(&plan, &data));
 		data.arch = 0x1234;
-		ck_assert(!guard_asks(&data));
+		ck_assert(!guard_asks(&plan, &data));
 		/* of other entries the filter behind knows what to make */
 		ck_assert_uint_eq(ask(0x1234, told[i], 9), ALLOWED);
 	}
 	ck_assert_uint_eq(ask(NATIVE, SYS_pidfd_send_signal, 9), REFUSED(EPERM));
-	ck_assert(!guard_asks(
-		&(struct seccomp_data){ .nr = SYS_pidfd_send_signal, .arch = NATIVE }));
+	ck_assert(!guard_asks(&plan, &(struct seccomp_data){ .nr = SYS_pidfd_send_signal,
+							     .arch = NATIVE }));
+	ck_assert_uint_eq(ask(NATIVE, SYS_timer_create, 9), REFUSED(EPERM));
+}
+END_TEST
+
+/* what the allow list refuses is nobody's to let through, unless the plan has it */
+START_TEST(allowed_calls_are_told_of)
+{
+	for (size_t i = 0; i < sizeof(allowable) / sizeof(allowable[0]); i++) {
+		const struct seccomp_data data = { .nr = (int)allowable[i],
+						   .arch = NATIVE };
+
+		plan = (struct plan){ 0 };
+		make(true);
+		ck_assert_uint_eq(ask(NATIVE, allowable[i], 9), ALLOWED);
+		ck_assert(!guard_asks(&plan, &data));
+		plan.call[0] = (struct plan_call){ .nr = (int)allowable[i], .arg = -1 };
+		plan.call_count = 1;
+		make(true);
+		ck_assert_uint_eq(ask(NATIVE, allowable[i], 9), TOLD);
+		ck_assert(guard_asks(&plan, &data));
+	}
+	plan = (struct plan){ 0 };
 }
 END_TEST
 
@@ -86,7 +119,7 @@ START_TEST(other_calls_are_not_touched)
 {
 	make(true);
 	for (int nr = 0; nr < 500; nr++) {
-		bool row = nr == SYS_pidfd_send_signal;
+		bool row = nr == SYS_pidfd_send_signal || nr == SYS_timer_create;
 
 		for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 			row = row || told[i] == nr;
@@ -107,6 +140,13 @@ static bool keeps_in(void *owner, pid_t group)
 {
 	(void)owner;
 	return group == 5;
+}
+
+/* the caller is 9, and its thread 10 */
+static bool is_own(void *owner, pid_t pid)
+{
+	(void)owner;
+	return pid == 9 || pid == 10;
 }
 
 #define ROW(call, a, b, c, lets)                                                         \
@@ -155,12 +195,37 @@ static const struct {
 	ROW(rt_tgsigqueueinfo, 5, 5, SIGUSR1, false),
 	ROW(rt_tgsigqueueinfo, 7, 5, SIGUSR1, false),
 	ROW(rt_tgsigqueueinfo, 7, 8, SIGUSR1, true),
+	/* a process's own alone, and never a group's or a user's; the low half again */
+	ROW(setpriority, PRIO_PROCESS, 0, 19, true),
+	ROW(setpriority, PRIO_PROCESS, 9, 19, true),
+	ROW(setpriority, PRIO_PROCESS, 10, 19, true),
+	ROW(setpriority, PRIO_PROCESS, 5, 19, false),
+	ROW(setpriority, PRIO_PROCESS, 7, 19, false),
+	ROW(setpriority, PRIO_PROCESS, 1, 19, false),
+	ROW(setpriority, PRIO_PROCESS, 1ULL << 32 | 5, 19, false),
+	ROW(setpriority, PRIO_PGRP, 0, 19, false),
+	ROW(setpriority, PRIO_USER, 0, 19, false),
+	ROW(setpriority, 1ULL << 32 | PRIO_USER, 0, 19, false),
+	ROW(ioprio_set, 1, 0, 0, true),
+	ROW(ioprio_set, 1, 5, 0, false),
+	ROW(ioprio_set, 2, 0, 0, false),
+	ROW(ioprio_set, 3, 0, 0, false),
+	ROW(sched_setaffinity, 0, 8, 0, true),
+	ROW(sched_setaffinity, 9, 8, 0, true),
+	ROW(sched_setaffinity, 5, 8, 0, false),
+	ROW(sched_setaffinity, 1, 8, 0, false),
+	ROW(sched_setscheduler, 0, 3, 0, true),
+	ROW(sched_setscheduler, 5, 3, 0, false),
+	ROW(sched_setparam, 0, 0, 0, true),
+	ROW(sched_setparam, 5, 0, 0, false),
+	ROW(sched_setattr, 0, 0, 0, true),
+	ROW(sched_setattr, 5, 0, 0, false),
 };
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 START_TEST(a_signal_goes_on_or_not)
 {
-	const struct guard guard = { keeps, keeps_in, NULL };
+	const struct guard guard = { keeps, keeps_in, is_own, NULL };
 	const struct seccomp_data call = {
 		.nr = (int)signals[_i].nr,
 		.arch = NATIVE,
@@ -177,6 +242,7 @@ Suite *jail_guard_suite(void)
 	TCase *c = tcase_create("guard");
 
 	tcase_add_test(c, signals_are_told_of);
+	tcase_add_test(c, allowed_calls_are_told_of);
 	tcase_add_test(c, fcntl_chooses_no_signal_and_nobody);
 	tcase_add_test(c, a_run_has_none_of_it);
 	tcase_add_test(c, other_calls_are_not_touched);

@@ -42,13 +42,17 @@ START_TEST(some_options_stand_alone)
 }
 END_TEST
 
-/* the shipped tree is locked, another is not, and it is said what was decided */
+/* the static tree is locked, the one with a loader when it is warm, and another is not */
 START_TEST(auto_lock_is_decided)
 {
 	struct err e;
 
 	ck_assert_int_eq(PARSE(&e, "--net=none"), 0);
 	ck_assert_int_eq(plan.lock_code, LOCK_YES);
+	ck_assert_int_eq(PARSE(&e, "--rootfs=data"), 0);
+	ck_assert_int_eq(plan.lock_code, LOCK_WARM);
+	ck_assert_int_eq(PARSE(&e, "--rootfs=./data"), 0);
+	ck_assert_int_eq(plan.lock_code, LOCK_NO);
 	ck_assert_int_eq(PARSE(&e, "--rootfs=./core"), 0);
 	ck_assert_int_eq(plan.lock_code, LOCK_NO);
 	ck_assert_int_eq(PARSE(&e, "--allow-syscall=execve"), -EINVAL);

@@ -36,18 +36,7 @@ static const char gid_map[] = "         0 1879048194          1\n"
 			      "      1000 1879048195          1\n";
 static const char setgroups[] = "deny\n";
 static const char cgroup[] = "1:name=systemd:/user\n0::/stepjail/run-1\n";
-static const char mountinfo[] =
-	"10 9 0:65 / / ro,nosuid,nodev,relatime - overlay none ro,lowerdir=r:e\n"
-	"11 10 0:43 /dev /dev ro,nosuid,nodev,noexec,relatime - tmpfs none rw,mode=755\n"
-	"12 11 0:6 /null /dev/null ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"13 11 0:6 /zero /dev/zero ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"14 11 0:6 /full /dev/full ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"15 11 0:6 /random /dev/random ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"16 11 0:6 /urandom /dev/urandom ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"17 11 0:6 /tty /dev/tty ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"18 10 0:69 / /work rw,nosuid,nodev,noexec,relatime - tmpfs none rw,size=1k\n"
-	"19 10 0:70 /tmp /tmp rw,nosuid,nodev,noexec,relatime - tmpfs none rw,size=2k\n"
-	"20 11 0:70 /shm /dev/shm rw,nosuid,nodev,noexec,relatime - tmpfs none rw\n"
+static const char mountinfo[] = UNIT_MOUNTS
 	"21 10 0:71 / /proc ro,nosuid,nodev,noexec,relatime - proc none "
 	"rw,hidepid=invisible,subset=pid\n"
 	"22 10 0:72 / /data\\040and\\134more ro,nosuid,nodev,relatime - overlay none ro\n"
@@ -56,7 +45,7 @@ static const char mountinfo[] =
 	"24 18 0:73 /f.csv /work/f.csv ro,nosuid,nodev,relatime - overlay none ro\n"
 	"25 18 0:74 / /work rw,nosuid,nodev,noexec,relatime - xfs /dev/sdb1 rw\n";
 
-static unsigned long own_filters(void)
+unsigned long unit_filters(void)
 {
 	char text[8192];
 	const char *at;
@@ -111,7 +100,7 @@ static void make_jail(void)
 		       "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n"
 		       "CapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
 		       "Seccomp_filters:\t%lu\n",
-		       own_filters() + 1);
+		       unit_filters() + 1);
 	make_limits();
 }
 

@@ -20,18 +20,7 @@
 static struct plan plan;
 static struct jail jail;
 
-static const char mounts[] =
-	"10 9 0:65 / / ro,nosuid,nodev,relatime - overlay none ro,lowerdir=r:e\n"
-	"11 10 0:43 /dev /dev ro,nosuid,nodev,noexec,relatime - tmpfs none rw,mode=755\n"
-	"12 11 0:6 /null /dev/null ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"13 11 0:6 /zero /dev/zero ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"14 11 0:6 /full /dev/full ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"15 11 0:6 /random /dev/random ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"16 11 0:6 /urandom /dev/urandom ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"17 11 0:6 /tty /dev/tty ro,nosuid,noexec,relatime - devtmpfs udev rw\n"
-	"18 10 0:69 / /work rw,nosuid,nodev,noexec,relatime - tmpfs none rw,size=1k\n"
-	"19 10 0:70 /tmp /tmp rw,nosuid,nodev,noexec,relatime - tmpfs none rw,size=2k\n"
-	"20 11 0:70 /shm /dev/shm rw,nosuid,nodev,noexec,relatime - tmpfs none rw\n"
+static const char mounts[] = UNIT_MOUNTS
 	"21 10 0:71 / /proc rw,nosuid,nodev,noexec,relatime - proc none "
 	"rw,hidepid=invisible,subset=pid\n"
 	"22 10 8:1 /lib/core /stepjail/root ro,nosuid,nodev,relatime - ext4 /dev/sda1 "
@@ -60,19 +49,9 @@ static const struct {
 	{ true, "hidepid=invisible,", "", "/proc is of a file system" },
 };
 
-static unsigned long own_filters(void)
-{
-	char text[8192];
-	const char *at;
-
-	ck_assert_int_gt(proc_read(getpid(), "status", text, sizeof(text)), 0);
-	at = posture_find(text, "Seccomp_filters:");
-	return at ? strtoul(at, NULL, 10) : 0;
-}
-
 static void make_status(char *status, size_t size)
 {
-	unsigned long filters = own_filters();
+	unsigned long filters = unit_filters();
 
 	(void)snprintf(status, size,
 		       "Uid:\t1879048193\t1879048193\t1879048193\t1879048193\n"

@@ -51,6 +51,19 @@ START_TEST(a_step_that_has_just_begun_is_left_alone)
 }
 END_TEST
 
+START_TEST(a_step_is_not_left_alone_where_none_is_left)
+{
+	struct ready_sight v = clear;
+
+	v.steps = 1;
+	v.have = 0;
+	ck_assert_uint_eq(ready_when(&v), 0);
+	/* that there is none means nothing then */
+	v.want = 1;
+	ck_assert_uint_eq(ready_when(&v), 998 + READY_QUIET_MS);
+}
+END_TEST
+
 START_TEST(after_a_failure_it_waits)
 {
 	struct ready_sight v = clear;
@@ -94,6 +107,7 @@ Suite *jail_ready_suite(void)
 	tcase_add_test(t, one_that_is_missing_is_made);
 	tcase_add_test(t, it_waits_for_jails_that_are_on_their_way);
 	tcase_add_test(t, a_step_that_has_just_begun_is_left_alone);
+	tcase_add_test(t, a_step_is_not_left_alone_where_none_is_left);
 	tcase_add_test(t, after_a_failure_it_waits);
 	tcase_add_test(t, each_failure_makes_it_wait_longer);
 	tcase_add_test(t, one_goes_when_its_template_is_replaced_and_old);

@@ -127,7 +127,7 @@ static int listen_first(void)
 							   SECCOMP_RET_ALLOW) };
 
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
-	return filter_listen(all, COUNT(all));
+	return filter_listen(all, COUNT(all), true);
 }
 
 static void second(void *arg)

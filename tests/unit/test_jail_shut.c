@@ -256,7 +256,7 @@ static void refuse(void *arg)
 	plan.allow_missing = taken ? PART_AUDIT : 0;
 	plan.learn = taken ? ANSWER_YES : ANSWER_NO;
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0);
-	MUST(!taken || filter_listen(all, COUNT(all)) >= 0);
+	MUST(!taken || filter_listen(all, COUNT(all), true) >= 0);
 	MUST(seccomp_install(&plan, BOTH, &key, &listener, &e) == 0);
 	MUST((listener == -1) == taken);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);

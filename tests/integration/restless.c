@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * restless.c - a step becomes this program, which speaks as an interpreter does, and does
+ * not wait as one: see test_serve_rest.py
+ *
+ * usage: restless WAY CHANNEL STEP
+ *
+ * Says DONE, and waits as init/step_wire.h has it, in all ways but the first few; what it
+ * does when it is asked for a process is the last part of WAY.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STARTED = 20, DONE = 25 };
+
+static int channel;
+static uint32_t step;
+
+static void say(int fd, uint16_t type, const void *payload, uint32_t length)
+{
+	struct {
+		uint32_t length;
+		uint16_t type, reserved;
+		uint32_t step;
+		unsigned char payload[64];
+	} packet = { length, type, 0, step, { 0 } };
+
+	memcpy(packet.payload, payload, length);
+	if (send(fd, &packet, 12 + length, 0) < 0)
+		exit(9);
+}
+
+static void spin(int signal)
+{
+	(void)signal;
+	for (volatile uint64_t n = 0;; n++)
+		;
+}
+
+static void block_all(void)
+{
+	const uint64_t all = UINT64_MAX;
+
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+}
+
+static void rest(void)
+{
+	(void)kill(INT32_MIN, 0);
+}
+
+/* a process that init gets, and that has nobody who knows of it */
+static void spin_apart(void)
+{
+	if (fork() == 0) {
+		if (fork() == 0)
+			spin(0);
+		_exit(0);
+	}
+}
+
+static void make_thread(void)
+{
+	static char stack[65536];
+	const unsigned int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+				   CLONE_THREAD | CLONE_SYSVSEM;
+
+	if (clone((int (*)(void *))(uintptr_t)spin, stack + sizeof(stack), (int)flags,
+		  NULL) < 0)
+		exit(9);
+}
+
+/* the channel that came with the request, as its first fd */
+static int asked(void)
+{
+	_Alignas(struct cmsghdr) char control[256];
+	char bytes[8192];
+	struct iovec iov = { bytes, sizeof(bytes) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	int fd;
+
+	if (recvmsg(channel, &msg, 0) <= 0)
+		exit(0);
+	memcpy(&step, bytes + 8, sizeof(step));
+	if (!CMSG_FIRSTHDR(&msg))
+		exit(9);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* a child of init's, as a step is, that says it is there and makes ready for ever */
+static void spin_ready(int fd, int speaks)
+{
+	if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, NULL) != 0)
+		return;
+
+	const uint32_t born[2] = { (uint32_t)getpid(), 0 };
+
+	if (speaks)
+		say(fd, STARTED, born, sizeof(born));
+	spin(0);
+}
+
+/* stops, and is woken, by timers of its own */
+static int stop_by_timers(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGSTOP };
+	timer_t timer;
+
+	return timer_create(CLOCK_MONOTONIC, &event, &timer) < 0 ? errno : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const unsigned char done[40] = { 0 };
+	const char *way = argc == 4 ? argv[1] : "";
+	const struct itimerval soon = { .it_value = { .tv_usec = 100000 } };
+
+	channel = atoi(argv[2]);
+	step = (uint32_t)atoi(argv[3]);
+	if (strcmp(way, "timers") == 0)
+		return stop_by_timers();
+	if (strcmp(way, "signal") == 0) {
+		(void)signal(SIGALRM, spin);
+		(void)setitimer(ITIMER_REAL, &soon, NULL);
+	} else {
+		block_all();
+	}
+	if (strcmp(way, "thread") == 0)
+		make_thread();
+	say(channel, DONE, done, sizeof(done));
+	if (strcmp(way, "goes-on") == 0)
+		spin(0);
+	if (strcmp(way, "children") == 0)
+		for (int i = 0; i < 3; i++)
+			spin_apart();
+	for (;;) {
+		int fd;
+
+		rest();
+		fd = asked();
+		if (strcmp(way, "awake") == 0)
+			spin(0);
+		if (strcmp(way, "awake-children") == 0)
+			for (int i = 0; i < 3; i++)
+				spin_apart();
+		if (strncmp(way, "ready", 5) == 0)
+			spin_ready(fd, strcmp(way, "ready-mute") != 0);
+		(void)close(fd);
+	}
+}

@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_serve_rest.py - a state that waits does nothing else, whatever its step was
+
+A step becomes restless.c, which does all that it can so as to run on once it was a state.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from serve_client import Refused  # noqa: E402
+from serve_scene import Case, below, wait_until  # noqa: E402
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'restless.c')
+BECOME = """
+import os, stat
+fd = next(fd for fd in range(3, 4096) if os.path.exists(f'/proc/self/fd/{{fd}}')
+          and stat.S_ISSOCK(os.fstat(fd).st_mode))
+os.set_inheritable(fd, True)
+os.execv('/mnt/restless', ['restless', {way!r}, str(fd), {number!r}])
+"""
+
+
+def setUpModule():
+    global built
+    built = tempfile.mkdtemp(prefix='stepjail-restless-')
+    os.chmod(built, 0o755)
+    subprocess.run(['gcc', '-std=gnu17', '-D_GNU_SOURCE', '-O1', '-static', '-Wall', '-Wextra', '-Werror', '-o',
+                    f'{built}/restless', SOURCE], check=True)
+    Rest.options = Rest.options + ['--bind', f'{built}:/mnt']
+
+
+def tearDownModule():
+    shutil.rmtree(built)
+
+
+def letter(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rsplit(')', 1)[1].split()[0]
+    except OSError:
+        return 'X'
+
+
+class Rest(Case):
+    # no jail but the session's: what runs is one of its processes
+    options = ['--lock-code=no', '--cold', '--ready=0', '--wall-time=500ms', '--grace=100ms',
+               '--pids=32']
+
+    def become(self, way):
+        session = self.serve.open()
+        session.run('x = 1')
+        session.start(BECOME.format(way=way, number='2'))
+        return session, session.finish()
+
+    def is_quiet(self):
+        for _ in range(20):
+            if any(letter(pid) == 'R' for pid in below(self.serve.process.pid)):
+                return False
+            time.sleep(0.01)
+        return True
+
+    def goes_on(self, session):
+        """Nothing runs any more, and the state before is as it was."""
+        self.assertTrue(wait_until(self.is_quiet))
+        session.rollback(1)
+        self.assertEqual(session.run('x').result, '1')
+        session.close()
+
+    def test_what_never_waits_is_a_step_still(self):
+        for way in 'goes-on', 'signal', 'thread':
+            with self.subTest(way):
+                session, step = self.become(way)
+                self.ended(step, 'wall-timeout', 'rolled-back')
+                self.goes_on(session)
+
+    def test_what_it_leaves_is_ended(self):
+        session, step = self.become('children')
+        self.ended(step, 'completed', 'kept')
+        self.assertGreaterEqual(step.done['strays'], 3)
+        self.goes_on(session)
+
+    def test_it_cannot_be_woken_by_a_timer(self):
+        session, step = self.become('timers')
+        self.ended(step, 'exited', 'rolled-back', exit_code=1)  # EPERM
+        self.goes_on(session)
+
+    def test_what_is_asked_and_goes_on_is_ended(self):
+        """It becomes a state, which is asked for the next step's process at once."""
+        for way in 'awake', 'awake-children', 'ready', 'ready-mute':
+            with self.subTest(way):
+                session, step = self.become(way)
+                self.ended(step, 'completed', 'kept')
+                self.assertTrue(wait_until(lambda: session.status()['restless'] > 0), way)
+                self.goes_on(session)
+
+    def test_what_has_ended_so_is_told(self):
+        session, step = self.become('awake')
+        self.ended(step, 'completed', 'kept')
+        self.assertTrue(wait_until(lambda: session.status()['branches']['0']['lost']))
+        with self.assertRaises(Refused):
+            session.run('1')
+        self.goes_on(session)
+
+    def test_honest_states_are_no_load(self):
+        session = self.serve.open()
+        for n in range(20):
+            session.run(f'x = {n}')
+        self.assertTrue(wait_until(lambda: {letter(pid) for pid in below(self.serve.process.pid)}
+                                   == {'S'}))
+        self.assertEqual(session.status()['restless'], 0)
+        self.assertEqual(session.run('x').result, '19')
+
+    def test_a_stop_from_outside(self):
+        """By a debugger, or a freezer: an honest state waits again."""
+        session = self.serve.open()
+        for n in range(5):
+            session.run(f'x = {n}')
+        pids = [pid for pid in below(self.serve.process.pid) if letter(pid) == 'S'][1:]
+        for stop, seen in ((19, 'T'), (18, 'S')):
+            for pid in pids:
+                os.kill(pid, stop)
+            self.assertTrue(wait_until(lambda: {letter(pid) for pid in pids} == {seen}))
+        for n in range(5):
+            self.assertEqual(session.run('x').result, '4')
+        session.rollback(2)
+        self.assertEqual(session.run('x').result, '1')
+        self.assertEqual(session.status()['restless'], 0)
+
+
+class Others(Case):
+    """What a step can learn of states, and do to them, by their numbers."""
+    SEEN = """
+import os
+def seen(pid):
+    for name in 'mem', 'maps', 'environ', 'status':
+        try:
+            open(f'/proc/{pid}/{name}', 'rb').close()
+            return True
+        except OSError:
+            pass
+    return False
+print(*[pid for pid in range(2, 40) if pid != os.getpid() and seen(pid)])
+"""
+
+    def test_their_memory(self):
+        session = self.serve.open()
+        session.run('1')
+        session.branch(1, 1)
+        session.run('secret = 1', branch=1)
+        for _ in range(3):
+            self.assertEqual(session.run(self.SEEN).out, b'\n')
+        # where it looks, there is something to be seen
+        self.assertNotEqual(session.run(self.SEEN.replace('!= os.getpid()', '')).out, b'\n')
+        self.assertEqual(session.run('open("/proc/self/environ").read()[:0]').result, "''")
+
+    def test_their_priority(self):
+        session = self.serve.open()
+        session.run('import os, threading, signal')
+        for call in ('os.setpriority(os.PRIO_PROCESS, 2, 19)', 'os.setpriority(os.PRIO_PROCESS, 1, 19)',
+                     'os.setpriority(os.PRIO_USER, 0, 19)', 'os.setpriority(os.PRIO_PGRP, 0, 19)',
+                     'os.sched_setaffinity(2, {0})', 'os.sched_setaffinity(3, {0})'):
+            step = session.run(call)
+            self.assertIn('PermissionError', step.trace or '', call)
+            self.assertIn(step.done['violation'], ('setpriority', 'sched_setaffinity'))
+        for call in ('os.setpriority(os.PRIO_PROCESS, 0, 19)', 'os.sched_setaffinity(0, {0})',
+                     'os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)', 'os.nice(1)',
+                     'os.sched_setaffinity(os.getpid(), {0})',
+                     'threading.Thread(target=lambda: os.sched_setaffinity('
+                     'threading.get_native_id(), {0})).run()'):
+            self.ended(session.run(call), 'completed', 'kept', violation=None)
+
+    def test_their_priority_where_more_is_allowed(self):
+        self.end()
+        self.serve = type(self.serve)(self.plain() + ['--allow-syscall', 'sched_setscheduler'])
+        session = self.serve.open()
+        session.run('import os')
+        own = 'os.sched_setscheduler({}, os.SCHED_BATCH, os.sched_param(0))'
+        self.ended(session.run(own.format(0)), 'completed', 'kept')
+        self.assertIn('PermissionError', session.run(own.format(2)).trace)
+
+    def plain(self):
+        from serve_scene import OPTIONS
+        return OPTIONS
+
+
+if __name__ == '__main__':
+    unittest.main()
