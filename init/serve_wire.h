@@ -20,9 +20,10 @@
  *	RUN		struct serve_limits: the source is whole, run it on this branch. It is
  *			used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
- *	INTERRUPT	SIGINT to the running step, and SIGKILL when it is still there
- *			after the grace of --grace. struct serve_step: only if it is this
- *			one; struct serve_at alone: whichever it is
+ *	INTERRUPT	SIGINT to the running step, another at half the grace of --grace if
+ *			it sleeps on, and SIGKILL when it is still there at its end. struct
+ *			serve_step: only if it is this one; struct serve_at alone: whichever
+ *			it is
  *	KILL		SIGKILL to it, likewise
  *	ROLLBACK	struct serve_state: this branch is at that state again; states that
  *			no branch can come back to are ended, but for state 0

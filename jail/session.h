@@ -87,6 +87,8 @@ struct step {
 	struct step_filed filed;
 	enum kill_cause killed; /* why a signal was sent, noted before */
 	bool interrupted;       /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;  /* of the grace, that have gone by */
+	uint64_t quarter_us;    /* its CPU time at the first */
 	bool shot;              /* by SIGKILL; whatever it says now comes too late */
 	bool alone;             /* no other step has run beside it */
 	uint32_t threads;       /* that it had left */

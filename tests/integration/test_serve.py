@@ -65,6 +65,19 @@ class Steps(Case):
         self.ended(step, 'cancelled', 'kept')
         self.assertEqual(self.session.run('x').result, '1')
 
+    def test_interrupt_is_repeated_to_one_that_sleeps(self):
+        handler = ('import os, signal, time\n'
+                   'signal.signal(signal.SIGINT, lambda *a: os.write(1, b"struck "))\n'
+                   'os.write(1, b"on ")\n')
+        for rest, out in (('while True: time.sleep(1000)', b'on struck struck '),
+                          ('while True: pass', b'on struck ')):
+            self.session.start(handler + rest)
+            self.assertEqual(self.serve.expect(self.session.number, 0, 'OUT').bytes, b'on ')
+            self.session.interrupt()
+            step = self.session.finish()
+            self.assertEqual(b'on ' + step.out, out)
+            self.ended(step, 'cancelled', 'rolled-back')
+
     def test_kill(self):
         self.session.start('x = 1\nprint("on", flush=True)\nwhile True: pass')
         self.serve.expect(self.session.number, 0, 'OUT')

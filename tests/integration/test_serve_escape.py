@@ -326,8 +326,8 @@ os._exit(4)
         self.assertGreater(int(step.out), 2000)
         self.assertEqual(step.done['exit_code'], 4)
         self.assertEqual(other.run('x').result, '1')
-        # the states of the two steps that ran meanwhile
-        self.assertLessEqual(self.held()[0], before[0] + 6)
+        # the states of the two steps that ran meanwhile, and what is ready for the next ones
+        self.assertLessEqual(self.held()[0], before[0] + 20)
         self.both_go_on(session)
 
     def test_a_flood(self):

@@ -41,6 +41,7 @@ class Slow(Case):
         """A session whose step has 7 MB more to say than its client reads, and its process."""
         session = self.serve.open()
         session.run('x = 1')
+        session.status()  # that step is no more the kernel's first choice by now
         before = resident(self.serve.process.pid)
         session.start(MUCH)
         self.assertTrue(wait_until(lambda: self.running() is not None))
