@@ -379,6 +379,9 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
  */
 int sweep_strays(struct session *s, const struct state *fresh);
 
+/** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or -1 */
+pid_t sweep_inside(const char *text, const char *key);
+
 /** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
 uint64_t sweep_bytes(const struct state *state, bool exact);
 

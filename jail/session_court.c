@@ -58,7 +58,8 @@ static struct step *step_of(const struct session *s, pid_t thread)
 	return NULL;
 }
 
-/* the steps, and the processes that wait, that this caller must not signal, one after the other */
+/* the steps, and the processes that wait, that this caller must not signal, one after the
+ * other */
 static const struct state *kept(const struct session *s, unsigned int i)
 {
 	const struct step *own = step_of(s, s->caller);
@@ -88,19 +89,6 @@ static bool keeps(void *owner, pid_t pid)
 	return false;
 }
 
-/* as the jail counts: the last number of the line; -1 where there is none */
-static pid_t number_inside(const char *text, const char *key)
-{
-	const char *at = posture_find(text, key), *end;
-
-	if (!at)
-		return -1;
-	end = at + strcspn(at, "\n");
-	while (end > at && end[-1] != '\t' && end[-1] != ' ')
-		end--;
-	return (pid_t)strtol(end, NULL, 10);
-}
-
 static bool is_in(const struct state *state, pid_t group)
 {
 	char text[4096];
@@ -109,7 +97,7 @@ static bool is_in(const struct state *state, pid_t group)
 	/* who cannot be looked at is kept */
 	if (proc_read(state->host, "status", text, sizeof(text)) <= 0)
 		return true;
-	own = number_inside(text, "NSpgid:");
+	own = sweep_inside(text, "NSpgid:");
 	return own < 0 || own == group;
 }
 
@@ -132,8 +120,8 @@ static bool is_own(void *owner, pid_t pid)
 
 	if (proc_read(s->caller, "status", text, sizeof(text)) <= 0)
 		return false;
-	return number_inside(text, "NSpid:") == pid ||
-	       number_inside(text, "NStgid:") == pid;
+	return sweep_inside(text, "NSpid:") == pid ||
+	       sweep_inside(text, "NStgid:") == pid;
 }
 
 static enum court_answer hears(void *owner, const struct seccomp_notif *n)

@@ -4,10 +4,10 @@
  *
  * Theory of operation
  *   A step has ended when it says DONE and rests (session_rest.c), or when init tells that
- *   its process is gone. Its pipes are emptied of what they held then, and no more: who else holds them
- *   keeps nobody waiting. The verdict is outcome_judge()'s, from the same evidence as a
- *   run's. One that lives is a state from now on, and its branch is at it; of one that is
- *   gone the branch was never told.
+ *   its process is gone. Its pipes are emptied of what they held then, and no more: who
+ *   else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the same
+ *   evidence as a run's. One that lives is a state from now on, and its branch is at it; of
+ *   one that is gone the branch was never told.
  *   What the step left running is killed before the answer, so that the answer can count
  *   it. Then states go that nobody can come back to.
  */

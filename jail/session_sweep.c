@@ -26,6 +26,18 @@
 #define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
 #define BIRTH_WAIT_MS 100 /* likewise, one that was asked for is there */
 
+pid_t sweep_inside(const char *text, const char *key)
+{
+	const char *at = posture_find(text, key), *end;
+
+	if (!at)
+		return -1;
+	end = at + strcspn(at, "\n");
+	while (end > at && end[-1] != '\t' && end[-1] != ' ')
+		end--;
+	return (pid_t)strtol(end, NULL, 10);
+}
+
 /* what /proc/PID/status says of it; false: it is gone */
 static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
 {
@@ -42,14 +54,8 @@ static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
 	at = posture_find(text, "PPid:\t");
 	if (at)
 		*parent = (pid_t)strtol(at, NULL, 10);
-	/* the last one: the innermost PID namespace's */
-	at = posture_find(text, "NSpid:");
-	while (at && *at && *at != '\n') {
-		char *end;
-
-		*inside = (pid_t)strtol(at, &end, 10);
-		at = end == at || *end == '\n' ? NULL : end;
-	}
+	if (posture_find(text, "NSpid:"))
+		*inside = sweep_inside(text, "NSpid:");
 	return true;
 }
 

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "init/io.h"
 #include "jail/buffer.h"
 #include "jail/proc.h"
 #include "jail/watch.h"
@@ -62,42 +60,20 @@ static int add_children(struct found *f, pid_t pid, const char *task)
 	return r;
 }
 
-/* of a process that has one thread and few children; false: it may have more than these */
-static bool add_few_children(struct found *f, pid_t pid)
-{
-	char path[96], text[512], *at = text;
-	struct stat task;
-	unsigned int before = f->count;
-
-	/* a folder has two links, and one for each folder in it */
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	if (stat(path, &task) < 0 || task.st_nlink != 3)
-		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	if (io_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
-		return false;
-	for (char *end; *at; at = end) {
-		long child = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		if (add(f, (pid_t)child) < 0) {
-			f->count = before;
-			return false;
-		}
-		end += strspn(end, " ");
-	}
-	return true;
-}
-
 static int find_children(struct found *f, pid_t pid)
 {
-	char path[64];
+	char path[64], own[16];
+	unsigned int before = f->count;
+	struct stat task;
 	int r = 0;
 
-	if (add_few_children(f, pid))
-		return 0;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	(void)snprintf(own, sizeof(own), "%d", pid);
+	/* a folder has two links, and one for each folder in it: it has one thread */
+	if (stat(path, &task) == 0 && task.st_nlink == 3 &&
+	    add_children(f, pid, own) == 0)
+		return 0;
+	f->count = before;
 
 	DIR *tasks = opendir(path);
 

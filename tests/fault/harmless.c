@@ -186,8 +186,6 @@ static const struct {
 	{ "0", "open", " /proc/N/task*", ANY, WHENEVER, "the next sample is 50 ms away" },
 	{ "0", "stat", " /proc/N/task", ANY, WHENEVER,
 	  "the threads are looked at one by one" },
-	{ "0", "openat", " -N /proc/N/task/N/children", ANY, WHENEVER,
-	  "the threads are looked at one by one" },
 	{ "0", "open", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "fstatfs", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "readlink", " /proc/self", ANY, AFTER, "the next sample is 50 ms away" },

@@ -12,7 +12,9 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_scene import Case, below, memory_of, open_files, wait_until  # noqa: E402
 
-SLACK_BYTES = 64 << 10
+# one file: the oom_score_adj of the process made ready is open where that came to be before the
+# process hid itself, and for an ordinary user that is a matter of chance
+SLACK = {'memory': 64 << 10, 'memory of serve': 64 << 10, 'processes': 0, 'files of serve': 1}
 
 
 class Flood(Case):
@@ -45,8 +47,7 @@ class Flood(Case):
         before = self.held()
         self.flood(session, source, steps)
         for key, now in self.held().items():
-            slack = SLACK_BYTES if 'memory' in key else 0
-            self.assertLessEqual(now, before[key] + slack, key)
+            self.assertLessEqual(now, before[key] + SLACK[key], key)
         return session
 
     def test_of_plain_steps(self):

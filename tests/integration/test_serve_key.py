@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Serve  # noqa: E402
-from serve_scene import below, is_state, wait_until  # noqa: E402
+from serve_scene import MEMORY, below, is_state, wait_until  # noqa: E402
 from test_run import drop_words, missing_words  # noqa: E402
 
 SEIZE, INTERRUPT, DETACH, GET_FILTER = 0x4206, 0x4207, 17, 0x420c
@@ -25,26 +25,15 @@ LOAD, EQUAL = 0x20, 0x15  # an argument's half; is it this number?
 LOW, HIGH = 40, 44  # of execve's register, in struct seccomp_data
 # one half of it stands in this source and in what is made of it, the other one nowhere
 SCAN = """
-import hashlib, os, re
+import hashlib, re
 def scan(first, digest):
     read, found = 0, 0
-    for pid in [p for p in os.listdir('/proc') if p.isdigit()]:
-        try:
-            maps, mem = open(f'/proc/{{pid}}/maps').read(), open(f'/proc/{{pid}}/mem', 'rb', 0)
-        except OSError:
-            continue
-        for line in maps.splitlines():
-            start, end = (int(part, 16) for part in line.split()[0].split('-'))
-            try:
-                mem.seek(start)
-                data = mem.read(end - start)
-            except (OSError, OverflowError):
-                continue
-            read += len(data)
-            for at in re.finditer(re.escape(first), data):
-                near = data[max(at.start() - 64, 0):at.end() + 64]
-                found += any(hashlib.sha256(near[i:i + 4]).digest() == digest
-                             for i in range(len(near) - 3))
+    for _, data in memory():
+        read += len(data)
+        for at in re.finditer(re.escape(first), data):
+            near = data[max(at.start() - 64, 0):at.end() + 64]
+            found += any(hashlib.sha256(near[i:i + 4]).digest() == digest
+                         for i in range(len(near) - 3))
     return read, found
 print(*scan({first!r}, {digest!r}))
 """
@@ -127,7 +116,7 @@ class Key(unittest.TestCase):
         (high, low), = keys
         self.assertNotIn(0, (high, low))
         high, low = struct.pack('<I', high), struct.pack('<I', low)
-        source = SCAN.format(first=low, digest=hashlib.sha256(high).digest())
+        source = MEMORY + SCAN.format(first=low, digest=hashlib.sha256(high).digest())
         read, found = map(int, session.run(source).out.split())
         self.assertGreater(read, 4 << 20)
         self.assertEqual(found, 0)
