@@ -25,7 +25,7 @@ struct solve_options {
 	const char *base_url;
 	const char *key_file;
 	const char *transcript;
-	uint64_t mode;
+	uint64_t code_in;
 	uint64_t model_time_ms;
 	uint64_t retries;
 	uint64_t retry_wait_ms;
@@ -53,9 +53,9 @@ static const struct opt opts[] = {
 	  ROW(TEXT, model) },
 	{ "model-name", "NAME", NULL, "Which of the server's models.",
 	  ROW(TEXT, model_name) },
-	{ "mode", NULL, "text",
+	{ "code-in", NULL, "text",
 	  "How code comes: text (in fences or tags) or tools (calls of a tool python).",
-	  ROW(CHOICE, mode), .choices = { "text", "tools" } },
+	  ROW(CHOICE, code_in), .choices = { "text", "tools" } },
 	{ "base-url", "URL", NULL,
 	  "The server, up to and without /chat/completions or /messages; else that of "
 	  "--model, such as https://api.openai.com/v1.",
@@ -151,7 +151,7 @@ static int open_model(struct solve *s, struct err *e)
 		.base_url = o->base_url,
 		.model_name = o->model_name,
 		.key_file = o->key_file,
-		.tools = o->mode == 1,
+		.tools = o->code_in == 1,
 		.retries = o->retries,
 		.retry_wait_ms = o->retry_wait_ms,
 		.request_ms = o->model_time_ms,
@@ -400,7 +400,7 @@ const struct command command_solve = {
 		 "reply. Lines beginning with # before the first turn are comments.\n\n"
 		 "Code is taken from ```python fences, <execute_python> tags, or a "
 		 "fence without a word where there is neither; several blocks are "
-		 "run as one step, in order. With --mode tools, code is taken from "
+		 "run as one step, in order. With --code-in tools, code is taken from "
 		 "calls of the tool python alone.\n\n"
 		 "What a task may cost has six limits: --steps, --wall-time, "
 		 "--total-cpu-time, --total-output, --total-tokens, --total-cost. "

@@ -3,16 +3,12 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
-#include "agent/compact.h"
 #include "agent/fence.h"
 #include "agent/loop.h"
 #include "agent/tool.h"
 #include "agent/units.h"
-
-#define REPLY_TOKENS 8192 /* room for a reply, where nothing else is said */
 
 /* exit statuses are listed for users in main.c's exits[] */
 static const struct {
@@ -28,8 +24,6 @@ static const struct {
 	[OUTCOME_BROKEN] = { "failed", 125 },
 };
 
-#define GO_ON ((enum outcome)OUTCOME_COUNT) /* no outcome yet */
-
 static const char cut_off[] = "Your reply was cut off before its end, so nothing was run "
 			      "and it was not taken for "
 			      "an answer. Send less at a time.";
@@ -44,14 +38,9 @@ int loop_outcome_status(enum outcome o, int signal)
 	return outcomes[o].status + (o == OUTCOME_STOPPED ? signal : 0);
 }
 
-static enum outcome broken(int r)
+enum outcome loop_broken(int r)
 {
 	return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_BROKEN;
-}
-
-static int record_event(struct loop *l, const char *event, cJSON *o, struct err *e)
-{
-	return transcript_add(l->transcript, l->session, event, o, e);
 }
 
 static int begin(struct loop *l, struct err *e)
@@ -73,7 +62,7 @@ static int begin(struct loop *l, struct err *e)
 	(void)cJSON_AddItemToObject(o, "jail", l->given);
 	l->given = NULL;
 
-	int r = record_event(l, "start", o, e);
+	int r = loop_record(l, "start", o, e);
 
 	if (r == 0)
 		r = text_check(&task, "the task", e);
@@ -84,128 +73,6 @@ static int begin(struct loop *l, struct err *e)
 		r = chat_add(&l->chat, ROLE_USER, text_string(&task), task.length, e);
 	l->steps = cJSON_CreateArray();
 	return r;
-}
-
-/* a budget is used up, and there is no answer */
-static enum outcome ended(const struct loop *l, enum budget_kind kind, struct err *e)
-{
-	cleanup_text struct text words = { 0 };
-
-	budget_words(l->budget, kind, &words);
-	(void)err_say(e, EDQUOT, "%s and the model has not answered",
-		      text_string(&words));
-	return kind == BUDGET_STEPS     ? OUTCOME_STEPS
-	       : kind == BUDGET_WALL_MS ? OUTCOME_WALL
-					: OUTCOME_BUDGET;
-}
-
-/* leave out old observations until so many tokens are left; 1 where any was */
-static int compact(struct loop *l, uint64_t target, struct err *e)
-{
-	cleanup_text struct text line = { 0 };
-	struct compacted done;
-	int r = compact_chat(&l->chat, target, &l->model->gauge, &done, e);
-
-	if (r < 0 || !done.observations)
-		return r;
-	text_printf(&line,
-		    "%zu old observations are left out of what the model is sent from "
-		    "now on, which is about %" PRIu64 " tokens",
-		    done.observations, done.tokens);
-	show_note(l->show, text_string(&line));
-
-	cJSON *o = cJSON_CreateObject();
-
-	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
-	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
-	r = record_event(l, "compact", o, e);
-	return r < 0 ? r : 1;
-}
-
-static uint64_t asked_tokens(const struct loop *l)
-{
-	return compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
-}
-
-/* what is left does not pay for another request */
-static enum outcome unpaid(const struct loop *l, struct err *e)
-{
-	bool tokens = budget_left(l->budget, BUDGET_TOKENS) <= asked_tokens(l);
-
-	return ended(l, tokens ? BUDGET_TOKENS : BUDGET_COST_PICO, e);
-}
-
-/* before a reply: room in the context for it, and tokens and money to pay for it */
-static enum outcome make_room(struct loop *l, struct err *e)
-{
-	uint64_t reply = l->reply_tokens ? l->reply_tokens : REPLY_TOKENS;
-	uint64_t asked, room;
-
-	if (l->context_tokens) {
-		if (!l->reply_tokens && reply > l->context_tokens / 4)
-			reply = l->context_tokens / 4;
-		room = l->context_tokens > reply ? l->context_tokens - reply : 1;
-		asked = asked_tokens(l);
-		/* far down at once: what is sent changes at its beginning, so that servers
-		 * that remember it must read all of it again */
-		int r = asked > room / 10 * 9 ? compact(l, room / 10 * 6, e) : 0;
-
-		if (r < 0)
-			return broken(r);
-		asked = asked_tokens(l);
-		if (asked > room) {
-			(void)err_say(e, EDQUOT,
-				      "the conversation has come to about %" PRIu64
-				      " tokens, and with %" PRIu64
-				      " for a reply that is more than --context %" PRIu64,
-				      asked, reply, l->context_tokens);
-			return OUTCOME_BUDGET;
-		}
-	}
-	asked = asked_tokens(l);
-	room = budget_reply_tokens(l->budget, asked);
-	l->model->reply_tokens = room < reply ? room : l->reply_tokens;
-	return room == 0 ? unpaid(l, e) : GO_ON;
-}
-
-/* after a try that failed: tokens of half an answer are paid for too */
-static bool affords(void *arg, const struct usage *usage)
-{
-	const struct loop *l = arg;
-
-	budget_model(l->budget, usage);
-	return budget_reply_tokens(l->budget, asked_tokens(l)) > 0;
-}
-
-static enum outcome ask(struct loop *l, struct err *e)
-{
-	cJSON *o;
-	enum outcome end = make_room(l, e);
-	int r;
-
-	if (end != GO_ON)
-		return end;
-	l->model->affords = affords;
-	l->model->affords_arg = l;
-	do
-		r = model_ask(l->model, &l->chat, l->deadline_ms, &l->reply, e);
-	while (r == -EMSGSIZE && compact(l, asked_tokens(l) / 2, e) > 0);
-	budget_model(l->budget, &l->model->usage);
-	if (r == -ETIMEDOUT)
-		return ended(l, BUDGET_WALL_MS, e);
-	if (r == -EDQUOT)
-		return unpaid(l, e);
-	if (r < 0)
-		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
-	o = cJSON_CreateObject();
-	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
-	record_calls(o, &l->reply);
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = record_event(l, "reply", o, e);
-	if (r == 0)
-		r = chat_add_reply(&l->chat, &l->reply, e);
-	return r < 0 ? broken(r) : GO_ON;
 }
 
 /* find the code in the reply, or what is wrong with it */
@@ -254,7 +121,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 		cJSON_Delete(o);
 		return r;
 	}
-	r = record_event(l, "step", o, e);
+	r = loop_record(l, "step", o, e);
 	return r < 0 ? r
 		     : chat_add_observation(&l->chat, text_string(observation),
 					    observation->length, e);
@@ -288,14 +155,14 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 			  l->found.code.length);
 		l->session->cpu_ms = step_cpu_ms(l);
 		/* what is run is in the transcript before it runs */
-		r = record_event(l, "code",
-				 record_code(number, &l->found.code, l->session->cpu_ms),
-				 e);
+		r = loop_record(l, "code",
+				record_code(number, &l->found.code, l->session->cpu_ms),
+				e);
 		if (r == 0)
 			r = session_step(l->session, text_string(&l->found.code),
 					 l->found.code.length, l->step, e);
 		if (r < 0)
-			return broken(r);
+			return loop_broken(r);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 	}
@@ -303,36 +170,73 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	budget_tell(l->budget, &observation);
 	r = observe(l, number, &observation, run, e);
 	if (r < 0)
-		return broken(r);
+		return loop_broken(r);
 	if (run) {
 		show_step(l->show, l->step);
 		show_said(l->show, &l->session->serve.diag);
 	}
-	return run && l->step->budget ? ended(l, BUDGET_WALL_MS, e) : GO_ON;
+	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
+}
+
+/* 1: it stands; 0: it does not, and the complaint says why; or -errno */
+static int judged(struct loop *l, struct err *e)
+{
+	int r = 1;
+
+	for (size_t i = 0; i < l->judge_count && r > 0; i++) {
+		const struct judge *judge = &l->judges[i];
+
+		r = judge->ask(judge->arg, &l->reply.text, &l->complaint, e);
+		if (r < 0)
+			return r;
+
+		cJSON *o = cJSON_CreateObject();
+
+		(void)cJSON_AddStringToObject(o, "judge", judge->name);
+		(void)cJSON_AddBoolToObject(o, "stands", r > 0);
+		record_string(o, "words", text_string(&l->complaint),
+			      l->complaint.length);
+
+		int written = loop_record(l, "judged", o, e);
+
+		if (written == 0)
+			written = text_check(&l->complaint, "a judge's words", e);
+		r = written < 0 ? written : r;
+	}
+	return r;
+}
+
+static enum outcome answer(struct loop *l, struct err *e)
+{
+	int r;
+
+	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	show_answer(l->show, text_string(&l->answer), l->answer.length);
+	r = text_check(&l->answer, "the answer", e);
+	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
 }
 
 static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 {
-	enum outcome end = ask(l, e);
+	enum outcome end = loop_ask(l, e);
 	enum budget_kind kind;
 	int r;
 
-	if (end != GO_ON)
+	if (end != LOOP_GO_ON)
 		return end;
 	r = understand(l, e);
 	if (r < 0)
-		return broken(r);
+		return loop_broken(r);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
-		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
-		show_answer(l->show, text_string(&l->answer), l->answer.length);
-		r = text_check(&l->answer, "the answer", e);
-		return r < 0 ? broken(r) : OUTCOME_ANSWERED;
+		r = judged(l, e);
+		if (r != 0)
+			return r < 0 ? loop_broken(r) : answer(l, e);
 	}
 	if (l->reply.call_count)
 		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
 	kind = budget_ended(l->budget, false);
 	if (kind != BUDGET_KINDS)
-		return ended(l, kind, e);
+		return loop_ended(l, kind, e);
 	return take_step(l, number, e);
 }
 
@@ -347,7 +251,7 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
 		record_string(o, "error", why->text, strlen(why->text));
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	return record_event(l, "end", o, e);
+	return loop_record(l, "end", o, e);
 }
 
 int loop_unstarted(struct loop *l, int r, const struct err *why)
@@ -355,27 +259,27 @@ int loop_unstarted(struct loop *l, int r, const struct err *why)
 	struct err unheard;
 
 	if (begin(l, &unheard) == 0)
-		(void)record_end(l, broken(r), why, &unheard);
+		(void)record_end(l, loop_broken(r), why, &unheard);
 	return r;
 }
 
 enum outcome loop_run(struct loop *l, struct err *e)
 {
-	enum outcome end = GO_ON;
+	enum outcome end = LOOP_GO_ON;
 	int r = begin(l, e);
 
 	if (r < 0)
-		return broken(r);
-	for (uint64_t number = 1; end == GO_ON; number++) {
+		return loop_broken(r);
+	for (uint64_t number = 1; end == LOOP_GO_ON; number++) {
 		end = turn(l, number, e);
 		if (l->show->failed == EINTR)
 			end = OUTCOME_STOPPED;
 		else if (l->show->failed) {
 			(void)err_set(e, l->show->failed, "cannot write to stdout");
 			end = OUTCOME_BROKEN;
-		} else if (end == GO_ON &&
+		} else if (end == LOOP_GO_ON &&
 			   budget_ended(l->budget, true) != BUDGET_KINDS) {
-			end = ended(l, budget_ended(l->budget, true), e);
+			end = loop_ended(l, budget_ended(l->budget, true), e);
 		}
 	}
 

@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "agent/budget.h"
+#include "agent/judge.h"
 #include "agent/model.h"
 #include "agent/prompt.h"
 #include "agent/record.h"
@@ -40,6 +41,8 @@ struct loop {
 	struct session *session; /* open */
 	struct show *show;
 	struct transcript *transcript;
+	const struct judge *judges; /* of the answer, or NULL */
+	size_t judge_count;
 	cJSON *given;       /* what the jails are made with: given_record(); taken over */
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
@@ -84,5 +87,20 @@ const char *loop_outcome_name(enum outcome o);
 
 /** loop_outcome_status() - The exit status; @signal for OUTCOME_STOPPED */
 int loop_outcome_status(enum outcome o, int signal);
+
+/* no outcome yet (loop only, like what follows) */
+#define LOOP_GO_ON ((enum outcome)OUTCOME_COUNT)
+
+/** loop_ask() - Have the model reply, into l->reply; LOOP_GO_ON or why there is none */
+enum outcome loop_ask(struct loop *l, struct err *e);
+
+/** loop_ended() - The outcome where this budget is used up and there is no answer */
+enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e);
+
+/** loop_broken() - The outcome of a failure of our own, as a -errno */
+enum outcome loop_broken(int r);
+
+/** loop_record() - Add a line to the transcript; @o is taken over; 0 or -errno */
+int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tool.h - the one tool that a model is offered with --mode tools, and calls of it
+ * tool.h - the one tool that a model is offered with --code-in tools, and calls of it
  */
 #ifndef STEPJAIL_AGENT_TOOL_H
 #define STEPJAIL_AGENT_TOOL_H

@@ -33,6 +33,8 @@
  *		packet in the channel
  *	RESULT	repr of the last expression, at most STEP_TEXT_MAX bytes of UTF-8
  *	TRACE	the formatted traceback, likewise
+ *	MEDIA	struct media, name: something that the step shows, as init/media.h has it
+ *	PIECE	bytes of it, at most MEDIA_PIECE_MAX
  *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: this
  *		process is a state as soon as it waits, see STEP_REST; strays are the threads
  *		of MOVED. To FILE, struct step_filed, and the process ends

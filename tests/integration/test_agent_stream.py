@@ -42,7 +42,7 @@ class Dialects(AgentCase):
     def test_calls(self):
         for model, how in self.both():
             mock, out, err = self.ask([{"say": "", "calls": [call("x = 6\nprint(x * 7)")], **how},
-                                       {"say": "42.", **how}], "--json", "--mode", "tools",
+                                       {"say": "42.", **how}], "--json", "--code-in", "tools",
                                       model=model)
             got = json.loads(out)
             self.assertEqual(got["answer"].strip(), "42.")
@@ -54,7 +54,7 @@ class Dialects(AgentCase):
 
     def test_what_is_sent_back_chat(self):
         mock, out, err = self.ask([{"say": "See:", "calls": [call("a = 1"), call("print(a)")]},
-                                   {"say": "1."}], "--mode", "tools", "--reply-tokens", "500")
+                                   {"say": "1."}], "--code-in", "tools", "--reply-tokens", "500")
         self.assertEqual([t["function"]["name"] for t in mock.body(0)["tools"]], ["python"])
         self.assertEqual(mock.body(0)["max_tokens"], 500)
         said, first, second = mock.messages(1)[2:]
@@ -68,7 +68,7 @@ class Dialects(AgentCase):
 
     def test_what_is_sent_back_messages(self):
         mock, out, err = self.ask([{"say": "See:", "calls": [call("a = 1"), call("print(a)")]},
-                                   {"say": "1."}], "--mode", "tools", model="anthropic")
+                                   {"say": "1."}], "--code-in", "tools", model="anthropic")
         _, path, headers, _ = mock.requests[0]
         self.assertEqual((path, headers["x-api-key"], headers["anthropic-version"]),
                          ("/v1/messages", KEY, "2023-06-01"))
@@ -213,7 +213,7 @@ class Faults(AgentCase):
         for model in MODELS:
             for mode in ("text", "tools"):
                 mock, out, err = self.ask([{"say": ""}, {"say": " \n"}, {"say": "Hi."}], "--json",
-                                          "--mode", mode, model=model)
+                                          "--code-in", mode, model=model)
                 steps = json.loads(out)["steps"]
                 self.assertEqual([s["code"] for s in steps], [None, None])
                 self.assertIn("Your reply was empty.", steps[0]["observation"])
@@ -230,7 +230,7 @@ class Faults(AgentCase):
             for name, arguments, words in rows:
                 with self.subTest(model=model, arguments=arguments):
                     mock, out, err = self.ask([{"calls": [(name, arguments)]}, {"say": "Hi."}],
-                                              "--json", "--mode", "tools", model=model)
+                                              "--json", "--code-in", "tools", model=model)
                     (step,) = json.loads(out)["steps"]
                     if model == "anthropic" and not arguments:
                         words = 'are not JSON'
@@ -249,7 +249,7 @@ class Faults(AgentCase):
     def test_calls_that_were_cut_off(self):
         for model in MODELS:
             mock, out, err = self.ask([{"calls": [("python", '{"code": "print(')],
-                                        "finish": "length"}, {"say": "Hi."}], "--json", "--mode",
+                                        "finish": "length"}, {"say": "Hi."}], "--json", "--code-in",
                                       "tools", model=model)
             (step,) = json.loads(out)["steps"]
             self.assertIn("cut off before its end", step["observation"])
@@ -261,28 +261,28 @@ class Faults(AgentCase):
 
     def test_too_many_calls(self):
         mock, out, err = self.ask([{"calls": [call("print(1)")] * 40}, {"say": "Hi."}], "--json",
-                                  "--mode", "tools")
+                                  "--code-in", "tools")
         (step,) = json.loads(out)["steps"]
         self.assertIn("You made more than 16 calls at once", step["observation"])
         self.assertEqual(len(mock.messages(1)[2]["tool_calls"]), 16)
         self.assertEqual(sum(m["role"] == "tool" for m in mock.messages(1)), 16)
 
     def test_code_in_words_is_not_run_in_tools_mode(self):
-        mock, out, err = self.ask([{"say": fence("print(1)")}], "--json", "--mode", "tools")
+        mock, out, err = self.ask([{"say": fence("print(1)")}], "--json", "--code-in", "tools")
         got = json.loads(out)
         self.assertEqual((got["outcome"], got["steps"]), ("answered", []))
 
     def test_nothing_of_it_moves_the_cursor(self):
         hostile = "\x1b[2J\x07\u202e\x9b"
         mock, out, err = self.ask([{"say": hostile, "calls": [call(f"print('{hostile}')")]},
-                                   {"say": hostile}], "--mode", "tools")
+                                   {"say": hostile}], "--code-in", "tools")
         for bad in "\x1b\x07\u202e\x9b":
             self.assertNotIn(bad, out + err)
 
     def test_key_quoted_by_the_server(self):
         for model in MODELS:
             mock, out, err = self.ask([{"say": KEY, "calls": [call(f"print('{KEY}')")]},
-                                       {"say": f"Your key is {KEY}."}], "--mode", "tools",
+                                       {"say": f"Your key is {KEY}."}], "--code-in", "tools",
                                       "--transcript", self.path(f"{model}.jsonl"), model=model)
             with open(self.path(f"{model}.jsonl")) as f:
                 record = f.read()
@@ -293,7 +293,7 @@ class Faults(AgentCase):
     def test_scripted_calls(self):
         script = self.script('call: python\n{"code": "print(6 * 7)"}',
                              "call: bash\nls", "expect: There is no tool 'bash'\n42.")
-        status, out, err = self.solve("--model", script, "--mode", "tools", "--json")
+        status, out, err = self.solve("--model", script, "--code-in", "tools", "--json")
         got = json.loads(out)
         self.assertEqual((status, got["answer"].strip()), (0, "42."), err)
         self.assertEqual(got["steps"][0]["output"]["head"], "42\n")

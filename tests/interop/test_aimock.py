@@ -109,7 +109,7 @@ class Aimock(AgentCase):
                 for name in ("text", "tools", "both", "tool-first", "several"):
                     with self.subTest(model=model, name=name):
                         mode = "text" if name == "text" else "tools"
-                        got, err = self.at(server, model, name, "--mode", mode)
+                        got, err = self.at(server, model, name, "--code-in", mode)
                         self.assertIn("42.", got["answer"])
                         (step,) = got["steps"]
                         self.assertEqual(step["code"], CODE + "\n")
@@ -123,7 +123,7 @@ class Aimock(AgentCase):
     def test_complaints_go_round(self):
         with Server(self.folder) as server:
             for model in ("openai", "anthropic"):
-                got, err = self.at(server, model, "wrong", "--mode", "tools")
+                got, err = self.at(server, model, "wrong", "--code-in", "tools")
                 self.assertIn("There is no tool 'bash'", got["steps"][0]["observation"])
                 self.assertEqual(got["steps"][1]["output"]["head"], "42\n")
 
