@@ -3,42 +3,16 @@
  * cmd_solve.c - stepjail-agent solve: one task, one model, one jail
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/budget_opts.h"
 #include "agent/commands.h"
-#include "agent/confined.h"
-#include "agent/escape.h"
 #include "agent/given.h"
-#include "agent/jail_opts.h"
-#include "agent/loop.h"
+#include "agent/solve.h"
 #include "agent/units.h"
 #include "init/io.h"
-
-struct solve_options {
-	const char *model;
-	const char *model_name;
-	const char *base_url;
-	const char *key_file;
-	const char *transcript;
-	uint64_t code_in;
-	uint64_t model_time_ms;
-	uint64_t retries;
-	uint64_t retry_wait_ms;
-	uint64_t context_tokens;
-	uint64_t reply_tokens;
-	struct budget_options budget;
-	uint64_t color;
-	bool stateless;
-	bool require_confinement;
-	bool json;
-	bool quiet;
-	struct jail_options jail;
-};
 
 #define ROW(kind, field) OPT_ROW(kind, struct solve_options, field)
 
@@ -97,24 +71,6 @@ static const struct opt opts[] = {
 	{ .name = NULL },
 };
 OPT_ROWS_FIT(opts);
-
-/* all of one run, so that one function can free it */
-struct solve {
-	const struct solve_options *o;
-	struct stop *stop;
-	struct jail_binds binds;
-	struct text stepjail;
-	struct model_plan model_plan;
-	struct model model;
-	struct session_plan session_plan;
-	struct confined confined;
-	struct session session;
-	struct step step;
-	struct show show;
-	struct transcript transcript;
-	struct budget budget;
-	struct loop loop;
-};
 
 static void solve_free(struct solve **where)
 {
@@ -185,120 +141,6 @@ static const char *passed(const struct opt_list *pass, const char *name)
 	return NULL;
 }
 
-static int print_json(struct solve *s, enum outcome end, const struct err *why,
-		      struct err *e)
-{
-	struct loop *l = &s->loop;
-	cJSON *o = cJSON_CreateObject();
-	cleanup_text struct text line = { 0 };
-
-	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
-	if (end == OUTCOME_ANSWERED)
-		record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	else
-		(void)cJSON_AddNullToObject(o, "answer");
-	if (why->text[0] && end != OUTCOME_ANSWERED && end != OUTCOME_STOPPED)
-		record_string(o, "error", why->text, strlen(why->text));
-	else
-		(void)cJSON_AddNullToObject(o, "error");
-	record_string(o, "model", text_string(&s->model.label), s->model.label.length);
-	(void)cJSON_AddItemToObject(o, "steps", l->steps);
-	l->steps = NULL;
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
-	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
-	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
-	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
-	(void)cJSON_AddNumberToObject(o, "wall_ms",
-				      (double)(units_now_ms() - s->budget.started_ms));
-
-	if (s->transcript.fd >= 0) {
-		record_string(o, "transcript", text_string(&s->transcript.path),
-			      s->transcript.path.length);
-		(void)cJSON_AddStringToObject(o, "transcript_sha256",
-					      s->transcript.chain.digest);
-	}
-
-	int r = record_print(o, &line, e);
-
-	cJSON_Delete(o);
-	text_puts(&line, "\n");
-	if (r == 0)
-		r = text_check(&line, "--json", e);
-	if (r == 0)
-		r = stop_write(s->stop, STDOUT_FILENO, line.bytes, line.length);
-	return r < 0 && r != -EINTR ? err_set(e, -r, "cannot write to stdout") : 0;
-}
-
-static void show_usage(struct solve *s)
-{
-	const struct usage *u = &s->model.usage;
-	cleanup_text struct text line = { 0 };
-	char cost[32];
-
-	if (!u->prompt_tokens && !u->completion_tokens)
-		return;
-	text_printf(&line,
-		    "model: %" PRIu64 " requests, %" PRIu64 " tokens asked, %" PRIu64
-		    " answered",
-		    u->requests, u->prompt_tokens, u->completion_tokens);
-	if (s->budget.priced)
-		text_printf(&line, ", %s",
-			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,
-					    sizeof(cost)));
-	if (u->judged)
-		text_printf(&line,
-			    " (of %" PRIu64 " answers the server did not tell all "
-			    "tokens: judged by bytes)",
-			    u->judged);
-	show_note(&s->show, text_string(&line));
-}
-
-static void show_transcript(struct solve *s)
-{
-	cleanup_text struct text line = { 0 };
-
-	transcript_told(&s->transcript, &line);
-	if (line.length)
-		show_place(&s->show, text_string(&line));
-}
-
-/* the last words: the answer where there was no progress, else the reason on stderr */
-static int finish(struct solve *s, enum outcome end, struct err *e)
-{
-	struct err said = *e;
-	int r = 0;
-
-	session_close(&s->session);
-	show_usage(s);
-	show_transcript(s);
-	if (s->o->json) {
-		r = print_json(s, end, &said, e);
-	} else if (s->o->quiet && end == OUTCOME_ANSWERED) {
-		cleanup_text struct text out = { 0 };
-
-		escape_lines(&out, "", text_string(&s->loop.answer),
-			     s->loop.answer.length);
-		r = stop_write(s->stop, STDOUT_FILENO, text_string(&out), out.length);
-		if (r < 0)
-			r = err_set(e, -r, "cannot write to stdout");
-	}
-	if (r < 0)
-		return r;
-	if (end == OUTCOME_STOPPED)
-		return err_say(e, EINTR, "stopped by a signal");
-	if (end == OUTCOME_BROKEN)
-		return said.errnum ? -said.errnum : -EIO;
-	if (end != OUTCOME_ANSWERED) {
-		cleanup_text struct text line = { 0 };
-
-		text_puts(&line, "stepjail-agent: ");
-		escape_line(&line, said.text, strlen(said.text));
-		text_puts(&line, "\n");
-		(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
-	}
-	return loop_outcome_status(end, 0);
-}
-
 static void plan_loop(struct solve *s, const char *task)
 {
 	const struct solve_options *o = s->o;
@@ -323,6 +165,8 @@ static void plan_loop(struct solve *s, const char *task)
 		.session = &s->session,
 		.show = &s->show,
 		.transcript = &s->transcript,
+		.judges = s->judges,
+		.judge_count = s->judge_count,
 		.step = &s->step,
 		.confinement = confined_json(&s->confined),
 	};
@@ -381,7 +225,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		return loop_unstarted(&s->loop, r, e);
 	/* what stepjail said while it started: that a wall is missing, for one */
 	show_said(&s->show, &s->session.serve.diag);
-	return finish(s, loop_run(&s->loop, e), e);
+	return solve_finish(s, loop_run(&s->loop, e), e);
 }
 
 const struct command command_solve = {
