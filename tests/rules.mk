@@ -36,8 +36,12 @@ include tests/fuzz/rules.mk
 $(B)/stepjail-unwalled $(B)/stepjail-warm-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
+# what the tests have run in jails or around them: static, for any root tree
+TEST_TOOLS := $(patsubst %,$(B)/tests/%,walls within reviews)
+$(TEST_TOOLS): $(B)/tests/%: tests/integration/%.c
+	@mkdir -p $(@D); echo "  CC   $<"; gcc -std=c17 -D_GNU_SOURCE -O1 -static -Wall -Wextra -Werror -o $@ $<
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs data $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run

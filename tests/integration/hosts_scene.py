@@ -12,23 +12,12 @@ import subprocess
 from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host
 
 TOOLS = os.path.join(BUILD, "tests")
+# static, so that they run in any root tree; make integration builds them
 WALLS, WITHIN, REVIEWS = (os.path.join(TOOLS, name) for name in ("walls", "within", "reviews"))
 # in a container there is no cgroup to be had, and what is missing is another matter here
 ALLOW = ("--allow-missing", "cgroup")
 DROP = object()  # where an ordinary user takes over; at the front, where it is not said
 KINDS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
-
-
-def build_tools():
-    """Static, so that they run in any root tree."""
-    os.makedirs(TOOLS, exist_ok=True)
-    for path in (WALLS, WITHIN, REVIEWS):
-        source = os.path.join(TOP, "tests/integration", os.path.basename(path) + ".c")
-        if os.path.exists(path) and os.path.getmtime(path) > os.path.getmtime(source):
-            continue
-        subprocess.run(["gcc", "-std=c17", "-D_GNU_SOURCE", "-O1", "-static", "-Wall", "-Wextra",
-                        "-Werror", "-o", path + ".new", source], check=True, timeout=TIMEOUT)
-        os.replace(path + ".new", path)
 
 
 def mounts(script, *kinds):
@@ -40,11 +29,6 @@ def mounts(script, *kinds):
 
 class Surrounded(Host):
     """Runs and checks in a surrounding."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        build_tools()
 
     def is_root(self):
         return os.geteuid() == 0 and not self.as_user
