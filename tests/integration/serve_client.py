@@ -24,12 +24,6 @@ JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED'}
 BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 
 
-def packed(kind, session, payload=b'', branch=0):
-    """A frame's bytes; payload is what stands behind the branch."""
-    payload = struct.pack('<I', branch) + payload
-    return HEADER.pack(len(payload), TYPES.get(kind, kind), 0, session) + payload
-
-
 def encode(path):
     """A name is bytes; those that are no UTF-8 are shown as os.fsdecode() does."""
     return path.encode(errors='surrogateescape')
@@ -109,7 +103,9 @@ class Serve:
         return self.process.wait(), error
 
     def send(self, kind, session, payload=b'', branch=0):
-        self.send_raw(packed(kind, session, payload, branch))
+        """A frame; payload is what stands behind the branch."""
+        payload = struct.pack('<I', branch) + payload
+        self.send_raw(HEADER.pack(len(payload), TYPES.get(kind, kind), 0, session) + payload)
 
     def send_raw(self, data):
         self.socket.sendall(data)

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_client import Serve, packed  # noqa: E402
+from serve_client import Serve  # noqa: E402
 from serve_scene import OPTIONS, Case  # noqa: E402
 
 # all that there is to know of /work, made by a step itself
@@ -247,16 +247,15 @@ class Back(Case):
         """serve takes no more from its client then, and nothing is lost of it."""
         data = os.urandom(16 << 20)
         self.value('open("/work/f", "wb").write(b"x" * (32 << 20))')
-        number = self.session.number
-        # together: while the step runs, and its files are not being kept, a PUT is refused
-        self.serve.send_raw(packed('CODE', number, b'1') + packed('RUN', number, bytes(20)) +
-                            packed('PUT', number, b'\0\0\0\0p'))
+        self.session.start('1')
+        self.serve.send('PUT', self.session.number, b'\0\0\0\0p')
         for at in range(0, len(data), 60000):
             self.serve.send('DATA', self.session.number, data[at:at + 60000])
+        # while a step runs there is no file to be written
+        self.assertEqual(self.serve.expect(self.session.number, 0, 'DONE').json['state'], 'kept')
         self.serve.send('END', self.session.number)
         self.session.start('import hashlib\n' + '#' * 999999 + '\n'
                            'hashlib.sha256(open("/work/p", "rb").read()).hexdigest()')
-        self.assertEqual(self.serve.expect(self.session.number, 0, 'DONE').json['state'], 'kept')
         self.serve.expect(self.session.number, 0, 'STATE')
         self.assertEqual(self.session.finish().result, repr(hashlib.sha256(data).hexdigest()))
 
