@@ -135,6 +135,8 @@ static const struct {
 	  "a kernel without it has what was planned: no limit of that kind" },
 	{ "0", "openat", "*/run-N-N cpu.weight", ENOENT, BEFORE,
 	  "a kernel without it has what was planned: no limit of that kind" },
+	{ "0", "openat", "*/run-N-N io.max", ENOENT, BEFORE,
+	  "a kernel without it has what was planned: no limit of that kind" },
 	{ "0", "openat", "*/run-N-N cpuset.cpus*", ENOENT, BEFORE,
 	  "a kernel without it has what was planned: no limit of that kind" },
 	{ "0", "openat", "*/run-N-N *.peak", ANY, BEFORE,
