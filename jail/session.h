@@ -10,6 +10,7 @@
  *	session_ask.c    a step, or a file operation, is asked of a state
  *	session_ahead.c  a process for the step that will be asked for next
  *	session_step.c   what it says, up to its last packet
+ *	session_media.c  what it shows beside its output
  *	session_io.c     its pipes, and those of the first interpreter
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
@@ -33,6 +34,7 @@
 #include "jail/outcome.h"
 #include "jail/serve.h"
 #include "jail/serve_refusal.h"
+#include "jail/session_media.h"
 #include "jail/states.h"
 
 #define OUT_TAIL_BYTES 4096
@@ -83,6 +85,9 @@ struct step {
 	size_t input_bytes;
 	bool input_ends;
 	bool have_done, have_result, have_trace;
+	struct media_seen media;
+	size_t media_late; /* bytes of it, since the client did not read any more */
+	bool held;         /* its channel is not read until the client does */
 	struct wire_done done;
 	struct step_filed filed;
 	enum kill_cause killed; /* why a signal was sent, noted before */
@@ -299,6 +304,15 @@ struct state *state_new(struct session *s, uint32_t number, int channel);
 
 /** state_free() - Close its fds, and free it at the end of the turn */
 void state_free(struct state *state);
+
+/* session_media.c */
+
+/** media_take() - A MEDIA or PIECE of a running step: to the client, or dropped */
+void media_take(struct step *step, const struct wire_header *h,
+		const unsigned char *payload);
+
+/** media_resume() - The client reads again */
+void media_resume(struct step *step);
 
 /* session_io.c */
 
