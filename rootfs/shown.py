@@ -173,7 +173,7 @@ def draw(figure, kind, problems):
     except TooLong as problem:
         return problem.args[0]
     except Exception as problem:
-        problems.append(f"{type(problem).__name__}: {problem}")
+        problems.append(" ".join(f"{type(problem).__name__}: {problem}".split()))
         return None
 
 

@@ -64,7 +64,7 @@ class Shown:
         assert zero == 0 and flags in (0, 1), payload
         self.kind, self.source, self.left_out = self.KINDS[kind], self.FROM[source], flags == 1
         self.name = payload[MEDIA.size:].decode()
-        self.data = b''
+        self.data = bytearray()
 
     @property
     def whole(self):
