@@ -63,6 +63,9 @@ static int send_packet(uint16_t type, const void *a, size_t a_length, const void
 	ssize_t n;
 
 	wire_pack(&h, head);
+	/* a signal that came before this call does not wake it */
+	if (PyErr_CheckSignals() < 0)
+		return -1;
 	do {
 		Py_BEGIN_ALLOW_THREADS n = sendmsg(media.channel, &msg, MSG_NOSIGNAL);
 		Py_END_ALLOW_THREADS

@@ -70,7 +70,7 @@ def encoded(kind, data):
     if kind == PNG:
         if isinstance(data, str):
             import binascii
-            return binascii.a2b_base64(data)
+            return binascii.a2b_base64("".join(data.split()), strict_mode=True)
         return bytes(memoryview(data))
     if kind == JSON:
         import json
