@@ -103,11 +103,12 @@ void media_take(struct step *step, const struct wire_header *h,
 		return;
 	serve_put(serve, h->type, step->session->number, step->branch, payload,
 		  h->length);
-	if (queue_length(&serve->queue) <= QUEUE_HIGH)
-		return;
-	step->media_late += h->length;
-	step->held = serve->media_held = true;
-	(void)hub_listen(&serve->hub, &step->state->channel, 0);
+	if (queue_length(&serve->queue) > QUEUE_HIGH) {
+		step->media_late += h->length;
+		step->held = serve->media_held = true;
+	}
+	/* see limit_begin(): it had nothing to say so far */
+	(void)hub_listen(&serve->hub, &step->state->channel, step->held ? 0 : EPOLLIN);
 }
 
 void media_resume(struct step *step)
