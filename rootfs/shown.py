@@ -29,7 +29,7 @@ _displayed = []  # figures, in this step
 
 
 class TooLong(Exception):
-    """A picture has more bytes than a step may show."""
+    """A picture has more bytes than a step may show, by the first that are known."""
 
 
 class Sink(_io.BytesIO):

@@ -332,11 +332,11 @@ import threading
 {rest}
 def show():
     piece = struct.pack('<IHHI', {piece_max}, {piece}, 0, N) + b'x' * {piece_max}
-    head = bytearray(struct.pack('<IHHIIHHIIQ', 24, {media}, 0, N, 0, 1, 1, 0, 0, 4 << 20))
+    head = bytearray(struct.pack('<IHHIIHHIIQ', 24, {media}, 0, N, 0, 1, 1, 0, 0, 1 << 20))
     for i in range(64):
         head[12:16] = struct.pack('<I', i)
         channel.send(head)
-        for _ in range(128): channel.send(piece)
+        for _ in range(32): channel.send(piece)
 print('on', flush=True)
 {act}""".replace('{piece_max}', str(PIECE_MAX)).replace('{piece}', str(PIECE)) \
         .replace('{media}', str(MEDIA))
