@@ -51,7 +51,7 @@ struct media {
 	uint16_t from;   /* enum media_from */
 	uint32_t flags;
 	uint32_t reserved; /* zero */
-	uint64_t bytes;    /* in all, 1 at least; of one that is left out, at least that */
+	uint64_t bytes;    /* in all, 1 at least; of one left out, at the least */
 };
 
 _Static_assert(sizeof(struct media) == 24, "no padding on the wire");

@@ -2,16 +2,14 @@
 /*
  * session.h - a jail whose states are processes, and the steps that run in it
  *
- * What the files that make up a session share. See init/step_wire.h for the inside, and
- * init/serve_wire.h for the client.
+ * What its files share. See init/step_wire.h for the inside, init/serve_wire.h for clients.
  *
  *	session.c        a jail stands up, tells of ends, ends
  *	session_ready.c  some stand before they are asked for
  *	session_ask.c    a step, or a file operation, is asked of a state
  *	session_ahead.c  a process for the step that will be asked for next
  *	session_step.c   what it says, up to its last packet
- *	session_media.c  what it shows beside its output
- *	session_io.c     its pipes, and those of the first interpreter
+ *	session_io.c     its pipes, and the first interpreter's; session_media.c: what it shows
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
@@ -84,21 +82,18 @@ struct step {
 	unsigned char *input; /* STDIN that waits, or NULL */
 	size_t input_bytes;
 	bool input_ends;
-	bool have_done, have_result, have_trace;
-	struct media_seen media;
-	size_t media_late; /* bytes of it, since the client did not read any more */
-	bool held;         /* its channel is not read until the client does */
+	bool have_done, have_result, have_trace, have_exit;
+	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum kill_cause killed; /* why a signal was sent, noted before */
-	bool interrupted;       /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;  /* of the grace, that have gone by */
-	uint64_t quarter_us;    /* its CPU time at the first */
-	bool shot;              /* by SIGKILL; whatever it says now comes too late */
-	bool alone;             /* no other step has run beside it */
-	uint32_t threads;       /* that it had left */
-	struct wire_exit exit;  /* its process has ended, if have_exit */
-	bool have_exit;
+	enum kill_cause killed;   /* why a signal was sent, noted before */
+	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;    /* of the grace, that have gone by */
+	uint64_t quarter_us;      /* its CPU time at the first */
+	bool shot;                /* by SIGKILL; whatever it says now comes too late */
+	bool alone;               /* no other step has run beside it */
+	uint32_t threads;         /* that it had left */
+	struct wire_exit exit;    /* its process has ended, if have_exit */
 	bool rests;               /* its process has said DONE, and waits */
 	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
@@ -304,15 +299,6 @@ struct state *state_new(struct session *s, uint32_t number, int channel);
 
 /** state_free() - Close its fds, and free it at the end of the turn */
 void state_free(struct state *state);
-
-/* session_media.c */
-
-/** media_take() - A MEDIA or PIECE of a running step: to the client, or dropped */
-void media_take(struct step *step, const struct wire_header *h,
-		const unsigned char *payload);
-
-/** media_resume() - The client reads again */
-void media_resume(struct step *step);
 
 /* session_io.c */
 

@@ -20,6 +20,8 @@
 
 #define LATE_BYTES (1u << 20)
 
+_Static_assert(MEDIA_PIECE_MAX <= STEP_TEXT_MAX, "packet_receive() takes no more");
+
 /* the last part of a path, which can be shown; a hidden file, "." and ".." are none */
 static bool is_name(const unsigned char *name, size_t length)
 {
@@ -97,27 +99,28 @@ void media_take(struct step *step, const struct wire_header *h,
 	struct serve *serve = step->session->serve;
 
 	if (step->kind != KIND_RUN || step->have_done || step->shot ||
-	    step->media_late > LATE_BYTES ||
-	    !media_is_right(&step->media, h, payload,
+	    step->media.late > LATE_BYTES ||
+	    !media_is_right(&step->media.seen, h, payload,
 			    serve->plan->limit[LIMIT_MEDIA_BYTES]))
 		return;
 	serve_put(serve, h->type, step->session->number, step->branch, payload,
 		  h->length);
 	if (queue_length(&serve->queue) > QUEUE_HIGH) {
-		step->media_late += h->length;
-		step->held = serve->media_held = true;
+		step->media.late += h->length;
+		step->media.held = serve->media_held = true;
 	}
 	/* see limit_begin(): it had nothing to say so far */
-	(void)hub_listen(&serve->hub, &step->state->channel, step->held ? 0 : EPOLLIN);
+	(void)hub_listen(&serve->hub, &step->state->channel,
+			 step->media.held ? 0 : EPOLLIN);
 }
 
 void media_resume(struct step *step)
 {
 	/* of one that has lost something nothing more is taken */
-	if (step->media_late <= LATE_BYTES)
-		step->media_late = 0;
-	if (!step->held)
+	if (step->media.late <= LATE_BYTES)
+		step->media.late = 0;
+	if (!step->media.held)
 		return;
-	step->held = false;
+	step->media.held = false;
 	(void)hub_listen(&step->session->serve->hub, &step->state->channel, EPOLLIN);
 }

@@ -21,6 +21,15 @@ struct media_seen {
 	uint16_t from;
 };
 
+/* and how it goes on to the client */
+struct media_flow {
+	struct media_seen seen;
+	size_t late; /* bytes that were taken since the client did not read any more */
+	bool held;   /* the step's channel is not read until it does */
+};
+
+struct step;
+
 /**
  * media_is_right() - May a step send this frame now?
  * @seen:	Counts it, if so
@@ -30,5 +39,12 @@ struct media_seen {
  */
 bool media_is_right(struct media_seen *seen, const struct wire_header *h,
 		    const void *payload, uint64_t limit_bytes);
+
+/** media_take() - A MEDIA or PIECE of a running step: to the client, or dropped */
+void media_take(struct step *step, const struct wire_header *h,
+		const unsigned char *payload);
+
+/** media_resume() - The client reads again */
+void media_resume(struct step *step);
 
 #endif

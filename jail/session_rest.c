@@ -156,7 +156,7 @@ static struct state *caller(struct session *s, pid_t host)
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
 		if (step->kind == KIND_RUN &&
-		    (!step->held || !state || state == step->state))
+		    (!step->media.held || !state || state == step->state))
 			step_drain(step->state);
 	}
 	return sweep_known(s, host);

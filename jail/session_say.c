@@ -154,7 +154,7 @@ static void print_done(const struct step *step, const struct judgement *j,
 	json_number(",\"cpu_ms\":", true, step->cpu_used_us / 1000, out);
 	json_number(",\"memory_peak_bytes\":", peak != 0, peak, out);
 	print_output(step, out);
-	print_media(&step->media, out);
+	print_media(&step->media.seen, out);
 	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}", strays, step->threads);
 }
 

@@ -313,7 +313,7 @@ static void receive(struct state *state, int most)
 void step_receive(struct state *state)
 {
 	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++)
-		if ((state->step && state->step->held) || !receive_one(state))
+		if ((state->step && state->step->media.held) || !receive_one(state))
 			return;
 }
 
