@@ -209,18 +209,17 @@ def saved_name(value):
 def figures():
     """Show and close what is open: at a step's end, and for plt.show()."""
     left = managers() if _limit else []
-    if not left:
-        return
     figs = [manager.canvas.figure for manager in left]
     figs = [figure for figure in figs if figure not in _displayed and not is_empty(figure)]
+    _displayed.clear()
     for i, figure in enumerate(figs):
         found = drawn(figure)
         if found and not _send(FIGURE, saved_name(figure), sorted(found.items())):
             complain(f"[{len(figs) - i} of {len(figs)} figures are not shown: a step shows "
                      "64 objects, and a child of it none]")
             break
-    _displayed.clear()
-    _modules["matplotlib._pylab_helpers"].Gcf.destroy_all()
+    if left:
+        _modules["matplotlib._pylab_helpers"].Gcf.destroy_all()
 
 
 builtins.display = display

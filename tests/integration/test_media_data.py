@@ -100,6 +100,9 @@ class Figures(Shown):
         self.figures(self.run_step(PLOT + 'plt.gca(), plt.gcf().axes'))
         self.figures(self.run_step(PLOT + 'display(plt.gcf())'), 'display')
         self.figures(self.run_step(PLOT + 'f = plt.gcf()\ndisplay(f)\nf'), 'display')
+        # but by each step that is asked to
+        self.figures(self.run_step('display(f)'), 'display')
+        self.figures(self.run_step('f'), 'result')
         self.assertEqual(self.run_step(PLOT + 'plt.close()').shown, [])
 
     def test_show(self):
