@@ -20,8 +20,6 @@
 
 #define LATE_BYTES (1u << 20)
 
-_Static_assert(MEDIA_PIECE_MAX <= STEP_TEXT_MAX, "packet_receive() takes no more");
-
 /* the last part of a path, which can be shown; a hidden file, "." and ".." are none */
 static bool is_name(const unsigned char *name, size_t length)
 {
