@@ -4,11 +4,16 @@
  *
  * A step shows objects: what it gives to display(), the value of its last expression, each
  * figure that is open at its end. An object has one form or more of enum media_kind, for its
- * reader to choose from. Each form is a MEDIA and as many PIECEs as hold its bytes, in
- * order, before the step's DONE; forms of one object follow each other. A form of more than
- * the step may show (--media-limit) is a MEDIA alone, with MEDIA_LEFT_OUT.
+ * reader to choose from, each at most once. Each form is a MEDIA and as many PIECEs as hold
+ * its bytes, in order, before the step's DONE: all of MEDIA_PIECE_MAX bytes but the last,
+ * none of them empty. A form begins when the one before it is whole, and forms of one object
+ * follow each other. A form of more bytes than are left of what the step may show
+ * (--media-limit) is a MEDIA alone, with MEDIA_LEFT_OUT.
+ * A step that ends within a form, by a signal or an interrupt, leaves it incomplete: no
+ * other one follows, and what lacks has not come when DONE comes. It is no use then.
  *
- * All of it comes from the step and is as hostile as its output: a PNG may be none.
+ * Stepjail lets no frame through that breaks these rules. What is in them comes from the
+ * step and is as hostile as its output: a PNG may be none, a name that of another file.
  */
 #ifndef STEPJAIL_INIT_MEDIA_H
 #define STEPJAIL_INIT_MEDIA_H
@@ -36,15 +41,17 @@ enum media_from {
 
 #define MEDIA_LEFT_OUT 1u /* flag: no PIECE follows, it is too large */
 
-/* WIRE_MEDIA; to a client behind struct serve_at. The name follows, without a NUL: the file
- * that the step itself saved it to, or nothing */
+/* WIRE_MEDIA; to a client behind struct serve_at. The name follows, without a NUL: that of the
+ * file which the step itself saved the object to, without its folders, or nothing. It is of
+ * the object, so that its ending may be another than the form's. UTF-8, at most
+ * MEDIA_NAME_MAX bytes, no control characters and no '/', no '.' at its begin */
 struct media {
 	uint32_t object; /* from 0 on, in the order of showing, within the step */
 	uint16_t kind;   /* enum media_kind */
 	uint16_t from;   /* enum media_from */
 	uint32_t flags;
 	uint32_t reserved; /* zero */
-	uint64_t bytes;    /* in all; of one that is left out too */
+	uint64_t bytes;    /* in all, 1 at least; of one left out, at the least */
 };
 
 _Static_assert(sizeof(struct media) == 24, "no padding on the wire");

@@ -43,7 +43,10 @@
  *			--output-limit of each. Of what comes then, DONE has the number and
  *			the last 4 KiB
  *	RESULT, TRACE	texts, as in init/step_wire.h
- *	MEDIA, PIECE	what the step shows, as in init/media.h, while it runs: tables, pictures
+ *	MEDIA, PIECE	what the step shows, as in init/media.h, while it runs: tables,
+ *			pictures. An item whose PIECEs have not all come when DONE does is
+ *			incomplete, and DONE's "media" counts no more than came. Between
+ *			them other frames may come, also OUT and ERR of the same step
  *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut
  *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches and
  *			states of the session. To PUT: {"bytes": N};

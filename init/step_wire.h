@@ -34,7 +34,8 @@
  *	RESULT	repr of the last expression, at most STEP_TEXT_MAX bytes of UTF-8
  *	TRACE	the formatted traceback, likewise
  *	MEDIA	struct media, name: something that the step shows, as init/media.h has it
- *	PIECE	bytes of it, at most MEDIA_PIECE_MAX
+ *	PIECE	bytes of it, at most MEDIA_PIECE_MAX. A frame of these two that breaks
+ *		the rules of init/media.h is dropped
  *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: this
  *		process is a state as soon as it waits, see STEP_REST; strays are the threads
  *		of MOVED. To FILE, struct step_filed, and the process ends

@@ -9,8 +9,7 @@
 
 #include "jail/json.h"
 
-/* length of the UTF-8 sequence at @at and its code point; 0 if it is none */
-static int decode(const unsigned char *at, size_t left, uint32_t *point)
+int json_decode(const unsigned char *at, size_t left, uint32_t *point)
 {
 	static const struct {
 		unsigned char mask, lead;
@@ -55,7 +54,7 @@ void json_bytes(FILE *out, const void *bytes, size_t length)
 	(void)fputc('"', out);
 	while (length) {
 		uint32_t point = 0;
-		int n = decode(at, length, &point);
+		int n = json_decode(at, length, &point);
 
 		if (n == 0) /* one bad byte, one replacement character */
 			put_point(out, 0xfffd);

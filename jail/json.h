@@ -15,6 +15,15 @@
 #include <sys/types.h>
 
 /**
+ * json_decode() - Take a character of UTF-8
+ * @left:	Bytes that there are, 1 at least
+ * @point:	Gets its code point
+ *
+ * Return: its length, or 0 if there is none
+ */
+int json_decode(const unsigned char *at, size_t left, uint32_t *point);
+
+/**
  * json_string() - Write a quoted string, or null for NULL
  * @text:	Bytes; those that are not UTF-8, and control bytes, are escaped so that
  * the output is always valid JSON in ASCII

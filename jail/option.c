@@ -317,6 +317,10 @@ const struct option_row option_rows[] = {
 	{ "keep-memory", "SIZE",
 	  "serve: memory of these states, and of their files; the oldest go first",
 	  NUMBER(LIMIT_KEEP_BYTES, VALUE_SIZE, M, T, 256 * M, true) },
+	{ "media-limit", "SIZE",
+	  "serve: bytes of tables, pictures and other forms that a step may show beside "
+	  "its output; 0 for none",
+	  NUMBER(LIMIT_MEDIA_BYTES, VALUE_SIZE, 0, 256 * M, 8 * M, false) },
 	{ "rollback-files", "no|yes",
 	  "serve: files below /work go back with the variables; one step at a time in a "
 	  "session",

@@ -96,8 +96,9 @@ static void flush(struct serve *s)
 		paused = true;
 	else if (queue_length(&s->queue) < QUEUE_LOW)
 		paused = false;
-	if (paused != s->paused) {
+	if (paused != s->paused || (s->media_held && !paused)) {
 		s->paused = paused;
+		s->media_held = s->media_held && paused;
 		each_session(s, pause_steps);
 	}
 	if (s->held_bytes > HELD_HIGH)
@@ -302,7 +303,9 @@ int command_serve(char *const *argv, struct err *e)
 {
 	static char interpreter[] = INTERPRETER, preload[] = "--preload";
 	static char template[] = "--template";
-	static char *words[4] = { interpreter }, *warm[5] = { interpreter, template };
+	static char media[] = "--media-limit", media_bytes[24];
+	static char *words[6] = { interpreter, media, media_bytes };
+	static char *warm[7] = { interpreter, template, media, media_bytes };
 	static struct plan plan;
 	static struct serve s;
 	int r = option_parse(&plan, argv, e);
@@ -327,12 +330,14 @@ int command_serve(char *const *argv, struct err *e)
 	if (r < 0)
 		return r;
 	if (plan.preload) {
-		words[1] = preload;
+		words[3] = preload;
 		/* execve(2) does not write to it */
-		words[2] = (char *)(uintptr_t)plan.preload;
-		warm[2] = words[1];
-		warm[3] = words[2];
+		words[4] = (char *)(uintptr_t)plan.preload;
+		warm[4] = words[3];
+		warm[5] = words[4];
 	}
+	(void)snprintf(media_bytes, sizeof(media_bytes), "%llu",
+		       (unsigned long long)plan.limit[LIMIT_MEDIA_BYTES]);
 	plan.argv = words;
 	r = start(&s, &plan, e);
 	if (r == 0) {

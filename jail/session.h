@@ -2,15 +2,14 @@
 /*
  * session.h - a jail whose states are processes, and the steps that run in it
  *
- * What the files that make up a session share. See init/step_wire.h for the inside, and
- * init/serve_wire.h for the client.
+ * What its files share. See init/step_wire.h for the inside, init/serve_wire.h for clients.
  *
  *	session.c        a jail stands up, tells of ends, ends
  *	session_ready.c  some stand before they are asked for
  *	session_ask.c    a step, or a file operation, is asked of a state
  *	session_ahead.c  a process for the step that will be asked for next
  *	session_step.c   what it says, up to its last packet
- *	session_io.c     its pipes, and those of the first interpreter
+ *	session_io.c     its pipes, and the first interpreter's; session_media.c: what it shows
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay
@@ -33,6 +32,7 @@
 #include "jail/outcome.h"
 #include "jail/serve.h"
 #include "jail/serve_refusal.h"
+#include "jail/session_media.h"
 #include "jail/states.h"
 
 #define OUT_TAIL_BYTES 4096
@@ -82,18 +82,18 @@ struct step {
 	unsigned char *input; /* STDIN that waits, or NULL */
 	size_t input_bytes;
 	bool input_ends;
-	bool have_done, have_result, have_trace;
+	bool have_done, have_result, have_trace, have_exit;
+	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum kill_cause killed; /* why a signal was sent, noted before */
-	bool interrupted;       /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;  /* of the grace, that have gone by */
-	uint64_t quarter_us;    /* its CPU time at the first */
-	bool shot;              /* by SIGKILL; whatever it says now comes too late */
-	bool alone;             /* no other step has run beside it */
-	uint32_t threads;       /* that it had left */
-	struct wire_exit exit;  /* its process has ended, if have_exit */
-	bool have_exit;
+	enum kill_cause killed;   /* why a signal was sent, noted before */
+	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;    /* of the grace, that have gone by */
+	uint64_t quarter_us;      /* its CPU time at the first */
+	bool shot;                /* by SIGKILL; whatever it says now comes too late */
+	bool alone;               /* no other step has run beside it */
+	uint32_t threads;         /* that it had left */
+	struct wire_exit exit;    /* its process has ended, if have_exit */
 	bool rests;               /* its process has said DONE, and waits */
 	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */

@@ -63,6 +63,8 @@ void step_listen(struct step *step, bool listen)
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		(void)hub_listen(&step->session->serve->hub, &step->out[i].port,
 				 listen ? EPOLLIN : 0);
+	if (listen)
+		media_resume(step);
 }
 
 static void feed(struct step *step)

@@ -150,10 +150,13 @@ static struct state *caller(struct session *s, pid_t host)
 	if (s->first)
 		step_receive(s->first);
 	step_hear_births(s);
-	/* or DONE, or MOVED; its last word counts */
+	/* or DONE, or MOVED; its last word counts. One whose reader is waited for goes on
+	 * saying more, and is not read for the sake of another */
+	state = sweep_known(s, host);
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
-		if (step->kind == KIND_RUN)
+		if (step->kind == KIND_RUN &&
+		    (!step->media.held || !state || state == step->state))
 			step_drain(step->state);
 	}
 	return sweep_known(s, host);

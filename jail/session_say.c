@@ -114,6 +114,17 @@ static void print_output(const struct step *step, FILE *out)
 	(void)fprintf(out, ",\"cut\":%" PRIu64 "}", cut);
 }
 
+static void print_media(const struct media_seen *seen, FILE *out)
+{
+	(void)fputs(",\"media\":", out);
+	if (seen->objects == 0)
+		(void)fputs("null", out);
+	else
+		(void)fprintf(out,
+			      "{\"objects\":%u,\"bytes\":%" PRIu64 ",\"left_out\":%u}",
+			      seen->objects, seen->bytes - seen->due, seen->left_out);
+}
+
 static void print_done(const struct step *step, const struct judgement *j,
 		       const char *state, const char *reason, int strays, FILE *out)
 {
@@ -143,6 +154,7 @@ static void print_done(const struct step *step, const struct judgement *j,
 	json_number(",\"cpu_ms\":", true, step->cpu_used_us / 1000, out);
 	json_number(",\"memory_peak_bytes\":", peak != 0, peak, out);
 	print_output(step, out);
+	print_media(&step->media.seen, out);
 	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}", strays, step->threads);
 }
 

@@ -211,6 +211,8 @@ static void take_of_step(struct step *step, const struct wire_header *h,
 		return; /* a child of the step's: it does not speak for it */
 	else if (h->type == WIRE_RESULT || h->type == WIRE_TRACE)
 		take_text(step, h, payload);
+	else if (h->type == WIRE_MEDIA || h->type == WIRE_PIECE)
+		media_take(step, h, payload);
 	else if (h->type == WIRE_DONE)
 		take_done(step, h, payload);
 }
@@ -310,7 +312,9 @@ static void receive(struct state *state, int most)
 
 void step_receive(struct state *state)
 {
-	receive(state, PACKETS_A_TURN);
+	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++)
+		if ((state->step && state->step->media.held) || !receive_one(state))
+			return;
 }
 
 void step_receive_one(struct state *state)

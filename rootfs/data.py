@@ -87,20 +87,40 @@ def reap():
         raise Bad("a module cannot be compiled: see above, and cut it")
 
 
+def append(source, own, target):
+    """A module's text with ours behind it."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "wb") as out:
+        for path in source, own:
+            with open(path, "rb") as data:
+                out.write(data.read())
+    return target
+
+
 def modules(manifest_path, stage, dest):
     rows = tree.manifest(manifest_path)
     cut, keep = Globs(rows, "cut"), Globs(rows, "keep")
+    longer = {f"{PACKAGES}/{path}": own for path, own in only(rows, "append")}
     sources = []
     for path in files_of(stage, cut):
         source, target = os.path.join(stage, path), os.path.join(dest, path)
         if path.startswith(PACKAGES + "/") and path.endswith(".py"):
+            own = longer.pop(path, None)
+            if own:
+                source = append(source, os.path.join(os.path.dirname(manifest_path), own),
+                                target + "c.source")
             sources.append((source, target + "c", "/" + path))
         elif keep.match(path) or (path.startswith(PACKAGES + "/") and
                                   path.endswith(".so")):
             copy_file(source, target)
     cut.check()
     keep.check()
+    if longer:
+        raise Bad(f"the manifest appends to {sorted(longer)}, which is not there: mend it")
     compile_all(sources)
+    for source, target, _ in sources:
+        if source == target + ".source":
+            os.remove(source)
 
 
 # --- the rest -----------------------------------------------------------------------

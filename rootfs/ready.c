@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rootfs/media.h"
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
@@ -68,7 +69,7 @@ static void check(int r)
 	exit(1);
 }
 
-void ready_python(const char *preload)
+void ready_python(const char *preload, uint64_t media_bytes)
 {
 	PyStatus status = initialise();
 
@@ -83,6 +84,7 @@ void ready_python(const char *preload)
 	Py_DECREF(started);
 	check(source_prepare(runner));
 	check(preload ? import_each(preload) : 0);
+	check(media_prepare(runner, media_bytes));
 	/* behind that: a module may have handlers of its own */
 	check(run_prepare(runner));
 	check(source_warm());
@@ -96,14 +98,19 @@ int interpreter_main(int argc, char **argv)
 {
 	bool template = argc > 1 && strcmp(argv[1], "--template") == 0;
 	const char *preload = template ? tree_preload : NULL;
+	uint64_t media_bytes = 0;
 
-	argv += template;
-	argc -= template;
-	if (argc == 3 && strcmp(argv[1], "--preload") == 0) {
-		preload = argv[2];
-	} else if (argc != 1) {
+	for (argv += 1 + template; argv[0] && argv[1]; argv += 2) {
+		if (strcmp(argv[0], "--preload") == 0)
+			preload = argv[1];
+		else if (strcmp(argv[0], "--media-limit") == 0)
+			media_bytes = strtoull(argv[1], NULL, 10);
+		else
+			break;
+	}
+	if (argv[0]) {
 		(void)fputs("usage: stepjail-interpreter [--template] "
-			    "[--preload MODULE,...]\n",
+			    "[--media-limit BYTES] [--preload MODULE,...]\n",
 			    stderr);
 		return 2;
 	}
@@ -119,7 +126,7 @@ int interpreter_main(int argc, char **argv)
 		return 1;
 	}
 	(void)close(null);
-	ready_python(preload);
+	ready_python(preload, media_bytes);
 	if (template)
 		channel = template_wait(channel);
 	state_serve(channel);

@@ -32,6 +32,7 @@
 #include "init/wire.h"
 #include "rootfs/fork.h"
 #include "rootfs/lines.h"
+#include "rootfs/media.h"
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
@@ -194,6 +195,7 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 	PyEval_SetProfile(NULL, NULL);
 	if (Py_GetRecursionLimit() < DEPTH_MIN)
 		Py_SetRecursionLimit(DEPTH_MIN);
+	media_end();
 	conclude(o);
 	lines_prune();
 	(void)fflush(NULL); /* what C code of the step has not written yet */
@@ -295,6 +297,7 @@ void run_step(int channel, int source, uint32_t step)
 
 	/* what it took to be ready is nobody's step */
 	usage(&before.done);
+	media_begin(channel, step);
 	run_source(source, step, &o);
 	/* a process that the step forked is at the step's end: it ends as a script does */
 	if (getpid() != owner)

@@ -15,6 +15,8 @@ import posix
 import sys
 import traceback
 
+import stepjail_shown  # noqa: F401  display() is a builtin from here on
+
 COMPLETED, EXCEPTION, EXIT = 0, 1, 2  # enum wire_how
 STREAMS = (("stdin", "r", _io.BufferedReader, {}),
            ("stdout", "w", _io.BufferedWriter, {"line_buffering": True}),

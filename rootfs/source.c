@@ -21,6 +21,7 @@
 
 #include "init/step_wire.h"
 #include "rootfs/lines.h"
+#include "rootfs/media.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -303,6 +304,8 @@ static PyObject *run_code(const struct code *c)
 
 	if (PyDict_SetItem(own.builtins_dict, own.word[UNDERSCORE], value) == 0)
 		shown = show(value);
+	if (shown && media_result(value) < 0)
+		Py_CLEAR(shown);
 	Py_DECREF(value);
 	return shown;
 }

@@ -19,20 +19,22 @@
 /**
  * interpreter_main() - The first interpreter of a jail; its channel is fd 0
  *
- * --preload a,b,c names modules to import first. Return: exit status, on failure only
+ * --preload a,b,c names modules to import first, --media-limit how many bytes a step may
+ * show (0 without it). Return: exit status, on failure only
  */
 int interpreter_main(int argc, char **argv);
 
 /**
  * ready_python() - Start Python, load the runner, import what is to be there already
  * @preload:	Names of modules with commas between them, or NULL
+ * @media_bytes:	See media_prepare()
  *
  * Everything that exists by then is out of the cyclic collector's sight: see
  * python_start(). Ends the process, with a line or a traceback on stderr, when Python
  * does not start or a module is not there. Nothing of it asks for a channel: it is the
  * part of a start that a template does once.
  */
-void ready_python(const char *preload);
+void ready_python(const char *preload, uint64_t media_bytes);
 
 /**
  * state_serve() - Be state 0 of a session, after ready_python(); never returns

@@ -14,9 +14,10 @@ import struct
 import subprocess
 
 HEADER = struct.Struct('<IHHI')
+MEDIA = struct.Struct('<IHHIIQ')
 PAYLOAD_MAX = 65536
 TYPES = {'CODE': 16, 'RUN': 17, 'INTERRUPT': 18, 'KILL': 19, 'OUT': 21, 'ERR': 22, 'RESULT': 23,
-         'TRACE': 24, 'DONE': 25, 'OPEN': 40, 'ONCE': 41, 'STDIN': 42, 'ROLLBACK': 43, 'BRANCH': 44,
+         'TRACE': 24, 'DONE': 25, 'MEDIA': 28, 'PIECE': 29, 'OPEN': 40, 'ONCE': 41, 'STDIN': 42, 'ROLLBACK': 43, 'BRANCH': 44,
          'DROP': 45, 'PUT': 46, 'GET': 47, 'LIST': 48, 'STATUS': 49, 'CLOSE': 50, 'OPENED': 51,
          'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56}
 NAMES = {number: name for name, number in TYPES.items()}
@@ -53,11 +54,33 @@ class Frame:
         return f'{self.kind}({self.session}.{self.branch}, {self.bytes[:200]!r})'
 
 
+class Shown:
+    """A form of an object that a step shows, as init/media.h has it."""
+    KINDS = (None, 'text', 'html', 'json', 'png', 'svg')
+    FROM = (None, 'display', 'result', 'figure')
+
+    def __init__(self, payload):
+        self.object, kind, source, flags, zero, self.size = MEDIA.unpack_from(payload)
+        assert zero == 0 and flags in (0, 1), payload
+        self.kind, self.source, self.left_out = self.KINDS[kind], self.FROM[source], flags == 1
+        self.name = payload[MEDIA.size:].decode()
+        self.data = bytearray()
+
+    @property
+    def whole(self):
+        return not self.left_out and len(self.data) == self.size
+
+    def __repr__(self):
+        return f'Shown({self.object}, {self.kind}, {self.source}, {self.name!r}, ' \
+               f'{len(self.data)} of {self.size}, {self.data[:60]!r})'
+
+
 class Step:
-    """What came of a step: out, err, result, trace, done."""
+    """What came of a step: out, err, result, trace, shown, done."""
 
     def __init__(self):
         self.out, self.err = bytearray(), bytearray()  # bytes when it is done
+        self.shown = []
         self.result = self.trace = self.done = None
 
     def take(self, frame):
@@ -69,6 +92,12 @@ class Step:
             self.result = frame.bytes.decode()
         elif frame.kind == 'TRACE':
             self.trace = frame.bytes.decode()
+        elif frame.kind == 'MEDIA':
+            assert not self.shown or self.shown[-1].whole or self.shown[-1].left_out, self.shown
+            self.shown.append(Shown(frame.bytes))
+        elif frame.kind == 'PIECE':
+            self.shown[-1].data += frame.bytes
+            assert len(self.shown[-1].data) <= self.shown[-1].size, self.shown
         elif frame.kind == 'DONE':
             self.done = frame.json
             self.out, self.err = bytes(self.out), bytes(self.err)
@@ -209,8 +238,8 @@ class Session:
     def finish(self, branch=0, timeout=30):
         step = Step()
         while step.done is None:
-            step.take(self.serve.expect(self.number, branch, 'OUT', 'ERR', 'RESULT', 'TRACE', 'DONE',
-                                        timeout=timeout))
+            step.take(self.serve.expect(self.number, branch, 'OUT', 'ERR', 'RESULT', 'TRACE', 'MEDIA',
+                                        'PIECE', 'DONE', timeout=timeout))
         return step
 
     def run(self, source, branch=0, wall_ms=0, cpu_ms=0, timeout=30):

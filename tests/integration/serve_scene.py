@@ -42,8 +42,8 @@ def say(kind, payload=b'', step=N, length=None):
 def done(how, code=0):
     return struct.pack('<IIQQQII', how, code, 0, 0, 0, 0, 0)
 """
-FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE = \
-    1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27
+FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE, MEDIA, PIECE = \
+    1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29
 
 
 def children(pid):

@@ -77,6 +77,7 @@ static Suite *(*const suites[])(void) = {
 	jail_rlimit_suite,
 	jail_room_suite,
 	jail_seccomp_suite,
+	jail_session_media_suite,
 	jail_sha256_suite,
 	jail_shipped_suite,
 	jail_shut_suite,

@@ -145,6 +145,7 @@ Suite *jail_request_data_suite(void);
 Suite *jail_rlimit_suite(void);
 Suite *jail_room_suite(void);
 Suite *jail_seccomp_suite(void);
+Suite *jail_session_media_suite(void);
 Suite *jail_sha256_suite(void);
 Suite *jail_shipped_suite(void);
 Suite *jail_shut_suite(void);

@@ -16,7 +16,7 @@
 
 static bool is_type(unsigned int type)
 {
-	return (type >= 1 && type <= 4) || (type >= 16 && type <= 27) ||
+	return (type >= 1 && type <= 4) || (type >= 16 && type <= 29) ||
 	       (type >= 40 && type <= 56);
 }
 
@@ -292,7 +292,7 @@ START_TEST(bad_headers_are_refused_by_recv)
 		{ 0, 0, 0, -EBADMSG },
 		{ 0, 5, 0, -EBADMSG },
 		{ 0, 15, 0, -EBADMSG },
-		{ 0, 28, 0, -EBADMSG },
+		{ 0, 30, 0, -EBADMSG },
 		{ 0, 39, 0, -EBADMSG },
 		{ 0, 57, 0, -EBADMSG },
 		{ 0, 0x1010, 0, -EBADMSG },
