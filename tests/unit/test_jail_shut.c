@@ -57,14 +57,14 @@ END_TEST
 
 START_TEST(what_lacks_is_what_is_not_there)
 {
-	ck_assert_uint_eq(shut_lacks(true, 0), 0);
-	ck_assert_uint_eq(shut_lacks(true, 1), SHUT_NO_TRUNCATE);
-	ck_assert_uint_eq(shut_lacks(true, 2), SHUT_NO_TRUNCATE);
+	ck_assert_uint_eq(shut_lacks(true, 0, NULL), 0);
+	ck_assert_uint_eq(shut_lacks(true, 1, NULL), SHUT_NO_TRUNCATE);
+	ck_assert_uint_eq(shut_lacks(true, 2, NULL), SHUT_NO_TRUNCATE);
 	for (int abi = 3; abi < 12; abi++)
-		ck_assert_uint_eq(shut_lacks(true, abi), 0);
-	ck_assert_uint_eq(shut_lacks(false, 0), SHUT_NO_CGROUP);
-	ck_assert_uint_eq(shut_lacks(false, 2), BOTH);
-	ck_assert_uint_eq(shut_lacks(false, 7), SHUT_NO_CGROUP);
+		ck_assert_uint_eq(shut_lacks(true, abi, NULL), 0);
+	ck_assert_uint_eq(shut_lacks(false, 0, NULL), SHUT_NO_CGROUP);
+	ck_assert_uint_eq(shut_lacks(false, 2, NULL), BOTH);
+	ck_assert_uint_eq(shut_lacks(false, 7, NULL), SHUT_NO_CGROUP);
 }
 END_TEST
 
