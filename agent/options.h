@@ -18,7 +18,7 @@
 #include "init/err.h"
 
 #define OPT_LIST_MAX 64
-#define OPT_ROWS_MAX 60
+#define OPT_ROWS_MAX 80
 
 enum opt_kind {
 	OPT_FLAG,   /* bool: given or not */
