@@ -153,11 +153,12 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 	}
 
 	/* one that may stand alone means yes */
-	const char *value = equals ? equals + 1 : o->arg ? argv[1] : "yes";
+	bool alone = o->kind == OPT_PASS && !o->arg;
+	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
 	if (!value || !*value)
 		return err_say(e, EINVAL, "--%s: needs a value: %s", o->name, o->arg);
-	if (!equals && o->arg && strncmp(value, "--", 2) == 0)
+	if (!equals && strncmp(value, "--", 2) == 0)
 		return err_say(e, EINVAL,
 			       "--%s: needs a value, and '%.80s' looks like an option; "
 			       "write --%s=%.80s if it is meant",
@@ -165,7 +166,7 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 
 	int r = setters[o->kind](o, value, at, e);
 
-	return r < 0 ? r : (equals || !o->arg ? 1 : 2);
+	return r < 0 ? r : (equals || alone ? 1 : 2);
 }
 
 static int set_presets(const struct command *cmd, void *into, const bool *given,

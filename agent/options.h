@@ -29,7 +29,7 @@ enum opt_kind {
 	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none */
 	OPT_CHOICE, /* uint64_t: index into choices */
 	OPT_LIST,   /* struct opt_list: may be given more than once */
-	OPT_PASS,   /* struct opt_list: "--name", "value" for stepjail */
+	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
 };
 
 struct opt_list {
