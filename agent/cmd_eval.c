@@ -86,6 +86,7 @@ static const struct opt opts[] = {
 	{ "allow-missing", "PART", NULL,
 	  "Run without a wall that this host lacks (cgroup); see stepjail(1).",
 	  ROW(PASS, pass) },
+	FIXED_OPTS(struct eval_options, pass),
 	{ "stepjail", "PATH", NULL,
 	  "Where stepjail is; else beside this program, else in PATH.",
 	  ROW(TEXT, stepjail) },

@@ -39,6 +39,25 @@ int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct e
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);
 
+/* rows for a struct with a struct opt_list @field; also among JAIL_OPTS */
+#define FIXED_OPTS(type, field)                                                          \
+	{ "deterministic", NULL, NULL,                                                   \
+	  "Give each run the same hash seed, random numbers, order of files, locale "    \
+	  "and time zone, and one processor.",                                           \
+	  OPT_ROW(PASS, type, field) },                                                  \
+		{ "seed", "N", NULL, "Another of such hash seeds and random numbers.",   \
+		  OPT_ROW(PASS, type, field) },                                          \
+		{ "aslr", "yes|no", NULL,                                                \
+		  "Whether memory lies at random addresses, by which some sets are "     \
+		  "ordered, or at the same ones.",                                       \
+		  OPT_ROW(PASS, type, field) },                                          \
+	{                                                                                \
+		"clock-start", "INSTANT", NULL,                                          \
+			"Start Python's clock at 2024-02-29T12:00:00Z or the like with " \
+			"each session.",                                                 \
+			OPT_ROW(PASS, type, field)                                       \
+	}
+
 /* rows of a command's table, for a struct with a struct jail_options named jail */
 #define JAIL_OPTS(type)                                                                  \
 	{ "file", "PATH", NULL,                                                          \
@@ -87,6 +106,7 @@ void jail_binds_free(struct jail_binds *b);
 		{ "allow-missing", "PART", NULL,                                         \
 		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
 		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		FIXED_OPTS(type, jail.pass),                                             \
 	{                                                                                \
 		"stepjail", "PATH", NULL,                                                \
 			"Where stepjail is; else beside this program, else in PATH.",    \

@@ -152,7 +152,9 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 		return 1;
 	}
 
-	const char *value = equals ? equals + 1 : argv[1];
+	/* one that may stand alone means yes */
+	bool alone = o->kind == OPT_PASS && !o->arg;
+	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
 	if (!value || !*value)
 		return err_say(e, EINVAL, "--%s: needs a value: %s", o->name, o->arg);
@@ -164,7 +166,7 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 
 	int r = setters[o->kind](o, value, at, e);
 
-	return r < 0 ? r : (equals ? 1 : 2);
+	return r < 0 ? r : (equals || alone ? 1 : 2);
 }
 
 static int set_presets(const struct command *cmd, void *into, const bool *given,

@@ -18,7 +18,7 @@
 #include "init/err.h"
 
 #define OPT_LIST_MAX 64
-#define OPT_ROWS_MAX 60
+#define OPT_ROWS_MAX 80
 
 enum opt_kind {
 	OPT_FLAG,   /* bool: given or not */
@@ -29,7 +29,7 @@ enum opt_kind {
 	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none */
 	OPT_CHOICE, /* uint64_t: index into choices */
 	OPT_LIST,   /* struct opt_list: may be given more than once */
-	OPT_PASS,   /* struct opt_list: "--name", "value" for stepjail */
+	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
 };
 
 struct opt_list {

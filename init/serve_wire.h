@@ -53,7 +53,7 @@
  *			to one that was dropped, {"bytes": 0, "dropped": true}
  *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
  *			the kind as in ls(1), size, mtime in seconds, name, with one space
- *			between and a NUL at the end
+ *			between and a NUL at the end; in the order of their names' bytes
  *	REFUSED		JSON, in place of the answer; nothing was changed. To OPEN and ONCE:
  *			there is no such session. "kind" is one of the words below, "limit"
  *			which one it was, "frame" the name of the frame that this answers,

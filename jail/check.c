@@ -132,10 +132,11 @@ static int look_landlock(const struct row *row, struct finding *f)
 	if (abi == 0)
 		return -ENOSYS;
 	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d%s", abi,
-		       shut_lacks(true, abi) ? ": cannot refuse to truncate, so seccomp "
-					       "refuses truncate and O_TRUNC without "
-					       "O_WRONLY or O_RDWR"
-					     : "");
+		       shut_lacks(true, abi, NULL)
+			       ? ": cannot refuse to truncate, so seccomp "
+				 "refuses truncate and O_TRUNC without "
+				 "O_WRONLY or O_RDWR"
+			       : "");
 	return 0;
 }
 

@@ -26,6 +26,7 @@
 #include "jail/rlimit.h"
 #include "jail/shipped.h"
 #include "jail/stage.h"
+#include "jail/stand.h"
 #include "jail/sys.h"
 #include "jail/template.h"
 
@@ -229,6 +230,7 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 
 	j->plan = parts->plan;
 	j->warm = t != NULL;
+	j->start_ms = stand_now_ms();
 	j->landlock_abi = parts->landlock_abi;
 	j->root = parts->root;
 	r = prepare(j, parts, &c, e);

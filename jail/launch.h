@@ -6,6 +6,7 @@
 #define STEPJAIL_JAIL_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"
@@ -29,8 +30,9 @@ struct template;
 
 struct jail {
 	const struct plan *plan;
-	bool warm;    /* cloned from a template, and not the launcher's child */
-	bool limited; /* by a cgroup; false only by --allow-missing=cgroup */
+	bool warm;         /* cloned from a template, and not the launcher's child */
+	uint64_t start_ms; /* CLOCK_MONOTONIC, before there was a child */
+	bool limited;      /* by a cgroup; false only by --allow-missing=cgroup */
 	struct cgroup cgroup;
 	struct err missing; /* says why not, if not limited */
 	struct ids ids;

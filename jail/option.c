@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "jail/allow.h"
+#include "jail/fixed.h"
 #include "jail/option.h"
 #include "jail/option_row.h"
 #include "jail/ready.h"
@@ -45,25 +46,6 @@ static int check_hostname(const char *value, struct err *e)
 		return err_say(e, EINVAL,
 			       "'%s' must be 1 to 64 letters, digits, '-' or '.'", value);
 	return 0;
-}
-
-static int check_preload(const char *value, struct err *e)
-{
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-
-	for (const char *at = value;; at++) {
-		size_t n = strspn(at, letters);
-
-		if (n == 0 || (at[n] && at[n] != ','))
-			return err_say(e, EINVAL,
-				       "'%s' must be names of modules with a comma "
-				       "between them",
-				       value);
-		at += n;
-		if (!*at)
-			return 0;
-	}
 }
 
 static const char *const net_names[] = {
@@ -137,6 +119,7 @@ static void print_list(const struct option_row *row, const struct plan *p, FILE 
 }
 
 static const char *const ahead_names[] = { [AHEAD_YES] = "yes", [AHEAD_NO] = "no", NULL };
+static const char *const aslr_names[] = { [ASLR_YES] = "yes", [ASLR_NO] = "no", NULL };
 static const char *const lock_code_names[] = { "auto", "no", "yes", "warm", NULL };
 static const char *const on_violation_names[] = {
 	[VIOLATION_REFUSE] = "refuse", [VIOLATION_KILL] = "kill", NULL
@@ -290,7 +273,7 @@ const struct option_row option_rows[] = {
 	{ "preload", "NAME,NAME...",
 	  "serve: modules that a session's interpreter has imported before its first "
 	  "step; without it, a template of the tree data imports all that the tree has",
-	  TEXT(preload), .check = check_preload },
+	  TEXT(preload), .check = value_check_modules },
 	{ "cold", "no|yes",
 	  "serve: execute an interpreter for each session, and clone none of a template; "
 	  "so it is always with a tree given as a folder, which nobody has to trust",
@@ -325,6 +308,18 @@ const struct option_row option_rows[] = {
 	  "serve: files below /work go back with the variables; one step at a time in a "
 	  "session",
 	  ANSWER(rollback_files) },
+	{ "deterministic", "no|yes",
+	  "the same hash seed, random numbers, order of files, locale and time zone in "
+	  "each run, and one CPU",
+	  ANSWER(deterministic) },
+	{ "seed", "NUMBER", "another of such hash seeds and random numbers",
+	  NUMBER(LIMIT_SEED, VALUE_COUNT, 0, UINT32_MAX, 0, false) },
+	{ "aslr", "yes|no", "lay memory out at random addresses, or at the same ones",
+	  CHOICE(aslr), .bare = "yes" },
+	{ "clock-start", "INSTANT",
+	  "start the jail's monotonic clocks at zero, and its Python's wall clock at "
+	  "2024-02-29T12:00:00Z or the like; serve: with each session, so --ready is 0",
+	  TEXT(clock_start), .check = fixed_check_instant },
 	{ "verify-rootfs", "no|yes",
 	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
 	  ANSWER(verify_rootfs) },

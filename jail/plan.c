@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "jail/fixed.h"
 #include "jail/plan.h"
 
 /* An environment from nothing: these rows and what --env says, never the caller's. */
@@ -153,5 +154,5 @@ int plan_complete(struct plan *p, struct err *e)
 			e, EINVAL,
 			"cpu-time: cannot be reached within wall-time at this number "
 			"of cpus: lower cpu-time or raise wall-time or cpus");
-	return 0;
+	return fixed_complete(p, e);
 }

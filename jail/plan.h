@@ -40,6 +40,7 @@ enum limit {
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
 	LIMIT_SPILL_BYTES,
+	LIMIT_SEED,
 	LIMIT_GRACE_MS, /* from here on: of sessions */
 	LIMIT_SESSIONS,
 	LIMIT_READY,
@@ -60,6 +61,7 @@ enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 enum plan_answer { ANSWER_NO, ANSWER_YES };
 enum plan_ahead { AHEAD_YES, AHEAD_NO };
+enum plan_aslr { ASLR_YES, ASLR_NO };
 
 /* parts of the wall that may be missing when an option says so by name, and that must not;
  * bits in the order of the options' names */
@@ -110,6 +112,9 @@ struct plan {
 	const char *cpuset;         /* list of CPUs, NULL for all */
 	struct plan_io io[PLAN_IO_MAX];
 	size_t io_count;
+	enum plan_answer deterministic; /* see fixed.h, for the next two as well */
+	enum plan_aslr aslr;            /* address space layout randomisation */
+	const char *clock_start;        /* an instant, NULL for the host's clocks */
 	enum plan_answer verify_rootfs;
 	enum plan_answer rollback_files; /* /work goes back with a session's variables */
 	unsigned int allow_missing;      /* enum plan_part bits */

@@ -76,12 +76,14 @@ void posture_string(const struct look *l, const char *text)
 /* each one new: its number is not the launcher's own */
 static int look_namespaces(const struct look *l, struct err *e)
 {
-	static const char *const kinds[] = { "user", "mnt", "pid",   "net",
-					     "ipc",  "uts", "cgroup" };
+	static const char *const kinds[] = { "user", "mnt", "pid",    "net",
+					     "ipc",  "uts", "cgroup", "time" };
 	cleanup_fd int own = proc_open(getpid());
+	const struct plan *p = l->jail->plan;
+	/* a template has the launcher's cgroup namespace: see launch.c */
+	size_t count = p->template ? 6 : p->clock_start ? 8 : 7;
 
-	/* a template has that of the launcher, the last one: see launch.c */
-	for (size_t i = 0; i < COUNT(kinds) - l->jail->plan->template; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct stat jail, host;
 		char file[16];
 
@@ -172,6 +174,21 @@ static int look_landlock(const struct look *l, struct err *e)
 	return 0;
 }
 
+static bool asks_cpu(const struct plan *p)
+{
+	return p->deterministic == ANSWER_YES;
+}
+
+static bool asks_domain(const struct plan *p)
+{
+	return p->aslr == ASLR_NO;
+}
+
+static bool asks_clocks(const struct plan *p)
+{
+	return p->clock_start != NULL;
+}
+
 /* what is read back, in the report's order */
 static const struct {
 	const char *name; /* in the report */
@@ -179,17 +196,21 @@ static const struct {
 	bool early;       /* no stage after the split can change it */
 	bool template;    /* a template has it, too */
 	int (*look)(const struct look *l, struct err *e);
+	bool (*asked)(const struct plan *p); /* NULL: by every plan */
 } rows[] = {
-	{ "namespaces", NULL, true, true, look_namespaces },
-	{ "uid_map", "uid_map", true, true, posture_map },
-	{ "gid_map", "gid_map", true, true, posture_map },
-	{ "setgroups", "setgroups", true, true, posture_map },
-	{ "mounts", "mountinfo", true, true, posture_mounts },
-	{ "cgroup_path", "cgroup", true, true, posture_cgroup },
-	{ "process", "status", false, true, posture_status },
-	{ "rlimits", "limits", false, false, posture_rlimits },
-	{ "open_fds", NULL, false, true, look_fds },
-	{ "landlock", NULL, false, false, look_landlock },
+	{ "namespaces", NULL, true, true, look_namespaces, NULL },
+	{ "uid_map", "uid_map", true, true, posture_map, NULL },
+	{ "gid_map", "gid_map", true, true, posture_map, NULL },
+	{ "setgroups", "setgroups", true, true, posture_map, NULL },
+	{ "mounts", "mountinfo", true, true, posture_mounts, NULL },
+	{ "cgroup_path", "cgroup", true, true, posture_cgroup, NULL },
+	{ "process", "status", false, true, posture_status, NULL },
+	{ "rlimits", "limits", false, false, posture_rlimits, NULL },
+	{ "open_fds", NULL, false, true, look_fds, NULL },
+	{ "landlock", NULL, false, false, look_landlock, NULL },
+	{ "cpu", "status", false, false, posture_cpu, asks_cpu },
+	{ "personality", "personality", false, true, posture_domain, asks_domain },
+	{ "clock_offsets", "timens_offsets", false, false, posture_clocks, asks_clocks },
 };
 
 static int look(struct look l, bool early, struct err *e)
@@ -204,7 +225,8 @@ static int look(struct look l, bool early, struct err *e)
 		int r;
 
 		if (rows[i].early != early ||
-		    (l.jail->plan->template && !rows[i].template))
+		    (l.jail->plan->template && !rows[i].template) ||
+		    (rows[i].asked && !rows[i].asked(l.jail->plan)))
 			continue;
 		l.name = rows[i].name;
 		text[0] = '\0';

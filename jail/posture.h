@@ -78,6 +78,10 @@ int posture_status(const struct look *l, struct err *e);
 int posture_map(const struct look *l, struct err *e);
 int posture_rlimits(const struct look *l, struct err *e);
 int posture_cgroup(const struct look *l, struct err *e);
+/* posture_fixed.c: one CPU in "status"; the execution domain; offsets of clocks */
+int posture_cpu(const struct look *l, struct err *e);
+int posture_domain(const struct look *l, struct err *e);
+int posture_clocks(const struct look *l, struct err *e);
 /* posture_mount.c */
 int posture_mounts(const struct look *l, struct err *e);
 

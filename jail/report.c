@@ -235,7 +235,9 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"not_enforced\":", out);
 	report_not_enforced(out, jail, o);
 	(void)fputs(",\"shut\":", out);
-	shut_print(o->started ? shut_lacks(jail->limited, jail->landlock_abi) : 0, out);
+	shut_print(o->started ? shut_lacks(jail->limited, jail->landlock_abi, jail->plan)
+			      : 0,
+		   out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"cgroup_usage\":", out);

@@ -28,6 +28,8 @@ static const char truncates[] = "empties a file that was handed in to be read: t
 				"kernel's Landlock has no word "
 				"for that (ABI 3, Linux 6.2)";
 
+static const char widens[] = "runs on more than the one CPU of --deterministic";
+
 /* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
  * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
  * for reading and writing then, and opens it for neither. */
@@ -54,6 +56,7 @@ const struct shut_row shut_rows[] = {
 	EMPTIES("open", 1, ACCESS),
 	EMPTIES("openat", 2, O_RDONLY),
 	EMPTIES("openat", 2, ACCESS),
+	{ SHUT_ONE_CPU, "sched_setaffinity", { { 0 } }, widens },
 };
 const size_t shut_row_count = COUNT(shut_rows);
 
@@ -62,13 +65,15 @@ _Static_assert(PREFIX_HEAD + COUNT(shut_rows) * PREFIX_ROW_MAX(TESTS) <= SHUT_CO
 	       "room for the rows");
 _Static_assert(SHUT_CODE_MAX <= UINT8_MAX, "more than a conditional jump can pass");
 
-unsigned int shut_lacks(bool cgroup, int landlock_abi)
+unsigned int shut_lacks(bool cgroup, int landlock_abi, const struct plan *p)
 {
 	unsigned int lacks = cgroup ? 0 : SHUT_NO_CGROUP;
 
 	/* without any Landlock a file can be opened for writing as well: nothing to win */
 	if (landlock_abi == 1 || landlock_abi == 2)
 		lacks |= SHUT_NO_TRUNCATE;
+	if (p && p->deterministic == ANSWER_YES)
+		lacks |= SHUT_ONE_CPU;
 	return lacks;
 }
 

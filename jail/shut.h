@@ -18,11 +18,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "jail/plan.h"
 #include "jail/prefix.h"
 
 enum shut_lack {
 	SHUT_NO_CGROUP = 1,   /* nobody counts memory that no process has mapped */
 	SHUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
+	SHUT_ONE_CPU = 4,     /* what --deterministic fixed is to stay so */
 };
 
 struct shut_row {
@@ -36,8 +38,8 @@ struct shut_row {
 extern const struct shut_row shut_rows[];
 extern const size_t shut_row_count;
 
-/** shut_lacks() - Which walls lack: a set of enum shut_lack */
-unsigned int shut_lacks(bool cgroup, int landlock_abi);
+/** shut_lacks() - Which walls lack: a set of enum shut_lack. @p: NULL for any plan */
+unsigned int shut_lacks(bool cgroup, int landlock_abi, const struct plan *p);
 
 /**
  * shut_code() - Write the instructions that go before all others
@@ -51,7 +53,7 @@ unsigned int shut_lacks(bool cgroup, int landlock_abi);
  */
 size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code);
 
-#define SHUT_CODE_MAX 96
+#define SHUT_CODE_MAX 112
 
 /** shut_why() - The row that refuses a call, or NULL */
 const struct shut_row *shut_why(unsigned int lacks, const struct seccomp_data *data);

@@ -28,12 +28,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/openat2.h>
-
 #include "init/init.h"
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/caps.h"
+#include "jail/fixed.h"
 #include "jail/gate.h"
 #include "jail/landlock.h"
 #include "jail/net.h"
@@ -68,6 +67,8 @@ static int do_ids(struct child *c, struct err *e)
 	/* with the caller's own rights to the paths: before the ids change */
 	if (r == 0 && !c->sources_cloned)
 		r = mount_clone(c->sources, c->plan, e);
+	if (r == 0)
+		r = fixed_clock(c->plan, e);
 	if (r == 0)
 		r = ids_become(c->ids->init_id, e);
 
@@ -149,7 +150,7 @@ static int do_session(struct child *c, struct err *e)
 	if (setsid() < 0)
 		return err_set(e, errno, "session: setsid");
 	/* a caller's, such as without address randomisation, would be inherited */
-	if (personality(PER_LINUX) < 0)
+	if (personality(c->program == 0 ? fixed_domain(c->plan) : PER_LINUX) < 0)
 		return err_set(e, errno, "session: personality");
 	if (c->program != 0)
 		return 0;
@@ -165,6 +166,8 @@ static int do_session(struct child *c, struct err *e)
 	/* a template's would be the most that all of its clones may have together */
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
+	if (r == 0)
+		r = fixed_cpu(c->plan, e);
 	if (r == 0)
 		r = ids_become(c->ids->program_id, e);
 	/* Changing ids made this process undumpable, and then a launcher that is root but
@@ -196,7 +199,7 @@ static int do_landlock(struct child *c, struct err *e)
 
 static int do_seccomp(struct child *c, struct err *e)
 {
-	return seccomp_install(c->plan, shut_lacks(c->cgroup, c->landlock_abi),
+	return seccomp_install(c->plan, shut_lacks(c->cgroup, c->landlock_abi, c->plan),
 			       c->warm ? NULL : &c->exec_key, &c->listener, e);
 }
 
@@ -314,16 +317,11 @@ static int do_chdir(struct child *c, struct err *e)
 {
 	/* the tree's own symlinks may be followed, and lead nowhere else; those of
 	 * /proc/PID/fd and its like could */
-	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_NO_MAGICLINKS,
-	};
-	cleanup_fd int dir =
-		(int)syscall(SYS_openat2, AT_FDCWD, c->plan->chdir, &how, sizeof(how));
+	cleanup_fd int dir = sys_openat2(AT_FDCWD, c->plan->chdir, O_PATH | O_DIRECTORY,
+					 RESOLVE_NO_MAGICLINKS);
+	int r = dir < 0 ? dir : fchdir(dir) < 0 ? -errno : 0;
 
-	if (dir < 0 || fchdir(dir) < 0)
-		return err_set(e, errno, "chdir: %.200s in the jail", c->plan->chdir);
-	return 0;
+	return r < 0 ? err_set(e, -r, "chdir: %.200s in the jail", c->plan->chdir) : 0;
 }
 
 const struct stage stages[] = {
@@ -332,7 +330,8 @@ const struct stage stages[] = {
 	  "cgroup leaf from the first instruction",
 	  "do anything that lasts if the launcher dies" },
 	{ "ids", ROLE_CHILD, do_ids,
-	  "hold an id of the jail's own range, or the caller's one; setgroups is denied",
+	  "hold an id of the jail's own range, or the caller's one; setgroups is denied; "
+	  "clocks for its children start now if the plan says so",
 	  "keep host uid 0" },
 	{ "mounts", ROLE_CHILD, do_mounts,
 	  "stand in the jail's own tree, every mount flagged before it was attached",
@@ -346,9 +345,9 @@ const struct stage stages[] = {
 	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
 	  "start the program" },
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
-	  "lead a session, have the plain execution domain, and have no fd but stdin, "
+	  "lead a session, have the plan's execution domain, and have no fd but stdin, "
 	  "stdout, stderr and init's own after exec; the program also its captured "
-	  "output, its rlimits and its id",
+	  "output, its rlimits, its one CPU if the plan says so, and its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",

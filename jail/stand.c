@@ -90,7 +90,7 @@ void stand_gate(struct run *run)
 	}
 	run->outcome.listened = run->outcome.refused.fd >= 0;
 	run->outcome.refused.lacks =
-		shut_lacks(run->jail.limited, run->jail.landlock_abi);
+		shut_lacks(run->jail.limited, run->jail.landlock_abi, run->jail.plan);
 	if (!run->outcome.listened && !(run->jail.plan->allow_missing & PART_AUDIT)) {
 		(void)err_say(&e, EBADMSG,
 			      "gate: the listener for violations is missing");

@@ -156,7 +156,9 @@ void stock_open(struct stock *s, struct hub *hub, struct parts *parts, char *con
 	if (!why && strchr(p->rootfs, '/'))
 		why = "the root tree is a folder, and none that came with stepjail";
 	*s = (struct stock){ .hub = hub, .parts = parts, .argv = why ? NULL : argv };
-	s->always = s->argv && p->lock_code == LOCK_YES && strcmp(p->rootfs, "core") != 0;
+	s->loads = p->lock_code == LOCK_YES && strcmp(p->rootfs, "core") != 0;
+	s->always = s->argv &&
+		    (s->loads || p->deterministic == ANSWER_YES || p->aslr == ASLR_NO);
 	(void)snprintf(s->why, sizeof(s->why), "%s",
 		       why ? why : "template: it is still starting");
 	begin_next(s);
@@ -182,9 +184,10 @@ int stock_launch(struct stock *s, struct jail *j, struct stocked **from, struct 
 		begin_next(s);
 	if (!one && s->always)
 		return err_say(
-			e, EAGAIN,
-			"no jail without a template, for --lock-code refuses what a "
-			"dynamic loader does: %.300s",
+			e, EAGAIN, "no jail without a template, %s: %.300s",
+			s->loads ? "for --lock-code refuses what a dynamic loader does"
+				 : "as none by chance shall be unlike the others "
+				   "(--cold: none at all)",
 			s->why);
 	if (!one)
 		return launch_jail(j, s->parts, e);

@@ -26,6 +26,7 @@ struct stock {
 	struct stocked *now;    /* ready, or NULL */
 	struct stocked *next;   /* that starts, or NULL */
 	uint64_t again_ms;      /* not before that is another one tried */
+	bool loads;             /* an executed interpreter could not load its libraries */
 	bool always;            /* without a template, no jail is launched */
 	char why[ERR_TEXT_MAX]; /* there was none, the last time */
 };

@@ -164,3 +164,22 @@ int value_check_cpus(const char *text, struct err *e)
 		       "parts as can be, up to %d",
 		       text, CPUS_MAX - 1);
 }
+
+int value_check_modules(const char *value, struct err *e)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+
+	for (const char *at = value;; at++) {
+		size_t n = strspn(at, letters);
+
+		if (n == 0 || (at[n] && at[n] != ','))
+			return err_say(e, EINVAL,
+				       "'%s' must be names of modules with a comma "
+				       "between them",
+				       value);
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}

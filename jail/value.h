@@ -45,4 +45,11 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text);
  */
 int value_check_cpus(const char *text, struct err *e);
 
+/**
+ * value_check_modules() - Are these names of Python's modules, with commas between them?
+ *
+ * Return: 0 or -EINVAL
+ */
+int value_check_modules(const char *text, struct err *e);
+
 #endif

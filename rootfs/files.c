@@ -223,22 +223,33 @@ static int list_entry(struct job *j, int folder, const char *name)
 	return io_write_all(j->data, entry, length);
 }
 
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_entry(const struct dirent *entry)
+{
+	return is_name(entry->d_name);
+}
+
+/* by name, whatever order the folder is kept in */
 static int list(struct job *j)
 {
-	int fd = openat(j->folder, j->name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	int r = 0;
+	cleanup_fd int fd = openat(j->folder, j->name,
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct dirent **entries = NULL;
+	int r = fd < 0 ? -1 : scandirat(fd, ".", &entries, is_entry, by_bytes);
 
-	if (!folder)
+	if (r < 0)
 		return -errno;
-	while (r == 0 && (errno = 0, entry = readdir(folder)))
-		if (is_name(entry->d_name))
-			r = list_entry(j, fd, entry->d_name);
-	if (r == 0 && errno)
-		r = -errno;
-	(void)closedir(folder);
+
+	/* the process ends when it is done: nothing is freed */
+	int count = r;
+
+	r = 0;
+	for (int i = 0; r == 0 && i < count; i++)
+		r = list_entry(j, fd, entries[i]->d_name);
 	return r;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rootfs/clock.h"
 #include "rootfs/python.h"
 #include "rootfs/state.h"
 #include "rootfs/tables.h"
@@ -101,8 +102,18 @@ PyStatus python_begin(int argc, char **argv)
 	return Py_PreInitializeFromBytesArgs(&pre, argc, argv);
 }
 
+/* whatever -I and -E say of the environment: see rootfs/fixed.py */
+static const char *fixed_seed(void)
+{
+	return getenv("STEPJAIL_DETERMINISTIC");
+}
+
 PyStatus python_config(PyConfig *config)
 {
+	const char *seed = fixed_seed();
+
+	config->use_hash_seed = seed ? 1 : config->use_hash_seed;
+	config->hash_seed = seed ? strtoul(seed, NULL, 10) : config->hash_seed;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		void *field = (char *)config + places[i].field;
 		PyStatus status = PyConfig_SetString(config, field, places[i].value);
@@ -120,6 +131,13 @@ PyStatus python_start(PyConfig *config)
 	PyConfig_Clear(config);
 	if (PyStatus_Exception(status))
 		return status;
+	if (fixed_seed()) {
+		PyObject *fixed = PyImport_ImportModule("stepjail_fixed");
+
+		if (!fixed)
+			return PyStatus_Error("cannot make the run deterministic");
+		Py_DECREF(fixed);
+	}
 	return python_freeze() < 0 ? PyStatus_Error("cannot freeze the collector's "
 						    "generations")
 				   : status;
@@ -175,6 +193,8 @@ int main(int argc, char **argv)
 
 	for (const struct env_row *row = tree_env; row->name; row++)
 		(void)setenv(row->name, row->value, 0);
-	return strcmp(name, "stepjail-interpreter") == 0 ? interpreter_main(argc, argv)
-							 : python_main(argc, argv);
+	if (strcmp(name, "stepjail-interpreter") == 0)
+		return interpreter_main(argc, argv);
+	clock_begin(); /* of a session, later: run_begin() */
+	return python_main(argc, argv);
 }

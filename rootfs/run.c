@@ -30,6 +30,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
+#include "rootfs/clock.h"
 #include "rootfs/fork.h"
 #include "rootfs/lines.h"
 #include "rootfs/media.h"
@@ -47,8 +48,8 @@ static const int used_signals[] = { SIGINT, SIGPIPE, SIGXFSZ, SIGSEGV,
 
 static struct {
 	struct sigaction action[USED_SIGNALS];
-	sigset_t mask; /* signals that the user's code has blocked */
-	bool repeatable; /* $STEPJAIL_DETERMINISTIC: random numbers go on from step to step */
+	sigset_t mask;              /* signals that the user's code has blocked */
+	bool repeatable;            /* $STEPJAIL_DETERMINISTIC: see rootfs/fixed.py */
 	PyObject *conclude, *alone; /* of runner.py */
 } run;
 
@@ -97,12 +98,22 @@ int run_prepare(PyObject *runner)
 
 void run_begin(void)
 {
-	const char *fixed = getenv("STEPJAIL_DETERMINISTIC");
-
 	for (size_t i = 0; i < USED_SIGNALS; i++)
 		(void)sigaction(used_signals[i], &run.action[i], NULL);
-	run.repeatable = fixed && strcmp(fixed, "1") == 0;
 	(void)sigemptyset(&run.mask);
+	clock_begin();
+	run.repeatable = getenv("STEPJAIL_DETERMINISTIC") != NULL;
+	if (!run.repeatable)
+		return;
+
+	/* whatever importing in a template has drawn */
+	PyObject *fixed = PyImport_ImportModule("stepjail_fixed");
+	PyObject *begun = fixed ? PyObject_CallMethod(fixed, "begin", NULL) : NULL;
+
+	if (!begun)
+		Py_FatalError("stepjail_fixed.begin");
+	Py_DECREF(begun);
+	Py_DECREF(fixed);
 }
 
 static uint64_t clock_us(void)
@@ -285,6 +296,9 @@ void run_early(void)
 {
 	struct outcome o = { 0 };
 
+	/* how soon the source comes is chance, and what was run by then shows in id() */
+	if (run.repeatable)
+		return;
 	source_early();
 	usage(&o.done);
 }

@@ -79,7 +79,7 @@ static void high_bits(char **argv)
 static void enter(char **argv)
 {
 	static const char *const names[] = { "user", "mnt",    "pid", "net",
-					     "ipc",  "cgroup", "uts" };
+					     "ipc",  "cgroup", "uts", "time" };
 	int pidfd = (int)syscall(SYS_pidfd_open, getppid(), 0);
 
 	(void)argv;

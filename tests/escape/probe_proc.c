@@ -55,6 +55,7 @@ static const char *const own[] = {
 	"/proc/self/attr/exec",
 	"/proc/self/loginuid",
 	"/proc/self/coredump_filter",
+	"/proc/self/timens_offsets",
 	NULL,
 };
 

@@ -51,6 +51,11 @@ const struct scenario scenarios[] = {
 	  128 + 9,
 	  "violation" },
 	{ "learn", { "--learn" }, { "walls" }, 0, "completed" },
+	{ "fixed",
+	  { "--deterministic", "--aslr=no", "--clock-start", "2024-02-29" },
+	  { "walls", "fixed" },
+	  0,
+	  "completed" },
 };
 const size_t scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 

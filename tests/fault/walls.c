@@ -3,7 +3,7 @@
  * walls.c - a program for a jail that looks at every wall from inside
  *
  * usage: walls [KIND:INODE ...] [hide=PATH] [landlock=ABI] [loopback] [given] [noproc]
- *	[sleep=MS] [stray] [violate]
+ *	[fixed] [sleep=MS] [stray] [violate]
  *
  *   KIND:INODE    a namespace of the host, in which this must not run
  *   hide=PATH     a path of the host that /proc/self/mountinfo must not show
@@ -11,6 +11,7 @@
  *                 given read-only, so that Landlock alone stands before it
  *   given         /given and /shared are binds, and CPU time is limited
  *   noproc        the jail has no /proc; stands before the namespaces
+ *   fixed         one CPU, one layout, clocks of its own, and an environment that says so
  *   sleep=MS      sleep when all has been looked at
  *   stray         leave a process behind
  *   violate       look at the filter last, which ends this: a violation kills
@@ -28,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -175,7 +177,32 @@ static void look_at_fds(void)
 			miss("fd %d", fd);
 }
 
-static void look_at_host(void)
+static void look_at_fixed(void)
+{
+	static const char *const rows[][2] = { { "PYTHONHASHSEED", "0" },
+					       { "STEPJAIL_DETERMINISTIC", "0" },
+					       { "LC_ALL", "C.UTF-8" },
+					       { "TZ", "UTC" },
+					       { "STEPJAIL_CLOCK_START", "1709164800" } };
+	struct timespec now = { .tv_sec = 1 << 30 };
+	cpu_set_t cpus;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *value = getenv(rows[i][0]);
+
+		if (!value || strcmp(value, rows[i][1]) != 0)
+			miss("the environment's %s", rows[i][0]);
+	}
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || CPU_COUNT(&cpus) != 1)
+		miss("one CPU");
+	if (personality(0xffffffff) != ADDR_NO_RANDOMIZE)
+		miss("one layout of memory");
+	/* of a machine that has been up for longer */
+	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0 || now.tv_sec >= 60)
+		miss("a clock of its own");
+}
+
+static void look_at_host(bool fixed)
 {
 	static const char *const names[] = { "PATH=", "HOME=/work", "LANG=C.UTF-8" };
 	struct utsname u;
@@ -184,7 +211,8 @@ static void look_at_host(void)
 		miss("the host name is %s", u.nodename);
 	if (u.domainname[0] && strcmp(u.domainname, "(none)") != 0)
 		miss("the domain name is %s", u.domainname);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) || environ[i]; i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) || (environ[i] && !fixed);
+	     i++)
 		if (i >= sizeof(names) / sizeof(names[0]) || !environ[i] ||
 		    strncmp(environ[i], names[i], strlen(names[i])) != 0) {
 			miss("the environment's entry %zu", i);
@@ -257,7 +285,7 @@ static void leave_stray(void)
 int main(int argc, char **argv)
 {
 	bool given = false, noproc = false, stray = false, loopback = false;
-	bool landlock = false, violate = false;
+	bool landlock = false, violate = false, fixed = false;
 	const char *hide = NULL;
 	long sleep_ms = 0;
 
@@ -273,6 +301,7 @@ int main(int argc, char **argv)
 		noproc = noproc || strcmp(argv[i], "noproc") == 0;
 		stray = stray || strcmp(argv[i], "stray") == 0;
 		violate = violate || strcmp(argv[i], "violate") == 0;
+		fixed = fixed || strcmp(argv[i], "fixed") == 0;
 		loopback = loopback || strcmp(argv[i], "loopback") == 0;
 		if (strncmp(argv[i], "hide=", 5) == 0)
 			hide = argv[i] + 5;
@@ -287,7 +316,9 @@ int main(int argc, char **argv)
 	if (!violate)
 		look_at_filter();
 	look_at_files(given);
-	look_at_host();
+	look_at_host(fixed);
+	if (fixed)
+		look_at_fixed();
 	look_at_limits(given);
 	if (!noproc) {
 		look_at_status();

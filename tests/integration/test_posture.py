@@ -20,6 +20,8 @@ import test_run  # noqa: E402
 from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
 
 UNWALLED = os.path.join(BUILD, "stepjail-unwalled")
+# what is read back only if it is asked for
+FIXED = ("--deterministic", "--aslr=no", "--clock-start=0")
 PROGRAM = ("--", "/bin/python3", "-c", "print('ran')")
 
 # the wall, and what is said without it; by root's jails, and by an ordinary user's
@@ -39,6 +41,9 @@ LACKING = [
     ("net", "posture: the net namespace is the launcher's own", ...),
     ("ipc", "posture: the ipc namespace is the launcher's own", ...),
     ("cgroup", "posture: the cgroup namespace is the launcher's own", ...),
+    ("personality", "posture: personality reads '00000000'", ...),
+    ("fixed_cpu", "posture: cpu reads", ...),
+    ("fixed_clock", "posture: the time namespace is the launcher's own", ...),
     ("ids_become", "posture: host_uids reads", None),
     ("setgroups", "posture: host_groups reads '4'", None),
     # the kernel itself refuses an ordinary user's map then
@@ -72,7 +77,7 @@ class Lacking(Host):
 
     def run_lacking(self, wall):
         """As root, with a group to give up; and with an fd that must not come along."""
-        words = self.words(*PROGRAM)
+        words = self.words(*FIXED, *PROGRAM)
         words[words.index(STEPJAIL)] = UNWALLED
         if self.drop or os.geteuid() != 0:
             groups = []

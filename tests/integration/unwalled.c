@@ -49,6 +49,9 @@ MAY_LACK(filter_listen, (const void *code, size_t count, bool deadly), code, cou
 MAY_LACK(umount2, (const char *path, int flags), path, flags)
 MAY_LACK(setgroups, (size_t count, const gid_t *list), count, list)
 MAY_LACK(setsid, (void), )
+MAY_LACK(personality, (unsigned long domain), domain)
+MAY_LACK(fixed_cpu, (const struct plan *p, struct err *e), p, e)
+MAY_LACK(fixed_clock, (const struct plan *p, struct err *e), p, e)
 
 /* the program's capabilities; init's own filter would not load without no_new_privs */
 int __real_caps_drop_all(struct err *e);

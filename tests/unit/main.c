@@ -46,6 +46,7 @@ static Suite *(*const suites[])(void) = {
 	jail_cgroup_suite,
 	jail_cgroup_usage_suite,
 	jail_explain_suite,
+	jail_fixed_suite,
 	jail_gate_suite,
 	jail_guard_suite,
 	jail_host_suite,

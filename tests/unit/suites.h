@@ -114,6 +114,7 @@ Suite *jail_cgroup_suite(void);
 Suite *jail_cgroup_limit_suite(void);
 Suite *jail_cgroup_usage_suite(void);
 Suite *jail_explain_suite(void);
+Suite *jail_fixed_suite(void);
 Suite *jail_gate_suite(void);
 Suite *jail_guard_suite(void);
 Suite *jail_pass_suite(void);

@@ -29,6 +29,7 @@ static const struct opt opts[] = {
 	{ "flag", NULL, NULL, "F.", ROW(FLAG, flag) },
 	{ "list", "X", NULL, "L.", ROW(LIST, list) },
 	{ "memory", "S", NULL, "M.", ROW(PASS, pass) },
+	{ "bare", NULL, NULL, "B.", ROW(PASS, pass) },
 	{ .name = NULL },
 };
 
@@ -54,7 +55,8 @@ START_TEST(options_fill_the_struct)
 {
 	static char *const argv[] = { "--text=a=b", "op",     "--time", "1.5s",
 				      "--flag",     "--list", "x",      "--list=--y",
-				      "--memory",   "64M",    NULL };
+				      "--choice",   "a",      "--bare", "--memory",
+				      "64M",        NULL };
 	struct sample s;
 	struct err e = { 0 };
 	const char *operand;
@@ -64,13 +66,15 @@ START_TEST(options_fill_the_struct)
 	ck_assert_str_eq(operand, "op");
 	ck_assert_uint_eq(s.time_ms, 1500);
 	ck_assert_uint_eq(s.count, 5);
-	ck_assert_uint_eq(s.choice, 1);
+	ck_assert_uint_eq(s.choice, 0);
 	ck_assert(s.flag);
 	ck_assert_uint_eq(s.list.count, 2);
 	ck_assert_str_eq(s.list.items[1], "--y");
-	ck_assert_uint_eq(s.pass.count, 2);
-	ck_assert_str_eq(s.pass.items[0], "memory");
-	ck_assert_str_eq(s.pass.items[1], "64M");
+	ck_assert_uint_eq(s.pass.count, 4);
+	ck_assert_str_eq(s.pass.items[0], "bare");
+	ck_assert_str_eq(s.pass.items[1], "yes");
+	ck_assert_str_eq(s.pass.items[2], "memory");
+	ck_assert_str_eq(s.pass.items[3], "64M");
 }
 END_TEST
 
@@ -166,8 +170,10 @@ START_TEST(tables_are_sound)
 		ck_assert_msg(o->help && o->help[0] &&
 				      o->help[strlen(o->help) - 1] != ' ',
 			      "%s", o->name);
-		ck_assert_msg((o->arg != NULL) ==
-				      (o->kind != OPT_FLAG && o->kind != OPT_CHOICE),
+		/* what is passed on may stand alone */
+		ck_assert_msg(o->kind == OPT_PASS ||
+				      (o->arg != NULL) == (o->kind != OPT_FLAG &&
+							   o->kind != OPT_CHOICE),
 			      "%s", o->name);
 		ck_assert_msg(o->offset < cmd->opts_bytes, "%s", o->name);
 		ck_assert_msg((o->kind != OPT_COUNT && o->kind != OPT_TIME) ||

@@ -124,6 +124,9 @@ static const struct {
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
 	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
 	{ "preload", "json,a.b_c", { "", ",a", "a,", "a,,b", "a b", "a;b" } },
+	{ "deterministic", "yes", { "on", "Yes", "0", "" } },
+	{ "aslr", "no", { "off", "No", "0", "" } },
+	{ "clock-start", "2024-02-29", { "2023-02-29", "now", "-1", "" } },
 	{ "verify-rootfs", "yes", { "true", "Yes", "1", "" } },
 };
 
@@ -244,11 +247,13 @@ START_TEST(numbers_keep_their_bounds)
 
 	(void)snprintf(first, sizeof(first), "--%s", row->name);
 	/* so that much CPU time contradicts nothing */
-	ck_assert_int_eq(
-		PARSE(&e,
-		      row->limit == LIMIT_CPUS_MILLI ? "--net=none" : "--cpus=unlimited",
-		      first, (char *)(uintptr_t)value_print(row->kind, row->max, text)),
-		0);
+	ck_assert_int_eq(PARSE(&e,
+			       row->limit == LIMIT_CPUS_MILLI ? "--net=none"
+			       : row->limit == LIMIT_SEED     ? "--deterministic"
+							      : "--cpus=unlimited",
+			       first,
+			       (char *)(uintptr_t)value_print(row->kind, row->max, text)),
+			 0);
 	ck_assert_uint_eq(plan.limit[row->limit], row->max);
 	ck_assert_int_eq(parse2(first, value_print(row->kind, row->min, text), &e), 0);
 	ck_assert_uint_eq(plan.limit[row->limit], row->min);

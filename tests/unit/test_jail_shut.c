@@ -34,7 +34,7 @@ START_TEST(every_row_says_what_and_why)
 		const struct shut_row *row = &shut_rows[i];
 		bool listed = false;
 
-		ck_assert_uint_ne(row->lack & BOTH, 0);
+		ck_assert_uint_ne(row->lack & (BOTH | SHUT_ONE_CPU), 0);
 		ck_assert_uint_ge(strlen(row->why), 20);
 		ck_assert_ptr_null(strpbrk(row->why, "\n\"\\"));
 		/* what the allow list refuses anyway needs no row */
@@ -57,14 +57,18 @@ END_TEST
 
 START_TEST(what_lacks_is_what_is_not_there)
 {
-	ck_assert_uint_eq(shut_lacks(true, 0), 0);
-	ck_assert_uint_eq(shut_lacks(true, 1), SHUT_NO_TRUNCATE);
-	ck_assert_uint_eq(shut_lacks(true, 2), SHUT_NO_TRUNCATE);
+	ck_assert_uint_eq(shut_lacks(true, 0, NULL), 0);
+	ck_assert_uint_eq(shut_lacks(true, 1, NULL), SHUT_NO_TRUNCATE);
+	ck_assert_uint_eq(shut_lacks(true, 2, NULL), SHUT_NO_TRUNCATE);
 	for (int abi = 3; abi < 12; abi++)
-		ck_assert_uint_eq(shut_lacks(true, abi), 0);
-	ck_assert_uint_eq(shut_lacks(false, 0), SHUT_NO_CGROUP);
-	ck_assert_uint_eq(shut_lacks(false, 2), BOTH);
-	ck_assert_uint_eq(shut_lacks(false, 7), SHUT_NO_CGROUP);
+		ck_assert_uint_eq(shut_lacks(true, abi, NULL), 0);
+	ck_assert_uint_eq(shut_lacks(false, 0, NULL), SHUT_NO_CGROUP);
+	ck_assert_uint_eq(shut_lacks(false, 2, NULL), BOTH);
+	ck_assert_uint_eq(shut_lacks(false, 7, NULL), SHUT_NO_CGROUP);
+	ck_assert_uint_eq(shut_lacks(true, 0, &(struct plan){ .aslr = ASLR_NO }), 0);
+	ck_assert_uint_eq(
+		shut_lacks(false, 0, &(struct plan){ .deterministic = ANSWER_YES }),
+		SHUT_NO_CGROUP | SHUT_ONE_CPU);
 }
 END_TEST
 
