@@ -115,7 +115,7 @@ void answer_arguments(struct call *c, const cJSON *piece)
 }
 
 /* what a server says in place of an answer, or in the middle of one */
-static int fail(const cJSON *body, struct err *e)
+static int fail(const struct answer *a, const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	enum fault fault = answer_fault(body, &words);
@@ -123,6 +123,8 @@ static int fail(const cJSON *body, struct err *e)
 		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
 								      : EAGAIN;
 
+	if (a->key)
+		key_redact_cut(a->key, words.bytes, words.length);
 	return err_say(e, errnum, "the model's server failed in its answer%s%s%s",
 		       words.length ? ": " : "", text_string(&words),
 		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
@@ -166,7 +168,7 @@ static int take_event(void *arg, char *data, size_t length, struct err *e)
 		r = err_say(e, EAGAIN,
 			    "an event of the model's answer is not a JSON object");
 	else if (tells_error(event))
-		r = fail(event, e);
+		r = fail(a, event, e);
 	else
 		r = a->dialect->event(a, event, e);
 	cJSON_Delete(event);
@@ -191,7 +193,7 @@ int answer_body(struct answer *a, char *body, size_t length, struct err *e)
 	if (!root)
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
 	else if (tells_error(root))
-		r = fail(root, e);
+		r = fail(a, root, e);
 	else
 		r = a->dialect->whole(a, root, e);
 	cJSON_Delete(root);
@@ -215,6 +217,8 @@ int answer_end(struct answer *a, struct err *e)
 		return 0;
 	escape_line(&shown, text_string(words),
 		    utf8_floor(text_string(words), words->length, ANSWER_WORDS_MAX));
+	if (a->key)
+		key_redact_cut(a->key, shown.bytes, shown.length);
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
 		       shown.length ? ": " : "", text_string(&shown));

@@ -2,6 +2,7 @@
 /*
  * http.c - one POST over libcurl: see http.h
  */
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -32,13 +33,14 @@ struct transfer {
 	struct http *h;
 	const struct http_reader *reader;
 	struct http_answer *answer;
-	uint64_t heard_ms; /* when the last byte came */
-	bool looked;       /* at status and type */
-	int taken;         /* what the reader returned last */
+	uint64_t heard_ms;  /* when the last byte came */
+	uint64_t enough_ms; /* when the reader needed no more */
+	bool looked;        /* at status and type */
+	int taken;          /* what the reader returned last */
 	struct err *e;
 };
 
-enum drive_end { DRIVE_ENDED, DRIVE_STOPPED, DRIVE_SILENT };
+enum drive_end { DRIVE_ENDED, DRIVE_STOPPED, DRIVE_SILENT, DRIVE_LATE };
 
 /* failures of a connection that may pass; all others (TLS, address) will not */
 static const CURLcode passing[] = {
@@ -57,14 +59,16 @@ static const CURLcode passing[] = {
 	CURLE_UNSUPPORTED_PROTOCOL,
 };
 
+/* as libcurl's parser gives it: "127.1" has become "127.0.0.1" by now */
 static bool is_loopback(const char *host)
 {
-	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
-	       (strncmp(host, "127.", 4) == 0 &&
-		strspn(host, "0123456789.") == strlen(host));
+	struct in_addr ip;
+
+	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &ip) == 1);
 }
 
-static int check_url(const char *url, bool has_key, struct err *e)
+static int check_url(const char *url, bool has_key, bool *here, struct err *e)
 {
 	CURLU *parts = curl_url();
 	char *scheme = NULL, *host = NULL, *user = NULL;
@@ -94,6 +98,7 @@ static int check_url(const char *url, bool has_key, struct err *e)
 			    "%.100s; use https, or unset the key where the server "
 			    "needs none",
 			    host);
+	*here = r == 0 && host && is_loopback(host);
 	curl_free(scheme);
 	curl_free(host);
 	curl_free(user);
@@ -121,9 +126,10 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
 	t->heard_ms = units_now_ms();
 	if (!t->looked)
 		look(t);
-	if (t->answer->streamed && t->taken == 0)
+	if (t->answer->streamed && t->taken == 0) {
 		t->taken = t->reader->take(t->reader->arg, bytes, length, t->e);
-	else if (!t->answer->streamed)
+		t->enough_ms = t->heard_ms;
+	} else if (!t->answer->streamed)
 		text_add(&t->answer->body, bytes, length);
 	/* another number ends the transfer */
 	return t->taken < 0 || t->answer->body.failed ? 0 : length;
@@ -156,7 +162,7 @@ static int add_headers(struct http *h, const struct http_place *place, struct ke
 	return r;
 }
 
-static int set_options(struct http *h, bool has_key, struct err *e)
+static int set_options(struct http *h, bool has_key, bool here, struct err *e)
 {
 	CURLcode bad = CURLE_OK;
 
@@ -174,8 +180,9 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 	SET(CONNECTTIMEOUT_MS, CONNECT_MS);
 	SET(USERAGENT, "stepjail-agent");
 	SET(WRITEFUNCTION, take_bytes);
-	/* a key in clear text goes to this host alone: not to the proxy either */
-	if (has_key && strncasecmp(h->url, "http:", 5) == 0)
+	/* what is asked of this host is for no proxy to hear; nor is a key in clear text,
+	 * which goes to this host alone */
+	if (here || (has_key && strncasecmp(h->url, "http:", 5) == 0))
 		SET(PROXY, "");
 #undef SET
 	if (bad)
@@ -186,7 +193,8 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 int http_open(struct http **out, const struct http_place *place, struct key *key,
 	      struct err *e)
 {
-	int r = check_url(place->url, key->length > 0, e);
+	bool here = false;
+	int r = check_url(place->url, key->length > 0, &here, e);
 
 	if (r < 0)
 		return r;
@@ -204,7 +212,7 @@ int http_open(struct http **out, const struct http_place *place, struct key *key
 	if (r == 0)
 		r = add_headers(h, place, key, e);
 	if (r == 0)
-		r = set_options(h, key->length > 0, e);
+		r = set_options(h, key->length > 0, here, e);
 	if (r < 0)
 		http_close(h);
 	else
@@ -212,26 +220,39 @@ int http_open(struct http **out, const struct http_place *place, struct key *key
 	return r;
 }
 
+/* until when a byte must come, on units_now_ms()'s clock; behind the end of what is
+ * needed, however much a server goes on to say, until when it may */
+static uint64_t patience_ms(const struct transfer *t, const struct http_limits *limits)
+{
+	uint64_t silent_ms = t->heard_ms + limits->silence_ms;
+	uint64_t last_ms = t->enough_ms + LAST_BYTES_MS;
+
+	return t->taken > 0 && last_ms < silent_ms ? last_ms : silent_ms;
+}
+
 /* drive the transfer to its end */
 static enum drive_end drive(struct transfer *t, const struct http_limits *limits,
 			    struct stop *stop, CURLcode *result)
 {
 	struct curl_waitfd extra = { .fd = stop->fd, .events = CURL_WAIT_POLLIN };
+	uint64_t begun_ms = units_now_ms();
 	int running = 1;
 
 	while (running) {
-		uint64_t silence_ms = t->taken > 0 && limits->silence_ms > LAST_BYTES_MS
-					      ? LAST_BYTES_MS
-					      : limits->silence_ms;
-		uint64_t left_ms;
+		uint64_t left_ms, in_all_ms;
 
 		if (stop_came(stop))
 			return DRIVE_STOPPED;
 		if (curl_multi_perform(t->h->multi, &running) != CURLM_OK)
 			return DRIVE_ENDED;
-		left_ms = units_left_ms(t->heard_ms + silence_ms);
-		if (running && !left_ms)
-			return DRIVE_SILENT;
+		left_ms = units_left_ms(patience_ms(t, limits));
+		/* by the clock that the caller's deadline is of: libcurl's own limit on a
+		 * transfer can be a millisecond early, and then there would be time left */
+		in_all_ms = units_left_ms(begun_ms + limits->total_ms);
+		if (running && (!left_ms || !in_all_ms))
+			return left_ms ? DRIVE_LATE : DRIVE_SILENT;
+		if (in_all_ms < left_ms)
+			left_ms = in_all_ms;
 		if (running)
 			(void)curl_multi_poll(t->h->multi, &extra, 1,
 					      left_ms < POLL_MS ? (int)left_ms : POLL_MS,
@@ -292,8 +313,6 @@ int http_post(struct http *h, const struct text *body, const struct http_limits 
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, text_string(body));
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE,
 			       (curl_off_t)body->length);
-	(void)curl_easy_setopt(h->easy, CURLOPT_TIMEOUT_MS,
-			       (long)(limits->total_ms ? limits->total_ms : 1));
 	(void)curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, &t);
 	if (curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)
 		return err_say(e, EIO, "libcurl: cannot start a transfer");
@@ -306,6 +325,8 @@ int http_post(struct http *h, const struct text *body, const struct http_limits 
 	if (end == DRIVE_SILENT && t.taken == 0)
 		return err_say(e, EAGAIN, "no byte came for %s (--model-time)",
 			       units_say_time(limits->silence_ms, time, sizeof(time)));
+	if (end == DRIVE_LATE && t.taken == 0)
+		return err_say(e, EAGAIN, "the time for it was up");
 	return judge(&t, result, e);
 }
 

@@ -56,7 +56,9 @@ int http_open(struct http **h, const struct http_place *place, struct key *key,
  * http_post() - Send, and wait for the whole answer
  * @answer:	Overwritten; text_free(&answer->body)
  *
- * Redirects are not followed: the key is for this host alone.
+ * Redirects are not followed: the key is for this host alone. A proxy of the environment
+ * (https_proxy and its like, see curl(1)) is asked, but for this host; to one, https is a
+ * tunnel.
  *
  * Return: 0 for an answer of any status; -EINTR (a signal came); -EAGAIN (the connection
  * failed in a way that may pass, maybe in the middle of a stream); -EFBIG (answer too

@@ -105,6 +105,7 @@ static Suite *(*const suites[])(void) = {
 	agent_extract_suite,
 	agent_faults_suite,
 	agent_key_suite,
+	agent_live_suite,
 	agent_model_suite,
 	agent_options_suite,
 	agent_put_suite,

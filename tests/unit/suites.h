@@ -172,6 +172,7 @@ Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_faults_suite(void);
 Suite *agent_key_suite(void);
+Suite *agent_live_suite(void);
 Suite *agent_model_suite(void);
 Suite *agent_options_suite(void);
 Suite *agent_put_suite(void);
