@@ -108,6 +108,7 @@ static Suite *(*const suites[])(void) = {
 	agent_live_suite,
 	agent_model_suite,
 	agent_options_suite,
+	agent_peek_suite,
 	agent_put_suite,
 	agent_repl_suite,
 	agent_server_suite,

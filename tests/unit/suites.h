@@ -175,6 +175,7 @@ Suite *agent_key_suite(void);
 Suite *agent_live_suite(void);
 Suite *agent_model_suite(void);
 Suite *agent_options_suite(void);
+Suite *agent_peek_suite(void);
 Suite *agent_put_suite(void);
 Suite *agent_repl_suite(void);
 Suite *agent_server_suite(void);
