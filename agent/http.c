@@ -15,6 +15,7 @@
 
 #define CONNECT_MS 10000L
 #define POLL_MS 1000
+#define HEAD_BYTES_MAX 400000 /* a bit more than libcurl's own bound, which it tells */
 #define LONGEST_RETRY_AFTER_S 1000000 /* so that milliseconds never overflow */
 #define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
 
@@ -37,6 +38,7 @@ struct transfer {
 	uint64_t enough_ms; /* when the reader needed no more */
 	bool looked;        /* at status and type */
 	int taken;          /* what the reader returned last */
+	size_t head_bytes;  /* of headers, and of trailers, which libcurl keeps all of */
 	struct err *e;
 };
 
@@ -60,7 +62,7 @@ static const CURLcode passing[] = {
 };
 
 /* as libcurl's parser gives it: "127.1" has become "127.0.0.1" by now */
-static bool is_loopback(const char *host)
+bool http_is_here(const char *host)
 {
 	struct in_addr ip;
 
@@ -92,13 +94,13 @@ static int check_url(const char *url, bool has_key, bool *here, struct err *e)
 			    "--base-url: an address with a user or password in "
 			    "it is not taken; give the key by environment or "
 			    "--key-file");
-	else if (has_key && strcmp(scheme, "http") == 0 && !is_loopback(host))
+	else if (has_key && strcmp(scheme, "http") == 0 && !http_is_here(host))
 		r = err_say(e, EPERM,
 			    "--base-url: the key would travel in clear text to "
 			    "%.100s; use https, or unset the key where the server "
 			    "needs none",
 			    host);
-	*here = r == 0 && host && is_loopback(host);
+	*here = r == 0 && host && http_is_here(host);
 	curl_free(scheme);
 	curl_free(host);
 	curl_free(user);
@@ -133,6 +135,16 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
 		text_add(&t->answer->body, bytes, length);
 	/* another number ends the transfer */
 	return t->taken < 0 || t->answer->body.failed ? 0 : length;
+}
+
+/* libcurl bounds headers, but no trailers */
+static size_t take_head(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct transfer *t = arg;
+
+	(void)bytes;
+	t->head_bytes += size * count;
+	return t->head_bytes > HEAD_BYTES_MAX ? 0 : size * count;
 }
 
 static int add_header(struct http *h, const char *line, struct err *e)
@@ -180,6 +192,7 @@ static int set_options(struct http *h, bool has_key, bool here, struct err *e)
 	SET(CONNECTTIMEOUT_MS, CONNECT_MS);
 	SET(USERAGENT, "stepjail-agent");
 	SET(WRITEFUNCTION, take_bytes);
+	SET(HEADERFUNCTION, take_head);
 	/* what is asked of this host is for no proxy to hear; nor is a key in clear text,
 	 * which goes to this host alone */
 	if (here || (has_key && strncasecmp(h->url, "http:", 5) == 0))
@@ -277,6 +290,10 @@ static int judge(struct transfer *t, CURLcode result, struct err *e)
 	if (answer->body.failed == E2BIG)
 		return err_say(e, EFBIG, "the model's answer is longer than %zu bytes",
 			       h->body_max);
+	if (t->head_bytes > HEAD_BYTES_MAX && t->taken == 0)
+		return err_say(e, EFBIG,
+			       "the model's server sent more than %d bytes of headers",
+			       HEAD_BYTES_MAX);
 	if (t->taken < 0)
 		return -ECANCELED;
 	if (result == CURLE_OK || t->taken > 0) {
@@ -314,6 +331,7 @@ int http_post(struct http *h, const struct text *body, const struct http_limits 
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE,
 			       (curl_off_t)body->length);
 	(void)curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, &t);
+	(void)curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, &t);
 	if (curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)
 		return err_say(e, EIO, "libcurl: cannot start a transfer");
 

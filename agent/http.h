@@ -42,6 +42,9 @@ struct http_answer {
 	struct text body;        /* of what was no stream */
 };
 
+/** http_is_here() - Whether a host, as curl_url_get(3) gives it, is this one */
+bool http_is_here(const char *host);
+
 /**
  * http_open() - Get ready to post to one address
  * @key:	No key, no header. Refused on plain http to any host but this one. Stays

@@ -4,7 +4,12 @@
 import gzip
 import json
 import os
+import shutil
+import socket
+import ssl
+import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -15,6 +20,37 @@ from test_agent_eval import EvalCase  # noqa: E402
 
 MODELS = ("openai", "anthropic")
 LONG_KEY = "sk-proj-" + "".join(f"{n:04x}" for n in range(40))  # longer than a call's id may be
+
+
+class Talker:
+    """A server that says something, and then the same again until nobody listens."""
+
+    def __init__(self, begin, piece, pause):
+        self.begin, self.piece, self.pause, self.sent = begin, piece, pause, 0
+
+    def talk(self):
+        client, _ = self.listener.accept()
+        with client:
+            client.recv(65536)
+            client.sendall(self.begin)
+            try:
+                while self.sent < 64 << 20 and not self.ending.wait(self.pause):
+                    client.sendall(self.piece)
+                    self.sent += len(self.piece)
+            except OSError:
+                pass
+
+    def __enter__(self):
+        self.listener, self.ending = socket.create_server(("127.0.0.1", 0)), threading.Event()
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/v1"
+        self.thread = threading.Thread(target=self.talk)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.thread.join()
+        self.listener.close()
 
 
 class Quoted(AgentCase):
@@ -82,10 +118,31 @@ class Roads(AgentCase):
             for name in ("127.0.0.1", "localhost"):
                 with MockModel([{"say": "Heard it."}]) as proxy, MockModel([{"say": "Hi."}]) as mock:
                     status, out, err = self.solve(
-                        "--model", "openai", "--model-name", "m", "--base-url",
+                        "--json", "--model", "openai", "--model-name", "m", "--base-url",
                         mock.url.replace("127.0.0.1", name), "--retries", "0",
                         env=self.env(http_proxy=proxy.url, all_proxy=proxy.url, **key))
                     self.assertEqual((status, len(mock.requests), len(proxy.requests)), (0, 1, 0), err)
+                    ports = [mock.server.server_port] + ([53] if name == "localhost" else [])
+                    self.assertEqual(json.loads(out)["confinement"]["ports"], ports)
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
+    def test_certificates_are_checked(self):
+        """One that nobody vouches for; no variable says otherwise."""
+        key, certificate = self.path("tls.key"), self.path("tls.crt")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-keyout", key, "-out", certificate, "-subj", "/CN=127.0.0.1", "-addext",
+                        "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        with MockModel([{"say": "Hi."}]) as mock:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            mock.server.socket = context.wrap_socket(mock.server.socket, server_side=True)
+            for more in ({}, {"SSL_CERT_FILE": certificate, "CURL_CA_BUNDLE": certificate,
+                              "REQUESTS_CA_BUNDLE": certificate, "CURL_SSL_BACKEND": "none"}):
+                status, out, err = self.solve(
+                    "--model", "openai", "--model-name", "m", "--base-url",
+                    mock.url.replace("http:", "https:"), env=self.env(STEPJAIL_API_KEY=KEY, **more))
+                self.assertEqual((status, len(mock.requests)), (4, 0))
+                self.one_line(err, "certificate")
 
     def test_names_that_look_like_this_host(self):
         for host in ("127.0.0.1.5", "127.1.example", "localhost.example", "127.0.0.1.", "0.0.0.0",
@@ -116,10 +173,25 @@ class Endless(AgentCase):
             self.one_line(err, "the wall time is used up (--wall-time 400 ms)")
             self.assertLess(mock.server.dripped, self.TIMES)
 
-    def test_headers(self):
-        """Bytes that are no answer do not count as one."""
-        mock, out, err = self.ask([{"hang": 20}], "--model-time", "300ms", "--retries", "0", status=4)
-        self.one_line(err, "no byte came for 300 ms")
+    def test_headers_and_trailers(self):
+        """Bytes that are no answer are bounded, and do not count as one."""
+        head = b"HTTP/1.1 200 OK\r\n"
+        chunked = head + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        quick, slow = 0, 0.05
+        for begin, piece, pause, words in (
+                (head, b"X: y\r\n" * 1000, quick, "oo large response headers"),
+                (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100, quick, "oo large response headers"),
+                (chunked + b"0\r\n", b"X: y\r\n" * 1000, quick, "more than 400000 bytes of headers"),
+                (head, b"X: y\r\n", slow, "no byte came for 400 ms"),
+                (chunked + b"1;", b"0", slow, "no byte came for 400 ms")):
+            with self.subTest(words=words, begin=begin), Talker(begin, piece, pause) as server:
+                status, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                              server.url, "--model-time",
+                                              "20s" if pause == quick else "400ms", "--retries", "0")
+                self.assertEqual(status, 4)
+                self.one_line(err, words)
+                # what went into buffers on the way counts, too
+                self.assertLess(server.sent, 20 << 20)
 
     def test_compressed(self):
         """Nothing compressed is asked for, and nothing is unpacked."""
