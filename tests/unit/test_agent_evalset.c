@@ -12,9 +12,10 @@
 #include "agent/harness.h"
 #include "tests/unit/suites.h"
 
-#define TASK                                                                             \
-	"{\"task_id\":\"T/0\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\","         \
+#define TASK_OF(id)                                                                      \
+	"{\"task_id\":\"" id "\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\","      \
 	"\"canonical_solution\":\"    return 1\\n\",\"test\":\"def check(c): pass\\n\"}"
+#define TASK TASK_OF("T/0")
 
 START_TEST(tasks_are_read)
 {
@@ -74,8 +75,9 @@ static int read_set(const char *bytes, size_t length, struct evalset *set, struc
 
 START_TEST(files_are_read_by_line)
 {
-	static const char good[] = TASK "\n\n" TASK "\r\n" TASK;
-	static const char third[] = TASK "\n" TASK "\n{\n";
+	static const char good[] = TASK "\n\n" TASK_OF("T/1") "\r\n" TASK_OF("T");
+	static const char third[] = TASK "\n" TASK_OF("T/1") "\n{\n";
+	static const char twice[] = TASK "\n" TASK_OF("T/1") "\n" TASK;
 	struct evalset set = { 0 };
 	struct err e = { 0 };
 
@@ -84,6 +86,9 @@ START_TEST(files_are_read_by_line)
 	evalset_free(&set);
 	ck_assert_int_lt(read_set(third, sizeof(third) - 1, &set, &e), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, ":3: not a JSON object"));
+	evalset_free(&set);
+	ck_assert_int_eq(read_set(twice, sizeof(twice) - 1, &set, &e), -EEXIST);
+	ck_assert_ptr_nonnull(strstr(e.text, ":3: there is a task T/0 already"));
 	evalset_free(&set);
 	ck_assert_int_lt(read_set("\n\n", 2, &set, &e), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, "holds no task"));
