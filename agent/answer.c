@@ -149,14 +149,23 @@ static int check_sizes(const struct reply *r, struct err *e)
 	return bad;
 }
 
+static int check_crowd(const char *json, size_t length, struct err *e)
+{
+	if (!json_crowded(json, length))
+		return 0;
+	return err_say(e, E2BIG,
+		       "the model's server sent more than %d values in one piece of JSON",
+		       JSON_VALUES_MAX);
+}
+
 static int take_event(void *arg, char *data, size_t length, struct err *e)
 {
 	struct answer *a = arg;
 	cJSON *event;
-	int r;
+	int r = check_crowd(data, length, e);
 
-	if (a->done)
-		return 0;
+	if (a->done || r < 0)
+		return r;
 	if (strcmp(data, "[DONE]") == 0) {
 		a->done = true;
 		return 0;
@@ -185,8 +194,10 @@ int answer_feed(struct answer *a, const char *bytes, size_t length, struct err *
 int answer_body(struct answer *a, char *body, size_t length, struct err *e)
 {
 	cJSON *root;
-	int r;
+	int r = check_crowd(body, length, e);
 
+	if (r < 0)
+		return r;
 	if (json_mend(body, length))
 		a->reply->nul = true;
 	root = json_parse(body, length);
