@@ -248,8 +248,11 @@ static enum drive_end drive(struct transfer *t, const struct http_limits *limits
 			    struct stop *stop, CURLcode *result)
 {
 	struct curl_waitfd extra = { .fd = stop->fd, .events = CURL_WAIT_POLLIN };
-	uint64_t begun_ms = units_now_ms();
+	uint64_t end_ms = units_now_ms();
 	int running = 1;
+
+	if (__builtin_add_overflow(end_ms, limits->total_ms, &end_ms))
+		end_ms = UINT64_MAX;
 
 	while (running) {
 		uint64_t left_ms, in_all_ms;
@@ -261,7 +264,7 @@ static enum drive_end drive(struct transfer *t, const struct http_limits *limits
 		left_ms = units_left_ms(patience_ms(t, limits));
 		/* by the clock that the caller's deadline is of: libcurl's own limit on a
 		 * transfer can be a millisecond early, and then there would be time left */
-		in_all_ms = units_left_ms(begun_ms + limits->total_ms);
+		in_all_ms = units_left_ms(end_ms);
 		if (running && (!left_ms || !in_all_ms))
 			return left_ms ? DRIVE_LATE : DRIVE_SILENT;
 		if (in_all_ms < left_ms)

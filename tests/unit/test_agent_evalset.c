@@ -4,10 +4,12 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/evalbook.h"
 #include "agent/evalset.h"
 #include "agent/harness.h"
 #include "tests/unit/suites.h"
@@ -106,6 +108,41 @@ START_TEST(harness_is_whole)
 }
 END_TEST
 
+/* 1 - C(n-c, k) / C(n, k), by the logarithms of factorials */
+static double reference(unsigned int n, unsigned int c, unsigned int k)
+{
+	if (n - c < k)
+		return 1;
+	return 1 - exp(lgamma(n - c + 1.0) - lgamma(n - c - k + 1.0) - lgamma(n + 1.0) +
+		       lgamma(n - k + 1.0));
+}
+
+START_TEST(pass_at_k_is_what_it_should_be)
+{
+	static const unsigned int numbers[] = { 1, 2, 3, 7, 100, 999, 1000 };
+	struct eval_task task = { .id = NULL };
+	struct evalset set = { .tasks = &task, .count = 1 };
+	struct evalbook b = { .set = &set };
+	const size_t count = sizeof(numbers) / sizeof(numbers[0]);
+
+	b.samples = calloc(EVALBOOK_SAMPLES_MAX, sizeof(*b.samples));
+	ck_assert_ptr_nonnull(b.samples);
+	for (size_t i = 0; i < count; i++) {
+		unsigned int n = b.each = numbers[i];
+
+		for (unsigned int c = 0; c <= n; c += 1 + n / 20) {
+			for (unsigned int s = 0; s < n; s++)
+				b.samples[s].result.passed = s < c;
+			for (size_t j = 0; j < count && numbers[j] <= n; j++)
+				ck_assert_double_eq_tol(evalbook_pass_at(&b, numbers[j]),
+							reference(n, c, numbers[j]),
+							1e-9);
+		}
+	}
+	free(b.samples);
+}
+END_TEST
+
 Suite *agent_evalset_suite(void)
 {
 	Suite *s = suite_create("agent evalset");
@@ -116,6 +153,7 @@ Suite *agent_evalset_suite(void)
 			    (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_test(c, files_are_read_by_line);
 	tcase_add_test(c, harness_is_whole);
+	tcase_add_test(c, pass_at_k_is_what_it_should_be);
 	suite_add_tcase(s, c);
 	return s;
 }
