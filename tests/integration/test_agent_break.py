@@ -69,15 +69,14 @@ class Quoted(AgentCase):
         return out + err
 
     def test_where_an_error_is_cut_off(self):
-        for key in (KEY, LONG_KEY):
-            for model in MODELS:
-                for at in (5, 280):
-                    words = "x" * at + " " + key + " is wrong"
-                    error = {"message": words, "type": "authentication_error"}
-                    self.check(key, [{"status": 401, "error": error}], model, 4)
-                    out = self.check(key, [{"events": b"data: " + json.dumps(
-                        {"type": "error", "error": error}).encode() + b"\n\n"}], model, 4)
-                    self.assertIn("***", out)
+        for key, model in ((LONG_KEY, "openai"), (KEY, "anthropic")):
+            for at in (5, 280):
+                words = "x" * at + " " + key + " is wrong"
+                error = {"message": words, "type": "authentication_error"}
+                self.check(key, [{"status": 401, "error": error}], model, 4)
+                out = self.check(key, [{"events": b"data: " + json.dumps(
+                    {"type": "error", "error": error}).encode() + b"\n\n"}], model, 4)
+                self.assertIn("***", out)
 
     def test_in_a_refusal(self):
         for at in (5, 280):
@@ -166,8 +165,8 @@ class Endless(AgentCase):
 
     def test_comments_and_empty_pieces(self):
         begin = chat_events({"say": "Hi."})[:100].rpartition(b"\n\n")[0] + b"\n\n"
-        for piece in (b": x\n", b'data: {"choices":[{"delta":{"content":""}}]}\n\n',
-                      b'data: {"choices":[]}\n\n', b"\n", b"x", b"event: ping\n\n"):
+        for piece in (b": x\n", b'data: {"choices":[{"delta":{"content":""}}]}\n\n', b"x",
+                      b"event: ping\n\n"):
             mock, out, err = self.ask([{"events": begin, "drip": (piece, self.TIMES)}],
                                       "--wall-time", "400ms", status=124)
             self.one_line(err, "the wall time is used up (--wall-time 400 ms)")
@@ -205,7 +204,7 @@ class Endless(AgentCase):
 class Counts(AgentCase):
     def test_usage_that_makes_no_sense(self):
         """It is judged by bytes then, and budgets hold."""
-        for asked in (-1, 1e308, "7", [7], None, 0):
+        for asked in (-1, 1e308, "7"):
             for model in MODELS:
                 mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (asked, asked)}],
                                           "--json", "--total-tokens", "5000", "--steps", "1000",
@@ -253,7 +252,7 @@ class Eval(EvalCase):
             whole = f.read()
         first = whole.index(b"\n")
         for at in range(len(whole) + 1):
-            if at % 7 and abs(at - first) > 2 and at < len(whole):
+            if at not in (0, 1, first - 1, first, first + 1, first + 20, len(whole) - 1, len(whole)):
                 continue
             with open(path, "wb") as f:
                 f.write(whole[:at])
