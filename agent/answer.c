@@ -115,7 +115,7 @@ void answer_arguments(struct call *c, const cJSON *piece)
 }
 
 /* what a server says in place of an answer, or in the middle of one */
-static int fail(const cJSON *body, struct err *e)
+static int fail(const struct answer *a, const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	enum fault fault = answer_fault(body, &words);
@@ -123,6 +123,8 @@ static int fail(const cJSON *body, struct err *e)
 		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
 								      : EAGAIN;
 
+	if (a->key)
+		key_redact_cut(a->key, words.bytes, words.length);
 	return err_say(e, errnum, "the model's server failed in its answer%s%s%s",
 		       words.length ? ": " : "", text_string(&words),
 		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
@@ -147,14 +149,23 @@ static int check_sizes(const struct reply *r, struct err *e)
 	return bad;
 }
 
+static int check_crowd(const char *json, size_t length, struct err *e)
+{
+	if (!json_crowded(json, length))
+		return 0;
+	return err_say(e, E2BIG,
+		       "the model's server sent more than %d values in one piece of JSON",
+		       JSON_VALUES_MAX);
+}
+
 static int take_event(void *arg, char *data, size_t length, struct err *e)
 {
 	struct answer *a = arg;
 	cJSON *event;
-	int r;
+	int r = check_crowd(data, length, e);
 
-	if (a->done)
-		return 0;
+	if (a->done || r < 0)
+		return r;
 	if (strcmp(data, "[DONE]") == 0) {
 		a->done = true;
 		return 0;
@@ -166,7 +177,7 @@ static int take_event(void *arg, char *data, size_t length, struct err *e)
 		r = err_say(e, EAGAIN,
 			    "an event of the model's answer is not a JSON object");
 	else if (tells_error(event))
-		r = fail(event, e);
+		r = fail(a, event, e);
 	else
 		r = a->dialect->event(a, event, e);
 	cJSON_Delete(event);
@@ -183,15 +194,17 @@ int answer_feed(struct answer *a, const char *bytes, size_t length, struct err *
 int answer_body(struct answer *a, char *body, size_t length, struct err *e)
 {
 	cJSON *root;
-	int r;
+	int r = check_crowd(body, length, e);
 
+	if (r < 0)
+		return r;
 	if (json_mend(body, length))
 		a->reply->nul = true;
 	root = json_parse(body, length);
 	if (!root)
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
 	else if (tells_error(root))
-		r = fail(root, e);
+		r = fail(a, root, e);
 	else
 		r = a->dialect->whole(a, root, e);
 	cJSON_Delete(root);
@@ -215,6 +228,8 @@ int answer_end(struct answer *a, struct err *e)
 		return 0;
 	escape_line(&shown, text_string(words),
 		    utf8_floor(text_string(words), words->length, ANSWER_WORDS_MAX));
+	if (a->key)
+		key_redact_cut(a->key, shown.bytes, shown.length);
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
 		       shown.length ? ": " : "", text_string(&shown));

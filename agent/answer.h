@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/chat.h"
+#include "agent/key.h"
 #include "agent/reply.h"
 #include "agent/sse.h"
 
@@ -50,6 +51,8 @@ struct answer {
 	bool counted; /* the server told tokens; as it does now: not a sum */
 	uint64_t prompt_tokens, completion_tokens;
 	const char *reason; /* why the model refused, for the error line; or NULL */
+	const struct key
+		*key; /* for answer_begin()'s caller to set: never quoted; or NULL */
 };
 
 /**

@@ -23,6 +23,7 @@ struct eval_options {
 	const char *base_url;
 	const char *key_file;
 	uint64_t model_time_ms;
+	uint64_t ask_ms;
 	uint64_t retries;
 	uint64_t retry_wait_ms;
 	uint64_t samples;
@@ -59,6 +60,9 @@ static const struct opt opts[] = {
 	{ "model-time", "TIME", "2m",
 	  "Longest silence of a server that is to answer, or is answering.",
 	  ROW(TIME, model_time_ms), .min = 100, .max = HOUR_MS },
+	{ "ask-time", "TIME", "30m",
+	  "Longest time for one question, with what is asked again and waited for.",
+	  ROW(TIME, ask_ms), .min = 100, .max = 24 * HOUR_MS },
 	{ "retries", "N", "4", "How often to ask again, as in solve.",
 	  ROW(COUNT, retries), .min = 0, .max = 1000 },
 	{ "retry-wait", "TIME", "500ms", "The first wait before that, as in solve.",
@@ -221,6 +225,7 @@ static int ask(struct eval *v, struct err *e)
 		.model = o->model,
 		.model_plan = &v->model_plan,
 		.jobs = v->jobs,
+		.ask_ms = o->ask_ms,
 		.stop = v->stop,
 		.confine = confine,
 		.replied = replied,
@@ -235,6 +240,7 @@ static int ask(struct eval *v, struct err *e)
 		.retries = o->retries,
 		.retry_wait_ms = o->retry_wait_ms,
 		.request_ms = o->model_time_ms,
+		.time_option = "--ask-time",
 		.stop = v->stop,
 		.note = note,
 		.note_arg = &v->show,

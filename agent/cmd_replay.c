@@ -10,6 +10,7 @@
 
 #include "agent/commands.h"
 #include "agent/launch.h"
+#include "agent/peek.h"
 #include "agent/reading.h"
 #include "agent/replay.h"
 #include "init/io.h"
@@ -60,18 +61,24 @@ static void whole_free(struct whole **where)
 	free(w);
 }
 
-/* nothing of it runs before all of it was read, and each line is checked again */
+/* nothing of it runs before all of it was read, by a process that can do nothing; then this
+ * one is confined, and checks each line again */
 static int read_twice(struct whole *w, const char *path, int fd, struct reading *reading,
 		      struct err *e)
 {
-	int r = reading_run(fd, NULL, NULL, reading, e);
+	cJSON *start;
+	int r = peek_start(fd, path, w->replay.stop, &start, e);
 
-	if (r == 0 && reading->end != READING_CHANGED)
+	if (r == 0)
+		r = start ? replay_start(&w->replay, start, e)
+			  : confined_go(&w->replay.confined, &w->show, e);
+	cJSON_Delete(start);
+	if (r == 0)
 		r = reading_run(fd, replay_take, &w->replay, reading, e);
 	if (r == 0 && reading->end == READING_CHANGED)
 		return err_say(e, EBADMSG,
-			       "%s: line %" PRIu64 " does not fit: %s; only what was "
-			       "recorded is run again",
+			       "%s was changed while it was read: line %" PRIu64
+			       " does not fit: %s",
 			       path, reading->chain.lines + 1, reading->why.text);
 	return r;
 }

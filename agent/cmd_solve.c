@@ -93,6 +93,11 @@ static void note(void *arg, const char *line)
 	show_note(arg, line);
 }
 
+static void heard(void *arg, const char *words, size_t length)
+{
+	show_live(arg, words, length);
+}
+
 static int open_model(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
@@ -111,9 +116,12 @@ static int open_model(struct solve *s, struct err *e)
 		.retries = o->retries,
 		.retry_wait_ms = o->retry_wait_ms,
 		.request_ms = o->model_time_ms,
+		.time_option = "--wall-time",
 		.stop = s->stop,
 		.note = note,
 		.note_arg = &s->show,
+		.heard = s->show.terminal && !o->json ? heard : NULL,
+		.heard_arg = &s->show,
 	};
 	return model_open(&s->model, o->model, &s->model_plan, e);
 }

@@ -8,15 +8,17 @@
 
 #include "agent/compact.h"
 
+#define MOST_TOKENS 1e18  /* a server that tells nonsense: no number overflows */
 #define BYTES_PER_TOKEN 3 /* as long as no server has told; English has about four */
 
 uint64_t compact_tokens(uint64_t bytes, const struct gauge *g)
 {
-	/* both are below 2^44: they were bounded where they came from */
 	double each = g->bytes && g->tokens ? (double)g->tokens / (double)g->bytes
 					    : 1.0 / BYTES_PER_TOKEN;
 
-	return (uint64_t)((double)bytes * each) + 1;
+	double tokens = (double)bytes * each;
+
+	return tokens < MOST_TOKENS ? (uint64_t)tokens + 1 : (uint64_t)MOST_TOKENS;
 }
 
 static int cut_down(struct message *m, struct compacted *done, struct err *e)

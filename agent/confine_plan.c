@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/confine_plan.h"
+#include "agent/http.h"
 #include "init/io.h"
 
 #define DNS_PORT 53 /* where an answer is too long for UDP */
@@ -50,10 +51,11 @@ static bool is_address(const char *host)
 	return host[0] == '[' || inet_pton(AF_INET, host, &any) == 1;
 }
 
-/* the port of an address; @named is set where its host is a name. A proxy's port is by
- * libcurl's own default 1080, where others take that of the scheme. */
+/* the port of an address; @named is set where its host is a name, @here where it is this
+ * one. A proxy's port is by libcurl's own default 1080, where others take that of the
+ * scheme. */
 static int add_place(struct confine_policy *p, const char *url, bool proxy, bool *named,
-		     struct err *e)
+		     bool *here, struct err *e)
 {
 	CURLU *parts = curl_url();
 	char *host = NULL, *port = NULL;
@@ -74,6 +76,7 @@ static int add_place(struct confine_policy *p, const char *url, bool proxy, bool
 		r = confine_add_port(p, (uint16_t)strtoul(port, NULL, 10), e);
 	if (r == 0 && host && !is_address(host))
 		*named = true;
+	*here = r == 0 && host && http_is_here(host);
 	curl_free(host);
 	curl_free(port);
 	curl_url_cleanup(parts);
@@ -88,7 +91,7 @@ static int add_proxies(struct confine_policy *p, const char *url, bool *named,
 						"ALL_PROXY", NULL };
 	static const char *const of_http[] = { "http_proxy", "all_proxy", "ALL_PROXY",
 					       NULL };
-	bool https = strncasecmp(url, "https:", 6) == 0;
+	bool https = strncasecmp(url, "https:", 6) == 0, unheard;
 	int r = 0;
 
 	for (const char *const *name = https ? of_https : of_http; r == 0 && *name;
@@ -96,7 +99,7 @@ static int add_proxies(struct confine_policy *p, const char *url, bool *named,
 		const char *value = getenv(*name);
 
 		if (value && *value)
-			r = add_place(p, value, true, named, e);
+			r = add_place(p, value, true, named, &unheard, e);
 		if (r == -EINVAL)
 			r = 0; /* libcurl will say so, if it is asked for */
 	}
@@ -142,14 +145,14 @@ int confine_plan_server(struct confine_policy *p, const char *url, struct err *e
 {
 	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
 	const char *const own[] = { curl->cainfo, curl->capath };
-	bool named = false;
+	bool named = false, here = false;
 	int r = 0;
 
 	if (!*url)
 		return 0;
 	p->needs |= CONFINE_CONNECT | CONFINE_READ;
-	r = add_place(p, url, false, &named, e);
-	if (r == 0)
+	r = add_place(p, url, false, &named, &here, e);
+	if (r == 0 && !here) /* no proxy is asked for this host */
 		r = add_proxies(p, url, &named, e);
 	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++)
 		r = own[i] ? confine_add_path(p, own[i], false, e) : 0;

@@ -156,8 +156,7 @@ void escape_turns(struct text *out, const void *bytes, size_t length)
 	text_add(out, at - plain, plain);
 }
 
-/* cells on a terminal, at most: what is narrower breaks a line early, which does no harm */
-static size_t cells(uint32_t point, size_t column)
+size_t escape_cells(uint32_t point, size_t column)
 {
 	if (point == '\t')
 		return 8 - column % 8;
@@ -195,12 +194,13 @@ static void fold_line(struct text *out, const char *mark, const char *at, size_t
 		bool selector = point == 0xfe0e || point == 0xfe0f;
 
 		n = n ? n : 1;
-		if (column && !selector && column + cells(point, column) >= columns) {
+		if (column && !selector &&
+		    column + escape_cells(point, column) >= columns) {
 			column = next_row(out, mark, last ? last : out->length);
 			last = 0;
 		}
 		text_add(out, at, n);
-		column += cells(point, column);
+		column += escape_cells(point, column);
 		if (point == ' ' && column > columns / 2)
 			last = out->length;
 		at += n;

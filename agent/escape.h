@@ -43,6 +43,14 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
 void escape_turns(struct text *out, const void *bytes, size_t length);
 
 /**
+ * escape_cells() - How many cells of a terminal a character takes, at most
+ * @column:	Where it stands: a tab goes to the next eighth
+ *
+ * What is narrower breaks a line early, which does no harm.
+ */
+size_t escape_cells(uint32_t point, size_t column);
+
+/**
  * escape_fold() - Add lines for a terminal, none wider than it
  * @mark:	Begins each part of a line but its first, which has its own
  * @lines:	Harmless already, their marks before them

@@ -21,6 +21,7 @@
 #include "agent/evalask.h"
 #include "agent/extract.h"
 #include "agent/launch.h"
+#include "agent/units.h"
 #include "init/io.h"
 
 #define SCRIPTED "scripted:"
@@ -56,9 +57,10 @@ static int put(int fd, uint64_t sample, enum answer_kind kind, const char *text,
 	return r < 0 ? r : io_write_all(fd, text, length);
 }
 
-static int ask_one(struct model *model, const struct eval_task *t, struct reply *reply,
-		   struct err *e)
+static int ask_one(struct model *model, const struct eval_task *t, uint64_t ask_ms,
+		   struct reply *reply, struct err *e)
 {
+	char time[32];
 	struct chat chat = { 0 };
 	cleanup_text struct text user = { 0 };
 
@@ -71,7 +73,10 @@ static int ask_one(struct model *model, const struct eval_task *t, struct reply 
 	if (r == 0)
 		r = chat_add(&chat, ROLE_USER, text_string(&user), user.length, e);
 	if (r == 0)
-		r = model_ask(model, &chat, UINT64_MAX, reply, e);
+		r = model_ask(model, &chat, units_now_ms() + ask_ms, reply, e);
+	if (r == -ETIMEDOUT)
+		r = err_say(e, ETIMEDOUT, "%s was not answered within %s (--ask-time)",
+			    t->id, units_say_time(ask_ms, time, sizeof(time)));
 	chat_free(&chat);
 	return r;
 }
@@ -107,7 +112,8 @@ static int ask_all(const struct evalbook *b, const struct evalask_plan *p, size_
 		/* a script goes on where it was only if it is heard from its beginning */
 		if (b->samples[i].asked && !script)
 			continue;
-		r = ask_one(&model, &b->set->tasks[b->samples[i].task], &reply, e);
+		r = ask_one(&model, &b->set->tasks[b->samples[i].task], p->ask_ms, &reply,
+			    e);
 		if (r == 0 && !b->samples[i].asked)
 			r = hand_back(fd, i, &reply, e);
 	}

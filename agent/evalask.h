@@ -11,7 +11,8 @@
 struct evalask_plan {
 	const char *model; /* as --model names it */
 	struct model_plan *model_plan;
-	uint64_t jobs; /* how many are asked at a time; of a script always one */
+	uint64_t jobs;   /* how many are asked at a time; of a script always one */
+	uint64_t ask_ms; /* longest time for one question, in all */
 	struct stop *stop;
 	/*
 	 * Nothing is opened any more: in each asker, with its model, before it asks, and

@@ -57,6 +57,32 @@ static int append(struct evalbook *b, cJSON *line, struct err *e)
 	return r < 0 ? err_set(e, -r, "--results: cannot write") : 0;
 }
 
+/* a new file's first line */
+static cJSON *first_line(const char *who, const char *digest)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(o, "event", "eval");
+	(void)cJSON_AddStringToObject(o, "set_sha256", digest);
+	record_string(o, "who", who, strlen(who));
+	return o;
+}
+
+/* what is there of a file without a whole line: the beginning of our own first one, or a
+ * file of somebody's that is not to be written over */
+static int check_begun(const char *path, const char *begun, size_t length,
+		       const char *who, const char *digest, struct err *e)
+{
+	cleanup_text struct text text = { 0 };
+	cJSON *o = first_line(who, digest);
+	int r = o ? record_print(o, &text, e) : err_set(e, ENOMEM, "--results");
+
+	cJSON_Delete(o);
+	if (r == 0 && (length > text.length || memcmp(begun, text.bytes, length) != 0))
+		r = err_say(e, EINVAL, "--results: %s is no file of eval's", path);
+	return r;
+}
+
 static cJSON *line_of(const struct evalbook *b, size_t sample, const char *event)
 {
 	const struct eval_sample *s = &b->samples[sample];
@@ -200,20 +226,14 @@ static int read_file(struct evalbook *b, const char *path, const char *who,
 		cJSON_Delete(root);
 		whole += n;
 	}
+	if (r == 0 && n > 0 && whole == 0)
+		r = check_begun(path, line, (size_t)n, who, digest, e);
 	free(line);
 	if (file)
 		(void)fclose(file);
 	if (r == 0 && ftruncate(b->fd, whole) < 0)
 		r = err_set(e, errno, "--results: %s", path);
-	if (r < 0 || whole)
-		return r;
-
-	cJSON *o = cJSON_CreateObject();
-
-	(void)cJSON_AddStringToObject(o, "event", "eval");
-	(void)cJSON_AddStringToObject(o, "set_sha256", digest);
-	record_string(o, "who", who, strlen(who));
-	return append(b, o, e);
+	return r < 0 || whole ? r : append(b, first_line(who, digest), e);
 }
 
 int evalbook_open(struct evalbook *b, const char *path, const struct evalset *set,

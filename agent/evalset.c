@@ -74,6 +74,10 @@ int evalset_add(struct evalset *set, const char *line, size_t length, struct err
 				     : err_say(e, EINVAL, "not a JSON object");
 
 	cJSON_Delete(root);
+	/* results are kept and found by it */
+	for (size_t i = 0; r == 0 && task.id && i < set->count; i++)
+		if (strcmp(set->tasks[i].id, task.id) == 0)
+			r = err_say(e, EEXIST, "there is a task %.100s already", task.id);
 	if (r < 0)
 		free_task(&task);
 	else

@@ -10,7 +10,7 @@
 #include "agent/text.h"
 
 #define EVALSET_MAX_BYTES ((size_t)64 << 20)
-#define EVALSET_MAX_TASKS 100000
+#define EVALSET_MAX_TASKS 10000
 
 struct eval_task {
 	char *id;

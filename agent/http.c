@@ -2,6 +2,7 @@
 /*
  * http.c - one POST over libcurl: see http.h
  */
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 
 #define CONNECT_MS 10000L
 #define POLL_MS 1000
+#define HEAD_BYTES_MAX 400000 /* a bit more than libcurl's own bound, which it tells */
 #define LONGEST_RETRY_AFTER_S 1000000 /* so that milliseconds never overflow */
 #define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
 
@@ -32,13 +34,15 @@ struct transfer {
 	struct http *h;
 	const struct http_reader *reader;
 	struct http_answer *answer;
-	uint64_t heard_ms; /* when the last byte came */
-	bool looked;       /* at status and type */
-	int taken;         /* what the reader returned last */
+	uint64_t heard_ms;  /* when the last byte came */
+	uint64_t enough_ms; /* when the reader needed no more */
+	bool looked;        /* at status and type */
+	int taken;          /* what the reader returned last */
+	size_t head_bytes;  /* of headers, and of trailers, which libcurl keeps all of */
 	struct err *e;
 };
 
-enum drive_end { DRIVE_ENDED, DRIVE_STOPPED, DRIVE_SILENT };
+enum drive_end { DRIVE_ENDED, DRIVE_STOPPED, DRIVE_SILENT, DRIVE_LATE };
 
 /* failures of a connection that may pass; all others (TLS, address) will not */
 static const CURLcode passing[] = {
@@ -57,14 +61,16 @@ static const CURLcode passing[] = {
 	CURLE_UNSUPPORTED_PROTOCOL,
 };
 
-static bool is_loopback(const char *host)
+/* as libcurl's parser gives it: "127.1" has become "127.0.0.1" by now */
+bool http_is_here(const char *host)
 {
-	return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
-	       (strncmp(host, "127.", 4) == 0 &&
-		strspn(host, "0123456789.") == strlen(host));
+	struct in_addr ip;
+
+	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &ip) == 1);
 }
 
-static int check_url(const char *url, bool has_key, struct err *e)
+static int check_url(const char *url, bool has_key, bool *here, struct err *e)
 {
 	CURLU *parts = curl_url();
 	char *scheme = NULL, *host = NULL, *user = NULL;
@@ -88,12 +94,13 @@ static int check_url(const char *url, bool has_key, struct err *e)
 			    "--base-url: an address with a user or password in "
 			    "it is not taken; give the key by environment or "
 			    "--key-file");
-	else if (has_key && strcmp(scheme, "http") == 0 && !is_loopback(host))
+	else if (has_key && strcmp(scheme, "http") == 0 && !http_is_here(host))
 		r = err_say(e, EPERM,
 			    "--base-url: the key would travel in clear text to "
 			    "%.100s; use https, or unset the key where the server "
 			    "needs none",
 			    host);
+	*here = r == 0 && host && http_is_here(host);
 	curl_free(scheme);
 	curl_free(host);
 	curl_free(user);
@@ -121,12 +128,23 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
 	t->heard_ms = units_now_ms();
 	if (!t->looked)
 		look(t);
-	if (t->answer->streamed && t->taken == 0)
+	if (t->answer->streamed && t->taken == 0) {
 		t->taken = t->reader->take(t->reader->arg, bytes, length, t->e);
-	else if (!t->answer->streamed)
+		t->enough_ms = t->heard_ms;
+	} else if (!t->answer->streamed)
 		text_add(&t->answer->body, bytes, length);
 	/* another number ends the transfer */
 	return t->taken < 0 || t->answer->body.failed ? 0 : length;
+}
+
+/* libcurl bounds headers, but no trailers */
+static size_t take_head(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct transfer *t = arg;
+
+	(void)bytes;
+	t->head_bytes += size * count;
+	return t->head_bytes > HEAD_BYTES_MAX ? 0 : size * count;
 }
 
 static int add_header(struct http *h, const char *line, struct err *e)
@@ -156,7 +174,7 @@ static int add_headers(struct http *h, const struct http_place *place, struct ke
 	return r;
 }
 
-static int set_options(struct http *h, bool has_key, struct err *e)
+static int set_options(struct http *h, bool has_key, bool here, struct err *e)
 {
 	CURLcode bad = CURLE_OK;
 
@@ -174,8 +192,10 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 	SET(CONNECTTIMEOUT_MS, CONNECT_MS);
 	SET(USERAGENT, "stepjail-agent");
 	SET(WRITEFUNCTION, take_bytes);
-	/* a key in clear text goes to this host alone: not to the proxy either */
-	if (has_key && strncasecmp(h->url, "http:", 5) == 0)
+	SET(HEADERFUNCTION, take_head);
+	/* what is asked of this host is for no proxy to hear; nor is a key in clear text,
+	 * which goes to this host alone */
+	if (here || (has_key && strncasecmp(h->url, "http:", 5) == 0))
 		SET(PROXY, "");
 #undef SET
 	if (bad)
@@ -186,7 +206,8 @@ static int set_options(struct http *h, bool has_key, struct err *e)
 int http_open(struct http **out, const struct http_place *place, struct key *key,
 	      struct err *e)
 {
-	int r = check_url(place->url, key->length > 0, e);
+	bool here = false;
+	int r = check_url(place->url, key->length > 0, &here, e);
 
 	if (r < 0)
 		return r;
@@ -204,7 +225,7 @@ int http_open(struct http **out, const struct http_place *place, struct key *key
 	if (r == 0)
 		r = add_headers(h, place, key, e);
 	if (r == 0)
-		r = set_options(h, key->length > 0, e);
+		r = set_options(h, key->length > 0, here, e);
 	if (r < 0)
 		http_close(h);
 	else
@@ -212,26 +233,42 @@ int http_open(struct http **out, const struct http_place *place, struct key *key
 	return r;
 }
 
+/* until when a byte must come, on units_now_ms()'s clock; behind the end of what is
+ * needed, however much a server goes on to say, until when it may */
+static uint64_t patience_ms(const struct transfer *t, const struct http_limits *limits)
+{
+	uint64_t silent_ms = t->heard_ms + limits->silence_ms;
+	uint64_t last_ms = t->enough_ms + LAST_BYTES_MS;
+
+	return t->taken > 0 && last_ms < silent_ms ? last_ms : silent_ms;
+}
+
 /* drive the transfer to its end */
 static enum drive_end drive(struct transfer *t, const struct http_limits *limits,
 			    struct stop *stop, CURLcode *result)
 {
 	struct curl_waitfd extra = { .fd = stop->fd, .events = CURL_WAIT_POLLIN };
+	uint64_t end_ms = units_now_ms();
 	int running = 1;
 
+	if (__builtin_add_overflow(end_ms, limits->total_ms, &end_ms))
+		end_ms = UINT64_MAX;
+
 	while (running) {
-		uint64_t silence_ms = t->taken > 0 && limits->silence_ms > LAST_BYTES_MS
-					      ? LAST_BYTES_MS
-					      : limits->silence_ms;
-		uint64_t left_ms;
+		uint64_t left_ms, in_all_ms;
 
 		if (stop_came(stop))
 			return DRIVE_STOPPED;
 		if (curl_multi_perform(t->h->multi, &running) != CURLM_OK)
 			return DRIVE_ENDED;
-		left_ms = units_left_ms(t->heard_ms + silence_ms);
-		if (running && !left_ms)
-			return DRIVE_SILENT;
+		left_ms = units_left_ms(patience_ms(t, limits));
+		/* by the clock that the caller's deadline is of: libcurl's own limit on a
+		 * transfer can be a millisecond early, and then there would be time left */
+		in_all_ms = units_left_ms(end_ms);
+		if (running && (!left_ms || !in_all_ms))
+			return left_ms ? DRIVE_LATE : DRIVE_SILENT;
+		if (in_all_ms < left_ms)
+			left_ms = in_all_ms;
 		if (running)
 			(void)curl_multi_poll(t->h->multi, &extra, 1,
 					      left_ms < POLL_MS ? (int)left_ms : POLL_MS,
@@ -256,6 +293,10 @@ static int judge(struct transfer *t, CURLcode result, struct err *e)
 	if (answer->body.failed == E2BIG)
 		return err_say(e, EFBIG, "the model's answer is longer than %zu bytes",
 			       h->body_max);
+	if (t->head_bytes > HEAD_BYTES_MAX && t->taken == 0)
+		return err_say(e, EFBIG,
+			       "the model's server sent more than %d bytes of headers",
+			       HEAD_BYTES_MAX);
 	if (t->taken < 0)
 		return -ECANCELED;
 	if (result == CURLE_OK || t->taken > 0) {
@@ -292,9 +333,8 @@ int http_post(struct http *h, const struct text *body, const struct http_limits 
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, text_string(body));
 	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE,
 			       (curl_off_t)body->length);
-	(void)curl_easy_setopt(h->easy, CURLOPT_TIMEOUT_MS,
-			       (long)(limits->total_ms ? limits->total_ms : 1));
 	(void)curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, &t);
+	(void)curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, &t);
 	if (curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)
 		return err_say(e, EIO, "libcurl: cannot start a transfer");
 
@@ -306,6 +346,8 @@ int http_post(struct http *h, const struct text *body, const struct http_limits 
 	if (end == DRIVE_SILENT && t.taken == 0)
 		return err_say(e, EAGAIN, "no byte came for %s (--model-time)",
 			       units_say_time(limits->silence_ms, time, sizeof(time)));
+	if (end == DRIVE_LATE && t.taken == 0)
+		return err_say(e, EAGAIN, "the time for it was up");
 	return judge(&t, result, e);
 }
 

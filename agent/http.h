@@ -42,6 +42,9 @@ struct http_answer {
 	struct text body;        /* of what was no stream */
 };
 
+/** http_is_here() - Whether a host, as curl_url_get(3) gives it, is this one */
+bool http_is_here(const char *host);
+
 /**
  * http_open() - Get ready to post to one address
  * @key:	No key, no header. Refused on plain http to any host but this one. Stays
@@ -56,7 +59,9 @@ int http_open(struct http **h, const struct http_place *place, struct key *key,
  * http_post() - Send, and wait for the whole answer
  * @answer:	Overwritten; text_free(&answer->body)
  *
- * Redirects are not followed: the key is for this host alone.
+ * Redirects are not followed: the key is for this host alone. A proxy of the environment
+ * (https_proxy and its like, see curl(1)) is asked, but for this host; to one, https is a
+ * tunnel.
  *
  * Return: 0 for an answer of any status; -EINTR (a signal came); -EAGAIN (the connection
  * failed in a way that may pass, maybe in the middle of a stream); -EFBIG (answer too

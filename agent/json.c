@@ -49,12 +49,28 @@ bool json_mend(char *bytes, size_t length)
 	return nul;
 }
 
+bool json_crowded(const char *bytes, size_t length)
+{
+	bool text = false;
+	size_t values = 0;
+
+	for (size_t i = 0; i < length && values <= JSON_VALUES_MAX; i++) {
+		if (text && bytes[i] == '\\')
+			i++;
+		else if (bytes[i] == '"')
+			text = !text;
+		else if (!text)
+			values += bytes[i] == ',' || bytes[i] == '[' || bytes[i] == '{';
+	}
+	return values > JSON_VALUES_MAX;
+}
+
 cJSON *json_parse(const char *bytes, size_t length)
 {
 	const char *end = NULL;
 	cJSON *root;
 
-	if (memchr(bytes, '\0', length))
+	if (memchr(bytes, '\0', length) || json_crowded(bytes, length))
 		return NULL;
 	root = cJSON_ParseWithLengthOpts(bytes, length, &end, false);
 	if (!root)

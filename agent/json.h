@@ -20,10 +20,16 @@
  */
 bool json_mend(char *bytes, size_t length);
 
+#define JSON_VALUES_MAX                                                                  \
+	100000 /* each takes ten times the memory of its bytes, and more */
+
+/** json_crowded() - Whether there are more than JSON_VALUES_MAX values, as far as commas tell */
+bool json_crowded(const char *bytes, size_t length);
+
 /**
  * json_parse() - The whole of it as one JSON value, and nothing but white space behind it
  *
- * Return: a value for the caller to free, or NULL
+ * Return: a value for the caller to free, or NULL; for what is crowded, too
  */
 cJSON *json_parse(const char *bytes, size_t length);
 

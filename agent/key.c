@@ -106,17 +106,39 @@ void key_forget_environment(void)
 	}
 }
 
+#define SHORTEST 8 /* a key shorter than that is a stand-in for local servers ("none") */
+
 void key_redact(const struct key *k, char *bytes, size_t length)
 {
 	char *at = bytes;
 
-	/* a key this short is a stand-in for local servers ("x", "none") */
-	if (k->length < 8 || length < k->length)
+	if (k->length < SHORTEST || length < k->length)
 		return;
 	while ((at = memmem(at, length - (size_t)(at - bytes), k->bytes, k->length))) {
 		memset(at, '*', k->length);
 		at += k->length;
 	}
+}
+
+size_t key_begun(const struct key *k, const char *bytes, size_t length)
+{
+	size_t begun = length < k->length ? length : k->length ? k->length - 1 : 0;
+
+	if (k->length < SHORTEST)
+		return 0;
+	while (begun && memcmp(bytes + length - begun, k->bytes, begun) != 0)
+		begun--;
+	return begun;
+}
+
+void key_redact_cut(const struct key *k, char *bytes, size_t length)
+{
+	size_t begun;
+
+	key_redact(k, bytes, length);
+	begun = key_begun(k, bytes, length);
+	if (begun >= SHORTEST) /* fewer are what all keys of a provider begin with */
+		memset(bytes + length - begun, '*', begun);
 }
 
 const char *key_header(struct key *k, const char *prefix)

@@ -123,7 +123,7 @@ static void say_options(struct replay *r)
 	show_note(r->show, text_string(&line));
 }
 
-static int begin(struct replay *r, const cJSON *line, struct err *e)
+int replay_start(struct replay *r, const cJSON *line, struct err *e)
 {
 	uint32_t format = 0;
 	int s;
@@ -329,7 +329,6 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 		const char *event;
 		int (*take)(struct replay *r, const cJSON *line, struct err *e);
 	} rows[] = {
-		{ "start", begin },
 		{ "session", take_session },
 		{ "code", take_code },
 		{ "step", take_step },
@@ -337,10 +336,6 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 	};
 	struct replay *r = arg;
 	int s = 0;
-
-	/* the plan of its jails is made once, before anything runs */
-	if ((strcmp(event, "start") == 0) != !r->given)
-		return err_say(e, EBADMSG, "the transcript does not begin as one does");
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].event, event) == 0)

@@ -43,8 +43,14 @@ struct replay {
 	uint64_t differ; /* of these; other differences count as one each */
 };
 
+/**
+ * replay_start() - Make the jail that the first line says, and confine this process
+ * @line:	peek_start()'s: the whole file is read only after this
+ */
+int replay_start(struct replay *r, const cJSON *line, struct err *e);
+
 /** replay_take() - Do what a line of a transcript says; @arg is a struct replay. For
- * reading_run() */
+ * reading_run(), after replay_start(), which has done what the first says */
 int replay_take(void *arg, const char *event, const cJSON *line, struct err *e);
 
 /** replay_free() - End the jail, free what there is; safe on a zeroed struct */

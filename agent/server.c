@@ -129,18 +129,44 @@ static int server_open(struct model *m, struct err *e)
 
 /* one question and what becomes of it */
 struct turn {
+	const struct model *model;
 	struct text body; /* of the request */
 	struct answer answer;
 	struct http_answer http;
 	struct retry_facts facts;
+	size_t told; /* bytes of the reply's words that were passed on as they came */
 };
+
+/* pass on what is new; what may be a beginning of the key waits for what follows it */
+static void tell(struct turn *t, bool last)
+{
+	const struct model_plan *p = t->model->plan;
+	const struct key *key = t->answer.key;
+	struct text *words = &t->answer.reply->text;
+	size_t news = words->length - t->told;
+
+	if (!p->heard)
+		return;
+	if (news && last)
+		key_redact_cut(key, words->bytes + t->told, news);
+	else if (news) {
+		key_redact(key, words->bytes + t->told, news);
+		news -= key_begun(key, words->bytes + t->told, news);
+	}
+	if (news)
+		p->heard(p->heard_arg, words->bytes + t->told, news);
+	t->told += news;
+	if (last)
+		p->heard(p->heard_arg, NULL, 0);
+}
 
 static int take_stream(void *arg, const char *bytes, size_t length, struct err *e)
 {
-	struct answer *a = arg;
-	int r = answer_feed(a, bytes, length, e);
+	struct turn *t = arg;
+	int r = answer_feed(&t->answer, bytes, length, e);
 
-	return r < 0 ? r : a->done;
+	tell(t, false);
+	return r < 0 ? r : t->answer.done;
 }
 
 /* a status other than 200 */
@@ -151,7 +177,7 @@ static int refuse(const struct server *s, struct turn *t, struct err *e)
 	enum fault fault = answer_fault(root, &words);
 
 	cJSON_Delete(root);
-	key_redact(s->key, words.bytes, words.length);
+	key_redact_cut(s->key, words.bytes, words.length);
 	t->facts.quota = fault == FAULT_QUOTA;
 	return err_say(e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
 		       "the model's server answered HTTP %ld%s%s%s", t->http.status,
@@ -189,10 +215,14 @@ static int read_answer(const struct server *s, struct turn *t, int r, struct err
 /* escapes may have hidden the key from a look at the bytes */
 static void redact(const struct server *s, struct reply *r, struct err *e)
 {
-	key_redact(s->key, r->text.bytes, r->text.length);
-	for (size_t i = 0; i < r->call_count; i++)
-		key_redact(s->key, r->calls[i].arguments.bytes,
-			   r->calls[i].arguments.length);
+	key_redact_cut(s->key, r->text.bytes, r->text.length);
+	for (size_t i = 0; i < r->call_count; i++) {
+		struct call *c = &r->calls[i];
+
+		key_redact(s->key, c->arguments.bytes, c->arguments.length);
+		key_redact_cut(s->key, c->id, strlen(c->id));
+		key_redact_cut(s->key, c->name, strlen(c->name));
+	}
 	key_redact(s->key, e->text, strnlen(e->text, sizeof(e->text)));
 }
 
@@ -226,16 +256,20 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 		   uint64_t deadline_ms, struct reply *reply, struct err *e)
 {
 	struct server *s = m->state;
-	const struct http_reader reader = { .take = take_stream, .arg = &t->answer };
+	const struct http_reader reader = { .take = take_stream, .arg = t };
 	const struct http_limits limits = { .total_ms = units_left_ms(deadline_ms),
 					    .silence_ms = m->plan->request_ms };
 
 	m->usage.requests++;
 	answer_begin(&t->answer, s->provider->dialect, reply);
+	t->answer.key = s->key;
+	t->told = 0;
 
 	int r = http_post(s->http, &t->body, &limits, m->plan->stop, &reader, &t->http,
 			  e);
 
+	if (t->http.streamed)
+		tell(t, true);
 	if (r != -EINTR)
 		r = read_answer(s, t, r, e);
 	redact(s, reply, e);
@@ -258,8 +292,8 @@ static void note_wait(const struct model *m, const struct err *e, uint64_t wait_
 	m->plan->note(m->plan->note_arg, text_string(&line));
 }
 
-static int give_up(enum retry_answer answer, const struct retry_facts *f,
-		   uint64_t wait_ms, struct err *e)
+static int give_up(const struct model *m, enum retry_answer answer,
+		   const struct retry_facts *f, uint64_t wait_ms, struct err *e)
 {
 	size_t length = strlen(e->text);
 	size_t room = sizeof(e->text) - length;
@@ -271,8 +305,9 @@ static int give_up(enum retry_answer answer, const struct retry_facts *f,
 			       f->attempt, f->retries);
 	if (answer == RETRY_NO_TIME)
 		(void)snprintf(e->text + length, room,
-			       " (the next try would be in %s, after --wall-time)",
-			       units_say_time(wait_ms, time, sizeof(time)));
+			       " (the next try would be in %s, after %s)",
+			       units_say_time(wait_ms, time, sizeof(time)),
+			       m->plan->time_option);
 	if (f->quota)
 		(void)snprintf(e->text + length, room,
 			       " (no waiting mends a used-up quota)");
@@ -308,7 +343,7 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 		enum retry_answer answer = retry_decide(f, &wait_ms);
 
 		if (answer != RETRY_YES)
-			return give_up(answer, f, wait_ms, e);
+			return give_up(m, answer, f, wait_ms, e);
 		note_wait(m, e, wait_ms, f);
 		m->usage.retries++;
 		if (stop_sleep(m->plan->stop, wait_ms) < 0)
@@ -320,7 +355,7 @@ static int server_ask(struct model *m, const struct chat *chat, uint64_t deadlin
 		      struct reply *reply, struct err *e)
 {
 	struct server *s = m->state;
-	struct turn t = { 0 };
+	struct turn t = { .model = m };
 	const struct question q = {
 		.model_name = m->plan->model_name,
 		.chat = chat,

@@ -57,24 +57,10 @@ static size_t columns(const struct show *s)
 								   : USUAL_COLUMNS;
 }
 
-/* mark: of a part that a line is broken into; NULL breaks none */
-static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
+static void put_inked(struct show *s, enum ink ink, const char *at)
 {
 	cleanup_text struct text all = { 0 };
-	cleanup_text struct text folded = { 0 };
 	bool inked = s->color && inks[ink][0];
-	size_t width = mark ? columns(s) : 0;
-
-	if (s->fd < 0 || s->failed || !text->length)
-		return;
-	if (width)
-		escape_fold(&folded, mark, text->bytes, text->length, width);
-	if (folded.failed) {
-		s->failed = folded.failed;
-		return;
-	}
-
-	const char *at = text_string(width ? &folded : text);
 
 	/* ink per line: a reader that pages or cuts never sees a colour without its end
 	 */
@@ -91,6 +77,25 @@ static void put(struct show *s, enum ink ink, const char *mark, const struct tex
 		s->failed = all.failed;
 	else
 		s->failed = -stop_write(s->stop, s->fd, all.bytes, all.length);
+}
+
+/* mark: of a part that a line is broken into; NULL breaks none */
+static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
+{
+	cleanup_text struct text all = { 0 };
+	size_t width = mark ? columns(s) : 0;
+
+	if (s->fd < 0 || s->failed || !text->length)
+		return;
+	live_row_end(&s->live, &all);
+	if (width)
+		escape_fold(&all, mark, text->bytes, text->length, width);
+	else
+		text_add(&all, text->bytes, text->length);
+	if (all.failed)
+		s->failed = all.failed;
+	else
+		put_inked(s, ink, text_string(&all));
 }
 
 static void put_line(struct show *s, enum ink ink, const char *line)
@@ -130,8 +135,29 @@ void show_words(struct show *s, const char *words, size_t length)
 {
 	cleanup_text struct text text = { 0 };
 
+	if (s->seen)
+		return;
 	escape_lines(&text, SAID_MARK, words, length);
 	put(s, INK_DIM, SAID_MARK, &text);
+}
+
+void show_live(struct show *s, const char *words, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+	bool full = s->live.full;
+
+	if (s->fd < 0 || s->failed || !s->terminal)
+		return;
+	if (words)
+		live_add(&s->live, words, length, SAID_MARK, columns(s), &text);
+	else
+		s->seen = live_end(&s->live, SAID_MARK, columns(s), &text);
+	if (text.failed)
+		s->failed = text.failed;
+	else if (text.length)
+		put_inked(s, INK_DIM, text_string(&text));
+	if (words && s->live.full && !full)
+		show_note(s, "the rest of this reply is shown when all of it is here");
 }
 
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
@@ -140,6 +166,7 @@ void show_code(struct show *s, uint64_t number, uint64_t total, const char *code
 	cleanup_text struct text text = { 0 };
 	char line[64];
 
+	s->seen = false;
 	(void)snprintf(line, sizeof(line), "step %" PRIu64 " of %" PRIu64, number, total);
 	put_line(s, INK_PLAIN, "");
 	put_line(s, INK_HEAD, line);

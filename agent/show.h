@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/live.h"
 #include "agent/session.h"
 #include "agent/stop.h"
 #include "agent/text.h"
@@ -23,7 +24,9 @@ struct show {
 	bool color;
 	bool terminal; /* lines are broken at its width, each part behind its mark */
 	struct stop *stop;
-	int failed; /* errno of the first write that failed; EINTR for a signal */
+	int failed;       /* errno of the first write that failed; EINTR for a signal */
+	struct live live; /* the words that are coming */
+	bool seen;        /* all words of the last reply were shown as they came */
 };
 
 /**
@@ -49,6 +52,12 @@ void show_text(struct show *s, const struct text *text);
 
 /** show_words() - What the model said beside a call; nothing where it said nothing */
 void show_words(struct show *s, const char *words, size_t length);
+
+/**
+ * show_live() - A piece of the model's words as it comes, on a terminal alone
+ * @words:	NULL behind the last, and where the reply broke off
+ */
+void show_live(struct show *s, const char *words, size_t length);
 
 /** show_code() - A step's head and its code */
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,

@@ -11,6 +11,8 @@ stream of events where it is asked for one. An answer is a dict:
     cut_at=count        hang up behind so many bytes of the stream
     stall=(count, seconds)           be silent behind so many bytes of the stream
     endless=True        keep the connection when the stream has ended
+    gate=(count, event) be silent behind so many bytes of the stream until the event is set
+    drip=(bytes, times) behind the stream, send these bytes again and again; .dripped counts
     status=429          any status; with body=bytes, or error={...}, and headers={...}
     hang=seconds        accept, then stay silent
     cut=bytes           promise more than these bytes, then hang up
@@ -153,7 +155,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         stop, seconds = answer.get("stall", (0, 0))
         self.wfile.write(data[:stop])
         self.server.ending.wait(seconds)
-        self.wfile.write(data[stop:])
+        begun, event = answer.get("gate", (stop, None))
+        self.wfile.write(data[stop:begun])
+        if event:
+            event.wait(30)
+        self.wfile.write(data[begun:])
+        piece, times = answer.get("drip", (b"", 0))
+        for _ in range(times):
+            self.wfile.write(piece)
+            self.server.dripped += 1
+            self.server.ending.wait(0.05)
         if "endless" in answer:
             self.server.ending.wait(60)
 
@@ -193,6 +204,7 @@ class MockModel:
         self.server = Server(("127.0.0.1", port), Handler)
         self.server.answers = answers
         self.server.requests = []
+        self.server.dripped = 0
         self.server.lock = threading.Lock()
         self.server.ending = threading.Event()
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"

@@ -303,6 +303,12 @@ class Lacking(AgentCase):
                 status, out, err = self.run_agent(*command, preexec_fn=lack)
                 self.assertEqual((status, out.count("whole"), out.count("run again")), (125, 0, 0))
                 self.one_line(err, "ask for Landlock's ABI")
+        # nor is it looked at before, to see whether it is one
+        for command in (("verify", path), ("replay", path, "--stepjail", self.fake)):
+            self.path("t.jsonl", "no transcript\n")
+            status, out, err = self.run_agent(*command, preexec_fn=lack)
+            self.assertEqual((status, out), (125, ""))
+            self.one_line(err, "ask for Landlock's ABI")
 
 
 if __name__ == "__main__":

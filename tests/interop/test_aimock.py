@@ -53,6 +53,23 @@ FIXTURES = [
     *in_order("truncated", {"response": {"content": "It is 42." * 50}, "truncateAfterChunks": 3},
               {"response": {"content": "Hi."}}),
     *in_order("busy", {"response": BUSY}, {"response": {"content": "Hi."}}),
+    *[{**f, "chunkSize": 1} for f in turns("tools-split", RUN, {"content": "42."})],
+    *[{**f, "chunkSize": 1} for f in turns("text-split", {"content": "First:\n" + fence(CODE)},
+                                           {"content": "42. \u00e9\U0001f600"})],
+    {"match": {"model": "torn-call", "turnIndex": 0, "sequenceIndex": 0}, "response": RUN,
+     "chunkSize": 3, "truncateAfterChunks": 6},
+    {"match": {"model": "torn-call", "turnIndex": 0, "sequenceIndex": 1}, "response": RUN},
+    {"match": {"model": "torn-call", "turnIndex": 1}, "response": {"content": "42."}},
+    *turns("silent", {"content": " "}, {"content": "Hi."}),
+    *turns("badly", {"toolCalls": [{"name": "python", "arguments": {"cod": "1"}}]}, RUN,
+           {"content": "42."}),
+    *turns("refused", {"content": "I would rather not.", "finishReason": "content_filter"}),
+    *turns("refused-so", {"content": "I would rather not.", "finishReason": "refusal"}),
+    *in_order("overloaded", {"response": {"error": {"message": "Full", "type": "overloaded_error"},
+                                          "status": 529}},
+              {"response": {"error": {"message": "Gone", "type": "api_error"}, "status": 503}},
+              {"response": {"content": "Hi."}}),
+    *in_order("busy-long", {"response": {**BUSY, "retryAfter": 7200}}),
     *in_order("denied", {"response": {"error": {"message": "No", "type": "authentication_error"},
                                       "status": 401}}),
 ]
@@ -80,7 +97,8 @@ class Server:
             return json.load(answer)
 
     def __enter__(self):
-        if not wait_for(self.listens, 30):
+        if not wait_for(lambda: self.process.poll() is not None or self.listens(), 30) or \
+                not self.listens():
             self.__exit__()
             raise AssertionError("aimock does not listen")
         return self
@@ -106,9 +124,10 @@ class Aimock(AgentCase):
     def test_every_provider_in_both_modes(self):
         with Server(self.folder) as server:
             for model in PROVIDERS:
-                for name in ("text", "tools", "both", "tool-first", "several"):
+                for name in ("text", "text-split", "tools", "tools-split", "both", "tool-first",
+                             "several"):
                     with self.subTest(model=model, name=name):
-                        mode = "text" if name == "text" else "tools"
+                        mode = "text" if name.startswith("text") else "tools"
                         got, err = self.at(server, model, name, "--code-in", mode)
                         self.assertIn("42.", got["answer"])
                         (step,) = got["steps"]
@@ -127,6 +146,32 @@ class Aimock(AgentCase):
                 self.assertIn("There is no tool 'bash'", got["steps"][0]["observation"])
                 self.assertEqual(got["steps"][1]["output"]["head"], "42\n")
 
+                got, err = self.at(server, model, "badly", "--code-in", "tools")
+                self.assertIn('have no "code"', got["steps"][0]["observation"])
+                self.assertEqual(got["steps"][1]["output"]["head"], "42\n")
+                got, err = self.at(server, model, "silent")
+                self.assertIn("Your reply was empty", got["steps"][0]["observation"])
+                self.assertEqual(got["answer"], "Hi.")
+
+    def test_what_is_sent(self):
+        """As a stream, with the tool and its schema where calls are asked for."""
+        with Server(self.folder) as server:
+            for model in ("openai", "anthropic"):
+                self.at(server, model, "tools", "--code-in", "tools")
+                self.at(server, model, "text")
+            asked = [e["body"] for e in server.journal()]
+            self.assertEqual([b["stream"] for b in asked], [True] * 8)
+            self.assertEqual([len(b.get("tools") or []) for b in asked], [1, 1, 0, 0] * 2)
+            for body in asked[:2] + asked[4:6]:
+                self.assertIn("python", json.dumps(body["tools"]))
+                self.assertIn('"required": ["code"]', json.dumps(body["tools"]))
+
+    def test_refusals(self):
+        with Server(self.folder) as server:
+            for model, name in (("openai", "refused"), ("anthropic", "refused-so")):
+                got, err = self.at(server, model, name, status=4)
+                self.one_line(err, "the model refused", "I would rather not.")
+
     def test_ends_and_counts(self):
         with Server(self.folder) as server:
             for model in ("openai", "anthropic"):
@@ -144,6 +189,15 @@ class Aimock(AgentCase):
                 self.assertEqual((got["answer"], got["usage"]["retries"]), ("Hi.", 1))
                 got, err = self.at(server, model, "busy")
                 self.assertEqual((got["answer"], got["usage"]["retries"]), ("Hi.", 1))
+                got, err = self.at(server, model, "overloaded")
+                self.assertEqual((got["answer"], got["usage"]["retries"]), ("Hi.", 2))
+                got, err = self.at(server, model, "torn-call", "--code-in", "tools")
+                self.assertEqual([s["code"] for s in got["steps"]], [CODE + "\n"])
+                self.assertEqual((got["answer"], got["usage"]["retries"]), ("42.", 1))
+                # Retry-After, which is waited out, and is too long
+                got, err = self.at(server, model, "busy-long", status=4)
+                self.one_line(err, "HTTP 429: Busy (the next try would be in ", "after --wall-time")
+                self.assertEqual(got["usage"]["requests"], 1)
                 got, err = self.at(server, model, "denied", status=4)
                 self.one_line(err, "HTTP 401: No")
                 got, err = self.at(server, model, "unheard-of", "--retries", "1", status=4)
@@ -160,6 +214,12 @@ class Aimock(AgentCase):
                     self.assertEqual(got["answer"], "42.")
                     self.assertEqual([s["code"] for s in got["steps"]], [CODE + "\n"])
             self.assertGreater(retries, 20)
+        with Server(self.folder, "--chaos-ratelimit", "0.3") as server:
+            limited = 0
+            while not limited:  # chance: each of them waits a second, as it is told to
+                got, err = self.at(server, "openai", "flaky", "--retries", "100", "--code-in", "text")
+                self.assertEqual(got["answer"], "42.")
+                limited += got["usage"]["retries"]
         with Server(self.folder, "--chaos-malformed", "1") as server:
             for model in ("openai", "anthropic"):
                 got, err = self.at(server, model, "flaky", status=4)

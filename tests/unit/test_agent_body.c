@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(deep_json_is_refused)
 {
-	size_t depth = 2000000;
+	size_t depth = JSON_VALUES_MAX;
 	char *body = malloc(depth);
 	struct err e = { 0 };
 
@@ -181,6 +181,41 @@ START_TEST(errors_are_read)
 }
 END_TEST
 
+/* a megabyte of numbers would take a hundred */
+START_TEST(crowds_are_refused)
+{
+	struct text body = { 0 };
+	struct reply reply = { 0 };
+	struct answer a;
+	struct err e = { 0 };
+
+	text_puts(&body, "{\"choices\":[{\"message\":{\"content\":\"");
+	for (size_t i = 0; i < JSON_VALUES_MAX; i++)
+		text_puts(&body, ",\\\"[{"); /* in a text they are letters */
+	text_puts(&body, "\"}}]}");
+	answer_begin(&a, &openai_dialect, &reply);
+	ck_assert_int_eq(answer_body(&a, body.bytes, body.length, &e), 0);
+	ck_assert_uint_eq(reply.text.length, 4 * JSON_VALUES_MAX);
+	answer_free(&a);
+	text_clear(&body);
+	text_puts(&body, "{\"choices\":[0");
+	for (size_t i = 0; i + 4 < JSON_VALUES_MAX; i++)
+		text_puts(&body, ",0");
+	text_puts(&body, "]}");
+	ck_assert(!json_crowded(body.bytes, body.length));
+	body.length -= 2;
+	text_puts(&body, ",0,0,0]}");
+	ck_assert(json_crowded(body.bytes, body.length));
+	ck_assert_ptr_null(json_parse(body.bytes, body.length));
+	answer_begin(&a, &openai_dialect, &reply);
+	ck_assert_int_eq(answer_body(&a, body.bytes, body.length, &e), -E2BIG);
+	ck_assert_ptr_nonnull(strstr(e.text, "more than 100000 values"));
+	answer_free(&a);
+	text_free(&body);
+	reply_free(&reply);
+}
+END_TEST
+
 Suite *agent_body_suite(void)
 {
 	Suite *s = suite_create("agent body");
@@ -190,6 +225,7 @@ Suite *agent_body_suite(void)
 	tcase_add_test(c, body_with_a_nul_is_no_json);
 	tcase_add_test(c, deep_json_is_refused);
 	tcase_add_loop_test(c, errors_are_read, 0, ROWS(errors));
+	tcase_add_test(c, crowds_are_refused);
 	suite_add_tcase(s, c);
 	return s;
 }

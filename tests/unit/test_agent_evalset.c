@@ -4,17 +4,20 @@
  */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/evalbook.h"
 #include "agent/evalset.h"
 #include "agent/harness.h"
 #include "tests/unit/suites.h"
 
-#define TASK                                                                             \
-	"{\"task_id\":\"T/0\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\","         \
+#define TASK_OF(id)                                                                      \
+	"{\"task_id\":\"" id "\",\"prompt\":\"def f():\\n\",\"entry_point\":\"f\","      \
 	"\"canonical_solution\":\"    return 1\\n\",\"test\":\"def check(c): pass\\n\"}"
+#define TASK TASK_OF("T/0")
 
 START_TEST(tasks_are_read)
 {
@@ -74,8 +77,9 @@ static int read_set(const char *bytes, size_t length, struct evalset *set, struc
 
 START_TEST(files_are_read_by_line)
 {
-	static const char good[] = TASK "\n\n" TASK "\r\n" TASK;
-	static const char third[] = TASK "\n" TASK "\n{\n";
+	static const char good[] = TASK "\n\n" TASK_OF("T/1") "\r\n" TASK_OF("T");
+	static const char third[] = TASK "\n" TASK_OF("T/1") "\n{\n";
+	static const char twice[] = TASK "\n" TASK_OF("T/1") "\n" TASK;
 	struct evalset set = { 0 };
 	struct err e = { 0 };
 
@@ -84,6 +88,9 @@ START_TEST(files_are_read_by_line)
 	evalset_free(&set);
 	ck_assert_int_lt(read_set(third, sizeof(third) - 1, &set, &e), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, ":3: not a JSON object"));
+	evalset_free(&set);
+	ck_assert_int_eq(read_set(twice, sizeof(twice) - 1, &set, &e), -EEXIST);
+	ck_assert_ptr_nonnull(strstr(e.text, ":3: there is a task T/0 already"));
 	evalset_free(&set);
 	ck_assert_int_lt(read_set("\n\n", 2, &set, &e), 0);
 	ck_assert_ptr_nonnull(strstr(e.text, "holds no task"));
@@ -101,6 +108,41 @@ START_TEST(harness_is_whole)
 }
 END_TEST
 
+/* 1 - C(n-c, k) / C(n, k), by the logarithms of factorials */
+static double reference(unsigned int n, unsigned int c, unsigned int k)
+{
+	if (n - c < k)
+		return 1;
+	return 1 - exp(lgamma(n - c + 1.0) - lgamma(n - c - k + 1.0) - lgamma(n + 1.0) +
+		       lgamma(n - k + 1.0));
+}
+
+START_TEST(pass_at_k_is_what_it_should_be)
+{
+	static const unsigned int numbers[] = { 1, 2, 3, 7, 100, 999, 1000 };
+	struct eval_task task = { .id = NULL };
+	struct evalset set = { .tasks = &task, .count = 1 };
+	struct evalbook b = { .set = &set };
+	const size_t count = sizeof(numbers) / sizeof(numbers[0]);
+
+	b.samples = calloc(EVALBOOK_SAMPLES_MAX, sizeof(*b.samples));
+	ck_assert_ptr_nonnull(b.samples);
+	for (size_t i = 0; i < count; i++) {
+		unsigned int n = b.each = numbers[i];
+
+		for (unsigned int c = 0; c <= n; c += 1 + n / 20) {
+			for (unsigned int s = 0; s < n; s++)
+				b.samples[s].result.passed = s < c;
+			for (size_t j = 0; j < count && numbers[j] <= n; j++)
+				ck_assert_double_eq_tol(evalbook_pass_at(&b, numbers[j]),
+							reference(n, c, numbers[j]),
+							1e-9);
+		}
+	}
+	free(b.samples);
+}
+END_TEST
+
 Suite *agent_evalset_suite(void)
 {
 	Suite *s = suite_create("agent evalset");
@@ -111,6 +153,7 @@ Suite *agent_evalset_suite(void)
 			    (int)(sizeof(bad) / sizeof(bad[0])));
 	tcase_add_test(c, files_are_read_by_line);
 	tcase_add_test(c, harness_is_whole);
+	tcase_add_test(c, pass_at_k_is_what_it_should_be);
 	suite_add_tcase(s, c);
 	return s;
 }

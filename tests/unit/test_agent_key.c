@@ -146,7 +146,22 @@ START_TEST(key_is_redacted)
 	key_redact(&k, text, strlen(text));
 	ck_assert_str_eq(text, "******** and sk-1234********");
 	key_redact(&k, NULL, 0);
+	/* what was cut off may end in the middle of it */
+	char cut[] = "sk-1 is sk-12345x, sk-1234";
+
+	ck_assert_uint_eq(key_begun(&k, cut, strlen(cut)), 7);
+	ck_assert_uint_eq(key_begun(&k, cut, 4), 4);
+	ck_assert_uint_eq(key_begun(&k, cut, 16), 0);
+	ck_assert_uint_eq(key_begun(&k, cut, 17), 0);
+	ck_assert_uint_eq(key_begun(&k, NULL, 0), 0);
+	key_redact_cut(&k, cut, strlen(cut));
+	ck_assert_str_eq(cut, "sk-1 is ********x, sk-1234");
+	k = (struct key){ .length = 12, .bytes = "sk-123456789" };
+	(void)strcpy(cut, "sk-123456789 sk-12345678");
+	key_redact_cut(&k, cut, strlen(cut));
+	ck_assert_str_eq(cut, "************ ***********");
 	k = (struct key){ .length = 1, .bytes = "e" };
+	ck_assert_uint_eq(key_begun(&k, "e", 1), 0);
 	key_redact(&k, text, strlen(text));
 	ck_assert_ptr_null(strstr(text, "and*"));
 }
@@ -164,6 +179,9 @@ static const struct {
 	{ "http://10.0.0.7/v1", false, 0 },
 	{ "http://10.0.0.7/v1", true, -EPERM },
 	{ "http://127.0.0.1.example.com/v1", true, -EPERM },
+	{ "http://127.0.0.1.5/v1", true, -EPERM },
+	{ "http://127.1/v1", true, 0 },
+	{ "http://LOCALHOST/v1", true, 0 },
 	{ "http://localhost.example.com/v1", true, -EPERM },
 	{ "https://user:pass@host/v1", false, -EINVAL },
 	{ "file:///etc/passwd", false, -EINVAL },

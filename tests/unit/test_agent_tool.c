@@ -321,6 +321,8 @@ START_TEST(tokens_are_judged_by_the_last_request)
 	ck_assert_uint_eq(compact_tokens(300, &(struct gauge){ 0 }), 101);
 	ck_assert_uint_eq(compact_tokens(300, &(struct gauge){ 400, 100 }), 76);
 	ck_assert_uint_eq(compact_tokens(300, &(struct gauge){ 100, 200 }), 601);
+	ck_assert_uint_eq(compact_tokens(1ULL << 43, &(struct gauge){ 1, 1ULL << 43 }),
+			  1000000000000000000);
 }
 END_TEST
 

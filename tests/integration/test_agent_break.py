@@ -1,0 +1,275 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_break.py - servers and files that mean mischief, where nothing else looks"""
+import gzip
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import KEY, AgentCase, fence  # noqa: E402
+from mock_model import MockModel, chat_events  # noqa: E402
+from test_agent_eval import EvalCase  # noqa: E402
+
+MODELS = ("openai", "anthropic")
+LONG_KEY = "sk-proj-" + "".join(f"{n:04x}" for n in range(40))  # longer than a call's id may be
+
+
+class Talker:
+    """A server that says something, and then the same again until nobody listens."""
+
+    def __init__(self, begin, piece, pause):
+        self.begin, self.piece, self.pause, self.sent = begin, piece, pause, 0
+
+    def talk(self):
+        client, _ = self.listener.accept()
+        with client:
+            client.recv(65536)
+            client.sendall(self.begin)
+            try:
+                while self.sent < 64 << 20 and not self.ending.wait(self.pause):
+                    client.sendall(self.piece)
+                    self.sent += len(self.piece)
+            except OSError:
+                pass
+
+    def __enter__(self):
+        self.listener, self.ending = socket.create_server(("127.0.0.1", 0)), threading.Event()
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/v1"
+        self.thread = threading.Thread(target=self.talk)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.thread.join()
+        self.listener.close()
+
+
+class Quoted(AgentCase):
+    """A server that quotes the key where nobody expects it."""
+
+    def check(self, key, answers, model, status, *args):
+        record = self.path("t.jsonl")
+        if os.path.exists(record):
+            os.unlink(record)
+        mock, out, err = self.ask(answers, "--transcript", record, *args, status=status,
+                                  model=model, env=self.env(STEPJAIL_API_KEY=key))
+        with open(record) as f:
+            everything = out + err + f.read() + b"".join(r[3] for r in mock.requests[1:]).decode()
+        for begun in range(0, len(key) - 20, 7):
+            self.assertNotIn(key[begun:begun + 20], everything)
+        return out + err
+
+    def test_where_an_error_is_cut_off(self):
+        for key, model in ((LONG_KEY, "openai"), (KEY, "anthropic")):
+            for at in (5, 280):
+                words = "x" * at + " " + key + " is wrong"
+                error = {"message": words, "type": "authentication_error"}
+                self.check(key, [{"status": 401, "error": error}], model, 4)
+                out = self.check(key, [{"events": b"data: " + json.dumps(
+                    {"type": "error", "error": error}).encode() + b"\n\n"}], model, 4)
+                self.assertIn("***", out)
+
+    def test_in_a_refusal(self):
+        for at in (5, 280):
+            self.check(LONG_KEY, [{"say": "x" * at + LONG_KEY, "finish": "content_filter"}],
+                       "openai", 4)
+            refusal = {"choices": [{"delta": {"refusal": "x" * at + LONG_KEY},
+                                    "finish_reason": "stop"}]}
+            self.check(LONG_KEY, [{"events": b"data: " + json.dumps(refusal).encode() + b"\n\n"}],
+                       "openai", 4)
+
+    def test_as_a_calls_name_and_id(self):
+        for key in (KEY, LONG_KEY):
+            for model in MODELS:
+                out = self.check(key, [{"calls": [(key, '{"code": "1"}')]}, {"say": "Hi."}], model,
+                                 0, "--code-in", "tools")
+                self.assertIn("There is no tool", out)
+            call = {"index": 0, "id": key, "function": {"name": "python", "arguments": '{"code":"1"}'}}
+            events = b"data: " + json.dumps({"choices": [{"delta": {"tool_calls": [call]},
+                                                          "finish_reason": "stop"}]}).encode()
+            self.check(key, [{"events": events + b"\n\n"}, {"say": "Hi."}], "openai", 0,
+                       "--code-in", "tools")
+
+
+class Roads(AgentCase):
+    """Where a request goes, and where not."""
+
+    def test_redirects(self):
+        for status in (301, 302, 303, 307, 308):
+            with MockModel([{"say": "Stolen."}]) as other:
+                mock, out, err = self.ask([{"status": status, "headers": {"Location": other.url}}],
+                                          status=4)
+                self.one_line(err, "redirects are not followed")
+                self.assertEqual((len(mock.requests), len(other.requests)), (1, 0))
+
+    def test_this_host_is_asked_without_a_proxy(self):
+        """With a key or without: what it is asked is nobody else's to hear."""
+        for key in ({}, {"STEPJAIL_API_KEY": KEY}):
+            for name in ("127.0.0.1", "localhost"):
+                with MockModel([{"say": "Heard it."}]) as proxy, MockModel([{"say": "Hi."}]) as mock:
+                    status, out, err = self.solve(
+                        "--json", "--model", "openai", "--model-name", "m", "--base-url",
+                        mock.url.replace("127.0.0.1", name), "--retries", "0",
+                        env=self.env(http_proxy=proxy.url, all_proxy=proxy.url, **key))
+                    self.assertEqual((status, len(mock.requests), len(proxy.requests)), (0, 1, 0), err)
+                    ports = [mock.server.server_port] + ([53] if name == "localhost" else [])
+                    self.assertEqual(json.loads(out)["confinement"]["ports"], ports)
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
+    def test_certificates_are_checked(self):
+        """One that nobody vouches for; no variable says otherwise."""
+        key, certificate = self.path("tls.key"), self.path("tls.crt")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-keyout", key, "-out", certificate, "-subj", "/CN=127.0.0.1", "-addext",
+                        "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        with MockModel([{"say": "Hi."}]) as mock:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            mock.server.socket = context.wrap_socket(mock.server.socket, server_side=True)
+            for more in ({}, {"SSL_CERT_FILE": certificate, "CURL_CA_BUNDLE": certificate,
+                              "REQUESTS_CA_BUNDLE": certificate, "CURL_SSL_BACKEND": "none"}):
+                status, out, err = self.solve(
+                    "--model", "openai", "--model-name", "m", "--base-url",
+                    mock.url.replace("http:", "https:"), env=self.env(STEPJAIL_API_KEY=KEY, **more))
+                self.assertEqual((status, len(mock.requests)), (4, 0))
+                self.one_line(err, "certificate")
+
+    def test_names_that_look_like_this_host(self):
+        for host in ("127.0.0.1.5", "127.1.example", "localhost.example", "127.0.0.1.", "0.0.0.0",
+                     "[::ffff:192.0.2.1]"):
+            status, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                          f"http://{host}/v1", env=self.env(OPENAI_API_KEY=KEY))
+            self.assertEqual(status, 125, host)
+            self.one_line(err, "clear text")
+
+
+class Endless(AgentCase):
+    """Each of these goes on for ever. How many pieces were sent says who gave up."""
+    TIMES = 400
+
+    def test_talk_behind_the_end(self):
+        for model in MODELS:
+            mock, out, err = self.ask([{"say": "Hi.", "drip": (b": still here\n\n", self.TIMES)}],
+                                      "--json", model=model)
+            self.assertEqual(json.loads(out)["answer"], "Hi.")
+            self.assertLess(mock.server.dripped, self.TIMES)
+
+    def test_comments_and_empty_pieces(self):
+        begin = chat_events({"say": "Hi."})[:100].rpartition(b"\n\n")[0] + b"\n\n"
+        for piece in (b": x\n", b'data: {"choices":[{"delta":{"content":""}}]}\n\n', b"x",
+                      b"event: ping\n\n"):
+            mock, out, err = self.ask([{"events": begin, "drip": (piece, self.TIMES)}],
+                                      "--wall-time", "400ms", status=124)
+            self.one_line(err, "the wall time is used up (--wall-time 400 ms)")
+            self.assertLess(mock.server.dripped, self.TIMES)
+
+    def test_headers_and_trailers(self):
+        """Bytes that are no answer are bounded, and do not count as one."""
+        head = b"HTTP/1.1 200 OK\r\n"
+        chunked = head + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        quick, slow = 0, 0.05
+        for begin, piece, pause, words in (
+                (head, b"X: y\r\n" * 1000, quick, "oo large response headers"),
+                (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100, quick, "oo large response headers"),
+                (chunked + b"0\r\n", b"X: y\r\n" * 1000, quick, "more than 400000 bytes of headers"),
+                (head, b"X: y\r\n", slow, "no byte came for 400 ms"),
+                (chunked + b"1;", b"0", slow, "no byte came for 400 ms")):
+            with self.subTest(words=words, begin=begin), Talker(begin, piece, pause) as server:
+                status, out, err = self.solve("--model", "openai", "--model-name", "m", "--base-url",
+                                              server.url, "--model-time",
+                                              "20s" if pause == quick else "400ms", "--retries", "0")
+                self.assertEqual(status, 4)
+                self.one_line(err, words)
+                # what went into buffers on the way counts, too
+                self.assertLess(server.sent, 20 << 20)
+
+    def test_compressed(self):
+        """Nothing compressed is asked for, and nothing is unpacked."""
+        bomb = gzip.compress(b" " * (200 << 20), 9)
+        mock, out, err = self.ask([{"status": 200, "body": bomb,
+                                    "headers": {"Content-Encoding": "gzip"}}], status=4)
+        self.assertNotIn("Accept-Encoding", mock.requests[0][2])
+        self.one_line(err, "is not JSON")
+
+
+class Counts(AgentCase):
+    def test_usage_that_makes_no_sense(self):
+        """It is judged by bytes then, and budgets hold."""
+        for asked in (-1, 1e308, "7"):
+            for model in MODELS:
+                mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (asked, asked)}],
+                                          "--json", "--total-tokens", "5000", "--steps", "1000",
+                                          model=model, status=3)
+                got = json.loads(out)
+                self.assertEqual(got["outcome"], "budget-ended", asked)
+                self.assertEqual(got["usage"]["judged"], got["usage"]["requests"])
+                self.assertLessEqual(got["budget"]["tokens"]["used"], 8000)
+        # what it may be, if it is one: all is used up
+        mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (10**12, 10**12)}], "--json",
+                                  "--total-tokens", "5000", status=3)
+        self.assertEqual(json.loads(out)["budget"]["tokens"]["used"], 2 * 10**12)
+
+
+class Eval(EvalCase):
+    def ask_for(self, answer, *args, status=125):
+        with MockModel([answer]) as mock:
+            got, out, err = self.eval(self.tasks(1), "--model", "openai", "--model-name", "m",
+                                      "--base-url", mock.url, "--retries", "3", *args)
+        self.assertEqual(got, status, out + err)
+        return mock, err
+
+    def test_questions_end(self):
+        mock, err = self.ask_for({"events": b": x\n", "drip": (b": x\n", 400)}, "--ask-time", "500ms")
+        self.one_line(err, "HumanEval/0 was not answered within 500 ms (--ask-time)")
+        self.assertLess(mock.server.dripped, 400)
+        mock, err = self.ask_for({"status": 429, "headers": {"Retry-After": "100000"}})
+        self.one_line(err, "after --ask-time")
+        self.assertEqual(len(mock.requests), 1)
+
+    def test_no_file_of_anybodys_is_emptied(self):
+        for text in ("a line of mine", '{"event":"eval"}', '{"event":"eval","set_sha256":"0', "\n",
+                     "a line of mine\nand more"):
+            path = self.path("mine", text)
+            status, out, err = self.eval(self.tasks(1), "--results", path)
+            self.assertEqual(status, 125)
+            self.one_line(err, "is no file of eval's")
+            with open(path) as f:
+                self.assertEqual(f.read(), text)
+
+    def test_first_line_that_was_not_finished(self):
+        path = self.path("r")
+        self.assertEqual(self.eval(self.tasks(2), "--results", path)[0], 0)
+        with open(path, "rb") as f:
+            whole = f.read()
+        first = whole.index(b"\n")
+        for at in range(len(whole) + 1):
+            if at not in (0, 1, first - 1, first, first + 1, first + 20, len(whole) - 1, len(whole)):
+                continue
+            with open(path, "wb") as f:
+                f.write(whole[:at])
+            status, out, err = self.eval(self.tasks(2), "--results", path)
+            self.assertEqual(status, 0, err)
+            with open(path) as f:
+                got = [json.loads(line) for line in f]
+            self.assertEqual(got[0]["event"], "eval")
+            self.assertEqual(sorted((e["event"], e["task_id"]) for e in got[1:]),
+                             [("result", "HumanEval/0"), ("result", "HumanEval/1")])
+
+    def test_names_that_are_there_twice(self):
+        task = self.tasks(1)
+        status, out, err = self.eval(task + task)
+        self.assertEqual(status, 125)
+        self.one_line(err, ":2: ", "HumanEval/0")
+
+
+if __name__ == "__main__":
+    unittest.main()
