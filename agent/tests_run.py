@@ -42,6 +42,33 @@ class Forged(BaseException):
     pass
 
 
+def watch():
+    """What no solution has a need for, and what tampers with a judge does: it fails, and is
+    remembered. A hook of this kind cannot be taken off. The list of what was seen."""
+    seen = []
+    never = ("sys.settrace", "sys.setprofile", "gc.get_objects", "gc.get_referrers",
+             "gc.get_referents")
+    frame_of = sys._getframe
+
+    def hook(event, args):
+        frame = event == "sys._getframe" or \
+            (event == "object.__getattr__" and args[1] == "tb_frame")
+        if asking or not (frame or event in never):
+            return
+        asking.append(True)
+        try:
+            file = frame_of(1).f_code.co_filename
+        finally:
+            asking.pop()
+        if event in never or file.startswith(JUDGED):
+            seen.append(f"{event} was used")
+            raise Forged(seen[-1])
+
+    asking = []  # the question is such an event itself
+    sys.addaudithook(hook)
+    return seen
+
+
 def make_fair(exempt):
     controls = (object(), int.from_bytes(os.urandom(6), "big"), os.urandom(9).hex(),
                 [os.urandom(9).hex()], float.fromhex("0x1." + os.urandom(5).hex()))
@@ -76,7 +103,7 @@ def make_unittest():
     return own
 
 
-def make_sealed(modules):
+def make_sealed(modules, functions=False):
     """A function that says what of them was changed since, or None."""
     function = type(make_sealed)
     rows = []
@@ -84,15 +111,19 @@ def make_sealed(modules):
     def parts(value):
         return (value.__code__, value.__defaults__) if type(value) is function else None
 
+    def names(owner):
+        return owner if type(owner) is dict else vars(owner)
+
     for module in modules:
-        for owner in [module, *(one for one in vars(module).values() if type(one) is type)]:
-            rows += [(owner, name, value, parts(value)) for name, value in vars(owner).items()]
+        for owner in [module, *(one for one in names(module).values() if type(one) is type)]:
+            rows += [(owner, name, value, parts(value)) for name, value in names(owner).items()
+                     if parts(value) or not functions]
 
     def changed():
         for owner, name, value, were in rows:
             if name not in ("_", "__doc__", "__warningregistry__") and \
-                    (vars(owner).get(name) is not value or parts(value) != were):
-                return f"{owner.__name__}.{name} was changed"
+                    (names(owner).get(name) is not value or parts(value) != were):
+                return f"{getattr(owner, '__name__', 'builtins')}.{name} was changed"
         return None
 
     return changed
@@ -158,7 +189,7 @@ def run_unittest(tests, control):
         setattr(case.TestCase, name, checked(getattr(case.TestCase, name)))
     private["__fair_equal__"] = fair_equal
     add_tests(tests, control, own, private)
-    changed = make_sealed([*own.values(), builtins])
+    changed = make_sealed([*own.values(), builtins, private])
     passed, bad = [], []
 
     class Result(own["unittest.runner"].TextTestResult):
@@ -179,14 +210,33 @@ def run_unittest(tests, control):
 
 def run_pytest(tests, control):
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    import builtins
+    import functools
+    import unittest
     import pytest
     passed, bad = [], []
+    changed = make_sealed([builtins, *(module for name, module in sys.modules.items()
+                                       if name.split(".")[0] in ("unittest", "_pytest", "pluggy"))],
+                          True)
+
+    def failing(test):
+        def fail(*args, **named):
+            try:
+                return test(*args, **named)
+            finally:
+                1 / 0
+        return functools.wraps(test)(fail)
 
     class Plugin:
+        @pytest.hookimpl
+        def pytest_itemcollected(self, item):
+            if control and not hasattr(item.parent.obj, "assertEqual"):
+                item.obj = failing(item.obj)
+
         @pytest.hookimpl(hookwrapper=True)
         def pytest_runtest_call(self, item):
             outcome = yield
-            if control:
+            if control and hasattr(item.parent.obj, "assertEqual"):
                 outcome.force_exception(AssertionError("a test that cannot pass"))
 
         @pytest.hookimpl
@@ -202,7 +252,7 @@ def run_pytest(tests, control):
                           *[f"{TESTS}/{stem}.py" for stem in tests.trees]], [Plugin()])
     if status:
         bad.append("pytest ended with status %d" % status)
-    return [one for one in passed if one not in bad], bad, None
+    return [one for one in passed if one not in bad], bad, changed()
 
 
 def be_second(tests, control, report, secret, output):
@@ -218,6 +268,7 @@ def be_second(tests, control, report, secret, output):
                                          ((0, "r"), (1, "w"), (2, "w")))
     sys.dont_write_bytecode = True
     passed, bad, changed = [], ["nothing ran"], None
+    seen = watch()
     try:
         os.chdir(JUDGED)
         sys.path += [JUDGED, TESTS] if tests.needs_pytest else [JUDGED]
@@ -233,6 +284,7 @@ def be_second(tests, control, report, secret, output):
         sys.stderr.flush()
     except BaseException:
         pass
+    changed = changed or (seen[0] if seen else None)
     said = {"secret": read(secret, 64).decode(), "passed": passed, "bad": bad, "changed": changed}
     data = dumps(said).encode() + b"\n"
     while data:
