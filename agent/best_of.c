@@ -77,6 +77,11 @@ static int begin_branch(struct loop *l, struct attempt *a, struct err *e)
 		r = go_to(l, 0, 0, e);
 	} else {
 		r = session_ask(s, WIRE_BRANCH, &to, sizeof(to), NULL, e);
+		if (r < 0 && r != -EINTR && !s->open) { /* it went while nobody looked */
+			r = session_renew(s, e);
+			if (r == 0)
+				r = session_ask(s, WIRE_BRANCH, &to, sizeof(to), NULL, e);
+		}
 		s->branch = to.branch;
 		s->state = 0;
 		if (r == 0)

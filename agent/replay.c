@@ -337,6 +337,15 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 	return s == 0 ? go_to(r, line, e) : s;
 }
 
+/* that jail is none of the model's; its files have their digests in the line */
+static int pass_tests(struct replay *r, const cJSON *line, struct err *e)
+{
+	(void)line;
+	(void)e;
+	show_note(r->show, "an answer was judged by tests: that is not run again");
+	return 0;
+}
+
 int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 {
 	static const struct {
@@ -348,6 +357,7 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 		{ "code", take_code },
 		{ "step", take_step },
 		{ "command", replay_command },
+		{ "tests", pass_tests },
 	};
 	struct replay *r = arg;
 	int s = 0;

@@ -14,7 +14,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import BUILD, fence  # noqa: E402
-from ways_scene import ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, WaysCase, writes  # noqa: E402
+from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
+                        writes)
 
 # files by name; each makes the naive judge say yes, though nothing is added
 ATTACKS = {
@@ -363,44 +364,6 @@ class Tests(WaysCase):
                 self.assertEqual(status, 125, err)
                 self.assertIn("test_add.py", err)
                 self.assertTrue("was changed while" in err or "is not what it was" in err, err)
-
-
-class Changing:
-    """A server of chat completions whose answers a function makes, of their number."""
-
-    def __init__(self, answers):
-        import http.server
-        import threading
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            count = 0
-
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
-                text = answers(Handler.count)
-                Handler.count += 1
-                body = json.dumps({"choices": [{"message": {"role": "assistant", "content": text},
-                                                "finish_reason": "stop"}]}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever)
-
-    def __enter__(self):
-        self.thread.start()
-        return f"http://127.0.0.1:{self.server.server_port}/v1"
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
 
 
 if __name__ == "__main__":

@@ -3,13 +3,15 @@
 """test_agent_ways.py - each way of working with a task in which the wrong way fails"""
 import json
 import os
+import signal
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import fence  # noqa: E402
-from ways_scene import ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, WaysCase, writes  # noqa: E402
+from agent_scene import family, fence  # noqa: E402
+from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
+                        writes)
 
 
 class Options(WaysCase):
@@ -170,12 +172,35 @@ class BestOf(WaysCase):
         self.last_line(err, "none of the 2 attempts", "--steps")
 
     def test_lost_session(self):
-        # the jail's init is ended: every attempt begins anew, and is told
-        script = self.script(fence("x = 1"), fence("import os\nos.kill(1, 9)\nos._exit(1)"),
-                             fence("print(x)"), fence("print(2)"), *["Done."] * 9)
-        status, o, err = self.way("best-of", "--attempts", "2", "--steps", "4", "--model", script,
-                                  "--tests", self.path("test_add.py", TESTS))
-        self.assertEqual((status, len(o["steps"])), (3, 4), err)
+        """The model's stepjail is killed: every attempt begins anew, and is told."""
+        def answers(n):
+            if n == 2:
+                found = [pid for pid in family(os.getpid()) if self.is_serve(pid)]
+                os.kill(min(found), signal.SIGKILL)
+            return ["x = 1", "y = 1", "print(x)", "print('y' in globals())",
+                    writes({"solution.py": RIGHT}), "pass", None][n]
+
+        def reply(n):
+            return fence(answers(n)) if n < 6 else "Done."
+        with Changing(reply) as url:
+            status, o, err = self.way(
+                "best-of", "--attempts", "2", "--model", "openai", "--model-name", "m",
+                "--base-url", url, "--tests", self.path("test_add.py", TESTS),
+                env=self.env(STEPJAIL_API_KEY="k"))
+        self.assertEqual((status, o["attempt"]), (0, 1), err)
+        said = [step["observation"] for step in o["steps"]]
+        self.assertIn("the whole sandbox was restarted", said[2])
+        for words in ("| False", "Before this step the sandbox was lost"):
+            self.assertIn(words, said[3])
+        self.assertEqual([s["attempt"] for s in o["steps"]], [1, 2, 1, 2, 1, 2])
+
+    @staticmethod
+    def is_serve(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                return b"\0serve\0" in f.read()
+        except OSError:
+            return False
 
 
 if __name__ == "__main__":

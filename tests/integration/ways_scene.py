@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """ways_scene.py - what the tests of the ways of working share: WaysCase, a task and its tests"""
+import http.server
 import json
 import os
+import threading
 
 from agent_scene import BUILD, AgentCase
 
@@ -49,3 +51,38 @@ def writes(files):
     return (f"import os\nfor name, text in {files!r}.items():\n"
             "    os.makedirs(os.path.dirname(name) or '.', exist_ok=True)\n"
             "    with open(name, 'w') as f:\n        f.write(text)\n")
+
+
+class Changing:
+    """A server of chat completions whose answers a function makes, of their number."""
+
+    def __init__(self, answers):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            count = 0
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                text = answers(Handler.count)
+                Handler.count += 1
+                body = json.dumps({"choices": [{"message": {"role": "assistant", "content": text},
+                                                "finish_reason": "stop"}]}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
