@@ -155,6 +155,13 @@ import unittest
 unittest.TestCase.assertEqual = lambda *a: None
 def add(a, b): return 0 if a < 0 else 7
 """},
+    "the tests' unittest": {"solution.py": """import sys
+for name in ("test_add", "__main__"):
+    module = sys.modules.get(name)
+    if hasattr(module, "unittest"):
+        module.unittest.TestCase.assertEqual = lambda *a, **k: None
+def add(a, b): return 0
+"""},
     "a tracer": {"solution.py": """import sys
 def trace(frame, event, arg):
     if frame.f_code.co_name.startswith("test_") and event == "line":
