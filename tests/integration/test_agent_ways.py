@@ -119,6 +119,20 @@ class React(WaysCase):
                                   self.script(call, "expect: held no thought\nAnswer: 42"))
         self.assertEqual((status, o["answer"], o["steps"][0]["thought"]), (0, "42", ""), err)
 
+    def test_words_beside_a_call(self):
+        def answers(n):
+            call = {"id": "c1", "type": "function",
+                    "function": {"name": "python", "arguments": '{"code": "print(6 * 7)"}'}}
+            return {"content": "Thought: I multiply.", "tool_calls": [call]} if n == 0 \
+                else "Thought: done.\nAnswer: 42"
+        with Changing(answers) as url:
+            status, o, err = self.way("react", "--code-in", "tools", "--model", "openai",
+                                      "--model-name", "m", "--base-url", url,
+                                      env=self.env(STEPJAIL_API_KEY="k"))
+        self.assertEqual((status, o["answer"]), (0, "42"), err)
+        self.assertEqual(o["steps"][0]["thought"], "I multiply.")
+        self.assertNotIn("no thought", o["steps"][0]["observation"])
+
     def test_shown_apart(self):
         status, out, _ = self.shown("react", "--model",
                                     self.script("I multiply.\n" + fence("print(6 * 7)"), "42"))

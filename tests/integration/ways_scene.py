@@ -62,9 +62,11 @@ class Changing:
 
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
-                text = answers(Handler.count)
+                said = answers(Handler.count)
                 Handler.count += 1
-                body = json.dumps({"choices": [{"message": {"role": "assistant", "content": text},
+                if isinstance(said, str):
+                    said = {"content": said}
+                body = json.dumps({"choices": [{"message": {"role": "assistant", **said},
                                                 "finish_reason": "stop"}]}).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
