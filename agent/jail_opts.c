@@ -20,8 +20,8 @@ void jail_path(const char *path, struct text *out)
 	free(here);
 }
 
-int jail_binds_add(struct jail_binds *b, const char *path, const char *folder,
-		   const char *name, struct err *e)
+int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
+		    const char *name, struct err *e)
 {
 	cleanup_text struct text whole = { 0 };
 
@@ -56,8 +56,8 @@ int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct e
 					       "jail's " PROMPT_FOLDER " holds one",
 					       b->files[i].name);
 
-		r = jail_binds_add(b, files->items[i], PROMPT_FOLDER, b->files[i].name,
-				   e);
+		r = jail_binds_more(b, files->items[i], PROMPT_FOLDER, b->files[i].name,
+				    e);
 		if (r < 0)
 			return r;
 	}

@@ -37,9 +37,9 @@ void jail_path(const char *path, struct text *out);
  */
 int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e);
 
-/** jail_binds_add() - Have one more file, in a folder of the jail; 0, -E2BIG or -ENOMEM */
-int jail_binds_add(struct jail_binds *b, const char *path, const char *folder,
-		   const char *name, struct err *e);
+/** jail_binds_more() - Have one more file, in a folder of the jail; 0, -E2BIG or -ENOMEM */
+int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
+		    const char *name, struct err *e);
 
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);

@@ -121,7 +121,7 @@ static int take_files(struct replay *r, struct err *e)
 		if (strcmp(last_part(path), string(file, "name")) != 0)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of tests makes no sense");
-		s = jail_binds_add(&r->binds, path, TESTS_FOLDER, last_part(path), e);
+		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, last_part(path), e);
 	}
 	return s;
 }

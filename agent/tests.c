@@ -76,7 +76,7 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 		int r = digest(f, f->hex, e);
 
 		if (r == 0)
-			r = jail_binds_add(b, f->path, TESTS_FOLDER, f->name, e);
+			r = jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
 		if (r < 0)
 			return r;
 	}
