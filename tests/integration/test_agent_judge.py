@@ -322,7 +322,8 @@ class Tests(WaysCase):
     def test_pytest(self):
         if not os.path.isdir(os.path.join(BUILD, "rootfs/data")):
             self.skipTest("the root tree data is missing: make rootfs")
-        tests = ("import pytest\nfrom solution import add\n\n\n@pytest.mark.parametrize('a', [1, 2])\n"
+        tests = ("import pytest\nfrom solution import add\n\n\n"
+                 "@pytest.mark.parametrize('a', [1, 2])\n"
                  "def test_add(a):\n    assert add(a, 2) == a + 2\n\n\nclass TestMore:\n"
                  "    def test_more(self, tmp_path):\n        assert add(0, 0) == 0\n")
         wrong = [
@@ -340,8 +341,9 @@ class Tests(WaysCase):
         status, o, err = self.way("tests", "--rootfs", "data", "--model", self.script(*turns),
                                   "--tests", self.path("test_add.py", tests))
         self.assertEqual((status, len(o["steps"])), (0, 7), err[-3000:])
-        for step, words in zip(o["steps"][1::2], ("where 9 = add(1, 2)", "was skipped", "tampered")):
-            self.assertIn(words, step["observation"])
+        words = ("where 9 = add(1, 2)", "was skipped", "tampered")
+        for step, one in zip(o["steps"][1::2], words):
+            self.assertIn(one, step["observation"])
 
     def test_edits_of_the_tests(self):
         script = self.script(fence("open('/work/tests/test_add.py', 'w')"),
