@@ -56,6 +56,11 @@ static void add(uint64_t *to, uint64_t more)
 		*to = BUDGET_NONE - 1;
 }
 
+void budget_judged(struct budget *b, const struct step *step)
+{
+	add(&b->used[BUDGET_CPU_MS], step->cpu_ms);
+}
+
 void budget_step(struct budget *b, const struct step *step)
 {
 	add(&b->used[BUDGET_STEPS], 1);

@@ -44,6 +44,9 @@ struct budget {
 /** budget_step() - Count a step, and what it has used; NULL for one that was not run */
 void budget_step(struct budget *b, const struct step *step);
 
+/** budget_judged() - Count the processor time of a step that judged an answer */
+void budget_judged(struct budget *b, const struct step *step);
+
 /** budget_model() - Take over what the model has used so far, in all */
 void budget_model(struct budget *b, const struct usage *usage);
 

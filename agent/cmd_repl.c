@@ -137,7 +137,7 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 			   .rootfs = o->jail.rootfs,
 			   .pass = &o->jail.pass,
 			   .binds = (const char *const *)w->binds.list,
-			   .bind_count = o->jail.files.count,
+			   .bind_count = w->binds.count,
 			   .step_ms = o->jail.step_ms,
 			   .output_limit = SESSION_REPL_OUTPUT },
 		.deadline_ms = UINT64_MAX,

@@ -58,6 +58,7 @@ static const struct opt opts[] = {
 	{ "stateless", NULL, NULL,
 	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
 	  ROW(FLAG, stateless) },
+	WAY_OPTS(struct solve_options),
 	JAIL_OPTS(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
@@ -81,6 +82,7 @@ static void solve_free(struct solve **where)
 	session_close(&s->session);
 	confined_end(&s->confined);
 	model_close(&s->model);
+	way_free(&s->way);
 	loop_free(&s->loop);
 	transcript_close(&s->transcript);
 	text_free(&s->stepjail);
@@ -133,10 +135,14 @@ static int plan_session(struct solve *s, struct err *e)
 			   .rootfs = s->o->jail.rootfs,
 			   .pass = &s->o->jail.pass,
 			   .binds = (const char *const *)s->binds.list,
-			   .bind_count = s->o->jail.files.count,
-			   .step_ms = s->o->jail.step_ms },
+			   .bind_count = s->binds.count,
+			   .step_ms = s->o->jail.step_ms,
+			   .output_limit =
+				   s->way.way->programs ? WAY_OUTPUT_LIMIT : NULL },
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
-		.stateless = s->o->stateless,
+		.stateless = s->stateless,
+		.heard = s->way.way->programs ? way_heard : NULL,
+		.heard_arg = &s->way,
 	};
 	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
@@ -163,8 +169,9 @@ static void plan_loop(struct solve *s, const char *task)
 			    .step_ms = o->jail.step_ms,
 			    .wall_ms = o->budget.wall_ms,
 			    .steps = o->budget.steps,
-			    .stateless = o->stateless,
-			    .tools = s->model_plan.tools },
+			    .stateless = s->stateless,
+			    .tools = s->model_plan.tools,
+			    .way = s->way.way },
 		.deadline_ms = s->session_plan.deadline_ms,
 		.budget = &s->budget,
 		.context_tokens = o->context_tokens,
@@ -173,6 +180,8 @@ static void plan_loop(struct solve *s, const char *task)
 		.session = &s->session,
 		.show = &s->show,
 		.transcript = &s->transcript,
+		.way = s->way.way,
+		.work = &s->way,
 		.judges = s->judges,
 		.judge_count = s->judge_count,
 		.step = &s->step,
@@ -205,6 +214,14 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 
 	int r = jail_binds_make(&o->jail.files, &s->binds, e);
 
+	s->stateless = o->stateless;
+	if (r == 0)
+		r = way_plan(&s->way, &o->way, &s->stateless, &s->binds, e);
+	if (r == 0 && s->way.tests.count)
+		s->judges[s->judge_count++] =
+			(struct judge){ "tests", tests_ask, &s->way.tests };
+	if (r == 0)
+		r = way_judged(&s->way, s->judge_count, e);
 	if (r == 0)
 		r = budget_make(&o->budget, o->model_name, &s->budget, e);
 	if (r == 0)
@@ -216,8 +233,10 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
-		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
+		s->loop.given = given_record(&o->jail, &s->binds, s->stateless, e);
 		r = s->loop.given ? 0 : -e->errnum;
+		if (r == 0 && s->way.tests.count)
+			r = tests_record(&s->way.tests, s->loop.given, e);
 	}
 	if (r < 0)
 		return r;
@@ -229,6 +248,11 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	plan_loop(s, operand);
 	if (r == 0)
 		r = session_open(&s->session, &s->session_plan, stop, e);
+	if (r == 0 && s->way.tests.count)
+		r = tests_start(&s->way.tests, &s->session_plan, stop, &s->loop, e);
+	if (r == 0)
+		r = way_words(&s->way, e);
+	s->loop.limits.way_words = text_string(&s->way.words);
 	if (r < 0)
 		return loop_unstarted(&s->loop, r, e);
 	/* what stepjail said while it started: that a wall is missing, for one */
@@ -240,25 +264,37 @@ const struct command command_solve = {
 	.name = "solve",
 	.operand = "TASK",
 	.summary = "Let a model solve a task by writing Python that runs in a jail.",
-	.about = "A model is given the task and told of the files. The code it "
-		 "writes is run in a jail, step by step in one interpreter; what it "
-		 "printed and how it ended is told to the model, until it replies "
-		 "without code: that is the answer.\n\n"
-		 "A script for --model scripted:FILE is UTF-8 text. A line '--- "
-		 "turn' begins a reply; right behind it, lines 'expect: TEXT' name "
-		 "what the message that is answered must hold, 'finish: length' "
-		 "marks the reply as cut off, and 'call: python' makes it a call of "
-		 "that tool with the text as arguments; all further lines are the "
-		 "reply. Lines beginning with # before the first turn are comments.\n\n"
-		 "Code is taken from ```python fences, <execute_python> tags, or a "
-		 "fence without a word where there is neither; several blocks are "
-		 "run as one step, in order. With --code-in tools, code is taken from "
-		 "calls of the tool python alone.\n\n"
-		 "What a task may cost has six limits: --steps, --wall-time, "
-		 "--total-cpu-time, --total-output, --total-tokens, --total-cost. "
-		 "What is left of them is told to the model after each step. Without "
-		 "steps, CPU time or room for output it has one reply to answer in; "
-		 "the others end the task.",
+	.about =
+		"A model is given the task and told of the files. The code it "
+		"writes is run in a jail, step by step in one interpreter; what it "
+		"printed and how it ended is told to the model, until it replies "
+		"without code: that is the answer.\n\n"
+		"A script for --model scripted:FILE is UTF-8 text. A line '--- "
+		"turn' begins a reply; right behind it, lines 'expect: TEXT' name "
+		"what the message that is answered must hold, 'finish: length' "
+		"marks the reply as cut off, and 'call: python' makes it a call of "
+		"that tool with the text as arguments; all further lines are the "
+		"reply. Lines beginning with # before the first turn are comments.\n\n"
+		"--mode is the way of working. react: each step has a thought, kept "
+		"apart. "
+		"program: each program runs in a fresh jail, and the answer is the whole "
+		"stdout of the last one that ended with status 0, never the model's own "
+		"words. tests: the model writes files, and its answer stands when "
+		"--tests "
+		"pass with them in a jail that it has never been in. best-of: --attempts "
+		"conversations side by side, each with variables and a folder of its "
+		"own; "
+		"the first answer that stands is the answer. All limits are over all "
+		"attempts.\n\n"
+		"Code is taken from ```python fences, <execute_python> tags, or a "
+		"fence without a word where there is neither; several blocks are "
+		"run as one step, in order. With --code-in tools, code is taken from "
+		"calls of the tool python alone.\n\n"
+		"What a task may cost has six limits: --steps, --wall-time, "
+		"--total-cpu-time, --total-output, --total-tokens, --total-cost. "
+		"What is left of them is told to the model after each step. Without "
+		"steps, CPU time or room for output it has one reply to answer in; "
+		"the others end the task.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,

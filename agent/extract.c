@@ -27,6 +27,8 @@ struct scan {
 	size_t blocks[BLOCK_KINDS];
 	bool open[BLOCK_KINDS]; /* the last block of the kind has no end */
 	bool imitated;
+	bool pretended;     /* the same, also before any block */
+	struct text *words; /* gets lines outside of blocks, or NULL */
 };
 
 /*
@@ -194,10 +196,14 @@ static void scan_reply(struct scan *s)
 
 		if (fence_opens(line, &b)) {
 			take_block(s, &b, line);
-		} else if ((s->blocks[BLOCK_PYTHON] || s->blocks[BLOCK_PLAIN]) &&
-			   imitates(line)) {
-			s->imitated = true;
-			return;
+		} else if (imitates(line)) {
+			s->pretended = true;
+			s->imitated = s->blocks[BLOCK_PYTHON] || s->blocks[BLOCK_PLAIN];
+			if (s->imitated)
+				return;
+		} else if (s->words && !s->pretended) {
+			text_add(s->words, line.at, line.length);
+			text_puts(s->words, "\n");
 		}
 	}
 }
@@ -242,6 +248,22 @@ int extract_code(const char *reply, size_t length, struct extract *x, struct err
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
 		text_free(&s.code[i]);
 	return r;
+}
+
+int extract_words(const char *reply, size_t length, struct text *words, bool *pretended,
+		  struct err *e)
+{
+	struct scan s = { .rest = { reply, length },
+			  .follow_strings = true,
+			  .words = words };
+
+	for (size_t i = 0; i < BLOCK_KINDS; i++)
+		s.code[i].max = EXTRACT_CODE_MAX;
+	scan_reply(&s);
+	*pretended = s.pretended;
+	for (size_t i = 0; i < BLOCK_KINDS; i++)
+		text_free(&s.code[i]);
+	return text_check(words, "the words of a reply", e);
 }
 
 static const char *const complaints[EXTRACT_KINDS] = {

@@ -73,6 +73,15 @@ struct extract {
 int extract_code(const char *reply, size_t length, struct extract *x, struct err *e);
 
 /**
+ * extract_words() - Add what stands around the code: lines of no block
+ * @pretended:	Set where one of them tells an observation; none from there on is added
+ *
+ * Return: 0, or -ENOMEM
+ */
+int extract_words(const char *reply, size_t length, struct text *words, bool *pretended,
+		  struct err *e);
+
+/**
  * extract_complaint() - What to tell a model whose reply cannot be used
  *
  * Return: a sentence, or NULL for EXTRACT_ANSWER and EXTRACT_CODE

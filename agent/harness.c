@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.c - harness.py as a string in this program
+ * harness.c - harness.py and tests*.py as strings in this program
  *
- * The assembler reads the file, by its path from the top of the tree: no generated
- * source, and the Python stays a file that Python tools can read. make knows of it as a
- * prerequisite.
+ * The assembler reads the files, by their paths from the top of the tree: no generated
+ * source, and the Python stays a file that Python tools can read. make knows of them as
+ * prerequisites.
  */
 #include "agent/harness.h"
 
@@ -12,5 +12,10 @@ __asm__(".pushsection .rodata\n"
 	".globl harness_source\n"
 	"harness_source:\n"
 	".incbin \"agent/harness.py\"\n"
+	".byte 0\n"
+	".globl harness_tests\n"
+	"harness_tests:\n"
+	".incbin \"agent/tests.py\"\n"
+	".incbin \"agent/tests_run.py\"\n"
 	".byte 0\n"
 	".popsection\n");

@@ -20,6 +20,25 @@ void jail_path(const char *path, struct text *out)
 	free(here);
 }
 
+int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
+		    const char *name, struct err *e)
+{
+	cleanup_text struct text whole = { 0 };
+
+	if (b->count == OPT_LIST_MAX)
+		return err_say(e, E2BIG, "%s: a jail takes at most %d files", path,
+			       OPT_LIST_MAX);
+	/* the same plan, and so the same digest of it, from whatever folder */
+	jail_path(path, &whole);
+	if (asprintf(&b->list[b->count], "%s:%s/%s", text_string(&whole), folder, name) <
+	    0) {
+		b->list[b->count] = NULL;
+		return err_set(e, ENOMEM, "%s", path);
+	}
+	b->count++;
+	return 0;
+}
+
 int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e)
 {
 	b->files = calloc(files->count + 1, sizeof(*b->files));
@@ -37,15 +56,10 @@ int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct e
 					       "jail's " PROMPT_FOLDER " holds one",
 					       b->files[i].name);
 
-		cleanup_text struct text path = { 0 };
-
-		/* the same plan, and so the same digest of it, from whatever folder */
-		jail_path(files->items[i], &path);
-		if (asprintf(&b->list[i], "%s:" PROMPT_FOLDER "/%s", text_string(&path),
-			     b->files[i].name) < 0) {
-			b->list[i] = NULL;
-			return err_set(e, ENOMEM, "--file");
-		}
+		r = jail_binds_more(b, files->items[i], PROMPT_FOLDER, b->files[i].name,
+				    e);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

@@ -22,7 +22,8 @@ struct jail_options {
 
 struct jail_binds {
 	struct prompt_file *files; /* one for each --file */
-	char *list[OPT_LIST_MAX];  /* "PATH:/work/in/NAME" */
+	size_t count;
+	char *list[OPT_LIST_MAX]; /* "PATH:/work/in/NAME", @count of them */
 };
 
 /** jail_path() - Add a path, made absolute; links are left, for the last part is a name */
@@ -35,6 +36,10 @@ void jail_path(const char *path, struct text *out);
  * Return: 0, or -errno with a line that names the file
  */
 int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e);
+
+/** jail_binds_more() - Have one more file, in a folder of the jail; 0, -E2BIG or -ENOMEM */
+int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
+		    const char *name, struct err *e);
 
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);

@@ -3,6 +3,8 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/fence.h"
@@ -19,6 +21,7 @@ static const struct {
 	[OUTCOME_STEPS] = { "steps-ended", 3 },
 	[OUTCOME_WALL] = { "wall-timeout", 124 },
 	[OUTCOME_BUDGET] = { "budget-ended", 3 },
+	[OUTCOME_NONE] = { "none-stood", 3 },
 	[OUTCOME_MODEL] = { "model-failed", 4 },
 	[OUTCOME_STOPPED] = { "stopped", 128 }, /* plus the signal */
 	[OUTCOME_BROKEN] = { "failed", 125 },
@@ -53,6 +56,8 @@ static int begin(struct loop *l, struct err *e)
 	prompt_task(l->task, l->files, l->file_count, &task);
 	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
+	if (l->way)
+		(void)cJSON_AddStringToObject(o, "mode", l->way->name);
 	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
 	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
 	l->confinement = NULL;
@@ -113,6 +118,13 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 	const struct text *code = ran ? &l->found.code : NULL;
 	const struct step *step = ran ? l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
+	const struct text *thought =
+		ran && l->way && l->way->heard ? &l->work->thought : NULL;
+
+	if (thought)
+		record_string(o, "thought", text_string(thought), thought->length);
+	if (l->attempt)
+		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
 	int r = text_check(observation, "an observation", e);
 
 	if (!cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true)))
@@ -148,7 +160,7 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 
 	if (!run) {
 		show_code(l->show, number, total, "", 0);
-		show_note(l->show, words);
+		show_complaint(l->show, words);
 		prompt_complaint(words, number, total, &observation);
 	} else {
 		show_code(l->show, number, total, text_string(&l->found.code),
@@ -165,6 +177,10 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 			return loop_broken(r);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
+		if (l->way && l->way->ran)
+			r = l->way->ran(l, &observation, e);
+		if (r < 0)
+			return loop_broken(r);
 	}
 	budget_step(l->budget, run ? l->step : NULL);
 	budget_tell(l->budget, &observation);
@@ -183,10 +199,17 @@ static int judged(struct loop *l, struct err *e)
 {
 	int r = 1;
 
+	text_clear(&l->claimed);
+	if (l->way && l->way->claim)
+		r = l->way->claim(l, &l->claimed, e);
+	else
+		text_add(&l->claimed, l->reply.text.bytes, l->reply.text.length);
+	if (l->claimed.failed)
+		return text_check(&l->claimed, "the answer", e);
 	for (size_t i = 0; i < l->judge_count && r > 0; i++) {
 		const struct judge *judge = &l->judges[i];
 
-		r = judge->ask(judge->arg, &l->reply.text, &l->complaint, e);
+		r = judge->ask(judge->arg, &l->claimed, &l->complaint, e);
 		if (r < 0)
 			return r;
 
@@ -203,6 +226,7 @@ static int judged(struct loop *l, struct err *e)
 			written = text_check(&l->complaint, "a judge's words", e);
 		r = written < 0 ? written : r;
 	}
+	l->refused = l->refused || r == 0;
 	return r;
 }
 
@@ -210,7 +234,14 @@ static enum outcome answer(struct loop *l, struct err *e)
 {
 	int r;
 
-	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	char line[64];
+
+	text_add(&l->answer, l->claimed.bytes, l->claimed.length);
+	if (l->attempt) {
+		(void)snprintf(line, sizeof(line), "attempt %" PRIu64 " of %zu",
+			       l->attempt, l->work->attempt_count);
+		show_line(l->show, line);
+	}
 	show_answer(l->show, text_string(&l->answer), l->answer.length);
 	r = text_check(&l->answer, "the answer", e);
 	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
@@ -227,12 +258,16 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 	r = understand(l, e);
 	if (r < 0)
 		return loop_broken(r);
+	if (l->way && l->way->heard)
+		r = l->way->heard(l, number, e);
+	if (r < 0)
+		return loop_broken(r);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		r = judged(l, e);
 		if (r != 0)
 			return r < 0 ? loop_broken(r) : answer(l, e);
 	}
-	if (l->reply.call_count)
+	if (l->reply.call_count && !(l->way && l->way->heard))
 		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
 	kind = budget_ended(l->budget, false);
 	if (kind != BUDGET_KINDS)
@@ -263,6 +298,21 @@ int loop_unstarted(struct loop *l, int r, const struct err *why)
 	return r;
 }
 
+enum outcome loop_turn(struct loop *l, uint64_t number, struct err *e)
+{
+	enum outcome end = turn(l, number, e);
+
+	if (l->show->failed == EINTR)
+		return OUTCOME_STOPPED;
+	if (l->show->failed) {
+		(void)err_set(e, l->show->failed, "cannot write to stdout");
+		return OUTCOME_BROKEN;
+	}
+	if (end == LOOP_GO_ON && budget_ended(l->budget, true) != BUDGET_KINDS)
+		return loop_ended(l, budget_ended(l->budget, true), e);
+	return end;
+}
+
 enum outcome loop_run(struct loop *l, struct err *e)
 {
 	enum outcome end = LOOP_GO_ON;
@@ -270,18 +320,10 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	if (r < 0)
 		return loop_broken(r);
-	for (uint64_t number = 1; end == LOOP_GO_ON; number++) {
-		end = turn(l, number, e);
-		if (l->show->failed == EINTR)
-			end = OUTCOME_STOPPED;
-		else if (l->show->failed) {
-			(void)err_set(e, l->show->failed, "cannot write to stdout");
-			end = OUTCOME_BROKEN;
-		} else if (end == LOOP_GO_ON &&
-			   budget_ended(l->budget, true) != BUDGET_KINDS) {
-			end = loop_ended(l, budget_ended(l->budget, true), e);
-		}
-	}
+	if (l->work && l->work->attempt_count)
+		end = loop_attempts(l, e);
+	for (uint64_t number = 1; end == LOOP_GO_ON; number++)
+		end = loop_turn(l, number, e);
 
 	struct err unheard;
 
@@ -296,6 +338,7 @@ void loop_free(struct loop *l)
 	chat_free(&l->chat);
 	reply_free(&l->reply);
 	text_free(&l->complaint);
+	text_free(&l->claimed);
 	text_free(&l->found.code);
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);

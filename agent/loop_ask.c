@@ -12,6 +12,8 @@
 
 int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e)
 {
+	if (o && l->attempt && !cJSON_HasObjectItem(o, "attempt"))
+		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
 	return transcript_add(l->transcript, l->session, event, o, e);
 }
 
@@ -21,8 +23,9 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 	cleanup_text struct text words = { 0 };
 
 	budget_words(l->budget, kind, &words);
-	(void)err_say(e, EDQUOT, "%s and the model has not answered",
-		      text_string(&words));
+	(void)err_say(e, EDQUOT, "%s and %s", text_string(&words),
+		      l->refused ? "no answer of the model stood"
+				 : "the model has not answered");
 	return kind == BUDGET_STEPS     ? OUTCOME_STEPS
 	       : kind == BUDGET_WALL_MS ? OUTCOME_WALL
 					: OUTCOME_BUDGET;

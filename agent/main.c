@@ -34,7 +34,7 @@ static const struct exit_row exits[] = {
 	  "replay: so it is, and in what there is nothing differs." },
 	{ 3,
 	  "solve: the steps, or another limit of the task, are used up and there is no "
-	  "answer." },
+	  "answer, or none that stands." },
 	{ 4, "solve: the model failed: unreachable, refused, or what it sent makes no "
 	     "sense." },
 	{ 124, "solve: the wall time is used up and there is no answer." },

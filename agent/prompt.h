@@ -37,6 +37,8 @@ struct prompt_file {
 	char head[PROMPT_HEAD_BYTES];
 };
 
+struct way;
+
 struct prompt_limits {
 	const char *rootfs;
 	const char *memory; /* as given to stepjail, or NULL */
@@ -44,7 +46,9 @@ struct prompt_limits {
 	uint64_t wall_ms;
 	uint64_t steps;
 	bool stateless;
-	bool tools; /* code comes by calls of the tool */
+	bool tools;            /* code comes by calls of the tool */
+	const struct way *way; /* NULL: codeact */
+	const char *way_words; /* of this run, or NULL */
 };
 
 /**
@@ -71,6 +75,9 @@ void prompt_task(const char *task, const struct prompt_file *files, size_t count
  */
 void prompt_observation(const struct step *step, uint64_t number, uint64_t total,
 			bool imitated, struct text *out);
+
+/** prompt_stream() - Add a stream of a jail under a title; nothing where it is empty */
+void prompt_stream(const char *title, const struct clip *clip, struct text *out);
 
 /** prompt_complaint() - Add what was wrong with a reply that was not run */
 void prompt_complaint(const char *words, uint64_t number, uint64_t total,

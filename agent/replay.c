@@ -12,6 +12,7 @@
 #include "agent/given.h"
 #include "agent/record.h"
 #include "agent/replay.h"
+#include "agent/tests.h"
 #include "agent/transcript.h"
 #include "init/serve_wire.h"
 
@@ -96,6 +97,7 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 static int take_files(struct replay *r, struct err *e)
 {
 	const cJSON *file = NULL;
+	int s;
 
 	cJSON_ArrayForEach(file, get(r->given, "files"))
 	{
@@ -109,7 +111,19 @@ static int take_files(struct replay *r, struct err *e)
 				       "the transcript's list of files makes no sense");
 		r->jail.files.items[r->jail.files.count++] = path;
 	}
-	return jail_binds_make(&r->jail.files, &r->binds, e);
+	s = jail_binds_make(&r->jail.files, &r->binds, e);
+	cJSON_ArrayForEach(file, get(r->given, "tests"))
+	{
+		const char *path = s < 0 ? NULL : replay_file(r, file, e);
+
+		if (!path)
+			return s < 0 ? s : -e->errnum;
+		if (strcmp(last_part(path), string(file, "name")) != 0)
+			return err_say(e, EBADMSG,
+				       "the transcript's list of tests makes no sense");
+		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, last_part(path), e);
+	}
+	return s;
 }
 
 static void say_options(struct replay *r)
@@ -151,7 +165,7 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 		.rootfs = r->jail.rootfs,
 		.pass = &r->jail.pass,
 		.binds = (const char *const *)r->binds.list,
-		.bind_count = r->jail.files.count,
+		.bind_count = r->binds.count,
 		.step_ms = r->jail.step_ms,
 		.output_limit = strcmp(string(line, "command"), "repl") == 0
 					? SESSION_REPL_OUTPUT
@@ -323,6 +337,15 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 	return s == 0 ? go_to(r, line, e) : s;
 }
 
+/* that jail is none of the model's; its files have their digests in the line */
+static int pass_tests(struct replay *r, const cJSON *line, struct err *e)
+{
+	(void)line;
+	(void)e;
+	show_note(r->show, "an answer was judged by tests: that is not run again");
+	return 0;
+}
+
 int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 {
 	static const struct {
@@ -333,6 +356,7 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 		{ "code", take_code },
 		{ "step", take_step },
 		{ "command", replay_command },
+		{ "tests", pass_tests },
 	};
 	struct replay *r = arg;
 	int s = 0;

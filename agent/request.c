@@ -141,6 +141,22 @@ int session_put(struct session *s, int fd, const char *path, struct err *e)
 	return r;
 }
 
+int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
+		      struct err *e)
+{
+	int r = queue_path(s, WIRE_PUT, path, e);
+
+	for (size_t at = 0; r == 0 && at < bytes->length;) {
+		size_t left = bytes->length - at;
+		size_t piece = left < PIECE ? left : PIECE;
+
+		session_send(s, WIRE_DATA, bytes->bytes + at, piece);
+		at += piece;
+		r = send_some(s, e);
+	}
+	return r < 0 ? r : end_put(s, false, e);
+}
+
 int session_get(struct session *s, uint16_t type, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e)

@@ -108,6 +108,10 @@ int session_ask(struct session *s, uint16_t type, const void *head, size_t head_
  */
 int session_put(struct session *s, int fd, const char *path, struct err *e);
 
+/** session_put_bytes() - The same with bytes; as session_ask() */
+int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
+		      struct err *e);
+
 /**
  * session_get() - Take a file's bytes, or a folder's entries (init/serve_wire.h)
  * @type:	WIRE_GET or WIRE_LIST

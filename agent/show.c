@@ -117,6 +117,14 @@ void show_note(struct show *s, const char *line)
 	put_line(s, INK_DIM, line);
 }
 
+void show_complaint(struct show *s, const char *words)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_lines(&text, "", words, strlen(words));
+	put(s, INK_DIM, OWN_MARK, &text);
+}
+
 void show_place(struct show *s, const char *line)
 {
 	cleanup_text struct text text = { 0 };

@@ -44,6 +44,9 @@ void show_line(struct show *s, const char *line);
 /** show_note() - A line about waiting and other small things */
 void show_note(struct show *s, const char *line);
 
+/** show_complaint() - What was wrong with a reply, in one line or several */
+void show_complaint(struct show *s, const char *words);
+
 /** show_place() - A note with a path of the user's, in one piece, so that it can be copied */
 void show_place(struct show *s, const char *line);
 

@@ -34,6 +34,7 @@ struct solve_options {
 	bool require_confinement;
 	bool json;
 	bool quiet;
+	struct way_options way;
 	struct jail_options jail;
 };
 
@@ -54,6 +55,8 @@ struct solve {
 	struct budget budget;
 	struct judge judges[JUDGES_MAX]; /* of the answer, in order */
 	size_t judge_count;
+	struct way_state way;
+	bool stateless; /* as asked, or as the way wants it */
 	struct loop loop;
 };
 

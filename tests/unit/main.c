@@ -117,6 +117,7 @@ static Suite *(*const suites[])(void) = {
 	agent_text_suite,
 	agent_tool_suite,
 	agent_words_suite,
+	agent_ways_suite,
 #endif
 };
 

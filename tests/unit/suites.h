@@ -184,5 +184,6 @@ Suite *agent_server_suite(void);
 Suite *agent_text_suite(void);
 Suite *agent_tool_suite(void);
 Suite *agent_words_suite(void);
+Suite *agent_ways_suite(void);
 
 #endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ways.c - ways of working: see ways.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/loop.h"
+#include "agent/ways.h"
+#include "init/wire.h"
+
+#define ATTEMPTS 4 /* where no number is given */
+
+#define ANSWERS                                                                          \
+	"A reply without a code block is your final answer and ends the task. Give it "  \
+	"as soon as you know it, in plain words.\n"
+#define ANSWERS_CALL                                                                     \
+	"A reply without a call is your final answer and ends the task, also where "     \
+	"there is code in it. Give it as soon as you know it, in plain words.\n"
+
+static const struct way ways[WAY_COUNT] = {
+	[WAY_CODEACT] = { .name = "codeact", .ends = { ANSWERS, ANSWERS_CALL } },
+	[WAY_REACT] = {
+		.name = "react",
+		.begin = "Take turns of thought, code and observation. In each reply first "
+			 "write a thought, beginning with \"Thought:\": what you know and "
+			 "what you want to find out next. Then send the code of one step. "
+			 "The observation is what you are told then: never write one "
+			 "yourself.\n",
+		.ends = { "When you know the answer, reply without a code block: a last "
+			  "thought, then a line that begins with \"Answer:\", and the "
+			  "answer in plain words. That ends the task.\n",
+			  "When you know the answer, reply without a call: a last thought, "
+			  "then a line that begins with \"Answer:\", and the answer in "
+			  "plain words. That ends the task.\n" },
+		.heard = react_heard,
+		.ran = react_ran,
+		.claim = react_claim,
+	},
+	[WAY_PROGRAM] = {
+		.name = "program",
+		.begin = "Write one program whose output is the answer: what it prints to "
+			 "stdout, and nothing else, is given to whoever asked. So let it "
+			 "compute the answer from what is there, and print only that.\n",
+		.ends = { "When you are shown what it printed and that is the answer, reply "
+			  "with DONE and without a code block. The answer is then what the "
+			  "last program that ended with status 0 printed: your own words "
+			  "are never taken for it. Else send a better program.\n",
+			  "When you are shown what it printed and that is the answer, reply "
+			  "with DONE and without a call. The answer is then what the last "
+			  "program that ended with status 0 printed: your own words are "
+			  "never taken for it. Else send a better program.\n" },
+		.programs = true,
+		.ran = program_ran,
+		.claim = program_claim,
+	},
+	[WAY_TESTS] = {
+		.name = "tests",
+		.ends = { "A reply without a code block says that your files are ready: "
+			  "the tests are run then. The task ends when they pass; else you "
+			  "are told what failed.\n",
+			  "A reply without a call says that your files are ready: the tests "
+			  "are run then. The task ends when they pass; else you are told "
+			  "what failed.\n" },
+		.tests = true,
+	},
+	[WAY_BEST_OF] = {
+		.name = "best-of",
+		.ends = { ANSWERS "An answer is checked. Where it does not stand, you are "
+				  "told why and go on.\n",
+			  ANSWERS_CALL "An answer is checked. Where it does not stand, you "
+				       "are told why and go on.\n" },
+		.tests = true,
+		.ran = best_of_ran,
+	},
+};
+
+const struct way *way_find(uint64_t kind)
+{
+	return &ways[kind < WAY_COUNT ? kind : WAY_CODEACT];
+}
+
+int way_plan(struct way_state *w, const struct way_options *o, bool *stateless,
+	     struct jail_binds *b, struct err *e)
+{
+	const struct way *way = way_find(o->mode);
+
+	w->way = way;
+	w->printed.max = WAY_OUTPUT_MAX;
+	if (o->tests.count && !way->tests)
+		return err_say(e, EINVAL,
+			       "--tests belongs to --mode tests or best-of, not to %s",
+			       way->name);
+	if (o->mode == WAY_TESTS && !o->tests.count)
+		return err_say(e, EINVAL,
+			       "--mode tests needs --tests FILE: what is to "
+			       "pass");
+	if (o->attempts && o->mode != WAY_BEST_OF)
+		return err_say(e, EINVAL, "--attempts belongs to --mode best-of");
+	if (*stateless && way->tests)
+		return err_say(e, EINVAL,
+			       "--mode %s works with files that stay from step to step: "
+			       "leave out --stateless",
+			       way->name);
+	*stateless = *stateless || way->programs;
+	if (o->mode == WAY_BEST_OF)
+		w->attempt_count = o->attempts ? o->attempts : ATTEMPTS;
+	w->tests.folder = "";
+	return tests_open(&w->tests, &o->tests, b, e);
+}
+
+int way_judged(const struct way_state *w, size_t judges, struct err *e)
+{
+	if (!w->attempt_count || judges)
+		return 0;
+	return err_say(e, EINVAL,
+		       "--mode best-of needs something to tell a good answer by, such as "
+		       "--tests FILE");
+}
+
+int way_words(struct way_state *w, struct err *e)
+{
+	const struct tests *t = &w->tests;
+
+	if (t->count) {
+		text_puts(&w->words, "\nYour solution is judged by tests: ");
+		for (size_t i = 0; i < t->count; i++)
+			text_printf(&w->words, "%s" TESTS_FOLDER "/%s", i ? ", " : "",
+				    t->files[i].name);
+		text_printf(
+			&w->words,
+			" (read-only: read them first). Write the solution into files "
+			"in %s: %s. The tests import it from there. When you are done, "
+			"your files, and nothing else of yours, are put into a fresh "
+			"sandbox, where all %" PRIu64 " tests must pass; a test that is "
+			"skipped has not passed. Nothing you do to the tests here "
+			"counts there.\n",
+			w->attempt_count ? "your folder" : "/work", t->modules,
+			t->number);
+	}
+	if (w->attempt_count)
+		text_printf(
+			&w->words,
+			"\nThis is one of %zu attempts at the same task, side by side, "
+			"that know nothing of each other. Yours has a working folder "
+			"of its own, which is where your code begins: keep your files "
+			"in it. Steps are counted over all attempts.\n",
+			w->attempt_count);
+	return text_check(&w->words, "the prompt", e);
+}
+
+void way_heard(void *arg, uint16_t type, const void *bytes, size_t length)
+{
+	struct way_state *w = arg;
+
+	if (type == WIRE_OUT)
+		text_add(&w->printed, bytes, length);
+}
+
+void way_free(struct way_state *w)
+{
+	tests_close(&w->tests);
+	for (size_t i = 0; i < WAY_ATTEMPTS_MAX; i++)
+		chat_free(&w->attempts[i].chat);
+	text_free(&w->words);
+	text_free(&w->thought);
+	text_free(&w->printed);
+	text_free(&w->output);
+}

@@ -1,0 +1,379 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_judge.py - the user's tests as a judge of the answer, and what tries to mend it
+
+Each attack is first seen to succeed against a naive judge, which is this file's own: it copies
+the model's files beside the tests and believes an exit status.
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import BUILD, fence  # noqa: E402
+from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
+                        writes)
+
+# files by name; each makes the naive judge say yes, though nothing is added
+ATTACKS = {
+    "sys.exit": {"solution.py": "import sys; sys.exit(0)\n"},
+    "_exit": {"solution.py": "import os; os._exit(0)\n"},
+    "_exit in a call": {"solution.py": "import os\ndef add(a, b): os._exit(0)\n"},
+    "prints OK": {"solution.py": "import os, sys\nsys.stderr.write('..\\n\\nRan 2 tests in 0.001s"
+                                 "\\n\\nOK\\n'); sys.stderr.flush(); os._exit(0)\n"},
+    "a method of TestCase": {"solution.py": WRONG + """
+import unittest
+unittest.TestCase.assertEqual = lambda *a, **k: None
+unittest.TestCase.run = lambda *a, **k: None
+"""},
+    "run of all": {"solution.py": WRONG + """
+import unittest
+for name in dir(unittest):
+    one = getattr(unittest, name)
+    if isinstance(one, type):
+        for method in ("run", "runTests", "addFailure", "addError", "wasSuccessful"):
+            if hasattr(one, method):
+                try:
+                    setattr(one, method, lambda self, *a, **k: self)
+                except TypeError:
+                    pass
+"""},
+    "code of a function": {"solution.py": """
+import gc, types
+for one in gc.get_objects():
+    if isinstance(one, types.FunctionType) and one.__qualname__ == "TestCase._baseAssertEqual":
+        one.__code__ = (lambda self, first, second, msg=None: None).__code__
+def add(a, b): return 0
+"""},
+    "atexit": {"solution.py": WRONG + "import atexit, os\natexit.register(os._exit, 0)\n"},
+    "a thread": {"solution.py": WRONG + """
+import os, threading, time
+def end():
+    time.sleep(0.01)
+    os._exit(0)
+threading.Thread(target=end).start()
+def add(a, b):
+    time.sleep(5)
+"""},
+    "skips": {"solution.py": """import unittest
+def add(a, b):
+    raise unittest.SkipTest("not today")
+"""},
+    "skips by the test's own": {"solution.py": """import sys
+def add(a, b):
+    frame = sys._getframe(1)
+    frame.f_locals["self"].skipTest("not today") if "self" in frame.f_locals else None
+"""},
+    "equals anything": {"solution.py": """class Yes:
+    def __eq__(self, other):
+        return True
+def add(a, b):
+    return Yes()
+"""},
+    "equals any number": {"solution.py": """class Yes(int):
+    __eq__ = lambda self, other: isinstance(other, int)
+    __hash__ = int.__hash__
+def add(a, b):
+    return Yes(7)
+"""},
+    "the tests in sys.modules": {"solution.py": WRONG + """
+import sys, types, unittest
+class Add(unittest.TestCase):
+    def test_small(self): pass
+    def test_negative(self): pass
+sys.modules["test_add"] = sys.modules["__main__"] = fake = types.ModuleType("test_add")
+fake.Add = Add
+Add.__module__ = "test_add"
+"""},
+    "the test's methods": {"solution.py": """import unittest
+load = unittest.TestLoader.loadTestsFromModule
+def loaded(self, module, *a, **k):
+    for name in ("test_small", "test_negative"):
+        if hasattr(module, "Add"):
+            setattr(module.Add, name, lambda self: None)
+    return load(self, module, *a, **k)
+unittest.TestLoader.loadTestsFromModule = loaded
+def add(a, b): return 9
+"""},
+    "writes the tests": {"solution.py": WRONG + """
+import os
+for path in ("/work/tests/test_add.py", "test_add.py"):
+    try:
+        with open(path, "w") as f:
+            f.write("print('nothing')\\n")
+    except OSError:
+        pass
+
+import sys, unittest
+sys.modules["unittest"].main = lambda *a, **k: None
+unittest.TestProgram.runTests = lambda self: sys.exit(0)
+"""},
+    "unittest.py": {"solution.py": WRONG, "unittest.py": """class TestCase:
+    pass
+def main(*a, **k):
+    print("OK")
+"""},
+    "a folder unittest": {"solution.py": WRONG, "unittest/__init__.py": """class TestCase:
+    pass
+def main(*a, **k):
+    print("OK")
+"""},
+    "ast.py": {"solution.py": WRONG, "ast.py": "", "json.py": "", "hashlib.py": "",
+               "unittest/__main__.py": "", "unittest/__init__.py": """class TestCase:
+    pass
+main = lambda *a, **k: None
+"""},
+    "sitecustomize": {"solution.py": WRONG, "sitecustomize.py": """import unittest
+unittest.TestCase.run = lambda *a, **k: None
+""", "usercustomize.py": "import sitecustomize\n"},
+    "tests of its own": {"solution.py": WRONG, "test_add.py": "import solution\n"},
+    "builtins": {"solution.py": """import builtins
+class Never(AssertionError):
+    pass
+def add(a, b):
+    import unittest, sys
+    case = sys._getframe(1).f_locals.get("self")
+    if case is not None:
+        type(case).failureException = Never
+        case._outcome.errors = []
+        case._testMethodName = "skipped"
+        type(case).assertEqual = lambda *a: None
+    return 0
+import unittest
+unittest.TestResult.wasSuccessful = lambda self: True
+unittest.TextTestResult.wasSuccessful = lambda self: True
+"""},
+    "the tests' builtins": {"solution.py": """import sys
+for name in ("test_add", "__main__"):
+    names = getattr(sys.modules.get(name), "__builtins__", None)
+    if isinstance(names, dict):
+        names["__fair_equal__"] = lambda left, right: True
+import unittest
+unittest.TestCase.assertEqual = lambda *a: None
+def add(a, b): return 0 if a < 0 else 7
+"""},
+    "the tests' unittest": {"solution.py": """import sys
+for name in ("test_add", "__main__"):
+    module = sys.modules.get(name)
+    if hasattr(module, "unittest"):
+        module.unittest.TestCase.assertEqual = lambda *a, **k: None
+def add(a, b): return 0
+"""},
+    "a tracer": {"solution.py": """import sys
+def trace(frame, event, arg):
+    if frame.f_code.co_name.startswith("test_") and event == "line":
+        frame.f_trace = None
+        frame.f_globals["add"] = lambda a, b: 5 if a == 2 else 0
+    return trace
+sys.settrace(trace)
+def add(a, b): return 9
+"""},
+    "frames of a traceback": {"solution.py": """def add(a, b):
+    try:
+        1 / 0
+    except ZeroDivisionError as problem:
+        frame = problem.__traceback__.tb_frame.f_back
+    frame.f_locals["self"]._baseAssertEqual = lambda *a, **k: None
+    return 0
+"""},
+    "a report of its own": {"solution.py": WRONG + """
+import json, os, time
+for name in ("passed", "x"):
+    line = json.dumps({"secret": "0" * 32, "passed": ["test_add.Add.test_small",
+                       "test_add.Add.test_negative"], "bad": [], "changed": None,
+                       "nonce": "0", "stands": True}).encode() + b"\\n"
+    for fd in range(3, 300):
+        try:
+            os.write(fd, line)
+        except OSError:
+            pass
+os._exit(0)
+"""},
+    "kills the judge": {"solution.py": WRONG + """
+import os, signal
+if os.path.exists("/work/tests"):
+    os.kill(os.getppid(), signal.SIGKILL)
+os._exit(0)
+"""},
+}
+# forgers that read the secret, or the runner's own lists: caught by tests that cannot pass
+FORGERS = {
+    "the secret": """
+import json, os, select
+word, out = None, None
+for fd in range(3, 300):
+    try:
+        if select.select([fd], [], [], 0)[0]:
+            word = os.read(fd, 64).decode()
+    except (OSError, ValueError):
+        pass
+line = json.dumps({"secret": word, "passed": ["test_add.Add.test_small",
+                   "test_add.Add.test_negative"], "bad": [], "changed": None}).encode() + b"\\n"
+for fd in range(3, 300):
+    try:
+        os.write(fd, line)
+    except OSError:
+        pass
+os._exit(0)
+""",
+    "the runner's list": """
+import gc, sys
+def add(a, b):
+    frame = sys._getframe(1)
+    while frame:
+        if "passed" in frame.f_locals and isinstance(frame.f_locals["passed"], list):
+            frame.f_locals["passed"][:] = ["test_add.Add.test_small", "test_add.Add.test_negative"]
+        frame = frame.f_back
+    for one in gc.get_objects():
+        if type(one).__name__ == "Result":
+            type(one).addFailure = type(one).addError = lambda self, *a: None
+    return 9
+""",
+}
+
+
+class Tests(WaysCase):
+    def naive(self, files):
+        """Does a judge that believes exit statuses pass these files?"""
+        folder = self.path("naive")
+        subprocess.run(["rm", "-rf", folder], check=True)
+        os.mkdir(folder)
+        for name, text in {"test_add.py": TESTS, **files}.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as f:
+                f.write(text)
+        code = ("import os, sys; sys.path.insert(0, os.getcwd())\n"
+                "try: import sitecustomize; sys.modules.pop('sitecustomize')\n"
+                "except ImportError: pass\n"
+                "import importlib; importlib.invalidate_caches(); "
+                "import unittest; unittest.main(module='test_add')\n")
+        p = subprocess.run(["/usr/bin/python3", "-S", "-c", code], cwd=folder, timeout=30,
+                           capture_output=True)
+        return p.returncode == 0
+
+    def judged(self, files, steps=2, tests=TESTS, more=()):
+        """Whether the files pass, and what was said otherwise."""
+        script = self.script(fence(writes(files)), "Ready.", "Ready.")
+        return self.way("tests", "--model", script, "--tests", self.path("test_add.py", tests),
+                        "--steps", str(steps), *more)
+
+    def test_right_passes(self):
+        status, o, err = self.judged({"solution.py": RIGHT})
+        self.assertEqual((status, o["outcome"], o["mode"]), (0, "answered", "tests"), err)
+
+    def test_told_and_mended(self):
+        script = self.script(
+            fence("print(open('/work/tests/test_add.py').read())\n" +
+                  writes({"solution.py": WRONG})),
+            "Ready.",
+            "expect: | AssertionError: 9 != 5\n" + fence(writes({"solution.py": RIGHT})),
+            "Ready again.")
+        transcript = self.path("t.jsonl")
+        status, o, err = self.way("tests", "--model", script, "--transcript", transcript,
+                                  "--tests", self.path("test_add.py", TESTS))
+        self.assertEqual((status, o["answer"]), (0, "Ready again.\n"), err)
+        said = [e for e in self.events("t.jsonl") if e["event"] == "tests"]
+        self.assertEqual([e["stands"] for e in said], [False, True])
+        self.assertEqual(said[1]["files"][0]["name"], "solution.py")
+        self.assertEqual(said[1]["count"], 2)
+        self.assertEqual(said[1]["run"]["verdict"], "completed")
+        status, out, err = self.run_agent("replay", transcript, "--stepjail", STEPJAIL, *ALLOW)
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(self.run_agent("verify", transcript)[0], 0)
+
+    def test_by_calls(self):
+        call = "call: python\n" + json.dumps({"code": writes({"solution.py": RIGHT})})
+        status, o, err = self.way("tests", "--model", self.script("Ready.", call, "Ready."),
+                                  "--code-in", "tools", "--tests",
+                                  self.path("test_add.py", TESTS))
+        self.assertEqual((status, len(o["steps"])), (0, 2), err)
+        self.assertIn("no file of yours", o["steps"][0]["observation"])
+
+    def all_refused(self, attacks, words):
+        """One model tries all of them, then does what it was asked for."""
+        wipe = ("import shutil\nfor one in os.listdir():\n"
+                "    one in ('tests', 'in') or shutil.rmtree(one, True) or os.path.exists(one)"
+                " and os.remove(one)\n")
+        turns = []
+        for files in [*attacks.values(), {"solution.py": RIGHT}]:
+            turns += [fence("import os\n" + wipe + writes(files)), "Ready."]
+        status, o, err = self.way("tests", "--model", self.script(*turns), "--steps", "100",
+                                  "--tests", self.path("test_add.py", TESTS))
+        self.assertEqual((status, len(o["steps"])), (0, 2 * len(attacks) + 1), err[-3000:])
+        for name, step in zip(attacks, o["steps"][1::2]):
+            with self.subTest(attack=name):
+                self.assertIsNone(step["code"])
+                self.assertIn(words, step["observation"])
+
+    def test_attacks(self):
+        for name, files in ATTACKS.items():
+            with self.subTest(attack=name):
+                self.assertTrue(self.naive(files), "a naive judge sees through it")
+        self.all_refused(ATTACKS, "Your answer does not stand")
+
+    def test_forgers(self):
+        forgers = {name: {"solution.py": WRONG + code} for name, code in FORGERS.items()}
+        self.all_refused(forgers, "the judge was tampered with")
+
+    def test_pytest(self):
+        if not os.path.isdir(os.path.join(BUILD, "rootfs/data")):
+            self.skipTest("the root tree data is missing: make rootfs")
+        tests = ("import pytest\nfrom solution import add\n\n\n"
+                 "@pytest.mark.parametrize('a', [1, 2])\n"
+                 "def test_add(a):\n    assert add(a, 2) == a + 2\n\n\nclass TestMore:\n"
+                 "    def test_more(self, tmp_path):\n        assert add(0, 0) == 0\n")
+        wrong = [
+            {"conftest.py": "import pytest\n@pytest.hookimpl(hookwrapper=True)\n"
+                            "def pytest_runtest_makereport(item, call):\n    made = yield\n"
+                            "    made.get_result().outcome = 'passed'\n",
+             "pytest.ini": "[pytest]\naddopts = --collect-only\n",
+             "pytest.py": "main = lambda *a: 0\n", "solution.py": WRONG},
+            {"solution.py": "import pytest\ndef add(a, b):\n    pytest.skip('no')\n"},
+            {"solution.py": WRONG + "import _pytest.python\n"
+                                    "_pytest.python.Function.runtest = lambda self: None\n"}]
+        turns = []
+        for files in [*wrong, {"solution.py": RIGHT}]:
+            turns += [fence(writes(files)), "Ready."]
+        status, o, err = self.way("tests", "--rootfs", "data", "--model", self.script(*turns),
+                                  "--tests", self.path("test_add.py", tests))
+        self.assertEqual((status, len(o["steps"])), (0, 7), err[-3000:])
+        words = ("where 9 = add(1, 2)", "was skipped", "tampered")
+        for step, one in zip(o["steps"][1::2], words):
+            self.assertIn(one, step["observation"])
+
+    def test_edits_of_the_tests(self):
+        script = self.script(fence("open('/work/tests/test_add.py', 'w')"),
+                             "expect: Read-only file system\n" +
+                             fence("import os\nos.rename('/work/tests', '/work/old')"),
+                             fence(writes({"solution.py": WRONG})), "Ready.", "Ready.")
+        status, o, _ = self.way("tests", "--model", script, "--steps", "4", "--tests",
+                                self.path("test_add.py", TESTS))
+        self.assertEqual((status, o["outcome"]), (3, "steps-ended"))
+
+    def test_changed_on_the_host(self):
+        path = self.path("test_add.py", TESTS)
+        # the script's file is read before the first step, so whoever answers can change it
+        for change in ("with open(path, 'a') as f: f.write('#')", "os.replace(other, path)"):
+            with self.subTest(change=change):
+                self.path("test_add.py", TESTS)
+                other = self.path("other.py", "import unittest\n")
+
+                def answers(n, path=path, other=other, change=change):
+                    if n:
+                        exec(change, {"open": open, "os": os, "path": path, "other": other})
+                    return fence(writes({"solution.py": RIGHT})) if n == 0 else "Ready."
+                with Changing(answers) as url:
+                    status, _, err = self.way(
+                        "tests", "--model", "openai", "--model-name", "m", "--base-url", url,
+                        "--tests", path, env=self.env(STEPJAIL_API_KEY="k"))
+                self.assertEqual(status, 125, err)
+                self.assertIn("test_add.py", err)
+                self.assertTrue("was changed while" in err or "is not what it was" in err, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
