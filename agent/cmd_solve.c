@@ -59,6 +59,7 @@ static const struct opt opts[] = {
 	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
 	  ROW(FLAG, stateless) },
 	JAIL_OPTS(struct solve_options),
+	VET_OPTS(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
@@ -85,6 +86,7 @@ static void solve_free(struct solve **where)
 	transcript_close(&s->transcript);
 	text_free(&s->stepjail);
 	jail_binds_free(&s->binds);
+	vet_free(&s->vet);
 	free(s);
 }
 
@@ -116,6 +118,36 @@ static int open_model(struct solve *s, struct err *e)
 		.note_arg = &s->show,
 	};
 	return model_open(&s->model, o->model, &s->model_plan, e);
+}
+
+/* the checks of prompts, replies and the answer */
+static int plan_checks(struct solve *s, struct err *e)
+{
+	struct vet *v = &s->vet;
+	int r = vet_plan(v, &s->o->vet, &s->o->jail, (const char *const *)s->binds.list,
+			 s->o->jail.files.count, &s->confined.broker, e);
+
+	v->plan = (struct once_plan){
+		.broker = &s->confined.broker,
+		.stop = s->stop,
+		.limit_ms = s->o->vet.time_ms,
+		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
+	};
+	v->session = &s->session;
+	v->transcript = &s->transcript;
+	v->show = &s->show;
+	s->loop.vet = v;
+	if (r == 0 && vet_judge(v, &s->judges[s->judge_count]))
+		s->judge_count++;
+	return r;
+}
+
+static int record_checks(struct solve *s, struct err *e)
+{
+	cJSON *checks = vet_record(&s->vet, e);
+
+	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
+	return checks ? 0 : -e->errnum;
 }
 
 static int plan_session(struct solve *s, struct err *e)
@@ -167,6 +199,7 @@ static void plan_loop(struct solve *s, const char *task)
 		.transcript = &s->transcript,
 		.judges = s->judges,
 		.judge_count = s->judge_count,
+		.vet = s->loop.vet,
 		.step = &s->step,
 		.confinement = confined_json(&s->confined),
 	};
@@ -202,6 +235,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = launch_find(o->jail.stepjail, &s->stepjail, e);
 	if (r == 0)
+		r = plan_checks(s, e);
+	if (r == 0)
 		r = plan_session(s, e);
 	if (r == 0)
 		r = open_model(s, e);
@@ -209,7 +244,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
 		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
-		r = s->loop.given ? 0 : -e->errnum;
+		r = s->loop.given ? record_checks(s, e) : -e->errnum;
 	}
 	if (r < 0)
 		return r;
@@ -246,6 +281,13 @@ const struct command command_solve = {
 		 "fence without a word where there is neither; several blocks are "
 		 "run as one step, in order. With --code-in tools, code is taken from "
 		 "calls of the tool python alone.\n\n"
+		 "A check (--check-answer, --check-reply, --check-prompt) is a command "
+		 "line of words as in a shell, quotes and all, but nothing is expanded "
+		 "and no shell is there. It runs in a fresh jail with the root tree, "
+		 "limits and files of the steps, and is given what it looks at on stdin. "
+		 "Exit status 0 alone lets that pass: a check that crashes, takes too "
+		 "long or hits a limit refuses, too, and one that cannot be started "
+		 "ends the task (125).\n\n"
 		 "What a task may cost has six limits: --steps, --wall-time, "
 		 "--total-cpu-time, --total-output, --total-tokens, --total-cost. "
 		 "What is left of them is told to the model after each step. Without "

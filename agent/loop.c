@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/escape.h"
 #include "agent/fence.h"
 #include "agent/loop.h"
 #include "agent/tool.h"
@@ -20,6 +21,7 @@ static const struct {
 	[OUTCOME_WALL] = { "wall-timeout", 124 },
 	[OUTCOME_BUDGET] = { "budget-ended", 3 },
 	[OUTCOME_MODEL] = { "model-failed", 4 },
+	[OUTCOME_REFUSED] = { "refused", 5 },
 	[OUTCOME_STOPPED] = { "stopped", 128 }, /* plus the signal */
 	[OUTCOME_BROKEN] = { "failed", 125 },
 };
@@ -142,13 +144,15 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 {
 	cleanup_text struct text observation = { 0 };
 	const char *words = text_string(&l->complaint);
+	cleanup_text struct text lines = { 0 };
 	bool run = !*words;
 	uint64_t total = l->limits.steps;
 	int r = 0;
 
 	if (!run) {
 		show_code(l->show, number, total, "", 0);
-		show_note(l->show, words);
+		escape_lines(&lines, "", words, l->complaint.length);
+		show_text(l->show, &lines);
 		prompt_complaint(words, number, total, &observation);
 	} else {
 		show_code(l->show, number, total, text_string(&l->found.code),
@@ -206,6 +210,19 @@ static int judged(struct loop *l, struct err *e)
 	return r;
 }
 
+/* what the user has to say about the reply; 0, or -errno */
+static int vetted(struct loop *l, struct err *e)
+{
+	cleanup_text struct text words = { 0 };
+	int r = vet_reply(l->vet, &l->reply, &l->found.code, &words, e);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	text_clear(&l->complaint);
+	text_add(&l->complaint, words.bytes, words.length);
+	return text_check(&l->complaint, "a check's words", e);
+}
+
 static enum outcome answer(struct loop *l, struct err *e)
 {
 	int r;
@@ -225,12 +242,14 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 	if (end != LOOP_GO_ON)
 		return end;
 	r = understand(l, e);
+	if (r == 0)
+		r = vetted(l, e);
 	if (r < 0)
-		return loop_broken(r);
+		return loop_unjudged(l, r, e);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		r = judged(l, e);
 		if (r != 0)
-			return r < 0 ? loop_broken(r) : answer(l, e);
+			return r < 0 ? loop_unjudged(l, r, e) : answer(l, e);
 	}
 	if (l->reply.call_count)
 		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
@@ -248,7 +267,7 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
+	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
 		record_string(o, "error", why->text, strlen(why->text));
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	return loop_record(l, "end", o, e);

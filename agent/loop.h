@@ -15,6 +15,7 @@
 #include "agent/session.h"
 #include "agent/show.h"
 #include "agent/transcript.h"
+#include "agent/vet.h"
 
 enum outcome {
 	OUTCOME_ANSWERED,
@@ -22,6 +23,7 @@ enum outcome {
 	OUTCOME_WALL,    /* the wall budget ended */
 	OUTCOME_BUDGET,  /* another one ended */
 	OUTCOME_MODEL,   /* the model failed */
+	OUTCOME_REFUSED, /* a check let a prompt not pass */
 	OUTCOME_STOPPED, /* a signal came */
 	OUTCOME_BROKEN,  /* our own failure: jail, stdout, transcript */
 	OUTCOME_COUNT,
@@ -43,6 +45,7 @@ struct loop {
 	struct transcript *transcript;
 	const struct judge *judges; /* of the answer, or NULL */
 	size_t judge_count;
+	struct vet *vet;    /* of prompts and replies, or NULL */
 	cJSON *given;       /* what the jails are made with: given_record(); taken over */
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
@@ -99,6 +102,9 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 
 /** loop_broken() - The outcome of a failure of our own, as a -errno */
 enum outcome loop_broken(int r);
+
+/** loop_unjudged() - The same of a check or a judge, that the task's time may have ended */
+enum outcome loop_unjudged(const struct loop *l, int r, struct err *e);
 
 /** loop_record() - Add a line to the transcript; @o is taken over; 0 or -errno */
 int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e);

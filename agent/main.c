@@ -37,6 +37,8 @@ static const struct exit_row exits[] = {
 	  "answer." },
 	{ 4, "solve: the model failed: unreachable, refused, or what it sent makes no "
 	     "sense." },
+	{ 5, "solve: --check-prompt let something not pass that was to be sent to the "
+	     "model, and it was not sent." },
 	{ 124, "solve: the wall time is used up and there is no answer." },
 	{ 125, "A failure of the agent or the jail itself: a bad option, a file that "
 	       "cannot be "

@@ -35,6 +35,7 @@ struct solve_options {
 	bool json;
 	bool quiet;
 	struct jail_options jail;
+	struct vet_options vet;
 };
 
 /* all of one run, so that one function can free it */
@@ -42,6 +43,7 @@ struct solve {
 	const struct solve_options *o;
 	struct stop *stop;
 	struct jail_binds binds;
+	struct vet vet;
 	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;

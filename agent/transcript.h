@@ -15,6 +15,8 @@
  *	reply	what the model said, and what it has used so far
  *	code	is run next
  *	step	how that ended, what it printed, what the model was told
+ *	checked	what a program of the user's said to a prompt, a reply, an answer
+ *	judged	whether an answer stands
  *	command	what was asked of the session at a prompt
  *	end	the outcome
  */

@@ -112,6 +112,7 @@ static Suite *(*const suites[])(void) = {
 	agent_server_suite,
 	agent_text_suite,
 	agent_tool_suite,
+	agent_vet_suite,
 	agent_words_suite,
 #endif
 };

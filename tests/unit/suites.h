@@ -179,6 +179,7 @@ Suite *agent_repl_suite(void);
 Suite *agent_server_suite(void);
 Suite *agent_text_suite(void);
 Suite *agent_tool_suite(void);
+Suite *agent_vet_suite(void);
 Suite *agent_words_suite(void);
 
 #endif
