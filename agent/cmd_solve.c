@@ -60,6 +60,10 @@ static const struct opt opts[] = {
 	  ROW(FLAG, stateless) },
 	JAIL_OPTS(struct solve_options),
 	VET_OPTS(struct solve_options),
+	{ "skills", "DIR", NULL,
+	  "Functions that earlier tasks saved in this folder can be imported; the model "
+	  "may save more, which are kept if their doctests pass in a fresh jail.",
+	  ROW(TEXT, skills) },
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
@@ -87,6 +91,7 @@ static void solve_free(struct solve **where)
 	text_free(&s->stepjail);
 	jail_binds_free(&s->binds);
 	vet_free(&s->vet);
+	save_free(&s->save);
 	free(s);
 }
 
@@ -147,7 +152,28 @@ static int record_checks(struct solve *s, struct err *e)
 	cJSON *checks = vet_record(&s->vet, e);
 
 	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
+	if (s->save.dir)
+		(void)cJSON_AddItemToObject(s->loop.given, "skills",
+					    skills_record(&s->save.skills));
 	return checks ? 0 : -e->errnum;
+}
+
+/* functions that earlier tasks have saved, and what this one will */
+static int plan_skills(struct solve *s, const char *task, struct err *e)
+{
+	struct save *save = &s->save;
+
+	save->dir = s->o->skills;
+	save->task = task;
+	save->model = &s->model.label;
+	save->session = &s->session;
+	save->transcript = &s->transcript;
+	save->show = &s->show;
+	save->plan = (struct once_plan){ .broker = &s->confined.broker,
+					 .stop = s->stop,
+					 .deadline_ms = s->vet.plan.deadline_ms };
+	s->loop.preface = &save->preface;
+	return save_plan(save, &s->o->jail, &s->confined.broker, e);
 }
 
 static int plan_session(struct solve *s, struct err *e)
@@ -158,6 +184,8 @@ static int plan_session(struct solve *s, struct err *e)
 			   .pass = &s->o->jail.pass,
 			   .binds = (const char *const *)s->binds.list,
 			   .bind_count = s->o->jail.files.count,
+			   .more_binds = (const char *const *)s->save.skills.binds,
+			   .more_count = s->save.skills.bind_count,
 			   .step_ms = s->o->jail.step_ms },
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->o->stateless,
@@ -200,6 +228,9 @@ static void plan_loop(struct solve *s, const char *task)
 		.judges = s->judges,
 		.judge_count = s->judge_count,
 		.vet = s->loop.vet,
+		.preface = s->loop.preface,
+		.answered = save_all,
+		.answered_arg = &s->save,
 		.step = &s->step,
 		.confinement = confined_json(&s->confined),
 	};
@@ -237,12 +268,15 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = plan_checks(s, e);
 	if (r == 0)
+		r = plan_skills(s, operand, e);
+	if (r == 0)
 		r = plan_session(s, e);
 	if (r == 0)
 		r = open_model(s, e);
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
+		jail_path(text_string(&s->transcript.path), &s->save.record);
 		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
 		r = s->loop.given ? record_checks(s, e) : -e->errnum;
 	}
@@ -251,7 +285,11 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	show_line(&s->show, text_string(&s->model.label));
 	r = confined_model(&s->confined, &s->model, e);
 	if (r == 0)
+		r = skills_confine(&s->save.skills, &s->confined.policy, e);
+	if (r == 0)
 		r = confined_go(&s->confined, &s->show, e);
+	if (r == 0)
+		r = save_ready(&s->save, o->stateless, e);
 	/* from here on, what comes is hostile */
 	plan_loop(s, operand);
 	if (r == 0)

@@ -52,6 +52,8 @@ static int begin(struct loop *l, struct err *e)
 	cJSON *o = cJSON_CreateObject();
 
 	prompt_system(&l->limits, &system);
+	if (l->preface)
+		text_add(&system, l->preface->bytes, l->preface->length);
 	prompt_task(l->task, l->files, l->file_count, &task);
 	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
@@ -230,6 +232,8 @@ static enum outcome answer(struct loop *l, struct err *e)
 	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
 	show_answer(l->show, text_string(&l->answer), l->answer.length);
 	r = text_check(&l->answer, "the answer", e);
+	if (r == 0 && l->answered)
+		r = l->answered(l->answered_arg, e);
 	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
 }
 

@@ -45,7 +45,11 @@ struct loop {
 	struct transcript *transcript;
 	const struct judge *judges; /* of the answer, or NULL */
 	size_t judge_count;
-	struct vet *vet;    /* of prompts and replies, or NULL */
+	struct vet *vet;            /* of prompts and replies, or NULL */
+	const struct text *preface; /* further words for the system prompt, or NULL */
+	/* there is an answer, and the session still stands; -errno ends the task, or NULL */
+	int (*answered)(void *arg, struct err *e);
+	void *answered_arg;
 	cJSON *given;       /* what the jails are made with: given_record(); taken over */
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 

@@ -127,13 +127,12 @@ static int wait_for_end(struct run *r, const struct once_plan *p, struct err *e)
 	}
 }
 
-/* the last line that stepjail wrote, harmless to show */
-static void last_line(const struct clip *c, struct text *line)
+void once_last_line(const struct once *o, struct text *line)
 {
 	cleanup_text struct text head = { 0 };
 	cleanup_text struct text tail = { 0 };
 
-	(void)clip_take(c, &head, &tail);
+	(void)clip_take(&o->err, &head, &tail);
 
 	const struct text *all = tail.length ? &tail : &head;
 	size_t end = all->length;
@@ -168,7 +167,7 @@ static int judge(struct run *r, const struct once_plan *p, struct err *e)
 		o->facts.verdict = VERDICT_LAUNCHER_ERROR;
 	if (!told || o->facts.verdict != VERDICT_LAUNCHER_ERROR)
 		return 0;
-	last_line(&o->err, &why);
+	once_last_line(o, &why);
 	return err_say(e, ENOTRECOVERABLE, "it cannot be started: %s",
 		       why.length ? text_string(&why) : "stepjail gave no reason");
 }

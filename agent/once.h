@@ -33,6 +33,9 @@ struct once {
 	uint64_t wall_ms;
 };
 
+/** once_last_line() - Add the last line of what it wrote to stderr, harmless to show */
+void once_last_line(const struct once *o, struct text *line);
+
 /**
  * once_run() - Run it to its end
  * @o:		Overwritten

@@ -13,6 +13,7 @@
 #include "agent/jail_opts.h"
 #include "agent/judge.h"
 #include "agent/loop.h"
+#include "agent/skills_save.h"
 
 #define JUDGES_MAX 8
 
@@ -36,6 +37,7 @@ struct solve_options {
 	bool quiet;
 	struct jail_options jail;
 	struct vet_options vet;
+	const char *skills;
 };
 
 /* all of one run, so that one function can free it */
@@ -44,6 +46,7 @@ struct solve {
 	struct stop *stop;
 	struct jail_binds binds;
 	struct vet vet;
+	struct save save;
 	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;

@@ -16,6 +16,7 @@
  *	code	is run next
  *	step	how that ended, what it printed, what the model was told
  *	checked	what a program of the user's said to a prompt, a reply, an answer
+ *	skill	a function that the model wants to keep, and whether it is kept
  *	judged	whether an answer stands
  *	command	what was asked of the session at a prompt
  *	end	the outcome
