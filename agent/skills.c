@@ -114,16 +114,19 @@ static int take_files(struct skills *s, struct err *e)
 
 static int take_lines(struct skills *s, struct err *e)
 {
-	cleanup_free char *bytes = malloc(INDEX_MAX_BYTES);
+	char *bytes = malloc(INDEX_MAX_BYTES);
 	ssize_t n = bytes ? read_plain(s->dir_fd, SKILLS_INDEX, bytes, INDEX_MAX_BYTES)
 			  : -ENOMEM;
+	int r = 0;
 
-	if (n == -ENOENT)
-		return 0;
 	if (n == -EINVAL)
-		return err_say(e, EINVAL, SKILLS_INDEX " is no plain file");
-	return n < 0 ? err_set(e, (int)-n, SKILLS_INDEX)
-		     : skills_take_index(s, bytes, (size_t)n, e);
+		r = err_say(e, EINVAL, SKILLS_INDEX " is no plain file");
+	else if (n < 0 && n != -ENOENT)
+		r = err_set(e, (int)-n, SKILLS_INDEX);
+	else if (n > 0)
+		r = skills_take_index(s, bytes, (size_t)n, e);
+	free(bytes);
+	return r;
 }
 
 static int by_line(const void *a, const void *b)

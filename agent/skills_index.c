@@ -105,12 +105,11 @@ static int take_line(struct skills *s, uint64_t number, const char *line, size_t
 	chain_begin(&chain);
 	chain_head(&chain, &head);
 
-	int r = chain_check(&chain, line, length, &why);
-
-	if (r == 0 && !take_head(line + head.length, length - head.length, &name,
-				 &name_length, &hex))
-		r = err_say(&why, EBADMSG, "it names no file and no digest");
-	if (r < 0) {
+	if (chain_check(&chain, line, length, &why) == 0 &&
+	    !take_head(line + head.length, length - head.length, &name, &name_length,
+		       &hex))
+		(void)err_say(&why, EBADMSG, "it names no file and no digest");
+	if (!hex || why.text[0]) {
 		s->misfits++;
 		text_printf(&s->notes, "skills: " SKILLS_INDEX ", line %" PRIu64 ": %s\n",
 			    number, why.text);
