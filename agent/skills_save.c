@@ -38,7 +38,7 @@ int save_plan(struct save *s, const struct jail_options *jail, struct broker *br
 	trial_args(&s->skills, jail, &s->args);
 	r = broker_add(broker, &s->args, e);
 	s->plan.line = r;
-	s->plan.limit_ms = TRIAL_MS;
+	s->plan.limit_ms = trial_ms(jail);
 	return r < 0 ? r : 0;
 }
 

@@ -22,10 +22,15 @@ __asm__(".pushsection .rodata\n"
 	".byte 0\n"
 	".popsection\n");
 
+uint64_t trial_ms(const struct jail_options *jail)
+{
+	return jail->step_ms < TRIAL_MS ? jail->step_ms : TRIAL_MS;
+}
+
 void trial_args(const struct skills *s, const struct jail_options *jail,
 		struct launch_args *a)
 {
-	launch_add_run(a, jail->rootfs, TRIAL_MS);
+	launch_add_run(a, jail->rootfs, trial_ms(jail));
 	launch_add(a, "--proc");
 	launch_add(a, "none"); /* no way from the function to its judge's fds */
 	launch_add_passed(a, &jail->pass);

@@ -8,13 +8,16 @@
 #include "agent/once.h"
 #include "agent/skills.h"
 
-#define TRIAL_MS ((uint64_t)10000)
+#define TRIAL_MS ((uint64_t)10000) /* or a step's limit, where that is shorter */
 
 /* what was found of a function that passed */
 struct trial_facts {
 	struct text signature, doc; /* bytes that a model wrote */
 	unsigned int examples;
 };
+
+/** trial_ms() - Longest time for one */
+uint64_t trial_ms(const struct jail_options *jail);
 
 /** trial_args() - The arguments of each stepjail; functions of @s can be imported there */
 void trial_args(const struct skills *s, const struct jail_options *jail,
