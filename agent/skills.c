@@ -190,7 +190,8 @@ static int offer(struct skills *s, struct err *e)
 static int open_folder(struct skills *s, const char *dir, bool make, struct err *e)
 {
 	jail_path(dir, &s->dir);
-	if (make && mkdir(dir, 0755) < 0 && errno != EEXIST)
+	/* whatever the umask: jails that root starts reach the files with ids of their own */
+	if (make && (mkdir(dir, 0700) == 0 ? chmod(dir, 0711) : -(errno != EEXIST)) < 0)
 		return err_set(e, errno, "it cannot be made");
 	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dir_fd < 0)
@@ -199,7 +200,7 @@ static int open_folder(struct skills *s, const char *dir, bool make, struct err 
 		s->index_fd = openat(s->dir_fd, SKILLS_INDEX,
 				     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
 					     O_NONBLOCK | O_CLOEXEC,
-				     0644);
+				     0600);
 	/* one that others keep for reading is of use, too */
 	if (make && s->index_fd < 0 && errno != EACCES && errno != EROFS &&
 	    errno != EPERM)

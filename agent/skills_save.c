@@ -159,6 +159,8 @@ static int tell(struct save *s, const char *name, const char *hex, bool kept,
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
 	(void)cJSON_AddBoolToObject(o, "kept", kept);
 	record_string(o, "words", text_string(&words), words.length);
+	s->told = s->told ? s->told : cJSON_CreateArray();
+	(void)cJSON_AddItemToArray(s->told, cJSON_Duplicate(o, true));
 	return transcript_add(s->transcript, s->session, "skill", o, e);
 }
 
@@ -268,8 +270,17 @@ int save_all(void *arg, struct err *e)
 	return r;
 }
 
+cJSON *save_json(struct save *s)
+{
+	cJSON *told = s->told;
+
+	s->told = NULL;
+	return told;
+}
+
 void save_free(struct save *s)
 {
+	cJSON_Delete(s->told);
 	launch_args_free(&s->args);
 	text_free(&s->preface);
 	text_free(&s->record);

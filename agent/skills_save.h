@@ -25,6 +25,7 @@ struct save {
 	const char *task;
 	const struct text *model;
 	struct text record; /* the transcript's path, absolute */
+	cJSON *told;        /* list of what became of each; NULL where there was none */
 	struct session *session;
 	struct transcript *transcript;
 	struct show *show;
@@ -53,6 +54,9 @@ int save_ready(struct save *s, bool stateless, struct err *e);
  * Return: 0, -EINTR, or -errno where the transcript cannot be written
  */
 int save_all(void *arg, struct err *e);
+
+/** save_json() - What became of each, as a list of objects, taken over; or NULL */
+cJSON *save_json(struct save *s);
 
 /** save_free() - Free what there is; safe on a zeroed struct */
 void save_free(struct save *s);

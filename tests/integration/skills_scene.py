@@ -49,6 +49,7 @@ class SkillsCase(test_agent_real.Installed, AgentCase):
         self.assertEqual(got, status, out + err)
         if status == 125:
             return err, []
+        self.told = json.loads(out).get("saved", [])
         with open(self.record) as f:
             return err, [json.loads(line) for line in f]
 
@@ -57,7 +58,10 @@ class SkillsCase(test_agent_real.Installed, AgentCase):
         err, events = self.task(save(*files), "Done.", more=("--step-time", "2s"))
         self.assertEqual(events[-1]["outcome"], "answered")
         self.assertEqual(self.run_agent("verify", self.record)[0], 0)
-        return {e["name"]: e["kept"] or e["words"] for e in events if e["event"] == "skill"}
+        got = [e for e in events if e["event"] == "skill"]
+        self.assertEqual([(e["name"], e["kept"], e["words"]) for e in got],
+                         [(e["name"], e["kept"], e["words"]) for e in self.told])
+        return {e["name"]: e["kept"] or e["words"] for e in got}
 
     def there(self):
         return sorted(n for n in os.listdir(self.dir) if n != "index.jsonl")

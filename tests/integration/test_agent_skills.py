@@ -26,7 +26,8 @@ class Saved(SkillsCase):
                          ("The task.", self.record))
         with open(self.record, "rb") as f:
             self.assertIn(line["origin"]["transcript_sha256"].encode(), f.read())
-        self.assertEqual(os.stat(self.file("double.py")).st_mode & 0o777, 0o644)
+        self.assertEqual([os.stat(self.file(n)).st_mode & 0o777
+                          for n in (".", "index.jsonl", "double.py")], [0o711, 0o600, 0o644])
         use = fence("from skills.double import double\nimport skills.double as m\n"
                     "print(double(21), m.__file__)\n"
                     "for mode in 'wa':\n    try: open(m.__file__, mode)\n"

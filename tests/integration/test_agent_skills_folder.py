@@ -142,7 +142,7 @@ class Folder(SkillsCase):
         lines = []
         for n in range(40):
             text = function(f"many{n:02}")
-            self.path(f"skills/many{n:02}.py", text)
+            os.chmod(self.path(f"skills/many{n:02}.py", text), 0o644)
             head = {"line": 1, "prev": "0" * 64, "name": f"many{n:02}",
                     "file_sha256": hashlib.sha256(text.encode()).hexdigest(),
                     "signature": f"many{n:02}()", "doc": "D.", "examples": 1, "origin": {}}
