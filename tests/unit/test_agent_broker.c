@@ -156,7 +156,7 @@ START_TEST(broker_has_further_command_lines)
 {
 	struct launch_args more[BROKER_MORE + 1] = { { .count = 0 } };
 	struct err e = { 0 };
-	char text[20], want[20];
+	char text[40], want[40];
 
 	broker = BROKER_NONE;
 	for (int i = 0; i <= BROKER_MORE; i++) {

@@ -156,7 +156,7 @@ static int store_many(const char *folder, int who)
 	MUST(skills_find(&s, folder, true, &e) == 0);
 	for (int i = 0; i < EACH; i++) {
 		cleanup_text struct text line = { 0 };
-		char name[20];
+		char name[40];
 
 		(void)snprintf(name, sizeof(name), "own%d_%d", who, i);
 		add_line(name, "one", &line);
