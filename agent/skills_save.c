@@ -22,7 +22,7 @@
 #define LIST_MAX_BYTES ((size_t)64 << 10)
 #define TIME_BYTES 32
 #define WORDS_BYTES 300
-#define GET_TRIES 3
+#define FETCH_TRIES 3
 
 int save_plan(struct save *s, const struct jail_options *jail, struct broker *broker,
 	      struct err *e)
@@ -58,6 +58,19 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 {
 	text_add(arg, bytes, length);
 	return text_check(arg, "a file of the session", e);
+}
+
+/* a file's bytes, or a folder's entries; a refusal may pass where a host is busy */
+static int fetch(struct save *s, uint16_t type, const char *path, struct text *out,
+		 struct err *e)
+{
+	int r = -EPERM;
+
+	for (int i = 0; i < FETCH_TRIES && r == -EPERM; i++) {
+		text_clear(out);
+		r = session_get(s->session, type, path, take_bytes, out, e);
+	}
+	return r;
 }
 
 /* UTC, to the second */
@@ -171,13 +184,10 @@ static int save_one(struct save *s, const char *name, struct err *e)
 	cleanup_text struct text why = { 0 };
 	char hex[CHAIN_HEX];
 	struct err unread = { 0 };
-	int r = -EPERM;
+	int r;
 
 	text_printf(&path, SAVE_FOLDER "/%s" SUFFIX, name);
-	/* of a busy host's session a refusal may pass */
-	for (int i = 0; i < GET_TRIES && r == -EPERM; i++)
-		r = session_get(s->session, WIRE_GET, text_string(&path), take_bytes,
-				&source, &unread);
+	r = fetch(s, WIRE_GET, text_string(&path), &source, &unread);
 	if (r == -EINTR) {
 		*e = unread;
 		return r;
@@ -241,6 +251,17 @@ static int by_name(const void *a, const void *b)
 	return strcmp(of_one ? of_one : one, of_other ? of_other : other);
 }
 
+/* most tasks have nothing to save; another reason is told */
+static int say_none(struct save *s, const struct err *why)
+{
+	cleanup_text struct text line = { 0 };
+
+	text_printf(&line, "saved functions: they cannot be fetched: %s", why->text);
+	if (!strstr(why->text, "No such file"))
+		show_note(s->show, text_string(&line));
+	return 0;
+}
+
 int save_all(void *arg, struct err *e)
 {
 	struct save *s = arg;
@@ -253,13 +274,13 @@ int save_all(void *arg, struct err *e)
 	if (!s->dir || s->skills.index_fd < 0 || !s->session->open ||
 	    s->session->plan->stateless)
 		return 0;
-	r = session_get(s->session, WIRE_LIST, SAVE_FOLDER, take_bytes, &list, &none);
+	r = fetch(s, WIRE_LIST, SAVE_FOLDER, &list, &none);
 	if (r == -EINTR) {
 		*e = none;
 		return r;
 	}
 	if (r < 0 && !list.length)
-		return 0; /* there is no such folder, or no session any more */
+		return say_none(s, &none);
 	for (size_t at = 0; at < list.length && count < ENTRIES_MAX;
 	     at += strlen(list.bytes + at) + 1)
 		entries[count++] = list.bytes + at;

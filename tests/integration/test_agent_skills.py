@@ -238,6 +238,8 @@ class Cheats(SkillsCase):
         self.assertNotIn("\x1b", err)
         err, events = self.task(fence("import os; os.symlink('/etc', 'skills_new')"), "Done.")
         self.assertFalse([e for e in events if e["event"] == "skill"])
+        self.assertIn("saved functions: they cannot be fetched: ", err)
+        self.assertNotIn("fetched", self.task("Done.")[0])
 
     def test_too_many(self):
         got = self.save(*((f"f{n:03}.py", "x") for n in range(40)))
