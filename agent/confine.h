@@ -42,7 +42,7 @@ enum confine_need {
 	CONFINE_READ = 4,    /* open files of the policy for reading */
 	CONFINE_CREATE = 8,  /* make new files where the policy says */
 	CONFINE_EDIT = 16,   /* set the terminal, and stop with it (Ctrl-Z) */
-	CONFINE_KEEP = 32,   /* give new files their name, or take them back */
+	CONFINE_KEEP = 64,   /* give new files their name, or take them back */
 };
 
 struct confine_path {

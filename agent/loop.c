@@ -232,8 +232,6 @@ static enum outcome answer(struct loop *l, struct err *e)
 	text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
 	show_answer(l->show, text_string(&l->answer), l->answer.length);
 	r = text_check(&l->answer, "the answer", e);
-	if (r == 0 && l->answered)
-		r = l->answered(l->answered_arg, e);
 	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
 }
 
@@ -308,6 +306,11 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	struct err unheard;
 
+	/* of what may be several attempts, the answer is there now */
+	if (end == OUTCOME_ANSWERED && l->answered)
+		r = l->answered(l->answered_arg, e);
+	if (r < 0)
+		end = loop_broken(r);
 	r = record_end(l, end, e, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
 		*e = unheard;
