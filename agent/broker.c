@@ -27,6 +27,7 @@
 #include "agent/key.h"
 #include "init/io.h"
 
+/* the request: this, or one of the letters behind it for a line of broker_add() */
 #define START 's'
 
 struct answer {
@@ -106,14 +107,15 @@ static pid_t clone_beside(int *pidfd)
 
 struct brokered {
 	const char *path;
-	const struct launch_args *args;
+	const struct launch_args *lines[1 + BROKER_MORE];
+	size_t line_count;
 	const struct stop *stop;
 	pid_t agent;
 };
 
 /* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
-static int start(const struct brokered *b, const int fds[LAUNCH_FDS], int *pidfd,
-		 pid_t *pid)
+static int start(const struct brokered *b, size_t line, const int fds[LAUNCH_FDS],
+		 int *pidfd, pid_t *pid)
 {
 	cleanup_fd int status_read = -1;
 	cleanup_fd int status_write = -1;
@@ -127,7 +129,7 @@ static int start(const struct brokered *b, const int fds[LAUNCH_FDS], int *pidfd
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0)
-		launch_become(b->path, b->args->list, fds, b->stop, b->agent,
+		launch_become(b->path, b->lines[line]->list, fds, b->stop, b->agent,
 			      status_write);
 	io_close_fd(&status_write);
 	return io_read_all(status_read, &errnum, sizeof(errnum)) == sizeof(errnum)
@@ -143,13 +145,13 @@ static bool serve_one(const struct brokered *b, int socket)
 	cleanup_fd int pidfd = -1;
 	size_t count;
 	pid_t pid = 0;
-	char what = 0;
+	unsigned char what = 0;
 	ssize_t n = receive(socket, &what, sizeof(what), fds, &count);
 	int r = -EBADMSG;
 
-	if (n == sizeof(what) && what == START &&
+	if (n == sizeof(what) && what >= START && what - START < (int)b->line_count &&
 	    (count == LAUNCH_REPORT_FD || count == LAUNCH_FDS))
-		r = start(b, fds, &pidfd, &pid);
+		r = start(b, (size_t)(what - START), fds, &pidfd, &pid);
 	for (size_t i = 0; i < count; i++)
 		(void)close(fds[i]);
 	if (n == 0 || (n < 0 && n != -EBADMSG))
@@ -179,17 +181,29 @@ __attribute__((noreturn)) static void be_broker(const struct brokered *b, int so
 	_exit(0);
 }
 
+int broker_add(struct broker *b, const struct launch_args *args, struct err *e)
+{
+	if (b->more_count == BROKER_MORE)
+		return err_say(e, E2BIG, "too many command lines for stepjail");
+	b->more[b->more_count++] = args;
+	return (int)b->more_count;
+}
+
 int broker_open(struct broker *b, const char *path, const struct launch_args *args,
 		const struct stop *stop, struct err *e)
 {
-	const struct brokered what = { path, args, stop, getpid() };
+	struct brokered what = { path, { args }, 1, stop, getpid() };
 	cleanup_fd int theirs = -1;
 	int both[2];
 
+	for (size_t i = 0; i < b->more_count; i++)
+		what.lines[what.line_count++] = b->more[i];
 	*b = BROKER_NONE;
 	b->path = path;
-	if (args->failed)
-		return err_set(e, args->failed, "the arguments for stepjail");
+	for (size_t i = 0; i < what.line_count; i++)
+		if (what.lines[i]->failed)
+			return err_set(e, what.lines[i]->failed,
+				       "the arguments for stepjail");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) < 0)
 		return err_set(e, errno, "socketpair");
 	b->socket = both[0];
@@ -204,10 +218,10 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	return 0;
 }
 
-int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
-		 struct err *e)
+int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
+		      struct child *c, struct err *e)
 {
-	const char what = START;
+	const unsigned char what = (unsigned char)(START + line);
 	struct answer answer = { 0 };
 	int got[LAUNCH_FDS] = { -1, -1, -1, -1 };
 	size_t count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
@@ -227,6 +241,12 @@ int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child
 	}
 	*c = started;
 	return 0;
+}
+
+int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
+		 struct err *e)
+{
+	return broker_start_line(b, 0, fds, c, e);
 }
 
 void broker_close(struct broker *b)

@@ -151,7 +151,9 @@ const struct command command_replay = {
 		"memory and ids are not. What the code itself prints of times, pids, "
 		"addresses or a set's order differs by nature.\n\n"
 		"A recorded file (--file, :put) is used only if it still has the digest "
-		"that it had; --file gives another. A step that somebody interrupted, or "
+		"that it had; --file gives another. A saved function (solve --skills) is "
+		"taken as it was, or left out and told. A step that somebody "
+		"interrupted, or "
 		"that the time of the whole task ended, is not run again.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct replay_options),

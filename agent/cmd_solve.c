@@ -60,6 +60,11 @@ static const struct opt opts[] = {
 	  ROW(FLAG, stateless) },
 	WAY_OPTS(struct solve_options),
 	JAIL_OPTS(struct solve_options),
+	VET_OPTS(struct solve_options),
+	{ "skills", "DIR", NULL,
+	  "Functions that earlier tasks saved in this folder can be imported; the model "
+	  "may save more, which are kept if their doctests pass in a fresh jail.",
+	  ROW(TEXT, skills) },
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
@@ -87,6 +92,8 @@ static void solve_free(struct solve **where)
 	transcript_close(&s->transcript);
 	text_free(&s->stepjail);
 	jail_binds_free(&s->binds);
+	vet_free(&s->vet);
+	save_free(&s->save);
 	free(s);
 }
 
@@ -128,6 +135,57 @@ static int open_model(struct solve *s, struct err *e)
 	return model_open(&s->model, o->model, &s->model_plan, e);
 }
 
+/* the checks of prompts, replies and the answer */
+static int plan_checks(struct solve *s, struct err *e)
+{
+	struct vet *v = &s->vet;
+	int r = vet_plan(v, &s->o->vet, &s->o->jail, (const char *const *)s->binds.list,
+			 s->o->jail.files.count, &s->confined.broker, e);
+
+	v->plan = (struct once_plan){
+		.broker = &s->confined.broker,
+		.stop = s->stop,
+		.limit_ms = s->o->vet.time_ms,
+		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
+	};
+	v->session = &s->session;
+	v->transcript = &s->transcript;
+	v->show = &s->show;
+	s->loop.vet = v;
+	if (r == 0 && vet_judge(v, &s->judges[s->judge_count]))
+		s->judge_count++;
+	return r;
+}
+
+static int record_checks(struct solve *s, struct err *e)
+{
+	cJSON *checks = vet_record(&s->vet, e);
+
+	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
+	if (s->save.dir)
+		(void)cJSON_AddItemToObject(s->loop.given, "skills",
+					    skills_record(&s->save.skills));
+	return checks ? 0 : -e->errnum;
+}
+
+/* functions that earlier tasks have saved, and what this one will */
+static int plan_skills(struct solve *s, const char *task, struct err *e)
+{
+	struct save *save = &s->save;
+
+	save->dir = s->o->skills;
+	save->task = task;
+	save->model = &s->model.label;
+	save->session = &s->session;
+	save->transcript = &s->transcript;
+	save->show = &s->show;
+	save->plan = (struct once_plan){ .broker = &s->confined.broker,
+					 .stop = s->stop,
+					 .deadline_ms = s->vet.plan.deadline_ms };
+	s->loop.preface = &save->preface;
+	return save_plan(save, &s->o->jail, &s->confined.broker, e);
+}
+
 static int plan_session(struct solve *s, struct err *e)
 {
 	s->session_plan = (struct session_plan){
@@ -136,6 +194,8 @@ static int plan_session(struct solve *s, struct err *e)
 			   .pass = &s->o->jail.pass,
 			   .binds = (const char *const *)s->binds.list,
 			   .bind_count = s->binds.count,
+			   .more_binds = (const char *const *)s->save.skills.binds,
+			   .more_count = s->save.skills.bind_count,
 			   .step_ms = s->o->jail.step_ms,
 			   .output_limit =
 				   s->way.way->programs ? WAY_OUTPUT_LIMIT : NULL },
@@ -184,6 +244,10 @@ static void plan_loop(struct solve *s, const char *task)
 		.work = &s->way,
 		.judges = s->judges,
 		.judge_count = s->judge_count,
+		.vet = s->loop.vet,
+		.preface = s->loop.preface,
+		.answered = save_all,
+		.answered_arg = &s->save,
 		.step = &s->step,
 		.confinement = confined_json(&s->confined),
 	};
@@ -221,11 +285,15 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		s->judges[s->judge_count++] =
 			(struct judge){ "tests", tests_ask, &s->way.tests };
 	if (r == 0)
-		r = way_judged(&s->way, s->judge_count, e);
-	if (r == 0)
 		r = budget_make(&o->budget, o->model_name, &s->budget, e);
 	if (r == 0)
 		r = launch_find(o->jail.stepjail, &s->stepjail, e);
+	if (r == 0)
+		r = plan_checks(s, e);
+	if (r == 0)
+		r = way_judged(&s->way, s->judge_count, e);
+	if (r == 0)
+		r = plan_skills(s, operand, e);
 	if (r == 0)
 		r = plan_session(s, e);
 	if (r == 0)
@@ -233,8 +301,9 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
+		jail_path(text_string(&s->transcript.path), &s->save.record);
 		s->loop.given = given_record(&o->jail, &s->binds, s->stateless, e);
-		r = s->loop.given ? 0 : -e->errnum;
+		r = s->loop.given ? record_checks(s, e) : -e->errnum;
 		if (r == 0 && s->way.tests.count)
 			r = tests_record(&s->way.tests, s->loop.given, e);
 	}
@@ -243,7 +312,11 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	show_line(&s->show, text_string(&s->model.label));
 	r = confined_model(&s->confined, &s->model, e);
 	if (r == 0)
+		r = skills_confine(&s->save.skills, &s->confined.policy, e);
+	if (r == 0)
 		r = confined_go(&s->confined, &s->show, e);
+	if (r == 0)
+		r = save_ready(&s->save, s->stateless, e);
 	/* from here on, what comes is hostile */
 	plan_loop(s, operand);
 	if (r == 0)
@@ -290,6 +363,19 @@ const struct command command_solve = {
 		"fence without a word where there is neither; several blocks are "
 		"run as one step, in order. With --code-in tools, code is taken from "
 		"calls of the tool python alone.\n\n"
+		"A check (--check-answer, --check-reply, --check-prompt) is a command "
+		"line of words as in a shell, quotes and all, but nothing is expanded "
+		"and no shell is there. It runs in a fresh jail with the root tree, "
+		"limits and files of the steps, and is given what it looks at on stdin. "
+		"Exit status 0 alone lets that pass: a check that crashes, takes too "
+		"long or hits a limit refuses, too, and one that cannot be started "
+		"ends the task (125).\n\n"
+		"With --skills DIR, functions that earlier tasks saved are in the jail, "
+		"read-only: from skills.NAME import NAME. The model is told of each, and "
+		"may leave others in /work/skills_new/NAME.py: imports, constants, one "
+		"function and private helpers. After an answer each is tried in a "
+		"fresh jail, and kept in DIR where it has doctest examples that say what "
+		"comes of them, and all of them hold. See stepjail-agent skills.\n\n"
 		"What a task may cost has six limits: --steps, --wall-time, "
 		"--total-cpu-time, --total-output, --total-tokens, --total-cost. "
 		"What is left of them is told to the model after each step. Without "

@@ -42,11 +42,13 @@ enum confine_need {
 	CONFINE_READ = 4,    /* open files of the policy for reading */
 	CONFINE_CREATE = 8,  /* make new files where the policy says */
 	CONFINE_EDIT = 16,   /* set the terminal, and stop with it (Ctrl-Z) */
+	CONFINE_KEEP = 64,   /* give new files their name, or take them back */
 };
 
 struct confine_path {
 	const char *path;
 	bool create; /* new files may be made below it; reading is always allowed */
+	bool keep;   /* and renamed, and removed */
 };
 
 struct confine_policy {
@@ -81,6 +83,9 @@ struct confine_facts {
 int confine_add_path(struct confine_policy *p, const char *path, bool create,
 		     struct err *e);
 int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e);
+
+/** confine_add_kept() - A folder in which files are made, named and removed; likewise */
+int confine_add_kept(struct confine_policy *p, const char *path, struct err *e);
 
 /**
  * confine_self() - Confine this process, for good

@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -212,6 +213,11 @@ static const struct row allowed[] = {
 	  IF(2, ACCESS_BITS, O_WRONLY | O_CREAT | O_EXCL) },
 	{ CONFINE_CREATE, "open", ":get, which writes over nothing",
 	  IF(1, ACCESS_BITS, O_WRONLY | O_CREAT | O_EXCL) },
+	{ CONFINE_KEEP, "fchmod", "a saved function is read by jails of other users",
+	  IF(1, INT, 0644) },
+	{ CONFINE_KEEP, "renameat2", "gets its name when it is whole, and takes nobody's",
+	  IF(4, INT, RENAME_NOREPLACE) },
+	{ CONFINE_KEEP, "unlinkat", "what could not be saved", IF(2, INT, 0) },
 };
 
 /* an answer that a library knows how to live with */

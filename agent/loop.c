@@ -23,6 +23,7 @@ static const struct {
 	[OUTCOME_BUDGET] = { "budget-ended", 3 },
 	[OUTCOME_NONE] = { "none-stood", 3 },
 	[OUTCOME_MODEL] = { "model-failed", 4 },
+	[OUTCOME_REFUSED] = { "refused", 5 },
 	[OUTCOME_STOPPED] = { "stopped", 128 }, /* plus the signal */
 	[OUTCOME_BROKEN] = { "failed", 125 },
 };
@@ -53,6 +54,8 @@ static int begin(struct loop *l, struct err *e)
 	cJSON *o = cJSON_CreateObject();
 
 	prompt_system(&l->limits, &system);
+	if (l->preface)
+		text_add(&system, l->preface->bytes, l->preface->length);
 	prompt_task(l->task, l->files, l->file_count, &task);
 	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
@@ -230,6 +233,19 @@ static int judged(struct loop *l, struct err *e)
 	return r;
 }
 
+/* what the user has to say about the reply; 0, or -errno */
+static int vetted(struct loop *l, struct err *e)
+{
+	cleanup_text struct text words = { 0 };
+	int r = vet_reply(l->vet, &l->reply, &l->found.code, &words, e);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	text_clear(&l->complaint);
+	text_add(&l->complaint, words.bytes, words.length);
+	return text_check(&l->complaint, "a check's words", e);
+}
+
 static enum outcome answer(struct loop *l, struct err *e)
 {
 	int r;
@@ -256,8 +272,10 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 	if (end != LOOP_GO_ON)
 		return end;
 	r = understand(l, e);
+	if (r == 0)
+		r = vetted(l, e);
 	if (r < 0)
-		return loop_broken(r);
+		return loop_unjudged(l, r, e);
 	if (l->way && l->way->heard)
 		r = l->way->heard(l, number, e);
 	if (r < 0)
@@ -265,7 +283,7 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		r = judged(l, e);
 		if (r != 0)
-			return r < 0 ? loop_broken(r) : answer(l, e);
+			return r < 0 ? loop_unjudged(l, r, e) : answer(l, e);
 	}
 	if (l->reply.call_count && !(l->way && l->way->heard))
 		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
@@ -283,7 +301,7 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN)
+	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
 		record_string(o, "error", why->text, strlen(why->text));
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	return loop_record(l, "end", o, e);
@@ -327,6 +345,11 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	struct err unheard;
 
+	/* of what may be several attempts, the answer is there now */
+	if (end == OUTCOME_ANSWERED && l->answered)
+		r = l->answered(l->answered_arg, e);
+	if (r < 0)
+		end = loop_broken(r);
 	r = record_end(l, end, e, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
 		*e = unheard;

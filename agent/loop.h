@@ -15,6 +15,7 @@
 #include "agent/session.h"
 #include "agent/show.h"
 #include "agent/transcript.h"
+#include "agent/vet.h"
 #include "agent/ways.h"
 
 enum outcome {
@@ -24,6 +25,7 @@ enum outcome {
 	OUTCOME_BUDGET,  /* another one ended */
 	OUTCOME_NONE,    /* no attempt's answer stood */
 	OUTCOME_MODEL,   /* the model failed */
+	OUTCOME_REFUSED, /* a check let a prompt not pass */
 	OUTCOME_STOPPED, /* a signal came */
 	OUTCOME_BROKEN,  /* our own failure: jail, stdout, transcript */
 	OUTCOME_COUNT,
@@ -47,6 +49,11 @@ struct loop {
 	size_t judge_count;
 	const struct way *way;  /* or NULL */
 	struct way_state *work; /* where there is a way */
+	struct vet *vet;            /* of prompts and replies, or NULL */
+	const struct text *preface; /* further words for the system prompt, or NULL */
+	/* there is an answer, and the session still stands; -errno ends the task, or NULL */
+	int (*answered)(void *arg, struct err *e);
+	void *answered_arg;
 	cJSON *given;       /* what the jails are made with: given_record(); taken over */
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
@@ -112,6 +119,9 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 
 /** loop_broken() - The outcome of a failure of our own, as a -errno */
 enum outcome loop_broken(int r);
+
+/** loop_unjudged() - The same of a check or a judge, that the task's time may have ended */
+enum outcome loop_unjudged(const struct loop *l, int r, struct err *e);
 
 /** loop_record() - Add a line to the transcript; @o is taken over; 0 or -errno */
 int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e);

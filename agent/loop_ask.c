@@ -31,6 +31,11 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 					: OUTCOME_BUDGET;
 }
 
+enum outcome loop_unjudged(const struct loop *l, int r, struct err *e)
+{
+	return r == -ETIMEDOUT ? loop_ended(l, BUDGET_WALL_MS, e) : loop_broken(r);
+}
+
 /* leave out old observations until so many tokens are left; 1 where any was */
 static int compact(struct loop *l, uint64_t target, struct err *e)
 {
@@ -118,6 +123,9 @@ enum outcome loop_ask(struct loop *l, struct err *e)
 
 	if (end != LOOP_GO_ON)
 		return end;
+	r = vet_prompt(l->vet, &l->chat, e);
+	if (r <= 0)
+		return r == 0 ? OUTCOME_REFUSED : loop_unjudged(l, r, e);
 	l->model->affords = affords;
 	l->model->affords_arg = l;
 	do

@@ -137,6 +137,11 @@ static void say_options(struct replay *r)
 	show_note(r->show, text_string(&line));
 }
 
+static void skill_differs(void *arg, const char *line)
+{
+	replay_differs(arg, line);
+}
+
 int replay_start(struct replay *r, const cJSON *line, struct err *e)
 {
 	uint32_t format = 0;
@@ -147,9 +152,13 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 			       "the transcript's format is none that this stepjail-agent "
 			       "knows");
 	r->given = cJSON_Duplicate(get(line, "jail"), true);
+	r->skills = SKILLS_NONE;
 	s = given_take(r->given, &r->jail, &r->plan.stateless, e);
 	if (s == 0)
 		s = take_files(r, e);
+	if (s == 0)
+		s = skills_again(&r->skills, get(r->given, "skills"), skill_differs, r,
+				 e);
 	if (s < 0)
 		return s;
 	for (size_t i = 0; i < r->asked->pass.count; i++) {
@@ -166,6 +175,8 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 		.pass = &r->jail.pass,
 		.binds = (const char *const *)r->binds.list,
 		.bind_count = r->binds.count,
+		.more_binds = (const char *const *)r->skills.binds,
+		.more_count = r->skills.bind_count,
 		.step_ms = r->jail.step_ms,
 		.output_limit = strcmp(string(line, "command"), "repl") == 0
 					? SESSION_REPL_OUTPUT
@@ -376,6 +387,8 @@ void replay_free(struct replay *r)
 	session_close(&r->session);
 	confined_end(&r->confined);
 	jail_binds_free(&r->binds);
+	if (r->given)
+		skills_free(&r->skills);
 	text_free(&r->code);
 	cJSON_Delete(r->given);
 	cJSON_Delete(r->recorded);

@@ -18,6 +18,7 @@
 #include "agent/jail_opts.h"
 #include "agent/session.h"
 #include "agent/show.h"
+#include "agent/skills.h"
 
 struct replay {
 	struct confined confined;         /* CONFINED_NOT, and its policy.required */
@@ -32,6 +33,7 @@ struct replay {
 	struct step step; /* large */
 	struct jail_options jail;
 	struct jail_binds binds;
+	struct skills skills;
 	cJSON *given; /* what @jail points into */
 	struct text code;
 	bool pending;    /* @code is to be run */

@@ -13,6 +13,7 @@
 #include "agent/jail_opts.h"
 #include "agent/judge.h"
 #include "agent/loop.h"
+#include "agent/skills_save.h"
 
 #define JUDGES_MAX 8
 
@@ -36,6 +37,8 @@ struct solve_options {
 	bool quiet;
 	struct way_options way;
 	struct jail_options jail;
+	struct vet_options vet;
+	const char *skills;
 };
 
 /* all of one run, so that one function can free it */
@@ -43,6 +46,8 @@ struct solve {
 	const struct solve_options *o;
 	struct stop *stop;
 	struct jail_binds binds;
+	struct vet vet;
+	struct save save;
 	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;

@@ -18,6 +18,8 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 {
 	struct loop *l = &s->loop;
 	cJSON *o = cJSON_CreateObject();
+	cJSON *checks = vet_json(&s->vet);
+	cJSON *saved = save_json(&s->save);
 	cleanup_text struct text line = { 0 };
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
@@ -38,6 +40,10 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
 	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
 	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
+	if (checks)
+		(void)cJSON_AddItemToObject(o, "checks", checks);
+	if (saved)
+		(void)cJSON_AddItemToObject(o, "saved", saved);
 	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - s->budget.started_ms));

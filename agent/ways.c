@@ -116,7 +116,7 @@ int way_judged(const struct way_state *w, size_t judges, struct err *e)
 		return 0;
 	return err_say(e, EINVAL,
 		       "--mode best-of needs something to tell a good answer by, such as "
-		       "--tests FILE");
+		       "--tests FILE or --check-answer CMD");
 }
 
 int way_words(struct way_state *w, struct err *e)

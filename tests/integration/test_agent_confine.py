@@ -234,6 +234,27 @@ class Report(AgentCase):
         with open(transcript) as f:
             self.check_facts(json.loads(f.readline())["confinement"])
 
+    def test_folder_of_saved_functions(self):
+        got = self.steps("print(1)", more=("--skills", self.path("skills")))
+        self.check_facts(got["confinement"], needs=["create", "keep"],
+                         create=[self.path("skills")])
+        self.assertEqual(os.listdir(self.path("skills")), ["index.jsonl"])
+
+    def test_what_the_broker_starts(self):
+        """A session, and checks: by command lines of before, with the agent's fds alone."""
+        self.path("fake_stepjail.log", "")
+        secret = self.env(OPENAI_API_KEY=KEY)
+        self.steps("print(1)", env=secret, more=("--check-answer", "/bin/python3 -c 'pass'",
+                                                 "--skills", self.path("skills")))
+        session, check = self.log()
+        self.assertEqual((session["argv"][1], check["argv"][1]), ("serve", "run"))
+        self.assertEqual(check["argv"][-3:], ["/bin/python3", "-c", "pass"])
+        for one, fds in ((session, "012"), (check, "0123")):
+            self.assertLessEqual(set(one["environ"]), {"LC_CTYPE"})  # Python's own
+            self.assertTrue(set(fds) <= set(one["fds"]), one["fds"])
+            kinds = {one["fds"][fd].split(":")[0] for fd in fds}
+            self.assertTrue(kinds <= {"pipe", "socket"}, kinds)
+
     def test_relative_transcript_and_files(self):
         """What was opened before stays open, in whatever folder."""
         data = self.path("data.csv", "a,b\n")

@@ -114,8 +114,10 @@ static Suite *(*const suites[])(void) = {
 	agent_put_suite,
 	agent_repl_suite,
 	agent_server_suite,
+	agent_skills_suite,
 	agent_text_suite,
 	agent_tool_suite,
+	agent_vet_suite,
 	agent_words_suite,
 	agent_ways_suite,
 #endif

@@ -181,8 +181,10 @@ Suite *agent_peek_suite(void);
 Suite *agent_put_suite(void);
 Suite *agent_repl_suite(void);
 Suite *agent_server_suite(void);
+Suite *agent_skills_suite(void);
 Suite *agent_text_suite(void);
 Suite *agent_tool_suite(void);
+Suite *agent_vet_suite(void);
 Suite *agent_words_suite(void);
 Suite *agent_ways_suite(void);
 

@@ -65,6 +65,8 @@ void place_make(void)
 		       unit_file(place.folder, "mine", "mine", 4));
 	(void)snprintf(place.fresh, sizeof(place.fresh), "%s/fresh", place.folder);
 	(void)snprintf(place.elsewhere, sizeof(place.elsewhere), "%s/fresh", place.other);
+	(void)snprintf(place.theirs, sizeof(place.theirs), "%s",
+		       unit_file(place.other, "theirs", "theirs", 6));
 	for (int i = 0; i < 2; i++) {
 		place.listeners[i] = listen_anywhere(&place.ports[i]);
 		ck_assert_int_ge(place.listeners[i], 0);
@@ -182,6 +184,16 @@ static void int80(void)
 }
 #endif
 
+/* and back again, for the next attempt */
+static void name_mine(void)
+{
+	int r = renameat2(AT_FDCWD, place.mine, AT_FDCWD, place.fresh, RENAME_NOREPLACE);
+
+	be_errno(r < 0 ? r
+		       : renameat2(AT_FDCWD, place.fresh, AT_FDCWD, place.mine,
+				   RENAME_NOREPLACE));
+}
+
 #define TRY(name, expression)                                                            \
 	static void name(void)                                                           \
 	{                                                                                \
@@ -201,6 +213,15 @@ TRY(make_elsewhere, open(place.elsewhere, O_WRONLY | O_CREAT | O_EXCL, 0600))
 TRY(make_unnamed, open(place.folder, O_WRONLY | O_TMPFILE, 0600))
 TRY(remove_mine, unlink(place.mine))
 TRY(move_mine, rename(place.mine, place.fresh))
+TRY(name_over, renameat2(AT_FDCWD, place.mine, AT_FDCWD, place.mine, 0))
+TRY(name_away,
+    renameat2(AT_FDCWD, place.mine, AT_FDCWD, place.elsewhere, RENAME_NOREPLACE))
+TRY(name_theirs,
+    renameat2(AT_FDCWD, place.theirs, AT_FDCWD, place.fresh, RENAME_NOREPLACE))
+TRY(unlink_mine, unlinkat(AT_FDCWD, place.mine, 0))
+TRY(unlink_theirs, unlinkat(AT_FDCWD, place.theirs, 0))
+TRY(unlink_folder, unlinkat(AT_FDCWD, unit_folder(), AT_REMOVEDIR))
+TRY(show_mine, fchmod(open(place.mine, O_RDONLY), 0644))
 TRY(open_mine, chmod(place.mine, 0777))
 TRY(cut_mine, truncate(place.mine, 0))
 TRY(link_mine, symlink("/", place.fresh))
@@ -250,6 +271,9 @@ const struct attempt attempts[] = {
 	ROW(thread, EVERY, 0, 0),
 	ROW(udp, EVERY, 0, 0),
 	ROW(netlink, EVERY, 0, 0),
+	ROW(make_fresh, KEEP, 0, 0),
+	ROW(name_mine, KEEP, 0, 0),
+	ROW(show_mine, KEEP, 0, 0),
 
 	ROW(read_mine, 0, EPERM, 0),
 	ROW(read_other, 0, EPERM, 0),
@@ -269,6 +293,17 @@ const struct attempt attempts[] = {
 	ROW(make_unnamed, EVERY, EPERM, 0),
 	ROW(remove_mine, EVERY, EPERM, 0),
 	ROW(move_mine, EVERY, EPERM, 0),
+	ROW(name_mine, EVERY, EPERM, 0),
+	ROW(name_over, KEEP, EPERM, 0),
+	ROW(name_away, KEEP, EACCES, LANDLOCK),
+	ROW(name_theirs, KEEP, EACCES, LANDLOCK),
+	ROW(unlink_mine, EVERY, EPERM, 0),
+	ROW(unlink_theirs, KEEP, EACCES, LANDLOCK),
+	ROW(unlink_folder, KEEP, EPERM, 0),
+	ROW(write_mine, KEEP, EPERM, 0),
+	ROW(make_elsewhere, KEEP, EACCES, LANDLOCK),
+	ROW(show_mine, EVERY, EPERM, 0),
+	ROW(hide_mine, KEEP, EPERM, 0),
 	ROW(open_mine, EVERY, EPERM, 0),
 	ROW(cut_mine, EVERY, EPERM, 0),
 	ROW(link_mine, EVERY, EPERM, 0),

@@ -16,9 +16,10 @@
 #define NET (CONFINE_CONNECT | CONFINE_READ)
 #define EVERY (NET | CONFINE_NAMES | CONFINE_CREATE | CONFINE_EDIT)
 #define HOST (EVERY | 1U << 16) /* and read_host */
-#define LANDLOCK 1              /* held by it alone */
-#define PORTS 4                 /* and that from this ABI */
-#define OTHER 100               /* outside it need not succeed, but come to another end */
+#define KEEP (EVERY | CONFINE_KEEP)
+#define LANDLOCK 1 /* held by it alone */
+#define PORTS 4    /* and that from this ABI */
+#define OTHER 100  /* outside it need not succeed, but come to another end */
 
 struct attempt {
 	void (*act)(void); /* ends its process: with errno, or 0 */
@@ -32,7 +33,7 @@ extern const struct attempt attempts[];
 extern const size_t attempt_count;
 
 struct place {
-	char folder[256], other[256], mine[300], fresh[300], elsewhere[300];
+	char folder[256], other[256], mine[300], fresh[300], elsewhere[300], theirs[300];
 	int listeners[2];
 	uint16_t ports[2]; /* the policy allows the first */
 };

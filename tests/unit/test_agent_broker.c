@@ -131,6 +131,59 @@ START_TEST(broker_serves_a_confined_agent)
 }
 END_TEST
 
+/* what @line starts says, or the error */
+static int run_line(int line, char *text, size_t size)
+{
+	struct child c = { 0 };
+	struct err e = { 0 };
+	int both[2];
+
+	ck_assert_int_eq(pipe2(both, O_CLOEXEC), 0);
+
+	const int fds[LAUNCH_FDS] = { 0, both[1], 2, -1 };
+	int r = broker_start_line(&broker, line, fds, &c, &e);
+
+	(void)close(both[1]);
+
+	ssize_t n = r < 0 ? 0 : io_read_all(both[0], text, size - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	(void)close(both[0]);
+	return r < 0 ? r : launch_end(&c, 5000);
+}
+
+START_TEST(broker_has_further_command_lines)
+{
+	struct launch_args more[BROKER_MORE + 1] = { { .count = 0 } };
+	struct err e = { 0 };
+	char text[40], want[40];
+
+	broker = BROKER_NONE;
+	for (int i = 0; i <= BROKER_MORE; i++) {
+		launch_add(&more[i], "sh");
+		launch_add(&more[i], "-c");
+		launch_add(&more[i], "echo more %d", i + 1);
+		ck_assert_int_eq(broker_add(&broker, &more[i], &e),
+				 i < BROKER_MORE ? i + 1 : -E2BIG);
+	}
+	broker.more_count = 2;
+	open_broker("echo first");
+	for (int i = 0; i <= BROKER_MORE; i++) /* all are its own by now */
+		launch_args_free(&more[i]);
+	for (int line = 0; line <= 2; line++) {
+		(void)snprintf(want, sizeof(want), line ? "more %d\n" : "first\n", line);
+		ck_assert_int_eq(run_line(line, text, sizeof(text)), 0);
+		ck_assert_str_eq(text, want);
+	}
+	/* one that nobody added, and what is no letter of a line */
+	for (int line = 3; line < 250; line++)
+		ck_assert_int_eq(run_line(line, text, sizeof(text)), -EBADMSG);
+	ck_assert_int_eq(run_line(-1, text, sizeof(text)), -EBADMSG);
+	broker_close(&broker);
+	launch_args_free(&args);
+}
+END_TEST
+
 START_TEST(broker_says_what_cannot_be_started)
 {
 	char text[200];
@@ -215,6 +268,7 @@ Suite *agent_broker_suite(void)
 	tcase_add_checked_fixture(c, plain_signals, NULL);
 	tcase_add_test(c, broker_starts_children_of_the_caller);
 	tcase_add_test(c, broker_serves_a_confined_agent);
+	tcase_add_test(c, broker_has_further_command_lines);
 	tcase_add_test(c, broker_says_what_cannot_be_started);
 	tcase_add_test(c, broker_takes_nothing_else);
 	tcase_add_test(c, broker_that_is_gone_is_an_error);

@@ -24,6 +24,7 @@ static struct confine_policy policy_of(unsigned int needs)
 	struct err e;
 
 	(void)confine_add_path(&p, place.folder, (needs & CONFINE_CREATE) != 0, &e);
+	p.paths[0].keep = (needs & CONFINE_KEEP) != 0;
 	(void)confine_add_path(&p, place.other, false, &e);
 	(void)confine_add_path(&p, "/no/such/file", false, &e);
 	(void)confine_add_port(&p, place.ports[0], &e);
