@@ -47,8 +47,8 @@ struct loop {
 	struct transcript *transcript;
 	const struct judge *judges; /* of the answer, or NULL */
 	size_t judge_count;
-	const struct way *way;  /* or NULL */
-	struct way_state *work; /* where there is a way */
+	const struct way *way;      /* or NULL */
+	struct way_state *work;     /* where there is a way */
 	struct vet *vet;            /* of prompts and replies, or NULL */
 	const struct text *preface; /* further words for the system prompt, or NULL */
 	/* there is an answer, and the session still stands; -errno ends the task, or NULL */

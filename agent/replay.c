@@ -363,10 +363,8 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 		const char *event;
 		int (*take)(struct replay *r, const cJSON *line, struct err *e);
 	} rows[] = {
-		{ "session", take_session },
-		{ "code", take_code },
-		{ "step", take_step },
-		{ "command", replay_command },
+		{ "session", take_session }, { "code", take_code },
+		{ "step", take_step },       { "command", replay_command },
 		{ "tests", pass_tests },
 	};
 	struct replay *r = arg;
