@@ -59,6 +59,8 @@ static const struct opt opts[] = {
 	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
 	  ROW(FLAG, stateless) },
 	JAIL_OPTS(struct solve_options),
+	OUT_OPTS(struct solve_options),
+	PICTURES_OPT(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
@@ -84,6 +86,8 @@ static void solve_free(struct solve **where)
 	loop_free(&s->loop);
 	transcript_close(&s->transcript);
 	text_free(&s->stepjail);
+	out_close(&s->out);
+	shown_end(&s->shown);
 	jail_binds_free(&s->binds);
 	free(s);
 }
@@ -125,10 +129,12 @@ static int plan_session(struct solve *s, struct err *e)
 			   .rootfs = s->o->jail.rootfs,
 			   .pass = &s->o->jail.pass,
 			   .binds = (const char *const *)s->binds.list,
-			   .bind_count = s->o->jail.files.count,
+			   .bind_count = s->binds.count,
 			   .step_ms = s->o->jail.step_ms },
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->o->stateless,
+		.files = s->binds.puts,
+		.file_count = s->binds.put_count,
 	};
 	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
@@ -156,7 +162,8 @@ static void plan_loop(struct solve *s, const char *task)
 			    .wall_ms = o->budget.wall_ms,
 			    .steps = o->budget.steps,
 			    .stateless = o->stateless,
-			    .tools = s->model_plan.tools },
+			    .tools = s->model_plan.tools,
+			    .out = s->out.folder.fd >= 0 },
 		.deadline_ms = s->session_plan.deadline_ms,
 		.budget = &s->budget,
 		.context_tokens = o->context_tokens,
@@ -165,6 +172,8 @@ static void plan_loop(struct solve *s, const char *task)
 		.session = &s->session,
 		.show = &s->show,
 		.transcript = &s->transcript,
+		.shown = &s->shown,
+		.out = &s->out,
 		.judges = s->judges,
 		.judge_count = s->judge_count,
 		.step = &s->step,
@@ -174,6 +183,25 @@ static void plan_loop(struct solve *s, const char *task)
 	if (passed(&o->jail.pass, "cpu-time"))
 		(void)units_parse_time(passed(&o->jail.pass, "cpu-time"),
 				       &s->loop.step_cpu_ms);
+}
+
+/* what goes in and comes out; nothing of it is kept from one jail to the next */
+static int open_files(struct solve *s, struct err *e)
+{
+	int r = jail_binds_make(&s->o->jail, NULL, s->stop, &s->binds, e);
+
+	if (r == 0 && s->o->stateless && s->o->out.folder)
+		return err_say(e, EINVAL,
+			       "--out: with --stateless each step has a jail of its own, "
+			       "and none is left at the end: give one of them");
+	if (r == 0 && s->o->stateless && s->binds.put_count)
+		return err_say(e, EINVAL,
+			       "--file: with --stateless what comes by a pipe cannot be "
+			       "given to each jail: give a regular file");
+	if (r == 0)
+		r = out_open(&s->out, &s->o->out, &s->confined.policy, e);
+	jail_binds_add(&s->binds, &s->out.marker);
+	return r;
 }
 
 static int solve_run(const void *options, const char *operand, struct stop *stop,
@@ -188,6 +216,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	s->stop = stop;
 	s->transcript.fd = -1;
 	s->confined = CONFINED_NOT;
+	s->out = OUT_NONE;
+	s->shown = SHOWN_NONE;
 	s->confined.policy.required = o->require_confinement;
 	show_open(&s->show,
 		  o->quiet  ? -1
@@ -195,7 +225,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 			    : STDOUT_FILENO,
 		  (enum show_color)o->color, stop);
 
-	int r = jail_binds_make(&o->jail.files, &s->binds, e);
+	int r = open_files(s, e);
 
 	if (r == 0)
 		r = budget_make(&o->budget, o->model_name, &s->budget, e);
@@ -211,6 +241,10 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		s->loop.given = given_record(&o->jail, &s->binds, o->stateless, e);
 		r = s->loop.given ? 0 : -e->errnum;
 	}
+	if (r == 0)
+		r = shown_plan(&s->shown, (enum terminal_way)o->pictures,
+			       s->show.terminal, &s->out.folder, &s->transcript,
+			       &s->confined.policy, e);
 	if (r < 0)
 		return r;
 	show_line(&s->show, text_string(&s->model.label));
@@ -245,7 +279,7 @@ const struct command command_solve = {
 		 "Code is taken from ```python fences, <execute_python> tags, or a "
 		 "fence without a word where there is neither; several blocks are "
 		 "run as one step, in order. With --code-in tools, code is taken from "
-		 "calls of the tool python alone.\n\n"
+		 "calls of the tool python alone.\n\n" PICTURES_ABOUT "\n\n"
 		 "What a task may cost has six limits: --steps, --wall-time, "
 		 "--total-cpu-time, --total-output, --total-tokens, --total-cost. "
 		 "What is left of them is told to the model after each step. Without "

@@ -35,8 +35,18 @@ int confine_add_path(struct confine_policy *p, const char *path, bool create,
 {
 	if (p->path_count == CONFINE_PATHS_MAX)
 		return err_say(e, E2BIG, "confinement: too many paths");
-	p->paths[p->path_count++] = (struct confine_path){ path, create };
+	p->paths[p->path_count++] = (struct confine_path){ path, create, false };
 	return 0;
+}
+
+int confine_add_folder(struct confine_policy *p, const char *path, struct err *e)
+{
+	int r = confine_add_path(p, path, true, e);
+
+	if (r == 0)
+		p->paths[p->path_count - 1].folders = true;
+	p->needs |= CONFINE_COLLECT;
+	return r;
 }
 
 int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e)
@@ -151,7 +161,8 @@ static int put_up(const struct confine_policy *p, const struct status *before,
 	if (r > 0)
 		r = confine_files(p, f->landlock_abi, e);
 	/* where nothing needs them, the filter refuses open() and socket() altogether */
-	f->files = f->landlock_abi >= 1 || !(p->needs & (CONFINE_READ | CONFINE_CREATE));
+	f->files = f->landlock_abi >= 1 ||
+		   !(p->needs & (CONFINE_READ | CONFINE_CREATE | CONFINE_COLLECT));
 	f->ports = f->landlock_abi >= 4 || !(p->needs & CONFINE_CONNECT);
 	return r == 0 ? confine_calls(p->needs, e) : r;
 }

@@ -75,8 +75,9 @@ static int add_path(int ruleset, const struct confine_path *p, uint64_t handled,
 {
 	cleanup_fd int fd = open(p->path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = {
-		.allowed_access =
-			(p->create ? READ_RIGHTS | CREATE_RIGHTS : READ_RIGHTS) & handled,
+		.allowed_access = (READ_RIGHTS | (p->create ? CREATE_RIGHTS : 0) |
+				   (p->folders ? LANDLOCK_ACCESS_FS_MAKE_DIR : 0)) &
+				  handled,
 		.parent_fd = fd,
 	};
 	struct stat st;
@@ -112,7 +113,7 @@ static int add_host(int ruleset, uint64_t handled, struct err *e)
 			open &= strcmp(entry->d_name, closed[i]) != 0;
 		(void)snprintf(path, sizeof(path), "/%s", entry->d_name);
 		if (open)
-			r = add_path(ruleset, &(struct confine_path){ path, false },
+			r = add_path(ruleset, &(struct confine_path){ .path = path },
 				     handled, e);
 	}
 	(void)closedir(root);

@@ -17,8 +17,8 @@
 #include "agent/text.h"
 #include "init/err.h"
 
-#define OPT_LIST_MAX 64
-#define OPT_ROWS_MAX 60
+#define OPT_LIST_MAX 256
+#define OPT_ROWS_MAX 100
 
 enum opt_kind {
 	OPT_FLAG,   /* bool: given or not */
@@ -45,7 +45,7 @@ struct opt {
 	enum opt_kind kind;
 	size_t offset;          /* in the command's struct */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
-	const char *choices[4]; /* OPT_CHOICE, NULL at the end */
+	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
 };
 
 /* the last columns of a row: kind, and the field of the command's struct that it fills */

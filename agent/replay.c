@@ -97,6 +97,8 @@ static int take_files(struct replay *r, struct err *e)
 {
 	const cJSON *file = NULL;
 
+	bool streams[OPT_LIST_MAX] = { false };
+
 	cJSON_ArrayForEach(file, get(r->given, "files"))
 	{
 		const char *path = replay_file(r, file, e);
@@ -107,9 +109,17 @@ static int take_files(struct replay *r, struct err *e)
 		    r->jail.files.count == OPT_LIST_MAX)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of files makes no sense");
+		streams[r->jail.files.count] = given_is_stream(file);
 		r->jail.files.items[r->jail.files.count++] = path;
 	}
-	return jail_binds_make(&r->jail.files, &r->binds, e);
+	r->jail.file_limit_bytes = UINT64_MAX;
+
+	int s = jail_binds_make(&r->jail, streams, r->stop, &r->binds, e);
+
+	if (s == 0 && given_has_out(r->given))
+		s = out_mark(&r->out, e);
+	jail_binds_add(&r->binds, &r->out.marker);
+	return s;
 }
 
 static void say_options(struct replay *r)
@@ -151,12 +161,14 @@ static int begin(struct replay *r, const cJSON *line, struct err *e)
 		.rootfs = r->jail.rootfs,
 		.pass = &r->jail.pass,
 		.binds = (const char *const *)r->binds.list,
-		.bind_count = r->jail.files.count,
+		.bind_count = r->binds.count,
 		.step_ms = r->jail.step_ms,
 		.output_limit = strcmp(string(line, "command"), "repl") == 0
 					? SESSION_REPL_OUTPUT
 					: NULL,
 	};
+	r->plan.files = r->binds.puts;
+	r->plan.file_count = r->binds.put_count;
 	r->plan.deadline_ms = UINT64_MAX;
 	r->fresh = true;
 	/* from here on nothing is opened but files of a :put */
@@ -357,6 +369,7 @@ void replay_free(struct replay *r)
 	session_close(&r->session);
 	confined_end(&r->confined);
 	jail_binds_free(&r->binds);
+	out_close(&r->out);
 	text_free(&r->code);
 	cJSON_Delete(r->given);
 	cJSON_Delete(r->recorded);

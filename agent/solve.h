@@ -35,6 +35,8 @@ struct solve_options {
 	bool json;
 	bool quiet;
 	struct jail_options jail;
+	struct out_options out;
+	uint64_t pictures;
 };
 
 /* all of one run, so that one function can free it */
@@ -52,6 +54,8 @@ struct solve {
 	struct show show;
 	struct transcript transcript;
 	struct budget budget;
+	struct out out;
+	struct shown shown;
 	struct judge judges[JUDGES_MAX]; /* of the answer, in order */
 	size_t judge_count;
 	struct loop loop;

@@ -40,7 +40,7 @@ int wire_unpack(const unsigned char *bytes, struct wire_header *h)
 	uint32_t length = get(bytes, 4);
 	uint16_t type = (uint16_t)get(bytes + 4, 2);
 	bool known = (type >= WIRE_FAIL && type <= WIRE_EXIT) ||
-		     (type >= WIRE_CODE && type <= WIRE_FILE) ||
+		     (type >= WIRE_CODE && type <= WIRE_PIECE) ||
 		     (type >= WIRE_OPEN && type <= WIRE_CLOSED);
 
 	if (length > WIRE_PAYLOAD_MAX)
