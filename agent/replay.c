@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/escape.h"
 #include "agent/extract.h"
@@ -69,6 +70,17 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 	const char *was = string(file, "sha256");
 	char hex[CHAIN_HEX];
 	uint64_t bytes;
+	struct stat st;
+
+	/* to digest it is to read all that is in it, which may be all of the host */
+	if (!path && stat(string(file, "path"), &st) == 0 && S_ISDIR(st.st_mode)) {
+		(void)err_say(e, EISDIR,
+			      "%s is a folder, which a transcript cannot choose; give it "
+			      "with --file",
+			      string(file, "path"));
+		return NULL;
+	}
+
 	int s = given_digest(path ? path : string(file, "path"), hex, &bytes, e);
 
 	if (s < 0) {
