@@ -170,6 +170,7 @@ static int run_step(struct repl *r, struct err *e)
 		return 0;
 	}
 	r->muted = false;
+	r->pictures.failed = 0;
 	r->out = r->err = (struct stream){ 0 };
 
 	int s = run_recorded(r, code, e);

@@ -162,6 +162,8 @@ void show_step(struct show *s, const struct step *step)
 	char time[32];
 
 	show_clip(s, INK_PLAIN, OUT_MARK, &step->out);
+	if (step->media)
+		show_clip(s, INK_PLAIN, OUT_MARK, &step->media->said);
 	show_clip(s, INK_PLAIN, OUT_MARK, &step->result);
 	show_clip(s, INK_BAD, ERR_MARK, &step->err);
 	show_clip(s, INK_BAD, ERR_MARK, &step->trace);

@@ -54,7 +54,7 @@ void show_words(struct show *s, const char *words, size_t length);
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length);
 
-/** show_step() - What the step printed, and its verdict */
+/** show_step() - What the step printed, and gave to display() as text, and its verdict */
 void show_step(struct show *s, const struct step *step);
 
 /**
