@@ -19,7 +19,7 @@
 #include "agent/text.h"
 #include "init/media.h"
 
-#define MEDIA_STEP_BYTES ((size_t)256 << 20) /* of one step, that the agent ever holds */
+#define MEDIA_STEP_BYTES ((size_t)64 << 20) /* of one step, that the agent ever holds */
 #define MEDIA_ITEMS_MAX ((size_t)MEDIA_OBJECTS_MAX * (MEDIA_KINDS - 1))
 
 enum media_state {
