@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
 	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
 	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev \
-	libedit-dev nettle-dev
+	libedit-dev nettle-dev libpng-dev
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck \
 	groff bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
 	apparmor xz-utils openssl
@@ -31,7 +31,7 @@ JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
-AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle
+AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle -lpng16
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
 

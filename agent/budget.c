@@ -71,6 +71,8 @@ void budget_step(struct budget *b, const struct step *step)
 	add(&b->used[BUDGET_OUTPUT_BYTES], step->err.total);
 	add(&b->used[BUDGET_OUTPUT_BYTES], step->trace.total);
 	add(&b->used[BUDGET_OUTPUT_BYTES], step->result.total);
+	if (step->media)
+		add(&b->used[BUDGET_OUTPUT_BYTES], step->media->said.total);
 }
 
 void budget_model(struct budget *b, const struct usage *usage)

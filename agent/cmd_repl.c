@@ -16,6 +16,7 @@
 #include "agent/prompt.h"
 #include "agent/record.h"
 #include "agent/repl.h"
+#include "agent/spool.h"
 
 struct repl_options {
 	const char *transcript;
@@ -23,12 +24,16 @@ struct repl_options {
 	bool no_history;
 	bool require_confinement;
 	struct jail_options jail;
+	struct out_options out;
+	uint64_t pictures;
 };
 
 #define ROW(kind, field) OPT_ROW(kind, struct repl_options, field)
 
 static const struct opt opts[] = {
 	JAIL_OPTS(struct repl_options),
+	OUT_OPTS(struct repl_options),
+	PICTURES_OPT(struct repl_options),
 	TRANSCRIPT_OPT(struct repl_options),
 	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
@@ -58,6 +63,8 @@ static void whole_free(struct whole **where)
 	cJSON_Delete(w->given);
 	lines_close(&w->repl.lines);
 	transcript_close(&w->repl.transcript);
+	out_close(&w->repl.collected);
+	shown_end(&w->repl.shown);
 	statement_free(&w->repl.statement);
 	jail_binds_free(&w->binds);
 	text_free(&w->stepjail);
@@ -111,6 +118,8 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 	else
 		record_string(line, "error", e->text, strlen(e->text));
 
+	out_record(&r->collected, line);
+
 	int t = transcript_add(&r->transcript, NULL, "end", line, s < 0 ? &unheard : e);
 
 	transcript_told(&r->transcript, &told);
@@ -120,11 +129,31 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 	return s < 0 ? s : t < 0 ? t : s;
 }
 
+/* what goes in and comes out */
+static int open_files(struct whole *w, const struct repl_options *o, struct stop *stop,
+		      struct err *e)
+{
+	char name[PROMPT_NAME_BYTES];
+	int s;
+
+	for (size_t i = 0; i < o->jail.files.count; i++)
+		if (spool_is_stream(o->jail.files.items[i], name) &&
+		    strcmp(name, "stdin") == 0)
+			return err_say(e, EINVAL,
+				       "--file: stdin is what repl reads its lines from; "
+				       "give a file or another pipe");
+	s = jail_binds_make(&o->jail, NULL, stop, &w->binds, e);
+	if (s == 0)
+		s = out_open(&w->repl.collected, &o->out, &w->confined.policy, e);
+	jail_binds_add(&w->binds, &w->repl.collected.marker);
+	return s;
+}
+
 static int start(struct whole *w, const struct repl_options *o, struct stop *stop,
 		 struct err *e)
 {
 	struct repl *r = &w->repl;
-	int s = jail_binds_make(&o->jail.files, &w->binds, e);
+	int s = open_files(w, o, stop, e);
 
 	if (s == 0)
 		s = launch_find(o->jail.stepjail, &w->stepjail, e);
@@ -142,6 +171,8 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 			   .output_limit = SESSION_REPL_OUTPUT },
 		.deadline_ms = UINT64_MAX,
 		.interactive = r->lines.edit != NULL,
+		.files = w->binds.puts,
+		.file_count = w->binds.put_count,
 		.heard = repl_heard,
 		.heard_arg = r,
 	};
@@ -149,6 +180,10 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 	s = confined_serve(&w->confined, &r->plan.serve, stop, e);
 	if (s == 0)
 		s = open_transcript(w, o, e);
+	if (s == 0)
+		s = shown_plan(&r->shown, (enum terminal_way)o->pictures,
+			       r->pictures.terminal, &r->collected.folder, &r->transcript,
+			       &w->confined.policy, e);
 	if (s == 0)
 		s = confine_plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
 	if (s == 0)
@@ -158,6 +193,17 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 	if (s == 0)
 		s = session_open(&r->session, &r->plan, stop, e);
 	repl_start(r);
+	return s;
+}
+
+/* what is left for the user; @s is how it all ended */
+static int collect(struct repl *r, int s, struct err *e)
+{
+	if (s >= 0 && out_collect(&r->collected, &r->session, false, e) < 0)
+		s = -EINTR;
+	else if (s < 0)
+		out_skip(&r->collected, "the run failed");
+	out_show(&r->collected, &r->show);
 	return s;
 }
 
@@ -172,6 +218,9 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 		return err_set(e, ENOMEM, "repl");
 	w->repl.transcript.fd = -1;
 	w->confined = CONFINED_NOT;
+	w->repl.collected = OUT_NONE;
+	w->repl.shown = SHOWN_NONE;
+	show_open(&w->repl.pictures, STDOUT_FILENO, SHOW_NEVER, stop);
 	show_open(&w->repl.show, STDERR_FILENO, (enum show_color)o->color, stop);
 
 	int s = start(w, o, stop, e);
@@ -183,7 +232,8 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	if (w->repl.lines.edit)
 		show_note(&w->repl.show, "Python in a jail. :help lists the commands, "
 					 "Ctrl-C interrupts, Ctrl-D leaves.");
-	return end_transcript(&w->repl, repl_run(&w->repl, e), e);
+	s = repl_run(&w->repl, e);
+	return end_transcript(&w->repl, collect(&w->repl, s, e), e);
 }
 
 const struct command command_repl = {
@@ -195,9 +245,9 @@ const struct command command_repl = {
 		 "an empty line; the number in the prompt is that of the state.\n\n"
 		 "A line that begins with a colon is a command: :rollback N, :branch "
 		 "[NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE "
-		 "[NAME], :get NAME [FILE], :status, :reset, :help, :quit. Ctrl-C "
+		 "[NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C "
 		 "interrupts a running step, and twice kills it; the session is kept. "
-		 "Ctrl-D leaves.\n\n"
+		 "Ctrl-D leaves.\n\n" PICTURES_ABOUT "\n\n"
 		 "Lines are edited as in a shell; those of earlier times are in "
 		 "$XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, "
 		 "unless --no-history is given.\n\n"

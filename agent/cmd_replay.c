@@ -120,6 +120,7 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 		return err_set(e, ENOMEM, "replay");
 
 	w->replay.confined = CONFINED_NOT;
+	w->replay.out = OUT_NONE;
 
 	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
 	cleanup_fd int fd = r < 0 ? r : reading_open(operand, e);

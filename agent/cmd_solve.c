@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "agent/commands.h"
-#include "agent/given.h"
 #include "agent/solve.h"
 #include "agent/units.h"
 #include "init/io.h"
@@ -65,6 +64,8 @@ static const struct opt opts[] = {
 	  "Functions that earlier tasks saved in this folder can be imported; the model "
 	  "may save more, which are kept if their doctests pass in a fresh jail.",
 	  ROW(TEXT, skills) },
+	OUT_OPTS(struct solve_options),
+	PICTURES_OPT(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
@@ -91,120 +92,12 @@ static void solve_free(struct solve **where)
 	loop_free(&s->loop);
 	transcript_close(&s->transcript);
 	text_free(&s->stepjail);
+	out_close(&s->out);
+	shown_end(&s->shown);
 	jail_binds_free(&s->binds);
 	vet_free(&s->vet);
 	save_free(&s->save);
 	free(s);
-}
-
-static void note(void *arg, const char *line)
-{
-	show_note(arg, line);
-}
-
-static void heard(void *arg, const char *words, size_t length)
-{
-	show_live(arg, words, length);
-}
-
-static int open_model(struct solve *s, struct err *e)
-{
-	const struct solve_options *o = s->o;
-
-	if (!o->model)
-		return err_say(
-			e, EINVAL,
-			"--model is missing: give --model scripted:FILE for a file of "
-			"turns, or --model openai (or anthropic, ollama, llamacpp, vllm) "
-			"--model-name NAME for a server");
-	s->model_plan = (struct model_plan){
-		.base_url = o->base_url,
-		.model_name = o->model_name,
-		.key_file = o->key_file,
-		.tools = o->code_in == 1,
-		.retries = o->retries,
-		.retry_wait_ms = o->retry_wait_ms,
-		.request_ms = o->model_time_ms,
-		.time_option = "--wall-time",
-		.stop = s->stop,
-		.note = note,
-		.note_arg = &s->show,
-		.heard = s->show.terminal && !o->json ? heard : NULL,
-		.heard_arg = &s->show,
-	};
-	return model_open(&s->model, o->model, &s->model_plan, e);
-}
-
-/* the checks of prompts, replies and the answer */
-static int plan_checks(struct solve *s, struct err *e)
-{
-	struct vet *v = &s->vet;
-	int r = vet_plan(v, &s->o->vet, &s->o->jail, (const char *const *)s->binds.list,
-			 s->o->jail.files.count, &s->confined.broker, e);
-
-	v->plan = (struct once_plan){
-		.broker = &s->confined.broker,
-		.stop = s->stop,
-		.limit_ms = s->o->vet.time_ms,
-		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
-	};
-	v->session = &s->session;
-	v->transcript = &s->transcript;
-	v->show = &s->show;
-	s->loop.vet = v;
-	if (r == 0 && vet_judge(v, &s->judges[s->judge_count]))
-		s->judge_count++;
-	return r;
-}
-
-static int record_checks(struct solve *s, struct err *e)
-{
-	cJSON *checks = vet_record(&s->vet, e);
-
-	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
-	if (s->save.dir)
-		(void)cJSON_AddItemToObject(s->loop.given, "skills",
-					    skills_record(&s->save.skills));
-	return checks ? 0 : -e->errnum;
-}
-
-/* functions that earlier tasks have saved, and what this one will */
-static int plan_skills(struct solve *s, const char *task, struct err *e)
-{
-	struct save *save = &s->save;
-
-	save->dir = s->o->skills;
-	save->task = task;
-	save->model = &s->model.label;
-	save->session = &s->session;
-	save->transcript = &s->transcript;
-	save->show = &s->show;
-	save->plan = (struct once_plan){ .broker = &s->confined.broker,
-					 .stop = s->stop,
-					 .deadline_ms = s->vet.plan.deadline_ms };
-	s->loop.preface = &save->preface;
-	return save_plan(save, &s->o->jail, &s->confined.broker, e);
-}
-
-static int plan_session(struct solve *s, struct err *e)
-{
-	s->session_plan = (struct session_plan){
-		.serve = { .stepjail = text_string(&s->stepjail),
-			   .rootfs = s->o->jail.rootfs,
-			   .pass = &s->o->jail.pass,
-			   .binds = (const char *const *)s->binds.list,
-			   .bind_count = s->binds.count,
-			   .more_binds = (const char *const *)s->save.skills.binds,
-			   .more_count = s->save.skills.bind_count,
-			   .step_ms = s->o->jail.step_ms,
-			   .output_limit =
-				   s->way.way->programs ? WAY_OUTPUT_LIMIT : NULL },
-		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
-		.stateless = s->stateless,
-		.heard = s->way.way->programs ? way_heard : NULL,
-		.heard_arg = &s->way,
-	};
-	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
 
 static const char *passed(const struct opt_list *pass, const char *name)
@@ -231,7 +124,8 @@ static void plan_loop(struct solve *s, const char *task)
 			    .steps = o->budget.steps,
 			    .stateless = s->stateless,
 			    .tools = s->model_plan.tools,
-			    .way = s->way.way },
+			    .way = s->way.way,
+			    .out = s->out.folder.fd >= 0 },
 		.deadline_ms = s->session_plan.deadline_ms,
 		.budget = &s->budget,
 		.context_tokens = o->context_tokens,
@@ -242,6 +136,8 @@ static void plan_loop(struct solve *s, const char *task)
 		.transcript = &s->transcript,
 		.way = s->way.way,
 		.work = &s->way,
+		.shown = &s->shown,
+		.out = &s->out,
 		.judges = s->judges,
 		.judge_count = s->judge_count,
 		.vet = s->loop.vet,
@@ -269,6 +165,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	s->stop = stop;
 	s->transcript.fd = -1;
 	s->confined = CONFINED_NOT;
+	s->out = OUT_NONE;
+	s->shown = SHOWN_NONE;
 	s->confined.policy.required = o->require_confinement;
 	show_open(&s->show,
 		  o->quiet  ? -1
@@ -276,37 +174,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 			    : STDOUT_FILENO,
 		  (enum show_color)o->color, stop);
 
-	int r = jail_binds_make(&o->jail.files, &s->binds, e);
+	int r = solve_plan(s, operand, e);
 
-	s->stateless = o->stateless;
-	if (r == 0)
-		r = way_plan(&s->way, &o->way, &s->stateless, &s->binds, e);
-	if (r == 0 && s->way.tests.count)
-		s->judges[s->judge_count++] =
-			(struct judge){ "tests", tests_ask, &s->way.tests };
-	if (r == 0)
-		r = budget_make(&o->budget, o->model_name, &s->budget, e);
-	if (r == 0)
-		r = launch_find(o->jail.stepjail, &s->stepjail, e);
-	if (r == 0)
-		r = plan_checks(s, e);
-	if (r == 0)
-		r = way_judged(&s->way, s->judge_count, e);
-	if (r == 0)
-		r = plan_skills(s, operand, e);
-	if (r == 0)
-		r = plan_session(s, e);
-	if (r == 0)
-		r = open_model(s, e);
-	if (r == 0)
-		r = transcript_open(&s->transcript, o->transcript, "solve", e);
-	if (r == 0 && s->transcript.fd >= 0) {
-		jail_path(text_string(&s->transcript.path), &s->save.record);
-		s->loop.given = given_record(&o->jail, &s->binds, s->stateless, e);
-		r = s->loop.given ? record_checks(s, e) : -e->errnum;
-		if (r == 0 && s->way.tests.count)
-			r = tests_record(&s->way.tests, s->loop.given, e);
-	}
 	if (r < 0)
 		return r;
 	show_line(&s->show, text_string(&s->model.label));
@@ -362,7 +231,7 @@ const struct command command_solve = {
 		"Code is taken from ```python fences, <execute_python> tags, or a "
 		"fence without a word where there is neither; several blocks are "
 		"run as one step, in order. With --code-in tools, code is taken from "
-		"calls of the tool python alone.\n\n"
+		"calls of the tool python alone.\n\n" PICTURES_ABOUT "\n\n"
 		"A check (--check-answer, --check-reply, --check-prompt) is a command "
 		"line of words as in a shell, quotes and all, but nothing is expanded "
 		"and no shell is there. It runs in a fresh jail with the root tree, "

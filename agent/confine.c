@@ -35,7 +35,8 @@ int confine_add_path(struct confine_policy *p, const char *path, bool create,
 {
 	if (p->path_count == CONFINE_PATHS_MAX)
 		return err_say(e, E2BIG, "confinement: too many paths");
-	p->paths[p->path_count++] = (struct confine_path){ path, create, false };
+	p->paths[p->path_count++] =
+		(struct confine_path){ .path = path, .create = create };
 	return 0;
 }
 
@@ -45,6 +46,16 @@ int confine_add_kept(struct confine_policy *p, const char *path, struct err *e)
 
 	if (r == 0)
 		p->paths[p->path_count - 1].keep = true;
+	return r;
+}
+
+int confine_add_folder(struct confine_policy *p, const char *path, struct err *e)
+{
+	int r = confine_add_path(p, path, true, e);
+
+	if (r == 0)
+		p->paths[p->path_count - 1].folders = true;
+	p->needs |= CONFINE_COLLECT;
 	return r;
 }
 
@@ -160,7 +171,8 @@ static int put_up(const struct confine_policy *p, const struct status *before,
 	if (r > 0)
 		r = confine_files(p, f->landlock_abi, e);
 	/* where nothing needs them, the filter refuses open() and socket() altogether */
-	f->files = f->landlock_abi >= 1 || !(p->needs & (CONFINE_READ | CONFINE_CREATE));
+	f->files = f->landlock_abi >= 1 ||
+		   !(p->needs & (CONFINE_READ | CONFINE_CREATE | CONFINE_COLLECT));
 	f->ports = f->landlock_abi >= 4 || !(p->needs & CONFINE_CONNECT);
 	return r == 0 ? confine_calls(p->needs, e) : r;
 }

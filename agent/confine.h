@@ -37,18 +37,20 @@
 
 /* what a command needs after it is confined */
 enum confine_need {
-	CONFINE_CONNECT = 1, /* TCP, to the ports of the policy */
-	CONFINE_NAMES = 2,   /* names become addresses: UDP, netlink, threads */
-	CONFINE_READ = 4,    /* open files of the policy for reading */
-	CONFINE_CREATE = 8,  /* make new files where the policy says */
-	CONFINE_EDIT = 16,   /* set the terminal, and stop with it (Ctrl-Z) */
-	CONFINE_KEEP = 64,   /* give new files their name, or take them back */
+	CONFINE_CONNECT = 1,  /* TCP, to the ports of the policy */
+	CONFINE_NAMES = 2,    /* names become addresses: UDP, netlink, threads */
+	CONFINE_READ = 4,     /* open files of the policy for reading */
+	CONFINE_CREATE = 8,   /* make new files where the policy says */
+	CONFINE_EDIT = 16,    /* set the terminal, and stop with it (Ctrl-Z) */
+	CONFINE_COLLECT = 32, /* make new files and folders where the policy says */
+	CONFINE_KEEP = 64,    /* give new files their name, or take them back */
 };
 
 struct confine_path {
 	const char *path;
-	bool create; /* new files may be made below it; reading is always allowed */
-	bool keep;   /* and renamed, and removed */
+	bool create;  /* new files may be made below it; reading is always allowed */
+	bool folders; /* and new folders */
+	bool keep;    /* and new files renamed, and removed */
 };
 
 struct confine_policy {
@@ -78,6 +80,9 @@ struct confine_facts {
 	bool has_secret;
 	struct secret_facts secret;
 };
+
+/** confine_add_folder() - A path below which files and folders are made; the need, too */
+int confine_add_folder(struct confine_policy *p, const char *path, struct err *e);
 
 /** confine_add_path(), confine_add_port() - 0, or -E2BIG; a path is not copied */
 int confine_add_path(struct confine_policy *p, const char *path, bool create,

@@ -14,6 +14,7 @@ static const struct {
 	{ CONFINE_CONNECT, "connect" }, { CONFINE_NAMES, "names" },
 	{ CONFINE_READ, "read" },       { CONFINE_CREATE, "create" },
 	{ CONFINE_EDIT, "edit" },       { CONFINE_KEEP, "keep" },
+	{ CONFINE_COLLECT, "collect" },
 };
 
 static void add_policy(cJSON *o, const struct confine_policy *p)

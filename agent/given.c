@@ -17,18 +17,12 @@
 
 static const struct opt known[] = { JAIL_OPTS(struct { struct jail_options jail; }) };
 
-int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+int given_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct sha256_ctx sum;
-	struct stat st;
 	char piece[65536];
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "%s is not a regular file", path);
 	*bytes = 0;
 	sha256_init(&sum);
 	while ((n = io_read_all(fd, piece, sizeof(piece))) > 0) {
@@ -36,7 +30,25 @@ int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct 
 		*bytes += (uint64_t)n;
 	}
 	chain_hex(&sum, hex);
-	return n < 0 ? err_set(e, (int)-n, "%s", path) : 0;
+	return n < 0 ? (int)n : 0;
+}
+
+int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "%s", path);
+	if (S_ISDIR(st.st_mode)) {
+		r = given_tree(fd, hex, bytes, e);
+		return r < 0 ? err_within(e, "%s: ", path) : 0;
+	}
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s is not a regular file", path);
+	r = given_digest_of(fd, hex, bytes);
+	return r < 0 ? err_set(e, -r, "%s", path) : 0;
 }
 
 /* so that it means the same in any folder */
@@ -66,11 +78,45 @@ cJSON *given_file(const char *path, const char *name, struct err *e)
 	return o;
 }
 
+/* what came by a pipe has no path but its name */
+static cJSON *given_stream(const struct prompt_file *f, int fd, struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+	char hex[CHAIN_HEX];
+	uint64_t bytes = 0;
+	int r = given_digest_of(fd, hex, &bytes);
+
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r < 0 || !o) {
+		(void)err_set(e, r < 0 ? -r : ENOMEM, "--file: %s", f->path);
+		cJSON_Delete(o);
+		return NULL;
+	}
+	record_string(o, "path", f->name, strlen(f->name));
+	record_string(o, "name", f->name, strlen(f->name));
+	(void)cJSON_AddNumberToObject(o, "bytes", (double)bytes);
+	(void)cJSON_AddStringToObject(o, "sha256", hex);
+	(void)cJSON_AddTrueToObject(o, "stream");
+	return o;
+}
+
+bool given_is_stream(const cJSON *file)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(file, "stream"));
+}
+
+bool given_has_out(const cJSON *given)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(given, "out"));
+}
+
 cJSON *given_record(const struct jail_options *o, const struct jail_binds *b,
 		    bool stateless, struct err *e)
 {
 	cJSON *given = cJSON_CreateObject();
 	cJSON *options, *files;
+	size_t streams = 0;
 
 	if (strchr(o->rootfs, '/'))
 		add_path(given, "rootfs", o->rootfs);
@@ -78,13 +124,17 @@ cJSON *given_record(const struct jail_options *o, const struct jail_binds *b,
 		record_string(given, "rootfs", o->rootfs, strlen(o->rootfs));
 	(void)cJSON_AddNumberToObject(given, "step_ms", (double)o->step_ms);
 	(void)cJSON_AddBoolToObject(given, "stateless", stateless);
+	if (b->put_count > b->own_puts)
+		(void)cJSON_AddTrueToObject(given, "out");
 	options = cJSON_AddObjectToObject(given, "options");
 	for (size_t i = 0; i + 1 < o->pass.count; i += 2)
 		record_string(options, o->pass.items[i], o->pass.items[i + 1],
 			      strlen(o->pass.items[i + 1]));
 	files = cJSON_AddArrayToObject(given, "files");
 	for (size_t i = 0; i < o->files.count; i++) {
-		cJSON *one = given_file(b->files[i].path, b->files[i].name, e);
+		const struct prompt_file *f = &b->files[i];
+		cJSON *one = f->stream ? given_stream(f, b->puts[streams++].fd, e)
+				       : given_file(f->path, f->name, e);
 
 		if (!one) {
 			cJSON_Delete(given);

@@ -11,12 +11,18 @@
 #include "agent/jail_opts.h"
 
 /**
- * given_digest() - The SHA-256 of a regular file
- * @bytes:	Gets its size
+ * given_digest() - The SHA-256 of a regular file, or of all that is in a folder
+ * @bytes:	Gets its size, of all files in it
  *
  * Return: 0, or -errno with a line that names it
  */
 int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
+
+/** given_digest_of() - Of what an fd gives until its end; 0 or -errno of read(2) */
+int given_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes);
+
+/** given_tree() - Of a folder; 0, or -errno with a line that names what is in it */
+int given_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
 
 /**
  * given_file() - A file of the user's as an object: path (absolute), name, bytes, sha256
@@ -33,6 +39,12 @@ cJSON *given_file(const char *path, const char *name, struct err *e);
  */
 cJSON *given_record(const struct jail_options *o, const struct jail_binds *b,
 		    bool stateless, struct err *e);
+
+/** given_is_stream() - Whether a recorded file came by a pipe */
+bool given_is_stream(const cJSON *file);
+
+/** given_has_out() - Whether the jail had a folder /work/out */
+bool given_has_out(const cJSON *given);
 
 /**
  * given_take() - The jail's options out of such an object; files are left out

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "agent/jail_opts.h"
+#include "agent/spool.h"
+#include "init/io.h"
 
 void jail_path(const char *path, struct text *out)
 {
@@ -17,6 +19,9 @@ void jail_path(const char *path, struct text *out)
 	if (here)
 		text_printf(out, "%s/", here);
 	text_puts(out, path);
+	/* behind a slash, a link would be followed, and the last part be none */
+	while (out->length > 1 && out->bytes[out->length - 1] == '/')
+		out->bytes[--out->length] = '\0';
 	free(here);
 }
 
@@ -39,35 +44,76 @@ int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 	return 0;
 }
 
-int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e)
+static int check_names(const struct jail_binds *b, size_t i, struct err *e)
 {
+	const struct prompt_file *f = &b->files[i];
+
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(b->files[k].name, f->name) == 0)
+			return err_say(e, EEXIST,
+				       "--file: two files are called %s; the jail's %s "
+				       "holds one",
+				       f->name,
+				       f->stream ? PROMPT_STREAMS : PROMPT_FOLDER);
+	return 0;
+}
+
+/* of its bytes that are read here */
+static int make_put(const char *path, uint64_t limit_bytes, struct stop *stop,
+		    struct jail_binds *b, struct prompt_file *f, struct err *e)
+{
+	int fd = spool_take(path, limit_bytes, stop, e);
+
+	if (fd < 0)
+		return fd;
+	f->stream = true;
+	f->path = path;
+	b->puts[b->put_count++] = (struct session_file){ fd, f->name };
+	b->own_puts = b->put_count;
+	if (strcmp(f->name, "in") == 0 || strcmp(f->name, "out") == 0)
+		return err_say(e, EEXIST,
+			       "--file: %s: the jail has a folder of that name", path);
+	return prompt_look_at(fd, f, e);
+}
+
+int jail_binds_make(const struct jail_options *o, const bool *streams, struct stop *stop,
+		    struct jail_binds *b, struct err *e)
+{
+	const struct opt_list *files = &o->files;
+	int r = 0;
+
 	b->files = calloc(files->count + 1, sizeof(*b->files));
 	if (!b->files)
 		return err_set(e, ENOMEM, "--file");
-	for (size_t i = 0; i < files->count; i++) {
-		int r = prompt_look(files->items[i], &b->files[i], e);
+	for (size_t i = 0; r == 0 && i < files->count; i++) {
+		const char *path = files->items[i];
+		struct prompt_file *f = &b->files[i];
 
-		if (r < 0)
-			return r;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(b->files[k].name, b->files[i].name) == 0)
-				return err_say(e, EEXIST,
-					       "--file: two files are called %s; the "
-					       "jail's " PROMPT_FOLDER " holds one",
-					       b->files[i].name);
-
-		r = jail_binds_more(b, files->items[i], PROMPT_FOLDER, b->files[i].name,
-				    e);
-		if (r < 0)
-			return r;
+		if (spool_is_stream(path, f->name) || (streams && streams[i])) {
+			r = make_put(path, o->file_limit_bytes, stop, b, f, e);
+		} else {
+			r = prompt_look(path, f, e);
+			if (r == 0)
+				r = jail_binds_more(b, path, PROMPT_FOLDER, f->name, e);
+		}
+		if (r == 0)
+			r = check_names(b, i, e);
 	}
-	return 0;
+	return r;
+}
+
+void jail_binds_add(struct jail_binds *b, const struct session_file *file)
+{
+	if (file->fd >= 0 && b->put_count < sizeof(b->puts) / sizeof(b->puts[0]))
+		b->puts[b->put_count++] = *file;
 }
 
 void jail_binds_free(struct jail_binds *b)
 {
-	for (size_t i = 0; i < OPT_LIST_MAX; i++)
+	for (size_t i = 0; i < b->count; i++)
 		free(b->list[i]);
+	for (size_t i = 0; i < b->own_puts; i++)
+		io_close_fd(&b->puts[i].fd);
 	free(b->files);
 	*b = (struct jail_binds){ 0 };
 }

@@ -16,26 +16,35 @@ struct jail_options {
 	const char *rootfs;
 	const char *stepjail;
 	uint64_t step_ms;
+	uint64_t file_limit_bytes;
 	struct opt_list files;
 	struct opt_list pass;
 };
 
 struct jail_binds {
 	struct prompt_file *files; /* one for each --file */
-	size_t count;
-	char *list[OPT_LIST_MAX]; /* "PATH:/work/in/NAME", @count of them */
+	char *list[OPT_LIST_MAX];  /* "PATH:/work/in/NAME" */
+	size_t count;              /* of these */
+	/* what came by a pipe, and what else each new session is to begin with */
+	struct session_file puts[OPT_LIST_MAX + 1];
+	size_t put_count, own_puts; /* those opened here come first */
 };
 
-/** jail_path() - Add a path, made absolute; links are left, for the last part is a name */
+/** jail_path() - Add a path, made absolute, without a slash at its end; links are left */
 void jail_path(const char *path, struct text *out);
 
 /**
  * jail_binds_make() - Look at the files of --file and say where they go
- * @b:		Zeroed; jail_binds_free() in any case
+ * @b:		Zeroed; jail_binds_free() in any case. Pipes are read to their end
+ * @streams:	Of each file, whether it is put in place as if it came by a pipe; or NULL
  *
  * Return: 0, or -errno with a line that names the file
  */
-int jail_binds_make(const struct opt_list *files, struct jail_binds *b, struct err *e);
+int jail_binds_make(const struct jail_options *o, const bool *streams, struct stop *stop,
+		    struct jail_binds *b, struct err *e);
+
+/** jail_binds_add() - One more file for each new session; its fd stays the caller's */
+void jail_binds_add(struct jail_binds *b, const struct session_file *file);
 
 /** jail_binds_more() - Have one more file, in a folder of the jail; 0, -E2BIG or -ENOMEM */
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
@@ -66,8 +75,20 @@ void jail_binds_free(struct jail_binds *b);
 /* rows of a command's table, for a struct with a struct jail_options named jail */
 #define JAIL_OPTS(type)                                                                  \
 	{ "file", "PATH", NULL,                                                          \
-	  "Put a file, read-only, into the jail's /work/in. May be given again.",        \
+	  "Put a file, or a folder, read-only, into the jail's /work/in. What a pipe "   \
+	  "or - (stdin) gives is read first, and is a file in /work. May be given "      \
+	  "again, up to 256 times.",                                                     \
 	  OPT_ROW(LIST, type, jail.files) },                                             \
+		{ "file-limit",                                                          \
+		  "SIZE",                                                                \
+		  "256M",                                                                \
+		  "How many bytes a --file that is a pipe may give.",                    \
+		  OPT_ROW(SIZE, type, jail.file_limit_bytes),                            \
+		  .min = 1,                                                              \
+		  .max = (uint64_t)1 << 50 },                                            \
+		{ "media-limit", "SIZE", NULL,                                           \
+		  "How many bytes of pictures and tables a step may show.",              \
+		  OPT_ROW(PASS, type, jail.pass) },                                      \
 		{ "step-time",                                                           \
 		  "TIME",                                                                \
 		  "60s",                                                                 \

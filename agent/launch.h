@@ -17,7 +17,7 @@
 #include "agent/text.h"
 #include "init/err.h"
 
-#define LAUNCH_ARGS_MAX 320
+#define LAUNCH_ARGS_MAX 1024
 #define LAUNCH_FDS 4
 #define LAUNCH_REPORT_FD 3 /* the child's fd for the report of `stepjail run` */
 

@@ -178,6 +178,8 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 					 l->found.code.length, l->step, e);
 		if (r < 0)
 			return loop_broken(r);
+		if (l->shown)
+			shown_save(l->shown, number, l->step->media);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 		if (l->way && l->way->ran)
@@ -192,6 +194,8 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		return loop_broken(r);
 	if (run) {
 		show_step(l->show, l->step);
+		if (l->shown)
+			shown_show(l->shown, l->step->media, l->show, l->show, false);
 		show_said(l->show, &l->session->serve.diag);
 	}
 	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
@@ -303,6 +307,8 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
 		record_string(o, "error", why->text, strlen(why->text));
+	if (l->out)
+		out_record(l->out, o);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	return loop_record(l, "end", o, e);
 }
@@ -331,6 +337,24 @@ enum outcome loop_turn(struct loop *l, uint64_t number, struct err *e)
 	return end;
 }
 
+/* what the code left for the user; a signal that comes then is the outcome */
+static enum outcome collect(struct loop *l, enum outcome end, struct err *e)
+{
+	struct err unheard;
+
+	if (!l->out)
+		return end;
+	if (end == OUTCOME_STOPPED)
+		out_skip(l->out, "a signal ended the run");
+	else if (end == OUTCOME_BROKEN)
+		out_skip(l->out, "the run failed");
+	else if (out_collect(l->out, l->session, l->step->budget, &unheard) < 0) {
+		*e = unheard;
+		return OUTCOME_STOPPED;
+	}
+	return end;
+}
+
 enum outcome loop_run(struct loop *l, struct err *e)
 {
 	enum outcome end = LOOP_GO_ON;
@@ -350,6 +374,7 @@ enum outcome loop_run(struct loop *l, struct err *e)
 		r = l->answered(l->answered_arg, e);
 	if (r < 0)
 		end = loop_broken(r);
+	end = collect(l, end, e);
 	r = record_end(l, end, e, &unheard);
 	if (r < 0 && end != OUTCOME_BROKEN)
 		*e = unheard;

@@ -10,10 +10,12 @@
 #include "agent/budget.h"
 #include "agent/judge.h"
 #include "agent/model.h"
+#include "agent/out.h"
 #include "agent/prompt.h"
 #include "agent/record.h"
 #include "agent/session.h"
 #include "agent/show.h"
+#include "agent/shown.h"
 #include "agent/transcript.h"
 #include "agent/vet.h"
 #include "agent/ways.h"
@@ -45,6 +47,8 @@ struct loop {
 	struct session *session; /* open */
 	struct show *show;
 	struct transcript *transcript;
+	const struct shown *shown;  /* where what steps show goes, or NULL */
+	struct out *out;            /* of --out, or NULL */
 	const struct judge *judges; /* of the answer, or NULL */
 	size_t judge_count;
 	const struct way *way;      /* or NULL */

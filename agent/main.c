@@ -87,7 +87,7 @@ static const struct command *find(const char *name)
 static int run_command(const struct command *cmd, char *const *argv, struct stop *stop,
 		       struct err *e)
 {
-	_Alignas(16) char options[8192] = { 0 };
+	_Alignas(16) char options[32768] = { 0 };
 	cleanup_text struct text out = { 0 };
 	const char *operand;
 	bool help;

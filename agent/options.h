@@ -17,8 +17,8 @@
 #include "agent/text.h"
 #include "init/err.h"
 
-#define OPT_LIST_MAX 64
-#define OPT_ROWS_MAX 80
+#define OPT_LIST_MAX 256
+#define OPT_ROWS_MAX 100
 
 enum opt_kind {
 	OPT_FLAG,   /* bool: given or not */

@@ -2,9 +2,11 @@
 /*
  * prompt.c - what the model is told: see prompt.h
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,38 +52,107 @@ static const char by_tool[] =
 	"you want to see; the value of a last expression is shown too. Never make up the "
 	"output of a step.\n";
 
-int prompt_look(const char *path, struct prompt_file *f, struct err *e)
+/* the names that are in it, in order, as far as the head has room */
+static int list_folder(int fd, struct prompt_file *f, struct err *e)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *slash = strrchr(path, '/');
-	struct stat st;
+	struct dirent **entries = NULL;
+	int count = scandirat(fd, ".", &entries, NULL, alphasort);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "--file: %s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "--file: %s is not a regular file", path);
-	f->path = path;
-	f->name = slash ? slash + 1 : path;
-	/* stepjail splits SRC:DST at its last colon, and a model must be able to type it
-	 */
-	for (const char *c = f->name; *c; c++)
+	if (count < 0)
+		return err_set(e, errno, "--file: %s", f->path);
+	f->whole = true;
+	f->head_length = 0;
+	f->size_bytes = 0;
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+		size_t length = strlen(name);
+
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+			f->size_bytes++;
+			f->whole = f->whole && f->head_length + length < sizeof(f->head);
+			if (f->whole) {
+				memcpy(f->head + f->head_length, name, length);
+				f->head_length += length;
+				f->head[f->head_length++] = '\n';
+			}
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return 0;
+}
+
+/* stepjail splits SRC:DST at its last colon, and a model must be able to type it */
+static int check_name(const char *path, const char *name, struct err *e)
+{
+	for (const char *c = name; *c; c++)
 		if (*c == ':' || (unsigned char)*c < ' ' || *c == 0x7f)
 			return err_say(e, EINVAL,
 				       "--file: %s: the name holds a colon or a control "
 				       "character; give it another name",
 				       path);
-	if (!utf8_valid(f->name, strlen(f->name)))
+	if (!utf8_valid(name, strlen(name)))
 		return err_say(e, EINVAL, "--file: %s: the name is not UTF-8", path);
+	return 0;
+}
 
+/* its last part, slashes behind it left out */
+static int take_name(const char *path, struct prompt_file *f, struct err *e)
+{
+	size_t end = strlen(path);
+	size_t start;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	start = end;
+	while (start && path[start - 1] != '/')
+		start--;
+	if (end - start >= sizeof(f->name))
+		return err_set(e, ENAMETOOLONG, "--file: %s", path);
+	memcpy(f->name, path + start, end - start);
+	f->name[end - start] = '\0';
+	if (!f->name[0] || strcmp(f->name, ".") == 0 || strcmp(f->name, "..") == 0)
+		return err_say(e, EINVAL, "--file: %s: write the folder by its name",
+			       path);
+	return 0;
+}
+
+int prompt_look_at(int fd, struct prompt_file *f, struct err *e)
+{
+	struct stat st;
 	ssize_t n = io_read_all(fd, f->head, sizeof(f->head));
 
+	if (check_name(f->path, f->name, e) < 0)
+		return -e->errnum;
 	if (n < 0)
-		return err_set(e, (int)-n, "--file: %s", path);
+		return err_set(e, (int)-n, "--file: %s", f->path);
+	if (fstat(fd, &st) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(e, errno, "--file: %s", f->path);
 	f->head_length = (size_t)n;
 	f->size_bytes = (uint64_t)st.st_size;
 	f->whole = (uint64_t)n == f->size_bytes;
 	f->binary = memchr(f->head, '\0', (size_t)n) != NULL;
 	return 0;
+}
+
+int prompt_look(const char *path, struct prompt_file *f, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "--file: %s", path);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return err_say(e, EINVAL, "--file: %s is not a regular file", path);
+	f->path = path;
+	f->folder = S_ISDIR(st.st_mode);
+	r = take_name(path, f, e);
+	if (r == 0)
+		r = check_name(path, f->name, e);
+	if (r < 0)
+		return r;
+	return f->folder ? list_folder(fd, f, e) : prompt_look_at(fd, f, e);
 }
 
 void prompt_system(const struct prompt_limits *l, struct text *out)
@@ -108,6 +179,9 @@ void prompt_system(const struct prompt_limits *l, struct text *out)
 		    units_say_time(l->step_ms, step, sizeof(step)));
 	if (l->memory)
 		text_printf(out, " and %s of memory", l->memory);
+	if (l->out)
+		text_puts(out, ". Files for the user go to /work/out, and get to them "
+			       "when the task ends");
 	text_printf(
 		out,
 		". You have %" PRIu64 " steps and %s in all.\n"
@@ -158,8 +232,17 @@ static void add_files(const struct prompt_file *files, size_t count, struct text
 	for (size_t i = 0; i < count; i++) {
 		const struct prompt_file *f = &files[i];
 
-		text_printf(out, "\nFile " PROMPT_FOLDER "/");
+		text_printf(out, "\n%s %s/", f->folder ? "Folder" : "File",
+			    f->stream ? PROMPT_STREAMS : PROMPT_FOLDER);
 		escape_line(out, f->name, strlen(f->name));
+		if (f->folder) {
+			text_printf(out, ", with %" PRIu64 " entries", f->size_bytes);
+			text_puts(out,
+				  f->head_length ? ", of which the first are:\n" : ".\n");
+			if (f->head_length)
+				show_head(f, out);
+			continue;
+		}
 		text_printf(out, ", %" PRIu64 " bytes", f->size_bytes);
 		if (f->binary) {
 			text_puts(out, ", not a text file.\n");
@@ -212,7 +295,7 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 			bool imitated, struct text *out)
 {
 	bool printed = step->out.total || step->err.total || step->trace.total ||
-		       step->result.total;
+		       step->result.total || (step->media && step->media->count);
 
 	text_printf(out, "Step %" PRIu64 " of %" PRIu64 ": ", number, total);
 	verdict_words(&step->facts, out);
@@ -220,6 +303,8 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 	add_stream("Output", &step->out, NULL, out);
 	add_stream("Error", &step->err, &step->trace, out);
 	add_stream("Value of the last expression", &step->result, NULL, out);
+	if (step->media)
+		prompt_shown(step->media, out);
 	if (!printed)
 		text_puts(out, "Output: nothing was printed.\n");
 	if (step->strays)

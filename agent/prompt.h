@@ -23,13 +23,17 @@
 
 #define PROMPT_MARK "| "
 #define PROMPT_FOLDER "/work/in"
+#define PROMPT_STREAMS "/work" /* where what came by a pipe is */
+#define PROMPT_NAME_BYTES 256
 #define PROMPT_HEAD_BYTES 4096 /* of a file that are looked at */
 #define PROMPT_HEAD_LINES 5
 #define PROMPT_LINE_BYTES 200
 
 struct prompt_file {
-	const char *path; /* as given */
-	const char *name; /* its last part: the name in PROMPT_FOLDER */
+	const char *path;             /* as given */
+	char name[PROMPT_NAME_BYTES]; /* its last part: the name in the jail's folder */
+	bool stream; /* it is put into PROMPT_STREAMS, and is not mounted in PROMPT_FOLDER */
+	bool folder; /* of files; @size_bytes is how many are in it */
 	uint64_t size_bytes;
 	bool binary; /* no text in its head */
 	bool whole;  /* the head is all of it */
@@ -49,16 +53,26 @@ struct prompt_limits {
 	bool tools;            /* code comes by calls of the tool */
 	const struct way *way; /* NULL: codeact */
 	const char *way_words; /* of this run, or NULL */
+	bool out;              /* files in /work/out are for the user */
 };
 
 /**
  * prompt_look() - Look at a file the user gave
- * @path:	Must be a regular file that can be read
+ * @path:	Must be a regular file, or a folder, that can be read
  * @f:		Filled; points into @path
  *
  * Return: 0, or -errno with a line that names the file
  */
 int prompt_look(const char *path, struct prompt_file *f, struct err *e);
+
+/**
+ * prompt_look_at() - Look at what came by a pipe
+ * @fd:		Its bytes, at their beginning; is there again afterwards
+ * @f:		Its path and name are filled in, the rest is
+ *
+ * Return: 0 or -errno
+ */
+int prompt_look_at(int fd, struct prompt_file *f, struct err *e);
 
 /** prompt_system() - Add the house rules */
 void prompt_system(const struct prompt_limits *l, struct text *out);
@@ -78,6 +92,9 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 
 /** prompt_stream() - Add a stream of a jail under a title; nothing where it is empty */
 void prompt_stream(const char *title, const struct clip *clip, struct text *out);
+
+/** prompt_shown() - Add what a step shows, in words; a part of prompt_observation() */
+void prompt_shown(const struct media_list *l, struct text *out);
 
 /** prompt_complaint() - Add what was wrong with a reply that was not run */
 void prompt_complaint(const char *words, uint64_t number, uint64_t total,

@@ -7,6 +7,7 @@
 
 #include "agent/escape.h"
 #include "agent/record.h"
+#include "agent/shown.h"
 #include "agent/utf8.h"
 
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
@@ -59,6 +60,8 @@ static void add_run(cJSON *o, const struct step *step)
 	add_clip(o, "error", &step->err);
 	add_clip(o, "traceback", &step->trace);
 	add_clip(o, "result", &step->result);
+	if (step->media)
+		(void)cJSON_AddItemToObject(o, "media", shown_json(step->media));
 }
 
 cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)

@@ -46,9 +46,9 @@ void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 {
 	struct repl *r = arg;
 	cleanup_text struct text text = { 0 };
-	bool plain = type == WIRE_OUT || type == WIRE_RESULT;
+	bool plain = type == WIRE_OUT || type == WIRE_RESULT || type == WIRE_MEDIA;
 	struct stream *stream = plain ? &r->out : &r->err;
-	bool whole = type == WIRE_RESULT || type == WIRE_TRACE;
+	bool whole = type == WIRE_RESULT || type == WIRE_TRACE || type == WIRE_MEDIA;
 
 	if (r->muted && type != WIRE_TRACE)
 		return;
@@ -58,6 +58,11 @@ void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 		stream->mid_line = false;
 	}
 	stream_add(stream, bytes, length, &text);
+	if (type == WIRE_MEDIA && stream->mid_line) {
+		stream_end(stream, &text);
+		text_puts(&text, "\n");
+		stream->mid_line = false;
+	}
 	put(r, plain ? STDOUT_FILENO : STDERR_FILENO, &text);
 }
 
@@ -165,6 +170,7 @@ static int run_step(struct repl *r, struct err *e)
 		return 0;
 	}
 	r->muted = false;
+	r->pictures.failed = 0;
 	r->out = r->err = (struct stream){ 0 };
 
 	int s = run_recorded(r, code, e);
@@ -174,6 +180,8 @@ static int run_step(struct repl *r, struct err *e)
 	end_stream(r, &r->err, STDERR_FILENO, true);
 	if (s < 0)
 		return s;
+	shown_save(&r->shown, r->steps, &r->session.media);
+	shown_show(&r->shown, &r->session.media, &r->show, &r->pictures, false);
 	say_verdict(r, f);
 	if (r->step.strays) {
 		char line[100];
@@ -200,6 +208,8 @@ static int flush(struct repl *r, struct err *e)
 	statement_clear(&r->statement);
 	if (s == 0 && r->failed)
 		s = err_set(e, r->failed, "cannot write what the code printed");
+	if (s == 0 && r->pictures.failed && r->pictures.failed != EINTR)
+		s = err_set(e, r->pictures.failed, "cannot write a picture");
 	return s;
 }
 

@@ -6,8 +6,10 @@
 #define STEPJAIL_AGENT_REPL_H
 
 #include "agent/lines.h"
+#include "agent/out.h"
 #include "agent/session.h"
 #include "agent/show.h"
+#include "agent/shown.h"
 #include "agent/statement.h"
 #include "agent/stream.h"
 #include "agent/transcript.h"
@@ -29,6 +31,9 @@ struct repl {
 	struct lines lines;
 	struct show show; /* the agent's own words: stderr */
 	struct stream out, err;
+	struct show pictures; /* stdout */
+	struct shown shown;
+	struct out collected; /* of --out */
 	struct transcript transcript;
 	uint64_t steps; /* that were run */
 	struct repl_branch branches[REPL_BRANCHES_MAX];
@@ -83,6 +88,9 @@ int repl_put(struct repl *r, char *const *words, struct err *e);
 
 /** repl_get() - :get, likewise */
 int repl_get(struct repl *r, char *const *words, struct err *e);
+
+/** repl_show() - :show, likewise */
+int repl_show(struct repl *r, char *const *words, struct err *e);
 
 /** repl_commands_help() - Add the list of commands, one a line */
 void repl_commands_help(struct text *out);

@@ -281,6 +281,7 @@ static const struct {
 	{ "put", "FILE [NAME]", 1, 2, repl_put, "Copy a file of yours into /work." },
 	{ "get", "NAME [FILE]", 1, 2, repl_get,
 	  "Copy a file out of /work; nothing of yours is written over." },
+	{ "show", "", 0, 0, repl_show, "Show again what the last step showed." },
 	{ "status", "", 0, 0, status, "What stepjail knows of the session." },
 	{ "reset", "", 0, 0, reset, "End the session and begin a new one." },
 	{ "help", "", 0, 0, help, "This list." },

@@ -125,3 +125,15 @@ int repl_get(struct repl *r, char *const *words, struct err *e)
 	/* what was made cannot be removed again: the agent may not */
 	return s < 0 && begun ? err_within(e, "%s holds only the beginning: ", path) : s;
 }
+
+int repl_show(struct repl *r, char *const *words, struct err *e)
+{
+	const struct media_list *l = &r->session.media;
+
+	(void)words;
+	if (!l->count)
+		return err_say(e, ENOENT, "the last step showed nothing");
+	r->pictures.failed = 0;
+	shown_show(&r->shown, l, &r->show, &r->pictures, true);
+	return 0;
+}

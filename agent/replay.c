@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent/escape.h"
 #include "agent/extract.h"
@@ -70,6 +71,17 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 	const char *was = string(file, "sha256");
 	char hex[CHAIN_HEX];
 	uint64_t bytes;
+	struct stat st;
+
+	/* to digest it is to read all that is in it, which may be all of the host */
+	if (!path && stat(string(file, "path"), &st) == 0 && S_ISDIR(st.st_mode)) {
+		(void)err_say(e, EISDIR,
+			      "%s is a folder, which a transcript cannot choose; give it "
+			      "with --file",
+			      string(file, "path"));
+		return NULL;
+	}
+
 	int s = given_digest(path ? path : string(file, "path"), hex, &bytes, e);
 
 	if (s < 0) {
@@ -96,6 +108,7 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 
 static int take_files(struct replay *r, struct err *e)
 {
+	bool streams[OPT_LIST_MAX] = { false };
 	const cJSON *file = NULL;
 	int s;
 
@@ -109,9 +122,11 @@ static int take_files(struct replay *r, struct err *e)
 		    r->jail.files.count == OPT_LIST_MAX)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of files makes no sense");
+		streams[r->jail.files.count] = given_is_stream(file);
 		r->jail.files.items[r->jail.files.count++] = path;
 	}
-	s = jail_binds_make(&r->jail.files, &r->binds, e);
+	r->jail.file_limit_bytes = UINT64_MAX;
+	s = jail_binds_make(&r->jail, streams, r->stop, &r->binds, e);
 	cJSON_ArrayForEach(file, get(r->given, "tests"))
 	{
 		const char *path = s < 0 ? NULL : replay_file(r, file, e);
@@ -123,6 +138,9 @@ static int take_files(struct replay *r, struct err *e)
 				       "the transcript's list of tests makes no sense");
 		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, last_part(path), e);
 	}
+	if (s == 0 && given_has_out(r->given))
+		s = out_mark(&r->out, e);
+	jail_binds_add(&r->binds, &r->out.marker);
 	return s;
 }
 
@@ -182,6 +200,8 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 					? SESSION_REPL_OUTPUT
 					: NULL,
 	};
+	r->plan.files = r->binds.puts;
+	r->plan.file_count = r->binds.put_count;
 	r->plan.deadline_ms = UINT64_MAX;
 	r->fresh = true;
 	/* from here on nothing is opened but files of a :put */
@@ -387,6 +407,7 @@ void replay_free(struct replay *r)
 	jail_binds_free(&r->binds);
 	if (r->given)
 		skills_free(&r->skills);
+	out_close(&r->out);
 	text_free(&r->code);
 	cJSON_Delete(r->given);
 	cJSON_Delete(r->recorded);

@@ -16,6 +16,7 @@
 
 #include "agent/confined.h"
 #include "agent/jail_opts.h"
+#include "agent/out.h"
 #include "agent/session.h"
 #include "agent/show.h"
 #include "agent/skills.h"
@@ -34,7 +35,8 @@ struct replay {
 	struct jail_options jail;
 	struct jail_binds binds;
 	struct skills skills;
-	cJSON *given; /* what @jail points into */
+	struct out out; /* OUT_NONE, but for the folder that a jail had */
+	cJSON *given;   /* what @jail points into */
 	struct text code;
 	bool pending;    /* @code is to be run */
 	bool fresh;      /* the session has just begun */

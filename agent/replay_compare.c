@@ -118,6 +118,53 @@ static bool compare_stream(const char *name, const char *words, const cJSON *lin
 	return false;
 }
 
+/* one form of one object, as far as it is the jail's doing */
+static bool compare_shown(const cJSON *was, const cJSON *is, struct text *says)
+{
+	static const char *const names[] = { "object", "kind",  "from",  "name",
+					     "state",  "bytes", "sha256" };
+	const cJSON *any = was ? was : is;
+	const char *differs = NULL;
+
+	for (size_t i = 0; !differs && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!same(get(was, names[i]), get(is, names[i])))
+			differs = names[i];
+	if (!differs)
+		return true;
+	text_printf(says, "what is shown: object %.0f, ",
+		    cJSON_GetNumberValue(get(any, "object")) + 1);
+	add_word(get(any, "kind"), says);
+	if (!was || !is) {
+		text_puts(says, was ? ": it is not there\n" : ": it was not there\n");
+		return false;
+	}
+	text_printf(says, ": %s was ", differs);
+	add_word(get(was, differs), says);
+	text_puts(says, ", is ");
+	add_word(get(is, differs), says);
+	text_puts(says, "\n");
+	return false;
+}
+
+/* in the order of showing; transcripts of before there was any have no list */
+static bool compare_media(const cJSON *line, const cJSON *now, struct text *says)
+{
+	const cJSON *was = get(line, "media");
+	const cJSON *is = get(now, "media");
+	bool good = true;
+
+	if (!cJSON_IsArray(was))
+		return true;
+	was = was->child;
+	is = is ? is->child : NULL;
+	while (was || is) {
+		good &= compare_shown(was, is, says);
+		was = was ? was->next : NULL;
+		is = is ? is->next : NULL;
+	}
+	return good;
+}
+
 bool replay_compare(const cJSON *line, const cJSON *now, struct text *says)
 {
 	bool good = true;
@@ -127,5 +174,6 @@ bool replay_compare(const cJSON *line, const cJSON *now, struct text *says)
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++)
 		good &= compare_stream(streams[i].name, streams[i].words, line, now,
 				       says);
+	good &= compare_media(line, now, says);
 	return good;
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/done.h"
 #include "agent/session.h"
@@ -23,8 +24,8 @@ void session_send(struct session *s, uint16_t type, const void *bytes, size_t le
 
 static bool is_ours(uint16_t type)
 {
-	return (type >= WIRE_OUT && type <= WIRE_DONE) ||
-	       (type >= WIRE_OPENED && type <= WIRE_CLOSED);
+	return (type >= WIRE_OUT && type <= WIRE_DONE) || type == WIRE_MEDIA ||
+	       type == WIRE_PIECE || (type >= WIRE_OPENED && type <= WIRE_CLOSED);
 }
 
 int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *f)
@@ -97,6 +98,20 @@ static int not_opened(struct session *s, int event, const struct session_frame *
 	return serve_failed(&s->serve, NULL, "stepjail ended and gave no reason", e);
 }
 
+static int put_files(struct session *s, struct err *e)
+{
+	for (size_t i = 0; i < s->plan->file_count; i++) {
+		const struct session_file *f = &s->plan->files[i];
+		int r = lseek(f->fd, 0, SEEK_SET) < 0
+				? err_set(e, errno, "it cannot be read again")
+				: session_put(s, f->fd, f->path, e);
+
+		if (r < 0)
+			return err_within(e, "the jail's /work/%s: ", f->path);
+	}
+	return 0;
+}
+
 int session_begin(struct session *s, struct err *e)
 {
 	uint64_t deadline_ms = units_now_ms() + START_MS;
@@ -114,7 +129,7 @@ int session_begin(struct session *s, struct err *e)
 	    !done_is_object(f.bytes, f.length))
 		return not_opened(s, event, &f, e);
 	s->open = true;
-	return 0;
+	return put_files(s, e);
 }
 
 int session_renew(struct session *s, struct err *e)
@@ -149,4 +164,5 @@ void session_close(struct session *s)
 	s->plan = NULL;
 	s->open = false;
 	text_free(&s->opened);
+	media_clear(&s->media);
 }

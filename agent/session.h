@@ -14,11 +14,18 @@
 #include <stdint.h>
 
 #include "agent/clip.h"
+#include "agent/media.h"
 #include "agent/serve.h"
 #include "agent/verdict.h"
 
 #define SESSION_REASON_BYTES 160
 #define SESSION_REPL_OUTPUT "16M" /* of each stream of a step, at a prompt */
+
+/* a file that each new session begins with, written below /work by PUT */
+struct session_file {
+	int fd; /* read from its beginning each time */
+	const char *path;
+};
 
 struct session_plan {
 	struct serve_plan serve;
@@ -26,7 +33,10 @@ struct session_plan {
 		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
 	bool stateless;      /* each step in a session of its own */
 	bool interactive;    /* SIGINT interrupts the step, and not the agent */
-	/* bytes of WIRE_OUT, _ERR, _RESULT and _TRACE as they come, or NULL */
+	const struct session_file *files; /* none where it is stateless */
+	size_t file_count;
+	/* bytes of WIRE_OUT, _ERR, _RESULT and _TRACE as they come, and as WIRE_MEDIA the
+	 * texts of display(), each whole; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
 };
@@ -34,8 +44,9 @@ struct session_plan {
 struct step {
 	struct verdict_facts facts;
 	struct clip out, err, trace, result;
-	uint64_t wall_ms; /* by the agent's own clock */
-	uint64_t cpu_ms;  /* as stepjail tells, like the next two */
+	struct media_list *media; /* what it shows: the session's, until its next step */
+	uint64_t wall_ms;         /* by the agent's own clock */
+	uint64_t cpu_ms;          /* as stepjail tells, like the next two */
 	uint64_t max_rss_bytes;
 	uint32_t strays; /* threads and children swept */
 	bool budget;     /* the task's wall budget ended it */
@@ -51,7 +62,8 @@ struct session {
 	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
-	struct text opened; /* the last OPENED's JSON: ids, posture, digests */
+	struct text opened;      /* the last OPENED's JSON: ids, posture, digests */
+	struct media_list media; /* of the last step */
 };
 
 /* a frame of this session */

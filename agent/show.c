@@ -197,6 +197,8 @@ void show_step(struct show *s, const struct step *step)
 	char time[32];
 
 	show_clip(s, INK_PLAIN, OUT_MARK, &step->out);
+	if (step->media)
+		show_clip(s, INK_PLAIN, OUT_MARK, &step->media->said);
 	show_clip(s, INK_PLAIN, OUT_MARK, &step->result);
 	show_clip(s, INK_BAD, ERR_MARK, &step->err);
 	show_clip(s, INK_BAD, ERR_MARK, &step->trace);
@@ -205,6 +207,17 @@ void show_step(struct show *s, const struct step *step)
 	verdict_words(&step->facts, &line);
 	put_line(s, verdict_bad(step->facts.verdict) ? INK_BAD : INK_GOOD,
 		 text_string(&line));
+}
+
+void show_said_by(struct show *s, const struct clip *clip)
+{
+	show_clip(s, INK_PLAIN, OUT_MARK, clip);
+}
+
+void show_picture(struct show *s, const struct text *bytes)
+{
+	if (s->fd >= 0 && !s->failed)
+		s->failed = -stop_write(s->stop, s->fd, bytes->bytes, bytes->length);
 }
 
 void show_said(struct show *s, struct clip *clip)

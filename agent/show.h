@@ -66,7 +66,7 @@ void show_live(struct show *s, const char *words, size_t length);
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length);
 
-/** show_step() - What the step printed, and its verdict */
+/** show_step() - What the step printed, and gave to display() as text, and its verdict */
 void show_step(struct show *s, const struct step *step);
 
 /**
@@ -74,6 +74,12 @@ void show_step(struct show *s, const struct step *step);
  * @clip:	Shown and cleared
  */
 void show_said(struct show *s, struct clip *clip);
+
+/** show_said_by() - What a step gave to display(), as what it printed is shown */
+void show_said_by(struct show *s, const struct clip *clip);
+
+/** show_picture() - Bytes of terminal_picture(), and nothing else, as they are */
+void show_picture(struct show *s, const struct text *bytes);
 
 /** show_answer() - The final answer */
 void show_answer(struct show *s, const char *answer, size_t length);

@@ -39,6 +39,8 @@ struct solve_options {
 	struct jail_options jail;
 	struct vet_options vet;
 	const char *skills;
+	struct out_options out;
+	uint64_t pictures;
 };
 
 /* all of one run, so that one function can free it */
@@ -58,12 +60,21 @@ struct solve {
 	struct show show;
 	struct transcript transcript;
 	struct budget budget;
+	struct out out;
+	struct shown shown;
 	struct judge judges[JUDGES_MAX]; /* of the answer, in order */
 	size_t judge_count;
 	struct way_state way;
 	bool stateless; /* as asked, or as the way wants it */
 	struct loop loop;
 };
+
+/**
+ * solve_plan() - Take the options: files, judges, model, transcript, what is confined
+ *
+ * Return: 0, or -errno with one line about what is wrong with them
+ */
+int solve_plan(struct solve *s, const char *task, struct err *e);
 
 /**
  * solve_finish() - Say the last words: the answer where there was no progress, --json's

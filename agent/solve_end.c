@@ -48,6 +48,7 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - s->budget.started_ms));
 
+	out_record(&s->out, o);
 	if (s->transcript.fd >= 0) {
 		record_string(o, "transcript", text_string(&s->transcript.path),
 			      s->transcript.path.length);
@@ -105,6 +106,7 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 	int r = 0;
 
 	session_close(&s->session);
+	out_show(&s->out, &s->show);
 	show_usage(s);
 	show_transcript(s);
 	if (s->o->json) {

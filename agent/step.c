@@ -95,7 +95,14 @@ static bool take_frame(struct session *s, struct step *step,
 {
 	struct clip *clip = clip_of(step, f->type);
 
-	if (clip && f->branch == s->branch) {
+	if ((f->type == WIRE_MEDIA || f->type == WIRE_PIECE) && f->branch == s->branch) {
+		const struct media_item *item =
+			media_take(&s->media, f->type, f->bytes, f->length);
+
+		if (item && media_is_said(item) && s->plan->heard)
+			s->plan->heard(s->plan->heard_arg, WIRE_MEDIA,
+				       text_string(&item->bytes), item->bytes.length);
+	} else if (clip && f->branch == s->branch) {
 		clip_add(clip, f->bytes, f->length);
 		if (s->plan->heard)
 			s->plan->heard(s->plan->heard_arg, f->type, f->bytes, f->length);
@@ -180,7 +187,8 @@ static int mend(struct session *s, struct step *step, enum ending end, struct er
 
 	if (units_left_ms(s->plan->deadline_ms) == 0)
 		step->budget = true;
-	if (end >= ENDING_GONE) {
+	/* at the task's end its files may still be asked for, once the step is killed */
+	if (end >= ENDING_GONE && end != ENDING_BUDGET) {
 		serve_end(&s->serve,
 			  end == ENDING_GONE && !s->serve.breach ? GOODBYE_MS : 0);
 		s->open = false;
@@ -217,6 +225,8 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	int r;
 
 	clear_step(step, s->plan->serve.step_ms);
+	media_clear(&s->media);
+	step->media = &s->media;
 	s->reason[0] = '\0';
 	if (s->plan->stateless)
 		queue_once(s, code, length);

@@ -1,7 +1,7 @@
 # The fuzzers: a target and its objects twice, for clang's libFuzzer and for gcc's replay.
 # Included by the Makefile, behind the rules of the unit tests, whose objects replay uses.
 FUZZ_JAIL := policy options wire frames json violation serve packets
-FUZZ_AGENT := report session reply
+FUZZ_AGENT := report session reply shown
 FUZZ_SECONDS ?= 600
 # what a target answers in place of the function that it names
 $(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_early,--wrap=posture_read

@@ -116,7 +116,8 @@ class AgentCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.fake = os.path.join(self.folder, "stepjail")
         shutil.copy(os.path.join(HERE, "fake_stepjail.py"), self.fake)
-        shutil.copy(os.path.join(HERE, "fake_serve.py"), self.folder)
+        for name in ("fake_serve.py", "fake_lies.py"):
+            shutil.copy(os.path.join(HERE, name), self.folder)
 
     def path(self, name, text=None):
         path = os.path.join(self.folder, name)

@@ -11,6 +11,7 @@ Program text can ask for trouble that a real jail makes by itself:
     FAKE_DIE            end stepjail in the middle of the step
     FAKE_LOST           refuse it, as the branch's state is gone
     FAKE_HANG           keep no limit
+What it shows, and lists that are made up: fake_lies.py.
 """
 
 import builtins
@@ -26,6 +27,10 @@ import struct
 import sys
 import time
 import traceback
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from fake_lies import TREE, Lies  # noqa: E402
 
 CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 26)
 (OPEN, ONCE, STDIN, ROLLBACK, BRANCH, DROP, PUT, GET, LIST, STATUS, CLOSE, OPENED, STATE, DATA,
@@ -137,7 +142,7 @@ def first_state(binds):
 # --- serve: sessions, one step at a time ----------------------------------------------------
 
 
-class Session:
+class Session(Lies):
     def __init__(self, serve, number):
         self.serve, self.number = serve, number
         self.states, self.heads, self.made = {0: first_state(serve.binds)}, {0: 0}, 0
@@ -200,6 +205,7 @@ class Session:
             elif kind == DATA:
                 self.put[1].append(rest)
             elif kind == END:
+                os.makedirs(os.path.dirname(self.put[0]) or ".", exist_ok=True)
                 with io.open(self.put[0], "wb") as f:
                     f.write(b"".join(self.put[1]))
                 self.say(STATE, branch, {"bytes": sum(map(len, self.put[1]))})
@@ -209,6 +215,8 @@ class Session:
             self.refuse(branch, f"{path}: {e.strerror}", "file", "END" if kind == END else None)
 
     def get(self, kind, branch, path):
+        if os.path.exists(TREE):
+            return self.tree(kind, branch, path)
         if kind == GET:
             with io.open(path, "rb") as f:
                 data = f.read()
@@ -265,7 +273,7 @@ class Session:
 class Step:
     def __init__(self, session, branch, pid, channel, streams, source):
         self.session, self.branch, self.pid, self.channel = session, branch, pid, channel
-        self.streams, self.said, self.cause = streams, b"", None
+        self.streams, self.said, self.cause, self.source = streams, b"", None, source
         self.kill_at = None
         self.limit = time.monotonic() + session.serve.limit
         if b"FAKE_HANG" in source:
@@ -312,6 +320,7 @@ class Step:
 
     def finish(self):
         session = self.session
+        session.show(self.branch, self.source)
         session.made += 1
         if not self.said.endswith(b"\n"):
             status = os.waitpid(self.pid, 0)[1]

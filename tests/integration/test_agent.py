@@ -182,10 +182,8 @@ class Scripted(AgentCase):
         self.assertIn("Answer \\x1b[2J\\u202e\\x85.", out)
 
     def test_files_that_cannot_be_given(self):
-        os.mkdir(self.path("folder"))
-        for name, words in ((self.path("folder"), "not a regular file"),
-                            (self.path("a:b", "x"), "colon"),
-                            ("/dev/null", "not a regular file")):
+        for name, words in ((self.path("a:b", "x"), "colon"), ("/", "by its name"),
+                            (self.path("nowhere"), "No such file")):
             status, _, err = self.solve("--model", f"scripted:{SCRIPT}", "--file", name)
             self.assertEqual(status, 125)
             self.one_line(err, "--file", words)

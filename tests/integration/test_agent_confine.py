@@ -43,6 +43,10 @@ def landlock_abi():
     return LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
 
 
+# what steps show is kept beside a transcript where Landlock holds the agent to that folder
+SHOWN = ["collect"] if landlock_abi() > 0 else []
+
+
 def read_memory(pid):
     """All that can be read of a process's memory."""
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as mem:
@@ -178,7 +182,7 @@ class Network(AgentCase):
         got, confined = self.in_network("udp")
         self.assertEqual(set(got["asked"]), {"udp"})
         self.assertEqual((confined["ports"], confined["needs"]),
-                         ([443, 53], ["connect", "names", "read"]))
+                         ([443, 53], ["connect", "names", "read", *SHOWN]))
         self.assertEqual(confined["key"], {"dumped": False, "forked": False,
                                            "locked": confined["key"]["locked"]})
         got, _ = self.in_network("tcp")
@@ -230,9 +234,15 @@ class Report(AgentCase):
         """The record and the report of a run say what held."""
         transcript = self.path("t.jsonl")
         got = self.steps("print(1)", more=("--transcript", transcript))
-        self.check_facts(got["confinement"])
+        shown = {"needs": SHOWN, "create": [transcript + ".shown"] if SHOWN else []}
+        self.check_facts(got["confinement"], **shown)
         with open(transcript) as f:
-            self.check_facts(json.loads(f.readline())["confinement"])
+            self.check_facts(json.loads(f.readline())["confinement"], **shown)
+        got = self.steps("print(1)", more=("--transcript", "none"))
+        self.check_facts(got["confinement"])
+        got = self.steps("print(1)", more=("--transcript", "none", "--out", self.path("o")))
+        self.check_facts(got["confinement"], needs=["collect"], create=[self.path("o")],
+                         not_enforced=[] if SHOWN else ["files"])
 
     def test_folder_of_saved_functions(self):
         got = self.steps("print(1)", more=("--skills", self.path("skills")))
@@ -290,6 +300,13 @@ class Lacking(AgentCase):
         got = self.steps("print(1)", more=("--require-confinement",), preexec_fn=lack)
         self.assertEqual(got["confinement"]["not_enforced"], [])
         self.assertEqual(got["confinement"]["landlock_abi"], 0)
+        self.assertEqual(got["confinement"]["needs"], [])
+        self.assertEqual(self.path("state/stepjail/transcripts/shown") in
+                         got["confinement"]["create"], False)
+        status, out, err = self.solve("--model", self.script("x"), "--require-confinement", "--out",
+                                      self.path("o"), preexec_fn=lack)
+        self.assertEqual(status, 125)
+        self.assertIn(NO_LANDLOCK, err)
 
     def test_prompt_without_landlock(self):
         lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 38)

@@ -254,8 +254,10 @@ class Strangers(ReplayCase):
             digest = hashlib.sha256(f.read()).hexdigest()
         file = {"path": CSV, "name": "other", "bytes": 1, "sha256": digest}
         self.refused(lambda e: self.jail(e).update(files=[file]), "makes no sense")
+        self.refused(lambda e: self.jail(e).update(files=[{**file, "path": self.folder}]),
+                     "a folder, which a transcript cannot choose")
         file["name"] = "penguins.csv"
-        self.refused(lambda e: self.jail(e).update(files=[file] * 80), "makes no sense")
+        self.refused(lambda e: self.jail(e).update(files=[file] * 257), "makes no sense")
 
     def test_what_makes_no_sense(self):
         for change, words in (

@@ -226,6 +226,10 @@ TRY(open_mine, chmod(place.mine, 0777))
 TRY(cut_mine, truncate(place.mine, 0))
 TRY(link_mine, symlink("/", place.fresh))
 TRY(folder, mkdir(place.fresh, 0700))
+TRY(folder_at, mkdirat(AT_FDCWD, place.fresh, 0700))
+TRY(folder_elsewhere, mkdirat(AT_FDCWD, place.elsewhere, 0700))
+TRY(enter, open(place.folder, O_PATH | O_DIRECTORY | O_NOFOLLOW))
+TRY(enter_link, open(place.folder, O_PATH | O_DIRECTORY))
 TRY(reach_first, connect_to(place.ports[0]))
 TRY(reach_second, connect_to(place.ports[1]))
 TRY(listen_tcp, listen_anywhere(&(uint16_t){ 0 }))
@@ -308,6 +312,20 @@ const struct attempt attempts[] = {
 	ROW(cut_mine, EVERY, EPERM, 0),
 	ROW(link_mine, EVERY, EPERM, 0),
 	ROW(folder, EVERY, EPERM, 0),
+	ROW(folder_at, EVERY, EPERM, 0),
+
+	/* files and folders for --out, and nothing else there or elsewhere */
+	ROW(make_fresh, CONFINE_COLLECT, 0, 0),
+	ROW(folder_at, CONFINE_COLLECT, 0, 0),
+	ROW(enter, CONFINE_COLLECT, 0, 0),
+	ROW(enter_link, CONFINE_COLLECT, EPERM, 0),
+	ROW(make_elsewhere, CONFINE_COLLECT, EACCES, LANDLOCK),
+	ROW(folder_elsewhere, CONFINE_COLLECT, EACCES, LANDLOCK),
+	ROW(read_mine, CONFINE_COLLECT, EPERM, 0),
+	ROW(make_over, CONFINE_COLLECT, EPERM, 0),
+	ROW(remove_mine, CONFINE_COLLECT, EPERM, 0),
+	ROW(move_mine, CONFINE_COLLECT, EPERM, 0),
+	ROW(link_mine, CONFINE_COLLECT, EPERM, 0),
 
 	ROW(reach_first, 0, EPERM, 0),
 	ROW(reach_second, NET, EACCES, PORTS),

@@ -23,7 +23,11 @@ static struct confine_policy policy_of(unsigned int needs)
 	struct confine_policy p = { .needs = needs, .read_host = (needs & HOST) == HOST };
 	struct err e;
 
-	(void)confine_add_path(&p, place.folder, (needs & CONFINE_CREATE) != 0, &e);
+	if (needs & CONFINE_COLLECT)
+		(void)confine_add_folder(&p, place.folder, &e);
+	else
+		(void)confine_add_path(&p, place.folder, (needs & CONFINE_CREATE) != 0,
+				       &e);
 	p.paths[0].keep = (needs & CONFINE_KEEP) != 0;
 	(void)confine_add_path(&p, place.other, false, &e);
 	(void)confine_add_path(&p, "/no/such/file", false, &e);
@@ -80,7 +84,7 @@ START_TEST(attempt_fails_confined_alone)
 
 	ck_assert_msg(with == attempts[_i].outcome, "%s confined: %d, not %d", name, with,
 		      attempts[_i].outcome);
-	(void)unlink(place.fresh);
+	(void)remove(place.fresh);
 	without = outcome(attempts[_i].act, NULL);
 	ck_assert_msg(by == OTHER ? without != with : without == 0, "%s as it is: %d",
 		      name, without);
@@ -112,7 +116,7 @@ START_TEST(older_landlock_refuses_what_it_knows)
 			attempts[i].act();
 		}
 		got = outcome_of(pid);
-		(void)unlink(place.elsewhere);
+		(void)remove(place.elsewhere);
 		ck_assert_msg(got == (_i >= by ? EACCES : 0), "%s with ABI %d: %d",
 			      attempts[i].name, _i, got);
 	}

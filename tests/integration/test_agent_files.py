@@ -1,0 +1,379 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_files.py - files in by --file, files out by --out
+
+With the real stepjail, and where a jail's lists are to lie, with an imitation of it.
+"""
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import AgentCase, fence, wait_for  # noqa: E402
+from test_agent_hostile import bad  # noqa: E402
+from test_agent_real import Installed  # noqa: E402
+
+
+class Events(AgentCase):
+    """A run and its transcript."""
+
+    def run_task(self, *codes, more=(), status=0, **how):
+        """(events, stdout, stderr)"""
+        record = self.path("t.jsonl")
+        if os.path.exists(record):
+            os.unlink(record)
+        got, out, err = self.solve("--model", self.script(*map(fence, codes), "Done."), "--transcript", record,
+                                   *more, **how)
+        self.assertEqual(got, status, out + err)
+        with open(record) as f:
+            return [json.loads(line) for line in f], out, err
+
+    def tree(self, folder):
+        """Of all files below it, their bytes; links as what they are."""
+        found = {}
+        for at, folders, names in os.walk(folder):
+            for name in folders + names:
+                path = os.path.join(at, name)
+                if os.path.islink(path):
+                    found[os.path.relpath(path, folder)] = "link"
+                elif os.path.isfile(path):
+                    with open(path, "rb") as f:
+                        found[os.path.relpath(path, folder)] = f.read()
+        return found
+
+
+class Real(Installed, Events):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.stepjail
+        os.chmod(self.folder, 0o755)
+        self.more = tuple(self.missing)
+
+    def given(self, name, text):
+        path = self.path(name, text)
+        os.chmod(path, 0o644)
+        return path
+
+    def test_out(self):
+        code = """
+import os
+os.makedirs('/work/out/a/b/c'); os.makedirs('/work/out/empty')
+open('/work/out/x.txt', 'w').write('x')
+open('/work/out/a/b/c/big', 'wb').write(os.urandom(300000))
+open('/work/out/none', 'w')
+os.symlink('/etc/passwd', '/work/out/link')
+os.symlink('/etc', '/work/out/a/etc')
+os.mkfifo('/work/out/pipe')
+for name in ('a\\x1b[2Jb', 'a\\nb', 'a\\u202eb', b'\\xff\\xfe', 'tab\\there', ' ', '-rf', '~', 'n' * 255):
+    open(os.path.join(os.fsencode('/work/out'), os.fsencode(name)), 'w').write('z')
+print(open('/work/out/.stepjail').read() == '')
+"""
+        events, out, err = self.run_task(code, more=(*self.more, "--out", self.path("o")))
+        got = self.tree(self.path("o"))
+        self.assertEqual(set(got), {"x.txt", "a/b/c/big", "none", " ", "-rf", "~", "n" * 255})
+        self.assertEqual((got["x.txt"], got["none"], len(got["a/b/c/big"])), (b"x", b"", 300000))
+        end = events[-1]
+        self.assertEqual({f["name"]: (f["bytes"], f["sha256"]) for f in end["files"]},
+                         {n: (len(b), hashlib.sha256(b).hexdigest()) for n, b in got.items()})
+        self.assertEqual({f["name"]: f["why"] for f in end["files_left_out"]}, {
+            "link": "it is a link", "a/etc": "it is a link", "pipe": "it is neither a file nor a folder",
+            "a\\x1b[2Jb": "its name holds control or invisible characters",
+            "a\\nb": "its name holds control or invisible characters",
+            "a\\u202eb": "its name holds control or invisible characters",
+            "tab\there": "its name holds control or invisible characters",
+            "\\xff\\xfe": "its name is not UTF-8"})
+        self.assertIsNone(bad(out))
+        self.assertIn("left out of /work/out: link: it is a link\n", out)
+        self.assertIn(f"files: 7 from /work/out, 292.9 KiB, in {self.path('o')}\n", out)
+        self.assertIn("Files for the user go to /work/out", events[0]["system"])
+        # what was given is the same again, for replay, too
+        status, out, err = self.run_agent("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
+        self.assertEqual((status, err), (0, ""), out)
+
+    def test_out_json_and_no_out(self):
+        status, out, err = self.solve("--json", "--model", self.script(
+            fence("open('/work/out/x', 'w').write('1')"), "Done."), "--out", self.path("o"), "--transcript",
+            "none", *self.more)
+        self.assertEqual(status, 0, err)
+        got = json.loads(out)
+        self.assertEqual([f["name"] for f in got["files"]], ["x"])
+        self.assertEqual(got["out"], self.path("o"))
+        events, out, _ = self.run_task("import os; print(os.path.exists('/work/out'))", more=self.more)
+        self.assertNotIn("/work/out", events[0]["system"])
+        self.assertNotIn("files", events[-1])
+        self.assertIn("| False\n", out)
+
+    def test_out_limit(self):
+        code = """
+for name, size in (('a', 60000), ('b', 60000), ('c', 1)):
+    open('/work/out/' + name, 'w').write('x' * size)
+"""
+        events, out, _ = self.run_task(code, more=(*self.more, "--out", self.path("o"), "--out-limit", "100000"))
+        self.assertEqual(sum(f["bytes"] for f in events[-1]["files"]), 60001)
+        (left,) = events[-1]["files_left_out"]
+        self.assertRegex(left["why"], r"^--out-limit: it has 60000 bytes, and \d+ are left$")
+
+    def test_out_after_a_budget(self):
+        """Of steps; and of time, which ends a step that is still running."""
+        code = "open('/work/out/x', 'w').write('1')\nimport time\ntime.sleep(%d)"
+        events, out, _ = self.run_task(code % 0, more=(*self.more, "--out", self.path("o"), "--steps", "1"),
+                                       status=0)
+        self.assertEqual(self.tree(self.path("o")), {"x": b"1"})
+        events, out, _ = self.run_task(code % 30, more=(*self.more, "--out", self.path("p"), "--wall-time", "1s"),
+                                       status=124)
+        self.assertEqual(self.tree(self.path("p")), {"x": b"1"})
+        self.assertEqual([f["name"] for f in events[-1]["files"]], ["x"])
+
+    def test_out_after_a_loss(self):
+        """What a lost session had is gone; a step that died keeps files."""
+        code = "open('/work/out/x', 'w').write('1')\nimport os\nos._exit(3)"
+        events, _, _ = self.run_task(code, more=(*self.more, "--out", self.path("o")))
+        self.assertEqual(self.tree(self.path("o")), {"x": b"1"})
+
+    def test_out_folder(self):
+        turns = self.script("Done.")
+        self.path("file", "x")
+        os.mkdir(self.path("full"))
+        self.path("full/x", "x")
+        os.mkdir(self.path("empty"))
+        os.symlink(self.path("empty"), self.path("link"))
+        for folder, words in (("full", "is not empty"), ("file", "no folder"), ("link", "no folder"),
+                              ("link/", "no folder"), ("no/such", "No such file"), ("full/..", "not empty")):
+            with self.subTest(folder=folder):
+                status, out, err = self.solve("--model", turns, "--out", os.path.join(self.folder, folder), *self.more)
+                self.assertEqual((status, out), (125, ""))
+                self.one_line(err, "--out: ", words)
+        for folder in ("empty", "new", "slash/"):
+            status, out, err = self.solve("--model", turns, "--out", os.path.join(self.folder, folder), *self.more)
+            self.assertEqual((status, err), (0, ""))
+        status, out, err = self.solve("--model", turns, "--out", self.path("n"), "--stateless", *self.more)
+        self.assertEqual(status, 125)
+        self.one_line(err, "--out: with --stateless")
+
+    def test_many_files(self):
+        names = [self.given(f"f{n}", str(n)) for n in range(256)]
+        files = [x for n in names for x in ("--file", n)]
+        code = "import os\nprint(len(os.listdir('/work/in')), open('/work/in/f255').read())"
+        _, out, _ = self.run_task(code, more=(*self.more, *files))
+        self.assertIn("| 256 255\n", out)
+        status, out, err = self.solve("--model", "scripted:x", *files, "--file", self.given("one", "x"))
+        self.assertEqual(status, 125)
+        self.one_line(err, "--file: given more than 256 times")
+        os.mkdir(self.path("d"))
+        self.given("d/f1", "x")
+        status, out, err = self.solve("--model", self.script("x"), "--file", names[1], "--file", self.path("d/f1"))
+        self.assertEqual(status, 125)
+        self.one_line(err, "--file: two files are called f1")
+
+    def test_folder(self):
+        os.makedirs(self.path("data/sub"))
+        self.given("data/a.csv", "a,b\n")
+        self.given("data/sub/b.csv", "c\n")
+        os.symlink("/etc/passwd", self.path("data/link"))
+        code = """
+import os
+print(sorted(os.listdir('/work/in/data')), open('/work/in/data/sub/b.csv').read())
+try: open('/work/in/data/new', 'w')
+except OSError as e: print(e.strerror)
+"""
+        events, out, _ = self.run_task(code, more=(*self.more, "--file", self.path("data/")))
+        self.assertIn("| ['a.csv', 'link', 'sub'] c\n", out)
+        self.assertIn("Read-only file system", out)
+        self.assertIn("Folder /work/in/data, with 3 entries, of which the first are:\n| a.csv\n| link\n| sub\n",
+                      events[0]["user"])
+        (file,) = events[0]["jail"]["files"]
+        self.assertEqual((file["path"], file["bytes"]), (self.path("data"), 6))
+        again = ("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
+        status, out, err = self.run_agent(*again)
+        self.assertEqual(status, 125)
+        self.one_line(err, "a folder, which a transcript cannot choose; give it with --file")
+        again = (*again, "--file", self.path("data"))
+        self.assertEqual(self.run_agent(*again)[0], 0)
+        for change in (lambda: self.given("data/sub/b.csv", "d\n"), lambda: os.unlink(self.path("data/link"))):
+            change()
+            status, out, err = self.run_agent(*again)
+            self.assertEqual(status, 1)
+            self.assertIn("data: another one, its sha256 was ", out)
+            self.given("data/sub/b.csv", "c\n")
+        os.symlink("/etc/passwd", self.path("data/link"))
+        self.assertEqual(self.run_agent(*again)[0], 0)
+
+    def test_pipes(self):
+        """stdin, a pipe by its number, one by its name: each new session has them."""
+        os.mkfifo(self.path("fifo"))
+        with subprocess.Popen(["sh", "-c", f"sleep 0.2; echo named > {self.path('fifo')}"]):
+            ours, theirs = os.pipe()
+            os.write(theirs, b"n" * 50000)
+            os.close(theirs)
+            code = "print([open('/work/' + n).read()[-7:] for n in ('stdin', 'fd%d', 'fifo')])" % ours
+            events, out, _ = self.run_task(
+                code, "import os\nfor n in ('stdin', 'fifo'): os.unlink('/work/' + n)", code, more=(
+                    *self.more, "--file", "-", "--file", f"/dev/fd/{ours}", "--file", self.path("fifo"), "--file",
+                    self.given("plain", "x")), stdin=open(self.given("in.txt", "from a file"), "rb"),
+                pass_fds=[ours])
+            os.close(ours)
+        self.assertIn("| ['" + "m a file"[1:] + "', 'nnnnnnn', 'named\\n']\n".replace("named", "named"), out)
+        self.assertIn("FileNotFoundError", out)
+        user, files = events[0]["user"], events[0]["jail"]["files"]
+        self.assertIn("File /work/stdin, 11 bytes. It begins:\n| from a file\n", user)
+        self.assertIn("File /work/fifo, 6 bytes", user)
+        self.assertIn("File /work/in/plain, 1 bytes", user)
+        self.assertEqual([(f["name"], f.get("stream"), f["sha256"]) for f in files[:1]],
+                         [("stdin", True, hashlib.sha256(b"from a file").hexdigest())])
+        for name, text in (("stdin", "from a file"), (f"fd{ours}", "n" * 50000), ("fifo2", "")):
+            self.given(name, text)
+        again = ("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
+        status, out, err = self.run_agent(*again)
+        self.assertEqual(status, 125)
+        self.one_line(err, "give it with --file")
+        os.unlink(self.path("fifo"))
+        self.given("fifo", "named\n")
+        named = [x for n in ("stdin", f"fd{ours}", "fifo") for x in ("--file", self.path(n))]
+        status, out, err = self.run_agent(*again, *named)
+        self.assertEqual((status, err), (0, ""), out)
+
+    def test_pipe_of_a_new_session(self):
+        """A session that is lost, and the one that follows it."""
+        code = "print(open('/work/stdin').read())"
+        with open(self.given("in.txt", "hello"), "rb") as f:
+            status, out, err = self.run_agent(
+                "repl", "--stepjail", self.stepjail, *self.more, "--no-history", "--transcript", "none", "--file",
+                "-", stdin=f)
+            self.assertEqual(status, 125)
+            self.one_line(err, "--file: stdin is what repl reads its lines from")
+        ours, theirs = os.pipe()
+        os.write(theirs, b"hello")
+        os.close(theirs)
+        with open(self.given("script", f"{code.replace('stdin', f'fd{ours}')}\n:reset\n"
+                                       f"{code.replace('stdin', f'fd{ours}')}\nopen('/work/out/y', 'w').write('1')\n")) as f:
+            status, out, err = self.run_agent(
+                "repl", "--stepjail", self.stepjail, *self.more, "--no-history", "--transcript",
+                self.path("r.jsonl"), "--file", f"/dev/fd/{ours}", "--out", self.path("o"), stdin=f, pass_fds=[ours])
+        os.close(ours)
+        self.assertEqual((status, out), (0, "hello\nhello\n1\n"), err)
+        self.assertEqual(self.tree(self.path("o")), {"y": b"1"})
+        self.assertIn("files: 1 from /work/out, 1 bytes, in ", err)
+        with open(self.path("r.jsonl")) as f:
+            self.assertEqual(json.loads(f.readlines()[-1])["files"][0]["name"], "y")
+
+    def test_pipes_that_are_refused(self):
+        turns = self.script("x")
+        rows = [(("--file", "/dev/zero", "--file-limit", "1M"), "has more than 1 MiB (--file-limit)"),
+                (("--file", "/dev/fd/77"), "/dev/fd/77"), (("--file", "/dev/null", "--stateless"), "--stateless"),
+                (("--file", "-", "--file", "/dev/stdin"), "two files are called stdin")]
+        os.mkfifo(self.path("out"))
+        for args, words in rows:
+            with self.subTest(args=args):
+                status, out, err = self.solve("--model", turns, *args)
+                self.assertEqual((status, out), (125, ""))
+                self.one_line(err, "--file: ", words)
+        # nobody writes: it can be ended
+        p = self.popen("solve", "x", "--model", turns, "--file", self.path("out"), "--stepjail", self.fake)
+        time.sleep(0.3)
+        p.send_signal(signal.SIGINT)
+        self.assertEqual((p.wait(10), p.communicate()[1]), (130, b"stepjail-agent: ended by SIGINT\n"))
+
+    def test_signal_collects_nothing(self):
+        p = self.popen("solve", "x", "--stepjail", self.fake, *self.more, "--out", self.path("o"), "--transcript",
+                       self.path("t.jsonl"), "--model", self.script(fence(
+                           "open('/work/out/x', 'w').write('1')\nimport time\ntime.sleep(30)"), "Done."))
+        self.assertTrue(wait_for(lambda: os.path.exists(self.path("t.jsonl")) and
+                                 b'"code"' in open(self.path("t.jsonl"), "rb").read()))
+        time.sleep(0.3)
+        p.send_signal(signal.SIGTERM)
+        out, err = p.communicate(timeout=10)
+        self.assertEqual(p.returncode, 143)
+        self.assertIn(b"those of /work/out were not copied: a signal ended the run\n", out)
+        self.assertEqual(self.tree(self.path("o")), {})
+
+
+class Lying(Events):
+    """Lists that no honest stepjail sends."""
+
+    def collect(self, tree, *more, status=0):
+        self.path("fake_tree.json", json.dumps(tree))
+        return self.run_task("pass", more=("--out", self.path("o"), *more), status=status)
+
+    def test_names(self):
+        names = ["..", ".", "", "../up", "a/b", "/etc/x", "x" * 256, "\x7f", "\x1b[2J", "C:\\x", "\xff",
+                 "..\\x", "...", "e\u0301".encode().decode("latin-1")]
+        events, out, _ = self.collect({"out": [["-", 2, n] for n in names]})
+        self.assertEqual(set(self.tree(self.path("o"))), {"C:\\x", "..\\x", "...", "e\u0301"})
+        self.assertEqual(os.listdir(os.path.dirname(self.path("o"))).count("up"), 0)
+        self.assertEqual(len(events[-1]["files_left_out"]), 10, events[-1])
+        self.assertIsNone(bad(out))
+
+    def test_folders_up(self):
+        events, _, _ = self.collect({"out": [["d", 0, ".."], ["d", 0, "."], ["d", 0, "a"]], "out/a": [["d", 0, "b/c"]],
+                                     "out/..": [["-", 1, "x"]]})
+        self.assertEqual(self.tree(self.path("o")), {})
+        self.assertEqual(len(events[-1]["files_left_out"]), 3)
+
+    def test_twice(self):
+        """A name that is there twice, a file that is a folder, too: nothing is written over."""
+        events, _, _ = self.collect({"out": [["-", 2, "a"], ["-", 5, "a"], ["d", 0, "a"], ["-", 1, "shown"]],
+                                     "out/a": [["-", 1, "x"]]})
+        self.assertEqual(self.tree(self.path("o")), {"a": b"xx", "shown": b"x"})
+        self.assertEqual([f["why"] for f in events[-1]["files_left_out"]],
+                         ["a file of that name is there already", "Not a directory"])
+
+    def test_kinds(self):
+        kinds = "lpscb?D \x1b"
+        events, out, _ = self.collect({"out": [[k, 1, f"f{n}"] for n, k in enumerate(kinds)]})
+        self.assertEqual(self.tree(self.path("o")), {})
+        self.assertEqual(events[-1]["files_left_out_count"], len(kinds))
+
+    def test_more_than_it_said(self):
+        """A file that grew: its bytes are counted as they come."""
+        self.path("fake_tree.json", "")
+        events, out, _ = self.collect({"out": [["-", 70000, "a"], ["-", 200000, "b"], ["-", 10, "c"]]},
+                                      "--out-limit", "100000")
+        self.assertEqual({n: len(b) for n, b in self.tree(self.path("o")).items()}, {"a": 70000, "c": 10})
+        self.assertIn("--out-limit", events[-1]["files_left_out"][0]["why"])
+
+    def test_depth_and_count(self):
+        tree, path = {}, "out"
+        for n in range(40):
+            tree[path] = [["d", 0, "d"], ["-", 1, "f"]]
+            path += "/d"
+        events, _, _ = self.collect(tree)
+        self.assertEqual(len(self.tree(self.path("o"))), 17)
+        self.assertEqual(events[-1]["files_left_out"][0]["why"], "folders lie too deep in one another")
+        os.rename(self.path("o"), self.path("before"))
+        events, out, _ = self.collect({"out": [["l", 1, f"f{n}"] for n in range(20000)]})
+        self.assertIn("more than 10000 files", events[-1]["files_lost"])
+        self.assertEqual(len(events[-1]["files_left_out"]), 100)
+        self.assertIn("left out of /work/out: 9900 more\n", out)
+        self.assertIn("not all of /work/out was copied", out)
+        os.rename(self.path("o"), self.path("before2"))
+        events, _, _ = self.collect({"out": [["-", 1, "n" * 200 + str(n)] for n in range(50000)]})
+        self.assertIn("8 MiB of names", events[-1]["files_left_out"][0]["why"])
+
+    def test_no_sense(self):
+        for entry in (["-", 1, "x"], ["", 0, ""]):
+            with self.subTest(entry=entry):
+                self.path("fake_tree.json", json.dumps({"out": [["-", "x", entry[2]], entry]}))
+                events, out, _ = self.run_task("pass", more=("--out", self.path("o" + entry[0])))
+                self.assertEqual(events[-1]["outcome"], "answered")
+
+    def test_links_of_the_users(self):
+        """A link that someone puts into the folder meanwhile is not followed."""
+        os.mkdir(self.path("outside"))
+        os.mkdir(self.path("o"))
+        tree = {"out": [["d", 0, "a"], ["-", 1, "b"]], "out/a": [["-", 1, "x"]]}
+        self.path("fake_tree.json", json.dumps(tree))
+        code = (f"import os\nos.symlink({self.path('outside')!r}, {self.path('o/a')!r})\n"
+                f"os.symlink({self.path('outside/b')!r}, {self.path('o/b')!r})")
+        events, _, _ = self.run_task(code, more=("--out", self.path("o")))
+        self.assertEqual(os.listdir(self.path("outside")), [])
+        self.assertEqual(events[-1]["files_left_out_count"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
