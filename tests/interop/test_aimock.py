@@ -76,10 +76,10 @@ FIXTURES = [
 
 
 class Server:
-    def __init__(self, folder, *args):
+    def __init__(self, folder, *args, fixtures=FIXTURES):
         path = os.path.join(folder, "fixtures.json")
         with open(path, "w") as f:
-            json.dump({"fixtures": FIXTURES}, f)
+            json.dump({"fixtures": fixtures}, f)
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
