@@ -52,7 +52,16 @@ static int draw(const struct shown *s, const struct media_item *m, struct allowa
 	return r;
 }
 
-static void say_where(const struct shown *s, const struct media_item *m, struct show *to)
+/* the name is its object's: the form before it has said it */
+static bool is_named(const struct media_item *m, const struct media_item *before)
+{
+	return before && before->state == MEDIA_WHOLE &&
+	       before->head.object == m->head.object &&
+	       strcmp(text_string(&before->name), text_string(&m->name)) == 0;
+}
+
+static void say_where(const struct shown *s, const struct media_item *m,
+		      const struct media_item *before, struct show *to)
 {
 	cleanup_text struct text line = { 0 };
 	uint32_t width, height;
@@ -72,7 +81,7 @@ static void say_where(const struct shown *s, const struct media_item *m, struct 
 	else if (!s->out && s->folder.fd < 0)
 		text_puts(&line, "not kept; --out DIR would, or --transcript FILE");
 	show_place(to, text_string(&line));
-	if (!m->name.length)
+	if (!m->name.length || is_named(m, before))
 		return;
 	/* the jail's own word: it is folded behind the agent's mark, as a path is not */
 	text_clear(&line);
@@ -98,7 +107,8 @@ static void say_missing(const struct media_item *m, struct show *to)
 }
 
 static void show_one(const struct shown *s, const struct media_item *m,
-		     struct allowance *left, struct show *words, struct show *pictures)
+		     const struct media_item *before, struct allowance *left,
+		     struct show *words, struct show *pictures)
 {
 	cleanup_text struct text line = { 0 };
 	struct err why;
@@ -112,7 +122,7 @@ static void show_one(const struct shown *s, const struct media_item *m,
 		text_printf(&line, "a picture is not shown: %s", why.text);
 		show_note(words, text_string(&line));
 	}
-	say_where(s, m, words);
+	say_where(s, m, before, words);
 }
 
 void shown_show(const struct shown *s, const struct media_list *l, struct show *words,
@@ -124,7 +134,8 @@ void shown_show(const struct shown *s, const struct media_list *l, struct show *
 		show_said_by(words, &l->said);
 	for (size_t i = 0; s->way != TERMINAL_NO && words->fd >= 0 && i < l->count; i++)
 		if (!media_is_said(&l->items[i]))
-			show_one(s, &l->items[i], &left, words, pictures);
+			show_one(s, &l->items[i], i ? &l->items[i - 1] : NULL, &left,
+				 words, pictures);
 	if (l->nonsense)
 		show_note(words, "what the step shows made no sense from there on, and "
 				 "is left out");

@@ -22,7 +22,6 @@
 #define LIST_MAX_BYTES ((size_t)64 << 10)
 #define TIME_BYTES 32
 #define WORDS_BYTES 300
-#define FETCH_TRIES 3
 
 int save_plan(struct save *s, const struct jail_options *jail, struct broker *broker,
 	      struct err *e)
@@ -58,19 +57,6 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 {
 	text_add(arg, bytes, length);
 	return text_check(arg, "a file of the session", e);
-}
-
-/* a file's bytes, or a folder's entries; a refusal may pass where a host is busy */
-static int fetch(struct save *s, uint16_t type, const char *path, struct text *out,
-		 struct err *e)
-{
-	int r = -EPERM;
-
-	for (int i = 0; i < FETCH_TRIES && r == -EPERM; i++) {
-		text_clear(out);
-		r = session_get(s->session, type, path, take_bytes, out, e);
-	}
-	return r;
 }
 
 /* UTC, to the second */
@@ -187,7 +173,8 @@ static int save_one(struct save *s, const char *name, struct err *e)
 	int r;
 
 	text_printf(&path, SAVE_FOLDER "/%s" SUFFIX, name);
-	r = fetch(s, WIRE_GET, text_string(&path), &source, &unread);
+	r = session_get(s->session, WIRE_GET, text_string(&path), take_bytes, &source,
+			&unread);
 	if (r == -EINTR) {
 		*e = unread;
 		return r;
@@ -274,7 +261,7 @@ int save_all(void *arg, struct err *e)
 	if (!s->dir || s->skills.index_fd < 0 || !s->session->open ||
 	    s->session->plan->stateless)
 		return 0;
-	r = fetch(s, WIRE_LIST, SAVE_FOLDER, &list, &none);
+	r = session_get(s->session, WIRE_LIST, SAVE_FOLDER, take_bytes, &list, &none);
 	if (r == -EINTR) {
 		*e = none;
 		return r;

@@ -34,18 +34,6 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 	return to->failed ? err_set(e, to->failed, "a file of the sandbox") : 0;
 }
 
-/* once more where it was refused: on a busy host that may pass */
-static int get(struct session *s, uint16_t type, const char *path, struct text *to,
-	       struct err *e)
-{
-	int r = session_get(s, type, path, take_bytes, to, e);
-
-	if (r != -EPERM)
-		return r;
-	text_clear(to);
-	return session_get(s, type, path, take_bytes, to, e);
-}
-
 static bool ends_with(const char *name, const char *end)
 {
 	size_t n = strlen(name), m = strlen(end);
@@ -104,7 +92,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = get(s, WIRE_GET, path, &one->bytes, e);
+	int r = session_get(s, WIRE_GET, path, take_bytes, &one->bytes, e);
 
 	if (r == -E2BIG) {
 		text_printf(words,
@@ -157,7 +145,7 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 
 	if (depth > TESTS_TAKEN_DEPTH)
 		return say_failed(path, "too many folders in each other", words);
-	r = get(s, WIRE_LIST, *path ? path : ".", &entries, e);
+	r = session_get(s, WIRE_LIST, *path ? path : ".", take_bytes, &entries, e);
 	if (r == -E2BIG)
 		return say_failed(*path ? path : "/work", "too many entries", words);
 	if (r < 0)

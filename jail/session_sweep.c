@@ -25,6 +25,8 @@
 #define ROUNDS 64         /* against a step that forks faster than it is ended */
 #define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
 #define BIRTH_WAIT_MS 100 /* likewise, one that was asked for is there */
+/* the state that file operations are asked of has run no step: it can only be slow */
+#define FILE_BIRTH_WAIT_MS 2000
 
 pid_t sweep_inside(const char *text, const char *key)
 {
@@ -204,10 +206,11 @@ static bool is_clean(const struct session *s, const struct state *fresh)
 static bool is_born(const struct step *step)
 {
 	struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
+	int wait_ms = step->kind == KIND_RUN ? BIRTH_WAIT_MS : FILE_BIRTH_WAIT_MS;
 
 	if (step->state->host || p.fd < 0)
 		return true;
-	if (poll(&p, 1, BIRTH_WAIT_MS) > 0)
+	if (poll(&p, 1, wait_ms) > 0)
 		step_receive_one(step->state);
 	/* it may be forgotten by now */
 	return step->state->host || step->state->channel.fd < 0;
