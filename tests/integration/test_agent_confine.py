@@ -245,7 +245,7 @@ class Report(AgentCase):
                          not_enforced=[] if SHOWN else ["files"])
 
     def test_folder_of_saved_functions(self):
-        got = self.steps("print(1)", more=("--skills", self.path("skills")))
+        got = self.steps("print(1)", more=("--skills", self.path("skills"), "--transcript", "none"))
         self.check_facts(got["confinement"], needs=["create", "keep"],
                          create=[self.path("skills")])
         self.assertEqual(os.listdir(self.path("skills")), ["index.jsonl"])
