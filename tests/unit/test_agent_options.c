@@ -194,13 +194,14 @@ END_TEST
 START_TEST(presets_parse)
 {
 	char *argv[] = { "operand", NULL };
-	_Alignas(16) char into[8192] = { 0 };
+	void *into = calloc(1, commands[_i]->opts_bytes);
 	struct err e = { 0 };
 	const char *operand;
 	bool help;
 
 	ck_assert_msg(options_parse(commands[_i], argv, into, &operand, &help, &e) == 0,
 		      "%s", e.text);
+	free(into);
 }
 END_TEST
 
