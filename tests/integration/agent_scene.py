@@ -3,12 +3,16 @@
 
 STEPJAIL_BUILD is the folder of the binaries (default build), STEPJAIL_AGENT the agent itself.
 """
+import fcntl
 import hashlib
 import json
 import os
+import pty
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -146,6 +150,23 @@ class AgentCase(unittest.TestCase):
         with self.popen(*args, env=env, **how) as p:
             out, err = p.communicate(timeout=timeout)
         return p.returncode, (out or b"").decode(), (err or b"").decode()
+
+    def on_terminal(self, *args, columns=80, **how):
+        """What a terminal gets of a run that ends well."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with self.popen(*args, stdout=theirs, **how) as p:
+            os.close(theirs)
+            out = b""
+            try:
+                while piece := os.read(ours, 65536):
+                    out += piece
+            except OSError:
+                pass
+            err = p.stderr.read()
+        os.close(ours)
+        self.assertEqual((p.returncode, err), (0, b""))
+        return out
 
     def solve(self, *args, stepjail=None, **how):
         return self.run_agent("solve", "The task.", "--stepjail", stepjail or self.fake, *args,

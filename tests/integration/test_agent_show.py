@@ -9,7 +9,6 @@ control byte may be in it.
 import base64
 import json
 import os
-import pty
 import re
 import struct
 import sys
@@ -59,21 +58,9 @@ class Shows(AgentCase):
 
     def terminal(self, *lines, more=(), **env):
         """What a terminal gets."""
-        ours, theirs = pty.openpty()
-        with self.popen("solve", "x", "--stepjail", self.fake, "--transcript", "none", *more, "--model",
-                        self.script(fence("\n".join(lines) + "\npass"), "Done."),
-                        env=self.env(**{"TERM": "xterm", **env}), stdout=theirs) as p:
-            os.close(theirs)
-            out = b""
-            try:
-                while piece := os.read(ours, 65536):
-                    out += piece
-            except OSError:
-                pass
-            err = p.stderr.read()
-        os.close(ours)
-        self.assertEqual((p.returncode, err), (0, b""))
-        return out
+        return self.on_terminal("solve", "x", "--stepjail", self.fake, "--transcript", "none", *more,
+                                "--model", self.script(fence("\n".join(lines) + "\npass"), "Done."),
+                                env=self.env(**{"TERM": "xterm", **env}))
 
     def clean(self, out):
         """But for its pictures there is no control byte; the pictures."""
