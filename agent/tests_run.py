@@ -214,10 +214,10 @@ def run_pytest(tests, control):
     import functools
     import unittest
     import pytest
-    passed, bad = [], []
-    changed = make_sealed([builtins, *(module for name, module in sys.modules.items()
-                                       if name.split(".")[0] in ("unittest", "_pytest", "pluggy"))],
-                          True)
+    passed, bad, skipped = [], [], set()
+    sealed = (make_sealed([builtins, pytest]),
+              make_sealed([module for name, module in sys.modules.items()
+                           if name.split(".")[0] in ("unittest", "_pytest", "pluggy")], True))
 
     def failing(test):
         def fail(*args, **named):
@@ -242,8 +242,11 @@ def run_pytest(tests, control):
         @pytest.hookimpl
         def pytest_runtest_logreport(self, report):
             name = report.nodeid.split("[")[0].replace(".py::", ".").replace("::", ".")
+            set_by_mark = {"skip", "skipif", "xfail"} & set(report.keywords)
             if report.failed:
                 bad.append(name)
+            elif report.skipped and not set_by_mark:
+                skipped.add(name)  # or its other parameters would pass for this one
             elif report.when == "call" and report.passed:
                 passed.append(name)
 
@@ -252,7 +255,8 @@ def run_pytest(tests, control):
                           *[f"{TESTS}/{stem}.py" for stem in tests.trees]], [Plugin()])
     if status:
         bad.append("pytest ended with status %d" % status)
-    return [one for one in passed if one not in bad], bad, changed()
+    passed = [one for one in passed if one not in bad and one not in skipped]
+    return passed, bad, sealed[0]() or sealed[1]()
 
 
 def be_second(tests, control, report, secret, output):
@@ -271,7 +275,7 @@ def be_second(tests, control, report, secret, output):
     seen = watch()
     try:
         os.chdir(JUDGED)
-        sys.path += [JUDGED, TESTS] if tests.needs_pytest else [JUDGED]
+        sys.path += [TESTS, JUDGED] if tests.needs_pytest else [JUDGED]
         run = run_pytest if tests.needs_pytest else run_unittest
         passed, bad, changed = run(tests, control)
     except BaseException as problem:
