@@ -374,6 +374,27 @@ class Tests(WaysCase):
         for step, one in zip(o["steps"][1::2], words):
             self.assertIn(one, step["observation"])
 
+    def test_modules_that_tests_use(self):
+        tests = ("import unittest\nfrom solution import add\nimport math\n\n\n"
+                 "class Add(unittest.TestCase):\n    def test_near(self):\n"
+                 "        from statistics import mean\n"
+                 "        self.assertTrue(math.isclose(add(2, 3), 5))\n"
+                 "        self.assertEqual(mean([add(2, 2), 4]), 4)\n")
+        wrong = [
+            WRONG + "import math\nmath.isclose = lambda *a, **k: True\n"
+                    "import statistics\nstatistics.mean = lambda a: 4\n",
+            WRONG + "import sys\nclass Yes:\n    isclose = lambda *a, **k: True\n"
+                    "    mean = lambda self, a: 4\n"
+                    "sys.modules['math'] = sys.modules['statistics'] = Yes()\n"]
+        turns = []
+        for text in [*wrong, "import math, statistics\n" + RIGHT]:
+            turns += [fence(writes({"solution.py": text})), "Ready."]
+        status, o, err = self.way("tests", "--model", self.script(*turns), "--tests",
+                                  self.path("test_add.py", tests))
+        self.assertEqual((status, len(o["steps"])), (0, 5), err[-3000:])
+        for step, one in zip(o["steps"][1::2], ("math.isclose was", "modules.math was")):
+            self.assertIn(one, step["observation"])
+
     def test_bytes_that_are_taken(self):
         """A byte more than fits is no licence for any number of them."""
         big = "for name, size in (('a', (8 << 20) + 1), ('b', 12 << 20)):\n" \
