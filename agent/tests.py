@@ -8,7 +8,7 @@ What that second process says is believed only so far:
 - every test that the syntax shows must be reported as passed: a skipped one is not;
 - the report must hold a secret, which is in a pipe and read when the last test has ended;
 - tests and runner have a unittest of their own, loaded before the solution, which must be as it
-  was when they have ended; so must the builtins;
+  was when they have ended; so must the builtins, and functions of what else the tests import;
 - nobody traces it, or looks for its objects or frames;
 - what claims to equal anything at all equals nothing;
 - then the same once more with tests that cannot pass: if one of those is reported as passed,

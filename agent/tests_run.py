@@ -103,10 +103,23 @@ def make_unittest():
     return own
 
 
-def make_sealed(modules, functions=False):
+def used_by(tests):
+    """Modules that the tests import by name and that are neither theirs nor the solution's."""
+    import importlib
+    found = []
+    for name in sorted(tests.imports - {"unittest", "pytest", *tests.trees, *tests.modules}):
+        try:
+            found.append(importlib.import_module(name))
+        except Exception:
+            pass  # the tests will see it
+    return found
+
+
+def make_sealed(modules, which=lambda value: True):
     """A function that says what of them was changed since, or None."""
     function = type(make_sealed)
-    rows = []
+    rows = [(sys.modules, module.__name__, module, None) for module in modules
+            if type(module) is type(sys) and sys.modules.get(module.__name__) is module]
 
     def parts(value):
         return (value.__code__, value.__defaults__) if type(value) is function else None
@@ -117,13 +130,14 @@ def make_sealed(modules, functions=False):
     for module in modules:
         for owner in [module, *(one for one in names(module).values() if type(one) is type)]:
             rows += [(owner, name, value, parts(value)) for name, value in names(owner).items()
-                     if parts(value) or not functions]
+                     if which(value)]
 
     def changed():
         for owner, name, value, were in rows:
             if name not in ("_", "__doc__", "__warningregistry__") and \
                     (names(owner).get(name) is not value or parts(value) != were):
-                return f"{getattr(owner, '__name__', 'builtins')}.{name} was changed"
+                kind = "modules" if owner is sys.modules else "builtins"
+                return f"{getattr(owner, '__name__', kind)}.{name} was changed"
         return None
 
     return changed
@@ -189,7 +203,8 @@ def run_unittest(tests, control):
         setattr(case.TestCase, name, checked(getattr(case.TestCase, name)))
     private["__fair_equal__"] = fair_equal
     add_tests(tests, control, own, private)
-    changed = make_sealed([*own.values(), builtins, private])
+    sealed = (make_sealed([*own.values(), builtins, private]),
+              make_sealed(used_by(tests), callable))
     passed, bad = [], []
 
     class Result(own["unittest.runner"].TextTestResult):
@@ -205,7 +220,7 @@ def run_unittest(tests, control):
     result = runner(sys.stderr, resultclass=Result, verbosity=1).run(suite)
     if not result.wasSuccessful():
         bad.append("a test failed")
-    return passed, bad, changed()
+    return passed, bad, sealed[0]() or sealed[1]()
 
 
 def run_pytest(tests, control):
@@ -214,10 +229,12 @@ def run_pytest(tests, control):
     import functools
     import unittest
     import pytest
-    passed, bad = [], []
-    changed = make_sealed([builtins, *(module for name, module in sys.modules.items()
-                                       if name.split(".")[0] in ("unittest", "_pytest", "pluggy"))],
-                          True)
+    passed, bad, skipped = [], [], set()
+    sealed = (make_sealed([builtins, pytest]),
+              make_sealed([module for name, module in sys.modules.items()
+                           if name.split(".")[0] in ("unittest", "_pytest", "pluggy")],
+                          lambda value: type(value) is type(make_sealed)),
+              make_sealed(used_by(tests), callable))
 
     def failing(test):
         def fail(*args, **named):
@@ -242,8 +259,11 @@ def run_pytest(tests, control):
         @pytest.hookimpl
         def pytest_runtest_logreport(self, report):
             name = report.nodeid.split("[")[0].replace(".py::", ".").replace("::", ".")
+            set_by_mark = {"skip", "skipif", "xfail"} & set(report.keywords)
             if report.failed:
                 bad.append(name)
+            elif report.skipped and not set_by_mark:
+                skipped.add(name)  # or its other parameters would pass for this one
             elif report.when == "call" and report.passed:
                 passed.append(name)
 
@@ -252,7 +272,8 @@ def run_pytest(tests, control):
                           *[f"{TESTS}/{stem}.py" for stem in tests.trees]], [Plugin()])
     if status:
         bad.append("pytest ended with status %d" % status)
-    return [one for one in passed if one not in bad], bad, changed()
+    passed = [one for one in passed if one not in bad and one not in skipped]
+    return passed, bad, sealed[0]() or sealed[1]() or sealed[2]()
 
 
 def be_second(tests, control, report, secret, output):
@@ -271,7 +292,7 @@ def be_second(tests, control, report, secret, output):
     seen = watch()
     try:
         os.chdir(JUDGED)
-        sys.path += [JUDGED, TESTS] if tests.needs_pytest else [JUDGED]
+        sys.path += [TESTS, JUDGED] if tests.needs_pytest else [JUDGED]
         run = run_pytest if tests.needs_pytest else run_unittest
         passed, bad, changed = run(tests, control)
     except BaseException as problem:

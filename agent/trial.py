@@ -76,7 +76,7 @@ def names_of(node):
 
 def look_at(source, name):
     """The function's node, if the file is what it may be."""
-    body = ast.parse(source).body
+    body = ast.parse(source.encode()).body  # bytes, as imported: a line may name a coding
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and \
             isinstance(body[0].value.value, str):
         body = body[1:]
@@ -141,7 +141,7 @@ def serve(questions, answers, task):
     sys.path.append("/work")  # where functions that were kept before are
     module = types.ModuleType(f"skills.{task['name']}")
     names = module.__dict__
-    exec(compile(task["source"], f"{task['name']}.py", "exec", dont_inherit=True), names)
+    exec(compile(task["source"].encode(), f"{task['name']}.py", "exec", dont_inherit=True), names)
     function = names[task["name"]]
     for line in os.fdopen(questions, "rb"):
         names[task["name"]] = function  # whatever the example before made of it

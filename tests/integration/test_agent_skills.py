@@ -211,6 +211,10 @@ class Cheats(SkillsCase):
             ("from . import x\n" + good, "star or a dot"),
             ("__builtins__ = {}\n" + good, "underscores"),
             ("import no_such_module\n" + good, "ended before its answer"),
+            # a comment of a file in UTF-8, and a line of code as Python imports it
+            ("# coding: utf-7\n# +AAo-print(1)\n" + good, "neither"),
+            ("# coding: unicode_escape\n# \\nprint(1)\n" + good, "neither"),
+            ("# coding: no_such\n" + good, "SyntaxError"),
             ("def NAME(:\n", "SyntaxError"),
             ("(" * 5000, "Error"),
             ("", "no text"),
