@@ -43,7 +43,7 @@ static bool is_next(const struct media_seen *seen, const struct media *m)
 {
 	if (m->object == seen->objects)
 		return m->object < MEDIA_OBJECTS_MAX;
-	return m->object + 1 == seen->objects && m->from == seen->from &&
+	return seen->objects && m->object == seen->objects - 1 && m->from == seen->from &&
 	       !(seen->kinds >> m->kind & 1);
 }
 
