@@ -167,6 +167,7 @@ class BestOf(WaysCase):
                                       self.path("test_add.py", TESTS))
         self.assertEqual(status, 0, err)
         self.assertIn("attempt 2 of 2\n\nanswer\n", out)
+        self.assertNotIn("attempt 2 of 2\nattempt 2 of 2", out)
 
     def test_apart(self):
         # variables and folders are an attempt's own
