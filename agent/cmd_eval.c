@@ -305,6 +305,8 @@ static int eval_run(const void *options, const char *operand, struct stop *stop,
 	if (o->canonical + o->broken + (o->model != NULL) > 1)
 		return err_say(e, EINVAL,
 			       "--canonical, --broken and --model: give one of them");
+	if (o->samples > 1 && !o->model)
+		return err_say(e, EINVAL, "--samples belongs to --model");
 	v.confined.policy.required = o->require_confinement;
 	show_open(&v.show, fd, (enum show_color)o->color, stop);
 	v.progress = (struct evalshow){ .show = &v.show,

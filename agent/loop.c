@@ -254,14 +254,7 @@ static enum outcome answer(struct loop *l, struct err *e)
 {
 	int r;
 
-	char line[64];
-
 	text_add(&l->answer, l->claimed.bytes, l->claimed.length);
-	if (l->attempt) {
-		(void)snprintf(line, sizeof(line), "attempt %" PRIu64 " of %zu",
-			       l->attempt, l->work->attempt_count);
-		show_line(l->show, line);
-	}
 	show_answer(l->show, text_string(&l->answer), l->answer.length);
 	r = text_check(&l->answer, "the answer", e);
 	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;

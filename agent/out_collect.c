@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/escape.h"
@@ -152,6 +153,7 @@ static int copy_file(struct level *l, const char *path, const char *name, uint64
 	struct copy c = { .o = o, .fd = -1 };
 	char words[ERR_TEXT_MAX];
 	struct err why = { 0 };
+	struct stat st;
 	int r;
 
 	if (size > o->limit_bytes - o->bytes) {
@@ -173,6 +175,9 @@ static int copy_file(struct level *l, const char *path, const char *name, uint64
 	}
 	sha256_init(&c.sum);
 	r = session_get(l->s, WIRE_GET, path, take_bytes, &c, &why);
+	/* of the write that failed a part may be there */
+	if (c.failed && fstat(c.fd, &st) == 0)
+		c.bytes = (uint64_t)st.st_size;
 	io_close_fd(&c.fd);
 	o->bytes += c.bytes;
 	if (r == 0)

@@ -12,6 +12,22 @@
 #include "agent/repl.h"
 #include "init/io.h"
 
+/* stepjail's words begin with the frame's name; a person gave that of a file */
+static int refused(int s, const char *name, struct err *e)
+{
+	static const char *const frames[] = { "GET: ", "PUT: ", "LIST: " };
+
+	for (size_t i = 0; s < 0 && i < sizeof(frames) / sizeof(frames[0]); i++) {
+		size_t n = strlen(frames[i]);
+
+		if (strncmp(e->text, frames[i], n) != 0)
+			continue;
+		memmove(e->text, e->text + n, strlen(e->text + n) + 1);
+		return err_within(e, "%s: ", name);
+	}
+	return s;
+}
+
 /* entries end with a NUL and may be cut by a frame's end */
 struct listing {
 	struct repl *r;
@@ -42,11 +58,11 @@ static int take_entries(void *arg, const char *bytes, size_t length, struct err 
 int repl_files(struct repl *r, char *const *words, struct err *e)
 {
 	struct listing l = { .r = r, .entry = { .max = 8192 } };
-	int s = session_get(&r->session, WIRE_LIST, words[0] ? words[0] : ".",
-			    take_entries, &l, e);
+	const char *folder = words[0] ? words[0] : ".";
+	int s = session_get(&r->session, WIRE_LIST, folder, take_entries, &l, e);
 
 	text_free(&l.entry);
-	return s;
+	return refused(s, folder, e);
 }
 
 static const char *last_part(const char *path)
@@ -71,7 +87,7 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 	int s = session_put(&r->session, fd, name, e);
 
 	if (s < 0)
-		return s;
+		return refused(s, name, e);
 	show_note(&r->show, "written, below /work");
 
 	cJSON *file = r->transcript.fd < 0 ? NULL : given_file(words[0], name, e);
@@ -116,7 +132,9 @@ int repl_get(struct repl *r, char *const *words, struct err *e)
 	struct download d = { -1, path };
 	int s = access(path, F_OK) == 0
 			? err_set(e, EEXIST, "%s", path)
-			: session_get(&r->session, WIRE_GET, words[0], take_bytes, &d, e);
+			: refused(session_get(&r->session, WIRE_GET, words[0], take_bytes,
+					      &d, e),
+				  words[0], e);
 	bool begun = d.fd >= 0;
 
 	if (s == 0)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/escape.h"
+#include "agent/prompt.h"
 #include "agent/show.h"
 #include "agent/units.h"
 
@@ -122,7 +123,16 @@ void show_complaint(struct show *s, const char *words)
 	cleanup_text struct text text = { 0 };
 
 	escape_lines(&text, "", words, strlen(words));
-	put(s, INK_DIM, OWN_MARK, &text);
+	/* what tests or a check printed has a mark, and so has each part of it */
+	for (const char *at = text_string(&text), *end; *at; at = end) {
+		cleanup_text struct text line = { 0 };
+		bool marked = strncmp(at, PROMPT_MARK, strlen(PROMPT_MARK)) == 0;
+
+		end = strchr(at, '\n');
+		end = end ? end + 1 : at + strlen(at);
+		text_add(&line, at, (size_t)(end - at));
+		put(s, INK_DIM, marked ? PROMPT_MARK : OWN_MARK, &line);
+	}
 }
 
 void show_place(struct show *s, const char *line)

@@ -94,10 +94,12 @@ static void say_missing(const struct media_item *m, struct show *to)
 	cleanup_text struct text line = { 0 };
 	char size[32];
 
-	text_printf(&line, "%s of %s is not shown: ", nouns[m->head.kind],
-		    units_say_size(m->head.bytes, size, sizeof(size)));
+	/* of what was left out the jail stops writing where it is too large */
+	text_printf(&line, "%s of %s%s is not shown: ", nouns[m->head.kind],
+		    units_say_size(m->head.bytes, size, sizeof(size)),
+		    m->state == MEDIA_ABSENT ? " or more" : "");
 	if (m->state == MEDIA_ABSENT)
-		text_puts(&line, "--media-limit is less");
+		text_puts(&line, "it is more than is left of --media-limit");
 	else if (m->state == MEDIA_TOO_BIG)
 		text_printf(&line, "%s is all that one step may show",
 			    units_say_size(MEDIA_STEP_BYTES, size, sizeof(size)));

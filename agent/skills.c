@@ -205,6 +205,11 @@ static int open_folder(struct skills *s, const char *dir, bool make, struct err 
 	if (make && s->index_fd < 0 && errno != EACCES && errno != EROFS &&
 	    errno != EPERM)
 		return err_set(e, errno, SKILLS_INDEX);
+	if (make && s->index_fd < 0)
+		text_printf(&s->notes,
+			    "skills: no function will be saved: " SKILLS_INDEX
+			    " in %s cannot be written: %s\n",
+			    dir, strerror(errno));
 	return text_check(&s->dir, "its path", e);
 }
 
@@ -222,7 +227,7 @@ int skills_find(struct skills *s, const char *dir, bool make, struct err *e)
 		r = offer(s, e);
 	if (r == 0)
 		return 0;
-	return err_within(e, "skills: %s: ", dir);
+	return err_within(e, make ? "--skills: %s: " : "skills: %s: ", dir);
 }
 
 int skills_confine(const struct skills *s, struct confine_policy *p, struct err *e)

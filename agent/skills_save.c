@@ -150,7 +150,7 @@ static int tell(struct save *s, const char *name, const char *hex, bool kept,
 
 	text_add(&words, why->bytes,
 		 utf8_floor(text_string(why), why->length, WORDS_BYTES));
-	text_printf(&line, "saved function %s: %s: %s", name, kept ? "kept" : "not kept",
+	text_printf(&line, "function %s: %s: %s", name, kept ? "saved" : "not saved",
 		    text_string(&words));
 	show_note(s->show, text_string(&line));
 	record_string(o, "name", name, strlen(name));

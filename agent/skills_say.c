@@ -66,8 +66,9 @@ static void add_one(const struct skill *one, struct text *out)
 }
 
 static const char how_to_save[] =
-	"\nTo save a function for later tasks, write it to /work/skills_new/NAME.py: "
-	"imports, "
+	"\nTo save a function for later tasks, make the folder /work/skills_new, and "
+	"write "
+	"the function to /work/skills_new/NAME.py: imports, "
 	"constants, and one function NAME (small letters, digits and _; its helpers "
 	"begin "
 	"with _), whose docstring has examples as of an interactive session, with what "

@@ -239,6 +239,9 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 		return err_say(e, EINTR, "stopped by a signal");
 	step->wall_ms = units_now_ms() - started_ms;
 	judge(s, step, end);
+	/* the task's time was up before the step's */
+	if (step->wall_ms < step->facts.limit_ms)
+		step->facts.limit_ms = step->wall_ms;
 	if (end == ENDING_REFUSED && s->plan->stateless)
 		return serve_failed(&s->serve, s->reason, "stepjail gave no reason", e);
 	if (step->facts.headed)

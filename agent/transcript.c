@@ -151,12 +151,15 @@ static int add(struct transcript *t, const char *event, const cJSON *members,
 		return err_say(e, ECANCELED,
 			       "the transcript could not be written before");
 
+	struct chain before = t->chain;
 	int r = write_line(t, event, members, e);
 
 	if (r == 0)
 		return 0;
-	/* half a line is of no use, and there is perhaps room to take it back */
+	/* half a line is of no use, and there is perhaps room to take it back; what is told
+	 * at the end is the last line that is there */
 	t->failed = true;
+	t->chain = before;
 	(void)!ftruncate(t->fd, t->bytes);
 	return r;
 }
@@ -184,7 +187,7 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 
 void transcript_told(const struct transcript *t, struct text *out)
 {
-	if (t->fd >= 0)
+	if (t->fd >= 0 && t->chain.lines)
 		text_printf(out, "transcript: %s, %" PRIu64 " lines, sha256 %s",
 			    text_string(&t->path), t->chain.lines, t->chain.digest);
 }

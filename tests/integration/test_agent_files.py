@@ -7,6 +7,7 @@ With the real stepjail, and where a jail's lists are to lie, with an imitation o
 import hashlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -119,6 +120,18 @@ for name, size in (('a', 60000), ('b', 60000), ('c', 1)):
         (left,) = events[-1]["files_left_out"]
         self.assertRegex(left["why"], r"^--out-limit: it has 60000 bytes, and \d+ are left$")
 
+    def test_out_that_breaks_off(self):
+        """What is said to be there is there: of the write that failed, too."""
+        limit = 50000
+        _, out, _ = self.run_task(
+            "import resource\nlimit = resource.RLIMIT_FSIZE\n"
+            "resource.setrlimit(limit, (resource.getrlimit(limit)[1],) * 2)\n"
+            "open('/work/out/big', 'wb').write(b'x' * 99000)",
+            more=(*self.more, "--out", self.path("o")),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, 1 << 40)))
+        self.assertEqual(os.path.getsize(self.path("o/big")), limit)
+        self.assertIn(f"big: only its first {limit} bytes are there: it cannot be written: ", out)
+
     def test_out_after_a_budget(self):
         """Of steps; and of time, which ends a step that is still running."""
         code = "open('/work/out/x', 'w').write('1')\nimport time\ntime.sleep(%d)"
@@ -129,6 +142,8 @@ for name, size in (('a', 60000), ('b', 60000), ('c', 1)):
                                        status=124)
         self.assertEqual(self.tree(self.path("p")), {"x": b"1"})
         self.assertEqual([f["name"] for f in events[-1]["files"]], ["x"])
+        # the limit of a step, which has 60 s, is not what ended it
+        self.assertRegex(out, r"wall-timeout in (\d+) ms: the step was \w+ after \1 ms ")
 
     def test_out_after_a_loss(self):
         """What a lost session had is gone; a step that died keeps files."""

@@ -263,10 +263,10 @@ open('out').read(), os.path.islink('out'), os.listdir('/tmp')
                                                  ["l", "root"]]), err)
         self.assertIn(f"- {1 << 50} ", err)
         self.assertEqual([line for line in err.splitlines() if line[1:2] != " "],
-                         ["GET: Symbolic link loop", "GET: Invalid argument",
-                          "GET: Not a directory", "LIST: Not a directory",
-                          "LIST: Invalid argument", "PUT: Invalid argument",
-                          "PUT: Not a directory", "written, below /work"])
+                         ["out: Symbolic link loop", "../../etc/passwd: Invalid argument",
+                          "root/etc/passwd: Not a directory", "root: Not a directory",
+                          "..: Invalid argument", "../outside: Invalid argument",
+                          "root/tmp/outside: Not a directory", "written, below /work"])
         self.assertEqual(out, "(\"the caller's own\", False, [])\n")
         self.assertFalse(os.path.exists(back))
         self.assertNotIn("\x1b", out + err)

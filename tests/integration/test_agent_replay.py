@@ -74,6 +74,11 @@ class Demo(ReplayCase):
         self.assertIn("3 steps run again: nothing differs", out)
         self.assertNotIn("plan", out)
 
+    def test_options_are_shown_as_they_are_given(self):
+        os.unlink(self.record)
+        self.run_steps("print(1)", more=("--deterministic", "--seed", "7"))
+        self.assertIn(" --deterministic --seed 7 ", self.replay().splitlines()[0])
+
     def test_from_another_folder(self):
         os.chdir("/")
         self.addCleanup(os.chdir, self.folder)

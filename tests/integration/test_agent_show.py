@@ -171,7 +171,7 @@ class Shows(AgentCase):
         self.assertIn("Not shown: a picture that broke off.\n", step["observation"])
         self.assertIn("Not shown: a picture of 1099511627776 bytes, which is more than", step["observation"])
         self.assertIn("it broke off behind 3 bytes", out)
-        self.assertIn("--media-limit is less", out)
+        self.assertIn("a picture of 1 TiB or more is not shown: it is more than is left of --media-limit", out)
         self.assertNotIn("sha256", step["media"][0])
 
     def test_no_sense(self):

@@ -121,6 +121,7 @@ class Saved(SkillsCase):
         names, start, err = self.offered()
         self.assertEqual(names, ["double"])
         self.assertNotIn("skills_new", start["system"])
+        self.assertIn("skills: no function will be saved: index.jsonl in ", err)
 
 
 class Cheats(SkillsCase):

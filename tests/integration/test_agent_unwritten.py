@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -108,13 +109,17 @@ class Full(TranscriptCase):
         return self.script(*[fence(c.replace("BEGUN", repr(self.path("begun"))))
                              for c in self.CODES], "Done.")
 
-    def check(self, status, err, path):
+    def check(self, status, out, err, path, repl=False):
         """True where it was stopped."""
+        told = re.findall(r"^transcript: .*, (\d+) lines, sha256 (\w+)$", out, re.M)
         lines = self.lines(path) if os.path.exists(path) else []
         events = [json.loads(line) for line in lines]
         with open(self.path("begun")) as f:
             begun = f.read().count("\n")
         self.assertGreaterEqual(sum(e["event"] == "code" for e in events), begun)
+        # the digest that a person keeps is that of the last line which is there
+        last = [(str(len(lines)), events[-1]["sha256"])] if lines else []
+        self.assertIn(told, (last, []) if repl else (last,))
         verified, out = self.verify(lines)
         if status == 0:
             self.assertEqual((verified, begun, err), (WHOLE, 5, ""))
@@ -136,10 +141,10 @@ class Full(TranscriptCase):
             with self.subTest(limit=limit):
                 self.path("begun", "")
                 path = self.path(f"t{limit}.jsonl")
-                status, _, err = self.solve(
+                status, out, err = self.solve(
                     "--model", self.model(), "--transcript", path,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
-                stopped += self.check(status, err, path)
+                stopped += self.check(status, out, err, path)
         self.assertIn(stopped, (len(sizes) - 1, len(sizes) - 2, len(sizes)))
         self.assertGreater(stopped, 5)
 
@@ -162,7 +167,7 @@ class Full(TranscriptCase):
                     capture_output=True, env=self.env(), timeout=60)
                 err = p.stderr.decode().replace(disk + "/t.jsonl", kept)
                 self.assertTrue(os.path.exists(kept), err)
-                stopped += self.check(p.returncode, err, kept)
+                stopped += self.check(p.returncode, p.stdout.decode(), err, kept)
         self.assertGreaterEqual(stopped, 2)
         self.assertLess(stopped, 6)
 
@@ -171,10 +176,10 @@ class Full(TranscriptCase):
         begun = self.path("begun", "")
         script = "".join(f"open({begun!r}, 'a').write('{i}\\n')\n" for i in range(60))
         with open(self.path("s", script)) as stdin:
-            status, _, err = self.run_agent(
+            status, out, err = self.run_agent(
                 "repl", "--stepjail", self.fake, "--transcript", path, stdin=stdin,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)))
-        self.assertTrue(self.check(status, err, path))
+        self.assertTrue(self.check(status, out, err, path, repl=True))
 
 
 if __name__ == "__main__":

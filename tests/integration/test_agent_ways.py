@@ -1,10 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_agent_ways.py - each way of working with a task in which the wrong way fails"""
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import sys
+import termios
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -167,6 +171,33 @@ class BestOf(WaysCase):
                                       self.path("test_add.py", TESTS))
         self.assertEqual(status, 0, err)
         self.assertIn("attempt 2 of 2\n\nanswer\n", out)
+        self.assertNotIn("attempt 2 of 2\nattempt 2 of 2", out)
+
+    def test_on_a_narrow_terminal(self):
+        """A row that tests printed is broken behind its mark: no part looks like the agent's."""
+        printing = "print('word ' * 40)\nprint('-' * 200)\n" + TESTS
+        model = self.script(fence(writes({"solution.py": WRONG})), "Done.",
+                            fence(writes({"solution.py": RIGHT})), "Done.")
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        with self.popen("solve", "x", "--stepjail", STEPJAIL, "--mode", "tests", *ALLOW, "--model",
+                        model, "--tests", self.path("test_add.py", printing),
+                        stdout=theirs, stderr=theirs, env=self.env(NO_COLOR="1")) as p:
+            os.close(theirs)
+            out = b""
+            try:
+                while piece := os.read(ours, 65536):
+                    out += piece
+            except OSError:
+                pass
+        os.close(ours)
+        self.assertEqual(p.returncode, 0, out)
+        rows = out.decode().replace("\r\n", "\n").split("\n")
+        rows = rows[rows.index("What the tests printed:") + 1:
+                    rows.index("Mend your files, then answer again.")]
+        self.assertGreater(len(rows), 3)
+        for row in rows:
+            self.assertTrue(row.startswith("| ") and len(row) <= 40, row)
 
     def test_apart(self):
         # variables and folders are an attempt's own
