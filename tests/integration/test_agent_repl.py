@@ -301,8 +301,9 @@ class Person(Terminal):
         self.start()
         self.type("x = 1\n")
         self.expect(r"\[1\]>>> $")
-        for code in ("import time", "def f():", "    x = 2", "    print('there', flush=True)",
-                     "    while 1:", "        try: time.sleep(60)", "        except BaseException: pass", ""):
+        for code in ("import time", "def f():", "    x = 2", "    while 1:",
+                     "        try: print('there', flush=True); time.sleep(60)",
+                     "        except BaseException: pass", ""):
             self.type(code + "\n")
         self.expect(r"\[3\]>>> $")
         self.type("f()\n")
