@@ -9,12 +9,8 @@
 
 #include "agent/done.h"
 #include "agent/escape.h"
+#include "agent/json.h"
 #include "agent/report.h"
-
-static const cJSON *get(const cJSON *root, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(root, name);
-}
 
 /* a count of the kernel's; 0 where there is none, as for null */
 static uint64_t number(const cJSON *item, uint64_t most)
@@ -42,7 +38,7 @@ static void take_words(const cJSON *item, char *words, size_t size)
 bool done_says(const char *json, size_t length, const char *name, const char *word)
 {
 	cJSON *root = cJSON_ParseWithLength(json, length);
-	const char *said = cJSON_GetStringValue(get(root, name));
+	const char *said = cJSON_GetStringValue(json_get(root, name));
 	bool is = said && strcmp(said, word) == 0;
 
 	cJSON_Delete(root);
@@ -61,16 +57,16 @@ bool done_is_object(const char *json, size_t length)
 void done_words(const char *json, size_t length, char *words, size_t size)
 {
 	cJSON *root = cJSON_ParseWithLength(json, length);
-	const cJSON *error = get(root, "error");
+	const cJSON *error = json_get(root, "error");
 
-	take_words(cJSON_IsString(error) ? error : get(root, "reason"), words, size);
+	take_words(cJSON_IsString(error) ? error : json_get(root, "reason"), words, size);
 	cJSON_Delete(root);
 }
 
 static bool take_state(const cJSON *root, struct verdict_facts *f)
 {
-	const cJSON *state = get(root, "state");
-	const cJSON *head = get(root, "state_number");
+	const cJSON *state = json_get(root, "state");
+	const cJSON *head = json_get(root, "state_number");
 
 	if (!cJSON_IsString(state) || !state_find(state->valuestring, &f->state))
 		return false;
@@ -90,8 +86,8 @@ static enum files take_files(const cJSON *files)
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)
 {
-	const cJSON *tail = get(output, tail_name);
-	uint64_t cut = number(get(output, cut_name), (uint64_t)1 << 52);
+	const cJSON *tail = json_get(output, tail_name);
+	uint64_t cut = number(json_get(output, cut_name), (uint64_t)1 << 52);
 	size_t length = cJSON_IsString(tail) ? strlen(tail->valuestring) : 0;
 
 	if (!cut)
@@ -110,16 +106,18 @@ bool done_read(const char *json, size_t length, struct step *step)
 	if (good) {
 		/* a limit that the code lived to see was kept by an interrupt */
 		f.soft = f.state == STATE_KEPT;
-		f.files = take_files(get(root, "files"));
-		take_words(get(root, "reason"), f.reason, sizeof(f.reason));
+		f.files = take_files(json_get(root, "files"));
+		take_words(json_get(root, "reason"), f.reason, sizeof(f.reason));
 		step->facts = f;
-		step->cpu_ms = number(get(root, "cpu_ms"), UINT32_MAX);
+		step->cpu_ms = number(json_get(root, "cpu_ms"), UINT32_MAX);
 		step->max_rss_bytes =
-			number(get(root, "memory_peak_bytes"), (uint64_t)1 << 52);
-		step->strays = (uint32_t)(number(get(root, "strays"), INT32_MAX) +
-					  number(get(root, "threads"), INT32_MAX));
-		take_cut(get(root, "output"), "stdout_cut", "stdout_tail", &step->out);
-		take_cut(get(root, "output"), "stderr_cut", "stderr_tail", &step->err);
+			number(json_get(root, "memory_peak_bytes"), (uint64_t)1 << 52);
+		step->strays = (uint32_t)(number(json_get(root, "strays"), INT32_MAX) +
+					  number(json_get(root, "threads"), INT32_MAX));
+		take_cut(json_get(root, "output"), "stdout_cut", "stdout_tail",
+			 &step->out);
+		take_cut(json_get(root, "output"), "stderr_cut", "stderr_tail",
+			 &step->err);
 	}
 	cJSON_Delete(root);
 	return good;

@@ -13,15 +13,9 @@
 
 #include "agent/chain.h"
 #include "agent/evalbook.h"
+#include "agent/json.h"
 #include "agent/record.h"
 #include "init/io.h"
-
-static const char *string(const cJSON *o, const char *name)
-{
-	const cJSON *s = cJSON_GetObjectItemCaseSensitive(o, name);
-
-	return cJSON_IsString(s) ? s->valuestring : "";
-}
 
 /* of all that a task's result rests on */
 static void digest_set(const struct evalset *set, char hex[CHAIN_HEX])
@@ -144,7 +138,7 @@ int evalbook_result(struct evalbook *b, size_t sample, const struct eval_result 
 static struct eval_sample *find(struct evalbook *b, const cJSON *line)
 {
 	const cJSON *number = cJSON_GetObjectItemCaseSensitive(line, "sample");
-	const char *id = string(line, "task_id");
+	const char *id = json_text(line, "task_id");
 
 	if (!cJSON_IsNumber(number) || !(number->valuedouble >= 0) ||
 	    number->valuedouble >= b->each)
@@ -160,8 +154,8 @@ static void take_result(struct eval_sample *s, const cJSON *line)
 	const cJSON *wall = cJSON_GetObjectItemCaseSensitive(line, "wall_ms");
 	enum verdict verdict;
 
-	if (!verdict_find(string(line, "verdict"), &verdict) || !cJSON_IsNumber(wall) ||
-	    !(wall->valuedouble >= 0))
+	if (!verdict_find(json_text(line, "verdict"), &verdict) ||
+	    !cJSON_IsNumber(wall) || !(wall->valuedouble >= 0))
 		return;
 	s->ran = true;
 	s->result = (struct eval_result){
@@ -170,18 +164,18 @@ static void take_result(struct eval_sample *s, const cJSON *line)
 		.wall_ms = (uint64_t)wall->valuedouble,
 	};
 	(void)snprintf(s->result.error, sizeof(s->result.error), "%s",
-		       string(line, "error"));
+		       json_text(line, "error"));
 }
 
 static void take_line(struct evalbook *b, const cJSON *line)
 {
 	const cJSON *code = cJSON_GetObjectItemCaseSensitive(line, "code");
-	const char *event = string(line, "event");
+	const char *event = json_text(line, "event");
 	struct eval_sample *s = find(b, line);
 
 	if (s && strcmp(event, "reply") == 0)
 		take_reply(s, cJSON_IsString(code) ? code->valuestring : NULL,
-			   string(line, "error"));
+			   json_text(line, "error"));
 	else if (s && strcmp(event, "result") == 0)
 		take_result(s, line);
 }
@@ -189,19 +183,19 @@ static void take_line(struct evalbook *b, const cJSON *line)
 static int check_first(const cJSON *line, const char *path, const char *who,
 		       const char *digest, struct err *e)
 {
-	if (strcmp(string(line, "event"), "eval") != 0)
+	if (strcmp(json_text(line, "event"), "eval") != 0)
 		return err_say(e, EINVAL, "--results: %s is no file of eval's", path);
-	if (strcmp(string(line, "set_sha256"), digest) != 0)
+	if (strcmp(json_text(line, "set_sha256"), digest) != 0)
 		return err_say(
 			e, EINVAL,
 			"--results: %s is of another set of tasks; give a new name",
 			path);
-	if (strcmp(string(line, "who"), who) != 0)
+	if (strcmp(json_text(line, "who"), who) != 0)
 		return err_say(
 			e, EINVAL,
 			"--results: %s holds solutions of another kind (%.80s); give "
 			"a new name",
-			path, string(line, "who"));
+			path, json_text(line, "who"));
 	return 0;
 }
 

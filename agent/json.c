@@ -95,6 +95,24 @@ const char *json_string(const cJSON *object, const char *name)
 	return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
+const char *json_text(const cJSON *object, const char *name)
+{
+	const char *text = json_string(object, name);
+
+	return text ? text : "";
+}
+
+bool json_u32(const cJSON *object, const char *name, uint32_t *n)
+{
+	const cJSON *item = json_get(object, name);
+
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
+	    item->valuedouble > UINT32_MAX)
+		return false;
+	*n = (uint32_t)item->valuedouble;
+	return true;
+}
+
 const cJSON *json_first(const cJSON *list)
 {
 	return cJSON_IsArray(list) ? list->child : NULL;

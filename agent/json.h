@@ -39,6 +39,13 @@ const cJSON *json_get(const cJSON *object, const char *name);
 /** json_string() - A member that is a string, else NULL */
 const char *json_string(const cJSON *object, const char *name);
 
+/** json_text() - A member that is a string, else "" */
+const char *json_text(const cJSON *object, const char *name);
+
+/** json_u32() - A member that is a number from 0 to UINT32_MAX, cut to a whole one; true where
+ * it is */
+bool json_u32(const cJSON *object, const char *name, uint32_t *n);
+
 /** json_first() - The first item of a list, NULL where it is empty or none; the others
  * follow by ->next */
 const cJSON *json_first(const cJSON *list);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/escape.h"
+#include "agent/json.h"
 #include "agent/out.h"
 #include "agent/record.h"
 #include "agent/units.h"
@@ -60,13 +61,6 @@ void out_record(const struct out *o, cJSON *object)
 				      (double)o->left_count);
 }
 
-static const char *string(const cJSON *o, const char *name)
-{
-	const cJSON *s = cJSON_GetObjectItemCaseSensitive(o, name);
-
-	return cJSON_IsString(s) ? s->valuestring : "";
-}
-
 void out_show(const struct out *o, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
@@ -79,8 +73,8 @@ void out_show(const struct out *o, struct show *show)
 	cJSON_ArrayForEach(one, o->left)
 	{
 		text_clear(&line);
-		text_printf(&line, "left out of /work/out: %s: %s", string(one, "name"),
-			    string(one, "why"));
+		text_printf(&line, "left out of /work/out: %s: %s",
+			    json_text(one, "name"), json_text(one, "why"));
 		show_note(show, text_string(&line));
 		told++;
 	}

@@ -11,6 +11,7 @@
 #include "agent/escape.h"
 #include "agent/extract.h"
 #include "agent/given.h"
+#include "agent/json.h"
 #include "agent/record.h"
 #include "agent/replay.h"
 #include "agent/tests.h"
@@ -19,29 +20,6 @@
 
 /* makes a state, so that those behind it have their numbers */
 static const char placeholder[] = "pass\n";
-
-static const cJSON *get(const cJSON *o, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(o, name);
-}
-
-static const char *string(const cJSON *o, const char *name)
-{
-	const cJSON *s = get(o, name);
-
-	return cJSON_IsString(s) ? s->valuestring : "";
-}
-
-static bool number(const cJSON *o, const char *name, uint32_t *n)
-{
-	const cJSON *item = get(o, name);
-
-	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
-	    item->valuedouble > UINT32_MAX)
-		return false;
-	*n = (uint32_t)item->valuedouble;
-	return true;
-}
 
 void replay_differs(struct replay *r, const char *words)
 {
@@ -67,34 +45,34 @@ static const char *asked_file(const struct replay *r, const char *recorded)
 
 const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 {
-	const char *path = asked_file(r, string(file, "path"));
-	const char *was = string(file, "sha256");
+	const char *path = asked_file(r, json_text(file, "path"));
+	const char *was = json_text(file, "sha256");
 	char hex[CHAIN_HEX];
 	uint64_t bytes;
 	struct stat st;
 
 	/* to digest it is to read all that is in it, which may be all of the host */
-	if (!path && stat(string(file, "path"), &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (!path && stat(json_text(file, "path"), &st) == 0 && S_ISDIR(st.st_mode)) {
 		(void)err_say(e, EISDIR,
 			      "%s is a folder, which a transcript cannot choose; give it "
 			      "with --file",
-			      string(file, "path"));
+			      json_text(file, "path"));
 		return NULL;
 	}
 
-	int s = given_digest(path ? path : string(file, "path"), hex, &bytes, e);
+	int s = given_digest(path ? path : json_text(file, "path"), hex, &bytes, e);
 
 	if (s < 0) {
 		(void)err_within(e, "a file of the transcript (give it with --file): ");
 		return NULL;
 	}
 	if (strcmp(hex, was) == 0)
-		return path ? path : string(file, "path");
+		return path ? path : json_text(file, "path");
 	if (!path) {
 		(void)err_say(e, ESTALE,
 			      "%s is not the file that it was: its digest was %.64s, is "
 			      "%s; give the one to take with --file",
-			      string(file, "path"), was, hex);
+			      json_text(file, "path"), was, hex);
 		return NULL;
 	}
 
@@ -112,13 +90,13 @@ static int take_files(struct replay *r, struct err *e)
 	const cJSON *file = NULL;
 	int s;
 
-	cJSON_ArrayForEach(file, get(r->given, "files"))
+	cJSON_ArrayForEach(file, json_get(r->given, "files"))
 	{
 		const char *path = replay_file(r, file, e);
 
 		if (!path)
 			return -e->errnum;
-		if (strcmp(last_part(path), string(file, "name")) != 0 ||
+		if (strcmp(last_part(path), json_text(file, "name")) != 0 ||
 		    r->jail.files.count == OPT_LIST_MAX)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of files makes no sense");
@@ -127,13 +105,13 @@ static int take_files(struct replay *r, struct err *e)
 	}
 	r->jail.file_limit_bytes = UINT64_MAX;
 	s = jail_binds_make(&r->jail, streams, r->stop, &r->binds, e);
-	cJSON_ArrayForEach(file, get(r->given, "tests"))
+	cJSON_ArrayForEach(file, json_get(r->given, "tests"))
 	{
 		const char *path = s < 0 ? NULL : replay_file(r, file, e);
 
 		if (!path)
 			return s < 0 ? s : -e->errnum;
-		if (strcmp(last_part(path), string(file, "name")) != 0)
+		if (strcmp(last_part(path), json_text(file, "name")) != 0)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of tests makes no sense");
 		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, last_part(path), e);
@@ -169,18 +147,18 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 	uint32_t format = 0;
 	int s;
 
-	if (!number(line, "format", &format) || format != TRANSCRIPT_FORMAT)
+	if (!json_u32(line, "format", &format) || format != TRANSCRIPT_FORMAT)
 		return err_say(e, EBADMSG,
 			       "the transcript's format is none that this stepjail-agent "
 			       "knows");
-	r->given = cJSON_Duplicate(get(line, "jail"), true);
+	r->given = cJSON_Duplicate(json_get(line, "jail"), true);
 	r->skills = SKILLS_NONE;
 	s = given_take(r->given, &r->jail, &r->plan.stateless, e);
 	if (s == 0)
 		s = take_files(r, e);
 	if (s == 0)
-		s = skills_again(&r->skills, get(r->given, "skills"), skill_differs, r,
-				 e);
+		s = skills_again(&r->skills, json_get(r->given, "skills"), skill_differs,
+				 r, e);
 	if (s < 0)
 		return s;
 	for (size_t i = 0; i < r->asked->pass.count; i++) {
@@ -200,7 +178,7 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 		.more_binds = (const char *const *)r->skills.binds,
 		.more_count = r->skills.bind_count,
 		.step_ms = r->jail.step_ms,
-		.output_limit = strcmp(string(line, "command"), "repl") == 0
+		.output_limit = strcmp(json_text(line, "command"), "repl") == 0
 					? SESSION_REPL_OUTPUT
 					: NULL,
 	};
@@ -238,8 +216,8 @@ static void compare_session(struct replay *r)
 
 	for (size_t i = 0; now && i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cleanup_text struct text line = { 0 };
-		const char *was = string(r->recorded, rows[i].name);
-		const char *is = string(now, rows[i].name);
+		const char *was = json_text(r->recorded, rows[i].name);
+		const char *is = json_text(now, rows[i].name);
 
 		if (strcmp(was, is) == 0)
 			continue;
@@ -275,7 +253,7 @@ static int take_session(struct replay *r, const cJSON *line, struct err *e)
 
 static int take_code(struct replay *r, const cJSON *line, struct err *e)
 {
-	const char *code = string(line, "code");
+	const char *code = json_text(line, "code");
 	uint32_t cpu_ms = 0;
 
 	if (!*code || strlen(code) > EXTRACT_CODE_MAX)
@@ -283,7 +261,7 @@ static int take_code(struct replay *r, const cJSON *line, struct err *e)
 	text_clear(&r->code);
 	text_puts(&r->code, code);
 	/* what was left for it of the task's own limit */
-	r->session.cpu_ms = number(line, "cpu_limit_ms", &cpu_ms) ? cpu_ms : 0;
+	r->session.cpu_ms = json_u32(line, "cpu_limit_ms", &cpu_ms) ? cpu_ms : 0;
 	r->pending = true;
 	return text_check(&r->code, "a step's code", e);
 }
@@ -294,7 +272,7 @@ static int go_to(struct replay *r, const cJSON *line, struct err *e)
 	struct serve_state to = { .branch = r->session.branch };
 	struct err why;
 
-	if (r->plan.stateless || !number(line, "head", &to.state) ||
+	if (r->plan.stateless || !json_u32(line, "head", &to.state) ||
 	    to.state == r->session.state)
 		return 0;
 
@@ -313,10 +291,11 @@ static int go_to(struct replay *r, const cJSON *line, struct err *e)
 
 static const char *why_not_again(const cJSON *line)
 {
-	if (cJSON_IsTrue(get(line, "budget_ended")))
+	if (cJSON_IsTrue(json_get(line, "budget_ended")))
 		return "the time of the whole task ended it";
-	return strcmp(string(line, "verdict"), "cancelled") == 0 ? "somebody stopped it"
-								 : NULL;
+	return strcmp(json_text(line, "verdict"), "cancelled") == 0
+		       ? "somebody stopped it"
+		       : NULL;
 }
 
 /* 0 or -errno; adds the difference, where there is one */
@@ -346,9 +325,9 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 	const char *skip = why_not_again(line);
 	uint32_t step = 0;
 
-	if (!get(line, "verdict"))
+	if (!json_get(line, "verdict"))
 		return 0; /* a reply that could not be run */
-	if (!r->pending || !number(line, "step", &step))
+	if (!r->pending || !json_u32(line, "step", &step))
 		return err_say(e, EBADMSG, "the transcript has a step without its code");
 	r->pending = false;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/json.h"
 #include "agent/replay.h"
 #include "init/io.h"
 #include "init/serve_wire.h"
@@ -71,17 +72,6 @@ static const struct {
 	{ "put", put, false },          { "reset", NULL, false },
 };
 
-static bool take_number(const cJSON *line, const char *name, uint32_t *n)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(line, name);
-
-	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
-	    item->valuedouble > UINT32_MAX)
-		return false;
-	*n = (uint32_t)item->valuedouble;
-	return true;
-}
-
 /* a command that fails now, and did not then, is a difference; there is no jail without one */
 static int refused(struct replay *r, const char *name, int s, const struct err *why,
 		   struct err *e)
@@ -104,8 +94,8 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e)
 	struct serve_state to = { 0 };
 	struct err why = { 0 };
 
-	if (!cJSON_IsString(name) || !take_number(line, "branch", &to.branch) ||
-	    !take_number(line, "state", &to.state))
+	if (!cJSON_IsString(name) || !json_u32(line, "branch", &to.branch) ||
+	    !json_u32(line, "state", &to.state))
 		return err_say(e, EBADMSG, "the transcript has a command that is none");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(commands[i].name, name->valuestring) != 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/escape.h"
+#include "agent/json.h"
 #include "agent/replay.h"
 #include "agent/utf8.h"
 
@@ -23,18 +24,6 @@ static const struct {
 	{ "traceback", "the traceback" },
 	{ "result", "the value of the last expression" },
 };
-
-static const cJSON *get(const cJSON *o, const char *name)
-{
-	return cJSON_GetObjectItemCaseSensitive(o, name);
-}
-
-static const char *string(const cJSON *o, const char *name)
-{
-	const cJSON *s = get(o, name);
-
-	return cJSON_IsString(s) ? s->valuestring : "";
-}
 
 /* a string or a small number, as one word */
 static void add_word(const cJSON *one, struct text *out)
@@ -56,8 +45,8 @@ static bool same(const cJSON *was, const cJSON *is)
 static bool compare_scalar(const char *name, const cJSON *line, const cJSON *now,
 			   struct text *says)
 {
-	const cJSON *was = get(line, name);
-	const cJSON *is = get(now, name);
+	const cJSON *was = json_get(line, name);
+	const cJSON *is = json_get(now, name);
 
 	if (same(was, is))
 		return true;
@@ -102,18 +91,18 @@ static bool show_first(const char *was, const char *is, struct text *says)
 static bool compare_stream(const char *name, const char *words, const cJSON *line,
 			   const cJSON *now, struct text *says)
 {
-	const cJSON *was = get(line, name);
-	const cJSON *is = get(now, name);
+	const cJSON *was = json_get(line, name);
+	const cJSON *is = json_get(now, name);
 
-	if (same(get(was, "bytes"), get(is, "bytes")) &&
-	    same(get(was, "sha256"), get(is, "sha256")))
+	if (same(json_get(was, "bytes"), json_get(is, "bytes")) &&
+	    same(json_get(was, "sha256"), json_get(is, "sha256")))
 		return true;
 	text_printf(says, "%s was ", words);
-	add_word(get(was, "bytes"), says);
+	add_word(json_get(was, "bytes"), says);
 	text_puts(says, " bytes, is ");
-	add_word(get(is, "bytes"), says);
+	add_word(json_get(is, "bytes"), says);
 	text_puts(says, ": it differs");
-	if (!show_first(string(was, "head"), string(is, "head"), says))
+	if (!show_first(json_text(was, "head"), json_text(is, "head"), says))
 		text_puts(says, " behind what is kept of its beginning\n");
 	return false;
 }
@@ -127,21 +116,21 @@ static bool compare_shown(const cJSON *was, const cJSON *is, struct text *says)
 	const char *differs = NULL;
 
 	for (size_t i = 0; !differs && i < sizeof(names) / sizeof(names[0]); i++)
-		if (!same(get(was, names[i]), get(is, names[i])))
+		if (!same(json_get(was, names[i]), json_get(is, names[i])))
 			differs = names[i];
 	if (!differs)
 		return true;
 	text_printf(says, "what is shown: object %.0f, ",
-		    cJSON_GetNumberValue(get(any, "object")) + 1);
-	add_word(get(any, "kind"), says);
+		    cJSON_GetNumberValue(json_get(any, "object")) + 1);
+	add_word(json_get(any, "kind"), says);
 	if (!was || !is) {
 		text_puts(says, was ? ": it is not there\n" : ": it was not there\n");
 		return false;
 	}
 	text_printf(says, ": %s was ", differs);
-	add_word(get(was, differs), says);
+	add_word(json_get(was, differs), says);
 	text_puts(says, ", is ");
-	add_word(get(is, differs), says);
+	add_word(json_get(is, differs), says);
 	text_puts(says, "\n");
 	return false;
 }
@@ -149,8 +138,8 @@ static bool compare_shown(const cJSON *was, const cJSON *is, struct text *says)
 /* in the order of showing; transcripts of before there was any have no list */
 static bool compare_media(const cJSON *line, const cJSON *now, struct text *says)
 {
-	const cJSON *was = get(line, "media");
-	const cJSON *is = get(now, "media");
+	const cJSON *was = json_get(line, "media");
+	const cJSON *is = json_get(now, "media");
 	bool good = true;
 
 	if (!cJSON_IsArray(was))

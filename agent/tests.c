@@ -14,6 +14,7 @@
 #include "agent/escape.h"
 #include "agent/given.h"
 #include "agent/harness.h"
+#include "agent/json.h"
 #include "agent/loop.h"
 #include "agent/tests.h"
 #include "init/io.h"
@@ -152,13 +153,6 @@ static cJSON *read_verdict(const struct tests *t)
 	return NULL;
 }
 
-static const char *string(const cJSON *o, const char *name)
-{
-	const cJSON *s = cJSON_GetObjectItemCaseSensitive(o, name);
-
-	return cJSON_IsString(s) ? s->valuestring : "";
-}
-
 static int run(struct tests *t, bool judge, cJSON **verdict, struct err *e)
 {
 	int r = make_code(t, judge, e);
@@ -176,12 +170,12 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 	const cJSON *count = cJSON_GetObjectItemCaseSensitive(verdict, "count");
 	const cJSON *one = NULL;
 
-	if (*string(verdict, "problem"))
-		return err_say(e, EINVAL, "--tests: %s", string(verdict, "problem"));
+	if (*json_text(verdict, "problem"))
+		return err_say(e, EINVAL, "--tests: %s", json_text(verdict, "problem"));
 	if (!cJSON_IsNumber(count) || !(count->valuedouble >= 1))
 		return err_say(e, EPROTO, "--tests: they cannot be looked at");
 	t->number = (uint64_t)count->valuedouble;
-	(void)snprintf(t->ids, sizeof(t->ids), "%s", string(verdict, "ids"));
+	(void)snprintf(t->ids, sizeof(t->ids), "%s", json_text(verdict, "ids"));
 	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(verdict, "modules"))
 	{
 		size_t used = strlen(t->modules);
@@ -280,8 +274,8 @@ static void add_words(const struct tests *t, const cJSON *verdict, struct text *
 	text_puts(words, "Your answer does not stand: the tests did not pass with your "
 			 "files in a fresh sandbox: ");
 	if (verdict)
-		escape_line(words, string(verdict, "why"),
-			    strlen(string(verdict, "why")));
+		escape_line(words, json_text(verdict, "why"),
+			    strlen(json_text(verdict, "why")));
 	else
 		verdict_cause(&t->step.facts, words);
 	text_puts(words, ".\n");
@@ -319,7 +313,8 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 	}
 	(void)cJSON_AddNumberToObject(o, "count", (double)t->number);
 	(void)cJSON_AddBoolToObject(o, "stands", stands);
-	record_string(o, "why", string(verdict, "why"), strlen(string(verdict, "why")));
+	record_string(o, "why", json_text(verdict, "why"),
+		      strlen(json_text(verdict, "why")));
 	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->session));
 	(void)cJSON_AddItemToObject(o, "run", record_step(0, NULL, &t->step, NULL));
 	return loop_record(t->loop, "tests", o, e);
@@ -335,13 +330,13 @@ static int judge_taken(struct tests *t, struct text *words, struct err *e)
 		return r < 0 ? r : 0;
 	r = run(t, true, &verdict, e);
 	budget_judged(t->loop->budget, &t->step);
-	if (r == 0 && *string(verdict, "problem"))
-		r = err_say(e, ESTALE, "--tests: %s", string(verdict, "problem"));
+	if (r == 0 && *json_text(verdict, "problem"))
+		r = err_say(e, ESTALE, "--tests: %s", json_text(verdict, "problem"));
 	if (r == 0)
 		r = unchanged(t, e);
 	stands = r == 0 &&
 		 cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "stands")) &&
-		 strcmp(string(verdict, "ids"), t->ids) == 0;
+		 strcmp(json_text(verdict, "ids"), t->ids) == 0;
 	if (r == 0)
 		r = record(t, verdict, stands, e);
 	if (r == 0 && !stands)
