@@ -25,12 +25,12 @@ void chain_hex(struct sha256_ctx *sum, char hex[CHAIN_HEX])
 		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 
-static void digest_of(const char *bytes, size_t length, char hex[CHAIN_HEX])
+void chain_digest(const void *bytes, size_t length, char hex[CHAIN_HEX])
 {
 	struct sha256_ctx sum;
 
 	sha256_init(&sum);
-	sha256_update(&sum, length, (const uint8_t *)bytes);
+	sha256_update(&sum, length, bytes);
 	chain_hex(&sum, hex);
 }
 
@@ -52,7 +52,7 @@ void chain_seal(struct chain *c, const char *members, struct text *line)
 	text_clear(line);
 	chain_head(c, line);
 	text_puts(line, members);
-	digest_of(text_string(line), line->length, c->digest);
+	chain_digest(text_string(line), line->length, c->digest);
 	c->lines++;
 	text_printf(line, SEAL "%s" SEAL_END "\n", c->digest);
 }
@@ -96,7 +96,7 @@ int chain_check(struct chain *c, const char *line, size_t length, struct err *wh
 
 	if (!digits)
 		return err_say(why, EBADMSG, "it does not end in a digest");
-	digest_of(line, length - SEAL_BYTES, digest);
+	chain_digest(line, length - SEAL_BYTES, digest);
 	if (memcmp(digest, digits, DIGITS) != 0)
 		return err_say(why, EBADMSG,
 			       "it was changed: its digest is of other "

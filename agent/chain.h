@@ -35,6 +35,9 @@ struct chain {
 /** chain_hex() - End a digest and write it in lower-case hex; the context begins anew */
 void chain_hex(struct sha256_ctx *sum, char hex[CHAIN_HEX]);
 
+/** chain_digest() - The SHA-256 of bytes, in hex */
+void chain_digest(const void *bytes, size_t length, char hex[CHAIN_HEX]);
+
 /** chain_begin() - No line so far */
 void chain_begin(struct chain *c);
 

@@ -2,8 +2,6 @@
 /*
  * cmd_skills.c - stepjail-agent skills: which functions a folder holds, and whether they fit
  */
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "agent/commands.h"

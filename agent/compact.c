@@ -2,7 +2,6 @@
 /*
  * compact.c - old observations cut down: see compact.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

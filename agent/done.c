@@ -3,7 +3,6 @@
  * done.c - the JSON of `stepjail serve`: see done.h
  */
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "agent/evalrun.h"
 #include "agent/harness.h"
 #include "agent/launch.h"
+#include "agent/nonce.h"
 #include "agent/report.h"
 #include "agent/units.h"
 #include "init/io.h"
@@ -29,7 +29,6 @@
 #define BACKSTOP_MS                                                                      \
 	10000 /* stepjail keeps the limit; this is for a stepjail that does not */
 #define STDOUT_MAX ((size_t)4096)
-#define SECRET_BYTES 16
 
 /* a slot's fds in poll()'s order */
 enum { SLOT_PID, SLOT_IN, SLOT_OUT, SLOT_ERR, SLOT_REPORT, SLOT_FDS };
@@ -44,7 +43,7 @@ struct slot {
 	struct text out;
 	struct clip err;
 	struct text report;
-	char secret[SECRET_BYTES * 2 + 1];
+	char secret[NONCE_HEX];
 	uint64_t started_ms;
 };
 
@@ -57,17 +56,6 @@ static void free_slot(struct slot *s)
 	text_free(&s->out);
 	text_free(&s->report);
 	s->busy = false;
-}
-
-static int make_secret(char *hex, struct err *e)
-{
-	unsigned char bytes[SECRET_BYTES];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return err_set(e, errno, "getrandom");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
 }
 
 void evalrun_args(const struct evalrun_plan *p, struct launch_args *a)
@@ -87,7 +75,7 @@ static int start(struct slot *s, const struct evalset *set, const struct evalrun
 		 size_t task, struct err *e)
 {
 	cleanup_fd int in_read = -1, out_write = -1, err_write = -1, report_write = -1;
-	int r = make_secret(s->secret, e);
+	int r = nonce_make(s->secret, e);
 
 	s->busy = true;
 	s->task = task;

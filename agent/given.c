@@ -25,12 +25,12 @@ int given_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes)
 
 	*bytes = 0;
 	sha256_init(&sum);
-	while ((n = io_read_all(fd, piece, sizeof(piece))) > 0) {
+	while ((n = pread(fd, piece, sizeof(piece), (off_t)*bytes)) > 0) {
 		sha256_update(&sum, (size_t)n, (const uint8_t *)piece);
 		*bytes += (uint64_t)n;
 	}
 	chain_hex(&sum, hex);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? -errno : 0;
 }
 
 int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
@@ -86,8 +86,6 @@ static cJSON *given_stream(const struct prompt_file *f, int fd, struct err *e)
 	uint64_t bytes = 0;
 	int r = given_digest_of(fd, hex, &bytes);
 
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
 	if (r < 0 || !o) {
 		(void)err_set(e, r < 0 ? -r : ENOMEM, "--file: %s", f->path);
 		cJSON_Delete(o);

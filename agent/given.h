@@ -18,7 +18,7 @@
  */
 int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
 
-/** given_digest_of() - Of what an fd gives until its end; 0 or -errno of read(2) */
+/** given_digest_of() - Of all of a file, wherever its fd stands; 0 or -errno of pread(2) */
 int given_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes);
 
 /** given_tree() - Of a folder; 0, or -errno with a line that names what is in it */

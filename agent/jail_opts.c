@@ -25,6 +25,13 @@ void jail_path(const char *path, struct text *out)
 	free(here);
 }
 
+const char *jail_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 		    const char *name, struct err *e)
 {

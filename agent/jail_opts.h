@@ -33,6 +33,9 @@ struct jail_binds {
 /** jail_path() - Add a path, made absolute, without a slash at its end; links are left */
 void jail_path(const char *path, struct text *out);
 
+/** jail_name() - A path's last part: what a file is called in the jail */
+const char *jail_name(const char *path);
+
 /**
  * jail_binds_make() - Look at the files of --file and say where they go
  * @b:		Zeroed; jail_binds_free() in any case. Pipes are read to their end

@@ -3,8 +3,6 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/fence.h"

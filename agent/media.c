@@ -2,7 +2,6 @@
 /*
  * media.c - what a step shows, as it comes: see media.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +23,19 @@ static const char *const states[] = {
 	[MEDIA_ABSENT] = "left-out",
 	[MEDIA_TOO_BIG] = "too-big",
 };
+
+const char *media_noun(uint16_t kind)
+{
+	static const char *const nouns[MEDIA_KINDS] = {
+		[MEDIA_TEXT] = "a text",
+		[MEDIA_HTML] = "HTML",
+		[MEDIA_JSON] = "JSON",
+		[MEDIA_PNG] = "a picture",
+		[MEDIA_SVG] = "a picture as SVG",
+	};
+
+	return nouns[kind];
+}
 
 const char *media_kind_name(uint16_t kind)
 {

@@ -63,6 +63,9 @@ const struct media_item *media_take(struct media_list *l, uint16_t type,
 /** media_kind_name() - "text", "html", "json", "png", "svg": in records and file names */
 const char *media_kind_name(uint16_t kind);
 
+/** media_noun() - "a picture": for people and models */
+const char *media_noun(uint16_t kind);
+
 /** media_from_name() - "display", "result", "figure" */
 const char *media_from_name(uint16_t from);
 

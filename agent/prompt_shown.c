@@ -15,14 +15,6 @@
 
 #define PLAIN_NAME_BYTES 64
 
-static const char *const nouns[MEDIA_KINDS] = {
-	[MEDIA_TEXT] = "a text",
-	[MEDIA_HTML] = "HTML",
-	[MEDIA_JSON] = "JSON",
-	[MEDIA_PNG] = "a picture",
-	[MEDIA_SVG] = "a picture as SVG",
-};
-
 static bool is_plain(const struct text *name)
 {
 	return name->length <= PLAIN_NAME_BYTES &&
@@ -49,7 +41,7 @@ static void add_name(const struct text *name, struct text *out)
 
 static void add_item(const struct media_item *m, struct text *out)
 {
-	const char *noun = nouns[m->head.kind];
+	const char *noun = media_noun(m->head.kind);
 	uint32_t width, height;
 	struct err why;
 

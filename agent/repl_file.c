@@ -65,17 +65,10 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 	return refused(s, folder, e);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 int repl_put(struct repl *r, char *const *words, struct err *e)
 {
 	cleanup_fd int fd = open(words[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *name = words[1] ? words[1] : last_part(words[0]);
+	const char *name = words[1] ? words[1] : jail_name(words[0]);
 
 	struct stat st;
 
@@ -128,7 +121,7 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 
 int repl_get(struct repl *r, char *const *words, struct err *e)
 {
-	const char *path = words[1] ? words[1] : last_part(words[0]);
+	const char *path = words[1] ? words[1] : jail_name(words[0]);
 	struct download d = { -1, path };
 	int s = access(path, F_OK) == 0
 			? err_set(e, EEXIST, "%s", path)

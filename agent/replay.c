@@ -27,18 +27,11 @@ void replay_differs(struct replay *r, const char *words)
 	show_line(r->show, words);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* the caller's file with that path's name, or NULL */
 static const char *asked_file(const struct replay *r, const char *recorded)
 {
 	for (size_t i = 0; i < r->asked->files.count; i++)
-		if (strcmp(last_part(r->asked->files.items[i]), last_part(recorded)) == 0)
+		if (strcmp(jail_name(r->asked->files.items[i]), jail_name(recorded)) == 0)
 			return r->asked->files.items[i];
 	return NULL;
 }
@@ -96,7 +89,7 @@ static int take_files(struct replay *r, struct err *e)
 
 		if (!path)
 			return -e->errnum;
-		if (strcmp(last_part(path), json_text(file, "name")) != 0 ||
+		if (strcmp(jail_name(path), json_text(file, "name")) != 0 ||
 		    r->jail.files.count == OPT_LIST_MAX)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of files makes no sense");
@@ -111,10 +104,10 @@ static int take_files(struct replay *r, struct err *e)
 
 		if (!path)
 			return s < 0 ? s : -e->errnum;
-		if (strcmp(last_part(path), json_text(file, "name")) != 0)
+		if (strcmp(jail_name(path), json_text(file, "name")) != 0)
 			return err_say(e, EBADMSG,
 				       "the transcript's list of tests makes no sense");
-		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, last_part(path), e);
+		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, jail_name(path), e);
 	}
 	if (s == 0 && given_has_out(r->given))
 		s = out_mark(&r->out, e);

@@ -2,7 +2,6 @@
 /*
  * show.c - what the user sees while the loop runs: see show.h
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

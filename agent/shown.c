@@ -3,7 +3,6 @@
  * shown.c - what a step shows, kept in files: see shown.h. How it is put before the user is
  * in shown_show.c.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -16,14 +16,6 @@ struct allowance {
 	uint64_t pixels;
 };
 
-static const char *const nouns[MEDIA_KINDS] = {
-	[MEDIA_TEXT] = "a text",
-	[MEDIA_HTML] = "HTML",
-	[MEDIA_JSON] = "JSON",
-	[MEDIA_PNG] = "a picture",
-	[MEDIA_SVG] = "a picture as SVG",
-};
-
 /* why it is not shown is in @e */
 static int draw(const struct shown *s, const struct media_item *m, struct allowance *left,
 		struct show *pictures, struct err *e)
@@ -68,7 +60,7 @@ static void say_where(const struct shown *s, const struct media_item *m,
 	char size[32];
 	struct err unheard;
 
-	text_puts(&line, nouns[m->head.kind]);
+	text_puts(&line, media_noun(m->head.kind));
 	if (m->head.kind == MEDIA_PNG &&
 	    picture_size(text_string(&m->bytes), m->bytes.length, &width, &height,
 			 &unheard) == 0)
@@ -95,7 +87,7 @@ static void say_missing(const struct media_item *m, struct show *to)
 	char size[32];
 
 	/* of what was left out the jail stops writing where it is too large */
-	text_printf(&line, "%s of %s%s is not shown: ", nouns[m->head.kind],
+	text_printf(&line, "%s of %s%s is not shown: ", media_noun(m->head.kind),
 		    units_say_size(m->head.bytes, size, sizeof(size)),
 		    m->state == MEDIA_ABSENT ? " or more" : "");
 	if (m->state == MEDIA_ABSENT)

@@ -36,15 +36,6 @@ const char *skill_state_name(enum skill_state s)
 	return states[s].name;
 }
 
-void skills_digest(const void *bytes, size_t length, char hex[CHAIN_HEX])
-{
-	struct sha256_ctx sum;
-
-	sha256_init(&sum);
-	sha256_update(&sum, length, bytes);
-	chain_hex(&sum, hex);
-}
-
 /* the bytes of a plain file below @dir, or -errno; no link is followed */
 static ssize_t read_plain(int dir, const char *name, char *bytes, size_t size)
 {
@@ -67,7 +58,7 @@ static bool digest_of(int dir, const char *name, char hex[CHAIN_HEX])
 	ssize_t n = read_plain(dir, name, bytes, sizeof(bytes));
 
 	if (n >= 0)
-		skills_digest(bytes, (size_t)n, hex);
+		chain_digest(bytes, (size_t)n, hex);
 	return n >= 0;
 }
 

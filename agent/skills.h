@@ -110,9 +110,6 @@ int skills_confine(const struct skills *s, struct confine_policy *p, struct err 
 /** skills_named() - The entry of a name, or NULL */
 struct skill *skills_named(const struct skills *s, const char *name);
 
-/** skills_digest() - The SHA-256 of bytes, in hex */
-void skills_digest(const void *bytes, size_t length, char hex[CHAIN_HEX]);
-
 /**
  * skills_string() - What the index says of one, as harmless words on one line
  * @inside:	Of its "origin", where not of itself

@@ -179,7 +179,7 @@ static int save_one(struct save *s, const char *name, struct err *e)
 		*e = unread;
 		return r;
 	}
-	skills_digest(text_string(&source), source.length, hex);
+	chain_digest(text_string(&source), source.length, hex);
 	if (r < 0 && !source.failed)
 		text_puts(&why, unread.text);
 	else

@@ -4,10 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,18 +31,10 @@ static bool is_module(const char *name)
 /* of the file as it was opened, whatever has its name now */
 static int digest(const struct tests_file *f, char hex[CHAIN_HEX], struct err *e)
 {
-	struct sha256_ctx sum;
-	char piece[65536];
-	off_t at = 0;
-	ssize_t n;
+	uint64_t bytes;
+	int r = given_digest_of(f->fd, hex, &bytes);
 
-	sha256_init(&sum);
-	while ((n = pread(f->fd, piece, sizeof(piece), at)) > 0) {
-		sha256_update(&sum, (size_t)n, (const uint8_t *)piece);
-		at += n;
-	}
-	chain_hex(&sum, hex);
-	return n < 0 ? err_set(e, errno, "--tests: %s", f->path) : 0;
+	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
 }
 
 int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds *b,
@@ -52,13 +42,12 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 {
 	for (size_t i = 0; i < paths->count; i++) {
 		struct tests_file *f = &t->files[i];
-		const char *slash = strrchr(paths->items[i], '/');
 		struct stat st;
 
 		if (i == TESTS_MAX)
 			return err_say(e, E2BIG, "--tests: at most %d files", TESTS_MAX);
 		*f = (struct tests_file){ .path = paths->items[i], .fd = -1 };
-		f->name = slash ? slash + 1 : f->path;
+		f->name = jail_name(f->path);
 		t->count = i + 1;
 		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (f->fd < 0 || fstat(f->fd, &st) < 0)
@@ -102,16 +91,13 @@ int tests_record(const struct tests *t, cJSON *given, struct err *e)
 static int make_code(struct tests *t, bool judge, struct err *e)
 {
 	cleanup_text struct text order = { 0 };
-	unsigned char random[16];
 	cJSON *o = cJSON_CreateObject();
 	cJSON *list = cJSON_AddArrayToObject(o, "tests");
 
-	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
+	if (nonce_make(t->nonce, e) < 0) {
 		cJSON_Delete(o);
-		return err_set(e, errno, "getrandom");
+		return -e->errnum;
 	}
-	for (size_t i = 0; i < sizeof(random); i++)
-		(void)snprintf(t->nonce + 2 * i, 3, "%02x", random[i]);
 	(void)cJSON_AddStringToObject(o, "nonce", t->nonce);
 	(void)cJSON_AddBoolToObject(o, "judge", judge);
 	for (size_t i = 0; i < t->count; i++) {

@@ -23,6 +23,7 @@
 
 #include "agent/chain.h"
 #include "agent/jail_opts.h"
+#include "agent/nonce.h"
 #include "agent/session.h"
 
 #define TESTS_FOLDER "/work/tests"
@@ -59,7 +60,7 @@ struct tests {
 	uint64_t number;          /* of tests that must pass */
 	char ids[CHAIN_HEX];      /* digest of their names */
 	char modules[256];        /* that they import and that nobody has: "a, b" */
-	char nonce[CHAIN_HEX];    /* of the step that runs */
+	char nonce[NONCE_HEX];    /* of the step that runs */
 	struct text code, taking; /* while one runs */
 	struct tests_taken taken[TESTS_TAKEN_FILES];
 	size_t taken_count;

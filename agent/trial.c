@@ -2,15 +2,12 @@
 /*
  * trial.c - a function that a model wants to keep, tried: see trial.h and trial.py
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "agent/nonce.h"
 #include "agent/record.h"
 #include "agent/trial.h"
-
-#define SECRET_BYTES 16
 
 /* as harness.c has its file */
 extern const char trial_source[];
@@ -43,17 +40,6 @@ void trial_args(const struct skills *s, const struct jail_options *jail,
 	launch_add(a, "-I");
 	launch_add(a, "-c");
 	launch_add(a, "%s", trial_source);
-}
-
-static int make_secret(char hex[2 * SECRET_BYTES + 1], struct err *e)
-{
-	unsigned char bytes[SECRET_BYTES];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return err_set(e, errno, "getrandom");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
 }
 
 static int make_input(const char *name, const struct text *source, const char *secret,
@@ -108,8 +94,8 @@ int trial_run(const struct once_plan *p, const char *name, const struct text *so
 	      struct once *once, struct trial_facts *f, struct text *why, struct err *e)
 {
 	cleanup_text struct text input = { 0 };
-	char secret[2 * SECRET_BYTES + 1];
-	int r = make_secret(secret, e);
+	char secret[NONCE_HEX];
+	int r = nonce_make(secret, e);
 
 	if (r == 0)
 		r = make_input(name, source, secret, &input, e);

@@ -16,13 +16,6 @@
 #include "agent/vet_rows.h"
 #include "init/io.h"
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int look_at(const struct opt_list *files, size_t i, struct err *e)
 {
 	const char *path = files->items[i];
@@ -34,17 +27,17 @@ static int look_at(const struct opt_list *files, size_t i, struct err *e)
 	if (!S_ISREG(st.st_mode))
 		return err_say(e, EINVAL, "--check-file: %s is not a regular file", path);
 	/* stepjail splits SRC:DST at its last colon */
-	if (strchr(last_part(path), ':'))
+	if (strchr(jail_name(path), ':'))
 		return err_say(e, EINVAL,
 			       "--check-file: %s: its name holds a colon; give it "
 			       "another one",
 			       path);
 	for (size_t k = 0; k < i; k++)
-		if (strcmp(last_part(files->items[k]), last_part(path)) == 0)
+		if (strcmp(jail_name(files->items[k]), jail_name(path)) == 0)
 			return err_say(e, EEXIST,
 				       "--check-file: two files are called %s; the "
 				       "checks' " VET_FOLDER " holds one",
-				       last_part(path));
+				       jail_name(path));
 	return 0;
 }
 
@@ -61,7 +54,7 @@ static void add_files(struct launch_args *a, const struct opt_list *files,
 		jail_path(files->items[i], &path);
 		launch_add(a, "--bind");
 		launch_add(a, "%s:" VET_FOLDER "/%s", text_string(&path),
-			   last_part(files->items[i]));
+			   jail_name(files->items[i]));
 		if (path.failed)
 			a->failed = path.failed;
 	}
@@ -115,7 +108,7 @@ cJSON *vet_record(const struct vet *v, struct err *e)
 				      strlen(v->o->command[i]));
 	for (size_t i = 0; files && i < v->o->files.count; i++) {
 		const char *path = v->o->files.items[i];
-		cJSON *one = given_file(path, last_part(path), e);
+		cJSON *one = given_file(path, jail_name(path), e);
 
 		if (!one) {
 			cJSON_Delete(o);

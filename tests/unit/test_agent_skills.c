@@ -43,7 +43,7 @@ static void add_line(const char *name, const char *file, struct text *index)
 	struct err e = { 0 };
 	char hex[CHAIN_HEX];
 
-	skills_digest(file, strlen(file), hex);
+	chain_digest(file, strlen(file), hex);
 	(void)cJSON_AddStringToObject(o, "signature", "f(\x1b[2J)");
 	(void)cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "origin"), "task",
 				      "two\nlines");
