@@ -76,8 +76,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
-$(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/harness.py agent/tests.py agent/tests_run.py
-$(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/trial.o): agent/trial.py
+$(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/judge.py agent/harness.py agent/trial.py agent/tests.py agent/tests_run.py
 $(foreach d,musl unit/jail asan/jail fuzz/o,$(B)/$(d)/jail/manual.o): jail/manual.mdoc
 $(B)/stepjail.1: $(B)/stepjail
 	@echo "  GEN  $@"; $< man > $@

@@ -93,6 +93,15 @@ void answer_tokens(struct answer *a, const cJSON *usage, const char *prompt,
 		a->counted = true;
 }
 
+void answer_finish(struct answer *a, const char *name, const struct finish_name *names,
+		   size_t count)
+{
+	a->ended = true;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(name, names[i].name) == 0)
+			a->reply->finish = names[i].finish;
+}
+
 void answer_text(struct text *into, const char *piece)
 {
 	utf8_mend(into, piece, strlen(piece));

@@ -113,6 +113,16 @@ enum fault answer_fault(const cJSON *body, struct text *words);
 void answer_tokens(struct answer *a, const cJSON *usage, const char *prompt,
 		   const char *completion);
 
+/* why a model stopped, in a server's word */
+struct finish_name {
+	const char *name;
+	enum finish finish;
+};
+
+/** answer_finish() - The model has come to its end: by which of these, where it is one */
+void answer_finish(struct answer *a, const char *name, const struct finish_name *names,
+		   size_t count);
+
 /** answer_text() - Append a piece of the model's words, mended */
 void answer_text(struct text *into, const char *piece);
 

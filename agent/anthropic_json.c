@@ -16,10 +16,7 @@
 
 #define DEFAULT_REPLY_TOKENS 8192 /* the interface asks for a number */
 
-static const struct {
-	const char *name;
-	enum finish finish;
-} finishes[] = {
+static const struct finish_name finishes[] = {
 	{ "end_turn", FINISH_STOP },
 	{ "stop_sequence", FINISH_STOP },
 	{ "tool_use", FINISH_STOP },
@@ -163,10 +160,7 @@ static void take_stop(struct answer *a, const cJSON *where)
 
 	if (!name)
 		return;
-	a->ended = true;
-	for (size_t i = 0; i < sizeof(finishes) / sizeof(finishes[0]); i++)
-		if (strcmp(name, finishes[i].name) == 0)
-			a->reply->finish = finishes[i].finish;
+	answer_finish(a, name, finishes, sizeof(finishes) / sizeof(finishes[0]));
 	if (a->reply->finish == FINISH_REFUSED)
 		a->reason = "stop_reason refusal";
 }

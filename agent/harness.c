@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.c - harness.py and tests*.py as strings in this program
+ * harness.c - judges in a jail, judge.py and what goes behind it, as strings in this program
  *
  * The assembler reads the files, by their paths from the top of the tree: no generated
  * source, and the Python stays a file that Python tools can read. make knows of them as
@@ -11,7 +11,13 @@
 __asm__(".pushsection .rodata\n"
 	".globl harness_source\n"
 	"harness_source:\n"
+	".incbin \"agent/judge.py\"\n"
 	".incbin \"agent/harness.py\"\n"
+	".byte 0\n"
+	".globl harness_trial\n"
+	"harness_trial:\n"
+	".incbin \"agent/judge.py\"\n"
+	".incbin \"agent/trial.py\"\n"
 	".byte 0\n"
 	".globl harness_tests\n"
 	"harness_tests:\n"

@@ -1,15 +1,11 @@
-"""Judge one solution by its test. Runs inside the jail, given to python3 by -c.
+"""Judge one solution by its test. Runs inside the jail, behind judge.py, given to python3 by -c.
 
-Two processes, because a solution that shares an interpreter with its test can change the test,
-the comparison or the verdict. The judge forks the server before either has seen the task. The
-server holds the solution; the judge holds the test and calls the solution over a pipe, in plain
+A solution that shares an interpreter with its test can change the test, the comparison or the
+verdict. The judge forks the server before either has run any of the task. The server holds the solution; the judge holds the test and calls the solution over a pipe, in plain
 data only: what comes back is rebuilt from numbers, strings, lists, tuples, dicts and sets, so
 no object of the solution, with an __eq__ of its own, is ever compared.
 
-stdin: a line of JSON, then a line with a secret. The judge reads the secret only after the
-test has passed, and writes it to stdout; nothing else passes. The server has neither stdin nor
-stdout, and the jail no /proc to reach them through. Leaving early, with whatever status, is
-not passing.
+The secret is the verdict. The jail has no /proc to reach the judge's stdin and stdout through.
 """
 import json
 import os
@@ -53,12 +49,6 @@ def unpack(value):
     return NAMED[name](unpack(item) for item in inner)
 
 
-def write_line(fd, value):
-    data = json.dumps(value).encode() + b"\n"
-    while data:
-        data = data[os.write(fd, data):]
-
-
 def answer(function, call):
     try:
         return {"value": pack(function(*unpack(call["args"]), **unpack(call["named"])))}
@@ -73,31 +63,6 @@ def serve(calls, answers, task):
     function = names[task["entry_point"]]
     for line in os.fdopen(calls, "rb"):
         write_line(answers, answer(function, json.loads(line)))
-
-
-def start_server(task):
-    call, reply = os.pipe(), os.pipe()
-    if os.fork() == 0:
-        status = 1
-        try:
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            os.dup2(2, 1)
-            for fd in range(3, 64):
-                if fd not in (call[0], reply[1]):
-                    try:
-                        os.close(fd)
-                    except OSError:
-                        pass
-            serve(call[0], reply[1], task)
-            status = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
-    os.close(call[0])
-    os.close(reply[1])
-    return call[1], os.fdopen(reply[0], "rb")
 
 
 def make_candidate(calls, answers):
@@ -125,27 +90,11 @@ def make_candidate(calls, answers):
     return candidate
 
 
-def read_line(fd):
-    """Up to the newline and no byte further: the secret stays in the pipe."""
-    line = b""
-    while not line.endswith(b"\n"):
-        byte = os.read(fd, 1)
-        if not byte:
-            raise EOFError("the task was cut off")
-        line += byte
-    return line
-
-
 def main():
     sys.set_int_max_str_digits(0)
-    size = int(read_line(0))
-    data = b""
-    while len(data) < size:
-        data += os.read(0, size - len(data)) or sys.exit("the task was cut off")
-    task = json.loads(data)
-    verdict = os.dup(1)
-    os.dup2(2, 1)  # what the test prints is not the verdict
-    candidate = make_candidate(*start_server(task))
+    task, verdict = begin()
+    _, calls, answers = start_child(serve, task)
+    candidate = make_candidate(calls, answers)
     names = {"__name__": "test"}
     # the prompt's helpers, which some tests use; its last function gets no body here
     exec(compile(task["prompt"] + "\n    pass\n", "<prompt>", "exec"), names)

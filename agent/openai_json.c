@@ -15,10 +15,7 @@
 #include "agent/json.h"
 #include "agent/tool.h"
 
-static const struct {
-	const char *name;
-	enum finish finish;
-} finishes[] = {
+static const struct finish_name finishes[] = {
 	{ "stop", FINISH_STOP },
 	{ "tool_calls", FINISH_STOP },
 	{ "length", FINISH_LENGTH },
@@ -144,10 +141,7 @@ static void take_finish(struct answer *a, const cJSON *choice)
 
 	if (!name)
 		return;
-	a->ended = true;
-	for (size_t i = 0; i < sizeof(finishes) / sizeof(finishes[0]); i++)
-		if (strcmp(name, finishes[i].name) == 0)
-			a->reply->finish = finishes[i].finish;
+	answer_finish(a, name, finishes, sizeof(finishes) / sizeof(finishes[0]));
 	if (strcmp(name, "content_filter") == 0)
 		a->reason = "a content filter of the server";
 }

@@ -5,19 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/harness.h"
 #include "agent/nonce.h"
 #include "agent/record.h"
 #include "agent/trial.h"
-
-/* as harness.c has its file */
-extern const char trial_source[];
-
-__asm__(".pushsection .rodata\n"
-	".globl trial_source\n"
-	"trial_source:\n"
-	".incbin \"agent/trial.py\"\n"
-	".byte 0\n"
-	".popsection\n");
 
 uint64_t trial_ms(const struct jail_options *jail)
 {
@@ -39,7 +30,7 @@ void trial_args(const struct skills *s, const struct jail_options *jail,
 	launch_add(a, "/bin/python3");
 	launch_add(a, "-I");
 	launch_add(a, "-c");
-	launch_add(a, "%s", trial_source);
+	launch_add(a, "%s", harness_trial);
 }
 
 static int make_input(const char *name, const struct text *source, const char *secret,

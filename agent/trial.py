@@ -1,13 +1,11 @@
-"""Try one function that a model wants to keep. Runs inside the jail, given to python3 by -c.
+"""Try one function that a model wants to keep. Runs inside the jail, behind judge.py, given to
+python3 by -c.
 
-Two processes, as in harness.py, because code that shares an interpreter with its judge can
-change the judge. The judge reads the file as a syntax tree, never runs any of it, and compares;
+The judge reads the file as a syntax tree, never runs any of it, and compares;
 a child holds the function and evaluates examples, over a pipe, in strings alone.
 
-stdin: a line with a size, so many bytes of JSON, a line with a secret. The judge reads the
-secret only after every example has passed, and writes it with what it found to stdout; nothing
-else passes. The child has neither stdin nor stdout, and the jail no /proc to reach them through.
-A function that knows how it is judged can behave for it, just as one can hold its examples'
+The verdict is what it found and the secret, once every example has passed. The jail has no /proc to
+reach the judge's stdin and stdout through. A function that knows how it is judged can behave for it, just as one can hold its examples'
 answers: that is as much as examples prove. What it cannot do is skip one, compare for itself,
 or pass by leaving early.
 """
@@ -117,12 +115,6 @@ def examples_of(doc, name):
     return examples
 
 
-def write_line(fd, value):
-    data = json.dumps(value).encode() + b"\n"
-    while data:
-        data = data[os.write(fd, data):]
-
-
 def evaluate(source, names):
     out, sys.stdout = sys.stdout, io.StringIO()
     sys.displayhook = sys.__displayhook__
@@ -146,32 +138,6 @@ def serve(questions, answers, task):
     for line in os.fdopen(questions, "rb"):
         names[task["name"]] = function  # whatever the example before made of it
         write_line(answers, evaluate(json.loads(line), names))
-
-
-def start_child(task):
-    question, answer = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            os.dup2(2, 1)
-            for fd in range(3, 64):
-                if fd not in (question[0], answer[1]):
-                    try:
-                        os.close(fd)
-                    except OSError:
-                        pass
-            serve(question[0], answer[1], task)
-            status = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
-    os.close(question[0])
-    os.close(answer[1])
-    return child, question[1], os.fdopen(answer[0], "rb")
 
 
 def ask(questions, answers, source):
@@ -200,31 +166,14 @@ def check(example, got, raised):
                       f"{(raised or got).strip()[:80]!r}")
 
 
-def read_line(fd):
-    """Up to the newline and no byte further: the secret stays in the pipe."""
-    line = b""
-    while not line.endswith(b"\n"):
-        byte = os.read(fd, 1)
-        if not byte:
-            raise EOFError("the task was cut off")
-        line += byte
-    return line
-
-
 def main():
-    size = int(read_line(0))
-    data = b""
-    while len(data) < size:
-        data += os.read(0, size - len(data)) or sys.exit("the task was cut off")
-    task = json.loads(data)
-    verdict = os.dup(1)
-    os.dup2(2, 1)
+    task, verdict = begin()
     node = look_at(task["source"], task["name"])
     doc = ast.get_docstring(node)
     examples = examples_of(doc, task["name"])
     facts = {"signature": signature_of(node), "doc": doc.strip().splitlines()[0][:DOC_MAX],
              "examples": len(examples)}
-    child, questions, answers = start_child(task)
+    child, questions, answers = start_child(serve, task)
     try:
         for one in examples:
             check(one, *ask(questions, answers, one.source))
