@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,8 @@
 #include "rootfs/fork.h"
 
 #define SETTLE_NS 250000
-#define SETTLE_TRIES 200
+#define SETTLE_CPU_NS 50000000
+#define SETTLE_TRIES 4000 /* a second or more, on a host that hardly lets them run */
 
 /* struct pthread has about 2,300 bytes; the id comes in the first third of them */
 #define SEARCHED_BYTES 1024
@@ -139,14 +141,70 @@ static bool others_run(void)
 	return running > 1; /* one is this */
 }
 
+static int64_t cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 void fork_settle(void)
 {
 	const struct timespec moment = { .tv_nsec = SETTLE_NS };
+	int64_t enough = cpu_ns() + SETTLE_CPU_NS;
 	int still = 0;
 
 	/* twice, as one may just be on its way from lock to lock */
-	for (int tries = 0; tries < SETTLE_TRIES && still < 2; tries++) {
+	for (int tries = 0; tries < SETTLE_TRIES && still < 2 && cpu_ns() < enough;
+	     tries++) {
 		(void)nanosleep(&moment, NULL);
 		still = others_run() ? 0 : still + 1;
 	}
+}
+
+/* the mutexes that all of SQLite shares: its allocator's, its random numbers', ... */
+static sqlite3_mutex *shared[SQLITE_MUTEX_STATIC_VFS3 - SQLITE_MUTEX_STATIC_MAIN + 1];
+#define SHARED (sizeof(shared) / sizeof(shared[0]))
+
+static size_t take_shared(void)
+{
+	size_t taken = 0;
+
+	while (taken < SHARED && sqlite3_mutex_try(shared[taken]) == SQLITE_OK)
+		taken++;
+	return taken;
+}
+
+static void leave_shared(size_t taken)
+{
+	while (taken > 0)
+		sqlite3_mutex_leave(shared[--taken]);
+}
+
+void fork_hold(void)
+{
+	const struct timespec moment = { .tv_nsec = SETTLE_NS };
+
+	/* what begins it holds a mutex that has no name; nobody begins it twice */
+	if (sqlite3_initialize() != SQLITE_OK)
+		return;
+	for (size_t i = 0; i < SHARED; i++)
+		shared[i] = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_MAIN + (int)i);
+	/* all or none, as the order in which SQLite takes them is its own affair */
+	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
+		size_t taken = take_shared();
+
+		if (taken == SHARED)
+			return;
+		leave_shared(taken);
+		(void)nanosleep(&moment, NULL);
+	}
+	memset(shared, 0, sizeof(shared));
+}
+
+void fork_release(void)
+{
+	/* of NULL it takes no notice */
+	leave_shared(SHARED);
 }

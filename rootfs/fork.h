@@ -41,11 +41,25 @@ pid_t fork_sibling(void);
 int fork_threads(void);
 
 /**
- * fork_settle() - Wait, for 50 ms at the most, until none of the other threads runs
+ * fork_settle() - Wait until none of the other threads runs
  *
  * For a caller that holds the GIL: they wait for it then, or for something that takes its
- * time, and the locks that C libraries take for a moment are free.
+ * time, and the locks that C libraries take for a moment are free. One that computes
+ * without the GIL goes on; it is waited for until 50 ms of CPU time are used.
  */
 void fork_settle(void);
+
+/**
+ * fork_hold() - Take the mutexes of C libraries that fork(3) does not know of
+ *
+ * SQLite has some that all connections share, and threads that compute in it, without the
+ * GIL, hold one or another most of the time. Held by a thread that is not there after a
+ * fork, it would stay so for ever. Waits for them, for a second or more; then it takes
+ * none. Call fork_release() in parent and child.
+ */
+void fork_hold(void);
+
+/** fork_release() - Give back what fork_hold() has taken */
+void fork_release(void);
 
 #endif

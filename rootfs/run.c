@@ -260,9 +260,11 @@ static void move_on(int channel, uint32_t step, int threads)
 		_exit(1);
 	fork_settle();
 	PyOS_BeforeFork();
+	fork_hold();
 
 	pid_t pid = fork();
 
+	fork_release();
 	if (pid < 0)
 		_exit(1);
 	if (pid > 0) {

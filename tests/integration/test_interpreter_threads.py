@@ -202,6 +202,22 @@ while not hasattr(sys.modules.get('endless'), 'begun'): time.sleep(0.001)
         one.close()
         left.close()
 
+    def test_a_query_that_goes_on(self):
+        """Without the interpreter's lock, and with one or another of all databases'."""
+        for _ in range(3):
+            left = self.run_step("""
+import sqlite3, threading, time
+def query():
+    sqlite3.connect(':memory:').execute(
+        "with recursive n(x) as (select 1 union all select x + 1 from n) "
+        "select max(length(printf('%d', x))) from n").fetchall()
+for _ in range(4): threading.Thread(target=query).start()
+time.sleep(0.1)
+""", moved=4)
+            self.run_step("sqlite3.connect(':memory:').execute('select 1').fetchone()", left,
+                          result="(1,)").close()
+            left.close()
+
     def test_a_thread_that_waits_for_a_line(self):
         left = self.jail.zero.step(1, "import threading, time\n"
                                    "threading.Thread(target=input).start()\ntime.sleep(0.05)",
