@@ -198,7 +198,9 @@ static void settle(struct state_mail *m)
 	state.channel_dev = own.st_dev;
 	state.channel_ino = own.st_ino;
 	(void)setsid();
-	hide(false);
+	/* one whose source comes later only waits */
+	if (m->type != WIRE_RUN || m->fds[STEP_FD_SOURCE] >= 0)
+		hide(false);
 	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
 		_exit(1);
 }

@@ -160,6 +160,30 @@ print(*[pid for pid in range(2, 40) if pid != os.getpid() and seen(pid)])
         self.assertNotEqual(session.run(self.SEEN.replace('!= os.getpid()', '')).out, b'\n')
         self.assertEqual(session.run('open("/proc/self/environ").read()[:0]').result, "''")
 
+    def test_the_memory_of_what_gets_ready_to_be_a_step(self):
+        """Of another branch, whose secrets it has: a step shows its own when it runs, not before."""
+        session = self.serve.open()
+        session.run('import os, time')
+        session.start("""
+found, me = set(), os.getpid()
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    for pid in range(me + 1, me + 30):
+        try:
+            open(f'/proc/{pid}/environ', 'rb').close()
+            found.add(pid)
+        except OSError:
+            pass
+found""")
+        ran = set()
+        for n in range(1, 9):
+            session.branch(n, 1)
+            step = session.run('secret = time.sleep(0.01)\nos.getpid()', branch=n)
+            ran.add(int(step.result))
+        found = eval(session.finish().result)
+        self.assertNotEqual(found & ran, set())
+        self.assertEqual(found - ran, set())
+
     def test_their_priority(self):
         session = self.serve.open()
         session.run('import os, threading, signal')
