@@ -169,6 +169,9 @@ static void ring_sample(struct bell *b)
 		return;
 	if (step->state->oom < 0) /* it was hidden still, as what waits is */
 		sweep_oom(step->state, true);
+	/* see limit_begin(): it is no short one, and may say more than its channel holds */
+	if (!step->media.held)
+		(void)hub_listen(&s->serve->hub, &step->state->channel, EPOLLIN);
 	if (step->cpu_used_us / 1000 >= step->cpu_ms) {
 		limit_interrupt(step, KILL_CPU);
 		if (s->run.jail.limited)
@@ -204,7 +207,7 @@ void limit_begin(struct step *step)
 	}
 	if (step->wall_ms != NO_LIMIT)
 		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
-	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
+	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT || step->state->oom < 0)
 		hub_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* what it says is taken when it rests: one wake-up for all of it */
 	if (step->sample.at_ms && rest_is_told(s))

@@ -72,6 +72,13 @@ except OSError:
 is_so('verdict', (step.done['verdict'], step.done['exit_code']), ('pids', 3))
 is_so('strays were counted', step.done['strays'] > 15, True)
 is_so('result', session.run('y, z').result, '(1, 1)')
+# more to be seen than a channel holds, with a limit on CPU time that is far away
+step = session.run('''
+class Shown:
+    def _repr_html_(self): return 'x' * 200000
+for _ in range(30): display(Shown())
+''')
+is_so('what was shown', (step.done['verdict'], step.done['media']['objects']), ('completed', 30))
 session.close()
 has_leaves(1)
 sessions = [serve.open() for _ in range(3)]
