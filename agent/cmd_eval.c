@@ -52,24 +52,26 @@ static const struct opt opts[] = {
 	{ "model", "MODEL", NULL, "Run the solutions of a model, as in solve.",
 	  ROW(TEXT, model) },
 	{ "model-name", "NAME", NULL, "Which of the server's models.",
-	  ROW(TEXT, model_name) },
-	{ "base-url", "URL", NULL, "The server, as in solve.", ROW(TEXT, base_url) },
+	  ROW(TEXT, model_name), .with = { "model" } },
+	{ "base-url", "URL", NULL, "The server, as in solve.", ROW(TEXT, base_url),
+	  .with = { "model" } },
 	{ "key-file", "FILE", NULL, "Read the API key from a file, as in solve.",
-	  ROW(TEXT, key_file) },
+	  ROW(TEXT, key_file), .with = { "model" } },
 	{ "model-time", "TIME", "2m",
 	  "Longest silence of a server that is to answer, or is answering.",
-	  ROW(TIME, model_time_ms), .min = 100, .max = HOUR_MS },
+	  ROW(TIME, model_time_ms), .min = 100, .max = HOUR_MS, .with = { "model" } },
 	{ "ask-time", "TIME", "30m",
 	  "Longest time for one question, with what is asked again and waited for.",
-	  ROW(TIME, ask_ms), .min = 100, .max = 24 * HOUR_MS },
+	  ROW(TIME, ask_ms), .min = 100, .max = 24 * HOUR_MS, .with = { "model" } },
 	{ "retries", "N", "4", "How often to ask again, as in solve.",
-	  ROW(COUNT, retries), .min = 0, .max = 1000 },
+	  ROW(COUNT, retries), .min = 0, .max = 1000, .with = { "model" } },
 	{ "retry-wait", "TIME", "500ms", "The first wait before that, as in solve.",
-	  ROW(TIME, retry_wait_ms), .min = 1, .max = HOUR_MS },
+	  ROW(TIME, retry_wait_ms), .min = 1, .max = HOUR_MS, .with = { "model" } },
 	{ "samples", "N", "1",
 	  "How many solutions of each task the model is asked for; from 2 on, the table "
 	  "has pass@k.",
-	  ROW(COUNT, samples), .min = 1, .max = EVALBOOK_SAMPLES_MAX },
+	  ROW(COUNT, samples), .min = 1, .max = EVALBOOK_SAMPLES_MAX,
+	  .with = { "model" } },
 	{ "results", "FILE", NULL,
 	  "Keep replies and results, one JSON object a line. If the file is there, what "
 	  "is in it is neither asked for nor run again.",
@@ -304,8 +306,6 @@ static int eval_run(const void *options, const char *operand, struct stop *stop,
 	if (o->canonical + o->broken + (o->model != NULL) > 1)
 		return err_say(e, EINVAL,
 			       "--canonical, --broken and --model: give one of them");
-	if (o->samples > 1 && !o->model)
-		return err_say(e, EINVAL, "--samples belongs to --model");
 	v.confined.policy.required = o->require_confinement;
 	show_open(&v.show, fd, (enum show_color)o->color, stop);
 	v.progress = (struct evalshow){ .show = &v.show,

@@ -62,8 +62,12 @@ void jail_binds_free(struct jail_binds *b);
 	  "Give each run the same hash seed, random numbers, order of files, locale "    \
 	  "and time zone, and one processor.",                                           \
 	  OPT_ROW(PASS, type, field) },                                                  \
-		{ "seed", "N", NULL, "Another of such hash seeds and random numbers.",   \
-		  OPT_ROW(PASS, type, field) },                                          \
+		{ "seed",                                                                \
+		  "N",                                                                   \
+		  NULL,                                                                  \
+		  "Another of such hash seeds and random numbers.",                      \
+		  OPT_ROW(PASS, type, field),                                            \
+		  .with = { "deterministic" } },                                         \
 		{ "aslr", "yes|no", NULL,                                                \
 		  "Whether memory lies at random addresses, by which some sets are "     \
 		  "ordered, or at the same ones.",                                       \
@@ -88,7 +92,8 @@ void jail_binds_free(struct jail_binds *b);
 		  "How many bytes a --file that is a pipe may give.",                    \
 		  OPT_ROW(SIZE, type, jail.file_limit_bytes),                            \
 		  .min = 1,                                                              \
-		  .max = (uint64_t)1 << 50 },                                            \
+		  .max = (uint64_t)1 << 50,                                              \
+		  .with = { "file" } },                                                  \
 		{ "media-limit", "SIZE", NULL,                                           \
 		  "How many bytes of pictures and tables a step may show.",              \
 		  OPT_ROW(PASS, type, jail.pass) },                                      \

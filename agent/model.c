@@ -30,6 +30,12 @@ int model_open(struct model *m, const char *name, struct model_plan *plan, struc
 				       "--model: nothing follows '%s'; the model's name "
 				       "goes to --model-name",
 				       ops->name);
+		if (ops->argument && (plan->base_url || plan->key_file))
+			return err_say(
+				e, EINVAL,
+				"%s: belongs to a model on a server, and '%s' is none: "
+				"leave it out",
+				plan->base_url ? "--base-url" : "--key-file", ops->name);
 		m->ops = ops;
 
 		int r = ops->open(m, e);

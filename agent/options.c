@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/options.h"
@@ -184,6 +185,30 @@ static int set_presets(const struct command *cmd, void *into, const bool *given,
 	return 0;
 }
 
+/* an option that would have no effect is a mistake, and its user is told */
+static int check_company(const struct command *cmd, const struct opt *o,
+			 const bool *given, struct err *e)
+{
+	char all[128] = "";
+	const char *const *with = o->with;
+
+	for (size_t i = 0; with[i]; i++) {
+		const struct opt *other = find(cmd, with[i], strlen(with[i]));
+		size_t used = strlen(all);
+
+		if (other && given[other - cmd->opts])
+			return 0;
+		(void)snprintf(all + used, sizeof(all) - used, "%s--%s",
+			       i == 0        ? ""
+			       : with[i + 1] ? ", "
+					     : " or ",
+			       with[i]);
+	}
+	return with[0] ? err_say(e, EINVAL, "--%s: has no effect without %s", o->name,
+				 all)
+		       : 0;
+}
+
 int options_parse(const struct command *cmd, char *const *argv, void *into,
 		  const char **operand, bool *help, struct err *e)
 {
@@ -233,5 +258,8 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL,
 			       "%s: the %s is missing; see stepjail-agent %s --help",
 			       cmd->name, cmd->operand, cmd->name);
+	for (const struct opt *o = cmd->opts; o->name; o++)
+		if (given[o - cmd->opts] && check_company(cmd, o, given, e) < 0)
+			return -e->errnum;
 	return set_presets(cmd, into, given, e);
 }

@@ -46,6 +46,7 @@ struct opt {
 	size_t offset;          /* in the command's struct */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
+	const char *with[4];    /* refused without one of these; NULL at the end */
 };
 
 /* the last columns of a row: kind, and the field of the command's struct that it fills */

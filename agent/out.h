@@ -39,8 +39,10 @@ struct out_options {
 	  OPT_ROW(TEXT, type, out.folder) },                                             \
 	{                                                                                \
 		"out-limit", "SIZE", "256M", "How many bytes of files that is at most.", \
-			OPT_ROW(SIZE, type, out.limit_bytes), .min = 1,                  \
-							      .max = (uint64_t)1 << 50   \
+			OPT_ROW(SIZE, type, out.limit_bytes),                            \
+			.min = 1, .max = (uint64_t)1 << 50, .with = {                    \
+				"out"                                                    \
+			}                                                                \
 	}
 
 struct out {

@@ -59,6 +59,10 @@ def functions(body):
 class Tests:
     def __init__(self, files):
         self.trees = {name[:-3]: ast.parse(data, name) for name, data in files.items()}
+        for stem in self.trees:
+            if self.is_taken(stem):
+                raise Problem(f"{stem}.py cannot be imported, as Python has a module of this name: "
+                              f"call it test_{stem}.py")
         self.classes, self.ids, self.nodes, self.imports = {}, [], [], set()
         self.needs_pytest = False
         for tree in self.trees.values():
@@ -69,6 +73,13 @@ class Tests:
             self.look(stem, tree)
         self.modules = sorted(name for name in self.imports if self.missing(name))
         self.digest = hashlib.sha256("\n".join(self.ids).encode()).hexdigest()
+
+    def is_taken(self, name):
+        import importlib.util
+        try:
+            return name in sys.modules or importlib.util.find_spec(name) is not None
+        except (ImportError, ValueError):
+            return False
 
     def missing(self, name):
         import importlib.util

@@ -99,6 +99,11 @@ cJSON *vet_json(const struct vet *v);
 /** vet_free() - Free what there is */
 void vet_free(struct vet *v);
 
+#define VET_COMMANDS                                                                     \
+	{                                                                                \
+		"check-answer", "check-reply", "check-prompt"                            \
+	}
+
 /* rows of a command's table, for a struct with a struct vet_options named vet */
 #define VET_OPTS(type)                                                                   \
 	{ "check-answer", "CMD", NULL,                                                   \
@@ -113,14 +118,18 @@ void vet_free(struct vet *v);
 		  "The same for what is about to be sent to the model, before each "     \
 		  "request; else the task ends, and it is not sent.",                    \
 		  OPT_ROW(TEXT, type, vet.command[VET_PROMPT]) },                        \
-		{ "check-file", "PATH", NULL,                                            \
+		{ "check-file",                                                          \
+		  "PATH",                                                                \
+		  NULL,                                                                  \
 		  "Put a file, read-only, into the checks' /work/check, where the "      \
 		  "model's code cannot read it. May be given again.",                    \
-		  OPT_ROW(LIST, type, vet.files) },                                      \
+		  OPT_ROW(LIST, type, vet.files),                                        \
+		  .with = VET_COMMANDS },                                                \
 	{                                                                                \
 		"check-time", "TIME", "30s",                                             \
 			"Longest time for one check, which counts in --wall-time.",      \
-			OPT_ROW(TIME, type, vet.time_ms), .min = 100, .max = HOUR_MS     \
+			OPT_ROW(TIME, type, vet.time_ms), .min = 100, .max = HOUR_MS,    \
+							  .with = VET_COMMANDS           \
 	}
 
 #endif

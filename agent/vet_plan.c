@@ -69,11 +69,6 @@ int vet_plan(struct vet *v, const struct vet_options *o, const struct jail_optio
 	v->o = o;
 	for (size_t i = 0; r == 0 && i < o->files.count; i++)
 		r = look_at(&o->files, i, e);
-	if (r == 0 && o->files.count && !o->command[VET_ANSWER] &&
-	    !o->command[VET_REPLY] && !o->command[VET_PROMPT])
-		return err_say(e, EINVAL,
-			       "--check-file is for checks, and there is none: give "
-			       "--check-answer, --check-reply or --check-prompt");
 	for (size_t kind = 0; r >= 0 && kind < VET_KINDS; kind++) {
 		struct launch_args *a = &v->args[kind];
 		cleanup_split struct split words = { .count = 0 };

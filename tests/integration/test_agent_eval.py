@@ -121,7 +121,7 @@ class Eval(EvalCase):
         self.one_line(err, "give one of them")
         status, _, err = self.eval(self.tasks(1), "--canonical", "--samples", "2")
         self.assertEqual(status, 125)
-        self.one_line(err, "--samples belongs to --model")
+        self.one_line(err, "--samples: has no effect without --model")
 
     def test_signal(self):
         tasks = self.tasks(2, {"canonical_solution": "    while True: pass\n"})

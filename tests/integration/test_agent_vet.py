@@ -173,7 +173,7 @@ class Answer(VetCase):
             self.one_line(err, "--check-file", words)
         got, out, err = self.solve("--model", self.script("Yes."), "--check-file", data)
         self.assertEqual((got, out), (125, ""))
-        self.one_line(err, "--check-file", "there is none")
+        self.one_line(err, "--check-file", "has no effect without")
 
     def test_nothing_of_the_agent_is_inherited(self):
         code = ("import os, sys\nprint(sorted(os.environ), sorted(os.listdir('/proc/self/fd')))\n"

@@ -34,6 +34,13 @@ class Options(WaysCase):
             (["--mode", "best-of", "--tests", tests, "--stateless"], "--stateless"),
             (["--mode", "best-of"], "needs something to tell a good answer by"),
             (["--mode", "react", "--attempts", "3"], "--attempts belongs to"),
+            (["--check-time", "3s"], "--check-time: has no effect without --check-answer, "),
+            (["--check-file", tests], "--check-file: has no effect without --check-answer, "),
+            (["--file-limit", "3M"], "--file-limit: has no effect without --file"),
+            (["--out-limit", "3M"], "--out-limit: has no effect without --out"),
+            (["--seed", "3"], "--seed: has no effect without --deterministic"),
+            (["--base-url", "http://localhost"], "--base-url: belongs to a model on a server"),
+            (["--key-file", tests], "--key-file: belongs to a model on a server"),
             (["--mode", "best-of", "--attempts", "17"], "--attempts"),
         ]
         for args, words in rows:
@@ -56,6 +63,12 @@ class Options(WaysCase):
                                           self.path("test_add.py", text))
                 self.assertEqual(status, 125)
                 self.last_line(err, "--tests", words)
+        for name in "json.py", "__main__.py", "zipfile.py":
+            with self.subTest(name=name):
+                status, _, err = self.way("tests", "--model", self.script("x"), "--tests",
+                                          self.path(name, TESTS))
+                self.assertEqual(status, 125)
+                self.last_line(err, "--tests", f"call it test_{name}")
 
 
 class Program(WaysCase):

@@ -130,25 +130,27 @@ END_TEST
 static const struct {
 	const char *name;
 	const char *says;
+	const char *base_url;
 } bad_models[] = {
-	{ "nobody", "'nobody' is no model" },
-	{ "script:x", "is no model" },
-	{ "scripted", "give scripted:FILE" },
-	{ "scripted:", "give scripted:FILE" },
-	{ "scripted:/no/such/file", "/no/such/file" },
-	{ "openai:gpt", "--model-name" },
-	{ "openai", "give --model-name" },
-	{ "anthropic", "--model anthropic: which model? give --model-name" },
-	{ "ollama", "give --model-name" },
-	{ "llamacpp", "give --model-name" },
-	{ "vllm", "give --model-name" },
-	{ "", "is no model" },
+	{ "nobody", "'nobody' is no model", NULL },
+	{ "script:x", "is no model", NULL },
+	{ "scripted", "give scripted:FILE", NULL },
+	{ "scripted:", "give scripted:FILE", NULL },
+	{ "scripted:/no/such/file", "/no/such/file", NULL },
+	{ "scripted:/no/such/file", "--base-url: belongs to", "http://127.0.0.1:1" },
+	{ "openai:gpt", "--model-name", NULL },
+	{ "openai", "give --model-name", NULL },
+	{ "anthropic", "--model anthropic: which model? give --model-name", NULL },
+	{ "ollama", "give --model-name", NULL },
+	{ "llamacpp", "give --model-name", NULL },
+	{ "vllm", "give --model-name", NULL },
+	{ "", "is no model", NULL },
 };
 
 START_TEST(model_refuses_by_name)
 {
 	struct model m;
-	struct model_plan plan = { .base_url = "http://127.0.0.1:1" };
+	struct model_plan plan = { .base_url = bad_models[_i].base_url };
 	struct err e = { 0 };
 
 	ck_assert_int_lt(model_open(&m, bad_models[_i].name, &plan, &e), 0);

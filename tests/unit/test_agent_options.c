@@ -13,7 +13,7 @@
 Suite *agent_options_suite(void);
 
 struct sample {
-	const char *text;
+	const char *text, *near;
 	uint64_t count, time_ms, choice;
 	bool flag;
 	struct opt_list list, pass;
@@ -30,6 +30,7 @@ static const struct opt opts[] = {
 	{ "list", "X", NULL, "L.", ROW(LIST, list) },
 	{ "memory", "S", NULL, "M.", ROW(PASS, pass) },
 	{ "bare", NULL, NULL, "B.", ROW(PASS, pass) },
+	{ "near", "N", NULL, "N.", ROW(TEXT, near), .with = { "text", "list", "flag" } },
 	{ .name = NULL },
 };
 
@@ -75,6 +76,21 @@ START_TEST(options_fill_the_struct)
 	ck_assert_str_eq(s.pass.items[1], "yes");
 	ck_assert_str_eq(s.pass.items[2], "memory");
 	ck_assert_str_eq(s.pass.items[3], "64M");
+}
+END_TEST
+
+/* in any order, and with any one of them */
+START_TEST(options_have_company)
+{
+	static char *const argvs[][4] = { { "--near=x", "--flag", "op" },
+					  { "--list=y", "--near=x", "op" },
+					  { "--near=x", "op", "--text=z" } };
+	struct sample s;
+	struct err e = { 0 };
+	const char *operand;
+
+	ck_assert_msg(parse(argvs[_i], &s, &operand, &e) == 0, "%s", e.text);
+	ck_assert_str_eq(s.near, "x");
 }
 END_TEST
 
@@ -126,6 +142,7 @@ static const struct {
 	{ { "x", "--time=99h" }, "--time: '99h' is not between 100 ms and 5 s" },
 	{ { "x", "--choice=c" }, "--choice: 'c' is none of a, b" },
 	{ { "x", "--memory=1", "--memory=1" }, "--memory: given twice" },
+	{ { "x", "--near=n" }, "--near: has no effect without --text, --list or --flag" },
 	{ { "x", "y" }, "'y' is one operand too many" },
 	{ { "--flag" }, "the WHAT is missing" },
 	{ { "" }, "the WHAT is missing" },
@@ -179,6 +196,15 @@ START_TEST(tables_are_sound)
 		ck_assert_msg((o->kind != OPT_COUNT && o->kind != OPT_TIME) ||
 				      o->min < o->max,
 			      "%s", o->name);
+		for (int i = 0; o->with[i]; i++) {
+			const struct opt *other = cmd->opts;
+
+			while (other->name && strcmp(other->name, o->with[i]) != 0)
+				other++;
+			ck_assert_msg(other->name && i < 3, "%s", o->name);
+			/* given without a word, it would be no company */
+			ck_assert_msg(!other->preset, "%s", o->name);
+		}
 		for (const struct opt *p = cmd->opts; p < o; p++) {
 			ck_assert_str_ne(p->name, o->name);
 			/* only passed options share a place */
@@ -253,6 +279,7 @@ Suite *agent_options_suite(void)
 	tcase_add_test(c, options_help_wins);
 	tcase_add_loop_test(c, options_refuse_by_name, 0, ROWS(refused));
 	tcase_add_test(c, options_bound_lists);
+	tcase_add_loop_test(c, options_have_company, 0, 3);
 	tcase_add_loop_test(c, tables_are_sound, 0, ROWS(commands));
 	tcase_add_loop_test(c, presets_parse, 0, ROWS(commands));
 	tcase_add_loop_test(c, help_and_man_name_every_option, 0, ROWS(commands));
