@@ -95,9 +95,10 @@ static int say_end(struct whole *w, const struct reading *reading, const char *p
 	if (r->pending)
 		show_note(&w->show, "the last step's end is not recorded: not run again");
 	text_clear(&line);
-	text_printf(&line, "%" PRIu64 " steps run again: ", r->steps);
+	text_count(&line, r->steps, "step");
+	text_puts(&line, " run again: ");
 	if (r->differ)
-		text_printf(&line, "%" PRIu64 " differences", r->differ);
+		text_count(&line, r->differ, "difference");
 	else
 		text_puts(&line, "nothing differs");
 	show_line(&w->show, text_string(&line));

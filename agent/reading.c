@@ -160,14 +160,18 @@ void reading_words(const struct reading *r, const char *path, struct text *out)
 			    r->why.text);
 		return;
 	}
-	if (r->end == READING_CUT)
+	if (r->end == READING_CUT) {
+		text_printf(out, "reads up to line %" PRIu64 " (", r->chain.lines);
+		text_count(out, r->steps, "step");
 		text_printf(out,
-			    "reads up to line %" PRIu64 " (%" PRIu64
-			    " steps)%s, the end line is missing: the run was killed, or "
-			    "is still going on, or lines were cut off",
-			    r->chain.lines, r->steps,
+			    ")%s, the end line is missing: the run was killed, or is "
+			    "still going on, or lines were cut off",
 			    r->half ? ", the next one is not finished" : "");
-	else
-		text_printf(out, "whole: %" PRIu64 " lines, %" PRIu64 " steps, sha256 %s",
-			    r->chain.lines, r->steps, r->chain.digest);
+	} else {
+		text_puts(out, "whole: ");
+		text_count(out, r->chain.lines, "line");
+		text_puts(out, ", ");
+		text_count(out, r->steps, "step");
+		text_printf(out, ", sha256 %s", r->chain.digest);
+	}
 }

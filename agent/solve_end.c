@@ -75,19 +75,20 @@ static void show_usage(struct solve *s)
 
 	if (!u->prompt_tokens && !u->completion_tokens)
 		return;
-	text_printf(&line,
-		    "model: %" PRIu64 " requests, %" PRIu64 " tokens asked, %" PRIu64
-		    " answered",
-		    u->requests, u->prompt_tokens, u->completion_tokens);
+	text_puts(&line, "model: ");
+	text_count(&line, u->requests, "request");
+	text_puts(&line, ", ");
+	text_count(&line, u->prompt_tokens, "token");
+	text_printf(&line, " asked, %" PRIu64 " answered", u->completion_tokens);
 	if (s->budget.priced)
 		text_printf(&line, ", %s",
 			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,
 					    sizeof(cost)));
-	if (u->judged)
-		text_printf(&line,
-			    " (of %" PRIu64 " answers the server did not tell all "
-			    "tokens: judged by bytes)",
-			    u->judged);
+	if (u->judged) {
+		text_puts(&line, " (of ");
+		text_count(&line, u->judged, "answer");
+		text_puts(&line, " the server did not tell all tokens: judged by bytes)");
+	}
 	show_note(&s->show, text_string(&line));
 }
 

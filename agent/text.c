@@ -3,6 +3,7 @@
  * text.c - a growing, bounded string: see text.h
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,11 @@ void text_printf(struct text *t, const char *fmt, ...)
 	}
 	text_add(t, line, (size_t)n);
 	free(line);
+}
+
+void text_count(struct text *t, uint64_t count, const char *noun)
+{
+	text_printf(t, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
 
 const char *text_string(const struct text *t)

@@ -11,6 +11,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "init/err.h"
 
@@ -41,6 +42,9 @@ void text_puts(struct text *t, const char *string);
 /** text_printf() - Add formatted text */
 void text_printf(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/** text_count() - Add a number of things: "1 step", "2 steps"; @noun is one of them */
+void text_count(struct text *t, uint64_t count, const char *noun);
 
 /** text_string() - The text as a C string, "" while empty; valid until the next change */
 const char *text_string(const struct text *t);

@@ -187,9 +187,11 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 
 void transcript_told(const struct transcript *t, struct text *out)
 {
-	if (t->fd >= 0 && t->chain.lines)
-		text_printf(out, "transcript: %s, %" PRIu64 " lines, sha256 %s",
-			    text_string(&t->path), t->chain.lines, t->chain.digest);
+	if (t->fd < 0 || !t->chain.lines)
+		return;
+	text_printf(out, "transcript: %s, ", text_string(&t->path));
+	text_count(out, t->chain.lines, "line");
+	text_printf(out, ", sha256 %s", t->chain.digest);
 }
 
 void transcript_close(struct transcript *t)

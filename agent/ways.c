@@ -132,7 +132,8 @@ int way_words(struct way_state *w, struct err *e)
 			" (read-only: read them first). Write the solution into files "
 			"in %s: %s. The tests import it from there. When you are done, "
 			"your files, and nothing else of yours, are put into a fresh "
-			"sandbox, where all %" PRIu64 " tests must pass; a test that is "
+			"sandbox, where all tests, %" PRIu64
+			" in number, must pass; a test that is "
 			"skipped has not passed. Nothing you do to the tests here "
 			"counts there.\n",
 			w->attempt_count ? "your folder" : "/work", t->modules,

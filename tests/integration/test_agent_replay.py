@@ -91,7 +91,7 @@ class Demo(ReplayCase):
         self.assertIn("step 3: differs\nstdout was ", out)
         self.assertIn("it differs from line 1 on\n  - Gentoo: 5076.0 g from 123 birds\n  + Gentoo: ",
                       out)
-        self.assertIn("3 steps run again: 1 differences", out)
+        self.assertIn("3 steps run again: 1 difference\n", out)
 
     def test_changed_file(self):
         with open(self.csv, "a") as f:
@@ -117,7 +117,7 @@ class Demo(ReplayCase):
             with open(self.record, "wb") as f:
                 f.writelines(lines[:count])
             out = self.replay(status=CUT)
-            self.assertIn(f"{steps} steps run again: nothing differs", out)
+            self.assertIn(f"{steps} step{'s' * (steps != 1)} run again: nothing differs", out)
             self.assertIn(words, out)
 
     def test_changed_record_is_not_run(self):
@@ -159,7 +159,7 @@ class Structure(ReplayCase):
                       "exit_code was 3, is 0\nstdout was 0 bytes, is 7: it differs from line 1 on\n"
                       "  - \n  + [1, 2]\n", out)
         self.assertIn("step 3: the same", out)
-        self.assertIn("1 differences", out)
+        self.assertIn("1 difference\n", out)
 
     def test_stateless(self):
         self.run_steps("x = 1\nprint(x)", "print('x' in globals())", "import os; os._exit(2)",
@@ -193,7 +193,7 @@ class Structure(ReplayCase):
         self.run_steps_until_late()
         out = self.replay()
         self.assertIn("step 2: not run again: the time of the whole task ended it", out)
-        self.assertIn("1 steps run again: nothing differs", out)
+        self.assertIn("1 step run again: nothing differs", out)
 
     def run_steps_until_late(self):
         self.solve_for_real("--model", self.script(fence("x = 1"), fence("import time\nx = 2\n"

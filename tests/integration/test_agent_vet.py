@@ -68,7 +68,7 @@ class Answer(VetCase):
         self.assertEqual(self.run_agent("verify", self.record)[0], 0)
         status, out, err = self.run_agent("replay", self.record, "--stepjail", self.stepjail,
                                           *self.missing)
-        self.assertEqual((status, "1 steps run again: nothing differs" in out), (0, True), out + err)
+        self.assertEqual((status, "1 step run again: nothing differs" in out), (0, True), out + err)
 
     def test_no_check_passes_because_it_failed(self):
         """An end of any other kind than exit status 0 refuses, in words."""
