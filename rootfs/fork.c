@@ -138,12 +138,11 @@ static bool others_run(void)
 		(void)snprintf(file, sizeof(file), "%s/stat", entry->d_name);
 		/* what lies above is this thread once more */
 		if (entry->d_name[0] == '.' ||
-		    io_read_file_at(dirfd(tasks), file, text,
-				    sizeof(text)) <= 0)
+		    io_read_file_at(dirfd(tasks), file, text, sizeof(text)) <= 0)
 			continue;
 		state = strrchr(text, ')');
-		running += state &&
-			   (state[2] == 'R' || state[2] == 'D' || state[2] == 'X');
+		running +=
+			state && (state[2] == 'R' || state[2] == 'D' || state[2] == 'X');
 	}
 	if (tasks)
 		(void)closedir(tasks);
