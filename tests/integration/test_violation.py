@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -205,17 +206,19 @@ class Flood(Jail):
                 cpu_s, peak_kib = self.cost(run.pid)
             except (FileNotFoundError, ProcessLookupError, StopIteration):
                 pass    # it is on its way out
+            time.sleep(0.01)
         self.assertEqual(run.wait(TIMEOUT), 124)
         report = self.read_report()
         self.assertEqual(report["verdict"], "wall-timeout")
         self.expect_bounded(report)
         # a share of its own wall time, whatever the machine
         self.assertLess(cpu_s, report["wall_ms"] / 1000 / 2)
-        self.assertLess(peak_kib, idle_kib + 256)
+        # a kernel may tell of memory late, by 64 pages of each kind for each CPU
+        self.assertLess(peak_kib, idle_kib + 1024)
 
     def test_other_ends_are_served(self):
         """The program ends by itself, and its own count is the launcher's."""
-        done = self.violate("flood", "8", "1500")
+        done = self.violate("flood", "8", "4000")
         self.expect_bounded(done.report)
         self.assertEqual(int(done.stdout.split()[1]), done.report["violations"]["total"])
         self.assertEqual(done.report["verdict"], "completed")
@@ -229,7 +232,7 @@ class Flood(Jail):
 
     def test_killed_callers(self):
         """Answers that nobody waits for any more, and calls that are gone when taken."""
-        done = self.violate("killed", "300", options=["--wall-time", "50s"])
+        done = self.violate("killed", "300", options=["--wall-time", "150s"])
         self.assertEqual((done.stdout, done.report["verdict"]), (b"done\n", "completed"))
         self.assertLessEqual(done.report["violations"]["total"],
                              BURST + done.report["wall_ms"] * PER_S / 1000 + 1)
