@@ -161,6 +161,7 @@ struct session {
 	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
 	pid_t caller;                /* thread that the court hears */
+	bool silent;                 /* one that was asked for did not come in time */
 	unsigned int restless;       /* processes that ran when they were to wait */
 	struct violations elsewhere; /* those that belong to no step */
 	struct cgroup_usage counted; /* of the leaf, at the last end that was judged */
