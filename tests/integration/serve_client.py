@@ -22,6 +22,7 @@ TYPES = {'CODE': 16, 'RUN': 17, 'INTERRUPT': 18, 'KILL': 19, 'OUT': 21, 'ERR': 2
          'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56}
 NAMES = {number: name for name, number in TYPES.items()}
 JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED'}
+PATIENCE = 60  # seconds
 BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 
 
@@ -139,7 +140,7 @@ class Serve:
     def send_raw(self, data):
         self.socket.sendall(data)
 
-    def receive(self, timeout=30):
+    def receive(self, timeout=PATIENCE):
         """The next frame of any session, whether somebody waits for it or not."""
         while True:
             if len(self.buffer) >= HEADER.size:
@@ -159,7 +160,7 @@ class Serve:
                 raise Gone()
             self.buffer += got
 
-    def expect(self, session, branch, *kinds, timeout=30):
+    def expect(self, session, branch, *kinds, timeout=PATIENCE):
         """The next frame of this session and branch, of these kinds; others are kept."""
         def wanted(frame):
             return (frame.session == session and branch in (None, frame.branch)
@@ -177,7 +178,7 @@ class Serve:
             raise Gone(frame.json['reason'])
         return frame
 
-    def expect_any(self, session, timeout=30):
+    def expect_any(self, session, timeout=PATIENCE):
         """The next frame of this session, whatever it is; others are kept."""
         for i, frame in enumerate(self.waiting):
             if frame.session == session:
@@ -235,14 +236,14 @@ class Session:
             self.serve.send('CODE', self.number, data[at:at + PAYLOAD_MAX - 4], branch)
         self.serve.send('RUN', self.number, struct.pack('<IQQ', 0, wall_ms, cpu_ms), branch)
 
-    def finish(self, branch=0, timeout=30):
+    def finish(self, branch=0, timeout=PATIENCE):
         step = Step()
         while step.done is None:
             step.take(self.serve.expect(self.number, branch, 'OUT', 'ERR', 'RESULT', 'TRACE', 'MEDIA',
                                         'PIECE', 'DONE', timeout=timeout))
         return step
 
-    def run(self, source, branch=0, wall_ms=0, cpu_ms=0, timeout=30):
+    def run(self, source, branch=0, wall_ms=0, cpu_ms=0, timeout=PATIENCE):
         self.start(source, branch, wall_ms, cpu_ms)
         return self.finish(branch, timeout)
 
