@@ -247,6 +247,17 @@ class Session:
         self.start(source, branch, wall_ms, cpu_ms)
         return self.finish(branch, timeout)
 
+    def run_until(self, said, source, branch=0, wall_ms=500):
+        """A step that says so when it is where its limit on time is to find it.
+
+        On a slow host that may be too late: then it is run again, with ten times as much.
+        """
+        here = self.status()['branches'][str(branch)]['state']
+        while said not in (step := self.run(source, branch, wall_ms)).out and wall_ms < 10000:
+            self.rollback(here, branch)
+            wall_ms *= 10
+        return step
+
     def stdin(self, data, branch=0):
         self.serve.send('STDIN', self.number, data, branch)
 
