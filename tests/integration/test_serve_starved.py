@@ -17,7 +17,8 @@ from serve_scene import Case, below, inside  # noqa: E402
 SEIZE, DETACH, GET_EVENT = 0x4206, 17, 0x4201
 TRACE_FORK, TRACE_CLONE, TRACE_EXIT = 2, 8, 0x40
 ANY_CHILD = 0x40000000  # __WALL of waitpid(2)
-HELD = 0.5  # seconds, which is longer than serve waits before it looks again
+HELD = 0.3  # seconds, which is longer than serve waits before it looks again
+LATE = 0.8  # likewise, at what is to rest
 
 
 class Tracer:
@@ -106,6 +107,22 @@ class Starved(Case):
         step = self.session.finish(branch=1)
         self.ended(step, 'completed', 'kept', strays=0)
         self.assertEqual(step.result, '2')
+
+    def test_what_gets_ready_slowly_is_ready_in_the_end(self):
+        self.session.run('import os; x = 1')
+        self.session.start('print(os.getpid(), flush=True)\ninput()')
+        state = self.host(int(self.serve.expect(self.session.number, 0, 'OUT').bytes))
+        self.tracer.seize(state, TRACE_FORK | TRACE_CLONE)
+        self.session.stdin(b'\n')
+        held = self.tracer.child_of(state)
+        self.ended(self.session.finish(), 'completed', 'kept', strays=0)
+        time.sleep(LATE)
+        pid = inside(held)
+        self.tracer.let_go(held)
+        step = self.session.run('os.getpid(), x')
+        self.ended(step, 'completed', 'kept', strays=0)
+        self.assertEqual(step.result, f'({pid}, 1)')
+        self.assertEqual(self.session.status()['restless'], 0)
 
 
 if __name__ == '__main__':
