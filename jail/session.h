@@ -160,12 +160,12 @@ struct session {
 	uint64_t memory_bytes; /* of all processes, as last looked at */
 	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
-	pid_t caller;                /* thread that the court hears */
-	unsigned int restless;       /* processes that ran when they were to wait */
-	struct violations elsewhere; /* those that belong to no step */
-	struct cgroup_usage counted; /* of the leaf, at the last end that was judged */
-	uint32_t next_step;
-	uint32_t file_ops; /* that were begun */
+	pid_t caller;                 /* thread that the court hears */
+	bool silent;                  /* one that was asked for did not come in time */
+	unsigned int restless;        /* processes that ran when they were to wait */
+	struct violations elsewhere;  /* those that belong to no step */
+	struct cgroup_usage counted;  /* of the leaf, at the last end that was judged */
+	uint32_t next_step, file_ops; /* the last of these was begun */
 	struct files files;
 	struct put {
 		bool under_way;

@@ -70,16 +70,17 @@ static void ring_late(struct bell *b)
 	struct state *state = b->owner;
 	struct session *s = state->session;
 	uint64_t used_us = state->host ? limit_process_cpu_us(state->host) : 0;
+	bool late = stand_now_ms() >= state->woken_ms + STAND_MS;
 
-	if (!state->host) { /* it was asked for, and is not there */
-		ahead_forget(state->step);
-	} else if (used_us >= state->woken_us + LATE_CPU_US ||
-		   stand_now_ms() >= state->woken_ms + STAND_MS) {
+	if (state->host && (late || used_us >= state->woken_us + LATE_CPU_US)) {
 		limit_signal(state, SIGKILL);
 		s->restless++;
+	} else if (late) { /* it was asked for, and is not there */
+		ahead_forget(state->step);
 	} else {
 		hub_set(&s->serve->hub, b, stand_now_ms() + LATE_MS);
 	}
+	/* and with it, what was asked for and does not speak */
 	sweep(s, NULL);
 }
 

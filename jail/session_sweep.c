@@ -24,9 +24,11 @@
 
 #define ROUNDS 64         /* against a step that forks faster than it is ended */
 #define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
+#define COUNTED 64        /* strays, of whom one that dies slowly is known again */
 #define BIRTH_WAIT_MS 100 /* likewise, one that was asked for is there */
-/* the state that file operations are asked of has run no step: it can only be slow */
-#define FILE_BIRTH_WAIT_MS 2000
+/* of a session that has kept nobody waiting yet, it can only be slow; and so is what the
+ * state makes that has run no step, of which file operations are asked */
+#define SLOW_BIRTH_WAIT_MS 2000
 
 pid_t sweep_inside(const char *text, const char *key)
 {
@@ -117,6 +119,7 @@ struct sweep {
 	struct session *s;
 	int killed; /* in this round */
 	int strays; /* in all */
+	pid_t counted[COUNTED];
 };
 
 struct state *sweep_known(const struct session *s, pid_t host)
@@ -158,7 +161,9 @@ static void kill_stray(struct sweep *w, pid_t pid, pid_t above)
 		return;
 	w->killed++;
 	/* what a step has moved out of ends by itself, and is none */
-	w->strays += !was_left(w->s, pid);
+	if (w->counted[pid % COUNTED] != pid)
+		w->strays += !was_left(w->s, pid);
+	w->counted[pid % COUNTED] = pid;
 	(void)poll(&gone, 1, DEATH_WAIT_MS);
 }
 
@@ -206,12 +211,16 @@ static bool is_clean(const struct session *s, const struct state *fresh)
 static bool is_born(const struct step *step)
 {
 	struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
-	int wait_ms = step->kind == KIND_RUN ? BIRTH_WAIT_MS : FILE_BIRTH_WAIT_MS;
+	struct session *s = step->session;
+	int wait_ms =
+		step->kind == KIND_RUN && s->silent ? BIRTH_WAIT_MS : SLOW_BIRTH_WAIT_MS;
 
 	if (step->state->host || p.fd < 0)
 		return true;
 	if (poll(&p, 1, wait_ms) > 0)
 		step_receive_one(step->state);
+	else
+		s->silent = true;
 	/* it may be forgotten by now */
 	return step->state->host || step->state->channel.fd < 0;
 }

@@ -6,6 +6,7 @@
         step = session.run('x = 1\\nx + 1')
         step.done['verdict'], step.result
 """
+import contextlib
 import json
 import os
 import select
@@ -22,6 +23,7 @@ TYPES = {'CODE': 16, 'RUN': 17, 'INTERRUPT': 18, 'KILL': 19, 'OUT': 21, 'ERR': 2
          'STATE': 52, 'DATA': 53, 'END': 54, 'REFUSED': 55, 'CLOSED': 56}
 NAMES = {number: name for name, number in TYPES.items()}
 JSON = {'DONE', 'OPENED', 'STATE', 'END', 'REFUSED', 'CLOSED'}
+PATIENCE = 60  # seconds
 BUILD = os.environ.get('STEPJAIL_BUILD', 'build')
 
 
@@ -139,7 +141,16 @@ class Serve:
     def send_raw(self, data):
         self.socket.sendall(data)
 
-    def receive(self, timeout=30):
+    @contextlib.contextmanager
+    def at_once(self):
+        """What is sent meanwhile is sent as one: serve has all of it when it has the first."""
+        sent = []
+        self.send_raw = sent.append
+        yield
+        del self.send_raw
+        self.send_raw(b''.join(sent))
+
+    def receive(self, timeout=PATIENCE):
         """The next frame of any session, whether somebody waits for it or not."""
         while True:
             if len(self.buffer) >= HEADER.size:
@@ -159,7 +170,7 @@ class Serve:
                 raise Gone()
             self.buffer += got
 
-    def expect(self, session, branch, *kinds, timeout=30):
+    def expect(self, session, branch, *kinds, timeout=PATIENCE):
         """The next frame of this session and branch, of these kinds; others are kept."""
         def wanted(frame):
             return (frame.session == session and branch in (None, frame.branch)
@@ -177,7 +188,7 @@ class Serve:
             raise Gone(frame.json['reason'])
         return frame
 
-    def expect_any(self, session, timeout=30):
+    def expect_any(self, session, timeout=PATIENCE):
         """The next frame of this session, whatever it is; others are kept."""
         for i, frame in enumerate(self.waiting):
             if frame.session == session:
@@ -235,16 +246,27 @@ class Session:
             self.serve.send('CODE', self.number, data[at:at + PAYLOAD_MAX - 4], branch)
         self.serve.send('RUN', self.number, struct.pack('<IQQ', 0, wall_ms, cpu_ms), branch)
 
-    def finish(self, branch=0, timeout=30):
+    def finish(self, branch=0, timeout=PATIENCE):
         step = Step()
         while step.done is None:
             step.take(self.serve.expect(self.number, branch, 'OUT', 'ERR', 'RESULT', 'TRACE', 'MEDIA',
                                         'PIECE', 'DONE', timeout=timeout))
         return step
 
-    def run(self, source, branch=0, wall_ms=0, cpu_ms=0, timeout=30):
+    def run(self, source, branch=0, wall_ms=0, cpu_ms=0, timeout=PATIENCE):
         self.start(source, branch, wall_ms, cpu_ms)
         return self.finish(branch, timeout)
+
+    def run_until(self, said, source, branch=0, wall_ms=500):
+        """A step that says so when it is where its limit on time is to find it.
+
+        On a slow host that may be too late: then it is run again, with ten times as much.
+        """
+        here = self.status()['branches'][str(branch)]['state']
+        while said not in (step := self.run(source, branch, wall_ms)).out and wall_ms < 10000:
+            self.rollback(here, branch)
+            wall_ms *= 10
+        return step
 
     def stdin(self, data, branch=0):
         self.serve.send('STDIN', self.number, data, branch)

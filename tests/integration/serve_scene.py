@@ -25,6 +25,17 @@ def memory():
             except (OSError, OverflowError):
                 continue
 """
+# how many processes run that a step can see
+RUNNING = '''
+import os
+found = 0
+for pid in os.listdir("/proc"):
+    try:
+        found += open(f"/proc/{int(pid)}/stat").read().split()[2] == "R" and int(pid) != os.getpid()
+    except (OSError, ValueError):
+        pass
+print(found)
+'''
 # a step's own channel, and how to speak on it as the interpreter does
 CHANNEL = """
 import os, socket, stat, struct, time
@@ -42,6 +53,7 @@ def say(kind, payload=b'', step=N, length=None):
 def done(how, code=0):
     return struct.pack('<IIQQQII', how, code, 0, 0, 0, 0, 0)
 """
+PATIENCE = 60  # seconds
 FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE, MEDIA, PIECE = \
     1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29
 
@@ -89,6 +101,27 @@ def is_state(pid):
         return is_interpreter(pid) and file.read().startswith('stepjail-init\0session')
 
 
+def is_asleep(pid):
+    """As what waits: the two signals of the C library are blocked nowhere else."""
+    try:
+        with open(f'/proc/{pid}/status') as file:
+            text = file.read()
+        return '\nState:\tS' in text and '\nSigBlk:\tfffffffffffbfeff\n' in text
+    except OSError:
+        return False
+
+
+def states_settle(serve, session):
+    """Are the only processes init, the states, and one that is ready, which all wait?
+
+    For a serve of one session that has run two steps, no template and no jails that are ready.
+    """
+    pids = below(serve)
+    waiting = [pid for pid in pids if is_asleep(pid)]
+    count = len(session.status()['states']) + 1
+    return len(waiting) == count and len(pids) == count + 1
+
+
 def resident(pid):
     """Bytes of memory."""
     with open(f'/proc/{pid}/statm') as file:
@@ -112,11 +145,11 @@ def open_files(pid):
 
 
 def wait_until(what):
-    for _ in range(1000):
-        if what():
-            return True
+    """The deadline is that of a hang, on a host as slow as may be."""
+    end = time.monotonic() + PATIENCE
+    while not (found := what()) and time.monotonic() < end:
         time.sleep(0.01)
-    return False
+    return bool(found)
 
 
 class Case(unittest.TestCase):

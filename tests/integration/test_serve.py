@@ -9,8 +9,8 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_client import Refused  # noqa: E402
-from serve_scene import Case  # noqa: E402
+from serve_client import Refused, Serve  # noqa: E402
+from serve_scene import OPTIONS, Case  # noqa: E402
 
 
 class Steps(Case):
@@ -51,7 +51,9 @@ class Steps(Case):
         self.assertEqual(self.session.run('x').result, '1')
 
     def test_wall_time(self):
-        self.ended(self.session.run('x = 1\nwhile True: pass', wall_ms=200), 'wall-timeout', 'kept')
+        step = self.session.run_until(b'on', 'x = 1\nprint("on", flush=True)\nwhile True: pass',
+                                      wall_ms=200)
+        self.ended(step, 'wall-timeout', 'kept')
         step = self.session.run('x')
         self.assertEqual(step.result, '1')
         self.ended(step, 'completed', 'kept')
@@ -69,14 +71,19 @@ class Steps(Case):
         handler = ('import os, signal, time\n'
                    'signal.signal(signal.SIGINT, lambda *a: os.write(1, b"struck "))\n'
                    'os.write(1, b"on ")\n')
-        for rest, out in (('while True: time.sleep(1000)', b'on struck struck '),
-                          ('while True: pass', b'on struck ')):
-            self.session.start(handler + rest)
-            self.assertEqual(self.serve.expect(self.session.number, 0, 'OUT').bytes, b'on ')
-            self.session.interrupt()
-            step = self.session.finish()
-            self.assertEqual(b'on ' + step.out, out)
-            self.ended(step, 'cancelled', 'rolled-back')
+        # the second signal comes after half of the grace, if a quarter brought no CPU time
+        with Serve(OPTIONS + ['--grace=6s']) as serve:
+            struck = {}
+            for rest in 'while True: time.sleep(1000)', 'while True: pass':
+                session = serve.open()
+                session.start(handler + rest)
+                self.assertEqual(serve.expect(session.number, 0, 'OUT').bytes, b'on ')
+                session.interrupt()
+                struck[rest] = session
+            for session, out in zip(struck.values(), (b'struck struck ', b'struck ')):
+                step = session.finish()
+                self.assertEqual(step.out, out)
+                self.ended(step, 'cancelled', 'rolled-back')
 
     def test_kill(self):
         self.session.start('x = 1\nprint("on", flush=True)\nwhile True: pass')
@@ -156,10 +163,12 @@ if os.fork() == 0:
     def test_a_thread_that_does_not_let_its_step_end(self):
         """A fork waits for logging's lock, whoever holds it: for as long as a step may last."""
         self.session.run('x = 1')
-        step = self.session.run('import logging, threading, time\nx = 2\n'
-                                'ready = threading.Event()\ndef hold():\n'
-                                '    logging._acquireLock(); ready.set(); time.sleep(1000)\n'
-                                'threading.Thread(target=hold).start()\nready.wait()', wall_ms=300)
+        step = self.session.run_until(
+            b'held', 'import logging, threading, time\nx = 2\n'
+            'ready = threading.Event()\ndef hold():\n'
+            '    logging._acquireLock(); ready.set(); time.sleep(1000)\n'
+            'threading.Thread(target=hold).start()\nready.wait(); print("held", flush=True)',
+            wall_ms=300)
         self.ended(step, 'wall-timeout', 'rolled-back', signal=9)
         self.assertEqual(self.session.run('x').result, '1')
 
@@ -336,7 +345,7 @@ class KillForViolation(Case):
 
 
 class Limits(Case):
-    options = ['--cpu-time=300ms', '--grace=100ms', '--keep-states=2', '--sessions=2',
+    options = ['--cpu-time=300ms', '--grace=2s', '--keep-states=2', '--sessions=2',
                '--wall-time=20s', '--work-size=1M', '--output-limit=1K']
 
     def test_all_of_them(self):

@@ -9,8 +9,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from serve_scene import (Case, below, children, inside, is_alive, is_interpreter,  # noqa: E402
-                         wait_until)
+from serve_scene import (Case, below, children, inside, is_alive, is_asleep,  # noqa: E402
+                         is_interpreter, wait_until)
 
 PID = 'import os\nos.getpid()'
 
@@ -18,16 +18,6 @@ PID = 'import os\nos.getpid()'
 def is_stopped(pid):
     with open(f'/proc/{pid}/stat') as file:
         return file.read().rsplit(')', 1)[1].split()[0] == 'T'
-
-
-def is_asleep(pid):
-    """As what waits: the two signals of the C library are blocked nowhere else."""
-    try:
-        with open(f'/proc/{pid}/status') as file:
-            text = file.read()
-        return '\nState:\tS' in text and '\nSigBlk:\tfffffffffffbfeff\n' in text
-    except OSError:
-        return False
 
 
 class Ahead(Case):
@@ -130,13 +120,13 @@ class Loud:
 loud = Loud()
 loud.itself = loud
 random.seed = lambda *a: open('seeded', 'a').write('x')
+print(os.getpid())
 gc.disable()
 del loud
 gc.set_threshold(1)
 os.getpid()
 gc.enable()""")
-        pid = max(self.in_jail())
-        self.assertTrue(wait_until(lambda: max(self.in_jail()) > step.done['step']))
+        self.assertTrue(wait_until(lambda: max(self.in_jail()) > int(step.out)))
         self.assertTrue(wait_until(lambda: is_asleep(self.newest())))
         pid = max(self.in_jail())
         if any(name == 'ran' for _, _, _, name in session.list()):
@@ -290,7 +280,7 @@ gc.enable()""")
 
 
 class Few(Case):
-    options = ['--pids=10', '--keep-states=5']
+    options = ['--pids=10', '--keep-states=5', '--cold', '--ready=0']
 
     def test_not_near_the_limit(self):
         session = self.serve.open()
@@ -321,7 +311,7 @@ class Warm(Case):
 
 
 class Without(Case):
-    options = ['--ahead=no', '--ready=0']
+    options = ['--ahead=no', '--cold', '--ready=0']
 
     def test_the_same_steps(self):
         session = self.serve.open()

@@ -88,8 +88,9 @@ os.chmod('/work', 0o711)
 '''
 DEATHS = (('exited', 'os._exit(3)', {}),
           ('signaled', 'import signal; os.kill(os.getpid(), signal.SIGSEGV)', {}),
+          # time enough to spoil all of it
           ('wall-timeout', 'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n'
-                           'while True: pass', {'wall_ms': 500}))
+                           'while True: pass', {'wall_ms': 3000}))
 
 
 class Back(Case):

@@ -10,7 +10,8 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_scene import Case, below, memory_of, open_files, wait_until  # noqa: E402
+from serve_scene import (Case, below, memory_of, open_files, states_settle,  # noqa: E402
+                         wait_until)
 
 # one file: the oom_score_adj of the process made ready is open where that came to be before the
 # process hid itself, and for an ordinary user that is a matter of chance
@@ -28,9 +29,10 @@ class Flood(Case):
         return {'memory': memory_of(pids), 'memory of serve': memory_of([pid]),
                 'processes': len(pids), 'files of serve': open_files(pid)}
 
-    def held(self):
+    def held(self, session):
         """The same when nothing moves: the last state has gone, the next step's process come."""
         looks = []
+        self.assertTrue(wait_until(lambda: states_settle(self.serve.process.pid, session)))
         self.assertTrue(wait_until(lambda: looks.append(self.look()) or
                                    looks[-10:] == looks[-1:] * 10))
         return looks[-1]
@@ -44,9 +46,9 @@ class Flood(Case):
         session = self.serve.open()
         session.run('x = 0')
         self.flood(session, source, 200)
-        before = self.held()
+        before = self.held(session)
         self.flood(session, source, steps)
-        for key, now in self.held().items():
+        for key, now in self.held(session).items():
             self.assertLessEqual(now, before[key] + SLACK[key], key)
         return session
 

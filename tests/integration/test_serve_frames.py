@@ -107,10 +107,10 @@ class Kinds(Case):
         cold = Serve(OPTIONS + ['--cold', '--ready=0'])
         self.addCleanup(cold.end)
         self.serve, kept = cold, self.serve
-        self.session = cold.begin()
-        # on their way before the jail is
-        cold.send('RUN', self.session.number, struct.pack('<IQQ', 0, 0, 0))
-        cold.send('CLOSE', self.session.number)
+        with cold.at_once():  # before the jail is
+            self.session = cold.begin()
+            cold.send('RUN', self.session.number, struct.pack('<IQQ', 0, 0, 0))
+            cold.send('CLOSE', self.session.number)
         self.answer('RUN', 'not-open')
         self.answer('OPEN', 'closed')
         self.serve = kept
@@ -179,7 +179,7 @@ class Dropped(Case):
 
 
 class Once(Case):
-    options = ['--wall-time=20s', '--cpu-time=10s', '--grace=100ms']
+    options = ['--wall-time=20s', '--cpu-time=10s']
 
     def test_limits(self):
         step = self.serve.once('while True: pass', wall_ms=200)
@@ -259,12 +259,12 @@ class Late(Case):
     def test_it_is_told(self):
         session = self.serve.open()
         for n, act in enumerate((session.interrupt, session.kill), 1):
-            # all of it is on its way before an answer is read
             session.start('x = 0')
             session.finish()
             act(step=2 * n - 1)
-            session.start('x = 1\nfor i in range(10 ** 5): pass\nx')
+            session.start('x = 1\ninput()\nx')
             act(step=2 * n - 1)
+            session.stdin(b'\n')
             late = [self.serve.expect_any(session.number)]
             while late[-1].kind != 'DONE':
                 late.append(self.serve.expect_any(session.number))

@@ -139,6 +139,8 @@ class Key(unittest.TestCase):
         session = serve.open()
         self.assertTrue(session.opened['warm'])
         session.run('x = 1')
+        # who has made one more by then, and none is behind half of its walls
+        self.assertTrue(wait_until(lambda: serve.status()['ready'] == 2))
         compared = self.compared(serve)
         self.assertGreater(len(compared), 2)
         for if_so, if_not, number in (compare[1:] for pair in compared for compare in pair):

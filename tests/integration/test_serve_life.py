@@ -19,6 +19,8 @@ from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # n
 
 
 class Frames(Case):
+    options = ['--cold', '--ready=0']  # no session stands at once
+
     def test_out_of_turn(self):
         self.refused('no session 7', self.serve.status, 7)
         for kind in 'CODE', 'STDIN', 'CLOSE', 'GET', 'DATA':
@@ -27,8 +29,9 @@ class Frames(Case):
             self.assertEqual(frame.kind, 'REFUSED', kind)
         self.serve.send('OPEN', 0)
         self.assertIn('not 0', self.serve.receive().json['error'])
-        session = self.serve.begin()
-        self.serve.send('CODE', session.number, b'x')
+        with self.serve.at_once():
+            session = self.serve.begin()
+            self.serve.send('CODE', session.number, b'x')
         self.refused('wait for OPENED', self.serve.expect, session.number, 0, 'OPENED')
         self.serve.expect(session.number, 0, 'OPENED')
         self.serve.send('OPEN', session.number)
@@ -100,11 +103,8 @@ class Life(Case):
         def switches():
             with open(f'/proc/{self.serve.process.pid}/status') as file:
                 return [line for line in file if 'ctxt_switches' in line]
-        wait_until(lambda: not children(self.serve.process.pid) == [])
-        time.sleep(0.2)
-        before = switches()
-        time.sleep(1)
-        self.assertEqual(switches(), before)
+        # for a second, after what may be left to do
+        self.assertTrue(wait_until(lambda: switches() == (time.sleep(1), switches())[1]))
 
     def test_many_sessions(self):
         sessions = [self.serve.begin() for _ in range(20)]
@@ -140,8 +140,9 @@ class Life(Case):
         self.assertIn('NameError', self.serve.open().run('x').trace)
 
     def test_close_before_it_stands(self):
-        session = self.serve.begin()
-        self.serve.send('CLOSE', session.number)
+        with self.serve.at_once():
+            session = self.serve.begin()
+            self.serve.send('CLOSE', session.number)
         with self.assertRaises(Refused):
             self.serve.expect(session.number, 0, 'OPENED')
         self.assertEqual(self.serve.status()['sessions'], 0)
@@ -215,11 +216,12 @@ class Start(unittest.TestCase):
         for keep, least in ((8, 13), (0, 5)):
             few = f'--pids={least - 1}', f'--keep-states={keep}'
             self.assertIn(f'less than the {least} processes', self.said(*few))
-            with Serve(OPTIONS + [f'--pids={least}', few[1]]) as serve:
+            with Serve(OPTIONS + [f'--pids={least}', few[1], '--cold', '--ready=0']) as serve:
                 session = serve.open()
                 for n in range(20):
-                    time.sleep(0.02)    # until the states that go have gone
                     self.assertEqual(session.run(str(n)).result, str(n))
+                    # init, and no state of those that go
+                    self.assertTrue(wait_until(lambda: len(below(serve.process.pid)) <= least - 1))
 
     def test_without_a_tree(self):
         serve = Serve(OPTIONS + ['--rootfs=./nothing'])

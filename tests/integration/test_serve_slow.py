@@ -149,12 +149,14 @@ class Step(Slow):
     def test_one_that_never_reads(self):
         """Others of its serve are served meanwhile; what it did not read is nobody's."""
         session, other = self.serve.open(), self.serve.open()
-        session.start('import time; print("on", flush=True); time.sleep(1); x = 1')
+        session.start('import os, time; print("on", flush=True)\n'
+                      'while not os.path.exists("/work/enough"): time.sleep(0.01)\nx = 1')
         self.serve.expect(session.number, 0, 'OUT')
         for _ in range(10):
             session.stdin(bytes(45000))
         for n in range(20):
             self.assertEqual(other.run(str(n)).result, str(n))
+        session.put('enough', b'')
         self.ended(session.finish(), 'completed', 'kept')
         session.start('import sys; sys.stdin.read()')
         session.stdin(b'of this one')

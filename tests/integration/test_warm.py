@@ -18,20 +18,13 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_client import Serve  # noqa: E402
-from serve_scene import below, memory_of  # noqa: E402
+from serve_scene import PATIENCE, below, memory_of, wait_until  # noqa: E402
 from test_run import (BUILD, PLAIN_ENV, TIMEOUT, Host, each_user,  # noqa: E402
                       jail_mounts, missing_words, processes_with)
 
 HOST = os.path.join(BUILD, "stepjail-warm")
 TREE = os.path.join(BUILD, "warm/tree")
 INTERPRETER = "/bin/stepjail-interpreter"
-
-
-def wait_until(what, seconds=10):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.01)
-    return what()
 
 
 def status(pid):
@@ -256,13 +249,19 @@ class Stock(Warm):
     @staticmethod
     def templates(serve):
         """PIDs of interpreters that are templates, below a serve."""
-        return [pid for pid in processes_with("--template")
-                if len(status(pid)["NSpid"].split()) == 2 and
-                Ends.is_below(pid, serve.process.pid)]
+        found = []
+        for pid in processes_with("--template"):
+            try:
+                if (len(status(pid)["NSpid"].split()) == 2
+                        and Ends.is_below(pid, serve.process.pid)):
+                    found.append(pid)
+            except (OSError, KeyError):
+                continue  # somebody else's, that has ended
+        return found
 
     def open_warm(self, serve):
         """A session out of a template; the first ones may come before it is ready."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             session = serve.open()
             if session.opened["warm"]:

@@ -9,8 +9,9 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_client import Serve  # noqa: E402
+from serve_scene import wait_until  # noqa: E402
 from test_run import BUILD, PLAIN_ENV, TIMEOUT, each_user, missing_words  # noqa: E402
-from test_warm import HOST, Warm, wait_until  # noqa: E402
+from test_warm import HOST, Warm  # noqa: E402
 
 # a wall that the template alone lacks, or its clones as well; what is said of it
 LACKING = [
