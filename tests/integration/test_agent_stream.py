@@ -136,7 +136,7 @@ class Faults(AgentCase):
 
     def test_slow_is_not_silent(self):
         """An answer may take longer than --model-time, if it goes on."""
-        answer = {"say": "Hi."}
+        answer = {"say": "Hi. " * 40}  # so that what says its end is in the last piece
         fifth = len(chat_events(answer)) // 5 + 1
         mock, out, err = self.ask([{**answer, "pace": (fifth, 1.2)}], "--model-time", "4s",
                                   "--retries", "0")
