@@ -239,8 +239,18 @@ static int hear_all(struct evalbook *b, const struct evalask_plan *p,
 	return r < 0 ? r : 0;
 }
 
+/* what one that has ended had handed back, which was paid for; nobody writes any more */
+static void hear_rest(struct evalbook *b, const struct evalask_plan *p, struct asker *a)
+{
+	struct err ignored = { 0 };
+
+	while (a->fd >= 0 && hear(b, p, a, &ignored) > 0)
+		continue;
+}
+
 /* 0 where all of them have ended well */
-static int end(struct asker *askers, size_t count, int r, struct err *e)
+static int end(struct evalbook *b, const struct evalask_plan *p, struct asker *askers,
+	       size_t count, int r, struct err *e)
 {
 	for (size_t i = 0; i < count; i++) {
 		int status = 0;
@@ -252,6 +262,9 @@ static int end(struct asker *askers, size_t count, int r, struct err *e)
 			continue;
 		if (r == 0 && status)
 			r = err_say(e, EPROTO, "an asker has died");
+		/* not where it is the book that can take no more */
+		if (r == -EPROTO || r == -EINTR)
+			hear_rest(b, p, &askers[i]);
 		io_close_fd(&askers[i].pidfd);
 		io_close_fd(&askers[i].fd);
 		text_free(&askers[i].got);
@@ -279,5 +292,5 @@ int evalask(struct evalbook *b, const struct evalask_plan *p, struct err *e)
 		r = p->confine(p->arg, NULL, e);
 	if (r == 0)
 		r = hear_all(b, p, askers, count, e);
-	return end(askers, count, r, e);
+	return end(b, p, askers, count, r, e);
 }

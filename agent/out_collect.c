@@ -18,8 +18,8 @@
 #include "init/io.h"
 #include "init/serve_wire.h"
 
-#define NAME_BYTES 255  /* as Linux has it */
-#define SETTLE_TRIES 30 /* for a step that is killed to be gone */
+#define NAME_BYTES 255   /* as Linux has it */
+#define SETTLE_TRIES 100 /* for a step that is killed to be gone, on a busy host, too */
 #define SETTLE_MS 100
 
 /* a folder of the jail's, on the way down */

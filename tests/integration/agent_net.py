@@ -101,7 +101,7 @@ def main():
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         mock.server.socket = context.wrap_socket(mock.server.socket, server_side=True)
-        run = subprocess.run(agent, capture_output=True, timeout=60, env=environ)
+        run = subprocess.run(agent, capture_output=True, timeout=120, env=environ)
         print(json.dumps({"status": run.returncode, "out": run.stdout.decode(),
                           "err": run.stderr.decode(), "asked": asked,
                           "requests": len(mock.requests)}))

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -72,7 +73,8 @@ def chained(events):
     return lines
 
 
-def wait_for(what, seconds=10):
+def wait_for(what, seconds=60):
+    """What it returns once that is true, or at last; the seconds bound a hang alone."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         got = what()
@@ -83,20 +85,28 @@ def wait_for(what, seconds=10):
 
 
 def family(pid):
-    """A process and all that descends from it."""
+    """A process and all that descends from it: children behind parents, and behind those that
+    were born before them, which ids do not tell where they have begun anew."""
     children = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 with open(f"/proc/{entry}/stat") as f:
-                    parent = int(f.read().rsplit(")", 1)[1].split()[1])
+                    fields = f.read().rsplit(")", 1)[1].split()
             except (OSError, IndexError):
                 continue
-            children.setdefault(parent, []).append(int(entry))
+            children.setdefault(int(fields[1]), []).append((int(fields[19]), int(entry)))
     found = [pid]
     for one in found:
-        found += children.get(one, [])
+        found += [child for _, child in sorted(children.get(one, []))]
     return found
+
+
+def takes_signals(pid):
+    """Has the agent blocked SIGINT, to take it when it can? Before that, it just dies."""
+    with open(f"/proc/{pid}/status") as f:
+        blocked = next(line for line in f if line.startswith("SigBlk:"))
+    return int(blocked.split()[1], 16) >> (signal.SIGINT - 1) & 1
 
 
 def alive(pids):
@@ -146,7 +156,7 @@ class AgentCase(unittest.TestCase):
                **how}
         return subprocess.Popen([AGENT, *args], env=env or self.env(), **how)
 
-    def run_agent(self, *args, env=None, timeout=60, **how):
+    def run_agent(self, *args, env=None, timeout=300, **how):
         with self.popen(*args, env=env, **how) as p:
             out, err = p.communicate(timeout=timeout)
         return p.returncode, (out or b"").decode(), (err or b"").decode()

@@ -12,6 +12,7 @@ stream of events where it is asked for one. An answer is a dict:
     stall=(count, seconds)           be silent behind so many bytes of the stream
     endless=True        keep the connection when the stream has ended
     gate=(count, event) be silent behind so many bytes of the stream until the event is set
+    pace=(bytes, seconds)            so many bytes of it at a time, and a pause behind each
     drip=(bytes, times) behind the stream, send these bytes again and again; .dripped counts
     status=429          any status; with body=bytes, or error={...}, and headers={...}
     hang=seconds        accept, then stay silent
@@ -158,15 +159,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         begun, event = answer.get("gate", (stop, None))
         self.wfile.write(data[stop:begun])
         if event:
-            event.wait(30)
-        self.wfile.write(data[begun:])
+            event.wait(60)
+        step, pause = answer.get("pace", (len(data) + 1, 0))
+        for at in range(begun, len(data), step):
+            self.wfile.write(data[at:at + step])
+            self.server.ending.wait(pause)
         piece, times = answer.get("drip", (b"", 0))
         for _ in range(times):
             self.wfile.write(piece)
             self.server.dripped += 1
             self.server.ending.wait(0.05)
         if "endless" in answer:
-            self.server.ending.wait(60)
+            self.server.ending.wait()
 
     def give_body(self, answer):
         status, body = answer.get("status", 200), answer.get("body")

@@ -55,7 +55,7 @@ class SkillsCase(test_agent_real.Installed, AgentCase):
 
     def save(self, *files):
         """Have a task save them; what was told of each, {name: words}, kept ones as True."""
-        err, events = self.task(save(*files), "Done.", more=("--step-time", "2s"))
+        err, events = self.task(save(*files), "Done.", more=("--step-time", "8s"))
         self.assertEqual(events[-1]["outcome"], "answered")
         self.assertEqual(self.run_agent("verify", self.record)[0], 0)
         got = [e for e in events if e["event"] == "skill"]

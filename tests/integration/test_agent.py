@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -79,7 +80,7 @@ class Options(AgentCase):
             if "true" in redirect:
                 line = line.replace("| true", "| sleep 0")
             p = subprocess.run(["/bin/bash", "-c", line], capture_output=True, env=self.env(),
-                               timeout=30)
+                               timeout=60)
             self.assertEqual(p.returncode, 125, p)
             self.one_line(p.stderr.decode(), words)
 
@@ -199,32 +200,28 @@ class Endings(AgentCase):
             with self.subTest(number=number), self.start() as p:
                 # agent, its broker, fake stepjail, its state 0 and the step
                 pids = wait_for(lambda: len(family(p.pid)) == 5 and family(p.pid))
-                time.sleep(0.1)
                 p.send_signal(number)
-                out, err = p.communicate(timeout=10)
+                out, err = p.communicate(timeout=60)
                 self.assertEqual(p.returncode, status)
                 self.one_line(err.decode(), f"ended by {signal.Signals(number).name}")
-                self.assertEqual(wait_for(lambda: not alive(pids)) and alive(pids), [])
+                self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
 
     def test_signal_at_the_model(self):
-        with MockModel([{"hang": 30}]) as mock:
+        with MockModel([{"hang": 600}]) as mock:
             p = self.popen("solve", "x", "--stepjail", self.fake, "--model", "openai",
                            "--model-name", "m", "--base-url", mock.url)
-            wait_for(lambda: mock.requests)
-            begun = time.monotonic()
+            self.assertTrue(wait_for(lambda: mock.requests))
             p.send_signal(signal.SIGINT)
-            out, err = p.communicate(timeout=10)
+            out, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 130)
         self.one_line(err.decode(), "ended by SIGINT")
-        self.assertLess(time.monotonic() - begun, 3)
 
     def test_json_of_an_interrupted_run(self):
         p = self.popen("solve", "x", "--json", "--stepjail", self.fake, "--model",
                        self.script(fence("import time; time.sleep(100)"), "Done."))
-        wait_for(lambda: len(family(p.pid)) == 5)
-        time.sleep(0.2)
+        self.assertTrue(wait_for(lambda: len(family(p.pid)) == 5))
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=60)
         self.assertEqual(json.loads(out)["outcome"], "stopped")
         self.assertEqual(p.returncode, 130)
 
@@ -235,17 +232,21 @@ class Endings(AgentCase):
                 time.sleep(random.uniform(0, 0.15))
                 pids = family(p.pid)
                 p.kill()
-                p.communicate(timeout=10)
-                self.assertTrue(wait_for(lambda: not alive(pids), 2), alive(pids))
+                p.communicate(timeout=60)
+                self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
 
     def test_stdout_that_nobody_reads(self):
+        ours, theirs = os.pipe()
         p = self.popen("solve", "x", "--stepjail", self.fake, "--model",
-                       self.script(*[fence("print('x' * 100000)")] * 12, "Done."), "--steps", "12")
-        time.sleep(1)
+                       self.script(*[fence("print('x' * 100000)")] * 12, "Done."), "--steps", "12",
+                       stdout=theirs)
+        self.assertTrue(wait_for(lambda: not select.select([], [theirs], [], 0)[1]))
+        os.close(theirs)
         self.assertIsNone(p.poll())
         p.send_signal(signal.SIGTERM)
-        self.assertEqual(p.wait(10), 143)
+        self.assertEqual(p.wait(60), 143)
         p.communicate()
+        os.close(ours)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Running(AgentCase):
 
     def setUp(self):
         super().setUp()
-        self.mock = self.enterContext(MockModel([{"hang": 60}]))
+        self.mock = self.enterContext(MockModel([{"hang": 600}]))
 
     def start(self, *args, **how):
         p = self.popen("solve", "x", "--stepjail", self.fake, "--model", "openai", "--model-name",
@@ -82,7 +82,7 @@ class Running(AgentCase):
         return p
 
     def sleeper(self, **how):
-        p = subprocess.Popen(["sleep", "60"], env={"OPENAI_API_KEY": KEY}, **how)
+        p = subprocess.Popen(["sleep", "600"], env={"OPENAI_API_KEY": KEY}, **how)
         self.addCleanup(p.wait)
         self.addCleanup(p.kill)
         with open(f"/proc/{p.pid}/environ", "rb") as f:
@@ -130,11 +130,11 @@ class Running(AgentCase):
             self.skipTest("RLIMIT_CORE is 0 for good")
         agent = self.start(cwd=self.folder, preexec_fn=large)
         agent.send_signal(signal.SIGABRT)
-        agent.communicate(timeout=10)
+        agent.communicate(timeout=60)
         self.assertEqual((agent.returncode, cores()), (-signal.SIGABRT, []))
         sleep = self.sleeper(cwd=self.folder, preexec_fn=large)
         sleep.send_signal(signal.SIGABRT)
-        self.assertEqual(sleep.wait(10), -signal.SIGABRT)
+        self.assertEqual(sleep.wait(60), -signal.SIGABRT)
         self.assertEqual(len(cores()), 1)
 
     def test_who_is_confined(self):
@@ -171,7 +171,7 @@ class Network(AgentCase):
                             self.folder, way, AGENT, "solve", "x", "--json", "--stepjail", self.fake,
                             "--model", "openai", "--model-name", "m", "--base-url",
                             "https://model.test/v1", "--retries", "0"],
-                           env=self.env(STEPJAIL_API_KEY=KEY), capture_output=True, timeout=90)
+                           env=self.env(STEPJAIL_API_KEY=KEY), capture_output=True, timeout=240)
         self.assertEqual(p.returncode, 0, p.stderr.decode())
         got = json.loads(p.stdout)
         self.assertEqual((got["status"], got["requests"]), (0, 1), got)

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -126,12 +125,12 @@ class Eval(EvalCase):
     def test_signal(self):
         tasks = self.tasks(2, {"canonical_solution": "    while True: pass\n"})
         p = self.popen("eval", self.path("tasks.jsonl", tasks), "--stepjail", self.fake,
-                       "--jobs", "2")
+                       "--jobs", "2", "--task-time", "10m")
         # the agent and its broker; of each task the fake stepjail, the judge and the
         # solution's server
         pids = wait_for(lambda: len(family(p.pid)) == 8 and family(p.pid))
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 130)
         self.one_line(err.decode(), "ended by SIGINT")
         self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
@@ -214,34 +213,72 @@ class Asked(EvalCase):
         self.assertEqual(list(times.values()), [2] * 8)
         self.assertIn("24 of 24 passed", out)
 
+    def test_what_was_handed_back_is_kept(self):
+        """It was paid for: the failure of one asker loses nothing that came of another."""
+        results, asked, go = self.path("r.jsonl"), [], threading.Event()
+        tasks = [json.loads(line) for line in self.tasks(12).splitlines()]
+
+        def answer(body):
+            go.wait()
+            (task,) = [t for t in tasks if t["prompt"] in body["messages"][-1]["content"]]
+            asked.append(task["task_id"])
+            return self.whole(task) if len(asked) <= 6 else 500
+
+        self.addCleanup(go.set)
+        with Oracle(answer) as oracle:
+            p = self.popen("eval", self.path("tasks.jsonl", self.tasks(12)), "--stepjail", self.fake,
+                           "--model", "openai", "--model-name", "m", "--base-url", oracle.url,
+                           "--results", results, "--jobs", "2", "--retries", "0",
+                           env=self.env(STEPJAIL_API_KEY="k" * 20))
+            self.assertTrue(wait_for(lambda: len(oracle.waiting) == 2))
+            askers = family(p.pid)[2:]  # behind the agent and its broker
+            p.send_signal(signal.SIGSTOP)
+            go.set()
+            self.assertTrue(wait_for(lambda: not alive(askers)))
+            p.send_signal(signal.SIGCONT)
+            _, err = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 125)
+        self.assertIn(b"500", err)
+        with open(results) as f:
+            have = [json.loads(line)["task_id"] for line in f.readlines()[1:]]
+        self.assertEqual(sorted(have), sorted(asked[:6]))
+
     def test_killed(self):
         results = self.path("r.jsonl")
         tasks = [json.loads(line) for line in self.tasks(12).splitlines()]
         text = self.path("tasks.jsonl", "".join(json.dumps(t) + "\n" for t in tasks))
         asked = []
 
-        def answer(body):
+        def which(body):
             (task,) = [t for t in tasks if t["prompt"] in body["messages"][-1]["content"]]
-            asked.append(task["task_id"])
-            time.sleep(0.05)
-            return self.whole(task)
+            return task
 
+        def answer(body):
+            task = which(body)
+            asked.append(task["task_id"])
+            return self.whole(task) if len(asked) < 9 else never.wait() and 500
+
+        never = threading.Event()
+        args = ("eval", text, "--stepjail", self.fake, "--model", "openai", "--model-name", "m",
+                "--results", results, "--base-url")
         with Oracle(answer) as oracle:
-            args = ("eval", text, "--stepjail", self.fake, "--model", "openai", "--model-name", "m",
-                    "--base-url", oracle.url, "--results", results)
-            p = self.popen(*args, env=self.env(STEPJAIL_API_KEY="k" * 20))
-            wait_for(lambda: len(asked) > 4)
+            p = self.popen(*args, oracle.url, env=self.env(STEPJAIL_API_KEY="k" * 20))
+            self.assertTrue(wait_for(lambda: len(asked) > 8))
             pids = family(p.pid)
             p.kill()
             p.communicate()
             self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
-            with open(results) as f:
-                have = sum(line.endswith("\n") for line in f) - 1
-            before = len(asked)
-            status, out, err = self.run_agent(*args, env=self.env(STEPJAIL_API_KEY="k" * 20))
+        with open(results) as f:
+            have = sum(line.endswith("\n") for line in f) - 1
+        # another server: what the first was sent before the kill may be read by it later
+        again = []
+        with Oracle(lambda body: again.append(1) or self.whole(which(body))) as oracle:
+            status, out, err = self.run_agent(*args, oracle.url,
+                                              env=self.env(STEPJAIL_API_KEY="k" * 20))
+        never.set()
         self.assertEqual(status, 0, err)
         self.assertIn("12 of 12 passed", out)
-        self.assertEqual(len(asked) - before, 12 - have)
+        self.assertEqual(len(again), 12 - have)
 
     def test_replies_without_code(self):
         out, _, _ = self.asked(1, lambda t, i: "I would rather not.", status=1)
@@ -270,13 +307,15 @@ class Asked(EvalCase):
             self.assertIn("4 of 4 passed", out)
 
     def test_signal_at_the_model(self):
-        with Oracle(lambda body: time.sleep(30) or "x") as oracle:
+        over = threading.Event()
+        self.addCleanup(over.set)
+        with Oracle(lambda body: over.wait() and "x") as oracle:
             p = self.popen("eval", self.path("t.jsonl", self.tasks(2)), "--stepjail", self.fake,
                            "--model", "openai", "--model-name", "m", "--base-url", oracle.url,
                            env=self.env(STEPJAIL_API_KEY="k" * 20))
-            wait_for(lambda: oracle.waiting)
+            self.assertTrue(wait_for(lambda: oracle.waiting))
             p.send_signal(signal.SIGTERM)
-            _, err = p.communicate(timeout=10)
+            _, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 143)
         self.one_line(err.decode(), "ended by SIGTERM")
 
@@ -292,7 +331,7 @@ class Oracle:
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                oracle.waiting += 1
+                oracle.waiting.append(body)
                 with oracle.lock:
                     said = answer(body)
                 status = said if isinstance(said, int) else 200
@@ -316,7 +355,7 @@ class Oracle:
             def log_message(self, *args):
                 pass
 
-        self.lock, self.waiting = threading.Lock(), 0
+        self.lock, self.waiting = threading.Lock(), []
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # who asked may be killed

@@ -11,12 +11,11 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import AgentCase, fence, wait_for  # noqa: E402
+from agent_scene import AgentCase, fence, takes_signals, wait_for  # noqa: E402
 from test_agent_hostile import bad  # noqa: E402
 from test_agent_real import Installed  # noqa: E402
 
@@ -138,12 +137,15 @@ for name, size in (('a', 60000), ('b', 60000), ('c', 1)):
         events, out, _ = self.run_task(code % 0, more=(*self.more, "--out", self.path("o"), "--steps", "1"),
                                        status=0)
         self.assertEqual(self.tree(self.path("o")), {"x": b"1"})
-        events, out, _ = self.run_task(code % 30, more=(*self.more, "--out", self.path("p"), "--wall-time", "1s"),
-                                       status=124)
+        for seconds in (1, 10, 50):
+            events, out, _ = self.run_task(code % 600, more=(*self.more, "--out", self.path("p"), "--wall-time",
+                                                             f"{seconds}s"), status=124)
+            if self.tree(self.path("p")):
+                break  # on a busy host the time may be over before the step has begun
         self.assertEqual(self.tree(self.path("p")), {"x": b"1"})
         self.assertEqual([f["name"] for f in events[-1]["files"]], ["x"])
         # the limit of a step, which has 60 s, is not what ended it
-        self.assertRegex(out, r"wall-timeout in (\d+) ms: the step was \w+ after \1 ms ")
+        self.assertRegex(out, r"wall-timeout in (\S+ m?s): the step was \w+ after \1 ")
 
     def test_out_after_a_loss(self):
         """What a lost session had is gone; a step that died keeps files."""
@@ -290,19 +292,18 @@ except OSError as e: print(e.strerror)
                 self.one_line(err, "--file: ", words)
         # nobody writes: it can be ended
         p = self.popen("solve", "x", "--model", turns, "--file", self.path("out"), "--stepjail", self.fake)
-        time.sleep(0.3)
+        self.assertTrue(wait_for(lambda: takes_signals(p.pid)))
         p.send_signal(signal.SIGINT)
-        self.assertEqual((p.wait(10), p.communicate()[1]), (130, b"stepjail-agent: ended by SIGINT\n"))
+        self.assertEqual((p.wait(60), p.communicate()[1]), (130, b"stepjail-agent: ended by SIGINT\n"))
 
     def test_signal_collects_nothing(self):
         p = self.popen("solve", "x", "--stepjail", self.fake, *self.more, "--out", self.path("o"), "--transcript",
                        self.path("t.jsonl"), "--model", self.script(fence(
-                           "open('/work/out/x', 'w').write('1')\nimport time\ntime.sleep(30)"), "Done."))
+                           "open('/work/out/x', 'w').write('1')\nimport time\ntime.sleep(600)"), "Done."))
         self.assertTrue(wait_for(lambda: os.path.exists(self.path("t.jsonl")) and
                                  b'"code"' in open(self.path("t.jsonl"), "rb").read()))
-        time.sleep(0.3)
         p.send_signal(signal.SIGTERM)
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 143)
         self.assertIn(b"those of /work/out were not copied: a signal ended the run\n", out)
         self.assertEqual(self.tree(self.path("o")), {})

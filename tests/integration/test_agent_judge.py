@@ -251,7 +251,7 @@ class Tests(WaysCase):
                 "except ImportError: pass\n"
                 "import importlib; importlib.invalidate_caches(); "
                 "import unittest; unittest.main(module='test_add')\n")
-        p = subprocess.run(["/usr/bin/python3", "-S", "-c", code], cwd=folder, timeout=30,
+        p = subprocess.run(["/usr/bin/python3", "-S", "-c", code], cwd=folder, timeout=120,
                            capture_output=True)
         return p.returncode == 0
 

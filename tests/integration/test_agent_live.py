@@ -52,7 +52,7 @@ class Live(AgentCase):
                         seen(out)
             except OSError:
                 pass
-            p.wait(timeout=30)
+            p.wait(timeout=60)
         os.close(ours)
         self.assertEqual(p.returncode, status, out)
         return out.decode().replace("\r\n", "\n")

@@ -76,7 +76,7 @@ class Real(Installed, AgentCase):
                 self.assertEqual([s["verdict"] for s in got["steps"]],
                                  ["completed", "cpu-timeout"])
                 self.assertGreaterEqual(got["budget"]["cpu_ms"]["used"], 1000)
-                self.assertLess(got["budget"]["cpu_ms"]["used"], 5000)
+                self.assertLess(got["budget"]["cpu_ms"]["used"], 30000)
                 self.assertIn("The CPU time is used up", got["steps"][1]["observation"])
 
     def test_deaths_roll_back(self):
@@ -93,7 +93,7 @@ class Real(Installed, AgentCase):
         codes = ["x = [1]"]
         for code, _ in deaths:
             codes += [code, "print(x)"]
-        got = self.steps(*codes, more=("--step-time", "1s", "--steps", "20", *self.missing))
+        got = self.steps(*codes, more=("--step-time", "5s", "--steps", "20", *self.missing))
         for (code, verdict), death, after in zip(deaths, got["steps"][1::2], got["steps"][2::2]):
             with self.subTest(code=code):
                 self.assertEqual(death["state"], "rolled-back", death)
@@ -114,11 +114,11 @@ class Real(Installed, AgentCase):
         stubborn = "import time\nwhile True:\n    try:\n        time.sleep(60)\n" \
                    "    except BaseException:\n        pass"
         got = self.steps("x = 1", "import time; time.sleep(60)", "print(x)", stubborn, "print(x)",
-                         more=("--step-time", "500ms", *self.missing))
+                         more=("--step-time", "3s", *self.missing))
         self.assertEqual([(s["verdict"], s["state"]) for s in got["steps"]],
                          [("completed", "kept"), ("wall-timeout", "kept"), ("completed", "kept"),
                           ("wall-timeout", "rolled-back"), ("completed", "kept")])
-        self.assertIn("interrupted after 500 ms", got["steps"][1]["observation"])
+        self.assertIn("interrupted after 3 s", got["steps"][1]["observation"])
         self.assertEqual(got["steps"][4]["output"]["head"], "1\n")
         self.assertEqual(got["jails"], 1)
 
@@ -198,8 +198,8 @@ class Real(Installed, AgentCase):
             time.sleep(random.uniform(0, 0.08))
             pids = family(p.pid)
             p.kill()
-            p.communicate(timeout=10)
-            self.assertTrue(wait_for(lambda: not alive(pids), 2), alive(pids))
+            p.communicate(timeout=60)
+            self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
 
     def test_humaneval(self):
         tasks = self.path("tasks.jsonl", gzip.open(HUMANEVAL).read().decode())
@@ -290,7 +290,7 @@ class RealTerminal(Installed, Terminal):
         self.assertIn("KeyboardInterrupt", self.expect(r"\[2\]>>> $"))
         self.type("import signal; signal.signal(2, signal.SIG_IGN); x = 3; print('deaf')\n")
         self.expect(r"\ndeaf\n\[3\]>>> $")
-        self.type("x = 4; print('there'); signal.signal(2, signal.SIG_IGN); time.sleep(60)\n")
+        self.type("x = 4; signal.signal(2, signal.SIG_IGN); print('there'); time.sleep(60)\n")
         self.expect("\nthere\n")
         self.type("\x03\x03")
         self.expect(r"rolled back to state 3: your variables are as they were\n\[3\]>>> $")
@@ -305,7 +305,7 @@ class RealTerminal(Installed, Terminal):
         self.type("\n")
         self.expect("xxxx")
         self.type("\x03")
-        self.expect(r"\[[01]\]>>> $", 20)
+        self.expect(r"\[[01]\]>>> $")
 
 
 if __name__ == "__main__":

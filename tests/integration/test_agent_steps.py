@@ -46,18 +46,18 @@ class Steps(AgentCase):
 
     def test_time_limit_interrupts(self):
         got, ends = self.words("x = 1", "import time; time.sleep(60)", "print(x)",
-                               more=("--step-time", "300ms"))
+                               more=("--step-time", "3s"))
         self.assertEqual(ends[1:], [("wall-timeout", "kept"), ("completed", "kept")])
-        self.assertIn("interrupted after 300 ms (wall-clock limit)",
+        self.assertIn("interrupted after 3 s (wall-clock limit)",
                       got["steps"][1]["observation"])
         self.assertIn("KeyboardInterrupt", got["steps"][1]["observation"])
 
     def test_time_limit_kills(self):
         stubborn = "import time\nx = 2\nwhile True:\n    try:\n        time.sleep(60)\n" \
                    "    except BaseException:\n        pass"
-        got, ends = self.words("x = 1", stubborn, "print(x)", more=("--step-time", "300ms"))
+        got, ends = self.words("x = 1", stubborn, "print(x)", more=("--step-time", "3s"))
         self.assertEqual(ends[1:], [("wall-timeout", "rolled-back"), ("completed", "kept")])
-        self.assertIn("the step was killed after 300 ms (wall-clock limit); it was rolled back: "
+        self.assertIn("the step was killed after 3 s (wall-clock limit); it was rolled back: "
                       "all variables are as they were", got["steps"][1]["observation"])
         self.assertEqual(got["steps"][2]["output"]["head"], "1\n")
         self.assertEqual(got["jails"], 1)
@@ -65,7 +65,7 @@ class Steps(AgentCase):
     def test_stepjail_that_keeps_no_limit(self):
         """The agent's own limit is behind it; the model is told that all is lost."""
         stubborn = "FAKE_HANG = 1\nimport time\ntime.sleep(60)"
-        got, ends = self.words("x = 1", stubborn, "print(x)", more=("--step-time", "100ms"))
+        got, ends = self.words("x = 1", stubborn, "print(x)", more=("--step-time", "3s"))
         self.assertEqual(ends[1:], [("wall-timeout", "lost"), ("exception", "kept")])
         self.assertIn("so are the files written to /work", got["steps"][1]["observation"])
         self.assertEqual(got["jails"], 2)
@@ -140,7 +140,7 @@ class Steps(AgentCase):
     def test_half_a_frame(self):
         """A length that is allowed, and then nothing: the backstop ends it."""
         got, ends = self.words("# FAKE_RAW=00000100150000000100000041", "print(1)",
-                               more=("--step-time", "100ms"))
+                               more=("--step-time", "3s"))
         self.assertEqual(ends, [("wall-timeout", "lost"), ("completed", "kept")])
 
     def test_json_of_the_wrong_types(self):

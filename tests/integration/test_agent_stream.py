@@ -4,7 +4,6 @@
 import json
 import os
 import sys
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -113,7 +112,7 @@ class Faults(AgentCase):
                 whole = stream.index(b"\n\n", stream.index(word)) + 2
                 cuts = [{**answer, "cut_at": at} for at in range(whole)]
                 mock, out, err = self.ask(cuts + [answer], "--json", "--retries", "1000",
-                                          "--retry-wait", "1ms", model=model, timeout=200)
+                                          "--retry-wait", "1ms", model=model)
                 got = json.loads(out)
                 self.assertEqual((got["answer"].strip(), got["usage"]["retries"]), ("Hi.", whole))
                 self.assertEqual(len(mock.requests), whole + 1)
@@ -127,28 +126,26 @@ class Faults(AgentCase):
             self.assertEqual(len(mock.requests), 1)
 
     def test_stalls(self):
-        begun = time.monotonic()
-        mock, out, err = self.ask([{"say": "Hi.", "stall": (200, 30)}, {"say": "Hi."}],
-                                  "--model-time", "500ms")
+        mock, out, err = self.ask([{"say": "Hi.", "stall": (200, 600)}, {"say": "Hi."}],
+                                  "--model-time", "3s")
         self.assertEqual(len(mock.requests), 2)
-        self.assertIn("no byte came for 500 ms (--model-time)", out)
-        self.assertLess(time.monotonic() - begun, 20)
-        mock, out, err = self.ask([{"say": "Hi.", "stall": (200, 30)}], "--model-time", "500ms",
+        self.assertIn("no byte came for 3 s (--model-time)", out)
+        mock, out, err = self.ask([{"say": "Hi.", "stall": (200, 600)}], "--model-time", "3s",
                                   "--retries", "0", status=4)
-        self.one_line(err, "broke off at", "no byte came for 500 ms (--model-time)")
+        self.one_line(err, "broke off at", "no byte came for 3 s (--model-time)")
 
     def test_slow_is_not_silent(self):
         """An answer may take longer than --model-time, if it goes on."""
-        mock, out, err = self.ask([{"say": "Hi.", "stall": (100, 0.7)}], "--model-time", "1200ms",
+        answer = {"say": "Hi. " * 40}  # so that what says its end is in the last piece
+        fifth = len(chat_events(answer)) // 5 + 1
+        mock, out, err = self.ask([{**answer, "pace": (fifth, 1.2)}], "--model-time", "4s",
                                   "--retries", "0")
         self.assertEqual(len(mock.requests), 1)
 
     def test_connection_kept_after_the_end(self):
-        begun = time.monotonic()
         for model in MODELS:
-            mock, out, err = self.ask([{"say": "Hi.", "endless": True}], "--retries", "0",
-                                      model=model)
-        self.assertLess(time.monotonic() - begun, 20)
+            self.ask([{"say": "Hi.", "endless": True}], "--retries", "0", "--model-time", "1h",
+                     "--wall-time", "1h", model=model)
 
     def test_garbage(self):
         rows = [

@@ -234,7 +234,7 @@ class BestOf(WaysCase):
         def answers(n):
             if n == 2:
                 found = [pid for pid in family(os.getpid()) if self.is_serve(pid)]
-                os.kill(min(found), signal.SIGKILL)
+                os.kill(found[0], signal.SIGKILL)  # the others are its descendants
             return ["x = 1", "y = 1", "print(x)", "print('y' in globals())",
                     writes({"solution.py": RIGHT}), "pass", None][n]
 
