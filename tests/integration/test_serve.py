@@ -155,8 +155,8 @@ if os.fork() == 0:
 
     def test_a_thread_that_does_not_let_its_step_end(self):
         """A fork waits for logging's lock, whoever holds it: for as long as a step may last."""
-        self.session.run('x = 1')
-        step = self.session.run('import logging, threading, time\nx = 2\n'
+        self.session.run('import logging, threading, time\nx = 1')
+        step = self.session.run('x = 2\n'
                                 'ready = threading.Event()\ndef hold():\n'
                                 '    logging._acquireLock(); ready.set(); time.sleep(1000)\n'
                                 'threading.Thread(target=hold).start()\nready.wait()', wall_ms=300)
@@ -336,7 +336,7 @@ class KillForViolation(Case):
 
 
 class Limits(Case):
-    options = ['--cpu-time=300ms', '--grace=100ms', '--keep-states=2', '--sessions=2',
+    options = ['--cpu-time=300ms', '--grace=500ms', '--keep-states=2', '--sessions=2',
                '--wall-time=20s', '--work-size=1M', '--output-limit=1K']
 
     def test_all_of_them(self):
