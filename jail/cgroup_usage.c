@@ -143,6 +143,30 @@ void cgroup_cpu(int leaf, struct cgroup_usage *u)
 	read_rows(leaf, "cpu.stat", u);
 }
 
+uint64_t cgroup_memory(int leaf, uint64_t enough)
+{
+	/* pages of files, those of tmpfs aside, and caches of the kernel's */
+	static const struct row all = { "memory.current", "", "", 0, false }, free[] = {
+		{ "memory.stat", "", "inactive_file", 0, false },
+		{ "memory.stat", "", "active_file", 0, false },
+		{ "memory.stat", "", "slab_reclaimable", 0, false }
+	};
+	static char text[16384];
+	uint64_t bytes = 0;
+
+	if (io_read_file_at(leaf, all.file, text, sizeof(text)) >= 0)
+		bytes = look_up(&all, text);
+	if (bytes <= enough || io_read_file_at(leaf, free->file, text, sizeof(text)) < 0)
+		return bytes;
+	for (size_t i = 0; i < sizeof(free) / sizeof(free[0]); i++) {
+		uint64_t back = look_up(&free[i], text);
+
+		if (back != NO_LIMIT)
+			bytes -= back < bytes ? back : bytes;
+	}
+	return bytes;
+}
+
 bool cgroup_counted(uint64_t count)
 {
 	return count > 0 && count != NO_LIMIT;

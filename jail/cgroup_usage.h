@@ -35,6 +35,14 @@ void cgroup_usage(int leaf, const struct cgroup_usage *before, struct cgroup_usa
 /** cgroup_cpu() - Read the CPU times alone; what cannot be read stays as it is */
 void cgroup_cpu(int leaf, struct cgroup_usage *u);
 
+/**
+ * cgroup_memory() - Bytes of memory that a leaf holds, and cannot give back
+ * @enough:	Where it has no more than this, what it could give back is not looked for
+ *
+ * Return: bytes, 0 where they cannot be read. Kernel: cgroup-v2.rst, "Memory"
+ */
+uint64_t cgroup_memory(int leaf, uint64_t enough);
+
 /** cgroup_counted() - Is it known, and more than zero? */
 bool cgroup_counted(uint64_t count);
 

@@ -132,7 +132,7 @@ static int do_run(struct request *q, struct err *e)
 	if (r < 0)
 		return r;
 	r = step_run(q->session, q->branch, io_steal_fd(&source), wall_ms, cpu_ms, e);
-	return r < 0 ? request_deny(q, refusal_of_step(-r).kind, r) : 0;
+	return request_asked(q, r);
 }
 
 /* the one that runs; where the frame names one, that one or none */

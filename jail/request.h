@@ -44,6 +44,17 @@ static inline int request_limit(struct request *q, const char *name, int r)
 	return request_deny(q, REFUSAL_LIMIT, r);
 }
 
+/** request_asked() - The same for what a state was asked for; 0 or more is no refusal */
+static inline int request_asked(struct request *q, int r)
+{
+	struct refusal why = refusal_of_step(-r);
+
+	if (r >= 0)
+		return r;
+	q->why.limit = why.limit;
+	return request_deny(q, why.kind, r);
+}
+
 /* request_data.c: sources and files. Each returns 0, or -errno for REFUSED */
 int request_code(struct request *q, struct err *e);
 int request_put(struct request *q, struct err *e);

@@ -228,7 +228,7 @@ int request_end(struct request *q, struct err *e)
 	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
 		      put->path_bytes, put->data, e);
 	io_close_fd(&put->data);
-	return r;
+	return request_asked(q, r);
 }
 
 int request_get(struct request *q, struct err *e)
@@ -236,8 +236,9 @@ int request_get(struct request *q, struct err *e)
 	int r = check_path(q, e);
 
 	return r < 0 ? r
-		     : step_file(q->session, q->name, KIND_GET, 0, (const char *)q->body,
-				 q->length, -1, e);
+		     : request_asked(q,
+				     step_file(q->session, q->name, KIND_GET, 0,
+					       (const char *)q->body, q->length, -1, e));
 }
 
 int request_list(struct request *q, struct err *e)
@@ -245,6 +246,7 @@ int request_list(struct request *q, struct err *e)
 	int r = check_path(q, e);
 
 	return r < 0 ? r
-		     : step_file(q->session, q->name, KIND_LIST, 0, (const char *)q->body,
-				 q->length, -1, e);
+		     : request_asked(q,
+				     step_file(q->session, q->name, KIND_LIST, 0,
+					       (const char *)q->body, q->length, -1, e));
 }

@@ -60,5 +60,7 @@ struct refusal refusal_of_step(int errnum)
 {
 	bool gone = errnum == ESRCH || errnum == EPIPE || errnum == ECONNRESET;
 
+	if (errnum == EDQUOT)
+		return (struct refusal){ .kind = REFUSAL_LIMIT, .limit = "memory" };
 	return (struct refusal){ .kind = gone ? REFUSAL_NO_STATE : REFUSAL_FAILED };
 }

@@ -22,6 +22,7 @@
 #include "init/io.h"
 #include "jail/proc.h"
 #include "jail/session.h"
+#include "jail/session_memory.h"
 #include "jail/session_rest.h"
 #include "jail/stand.h"
 
@@ -45,9 +46,7 @@ static bool is_near_limit(const struct session *s, const struct state *of)
 		count++;
 	if (limit[LIMIT_PIDS] != NO_LIMIT && count >= limit[LIMIT_PIDS] / 2)
 		return true;
-	return limit[LIMIT_MEMORY_BYTES] != NO_LIMIT &&
-	       (of->bytes > limit[LIMIT_MEMORY_BYTES] / 2 ||
-		s->memory_bytes > limit[LIMIT_MEMORY_BYTES] / 4 * 3);
+	return of->bytes > limit[LIMIT_MEMORY_BYTES] / 2 || memory_is_near(s);
 }
 
 void ahead_prepare(struct session *s, uint32_t branch)

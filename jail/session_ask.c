@@ -18,6 +18,7 @@
 #include "jail/packet.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_memory.h"
 #include "jail/session_rest.h"
 #include "jail/stand.h"
 
@@ -74,6 +75,10 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 
 	if (!of)
 		return err_say(e, ESRCH, "the state has ended");
+	if (!memory_allows(step->session, of))
+		return err_say(e, EDQUOT,
+			       "--memory leaves none for another process: ROLLBACK to a "
+			       "state that has less, or DROP branches");
 	r = hub_listen(&step->session->serve->hub, &step->state->channel, EPOLLIN);
 	if (r < 0)
 		return err_set(e, -r, "serve: epoll_ctl");
@@ -145,6 +150,11 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 
 	if (!step)
 		return false;
+	/* its score comes late, and till then a state would be the kernel's choice, too */
+	if (step->state->oom < 0 && s->run.jail.limited && memory_is_near(s)) {
+		ahead_end(step);
+		return false;
+	}
 	step->wall_ms = wall_ms;
 	step->cpu_ms = cpu_ms;
 	/* it may run at once */

@@ -20,6 +20,7 @@
 #include "jail/stand.h"
 
 #define FIRST_SAMPLE_MS 10
+#define FIRST_SCORE_MS 1 /* of one whose OOM score could not be set yet */
 
 void limit_signal(const struct state *state, int signal)
 {
@@ -157,12 +158,25 @@ static void sample(struct step *step)
 		step->cpu_used_us = own_us;
 }
 
+/* when to look next; no sooner than the rest can be used up on all CPUs at once */
+static uint64_t next_sample_ms(const struct step *step)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t used_ms = step->cpu_used_us / 1000, in_ms = NO_LIMIT;
+
+	if (!step->session->run.jail.limited)
+		return WATCH_PERIOD_MS;
+	if (step->state->oom < 0) /* it cannot be opened yet */
+		return FIRST_SAMPLE_MS;
+	if (step->cpu_ms != NO_LIMIT && step->cpu_ms > used_ms)
+		in_ms = (step->cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
+	return in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
+}
+
 static void ring_sample(struct bell *b)
 {
 	struct step *step = b->owner;
 	struct session *s = step->session;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t in_ms = WATCH_PERIOD_MS;
 
 	sample(step);
 	if (step->shot)
@@ -172,17 +186,13 @@ static void ring_sample(struct bell *b)
 	/* see limit_begin(): it is no short one, and may say more than its channel holds */
 	if (!step->media.held)
 		(void)hub_listen(&s->serve->hub, &step->state->channel, EPOLLIN);
-	if (step->cpu_used_us / 1000 >= step->cpu_ms) {
+	if (step->cpu_used_us / 1000 >= step->cpu_ms)
 		limit_interrupt(step, KILL_CPU);
-		if (s->run.jail.limited)
-			return;
-	} else if (s->run.jail.limited) {
-		/* no sooner than it can be used up on all CPUs at once */
-		in_ms = (step->cpu_ms - step->cpu_used_us / 1000) /
-			(uint64_t)(cpus > 0 ? cpus : 1);
-		in_ms = in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
-	}
-	hub_set(&s->serve->hub, b, stand_now_ms() + in_ms);
+
+	uint64_t in_ms = next_sample_ms(step);
+
+	if (in_ms != NO_LIMIT)
+		hub_set(&s->serve->hub, b, stand_now_ms() + in_ms);
 	/* nobody waits for long to say more; the step may be forgotten by that */
 	step_receive(step->state);
 }
@@ -207,7 +217,9 @@ void limit_begin(struct step *step)
 	}
 	if (step->wall_ms != NO_LIMIT)
 		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
-	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT || step->state->oom < 0)
+	if (s->run.jail.limited && step->state->oom < 0)
+		hub_set(hub, &step->sample, step->start_ms + FIRST_SCORE_MS);
+	else if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
 		hub_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* what it says is taken when it rests: one wake-up for all of it */
 	if (step->sample.at_ms && rest_is_told(s))

@@ -92,6 +92,25 @@ START_TEST(usage_is_read)
 }
 END_TEST
 
+/* what the kernel could take back at any time is none that a leaf needs */
+START_TEST(memory_is_what_cannot_be_given_back)
+{
+	ck_assert_uint_eq(cgroup_memory(leaf, 0), 0);
+	put("memory.current", "90000\n");
+	ck_assert_uint_eq(cgroup_memory(leaf, 0), 90000);
+	put("memory.stat", "anon 7\nfile 50000\nshmem 20000\ninactive_anon 9\n"
+			   "inactive_file 10000\nactive_file 20000\n"
+			   "slab_reclaimable 400\nslab_unreclaimable 5\n");
+	ck_assert_uint_eq(cgroup_memory(leaf, 0), 59600);
+	ck_assert_uint_eq(cgroup_memory(leaf, 89999), 59600);
+	/* it was not looked for */
+	ck_assert_uint_eq(cgroup_memory(leaf, 90000), 90000);
+	/* the two files are read one after the other */
+	put("memory.current", "30000\n");
+	ck_assert_uint_eq(cgroup_memory(leaf, 0), 0);
+}
+END_TEST
+
 /* what the set-up used is taken off counts, but a peak is a peak */
 START_TEST(counts_are_differences)
 {
@@ -236,6 +255,7 @@ Suite *jail_cgroup_usage_suite(void)
 	tcase_add_checked_fixture(c, make_leaf, close_leaf);
 	tcase_add_test(c, usage_is_read);
 	tcase_add_test(c, counts_are_differences);
+	tcase_add_test(c, memory_is_what_cannot_be_given_back);
 	tcase_add_test(c, keys_are_whole);
 	tcase_add_test(c, what_is_missing_is_not_known);
 	tcase_add_test(c, symlinks_are_not_followed);
