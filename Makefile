@@ -91,7 +91,7 @@ WALLS := $(shell sed -n 's/^WALLS="\(.*\)"/\1/p' rootfs/build)
 $(B)/rootfs/core.key: $(wildcard rootfs/* init/*.h jail/*.h) $(SHARED_C) $(WALLS:%=jail/%.c) $(GENERATED) | $(B)/packages
 	rootfs/build core $(B)
 data: $(B)/rootfs/data.key ## build the root tree data: numpy, pandas, scikit-learn and others
-$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/data.manifest rootfs/data.py rootfs/ctypes_util.py rootfs/backend_agg.py
+$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/data.manifest rootfs/data.py rootfs/ctypes_util.py rootfs/backend_agg.py rootfs/scipy_workers.py rootfs/scipy_locks.py
 	rootfs/build data $(B)
 
 ## ---- use

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,12 +35,16 @@
 #include "rootfs/fork.h"
 #include "rootfs/lines.h"
 #include "rootfs/media.h"
+#include "rootfs/probe.h"
 #include "rootfs/python.h"
 #include "rootfs/source.h"
 #include "rootfs/state.h"
 
 /* Python's limit of recursion that its own code needs; a step may leave one of five */
 #define DEPTH_MIN 200
+/* how often a step forks, at most, until no lock is held in what comes of it */
+#define MOVE_TRIES 8
+#define SETTLE_SWITCH_US 10000000
 
 /* those that Python, or faulthandler, has a use for */
 static const int used_signals[] = { SIGINT, SIGPIPE, SIGXFSZ, SIGSEGV,
@@ -48,9 +53,9 @@ static const int used_signals[] = { SIGINT, SIGPIPE, SIGXFSZ, SIGSEGV,
 
 static struct {
 	struct sigaction action[USED_SIGNALS];
-	sigset_t mask;              /* signals that the user's code has blocked */
-	bool repeatable;            /* $STEPJAIL_DETERMINISTIC: see rootfs/fixed.py */
-	PyObject *conclude, *alone; /* of runner.py */
+	sigset_t mask;   /* signals that the user's code has blocked */
+	bool repeatable; /* $STEPJAIL_DETERMINISTIC: see rootfs/fixed.py */
+	PyObject *conclude, *leave, *alone; /* of runner.py */
 } run;
 
 /* an outcome on its way; the objects own the texts' bytes */
@@ -92,8 +97,9 @@ static int set_signals(void)
 int run_prepare(PyObject *runner)
 {
 	run.conclude = PyObject_GetAttrString(runner, "conclude");
+	run.leave = PyObject_GetAttrString(runner, "leave");
 	run.alone = PyObject_GetAttrString(runner, "alone");
-	return run.conclude && run.alone ? set_signals() : -1;
+	return run.conclude && run.leave && run.alone ? set_signals() : -1;
 }
 
 void run_begin(void)
@@ -209,7 +215,6 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 	media_end();
 	conclude(o);
 	lines_prune();
-	(void)fflush(NULL); /* what C code of the step has not written yet */
 	(void)sigprocmask(SIG_SETMASK, &all, &run.mask);
 	if (PyErr_CheckSignals() < 0)
 		PyErr_Clear();
@@ -217,6 +222,7 @@ static void run_source(int fd, uint32_t step, struct outcome *o)
 
 static _Noreturn void leave(const struct outcome *o)
 {
+	(void)fflush(NULL);
 	if (o->trace)
 		(void)io_write_all(STDERR_FILENO, PyBytes_AS_STRING(o->trace),
 				   (size_t)PyBytes_GET_SIZE(o->trace));
@@ -235,32 +241,65 @@ static int python_threads(void)
 }
 
 /*
+ * Fork as the C library does it, among threads; both have the GIL then.
+ *
+ * Return: in the child, 0, and an fd to be closed when it has spoken; in the parent 1, as
+ * there a thread held a lock at that moment, and the child has ended
+ */
+static int fork_among(bool last, int *spoken)
+{
+	int ends[2];
+	char fine = 0;
+	unsigned long interval_us = _PyEval_GetSwitchInterval();
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		_exit(1);
+	/* runs Python code, in which the GIL may go to another thread */
+	PyOS_BeforeFork();
+	/* those that wait for the GIL need not wake up to ask for it */
+	_PyEval_SetSwitchInterval(SETTLE_SWITCH_US);
+	fork_settle();
+	fork_hold();
+
+	pid_t pid = fork();
+
+	fork_release();
+	_PyEval_SetSwitchInterval(interval_us);
+	if (pid < 0)
+		_exit(1);
+	if (pid == 0) {
+		if (!last)
+			probe_locks();
+		(void)!write(ends[1], &fine, 1);
+		(void)close(ends[0]);
+		*spoken = ends[1];
+		return 0;
+	}
+	(void)close(ends[1]);
+	if (read(ends[0], &fine, 1) == 1) {
+		(void)!read(ends[0], &fine, 1);
+		_exit(0);
+	}
+	(void)close(ends[0]);
+	(void)waitpid(pid, NULL, 0);
+	PyOS_AfterFork_Parent();
+	return 1;
+}
+
+/*
  * Fork, and go on in the child. It speaks before the parent ends, so that whoever hears
  * of the end has heard of it.
  */
 static void move_on(int channel, uint32_t step, int threads)
 {
 	struct step_born born = { .threads = threads > 0 ? (uint32_t)threads : 0 };
-	int spoken[2];
+	int spoken, tries = MOVE_TRIES;
 
-	if (pipe2(spoken, O_CLOEXEC) < 0)
-		_exit(1);
-	fork_settle();
-	PyOS_BeforeFork();
-	fork_hold();
-
-	pid_t pid = fork();
-
-	fork_release();
-	if (pid < 0)
-		_exit(1);
-	if (pid > 0) {
-		char end;
-
-		(void)close(spoken[1]);
-		(void)!read(spoken[0], &end, 1);
-		_exit(0);
-	}
+	Py_XDECREF(PyObject_CallNoArgs(run.leave));
+	PyErr_Clear();
+	while (fork_among(tries == 1, &spoken) != 0)
+		tries--;
+	(void)fflush(NULL); /* not before: a thread that waits for input holds its FILE */
 	PyOS_AfterFork_Child();
 	Py_XDECREF(PyObject_CallNoArgs(run.alone));
 	PyErr_Clear();
@@ -268,8 +307,7 @@ static void move_on(int channel, uint32_t step, int threads)
 	born.pid = (uint32_t)getpid();
 	if (wire_send(channel, WIRE_MOVED, step, &born, sizeof(born)) < 0)
 		_exit(1);
-	(void)close(spoken[0]);
-	(void)close(spoken[1]);
+	(void)close(spoken);
 }
 
 static void send_text(int channel, uint16_t type, uint32_t step, PyObject *bytes)
@@ -313,6 +351,8 @@ void run_step(int channel, int source, uint32_t step)
 
 	if (threads != 0)
 		move_on(channel, step, threads);
+	else
+		(void)fflush(NULL); /* what C code of the step has not written yet */
 	o.done.strays = threads > 0 ? (uint32_t)threads : 0;
 	state_quiet();
 	send_text(channel, WIRE_RESULT, step, o.result);

@@ -3,13 +3,18 @@
 
 source.c calls begin() before a step and run.c conclude() behind it, with what it raised,
 each only where it has something to do; conclude() tells how the step ended, a status, and a
-traceback. alone() is called where the step has left threads. Everything they need is imported before user code runs, so that a file of that name
-in the working directory is never taken instead; they use their own builtins, as a step may
-delete the ones it shares with others.
+traceback. leave() and alone() are called where the step has left threads. Everything they
+need is imported before user code runs, so that a file of that name in the working directory is
+never taken instead; they use their own builtins, as a step may delete the ones it shares with
+others.
 """
 import _frozen_importlib
 import _io
+import _thread
 import builtins
+import faulthandler
+import functools
+import gc
 import linecache
 import posix
 import sys
@@ -29,12 +34,17 @@ touched = False  # one of the streams was read from, closed or detached
 _modules = sys.modules
 _main = _modules["__main__"].__dict__
 _text_max = 0
+_tree = ()  # where modules are that are not the user's
+_locks = (_thread.LockType, _thread.RLock)
+_cached = functools.cached_property
+_watch = faulthandler.cancel_dump_traceback_later
 
 
 def start(text_max):
     """Called once: from now on '' is on sys.path, as at a prompt."""
-    global _text_max
+    global _text_max, _tree
     _text_max = text_max
+    _tree = "built-in", "frozen", *(path + "/" for path in sys.path if path)
     sys.stdout.reconfigure(line_buffering=True)
     builtins.exit = builtins.quit = sys.exit  # site's own close stdin, for good
     sys.path.insert(0, "")
@@ -164,6 +174,61 @@ def flush():
             pass  # closed, replaced or gone: the step's own doing
 
 
+def leave():
+    """The step's threads are about to be left, but faulthandler's: it is ended, and waited for."""
+    _watch()
+
+
+def free(names):
+    """Locks of a module, of a class or of an object, with those of what caches a property."""
+    for value in list(names.values()):
+        if type(value) is _cached:
+            value = value.lock
+        if type(value) in _locks:
+            value._at_fork_reinit()
+
+
+def free_module(module):
+    """A module of the tree. threading mends its own, and some of those are held for good."""
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    if not isinstance(origin, str) or not origin.startswith(_tree):
+        return
+    if module.__name__ == "threading":
+        return
+    names = vars(module)
+    free(names)
+    for value in list(names.values()):
+        if isinstance(value, type):
+            if value.__module__ == module.__name__:
+                free(vars(value))
+        elif type(value) is not type(sys) and type(value).__module__ != "threading":
+            free(getattr(value, "__dict__", {}))
+
+
+def free_all():
+    """What nobody can see to be locked: in the tree's modules, and within the user's objects.
+
+    A lock that the user has made stays as it is, as after any fork.
+    """
+    for module in list(_modules.values()):
+        try:
+            free_module(module)
+        except Exception:
+            pass
+    try:
+        numbers = _modules["numpy.random"].BitGenerator
+        _modules["numpy.random"].mtrand._rand._bit_generator.lock._at_fork_reinit()
+    except Exception:
+        numbers = _cached
+    for thing in gc.get_objects():
+        # by its type alone: what it says of itself is code of the user's
+        if issubclass(type(thing), (_cached, numbers)):
+            try:
+                free({"": thing.lock})
+            except Exception:
+                pass
+
+
 def alone():
     """The step's threads are gone in this process, and what they held nobody will let go."""
     for text in _streams:
@@ -179,6 +244,7 @@ def alone():
                 del _modules[name]  # to be imported once more
         except Exception:
             pass
+    free_all()
 
 
 def conclude(problem):

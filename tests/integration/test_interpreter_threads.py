@@ -84,6 +84,28 @@ BUSY = {
         "gc.collect() >= 0 and gc.isenabled()"),
     "output": (
         "def work(): print('before' * 20)", "print('after'); True"),
+    "the C library's other locks": (
+        "import socket, sqlite3, syslog\ndef work():\n    syslog.syslog('before')\n"
+        "    socket.getaddrinfo('127.0.0.1', 80)\n"
+        "    try: socket.gethostbyname('localhost')\n    except OSError: pass\n"
+        "    sqlite3.connect(':memory:').execute('with recursive n(x) as (select 1 union all '\n"
+        "        'select x + 1 from n where x < 300) select max(datetime(x, \"unixepoch\", '\n"
+        "        '\"localtime\")) from n')",
+        "syslog.syslog('after'); time.tzset(); socket.getaddrinfo('::1', 80)\n"
+        "time.localtime(0).tm_year in (1969, 1970)"),
+    "locks of the standard library": (
+        "import ipaddress, tempfile\ndef work():\n"
+        "    for day in range(1, 29): time.strptime(f'2020-01-{day}', '%Y-%m-%d')\n"
+        "    ipaddress.ip_network('10.0.0.0/24').broadcast_address\n"
+        "    tempfile.tempdir = None; tempfile.gettempdir()",
+        "tempfile.tempdir = None; tempfile.gettempdir()\n"
+        "ipaddress.ip_network('10.1.0.0/24').broadcast_address\n"
+        "time.strptime('2021', '%Y').tm_year == 2021"),
+    "cached properties": (
+        "import functools\nclass One:\n    @functools.cached_property\n"
+        "    def slow(self):\n        time.sleep(0.001)\n        return 1\n"
+        "def work(): One().slow",
+        "One().slow == 1"),
     "a database": (
         "import sqlite3\ndef work():\n    c = sqlite3.connect(':memory:')\n"
         "    c.execute('create table t(a, b)')\n"
@@ -237,6 +259,27 @@ time.sleep(0.1)
             self.run_step("sqlite3.connect(':memory:').execute('select 1').fetchone()", left,
                           result="(1,)").close()
             left.close()
+
+    def test_a_watchdog(self):
+        """A thread that Python does not know of, and whose end faulthandler waits for."""
+        left = self.run_step("import faulthandler; faulthandler.dump_traceback_later(3600)",
+                             moved=1)
+        self.run_step("faulthandler.dump_traceback_later(3600)\n"
+                      "faulthandler.cancel_dump_traceback_later()", left, moved=None).close()
+        left.close()
+
+    def test_a_shared_lock_of_multiprocessing(self):
+        """Held within an object of the standard library's, for longer than a moment."""
+        left = self.run_step("""
+import multiprocessing.resource_tracker as tracker, threading, time
+def hold():
+    with tracker._resource_tracker._lock: time.sleep(3600)
+threading.Thread(target=hold).start()
+while not tracker._resource_tracker._lock.locked(): time.sleep(0.001)
+""", moved=1)
+        self.run_step("tracker._resource_tracker._lock.acquire(timeout=5)", left,
+                      result="True").close()
+        left.close()
 
     def test_a_thread_that_waits_for_a_line(self):
         left = self.jail.zero.step(1, "import threading, time\n"
