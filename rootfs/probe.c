@@ -9,12 +9,10 @@
  *   them anew. But each is held for a moment only. So each is taken here by something
  *   that changes nothing, with an alarm for the case that it never comes.
  */
-#include <dlfcn.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <syslog.h>
 #include <time.h>
@@ -57,26 +55,8 @@ static void probe_random(void)
 		(void)setstate(own);
 }
 
-/*
- * Each product has a buffer out of a table under a lock, and those of threads that are
- * gone would never come back. This gives back all of them, under that lock; the next
- * product maps them anew. In the tree core nothing is ever found.
- */
-static void probe_blas(void)
-{
-	void *library = dlopen("libblas.so.3", RTLD_LAZY | RTLD_NOLOAD);
-	void *found = library ? dlsym(library, "blas_shutdown") : NULL;
-	void (*give_back)(void);
-
-	memcpy(&give_back, &found, sizeof(give_back)); /* as POSIX has it of dlsym() */
-	if (give_back)
-		give_back();
-	if (library)
-		(void)dlclose(library);
-}
-
 static void (*const probes[])(void) = { probe_time, probe_syslog, probe_resolver,
-					probe_random, probe_blas };
+					probe_random };
 
 void probe_locks(void)
 {

@@ -11,8 +11,6 @@
  * For the child of a fork(2), with one thread and all signals blocked. A lock that another
  * thread held at the fork is held for ever: then this process ends, by SIGALRM, after half
  * a second. The parent forks once more, as there the thread has gone on.
- *
- * What OpenBLAS has mapped for threads that are gone is given back.
  */
 void probe_locks(void);
 

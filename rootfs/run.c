@@ -240,6 +240,21 @@ static int python_threads(void)
 	return count;
 }
 
+/* what was to go on has died: so does this process, by the same signal */
+static _Noreturn void end_as(int status)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	if (WIFSIGNALED(status)) {
+		(void)sigaction(WTERMSIG(status), &plain, NULL);
+		(void)sigemptyset(&none);
+		(void)raise(WTERMSIG(status));
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	}
+	_exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
+}
+
 /*
  * Fork as the C library does it, among threads; both have the GIL then.
  *
@@ -250,6 +265,7 @@ static int fork_among(bool last, int *spoken)
 {
 	int ends[2];
 	char fine = 0;
+	int status = 0;
 	unsigned long interval_us = _PyEval_GetSwitchInterval();
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -276,12 +292,15 @@ static int fork_among(bool last, int *spoken)
 		return 0;
 	}
 	(void)close(ends[1]);
-	if (read(ends[0], &fine, 1) == 1) {
-		(void)!read(ends[0], &fine, 1);
+
+	bool free = read(ends[0], &fine, 1) == 1;
+
+	if (free && read(ends[0], &fine, 1) == 1)
 		_exit(0);
-	}
 	(void)close(ends[0]);
-	(void)waitpid(pid, NULL, 0);
+	(void)waitpid(pid, &status, 0);
+	if (free)
+		end_as(status);
 	PyOS_AfterFork_Parent();
 	return 1;
 }
@@ -307,6 +326,7 @@ static void move_on(int channel, uint32_t step, int threads)
 	born.pid = (uint32_t)getpid();
 	if (wire_send(channel, WIRE_MOVED, step, &born, sizeof(born)) < 0)
 		_exit(1);
+	(void)!write(spoken, "", 1);
 	(void)close(spoken);
 }
 
