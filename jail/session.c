@@ -151,6 +151,8 @@ void session_end(struct session *s, const char *fmt, ...)
 	for (unsigned int i = 0; i < s->states.branches; i++)
 		io_close_fd(&s->states.branch[i].source);
 	s->states.count = s->states.branches = 0;
+	if (s->listener.fd < 0) /* it came, and nobody listens to it yet */
+		io_close_fd(&s->run.outcome.refused.fd);
 	hub_close(hub, &s->listener);
 	s->run.outcome.refused.fd = -1;
 	/* by their own fds: launch.c closes these two */

@@ -193,7 +193,7 @@ static void serve_listener(struct port *p, uint32_t events)
 	r = violation_serve(v, s->serve->plan, since_ms(s));
 	if (r < 0)
 		session_end(s, "violations: answer a refused call: %s", strerror(-r));
-	else if (v->fd >= 0)
+	else if (p->fd >= 0)
 		pace(s);
 }
 

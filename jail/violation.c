@@ -138,8 +138,8 @@ static bool waits(struct violations *v)
 
 	if (poll(&p, 1, 0) <= 0)
 		return false;
-	/* its last process is gone */
-	if (!(p.revents & POLLIN))
+	/* its last process is gone; in a session the hub hears of that, and closes it */
+	if (!(p.revents & POLLIN) && !v->court)
 		io_close_fd(&v->fd);
 	return p.revents & POLLIN;
 }

@@ -27,6 +27,15 @@ SEED = int(os.environ.get('STEPJAIL_SEED', '20240229'))
 A_SERVE = 20  # sessions of one serve
 SLOTS = '/run/stepjail/ids'
 MIB = 1 << 20
+FLOOD = """
+import os, threading
+def refused():
+    while True:
+        try: os.setpriority(os.PRIO_PROCESS, 1, 5)
+        except OSError: pass
+for _ in range(3): threading.Thread(target=refused).start()
+refused()
+"""
 
 
 def files(pid):
@@ -223,8 +232,10 @@ class Ends(unittest.TestCase):
                 self.assertEqual(step.result, '1')
                 return True
             for _ in range(15):
-                session = serve.open()
-                session.run('x = 1')
+                try:
+                    serve.open().run('x = 1')
+                except (Refused, Gone):  # it ends with whom it was a clone of
+                    pass
                 kill_one(random.Random(SEED), children(pid))
                 self.assertTrue(wait_until(opens), 'it opens no more')
             # those that live
@@ -233,6 +244,31 @@ class Ends(unittest.TestCase):
             self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
             self.assertLess(files(pid), 40)
             self.assertTrue(wait_until(lambda: len(jails(pid)) <= 2), jails(pid))
+
+
+    def test_floods_that_die(self):
+        """Whoever hears of their refused calls hears of their end between two of these."""
+        with Serve([*OPTIONS, '--ready=3']) as serve:
+            pid = serve.process.pid
+            rng = random.Random(SEED)
+            for _ in range(40):
+                sessions = [serve.begin() for _ in range(4)]
+                for session in sessions:
+                    # or REFUSED: it was a clone of one that was killed
+                    if serve.expect_any(session.number).kind == 'OPENED':
+                        session.start(FLOOD)
+                sessions += [serve.begin() for _ in range(3)]
+                time.sleep(rng.random() / 50)
+                for child in children(pid):
+                    try:
+                        os.kill(child, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                for session in sessions:
+                    serve.send('CLOSE', session.number)
+                self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
+                serve.waiting.clear()
+            self.assertLess(files(pid), 40)
 
 
 class Growth(Case):

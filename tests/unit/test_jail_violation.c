@@ -3,6 +3,7 @@
  * test_jail_violation.c - what the launcher hears of refused calls, and answers
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -180,6 +181,28 @@ START_TEST(a_broken_listener_is_told_of)
 }
 END_TEST
 
+/* When the last process is gone, between two looks: a session's loop has the fd in its set, and
+ * must take it out before it is closed. A pipe without a writer stands for it. */
+START_TEST(a_listener_at_its_end_is_closed_by_whoever_listens)
+{
+	struct violation_court court = { 0 };
+	int ends[2];
+
+	caller_plan = (struct plan){ 0 };
+	ck_assert_int_eq(pipe(ends), 0);
+	(void)close(ends[1]);
+	caller_heard = (struct violations){ .fd = ends[0], .court = &court };
+	ck_assert_uint_eq(violation_wait_ms(&caller_heard, 1), 0);
+	ck_assert_int_eq(violation_serve(&caller_heard, &caller_plan, 1), 0);
+	ck_assert_int_eq(caller_heard.fd, ends[0]);
+	ck_assert_int_ge(fcntl(ends[0], F_GETFD), 0);
+	caller_heard.court = NULL;
+	ck_assert_int_eq(violation_serve(&caller_heard, &caller_plan, 1), 0);
+	ck_assert_int_eq(caller_heard.fd, -1);
+	ck_assert_int_lt(fcntl(ends[0], F_GETFD), 0);
+}
+END_TEST
+
 static bool make_one(void)
 {
 	(void)caller_refused(SYS_ptrace, 0, 0);
@@ -285,6 +308,7 @@ Suite *jail_violation_suite(void)
 	tcase_add_test(c, kinds_have_a_limit_and_counts_have_none);
 	tcase_add_test(c, a_flood_waits_for_its_answers);
 	tcase_add_test(c, a_broken_listener_is_told_of);
+	tcase_add_test(c, a_listener_at_its_end_is_closed_by_whoever_listens);
 	tcase_add_test(c, a_deadly_violation_has_no_answer);
 	tcase_add_test(c, what_is_only_learned_kills_nobody);
 	tcase_add_test(c, an_interrupted_call_counts_once);
