@@ -273,14 +273,19 @@ class Ends(unittest.TestCase):
 
 class Growth(Case):
     # no others among the processes that are counted
-    options = ['--wall-time=20s', '--cold', '--ready=0']
+    options = ['--wall-time=20s', '--cold', '--ready=0', '--keep-states=8']
 
     def test_tiny_steps(self):
         session = self.serve.open()
         pid = self.serve.process.pid
 
+        def are_kept():
+            """The first one, the last one, and as many as are to be kept; none is just ending."""
+            return (len(session.status()['states']) == 1 + 1 + 8
+                    and states_settle(pid, session))
+
         def now():
-            self.assertTrue(wait_until(lambda: states_settle(pid, session)))
+            self.assertTrue(wait_until(are_kept))
             pids = below(pid)
             return resident(pid), files(pid), len(pids), sum(map(resident, pids))
         for n in range(500):
