@@ -258,8 +258,9 @@ static _Noreturn void end_as(int status)
 /*
  * Fork as the C library does it, among threads; both have the GIL then.
  *
- * Return: in the child, 0, and an fd to be closed when it has spoken; in the parent 1, as
- * there a thread held a lock at that moment, and the child has ended
+ * Return: in the child, 0, and an fd that takes a byte when it has spoken, without which its
+ * end is the parent's; in the parent 1, as a thread held a lock at that moment, and the child
+ * has ended
  */
 static int fork_among(bool last, int *spoken)
 {

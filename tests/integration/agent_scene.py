@@ -102,6 +102,19 @@ def family(pid):
     return found
 
 
+def read_terminal(ours, seen=None):
+    """All that comes until nobody writes any more; @seen is called with it at each piece."""
+    out = b""
+    try:
+        while piece := os.read(ours, 65536):
+            out += piece
+            if seen:
+                seen(out)
+    except OSError:
+        pass
+    return out
+
+
 def takes_signals(pid):
     """Has the agent blocked SIGINT, to take it when it can? Before that, it just dies."""
     with open(f"/proc/{pid}/status") as f:
@@ -167,12 +180,7 @@ class AgentCase(unittest.TestCase):
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with self.popen(*args, stdout=theirs, **how) as p:
             os.close(theirs)
-            out = b""
-            try:
-                while piece := os.read(ours, 65536):
-                    out += piece
-            except OSError:
-                pass
+            out = read_terminal(ours)
             err = p.stderr.read()
         os.close(ours)
         self.assertEqual((p.returncode, err), (0, b""))

@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import (AGENT, CSV, HUMANEVAL, QUESTION, SCRIPT, AgentCase,  # noqa: E402
-                         alive, family, fence, wait_for)
+                         alive, family, fence, read_terminal, wait_for)
 from mock_model import MockModel  # noqa: E402
 
 
@@ -128,12 +128,7 @@ class Scripted(AgentCase):
         with self.popen("solve", QUESTION, "--file", CSV, "--model", f"scripted:{SCRIPT}",
                         "--stepjail", self.fake, *args, env=env, stdout=theirs) as p:
             os.close(theirs)
-            out = b""
-            try:
-                while piece := os.read(ours, 4096):
-                    out += piece
-            except OSError:
-                pass
+            out = read_terminal(ours)
         os.close(ours)
         self.assertEqual(p.returncode, 0)
         return out

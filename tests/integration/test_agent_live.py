@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import KEY, AgentCase, fence  # noqa: E402
+from agent_scene import KEY, AgentCase, fence, read_terminal  # noqa: E402
 from mock_model import MockModel, chat_events, messages_events  # noqa: E402
 
 COLUMNS = 40
@@ -44,14 +44,7 @@ class Live(AgentCase):
                 stderr=theirs, env=self.env(STEPJAIL_API_KEY=KEY, **({} if ink else {"NO_COLOR": "1"}))
                 ) as p:
             os.close(theirs)
-            out = b""
-            try:
-                while piece := os.read(ours, 65536):
-                    out += piece
-                    if seen:
-                        seen(out)
-            except OSError:
-                pass
+            out = read_terminal(ours, seen)
             p.wait(timeout=60)
         os.close(ours)
         self.assertEqual(p.returncode, status, out)

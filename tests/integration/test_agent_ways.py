@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import family, fence  # noqa: E402
+from agent_scene import family, fence, read_terminal  # noqa: E402
 from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
                         writes)
 
@@ -197,12 +197,7 @@ class BestOf(WaysCase):
                         model, "--tests", self.path("test_add.py", printing),
                         stdout=theirs, stderr=theirs, env=self.env(NO_COLOR="1")) as p:
             os.close(theirs)
-            out = b""
-            try:
-                while piece := os.read(ours, 65536):
-                    out += piece
-            except OSError:
-                pass
+            out = read_terminal(ours)
         os.close(ours)
         self.assertEqual(p.returncode, 0, out)
         rows = out.decode().replace("\r\n", "\n").split("\n")
