@@ -137,27 +137,14 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	return print(&out, stop, e);
 }
 
-/*
- * A program started with fd 0, 1 or 2 closed would get a socket there, and then write its
- * words into it. /dev/null opened for reading holds the place, and writing still fails.
- */
-static int hold_standard_fds(struct err *e)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
-			return err_set(e, errno, "/dev/null");
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	struct stop stop = { .fd = -1 };
 	struct err e = { 0 };
 	cleanup_text struct text line = { 0 };
-	int r = hold_standard_fds(&e);
+	int r = io_hold_standard(O_RDONLY);
 
-	if (r == 0)
-		r = confine_early(&e);
+	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
 	if (r == 0 && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)

@@ -105,3 +105,11 @@ int io_write_file_at(int dir, const char *name, const char *text)
 
 	return fd < 0 ? -errno : io_write_text(fd, text);
 }
+
+int io_hold_standard(int flags)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", flags) != fd)
+			return -errno;
+	return 0;
+}

@@ -73,4 +73,15 @@ ssize_t io_read_file_at(int dir, const char *name, char *text, size_t size);
  */
 int io_write_file_at(int dir, const char *name, const char *text);
 
+/**
+ * io_hold_standard() - Open /dev/null as each of fds 0, 1 and 2 that is closed
+ * @flags:	O_RDWR; or O_RDONLY: what is printed to a closed fd fails as it would have
+ *
+ * For a program's first act: the next file that it opened would get that number, and
+ * whoever reads and writes standard fds, as a child that inherits them, would have it.
+ *
+ * Return: 0, or -errno of open(2)
+ */
+int io_hold_standard(int flags);
+
 #endif

@@ -3,11 +3,13 @@
  * main.c - stepjail: the commands table
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "init/io.h"
 #include "jail/cgroup.h"
 #include "jail/command.h"
 #include "jail/manual.h"
@@ -99,6 +101,18 @@ static const char *unalias(const char *name)
 	return name;
 }
 
+static int act(size_t i, char *const *argv, struct err *e)
+{
+	/* what a jail's program, or a template, inherits can be written to all the same */
+	int r = io_hold_standard(commands[i].in_cgroup ? O_RDWR : O_RDONLY);
+
+	if (r < 0)
+		return err_set(e, -r, "open /dev/null in place of a closed fd 0, 1 or 2");
+	if (commands[i].in_cgroup)
+		cgroup_enter_scope(argv);
+	return commands[i].act(argv + 2, e);
+}
+
 static int dispatch(char *const *argv, struct err *e)
 {
 	/* words of cgroup_enter_scope() to itself */
@@ -117,11 +131,8 @@ static int dispatch(char *const *argv, struct err *e)
 	if (!name)
 		return err_say(e, EINVAL, "no command is given: see stepjail help");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (strcmp(commands[i].name, name) == 0) {
-			if (commands[i].in_cgroup)
-				cgroup_enter_scope(argv);
-			return commands[i].act(argv + 2, e);
-		}
+		if (strcmp(commands[i].name, name) == 0)
+			return act(i, argv, e);
 	return err_say(e, EINVAL, "'%.64s' is not a command: see stepjail help", name);
 }
 

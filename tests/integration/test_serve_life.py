@@ -211,6 +211,21 @@ class Start(unittest.TestCase):
         self.assertIn('/bin/true', self.said('--', '/bin/true'))
         self.assertIn('--preload', self.said('--preload=a,'))
 
+    def test_with_standard_fds_closed(self):
+        """What serve opens gets none of their numbers: a template has 2 as its own 1 and 2."""
+        for closed in '>&-', '2>&-', '>&- 2>&-':
+            words = ['sh', '-c', f'exec "$@" {closed}', 'sh', f'{BUILD}/stepjail', 'serve']
+            with Serve(OPTIONS, words) as serve:
+                serve.open()
+                links = [os.readlink(f'/proc/{serve.process.pid}/fd/{fd}') for fd in (1, 2)]
+                self.assertTrue(all(link == '/dev/null' or link.startswith('pipe:')
+                                    for link in links), (closed, links))
+        with self.assertRaises(subprocess.CalledProcessError) as caught:
+            subprocess.run(['sh', '-c', 'exec "$@" <&-', 'sh', f'{BUILD}/stepjail', 'serve'],
+                           check=True, capture_output=True, text=True)
+        self.assertEqual(caught.exception.returncode, 125)
+        self.assertIn('fd 0 is no stream socket', caught.exception.stderr)
+
     def test_with_too_few_processes(self):
         """Each state is one: that number is enough for many steps, and one less is refused."""
         for keep, least in ((8, 13), (0, 5)):
