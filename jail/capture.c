@@ -24,6 +24,7 @@
 #include "init/io.h"
 #include "jail/capture.h"
 #include "jail/json.h"
+#include "jail/sys.h"
 
 #define READ_BYTES 65536
 #define PIPE_BYTES_MAX (1 << 20) /* what a program may make of it, see pipe(7) */
@@ -42,9 +43,15 @@ static int open_spill(struct capture *c, int i, const struct plan *p, struct err
 	struct capture_stream *s = &c->stream[i];
 
 	if (c->folder < 0)
-		c->folder = open(p->spill, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		c->folder = sys_openat2(AT_FDCWD, p->spill, O_PATH | O_DIRECTORY,
+					RESOLVE_NO_SYMLINKS);
+	if (c->folder == -ELOOP)
+		return err_say(e, ELOOP,
+			       "--spill: %s is a symlink, or behind one, which a jail "
+			       "could have made: give its real path (realpath)",
+			       p->spill);
 	if (c->folder < 0)
-		return err_set(e, errno, "--spill: open folder %s", p->spill);
+		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
 	/* never a file that somebody else put there, or a link to one */
 	s->spill = openat(c->folder, names[i],
 			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

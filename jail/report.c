@@ -48,6 +48,7 @@
 #include "jail/json.h"
 #include "jail/report.h"
 #include "jail/shut.h"
+#include "jail/sys.h"
 #include "jail/version.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -107,39 +108,56 @@ int report_reserve(int fd, size_t more, struct err *e)
 	return 0;
 }
 
+/*
+ * In a folder that an earlier jail could write to, what is there may be its choice: a link
+ * in the path, to have another file overwritten, or a FIFO, to be waited for.
+ */
 static int open_file(const char *spec, struct err *e)
 {
-	/* in a folder that an earlier jail could write to, a symlink may be its choice;
-	 * those of /dev are the system's: /dev/stdout, /dev/fd/3 */
-	int nofollow = strncmp(spec, "/dev/", 5) == 0 ? 0 : O_NOFOLLOW;
-	int fd =
-		open(spec, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | nofollow,
-		     0666);
+	cleanup_fd int fd =
+		sys_openat2(AT_FDCWD, spec, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK,
+			    RESOLVE_NO_SYMLINKS);
+	struct stat st = { 0 };
 	int r;
 
-	if (fd < 0 && errno == ELOOP)
+	if (fd == -ELOOP)
 		return err_say(e, ELOOP,
-			       "--report: %s is a symlink: name the file itself", spec);
-	if (fd < 0)
-		return err_set(e, errno, "--report: open %s", spec);
+			       "--report: %s is a symlink, or behind one, which a jail "
+			       "could have made: give its real path (realpath -m)",
+			       spec);
+	if (fd < 0 && fd != -ENXIO)
+		return err_set(e, -fd, "--report: open %s", spec);
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		return err_set(e, errno, "--report: look at %s", spec);
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return err_say(e, EINVAL,
+			       "--report: %s is neither a file nor a character device: "
+			       "for a pipe, give an fd",
+			       spec);
+	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+		return err_set(e, errno, "--report: truncate %s", spec);
 	r = report_reserve(fd, 0, e);
-	if (r < 0)
-		(void)close(fd);
-	return r < 0 ? r : fd;
+	return r < 0 ? r : io_steal_fd(&fd);
 }
 
-int report_open(const char *spec, struct err *e)
+/* an fd's number, or its name in /dev: that is a link, and not followed either */
+static const char *find_number(const char *spec)
 {
-	int fd;
+	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;
 
-	if (!spec)
-		return -1;
-	if (strspn(spec, "0123456789") == strlen(spec))
-		fd = open_fd(spec, e);
-	else
-		fd = open_file(spec, e);
-	/* EPERM is 1, and -1 is taken */
-	return fd == -1 ? -EACCES : fd;
+	if (strcmp(spec, "/dev/stdout") == 0)
+		return "1";
+	if (strcmp(spec, "/dev/stderr") == 0)
+		return "2";
+	return *digits && !digits[strspn(digits, "0123456789")] ? digits : NULL;
+}
+
+int report_open(const char *spec, int *fd, struct err *e)
+{
+	const char *number = spec ? find_number(spec) : NULL;
+
+	*fd = !spec ? -1 : number ? open_fd(number, e) : open_file(spec, e);
+	return spec && *fd < 0 ? *fd : 0;
 }
 
 static void number(FILE *out, const char *key, bool known, uint64_t value)

@@ -12,14 +12,16 @@
 
 /**
  * report_open() - Open where the report goes, before anything runs
- * @spec:	A path, or digits alone for an fd that the caller left open; NULL for none
+ * @spec:	A path without symlinks of a file or a character device, or an fd that the
+ *		caller left open: digits alone, /dev/fd/N, /dev/stdout, /dev/stderr; or NULL
+ * @fd:		Gets a close-on-exec fd, or -1 for no report
  *
  * Room for the report is reserved in a file, so that a full disk is an error before the
  * program runs and not a run without a report after it.
  *
- * Return: a close-on-exec fd, -1 for no report, or another negative -errno
+ * Return: 0, or -errno
  */
-int report_open(const char *spec, struct err *e);
+int report_open(const char *spec, int *fd, struct err *e);
 
 /**
  * report_reserve() - Reserve room in a file for a report that will be large

@@ -161,11 +161,11 @@ int command_run(char *const *argv, struct err *e)
 			       "run: no program is given: stepjail run [options] -- "
 			       "program [args]");
 
-	int report = report_open(plan.report, e);
+	int report;
 
-	if (report < -1)
-		return report;
-	r = report_reserve(report, capture_print_max(&plan), e);
+	r = report_open(plan.report, &report, e);
+	if (r == 0)
+		r = report_reserve(report, capture_print_max(&plan), e);
 	if (r < 0)
 		return r;
 	r = run_plan(&plan, report, &j, e);

@@ -59,7 +59,9 @@ static inline int mount_setattr(int dir, const char *path, unsigned int flags,
 /* a close-on-exec fd, or -errno */
 static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
-	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
+	struct open_how how = { .flags = flags | O_CLOEXEC,
+				.mode = flags & O_CREAT ? 0666 : 0,
+				.resolve = resolve };
 	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;

@@ -144,6 +144,15 @@ static void capability_leave(char **argv)
 	     setxattr(path, "security.capability", caps, sizeof(caps), 0));
 }
 
+/* argv: a folder of the host that may be written to. The scene goes on from there. */
+static void plant_links(char **argv)
+{
+	if (chdir(probe_word(argv, 0, "a folder")) < 0 ||
+	    symlink("../victim", "link") < 0 || symlink("..", "way") < 0)
+		probe_lacks("links in a folder of the host");
+	door_word("the links are there", false, "planted");
+}
+
 static const struct probe probes[] = {
 	{ "bind-change", "change what was given with --bind",
 	  W(READ_ONLY) | W(OVERLAY) | W(LANDLOCK), &scene_shown, shown_change, 0, NULL },
@@ -165,6 +174,9 @@ static const struct probe probes[] = {
 	  &scene_open_bind, setid_leave, 0, NULL },
 	{ "bind-rw-capability", "leave a file with capabilities on the host",
 	  W(CAPS) | W(USERS), &scene_open_bind, capability_leave, 0, NULL },
+	{ "bind-rw-planted",
+	  "have the next report or spilled output written through a symlink", W(RESOLVE),
+	  &scene_planted, plant_links, 0, NULL },
 };
 
 AREA(bind, "given files and folders", probes);

@@ -170,6 +170,7 @@ SCENE(core);
 SCENE(dentries);
 SCENE(cpu);
 SCENE(wall);
+SCENE(planted);
 #undef SCENE
 
 #endif

@@ -222,13 +222,16 @@ class Reviews(Surrounded):
         """isolate: root's files written through symlinks that a program left behind."""
         shared = self.make_folder("shared", 0o777)
         target = self.file("target", "kept", 0o666)
-        done = self.python("import os; os.symlink(%r, '/work/s/report.json')" % target,
+        done = self.python("import os; os.symlink(%r, '/work/s/report.json')\n"
+                           "os.symlink(%r, '/work/s/way')" % (target, self.folder),
                            "--bind-rw", shared + ":/work/s")
         self.assertEqual(done.returncode, 0)
-        done = self.run_jail("--report", shared + "/report.json", "--", "/bin/python3", "-c",
-                             "1", report=False)
-        self.assertEqual(done.returncode, 125)
-        self.assertIn(b"is a symlink", done.stderr)
+        for words in (["--report", shared + "/report.json"],
+                      ["--report", shared + "/way/target"],
+                      ["--capture=both", "--spill", shared + "/way"]):
+            done = self.run_jail(*words, "--", "/bin/python3", "-c", "1", report=False)
+            self.assertEqual(done.returncode, 125)
+            self.assertIn(b"is a symlink", done.stderr)
         with open(target, encoding="utf-8") as text:
             self.assertEqual(text.read(), "kept")
 

@@ -148,6 +148,27 @@ START_TEST(spill_files_are_whole)
 }
 END_TEST
 
+/* a folder on the way could be an earlier jail's link to one of the host's */
+START_TEST(a_spill_folder_is_behind_no_symlink)
+{
+	static const char *const rows[] = { "link", "link/", "link/below" };
+	const char *folder = unit_folder();
+	struct err e;
+
+	ck_assert_int_eq(mkdir(unit_path(folder, "real"), 0755), 0);
+	ck_assert_int_eq(mkdir(unit_path(folder, "real/below"), 0755), 0);
+	ck_assert_int_eq(symlink("real", unit_path(folder, "link")), 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		captured = (struct capture)CAPTURE_NONE;
+		captured_plan.spill = unit_path(folder, rows[i]);
+		ck_assert_int_eq(capture_open(&captured, &captured_plan, &e), -ELOOP);
+		ck_assert_msg(strstr(e.text, "symlink") != NULL, "%s", e.text);
+		capture_end(&captured, false);
+		ck_assert_int_eq(access(unit_path(folder, "real/stdout"), F_OK), -1);
+	}
+}
+END_TEST
+
 START_TEST(a_spill_file_has_a_cap)
 {
 	static const struct {
@@ -332,6 +353,7 @@ Suite *jail_capture_out_suite(void)
 	tcase_add_test(c, the_object_is_null_without_capture);
 	tcase_add_test(c, the_object_fits_what_was_promised);
 	tcase_add_test(c, spill_files_are_whole);
+	tcase_add_test(c, a_spill_folder_is_behind_no_symlink);
 	tcase_add_test(c, a_spill_file_has_a_cap);
 	tcase_add_test(c, a_full_disk_ends_the_spill_alone);
 	tcase_add_test(c, bad_spill_folders_are_refused);

@@ -66,9 +66,9 @@ static cJSON *report(const struct jail *jail, const struct outcome *o,
 	const char *path = unit_path(unit_folder(), "report.json");
 	char text[8192];
 	struct err e = { 0 };
-	int fd = report_open(path, &e);
+	int fd = -1;
 
-	ck_assert_msg(fd >= 0, "%s", e.text);
+	ck_assert_msg(report_open(path, &fd, &e) == 0, "%s", e.text);
 	ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	ck_assert_int_eq(report_write(fd, jail, o, j, &e), 0);
 	(void)close(fd);

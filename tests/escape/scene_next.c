@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scene_next.c - scenes of probes whose victim is the user's next jail, or its launcher
+ */
+#include "tests/escape/scene.h"
+
+/* another jail of the same options and two more words; it does nothing, and ends */
+static int run_next(const struct run *r, const char *option, const char *value)
+{
+	char *words[2 * WORDS_MAX], bind[PATH_MAX + 32];
+	const char *const first[] = { r->launcher,      "run",  "--bind", bind,
+				      "--capture=both", option, value };
+	const char *const last[] = { "--", PROBE_PATH, "nothing" };
+	size_t n = 0;
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid != 0) {
+		(void)waitpid(pid, &status, 0);
+		return status;
+	}
+	(void)snprintf(bind, sizeof(bind), "%s:" PROBE_PATH, r->bound);
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		words[n++] = (char *)(uintptr_t)first[i];
+	for (size_t i = 0; r->user[i]; i++)
+		words[n++] = r->user[i];
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+		words[n++] = (char *)(uintptr_t)last[i];
+	words[n] = NULL;
+	for (int fd = 0; fd <= 2; fd++)
+		(void)dup2(open("/dev/null", O_RDWR), fd);
+	(void)execv(words[0], words);
+	_exit(125);
+}
+
+static void planted(struct run *r)
+{
+	run_folder(r, "open");
+	run_file(r, "victim", "kept\n");
+	run_option(r, "--bind-rw", "%s:" SHOWN_PATH, run_path(r, "open"));
+	run_word(r, "%s", run_where(r, SHOWN_PATH, run_path(r, "open")));
+}
+
+/* the next run writes into the folder that the jail had; outside, any program does */
+static int written_through(struct run *r)
+{
+	if (r->inside) {
+		(void)run_next(r, "--report", run_path(r, "open/link"));
+		(void)run_next(r, "--report", run_path(r, "open/way/victim"));
+		(void)run_next(r, "--spill", run_path(r, "open/way"));
+	} else {
+		(void)close(open(run_path(r, "open/link"), O_WRONLY | O_TRUNC));
+	}
+	return !probe_file_has(run_path(r, "victim"), "kept") ||
+	       access(run_path(r, "stdout"), F_OK) == 0;
+}
+const struct scene scene_planted = { .set_up = planted, .effect = written_through };
