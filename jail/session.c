@@ -26,6 +26,9 @@
 #include "jail/session_image.h"
 #include "jail/stand.h"
 
+#define FRAMES_A_TURN 1024 /* of init; its socket holds fewer */
+#define EXITS_PAUSE_MS 10
+
 struct session *session_find(struct serve *serve, uint32_t number)
 {
 	struct session *s = serve->bucket[number % SERVE_BUCKETS];
@@ -140,6 +143,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	launch_kill(&s->run.jail);
 	hub_unset(hub, &s->stand);
 	hub_unset(hub, &s->flood);
+	hub_unset(hub, &s->exits);
 	end_steps(s);
 	hold_end(s);
 	ahead_end_all(s);
@@ -211,37 +215,47 @@ static void serve_gate(struct port *p, uint32_t events)
 	look_at_gate(s);
 }
 
-/* whose process has ended? The channel may still hold what it said before */
+static struct step *step_of_pid(struct step *list, pid_t pid)
+{
+	while (list && list->state->pid != pid)
+		list = list->next;
+	return list;
+}
+
+/* the channel of an ended process may still hold what it said before */
+static void hear_last_words(struct session *s, pid_t pid)
+{
+	struct step *step = step_of_pid(s->steps, pid);
+
+	if (step) /* DONE, or MOVED, which gives it another pid */
+		step_drain(step->state);
+	else if (!step_of_pid(s->ahead, pid) && !states_of_pid(&s->states, pid))
+		step_hear_births(s); /* STARTED, which tells the pid */
+}
+
 static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit)
 {
+	struct step *step;
 	struct state *state;
 
-	for (struct step *step = s->steps, *next; step; step = next) {
-		next = step->next;
-		/* STARTED, which tells the pid, or MOVED, which changes it */
-		if (step->state->pid == 0 || step->state->pid == pid)
-			step_drain(step->state);
-		if (s->phase != PHASE_OPEN)
-			return;
-	}
-	for (struct step *step = s->ahead, *next; step; step = next) {
-		next = step->next;
-		if (step->state->pid == 0)
-			step_drain(step->state);
-	}
-	for (struct step *step = s->steps; step; step = step->next)
-		if (step->state->pid == pid) {
-			step_exit(step, exit);
-			return;
-		}
-	for (struct step *step = s->ahead; step; step = step->next)
-		if (step->state->pid == pid) {
-			ahead_forget(step);
-			return;
-		}
-	state = states_of_pid(&s->states, pid);
-	if (!state) /* a stray, or what a step had left behind */
+	hear_last_words(s, pid);
+	if (s->phase != PHASE_OPEN)
 		return;
+	step = step_of_pid(s->steps, pid);
+	if (step) {
+		step_exit(step, exit);
+		return;
+	}
+	step = step_of_pid(s->ahead, pid);
+	if (step) {
+		ahead_forget(step);
+		return;
+	}
+	state = states_of_pid(&s->states, pid);
+	if (!state) { /* a stray, or what a step had left behind */
+		hub_set(&s->serve->hub, &s->exits, stand_now_ms() + EXITS_PAUSE_MS);
+		return;
+	}
 	if (state->number == 0) {
 		session_end(s, "the first interpreter has ended (wait status %#x)%s%s",
 			    exit->wstatus, s->diagnostic[0] ? ": " : "", s->diagnostic);
@@ -281,16 +295,33 @@ static void take_frame(struct session *s)
 		end_unopened(s);
 }
 
+/*
+ * A jail can make processes that end at once, all day, and init tells of each. Whoever has
+ * taken the end of one that serve does not know takes no more for a moment, and then all
+ * that came meanwhile. When its socket is full, init waits, and the jail for init.
+ */
 static void serve_control(struct port *p, uint32_t events)
 {
 	struct session *s = p->owner;
-	int r = wire_reader_fill(&s->run.reader, p->fd);
+	int r = 1;
 
 	(void)events;
-	if (r > 0)
-		take_frame(s);
-	else if (r < 0 && r != -EINTR)
+	for (int i = 0; i < FRAMES_A_TURN && r >= 0 && p->fd >= 0; i++) {
+		r = wire_reader_fill(&s->run.reader, p->fd);
+		if (r > 0)
+			take_frame(s);
+	}
+	if (p->fd >= 0 && r < 0 && r != -EINTR && r != -EAGAIN)
 		session_end(s, "the jail's init has ended");
+	else if (s->exits.at_ms)
+		(void)hub_listen(&s->serve->hub, p, 0);
+}
+
+static void ring_exits(struct bell *b)
+{
+	struct session *s = b->owner;
+
+	(void)hub_listen(&s->serve->hub, &s->control, EPOLLIN);
 }
 
 static int listen_all(struct session *s, struct err *e)
@@ -300,6 +331,8 @@ static int listen_all(struct session *s, struct err *e)
 
 	s->control = PORT(s->run.jail.control, serve_control, s);
 	s->gate = PORT(s->run.jail.gate, serve_gate, s);
+	/* of a socket that cannot fail */
+	(void)fcntl(s->control.fd, F_SETFL, O_NONBLOCK);
 	r = hub_listen(hub, &s->control, EPOLLIN);
 	if (r == 0)
 		r = hub_listen(hub, &s->gate, EPOLLIN);
@@ -329,6 +362,7 @@ static struct session *make(struct serve *serve)
 	s->control.fd = s->gate.fd = s->listener.fd = s->pidfd.fd = -1;
 	s->diagnostics.fd = -1;
 	s->stand = (struct bell){ .ring = serve_stand, .owner = s };
+	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
 	return s;
 }
 

@@ -153,7 +153,7 @@ struct session {
 	struct stocked *from; /* the template that it is a clone of, or NULL */
 	struct run run;       /* the jail, its posture and its listener */
 	struct port control, gate, listener, diagnostics, pidfd;
-	struct bell stand, flood;
+	struct bell stand, flood, exits;
 	struct states states;
 	struct step *steps;    /* that run */
 	struct step *ahead;    /* that wait for a source */

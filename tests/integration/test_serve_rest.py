@@ -50,13 +50,14 @@ def letter(pid):
 
 class Rest(Case):
     # no jail but the session's: what runs is one of its processes
-    options = ['--lock-code=no', '--cold', '--ready=0', '--wall-time=20s', '--grace=100ms',
+    options = ['--lock-code=no', '--cold', '--ready=0', '--wall-time=60s', '--grace=100ms',
                '--pids=32']
 
     def become(self, way, wall_ms=0):
         session = self.serve.open()
         session.run('x = 1')
-        return session, session.run(BECOME.format(way=way, number='2'), wall_ms=wall_ms)
+        return session, session.run(BECOME.format(way=way, number='2'),
+                                    wall_ms=wall_ms or 20000)
 
     def become_for_ever(self, way):
         """What does not wait, when its limit on time finds it: and not on its way to that."""
@@ -87,6 +88,24 @@ class Rest(Case):
                 session, step = self.become_for_ever(way)
                 self.ended(step, 'wall-timeout', 'rolled-back')
                 self.goes_on(session)
+
+    def switches(self):
+        """How often serve has waited, or was made to."""
+        with open(f'/proc/{self.serve.process.pid}/status') as file:
+            return sum(int(line.split()[1]) for line in file if 'ctxt_switches' in line)
+
+    def test_ends_of_its_processes_are_heard_together(self):
+        """50,000 children of init's that end at once do not wake serve each; others go on."""
+        session = self.serve.open()
+        session.run('x = 1')
+        session.branch(1, 1)
+        before = self.switches()
+        session.start(BECOME.format(way='exits', number='2'), wall_ms=60000)
+        self.ended(session.run('import os; os._exit(3)', branch=1), 'exited', 'rolled-back',
+                   exit_code=3)
+        self.assertEqual(session.run('x', branch=1).result, '1')
+        self.ended(session.finish(), 'completed', 'kept')
+        self.assertLess(self.switches() - before, 12500)
 
     def test_what_it_leaves_is_ended(self):
         session, step = self.become('children')
