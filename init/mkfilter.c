@@ -113,6 +113,24 @@ static int rule(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned int arg,
 #define ALLOW SCMP_ACT_ALLOW
 #define NOTIFY SCMP_ACT_NOTIFY
 
+/* Any other number differs from value in one bit at least. SCMP_CMP_NE would compare the
+ * high half, too. */
+static int allow_other(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
+	int r = 0;
+
+	for (uint64_t bit = 1; r == 0 && bit <= LOW_HALF; bit <<= 1)
+		r = rule(ctx, ALLOW, nr, row->arg, MASKED, bit, ~row->value & bit);
+	return r;
+}
+
+static int allow_both(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
+	return seccomp_rule_add(ctx, ALLOW, nr, 2,
+				SCMP_CMP64(row->arg, MASKED, LOW_HALF, row->value),
+				SCMP_CMP64(row->arg + 1, MASKED, LOW_HALF, row->value));
+}
+
 static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
 	switch (row->when) {
@@ -120,8 +138,12 @@ static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 		return seccomp_rule_add(ctx, ALLOW, nr, 0);
 	case ARG_EQ:
 		return rule(ctx, ALLOW, nr, row->arg, MASKED, LOW_HALF, row->value);
+	case ARG_NOT:
+		return allow_other(ctx, row, nr);
 	case ARG_CLEAR:
 		return rule(ctx, ALLOW, nr, row->arg, MASKED, row->value, 0);
+	case BOTH_EQ:
+		return allow_both(ctx, row, nr);
 	case IP_SOCKET:
 		return allow_ip(ctx, row, nr);
 	case OWN_LIMIT:
@@ -133,11 +155,16 @@ static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 }
 
 /* what the lock leaves of a row that the allow list has for the same call */
-static int allow_locked(scmp_filter_ctx ctx, const struct refused_row *lock, int nr)
+static int allow_locked(scmp_filter_ctx ctx, const struct filter_row *row,
+			const struct refused_row *lock, int nr)
 {
+	struct scmp_arg_cmp both[] = { SCMP_CMP64(lock->arg, MASKED, lock->value, 0),
+				       SCMP_CMP64(row->arg, MASKED, row->value, 0) };
+
 	switch (lock->when) {
-	case REFUSED_BIT:
-		return rule(ctx, ALLOW, nr, lock->arg, MASKED, lock->value, 0);
+	case REFUSED_BIT: /* of a row that is ALWAYS or ARG_CLEAR */
+		return seccomp_rule_add_array(ctx, ALLOW, nr,
+					      row->when == ARG_CLEAR ? 2 : 1, both);
 	case REFUSED_KEY:
 		return rule(ctx, ALLOW, nr, lock->arg, SCMP_CMP_EQ, FILTER_KEY, 0);
 	default:
@@ -201,7 +228,8 @@ static int add_allowed(scmp_filter_ctx ctx, bool locked)
 		int nr, r = number(row->syscall, &nr);
 
 		if (r == 0 && nr >= 0)
-			r = lock ? allow_locked(ctx, lock, nr) : allow_row(ctx, row, nr);
+			r = lock ? allow_locked(ctx, row, lock, nr)
+				 : allow_row(ctx, row, nr);
 		if (r < 0)
 			return r;
 	}

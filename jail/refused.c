@@ -87,6 +87,15 @@ static const char merges[] = "shares pages of equal content with other programs 
 static const char core_limit[] =
 	"init may run under the program's own id, and RLIMIT_CORE "
 	"keeps the host from handling core dumps";
+static const char init_too[] = "init may run under the program's own id, and would be "
+			       "slow to end the jail";
+static const char huge[] = "takes the host's huge pages, which --memory does not count";
+static const char cached[] =
+	"tells what another jail has read of the tree: its pages lie "
+	"in the host's memory once, for all";
+static const char inotify[] =
+	"counts to the user who started the jail: one jail can take all "
+	"of fs.inotify.max_user_instances and max_user_watches from the host's services";
 static const char no_capability[] = "needs a capability that no jail has";
 
 const struct refused_row refused_rows[] = {
@@ -219,6 +228,13 @@ const struct refused_row refused_rows[] = {
 	PRCTL(PR_MEMORY_MERGE, false, true, merges),
 	{ "madvise", REFUSED_EQ, 2, MADV_MERGEABLE, "MADV_MERGEABLE", false, true,
 	  merges },
+	{ "madvise", REFUSED_EQ, 2, MADV_COLD, "MADV_COLD", false, true, cached },
+	{ "madvise", REFUSED_EQ, 2, MADV_PAGEOUT, "MADV_PAGEOUT", false, true, cached },
+	SHUT("fadvise64", cached),
+	SHUT("preadv2", cached),
+	SHUT("pwritev2", cached),
+	QUIET("mincore", cached),
+	QUIET("cachestat", cached),
 	/* execution domains */
 	{ "personality", REFUSED_MIXED, 0, UINT32_MAX, NULL, true, false,
 	  "makes the kernel behave as another or an older one" },
@@ -231,6 +247,7 @@ const struct refused_row refused_rows[] = {
 	/* files without a name, to be executed */
 	ARG("memfd_create", REFUSED_BIT, 1, MEMFD_EXEC, true,
 	    "makes a program out of data"),
+	{ "memfd_create", REFUSED_BIT, 1, MFD_HUGETLB, "MFD_HUGETLB", false, true, huge },
 	RISKY("memfd_secret", "memory that even the kernel cannot look into"),
 	/* more filters and rules of its own: they can only take rights away */
 	QUIET("seccomp", unheard),
@@ -241,6 +258,8 @@ const struct refused_row refused_rows[] = {
 	QUIET("sync", "writes back every disk of the host: slows all its users"),
 	QUIET("syncfs", "writes back a disk of the host: slows all its users"),
 	QUIET("tee", "copies between pipes without counting"),
+	QUIET("inotify_init", inotify),
+	QUIET("inotify_init1", inotify),
 	QUIET("mlockall", "locked pages cannot be reclaimed"),
 	QUIET("sched_setscheduler", priority),
 	QUIET("sched_setparam", priority),
@@ -253,12 +272,16 @@ const struct refused_row refused_rows[] = {
 	QUIET("move_pages", "moves memory between the host's nodes"),
 	QUIET("io_setup", "old asynchronous input and output: more kernel surface"),
 	QUIET("io_submit", "old asynchronous input and output: more kernel surface"),
-	QUIET("shmget", sysv),
+	QUIET("shmget", "memory that outlives its process, outside of any tmpfs cap; of "
+			"huge pages, too, for the host's hugetlb_shm_group"),
 	QUIET("shmat", sysv),
 	QUIET("msgget", sysv),
 	QUIET("semget", sysv),
 	QUIET("mq_open", sysv),
 	/* let through only with some arguments, which an option could not say */
+	SHUT("mmap", huge),
+	SHUT("setpriority", init_too),
+	SHUT("sched_setaffinity", init_too),
 	SHUT("clone3", "its flags lie in memory, where no filter sees them"),
 	SHUT("openat2", "its mode lies in memory, where no filter sees it"),
 	SHUT("open", set_id),

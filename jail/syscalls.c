@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -31,6 +32,9 @@
  * mode. */
 #define SET_ID (S_ISUID | S_ISGID)
 #define CREATING (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+
+/* RWF_NOWAIT says whether a page is in memory, RWF_DONTCACHE (Linux 6.14) drops it */
+#define TELLS_OF_CACHE (0x08 | 0x80)
 
 #define ALLOW(name, why)                                                                 \
 	{                                                                                \
@@ -81,7 +85,9 @@ const struct filter_row filter_rows[] = {
 	ALLOW("getrusage", "reads own usage"),
 	ALLOW("times", "reads own usage"),
 	ALLOW("getpriority", "reads own priority"),
-	ALLOW("setpriority", "lowers own priority; raising needs CAP_SYS_NICE"),
+	/* PRIO_PROCESS and the caller: as an ordinary user, init has the program's uid */
+	{ "setpriority", BOTH_EQ, 0, PRIO_PROCESS,
+	  "lowers own priority; raising needs CAP_SYS_NICE" },
 	ALLOW("umask", "own file creation mask"),
 	{ "personality", ARG_EQ, 0, 0xffffffff, "read the execution domain" },
 	{ "personality", ARG_EQ, 0, 0, "set the domain that is already set" },
@@ -121,24 +127,26 @@ const struct filter_row filter_rows[] = {
 	ALLOW("timerfd_gettime", "own timers as fds"),
 	/* memory */
 	ALLOW("brk", "heap; counted by --memory"),
-	ALLOW("mmap", "heap and files; counted by --memory"),
+	{ "mmap", ARG_CLEAR, 3, MAP_HUGETLB, "heap and files; counted by --memory" },
 	ALLOW("munmap", "give memory back"),
 	ALLOW("mremap", "resize a mapping"),
 	ALLOW("mprotect", "stack guards"),
 	/* all advice but 12, MADV_MERGEABLE: equal pages of the whole host would be told
-	   by time */
+	   by time; and but 20 and 21, MADV_COLD and MADV_PAGEOUT: what is read anew
+	   after them tells by time what another jail has read meanwhile */
 	{ "madvise", ARG_CLEAR, 2, 4, "give memory back" },
-	{ "madvise", ARG_CLEAR, 2, 8, "give memory back" },
+	{ "madvise", ARG_CLEAR, 2, 8 | 16, "give memory back" },
 	{ "madvise", ARG_EQ, 2, MADV_HUGEPAGE, "huge pages" },
 	{ "madvise", ARG_EQ, 2, MADV_NOHUGEPAGE, "huge pages" },
-	ALLOW("mincore", "reads own mappings"),
+	{ "madvise", ARG_EQ, 2, 22 /* MADV_POPULATE_READ */, "fault pages in" },
+	{ "madvise", ARG_EQ, 2, 23 /* MADV_POPULATE_WRITE */, "fault pages in" },
 	ALLOW("msync", "shared file mappings"),
 	ALLOW("mlock", "bounded by RLIMIT_MEMLOCK"),
 	ALLOW("mlock2", "bounded by RLIMIT_MEMLOCK"),
 	ALLOW("munlock", "undo mlock"),
 	ALLOW("munlockall", "undo mlock"),
 	ALLOW("membarrier", "threads' memory order"),
-	{ "memfd_create", ARG_CLEAR, 1, 0x10 /* MFD_EXEC */,
+	{ "memfd_create", ARG_CLEAR, 1, 0x10 /* MFD_EXEC */ | MFD_HUGETLB,
 	  "anonymous files; counted by --memory" },
 	ALLOW("pkey_alloc", "memory protection keys of its own pages"),
 	ALLOW("pkey_free", "memory protection keys of its own pages"),
@@ -149,7 +157,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("futex_waitv", "locks"),
 	ALLOW("sched_yield", "scheduling of its own threads"),
 	ALLOW("sched_getaffinity", "how many CPUs there are"),
-	ALLOW("sched_setaffinity", "own threads on the CPUs it has"),
+	{ "sched_setaffinity", ARG_NOT, 0, 1 /* init */,
+	  "own threads on the CPUs it has" },
 	ALLOW("sched_getparam", "reads own state"),
 	ALLOW("sched_getscheduler", "reads own state"),
 	ALLOW("sched_getattr", "reads own state"),
@@ -184,12 +193,12 @@ const struct filter_row filter_rows[] = {
 	ALLOW("readv", "any fd it has"),
 	ALLOW("pread64", "any fd it has"),
 	ALLOW("preadv", "any fd it has"),
-	ALLOW("preadv2", "any fd it has"),
+	{ "preadv2", ARG_CLEAR, 5, TELLS_OF_CACHE, "any fd it has" },
 	ALLOW("write", "any fd it has"),
 	ALLOW("writev", "any fd it has"),
 	ALLOW("pwrite64", "any fd it has"),
 	ALLOW("pwritev", "any fd it has"),
-	ALLOW("pwritev2", "any fd it has"),
+	{ "pwritev2", ARG_CLEAR, 5, TELLS_OF_CACHE, "any fd it has" },
 	ALLOW("sendfile", "copy between fds it has"),
 	ALLOW("splice", "copy between fds it has"),
 	ALLOW("copy_file_range", "copy between fds it has"),
@@ -205,7 +214,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("fdatasync", "writes of its own"),
 	ALLOW("sync_file_range", "writes of its own"),
 	ALLOW("readahead", "files it has open"),
-	ALLOW("fadvise64", "files it has open"),
+	/* but for POSIX_FADV_DONTNEED and POSIX_FADV_NOREUSE */
+	{ "fadvise64", ARG_CLEAR, 3, 4, "files it has open" },
 	ALLOW("pipe", "own pipes"),
 	ALLOW("pipe2", "own pipes"),
 	ALLOW("eventfd", "own counters"),
@@ -221,10 +231,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("epoll_wait", "wait for fds"),
 	ALLOW("epoll_pwait", "wait for fds"),
 	ALLOW("epoll_pwait2", "wait for fds"),
-	ALLOW("inotify_init", "watch files; one quota per jail's uid"),
-	ALLOW("inotify_init1", "watch files; one quota per jail's uid"),
-	ALLOW("inotify_add_watch", "watch files"),
-	ALLOW("inotify_rm_watch", "watch files"),
+	ALLOW("inotify_add_watch", "of no use unless a policy allows inotify_init1"),
+	ALLOW("inotify_rm_watch", "of no use unless a policy allows inotify_init1"),
 	/* ioctl: named requests only; TIOCSTI and TIOCLINUX type into the caller's
 	   terminal */
 	{ "ioctl", ARG_EQ, 1, FIONREAD, "how many bytes wait" },

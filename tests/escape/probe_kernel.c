@@ -12,6 +12,7 @@
 #include <linux/keyctl.h>
 #include <linux/perf_event.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/shm.h>
 
 struct call {
@@ -114,6 +115,29 @@ static const struct call watches[] = {
 	{ "fanotify_init", SYS_fanotify_init, { 0x200, O_RDONLY } },
 	{ "fanotify_mark", SYS_fanotify_mark, { BAD, 0, 0, 0, 0 } },
 	{ "lookup_dcookie", 212, { 0, 0, 0 } },
+	{ NULL, 0, { 0 } },
+};
+static const struct call inotify[] = {
+#ifdef SYS_inotify_init
+	{ "inotify_init", SYS_inotify_init, { 0 } },
+#endif
+	{ "inotify_init1", SYS_inotify_init1, { O_CLOEXEC } },
+	{ NULL, 0, { 0 } },
+};
+/* Without a reservation they are given where the host has no huge page free, too. The size
+ * is in the bits from 26 on: 2 MiB, 1 GiB. */
+#define HUGE MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB
+static const struct call huge[] = {
+	{ "mmap", SYS_mmap, { 0, 2UL << 20, PROT_READ, HUGE, BAD } },
+	{ "mmap 2 MiB", SYS_mmap, { 0, 2UL << 20, PROT_READ, HUGE | 21 << 26, BAD } },
+	{ "mmap 1 GiB", SYS_mmap, { 0, 1UL << 30, PROT_READ, HUGE | 30 << 26, BAD } },
+	{ "memfd_create",
+	  SYS_memfd_create,
+	  { (unsigned long)(uintptr_t) "huge", MFD_HUGETLB } },
+	{ "memfd_create 1 GiB",
+	  SYS_memfd_create,
+	  { (unsigned long)(uintptr_t) "huge", MFD_HUGETLB | 30UL << 26 } },
+	{ "shmget", SYS_shmget, { IPC_PRIVATE, 0, SHM_HUGETLB } },
 	{ NULL, 0, { 0 } },
 };
 static const struct call numa[] = {
@@ -261,6 +285,9 @@ static const struct probe probes[] = {
 	ROW("quota", "disk quotas", NULL, quota),
 	ROW("clock", "set the host's clock", NULL, clocks),
 	ROW("fanotify", "watch whole file systems by fanotify", NULL, watches),
+	ROW("inotify", "use up what the host's user has of inotify", NULL, inotify),
+	ROW("huge-pages", "take the host's huge pages, which --memory does not count",
+	    NULL, huge),
 	ROW("numa", "move pages between nodes", NULL, numa),
 	ROW("pages", "vmsplice, tee, remap_file_pages, secret memory", NULL, pages),
 	ROW("statmount", "list all mounts by number", NULL, mountless),

@@ -5,6 +5,8 @@
 #include "tests/escape/scene.h"
 
 #include <dirent.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 
 static bool link_has(const char *path, const char *marker)
@@ -176,6 +178,33 @@ static const char *const net_files[] = {
 	NULL,
 };
 
+/*
+ * The tree's pages lie in the host's memory once, for all jails: who drops them, or sees
+ * which of them are there, learns what another jail has read meanwhile.
+ */
+static void page_cache(char **argv)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	unsigned char there[1];
+	char text[1];
+	struct iovec one = { text, sizeof(text) };
+	uint64_t range[2] = { 0, 0 }, counts[5];
+
+	(void)argv;
+	if (page == MAP_FAILED)
+		probe_lacks("a file to map");
+	door_reach("fadvise64", syscall(SYS_fadvise64, fd, 0, 0, POSIX_FADV_DONTNEED));
+	door_reach("fadvise64, by half of the number",
+		   syscall(SYS_fadvise64, fd, 0, 0, 1L << 32 | POSIX_FADV_DONTNEED));
+	door_reach("MADV_COLD", madvise(page, 4096, 20));
+	door_reach("MADV_PAGEOUT", madvise(page, 4096, 21));
+	door_reach("mincore", mincore(page, 4096, there));
+	door_reach("RWF_NOWAIT", syscall(SYS_preadv2, fd, &one, 1, 0, 0, 0x08));
+	door_reach("RWF_DONTCACHE", syscall(SYS_preadv2, fd, &one, 1, 0, 0, 0x80));
+	door_reach("cachestat", syscall(451, fd, range, counts, 0));
+}
+
 /* processes that are not of this jail: any but init's, ours, and our children's */
 static void other_processes(char **argv)
 {
@@ -227,6 +256,8 @@ static const struct probe probes[] = {
 	    W(SUBSET), NULL, look, host_files),
 	ROW("leak-sockets", "learn the host's sockets from /proc/self/net", W(NET),
 	    &scene_abstract, words, net_files),
+	ROW("leak-page-cache", "see what another jail has read of the tree", W(SECCOMP),
+	    NULL, page_cache, NULL),
 	ROW("leak-processes", "see processes that are not its own", W(PIDS) | W(HIDEPID),
 	    NULL, other_processes, NULL),
 };

@@ -132,15 +132,33 @@ static void limit_init(char **argv)
 {
 	struct rlimit limit = { 30, 30 };
 	pid_t target = probe_target(probe_word(argv, 0, "a target"));
-	cpu_set_t first;
 
 	/* a CPU limit that init has used up ends it */
 	door("RLIMIT_CPU", prlimit(target, RLIMIT_CPU, &limit, NULL));
 	limit.rlim_cur = limit.rlim_max = 64;
 	door("RLIMIT_NOFILE", prlimit(target, RLIMIT_NOFILE, &limit, NULL));
-	(void)sched_getaffinity(0, sizeof(first), &first);
-	if (target != 1)
-		door("its CPUs", sched_setaffinity(target, sizeof(first), &first));
+}
+
+/* what is slow to run is slow to end. Of the host's processes, the target is the only one */
+static void slow_init(char **argv)
+{
+	pid_t target = probe_target(probe_word(argv, 0, "a target"));
+	int before = getpriority(PRIO_PROCESS, (id_t)target);
+	cpu_set_t first;
+
+	(void)setpriority(PRIO_PROCESS, (id_t)target, before + 1);
+	(void)syscall(SYS_setpriority, PRIO_PROCESS, 1L << 32 | target, before + 1);
+	if (target == 1) {
+		(void)setpriority(PRIO_PGRP, (id_t)target, before + 1);
+		(void)setpriority(PRIO_USER, 0, before + 1);
+	}
+	door_word("its priority", getpriority(PRIO_PROCESS, (id_t)target) != before,
+		  "unchanged");
+	CPU_ZERO(&first);
+	(void)sched_getaffinity(target, sizeof(first), &first);
+	door("its CPUs", sched_setaffinity(target, sizeof(first), &first));
+	door("its CPUs, by half of the number",
+	     syscall(SYS_sched_setaffinity, 1L << 32 | target, sizeof(first), &first));
 }
 
 static struct sockaddr_un name(const char *marker, socklen_t *length)
@@ -220,6 +238,8 @@ static const struct probe probes[] = {
 	INIT("signal-init", "kill, stop or interrupt init", W(PIDS), signal_init),
 	INIT("limit-init", "change the limits of init", W(SECCOMP) | W(DUMPABLE),
 	     limit_init),
+	INIT("slow-init", "slow init down: its priority, its CPUs", W(SECCOMP),
+	     slow_init),
 	{ "signal-host", "signal a process of the host", W(PIDS), &scene_victim,
 	  signal_host, 0, NULL },
 	{ "signal-owner", "have the kernel signal a process of the host (F_SETOWN)",

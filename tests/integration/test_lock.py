@@ -57,7 +57,7 @@ NO_MEMFD = dict.fromkeys(("fexecve", "memfd-path", "memfd-shared", "memfd-privat
 LOCKED = {"mremap-grow": "ran", "mremap": "SIGSEGV", "stack": "SIGSEGV", "brk": "SIGSEGV",
           "proc-mem": OPEN["proc-mem"]}
 # calls of the lock that --lock-code=yes must not be given together with
-CONTRADICTIONS = ("execve", "execveat", "mmap", "mprotect", "pkey_mprotect", "shmat", "ptrace",
+CONTRADICTIONS = ("execve", "execveat", "mprotect", "pkey_mprotect", "shmat", "ptrace",
                   "userfaultfd")
 
 

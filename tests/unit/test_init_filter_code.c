@@ -47,6 +47,9 @@ static bool holds(const struct filter_row *row, const struct seccomp_data *data)
 		       is_ip((uint32_t)data->args[1], (uint32_t)data->args[2]);
 	return row->when == ALWAYS || row->when == NEVER ||
 	       (row->when == ARG_EQ && low == (uint32_t)row->value) ||
+	       (row->when == ARG_NOT && low != (uint32_t)row->value) ||
+	       (row->when == BOTH_EQ && low == row->value &&
+		(uint32_t)data->args[row->arg + 1] == row->value) ||
 	       (row->when == ARG_CLEAR && (data->args[row->arg] & row->value) == 0);
 }
 
@@ -94,8 +97,7 @@ static int *numbers_of(const struct refused_row *rows, size_t count, int *number
 	return numbers;
 }
 
-/* Return: 1 told of, 0 let through, -1 the lock has no word on it */
-static int by_lock(const struct seccomp_data *data)
+static bool by_lock(const struct seccomp_data *data)
 {
 	static int numbers[16];
 
@@ -104,7 +106,7 @@ static int by_lock(const struct seccomp_data *data)
 	for (size_t i = 0; i < locked_row_count; i++)
 		if (numbers[i] == data->nr)
 			return refuses(&locked_rows[i], data);
-	return -1;
+	return false;
 }
 
 static bool is_violation(const struct seccomp_data *data)
@@ -123,14 +125,12 @@ static bool is_violation(const struct seccomp_data *data)
 /* what the tables say about a call through the native entry */
 static uint32_t expected(const struct bpf_program *p, const struct seccomp_data *data)
 {
-	int lock = p->locked ? by_lock(data) : -1;
-
 #if defined(__x86_64__)
 	if (p->tells && (uint32_t)data->nr >= X32_BIT && data->nr != -1)
 		return TOLD; /* x32's */
 #endif
-	if (lock >= 0)
-		return lock ? TOLD : ALLOWED;
+	if (p->locked && by_lock(data))
+		return TOLD;
 	for (size_t i = 0; i < *p->row_count; i++) {
 		if (number(p, i) != data->nr || !holds(&p->rows[i], data))
 			continue;

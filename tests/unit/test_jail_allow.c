@@ -85,6 +85,9 @@ static const struct {
 	{ "personality=0x440000", -EPERM, "makes data executable" },
 	{ "prctl=47", -EPERM, "no capability" },
 	{ "madvise=12", -EPERM, "shares pages" },
+	{ "madvise=21", -EPERM, "what another jail has read" },
+	{ "memfd_create=4", -EPERM, "huge pages" },
+	{ "mmap", -EPERM, "huge pages" },
 };
 
 START_TEST(what_cannot_be_is_refused)
@@ -168,9 +171,9 @@ END_TEST
 /* a lock and a call that goes around it are a contradiction */
 START_TEST(the_lock_is_not_lifted)
 {
-	static const char *const specs[] = { "execve",        "execveat",   "mmap",
-					     "mprotect",      "shmat",      "ptrace",
-					     "pkey_mprotect", "userfaultfd" };
+	static const char *const specs[] = { "execve",     "execveat", "mprotect",
+					     "shmat",      "ptrace",   "pkey_mprotect",
+					     "userfaultfd" };
 	struct err e = { 0 };
 
 	for (size_t i = 0; i < COUNT(specs); i++) {

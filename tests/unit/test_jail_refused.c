@@ -170,7 +170,6 @@ END_TEST
  * known. One that a new kernel or libseccomp brings shows here, so that somebody decides.
  */
 static const char *const unspoken[] = {
-	"cachestat",
 	"file_getattr",
 	"file_setattr",
 	"futex_requeue",
