@@ -5,7 +5,9 @@
  * Theory of operation (all in the launcher; where leaves may be made is cgroup_find.c)
  *   cgroup_make()   mkdir the leaf and keep its fd; write the limits of cgroup_limit.c;
  *                   clone3() then starts the child with CLONE_INTO_CGROUP, so it is
- *                   never outside
+ *                   never outside. A template gets a folder, with its own leaf and its
+ *                   clones' in it: the folder's cgroup.procs is the template's, which
+ *                   places the clones, and nothing above it has to be lent
  *   at the gate     the limits are read back, cgroup_verify()
  *   at the end      cgroup_usage() reads what it has used
  *   cgroup_end()    write cgroup.kill, rmdir
@@ -41,6 +43,8 @@ static int remove_leaf(int base, int leaf, const char *name)
 	struct timespec pause = { .tv_nsec = REMOVE_PAUSE_NS };
 
 	for (int i = 0; i < REMOVE_TRIES; i++) {
+		/* a template's own leaf, in its folder; in others there is none */
+		(void)unlinkat(leaf, name, AT_REMOVEDIR);
 		if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 			return 0;
 		if (errno != EBUSY)
@@ -93,12 +97,43 @@ static int start_sweeper(struct cgroup *cg, struct err *e)
 	return 0;
 }
 
-int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e)
+static int make_folder(int base, const char *name, int *fd, struct err *e)
+{
+	if (mkdirat(base, name, 0755) < 0)
+		return err_set(e, errno, "cgroup: make %s", name);
+	*fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *fd < 0 ? err_set(e, errno, "cgroup: open %s", name) : 0;
+}
+
+/* a cgroup with controllers for its children holds no process: the template's are below */
+static int make_inner(struct cgroup *cg, const struct plan *p, struct err *e)
+{
+	int r = make_folder(cg->base, cg->name, &cg->inner, e);
+
+	if (r < 0)
+		return r;
+	r = cgroup_enable(cg->inner, p);
+	return r < 0 ? err_set(e, -r, "cgroup: enable controllers in %s", cg->name) : 0;
+}
+
+int cgroup_give(int dir, uid_t uid, struct err *e)
+{
+	return fchownat(dir, "cgroup.procs", uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0
+		       ? err_set(e, errno, "cgroup: give cgroup.procs to %u", uid)
+		       : 0;
+}
+
+int cgroup_make(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
+		struct err *e)
 {
 	char where[128];
 	struct timespec now;
-	int r = cgroup_find(p, &cg->base, where, sizeof(where), e);
+	int r = 0;
 
+	if (!template)
+		r = cgroup_find(p, &cg->base, where, sizeof(where), e);
+	else if ((cg->base = fcntl(template->inner, F_DUPFD_CLOEXEC, 3)) < 0)
+		r = err_set(e, errno, "cgroup: duplicate an fd");
 	if (r < 0)
 		return r;
 
@@ -109,13 +144,13 @@ int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e)
 	/* first the sweeper, then the leaf: no moment at which a kill would leave it
 	 * behind */
 	r = start_sweeper(cg, e);
+	if (r == 0 && p->template)
+		r = make_inner(cg, p, e);
+	if (r == 0)
+		r = make_folder(p->template ? cg->inner : cg->base, cg->name, &cg->leaf,
+				e);
 	if (r < 0)
 		return r;
-	if (mkdirat(cg->base, cg->name, 0755) < 0)
-		return err_set(e, errno, "cgroup: make the leaf %s", cg->name);
-	cg->leaf = openat(cg->base, cg->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cg->leaf < 0)
-		return err_set(e, errno, "cgroup: open the leaf %s", cg->name);
 	return cgroup_limit(cg->leaf, p, &cg->limits, e);
 }
 
@@ -145,8 +180,9 @@ int cgroup_end(struct cgroup *cg, struct err *e)
 {
 	int r = 0;
 
-	if (cg->leaf >= 0) {
-		r = remove_leaf(cg->base, cg->leaf, cg->name);
+	if (cg->leaf >= 0 || cg->inner >= 0) {
+		r = remove_leaf(cg->base, cg->inner >= 0 ? cg->inner : cg->leaf,
+				cg->name);
 		if (r < 0)
 			r = err_set(e, -r, "cgroup: remove the leaf %s", cg->name);
 	}
@@ -157,6 +193,7 @@ int cgroup_end(struct cgroup *cg, struct err *e)
 		cg->sweeper = 0;
 	}
 	io_close_fd(&cg->leaf);
+	io_close_fd(&cg->inner);
 	io_close_fd(&cg->base);
 	return r;
 }

@@ -16,6 +16,7 @@
 struct cgroup {
 	int base;  /* directory fd that leaves are made in */
 	int leaf;  /* directory fd of this run's leaf */
+	int inner; /* of a template: directory fd for its clones' leaves; or -1 */
 	int guard; /* pipe end that the sweeper watches; closing it ends the sweeper */
 	pid_t sweeper;               /* 0 when there is none */
 	char name[64];               /* the leaf's, within base */
@@ -25,7 +26,7 @@ struct cgroup {
 #define CGROUP_NONE                                                                      \
 	(struct cgroup)                                                                  \
 	{                                                                                \
-		.base = -1, .leaf = -1, .guard = -1                                      \
+		.base = -1, .leaf = -1, .inner = -1, .guard = -1                         \
 	}
 
 /**
@@ -69,15 +70,30 @@ bool cgroup_ask_delegated(const char *path);
 /** cgroup_advice() - What to type where nothing is delegated; valid until called again */
 const char *cgroup_advice(void);
 
+/** cgroup_enable() - Enable in this folder the controllers that a plan needs; or -errno */
+int cgroup_enable(int folder, const struct plan *p);
+
 /**
  * cgroup_make() - Make a leaf, write a plan's limits into it, start its sweeper
  * @cg:		Filled; the caller ends it with cgroup_end(), whatever this returns
+ * @template:	The leaf goes into this template's folder; NULL: to where cgroup_find() says
+ *
+ * A template's own leaf lies in a folder of the same name, which its sweeper removes too.
  *
  * Fails closed: a limit that cannot be written is an error, never a run without it.
  *
  * Return: 0, or what cgroup_find() or a write returned
  */
-int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e);
+int cgroup_make(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
+		struct err *e);
+
+/**
+ * cgroup_give() - Let this user move processes into, or between those below, a cgroup
+ * @dir:	Directory fd of the cgroup
+ *
+ * Return: 0, or -errno
+ */
+int cgroup_give(int dir, uid_t uid, struct err *e);
 
 /** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
 int cgroup_count(const struct cgroup *cg);

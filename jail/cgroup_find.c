@@ -125,6 +125,11 @@ static int wanted(int dir, const struct plan *p)
 	return offered < 0 ? offered : needed(p) | (offered & BIT_IO);
 }
 
+int cgroup_enable(int folder, const struct plan *p)
+{
+	return enable(folder, wanted(folder, p));
+}
+
 static int find_root(int top, const struct plan *p, int *base, char *where, size_t size,
 		     struct err *e)
 {
@@ -149,9 +154,9 @@ static int find_root(int top, const struct plan *p, int *base, char *where, size
 			       place, HIERARCHY, place);
 	if (!p)
 		return 0;
-	r = enable(top, wanted(top, p));
+	r = cgroup_enable(top, p);
 	if (r == 0)
-		r = enable(made, wanted(made, p));
+		r = cgroup_enable(made, p);
 	if (r < 0)
 		return err_set(e, -r, "cgroup: enable controllers in %s", place);
 	*base = io_steal_fd(&made);

@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/securebits.h>
@@ -105,32 +104,6 @@ static int is_host_root(struct err *e)
 int ids_own(struct err *e)
 {
 	return geteuid() == 0 ? is_host_root(e) : 0;
-}
-
-/* behind the slots */
-#define TURN_BYTE IDS_SLOTS
-#define TURN_MS 10000
-#define TURN_PAUSE_NS 200000
-
-int ids_turn(const struct ids *ids, bool take, struct err *e)
-{
-	struct flock lock = { .l_type = take ? F_WRLCK : F_UNLCK,
-			      .l_whence = SEEK_SET,
-			      .l_start = TURN_BYTE,
-			      .l_len = 1 };
-	struct timespec pause = { .tv_nsec = TURN_PAUSE_NS };
-
-	for (int i = 0; i < TURN_MS * 1000000LL / TURN_PAUSE_NS; i++) {
-		if (fcntl(ids->slot_fd, F_OFD_SETLK, &lock) == 0)
-			return 0;
-		if (errno != EAGAIN && errno != EACCES)
-			return err_set(e, errno, "ids: lock a byte of %s", SLOT_FILE);
-		(void)nanosleep(&pause, NULL);
-	}
-	return err_say(e, ETIMEDOUT,
-		       "ids: another stepjail has had its turn at %s for %d s: is it "
-		       "stopped?",
-		       SLOT_FILE, TURN_MS / 1000);
 }
 
 int ids_take(struct ids *ids, struct err *e)

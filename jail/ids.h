@@ -48,15 +48,6 @@ int ids_own(struct err *e);
 int ids_take(struct ids *ids, struct err *e);
 
 /**
- * ids_turn() - Be the only launcher of this host that does what two cannot do at once
- * @ids:	With ids of its own
- * @take:	Wait for the turn, or give it back; it ends with the slot's fd as well
- *
- * Return: 0, -ETIMEDOUT (after 10 s), or -errno
- */
-int ids_turn(const struct ids *ids, bool take, struct err *e);
-
-/**
  * ids_map() - Write the maps of a new user namespace, from outside
  * @pid:	Its first process
  *

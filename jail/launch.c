@@ -137,11 +137,17 @@ static bool is_missing(int errnum)
 	return false;
 }
 
-/* a missing cgroup is an error, unless an option named it; never silently */
-static int limit(struct jail *j, struct err *e)
+/* a missing cgroup is an error, unless an option named it; never silently. A template's
+ * clone has what the template has */
+static int limit(struct jail *j, const struct jail *template, struct err *e)
 {
-	int r = cgroup_make(&j->cgroup, j->plan, e);
+	int r;
 
+	if (template && !template->limited) {
+		j->missing = template->missing;
+		return 0;
+	}
+	r = cgroup_make(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
 	j->limited = r == 0;
 	/* once there is a leaf, the host has what may be missing */
 	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
@@ -183,7 +189,8 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 }
 
 /* everything that the clone takes along; nothing runs yet */
-static int prepare(struct jail *j, struct parts *parts, struct child *c, struct err *e)
+static int prepare(struct jail *j, struct parts *parts, struct template *t,
+		   struct child *c, struct err *e)
 {
 	int r = ids_take(&j->ids, e);
 
@@ -192,7 +199,7 @@ static int prepare(struct jail *j, struct parts *parts, struct child *c, struct 
 	if (r == 0 && !j->warm)
 		r = clone_sources(j, parts, c, e);
 	if (r == 0)
-		r = limit(j, e);
+		r = limit(j, t ? &t->jail : NULL, e);
 	c->cgroup = j->limited;
 	return r < 0 ? r : make_wire(j, c, e);
 }
@@ -233,7 +240,7 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 	j->start_ms = stand_now_ms();
 	j->landlock_abi = parts->landlock_abi;
 	j->root = parts->root;
-	r = prepare(j, parts, &c, e);
+	r = prepare(j, parts, t, &c, e);
 	if (r == 0)
 		r = t ? template_clone(t, j, &c, e) : clone_child(j, &c, e);
 	close_parts(j, &c);

@@ -12,7 +12,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,16 +81,6 @@ static int watch(struct template *t, struct err *e)
 	return 0;
 }
 
-/* CLONE_INTO_CGROUP asks for the right to write this of the leaf, and of the folder that
- * has both leaves in it. There is one owner of that folder's, and every launcher's template
- * needs to be it for its clones: they take turns. */
-static int give_procs(int dir, uid_t uid, struct err *e)
-{
-	return fchownat(dir, "cgroup.procs", uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0
-		       ? err_set(e, errno, "template: give cgroup.procs to %u", uid)
-		       : 0;
-}
-
 int template_start(struct template *t, const struct parts *parts, char *const *argv,
 		   int out, struct err *e)
 {
@@ -114,6 +103,9 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 	t->parts.plan = &t->plan;
 	if (r == 0)
 		r = launch_jail(&t->jail, &t->parts, e);
+	/* the folder is this template's alone, and is removed with it */
+	if (r == 0 && t->jail.limited && t->jail.ids.own)
+		r = cgroup_give(t->jail.cgroup.inner, ids_program(&t->jail.ids), e);
 	return r < 0 ? err_within(e, "template: ") : watch(t, e);
 }
 
@@ -261,28 +253,6 @@ static int find_pid(struct jail *j, struct err *e)
 	return err_set(e, n < 0 ? (int)-n : ESRCH, "template: the clone's pid");
 }
 
-/* @taken: the turn is to be given back, and what was lent with it */
-static int lend(const struct template *t, const struct jail *j, bool *taken,
-		struct err *e)
-{
-	uid_t uid = ids_program(&t->jail.ids);
-	int r = ids_turn(&j->ids, true, e);
-
-	*taken = r == 0;
-	if (r == 0)
-		r = give_procs(j->cgroup.base, uid, e);
-	return r < 0 ? r : give_procs(j->cgroup.leaf, uid, e);
-}
-
-static int take_back(const struct jail *j, struct err *e)
-{
-	int folder = give_procs(j->cgroup.base, 0, e);
-	int leaf = give_procs(j->cgroup.leaf, 0, e);
-	int turn = ids_turn(&j->ids, false, e);
-
-	return folder < 0 ? folder : leaf < 0 ? leaf : turn;
-}
-
 static int ask(struct template *t, struct jail *j, const struct child *c, struct err *e)
 {
 	struct pollfd answer = { .fd = t->channel, .events = POLLIN };
@@ -300,20 +270,16 @@ static int ask(struct template *t, struct jail *j, const struct child *c, struct
 int template_clone(struct template *t, struct jail *j, const struct child *c,
 		   struct err *e)
 {
-	bool lent = j->limited && j->ids.own;
-	struct err later;
-	int r = t->ready ? 0 : err_say(e, EPIPE, "template: it is not ready"), back = 0;
+	int r = t->ready ? 0 : err_say(e, EPIPE, "template: it is not ready");
 
-	if (r < 0)
-		return r;
-	if (lent)
-		r = lend(t, j, &lent, e);
+	/* CLONE_INTO_CGROUP asks for the right to write to cgroup.procs of the leaf, and of
+	 * the folder that has both leaves in it: see template_start() */
+	if (r == 0 && j->limited && j->ids.own)
+		r = cgroup_give(j->cgroup.leaf, ids_program(&t->jail.ids), e);
 	if (r == 0)
 		r = ask(t, j, c, e);
-	if (lent)
-		back = take_back(j, r < 0 ? &later : e);
-	if (r < 0 || back < 0)
-		return r < 0 ? r : back;
+	if (r < 0)
+		return r;
 	t->clones++;
 	return find_pid(j, e);
 }

@@ -7,6 +7,7 @@ need_core
 
 cat >/tmp/client.py <<'END'
 import os
+import signal
 import sys
 import time
 sys.path.insert(0, '/')
@@ -19,8 +20,12 @@ def is_so(what, got, wanted):
     print(f'  {what} is {got!r}', flush=True)
 
 
+TOP = '/sys/fs/cgroup/stepjail'
+
+
 def leaves():
-    return [name for name in os.listdir('/sys/fs/cgroup/stepjail') if name.startswith('run-')]
+    """Those that can hold processes, and not a template's folder of them."""
+    return [os.path.relpath(at, TOP) for at, names, _ in os.walk(TOP) if at != TOP and not names]
 
 
 def has_leaves(count):
@@ -120,7 +125,7 @@ for n in range(60):
         session.close()
 is_so('cold sessions of two serves side by side', cold, 0)
 has_leaves(2)
-is_so('owner of the folder', os.stat('/sys/fs/cgroup/stepjail/cgroup.procs').st_uid, 0)
+is_so('owner of the folder', os.stat(f'{TOP}/cgroup.procs').st_uid, 0)
 both[1].end()
 has_leaves(1)
 sessions = [serve.open() for _ in range(3)]
@@ -130,6 +135,29 @@ for _ in range(100):
         break
     time.sleep(0.1)
 is_so('leaves', leaves(), [])
+# the same at a certain moment: while its template makes a clone, which here it does not
+serve = Serve(['--ready=0', '--template-clones=1000'])
+while not (session := serve.open()).opened['warm']:
+    session.close()
+session.close()
+has_leaves(1)
+template, = [int(pid) for pid in os.listdir('/proc') if pid.isdigit()
+             and '\0--template\0' in open(f'/proc/{pid}/cmdline').read()]
+os.kill(template, signal.SIGSTOP)
+serve.begin()
+for _ in range(500):
+    lent = [leaf for leaf in leaves() if os.stat(f'{TOP}/{leaf}/cgroup.procs').st_uid]
+    if len(lent) == 1:
+        break
+    time.sleep(0.005)
+is_so('leaves that the template may place a clone in', len(lent), 1)
+serve.process.kill()
+for _ in range(100):
+    if not leaves():
+        break
+    time.sleep(0.1)
+is_so('leaves', leaves(), [])
+is_so('owner of the folder', os.stat(f'{TOP}/cgroup.procs').st_uid, 0)
 END
 # the tree's own Python, outside of a jail, looks for its library where the tree has it
 mkdir -p /lib

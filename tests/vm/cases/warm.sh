@@ -23,17 +23,21 @@ is "leaves" "$(sed -n 's/.*"cgroup_path":"\([^"]*\)".*/\1/p' /tmp/out | sort -u 
 has_all "$(cat /tmp/out)" '"cgroup_path":"/stepjail/run-'
 nothing_left
 
-# the leaves of a template and of its clone, while both are there
+# the leaves of a template and of its clone, in the template's folder, while both are there
 /build/stepjail-warm 1 warm --rootfs /build/warm-tree --report 2 --memory 64M \
 	--env MODE=stay -- /bin/stepjail-interpreter --template >/tmp/out 2>/tmp/err &
 launcher=$!
 until_true 20 grep -q stands /tmp/out || fail "no clone: $(cat /tmp/out /tmp/err)"
-for leaf in "$top"/stepjail/run-*; do
+for leaf in "$top"/stepjail/run-*/run-*; do
 	is "processes in $leaf" "$(wc -l <"$leaf/cgroup.procs")" 2
 	is memory.max "$(cat "$leaf/memory.max")" $((64 << 20))
-	is "owner of its cgroup.procs" "$(stat -c %u "$leaf/cgroup.procs")" 0
+	is "owner of its limits" "$(stat -c %u "$leaf/memory.max")" 0
 done
-# the right to move between them was the template's for the moment of the clone
+# the right to move processes between them is the template's, and nobody else's
+for file in $(find $top/stepjail/run-* ! -user 0); do
+	has_all "$file" cgroup.procs
+done
+is "whose they are" "$(find $top/stepjail/run-* ! -user 0 -exec stat -c %u {} + | sort -u | wc -l)" 1
 is "owner of what is above" "$(stat -c %u $top/stepjail/cgroup.procs)" 0
 is "owner of the folder" "$(stat -c %u $top/stepjail)" 0
 kill -9 $launcher
