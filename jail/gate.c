@@ -31,28 +31,32 @@ int gate_make(int *outside, int *inside, struct err *e)
 	return 0;
 }
 
-/*
- * READY, and the listener beside its first byte. Before the rest goes, the listener is
- * closed: when the launcher looks, it is seen not to be there, where no exec will end it.
- */
-static int send_ready(int inside, int listener, uint32_t landlock)
+static void pack_ready(uint32_t landlock, unsigned char *head)
+{
+	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
+}
+
+/* Beside the first byte. Before the rest goes, the listener is closed: when the launcher
+ * looks, it is seen not to be there, where no exec will end it. */
+int gate_tell(int inside, int *listener, struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	int r;
 
-	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
-	r = pass_send(inside, head, 1, &listener, listener >= 0);
-	if (r < 0)
-		return r;
-	io_close_fd(&listener);
-	return io_write_all(inside, head + 1, sizeof(head) - 1);
+	pack_ready(0, head);
+	r = pass_send(inside, head, 1, listener, *listener >= 0);
+	io_close_fd(listener);
+	return r < 0 ? pass_failed(-r, "gate: hand over the listener", e) : 0;
 }
 
-int gate_wait(int inside, int listener, uint32_t landlock, struct err *e)
+int gate_wait(int inside, uint32_t landlock, struct err *e)
 {
+	unsigned char head[WIRE_HEADER_BYTES];
 	struct wire_header go;
-	int r = send_ready(inside, listener, landlock);
+	int r;
 
+	pack_ready(landlock, head);
+	r = io_write_all(inside, head + 1, sizeof(head) - 1);
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
 	r = wire_recv(inside, &go, NULL, 0);
@@ -112,8 +116,12 @@ int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
 		if (c->cmsg_type == SCM_RIGHTS)
 			sane = take_fd(c, listener) && sane;
 	}
-	if (!sane || (msg.msg_flags & MSG_CTRUNC) ||
-	    recv(outside, head + 1, sizeof(head) - 1, MSG_WAITALL) != sizeof(head) - 1 ||
+	n = recv(outside, head + 1, sizeof(head) - 1, MSG_WAITALL);
+	if (n == 0) {
+		io_close_fd(listener);
+		return 0;
+	}
+	if (!sane || (msg.msg_flags & MSG_CTRUNC) || n != sizeof(head) - 1 ||
 	    wire_unpack(head, &h) < 0 || h.type != WIRE_READY || h.length || who.pid <= 0)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
 	*program = who.pid;

@@ -23,14 +23,25 @@
 int gate_make(int *outside, int *inside, struct err *e);
 
 /**
- * gate_wait() - In the program's process: say READY, and wait for GO
+ * gate_tell() - In the program's process: begin READY, and hand over the listener
  * @inside:	The program's end
- * @listener:	A fd that goes to the launcher with it, and is closed; -1 for none
+ * @listener:	An fd that goes to the launcher, and is closed; -1 for none
+ *
+ * The kernel counts fds in flight by the host's user, and compares with the sender's
+ * RLIMIT_NOFILE: this comes before that is lowered, so that no other jail of the user can
+ * hold as many.
+ *
+ * Return: 0, or -errno
+ */
+int gate_tell(int inside, int *listener, struct err *e);
+
+/**
+ * gate_wait() - End READY, and wait for GO
  * @landlock:	ABI that is in force and was tried, 0 for none
  *
  * Return: 0, or -errno; -EPIPE when the launcher is gone or refuses
  */
-int gate_wait(int inside, int listener, uint32_t landlock, struct err *e);
+int gate_wait(int inside, uint32_t landlock, struct err *e);
 
 /**
  * gate_receive() - In the launcher: take the program's READY
@@ -41,7 +52,8 @@ int gate_wait(int inside, int listener, uint32_t landlock, struct err *e);
  *
  * See unix(7), SCM_CREDENTIALS and SCM_RIGHTS.
  *
- * Return: 1, 0 (end of file: there is no program that waits), or -errno
+ * Return: 1, 0 (end of file, also within READY: there is no program that
+ * waits), or -errno
  */
 int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
 		 struct err *e);

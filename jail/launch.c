@@ -169,6 +169,7 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 		r = err_set(e, errno, "launch: close_range (Linux 5.11)");
 	if (r == 0)
 		r = parts->landlock_abi = landlock_abi(e);
+	rlimit_raise_files();
 	if (r >= 0)
 		r = rlimit_raise_core(e);
 	if (r < 0)

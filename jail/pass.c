@@ -3,9 +3,10 @@
  * pass.c - packets with fds beside them: see pass.h
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,6 +45,20 @@ int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t f
 	struct iovec whole = { (void *)(uintptr_t)bytes, length };
 
 	return pass_send_parts(to, &whole, 1, fds, fd_count);
+}
+
+int pass_failed(int errnum, const char *what, struct err *e)
+{
+	struct rlimit files;
+
+	if (errnum != ETOOMANYREFS || getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return err_set(e, errnum, "%s", what);
+	return err_say(
+		e, errnum,
+		"%s: other processes of this user, in jails or not, hold more than "
+		"%" PRIu64 " fds in flight in their unix sockets, and RLIMIT_NOFILE "
+		"allows no more: end them, or raise it (ulimit -Hn)",
+		what, (uint64_t)files.rlim_cur);
 }
 
 /* musl's macro of cmsg(3) mixes signed and unsigned */

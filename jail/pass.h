@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "init/err.h"
+
 #define PASS_FDS_MAX 16
 
 /**
@@ -25,6 +27,9 @@ int pass_send(int to, const void *bytes, size_t length, const int *fds, size_t f
 /** pass_send_parts() - The same, of a packet that lies in parts; see iovec(3type) */
 int pass_send_parts(int to, struct iovec *parts, size_t part_count, const int *fds,
 		    size_t fd_count);
+
+/** pass_failed() - Say why a packet was not sent; -errno. @what: and of what sort it was */
+int pass_failed(int errnum, const char *what, struct err *e);
 
 /** pass_next() - The control message behind @part, or the first for NULL; cmsg(3) */
 struct cmsghdr *pass_next(struct msghdr *msg, struct cmsghdr *part);

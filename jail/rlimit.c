@@ -24,7 +24,7 @@ static const struct {
 	rlim_t slack;      /* added to the plan's limit */
 	bool no_cgroup;    /* only where no cgroup limits memory */
 } rows[] = {
-	/* --files */
+	/* --files; the first row, and the last that is set */
 	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false },
 	/* --file-size */
 	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0,
@@ -62,6 +62,8 @@ static const struct {
 #define RESOURCE(number) (number)
 #endif
 
+#define FILES_ROW 0
+
 const size_t rlimit_count = sizeof(rows) / sizeof(rows[0]);
 
 int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
@@ -90,6 +92,17 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 	return 1;
 }
 
+/* fds in flight, too, are compared with it: see gate_tell() */
+void rlimit_raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 int rlimit_raise_core(struct err *e)
 {
 	struct rlimit old;
@@ -111,17 +124,28 @@ int rlimit_raise_core(struct err *e)
 		"as by LimitCORE=1 or in limits.conf");
 }
 
+static int set_row(size_t i, const struct plan *p, bool cgroup, bool shared_id,
+		   struct err *e)
+{
+	struct rlimit_row row;
+	int r = rlimit_plan(i, p, cgroup, shared_id, &row);
+
+	if (r == 1 && setrlimit(RESOURCE(rows[i].resource),
+				&(struct rlimit){ row.value, row.value }) < 0)
+		r = -errno;
+	return r < 0 ? err_set(e, -r, "rlimit: %s", rows[i].name) : 0;
+}
+
 int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
 {
-	for (size_t i = 0; i < rlimit_count; i++) {
-		struct rlimit_row row;
-		int r = rlimit_plan(i, p, cgroup, shared_id, &row);
+	int r = 0;
 
-		if (r == 1 && setrlimit(RESOURCE(rows[i].resource),
-					&(struct rlimit){ row.value, row.value }) < 0)
-			r = -errno;
-		if (r < 0)
-			return err_set(e, -r, "rlimit: %s", rows[i].name);
-	}
-	return 0;
+	for (size_t i = FILES_ROW + 1; r == 0 && i < rlimit_count; i++)
+		r = set_row(i, p, cgroup, shared_id, e);
+	return r;
+}
+
+int rlimit_set_files(const struct plan *p, struct err *e)
+{
+	return set_row(FILES_ROW, p, false, false, e);
 }

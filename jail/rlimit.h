@@ -31,7 +31,7 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 		struct rlimit_row *out);
 
 /**
- * rlimit_set() - Set the calling process's resource limits, soft and hard
+ * rlimit_set() - Set the calling process's resource limits, soft and hard, but for files
  * @cgroup:	Memory is limited by a cgroup; if not, RLIMIT_DATA stands in for it
  * @shared_id:	init runs under the program's id, and counts against its processes
  *
@@ -40,6 +40,12 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
  * Return: 0, or -errno
  */
 int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
+
+/** rlimit_set_files() - Set RLIMIT_NOFILE; the program's filter lets this through */
+int rlimit_set_files(const struct plan *p, struct err *e);
+
+/** rlimit_raise_files() - In the launcher: have as many open files as the hard limit says */
+void rlimit_raise_files(void);
 
 /**
  * rlimit_raise_core() - In the launcher: see to it that the jail's RLIMIT_CORE can be 1

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -217,17 +216,6 @@ static int check_client(struct err *e)
 		       "stepjail-agent; to run a program, use stepjail run");
 }
 
-/* a session has a dozen fds and three for each state */
-static void raise_files(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
 /* a host without cgroups is told now, and not to the first client that opens a session */
 static int check_cgroup(const struct plan *p, struct err *e)
 {
@@ -254,7 +242,6 @@ static int start(struct serve *s, const struct plan *p, struct err *e)
 		r = check_cgroup(p, e);
 	if (r < 0)
 		return r;
-	raise_files();
 	ready_open(s);
 	r = (int)io_read_file_at(AT_FDCWD, "/proc/self/oom_score_adj", s->oom_base,
 				 sizeof(s->oom_base));

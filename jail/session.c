@@ -290,7 +290,11 @@ static void take_frame(struct session *s)
 		return;
 	}
 	if (!stand_frame(&s->run, &h, payload))
-		session_end(s, "the jail's init says nonsense");
+		session_end(
+			s,
+			"the jail's init sent a frame of type %u with %u bytes, which is "
+			"not due here",
+			h.type, h.length);
 	else if (s->run.ended)
 		end_unopened(s);
 }

@@ -251,11 +251,17 @@ static int reset_signals(struct err *e)
 /* a stage of its own: what fails at the gate is not the program's exec */
 static int do_gate(struct child *c, struct err *e)
 {
+	int r = gate_tell(c->gate, &c->listener, e);
+
+	/* a template's would be the most that all of its clones may have together */
+	if (r == 0 && !c->plan->template)
+		r = rlimit_set_files(c->plan, e);
+	if (r < 0)
+		return r;
 	/* no exec will end it, and init's is the one end of it from now on */
 	if (c->warm)
 		io_close_fd(&c->control);
-
-	int r = gate_wait(c->gate, c->listener, (uint32_t)c->landlock_abi, e);
+	r = gate_wait(c->gate, (uint32_t)c->landlock_abi, e);
 
 	return r < 0 ? r : reset_signals(e);
 }
@@ -347,7 +353,8 @@ const struct stage stages[] = {
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
 	  "lead a session, have the plan's execution domain, and have no fd but stdin, "
 	  "stdout, stderr and init's own after exec; the program also its captured "
-	  "output, its rlimits, its one CPU if the plan says so, and its id",
+	  "output, its rlimits but that of files, its one CPU if the plan says so, and "
+	  "its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",
@@ -367,7 +374,8 @@ const struct stage stages[] = {
 	  "violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
 	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
-	  "wait until the launcher has heard of both and says GO, then unblock signals",
+	  "hand over the listener, then have its limit of files; wait until the launcher "
+	  "has heard of both and says GO, then unblock signals",
 	  "pass on the caller's signal mask or handlers" },
 	{ "wake", ROLE_WARM, do_wake,
 	  "be the program, which runs already, with no fd but stdin, stdout and stderr",

@@ -65,7 +65,7 @@ static int send_plan(const struct template *t, struct err *e)
 	r = print_policy(&t->parts, copy, e);
 	if (r == 0)
 		r = pass_send(t->channel, &hello, sizeof(hello), &policy, 1);
-	return r < 0 ? err_set(e, -r, "template: send its plan") : 0;
+	return r < 0 ? pass_failed(-r, "template: send its plan", e) : 0;
 }
 
 static int watch(struct template *t, struct err *e)
@@ -232,7 +232,7 @@ static int request(const struct template *t, const struct jail *j, const struct 
 	if (j->limited)
 		fds[count++] = j->cgroup.leaf;
 	r = pass_send(t->channel, &q, sizeof(q), fds, count);
-	return r < 0 ? err_set(e, -r, "template: send a request") : 0;
+	return r < 0 ? pass_failed(-r, "template: send a request", e) : 0;
 }
 
 /* the number that the kernel has for it here, where /proc is this PID namespace's */

@@ -227,7 +227,7 @@ static int serve_one(int channel, struct err *e)
 	for (int i = 0; i < count; i++)
 		(void)close(fds[i]);
 	r = answer(channel, r, e, pidfd);
-	return r < 0 ? err_set(e, -r, "template: answer") : 2;
+	return r < 0 ? pass_failed(-r, "template: answer", e) : 2;
 }
 
 int warm_serve(int channel, struct err *e)

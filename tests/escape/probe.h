@@ -67,6 +67,7 @@ enum { OPENED = 0, HELD = 1, LACKS = 77 };
 	X(STDIO, "stdio", "no folder as stdin")                                          \
 	X(ENVIRONMENT, "environment", "environment from nothing")                        \
 	X(NOFILE, "nofile", "RLIMIT_NOFILE")                                             \
+	X(LISTENER, "listener-first", "listener sent before RLIMIT_NOFILE falls")        \
 	X(NPROC, "nproc", "RLIMIT_NPROC")                                                \
 	X(CORE, "core", "RLIMIT_CORE")                                                   \
 	X(FSIZE, "fsize", "RLIMIT_FSIZE")                                                \

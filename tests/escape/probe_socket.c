@@ -254,6 +254,38 @@ static void requests(char **argv)
 		name, what, W(SECCOMP), NULL, make, CONTROL, data                        \
 	}
 
+#define FLIGHT_FDS 200 /* musl sends no more control data than this */
+
+/* as many copies of stdin in flight as there may be; the scene goes on from there */
+static void flight(char **argv)
+{
+	union {
+		char room[CMSG_SPACE(FLIGHT_FDS * sizeof(int))];
+		struct cmsghdr part;
+	} control = { .part = { .cmsg_len = CMSG_LEN(FLIGHT_FDS * sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int ends[2], sent = 0;
+
+	(void)argv;
+	memset(CMSG_DATA(&control.part), 0, FLIGHT_FDS * sizeof(int));
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		probe_lacks("a socket pair");
+	while (sent < 16 && sendmsg(ends[0], &msg, MSG_DONTWAIT) == 1)
+		sent++;
+	if (sent == 0)
+		probe_lacks("fds in flight");
+	(void)puts("ready");
+	(void)!read(0, &byte, 1);
+	door_word("they are in flight", false, "flying");
+}
+
 static const struct probe probes[] = {
 	{ "abstract-stream", "connect to an abstract unix socket of the host",
 	  W(NET) | W(LANDLOCK), &scene_abstract, abstract_stream, 0, NULL },
@@ -278,6 +310,8 @@ static const struct probe probes[] = {
 	ROW("rare-sockets", "families that load modules: TIPC, CAN, RDS, X.25", rare),
 	{ "forged-credentials", "forge the credentials that a unix socket passes on",
 	  W(CAPS) | W(USERS), &scene_namespaces, credentials, 0, NULL },
+	{ "fd-flight", "hold fds in flight until no other jail of the user starts",
+	  W(LISTENER) | W(IDS), &scene_flight, flight, 0, NULL },
 	{ "watch-queue", "pipes for the kernel's notifications (CVE-2022-0995)",
 	  W(SECCOMP), NULL, notifications, CONTROL, NULL },
 	{ "socket-ioctl", "network ioctls on a socket", W(SECCOMP), NULL, requests,

@@ -171,6 +171,7 @@ SCENE(dentries);
 SCENE(cpu);
 SCENE(wall);
 SCENE(planted);
+SCENE(flight);
 #undef SCENE
 
 #endif

@@ -4,6 +4,9 @@
  */
 #include "tests/escape/scene.h"
 
+#include <sys/resource.h>
+#include <sys/socket.h>
+
 /* another jail of the same options and two more words; it does nothing, and ends */
 static int run_next(const struct run *r, const char *option, const char *value)
 {
@@ -55,3 +58,67 @@ static int written_through(struct run *r)
 	       access(run_path(r, "stdout"), F_OK) == 0;
 }
 const struct scene scene_planted = { .set_up = planted, .effect = written_through };
+
+#define NOT_YET (-1)
+
+/* the probe waits on its stdin, having said that it is ready */
+static void flight(struct run *r)
+{
+	int ends[2];
+
+	if (r->inside && r->limits->captured)
+		r->missing =
+			"output as it is printed, by which the probe says that it is "
+			"ready: run without --capture";
+	else if (pipe2(ends, O_CLOEXEC) < 0)
+		r->missing = "a pipe";
+	else
+		r->input = r->fd[0] = ends[0], r->fd[1] = ends[1];
+	r->most = NOT_YET;
+}
+
+/* outside, any process that has a limit as low as the jail's and hands over one fd */
+static int send_one(const struct run *r)
+{
+	rlim_t files = (rlim_t)r->limits->files;
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr part;
+	} control = { .part = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int ends[2], status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files, files });
+		memset(CMSG_DATA(&control.part), 0, sizeof(int));
+		_exit(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 &&
+		      sendmsg(ends[0], &msg, 0) < 0);
+	}
+	(void)waitpid(pid, &status, 0);
+	return status;
+}
+
+static void send_while_held(struct run *r)
+{
+	if (r->most != NOT_YET || !strstr(r->text, "ready"))
+		return;
+	r->most = r->inside ? run_next(r, "--report", "/dev/null") : send_one(r);
+	(void)close(r->fd[1]);
+	r->fd[1] = -1;
+}
+
+static int nobody_sends(struct run *r)
+{
+	return r->most != 0;
+}
+const struct scene scene_flight = { .set_up = flight,
+				    .sample = send_while_held,
+				    .effect = nobody_sends };

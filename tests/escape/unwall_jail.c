@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,18 @@ int __wrap_seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *k
 	*key = 0;
 	*listener = eventfd(0, EFD_CLOEXEC);
 	return *listener < 0 ? err_set(e, errno, "unwall: eventfd") : 0;
+}
+
+/* the limit on files with all others, before the listener; whether "nofile" is out or not */
+int __real_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
+int __wrap_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
+int __wrap_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
+{
+	rlim_t files = p->limit[LIMIT_FILES];
+
+	if (without("listener-first"))
+		(void)prlimit(0, RLIMIT_NOFILE, &(struct rlimit){ files, files }, NULL);
+	return __real_rlimit_set(p, cgroup, shared_id, e);
 }
 
 int __real_capture_open(struct capture *c, const struct plan *p, struct err *e);

@@ -49,6 +49,8 @@ static const struct {
 	/* a second way, or nothing that matters */
 	{ "0", "writev", "*", ANY, BEFORE,
 	  "a warning is lost; the report tells the same" },
+	{ "0", "prlimit64", " 0x7", ANY, BEFORE,
+	  "the launcher keeps the soft limit of files that it was given" },
 	{ "0", "open", " /sys/fs/cgroup", ENOENT, BEFORE,
 	  "--allow-missing cgroup was given" },
 	{ "0", "open", " /sys/fs/cgroup", EACCES, BEFORE,

@@ -50,7 +50,7 @@ int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landloc
 	return refuses ? err_say(e, EPERM, "posture: a wall is missing") : 0;
 }
 
-/* READY as gate_wait() sends it, with an eventfd as the listener, which answers nothing */
+/* READY as it is sent, with an eventfd as the listener, which answers nothing */
 static void say(int inside, enum gate_says what, bool tells)
 {
 	cleanup_fd int listener = eventfd(tells, EFD_CLOEXEC);
@@ -61,7 +61,8 @@ static void say(int inside, enum gate_says what, bool tells)
 		return;
 	/* its end of file, that it need not wait for GO */
 	HOLDS(shutdown(inside, SHUT_RD) == 0);
-	HOLDS(gate_wait(inside, what == SAYS_READY ? -1 : listener, 7, &e) == -EPIPE);
+	HOLDS(gate_tell(inside, what == SAYS_READY ? &(int){ -1 } : &listener, &e) == 0);
+	HOLDS(gate_wait(inside, 7, &e) == -EPIPE);
 }
 
 static void check_report(const struct run *run, const struct judgement *j)

@@ -26,7 +26,8 @@ PROGRAM = ("--", "/bin/python3", "-c", "print('ran')")
 
 # the wall, and what is said without it; by root's jails, and by an ordinary user's
 LACKING = [
-    ("rlimit_set", "posture: RLIMIT_NOFILE reads", ...),
+    ("rlimit_set_files", "posture: RLIMIT_NOFILE reads", ...),
+    ("rlimit_set", "posture: RLIMIT_NPROC reads", ...),
     ("caps_drop_bounding", "posture: cap_bounding reads", ...),
     ("caps_drop_all", "posture: cap_permitted reads", ...),
     ("filter_listen", "posture: seccomp_mode reads '0'", ...),

@@ -41,6 +41,7 @@ static bool lacks(const char *wall)
 
 MAY_LACK(rlimit_set, (const struct plan *p, bool cgroup, bool shared, struct err *e), p,
 	 cgroup, shared, e)
+MAY_LACK(rlimit_set_files, (const struct plan *p, struct err *e), p, e)
 MAY_LACK(caps_drop_bounding, (struct err * e), e)
 MAY_LACK(caps_keep_template, (struct err * e), e)
 MAY_LACK(mount_set_flags, (int tree, uint64_t attr, struct err *e), tree, attr, e)

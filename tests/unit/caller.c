@@ -40,9 +40,8 @@ void caller_start(bool (*act)(void))
 		(void)close(outside);
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
 		if (seccomp_install(&caller_plan, 0, &key, &listener, &e) < 0 ||
-		    gate_wait(inside, listener, 0, &e) < 0)
+		    gate_tell(inside, &listener, &e) < 0 || gate_wait(inside, 0, &e) < 0)
 			_exit(3);
-		(void)close(listener);
 		_exit(act() ? 0 : 1);
 	}
 	(void)close(inside);

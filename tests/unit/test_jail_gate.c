@@ -178,6 +178,18 @@ START_TEST(an_end_of_file_is_no_program)
 	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 0);
 	ck_assert_int_eq(program, 0);
 	done(ends);
+	/* also where a stage failed behind the listener: it does not stay open */
+	make(ends);
+
+	int before = unit_fds(), file = open("/dev/zero", O_RDONLY);
+
+	send_raw(ends[1], ready(WIRE_READY, 0), 1, file, 1);
+	(void)close(file);
+	io_close_fd(&ends[1]);
+	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 0);
+	ck_assert_int_eq(program, 0);
+	ck_assert_int_eq(unit_fds(), before - 1);
+	done(ends);
 }
 END_TEST
 
@@ -187,7 +199,8 @@ static _Noreturn void stand(int ends[2], int file)
 	struct err e = { 0 };
 
 	(void)close(ends[0]);
-	_exit(gate_wait(ends[1], file, 3, &e) == 0 ? 7 : 8);
+	_exit(gate_tell(ends[1], &file, &e) == 0 && gate_wait(ends[1], 3, &e) == 0 ? 7
+										   : 8);
 }
 
 static int end_of(pid_t pid)

@@ -39,12 +39,17 @@ static bool both_are(__rlimit_resource_t resource, rlim_t want)
 
 static void set_with_cgroup(void *arg)
 {
-	struct rlimit before, after;
+	struct rlimit before, after, data;
 	struct err e;
 
 	(void)arg;
-	MUST(getrlimit(RLIMIT_DATA, &before) == 0);
+	MUST(getrlimit(RLIMIT_DATA, &data) == 0);
+	MUST(getrlimit(RLIMIT_NOFILE, &before) == 0);
 	MUST(rlimit_set(&plan, true, true, &e) == 0);
+	/* in its own time, see gate_tell() */
+	MUST(getrlimit(RLIMIT_NOFILE, &after) == 0);
+	MUST(memcmp(&before, &after, sizeof(before)) == 0);
+	MUST(rlimit_set_files(&plan, &e) == 0);
 	MUST(both_are(RLIMIT_NOFILE, 100));
 	MUST(both_are(RLIMIT_FSIZE, 12345));
 	/* rounded up, and a second behind the launcher's own watch */
@@ -59,7 +64,7 @@ static void set_with_cgroup(void *arg)
 	MUST(both_are(RLIMIT_RTPRIO, 0));
 	/* the cgroup's business */
 	MUST(getrlimit(RLIMIT_DATA, &after) == 0);
-	MUST(memcmp(&before, &after, sizeof(before)) == 0);
+	MUST(memcmp(&data, &after, sizeof(data)) == 0);
 }
 
 static void raise_core(void *arg)
@@ -126,7 +131,7 @@ static void set_unlimited(void *arg)
 	plan.limit[LIMIT_CPU_MS] = NO_LIMIT;
 	for (size_t i = 0; i < COUNT(resources); i++)
 		MUST(getrlimit(resources[i], &before[i]) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0);
+	MUST(rlimit_set(&plan, true, true, &e) == 0 && rlimit_set_files(&plan, &e) == 0);
 	for (size_t i = 0; i < COUNT(resources); i++)
 		MUST(getrlimit(resources[i], &after[i]) == 0);
 	MUST(memcmp(before, after, sizeof(before)) == 0);
@@ -148,7 +153,7 @@ static void set_over_lower(void *arg)
 
 	(void)arg;
 	MUST(setrlimit(RLIMIT_NOFILE, &low) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0);
+	MUST(rlimit_set(&plan, true, true, &e) == 0 && rlimit_set_files(&plan, &e) == 0);
 	MUST(both_are(RLIMIT_NOFILE, 50));
 	MUST(both_are(RLIMIT_FSIZE, 12345));
 }
@@ -166,9 +171,23 @@ static void set_over_soft(void *arg)
 
 	(void)arg;
 	MUST(setrlimit(RLIMIT_NOFILE, &low) == 0);
-	MUST(rlimit_set(&plan, true, true, &e) == 0);
+	MUST(rlimit_set(&plan, true, true, &e) == 0 && rlimit_set_files(&plan, &e) == 0);
 	MUST(both_are(RLIMIT_NOFILE, 100));
 }
+
+static void raise_files(void *arg)
+{
+	(void)arg;
+	MUST(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 50, 100 }) == 0);
+	rlimit_raise_files();
+	MUST(both_are(RLIMIT_NOFILE, 100));
+}
+
+START_TEST(the_launcher_has_what_it_may_have)
+{
+	unit_child(raise_files, NULL);
+}
+END_TEST
 
 START_TEST(a_lower_soft_limit_is_a_default_to_overrule)
 {
@@ -238,6 +257,7 @@ Suite *jail_rlimit_suite(void)
 	tcase_add_test(c, memory_is_limited_without_a_cgroup);
 	tcase_add_test(c, what_is_unlimited_stays_as_it_is);
 	tcase_add_test(c, a_lower_limit_of_the_caller_stays);
+	tcase_add_test(c, the_launcher_has_what_it_may_have);
 	tcase_add_test(c, a_lower_soft_limit_is_a_default_to_overrule);
 	tcase_add_test(c, init_counts_where_it_shares_the_id);
 	tcase_add_test(c, cpu_time_is_rounded_up);
