@@ -102,6 +102,21 @@ static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr
 	return r;
 }
 
+/* Any number but 1 lacks bit 0, or has one of the 31 others. SCMP_CMP_NE would compare the
+ * high half, too. PRIO_PROCESS is 0. */
+static int allow_not_init(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
+	struct scmp_arg_cmp process = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, 0);
+	int r = 0;
+
+	for (uint64_t bit = 1; r == 0 && bit <= LOW_HALF; bit <<= 1)
+		r = seccomp_rule_add(
+			ctx, SCMP_ACT_ALLOW, nr, row->arg == 1 ? 2 : 1,
+			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, bit, bit == 1 ? 0 : bit),
+			process);
+	return r;
+}
+
 /* with one argument compared: with one value, or, under a mask, with what it leaves */
 static int rule(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned int arg,
 		enum scmp_compare how, uint64_t a, uint64_t b)
@@ -113,24 +128,6 @@ static int rule(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned int arg,
 #define ALLOW SCMP_ACT_ALLOW
 #define NOTIFY SCMP_ACT_NOTIFY
 
-/* Any other number differs from value in one bit at least. SCMP_CMP_NE would compare the
- * high half, too. */
-static int allow_other(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
-{
-	int r = 0;
-
-	for (uint64_t bit = 1; r == 0 && bit <= LOW_HALF; bit <<= 1)
-		r = rule(ctx, ALLOW, nr, row->arg, MASKED, bit, ~row->value & bit);
-	return r;
-}
-
-static int allow_both(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
-{
-	return seccomp_rule_add(ctx, ALLOW, nr, 2,
-				SCMP_CMP64(row->arg, MASKED, LOW_HALF, row->value),
-				SCMP_CMP64(row->arg + 1, MASKED, LOW_HALF, row->value));
-}
-
 static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
 	switch (row->when) {
@@ -138,12 +135,10 @@ static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 		return seccomp_rule_add(ctx, ALLOW, nr, 0);
 	case ARG_EQ:
 		return rule(ctx, ALLOW, nr, row->arg, MASKED, LOW_HALF, row->value);
-	case ARG_NOT:
-		return allow_other(ctx, row, nr);
 	case ARG_CLEAR:
 		return rule(ctx, ALLOW, nr, row->arg, MASKED, row->value, 0);
-	case BOTH_EQ:
-		return allow_both(ctx, row, nr);
+	case NOT_INIT:
+		return allow_not_init(ctx, row, nr);
 	case IP_SOCKET:
 		return allow_ip(ctx, row, nr);
 	case OWN_LIMIT:

@@ -45,9 +45,10 @@ static const struct {
 	/* memory outside of any tmpfs cap */
 	{ "RLIMIT_MSGQUEUE", "Max msgqueue size", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0,
 	  false },
-	/* queued signals are kernel memory */
-	{ "RLIMIT_SIGPENDING", "Max pending signals", RLIMIT_SIGPENDING, LIMIT_COUNT,
-	  1024, 1, 0, false },
+	/* queued signals and timers are kernel memory, and count to the user who started
+	 * the jail as well, whatever id the program has: his services run out of them */
+	{ "RLIMIT_SIGPENDING", "Max pending signals", RLIMIT_SIGPENDING, LIMIT_COUNT, 64,
+	  1, 0, false },
 	/* no raised priority */
 	{ "RLIMIT_NICE", "Max nice priority", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false },
 	/* no real-time priority */

@@ -14,7 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -85,8 +84,8 @@ const struct filter_row filter_rows[] = {
 	ALLOW("getrusage", "reads own usage"),
 	ALLOW("times", "reads own usage"),
 	ALLOW("getpriority", "reads own priority"),
-	/* PRIO_PROCESS and the caller: as an ordinary user, init has the program's uid */
-	{ "setpriority", BOTH_EQ, 0, PRIO_PROCESS,
+	/* as an ordinary user, init has the program's uid, and is one of PRIO_USER's */
+	{ "setpriority", NOT_INIT, 1, 0,
 	  "lowers own priority; raising needs CAP_SYS_NICE" },
 	ALLOW("umask", "own file creation mask"),
 	{ "personality", ARG_EQ, 0, 0xffffffff, "read the execution domain" },
@@ -157,8 +156,7 @@ const struct filter_row filter_rows[] = {
 	ALLOW("futex_waitv", "locks"),
 	ALLOW("sched_yield", "scheduling of its own threads"),
 	ALLOW("sched_getaffinity", "how many CPUs there are"),
-	{ "sched_setaffinity", ARG_NOT, 0, 1 /* init */,
-	  "own threads on the CPUs it has" },
+	{ "sched_setaffinity", NOT_INIT, 0, 0, "own threads on the CPUs it has" },
 	ALLOW("sched_getparam", "reads own state"),
 	ALLOW("sched_getscheduler", "reads own state"),
 	ALLOW("sched_getattr", "reads own state"),

@@ -232,7 +232,7 @@ static void look_at_limits(bool given)
 		{ RLIMIT_CORE, 1 },
 		{ RLIMIT_MEMLOCK, 65536 },
 		{ RLIMIT_MSGQUEUE, 0 },
-		{ RLIMIT_SIGPENDING, 1024 },
+		{ RLIMIT_SIGPENDING, 64 },
 		{ RLIMIT_NICE, 0 },
 		{ RLIMIT_RTPRIO, 0 },
 		{ RLIMIT_CPU, 61 },

@@ -47,9 +47,8 @@ static bool holds(const struct filter_row *row, const struct seccomp_data *data)
 		       is_ip((uint32_t)data->args[1], (uint32_t)data->args[2]);
 	return row->when == ALWAYS || row->when == NEVER ||
 	       (row->when == ARG_EQ && low == (uint32_t)row->value) ||
-	       (row->when == ARG_NOT && low != (uint32_t)row->value) ||
-	       (row->when == BOTH_EQ && low == row->value &&
-		(uint32_t)data->args[row->arg + 1] == row->value) ||
+	       (row->when == NOT_INIT && low != 1 &&
+		(row->arg == 0 || (uint32_t)data->args[0] == PRIO_PROCESS)) ||
 	       (row->when == ARG_CLEAR && (data->args[row->arg] & row->value) == 0);
 }
 

@@ -46,6 +46,17 @@ START_TEST(a_few_calls_in_words)
 		{ SYS_prctl, PR_SET_SECCOMP, 2, REFUSED(EPERM) },
 		{ SYS_prlimit64, 0, 0, ALLOWED },
 		{ SYS_prlimit64, 1, 0, REFUSED(EPERM) },
+		{ SYS_setpriority, PRIO_PROCESS, 0, ALLOWED },
+		{ SYS_setpriority, PRIO_PROCESS, 2, ALLOWED },
+		{ SYS_setpriority, PRIO_PROCESS, 0x10001, ALLOWED },
+		{ SYS_setpriority, PRIO_PROCESS, 1, REFUSED(EPERM) },
+		{ SYS_setpriority, PRIO_PROCESS, 1ULL << 32 | 1, REFUSED(EPERM) },
+		{ SYS_setpriority, PRIO_PGRP, 0, REFUSED(EPERM) },
+		{ SYS_setpriority, PRIO_USER, 0, REFUSED(EPERM) },
+		{ SYS_sched_setaffinity, 0, 8, ALLOWED },
+		{ SYS_sched_setaffinity, 3, 8, ALLOWED },
+		{ SYS_sched_setaffinity, 1, 8, REFUSED(EPERM) },
+		{ SYS_sched_setaffinity, 1ULL << 32 | 1, 8, REFUSED(EPERM) },
 		{ SYS_openat2, 0, 0, REFUSED(ENOSYS) },
 		{ SYS_fchmod, 1, 0755, ALLOWED },
 		{ SYS_fchmod, 1, 04755, REFUSED(EPERM) },
@@ -62,6 +73,7 @@ START_TEST(a_few_calls_in_words)
 		{ SYS_seccomp, 1, 0, REFUSED(EPERM) },
 		{ SYS_memfd_create, 0, 1, ALLOWED },
 		{ SYS_memfd_create, 0, 0x11, TOLD },
+		{ SYS_memfd_create, 0, MFD_HUGETLB, REFUSED(EPERM) },
 		{ SYS_sync, 0, 0, REFUSED(EPERM) },
 		{ SYS_socketpair, AF_UNIX, 1, ALLOWED },
 		{ SYS_socketpair, 30 /* AF_TIPC */, 1, REFUSED(EPERM) },
@@ -204,19 +216,35 @@ START_TEST(limits_in_words)
 }
 END_TEST
 
-/* huge pages and all, but no page that is shared with the rest of the host */
-START_TEST(no_page_is_merged)
+/* but none that merges pages with the rest of the host's, or drops pages that all share */
+START_TEST(advice_is_for_own_memory)
 {
-	for (uint64_t advice = 0; advice < 128; advice++) {
-		bool merges = advice == MADV_MERGEABLE;
-		uint32_t answer = bpf_ask(PLAIN, SYS_madvise, 0, 0, advice, 0);
+	static const bool refused[26] = {
+		[MADV_MERGEABLE] = true,
+		[MADV_UNMERGEABLE] = true,
+		[MADV_COLD] = true,
+		[MADV_PAGEOUT] = true,
+	};
 
-		if (advice <= MADV_NOHUGEPAGE || advice == 25 /* MADV_COLLAPSE */)
-			ck_assert_msg((answer == ALLOWED) ==
-					      (!merges && advice != MADV_UNMERGEABLE),
-				      "%d", (int)advice);
-		else
-			ck_assert(answer == ALLOWED || answer == REFUSED(EPERM));
+	for (uint64_t advice = 0; advice < COUNT(refused); advice++)
+		ck_assert_msg(bpf_ask(PLAIN, SYS_madvise, 0, 0, advice, 0) ==
+				      (refused[advice] ? REFUSED(EPERM) : ALLOWED),
+			      "%d", (int)advice);
+	for (uint64_t advice = 0; advice < 6; advice++)
+		ck_assert_msg(
+			bpf_ask(PLAIN, SYS_fadvise64, 3, 0, 0, advice) ==
+				(advice < POSIX_FADV_DONTNEED ? ALLOWED : REFUSED(EPERM)),
+			"%d", (int)advice);
+}
+END_TEST
+
+START_TEST(no_huge_page_is_the_hosts)
+{
+	for (int program = PLAIN; program <= LOCKED; program++) {
+		ck_assert_uint_eq(bpf_ask(program, SYS_mmap, 0, 0, 3, MAP_ANONYMOUS),
+				  ALLOWED);
+		ck_assert_uint_eq(bpf_ask(program, SYS_mmap, 0, 0, 3, MAP_HUGETLB),
+				  REFUSED(EPERM));
 	}
 }
 END_TEST
@@ -312,7 +340,8 @@ Suite *init_filter_words_suite(void)
 	tcase_add_test(c, ip_sockets_in_words);
 	tcase_add_test(c, set_id_files_are_never_made);
 	tcase_add_test(c, limits_in_words);
-	tcase_add_test(c, no_page_is_merged);
+	tcase_add_test(c, advice_is_for_own_memory);
+	tcase_add_test(c, no_huge_page_is_the_hosts);
 	tcase_add_loop_test(c, the_kernel_would_take_it, 0, PROGRAM_COUNT);
 	tcase_add_test(c, a_key_takes_its_place);
 	tcase_add_test(c, no_key_lets_nothing_through);

@@ -59,7 +59,7 @@ static void set_with_cgroup(void *arg)
 	MUST(both_are(RLIMIT_CORE, 1));
 	MUST(both_are(RLIMIT_MEMLOCK, 65536));
 	MUST(both_are(RLIMIT_MSGQUEUE, 0));
-	MUST(both_are(RLIMIT_SIGPENDING, 1024));
+	MUST(both_are(RLIMIT_SIGPENDING, 64));
 	MUST(both_are(RLIMIT_NICE, 0));
 	MUST(both_are(RLIMIT_RTPRIO, 0));
 	/* the cgroup's business */
