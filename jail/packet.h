@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "init/err.h"
@@ -16,9 +17,15 @@
 /* the longest that an interpreter sends */
 #define PACKET_MAX (WIRE_HEADER_BYTES + STEP_TEXT_MAX)
 
+/* Linux 6.16; older headers do not have it */
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 /**
  * packet_pair() - Make a channel
- * @outside:	Gets stepjail's end: it does not block, and asks for credentials
+ * @outside:	Gets stepjail's end: it does not block, asks for credentials, and where the
+ *		kernel can, refuses fds
  * @inside:	Gets the interpreter's end; both close-on-exec
  *
  * Return: 0, or -errno
@@ -37,16 +44,23 @@ int packet_send(int fd, const struct wire_header *h, const void *payload, const 
 		size_t count);
 
 /**
- * packet_receive() - Take one packet, without waiting; fds that come along are closed
+ * packet_receive() - Take one packet, without waiting
  * @h:		Filled
  * @payload:	Gets at most STEP_TEXT_MAX bytes
  * @pid:	Gets the sender's in the caller's PID namespace, as the kernel tells it; 0
- *		if it is gone or none
+ *		if it is gone
  *
  * See unix(7), SCM_CREDENTIALS.
  *
- * Return: 1, 0 (end of file), -EAGAIN, -EBADMSG (not a frame), or -errno of recvmsg(2)
+ * Return: 1, 0 (end of file), -EAGAIN, -EBADMSG (not a frame), -EPROTO (the next packet has
+ * fds beside it: it is not taken, and nothing behind it can be), or -errno of recvmsg(2)
  */
 int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t *pid);
+
+/**
+ * packet_close() - Close stepjail's end, without waiting for what a jail has sent there
+ * @fd:		-1 for none; set to -1
+ */
+void packet_close(int *fd);
 
 #endif

@@ -90,6 +90,7 @@ struct step {
 	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
 	unsigned int quarters;    /* of the grace, that have gone by */
 	uint64_t quarter_us;      /* its CPU time at the first */
+	bool sent_fds;            /* over its channel, for which it was killed */
 	bool shot;                /* by SIGKILL; whatever it says now comes too late */
 	bool alone;               /* no other step has run beside it */
 	uint32_t threads;         /* that it had left */
@@ -296,6 +297,9 @@ void step_forget(struct step *step);
 
 /** state_new() - Return: NULL without memory */
 struct state *state_new(struct session *s, uint32_t number, int channel);
+
+/** state_hang_up() - Close its channel; as often as one likes */
+void state_hang_up(struct state *state);
 
 /** state_free() - Close its fds, and free it at the end of the turn */
 void state_free(struct state *state);

@@ -107,7 +107,7 @@ void ahead_dismiss(struct state *state)
 	state->ending = true;
 	state->step = NULL;
 	rest_end(state);
-	hub_close(&s->serve->hub, &state->channel);
+	state_hang_up(state);
 	/* of one without a pidfd, init has told already */
 	if (state->pidfd < 0 || states_add(&s->states, state) < 0)
 		state_free(state);

@@ -83,7 +83,7 @@ static void end_state(struct session *s, struct state *state)
 {
 	states_end(&s->states, state);
 	rest_end(state);
-	hub_close(&s->serve->hub, &state->channel);
+	state_hang_up(state);
 	/* its end of file would do; it stays in the table until init has reaped it */
 	limit_signal(state, SIGKILL);
 }
@@ -228,6 +228,8 @@ void done_step(struct step *step)
 		reason = "there is no room for another state: --keep-states";
 		limit_signal(step->state, SIGKILL);
 	}
+	if (step->sent_fds)
+		reason = "it sent file descriptors over its channel";
 	if (s->phase != PHASE_OPEN)
 		reason = s->reason;
 	else

@@ -35,10 +35,16 @@ static void free_state(struct later *l)
 	free((char *)l - offsetof(struct state, end));
 }
 
+void state_hang_up(struct state *state)
+{
+	(void)hub_listen(&state->session->serve->hub, &state->channel, 0);
+	packet_close(&state->channel.fd);
+}
+
 void state_free(struct state *state)
 {
 	rest_end(state);
-	hub_close(&state->session->serve->hub, &state->channel);
+	state_hang_up(state);
 	io_close_fd(&state->pidfd);
 	io_close_fd(&state->oom);
 	image_drop(&state->image);
@@ -265,6 +271,13 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 			}
 }
 
+/* an interpreter sends none; whatever comes behind them cannot be received, see packet.c */
+static void take_fds(struct step *step)
+{
+	step->sent_fds = true;
+	limit_kill(step, KILL_VIOLATION);
+}
+
 /* Return: false when nothing more is there now */
 static bool receive_one(struct state *state)
 {
@@ -288,6 +301,8 @@ static bool receive_one(struct state *state)
 		(void)hub_listen(&s->serve->hub, &state->channel, 0);
 		if (step && (state->host == 0 || step->waits))
 			not_begun(step, 0, "it ended before it began");
+		else if (step && r == -EPROTO)
+			take_fds(step);
 		else if (step && r == -ECONNRESET)
 			/* what was sent to it has not been read: its source */
 			(void)step_again(step);

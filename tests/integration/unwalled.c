@@ -6,6 +6,7 @@
  * product needs no hook for it. What is left out says that all went well: whether it did
  * is for the posture to find. See test_posture.py.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -85,6 +87,18 @@ int __wrap_proc_write(pid_t pid, const char *file, const char *text)
 	if (strstr(file, "_map") && lacks(file))
 		text = more;
 	return __real_proc_write(pid, file, text);
+}
+
+/* a kernel before 6.16: it takes fds that are sent to it */
+int __real_setsockopt(int fd, int level, int option, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_t size)
+{
+	if (lacks("SO_PASSRIGHTS") && level == SOL_SOCKET && option == 83) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	return __real_setsockopt(fd, level, option, value, size);
 }
 
 static const struct {

@@ -131,27 +131,55 @@ START_TEST(a_packet_tells_who_sent_it)
 }
 END_TEST
 
-START_TEST(fds_go_in_and_none_come_out)
+START_TEST(fds_are_refused_or_not_received)
+{
+	const struct wire_header plain = { 0, WIRE_TRACE, 1 }, with = { 0, WIRE_DONE, 1 };
+	struct wire_header h;
+	struct err e;
+	pid_t who;
+	int out, in, ends[2], on = 1;
+	char byte;
+
+	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	/* Linux 6.16 has it; from here on, this one is as an older kernel */
+	if (setsockopt(out, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) == 0) {
+		(void)setsockopt(out, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(on));
+		ck_assert_int_eq(packet_send(in, &with, NULL, ends + 1, 1), -EPERM);
+		(void)setsockopt(out, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on));
+	}
+	ck_assert_int_eq(packet_send(in, &plain, NULL, NULL, 0), 0);
+	ck_assert_int_eq(packet_send(in, &with, NULL, ends + 1, 1), 0);
+	(void)close(ends[1]);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), 1);
+	ck_assert_uint_eq(h.type, WIRE_TRACE);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EPROTO);
+	packet_close(&out);
+	ck_assert_int_eq(out, -1);
+	packet_close(&out);
+	ck_assert_int_eq(packet_send(in, &plain, NULL, NULL, 0), -EPIPE);
+	/* the pipe's last end is closed by another process */
+	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+	(void)close(ends[0]);
+	(void)close(in);
+}
+END_TEST
+
+START_TEST(an_empty_packet_is_no_end)
 {
 	struct wire_header h;
 	struct err e;
 	pid_t who;
-	int out, in, before, fds[STEP_FDS];
+	int out, in;
 
 	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
-	for (int i = 0; i < STEP_FDS; i++)
-		fds[i] = out;
-	before = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	ck_assert_int_eq(packet_send(in, &(struct wire_header){ 0, WIRE_DONE, 1 }, NULL,
-				     fds, STEP_FDS),
-			 0);
-	ck_assert_int_eq(packet_receive(out, &h, taken, &who), 1);
-	/* the lowest free number is what it was */
-	(void)close(before);
-	ck_assert_int_eq(open("/dev/null", O_RDONLY | O_CLOEXEC), before);
-	(void)close(before);
+	ck_assert_int_eq(send(in, "", 0, 0), 0);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EBADMSG);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EAGAIN);
 	(void)close(in);
-	(void)close(out);
+	ck_assert_int_eq(packet_receive(out, &h, taken, &who), 0);
+	packet_close(&out);
 }
 END_TEST
 
@@ -192,7 +220,8 @@ Suite *jail_queue_suite(void)
 	tcase_add_test(c, what_is_not_read_waits);
 	tcase_add_test(c, a_reader_that_is_gone_is_told);
 	tcase_add_test(c, a_packet_tells_who_sent_it);
-	tcase_add_test(c, fds_go_in_and_none_come_out);
+	tcase_add_test(c, fds_are_refused_or_not_received);
+	tcase_add_test(c, an_empty_packet_is_no_end);
 	tcase_add_test(c, what_is_no_frame_is_told);
 	suite_add_tcase(s, c);
 	return s;
