@@ -9,6 +9,8 @@
 
 #include "init/err.h"
 
+#define ERRNO_MAX 4095 /* of the kernel */
+
 /* one line of a terminal, whatever a path, an argument or the other side of a wall holds */
 static void keep_line(struct err *e)
 {
@@ -50,6 +52,12 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
 	va_end(ap);
 	e->errnum = errnum;
 	return -errnum;
+}
+
+int err_told(uint32_t errnum)
+{
+	/* a larger one would be negative as an int, and its error a success */
+	return errnum <= ERRNO_MAX ? (int)errnum : EPROTO;
 }
 
 int err_within(struct err *e, const char *fmt, ...)

@@ -10,6 +10,8 @@
 #ifndef STEPJAIL_INIT_ERR_H
 #define STEPJAIL_INIT_ERR_H
 
+#include <stdint.h>
+
 #define ERR_TEXT_MAX 512
 
 struct err {
@@ -49,5 +51,8 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
  * Return: -e->errnum
  */
 int err_within(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** err_told() - An errno that a process of a jail tells: 0, or one that there is */
+int err_told(uint32_t errnum);
 
 #endif

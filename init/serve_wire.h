@@ -81,6 +81,8 @@
  *	limit		"limit" says which: an option's name (sessions, wall-time, cpu-time,
  *			pids, memory, work-size), or what has a fixed one: source, stdin,
  *			branches
+ *			of PUT, GET and LIST, wall-time: it took longer; of a GET or LIST, that
+ *			long without a byte, while its client reads
  *	file		PUT, GET or LIST of this path failed
  *	files		with --rollback-files: they cannot be kept, or put back
  *	failed		something of the host's: memory, fds, processes; or a jail's set-up

@@ -44,8 +44,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 {
 	j->verdict = VERDICT_LAUNCHER_ERROR;
 	j->status = STATUS_FAILED;
-	/* the number comes from the jail: one that is no errno is not passed on */
-	(void)err_say(&j->error, o->fail.errnum - 1 < 4095 ? (int)o->fail.errnum : EPROTO,
+	(void)err_say(&j->error, o->fail.errnum ? err_told(o->fail.errnum) : EPROTO,
 		      "%.*s", (int)sizeof(o->fail.text) - 1,
 		      o->fail.text[0] ? o->fail.text : "the jail failed without a word");
 	if (o->fail.stage != stage_exec || !o->started)

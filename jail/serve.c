@@ -102,7 +102,8 @@ static void flush(struct serve *s)
 	}
 	if (s->held_bytes > HELD_HIGH)
 		paused = true;
-	events = (paused ? 0 : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
+	/* never none at all: its end is heard even then */
+	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
 	if (!s->ending)
 		(void)hub_listen(&s->hub, &s->client, events);
 }
@@ -114,7 +115,7 @@ static void serve_client(struct port *p, uint32_t events)
 
 	if (!(events & EPOLLIN)) {
 		/* paused, and its end is closed */
-		if (events & (EPOLLHUP | EPOLLERR))
+		if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
 			serve_end(s, 0);
 		return;
 	}

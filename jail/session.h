@@ -98,6 +98,7 @@ struct step {
 	bool rests;               /* its process has said DONE, and waits */
 	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
+	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
 	uint64_t cpu_early_us;  /* of its process, before the step began */

@@ -249,9 +249,14 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 		io_close_fd(&fds[STEP_FD_DATA]);
 	if (r == 0 && listen_out(step) < 0)
 		r = err_say(e, ENOMEM, "serve: epoll_ctl");
-	if (r == 0)
-		link_step(step);
-	else if (step)
-		undo(step);
-	return r;
+	if (r < 0) {
+		if (step)
+			undo(step);
+		return r;
+	}
+	link_step(step);
+	step->wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
+	/* until its process is there */
+	hub_set(&s->serve->hub, &step->wall, stand_now_ms() + STAND_MS);
+	return 0;
 }

@@ -142,16 +142,21 @@ static void done_file(struct step *step)
 	}
 	drain(step, &step->out[0]);
 	if (!step->have_done || step->filed.errnum) {
+		bool late = step->killed == KILL_WALL;
+
 		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
-			       step->have_done ? strerror((int)step->filed.errnum)
-					       : "the process that did it has ended");
-		say_refused(
-			s->serve, s->number, step->branch,
-			&(struct refusal){
-				.kind = step->have_done ? REFUSAL_FILE : REFUSAL_FAILED,
-				.frame = frames[step->kind],
-			},
-			words);
+			       late              ? "it took longer than --wall-time"
+			       : step->have_done ? strerror((int)step->filed.errnum)
+						 : "the process that did it has ended");
+		say_refused(s->serve, s->number, step->branch,
+			    &(struct refusal){
+				    .kind = late              ? REFUSAL_LIMIT
+					    : step->have_done ? REFUSAL_FILE
+							      : REFUSAL_FAILED,
+				    .limit = late ? "wall-time" : NULL,
+				    .frame = frames[step->kind],
+			    },
+			    words);
 	} else {
 		int n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
 				 (unsigned long long)step->filed.bytes);

@@ -83,9 +83,9 @@ static struct image *make(const struct session *s, struct err *e)
 		return NULL;
 	}
 	image->users = 1;
+	image->bytes = most < room ? most : room;
 	image->fd = memfd_create("files", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (image->fd >= 0 &&
-	    ftruncate(image->fd, (off_t)(most < room ? most : room)) == 0)
+	if (image->fd >= 0 && ftruncate(image->fd, (off_t)image->bytes) == 0)
 		return image;
 	(void)err_set(e, errno, "files: make a memfd");
 	image_drop(&image);
@@ -95,6 +95,8 @@ static struct image *make(const struct session *s, struct err *e)
 /* shut, and as long as it is */
 static int seal(struct image *image, uint64_t bytes, struct err *e)
 {
+	if (bytes > image->bytes) /* the jail's word, and it has no such room */
+		return err_set(e, EPROTO, "files: %llu bytes", (unsigned long long)bytes);
 	image->bytes = bytes;
 	if (ftruncate(image->fd, (off_t)bytes) < 0 ||
 	    fcntl(image->fd, F_ADD_SEALS,
@@ -158,6 +160,10 @@ static int judge(struct session *s, const struct step *job, const char *why,
 
 	if (why)
 		return err_say(e, EIO, "files cannot be %s: %s", act, why);
+	if (job->killed == KILL_WALL)
+		return err_say(e, ETIMEDOUT,
+			       "files cannot be %s: it took longer than --wall-time",
+			       act);
 	if (!job->have_done)
 		return err_say(e, EIO,
 			       "files cannot be %s: the process that did it was killed: "

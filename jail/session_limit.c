@@ -75,6 +75,20 @@ static void ring_grace(struct step *step)
 	hub_set(&serve->hub, &step->wall, stand_now_ms() + quarter_ms);
 }
 
+/* while its client reads nothing, or something came of it, a GET or LIST is not late */
+static void ring_file(struct step *step)
+{
+	struct serve *serve = step->session->serve;
+	const struct stream *data = &step->out[0];
+
+	if (!serve->paused && data->bytes == step->seen_bytes) {
+		limit_kill(step, KILL_WALL);
+		return;
+	}
+	step->seen_bytes = data->bytes;
+	hub_set(&serve->hub, &step->wall, stand_now_ms() + step->wall_ms);
+}
+
 static void ring_wall(struct bell *b)
 {
 	struct step *step = b->owner;
@@ -82,7 +96,9 @@ static void ring_wall(struct bell *b)
 	struct state *from = states_find(&s->states, step->from);
 
 	if (step->state->host) {
-		if (step->interrupted)
+		if (step->kind != KIND_RUN)
+			ring_file(step);
+		else if (step->interrupted)
 			ring_grace(step);
 		else
 			limit_interrupt(step, KILL_WALL);
@@ -205,6 +221,8 @@ void limit_begin(struct step *step)
 	hub_unset(hub, &step->wall);
 	step->start_ms = stand_now_ms();
 	sweep_oom(step->state, true);
+	if (step->wall_ms != NO_LIMIT)
+		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
 	if (step->kind != KIND_RUN)
 		return;
 	step->alone = true;
@@ -212,11 +230,10 @@ void limit_begin(struct step *step)
 		if (other != step && other->state->host)
 			step->alone = other->alone = false;
 	if (step->shot) { /* before it was there */
+		hub_unset(hub, &step->wall);
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
-	if (step->wall_ms != NO_LIMIT)
-		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);
 	if (s->run.jail.limited && step->state->oom < 0)
 		hub_set(hub, &step->sample, step->start_ms + FIRST_SCORE_MS);
 	else if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)

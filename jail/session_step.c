@@ -184,6 +184,7 @@ static void take_done(struct step *step, const struct wire_header *h,
 		step->have_done = step->done.how <= WIRE_HOW_EXIT;
 	} else if (step->kind != KIND_RUN && h->length == sizeof(step->filed)) {
 		memcpy(&step->filed, payload, sizeof(step->filed));
+		step->filed.errnum = (uint32_t)err_told(step->filed.errnum);
 		step->have_done = true;
 	}
 	/* a file operation's process ends, and a step's rests: that is waited for */
@@ -264,8 +265,7 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 		     step = step->next)
 			if (step->asked == h->step && step->from == state->number &&
 			    step->state->host == 0) {
-				not_begun(step,
-					  fail.errnum <= 4095 ? (int)fail.errnum : EPROTO,
+				not_begun(step, err_told(fail.errnum),
 					  "no process could be made for it");
 				return;
 			}

@@ -128,7 +128,7 @@ static int serve_control(struct template *t, struct err *e)
 		return err_say(e, EPIPE, "template: its program has ended");
 	memcpy(&fail, payload, sizeof(fail));
 	fail.text[sizeof(fail.text) - 1] = '\0';
-	return err_say(e, fail.errnum ? (int)fail.errnum : EPIPE, "template: %s",
+	return err_say(e, fail.errnum ? err_told(fail.errnum) : EPIPE, "template: %s",
 		       fail.text);
 }
 
@@ -175,7 +175,7 @@ static int take_answer(const struct template *t, int *pidfd, struct err *e)
 	if (r < 0)
 		return err_set(e, -r, "template: its answer");
 	a.text[sizeof(a.text) - 1] = '\0';
-	return a.errnum ? err_say(e, (int)a.errnum, "%s", a.text) : r;
+	return a.errnum ? err_say(e, err_told(a.errnum), "%s", a.text) : r;
 }
 
 static int serve_channel(struct template *t, struct err *e)
