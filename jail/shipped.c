@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/ids.h"
 #include "jail/shipped.h"
 
 static const char *const folders[] = { ".", "../lib/stepjail" };
@@ -30,21 +31,49 @@ static int own_folder(char *path, size_t size, struct err *e)
 	return 0;
 }
 
-/* whoever owns the running executable is trusted already; in a container's user namespace
- * it may belong to an id that has no number here, and then so does init */
-static bool is_trusted(const struct stat *init)
+/*
+ * Could others have changed it? The host's root trusts root alone. An ordinary user has
+ * chosen to trust whoever owns the running executable, and may have a group of one's own,
+ * in which umask 002 leaves files open. So it is with root of a container, too, to whom all
+ * of this may belong to ids that have no number here.
+ */
+static int check_owner(const char *path, const struct stat *st, struct err *e)
 {
 	struct stat exe;
-	bool same = stat("/proc/self/exe", &exe) == 0 && exe.st_uid == init->st_uid;
+	struct err not_told;
+	bool root = ids_own(&not_told) != 0;
+	bool same =
+		!root && stat("/proc/self/exe", &exe) == 0 && exe.st_uid == st->st_uid;
+	mode_t others = !root && st->st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP;
 
-	return S_ISREG(init->st_mode) && !(init->st_mode & S_IWOTH) &&
-	       (same || init->st_uid == 0 || init->st_uid == geteuid() || geteuid() == 0);
+	if (!same && st->st_uid != 0 && st->st_uid != geteuid())
+		return err_say(e, EPERM,
+			       "%s belongs to uid %u, who could have changed it: chown "
+			       "root %s, or make install",
+			       path, st->st_uid, path);
+	if (st->st_mode & others)
+		return err_say(e, EPERM,
+			       "%s has mode %04o, so others could have changed it: chmod "
+			       "go-w %s",
+			       path, st->st_mode & 07777, path);
+	return 0;
+}
+
+/* nor by way of its folder */
+static int check_both(const char *folder, const char *path, const struct stat *st,
+		      struct err *e)
+{
+	struct stat parent;
+	int r = stat(folder, &parent) < 0 ? err_set(e, errno, "look at %s", folder)
+					  : check_owner(folder, &parent, e);
+
+	return r < 0 ? r : check_owner(path, st, e);
 }
 
 /* opened as O_PATH; the path is where it was found */
 static int open_shipped(const char *name, char *path, size_t size, struct err *e)
 {
-	char own[PATH_MAX];
+	char own[PATH_MAX], folder[PATH_MAX + 32];
 	int r = own_folder(own, sizeof(own), e);
 
 	if (r < 0)
@@ -52,22 +81,18 @@ static int open_shipped(const char *name, char *path, size_t size, struct err *e
 	for (size_t i = 0; i < FOLDER_COUNT; i++) {
 		struct stat st;
 
-		if ((size_t)snprintf(path, size, "%s/%s/%s", own, folders[i], name) >=
-		    size)
+		(void)snprintf(folder, sizeof(folder), "%s/%s", own, folders[i]);
+		if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
 			continue;
 
 		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 
 		if (fd < 0 || fstat(fd, &st) < 0)
 			continue;
-		if (!is_trusted(&st))
-			return err_say(
-				e, EPERM,
-				"%s could have been changed by others: it must be a "
-				"file of root, yours or of stepjail's owner, and not "
-				"writable by all",
-				path);
-		return io_steal_fd(&fd);
+		if (!S_ISREG(st.st_mode))
+			return err_say(e, EPERM, "%s is no file", path);
+		r = check_both(folder, path, &st, e);
+		return r < 0 ? r : io_steal_fd(&fd);
 	}
 	return err_say(e, ENOENT,
 		       "%s is neither in %.200s nor in ../lib/stepjail from there: run "
@@ -108,12 +133,15 @@ int shipped_root(const char *given, char *path, size_t size, struct err *e)
 		return r;
 	/* "." and "..", too, are folders and no trees */
 	for (size_t i = 0; given[0] != '.' && i < FOLDER_COUNT; i++) {
+		char trees[PATH_MAX + 32];
 		struct stat st;
 
-		if ((size_t)snprintf(path, size, "%s/%s/rootfs/%s", own, folders[i],
-				     given) < size &&
-		    stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-			return 0;
+		(void)snprintf(trees, sizeof(trees), "%s/%s/rootfs", own, folders[i]);
+		if ((size_t)snprintf(path, size, "%s/%s", trees, given) >= size ||
+		    stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		r = check_both(trees, path, &st, e);
+		return r < 0 ? err_within(e, "rootfs: ") : 0;
 	}
 	return err_say(e, ENOENT,
 		       "rootfs: there is no tree named '%.64s' in %.200s/rootfs: run "

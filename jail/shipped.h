@@ -15,7 +15,8 @@
 /**
  * shipped_init() - Open stepjail-init
  *
- * Refused if anyone but root and the caller could have changed it.
+ * Refused, as a root tree of that place is, if anyone but root and the caller could have
+ * changed it or its folder.
  *
  * Return: an O_PATH fd that belongs to the caller, or -errno
  */

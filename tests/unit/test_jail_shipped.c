@@ -58,15 +58,72 @@ static bool own_the_folder(void)
 {
 	char path[PATH_MAX] = "";
 
-	if (!unit_namespace(CLONE_NEWNS))
+	/* root is the host's, with all ids */
+	if (geteuid() == 0)
+		MUST(unshare(CLONE_NEWNS) == 0);
+	else if (!unit_namespace(CLONE_NEWNS))
 		return false;
 	MUST(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
 	*strrchr(path, '/') = '\0';
 	MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
-	MUST(mount("none", path, "tmpfs", 0, NULL) == 0);
+	MUST(mount("none", path, "tmpfs", 0, "mode=0755") == 0);
 	MUST(chdir(path) == 0);
 	return true;
 }
+
+/* root's own alone are trusted by root; a group's right to write is enough to lose that */
+static void look_at_owners(void *arg)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+		uid_t owner;
+		bool group; /* the caller's own group is no other */
+		const char *says;
+	} rows[] = {
+		{ ".", 0757, 0, false, "chmod" },
+		{ ".", 0775, 0, true, "chmod" },
+		{ ".", 0755, 4711, false, "uid 4711" },
+		{ "stepjail-init", 0757, 0, false, "chmod go-w" },
+		{ "stepjail-init", 0775, 0, true, "chmod go-w" },
+		{ "stepjail-init", 0755, 4711, false, "chown root" },
+		{ "rootfs", 0777, 0, false, "chmod go-w" },
+		{ "rootfs/core", 0757, 0, false, "chmod go-w" },
+		{ "rootfs/core", 0775, 0, true, "chmod go-w" },
+		{ "rootfs/core", 0755, 4711, false, "chown root" },
+	};
+	bool host_root = geteuid() == 0;
+	char path[PATH_MAX];
+
+	(void)arg;
+	if (!own_the_folder())
+		return;
+	MUST(mkdir("rootfs", 0755) == 0 && mkdir("rootfs/core", 0755) == 0);
+	MUST(mknod("stepjail-init", S_IFREG | 0755, 0) == 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		bool tree = strncmp(rows[i].path, "rootfs", 6) == 0;
+		struct err e = { 0 };
+		int r;
+
+		if (!host_root && (rows[i].owner || rows[i].group))
+			continue;
+		MUST(chmod(rows[i].path, rows[i].mode) == 0);
+		MUST(!rows[i].owner || chown(rows[i].path, rows[i].owner, 0) == 0);
+		r = tree ? shipped_root("core", path, sizeof(path), &e)
+			 : shipped_init(&e);
+		MUST(r == -EPERM && strstr(e.text, rows[i].says));
+		MUST(strstr(e.text, tree ? "/rootfs" : "/.") != NULL);
+		MUST(chmod(rows[i].path, 0755) == 0 && chown(rows[i].path, 0, 0) == 0);
+	}
+	MUST(shipped_init(&(struct err){ 0 }) >= 0);
+	MUST(shipped_root("core", path, sizeof(path), &(struct err){ 0 }) == 0);
+}
+
+START_TEST(what_others_could_change_is_refused)
+{
+	unit_child(look_at_owners, NULL);
+}
+END_TEST
 
 static void look_for_trees(void *arg)
 {
@@ -157,6 +214,7 @@ Suite *jail_shipped_suite(void)
 	tcase_add_test(c, a_path_is_taken_as_it_is);
 	tcase_add_test(c, a_long_path_is_refused);
 	tcase_add_test(c, an_unknown_tree_is_named);
+	tcase_add_test(c, what_others_could_change_is_refused);
 	tcase_add_test(c, trees_lie_beside_the_executable);
 	tcase_add_test(c, init_lies_beside_the_executable);
 	tcase_add_test(c, escape_lies_beside_the_executable);
