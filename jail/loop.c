@@ -24,31 +24,32 @@
 
 #define CPU_POLL_MIN_MS 10
 
-/* sample the jail's use where no cgroup counts it; false where /proc cannot be read */
-static bool sample(struct run *run, struct watch *w)
+/* sample the jail's use where no cgroup counts it; 0, or -errno */
+static int sample(struct run *run, struct watch *w, struct err *e)
 {
 	struct watch *peak = &run->outcome.peak;
-	struct err e;
+	int r = watch_sample(run->jail.pid, run->jail.plan->limit[LIMIT_MEMORY_BYTES], w,
+			     e);
 
-	if (watch_sample(run->jail.pid, run->jail.plan->limit[LIMIT_MEMORY_BYTES], w,
-			 &e) < 0)
-		return false;
+	if (r < 0)
+		return r;
 	if (w->memory_bytes > peak->memory_bytes)
 		peak->memory_bytes = w->memory_bytes;
 	if (w->cpu_us > peak->cpu_us)
 		peak->cpu_us = w->cpu_us;
 	if (w->processes > peak->processes)
 		peak->processes = w->processes;
-	return true;
+	return 0;
 }
 
 static void kill_for(struct run *run, enum kill_cause cause)
 {
 	struct watch last;
+	struct err e;
 
 	/* what a killed process has used, nobody tells afterwards */
 	if (!run->jail.limited && run->outcome.started)
-		(void)sample(run, &last);
+		(void)sample(run, &last, &e);
 	run->outcome.killed = cause;
 	run->ended = true;
 	launch_kill(&run->jail);
@@ -58,14 +59,17 @@ static void sample_without_cgroup(struct run *run)
 {
 	const struct plan *p = run->jail.plan;
 	struct watch w;
+	struct err e;
 
 	run->sample_in_ms = WATCH_PERIOD_MS;
-	if (!sample(run, &w))
-		return;
-	if (w.memory_bytes > p->limit[LIMIT_MEMORY_BYTES])
+	if (sample(run, &w, &e) < 0) {
+		(void)err_within(&e, "the program was started, and killed: ");
+		stand_refuse(run, &e);
+	} else if (w.memory_bytes > p->limit[LIMIT_MEMORY_BYTES]) {
 		kill_for(run, KILL_MEMORY);
-	else if (w.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS])
+	} else if (w.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS]) {
 		kill_for(run, KILL_CPU);
+	}
 }
 
 /* look at CPU time again no sooner than it can be used up on all CPUs at once */
@@ -257,6 +261,7 @@ void loop_gather(struct run *run)
 {
 	struct outcome *o = &run->outcome;
 	struct watch w;
+	struct err e;
 
 	if (o->started)
 		o->wall_ms = stand_now_ms() - run->start_ms;
@@ -271,7 +276,7 @@ void loop_gather(struct run *run)
 
 		/* init itself is still there, to be counted too */
 		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
-	} else if (sample(run, &w) && w.processes > 1) {
+	} else if (sample(run, &w, &e) == 0 && w.processes > 1) {
 		o->strays = w.processes;
 	}
 }

@@ -183,8 +183,17 @@ static int make_root(const struct sources *s, struct err *e)
 	return mount_attach(overlay, AT_FDCWD, ROOT, e);
 }
 
+/*
+ * A shared mapping of /dev/zero is memory that the watch cannot see, as shut.c says of one
+ * without a file. /dev/full reads as zeros, too, and cannot be mapped: see full(4).
+ */
+static const struct mount_place *node_for(const struct mount_place *place, bool cgroup)
+{
+	return !cgroup && strcmp(place->at, "/dev/zero") == 0 ? place + 1 : place;
+}
+
 /* /dev is a folder of the assembly's own tmpfs, attached once more, and read-only */
-static int make_dev(int root, struct err *e)
+static int make_dev(int root, bool cgroup, struct err *e)
 {
 	int r = 0;
 
@@ -203,10 +212,13 @@ static int make_dev(int root, struct err *e)
 	if (dev < 0)
 		return dev;
 	r = mount_attach_beneath(dev, root, "/dev", e);
-	for (size_t i = 0; r == 0 && i < PLACE_COUNT; i++)
-		if (!places[i].type)
-			r = mount_node(root, places[i].at + 1,
-				       makedev(places[i].major, places[i].minor), e);
+	for (size_t i = 0; r == 0 && i < PLACE_COUNT; i++) {
+		const struct mount_place *node = node_for(&places[i], cgroup);
+
+		if (!node->type)
+			r = mount_node(root, places[i].at, node->at,
+				       makedev(node->major, node->minor), e);
+	}
 	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
 }
 
@@ -334,7 +346,7 @@ static int pivot(int root, struct err *e)
 	return 0;
 }
 
-int mount_jail(const struct sources *s, const struct plan *p, struct err *e)
+int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struct err *e)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_set(e, errno, "mount: make all mounts private");
@@ -350,7 +362,7 @@ int mount_jail(const struct sources *s, const struct plan *p, struct err *e)
 
 	if (root < 0)
 		return err_set(e, errno, "mount: open the new root");
-	r = make_dev(root, e);
+	r = make_dev(root, cgroup, e);
 	if (r == 0)
 		r = make_writable(root, p, e);
 	if (r == 0)

@@ -81,9 +81,10 @@ int mount_clone(struct sources *s, const struct plan *p, struct err *e);
 
 /**
  * mount_jail() - Build the jail's tree and pivot into it; nothing of the host remains
+ * @cgroup:	One counts the jail's memory. Without it /dev/zero is the device /dev/full
  *
  * Return: 0, or -errno
  */
-int mount_jail(const struct sources *s, const struct plan *p, struct err *e);
+int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struct err *e);
 
 #endif

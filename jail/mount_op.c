@@ -128,29 +128,25 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
 	return 0;
 }
 
-int mount_node(int root, const char *path, dev_t device, struct err *e)
+int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e)
 {
-	char at[32];
 	struct stat st;
+	cleanup_fd int tree =
+		open_tree(AT_FDCWD, node, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
-	(void)snprintf(at, sizeof(at), "/%s", path);
-
-	cleanup_fd int node =
-		open_tree(AT_FDCWD, at, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
-	if (node < 0)
+	if (tree < 0)
 		return err_set(e, errno,
 			       "mount: clone the host's %s, which every jail has too",
-			       at);
-	if (fstat(node, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
+			       node);
+	if (fstat(tree, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
 		return err_say(e, ENODEV,
 			       "mount: the host's %s is not the device of that name: "
 			       "make it anew (mknod), or mount a devtmpfs",
-			       at);
+			       node);
 
-	int r = mount_set_flags(node, MOUNT_NODE, e);
+	int r = mount_set_flags(tree, MOUNT_NODE, e);
 
-	return r < 0 ? r : mount_attach_beneath(node, root, at, e);
+	return r < 0 ? r : mount_attach_beneath(tree, root, at, e);
 }
 
 int mount_set_flags(int tree, uint64_t attr, struct err *e)

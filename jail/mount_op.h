@@ -45,10 +45,10 @@ int mount_attach(int tree, int dir, const char *path, struct err *e);
 int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
 
 /**
- * mount_node() - Bind the host's device /@path to the file /@path under @root
+ * mount_node() - Bind the host's device @node to the file @at under @root
  * @device:	What it must be: somebody's file there would be opened to the jail
  */
-int mount_node(int root, const char *path, dev_t device, struct err *e);
+int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e);
 
 /** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not */
 int mount_set_flags(int tree, uint64_t attr, struct err *e);

@@ -10,6 +10,7 @@
  *   CPU time is the whole jail's since the step's start where the step is alone in it,
  *   and else that of its own process and of those below it.
  */
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -123,30 +124,33 @@ uint64_t limit_process_cpu_us(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* CPU time of all processes of the jail; false where it cannot be read */
-static bool jail_cpu_us(struct session *s, uint64_t *cpu_us)
+/* CPU time of all processes of the jail; 0, or -errno where it cannot be read */
+static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 {
 	struct cgroup_usage u = { .user_us = NO_LIMIT };
-	struct err e;
 	struct watch w;
+	int r;
 
 	if (s->run.jail.limited) {
 		cgroup_cpu(s->run.jail.cgroup.leaf, &u);
 		*cpu_us = u.user_us + u.system_us;
-		return u.user_us != NO_LIMIT;
+		return u.user_us != NO_LIMIT
+			       ? 0
+			       : err_say(e, EIO, "the jail's cpu.stat cannot be read");
 	}
-	if (watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], &w,
-			 &e) < 0)
-		return false;
+	r = watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], &w,
+			 e);
+	if (r < 0)
+		return r;
 	s->memory_bytes = w.memory_bytes;
 	*cpu_us = w.cpu_us;
 	if (w.memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
-		return true;
+		return 0;
 	/* which of them is too much, nobody can tell */
 	for (struct step *step = s->steps; step; step = step->next)
 		if (step->state->host && step->kind == KIND_RUN)
 			limit_kill(step, KILL_MEMORY);
-	return true;
+	return 0;
 }
 
 /* since the step began; the process may have been there before it */
@@ -155,23 +159,30 @@ static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
 	return all_us > step->cpu_early_us ? all_us - step->cpu_early_us : 0;
 }
 
-static void sample(struct step *step)
+/* false: what it uses cannot be seen, so no limit holds it, and its session has ended */
+static bool sample(struct step *step)
 {
 	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)),
 		 all_us = 0;
 	struct watch w;
 	struct err e;
+	int r = jail_cpu_us(step->session, &all_us, &e);
 
-	if (!jail_cpu_us(step->session, &all_us))
-		all_us = 0;
+	if (r == 0 && !step->alone)
+		r = watch_sample(step->state->host, NO_LIMIT, &w, &e);
+	if (r < 0) {
+		session_end(step->session, "%s", e.text);
+		return false;
+	}
 	if (!step->cpu_before_us && all_us)
 		step->cpu_before_us = all_us > own_us ? all_us - own_us : 1;
 	if (step->alone && all_us > step->cpu_before_us)
 		own_us = all_us - step->cpu_before_us;
-	else if (!step->alone && watch_sample(step->state->host, NO_LIMIT, &w, &e) == 0)
+	else if (!step->alone)
 		own_us = own_cpu_us(step, w.cpu_us);
 	if (own_us > step->cpu_used_us)
 		step->cpu_used_us = own_us;
+	return true;
 }
 
 /* when to look next; no sooner than the rest can be used up on all CPUs at once */
@@ -194,8 +205,7 @@ static void ring_sample(struct bell *b)
 	struct step *step = b->owner;
 	struct session *s = step->session;
 
-	sample(step);
-	if (step->shot)
+	if (!sample(step) || step->shot)
 		return;
 	if (step->state->oom < 0) /* it was hidden still, as what waits is */
 		sweep_oom(step->state, true);

@@ -4,22 +4,27 @@
  *
  * All of these are calls that honest programs make, too: none is a violation. They fail
  * with EPERM, and --learn tells of them.
- * See memfd_create(2), splice(2), socket(7), open(2), Documentation/userspace-api/landlock.
+ * See memfd_create(2), mmap(2), splice(2), socket(7), open(2), Documentation/userspace-api/landlock.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "jail/call.h"
 #include "jail/shut.h"
 
 #define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
-#define ACCESS 3        /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
+#define UNLISTED (MAP_SHARED | MAP_ANONYMOUS)
+#define ACCESS 3 /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
+static const char unlisted[] =
+	"shared memory of no file stays when its pages leave all processes; no cgroup "
+	"counts it: use MAP_PRIVATE, or a file in /dev/shm";
 static const char pinned[] = "puts whole pages into a socket that counts the bytes "
 			     "alone; no cgroup counts them";
 static const char enlarged[] =
@@ -47,6 +52,7 @@ static const char widens[] = "runs on more than the one CPU of --deterministic";
 
 const struct shut_row shut_rows[] = {
 	{ SHUT_NO_CGROUP, "memfd_create", { { 1, MEMFD_EXEC, 0 } }, hidden },
+	{ SHUT_NO_CGROUP, "mmap", { { 3, UNLISTED, UNLISTED } }, unlisted },
 	{ SHUT_NO_CGROUP, "splice", { { 0 } }, pinned },
 	{ SHUT_NO_CGROUP, "sendfile", { { 0 } }, pinned },
 	ENLARGES(SO_SNDBUF),

@@ -22,7 +22,7 @@
 #include "jail/prefix.h"
 
 enum shut_lack {
-	SHUT_NO_CGROUP = 1,   /* nobody counts memory that no process has mapped */
+	SHUT_NO_CGROUP = 1,   /* nobody counts memory that no process shows */
 	SHUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
 	SHUT_ONE_CPU = 4,     /* what --deterministic fixed is to stay so */
 };
@@ -53,7 +53,7 @@ unsigned int shut_lacks(bool cgroup, int landlock_abi, const struct plan *p);
  */
 size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code);
 
-#define SHUT_CODE_MAX 112
+#define SHUT_CODE_MAX 128
 
 /** shut_why() - The row that refuses a call, or NULL */
 const struct shut_row *shut_why(unsigned int lacks, const struct seccomp_data *data);

@@ -81,7 +81,7 @@ static int do_ids(struct child *c, struct err *e)
 static int do_mounts(struct child *c, struct err *e)
 {
 	(void)umask(0); /* modes are said where things are made */
-	return mount_jail(c->sources, c->plan, e);
+	return mount_jail(c->sources, c->plan, c->cgroup, e);
 }
 
 static int do_net(struct child *c, struct err *e)

@@ -43,6 +43,12 @@ static int add(struct found *f, pid_t pid)
 	return 0;
 }
 
+/* what is read of a process that has ended meanwhile; ENXIO: so has its network namespace */
+static bool has_ended(int errnum)
+{
+	return errnum == ENOENT || errnum == ESRCH || errnum == ENXIO;
+}
+
 /* the file may be of any length: a list of numbers, read as such */
 static int add_children(struct found *f, pid_t pid, const char *task)
 {
@@ -56,6 +62,8 @@ static int add_children(struct found *f, pid_t pid, const char *task)
 		return -errno;
 	while (r == 0 && fscanf(list, "%d", &child) == 1)
 		r = add(f, child);
+	if (r == 0 && ferror(list))
+		r = -errno;
 	(void)fclose(list);
 	return r;
 }
@@ -78,14 +86,14 @@ static int find_children(struct found *f, pid_t pid)
 	DIR *tasks = opendir(path);
 
 	if (!tasks)
-		return 0; /* it has ended */
+		return has_ended(errno) ? 0 : -errno;
 	for (struct dirent *d; r == 0 && (d = readdir(tasks));) {
 		if (!isdigit((unsigned char)d->d_name[0]))
 			continue;
 		r = add_children(f, pid, d->d_name);
 		/* a thread may end at any time; a kernel without the file has none at all
 		 */
-		if (r == -ENOENT || r == -ESRCH)
+		if (r < 0 && has_ended(-r))
 			r = f->count > 1 || access(path, F_OK) < 0 ? 0 : r;
 	}
 	(void)closedir(tasks);
@@ -100,30 +108,67 @@ static uint64_t kib_of(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
 }
 
+/*
+ * The status of a process, by @pid, or by that of a thread that still has its memory: the
+ * first thread may have ended before the others, and its files show none then.
+ */
+static ssize_t read_status(pid_t *pid, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = proc_read(*pid, "status", text, size);
+	struct dirent *d;
+	DIR *tasks;
+
+	if (n <= 0 || !strstr(text, "\nState:\tZ") || strstr(text, "\nThreads:\t1\n"))
+		return n;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", *pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return -errno;
+	while ((d = readdir(tasks))) {
+		pid_t thread = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (thread <= 0 || thread == *pid)
+			continue;
+		n = proc_read(thread, "status", text, size);
+		if (n > 0 && strstr(text, "\nVmPTE:")) {
+			*pid = thread;
+			break;
+		}
+		if (n < 0 && !has_ended((int)-n))
+			break;
+	}
+	(void)closedir(tasks);
+	return n;
+}
+
 /* page tables are memory, too: a sparse mapping can have more of them than of pages */
-static uint64_t memory_of(pid_t pid, bool exact)
+static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
 {
 	char text[8192], rollup[4096];
-	uint64_t tables = 0;
+	ssize_t n = read_status(&pid, text, sizeof(text));
 
-	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
-		return 0;
-	tables = kib_of(text, "\nVmPTE:");
+	if (n < 0)
+		return has_ended((int)-n) ? 0 : (int)n;
+	*bytes += kib_of(text, "\nVmPTE:");
 	if (exact && proc_read(pid, "smaps_rollup", rollup, sizeof(rollup)) > 0)
-		return kib_of(rollup, "\nPss_Anon:") + kib_of(rollup, "\nPss_Shmem:") +
-		       kib_of(rollup, "\nSwapPss:") + tables;
-	return kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
-	       kib_of(text, "\nVmSwap:") + tables;
+		*bytes += kib_of(rollup, "\nPss_Anon:") + kib_of(rollup, "\nPss_Shmem:") +
+			  kib_of(rollup, "\nSwapPss:");
+	else
+		*bytes += kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
+			  kib_of(text, "\nVmSwap:");
+	return 0;
 }
 
 /* own time and that of children waited for; the name in front may hold anything */
-static uint64_t cpu_of(pid_t pid)
+static int add_cpu(pid_t pid, uint64_t *us)
 {
 	char text[1024];
 	uint64_t user = 0, system = 0, child_user = 0, child_system = 0;
+	ssize_t n = proc_read(pid, "stat", text, sizeof(text));
 
-	if (proc_read(pid, "stat", text, sizeof(text)) <= 0)
-		return 0;
+	if (n < 0)
+		return has_ended((int)-n) ? 0 : (int)n;
 
 	const char *at = strrchr(text, ')');
 
@@ -131,9 +176,10 @@ static uint64_t cpu_of(pid_t pid)
 			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
 			  "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 			  &user, &system, &child_user, &child_system) != 4)
-		return 0;
-	return (user + system + child_user + child_system) * 1000000 /
+		return -EBADMSG;
+	*us += (user + system + child_user + child_system) * 1000000 /
 	       (uint64_t)sysconf(_SC_CLK_TCK);
+	return 0;
 }
 
 int watch_check(pid_t init, enum plan_net net, struct err *e)
@@ -158,12 +204,22 @@ int watch_check(pid_t init, enum plan_net net, struct err *e)
 	return buffer_bound(net, &bound, e);
 }
 
-/* none is left once init has ended */
-static uint64_t memory_of_sockets(pid_t init)
+/* sockets are the namespace's: none is left once init has ended */
+static int add_all(const struct found *f, bool exact, struct watch *w)
 {
-	uint64_t sockets, bytes = 0;
+	uint64_t sockets;
+	int r;
 
-	return buffer_used(init, &bound, &sockets, &bytes) < 0 ? 0 : bytes;
+	w->memory_bytes = w->cpu_us = 0;
+	r = buffer_used(f->pid[0], &bound, &sockets, &w->memory_bytes);
+	if (r < 0 && has_ended(-r))
+		r = 0;
+	for (unsigned int i = 0; r == 0 && i < f->count; i++) {
+		r = add_memory(f->pid[i], exact, &w->memory_bytes);
+		if (r == 0)
+			r = add_cpu(f->pid[i], &w->cpu_us);
+	}
+	return r;
 }
 
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
@@ -176,21 +232,12 @@ int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *
 	r = add(&f, init);
 	for (unsigned int i = 0; r == 0 && i < f.count; i++)
 		r = find_children(&f, f.pid[i]);
+	if (r == 0)
+		r = add_all(&f, false, w);
+	if (r == 0 && w->memory_bytes > limit_bytes)
+		r = add_all(&f, true, w);
 	if (r < 0)
-		return err_set(e, -r, "watch: find the jail's processes");
-
-	uint64_t sockets = memory_of_sockets(init);
-
-	w->memory_bytes = sockets;
-	for (unsigned int i = 0; i < f.count; i++) {
-		w->memory_bytes += memory_of(f.pid[i], false);
-		w->cpu_us += cpu_of(f.pid[i]);
-	}
-	if (w->memory_bytes > limit_bytes) {
-		w->memory_bytes = sockets;
-		for (unsigned int i = 0; i < f.count; i++)
-			w->memory_bytes += memory_of(f.pid[i], true);
-	}
+		return err_set(e, -r, "watch: look at what the jail's processes use");
 	w->processes = f.count - 1;
 	return 0;
 }

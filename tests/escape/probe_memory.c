@@ -10,6 +10,7 @@
  */
 #include "tests/escape/scene.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@ struct hoard {
 	volatile long taken_kib;
 	volatile int errnum;
 	volatile int ready;
+	volatile int children;
 };
 static struct hoard *hoard;
 static long goal_kib, file_kib;
@@ -59,6 +61,53 @@ static void take_anonymous(int share)
 static void take_shared(int share)
 {
 	take_pages(share, MAP_SHARED);
+}
+
+/* its pages stay in the mapping, but in no process's page tables: see madvise(2) */
+static void take_dropped(int share)
+{
+	size_t bytes = ((size_t)goal_kib << 10) / (size_t)share + 4096, step = 1 << 18;
+	const char *path = probe_self->data;
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | (path ? 0 : MAP_ANONYMOUS), fd, 0);
+
+	if (block == MAP_FAILED) {
+		refused();
+		return;
+	}
+	for (size_t at = 0; at + step <= bytes; at += step) {
+		memset(block + at, 1, step);
+		if (madvise(block + at, step, MADV_DONTNEED) < 0 || block[at] != 1) {
+			refused();
+			return;
+		}
+		(void)enough(256);
+	}
+	(void)enough(256);
+}
+
+static void *hold_in_thread(void *share)
+{
+	take_pages(*(int *)share, MAP_PRIVATE);
+	(void)__atomic_add_fetch(&hoard->ready, 1, __ATOMIC_SEQ_CST);
+	/* as take_with() has it, whose rest no longer runs */
+	for (int wait = 0; wait < 200 && hoard->ready < hoard->children; wait++)
+		(void)usleep(50000);
+	(void)usleep(HOLD_US);
+	_exit(0);
+}
+
+/* the process goes on in a thread, and the kernel's files of its pid show no memory */
+static void take_headless(int share)
+{
+	static int parts;
+	pthread_t thread;
+
+	parts = share;
+	if (pthread_create(&thread, NULL, hold_in_thread, &parts) == 0)
+		pthread_exit(NULL);
+	refused();
 }
 
 static void take_locked(int share)
@@ -179,6 +228,20 @@ static void take_sockets(int share)
 	refused();
 }
 
+/* in a file: memory that is shared without one may be what is refused */
+static struct hoard *share_hoard(void)
+{
+	int fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct hoard *h = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, sizeof(*h)) == 0)
+		h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (h == MAP_FAILED)
+		probe_lacks("a file in /dev/shm");
+	(void)close(fd);
+	return h;
+}
+
 /* without a child, where the jail allows none */
 static void take_with(void (*take)(int), char **argv)
 {
@@ -189,10 +252,10 @@ static void take_with(void (*take)(int), char **argv)
 	goal_kib = probe_number(argv, 0, "a size") << 10;
 	file_kib = probe_number(argv, 2, "the largest file") >> 10;
 	(void)signal(SIGXFSZ, SIG_IGN);
-	hoard = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	if (goal_kib <= 0 || hoard == MAP_FAILED)
+	if (goal_kib <= 0)
 		probe_lacks("a size");
+	hoard = share_hoard();
+	hoard->children = (int)children;
 	for (long i = 0; i < children; i++) {
 		pid_t pid = fork();
 
@@ -202,14 +265,15 @@ static void take_with(void (*take)(int), char **argv)
 			take((int)children);
 			(void)__atomic_add_fetch(&hoard->ready, 1, __ATOMIC_SEQ_CST);
 			/* all hold what they have until all have it */
-			for (int wait = 0; wait < 200 && hoard->ready < children; wait++)
+			for (int wait = 0; wait < 200 && hoard->ready < hoard->children;
+			     wait++)
 				(void)usleep(50000);
 			(void)usleep(HOLD_US);
 			_exit(0);
 		}
 		if (pid < 0) {
 			refused();
-			children = i;
+			hoard->children = (int)(children = i);
 		}
 	}
 	while (wait(&status) > 0)
@@ -231,6 +295,8 @@ TAKE(files)
 TAKE(pipes)
 TAKE(sockets)
 TAKE(shared)
+TAKE(dropped)
+TAKE(headless)
 
 #define ROW(name, text, walls, id, data)                                                 \
 	{                                                                                \
@@ -241,7 +307,13 @@ static const struct probe probes[] = {
 	ROW("memory", "more memory than allowed, in several processes",
 	    W(CGROUP) | W(WATCH) | W(DATA), anonymous, NULL),
 	ROW("memory-shared", "more memory than allowed, in shared mappings",
-	    W(CGROUP) | W(WATCH), shared, NULL),
+	    W(CGROUP) | W(SHUT) | W(WATCH), shared, NULL),
+	ROW("memory-dropped", "hide shared memory from the processes that have it",
+	    W(CGROUP) | W(SHUT), dropped, NULL),
+	ROW("memory-zero", "hide shared memory that is a mapping of /dev/zero",
+	    W(CGROUP) | W(SHUT), dropped, "/dev/zero"),
+	ROW("memory-headless", "hide memory behind a first thread that has ended",
+	    W(CGROUP) | W(WATCH), headless, NULL),
 	ROW("memory-locked", "lock more memory than allowed", W(CGROUP) | W(MEMLOCK),
 	    locked, NULL),
 	ROW("memory-tables", "more memory than allowed, in page tables", W(CGROUP),

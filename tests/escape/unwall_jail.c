@@ -20,6 +20,7 @@
 #include "jail/capture.h"
 #include "jail/cgroup.h"
 #include "jail/ids.h"
+#include "jail/mount.h"
 #include "jail/mount_op.h"
 #include "jail/plan.h"
 #include "jail/posture.h"
@@ -145,6 +146,17 @@ int __wrap_mount_overlay(const char *lowerdir, struct err *e)
 		       lowerdir);
 	fd = open_tree(AT_FDCWD, lower, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	return fd < 0 ? err_set(e, errno, "unwall: bind %s", lower) : fd;
+}
+
+/* what stands in for /dev/zero is shut, too */
+int __real_mount_jail(const struct sources *s, const struct plan *p, bool cgroup,
+		      struct err *e);
+int __wrap_mount_jail(const struct sources *s, const struct plan *p, bool cgroup,
+		      struct err *e);
+int __wrap_mount_jail(const struct sources *s, const struct plan *p, bool cgroup,
+		      struct err *e)
+{
+	return __real_mount_jail(s, p, cgroup || without("shut"), e);
 }
 
 /* as root: the program is the host's user 0, as where ids are shared */

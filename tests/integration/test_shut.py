@@ -6,16 +6,17 @@ What lacks depends on the host: the same tests say what holds where it does not.
 as an ordinary user.
 """
 import os
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from test_run import Host, each_user, missing_words  # noqa: E402
+from test_run import PLAIN_ENV, TIMEOUT, Host, each_user, missing_words  # noqa: E402
 
 # what each call comes to: an errno's name, or "done"
 CALLS = """
-import errno, os, socket
+import errno, mmap, os, socket
 def say(name, act):
     try:
         act()
@@ -27,6 +28,7 @@ a, b = socket.socketpair()
 ends = os.pipe()
 os.write(ends[1], b"x")
 say("memfd_create", lambda: os.memfd_create("x"))
+say("mmap", lambda: mmap.mmap(-1, 4096))
 say("splice", lambda: os.splice(ends[0], a.fileno(), 1))
 say("sendfile", lambda: os.sendfile(a.fileno(), os.open("/work/a", 0), 0, 1))
 say("SO_SNDBUF", lambda: a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22))
@@ -35,9 +37,9 @@ say("truncate", lambda: os.truncate("/work/a", 1))
 say("O_TRUNC", lambda: os.open("/work/a", os.O_TRUNC))
 say("neither", lambda: os.open("/work/a", os.O_TRUNC | 3))
 """
-BY_CGROUP = ("memfd_create", "splice", "sendfile", "SO_SNDBUF", "SO_RCVBUF")
+BY_CGROUP = ("memfd_create", "mmap", "splice", "sendfile", "SO_SNDBUF", "SO_RCVBUF")
 BY_LANDLOCK = ("truncate", "O_TRUNC", "neither")
-SHUT = {"cgroup": ["memfd_create", "splice", "sendfile", "setsockopt"],
+SHUT = {"cgroup": ["memfd_create", "mmap", "splice", "sendfile", "setsockopt"],
         "truncate": ["truncate", "open", "openat"]}
 
 HONEST = """
@@ -167,6 +169,19 @@ class Shut(Host):
                            "except PermissionError:\n pass")
         self.assertEqual(done.report["violation"], "memfd_create")
 
+    def test_dev_zero(self):
+        """A shared mapping of it is memory, too."""
+        done = self.python("import mmap\n"
+                           "with open('/dev/zero', 'r+b', buffering=0) as zero:\n"
+                           "    assert zero.read(4) == bytes(4)\n"
+                           "    try:\n"
+                           "        mmap.mmap(zero.fileno(), 4096)[0] = 1\n"
+                           "        print('done')\n"
+                           "    except OSError as error:\n"
+                           "        print(error.errno)")
+        _, fail = self.lacking(done.report)
+        self.assertEqual(done.stdout, b"19\n" if "mmap" in fail else b"done\n")
+
     def test_honest_programs(self):
         for code, options in ((OVER_UNIX, ()), (OVER_TCP, ("--net", "loopback"))):
             done = self.python(code, *options)
@@ -176,6 +191,22 @@ class Shut(Host):
     def test_sockets_are_memory(self):
         done = self.python(HOARD, "--memory", "64M", status=None)
         self.assertEqual(done.report["verdict"], "memory", done.stderr.decode())
+
+    def test_a_watch_that_cannot_look_ends_the_run(self):
+        if not missing_words(tuple(self.drop)):
+            self.skipTest("lacks a host without cgroups")
+        words = self.words("--wall-time", "150s", "--", "/bin/python3", "-c",
+                           f"print('up', flush=True)\nimport time; time.sleep(140)\n#{self.marker}")
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=PLAIN_ENV) as run:
+            self.assertEqual(run.stdout.readline(), b"up\n")
+            self.addCleanup(run.kill)
+            subprocess.run([*self.drop, "prlimit", f"--pid={run.pid}", "--nofile=0:0"],
+                           check=True, timeout=TIMEOUT)
+            _, said = run.communicate(timeout=TIMEOUT)
+        self.assertEqual(run.returncode, 125, said.decode())
+        self.assertRegex(said.decode(), "the program was started, and killed: watch: .*file")
+        self.assertEqual(self.read_report()["verdict"], "launcher-error")
 
     def test_given_file(self):
         path = self.file("given", "data\n", mode=0o666)

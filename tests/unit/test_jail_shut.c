@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -81,7 +82,7 @@ END_TEST
 
 static const struct {
 	long nr;
-	uint64_t args[3];
+	uint64_t args[4];
 	unsigned int lack; /* 0: it is no matter of these rows */
 } calls[] = {
 	{ SYS_memfd_create, { 0, 0 }, SHUT_NO_CGROUP },
@@ -91,6 +92,11 @@ static const struct {
 	/* the filter tells of it, and so it shall be */
 	{ SYS_memfd_create, { 0, EXEC }, 0 },
 	{ SYS_memfd_create, { 0, EXEC | 1 }, 0 },
+	{ SYS_mmap, { 0, 4096, 3, MAP_SHARED | MAP_ANONYMOUS }, SHUT_NO_CGROUP },
+	{ SYS_mmap, { 0, 4096, 3, 1ULL << 32 | 0x4021 }, SHUT_NO_CGROUP },
+	{ SYS_mmap, { 0, 4096, 3, 3 /* VALIDATE */ | MAP_ANONYMOUS }, SHUT_NO_CGROUP },
+	{ SYS_mmap, { 0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS }, 0 },
+	{ SYS_mmap, { 0, 4096, 3, MAP_SHARED }, 0 },
 	{ SYS_splice, { 0 }, SHUT_NO_CGROUP },
 	{ SYS_sendfile, { 1, 2, 3 }, SHUT_NO_CGROUP },
 	{ SYS_copy_file_range, { 1, 2, 3 }, 0 },
@@ -225,10 +231,11 @@ START_TEST(the_report_names_each_once)
 	} rows[] = {
 		{ 0, "[]" },
 		{ SHUT_NO_CGROUP,
-		  "[\"memfd_create\",\"splice\",\"sendfile\",\"setsockopt\"]" },
+		  "[\"memfd_create\",\"mmap\",\"splice\",\"sendfile\",\"setsockopt\"]" },
 		{ SHUT_NO_TRUNCATE, "[\"truncate\",\"open\",\"openat\"]" },
-		{ BOTH, "[\"memfd_create\",\"splice\",\"sendfile\",\"setsockopt\","
-			"\"truncate\",\"open\",\"openat\"]" },
+		{ BOTH,
+		  "[\"memfd_create\",\"mmap\",\"splice\",\"sendfile\",\"setsockopt\","
+		  "\"truncate\",\"open\",\"openat\"]" },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -265,6 +272,9 @@ static void refuse(void *arg)
 	MUST((listener == -1) == taken);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
 	MUST(fails(syscall(SYS_memfd_create, "x", 1)));
+	MUST(mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) ==
+		     MAP_FAILED &&
+	     errno == EPERM);
 	MUST(fails(syscall(SYS_splice, 0, NULL, 1, NULL, 1UL, 0)));
 	MUST(fails(syscall(SYS_sendfile, pair[0], 0, NULL, 1UL)));
 	MUST(fails(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size))));

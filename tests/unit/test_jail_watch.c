@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +99,19 @@ static void sample(uint64_t limit_bytes, struct watch *w)
 	ck_assert_msg(watch_sample(getpid(), limit_bytes, w, &e) == 0, "%s", e.text);
 }
 
+static bool is_zombie(pid_t pid)
+{
+	char path[32], text[4096] = "";
+	FILE *status;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "re");
+	ck_assert_ptr_nonnull(status);
+	(void)!fread(text, 1, sizeof(text) - 1, status);
+	(void)fclose(status);
+	return strstr(text, "State:\tZ") != NULL;
+}
+
 static void idle(void)
 {
 }
@@ -124,6 +139,101 @@ START_TEST(nobody_is_nobody)
 	ck_assert_int_eq(watch_sample(0x3fffffff, NO_LIMIT, &w, &(struct err){ 0 }), 0);
 	ck_assert_uint_eq(w.memory_bytes, 0);
 	ck_assert_uint_eq(w.processes, 0);
+}
+END_TEST
+
+/* in a child, as a limit of open files is not taken back: the watch finds none left */
+static void sample_without_fds(void *arg)
+{
+	struct rlimit none = { 0, 0 };
+	struct watch w;
+	struct err e = { 0 };
+
+	(void)arg;
+	MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	MUST(watch_sample(getpid(), NO_LIMIT, &w, &e) == -EMFILE);
+	MUST(e.errnum == EMFILE && strstr(e.text, "watch: "));
+}
+
+START_TEST(what_cannot_be_read_is_not_nothing)
+{
+	if (can_watch())
+		unit_child(sample_without_fds, NULL);
+}
+END_TEST
+
+/* the number of fds that are left is enough for the first files of a process, not for all */
+static void sample_with_few_fds(void *arg)
+{
+	struct watch w;
+	struct err e = { 0 };
+	int spare = *(int *)arg, fd = open("/dev/null", O_RDONLY);
+	struct rlimit few = { (rlim_t)(fd + spare), (rlim_t)(fd + spare) };
+
+	(void)close(fd);
+	MUST(fd >= 0 && setrlimit(RLIMIT_NOFILE, &few) == 0);
+	/* all of it, or an error: never less */
+	if (watch_sample(getpid(), NO_LIMIT, &w, &e) == 0)
+		MUST(w.memory_bytes >= 32 * MIB);
+	else
+		MUST(e.errnum == EMFILE);
+}
+
+START_TEST(it_is_all_or_an_error)
+{
+	if (!can_watch())
+		return;
+	touch(32 * MIB, MAP_PRIVATE);
+	unit_child(sample_with_few_fds, &_i);
+}
+END_TEST
+
+static void *take_in_thread(void *arg)
+{
+	touch(32 * MIB, MAP_PRIVATE);
+	(void)!write(*(int *)arg, "x", 1);
+	for (;;)
+		(void)pause();
+	return arg;
+}
+
+/* the process's own files in /proc show no memory when its first thread has ended */
+START_TEST(memory_of_other_threads_is_counted)
+{
+	struct watch w;
+	pthread_t thread;
+	int ends[2];
+	char byte;
+
+	if (!can_watch())
+		return;
+	ck_assert_int_eq(pipe(ends), 0);
+
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)pthread_create(&thread, NULL, take_in_thread, &ends[1]);
+		syscall(SYS_exit, 0); /* this thread alone */
+	}
+	children[child_count++] = pid;
+	(void)close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	for (int i = 0; i < TRIES; i++) {
+		sample(NO_LIMIT, &w);
+		ck_assert_uint_ge(w.memory_bytes, 32 * MIB);
+		sample(0, &w);
+		ck_assert_uint_ge(w.memory_bytes, 32 * MIB);
+		if (is_zombie(pid))
+			break;
+		(void)usleep(20000);
+	}
+	ck_assert(is_zombie(pid));
+	sample(NO_LIMIT, &w);
+	ck_assert_uint_ge(w.memory_bytes, 32 * MIB);
+	sample(0, &w);
+	ck_assert_uint_ge(w.memory_bytes, 32 * MIB);
 }
 END_TEST
 
@@ -348,6 +458,9 @@ Suite *jail_watch_suite(void)
 	tcase_set_timeout(c, 120);
 	tcase_add_checked_fixture(c, adopt, end_children);
 	tcase_add_test(c, nobody_is_nobody);
+	tcase_add_test(c, what_cannot_be_read_is_not_nothing);
+	tcase_add_loop_test(c, it_is_all_or_an_error, 1, 6);
+	tcase_add_test(c, memory_of_other_threads_is_counted);
 	tcase_add_test(c, private_memory_is_counted);
 	tcase_add_test(c, shared_memory_is_counted);
 	tcase_add_test(c, every_generation_is_counted);
