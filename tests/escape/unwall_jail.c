@@ -193,12 +193,13 @@ int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landloc
 	return getenv(VARIABLE) ? 0 : __real_posture_read(jail, program, landlock, p, e);
 }
 
-int __real_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
-int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e);
-int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
+/* the compiler sees that they are as the product declares them */
+__typeof__(cgroup_make) __real_cgroup_make, __wrap_cgroup_make;
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p,
+		       const struct cgroup *template, struct err *e)
 {
 	return without("cgroup") ? err_say(e, ENOENT, "unwall: no cgroup")
-				 : __real_cgroup_make(c, p, e);
+				 : __real_cgroup_make(c, p, template, e);
 }
 
 int __real_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
