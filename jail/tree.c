@@ -17,6 +17,7 @@
 #include "jail/tree.h"
 
 #define LIST_BYTES_MAX (8U << 20) /* some 70,000 lines */
+#define ESCAPED_MAX (4 * PATH_MAX)
 
 /* paths in the order they were found, then sorted */
 struct walk {
@@ -68,10 +69,30 @@ static int add_folder(struct walk *w, const char *path)
 	return r;
 }
 
-static int hash_file(const struct walk *w, const char *path, char *hex)
+/*
+ * Open what an O_PATH fd has been seen to be. In a folder of a stranger's, to open anything
+ * but a file by its name could wait for a FIFO's writer, or set a device going.
+ */
+static int open_seen(int seen)
+{
+	char self[32];
+	struct stat st;
+
+	if (fstat(seen, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", seen);
+
+	int fd = open(self, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int hash_file(int seen, char *hex)
 {
 	static char bytes[65536];
-	cleanup_fd int fd = open_in(w, path, O_RDONLY);
+	cleanup_fd int fd = open_seen(seen);
 	struct sha256 s;
 	ssize_t n;
 
@@ -84,26 +105,41 @@ static int hash_file(const struct walk *w, const char *path, char *hex)
 	return (int)n;
 }
 
+/* what ends a field or a line, and the backslash, as \ooo; as proc_pid_mountinfo(5) has it */
+static const char *escape(const char *name, char *text)
+{
+	char *at = text;
+
+	for (; *name; name++)
+		if (strchr(" \t\n\\", *name))
+			at += snprintf(at, 5, "\\%03o", (unsigned int)*name);
+		else
+			*at++ = *name;
+	*at = '\0';
+	return text;
+}
+
 /* the list's line of one thing, without its newline */
 static int print_line(const struct walk *w, const char *path, char *line, size_t size)
 {
 	cleanup_fd int fd = open_in(w, path, O_PATH);
-	char word[PATH_MAX] = "";
+	char word[PATH_MAX] = "", to[ESCAPED_MAX], at[ESCAPED_MAX];
 	struct stat st;
 	int r = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd < 0 ? fd : -errno;
+	(void)escape(path, at);
 	if (S_ISLNK(st.st_mode)) {
 		if (readlinkat(fd, "", word, sizeof(word) - 1) < 0)
 			return -errno;
-		(void)snprintf(line, size, "link - %s %s", word, path);
+		(void)snprintf(line, size, "link - %s %s", escape(word, to), at);
 	} else if (S_ISDIR(st.st_mode)) {
-		(void)snprintf(line, size, "dir %04o - %s", st.st_mode & 07777, path);
+		(void)snprintf(line, size, "dir %04o - %s", st.st_mode & 07777, at);
 	} else if (S_ISREG(st.st_mode)) {
-		r = hash_file(w, path, word);
+		r = hash_file(fd, word);
 		(void)snprintf(line, size, "file %04o %s %s", st.st_mode & 07777, word,
-			       path);
+			       at);
 	} else {
 		r = -EINVAL; /* a tree has no other things */
 	}
@@ -159,7 +195,7 @@ static int compare(const char *want, const char *have, const char *name, struct 
 static int list_tree(struct walk *w, const char *name, char *list, char *hex,
 		     struct err *e)
 {
-	char line[2 * PATH_MAX + 128];
+	char line[2 * ESCAPED_MAX + 128];
 	struct sha256 s;
 	int r = walk_tree(w, name, e);
 
@@ -199,12 +235,20 @@ static int verify(const struct source *root, char *list, char *hex, struct err *
 	return r;
 }
 
+static ssize_t read_beside(const char *path, char *text, size_t size)
+{
+	cleanup_fd int seen = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_fd int fd = seen < 0 ? -errno : open_seen(seen);
+
+	return fd < 0 ? fd : io_read_text(fd, text, size);
+}
+
 /* the digest that is kept beside the list; false where there is none */
 static bool read_sum(const char *path, char *hex)
 {
 	char text[512];
 
-	if (io_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0 ||
+	if (read_beside(path, text, sizeof(text)) < 0 ||
 	    strspn(text, "0123456789abcdef") != SHA256_HEX - 1)
 		return false;
 	memcpy(hex, text, SHA256_HEX - 1);
@@ -223,7 +267,10 @@ int tree_digest(const struct source *root, bool check, struct tree *t, struct er
 	if (!check && read_sum(path, t->sha256))
 		return 0;
 	path[strlen(path) - strlen(".sum")] = '\0';
-	n = io_read_file_at(AT_FDCWD, path, list, sizeof(list));
+	n = read_beside(path, list, sizeof(list));
+	if (n == -EINVAL)
+		return err_say(e, EINVAL, "rootfs: %s, beside the tree, is no file",
+			       path);
 	if (n < 0 && n != -ENOENT)
 		return err_set(e, (int)-n, "rootfs: read %s", path);
 	if (check) {

@@ -9,6 +9,9 @@
  *	file MODE SHA256 PATH
  *	link - TARGET PATH
  *
+ * A blank, tab, newline or backslash in PATH or TARGET is written as \ooo, so that no name
+ * can look like another field or line.
+ *
  * The digest of a tree is the SHA-256 of its list. TREE.sha256.sum is that, as sha256sum(1)
  * writes it, so that nobody has to hash a list of a thousand lines for each run.
  */

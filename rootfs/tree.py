@@ -13,6 +13,8 @@ A list has one line for each thing in the tree, sorted by path:
 	dir MODE - PATH
 	file MODE SHA256 PATH
 	link - TARGET PATH
+
+A blank, tab, newline or backslash in PATH or TARGET is written as \\ooo.
 """
 import hashlib
 import marshal
@@ -242,17 +244,20 @@ def tree(manifest_path, source, version, dest):
 
 # --- list ---------------------------------------------------------------------------
 
+def escape(name):
+    """As jail/tree.c has it: no name can look like another field or line."""
+    return "".join(f"\\{ord(c):03o}" if c in " \t\n\\" else c for c in name)
+
+
 def tree_list(dest):
     lines = []
     for folder, folders, files in os.walk(dest):
         for name in folders + files:
             path = os.path.join(folder, name)
             inside = os.path.relpath(path, dest)
-            if any(c.isspace() for c in inside):
-                raise Bad(f"'{inside}' has white space in its name: leave it out")
             mode = os.lstat(path).st_mode
             if stat.S_ISLNK(mode):
-                line = f"link - {os.readlink(path)}"
+                line = f"link - {escape(os.readlink(path))}"
             elif stat.S_ISDIR(mode):
                 line = f"dir {stat.S_IMODE(mode):04o} -"
             elif stat.S_ISREG(mode):
@@ -261,12 +266,12 @@ def tree_list(dest):
                             f"{hashlib.sha256(data.read()).hexdigest()}")
             else:
                 raise Bad(f"'{inside}' is neither file, folder nor link: leave it out")
-            lines.append((inside, f"{line} {inside}\n"))
+            lines.append((inside, f"{line} {escape(inside)}\n"))
     return [line for inside, line in sorted(lines)]
 
 
 def verify(dest, list_path):
-    with open(list_path, encoding="utf-8") as lines:
+    with open(list_path, encoding="utf-8", newline="\n") as lines:
         want = set(lines)
     have = set(tree_list(dest))
     for line in sorted(want ^ have, key=lambda line: line.split()[-1]):

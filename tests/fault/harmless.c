@@ -85,7 +85,7 @@ static const struct {
 	  "space that was reserved behind the report's end stays" },
 	{ "0", "ftruncate", "*/report", ANY, AFTER,
 	  "space that was reserved behind the report's end stays" },
-	{ "0", "openat", "* /*/tree.shaN*", ANY, BEFORE,
+	{ "0", "open", "*/tree.shaN*", ANY, BEFORE,
 	  "no digest is kept beside the tree: the report says null" },
 	{ "0", "open", " /proc/N/root/*", ANY, BEFORE, "the report says: full null" },
 	{ "0", "fstatfs", " /work", ANY, AFTER, "the report says: full null" },

@@ -247,6 +247,9 @@ class Digests(Host):
                 shutil.copyfileobj(python, copy)
         os.symlink("python3", tree + "/bin/python")
         self.file("tree/bin-x/file", "text")
+        # what could pass for two fields or two lines
+        self.file("tree/bin-x/a b\tc\\d\ne", "text")
+        os.symlink("to x", tree + "/bin-x/y z")
         lister = os.path.join(test_run.TOP, "rootfs/tree.py")
         return tree, subprocess.run([sys.executable, lister, "list", tree], check=True,
                                     stdout=subprocess.PIPE, timeout=TIMEOUT).stdout

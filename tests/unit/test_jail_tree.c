@@ -185,7 +185,83 @@ START_TEST(what_no_list_can_hold_is_an_error)
 	/* nor a name that looks like two things: it is none of the list's lines */
 	put_list("", list);
 	(void)unit_file(path, "z\ndir 0755 - zz", "", 0);
-	ck_differs("has zz,");
+	ck_differs("has z\\012dir\\0400755\\040-\\040zz,");
+}
+END_TEST
+
+static void ck_names(const char *folder, const char *link, const char *target)
+{
+	e = (struct err){ 0 };
+	(void)snprintf(path, sizeof(path), "%s", unit_folder());
+	find_root(path);
+	ck_assert_int_eq(mkdir(in(folder), 0755), 0);
+	ck_assert_int_eq(symlink(target, in(link)), 0);
+	ck_assert_msg(tree_digest(&root, true, &tree, &e) == 0, "%s", e.text);
+}
+
+/* where a line or its fields end must not be for a name to say */
+START_TEST(no_two_trees_have_one_digest)
+{
+	static const struct {
+		const char *folder, *link, *target;
+	} rows[] = {
+		{ "a", "z", "x y" },     { "a", "y z", "x" },
+		{ "a", "z", "x\\040y" }, { "a", "y\\z", "x" },
+		{ "a", "zz", "x" },      { "a\nlink - x zz", "b", "y" },
+		{ "a\\012b", "c", "d" }, { "a\nb", "c", "d" },
+		{ "a\tb", "c", "d" },
+	};
+	char digests[COUNT(rows)][SHA256_HEX];
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		ck_names(rows[i].folder, rows[i].link, rows[i].target);
+		memcpy(digests[i], tree.sha256, SHA256_HEX);
+		for (size_t k = 0; k < i; k++)
+			ck_assert_str_ne(digests[i], digests[k]);
+	}
+	/* one folder, as two things of another tree */
+	ck_names("a\nlink - y b", "c", "d");
+
+	char one[SHA256_HEX];
+
+	memcpy(one, tree.sha256, SHA256_HEX);
+	ck_names("a", "b", "y");
+	ck_assert_int_eq(symlink("d", in("c")), 0);
+	ck_assert_int_eq(tree_digest(&root, true, &tree, &e), 0);
+	ck_assert_str_ne(one, tree.sha256);
+}
+END_TEST
+
+/* as rootfs/tree.py writes them */
+START_TEST(blanks_and_backslashes_are_octal)
+{
+	ck_names("a b", "c\\d", "e\tf\n");
+	put_list("", "dir 0755 - a\\040b\nlink - e\\011f\\012 c\\134d\n");
+	ck_assert_msg(tree_digest(&root, true, &tree, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(tree.state, TREE_VERIFIED);
+}
+END_TEST
+
+/* all signals are blocked when the launcher looks: what waits for a writer waits for ever */
+START_TEST(a_list_is_a_file)
+{
+	static const char *const suffixes[] = { ".sum", "" };
+	char name[PATH_MAX + 16];
+
+	make_tree();
+	for (size_t i = 0; i < COUNT(suffixes); i++) {
+		(void)snprintf(name, sizeof(name), "%s.sha256%s", root.path, suffixes[i]);
+		ck_assert_int_eq(mkfifo(name, 0600), 0);
+		for (int check = 0; check < 2; check++) {
+			int r = tree_digest(&root, check, &tree, &e);
+
+			ck_assert_int_eq(r, i == 0 ? 0 : -EINVAL);
+			if (r < 0)
+				ck_assert_ptr_nonnull(strstr(e.text, "is no file"));
+		}
+		if (i == 0)
+			ck_assert_str_eq(tree.sha256, list_digest());
+	}
 }
 END_TEST
 
@@ -250,6 +326,9 @@ Suite *jail_tree_suite(void)
 	tcase_add_test(c, each_difference_is_named);
 	tcase_add_test(c, a_list_must_be_whole);
 	tcase_add_test(c, what_no_list_can_hold_is_an_error);
+	tcase_add_test(c, no_two_trees_have_one_digest);
+	tcase_add_test(c, blanks_and_backslashes_are_octal);
+	tcase_add_test(c, a_list_is_a_file);
 	tcase_add_test(c, another_tree_in_its_place_is_noticed);
 	tcase_add_test(c, no_mount_is_entered);
 	tcase_add_test(c, the_report_says_how_it_is_known);
