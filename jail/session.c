@@ -120,7 +120,7 @@ static void end_steps(struct session *s)
 	while (s->steps) {
 		struct step *step = s->steps;
 
-		if (step->killed == KILL_NONE)
+		if (step->killed == KILL_NONE && !step->have_exit)
 			step->killed = KILL_CANCELLED;
 		done_step(step);
 	}
@@ -144,6 +144,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	hub_unset(hub, &s->stand);
 	hub_unset(hub, &s->flood);
 	hub_unset(hub, &s->exits);
+	sweep_stop(s);
 	end_steps(s);
 	hold_end(s);
 	ahead_end_all(s);

@@ -12,7 +12,7 @@
  *	session_io.c     its pipes, and the first interpreter's; session_media.c: what it shows
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
- *	session_sweep.c  which processes there are, and which of them may stay
+ *	session_sweep.c  which processes there are, and which of them may stay; session_sweep.h
  *	session_image.c  the files of states, with --rollback-files
  *	session_hold.c   frames that wait for files, likewise
  *	session_rest.c   a state that waits does nothing else; session_rest.h
@@ -33,6 +33,7 @@
 #include "jail/serve.h"
 #include "jail/serve_refusal.h"
 #include "jail/session_media.h"
+#include "jail/session_sweep.h"
 #include "jail/states.h"
 
 #define OUT_TAIL_BYTES 4096
@@ -95,7 +96,8 @@ struct step {
 	bool alone;               /* no other step has run beside it */
 	uint32_t threads;         /* that it had left */
 	struct wire_exit exit;    /* its process has ended, if have_exit */
-	bool rests;               /* its process has said DONE, and waits */
+	bool sweeping;            /* it has ended, and what it left is being ended */
+	bool swept;               /* that is done */
 	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
@@ -162,7 +164,8 @@ struct session {
 	uint64_t memory_bytes; /* of all processes, as last looked at */
 	struct state *first;   /* state 0, until it is in the table */
 	struct violation_court court;
-	pid_t caller;                 /* thread that the court hears */
+	pid_t caller; /* thread that the court hears */
+	struct sweep sweep;
 	bool silent;                  /* one that was asked for did not come in time */
 	unsigned int restless;        /* processes that ran when they were to wait */
 	struct violations elsewhere;  /* those that belong to no step */
@@ -363,44 +366,6 @@ uint64_t limit_cpu_us(const struct step *step);
 uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
-
-/* session_sweep.c */
-
-/**
- * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd,
- * if it has not ended
- * @told:	Its pid in the jail, as it says
- * @host:	As the kernel says
- * @before:	Another parent that it may have, 0 for none
- */
-int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
-		struct err *e);
-
-/**
- * sweep_strays() - Kill every process that is neither init, a state nor a running step's
- * @fresh:	The state that a step has just become, NULL if it did not
- *
- * Return: how many, or -errno where they cannot all be ended
- */
-int sweep_strays(struct session *s, const struct state *fresh);
-
-/** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or -1 */
-pid_t sweep_inside(const char *text, const char *key);
-
-/** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
-uint64_t sweep_bytes(const struct state *state, bool exact);
-
-/** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
-void sweep_oom(struct state *state, bool running);
-
-/** sweep_known() - The state or step that this process is, or NULL */
-struct state *sweep_known(const struct session *s, pid_t host);
-
-/** sweep_left() - Kill what a step has moved out of, if it is there still */
-void sweep_left(const struct state *state);
-
-/** sweep_has_none() - Has this process no child but those that are known? */
-bool sweep_has_none(const struct session *s, pid_t host);
 
 /* session_court.c */
 

@@ -86,6 +86,8 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	if (r < 0)
 		return err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
 			       of->number);
+	/* when it was asked for */
+	step->state->woken_ms = stand_now_ms();
 	rest_wake(of);
 	return 0;
 }

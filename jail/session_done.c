@@ -8,8 +8,8 @@
  *   else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the same
  *   evidence as a run's. One that lives is a state from now on, and its branch is at it; of
  *   one that is gone the branch was never told.
- *   What the step left running is killed before the answer, so that the answer can count
- *   it. Then states go that nobody can come back to.
+ *   What the step left running is killed first, which may take several turns
+ *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */
 #include <errno.h>
 #include <signal.h>
@@ -215,13 +215,16 @@ void done_tell(struct step *step, const struct judgement *j, bool lives,
 void done_step(struct step *step)
 {
 	struct session *s = step->session;
-	const char *reason = NULL;
+	const char *reason = s->phase == PHASE_OPEN ? NULL : s->reason;
 	struct judgement j;
-	int strays = 0;
 	bool lives = step->have_done && !step->have_exit && s->phase == PHASE_OPEN;
 
 	if (step->kind != KIND_RUN) {
 		done_file(step);
+		return;
+	}
+	if (s->phase == PHASE_OPEN && !step->swept) {
+		sweep_step(step);
 		return;
 	}
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
@@ -233,15 +236,10 @@ void done_step(struct step *step)
 		reason = "there is no room for another state: --keep-states";
 		limit_signal(step->state, SIGKILL);
 	}
-	if (step->sent_fds)
+	if (step->sent_fds && s->phase == PHASE_OPEN)
 		reason = "it sent file descriptors over its channel";
-	if (s->phase != PHASE_OPEN)
-		reason = s->reason;
-	else
-		strays = step->rests ? step->strays
-				     : sweep_strays(s, lives ? step->state : NULL);
 	if (!lives && step->have_done && !reason)
 		reason = "its process ended after the step had, and never waited";
-	if (lives || !image_roll_back(step, &j, reason, strays))
-		done_tell(step, &j, lives, reason, strays);
+	if (lives || !image_roll_back(step, &j, reason, step->strays))
+		done_tell(step, &j, lives, reason, step->strays);
 }

@@ -31,6 +31,8 @@ void limit_signal(const struct state *state, int signal)
 
 void limit_kill(struct step *step, enum kill_cause cause)
 {
+	if (step->have_exit) /* by itself, and what it left is being ended */
+		return;
 	if (step->killed == KILL_NONE)
 		step->killed = cause;
 	step->shot = true;
@@ -45,7 +47,7 @@ void limit_interrupt(struct step *step, enum kill_cause cause)
 {
 	struct serve *serve = step->session->serve;
 
-	if (step->interrupted || step->shot)
+	if (step->interrupted || step->shot || step->sweeping)
 		return;
 	step->killed = cause;
 	step->interrupted = true;
@@ -99,6 +101,8 @@ static void ring_wall(struct bell *b)
 	if (step->state->host) {
 		if (step->kind != KIND_RUN)
 			ring_file(step);
+		else if (step->sweeping) /* it has ended in time, if it does not go on */
+			hub_set(&s->serve->hub, b, stand_now_ms() + FIRST_SAMPLE_MS);
 		else if (step->interrupted)
 			ring_grace(step);
 		else

@@ -43,28 +43,6 @@ bool rest_is_call(const struct seccomp_data *call)
 	       (uint32_t)call->args[1] == 0;
 }
 
-static bool is_running(const struct session *s)
-{
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->kind == KIND_RUN)
-			return true;
-	return false;
-}
-
-/* what is left running by a state that was let go, which may be the one that rests now */
-static void sweep(struct session *s, const struct state *fresh)
-{
-	int strays = 0;
-
-	/* those of a running step are its own, and it has clocks */
-	if (s->phase == PHASE_OPEN && (fresh || !is_running(s)))
-		strays = sweep_strays(s, fresh);
-	if (strays < 0)
-		session_end(s, "processes that a state has made cannot be ended");
-	else
-		s->restless += (unsigned int)strays;
-}
-
 static void ring_late(struct bell *b)
 {
 	struct state *state = b->owner;
@@ -81,7 +59,7 @@ static void ring_late(struct bell *b)
 		hub_set(&s->serve->hub, b, stand_now_ms() + LATE_MS);
 	}
 	/* and with it, what was asked for and does not speak */
-	sweep(s, NULL);
+	sweep_states(s, NULL);
 }
 
 void rest_prepare(struct state *state)
@@ -188,30 +166,47 @@ static bool all_rest(const struct session *s)
 	return true;
 }
 
-/* it is bound; whatever it has left, ends before it is looked at for the last time */
+static void rest(struct state *state)
+{
+	pay_back(state->session);
+	rest_end(state);
+	state->rests = true;
+}
+
+void rest_swept(struct step *step, int strays)
+{
+	struct state *state = step->state;
+	struct session *s = step->session;
+
+	step->sweeping = false;
+	step->strays = strays < 0 ? strays : step->strays + strays;
+	if (!step->have_exit && rest_is_told(s)) {
+		/* a step that goes on, or one whose end is told next */
+		if (!violation_holds(s->listener.fd, state->rest))
+			return;
+		rest(state);
+	}
+	step->swept = true;
+	done_step(step);
+}
+
+/* it is bound; whatever a step has left, ends before it is looked at for the last time */
 static void begin(struct state *state, uint64_t id)
 {
 	struct session *s = state->session;
-	struct step *step = state->step && !state->step->waits ? state->step : NULL;
-	int strays = 0;
 
-	if (step)
-		strays = sweep_strays(s, state);
-	else if (!sweep_has_none(s, state->host))
-		sweep(s, state);
-	if (s->phase != PHASE_OPEN || !violation_holds(s->listener.fd, id))
-		return;
-	pay_back(s);
-	rest_end(state);
-	state->rests = true;
 	state->rest = id;
-	if (step) {
-		step->rests = true;
-		step->strays = strays;
-		done_step(step);
-	} else if (all_rest(s)) {
-		sweep(s, NULL);
+	if (state->step && !state->step->waits) {
+		sweep_step(state->step);
+		return;
 	}
+	if (!violation_holds(s->listener.fd, id))
+		return;
+	rest(state);
+	if (!sweep_has_none(s, state->host))
+		sweep_states(s, state);
+	else if (all_rest(s))
+		sweep_states(s, NULL);
 }
 
 bool rest_hear(struct session *s, const struct seccomp_notif *n)

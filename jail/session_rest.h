@@ -23,6 +23,12 @@ bool rest_is_call(const struct seccomp_data *call);
  */
 bool rest_hear(struct session *s, const struct seccomp_notif *n);
 
+/**
+ * rest_swept() - What an ended step had left is gone: it is done, if it is held still
+ * @strays:	How many were killed, or -errno where they cannot all be ended
+ */
+void rest_swept(struct step *step, int strays);
+
 /** rest_wake() - It was sent a request: let it go, once, now or when it rests */
 void rest_wake(struct state *state);
 /** rest_await() - A state, or a process made ready, runs: it must rest soon */

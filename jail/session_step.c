@@ -101,6 +101,8 @@ void step_forget(struct step *step)
 		(void)step_unlink(&s->ahead, step);
 	if (b && b->step == step)
 		b->step = NULL;
+	if (s->sweep.step == step)
+		s->sweep.step = NULL;
 	limit_end(step);
 	io_close_fd(&step->source);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
@@ -357,5 +359,7 @@ void step_exit(struct step *step, const struct wire_exit *exit)
 {
 	step->exit = *exit;
 	step->have_exit = true;
+	step->state->pid = -1; /* nobody else's end is its own */
+	limit_end(step);
 	done_step(step);
 }

@@ -2,10 +2,18 @@
 /*
  * session_sweep.c - which processes of a session there are, and which may stay
  *
- * Whom a signal goes to is held by a pidfd before it is looked at once more: a number that
- * was given to somebody else meanwhile belongs to a process whose parent is not one of
- * this jail's. A step may be gone before it is looked at: it has no pidfd then, and gets no
- * signal.
+ * Theory of operation
+ *   What a step leaves behind is killed before the step is answered. All processes below
+ *   init are visited, a few in each turn of the loop. A walk that finds nobody alive who is
+ *   not known is the last one; after any other there is one more, a moment later. Nothing
+ *   waits for a death: a session whose strays are many, or die slowly, delays its own
+ *   answers alone. A process that was asked for, and has not said who it is, looks like a
+ *   stray: the walk waits until it speaks, or is late.
+ *
+ *   Whom a signal goes to is held by a pidfd before it is looked at once more: a number
+ *   that was given to somebody else meanwhile belongs to a process whose parent is not one
+ *   of this jail's. A step may be gone before it is looked at: it has no pidfd then, and
+ *   gets no signal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +28,15 @@
 #include "init/io.h"
 #include "jail/proc.h"
 #include "jail/session.h"
-#include "jail/watch.h"
+#include "jail/session_rest.h"
+#include "jail/stand.h"
 
-#define ROUNDS 64         /* against a step that forks faster than it is ended */
-#define DEATH_WAIT_MS 100 /* a process that is killed is gone long before */
-#define COUNTED 64        /* strays, of whom one that dies slowly is known again */
-#define BIRTH_WAIT_MS 100 /* likewise, one that was asked for is there */
+#define ROUNDS 64        /* against a step that forks faster than it is ended */
+#define VISITS_A_TURN 16 /* there are other sessions to serve */
+#define SOON_ROUNDS 10   /* a process that is killed is gone within so many, 1 ms each */
+#define LATER_MS 5       /* then it takes longer from round to round: 10 s in all */
+#define BIRTH_LOOK_MS 2
+#define BIRTH_WAIT_MS 100 /* one that was asked for is there long before */
 /* of a session that has kept nobody waiting yet, it can only be slow; and so is what the
  * state makes that has run no step, of which file operations are asked */
 #define SLOW_BIRTH_WAIT_MS 2000
@@ -43,18 +54,14 @@ pid_t sweep_inside(const char *text, const char *key)
 }
 
 /* what /proc/PID/status says of it; false: it is gone */
-static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
+static bool look(pid_t pid, pid_t *parent, pid_t *inside)
 {
 	char text[4096];
 	const char *at;
 
 	*parent = *inside = 0;
-	*state = 'X';
 	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
 		return false;
-	at = posture_find(text, "State:\t");
-	if (at)
-		*state = *at;
 	at = posture_find(text, "PPid:\t");
 	if (at)
 		*parent = (pid_t)strtol(at, NULL, 10);
@@ -63,6 +70,7 @@ static bool look(pid_t pid, pid_t *parent, pid_t *inside, char *state)
 	return true;
 }
 
+/* all of its threads: the first may end before the others */
 static bool has_ended(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -76,12 +84,11 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	const struct session *s = state->session;
 	cleanup_fd int pidfd = -1;
 	pid_t parent = 0, inside = 0;
-	char letter;
 
 	if (host > 0)
 		pidfd = (int)syscall(SYS_pidfd_open, host, 0);
 	if (pidfd >= 0)
-		(void)look(host, &parent, &inside, &letter);
+		(void)look(host, &parent, &inside);
 	if (inside != (pid_t)told ||
 	    (parent != s->run.jail.pid && (!before || parent != before))) {
 		/* of one that has ended, init will tell, or has; and nobody else's end
@@ -105,22 +112,14 @@ void sweep_left(const struct state *state)
 {
 	cleanup_fd int fd = -1;
 	pid_t parent, inside;
-	char letter;
 
 	if (!state->left || sweep_known(state->session, state->left))
 		return;
 	fd = (int)syscall(SYS_pidfd_open, state->left, 0);
-	if (fd >= 0 && look(state->left, &parent, &inside, &letter) &&
+	if (fd >= 0 && look(state->left, &parent, &inside) &&
 	    parent == state->session->run.jail.pid)
 		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 }
-
-struct sweep {
-	struct session *s;
-	int killed; /* in this round */
-	int strays; /* in all */
-	pid_t counted[COUNTED];
-};
 
 struct state *sweep_known(const struct session *s, pid_t host)
 {
@@ -128,7 +127,8 @@ struct state *sweep_known(const struct session *s, pid_t host)
 		if (s->states.state[i]->host == host)
 			return s->states.state[i];
 	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->state->host == host)
+		/* the number of one that has ended may be another's by now */
+		if (step->state->host == host && !step->have_exit)
 			return step->state;
 	for (const struct step *step = s->ahead; step; step = step->next)
 		if (step->state->host == host)
@@ -147,38 +147,44 @@ static bool was_left(const struct session *s, pid_t host)
 	return false;
 }
 
-static void kill_stray(struct sweep *w, pid_t pid, pid_t above)
+static void count(struct session *s, pid_t stray)
+{
+	struct sweep *w = &s->sweep;
+
+	for (unsigned int i = 0; i < w->counted && i < SWEEP_COUNTED; i++)
+		if (w->stray[i] == stray)
+			return;
+	w->stray[w->counted++ % SWEEP_COUNTED] = stray;
+}
+
+static void kill_stray(struct session *s, pid_t pid, pid_t above)
 {
 	cleanup_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd gone = { .fd = fd, .events = POLLIN };
 	pid_t parent, inside;
-	char letter;
 
-	if (fd < 0 || !look(pid, &parent, &inside, &letter) || letter == 'Z' ||
-	    letter == 'X' || (parent != above && parent != w->s->run.jail.pid))
+	if (fd < 0 || !look(pid, &parent, &inside) || has_ended(fd))
 		return;
-	if (syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0)
+	s->sweep.left++;
+	if ((parent != above && parent != s->run.jail.pid) ||
+	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0)
 		return;
-	w->killed++;
 	/* what a step has moved out of ends by itself, and is none */
-	if (w->counted[pid % COUNTED] != pid)
-		w->strays += !was_left(w->s, pid);
-	w->counted[pid % COUNTED] = pid;
-	(void)poll(&gone, 1, DEATH_WAIT_MS);
+	if (!was_left(s, pid))
+		count(s, pid);
 }
 
 /* is what is below it to be looked at, too? */
 static bool visit(void *owner, pid_t pid, pid_t above)
 {
-	struct sweep *w = owner;
-	const struct state *state = sweep_known(w->s, pid);
+	struct session *s = owner;
+	const struct state *state = sweep_known(s, pid);
+	const struct step *step = state ? state->step : NULL;
 
 	/* a running step's own */
-	if (state && state->step && !state->step->have_done && !state->step->have_exit &&
-	    !state->step->waits)
+	if (step && !step->sweeping && !step->waits)
 		return false;
 	if (!state)
-		kill_stray(w, pid, above);
+		kill_stray(s, pid, above);
 	return true;
 }
 
@@ -201,62 +207,174 @@ bool sweep_has_none(const struct session *s, pid_t pid)
 	}
 }
 
-/* the usual end of a step, at the price of two files: states that wait make no process */
-static bool is_clean(const struct session *s, const struct state *fresh)
+/* the usual end of a step, at the price of two files: states that wait make no process. Init
+ * comes last, as it gets the children of whoever ends meanwhile */
+static bool is_clean(const struct step *step)
 {
-	return sweep_has_none(s, s->run.jail.pid) &&
-	       (!fresh || sweep_has_none(s, fresh->host));
+	const struct session *s = step->session;
+
+	return (step->have_exit || sweep_has_none(s, step->state->host)) &&
+	       sweep_has_none(s, s->run.jail.pid);
 }
 
-static bool is_born(const struct step *step)
+static bool is_late(const struct step *step)
 {
-	struct pollfd p = { .fd = step->state->channel.fd, .events = POLLIN };
-	struct session *s = step->session;
-	int wait_ms =
-		step->kind == KIND_RUN && s->silent ? BIRTH_WAIT_MS : SLOW_BIRTH_WAIT_MS;
+	const struct session *s = step->session;
+	const struct state *state = step->state;
+	uint64_t since_ms =
+		state->woken_ms > s->sweep.start_ms ? state->woken_ms : s->sweep.start_ms;
 
-	if (step->state->host || p.fd < 0)
-		return true;
-	if (poll(&p, 1, wait_ms) > 0)
-		step_receive_one(step->state);
-	else
-		s->silent = true;
-	/* it may be forgotten by now */
-	return step->state->host || step->state->channel.fd < 0;
+	return stand_now_ms() >= since_ms + (step->kind == KIND_RUN && s->silent
+						     ? BIRTH_WAIT_MS
+						     : SLOW_BIRTH_WAIT_MS);
 }
 
 /* a process that was asked for, and has not said who it is, would look like a stray */
-static void await_births(struct session *s)
+static bool awaits_births(struct session *s)
 {
-	for (struct step *step = s->steps, *next; step; step = next) {
-		next = step->next;
-		/* of a step whose state has gone there is nobody to wait for */
-		if (step->state)
-			(void)is_born(step);
+	bool waits = false;
+
+	step_hear_births(s);
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next; step;
+		     step = next) {
+			next = step->next;
+			if (step->state->host || !step->state->channel.events)
+				continue;
+			if (!is_late(step)) {
+				waits = true;
+				continue;
+			}
+			s->silent = true;
+			if (early)
+				ahead_forget(step);
+		}
+	return waits;
+}
+
+void sweep_stop(struct session *s)
+{
+	struct sweep *w = &s->sweep;
+
+	w->under_way = false;
+	hub_unset(&s->serve->hub, &w->look);
+	watch_end(&w->walk);
+}
+
+static void finish(struct session *s, int strays)
+{
+	struct step *first = s->sweep.step, *step = first;
+
+	sweep_stop(s);
+	if (!first && strays < 0) {
+		session_end(s, "processes that a state has made cannot be ended");
+		return;
 	}
-	for (struct step *step = s->ahead, *next; step; step = next) {
-		next = step->next;
-		if (!is_born(step))
-			ahead_forget(step);
+	if (!first)
+		s->restless += (unsigned int)strays;
+	/* whoever came later has waited for the same walk */
+	while (s->phase == PHASE_OPEN) {
+		for (step = step ? step : s->steps; step && !step->sweeping;)
+			step = step->next;
+		if (!step)
+			return;
+		rest_swept(step, step == first ? strays : 0);
+		step = NULL;
 	}
 }
 
-int sweep_strays(struct session *s, const struct state *fresh)
+/* Return: in how many ms to look again, or 0: it is over */
+static unsigned int walk_on(struct session *s)
 {
-	struct sweep w = { .s = s };
+	struct sweep *w = &s->sweep;
 	struct err e;
+	int r = watch_each(&w->walk, s->run.jail.pid, VISITS_A_TURN, visit, s, &e);
 
-	if (is_clean(s, fresh))
+	if (r > 0)
+		return 1;
+	/* one that ended before it was looked at may have left others to init */
+	if (r == 0 && w->left == 0 && sweep_has_none(s, s->run.jail.pid)) {
+		finish(s, (int)w->counted);
 		return 0;
-	await_births(s);
-	for (int i = 0; i < ROUNDS; i++) {
-		w.killed = 0;
-		if (watch_each(s->run.jail.pid, visit, &w, &e) < 0)
-			return -e.errnum;
-		if (w.killed == 0)
-			return w.strays;
 	}
-	return -EBUSY;
+	w->rounds++;
+	if (r < 0 || w->rounds == ROUNDS) {
+		finish(s, r < 0 ? -e.errnum : -EBUSY);
+		return 0;
+	}
+	w->walk.at = w->left = 0;
+	return w->rounds < SOON_ROUNDS ? 1 : LATER_MS * w->rounds;
+}
+
+static bool is_running(const struct session *s)
+{
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->kind == KIND_RUN)
+			return true;
+	return false;
+}
+
+static void ring_look(struct bell *b)
+{
+	struct session *s = b->owner;
+	struct sweep *w = &s->sweep;
+	unsigned int in_ms = BIRTH_LOOK_MS;
+	bool waits = awaits_births(s);
+
+	/* what it has heard may have ended the session */
+	if (!w->under_way)
+		return;
+	/* what a running step leaves is its own, until it ends */
+	if (!w->step && !w->all && is_running(s)) {
+		finish(s, (int)w->counted);
+		return;
+	}
+	if (!waits)
+		in_ms = walk_on(s);
+	if (in_ms)
+		hub_set(&s->serve->hub, b, stand_now_ms() + in_ms);
+}
+
+static void begin(struct session *s, struct step *step)
+{
+	struct sweep *w = &s->sweep;
+
+	if (!w->under_way) {
+		w->look = (struct bell){ .ring = ring_look, .owner = s };
+		w->under_way = true;
+		w->all = false;
+		w->step = NULL;
+		w->rounds = w->counted = 0;
+		w->start_ms = stand_now_ms();
+	}
+	if (step && !w->step) {
+		s->restless += w->counted;
+		w->counted = 0;
+		w->step = step;
+	}
+	/* whom it has passed by may be back, or have made others */
+	w->walk.at = w->left = 0;
+	hub_set(&s->serve->hub, &w->look, stand_now_ms());
+}
+
+void sweep_step(struct step *step)
+{
+	bool clean = !step->sweeping && is_clean(step);
+
+	step->sweeping = true;
+	if (clean)
+		rest_swept(step, 0);
+	else
+		begin(step->session, step);
+}
+
+void sweep_states(struct session *s, const struct state *rests)
+{
+	if (s->phase != PHASE_OPEN ||
+	    (!rests && (is_running(s) || sweep_has_none(s, s->run.jail.pid))))
+		return;
+	begin(s, NULL);
+	s->sweep.all = s->sweep.all || rests;
 }
 
 uint64_t sweep_bytes(const struct state *state, bool exact)

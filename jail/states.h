@@ -45,7 +45,7 @@ struct state {
 	uint64_t rest;               /* by this id, then */
 	unsigned int owed;           /* requests it was sent, and was not let go for */
 	struct bell late;            /* until it rests */
-	uint64_t woken_ms, woken_us; /* when that began, and its CPU time then */
+	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */
 	struct later end;
 };
 

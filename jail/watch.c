@@ -23,11 +23,6 @@
 /* what each socket of the jail is charged with; a launcher has one jail */
 static struct buffer_bound bound;
 
-struct found {
-	pid_t *pid;
-	unsigned int count, room;
-};
-
 static int add(struct found *f, pid_t pid)
 {
 	if (f->count == f->room) {
@@ -243,29 +238,41 @@ int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *
 }
 
 /* the children of a process, and, in the same place of another list, whose they are */
-static int find_with(struct found *f, struct found *above, pid_t pid)
+static int find_with(struct walk *k, pid_t pid)
 {
-	int r = find_children(f, pid);
+	int r = find_children(&k->found, pid);
 
-	while (r == 0 && above->count < f->count)
-		r = add(above, pid);
+	while (r == 0 && k->above.count < k->found.count)
+		r = add(&k->above, pid);
 	return r;
 }
 
-int watch_each(pid_t init, bool (*visit)(void *owner, pid_t pid, pid_t above),
-	       void *owner, struct err *e)
+int watch_each(struct walk *k, pid_t init, unsigned int most,
+	       bool (*visit)(void *owner, pid_t pid, pid_t above), void *owner,
+	       struct err *e)
 {
-	static struct found f, above; /* keep their room, as in watch_sample() */
-	int r;
+	int r = 0;
 
-	f.count = above.count = 0;
-	r = add(&f, init);
-	if (r == 0)
-		r = add(&above, 0);
-	if (r == 0)
-		r = find_with(&f, &above, init);
-	for (unsigned int i = 1; r == 0 && i < f.count; i++)
-		if (visit(owner, f.pid[i], above.pid[i]))
-			r = find_with(&f, &above, f.pid[i]);
-	return r < 0 ? err_set(e, -r, "watch: find the jail's processes") : 0;
+	if (k->at == 0) {
+		k->found.count = k->above.count = 0;
+		r = add(&k->found, init);
+		if (r == 0)
+			r = find_with(k, init);
+		k->at = 1;
+	}
+	for (; r == 0 && most > 0 && k->at < k->found.count; most--) {
+		pid_t pid = k->found.pid[k->at];
+
+		if (visit(owner, pid, k->above.pid[k->at++]))
+			r = find_with(k, pid);
+	}
+	return r < 0 ? err_set(e, -r, "watch: find the jail's processes")
+		     : k->at < k->found.count;
+}
+
+void watch_end(struct walk *k)
+{
+	free(k->found.pid);
+	free(k->above.pid);
+	*k = (struct walk){ 0 };
 }

@@ -42,13 +42,31 @@ int watch_check(pid_t init, enum plan_net net, struct err *e);
  */
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
 
+/* a list of processes that grows */
+struct found {
+	pid_t *pid;
+	unsigned int count, room;
+};
+
+/* a visit to every process below init that takes several turns; zeroed: at its start */
+struct walk {
+	struct found found, above; /* in the same place, its parent */
+	unsigned int at; /* the next one to visit; 0: init was not looked at yet */
+};
+
 /**
- * watch_each() - Visit every process below init, parents first
+ * watch_each() - Visit the processes below init, parents first
+ * @k:		Goes on from there; at = 0 begins again. Freed by watch_end()
+ * @most:	How many to visit now
  * @visit:	Gets a pid and its parent's; false: what is below it is not visited
  *
- * Return: 0, or as watch_sample()
+ * Return: 0 (all were visited), 1 (there are more), or as watch_sample()
  */
-int watch_each(pid_t init, bool (*visit)(void *owner, pid_t pid, pid_t above),
-	       void *owner, struct err *e);
+int watch_each(struct walk *k, pid_t init, unsigned int most,
+	       bool (*visit)(void *owner, pid_t pid, pid_t above), void *owner,
+	       struct err *e);
+
+/** watch_end() - Free what a walk has, and zero it */
+void watch_end(struct walk *k);
 
 #endif

@@ -48,7 +48,7 @@ fault: all $(B)/packages.test ## each system call of launcher and init fails onc
 vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
 	tests/fault/run --build && tests/vm/test
 bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
-	tests/bench/run && tests/bench/sessions
+	tests/bench/run && tests/bench/sessions && tests/bench/neighbours
 
 # warm jails without Python: a template of C, and a launcher of many
 WARM_C := $(WALLS:%=jail/%.c) $(SHARED_C)

@@ -3,7 +3,7 @@
  * sessions.h - for the fuzzers of `serve`: jails that are played, and what must hold of it
  *
  * A launch gives sockets alone; whatever says that it is a process of the jail is believed.
- * Link with --wrap=launch_jail, --wrap=sweep_adopt, --wrap=sweep_strays.
+ * Link with --wrap=launch_jail, --wrap=sweep_adopt, --wrap=sweep_step.
  */
 #ifndef STEPJAIL_TESTS_FUZZ_SESSIONS_H
 #define STEPJAIL_TESTS_FUZZ_SESSIONS_H
@@ -17,6 +17,7 @@
 #include "init/io.h"
 #include "jail/option.h"
 #include "jail/session.h"
+#include "jail/session_rest.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CHANNELS_MAX 64
@@ -66,12 +67,11 @@ int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t bef
 	return 0;
 }
 
-int __wrap_sweep_strays(struct session *s, const struct state *fresh);
-int __wrap_sweep_strays(struct session *s, const struct state *fresh)
+void __wrap_sweep_step(struct step *step);
+void __wrap_sweep_step(struct step *step)
 {
-	HOLDS(s->phase == PHASE_OPEN);
-	HOLDS(!fresh || states_find(&s->states, fresh->number) == fresh);
-	return 0;
+	HOLDS(step->session->phase == PHASE_OPEN);
+	rest_swept(step, 0);
 }
 
 static int lowest_free(void)

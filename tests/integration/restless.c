@@ -81,6 +81,26 @@ static void make_thread(void)
 		exit(9);
 }
 
+/* a process whose second thread goes on when its first one has ended */
+static void spin_leaderless(void)
+{
+	char path[64], text[256];
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		make_thread();
+		(void)syscall(SYS_exit, 0);
+	}
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		FILE *stat = fopen(path, "re");
+
+		if (!stat || !fgets(text, sizeof(text), stat))
+			exit(9);
+		(void)fclose(stat);
+	} while (!strstr(text, ") Z "));
+}
+
 /* the channel that came with the request, as its first fd */
 static int asked(void)
 {
@@ -171,6 +191,8 @@ int main(int argc, char **argv)
 	if (strcmp(way, "children") == 0)
 		for (int i = 0; i < 3; i++)
 			spin_apart();
+	if (strcmp(way, "leaderless") == 0)
+		spin_leaderless();
 	for (;;) {
 		int fd;
 

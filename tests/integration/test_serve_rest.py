@@ -113,6 +113,12 @@ class Rest(Case):
         self.assertGreaterEqual(step.done['strays'], 3)
         self.goes_on(session)
 
+    def test_what_it_leaves_is_ended_though_its_first_thread_was(self):
+        """That thread is a zombie, and the process is none."""
+        session, step = self.become('leaderless')
+        self.ended(step, 'completed', 'kept', strays=1)
+        self.goes_on(session)
+
     def test_it_cannot_be_woken_by_a_timer(self):
         session, step = self.become('timers')
         self.ended(step, 'exited', 'rolled-back', exit_code=1)  # EPERM

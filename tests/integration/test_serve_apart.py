@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""stepjail serve: what one session leaves behind keeps no other session waiting.
+
+A tracer holds a process of session A, so that A's step cannot be answered yet; the order of
+answers tells whether session B had to wait for it. Run by tests/integration/run, as root and as
+an ordinary user.
+"""
+import os
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from serve_scene import Case, below, inside  # noqa: E402
+from test_serve_starved import TRACE_CLONE, TRACE_EXIT, TRACE_FORK, Tracer  # noqa: E402
+
+MANY = 300
+LEAVE = """
+import os
+pids = []
+for _ in range({count}):
+    pid = os.fork()
+    if pid == 0:
+        import signal
+        signal.pause()
+        os._exit(0)
+    pids.append(pid)
+print(pids[-1], flush=True)
+{end}
+"""
+
+
+class Apart(Case):
+    options = ['--cold', '--ready=0', '--pids=400', '--memory=1G']
+
+    def setUp(self):
+        super().setUp()
+        self.tracer = Tracer()
+        self.addCleanup(self.tracer.let_all_go)
+        self.a, self.b = self.serve.open(), self.serve.open()
+
+    def end(self):
+        self.tracer.let_all_go()
+        super().end()
+
+    def host(self, session, pid):
+        """The process of this session that has this number in its jail."""
+        jails = [jail for jail in self.jails() if jail not in self.others(session)]
+        return next(host for jail in jails for host in below(jail) if inside(host) == pid)
+
+    def jails(self):
+        with open(f'/proc/{self.serve.process.pid}/task/{self.serve.process.pid}/children') as file:
+            return sorted(int(word) for word in file.read().split())
+
+    def others(self, session):
+        """Sessions are opened one after the other, and so are their jails."""
+        jails = [jail for jail in self.jails() if below(jail)]
+        return [jail for i, jail in enumerate(jails) if i != session.number - 1]
+
+    def leave(self, count=1, end='input()', branch=0):
+        """A step of A that ends, and whose stray is dead but for its last moment; that stray."""
+        self.a.start(LEAVE.format(count=count, end=end), branch=branch)
+        pid = int(self.serve.expect(self.a.number, branch, 'OUT').bytes)
+        stray = self.host(self.a, pid)
+        self.tracer.seize(stray, TRACE_EXIT)
+        self.a.stdin(b'\n', branch)
+        self.tracer.stopped(stray)
+        return stray
+
+    def not_answered(self):
+        told = [frame for frame in self.serve.waiting
+                if (frame.session, frame.branch) == (self.a.number, 0)
+                and frame.kind in ('DONE', 'CLOSED')]
+        self.assertEqual(told, [])
+
+    def other_is_answered(self):
+        """Before A is."""
+        for n in range(5):
+            self.assertEqual(self.b.run(f'{n} + 1').result, str(n + 1))
+        self.not_answered()
+
+    def test_a_stray_that_dies_slowly(self):
+        stray = self.leave()
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'completed', 'kept', strays=1)
+        self.ended(self.a.run('len(pids)'), 'completed', 'kept', strays=0)
+
+    def test_many_strays(self):
+        stray = self.leave(MANY)
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'completed', 'kept', strays=MANY)
+        self.ended(self.a.run('len(pids)'), 'completed', 'kept', strays=0)
+
+    def test_strays_of_a_step_that_has_ended(self):
+        stray = self.leave(end='input(); os._exit(3)')
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'exited', 'rolled-back', exit_code=3, strays=1)
+
+    def test_a_process_that_is_not_there_yet(self):
+        """It was asked for, and who is not known must not be taken for a stray."""
+        self.a.run('x = 1')
+        self.a.branch(1, 0)
+        first = self.host(self.a, 2)
+        self.tracer.seize(first, TRACE_FORK | TRACE_CLONE)
+        self.a.start('y = 2\ny', branch=1)
+        held = self.tracer.child_of(first)
+        self.a.start('x')
+        self.assertEqual(self.serve.expect(self.a.number, 0, 'RESULT').bytes, b'1')
+        self.other_is_answered()
+        self.tracer.let_go(held)
+        self.ended(self.a.finish(), 'completed', 'kept', strays=0)
+        step = self.a.finish(branch=1)
+        self.ended(step, 'completed', 'kept', strays=0)
+        self.assertEqual(step.result, '2')
+
+    def test_frames_meanwhile(self):
+        self.a.run('x = 1')
+        self.a.branch(1, 1)
+        stray = self.leave()
+        self.refused('runs step', self.a.run, '1')
+        self.refused('runs step', self.a.rollback, 0)
+        self.refused('runs step', self.a.drop, 0)
+        self.assertEqual(self.a.branch(2, 1)['branches']['0']['step'], 2)
+        self.a.drop(2)
+        self.a.interrupt()
+        self.a.start('x + 1', branch=1)
+        self.assertEqual(self.serve.expect(self.a.number, 1, 'RESULT').bytes, b'2')
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'completed', 'kept', strays=1)
+        self.ended(self.a.finish(branch=1), 'completed', 'kept', strays=0)
+
+    def test_a_limit_on_time_meanwhile(self):
+        """The step had ended by then."""
+        self.a.start(LEAVE.format(count=1, end='input()'), wall_ms=3000)
+        stray = self.host(self.a, int(self.serve.expect(self.a.number, 0, 'OUT').bytes))
+        self.tracer.seize(stray, TRACE_EXIT)
+        self.a.stdin(b'\n')
+        self.tracer.stopped(stray)
+        self.assertEqual(self.b.run('import time; time.sleep(3.2)', wall_ms=20000).done['verdict'],
+                         'completed')
+        self.not_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'completed', 'kept', strays=1)
+
+    def test_a_kill_meanwhile(self):
+        self.a.run('x = 1')
+        stray = self.leave()
+        self.a.kill()
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'cancelled', 'rolled-back', strays=1)
+        self.assertEqual(self.a.run('x').result, '1')
+
+    def test_its_process_ends_meanwhile(self):
+        self.a.run('x = 1')
+        stray = self.leave()
+        with open(f'/proc/{stray}/status') as file:
+            parent = next(int(line.split()[1]) for line in file if line.startswith('PPid:'))
+        os.kill(parent, signal.SIGKILL)
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.ended(self.a.finish(), 'signaled', 'rolled-back', strays=1)
+        self.assertEqual(self.a.run('x').result, '1')
+
+    def test_a_close_meanwhile(self):
+        stray = self.leave()
+        self.serve.send('CLOSE', self.a.number)
+        self.ended(self.a.finish(), 'completed', 'lost')
+        self.other_is_answered()
+        self.tracer.let_go(stray)
+        self.assertEqual(self.serve.expect(self.a.number, 0, 'CLOSED').json['reason'],
+                         'the client has closed it')
+
+    def test_the_end_of_serve_meanwhile(self):
+        stray = self.leave()
+        self.serve.socket.shutdown(1)
+        self.tracer.let_go(stray)
+
+
+if __name__ == '__main__':
+    unittest.main()
