@@ -20,8 +20,8 @@ enum filter_when {
 	ALWAYS,    /* whatever the arguments */
 	ARG_EQ,    /* the argument's low 32 bits are value */
 	ARG_CLEAR, /* none of value's bits is set in the argument */
-	NOT_INIT, /* the argument is a PID, but not 1; of setpriority(2), the one before it
-		      is PRIO_PROCESS */
+	NOT_INIT, /* the argument can be a PID, but is not 1; of setpriority(2), the one before
+		      it is PRIO_PROCESS */
 	IP_SOCKET, /* of socket(2): the family is value, and the protocol TCP, UDP or ICMP */
 	OWN_LIMIT, /* setrlimit(2) and prlimit(2) of itself; arg is the resource, and not
 		      RLIMIT_CORE, unless it is only read */

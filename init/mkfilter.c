@@ -30,6 +30,8 @@
  * the kernel: only the low half counts, and the high half must not decide. */
 #define LOW_HALF 0xffffffffULL
 
+#define PID_END (1ULL << 22) /* PID_MAX_LIMIT. Kernel: include/linux/threads.h */
+
 /* a generator without these has no variants */
 extern const struct refused_row refused_rows[] __attribute__((weak));
 extern const struct refused_row locked_rows[] __attribute__((weak));
@@ -102,14 +104,14 @@ static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr
 	return r;
 }
 
-/* Any number but 1 lacks bit 0, or has one of the 31 others. SCMP_CMP_NE would compare the
- * high half, too. PRIO_PROCESS is 0. */
+/* A PID has 22 bits: any but 1 lacks bit 0, or has one of the others. SCMP_CMP_NE would
+ * compare the high half, too. PRIO_PROCESS is 0. */
 static int allow_not_init(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
 	struct scmp_arg_cmp process = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, 0);
 	int r = 0;
 
-	for (uint64_t bit = 1; r == 0 && bit <= LOW_HALF; bit <<= 1)
+	for (uint64_t bit = 1; r == 0 && bit < PID_END; bit <<= 1)
 		r = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, nr, row->arg == 1 ? 2 : 1,
 			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, bit, bit == 1 ? 0 : bit),

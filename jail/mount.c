@@ -3,10 +3,12 @@
  * mount.c - the jail's file system: see mount.h
  *
  * Theory of operation
- *   The root is an overlay of two read-only layers: the root tree, and a skeleton that
- *   only holds mount points. So a tree needs no folder prepared for a bind, and
- *   /proc/self/mountinfo in the jail says "lowerdir=r:e" where a bind mount would say the
- *   host's path of the tree. A read-only bind is an overlay too, for the same reason.
+ *   The root is an overlay of three read-only layers: an empty folder, the root tree, and
+ *   a skeleton that only holds mount points. So a tree needs no folder prepared for a bind,
+ *   and /proc/self/mountinfo in the jail says "lowerdir=z:r:e" where a bind mount would say
+ *   the host's path of the tree. statvfs(2) asks the first layer: the empty folder says
+ *   nothing of the host's disk. A read-only bind is an overlay too, but has the owner and
+ *   the mode of what is bound, so that comes first there.
  *   All of it is assembled on a small private tmpfs with the new mount API, each mount
  *   with its flags before it is attached. Then pivot_root(2) with both arguments ".", and
  *   the old root, the assembly with it, is detached: no path leads back.
@@ -32,7 +34,7 @@
 /* folders of the assembly */
 #define TREE "r"     /* the root tree */
 #define SKELETON "e" /* mount points that the tree may lack */
-#define EMPTY "z"    /* second layer of a bind's overlay: an overlay takes no fewer */
+#define EMPTY "z"    /* also the second layer of a bind's: an overlay takes no fewer */
 #define ROOT "n"     /* the new root */
 #define DEV "dev"    /* becomes /dev */
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
@@ -176,7 +178,7 @@ static int make_root(const struct sources *s, struct err *e)
 	if (r < 0)
 		return r;
 
-	cleanup_fd int overlay = mount_overlay(TREE ":" SKELETON, e);
+	cleanup_fd int overlay = mount_overlay(EMPTY ":" TREE ":" SKELETON, e);
 
 	if (overlay < 0)
 		return overlay;

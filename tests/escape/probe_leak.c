@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 
@@ -205,6 +206,17 @@ static void page_cache(char **argv)
 	door_reach("cachestat", syscall(451, fd, range, counts, 0));
 }
 
+/* the jail's own root has no room; any that is larger is a disk's */
+static void disk_room(char **argv)
+{
+	struct statvfs root;
+
+	(void)argv;
+	if (statvfs("/", &root) < 0)
+		probe_lacks("statvfs");
+	door_word("room of /", root.f_blocks * root.f_frsize > 1 << 20, "hidden");
+}
+
 /* processes that are not of this jail: any but init's, ours, and our children's */
 static void other_processes(char **argv)
 {
@@ -258,6 +270,8 @@ static const struct probe probes[] = {
 	    &scene_abstract, words, net_files),
 	ROW("leak-page-cache", "see what another jail has read of the tree", W(SECCOMP),
 	    NULL, page_cache, NULL),
+	ROW("leak-disk", "learn how full the host's disk is", W(OVERLAY), NULL, disk_room,
+	    NULL),
 	ROW("leak-processes", "see processes that are not its own", W(PIDS) | W(HIDEPID),
 	    NULL, other_processes, NULL),
 };

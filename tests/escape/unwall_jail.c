@@ -142,6 +142,8 @@ int __wrap_mount_overlay(const char *lowerdir, struct err *e)
 
 	if (!without("overlay"))
 		return __real_mount_overlay(lowerdir, e);
+	if (strncmp(lowerdir, "z:", 2) == 0) /* empty, in front of the root tree */
+		lowerdir += 2;
 	(void)snprintf(lower, sizeof(lower), "%.*s", (int)strcspn(lowerdir, ":"),
 		       lowerdir);
 	fd = open_tree(AT_FDCWD, lower, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);

@@ -58,7 +58,7 @@ def processes_with(marker):
 def jail_mounts(folder):
     """Mounts of this namespace that only a jail, or a test's folder, could have made."""
     with open("/proc/self/mountinfo", encoding="utf-8") as lines:
-        return [line for line in lines if "lowerdir=r:e" in line or folder in line]
+        return [line for line in lines if "lowerdir=z:r:e" in line or folder in line]
 
 
 class Host:

@@ -47,7 +47,7 @@ static bool holds(const struct filter_row *row, const struct seccomp_data *data)
 		       is_ip((uint32_t)data->args[1], (uint32_t)data->args[2]);
 	return row->when == ALWAYS || row->when == NEVER ||
 	       (row->when == ARG_EQ && low == (uint32_t)row->value) ||
-	       (row->when == NOT_INIT && low != 1 &&
+	       (row->when == NOT_INIT && (low & 0x3fffff) != 1 &&
 		(row->arg == 0 || (uint32_t)data->args[0] == PRIO_PROCESS)) ||
 	       (row->when == ARG_CLEAR && (data->args[row->arg] & row->value) == 0);
 }
