@@ -307,7 +307,11 @@ static int make_bind(int root, const struct source *s, const struct plan_bind *b
 
 	cleanup_fd int tree = make_source(s, i, b->writable, e);
 
-	return tree < 0 ? tree : mount_attach_beneath(tree, root, b->dst, e);
+	if (tree < 0)
+		return tree;
+	if (s->name)
+		r = mount_check_same(s, tree, NULL, !b->writable, e);
+	return r < 0 ? r : mount_attach_beneath(tree, root, b->dst, e);
 }
 
 /* for the clones of a template, see mount.h */

@@ -80,6 +80,17 @@ int mount_find(struct sources *s, const struct plan *p, const char *root, bool f
 int mount_clone(struct sources *s, const struct plan *p, struct err *e);
 
 /**
+ * mount_check_same() - Is it still what mount_find() saw?
+ * @tree:	A clone of it, or of its folder
+ * @name:	In that folder; NULL for the clone itself
+ * @overlay:	It is seen through an overlay, which keeps the number of a file alone
+ *
+ * Return: 0, -ESTALE, or -errno
+ */
+int mount_check_same(const struct source *s, int tree, const char *name, bool overlay,
+		     struct err *e);
+
+/**
  * mount_jail() - Build the jail's tree and pivot into it; nothing of the host remains
  * @cgroup:	One counts the jail's memory. Without it /dev/zero is the device /dev/full
  *

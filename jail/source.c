@@ -4,7 +4,8 @@
  *
  * A path is resolved once, in the launcher, with the caller's rights; symlinks of the
  * host are the caller's own. What was found is remembered by device and inode, and
- * compared when it is cloned, so that nothing can be put in its place in between.
+ * compared when it is cloned, so that nothing can be put in its place in between. A file is
+ * cloned later than its folder, by its name: then the clone itself is compared once more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,9 @@
 #include "jail/mount.h"
 #include "jail/mount_op.h"
 #include "jail/sys.h"
+
+/* an overlay has devices of its own, and may say in the highest bits of a number which */
+#define OVERLAY_INO ((ino_t)-1 >> 8)
 
 /* as an ordinary user the jail has the caller's own rights, and they can be tried */
 static int check_open_to_caller(const struct stat *st, const char *path,
@@ -100,16 +104,15 @@ int mount_find(struct sources *s, const struct plan *p, const char *root, bool f
 	return 0;
 }
 
-/* is it still what mount_find() saw? */
-static int check_same(const struct source *s, struct err *e)
+int mount_check_same(const struct source *s, int tree, const char *name, bool overlay,
+		     struct err *e)
 {
 	struct stat st;
-	int r = s->name ? fstatat(s->tree, s->name, &st, AT_SYMLINK_NOFOLLOW)
-			: fstat(s->tree, &st);
 
-	if (r < 0)
+	if (fstatat(tree, name ? name : "", &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
 		return err_set(e, errno, "mount: look at %s again", s->path);
-	if (st.st_dev != s->dev || st.st_ino != s->ino)
+	if (overlay ? (st.st_ino ^ s->ino) & OVERLAY_INO
+		    : st.st_dev != s->dev || st.st_ino != s->ino)
 		return err_say(e, ESTALE,
 			       "mount: %s%s%s was replaced while the jail started",
 			       s->path, s->name ? "/" : "", s->name ? s->name : "");
@@ -138,7 +141,7 @@ static int clone_one(struct source *s, bool writable, struct err *e)
 		return err_set(e, errno, "mount: clone %s%s", s->path, hint(errno));
 	if (mount_setattr(s->tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return err_set(e, errno, "mount: set flags of %s", s->path);
-	return check_same(s, e);
+	return mount_check_same(s, s->tree, s->name, false, e);
 }
 
 int mount_clone(struct sources *s, const struct plan *p, struct err *e)

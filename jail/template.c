@@ -55,13 +55,19 @@ static int print_policy(const struct parts *parts, int fd, struct err *e)
 /* it lies in the channel until the template comes for it */
 static int send_plan(const struct template *t, struct err *e)
 {
-	struct warm_hello hello = { .landlock_abi = (uint32_t)t->parts.landlock_abi };
+	const struct sources *s = &t->parts.sources;
+	struct warm_hello hello = { .landlock_abi = (uint32_t)t->parts.landlock_abi,
+				    .root = { s->root.dev, s->root.ino } };
 	cleanup_fd int policy = memfd_create("policy", MFD_CLOEXEC);
 	int copy = fcntl(policy, F_DUPFD_CLOEXEC, 0);
 	int r;
 
 	if (copy < 0)
 		return err_set(e, errno, "template: make a policy");
+	for (size_t i = 0; i < t->parts.plan->bind_count; i++) {
+		hello.bind[i].dev = s->bind[i].dev;
+		hello.bind[i].ino = s->bind[i].ino;
+	}
 	r = print_policy(&t->parts, copy, e);
 	if (r == 0)
 		r = pass_send(t->channel, &hello, sizeof(hello), &policy, 1);

@@ -44,7 +44,7 @@ static struct {
 	struct plan plan;
 	struct sources sources;
 	char path[PLAN_BINDS_MAX][32];
-	int landlock_abi;
+	struct warm_hello hello;
 } kept;
 
 /* more than one thread, and which: who reads it must know which library to tell */
@@ -79,42 +79,31 @@ static int check_threads(struct err *e)
 		count, names);
 }
 
-/* a folder below MOUNT_KEPT, as source.c would find one on the host */
-static int keep_source(struct source *s, const char *path, const char *name,
-		       struct err *e)
-{
-	struct stat st;
-	cleanup_fd int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (dir < 0 || fstatat(dir, name ? name : "", &st, name ? 0 : AT_EMPTY_PATH) < 0)
-		return err_set(e, errno, "template: look at %s", path);
-	*s = (struct source){
-		.path = path, .name = name, .dev = st.st_dev, .ino = st.st_ino, .tree = -1
-	};
-	return 0;
-}
-
 /* the policy, by the one parser; a bind's source in it is "/", or "/" and a file's name */
 static int take_plan(int channel, struct err *e)
 {
-	struct warm_hello hello;
+	struct warm_hello *hello = &kept.hello;
 	char file[32];
 	cleanup_fd int policy = -1;
-	int r = pass_receive(channel, &hello, sizeof(hello), &policy, 1);
+	int r = pass_receive(channel, hello, sizeof(*hello), &policy, 1);
 
 	if (r != 1)
 		return err_set(e, r < 0 ? -r : EBADMSG, "template: receive its plan");
-	kept.landlock_abi = (int)hello.landlock_abi;
 	(void)snprintf(file, sizeof(file), "--policy=/proc/self/fd/%d", policy);
 	r = option_parse(&kept.plan, (char *[]){ file, NULL }, e);
-	if (r == 0)
-		r = keep_source(&kept.sources.root, MOUNT_KEPT_ROOT, NULL, e);
+	kept.sources.root = (struct source){ .path = MOUNT_KEPT_ROOT,
+					     .dev = (dev_t)hello->root.dev,
+					     .ino = (ino_t)hello->root.ino,
+					     .tree = -1 };
 	for (size_t i = 0; r == 0 && i < kept.plan.bind_count; i++) {
 		const char *name = kept.plan.bind[i].src + 1;
 
 		(void)snprintf(kept.path[i], sizeof(kept.path[i]), MOUNT_KEPT_BIND, i);
-		r = keep_source(&kept.sources.bind[i], kept.path[i], *name ? name : NULL,
-				e);
+		kept.sources.bind[i] = (struct source){ .path = kept.path[i],
+							.name = *name ? name : NULL,
+							.dev = (dev_t)hello->bind[i].dev,
+							.ino = (ino_t)hello->bind[i].ino,
+							.tree = -1 };
 	}
 	return r;
 }
@@ -169,7 +158,7 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 		.plan = &kept.plan,
 		.ids = &ids,
 		.sources = &kept.sources,
-		.landlock_abi = kept.landlock_abi,
+		.landlock_abi = (int)kept.hello.landlock_abi,
 		.cgroup = q->limited,
 		.warm = true,
 		.control = fds[WARM_CONTROL],

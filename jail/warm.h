@@ -18,9 +18,14 @@
 #include <stdint.h>
 
 #include "init/err.h"
+#include "jail/plan.h"
 
 struct warm_hello {
 	uint32_t landlock_abi; /* 0: the kernel has no Landlock */
+	uint32_t zero;
+	struct {
+		uint64_t dev, ino; /* as in struct source */
+	} root, bind[PLAN_BINDS_MAX];
 };
 
 enum warm_fd {

@@ -309,6 +309,55 @@ START_TEST(what_was_replaced_is_refused)
 }
 END_TEST
 
+static bool replaced;
+
+/* a jail's tree with the file in it, which is replaced between its look and its mount */
+static void mount_it(void *arg)
+{
+	struct err e = { 0 };
+	char uids[32], gids[32];
+	int r;
+
+	(void)arg;
+	/* as an ordinary user's jail maps the caller */
+	(void)snprintf(uids, sizeof(uids), "%d %u 1", PLAN_PROGRAM_ID, geteuid());
+	(void)snprintf(gids, sizeof(gids), "%d %u 1", PLAN_PROGRAM_ID, getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) {
+		unit_skip("no user namespace on this host");
+		return;
+	}
+	MUST(io_write_file_at(AT_FDCWD, "/proc/self/uid_map", uids) == 0);
+	MUST(io_write_file_at(AT_FDCWD, "/proc/self/setgroups", "deny") == 0);
+	MUST(io_write_file_at(AT_FDCWD, "/proc/self/gid_map", gids) == 0);
+	MUST(mount_clone(&sources, &plan, &e) == 0);
+	if (replaced) {
+		MUST(rename(unit_path(host, "folder/file"), unit_path(host, "old")) == 0);
+		MUST(mknod(unit_path(host, "folder/file"), S_IFREG | 0666, 0) == 0);
+	}
+	r = mount_jail(&sources, &plan, true, &e);
+	MUST(replaced ? r == -ESTALE && strstr(e.text, "was replaced") != NULL : r == 0);
+}
+
+START_TEST(what_is_mounted_was_looked_at)
+{
+	char spec[4096];
+	struct err e = { 0 };
+
+	/* writable or not, replaced or not */
+	plan_init(&plan);
+	plan.proc = PROC_NONE;
+	plan.limit[LIMIT_TMP_BYTES] = plan.limit[LIMIT_WORK_BYTES] = 1 << 20;
+	plan.limit[LIMIT_INODES] = 100;
+	(void)snprintf(spec, sizeof(spec), "%s:/work/dst",
+		       unit_path(host, "folder/file"));
+	ck_assert_int_eq(plan_add_bind(&plan, spec, _i & 1, &e), 0);
+	ck_assert_int_eq(mount_find(&sources, &plan, unit_path(host, "root"), false, &e),
+			 0);
+	replaced = _i & 2;
+	unit_child(mount_it, NULL);
+}
+END_TEST
+
 Suite *jail_source_suite(void)
 {
 	Suite *s = suite_create("jail source");
@@ -327,6 +376,7 @@ Suite *jail_source_suite(void)
 	tcase_add_test(c, a_closed_root_tree_is_refused);
 	tcase_add_test(c, clones_have_their_flags);
 	tcase_add_loop_test(c, what_was_replaced_is_refused, 0, 2);
+	tcase_add_loop_test(c, what_is_mounted_was_looked_at, 0, 4);
 	suite_add_tcase(s, c);
 	return s;
 }
