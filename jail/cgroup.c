@@ -43,13 +43,14 @@ static int remove_leaf(int base, int leaf, const char *name)
 	struct timespec pause = { .tv_nsec = REMOVE_PAUSE_NS };
 
 	for (int i = 0; i < REMOVE_TRIES; i++) {
-		/* a template's own leaf, in its folder; in others there is none */
-		(void)unlinkat(leaf, name, AT_REMOVEDIR);
 		if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 			return 0;
 		if (errno != EBUSY)
 			return -errno;
 		(void)io_write_file_at(leaf, "cgroup.kill", "1");
+		/* a template's own leaf, in its folder; in others there is none */
+		if (unlinkat(leaf, name, AT_REMOVEDIR) == 0)
+			continue;
 		(void)nanosleep(&pause, NULL);
 	}
 	return -EBUSY;

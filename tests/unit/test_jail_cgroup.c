@@ -104,20 +104,6 @@ START_TEST(the_end_removes_the_leaf)
 }
 END_TEST
 
-START_TEST(a_templates_folder_is_removed_with_its_leaf)
-{
-	struct err e = { 0 };
-
-	cg.inner = io_steal_fd(&cg.leaf);
-	ck_assert_int_eq(mkdir(unit_path(base, "leaf/leaf"), 0755), 0);
-	cg.leaf = openat(cg.inner, "leaf", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_eq(cgroup_give(cg.inner, geteuid(), &e), -ENOENT);
-	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
-	ck_assert_int_eq(access(unit_path(base, "leaf"), F_OK), -1);
-	ck_assert_int_eq(cg.inner, -1);
-}
-END_TEST
-
 START_TEST(a_leaf_that_was_removed_already_is_no_error)
 {
 	ck_assert_int_eq(rmdir(unit_path(base, "leaf")), 0);
@@ -182,7 +168,6 @@ Suite *jail_cgroup_suite(void)
 	tcase_add_test(c, processes_are_counted);
 	tcase_add_test(c, killing_writes_to_the_leaf);
 	tcase_add_test(c, the_end_removes_the_leaf);
-	tcase_add_test(c, a_templates_folder_is_removed_with_its_leaf);
 	tcase_add_test(c, a_leaf_that_was_removed_already_is_no_error);
 	tcase_add_test(c, a_leaf_that_stays_is_an_error);
 	tcase_add_test(c, no_v2_is_named_with_its_remedy);
