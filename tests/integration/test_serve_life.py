@@ -4,6 +4,7 @@
 
 Run by tests/integration/run, as root and as an ordinary user.
 """
+import ctypes
 import os
 import signal
 import struct
@@ -16,6 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Gone, Refused, Serve  # noqa: E402
 from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # noqa: E402
                          inside, wait_until)
+
+PIDFD_GETFD = 438  # the number on every architecture
 
 
 class Frames(Case):
@@ -193,6 +196,26 @@ class Life(Case):
 
     def test_nothing_survives_its_kill(self):
         self.ends(self.serve.process.kill, -signal.SIGKILL)
+
+    def test_nothing_survives_its_kill_where_its_fds_are_held(self):
+        """As what it forks holds them until its exec: no init sees the end of its socket then,
+        and the kernel tells each of its parent's death."""
+        libc, pid = ctypes.CDLL(None, use_errno=True), self.serve.process.pid
+        held = []
+
+        def kill():
+            pidfd = os.pidfd_open(pid)
+            held.extend(libc.syscall(PIDFD_GETFD, pidfd, int(fd), 0)
+                        for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2)
+            os.close(pidfd)
+            self.serve.process.kill()
+        try:
+            self.ends(kill, -signal.SIGKILL)
+            self.assertGreater(len([fd for fd in held if fd >= 0]), 5, ctypes.get_errno())
+        finally:
+            for fd in held:
+                if fd >= 0:
+                    os.close(fd)
 
 
 class Start(unittest.TestCase):
