@@ -81,6 +81,23 @@ static enum files take_files(const cJSON *files)
 	return strcmp(files->valuestring, "rolled back") == 0 ? FILES_BACK : FILES_LOST;
 }
 
+static void take_shared(const cJSON *list, bool *shared)
+{
+	static const char *const names[SHARED_COUNT] = {
+		[SHARED_MEMORY] = "shared-memory",
+		[SHARED_OFFSETS] = "file-offsets",
+	};
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, list)
+	{
+		const char *word = cJSON_GetStringValue(one);
+
+		for (int i = 0; word && i < SHARED_COUNT; i++)
+			shared[i] |= strcmp(word, names[i]) == 0;
+	}
+}
+
 /* what stepjail did not send of a stream: how much, and its last bytes */
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)
@@ -106,6 +123,7 @@ bool done_read(const char *json, size_t length, struct step *step)
 		/* a limit that the code lived to see was kept by an interrupt */
 		f.soft = f.state == STATE_KEPT;
 		f.files = take_files(json_get(root, "files"));
+		take_shared(json_get(root, "not_rolled_back"), f.shared);
 		take_words(json_get(root, "reason"), f.reason, sizeof(f.reason));
 		step->facts = f;
 		step->cpu_ms = number(json_get(root, "cpu_ms"), UINT32_MAX);

@@ -60,6 +60,11 @@ static const char *const files_words[] = {
 	[FILES_LOST] = "; the files in /work could not be put back and may be damaged",
 };
 
+static const char *const shared_words[SHARED_COUNT] = {
+	[SHARED_MEMORY] = "; what it wrote to shared memory (mmap) is not undone",
+	[SHARED_OFFSETS] = "; positions in open files are where it left them",
+};
+
 const char *verdict_name(enum verdict v)
 {
 	return rows[v].name;
@@ -145,6 +150,17 @@ void verdict_cause(const struct verdict_facts *f, struct text *out)
 	}
 }
 
+static void add_state(const struct verdict_facts *f, struct text *out)
+{
+	text_printf(out, "; %s", states[f->state].words);
+	if (f->state == STATE_ROLLED_BACK)
+		text_puts(out, files_words[f->files]);
+	for (int i = 0; f->state == STATE_ROLLED_BACK && i < SHARED_COUNT; i++)
+		if (f->shared[i])
+			text_puts(out, shared_words[i]);
+	text_puts(out, ".");
+}
+
 void verdict_words(const struct verdict_facts *f, struct text *out)
 {
 	verdict_cause(f, out);
@@ -152,6 +168,5 @@ void verdict_words(const struct verdict_facts *f, struct text *out)
 	    (f->state == STATE_KEPT || f->state == STATE_UNKEPT))
 		text_puts(out, ".");
 	else
-		text_printf(out, "; %s%s.", states[f->state].words,
-			    f->state == STATE_ROLLED_BACK ? files_words[f->files] : "");
+		add_state(f, out);
 }

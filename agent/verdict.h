@@ -45,10 +45,18 @@ enum files {
 	FILES_LOST, /* nobody knows how they are */
 };
 
+/* of the same: what a fork shares, and what is therefore as the step left it */
+enum shared {
+	SHARED_MEMORY,
+	SHARED_OFFSETS,
+	SHARED_COUNT,
+};
+
 struct verdict_facts {
 	enum verdict verdict;
 	enum state state;
 	enum files files;
+	bool shared[SHARED_COUNT];
 	bool soft;         /* a limit's end: an interrupt or an exception was enough */
 	bool headed;       /* @head is known */
 	uint32_t head;     /* the state that the branch stands at now */

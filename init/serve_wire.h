@@ -47,9 +47,13 @@
  *			pictures. An item whose PIECEs have not all come when DONE does is
  *			incomplete, and DONE's "media" counts no more than came. Between
  *			them other frames may come, also OUT and ERR of the same step
- *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut
+ *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut. If
+ *			it was rolled back, "not_rolled_back" lists what the state has that
+ *			a fork shares, and that is therefore as the step left it:
+ *			"shared-memory", "file-offsets". Else it is null
  *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches and
- *			states of the session. To PUT: {"bytes": N};
+ *			states of the session. To ROLLBACK and BRANCH also
+ *			"not_rolled_back", as in DONE. To PUT: {"bytes": N};
  *			to one that was dropped, {"bytes": 0, "dropped": true}
  *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
  *			the kind as in ls(1), size, mtime in seconds, name, with one space

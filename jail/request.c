@@ -203,7 +203,12 @@ static int find_state(struct request *q, struct err *e)
 
 static void answer_status(struct request *q)
 {
-	say_status(q->serve, q->session, q->name);
+	say_status(q->serve, q->session, q->name, false);
+}
+
+static void answer_move(struct request *q)
+{
+	say_status(q->serve, q->session, q->name, true);
 }
 
 static int do_rollback(struct request *q, struct err *e)
@@ -217,7 +222,7 @@ static int do_rollback(struct request *q, struct err *e)
 	q->branch->head = q->head.state.state;
 	q->branch->lost = false;
 	done_prune(q->session);
-	answer_status(q);
+	answer_move(q);
 	return 0;
 }
 
@@ -235,7 +240,7 @@ static int do_branch(struct request *q, struct err *e)
 					  "a session has at most %d branches: DROP one",
 					  BRANCHES_MAX));
 	if (r == 0)
-		answer_status(q);
+		answer_move(q);
 	return r;
 }
 

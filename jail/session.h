@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
@@ -367,6 +368,11 @@ uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
 
+/* session_shared.c */
+
+/** shared_print() - A JSON list: which kinds of what does not go back this state has */
+void shared_print(struct state *state, FILE *out);
+
 /* session_court.c */
 
 /** court_open() - Listen to the calls that are told of */
@@ -379,8 +385,11 @@ void say_opened(struct session *s);
 /** say_done() - DONE */
 void say_done(struct step *step, const struct judgement *j, const char *state,
 	      const char *reason, int strays);
-/** say_status() - STATE: one session, or all where it is NULL */
-void say_status(struct serve *serve, struct session *s, uint32_t branch);
+/**
+ * say_status() - STATE: one session, or all where it is NULL
+ * @moved:	The branch is at another state now: say what that state shares
+ */
+void say_status(struct serve *serve, struct session *s, uint32_t branch, bool moved);
 /** say_refused() - REFUSED */
 void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 		 const struct refusal *why, const char *text);

@@ -125,6 +125,22 @@ static void print_media(const struct media_seen *seen, FILE *out)
 			      seen->objects, seen->bytes - seen->due, seen->left_out);
 }
 
+/* what does not go back where a branch does; null where it has not gone back */
+static void print_shared(const struct session *s, uint32_t name, bool moved, FILE *out)
+{
+	const struct states *t = &s->states;
+	struct state *at = NULL;
+
+	for (unsigned int i = 0; moved && s->phase == PHASE_OPEN && i < t->branches; i++)
+		if (t->branch[i].name == name && !t->branch[i].lost)
+			at = states_find(t, t->branch[i].head);
+	(void)fputs(",\"not_rolled_back\":", out);
+	if (at)
+		shared_print(at, out);
+	else
+		(void)fputs("null", out);
+}
+
 static void print_done(const struct step *step, const struct judgement *j,
 		       const char *state, const char *reason, int strays, FILE *out)
 {
@@ -144,6 +160,7 @@ static void print_done(const struct step *step, const struct judgement *j,
 		   : step->files[0] ? step->files
 				    : "not rolled back",
 		   out);
+	print_shared(s, step->branch, !kept, out);
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_after(",\"violation\":", violation_name(&step->refused), out);
@@ -170,7 +187,7 @@ void say_done(struct step *step, const struct judgement *j, const char *state,
 	    json);
 }
 
-static void print_session(const struct session *s, FILE *out)
+static void print_session(const struct session *s, uint32_t branch, bool moved, FILE *out)
 {
 	const struct states *t = &s->states;
 	const char *comma = "";
@@ -196,18 +213,21 @@ static void print_session(const struct session *s, FILE *out)
 			      comma, state->number, state->parent, state->bytes);
 		comma = ",";
 	}
-	(void)fprintf(out, "],\"restless\":%u,\"elsewhere\":", s->restless);
+	(void)fputc(']', out);
+	if (moved)
+		print_shared(s, branch, moved, out);
+	(void)fprintf(out, ",\"restless\":%u,\"elsewhere\":", s->restless);
 	violation_print(&s->elsewhere, s->run.outcome.listened, out);
 	(void)fputc('}', out);
 }
 
-void say_status(struct serve *serve, struct session *s, uint32_t branch)
+void say_status(struct serve *serve, struct session *s, uint32_t branch, bool moved)
 {
 	cleanup_free char *json = NULL;
 	FILE *out = json_open(&json, JSON_BYTES);
 
 	if (out && s) {
-		print_session(s, out);
+		print_session(s, branch, moved, out);
 	} else if (out) {
 		(void)fprintf(
 			out,

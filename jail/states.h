@@ -39,6 +39,7 @@ struct state {
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
 	pid_t left;        /* host pid that it was before MOVED; 0: it did not move */
 	int pidfd;         /* of the same, -1 */
+	int shares;        /* memory: 1, -1 for none; 0: nobody has looked yet */
 	int oom;           /* its oom_score_adj, where it was opened ahead; or -1 */
 	struct port channel;         /* stepjail's end */
 	bool rests;                  /* the kernel holds it, see session_rest.c */

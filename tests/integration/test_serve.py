@@ -202,6 +202,36 @@ if os.fork() == 0:
         self.refused('only one', self.session.drop, 0)
         self.refused('is there already', self.session.branch, 0, 0)
 
+    def test_what_a_fork_shares_is_told(self):
+        """It is as the dead step left it, and the answer says so."""
+        self.assertIsNone(self.session.run('import mmap, os').done['not_rolled_back'])
+        self.assertEqual(self.session.run('os._exit(1)').done['not_rolled_back'], [])
+        memory, offsets, both = ['shared-memory'], ['file-offsets'], ['shared-memory', 'file-offsets']
+        self.session.run('g = open("/work/m", "wb+", 0); g.truncate(8); m = mmap.mmap(g.fileno(), 8)')
+        self.session.run('f = open("/proc/self/status", "rb", 0)')
+        step = self.session.run('m[0] = 1; os._exit(1)')
+        self.ended(step, 'exited', 'rolled-back', not_rolled_back=memory)
+        self.assertEqual(self.session.run('m[0]').result, '1')
+        step = self.session.run('f.read(9); os._exit(1)')
+        self.ended(step, 'exited', 'rolled-back', not_rolled_back=both)
+        self.assertEqual(self.session.run('f.tell()').result, '9')
+        # of a state that waits, which others have moved the offset of
+        self.assertEqual(self.session.rollback(4)['not_rolled_back'], both)
+        self.assertEqual(self.session.rollback(3)['not_rolled_back'], memory)
+        self.assertEqual(self.session.branch(1, 1)['not_rolled_back'], [])
+        self.assertNotIn('not_rolled_back', self.session.status())
+        self.session.run('f = open("/proc/self/status", "rb", 0); f.read(9)', branch=1)
+        self.ended(self.session.run('os._exit(1)', branch=1), 'exited', 'rolled-back',
+                   not_rolled_back=offsets)
+
+    def test_more_than_is_looked_at_counts_as_shared(self):
+        # neighbours that differ, or they would be one mapping
+        self.session.run('import os\nfrom mmap import *\n'
+                         'maps = [mmap(-1, 4096, MAP_PRIVATE | MAP_ANONYMOUS, prot)\n'
+                         '        for prot in (PROT_READ, PROT_READ | PROT_WRITE) * 10000]')
+        self.ended(self.session.run('os._exit(1)'), 'exited', 'rolled-back',
+                   not_rolled_back=['shared-memory'])
+
     def test_branches_run_side_by_side(self):
         self.session.run('import os, time; x = 1')
         self.session.branch(1, 1)

@@ -71,6 +71,16 @@ static const struct {
 	    .files = FILES_BACK },
 	  "the code raised an exception; it was rolled back: all variables are as they "
 	  "were before this step, and so are the files in /work." },
+	{ { .verdict = VERDICT_EXCEPTION,
+	    .state = STATE_ROLLED_BACK,
+	    .files = FILES_BACK,
+	    .shared = { true, true } },
+	  "the code raised an exception; it was rolled back: all variables are as they "
+	  "were before this step, and so are the files in /work; what it wrote to shared "
+	  "memory (mmap) is not undone; positions in open files are where it left "
+	  "them." },
+	{ { .verdict = VERDICT_COMPLETED, .state = STATE_KEPT, .shared = { true, true } },
+	  "the code ran to its end." },
 	{ { .verdict = VERDICT_COMPLETED, .state = STATE_UNKEPT },
 	  "the code ran to its end." },
 	{ { .verdict = VERDICT_EXCEPTION, .state = STATE_UNKEPT },
@@ -170,6 +180,25 @@ static const struct {
 	{ "[]", false, 0, 0, -1, 0, "" },
 	{ "", false, 0, 0, -1, 0, "" },
 };
+
+START_TEST(what_does_not_go_back_is_read)
+{
+	static const char *const jsons[] = {
+		"{\"verdict\":\"memory\",\"state\":\"rolled-back\",\"not_rolled_back\":"
+		"[7,\"file-offsets\",\"else\",null]}",
+		"{\"verdict\":\"memory\",\"state\":\"rolled-back\",\"not_rolled_back\":"
+		"\"shared-memory\"}",
+	};
+	struct step *step = calloc(1, sizeof(*step));
+
+	for (int i = 0; i < 2; i++) {
+		ck_assert(done_read(jsons[i], strlen(jsons[i]), step));
+		ck_assert(!step->facts.shared[SHARED_MEMORY]);
+		ck_assert(step->facts.shared[SHARED_OFFSETS] == (i == 0));
+	}
+	free(step);
+}
+END_TEST
 
 START_TEST(dones_are_read)
 {
@@ -406,6 +435,7 @@ Suite *agent_words_suite(void)
 	tcase_add_loop_test(c, sentences_say_what_was_lost, 0, ROWS(sentences));
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
 	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
+	tcase_add_test(c, what_does_not_go_back_is_read);
 	tcase_add_test(c, files_are_told_of);
 	tcase_add_test(c, words_of_a_refusal_are_bounded);
 	tcase_add_loop_test(c, kind_of_refusal_is_seen, 0, ROWS(refusals));
