@@ -93,38 +93,38 @@ bool guard_asks(const struct plan *p, const struct seccomp_data *call)
 }
 
 /* kill(2) alone takes groups; the calls by thread and by value take no negative number */
-static bool may_signal_group(const struct guard *g, pid_t group)
+static int judge_group(const struct guard *g, pid_t group)
 {
 	/* its own group could be another one when the kernel looks, and so could -1's all */
 	if (group == 0 || group == -1 || group == INT32_MIN)
-		return false;
-	return !g->keeps_in(g->owner, -group);
+		return -EPERM;
+	return g->reaches(g->owner, -group, true);
 }
 
-static bool may_signal(const struct guard *g, const struct seccomp_data *call)
+static int judge_signal(const struct guard *g, const struct seccomp_data *call)
 {
 	/* the kernel takes the low half of each: pid_t and int */
 	pid_t first = (pid_t)(uint32_t)call->args[0];
 	bool by_thread = call->nr == SYS_tgkill || call->nr == SYS_rt_tgsigqueueinfo;
-	int signal = (int)(uint32_t)call->args[by_thread ? 2 : 1];
+	int signal = (int)(uint32_t)call->args[by_thread ? 2 : 1], r = 0;
 
 	/* asks whether it is there, and sends nothing */
 	if (signal == 0)
-		return true;
+		return 0;
 	if (call->nr == SYS_kill && first <= 0)
-		return may_signal_group(g, first);
-	if (by_thread && g->keeps(g->owner, (pid_t)(uint32_t)call->args[1]))
-		return false;
-	return !g->keeps(g->owner, first);
+		return judge_group(g, first);
+	if (by_thread)
+		r = g->reaches(g->owner, (pid_t)(uint32_t)call->args[1], false);
+	return r < 0 ? r : g->reaches(g->owner, first, false);
 }
 
 /* its own process or thread, by the number that the kernel takes for the caller, or its own */
-static bool may_change(const struct guard *g, pid_t pid)
+static int judge_change(const struct guard *g, pid_t pid)
 {
-	return pid == 0 || g->is_own(g->owner, pid);
+	return pid == 0 || g->is_own(g->owner, pid) ? 0 : -EPERM;
 }
 
-bool guard_allows(const struct guard *g, const struct seccomp_data *call)
+int guard_judge(const struct guard *g, const struct seccomp_data *call)
 {
 	/* the kernel takes the low half of each: pid_t and int */
 	int which = (int)(uint32_t)call->args[0];
@@ -132,15 +132,15 @@ bool guard_allows(const struct guard *g, const struct seccomp_data *call)
 
 	switch (call->nr) {
 	case SYS_setpriority: /* never of a group, or of a user, who all of them are */
-		return which == PRIO_PROCESS && may_change(g, who);
+		return which == PRIO_PROCESS ? judge_change(g, who) : -EPERM;
 	case SYS_ioprio_set:
-		return which == IOPRIO_WHO_PROCESS && may_change(g, who);
+		return which == IOPRIO_WHO_PROCESS ? judge_change(g, who) : -EPERM;
 	case SYS_sched_setaffinity:
 	case SYS_sched_setscheduler:
 	case SYS_sched_setparam:
 	case SYS_sched_setattr:
-		return may_change(g, which);
+		return judge_change(g, which);
 	default:
-		return may_signal(g, call);
+		return judge_signal(g, call);
 	}
 }

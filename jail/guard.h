@@ -19,9 +19,10 @@
 
 /* whom a session keeps from signals: init, states that wait, steps of others */
 struct guard {
-	bool (*keeps)(void *owner, pid_t pid);      /* this process or thread? */
-	bool (*keeps_in)(void *owner, pid_t group); /* one in this process group? */
-	bool (*is_own)(void *owner, pid_t pid);     /* the caller's, or its thread's? */
+	/* may the caller signal this process or thread, or group? 0, -EPERM, or -ESRCH:
+	 * it is not there */
+	int (*reaches)(void *owner, pid_t pid, bool group);
+	bool (*is_own)(void *owner, pid_t pid); /* the caller's, or its thread's? */
 	void *owner;
 };
 
@@ -45,11 +46,13 @@ size_t guard_code(const struct plan *p, struct sock_filter *code);
 bool guard_asks(const struct plan *p, const struct seccomp_data *call);
 
 /**
- * guard_allows() - May such a call go on?
+ * guard_judge() - May such a call go on?
  *
  * Decided by its arguments alone, which lie in registers: nothing that another thread could
  * change meanwhile. Numbers are those of the jail's PID namespace; there is no other in it.
+ *
+ * Return: 0, -EPERM, or -ESRCH: whom it would signal is not there
  */
-bool guard_allows(const struct guard *g, const struct seccomp_data *call);
+int guard_judge(const struct guard *g, const struct seccomp_data *call);
 
 #endif

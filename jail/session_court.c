@@ -1,11 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session_court.c - violations and signals in a session: whose, and whether they may go on
+ *
+ * Theory of operation
+ *   Each step and each state is the leader of a kernel session of its own. A process
+ *   belongs to the step or state that it is, that is an ancestor of it, or whose session
+ *   it is in: the last is true of orphans, too, and nobody can join another's session. An
+ *   orphan that has begun a session is nobody's. Numbers in a call are the jail's, and are
+ *   looked up in the jail's own /proc, which knows threads as well.
+ *   A signal reaches what belongs to the caller's own step. It also reaches what is
+ *   nobody's while no other step, and no file operation, is there that it could come from.
+ *   A process group lies within one session, and its number is that of the process that
+ *   began it, or of none: whoever owns that process owns the group.
+ *   A number that nobody has is answered here, with ESRCH: somebody could get it before the
+ *   kernel looks. One that the caller's own process has now could be somebody else's then
+ *   only if that process has ended and all other numbers were given out before.
+ *   A violation of what is nobody's is told in the answer to STATUS, and its process is
+ *   ended alone where violations kill.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "init/io.h"
 #include "jail/proc.h"
 #include "jail/session.h"
 #include "jail/session_rest.h"
@@ -13,103 +35,64 @@
 
 #define ANCESTORS_MAX 32
 
-/* a running step, or NULL where there are none or several */
-static struct step *only_step(const struct session *s)
+static struct state *known(const struct session *s, pid_t pid)
 {
-	struct step *only = NULL;
+	struct state *state = states_of_pid(&s->states, pid);
 
-	for (struct step *step = s->steps; step; step = step->next) {
-		if (!step->state->host || step->kind != KIND_RUN)
-			continue;
-		if (only)
-			return NULL;
-		only = step;
-	}
-	return only;
+	for (const struct step *step = s->steps; !state && step; step = step->next)
+		state = step->state->pid == pid ? step->state : NULL;
+	for (const struct step *step = s->ahead; !state && step; step = step->next)
+		state = step->state->pid == pid ? step->state : NULL;
+	return state;
 }
 
-static pid_t number_of(const char *text, const char *key)
+static bool read_status(const struct session *s, pid_t pid, bool inside, char *text,
+			size_t size)
 {
-	const char *at = posture_find(text, key);
+	char path[64];
 
-	return at ? (pid_t)strtol(at, NULL, 10) : 0;
+	if (!inside)
+		return proc_read(pid, "status", text, size) > 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/root/proc/%d/status",
+		       s->run.jail.pid, pid);
+	return io_read_file_at(AT_FDCWD, path, text, size) > 0;
 }
 
-/* by its ancestors; one whose parents have ended is nobody's */
-static struct step *step_of(const struct session *s, pid_t thread)
+/*
+ * Whose is this process or thread? NULL: nobody's.
+ * @inside: it is a number of the jail's, and not one of ours
+ * @there: is there one?
+ */
+static struct state *owner_of(const struct session *s, pid_t pid, bool inside,
+			      bool *there)
 {
-	struct step *only = only_step(s);
+	pid_t init = inside ? 1 : s->run.jail.pid;
 	char text[4096];
 
-	if (only)
-		return only;
-	for (int i = 0; i < ANCESTORS_MAX && thread > 0; i++) {
-		pid_t process;
+	*there = pid == init;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 0 && pid != init; i++) {
+		struct state *state;
+		const char *parent;
 
-		if (thread == s->run.jail.pid ||
-		    proc_read(thread, "status", text, sizeof(text)) <= 0)
+		if (!read_status(s, pid, inside, text, sizeof(text)))
 			return NULL;
-		process = number_of(text, "Tgid:");
-		for (struct step *step = s->steps; step; step = step->next)
-			if (step->state->host && step->state->host == process)
-				return step;
-		thread = number_of(text, "PPid:");
+		*there = true;
+		state = known(s, sweep_inside(text, "NStgid:"));
+		if (!state)
+			state = known(s, sweep_inside(text, "NSsid:"));
+		if (state)
+			return state;
+		parent = posture_find(text, "PPid:");
+		pid = parent ? (pid_t)strtol(parent, NULL, 10) : 0;
 	}
 	return NULL;
 }
 
-/* the steps, and the processes that wait, that this caller must not signal, one after the
- * other */
-static const struct state *kept(const struct session *s, unsigned int i)
+static struct state *owner_of_thread(const struct session *s, pid_t thread)
 {
-	const struct step *own = step_of(s, s->caller);
+	bool there;
 
-	if (i < s->states.count)
-		return s->states.state[i];
-	i -= s->states.count;
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (step != own && step->state->host && i-- == 0)
-			return step->state;
-	for (const struct step *step = s->ahead; step; step = step->next)
-		if (step->state->host && i-- == 0)
-			return step->state;
-	return NULL;
-}
-
-static bool keeps(void *owner, pid_t pid)
-{
-	const struct session *s = owner;
-	const struct state *state;
-
-	if (pid == 1)
-		return true;
-	for (unsigned int i = 0; (state = kept(s, i)); i++)
-		if (state->pid == pid)
-			return true;
-	return false;
-}
-
-static bool is_in(const struct state *state, pid_t group)
-{
-	char text[4096];
-	pid_t own;
-
-	/* who cannot be looked at is kept */
-	if (proc_read(state->host, "status", text, sizeof(text)) <= 0)
-		return true;
-	own = sweep_inside(text, "NSpgid:");
-	return own < 0 || own == group;
-}
-
-static bool keeps_in(void *owner, pid_t group)
-{
-	const struct session *s = owner;
-	const struct state *state;
-
-	for (unsigned int i = 0; (state = kept(s, i)); i++)
-		if (is_in(state, group))
-			return true;
-	return false;
+	return owner_of(s, thread, false, &there);
 }
 
 /* the caller itself, by its thread's number or its process's */
@@ -124,36 +107,95 @@ static bool is_own(void *owner, pid_t pid)
 	       sweep_inside(text, "NStgid:") == pid;
 }
 
+/* can what is nobody's belong to no step but this one, or to the one that there is? */
+static bool is_alone(const struct session *s, const struct state *own)
+{
+	const struct step *only = s->steps;
+
+	if (!only || only->next || !only->state->host || (own && own != only->state))
+		return false;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (!step->state->host)
+			return false;
+	return true;
+}
+
+static int reaches(void *owner, pid_t pid, bool group)
+{
+	struct session *s = owner;
+	const struct state *own = owner_of_thread(s, s->caller), *of;
+	bool there;
+
+	of = owner_of(s, pid, true, &there);
+	if (s->serve->plan->proc == PROC_NONE)
+		of = known(s, pid);
+	else if (!there && !group)
+		return -ESRCH;
+	if (of ? of == own : pid != 1 && is_alone(s, own))
+		return 0;
+	return !group && is_own(s, pid) ? 0 : -EPERM;
+}
+
 static enum court_answer hears(void *owner, const struct seccomp_notif *n)
 {
 	struct session *s = owner;
-	const struct guard guard = { keeps, keeps_in, is_own, s };
+	const struct guard guard = { reaches, is_own, s };
 
 	if (rest_is_call(&n->data))
 		return rest_hear(s, n) ? COURT_HOLDS : COURT_LETS;
 	s->caller = (pid_t)n->pid;
 	step_hear_births(s);
-	return guard_allows(&guard, &n->data) ? COURT_LETS : COURT_REFUSES;
+	switch (guard_judge(&guard, &n->data)) {
+	case 0:
+		return COURT_LETS;
+	case -ESRCH:
+		return COURT_LACKS;
+	default:
+		return COURT_REFUSES;
+	}
 }
 
 static struct violations *whose(void *owner, pid_t thread)
 {
 	struct session *s = owner;
-	struct step *step;
+	const struct state *state;
 
 	step_hear_births(s);
-	step = step_of(s, thread);
-	return step ? &step->refused : &s->elsewhere;
+	state = owner_of_thread(s, thread);
+	return state && state->step && state->step->kind == KIND_RUN &&
+			       !state->step->waits
+		       ? &state->step->refused
+		       : &s->elsewhere;
 }
 
-static void punish(void *owner, struct violations *whose_are)
+/* its thread is held still, so the number is no other process's */
+static void kill_caller(struct session *s, const struct seccomp_notif *n)
 {
-	const struct session *s = owner;
+	cleanup_fd int pidfd = -1;
+	const char *process = NULL;
+	char text[4096];
 
-	/* one that is nobody's is everybody's */
+	if (proc_read((pid_t)n->pid, "status", text, sizeof(text)) > 0)
+		process = posture_find(text, "Tgid:");
+	if (process)
+		pidfd = (int)syscall(SYS_pidfd_open, (pid_t)strtol(process, NULL, 10), 0);
+	if (violation_holds(s->listener.fd, n->id) &&
+	    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
+		session_end(
+			s, "a process that is no step's cannot be ended for a violation");
+}
+
+static void punish(void *owner, struct violations *whose_are,
+		   const struct seccomp_notif *n)
+{
+	struct session *s = owner;
+
 	for (struct step *step = s->steps; step; step = step->next)
-		if (&step->refused == whose_are || &s->elsewhere == whose_are)
+		if (&step->refused == whose_are) {
 			limit_kill(step, KILL_VIOLATION);
+			return;
+		}
+	kill_caller(s, n);
 }
 
 static uint64_t since_ms(const struct session *s)

@@ -69,14 +69,11 @@ void done_judge(struct step *step, struct judgement *j)
 	if (o.exit.wstatus != 0 && s->phase == PHASE_OPEN)
 		look_for_reasons(s, &o);
 	outcome_judge(&o, s->serve->plan, j);
-	/* a program that the step has become dies of the SIGINT that we sent */
-	if (step->interrupted && j->verdict == VERDICT_SIGNALED && j->signal == SIGINT)
+	/* it had reached a limit, whatever it then made of our SIGINT */
+	if (step->interrupted)
 		j->verdict = outcome_of_kill(step->killed);
-	if (!said || step->done.how != WIRE_HOW_EXCEPTION)
-		return;
-	/* KeyboardInterrupt, and it was we who sent the signal */
-	j->verdict =
-		step->interrupted ? outcome_of_kill(step->killed) : VERDICT_EXCEPTION;
+	else if (said && step->done.how == WIRE_HOW_EXCEPTION)
+		j->verdict = VERDICT_EXCEPTION;
 }
 
 static void end_state(struct session *s, struct state *state)

@@ -144,15 +144,15 @@ static bool waits(struct violations *v)
 	return p.revents & POLLIN;
 }
 
-static int answer(int fd, uint64_t id, bool go_on)
+/* @error: 0: the call goes on */
+static int answer(int fd, uint64_t id, int error)
 {
 	union answer a = { 0 };
 
 	a.resp.id = id;
-	if (go_on)
+	a.resp.error = error;
+	if (error == 0)
 		a.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	else
-		a.resp.error = -EPERM;
 	while (syscall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
 		/* its thread was killed, or had a signal, meanwhile */
 		if (errno == ENOENT)
@@ -166,7 +166,7 @@ static int answer(int fd, uint64_t id, bool go_on)
 
 int violation_let(int fd, uint64_t id)
 {
-	return answer(fd, id, true);
+	return answer(fd, id, 0);
 }
 
 bool violation_holds(int fd, uint64_t id)
@@ -175,9 +175,9 @@ bool violation_holds(int fd, uint64_t id)
 }
 
 /* one that is held no more needs no answer */
-static int settle(int fd, uint64_t id, bool go_on)
+static int settle(int fd, uint64_t id, int error)
 {
-	int r = answer(fd, id, go_on);
+	int r = answer(fd, id, error);
 
 	return r < 0 ? r : 0;
 }
@@ -197,7 +197,9 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 		if (said == COURT_HOLDS)
 			return 0;
 		if (said == COURT_LETS)
-			return settle(v->fd, n->id, true);
+			return settle(v->fd, n->id, 0);
+		if (said == COURT_LACKS)
+			return settle(v->fd, n->id, -ESRCH);
 	}
 	if (c)
 		whose = c->whose(c->owner, (pid_t)n->pid);
@@ -206,10 +208,10 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 	if (is_one && p->on_violation == VIOLATION_KILL) {
 		if (!c)
 			return 1;
-		c->punish(c->owner, whose);
+		c->punish(c->owner, whose, n);
 	}
 	*violation = *violation || (is_one && !c);
-	return settle(v->fd, n->id, false);
+	return settle(v->fd, n->id, -EPERM);
 }
 
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)

@@ -30,6 +30,7 @@ struct violation {
 enum court_answer {
 	COURT_REFUSES,
 	COURT_LETS,
+	COURT_LACKS, /* there is no process of that number */
 	COURT_HOLDS, /* it answers by violation_let() later, or has done so */
 };
 
@@ -40,7 +41,8 @@ struct violation_court {
 	/* where what this thread asked for is remembered; its fd and budget are not used */
 	struct violations *(*whose)(void *owner, pid_t thread);
 	/* there was a violation, and --on-violation=kill: kill, before it is answered */
-	void (*punish)(void *owner, struct violations *whose);
+	void (*punish)(void *owner, struct violations *whose,
+		       const struct seccomp_notif *n);
 	void *owner;
 };
 
