@@ -27,7 +27,6 @@
 #include "jail/stand.h"
 
 #define FRAMES_A_TURN 1024 /* of init; its socket holds fewer */
-#define EXITS_PAUSE_MS 10
 
 struct session *session_find(struct serve *serve, uint32_t number)
 {
@@ -216,59 +215,6 @@ static void serve_gate(struct port *p, uint32_t events)
 	look_at_gate(s);
 }
 
-static struct step *step_of_pid(struct step *list, pid_t pid)
-{
-	while (list && list->state->pid != pid)
-		list = list->next;
-	return list;
-}
-
-/* the channel of an ended process may still hold what it said before */
-static void hear_last_words(struct session *s, pid_t pid)
-{
-	struct step *step = step_of_pid(s->steps, pid);
-
-	if (step) /* DONE, or MOVED, which gives it another pid */
-		step_drain(step->state);
-	else if (!step_of_pid(s->ahead, pid) && !states_of_pid(&s->states, pid))
-		step_hear_births(s); /* STARTED, which tells the pid */
-}
-
-static void take_exit(struct session *s, pid_t pid, const struct wire_exit *exit)
-{
-	struct step *step;
-	struct state *state;
-
-	hear_last_words(s, pid);
-	if (s->phase != PHASE_OPEN)
-		return;
-	step = step_of_pid(s->steps, pid);
-	if (step) {
-		step_exit(step, exit);
-		return;
-	}
-	step = step_of_pid(s->ahead, pid);
-	if (step) {
-		ahead_forget(step);
-		return;
-	}
-	state = states_of_pid(&s->states, pid);
-	if (!state) { /* a stray, or what a step had left behind */
-		hub_set(&s->serve->hub, &s->exits, stand_now_ms() + EXITS_PAUSE_MS);
-		return;
-	}
-	if (state->number == 0) {
-		session_end(s, "the first interpreter has ended (wait status %#x)%s%s",
-			    exit->wstatus, s->diagnostic[0] ? ": " : "", s->diagnostic);
-		return;
-	}
-	if (!state->ending)
-		states_lose(&s->states, state);
-	states_remove(&s->states, state);
-	state_free(state);
-	ahead_prune(s);
-}
-
 static void take_frame(struct session *s)
 {
 	struct wire_header h;
@@ -278,7 +224,7 @@ static void take_frame(struct session *s)
 	if (h.type == WIRE_EXIT && h.length == sizeof(exit) && s->run.outcome.started) {
 		memcpy(&exit, payload, sizeof(exit));
 		if (s->phase == PHASE_OPEN) {
-			take_exit(s, (pid_t)h.step, &exit);
+			done_process(s, (pid_t)h.step, &exit);
 		} else if (h.step == INIT_PROGRAM_PID) {
 			s->run.outcome.exit = exit;
 			s->run.outcome.have_exit = true;

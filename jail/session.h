@@ -339,6 +339,9 @@ void step_listen(struct step *step, bool listen);
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);
 
+/** done_process() - A process of the jail has ended, as init says: a step's, a state's, or none's */
+void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
+
 /** done_tell() - DONE, the last that is heard of it; its state is freed if it is gone */
 void done_tell(struct step *step, const struct judgement *j, bool lives,
 	       const char *reason, int strays);

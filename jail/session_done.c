@@ -24,6 +24,8 @@
 #include "jail/session_rest.h"
 #include "jail/stand.h"
 
+#define EXITS_PAUSE_MS 10 /* between ends of processes that nobody knows */
+
 static void drain(struct step *step, struct stream *o)
 {
 	uint64_t before = o->bytes;
@@ -239,4 +241,57 @@ void done_step(struct step *step)
 		reason = "its process ended after the step had, and never waited";
 	if (lives || !image_roll_back(step, &j, reason, step->strays))
 		done_tell(step, &j, lives, reason, step->strays);
+}
+
+static struct step *step_of_pid(struct step *list, pid_t pid)
+{
+	while (list && list->state->pid != pid)
+		list = list->next;
+	return list;
+}
+
+/* the channel of an ended process may still hold what it said before */
+static void hear_last_words(struct session *s, pid_t pid)
+{
+	struct step *step = step_of_pid(s->steps, pid);
+
+	if (step) /* DONE, or MOVED, which gives it another pid */
+		step_drain(step->state);
+	else if (!step_of_pid(s->ahead, pid) && !states_of_pid(&s->states, pid))
+		step_hear_births(s); /* STARTED, which tells the pid */
+}
+
+void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
+{
+	struct step *step;
+	struct state *state;
+
+	hear_last_words(s, pid);
+	if (s->phase != PHASE_OPEN)
+		return;
+	step = step_of_pid(s->steps, pid);
+	if (step) {
+		step_exit(step, exit);
+		return;
+	}
+	step = step_of_pid(s->ahead, pid);
+	if (step) {
+		ahead_forget(step);
+		return;
+	}
+	state = states_of_pid(&s->states, pid);
+	if (!state) { /* a stray, or what a step had left behind */
+		hub_set(&s->serve->hub, &s->exits, stand_now_ms() + EXITS_PAUSE_MS);
+		return;
+	}
+	if (state->number == 0) {
+		session_end(s, "the first interpreter has ended (wait status %#x)%s%s",
+			    exit->wstatus, s->diagnostic[0] ? ": " : "", s->diagnostic);
+		return;
+	}
+	if (!state->ending)
+		states_lose(&s->states, state);
+	states_remove(&s->states, state);
+	state_free(state);
+	ahead_prune(s);
 }

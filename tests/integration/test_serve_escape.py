@@ -342,7 +342,7 @@ class Locked(Sessions):
     """Code: what a session that is locked may not start or make, and one that is not may."""
     TRIES = {
         'exec': 'os.execv("/bin/python3", ["python3", "-c", "raise SystemExit(7)"])',
-        'map': 'import mmap; mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC); os._exit(7)',
+        'map': 'import mmap; mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC); os._exit(7)',
     }
 
     def tried(self, lock):

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_client import PATIENCE, PAYLOAD_MAX, Refused  # noqa: E402
+from serve_client import HEADER, PATIENCE, PAYLOAD_MAX, TYPES, Refused  # noqa: E402
 from serve_scene import Case, wait_until  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -104,10 +104,11 @@ class Held(Lies):
         self.addCleanup(self.serve.process.kill)  # if it does not end by itself
         self.answers('late')
         self.session.start('1')
-        piece = bytes(PAYLOAD_MAX - 4)
-        for _ in range((4 << 20) // len(piece) + 2):
-            self.serve.send('CODE', self.session.number, piece)
-        self.assertTrue(wait_until(self.serve_sleeps))
+        frame = HEADER.pack(PAYLOAD_MAX, TYPES['CODE'], 0, self.session.number) + bytes(PAYLOAD_MAX)
+        self.left, self.idle = frame * 100, 0
+        self.serve.socket.setblocking(False)
+        self.assertTrue(wait_until(self.takes_no_more))
+        self.assertGreater(len(self.left), len(frame))
         leave()
         self.assertEqual(self.serve.process.wait(PATIENCE), 0)
 
@@ -117,10 +118,16 @@ class Held(Lies):
     def test_the_client_says_no_more(self):
         self.ends(lambda: self.serve.socket.shutdown(1))
 
-    def serve_sleeps(self):
-        """It has taken what it takes, and waits."""
-        with open(f'/proc/{self.serve.process.pid}/stat') as file:
-            return file.read().rsplit(')', 1)[1].split()[0] == 'S'
+    def takes_no_more(self):
+        """Has serve slept for a while, with more to read?"""
+        try:
+            self.left = self.left[self.serve.socket.send(self.left):]
+            self.idle = 0
+        except BlockingIOError:
+            with open(f'/proc/{self.serve.process.pid}/stat') as file:
+                asleep = file.read().rsplit(')', 1)[1].split()[0] == 'S'
+            self.idle = self.idle + 1 if asleep else 0
+        return self.idle == 20
 
 
 if __name__ == '__main__':
