@@ -210,8 +210,7 @@ static int exec_init(struct child *c, struct err *e)
 	static char session[] = INIT_SESSION;
 	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
 	char *const env[] = { NULL };
-	int control, slot, init;
-	int r;
+	int control, slot, init, r;
 
 	/* first out of the way of the numbers, so that none is overwritten by another */
 	control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
@@ -253,16 +252,13 @@ static int do_gate(struct child *c, struct err *e)
 {
 	int r = gate_tell(c->gate, &c->listener, e);
 
-	/* a template's would be the most that all of its clones may have together */
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set_files(c->plan, e);
-	if (r < 0)
-		return r;
 	/* no exec will end it, and init's is the one end of it from now on */
-	if (c->warm)
+	if (r == 0 && c->warm)
 		io_close_fd(&c->control);
-	r = gate_wait(c->gate, (uint32_t)c->landlock_abi, e);
-
+	if (r == 0)
+		r = gate_wait(c->gate, (uint32_t)c->landlock_abi, e);
 	return r < 0 ? r : reset_signals(e);
 }
 
@@ -297,8 +293,7 @@ static int exec_program(struct child *c, struct err *e)
 			start(c, file);
 		if (errno != ENOENT && errno != ENOTDIR)
 			errnum = errno;
-		/* it is there, and broken: another one of its name is not what was meant
-		 */
+		/* it is there, and broken: another of its name was not meant */
 		if (errnum != ENOENT && errnum != EACCES)
 			break;
 		path += n + (path[n] == ':');
@@ -353,8 +348,7 @@ const struct stage stages[] = {
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
 	  "lead a session, have the plan's execution domain, and have no fd but stdin, "
 	  "stdout, stderr and init's own after exec; the program also its captured "
-	  "output, its rlimits but that of files, its one CPU if the plan says so, and "
-	  "its id",
+	  "output, rlimits but for files, its one CPU if the plan says so, and its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",
@@ -374,8 +368,7 @@ const struct stage stages[] = {
 	  "violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
 	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
-	  "hand over the listener, then have its limit of files; wait until the launcher "
-	  "has heard of both and says GO, then unblock signals",
+	  "hand over the listener, be limited in files, wait for GO, unblock signals",
 	  "pass on the caller's signal mask or handlers" },
 	{ "wake", ROLE_WARM, do_wake,
 	  "be the program, which runs already, with no fd but stdin, stdout and stderr",

@@ -59,8 +59,6 @@ static const struct {
 	  "no systemd is asked for a scope: there is no cgroup v2, or it is ours" },
 	{ "0", "stat", " /proc/self/exe", ANY, BEFORE,
 	  "init is trusted for its owner, if not for the launcher's" },
-	{ "0", "*", "*/proc/self/uid_map", ANY, BEFORE,
-	  "the host's root or not: init is root's, and trusted by either" },
 	{ "0", "fstat", "*/report", ANY, BEFORE, "no space is reserved for the report" },
 	{ "0", "fallocate", "*", EOPNOTSUPP, BEFORE,
 	  "no space is reserved for the report" },
