@@ -261,6 +261,30 @@ static void hear_last_words(struct session *s, pid_t pid)
 		step_hear_births(s); /* STARTED, which tells the pid */
 }
 
+/* of whom it was not seen what pid they had; false: nobody says that it was this one */
+static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exit)
+{
+	bool found = false;
+
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next;
+		     step && s->phase == PHASE_OPEN; step = next) {
+			next = step->next;
+			if (step->state->told != pid)
+				continue;
+			found = true;
+			step_drain(step->state);
+			/* it may have moved, or be forgotten */
+			if (step->state->told != pid || step->state->step != step)
+				continue;
+			if (early)
+				ahead_forget(step);
+			else
+				step_exit(step, exit);
+		}
+	return found;
+}
+
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 {
 	struct step *step;
@@ -280,8 +304,10 @@ void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 		return;
 	}
 	state = states_of_pid(&s->states, pid);
-	if (!state) { /* a stray, or what a step had left behind */
-		hub_set(&s->serve->hub, &s->exits, stand_now_ms() + EXITS_PAUSE_MS);
+	if (!state) {
+		if (!end_unseen(s, pid, exit)) /* a stray, or what a step had left */
+			hub_set(&s->serve->hub, &s->exits,
+				stand_now_ms() + EXITS_PAUSE_MS);
 		return;
 	}
 	if (state->number == 0) {

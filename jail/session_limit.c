@@ -39,7 +39,7 @@ void limit_kill(struct step *step, enum kill_cause cause)
 	limit_signal(step->state, SIGKILL);
 	/* its parent, maybe: init hears of its end only when that has ended, too */
 	sweep_left(step->state);
-	if (step->state->host)
+	if (step->state->host && !step->state->told)
 		hub_unset(&step->session->serve->hub, &step->wall);
 }
 
@@ -47,7 +47,7 @@ void limit_interrupt(struct step *step, enum kill_cause cause)
 {
 	struct serve *serve = step->session->serve;
 
-	if (step->interrupted || step->shot || step->sweeping)
+	if (step->interrupted || step->shot || step->sweeping || step->state->told)
 		return;
 	step->killed = cause;
 	step->interrupted = true;
@@ -98,7 +98,7 @@ static void ring_wall(struct bell *b)
 	struct session *s = step->session;
 	struct state *from = states_find(&s->states, step->from);
 
-	if (step->state->host) {
+	if (step->state->host && !step->state->told) {
 		if (step->kind != KIND_RUN)
 			ring_file(step);
 		else if (step->sweeping) /* it has ended in time, if it does not go on */
@@ -109,7 +109,8 @@ static void ring_wall(struct bell *b)
 			limit_interrupt(step, KILL_WALL);
 		return;
 	}
-	/* its state was asked, and has said nothing: it is of no more use */
+	/* its state was asked, and has said nothing, or what it made has lied: it is of no
+	 * more use */
 	step_refuse(step, (struct refusal){ .kind = REFUSAL_NO_STATE }, 0,
 		    "the state that it was to begin with does not answer");
 	if (from && from->number)
@@ -234,6 +235,10 @@ void limit_begin(struct step *step)
 
 	hub_unset(hub, &step->wall);
 	step->start_ms = stand_now_ms();
+	if (step->state->told) { /* init is about to tell of its end */
+		hub_set(hub, &step->wall, step->start_ms + STAND_MS);
+		return;
+	}
 	sweep_oom(step->state, true);
 	if (step->wall_ms != NO_LIMIT)
 		hub_set(hub, &step->wall, step->start_ms + step->wall_ms);

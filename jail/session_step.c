@@ -190,7 +190,8 @@ static void take_done(struct step *step, const struct wire_header *h,
 		step->have_done = true;
 	}
 	/* a file operation's process ends, and a step's rests: that is waited for */
-	if (step->have_done && step->kind == KIND_RUN && !rest_is_told(step->session))
+	if (step->have_done && step->kind == KIND_RUN && !step->state->told &&
+	    !rest_is_told(step->session))
 		done_step(step);
 }
 
@@ -359,7 +360,9 @@ void step_exit(struct step *step, const struct wire_exit *exit)
 {
 	step->exit = *exit;
 	step->have_exit = true;
-	step->state->pid = -1; /* nobody else's end is its own */
+	/* nobody else's end is its own */
+	step->state->pid = -1;
+	step->state->told = 0;
 	limit_end(step);
 	done_step(step);
 }

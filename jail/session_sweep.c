@@ -82,28 +82,25 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 		struct err *e)
 {
 	const struct session *s = state->session;
-	cleanup_fd int pidfd = -1;
+	cleanup_fd int pidfd = host > 0 ? (int)syscall(SYS_pidfd_open, host, 0) : -1;
+	bool ended = pidfd < 0 && (host <= 0 || errno == ESRCH);
 	pid_t parent = 0, inside = 0;
 
-	if (host > 0)
-		pidfd = (int)syscall(SYS_pidfd_open, host, 0);
-	if (pidfd >= 0)
-		(void)look(host, &parent, &inside);
-	if (inside != (pid_t)told ||
-	    (parent != s->run.jail.pid && (!before || parent != before))) {
-		/* of one that has ended, init will tell, or has; and nobody else's end
-		 * may be taken for it. One that moved and ended is not believed: the end
-		 * of the one before is waited for already, and will come */
-		if (!has_ended(pidfd) || told <= 1 || state->host ||
-		    states_of_pid(&s->states, (pid_t)told))
-			return err_say(e, EPERM,
-				       "its process is not the one that it says it is");
+	if (pidfd >= 0 && !look(host, &parent, &inside))
+		ended = has_ended(pidfd);
+	/* one that moved and ended is not believed: the end of the one before is waited for
+	 * already, and will come */
+	if (ended ? told <= 1 || state->host
+		  : inside != (pid_t)told ||
+			    (parent != s->run.jail.pid && (!before || parent != before)))
+		return err_say(e, EPERM, "its process is not the one that it says it is");
+	if (ended)
 		io_close_fd(&pidfd);
-	}
 	state->left = before;
 	io_close_fd(&state->pidfd);
 	state->pidfd = io_steal_fd(&pidfd);
-	state->pid = (pid_t)told;
+	state->pid = ended ? -1 : (pid_t)told;
+	state->told = ended ? (pid_t)told : 0;
 	state->host = host;
 	return 0;
 }
@@ -128,7 +125,7 @@ struct state *sweep_known(const struct session *s, pid_t host)
 			return s->states.state[i];
 	for (const struct step *step = s->steps; step; step = step->next)
 		/* the number of one that has ended may be another's by now */
-		if (step->state->host == host && !step->have_exit)
+		if (step->state->host == host && !step->have_exit && !step->state->told)
 			return step->state;
 	for (const struct step *step = s->ahead; step; step = step->next)
 		if (step->state->host == host)

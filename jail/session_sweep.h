@@ -32,8 +32,10 @@ struct sweep {
 };
 
 /**
- * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd,
- * if it has not ended
+ * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd
+ *
+ * Of one that is gone nobody can tell, and init will tell of its end: what it says is noted
+ * aside, and is believed of an end that is no known process's.
  * @told:	Its pid in the jail, as it says
  * @host:	As the kernel says
  * @before:	Another parent that it may have, 0 for none

@@ -6,6 +6,7 @@ A step becomes restless.c, which does all that it can so as to run on once it wa
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,8 @@ def setUpModule():
     os.chmod(built, 0o755)
     subprocess.run(['gcc', '-std=gnu17', '-D_GNU_SOURCE', '-O1', '-static', '-Wall', '-Wextra', '-Werror', '-o',
                     f'{built}/restless', SOURCE], check=True)
-    Rest.options = Rest.options + ['--bind', f'{built}:/mnt']
+    for case in Rest, Lies:
+        case.options = case.options + ['--bind', f'{built}:/mnt']
 
 
 def tearDownModule():
@@ -165,6 +167,61 @@ class Rest(Case):
         session.rollback(2)
         self.assertEqual(session.run('x').result, '1')
         self.assertEqual(session.status()['restless'], 0)
+
+
+class Lies(Case):
+    """A step's process says that it is another one, and has ended before it is looked at."""
+    options = ['--lock-code=no', '--cold', '--ready=0', '--ahead=no', '--wall-time=20s', '--grace=100ms']
+
+    def setUp(self):
+        super().setUp()
+        self.say(0)
+        self.session = self.serve.open()
+        self.session.run('x = 1')
+        self.session.branch(1, 1)
+        self.ended(self.session.run(BECOME.format(way='lies', number='2'), branch=1), 'completed', 'kept')
+
+    @staticmethod
+    def say(told):
+        """What the liar reads; nothing else of a bound folder can be seen to change at once."""
+        fd = os.open(f'{built}/told', os.O_WRONLY | os.O_CREAT, 0o644)
+        os.write(fd, b'%9d' % told)
+        os.close(fd)
+
+    def lie(self, told):
+        """Branch 1 runs a step, whose process says that it has this number, and ends."""
+        serve = self.serve.process.pid
+        before = set(below(serve))
+        self.session.start('1', branch=1)
+        self.assertTrue(wait_until(lambda: set(below(serve)) - before))
+        liar, = set(below(serve)) - before
+        os.kill(serve, signal.SIGSTOP)
+        try:
+            self.assertTrue(wait_until(lambda: letter(serve) == 'T'))
+            self.say(told)
+            self.assertTrue(wait_until(lambda: not os.path.exists(f'/proc/{liar}')))
+        finally:
+            os.kill(serve, signal.SIGCONT)
+
+    def test_a_running_step_keeps_its_end(self):
+        self.session.start('import os\nprint(os.getpid(), flush=True)\nos._exit(int(input()))')
+        self.lie(int(self.serve.expect(self.session.number, 0, 'OUT').bytes))
+        self.session.stdin(b'3\n')
+        self.ended(self.session.finish(), 'exited', 'rolled-back', exit_code=3)
+        self.assertEqual(self.session.run('x').result, '1')
+
+    def test_nobody_is_waited_for_without_an_end(self):
+        self.lie(99999)
+        self.session.kill(branch=1)
+        self.refused('does not answer', self.session.finish, branch=1)
+        self.assertEqual(self.session.run('x').result, '1')
+
+    def test_its_own_end_is_believed(self):
+        """It is what honest ones say that end at once."""
+        with open(f'/proc/{max(below(self.serve.process.pid))}/status') as file:
+            last = next(int(line.split()[-1]) for line in file if line.startswith('NSpid:'))
+        self.lie(last + 1)
+        self.ended(self.session.finish(branch=1), 'completed', 'rolled-back', exit_code=0)
 
 
 class Others(Case):
