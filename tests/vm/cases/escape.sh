@@ -39,5 +39,5 @@ done
 run sh -c "echo \$\$ >$top/theirs/shell/cgroup.procs
 	exec su -s /bin/sh user -c 'exec $stepjail escape $only $(echo $options)'"
 is status $status 0
-is "the last line" "$(tail -n 1 /tmp/out)" "10 held, 0 open, 0 failed, 0 skipped"
+is "the last line" "$(tail -n 1 /tmp/out)" "13 held, 0 open, 0 failed, 0 skipped"
 nothing_left
