@@ -6,10 +6,11 @@
  *   Each step and each state is the leader of a kernel session of its own. A process
  *   belongs to the step or state that it is, that is an ancestor of it, or whose session
  *   it is in: the last is true of orphans, too, and nobody can join another's session. An
- *   orphan that has begun a session is nobody's. Numbers in a call are the jail's, and are
- *   looked up in the jail's own /proc, which knows threads as well.
+ *   orphan that has begun a session is nobody's. Whoever is just made out of a state is in
+ *   that state's session until it has said who it is. Numbers in a call are the jail's, and
+ *   are looked up in the jail's own /proc, which knows threads as well.
  *   A signal reaches what belongs to the caller's own step. It also reaches what is
- *   nobody's while no other step, and no file operation, is there that it could come from.
+ *   nobody's while there is no other step that it could come from.
  *   A process group lies within one session, and its number is that of the process that
  *   began it, or of none: whoever owns that process owns the group.
  *   A number that nobody has is answered here, with ESRCH: somebody could get it before the
@@ -110,14 +111,16 @@ static bool is_own(void *owner, pid_t pid)
 /* can what is nobody's belong to no step but this one, or to the one that there is? */
 static bool is_alone(const struct session *s, const struct state *own)
 {
-	const struct step *only = s->steps;
+	bool there = false;
 
-	if (!only || only->next || !only->state->host || (own && own != only->state))
-		return false;
-	for (const struct step *step = s->ahead; step; step = step->next)
-		if (!step->state->host)
+	for (const struct step *step = s->steps; step; step = step->next) {
+		if (step->kind != KIND_RUN)
+			continue;
+		if (there || (own && own != step->state))
 			return false;
-	return true;
+		there = true;
+	}
+	return there;
 }
 
 static int reaches(void *owner, pid_t pid, bool group)

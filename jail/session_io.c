@@ -18,7 +18,9 @@
 
 static void keep_tail(struct stream *o, const unsigned char *bytes, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
+	size_t skip = length > OUT_TAIL_BYTES ? length - OUT_TAIL_BYTES : 0;
+
+	for (size_t i = skip; i < length; i++)
 		o->tail[(o->bytes + i) % OUT_TAIL_BYTES] = bytes[i];
 }
 

@@ -197,12 +197,13 @@ static void settle(struct state_mail *m)
 	m->fds[STEP_FD_CHANNEL] = -1;
 	state.channel_dev = own.st_dev;
 	state.channel_ino = own.st_ino;
-	(void)setsid();
 	/* one whose source comes later only waits */
 	if (m->type != WIRE_RUN || m->fds[STEP_FD_SOURCE] >= 0)
 		hide(false);
 	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
 		_exit(1);
+	/* not before: until stepjail knows it, it is safe in the session of the state */
+	(void)setsid();
 }
 
 static void put_stdio(struct state_mail *m)
