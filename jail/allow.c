@@ -109,8 +109,8 @@ size_t allow_code(const struct plan *p, struct sock_filter *code)
 		return 0;
 	for (size_t i = 0; i < p->call_count; i++) {
 		const struct plan_call *call = &p->call[i];
-		const struct prefix_test test = { (unsigned int)call->arg, UINT32_MAX,
-						  call->value };
+		const struct prefix_test test =
+			PREFIX_IS((unsigned int)call->arg, call->value);
 
 		n += prefix_row(code + n, call->nr, &test, call->arg >= 0,
 				SECCOMP_RET_ALLOW);

@@ -71,8 +71,8 @@ size_t guard_code(const struct plan *p, struct sock_filter *code)
 	if (!p->session)
 		return 0;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		const struct prefix_test test = { (unsigned int)rows[i].arg, UINT32_MAX,
-						  rows[i].value };
+		const struct prefix_test test =
+			PREFIX_IS((unsigned int)rows[i].arg, rows[i].value);
 
 		if (!is_there(p, rows[i].nr))
 			continue;

@@ -25,9 +25,9 @@
 #define CPU_POLL_MIN_MS 10
 
 /* sample the jail's use where no cgroup counts it; 0, or -errno */
-static int sample(struct run *run, struct watch *w, struct err *e)
+static int sample(struct run *run, struct err *e)
 {
-	struct watch *peak = &run->outcome.peak;
+	struct watch *peak = &run->outcome.peak, *w = &run->watch;
 	int r = watch_sample(run->jail.pid, run->jail.plan->limit[LIMIT_MEMORY_BYTES], w,
 			     e);
 
@@ -44,12 +44,11 @@ static int sample(struct run *run, struct watch *w, struct err *e)
 
 static void kill_for(struct run *run, enum kill_cause cause)
 {
-	struct watch last;
 	struct err e;
 
 	/* what a killed process has used, nobody tells afterwards */
 	if (!run->jail.limited && run->outcome.started)
-		(void)sample(run, &last, &e);
+		(void)sample(run, &e);
 	run->outcome.killed = cause;
 	run->ended = true;
 	launch_kill(&run->jail);
@@ -58,16 +57,15 @@ static void kill_for(struct run *run, enum kill_cause cause)
 static void sample_without_cgroup(struct run *run)
 {
 	const struct plan *p = run->jail.plan;
-	struct watch w;
 	struct err e;
 
 	run->sample_in_ms = WATCH_PERIOD_MS;
-	if (sample(run, &w, &e) < 0) {
+	if (sample(run, &e) < 0) {
 		(void)err_within(&e, "the program was started, and killed: ");
 		stand_refuse(run, &e);
-	} else if (w.memory_bytes > p->limit[LIMIT_MEMORY_BYTES]) {
+	} else if (run->watch.memory_bytes > p->limit[LIMIT_MEMORY_BYTES]) {
 		kill_for(run, KILL_MEMORY);
-	} else if (w.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS]) {
+	} else if (run->watch.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS]) {
 		kill_for(run, KILL_CPU);
 	}
 }
@@ -260,7 +258,6 @@ int loop_run(struct run *run, struct err *e)
 void loop_gather(struct run *run)
 {
 	struct outcome *o = &run->outcome;
-	struct watch w;
 	struct err e;
 
 	if (o->started)
@@ -276,7 +273,7 @@ void loop_gather(struct run *run)
 
 		/* init itself is still there, to be counted too */
 		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
-	} else if (sample(run, &w, &e) == 0 && w.processes > 1) {
-		o->strays = w.processes;
+	} else if (sample(run, &e) == 0 && run->watch.processes > 1) {
+		o->strays = run->watch.processes;
 	}
 }

@@ -18,7 +18,8 @@
 struct run {
 	struct jail jail;
 	struct outcome outcome;
-	struct room room; /* from the gate's opening to the end */
+	struct watch watch; /* where no cgroup counts: as last looked at */
+	struct room room;   /* from the gate's opening to the end */
 	struct wire_reader reader;
 	int signals;
 	uint64_t start_ms;     /* of the launch, then of the program */

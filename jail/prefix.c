@@ -25,16 +25,18 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
 	for (size_t i = 0; i < count; i++) {
 		if (tests[i].mask == 0)
 			continue;
-		code[n++] = LOAD(FIELD(args) + 8 * tests[i].arg);
+		code[n++] = LOAD(FIELD(args) + 8 * tests[i].arg + 4 * tests[i].high);
 		if (tests[i].mask != UINT32_MAX)
 			code[n++] = STATEMENT(BPF_ALU | BPF_AND | BPF_K, tests[i].mask);
 		code[n++] = UNLESS_EQUAL(tests[i].value, 0);
+		code[n - 1].jt = tests[i].differs;
 	}
 	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);
 	/* now it is known how far to go where a row does not hold */
 	for (size_t i = 0; i < n; i++)
 		if (code[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
-			code[i].jf = (unsigned char)(n - i - 1);
+			*(code[i].jt ? &code[i].jt : &code[i].jf) =
+				(unsigned char)(n - i - 1);
 	return n;
 }
 

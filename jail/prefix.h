@@ -9,6 +9,7 @@
 #ifndef STEPJAIL_JAIL_PREFIX_H
 #define STEPJAIL_JAIL_PREFIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,15 @@
 struct prefix_test {
 	unsigned int arg;
 	uint32_t mask, value;
+	bool high;    /* of its high 32 bits instead */
+	bool differs; /* holds where they are not the value */
 };
+
+/* this argument is this number */
+#define PREFIX_IS(number, is)                                                            \
+	{                                                                                \
+		.arg = (number), .mask = UINT32_MAX, .value = (is)                       \
+	}
 
 #define PREFIX_HEAD 2 /* instructions of a block beside its rows */
 #define PREFIX_ROW_MAX(tests) (3 + 3 * (tests)) /* of a row, at the most */

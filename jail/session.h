@@ -88,18 +88,20 @@ struct step {
 	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum kill_cause killed;   /* why a signal was sent, noted before */
-	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;    /* of the grace, that have gone by */
-	uint64_t quarter_us;      /* its CPU time at the first */
-	bool sent_fds;            /* over its channel, for which it was killed */
-	bool shot;                /* by SIGKILL; whatever it says now comes too late */
-	bool alone;               /* no other step has run beside it */
-	uint32_t threads;         /* that it had left */
-	struct wire_exit exit;    /* its process has ended, if have_exit */
-	bool sweeping;            /* it has ended, and what it left is being ended */
-	bool swept;               /* that is done */
-	int strays;               /* that were killed then, or -errno */
+	enum kill_cause killed; /* why a signal was sent, noted before */
+	bool interrupted;       /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;  /* of the grace, that have gone by */
+	uint64_t quarter_us;    /* its CPU time at the first */
+	bool sent_fds;          /* over its channel, for which it was killed */
+	bool shot;              /* by SIGKILL; whatever it says now comes too late */
+	bool alone;             /* no other step has run beside it */
+	bool orphans;           /* or one did, and a process was seen that is nobody's */
+	struct watch watch;     /* of its process and those below it, if not alone */
+	uint32_t threads;       /* that it had left */
+	struct wire_exit exit;  /* its process has ended, if have_exit */
+	bool sweeping;          /* it has ended, and what it left is being ended */
+	bool swept;             /* that is done */
+	int strays;             /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
 	uint64_t start_ms;

@@ -8,7 +8,8 @@
  *   SIGINT comes first, so that Python can end the step by an exception and keep its
  *   variables; after --grace comes SIGKILL.
  *   CPU time is the whole jail's since the step's start where the step is alone in it,
- *   and else that of its own process and of those below it.
+ *   and else that of its own process and of those below it; but once a process is seen whose
+ *   parent has ended, which may be any step's, it is the whole jail's for all of them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -133,7 +134,7 @@ uint64_t limit_process_cpu_us(pid_t pid)
 static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 {
 	struct cgroup_usage u = { .user_us = NO_LIMIT };
-	struct watch w;
+	struct watch *w = &s->run.watch;
 	int r;
 
 	if (s->run.jail.limited) {
@@ -143,13 +144,13 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 			       ? 0
 			       : err_say(e, EIO, "the jail's cpu.stat cannot be read");
 	}
-	r = watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], &w,
+	r = watch_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES], w,
 			 e);
 	if (r < 0)
 		return r;
-	s->memory_bytes = w.memory_bytes;
-	*cpu_us = w.cpu_us;
-	if (w.memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
+	s->memory_bytes = w->memory_bytes;
+	*cpu_us = w->cpu_us;
+	if (w->memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
 		return 0;
 	/* which of them is too much, nobody can tell */
 	for (struct step *step = s->steps; step; step = step->next)
@@ -164,27 +165,42 @@ static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
 	return all_us > step->cpu_early_us ? all_us - step->cpu_early_us : 0;
 }
 
+/* A process whose parent has ended is init's: it may be any running step's. */
+static bool has_orphans(const struct session *s)
+{
+	/* what was asked for, and has not said yet who it is, would look like one */
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (!step->state->host)
+			return false;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (!step->state->host)
+			return false;
+	return !sweep_has_none(s, s->run.jail.pid);
+}
+
 /* false: what it uses cannot be seen, so no limit holds it, and its session has ended */
 static bool sample(struct step *step)
 {
+	struct session *s = step->session;
 	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)),
 		 all_us = 0;
-	struct watch w;
 	struct err e;
-	int r = jail_cpu_us(step->session, &all_us, &e);
+	int r = jail_cpu_us(s, &all_us, &e);
 
 	if (r == 0 && !step->alone)
-		r = watch_sample(step->state->host, NO_LIMIT, &w, &e);
+		r = watch_sample(step->state->host, NO_LIMIT, &step->watch, &e);
 	if (r < 0) {
-		session_end(step->session, "%s", e.text);
+		session_end(s, "%s", e.text);
 		return false;
 	}
 	if (!step->cpu_before_us && all_us)
 		step->cpu_before_us = all_us > own_us ? all_us - own_us : 1;
-	if (step->alone && all_us > step->cpu_before_us)
+	if (!step->alone) {
+		own_us = own_cpu_us(step, step->watch.cpu_us);
+		step->orphans |= has_orphans(s);
+	}
+	if ((step->alone || step->orphans) && all_us > step->cpu_before_us)
 		own_us = all_us - step->cpu_before_us;
-	else if (!step->alone)
-		own_us = own_cpu_us(step, w.cpu_us);
 	if (own_us > step->cpu_used_us)
 		step->cpu_used_us = own_us;
 	return true;

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,26 +34,38 @@ static const char truncates[] = "empties a file that was handed in to be read: t
 				"kernel's Landlock has no word "
 				"for that (ABI 3, Linux 6.2)";
 
+static const char unwaited[] =
+	"children end without being waited for, and their CPU time "
+	"is told nobody; no cgroup counts it";
 static const char widens[] = "runs on more than the one CPU of --deterministic";
 
+/* of an argument these bits, and no other of them */
+#define HAS(number, bits, is)                                                            \
+	{                                                                                \
+		.arg = (number), .mask = (bits), .value = (is)                           \
+	}
 /* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
  * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
  * for reading and writing then, and opens it for neither. */
 #define EMPTIES(call, arg, access)                                                       \
 	{                                                                                \
 		SHUT_NO_TRUNCATE, call,                                                  \
-			{ { arg, O_TRUNC | ACCESS, O_TRUNC | (access) } }, truncates     \
+			{ HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access)) }, truncates    \
+	}
+/* it is no null pointer, by one of its halves */
+#define NO_NULL(number, is_high)                                                         \
+	{                                                                                \
+		.arg = (number), .mask = UINT32_MAX, .high = (is_high), .differs = true  \
 	}
 #define ENLARGES(option)                                                                 \
 	{                                                                                \
 		SHUT_NO_CGROUP, "setsockopt",                                            \
-			{ { 1, UINT32_MAX, SOL_SOCKET }, { 2, UINT32_MAX, option } },    \
-			enlarged                                                         \
+			{ PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, option) }, enlarged     \
 	}
 
 const struct shut_row shut_rows[] = {
-	{ SHUT_NO_CGROUP, "memfd_create", { { 1, MEMFD_EXEC, 0 } }, hidden },
-	{ SHUT_NO_CGROUP, "mmap", { { 3, UNLISTED, UNLISTED } }, unlisted },
+	{ SHUT_NO_CGROUP, "memfd_create", { HAS(1, MEMFD_EXEC, 0) }, hidden },
+	{ SHUT_NO_CGROUP, "mmap", { HAS(3, UNLISTED, UNLISTED) }, unlisted },
 	{ SHUT_NO_CGROUP, "splice", { { 0 } }, pinned },
 	{ SHUT_NO_CGROUP, "sendfile", { { 0 } }, pinned },
 	ENLARGES(SO_SNDBUF),
@@ -62,6 +75,14 @@ const struct shut_row shut_rows[] = {
 	EMPTIES("open", 1, ACCESS),
 	EMPTIES("openat", 2, O_RDONLY),
 	EMPTIES("openat", 2, ACCESS),
+	{ SHUT_LOCKED,
+	  "rt_sigaction",
+	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, false) },
+	  unwaited },
+	{ SHUT_LOCKED,
+	  "rt_sigaction",
+	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, true) },
+	  unwaited },
 	{ SHUT_ONE_CPU, "sched_setaffinity", { { 0 } }, widens },
 };
 const size_t shut_row_count = COUNT(shut_rows);
@@ -78,6 +99,8 @@ unsigned int shut_lacks(bool cgroup, int landlock_abi, const struct plan *p)
 	/* without any Landlock a file can be opened for writing as well: nothing to win */
 	if (landlock_abi == 1 || landlock_abi == 2)
 		lacks |= SHUT_NO_TRUNCATE;
+	if (!cgroup && p && p->lock_code == LOCK_YES)
+		lacks |= SHUT_LOCKED;
 	if (p && p->deterministic == ANSWER_YES)
 		lacks |= SHUT_ONE_CPU;
 	return lacks;
@@ -104,10 +127,13 @@ static bool refuses(const struct shut_row *row, const struct seccomp_data *data)
 {
 	if (call_number(row->syscall) != data->nr)
 		return false;
-	for (size_t i = 0; i < TESTS; i++)
-		if (((uint32_t)data->args[row->test[i].arg] & row->test[i].mask) !=
-		    row->test[i].value)
+	for (size_t i = 0; i < TESTS; i++) {
+		const struct prefix_test *t = &row->test[i];
+		uint64_t word = data->args[t->arg] >> (t->high ? 32 : 0);
+
+		if ((((uint32_t)word & t->mask) == t->value) == t->differs)
 			return false;
+	}
 	return true;
 }
 

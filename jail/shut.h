@@ -2,8 +2,8 @@
 /*
  * shut.h - system calls of the allow list that are refused where a wall behind them lacks
  *
- * What cannot be known when the filter is built: whether a cgroup counts the jail's
- * memory, and what this kernel's Landlock can refuse. The instructions stand before those
+ * What cannot be known when the filter is built: whether a cgroup counts what the jail
+ * uses, and what this kernel's Landlock can refuse. The instructions stand before those
  * of --allow-syscall, which so lifts none of them. They only refuse, and the native entry
  * alone: others go on to the filter, which refuses them all.
  */
@@ -25,12 +25,14 @@ enum shut_lack {
 	SHUT_NO_CGROUP = 1,   /* nobody counts memory that no process shows */
 	SHUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
 	SHUT_ONE_CPU = 4,     /* what --deterministic fixed is to stay so */
+	SHUT_LOCKED = 8,      /* no cgroup counts CPU time; and no program that needs the
+			       * call can be started, where shells would wait for ever */
 };
 
 struct shut_row {
 	enum shut_lack lack;
 	const char *syscall; /* a name this architecture lacks is passed over */
-	/* refused if all of them are so: (argument & mask) == value. Mask 0: no test */
+	/* refused if all of them hold */
 	struct prefix_test test[2];
 	const char *why; /* what it would give a program that had it */
 };

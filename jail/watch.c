@@ -14,11 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "jail/buffer.h"
 #include "jail/proc.h"
 #include "jail/watch.h"
+
+/* between two exact counts of memory, in CPU time of the first: they take a tenth of a CPU,
+ * or a third where the quick sum grows; and with a second between them at the most, more
+ * only where one takes more than a tenth of a second */
+#define PAUSE 10
+#define PAUSE_GROWN 2
+#define PAUSE_MAX_US 1000000
 
 /* what each socket of the jail is charged with; a launcher has one jail */
 static struct buffer_bound bound;
@@ -140,7 +148,8 @@ static ssize_t read_status(pid_t *pid, char *text, size_t size)
 /* page tables are memory, too: a sparse mapping can have more of them than of pages */
 static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
 {
-	char text[8192], rollup[4096];
+	static char text[65536]; /* the caller's groups are in it */
+	char rollup[4096];
 	ssize_t n = read_status(&pid, text, sizeof(text));
 
 	if (n < 0)
@@ -158,7 +167,7 @@ static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
 /* own time and that of children waited for; the name in front may hold anything */
 static int add_cpu(pid_t pid, uint64_t *us)
 {
-	char text[1024];
+	char text[1024], state = '?';
 	uint64_t user = 0, system = 0, child_user = 0, child_system = 0;
 	ssize_t n = proc_read(pid, "stat", text, sizeof(text));
 
@@ -168,10 +177,12 @@ static int add_cpu(pid_t pid, uint64_t *us)
 	const char *at = strrchr(text, ')');
 
 	if (!at || sscanf(at + 1,
-			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
 			  "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-			  &user, &system, &child_user, &child_system) != 4)
+			  &state, &user, &system, &child_user, &child_system) != 5)
 		return -EBADMSG;
+	if (state == 'X') /* waited for just now, and in its parent's time already */
+		return 0;
 	*us += (user + system + child_user + child_system) * 1000000 /
 	       (uint64_t)sysconf(_SC_CLK_TCK);
 	return 0;
@@ -200,39 +211,92 @@ int watch_check(pid_t init, enum plan_net net, struct err *e)
 }
 
 /* sockets are the namespace's: none is left once init has ended */
-static int add_all(const struct found *f, bool exact, struct watch *w)
+static int sum_memory(const struct found *f, bool exact, uint64_t *bytes)
 {
 	uint64_t sockets;
 	int r;
 
-	w->memory_bytes = w->cpu_us = 0;
-	r = buffer_used(f->pid[0], &bound, &sockets, &w->memory_bytes);
+	*bytes = 0;
+	r = buffer_used(f->pid[0], &bound, &sockets, bytes);
 	if (r < 0 && has_ended(-r))
 		r = 0;
-	for (unsigned int i = 0; r == 0 && i < f->count; i++) {
-		r = add_memory(f->pid[i], exact, &w->memory_bytes);
-		if (r == 0)
-			r = add_cpu(f->pid[i], &w->cpu_us);
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = add_memory(f->pid[i], exact, bytes);
+	return r;
+}
+
+static uint64_t now_us(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* when to walk all page tables again: sooner where there may be too much by now */
+static uint64_t pause_us(const struct watch *w, uint64_t limit_bytes)
+{
+	bool grown = w->memory_bytes > w->quick_bytes &&
+		     w->memory_bytes - w->quick_bytes + w->exact_bytes > limit_bytes;
+	uint64_t us = (grown ? PAUSE_GROWN : PAUSE) * w->exact_cost_us;
+
+	return us > PAUSE_MAX_US ? PAUSE_MAX_US : us;
+}
+
+/* Where many processes share much, this would take most of a CPU that nobody charges the
+ * jail with. What was too much may have ended when it is looked at again. */
+static int count_exactly(const struct found *f, uint64_t limit_bytes, struct watch *w)
+{
+	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID);
+	int r;
+
+	if (w->exact_bytes <= limit_bytes &&
+	    now_us(CLOCK_MONOTONIC) < w->exact_at_us + pause_us(w, limit_bytes)) {
+		w->memory_bytes = w->exact_bytes;
+		return 0;
 	}
+	w->quick_bytes = w->memory_bytes;
+	r = sum_memory(f, true, &w->memory_bytes);
+	w->exact_bytes = w->memory_bytes;
+	w->exact_at_us = now_us(CLOCK_MONOTONIC);
+	w->exact_cost_us = now_us(CLOCK_THREAD_CPUTIME_ID) - begin_us;
+	return r;
+}
+
+static int find_all(struct found *f, pid_t init, uint64_t *cpu_us)
+{
+	int r;
+
+	*cpu_us = 0;
+	f->count = 0;
+	r = add(f, init);
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = find_children(f, f->pid[i]);
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = add_cpu(f->pid[i], cpu_us);
 	return r;
 }
 
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
 {
 	static struct found f; /* keeps its room from sample to sample */
-	int r;
+	uint64_t cpu_us;
+	int r = find_all(&f, init, &cpu_us);
 
-	*w = (struct watch){ 0 };
-	f.count = 0;
-	r = add(&f, init);
-	for (unsigned int i = 0; r == 0 && i < f.count; i++)
-		r = find_children(&f, f.pid[i]);
+	/* one that moved, or was waited for, while it was looked for is not lost: it is
+	 * found where it is now */
+	if (r == 0 && cpu_us < w->found_us)
+		r = find_all(&f, init, &cpu_us);
 	if (r == 0)
-		r = add_all(&f, false, w);
+		r = sum_memory(&f, false, &w->memory_bytes);
 	if (r == 0 && w->memory_bytes > limit_bytes)
-		r = add_all(&f, true, w);
+		r = count_exactly(&f, limit_bytes, w);
 	if (r < 0)
 		return err_set(e, -r, "watch: look at what the jail's processes use");
+	if (cpu_us < w->found_us)
+		w->lost_us += w->found_us - cpu_us;
+	w->found_us = cpu_us;
+	w->cpu_us = cpu_us + w->lost_us;
 	w->processes = f.count - 1;
 	return 0;
 }

@@ -19,6 +19,13 @@ struct watch {
 				 * and what the sockets could hold */
 	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
 	unsigned int processes; /* stepjail-init not counted */
+	/* watch_sample()'s own, from one sample of a jail to the next; 0 before the first */
+	uint64_t exact_bytes;   /* memory as last counted exactly */
+	uint64_t quick_bytes;   /* the sum that had made it so */
+	uint64_t exact_at_us;   /* on the monotonic clock */
+	uint64_t exact_cost_us; /* CPU time that it took */
+	uint64_t found_us;      /* CPU time that was found at the last sample */
+	uint64_t lost_us; /* of this, what was not found later: nobody waited for it */
 };
 
 /**
@@ -33,12 +40,16 @@ int watch_check(pid_t init, enum plan_net net, struct err *e);
 /**
  * watch_sample() - Sum up over a jail's processes
  * @init:	stepjail-init's pid in the caller's PID namespace
- * @w:		Filled as far as /proc can be read: a process may end while it is read
+ * @w:		Of the sample before, or zeroed
  *
  * Pages that a fork shares are counted once, but only where a sum that counts them in
- * each process is over @limit_bytes: the exact count walks page tables. See proc(5).
+ * each process is over @limit_bytes: the exact count walks page tables. See proc(5). After
+ * one, the next waits ten times as long as it took, or twice where the sum has grown by what
+ * was left, a second at most; until then its result stands.
+ * CPU time of a process that no other waits for, since its parent ignores SIGCHLD, counts as
+ * far as it was seen: its last moments, from a sample to its end, are not known.
  *
- * Return: 0, or -errno when the kernel has no /proc/PID/task/TID/children
+ * Return: 0, or -errno where /proc cannot be read; a process may end meanwhile
  */
 int watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
 

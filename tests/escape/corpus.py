@@ -37,6 +37,7 @@ LOCK, CAPTURE = "lock-code yes\n", "capture both\noutput-limit 64K\n"
 # probes of a wall that would change the others: a limit of time, which for them is far
 # away, code that is locked, output that is captured
 ALONE = {"cpu-bomb": {"cpu": "500ms"},
+         "cpu-unwaited": {"cpu": "500ms"},
          "time-bomb": {"wall": "1500ms"},
          "lock-exec": {"more": LOCK},
          "lock-map": {"more": LOCK},

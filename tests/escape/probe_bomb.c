@@ -319,10 +319,8 @@ static void lookups(char **argv)
 	door_word("lookups", false, "bounded");
 }
 
-/* argv: milliseconds of CPU, or of the clock */
-static void burn(char **argv)
+static void burn_for(long wanted_ms)
 {
-	long wanted_ms = probe_number(argv, 0, "a time");
 	struct timespec used;
 
 	if (wanted_ms <= 0)
@@ -330,6 +328,33 @@ static void burn(char **argv)
 	do
 		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
 	while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < wanted_ms);
+}
+
+/* argv: milliseconds of CPU, or of the clock */
+static void burn(char **argv)
+{
+	burn_for(probe_number(argv, 0, "a time"));
+	door("CPU time", 0);
+}
+
+/* by children that nobody waits for: their time is added to nobody's when they end */
+static void burn_unwaited(char **argv)
+{
+	long wanted_ms = probe_number(argv, 0, "a time"), each_ms = 400;
+
+	(void)signal(SIGCHLD, SIG_IGN);
+	for (long burnt_ms = 0; burnt_ms < wanted_ms; burnt_ms += each_ms) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			burn_for(each_ms);
+			_exit(0);
+		}
+		if (pid < 0 || wait(NULL) >= 0 || errno != ECHILD) {
+			door("a child that nobody waits for", -1);
+			return;
+		}
+	}
 	door("CPU time", 0);
 }
 
@@ -378,6 +403,9 @@ static const struct probe probes[] = {
 	ROW("timer-bomb", "make timers without end", W(SIGPENDING), nothing, timers),
 	ROW("dentry-bomb", "fill kernel memory with names that are not there", W(CGROUP),
 	    dentries, lookups),
+	ROW("cpu-unwaited",
+	    "use more CPU time than allowed, in children nobody waits for", W(WATCH), cpu,
+	    burn_unwaited),
 	ROW("cpu-bomb", "use more CPU time than allowed", W(WATCH) | W(CPU), cpu, burn),
 	ROW("time-bomb", "stay beyond the wall time, all signals ignored", W(PIDS), wall,
 	    linger),

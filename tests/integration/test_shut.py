@@ -40,7 +40,7 @@ say("neither", lambda: os.open("/work/a", os.O_TRUNC | 3))
 BY_CGROUP = ("memfd_create", "mmap", "splice", "sendfile", "SO_SNDBUF", "SO_RCVBUF")
 BY_LANDLOCK = ("truncate", "O_TRUNC", "neither")
 SHUT = {"cgroup": ["memfd_create", "mmap", "splice", "sendfile", "setsockopt"],
-        "truncate": ["truncate", "open", "openat"]}
+        "truncate": ["truncate", "open", "openat"], "locked": ["rt_sigaction"]}
 
 HONEST = """
 import asyncio, os, shutil, socket, tempfile
@@ -137,7 +137,8 @@ class Shut(Host):
         landlock = report["posture"]["landlock"]
         old = landlock is not None and landlock["abi"] < 3
         self.assertEqual(report["cgroup_usage"] is None, cgroup)
-        return ((SHUT["cgroup"] if cgroup else []) + (SHUT["truncate"] if old else []),
+        return ((SHUT["cgroup"] if cgroup else []) + (SHUT["truncate"] if old else []) +
+                (SHUT["locked"] if cgroup else []),
                 (BY_CGROUP if cgroup else ()) + (BY_LANDLOCK if old else ()))
 
     def check(self, *options):
@@ -191,6 +192,31 @@ class Shut(Host):
     def test_sockets_are_memory(self):
         done = self.python(HOARD, "--memory", "64M", status=None)
         self.assertEqual(done.report["verdict"], "memory", done.stderr.decode())
+
+    def test_children_that_nobody_waits_for(self):
+        """Their CPU time counts as far as it was seen; where code is locked, all of it."""
+        code = ("import os, signal, sys, time\n"
+                "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+                "for _ in range(60):\n"
+                " if os.fork() == 0:\n"
+                "  while time.process_time() < 0.5: pass\n"
+                "  os._exit(0)\n"
+                " try: os.wait()\n"
+                " except ChildProcessError: pass\n")
+        done = self.python(code, "--cpu-time", "2s", "--lock-code=no", "--wall-time", "150s",
+                           status=None)
+        self.assertEqual(done.report["verdict"], "cpu-timeout", done.stderr.decode())
+        self.assertGreaterEqual(done.report["cpu_ms"], 2000)
+        done = self.python(code, "--cpu-time", "2s", "--lock-code=yes", "--wall-time", "150s",
+                           status=None)
+        locked = missing_words(tuple(self.drop))
+        self.assertEqual(done.report["verdict"], "exited" if locked else "cpu-timeout")
+        self.assertEqual("PermissionError" in done.stderr.decode(), bool(locked))
+        self.assertEqual("rt_sigaction" in done.report["shut"], bool(locked))
+        # a question is none of it, nor is another signal
+        self.assertEqual(self.say("import signal\nsignal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
+                                  "print(signal.getsignal(signal.SIGCHLD).name)",
+                                  "--lock-code=yes"), "SIG_DFL")
 
     def test_a_watch_that_cannot_look_ends_the_run(self):
         if not missing_words(tuple(self.drop)):

@@ -109,7 +109,7 @@ static void count(void *arg)
 				  .msg_control = control.room,
 				  .msg_controllen = sizeof(control.room) };
 	int a[2], b[2];
-	struct watch before, with;
+	struct watch before = { 0 }, with = { 0 };
 	struct err e = { 0 };
 
 	(void)arg;

@@ -42,7 +42,7 @@ static bool can_watch(void)
 }
 
 /* pages that are really there, and that no other process shares */
-static void touch(size_t bytes, int flags)
+static char *touch(size_t bytes, int flags)
 {
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
@@ -50,6 +50,7 @@ static void touch(size_t bytes, int flags)
 	if (memory == MAP_FAILED)
 		_exit(1);
 	memset(memory, 1, bytes);
+	return memory;
 }
 
 /* a child that runs @act, says so, and then sleeps until it is killed */
@@ -92,11 +93,39 @@ static void end_children(void)
 		;
 }
 
-static void sample(uint64_t limit_bytes, struct watch *w)
+static void sample_again(uint64_t limit_bytes, struct watch *w)
 {
 	struct err e = { 0 };
 
 	ck_assert_msg(watch_sample(getpid(), limit_bytes, w, &e) == 0, "%s", e.text);
+}
+
+static void sample(uint64_t limit_bytes, struct watch *w)
+{
+	*w = (struct watch){ 0 };
+	sample_again(limit_bytes, w);
+}
+
+static char *taken; /* before a fork */
+
+static void take_own(void)
+{
+	memset(taken, 2, 32 * MIB);
+}
+
+/* its only child */
+static void kill_below(pid_t pid)
+{
+	char path[64];
+	FILE *list;
+	int child = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	list = fopen(path, "re");
+	ck_assert_ptr_nonnull(list);
+	ck_assert_int_eq(fscanf(list, "%d", &child), 1);
+	(void)fclose(list);
+	ck_assert_int_eq(kill(child, SIGKILL), 0);
 }
 
 static bool is_zombie(pid_t pid)
@@ -136,6 +165,7 @@ START_TEST(nobody_is_nobody)
 	ck_assert_uint_eq(w.processes, 0);
 	ck_assert_uint_gt(w.memory_bytes, 0);
 	/* one that has ended, or never was, is no error */
+	w = (struct watch){ 0 };
 	ck_assert_int_eq(watch_sample(0x3fffffff, NO_LIMIT, &w, &(struct err){ 0 }), 0);
 	ck_assert_uint_eq(w.memory_bytes, 0);
 	ck_assert_uint_eq(w.processes, 0);
@@ -146,7 +176,7 @@ END_TEST
 static void sample_without_fds(void *arg)
 {
 	struct rlimit none = { 0, 0 };
-	struct watch w;
+	struct watch w = { 0 };
 	struct err e = { 0 };
 
 	(void)arg;
@@ -165,7 +195,7 @@ END_TEST
 /* the number of fds that are left is enough for the first files of a process, not for all */
 static void sample_with_few_fds(void *arg)
 {
-	struct watch w;
+	struct watch w = { 0 };
 	struct err e = { 0 };
 	int spare = *(int *)arg, fd = open("/dev/null", O_RDONLY);
 	struct rlimit few = { (rlim_t)(fd + spare), (rlim_t)(fd + spare) };
@@ -391,6 +421,69 @@ START_TEST(pages_of_a_fork_are_counted_once)
 }
 END_TEST
 
+static uint64_t own_cpu_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+#define LOOKS 300
+
+/* however often it is looked at: an exact count of all of them is made now and then */
+START_TEST(exact_counts_take_little_of_the_time)
+{
+	struct watch w;
+	uint64_t begin, one_us;
+
+	if (!can_watch())
+		return;
+	touch(64 * MIB, MAP_PRIVATE);
+	for (int i = 0; i < CHILDREN_MAX; i++)
+		start(idle);
+	begin = own_cpu_us();
+	sample(256 * MIB, &w);
+	one_us = own_cpu_us() - begin;
+	begin = own_cpu_us();
+	for (int i = 0; i < LOOKS; i++) {
+		sample_again(256 * MIB, &w);
+		ck_assert_uint_ge(w.memory_bytes, 64 * MIB);
+		ck_assert_uint_le(w.memory_bytes, 256 * MIB);
+	}
+	ck_assert_uint_lt(own_cpu_us() - begin, LOOKS * one_us / 2);
+}
+END_TEST
+
+/* the pages of a fork become several processes' own, and no sum but the exact one grows */
+START_TEST(an_exact_count_is_made_again)
+{
+	struct watch w = { 0 };
+
+	if (!can_watch())
+		return;
+	taken = touch(32 * MIB, MAP_PRIVATE);
+	for (int i = 0; i < 3; i++)
+		start(idle);
+	sample_again(100 * MIB, &w);
+	ck_assert_uint_lt(w.memory_bytes, 64 * MIB);
+	for (int i = 0; i < 3; i++)
+		start(take_own);
+	for (int i = 0; i < TRIES && w.memory_bytes < 128 * MIB; i++) {
+		(void)usleep(20000);
+		sample_again(100 * MIB, &w);
+	}
+	ck_assert_uint_ge(w.memory_bytes, 128 * MIB);
+	/* too much is no result that stands: the next look is exact, too */
+	end_children();
+	start(idle);
+	start(idle);
+	start(idle);
+	sample_again(100 * MIB, &w);
+	ck_assert_uint_lt(w.memory_bytes, 64 * MIB);
+}
+END_TEST
+
 static void burn(void)
 {
 	struct timespec t;
@@ -450,6 +543,79 @@ START_TEST(names_do_not_confuse)
 }
 END_TEST
 
+/* its child burns, and ends when it is told to, by the end of a pipe; nobody waits for it */
+static void burn_in_a_child_that_is_lost(void)
+{
+	int ends[2];
+	char byte;
+
+	(void)signal(SIGCHLD, SIG_IGN);
+	if (pipe(ends) == 0 && fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		burn();
+		(void)!write(ends[1], "x", 1);
+		for (;;)
+			(void)pause();
+	}
+	(void)!read(ends[0], &byte, 1);
+}
+
+START_TEST(cpu_time_that_nobody_waits_for_stays)
+{
+	struct watch w, found;
+	uint64_t before_us;
+
+	if (!can_watch())
+		return;
+	start(burn_in_a_child_that_is_lost);
+	sample(NO_LIMIT, &w);
+	ck_assert_uint_eq(w.processes, 2);
+	before_us = w.cpu_us;
+	ck_assert_uint_ge(before_us, 150000);
+	kill_below(children[0]);
+	for (int i = 0; i < TRIES && w.processes > 1; i++) {
+		(void)usleep(20000);
+		sample_again(NO_LIMIT, &w);
+	}
+	ck_assert_uint_eq(w.processes, 1);
+	ck_assert_uint_ge(w.cpu_us, before_us);
+	/* and what is found now is less */
+	sample(NO_LIMIT, &found);
+	ck_assert_uint_lt(found.cpu_us + 100000, before_us);
+}
+END_TEST
+
+static void have_short_children(void)
+{
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			pid_t pid = fork();
+
+			if (pid == 0) {
+				for (volatile int i = 0; i < 3000000; i++)
+					;
+				_exit(0);
+			}
+			(void)waitpid(pid, NULL, 0);
+		}
+	}
+}
+
+/* those that are waited for are found in their parents' time, and are not lost as well */
+START_TEST(what_is_waited_for_is_counted_once)
+{
+	struct watch w = { 0 };
+
+	if (!can_watch())
+		return;
+	start(have_short_children);
+	while (w.cpu_us < 1500000)
+		sample_again(NO_LIMIT, &w);
+	ck_assert_uint_lt(w.lost_us, w.cpu_us / 10);
+}
+END_TEST
+
 Suite *jail_watch_suite(void)
 {
 	Suite *s = suite_create("jail watch");
@@ -470,6 +636,10 @@ Suite *jail_watch_suite(void)
 	tcase_add_test(c, cpu_time_is_counted);
 	tcase_add_test(c, cpu_time_of_ended_children_is_counted);
 	tcase_add_test(c, names_do_not_confuse);
+	tcase_add_test(c, exact_counts_take_little_of_the_time);
+	tcase_add_test(c, an_exact_count_is_made_again);
+	tcase_add_test(c, cpu_time_that_nobody_waits_for_stays);
+	tcase_add_test(c, what_is_waited_for_is_counted_once);
 	suite_add_tcase(s, c);
 	return s;
 }

@@ -10,8 +10,8 @@ need_stepjail
 options="--rootfs /mini --memory 32M --pids 16 --files 64 --inodes 64 --tmp-size 1M
 	--work-size 1M --file-size 8M --wall-time 60s"
 
-bombs="stdin-reopen memory memory-shared memory-dropped memory-zero memory-headless memory-tables memory-memfd memory-pipes memory-sockets
-	dentry-bomb fork-bomb thread-bomb"
+bombs="stdin-reopen memory memory-shared memory-dropped memory-zero memory-headless
+	memory-tables memory-memfd memory-pipes memory-sockets dentry-bomb fork-bomb thread-bomb"
 
 # shellcheck disable=SC2086 # words
 run $stepjail escape $options
