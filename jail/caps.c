@@ -55,7 +55,7 @@ int caps_keep_template(struct err *e)
 
 	if (syscall(SYS_capset, &header, set) < 0)
 		return err_set(e, errno, "capabilities: drop all but a template's");
-	for (unsigned long cap = 0; CAPS_TEMPLATE >> cap; cap++)
+	for (unsigned long cap = 0; cap < 32; cap++)
 		if ((CAPS_TEMPLATE >> cap & 1) &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0UL, 0UL) < 0)
 			return err_set(e, errno, "capabilities: keep %lu through exec",

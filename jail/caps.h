@@ -10,8 +10,8 @@
 #include "init/err.h"
 
 /* what a template keeps: those that write id maps, in a user namespace that has the ids to
- * give */
-#define CAPS_TEMPLATE (1U << CAP_SETUID | 1U << CAP_SETGID)
+ * give; Linux 5.12 asks for CAP_SETFCAP where id 0 is given, as a user's template does */
+#define CAPS_TEMPLATE (1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_SETFCAP)
 
 /**
  * caps_drop_bounding() - Empty the bounding set, for the caller and whatever it forks
@@ -43,7 +43,7 @@ int caps_inherit_template(struct err *e);
 /**
  * caps_keep_template() - Keep what writes the id maps of clones, through exec; no more
  *
- * In the caller's own user namespace: CAP_SETUID and CAP_SETGID, see user_namespaces(7).
+ * In the caller's own user namespace: CAPS_TEMPLATE, see user_namespaces(7).
  * The ambient set carries them past the exec of a program that is not uid 0 there.
  * Sets no_new_privs.
  *

@@ -20,6 +20,11 @@
 #define IDS_BASE 1879048192u
 #define IDS_SLOTS 65536u
 
+/*
+ * A process that is not dumpable has files in /proc that belong to id 0 of the user namespace
+ * that its program was executed in. For a clone this is its template's. An ordinary user's
+ * template maps that user to 0, so that the user's serve can write the OOM scores of steps.
+ */
 struct ids {
 	bool own;       /* two host ids of this jail's own, else the caller's one */
 	int slot_fd;    /* holds the lock on the pair; -1 when not own */
@@ -27,7 +32,7 @@ struct ids {
 			 */
 	gid_t host_gid;
 	uid_t init_id;    /* init's id inside the jail */
-	uid_t program_id; /* the program's id inside the jail */
+	uid_t program_id; /* the program's id inside the jail; 0 of a user's template */
 	bool gives;       /* of a template: maps the whole range, to map pairs of it */
 };
 

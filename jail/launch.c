@@ -196,6 +196,9 @@ static int prepare(struct jail *j, struct parts *parts, struct template *t,
 	int r = ids_take(&j->ids, e);
 
 	j->ids.gives = j->plan->template;
+	/* see ids.h */
+	if (j->ids.gives && !j->ids.own)
+		j->ids.init_id = j->ids.program_id = 0;
 	/* a template has them */
 	if (r == 0 && !j->warm)
 		r = clone_sources(j, parts, c, e);

@@ -230,7 +230,7 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 	const struct tmpfs tmp = { p->limit[LIMIT_TMP_BYTES], p->limit[LIMIT_INODES],
 				   01777, 0 };
 	const struct tmpfs work = { p->limit[LIMIT_WORK_BYTES], p->limit[LIMIT_INODES],
-				    0755, PLAN_PROGRAM_ID };
+				    0755, p->template ? 0 : PLAN_PROGRAM_ID };
 	int r = 0;
 
 	cleanup_fd int fs = mount_tmpfs(&work, MOUNT_WRITABLE, e);

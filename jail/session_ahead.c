@@ -15,15 +15,14 @@
  *   that is ending, until init has reaped it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/proc.h"
 #include "jail/session.h"
 #include "jail/session_memory.h"
 #include "jail/session_rest.h"
+#include "jail/session_sweep.h"
 #include "jail/stand.h"
 
 struct step *ahead_find(const struct session *s, uint32_t from)
@@ -84,10 +83,7 @@ void ahead_prepare(struct session *s, uint32_t branch)
 
 void ahead_born(struct step *step)
 {
-	cleanup_fd int dir = proc_open(step->state->host);
-
-	if (dir >= 0)
-		step->state->oom = proc_open_at(dir, "oom_score_adj", O_WRONLY);
+	sweep_find_score(step->state);
 	if (step->unwanted)
 		ahead_end(step);
 }

@@ -152,11 +152,6 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 
 	if (!step)
 		return false;
-	/* its score comes late, and till then a state would be the kernel's choice, too */
-	if (step->state->oom < 0 && s->run.jail.limited && memory_is_near(s)) {
-		ahead_end(step);
-		return false;
-	}
 	step->wall_ms = wall_ms;
 	step->cpu_ms = cpu_ms;
 	/* it may run at once */

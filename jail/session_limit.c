@@ -22,7 +22,6 @@
 #include "jail/stand.h"
 
 #define FIRST_SAMPLE_MS 10
-#define FIRST_SCORE_MS 1 /* of one whose OOM score could not be set yet */
 
 void limit_signal(const struct state *state, int signal)
 {
@@ -214,8 +213,6 @@ static uint64_t next_sample_ms(const struct step *step)
 
 	if (!step->session->run.jail.limited)
 		return WATCH_PERIOD_MS;
-	if (step->state->oom < 0) /* it cannot be opened yet */
-		return FIRST_SAMPLE_MS;
 	if (step->cpu_ms != NO_LIMIT && step->cpu_ms > used_ms)
 		in_ms = (step->cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
 	return in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
@@ -228,8 +225,6 @@ static void ring_sample(struct bell *b)
 
 	if (!sample(step) || step->shot)
 		return;
-	if (step->state->oom < 0) /* it was hidden still, as what waits is */
-		sweep_oom(step->state, true);
 	/* see limit_begin(): it is no short one, and may say more than its channel holds */
 	if (!step->media.held)
 		(void)hub_listen(&s->serve->hub, &step->state->channel, EPOLLIN);
@@ -269,9 +264,7 @@ void limit_begin(struct step *step)
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
-	if (s->run.jail.limited && step->state->oom < 0)
-		hub_set(hub, &step->sample, step->start_ms + FIRST_SCORE_MS);
-	else if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
+	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
 		hub_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* what it says is taken when it rests: one wake-up for all of it */
 	if (step->sample.at_ms && rest_is_told(s))

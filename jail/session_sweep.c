@@ -394,22 +394,22 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+void sweep_find_score(struct state *state)
+{
+	cleanup_fd int dir = proc_open(state->host);
+
+	/* while it lives, its number is nobody else's, so the folder is its own */
+	if (dir >= 0 && !has_ended(state->pidfd))
+		state->oom = proc_open_at(dir, "oom_score_adj", O_WRONLY);
+}
+
 void sweep_oom(struct state *state, bool running)
 {
 	const char *score = running ? "1000" : state->session->serve->oom_base;
 
-	if (state->oom >= 0) { /* the process's own, whatever its number is now */
-		(void)!pwrite(state->oom, score, strlen(score), 0);
-		return;
-	}
-
-	cleanup_fd int dir = proc_open(state->host);
-
-	/* while it lives, its number is nobody else's, so the folder is its own */
-	if (dir < 0 || has_ended(state->pidfd))
-		return;
-	/* kept, as one that waits hides it; nothing depends on it but who is taken first */
-	state->oom = proc_open_at(dir, "oom_score_adj", O_WRONLY);
+	if (state->oom < 0)
+		sweep_find_score(state);
+	/* the process's own, whatever its number is now */
 	if (state->oom >= 0)
-		(void)io_write_text(state->oom, score);
+		(void)!pwrite(state->oom, score, strlen(score), 0);
 }

@@ -66,6 +66,14 @@ pid_t sweep_inside(const char *text, const char *key);
 /** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
 uint64_t sweep_bytes(const struct state *state, bool exact);
 
+/**
+ * sweep_find_score() - Open the OOM score of a process that is there, or leave it at -1
+ *
+ * The file belongs to root, or for an ordinary user's warm jail to that user (ids.h). To
+ * an ordinary user's cold one it is closed.
+ */
+void sweep_find_score(struct state *state);
+
 /** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
 void sweep_oom(struct state *state, bool running);
 

@@ -11,6 +11,11 @@
  *   user's (os.register_at_fork()), so it does not change: it is the snapshot. The child
  *   runs the step and then goes around the same loop, on its own channel.
  *
+ *   No process from state 0 on is dumpable, and what is forked inherits that. So steps on
+ *   several branches, which share an id, find neither memory nor fds of each other in /proc:
+ *   /proc/PID/fd/1 of another step would be its output. What a step executes is dumpable
+ *   again.
+ *
  *   The fds of this machinery lie high, where a step's own files do not come in their way
  *   and its closerange(3, 100) does not meet them: the channel, /dev/null to be 0, 1 and
  *   2 between steps, and, while a step runs, as many places as its next request brings
@@ -129,18 +134,12 @@ static bool is_whole(const struct state_mail *m, size_t fds)
 	       fds == STEP_FILE_FDS;
 }
 
-/* what waits shows its memory to no other process of the session; what runs is as any */
-static void hide(bool hidden)
-{
-	(void)prctl(PR_SET_DUMPABLE, hidden ? 0UL : 1UL);
-}
-
 /* see STEP_REST; the C library never blocks the two signals that are its own */
 static void rest(void)
 {
 	const uint64_t all = UINT64_MAX;
 
-	hide(true);
+	(void)prctl(PR_SET_DUMPABLE, 0UL);
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	(void)kill(STEP_REST, 0);
 }
@@ -197,9 +196,6 @@ static void settle(struct state_mail *m)
 	m->fds[STEP_FD_CHANNEL] = -1;
 	state.channel_dev = own.st_dev;
 	state.channel_ino = own.st_ino;
-	/* one whose source comes later only waits */
-	if (m->type != WIRE_RUN || m->fds[STEP_FD_SOURCE] >= 0)
-		hide(false);
 	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
 		_exit(1);
 	/* not before: until stepjail knows it, it is safe in the session of the state */
@@ -230,7 +226,6 @@ static void await_source(struct state_mail *m)
 		run_early();
 	if (receive(m) < 0)
 		give_up("source", EMFILE);
-	hide(false);
 	state.early = false;
 	m->fds[STEP_FD_SOURCE] = io_steal_fd(&m->fds[0]);
 }

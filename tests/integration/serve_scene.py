@@ -8,23 +8,6 @@ from serve_client import Refused, Serve
 
 OPTIONS = [word for word in os.environ.get('STEPJAIL_RUN', '').split() if 'allow-missing' in word]
 LIMITED = not OPTIONS
-# every mapping of this process, and of any that it may look at, with what it holds
-MEMORY = """
-import os
-def memory():
-    for pid in [p for p in os.listdir('/proc') if p.isdigit()]:
-        try:
-            maps, mem = open(f'/proc/{pid}/maps').read(), open(f'/proc/{pid}/mem', 'rb', 0)
-        except OSError:
-            continue
-        for line in maps.splitlines():
-            start, end = (int(part, 16) for part in line.split()[0].split('-'))
-            try:
-                mem.seek(start)
-                yield line, mem.read(end - start)
-            except (OSError, OverflowError):
-                continue
-"""
 # how many processes run that a step can see
 RUNNING = '''
 import os
@@ -86,6 +69,25 @@ def is_alive(pid):
             return file.read().rsplit(')', 1)[1].split()[0] not in 'ZX'
     except OSError:
         return False
+
+
+def memory(serve, session):
+    """What each mapping of a session's processes but init holds; no step reads more than that."""
+    space = session.run('import os; os.readlink("/proc/self/ns/pid")').result
+    for pid in below(serve):
+        try:
+            if repr(os.readlink(f'/proc/{pid}/ns/pid')) != space or inside(pid) == 1:
+                continue
+            with open(f'/proc/{pid}/maps') as maps, open(f'/proc/{pid}/mem', 'rb', 0) as mem:
+                for line in maps:
+                    start, end = (int(part, 16) for part in line.split()[0].split('-'))
+                    try:
+                        mem.seek(start)
+                        yield mem.read(end - start)
+                    except (OSError, OverflowError):
+                        continue
+        except OSError:
+            continue
 
 
 def is_interpreter(pid):

@@ -64,12 +64,12 @@ class Ahead(Case):
         session, known = self.begin()
         pid, host = self.ready(known)
         with open(f'/proc/{host}/oom_score_adj') as file, open('/proc/self/oom_score_adj') as own:
-            self.assertEqual(file.read(), own.read())
-        # for an ordinary user, what waits may have hidden it: then it is set soon after
-        step = session.run('score = lambda: open("/proc/self/oom_score_adj").read().strip()\n'
-                           'while score() != "1000": pass\n'
-                           'score(), os.getpid(), x')
-        self.assertEqual(step.result, f"('1000', {pid}, 1)")
+            own_score = own.read().strip()
+            self.assertEqual(file.read().strip(), own_score)
+        step = session.run('open("/proc/self/oom_score_adj").read().strip(), os.getpid(), x')
+        # an ordinary user's cold jail closes that file to serve
+        score = '1000' if os.getuid() == 0 or session.opened['warm'] else own_score
+        self.assertEqual(step.result, f"('{score}', {pid}, 1)")
         self.assertLess(step.done['cpu_ms'], 1000)
         self.assertEqual((step.done['step'], step.done['strays']), (3, 0))
         # and the next one, one step further

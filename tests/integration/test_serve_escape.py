@@ -5,7 +5,6 @@
 What is not to be found elsewhere is found first where it is; a bomb is watched from another
 session, which answers meanwhile. Run by tests/integration/run, as root and as an ordinary user.
 """
-import hashlib
 import os
 import secrets
 import sys
@@ -15,23 +14,9 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Refused, Serve  # noqa: E402
-from serve_scene import (CHANNEL, DONE, EXIT, FAIL, FILE, MEMORY, MOVED, OPTIONS, RESULT, RUN,  # noqa: E402
-                         RUNNING, STARTED, TRACE, below, wait_until)
+from serve_scene import (CHANNEL, DONE, EXIT, FAIL, FILE, MOVED, OPTIONS, RESULT, RUN,  # noqa: E402
+                         RUNNING, STARTED, TRACE, below, memory, wait_until)
 
-# a secret is told by its first half and by the digest of the rest, so that the search does not
-# find itself
-SCAN = """
-import hashlib, re
-def scan(first, digest):
-    found = []
-    for line, data in memory():
-        for at in re.finditer(first, data):
-            rest = data[at.end():at.end() + 16]
-            if line.split()[1][0] == 'r' and hashlib.sha256(rest).hexdigest() == digest:
-                found.append(line)
-    return found
-print(len(scan({first!r}, {digest!r})))
-"""
 LOOK = """
 import os, stat
 for fd in range(4096):
@@ -56,11 +41,6 @@ class Secret(str):
 
     def __new__(cls):
         return super().__new__(cls, secrets.token_hex(16))
-
-    def scan(self):
-        rest = self[16:].encode()
-        return MEMORY + SCAN.format(first=self[:16].encode(),
-                                    digest=hashlib.sha256(rest).hexdigest())
 
 
 class Sessions(unittest.TestCase):
@@ -92,6 +72,9 @@ class Sessions(unittest.TestCase):
             resident = int(file.read().split()[1]) * os.sysconf('SC_PAGESIZE')
         return len(os.listdir(f'/proc/{self.serve.process.pid}/fd')), resident
 
+    def holds(self, session, secret):
+        return any(secret.encode() in data for data in memory(self.serve.process.pid, session))
+
     def prints(self, session, source):
         step = session.run(source)
         self.assertIsNone(step.trace, step)
@@ -112,18 +95,18 @@ class Elsewhere(Sessions):
         other.run(f'y = bytes.fromhex("{variable.encode().hex()}")')
         own.run(f'z = bytes.fromhex("{past.encode().hex()}")')
         for secret, session in ((text, other), (variable, other), (past, own)):
-            self.assertNotEqual(self.prints(session, secret.scan()), ['0'], 'the search finds none')
+            self.assertTrue(self.holds(session, secret), 'the search finds none')
         for secret in (text, variable, self.of_caller):
-            self.assertEqual(self.prints(own, secret.scan()), ['0'])
+            self.assertFalse(self.holds(own, secret))
             # and in a session that is made after it was there
-            self.assertEqual(self.prints(self.warm(), secret.scan()), ['0'])
+            self.assertFalse(self.holds(self.warm(), secret))
 
     def test_paths_of_the_host(self):
         name = os.path.basename(self.host)[:32]
         secret = str.__new__(Secret, name)
         own = self.warm()
         own.run('import os; before = os.listdir("/mnt")')
-        self.assertEqual(self.prints(own, secret.scan()), ['0'])
+        self.assertFalse(self.holds(own, secret))
         for path in '/proc/self/mountinfo', '/proc/self/maps':
             self.assertEqual(self.prints(own, f'print({name!r}[:9] in open({path!r}).read())'),
                              ['False'])
@@ -175,6 +158,59 @@ class Elsewhere(Sessions):
         rest = [kind for fd, kind in kinds.items() if fd > 2]
         self.assertEqual(rest.count('s'), 1, kinds)
         self.assertLessEqual(set(rest), {'s', 'null'}, kinds)
+
+
+class Beside(Sessions):
+    """A step that runs beside it, on another branch of its session."""
+    # all that can be opened of another process, if it is a step's
+    OPEN = """
+import os
+def opened(pid):
+    for fd in 0, 1, 2, 3, 4, 5:
+        for flags in os.O_WRONLY, os.O_RDONLY:
+            try:
+                f = os.open(f'/proc/{pid}/fd/{fd}', flags | os.O_NONBLOCK)
+            except OSError:
+                continue
+            try:
+                yield fd, flags, os.write(f, b'forged') if flags == os.O_WRONLY else os.read(f, 99)
+            except OSError as e:
+                yield fd, flags, e.errno
+    for name in 'mem', 'maps', 'environ', 'stat', 'cmdline':
+        try:
+            yield open(f'/proc/{pid}/{name}').close() or name
+        except OSError:
+            pass
+"""
+    OTHERS = 'print([f for pid in range(2, 200) if pid != os.getpid() for f in opened(pid)])'
+
+    def test_its_streams_and_memory(self):
+        session = self.warm()
+        session.run(self.OPEN)
+        # of itself there is something to be seen, and its own streams open again
+        self.assertIn("'maps'", session.run('list(opened(os.getpid()))').result)
+        for branch in range(1, 4):
+            session.branch(branch, 1)
+            # one thread; several, so that it moves to another process; a child of its own
+            session.start(['', 'import threading, time\n'
+                           'threading.Thread(target=time.sleep, args=(99,)).start()\n',
+                           'if os.fork(): os.wait(); os._exit(7)\n'][branch - 1]
+                          + 'print("begun", flush=True); print(input())', branch=branch)
+            self.serve.expect(session.number, branch, 'OUT')
+        for _ in range(2):
+            self.assertEqual(session.run(self.OTHERS).out, b'[]\n')
+        for branch in range(1, 4):
+            session.stdin(b'said\n', branch=branch)
+            self.assertEqual(session.finish(branch).out, b'said\n')
+
+    def test_its_own_streams(self):
+        session = self.warm()
+        session.start('for name in "stdout", "stderr":\n'
+                      '    print(name, file=open(f"/dev/{name}", "w"))\n'
+                      'with open("/dev/stdin") as f: f.readline()')
+        session.stdin(b'said\n')
+        step = session.finish()
+        self.assertEqual((step.out, step.err, step.result), (b'stdout\n', b'stderr\n', None), step)
 
 
 class Channel(Sessions):

@@ -3,40 +3,36 @@
 """stepjail serve: the key of --lock-code, which a step must not have, and where it would be.
 
 The kernel shows root the filter of a session's interpreter, and in it the number that let it
-start. A step looks for that in all memory that it can read: it finds it where it was planted,
-and nowhere else. A clone of a template was started by nobody: no number passes there.
+start. All memory of the session is searched for that: it is where it was planted, and nowhere
+else. A clone of a template was started by nobody: no number passes there.
 """
 import ctypes
 import errno
-import hashlib
 import os
+import re
 import struct
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Serve  # noqa: E402
-from serve_scene import MEMORY, below, is_state, wait_until  # noqa: E402
+from serve_scene import below, is_state, memory, wait_until  # noqa: E402
 from test_run import drop_words, missing_words  # noqa: E402
 
 SEIZE, INTERRUPT, DETACH, GET_FILTER = 0x4206, 0x4207, 17, 0x420c
 ANY_CHILD = 0x40000000  # __WALL of waitpid(2)
 LOAD, EQUAL = 0x20, 0x15  # an argument's half; is it this number?
 LOW, HIGH = 40, 44  # of execve's register, in struct seccomp_data
-# one half of it stands in this source and in what is made of it, the other one nowhere
-SCAN = """
-import hashlib, re
-def scan(first, digest):
-    read, found = 0, 0
-    for _, data in memory():
+
+
+def scan(serve, session, high, low):
+    """Bytes that were read, and places where both halves stand."""
+    read = found = 0
+    for data in memory(serve.process.pid, session):
         read += len(data)
-        for at in re.finditer(re.escape(first), data):
-            near = data[max(at.start() - 64, 0):at.end() + 64]
-            found += any(hashlib.sha256(near[i:i + 4]).digest() == digest
-                         for i in range(len(near) - 3))
+        found += sum(high in data[max(at.start() - 64, 0):at.end() + 64]
+                     for at in re.finditer(re.escape(low), data))
     return read, found
-print(*scan({first!r}, {digest!r}))
-"""
 
 
 class Ptrace:
@@ -116,14 +112,13 @@ class Key(unittest.TestCase):
         (high, low), = keys
         self.assertNotIn(0, (high, low))
         high, low = struct.pack('<I', high), struct.pack('<I', low)
-        source = MEMORY + SCAN.format(first=low, digest=hashlib.sha256(high).digest())
-        read, found = map(int, session.run(source).out.split())
+        read, found = scan(serve, session, high, low)
         self.assertGreater(read, 4 << 20)
         self.assertEqual(found, 0)
         for planted in (low + high, high + bytes(12) + low):  # as a number; as in a filter
             hidden = bytes(255 - byte for byte in planted)
             session.run(f'planted = bytes(255 - byte for byte in {hidden!r})')
-            self.assertGreater(int(session.run(source).out.split()[1]), 0)
+            self.assertGreater(scan(serve, session, high, low)[1], 0)
             session.rollback(1)
         return high + low
 

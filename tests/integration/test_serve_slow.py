@@ -12,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_scene import Case, below, is_alive, resident, wait_until  # noqa: E402
+from serve_scene import Case, below, is_alive, is_state, resident, wait_until  # noqa: E402
 
 MIB = 1 << 20
 LINES = 'import sys\nfor i in range({0}):\n    print(f"{{i:07}}", end="")\n' \
@@ -35,7 +35,8 @@ class Trickle:
 
 
 class Slow(Case):
-    options = ['--output-limit=16M', '--wall-time=60s', '--grace=200ms']
+    # no jail that is just being made for later looks like one that runs a step
+    options = ['--output-limit=16M', '--wall-time=60s', '--grace=200ms', '--ready=0']
 
     def stuck(self):
         """A session whose step has 7 MB more to say than its client reads, and its process."""
@@ -53,11 +54,11 @@ class Slow(Case):
         return session, pid
 
     def running(self):
-        """The process of the one step that runs: it is the kernel's first choice."""
+        """The process of the one step that runs: what waits, or is to wait, blocks all signals."""
         for pid in below(self.serve.process.pid):
             try:
-                with open(f'/proc/{pid}/oom_score_adj') as file:
-                    if int(file.read()) == 1000:
+                with open(f'/proc/{pid}/status') as file:
+                    if is_state(pid) and '\nSigBlk:\t0000000000000000\n' in file.read():
                         return pid
             except OSError:
                 pass

@@ -34,11 +34,11 @@ static const struct {
 	bool mounts;
 	const char *from, *to, *says;
 } changes[] = {
-	{ false, "CapPrm:\t00000000000000c0", "CapPrm:\t00000000000000c1",
+	{ false, "CapPrm:\t00000000800000c0", "CapPrm:\t00000000000000c1",
 	  "cap_permitted reads '00000000000000c1'" },
-	{ false, "CapEff:\t00000000000000c0", "CapEff:\t0000000000000000",
+	{ false, "CapEff:\t00000000800000c0", "CapEff:\t0000000000000000",
 	  "cap_effective" },
-	{ false, "CapAmb:\t00000000000000c0", "CapAmb:\t00000000000001c0",
+	{ false, "CapAmb:\t00000000800000c0", "CapAmb:\t00000000000001c0",
 	  "cap_ambient" },
 	{ false, "CapBnd:\t0", "CapBnd:\t1", "cap_bounding" },
 	{ false, "NoNewPrivs:\t1", "NoNewPrivs:\t0", "no_new_privs" },
@@ -57,9 +57,9 @@ static void make_status(char *status, size_t size)
 		       "Uid:\t1879048193\t1879048193\t1879048193\t1879048193\n"
 		       "Gid:\t1879048195\t1879048195\t1879048195\t1879048195\n"
 		       "Groups:\t \nNSpid:\t4711\t2\nNSsid:\t4711\t2\n"
-		       "CapInh:\t00000000000000c0\nCapPrm:\t00000000000000c0\n"
-		       "CapEff:\t00000000000000c0\nCapBnd:\t0000000000000000\n"
-		       "CapAmb:\t00000000000000c0\nNoNewPrivs:\t1\nSeccomp:\t%d\n"
+		       "CapInh:\t00000000800000c0\nCapPrm:\t00000000800000c0\n"
+		       "CapEff:\t00000000800000c0\nCapBnd:\t0000000000000000\n"
+		       "CapAmb:\t00000000800000c0\nNoNewPrivs:\t1\nSeccomp:\t%d\n"
 		       "Seccomp_filters:\t%lu\n",
 		       filters ? 2 : 0, filters);
 }
