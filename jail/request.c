@@ -206,11 +206,6 @@ static void answer_status(struct request *q)
 	say_status(q->serve, q->session, q->name, false);
 }
 
-static void answer_move(struct request *q)
-{
-	say_status(q->serve, q->session, q->name, true);
-}
-
 static int do_rollback(struct request *q, struct err *e)
 {
 	int r = check_idle(q, e);
@@ -222,7 +217,7 @@ static int do_rollback(struct request *q, struct err *e)
 	q->branch->head = q->head.state.state;
 	q->branch->lost = false;
 	done_prune(q->session);
-	answer_move(q);
+	say_status(q->serve, q->session, q->name, true);
 	return 0;
 }
 
@@ -240,7 +235,7 @@ static int do_branch(struct request *q, struct err *e)
 					  "a session has at most %d branches: DROP one",
 					  BRANCHES_MAX));
 	if (r == 0)
-		answer_move(q);
+		say_status(q->serve, q->session, q->name, true);
 	return r;
 }
 

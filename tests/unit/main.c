@@ -120,6 +120,7 @@ static Suite *(*const suites[])(void) = {
 	agent_text_suite,
 	agent_tool_suite,
 	agent_vet_suite,
+	agent_prompt_suite,
 	agent_words_suite,
 	agent_ways_suite,
 #endif

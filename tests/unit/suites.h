@@ -187,6 +187,7 @@ Suite *agent_skills_suite(void);
 Suite *agent_text_suite(void);
 Suite *agent_tool_suite(void);
 Suite *agent_vet_suite(void);
+Suite *agent_prompt_suite(void);
 Suite *agent_words_suite(void);
 Suite *agent_ways_suite(void);
 
