@@ -154,6 +154,14 @@ def wait_until(what):
     return bool(found)
 
 
+def warm(serve):
+    """A session out of the template, which may not stand yet."""
+    while not (session := serve.open()).opened['warm']:
+        session.close()
+        time.sleep(0.02)
+    return session
+
+
 class Case(unittest.TestCase):
     options = []
 

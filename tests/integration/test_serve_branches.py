@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_scene import Case, wait_until  # noqa: E402
+from serve_scene import Case, wait_until, warm  # noqa: E402
 
 # a thread, a child, and a child that leads a group; their numbers, and then it waits
 VICTIM = '''
@@ -178,6 +178,59 @@ class NoProc(Branches):
         self.goes_on()
         step = self.session.run(child + 'os.kill(pid, 9)\nprint(os.wait()[1])')
         self.assertEqual(step.out, b'9\n')
+
+
+class Beside(Case):
+    """A step that runs beside it, on another branch of its session."""
+    # all that can be opened of another process, if it is a step's
+    OPEN = """
+import os
+def opened(pid):
+    for fd in 0, 1, 2, 3, 4, 5:
+        for flags in os.O_WRONLY, os.O_RDONLY:
+            try:
+                f = os.open(f'/proc/{pid}/fd/{fd}', flags | os.O_NONBLOCK)
+            except OSError:
+                continue
+            try:
+                yield fd, flags, os.write(f, b'forged') if flags == os.O_WRONLY else os.read(f, 99)
+            except OSError as e:
+                yield fd, flags, e.errno
+    for name in 'mem', 'maps', 'environ', 'stat', 'cmdline':
+        try:
+            yield open(f'/proc/{pid}/{name}').close() or name
+        except OSError:
+            pass
+"""
+    OTHERS = 'print([f for pid in range(2, 200) if pid != os.getpid() for f in opened(pid)])'
+
+    def test_its_streams_and_memory(self):
+        session = warm(self.serve)
+        session.run(self.OPEN)
+        # of itself there is something to be seen, and its own streams open again
+        self.assertIn("'maps'", session.run('list(opened(os.getpid()))').result)
+        for branch in range(1, 4):
+            session.branch(branch, 1)
+            # one thread; several, so that it moves to another process; a child of its own
+            session.start(['', 'import threading, time\n'
+                           'threading.Thread(target=time.sleep, args=(99,)).start()\n',
+                           'if os.fork(): os.wait(); os._exit(7)\n'][branch - 1]
+                          + 'print("begun", flush=True); print(input())', branch=branch)
+            self.serve.expect(session.number, branch, 'OUT')
+        for _ in range(2):
+            self.assertEqual(session.run(self.OTHERS).out, b'[]\n')
+        for branch in range(1, 4):
+            session.stdin(b'said\n', branch=branch)
+            self.assertEqual(session.finish(branch).out, b'said\n')
+
+    def test_its_own_streams(self):
+        session = warm(self.serve)
+        session.start('for name in "stdout", "stderr":\n'
+                      '    print(name, file=open(f"/dev/{name}", "w"))\n'
+                      'with open("/dev/stdin") as f: f.readline()')
+        session.stdin(b'said\n')
+        step = session.finish()
+        self.assertEqual((step.out, step.err, step.result), (b'stdout\n', b'stderr\n', None), step)
 
 
 class Killed(Branches):

@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Refused, Serve  # noqa: E402
 from serve_scene import (CHANNEL, DONE, EXIT, FAIL, FILE, MOVED, OPTIONS, RESULT, RUN,  # noqa: E402
-                         RUNNING, STARTED, TRACE, below, memory, wait_until)
+                         RUNNING, STARTED, TRACE, below, memory, wait_until, warm)
 
 LOOK = """
 import os, stat
@@ -62,10 +62,7 @@ class Sessions(unittest.TestCase):
         self.assertEqual(self.serve.end(), (0, ''))
 
     def warm(self):
-        while not (session := self.serve.open()).opened['warm']:
-            session.close()
-            time.sleep(0.02)
-        return session
+        return warm(self.serve)
 
     def held(self):
         with open(f'/proc/{self.serve.process.pid}/statm') as file:
@@ -158,59 +155,6 @@ class Elsewhere(Sessions):
         rest = [kind for fd, kind in kinds.items() if fd > 2]
         self.assertEqual(rest.count('s'), 1, kinds)
         self.assertLessEqual(set(rest), {'s', 'null'}, kinds)
-
-
-class Beside(Sessions):
-    """A step that runs beside it, on another branch of its session."""
-    # all that can be opened of another process, if it is a step's
-    OPEN = """
-import os
-def opened(pid):
-    for fd in 0, 1, 2, 3, 4, 5:
-        for flags in os.O_WRONLY, os.O_RDONLY:
-            try:
-                f = os.open(f'/proc/{pid}/fd/{fd}', flags | os.O_NONBLOCK)
-            except OSError:
-                continue
-            try:
-                yield fd, flags, os.write(f, b'forged') if flags == os.O_WRONLY else os.read(f, 99)
-            except OSError as e:
-                yield fd, flags, e.errno
-    for name in 'mem', 'maps', 'environ', 'stat', 'cmdline':
-        try:
-            yield open(f'/proc/{pid}/{name}').close() or name
-        except OSError:
-            pass
-"""
-    OTHERS = 'print([f for pid in range(2, 200) if pid != os.getpid() for f in opened(pid)])'
-
-    def test_its_streams_and_memory(self):
-        session = self.warm()
-        session.run(self.OPEN)
-        # of itself there is something to be seen, and its own streams open again
-        self.assertIn("'maps'", session.run('list(opened(os.getpid()))').result)
-        for branch in range(1, 4):
-            session.branch(branch, 1)
-            # one thread; several, so that it moves to another process; a child of its own
-            session.start(['', 'import threading, time\n'
-                           'threading.Thread(target=time.sleep, args=(99,)).start()\n',
-                           'if os.fork(): os.wait(); os._exit(7)\n'][branch - 1]
-                          + 'print("begun", flush=True); print(input())', branch=branch)
-            self.serve.expect(session.number, branch, 'OUT')
-        for _ in range(2):
-            self.assertEqual(session.run(self.OTHERS).out, b'[]\n')
-        for branch in range(1, 4):
-            session.stdin(b'said\n', branch=branch)
-            self.assertEqual(session.finish(branch).out, b'said\n')
-
-    def test_its_own_streams(self):
-        session = self.warm()
-        session.start('for name in "stdout", "stderr":\n'
-                      '    print(name, file=open(f"/dev/{name}", "w"))\n'
-                      'with open("/dev/stdin") as f: f.readline()')
-        session.stdin(b'said\n')
-        step = session.finish()
-        self.assertEqual((step.out, step.err, step.result), (b'stdout\n', b'stderr\n', None), step)
 
 
 class Channel(Sessions):
@@ -383,8 +327,7 @@ class Locked(Sessions):
 
     def tried(self, lock):
         with Serve(OPTIONS + ['--memory=256M', f'--lock-code={lock}']) as serve:
-            while not (session := serve.open()).opened['warm']:
-                time.sleep(0.02)
+            session = warm(serve)
             return {name: session.run('import os\n' + source).done['exit_code'] == 7
                     for name, source in self.TRIES.items()}
 
