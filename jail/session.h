@@ -110,6 +110,7 @@ struct step {
 	uint64_t cpu_used_us;   /* as last looked at */
 	uint64_t memory_peak_bytes;
 	struct bell wall, sample;
+	struct asking *asking; /* its request waits for memory: session_memory.c */
 	struct violations refused;
 	char files[ERR_TEXT_MAX]; /* what DONE says of them, where there is more to say */
 	struct later end;

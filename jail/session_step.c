@@ -24,6 +24,7 @@
 #include "jail/packet.h"
 #include "jail/session.h"
 #include "jail/session_image.h"
+#include "jail/session_memory.h"
 #include "jail/session_rest.h"
 #include "jail/stand.h"
 
@@ -104,6 +105,7 @@ void step_forget(struct step *step)
 	if (s->sweep.step == step)
 		s->sweep.step = NULL;
 	limit_end(step);
+	memory_forget(step);
 	io_close_fd(&step->source);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		hub_close(hub, &step->out[i].port);

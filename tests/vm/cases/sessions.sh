@@ -8,6 +8,7 @@ need_core
 cat >/tmp/client.py <<'END'
 import glob
 import os
+import subprocess
 import sys
 import time
 sys.path.insert(0, '/case/tests/integration')
@@ -75,6 +76,38 @@ is_so('a result', session.run('y, len(big)').result, '(1, 23)')
 session.close()
 is_so('the end', serve.end(), (0, ''))
 
+# What waits for the memory of a state that ends slowly waits alone
+serve = Serve(['--cold', '--ready=0', '--memory=40M', '--ahead=no', '--wall-time=20s'])
+session = serve.open()
+leaf = max(glob.glob('/sys/fs/cgroup/**/run-*', recursive=True), key=lambda at: -free(at))
+# it has a lot of page tables, and a child could have as many
+session.run("""
+x, zeros = 1, bytes(1 << 30)
+for at in range(0, 1 << 30, 2 << 20):
+    x += zeros[at]""")
+before = set(below(serve.process.pid))
+session.run('import os\nbig = os.urandom(6 << 20)')
+state, = set(below(serve.process.pid)) - before
+session.put('fill', bytes((free(leaf) - 1300) << 10))
+hold = subprocess.Popen(['/mini/bin/hold', str(state)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+is_so('its holder', hold.stdout.readline(), b'ready\n')
+session.rollback(1)
+is_so('a state that ends', hold.stdout.readline(), b'held\n')
+with serve.at_once():
+    session.start('x')
+    serve.send('STATUS', 0)
+answers = []
+while len(answers) < 2:
+    answers.append(serve.receive().kind)
+is_so('answers', answers, ['STATE', 'REFUSED'])
+hold.stdin.close()
+is_so('its holder', hold.wait(), 0)
+while str(state) in os.listdir('/proc'):
+    time.sleep(0.01)
+is_so('a result', session.run('x').result, '1')
+session.close()
+is_so('the end', serve.end(), (0, ''))
+
 # no step is dumpable: an ordinary user's serve can say that one is the first to be killed
 # because its template maps the user to id 0
 serve = Serve(['--ready=0', '--wall-time=50s'])
@@ -100,6 +133,9 @@ is_so('verdict', session.finish().done['verdict'], 'cancelled')
 session.close()
 is_so('the end', serve.end(), (0, ''))
 END
+# a page of a table for each page that is read
+echo never >/sys/kernel/mm/transparent_hugepage/enabled
+echo 1 >/proc/sys/vm/overcommit_memory
 # the tree's own Python, outside of a jail, looks for its library where the tree has it
 mkdir -p /lib
 ln -s /build/rootfs/core/lib/python* /lib/
