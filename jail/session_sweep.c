@@ -83,10 +83,12 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 {
 	const struct session *s = state->session;
 	cleanup_fd int pidfd = host > 0 ? (int)syscall(SYS_pidfd_open, host, 0) : -1;
-	bool ended = pidfd < 0 && (host <= 0 || errno == ESRCH);
+	/* EINVAL: no process has the number any more, before Linux 6.15 */
+	bool ended = pidfd < 0 && (host <= 0 || errno == ESRCH || errno == EINVAL);
 	pid_t parent = 0, inside = 0;
 
-	if (pidfd >= 0 && !look(host, &parent, &inside))
+	/* while the kernel takes it out of its tables, numbers in its status are 0 */
+	if (pidfd >= 0 && (!look(host, &parent, &inside) || !parent || !inside))
 		ended = has_ended(pidfd);
 	/* one that moved and ended is not believed: the end of the one before is waited for
 	 * already, and will come */
