@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_client import Refused  # noqa: E402
-from serve_scene import Case, below, wait_until  # noqa: E402
+from serve_scene import Case, below, inside, wait_until  # noqa: E402
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'restless.c')
 BECOME = """
@@ -218,9 +218,7 @@ class Lies(Case):
 
     def test_its_own_end_is_believed(self):
         """It is what honest ones say that end at once."""
-        with open(f'/proc/{max(below(self.serve.process.pid))}/status') as file:
-            last = next(int(line.split()[-1]) for line in file if line.startswith('NSpid:'))
-        self.lie(last + 1)
+        self.lie(max(inside(pid) for pid in below(self.serve.process.pid)) + 1)
         self.ended(self.session.finish(branch=1), 'completed', 'rolled-back', exit_code=0)
 
 
