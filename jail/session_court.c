@@ -35,6 +35,7 @@
 #include "jail/stand.h"
 
 #define ANCESTORS_MAX 32
+#define UNREAPED_MAX 64 /* descendants that are looked through */
 
 static struct state *known(const struct session *s, pid_t pid)
 {
@@ -108,6 +109,42 @@ static bool is_own(void *owner, pid_t pid)
 	       sweep_inside(text, "NStgid:") == pid;
 }
 
+struct sought {
+	pid_t pid;
+	bool found;
+};
+
+static bool visit(void *owner, pid_t pid, pid_t above)
+{
+	struct sought *w = owner;
+	char text[4096];
+
+	(void)above;
+	if (proc_read(pid, "status", text, sizeof(text)) > 0 &&
+	    sweep_inside(text, "NSpid:") == w->pid)
+		w->found = true;
+	return !w->found;
+}
+
+/* Is it a descendant of the caller that nobody has waited for? Where serve is an ordinary
+ * user's, the jail's /proc hides a process that has ended. */
+static bool is_unreaped(const struct session *s, pid_t pid)
+{
+	struct sought w = { .pid = pid };
+	struct walk k = { 0 };
+	const char *process = NULL;
+	char text[4096];
+	struct err e;
+
+	if (proc_read(s->caller, "status", text, sizeof(text)) > 0)
+		process = posture_find(text, "Tgid:");
+	if (process)
+		(void)watch_each(&k, (pid_t)strtol(process, NULL, 10), UNREAPED_MAX,
+				 visit, &w, &e);
+	watch_end(&k);
+	return w.found;
+}
+
 /* can what is nobody's belong to no step but this one, or to the one that there is? */
 static bool is_alone(const struct session *s, const struct state *own)
 {
@@ -133,7 +170,7 @@ static int reaches(void *owner, pid_t pid, bool group)
 	if (s->serve->plan->proc == PROC_NONE)
 		of = known(s, pid);
 	else if (!there && !group)
-		return -ESRCH;
+		return is_unreaped(s, pid) ? 0 : -ESRCH;
 	if (of ? of == own : pid != 1 && is_alone(s, own))
 		return 0;
 	return !group && is_own(s, pid) ? 0 : -EPERM;

@@ -161,6 +161,21 @@ print(got[-3:], set(got[:-3]))
         self.ended(step, 'completed', 'kept', violation=None)
         self.goes_on()
 
+    def test_an_ended_child(self):
+        """A number is taken until somebody has waited for its process."""
+        step = self.session.run('''
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+os.kill(child, 9), os.waitpid(child, 0)
+try:
+    os.kill(child, 9)
+except ProcessLookupError:
+    print('gone')
+''')
+        self.assertEqual(step.out, b'gone\n', step.trace)
+
 
 class NoProc(Branches):
     """A jail without /proc: a number says whose it is only where that is known already."""
