@@ -118,7 +118,7 @@ class Sessions(unittest.TestCase):
 
     def test_code_is_locked(self):
         step = self.session.run("import mmap\n"
-                                "mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)")
+                                "mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)")
         self.assertIn("PermissionError", step.trace)
         self.assertEqual(step.done["violation"], "mmap")
 
