@@ -288,9 +288,6 @@ void step_exit(struct step *step, const struct wire_exit *exit);
 /** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
 
-/** step_receive_one() - Take the packet that waits at its channel */
-void step_receive_one(struct state *state);
-
 /** step_hear_births() - Who was asked for, and has not been heard yet, may be there */
 void step_hear_births(struct session *s);
 

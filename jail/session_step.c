@@ -324,12 +324,6 @@ static bool receive_one(struct state *state)
 	return true;
 }
 
-static void receive(struct state *state, int most)
-{
-	while (most-- > 0 && state->channel.fd >= 0 && receive_one(state))
-		;
-}
-
 void step_receive(struct state *state)
 {
 	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++)
@@ -337,14 +331,11 @@ void step_receive(struct state *state)
 			return;
 }
 
-void step_receive_one(struct state *state)
-{
-	receive(state, 1);
-}
-
 void step_drain(struct state *state)
 {
-	receive(state, PACKETS_HELD);
+	for (int i = 0; i < PACKETS_HELD && state->channel.fd >= 0; i++)
+		if (!receive_one(state))
+			return;
 }
 
 void step_hear_births(struct session *s)
