@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 PACKAGES := gcc libc6-dev linux-libc-dev binutils musl-tools libseccomp-dev dpkg-dev \
 	python3 libpython3-dev libcrypt-dev tzdata libexpat1-dev zlib1g-dev libbz2-dev \
 	liblzma-dev libsqlite3-dev uuid-dev libcurl4-openssl-dev libcjson-dev \
-	libedit-dev nettle-dev libpng-dev
+	libedit-dev nettle-dev libpng-dev libcap-dev libnl-3-dev libnl-route-3-dev bison flex
 TEST_PACKAGES := check libsubunit-dev shellcheck clang libclang-rt-14-dev clang-format clang-tidy cppcheck \
 	groff bubblewrap busybox-static qemu-system-x86 cpio e2fsprogs lz4 procps util-linux crun runc \
 	apparmor xz-utils openssl
@@ -23,9 +23,12 @@ LINK := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 # The trusted programs are static-PIE on musl: no dynamic loader, and none of the hundreds
 # of microseconds that glibc's start spends on cpuid in a virtual machine.
 MUSL := /usr/lib/$(shell uname -m)-linux-musl
-MUSL_C := musl-gcc $(C) $(HARDEN) -fPIE -isystem $(B)/gen/kernel
+MUSL_C := musl-gcc $(C) $(HARDEN) -fPIE -isystem $(B)/gen/kernel -isystem $(B)/lib/musl/include
 MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@ \
-	$(MUSL)/rcrt1.o $(MUSL)/crti.o $^ -l:libc.a -lgcc $(MUSL)/crtn.o
+	$(MUSL)/rcrt1.o $(MUSL)/crti.o $^ -L$(B)/lib/musl $(LIBS) -l:libc.a -lgcc $(MUSL)/crtn.o
+# libcap and libnl: of jail/libs where musl is linked, and Debian's where glibc is
+LIBS := -lnl-route-3 -lnl-3 -lcap
+LIBS_C := -isystem /usr/include/libnl3
 
 JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
@@ -63,8 +66,13 @@ $(B)/gen/filter_%.h: $(B)/gen/mkfilter_%
 $(B)/gen/syscall_names.h: $(B)/gen/mkfilter_program
 	@echo "  GEN  $@"; $< names > $@
 
+## ---- libraries for musl; dpkg's list tells of other versions
+$(B)/lib/musl/key: jail/libs rootfs/fetch $(wildcard /var/lib/dpkg/status) | $(B)/packages $(B)/gen/kernel/linux
+	jail/libs $(B)
+$(B)/lib/musl/libcap.a: $(B)/lib/musl/key ;
+
 ## ---- the programs
-$(B)/musl/%.o: %.c $(GENERATED) | $(B)/packages
+$(B)/musl/%.o: %.c $(GENERATED) $(B)/lib/musl/libcap.a | $(B)/packages
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; $(MUSL_C) -c -o $@ $<
 $(B)/agent-o/%.o: %.c | $(B)/packages

@@ -15,12 +15,12 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 define unit_rules
 $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
-	@gcc $$(C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(patsubst %/,%,$$(dir $$<)))) -c -o $$@ $$<
+	@gcc $$(C) $(LIBS_C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(patsubst %/,%,$$(dir $$<)))) -c -o $$@ $$<
 $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
 $(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
-	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(UNIT_WRAP) -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp
+	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(UNIT_WRAP) -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp $(LIBS)
 $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm $(AGENT_LIBS)
 endef

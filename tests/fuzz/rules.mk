@@ -15,15 +15,15 @@ FUZZER := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 
 $(B)/fuzz/o/%.o: %.c $(GENERATED) | $(B)/packages.test
 	@mkdir -p $(@D)
-	@echo "  CC   $< (fuzz)"; clang $(C) -O1 $(SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
+	@echo "  CC   $< (fuzz)"; clang $(C) $(LIBS_C) -O1 $(SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
 $(B)/fuzz/o/agent/harness.o: agent/harness.py
 $(FUZZ_JAIL:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/o/tests/fuzz/%.o $(FUZZ_JAIL_C:%.c=$(B)/fuzz/o/%.o)
-	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) -lcjson
+	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) -lcjson $(LIBS)
 $(FUZZ_AGENT:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/o/tests/fuzz/%.o $(FUZZ_AGENT_C:%.c=$(B)/fuzz/o/%.o)
 	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) $(AGENT_LIBS)
 $(FUZZ_JAIL:%=$(B)/asan/replay-%): $(B)/asan/replay-%: $(B)/asan/jail/tests/fuzz/%.o \
 		$(B)/asan/jail/tests/fuzz/replay.o $(FUZZ_JAIL_C:%.c=$(B)/asan/jail/%.o)
-	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) -lcjson
+	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) -lcjson $(LIBS)
 $(FUZZ_AGENT:%=$(B)/asan/replay-%): $(B)/asan/replay-%: $(B)/asan/agent/tests/fuzz/%.o \
 		$(B)/asan/agent/tests/fuzz/replay.o $(FUZZ_AGENT_C:%.c=$(B)/asan/agent/%.o)
 	@echo "  LINK $@"; gcc $(SANITIZE) -o $@ $^ $(FUZZ_WRAP) $(AGENT_LIBS)
