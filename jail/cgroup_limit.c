@@ -37,9 +37,8 @@ static const struct row {
 } rows[CGROUP_LIMITS] = {
 	{ "memory.max", "", LIMIT_MEMORY_BYTES, PAGES, 0, "",
 	  "RLIMIT_DATA for each process, and a watch of their sum every 50 ms that does "
-	  "not see files in tmpfs, and charges each socket with all it may hold; the "
-	  "calls "
-	  "in \"shut\" fail",
+	  "not see files in tmpfs, nor what lies in sockets and pipes; the calls in "
+	  "\"shut\" fail",
 	  false },
 	{ "memory.high", "max", LIMIT_MEMORY_HIGH_BYTES, PAGES, 0, "", NULL, false },
 	{ "memory.swap.max", "", LIMIT_SWAP_BYTES, PAGES, 0, "", NULL, false },

@@ -29,7 +29,7 @@ static const char unlisted[] =
 static const char pinned[] = "puts whole pages into a socket that counts the bytes "
 			     "alone; no cgroup counts them";
 static const char enlarged[] =
-	"more room in a socket than the watch counts for one; no cgroup counts it";
+	"more room in a socket than the host gives each; no cgroup counts it";
 static const char truncates[] = "empties a file that was handed in to be read: this "
 				"kernel's Landlock has no word "
 				"for that (ABI 3, Linux 6.2)";

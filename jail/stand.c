@@ -56,8 +56,7 @@ static void open_gate(struct run *run)
 		return;
 	}
 	/* a watch that cannot see stands in for no limit */
-	if (!run->jail.limited &&
-	    watch_check(run->jail.pid, run->jail.plan->net, &e) < 0) {
+	if (!run->jail.limited && watch_check(run->jail.pid, &e) < 0) {
 		stand_refuse(run, &e);
 		return;
 	}

@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "jail/buffer.h"
 #include "jail/proc.h"
 #include "jail/watch.h"
 
@@ -27,9 +26,6 @@
 #define PAUSE 10
 #define PAUSE_GROWN 2
 #define PAUSE_MAX_US 1000000
-
-/* what each socket of the jail is charged with; a launcher has one jail */
-static struct buffer_bound bound;
 
 static int add(struct found *f, pid_t pid)
 {
@@ -46,10 +42,10 @@ static int add(struct found *f, pid_t pid)
 	return 0;
 }
 
-/* what is read of a process that has ended meanwhile; ENXIO: so has its network namespace */
+/* what is read of a process that has ended meanwhile */
 static bool has_ended(int errnum)
 {
-	return errnum == ENOENT || errnum == ESRCH || errnum == ENXIO;
+	return errnum == ENOENT || errnum == ESRCH;
 }
 
 /* the file may be of any length: a list of numbers, read as such */
@@ -188,7 +184,7 @@ static int add_cpu(pid_t pid, uint64_t *us)
 	return 0;
 }
 
-int watch_check(pid_t init, enum plan_net net, struct err *e)
+int watch_check(pid_t init, struct err *e)
 {
 	char path[64];
 
@@ -198,28 +194,14 @@ int watch_check(pid_t init, enum plan_net net, struct err *e)
 			       "watch: this kernel has no /proc/PID/task/TID/children "
 			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "
 			       "there is no cgroup to limit it");
-
-	uint64_t sockets, bytes;
-	int r = buffer_used(init, &bound, &sockets, &bytes);
-
-	if (r < 0)
-		return err_set(e, -r,
-			       "watch: count the jail's sockets, whose memory no cgroup "
-			       "limits, in /proc/%d/net/sockstat",
-			       init);
-	return buffer_bound(net, &bound, e);
+	return 0;
 }
 
-/* sockets are the namespace's: none is left once init has ended */
 static int sum_memory(const struct found *f, bool exact, uint64_t *bytes)
 {
-	uint64_t sockets;
-	int r;
+	int r = 0;
 
 	*bytes = 0;
-	r = buffer_used(f->pid[0], &bound, &sockets, bytes);
-	if (r < 0 && has_ended(-r))
-		r = 0;
 	for (unsigned int i = 0; r == 0 && i < f->count; i++)
 		r = add_memory(f->pid[i], exact, bytes);
 	return r;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * watch.h - what a jail uses, sampled from /proc, where no cgroup counts it
+ *
+ * What lies in sockets and pipes is not told there, so it is not counted.
  */
 #ifndef STEPJAIL_JAIL_WATCH_H
 #define STEPJAIL_JAIL_WATCH_H
@@ -15,8 +17,7 @@
 #define WATCH_PERIOD_MS 50
 
 struct watch {
-	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables,
-				 * and what the sockets could hold */
+	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables */
 	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
 	unsigned int processes; /* stepjail-init not counted */
 	/* watch_sample()'s own, from one sample of a jail to the next; 0 before the first */
@@ -29,13 +30,12 @@ struct watch {
 };
 
 /**
- * watch_check() - Can this kernel tell a jail's processes and sockets?
+ * watch_check() - Can this kernel list a jail's processes?
  * @init:	stepjail-init's pid in the caller's PID namespace
- * @net:	The plan's, for what a socket may hold; from now on each is charged with that
  *
  * Return: 0, or -errno
  */
-int watch_check(pid_t init, enum plan_net net, struct err *e);
+int watch_check(pid_t init, struct err *e);
 
 /**
  * watch_sample() - Sum up over a jail's processes

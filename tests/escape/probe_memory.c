@@ -327,8 +327,8 @@ static const struct probe probes[] = {
 	ROW("memory-work", "hide memory in unlinked files of /work",
 	    W(CGROUP) | W(TMPFS_SIZE), files, "/work"),
 	ROW("memory-pipes", "hide memory in pipes", W(CGROUP), pipes, NULL),
-	ROW("memory-sockets", "hide memory in the buffers of sockets",
-	    W(CGROUP) | W(WATCH), sockets, NULL),
+	ROW("memory-sockets", "hide memory in the buffers of sockets", W(CGROUP), sockets,
+	    NULL),
 };
 
 AREA(memory, "memory", probes);

@@ -16,7 +16,6 @@
 #include <linux/capability.h>
 
 #include "init/err.h"
-#include "jail/buffer.h"
 #include "jail/capture.h"
 #include "jail/cgroup.h"
 #include "jail/ids.h"
@@ -213,18 +212,4 @@ int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struc
 	if (without("watch"))
 		w->memory_bytes = w->cpu_us = 0;
 	return r;
-}
-
-/* where the host shares its network, its own sockets would count as the jail's */
-int __real_buffer_used(pid_t pid, const struct buffer_bound *bound, uint64_t *sockets,
-		       uint64_t *bytes);
-int __wrap_buffer_used(pid_t pid, const struct buffer_bound *bound, uint64_t *sockets,
-		       uint64_t *bytes);
-int __wrap_buffer_used(pid_t pid, const struct buffer_bound *bound, uint64_t *sockets,
-		       uint64_t *bytes)
-{
-	if (!without("net"))
-		return __real_buffer_used(pid, bound, sockets, bytes);
-	*sockets = *bytes = 0;
-	return 0;
 }

@@ -194,7 +194,6 @@ static const struct {
 	{ "0", "fstatfs", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "readlink", " /proc/self", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "openat2", " stat*", ANY, WHENEVER, "the next sample is 50 ms away" },
-	{ "0", "openat2", " net/sockstat", ANY, AFTER, "the next sample is 50 ms away" },
 	{ "0", "read", " /proc/N/*", ANY, WHENEVER, "the next sample is 50 ms away" },
 	{ "0", "getdents64", " /proc/N/task", ANY, WHENEVER,
 	  "the next sample is 50 ms away" },

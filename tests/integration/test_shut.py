@@ -94,26 +94,6 @@ asyncio.run(main())
 print("whole")
 """
 
-# full, in processes too many for a limit of open files; and without an end of its own
-HOARD = """
-import os, socket, time
-held = []
-for _ in range(3):
-    if os.fork() == 0:
-        break
-for _ in range(100):
-    a, b = socket.socketpair()
-    for one in (a, b):
-        one.setblocking(False)
-        try:
-            while True:
-                one.send(b"x" * 16384)
-        except BlockingIOError:
-            pass
-    held += [a, b]
-time.sleep(50)
-"""
-
 STDIN = """
 import os
 for flags in (os.O_TRUNC, os.O_TRUNC | 3, os.O_TRUNC | os.O_WRONLY, os.O_TRUNC | os.O_RDWR):
@@ -188,10 +168,6 @@ class Shut(Host):
             done = self.python(code, *options)
             self.assertEqual(done.stdout, b"whole\n", done.stderr.decode())
             self.assertEqual(done.report["verdict"], "completed")
-
-    def test_sockets_are_memory(self):
-        done = self.python(HOARD, "--memory", "64M", status=None)
-        self.assertEqual(done.report["verdict"], "memory", done.stderr.decode())
 
     def test_children_that_nobody_waits_for(self):
         """Their CPU time counts as far as it was seen; where code is locked, all of it."""

@@ -37,7 +37,6 @@ static Suite *(*const suites[])(void) = {
 	init_reader_suite,
 	init_wire_suite,
 	jail_allow_suite,
-	jail_buffer_suite,
 	jail_call_suite,
 	jail_caps_suite,
 	jail_capture_out_suite,

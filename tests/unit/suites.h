@@ -105,7 +105,6 @@ Suite *init_io_suite(void);
 Suite *init_reader_suite(void);
 Suite *init_wire_suite(void);
 Suite *jail_allow_suite(void);
-Suite *jail_buffer_suite(void);
 Suite *jail_call_suite(void);
 Suite *jail_caps_suite(void);
 Suite *jail_capture_suite(void);
