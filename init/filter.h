@@ -63,9 +63,8 @@ struct refused_row {
 };
 
 /* A generator may be linked with these, too: the rows of refused_rows that are violations
- * then notify instead of failing, and there are variants of the program, in which
- * - locked_rows are violations, where the allow list would let them through
- * - everything that is refused notifies: to learn what a program asks for */
+ * then notify instead of failing, and there is a variant of the program, in which
+ * locked_rows are violations, where the allow list would let them through. */
 extern const struct refused_row refused_rows[], locked_rows[];
 extern const size_t refused_row_count, locked_row_count;
 

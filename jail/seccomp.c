@@ -23,26 +23,25 @@
 
 #include "filter_program.h"
 
+#define TOLD SECCOMP_RET_USER_NOTIF
+#define REFUSED (SECCOMP_RET_ERRNO | EPERM)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
 	const struct sock_filter *code;
 	size_t count;
-} variants[2][2] = {
-	/* by lock, by learn */
-	{ { filter_program, COUNT(filter_program) },
-	  { filter_program_learn, COUNT(filter_program_learn) } },
-	{ { filter_program_locked, COUNT(filter_program_locked) },
-	  { filter_program_locked_learn, COUNT(filter_program_locked_learn) } },
+} variants[] = {
+	/* by lock */
+	{ filter_program, COUNT(filter_program) },
+	{ filter_program_locked, COUNT(filter_program_locked) },
 };
 
-/* where nobody can be told, what would be told of just fails */
-static void silence(struct sock_filter *code, size_t count)
+static void replace_answer(struct sock_filter *code, size_t count, uint32_t answer,
+			   uint32_t by)
 {
 	for (size_t i = 0; i < count; i++)
-		if (code[i].code == (BPF_RET | BPF_K) &&
-		    code[i].k == SECCOMP_RET_USER_NOTIF)
-			code[i].k = SECCOMP_RET_ERRNO | EPERM;
+		if (code[i].code == (BPF_RET | BPF_K) && code[i].k == answer)
+			code[i].k = by;
 }
 
 static int listen_on(const struct plan *p, struct sock_filter *code, size_t count,
@@ -53,7 +52,8 @@ static int listen_on(const struct plan *p, struct sock_filter *code, size_t coun
 
 	*listener = r < 0 ? -1 : r;
 	if (r == -EBUSY && (p->allow_missing & PART_AUDIT)) {
-		silence(code, count);
+		/* nobody can be told, so what would be told of just fails */
+		replace_answer(code, count, TOLD, REFUSED);
 		r = filter_load(code, count);
 	} else if (r == -EBUSY) {
 		return err_say(e, EBUSY,
@@ -82,12 +82,15 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 	static struct sock_filter
 		code[SHUT_CODE_MAX + GUARD_CODE_MAX + ALLOW_CODE_MAX + BPF_MAXINSNS];
 	bool locked = p->lock_code == LOCK_YES;
-	size_t own = shut_code(lacks, p->learn, code);
-	size_t count = variants[locked][p->learn].count;
+	size_t own = shut_code(lacks, code);
+	size_t count = variants[locked].count;
 
 	own += guard_code(p, code + own);
 	own += allow_code(p, code + own);
-	memcpy(code + own, variants[locked][p->learn].code, count * sizeof(code[0]));
+	memcpy(code + own, variants[locked].code, count * sizeof(code[0]));
+	/* what fails without being a violation is told of as well, and fails then */
+	if (p->learn == ANSWER_YES)
+		replace_answer(code, own + count, REFUSED, TOLD);
 	if (key)
 		*key = 0;
 

@@ -106,9 +106,8 @@ unsigned int shut_lacks(bool cgroup, int landlock_abi, const struct plan *p)
 	return lacks;
 }
 
-size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code)
+size_t shut_code(unsigned int lacks, struct sock_filter *code)
 {
-	uint32_t answer = learn ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM;
 	size_t n = PREFIX_HEAD;
 
 	if (!lacks)
@@ -117,7 +116,8 @@ size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code)
 		int nr = call_number(shut_rows[i].syscall);
 
 		if (nr >= 0 && (shut_rows[i].lack & lacks))
-			n += prefix_row(code + n, nr, shut_rows[i].test, TESTS, answer);
+			n += prefix_row(code + n, nr, shut_rows[i].test, TESTS,
+					SECCOMP_RET_ERRNO | EPERM);
 	}
 	prefix_head(code, n);
 	return n;

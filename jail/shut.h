@@ -46,14 +46,13 @@ unsigned int shut_lacks(bool cgroup, int landlock_abi, const struct plan *p);
 /**
  * shut_code() - Write the instructions that go before all others
  * @lacks:	From shut_lacks()
- * @learn:	Tell the listener, instead of failing with EPERM alone
  * @code:	Room for SHUT_CODE_MAX
  *
  * Allocates nothing.
  *
  * Return: how many there are, 0 where nothing lacks
  */
-size_t shut_code(unsigned int lacks, bool learn, struct sock_filter *code);
+size_t shut_code(unsigned int lacks, struct sock_filter *code);
 
 #define SHUT_CODE_MAX 128
 

@@ -26,15 +26,11 @@ const uint32_t bpf_archs[BPF_ARCHS] = {
 
 const struct bpf_program bpf_programs[PROGRAM_COUNT] = {
 	{ jail_filter_rows, &jail_filter_row_count, filter_program, COUNT(filter_program),
-	  true, false, false },
+	  true, false },
 	{ jail_filter_rows, &jail_filter_row_count, filter_program_locked,
-	  COUNT(filter_program_locked), true, true, false },
-	{ jail_filter_rows, &jail_filter_row_count, filter_program_learn,
-	  COUNT(filter_program_learn), true, false, true },
-	{ jail_filter_rows, &jail_filter_row_count, filter_program_locked_learn,
-	  COUNT(filter_program_locked_learn), true, true, true },
+	  COUNT(filter_program_locked), true, true },
 	{ init_filter_rows, &init_filter_row_count, filter_init, COUNT(filter_init),
-	  false, false, false },
+	  false, false },
 };
 
 static uint32_t load(const struct seccomp_data *data, uint32_t offset)

@@ -40,11 +40,11 @@ struct bpf_program {
 	const size_t *row_count;
 	const struct sock_filter *code;
 	size_t length;
-	bool tells, locked, learns;
+	bool tells, locked;
 };
 
-/* the program's four variants, then init's one */
-enum { PLAIN, LOCKED, LEARN, LOCKED_LEARN, INIT, PROGRAM_COUNT };
+/* the program's two variants, then init's one */
+enum { PLAIN, LOCKED, INIT, PROGRAM_COUNT };
 extern const struct bpf_program bpf_programs[PROGRAM_COUNT];
 
 /**

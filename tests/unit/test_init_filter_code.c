@@ -135,7 +135,7 @@ static uint32_t expected(const struct bpf_program *p, const struct seccomp_data 
 			continue;
 		return p->rows[i].when == NEVER ? REFUSED(p->rows[i].value) : ALLOWED;
 	}
-	return p->tells && (p->learns || is_violation(data)) ? TOLD : REFUSED(EPERM);
+	return p->tells && is_violation(data) ? TOLD : REFUSED(EPERM);
 }
 
 static void ck_native(const struct bpf_program *p, struct seccomp_data *data)

@@ -116,13 +116,10 @@ START_TEST(locked_code_in_words)
 		{ SYS_read, 4, 0, ALLOWED },
 	};
 
-	for (size_t i = 0; i < COUNT(rows); i++) {
-
-		for (int locked = LOCKED; locked <= LOCKED_LEARN; locked += 2)
-			ck_assert_msg(bpf_ask(locked, rows[i].nr, 0, 0, rows[i].arg2,
-					      rows[i].arg3) == rows[i].answer,
-				      "row %zu, program %d", i, locked);
-	}
+	for (size_t i = 0; i < COUNT(rows); i++)
+		ck_assert_msg(bpf_ask(LOCKED, rows[i].nr, 0, 0, rows[i].arg2,
+				      rows[i].arg3) == rows[i].answer,
+			      "row %zu", i);
 }
 END_TEST
 
@@ -283,17 +280,16 @@ START_TEST(a_key_takes_its_place)
 					 FILTER_KEY ^ 1,
 					 FILTER_KEY << 32 | FILTER_KEY >> 32 };
 
-	for (size_t i = 0; i < COUNT(keys); i++)
-		for (int p = LOCKED; p <= LOCKED_LEARN; p += 2) {
-			copy_of(p);
-			ck_assert_int_eq(
-				filter_set_key(code, bpf_programs[p].length, keys[i]), 1);
-			ck_assert_uint_eq(execve_with(p, keys[i]), ALLOWED);
-			ck_assert_uint_eq(execve_with(p, FILTER_KEY), TOLD);
-			for (unsigned int bit = 0; bit < 64; bit++)
-				ck_assert_uint_eq(execve_with(p, keys[i] ^ 1ULL << bit),
-						  TOLD);
-		}
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		copy_of(LOCKED);
+		ck_assert_int_eq(
+			filter_set_key(code, bpf_programs[LOCKED].length, keys[i]), 1);
+		ck_assert_uint_eq(execve_with(LOCKED, keys[i]), ALLOWED);
+		ck_assert_uint_eq(execve_with(LOCKED, FILTER_KEY), TOLD);
+		for (unsigned int bit = 0; bit < 64; bit++)
+			ck_assert_uint_eq(execve_with(LOCKED, keys[i] ^ 1ULL << bit),
+					  TOLD);
+	}
 }
 END_TEST
 
@@ -303,12 +299,10 @@ START_TEST(no_key_lets_nothing_through)
 		0, UINT64_MAX, FILTER_KEY, FILTER_KEY >> 32, FILTER_KEY << 32, 5
 	};
 
-	for (int p = LOCKED; p <= LOCKED_LEARN; p += 2) {
-		copy_of(p);
-		ck_assert_int_eq(filter_set_no_key(code, bpf_programs[p].length), 1);
-		for (size_t i = 0; i < COUNT(keys); i++)
-			ck_assert_uint_eq(execve_with(p, keys[i]), TOLD);
-	}
+	copy_of(LOCKED);
+	ck_assert_int_eq(filter_set_no_key(code, bpf_programs[LOCKED].length), 1);
+	for (size_t i = 0; i < COUNT(keys); i++)
+		ck_assert_uint_eq(execve_with(LOCKED, keys[i]), TOLD);
 	copy_of(PLAIN);
 	ck_assert_int_eq(filter_set_no_key(code, bpf_programs[PLAIN].length), 0);
 }
@@ -316,7 +310,7 @@ END_TEST
 
 START_TEST(a_key_has_no_place_elsewhere)
 {
-	static const int without[] = { PLAIN, LEARN, INIT };
+	static const int without[] = { PLAIN, INIT };
 
 	for (size_t i = 0; i < COUNT(without); i++) {
 		size_t length = bpf_programs[without[i]].length;

@@ -80,8 +80,7 @@ END_TEST
 
 START_TEST(where_nothing_lacks_there_is_no_code)
 {
-	ck_assert_uint_eq(shut_code(0, false, code), 0);
-	ck_assert_uint_eq(shut_code(0, true, code), 0);
+	ck_assert_uint_eq(shut_code(0, code), 0);
 }
 END_TEST
 
@@ -145,10 +144,10 @@ static const struct {
 #endif
 };
 
-static void assemble(unsigned int lacks, bool learn, const struct bpf_program *p,
+static void assemble(unsigned int lacks, const struct bpf_program *p,
 		     const struct plan *plan)
 {
-	size_t own = shut_code(lacks, learn, code);
+	size_t own = shut_code(lacks, code);
 
 	ck_assert_uint_gt(own, 2);
 	ck_assert_uint_le(own, SHUT_CODE_MAX);
@@ -165,16 +164,15 @@ START_TEST(just_these_calls_are_refused)
 	const struct bpf_program *p = &bpf_programs[_i % INIT];
 	unsigned int lacks = 1 + (unsigned int)_i / INIT;
 
-	assemble(lacks, p->learns, p, &plan);
+	assemble(lacks, p, &plan);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		struct seccomp_data data = { .nr = (int)calls[i].nr, .arch = NATIVE };
 		bool shut = calls[i].lack & lacks;
 
 		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
 		ck_assert_msg(bpf_run(code, whole, &data) ==
-				      (!shut       ? bpf_run(p->code, p->length, &data)
-				       : p->learns ? TOLD
-						   : REFUSED(EPERM)),
+				      (shut ? REFUSED(EPERM)
+					    : bpf_run(p->code, p->length, &data)),
 			      "call %zu", i);
 		ck_assert_msg((shut_why(lacks, &data) != NULL) == shut, "why %zu", i);
 	}
@@ -191,7 +189,7 @@ START_TEST(all_else_goes_on_to_the_filter)
 					   1u << 31, UINT64_MAX };
 	const struct bpf_program *p = &bpf_programs[_i];
 
-	assemble(BOTH, p->learns, p, &plan);
+	assemble(BOTH, p, &plan);
 	for (size_t i = 0; i < BPF_ARCHS * COUNT(bits) * COUNT(values); i++)
 		for (uint32_t nr = 0; nr < NUMBERS; nr++) {
 			uint64_t value = values[i / BPF_ARCHS / COUNT(bits)];
@@ -207,7 +205,7 @@ START_TEST(all_else_goes_on_to_the_filter)
 				continue;
 			/* a refusal, of a native call, that a row explains */
 			ck_assert(data.arch == NATIVE && (uint32_t)data.nr < NUMBERS);
-			ck_assert_uint_eq(with, p->learns ? TOLD : REFUSED(EPERM));
+			ck_assert_uint_eq(with, REFUSED(EPERM));
 			ck_assert_ptr_nonnull(shut_why(BOTH, &data));
 		}
 }
@@ -223,7 +221,7 @@ START_TEST(a_plan_that_allows_them_lifts_none)
 
 	for (size_t i = 0; i < COUNT(specs); i++)
 		ck_assert_int_eq(allow_add(&plan, specs[i], &e), 0);
-	assemble(BOTH, false, &bpf_programs[PLAIN], &plan);
+	assemble(BOTH, &bpf_programs[PLAIN], &plan);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		struct seccomp_data data = { .nr = (int)calls[i].nr, .arch = NATIVE };
 
