@@ -30,7 +30,7 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out jail/syscalls.c,$(wildcard jail/*.c))
+JAIL_C := $(filter-out jail/plan/syscalls.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
@@ -56,7 +56,7 @@ $(B)/packages.test: Makefile ; $(call install_packages,$(PACKAGES) $(TEST_PACKAG
 $(B)/gen/kernel/linux: | $(B)/packages
 	@mkdir -p $(@D); ln -sfn /usr/include/linux $@; ln -sfn /usr/include/asm-generic $(@D)/; \
 	ln -sfn /usr/include/$$(gcc -print-multiarch)/asm $(@D)/
-$(B)/gen/mkfilter_program: jail/syscalls.c jail/refused.c
+$(B)/gen/mkfilter_program: jail/plan/syscalls.c jail/plan/refused.c
 $(B)/gen/mkfilter_init: init/syscalls.c
 $(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages
 	@mkdir -p $(@D)
@@ -67,7 +67,7 @@ $(B)/gen/syscall_names.h: $(B)/gen/mkfilter_program
 	@echo "  GEN  $@"; $< names > $@
 
 ## ---- libraries for musl; dpkg's list tells of other versions
-$(B)/lib/musl/key: jail/libs rootfs/fetch $(wildcard /var/lib/dpkg/status) | $(B)/packages $(B)/gen/kernel/linux
+$(B)/lib/musl/key: jail/libs rootfs/trees/fetch $(wildcard /var/lib/dpkg/status) | $(B)/packages $(B)/gen/kernel/linux
 	jail/libs $(B)
 $(B)/lib/musl/libcap.a: $(B)/lib/musl/key ;
 
@@ -85,7 +85,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/judge.py agent/harness.py agent/trial.py agent/tests.py agent/tests_run.py
-$(foreach d,musl unit/jail asan/jail fuzz/o,$(B)/$(d)/jail/manual.o): jail/manual.mdoc
+$(foreach d,musl unit/jail asan/jail fuzz/o,$(B)/$(d)/jail/plan/manual.o): jail/plan/manual.mdoc
 $(B)/stepjail.1: $(B)/stepjail
 	@echo "  GEN  $@"; $< man > $@
 $(B)/stepjail-agent.1: $(B)/stepjail-agent
@@ -95,12 +95,12 @@ $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
 	@sed -e 's|@PREFIX@|$(PREFIX)|' $$([ -e /etc/apparmor.d/abi/4.0 ] || [ ! -e /etc/apparmor.d/abi/3.0 ] || \
 		echo '-e s|abi/4.0|abi/3.0|;/^..userns,/d') $< > $@
 rootfs: $(B)/rootfs/core.key ## build the root tree core
-WALLS := $(shell sed -n 's/^WALLS="\(.*\)"/\1/p' rootfs/build)
-$(B)/rootfs/core.key: $(wildcard rootfs/* init/*.h jail/*.h) $(SHARED_C) $(WALLS:%=jail/%.c) $(GENERATED) | $(B)/packages
-	rootfs/build core $(B)
+WALLS := $(shell sed -n 's/^WALLS="\(.*\)"/\1/p' rootfs/trees/build)
+$(B)/rootfs/core.key: $(wildcard rootfs/*/* init/*.h jail/*/*.h) $(SHARED_C) $(WALLS:%=jail/%.c) $(GENERATED) | $(B)/packages
+	rootfs/trees/build core $(B)
 data: $(B)/rootfs/data.key ## build the root tree data: numpy, pandas, scikit-learn and others
-$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/data.manifest rootfs/data.py rootfs/ctypes_util.py rootfs/backend_agg.py rootfs/scipy_workers.py rootfs/scipy_locks.py
-	rootfs/build data $(B)
+$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/trees/data.py rootfs/python/ctypes_util.py rootfs/python/backend_agg.py rootfs/python/scipy_workers.py rootfs/python/scipy_locks.py
+	rootfs/trees/build data $(B)
 
 ## ---- use
 # where the host gives no cgroup v2, say so, and pass the option by name

@@ -10,7 +10,7 @@
  *
  * Each interpreter has a channel of its own: a SOCK_SEQPACKET socket, a frame of
  * init/wire.h a packet. Fds travel beside a packet by SCM_RIGHTS, from stepjail alone: a
- * step that sends any is refused that, or on an older kernel killed, see jail/packet.c.
+ * step that sends any is refused that, or on an older kernel killed, see jail/serve/packet.c.
  * stepjail asks the kernel for the sender's credentials and believes no other claim about
  * who speaks.
  *
@@ -93,7 +93,7 @@ enum step_file_op {
 	STEP_FILE_GET = 2,  /* write the file to the fd */
 	STEP_FILE_LIST = 3, /* write an entry a file, see init/serve_wire.h */
 	/* of all of /work; the path is ".", the fd a memfd of stepjail's: see
-	 * rootfs/image.h */
+	 * rootfs/interpreter/image.h */
 	STEP_FILE_IMAGE = 4,   /* fill the memfd, which is as long as it may become */
 	STEP_FILE_COMPARE = 5, /* ESTALE where /work is not what the memfd says */
 	STEP_FILE_RESTORE = 6, /* make /work what the memfd says */

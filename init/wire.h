@@ -21,7 +21,7 @@
  * (init/serve_wire.h).
  *
  * launcher <-> jail (the child, then init, on the control socket; the program's process
- * on the gate, see jail/gate.h)
+ * on the gate, see jail/walls/gate.h)
  *	GO        to the jail   empty; to the child: the id maps are written; at the gate:
  *	                        the program may leave it
  *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran

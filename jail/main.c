@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/cgroup.h"
+#include "jail/launch/cgroup/cgroup.h"
 #include "jail/command.h"
-#include "jail/manual.h"
-#include "jail/option.h"
-#include "jail/outcome.h"
-#include "jail/shipped.h"
+#include "jail/plan/manual.h"
+#include "jail/plan/option.h"
+#include "jail/watch/outcome.h"
+#include "jail/launch/shipped.h"
 #include "jail/version.h"
 
 static int command_help(char *const *argv, struct err *e);

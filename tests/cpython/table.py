@@ -84,7 +84,7 @@ def by_wall(reasons, jails):
 def not_applied(outside):
     yield "## What does not apply\n"
     yield ("Modules that run no test outside either, for what core leaves out "
-           "(rootfs/core.manifest says why) or for `-u none`:\n")
+           "(rootfs/trees/core.manifest says why) or for `-u none`:\n")
     with_tests = {outside.module[test] for test in outside.seen if
                   test != outside.module[test]}
     why = collections.defaultdict(list)

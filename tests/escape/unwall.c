@@ -26,7 +26,7 @@
 #include <linux/openat2.h>
 #include <linux/sched.h>
 
-#include "jail/sys.h"
+#include "jail/base/sys.h"
 #include "tests/escape/unwall.h"
 
 bool without(const char *word)

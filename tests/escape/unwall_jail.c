@@ -16,16 +16,16 @@
 #include <linux/capability.h>
 
 #include "init/err.h"
-#include "jail/capture.h"
-#include "jail/cgroup.h"
-#include "jail/ids.h"
-#include "jail/mount.h"
-#include "jail/mount_op.h"
-#include "jail/plan.h"
-#include "jail/posture.h"
-#include "jail/proc.h"
-#include "jail/sys.h"
-#include "jail/watch.h"
+#include "jail/watch/capture.h"
+#include "jail/launch/cgroup/cgroup.h"
+#include "jail/walls/ids.h"
+#include "jail/walls/mount.h"
+#include "jail/walls/mount_op.h"
+#include "jail/plan/plan.h"
+#include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
+#include "jail/base/sys.h"
+#include "jail/watch/proc_usage.h"
 #include "tests/escape/unwall.h"
 
 int __real_seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
@@ -171,8 +171,9 @@ int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e)
 		return __real_ids_map(ids, pid, e);
 	(void)snprintf(map, sizeof(map), "%u %u 1\n%u 0 1", ids->init_id, ids->host_uid,
 		       ids->program_id);
-	if (proc_write(pid, "setgroups", "deny") < 0 ||
-	    proc_write(pid, "gid_map", map) < 0 || proc_write(pid, "uid_map", map) < 0)
+	if (procfs_write(pid, "setgroups", "deny") < 0 ||
+	    procfs_write(pid, "gid_map", map) < 0 ||
+	    procfs_write(pid, "uid_map", map) < 0)
 		return err_set(e, errno, "unwall: map ids");
 	return 0;
 }
@@ -203,11 +204,14 @@ int __wrap_cgroup_make(struct cgroup *c, const struct plan *p,
 				 : __real_cgroup_make(c, p, template, e);
 }
 
-int __real_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
-int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e);
-int __wrap_watch_sample(pid_t init, uint64_t limit_bytes, struct watch *w, struct err *e)
+int __real_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+			     struct err *e);
+int __wrap_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+			     struct err *e);
+int __wrap_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+			     struct err *e)
 {
-	int r = __real_watch_sample(init, limit_bytes, w, e);
+	int r = __real_proc_usage_sample(init, limit_bytes, w, e);
 
 	if (without("watch"))
 		w->memory_bytes = w->cpu_us = 0;

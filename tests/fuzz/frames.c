@@ -16,10 +16,10 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/gate.h"
-#include "jail/loop.h"
-#include "jail/option.h"
-#include "jail/report.h"
+#include "jail/walls/gate.h"
+#include "jail/watch/run_loop.h"
+#include "jail/plan/option.h"
+#include "jail/watch/report.h"
 #include "tests/fuzz/fuzz.h"
 
 enum gate_says { SAYS_NOTHING, SAYS_READY, SAYS_LISTENER, SAYS_END };
@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		io_close_fd(&gate[1]);
 	(void)memset(&run, 0, sizeof(run));
 	run.jail = JAIL_NONE;
-	run.room = ROOM_NONE;
+	run.room = TMPFS_USAGE_NONE;
 	run.outcome.refused.fd = -1;
 	run.jail.plan = &plan;
 	run.jail.limited = bytes[0] & 1;
@@ -146,16 +146,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	HOLDS(size == 1 || send(ends[1], bytes + 1, size - 1,
 				MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size - 1);
 	(void)close(ends[1]);
-	HOLDS(loop_run(&run, &e) == 0);
+	HOLDS(run_loop_run(&run, &e) == 0);
 	HOLDS(run.ended);
 	if (!(bytes[0] & 2))
-		loop_gather(&run);
+		run_loop_gather(&run);
 	run.outcome.cgroup = run.jail.limited;
 	outcome_judge(&run.outcome, &plan, &j);
 	check_judgement(&run, &j);
 	check_report(&run, &j);
 	(void)close(ends[0]);
-	room_close(&run.room);
+	tmpfs_usage_close(&run.room);
 	io_close_fd(&run.jail.gate);
 	io_close_fd(&run.outcome.refused.fd);
 	io_close_fd(&gate[1]);

@@ -4,7 +4,7 @@
  */
 #include <cjson/cJSON.h>
 
-#include "jail/json.h"
+#include "jail/base/json.h"
 #include "tests/fuzz/fuzz.h"
 
 /* RFC 3629 once more, apart from the code under test: a state machine over bytes */

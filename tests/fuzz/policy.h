@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "jail/option.h"
+#include "jail/plan/option.h"
 #include "tests/fuzz/fuzz.h"
 
 /* sources of binds are copies that live as long as the process; here there are many */

@@ -15,9 +15,9 @@
 
 #include "init/init.h"
 #include "init/io.h"
-#include "jail/option.h"
-#include "jail/session.h"
-#include "jail/session_rest.h"
+#include "jail/plan/option.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_park.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CHANNELS_MAX 64
@@ -71,7 +71,7 @@ void __wrap_sweep_step(struct step *step);
 void __wrap_sweep_step(struct step *step)
 {
 	HOLDS(step->session->phase == PHASE_OPEN);
-	rest_swept(step, 0);
+	park_swept(step, 0);
 }
 
 static int lowest_free(void)
@@ -102,11 +102,11 @@ static void begin(void)
 	serve.plan = &plan;
 	serve.parts.plan = &plan;
 	serve.client.fd = serve.signals.fd = -1;
-	HOLDS(hub_open(&serve.hub, &e) == 0);
+	HOLDS(event_loop_open(&serve.hub, &e) == 0);
 	/* a template is none of this, nor a process that is there before its source */
 	plan.cold = ANSWER_YES;
 	plan.ahead = AHEAD_NO;
-	stock_open(&serve.stock, &serve.hub, &serve.parts, none);
+	template_pool_open(&serve.stock, &serve.hub, &serve.parts, none);
 }
 
 static void check_frame(const struct wire_header *h, const unsigned char *payload)
@@ -191,9 +191,9 @@ static void turn(void)
 	for (int i = 0; i < 3; i++) {
 		struct bell soon = { .ring = nothing };
 
-		hub_set(&serve.hub, &soon, 1);
-		HOLDS(hub_turn(&serve.hub, &e) == 0);
-		hub_unset(&serve.hub, &soon);
+		event_loop_set(&serve.hub, &soon, 1);
+		HOLDS(event_loop_turn(&serve.hub, &e) == 0);
+		event_loop_unset(&serve.hub, &soon);
 	}
 	check_queue();
 	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)

@@ -20,7 +20,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 
-#include "jail/violation.h"
+#include "jail/watch/violation.h"
 #include "tests/fuzz/policy.h"
 
 static struct {

@@ -69,7 +69,7 @@ class Tree(unittest.TestCase):
     """The folder on the host."""
 
     def test_list(self):
-        output(HOST_PYTHON, f"{TOP}/rootfs/tree.py", "verify", CORE, LIST)
+        output(HOST_PYTHON, f"{TOP}/rootfs/trees/tree.py", "verify", CORE, LIST)
 
     def test_list_notices(self):
         with open(LIST, encoding="utf-8") as lines:
@@ -78,7 +78,7 @@ class Tree(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".sha256") as other:
             other.writelines(changed)
             other.flush()
-            said = output(HOST_PYTHON, f"{TOP}/rootfs/tree.py", "verify", CORE,
+            said = output(HOST_PYTHON, f"{TOP}/rootfs/trees/tree.py", "verify", CORE,
                           other.name, status=1)
         self.assertIn("missing:", said)
         self.assertIn("not in the list:", said)
@@ -140,7 +140,7 @@ class Tree(unittest.TestCase):
             os.mkdir(f"{other}/rootfs")
             # the fetched source, so that no network is needed
             output("cp", "-r", f"{BUILD}/rootfs/source", f"{other}/rootfs/source")
-            output(f"{TOP}/rootfs/build", "core", other)
+            output(f"{TOP}/rootfs/trees/build", "core", other)
             with open(LIST, encoding="utf-8") as one, \
                     open(f"{other}/rootfs/core.sha256", encoding="utf-8") as two:
                 self.assertEqual(one.read(), two.read())

@@ -47,7 +47,7 @@ class Tree(unittest.TestCase):
 
     def test_modules_twice_are_the_same(self):
         with tempfile.TemporaryDirectory() as other:
-            helper("data", "modules", f"{TOP}/rootfs/data.manifest",
+            helper("data", "modules", f"{TOP}/rootfs/trees/data.manifest",
                    f"{BUILD}/rootfs/debs/root", other)
             made = {line for line in helper("tree", "list", other).splitlines()
                     if line.startswith("file")}

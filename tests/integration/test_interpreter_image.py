@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Images of /work, made and unpacked by a child of state 0: init/step_wire.h, rootfs/image.h.
+"""Images of /work, made and unpacked by a child of state 0: init/step_wire.h, rootfs/interpreter/image.h.
 
 Run by tests/integration/run, as root and as an ordinary user.
 """

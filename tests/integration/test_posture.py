@@ -43,8 +43,8 @@ LACKING = [
     ("ipc", "posture: the ipc namespace is the launcher's own", ...),
     ("cgroup", "posture: the cgroup namespace is the launcher's own", ...),
     ("personality", "posture: personality reads '00000000'", ...),
-    ("fixed_cpu", "posture: cpu reads", ...),
-    ("fixed_clock", "posture: the time namespace is the launcher's own", ...),
+    ("deterministic_cpu", "posture: cpu reads", ...),
+    ("deterministic_clock", "posture: the time namespace is the launcher's own", ...),
     ("ids_become", "posture: host_uids reads", None),
     ("setgroups", "posture: host_groups reads '4'", None),
     # the kernel itself refuses an ordinary user's map then
@@ -237,7 +237,7 @@ class Digests(Host):
             self.assertEqual((got["root_sha256"], got["root_verified"]), (digest, verified))
 
     def make_tree(self):
-        """A tree of our own, with the list that rootfs/tree.py makes of it."""
+        """A tree of our own, with the list that rootfs/trees/tree.py makes of it."""
         tree = self.make_folder("tree")
         self.make_folder("tree/bin")
         self.make_folder("tree/bin-x")
@@ -250,7 +250,7 @@ class Digests(Host):
         # what could pass for two fields or two lines
         self.file("tree/bin-x/a b\tc\\d\ne", "text")
         os.symlink("to x", tree + "/bin-x/y z")
-        lister = os.path.join(test_run.TOP, "rootfs/tree.py")
+        lister = os.path.join(test_run.TOP, "rootfs/trees/tree.py")
         return tree, subprocess.run([sys.executable, lister, "list", tree], check=True,
                                     stdout=subprocess.PIPE, timeout=TIMEOUT).stdout
 

@@ -22,8 +22,8 @@
 
 #include <linux/sched.h>
 
-#include "jail/landlock.h"
-#include "jail/plan.h"
+#include "jail/walls/landlock.h"
+#include "jail/plan/plan.h"
 
 static bool lacks(const char *wall)
 {
@@ -53,8 +53,8 @@ MAY_LACK(umount2, (const char *path, int flags), path, flags)
 MAY_LACK(setgroups, (size_t count, const gid_t *list), count, list)
 MAY_LACK(setsid, (void), )
 MAY_LACK(personality, (unsigned long domain), domain)
-MAY_LACK(fixed_cpu, (const struct plan *p, struct err *e), p, e)
-MAY_LACK(fixed_clock, (const struct plan *p, struct err *e), p, e)
+MAY_LACK(deterministic_cpu, (const struct plan *p, struct err *e), p, e)
+MAY_LACK(deterministic_clock, (const struct plan *p, struct err *e), p, e)
 
 /* the program's capabilities; init's own filter would not load without no_new_privs */
 int __real_caps_drop_all(struct err *e);
@@ -75,9 +75,9 @@ int __wrap_ids_become(uid_t id, struct err *e)
 
 MAY_LACK(landlock_restrict, (const struct plan *p, int abi, struct err *e), p, abi, e)
 
-int __real_proc_write(pid_t pid, const char *file, const char *text);
-int __wrap_proc_write(pid_t pid, const char *file, const char *text);
-int __wrap_proc_write(pid_t pid, const char *file, const char *text)
+int __real_procfs_write(pid_t pid, const char *file, const char *text);
+int __wrap_procfs_write(pid_t pid, const char *file, const char *text);
+int __wrap_procfs_write(pid_t pid, const char *file, const char *text)
 {
 	char more[256];
 
@@ -86,7 +86,7 @@ int __wrap_proc_write(pid_t pid, const char *file, const char *text)
 	(void)snprintf(more, sizeof(more), "%s\n2000 0 1", text);
 	if (strstr(file, "_map") && lacks(file))
 		text = more;
-	return __real_proc_write(pid, file, text);
+	return __real_procfs_write(pid, file, text);
 }
 
 /* a kernel before 6.16: it takes fds that are sent to it */

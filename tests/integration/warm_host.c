@@ -26,14 +26,14 @@
 #include "init/io.h"
 #include "init/step_wire.h"
 #include "init/wire.h"
-#include "jail/launch.h"
-#include "jail/loop.h"
-#include "jail/option.h"
-#include "jail/outcome.h"
-#include "jail/pass.h"
-#include "jail/posture.h"
-#include "jail/stand.h"
-#include "jail/template.h"
+#include "jail/launch/launch.h"
+#include "jail/watch/run_loop.h"
+#include "jail/plan/option.h"
+#include "jail/watch/outcome.h"
+#include "jail/base/fd_passing.h"
+#include "jail/launch/posture.h"
+#include "jail/watch/startup.h"
+#include "jail/serve/template/template.h"
 
 static struct plan plan;
 static struct parts parts;
@@ -84,10 +84,10 @@ static int stand(struct run *run, struct err *e)
 		if (fds[0].revents && wire_reader_fill(&run->reader, fds[0].fd) > 0) {
 			const unsigned char *payload = wire_reader_take(&run->reader, &h);
 
-			(void)stand_frame(run, &h, payload);
+			(void)startup_frame(run, &h, payload);
 		}
 		if (fds[1].revents && !run->ended && !run->outcome.started)
-			stand_gate(run);
+			startup_gate(run);
 	}
 	return run->ended ? err_say(e, EPERM, "%.400s", run->outcome.fail.text) : 0;
 }
@@ -127,7 +127,7 @@ static int step(int channel, double *state_us, double *output_us, struct err *e)
 			      out[1], memory };
 
 	wire_pack(&(struct wire_header){ .type = WIRE_RUN, .step = 1 }, head);
-	r = pass_send(channel, head, sizeof(head), fds, STEP_FDS);
+	r = fd_passing_send(channel, head, sizeof(head), fds, STEP_FDS);
 	for (int i = 0; i < STEP_FDS; i++)
 		if (i != STEP_FD_STDERR)
 			(void)close(fds[i]);
@@ -152,7 +152,7 @@ static int one_step(bool warm, struct err *e)
 	double start, gated, state = 0, output = 0;
 	int channel[2], r;
 
-	run = (struct run){ .jail = JAIL_NONE, .room = ROOM_NONE };
+	run = (struct run){ .jail = JAIL_NONE, .room = TMPFS_USAGE_NONE };
 	run.outcome.refused.fd = -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return err_set(e, errno, "channel");
@@ -181,7 +181,7 @@ static int one_step(bool warm, struct err *e)
 		free(run.outcome.posture.json);
 	}
 	(void)close(channel[0]);
-	room_close(&run.room);
+	tmpfs_usage_close(&run.room);
 
 	int left = launch_end(&run.jail, r < 0 ? &(struct err){ 0 } : e);
 
@@ -197,7 +197,9 @@ static int one(bool warm, int signals, struct err *e)
 	double start = now_us(), gated, ended;
 	int r;
 
-	run = (struct run){ .jail = JAIL_NONE, .room = ROOM_NONE, .signals = signals };
+	run = (struct run){ .jail = JAIL_NONE,
+			    .room = TMPFS_USAGE_NONE,
+			    .signals = signals };
 	run.outcome.refused.fd = -1;
 	r = warm ? launch_warm(&run.jail, &parts, &template, e)
 		 : launch_jail(&run.jail, &parts, e);
@@ -206,10 +208,10 @@ static int one(bool warm, int signals, struct err *e)
 		(void)poll(&gate, 1, 10000);
 	gated = now_us() - start;
 	if (r == 0)
-		r = loop_run(&run, e);
+		r = run_loop_run(&run, e);
 	ended = now_us() - start;
 	if (r == 0) {
-		loop_gather(&run);
+		run_loop_gather(&run);
 		launch_wait(&run.jail);
 		outcome_judge(&run.outcome, &plan, &j);
 		(void)printf(

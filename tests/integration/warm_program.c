@@ -17,7 +17,7 @@
 #undef main
 
 #include "init/err.h"
-#include "jail/warm.h"
+#include "jail/walls/warm.h"
 
 /* a warm program knows nothing that an executed one would not */
 static void look_at_template(void)

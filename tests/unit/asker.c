@@ -8,9 +8,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "jail/option.h"
-#include "jail/packet.h"
-#include "jail/pass.h"
+#include "jail/plan/option.h"
+#include "jail/serve/packet.h"
+#include "jail/base/fd_passing.h"
 #include "tests/unit/asker.h"
 #include "tests/unit/suites.h"
 
@@ -38,9 +38,9 @@ void asker_start(void)
 	plan.limit[LIMIT_WALL_MS] = plan.limit[LIMIT_CPU_MS] = 60000;
 	asker_serve = (struct serve){ .plan = &plan, .client.fd = -1, .signals.fd = -1 };
 	asker_serve.parts.plan = &plan;
-	ck_assert_int_eq(hub_open(&asker_serve.hub, &e), 0);
-	stock_open(&asker_serve.stock, &asker_serve.hub, &asker_serve.parts,
-		   (char *[]){ NULL });
+	ck_assert_int_eq(event_loop_open(&asker_serve.hub, &e), 0);
+	template_pool_open(&asker_serve.stock, &asker_serve.hub, &asker_serve.parts,
+			   (char *[]){ NULL });
 	asker_session = (struct session){ .serve = &asker_serve,
 					  .number = ASKER_SESSION,
 					  .phase = PHASE_OPEN,
@@ -155,9 +155,9 @@ struct wire_header asker_take_asked(void *bytes, size_t length, int *fds, size_t
 	struct wire_header h;
 
 	ck_assert(!asker_answered());
-	ck_assert_int_eq(
-		pass_receive(interpreter, packet, WIRE_HEADER_BYTES + length, fds, count),
-		(int)count);
+	ck_assert_int_eq(fd_passing_receive(interpreter, packet,
+					    WIRE_HEADER_BYTES + length, fds, count),
+			 (int)count);
 	ck_assert_int_eq(wire_unpack(packet, &h), 0);
 	ck_assert_uint_eq(h.length, length);
 	if (length)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jail/session.h"
+#include "jail/serve/session/session.h"
 
 #define ASKER_SESSION 7
 #define ASKER_WORK_BYTES 1000 /* --work-size; of sessions, there may be two */

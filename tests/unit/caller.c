@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jail/gate.h"
-#include "jail/seccomp.h"
+#include "jail/walls/gate.h"
+#include "jail/walls/seccomp.h"
 #include "tests/unit/caller.h"
 #include "tests/unit/suites.h"
 

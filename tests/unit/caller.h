@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "jail/plan.h"
-#include "jail/violation.h"
+#include "jail/plan/plan.h"
+#include "jail/watch/violation.h"
 
 extern struct plan caller_plan;        /* whose filter it gets */
 extern struct violations caller_heard; /* of it */

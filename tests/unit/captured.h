@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jail/capture.h"
-#include "jail/plan.h"
+#include "jail/watch/capture.h"
+#include "jail/plan/plan.h"
 
 #define CAPTURED_LIMIT 1024 /* what is kept of a stream, unless the plan is changed */
 

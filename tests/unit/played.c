@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 
 #include "init/io.h"
-#include "jail/gate.h"
-#include "jail/pass.h"
-#include "jail/posture.h"
-#include "jail/template.h"
-#include "jail/warm.h"
+#include "jail/walls/gate.h"
+#include "jail/base/fd_passing.h"
+#include "jail/launch/posture.h"
+#include "jail/serve/template/template.h"
+#include "jail/walls/warm.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"
 
@@ -78,9 +78,9 @@ int played_hello(int which, uint32_t *landlock_abi)
 	struct warm_hello hello;
 	int policy;
 
-	ck_assert_int_eq(
-		pass_receive(played[which].channel, &hello, sizeof(hello), &policy, 1),
-		1);
+	ck_assert_int_eq(fd_passing_receive(played[which].channel, &hello, sizeof(hello),
+					    &policy, 1),
+			 1);
 	*landlock_abi = hello.landlock_abi;
 	return policy;
 }
@@ -90,8 +90,9 @@ void played_answer(int which, int errnum, const char *text, const int *pidfd)
 	struct warm_answer a = { .errnum = (uint32_t)errnum };
 
 	(void)snprintf(a.text, sizeof(a.text), "%s", text);
-	ck_assert_int_eq(
-		pass_send(played[which].channel, &a, sizeof(a), pidfd, pidfd != NULL), 0);
+	ck_assert_int_eq(fd_passing_send(played[which].channel, &a, sizeof(a), pidfd,
+					 pidfd != NULL),
+			 0);
 }
 
 int played_gone(int which)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jail/launch.h"
+#include "jail/launch/launch.h"
 
 #define PLAYED_MAX 8
 

@@ -81,7 +81,7 @@ START_TEST(no_row_repeats_another)
 END_TEST
 
 /*
- * What jail/syscalls.c and the design name as knowingly excluded. A '*' at the end stands
+ * What jail/plan/syscalls.c and the design name as knowingly excluded. A '*' at the end stands
  * for any ending.
  */
 static const char *const excluded[] = {

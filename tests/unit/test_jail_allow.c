@@ -9,8 +9,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "jail/allow.h"
-#include "jail/call.h"
+#include "jail/plan/allow.h"
+#include "jail/walls/seccomp.h"
+#include "jail/plan/call.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
 
@@ -193,7 +194,7 @@ END_TEST
 START_TEST(no_call_is_no_code)
 {
 	plan = (struct plan){ 0 };
-	ck_assert_uint_eq(allow_code(&plan, code), 0);
+	ck_assert_uint_eq(seccomp_allow_code(&plan, code), 0);
 }
 END_TEST
 
@@ -201,7 +202,7 @@ static size_t own, whole;
 
 static void assemble(const struct bpf_program *p)
 {
-	own = allow_code(&plan, code);
+	own = seccomp_allow_code(&plan, code);
 	ck_assert_uint_gt(own, 0);
 	ck_assert_uint_le(own, ALLOW_CODE_MAX);
 	memcpy(code + own, p->code, p->length * sizeof(code[0]));

@@ -11,7 +11,7 @@
 
 #include <seccomp.h>
 
-#include "jail/call.h"
+#include "jail/plan/call.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
 

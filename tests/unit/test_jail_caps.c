@@ -14,7 +14,7 @@
 #include <linux/securebits.h>
 
 #include "init/io.h"
-#include "jail/caps.h"
+#include "jail/walls/caps.h"
 #include "tests/unit/suites.h"
 
 static const char *const sets[] = { "CapInh:", "CapPrm:", "CapEff:", "CapBnd:",

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/option.h"
+#include "jail/plan/option.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/suites.h"
 

@@ -17,7 +17,7 @@
 #include <linux/magic.h>
 
 #include "init/io.h"
-#include "jail/cgroup.h"
+#include "jail/launch/cgroup/cgroup.h"
 #include "tests/unit/suites.h"
 
 static const char *base;

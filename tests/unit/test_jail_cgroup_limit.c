@@ -16,7 +16,7 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/cgroup_limit.h"
+#include "jail/launch/cgroup/cgroup_limit.h"
 #include "tests/unit/suites.h"
 
 static const char *base;

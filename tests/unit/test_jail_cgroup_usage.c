@@ -11,8 +11,8 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/cgroup_usage.h"
-#include "jail/plan.h"
+#include "jail/launch/cgroup/cgroup_usage.h"
+#include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 
 static const char *base;

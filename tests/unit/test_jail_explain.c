@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "jail/command.h"
-#include "jail/option.h"
-#include "jail/option_row.h"
+#include "jail/plan/option.h"
+#include "jail/plan/option_row.h"
 #include "tests/unit/suites.h"
 
 #define WORDS_MAX 160

@@ -14,7 +14,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/gate.h"
+#include "jail/walls/gate.h"
 #include "tests/unit/suites.h"
 
 static uint32_t landlock; /* what gate_receive() was told */

@@ -18,7 +18,7 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/host.h"
+#include "jail/base/host.h"
 #include "tests/unit/suites.h"
 
 START_TEST(a_host_that_runs_tests_has_it_all)

@@ -20,9 +20,9 @@
 #include <linux/sched.h>
 
 #include "init/io.h"
-#include "jail/caps.h"
-#include "jail/ids.h"
-#include "jail/plan.h"
+#include "jail/walls/caps.h"
+#include "jail/walls/ids.h"
+#include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 
 /* slots need a lock file of root's; in some containers even root has none */

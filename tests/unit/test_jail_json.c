@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "jail/json.h"
+#include "jail/base/json.h"
 #include "tests/unit/suites.h"
 
 #define TEXT_MAX 4096

@@ -26,7 +26,7 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/landlock.h"
+#include "jail/walls/landlock.h"
 #include "tests/unit/suites.h"
 
 static const char *const folders[] = { "work", "tmp",  "dev", "dev/shm",

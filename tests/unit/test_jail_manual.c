@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/manual.h"
-#include "jail/option.h"
-#include "jail/option_row.h"
-#include "jail/outcome.h"
+#include "jail/plan/manual.h"
+#include "jail/plan/option.h"
+#include "jail/plan/option_row.h"
+#include "jail/watch/outcome.h"
 #include "tests/unit/suites.h"
 
 static char *text;

@@ -15,7 +15,7 @@
 #include <linux/magic.h>
 
 #include "init/io.h"
-#include "jail/mount_op.h"
+#include "jail/walls/mount_op.h"
 #include "tests/unit/suites.h"
 
 static const char *tree, *outside;

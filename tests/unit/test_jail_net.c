@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "jail/caps.h"
-#include "jail/net.h"
+#include "jail/walls/caps.h"
+#include "jail/walls/net.h"
 #include "tests/unit/suites.h"
 
 static bool lo_is_up(void)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/option.h"
-#include "jail/option_row.h"
+#include "jail/plan/option.h"
+#include "jail/plan/option_row.h"
 #include "tests/unit/suites.h"
 
 static struct plan plan;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "jail/option.h"
+#include "jail/plan/option.h"
 #include "tests/unit/suites.h"
 
 static struct plan plan;

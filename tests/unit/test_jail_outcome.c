@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jail/outcome.h"
-#include "jail/stage.h"
+#include "jail/watch/outcome.h"
+#include "jail/walls/stage.h"
 #include "tests/unit/suites.h"
 
 /* wait statuses, as waitpid(2) gives them */
@@ -26,7 +26,7 @@ struct ending {
 	uint32_t wstatus;
 	bool cgroup;
 	uint64_t oom_kills, pids_refused, cpu_us, cpu_limit_ms;
-	int full; /* enum room_bit bits */
+	int full; /* enum tmpfs_usage_bit bits */
 	/* judgement */
 	enum verdict verdict;
 	int exit_code, signal, status;
@@ -135,29 +135,32 @@ static const struct ending endings[] = {
 	{ "oom of a child, and exit 3", TOLD(EXIT(3)), OOM, END(MEMORY, 3, 0, 3) },
 	{ "oom of the whole group", .oom_kills = 5, LEAF, END(MEMORY, -1, 0, 137) },
 	/* a full tmpfs */
-	{ "full, and exit 1", TOLD(EXIT(1)), .full = ROOM_WORK, END(DISK, 1, 0, 1) },
-	{ "full in a leaf", TOLD(EXIT(1)), LEAF, .full = ROOM_TMP, END(DISK, 1, 0, 1) },
-	{ "full, no harm", TOLD(EXIT(0)), .full = ROOM_TMP, END(COMPLETED, 0, 0, 0) },
+	{ "full, and exit 1", TOLD(EXIT(1)), .full = TMPFS_USAGE_WORK,
+	  END(DISK, 1, 0, 1) },
+	{ "full in a leaf", TOLD(EXIT(1)), LEAF, .full = TMPFS_USAGE_TMP,
+	  END(DISK, 1, 0, 1) },
+	{ "full, no harm", TOLD(EXIT(0)), .full = TMPFS_USAGE_TMP,
+	  END(COMPLETED, 0, 0, 0) },
 	{ "full is not known", TOLD(EXIT(1)), .full = -1, END(EXITED, 1, 0, 1) },
-	{ "full, and SIGBUS", TOLD(SIGNAL(SIGBUS)), .full = ROOM_TMP,
+	{ "full, and SIGBUS", TOLD(SIGNAL(SIGBUS)), .full = TMPFS_USAGE_TMP,
 	  END(DISK, -1, SIGBUS, 128 + SIGBUS) },
 	{ "SIGBUS by itself", TOLD(SIGNAL(SIGBUS)),
 	  END(SIGNALED, -1, SIGBUS, 128 + SIGBUS) },
 	{ "SIGBUS, full is not known", TOLD(SIGNAL(SIGBUS)), .full = -1,
 	  END(SIGNALED, -1, SIGBUS, 128 + SIGBUS) },
-	{ "full, and a segfault", TOLD(SIGNAL(SIGSEGV)), .full = ROOM_TMP,
+	{ "full, and a segfault", TOLD(SIGNAL(SIGSEGV)), .full = TMPFS_USAGE_TMP,
 	  END(SIGNALED, -1, SIGSEGV, 139) },
-	{ "full, and SIGKILL by itself", TOLD(SIGNAL(SIGKILL)), .full = ROOM_TMP,
+	{ "full, and SIGKILL by itself", TOLD(SIGNAL(SIGKILL)), .full = TMPFS_USAGE_TMP,
 	  END(SIGNALED, -1, SIGKILL, 137) },
-	{ "full and oom", TOLD(SIGNAL(SIGKILL)), OOM, .full = ROOM_TMP,
+	{ "full and oom", TOLD(SIGNAL(SIGKILL)), OOM, .full = TMPFS_USAGE_TMP,
 	  END(MEMORY, -1, SIGKILL, 137) },
-	{ "full and oom of a child", TOLD(EXIT(1)), OOM, .full = ROOM_TMP,
+	{ "full and oom of a child", TOLD(EXIT(1)), OOM, .full = TMPFS_USAGE_TMP,
 	  END(MEMORY, 1, 0, 1) },
 	{ "full and forks refused", TOLD(EXIT(1)), LEAF, .pids_refused = 1,
-	  .full = ROOM_TMP, END(PIDS, 1, 0, 1) },
-	{ "full at the wall", KILL_WALL, .full = ROOM_WORK,
+	  .full = TMPFS_USAGE_TMP, END(PIDS, 1, 0, 1) },
+	{ "full at the wall", KILL_WALL, .full = TMPFS_USAGE_WORK,
 	  END(WALL_TIMEOUT, -1, 0, 124) },
-	{ "full when cpu is used up", KILL_CPU, LEAF, .full = ROOM_WORK,
+	{ "full when cpu is used up", KILL_CPU, LEAF, .full = TMPFS_USAGE_WORK,
 	  END(CPU_TIMEOUT, -1, 0, 137) },
 	/* nobody noted anything */
 	{ "init is gone", END(LAUNCHER_ERROR, -1, 0, 125) },

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jail/plan.h"
+#include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 
 /* its strings live as long as the process, so it must be reachable */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jail/plan.h"
+#include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 
 static struct plan plan;

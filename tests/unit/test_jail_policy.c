@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "init/io.h"
-#include "jail/option.h"
+#include "jail/plan/option.h"
 #include "tests/unit/suites.h"
 
 #define FIXTURES "tests/unit/data"

@@ -16,11 +16,11 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/mount.h"
-#include "jail/posture.h"
-#include "jail/proc.h"
-#include "jail/rlimit.h"
-#include "jail/sys.h"
+#include "jail/walls/mount.h"
+#include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
+#include "jail/walls/rlimit.h"
+#include "jail/base/sys.h"
 #include "tests/unit/suites.h"
 
 #define PROGRAM 4711
@@ -50,7 +50,7 @@ unsigned long unit_filters(void)
 	char text[8192];
 	const char *at;
 
-	ck_assert_int_gt(proc_read(getpid(), "status", text, sizeof(text)), 0);
+	ck_assert_int_gt(procfs_read(getpid(), "status", text, sizeof(text)), 0);
 	at = posture_find(text, "Seccomp_filters:");
 	return at ? strtoul(at, NULL, 10) : 0;
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jail/posture.h"
-#include "jail/proc.h"
+#include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
 #include "tests/unit/suites.h"
 
 #define PROGRAM 4711

@@ -15,7 +15,7 @@
 
 #include "init/filter.h"
 #include "jail/command.h"
-#include "jail/probe.h"
+#include "jail/check/probe.h"
 #include "tests/unit/suites.h"
 
 static ino_t namespace_of(const char *kind)

@@ -11,8 +11,8 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/packet.h"
-#include "jail/queue.h"
+#include "jail/serve/packet.h"
+#include "jail/serve/queue.h"
 #include "tests/unit/suites.h"
 
 static void ck_frame(int fd, uint16_t type, uint32_t step, const char *payload)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "jail/call.h"
+#include "jail/plan/call.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
 

@@ -14,8 +14,8 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/call.h"
-#include "jail/report.h"
+#include "jail/plan/call.h"
+#include "jail/watch/report.h"
 #include "tests/unit/suites.h"
 
 /* all of them in every report, in this order; '0' a number, 's' a string, '?' or null */
@@ -125,7 +125,7 @@ START_TEST(a_run_in_a_leaf)
 		.exit = { .user_us = 9000000, .max_rss_bytes = 1 },
 		.usage = { 77777777, 5, 1, 2, 10000, 20999, 3000 },
 		.strays = 4,
-		.full = ROOM_WORK | ROOM_TMP,
+		.full = TMPFS_USAGE_WORK | TMPFS_USAGE_TMP,
 	};
 	const struct judgement j = { VERDICT_MEMORY, -1, 9, 137, { 0 } };
 

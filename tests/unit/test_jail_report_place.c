@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/report.h"
+#include "jail/watch/report.h"
 #include "tests/unit/suites.h"
 
 /* -1 and what is said, or the fd */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/rlimit.h"
+#include "jail/walls/rlimit.h"
 #include "tests/unit/suites.h"
 
 #define SET_MEMORY (64ULL << 20)

@@ -13,8 +13,8 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/allow.h"
-#include "jail/seccomp.h"
+#include "jail/plan/allow.h"
+#include "jail/walls/seccomp.h"
 #include "tests/unit/suites.h"
 
 static const char nowhere[] = "/no/such/program";

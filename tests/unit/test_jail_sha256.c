@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "jail/sha256.h"
+#include "jail/base/sha256.h"
 #include "tests/unit/suites.h"
 
 static const struct {

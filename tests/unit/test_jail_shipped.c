@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jail/shipped.h"
+#include "jail/launch/shipped.h"
 #include "tests/unit/suites.h"
 
 START_TEST(a_path_is_taken_as_it_is)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/mount.h"
-#include "jail/mount_op.h"
+#include "jail/walls/mount.h"
+#include "jail/walls/mount_op.h"
 #include "tests/unit/suites.h"
 
 static struct plan plan;

@@ -15,7 +15,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/stage.h"
+#include "jail/walls/stage.h"
 #include "tests/unit/suites.h"
 
 #define AFTER_SPLIT (ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE)

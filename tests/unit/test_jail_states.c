@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "jail/states.h"
+#include "jail/plan/plan.h"
+#include "jail/serve/session/states.h"
 #include "tests/unit/suites.h"
 
 static struct states table;
@@ -182,7 +183,8 @@ START_TEST(both_tables_have_an_end)
 	ck_assert_int_eq(states_fork(&table, BRANCHES_MAX, 0), -E2BIG);
 	ck_assert_ptr_null(states_branch(&table, BRANCHES_MAX));
 	/* room for what is kept, for every branch, and for as many that are ending */
-	_Static_assert(KEEP_STATES_MAX + BRANCHES_MAX < STATES_MAX, "some are ending");
+	_Static_assert(PLAN_KEEP_STATES_MAX + BRANCHES_MAX < STATES_MAX,
+		       "some are ending");
 }
 END_TEST
 

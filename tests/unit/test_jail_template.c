@@ -13,11 +13,11 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/option.h"
-#include "jail/pass.h"
-#include "jail/stage.h"
-#include "jail/template.h"
-#include "jail/warm.h"
+#include "jail/plan/option.h"
+#include "jail/base/fd_passing.h"
+#include "jail/walls/stage.h"
+#include "jail/serve/template/template.h"
+#include "jail/walls/warm.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"
 
@@ -145,7 +145,7 @@ START_TEST(its_words_have_an_end)
 
 	begin();
 	memset(a.text, 'x', sizeof(a.text));
-	ck_assert_int_eq(pass_send(played[0].channel, &a, sizeof(a), NULL, 0), 0);
+	ck_assert_int_eq(fd_passing_send(played[0].channel, &a, sizeof(a), NULL, 0), 0);
 	ck_assert_int_eq(template_serve(&t, &e), -EPERM);
 	ck_assert_uint_eq(strlen(e.text), sizeof(a.text) - 1);
 }
@@ -159,7 +159,7 @@ START_TEST(fds_that_nobody_asked_for_are_closed)
 
 	begin();
 	before = unit_fds();
-	ck_assert_int_eq(pass_send(played[0].channel, &a, sizeof(a), fds, 3), 0);
+	ck_assert_int_eq(fd_passing_send(played[0].channel, &a, sizeof(a), fds, 3), 0);
 	ck_assert_int_eq(template_serve(&t, &e), -EBADMSG);
 	ck_assert_int_eq(unit_fds(), before);
 }

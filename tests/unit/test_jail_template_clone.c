@@ -10,11 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "jail/option.h"
-#include "jail/pass.h"
-#include "jail/stage.h"
-#include "jail/template.h"
-#include "jail/warm.h"
+#include "jail/plan/option.h"
+#include "jail/base/fd_passing.h"
+#include "jail/walls/stage.h"
+#include "jail/serve/template/template.h"
+#include "jail/walls/warm.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"
 
@@ -62,7 +62,7 @@ static int take_request(struct warm_request *q)
 {
 	int fds[WARM_FDS_MAX];
 
-	return pass_receive(played[0].channel, q, sizeof(*q), fds, WARM_FDS_MAX);
+	return fd_passing_receive(played[0].channel, q, sizeof(*q), fds, WARM_FDS_MAX);
 }
 
 START_TEST(a_clone_is_asked_for_with_its_fds)

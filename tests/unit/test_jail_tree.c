@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jail/tree.h"
+#include "jail/launch/tree.h"
 #include "tests/unit/suites.h"
 
 /* '-' is before '/', so a folder's things do not follow it at once */
@@ -232,7 +232,7 @@ START_TEST(no_two_trees_have_one_digest)
 }
 END_TEST
 
-/* as rootfs/tree.py writes them */
+/* as rootfs/trees/tree.py writes them */
 START_TEST(blanks_and_backslashes_are_octal)
 {
 	ck_names("a b", "c\\d", "e\tf\n");

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jail/plan.h"
-#include "jail/value.h"
+#include "jail/plan/plan.h"
+#include "jail/plan/value.h"
 #include "tests/unit/suites.h"
 
 #define K (1ULL << 10)

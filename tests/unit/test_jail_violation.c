@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/call.h"
+#include "jail/plan/call.h"
 #include "tests/unit/caller.h"
 #include "tests/unit/suites.h"
 
-#define BURST 200  /* as jail/violation.c has it */
+#define BURST 200  /* as jail/watch/violation.c has it */
 #define PER_S 1000 /* the same */
 
 static const struct violation *find(const char *name, const char *label)

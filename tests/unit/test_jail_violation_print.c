@@ -14,8 +14,8 @@
 #include <cjson/cJSON.h>
 
 #include "init/io.h"
-#include "jail/call.h"
-#include "jail/report.h"
+#include "jail/plan/call.h"
+#include "jail/watch/report.h"
 #include "tests/unit/caller.h"
 #include "tests/unit/suites.h"
 

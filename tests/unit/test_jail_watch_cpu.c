@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "jail/plan.h"
-#include "jail/watch.h"
+#include "jail/plan/plan.h"
+#include "jail/watch/proc_usage.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/watched.h"
 
@@ -23,7 +23,7 @@
  * one */
 START_TEST(pages_of_a_fork_are_counted_once)
 {
-	struct watch quick, exact;
+	struct proc_usage quick, exact;
 
 	if (!watched_can())
 		return;
@@ -50,7 +50,7 @@ static uint64_t own_cpu_us(void)
 /* however often it is looked at: an exact count of all of them is made now and then */
 START_TEST(exact_counts_take_little_of_the_time)
 {
-	struct watch w;
+	struct proc_usage w;
 	uint64_t begin, one_us;
 
 	if (!watched_can())
@@ -82,7 +82,7 @@ static void take_own(void)
  * What the test's own process had before, much under ASan, is shared and counts once. */
 START_TEST(an_exact_count_is_made_again)
 {
-	struct watch w = { 0 }, own;
+	struct proc_usage w = { 0 }, own;
 	uint64_t limit, shared;
 
 	if (!watched_can())
@@ -143,7 +143,7 @@ static void burn_with_a_name(void)
 
 static void ck_burnt(void (*act)(void))
 {
-	struct watch before, after;
+	struct proc_usage before, after;
 
 	if (!watched_can())
 		return;
@@ -207,7 +207,7 @@ static void burn_in_a_child_that_is_lost(void)
 
 START_TEST(cpu_time_that_nobody_waits_for_stays)
 {
-	struct watch w, found;
+	struct proc_usage w, found;
 	uint64_t before_us;
 
 	if (!watched_can())
@@ -250,7 +250,7 @@ static void have_short_children(void)
 /* those that are waited for are found in their parents' time, and are not lost as well */
 START_TEST(what_is_waited_for_is_counted_once)
 {
-	struct watch w = { 0 };
+	struct proc_usage w = { 0 };
 
 	if (!watched_can())
 		return;

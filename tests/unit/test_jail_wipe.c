@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "jail/wipe.h"
+#include "jail/base/wipe.h"
 #include "tests/unit/suites.h"
 
 #define PAGE 4096

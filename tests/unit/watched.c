@@ -76,16 +76,16 @@ void watched_end(void)
 		;
 }
 
-void watched_sample_again(uint64_t limit_bytes, struct watch *w)
+void watched_sample_again(uint64_t limit_bytes, struct proc_usage *w)
 {
 	struct err e = { 0 };
 
-	ck_assert_msg(watch_sample(getpid(), limit_bytes, w, &e) == 0, "%s", e.text);
+	ck_assert_msg(proc_usage_sample(getpid(), limit_bytes, w, &e) == 0, "%s", e.text);
 }
 
-void watched_sample(uint64_t limit_bytes, struct watch *w)
+void watched_sample(uint64_t limit_bytes, struct proc_usage *w)
 {
-	*w = (struct watch){ 0 };
+	*w = (struct proc_usage){ 0 };
 	watched_sample_again(limit_bytes, w);
 }
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "jail/watch.h"
+#include "jail/watch/proc_usage.h"
 
 #define MIB (1ULL << 20)
 #define CHILDREN_MAX 8
@@ -32,8 +32,8 @@ void watched_adopt(void);
 /** watched_end() - End all children; their own children end with them */
 void watched_end(void);
 /** watched_sample() - A first look at the test's children */
-void watched_sample(uint64_t limit_bytes, struct watch *w);
+void watched_sample(uint64_t limit_bytes, struct proc_usage *w);
 /** watched_sample_again() - A later look, with what the ones before have found */
-void watched_sample_again(uint64_t limit_bytes, struct watch *w);
+void watched_sample_again(uint64_t limit_bytes, struct proc_usage *w);
 
 #endif

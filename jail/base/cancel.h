@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cancel.h - signals that end the launcher; its jails end first
+ */
+#ifndef STEPJAIL_JAIL_BASE_CANCEL_H
+#define STEPJAIL_JAIL_BASE_CANCEL_H
+
+#include <signal.h>
+
+#include "init/err.h"
+
+/**
+ * cancel_signals() - Those that do: what the caller ignores stays ignored, as by nohup(1)
+ * and in the background of a shell
+ */
+sigset_t cancel_signals(void);
+
+/**
+ * cancel_open() - Block all signals of the process, for good, and hear of these by a fd
+ * @fd:		Gets a signalfd(2), close-on-exec
+ *
+ * Those of a terminal's job control stay as they are.
+ *
+ * Return: 0, or -errno
+ */
+int cancel_open(int *fd, struct err *e);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_loop.c - one loop over the fds and deadlines of many sessions: see event_loop.h
+ *
+ * An fd is taken out of the epoll set before it is closed, and not by being closed: the
+ * child of a launch that is under way holds a copy, and would keep it there. Events that
+ * one turn has already fetched are dropped when their port was closed meanwhile.
+ * Bells are few, one or two for each step that runs: a list is searched.
+ */
+#include <errno.h>
+
+#include "init/io.h"
+#include "jail/base/event_loop.h"
+#include "jail/base/clock.h"
+
+#define EVENTS 64
+#define SLEEP_MAX_MS 3600000
+
+int event_loop_open(struct event_loop *h, struct err *e)
+{
+	*h = (struct event_loop){ .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	return h->epoll < 0 ? err_set(e, errno, "serve: epoll_create1") : 0;
+}
+
+int event_loop_listen(struct event_loop *h, struct port *p, uint32_t events)
+{
+	struct epoll_event want = { .events = events, .data.ptr = p };
+	int op = !p->events ? EPOLL_CTL_ADD : events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL;
+
+	if (p->fd < 0 || p->events == events)
+		return 0;
+	if (epoll_ctl(h->epoll, op, p->fd, &want) < 0)
+		return -errno;
+	p->events = events;
+	return 0;
+}
+
+void event_loop_close(struct event_loop *h, struct port *p)
+{
+	(void)event_loop_listen(h, p, 0);
+	io_close_fd(&p->fd);
+}
+
+void event_loop_set(struct event_loop *h, struct bell *b, uint64_t at_ms)
+{
+	event_loop_unset(h, b);
+	b->at_ms = at_ms ? at_ms : 1;
+	b->before = NULL;
+	b->next = h->bells;
+	if (b->next)
+		b->next->before = b;
+	h->bells = b;
+}
+
+void event_loop_unset(struct event_loop *h, struct bell *b)
+{
+	if (!b->at_ms)
+		return;
+	b->at_ms = 0;
+	if (b->next)
+		b->next->before = b->before;
+	if (b->before)
+		b->before->next = b->next;
+	else
+		h->bells = b->next;
+}
+
+void event_loop_later(struct event_loop *h, struct later *l, void (*act)(struct later *l))
+{
+	l->act = act;
+	l->next = h->laters;
+	h->laters = l;
+}
+
+static int timeout(const struct event_loop *h)
+{
+	uint64_t now = clock_now_ms(), at = UINT64_MAX;
+
+	for (const struct bell *b = h->bells; b; b = b->next)
+		at = b->at_ms < at ? b->at_ms : at;
+	if (at == UINT64_MAX)
+		return -1;
+	if (at <= now)
+		return 0;
+	return at - now > SLEEP_MAX_MS ? SLEEP_MAX_MS : (int)(at - now);
+}
+
+/* one after the other: a bell that rings may set or unset any */
+static void ring(struct event_loop *h)
+{
+	uint64_t now = h->bells ? clock_now_ms() : 0;
+
+	for (struct bell *b = h->bells; b;) {
+		if (b->at_ms > now) {
+			b = b->next;
+			continue;
+		}
+		event_loop_unset(h, b);
+		b->ring(b);
+		b = h->bells;
+	}
+}
+
+int event_loop_turn(struct event_loop *h, struct err *e)
+{
+	struct epoll_event got[EVENTS];
+	int n = epoll_wait(h->epoll, got, EVENTS, timeout(h));
+
+	if (n < 0 && errno != EINTR)
+		return err_set(e, errno, "serve: epoll_wait");
+	for (int i = 0; i < n; i++) {
+		struct port *p = got[i].data.ptr;
+
+		/* closed, or not listened to any more, since it was fetched */
+		if (p->fd >= 0 && p->events)
+			p->serve(p, got[i].events);
+	}
+	ring(h);
+	while (h->laters) {
+		struct later *l = h->laters;
+
+		h->laters = l->next;
+		l->act(l);
+	}
+	return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_loop.h - one loop over the fds and deadlines of many sessions
+ */
+#ifndef STEPJAIL_JAIL_BASE_EVENT_LOOP_H
+#define STEPJAIL_JAIL_BASE_EVENT_LOOP_H
+
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#include "init/err.h"
+
+/* an fd that the loop waits for; its memory must last until the turn is over */
+struct port {
+	int fd; /* -1: closed */
+	uint32_t
+		events; /* EPOLL bits that are waited for; 0: the loop does not know it */
+	void (*serve)(struct port *p, uint32_t events);
+	void *owner;
+};
+
+/* a deadline */
+struct bell {
+	uint64_t at_ms; /* as clock_now_ms() counts; 0: not set */
+	void (*ring)(struct bell *b);
+	void *owner;
+	struct bell *next, *before;
+};
+
+/* what is to be done when nobody can still hold an event of this turn */
+struct later {
+	void (*act)(struct later *l);
+	struct later *next;
+};
+
+struct event_loop {
+	int epoll;
+	struct bell *bells; /* those that are set */
+	struct later *laters;
+};
+
+#define PORT(fd_, serve_, owner_)                                                        \
+	(struct port)                                                                    \
+	{                                                                                \
+		.fd = (fd_), .serve = (serve_), .owner = (owner_)                        \
+	}
+
+/** event_loop_open() - Return: 0, or -errno of epoll_create1(2) */
+int event_loop_open(struct event_loop *h, struct err *e);
+
+/**
+ * event_loop_listen() - Wait for other events of a port
+ * @events:	0 for none, not even its end of file
+ *
+ * Return: 0, or -errno of epoll_ctl(2)
+ */
+int event_loop_listen(struct event_loop *h, struct port *p, uint32_t events);
+
+/** event_loop_close() - Forget a port and close its fd; as often as one likes */
+void event_loop_close(struct event_loop *h, struct port *p);
+
+/** event_loop_set() - Ring once, at this time and not at any that was set before */
+void event_loop_set(struct event_loop *h, struct bell *b, uint64_t at_ms);
+
+/** event_loop_unset() - Do not ring */
+void event_loop_unset(struct event_loop *h, struct bell *b);
+
+/** event_loop_later() - Do something at the end of the turn, such as to free memory */
+void event_loop_later(struct event_loop *h, struct later *l,
+		      void (*act)(struct later *l));
+
+/**
+ * event_loop_turn() - Wait, serve what is ready, ring what is due
+ *
+ * Sleeps without an end where no bell is set.
+ *
+ * Return: 0, or -errno of epoll_wait(2)
+ */
+int event_loop_turn(struct event_loop *h, struct err *e);
+
+#endif

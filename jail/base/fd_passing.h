@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fd_passing.h - packets with fds beside them, over a SOCK_SEQPACKET socket
+ */
+#ifndef STEPJAIL_JAIL_BASE_FD_PASSING_H
+#define STEPJAIL_JAIL_BASE_FD_PASSING_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "init/err.h"
+
+#define FD_PASSING_FDS_MAX 16
+
+/**
+ * fd_passing_send() - Send one packet, and copies of fds with it
+ * @fds:	At most FD_PASSING_FDS_MAX; the caller keeps its own
+ *
+ * Never a signal. See unix(7), SCM_RIGHTS.
+ *
+ * Return: 0, or -errno of sendmsg(2)
+ */
+int fd_passing_send(int to, const void *bytes, size_t length, const int *fds,
+		    size_t fd_count);
+
+/** fd_passing_send_parts() - The same, of a packet that lies in parts; see iovec(3type) */
+int fd_passing_send_parts(int to, struct iovec *parts, size_t part_count, const int *fds,
+			  size_t fd_count);
+
+/** fd_passing_failed() - Say why a packet was not sent; -errno. @what: and of what sort it was */
+int fd_passing_failed(int errnum, const char *what, struct err *e);
+
+/** fd_passing_next() - The control message behind @part, or the first for NULL; cmsg(3) */
+struct cmsghdr *fd_passing_next(struct msghdr *msg, struct cmsghdr *part);
+
+/**
+ * fd_passing_receive() - Receive one packet, and what fds came with it
+ * @length:	Of the packet: one that is shorter or longer is nonsense
+ * @fds:	Gets close-on-exec fds, which are the caller's; -1 for the rest of @fd_max
+ *
+ * Return: number of fds, -EPIPE (end of file), -EBADMSG, or -errno of recvmsg(2)
+ */
+int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max);
+
+#endif

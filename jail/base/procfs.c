@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs.c - files of one process in /proc: see procfs.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "init/io.h"
+#include "jail/base/procfs.h"
+#include "jail/base/sys.h"
+
+/* in the /proc of another PID namespace, every number is another process's */
+static bool is_own_namespace(void)
+{
+	char self[16], own[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self));
+
+	return n > 0 && n == snprintf(own, sizeof(own), "%d", getpid()) &&
+	       memcmp(self, own, (size_t)n) == 0;
+}
+
+int procfs_open(pid_t pid)
+{
+	char path[32];
+	struct statfs fs;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", pid);
+
+	cleanup_fd int dir = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir < 0 || fstatfs(dir, &fs) < 0)
+		return -errno;
+	if (fs.f_type != PROC_SUPER_MAGIC || !is_own_namespace())
+		return -EXDEV;
+	return io_steal_fd(&dir);
+}
+
+int procfs_open_at(int dir, const char *file, int flags)
+{
+	return sys_openat2(dir, file, (unsigned int)flags,
+			   RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+}
+
+ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size)
+{
+	cleanup_fd int fd = procfs_open_at(dir, file, O_RDONLY);
+
+	return fd < 0 ? fd : io_read_text(fd, text, size);
+}
+
+ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size)
+{
+	cleanup_fd int dir = procfs_open(pid);
+
+	return dir < 0 ? dir : procfs_read_at(dir, file, text, size);
+}
+
+int procfs_write(pid_t pid, const char *file, const char *text)
+{
+	cleanup_fd int dir = procfs_open(pid);
+	cleanup_fd int fd = dir < 0 ? dir : procfs_open_at(dir, file, O_WRONLY);
+
+	return fd < 0 ? fd : io_write_text(fd, text);
+}

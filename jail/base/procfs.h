@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs.h - files of one process in /proc, by its pid
+ *
+ * The folder is looked at each time: it must be a procfs's, and of the caller's own PID
+ * namespace. From there no file is opened through a symlink or in another mount: what is
+ * written to uid_map cannot end up in something that was mounted over it, nor a posture be
+ * read from it. See openat2(2).
+ */
+#ifndef STEPJAIL_JAIL_BASE_PROCFS_H
+#define STEPJAIL_JAIL_BASE_PROCFS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/**
+ * procfs_open() - Open the folder /proc/PID as a path (O_PATH)
+ *
+ * It stays that process's: once it has ended, nothing can be opened there any more.
+ *
+ * Return: an fd that belongs to the caller, -EXDEV when /proc is not what
+ * it must be, or -errno
+ */
+int procfs_open(pid_t pid);
+
+/**
+ * procfs_open_at() - Open something in the folder
+ * @dir:	From procfs_open()
+ * @flags:	As open(2) has them; close-on-exec is added
+ *
+ * Return: an fd that belongs to the caller, -EXDEV when another mount covers it, -ELOOP
+ * for a symlink, or -errno
+ */
+int procfs_open_at(int dir, const char *file, int flags);
+
+/**
+ * procfs_read_at() - Read a file of the folder as a string
+ *
+ * Return: length without the NUL, -EFBIG when it does not fit, or as procfs_open_at()
+ */
+ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size);
+
+/** procfs_read() - The same for a single file, by the process's pid */
+ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
+
+/**
+ * procfs_write() - Write a string into /proc/PID/@file in one write(2)
+ *
+ * Return: 0, -errno of write(2), or as procfs_open_at()
+ */
+int procfs_write(pid_t pid, const char *file, const char *text);
+
+#endif

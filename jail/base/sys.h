@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys.h - system calls that a libc may not wrap yet
+ *
+ * stepjail is linked with musl, the unit tests with glibc; both see the same names, which
+ * are those of the manual pages in section 2.
+ */
+#ifndef STEPJAIL_JAIL_BASE_SYS_H
+#define STEPJAIL_JAIL_BASE_SYS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/openat2.h>
+
+#ifndef FSOPEN_CLOEXEC
+
+#include <linux/mount.h>
+
+static inline int fsopen(const char *type, unsigned int flags)
+{
+	return (int)syscall(SYS_fsopen, type, flags);
+}
+
+static inline int fsconfig(int fd, unsigned int command, const char *key,
+			   const void *value, int aux)
+{
+	return (int)syscall(SYS_fsconfig, fd, command, key, value, aux);
+}
+
+static inline int fsmount(int fd, unsigned int flags, unsigned int attr)
+{
+	return (int)syscall(SYS_fsmount, fd, flags, attr);
+}
+
+static inline int move_mount(int from, const char *from_path, int to, const char *to_path,
+			     unsigned int flags)
+{
+	return (int)syscall(SYS_move_mount, from, from_path, to, to_path, flags);
+}
+
+static inline int open_tree(int dir, const char *path, unsigned int flags)
+{
+	return (int)syscall(SYS_open_tree, dir, path, flags);
+}
+
+static inline int mount_setattr(int dir, const char *path, unsigned int flags,
+				struct mount_attr *attr, size_t size)
+{
+	return (int)syscall(SYS_mount_setattr, dir, path, flags, attr, size);
+}
+
+#endif
+
+/* a close-on-exec fd, or -errno */
+static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC,
+				.mode = flags & O_CREAT ? 0666 : 0,
+				.resolve = resolve };
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+#ifndef CLOSE_RANGE_CLOEXEC
+
+#include <linux/close_range.h>
+
+static inline int close_range(unsigned int first, unsigned int last, int flags)
+{
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.c - try one thing that a jail needs: see probe.h
+ *
+ * A probe goes run's way, by run's functions: the ids, the maps written from outside. Its
+ * child sends back the error that it met, an empty one for none.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "init/io.h"
+#include "jail/base/host.h"
+#include "jail/walls/ids.h"
+#include "jail/walls/mount_op.h"
+#include "jail/check/probe.h"
+#include "jail/watch/run.h"
+#include "jail/base/sys.h"
+
+static int run_child(const struct ids *ids, int wire, int (*act)(struct err *e),
+		     struct err *e)
+{
+	char go;
+
+	/* a closed wire says that the maps could not be written */
+	if (read(wire, &go, 1) != 1)
+		return -ECHILD;
+
+	int r = ids_become(ids->init_id, e);
+
+	return r == 0 && act ? act(e) : r;
+}
+
+static int start_child(unsigned long flags, const struct ids *ids, const int wire[2],
+		       int (*act)(struct err *e), struct err *e)
+{
+	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0)
+		return host_refused_clone(errno, e);
+	if (pid == 0) {
+		struct err met = { 0 };
+
+		(void)close(wire[0]);
+		(void)run_child(ids, wire[1], act, &met);
+		_exit(write(wire[1], &met, sizeof(met)) != sizeof(met));
+	}
+	return (int)pid;
+}
+
+/* write the maps, let the child act, and take its error; as launch.c would */
+static int follow_child(const struct ids *ids, pid_t pid, int wire, struct err *e)
+{
+	int r = ids_map(ids, pid, e);
+
+	if (r < 0)
+		return r;
+	if (write(wire, "", 1) != 1 || read(wire, e, sizeof(*e)) != sizeof(*e))
+		return err_say(e, ECHILD, "probe: the child ended without a word");
+	return -e->errnum;
+}
+
+static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
+{
+	struct ids ids;
+	int wire[2] = { -1, -1 }, r = ids_take(&ids, e);
+	pid_t pid;
+
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
+		r = err_set(e, errno, "probe: wire");
+	if (r < 0) {
+		io_close_fd(&ids.slot_fd);
+		return r;
+	}
+	pid = start_child(CLONE_NEWUSER | flags, &ids, wire, act, e);
+	(void)close(wire[1]);
+	r = pid < 0 ? pid : follow_child(&ids, pid, wire[0], e);
+	(void)close(wire[0]);
+	io_close_fd(&ids.slot_fd);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
+
+int probe_user_namespace(struct err *e)
+{
+	/* with any namespace beside it, the clone itself asks for a capability */
+	return in_child(CLONE_NEWUTS, NULL, e);
+}
+
+int probe_namespace(unsigned long flag, struct err *e)
+{
+	return in_child(flag, NULL, e);
+}
+
+static int make_tmpfs(struct err *e)
+{
+	const struct tmpfs small = { 65536, 16, 0755, 0 };
+
+	return mount_tmpfs(&small, 0, e);
+}
+
+static int make_overlay(struct err *e)
+{
+	int fs = make_tmpfs(e);
+
+	if (fs < 0)
+		return fs;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount_attach(fs, AT_FDCWD, "/", e) < 0 || fchdir(fs) < 0 ||
+	    mkdirat(fs, "a", 0755) < 0 || mkdirat(fs, "b", 0755) < 0)
+		return err_set(e, errno, "mount: prepare an overlay");
+	return mount_overlay("a:b", e);
+}
+
+int probe_tmpfs(struct err *e)
+{
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_tmpfs, e);
+}
+
+int probe_overlay(struct err *e)
+{
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_overlay, e);
+}
+
+static int try_proc(struct err *e)
+{
+	return mount_proc(MOUNT_READ_ONLY, e);
+}
+
+int probe_proc(struct err *e)
+{
+	return in_child(CLONE_NEWNS | CLONE_NEWPID, try_proc, e);
+}
+
+int probe_jail(const struct plan *p, struct err *e)
+{
+	static char program[] = "/proc/nothing";
+	static char *const words[] = { program, NULL };
+	struct plan plan = *p;
+	struct judgement j;
+	int r;
+
+	plan.argv = words;
+	r = run_plan(&plan, -1, &j, e);
+	if (r < 0)
+		return r;
+	/* "not found" is the answer of a jail that stood */
+	if (j.status == STATUS_NOT_FOUND)
+		return 0;
+	*e = j.error;
+	return j.error.errnum ? -j.error.errnum : -EINVAL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.h - try one thing that a jail needs, in a child process of its own
+ */
+#ifndef STEPJAIL_JAIL_CHECK_PROBE_H
+#define STEPJAIL_JAIL_CHECK_PROBE_H
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+
+/* each returns 0, or -errno and the line that run would print in the same place */
+
+/** probe_user_namespace() - Make one as a jail has it, and use a capability in it */
+int probe_user_namespace(struct err *e);
+
+/** probe_namespace() - The same, with a namespace of the kind of @flag */
+int probe_namespace(unsigned long flag, struct err *e);
+
+/** probe_tmpfs(), probe_overlay(), probe_proc() - Make a detached mount of it there */
+int probe_tmpfs(struct err *e);
+int probe_overlay(struct err *e);
+int probe_proc(struct err *e);
+
+/**
+ * probe_jail() - Start a whole jail, up to the exec of its program
+ * @p:		Made by option_parse(); its program is not started
+ */
+int probe_jail(const struct plan *p, struct err *e);
+
+#endif

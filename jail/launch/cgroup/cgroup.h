@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup.h - one cgroup v2 leaf per run: limits in, usage out, kill at the end
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_H
+#define STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/launch/cgroup/cgroup_limit.h"
+#include "jail/launch/cgroup/cgroup_usage.h"
+#include "jail/plan/plan.h"
+
+struct cgroup {
+	int base;  /* directory fd that leaves are made in */
+	int leaf;  /* directory fd of this run's leaf */
+	int inner; /* of a template: directory fd for its clones' leaves; or -1 */
+	int guard; /* pipe end that the sweeper watches; closing it ends the sweeper */
+	pid_t sweeper;               /* 0 when there is none */
+	char name[64];               /* the leaf's, within base */
+	struct cgroup_limits limits; /* as read back at the gate */
+};
+
+#define CGROUP_NONE                                                                      \
+	(struct cgroup)                                                                  \
+	{                                                                                \
+		.base = -1, .leaf = -1, .inner = -1, .guard = -1                         \
+	}
+
+/**
+ * cgroup_find() - Open the place where this process may make leaves
+ * @p:		Says which controllers are needed, and they are enabled; NULL only looks,
+ *		and changes nothing
+ * @base:	Gets a directory fd
+ * @where:	Gets words for it, at most @size bytes
+ *
+ * As root: /sys/fs/cgroup/stepjail, unless the own cgroup is delegated. Otherwise the
+ * parent of the own cgroup, or the own cgroup, whichever is delegated to this user; its
+ * processes then step aside into a child of it. Follows cgroup-v2.rst, "Delegation" and
+ * "No Internal Process Constraint", and systemd's CGROUP_DELEGATION.
+ *
+ * Return: 0, -ENOENT (no cgroup v2, or a controller is missing), -EACCES (nothing is
+ * delegated), -EBUSY (root's place has processes in it), or -errno; @e then holds one
+ * line with the remedy
+ */
+int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struct err *e);
+
+/**
+ * cgroup_enter_scope() - Where no leaves may be made, start again in a place for them
+ * @argv:	The command line from the program's name on
+ *
+ * Returns if leaves may be made here, or if systemd-run(1) cannot help; what it said is
+ * then part of cgroup_find()'s error. Otherwise this process becomes systemd-run, which
+ * makes a delegated scope, moves this process into it and executes stepjail once more:
+ * same pid, fds, folder and signals. Must come before anything is read, opened or locked.
+ */
+void cgroup_enter_scope(char *const *argv);
+
+/** cgroup_entered_scope() - Note that this process was started by cgroup_enter_scope() */
+void cgroup_entered_scope(void);
+
+/** cgroup_in_scope() - Was it? */
+bool cgroup_in_scope(void);
+
+/** cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated? */
+bool cgroup_ask_delegated(const char *path);
+
+/** cgroup_advice() - What to type where nothing is delegated; valid until called again */
+const char *cgroup_advice(void);
+
+/** cgroup_enable() - Enable in this folder the controllers that a plan needs; or -errno */
+int cgroup_enable(int folder, const struct plan *p);
+
+/**
+ * cgroup_make() - Make a leaf, write a plan's limits into it, start its sweeper
+ * @cg:		Filled; the caller ends it with cgroup_end(), whatever this returns
+ * @template:	The leaf goes into this template's folder; NULL: to where cgroup_find() says
+ *
+ * A template's own leaf lies in a folder of the same name, which its sweeper removes too.
+ *
+ * Fails closed: a limit that cannot be written is an error, never a run without it.
+ *
+ * Return: 0, or what cgroup_find() or a write returned
+ */
+int cgroup_make(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
+		struct err *e);
+
+/**
+ * cgroup_give() - Let this user move processes into, or between those below, a cgroup
+ * @dir:	Directory fd of the cgroup
+ *
+ * Return: 0, or -errno
+ */
+int cgroup_give(int dir, uid_t uid, struct err *e);
+
+/** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
+int cgroup_count(const struct cgroup *cg);
+
+/** cgroup_kill() - SIGKILL to everything in the leaf, by cgroup.kill (Linux 5.14) */
+void cgroup_kill(const struct cgroup *cg);
+
+/**
+ * cgroup_end() - Kill what is left, remove the leaf, end the sweeper
+ *
+ * Return: 0, or -errno of rmdir(2) when the leaf is still there
+ */
+int cgroup_end(struct cgroup *cg, struct err *e);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup_usage.h - what a leaf has used, as its files count it
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_USAGE_H
+#define STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* each is NO_LIMIT where the kernel does not tell it */
+struct cgroup_usage {
+	uint64_t memory_peak_bytes;
+	uint64_t pids_peak;
+	uint64_t oom_kills;    /* memory.events oom_kill */
+	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
+	uint64_t user_us, system_us, throttled_us;
+	/* memory.events: times that a limit was met, or a kill took the whole group */
+	uint64_t low, high, max, oom, oom_group_kills;
+	uint64_t cpu_us, periods, throttled; /* cpu.stat; periods of 100 ms */
+	uint64_t read_bytes, written_bytes, reads, writes; /* io.stat, all devices */
+	/* PSI: time that some, or all, of the processes stood waiting for it */
+	uint64_t cpu_some_us, cpu_full_us, memory_some_us, memory_full_us;
+	uint64_t io_some_us, io_full_us;
+};
+
+/**
+ * cgroup_usage() - Read what a leaf has used
+ * @leaf:	Directory fd of the leaf
+ * @before:	Taken off every count that is not a peak; NULL for nothing
+ */
+void cgroup_usage(int leaf, const struct cgroup_usage *before, struct cgroup_usage *u);
+
+/** cgroup_cpu() - Read the CPU times alone; what cannot be read stays as it is */
+void cgroup_cpu(int leaf, struct cgroup_usage *u);
+
+/**
+ * cgroup_memory() - Bytes of memory that a leaf holds, and cannot give back
+ * @enough:	Where it has no more than this, what it could give back is not looked for
+ *
+ * Return: bytes, 0 where they cannot be read. Kernel: cgroup-v2.rst, "Memory"
+ */
+uint64_t cgroup_memory(int leaf, uint64_t enough);
+
+/** cgroup_counted() - Is it known, and more than zero? */
+bool cgroup_counted(uint64_t count);
+
+/** cgroup_usage_print() - As a JSON object of "file.key"; null where not known */
+void cgroup_usage_print(const struct cgroup_usage *u, FILE *out);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - start a jail and hold its ends: see launch.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/walls/gate.h"
+#include "jail/base/host.h"
+#include "jail/walls/landlock.h"
+#include "jail/launch/launch.h"
+#include "jail/base/procfs.h"
+#include "jail/walls/rlimit.h"
+#include "jail/launch/shipped.h"
+#include "jail/walls/stage.h"
+#include "jail/base/clock.h"
+#include "jail/base/sys.h"
+#include "jail/serve/template/template.h"
+
+/* the kernel's choice when memory runs out on the whole host, not in the leaf: the jail
+ */
+static int prefer_for_oom(const struct jail *j, struct err *e)
+{
+	cleanup_fd int dir = procfs_open(j->pid);
+	/* nobody's child of ours: its number may be another's, unless it is there still */
+	bool gone = j->warm && dir >= 0 &&
+		    syscall(SYS_pidfd_send_signal, j->pidfd, 0, NULL, 0) < 0;
+	cleanup_fd int fd = dir < 0 ? dir
+			    : gone  ? -ESRCH
+				    : procfs_open_at(dir, "oom_score_adj", O_WRONLY);
+	int r = fd < 0 ? fd : io_write_text(fd, "1000");
+
+	if (r == -EXDEV)
+		return err_say(
+			e, EXDEV,
+			"launch: /proc is not the procfs of this PID namespace, or "
+			"something is mounted in it: mount -t proc proc /proc");
+	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", j->pid) : 0;
+}
+
+static int clone_child(struct jail *j, struct child *c, struct err *e)
+{
+	/* a template makes cgroup namespaces, and could not place clones from within one */
+	struct clone_args args = {
+		.flags = (j->plan->template ? STAGE_NAMESPACES & ~CLONE_NEWCGROUP
+					    : STAGE_NAMESPACES) |
+			 CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&j->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	if (j->limited) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (__u64)(unsigned int)j->cgroup.leaf;
+	}
+
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0)
+		return host_refused_clone(errno, e);
+	if (pid == 0) {
+		(void)close(j->control);
+		(void)close(j->gate);
+		stage_run(c);
+		_exit(1);
+	}
+	j->pid = (pid_t)pid;
+	return 0;
+}
+
+/* as root before the clone, see mount_clone(); where that is refused, the child does it */
+static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
+			 struct err *e)
+{
+	int r;
+
+	if (!j->ids.own)
+		return 0;
+	c->sources_cloned = true;
+	r = mount_clone(&parts->sources, parts->plan, e);
+	/* root of a container may have no say over its mounts; the child has */
+	if (r == -EPERM) {
+		c->sources_cloned = false;
+		r = 0;
+	}
+	return r;
+}
+
+/* the sources' mounts live on in the child; the launcher must not pin them */
+static void close_parts(struct jail *j, struct child *c)
+{
+	io_close_fd(&c->control);
+	io_close_fd(&c->gate);
+	capture_close_inside(c->capture);
+	for (int fd = 0; fd <= 2; fd++)
+		io_close_fd(&j->stdio[fd]);
+	if (!c->sources_cloned)
+		return;
+	io_close_fd(&c->sources->root.tree);
+	for (size_t i = 0; i < c->plan->bind_count; i++)
+		io_close_fd(&c->sources->bind[i].tree);
+}
+
+static int make_wire(struct jail *j, struct child *c, struct err *e)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "launch: control socket");
+	j->control = ends[0];
+	c->control = ends[1];
+	return gate_make(&j->gate, &c->gate, e);
+}
+
+/* there is none, or none for us; whatever else goes wrong, as a shortage of fds, is no
+ * reason to do without limits */
+static bool is_missing(int errnum)
+{
+	static const int rows[] = { ENOENT, EACCES, EPERM, EROFS, EBUSY, EOPNOTSUPP };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i] == errnum)
+			return true;
+	return false;
+}
+
+/* a missing cgroup is an error, unless an option named it; never silently. A template's
+ * clone has what the template has */
+static int limit(struct jail *j, const struct jail *template, struct err *e)
+{
+	int r;
+
+	if (template && !template->limited) {
+		j->missing = template->missing;
+		return 0;
+	}
+	r = cgroup_make(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
+	j->limited = r == 0;
+	/* once there is a leaf, the host has what may be missing */
+	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
+	    !is_missing(-r))
+		return r;
+	(void)cgroup_end(&j->cgroup, &j->missing);
+	j->missing = *e;
+	return 0;
+}
+
+int launch_find(struct parts *parts, const struct plan *p, struct err *e)
+{
+	char root[PATH_MAX];
+	int own, r = host_check(e);
+
+	parts->plan = p;
+	/* whatever else the caller left open ends at exec, at the latest */
+	if (r == 0 && close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		r = err_set(e, errno, "launch: close_range (Linux 5.11)");
+	if (r == 0)
+		r = parts->landlock_abi = landlock_abi(e);
+	rlimit_raise_files();
+	if (r >= 0)
+		r = rlimit_raise_core(e);
+	if (r < 0)
+		return r;
+	own = ids_own(e);
+	if (own < 0)
+		return own;
+	r = shipped_root(p->rootfs, root, sizeof(root), e);
+	if (r == 0)
+		r = mount_find(&parts->sources, p, root, own, e);
+	if (r == 0)
+		r = tree_digest(&parts->sources.root, p->verify_rootfs == ANSWER_YES,
+				&parts->root, e);
+	if (r < 0)
+		return r;
+	parts->init_fd = shipped_init(e);
+	return parts->init_fd < 0 ? parts->init_fd : 0;
+}
+
+/* everything that the clone takes along; nothing runs yet */
+static int prepare(struct jail *j, struct parts *parts, struct template *t,
+		   struct child *c, struct err *e)
+{
+	int r = ids_take(&j->ids, e);
+
+	j->ids.gives = j->plan->template;
+	/* see ids.h */
+	if (j->ids.gives && !j->ids.own)
+		j->ids.init_id = j->ids.program_id = 0;
+	/* a template has them */
+	if (r == 0 && !j->warm)
+		r = clone_sources(j, parts, c, e);
+	if (r == 0)
+		r = limit(j, t ? &t->jail : NULL, e);
+	c->cgroup = j->limited;
+	return r < 0 ? r : make_wire(j, c, e);
+}
+
+/* what only the launcher can do to the clone, and leave to go on */
+static int settle(struct jail *j, struct err *e)
+{
+	/* the states of a session are to outlive the step that uses up the memory */
+	int r = j->plan->session || j->plan->template ? 0 : prefer_for_oom(j, e);
+
+	/* a template has done so: only from a parent namespace can they be written */
+	if (r == 0 && !j->warm)
+		r = ids_map(&j->ids, j->pid, e);
+	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
+		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
+	return r;
+}
+
+/* @t: NULL for the launcher's own clone */
+static int launch(struct jail *j, struct parts *parts, struct template *t, struct err *e)
+{
+	struct child c = {
+		.plan = parts->plan,
+		.ids = &j->ids,
+		.sources = &parts->sources,
+		.landlock_abi = parts->landlock_abi,
+		.init_fd = parts->init_fd,
+		.control = -1,
+		.gate = -1,
+		.listener = -1,
+		.capture = &j->capture,
+		.stdio = j->stdio,
+	};
+	int r;
+
+	j->plan = parts->plan;
+	j->warm = t != NULL;
+	j->start_ms = clock_now_ms();
+	j->landlock_abi = parts->landlock_abi;
+	j->root = parts->root;
+	r = prepare(j, parts, t, &c, e);
+	if (r == 0)
+		r = t ? template_clone(t, j, &c, e) : clone_child(j, &c, e);
+	close_parts(j, &c);
+	return r < 0 ? r : settle(j, e);
+}
+
+int launch_jail(struct jail *j, struct parts *parts, struct err *e)
+{
+	return launch(j, parts, NULL, e);
+}
+
+int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct err *e)
+{
+	return launch(j, parts, t, e);
+}
+
+void launch_kill(const struct jail *j)
+{
+	cgroup_kill(&j->cgroup);
+	if (j->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
+}
+
+/* a template waits for its clones itself; to others, their pidfd tells the end */
+static bool is_gone(const struct jail *j, bool wait)
+{
+	struct pollfd end = { .fd = j->pidfd, .events = POLLIN };
+
+	return j->warm ? poll(&end, 1, wait ? -1 : 0) == 1
+		       : waitpid(j->pid, NULL, wait ? 0 : WNOHANG) == j->pid;
+}
+
+void launch_wait(struct jail *j)
+{
+	/* PID 1's end is the end of every process of its PID namespace */
+	if (j->pid <= 0)
+		return;
+	launch_kill(j);
+	/* and where no signal can be sent, init ends at this end of file */
+	io_close_fd(&j->control);
+	while (!is_gone(j, true) && errno == EINTR)
+		;
+	j->pid = 0;
+}
+
+bool launch_gone(struct jail *j)
+{
+	if (j->pid > 0 && !is_gone(j, false))
+		return false;
+	j->pid = 0;
+	return true;
+}
+
+int launch_end(struct jail *j, struct err *e)
+{
+	launch_wait(j);
+	io_close_fd(&j->pidfd);
+	io_close_fd(&j->control);
+	io_close_fd(&j->gate);
+	io_close_fd(&j->ids.slot_fd);
+	return cgroup_end(&j->cgroup, e);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h - start a jail and hold its ends: cgroup, clone, maps, control socket
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_LAUNCH_H
+#define STEPJAIL_JAIL_LAUNCH_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/watch/capture.h"
+#include "jail/launch/cgroup/cgroup.h"
+#include "jail/walls/ids.h"
+#include "jail/walls/mount.h"
+#include "jail/plan/plan.h"
+#include "jail/launch/tree.h"
+
+/* what all jails of a plan have in common: found once, however many are started */
+struct parts {
+	const struct plan *plan;
+	struct sources sources; /* their mounts last from a launch to its clone */
+	struct tree root;
+	int init_fd;      /* stepjail-init, to be executed */
+	int landlock_abi; /* 0: the kernel has no Landlock */
+};
+
+struct template;
+
+struct jail {
+	const struct plan *plan;
+	bool warm;         /* cloned from a template, and not the launcher's child */
+	uint64_t start_ms; /* CLOCK_MONOTONIC, before there was a child */
+	bool limited;      /* by a cgroup; false only by --allow-missing=cgroup */
+	struct cgroup cgroup;
+	struct err missing; /* says why not, if not limited */
+	struct ids ids;
+	int landlock_abi; /* 0: the kernel has no Landlock */
+	struct tree root;
+	pid_t pid;   /* stepjail-init, in the launcher's PID namespace; 0: it is gone */
+	int pidfd;   /* of the same */
+	int control; /* the launcher's end of the control socket */
+	int gate;    /* the launcher's end of the gate, see gate.h */
+	struct capture capture; /* opened and ended by who runs the jail */
+	int stdio
+		[3]; /* to become the program's fds 0, 1 and 2, -1 for the launcher's own;
+			 taken and closed by the launch */
+};
+
+#define JAIL_NONE                                                                        \
+	(struct jail)                                                                    \
+	{                                                                                \
+		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
+		.control = -1, .gate = -1, .capture = CAPTURE_NONE, .stdio = {           \
+			-1,                                                              \
+			-1,                                                              \
+			-1                                                               \
+		}                                                                        \
+	}
+
+/**
+ * launch_find() - Find what the jails of a plan need of this host, and check it
+ * @parts:	Filled; strings and the fd live as long as the process
+ *
+ * Every fd that the caller left open is set to end at exec.
+ *
+ * Return: 0, or -errno
+ */
+int launch_find(struct parts *parts, const struct plan *p, struct err *e);
+
+/**
+ * launch_jail() - Start a jail up to the point where its child walks the stages
+ * @j:		JAIL_NONE before, but for capture and stdio; the caller calls launch_end()
+ *		whatever this returns
+ * @parts:	From launch_find(); may be used again afterwards
+ *
+ * clone3(2) with seven namespaces, CLONE_PIDFD and, where limits are enforced,
+ * CLONE_INTO_CGROUP. All signals must be blocked by the caller, so that the child is born
+ * with them blocked.
+ *
+ * Return: 0, or -errno; the program has then not run
+ */
+int launch_jail(struct jail *j, struct parts *parts, struct err *e);
+
+/**
+ * launch_warm() - The same out of a template: the program runs already, behind its gate
+ * @t:		Of the same parts, and ready; see template.h. Kept by the caller
+ *
+ * Return: as launch_jail(); -EPIPE when the template is at its end
+ */
+int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct err *e);
+
+/** launch_wait() - Kill what is left and wait until it is gone; the leaf stays readable
+ */
+void launch_wait(struct jail *j);
+
+/**
+ * launch_gone() - Has the jail ended?
+ *
+ * For who waits with others for the pidfd to become readable; launch_end() then does not
+ * wait.
+ */
+bool launch_gone(struct jail *j);
+
+/** launch_kill() - SIGKILL to every process of the jail */
+void launch_kill(const struct jail *j);
+
+/**
+ * launch_end() - launch_wait(), then remove the cgroup leaf and close all fds
+ *
+ * Return: 0, or -errno of cgroup_end()
+ */
+int launch_end(struct jail *j, struct err *e);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posture.c - the walls around the waiting program, as the kernel tells them: see posture.h
+ *
+ * What is read is the program's own process, before its exec, so it is what the program
+ * will start with: while it waits at the gate, its last stage behind it, or, where no stage
+ * after the split touches a thing, as soon as init is ready, which is a little sooner. All
+ * of it is compared with the plan; what was done to get there is not consulted. Landlock
+ * alone the kernel does not tell: the process has tried it, see landlock_try().
+ * See proc(5), namespaces(7).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/json.h"
+#include "jail/walls/landlock.h"
+#include "jail/plan/option.h"
+#include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
+#include "jail/base/sha256.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* of a posture, and of a plan in words; all of its binds fit */
+#define TEXT_BYTES (4U << 20)
+
+int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
+{
+	int r = err_say(e, EPERM,
+			"posture: %s reads '%.160s' where '%.160s' was planned: the "
+			"program was not started",
+			what, told, planned);
+
+	for (char *at = e->text; (at = strchr(at, '\n'));)
+		*at = ',';
+	return r;
+}
+
+const char *posture_find(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, n) == 0)
+			return line + n;
+	}
+	return NULL;
+}
+
+void posture_put(const struct look *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!l->out)
+		return;
+	va_start(ap, fmt);
+	(void)vfprintf(l->out, fmt, ap);
+	va_end(ap);
+}
+
+void posture_string(const struct look *l, const char *text)
+{
+	if (l->out)
+		json_string(l->out, text);
+}
+
+/* each one new: its number is not the launcher's own */
+static int look_namespaces(const struct look *l, struct err *e)
+{
+	static const char *const kinds[] = { "user", "mnt", "pid",    "net",
+					     "ipc",  "uts", "cgroup", "time" };
+	cleanup_fd int own = procfs_open(getpid());
+	const struct plan *p = l->jail->plan;
+	/* a template has the launcher's cgroup namespace: see launch.c */
+	size_t count = p->template ? 6 : p->clock_start ? 8 : 7;
+
+	for (size_t i = 0; i < count; i++) {
+		struct stat jail, host;
+		char file[16];
+
+		(void)snprintf(file, sizeof(file), "ns/%s", kinds[i]);
+		if (fstatat(l->dir, file, &jail, 0) < 0 ||
+		    fstatat(own, file, &host, 0) < 0)
+			return err_set(e, errno, "posture: look at /proc/%d/%s",
+				       l->program, file);
+		if (jail.st_ino == host.st_ino)
+			return err_say(e, EPERM,
+				       "posture: the %s namespace is the launcher's own: "
+				       "the program was not started",
+				       kinds[i]);
+		posture_put(l, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}", i ? "," : "{",
+			    kinds[i], (uintmax_t)jail.st_ino, (uintmax_t)host.st_ino);
+	}
+	posture_put(l, "}");
+	return 0;
+}
+
+/* is this fd open after exec? -errno if that cannot be read */
+static int stays_open(int fds, const char *fd)
+{
+	char text[1024];
+	const char *flags;
+	ssize_t n = procfs_read_at(fds, fd, text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	flags = posture_find(text, "flags:");
+	return flags ? !(strtoul(flags, NULL, 8) & O_CLOEXEC) : -ENODATA;
+}
+
+/* stdin, stdout and stderr stay; all others end at exec. Nothing ends by itself where there
+ * will be none, and there the gate is the only other. */
+static int look_fds(const struct look *l, struct err *e)
+{
+	int fds = procfs_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
+	DIR *list = fds < 0 ? NULL : fdopendir(fds);
+	int listing = fds < 0 ? -fds : list ? 0 : errno;
+	unsigned int stdio = 0, others = 0;
+
+	/* its end and a failure look the same but for errno */
+	errno = 0;
+	for (struct dirent *d; r == 0 && list && (d = readdir(list)); errno = 0) {
+		unsigned long fd = strtoul(d->d_name, NULL, 10);
+
+		if (d->d_name[0] == '.' || fd <= 2) {
+			stdio += d->d_name[0] != '.';
+			continue;
+		}
+		r = stays_open(fds, d->d_name);
+		if (r == 0 && l->jail->warm)
+			r = ++others > 1;
+		if (r < 0)
+			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
+				      l->program, d->d_name);
+		else if (r > 0)
+			r = err_say(e, EPERM,
+				    "posture: fd %s would stay open: the program was not "
+				    "started",
+				    d->d_name);
+	}
+	if (r == 0 && list)
+		listing = errno ? errno : stdio == 3 ? 0 : ENOENT;
+	if (list)
+		(void)closedir(list);
+	if (listing)
+		return err_set(e, listing, "posture: list /proc/%d/fdinfo", l->program);
+	posture_put(l, "\"0-2\"");
+	return r;
+}
+
+static int look_landlock(const struct look *l, struct err *e)
+{
+	int abi = l->jail->landlock_abi;
+
+	if (l->landlock != (uint32_t)abi)
+		return err_say(
+			e, EPERM,
+			"posture: Landlock is in force with ABI %u, and this kernel "
+			"has %d: the program was not started",
+			l->landlock, abi);
+	if (abi)
+		posture_put(l, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
+	else
+		posture_put(l, "null");
+	return 0;
+}
+
+static bool asks_cpu(const struct plan *p)
+{
+	return p->deterministic == ANSWER_YES;
+}
+
+static bool asks_domain(const struct plan *p)
+{
+	return p->aslr == ASLR_NO;
+}
+
+static bool asks_clocks(const struct plan *p)
+{
+	return p->clock_start != NULL;
+}
+
+/* what is read back, in the report's order */
+static const struct {
+	const char *name; /* in the report */
+	const char *file; /* of /proc/PID, NULL for none, or more than one */
+	bool early;       /* no stage after the split can change it */
+	bool template;    /* a template has it, too */
+	int (*look)(const struct look *l, struct err *e);
+	bool (*asked)(const struct plan *p); /* NULL: by every plan */
+} rows[] = {
+	{ "namespaces", NULL, true, true, look_namespaces, NULL },
+	{ "uid_map", "uid_map", true, true, posture_map, NULL },
+	{ "gid_map", "gid_map", true, true, posture_map, NULL },
+	{ "setgroups", "setgroups", true, true, posture_map, NULL },
+	{ "mounts", "mountinfo", true, true, posture_mounts, NULL },
+	{ "cgroup_path", "cgroup", true, true, posture_cgroup, NULL },
+	{ "process", "status", false, true, posture_status, NULL },
+	{ "rlimits", "limits", false, false, posture_rlimits, NULL },
+	{ "open_fds", NULL, false, true, look_fds, NULL },
+	{ "landlock", NULL, false, false, look_landlock, NULL },
+	{ "cpu", "status", false, false, posture_cpu, asks_cpu },
+	{ "personality", "personality", false, true, posture_domain, asks_domain },
+	{ "clock_offsets", "timens_offsets", false, false, posture_clocks, asks_clocks },
+};
+
+static int look(struct look l, bool early, struct err *e)
+{
+	/* mountinfo, with all the binds that a plan can have */
+	static char text[1 << 20];
+
+	l.text = text;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		ssize_t n = 0;
+		int r;
+
+		if (rows[i].early != early ||
+		    (l.jail->plan->template && !rows[i].template) ||
+		    (rows[i].asked && !rows[i].asked(l.jail->plan)))
+			continue;
+		l.name = rows[i].name;
+		text[0] = '\0';
+		if (rows[i].file)
+			n = procfs_read_at(l.dir, rows[i].file, text, sizeof(text));
+		if (n < 0)
+			return err_set(e, (int)-n, "posture: read /proc/%d/%s", l.program,
+				       rows[i].file);
+		posture_put(&l, ",\"%s\":", l.name);
+		r = rows[i].look(&l, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* @dir is kept, or an -errno */
+static int look_early(const struct jail *jail, pid_t program, int dir, struct posture *p,
+		      struct err *e)
+{
+	p->program = program;
+	p->dir = dir;
+	if (dir < 0)
+		return err_set(e, -dir, "posture: open /proc/%d", program);
+	if ((jail->plan->report || jail->plan->session) &&
+	    !(p->out = json_open(&p->json, TEXT_BYTES)))
+		return err_set(e, errno, "posture: allocate");
+	return look(
+		(struct look){
+			.jail = jail, .program = program, .dir = dir, .out = p->out },
+		true, e);
+}
+
+int posture_early(const struct jail *jail, struct posture *p, struct err *e)
+{
+	char file[48], text[64];
+	struct stat st;
+
+	(void)snprintf(file, sizeof(file), "task/%d/children", jail->pid);
+	if (p->program || procfs_read(jail->pid, file, text, sizeof(text)) <= 0)
+		return 0;
+
+	pid_t program = (pid_t)strtol(text, NULL, 10);
+	cleanup_fd int dir = procfs_open(program);
+
+	/* it may still be on its way to the session stage, and closed to us until then */
+	if (dir < 0 || fstatat(dir, "ns/user", &st, 0) < 0)
+		return 0;
+
+	int r = look_early(jail, program, io_steal_fd(&dir), p, e);
+
+	if (r == 0 || r == -EPERM)
+		return r;
+	p->program =
+		-1; /* it has ended: a stage of its own failed, and others tell that */
+	return 0;
+}
+
+int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+		 struct posture *p, struct err *e)
+{
+	int r = p->program ? 0 : look_early(jail, program, procfs_open(program), p, e);
+
+	if (r == 0 && p->program != program)
+		r = err_say(e, EPERM,
+			    "posture: %d waits at the gate, and %d was looked at",
+			    program, p->program);
+	if (r == 0)
+		r = look((struct look){ jail, program, p->dir, landlock, p->out, NULL,
+					NULL },
+			 false, e);
+	io_close_fd(&p->dir);
+	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
+		r = err_set(e, ENOSPC, "posture: print it");
+	p->out = NULL;
+	p->known = r == 0;
+	return r;
+}
+
+void posture_end(struct posture *p)
+{
+	if (p->out)
+		(void)fclose(p->out);
+	/* zero is nobody's: nothing was looked at */
+	if (p->dir > 0)
+		io_close_fd(&p->dir);
+	free(p->json);
+	*p = (struct posture){ 0 };
+}
+
+/* of exactly what explain prints for the same options; no memory, no digest */
+static const char *digest_plan(const struct plan *p)
+{
+	cleanup_free char *policy = NULL;
+	FILE *text = json_open(&policy, TEXT_BYTES);
+	static char hex[SHA256_HEX];
+	ssize_t size = -1;
+
+	if (text) {
+		option_print_policy(p, text);
+		size = json_close(text, policy, TEXT_BYTES);
+	}
+	return size < 0 ? NULL : sha256_text(policy, (size_t)size, hex);
+}
+
+static void print_digests(const struct jail *jail, FILE *out)
+{
+	/* nothing changes a plan, and serve tells its one with each session */
+	static const struct plan *plan;
+	static const char *digest;
+	char hex[SHA256_HEX];
+	struct sha256 argv;
+
+	if (!digest || plan != jail->plan)
+		digest = digest_plan(jail->plan);
+	plan = jail->plan;
+	(void)fputs("\"plan_sha256\":", out);
+	json_string(out, digest);
+	sha256_begin(&argv);
+	for (char *const *word = jail->plan->argv; word && *word; word++)
+		sha256_add(&argv, *word, strlen(*word) + 1); /* with its NUL */
+	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
+	tree_print(&jail->root, out);
+}
+
+void posture_print(const struct posture *p, const struct jail *jail, FILE *out)
+{
+	if (!p->known || !p->json) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fputc('{', out);
+	print_digests(jail, out);
+	(void)fprintf(out, "%s}", p->json);
+}

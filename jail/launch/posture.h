@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posture.h - the walls around the waiting program, as the kernel tells them
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_POSTURE_H
+#define STEPJAIL_JAIL_LAUNCH_POSTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/launch/launch.h"
+
+struct posture {
+	bool known;    /* all of it was read back, and is as planned */
+	pid_t program; /* whose it is, 0 until that is known */
+	int dir;       /* its folder in /proc */
+	FILE *out;     /* to json; NULL where the plan wants no report */
+	char *json;    /* members of an object, each with a comma in front */
+};
+
+/**
+ * posture_early() - Read back of the program what no stage after the split can change
+ *
+ * @p:		Zeroed; what is allocated lives until posture_end()
+ *
+ * For the time when init is ready and the program is not. Where the kernel does not tell
+ * who init's child is (CONFIG_PROC_CHILDREN), posture_read() reads this as well.
+ *
+ * Return: 0, or as posture_read()
+ */
+int posture_early(const struct jail *jail, struct posture *p, struct err *e);
+
+/**
+ * posture_read() - Read back the rest, which holds for the program while it waits at the gate
+ * @jail:	What was planned; of a template, the rows that it has
+ * @program:	Its pid in the caller's PID namespace
+ * @landlock:	ABI that it says is in force
+ *
+ * Return: 0, -EPERM when a wall reads back otherwise than planned, or -errno when it cannot
+ * be read: the program must then not run
+ */
+int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+		 struct posture *p, struct err *e);
+
+/** posture_end() - Free what was read, where one process makes many */
+void posture_end(struct posture *p);
+
+/**
+ * posture_print() - Write it as a JSON object, or null where it is not known
+ *
+ * With the digests of the plan, of the program's words and of the root tree.
+ */
+void posture_print(const struct posture *p, const struct jail *jail, FILE *out);
+
+/*
+ * One look, for the files that share the work. Each function reads one thing, writes it as
+ * a JSON value, and returns 0; -EPERM, where it is not as planned; or another -errno, where
+ * it cannot be read. name is the thing's in the report and in messages. text is what the
+ * kernel tells in the file of the function's row in posture.c, and may be cut up; it is
+ * empty where the row has no file. Tests hand in texts of their own.
+ */
+struct look {
+	const struct jail *jail;
+	pid_t program;
+	int dir;           /* /proc/PID, as procfs_open() gives it */
+	uint32_t landlock; /* ABI in force, as the program's process says */
+	FILE *out;         /* NULL where nobody will read it */
+	const char *name;
+	char *text;
+};
+
+/* posture_status.c: capabilities, no_new_privs, seccomp, ids, the session */
+int posture_status(const struct look *l, struct err *e);
+/* posture_map.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf */
+int posture_map(const struct look *l, struct err *e);
+int posture_rlimits(const struct look *l, struct err *e);
+int posture_cgroup(const struct look *l, struct err *e);
+/* posture_fixed.c: one CPU in "status"; the execution domain; offsets of clocks */
+int posture_cpu(const struct look *l, struct err *e);
+int posture_domain(const struct look *l, struct err *e);
+int posture_clocks(const struct look *l, struct err *e);
+/* posture_mount.c */
+int posture_mounts(const struct look *l, struct err *e);
+
+/** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
+int posture_refuse(const char *name, const char *told, const char *planned,
+		   struct err *e);
+
+/** posture_put() - Write words of JSON; posture_string() a string, quoted */
+void posture_put(const struct look *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void posture_string(const struct look *l, const char *text);
+
+/** posture_find() - What follows @key at the beginning of a line of @text, or NULL */
+const char *posture_find(const char *text, const char *key);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posture_map.c - id maps, resource limits and cgroup of the waiting program, as the kernel
+ * tells them: see posture.h, user_namespaces(7), getrlimit(2), cgroups(7)
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jail/launch/posture.h"
+#include "jail/walls/rlimit.h"
+
+/* the kernel pads the numbers, and ends the last line too */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++)
+		if (*at != ' ' || (to > text && to[-1] != ' ' && to[-1] != '\n'))
+			*to++ = *at;
+	*to = '\0';
+	if (to > text && to[-1] == '\n')
+		to[-1] = '\0';
+}
+
+int posture_map(const struct look *l, struct err *e)
+{
+	char planned[IDS_MAP_BYTES] = "deny";
+
+	if (strcmp(l->name, "setgroups") != 0)
+		ids_print_map(&l->jail->ids, l->name[0] == 'g', planned);
+	squeeze(l->text);
+	if (strcmp(l->text, planned) != 0)
+		return posture_refuse(l->name, l->text, planned, e);
+	posture_string(l, l->text);
+	return 0;
+}
+
+/* soft and hard limit of a line; "unlimited" is not a limit that a row could have */
+static bool is_limited_to(const char *line, uint64_t value)
+{
+	char *end;
+
+	return line && strtoull(line, &end, 10) == value && end > line &&
+	       strtoull(end, &end, 10) == value && strchr(" \n", *end);
+}
+
+int posture_rlimits(const struct look *l, struct err *e)
+{
+	const struct jail *j = l->jail;
+	const char *separator = "{";
+
+	for (size_t i = 0; i < rlimit_count; i++) {
+		struct rlimit_row row;
+		int r = rlimit_plan(i, j->plan, j->limited, !j->ids.own, &row);
+
+		if (r < 0)
+			return err_set(e, -r, "posture: limit %zu", i);
+		if (r == 0)
+			continue;
+
+		const char *line = posture_find(l->text, row.line);
+
+		if (!is_limited_to(line, row.value))
+			return err_say(e, EPERM,
+				       "posture: %s reads '%.*s' where %" PRIu64
+				       " was planned: the program was not started",
+				       row.name, line ? (int)strcspn(line, "\n") : 0,
+				       line ? line : "", row.value);
+		posture_put(l, "%s\"%s\":%" PRIu64, separator, row.name, row.value);
+		separator = ",";
+	}
+	posture_put(l, "}");
+	return 0;
+}
+
+/* the leaf of this run; where the launcher itself is, without one */
+int posture_cgroup(const struct look *l, struct err *e)
+{
+	const char *at = posture_find(l->text, "0::");
+	char path[4096] = "";
+
+	if (at)
+		(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, "\n"), at);
+	if (l->jail->limited) {
+		const char *leaf = strrchr(path, '/');
+
+		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
+			return posture_refuse(l->name, path, l->jail->cgroup.name, e);
+	}
+	posture_string(l, at ? path : NULL);
+	return 0;
+}

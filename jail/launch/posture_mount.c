@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posture_mount.c - the mounts of the waiting program, as the kernel tells them: see
+ * posture.h and, for /proc/PID/mountinfo, proc(5)
+ *
+ * They must be those of mount_places(), each with its flags, and no other. None shows a
+ * path of the host but a writable bind, and none is of a peer group, by which mounts of
+ * the host would spread into the jail.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "jail/walls/mount.h"
+#include "jail/launch/posture.h"
+#include "jail/base/sys.h"
+
+/* a line, cut up in place */
+struct seen {
+	char *root;           /* what of its file system is shown */
+	char *at;             /* path in the jail */
+	char *flags;          /* of the mount */
+	char *peer;           /* "-" where it has none */
+	char *type, *options; /* of the file system */
+};
+
+static const struct {
+	uint64_t attr;
+	const char *flag, *lacks;
+} flags[] = {
+	{ MOUNT_ATTR_RDONLY, "ro", "is writable" },
+	{ MOUNT_ATTR_NOSUID, "nosuid", "is not nosuid" },
+	{ MOUNT_ATTR_NODEV, "nodev", "is not nodev" },
+	{ MOUNT_ATTR_NOEXEC, "noexec", "is not noexec" },
+};
+
+/* \040 and the like stand for what would end a field or a line */
+static void decode(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++) {
+		unsigned int byte;
+
+		if (*at == '\\' && sscanf(at + 1, "%3o", &byte) == 1) {
+			*to++ = (char)byte;
+			at += 3;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
+static bool parse(char *line, struct seen *s)
+{
+	char *fields[10];
+	size_t n = 0;
+
+	while (n < 10 && line)
+		fields[n++] = strsep(&line, " ");
+	if (n < 10)
+		return false;
+	*s = (struct seen){ fields[3], fields[4], fields[5],
+			    fields[6], fields[7], fields[9] };
+	decode(s->root);
+	decode(s->at);
+	return true;
+}
+
+/* is a word in a list with commas between? */
+static bool has(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
+/* what of it is not as planned, in words, or NULL */
+static const char *differs(const struct seen *s, const struct mount_place *place)
+{
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if ((place->attr & flags[i].attr) && !has(s->flags, flags[i].flag))
+			return flags[i].lacks;
+	if (strcmp(s->peer, "-") != 0)
+		return "is shared with other namespaces";
+	if (place->type && strcmp(s->type, place->type) != 0)
+		return "is of another file system";
+	if (place->options && !has(s->options, place->options))
+		return "is of a file system with other options";
+	/* a name alone is that of a folder of ours, of a device, or of a file that is bound */
+	if (!place->shows_path && strchr(s->root + 1, '/'))
+		return "shows a path of the host";
+	return NULL;
+}
+
+/* strike one place off the list that this is the mount of */
+static int strike(const struct seen *s, struct mount_place *places, size_t count,
+		  struct err *e)
+{
+	const char *why = "was not planned";
+
+	for (size_t i = 0; i < count; i++) {
+		if (!places[i].at || strcmp(places[i].at, s->at) != 0)
+			continue;
+		why = differs(s, &places[i]);
+		if (!why) {
+			places[i].at = NULL;
+			return 0;
+		}
+	}
+	return err_say(e, EPERM,
+		       "posture: the mount %.300s %s: the program was not started", s->at,
+		       why);
+}
+
+int posture_mounts(const struct look *l, struct err *e)
+{
+	struct mount_place places[MOUNT_PLACES_MAX];
+	size_t count = mount_places(l->jail->plan, places);
+	const char *separator = "[";
+	char *text = l->text;
+
+	for (char *line; (line = strsep(&text, "\n")) && *line;) {
+		struct seen s;
+
+		if (!parse(line, &s))
+			return err_say(e, EPERM,
+				       "posture: mountinfo has a line of too few fields");
+
+		int r = strike(&s, places, count, e);
+
+		if (r < 0)
+			return r;
+		posture_put(l, "%s{\"at\":", separator);
+		posture_string(l, s.at);
+		posture_put(l, ",\"type\":");
+		posture_string(l, s.type);
+		posture_put(l, ",\"flags\":");
+		posture_string(l, s.flags);
+		posture_put(l, ",\"root\":");
+		posture_string(l, s.root);
+		posture_put(l, "}");
+		separator = ",";
+	}
+	for (size_t i = 0; i < count; i++)
+		if (places[i].at)
+			return err_say(
+				e, EPERM,
+				"posture: the mount %.300s is missing: the program "
+				"was not started",
+				places[i].at);
+	posture_put(l, "]");
+	return 0;
+}

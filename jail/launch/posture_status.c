@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posture_status.c - what /proc/PID/status tells of the waiting program: see posture.h
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <linux/seccomp.h>
+
+#include "init/init.h"
+#include "jail/walls/caps.h"
+#include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
+
+#define VALUE_MAX 128
+#define NO_CAPABILITY "0000000000000000"
+
+enum computed { NOTHING, CAPS, MODE, UIDS, GIDS, GROUPS, FILTERS, PIDS };
+
+/* how many filters the launcher itself lives behind */
+static unsigned long own_filters(void)
+{
+	char text[8192];
+	const char *at = NULL;
+
+	if (prctl(PR_GET_SECCOMP) != 0 &&
+	    procfs_read(getpid(), "status", text, sizeof(text)) > 0)
+		at = posture_find(text, "Seccomp_filters:");
+	return at ? strtoul(at, NULL, 10) : 0;
+}
+
+/* false: it may read anything */
+static bool compute(const struct look *l, enum computed what, char *planned)
+{
+	const struct ids *ids = &l->jail->ids;
+	unsigned int id = what == UIDS ? ids_program(ids) : ids_program_group(ids);
+	/* keeps what its clones need, and runs nothing that asks for a filter */
+	bool template = l->jail->plan->template;
+
+	switch (what) {
+	case CAPS:
+		(void)snprintf(planned, VALUE_MAX, "%016x", template ? CAPS_TEMPLATE : 0);
+		return true;
+	case MODE:
+		(void)snprintf(planned, VALUE_MAX, "%d",
+			       template && !own_filters() ? 0 : SECCOMP_MODE_FILTER);
+		return true;
+	case UIDS:
+	case GIDS:
+		(void)snprintf(planned, VALUE_MAX, "%u %u %u %u", id, id, id, id);
+		return true;
+	case FILTERS:
+		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + !template);
+		return true;
+	case PIDS: /* in the launcher's PID namespace and the jail's */
+		(void)snprintf(planned, VALUE_MAX, "%d %d", l->program, INIT_PROGRAM_PID);
+		return true;
+	default: /* an ordinary user's groups cannot be given up */
+		planned[0] = '\0';
+		return ids->own;
+	}
+}
+
+static const struct {
+	const char *key;     /* in /proc/PID/status */
+	const char *name;    /* in the report */
+	const char *planned; /* what it must read */
+	enum computed what;  /* where that depends on the jail */
+} rows[] = {
+	{ "CapInh:", "cap_inheritable", NULL, CAPS },
+	{ "CapPrm:", "cap_permitted", NULL, CAPS },
+	{ "CapEff:", "cap_effective", NULL, CAPS },
+	{ "CapBnd:", "cap_bounding", NO_CAPABILITY, NOTHING },
+	{ "CapAmb:", "cap_ambient", NULL, CAPS },
+	{ "NoNewPrivs:", "no_new_privs", "1", NOTHING },
+	{ "Seccomp:", "seccomp_mode", NULL, MODE },
+	{ "Seccomp_filters:", "seccomp_filters", NULL, FILTERS },
+	{ "Uid:", "host_uids", NULL, UIDS },
+	{ "Gid:", "host_gids", NULL, GIDS },
+	{ "Groups:", "host_groups", NULL, GROUPS },
+	{ "NSpid:", "pid", NULL, PIDS },
+	{ "NSsid:", "session", NULL, PIDS },
+};
+
+/* the words of a line, one blank between them */
+static void take(const char *at, char *value)
+{
+	size_t n = 0;
+
+	for (; *at && *at != '\n' && n < VALUE_MAX - 1; at++)
+		if (*at != ' ' && *at != '\t')
+			value[n++] = *at;
+		else if (n && value[n - 1] != ' ')
+			value[n++] = ' ';
+	value[n - (n && value[n - 1] == ' ')] = '\0';
+}
+
+/* between the launcher's PID namespace and a warm jail's there is one more, a template's,
+ * in which any number will do */
+static void cut_template(char *value)
+{
+	char *second = strchr(value, ' ');
+	char *third = second ? strchr(second + 1, ' ') : NULL;
+
+	if (third && !strchr(third + 1, ' '))
+		memmove(second, third, strlen(third) + 1);
+	else if (second)
+		*second = '\0'; /* none, or more than one: as nothing that was planned */
+}
+
+int posture_status(const struct look *l, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *at = posture_find(l->text, rows[i].key);
+		char value[VALUE_MAX], computed[VALUE_MAX];
+		const char *planned = rows[i].planned;
+
+		if (!at)
+			return err_say(e, EPERM, "posture: the kernel does not tell %s",
+				       rows[i].key);
+		take(at, value);
+		if (rows[i].what == PIDS && l->jail->warm)
+			cut_template(value);
+		if (!planned && compute(l, rows[i].what, computed))
+			planned = computed;
+		if (planned && strcmp(value, planned) != 0)
+			return posture_refuse(rows[i].name, value, planned, e);
+		posture_put(l, "%s\"%s\":", i ? "," : "{", rows[i].name);
+		posture_string(l, value);
+	}
+	posture_put(l, "}");
+	return 0;
+}

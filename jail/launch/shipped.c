@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shipped.c - files that come with stepjail: see shipped.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/walls/ids.h"
+#include "jail/launch/shipped.h"
+
+static const char *const folders[] = { ".", "../lib/stepjail" };
+#define FOLDER_COUNT (sizeof(folders) / sizeof(folders[0]))
+
+/* the folder of the running executable; the kernel's link, not argv[0]'s claim */
+static int own_folder(char *path, size_t size, struct err *e)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+
+	if (n < 0)
+		return err_set(e, errno,
+			       "find the running executable (is /proc mounted?)");
+	path[n] = '\0';
+	*strrchr(path, '/') = '\0';
+	return 0;
+}
+
+/*
+ * Could others have changed it? The host's root trusts root alone. An ordinary user has
+ * chosen to trust whoever owns the running executable, and may have a group of one's own,
+ * in which umask 002 leaves files open. So it is with root of a container, too, to whom all
+ * of this may belong to ids that have no number here.
+ */
+static int check_owner(const char *path, const struct stat *st, struct err *e)
+{
+	struct stat exe;
+	struct err not_told;
+
+	if (st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+
+	bool root = ids_own(&not_told) != 0;
+	bool same =
+		!root && stat("/proc/self/exe", &exe) == 0 && exe.st_uid == st->st_uid;
+	mode_t others = !root && st->st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP;
+
+	if (!same && st->st_uid != 0 && st->st_uid != geteuid())
+		return err_say(e, EPERM,
+			       "%s belongs to uid %u, who could have changed it: chown "
+			       "root %s, or make install",
+			       path, st->st_uid, path);
+	if (st->st_mode & others)
+		return err_say(e, EPERM,
+			       "%s has mode %04o, so others could have changed it: chmod "
+			       "go-w %s",
+			       path, st->st_mode & 07777, path);
+	return 0;
+}
+
+/* nor by way of its folder */
+static int check_both(const char *folder, const char *path, const struct stat *st,
+		      struct err *e)
+{
+	struct stat parent;
+	int r = stat(folder, &parent) < 0 ? err_set(e, errno, "look at %s", folder)
+					  : check_owner(folder, &parent, e);
+
+	return r < 0 ? r : check_owner(path, st, e);
+}
+
+/* opened as O_PATH; the path is where it was found */
+static int open_shipped(const char *name, char *path, size_t size, struct err *e)
+{
+	char own[PATH_MAX], folder[PATH_MAX + 32];
+	int r = own_folder(own, sizeof(own), e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < FOLDER_COUNT; i++) {
+		struct stat st;
+
+		(void)snprintf(folder, sizeof(folder), "%s/%s", own, folders[i]);
+		if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
+			continue;
+
+		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			continue;
+		if (!S_ISREG(st.st_mode))
+			return err_say(e, EPERM, "%s is no file", path);
+		r = check_both(folder, path, &st, e);
+		return r < 0 ? r : io_steal_fd(&fd);
+	}
+	return err_say(e, ENOENT,
+		       "%s is neither in %.200s nor in ../lib/stepjail from there: run "
+		       "make, or make install",
+		       name, own);
+}
+
+int shipped_init(struct err *e)
+{
+	char path[PATH_MAX + 64];
+
+	return open_shipped("stepjail-init", path, sizeof(path), e);
+}
+
+int shipped_escape(char *const *words, struct err *e)
+{
+	char path[PATH_MAX + 64];
+	cleanup_fd int fd = open_shipped("stepjail-escape", path, sizeof(path), e);
+
+	if (fd < 0)
+		return fd;
+	(void)execv(path, words - 1);
+	return err_set(e, errno, "start %s", path);
+}
+
+int shipped_root(const char *given, char *path, size_t size, struct err *e)
+{
+	char own[PATH_MAX];
+	int r;
+
+	if (strchr(given, '/')) {
+		if ((size_t)snprintf(path, size, "%s", given) >= size)
+			return err_say(e, ENAMETOOLONG, "rootfs: the path is too long");
+		return 0;
+	}
+	r = own_folder(own, sizeof(own), e);
+	if (r < 0)
+		return r;
+	/* "." and "..", too, are folders and no trees */
+	for (size_t i = 0; given[0] != '.' && i < FOLDER_COUNT; i++) {
+		char trees[PATH_MAX + 32];
+		struct stat st;
+
+		(void)snprintf(trees, sizeof(trees), "%s/%s/rootfs", own, folders[i]);
+		if ((size_t)snprintf(path, size, "%s/%s", trees, given) >= size ||
+		    stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		r = check_both(trees, path, &st, e);
+		return r < 0 ? err_within(e, "rootfs: ") : 0;
+	}
+	return err_say(e, ENOENT,
+		       "rootfs: there is no tree named '%.64s' in %.200s/rootfs: run "
+		       "make rootfs (for data: make data), or give a folder as ./DIR",
+		       given, own);
+}

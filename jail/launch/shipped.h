@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shipped.h - files that come with stepjail: init, the escape corpus, the root trees
+ *
+ * They are looked for beside the running executable, as in a build folder, and then where
+ * `make install` puts them, relative to it: ../lib/stepjail.
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_SHIPPED_H
+#define STEPJAIL_JAIL_LAUNCH_SHIPPED_H
+
+#include <stddef.h>
+
+#include "init/err.h"
+
+/**
+ * shipped_init() - Open stepjail-init
+ *
+ * Refused, as a root tree of that place is, if anyone but root and the caller could have
+ * changed it or its folder.
+ *
+ * Return: an O_PATH fd that belongs to the caller, or -errno
+ */
+int shipped_init(struct err *e);
+
+/**
+ * shipped_escape() - Become stepjail-escape, which runs attacks in jails of our own
+ * @words:	As main() has them, NULL at the end; its name is the word before them
+ *
+ * Return: only on failure: -errno
+ */
+int shipped_escape(char *const *words, struct err *e);
+
+/**
+ * shipped_root() - Turn --rootfs into a folder's path
+ * @given:	A name without '/', or a path
+ * @path:	Gets at most @size bytes
+ *
+ * Return: 0, or -errno; the line names what trees there are or how to build one
+ */
+int shipped_root(const char *given, char *path, size_t size, struct err *e);
+
+#endif

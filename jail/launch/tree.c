@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - which root tree it is: see tree.h
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/json.h"
+#include "jail/base/sys.h"
+#include "jail/launch/tree.h"
+
+#define LIST_BYTES_MAX (8U << 20) /* some 70,000 lines */
+#define ESCAPED_MAX (4 * PATH_MAX)
+
+/* paths in the order they were found, then sorted */
+struct walk {
+	int root;
+	char **path;
+	size_t count, room;
+};
+
+static int add_path(struct walk *w, const char *folder, const char *name)
+{
+	char *path;
+
+	if (w->count == w->room) {
+		size_t room = w->room ? 2 * w->room : 1024;
+		char **more = realloc(w->path, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->path = more;
+		w->room = room;
+	}
+	if (asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+		return -ENOMEM;
+	w->path[w->count++] = path;
+	return 0;
+}
+
+static int open_in(const struct walk *w, const char *path, int flags)
+{
+	return sys_openat2(w->root, path, (unsigned int)flags | O_NOFOLLOW,
+			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}
+
+/* all that is in a folder goes to the end of the list, to be looked at later */
+static int add_folder(struct walk *w, const char *path)
+{
+	int fd = open_in(w, *path ? path : ".", O_RDONLY | O_DIRECTORY), r = 0;
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!folder)
+		return fd < 0 ? fd : -errno;
+	/* its end and a failure look the same but for errno */
+	errno = 0;
+	for (struct dirent *d; r == 0 && (d = readdir(folder)); errno = 0)
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+			r = add_path(w, path, d->d_name);
+	r = r == 0 ? -errno : r;
+	(void)closedir(folder);
+	return r;
+}
+
+/*
+ * Open what an O_PATH fd has been seen to be. In a folder of a stranger's, to open anything
+ * but a file by its name could wait for a FIFO's writer, or set a device going.
+ */
+static int open_seen(int seen)
+{
+	char self[32];
+	struct stat st;
+
+	if (fstat(seen, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", seen);
+
+	int fd = open(self, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int hash_file(int seen, char *hex)
+{
+	static char bytes[65536];
+	cleanup_fd int fd = open_seen(seen);
+	struct sha256 s;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	sha256_begin(&s);
+	while ((n = io_read_all(fd, bytes, sizeof(bytes))) > 0)
+		sha256_add(&s, bytes, (size_t)n);
+	(void)sha256_end(&s, hex);
+	return (int)n;
+}
+
+/* what ends a field or a line, and the backslash, as \ooo; as proc_pid_mountinfo(5) has it */
+static const char *escape(const char *name, char *text)
+{
+	char *at = text;
+
+	for (; *name; name++)
+		if (strchr(" \t\n\\", *name))
+			at += snprintf(at, 5, "\\%03o", (unsigned int)*name);
+		else
+			*at++ = *name;
+	*at = '\0';
+	return text;
+}
+
+/* the list's line of one thing, without its newline */
+static int print_line(const struct walk *w, const char *path, char *line, size_t size)
+{
+	cleanup_fd int fd = open_in(w, path, O_PATH);
+	char word[PATH_MAX] = "", to[ESCAPED_MAX], at[ESCAPED_MAX];
+	struct stat st;
+	int r = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd < 0 ? fd : -errno;
+	(void)escape(path, at);
+	if (S_ISLNK(st.st_mode)) {
+		if (readlinkat(fd, "", word, sizeof(word) - 1) < 0)
+			return -errno;
+		(void)snprintf(line, size, "link - %s %s", escape(word, to), at);
+	} else if (S_ISDIR(st.st_mode)) {
+		(void)snprintf(line, size, "dir %04o - %s", st.st_mode & 07777, at);
+	} else if (S_ISREG(st.st_mode)) {
+		r = hash_file(fd, word);
+		(void)snprintf(line, size, "file %04o %s %s", st.st_mode & 07777, word,
+			       at);
+	} else {
+		r = -EINVAL; /* a tree has no other things */
+	}
+	return r;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* every path of the tree, sorted as the list is */
+static int walk_tree(struct walk *w, const char *name, struct err *e)
+{
+	int r = add_folder(w, "");
+
+	if (r < 0)
+		return err_set(e, -r, "rootfs: list %s", name);
+	for (size_t i = 0; i < w->count; i++) {
+		const char *path = w->path[i];
+
+		r = add_folder(w, path);
+		if (r < 0 && r != -ENOTDIR && r != -ELOOP)
+			return err_set(e, -r, "rootfs: list %s/%s%s", name, path,
+				       r == -EXDEV ? ", where something is mounted" : "");
+	}
+	if (w->count)
+		qsort(w->path, w->count, sizeof(*w->path), compare_paths);
+	return 0;
+}
+
+/* the list's next line and the tree's: the same, or what it is that differs */
+static int compare(const char *want, const char *have, const char *name, struct err *e)
+{
+	const char *listed = want && *want ? strrchr(want, ' ') : NULL;
+	const char *found = have ? strrchr(have, ' ') : NULL;
+	int order = !listed ? 1 : !found ? -1 : strcmp(listed, found);
+
+	if (want && have && strcmp(want, have) == 0)
+		return 0;
+	if (order < 0)
+		return err_say(e, EBADMSG, "rootfs: %s lacks%.400s, which its list has",
+			       name, listed);
+	if (order > 0)
+		return err_say(e, EBADMSG, "rootfs: %s has%.400s, which its list lacks",
+			       name, found);
+	return err_say(e, EBADMSG,
+		       "rootfs: %s is not what its list says: '%.160s' and not '%.160s'",
+		       name, have, want);
+}
+
+/* @list: of the tree, cut up in place, or NULL to compare it with nothing */
+static int list_tree(struct walk *w, const char *name, char *list, char *hex,
+		     struct err *e)
+{
+	char line[2 * ESCAPED_MAX + 128];
+	struct sha256 s;
+	int r = walk_tree(w, name, e);
+
+	sha256_begin(&s);
+	for (size_t i = 0; r == 0 && i < w->count; i++) {
+		r = print_line(w, w->path[i], line, sizeof(line));
+		if (r < 0)
+			return err_set(e, -r, "rootfs: read %s/%s", name, w->path[i]);
+		if (list)
+			r = compare(strsep(&list, "\n"), line, name, e);
+		sha256_add(&s, line, strlen(line));
+		sha256_add(&s, "\n", 1);
+	}
+	if (r == 0 && list && *list)
+		r = compare(strsep(&list, "\n"), NULL, name, e);
+	(void)sha256_end(&s, hex);
+	return r;
+}
+
+static int verify(const struct source *root, char *list, char *hex, struct err *e)
+{
+	cleanup_fd int fd =
+		open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct walk w = { .root = fd };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "rootfs: open %s", root->path);
+	if (st.st_dev != root->dev || st.st_ino != root->ino)
+		return err_say(e, ESTALE, "rootfs: %s was replaced", root->path);
+
+	int r = list_tree(&w, root->path, list, hex, e);
+
+	while (w.count)
+		free(w.path[--w.count]);
+	free(w.path);
+	return r;
+}
+
+static ssize_t read_beside(const char *path, char *text, size_t size)
+{
+	cleanup_fd int seen = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	cleanup_fd int fd = seen < 0 ? -errno : open_seen(seen);
+
+	return fd < 0 ? fd : io_read_text(fd, text, size);
+}
+
+/* the digest that is kept beside the list; false where there is none */
+static bool read_sum(const char *path, char *hex)
+{
+	char text[512];
+
+	if (read_beside(path, text, sizeof(text)) < 0 ||
+	    strspn(text, "0123456789abcdef") != SHA256_HEX - 1)
+		return false;
+	memcpy(hex, text, SHA256_HEX - 1);
+	hex[SHA256_HEX - 1] = '\0';
+	return true;
+}
+
+int tree_digest(const struct source *root, bool check, struct tree *t, struct err *e)
+{
+	static char list[LIST_BYTES_MAX];
+	char path[PATH_MAX + 16];
+	ssize_t n;
+
+	t->state = TREE_CLAIMED;
+	(void)snprintf(path, sizeof(path), "%s.sha256.sum", root->path);
+	if (!check && read_sum(path, t->sha256))
+		return 0;
+	path[strlen(path) - strlen(".sum")] = '\0';
+	n = read_beside(path, list, sizeof(list));
+	if (n == -EINVAL)
+		return err_say(e, EINVAL, "rootfs: %s, beside the tree, is no file",
+			       path);
+	if (n < 0 && n != -ENOENT)
+		return err_set(e, (int)-n, "rootfs: read %s", path);
+	if (check) {
+		t->state = n < 0 ? TREE_LISTED : TREE_VERIFIED;
+		return verify(root, n < 0 ? NULL : list, t->sha256, e);
+	}
+	if (n < 0)
+		t->state = TREE_UNKNOWN;
+	else
+		(void)sha256_text(list, (size_t)n, t->sha256);
+	return 0;
+}
+
+void tree_print(const struct tree *t, FILE *out)
+{
+	static const char *const verified[] = {
+		[TREE_UNKNOWN] = "null",
+		[TREE_CLAIMED] = "false",
+		[TREE_VERIFIED] = "true",
+		[TREE_LISTED] = "null",
+	};
+
+	(void)fputs("\"root_sha256\":", out);
+	json_string(out, t->state == TREE_UNKNOWN ? NULL : t->sha256);
+	(void)fprintf(out, ",\"root_verified\":%s", verified[t->state]);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.h - which root tree it is: its digest, and whether it is what its list says
+ *
+ * The list TREE.sha256 beside a tree has one line for each thing in it, sorted by the bytes
+ * of its path, as rootfs/trees/build makes it:
+ *
+ *	dir MODE - PATH
+ *	file MODE SHA256 PATH
+ *	link - TARGET PATH
+ *
+ * A blank, tab, newline or backslash in PATH or TARGET is written as \ooo, so that no name
+ * can look like another field or line.
+ *
+ * The digest of a tree is the SHA-256 of its list. TREE.sha256.sum is that, as sha256sum(1)
+ * writes it, so that nobody has to hash a list of a thousand lines for each run.
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_TREE_H
+#define STEPJAIL_JAIL_LAUNCH_TREE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "init/err.h"
+#include "jail/walls/mount.h"
+#include "jail/base/sha256.h"
+
+enum tree_state {
+	TREE_UNKNOWN,  /* no list, no digest */
+	TREE_CLAIMED,  /* the digest of its list; the tree was not looked at */
+	TREE_VERIFIED, /* the same, and the tree is what the list says */
+	TREE_LISTED,   /* there is no list: the digest of the one that was made now */
+};
+
+struct tree {
+	enum tree_state state;
+	char sha256[SHA256_HEX];
+};
+
+/**
+ * tree_digest() - Find a tree's digest
+ * @root:	The tree, as mount_find() has found it
+ * @verify:	Walk it, following no symlink and entering no other mount, and compare it
+ *		with its list
+ *
+ * Return: 0, -EBADMSG (not what the list says; the line names the first path that differs),
+ * or -errno
+ */
+int tree_digest(const struct source *root, bool verify, struct tree *t, struct err *e);
+
+/** tree_print() - root_sha256 and root_verified, as members of a JSON object */
+void tree_print(const struct tree *t, FILE *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.h - a system call in words: its name, its architecture, the rows that speak of it
+ */
+#ifndef STEPJAIL_JAIL_PLAN_CALL_H
+#define STEPJAIL_JAIL_PLAN_CALL_H
+
+#include <stdint.h>
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+
+#include "init/filter.h"
+
+/* this machine's own entry */
+#if defined(__x86_64__)
+#define CALL_NATIVE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define CALL_NATIVE AUDIT_ARCH_AARCH64
+#endif
+
+/** call_name() - The call's name, or NULL for a number that has none */
+const char *call_name(const struct seccomp_data *data);
+
+/** call_arch() - The name of the entry it came through: x86_64, x32, i386, ... */
+const char *call_arch(const struct seccomp_data *data);
+
+/**
+ * call_telling() - The argument that tells what a call asks for, where many things go
+ * through one call
+ *
+ * Return: its index, or -1
+ */
+int call_telling(const char *name);
+
+/** call_number() - The number of a call of this architecture, -1 for a name it lacks */
+int call_number(const char *name);
+
+/**
+ * call_refused() - The next row of refused_rows or, if @locked, locked_rows that speaks of
+ * a call
+ * @name:	Its name
+ * @args:	Its six arguments
+ * @after:	The row found before, NULL at first
+ *
+ * Return: a row, or NULL when there is no further one
+ */
+const struct refused_row *call_refused(const char *name, const uint64_t *args,
+				       bool locked, const struct refused_row *after);
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.c - the one table of options, and what is printed from it: see option.h
+ *
+ * Adding an option is adding a row. A row with a limit stores a number with a unit, a
+ * TEXT or CHOICE row what it is told where it is told, a LIST row appends it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "jail/plan/allow.h"
+#include "jail/plan/plan_deterministic.h"
+#include "jail/plan/option.h"
+#include "jail/plan/option_row.h"
+
+#define K (1ULL << 10)
+#define M (1ULL << 20)
+#define T (1ULL << 40)
+#define HOURS 3600000ULL
+
+/* a text of the plan: kept, not copied */
+static int set_text(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
+{
+	memcpy((char *)p + row->at, &value, sizeof(value));
+	return row->check ? row->check(value, e) : 0;
+}
+
+static void print_text(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	const char *value;
+
+	memcpy(&value, (const char *)p + row->at, sizeof(value));
+	if (value)
+		(void)fprintf(out, "%s %s\n", row->name, value);
+}
+
+static int check_hostname(const char *value, struct err *e)
+{
+	size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789-.");
+
+	if (n == 0 || value[n] || n > 64) /* __NEW_UTS_LEN */
+		return err_say(e, EINVAL,
+			       "'%s' must be 1 to 64 letters, digits, '-' or '.'", value);
+	return 0;
+}
+
+static const char *const net_names[] = {
+	[NET_NONE] = "none", [NET_LOOPBACK] = "loopback", NULL
+};
+static const char *const proc_names[] = {
+	[PROC_PID] = "pid", [PROC_NONE] = "none", NULL
+};
+static const char *const capture_names[] = {
+	[CAPTURE_NO] = "no", [CAPTURE_BOTH] = "both", [CAPTURE_STDERR] = "stderr", NULL
+};
+static const char *const answer_names[] = {
+	[ANSWER_NO] = "no", [ANSWER_YES] = "yes", NULL
+};
+
+/* an enum of the plan, as large as an int */
+static int set_choice(const struct option_row *row, struct plan *p, const char *value,
+		      struct err *e)
+{
+	for (int i = 0; row->choices[i]; i++) {
+		if (strcmp(row->choices[i], value) != 0)
+			continue;
+		memcpy((char *)p + row->at, &i, sizeof(i));
+		return 0;
+	}
+	return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
+}
+
+static void print_choice(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	int i;
+
+	memcpy(&i, (const char *)p + row->at, sizeof(i));
+	(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
+}
+
+/* and so are the other enums of the plan: all have small values, none a negative one */
+_Static_assert(sizeof(enum plan_lock) == sizeof(int), "set_choice() stores an int");
+
+static int set_bind(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
+{
+	return plan_add_bind(p, value, strcmp(row->name, "bind-rw") == 0, e);
+}
+
+/* both kinds by the first's row, in their order: a later one may lie within an earlier */
+static void print_bind(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	for (size_t i = 0; strcmp(row->name, "bind") == 0 && i < p->bind_count; i++)
+		(void)fprintf(out, "bind%s %s:%s\n", p->bind[i].writable ? "-rw" : "",
+			      p->bind[i].src, p->bind[i].dst);
+}
+
+static int set_list(const struct option_row *row, struct plan *p, const char *value,
+		    struct err *e)
+{
+	return row->add(p, value, e);
+}
+
+/* an array of texts, or of structs that begin with what was given */
+static void print_list(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	const char *at = (const char *)p + row->at, *value;
+	size_t count;
+
+	memcpy(&count, (const char *)p + row->count_at, sizeof(count));
+	for (; count; count--, at += row->stride) {
+		memcpy(&value, at, sizeof(value));
+		(void)fprintf(out, "%s %s\n", row->name, value);
+	}
+}
+
+static const char *const ahead_names[] = { [AHEAD_YES] = "yes", [AHEAD_NO] = "no", NULL };
+static const char *const aslr_names[] = { [ASLR_YES] = "yes", [ASLR_NO] = "no", NULL };
+static const char *const lock_code_names[] = { "auto", "no", "yes", "warm", NULL };
+static const char *const on_violation_names[] = {
+	[VIOLATION_REFUSE] = "refuse", [VIOLATION_KILL] = "kill", NULL
+};
+
+static const char *const allow_missing_names[] = { "cgroup", "audit", NULL };
+static const char *const require_names[] = { "landlock", NULL };
+
+/* a bit for each name that was given */
+static int set_bit(const struct option_row *row, struct plan *p, const char *value,
+		   struct err *e)
+{
+	unsigned int bits, i = 0;
+
+	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
+	while (row->choices[i] && strcmp(row->choices[i], value) != 0)
+		i++;
+	if (!row->choices[i])
+		return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
+	if (bits >> i & 1)
+		return err_say(e, EEXIST, "'%s' is given twice", value);
+	bits |= 1u << i;
+	memcpy((char *)p + row->at, &bits, sizeof(bits));
+	return 0;
+}
+
+static void print_bits(const struct option_row *row, const struct plan *p, FILE *out)
+{
+	unsigned int bits;
+
+	memcpy(&bits, (const char *)p + row->at, sizeof(bits));
+	for (unsigned int i = 0; row->choices[i]; i++)
+		if (bits >> i & 1)
+			(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
+}
+
+#define NUMBER(l, k, lo, hi, ini, unl)                                                   \
+	.is_limit = true, .limit = (l), .kind = (k), .min = (lo), .max = (hi),           \
+	.initial = (ini), .may_be_unlimited = (unl)
+#define BIND .repeatable = true, .set = set_bind, .print = print_bind
+#define LIST(field, f)                                                                   \
+	.repeatable = true, .add = (f), .at = offsetof(struct plan, field),              \
+	.count_at = offsetof(struct plan, field##_count),                                \
+	.stride = sizeof(((struct plan *)NULL)->field[0]), .set = set_list,              \
+	.print = print_list
+#define TEXT(field)                                                                      \
+	.at = offsetof(struct plan, field), .set = set_text, .print = print_text
+#define ANSWER(field)                                                                    \
+	.at = offsetof(struct plan, field), .choices = answer_names, .bare = "yes",      \
+	.set = set_choice, .print = print_choice
+#define BITS(field)                                                                      \
+	.repeatable = true, .at = offsetof(struct plan, field),                          \
+	.choices = field##_names, .set = set_bit, .print = print_bits
+#define CHOICE(field)                                                                    \
+	.at = offsetof(struct plan, field), .choices = field##_names, .set = set_choice, \
+	.print = print_choice
+
+const struct option_row option_rows[] = {
+	{ "rootfs", "NAME|DIR",
+	  "root tree: a shipped one by name, or a folder if there is a '/' in it",
+	  TEXT(rootfs) },
+	{ "bind", "SRC:DST", "show a host file or folder in the jail, read-only", BIND },
+	{ "bind-rw", "SRC:DST",
+	  "the same, writable; its host path can be read from /proc/self/mountinfo",
+	  BIND },
+	{ "env", "KEY=VALUE", "one variable of an environment that starts from nothing",
+	  LIST(env, plan_add_env) },
+	{ "chdir", "DIR", "where the program starts", TEXT(chdir) },
+	{ "hostname", "NAME", "host name in the jail", TEXT(hostname),
+	  .check = check_hostname },
+	{ "net", "none|loopback",
+	  "no network interface is up, or lo alone; never the host's", CHOICE(net) },
+	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
+	  CHOICE(proc) },
+	{ "wall-time", "TIME", "kill the jail after this much time",
+	  NUMBER(LIMIT_WALL_MS, VALUE_TIME, 1, 24 * 366 * HOURS, 60000, true) },
+	{ "cpu-time", "TIME",
+	  "kill the jail after this much CPU time, all its processes together",
+	  NUMBER(LIMIT_CPU_MS, VALUE_TIME, 10, 24 * 366 * HOURS, NO_LIMIT, true) },
+	{ "memory", "SIZE", "all memory of the jail, its tmpfs files included",
+	  NUMBER(LIMIT_MEMORY_BYTES, VALUE_SIZE, 4 * M, T, 512 * M, false) },
+	{ "memory-high", "SIZE",
+	  "slow the jail down, and take memory back from it, above this much",
+	  NUMBER(LIMIT_MEMORY_HIGH_BYTES, VALUE_SIZE, M, T, NO_LIMIT, true) },
+	{ "swap", "SIZE", "swap space of the jail, beside its memory",
+	  NUMBER(LIMIT_SWAP_BYTES, VALUE_SIZE, 0, T, 0, false) },
+	{ "oom-group", "no|yes",
+	  "when memory runs out, end the whole jail and not one process of it",
+	  ANSWER(oom_group) },
+	{ "cpus", "NUMBER", "share of the CPUs that the jail may use",
+	  NUMBER(LIMIT_CPUS_MILLI, VALUE_CPUS, 10, 1024000, 1000, true) },
+	{ "cpu-weight", "NUMBER",
+	  "share beside other cgroups when CPUs are short; 100 is everybody's",
+	  NUMBER(LIMIT_CPU_WEIGHT, VALUE_COUNT, 1, 10000, 100, false) },
+	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3", TEXT(cpuset),
+	  .check = value_check_cpus },
+	{ "io-max", "DEVICE KEY=N...",
+	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that "
+	  "DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
+	  LIST(io, plan_add_io) },
+	{ "pids", "NUMBER", "processes and threads of the program",
+	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
+	{ "files", "NUMBER", "open files of each process",
+	  NUMBER(LIMIT_FILES, VALUE_COUNT, 8, 1048576, 256, false) },
+	{ "file-size", "SIZE", "largest file that can be written",
+	  NUMBER(LIMIT_FILE_BYTES, VALUE_SIZE, 0, T, NO_LIMIT, true) },
+	{ "tmp-size", "SIZE", "room in /tmp and /dev/shm together",
+	  NUMBER(LIMIT_TMP_BYTES, VALUE_SIZE, 64 * K, T, 64 * M, false) },
+	{ "work-size", "SIZE", "room in /work",
+	  NUMBER(LIMIT_WORK_BYTES, VALUE_SIZE, 64 * K, T, 256 * M, false) },
+	{ "inodes", "NUMBER",
+	  "files and folders in /work, and in /tmp and /dev/shm together",
+	  NUMBER(LIMIT_INODES, VALUE_COUNT, 16, 10000000, 16384, false) },
+	{ "capture", "no|both|stderr",
+	  "keep up to --output-limit of what is written, and hand it out at the end",
+	  CHOICE(capture), .bare = "both" },
+	{ "output-limit", "SIZE",
+	  "bytes kept of each captured stream, half of its start and half of its end",
+	  NUMBER(LIMIT_OUTPUT_BYTES, VALUE_SIZE, K, 16 * M, 64 * K, false) },
+	{ "spill", "DIR",
+	  "write captured output whole to new files stdout and stderr in a folder",
+	  TEXT(spill) },
+	{ "spill-size", "SIZE", "largest file of --spill; what comes after it is counted",
+	  NUMBER(LIMIT_SPILL_BYTES, VALUE_SIZE, K, T, 1024 * M, true) },
+	{ "report", "FILE|FD",
+	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
+	{ "lock-code", "auto|no|warm|yes",
+	  "nothing becomes code that was not when the program started: no execve, no "
+	  "executable memory; warm is yes for serve with templates, and no elsewhere; "
+	  "auto is yes for the tree core, warm for data, no for others",
+	  CHOICE(lock_code), .bare = "yes" },
+	{ "allow-syscall", "NAME[=VALUE]",
+	  "let a system call through that is refused otherwise; for ioctl, prctl, socket "
+	  "and a few more, with one VALUE of the argument that tells what is asked",
+	  LIST(call, allow_add) },
+	{ "on-violation", "refuse|kill",
+	  "what a call that no honest step makes comes to: EPERM, or the end of the jail",
+	  CHOICE(on_violation) },
+	{ "learn", "no|yes",
+	  "print the policy rows that would allow what was refused, with the risk of "
+	  "each",
+	  ANSWER(learn) },
+	{ "allow-missing", "cgroup|audit",
+	  "run without cgroup limits where the host gives no cgroup v2, or without a "
+	  "record of violations where a surrounding sandbox has it; the report says so",
+	  BITS(allow_missing) },
+	{ "require", "landlock",
+	  "refuse to run where the kernel has no Landlock; without this, the report "
+	  "tells",
+	  BITS(require) },
+	{ "preload", "NAME,NAME...",
+	  "serve: modules that a session's interpreter has imported before its first "
+	  "step; without it, a template of the tree data imports all that the tree has",
+	  TEXT(preload), .check = value_check_modules },
+	{ "cold", "no|yes",
+	  "serve: execute an interpreter for each session, and clone none of a template; "
+	  "so it is always with a tree given as a folder, which nobody has to trust",
+	  ANSWER(cold) },
+	{ "ahead", "yes|no",
+	  "serve: have a process ready for a session's next step, for 0.3 to 0.5 MB each",
+	  CHOICE(ahead), .bare = "yes" },
+	{ "template-clones", "NUMBER",
+	  "serve: sessions out of one template, which share their layout of memory",
+	  NUMBER(LIMIT_TEMPLATE_CLONES, VALUE_COUNT, 1, 1000000, 1000, true) },
+	{ "template-age", "TIME", "serve: how long a template is used",
+	  NUMBER(LIMIT_TEMPLATE_MS, VALUE_TIME, 1000, 1000 * HOURS, HOURS, true) },
+	{ "sessions", "NUMBER", "serve: sessions at a time",
+	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
+	{ "ready", "NUMBER",
+	  "serve: jails that stand, warm, before a session is asked for, which takes one",
+	  NUMBER(LIMIT_READY, VALUE_COUNT, 0, PLAN_READY_MAX, 2, false) },
+	{ "grace", "TIME",
+	  "serve: how long a step that is interrupted has before it is killed",
+	  NUMBER(LIMIT_GRACE_MS, VALUE_TIME, 1, HOURS, 2000, false) },
+	{ "keep-states", "NUMBER",
+	  "serve: states to go back to, beside those that branches are at",
+	  NUMBER(LIMIT_KEEP_STATES, VALUE_COUNT, 0, PLAN_KEEP_STATES_MAX, 8, false) },
+	{ "keep-memory", "SIZE",
+	  "serve: memory of these states, and of their files; the oldest go first",
+	  NUMBER(LIMIT_KEEP_BYTES, VALUE_SIZE, M, T, 256 * M, true) },
+	{ "media-limit", "SIZE",
+	  "serve: bytes of tables, pictures and other forms that a step may show beside "
+	  "its output; 0 for none",
+	  NUMBER(LIMIT_MEDIA_BYTES, VALUE_SIZE, 0, 256 * M, 8 * M, false) },
+	{ "rollback-files", "no|yes",
+	  "serve: files below /work go back with the variables; one step at a time in a "
+	  "session",
+	  ANSWER(rollback_files) },
+	{ "deterministic", "no|yes",
+	  "the same hash seed, random numbers, order of files, locale and time zone in "
+	  "each run, and one CPU",
+	  ANSWER(deterministic) },
+	{ "seed", "NUMBER", "another of such hash seeds and random numbers",
+	  NUMBER(LIMIT_SEED, VALUE_COUNT, 0, UINT32_MAX, 0, false) },
+	{ "aslr", "yes|no", "lay memory out at random addresses, or at the same ones",
+	  CHOICE(aslr), .bare = "yes" },
+	{ "clock-start", "INSTANT",
+	  "start the jail's monotonic clocks at zero, and its Python's wall clock at "
+	  "2024-02-29T12:00:00Z or the like; serve: with each session, so --ready is 0",
+	  TEXT(clock_start), .check = plan_deterministic_check_start },
+	{ "verify-rootfs", "no|yes",
+	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
+	  ANSWER(verify_rootfs) },
+};
+/* the parser keeps one bit for each row */
+_Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= 64, "more rows than bits");
+const size_t option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
+
+/* the two options that are about the command line itself */
+static const struct {
+	const char *name, *arg, *help;
+} meta[] = {
+	{ "policy", "FILE",
+	  "read options from a file, one per line, without the dashes" },
+	{ "help", "", "print this and end" },
+};
+
+void option_print_policy(const struct plan *p, FILE *out)
+{
+	char text[VALUE_TEXT_MAX];
+
+	for (size_t i = 0; i < option_row_count; i++) {
+		uint64_t n;
+
+		if (!option_rows[i].is_limit) {
+			option_rows[i].print(&option_rows[i], p, out);
+			continue;
+		}
+		n = p->limit[option_rows[i].limit];
+		(void)fprintf(out, "%s %s\n", option_rows[i].name,
+			      n == NO_LIMIT ? "unlimited"
+					    : value_print(option_rows[i].kind, n, text));
+	}
+}
+
+static const char *initial_text(const struct option_row *row, char *text)
+{
+	if (!row->is_limit)
+		return NULL;
+	return row->initial == NO_LIMIT ? "unlimited"
+					: value_print(row->kind, row->initial, text);
+}
+
+static void print_help_line(FILE *out, const char *name, const char *arg, bool alone,
+			    const char *help, const char *initial)
+{
+	int used = fprintf(out, alone ? "  --%s[=%s]" : "  --%s %s", name, arg);
+
+	(void)fprintf(out, "%*s%s", used < 26 ? 26 - used : 1, "", help);
+	if (initial)
+		(void)fprintf(out, " (%s)", initial);
+	(void)fputc('\n', out);
+}
+
+void option_print_help(FILE *out)
+{
+	char text[VALUE_TEXT_MAX];
+
+	for (size_t i = 0; i < option_row_count; i++)
+		print_help_line(out, option_rows[i].name, option_rows[i].arg,
+				option_rows[i].bare, option_rows[i].help,
+				initial_text(&option_rows[i], text));
+	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
+		print_help_line(out, meta[i].name, meta[i].arg, false, meta[i].help,
+				NULL);
+}
+
+void option_print_man(FILE *out)
+{
+	char text[VALUE_TEXT_MAX];
+
+	for (size_t i = 0; i < option_row_count; i++) {
+		const char *initial = initial_text(&option_rows[i], text);
+
+		(void)fprintf(out,
+			      option_rows[i].bare ? ".It Fl Fl %s Ns Op = Ns Ar %s\n%s.\n"
+						  : ".It Fl Fl %s Ar %s\n%s.\n",
+			      option_rows[i].name, option_rows[i].arg,
+			      option_rows[i].help);
+		if (option_rows[i].repeatable)
+			(void)fprintf(out, "May be given more than once.\n");
+		if (initial)
+			(void)fprintf(out, "Default: %s.\n", initial);
+	}
+	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
+		(void)fprintf(out, ".It Fl Fl %s%s%s\n%s.\n", meta[i].name,
+			      meta[i].arg[0] ? " Ar " : "", meta[i].arg, meta[i].help);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.h - the one table of options: parser, policy files, explain, --help, man page
+ *
+ * A policy file is the long options, one per line, without the dashes: a name, blanks,
+ * the value up to the end of the line. Empty lines and lines that begin with '#' are
+ * passed over. No quoting, no escapes, no other language.
+ */
+#ifndef STEPJAIL_JAIL_PLAN_OPTION_H
+#define STEPJAIL_JAIL_PLAN_OPTION_H
+
+#include <stdio.h>
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+
+/**
+ * option_parse() - Fill a plan from a command line and the policy file it may name
+ * @p:		Filled; a struct from plan_init() or uninitialised
+ * @argv:	Behind the command's name, NULL at the end. Options end at "--" or at the
+ *		first word without a dash, which is where the program starts
+ * @e:		Names the option, and the policy file's line where it came from one
+ *
+ * An option that is not repeatable is refused the second time, wherever it was given.
+ *
+ * Return: 0 (the plan is valid), 1 (--help was asked for), or -errno
+ */
+int option_parse(struct plan *p, char *const *argv, struct err *e);
+
+/**
+ * option_print_policy() - Print a plan in the policy file's form
+ * @out:	Gets every option's value, defaults too; the program and --policy are not
+ *		part of the form
+ *
+ * The parser takes no value that this form cannot carry, so it always reads back.
+ */
+void option_print_policy(const struct plan *p, FILE *out);
+
+/** option_forget() - Wipe the policy file's text; every plan out of it is void */
+void option_forget(void);
+
+/** option_print_help() - Print the table for a person at a terminal */
+void option_print_help(FILE *out);
+
+/** option_print_man() - Print the table as mdoc(7) list items */
+void option_print_man(FILE *out);
+
+#endif

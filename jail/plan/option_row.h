@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option_row.h - a row of the table of options, for the files that walk it
+ */
+#ifndef STEPJAIL_JAIL_PLAN_OPTION_ROW_H
+#define STEPJAIL_JAIL_PLAN_OPTION_ROW_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "jail/plan/plan.h"
+#include "jail/plan/value.h"
+
+struct option_row {
+	const char *name;
+	const char *arg; /* what --help calls the value */
+	const char *help;
+	/* a number: where it goes, its unit, what it must lie between, its default */
+	bool is_limit, may_be_unlimited;
+	enum limit limit;
+	enum value_kind kind;
+	uint64_t min, max, initial;
+	/* anything else; a text, a choice or a list is at this offset of the plan */
+	bool repeatable;
+	size_t at;
+	int (*check)(const char *value, struct err *e); /* a text's, or NULL */
+	/* a list */
+	size_t count_at, stride;
+	int (*add)(struct plan *p, const char *value, struct err *e);
+	const char *const *choices; /* names by the enum's values, NULL at the end */
+	const char *bare; /* the value that the option alone stands for, or NULL */
+	int (*set)(const struct option_row *row, struct plan *p, const char *value,
+		   struct err *e);
+	void (*print)(const struct option_row *row, const struct plan *p, FILE *out);
+};
+
+extern const struct option_row option_rows[];
+extern const size_t option_row_count;
+
+#endif

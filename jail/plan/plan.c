@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.c - what a run shall be: see plan.h
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "jail/plan/plan_deterministic.h"
+#include "jail/plan/plan.h"
+
+/* An environment from nothing: these rows and what --env says, never the caller's. */
+static const char *const default_env[] = {
+	"PATH=/bin:/usr/bin",
+	"HOME=/work",
+	"LANG=C.UTF-8",
+};
+#define DEFAULT_ENV_COUNT (sizeof(default_env) / sizeof(default_env[0]))
+
+/* places that the jail makes itself and that a bind may not cover or reach into */
+static const char *const reserved[] = { "/proc", "/dev" };
+
+void plan_init(struct plan *p)
+{
+	*p = (struct plan){
+		.rootfs = "core",
+		.chdir = "/work",
+		.hostname = "stepjail",
+		.net = NET_NONE,
+		.proc = PROC_PID,
+	};
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		p->limit[i] = NO_LIMIT;
+	for (size_t i = 0; i < DEFAULT_ENV_COUNT; i++)
+		p->env[p->env_count++] = default_env[i];
+}
+
+bool plan_clean_path(const char *path)
+{
+	if (path[0] != '/' || strlen(path) >= PATH_MAX)
+		return false;
+	if (path[1] == '\0')
+		return true;
+
+	for (const char *part = path; *part;) {
+		size_t n = strcspn(++part, "/");
+
+		if (n == 0 || n > NAME_MAX || (n == 1 && part[0] == '.') ||
+		    (n == 2 && part[0] == '.' && part[1] == '.'))
+			return false;
+		part += n;
+	}
+	return true;
+}
+
+static bool is_at_or_below(const char *path, const char *top)
+{
+	size_t n = strlen(top);
+
+	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+static int check_destination(const struct plan *p, const char *dst, struct err *e)
+{
+	if (!plan_clean_path(dst))
+		return err_say(e, EINVAL,
+			       "bind: destination '%s' must be an absolute path without "
+			       "'.', '..' or '//'",
+			       dst);
+	if (dst[1] == '\0')
+		return err_say(e, EINVAL,
+			       "bind: '/' is the root tree itself: use --rootfs DIR");
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (is_at_or_below(dst, reserved[i]))
+			return err_say(e, EINVAL,
+				       "bind: %s belongs to the jail: choose a "
+				       "destination outside of it",
+				       reserved[i]);
+	for (size_t i = 0; i < p->bind_count; i++)
+		if (strcmp(p->bind[i].dst, dst) == 0)
+			return err_say(e, EEXIST, "bind: destination '%s' is given twice",
+				       dst);
+	return 0;
+}
+
+int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e)
+{
+	/* a destination in the jail is ours to name; a host path may hold a colon */
+	const char *colon = strrchr(spec, ':');
+
+	if (!colon || colon == spec || colon[1] == '\0')
+		return err_say(e, EINVAL, "bind: '%s' is not of the form SRC:DST", spec);
+
+	int r = check_destination(p, colon + 1, e);
+
+	if (r < 0)
+		return r;
+	if (p->bind_count == PLAN_BINDS_MAX)
+		return err_say(e, E2BIG, "bind: more than %d binds", PLAN_BINDS_MAX);
+
+	char *src = strndup(spec, (size_t)(colon - spec));
+
+	if (!src)
+		return err_set(e, ENOMEM, "bind: '%s'", spec);
+	p->bind[p->bind_count++] = (struct plan_bind){ src, colon + 1, writable };
+	return 0;
+}
+
+int plan_add_env(struct plan *p, const char *spec, struct err *e)
+{
+	size_t key = strcspn(spec, "=");
+
+	if (key == 0 || spec[key] != '=')
+		return err_say(e, EINVAL, "env: '%s' is not of the form KEY=VALUE", spec);
+	for (size_t i = 0; i < p->env_count; i++) {
+		if (strncmp(p->env[i], spec, key + 1) != 0)
+			continue;
+		if (i >= DEFAULT_ENV_COUNT || p->env[i] != default_env[i])
+			return err_say(e, EEXIST, "env: '%.*s' is given twice", (int)key,
+				       spec);
+		p->env[i] = spec;
+		return 0;
+	}
+	if (p->env_count == PLAN_ENV_MAX)
+		return err_say(e, E2BIG, "env: more than %d variables", PLAN_ENV_MAX);
+	p->env[p->env_count++] = spec;
+	return 0;
+}
+
+int plan_complete(struct plan *p, struct err *e)
+{
+	uint64_t wall = p->limit[LIMIT_WALL_MS], cpu = p->limit[LIMIT_CPU_MS];
+	uint64_t cpus = p->limit[LIMIT_CPUS_MILLI];
+
+	/* the static tree's Python has no need of new code, nor has the other one's when its
+	 * template has loaded all; another tree's may */
+	if (p->lock_code == LOCK_AUTO)
+		p->lock_code = strcmp(p->rootfs, "core") == 0   ? LOCK_YES
+			       : strcmp(p->rootfs, "data") == 0 ? LOCK_WARM
+								: LOCK_NO;
+	if (!plan_clean_path(p->chdir))
+		return err_say(
+			e, EINVAL,
+			"chdir: '%s' must be an absolute path without '.', '..' or '//'",
+			p->chdir);
+	if (p->spill && p->capture == CAPTURE_NO)
+		return err_say(e, EINVAL,
+			       "spill: only captured output is spilled: add --capture");
+	/* a CPU limit that the wall limit makes unreachable is a mistake in one of them
+	 */
+	if (wall != NO_LIMIT && cpu != NO_LIMIT && cpus != NO_LIMIT &&
+	    cpu / cpus > wall / 1000 + 1)
+		return err_say(
+			e, EINVAL,
+			"cpu-time: cannot be reached within wall-time at this number "
+			"of cpus: lower cpu-time or raise wall-time or cpus");
+	return plan_deterministic_complete(p, e);
+}

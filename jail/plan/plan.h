@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan.h - what a run shall be: plain data, const once it is validated
+ *
+ * Options and policy files fill a plan, plan_complete() checks and completes it, and from then on
+ * nothing changes it. Strings belong to whoever parsed them (argv, a policy file's text)
+ * and live as long as the process.
+ */
+#ifndef STEPJAIL_JAIL_PLAN_PLAN_H
+#define STEPJAIL_JAIL_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "init/err.h"
+
+#define PLAN_BINDS_MAX 256
+#define PLAN_ENV_MAX 256
+#define PLAN_CALLS_MAX 32
+#define PLAN_IO_MAX 8
+#define PLAN_KEEP_STATES_MAX 256 /* --keep-states */
+#define PLAN_READY_MAX 64        /* --ready */
+#define NO_LIMIT UINT64_MAX
+
+/* the program's user and group id inside every jail */
+#define PLAN_PROGRAM_ID 1000u
+
+enum limit {
+	LIMIT_WALL_MS,
+	LIMIT_CPU_MS,
+	LIMIT_MEMORY_BYTES,
+	LIMIT_MEMORY_HIGH_BYTES,
+	LIMIT_SWAP_BYTES,
+	LIMIT_CPUS_MILLI,
+	LIMIT_CPU_WEIGHT,
+	LIMIT_PIDS,
+	LIMIT_FILES,
+	LIMIT_FILE_BYTES,
+	LIMIT_TMP_BYTES,
+	LIMIT_WORK_BYTES,
+	LIMIT_INODES,
+	LIMIT_OUTPUT_BYTES,
+	LIMIT_SPILL_BYTES,
+	LIMIT_SEED,
+	LIMIT_GRACE_MS, /* from here on: of sessions */
+	LIMIT_SESSIONS,
+	LIMIT_READY,
+	LIMIT_KEEP_STATES,
+	LIMIT_KEEP_BYTES,
+	LIMIT_MEDIA_BYTES,
+	LIMIT_TEMPLATE_CLONES,
+	LIMIT_TEMPLATE_MS,
+	LIMIT_COUNT,
+};
+
+enum plan_net { NET_NONE, NET_LOOPBACK };
+enum plan_proc { PROC_PID, PROC_NONE };
+/* auto only while it is parsed; warm is no to all but serve, which decides; by these numbers
+ * option.c has their names */
+enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES, LOCK_WARM };
+enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
+enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
+enum plan_answer { ANSWER_NO, ANSWER_YES };
+enum plan_ahead { AHEAD_YES, AHEAD_NO };
+enum plan_aslr { ASLR_YES, ASLR_NO };
+
+/* parts of the wall that may be missing when an option says so by name, and that must not;
+ * bits in the order of the options' names */
+enum plan_part {
+	PART_CGROUP = 1u << 0,
+	PART_AUDIT = 1u << 1, /* the record of violations */
+};
+enum plan_required { REQUIRE_LANDLOCK = 1u << 0 };
+
+struct plan_bind {
+	const char *src; /* host path */
+	const char *dst; /* path in the jail: absolute, no "." or ".." in it */
+	bool writable;
+};
+
+/* a system call that the policy lets through beyond the allow list */
+struct plan_call {
+	const char *spec; /* as it was given */
+	int nr;
+	int arg; /* index of the argument that must be value, -1 for none */
+	uint32_t value;
+};
+
+enum plan_rate { RATE_RBPS, RATE_WBPS, RATE_RIOPS, RATE_WIOPS, RATE_COUNT };
+
+struct plan_io {
+	const char *spec;          /* as it was given */
+	int device_length;         /* of its first word, the device */
+	uint64_t rate[RATE_COUNT]; /* bytes or operations a second, or NO_LIMIT */
+};
+
+struct plan {
+	const char *rootfs; /* a name of a shipped tree, or a folder's path */
+	const char *chdir;
+	const char *hostname;
+	const char *report;    /* path, or an fd's number; NULL for none */
+	enum plan_answer cold; /* no session out of a template */
+	enum plan_ahead ahead; /* a process for a step before it is asked for */
+	const char *preload;   /* modules of a session's interpreter, NULL for none */
+	const char *spill;     /* folder for captured output, NULL for none */
+	enum plan_capture capture;
+	enum plan_net net;
+	enum plan_proc proc;
+	enum plan_lock lock_code;
+	enum plan_violation on_violation;
+	enum plan_answer learn;
+	enum plan_answer oom_group; /* memory that runs out ends every process */
+	const char *cpuset;         /* list of CPUs, NULL for all */
+	struct plan_io io[PLAN_IO_MAX];
+	size_t io_count;
+	enum plan_answer deterministic; /* see fixed.h, for the next two as well */
+	enum plan_aslr aslr;            /* address space layout randomisation */
+	const char *clock_start;        /* an instant, NULL for the host's clocks */
+	enum plan_answer verify_rootfs;
+	enum plan_answer rollback_files; /* /work goes back with a session's variables */
+	unsigned int allow_missing;      /* enum plan_part bits */
+	unsigned int require;            /* enum plan_required bits */
+	uint64_t limit[LIMIT_COUNT];
+	struct plan_bind bind[PLAN_BINDS_MAX];
+	size_t bind_count;
+	struct plan_call call[PLAN_CALLS_MAX];
+	size_t call_count;
+	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
+	size_t env_count;
+	bool session;      /* the program is an interpreter that serves steps */
+	char *const *argv; /* the program, NULL at the end; NULL for none */
+	/* not of a policy: the program is a template that jails are cloned from, and runs
+	 * nothing of anybody's; see template.h */
+	bool template;
+};
+
+/**
+ * plan_init() - Fill in what holds when no option says otherwise
+ */
+void plan_init(struct plan *p);
+
+/**
+ * plan_add_bind() - Add one "SRC:DST"
+ * @spec:	Split at its last colon; copied
+ *
+ * Return: 0, -EINVAL (not of that form, DST not a clean absolute path or one that the
+ * jail keeps for itself), -EEXIST (DST given twice), -E2BIG, or -ENOMEM
+ */
+int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e);
+
+/**
+ * plan_add_env() - Add or replace one "KEY=value"
+ * @spec:	Kept, not copied
+ *
+ * Return: 0, -EINVAL (no key), -EEXIST (the same key given twice), or -E2BIG
+ */
+int plan_add_env(struct plan *p, const char *spec, struct err *e);
+
+/**
+ * plan_add_io() - Add one "DEVICE rbps=N wbps=N riops=N wiops=N", any of the four
+ * @spec:	Kept, not copied; the device is looked up when the jail is made
+ *
+ * Return: 0, -EINVAL (not of that form), -ERANGE, -EEXIST (a key twice), or -E2BIG
+ */
+int plan_add_io(struct plan *p, const char *spec, struct err *e);
+
+/**
+ * plan_complete() - Refuse what contradicts itself, and decide what was left open
+ *
+ * Return: 0, or -EINVAL
+ */
+int plan_complete(struct plan *p, struct err *e);
+
+/**
+ * plan_clean_path() - Is this path absolute, with no empty, "." or ".." part in it?
+ *
+ * Such a path can be opened with no symlink followed and never climbs.
+ */
+bool plan_clean_path(const char *path);
+
+#endif

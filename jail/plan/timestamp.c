@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timestamp.c - an instant, as users write it: see instant.h, ISO 8601
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "jail/plan/timestamp.h"
+
+#define LAST 7258118399ULL /* of 2199 */
+
+/* digits where the form has 0, and its own letters */
+static bool looks_like(const char *text, const char *form)
+{
+	for (; *form; text++, form++)
+		if (*form == '0' ? *text < '0' || *text > '9' : *text != *form)
+			return false;
+	return *text == '\0';
+}
+
+int timestamp_parse(const char *text, uint64_t *seconds, struct err *e)
+{
+	struct tm day = { .tm_mday = 0 };
+	size_t digits = strspn(text, "0123456789");
+
+	if (digits > 0 && text[digits] == '\0') {
+		*seconds = digits > 10 ? UINT64_MAX : strtoull(text, NULL, 10);
+	} else if (looks_like(text, "0000-00-00") ||
+		   looks_like(text, "0000-00-00T00:00:00Z")) {
+		(void)sscanf(text, "%d-%d-%dT%d:%d:%d", &day.tm_year, &day.tm_mon,
+			     &day.tm_mday, &day.tm_hour, &day.tm_min, &day.tm_sec);
+		day.tm_year -= 1900;
+		day.tm_mon -= 1;
+
+		struct tm same = day;
+		time_t t = timegm(&same);
+
+		/* what is no day, hour or second of it is made another one */
+		if (same.tm_mon != day.tm_mon || same.tm_mday != day.tm_mday ||
+		    same.tm_hour != day.tm_hour || same.tm_min != day.tm_min ||
+		    same.tm_sec != day.tm_sec)
+			return err_say(e, EINVAL, "'%s' is not in the calendar", text);
+		*seconds = t < 0 ? UINT64_MAX : (uint64_t)t;
+	} else {
+		return err_say(e, EINVAL,
+			       "'%s' must be of the form 2024-02-29T12:00:00Z, "
+			       "2024-02-29, or seconds since 1970",
+			       text);
+	}
+	if (*seconds > LAST)
+		return err_say(e, ERANGE, "'%s' is not between 1970 and 2199", text);
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timestamp.h - an instant, as users write it
+ */
+#ifndef STEPJAIL_JAIL_PLAN_TIMESTAMP_H
+#define STEPJAIL_JAIL_PLAN_TIMESTAMP_H
+
+#include <stdint.h>
+
+#include "init/err.h"
+
+/**
+ * timestamp_parse() - Read an instant of UTC
+ * @text:	2024-02-29T12:00:00Z, 2024-02-29 for its midnight, or seconds since 1970
+ * @seconds:	Since 1970
+ *
+ * Return: 0, -EINVAL (not of these forms, or no day of the calendar), or -ERANGE (before
+ * 1970 or after 2199)
+ */
+int timestamp_parse(const char *text, uint64_t *seconds, struct err *e);
+
+#endif

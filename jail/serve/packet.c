@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packet.c - frames on a SOCK_SEQPACKET channel: see packet.h
+ *
+ * Theory of operation
+ *   A jail may put an fd beside a packet that takes long to close: a TCP socket that
+ *   lingers, or many inotify instances. Whoever closes the last reference of it waits, and
+ *   that must never be serve, in which the limits of all sessions run. Since Linux 6.16 such
+ *   a packet is refused when it is sent (SO_PASSRIGHTS). On an older kernel:
+ *   - A packet is looked at before it is received, by MSG_PEEK without room for fds. The
+ *     kernel then takes references of its own and drops them, while the packet has the
+ *     fds still; and it tells that there were some. Such a packet is never received.
+ *   - packet_close() looks at all that was not received. If there are fds, a process of
+ *     its own closes the channel last. That process exits, and the exit of a process
+ *     does not linger.
+ * See unix(7), and inet_release() in the kernel's net/ipv4/af_inet.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/serve/packet.h"
+#include "jail/base/fd_passing.h"
+#include "jail/base/sys.h"
+
+int packet_pair(int *outside, int *inside, struct err *e)
+{
+	int ends[2], on = 1, off = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "channel: socket pair");
+	*outside = ends[0];
+	*inside = ends[1];
+	/* not the inside end: an interpreter that waits is asleep in recvmsg(2) */
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ||
+	    setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return err_set(e, errno, "channel: ask for credentials");
+	if (setsockopt(ends[0], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0 &&
+	    errno != ENOPROTOOPT)
+		return err_set(e, errno, "channel: refuse fds");
+	return 0;
+}
+
+int packet_send(int fd, const struct wire_header *h, const void *payload, const int *fds,
+		size_t count)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	/* iovec has no const; sendmsg does not write to it */
+	struct iovec parts[] = { { head, sizeof(head) },
+				 { (void *)(uintptr_t)payload, h->length } };
+
+	wire_pack(h, head);
+	return fd_passing_send_parts(fd, parts, h->length ? 2 : 1, fds, count);
+}
+
+int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t *pid)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	struct iovec iov[] = { { head, sizeof(head) }, { payload, STEP_TEXT_MAX } };
+	union {
+		char room[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} control;
+	struct msghdr msg = {
+		.msg_iov = iov,
+		.msg_iovlen = 2,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT);
+	const struct cmsghdr *c;
+	struct ucred who;
+
+	if (n < 0)
+		return -errno;
+	/* the credentials have room, so it is fds that have none */
+	if (msg.msg_flags & MSG_CTRUNC)
+		return -EPROTO;
+	c = fd_passing_next(&msg, NULL);
+	/* an empty packet has a sender, the end of file has none */
+	if (!c)
+		return 0;
+	/* not taken where the peer's end is told first; it is there next time */
+	if (recv(fd, NULL, 0, MSG_DONTWAIT) < 0)
+		return -errno;
+	memcpy(&who, CMSG_DATA(c), sizeof(who));
+	*pid = who.pid;
+	if ((msg.msg_flags & MSG_TRUNC) || (size_t)n < sizeof(head) ||
+	    wire_unpack(head, h) < 0 || h->length != (size_t)n - sizeof(head))
+		return -EBADMSG;
+	return 1;
+}
+
+/* Return: is a packet with fds among those that nobody has received? */
+static bool has_fds(int fd)
+{
+	static unsigned char payload[STEP_TEXT_MAX];
+	struct wire_header h;
+	pid_t pid;
+	int r;
+
+	/* from here on a sender gets EPIPE, so there is an end to what is received here */
+	(void)shutdown(fd, SHUT_RD);
+	do
+		r = packet_receive(fd, &h, payload, &pid);
+	while (r == 1 || r == -EBADMSG || r == -ECONNRESET);
+	return r == -EPROTO;
+}
+
+/*
+ * A process that holds the channel until the caller has closed its copy, and exits: its
+ * exit then closes what is queued, and may take as long as that takes.
+ */
+static _Noreturn void hold(int fd, int until)
+{
+	char byte;
+
+	if (dup2(until, 0) < 0 || dup2(fd, 1) < 0 || close_range(2, ~0U, 0) < 0)
+		_exit(1);
+	(void)!read(0, &byte, 1);
+	/* a launch that is under way has copies, too, until its child executes init */
+	(void)sleep(1);
+	_exit(0);
+}
+
+static void close_elsewhere(int fd)
+{
+	int ends[2] = { -1, -1 }, status = 1;
+	pid_t child = pipe2(ends, O_CLOEXEC) < 0 ? -1 : fork();
+
+	/* twice, so that nobody has to wait for it */
+	if (child == 0) {
+		child = fork();
+		if (child == 0)
+			hold(fd, ends[0]);
+		_exit(child < 0);
+	}
+	if (child > 0)
+		(void)waitpid(child, &status, 0);
+	/* where no process can be made, it is left to serve's own exit */
+	if (status == 0)
+		(void)close(fd);
+	io_close_fd(&ends[0]);
+	io_close_fd(&ends[1]);
+}
+
+void packet_close(int *fd)
+{
+	if (*fd >= 0 && has_fds(*fd))
+		close_elsewhere(io_steal_fd(fd));
+	io_close_fd(fd);
+}

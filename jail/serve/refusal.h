@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refusal.h - why a frame of serve's client was refused, in a word for programs
+ */
+#ifndef STEPJAIL_JAIL_SERVE_REFUSAL_H
+#define STEPJAIL_JAIL_SERVE_REFUSAL_H
+
+#include <stdint.h>
+
+/* what init/serve_wire.h says of each */
+enum refusal_kind {
+	REFUSAL_FAILED,
+	REFUSAL_BAD_FRAME,
+	REFUSAL_OUT_OF_TURN,
+	REFUSAL_NO_SESSION,
+	REFUSAL_NOT_OPEN,
+	REFUSAL_ENDING,
+	REFUSAL_CLOSED,
+	REFUSAL_STOPPED,
+	REFUSAL_EXISTS,
+	REFUSAL_NO_BRANCH,
+	REFUSAL_NO_STATE,
+	REFUSAL_NO_STEP,
+	REFUSAL_BUSY,
+	REFUSAL_LIMIT,
+	REFUSAL_FILE,
+	REFUSAL_FILES,
+	REFUSAL_KINDS,
+};
+
+struct refusal {
+	enum refusal_kind kind;
+	const char *limit; /* of REFUSAL_LIMIT: which one; NULL for all others */
+	uint16_t frame;    /* enum wire_type of the frame that this answers */
+	uint32_t step;     /* that it named, or that is in its way; 0 for none */
+};
+
+/** refusal_word() - The word for a kind */
+const char *refusal_word(enum refusal_kind kind);
+
+/** refusal_of_step() - Of a step that a state could not be asked for, by errno */
+struct refusal refusal_of_step(int errnum);
+
+/** refusal_frame() - The word for a type of frame that a client sends, or NULL */
+const char *refusal_frame(uint16_t type);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.c - what the client of `serve` asks for: see init/serve_wire.h
+ *
+ * One table: what each frame must look like, and who does it. Whatever is wrong with one
+ * is REFUSED with a line, and changes nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "init/io.h"
+#include "jail/serve/request.h"
+#include "jail/serve/session/session_image.h"
+
+static int check_new(struct request *q, struct err *e)
+{
+	const struct plan *p = q->serve->plan;
+	int r;
+
+	if (q->number == 0) {
+		r = err_say(e, EINVAL, "a session has a number that is not 0");
+		return request_deny(q, REFUSAL_BAD_FRAME, r);
+	}
+	if (q->session) {
+		r = err_say(e, EEXIST,
+			    "session %u is there already: CLOSE it, or choose another "
+			    "number",
+			    q->number);
+		return request_deny(q, REFUSAL_EXISTS, r);
+	}
+	if (q->serve->sessions < p->limit[LIMIT_SESSIONS])
+		return 0;
+	r = err_say(e, EMFILE,
+		    "%llu sessions are open: CLOSE one, or start serve with more than "
+		    "--sessions %llu",
+		    (unsigned long long)q->serve->sessions,
+		    (unsigned long long)p->limit[LIMIT_SESSIONS]);
+	return request_limit(q, "sessions", r);
+}
+
+/* what the client asks for, or the policy's */
+static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
+			const char *name, uint64_t *limit, struct err *e)
+{
+	*limit = asked ? asked : most;
+	if (asked <= most)
+		return 0;
+	return request_limit(
+		q, name,
+		err_say(e, ERANGE, "%s: %llu ms is more than --%s allows: %llu ms",
+			refusal_frame(q->why.frame), (unsigned long long)asked, name,
+			(unsigned long long)most));
+}
+
+static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
+			 struct err *e)
+{
+	const struct serve_limits *asked = &q->head.limits;
+	const uint64_t *most = q->serve->plan->limit;
+	int r = choose_limit(q, asked->wall_ms, most[LIMIT_WALL_MS], "wall-time", wall_ms,
+			     e);
+
+	return r < 0 ? r
+		     : choose_limit(q, asked->cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
+				    cpu_ms, e);
+}
+
+static int do_open(struct request *q, struct err *e)
+{
+	int r = check_new(q, e);
+
+	return r < 0 ? r : session_open(q->serve, q->number, NULL, e);
+}
+
+static int do_once(struct request *q, struct err *e)
+{
+	struct once once = { .source = -1 };
+	int r = check_new(q, e);
+
+	if (r == 0)
+		r = choose_limits(q, &once.wall_ms, &once.cpu_ms, e);
+	if (r == 0)
+		r = request_once(q, &once, e);
+	if (r == 0)
+		r = session_open(q->serve, q->number, &once, e);
+	io_close_fd(&once.source);
+	return r;
+}
+
+static int check_idle(struct request *q, struct err *e)
+{
+	if (!q->branch->step)
+		return 0;
+	q->why.step = q->branch->step->number;
+	return request_deny(
+		q, REFUSAL_BUSY,
+		err_say(e, EBUSY, "branch %u runs step %u: wait for its DONE, or KILL it",
+			q->name, q->branch->step->number));
+}
+
+static int check_run(struct request *q, struct err *e)
+{
+	int r = check_idle(q, e);
+
+	if (r < 0)
+		return r;
+	if (q->session->once.is) {
+		r = err_say(e, EINVAL, "session %u is of one step", q->number);
+		return request_deny(q, REFUSAL_OUT_OF_TURN, r);
+	}
+	if (q->head.limits.awaits) {
+		r = err_say(e, EINVAL, "RUN: its source is whole: nothing follows");
+		return request_deny(q, REFUSAL_BAD_FRAME, r);
+	}
+	if (!q->branch->lost)
+		return 0;
+	r = err_say(e, ENOENT,
+		    "the state of branch %u was lost, its process has ended: ROLLBACK to "
+		    "state %u first",
+		    q->name, q->branch->head);
+	return request_deny(q, REFUSAL_NO_STATE, r);
+}
+
+static int do_run(struct request *q, struct err *e)
+{
+	cleanup_fd int source = request_take_source(q->branch, &q->why, e);
+	uint64_t wall_ms = 0, cpu_ms = 0;
+	int r = source < 0 ? source : check_run(q, e);
+
+	if (r == 0)
+		r = choose_limits(q, &wall_ms, &cpu_ms, e);
+	if (r < 0)
+		return r;
+	r = step_run(q->session, q->branch, io_steal_fd(&source), wall_ms, cpu_ms, e);
+	return request_asked(q, r);
+}
+
+/* the one that runs; where the frame names one, that one or none */
+static int running(struct request *q, struct step **step, struct err *e)
+{
+	*step = q->branch->step;
+	if (*step && (q->more == 0 || q->more == (*step)->number))
+		return 0;
+	q->why.step = q->more;
+	if (*step)
+		return request_deny(q, REFUSAL_NO_STEP,
+				    err_say(e, ESRCH,
+					    "step %u does not run on branch %u, but step "
+					    "%u",
+					    q->more, q->name, (*step)->number));
+	return request_deny(q, REFUSAL_NO_STEP,
+			    err_say(e, ESRCH, "no step runs on branch %u", q->name));
+}
+
+static int do_stdin(struct request *q, struct err *e)
+{
+	struct step *step;
+	int r = running(q, &step, e);
+
+	if (r < 0)
+		return r;
+	r = step_input(step, q->body, q->length, e);
+	if (r == -EFBIG)
+		return request_limit(q, "stdin", r);
+	return r == -EPIPE ? request_deny(q, REFUSAL_OUT_OF_TURN, r) : r;
+}
+
+static int do_interrupt(struct request *q, struct err *e)
+{
+	struct step *step;
+	int r = running(q, &step, e);
+
+	if (r < 0)
+		return r;
+	if (!step->state->host) /* before it could be interrupted */
+		limit_kill(step, KILL_CANCELLED);
+	else
+		limit_interrupt(step, KILL_CANCELLED);
+	return 0;
+}
+
+static int do_kill(struct request *q, struct err *e)
+{
+	struct step *step;
+	int r = running(q, &step, e);
+
+	if (r == 0)
+		limit_kill(step, KILL_CANCELLED);
+	return r;
+}
+
+static int find_state(struct request *q, struct err *e)
+{
+	if (states_find(&q->session->states, q->head.state.state))
+		return 0;
+	return request_deny(
+		q, REFUSAL_NO_STATE,
+		err_say(e, ENOENT,
+			"there is no state %u any more, if there ever was: "
+			"--keep-states, --keep-memory, and STATUS, which lists them",
+			q->head.state.state));
+}
+
+static void answer_status(struct request *q)
+{
+	say_status(q->serve, q->session, q->name, false);
+}
+
+static int do_rollback(struct request *q, struct err *e)
+{
+	int r = check_idle(q, e);
+
+	if (r == 0)
+		r = find_state(q, e);
+	if (r < 0)
+		return r;
+	q->branch->head = q->head.state.state;
+	q->branch->lost = false;
+	done_prune(q->session);
+	say_status(q->serve, q->session, q->name, true);
+	return 0;
+}
+
+static int do_branch(struct request *q, struct err *e)
+{
+	int r = find_state(q, e);
+
+	if (r == 0 && q->branch)
+		r = request_deny(
+			q, REFUSAL_EXISTS,
+			err_say(e, EEXIST, "branch %u is there already", q->name));
+	if (r == 0 && states_fork(&q->session->states, q->name, q->head.state.state) < 0)
+		r = request_limit(q, "branches",
+				  err_say(e, E2BIG,
+					  "a session has at most %d branches: DROP one",
+					  BRANCHES_MAX));
+	if (r == 0)
+		say_status(q->serve, q->session, q->name, true);
+	return r;
+}
+
+static int do_drop(struct request *q, struct err *e)
+{
+	int r = check_idle(q, e);
+
+	if (r == 0 && q->session->states.branches == 1)
+		r = request_deny(q, REFUSAL_OUT_OF_TURN,
+				 err_say(e, EBUSY,
+					 "branch %u is the session's only one: CLOSE the "
+					 "session",
+					 q->name));
+	if (r < 0)
+		return r;
+	io_close_fd(&q->branch->source);
+	states_drop(&q->session->states, q->branch);
+	q->branch = NULL;
+	done_prune(q->session);
+	answer_status(q);
+	return 0;
+}
+
+static int no_session(struct request *q, struct err *e)
+{
+	int r = err_say(e, ENOENT, "there is no session %u: OPEN it", q->number);
+
+	return request_deny(q, REFUSAL_NO_SESSION, r);
+}
+
+static int do_status(struct request *q, struct err *e)
+{
+	if (q->number && !q->session)
+		return no_session(q, e);
+	answer_status(q);
+	return 0;
+}
+
+static int do_close(struct request *q, struct err *e)
+{
+	(void)e;
+	q->session->ended = REFUSAL_CLOSED;
+	session_end(q->session, "the client has closed it");
+	return 0;
+}
+
+enum needs {
+	NEEDS_NOTHING,
+	NEEDS_SESSION, /* of that number, whether it stands or not */
+	NEEDS_OPEN,    /* one that stands */
+	NEEDS_BRANCH,  /* and has a branch of that name */
+	NEEDS_SOURCE,  /* the same, or awaits that of ONCE, standing or not */
+};
+
+/* what may follow the struct */
+enum body {
+	BODY_NONE,
+	BODY_BYTES,
+	BODY_NUMBER, /* one of four bytes, and none is 0 */
+};
+
+static const struct row {
+	uint16_t type;
+	size_t head; /* bytes of the struct that the payload begins with */
+	enum body body;
+	enum needs needs;
+	int (*act)(struct request *q, struct err *e);
+} rows[] = {
+	{ WIRE_OPEN, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_open },
+	{ WIRE_ONCE, sizeof(struct serve_limits), BODY_BYTES, NEEDS_NOTHING, do_once },
+	{ WIRE_CODE, sizeof(struct serve_at), BODY_BYTES, NEEDS_SOURCE, request_code },
+	{ WIRE_RUN, sizeof(struct serve_limits), BODY_NONE, NEEDS_BRANCH, do_run },
+	{ WIRE_STDIN, sizeof(struct serve_at), BODY_BYTES, NEEDS_BRANCH, do_stdin },
+	{ WIRE_INTERRUPT, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH,
+	  do_interrupt },
+	{ WIRE_KILL, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH, do_kill },
+	{ WIRE_ROLLBACK, sizeof(struct serve_state), BODY_NONE, NEEDS_BRANCH,
+	  do_rollback },
+	{ WIRE_BRANCH, sizeof(struct serve_state), BODY_NONE, NEEDS_OPEN, do_branch },
+	{ WIRE_DROP, sizeof(struct serve_at), BODY_NONE, NEEDS_BRANCH, do_drop },
+	{ WIRE_PUT, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_put },
+	{ WIRE_GET, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_get },
+	{ WIRE_LIST, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_list },
+	{ WIRE_DATA, sizeof(struct serve_at), BODY_BYTES, NEEDS_OPEN, request_data },
+	{ WIRE_END, sizeof(struct serve_at), BODY_NUMBER, NEEDS_OPEN, request_end },
+	{ WIRE_STATUS, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_status },
+	{ WIRE_CLOSE, sizeof(struct serve_at), BODY_NONE, NEEDS_SESSION, do_close },
+};
+
+static int check(struct request *q, const struct row *row, struct err *e)
+{
+	enum session_phase phase = q->session ? q->session->phase : PHASE_CLOSING;
+	int r;
+
+	if (row->needs == NEEDS_NOTHING)
+		return 0;
+	if (!q->session)
+		return no_session(q, e);
+	if (phase == PHASE_CLOSING) {
+		r = err_say(e, ESHUTDOWN, "session %u is ending: wait for CLOSED",
+			    q->number);
+		return request_deny(q, REFUSAL_ENDING, r);
+	}
+	if (row->needs == NEEDS_SESSION ||
+	    (row->needs == NEEDS_SOURCE && q->session->once.awaits))
+		return 0;
+	if (phase != PHASE_OPEN) {
+		r = err_say(e, EAGAIN, "session %u does not stand yet: wait for OPENED",
+			    q->number);
+		return request_deny(q, REFUSAL_NOT_OPEN, r);
+	}
+	if (row->needs < NEEDS_BRANCH || q->branch)
+		return 0;
+	r = err_say(e, ENOENT, "session %u has no branch %u: BRANCH makes one", q->number,
+		    q->name);
+	return request_deny(q, REFUSAL_NO_BRANCH, r);
+}
+
+static int bad_size(struct request *q, const struct row *row, uint32_t length,
+		    struct err *e)
+{
+	static const char *const more[] = { "", " or more", " or 4 more" };
+
+	return request_deny(
+		q, REFUSAL_BAD_FRAME,
+		err_say(e, EBADMSG, "%s: %u bytes of payload, and it has %zu%s",
+			refusal_frame(row->type), length, row->head, more[row->body]));
+}
+
+static bool is_size(const struct row *row, uint32_t length)
+{
+	return length == row->head || (row->body == BODY_BYTES && length > row->head) ||
+	       (row->body == BODY_NUMBER && length == row->head + sizeof(uint32_t));
+}
+
+static int act(struct request *q, const struct wire_header *h,
+	       const unsigned char *payload, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		int r;
+
+		if (row->type != h->type)
+			continue;
+		if (!is_size(row, h->length))
+			return bad_size(q, row, h->length, e);
+		memcpy(&q->head, payload, row->head);
+		q->body = payload + row->head;
+		q->length = h->length - row->head;
+		if (row->body == BODY_NUMBER && q->length)
+			memcpy(&q->more, q->body, sizeof(q->more));
+		r = check(q, row, e);
+		if (r == 0)
+			r = hold_frame(q, h, payload, e);
+		return r != 0 ? r : row->act(q, e);
+	}
+	return request_deny(q, REFUSAL_BAD_FRAME,
+			    err_say(e, EBADMSG,
+				    "a frame of type %u is not the client's to send",
+				    h->type));
+}
+
+void request_serve(struct serve *s, const struct wire_header *h,
+		   const unsigned char *payload)
+{
+	struct request q = { .serve = s, .number = h->step, .why.frame = h->type };
+	struct serve_at at = { 0 };
+	struct err e;
+
+	if (h->length >= sizeof(at))
+		memcpy(&at, payload, sizeof(at));
+	q.name = at.branch;
+	q.session = session_find(s, h->step);
+	if (q.session && q.session->phase == PHASE_OPEN)
+		q.branch = states_branch(&q.session->states, at.branch);
+	if (q.session && hold_wait(q.session, h, payload))
+		return;
+	if (act(&q, h, payload, &e) < 0)
+		say_refused(s, h->step, at.branch, &q.why, e.text);
+}

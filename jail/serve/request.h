@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.h - what the client of `serve` asks for, for the files that do it
+ */
+#ifndef STEPJAIL_JAIL_SERVE_REQUEST_H
+#define STEPJAIL_JAIL_SERVE_REQUEST_H
+
+#include "jail/serve/session/session.h"
+
+/* a frame that has been looked at */
+struct request {
+	struct serve *serve;
+	struct session *session;   /* NULL where there is none of its number */
+	struct branch *branch;     /* the same */
+	uint32_t number, name;     /* of both, as asked for */
+	const unsigned char *body; /* behind the struct of its row */
+	size_t length;
+	uint32_t more;      /* the number behind the struct, where its row takes one */
+	struct refusal why; /* if it is refused */
+	union {
+		struct serve_at at;
+		struct serve_limits limits;
+		struct serve_state state;
+		struct serve_file file;
+	} head;
+};
+
+/**
+ * request_deny() - Note the kind of a refusal
+ * @r:		-errno of the error that tells it
+ *
+ * Return: @r
+ */
+static inline int request_deny(struct request *q, enum refusal_kind kind, int r)
+{
+	q->why.kind = kind;
+	return r;
+}
+
+/** request_limit() - The same for a limit: its option's name, or what it bounds */
+static inline int request_limit(struct request *q, const char *name, int r)
+{
+	q->why.limit = name;
+	return request_deny(q, REFUSAL_LIMIT, r);
+}
+
+/** request_asked() - The same for what a state was asked for; 0 or more is no refusal */
+static inline int request_asked(struct request *q, int r)
+{
+	struct refusal why = refusal_of_step(-r);
+
+	if (r >= 0)
+		return r;
+	q->why.limit = why.limit;
+	return request_deny(q, why.kind, r);
+}
+
+/* request_data.c: sources and files. Each returns 0, or -errno for REFUSED */
+int request_code(struct request *q, struct err *e);
+int request_put(struct request *q, struct err *e);
+int request_data(struct request *q, struct err *e);
+int request_end(struct request *q, struct err *e);
+int request_get(struct request *q, struct err *e);
+int request_list(struct request *q, struct err *e);
+
+/** request_take_source() - The source of a branch's next step, sealed; or -errno, and why */
+int request_take_source(struct branch *b, struct refusal *why, struct err *e);
+
+/** request_once() - The source of ONCE, as far as it has come, and how much is to come */
+int request_once(struct request *q, struct once *once, struct err *e);
+
+#endif

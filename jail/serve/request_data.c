@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request_data.c - sources of steps, and files that go in and come out: see request.h
+ *
+ * Both wait in memfds until they are whole: a source goes to its step sealed, a file to the
+ * process that writes it, in the jail.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/serve/request.h"
+
+static int append(int fd, const struct request *q, uint64_t have, uint64_t most,
+		  const char *what, struct err *e)
+{
+	ssize_t n;
+
+	if (have + q->length > most)
+		return err_say(e, EFBIG, "%s: more than %llu bytes", what,
+			       (unsigned long long)most);
+	n = q->length ? pwrite(fd, q->body, q->length, (off_t)have) : 0;
+	return n == (ssize_t)q->length ? 0 : err_set(e, n < 0 ? errno : EIO, "%s", what);
+}
+
+static int make_memfd(const char *name, struct err *e)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	return fd < 0 ? err_set(e, errno, "serve: memfd_create") : fd;
+}
+
+static int seal(int fd, struct err *e)
+{
+	if (fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return err_set(e, errno, "serve: seal a source");
+	return 0;
+}
+
+/* the source of the next step, sealed; an empty one if there was no CODE */
+int request_take_source(struct branch *b, struct refusal *why, struct err *e)
+{
+	cleanup_fd int source = io_steal_fd(&b->source);
+	int r, refused = b->refused;
+
+	b->source_bytes = 0;
+	b->refused = 0;
+	if (refused == EFBIG) {
+		why->kind = REFUSAL_LIMIT;
+		why->limit = "source";
+		return err_say(e, EFBIG,
+			       "CODE: the source of a step has at most %u bytes",
+			       STEP_SOURCE_MAX);
+	}
+	if (refused)
+		return err_set(e, refused, "CODE: keep the source");
+	if (source < 0)
+		source = make_memfd("step", e);
+	r = source < 0 ? source : seal(source, e);
+	return r < 0 ? r : io_steal_fd(&source);
+}
+
+int request_once(struct request *q, struct once *once, struct err *e)
+{
+	uint32_t awaits = q->head.limits.awaits;
+	int r;
+
+	if (q->length + awaits > STEP_SOURCE_MAX)
+		return request_limit(q, "source",
+				     err_say(e, EFBIG,
+					     "ONCE: the source of a step has at most %u "
+					     "bytes",
+					     STEP_SOURCE_MAX));
+	once->source = make_memfd("step", e);
+	r = once->source < 0 ? once->source
+			     : append(once->source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
+	if (r == 0 && awaits == 0)
+		r = seal(once->source, e);
+	once->is = true;
+	once->bytes = (uint32_t)q->length;
+	once->awaits = awaits;
+	return r;
+}
+
+/* a piece of it; nothing but its end can be told of what is wrong with that */
+static void take_once(const struct request *q)
+{
+	struct session *s = q->session;
+	struct once *o = &s->once;
+	struct err e;
+	int r = append(o->source, q, o->bytes, o->bytes + o->awaits, "ONCE: its CODE",
+		       &e);
+
+	if (r == -EFBIG)
+		s->ended = REFUSAL_BAD_FRAME;
+	if (r == 0) {
+		o->bytes += (uint32_t)q->length;
+		o->awaits -= (uint32_t)q->length;
+	}
+	if (r == 0 && o->awaits == 0)
+		r = seal(o->source, &e);
+	if (r < 0)
+		session_end(s, "%s", e.text);
+	else if (s->phase == PHASE_OPEN)
+		spare_run_once(s);
+}
+
+/* What is wrong with a piece is told in the answer to RUN: half a source must not run. */
+int request_code(struct request *q, struct err *e)
+{
+	struct branch *b = q->branch;
+	struct err unused;
+	int r;
+
+	(void)e;
+	if (q->session->once.awaits) {
+		take_once(q);
+		return 0;
+	}
+	if (b->refused)
+		return 0;
+	if (b->source < 0)
+		b->source = make_memfd("step", &unused);
+	r = b->source < 0 ? b->source
+			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX, "CODE",
+				   &unused);
+	if (r < 0)
+		b->refused = -r;
+	else
+		b->source_bytes += (uint32_t)q->length;
+	return 0;
+}
+
+static int check_path(struct request *q, struct err *e)
+{
+	if (q->length && q->length <= STEP_PATH_MAX && !memchr(q->body, 0, q->length))
+		return 0;
+	return request_deny(q, REFUSAL_BAD_FRAME,
+			    err_say(e, EINVAL,
+				    "a path has 1 to %u bytes, and no NUL among them",
+				    STEP_PATH_MAX));
+}
+
+/* PUT, its DATA and its END have one answer: what is wrong is told at the END */
+int request_put(struct request *q, struct err *e)
+{
+	struct put *put = &q->session->put;
+	int r;
+
+	if (put->under_way)
+		return request_deny(
+			q, REFUSAL_BUSY,
+			err_say(e, EBUSY, "PUT: another one is under way: END it first"));
+	put->under_way = true;
+	put->bytes = 0;
+	put->branch = q->name;
+	put->mode = q->head.file.mode ? q->head.file.mode : 0644;
+	put->error.errnum = 0;
+	r = check_path(q, &put->error);
+	if (r == 0 && (put->mode & ~0777u))
+		r = request_deny(
+			q, REFUSAL_BAD_FRAME,
+			err_say(&put->error, EINVAL, "PUT: a mode has nine bits"));
+	put->why = q->why;
+	if (r < 0)
+		return 0;
+	put->path_bytes = q->length;
+	memcpy(put->path, q->body, q->length);
+	put->data = make_memfd("put", &put->error);
+	return 0;
+}
+
+static int no_put(struct request *q, const char *name, struct err *e)
+{
+	return request_deny(q, REFUSAL_OUT_OF_TURN,
+			    err_say(e, EINVAL, "%s: no PUT is under way", name));
+}
+
+int request_data(struct request *q, struct err *e)
+{
+	struct put *put = &q->session->put;
+	int r;
+
+	if (!put->under_way)
+		return no_put(q, "DATA", e);
+	if (put->error.errnum)
+		return 0;
+	r = append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
+		   "PUT, which --work-size bounds", &put->error);
+	if (r == -EFBIG)
+		(void)request_limit(q, "work-size", r);
+	put->why = q->why;
+	if (r < 0)
+		io_close_fd(&put->data);
+	put->bytes += q->length;
+	return 0;
+}
+
+/* it was all in memory: there is nothing in the jail to take back */
+static int drop_put(struct request *q)
+{
+	static const char json[] = "{\"bytes\":0,\"dropped\":true}";
+
+	io_close_fd(&q->session->put.data);
+	serve_put(q->serve, WIRE_STATE, q->number, q->name, json, sizeof(json) - 1);
+	return 0;
+}
+
+int request_end(struct request *q, struct err *e)
+{
+	struct put *put = &q->session->put;
+	int r;
+
+	if (!put->under_way)
+		return no_put(q, "END", e);
+	put->under_way = false;
+	if (q->more)
+		return drop_put(q);
+	if (put->error.errnum) {
+		*e = put->error;
+		q->why.limit = put->why.limit;
+		return request_deny(q, put->why.kind, -put->error.errnum);
+	}
+	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
+		      put->path_bytes, put->data, e);
+	io_close_fd(&put->data);
+	return request_asked(q, r);
+}
+
+int request_get(struct request *q, struct err *e)
+{
+	int r = check_path(q, e);
+
+	return r < 0 ? r
+		     : request_asked(q,
+				     step_file(q->session, q->name, KIND_GET, 0,
+					       (const char *)q->body, q->length, -1, e));
+}
+
+int request_list(struct request *q, struct err *e)
+{
+	int r = check_path(q, e);
+
+	return r < 0 ? r
+		     : request_asked(q,
+				     step_file(q->session, q->name, KIND_LIST, 0,
+					       (const char *)q->body, q->length, -1, e));
+}

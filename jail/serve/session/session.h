@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - a jail whose states are processes, and the steps that run in it
+ *
+ * What its files share. See init/step_wire.h for the inside, init/serve_wire.h for clients.
+ *
+ *	session.c        a jail stands up, tells of ends, ends
+ *	session_ready.c  some stand before they are asked for
+ *	session_ask.c    a step, or a file operation, is asked of a state
+ *	session_ahead.c  a process for the step that will be asked for next
+ *	session_step.c   what it says, up to its last packet
+ *	session_io.c     its pipes, and the first interpreter's; session_media.c: what it shows
+ *	session_done.c   what became of it: verdict, new state, answer
+ *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
+ *	session_sweep.c  which processes there are, and which of them may stay; session_sweep.h
+ *	session_image.c  the files of states, with --rollback-files
+ *	session_hold.c   frames that wait for files, likewise
+ *	session_rest.c   a state that waits does nothing else; session_rest.h
+ *	session_court.c  violations and signals: whose, and whether they may go on
+ *	session_say.c    answers in JSON
+ */
+#ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
+#define STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "init/serve_wire.h"
+#include "init/step_wire.h"
+#include "jail/walls/signal_guard.h"
+#include "jail/watch/run_loop.h"
+#include "jail/watch/outcome.h"
+#include "jail/serve/serve.h"
+#include "jail/serve/refusal.h"
+#include "jail/serve/session/session_media.h"
+#include "jail/serve/session/session_sweep.h"
+#include "jail/serve/session/states.h"
+
+#define OUT_TAIL_BYTES 4096
+#define STDIN_BYTES_MAX (1u << 20) /* that wait for a step to read them */
+#define DIAGNOSTIC_BYTES 200
+
+enum session_phase {
+	PHASE_STANDING, /* until the interpreter says that it is there */
+	PHASE_OPEN,
+	PHASE_CLOSING, /* killed; until the kernel has ended all of it */
+};
+
+/* the last three are of session_image.c, and not the client's */
+enum step_kind {
+	KIND_RUN,
+	KIND_PUT,
+	KIND_GET,
+	KIND_LIST,
+	KIND_COMPARE,
+	KIND_IMAGE,
+	KIND_RESTORE,
+};
+
+/* stdout or stderr of a step */
+struct stream {
+	struct port port;
+	uint64_t bytes;                     /* that were written to it */
+	uint64_t sent;                      /* of these, to the client */
+	unsigned char tail[OUT_TAIL_BYTES]; /* a ring: the last of those not sent */
+};
+
+struct step {
+	struct session *session;
+	struct step *next;
+	enum step_kind kind;
+	uint32_t number; /* in the session; that of the state which it may become */
+	uint32_t branch; /* its name, also when it is dropped meanwhile */
+	uint32_t from;   /* state that was asked for it */
+	uint32_t asked;  /* by this number */
+	bool waits;      /* its process is made ready, and has no source */
+	bool unwanted;   /* it waits, and is to end as soon as it is there */
+	int source;      /* of one that waited, -1 */
+	struct state
+		*state; /* its process; host is 0 until it has said that it is there */
+	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
+	struct port in;
+	unsigned char *input; /* STDIN that waits, or NULL */
+	size_t input_bytes;
+	bool input_ends;
+	bool have_done, have_result, have_trace, have_exit;
+	struct media_flow media;
+	struct wire_done done;
+	struct step_filed filed;
+	enum kill_cause killed;  /* why a signal was sent, noted before */
+	bool interrupted;        /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;   /* of the grace, that have gone by */
+	uint64_t quarter_us;     /* its CPU time at the first */
+	bool sent_fds;           /* over its channel, for which it was killed */
+	bool shot;               /* by SIGKILL; whatever it says now comes too late */
+	bool alone;              /* no other step has run beside it */
+	bool orphans;            /* or one did, and a process was seen that is nobody's */
+	struct proc_usage watch; /* of its process and those below it, if not alone */
+	uint32_t threads;        /* that it had left */
+	struct wire_exit exit;   /* its process has ended, if have_exit */
+	bool sweeping;           /* it has ended, and what it left is being ended */
+	bool swept;              /* that is done */
+	int strays;              /* that were killed then, or -errno */
+	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
+	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
+	uint64_t start_ms;
+	uint64_t cpu_before_us; /* of the whole jail */
+	uint64_t cpu_early_us;  /* of its process, before the step began */
+	uint64_t cpu_used_us;   /* as last looked at */
+	uint64_t memory_peak_bytes;
+	struct bell wall, sample;
+	struct asking *asking; /* its request waits for memory: session_memory.c */
+	struct violations refused;
+	char files[ERR_TEXT_MAX]; /* what DONE says of them, where there is more to say */
+	struct later end;
+};
+
+/* a frame of the client that waits until the files are there that it needs */
+struct held {
+	struct held *next;
+	struct wire_header head;
+	unsigned char payload[];
+};
+
+/* whose files lie in /work, and what is done about it; see session_image.c */
+struct files {
+	uint32_t at;         /* the state whose files they are, or NO_STATE */
+	bool exact;          /* its image is what they are */
+	bool differs;        /* it was looked at, and is not */
+	bool give_up;        /* they need not be kept before others come */
+	uint32_t goal;       /* the state whose files are wanted */
+	struct step *job;    /* that is under way, or NULL */
+	struct image *image; /* that the job writes or reads */
+	struct held *held, **last;
+	bool replaying;
+	struct step *dead; /* it has ended, and DONE waits for its files; or NULL */
+	struct judgement judged;
+	const char *reason;
+	int strays;
+	uint64_t ended_ms;
+};
+
+/* ONCE: one step, then the end */
+struct once {
+	bool is;
+	int source;      /* until it is run, and sealed when it is whole; or -1 */
+	uint32_t bytes;  /* that it has */
+	uint32_t awaits; /* that are yet to come, by CODE */
+	uint64_t wall_ms, cpu_ms;
+};
+
+struct session {
+	struct serve *serve;
+	struct session *next; /* in its bucket */
+	uint32_t number;
+	enum session_phase phase;
+	bool waits;  /* nobody has asked for it yet: it has no number */
+	bool opened; /* the client was told so */
+	struct once once;
+	struct stocked *from; /* the template that it is a clone of, or NULL */
+	struct run run;       /* the jail, its posture and its listener */
+	struct port control, gate, listener, diagnostics, pidfd;
+	struct bell stand, flood, exits;
+	struct states states;
+	struct step *steps;    /* that run */
+	struct step *ahead;    /* that wait for a source */
+	uint64_t memory_bytes; /* of all processes, as last looked at */
+	struct state *first;   /* state 0, until it is in the table */
+	struct violation_court court;
+	pid_t caller; /* thread that the court hears */
+	struct sweep sweep;
+	bool silent;                  /* one that was asked for did not come in time */
+	unsigned int restless;        /* processes that ran when they were to wait */
+	struct violations elsewhere;  /* those that belong to no step */
+	struct cgroup_usage counted;  /* of the leaf, at the last end that was judged */
+	uint32_t next_step, file_ops; /* the last of these was begun */
+	struct files files;
+	struct put {
+		bool under_way;
+		int data;         /* memfd, or -1 */
+		struct err error; /* what is wrong with it; answered at its END */
+		struct refusal why;
+		uint64_t bytes;
+		uint32_t branch, mode;
+		size_t path_bytes;
+		char path[STEP_PATH_MAX];
+	} put;
+	char diagnostic[DIAGNOSTIC_BYTES]; /* the last line that the interpreter wrote */
+	size_t diagnostic_used;
+	char reason[ERR_TEXT_MAX]; /* of its end */
+	enum refusal_kind ended;   /* the same for REFUSED, if it never stood */
+	struct later end;
+};
+
+/* session.c */
+
+/**
+ * session_open() - Start a jail with an interpreter in it
+ * @once:	For a session of one step: copied, and its source taken; else NULL
+ *
+ * Return: 0, or -errno: there is no such session then
+ */
+int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
+
+/** session_prepare() - The same for nobody yet, see session_ready.c */
+int session_prepare(struct serve *serve, struct err *e);
+
+/** session_find() - The session of this number, or NULL */
+struct session *session_find(struct serve *serve, uint32_t number);
+
+/** session_end() - Kill it; CLOSED follows when it is gone. Words are the reason */
+void session_end(struct session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* session_ready.c */
+
+/** spare_open() - Before the first turn */
+void spare_open(struct serve *serve);
+/** spare_turn() - A turn is over: throw away what is too old, make one that is missing */
+void spare_turn(struct serve *serve);
+/** spare_take() - One that waits, out of its list, whether it is up or not; or NULL */
+struct session *spare_take(struct serve *serve);
+/** spare_begin() - It is up, and somebody's: tell, and run the source of ONCE */
+void spare_begin(struct session *s);
+/** spare_run_once() - Run that source, if it is whole */
+void spare_run_once(struct session *s);
+/** spare_lost() - One that waits has ended, for its reason */
+void spare_lost(struct session *s);
+/** spare_count() - Those that wait, up already or not, or only those that are */
+unsigned int spare_count(const struct serve *serve, bool open);
+
+/* session_ask.c */
+
+/** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
+int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
+	     uint64_t cpu_ms, struct err *e);
+
+/** step_file() - Begin a file operation; @data stays the caller's, -1 of GET and LIST */
+int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
+	      const char *path, size_t path_bytes, int data, struct err *e);
+
+/**
+ * step_again() - Its process ended and has never had the source: ask once more
+ *
+ * Return: false when that cannot be done; the step is as it was
+ */
+bool step_again(struct step *step);
+
+/** step_make() - In no list yet; NULL without memory */
+struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
+		       uint32_t branch, uint32_t from);
+
+/** step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none */
+int step_fds(struct step *step, int *fds, struct err *e);
+
+/** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
+int step_ask(struct step *step, struct state *of, const struct wire_header *h,
+	     const void *payload, int *fds, size_t count, struct err *e);
+
+/* session_ahead.c */
+
+/** prefork_prepare() - A process for the next step of a branch, unless there is one */
+void prefork_prepare(struct session *s, uint32_t branch);
+/** prefork_find() - One that waits and was made from this state, or NULL */
+struct step *prefork_find(const struct session *s, uint32_t from);
+/** prefork_born() - Its process is there */
+void prefork_born(struct step *step);
+/** prefork_end() - It is not wanted any more */
+void prefork_end(struct step *step);
+/** prefork_dismiss() - Kill such a process; it is known until init has reaped it */
+void prefork_dismiss(struct state *state);
+/** prefork_forget() - Its process is gone */
+void prefork_forget(struct step *step);
+/** prefork_prune() - End those whose state no branch is at */
+void prefork_prune(struct session *s);
+/** prefork_end_all() - With the session */
+void prefork_end_all(struct session *s);
+
+/* session_step.c */
+
+/** step_unlink() - Take it out of a list; false: it is not there */
+bool step_unlink(struct step **list, const struct step *step);
+
+/** step_exit() - Its process has ended, as init says */
+void step_exit(struct step *step, const struct wire_exit *exit);
+
+/** step_receive() - Take packets of a channel, a few in one go */
+void step_receive(struct state *state);
+
+/** step_hear_births() - Who was asked for, and has not been heard yet, may be there */
+void step_hear_births(struct session *s);
+
+/** step_drain() - All that its process has said before it ended */
+void step_drain(struct state *state);
+
+/** step_refuse() - It never began: tell why, and forget it */
+void step_refuse(struct step *step, struct refusal why, int errnum, const char *text);
+
+/** step_forget() - Free it, at the end of the turn; its state is the caller's */
+void step_forget(struct step *step);
+
+/** state_new() - Return: NULL without memory */
+struct state *state_new(struct session *s, uint32_t number, int channel);
+
+/** state_hang_up() - Close its channel; as often as one likes */
+void state_hang_up(struct state *state);
+
+/** state_free() - Close its fds, and free it at the end of the turn */
+void state_free(struct state *state);
+
+/* session_io.c */
+
+/** step_prepare_io() - A new step: its pipes are not there yet */
+void step_prepare_io(struct step *step);
+
+/**
+ * step_pipes() - Make those that its kind has
+ * @fds:	Gets the step's ends, in their places of enum step_fd
+ *
+ * Return: 0, or -errno
+ */
+int step_pipes(struct step *step, int *fds);
+
+/** step_input() - Bytes for a running step's stdin, none for its end */
+int step_input(struct step *step, const void *bytes, size_t length, struct err *e);
+
+/** step_output() - Take what a stream holds, at most once; false: nothing more now */
+bool step_output(struct step *step, struct stream *stream);
+
+/** step_first() - State 0, and the fds that its interpreter begins with */
+int step_first(struct session *s, struct err *e);
+
+/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
+void step_listen(struct step *step, bool listen);
+
+/* session_done.c */
+
+/** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
+void done_step(struct step *step);
+
+/** done_process() - A process of the jail has ended, as init says: a step's, a state's, or none's */
+void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
+
+/** done_tell() - DONE, the last that is heard of it; its state is freed if it is gone */
+void done_tell(struct step *step, const struct judgement *j, bool lives,
+	       const char *reason, int strays);
+
+/** done_judge() - The verdict, from what is known of the step */
+void done_judge(struct step *step, struct judgement *j);
+
+/** done_prune() - End states that no branch can come back to, and those beyond the limit */
+void done_prune(struct session *s);
+
+/* session_limit.c */
+
+/** limit_prepare() - A new step: its bells have somebody to ring for */
+void limit_prepare(struct step *step);
+/** limit_begin() - The step's process is there: its clocks run from now on */
+void limit_begin(struct step *step);
+/** limit_end() - They do not any more */
+void limit_end(struct step *step);
+/** limit_interrupt() - SIGINT, and SIGKILL after the grace; the cause is noted first */
+void limit_interrupt(struct step *step, enum kill_cause cause);
+/** limit_kill() - SIGKILL, the cause noted first */
+void limit_kill(struct step *step, enum kill_cause cause);
+/** limit_cpu_us() - CPU time that a step has used, as far as it is known */
+uint64_t limit_cpu_us(const struct step *step);
+/** limit_process_cpu_us() - CPU time of one process, its children aside; 0 if unknown */
+uint64_t limit_process_cpu_us(pid_t pid);
+/** limit_signal() - To a state's process, by pidfd */
+void limit_signal(const struct state *state, int signal);
+
+/* session_shared.c */
+
+/** shared_print() - A JSON list: which kinds of what does not go back this state has */
+void shared_print(struct state *state, FILE *out);
+
+/* session_court.c */
+
+/** notify_open() - Listen to the calls that are told of */
+void notify_open(struct session *s);
+
+/* session_say.c */
+
+/** say_opened() - OPENED, with posture and what is not enforced; frees the posture */
+void say_opened(struct session *s);
+/** say_done() - DONE */
+void say_done(struct step *step, const struct judgement *j, const char *state,
+	      const char *reason, int strays);
+/**
+ * say_status() - STATE: one session, or all where it is NULL
+ * @moved:	The branch is at another state now: say what that state shares
+ */
+void say_status(struct serve *serve, struct session *s, uint32_t branch, bool moved);
+/** say_refused() - REFUSED */
+void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
+		 const struct refusal *why, const char *text);
+/** say_closed() - CLOSED, with its reason */
+void say_closed(struct session *s);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_ask.c - a step, or a file operation, is asked of a state
+ *
+ * Theory of operation
+ *   A step may have a process already (session_ahead.c), which is given the source alone.
+ *   That process could end before it has read it. The kernel tells: what is in its queue
+ *   unread makes stepjail's end of the channel fail with ECONNRESET, once. Then it was
+ *   nobody's step, and is asked of the state itself, as it is where no process was ready.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "init/io.h"
+#include "jail/serve/packet.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_image.h"
+#include "jail/serve/session/session_memory.h"
+#include "jail/serve/session/session_park.h"
+#include "jail/base/clock.h"
+#include "jail/watch/startup.h"
+
+struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
+		       uint32_t branch, uint32_t from)
+{
+	struct step *step = calloc(1, sizeof(*step));
+
+	if (!step)
+		return NULL;
+	step->session = s;
+	step->kind = kind;
+	step->number = step->asked = number;
+	step->source = -1;
+	step->branch = branch;
+	step->from = from;
+	step->refused.fd = -1;
+	limit_prepare(step);
+	step_prepare_io(step);
+	return step;
+}
+
+int step_fds(struct step *step, int *fds, struct err *e)
+{
+	int channel = -1;
+	int r = packet_pair(&channel, &fds[STEP_FD_CHANNEL], e);
+
+	if (r == 0)
+		step->state = state_new(step->session, step->number, channel);
+	if (!step->state) {
+		io_close_fd(&channel);
+		return r < 0 ? r : err_set(e, ENOMEM, "serve: a step");
+	}
+	step->state->step = step;
+	r = step_pipes(step, fds);
+	return r < 0 ? err_set(e, -r, "serve: pipe") : 0;
+}
+
+static int listen_out(struct step *step)
+{
+	struct session *s = step->session;
+	int r = 0;
+
+	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
+		r = event_loop_listen(&s->serve->hub, &step->out[i].port,
+				      s->serve->paused ? 0 : EPOLLIN);
+	return r;
+}
+
+int step_ask(struct step *step, struct state *of, const struct wire_header *h,
+	     const void *payload, int *fds, size_t count, struct err *e)
+{
+	int r;
+
+	if (!of)
+		return err_say(e, ESRCH, "the state has ended");
+	if (!memory_allows(step->session, of))
+		return memory_wait(step, h, payload, fds, count)
+			       ? 0
+			       : err_say(e, EDQUOT,
+					 "--memory leaves none for another process: "
+					 "ROLLBACK to a state that has less, or DROP "
+					 "branches");
+	r = event_loop_listen(&step->session->serve->hub, &step->state->channel, EPOLLIN);
+	if (r < 0)
+		return err_set(e, -r, "serve: epoll_ctl");
+	r = packet_send(of->channel.fd, h, payload, fds, count);
+	if (r < 0)
+		return err_set(e, -r, "state %u does not answer: ROLLBACK to another one",
+			       of->number);
+	/* when it was asked for */
+	step->state->woken_ms = clock_now_ms();
+	park_wake(of);
+	return 0;
+}
+
+static void undo(struct step *step)
+{
+	if (step->state)
+		state_free(step->state);
+	step_forget(step);
+}
+
+static void link_step(struct step *step)
+{
+	struct serve *serve = step->session->serve;
+
+	step->next = step->session->steps;
+	step->session->steps = step;
+	serve->steps++;
+	serve->began_ms = clock_now_ms();
+}
+
+/* of the state itself */
+static int run_now(struct session *s, struct branch *b, uint32_t number, int source,
+		   uint64_t wall_ms, uint64_t cpu_ms, struct err *e)
+{
+	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
+	struct state *of = states_find(&s->states, b->head);
+	struct step *step = step_make(s, KIND_RUN, number, b->name, b->head);
+	const struct wire_header h = { 0, WIRE_RUN, number };
+	int r;
+
+	if (!step)
+		r = err_set(e, ENOMEM, "serve: a step");
+	else
+		r = step_fds(step, fds, e);
+	if (r == 0)
+		r = step_ask(step, of, &h, NULL, fds, STEP_FDS, e);
+	if (r == 0 && listen_out(step) < 0)
+		r = err_say(e, ENOMEM, "serve: epoll_ctl");
+	for (int i = 0; i < STEP_FDS; i++)
+		io_close_fd(&fds[i]);
+	if (r < 0) {
+		if (step)
+			undo(step);
+		return r;
+	}
+	link_step(step);
+	b->step = step;
+	step->wall_ms = wall_ms;
+	step->cpu_ms = cpu_ms;
+	/* until its process is there */
+	event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
+	return 0;
+}
+
+/* of a process that is ready; false: there is none, and the source is still the caller's */
+static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t wall_ms,
+		      uint64_t cpu_ms)
+{
+	const struct wire_header h = { 0, WIRE_RUN, s->next_step };
+	struct step *step = prefork_find(s, b->head);
+
+	if (!step)
+		return false;
+	step->wall_ms = wall_ms;
+	step->cpu_ms = cpu_ms;
+	/* it may run at once */
+	if (step->state->host) {
+		step->cpu_early_us = limit_process_cpu_us(step->state->host);
+		limit_begin(step);
+	}
+	if (packet_send(step->state->channel.fd, &h, NULL, &source, 1) < 0) {
+		prefork_end(step);
+		return false;
+	}
+	(void)step_unlink(&s->ahead, step);
+	link_step(step);
+	park_end(step->state);
+	park_wake(step->state);
+	step->waits = false;
+	step->number = step->state->number = s->next_step;
+	step->branch = b->name;
+	step->source = source;
+	b->step = step;
+	if (!step->state->host)
+		event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
+	if (listen_out(step) < 0) /* it says nothing, then */
+		limit_kill(step, KILL_CANCELLED);
+	return true;
+}
+
+int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
+	     uint64_t cpu_ms, struct err *e)
+{
+	int r = 0;
+
+	if (!run_ahead(s, b, source, wall_ms, cpu_ms))
+		r = run_now(s, b, s->next_step, source, wall_ms, cpu_ms, e);
+	if (r == 0)
+		s->next_step++;
+	return r;
+}
+
+bool step_again(struct step *step)
+{
+	struct session *s = step->session;
+	struct branch *b = states_branch(&s->states, step->branch);
+	uint32_t number = step->number;
+	uint64_t wall_ms = step->wall_ms, cpu_ms = step->cpu_ms;
+	struct refusal why;
+	struct err e;
+	int source;
+
+	/* what was written to its stdin cannot be had back */
+	if (step->source < 0 || step->killed != KILL_NONE || step->input || !b)
+		return false;
+	source = io_steal_fd(&step->source);
+	prefork_dismiss(step->state);
+	step_forget(step);
+	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0) {
+		why = refusal_of_step(e.errnum);
+		why.frame = s->once.is ? WIRE_ONCE : WIRE_RUN;
+		why.step = number;
+		say_refused(s->serve, s->number, b->name, &why, e.text);
+		hold_resume(s);
+	}
+	return true;
+}
+
+int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
+	      const char *path, size_t path_bytes, int data, struct err *e)
+{
+	static const uint32_t ops[] = {
+		[KIND_PUT] = STEP_FILE_PUT,     [KIND_GET] = STEP_FILE_GET,
+		[KIND_LIST] = STEP_FILE_LIST,   [KIND_COMPARE] = STEP_FILE_COMPARE,
+		[KIND_IMAGE] = STEP_FILE_IMAGE, [KIND_RESTORE] = STEP_FILE_RESTORE
+	};
+	int fds[STEP_FDS] = { -1, -1, -1, -1, -1 };
+	unsigned char payload[sizeof(struct step_file) + STEP_PATH_MAX];
+	const struct step_file ask_for = { ops[kind], mode,
+					   s->serve->plan->limit[LIMIT_WORK_BYTES] };
+	const struct wire_header h = { (uint32_t)(sizeof(ask_for) + path_bytes),
+				       WIRE_FILE, ++s->file_ops };
+	struct step *step = step_make(s, kind, s->file_ops, branch, 0);
+	int r = step ? step_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a file");
+
+	memcpy(payload, &ask_for, sizeof(ask_for));
+	memcpy(payload + sizeof(ask_for), path, path_bytes);
+	if (data >= 0)
+		fds[STEP_FD_DATA] = data;
+	if (r == 0)
+		r = step_ask(step, states_find(&s->states, 0), &h, payload, fds,
+			     STEP_FILE_FDS, e);
+	io_close_fd(&fds[STEP_FD_CHANNEL]);
+	if (data < 0)
+		io_close_fd(&fds[STEP_FD_DATA]);
+	if (r == 0 && listen_out(step) < 0)
+		r = err_say(e, ENOMEM, "serve: epoll_ctl");
+	if (r < 0) {
+		if (step)
+			undo(step);
+		return r;
+	}
+	link_step(step);
+	step->wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
+	/* until its process is there */
+	event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
+	return 0;
+}

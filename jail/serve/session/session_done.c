@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_done.c - what became of a step: its verdict, and the state it may have become
+ *
+ * Theory of operation
+ *   A step has ended when it says DONE and rests (session_rest.c), or when init tells that
+ *   its process is gone. Its pipes are emptied of what they held then, and no more: who
+ *   else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the same
+ *   evidence as a run's. One that lives is a state from now on, and its branch is at it; of
+ *   one that is gone the branch was never told.
+ *   What the step left running is killed first, which may take several turns
+ *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_image.h"
+#include "jail/serve/session/session_park.h"
+#include "jail/base/clock.h"
+
+#define EXITS_PAUSE_MS 10 /* between ends of processes that nobody knows */
+
+static void drain(struct step *step, struct stream *o)
+{
+	uint64_t before = o->bytes;
+	int held = 0;
+
+	if (o->port.fd < 0 || ioctl(o->port.fd, FIONREAD, &held) < 0)
+		return;
+	while (o->bytes - before < (uint64_t)held && step_output(step, o))
+		;
+}
+
+/* a step that failed: why, as the leaf and the file systems tell */
+static void look_for_reasons(struct session *s, struct outcome *o)
+{
+	struct cgroup_usage now = s->counted;
+
+	o->full = tmpfs_usage_full(&s->run.room);
+	if (!s->run.jail.limited)
+		return;
+	o->cgroup = true;
+	cgroup_usage(s->run.jail.cgroup.leaf, NULL, &now);
+	cgroup_usage(s->run.jail.cgroup.leaf, &s->counted, &o->usage);
+	/* CPU time is the jail's, and not this step's */
+	o->usage.user_us = o->usage.system_us = NO_LIMIT;
+	s->counted = now;
+}
+
+void done_judge(struct step *step, struct judgement *j)
+{
+	static struct outcome o;
+	struct session *s = step->session;
+	bool said = step->have_done && !step->have_exit;
+	static const int failed_status = 1;
+
+	o = (struct outcome){ .started = true, .killed = step->killed };
+	o.have_exit = step->have_exit || step->have_done;
+	o.exit.wstatus = step->exit.wstatus;
+	o.exit.user_us = limit_cpu_us(step);
+	if (said && step->done.how == WIRE_HOW_EXCEPTION)
+		o.exit.wstatus = failed_status << 8;
+	else if (said)
+		o.exit.wstatus = (step->done.code & 0xff) << 8;
+	if (o.exit.wstatus != 0 && s->phase == PHASE_OPEN)
+		look_for_reasons(s, &o);
+	outcome_judge(&o, s->serve->plan, j);
+	/* it had reached a limit, whatever it then made of our SIGINT */
+	if (step->interrupted)
+		j->verdict = outcome_of_kill(step->killed);
+	else if (said && step->done.how == WIRE_HOW_EXCEPTION)
+		j->verdict = VERDICT_EXCEPTION;
+}
+
+static void end_state(struct session *s, struct state *state)
+{
+	states_end(&s->states, state);
+	park_end(state);
+	state_hang_up(state);
+	/* its end of file would do; it stays in the table until init has reaped it */
+	limit_signal(state, SIGKILL);
+}
+
+void done_prune(struct session *s)
+{
+	const struct plan *p = s->serve->plan;
+	struct states *t = &s->states;
+	struct state *state;
+
+	while ((state = states_unreachable(t)))
+		end_state(s, state);
+	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
+		end_state(s, state);
+	prefork_prune(s);
+	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
+	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
+		return;
+	/* pages that a head has changed since are now theirs alone */
+	for (unsigned int i = 0; i < t->count; i++)
+		if (states_is_snapshot(t, t->state[i]))
+			t->state[i]->bytes = sweep_bytes(t->state[i], true);
+	while (states_bytes(t) > p->limit[LIMIT_KEEP_BYTES] &&
+	       (state = states_beyond(t, 0)))
+		end_state(s, state);
+}
+
+/* the step's process is a state now; false: there is no room for it */
+static bool become_state(struct step *step)
+{
+	struct session *s = step->session;
+	struct branch *b = states_branch(&s->states, step->branch);
+	struct state *state = step->state;
+
+	image_inherit(state, b->head);
+	state->parent = b->head;
+	if (event_loop_listen(&s->serve->hub, &state->channel, EPOLLIN) < 0 ||
+	    states_add(&s->states, state) < 0)
+		return false;
+	state->step = NULL;
+	b->head = state->number;
+	b->lost = false;
+	return true;
+}
+
+static void done_file(struct step *step)
+{
+	struct session *s = step->session;
+	char words[ERR_TEXT_MAX], json[64];
+	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
+	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
+
+	if (step->kind >= KIND_COMPARE) {
+		image_done(step, NULL);
+		return;
+	}
+	drain(step, &step->out[0]);
+	if (!step->have_done || step->filed.errnum) {
+		bool late = step->killed == KILL_WALL;
+
+		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
+			       late              ? "it took longer than --wall-time"
+			       : step->have_done ? strerror((int)step->filed.errnum)
+						 : "the process that did it has ended");
+		say_refused(s->serve, s->number, step->branch,
+			    &(struct refusal){
+				    .kind = late              ? REFUSAL_LIMIT
+					    : step->have_done ? REFUSAL_FILE
+							      : REFUSAL_FAILED,
+				    .limit = late ? "wall-time" : NULL,
+				    .frame = frames[step->kind],
+			    },
+			    words);
+	} else {
+		int n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
+				 (unsigned long long)step->filed.bytes);
+
+		serve_put(s->serve, step->kind == KIND_PUT ? WIRE_STATE : WIRE_END,
+			  s->number, step->branch, json, (size_t)n);
+	}
+	state_free(step->state);
+	step_forget(step);
+	hold_resume(s);
+}
+
+/* what it was is answered; what it is now */
+static void settle(struct step *step, bool lives)
+{
+	struct state *state = step->state;
+
+	if (lives) {
+		sweep_oom(state, false);
+		io_close_fd(&state->oom);
+		state->bytes = sweep_bytes(state, false);
+	} else {
+		state_free(state);
+	}
+	step_forget(step);
+}
+
+void done_tell(struct step *step, const struct judgement *j, bool lives,
+	       const char *reason, int strays)
+{
+	struct session *s = step->session;
+	uint32_t branch = step->branch;
+	bool open = s->phase == PHASE_OPEN;
+
+	say_done(step, j,
+		 lives  ? "kept"
+		 : open ? "rolled-back"
+			: "lost",
+		 reason, strays < 0 ? 1 : strays);
+	/* the client need not wait for what follows; an error comes again at the turn's end */
+	(void)queue_send(&s->serve->queue, s->serve->client.fd);
+	settle(step, lives);
+	if (!open)
+		return;
+	park_look(s);
+	if (strays < 0)
+		session_end(s, "processes that a step left behind cannot be ended");
+	else if (s->once.is)
+		session_end(s, "its one step has ended");
+	else
+		done_prune(s);
+	if (s->phase == PHASE_OPEN)
+		prefork_prepare(s, branch);
+}
+
+void done_step(struct step *step)
+{
+	struct session *s = step->session;
+	const char *reason = s->phase == PHASE_OPEN ? NULL : s->reason;
+	struct judgement j;
+	bool lives = step->have_done && !step->have_exit && s->phase == PHASE_OPEN;
+
+	if (step->kind != KIND_RUN) {
+		done_file(step);
+		return;
+	}
+	if (s->phase == PHASE_OPEN && !step->swept) {
+		sweep_step(step);
+		return;
+	}
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		drain(step, &step->out[i]);
+	done_judge(step, &j);
+	step->cpu_used_us = limit_cpu_us(step);
+	if (lives && !become_state(step)) {
+		lives = false;
+		reason = "there is no room for another state: --keep-states";
+		limit_signal(step->state, SIGKILL);
+	}
+	if (step->sent_fds && s->phase == PHASE_OPEN)
+		reason = "it sent file descriptors over its channel";
+	if (!lives && step->have_done && !reason)
+		reason = "its process ended after the step had, and never waited";
+	if (lives || !image_roll_back(step, &j, reason, step->strays))
+		done_tell(step, &j, lives, reason, step->strays);
+}
+
+static struct step *step_of_pid(struct step *list, pid_t pid)
+{
+	while (list && list->state->pid != pid)
+		list = list->next;
+	return list;
+}
+
+/* the channel of an ended process may still hold what it said before */
+static void hear_last_words(struct session *s, pid_t pid)
+{
+	struct step *step = step_of_pid(s->steps, pid);
+
+	if (step) /* DONE, or MOVED, which gives it another pid */
+		step_drain(step->state);
+	else if (!step_of_pid(s->ahead, pid) && !states_of_pid(&s->states, pid))
+		step_hear_births(s); /* STARTED, which tells the pid */
+}
+
+/* of whom it was not seen what pid they had; false: nobody says that it was this one */
+static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exit)
+{
+	bool found = false;
+
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next;
+		     step && s->phase == PHASE_OPEN; step = next) {
+			next = step->next;
+			if (step->state->told != pid)
+				continue;
+			found = true;
+			step_drain(step->state);
+			/* it may have moved, or be forgotten */
+			if (step->state->told != pid || step->state->step != step)
+				continue;
+			if (early)
+				prefork_forget(step);
+			else
+				step_exit(step, exit);
+		}
+	return found;
+}
+
+void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
+{
+	struct step *step;
+	struct state *state;
+
+	hear_last_words(s, pid);
+	if (s->phase != PHASE_OPEN)
+		return;
+	step = step_of_pid(s->steps, pid);
+	if (step) {
+		step_exit(step, exit);
+		return;
+	}
+	step = step_of_pid(s->ahead, pid);
+	if (step) {
+		prefork_forget(step);
+		return;
+	}
+	state = states_of_pid(&s->states, pid);
+	if (!state) {
+		if (!end_unseen(s, pid, exit)) /* a stray, or what a step had left */
+			event_loop_set(&s->serve->hub, &s->exits,
+				       clock_now_ms() + EXITS_PAUSE_MS);
+		return;
+	}
+	if (state->number == 0) {
+		session_end(s, "the first interpreter has ended (wait status %#x)%s%s",
+			    exit->wstatus, s->diagnostic[0] ? ": " : "", s->diagnostic);
+		return;
+	}
+	if (!state->ending)
+		states_lose(&s->states, state);
+	states_remove(&s->states, state);
+	state_free(state);
+	prefork_prune(s);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_io.c - the pipes of a step, and of the first interpreter: see session.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/serve/packet.h"
+#include "jail/serve/session/session.h"
+
+#define READ_BYTES 32768
+#define DIAGNOSTIC_READ 4096
+
+static void keep_tail(struct stream *o, const unsigned char *bytes, size_t length)
+{
+	size_t skip = length > OUT_TAIL_BYTES ? length - OUT_TAIL_BYTES : 0;
+
+	for (size_t i = skip; i < length; i++)
+		o->tail[(o->bytes + i) % OUT_TAIL_BYTES] = bytes[i];
+}
+
+bool step_output(struct step *step, struct stream *o)
+{
+	static unsigned char bytes[READ_BYTES];
+	struct serve *serve = step->session->serve;
+	uint64_t limit = step->kind == KIND_RUN ? serve->plan->limit[LIMIT_OUTPUT_BYTES]
+						: UINT64_MAX;
+	uint16_t type = step->kind != KIND_RUN ? WIRE_DATA
+			: o == &step->out[0]   ? WIRE_OUT
+					       : WIRE_ERR;
+	ssize_t n = o->port.fd < 0 ? 0 : read(o->port.fd, bytes, sizeof(bytes));
+	size_t now;
+
+	if (n <= 0) {
+		/* at its end; nobody writes to it any more */
+		if (n == 0)
+			event_loop_close(&serve->hub, &o->port);
+		return false;
+	}
+	now = limit - o->sent < (uint64_t)n ? (size_t)(limit - o->sent) : (size_t)n;
+	if (now)
+		serve_put(serve, type, step->session->number, step->branch, bytes, now);
+	o->sent += now;
+	o->bytes += now;
+	keep_tail(o, bytes + now, (size_t)n - now);
+	o->bytes += (size_t)n - now;
+	return true;
+}
+
+static void serve_output(struct port *p, uint32_t events)
+{
+	struct step *step = p->owner;
+
+	(void)events;
+	(void)step_output(step, p == &step->out[0].port ? &step->out[0] : &step->out[1]);
+}
+
+void step_listen(struct step *step, bool listen)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		(void)event_loop_listen(&step->session->serve->hub, &step->out[i].port,
+					listen ? EPOLLIN : 0);
+	if (listen)
+		media_resume(step);
+}
+
+static void feed(struct step *step)
+{
+	struct event_loop *hub = &step->session->serve->hub;
+
+	while (step->input && step->input_bytes) {
+		ssize_t n = write(step->in.fd, step->input, step->input_bytes);
+
+		if (n < 0 && errno == EAGAIN) {
+			(void)event_loop_listen(hub, &step->in, EPOLLOUT);
+			return;
+		}
+		if (n < 0) { /* it has closed its stdin: it does not want it */
+			step->input_bytes = 0;
+			step->input_ends = true;
+			break;
+		}
+		step->input_bytes -= (size_t)n;
+		memmove(step->input, step->input + n, step->input_bytes);
+	}
+	(void)event_loop_listen(hub, &step->in, 0);
+	if (step->input_ends)
+		event_loop_close(hub, &step->in);
+}
+
+static void serve_input(struct port *p, uint32_t events)
+{
+	(void)events;
+	feed(p->owner);
+}
+
+int step_input(struct step *step, const void *bytes, size_t length, struct err *e)
+{
+	if (step->input_ends)
+		return err_say(e, EPIPE, "STDIN: its end was sent before");
+	if (step->input_bytes + length > STDIN_BYTES_MAX)
+		return err_say(e, EFBIG,
+			       "STDIN: %u bytes wait for the step to read them: send "
+			       "less at once",
+			       STDIN_BYTES_MAX);
+	if (!step->input && length)
+		step->input = malloc(STDIN_BYTES_MAX);
+	if (!step->input && length)
+		return err_set(e, ENOMEM, "STDIN");
+	if (length)
+		memcpy(step->input + step->input_bytes, bytes, length);
+	else
+		step->input_ends = true;
+	step->input_bytes += length;
+	if (step->in.fd >= 0)
+		feed(step);
+	return 0;
+}
+
+/* a pipe that the step may open again by /dev/stdout, whatever its id */
+static int make_pipe(int *outside, int *inside, bool out)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	*outside = ends[!out];
+	*inside = ends[out];
+	return fchmod(*inside, out ? 0222 : 0444) < 0 ||
+			       fcntl(*outside, F_SETFL, O_NONBLOCK) < 0
+		       ? -errno
+		       : 0;
+}
+
+void step_prepare_io(struct step *step)
+{
+	step->in = PORT(-1, serve_input, step);
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		step->out[i].port = PORT(-1, serve_output, step);
+}
+
+int step_pipes(struct step *step, int *fds)
+{
+	int r = 0;
+
+	if (step->kind == KIND_RUN) {
+		r = make_pipe(&step->in.fd, &fds[STEP_FD_STDIN], false);
+		for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
+			r = make_pipe(&step->out[i].port.fd, &fds[STEP_FD_STDOUT + i],
+				      true);
+	} else if (step->kind == KIND_GET || step->kind == KIND_LIST) {
+		r = make_pipe(&step->out[0].port.fd, &fds[STEP_FD_DATA], true);
+	}
+	return r;
+}
+
+/* keeps the last line that has anything in it, in printable letters */
+static void keep_line(struct session *s, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if (c == '\n') {
+			s->diagnostic_used = 0;
+			continue;
+		}
+		if (s->diagnostic_used >= sizeof(s->diagnostic) - 1)
+			continue;
+		s->diagnostic[s->diagnostic_used++] = c >= ' ' && c < 0x7f ? c : '?';
+		s->diagnostic[s->diagnostic_used] = '\0';
+	}
+}
+
+static void serve_diagnostics(struct port *p, uint32_t events)
+{
+	char text[DIAGNOSTIC_READ];
+	ssize_t n = read(p->fd, text, sizeof(text));
+	struct session *s = p->owner;
+
+	(void)events;
+	if (n > 0)
+		keep_line(s, text, (size_t)n);
+	else if (n == 0)
+		event_loop_close(&s->serve->hub, p);
+}
+
+/* the interpreter's fds: its channel, and a pipe for what it says when it fails */
+int step_first(struct session *s, struct err *e)
+{
+	int *stdio = s->run.jail.stdio, channel = -1, ends[2];
+	int r = packet_pair(&channel, &stdio[0], e);
+
+	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
+		r = err_set(e, errno, "serve: pipe");
+	if (r == 0) {
+		s->diagnostics = PORT(ends[0], serve_diagnostics, s);
+		stdio[1] = ends[1];
+		stdio[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+		if (stdio[2] < 0 || fchmod(ends[1], 0222) < 0 ||
+		    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+			r = err_set(e, errno, "serve: set up a pipe");
+	}
+	if (r == 0) {
+		s->first = state_new(s, 0, channel);
+		if (!s->first)
+			r = err_set(e, ENOMEM, "serve: a state");
+	}
+	if (!s->first)
+		io_close_fd(&channel);
+	return r;
+}

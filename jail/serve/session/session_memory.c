@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_memory.c - is there memory for one more process? See session_memory.h
+ *
+ * Theory of operation
+ *   Where a leaf's memory is used up, the kernel kills one of its processes: the largest,
+ *   those aside that a score of 1000 puts before all others. A running step has that
+ *   score. The process that is just made for one has it as soon as it is known, and the
+ *   fork itself is the state's: if memory runs out then, and no other step runs, a state
+ *   is killed. So no state is asked to fork where its leaf has no room for that. A step
+ *   that is refused so would have been killed for memory at its first lines. Where states
+ *   are just ending, the request waits for what they give back, 100 ms at the most, and
+ *   the loop goes on.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "init/io.h"
+#include "jail/base/procfs.h"
+#include "jail/serve/session/session_memory.h"
+#include "jail/base/clock.h"
+
+/* beside page tables; the kernel's own of a process, and the first pages that each writes */
+#define FORK_BYTES (128u << 10)
+#define END_WAIT_MS 100 /* what is killed gives its memory back long before */
+#define AGAIN_MS 2
+
+/* a request that waits for memory, with fds of its own */
+struct asking {
+	struct step *step;
+	struct bell again;
+	uint64_t until_ms;
+	struct wire_header head;
+	int fds[STEP_FDS];
+	size_t count;
+	unsigned char payload[];
+};
+
+static uint64_t near_bytes(const struct session *s)
+{
+	return s->serve->plan->limit[LIMIT_MEMORY_BYTES] / 4 * 3;
+}
+
+static uint64_t used_bytes(const struct session *s)
+{
+	return s->run.jail.limited ? cgroup_memory(s->run.jail.cgroup.leaf, near_bytes(s))
+				   : s->memory_bytes;
+}
+
+bool memory_is_near(const struct session *s)
+{
+	return used_bytes(s) > near_bytes(s);
+}
+
+/* those of the child are as large as its own */
+static uint64_t page_tables(const struct state *of)
+{
+	char text[4096];
+	const char *at;
+
+	if (procfs_read(of->host, "status", text, sizeof(text)) <= 0)
+		return 0;
+	at = posture_find(text, "VmPTE:");
+	return at ? strtoull(at, NULL, 10) * 1024 : 0;
+}
+
+static bool has_room(const struct session *s, const struct state *of)
+{
+	uint64_t bytes = used_bytes(s);
+
+	return bytes <= near_bytes(s) ||
+	       bytes + FORK_BYTES + page_tables(of) <=
+		       s->serve->plan->limit[LIMIT_MEMORY_BYTES];
+}
+
+bool memory_allows(const struct session *s, const struct state *of)
+{
+	/* of swap nobody knows how much there is */
+	return !s->run.jail.limited || s->serve->plan->limit[LIMIT_SWAP_BYTES] > 0 ||
+	       has_room(s, of);
+}
+
+/* states that a ROLLBACK has just ended, for one, may not have given back theirs */
+static bool is_coming(const struct session *s)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (s->states.state[i]->ending)
+			return true;
+	return false;
+}
+
+void memory_forget(struct step *step)
+{
+	struct asking *a = step->asking;
+
+	if (!a)
+		return;
+	step->asking = NULL;
+	event_loop_unset(&step->session->serve->hub, &a->again);
+	for (size_t i = 0; i < a->count; i++)
+		io_close_fd(&a->fds[i]);
+	free(a);
+}
+
+static void ring_again(struct bell *b)
+{
+	struct asking *a = b->owner;
+	struct step *step = a->step;
+	struct session *s = step->session;
+	struct state *of = states_find(&s->states, step->from);
+	uint64_t now_ms = clock_now_ms();
+	struct err e;
+	int r;
+
+	if (of && now_ms < a->until_ms && is_coming(s) && !memory_allows(s, of)) {
+		event_loop_set(&s->serve->hub, b, now_ms + AGAIN_MS);
+		return;
+	}
+	r = step_ask(step, of, &a->head, a->payload, a->fds, a->count, &e);
+	memory_forget(step);
+	if (r < 0)
+		step_refuse(step, refusal_of_step(e.errnum), 0, e.text);
+}
+
+bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
+		 const int *fds, size_t count)
+{
+	struct session *s = step->session;
+	struct asking *a = NULL;
+
+	if (!step->asking && !step->waits && is_coming(s))
+		a = calloc(1, sizeof(*a) + h->length);
+	if (!a)
+		return false;
+	a->step = step;
+	a->head = *h;
+	if (h->length)
+		memcpy(a->payload, payload, h->length);
+	step->asking = a;
+	for (; a->count < count; a->count++) {
+		a->fds[a->count] = fcntl(fds[a->count], F_DUPFD_CLOEXEC, 3);
+		if (a->fds[a->count] < 0) {
+			memory_forget(step);
+			return false;
+		}
+	}
+	a->until_ms = clock_now_ms() + END_WAIT_MS;
+	a->again = (struct bell){ .ring = ring_again, .owner = a };
+	event_loop_set(&s->serve->hub, &a->again, clock_now_ms() + AGAIN_MS);
+	return true;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_notify.c - violations and signals in a session: whose, and whether they may go on
+ *
+ * Theory of operation
+ *   Each step and each state is the leader of a kernel session of its own. A process
+ *   belongs to the step or state that it is, that is an ancestor of it, or whose session
+ *   it is in: the last is true of orphans, too, and nobody can join another's session. An
+ *   orphan that has begun a session is nobody's. Whoever is just made out of a state is in
+ *   that state's session until it has said who it is. Numbers in a call are the jail's, and
+ *   are looked up in the jail's own /proc, which knows threads as well.
+ *   A signal reaches what belongs to the caller's own step. It also reaches what is
+ *   nobody's while there is no other step that it could come from.
+ *   A process group lies within one session, and its number is that of the process that
+ *   began it, or of none: whoever owns that process owns the group.
+ *   A number that nobody has is answered here, with ESRCH: somebody could get it before the
+ *   kernel looks. One that the caller's own process has now could be somebody else's then
+ *   only if that process has ended and all other numbers were given out before.
+ *   A violation of what is nobody's is told in the answer to STATUS, and its process is
+ *   ended alone where violations kill.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/procfs.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_park.h"
+#include "jail/base/clock.h"
+
+#define ANCESTORS_MAX 32
+#define UNREAPED_MAX 64 /* descendants that are looked through */
+
+static struct state *known(const struct session *s, pid_t pid)
+{
+	struct state *state = states_of_pid(&s->states, pid);
+
+	for (const struct step *step = s->steps; !state && step; step = step->next)
+		state = step->state->pid == pid ? step->state : NULL;
+	for (const struct step *step = s->ahead; !state && step; step = step->next)
+		state = step->state->pid == pid ? step->state : NULL;
+	return state;
+}
+
+static bool read_status(const struct session *s, pid_t pid, bool inside, char *text,
+			size_t size)
+{
+	char path[64];
+
+	if (!inside)
+		return procfs_read(pid, "status", text, size) > 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/root/proc/%d/status",
+		       s->run.jail.pid, pid);
+	return io_read_file_at(AT_FDCWD, path, text, size) > 0;
+}
+
+/*
+ * Whose is this process or thread? NULL: nobody's.
+ * @inside: it is a number of the jail's, and not one of ours
+ * @there: is there one?
+ */
+static struct state *owner_of(const struct session *s, pid_t pid, bool inside,
+			      bool *there)
+{
+	pid_t init = inside ? 1 : s->run.jail.pid;
+	char text[4096];
+
+	*there = pid == init;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 0 && pid != init; i++) {
+		struct state *state;
+		const char *parent;
+
+		if (!read_status(s, pid, inside, text, sizeof(text)))
+			return NULL;
+		*there = true;
+		state = known(s, sweep_inside(text, "NStgid:"));
+		if (!state)
+			state = known(s, sweep_inside(text, "NSsid:"));
+		if (state)
+			return state;
+		parent = posture_find(text, "PPid:");
+		pid = parent ? (pid_t)strtol(parent, NULL, 10) : 0;
+	}
+	return NULL;
+}
+
+static struct state *owner_of_thread(const struct session *s, pid_t thread)
+{
+	bool there;
+
+	return owner_of(s, thread, false, &there);
+}
+
+/* the caller itself, by its thread's number or its process's */
+static bool is_own(void *owner, pid_t pid)
+{
+	const struct session *s = owner;
+	char text[4096];
+
+	if (procfs_read(s->caller, "status", text, sizeof(text)) <= 0)
+		return false;
+	return sweep_inside(text, "NSpid:") == pid ||
+	       sweep_inside(text, "NStgid:") == pid;
+}
+
+struct sought {
+	pid_t pid;
+	bool found;
+};
+
+static bool visit(void *owner, pid_t pid, pid_t above)
+{
+	struct sought *w = owner;
+	char text[4096];
+
+	(void)above;
+	if (procfs_read(pid, "status", text, sizeof(text)) > 0 &&
+	    sweep_inside(text, "NSpid:") == w->pid)
+		w->found = true;
+	return !w->found;
+}
+
+/* Is it a descendant of the caller that nobody has waited for? Where serve is an ordinary
+ * user's, the jail's /proc hides a process that has ended. */
+static bool is_unreaped(const struct session *s, pid_t pid)
+{
+	struct sought w = { .pid = pid };
+	struct walk k = { 0 };
+	const char *process = NULL;
+	char text[4096];
+	struct err e;
+
+	if (procfs_read(s->caller, "status", text, sizeof(text)) > 0)
+		process = posture_find(text, "Tgid:");
+	if (process)
+		(void)proc_usage_each(&k, (pid_t)strtol(process, NULL, 10), UNREAPED_MAX,
+				      visit, &w, &e);
+	proc_usage_end(&k);
+	return w.found;
+}
+
+/* can what is nobody's belong to no step but this one, or to the one that there is? */
+static bool is_alone(const struct session *s, const struct state *own)
+{
+	bool there = false;
+
+	for (const struct step *step = s->steps; step; step = step->next) {
+		if (step->kind != KIND_RUN)
+			continue;
+		if (there || (own && own != step->state))
+			return false;
+		there = true;
+	}
+	return there;
+}
+
+static int reaches(void *owner, pid_t pid, bool group)
+{
+	struct session *s = owner;
+	const struct state *own = owner_of_thread(s, s->caller), *of;
+	bool there;
+
+	of = owner_of(s, pid, true, &there);
+	if (s->serve->plan->proc == PROC_NONE)
+		of = known(s, pid);
+	else if (!there && !group)
+		return is_unreaped(s, pid) ? 0 : -ESRCH;
+	if (of ? of == own : pid != 1 && is_alone(s, own))
+		return 0;
+	return !group && is_own(s, pid) ? 0 : -EPERM;
+}
+
+static enum court_answer hears(void *owner, const struct seccomp_notif *n)
+{
+	struct session *s = owner;
+	const struct signal_guard guard = { reaches, is_own, s };
+
+	if (park_is_call(&n->data))
+		return park_hear(s, n) ? COURT_HOLDS : COURT_LETS;
+	s->caller = (pid_t)n->pid;
+	step_hear_births(s);
+	switch (signal_guard_judge(&guard, &n->data)) {
+	case 0:
+		return COURT_LETS;
+	case -ESRCH:
+		return COURT_LACKS;
+	default:
+		return COURT_REFUSES;
+	}
+}
+
+static struct violations *whose(void *owner, pid_t thread)
+{
+	struct session *s = owner;
+	const struct state *state;
+
+	step_hear_births(s);
+	state = owner_of_thread(s, thread);
+	return state && state->step && state->step->kind == KIND_RUN &&
+			       !state->step->waits
+		       ? &state->step->refused
+		       : &s->elsewhere;
+}
+
+/* its thread is held still, so the number is no other process's */
+static void kill_caller(struct session *s, const struct seccomp_notif *n)
+{
+	cleanup_fd int pidfd = -1;
+	const char *process = NULL;
+	char text[4096];
+
+	if (procfs_read((pid_t)n->pid, "status", text, sizeof(text)) > 0)
+		process = posture_find(text, "Tgid:");
+	if (process)
+		pidfd = (int)syscall(SYS_pidfd_open, (pid_t)strtol(process, NULL, 10), 0);
+	if (violation_holds(s->listener.fd, n->id) &&
+	    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
+		session_end(
+			s, "a process that is no step's cannot be ended for a violation");
+}
+
+static void punish(void *owner, struct violations *whose_are,
+		   const struct seccomp_notif *n)
+{
+	struct session *s = owner;
+
+	for (struct step *step = s->steps; step; step = step->next)
+		if (&step->refused == whose_are) {
+			limit_kill(step, KILL_VIOLATION);
+			return;
+		}
+	kill_caller(s, n);
+}
+
+static uint64_t since_ms(const struct session *s)
+{
+	return clock_now_ms() - s->run.start_ms;
+}
+
+/* whoever floods the listener waits for its answers */
+static void pace(struct session *s)
+{
+	uint64_t wait_ms = violation_wait_ms(&s->run.outcome.refused, since_ms(s));
+
+	(void)event_loop_listen(&s->serve->hub, &s->listener, wait_ms ? 0 : EPOLLIN);
+	if (wait_ms)
+		event_loop_set(&s->serve->hub, &s->flood, clock_now_ms() + wait_ms);
+}
+
+static void ring_flood(struct bell *b)
+{
+	pace(b->owner);
+}
+
+static void serve_listener(struct port *p, uint32_t events)
+{
+	struct session *s = p->owner;
+	struct violations *v = &s->run.outcome.refused;
+	int r;
+
+	if (!(events & EPOLLIN)) { /* its last process is gone */
+		event_loop_close(&s->serve->hub, p);
+		v->fd = -1;
+		return;
+	}
+	pace(s);
+	if (!p->events)
+		return;
+	r = violation_serve(v, s->serve->plan, since_ms(s));
+	if (r < 0)
+		session_end(s, "violations: answer a refused call: %s", strerror(-r));
+	else if (p->fd >= 0)
+		pace(s);
+}
+
+void notify_open(struct session *s)
+{
+	struct violations *v = &s->run.outcome.refused;
+
+	s->court = (struct violation_court){ hears, whose, punish, s };
+	v->court = &s->court;
+	s->elsewhere.fd = -1;
+	s->flood = (struct bell){ .ring = ring_flood, .owner = s };
+	s->listener = PORT(v->fd, serve_listener, s);
+	if (event_loop_listen(&s->serve->hub, &s->listener, EPOLLIN) < 0)
+		session_end(s, "serve: epoll_ctl");
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_park.c - a state that waits does nothing else
+ *
+ * Theory of operation
+ *   A state's process is its author's: its code and memory may be anything, and that it
+ *   says DONE and waits is its word. So it waits in a call that its filter tells serve of
+ *   (STEP_REST of init/step_wire.h), and is not answered: the kernel holds the thread.
+ *   While it is held, it is looked at. It is its process's only one, so nobody else runs
+ *   there; all signals are blocked, so none of them wakes it; it has left no child that
+ *   runs. If it is held still after that, it will be for as long as serve likes. SIGSTOP
+ *   cannot be blocked: the calls that would send it are guard.c's.
+ *   A step has ended when its process rests, and not before: one that says DONE and goes
+ *   on is a step that goes on, with its clocks. What rests is let go for a request, once
+ *   for each, and must rest again soon: it has LATE_CPU_US to fork. So has a process made
+ *   ready. A bell is set for as long as one is awake, and none while all rest.
+ *
+ *   A stop from outside of the jail, by a debugger or a freezer, ends the call. An honest
+ *   process makes it again, and any other is found at the session's next step.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "jail/base/procfs.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_park.h"
+#include "jail/base/clock.h"
+#include "jail/watch/startup.h"
+
+#define LATE_MS 500
+#define LATE_CPU_US 250000
+#define ALL_BLOCKED 0xfffffffffffbfeff /* but SIGKILL and SIGSTOP, which cannot be */
+
+bool park_is_told(const struct session *s)
+{
+	return s->listener.fd >= 0;
+}
+
+bool park_is_call(const struct seccomp_data *call)
+{
+	return call->nr == SYS_kill && (int32_t)(uint32_t)call->args[0] == STEP_REST &&
+	       (uint32_t)call->args[1] == 0;
+}
+
+static void ring_late(struct bell *b)
+{
+	struct state *state = b->owner;
+	struct session *s = state->session;
+	uint64_t used_us = state->host ? limit_process_cpu_us(state->host) : 0;
+	bool late = clock_now_ms() >= state->woken_ms + STARTUP_MS;
+
+	if (state->host && (late || used_us >= state->woken_us + LATE_CPU_US)) {
+		limit_signal(state, SIGKILL);
+		s->restless++;
+	} else if (late) { /* it was asked for, and is not there */
+		prefork_forget(state->step);
+	} else {
+		event_loop_set(&s->serve->hub, b, clock_now_ms() + LATE_MS);
+	}
+	/* and with it, what was asked for and does not speak */
+	sweep_states(s, NULL);
+}
+
+void park_prepare(struct state *state)
+{
+	state->late = (struct bell){ .ring = ring_late, .owner = state };
+}
+
+void park_end(struct state *state)
+{
+	event_loop_unset(&state->session->serve->hub, &state->late);
+}
+
+void park_await(struct state *state)
+{
+	if (!park_is_told(state->session))
+		return;
+	state->woken_ms = clock_now_ms();
+	state->woken_us = state->host ? limit_process_cpu_us(state->host) : 0;
+	event_loop_set(&state->session->serve->hub, &state->late,
+		       state->woken_ms + LATE_MS);
+}
+
+/* an answer that is allowed for is none of a flood's */
+static void pay_back(struct session *s)
+{
+	s->run.outcome.refused.budget++;
+}
+
+static void let_go(struct state *state, uint64_t id)
+{
+	state->rests = false;
+	/* if it is held no more, it calls again, or is found */
+	if (violation_let(state->session->listener.fd, id) > 0)
+		state->owed--;
+}
+
+void park_wake(struct state *state)
+{
+	if (!park_is_told(state->session))
+		return;
+	state->owed++;
+	if (!state->step)
+		park_await(state);
+	if (state->rests)
+		let_go(state, state->rest);
+}
+
+void park_look(struct session *s)
+{
+	for (unsigned int i = 0; i < s->states.count; i++) {
+		struct state *state = s->states.state[i];
+
+		if (!state->rests || state->ending ||
+		    violation_holds(s->listener.fd, state->rest))
+			continue;
+		state->rests = false;
+		park_await(state);
+	}
+}
+
+/* who makes the call; it may have said who it is, and not been heard yet */
+static struct state *caller(struct session *s, pid_t host)
+{
+	struct state *state = sweep_known(s, host);
+
+	if (state && (!state->step || state->step->waits))
+		return state;
+	if (s->first)
+		step_receive(s->first);
+	step_hear_births(s);
+	/* or DONE, or MOVED; its last word counts. One whose reader is waited for goes on
+	 * saying more, and is not read for the sake of another */
+	state = sweep_known(s, host);
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
+		if (step->kind == KIND_RUN &&
+		    (!step->media.held || !state || state == step->state))
+			step_drain(step->state);
+	}
+	return sweep_known(s, host);
+}
+
+/* can nothing but the answer, or its end, let this thread go on? */
+static bool is_bound(const struct state *state)
+{
+	char text[4096];
+	const char *threads, *blocked;
+
+	if (procfs_read(state->host, "status", text, sizeof(text)) <= 0)
+		return false;
+	threads = posture_find(text, "Threads:\t");
+	blocked = posture_find(text, "SigBlk:\t");
+	return threads && blocked && strtol(threads, NULL, 10) == 1 &&
+	       strtoull(blocked, NULL, 16) == ALL_BLOCKED;
+}
+
+static bool all_rest(const struct session *s)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (!s->states.state[i]->rests && !s->states.state[i]->ending)
+			return false;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (!step->state->rests)
+			return false;
+	return true;
+}
+
+static void rest(struct state *state)
+{
+	pay_back(state->session);
+	park_end(state);
+	state->rests = true;
+}
+
+void park_swept(struct step *step, int strays)
+{
+	struct state *state = step->state;
+	struct session *s = step->session;
+
+	step->sweeping = false;
+	step->strays = strays < 0 ? strays : step->strays + strays;
+	if (!step->have_exit && park_is_told(s)) {
+		/* a step that goes on, or one whose end is told next */
+		if (!violation_holds(s->listener.fd, state->rest))
+			return;
+		rest(state);
+	}
+	step->swept = true;
+	done_step(step);
+}
+
+/* it is bound; whatever a step has left, ends before it is looked at for the last time */
+static void begin(struct state *state, uint64_t id)
+{
+	struct session *s = state->session;
+
+	state->rest = id;
+	if (state->step && !state->step->waits) {
+		sweep_step(state->step);
+		return;
+	}
+	if (!violation_holds(s->listener.fd, id))
+		return;
+	rest(state);
+	if (!sweep_has_none(s, state->host))
+		sweep_states(s, state);
+	else if (all_rest(s))
+		sweep_states(s, NULL);
+}
+
+bool park_hear(struct session *s, const struct seccomp_notif *n)
+{
+	struct state *state = caller(s, (pid_t)n->pid);
+	const struct step *step = state ? state->step : NULL;
+
+	if (s->phase != PHASE_OPEN)
+		return true; /* it is being ended */
+	if (!state || (step && step->kind != KIND_RUN))
+		return false;
+	if (state->owed) {
+		pay_back(s);
+		let_go(state, n->id);
+		return true;
+	}
+	if (step && !step->waits && (!step->have_done || step->shot))
+		return false;
+	if (is_bound(state)) {
+		begin(state, n->id);
+		return true;
+	}
+	/* a step that has said DONE goes on; what waits has no reason to call so */
+	if (!step || step->waits)
+		limit_signal(state, SIGKILL);
+	return false;
+}

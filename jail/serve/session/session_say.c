@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_say.c - a session's answers in JSON: see init/serve_wire.h and stepjail(1)
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "init/io.h"
+#include "jail/base/json.h"
+#include "jail/watch/report.h"
+#include "jail/serve/session/session.h"
+#include "jail/base/clock.h"
+
+/* of an object, so that it fits into a frame behind struct serve_at */
+#define JSON_BYTES (WIRE_PAYLOAD_MAX - 64)
+
+static void put(struct serve *serve, uint16_t type, uint32_t session, uint32_t branch,
+		FILE *out, const char *text)
+{
+	static const char too_long[] =
+		"{\"error\":\"the answer is too long for a frame\"}";
+	ssize_t n = out ? json_close(out, text, JSON_BYTES) : -1;
+
+	if (n < 0) {
+		text = too_long;
+		n = sizeof(too_long) - 1;
+	}
+	serve_put(serve, type, session, branch, text, (size_t)n);
+}
+
+void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
+		 const struct refusal *why, const char *text)
+{
+	cleanup_free char *json = NULL;
+	FILE *out = json_open(&json, JSON_BYTES);
+
+	if (out) {
+		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_word(why->kind));
+		json_after(",\"limit\":", why->limit, out);
+		json_after(",\"frame\":", refusal_frame(why->frame), out);
+		json_number(",\"step\":", why->step != 0, why->step, out);
+		json_after(",\"error\":", text, out);
+		(void)fputc('}', out);
+	}
+	put(serve, WIRE_REFUSED, session, branch, out, json);
+}
+
+void say_closed(struct session *s)
+{
+	cleanup_free char *json = NULL;
+	FILE *out = json_open(&json, JSON_BYTES);
+
+	if (out) {
+		json_after("{\"reason\":", s->reason, out);
+		(void)fputc('}', out);
+	}
+	put(s->serve, WIRE_CLOSED, s->number, 0, out, json);
+}
+
+void say_opened(struct session *s)
+{
+	const struct jail *jail = &s->run.jail;
+	struct outcome *o = &s->run.outcome;
+	cleanup_free char *json = NULL;
+	FILE *out = json_open(&json, JSON_BYTES);
+
+	if (out) {
+		(void)fprintf(out, "{\"session\":%u,\"host_uid\":%u,\"warm\":%s",
+			      s->number, ids_program(&jail->ids),
+			      jail->warm ? "true" : "false");
+		(void)fputs(",\"why_cold\":", out);
+		json_string(out, jail->warm ? NULL : s->serve->stock.why);
+		(void)fputs(",\"not_enforced\":", out);
+		report_not_enforced(out, jail, o);
+		(void)fputs(",\"posture\":", out);
+		posture_print(&o->posture, jail, out);
+		(void)fputc('}', out);
+	}
+	put(s->serve, WIRE_OPENED, s->number, 0, out, json);
+	/* 4 MiB of room, which this session has no more use for */
+	posture_end(&o->posture);
+}
+
+static void print_tail(const struct stream *o, FILE *out)
+{
+	unsigned char text[OUT_TAIL_BYTES];
+	uint64_t cut = o->bytes - o->sent;
+	size_t length = cut < OUT_TAIL_BYTES ? (size_t)cut : OUT_TAIL_BYTES;
+
+	for (size_t i = 0; i < length; i++)
+		text[i] = o->tail[(o->bytes - length + i) % OUT_TAIL_BYTES];
+	json_bytes(out, text, length);
+}
+
+static void print_output(const struct step *step, FILE *out)
+{
+	static const char *const names[CAPTURE_STREAMS] = { "stdout", "stderr" };
+	uint64_t cut = 0;
+
+	(void)fputs(",\"output\":", out);
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		const struct stream *o = &step->out[i];
+
+		(void)fprintf(out,
+			      "%s\"%s_bytes\":%" PRIu64 ",\"%s_cut\":%" PRIu64
+			      ",\"%s_tail\":",
+			      i ? "," : "{", names[i], o->bytes, names[i],
+			      o->bytes - o->sent, names[i]);
+		print_tail(o, out);
+		cut += o->bytes - o->sent;
+	}
+	(void)fprintf(out, ",\"cut\":%" PRIu64 "}", cut);
+}
+
+static void print_media(const struct media_seen *seen, FILE *out)
+{
+	(void)fputs(",\"media\":", out);
+	if (seen->objects == 0)
+		(void)fputs("null", out);
+	else
+		(void)fprintf(out,
+			      "{\"objects\":%u,\"bytes\":%" PRIu64 ",\"left_out\":%u}",
+			      seen->objects, seen->bytes - seen->due, seen->left_out);
+}
+
+/* what does not go back where a branch does; null where it has not gone back */
+static void print_shared(const struct session *s, uint32_t name, bool moved, FILE *out)
+{
+	const struct states *t = &s->states;
+	struct state *at = NULL;
+
+	for (unsigned int i = 0; moved && s->phase == PHASE_OPEN && i < t->branches; i++)
+		if (t->branch[i].name == name && !t->branch[i].lost)
+			at = states_find(t, t->branch[i].head);
+	(void)fputs(",\"not_rolled_back\":", out);
+	if (at)
+		shared_print(at, out);
+	else
+		(void)fputs("null", out);
+}
+
+static void print_done(const struct step *step, const struct judgement *j,
+		       const char *state, const char *reason, int strays, FILE *out)
+{
+	const struct session *s = step->session;
+	bool kept = strcmp(state, "kept") == 0;
+	uint64_t peak =
+		step->have_exit ? step->exit.max_rss_bytes : step->done.max_rss_bytes;
+
+	(void)fprintf(out,
+		      "{\"step\":%u,\"branch\":%u,\"verdict\":\"%s\",\"state\":\"%s\"",
+		      step->number, step->branch, verdict_names[j->verdict], state);
+	json_number(",\"state_number\":", s->phase == PHASE_OPEN,
+		    kept ? step->number : step->from, out);
+	json_after(",\"reason\":", reason, out);
+	json_after(",\"files\":",
+		   kept             ? NULL
+		   : step->files[0] ? step->files
+				    : "not rolled back",
+		   out);
+	print_shared(s, step->branch, !kept, out);
+	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
+	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
+	json_after(",\"violation\":", violation_name(&step->refused), out);
+	(void)fputs(",\"violations\":", out);
+	violation_print(&step->refused, s->run.outcome.listened, out);
+	json_number(",\"wall_ms\":", step->start_ms != 0,
+		    step->start_ms ? clock_now_ms() - step->start_ms : 0, out);
+	json_number(",\"cpu_ms\":", true, step->cpu_used_us / 1000, out);
+	json_number(",\"memory_peak_bytes\":", peak != 0, peak, out);
+	print_output(step, out);
+	print_media(&step->media.seen, out);
+	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}", strays, step->threads);
+}
+
+void say_done(struct step *step, const struct judgement *j, const char *state,
+	      const char *reason, int strays)
+{
+	cleanup_free char *json = NULL;
+	FILE *out = json_open(&json, JSON_BYTES);
+
+	if (out)
+		print_done(step, j, state, reason, strays, out);
+	put(step->session->serve, WIRE_DONE, step->session->number, step->branch, out,
+	    json);
+}
+
+static void print_session(const struct session *s, uint32_t branch, bool moved, FILE *out)
+{
+	const struct states *t = &s->states;
+	const char *comma = "";
+
+	(void)fprintf(out, "{\"session\":%u,\"open\":%s,\"branches\":{", s->number,
+		      s->phase == PHASE_OPEN ? "true" : "false");
+	for (unsigned int i = 0; i < t->branches; i++) {
+		const struct branch *b = &t->branch[i];
+
+		(void)fprintf(out, "%s\"%u\":{\"state\":%u,\"lost\":%s", i ? "," : "",
+			      b->name, b->head, b->lost ? "true" : "false");
+		json_number(",\"step\":", b->step != NULL, b->step ? b->step->number : 0,
+			    out);
+		(void)fputc('}', out);
+	}
+	(void)fputs("},\"states\":[", out);
+	for (unsigned int i = 0; i < t->count; i++) {
+		const struct state *state = t->state[i];
+
+		if (state->ending)
+			continue;
+		(void)fprintf(out, "%s{\"state\":%u,\"parent\":%u,\"bytes\":%" PRIu64 "}",
+			      comma, state->number, state->parent, state->bytes);
+		comma = ",";
+	}
+	(void)fputc(']', out);
+	if (moved)
+		print_shared(s, branch, moved, out);
+	(void)fprintf(out, ",\"restless\":%u,\"elsewhere\":", s->restless);
+	violation_print(&s->elsewhere, s->run.outcome.listened, out);
+	(void)fputc('}', out);
+}
+
+void say_status(struct serve *serve, struct session *s, uint32_t branch, bool moved)
+{
+	cleanup_free char *json = NULL;
+	FILE *out = json_open(&json, JSON_BYTES);
+
+	if (out && s) {
+		print_session(s, branch, moved, out);
+	} else if (out) {
+		(void)fprintf(
+			out,
+			"{\"sessions\":%" PRIu64 ",\"sessions_max\":%" PRIu64
+			",\"steps\":%" PRIu64 ",\"ready\":%u,\"ready_max\":%" PRIu64,
+			serve->sessions, serve->plan->limit[LIMIT_SESSIONS], serve->steps,
+			spare_count(serve, true), serve->plan->limit[LIMIT_READY]);
+		json_after(",\"ready_error\":",
+			   serve->ready.failures ? serve->ready.why : NULL, out);
+		(void)fputc('}', out);
+	}
+	put(serve, WIRE_STATE, s ? s->number : 0, branch, out, json);
+}

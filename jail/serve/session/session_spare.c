@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_spare.c - sessions that stand before anybody asks for one: see session.h
+ *
+ * Theory of operation
+ *   --ready of them are made as any other, up to state 0, and told to nobody; they are in a
+ *   list of their own and have no number. OPEN and ONCE take the oldest one, number it, and
+ *   answer. When a turn of the loop is over, spare_turn() looks whether one is missing, and
+ *   makes it if no fd has anything to serve, by the rules of ready.h. What it waits for is
+ *   an event or a bell: when all are there, nothing runs.
+ *   One that ends by itself is replaced after a pause, for the next one may end, too. One
+ *   whose template has served its time goes when the next template is there.
+ */
+#include <poll.h>
+#include <stdio.h>
+
+#include "init/io.h"
+#include "jail/serve/session/session.h"
+#include "jail/base/clock.h"
+
+/* the turn that it rings in ends with spare_turn() */
+static void ring(struct bell *b)
+{
+	(void)b;
+}
+
+void spare_open(struct serve *serve)
+{
+	serve->ready.look = (struct bell){ .ring = ring, .owner = serve };
+}
+
+unsigned int spare_count(const struct serve *serve, bool open)
+{
+	unsigned int count = 0;
+
+	for (const struct session *s = serve->ready.first; s; s = s->next)
+		count += s->phase == PHASE_OPEN || (!open && s->phase == PHASE_STANDING);
+	return count;
+}
+
+static void fail(struct serve *serve, const char *why)
+{
+	struct ready *r = &serve->ready;
+
+	r->again_ms = clock_now_ms() + spare_pause_ms(++r->failures);
+	(void)snprintf(r->why, sizeof(r->why), "%s", why);
+}
+
+void spare_lost(struct session *s)
+{
+	if (!s->serve->ending && !template_pool_is_stale(s->from))
+		fail(s->serve, s->reason);
+}
+
+static void drop_stale(struct serve *serve)
+{
+	for (struct session *s = serve->ready.first, *next; s; s = next) {
+		next = s->next;
+		if (template_pool_is_stale(s->from))
+			session_end(s, "its template has ended, or was too old");
+	}
+}
+
+/* do events wait that the next turn will serve? */
+static bool is_busy(const struct serve *serve)
+{
+	struct pollfd events = { .fd = serve->hub.epoll, .events = POLLIN };
+
+	return poll(&events, 1, 0) != 0;
+}
+
+void spare_turn(struct serve *serve)
+{
+	struct spare_sight v = {
+		.want = serve->plan->limit[LIMIT_READY],
+		.standing = serve->standing,
+		.steps = serve->steps,
+		.began_ms = serve->began_ms,
+		.again_ms = serve->ready.again_ms,
+	};
+	uint64_t at_ms;
+	struct err e;
+
+	if (v.want == 0 || serve->ending)
+		return;
+	drop_stale(serve);
+	v.have = spare_count(serve, false);
+	if (v.have >= v.want)
+		return;
+	v.now_ms = clock_now_ms();
+	v.stock = template_pool_is_ready(&serve->stock);
+	at_ms = spare_when(&v);
+	if (at_ms && at_ms != SPARE_NEVER)
+		event_loop_set(&serve->hub, &serve->ready.look, at_ms);
+	else
+		event_loop_unset(&serve->hub, &serve->ready.look);
+	if (at_ms == 0 && !is_busy(serve) && session_prepare(serve, &e) < 0) {
+		fail(serve, e.text);
+		event_loop_set(&serve->hub, &serve->ready.look, serve->ready.again_ms);
+	}
+}
+
+/* nothing waits to be told of it: neither its end nor its interpreter's */
+static bool is_quiet(const struct session *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->run.jail.control, .events = POLLIN },
+		{ .fd = s->states.count ? s->states.state[0]->channel.fd : -1,
+		  .events = POLLIN },
+	};
+
+	return poll(fds, 2, 0) == 0;
+}
+
+struct session *spare_take(struct serve *serve)
+{
+	struct session **best = NULL, *s;
+
+	/* the oldest is the last; one that is not up yet will be sooner than a new one */
+	for (struct session **at = &serve->ready.first; *at; at = &(*at)->next) {
+		if (template_pool_is_stale((*at)->from))
+			continue;
+		if ((*at)->phase == PHASE_OPEN && is_quiet(*at))
+			best = at;
+		else if ((*at)->phase == PHASE_STANDING && !best)
+			best = at;
+	}
+	if (!best)
+		return NULL;
+	s = *best;
+	*best = s->next;
+	s->waits = false;
+	serve->ready.failures = 0;
+	return s;
+}
+
+void spare_run_once(struct session *s)
+{
+	struct once *o = &s->once;
+	struct err e;
+
+	if (o->is && o->awaits == 0 &&
+	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&o->source), o->wall_ms,
+		     o->cpu_ms, &e) < 0)
+		session_end(s, "%s", e.text);
+}
+
+void spare_begin(struct session *s)
+{
+	s->opened = true;
+	say_opened(s);
+	spare_run_once(s);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_step.c - what a step, or a file operation, says, up to its last packet
+ *
+ * Theory of operation
+ *   Its process speaks on a channel of its own. What comes there is the step's word: it
+ *   is believed where it speaks of itself alone (how it ended, its texts), within bounds,
+ *   and never about who it is: that is the kernel's word (sweep_adopt()). A step that
+ *   closes its channel is one that will end without DONE, or by its clock.
+ *   Its process may end at any time; what it said before is then still in the channel, and
+ *   is taken first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "init/io.h"
+#include "jail/serve/packet.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_image.h"
+#include "jail/serve/session/session_memory.h"
+#include "jail/serve/session/session_park.h"
+
+#define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
+#define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
+
+static void free_state(struct later *l)
+{
+	free((char *)l - offsetof(struct state, end));
+}
+
+void state_hang_up(struct state *state)
+{
+	(void)event_loop_listen(&state->session->serve->hub, &state->channel, 0);
+	packet_close(&state->channel.fd);
+}
+
+void state_free(struct state *state)
+{
+	park_end(state);
+	state_hang_up(state);
+	io_close_fd(&state->pidfd);
+	io_close_fd(&state->oom);
+	image_drop(&state->image);
+	event_loop_later(&state->session->serve->hub, &state->end, free_state);
+}
+
+static void serve_channel(struct port *p, uint32_t events)
+{
+	(void)events;
+	step_receive(p->owner);
+}
+
+struct state *state_new(struct session *s, uint32_t number, int channel)
+{
+	struct state *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return NULL;
+	state->session = s;
+	state->number = number;
+	state->pidfd = state->oom = -1;
+	state->channel = PORT(channel, serve_channel, state);
+	park_prepare(state);
+	return state;
+}
+
+static void free_step(struct later *l)
+{
+	struct step *step = (struct step *)((char *)l - offsetof(struct step, end));
+
+	free(step->input);
+	free(step);
+}
+
+bool step_unlink(struct step **list, const struct step *step)
+{
+	while (*list && *list != step)
+		list = &(*list)->next;
+	if (!*list)
+		return false;
+	*list = step->next;
+	return true;
+}
+
+void step_forget(struct step *step)
+{
+	struct session *s = step->session;
+	struct event_loop *hub = &s->serve->hub;
+	struct branch *b = states_branch(&s->states, step->branch);
+
+	if (step_unlink(&s->steps, step))
+		s->serve->steps--;
+	else
+		(void)step_unlink(&s->ahead, step);
+	if (b && b->step == step)
+		b->step = NULL;
+	if (s->sweep.step == step)
+		s->sweep.step = NULL;
+	limit_end(step);
+	memory_forget(step);
+	io_close_fd(&step->source);
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		event_loop_close(hub, &step->out[i].port);
+	event_loop_close(hub, &step->in);
+	event_loop_later(hub, &step->end, free_step);
+}
+
+void step_refuse(struct step *step, struct refusal why, int errnum, const char *text)
+{
+	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
+	struct session *s = step->session;
+	char words[ERR_TEXT_MAX];
+
+	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
+		       errnum ? ": " : "", errnum ? strerror(errnum) : "");
+	if (step->kind >= KIND_COMPARE) {
+		image_done(step, words);
+		return;
+	}
+	why.frame = s->once.is ? WIRE_ONCE : frames[step->kind];
+	why.step = step->kind == KIND_RUN ? step->number : 0;
+	say_refused(s->serve, s->number, step->branch, &why, words);
+	state_free(step->state);
+	step_forget(step);
+	hold_resume(s);
+}
+
+/* there is no process for it; one that was made ready can be made again, as any other */
+static void not_begun(struct step *step, int errnum, const char *text)
+{
+	struct refusal why = { .kind = REFUSAL_FAILED };
+
+	/* fork(2) in the jail */
+	if (errnum == EAGAIN || errnum == ENOMEM)
+		why = (struct refusal){ .kind = REFUSAL_LIMIT,
+					.limit = errnum == EAGAIN ? "pids" : "memory" };
+	if (step->waits)
+		prefork_end(step);
+	else if (!step_again(step))
+		step_refuse(step, why, errnum, text);
+}
+
+static void take_born(struct step *step, const struct wire_header *h,
+		      const unsigned char *payload, pid_t who)
+{
+	struct state *state = step->state;
+	bool moved = h->type == WIRE_MOVED;
+	const struct state *from = states_find(&step->session->states, step->from);
+	/* whoever has moved may still be a child of what it was, and so is its sibling */
+	pid_t before = moved ? state->host : from ? from->left : 0;
+	struct step_born born;
+	struct err e;
+
+	if (h->length != sizeof(born) || moved != (state->host != 0))
+		return;
+	memcpy(&born, payload, sizeof(born));
+	if (sweep_adopt(state, born.pid, who, before, &e) < 0) {
+		if (!moved) /* nobody to kill: it is as if it had never come */
+			not_begun(step, 0, e.text);
+		return;
+	}
+	state->left = moved ? before : 0;
+	if (moved) {
+		step->threads = born.threads;
+		return;
+	}
+	if (step->waits)
+		prefork_born(step);
+	else
+		limit_begin(step);
+}
+
+static void take_done(struct step *step, const struct wire_header *h,
+		      const unsigned char *payload)
+{
+	if (step->shot)
+		return;
+	if (step->kind == KIND_RUN && h->length == sizeof(step->done)) {
+		memcpy(&step->done, payload, sizeof(step->done));
+		step->have_done = step->done.how <= WIRE_HOW_EXIT;
+	} else if (step->kind != KIND_RUN && h->length == sizeof(step->filed)) {
+		memcpy(&step->filed, payload, sizeof(step->filed));
+		step->filed.errnum = (uint32_t)err_told(step->filed.errnum);
+		step->have_done = true;
+	}
+	/* a file operation's process ends, and a step's rests: that is waited for */
+	if (step->have_done && step->kind == KIND_RUN && !step->state->told &&
+	    !park_is_told(step->session))
+		done_step(step);
+}
+
+/* once each: more than one of a kind is nothing that an interpreter says */
+static void take_text(struct step *step, const struct wire_header *h,
+		      const unsigned char *payload)
+{
+	bool *have = h->type == WIRE_RESULT ? &step->have_result : &step->have_trace;
+
+	if (*have || step->kind != KIND_RUN)
+		return;
+	*have = true;
+	serve_put(step->session->serve, h->type, step->session->number, step->branch,
+		  payload, h->length);
+}
+
+static void take_of_step(struct step *step, const struct wire_header *h,
+			 const unsigned char *payload, pid_t who)
+{
+	if (h->step != (h->type == WIRE_STARTED ? step->asked : step->number))
+		return;
+	if (h->type == WIRE_STARTED || (h->type == WIRE_MOVED && !step->waits))
+		take_born(step, h, payload, who);
+	else if (step->waits)
+		return; /* it has not been asked for anything, and is none's */
+	else if (who != step->state->host || who == 0)
+		return; /* a child of the step's: it does not speak for it */
+	else if (h->type == WIRE_RESULT || h->type == WIRE_TRACE)
+		take_text(step, h, payload);
+	else if (h->type == WIRE_MEDIA || h->type == WIRE_PIECE)
+		media_take(step, h, payload);
+	else if (h->type == WIRE_DONE)
+		take_done(step, h, payload);
+}
+
+/* the first interpreter is there */
+static void take_first(struct session *s, const struct wire_header *h, pid_t who)
+{
+	struct state *first = s->first;
+	struct err e;
+
+	if (h->type != WIRE_STARTED || h->step != 0 || who != s->run.program)
+		return;
+	if (sweep_adopt(first, INIT_PROGRAM_PID, who, 0, &e) < 0) {
+		session_end(s, "%s", e.text);
+		return;
+	}
+	s->first = NULL;
+	s->serve->standing--;
+	s->phase = PHASE_OPEN;
+	s->next_step = 1;
+	s->file_ops = 1u << 31; /* numbers that no step has */
+	s->counted = s->run.outcome.before;
+	event_loop_unset(&s->serve->hub, &s->stand);
+	/* an empty table has room */
+	(void)states_add(&s->states, first);
+	(void)states_fork(&s->states, 0, 0);
+	if (!s->waits)
+		spare_begin(s);
+}
+
+/* from a state that waits: it could not fork for a step */
+static void take_of_state(struct state *state, const struct wire_header *h,
+			  const unsigned char *payload, pid_t who)
+{
+	struct session *s = state->session;
+	struct wire_fail fail;
+
+	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
+		return;
+	memcpy(&fail, payload, sizeof(fail));
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps; step;
+		     step = step->next)
+			if (step->asked == h->step && step->from == state->number &&
+			    step->state->host == 0) {
+				not_begun(step, err_told(fail.errnum),
+					  "no process could be made for it");
+				return;
+			}
+}
+
+/* an interpreter sends none; whatever comes behind them cannot be received, see packet.c */
+static void take_fds(struct step *step)
+{
+	step->sent_fds = true;
+	limit_kill(step, KILL_VIOLATION);
+}
+
+/* Return: false when nothing more is there now */
+static bool receive_one(struct state *state)
+{
+	static unsigned char payload[STEP_TEXT_MAX];
+	struct session *s = state->session;
+	struct step *step = state->step;
+	struct wire_header h;
+	pid_t who = 0;
+	int r = packet_receive(state->channel.fd, &h, payload, &who);
+
+	/* the end of file can be seen a moment before the error is */
+	if (r == 0 && step && step->source >= 0 &&
+	    packet_receive(state->channel.fd, &h, payload, &who) == -ECONNRESET)
+		r = -ECONNRESET;
+	if (r == -EAGAIN || r == -EINTR)
+		return false;
+	if (r == -EBADMSG)
+		return true;
+	if (r <= 0) {
+		/* init tells how the process ended; until then it may live */
+		(void)event_loop_listen(&s->serve->hub, &state->channel, 0);
+		if (step && (state->host == 0 || step->waits))
+			not_begun(step, 0, "it ended before it began");
+		else if (step && r == -EPROTO)
+			take_fds(step);
+		else if (step && r == -ECONNRESET)
+			/* what was sent to it has not been read: its source */
+			(void)step_again(step);
+		else if (!step && state != s->first)
+			limit_signal(state, SIGKILL);
+		return false;
+	}
+	if (state == s->first)
+		take_first(s, &h, who);
+	else if (step)
+		take_of_step(step, &h, payload, who);
+	else
+		take_of_state(state, &h, payload, who);
+	return true;
+}
+
+void step_receive(struct state *state)
+{
+	for (int i = 0; i < PACKETS_A_TURN && state->channel.fd >= 0; i++)
+		if ((state->step && state->step->media.held) || !receive_one(state))
+			return;
+}
+
+void step_drain(struct state *state)
+{
+	for (int i = 0; i < PACKETS_HELD && state->channel.fd >= 0; i++)
+		if (!receive_one(state))
+			return;
+}
+
+void step_hear_births(struct session *s)
+{
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next; step;
+		     step = next) {
+			next = step->next;
+			if (step->state->host == 0)
+				step_receive(step->state);
+		}
+}
+
+void step_exit(struct step *step, const struct wire_exit *exit)
+{
+	step->exit = *exit;
+	step->have_exit = true;
+	/* nobody else's end is its own */
+	step->state->pid = -1;
+	step->state->told = 0;
+	limit_end(step);
+	done_step(step);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_sweep.c - which processes of a session there are, and which may stay
+ *
+ * Theory of operation
+ *   What a step leaves behind is killed before the step is answered. All processes below
+ *   init are visited, a few in each turn of the loop. A walk that finds nobody alive who is
+ *   not known is the last one; after any other there is one more, a moment later. Nothing
+ *   waits for a death: a session whose strays are many, or die slowly, delays its own
+ *   answers alone. A process that was asked for, and has not said who it is, looks like a
+ *   stray: the walk waits until it speaks, or is late.
+ *
+ *   Whom a signal goes to is held by a pidfd before it is looked at once more: a number
+ *   that was given to somebody else meanwhile belongs to a process whose parent is not one
+ *   of this jail's. A step may be gone before it is looked at: it has no pidfd then, and
+ *   gets no signal.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/procfs.h"
+#include "jail/serve/session/session.h"
+#include "jail/serve/session/session_park.h"
+#include "jail/base/clock.h"
+
+#define ROUNDS 64        /* against a step that forks faster than it is ended */
+#define VISITS_A_TURN 16 /* there are other sessions to serve */
+#define SOON_ROUNDS 10   /* a process that is killed is gone within so many, 1 ms each */
+#define LATER_MS 5       /* then it takes longer from round to round: 10 s in all */
+#define BIRTH_LOOK_MS 2
+#define BIRTH_WAIT_MS 100 /* one that was asked for is there long before */
+/* of a session that has kept nobody waiting yet, it can only be slow; and so is what the
+ * state makes that has run no step, of which file operations are asked */
+#define SLOW_BIRTH_WAIT_MS 2000
+
+pid_t sweep_inside(const char *text, const char *key)
+{
+	const char *at = posture_find(text, key), *end;
+
+	if (!at)
+		return -1;
+	end = at + strcspn(at, "\n");
+	while (end > at && end[-1] != '\t' && end[-1] != ' ')
+		end--;
+	return (pid_t)strtol(end, NULL, 10);
+}
+
+/* what /proc/PID/status says of it; false: it is gone */
+static bool look(pid_t pid, pid_t *parent, pid_t *inside)
+{
+	char text[4096];
+	const char *at;
+
+	*parent = *inside = 0;
+	if (procfs_read(pid, "status", text, sizeof(text)) <= 0)
+		return false;
+	at = posture_find(text, "PPid:\t");
+	if (at)
+		*parent = (pid_t)strtol(at, NULL, 10);
+	if (posture_find(text, "NSpid:"))
+		*inside = sweep_inside(text, "NSpid:");
+	return true;
+}
+
+/* all of its threads: the first may end before the others */
+static bool has_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd < 0 || poll(&p, 1, 0) != 0;
+}
+
+int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
+		struct err *e)
+{
+	const struct session *s = state->session;
+	cleanup_fd int pidfd = host > 0 ? (int)syscall(SYS_pidfd_open, host, 0) : -1;
+	/* EINVAL: no process has the number any more, before Linux 6.15 */
+	bool ended = pidfd < 0 && (host <= 0 || errno == ESRCH || errno == EINVAL);
+	pid_t parent = 0, inside = 0;
+
+	/* while the kernel takes it out of its tables, numbers in its status are 0 */
+	if (pidfd >= 0 && (!look(host, &parent, &inside) || !parent || !inside))
+		ended = has_ended(pidfd);
+	/* one that moved and ended is not believed: the end of the one before is waited for
+	 * already, and will come */
+	if (ended ? told <= 1 || state->host
+		  : inside != (pid_t)told ||
+			    (parent != s->run.jail.pid && (!before || parent != before)))
+		return err_say(e, EPERM, "its process is not the one that it says it is");
+	if (ended)
+		io_close_fd(&pidfd);
+	state->left = before;
+	io_close_fd(&state->pidfd);
+	state->pidfd = io_steal_fd(&pidfd);
+	state->pid = ended ? -1 : (pid_t)told;
+	state->told = ended ? (pid_t)told : 0;
+	state->host = host;
+	return 0;
+}
+
+void sweep_left(const struct state *state)
+{
+	cleanup_fd int fd = -1;
+	pid_t parent, inside;
+
+	if (!state->left || sweep_known(state->session, state->left))
+		return;
+	fd = (int)syscall(SYS_pidfd_open, state->left, 0);
+	if (fd >= 0 && look(state->left, &parent, &inside) &&
+	    parent == state->session->run.jail.pid)
+		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+}
+
+struct state *sweep_known(const struct session *s, pid_t host)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (s->states.state[i]->host == host)
+			return s->states.state[i];
+	for (const struct step *step = s->steps; step; step = step->next)
+		/* the number of one that has ended may be another's by now */
+		if (step->state->host == host && !step->have_exit && !step->state->told)
+			return step->state;
+	for (const struct step *step = s->ahead; step; step = step->next)
+		if (step->state->host == host)
+			return step->state;
+	return NULL;
+}
+
+static bool was_left(const struct session *s, pid_t host)
+{
+	for (unsigned int i = 0; i < s->states.count; i++)
+		if (s->states.state[i]->left == host)
+			return true;
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->state->left == host)
+			return true;
+	return false;
+}
+
+static void count(struct session *s, pid_t stray)
+{
+	struct sweep *w = &s->sweep;
+
+	for (unsigned int i = 0; i < w->counted && i < SWEEP_COUNTED; i++)
+		if (w->stray[i] == stray)
+			return;
+	w->stray[w->counted++ % SWEEP_COUNTED] = stray;
+}
+
+static void kill_stray(struct session *s, pid_t pid, pid_t above)
+{
+	cleanup_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	pid_t parent, inside;
+
+	if (fd < 0 || !look(pid, &parent, &inside) || has_ended(fd))
+		return;
+	s->sweep.left++;
+	if ((parent != above && parent != s->run.jail.pid) ||
+	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0)
+		return;
+	/* what a step has moved out of ends by itself, and is none */
+	if (!was_left(s, pid))
+		count(s, pid);
+}
+
+/* is what is below it to be looked at, too? */
+static bool visit(void *owner, pid_t pid, pid_t above)
+{
+	struct session *s = owner;
+	const struct state *state = sweep_known(s, pid);
+	const struct step *step = state ? state->step : NULL;
+
+	/* a running step's own */
+	if (step && !step->sweeping && !step->waits)
+		return false;
+	if (!state)
+		kill_stray(s, pid, above);
+	return true;
+}
+
+/* are all of this process's children known? It has one thread, or there is more to see */
+bool sweep_has_none(const struct session *s, pid_t pid)
+{
+	char file[48], text[4096];
+	const char *at = text;
+
+	(void)snprintf(file, sizeof(file), "task/%d/children", pid);
+	if (procfs_read(pid, file, text, sizeof(text)) < 0)
+		return false;
+	for (char *end;; at = end) {
+		pid_t child = (pid_t)strtol(at, &end, 10);
+
+		if (end == at)
+			return true;
+		if (!sweep_known(s, child))
+			return false;
+	}
+}
+
+/* the usual end of a step, at the price of two files: states that wait make no process. Init
+ * comes last, as it gets the children of whoever ends meanwhile */
+static bool is_clean(const struct step *step)
+{
+	const struct session *s = step->session;
+
+	return (step->have_exit || sweep_has_none(s, step->state->host)) &&
+	       sweep_has_none(s, s->run.jail.pid);
+}
+
+static bool is_late(const struct step *step)
+{
+	const struct session *s = step->session;
+	const struct state *state = step->state;
+	uint64_t since_ms =
+		state->woken_ms > s->sweep.start_ms ? state->woken_ms : s->sweep.start_ms;
+
+	return clock_now_ms() >= since_ms + (step->kind == KIND_RUN && s->silent
+						     ? BIRTH_WAIT_MS
+						     : SLOW_BIRTH_WAIT_MS);
+}
+
+/* a process that was asked for, and has not said who it is, would look like a stray */
+static bool awaits_births(struct session *s)
+{
+	bool waits = false;
+
+	step_hear_births(s);
+	for (int early = 0; early < 2; early++)
+		for (struct step *step = early ? s->ahead : s->steps, *next; step;
+		     step = next) {
+			next = step->next;
+			if (step->state->host || !step->state->channel.events)
+				continue;
+			if (!is_late(step)) {
+				waits = true;
+				continue;
+			}
+			s->silent = true;
+			if (early)
+				prefork_forget(step);
+		}
+	return waits;
+}
+
+void sweep_stop(struct session *s)
+{
+	struct sweep *w = &s->sweep;
+
+	w->under_way = false;
+	event_loop_unset(&s->serve->hub, &w->look);
+	proc_usage_end(&w->walk);
+}
+
+static void finish(struct session *s, int strays)
+{
+	struct step *first = s->sweep.step, *step = first;
+
+	sweep_stop(s);
+	if (!first && strays < 0) {
+		session_end(s, "processes that a state has made cannot be ended");
+		return;
+	}
+	if (!first)
+		s->restless += (unsigned int)strays;
+	/* whoever came later has waited for the same walk */
+	while (s->phase == PHASE_OPEN) {
+		for (step = step ? step : s->steps; step && !step->sweeping;)
+			step = step->next;
+		if (!step)
+			return;
+		park_swept(step, step == first ? strays : 0);
+		step = NULL;
+	}
+}
+
+/* Return: in how many ms to look again, or 0: it is over */
+static unsigned int walk_on(struct session *s)
+{
+	struct sweep *w = &s->sweep;
+	struct err e;
+	int r = proc_usage_each(&w->walk, s->run.jail.pid, VISITS_A_TURN, visit, s, &e);
+
+	if (r > 0)
+		return 1;
+	/* one that ended before it was looked at may have left others to init */
+	if (r == 0 && w->left == 0 && sweep_has_none(s, s->run.jail.pid)) {
+		finish(s, (int)w->counted);
+		return 0;
+	}
+	w->rounds++;
+	if (r < 0 || w->rounds == ROUNDS) {
+		finish(s, r < 0 ? -e.errnum : -EBUSY);
+		return 0;
+	}
+	w->walk.at = w->left = 0;
+	return w->rounds < SOON_ROUNDS ? 1 : LATER_MS * w->rounds;
+}
+
+static bool is_running(const struct session *s)
+{
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->kind == KIND_RUN)
+			return true;
+	return false;
+}
+
+static void ring_look(struct bell *b)
+{
+	struct session *s = b->owner;
+	struct sweep *w = &s->sweep;
+	unsigned int in_ms = BIRTH_LOOK_MS;
+	bool waits = awaits_births(s);
+
+	/* what it has heard may have ended the session */
+	if (!w->under_way)
+		return;
+	/* what a running step leaves is its own, until it ends */
+	if (!w->step && !w->all && is_running(s)) {
+		finish(s, (int)w->counted);
+		return;
+	}
+	if (!waits)
+		in_ms = walk_on(s);
+	if (in_ms)
+		event_loop_set(&s->serve->hub, b, clock_now_ms() + in_ms);
+}
+
+static void begin(struct session *s, struct step *step)
+{
+	struct sweep *w = &s->sweep;
+
+	if (!w->under_way) {
+		w->look = (struct bell){ .ring = ring_look, .owner = s };
+		w->under_way = true;
+		w->all = false;
+		w->step = NULL;
+		w->rounds = w->counted = 0;
+		w->start_ms = clock_now_ms();
+	}
+	if (step && !w->step) {
+		s->restless += w->counted;
+		w->counted = 0;
+		w->step = step;
+	}
+	/* whom it has passed by may be back, or have made others */
+	w->walk.at = w->left = 0;
+	event_loop_set(&s->serve->hub, &w->look, clock_now_ms());
+}
+
+void sweep_step(struct step *step)
+{
+	bool clean = !step->sweeping && is_clean(step);
+
+	step->sweeping = true;
+	if (clean)
+		park_swept(step, 0);
+	else
+		begin(step->session, step);
+}
+
+void sweep_states(struct session *s, const struct state *rests)
+{
+	if (s->phase != PHASE_OPEN ||
+	    (!rests && (is_running(s) || sweep_has_none(s, s->run.jail.pid))))
+		return;
+	begin(s, NULL);
+	s->sweep.all = s->sweep.all || rests;
+}
+
+uint64_t sweep_bytes(const struct state *state, bool exact)
+{
+	char text[4096];
+	unsigned long long all = 0, shared = 0;
+	const char *clean, *dirty;
+
+	if (exact) {
+		if (procfs_read(state->host, "smaps_rollup", text, sizeof(text)) <= 0)
+			return 0;
+		clean = posture_find(text, "Private_Clean:");
+		dirty = posture_find(text, "Private_Dirty:");
+		return (clean ? strtoull(clean, NULL, 10) * 1024 : 0) +
+		       (dirty ? strtoull(dirty, NULL, 10) * 1024 : 0);
+	}
+	if (procfs_read(state->host, "statm", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%*u %llu %llu", &all, &shared) != 2 || shared > all)
+		return 0;
+	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void sweep_find_score(struct state *state)
+{
+	cleanup_fd int dir = procfs_open(state->host);
+
+	/* while it lives, its number is nobody else's, so the folder is its own */
+	if (dir >= 0 && !has_ended(state->pidfd))
+		state->oom = procfs_open_at(dir, "oom_score_adj", O_WRONLY);
+}
+
+void sweep_oom(struct state *state, bool running)
+{
+	const char *score = running ? "1000" : state->session->serve->oom_base;
+
+	if (state->oom < 0)
+		sweep_find_score(state);
+	/* the process's own, whatever its number is now */
+	if (state->oom >= 0)
+		(void)!pwrite(state->oom, score, strlen(score), 0);
+}

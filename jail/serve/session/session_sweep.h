@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_sweep.h - which processes of a session there are, and which of them may stay
+ */
+#ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_SWEEP_H
+#define STEPJAIL_JAIL_SERVE_SESSION_SESSION_SWEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "jail/base/event_loop.h"
+#include "jail/serve/session/states.h"
+#include "jail/watch/proc_usage.h"
+
+#define SWEEP_COUNTED 1024 /* strays that are known again while they die */
+
+struct session;
+struct step;
+
+/* processes that are being ended, a few a turn: see session_sweep.c */
+struct sweep {
+	bool under_way;
+	bool all; /* also what running steps have left, for a state rests again */
+	struct step *step; /* whose strays they are; NULL: those of states that wait */
+	struct bell look;
+	struct walk walk;
+	unsigned int rounds, left; /* walks, and who was alive in this one */
+	unsigned int counted;      /* strays; those are the last of them: */
+	pid_t stray[SWEEP_COUNTED];
+	uint64_t start_ms;
+};
+
+/**
+ * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd
+ *
+ * Of one that is gone nobody can tell, and init will tell of its end: what it says is noted
+ * aside, and is believed of an end that is no known process's.
+ * @told:	Its pid in the jail, as it says
+ * @host:	As the kernel says
+ * @before:	Another parent that it may have, 0 for none
+ */
+int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
+		struct err *e);
+
+/**
+ * sweep_step() - A step has ended: kill every process that is neither init, a state nor a
+ * running step's, and then call park_swept()
+ *
+ * That is at once where there is none. Called again, it looks at all of them once more.
+ */
+void sweep_step(struct step *step);
+
+/**
+ * sweep_states() - The same for what states have made that are to wait, counted in restless
+ * @rests:	One that rests, and has left something; NULL: only while no step runs
+ */
+void sweep_states(struct session *s, const struct state *rests);
+
+/** sweep_stop() - Not any more; park_swept() is not called */
+void sweep_stop(struct session *s);
+
+/** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or -1 */
+pid_t sweep_inside(const char *text, const char *key);
+
+/** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
+uint64_t sweep_bytes(const struct state *state, bool exact);
+
+/**
+ * sweep_find_score() - Open the OOM score of a process that is there, or leave it at -1
+ *
+ * The file belongs to root, or for an ordinary user's warm jail to that user (ids.h). To
+ * an ordinary user's cold one it is closed.
+ */
+void sweep_find_score(struct state *state);
+
+/** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
+void sweep_oom(struct state *state, bool running);
+
+/** sweep_known() - The state or step that this process is, or NULL */
+struct state *sweep_known(const struct session *s, pid_t host);
+
+/** sweep_left() - Kill what a step has moved out of, if it is there still */
+void sweep_left(const struct state *state);
+
+/** sweep_has_none() - Has this process no child but those that are known? */
+bool sweep_has_none(const struct session *s, pid_t host);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * states.h - which states a session has, and which of them its branches are at
+ *
+ * A table and its rules alone: nothing here knows of processes. A state is a snapshot when
+ * no branch is at it.
+ */
+#ifndef STEPJAIL_JAIL_SERVE_SESSION_STATES_H
+#define STEPJAIL_JAIL_SERVE_SESSION_STATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "jail/base/event_loop.h"
+
+#define STATES_MAX 512 /* those that are ending are still among them */
+#define BRANCHES_MAX 64
+
+struct step;
+
+/* all of /work, as init/step_wire.h has it; states between which nothing changed share one */
+struct image {
+	int fd; /* sealed memfd */
+	uint64_t bytes;
+	unsigned int users;
+};
+
+/* one process; a running step has one, too, which is not yet in the table */
+struct state {
+	uint32_t number;
+	uint32_t parent; /* the state that it was made from, or the nearest one left */
+	bool ending;    /* told to end, and not yet reaped: no longer there for anybody */
+	uint64_t bytes; /* of memory that is its own, at the most */
+	struct image *image; /* its files, see session_image.c; or NULL */
+	struct session *session;
+	struct step *step; /* that it runs, NULL for a state that waits */
+	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
+	pid_t told; /* of one that has ended unseen: what it said that pid is; or 0 */
+	pid_t left; /* host pid that it was before MOVED; 0: it did not move */
+	int pidfd;  /* of the same, -1 */
+	int shares; /* memory: 1, -1 for none; 0: nobody has looked yet */
+	int oom;    /* its oom_score_adj, where it was opened ahead; or -1 */
+	struct port channel;         /* stepjail's end */
+	bool rests;                  /* the kernel holds it, see session_rest.c */
+	uint64_t rest;               /* by this id, then */
+	unsigned int owed;           /* requests it was sent, and was not let go for */
+	struct bell late;            /* until it rests */
+	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */
+	struct later end;
+};
+
+struct branch {
+	uint32_t name;
+	uint32_t head; /* the state that it is at */
+	bool lost;     /* that state ended by itself */
+	int source;    /* memfd of the next step's source, -1 for none */
+	uint32_t source_bytes;
+	int refused;       /* errno of a piece of it, 0 for none */
+	struct step *step; /* that runs on it, or NULL */
+};
+
+struct states {
+	struct state *state[STATES_MAX]; /* by age */
+	unsigned int count;
+	struct branch branch[BRANCHES_MAX];
+	unsigned int branches;
+};
+
+/** states_find() - The state of this number that has not been told to end, or NULL */
+struct state *states_find(const struct states *t, uint32_t number);
+
+/** states_of_pid() - The state of this pid in the jail, also one that is ending, or NULL */
+struct state *states_of_pid(const struct states *t, pid_t pid);
+
+/** states_branch() - The branch of this name, or NULL */
+struct branch *states_branch(struct states *t, uint32_t name);
+
+/** states_add() - Take a state into the table; -E2BIG when it is full */
+int states_add(struct states *t, struct state *s);
+
+/** states_fork() - A new branch at a state; -E2BIG when there is no room */
+int states_fork(struct states *t, uint32_t name, uint32_t head);
+
+/** states_drop() - Forget a branch; its source is the caller's to close */
+void states_drop(struct states *t, struct branch *b);
+
+/**
+ * states_end() - Note that a state was told to end
+ *
+ * What was made from it counts as made from its own parent, so that a branch can still go
+ * back further.
+ */
+void states_end(struct states *t, struct state *s);
+
+/** states_lose() - The same for one that ended by itself: branches at it are lost */
+void states_lose(struct states *t, struct state *s);
+
+/** states_remove() - Take a state that is gone out of the table; it is the caller's */
+void states_remove(struct states *t, const struct state *s);
+
+/**
+ * states_unreachable() - A state that no branch can come back to, or NULL
+ *
+ * One that is neither a branch's own nor one of those it was made from. State 0 never is.
+ */
+struct state *states_unreachable(const struct states *t);
+
+/**
+ * states_beyond() - The oldest snapshot, where there are more than @keep, or NULL
+ *
+ * State 0 is not counted.
+ */
+struct state *states_beyond(const struct states *t, uint64_t keep);
+
+/** states_is_reached() - Can a branch come back to this state, or is it state 0? */
+bool states_is_reached(const struct states *t, const struct state *s);
+
+/** states_bytes() - Memory of all snapshots but state 0, their shares of images included */
+uint64_t states_bytes(const struct states *t);
+
+/** states_is_snapshot() - Is no branch at it, and is it neither state 0 nor ending? */
+bool states_is_snapshot(const struct states *t, const struct state *s);
+
+#endif

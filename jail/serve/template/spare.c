@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spare.c - when a jail that nobody has asked for yet is made: see spare.h
+ */
+#include "jail/serve/template/spare.h"
+
+uint64_t spare_when(const struct spare_sight *v)
+{
+	uint64_t at_ms = v->again_ms;
+
+	/* one at a time, and the client's own first */
+	if (v->have >= v->want || v->standing || !v->stock)
+		return SPARE_NEVER;
+	if (v->steps && (v->have || v->want == 1) && at_ms < v->began_ms + SPARE_QUIET_MS)
+		at_ms = v->began_ms + SPARE_QUIET_MS;
+	return at_ms <= v->now_ms ? 0 : at_ms;
+}
+
+bool spare_is_stale(bool replaced, uint64_t age_ms, uint64_t limit_ms)
+{
+	return replaced && limit_ms != UINT64_MAX && age_ms >= limit_ms;
+}
+
+uint64_t spare_pause_ms(unsigned int failures)
+{
+	uint64_t ms = SPARE_PAUSE_MS;
+
+	while (failures-- > 1 && ms < SPARE_PAUSE_MAX_MS)
+		ms *= 2;
+	return ms < SPARE_PAUSE_MAX_MS ? ms : SPARE_PAUSE_MAX_MS;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * template.h - a warm interpreter that jails are cloned from, as the launcher holds it
+ *
+ * A template is a jail of its own, started once by launch_jail() with a plan that says so:
+ * its program is an interpreter that has imported what it was told to, and waits. It runs
+ * nothing that a program wrote, so it has no filter and no Landlock, and keeps, in its own
+ * user namespace, what writes the id maps of its clones. launch_warm() has it make a
+ * clone in place of the launcher's own; everything before and after is the same. What it
+ * has of a jail's walls is read back at its gate as a jail's is (posture.h), and one that
+ * lacks any of it is not used.
+ *
+ * It trusts the root tree: who wrote that can make a template lie to nobody but its own
+ * clones, and use the ids of the reserved range. See warm.h for its own part.
+ *
+ * Its clones end with it, and share its layout of memory and its hash seed. So it is
+ * replaced from time to time: template_is_old().
+ */
+#ifndef STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_H
+#define STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "init/err.h"
+#include "init/wire.h"
+#include "jail/launch/launch.h"
+
+struct child;
+
+struct template
+{
+	struct jail jail;
+	struct plan plan; /* the jails', but for the program, and marked */
+	struct parts parts;
+	int channel; /* to the interpreter, see warm.h */
+	int events;  /* epoll(7) of all that it says */
+	bool ready;
+	unsigned int clones; /* so far */
+	uint64_t start_ms;   /* CLOCK_MONOTONIC */
+	struct wire_reader reader;
+};
+
+/**
+ * template_start() - Start a template; it is ready when template_serve() says so
+ * @t:		Filled; not to be moved; the caller calls template_end() whatever this
+ *		returns
+ * @parts:	Of the jails that are to be cloned, from launch_find()
+ * @argv:	The interpreter and its words, NULL at the end; kept
+ * @out:	Becomes its stdout and stderr; the caller's
+ *
+ * As root it gets ids and a cgroup leaf like any jail's. All signals must be blocked.
+ *
+ * Return: 0, or -errno
+ */
+int template_start(struct template *t, const struct parts *parts, char *const *argv,
+		   int out, struct err *e);
+
+/** template_fd() - Readable when template_serve() has something to do */
+static inline int template_fd(const struct template *t)
+{
+	return t->events;
+}
+
+/**
+ * template_serve() - Take what it says, without waiting
+ *
+ * Return: 1 (it is ready), 0 (not yet), or -errno: it has ended or is of no use, @e says
+ * why, and all that is left to do is template_end()
+ */
+int template_serve(struct template *t, struct err *e);
+
+/**
+ * template_clone() - Have it make a clone; launch_warm()'s own
+ *
+ * Waits for the answer, which takes it as long as a clone3(2), and a few seconds at most.
+ *
+ * Return: 0, -EPIPE (it has ended), -ETIMEDOUT (it must be ended), or -errno of the clone
+ */
+int template_clone(struct template *t, struct jail *j, const struct child *c,
+		   struct err *e);
+
+/** template_is_old() - Has it made so many clones, or is it that old? 0 asks for neither */
+bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms);
+
+/**
+ * template_end() - End it, and with it every clone that there still is
+ *
+ * Return: as launch_end()
+ */
+int template_end(struct template *t, struct err *e);
+
+#endif

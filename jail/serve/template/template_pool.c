@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * template_pool.c - the templates of a serve: see template_pool.h
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jail/serve/template/spare.h"
+#include "jail/base/clock.h"
+#include "jail/watch/startup.h"
+#include "jail/serve/template/template_pool.h"
+#include "jail/serve/template/template.h"
+
+/* one that does not start is not tried again with each session */
+#define AGAIN_MS 1000
+
+struct stocked {
+	struct template t;
+	struct template_pool *stock;
+	struct port port;
+	struct bell late; /* while it starts */
+	struct bell old;  /* when its time is over, where ready jails are to go then */
+	unsigned int sessions;
+	bool done; /* ended when nobody is left */
+	struct later end;
+};
+
+static void free_stocked(struct later *l)
+{
+	free((char *)l - offsetof(struct stocked, end));
+}
+
+static void end(struct stocked *one)
+{
+	struct event_loop *hub = one->stock->hub;
+	struct err e;
+
+	event_loop_unset(hub, &one->late);
+	event_loop_unset(hub, &one->old);
+	(void)event_loop_listen(hub, &one->port, 0);
+	/* what is left of its leaf would not end serve: the sweeper goes on */
+	(void)template_end(&one->t, &e);
+	event_loop_later(hub, &one->end, free_stocked);
+}
+
+/* not used for more sessions */
+static void retire(struct stocked *one)
+{
+	struct template_pool *s = one->stock;
+
+	if (s->now == one)
+		s->now = NULL;
+	if (s->next == one)
+		s->next = NULL;
+	one->done = true;
+	if (one->sessions == 0)
+		end(one);
+}
+
+static void give_up(struct stocked *one, const struct err *e)
+{
+	struct template_pool *s = one->stock;
+
+	(void)snprintf(s->why, sizeof(s->why), "%s", e->text);
+	s->again_ms = clock_now_ms() + AGAIN_MS;
+	retire(one);
+}
+
+static void serve_late(struct bell *b)
+{
+	struct err e;
+
+	(void)err_say(&e, ETIMEDOUT, "template: not ready within %d s",
+		      STARTUP_MS / 1000);
+	give_up(b->owner, &e);
+}
+
+static void serve_template(struct port *p, uint32_t events)
+{
+	struct stocked *one = p->owner;
+	struct template_pool *s = one->stock;
+	const uint64_t *limit = s->parts->plan->limit;
+	struct err e;
+	int r = template_serve(&one->t, &e);
+
+	(void)events;
+	if (one->done) {
+		/* its sessions end by themselves */
+		if (r < 0)
+			(void)event_loop_listen(s->hub, p, 0);
+		return;
+	}
+	if (r < 0) {
+		(void)event_loop_listen(s->hub, p, 0);
+		give_up(one, &e);
+		return;
+	}
+	if (r == 0 || one != s->next)
+		return;
+	event_loop_unset(s->hub, &one->late);
+	s->next = NULL;
+	if (s->now)
+		retire(s->now);
+	s->now = one;
+	if (limit[LIMIT_READY] && limit[LIMIT_TEMPLATE_MS] != NO_LIMIT)
+		event_loop_set(s->hub, &one->old,
+			       one->t.start_ms + limit[LIMIT_TEMPLATE_MS]);
+}
+
+static void begin_next(struct template_pool *s);
+
+static void serve_old(struct bell *b)
+{
+	struct stocked *one = b->owner;
+
+	if (one->stock->now == one)
+		begin_next(one->stock);
+}
+
+static void begin_next(struct template_pool *s)
+{
+	struct stocked *one;
+	struct err e;
+	int r;
+
+	if (!s->argv || s->next || clock_now_ms() < s->again_ms)
+		return;
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return;
+	one->stock = s;
+	one->port = PORT(-1, serve_template, one);
+	one->late = (struct bell){ .ring = serve_late, .owner = one };
+	one->old = (struct bell){ .ring = serve_old, .owner = one };
+	s->next = one;
+	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
+	one->port.fd = template_fd(&one->t);
+	if (r == 0) {
+		r = event_loop_listen(s->hub, &one->port, EPOLLIN);
+		if (r < 0)
+			(void)err_set(&e, -r, "template: epoll_ctl");
+	}
+	if (r < 0) {
+		give_up(one, &e);
+		return;
+	}
+	event_loop_set(s->hub, &one->late, clock_now_ms() + STARTUP_MS);
+}
+
+void template_pool_open(struct template_pool *s, struct event_loop *hub,
+			struct parts *parts, char *const *argv)
+{
+	const struct plan *p = parts->plan;
+	const char *why = p->cold == ANSWER_YES ? "--cold" : NULL;
+
+	/* who wrote that tree may be the attacker */
+	if (!why && strchr(p->rootfs, '/'))
+		why = "the root tree is a folder, and none that came with stepjail";
+	*s = (struct template_pool){ .hub = hub,
+				     .parts = parts,
+				     .argv = why ? NULL : argv };
+	s->loads = p->lock_code == LOCK_YES && strcmp(p->rootfs, "core") != 0;
+	s->always = s->argv &&
+		    (s->loads || p->deterministic == ANSWER_YES || p->aslr == ASLR_NO);
+	(void)snprintf(s->why, sizeof(s->why), "%s",
+		       why ? why : "template: it is still starting");
+	begin_next(s);
+}
+
+static bool is_old(const struct stocked *one)
+{
+	const uint64_t *limit = one->stock->parts->plan->limit;
+	uint64_t clones = limit[LIMIT_TEMPLATE_CLONES], age_ms = limit[LIMIT_TEMPLATE_MS];
+
+	return template_is_old(&one->t, clones == NO_LIMIT ? 0 : (unsigned int)clones,
+			       age_ms == NO_LIMIT ? 0 : age_ms);
+}
+
+int template_pool_launch(struct template_pool *s, struct jail *j, struct stocked **from,
+			 struct err *e)
+{
+	struct stocked *one = s->now;
+	int r;
+
+	*from = NULL;
+	/* the old one serves until the next one is ready */
+	if (!one || is_old(one))
+		begin_next(s);
+	if (!one && s->always)
+		return err_say(
+			e, EAGAIN, "no jail without a template, %s: %.300s",
+			s->loads ? "for --lock-code refuses what a dynamic loader does"
+				 : "as none by chance shall be unlike the others "
+				   "(--cold: none at all)",
+			s->why);
+	if (!one)
+		return launch_jail(j, s->parts, e);
+	one->sessions++;
+	*from = one;
+	r = launch_warm(j, s->parts, &one->t, e);
+	if (r < 0 && !one->t.ready)
+		give_up(one, e);
+	return r;
+}
+
+bool template_pool_is_ready(struct template_pool *s)
+{
+	bool fresh = s->now && !is_old(s->now);
+
+	if (!fresh)
+		begin_next(s);
+	return fresh || !s->next;
+}
+
+bool template_pool_awaits(const struct template_pool *s)
+{
+	return s->always && !s->now && s->next;
+}
+
+bool template_pool_is_stale(const struct stocked *from)
+{
+	if (!from)
+		return false;
+	/* its clones end with it, if not at once */
+	return !from->t.ready ||
+	       spare_is_stale(from->done, clock_now_ms() - from->t.start_ms,
+			      from->stock->parts->plan->limit[LIMIT_TEMPLATE_MS]);
+}
+
+void template_pool_release(struct template_pool *s, struct stocked *from)
+{
+	(void)s;
+	if (from && --from->sessions == 0 && from->done)
+		end(from);
+}
+
+void template_pool_close(struct template_pool *s)
+{
+	s->argv = NULL;
+	if (s->next)
+		retire(s->next);
+	if (s->now)
+		retire(s->now);
+}

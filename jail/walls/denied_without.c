@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * denied_without.c - calls that are refused where a wall behind them lacks: see denied_without.h
+ *
+ * All of these are calls that honest programs make, too: none is a violation. They fail
+ * with EPERM, and --learn tells of them.
+ * See memfd_create(2), mmap(2), splice(2), socket(7), open(2), Documentation/userspace-api/landlock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "jail/plan/call.h"
+#include "jail/walls/denied_without.h"
+
+#define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
+#define UNLISTED (MAP_SHARED | MAP_ANONYMOUS)
+#define ACCESS 3 /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
+static const char unlisted[] =
+	"shared memory of no file stays when its pages leave all processes; no cgroup "
+	"counts it: use MAP_PRIVATE, or a file in /dev/shm";
+static const char pinned[] = "puts whole pages into a socket that counts the bytes "
+			     "alone; no cgroup counts them";
+static const char enlarged[] =
+	"more room in a socket than the host gives each; no cgroup counts it";
+static const char truncates[] = "empties a file that was handed in to be read: this "
+				"kernel's Landlock has no word "
+				"for that (ABI 3, Linux 6.2)";
+
+static const char unwaited[] =
+	"children end without being waited for, and their CPU time "
+	"is told nobody; no cgroup counts it";
+static const char widens[] = "runs on more than the one CPU of --deterministic";
+
+/* of an argument these bits, and no other of them */
+#define HAS(number, bits, is)                                                            \
+	{                                                                                \
+		.arg = (number), .mask = (bits), .value = (is)                           \
+	}
+/* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
+ * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
+ * for reading and writing then, and opens it for neither. */
+#define EMPTIES(call, arg, access)                                                       \
+	{                                                                                \
+		DENIED_WITHOUT_NO_TRUNCATE, call,                                        \
+			{ HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access)) }, truncates    \
+	}
+/* it is no null pointer, by one of its halves */
+#define NO_NULL(number, is_high)                                                         \
+	{                                                                                \
+		.arg = (number), .mask = UINT32_MAX, .high = (is_high), .differs = true  \
+	}
+#define ENLARGES(option)                                                                 \
+	{                                                                                \
+		DENIED_WITHOUT_NO_CGROUP, "setsockopt",                                  \
+			{ PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, option) }, enlarged     \
+	}
+
+const struct denied_without_row denied_without_rows[] = {
+	{ DENIED_WITHOUT_NO_CGROUP, "memfd_create", { HAS(1, MEMFD_EXEC, 0) }, hidden },
+	{ DENIED_WITHOUT_NO_CGROUP, "mmap", { HAS(3, UNLISTED, UNLISTED) }, unlisted },
+	{ DENIED_WITHOUT_NO_CGROUP, "splice", { { 0 } }, pinned },
+	{ DENIED_WITHOUT_NO_CGROUP, "sendfile", { { 0 } }, pinned },
+	ENLARGES(SO_SNDBUF),
+	ENLARGES(SO_RCVBUF),
+	{ DENIED_WITHOUT_NO_TRUNCATE, "truncate", { { 0 } }, truncates },
+	EMPTIES("open", 1, O_RDONLY),
+	EMPTIES("open", 1, ACCESS),
+	EMPTIES("openat", 2, O_RDONLY),
+	EMPTIES("openat", 2, ACCESS),
+	{ DENIED_WITHOUT_LOCKED,
+	  "rt_sigaction",
+	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, false) },
+	  unwaited },
+	{ DENIED_WITHOUT_LOCKED,
+	  "rt_sigaction",
+	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, true) },
+	  unwaited },
+	{ DENIED_WITHOUT_ONE_CPU, "sched_setaffinity", { { 0 } }, widens },
+};
+const size_t denied_without_row_count = COUNT(denied_without_rows);
+
+#define TESTS COUNT(denied_without_rows[0].test)
+_Static_assert(PREFIX_HEAD + COUNT(denied_without_rows) * PREFIX_ROW_MAX(TESTS) <=
+		       DENIED_WITHOUT_CODE_MAX,
+	       "room for the rows");
+_Static_assert(DENIED_WITHOUT_CODE_MAX <= UINT8_MAX,
+	       "more than a conditional jump can pass");
+
+unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct plan *p)
+{
+	unsigned int lacks = cgroup ? 0 : DENIED_WITHOUT_NO_CGROUP;
+
+	/* without any Landlock a file can be opened for writing as well: nothing to win */
+	if (landlock_abi == 1 || landlock_abi == 2)
+		lacks |= DENIED_WITHOUT_NO_TRUNCATE;
+	if (!cgroup && p && p->lock_code == LOCK_YES)
+		lacks |= DENIED_WITHOUT_LOCKED;
+	if (p && p->deterministic == ANSWER_YES)
+		lacks |= DENIED_WITHOUT_ONE_CPU;
+	return lacks;
+}
+
+size_t denied_without_code(unsigned int lacks, struct sock_filter *code)
+{
+	size_t n = PREFIX_HEAD;
+
+	if (!lacks)
+		return 0;
+	for (size_t i = 0; i < COUNT(denied_without_rows); i++) {
+		int nr = call_number(denied_without_rows[i].syscall);
+
+		if (nr >= 0 && (denied_without_rows[i].lack & lacks))
+			n += prefix_row(code + n, nr, denied_without_rows[i].test, TESTS,
+					SECCOMP_RET_ERRNO | EPERM);
+	}
+	prefix_head(code, n);
+	return n;
+}
+
+static bool refuses(const struct denied_without_row *row, const struct seccomp_data *data)
+{
+	if (call_number(row->syscall) != data->nr)
+		return false;
+	for (size_t i = 0; i < TESTS; i++) {
+		const struct prefix_test *t = &row->test[i];
+		uint64_t word = data->args[t->arg] >> (t->high ? 32 : 0);
+
+		if ((((uint32_t)word & t->mask) == t->value) == t->differs)
+			return false;
+	}
+	return true;
+}
+
+const struct denied_without_row *denied_without_why(unsigned int lacks,
+						    const struct seccomp_data *data)
+{
+	for (size_t i = 0; data->arch == CALL_NATIVE && i < COUNT(denied_without_rows);
+	     i++)
+		if ((denied_without_rows[i].lack & lacks) &&
+		    refuses(&denied_without_rows[i], data))
+			return &denied_without_rows[i];
+	return NULL;
+}
+
+void denied_without_print(unsigned int lacks, FILE *out)
+{
+	const char *before = "";
+
+	(void)fputc('[', out);
+	for (size_t i = 0; i < COUNT(denied_without_rows); i++) {
+		/* rows of one call stand together */
+		if (!(denied_without_rows[i].lack & lacks) ||
+		    strcmp(denied_without_rows[i].syscall, before) == 0)
+			continue;
+		(void)fprintf(out, "%s\"%s\"", *before ? "," : "",
+			      denied_without_rows[i].syscall);
+		before = denied_without_rows[i].syscall;
+	}
+	(void)fputc(']', out);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * denied_without.h - system calls of the allow list that are refused where a wall behind them lacks
+ *
+ * What cannot be known when the filter is built: whether a cgroup counts what the jail
+ * uses, and what this kernel's Landlock can refuse. The instructions stand before those
+ * of --allow-syscall, which so lifts none of them. They only refuse, and the native entry
+ * alone: others go on to the filter, which refuses them all.
+ */
+#ifndef STEPJAIL_JAIL_WALLS_DENIED_WITHOUT_H
+#define STEPJAIL_JAIL_WALLS_DENIED_WITHOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "jail/plan/plan.h"
+#include "jail/walls/prefix.h"
+
+enum denied_without_lack {
+	DENIED_WITHOUT_NO_CGROUP = 1,   /* nobody counts memory that no process shows */
+	DENIED_WITHOUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
+	DENIED_WITHOUT_ONE_CPU = 4,     /* what --deterministic fixed is to stay so */
+	DENIED_WITHOUT_LOCKED =
+		8, /* no cgroup counts CPU time; and no program that needs the
+			       * call can be started, where shells would wait for ever */
+};
+
+struct denied_without_row {
+	enum denied_without_lack lack;
+	const char *syscall; /* a name this architecture lacks is passed over */
+	/* refused if all of them hold */
+	struct prefix_test test[2];
+	const char *why; /* what it would give a program that had it */
+};
+
+extern const struct denied_without_row denied_without_rows[];
+extern const size_t denied_without_row_count;
+
+/** denied_without_lacks() - Which walls lack: a set of enum denied_without_lack. @p: NULL for any plan */
+unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct plan *p);
+
+/**
+ * denied_without_code() - Write the instructions that go before all others
+ * @lacks:	From denied_without_lacks()
+ * @code:	Room for DENIED_WITHOUT_CODE_MAX
+ *
+ * Allocates nothing.
+ *
+ * Return: how many there are, 0 where nothing lacks
+ */
+size_t denied_without_code(unsigned int lacks, struct sock_filter *code);
+
+#define DENIED_WITHOUT_CODE_MAX 128
+
+/** denied_without_why() - The row that refuses a call, or NULL */
+const struct denied_without_row *denied_without_why(unsigned int lacks,
+						    const struct seccomp_data *data);
+
+/** denied_without_print() - Write the report's "shut": names of calls, each once, as an array */
+void denied_without_print(unsigned int lacks, FILE *out);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gate.h - where the program waits, all its walls up, until the launcher has looked
+ *
+ * A socket pair. The program's end has close-on-exec, so that its end of file tells the
+ * launcher that the program has started or will never start.
+ */
+#ifndef STEPJAIL_JAIL_WALLS_GATE_H
+#define STEPJAIL_JAIL_WALLS_GATE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+
+/**
+ * gate_make() - Make the pair
+ * @outside:	Gets the launcher's end
+ * @inside:	Gets the program's end
+ *
+ * Return: 0, or -errno
+ */
+int gate_make(int *outside, int *inside, struct err *e);
+
+/**
+ * gate_tell() - In the program's process: begin READY, and hand over the listener
+ * @inside:	The program's end
+ * @listener:	An fd that goes to the launcher, and is closed; -1 for none
+ *
+ * The kernel counts fds in flight by the host's user, and compares with the sender's
+ * RLIMIT_NOFILE: this comes before that is lowered, so that no other jail of the user can
+ * hold as many.
+ *
+ * Return: 0, or -errno
+ */
+int gate_tell(int inside, int *listener, struct err *e);
+
+/**
+ * gate_wait() - End READY, and wait for GO
+ * @landlock:	ABI that is in force and was tried, 0 for none
+ *
+ * Return: 0, or -errno; -EPIPE when the launcher is gone or refuses
+ */
+int gate_wait(int inside, uint32_t landlock, struct err *e);
+
+/**
+ * gate_receive() - In the launcher: take the program's READY
+ * @outside:	The launcher's end
+ * @program:	Gets the program's pid in the caller's PID namespace, as the kernel tells it
+ * @listener:	Gets the fd that came along, or -1; close-on-exec, the caller's
+ * @landlock:	Gets what gate_wait() was given
+ *
+ * See unix(7), SCM_CREDENTIALS and SCM_RIGHTS.
+ *
+ * Return: 1, 0 (end of file, also within READY: there is no program that
+ * waits), or -errno
+ */
+int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
+		 struct err *e);
+
+/**
+ * gate_open() - In the launcher: say GO, and close the launcher's end
+ *
+ * Return: 0, or -errno of the write
+ */
+int gate_open(int *outside);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ids.c - which host user and group ids a jail runs under: see ids.h
+ *
+ * Theory of operation
+ *   A slot is one byte of /run/stepjail/ids, locked with an open file description lock
+ *   (fcntl(2), F_OFD_SETLK). The kernel drops the lock when the last copy of the fd is
+ *   gone, so there is nothing to clean up after a launcher that was killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/securebits.h>
+
+#include "init/io.h"
+#include "jail/base/host.h"
+#include "jail/walls/ids.h"
+#include "jail/plan/plan.h"
+#include "jail/base/procfs.h"
+
+#define STATE_DIR "/run/stepjail"
+#define SLOT_FILE STATE_DIR "/ids"
+
+static const char writable[] = " (for root, /run must be writable; an ordinary user "
+			       "does not need it)";
+
+static int open_slots(struct err *e)
+{
+	struct stat st;
+
+	if (mkdir(STATE_DIR, 0700) < 0 && errno != EEXIST)
+		return err_set(e, errno, "ids: make %s%s", STATE_DIR, writable);
+
+	int fd = open(SLOT_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return err_set(e, errno, "ids: open %s%s", SLOT_FILE, writable);
+	/* whoever else could write it could lock every slot, or a jail's own pair */
+	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
+		(void)close(fd);
+		return err_say(e, EPERM,
+			       "ids: %s must belong to root and be writable by root "
+			       "alone: remove it",
+			       SLOT_FILE);
+	}
+	return fd;
+}
+
+/* begin anywhere: ids are then not reused at once, and launchers do not queue up */
+static int lock_slot(int fd, uint32_t *slot, struct err *e)
+{
+	uint32_t start = 0;
+
+	if (getrandom(&start, sizeof(start), 0) < 0)
+		return err_set(e, errno, "ids: getrandom");
+	for (uint32_t i = 0; i < IDS_SLOTS; i++) {
+		struct flock lock = { .l_type = F_WRLCK,
+				      .l_whence = SEEK_SET,
+				      .l_len = 1 };
+
+		*slot = (start + i) % IDS_SLOTS;
+		lock.l_start = *slot;
+		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+			return 0;
+		if (errno != EAGAIN && errno != EACCES)
+			return err_set(e, errno, "ids: lock a slot of %s", SLOT_FILE);
+	}
+	return err_say(e, EAGAIN, "ids: all %u id pairs are in use by running jails",
+		       IDS_SLOTS);
+}
+
+/*
+ * Is uid 0 here the host's, with a whole range of ids to give? In a container's user
+ * namespace it is some other user's, and then it is mapped as that user's one id would be.
+ * Return: 1, 0, or -errno; -EPERM for a part of the host's ids with root among them, where
+ * a jail would run under host uid 0
+ */
+static int is_host_root(struct err *e)
+{
+	char text[4096];
+	unsigned int inside, outside, count;
+	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
+
+	if (n < 0 || sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
+		return err_set(e, n < 0 ? (int)-n : EINVAL,
+			       "ids: read /proc/self/uid_map");
+	if (inside == 0 && outside == 0 && count == UINT32_MAX)
+		return 1;
+	if (outside == 0)
+		return err_say(
+			e, EPERM,
+			"ids: root of this container may be the host's root, and a jail "
+			"must not be: run stepjail as another user of the container");
+	return 0;
+}
+
+int ids_own(struct err *e)
+{
+	return geteuid() == 0 ? is_host_root(e) : 0;
+}
+
+int ids_take(struct ids *ids, struct err *e)
+{
+	uint32_t slot = 0;
+
+	*ids = (struct ids){
+		.slot_fd = -1,
+		.host_uid = geteuid(),
+		.host_gid = getegid(),
+		.init_id = PLAN_PROGRAM_ID,
+		.program_id = PLAN_PROGRAM_ID,
+	};
+
+	int root = ids_own(e);
+
+	if (root <= 0)
+		return root;
+	ids->slot_fd = open_slots(e);
+	if (ids->slot_fd < 0)
+		return ids->slot_fd;
+
+	int r = lock_slot(ids->slot_fd, &slot, e);
+
+	if (r < 0)
+		return r;
+	/* groups of root's would come along, and the maps deny giving them up inside */
+	if (setgroups(0, NULL) < 0)
+		return err_set(e, errno,
+			       "ids: give up supplementary groups (root needs CAP_SETGID "
+			       "and CAP_SETUID; an ordinary user does not)");
+	ids->own = true;
+	ids->init_id = 0;
+	ids->host_uid = IDS_BASE + 2 * slot;
+	ids->host_gid = IDS_BASE + 2 * slot;
+	return 0;
+}
+
+static int write_map(pid_t pid, const char *file, const char *text, struct err *e)
+{
+	int r = procfs_write(pid, file, text);
+
+	if (r == -EPERM)
+		return err_say(
+			e, EPERM,
+			"ids: the kernel refused %s '%.*s': these ids are not "
+			"this user namespace's to give; run as an ordinary user or "
+			"outside of the container",
+			file, (int)strcspn(text, "\n"), text);
+	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to /proc/%d/%s",
+			       (int)strcspn(text, "\n"), text, pid, file)
+		     : 0;
+}
+
+/* ids that are mapped to themselves, unless there are none of them */
+static int print_same(char *text, size_t size, uid_t from, uid_t to)
+{
+	return from < to ? snprintf(text, size, "\n%u %u %u", from, from, to - from) : 0;
+}
+
+void ids_print_map(const struct ids *ids, bool group, char *text)
+{
+	const size_t size = IDS_MAP_BYTES;
+	uid_t host = group ? ids->host_gid : ids->host_uid;
+	uid_t program = group ? ids_program_group(ids) : ids_program(ids);
+	int n = 0;
+
+	if (ids->own)
+		n = snprintf(text, size, "%u %u 1\n", ids->init_id, host);
+	n += snprintf(text + n, size - (size_t)n, "%u %u 1", ids->program_id, program);
+	if (!ids->own || !ids->gives)
+		return;
+	n += print_same(text + n, size - (size_t)n, IDS_BASE, host);
+	(void)print_same(text + n, size - (size_t)n, program + 1,
+			 IDS_BASE + 2 * IDS_SLOTS);
+}
+
+int ids_map(const struct ids *ids, pid_t pid, struct err *e)
+{
+	char uids[IDS_MAP_BYTES], gids[IDS_MAP_BYTES];
+	int r;
+
+	ids_print_map(ids, false, uids);
+	ids_print_map(ids, true, gids);
+	/* never again: with it, a file's group could be given up to gain what it denies
+	 */
+	r = write_map(pid, "setgroups", "deny", e);
+	if (r == 0)
+		r = write_map(pid, "gid_map", gids, e);
+	return r < 0 ? r : write_map(pid, "uid_map", uids, e);
+}
+
+int ids_keep(struct err *e)
+{
+	/* leaving uid 0 would empty the capability sets, and the stages that follow need
+	 * them; the capability stage empties them for good */
+	if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) == 0)
+		return 0;
+	return errno == EPERM ? host_refused_capability(e)
+			      : err_set(e, errno,
+					"ids: keep capabilities until they are dropped");
+}
+
+int ids_become(uid_t id, struct err *e)
+{
+	int r = ids_keep(e);
+
+	if (r < 0)
+		return r;
+	if (setresgid(id, id, id) < 0)
+		return err_set(e, errno, "ids: become group %u", id);
+	if (setresuid(id, id, id) < 0)
+		return err_set(e, errno, "ids: become user %u", id);
+	return 0;
+}

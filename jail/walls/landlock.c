@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * landlock.c - a second wall behind the mounts: see landlock.h
+ *
+ * The ABI grew: rights that a kernel does not know make landlock_create_ruleset fail, so
+ * the rows of rights[] say which ABI brought them. Newer scopes and network rights are
+ * numbers here, because Debian 12's linux/landlock.h ends at ABI 2.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <linux/landlock.h>
+
+#include "init/io.h"
+#include "jail/walls/landlock.h"
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+#define FS_TRUNCATE (1ULL << 14)    /* ABI 3 */
+#define NET_BIND_TCP (1ULL << 0)    /* ABI 4 */
+#define NET_CONNECT_TCP (1ULL << 1) /* ABI 4 */
+#define FS_IOCTL_DEV (1ULL << 15)   /* ABI 5 */
+#define SCOPE_ABSTRACT (1ULL << 0)  /* ABI 6 */
+#define SCOPE_SIGNAL (1ULL << 1)    /* ABI 6 */
+
+/* struct landlock_ruleset_attr as of ABI 6; the kernel takes the size it knows */
+struct ruleset_attr {
+	uint64_t fs, net, scoped;
+};
+
+static const struct {
+	int abi;
+	uint64_t fs, net, scoped;
+} rights[] = {
+	{ 1, (1ULL << 13) - 1, 0, 0 }, /* EXECUTE to MAKE_SYM */
+	{ 2, LANDLOCK_ACCESS_FS_REFER, 0, 0 },
+	{ 3, FS_TRUNCATE, 0, 0 },
+	{ 4, 0, NET_BIND_TCP | NET_CONNECT_TCP, 0 },
+	{ 5, FS_IOCTL_DEV, 0, 0 },
+	{ 6, 0, 0, SCOPE_ABSTRACT | SCOPE_SIGNAL },
+};
+
+#define READ_RIGHTS                                                                      \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                     \
+	 LANDLOCK_ACCESS_FS_READ_DIR)
+/* a tmpfs of the jail: everything but devices, which nodev refuses as well */
+#define WRITE_RIGHTS                                                                     \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                 \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |                  \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |                    \
+	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |                    \
+	 LANDLOCK_ACCESS_FS_REFER | FS_TRUNCATE)
+#define FILE_RIGHTS                                                                      \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                     \
+	 LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+
+static const struct {
+	const char *path;
+	uint64_t allowed;
+} places[] = {
+	{ "/", READ_RIGHTS },
+	{ "/work", WRITE_RIGHTS },
+	{ "/tmp", WRITE_RIGHTS },
+	{ "/dev/shm", WRITE_RIGHTS },
+	{ "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
+	{ "/dev/zero", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
+	{ "/dev/full", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
+	{ "/dev/random", LANDLOCK_ACCESS_FS_WRITE_FILE },
+	{ "/dev/urandom", LANDLOCK_ACCESS_FS_WRITE_FILE },
+	{ "/dev/tty", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_IOCTL_DEV },
+};
+
+int landlock_abi(struct err *e)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			   LANDLOCK_CREATE_RULESET_VERSION);
+
+	/* not built in, or not enabled at boot; any other answer is no absence */
+	if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
+		return 0;
+	return abi < 0 ? err_set(e, errno, "landlock: ask for the ABI") : (int)abi;
+}
+
+static int add_rule(int ruleset, int fd, uint64_t allowed)
+{
+	struct landlock_path_beneath_attr rule = { allowed, fd };
+
+	if (!allowed)
+		return 0;
+	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule,
+		    0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int add_place(int ruleset, const char *path, uint64_t allowed, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "landlock: open %s", path);
+	/* a right that only folders have is refused on a file */
+	if (!S_ISDIR(st.st_mode))
+		allowed &= FILE_RIGHTS;
+
+	int r = add_rule(ruleset, fd, allowed);
+
+	return r < 0 ? err_set(e, -r, "landlock: allow %s", path) : 0;
+}
+
+/* what stdin, stdout and stderr may be reopened for: what they were opened for */
+static int add_stdio(int ruleset, uint64_t handled, struct err *e)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		struct stat st;
+		int flags = fcntl(fd, F_GETFL);
+		uint64_t allowed = 0;
+
+		if (flags < 0 || fstat(fd, &st) < 0)
+			return err_set(e, errno, "landlock: look at fd %d", fd);
+		/* pipes and sockets lie on no file system that a rule could name */
+		if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+			continue;
+		if ((flags & O_ACCMODE) != O_WRONLY)
+			allowed |= LANDLOCK_ACCESS_FS_READ_FILE;
+		if ((flags & O_ACCMODE) != O_RDONLY)
+			allowed |= LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE;
+		if (S_ISCHR(st.st_mode))
+			allowed |= FS_IOCTL_DEV;
+
+		int r = add_rule(ruleset, fd, allowed & handled);
+
+		if (r < 0)
+			return err_set(e, -r, "landlock: allow fd %d", fd);
+	}
+	return 0;
+}
+
+static int add_rules(int ruleset, const struct plan *p, uint64_t handled, struct err *e)
+{
+	int r = add_stdio(ruleset, handled, e);
+
+	for (size_t i = 0; r == 0 && i < sizeof(places) / sizeof(places[0]); i++)
+		r = add_place(ruleset, places[i].path, places[i].allowed & handled, e);
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
+		if (p->bind[i].writable)
+			r = add_place(ruleset, p->bind[i].dst, WRITE_RIGHTS & handled, e);
+	return r;
+}
+
+int landlock_restrict(const struct plan *p, int abi, struct err *e)
+{
+	struct ruleset_attr attr = { 0 };
+
+	if (abi == 0 && (p->require & REQUIRE_LANDLOCK))
+		return err_say(e, ENOSYS,
+			       "landlock: is required, and this kernel has "
+			       "none: " LANDLOCK_REMEDY);
+	if (abi == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		if (abi < rights[i].abi)
+			continue;
+		attr.fs |= rights[i].fs;
+		attr.net |= rights[i].net;
+		attr.scoped |= rights[i].scoped;
+	}
+	if (p->net == NET_LOOPBACK)
+		attr.net = 0;
+
+	/* trailing zeroes are what an older kernel expects of fields it does not know */
+	cleanup_fd int ruleset =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+
+	if (ruleset < 0)
+		return err_set(e, errno, "landlock: create a ruleset of ABI %d", abi);
+
+	int r = add_rules(ruleset, p, attr.fs, e);
+
+	if (r < 0)
+		return r;
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return err_set(e, errno, "landlock: restrict");
+	return 0;
+}
+
+int landlock_try(struct err *e)
+{
+	static const char node[] = "/dev/shm/stepjail";
+	int errnum = mknod(node, S_IFCHR, makedev(1, 3)) < 0 ? errno : 0;
+
+	if (errnum == EACCES)
+		return 0;
+	if (errnum == 0)
+		(void)unlink(node);
+	return err_say(e, EPERM,
+		       "landlock: not in force: it did not refuse a device node (%s)",
+		       errnum ? strerror(errnum) : "made");
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * landlock.h - a second wall behind the mounts
+ */
+#ifndef STEPJAIL_JAIL_WALLS_LANDLOCK_H
+#define STEPJAIL_JAIL_WALLS_LANDLOCK_H
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+
+/**
+ * landlock_abi() - Which Landlock ABI the running kernel offers
+ *
+ * Return: 1 or more, 0 where it is not built in or not enabled, or -errno: a kernel that
+ * could not be asked is not one that has none
+ */
+int landlock_abi(struct err *e);
+
+/* what a host without it can do */
+#define LANDLOCK_REMEDY "boot with lsm=landlock,..."
+
+/**
+ * landlock_restrict() - Confine the calling thread to the jail's own places
+ * @p:		Writable binds are places to write to
+ * @abi:	What landlock_abi() said to the launcher: asked once, so that the report tells
+ * of what was done
+ *
+ * Reading and executing everywhere below the jail's root; writing below /work, /tmp,
+ * /dev/shm and writable binds; the six device nodes; stdin, stdout and stderr with the
+ * access they were opened with, so that an inherited fd cannot be reopened through /proc
+ * for more. TCP only where the plan has a loopback. no_new_privs must be set.
+ * Kernel: Documentation/userspace-api/landlock.rst
+ *
+ * Return: 0 (also where @abi is 0 and the plan does not require it), or -errno
+ */
+int landlock_restrict(const struct plan *p, int abi, struct err *e);
+
+/**
+ * landlock_try() - Have Landlock refuse something to the calling thread
+ *
+ * The kernel tells nobody who is confined, so this is how it is read back: a device node
+ * in /dev/shm, a place that is writable in every jail. Landlock says EACCES before the
+ * missing capability says EPERM. (Not a node 0:0, which takes no capability: newer kernels
+ * hold such whiteouts for regular files.) Nothing is left there.
+ *
+ * Return: 0, or -EPERM with what came of it
+ */
+int landlock_try(struct err *e);
+
+#endif

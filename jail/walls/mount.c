@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount.c - the jail's file system: see mount.h
+ *
+ * Theory of operation
+ *   The root is an overlay of three read-only layers: an empty folder, the root tree, and
+ *   a skeleton that only holds mount points. So a tree needs no folder prepared for a bind,
+ *   and /proc/self/mountinfo in the jail says "lowerdir=z:r:e" where a bind mount would say
+ *   the host's path of the tree. statvfs(2) asks the first layer: the empty folder says
+ *   nothing of the host's disk. A read-only bind is an overlay too, but has the owner and
+ *   the mode of what is bound, so that comes first there.
+ *   All of it is assembled on a small private tmpfs with the new mount API, each mount
+ *   with its flags before it is attached. Then pivot_root(2) with both arguments ".", and
+ *   the old root, the assembly with it, is detached: no path leads back.
+ *   Destinations are opened with openat2(2), RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH: no
+ *   symlink of a tree is ever followed.
+ * See mount_namespaces(7), pivot_root(2), fsopen(2), mount_setattr(2);
+ * Kernel: Documentation/filesystems/overlayfs.rst
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/walls/mount.h"
+#include "jail/walls/mount_op.h"
+#include "jail/base/sys.h"
+
+/* folders of the assembly */
+#define TREE "r"     /* the root tree */
+#define SKELETON "e" /* mount points that the tree may lack */
+#define EMPTY "z"    /* also the second layer of a bind's: an overlay takes no fewer */
+#define ROOT "n"     /* the new root */
+#define DEV "dev"    /* becomes /dev */
+#define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
+
+static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };
+static const char *const skeleton[] = { "dev", "proc", "tmp", "work" };
+
+/* Kernel: Documentation/admin-guide/devices.txt */
+#define NODE(at, major, minor)                                                           \
+	{                                                                                \
+		at, NULL, MOUNT_NODE, NULL, false, major, minor                          \
+	}
+
+/* all that is mounted but for binds; what the posture demands is this as well */
+static const struct mount_place places[] = {
+	{ "/", "overlay", MOUNT_TREE, NULL, false, 0, 0 },
+	{ "/dev", "tmpfs", MOUNT_READ_ONLY, NULL, false, 0, 0 },
+	NODE("/dev/null", 1, 3),
+	NODE("/dev/zero", 1, 5),
+	NODE("/dev/full", 1, 7),
+	NODE("/dev/random", 1, 8),
+	NODE("/dev/urandom", 1, 9),
+	NODE("/dev/tty", 5, 0),
+	{ "/work", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
+	{ "/tmp", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
+	{ "/dev/shm", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
+	{ "/proc", "proc", MOUNT_READ_ONLY, "hidepid=invisible,subset=pid", false, 0, 0 },
+};
+#define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
+_Static_assert(PLACE_COUNT + 1 + PLAN_BINDS_MAX == MOUNT_PLACES_MAX, "as mount.h says");
+
+/* of a template: a folder of the host's, for its clones */
+static struct mount_place kept_place(const char *at, bool writable)
+{
+	return (struct mount_place){ .at = at,
+				     .attr = writable ? MOUNT_WRITABLE : MOUNT_TREE,
+				     .shows_path = true };
+}
+
+size_t mount_places(const struct plan *p, struct mount_place *list)
+{
+	size_t n = PLACE_COUNT - (p->proc == PROC_NONE && !p->template);
+
+	memcpy(list, places, n * sizeof(places[0]));
+	if (p->template) {
+		list[n - 1].attr = MOUNT_WRITABLE; /* /proc is the last row */
+		list[n++] = kept_place(MOUNT_KEPT_ROOT, false);
+	}
+	for (size_t i = 0; i < p->bind_count; i++) {
+		const struct plan_bind *b = &p->bind[i];
+		static char kept[PLAN_BINDS_MAX][32];
+
+		if (p->template) {
+			(void)snprintf(kept[i], sizeof(kept[i]), MOUNT_KEPT_BIND, i);
+			list[n++] = kept_place(kept[i], b->writable);
+			continue;
+		}
+		list[n++] = (struct mount_place){
+			.at = b->dst,
+			.type = b->writable ? NULL : "overlay",
+			.attr = b->writable ? MOUNT_WRITABLE : MOUNT_TREE,
+			.shows_path = b->writable,
+		};
+	}
+	return n;
+}
+
+static const struct {
+	const char *name, *target;
+} links[] = {
+	{ "dev/fd", "/proc/self/fd" },
+	{ "dev/stdin", "/proc/self/fd/0" },
+	{ "dev/stdout", "/proc/self/fd/1" },
+	{ "dev/stderr", "/proc/self/fd/2" },
+};
+
+static int make_kept_points(int layer, const struct plan *p, struct err *e)
+{
+	int r = mount_make_point(layer, MOUNT_KEPT_ROOT, true, e);
+
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++) {
+		char at[32];
+
+		(void)snprintf(at, sizeof(at), MOUNT_KEPT_BIND, i);
+		r = mount_make_point(layer, at, true, e);
+	}
+	return r;
+}
+
+/* every bind's mount point goes into the skeleton, file or folder as its source is */
+static int make_skeleton(const struct sources *s, const struct plan *p, struct err *e)
+{
+	cleanup_fd int layer = open(SKELETON, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = 0;
+
+	if (layer < 0)
+		return err_set(e, errno, "mount: open the skeleton");
+	for (size_t i = 0; i < sizeof(skeleton) / sizeof(skeleton[0]); i++)
+		if (mkdirat(layer, skeleton[i], 0755) < 0)
+			return err_set(e, errno, "mount: make the point /%s",
+				       skeleton[i]);
+	if (p->template)
+		return make_kept_points(layer, p, e);
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
+		r = mount_make_point(layer, p->bind[i].dst, !s->bind[i].name, e);
+	return r;
+}
+
+static const struct {
+	const char *folder, *at;
+} temporary[] = {
+	{ WRITABLE "/tmp", "/tmp" },
+	{ WRITABLE "/shm", "/dev/shm" },
+};
+
+static int assemble(const struct sources *s, const struct plan *p, struct err *e)
+{
+	cleanup_fd int base = -1;
+	int r = mount_tmpfs(&(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
+
+	if (r < 0)
+		return r;
+	base = r;
+	/* on top of the old root: that place exists on every host, and a path lookup that
+	 * begins at our own root does not see what lies above it */
+	r = mount_attach(base, AT_FDCWD, "/", e);
+	if (r < 0)
+		return r;
+	if (fchdir(base) < 0)
+		return err_set(e, errno, "mount: enter the assembly");
+	for (size_t i = 0; i < sizeof(assembly) / sizeof(assembly[0]); i++)
+		if (mkdir(assembly[i], 0755) < 0)
+			return err_set(e, errno, "mount: make %s", assembly[i]);
+	return make_skeleton(s, p, e);
+}
+
+static int make_root(const struct sources *s, struct err *e)
+{
+	int r = mount_attach(s->root.tree, AT_FDCWD, TREE, e);
+
+	if (r < 0)
+		return r;
+
+	cleanup_fd int overlay = mount_overlay(EMPTY ":" TREE ":" SKELETON, e);
+
+	if (overlay < 0)
+		return overlay;
+	return mount_attach(overlay, AT_FDCWD, ROOT, e);
+}
+
+/*
+ * A shared mapping of /dev/zero is memory that the watch cannot see, as shut.c says of one
+ * without a file. /dev/full reads as zeros, too, and cannot be mapped: see full(4).
+ */
+static const struct mount_place *node_for(const struct mount_place *place, bool cgroup)
+{
+	return !cgroup && strcmp(place->at, "/dev/zero") == 0 ? place + 1 : place;
+}
+
+/* /dev is a folder of the assembly's own tmpfs, attached once more, and read-only */
+static int make_dev(int root, bool cgroup, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
+			return err_set(e, errno, "mount: make /%s", links[i].name);
+	for (size_t i = 0; i < PLACE_COUNT; i++)
+		if (!places[i].type && mknod(places[i].at + 1, S_IFREG | 0444, 0) < 0)
+			return err_set(e, errno, "mount: make the point %s",
+				       places[i].at);
+	if (mkdir(DEV "/shm", 0755) < 0)
+		return err_set(e, errno, "mount: make the point /dev/shm");
+
+	cleanup_fd int dev = mount_clone_at(DEV, NULL, e);
+
+	if (dev < 0)
+		return dev;
+	r = mount_attach_beneath(dev, root, "/dev", e);
+	for (size_t i = 0; r == 0 && i < PLACE_COUNT; i++) {
+		const struct mount_place *node = node_for(&places[i], cgroup);
+
+		if (!node->type)
+			r = mount_node(root, places[i].at, node->at,
+				       makedev(node->major, node->minor), e);
+	}
+	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
+}
+
+/* /tmp and /dev/shm are folders of one tmpfs, with one size; /work is one of its own */
+static int make_writable(int root, const struct plan *p, struct err *e)
+{
+	const struct tmpfs tmp = { p->limit[LIMIT_TMP_BYTES], p->limit[LIMIT_INODES],
+				   01777, 0 };
+	const struct tmpfs work = { p->limit[LIMIT_WORK_BYTES], p->limit[LIMIT_INODES],
+				    0755, p->template ? 0 : PLAN_PROGRAM_ID };
+	int r = 0;
+
+	cleanup_fd int fs = mount_tmpfs(&work, MOUNT_WRITABLE, e);
+
+	if (fs < 0)
+		return fs;
+	r = mount_attach_beneath(fs, root, "/work", e);
+	if (r < 0)
+		return r;
+	(void)close(fs);
+	fs = mount_tmpfs(&tmp, MOUNT_WRITABLE, e);
+	if (fs < 0)
+		return fs;
+	if (mkdirat(fs, "tmp", 01777) < 0 || mkdirat(fs, "shm", 01777) < 0)
+		return err_set(e, errno, "mount: make /tmp and /dev/shm");
+	r = mount_attach(fs, AT_FDCWD, WRITABLE, e);
+	for (size_t i = 0; r == 0 && i < sizeof(temporary) / sizeof(temporary[0]); i++) {
+		cleanup_fd int part = mount_clone_at(temporary[i].folder, NULL, e);
+
+		r = part < 0 ? part
+			     : mount_attach_beneath(part, root, temporary[i].at, e);
+	}
+	return r;
+}
+
+static int make_proc(int root, const struct plan *p, struct err *e)
+{
+	if (p->proc == PROC_NONE && !p->template)
+		return 0;
+
+	/* read-only: the file mem of /proc/self writes even to pages of code; but a template
+	 * writes the id maps of its clones */
+	cleanup_fd int proc =
+		mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, e);
+
+	return proc < 0 ? proc : mount_attach_beneath(proc, root, "/proc", e);
+}
+
+/*
+ * A read-only bind is an overlay whose lower layer is the source's folder; a writable one
+ * is that folder itself. Either is attached to the assembly first, because a file can
+ * only be cloned out of a mount that is attached somewhere.
+ */
+static int make_source(const struct source *s, size_t i, bool writable, struct err *e)
+{
+	char lower[24], layers[40], over[24];
+	int r;
+
+	(void)snprintf(lower, sizeof(lower), "b%zu", i);
+	(void)snprintf(over, sizeof(over), "o%zu", i);
+	(void)snprintf(layers, sizeof(layers), "%s:" EMPTY, lower);
+	if (mkdir(lower, 0755) < 0 || mkdir(over, 0755) < 0)
+		return err_set(e, errno, "mount: make %s", lower);
+	r = mount_attach(s->tree, AT_FDCWD, lower, e);
+	if (r < 0 || writable)
+		return r < 0 ? r : mount_clone_at(lower, s->name, e);
+
+	cleanup_fd int overlay = mount_overlay(layers, e);
+
+	if (overlay < 0)
+		return overlay;
+	r = mount_attach(overlay, AT_FDCWD, over, e);
+	return r < 0 ? r : mount_clone_at(over, s->name, e);
+}
+
+static int make_bind(int root, const struct source *s, const struct plan_bind *b,
+		     size_t i, struct err *e)
+{
+	/* below /work and /tmp the point is still to be made; elsewhere it is there */
+	int r = mount_make_point(root, b->dst, !s->name, e);
+
+	if (r < 0)
+		return r;
+
+	cleanup_fd int tree = make_source(s, i, b->writable, e);
+
+	if (tree < 0)
+		return tree;
+	if (s->name)
+		r = mount_check_same(s, tree, NULL, !b->writable, e);
+	return r < 0 ? r : mount_attach_beneath(tree, root, b->dst, e);
+}
+
+/* for the clones of a template, see mount.h */
+static int keep_sources(int root, const struct sources *s, const struct plan *p,
+			struct err *e)
+{
+	/* the root tree's own is attached already, as a layer */
+	cleanup_fd int tree = mount_clone_at(TREE, NULL, e);
+	int r = tree < 0 ? tree : mount_attach_beneath(tree, root, MOUNT_KEPT_ROOT, e);
+
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++) {
+		char at[32];
+
+		(void)snprintf(at, sizeof(at), MOUNT_KEPT_BIND, i);
+		r = mount_attach_beneath(s->bind[i].tree, root, at, e);
+	}
+	return r;
+}
+
+static int pivot(int root, struct err *e)
+{
+	if (fchdir(root) < 0)
+		return err_set(e, errno, "mount: enter the new root");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_set(e, errno, "mount: pivot_root%s",
+			       errno == EINVAL
+				       ? " (is the host's root an initramfs? switch to "
+					 "a tmpfs or disk root first)"
+				       : "");
+	/* the old root now lies on top of the new one, and the assembly on top of that:
+	 * umount2 takes the topmost, so once for each, and no more */
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_set(e, errno, "mount: detach the assembly");
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_set(e, errno, "mount: detach the old root");
+	if (chdir("/") < 0)
+		return err_set(e, errno, "mount: enter the jail's root");
+	return 0;
+}
+
+int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struct err *e)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return err_set(e, errno, "mount: make all mounts private");
+
+	int r = assemble(s, p, e);
+
+	if (r == 0)
+		r = make_root(s, e);
+	if (r < 0)
+		return r;
+
+	cleanup_fd int root = open(ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return err_set(e, errno, "mount: open the new root");
+	r = make_dev(root, cgroup, e);
+	if (r == 0)
+		r = make_writable(root, p, e);
+	if (r == 0)
+		r = make_proc(root, p, e);
+	if (r == 0 && p->template)
+		r = keep_sources(root, s, p, e);
+	for (size_t i = 0; r == 0 && i < p->bind_count && !p->template; i++)
+		r = make_bind(root, &s->bind[i], &p->bind[i], i, e);
+	return r < 0 ? r : pivot(root, e);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount.h - the jail's file system: an overlay root, five small file systems, the binds
+ */
+#ifndef STEPJAIL_JAIL_WALLS_MOUNT_H
+#define STEPJAIL_JAIL_WALLS_MOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+
+/* something of the host that shall be seen in the jail */
+struct source {
+	const char *path; /* resolved host path of a folder: a file's is its parent's */
+	const char *name; /* the file in that folder, NULL for a folder */
+	dev_t dev;        /* which folder or file it was when it was checked */
+	ino_t ino;
+	int tree; /* detached mount of the folder, -1 until it is cloned */
+};
+
+struct sources {
+	struct source root;
+	struct source bind[PLAN_BINDS_MAX]; /* as in the plan */
+};
+
+/* a mount of the finished jail */
+struct mount_place {
+	const char *at; /* path in the jail */
+	const char
+		*type; /* of its file system, NULL where that is the host's to choose */
+	uint64_t attr; /* MOUNT_ATTR_ flags that it has, at the least */
+	const char *options;       /* of its file system, NULL for any */
+	bool shows_path;           /* of the host */
+	unsigned int major, minor; /* of a device node */
+};
+
+#define MOUNT_PLACES_MAX (13 + PLAN_BINDS_MAX)
+
+/* In a template's tree: the folder of the root tree, and of each bind by its number, for
+ * its clones, who see nothing else of the host. Their mount namespaces begin as copies of
+ * the template's, in which they may clone a mount that is attached, and no other. */
+#define MOUNT_KEPT "/stepjail"
+#define MOUNT_KEPT_ROOT MOUNT_KEPT "/root"
+#define MOUNT_KEPT_BIND MOUNT_KEPT "/%zu"
+
+/**
+ * mount_places() - List all mounts that a jail of this plan has, and no other
+ * @list:	Gets at most MOUNT_PLACES_MAX; strings are the plan's, or live for ever
+ *
+ * Return: how many
+ */
+size_t mount_places(const struct plan *p, struct mount_place *list);
+
+/**
+ * mount_find() - Resolve and check what the plan names on the host
+ * @s:		Filled; strings are allocated and live as long as the process
+ * @root:	Folder of the root tree
+ * @foreign:	The jail's ids are not the caller's: what the world may not read is
+ *		refused now, with words, and not later by a puzzled program
+ *
+ * Return: 0, or -errno
+ */
+int mount_find(struct sources *s, const struct plan *p, const char *root, bool foreign,
+	       struct err *e);
+
+/**
+ * mount_clone() - Make detached mounts of all sources
+ *
+ * Where the launcher is root it calls this before the clone, because its right to pass
+ * through private folders does not reach into the new user namespace. Otherwise the child
+ * calls it, because the right to clone a mount begins in the new namespaces.
+ * open_tree(2), not recursive: what is mounted inside a source does not come along.
+ *
+ * Return: 0, or -errno
+ */
+int mount_clone(struct sources *s, const struct plan *p, struct err *e);
+
+/**
+ * mount_check_same() - Is it still what mount_find() saw?
+ * @tree:	A clone of it, or of its folder
+ * @name:	In that folder; NULL for the clone itself
+ * @overlay:	It is seen through an overlay, which keeps the number of a file alone
+ *
+ * Return: 0, -ESTALE, or -errno
+ */
+int mount_check_same(const struct source *s, int tree, const char *name, bool overlay,
+		     struct err *e);
+
+/**
+ * mount_jail() - Build the jail's tree and pivot into it; nothing of the host remains
+ * @cgroup:	One counts the jail's memory. Without it /dev/zero is the device /dev/full
+ *
+ * Return: 0, or -errno
+ */
+int mount_jail(const struct sources *s, const struct plan *p, bool cgroup, struct err *e);
+
+#endif

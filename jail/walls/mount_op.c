@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount_op.c - single steps on the new mount API: see mount_op.h
+ *
+ * See fsopen(2), fsconfig(2), fsmount(2), move_mount(2), open_tree(2), openat2(2).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/walls/mount_op.h"
+#include "jail/base/sys.h"
+
+struct fs_option {
+	const char *key, *value;
+};
+
+/* options end at a row without a key */
+static int make_fs(const char *type, const struct fs_option *options, uint64_t attr,
+		   struct err *e)
+{
+	cleanup_fd int context = fsopen(type, FSOPEN_CLOEXEC);
+
+	if (context < 0)
+		return err_set(e, errno, "mount: open file system %s%s", type,
+			       errno == ENODEV ? " (modprobe it)" : "");
+	for (; options->key; options++)
+		if (fsconfig(context, FSCONFIG_SET_STRING, options->key, options->value,
+			     0) < 0)
+			return err_set(e, errno, "mount: %s option %s=%s", type,
+				       options->key, options->value);
+	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return err_set(e, errno, "mount: create %s", type);
+
+	int fd = fsmount(context, FSMOUNT_CLOEXEC, (unsigned int)attr);
+
+	return fd < 0 ? err_set(e, errno, "mount: mount %s", type) : fd;
+}
+
+int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e)
+{
+	char bytes[24], inodes[24], mode[8], owner[16];
+	const struct fs_option options[] = {
+		{ "size", bytes }, { "nr_inodes", inodes },
+		{ "mode", mode },  { fs->owner ? "uid" : NULL, owner },
+		{ "gid", owner },  { NULL, NULL },
+	};
+
+	(void)snprintf(bytes, sizeof(bytes), "%" PRIu64, fs->bytes);
+	(void)snprintf(inodes, sizeof(inodes), "%" PRIu64, fs->inodes);
+	(void)snprintf(mode, sizeof(mode), "%o", fs->mode);
+	(void)snprintf(owner, sizeof(owner), "%u", fs->owner);
+	return make_fs("tmpfs", options, attr, e);
+}
+
+int mount_overlay(const char *lowerdir, struct err *e)
+{
+	const struct fs_option options[] = { { "lowerdir", lowerdir }, { NULL, NULL } };
+
+	int r = make_fs("overlay", options, MOUNT_TREE, e);
+
+	if (r == -EINVAL || r == -ELOOP)
+		return err_say(
+			e, -r,
+			"mount: the file system of the root tree or of a bind cannot be "
+			"a layer of an overlay: copy it to another one (the kernel log "
+			"says why)");
+	return r;
+}
+
+int mount_proc(uint64_t attr, struct err *e)
+{
+	const struct fs_option options[] = {
+		{ "subset", "pid" },
+		{ "hidepid", "invisible" },
+		{ NULL, NULL },
+	};
+
+	int r = make_fs("proc", options, attr, e);
+
+	if (r == -EPERM)
+		return err_say(
+			e, EPERM,
+			"mount: the kernel gives no new /proc here, because this one is "
+			"masked, as in a container: use --proc none");
+	return r;
+}
+
+int mount_attach(int tree, int dir, const char *path, struct err *e)
+{
+	if (move_mount(tree, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_set(e, errno, "mount: attach at %s", path);
+	return 0;
+}
+
+/* the only way a path inside a tree is ever opened */
+static int open_beneath(int root, const char *path, uint64_t flags)
+{
+	return sys_openat2(root, path, O_PATH | flags,
+			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+static int refuse_point(int errnum, const char *path, struct err *e)
+{
+	if (errnum == ELOOP)
+		return err_say(e, ELOOP,
+			       "mount: %s passes through a symlink of the root tree: "
+			       "choose the path it points to",
+			       path);
+	return err_set(e, errnum, "mount: destination %s", path);
+}
+
+int mount_attach_beneath(int tree, int root, const char *path, struct err *e)
+{
+	cleanup_fd int at = open_beneath(root, path + 1, 0);
+
+	if (at < 0)
+		return refuse_point(-at, path, e);
+	if (move_mount(tree, "", at, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return err_set(e, errno, "mount: attach at %s", path);
+	return 0;
+}
+
+int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e)
+{
+	struct stat st;
+	cleanup_fd int tree =
+		open_tree(AT_FDCWD, node, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return err_set(e, errno,
+			       "mount: clone the host's %s, which every jail has too",
+			       node);
+	if (fstat(tree, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
+		return err_say(e, ENODEV,
+			       "mount: the host's %s is not the device of that name: "
+			       "make it anew (mknod), or mount a devtmpfs",
+			       node);
+
+	int r = mount_set_flags(tree, MOUNT_NODE, e);
+
+	return r < 0 ? r : mount_attach_beneath(tree, root, at, e);
+}
+
+int mount_set_flags(int tree, uint64_t attr, struct err *e)
+{
+	struct mount_attr set = { .attr_set = attr };
+
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &set, sizeof(set)) < 0)
+		return err_set(e, errno, "mount: set flags");
+	return 0;
+}
+
+int mount_clone_at(const char *folder, const char *name, struct err *e)
+{
+	char path[NAME_MAX + 64];
+
+	(void)snprintf(path, sizeof(path), "%s%s%s", folder, name ? "/" : "",
+		       name ? name : "");
+
+	int fd = open_tree(AT_FDCWD, path,
+			   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+
+	return fd < 0 ? err_set(e, errno, "mount: clone %s", name ? name : folder) : fd;
+}
+
+/* the last part of a path: keep what is there if its kind fits, else make it */
+static int make_last(int parent, const char *name, const char *path, bool folder,
+		     struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (S_ISLNK(st.st_mode))
+			return refuse_point(ELOOP, path, e);
+		if (S_ISDIR(st.st_mode) != folder)
+			return err_say(
+				e, folder ? ENOTDIR : EISDIR,
+				"mount: destination %s is a %s in the root tree, and the "
+				"source is not",
+				path, folder ? "file" : "folder");
+		return 0;
+	}
+
+	int r = folder ? mkdirat(parent, name, 0755)
+		       : mknodat(parent, name, S_IFREG | 0444, 0);
+
+	return r < 0 ? refuse_point(errno, path, e) : 0;
+}
+
+int mount_make_point(int root, const char *path, bool folder, struct err *e)
+{
+	cleanup_fd int at = open_beneath(root, ".", O_DIRECTORY);
+	char name[NAME_MAX + 1];
+
+	for (const char *part = path + 1; at >= 0;) {
+		size_t n = strcspn(part, "/");
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)n, part);
+		if (part[n] == '\0')
+			return make_last(at, name, path, folder, e);
+
+		int next = open_beneath(at, name, O_DIRECTORY);
+
+		if (next == -ENOENT)
+			next = mkdirat(at, name, 0755) < 0
+				       ? -errno
+				       : open_beneath(at, name, O_DIRECTORY);
+		io_close_fd(&at);
+		if (next < 0)
+			return refuse_point(-next, path, e);
+		at = next;
+		part += n + 1;
+	}
+	return refuse_point(-at, path, e);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount_op.h - single steps on the new mount API, for mount.c
+ *
+ * Each returns an fd or 0, or -errno with one line in @e. fds belong to the caller.
+ */
+#ifndef STEPJAIL_JAIL_WALLS_MOUNT_OP_H
+#define STEPJAIL_JAIL_WALLS_MOUNT_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/base/sys.h"
+
+/* flags of a place where the program writes: nothing it makes there can be executed */
+#define MOUNT_WRITABLE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+/* of /dev and /proc, which it reads; of a device node in /dev; of what it may execute */
+#define MOUNT_READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_WRITABLE)
+#define MOUNT_NODE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+#define MOUNT_TREE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+struct tmpfs {
+	uint64_t bytes, inodes;
+	mode_t mode;
+	uid_t owner; /* id inside the jail; 0: whoever mounts */
+};
+
+/** mount_tmpfs() - A detached tmpfs with MOUNT_ATTR_ flags @attr */
+int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e);
+
+/** mount_overlay() - A detached read-only overlay of layers named from the current folder
+ */
+int mount_overlay(const char *lowerdir, struct err *e);
+
+/** mount_proc() - A detached procfs of process folders only (subset=pid, hidepid) */
+int mount_proc(uint64_t attr, struct err *e);
+
+/** mount_attach() - Attach a detached mount at a path under @dir that no guest controls
+ */
+int mount_attach(int tree, int dir, const char *path, struct err *e);
+
+/** mount_attach_beneath() - Attach at a clean path under @root, following no symlink */
+int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
+
+/**
+ * mount_node() - Bind the host's device @node to the file @at under @root
+ * @device:	What it must be: somebody's file there would be opened to the jail
+ */
+int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e);
+
+/** mount_set_flags() - Set MOUNT_ATTR_ flags of a mount, detached or not */
+int mount_set_flags(int tree, uint64_t attr, struct err *e);
+
+/** mount_clone_at() - Detached clone of @folder, or of the file @name in it */
+int mount_clone_at(const char *folder, const char *name, struct err *e);
+
+/**
+ * mount_make_point() - Make a clean path under @root a folder or an empty file
+ *
+ * Makes the folders above it too. What is there already and is of the right kind stays.
+ */
+int mount_make_point(int root, const char *path, bool folder, struct err *e);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prefix.h - instructions that a plan or a host puts before the compiled filter
+ *
+ * One block of them answers some calls of the native entry, and passes all others on to
+ * what follows. Other entries are passed on whole, and x32's numbers have a bit that no
+ * row has, so both are the compiled filter's to refuse.
+ */
+#ifndef STEPJAIL_JAIL_WALLS_PREFIX_H
+#define STEPJAIL_JAIL_WALLS_PREFIX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/filter.h>
+
+/* of an argument's low 32 bits; a mask of 0 is no test */
+struct prefix_test {
+	unsigned int arg;
+	uint32_t mask, value;
+	bool high;    /* of its high 32 bits instead */
+	bool differs; /* holds where they are not the value */
+};
+
+/* this argument is this number */
+#define PREFIX_IS(number, is)                                                            \
+	{                                                                                \
+		.arg = (number), .mask = UINT32_MAX, .value = (is)                       \
+	}
+
+#define PREFIX_HEAD 2 /* instructions of a block beside its rows */
+#define PREFIX_ROW_MAX(tests) (3 + 3 * (tests)) /* of a row, at the most */
+
+/**
+ * prefix_row() - Write a row: this call, where all tests hold, has this answer
+ * @code:	Room for PREFIX_ROW_MAX(@count)
+ * @answer:	SECCOMP_RET_ value, see seccomp(2)
+ *
+ * Return: how many instructions it is
+ */
+size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *tests,
+		  size_t count, uint32_t answer);
+
+/**
+ * prefix_head() - Write the head of a block, whose rows are there already
+ * @code:	The block; its rows begin at PREFIX_HEAD
+ * @count:	Instructions of the block, its head among them; at most UINT8_MAX
+ */
+void prefix_head(struct sock_filter *code, size_t count);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rlimit.c - what one process may use: see rlimit.h
+ *
+ * A program of core_pattern's, "|/path", gets what crashes whatever RLIMIT_CORE is, but
+ * for 1, by which the kernel keeps that program's own crash from starting another: so 1 it
+ * is, and seccomp lets nobody lower it. See core(5); Kernel: fs/coredump.c
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "init/io.h"
+#include "jail/walls/rlimit.h"
+
+/* a row sets the plan's limit if it has one, else the fixed value; above it, why */
+static const struct {
+	const char *name;
+	const char *line; /* what /proc/PID/limits calls it */
+	int resource;
+	enum limit limit; /* LIMIT_COUNT: fixed */
+	rlim_t fixed;
+	uint64_t per_unit; /* the plan's units in one of the resource's, rounded up */
+	rlim_t slack;      /* added to the plan's limit */
+	bool no_cgroup;    /* only where no cgroup limits memory */
+} rows[] = {
+	/* --files; the first row, and the last that is set */
+	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false },
+	/* --file-size */
+	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0,
+	  false },
+	/* --cpu-time, coarser: behind the launcher, which watches the sum */
+	{ "RLIMIT_CPU", "Max cpu time", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false },
+	/* --pids, and init, which shares the id where there is but one */
+	{ "RLIMIT_NPROC", "Max processes", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false },
+	/* --memory, for each process: the launcher watches their sum */
+	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0,
+	  true },
+	/* a core dump would be handled by the host: 1 is too small for any file, and
+	 * says not to start a program of core_pattern's, where 0 counts for nothing */
+	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false },
+	/* locked pages cannot be reclaimed */
+	{ "RLIMIT_MEMLOCK", "Max locked memory", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0,
+	  false },
+	/* memory outside of any tmpfs cap */
+	{ "RLIMIT_MSGQUEUE", "Max msgqueue size", RLIMIT_MSGQUEUE, LIMIT_COUNT, 0, 1, 0,
+	  false },
+	/* queued signals and timers are kernel memory, and count to the user who started
+	 * the jail as well, whatever id the program has: his services run out of them */
+	{ "RLIMIT_SIGPENDING", "Max pending signals", RLIMIT_SIGPENDING, LIMIT_COUNT, 64,
+	  1, 0, false },
+	/* no raised priority */
+	{ "RLIMIT_NICE", "Max nice priority", RLIMIT_NICE, LIMIT_COUNT, 0, 1, 0, false },
+	/* no real-time priority */
+	{ "RLIMIT_RTPRIO", "Max realtime priority", RLIMIT_RTPRIO, LIMIT_COUNT, 0, 1, 0,
+	  false },
+};
+
+/* glibc's functions take an enum, musl's an int */
+#ifdef __GLIBC__
+#define RESOURCE(number) ((__rlimit_resource_t)(number))
+#else
+#define RESOURCE(number) (number)
+#endif
+
+#define FILES_ROW 0
+
+const size_t rlimit_count = sizeof(rows) / sizeof(rows[0]);
+
+int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
+		struct rlimit_row *out)
+{
+	rlim_t value = rows[row].fixed;
+	struct rlimit old;
+
+	if (rows[row].no_cgroup && cgroup)
+		return 0;
+	if (rows[row].limit != LIMIT_COUNT) {
+		uint64_t n = p->limit[rows[row].limit];
+
+		if (n == NO_LIMIT)
+			return 0;
+		value = n / rows[row].per_unit + (n % rows[row].per_unit != 0);
+	}
+	/* with a cgroup, its pids.max is the one that shall refuse, and count */
+	if (rows[row].resource != RLIMIT_NPROC || shared_id || cgroup)
+		value += rows[row].slack;
+	if (getrlimit(RESOURCE(rows[row].resource), &old) < 0)
+		return -errno;
+	/* raising needs a capability, and the caller's own limit is a wish as well */
+	*out = (struct rlimit_row){ rows[row].name, rows[row].line,
+				    old.rlim_max < value ? old.rlim_max : value };
+	return 1;
+}
+
+/* fds in flight, too, are compared with it: see gate_tell() */
+void rlimit_raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+int rlimit_raise_core(struct err *e)
+{
+	struct rlimit old;
+	char pattern[256];
+
+	if (getrlimit(RLIMIT_CORE, &old) < 0)
+		return err_set(e, errno, "rlimit: RLIMIT_CORE");
+	if (old.rlim_max > 0 || setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0)
+		return 0;
+	/* a file of the jail's, at most: that takes more than 0 bytes */
+	if (io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
+			    sizeof(pattern)) > 0 &&
+	    pattern[0] != '|')
+		return 0;
+	return err_say(
+		e, EPERM,
+		"rlimit: the hard limit of core dumps is 0, at which the program in "
+		"core_pattern gets what crashes in a jail: raise it to 1 or more, "
+		"as by LimitCORE=1 or in limits.conf");
+}
+
+static int set_row(size_t i, const struct plan *p, bool cgroup, bool shared_id,
+		   struct err *e)
+{
+	struct rlimit_row row;
+	int r = rlimit_plan(i, p, cgroup, shared_id, &row);
+
+	if (r == 1 && setrlimit(RESOURCE(rows[i].resource),
+				&(struct rlimit){ row.value, row.value }) < 0)
+		r = -errno;
+	return r < 0 ? err_set(e, -r, "rlimit: %s", rows[i].name) : 0;
+}
+
+int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = FILES_ROW + 1; r == 0 && i < rlimit_count; i++)
+		r = set_row(i, p, cgroup, shared_id, e);
+	return r;
+}
+
+int rlimit_set_files(const struct plan *p, struct err *e)
+{
+	return set_row(FILES_ROW, p, false, false, e);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rlimit.h - what one process may use, below what the cgroup gives them all
+ */
+#ifndef STEPJAIL_JAIL_WALLS_RLIMIT_H
+#define STEPJAIL_JAIL_WALLS_RLIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+
+struct rlimit_row {
+	const char *name; /* as in getrlimit(2) */
+	const char *line; /* as in /proc/PID/limits, proc(5) */
+	uint64_t value;   /* soft and hard */
+};
+
+extern const size_t rlimit_count;
+
+/**
+ * rlimit_plan() - What rlimit_set() sets for one of rlimit_count rows
+ *
+ * Looks at the calling process's own hard limits, as rlimit_set() does.
+ *
+ * Return: 1, 0 (this one is not limited), or -errno
+ */
+int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
+		struct rlimit_row *out);
+
+/**
+ * rlimit_set() - Set the calling process's resource limits, soft and hard, but for files
+ * @cgroup:	Memory is limited by a cgroup; if not, RLIMIT_DATA stands in for it
+ * @shared_id:	init runs under the program's id, and counts against its processes
+ *
+ * See setrlimit(2). A hard limit of the caller that is lower already stays.
+ *
+ * Return: 0, or -errno
+ */
+int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
+
+/** rlimit_set_files() - Set RLIMIT_NOFILE; the program's filter lets this through */
+int rlimit_set_files(const struct plan *p, struct err *e);
+
+/** rlimit_raise_files() - In the launcher: have as many open files as the hard limit says */
+void rlimit_raise_files(void);
+
+/**
+ * rlimit_raise_core() - In the launcher: see to it that the jail's RLIMIT_CORE can be 1
+ *
+ * A caller's hard limit of 0 is raised by who may; who may not is refused where
+ * core_pattern names a program, which a limit of 0 would start.
+ *
+ * Return: 0, or -errno
+ */
+int rlimit_raise_core(struct err *e);
+
+#endif

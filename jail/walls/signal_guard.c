@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signal_guard.c - no signal of a step to the states of its session, and no change of their
+ * priority or place: see signal_guard.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "jail/plan/call.h"
+#include "jail/walls/signal_guard.h"
+#include "jail/walls/prefix.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TOLD SECCOMP_RET_USER_NOTIF
+#define REFUSED (SECCOMP_RET_ERRNO | EPERM)
+
+/* fcntl(2); a libc may not have them all */
+enum { SETOWN = 8, SETSIG = 10, SETOWN_EX = 15, SETLEASE = 1024, NOTIFY = 1026 };
+
+#define IOPRIO_WHO_PROCESS 1 /* ioprio_set(2) */
+
+static const struct {
+	int nr;
+	int arg; /* must be value for this row to hold; -1: whatever the arguments */
+	uint32_t value, action;
+} rows[] = {
+	{ SYS_kill, -1, 0, TOLD },
+	{ SYS_tkill, -1, 0, TOLD },
+	{ SYS_tgkill, -1, 0, TOLD },
+	{ SYS_rt_sigqueueinfo, -1, 0, TOLD },
+	{ SYS_rt_tgsigqueueinfo, -1, 0, TOLD },
+	/* whom a call changes the priority of, or the CPUs */
+	{ SYS_setpriority, -1, 0, TOLD },
+	{ SYS_sched_setaffinity, -1, 0, TOLD },
+	/* the same; in no filter but one whose plan allows them */
+	{ SYS_sched_setscheduler, -1, 0, TOLD },
+	{ SYS_sched_setparam, -1, 0, TOLD },
+	{ SYS_sched_setattr, -1, 0, TOLD },
+	{ SYS_ioprio_set, -1, 0, TOLD },
+	{ SYS_pidfd_send_signal, -1, 0, REFUSED },
+	/* it could stop its own process, and wake it, when that is a state which waits */
+	{ SYS_timer_create, -1, 0, REFUSED },
+	/* whom an fd's signal goes to, and which signal that is */
+	{ SYS_fcntl, 1, SETOWN, REFUSED },
+	{ SYS_fcntl, 1, SETOWN_EX, REFUSED },
+	{ SYS_fcntl, 1, SETSIG, REFUSED },
+	/* these would signal the state that this step becomes, in a later step */
+	{ SYS_fcntl, 1, SETLEASE, REFUSED },
+	{ SYS_fcntl, 1, NOTIFY, REFUSED },
+};
+
+/* what the allow list refuses is the filter's own to refuse, unless the plan allows it */
+static bool is_there(const struct plan *p, int nr)
+{
+	if (nr != SYS_sched_setscheduler && nr != SYS_sched_setparam &&
+	    nr != SYS_sched_setattr && nr != SYS_ioprio_set)
+		return true;
+	for (size_t i = 0; i < p->call_count; i++)
+		if (p->call[i].nr == nr)
+			return true;
+	return false;
+}
+
+size_t signal_guard_code(const struct plan *p, struct sock_filter *code)
+{
+	size_t n = PREFIX_HEAD;
+
+	if (!p->session)
+		return 0;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct prefix_test test =
+			PREFIX_IS((unsigned int)rows[i].arg, rows[i].value);
+
+		if (!is_there(p, rows[i].nr))
+			continue;
+		n += prefix_row(code + n, rows[i].nr, &test, rows[i].arg >= 0,
+				rows[i].action);
+	}
+	prefix_head(code, n);
+	return n;
+}
+
+bool signal_guard_asks(const struct plan *p, const struct seccomp_data *call)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (rows[i].action == TOLD && rows[i].nr == call->nr &&
+		    call->arch == CALL_NATIVE)
+			return is_there(p, call->nr);
+	return false;
+}
+
+/* kill(2) alone takes groups; the calls by thread and by value take no negative number */
+static int judge_group(const struct signal_guard *g, pid_t group)
+{
+	/* its own group could be another one when the kernel looks, and so could -1's all */
+	if (group == 0 || group == -1 || group == INT32_MIN)
+		return -EPERM;
+	return g->reaches(g->owner, -group, true);
+}
+
+static int judge_signal(const struct signal_guard *g, const struct seccomp_data *call)
+{
+	/* the kernel takes the low half of each: pid_t and int */
+	pid_t first = (pid_t)(uint32_t)call->args[0];
+	bool by_thread = call->nr == SYS_tgkill || call->nr == SYS_rt_tgsigqueueinfo;
+	int signal = (int)(uint32_t)call->args[by_thread ? 2 : 1], r = 0;
+
+	/* asks whether it is there, and sends nothing */
+	if (signal == 0)
+		return 0;
+	if (call->nr == SYS_kill && first <= 0)
+		return judge_group(g, first);
+	if (by_thread)
+		r = g->reaches(g->owner, (pid_t)(uint32_t)call->args[1], false);
+	return r < 0 ? r : g->reaches(g->owner, first, false);
+}
+
+/* its own process or thread, by the number that the kernel takes for the caller, or its own */
+static int judge_change(const struct signal_guard *g, pid_t pid)
+{
+	return pid == 0 || g->is_own(g->owner, pid) ? 0 : -EPERM;
+}
+
+int signal_guard_judge(const struct signal_guard *g, const struct seccomp_data *call)
+{
+	/* the kernel takes the low half of each: pid_t and int */
+	int which = (int)(uint32_t)call->args[0];
+	pid_t who = (pid_t)(uint32_t)call->args[1];
+
+	switch (call->nr) {
+	case SYS_setpriority: /* never of a group, or of a user, who all of them are */
+		return which == PRIO_PROCESS ? judge_change(g, who) : -EPERM;
+	case SYS_ioprio_set:
+		return which == IOPRIO_WHO_PROCESS ? judge_change(g, who) : -EPERM;
+	case SYS_sched_setaffinity:
+	case SYS_sched_setscheduler:
+	case SYS_sched_setparam:
+	case SYS_sched_setattr:
+		return judge_change(g, which);
+	default:
+		return judge_signal(g, call);
+	}
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.c - host folders and files that a jail shall see: resolve, check, clone
+ *
+ * A path is resolved once, in the launcher, with the caller's rights; symlinks of the
+ * host are the caller's own. What was found is remembered by device and inode, and
+ * compared when it is cloned, so that nothing can be put in its place in between. A file is
+ * cloned later than its folder, by its name: then the clone itself is compared once more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jail/walls/mount.h"
+#include "jail/walls/mount_op.h"
+#include "jail/base/sys.h"
+
+/* an overlay has devices of its own, and may say in the highest bits of a number which */
+#define OVERLAY_INO ((ino_t)-1 >> 8)
+
+/* as an ordinary user the jail has the caller's own rights, and they can be tried */
+static int check_open_to_caller(const struct stat *st, const char *path,
+				const char *given, bool writable, struct err *e)
+{
+	int need = R_OK | (S_ISDIR(st->st_mode) ? X_OK : 0) | (writable ? W_OK : 0);
+
+	return access(path, need) < 0 ? err_set(e, errno, "%s", given) : 0;
+}
+
+static int check_open_to_jail(const struct stat *st, const char *path, bool writable,
+			      struct err *e)
+{
+	bool folder = S_ISDIR(st->st_mode);
+	mode_t need = S_IROTH | (folder ? S_IXOTH : 0) | (writable ? S_IWOTH : 0);
+
+	if ((st->st_mode & need) == need)
+		return 0;
+	return err_say(
+		e, EACCES,
+		"%s is closed to the jail, which as root runs under ids of its own: "
+		"chmod o+r%s%s it, or run stepjail as its owner",
+		path, writable ? "w" : "", folder ? "x" : "");
+}
+
+/* cut a resolved file path into its folder and its name */
+static int split(struct source *s, char *path, bool foreign, struct err *e)
+{
+	char *slash = strrchr(path, '/');
+	struct stat st;
+
+	s->name = slash + 1;
+	s->path = slash == path ? "/" : path;
+	*slash = '\0';
+	if (stat(s->path, &st) < 0)
+		return err_set(e, errno, "look at %s", s->path);
+	if (foreign && !(st.st_mode & S_IXOTH))
+		return err_say(
+			e, EACCES,
+			"the folder %s is closed to the jail, which as root runs under "
+			"ids of its own: chmod o+x it, or run stepjail as its owner",
+			s->path);
+	return 0;
+}
+
+static int find(struct source *s, const char *given, bool foreign, bool writable,
+		struct err *e)
+{
+	char *path = realpath(given, NULL);
+	struct stat st;
+
+	if (!path || stat(path, &st) < 0)
+		return err_set(e, errno, "%s", given);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s is neither a file nor a folder", given);
+
+	int r = foreign ? check_open_to_jail(&st, given, writable, e)
+			: check_open_to_caller(&st, path, given, writable, e);
+
+	if (r < 0)
+		return r;
+	*s = (struct source){
+		.path = path, .dev = st.st_dev, .ino = st.st_ino, .tree = -1
+	};
+	return S_ISDIR(st.st_mode) ? 0 : split(s, path, foreign, e);
+}
+
+int mount_find(struct sources *s, const struct plan *p, const char *root, bool foreign,
+	       struct err *e)
+{
+	int r = find(&s->root, root, foreign, false, e);
+
+	if (r == 0 && s->root.name)
+		r = err_say(e, ENOTDIR, "%s is not a folder", root);
+	if (r < 0)
+		return err_within(e, "rootfs: ");
+	for (size_t i = 0; i < p->bind_count; i++) {
+		r = find(&s->bind[i], p->bind[i].src, foreign, p->bind[i].writable, e);
+		if (r < 0)
+			return err_within(e, "bind: ");
+	}
+	return 0;
+}
+
+int mount_check_same(const struct source *s, int tree, const char *name, bool overlay,
+		     struct err *e)
+{
+	struct stat st;
+
+	if (fstatat(tree, name ? name : "", &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+		return err_set(e, errno, "mount: look at %s again", s->path);
+	if (overlay ? (st.st_ino ^ s->ino) & OVERLAY_INO
+		    : st.st_dev != s->dev || st.st_ino != s->ino)
+		return err_say(e, ESTALE,
+			       "mount: %s%s%s was replaced while the jail started",
+			       s->path, s->name ? "/" : "", s->name ? s->name : "");
+	return 0;
+}
+
+static const char *hint(int errnum)
+{
+	if (errnum == EINVAL)
+		return " (is another file system mounted inside it?)";
+	if (errnum == ENOSPC)
+		return " (raise the sysctl user.max_mnt_namespaces, or fs.mount-max)";
+	return "";
+}
+
+static int clone_one(struct source *s, bool writable, struct err *e)
+{
+	struct mount_attr attr = {
+		.attr_set = writable ? MOUNT_WRITABLE : MOUNT_TREE,
+		.propagation = MS_PRIVATE,
+	};
+
+	s->tree = open_tree(AT_FDCWD, s->path,
+			    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	if (s->tree < 0)
+		return err_set(e, errno, "mount: clone %s%s", s->path, hint(errno));
+	if (mount_setattr(s->tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return err_set(e, errno, "mount: set flags of %s", s->path);
+	return mount_check_same(s, s->tree, s->name, false, e);
+}
+
+int mount_clone(struct sources *s, const struct plan *p, struct err *e)
+{
+	int r = clone_one(&s->root, false, e);
+
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
+		r = clone_one(&s->bind[i], p->bind[i].writable, e);
+	return r;
+}

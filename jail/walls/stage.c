@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage.c - from clone to exec: the stages of a jail's child, in a table, in order
+ *
+ * Theory of operation
+ *   This table is the security story: read stages[] from top to bottom. The launcher's
+ *   clone3() makes all namespaces at once; its child, PID 1 of the jail, walks the rows
+ *   down to the split, where it makes the program's process. From there on both walk on,
+ *   each on the rows of its role, and at the end PID 1 becomes stepjail-init and PID 2
+ *   waits at the gate with all its walls up, then becomes the program.
+ *   Where the program is warm, cloned with the interpreter that it is to be, a template's
+ *   clone3() took the place of the launcher's, and PID 2 returns instead of becoming
+ *   anything. All rows but that one are the same.
+ *   A row that fails ends the jail. No row is best effort.
+ *   The control socket is at the end of file if the launcher dies, and PID 1 is also told
+ *   by a parent-death signal while it is not yet init.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "init/io.h"
+#include "init/wire.h"
+#include "jail/walls/caps.h"
+#include "jail/walls/deterministic.h"
+#include "jail/walls/gate.h"
+#include "jail/walls/landlock.h"
+#include "jail/walls/net.h"
+#include "jail/walls/rlimit.h"
+#include "jail/walls/seccomp.h"
+#include "jail/walls/denied_without.h"
+#include "jail/walls/stage.h"
+#include "jail/base/sys.h"
+
+static int do_namespaces(struct child *c, struct err *e)
+{
+	(void)c;
+	if (getpid() != 1)
+		return err_say(e, EINVAL, "namespaces: the child is not PID 1");
+	/* a launcher killed before init runs; init itself watches the socket */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_set(e, errno, "namespaces: parent-death signal");
+	return 0;
+}
+
+static int do_ids(struct child *c, struct err *e)
+{
+	struct wire_header go;
+
+	/* the frame says that the maps are written; end of file, that the launcher is
+	 * gone */
+	if (wire_recv(c->control, &go, NULL, 0) < 0 || go.type != WIRE_GO)
+		return err_say(e, EPIPE, "ids: the launcher is gone");
+
+	int r = ids_keep(e);
+
+	/* with the caller's own rights to the paths: before the ids change */
+	if (r == 0 && !c->sources_cloned)
+		r = mount_clone(c->sources, c->plan, e);
+	if (r == 0)
+		r = deterministic_clock(c->plan, e);
+	if (r == 0)
+		r = ids_become(c->ids->init_id, e);
+
+	/* the kernel forgets the parent-death signal when ids change */
+	if (r == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_set(e, errno, "ids: parent-death signal");
+	return r;
+}
+
+static int do_mounts(struct child *c, struct err *e)
+{
+	(void)umask(0); /* modes are said where things are made */
+	return mount_jail(c->sources, c->plan, c->cgroup, e);
+}
+
+static int do_net(struct child *c, struct err *e)
+{
+	return c->plan->net == NET_LOOPBACK ? net_loopback_up(e) : 0;
+}
+
+static int do_host(struct child *c, struct err *e)
+{
+	if (sethostname(c->plan->hostname, strlen(c->plan->hostname)) < 0)
+		return err_set(e, errno, "host: set the host name");
+	/* a new UTS namespace is a copy: this is the host's */
+	if (setdomainname("", 0) < 0)
+		return err_set(e, errno, "host: empty the domain name");
+	return 0;
+}
+
+static int do_bounding(struct child *c, struct err *e)
+{
+	int r = c->plan->template ? caps_inherit_template(e) : 0;
+
+	return r < 0 ? r : caps_drop_bounding(e);
+}
+
+static int do_split(struct child *c, struct err *e)
+{
+	c->program = fork();
+	if (c->program < 0)
+		return err_set(e, errno, "split: make the program's process");
+	if (c->program == 0)
+		return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0
+			       ? err_set(e, errno, "split: parent-death signal")
+			       : 0;
+	if (c->program != INIT_PROGRAM_PID)
+		return err_say(e, EINVAL, "split: the program is PID %d, not %d",
+			       c->program, INIT_PROGRAM_PID);
+	return 0;
+}
+
+static int place_fd(int fd, int number, struct err *e)
+{
+	if (dup2(fd, number) < 0)
+		return err_set(e, errno, "place fd %d", number);
+	return 0;
+}
+
+/* Until exec an fd of a folder outside is a way there, by a path through /proc/self/fd,
+ * which a symlink of the tree may be. So the program keeps none but its two sockets. */
+static int close_others(const struct child *c)
+{
+	int a = c->control, b = c->gate;
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
+
+	if ((low > 3 && close_range(3, low - 1, 0) < 0) ||
+	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0))
+		return -1;
+	return close_range(high + 1, ~0U, 0);
+}
+
+static int do_session(struct child *c, struct err *e)
+{
+	/* whatever else the launcher inherited or opened ends at exec */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return err_set(e, errno, "session: close_range");
+	if (setsid() < 0)
+		return err_set(e, errno, "session: setsid");
+	/* a caller's, such as without address randomisation, would be inherited */
+	if (personality(c->program == 0 ? deterministic_domain(c->plan) : PER_LINUX) < 0)
+		return err_set(e, errno, "session: personality");
+	if (c->program != 0)
+		return 0;
+	(void)umask(022);
+
+	int r = capture_place(c->capture, e);
+
+	for (int fd = 0; fd <= 2 && r == 0; fd++)
+		if (c->stdio[fd] >= 0)
+			r = place_fd(c->stdio[fd], fd, e);
+	if (r == 0 && close_others(c) < 0)
+		r = err_set(e, errno, "session: close_range");
+	/* a template's would be the most that all of its clones may have together */
+	if (r == 0 && !c->plan->template)
+		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
+	if (r == 0)
+		r = deterministic_cpu(c->plan, e);
+	if (r == 0)
+		r = ids_become(c->ids->program_id, e);
+	/* Changing ids made this process undumpable, and then a launcher that is root but
+	 * lacks CAP_SYS_PTRACE could not read all of its posture. exec undoes that anyway:
+	 * nobody may trace it now who may not trace the program afterwards. */
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
+		return err_set(e, errno, "session: be dumpable");
+	return r;
+}
+
+static int do_capabilities(struct child *c, struct err *e)
+{
+	(void)c;
+	return caps_drop_all(e);
+}
+
+static int do_template(struct child *c, struct err *e)
+{
+	(void)c;
+	return caps_keep_template(e);
+}
+
+static int do_landlock(struct child *c, struct err *e)
+{
+	int r = landlock_restrict(c->plan, c->landlock_abi, e);
+
+	return r < 0 || c->landlock_abi == 0 ? r : landlock_try(e);
+}
+
+static int do_seccomp(struct child *c, struct err *e)
+{
+	return seccomp_install(c->plan,
+			       denied_without_lacks(c->cgroup, c->landlock_abi, c->plan),
+			       c->warm ? NULL : &c->exec_key, &c->listener, e);
+}
+
+/* init's fds go to their numbers; dup2 clears close-on-exec, the rest has it */
+static int exec_init(struct child *c, struct err *e)
+{
+	static char name[] = "stepjail-init";
+	static char session[] = INIT_SESSION;
+	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
+	char *const env[] = { NULL };
+	int control, slot, init, r;
+
+	/* first out of the way of the numbers, so that none is overwritten by another */
+	control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
+	init = fcntl(c->init_fd, F_DUPFD_CLOEXEC, 16);
+	slot = c->ids->own ? fcntl(c->ids->slot_fd, F_DUPFD_CLOEXEC, 16) : control;
+	if (control < 0 || init < 0 || slot < 0)
+		return err_set(e, errno, "exec: place fds");
+	c->control = control;
+	r = place_fd(control, INIT_FD_CONTROL, e);
+	if (r == 0)
+		r = place_fd(slot, INIT_FD_SLOT, e);
+	if (r < 0)
+		return r;
+	(void)syscall(SYS_execveat, init, "", argv, env, AT_EMPTY_PATH);
+	return err_set(e, errno, "exec: start stepjail-init");
+}
+
+void stage_default_signal(int signum)
+{
+	/* handler SIG_DFL, and no flags, restorer or mask */
+	(void)syscall(SYS_rt_sigaction, signum, (unsigned long[4]){ 0 }, NULL, 8UL);
+}
+
+/* the program must not inherit what the launcher or its caller blocks and ignores */
+static int reset_signals(struct err *e)
+{
+	sigset_t none;
+
+	for (int s = 1; s < NSIG; s++)
+		stage_default_signal(s);
+	(void)sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return err_set(e, errno, "exec: unblock signals");
+	return 0;
+}
+
+/* a stage of its own: what fails at the gate is not the program's exec */
+static int do_gate(struct child *c, struct err *e)
+{
+	int r = gate_tell(c->gate, &c->listener, e);
+
+	if (r == 0 && !c->plan->template)
+		r = rlimit_set_files(c->plan, e);
+	/* no exec will end it, and init's is the one end of it from now on */
+	if (r == 0 && c->warm)
+		io_close_fd(&c->control);
+	if (r == 0)
+		r = gate_wait(c->gate, (uint32_t)c->landlock_abi, e);
+	return r < 0 ? r : reset_signals(e);
+}
+
+/* execve(2), with the key that its filter asks for under --lock-code */
+static void start(const struct child *c, const char *file)
+{
+	(void)syscall(SYS_execve, file, c->plan->argv, c->plan->env, c->exec_key);
+}
+
+/* each folder of PATH as the jail has it, until one has the file; what execvp(3) does,
+ * without its shell */
+static int exec_program(struct child *c, struct err *e)
+{
+	char *const *argv = c->plan->argv;
+	const char *path = "";
+	int errnum = ENOENT;
+
+	if (strchr(argv[0], '/')) {
+		start(c, argv[0]);
+		return err_set(e, errno, "%.200s", argv[0]);
+	}
+	for (size_t i = 0; i < c->plan->env_count; i++)
+		if (strncmp(c->plan->env[i], "PATH=", 5) == 0)
+			path = c->plan->env[i] + 5;
+	while (*path) {
+		char file[PATH_MAX];
+		size_t n = strcspn(path, ":");
+
+		errno = ENOENT;
+		if (n && (size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path,
+					  argv[0]) < sizeof(file))
+			start(c, file);
+		if (errno != ENOENT && errno != ENOTDIR)
+			errnum = errno;
+		/* it is there, and broken: another of its name was not meant */
+		if (errnum != ENOENT && errnum != EACCES)
+			break;
+		path += n + (path[n] == ':');
+	}
+	return err_set(e, errnum, "%.200s", argv[0]);
+}
+
+static int do_exec(struct child *c, struct err *e)
+{
+	return c->program != 0 ? exec_init(c, e) : exec_program(c, e);
+}
+
+static int do_wake(struct child *c, struct err *e)
+{
+	if (close_range(3, ~0U, 0) < 0)
+		return err_set(e, errno, "wake: close_range");
+	c->gate = c->listener = -1;
+	return 0;
+}
+
+static int do_chdir(struct child *c, struct err *e)
+{
+	/* the tree's own symlinks may be followed, and lead nowhere else; those of
+	 * /proc/PID/fd and its like could */
+	cleanup_fd int dir = sys_openat2(AT_FDCWD, c->plan->chdir, O_PATH | O_DIRECTORY,
+					 RESOLVE_NO_MAGICLINKS);
+	int r = dir < 0 ? dir : fchdir(dir) < 0 ? -errno : 0;
+
+	return r < 0 ? err_set(e, -r, "chdir: %.200s in the jail", c->plan->chdir) : 0;
+}
+
+const struct stage stages[] = {
+	{ "namespaces", ROLE_CHILD, do_namespaces,
+	  "be PID 1 of new user, mount, PID, net, IPC, UTS and cgroup namespaces, in its "
+	  "cgroup leaf from the first instruction",
+	  "do anything that lasts if the launcher dies" },
+	{ "ids", ROLE_CHILD, do_ids,
+	  "hold an id of the jail's own range, or the caller's one; setgroups is denied; "
+	  "clocks for its children start now if the plan says so",
+	  "keep host uid 0" },
+	{ "mounts", ROLE_CHILD, do_mounts,
+	  "stand in the jail's own tree, every mount flagged before it was attached",
+	  "follow a symlink of the tree, or leave a way to the old root" },
+	{ "net", ROLE_CHILD, do_net, "have lo up if the plan says so",
+	  "have any other interface" },
+	{ "host", ROLE_CHILD, do_host, "carry the plan's host name", "show the host's" },
+	{ "bounding", ROLE_CHILD, do_bounding,
+	  "have an empty bounding set, once for both processes that follow",
+	  "give up what the stages up to capabilities still need" },
+	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
+	  "start the program" },
+	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
+	  "lead a session, have the plan's execution domain, and have no fd but stdin, "
+	  "stdout, stderr and init's own after exec; the program also its captured "
+	  "output, rlimits but for files, its one CPU if the plan says so, and its id",
+	  "share a terminal's session or process group with the caller" },
+	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
+	  "stand where the plan says, with the program's id",
+	  "use rights that the program lacks" },
+	{ "capabilities", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM, do_capabilities,
+	  "have five empty sets, locked securebits and no_new_privs",
+	  "keep anything for later" },
+	{ "template", ROLE_TEMPLATE, do_template,
+	  "have no_new_privs and, in its own user namespace, what writes its clones' "
+	  "maps",
+	  "run anything that is not of the tree" },
+	{ "landlock", ROLE_PROGRAM | ROLE_WARM, do_landlock,
+	  "be confined a second time where the kernel has Landlock, and have tried it",
+	  "open what the mounts do not show" },
+	{ "seccomp", ROLE_PROGRAM | ROLE_WARM, do_seccomp,
+	  "be left with the rows of jail/plan/syscalls.c, and have the launcher told of "
+	  "violations; init loads its own, tighter filter",
+	  "be able to load or remove a filter" },
+	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
+	  "hand over the listener, be limited in files, wait for GO, unblock signals",
+	  "pass on the caller's signal mask or handlers" },
+	{ "wake", ROLE_WARM, do_wake,
+	  "be the program, which runs already, with no fd but stdin, stdout and stderr",
+	  "be anything before the gate is open" },
+	{ "exec", ROLE_INIT | ROLE_PROGRAM | ROLE_TEMPLATE, do_exec,
+	  "become init, or the program", "pass on the caller's environment" },
+};
+
+const size_t stage_count = sizeof(stages) / sizeof(stages[0]);
+const uint32_t stage_exec = sizeof(stages) / sizeof(stages[0]) - 1;
+
+static void fail(const struct child *c, size_t stage, const struct err *e)
+{
+	struct wire_fail frame = {
+		.stage = (uint32_t)stage,
+		.errnum = (uint32_t)e->errnum,
+	};
+
+	(void)snprintf(frame.text, sizeof(frame.text), "%s", e->text);
+	(void)wire_send(c->control, WIRE_FAIL, 0, &frame, sizeof(frame));
+	_exit(1);
+}
+
+static unsigned int role_after_split(const struct child *c)
+{
+	if (c->program != 0)
+		return ROLE_INIT;
+	if (c->plan->template)
+		return ROLE_TEMPLATE;
+	return c->warm ? ROLE_WARM : ROLE_PROGRAM;
+}
+
+void stage_run(struct child *c)
+{
+	unsigned int role = ROLE_CHILD;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < stage_count; i++) {
+		if (!(stages[i].roles & role))
+			continue;
+		if (stages[i].act(c, &e) < 0)
+			fail(c, i, &e);
+		if (stages[i].act == do_split)
+			role = role_after_split(c);
+	}
+	/* exec does not return */
+	if (role != ROLE_WARM)
+		_exit(1);
+}

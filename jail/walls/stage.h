@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stage.h - from clone to exec: the stages of a jail's child, in a table, in order
+ */
+#ifndef STEPJAIL_JAIL_WALLS_STAGE_H
+#define STEPJAIL_JAIL_WALLS_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sched.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/watch/capture.h"
+#include "jail/walls/ids.h"
+#include "jail/walls/mount.h"
+#include "jail/plan/plan.h"
+
+/* what the stages know; made by the launcher, inherited by the clone, const but for fds.
+ * Where the clone is a template's, it is made there out of what the launcher sends.
+ */
+struct child {
+	const struct plan *plan;
+	const struct ids *ids;
+	struct sources *sources;
+	bool sources_cloned;     /* by the launcher, being root */
+	int landlock_abi;        /* 0: the kernel has no Landlock */
+	bool cgroup;             /* limits are in force; without it rlimits stand in */
+	bool warm;               /* a clone of a template: its program runs already */
+	int control;             /* the jail's end of the control socket */
+	int init_fd;             /* stepjail-init, to be executed */
+	int gate;                /* the program waits at it for the launcher's GO */
+	int listener;            /* of the program's filter, -1 without one */
+	uint64_t exec_key;       /* see seccomp.h */
+	struct capture *capture; /* its pipes become stdout and stderr */
+	const int *stdio; /* three fds to become the program's, -1 for those it has */
+	pid_t program;    /* 0 in the program's process after the split */
+};
+
+enum stage_role {
+	ROLE_CHILD = 1,   /* the one process before the split */
+	ROLE_INIT = 2,    /* PID 1 after it */
+	ROLE_PROGRAM = 4, /* PID 2 after it */
+	/* in place of the program: */
+	ROLE_WARM = 8,      /* a clone of a template, which returns and is the program */
+	ROLE_TEMPLATE = 16, /* what such clones are made of; see template.h */
+};
+
+/* what clone3() makes anew for a jail, whoever calls it */
+#define STAGE_NAMESPACES                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |      \
+	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+
+struct stage {
+	const char *name;
+	unsigned int roles; /* enum stage_role bits: who runs it */
+	int (*act)(struct child *c, struct err *e);
+	const char *should; /* its contract, for readers */
+	const char *mustnt;
+};
+
+extern const struct stage stages[];
+extern const size_t stage_count;
+
+/* what the launcher must recognise in a WIRE_FAIL frame */
+extern const uint32_t stage_exec;
+
+/**
+ * stage_run() - Walk the table as the clone's child
+ *
+ * Every failure is sent to the launcher as a WIRE_FAIL frame, and the process exits: the
+ * program is never executed behind a stage that failed. Returns in the program of a warm
+ * jail alone, its gate open, with no fd but 0 to 2.
+ */
+void stage_run(struct child *c);
+
+/**
+ * stage_default_signal() - Have a signal neither ignored nor handled
+ *
+ * By the kernel's own call: the C library keeps three real-time signals for itself and
+ * refuses to touch them, and a caller with another library may ignore just those.
+ */
+void stage_default_signal(int signum);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm.c - a template's own part: see warm.h
+ *
+ * Theory of operation
+ *   The template stands in a jail of its own, made by the launcher with a plan that says
+ *   so: a user namespace that has the ids to give, a mount namespace that keeps the root
+ *   tree and the sources of binds below MOUNT_KEPT, its own /proc. It has run nothing but
+ *   what it was built from. For each request it calls clone3(2) as the launcher does for
+ *   a cold jail, and writes the maps, which only the parent namespace of a user namespace
+ *   can. The clone walks the stages; the launcher holds the other ends of its sockets and
+ *   goes on as after its own clone: it tells it to go on, reads its walls back, and opens
+ *   its gate.
+ *   The kernel ends a clone with its template, in whose PID namespace it is.
+ *
+ *   The clone's PID 1 is a raw clone's child: until it executes init, it uses nothing of
+ *   the C library that knows its own thread's number. The program is its child by fork(3).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "init/io.h"
+#include "jail/plan/option.h"
+#include "jail/base/fd_passing.h"
+#include "jail/base/procfs.h"
+#include "jail/walls/stage.h"
+#include "jail/base/sys.h"
+#include "jail/walls/warm.h"
+#include "jail/base/wipe.h"
+
+/* what every clone begins with; wiped in each */
+static struct {
+	struct plan plan;
+	struct sources sources;
+	char path[PLAN_BINDS_MAX][32];
+	struct warm_hello hello;
+} kept;
+
+/* more than one thread, and which: who reads it must know which library to tell */
+static int check_threads(struct err *e)
+{
+	DIR *list = opendir("/proc/self/task");
+	char names[160] = "";
+	int count = 0;
+
+	for (struct dirent *d; list && (d = readdir(list));) {
+		char path[64], name[32];
+		size_t used = strlen(names);
+
+		if (d->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm",
+			       d->d_name);
+		if (io_read_file_at(AT_FDCWD, path, name, sizeof(name)) < 0)
+			name[0] = '\0';
+		(void)snprintf(names + used, sizeof(names) - used, "%s%.*s",
+			       count ? ", " : "", (int)strcspn(name, "\n"), name);
+		count++;
+	}
+	if (list)
+		(void)closedir(list);
+	if (count == 1)
+		return 0;
+	return err_say(
+		e, EBUSY,
+		"template: it has %d threads (%s), and a clone would have one: have "
+		"what is preloaded start none, as by --env OPENBLAS_NUM_THREADS=1",
+		count, names);
+}
+
+/* the policy, by the one parser; a bind's source in it is "/", or "/" and a file's name */
+static int take_plan(int channel, struct err *e)
+{
+	struct warm_hello *hello = &kept.hello;
+	char file[32];
+	cleanup_fd int policy = -1;
+	int r = fd_passing_receive(channel, hello, sizeof(*hello), &policy, 1);
+
+	if (r != 1)
+		return err_set(e, r < 0 ? -r : EBADMSG, "template: receive its plan");
+	(void)snprintf(file, sizeof(file), "--policy=/proc/self/fd/%d", policy);
+	r = option_parse(&kept.plan, (char *[]){ file, NULL }, e);
+	kept.sources.root = (struct source){ .path = MOUNT_KEPT_ROOT,
+					     .dev = (dev_t)hello->root.dev,
+					     .ino = (ino_t)hello->root.ino,
+					     .tree = -1 };
+	for (size_t i = 0; r == 0 && i < kept.plan.bind_count; i++) {
+		const char *name = kept.plan.bind[i].src + 1;
+
+		(void)snprintf(kept.path[i], sizeof(kept.path[i]), MOUNT_KEPT_BIND, i);
+		kept.sources.bind[i] = (struct source){ .path = kept.path[i],
+							.name = *name ? name : NULL,
+							.dev = (dev_t)hello->bind[i].dev,
+							.ino = (ino_t)hello->bind[i].ino,
+							.tree = -1 };
+	}
+	return r;
+}
+
+/* in the clone, PID 1 of its jail; returns in its program */
+static void become_jail(struct child *c, int channel)
+{
+	(void)close(channel);
+	/* which the template ignores */
+	stage_default_signal(SIGCHLD);
+	stage_run(c);
+	option_forget();
+	wipe(&kept, sizeof(kept));
+	explicit_bzero(c, sizeof(*c));
+}
+
+/* Return: the pid, 0 in the clone's program, or -errno */
+static pid_t clone_jail(struct child *c, int channel, int leaf, int *pidfd, struct err *e)
+{
+	struct clone_args args = {
+		.flags = STAGE_NAMESPACES | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	if (c->cgroup) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (__u64)(unsigned int)leaf;
+	}
+
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		become_jail(c, channel);
+	return pid < 0 ? err_set(e, errno, "template: clone") : (pid_t)pid;
+}
+
+/* Return: 1 in the clone's program, 0, or -errno where no clone was made */
+static int make_jail(const struct warm_request *q, const int *fds, int channel,
+		     int *pidfd, struct err *e)
+{
+	struct ids ids = {
+		.own = q->own,
+		.slot_fd = q->own ? fds[WARM_SLOT] : -1,
+		.host_uid = q->host_uid,
+		.host_gid = q->host_gid,
+		.init_id = q->init_id,
+		.program_id = q->program_id,
+	};
+	struct capture none = CAPTURE_NONE;
+	struct child c = {
+		.plan = &kept.plan,
+		.ids = &ids,
+		.sources = &kept.sources,
+		.landlock_abi = (int)kept.hello.landlock_abi,
+		.cgroup = q->limited,
+		.warm = true,
+		.control = fds[WARM_CONTROL],
+		.init_fd = fds[WARM_INIT],
+		.gate = fds[WARM_GATE],
+		.listener = -1,
+		.capture = &none,
+		.stdio = fds + WARM_STDIN,
+	};
+
+	kept.plan.session = q->session;
+
+	int leaf = q->limited ? fds[WARM_FDS_MIN + (q->own != 0)] : -1;
+	pid_t pid = clone_jail(&c, channel, leaf, pidfd, e);
+
+	if (pid <= 0)
+		return pid < 0 ? pid : 1;
+
+	int r = ids_map(&ids, pid, e);
+
+	/* it waits for the launcher's word, which will not come */
+	if (r < 0)
+		(void)syscall(SYS_pidfd_send_signal, *pidfd, SIGKILL, NULL, 0);
+	return r;
+}
+
+static int answer(int channel, int r, const struct err *e, int pidfd)
+{
+	struct warm_answer a = { .errnum = r < 0 ? (uint32_t)-r : 0 };
+
+	if (r < 0)
+		(void)snprintf(a.text, sizeof(a.text), "%s", e->text);
+	return fd_passing_send(channel, &a, sizeof(a), &pidfd, r == 0 && pidfd >= 0);
+}
+
+/* Return: as warm_serve(), or 2 to go on */
+static int serve_one(int channel, struct err *e)
+{
+	struct warm_request q;
+	int fds[WARM_FDS_MAX];
+	cleanup_fd int pidfd = -1;
+	int count = fd_passing_receive(channel, &q, sizeof(q), fds, WARM_FDS_MAX);
+	int r = count;
+
+	if (r < 0)
+		return r == -EPIPE ? 0 : err_set(e, -r, "template: receive");
+	r = count == WARM_FDS_MIN + (q.own != 0) + (q.limited != 0)
+		    ? make_jail(&q, fds, channel, &pidfd, e)
+		    : err_say(e, EBADMSG, "template: a request of %d fds", count);
+	if (r == 1) {
+		explicit_bzero(&q, sizeof(q));
+		pidfd = -1; /* closed with all others; its number was never this one's */
+		return 1;
+	}
+	for (int i = 0; i < count; i++)
+		(void)close(fds[i]);
+	r = answer(channel, r, e, pidfd);
+	return r < 0 ? fd_passing_failed(-r, "template: answer", e) : 2;
+}
+
+int warm_serve(int channel, struct err *e)
+{
+	int r = take_plan(channel, e);
+
+	if (r == 0)
+		r = check_threads(e);
+	/* the kernel reaps clones for a parent that will not know of their ends */
+	if (r == 0 && signal(SIGCHLD, SIG_IGN) == SIG_ERR)
+		r = err_set(e, errno, "template: ignore SIGCHLD");
+	if (answer(channel, r, e, -1) < 0 || r < 0)
+		return r;
+	do
+		r = serve_one(channel, e);
+	while (r == 2);
+	return r;
+}

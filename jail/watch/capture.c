@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * capture.c - keep what a program writes: see capture.h
+ *
+ * Theory of operation
+ *   Each captured stream is a pipe, and memory for three halves of the limit: the first
+ *   half of the stream stays in the first of them, what follows fills the other two, and
+ *   when they are full their end is moved to their start: the latest half is always there
+ *   in one piece. Nothing is allocated after capture_open(). The event loop reads a
+ *   bounded piece a turn, so that no flood holds up deadlines or init's frames, and a
+ *   program never waits for longer than that or dies of a reader that is gone.
+ *   The end of a run is the end of its process, not end of file: when the jail is gone,
+ *   capture_drain() takes what the pipes hold, and that is all.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/watch/capture.h"
+#include "jail/base/json.h"
+#include "jail/base/sys.h"
+
+#define READ_BYTES 65536
+#define PIPE_BYTES_MAX (1 << 20) /* what a program may make of it, see pipe(7) */
+#define JSON_ESCAPE_MAX 6        /* \u00xx for one byte */
+#define JSON_FIELDS_MAX 512      /* of a stream, without its text */
+
+static const char *const names[CAPTURE_STREAMS] = { "stdout", "stderr" };
+
+static bool is_wanted(const struct plan *p, int i)
+{
+	return p->capture == CAPTURE_BOTH || (p->capture == CAPTURE_STDERR && i == 1);
+}
+
+static int open_spill(struct capture *c, int i, const struct plan *p, struct err *e)
+{
+	struct capture_stream *s = &c->stream[i];
+
+	if (c->folder < 0)
+		c->folder = sys_openat2(AT_FDCWD, p->spill, O_PATH | O_DIRECTORY,
+					RESOLVE_NO_SYMLINKS);
+	if (c->folder == -ELOOP)
+		return err_say(e, ELOOP,
+			       "--spill: %s is a symlink, or behind one, which a jail "
+			       "could have made: give its real path (realpath)",
+			       p->spill);
+	if (c->folder < 0)
+		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
+	/* never a file that somebody else put there, or a link to one */
+	s->spill = openat(c->folder, names[i],
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->spill < 0)
+		return err_set(e, errno, "--spill: create %s/%s", p->spill, names[i]);
+	s->spill_max = p->limit[LIMIT_SPILL_BYTES];
+	return 0;
+}
+
+static int open_stream(struct capture *c, int i, const struct plan *p, struct err *e)
+{
+	struct capture_stream *s = &c->stream[i];
+	int ends[2];
+
+	s->half = (size_t)p->limit[LIMIT_OUTPUT_BYTES] / 2;
+	s->kept = calloc(3, s->half);
+	if (!s->kept || pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(e, errno, "--capture: make room for %s", names[i]);
+	s->outside = ends[0];
+	s->inside = ends[1];
+	/* whatever its id, the program may open it again as /dev/stdout, but not read */
+	if (fchmod(s->inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "--capture: set up the pipe of %s", names[i]);
+	return p->spill ? open_spill(c, i, p, e) : 0;
+}
+
+int capture_open(struct capture *c, const struct plan *p, struct err *e)
+{
+	int r = 0;
+
+	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
+		if (is_wanted(p, i))
+			r = open_stream(c, i, p, e);
+	return r;
+}
+
+int capture_place(const struct capture *c, struct err *e)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (c->stream[i].inside >= 0 &&
+		    dup2(c->stream[i].inside, STDOUT_FILENO + i) < 0)
+			return err_set(e, errno, "capture: place %s", names[i]);
+	return 0;
+}
+
+void capture_close_inside(struct capture *c)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		io_close_fd(&c->stream[i].inside);
+}
+
+/* a disk that is full ends the file, never the run */
+static void spill(struct capture_stream *s, const unsigned char *at, size_t length)
+{
+	while (s->spill >= 0 && length) {
+		uint64_t room = s->spill_max - s->spilled;
+		size_t piece = length < room ? length : (size_t)room;
+		ssize_t n = piece ? write(s->spill, at, piece) : 0;
+
+		if (n <= 0) {
+			s->spill_error =
+				n < 0 ? strerror(errno) : "--spill-size is reached";
+			io_close_fd(&s->spill);
+			return;
+		}
+		s->spilled += (uint64_t)n;
+		at += n;
+		length -= (size_t)n;
+	}
+}
+
+void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length)
+{
+	spill(s, bytes, length);
+	s->bytes += length;
+	while (length) {
+		size_t room = 3 * s->half - s->used;
+		size_t piece = length < room ? length : room;
+
+		memcpy(s->kept + s->used, bytes, piece);
+		s->used += piece;
+		bytes += piece;
+		length -= piece;
+		if (s->used < 3 * s->half)
+			continue;
+		memcpy(s->kept + s->half, s->kept + 2 * s->half, s->half);
+		s->used = 2 * s->half;
+	}
+}
+
+ssize_t capture_read(struct capture_stream *s)
+{
+	static unsigned char bytes[READ_BYTES];
+	ssize_t n = read(s->outside, bytes, sizeof(bytes));
+
+	if (n > 0)
+		capture_add(s, bytes, (size_t)n);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return n;
+	s->read_errnum = n < 0 ? errno : s->read_errnum;
+	if (n <= 0)
+		io_close_fd(&s->outside);
+	return n;
+}
+
+void capture_drain(struct capture *c)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		struct capture_stream *s = &c->stream[i];
+		ssize_t left = 0, n = 1;
+		int held;
+
+		if (s->outside >= 0)
+			left = ioctl(s->outside, FIONREAD, &held) < 0 ? PIPE_BYTES_MAX
+								      : held;
+		for (; left > 0 && n > 0; left -= n)
+			n = capture_read(s);
+	}
+}
+
+int capture_check(const struct capture *c, struct err *e)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (c->stream[i].read_errnum)
+			return err_set(e, c->stream[i].read_errnum,
+				       "--capture: read the program's %s", names[i]);
+	return 0;
+}
+
+void capture_end(struct capture *c, bool started)
+{
+	capture_close_inside(c);
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		struct capture_stream *s = &c->stream[i];
+
+		io_close_fd(&s->outside);
+		if (s->spill < 0)
+			continue;
+		if (!started)
+			(void)unlinkat(c->folder, names[i], 0);
+		/* a quota over a network may speak up only now */
+		if (close(s->spill) < 0)
+			s->spill_error = strerror(errno);
+		s->spill = -1;
+	}
+	io_close_fd(&c->folder);
+}
+
+/* how many bytes at the end begin a character whose rest was left out */
+static size_t cut_short(const unsigned char *text, size_t length)
+{
+	for (size_t n = 1; n <= 3 && n <= length; n++) {
+		unsigned char lead = text[length - n];
+		size_t whole = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+
+		if ((lead & 0xc0) != 0x80)
+			return n < whole ? n : 0;
+	}
+	return 0;
+}
+
+struct capture_view capture_view(const struct capture_stream *s)
+{
+	struct capture_view v = { .head = s->kept, .head_bytes = (size_t)s->bytes };
+
+	if (s->bytes <= 2 * s->half)
+		return v;
+	v.head_bytes = s->half;
+	v.tail_bytes = s->half;
+	v.tail = s->kept + s->used - s->half;
+	v.head_bytes -= cut_short(v.head, v.head_bytes);
+	/* at most three: more than that is no UTF-8 in any case */
+	for (int i = 0; i < 3 && (*v.tail & 0xc0) == 0x80; i++) {
+		v.tail++;
+		v.tail_bytes--;
+	}
+	v.left_out = s->bytes - v.head_bytes - v.tail_bytes;
+	return v;
+}
+
+static void print_stream(const struct capture_stream *s, FILE *out)
+{
+	struct capture_view v = capture_view(s);
+
+	(void)fprintf(out, "{\"bytes\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"head\":",
+		      s->bytes, v.left_out);
+	json_bytes(out, v.head, v.head_bytes);
+	(void)fputs(",\"tail\":", out);
+	json_bytes(out, v.tail, v.tail_bytes);
+	json_number(",\"spilled\":", s->spill_max != 0, s->spilled, out);
+	json_after(",\"spill_error\":", s->spill_error, out);
+	(void)fputc('}', out);
+}
+
+void capture_print(const struct capture *c, FILE *out)
+{
+	const char *before = "{";
+
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		if (!c->stream[0].kept && !c->stream[1].kept)
+			break;
+		(void)fprintf(out, "%s\"%s\":", before, names[i]);
+		before = ",";
+		if (c->stream[i].kept)
+			print_stream(&c->stream[i], out);
+		else
+			(void)fputs("null", out);
+	}
+	(void)fputs(*before == ',' ? "}" : "null", out);
+}
+
+size_t capture_print_max(const struct plan *p)
+{
+	size_t all = 0;
+
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (is_wanted(p, i))
+			all += JSON_FIELDS_MAX +
+			       JSON_ESCAPE_MAX * (size_t)p->limit[LIMIT_OUTPUT_BYTES];
+	return all;
+}
+
+static int deliver(int fd, const struct capture_view *v)
+{
+	char line[64];
+	int r = io_write_all(fd, v->head, v->head_bytes);
+	int n = snprintf(line, sizeof(line), "\n[stepjail: %" PRIu64 " bytes left out]\n",
+			 v->left_out);
+	/* on a line of its own */
+	int skip = v->head_bytes && v->head[v->head_bytes - 1] == '\n';
+
+	if (r == 0 && v->left_out)
+		r = io_write_all(fd, line + skip, (size_t)(n - skip));
+	return r < 0 ? r : io_write_all(fd, v->tail, v->tail_bytes);
+}
+
+int capture_deliver(const struct capture *c, struct err *e)
+{
+	int all = 0;
+
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		const struct capture_stream *s = &c->stream[i];
+		struct capture_view v;
+		int r;
+
+		if (!s->kept)
+			continue;
+		v = capture_view(s);
+		r = deliver(STDOUT_FILENO + i, &v);
+		if (r < 0 && r != -EPIPE)
+			all = err_set(e, -r, "--capture: write what was kept of %s",
+				      names[i]);
+		if (s->spill_error)
+			(void)fprintf(stderr,
+				      "stepjail: warning: --spill: %s has only the first "
+				      "%" PRIu64 " of %" PRIu64 " bytes: %s\n",
+				      names[i], s->spilled, s->bytes, s->spill_error);
+	}
+	return all;
+}

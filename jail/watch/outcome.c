@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outcome.c - what a run left as evidence, and its verdict: see outcome.h
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "jail/watch/outcome.h"
+#include "jail/walls/stage.h"
+
+const char *const verdict_names[VERDICT_COUNT] = {
+	[VERDICT_COMPLETED] = "completed",
+	[VERDICT_EXCEPTION] = "exception",
+	[VERDICT_EXITED] = "exited",
+	[VERDICT_SIGNALED] = "signaled",
+	[VERDICT_WALL_TIMEOUT] = "wall-timeout",
+	[VERDICT_CPU_TIMEOUT] = "cpu-timeout",
+	[VERDICT_MEMORY] = "memory",
+	[VERDICT_PIDS] = "pids",
+	[VERDICT_DISK] = "disk",
+	[VERDICT_VIOLATION] = "violation",
+	[VERDICT_CANCELLED] = "cancelled",
+	[VERDICT_LAUNCHER_ERROR] = "launcher-error",
+};
+
+bool outcome_counted(const struct outcome *o, uint64_t value)
+{
+	return o->cgroup && value != NO_LIMIT;
+}
+
+uint64_t outcome_cpu_us(const struct outcome *o)
+{
+	uint64_t told = o->exit.user_us + o->exit.system_us;
+
+	if (outcome_counted(o, o->usage.user_us))
+		return o->usage.user_us + o->usage.system_us;
+	/* init tells of the program and the children it waited for, a sample of all that
+	 * were alive then: neither is more than was used */
+	return told > o->peak.cpu_us ? told : o->peak.cpu_us;
+}
+
+static void judge_fail(const struct outcome *o, struct judgement *j)
+{
+	j->verdict = VERDICT_LAUNCHER_ERROR;
+	j->status = STATUS_FAILED;
+	(void)err_say(&j->error, o->fail.errnum ? err_told(o->fail.errnum) : EPROTO,
+		      "%.*s", (int)sizeof(o->fail.text) - 1,
+		      o->fail.text[0] ? o->fail.text : "the jail failed without a word");
+	if (o->fail.stage != stage_exec || !o->started)
+		return;
+	/* the program's own exec: everything else was in place */
+	j->status = o->fail.errnum == ENOENT || o->fail.errnum == ENOTDIR
+			    ? STATUS_NOT_FOUND
+			    : STATUS_NOT_EXECUTABLE;
+}
+
+/* a SIGKILL that the launcher did not send, and the leaf counted a kill for memory */
+static bool killed_for_memory(const struct outcome *o, const struct judgement *j)
+{
+	return o->cgroup && cgroup_counted(o->usage.oom_kills) &&
+	       (!o->have_exit || j->signal == SIGKILL || j->exit_code > 0);
+}
+
+/* the kernel's own RLIMIT_CPU kill looks like any SIGKILL but for the time used */
+static bool killed_for_cpu(const struct outcome *o, const struct plan *p,
+			   const struct judgement *j)
+{
+	return (j->signal == SIGKILL || j->signal == SIGXCPU) &&
+	       p->limit[LIMIT_CPU_MS] != NO_LIMIT &&
+	       outcome_cpu_us(o) / 1000 >= p->limit[LIMIT_CPU_MS];
+}
+
+enum verdict outcome_of_kill(enum kill_cause cause)
+{
+	static const enum verdict by_cause[] = {
+		[KILL_WALL] = VERDICT_WALL_TIMEOUT,
+		[KILL_CPU] = VERDICT_CPU_TIMEOUT,
+		[KILL_MEMORY] = VERDICT_MEMORY,
+		[KILL_VIOLATION] = VERDICT_VIOLATION,
+		[KILL_CANCELLED] = VERDICT_CANCELLED,
+		[KILL_NONE] = VERDICT_COMPLETED,
+	};
+
+	return by_cause[cause];
+}
+
+static enum verdict judge_end(const struct outcome *o, const struct plan *p,
+			      const struct judgement *j)
+{
+	/* whatever its other threads did meanwhile */
+	if (o->killed == KILL_VIOLATION)
+		return VERDICT_VIOLATION;
+	/* the launcher's kill takes init along: a program whose end was still told, and
+	 * was not by SIGKILL, had ended before the kill came */
+	if (o->killed != KILL_NONE && (!o->have_exit || j->signal == SIGKILL))
+		return outcome_of_kill(o->killed);
+	if (killed_for_memory(o, j))
+		return VERDICT_MEMORY;
+	if (!o->have_exit)
+		return VERDICT_LAUNCHER_ERROR;
+	if (killed_for_cpu(o, p, j))
+		return VERDICT_CPU_TIMEOUT;
+	/* a page of a mapped file that the full tmpfs has no room for is a SIGBUS */
+	if (j->signal == SIGXFSZ || (j->signal == SIGBUS && o->full > 0))
+		return VERDICT_DISK;
+	if (j->signal)
+		return VERDICT_SIGNALED;
+	if (j->exit_code == 0)
+		return VERDICT_COMPLETED;
+	if (o->cgroup && cgroup_counted(o->usage.pids_refused))
+		return VERDICT_PIDS;
+	return o->full > 0 ? VERDICT_DISK : VERDICT_EXITED;
+}
+
+static int status_of(const struct outcome *o, const struct judgement *j)
+{
+	switch (j->verdict) {
+	case VERDICT_WALL_TIMEOUT:
+		return STATUS_TIMEOUT;
+	case VERDICT_CANCELLED:
+		return STATUS_SIGNAL + o->cancel_signal;
+	case VERDICT_LAUNCHER_ERROR:
+		return STATUS_FAILED;
+	default:
+		break;
+	}
+	if (j->signal)
+		return STATUS_SIGNAL + j->signal;
+	/* killed together with init, so that nobody told the program's own end */
+	return j->exit_code >= 0 ? j->exit_code : STATUS_SIGNAL + SIGKILL;
+}
+
+void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j)
+{
+	*j = (struct judgement){ .exit_code = -1 };
+
+	if (o->have_fail) {
+		judge_fail(o, j);
+		return;
+	}
+	if (o->have_exit && WIFEXITED((int)o->exit.wstatus))
+		j->exit_code = WEXITSTATUS((int)o->exit.wstatus);
+	if (o->have_exit && WIFSIGNALED((int)o->exit.wstatus))
+		j->signal = WTERMSIG((int)o->exit.wstatus);
+	j->verdict = judge_end(o, p, j);
+	if (j->verdict == VERDICT_LAUNCHER_ERROR)
+		(void)err_say(&j->error, ECHILD,
+			      "the jail's init ended before it told the program's end, "
+			      "and stepjail did not kill it");
+	j->status = status_of(o, j);
+}

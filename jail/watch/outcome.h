@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outcome.h - what a run left as evidence, and the verdict that follows from it
+ *
+ * The evidence is gathered by the event loop; the verdict is a function of it alone, so
+ * that each pair of causes that are easily confused can be tested without a jail.
+ */
+#ifndef STEPJAIL_JAIL_WATCH_OUTCOME_H
+#define STEPJAIL_JAIL_WATCH_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "init/err.h"
+#include "init/wire.h"
+#include "jail/launch/cgroup/cgroup.h"
+#include "jail/plan/plan.h"
+#include "jail/launch/posture.h"
+#include "jail/watch/tmpfs_usage.h"
+#include "jail/watch/violation.h"
+#include "jail/watch/proc_usage.h"
+
+/* stepjail's own exit statuses, as timeout(1) and env(1) have them */
+enum {
+	STATUS_TIMEOUT = 124,
+	STATUS_FAILED = 125,
+	STATUS_NOT_EXECUTABLE = 126,
+	STATUS_NOT_FOUND = 127,
+	STATUS_SIGNAL = 128, /* plus the signal's number */
+};
+
+enum verdict {
+	VERDICT_COMPLETED,
+	VERDICT_EXCEPTION,
+	VERDICT_EXITED,
+	VERDICT_SIGNALED,
+	VERDICT_WALL_TIMEOUT,
+	VERDICT_CPU_TIMEOUT,
+	VERDICT_MEMORY,
+	VERDICT_PIDS,
+	VERDICT_DISK,
+	VERDICT_VIOLATION,
+	VERDICT_CANCELLED,
+	VERDICT_LAUNCHER_ERROR,
+	VERDICT_COUNT,
+};
+
+extern const char *const verdict_names[VERDICT_COUNT];
+
+/* noted before the launcher sends its signal, so that it is never guessed afterwards */
+enum kill_cause {
+	KILL_NONE,
+	KILL_WALL,
+	KILL_CPU,
+	KILL_MEMORY,
+	KILL_VIOLATION,
+	KILL_CANCELLED,
+};
+
+struct outcome {
+	enum kill_cause killed;
+	int cancel_signal; /* the launcher's own, for KILL_CANCELLED */
+	bool have_exit;    /* init told the program's end */
+	struct wire_exit exit;
+	bool have_fail; /* a stage failed: the program never ran */
+	struct wire_fail fail;
+	struct posture posture; /* read back before the gate was opened */
+	struct violations refused;
+	bool listened;              /* violations were heard of */
+	bool started;               /* the gate was opened */
+	uint64_t wall_ms;           /* from the gate's opening to the end */
+	bool cgroup;                /* usage is filled */
+	struct cgroup_usage before; /* when the gate was opened: the set-up's */
+	struct cgroup_usage usage;  /* with that taken off */
+	int full;                   /* enum tmpfs_usage_bit bits; negative: not known */
+	struct proc_usage peak;     /* the highest samples, where no cgroup counts */
+	unsigned int strays; /* processes that outlived the program, and were killed */
+};
+
+struct judgement {
+	enum verdict verdict;
+	int exit_code;    /* the program's, -1 if it did not exit */
+	int signal;       /* that ended the program, 0 if none did */
+	int status;       /* stepjail's own exit status */
+	struct err error; /* for VERDICT_LAUNCHER_ERROR */
+};
+
+/**
+ * outcome_judge() - Decide from the evidence
+ *
+ * Order of evidence: a failed stage; a kill that the launcher noted; the leaf's memory
+ * events with a SIGKILL that nobody else sent; the program's own wait status. A program
+ * that fails after processes were killed for memory, after forks were refused, or with a
+ * tmpfs of its own full, failed for that, in this order; one that exits 0 did not.
+ */
+void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
+
+/** outcome_of_kill() - The verdict on what the launcher has ended for this cause */
+enum verdict outcome_of_kill(enum kill_cause cause);
+
+/** outcome_counted() - Is this value of the usage known? */
+bool outcome_counted(const struct outcome *o, uint64_t value);
+
+/** outcome_cpu_us() - CPU time of the whole jail in microseconds, from the best source */
+uint64_t outcome_cpu_us(const struct outcome *o);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc_usage.c - what a jail uses, sampled from /proc: see proc_usage.h
+ *
+ * The processes are found from init downwards, by the children files of their threads.
+ * Orphans become init's own children, so none can hide.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jail/base/procfs.h"
+#include "jail/watch/proc_usage.h"
+
+/* between two exact counts of memory, in CPU time of the first: they take a tenth of a CPU,
+ * or a third where the quick sum grows; and with a second between them at the most, more
+ * only where one takes more than a tenth of a second */
+#define PAUSE 10
+#define PAUSE_GROWN 2
+#define PAUSE_MAX_US 1000000
+
+static int add(struct found *f, pid_t pid)
+{
+	if (f->count == f->room) {
+		unsigned int room = f->room ? 2 * f->room : 256;
+		pid_t *more = realloc(f->pid, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->pid = more;
+		f->room = room;
+	}
+	f->pid[f->count++] = pid;
+	return 0;
+}
+
+/* what is read of a process that has ended meanwhile */
+static bool has_ended(int errnum)
+{
+	return errnum == ENOENT || errnum == ESRCH;
+}
+
+/* the file may be of any length: a list of numbers, read as such */
+static int add_children(struct found *f, pid_t pid, const char *task)
+{
+	char path[96];
+	FILE *list;
+	int child, r = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, task);
+	list = fopen(path, "re");
+	if (!list)
+		return -errno;
+	while (r == 0 && fscanf(list, "%d", &child) == 1)
+		r = add(f, child);
+	if (r == 0 && ferror(list))
+		r = -errno;
+	(void)fclose(list);
+	return r;
+}
+
+static int find_children(struct found *f, pid_t pid)
+{
+	char path[64], own[16];
+	unsigned int before = f->count;
+	struct stat task;
+	int r = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	(void)snprintf(own, sizeof(own), "%d", pid);
+	/* a folder has two links, and one for each folder in it: it has one thread */
+	if (stat(path, &task) == 0 && task.st_nlink == 3 &&
+	    add_children(f, pid, own) == 0)
+		return 0;
+	f->count = before;
+
+	DIR *tasks = opendir(path);
+
+	if (!tasks)
+		return has_ended(errno) ? 0 : -errno;
+	for (struct dirent *d; r == 0 && (d = readdir(tasks));) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		r = add_children(f, pid, d->d_name);
+		/* a thread may end at any time; a kernel without the file has none at all
+		 */
+		if (r < 0 && has_ended(-r))
+			r = f->count > 1 || access(path, F_OK) < 0 ? 0 : r;
+	}
+	(void)closedir(tasks);
+	return r;
+}
+
+/* "Key:   123 kB" of status or smaps_rollup, in bytes; 0 if it is not there */
+static uint64_t kib_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+/*
+ * The status of a process, by @pid, or by that of a thread that still has its memory: the
+ * first thread may have ended before the others, and its files show none then.
+ */
+static ssize_t read_status(pid_t *pid, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n = procfs_read(*pid, "status", text, size);
+	struct dirent *d;
+	DIR *tasks;
+
+	if (n <= 0 || !strstr(text, "\nState:\tZ") || strstr(text, "\nThreads:\t1\n"))
+		return n;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", *pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return -errno;
+	while ((d = readdir(tasks))) {
+		pid_t thread = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (thread <= 0 || thread == *pid)
+			continue;
+		n = procfs_read(thread, "status", text, size);
+		if (n > 0 && strstr(text, "\nVmPTE:")) {
+			*pid = thread;
+			break;
+		}
+		if (n < 0 && !has_ended((int)-n))
+			break;
+	}
+	(void)closedir(tasks);
+	return n;
+}
+
+/* page tables are memory, too: a sparse mapping can have more of them than of pages */
+static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
+{
+	static char text[65536]; /* the caller's groups are in it */
+	char rollup[4096];
+	ssize_t n = read_status(&pid, text, sizeof(text));
+
+	if (n < 0)
+		return has_ended((int)-n) ? 0 : (int)n;
+	*bytes += kib_of(text, "\nVmPTE:");
+	if (exact && procfs_read(pid, "smaps_rollup", rollup, sizeof(rollup)) > 0)
+		*bytes += kib_of(rollup, "\nPss_Anon:") + kib_of(rollup, "\nPss_Shmem:") +
+			  kib_of(rollup, "\nSwapPss:");
+	else
+		*bytes += kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
+			  kib_of(text, "\nVmSwap:");
+	return 0;
+}
+
+/* own time and that of children waited for; the name in front may hold anything */
+static int add_cpu(pid_t pid, uint64_t *us)
+{
+	char text[1024], state = '?';
+	uint64_t user = 0, system = 0, child_user = 0, child_system = 0;
+	ssize_t n = procfs_read(pid, "stat", text, sizeof(text));
+
+	if (n < 0)
+		return has_ended((int)-n) ? 0 : (int)n;
+
+	const char *at = strrchr(text, ')');
+
+	if (!at || sscanf(at + 1,
+			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
+			  "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			  &state, &user, &system, &child_user, &child_system) != 5)
+		return -EBADMSG;
+	if (state == 'X') /* waited for just now, and in its parent's time already */
+		return 0;
+	*us += (user + system + child_user + child_system) * 1000000 /
+	       (uint64_t)sysconf(_SC_CLK_TCK);
+	return 0;
+}
+
+int proc_usage_check(pid_t init, struct err *e)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
+	if (access(path, R_OK) < 0)
+		return err_say(e, errno,
+			       "watch: this kernel has no /proc/PID/task/TID/children "
+			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "
+			       "there is no cgroup to limit it");
+	return 0;
+}
+
+static int sum_memory(const struct found *f, bool exact, uint64_t *bytes)
+{
+	int r = 0;
+
+	*bytes = 0;
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = add_memory(f->pid[i], exact, bytes);
+	return r;
+}
+
+static uint64_t now_us(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* when to walk all page tables again: sooner where there may be too much by now */
+static uint64_t pause_us(const struct proc_usage *w, uint64_t limit_bytes)
+{
+	bool grown = w->memory_bytes > w->quick_bytes &&
+		     w->memory_bytes - w->quick_bytes + w->exact_bytes > limit_bytes;
+	uint64_t us = (grown ? PAUSE_GROWN : PAUSE) * w->exact_cost_us;
+
+	return us > PAUSE_MAX_US ? PAUSE_MAX_US : us;
+}
+
+/* Where many processes share much, this would take most of a CPU that nobody charges the
+ * jail with. What was too much may have ended when it is looked at again. */
+static int count_exactly(const struct found *f, uint64_t limit_bytes,
+			 struct proc_usage *w)
+{
+	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID);
+	int r;
+
+	if (w->exact_bytes <= limit_bytes &&
+	    now_us(CLOCK_MONOTONIC) < w->exact_at_us + pause_us(w, limit_bytes)) {
+		w->memory_bytes = w->exact_bytes;
+		return 0;
+	}
+	w->quick_bytes = w->memory_bytes;
+	r = sum_memory(f, true, &w->memory_bytes);
+	w->exact_bytes = w->memory_bytes;
+	w->exact_at_us = now_us(CLOCK_MONOTONIC);
+	w->exact_cost_us = now_us(CLOCK_THREAD_CPUTIME_ID) - begin_us;
+	return r;
+}
+
+static int find_all(struct found *f, pid_t init, uint64_t *cpu_us)
+{
+	int r;
+
+	*cpu_us = 0;
+	f->count = 0;
+	r = add(f, init);
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = find_children(f, f->pid[i]);
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = add_cpu(f->pid[i], cpu_us);
+	return r;
+}
+
+int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+		      struct err *e)
+{
+	static struct found f; /* keeps its room from sample to sample */
+	uint64_t cpu_us;
+	int r = find_all(&f, init, &cpu_us);
+
+	/* one that moved, or was waited for, while it was looked for is not lost: it is
+	 * found where it is now */
+	if (r == 0 && cpu_us < w->found_us)
+		r = find_all(&f, init, &cpu_us);
+	if (r == 0)
+		r = sum_memory(&f, false, &w->memory_bytes);
+	if (r == 0 && w->memory_bytes > limit_bytes)
+		r = count_exactly(&f, limit_bytes, w);
+	if (r < 0)
+		return err_set(e, -r, "watch: look at what the jail's processes use");
+	if (cpu_us < w->found_us)
+		w->lost_us += w->found_us - cpu_us;
+	w->found_us = cpu_us;
+	w->cpu_us = cpu_us + w->lost_us;
+	w->processes = f.count - 1;
+	return 0;
+}
+
+/* the children of a process, and, in the same place of another list, whose they are */
+static int find_with(struct walk *k, pid_t pid)
+{
+	int r = find_children(&k->found, pid);
+
+	while (r == 0 && k->above.count < k->found.count)
+		r = add(&k->above, pid);
+	return r;
+}
+
+int proc_usage_each(struct walk *k, pid_t init, unsigned int most,
+		    bool (*visit)(void *owner, pid_t pid, pid_t above), void *owner,
+		    struct err *e)
+{
+	int r = 0;
+
+	if (k->at == 0) {
+		k->found.count = k->above.count = 0;
+		r = add(&k->found, init);
+		if (r == 0)
+			r = find_with(k, init);
+		k->at = 1;
+	}
+	for (; r == 0 && most > 0 && k->at < k->found.count; most--) {
+		pid_t pid = k->found.pid[k->at];
+
+		if (visit(owner, pid, k->above.pid[k->at++]))
+			r = find_with(k, pid);
+	}
+	return r < 0 ? err_set(e, -r, "watch: find the jail's processes")
+		     : k->at < k->found.count;
+}
+
+void proc_usage_end(struct walk *k)
+{
+	free(k->found.pid);
+	free(k->above.pid);
+	*k = (struct walk){ 0 };
+}

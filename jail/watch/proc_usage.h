@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc_usage.h - what a jail uses, sampled from /proc, where no cgroup counts it
+ *
+ * What lies in sockets and pipes is not told there, so it is not counted.
+ */
+#ifndef STEPJAIL_JAIL_WATCH_PROC_USAGE_H
+#define STEPJAIL_JAIL_WATCH_PROC_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/plan/plan.h"
+
+#define PROC_USAGE_PERIOD_MS 50
+
+struct proc_usage {
+	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables */
+	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
+	unsigned int processes; /* stepjail-init not counted */
+	/* proc_usage_sample()'s own, from one sample of a jail to the next; 0 before the first */
+	uint64_t exact_bytes;   /* memory as last counted exactly */
+	uint64_t quick_bytes;   /* the sum that had made it so */
+	uint64_t exact_at_us;   /* on the monotonic clock */
+	uint64_t exact_cost_us; /* CPU time that it took */
+	uint64_t found_us;      /* CPU time that was found at the last sample */
+	uint64_t lost_us; /* of this, what was not found later: nobody waited for it */
+};
+
+/**
+ * proc_usage_check() - Can this kernel list a jail's processes?
+ * @init:	stepjail-init's pid in the caller's PID namespace
+ *
+ * Return: 0, or -errno
+ */
+int proc_usage_check(pid_t init, struct err *e);
+
+/**
+ * proc_usage_sample() - Sum up over a jail's processes
+ * @init:	stepjail-init's pid in the caller's PID namespace
+ * @w:		Of the sample before, or zeroed
+ *
+ * Pages that a fork shares are counted once, but only where a sum that counts them in
+ * each process is over @limit_bytes: the exact count walks page tables. See proc(5). After
+ * one, the next waits ten times as long as it took, or twice where the sum has grown by what
+ * was left, a second at most; until then its result stands.
+ * CPU time of a process that no other waits for, since its parent ignores SIGCHLD, counts as
+ * far as it was seen: its last moments, from a sample to its end, are not known.
+ *
+ * Return: 0, or -errno where /proc cannot be read; a process may end meanwhile
+ */
+int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+		      struct err *e);
+
+/* a list of processes that grows */
+struct found {
+	pid_t *pid;
+	unsigned int count, room;
+};
+
+/* a visit to every process below init that takes several turns; zeroed: at its start */
+struct walk {
+	struct found found, above; /* in the same place, its parent */
+	unsigned int at; /* the next one to visit; 0: init was not looked at yet */
+};
+
+/**
+ * proc_usage_each() - Visit the processes below init, parents first
+ * @k:		Goes on from there; at = 0 begins again. Freed by proc_usage_end()
+ * @most:	How many to visit now
+ * @visit:	Gets a pid and its parent's; false: what is below it is not visited
+ *
+ * Return: 0 (all were visited), 1 (there are more), or as proc_usage_sample()
+ */
+int proc_usage_each(struct walk *k, pid_t init, unsigned int most,
+		    bool (*visit)(void *owner, pid_t pid, pid_t above), void *owner,
+		    struct err *e);
+
+/** proc_usage_end() - Free what a walk has, and zero it */
+void proc_usage_end(struct walk *k);
+
+#endif

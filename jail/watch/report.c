@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - one JSON object for each run: see report.h
+ *
+ * Fields, always all of them; null where a thing is not known or does not apply:
+ *   stepjail, verdict, exit_code, signal, status, error
+ *   violation     name of the first call that was refused as a violation
+ *   violations    all of them, by kind: syscall, arch, asks, args, pid, when, count
+ *   wall_ms, cpu_ms, cpu_user_ms, cpu_system_ms, cpu_throttled_ms
+ *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
+ *   full          which tmpfs had no block or no inode left at the end
+ *   output        captured stdout and stderr: bytes written and left out, the text before
+ *                 and behind those, bytes spilled and why no more were; null for a stream,
+ *                 or for both, that was passed through
+ *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
+ *                 a limit of swap, where there is neither swap nor a file for the limit
+ *   shut          names of calls that the filter refuses only because of what lacks: a
+ *                 cgroup, or a Landlock that can refuse to truncate
+ *   cgroup_limits the leaf's limits, as the kernel told them before the program started
+ *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
+ *   host_uid
+ *   posture       what the kernel tells of the program before it starts; all of it is as
+ *		   planned, or the program was not started, and this is null
+ *     argv_sha256   of the program's words, a NUL behind each
+ *     root_sha256   of the root tree's list, see tree.h; root_verified: true (the tree was
+ *		     compared with it), false (it was not), null (there is no list)
+ *     plan_sha256   of what explain prints for the same options
+ *     namespaces    by kind, inode numbers: the jail's and the launcher's own
+ *     uid_map, gid_map, setgroups
+ *     mounts        at, type, flags and root of each, as in mountinfo
+ *     cgroup_path   where it runs
+ *     process       capability sets, no_new_privs, seccomp mode and number of filters, host
+ *		     ids, pid and session (on the host, and in the jail)
+ *     rlimits       by name, soft and hard
+ *     open_fds      what is still open after exec
+ *     landlock      ABI in force, and what a thing that it must refuse came to; or null
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/json.h"
+#include "jail/watch/report.h"
+#include "jail/walls/denied_without.h"
+#include "jail/base/sys.h"
+#include "jail/version.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define RESERVED_BYTES 32768
+#define TEXT_BYTES                                                                       \
+	(1U << 20) /* beside output and posture, which are as long as they are */
+
+static const char *const without_audit[] = {
+	"record of violations: instead nothing; each fails with EPERM",
+	"--on-violation kill: instead EPERM",
+};
+
+static int open_fd(const char *spec, struct err *e)
+{
+	char *end;
+	long n = strtol(spec, &end, 10);
+
+	if (n < 0 || n > 65535 || *end)
+		return err_say(e, EINVAL, "--report: '%s' is no fd's number", spec);
+	/* a copy: the jail's stages may place other fds at this number */
+	int fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
+
+	if (fd < 0)
+		return err_say(e, EBADF,
+			       "--report: fd %ld is not open: redirect it, as in "
+			       "%ld>report.json",
+			       n, n);
+	int flags = fcntl(fd, F_GETFL);
+
+	/* one of the mere path reads as no O_RDONLY in some C libraries */
+	if ((flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY) {
+		(void)close(fd);
+		return err_say(e, EBADF, "--report: fd %ld is not open for writing", n);
+	}
+	if (n > 2)
+		(void)fcntl((int)n, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+/* a file that nobody else may be appending to */
+static bool is_own_file(int fd, struct stat *st)
+{
+	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+	       !(fcntl(fd, F_GETFL) & O_APPEND);
+}
+
+int report_reserve(int fd, size_t more, struct err *e)
+{
+	off_t bytes = (off_t)(RESERVED_BYTES + more);
+	struct stat st;
+
+	if (is_own_file(fd, &st) &&
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, bytes) < 0 &&
+	    errno != EOPNOTSUPP)
+		return err_set(e, errno, "--report: reserve %lld bytes",
+			       (long long)bytes);
+	return 0;
+}
+
+/*
+ * In a folder that an earlier jail could write to, what is there may be its choice: a link
+ * in the path, to have another file overwritten, or a FIFO, to be waited for.
+ */
+static int open_file(const char *spec, struct err *e)
+{
+	cleanup_fd int fd =
+		sys_openat2(AT_FDCWD, spec, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK,
+			    RESOLVE_NO_SYMLINKS);
+	struct stat st = { 0 };
+	int r;
+
+	if (fd == -ELOOP)
+		return err_say(e, ELOOP,
+			       "--report: %s is a symlink, or behind one, which a jail "
+			       "could have made: give its real path (realpath -m)",
+			       spec);
+	if (fd < 0 && fd != -ENXIO)
+		return err_set(e, -fd, "--report: open %s", spec);
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		return err_set(e, errno, "--report: look at %s", spec);
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return err_say(e, EINVAL,
+			       "--report: %s is neither a file nor a character device: "
+			       "for a pipe, give an fd",
+			       spec);
+	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+		return err_set(e, errno, "--report: truncate %s", spec);
+	r = report_reserve(fd, 0, e);
+	return r < 0 ? r : io_steal_fd(&fd);
+}
+
+/* an fd's number, or its name in /dev: that is a link, and not followed either */
+static const char *find_number(const char *spec)
+{
+	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;
+
+	if (strcmp(spec, "/dev/stdout") == 0)
+		return "1";
+	if (strcmp(spec, "/dev/stderr") == 0)
+		return "2";
+	return *digits && !digits[strspn(digits, "0123456789")] ? digits : NULL;
+}
+
+int report_open(const char *spec, int *fd, struct err *e)
+{
+	const char *number = spec ? find_number(spec) : NULL;
+
+	*fd = !spec ? -1 : number ? open_fd(number, e) : open_file(spec, e);
+	return spec && *fd < 0 ? *fd : 0;
+}
+
+static void number(FILE *out, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		(void)fprintf(out, ",\"%s\":%" PRIu64, key, value);
+	else
+		(void)fprintf(out, ",\"%s\":null", key);
+}
+
+/* what the leaf alone knows */
+static void count(FILE *out, const char *key, const struct outcome *o, uint64_t value,
+		  uint64_t unit)
+{
+	number(out, key, o->cgroup && value != NO_LIMIT, value / unit);
+}
+
+static void write_full(FILE *out, const struct outcome *o)
+{
+	static const char *const lists[] = {
+		[0] = "[]",
+		[TMPFS_USAGE_WORK] = "[\"/work\"]",
+		[TMPFS_USAGE_TMP] = "[\"/tmp\"]",
+		[TMPFS_USAGE_WORK | TMPFS_USAGE_TMP] = "[\"/work\",\"/tmp\"]",
+	};
+
+	(void)fprintf(out, ",\"full\":%s",
+		      !o->started || o->full < 0 ? "null" : lists[o->full]);
+}
+
+static void write_usage(FILE *out, const struct outcome *o)
+{
+	bool leaf = outcome_counted(o, o->usage.user_us);
+	bool split = leaf || o->have_exit;
+	uint64_t user = leaf ? o->usage.user_us : o->exit.user_us;
+	uint64_t system = leaf ? o->usage.system_us : o->exit.system_us;
+	uint64_t peak = o->usage.memory_peak_bytes;
+
+	if (!o->cgroup || peak == NO_LIMIT) {
+		peak = o->peak.memory_bytes;
+		if (o->exit.max_rss_bytes > peak)
+			peak = o->exit.max_rss_bytes;
+	}
+	number(out, "wall_ms", o->started, o->wall_ms);
+	number(out, "cpu_ms", o->started && (split || !o->cgroup),
+	       outcome_cpu_us(o) / 1000);
+	number(out, "cpu_user_ms", split, user / 1000);
+	number(out, "cpu_system_ms", split, system / 1000);
+	count(out, "cpu_throttled_ms", o, o->usage.throttled_us, 1000);
+	number(out, "memory_peak_bytes", o->started && peak, peak);
+	count(out, "oom_kills", o, o->usage.oom_kills, 1);
+	if (o->cgroup)
+		count(out, "pids_peak", o, o->usage.pids_peak, 1);
+	else
+		number(out, "pids_peak", o->peak.processes != 0, o->peak.processes);
+	count(out, "pids_refused", o, o->usage.pids_refused, 1);
+	number(out, "strays", o->started, o->strays);
+	write_full(out, o);
+}
+
+/* --allow-missing may name what was there all the same: only what was not is listed */
+void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o)
+{
+	bool cgroup = jail->limited || !jail->missing.errnum;
+	bool audit = o->listened || !o->started;
+	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
+	size_t missing = 0;
+
+	(void)fputs("[", out);
+	if (jail->plan)
+		missing = cgroup_limits_missing(
+			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
+	for (size_t i = 0; !audit && i < audits; i++)
+		json_after(missing++ ? "," : "", without_audit[i], out);
+	(void)fputc(']', out);
+}
+
+static void write_object(FILE *out, const struct jail *jail, const struct outcome *o,
+			 const struct judgement *j)
+{
+	(void)fprintf(out, "{\"stepjail\":\"%s\",\"verdict\":\"%s\"", STEPJAIL_VERSION,
+		      verdict_names[j->verdict]);
+	number(out, "exit_code", j->exit_code >= 0, (uint64_t)j->exit_code);
+	number(out, "signal", j->signal != 0, (uint64_t)j->signal);
+	number(out, "status", true, (uint64_t)j->status);
+	json_after(",\"violation\":", violation_name(&o->refused), out);
+	(void)fputs(",\"violations\":", out);
+	violation_print(&o->refused, o->listened, out);
+	json_after(",\"error\":", j->error.errnum ? j->error.text : NULL, out);
+	write_usage(out, o);
+	(void)fputs(",\"output\":", out);
+	capture_print(&jail->capture, out);
+	(void)fputs(",\"not_enforced\":", out);
+	report_not_enforced(out, jail, o);
+	(void)fputs(",\"shut\":", out);
+	denied_without_print(o->started ? denied_without_lacks(jail->limited,
+							       jail->landlock_abi,
+							       jail->plan)
+					: 0,
+			     out);
+	(void)fputs(",\"cgroup_limits\":", out);
+	cgroup_limits_print(&jail->cgroup.limits, out);
+	(void)fputs(",\"cgroup_usage\":", out);
+	if (o->cgroup)
+		cgroup_usage_print(&o->usage, out);
+	else
+		(void)fputs("null", out);
+	(void)fputs(",\"posture\":", out);
+	posture_print(&o->posture, jail, out);
+	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
+	(void)fputs("}\n", out);
+}
+
+int report_write(int fd, const struct jail *jail, const struct outcome *o,
+		 const struct judgement *j, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	size_t room = TEXT_BYTES + (jail->plan ? capture_print_max(jail->plan) : 0) +
+		      (o->posture.json ? strlen(o->posture.json) : 0);
+	struct stat st;
+	FILE *out;
+	ssize_t size;
+	int r;
+
+	if (fd < 0)
+		return 0;
+	out = json_open(&text, room);
+	if (!out)
+		return err_set(e, errno, "--report: allocate");
+	write_object(out, jail, o, j);
+	size = json_close(out, text, room);
+	if (size < 0)
+		return err_set(e, (int)-size, "--report: print it");
+	r = io_write_all(fd, text, (size_t)size);
+	if (r < 0)
+		return err_set(e, -r, "--report: write %zd bytes", size);
+	/* give back what was reserved behind it */
+	if (is_own_file(fd, &st))
+		(void)!ftruncate(fd, st.st_size);
+	return 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - stepjail run: start a jail, wait, judge, report
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/cancel.h"
+#include "jail/command.h"
+#include "jail/base/host.h"
+#include "jail/base/json.h"
+#include "jail/launch/launch.h"
+#include "jail/watch/run_loop.h"
+#include "jail/plan/option.h"
+#include "jail/watch/report.h"
+#include "jail/watch/run.h"
+
+#define LEARNED_BYTES 65536
+
+/* stdin, stdout and stderr become the program's: none may lead out of its tree */
+static int check_stdio(struct err *e)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		struct stat st;
+		int flags = fcntl(fd, F_GETFL);
+
+		if (flags < 0 || fstat(fd, &st) < 0)
+			return err_set(e, errno, "run: look at fd %d", fd);
+		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
+			return err_say(e, EISDIR,
+				       "run: fd %d is a folder or a path, through "
+				       "which the program could leave its tree: redirect "
+				       "it from "
+				       "a file or a pipe",
+				       fd);
+	}
+	return 0;
+}
+
+static int run_jail(struct run *run, const struct plan *p, struct err *e)
+{
+	static struct parts parts;
+	int r = launch_find(&parts, p, e);
+
+	run->jail.plan = p;
+	if (r == 0)
+		r = launch_jail(&run->jail, &parts, e);
+
+	if (r == 0 && run->jail.missing.errnum)
+		(void)fprintf(stderr,
+			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
+			      (int)strcspn(run->jail.missing.text, ";"),
+			      run->jail.missing.text);
+	if (r == 0)
+		r = run_loop_run(run, e);
+	if (r < 0)
+		return r;
+	run_loop_gather(run);
+	/* the counters of a kill that is still under way would lie */
+	launch_wait(&run->jail);
+	/* and nobody is left to write */
+	capture_drain(&run->jail.capture);
+	r = capture_check(&run->jail.capture, e);
+	run->outcome.cgroup = run->jail.limited;
+	if (!run->jail.limited)
+		return r;
+	/* what the launcher's own stages used is not the program's */
+	cgroup_usage(run->jail.cgroup.leaf, &run->outcome.before, &run->outcome.usage);
+	return r;
+}
+
+/* to stderr, as a whole */
+static int learn(const struct run *run, const struct plan *p, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	FILE *out = json_open(&text, LEARNED_BYTES);
+	ssize_t n = -ENOMEM;
+
+	if (out && run->outcome.listened)
+		violation_learn(&run->outcome.refused, p, out);
+	else if (out)
+		(void)fputs("# a surrounding listener hears of this process's calls: "
+			    "nothing was learned\n",
+			    out);
+	if (out)
+		n = json_close(out, text, LEARNED_BYTES);
+	if (n >= 0)
+		n = io_write_all(STDERR_FILENO, text, (size_t)n);
+	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
+}
+
+int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
+{
+	static struct run run;
+	const sigset_t wanted = cancel_signals();
+	struct err failed;
+	int r;
+
+	run.jail = JAIL_NONE;
+	run.outcome.refused.fd = -1;
+	run.room = TMPFS_USAGE_NONE;
+	r = cancel_open(&run.signals, &failed);
+
+	if (r == 0)
+		r = capture_open(&run.jail.capture, p, &failed);
+	if (r == 0)
+		r = run_jail(&run, p, &failed);
+
+	int end = launch_end(&run.jail, e);
+
+	io_close_fd(&run.outcome.refused.fd);
+	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started)) {
+		int learned = learn(&run, p, e);
+
+		end = end < 0 ? end : learned;
+	}
+	capture_end(&run.jail.capture, run.outcome.started);
+
+	if (r < 0 && run.outcome.started)
+		(void)err_within(&failed, "the program was started, and killed: ");
+	if (r < 0)
+		*j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED,
+					 failed };
+	else
+		outcome_judge(&run.outcome, p, j);
+	if (j->status == STATUS_FAILED)
+		host_hint(&j->error);
+	if (end == 0)
+		end = report_write(report, &run.jail, &run.outcome, j, e);
+	if (p->capture == CAPTURE_NO)
+		return end;
+	/* nobody's slow reading may keep stepjail from being ended */
+	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
+	r = capture_deliver(&run.jail.capture, end < 0 ? &failed : e);
+	return end < 0 ? end : r;
+}
+
+int command_run(char *const *argv, struct err *e)
+{
+	static struct plan plan;
+	struct judgement j;
+	int r = check_stdio(e);
+
+	if (r == 0)
+		r = option_parse(&plan, argv, e);
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		(void)printf("usage: stepjail run [options] [--] program [args]\n\n");
+		option_print_help(stdout);
+		return 0;
+	}
+	if (!plan.argv)
+		return err_say(e, EINVAL,
+			       "run: no program is given: stepjail run [options] -- "
+			       "program [args]");
+
+	int report;
+
+	r = report_open(plan.report, &report, e);
+	if (r == 0)
+		r = report_reserve(report, capture_print_max(&plan), e);
+	if (r < 0)
+		return r;
+	r = run_plan(&plan, report, &j, e);
+	if (j.verdict == VERDICT_LAUNCHER_ERROR)
+		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);
+	if (r < 0)
+		return err_within(e, "the program ended with status %d, but ", j.status);
+	return j.status;
+}

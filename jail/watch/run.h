@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.h - one run of a plan, from its launch to its judgement
+ */
+#ifndef STEPJAIL_JAIL_WATCH_RUN_H
+#define STEPJAIL_JAIL_WATCH_RUN_H
+
+#include "init/err.h"
+#include "jail/watch/outcome.h"
+#include "jail/plan/plan.h"
+
+/**
+ * run_plan() - Run a plan's program in a jail and wait for its end
+ * @report:	fd for the report, from report_open(); -1 for none
+ * @j:		Filled whatever happens
+ * @e:		Filled when the report or captured output could not be written, or the cgroup
+ *		leaf not removed
+ *
+ * Blocks all signals of the process for good, and takes SIGINT, SIGTERM, SIGHUP and
+ * SIGQUIT as the wish to cancel; while captured output is passed on, behind the report,
+ * these four end the process as ever. Once in a process.
+ *
+ * Return: 0, or -errno; the judgement then holds what became of the program
+ */
+int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_loop.c - wait for a jail's end: see run_loop.h
+ *
+ * Theory of operation
+ *   One loop waits for the control socket and the launcher's own signals, with a timeout
+ *   that is the nearest deadline. A deadline or a signal first notes its cause and then
+ *   kills; frames that came before are read before. When init tells the program's end,
+ *   what is left over is counted and everything is killed: the end of a run is the end of
+ *   its process, not end of file on a pipe that a stray child may hold.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/watch/run_loop.h"
+#include "jail/base/clock.h"
+#include "jail/watch/startup.h"
+
+#define CPU_POLL_MIN_MS 10
+
+/* sample the jail's use where no cgroup counts it; 0, or -errno */
+static int sample(struct run *run, struct err *e)
+{
+	struct proc_usage *peak = &run->outcome.peak, *w = &run->watch;
+	int r = proc_usage_sample(run->jail.pid,
+				  run->jail.plan->limit[LIMIT_MEMORY_BYTES], w, e);
+
+	if (r < 0)
+		return r;
+	if (w->memory_bytes > peak->memory_bytes)
+		peak->memory_bytes = w->memory_bytes;
+	if (w->cpu_us > peak->cpu_us)
+		peak->cpu_us = w->cpu_us;
+	if (w->processes > peak->processes)
+		peak->processes = w->processes;
+	return 0;
+}
+
+static void kill_for(struct run *run, enum kill_cause cause)
+{
+	struct err e;
+
+	/* what a killed process has used, nobody tells afterwards */
+	if (!run->jail.limited && run->outcome.started)
+		(void)sample(run, &e);
+	run->outcome.killed = cause;
+	run->ended = true;
+	launch_kill(&run->jail);
+}
+
+static void sample_without_cgroup(struct run *run)
+{
+	const struct plan *p = run->jail.plan;
+	struct err e;
+
+	run->sample_in_ms = PROC_USAGE_PERIOD_MS;
+	if (sample(run, &e) < 0) {
+		(void)err_within(&e, "the program was started, and killed: ");
+		startup_refuse(run, &e);
+	} else if (run->watch.memory_bytes > p->limit[LIMIT_MEMORY_BYTES]) {
+		kill_for(run, KILL_MEMORY);
+	} else if (run->watch.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS]) {
+		kill_for(run, KILL_CPU);
+	}
+}
+
+/* look at CPU time again no sooner than it can be used up on all CPUs at once */
+static void sample_cgroup(struct run *run)
+{
+	uint64_t limit_ms = run->jail.plan->limit[LIMIT_CPU_MS];
+	struct cgroup_usage u = run->outcome.before;
+	uint64_t used_ms;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	cgroup_cpu(run->jail.cgroup.leaf, &u);
+	used_ms = (u.user_us + u.system_us - run->outcome.before.user_us -
+		   run->outcome.before.system_us) /
+		  1000;
+	if (used_ms >= limit_ms) {
+		kill_for(run, KILL_CPU);
+		return;
+	}
+	run->sample_in_ms = (limit_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
+	if (run->sample_in_ms < CPU_POLL_MIN_MS)
+		run->sample_in_ms = CPU_POLL_MIN_MS;
+}
+
+static bool is_sampled(const struct run *run)
+{
+	return run->outcome.started &&
+	       (!run->jail.limited || run->jail.plan->limit[LIMIT_CPU_MS] != NO_LIMIT);
+}
+
+static uint64_t wall_limit(const struct run *run)
+{
+	return run->outcome.started ? run->jail.plan->limit[LIMIT_WALL_MS] : STARTUP_MS;
+}
+
+/* milliseconds to the nearest deadline, -1 for none; one more, never one less */
+static int next_timeout(const struct run *run)
+{
+	uint64_t now = clock_now_ms(), left = NO_LIMIT;
+	uint64_t wall = wall_limit(run);
+
+	if (wall != NO_LIMIT)
+		left = run->start_ms + wall > now ? run->start_ms + wall - now : 0;
+	if (is_sampled(run)) {
+		uint64_t at = run->sampled_ms + run->sample_in_ms;
+		uint64_t due = at > now ? at - now : 0;
+
+		left = due < left ? due : left;
+	}
+	if (run->flooded_ms && run->flooded_ms < left)
+		left = run->flooded_ms;
+	if (left == NO_LIMIT)
+		return -1;
+	return left > 3600000 ? 3600000 : (int)left;
+}
+
+static void check_deadlines(struct run *run)
+{
+	uint64_t now = clock_now_ms(), wall = wall_limit(run);
+
+	if (wall != NO_LIMIT && now - run->start_ms >= wall) {
+		if (run->outcome.started)
+			kill_for(run, KILL_WALL);
+		else
+			startup_late(run);
+		return;
+	}
+	if (!is_sampled(run) || now - run->sampled_ms < run->sample_in_ms)
+		return;
+	run->sampled_ms = now;
+	if (!run->jail.limited)
+		sample_without_cgroup(run);
+	else
+		sample_cgroup(run);
+}
+
+/* Return: 0, or negative when the frame is none that may come now */
+static int serve_frame(struct run *run)
+{
+	struct wire_header h;
+	const unsigned char *payload = wire_reader_take(&run->reader, &h);
+	struct outcome *o = &run->outcome;
+
+	if (startup_frame(run, &h, payload))
+		return 0;
+	if (h.type == WIRE_EXIT && h.length == sizeof(o->exit) && o->started) {
+		memcpy(&o->exit, payload, sizeof(o->exit));
+		o->have_exit = true;
+		run->ended = true;
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static void serve_control(struct run *run)
+{
+	int r = wire_reader_fill(&run->reader, run->jail.control);
+
+	if (r > 0)
+		r = serve_frame(run);
+	/* end of the stream or nonsense: nothing that init says is believed any more */
+	if (r < 0 && r != -EINTR)
+		run->ended = true;
+}
+
+static void serve_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	run->outcome.cancel_signal = (int)info.ssi_signo;
+	kill_for(run, KILL_CANCELLED);
+}
+
+static void serve_listener(struct run *run)
+{
+	struct violations *v = &run->outcome.refused;
+	const struct plan *p = run->jail.plan;
+
+	int r = violation_serve(v, p, clock_now_ms() - run->start_ms);
+	struct err e;
+
+	if (r < 0) {
+		(void)err_set(&e, -r,
+			      "the program was started, and killed: violations: answer "
+			      "a refused call");
+		startup_refuse(run, &e);
+	} else if (r > 0 && p->on_violation == VIOLATION_KILL) {
+		kill_for(run, KILL_VIOLATION);
+	}
+}
+
+static void serve_stdout(struct run *run)
+{
+	(void)capture_read(&run->jail.capture.stream[0]);
+}
+
+static void serve_stderr(struct run *run)
+{
+	(void)capture_read(&run->jail.capture.stream[1]);
+}
+
+/* what the loop waits for; a source whose fd is -1 is not there */
+static const struct {
+	size_t fd; /* its place in struct run */
+	void (*serve)(struct run *run);
+} sources[] = {
+	{ offsetof(struct run, jail.control), serve_control },
+	{ offsetof(struct run, jail.gate), startup_gate },
+	{ offsetof(struct run, signals), serve_signal },
+	{ offsetof(struct run, outcome.refused.fd), serve_listener },
+	{ offsetof(struct run, jail.capture.stream[0].outside), serve_stdout },
+	{ offsetof(struct run, jail.capture.stream[1].outside), serve_stderr },
+};
+#define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
+
+int run_loop_run(struct run *run, struct err *e)
+{
+	struct pollfd fds[SOURCE_COUNT];
+
+	run->start_ms = clock_now_ms();
+	run->sample_in_ms = CPU_POLL_MIN_MS;
+	while (!run->ended) {
+		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
+						    clock_now_ms() - run->start_ms);
+		for (size_t i = 0; i < SOURCE_COUNT; i++) {
+			fds[i] = (struct pollfd){ .events = POLLIN };
+			memcpy(&fds[i].fd, (char *)run + sources[i].fd, sizeof(int));
+			/* whoever floods the listener waits for its answers */
+			if (run->flooded_ms && sources[i].serve == serve_listener)
+				fds[i].fd = -1;
+		}
+		if (poll(fds, SOURCE_COUNT, next_timeout(run)) < 0) {
+			if (errno == EINTR)
+				continue;
+			return err_set(e, errno, "run: poll");
+		}
+		for (size_t i = 0; i < SOURCE_COUNT && !run->ended; i++)
+			if (fds[i].revents)
+				sources[i].serve(run);
+		if (!run->ended)
+			check_deadlines(run);
+	}
+	return 0;
+}
+
+/* what can only be known before the jail is gone */
+void run_loop_gather(struct run *run)
+{
+	struct outcome *o = &run->outcome;
+	struct err e;
+
+	if (o->started)
+		o->wall_ms = clock_now_ms() - run->start_ms;
+	o->full = tmpfs_usage_full(&run->room);
+	tmpfs_usage_close(&run->room);
+	if (!o->have_exit || !o->exit.strays)
+		return;
+	/* init told of at least one, also where they cannot be counted */
+	o->strays = 1;
+	if (run->jail.limited) {
+		int left = cgroup_count(&run->jail.cgroup);
+
+		/* init itself is still there, to be counted too */
+		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
+	} else if (sample(run, &e) == 0 && run->watch.processes > 1) {
+		o->strays = run->watch.processes;
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tmpfs_usage.h - is a tmpfs of the jail full at its end?
+ *
+ * The kernel counts no refused writes. What can be known is whether a tmpfs has no block
+ * or no inode left when the program ends: a program that removes what it could not
+ * finish, or that wrote to a file without a name, leaves no trace of that.
+ */
+#ifndef STEPJAIL_JAIL_WATCH_TMPFS_USAGE_H
+#define STEPJAIL_JAIL_WATCH_TMPFS_USAGE_H
+
+#include <sys/types.h>
+
+enum tmpfs_usage_bit { TMPFS_USAGE_WORK = 1 << 0, TMPFS_USAGE_TMP = 1 << 1 };
+
+struct tmpfs_usage {
+	int work, tmp; /* O_PATH fds, which outlive the jail's namespace; -1: not known */
+};
+
+#define TMPFS_USAGE_NONE                                                                 \
+	(struct tmpfs_usage)                                                             \
+	{                                                                                \
+		.work = -1, .tmp = -1                                                    \
+	}
+
+/** tmpfs_usage_open() - Keep hold of /work and /tmp of a jail, before its program runs */
+struct tmpfs_usage tmpfs_usage_open(pid_t init);
+
+/**
+ * tmpfs_usage_full() - Which of them have no block or no inode left; /tmp stands for /dev/shm too
+ *
+ * Return: enum tmpfs_usage_bit bits, -1 where it is not known
+ */
+int tmpfs_usage_full(const struct tmpfs_usage *r);
+
+/** tmpfs_usage_close() - Let go of them */
+void tmpfs_usage_close(struct tmpfs_usage *r);
+
+#endif

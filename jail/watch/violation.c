@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * violation.c - refused calls: see violation.h
+ *
+ * Theory of operation
+ *   The kernel holds a thread that makes such a call until the launcher answers. The
+ *   answer is EPERM; it does not matter that what lies behind pointers could change
+ *   meanwhile, and it is not looked at. In a session alone there is a second answer, "go
+ *   on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), and only to calls of guard.c: what decides
+ *   there are numbers in registers, which nobody can change while the thread is held. A
+ *   state that waits is held for as long as it does, see session_rest.c.
+ *   A flood waits for its answers: the launcher gives so many in a second and sleeps in
+ *   between, and what it remembers has a fixed size.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/plan/call.h"
+#include "jail/walls/signal_guard.h"
+#include "jail/base/json.h"
+#include "jail/walls/denied_without.h"
+#include "jail/watch/violation.h"
+
+#define PER_S 1000  /* answers in a second, when there is a flood */
+#define BURST 200   /* answers without a pause, before it counts as one */
+#define PER_SERVE 8 /* answers in one go: the loop has other things to serve */
+
+/* an honest number of rows; longer structs of a newer kernel fit in */
+union notification {
+	struct seccomp_notif notif;
+	char room[1024];
+};
+
+union answer {
+	struct seccomp_notif_resp resp;
+	char room[1024];
+};
+
+static void add_word(char *text, size_t size, const char *word)
+{
+	size_t used = strlen(text);
+
+	(void)snprintf(text + used, size - used, "%s%s", used ? "|" : "", word);
+}
+
+/* names for what the arguments ask for; is any row that speaks of the call a violation? */
+static bool describe(const struct seccomp_data *data, bool locked, char *label,
+		     size_t size)
+{
+	const char *name = call_name(data);
+	bool foreign = data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
+	bool violation = foreign;
+	uint64_t args[6];
+
+	label[0] = '\0';
+	if (foreign || !name)
+		return violation;
+	memcpy(args, data->args, sizeof(args));
+	for (const struct refused_row *row = NULL;
+	     (row = call_refused(name, args, locked, row));) {
+		violation = violation || row->violation;
+		if (row->label)
+			add_word(label, size, row->label);
+	}
+	return violation;
+}
+
+static bool same_kind(const struct violation *k, const struct seccomp_data *data,
+		      const char *label)
+{
+	const char *name = call_name(data);
+	int arg = name ? call_telling(name) : -1;
+
+	return k->first.nr == data->nr && k->first.arch == data->arch &&
+	       strcmp(k->label, label) == 0 &&
+	       (arg < 0 || label[0] ||
+		(uint32_t)k->first.args[arg] == (uint32_t)data->args[arg]);
+}
+
+/* @guarded: a signal that the court refused; no row speaks of it */
+static bool remember(struct violations *v, const struct seccomp_notif *n, bool locked,
+		     bool guarded, uint64_t now_ms)
+{
+	char label[VIOLATION_LABEL_MAX];
+	bool violation = describe(&n->data, locked, label, sizeof(label)) || guarded;
+	struct violation *k = v->kind;
+
+	v->total++;
+	while (k < v->kind + v->kinds && !same_kind(k, &n->data, label))
+		k++;
+	if (k == v->kind + VIOLATION_KINDS_MAX) {
+		v->beyond++;
+		return violation;
+	}
+	if (k == v->kind + v->kinds) {
+		v->kinds++;
+		*k = (struct violation){
+			.first = n->data,
+			.pid = (pid_t)n->pid,
+			.first_ms = now_ms,
+			.violation = violation,
+		};
+		memcpy(k->label, label, sizeof(k->label));
+	}
+	k->last_ms = now_ms;
+	k->count++;
+	return violation;
+}
+
+static void refill(struct violations *v, uint64_t now_ms)
+{
+	/* one more than it was, so that zero is never */
+	uint64_t since_ms = v->refilled_ms ? now_ms + 1 - v->refilled_ms : BURST;
+	uint64_t budget = v->budget + since_ms * PER_S / 1000;
+
+	if (since_ms == 0)
+		return;
+	v->refilled_ms = now_ms + 1;
+	v->budget = budget > BURST ? BURST : (unsigned int)budget;
+}
+
+uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms)
+{
+	refill(v, now_ms);
+	/* several at once, rather than a wake-up for each */
+	return v->budget ? 0 : PER_SERVE * 1000 / PER_S;
+}
+
+static bool waits(struct violations *v)
+{
+	struct pollfd p = { .fd = v->fd, .events = POLLIN };
+
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	/* its last process is gone; in a session the hub hears of that, and closes it */
+	if (!(p.revents & POLLIN) && !v->court)
+		io_close_fd(&v->fd);
+	return p.revents & POLLIN;
+}
+
+/* @error: 0: the call goes on */
+static int answer(int fd, uint64_t id, int error)
+{
+	union answer a = { 0 };
+
+	a.resp.id = id;
+	a.resp.error = error;
+	if (error == 0)
+		a.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	while (syscall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
+		/* its thread was killed, or had a signal, meanwhile */
+		if (errno == ENOENT)
+			return 0;
+		/* a stop of the launcher's, from a terminal */
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 1;
+}
+
+int violation_let(int fd, uint64_t id)
+{
+	return answer(fd, id, 0);
+}
+
+bool violation_holds(int fd, uint64_t id)
+{
+	return ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* one that is held no more needs no answer */
+static int settle(int fd, uint64_t id, int error)
+{
+	int r = answer(fd, id, error);
+
+	return r < 0 ? r : 0;
+}
+
+/* Return: 1 (a violation, and the end of the jail: it is not answered), 0, or -errno */
+static int judge(struct violations *v, const struct seccomp_notif *n,
+		 const struct plan *p, bool *violation, uint64_t now_ms)
+{
+	const struct violation_court *c = v->court;
+	bool guarded = c && signal_guard_asks(p, &n->data);
+	struct violations *whose = v;
+	bool is_one;
+
+	if (guarded) {
+		enum court_answer said = c->hears(c->owner, n);
+
+		if (said == COURT_HOLDS)
+			return 0;
+		if (said == COURT_LETS)
+			return settle(v->fd, n->id, 0);
+		if (said == COURT_LACKS)
+			return settle(v->fd, n->id, -ESRCH);
+	}
+	if (c)
+		whose = c->whose(c->owner, (pid_t)n->pid);
+	is_one = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
+	/* it shall not see another instruction */
+	if (is_one && p->on_violation == VIOLATION_KILL) {
+		if (!c)
+			return 1;
+		c->punish(c->owner, whose, n);
+	}
+	*violation = *violation || (is_one && !c);
+	return settle(v->fd, n->id, -EPERM);
+}
+
+int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
+{
+	bool violation = false;
+	int r;
+
+	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
+		union notification n = { 0 };
+
+		/* it may have been withdrawn: its thread was killed, or had a signal,
+		 * meanwhile; that is no cheaper for us */
+		v->budget--;
+		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0) {
+			if (errno == ENOENT || errno == EINTR)
+				continue;
+			return -errno;
+		}
+		r = judge(v, &n.notif, p, &violation, now_ms);
+		if (r != 0)
+			return r;
+	}
+	return violation;
+}
+
+static const char *name_of(const struct violation *k, char *text, size_t size)
+{
+	const char *name = call_name(&k->first);
+
+	if (!name)
+		(void)snprintf(text, size, "#%d", k->first.nr);
+	return name ? name : text;
+}
+
+static void print_kind(const struct violation *k, FILE *out)
+{
+	char number[16];
+
+	json_after("{\"syscall\":", name_of(k, number, sizeof(number)), out);
+	json_after(",\"arch\":", call_arch(&k->first), out);
+	json_after(",\"asks\":", k->label[0] ? k->label : NULL, out);
+	(void)fputs(",\"args\":[", out);
+	for (size_t i = 0; i < 6; i++)
+		(void)fprintf(out, "%s\"0x%" PRIx64 "\"", i ? "," : "",
+			      (uint64_t)k->first.args[i]);
+	(void)fprintf(out,
+		      "],\"pid\":%d,\"first_ms\":%" PRIu64 ",\"last_ms\":%" PRIu64
+		      ",\"count\":%" PRIu64 ",\"violation\":%s}",
+		      k->pid, k->first_ms, k->last_ms, k->count,
+		      k->violation ? "true" : "false");
+}
+
+void violation_print(const struct violations *v, bool listened, FILE *out)
+{
+	if (!listened) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fprintf(out, "{\"total\":%" PRIu64 ",\"unlisted\":%" PRIu64 ",\"list\":[",
+		      v->total, v->beyond);
+	for (unsigned int i = 0; i < v->kinds; i++) {
+		(void)fputs(i ? "," : "", out);
+		print_kind(&v->kind[i], out);
+	}
+	(void)fputs("]}", out);
+}
+
+const char *violation_name(const struct violations *v)
+{
+	for (unsigned int i = 0; i < v->kinds; i++)
+		if (v->kind[i].violation) {
+			const char *name = call_name(&v->kind[i].first);
+
+			return name ? name : "unknown";
+		}
+	return NULL;
+}
+
+static void learn_kind(const struct violation *k, unsigned int lacks, bool locked,
+		       FILE *out)
+{
+	char number[16];
+	const char *name = name_of(k, number, sizeof(number));
+	const char *risk = "not known to stepjail: read its manual page first";
+	const char *no = "no policy may allow it";
+	int arg = call_telling(name);
+	bool barred =
+		strcmp(call_arch(&k->first),
+		       call_arch(&(struct seccomp_data){ .arch = CALL_NATIVE })) != 0;
+	uint64_t args[6];
+
+	if (barred)
+		risk = "the entry of another architecture";
+	memcpy(args, k->first.args, sizeof(args));
+	for (const struct refused_row *row = NULL;
+	     !barred && (row = call_refused(name, args, locked, row));) {
+		barred = row->barred;
+		risk = row->why;
+		if (row >= locked_rows && row < locked_rows + locked_row_count)
+			no = "--lock-code refuses it";
+	}
+	for (size_t i = 0; locked && !barred && i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, name) == 0) {
+			barred = true;
+			no = "--lock-code refuses it";
+		}
+	if (!call_name(&k->first))
+		barred = true;
+
+	const struct denied_without_row *shut = denied_without_why(lacks, &k->first);
+
+	if (shut) {
+		barred = true;
+		risk = shut->why;
+		no = "refused on this host alone: see \"shut\" in the report";
+	}
+	(void)fprintf(out, "# %s%s%s%s, %" PRIu64 " time%s: %s\n", name,
+		      k->label[0] ? " (" : "", k->label, k->label[0] ? ")" : "", k->count,
+		      k->count == 1 ? "" : "s", risk);
+	if (barred)
+		(void)fprintf(out, "#   %s\n", no);
+	else if (arg >= 0)
+		(void)fprintf(out, "allow-syscall %s=0x%x\n", name,
+			      (uint32_t)k->first.args[arg]);
+	else
+		(void)fprintf(out, "allow-syscall %s\n", name);
+}
+
+void violation_learn(const struct violations *v, const struct plan *p, FILE *out)
+{
+	if (v->total == 0) {
+		(void)fprintf(out, "# no system call was refused\n");
+		return;
+	}
+	for (unsigned int i = 0; i < v->kinds; i++)
+		learn_kind(&v->kind[i], v->lacks, p->lock_code == LOCK_YES, out);
+	if (v->beyond)
+		(void)fprintf(out, "# and %" PRIu64 " calls of further kinds\n",
+			      v->beyond);
+}

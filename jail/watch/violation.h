@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * violation.h - calls that were refused and told of: answered, counted, remembered
+ */
+#ifndef STEPJAIL_JAIL_WATCH_VIOLATION_H
+#define STEPJAIL_JAIL_WATCH_VIOLATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <linux/seccomp.h>
+
+#include "jail/plan/plan.h"
+
+#define VIOLATION_KINDS_MAX 32 /* remembered one by one; the rest is counted */
+#define VIOLATION_LABEL_MAX 96
+
+/* calls of one name, entry and telling argument */
+struct violation {
+	struct seccomp_data first;  /* of the first of them */
+	pid_t pid;                  /* the thread's, in the launcher's PID namespace */
+	uint64_t first_ms, last_ms; /* since the program's start */
+	uint64_t count;
+	char label[VIOLATION_LABEL_MAX]; /* names of what its arguments ask for */
+	bool violation; /* else refused without being one, as --learn hears of it */
+};
+
+enum court_answer {
+	COURT_REFUSES,
+	COURT_LETS,
+	COURT_LACKS, /* there is no process of that number */
+	COURT_HOLDS, /* it answers by violation_let() later, or has done so */
+};
+
+/* whoever shares a listener among the steps of a session */
+struct violation_court {
+	/* one of the calls of guard.h: may it go on? */
+	enum court_answer (*hears)(void *owner, const struct seccomp_notif *n);
+	/* where what this thread asked for is remembered; its fd and budget are not used */
+	struct violations *(*whose)(void *owner, pid_t thread);
+	/* there was a violation, and --on-violation=kill: kill, before it is answered */
+	void (*punish)(void *owner, struct violations *whose,
+		       const struct seccomp_notif *n);
+	void *owner;
+};
+
+/* zeroed, but for fd, which is -1 */
+struct violations {
+	int fd; /* the listener; -1 where there is none */
+	struct violation kind[VIOLATION_KINDS_MAX];
+	unsigned int kinds;
+	uint64_t total, beyond; /* all calls; those of kinds that found no room */
+	unsigned int budget;    /* answers that may still be given */
+	uint64_t refilled_ms;
+	unsigned int lacks; /* see shut.h: what --learn tells is refused for it */
+	const struct violation_court
+		*court; /* NULL: every call is refused, and kept here */
+};
+
+/**
+ * violation_serve() - Take what waits at the listener, refuse it, remember it
+ * @now_ms:	Milliseconds since the program's start
+ *
+ * A call is answered with EPERM, but for signals that a court lets through; nothing is read
+ * of the program's memory. At most a few are taken in one go, and at most VIOLATION_PER_S in a
+ * second: whoever makes more waits for the answer. See seccomp_unotify(2).
+ *
+ * Return: 1 if there was a violation among them and no court, 0 if not, or -errno: a call may then wait
+ * for ever for an answer, and the jail must end
+ */
+int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
+
+/**
+ * violation_let() - Answer a call that was held: it goes on
+ *
+ * Return: 1, 0 when it is held no more, or -errno
+ */
+int violation_let(int fd, uint64_t id);
+
+/** violation_holds() - Does the kernel still hold the thread that made this call? */
+bool violation_holds(int fd, uint64_t id);
+
+/** violation_wait_ms() - How long not to look at the listener again, 0 for now */
+uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms);
+
+/** violation_print() - Write the report's "violations": an object, null without listener */
+void violation_print(const struct violations *v, bool listened, FILE *out);
+
+/** violation_name() - The first violation's name, NULL for none */
+const char *violation_name(const struct violations *v);
+
+/**
+ * violation_learn() - Print the policy rows that would allow what was refused
+ *
+ * What no policy may allow is a comment that says why.
+ */
+void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.c - a step's source, from its fd to its value: see source.h
+ *
+ * The last statement is taken off the tree that CPython's parser makes, where it is an
+ * expression. ast.parse() would turn the tree into Python objects for that, and compile()
+ * turn them back, which takes longer than all the rest of a short step; so the parser and
+ * the compiler are called by the names that CPython has for itself.
+ */
+#define Py_BUILD_CORE
+#include "rootfs/interpreter/source.h"
+
+#include <internal/pycore_ast.h>
+#include <internal/pycore_compile.h>
+#include <internal/pycore_parser.h>
+#include <internal/pycore_pyarena.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/step_wire.h"
+#include "rootfs/interpreter/lines.h"
+#include "rootfs/interpreter/media.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+enum word {
+	STDIN, /* and by fd number */
+	STDOUT,
+	STDERR,
+	RANDOM,
+	NUMPY_RANDOM,
+	THREADING,
+	MAIN_THREAD,
+	NATIVE_ID,
+	SEED,
+	TOUCHED,
+	BUILTINS,
+	FLUSH,
+	UNDERSCORE,
+	WORDS
+};
+
+static const char *const words[WORDS] = {
+	[STDIN] = "stdin",
+	[STDOUT] = "stdout",
+	[STDERR] = "stderr",
+	[RANDOM] = "random",
+	[NUMPY_RANDOM] = "numpy.random",
+	[THREADING] = "threading",
+	[MAIN_THREAD] = "_main_thread",
+	[NATIVE_ID] = "_native_id",
+	[SEED] = "seed",
+	[TOUCHED] = "touched",
+	[BUILTINS] = "__builtins__",
+	[FLUSH] = "flush",
+	[UNDERSCORE] = "_",
+};
+
+/* made before any user code runs; nothing here is looked up by a name that it can change
+ */
+static struct {
+	PyObject *word[WORDS];
+	PyObject *sys, *main, *modules, *runner; /* dicts */
+	PyObject *builtins, *builtins_dict;
+	Py_ssize_t builtins_count;
+	PyObject *streams; /* runner.py's list: fds 0, 1 and 2 */
+	PyObject *begin, *bounded;
+	bool settled; /* the last step left nothing for runner.py's begin() to do */
+} own;
+
+static PyObject *attribute(const char *module, const char *name)
+{
+	PyObject *m = PyImport_ImportModule(module);
+	PyObject *value = m ? PyObject_GetAttrString(m, name) : NULL;
+
+	Py_XDECREF(m);
+	return value;
+}
+
+int source_prepare(PyObject *runner)
+{
+	for (int i = 0; i < WORDS; i++) {
+		own.word[i] = PyUnicode_InternFromString(words[i]);
+		if (!own.word[i])
+			return -1;
+	}
+	own.sys = attribute("sys", "__dict__");
+	own.main = attribute("__main__", "__dict__");
+	own.modules = attribute("sys", "modules");
+	own.runner = PyModule_GetDict(runner);
+	own.builtins = PyImport_ImportModule("builtins");
+	own.builtins_dict = attribute("builtins", "__dict__");
+	own.streams = PyObject_GetAttrString(runner, "_streams");
+	own.begin = PyObject_GetAttrString(runner, "begin");
+	own.bounded = PyObject_GetAttrString(runner, "bounded");
+	if (!own.sys || !own.main || !own.modules || !own.builtins ||
+	    !own.builtins_dict || !own.streams || !own.begin || !own.bounded ||
+	    lines_prepare() < 0)
+		return -1;
+	own.builtins_count = PyDict_Size(own.builtins_dict);
+	return 0;
+}
+
+/* the first step is not to be the first: what it needs is there, and in its last place */
+int source_warm(void)
+{
+	PyObject *text = PyUnicode_FromString("pass\nNone\n");
+	PyObject *shown = text && source_begin(true) == 0 ? source_run(text, 0) : NULL;
+
+	Py_XDECREF(text);
+	if (!shown)
+		return -1;
+	Py_DECREF(shown);
+	lines_forget();
+	(void)source_end();
+	return 0;
+}
+
+static void seed(enum word name)
+{
+	PyObject *module = PyDict_GetItem(own.modules, own.word[name]);
+	PyObject *done =
+		module ? PyObject_CallMethodNoArgs(module, own.word[SEED]) : NULL;
+
+	if (module && !done)
+		PyErr_Clear(); /* replaced by something else: the last step's own doing */
+	Py_XDECREF(done);
+}
+
+/* threading asks for the main thread's id once, and this is another process now */
+static void set_native_id(void)
+{
+	PyObject *module = PyDict_GetItem(own.modules, own.word[THREADING]);
+	PyObject *thread =
+		module ? PyObject_GetAttr(module, own.word[MAIN_THREAD]) : NULL;
+	PyObject *id = thread ? PyLong_FromLong(gettid()) : NULL;
+
+	if (module && (!id || PyObject_SetAttr(thread, own.word[NATIVE_ID], id) < 0))
+		PyErr_Clear();
+	Py_XDECREF(thread);
+	Py_XDECREF(id);
+}
+
+int source_begin(bool repeatable)
+{
+	if (!own.settled) {
+		PyObject *done = PyObject_CallNoArgs(own.begin);
+
+		if (!done)
+			return -1;
+		Py_DECREF(done);
+	}
+	set_native_id();
+	if (!repeatable) {
+		seed(RANDOM);
+		seed(NUMPY_RANDOM);
+	}
+	return 0;
+}
+
+void source_early(void)
+{
+	int collects = PyGC_Disable();
+	PyObject *text = PyUnicode_FromString("pass\nNone\n");
+	PyObject *shown = NULL;
+
+	/* what the last step left behind is to be seen to when this one begins, as it may
+	 * run code of the user's */
+	if (text && own.settled)
+		shown = source_run(text, 0);
+	lines_forget();
+	Py_XDECREF(text);
+	Py_XDECREF(shown);
+	PyErr_Clear();
+	if (collects)
+		(void)PyGC_Enable();
+}
+
+PyObject *source_read(int fd)
+{
+	struct stat about;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &about) < 0)
+		return PyErr_Format(PyExc_OSError, "a step's source must be sealed");
+	if (about.st_size > STEP_SOURCE_MAX)
+		return PyErr_Format(PyExc_ValueError,
+				    "a step's source may have %u bytes at most",
+				    STEP_SOURCE_MAX);
+
+	size_t length = (size_t)about.st_size;
+	char *bytes = PyMem_Malloc(length + 1);
+	PyObject *text = NULL;
+
+	if (!bytes)
+		return PyErr_NoMemory();
+	/* the fd's offset is shared with whoever wrote it */
+	if (pread(fd, bytes, length, 0) == about.st_size)
+		text = PyUnicode_DecodeUTF8(bytes, about.st_size, "strict");
+	else
+		PyErr_SetString(PyExc_OSError, "a step's source cannot be read");
+	PyMem_Free(bytes);
+	return text;
+}
+
+struct code {
+	PyObject *body; /* NULL where there is no statement */
+	PyObject *last; /* NULL where the last one is no expression */
+};
+
+static int compile_tree(struct code *c, mod_ty tree, PyObject *name,
+			PyCompilerFlags *flags, PyArena *arena)
+{
+	asdl_stmt_seq *body = tree->v.Module.body;
+	Py_ssize_t count = asdl_seq_LEN(body);
+	stmt_ty end = count ? asdl_seq_GET(body, count - 1) : NULL;
+	mod_ty last = NULL;
+
+	if (end && end->kind == Expr_kind) {
+		last = _PyAST_Expression(end->v.Expr.value, arena);
+		if (!last)
+			return -1;
+		body->size = --count;
+	}
+	/* both before either runs: an error that only compiling finds is found first */
+	if (count) {
+		c->body = (PyObject *)_PyAST_Compile(tree, name, flags, -1, arena);
+		if (!c->body)
+			return -1;
+	}
+	if (last) {
+		c->last = (PyObject *)_PyAST_Compile(last, name, flags, -1, arena);
+		if (!c->last)
+			return -1;
+	}
+	return 0;
+}
+
+static int compile_source(struct code *c, PyObject *text, PyObject *name)
+{
+	PyCompilerFlags flags = _PyCompilerFlags_INIT;
+	Py_ssize_t length;
+	const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+	PyArena *arena;
+	int r = -1;
+
+	if (!bytes)
+		return -1;
+	if ((size_t)length != strlen(bytes)) {
+		PyErr_SetString(PyExc_ValueError,
+				"source code string cannot contain null bytes");
+		return -1;
+	}
+	arena = _PyArena_New();
+	if (!arena)
+		return -1;
+	flags.cf_flags = PyCF_SOURCE_IS_UTF8 | PyCF_IGNORE_COOKIE;
+
+	mod_ty tree = _PyParser_ASTFromString(bytes, name, Py_file_input, &flags, arena);
+
+	if (tree)
+		r = compile_tree(c, tree, name, &flags, arena);
+	_PyArena_Free(arena);
+	return r;
+}
+
+/* its repr, at most STEP_TEXT_MAX bytes */
+static PyObject *show(PyObject *value)
+{
+	PyObject *text = PyObject_Repr(value);
+	Py_ssize_t length;
+	const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
+	PyObject *shown = NULL;
+
+	if (bytes && length <= STEP_TEXT_MAX) {
+		shown = PyBytes_FromStringAndSize(bytes, length);
+	} else if (text) {
+		PyErr_Clear(); /* it has half of a surrogate pair */
+		shown = PyObject_CallOneArg(own.bounded, text);
+	}
+	Py_XDECREF(text);
+	return shown;
+}
+
+static PyObject *run_code(const struct code *c)
+{
+	if (c->body) {
+		PyObject *none = PyEval_EvalCode(c->body, own.main, own.main);
+
+		if (!none)
+			return NULL;
+		Py_DECREF(none);
+	}
+
+	PyObject *value = c->last ? PyEval_EvalCode(c->last, own.main, own.main)
+				  : Py_NewRef(Py_None);
+
+	if (!value || value == Py_None)
+		return value;
+
+	PyObject *shown = NULL;
+
+	if (PyDict_SetItem(own.builtins_dict, own.word[UNDERSCORE], value) == 0)
+		shown = show(value);
+	if (shown && media_result(value) < 0)
+		Py_CLEAR(shown);
+	Py_DECREF(value);
+	return shown;
+}
+
+PyObject *source_run(PyObject *text, uint32_t step)
+{
+	PyObject *name = PyUnicode_FromFormat("<step %u>", (unsigned int)step);
+	struct code code = { 0 };
+	PyObject *shown = NULL;
+
+	if (!name)
+		return NULL;
+	lines_remember(text, name);
+	if (compile_source(&code, text, name) == 0)
+		shown = run_code(&code);
+	Py_XDECREF(code.body);
+	Py_XDECREF(code.last);
+	Py_DECREF(name);
+	return shown;
+}
+
+static bool are_streams_ours(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (PyDict_GetItem(own.sys, own.word[STDIN + fd]) !=
+		    PyList_GET_ITEM(own.streams, fd))
+			return false;
+	return true;
+}
+
+static bool is_settled(void)
+{
+	/* runner.py sees there when one of them is read from, closed or detached */
+	if (!are_streams_ours() ||
+	    PyDict_GetItem(own.runner, own.word[TOUCHED]) != Py_False)
+		return false;
+
+	PyObject *out = PyList_GET_ITEM(own.streams, STDOUT_FILENO);
+	PyObject *done = PyObject_CallMethodNoArgs(out, own.word[FLUSH]);
+
+	if (!done) {
+		PyErr_Clear();
+		return false;
+	}
+	Py_DECREF(done);
+	return PyDict_GetItem(own.main, own.word[BUILTINS]) == own.builtins &&
+	       PyDict_Size(own.builtins_dict) >= own.builtins_count;
+}
+
+bool source_end(void)
+{
+	own.settled = !PyErr_Occurred() && is_settled();
+	return own.settled;
+}

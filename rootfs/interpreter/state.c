@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state.c - an interpreter that waits: see state.h and init/step_wire.h
+ *
+ * Theory of operation
+ *   state_serve() is one loop that many processes go around. A process sleeps in
+ *   recvmsg(2) with every signal blocked, so that nothing but SIGKILL reaches it: neither
+ *   an interrupt that came too late for its step, nor an alarm that its step had set.
+ *   Before that it is held in another call (STEP_REST), so that stepjail knows it. For
+ *   a request it forks (fork.h) and sleeps on. It runs none of Python's code, nor of the
+ *   user's (os.register_at_fork()), so it does not change: it is the snapshot. The child
+ *   runs the step and then goes around the same loop, on its own channel.
+ *
+ *   No process from state 0 on is dumpable, and what is forked inherits that. So steps on
+ *   several branches, which share an id, find neither memory nor fds of each other in /proc:
+ *   /proc/PID/fd/1 of another step would be its output. What a step executes is dumpable
+ *   again.
+ *
+ *   The fds of this machinery lie high, where a step's own files do not come in their way
+ *   and its closerange(3, 100) does not meet them: the channel, /dev/null to be 0, 1 and
+ *   2 between steps, and, while a step runs, as many places as its next request brings
+ *   fds. A step that has opened all the files it may can be followed by another.
+ *   Whatever else is open is the user's, and stays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "init/wire.h"
+#include "rootfs/interpreter/fork.h"
+#include "rootfs/interpreter/state.h"
+
+/* A table of fds is as long as its highest: 256 is what fits the kernel's first larger
+ * one. */
+#define HIGH_FDS_END 256
+#define HIGH_FDS 8 /* channel, null, STEP_FDS places, and one over */
+
+static struct {
+	int high; /* where fds of this file begin */
+	int channel;
+	int null;
+	int place[STEP_FDS];
+	bool early;        /* this process has no source yet */
+	dev_t channel_dev; /* what the channel was before the step had its way */
+	ino_t channel_ino;
+} state;
+
+static _Noreturn void give_up(const char *what, int errnum)
+{
+	(void)dprintf(STDERR_FILENO, "stepjail-interpreter: %s: %s\n", what,
+		      strerror(errnum));
+	_exit(1);
+}
+
+static int move_high(int fd)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, state.high);
+
+	if (moved >= 0)
+		(void)close(fd);
+	return moved;
+}
+
+void state_quiet(void)
+{
+	struct stat now;
+
+	/* the step may have closed or replaced anything */
+	if (fstat(state.null, &now) < 0 || !S_ISCHR(now.st_mode)) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		state.null = null < 0 ? -1 : move_high(null);
+	}
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		(void)dup2(state.null, fd);
+}
+
+/* while a step runs, its next request's places are taken, by nothing */
+static void places_take(void)
+{
+	for (size_t i = 0; i < STEP_FDS; i++)
+		state.place[i] = fcntl(state.null, F_DUPFD_CLOEXEC, state.high);
+}
+
+static void places_leave(void)
+{
+	for (size_t i = 0; i < STEP_FDS; i++)
+		io_close_fd(&state.place[i]);
+}
+
+static void close_all(struct state_mail *m)
+{
+	for (size_t i = 0; i < STEP_FDS; i++)
+		io_close_fd(&m->fds[i]);
+}
+
+/* the fds that came, in order; Return: how many */
+static size_t take_fds(struct msghdr *msg, struct state_mail *m)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	size_t count = 0;
+
+	memset(m->fds, -1, sizeof(m->fds));
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(m->fds, CMSG_DATA(c), count * sizeof(int));
+	}
+	return count;
+}
+
+/* what each type must come with */
+static bool is_whole(const struct state_mail *m, size_t fds)
+{
+	if (m->type == WIRE_RUN && state.early)
+		return m->length == 0 && fds == 1;
+	if (m->type == WIRE_RUN)
+		return m->length == 0 && (fds == STEP_FDS || fds == STEP_FDS_EARLY);
+	if (state.early)
+		return false;
+	return m->type == WIRE_FILE && m->length > sizeof(struct step_file) &&
+	       fds == STEP_FILE_FDS;
+}
+
+/* see STEP_REST; the C library never blocks the two signals that are its own */
+static void rest(void)
+{
+	const uint64_t all = UINT64_MAX;
+
+	(void)prctl(PR_SET_DUMPABLE, 0UL);
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	(void)kill(STEP_REST, 0);
+}
+
+/* Return: 0, or -EMFILE when there was no room for the fds */
+static int receive(struct state_mail *m)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(STEP_FDS * sizeof(int))];
+	unsigned char head[WIRE_HEADER_BYTES];
+	struct iovec iov[2] = { { head, sizeof(head) },
+				{ m->payload, sizeof(m->payload) } };
+	struct msghdr msg = { .msg_iov = iov,
+			      .msg_iovlen = 2,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct wire_header h;
+	ssize_t n;
+
+	rest();
+	do
+		n = recvmsg(state.channel, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		_exit(0); /* nobody will ever ask again */
+	if (n < 0)
+		give_up("channel", errno);
+
+	size_t fds = take_fds(&msg, m);
+
+	if (n < (ssize_t)sizeof(head) || (msg.msg_flags & MSG_TRUNC) ||
+	    wire_unpack(head, &h) < 0 || h.length != (size_t)n - sizeof(head))
+		give_up("channel", EBADMSG);
+	m->type = h.type;
+	m->step = h.step;
+	m->length = h.length;
+	if (msg.msg_flags & MSG_CTRUNC)
+		return -EMFILE;
+	if (!is_whole(m, fds))
+		give_up("channel", EPROTO);
+	return 0;
+}
+
+/* the child of a request: the channel and what it came with, and nothing of the parent's
+ */
+static void settle(struct state_mail *m)
+{
+	struct step_born born = { .pid = (uint32_t)getpid() };
+	struct stat own;
+
+	(void)close(state.channel);
+	state.channel = move_high(m->fds[STEP_FD_CHANNEL]);
+	if (state.channel < 0 || fstat(state.channel, &own) < 0)
+		give_up("channel", errno);
+	m->fds[STEP_FD_CHANNEL] = -1;
+	state.channel_dev = own.st_dev;
+	state.channel_ino = own.st_ino;
+	if (wire_send(state.channel, WIRE_STARTED, m->step, &born, sizeof(born)) < 0)
+		_exit(1);
+	/* not before: until stepjail knows it, it is safe in the session of the state */
+	(void)setsid();
+}
+
+static void put_stdio(struct state_mail *m)
+{
+	for (int i = 0; i < 3; i++) {
+		int *fd = &m->fds[STEP_FD_STDIN + i];
+
+		/* it came where another of the three goes: there was no /dev/null */
+		if (*fd <= STDERR_FILENO)
+			*fd = move_high(*fd);
+		if (*fd < 0 || dup2(*fd, i) < 0)
+			give_up("standard streams", errno);
+		io_close_fd(fd);
+	}
+}
+
+/* a step whose source comes later: what every step writes to is written to by then */
+static void await_source(struct state_mail *m)
+{
+	struct pollfd channel = { .fd = state.channel, .events = POLLIN };
+
+	state.early = true;
+	if (poll(&channel, 1, 0) == 0)
+		run_early();
+	if (receive(m) < 0)
+		give_up("source", EMFILE);
+	state.early = false;
+	m->fds[STEP_FD_SOURCE] = io_steal_fd(&m->fds[0]);
+}
+
+static void be_state(struct state_mail *m)
+{
+	struct stat own;
+	int source;
+
+	put_stdio(m);
+	if (m->fds[STEP_FD_SOURCE] < 0)
+		await_source(m);
+	source = io_steal_fd(&m->fds[STEP_FD_SOURCE]);
+	places_take();
+	run_step(state.channel, source, m->step);
+	places_leave();
+	if (fstat(state.channel, &own) < 0 || own.st_dev != state.channel_dev ||
+	    own.st_ino != state.channel_ino)
+		_exit(1); /* the step closed it: this process cannot be reached */
+}
+
+static void tell_failure(uint32_t step, int errnum)
+{
+	struct wire_fail fail = { .errnum = (uint32_t)errnum };
+
+	(void)snprintf(fail.text, sizeof(fail.text),
+		       errnum == EMFILE ? "no descriptors left: %s" : "cannot fork: %s",
+		       strerror(errnum));
+	if (wire_send(state.channel, WIRE_FAIL, step, &fail, sizeof(fail)) < 0)
+		_exit(0);
+}
+
+static void begin(int channel)
+{
+	struct rlimit limit = { 0 };
+	struct err e = { 0 };
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur > HIGH_FDS_END)
+		limit.rlim_cur = HIGH_FDS_END;
+	state.high = limit.rlim_cur > 2 * HIGH_FDS ? (int)limit.rlim_cur - HIGH_FDS : 3;
+	state.channel = move_high(channel);
+	if (state.channel < 0)
+		give_up("channel", errno);
+
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	state.null = null < 0 ? -1 : move_high(null);
+	if (state.null < 0 || dup2(state.null, STDIN_FILENO) < 0)
+		give_up("/dev/null", errno);
+	if (fork_prepare(&e) < 0) {
+		(void)dprintf(STDERR_FILENO, "stepjail-%s\n", e.text);
+		_exit(1);
+	}
+	run_begin();
+	if (wire_send(state.channel, WIRE_STARTED, 0,
+		      &(struct step_born){ .pid = (uint32_t)getpid() },
+		      sizeof(struct step_born)) < 0)
+		_exit(1);
+}
+
+/* children that the step left, and that were killed: until somebody asks for them they
+ * count against the session's limit on processes */
+static void bury(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+_Noreturn void state_serve(int channel)
+{
+	static struct state_mail mail;
+
+	begin(channel);
+	for (;;) {
+		int r = receive(&mail);
+
+		bury();
+
+		pid_t pid = r < 0 ? r : fork_sibling();
+
+		if (pid < 0)
+			tell_failure(mail.step, -pid);
+		if (pid == 0) {
+			settle(&mail);
+			if (mail.type == WIRE_FILE)
+				files_serve(state.channel, &mail);
+			be_state(&mail);
+		}
+		close_all(&mail);
+	}
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_proc.c - files of a process in /proc, and of no other folder
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jail/base/procfs.h"
+#include "tests/unit/suites.h"
+
+START_TEST(own_files_are_read)
+{
+	char text[8192], pid[32], small[8];
+
+	ck_assert_int_gt(procfs_read(getpid(), "status", text, sizeof(text)), 0);
+	(void)snprintf(pid, sizeof(pid), "\nPid:\t%d\n", getpid());
+	ck_assert_ptr_nonnull(strstr(text, pid));
+	ck_assert_int_eq(procfs_read(getpid(), "status", small, sizeof(small)), -EFBIG);
+	ck_assert_int_eq(procfs_read(getpid(), "nothing", text, sizeof(text)), -ENOENT);
+	ck_assert_int_eq(procfs_read(0x3fffffff, "status", text, sizeof(text)), -ENOENT);
+}
+END_TEST
+
+static void write_own(void *arg)
+{
+	char text[16];
+
+	(void)arg;
+	MUST(procfs_write(getpid(), "oom_score_adj", "1000") == 0);
+	MUST(procfs_read(getpid(), "oom_score_adj", text, sizeof(text)) > 0);
+	MUST(strcmp(text, "1000\n") == 0);
+}
+
+START_TEST(own_files_are_written)
+{
+	unit_child(write_own, NULL);
+}
+END_TEST
+
+START_TEST(no_symlink_is_followed)
+{
+	char text[64];
+	int dir = procfs_open(getpid());
+
+	ck_assert_int_ge(dir, 0);
+	ck_assert_int_ge(fcntl(dir, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(procfs_read_at(dir, "exe", text, sizeof(text)), -ELOOP);
+	ck_assert_int_eq(procfs_read_at(dir, "cwd/README.md", text, sizeof(text)),
+			 -ELOOP);
+	ck_assert_int_eq(procfs_write(getpid(), "fd/1", "x"), -ELOOP);
+	ck_assert_int_eq(procfs_write(getpid(), "nothing", "x"), -ENOENT);
+	(void)close(dir);
+}
+END_TEST
+
+/* something lies over a file; over the whole of /proc; over it, and looks like it */
+static void cover(void *arg)
+{
+	char path[64], text[64];
+
+	(void)arg;
+	if (!unit_namespace(CLONE_NEWNS))
+		return;
+	MUST(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", getpid());
+	MUST(mount("/dev/null", path, NULL, MS_BIND, NULL) == 0);
+	MUST(procfs_read(getpid(), "comm", text, sizeof(text)) == -EXDEV);
+	MUST(procfs_write(getpid(), "comm", "x") == -EXDEV);
+	MUST(procfs_read(getpid(), "stat", text, 4) == -EFBIG);
+
+	MUST(mount("none", "/proc", "tmpfs", 0, NULL) == 0);
+	MUST(procfs_open(getpid()) == -ENOENT);
+	(void)snprintf(path, sizeof(path), "/proc/%d", getpid());
+	MUST(mkdir(path, 0755) == 0);
+	MUST(symlink(path + strlen("/proc/"), "/proc/self") == 0);
+	MUST(procfs_open(getpid()) == -EXDEV);
+}
+
+START_TEST(what_covers_it_is_refused)
+{
+	unit_child(cover, NULL);
+}
+END_TEST
+
+static void in_new_namespace(void *arg)
+{
+	char text[64];
+
+	(void)arg;
+	MUST(getpid() == 1);
+	/* there is a 1 in the outer /proc, but not this one */
+	MUST(procfs_open(1) == -EXDEV);
+	MUST(procfs_read(1, "comm", text, sizeof(text)) == -EXDEV);
+	MUST(procfs_write(1, "oom_score_adj", "0") == -EXDEV);
+}
+
+static void make_namespace(void *arg)
+{
+	(void)arg;
+	if (unit_namespace(CLONE_NEWPID))
+		unit_child(in_new_namespace, NULL);
+}
+
+START_TEST(the_proc_of_another_namespace_is_refused)
+{
+	unit_child(make_namespace, NULL);
+}
+END_TEST
+
+Suite *jail_proc_suite(void)
+{
+	Suite *s = suite_create("jail proc");
+	TCase *c = tcase_create("proc");
+
+	tcase_add_test(c, own_files_are_read);
+	tcase_add_test(c, own_files_are_written);
+	tcase_add_test(c, no_symlink_is_followed);
+	tcase_add_test(c, what_covers_it_is_refused);
+	tcase_add_test(c, the_proc_of_another_namespace_is_refused);
+	suite_add_tcase(s, c);
+	return s;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_ready.c - when a jail that nobody has asked for yet is made, and when one goes
+ */
+#include "jail/serve/template/spare.h"
+#include "tests/unit/suites.h"
+
+/* with nothing in the way of making one */
+static const struct spare_sight clear = {
+	.now_ms = 1000, .want = 2, .have = 1, .stock = true, .began_ms = 998
+};
+
+START_TEST(one_that_is_missing_is_made)
+{
+	struct spare_sight v = clear;
+
+	ck_assert_uint_eq(spare_when(&v), 0);
+	v.have = 0;
+	ck_assert_uint_eq(spare_when(&v), 0);
+	v.have = 2;
+	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
+	v.have = 3;
+	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
+	v.want = v.have = 0;
+	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
+}
+END_TEST
+
+START_TEST(it_waits_for_jails_that_are_on_their_way)
+{
+	struct spare_sight v = clear;
+
+	v.standing = 1;
+	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
+	v = clear;
+	v.stock = false;
+	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
+}
+END_TEST
+
+START_TEST(a_step_that_has_just_begun_is_left_alone)
+{
+	struct spare_sight v = clear;
+
+	v.steps = 1;
+	ck_assert_uint_eq(spare_when(&v), 998 + SPARE_QUIET_MS);
+	v.now_ms = 998 + SPARE_QUIET_MS - 1;
+	ck_assert_uint_eq(spare_when(&v), 998 + SPARE_QUIET_MS);
+	v.now_ms++;
+	ck_assert_uint_eq(spare_when(&v), 0);
+}
+END_TEST
+
+START_TEST(a_step_is_not_left_alone_where_none_is_left)
+{
+	struct spare_sight v = clear;
+
+	v.steps = 1;
+	v.have = 0;
+	ck_assert_uint_eq(spare_when(&v), 0);
+	/* that there is none means nothing then */
+	v.want = 1;
+	ck_assert_uint_eq(spare_when(&v), 998 + SPARE_QUIET_MS);
+}
+END_TEST
+
+START_TEST(after_a_failure_it_waits)
+{
+	struct spare_sight v = clear;
+
+	v.again_ms = 1200;
+	ck_assert_uint_eq(spare_when(&v), 1200);
+	v.steps = 1;
+	ck_assert_uint_eq(spare_when(&v), 1200);
+	v.steps = 0;
+	v.now_ms = 1200;
+	ck_assert_uint_eq(spare_when(&v), 0);
+}
+END_TEST
+
+START_TEST(each_failure_makes_it_wait_longer)
+{
+	ck_assert_uint_eq(spare_pause_ms(1), 100);
+	ck_assert_uint_eq(spare_pause_ms(2), 200);
+	ck_assert_uint_eq(spare_pause_ms(7), 6400);
+	ck_assert_uint_eq(spare_pause_ms(8), 10000);
+	ck_assert_uint_eq(spare_pause_ms(UINT32_MAX), 10000);
+}
+END_TEST
+
+START_TEST(one_goes_when_its_template_is_replaced_and_old)
+{
+	/* neither may be, nor one of the two alone */
+	ck_assert(!spare_is_stale(false, 50, 100));
+	ck_assert(!spare_is_stale(false, 100, 100));
+	ck_assert(!spare_is_stale(true, 99, 100));
+	ck_assert(spare_is_stale(true, 100, 100));
+	ck_assert(!spare_is_stale(true, UINT64_MAX - 1, UINT64_MAX));
+}
+END_TEST
+
+Suite *jail_ready_suite(void)
+{
+	Suite *s = suite_create("jail/ready");
+	TCase *t = tcase_create("all");
+
+	tcase_add_test(t, one_that_is_missing_is_made);
+	tcase_add_test(t, it_waits_for_jails_that_are_on_their_way);
+	tcase_add_test(t, a_step_that_has_just_begun_is_left_alone);
+	tcase_add_test(t, a_step_is_not_left_alone_where_none_is_left);
+	tcase_add_test(t, after_a_failure_it_waits);
+	tcase_add_test(t, each_failure_makes_it_wait_longer);
+	tcase_add_test(t, one_goes_when_its_template_is_replaced_and_old);
+	suite_add_tcase(s, t);
+	return s;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_jail_stock.c - which template a jail is cloned from, when there is a new one, and when
+ * an old one goes
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jail/plan/option.h"
+#include "jail/base/clock.h"
+#include "jail/watch/startup.h"
+#include "jail/serve/template/template_pool.h"
+#include "tests/unit/played.h"
+#include "tests/unit/suites.h"
+
+static char *const words[] = { "/bin/interpreter", "--template", NULL };
+static struct plan plan;
+static struct parts parts;
+static struct event_loop hub;
+static struct template_pool stock;
+static struct stocked *from;
+static struct err e;
+
+static void start(void)
+{
+	ck_assert_int_eq(option_parse(&plan, (char *[]){ NULL }, &e), 0);
+	plan.rootfs = "core";
+	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_TEMPLATE_MS] = NO_LIMIT;
+	plan.limit[LIMIT_READY] = 0;
+	parts = (struct parts){ .plan = &plan };
+	ck_assert_int_eq(event_loop_open(&hub, &e), 0);
+}
+
+static void begin(void)
+{
+	unit_lives_on();
+	start();
+	template_pool_open(&stock, &hub, &parts, words);
+}
+
+static void nothing(struct bell *b)
+{
+	(void)b;
+}
+
+/* all that is there to be heard now, and all that is due */
+static void turn(void)
+{
+	for (int i = 0; i < 3; i++) {
+		struct bell soon = { .ring = nothing };
+
+		event_loop_set(&hub, &soon, 1);
+		ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+		event_loop_unset(&hub, &soon);
+	}
+}
+
+static void ready(int which)
+{
+	played_answer(which, 0, "", NULL);
+	turn();
+}
+
+/* a session's; whom it is from */
+static struct stocked *launch(bool warm)
+{
+	struct jail j = JAIL_NONE;
+	int before = warm ? played_warm : played_cold;
+
+	ck_assert_msg(template_pool_launch(&stock, &j, &from, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(j.warm, warm);
+	ck_assert_int_eq(warm ? played_warm : played_cold, before + 1);
+	ck_assert_int_eq(from != NULL, warm);
+	return from;
+}
+
+START_TEST(jails_are_cold_until_it_is_ready)
+{
+	begin();
+	ck_assert_int_eq(played_templates, 1);
+	ck_assert_str_eq(stock.why, "template: it is still starting");
+	ck_assert(!template_pool_is_ready(&stock));
+	template_pool_release(&stock, launch(false));
+	ready(0);
+	ck_assert(template_pool_is_ready(&stock));
+	for (int i = 0; i < 5; i++)
+		(void)launch(true);
+	ck_assert_int_eq(played_templates, 1);
+}
+END_TEST
+
+START_TEST(some_have_none)
+{
+	start();
+	if (_i) {
+		plan.cold = ANSWER_YES;
+	} else {
+		plan.rootfs = "/home/somebody/tree";
+	}
+	template_pool_open(&stock, &hub, &parts, words);
+	ck_assert_ptr_nonnull(strstr(stock.why, _i ? "--cold" : "root tree is a folder"));
+	/* none is awaited */
+	ck_assert(template_pool_is_ready(&stock));
+	(void)launch(false);
+	turn();
+	ck_assert_int_eq(played_templates, 0);
+	template_pool_close(&stock);
+}
+END_TEST
+
+START_TEST(one_that_fails_is_not_tried_again_at_once)
+{
+	uint64_t begun_ms = clock_now_ms();
+
+	unit_lives_on();
+	start();
+	played_refuses = -ENOSYS;
+	template_pool_open(&stock, &hub, &parts, words);
+	turn();
+	ck_assert_str_eq(stock.why, "template: it is not played");
+	ck_assert_uint_ge(stock.again_ms, begun_ms + 1000);
+	ck_assert_uint_le(stock.again_ms, clock_now_ms() + 1000);
+	/* however long the rest takes */
+	stock.again_ms += 3600000;
+	for (int i = 0; i < 3; i++)
+		(void)launch(false);
+	ck_assert(template_pool_is_ready(&stock));
+	ck_assert_int_eq(played_templates, 1);
+
+	played_refuses = 0;
+	stock.again_ms = 0;
+	ck_assert(!template_pool_is_ready(&stock));
+	ck_assert_int_eq(played_templates, 2);
+	ready(1);
+	(void)launch(true);
+}
+END_TEST
+
+START_TEST(one_that_says_why_it_cannot_is_ended)
+{
+	begin();
+	played_answer(0, ENOENT, "no such module", NULL);
+	turn();
+	ck_assert_str_eq(stock.why, "no such module");
+	ck_assert(played_gone(0));
+	(void)launch(false);
+	ck_assert_int_eq(played_templates, 1);
+}
+END_TEST
+
+START_TEST(one_that_says_nothing_is_given_up)
+{
+	begin();
+	/* the one bell that there is: its time is over */
+	ck_assert_ptr_nonnull(hub.bells);
+	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + STARTUP_MS - 10000);
+	hub.bells->at_ms = 1;
+	turn();
+	ck_assert_str_eq(stock.why, "template: not ready within 30 s");
+	ck_assert(played_gone(0));
+	ck_assert_ptr_null(hub.bells);
+}
+END_TEST
+
+START_TEST(its_time_to_be_ready_ends_when_it_is)
+{
+	begin();
+	/* which nobody needs to be waked up for, where no jails stand ready */
+	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
+	ready(0);
+	ck_assert_ptr_null(hub.bells);
+}
+END_TEST
+
+START_TEST(the_old_one_serves_until_the_new_one_can)
+{
+	struct stocked *old;
+
+	begin();
+	plan.limit[LIMIT_TEMPLATE_CLONES] = 2;
+	ready(0);
+	old = launch(true);
+	ck_assert_ptr_eq(launch(true), old);
+	ck_assert_int_eq(played_templates, 1);
+	/* so many it has made; a third one, and the next template starts */
+	ck_assert_ptr_eq(launch(true), old);
+	ck_assert_int_eq(played_templates, 2);
+	ck_assert_ptr_eq(launch(true), old);
+	ck_assert_int_eq(played_templates, 2);
+	ck_assert(!template_pool_is_ready(&stock));
+	ck_assert(!played_gone(0));
+
+	ready(1);
+	ck_assert(template_pool_is_ready(&stock));
+	ck_assert_ptr_ne(launch(true), old);
+	/* it ends with the last of its jails */
+	for (int i = 0; i < 3; i++) {
+		template_pool_release(&stock, old);
+		turn();
+		ck_assert(!played_gone(0));
+	}
+	template_pool_release(&stock, old);
+	ck_assert(played_gone(0));
+	turn();
+	ck_assert(!played_gone(1));
+}
+END_TEST
+
+START_TEST(one_without_jails_ends_when_it_is_replaced)
+{
+	begin();
+	plan.limit[LIMIT_TEMPLATE_CLONES] = 1;
+	ready(0);
+	template_pool_release(&stock, launch(true));
+	ck_assert(!template_pool_is_ready(&stock));
+	ck_assert(!played_gone(0));
+	ready(1);
+	ck_assert(played_gone(0));
+}
+END_TEST
+
+START_TEST(one_that_ends_is_replaced)
+{
+	struct stocked *old;
+
+	begin();
+	ready(0);
+	old = launch(true);
+	ck_assert(!template_pool_is_stale(old));
+	played_end(0);
+	turn();
+	ck_assert_ptr_nonnull(strstr(stock.why, "has ended"));
+	/* its clones end with it */
+	ck_assert(template_pool_is_stale(old));
+	(void)launch(false);
+	stock.again_ms = 0;
+	(void)launch(false);
+	ck_assert_int_eq(played_templates, 2);
+	ready(1);
+	ck_assert(!template_pool_is_stale(launch(true)));
+	template_pool_release(&stock, old);
+	turn();
+	(void)launch(true);
+}
+END_TEST
+
+START_TEST(a_clone_that_failed_is_told_and_no_more)
+{
+	struct jail j = JAIL_NONE;
+
+	begin();
+	ready(0);
+	played_warm_refuses = -ENOSPC;
+	ck_assert_int_eq(template_pool_launch(&stock, &j, &from, &e), -ENOSPC);
+	ck_assert_str_eq(e.text, "no clone is played");
+	ck_assert_ptr_nonnull(from);
+	template_pool_release(&stock, from);
+	played_warm_refuses = 0;
+	(void)launch(true);
+	ck_assert_int_eq(played_templates, 1);
+}
+END_TEST
+
+START_TEST(one_that_does_not_answer_is_given_up)
+{
+	struct jail j = JAIL_NONE;
+	struct stocked *other;
+
+	begin();
+	ready(0);
+	other = launch(true);
+	played_warm_refuses = -ETIMEDOUT;
+	ck_assert_int_eq(template_pool_launch(&stock, &j, &from, &e), -ETIMEDOUT);
+	ck_assert_str_eq(stock.why, e.text);
+	template_pool_release(&stock, from);
+	(void)launch(false);
+	ck_assert(!played_gone(0));
+	template_pool_release(&stock, other);
+	ck_assert(played_gone(0));
+}
+END_TEST
+
+START_TEST(age_rings_where_jails_stand_ready)
+{
+	begin();
+	plan.limit[LIMIT_READY] = 2;
+	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
+	ready(0);
+	ck_assert_ptr_nonnull(hub.bells);
+	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + 3500000);
+	(void)launch(true);
+	/* old enough, but there is no other one */
+	plan.limit[LIMIT_TEMPLATE_MS] = 0;
+	ck_assert(!template_pool_is_stale(from));
+	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
+	hub.bells->at_ms = 1;
+	turn();
+	ck_assert_int_eq(played_templates, 2);
+	ready(1);
+	/* replaced, but not yet too old for the jails that stand ready */
+	ck_assert(!template_pool_is_stale(from));
+	plan.limit[LIMIT_TEMPLATE_MS] = 0;
+	ck_assert(template_pool_is_stale(from));
+	ck_assert(!template_pool_is_stale(NULL));
+}
+END_TEST
+
+START_TEST(nothing_is_left)
+{
+	start();
+	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_READY] = 1;
+	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
+	template_pool_open(&stock, &hub, &parts, words);
+	if (_i > 0)
+		ready(0);
+	if (_i > 1)
+		template_pool_release(&stock, launch(true));
+	if (_i > 2)
+		ck_assert(!template_pool_is_ready(&stock));
+	template_pool_close(&stock);
+	for (int i = 0; i < played_templates; i++)
+		ck_assert(played_gone(i));
+	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
+	turn();
+	/* nor does a new one start */
+	(void)launch(false);
+	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
+	ck_assert_ptr_null(hub.bells);
+	for (int i = 0; i < played_templates; i++)
+		played_end(i);
+	(void)close(hub.epoll);
+}
+END_TEST
+
+Suite *jail_stock_suite(void)
+{
+	Suite *s = suite_create("jail stock");
+	TCase *c = tcase_create("stock");
+
+	tcase_add_test(c, jails_are_cold_until_it_is_ready);
+	tcase_add_loop_test(c, some_have_none, 0, 2);
+	tcase_add_test(c, one_that_fails_is_not_tried_again_at_once);
+	tcase_add_test(c, one_that_says_why_it_cannot_is_ended);
+	tcase_add_test(c, one_that_says_nothing_is_given_up);
+	tcase_add_test(c, its_time_to_be_ready_ends_when_it_is);
+	tcase_add_test(c, the_old_one_serves_until_the_new_one_can);
+	tcase_add_test(c, one_without_jails_ends_when_it_is_replaced);
+	tcase_add_test(c, one_that_ends_is_replaced);
+	tcase_add_test(c, a_clone_that_failed_is_told_and_no_more);
+	tcase_add_test(c, one_that_does_not_answer_is_given_up);
+	tcase_add_test(c, age_rings_where_jails_stand_ready);
+	tcase_add_loop_test(c, nothing_is_left, 0, 4);
+	suite_add_tcase(s, c);
+	return s;
+}
