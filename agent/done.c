@@ -74,13 +74,6 @@ static bool take_state(const cJSON *root, struct verdict_facts *f)
 	return true;
 }
 
-static enum files take_files(const cJSON *files)
-{
-	if (!cJSON_IsString(files) || strcmp(files->valuestring, "not rolled back") == 0)
-		return FILES_STAY;
-	return strcmp(files->valuestring, "rolled back") == 0 ? FILES_BACK : FILES_LOST;
-}
-
 static void take_shared(const cJSON *list, bool *shared)
 {
 	static const char *const names[SHARED_COUNT] = {
@@ -122,7 +115,6 @@ bool done_read(const char *json, size_t length, struct step *step)
 	if (good) {
 		/* a limit that the code lived to see was kept by an interrupt */
 		f.soft = f.state == STATE_KEPT;
-		f.files = take_files(json_get(root, "files"));
 		take_shared(json_get(root, "not_rolled_back"), f.shared);
 		take_words(json_get(root, "reason"), f.reason, sizeof(f.reason));
 		step->facts = f;

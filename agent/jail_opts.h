@@ -115,9 +115,6 @@ void jail_binds_free(struct jail_binds *b);
 		  OPT_ROW(PASS, type, jail.pass) },                                      \
 		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",        \
 		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "rollback-files", "yes|no", NULL,                                      \
-		  "Whether files in /work go back with the variables.",                  \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
 		{ "cpus", "N", NULL, "The jail's share of processors.",                  \
 		  OPT_ROW(PASS, type, jail.pass) },                                      \
 		{ "cpu-time", "TIME", NULL, "Processor time of one step.",               \

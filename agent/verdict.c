@@ -45,19 +45,13 @@ static const struct {
 	[STATE_KEPT] = { "kept", "all variables are kept" },
 	[STATE_ROLLED_BACK] = { "rolled-back",
 				"it was rolled back: all variables are as they were "
-				"before this step" },
+				"before this step; files that it wrote are kept" },
 	[STATE_LOST] = { "lost",
 			 "the whole sandbox was restarted: all variables are lost, and "
 			 "so "
 			 "are the files written to /work and /tmp; the files in /work/in "
 			 "are there again" },
 	[STATE_UNKEPT] = { "not-kept", "the next step begins in a fresh sandbox" },
-};
-
-static const char *const files_words[] = {
-	[FILES_STAY] = "; files that it wrote are kept",
-	[FILES_BACK] = ", and so are the files in /work",
-	[FILES_LOST] = "; the files in /work could not be put back and may be damaged",
 };
 
 static const char *const shared_words[SHARED_COUNT] = {
@@ -153,8 +147,6 @@ void verdict_cause(const struct verdict_facts *f, struct text *out)
 static void add_state(const struct verdict_facts *f, struct text *out)
 {
 	text_printf(out, "; %s", states[f->state].words);
-	if (f->state == STATE_ROLLED_BACK)
-		text_puts(out, files_words[f->files]);
 	for (int i = 0; f->state == STATE_ROLLED_BACK && i < SHARED_COUNT; i++)
 		if (f->shared[i])
 			text_puts(out, shared_words[i]);

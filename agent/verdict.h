@@ -32,20 +32,13 @@ enum verdict {
 
 enum state {
 	STATE_KEPT,        /* every variable is there */
-	STATE_ROLLED_BACK, /* every variable is as before the step */
+	STATE_ROLLED_BACK, /* every variable is as before the step, files are not */
 	STATE_LOST,        /* a new jail: files in /work lost, too */
 	STATE_UNKEPT,      /* as was asked for: a new jail for each step */
 	STATE_COUNT,
 };
 
-/* of a step that was rolled back */
-enum files {
-	FILES_STAY, /* as it left them */
-	FILES_BACK, /* those in /work are as before it */
-	FILES_LOST, /* nobody knows how they are */
-};
-
-/* of the same: what a fork shares, and what is therefore as the step left it */
+/* of a step that was rolled back: what a fork shares, and what is therefore as it left it */
 enum shared {
 	SHARED_MEMORY,
 	SHARED_OFFSETS,
@@ -55,7 +48,6 @@ enum shared {
 struct verdict_facts {
 	enum verdict verdict;
 	enum state state;
-	enum files files;
 	bool shared[SHARED_COUNT];
 	bool soft;         /* a limit's end: an interrupt or an exception was enough */
 	bool headed;       /* @head is known */

@@ -50,7 +50,7 @@
  *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut. If
  *			it was rolled back, "not_rolled_back" lists what the state has that
  *			a fork shares, and that is therefore as the step left it:
- *			"shared-memory", "file-offsets". Else it is null
+ *			"shared-memory", "file-offsets". Else it is null. Files never go back
  *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches and
  *			states of the session. To ROLLBACK and BRANCH also
  *			"not_rolled_back", as in DONE. To PUT: {"bytes": N};
@@ -88,7 +88,6 @@
  *			of PUT, GET and LIST, wall-time: it took longer; of a GET or LIST, that
  *			long without a byte, while its client reads
  *	file		PUT, GET or LIST of this path failed
- *	files		with --rollback-files: they cannot be kept, or put back
  *	failed		something of the host's: memory, fds, processes; or a jail's set-up
  *
  * A client that closes its end, or the half of it that it writes to, ends all of its

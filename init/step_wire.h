@@ -92,11 +92,6 @@ enum step_file_op {
 				folders that it is to be in are made */
 	STEP_FILE_GET = 2,  /* write the file to the fd */
 	STEP_FILE_LIST = 3, /* write an entry a file, see init/serve_wire.h */
-	/* of all of /work; the path is ".", the fd a memfd of stepjail's: see
-	 * rootfs/interpreter/image.h */
-	STEP_FILE_IMAGE = 4,   /* fill the memfd, which is as long as it may become */
-	STEP_FILE_COMPARE = 5, /* ESTALE where /work is not what the memfd says */
-	STEP_FILE_RESTORE = 6, /* make /work what the memfd says */
 };
 
 /* WIRE_FILE; the path follows, relative to /work, without a NUL */

@@ -295,17 +295,12 @@ const struct option_row option_rows[] = {
 	{ "keep-states", "NUMBER",
 	  "serve: states to go back to, beside those that branches are at",
 	  NUMBER(LIMIT_KEEP_STATES, VALUE_COUNT, 0, PLAN_KEEP_STATES_MAX, 8, false) },
-	{ "keep-memory", "SIZE",
-	  "serve: memory of these states, and of their files; the oldest go first",
+	{ "keep-memory", "SIZE", "serve: memory of these states; the oldest go first",
 	  NUMBER(LIMIT_KEEP_BYTES, VALUE_SIZE, M, T, 256 * M, true) },
 	{ "media-limit", "SIZE",
 	  "serve: bytes of tables, pictures and other forms that a step may show beside "
 	  "its output; 0 for none",
 	  NUMBER(LIMIT_MEDIA_BYTES, VALUE_SIZE, 0, 256 * M, 8 * M, false) },
-	{ "rollback-files", "no|yes",
-	  "serve: files below /work go back with the variables; one step at a time in a "
-	  "session",
-	  ANSWER(rollback_files) },
 	{ "deterministic", "no|yes",
 	  "the same hash seed, random numbers, order of files, locale and time zone in "
 	  "each run, and one CPU",

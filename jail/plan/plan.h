@@ -118,9 +118,8 @@ struct plan {
 	enum plan_aslr aslr;            /* address space layout randomisation */
 	const char *clock_start;        /* an instant, NULL for the host's clocks */
 	enum plan_answer verify_rootfs;
-	enum plan_answer rollback_files; /* /work goes back with a session's variables */
-	unsigned int allow_missing;      /* enum plan_part bits */
-	unsigned int require;            /* enum plan_required bits */
+	unsigned int allow_missing; /* enum plan_part bits */
+	unsigned int require;       /* enum plan_required bits */
 	uint64_t limit[LIMIT_COUNT];
 	struct plan_bind bind[PLAN_BINDS_MAX];
 	size_t bind_count;

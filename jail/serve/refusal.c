@@ -25,7 +25,6 @@ static const char *const kinds[REFUSAL_KINDS] = {
 	[REFUSAL_BUSY] = "busy",
 	[REFUSAL_LIMIT] = "limit",
 	[REFUSAL_FILE] = "file",
-	[REFUSAL_FILES] = "files",
 };
 
 static const struct {

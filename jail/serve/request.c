@@ -10,7 +10,6 @@
 
 #include "init/io.h"
 #include "jail/serve/request.h"
-#include "jail/serve/session/session_image.h"
 
 static int check_new(struct request *q, struct err *e)
 {
@@ -388,8 +387,6 @@ static int act(struct request *q, const struct wire_header *h,
 		if (row->body == BODY_NUMBER && q->length)
 			memcpy(&q->more, q->body, sizeof(q->more));
 		r = check(q, row, e);
-		if (r == 0)
-			r = hold_frame(q, h, payload, e);
 		return r != 0 ? r : row->act(q, e);
 	}
 	return request_deny(q, REFUSAL_BAD_FRAME,
@@ -411,8 +408,6 @@ void request_serve(struct serve *s, const struct wire_header *h,
 	q.session = session_find(s, h->step);
 	if (q.session && q.session->phase == PHASE_OPEN)
 		q.branch = states_branch(&q.session->states, at.branch);
-	if (q.session && hold_wait(q.session, h, payload))
-		return;
 	if (act(&q, h, payload, &e) < 0)
 		say_refused(s, h->step, at.branch, &q.why, e.text);
 }

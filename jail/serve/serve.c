@@ -31,7 +31,6 @@
 
 #define INTERPRETER "/bin/stepjail-interpreter"
 #define FRAMES_A_TURN 64
-#define HELD_HIGH (4u << 20) /* bytes of frames that wait for files */
 
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length)
@@ -100,8 +99,6 @@ static void flush(struct serve *s)
 		s->media_held = s->media_held && paused;
 		each_session(s, pause_steps);
 	}
-	if (s->held_bytes > HELD_HIGH)
-		paused = true;
 	/* never none at all: its end is heard even then */
 	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
 	if (!s->ending)
@@ -187,14 +184,6 @@ static int check_plan(const struct plan *p, struct err *e)
 				     e);
 	if (p->learn == ANSWER_YES)
 		return refuse_option("learn", "is for run", e);
-	/* what lies there is emptied, and it would be the host's */
-	for (size_t i = 0; p->rollback_files == ANSWER_YES && i < p->bind_count; i++)
-		if (strcmp(p->bind[i].dst, "/work") == 0)
-			return refuse_option(
-				"rollback-files",
-				"is for a /work that is the jail's own: bind "
-				"to a folder below it",
-				e);
 	if (p->oom_group == ANSWER_YES)
 		return refuse_option("oom-group",
 				     "would end all states of a session with the step "

@@ -46,7 +46,6 @@ struct serve {
 	uint64_t steps;    /* that run */
 	uint64_t began_ms; /* the last of them */
 	bool media_held;   /* some step's channel waits for the client to read */
-	size_t held_bytes; /* of frames that wait for files, see session_hold.c */
 	bool ending;       /* no client any more, or a signal */
 	int status;        /* exit status, or -errno with error filled */
 	struct err error;

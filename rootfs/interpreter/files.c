@@ -28,7 +28,6 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "rootfs/interpreter/image.h"
 #include "rootfs/interpreter/state.h"
 
 #define ROOM "/work"
@@ -255,11 +254,8 @@ static int list(struct job *j)
 
 static int serve(struct job *j, size_t length)
 {
-	int r;
+	int r = walk(j, length);
 
-	if (j->ask.op >= STEP_FILE_IMAGE && j->ask.op <= STEP_FILE_RESTORE)
-		return image_serve(j->ask.op, j->data, &j->bytes);
-	r = walk(j, length);
 	if (r < 0)
 		return r;
 	switch (j->ask.op) {

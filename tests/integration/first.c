@@ -3,11 +3,9 @@
  * first.c - the first interpreter of a session, and a liar: see test_serve_lies.py
  *
  * To a file operation its process answers what the operation's path says: a number, which
- * it gives as errno, or "late": nothing, for ever. Where there is no path, it is what comes
- * from the host by /mnt/answer. A step is completed at once.
+ * it gives as errno, or "late": nothing, for ever. A step is completed at once.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -62,21 +60,11 @@ static void answer_file(void)
 {
 	const char *path = asked.body + sizeof(struct step_file);
 	struct step_filed filed = { 0 };
-	char text[64] = { 0 };
 
-	if (strcmp(path, ".") == 0) {
-		int fd = open("/mnt/answer", O_RDONLY);
-
-		(void)!read(fd, text, sizeof(text) - 1);
-		path = text;
-	}
 	if (strcmp(path, "late") == 0)
 		for (;;)
 			(void)pause();
-	if (strncmp(path, "bytes=", 6) == 0)
-		filed.bytes = strtoull(path + 6, NULL, 0);
-	else
-		filed.errnum = (uint32_t)strtoul(path, NULL, 0);
+	filed.errnum = (uint32_t)strtoul(path, NULL, 0);
 	(void)wire_send(asked.channel, WIRE_DONE, asked.head.step, &filed, sizeof(filed));
 	_exit(0);
 }

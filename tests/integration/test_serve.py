@@ -20,7 +20,7 @@ class Steps(Case):
 
     def test_variables_stay(self):
         self.ended(self.session.run('x = 41\nprint("hi")'), 'completed', 'kept', state_number=1,
-                   exit_code=0, signal=None, reason=None, files=None, strays=0)
+                   exit_code=0, signal=None, reason=None, strays=0)
         step = self.session.run('x + 1')
         self.assertEqual((step.result, step.out), ('42', b''))
         self.ended(step, 'completed', 'kept', branch=0, state_number=2)
@@ -43,12 +43,26 @@ class Steps(Case):
         self.session.run('import os; x = 1')
         step = self.session.run('x = 2; print("before", flush=True); os._exit(3)')
         self.assertEqual(step.out, b'before\n')
-        self.ended(step, 'exited', 'rolled-back', exit_code=3, state_number=1,
-                   files='not rolled back')
+        self.ended(step, 'exited', 'rolled-back', exit_code=3, state_number=1)
         self.ended(self.session.run('x = 2; os.kill(os.getpid(), 11)'), 'signaled', 'rolled-back',
                    signal=11, exit_code=None)
         self.ended(self.session.run('os.abort()'), 'signaled', 'rolled-back', signal=6)
         self.assertEqual(self.session.run('x').result, '1')
+
+    def test_files_stay(self):
+        """They do not go back; a client can read them before a step, and write them after it."""
+        self.session.put('a', b'one')
+        self.session.run('1')
+        before = self.session.get('a')
+        step = self.session.run('open("/work/a", "w").write("two"); open("/work/b", "w"); '
+                                '__import__("os")._exit(1)')
+        self.ended(step, 'exited', 'rolled-back')
+        self.assertEqual([name for *_, name in self.session.list()], ['a', 'b'])
+        self.assertEqual(self.session.get('a'), b'two')
+        self.session.put('a', before)
+        self.assertEqual(self.session.run('open("/work/a").read()').result, "'one'")
+        self.session.rollback(0)
+        self.assertEqual(self.session.get('a'), b'one')
 
     def test_wall_time(self):
         step = self.session.run_until(b'on', 'x = 1\nprint("on", flush=True)\nwhile True: pass',

@@ -154,17 +154,15 @@ class Dropped(Case):
         self.assertEqual(session.run('__import__("os").listdir("/work")').result, "['there']")
 
     def test_beside_a_step(self):
-        """It needs no files, and so nothing that a step has in use."""
-        with Serve(OPTIONS + self.options + ['--rollback-files']) as serve:
-            session = serve.open()
-            session.run('import time')
-            session.put('there', b'this')
-            session.start('print("on", flush=True); time.sleep(1000)')
-            serve.expect(session.number, 0, 'OUT')
-            session.put('x', b'x', drop=1)
-            session.kill()
-            session.finish()
-            self.drop(session)
+        session = self.serve.open()
+        session.run('import time')
+        session.put('there', b'this')
+        session.start('print("on", flush=True); time.sleep(1000)')
+        self.serve.expect(session.number, 0, 'OUT')
+        session.put('x', b'x', drop=1)
+        session.kill()
+        session.finish()
+        self.drop(session)
 
     def test_nothing_is_held(self):
         # nothing else is opened or closed meanwhile
@@ -282,22 +280,6 @@ class Late(Case):
             self.assertEqual(session.finish().done['verdict'], 'cancelled')
         self.serve.send('KILL', session.number, b'abc')
         self.assertIn('or 4 more', self.serve.expect_any(session.number).json['error'])
-
-
-class Files(Case):
-    options = ['--rollback-files']
-
-    def test_they_are_in_the_way(self):
-        session = self.serve.open()
-        session.run('import time')
-        session.start('print("on", flush=True); time.sleep(1000)')
-        self.serve.expect(session.number, 0, 'OUT')
-        with self.assertRaises(Refused) as caught:
-            session.put('x', b'')
-        self.assertEqual((caught.exception.json['kind'], caught.exception.json['frame'],
-                          caught.exception.json['step']), ('busy', 'END', 2))
-        session.kill()
-        session.finish()
 
 
 if __name__ == '__main__':

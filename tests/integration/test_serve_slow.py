@@ -7,11 +7,13 @@ Run by tests/integration/run, as root and as an ordinary user.
 import hashlib
 import os
 import random
+import socket
 import sys
 import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from serve_client import PATIENCE  # noqa: E402
 from serve_scene import Case, below, is_alive, is_state, resident, wait_until  # noqa: E402
 
 MIB = 1 << 20
@@ -128,6 +130,15 @@ class Client(Slow):
         self.assertIn(pid, pids)
         serve, self.serve = self.serve, None
         self.assertEqual(serve.end(), (0, ''))
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, pids))))
+
+    def test_that_says_no_more(self):
+        """Its half of the stream is at its end, and serve takes nothing from it just then."""
+        self.stuck()
+        pids = below(self.serve.process.pid)
+        self.addCleanup(self.serve.process.kill)  # if it does not end by itself
+        self.serve.socket.shutdown(socket.SHUT_WR)
+        self.assertEqual(self.serve.process.wait(PATIENCE), 0)
         self.assertTrue(wait_until(lambda: not any(map(is_alive, pids))))
 
 

@@ -58,24 +58,15 @@ static const struct {
 	  "the step was killed after 60 s (wall-clock limit); it was rolled back: all "
 	  "variables are as they were before this step; files that it wrote are "
 	  "kept." },
-	{ { .verdict = VERDICT_EXITED,
-	    .state = STATE_ROLLED_BACK,
-	    .files = FILES_LOST,
-	    .code = 3 },
+	{ { .verdict = VERDICT_EXITED, .state = STATE_ROLLED_BACK, .code = 3 },
 	  "the code ended its process with exit status 3; it was rolled back: all "
-	  "variables are as they were before this step; the files in /work could not be "
-	  "put back and may be damaged." },
+	  "variables are as they were before this step; files that it wrote are "
+	  "kept." },
 	{ { .verdict = VERDICT_EXCEPTION,
 	    .state = STATE_ROLLED_BACK,
-	    .files = FILES_BACK },
-	  "the code raised an exception; it was rolled back: all variables are as they "
-	  "were before this step, and so are the files in /work." },
-	{ { .verdict = VERDICT_EXCEPTION,
-	    .state = STATE_ROLLED_BACK,
-	    .files = FILES_BACK,
 	    .shared = { true, true } },
 	  "the code raised an exception; it was rolled back: all variables are as they "
-	  "were before this step, and so are the files in /work; what it wrote to shared "
+	  "were before this step; files that it wrote are kept; what it wrote to shared "
 	  "memory (mmap) is not undone; positions in open files are where it left "
 	  "them." },
 	{ { .verdict = VERDICT_COMPLETED, .state = STATE_KEPT, .shared = { true, true } },
@@ -223,32 +214,6 @@ START_TEST(dones_are_read)
 }
 END_TEST
 
-START_TEST(files_are_told_of)
-{
-	static const struct {
-		const char *files;
-		enum files is;
-	} told[] = { { "null", FILES_STAY },
-		     { "\"not rolled back\"", FILES_STAY },
-		     { "\"rolled back\"", FILES_BACK },
-		     { "\"lost: no room\"", FILES_LOST },
-		     { "\"\"", FILES_LOST } };
-	struct step *step = calloc(1, sizeof(*step));
-	char json[128];
-
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-		int n = snprintf(json, sizeof(json),
-				 "{\"verdict\":\"signaled\",\"state\":\"rolled-back\","
-				 "\"files\":%s}",
-				 told[i].files);
-
-		ck_assert(done_read(json, (size_t)n, step));
-		ck_assert_int_eq(step->facts.files, told[i].is);
-	}
-	free(step);
-}
-END_TEST
-
 START_TEST(words_of_a_refusal_are_bounded)
 {
 	char json[600] = "{\"error\":\"", words[32];
@@ -297,7 +262,6 @@ Suite *agent_words_suite(void)
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
 	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
 	tcase_add_test(c, what_does_not_go_back_is_read);
-	tcase_add_test(c, files_are_told_of);
 	tcase_add_test(c, words_of_a_refusal_are_bounded);
 	tcase_add_loop_test(c, kind_of_refusal_is_seen, 0, ROWS(refusals));
 	suite_add_tcase(s, c);

@@ -120,7 +120,6 @@ static const struct {
 	{ "learn", "yes", { "on", "Yes", "" } },
 	{ "cold", "yes", { "on", "Yes", "" } },
 	{ "ahead", "no", { "off", "No", "" } },
-	{ "rollback-files", "yes", { "on", "Yes", "" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
 	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
 	{ "preload", "json,a.b_c", { "", ",a", "a,", "a,,b", "a b", "a;b" } },

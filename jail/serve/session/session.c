@@ -23,7 +23,6 @@
 #include "init/io.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_image.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
@@ -146,7 +145,6 @@ void session_end(struct session *s, const char *fmt, ...)
 	event_loop_unset(hub, &s->exits);
 	sweep_stop(s);
 	end_steps(s);
-	hold_end(s);
 	prefork_end_all(s);
 	if (s->first)
 		state_free(s->first);

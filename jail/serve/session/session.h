@@ -13,8 +13,6 @@
  *	session_done.c   what became of it: verdict, new state, answer
  *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
  *	session_sweep.c  which processes there are, and which of them may stay; session_sweep.h
- *	session_image.c  the files of states, with --rollback-files
- *	session_hold.c   frames that wait for files, likewise
  *	session_rest.c   a state that waits does nothing else; session_rest.h
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
@@ -47,15 +45,11 @@ enum session_phase {
 	PHASE_CLOSING, /* killed; until the kernel has ended all of it */
 };
 
-/* the last three are of session_image.c, and not the client's */
 enum step_kind {
 	KIND_RUN,
 	KIND_PUT,
 	KIND_GET,
 	KIND_LIST,
-	KIND_COMPARE,
-	KIND_IMAGE,
-	KIND_RESTORE,
 };
 
 /* stdout or stderr of a step */
@@ -112,33 +106,7 @@ struct step {
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
 	struct violations refused;
-	char files[ERR_TEXT_MAX]; /* what DONE says of them, where there is more to say */
 	struct later end;
-};
-
-/* a frame of the client that waits until the files are there that it needs */
-struct held {
-	struct held *next;
-	struct wire_header head;
-	unsigned char payload[];
-};
-
-/* whose files lie in /work, and what is done about it; see session_image.c */
-struct files {
-	uint32_t at;         /* the state whose files they are, or NO_STATE */
-	bool exact;          /* its image is what they are */
-	bool differs;        /* it was looked at, and is not */
-	bool give_up;        /* they need not be kept before others come */
-	uint32_t goal;       /* the state whose files are wanted */
-	struct step *job;    /* that is under way, or NULL */
-	struct image *image; /* that the job writes or reads */
-	struct held *held, **last;
-	bool replaying;
-	struct step *dead; /* it has ended, and DONE waits for its files; or NULL */
-	struct judgement judged;
-	const char *reason;
-	int strays;
-	uint64_t ended_ms;
 };
 
 /* ONCE: one step, then the end */
@@ -175,7 +143,6 @@ struct session {
 	struct violations elsewhere;  /* those that belong to no step */
 	struct cgroup_usage counted;  /* of the leaf, at the last end that was judged */
 	uint32_t next_step, file_ops; /* the last of these was begun */
-	struct files files;
 	struct put {
 		bool under_way;
 		int data;         /* memfd, or -1 */
@@ -341,13 +308,6 @@ void done_step(struct step *step);
 
 /** done_process() - A process of the jail has ended, as init says: a step's, a state's, or none's */
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
-
-/** done_tell() - DONE, the last that is heard of it; its state is freed if it is gone */
-void done_tell(struct step *step, const struct judgement *j, bool lives,
-	       const char *reason, int strays);
-
-/** done_judge() - The verdict, from what is known of the step */
-void done_judge(struct step *step, struct judgement *j);
 
 /** done_prune() - End states that no branch can come back to, and those beyond the limit */
 void done_prune(struct session *s);

@@ -17,7 +17,6 @@
 #include "init/io.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_image.h"
 #include "jail/serve/session/session_memory.h"
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
@@ -216,7 +215,6 @@ bool step_again(struct step *step)
 		why.frame = s->once.is ? WIRE_ONCE : WIRE_RUN;
 		why.step = number;
 		say_refused(s->serve, s->number, b->name, &why, e.text);
-		hold_resume(s);
 	}
 	return true;
 }
@@ -225,9 +223,9 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 	      const char *path, size_t path_bytes, int data, struct err *e)
 {
 	static const uint32_t ops[] = {
-		[KIND_PUT] = STEP_FILE_PUT,     [KIND_GET] = STEP_FILE_GET,
-		[KIND_LIST] = STEP_FILE_LIST,   [KIND_COMPARE] = STEP_FILE_COMPARE,
-		[KIND_IMAGE] = STEP_FILE_IMAGE, [KIND_RESTORE] = STEP_FILE_RESTORE
+		[KIND_PUT] = STEP_FILE_PUT,
+		[KIND_GET] = STEP_FILE_GET,
+		[KIND_LIST] = STEP_FILE_LIST,
 	};
 	int fds[STEP_FDS] = { -1, -1, -1, -1, -1 };
 	unsigned char payload[sizeof(struct step_file) + STEP_PATH_MAX];

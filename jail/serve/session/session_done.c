@@ -20,7 +20,6 @@
 
 #include "init/io.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_image.h"
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
@@ -53,7 +52,7 @@ static void look_for_reasons(struct session *s, struct outcome *o)
 	s->counted = now;
 }
 
-void done_judge(struct step *step, struct judgement *j)
+static void judge(struct step *step, struct judgement *j)
 {
 	static struct outcome o;
 	struct session *s = step->session;
@@ -117,7 +116,6 @@ static bool become_state(struct step *step)
 	struct branch *b = states_branch(&s->states, step->branch);
 	struct state *state = step->state;
 
-	image_inherit(state, b->head);
 	state->parent = b->head;
 	if (event_loop_listen(&s->serve->hub, &state->channel, EPOLLIN) < 0 ||
 	    states_add(&s->states, state) < 0)
@@ -135,10 +133,6 @@ static void done_file(struct step *step)
 	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
 	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
 
-	if (step->kind >= KIND_COMPARE) {
-		image_done(step, NULL);
-		return;
-	}
 	drain(step, &step->out[0]);
 	if (!step->have_done || step->filed.errnum) {
 		bool late = step->killed == KILL_WALL;
@@ -165,7 +159,6 @@ static void done_file(struct step *step)
 	}
 	state_free(step->state);
 	step_forget(step);
-	hold_resume(s);
 }
 
 /* what it was is answered; what it is now */
@@ -183,12 +176,14 @@ static void settle(struct step *step, bool lives)
 	step_forget(step);
 }
 
-void done_tell(struct step *step, const struct judgement *j, bool lives,
-	       const char *reason, int strays)
+/* DONE, the last that is heard of it; its state is freed if it is gone */
+static void tell(struct step *step, const struct judgement *j, bool lives,
+		 const char *reason)
 {
 	struct session *s = step->session;
 	uint32_t branch = step->branch;
 	bool open = s->phase == PHASE_OPEN;
+	int strays = step->strays;
 
 	say_done(step, j,
 		 lives  ? "kept"
@@ -228,7 +223,7 @@ void done_step(struct step *step)
 	}
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		drain(step, &step->out[i]);
-	done_judge(step, &j);
+	judge(step, &j);
 	step->cpu_used_us = limit_cpu_us(step);
 	if (lives && !become_state(step)) {
 		lives = false;
@@ -239,8 +234,7 @@ void done_step(struct step *step)
 		reason = "it sent file descriptors over its channel";
 	if (!lives && step->have_done && !reason)
 		reason = "its process ended after the step had, and never waited";
-	if (lives || !image_roll_back(step, &j, reason, step->strays))
-		done_tell(step, &j, lives, reason, step->strays);
+	tell(step, &j, lives, reason);
 }
 
 static struct step *step_of_pid(struct step *list, pid_t pid)

@@ -155,11 +155,6 @@ static void print_done(const struct step *step, const struct judgement *j,
 	json_number(",\"state_number\":", s->phase == PHASE_OPEN,
 		    kept ? step->number : step->from, out);
 	json_after(",\"reason\":", reason, out);
-	json_after(",\"files\":",
-		   kept             ? NULL
-		   : step->files[0] ? step->files
-				    : "not rolled back",
-		   out);
 	print_shared(s, step->branch, !kept, out);
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);

@@ -23,7 +23,6 @@
 #include "init/io.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_image.h"
 #include "jail/serve/session/session_memory.h"
 #include "jail/serve/session/session_park.h"
 
@@ -47,7 +46,6 @@ void state_free(struct state *state)
 	state_hang_up(state);
 	io_close_fd(&state->pidfd);
 	io_close_fd(&state->oom);
-	image_drop(&state->image);
 	event_loop_later(&state->session->serve->hub, &state->end, free_state);
 }
 
@@ -120,16 +118,11 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 
 	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
 		       errnum ? ": " : "", errnum ? strerror(errnum) : "");
-	if (step->kind >= KIND_COMPARE) {
-		image_done(step, words);
-		return;
-	}
 	why.frame = s->once.is ? WIRE_ONCE : frames[step->kind];
 	why.step = step->kind == KIND_RUN ? step->number : 0;
 	say_refused(s->serve, s->number, step->branch, &why, words);
 	state_free(step->state);
 	step_forget(step);
-	hold_resume(s);
 }
 
 /* there is no process for it; one that was made ready can be made again, as any other */

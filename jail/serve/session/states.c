@@ -109,7 +109,7 @@ static bool comes_from(const struct states *t, uint32_t number, uint32_t from)
 	return number == from;
 }
 
-bool states_is_reached(const struct states *t, const struct state *s)
+static bool is_reached(const struct states *t, const struct state *s)
 {
 	bool reached = s->number == 0;
 
@@ -121,7 +121,7 @@ bool states_is_reached(const struct states *t, const struct state *s)
 struct state *states_unreachable(const struct states *t)
 {
 	for (unsigned int i = 0; i < t->count; i++)
-		if (!t->state[i]->ending && !states_is_reached(t, t->state[i]))
+		if (!t->state[i]->ending && !is_reached(t, t->state[i]))
 			return t->state[i];
 	return NULL;
 }
@@ -150,12 +150,8 @@ uint64_t states_bytes(const struct states *t)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < t->count; i++) {
-		const struct state *s = t->state[i];
-
-		if (!states_is_snapshot(t, s))
-			continue;
-		sum += s->bytes + (s->image ? s->image->bytes / s->image->users : 0);
-	}
+	for (unsigned int i = 0; i < t->count; i++)
+		if (states_is_snapshot(t, t->state[i]))
+			sum += t->state[i]->bytes;
 	return sum;
 }

@@ -19,20 +19,12 @@
 
 struct step;
 
-/* all of /work, as init/step_wire.h has it; states between which nothing changed share one */
-struct image {
-	int fd; /* sealed memfd */
-	uint64_t bytes;
-	unsigned int users;
-};
-
 /* one process; a running step has one, too, which is not yet in the table */
 struct state {
 	uint32_t number;
 	uint32_t parent; /* the state that it was made from, or the nearest one left */
 	bool ending;    /* told to end, and not yet reaped: no longer there for anybody */
 	uint64_t bytes; /* of memory that is its own, at the most */
-	struct image *image; /* its files, see session_image.c; or NULL */
 	struct session *session;
 	struct step *step; /* that it runs, NULL for a state that waits */
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
@@ -113,10 +105,7 @@ struct state *states_unreachable(const struct states *t);
  */
 struct state *states_beyond(const struct states *t, uint64_t keep);
 
-/** states_is_reached() - Can a branch come back to this state, or is it state 0? */
-bool states_is_reached(const struct states *t, const struct state *s);
-
-/** states_bytes() - Memory of all snapshots but state 0, their shares of images included */
+/** states_bytes() - Memory of all snapshots but state 0 */
 uint64_t states_bytes(const struct states *t);
 
 /** states_is_snapshot() - Is no branch at it, and is it neither state 0 nor ending? */
