@@ -54,7 +54,7 @@ bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, r
 WARM_C := $(WALLS:%=jail/%.c) $(SHARED_C)
 $(B)/warm/tree/bin/stepjail-interpreter: $(patsubst %.c,$(B)/unit/jail/%.o,$(WARM_C) tests/integration/warm_program.c)
 	@mkdir -p $(@D); cd $(B)/warm/tree && mkdir -p dev proc tmp work
-	@echo "  LINK $@"; gcc -static-pie -o $@ $^
+	@echo "  LINK $@"; gcc -static-pie -o $@ $^ -lcap
 WARM_HOST := $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) tests/integration/warm_host.c)
 $(B)/stepjail-warm: $(WARM_HOST)
 $(B)/stepjail-warm-unwalled: $(WARM_HOST) $(B)/musl/tests/integration/unwalled.o

@@ -172,6 +172,8 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 	rlimit_raise_files();
 	if (r >= 0)
 		r = rlimit_raise_core(e);
+	if (r >= 0)
+		r = caps_make(&parts->caps, e);
 	if (r < 0)
 		return r;
 	own = ids_own(e);
@@ -228,6 +230,7 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 	struct child c = {
 		.plan = parts->plan,
 		.ids = &j->ids,
+		.caps = &parts->caps,
 		.sources = &parts->sources,
 		.landlock_abi = parts->landlock_abi,
 		.init_fd = parts->init_fd,

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/walls/caps.h"
 #include "jail/watch/capture.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/walls/ids.h"
@@ -22,6 +23,7 @@ struct parts {
 	const struct plan *plan;
 	struct sources sources; /* their mounts last from a launch to its clone */
 	struct tree root;
+	struct caps caps;
 	int init_fd;      /* stepjail-init, to be executed */
 	int landlock_abi; /* 0: the kernel has no Landlock */
 };

@@ -3,6 +3,7 @@
  * posture_status.c - what /proc/PID/status tells of the waiting program: see posture.h
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,6 +18,8 @@
 
 #define VALUE_MAX 128
 #define NO_CAPABILITY "0000000000000000"
+
+static const cap_value_t template_caps[] = CAPS_TEMPLATE;
 
 enum computed { NOTHING, CAPS, MODE, UIDS, GIDS, GROUPS, FILTERS, PIDS };
 
@@ -39,10 +42,13 @@ static bool compute(const struct look *l, enum computed what, char *planned)
 	unsigned int id = what == UIDS ? ids_program(ids) : ids_program_group(ids);
 	/* keeps what its clones need, and runs nothing that asks for a filter */
 	bool template = l->jail->plan->template;
+	uint64_t caps = 0;
 
+	for (size_t i = 0; i < sizeof(template_caps) / sizeof(template_caps[0]); i++)
+		caps |= UINT64_C(1) << template_caps[i];
 	switch (what) {
 	case CAPS:
-		(void)snprintf(planned, VALUE_MAX, "%016x", template ? CAPS_TEMPLATE : 0);
+		(void)snprintf(planned, VALUE_MAX, "%016" PRIx64, template ? caps : 0);
 		return true;
 	case MODE:
 		(void)snprintf(planned, VALUE_MAX, "%d",

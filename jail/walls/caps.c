@@ -2,12 +2,12 @@
 /*
  * caps.c - no capability, now or later: see caps.h
  *
- * Emptying a set needs no library: capset(2) with zeroes, and prctl(2).
+ * By libcap: cap_set_proc(3), cap_get_bound(3). Its sets are on the heap, so they are made
+ * before the clone, whose child only sets them; libpsx, which would set them in all threads,
+ * is not linked.
  */
 #include <errno.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <linux/securebits.h>
 
@@ -18,69 +18,78 @@
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |                       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
+static const cap_value_t template_caps[] = CAPS_TEMPLATE;
+
+#define TEMPLATE_COUNT ((int)(sizeof(template_caps) / sizeof(template_caps[0])))
+
+static int set_template(cap_t set, cap_flag_t flag)
+{
+	return cap_set_flag(set, flag, TEMPLATE_COUNT, template_caps, CAP_SET);
+}
+
+int caps_make(struct caps *caps, struct err *e)
+{
+	caps->none = cap_init();
+	caps->inherit = cap_from_text("all=ep");
+	caps->template = cap_init();
+	if (!caps->none || !caps->inherit || !caps->template ||
+	    set_template(caps->inherit, CAP_INHERITABLE) < 0 ||
+	    set_template(caps->template, CAP_INHERITABLE) < 0 ||
+	    set_template(caps->template, CAP_PERMITTED) < 0 ||
+	    set_template(caps->template, CAP_EFFECTIVE) < 0)
+		return err_set(e, errno, "capabilities: make the sets");
+	return 0;
+}
+
 int caps_drop_bounding(struct err *e)
 {
-	unsigned long cap = 0;
+	cap_value_t cap = 0;
 
 	/* up to the kernel's own last capability, which may be newer than any header's */
-	while (prctl(PR_CAPBSET_DROP, cap, 0UL, 0UL, 0UL) == 0)
+	while (cap_drop_bound(cap) == 0)
 		cap++;
 	if (errno != EINVAL || cap <= CAP_SYS_ADMIN)
-		return err_set(e, errno, "capabilities: drop %lu from the bounding set",
+		return err_set(e, errno, "capabilities: drop %d from the bounding set",
 			       cap);
 	return 0;
 }
 
-int caps_inherit_template(struct err *e)
+static int set_no_new_privs(struct err *e)
 {
-	struct __user_cap_header_struct header = { .version =
-							   _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &header, set) < 0)
-		return err_set(e, errno, "capabilities: read the sets");
-	set[0].inheritable = CAPS_TEMPLATE;
-	if (syscall(SYS_capset, &header, set) < 0)
-		return err_set(e, errno, "capabilities: make a template's inheritable");
-	return 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0
+		       ? err_set(e, errno, "capabilities: set no_new_privs")
+		       : 0;
 }
 
-int caps_keep_template(struct err *e)
+int caps_inherit_template(const struct caps *caps, struct err *e)
 {
-	struct __user_cap_header_struct header = { .version =
-							   _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3] = {
-		{ CAPS_TEMPLATE, CAPS_TEMPLATE, CAPS_TEMPLATE }
-	};
+	return cap_set_proc(caps->inherit) < 0
+		       ? err_set(e, errno, "capabilities: make a template's inheritable")
+		       : 0;
+}
 
-	if (syscall(SYS_capset, &header, set) < 0)
+int caps_keep_template(const struct caps *caps, struct err *e)
+{
+	if (cap_set_proc(caps->template) < 0)
 		return err_set(e, errno, "capabilities: drop all but a template's");
-	for (unsigned long cap = 0; cap < 32; cap++)
-		if ((CAPS_TEMPLATE >> cap & 1) &&
-		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0UL, 0UL) < 0)
-			return err_set(e, errno, "capabilities: keep %lu through exec",
-				       cap);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0)
-		return err_set(e, errno, "capabilities: set no_new_privs");
-	return 0;
+	for (int i = 0; i < TEMPLATE_COUNT; i++)
+		if (cap_set_ambient(template_caps[i], CAP_SET) < 0)
+			return err_set(e, errno, "capabilities: keep %d through exec",
+				       template_caps[i]);
+	return set_no_new_privs(e);
 }
 
-int caps_drop_all(struct err *e)
+int caps_drop_all(const struct caps *caps, struct err *e)
 {
-	struct __user_cap_header_struct header = { .version =
-							   _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-
-	/* securebits need CAP_SETPCAP, so they come before the sets */
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0UL, 0UL, 0UL) < 0)
+	/* not cap_reset_ambient(), which takes a set that cannot be read for an empty one */
+	if (cap_prctlw(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0) < 0)
 		return err_set(e, errno, "capabilities: empty the ambient set");
-	if (prctl(PR_SET_SECUREBITS, (unsigned long)LOCKED_SECUREBITS, 0UL, 0UL, 0UL) < 0)
+	/* securebits need CAP_SETPCAP, so they come before the sets */
+	if (cap_set_secbits(LOCKED_SECUREBITS) < 0)
 		return err_set(e, errno, "capabilities: lock the securebits");
-	if (syscall(SYS_capset, &header, none) < 0)
+	if (cap_set_proc(caps->none) < 0)
 		return err_set(e, errno,
 			       "capabilities: empty the permitted, effective and "
 			       "inheritable sets");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0)
-		return err_set(e, errno, "capabilities: set no_new_privs");
-	return 0;
+	return set_no_new_privs(e);
 }

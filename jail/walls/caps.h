@@ -5,13 +5,30 @@
 #ifndef STEPJAIL_JAIL_WALLS_CAPS_H
 #define STEPJAIL_JAIL_WALLS_CAPS_H
 
-#include <linux/capability.h>
+#include <sys/capability.h>
 
 #include "init/err.h"
 
 /* what a template keeps: those that write id maps, in a user namespace that has the ids to
  * give; Linux 5.12 asks for CAP_SETFCAP where id 0 is given, as a user's template does */
-#define CAPS_TEMPLATE (1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_SETFCAP)
+#define CAPS_TEMPLATE                                                                    \
+	{                                                                                \
+		CAP_SETUID, CAP_SETGID, CAP_SETFCAP                                      \
+	}
+
+/* what the stages set; made before the clone, and never freed */
+struct caps {
+	cap_t none;
+	cap_t inherit; /* all that a new user namespace gives, a template's inheritable */
+	cap_t template; /* CAPS_TEMPLATE alone */
+};
+
+/**
+ * caps_make() - Make the sets, by libcap, which allocates
+ *
+ * Return: 0, or -errno
+ */
+int caps_make(struct caps *caps, struct err *e);
 
 /**
  * caps_drop_bounding() - Empty the bounding set, for the caller and whatever it forks
@@ -29,7 +46,7 @@ int caps_drop_bounding(struct err *e);
  *
  * Return: 0, or -errno
  */
-int caps_drop_all(struct err *e);
+int caps_drop_all(const struct caps *caps, struct err *e);
 
 /**
  * caps_inherit_template() - Make inheritable what caps_keep_template() keeps
@@ -38,7 +55,7 @@ int caps_drop_all(struct err *e);
  *
  * Return: 0, or -errno
  */
-int caps_inherit_template(struct err *e);
+int caps_inherit_template(const struct caps *caps, struct err *e);
 
 /**
  * caps_keep_template() - Keep what writes the id maps of clones, through exec; no more
@@ -49,6 +66,6 @@ int caps_inherit_template(struct err *e);
  *
  * Return: 0, or -errno
  */
-int caps_keep_template(struct err *e);
+int caps_keep_template(const struct caps *caps, struct err *e);
 
 #endif

@@ -101,7 +101,7 @@ static int do_host(struct child *c, struct err *e)
 
 static int do_bounding(struct child *c, struct err *e)
 {
-	int r = c->plan->template ? caps_inherit_template(e) : 0;
+	int r = c->plan->template ? caps_inherit_template(c->caps, e) : 0;
 
 	return r < 0 ? r : caps_drop_bounding(e);
 }
@@ -180,14 +180,12 @@ static int do_session(struct child *c, struct err *e)
 
 static int do_capabilities(struct child *c, struct err *e)
 {
-	(void)c;
-	return caps_drop_all(e);
+	return caps_drop_all(c->caps, e);
 }
 
 static int do_template(struct child *c, struct err *e)
 {
-	(void)c;
-	return caps_keep_template(e);
+	return caps_keep_template(c->caps, e);
 }
 
 static int do_landlock(struct child *c, struct err *e)

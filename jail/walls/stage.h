@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/walls/caps.h"
 #include "jail/watch/capture.h"
 #include "jail/walls/ids.h"
 #include "jail/walls/mount.h"
@@ -22,6 +23,7 @@
 struct child {
 	const struct plan *plan;
 	const struct ids *ids;
+	const struct caps *caps;
 	struct sources *sources;
 	bool sources_cloned;     /* by the launcher, being root */
 	int landlock_abi;        /* 0: the kernel has no Landlock */

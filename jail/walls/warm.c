@@ -45,6 +45,7 @@ static struct {
 	struct sources sources;
 	char path[PLAN_BINDS_MAX][32];
 	struct warm_hello hello;
+	struct caps caps;
 } kept;
 
 /* more than one thread, and which: who reads it must know which library to tell */
@@ -157,6 +158,7 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 	struct child c = {
 		.plan = &kept.plan,
 		.ids = &ids,
+		.caps = &kept.caps,
 		.sources = &kept.sources,
 		.landlock_abi = (int)kept.hello.landlock_abi,
 		.cgroup = q->limited,
@@ -225,6 +227,8 @@ int warm_serve(int channel, struct err *e)
 
 	if (r == 0)
 		r = check_threads(e);
+	if (r == 0)
+		r = caps_make(&kept.caps, e);
 	/* the kernel reaps clones for a parent that will not know of their ends */
 	if (r == 0 && signal(SIGCHLD, SIG_IGN) == SIG_ERR)
 		r = err_set(e, errno, "template: ignore SIGCHLD");

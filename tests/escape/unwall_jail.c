@@ -16,6 +16,7 @@
 #include <linux/capability.h>
 
 #include "init/err.h"
+#include "jail/walls/caps.h"
 #include "jail/watch/capture.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/walls/ids.h"
@@ -115,18 +116,18 @@ static void keep_one(void)
 	(void)syscall(SYS_capset, &header, sets);
 }
 
-int __real_caps_drop_all(struct err *e);
-int __wrap_caps_drop_all(struct err *e);
-int __wrap_caps_drop_all(struct err *e)
+int __real_caps_drop_all(const struct caps *caps, struct err *e);
+int __wrap_caps_drop_all(const struct caps *caps, struct err *e);
+int __wrap_caps_drop_all(const struct caps *caps, struct err *e)
 {
 	bool nnp = !without("no-new-privs");
 
 	if (getpid() == 1) /* init's own are not what is tried */
-		return __real_caps_drop_all(e);
+		return __real_caps_drop_all(caps, e);
 	if (without("capabilities"))
 		keep_all();
 	else if (nnp)
-		return __real_caps_drop_all(e);
+		return __real_caps_drop_all(caps, e);
 	else
 		keep_one();
 	return nnp ? prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) : 0;

@@ -22,6 +22,7 @@
 
 #include <linux/sched.h>
 
+#include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"
 #include "jail/plan/plan.h"
 
@@ -45,7 +46,7 @@ MAY_LACK(rlimit_set, (const struct plan *p, bool cgroup, bool shared, struct err
 	 cgroup, shared, e)
 MAY_LACK(rlimit_set_files, (const struct plan *p, struct err *e), p, e)
 MAY_LACK(caps_drop_bounding, (struct err * e), e)
-MAY_LACK(caps_keep_template, (struct err * e), e)
+MAY_LACK(caps_keep_template, (const struct caps *caps, struct err *e), caps, e)
 MAY_LACK(mount_set_flags, (int tree, uint64_t attr, struct err *e), tree, attr, e)
 MAY_LACK(filter_listen, (const void *code, size_t count, bool deadly), code, count,
 	 deadly)
@@ -57,11 +58,12 @@ MAY_LACK(deterministic_cpu, (const struct plan *p, struct err *e), p, e)
 MAY_LACK(deterministic_clock, (const struct plan *p, struct err *e), p, e)
 
 /* the program's capabilities; init's own filter would not load without no_new_privs */
-int __real_caps_drop_all(struct err *e);
-int __wrap_caps_drop_all(struct err *e);
-int __wrap_caps_drop_all(struct err *e)
+int __real_caps_drop_all(const struct caps *caps, struct err *e);
+int __wrap_caps_drop_all(const struct caps *caps, struct err *e);
+int __wrap_caps_drop_all(const struct caps *caps, struct err *e)
 {
-	return lacks("caps_drop_all") && getpid() != 1 ? 0 : __real_caps_drop_all(e);
+	return lacks("caps_drop_all") && getpid() != 1 ? 0
+						       : __real_caps_drop_all(caps, e);
 }
 
 /* the program's own id, after init's */

@@ -61,13 +61,15 @@ static void drop_all(void *arg)
 			   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 			   SECBIT_NO_CAP_AMBIENT_RAISE |
 			   SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+	struct caps caps;
 	struct err e;
 
 	(void)arg;
 	if (!unit_namespace(CLONE_NEWUTS))
 		return;
+	MUST(caps_make(&caps, &e) == 0);
 	MUST(caps_drop_bounding(&e) == 0);
-	MUST(caps_drop_all(&e) == 0);
+	MUST(caps_drop_all(&caps, &e) == 0);
 	for (size_t i = 0; i < COUNT(sets); i++)
 		MUST(status_number(sets[i], 16) == 0);
 	MUST(status_number("NoNewPrivs:", 10) == 1);
@@ -90,13 +92,15 @@ static void drop_and_exec(void *arg)
 	static const char script[] = "while read -r key value; do case $key in Cap*:) "
 				     "case $value in *[!0]*) exit 1;; "
 				     "esac;; esac; done < /proc/self/status";
+	struct caps caps;
 	struct err e;
 
 	(void)arg;
 	if (!unit_namespace(0))
 		return;
+	MUST(caps_make(&caps, &e) == 0);
 	MUST(caps_drop_bounding(&e) == 0);
-	MUST(caps_drop_all(&e) == 0);
+	MUST(caps_drop_all(&caps, &e) == 0);
 	(void)execl("/bin/sh", "sh", "-c", script, (char *)NULL);
 	MUST(false);
 }
@@ -110,14 +114,16 @@ END_TEST
 /* not everyone may: then it is an error, and nothing is half done in silence */
 static void drop_without_rights(void *arg)
 {
+	struct caps caps;
 	struct err e = { 0 };
 
 	(void)arg;
 	if (!unit_namespace(0))
 		return;
+	MUST(caps_make(&caps, &e) == 0);
 	MUST(caps_drop_bounding(&e) == 0);
-	MUST(caps_drop_all(&e) == 0);
-	MUST(caps_drop_all(&e) == -EPERM);
+	MUST(caps_drop_all(&caps, &e) == 0);
+	MUST(caps_drop_all(&caps, &e) == -EPERM);
 	MUST(e.errnum == EPERM && strncmp(e.text, "capabilities: ", 14) == 0);
 	MUST(caps_drop_bounding(&e) == -EPERM);
 }
