@@ -17,7 +17,6 @@
  *   shut          names of calls that the filter refuses only because of what lacks: a
  *                 cgroup, or a Landlock that can refuse to truncate
  *   cgroup_limits the leaf's limits, as the kernel told them before the program started
- *   cgroup_usage  the leaf's counts by file and key, those of the set-up taken off
  *   host_uid
  *   posture       what the kernel tells of the program before it starts; all of it is as
  *		   planned, or the program was not started, and this is null
@@ -260,11 +259,6 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 			     out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
-	(void)fputs(",\"cgroup_usage\":", out);
-	if (o->cgroup)
-		cgroup_usage_print(&o->usage, out);
-	else
-		(void)fputs("null", out);
 	(void)fputs(",\"posture\":", out);
 	posture_print(&o->posture, jail, out);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));

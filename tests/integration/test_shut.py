@@ -116,7 +116,7 @@ class Shut(Host):
         cgroup = bool(missing_words(tuple(self.drop)))
         landlock = report["posture"]["landlock"]
         old = landlock is not None and landlock["abi"] < 3
-        self.assertEqual(report["cgroup_usage"] is None, cgroup)
+        self.assertEqual(report["cgroup_limits"] is None, cgroup)
         return ((SHUT["cgroup"] if cgroup else []) + (SHUT["truncate"] if old else []) +
                 (SHUT["locked"] if cgroup else []),
                 (BY_CGROUP if cgroup else ()) + (BY_LANDLOCK if old else ()))

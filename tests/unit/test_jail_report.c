@@ -45,7 +45,6 @@ static const struct {
 	{ "not_enforced", "a" },
 	{ "shut", "a" },
 	{ "cgroup_limits", "o?" },
-	{ "cgroup_usage", "o?" },
 	{ "posture", "o?" },
 	{ "host_uid", "0?" },
 };
@@ -151,8 +150,6 @@ START_TEST(a_run_in_a_leaf)
 	ck_number(whole, "pids_refused", 2);
 	ck_number(whole, "strays", 4);
 	ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(whole, "full")), 2);
-	ck_number(cJSON_GetObjectItem(whole, "cgroup_usage"), "memory.events.oom_kill",
-		  1);
 	ck_null(whole, "cgroup_limits"); /* never read back */
 	/* the program's, not init's */
 	ck_number(whole, "host_uid", 1879048193);
@@ -199,7 +196,6 @@ START_TEST(a_run_without_a_leaf_says_what_is_missing)
 	ck_number(whole, "pids_peak", 3);
 	ck_number(whole, "host_uid", 1234);
 	ck_null(whole, "cgroup_limits");
-	ck_null(whole, "cgroup_usage");
 	/* each limit of a leaf that is not there, by its name */
 	ck_assert_int_eq(cJSON_GetArraySize(not ), 4);
 	static const char *const walls[] = { "memory.max:", "memory.swap.max:",

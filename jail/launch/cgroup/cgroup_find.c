@@ -91,16 +91,15 @@ static int lack(int bits, const char *where, const char *remedy, struct err *e)
 		       controllers[i].option ? controllers[i].option : "", where, remedy);
 }
 
-/* those of @bits that are not yet enabled for children; @bits may be an -errno, which is
- * passed on; -EBUSY: processes are in the way */
+/* those of @bits that are not yet enabled for children; -EBUSY: processes are in the way */
 static int enable(int dir, int bits)
 {
 	int enabled = read_bits(dir, "cgroup.subtree_control");
 	char text[64];
 	size_t n = 0;
 
-	if (bits < 0 || enabled < 0)
-		return bits < 0 ? bits : enabled;
+	if (enabled < 0)
+		return enabled;
 	bits &= ~enabled;
 	text[0] = '\0';
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
@@ -117,17 +116,9 @@ static int open_dir(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* io, where it is offered, tells what was read and written; or -errno */
-static int wanted(int dir, const struct plan *p)
-{
-	int offered = read_bits(dir, "cgroup.controllers");
-
-	return offered < 0 ? offered : needed(p) | (offered & BIT_IO);
-}
-
 int cgroup_enable(int folder, const struct plan *p)
 {
-	return enable(folder, wanted(folder, p));
+	return enable(folder, needed(p));
 }
 
 static int find_root(int top, const struct plan *p, int *base, char *where, size_t size,
@@ -259,16 +250,15 @@ static int find_delegated(const char *path, const struct plan *p, int *base, cha
 			  size_t size, struct err *e)
 {
 	cleanup_fd int place = open_dir(path);
-	int bits, offered, r;
+	int bits = needed(p), offered, r;
 
 	if (place < 0)
 		return err_set(e, -place, "cgroup: open %.200s", path);
 	(void)snprintf(where, size, "%.100s", path);
-	bits = wanted(place, p);
 	offered = read_bits(place, "cgroup.controllers");
-	if (bits < 0 || offered < 0)
-		return err_set(e, bits < 0 ? -bits : -offered,
-			       "cgroup: read %.200s/cgroup.controllers", path);
+	if (offered < 0)
+		return err_set(e, -offered, "cgroup: read %.200s/cgroup.controllers",
+			       path);
 	if (bits & ~offered)
 		return lack(bits & ~offered, path,
 			    "delegate it too, for a user's units with: systemctl edit "

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* each is NO_LIMIT where the kernel does not tell it */
 struct cgroup_usage {
@@ -16,13 +15,6 @@ struct cgroup_usage {
 	uint64_t oom_kills;    /* memory.events oom_kill */
 	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
 	uint64_t user_us, system_us, throttled_us;
-	/* memory.events: times that a limit was met, or a kill took the whole group */
-	uint64_t low, high, max, oom, oom_group_kills;
-	uint64_t cpu_us, periods, throttled; /* cpu.stat; periods of 100 ms */
-	uint64_t read_bytes, written_bytes, reads, writes; /* io.stat, all devices */
-	/* PSI: time that some, or all, of the processes stood waiting for it */
-	uint64_t cpu_some_us, cpu_full_us, memory_some_us, memory_full_us;
-	uint64_t io_some_us, io_full_us;
 };
 
 /**
@@ -45,8 +37,5 @@ uint64_t cgroup_memory(int leaf, uint64_t enough);
 
 /** cgroup_counted() - Is it known, and more than zero? */
 bool cgroup_counted(uint64_t count);
-
-/** cgroup_usage_print() - As a JSON object of "file.key"; null where not known */
-void cgroup_usage_print(const struct cgroup_usage *u, FILE *out);
 
 #endif

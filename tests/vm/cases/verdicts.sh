@@ -15,7 +15,7 @@ ends()
 	is "status" $status "$code"
 }
 
-# count KEY : of the report's cgroup_usage
+# count KEY : of the report
 count()
 {
 	field /tmp/report "$1"
@@ -26,7 +26,6 @@ ends signaled 137 --memory 32M -- /bin/end signal 9
 is oom_kills "$(count oom_kills)" 0
 ends memory 137 --memory 32M -- /bin/end grow 96
 within oom_kills "$(count oom_kills)" 1 3
-within "times that memory.max was met" "$(count memory.events.max)" 1 100000
 ends completed 0 --memory 32M -- /bin/end child 96 0
 is oom_kills "$(count oom_kills)" 1
 grep -q 'ended with 9' /tmp/out || fail "the child was not killed"
@@ -36,15 +35,15 @@ ends exited 3 --memory 256M -- /bin/end child 96 3
 is oom_kills "$(count oom_kills)" 0
 # the whole jail, init too, where that is asked for
 ends memory 137 --memory 32M --oom-group=yes -- /bin/end child 96 0
-is "kills of the whole group" "$(count memory.events.oom_group_kill)" 1
 within oom_kills "$(count oom_kills)" 2 4
 # what an earlier run was killed for is none of this one's
 ends exited 3 --memory 32M -- /bin/end exit 3
 is oom_kills "$(count oom_kills)" 0
 
 # memory and wall-timeout: held back by memory.high, never killed for memory
+high=$(keyed $top/stepjail/memory.events high)
 ends wall-timeout 124 --memory 64M --memory-high 16M --wall-time 3s -- /bin/end grow 60
-within "times above memory.high" "$(count memory.events.high)" 1 1000000
+within "times above memory.high" $(($(keyed $top/stepjail/memory.events high) - high)) 1 1000000
 is oom_kills "$(count oom_kills)" 0
 ends memory 137 --memory 32M --wall-time 20s -- /bin/memory 96
 
@@ -53,9 +52,7 @@ ends cpu-timeout 137 --cpu-time 500ms --wall-time 20s -- /bin/end spin
 within cpu_ms "$(count cpu_ms)" 500 700
 ends wall-timeout 124 --cpu-time 500ms --wall-time 1s -- /bin/true 5000
 ends wall-timeout 124 --cpus 0.1 --wall-time 2s -- /bin/end spin
-within "periods that it was kept waiting in" "$(count cpu.stat.nr_throttled)" 10 25
 within cpu_throttled_ms "$(count cpu_throttled_ms)" 1000 2000
-is cpu_throttled_ms "$(count cpu_throttled_ms)" $(($(count cpu.stat.throttled_usec) / 1000))
 
 # cpu-timeout and signaled: SIGXCPU is 24
 ends signaled 152 --cpu-time 5s -- /bin/end signal 24
