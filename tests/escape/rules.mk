@@ -16,5 +16,5 @@ $(B)/unwalled/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C) tests/escape
 escape: all rootfs $(UNWALLED) $(B)/packages.test ## attacks: each succeeds without its wall and fails behind it
 	tests/escape/run
 	tests/escape/warm
-walls: all rootfs $(UNWALLED) $(B)/packages.test ## see which walls each attack needs; README's table
+walls: all rootfs $(UNWALLED) $(B)/packages.test ## see which walls each attack needs, and write its table
 	tests/escape/walls
