@@ -49,21 +49,6 @@ class Steps(Case):
         self.ended(self.session.run('os.abort()'), 'signaled', 'rolled-back', signal=6)
         self.assertEqual(self.session.run('x').result, '1')
 
-    def test_files_stay(self):
-        """They do not go back; a client can read them before a step, and write them after it."""
-        self.session.put('a', b'one')
-        self.session.run('1')
-        before = self.session.get('a')
-        step = self.session.run('open("/work/a", "w").write("two"); open("/work/b", "w"); '
-                                '__import__("os")._exit(1)')
-        self.ended(step, 'exited', 'rolled-back')
-        self.assertEqual([name for *_, name in self.session.list()], ['a', 'b'])
-        self.assertEqual(self.session.get('a'), b'two')
-        self.session.put('a', before)
-        self.assertEqual(self.session.run('open("/work/a").read()').result, "'one'")
-        self.session.rollback(0)
-        self.assertEqual(self.session.get('a'), b'one')
-
     def test_wall_time(self):
         step = self.session.run_until(b'on', 'x = 1\nprint("on", flush=True)\nwhile True: pass',
                                       wall_ms=200)

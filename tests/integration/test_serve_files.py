@@ -51,6 +51,23 @@ class Files(Case):
         self.assertEqual(self.session.run('1').result, '1')
 
 
+class Stay(Files):
+    def test_files_stay(self):
+        """They do not go back; a client can read them before a step, and write them after it."""
+        self.session.put('a', b'one')
+        self.session.run('1')
+        before = self.session.get('a')
+        step = self.session.run('open("/work/a", "w").write("two"); open("/work/b", "w"); '
+                                '__import__("os")._exit(1)')
+        self.ended(step, 'exited', 'rolled-back')
+        self.assertEqual([name for *_, name in self.session.list()], ['a', 'b'])
+        self.assertEqual(self.session.get('a'), b'two')
+        self.session.put('a', before)
+        self.assertEqual(self.session.run('open("/work/a").read()').result, "'one'")
+        self.session.rollback(0)
+        self.assertEqual(self.session.get('a'), b'one')
+
+
 class Names(Files):
     def test_odd_ones(self):
         """Newlines above all: a listing of lines would show two files, or none."""
