@@ -51,7 +51,7 @@ bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, r
 	tests/bench/run && tests/bench/sessions && tests/bench/neighbours
 
 # warm jails without Python: a template of C, and a launcher of many
-WARM_C := $(WALLS:%=jail/%.c) $(SHARED_C)
+WARM_C := $(WALLS_C) $(SHARED_C)
 $(B)/warm/tree/bin/stepjail-interpreter: $(patsubst %.c,$(B)/unit/jail/%.o,$(WARM_C) tests/integration/warm_program.c)
 	@mkdir -p $(@D); cd $(B)/warm/tree && mkdir -p dev proc tmp work
 	@echo "  LINK $@"; gcc -static-pie -o $@ $^ -lcap

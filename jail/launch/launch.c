@@ -104,7 +104,6 @@ static void close_parts(struct jail *j, struct child *c)
 {
 	io_close_fd(&c->control);
 	io_close_fd(&c->gate);
-	capture_close_inside(c->capture);
 	for (int fd = 0; fd <= 2; fd++)
 		io_close_fd(&j->stdio[fd]);
 	if (!c->sources_cloned)
@@ -237,7 +236,6 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 		.control = -1,
 		.gate = -1,
 		.listener = -1,
-		.capture = &j->capture,
 		.stdio = j->stdio,
 	};
 	int r;

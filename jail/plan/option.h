@@ -36,9 +36,6 @@ int option_parse(struct plan *p, char *const *argv, struct err *e);
  */
 void option_print_policy(const struct plan *p, FILE *out);
 
-/** option_forget() - Wipe the policy file's text; every plan out of it is void */
-void option_forget(void);
-
 /** option_print_help() - Print the table for a person at a terminal */
 void option_print_help(FILE *out);
 

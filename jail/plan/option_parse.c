@@ -11,7 +11,6 @@
 #include "jail/plan/allow.h"
 #include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
-#include "jail/base/wipe.h"
 
 #define POLICY_BYTES_MAX 65536
 
@@ -124,11 +123,6 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 
 /* the one policy file's text; the plan points into it */
 static char text[POLICY_BYTES_MAX];
-
-void option_forget(void)
-{
-	wipe(text, sizeof(text));
-}
 
 static int parse_policy(struct parse *ps, const char *path, struct err *e)
 {

@@ -3,9 +3,9 @@
  * plan.c - what a run shall be: see plan.h
  */
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
+#include "jail/base/path.h"
 #include "jail/plan/plan_deterministic.h"
 #include "jail/plan/plan.h"
 
@@ -35,24 +35,6 @@ void plan_init(struct plan *p)
 		p->env[p->env_count++] = default_env[i];
 }
 
-bool plan_clean_path(const char *path)
-{
-	if (path[0] != '/' || strlen(path) >= PATH_MAX)
-		return false;
-	if (path[1] == '\0')
-		return true;
-
-	for (const char *part = path; *part;) {
-		size_t n = strcspn(++part, "/");
-
-		if (n == 0 || n > NAME_MAX || (n == 1 && part[0] == '.') ||
-		    (n == 2 && part[0] == '.' && part[1] == '.'))
-			return false;
-		part += n;
-	}
-	return true;
-}
-
 static bool is_at_or_below(const char *path, const char *top)
 {
 	size_t n = strlen(top);
@@ -62,7 +44,7 @@ static bool is_at_or_below(const char *path, const char *top)
 
 static int check_destination(const struct plan *p, const char *dst, struct err *e)
 {
-	if (!plan_clean_path(dst))
+	if (!path_is_clean(dst))
 		return err_say(e, EINVAL,
 			       "bind: destination '%s' must be an absolute path without "
 			       "'.', '..' or '//'",
@@ -138,7 +120,7 @@ int plan_complete(struct plan *p, struct err *e)
 		p->lock_code = strcmp(p->rootfs, "core") == 0   ? LOCK_YES
 			       : strcmp(p->rootfs, "data") == 0 ? LOCK_WARM
 								: LOCK_NO;
-	if (!plan_clean_path(p->chdir))
+	if (!path_is_clean(p->chdir))
 		return err_say(
 			e, EINVAL,
 			"chdir: '%s' must be an absolute path without '.', '..' or '//'",

@@ -171,11 +171,4 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e);
  */
 int plan_complete(struct plan *p, struct err *e);
 
-/**
- * plan_clean_path() - Is this path absolute, with no empty, "." or ".." part in it?
- *
- * Such a path can be opened with no symlink followed and never climbs.
- */
-bool plan_clean_path(const char *path);
-
 #endif

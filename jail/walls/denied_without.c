@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "jail/plan/call.h"
 #include "jail/walls/denied_without.h"
@@ -39,6 +40,7 @@ static const char unwaited[] =
 	"is told nobody; no cgroup counts it";
 static const char widens[] = "runs on more than the one CPU of --deterministic";
 
+#define CALL(name) #name, SYS_##name
 /* of an argument these bits, and no other of them */
 #define HAS(number, bits, is)                                                            \
 	{                                                                                \
@@ -49,7 +51,7 @@ static const char widens[] = "runs on more than the one CPU of --deterministic";
  * for reading and writing then, and opens it for neither. */
 #define EMPTIES(call, arg, access)                                                       \
 	{                                                                                \
-		DENIED_WITHOUT_NO_TRUNCATE, call,                                        \
+		DENIED_WITHOUT_NO_TRUNCATE, CALL(call),                                  \
 			{ HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access)) }, truncates    \
 	}
 /* it is no null pointer, by one of its halves */
@@ -59,31 +61,39 @@ static const char widens[] = "runs on more than the one CPU of --deterministic";
 	}
 #define ENLARGES(option)                                                                 \
 	{                                                                                \
-		DENIED_WITHOUT_NO_CGROUP, "setsockopt",                                  \
+		DENIED_WITHOUT_NO_CGROUP, CALL(setsockopt),                              \
 			{ PREFIX_IS(1, SOL_SOCKET), PREFIX_IS(2, option) }, enlarged     \
 	}
 
 const struct denied_without_row denied_without_rows[] = {
-	{ DENIED_WITHOUT_NO_CGROUP, "memfd_create", { HAS(1, MEMFD_EXEC, 0) }, hidden },
-	{ DENIED_WITHOUT_NO_CGROUP, "mmap", { HAS(3, UNLISTED, UNLISTED) }, unlisted },
-	{ DENIED_WITHOUT_NO_CGROUP, "splice", { { 0 } }, pinned },
-	{ DENIED_WITHOUT_NO_CGROUP, "sendfile", { { 0 } }, pinned },
+	{ DENIED_WITHOUT_NO_CGROUP,
+	  CALL(memfd_create),
+	  { HAS(1, MEMFD_EXEC, 0) },
+	  hidden },
+	{ DENIED_WITHOUT_NO_CGROUP,
+	  CALL(mmap),
+	  { HAS(3, UNLISTED, UNLISTED) },
+	  unlisted },
+	{ DENIED_WITHOUT_NO_CGROUP, CALL(splice), { { 0 } }, pinned },
+	{ DENIED_WITHOUT_NO_CGROUP, CALL(sendfile), { { 0 } }, pinned },
 	ENLARGES(SO_SNDBUF),
 	ENLARGES(SO_RCVBUF),
-	{ DENIED_WITHOUT_NO_TRUNCATE, "truncate", { { 0 } }, truncates },
-	EMPTIES("open", 1, O_RDONLY),
-	EMPTIES("open", 1, ACCESS),
-	EMPTIES("openat", 2, O_RDONLY),
-	EMPTIES("openat", 2, ACCESS),
+	{ DENIED_WITHOUT_NO_TRUNCATE, CALL(truncate), { { 0 } }, truncates },
+#ifdef SYS_open
+	EMPTIES(open, 1, O_RDONLY),
+	EMPTIES(open, 1, ACCESS),
+#endif
+	EMPTIES(openat, 2, O_RDONLY),
+	EMPTIES(openat, 2, ACCESS),
 	{ DENIED_WITHOUT_LOCKED,
-	  "rt_sigaction",
+	  CALL(rt_sigaction),
 	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, false) },
 	  unwaited },
 	{ DENIED_WITHOUT_LOCKED,
-	  "rt_sigaction",
+	  CALL(rt_sigaction),
 	  { PREFIX_IS(0, SIGCHLD), NO_NULL(1, true) },
 	  unwaited },
-	{ DENIED_WITHOUT_ONE_CPU, "sched_setaffinity", { { 0 } }, widens },
+	{ DENIED_WITHOUT_ONE_CPU, CALL(sched_setaffinity), { { 0 } }, widens },
 };
 const size_t denied_without_row_count = COUNT(denied_without_rows);
 
@@ -115,10 +125,10 @@ size_t denied_without_code(unsigned int lacks, struct sock_filter *code)
 	if (!lacks)
 		return 0;
 	for (size_t i = 0; i < COUNT(denied_without_rows); i++) {
-		int nr = call_number(denied_without_rows[i].syscall);
+		const struct denied_without_row *row = &denied_without_rows[i];
 
-		if (nr >= 0 && (denied_without_rows[i].lack & lacks))
-			n += prefix_row(code + n, nr, denied_without_rows[i].test, TESTS,
+		if (row->lack & lacks)
+			n += prefix_row(code + n, row->nr, row->test, TESTS,
 					SECCOMP_RET_ERRNO | EPERM);
 	}
 	prefix_head(code, n);
@@ -127,7 +137,7 @@ size_t denied_without_code(unsigned int lacks, struct sock_filter *code)
 
 static bool refuses(const struct denied_without_row *row, const struct seccomp_data *data)
 {
-	if (call_number(row->syscall) != data->nr)
+	if (row->nr != data->nr)
 		return false;
 	for (size_t i = 0; i < TESTS; i++) {
 		const struct prefix_test *t = &row->test[i];

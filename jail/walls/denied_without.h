@@ -32,7 +32,8 @@ enum denied_without_lack {
 
 struct denied_without_row {
 	enum denied_without_lack lack;
-	const char *syscall; /* a name this architecture lacks is passed over */
+	const char *syscall;
+	int nr;
 	/* refused if all of them hold */
 	struct prefix_test test[2];
 	const char *why; /* what it would give a program that had it */

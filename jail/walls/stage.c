@@ -156,7 +156,7 @@ static int do_session(struct child *c, struct err *e)
 		return 0;
 	(void)umask(022);
 
-	int r = capture_place(c->capture, e);
+	int r = 0;
 
 	for (int fd = 0; fd <= 2 && r == 0; fd++)
 		if (c->stdio[fd] >= 0)
@@ -346,8 +346,8 @@ const struct stage stages[] = {
 	  "start the program" },
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
 	  "lead a session, have the plan's execution domain, and have no fd but stdin, "
-	  "stdout, stderr and init's own after exec; the program also its captured "
-	  "output, rlimits but for files, its one CPU if the plan says so, and its id",
+	  "stdout, stderr and init's own after exec; the program also its own stdio, "
+	  "rlimits but for files, its one CPU if the plan says so, and its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",

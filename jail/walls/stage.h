@@ -12,7 +12,6 @@
 
 #include "init/err.h"
 #include "jail/walls/caps.h"
-#include "jail/watch/capture.h"
 #include "jail/walls/ids.h"
 #include "jail/walls/mount.h"
 #include "jail/plan/plan.h"
@@ -25,18 +24,17 @@ struct child {
 	const struct ids *ids;
 	const struct caps *caps;
 	struct sources *sources;
-	bool sources_cloned;     /* by the launcher, being root */
-	int landlock_abi;        /* 0: the kernel has no Landlock */
-	bool cgroup;             /* limits are in force; without it rlimits stand in */
-	bool warm;               /* a clone of a template: its program runs already */
-	int control;             /* the jail's end of the control socket */
-	int init_fd;             /* stepjail-init, to be executed */
-	int gate;                /* the program waits at it for the launcher's GO */
-	int listener;            /* of the program's filter, -1 without one */
-	uint64_t exec_key;       /* see seccomp.h */
-	struct capture *capture; /* its pipes become stdout and stderr */
-	const int *stdio; /* three fds to become the program's, -1 for those it has */
-	pid_t program;    /* 0 in the program's process after the split */
+	bool sources_cloned; /* by the launcher, being root */
+	int landlock_abi;    /* 0: the kernel has no Landlock */
+	bool cgroup;         /* limits are in force; without it rlimits stand in */
+	bool warm;           /* a clone of a template: its program runs already */
+	int control;         /* the jail's end of the control socket */
+	int init_fd;         /* stepjail-init, to be executed */
+	int gate;            /* the program waits at it for the launcher's GO */
+	int listener;        /* of the program's filter, -1 without one */
+	uint64_t exec_key;   /* see seccomp.h */
+	const int *stdio;    /* three fds to become the program's, -1 for those it has */
+	pid_t program;       /* 0 in the program's process after the split */
 };
 
 enum stage_role {

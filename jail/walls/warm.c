@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,20 +32,20 @@
 #include <linux/sched.h>
 
 #include "init/io.h"
-#include "jail/plan/option.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/stage.h"
 #include "jail/base/sys.h"
 #include "jail/walls/warm.h"
+#include "jail/walls/warm_plan.h"
 #include "jail/base/wipe.h"
 
 /* what every clone begins with; wiped in each */
 static struct {
+	const struct warm_plan *told;
 	struct plan plan;
 	struct sources sources;
 	char path[PLAN_BINDS_MAX][32];
-	struct warm_hello hello;
 	struct caps caps;
 } kept;
 
@@ -80,33 +81,24 @@ static int check_threads(struct err *e)
 		count, names);
 }
 
-/* the policy, by the one parser; a bind's source in it is "/", or "/" and a file's name */
 static int take_plan(int channel, struct err *e)
 {
-	struct warm_hello *hello = &kept.hello;
-	char file[32];
-	cleanup_fd int policy = -1;
-	int r = fd_passing_receive(channel, hello, sizeof(*hello), &policy, 1);
+	char byte;
+	cleanup_fd int memory = -1;
+	int r = fd_passing_receive(channel, &byte, sizeof(byte), &memory, 1);
 
 	if (r != 1)
 		return err_set(e, r < 0 ? -r : EBADMSG, "template: receive its plan");
-	(void)snprintf(file, sizeof(file), "--policy=/proc/self/fd/%d", policy);
-	r = option_parse(&kept.plan, (char *[]){ file, NULL }, e);
-	kept.sources.root = (struct source){ .path = MOUNT_KEPT_ROOT,
-					     .dev = (dev_t)hello->root.dev,
-					     .ino = (ino_t)hello->root.ino,
-					     .tree = -1 };
-	for (size_t i = 0; r == 0 && i < kept.plan.bind_count; i++) {
-		const char *name = kept.plan.bind[i].src + 1;
-
+	kept.told = warm_plan_map(memory, e);
+	if (!kept.told)
+		return -e->errnum;
+	warm_plan_read(kept.told, &kept.plan, &kept.sources);
+	kept.sources.root.path = MOUNT_KEPT_ROOT;
+	for (size_t i = 0; i < kept.plan.bind_count; i++) {
 		(void)snprintf(kept.path[i], sizeof(kept.path[i]), MOUNT_KEPT_BIND, i);
-		kept.sources.bind[i] = (struct source){ .path = kept.path[i],
-							.name = *name ? name : NULL,
-							.dev = (dev_t)hello->bind[i].dev,
-							.ino = (ino_t)hello->bind[i].ino,
-							.tree = -1 };
+		kept.sources.bind[i].path = kept.path[i];
 	}
-	return r;
+	return 0;
 }
 
 /* in the clone, PID 1 of its jail; returns in its program */
@@ -116,7 +108,7 @@ static void become_jail(struct child *c, int channel)
 	/* which the template ignores */
 	stage_default_signal(SIGCHLD);
 	stage_run(c);
-	option_forget();
+	(void)munmap((void *)(uintptr_t)kept.told, sizeof(*kept.told));
 	wipe(&kept, sizeof(kept));
 	explicit_bzero(c, sizeof(*c));
 }
@@ -154,20 +146,18 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 		.init_id = q->init_id,
 		.program_id = q->program_id,
 	};
-	struct capture none = CAPTURE_NONE;
 	struct child c = {
 		.plan = &kept.plan,
 		.ids = &ids,
 		.caps = &kept.caps,
 		.sources = &kept.sources,
-		.landlock_abi = (int)kept.hello.landlock_abi,
+		.landlock_abi = (int)kept.told->landlock_abi,
 		.cgroup = q->limited,
 		.warm = true,
 		.control = fds[WARM_CONTROL],
 		.init_fd = fds[WARM_INIT],
 		.gate = fds[WARM_GATE],
 		.listener = -1,
-		.capture = &none,
 		.stdio = fds + WARM_STDIN,
 	};
 

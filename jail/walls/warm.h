@@ -7,7 +7,7 @@
  * template.h.
  *
  * Between the two goes a SOCK_SEQPACKET channel. The launcher sends
- *	first	struct warm_hello, and an fd of a policy file
+ *	first	a byte, and an fd of struct warm_plan
  *	then	struct warm_request for each jail, and the fds of enum warm_fd
  * and is sent struct warm_answer to each of them, in order; to a request, with a pidfd of
  * the clone.
@@ -18,15 +18,6 @@
 #include <stdint.h>
 
 #include "init/err.h"
-#include "jail/plan/plan.h"
-
-struct warm_hello {
-	uint32_t landlock_abi; /* 0: the kernel has no Landlock */
-	uint32_t zero;
-	struct {
-		uint64_t dev, ino; /* as in struct source */
-	} root, bind[PLAN_BINDS_MAX];
-};
 
 enum warm_fd {
 	WARM_CONTROL, /* as in struct child */

@@ -88,19 +88,11 @@ int capture_open(struct capture *c, const struct plan *p, struct err *e)
 	return r;
 }
 
-int capture_place(const struct capture *c, struct err *e)
+void capture_give(struct capture *c, int stdio[3])
 {
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		if (c->stream[i].inside >= 0 &&
-		    dup2(c->stream[i].inside, STDOUT_FILENO + i) < 0)
-			return err_set(e, errno, "capture: place %s", names[i]);
-	return 0;
-}
-
-void capture_close_inside(struct capture *c)
-{
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		io_close_fd(&c->stream[i].inside);
+		if (c->stream[i].inside >= 0)
+			stdio[STDOUT_FILENO + i] = io_steal_fd(&c->stream[i].inside);
 }
 
 /* a disk that is full ends the file, never the run */
@@ -183,10 +175,10 @@ int capture_check(const struct capture *c, struct err *e)
 
 void capture_end(struct capture *c, bool started)
 {
-	capture_close_inside(c);
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		struct capture_stream *s = &c->stream[i];
 
+		io_close_fd(&s->inside);
 		io_close_fd(&s->outside);
 		if (s->spill < 0)
 			continue;

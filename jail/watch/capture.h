@@ -16,7 +16,7 @@
 #define CAPTURE_STREAMS 2 /* of the program's fds 1 and 2, in this order */
 
 struct capture_stream {
-	int inside;          /* becomes the program's fd; -1 once the jail has it */
+	int inside;          /* becomes the program's fd; -1 once it is given */
 	int outside;         /* read by the launcher, not blocking; -1 at its end */
 	int read_errnum;     /* why not all of it was read, 0 for all */
 	int spill;           /* file that gets every byte; -1 for none, or no more */
@@ -59,11 +59,8 @@ struct capture_view {
  */
 int capture_open(struct capture *c, const struct plan *p, struct err *e);
 
-/** capture_place() - In the program's process: make the pipes its stdout and stderr */
-int capture_place(const struct capture *c, struct err *e);
-
-/** capture_close_inside() - In the launcher: the jail has its ends now */
-void capture_close_inside(struct capture *c);
+/** capture_give() - Hand over the pipes' ends that become the program's fds 1 and 2 */
+void capture_give(struct capture *c, int stdio[3]);
 
 /**
  * capture_read() - Take what a stream holds, at most once and 64 KiB

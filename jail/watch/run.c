@@ -110,6 +110,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	if (r == 0)
 		r = capture_open(&run.jail.capture, p, &failed);
 	if (r == 0)
+		capture_give(&run.jail.capture, run.jail.stdio);
+	if (r == 0)
 		r = run_jail(&run, p, &failed);
 
 	int end = launch_end(&run.jail, e);

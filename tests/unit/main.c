@@ -93,6 +93,7 @@ static Suite *(*const suites[])(void) = {
 	jail_violation_suite,
 	jail_watch_suite,
 	jail_watch_cpu_suite,
+	jail_warm_plan_suite,
 	jail_wipe_suite,
 #endif
 #ifdef UNIT_AGENT

@@ -73,16 +73,14 @@ int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landloc
 	return played_posture ? 0 : __real_posture_read(jail, program, landlock, p, e);
 }
 
-int played_hello(int which, uint32_t *landlock_abi)
+int played_hello(int which)
 {
-	struct warm_hello hello;
-	int policy;
+	char byte;
+	int memory;
 
-	ck_assert_int_eq(fd_passing_receive(played[which].channel, &hello, sizeof(hello),
-					    &policy, 1),
+	ck_assert_int_eq(fd_passing_receive(played[which].channel, &byte, 1, &memory, 1),
 			 1);
-	*landlock_abi = hello.landlock_abi;
-	return policy;
+	return memory;
 }
 
 void played_answer(int which, int errnum, const char *text, const int *pidfd)

@@ -28,8 +28,8 @@ extern int played_warm_refuses;      /* the same of a clone */
 extern int
 	played_posture; /* 1: it is as planned, -errno: it is not; 0: it is looked at */
 
-/** played_hello() - Take what a template is sent first; the policy's fd is the caller's */
-int played_hello(int which, uint32_t *landlock_abi);
+/** played_hello() - Take what a template is sent first: an fd of its plan, the caller's */
+int played_hello(int which);
 
 /** played_answer() - Answer the launcher, 0 for that it is ready, or an errno */
 void played_answer(int which, int errnum, const char *text, const int *pidfd);

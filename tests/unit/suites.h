@@ -161,6 +161,7 @@ Suite *jail_violation_print_suite(void);
 Suite *jail_violation_suite(void);
 Suite *jail_watch_suite(void);
 Suite *jail_watch_cpu_suite(void);
+Suite *jail_warm_plan_suite(void);
 Suite *jail_wipe_suite(void);
 
 Suite *agent_answer_suite(void);

@@ -195,7 +195,7 @@ START_TEST(pipes_are_read_in_pieces)
 	ck_assert_int_eq(io_write_all(s->inside, bytes, sizeof(bytes)), 0);
 	ck_assert_int_eq(capture_read(s), sizeof(bytes));
 	ck_assert_int_eq(io_write_all(s->inside, bytes, 3), 0);
-	capture_close_inside(&captured);
+	io_close_fd(&s->inside);
 	ck_assert_int_eq(capture_read(s), 3);
 	ck_assert_int_eq(capture_read(s), 0);
 	ck_assert_int_eq(s->outside, -1);
@@ -260,20 +260,22 @@ END_TEST
 
 START_TEST(the_program_gets_the_pipes)
 {
+	int stdio[3] = { -1, -1, -1 };
 	struct stat own, pipe_st;
-	struct err e = { 0 };
-	int saved = dup(1), saved2 = dup(2);
 
 	captured_open();
-	ck_assert_int_eq(fstat(captured.stream[0].inside, &pipe_st), 0);
-	ck_assert_int_eq(capture_place(&captured, &e), 0);
-	ck_assert_int_eq(fstat(1, &own), 0);
-	(void)dup2(saved, 1);
-	(void)dup2(saved2, 2);
+	ck_assert_int_eq(fstat(captured.stream[0].outside, &pipe_st), 0);
+	capture_give(&captured, stdio);
+	ck_assert_int_eq(stdio[0], -1);
+	ck_assert_int_eq(captured.stream[0].inside, -1);
+	ck_assert_int_eq(fstat(stdio[1], &own), 0);
 	ck_assert_uint_eq(own.st_ino, pipe_st.st_ino);
 	/* to be opened again for writing by any id, for reading by none */
 	ck_assert_uint_eq(own.st_mode & 0777, 0222);
-	ck_assert_int_eq(fcntl(captured.stream[0].inside, F_GETFL) & O_NONBLOCK, 0);
+	ck_assert_int_eq(fcntl(stdio[1], F_GETFL) & O_NONBLOCK, 0);
+	ck_assert_int_eq(fstat(captured.stream[1].outside, &pipe_st), 0);
+	ck_assert_int_eq(fstat(stdio[2], &own), 0);
+	ck_assert_uint_eq(own.st_ino, pipe_st.st_ino);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "jail/base/path.h"
 #include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 
@@ -50,9 +51,9 @@ START_TEST(clean_paths_are_told_from_others)
 					       "/a/../b", " /a",  "/a/b/", "~/a" };
 
 	for (size_t i = 0; i < COUNT(clean); i++)
-		ck_assert_msg(plan_clean_path(clean[i]), "'%s'", clean[i]);
+		ck_assert_msg(path_is_clean(clean[i]), "'%s'", clean[i]);
 	for (size_t i = 0; i < COUNT(unclean); i++)
-		ck_assert_msg(!plan_clean_path(unclean[i]), "'%s'", unclean[i]);
+		ck_assert_msg(!path_is_clean(unclean[i]), "'%s'", unclean[i]);
 }
 END_TEST
 
@@ -63,17 +64,17 @@ START_TEST(long_paths_are_not_clean)
 	memset(path, 'n', sizeof(path));
 	path[0] = '/';
 	path[NAME_MAX + 1] = '\0';
-	ck_assert(plan_clean_path(path));
+	ck_assert(path_is_clean(path));
 	path[NAME_MAX + 1] = 'n';
 	path[NAME_MAX + 2] = '\0';
-	ck_assert(!plan_clean_path(path));
+	ck_assert(!path_is_clean(path));
 
 	for (size_t i = 0; i < sizeof(path); i++)
 		path[i] = i % 2 ? 'n' : '/';
 	path[PATH_MAX] = '\0';
-	ck_assert(!plan_clean_path(path));
+	ck_assert(!path_is_clean(path));
 	path[PATH_MAX - 2] = '\0'; /* PATH_MAX counts the NUL */
-	ck_assert(plan_clean_path(path));
+	ck_assert(path_is_clean(path));
 }
 END_TEST
 

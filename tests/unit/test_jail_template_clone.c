@@ -72,14 +72,13 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	struct jail j = JAIL_NONE;
 	struct child c = { .stdio = (int[]){ 0, 0, -1 } };
 	struct warm_request q;
-	uint32_t abi;
 
 	if (own && limited && geteuid() != 0) {
 		unit_skip("template: a leaf is given away by root alone");
 		return;
 	}
 	ready();
-	(void)close(played_hello(0, &abi));
+	(void)close(played_hello(0));
 	j.plan = &plan;
 	j.limited = limited;
 	j.cgroup.leaf = leaf(unit_folder());
@@ -106,11 +105,10 @@ START_TEST(one_that_is_not_ready_is_not_asked)
 {
 	struct jail j = JAIL_NONE;
 	struct child c = { 0 };
-	uint32_t abi;
 	char byte;
 
 	begin();
-	(void)close(played_hello(0, &abi));
+	(void)close(played_hello(0));
 	j.plan = &plan;
 	ck_assert_int_eq(template_clone(&t, &j, &c, &e), -EPIPE);
 	ck_assert_str_eq(e.text, "template: it is not ready");

@@ -4,20 +4,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "init/io.h"
 #include "jail/walls/gate.h"
-#include "jail/plan/option.h"
 #include "jail/base/fd_passing.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
@@ -25,53 +22,20 @@
 #include "jail/base/clock.h"
 #include "jail/serve/template/template.h"
 #include "jail/walls/warm.h"
+#include "jail/walls/warm_plan.h"
 
 /* a clone takes it a millisecond; a host that is short of everything, some more */
 #define ANSWER_MS 5000
 
-/* the plan in the policy's words; no path of the host's is among them */
-static int print_policy(const struct parts *parts, int fd, struct err *e)
-{
-	static struct plan plan;
-	static char name[PLAN_BINDS_MAX][NAME_MAX + 2];
-	FILE *out = fdopen(fd, "w");
-
-	if (!out)
-		return err_set(e, errno, "template: open a policy");
-	plan = *parts->plan;
-	plan.rootfs = "core";
-	plan.report = plan.spill = NULL;
-	plan.capture = CAPTURE_NO;
-	for (size_t i = 0; i < plan.bind_count; i++) {
-		const char *file = parts->sources.bind[i].name;
-
-		(void)snprintf(name[i], sizeof(name[i]), "/%s", file ? file : "");
-		plan.bind[i].src = name[i];
-	}
-	option_print_policy(&plan, out);
-	return fclose(out) == 0 ? 0 : err_set(e, errno, "template: write its policy");
-}
-
 /* it lies in the channel until the template comes for it */
 static int send_plan(const struct template *t, struct err *e)
 {
-	const struct sources *s = &t->parts.sources;
-	struct warm_hello hello = { .landlock_abi = (uint32_t)t->parts.landlock_abi,
-				    .root = { s->root.dev, s->root.ino } };
-	cleanup_fd int policy = memfd_create("policy", MFD_CLOEXEC);
-	int copy = fcntl(policy, F_DUPFD_CLOEXEC, 0);
-	int r;
+	cleanup_fd int memory = warm_plan_write(t->parts.plan, &t->parts.sources,
+						t->parts.landlock_abi, e);
+	int r = memory < 0 ? memory : fd_passing_send(t->channel, "", 1, &memory, 1);
 
-	if (copy < 0)
-		return err_set(e, errno, "template: make a policy");
-	for (size_t i = 0; i < t->parts.plan->bind_count; i++) {
-		hello.bind[i].dev = s->bind[i].dev;
-		hello.bind[i].ino = s->bind[i].ino;
-	}
-	r = print_policy(&t->parts, copy, e);
-	if (r == 0)
-		r = fd_passing_send(t->channel, &hello, sizeof(hello), &policy, 1);
-	return r < 0 ? fd_passing_failed(-r, "template: send its plan", e) : 0;
+	return memory >= 0 && r < 0 ? fd_passing_failed(-r, "template: send its plan", e)
+				    : r;
 }
 
 static int watch(struct template *t, struct err *e)

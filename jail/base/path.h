@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.h - paths that can be opened beneath a root without climbing out of it
+ */
+#ifndef STEPJAIL_JAIL_BASE_PATH_H
+#define STEPJAIL_JAIL_BASE_PATH_H
+
+#include <stdbool.h>
+
+/**
+ * path_is_clean() - Is this path absolute, shorter than PATH_MAX, with no empty, "." or ".."
+ * part in it?
+ */
+bool path_is_clean(const char *path);
+
+#endif

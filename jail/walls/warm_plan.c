@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warm_plan.c - what a template is told of its clones' plan: see warm_plan.h
+ *
+ * To tell a template more: add a field, a row of numbers[] or limits[] that says what it may
+ * be, and a line to fill() and to warm_plan_read().
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/path.h"
+#include "jail/walls/warm_plan.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define ABI_MAX 1000 /* far beyond any kernel's */
+#define CALL_MAX 1023
+#define ARGS_MAX 6
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+#define NUMBER(field, most)                                                              \
+	{                                                                                \
+#field, offsetof(struct warm_plan, field), most                          \
+	}
+
+static const struct {
+	const char *name;
+	size_t at;
+	uint32_t max;
+} numbers[] = {
+	NUMBER(landlock_abi, ABI_MAX),
+	NUMBER(require, REQUIRE_LANDLOCK),
+	NUMBER(allow_missing, PART_CGROUP | PART_AUDIT),
+	NUMBER(net, NET_LOOPBACK),
+	NUMBER(proc, PROC_NONE),
+	NUMBER(locked, 1),
+	NUMBER(deterministic, ANSWER_YES),
+	NUMBER(aslr, ASLR_NO),
+	NUMBER(own_clock, 1),
+	NUMBER(bind_count, PLAN_BINDS_MAX),
+	NUMBER(call_count, PLAN_CALLS_MAX),
+};
+
+/* what the stages set; to a tmpfs a size of 0 is no limit */
+static const struct {
+	const char *name;
+	enum limit limit;
+	uint64_t min;
+	bool may_be_unlimited;
+} limits[] = {
+	{ "tmp-size", LIMIT_TMP_BYTES, 1, false },
+	{ "work-size", LIMIT_WORK_BYTES, 1, false },
+	{ "inodes", LIMIT_INODES, 1, false },
+	{ "memory", LIMIT_MEMORY_BYTES, 1, false },
+	{ "pids", LIMIT_PIDS, 1, false },
+	{ "files", LIMIT_FILES, 1, false },
+	{ "cpu-time", LIMIT_CPU_MS, 1, true },
+	{ "file-size", LIMIT_FILE_BYTES, 0, true },
+};
+
+static void fill(struct warm_plan *w, const struct plan *p, const struct sources *s)
+{
+	w->version = WARM_PLAN_VERSION;
+	w->bytes = sizeof(*w);
+	w->require = p->require;
+	w->allow_missing = p->allow_missing;
+	w->net = p->net;
+	w->proc = p->proc;
+	w->locked = p->lock_code == LOCK_YES;
+	w->deterministic = p->deterministic;
+	w->aslr = p->aslr;
+	w->own_clock = p->clock_start != NULL;
+	w->bind_count = (uint32_t)p->bind_count;
+	w->call_count = (uint32_t)p->call_count;
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		w->limit[i] = NO_LIMIT;
+	for (size_t i = 0; i < COUNT(limits); i++)
+		w->limit[limits[i].limit] = p->limit[limits[i].limit];
+	w->root_dev = s->root.dev;
+	w->root_ino = s->root.ino;
+	for (size_t i = 0; i < p->call_count; i++) {
+		w->call[i].nr = p->call[i].nr;
+		w->call[i].arg = p->call[i].arg;
+		w->call[i].value = p->call[i].value;
+	}
+	(void)snprintf(w->hostname, sizeof(w->hostname), "%s", p->hostname);
+	(void)snprintf(w->chdir, sizeof(w->chdir), "%s", p->chdir);
+	for (size_t i = 0; i < p->bind_count; i++) {
+		const struct source *from = &s->bind[i];
+
+		w->bind[i].dev = from->dev;
+		w->bind[i].ino = from->ino;
+		w->bind[i].writable = p->bind[i].writable;
+		(void)snprintf(w->bind[i].name, sizeof(w->bind[i].name), "%s",
+			       from->name ? from->name : "");
+		(void)snprintf(w->bind[i].dst, sizeof(w->bind[i].dst), "%s",
+			       p->bind[i].dst);
+	}
+}
+
+int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_abi,
+		    struct err *e)
+{
+	cleanup_fd int memory = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct warm_plan *w = MAP_FAILED;
+
+	if (memory >= 0 && ftruncate(memory, sizeof(*w)) == 0)
+		w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	if (w == MAP_FAILED)
+		return err_set(e, errno, "template: make room for its plan");
+	fill(w, p, s);
+	w->landlock_abi = (uint32_t)landlock_abi;
+	(void)munmap(w, sizeof(*w));
+	if (fcntl(memory, F_ADD_SEALS, SEALS) < 0)
+		return err_set(e, errno, "template: seal its plan");
+	return io_steal_fd(&memory);
+}
+
+static int refuse(const char *what, size_t row, struct err *e)
+{
+	return err_say(e, EBADMSG, "template: its plan: %s[%zu] cannot be", what, row);
+}
+
+static bool is_text(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+static int check_calls(const struct warm_plan *w, struct err *e)
+{
+	for (size_t i = 0; i < w->call_count; i++) {
+		if (w->call[i].nr < 0 || w->call[i].nr > CALL_MAX)
+			return refuse("call.nr", i, e);
+		if (w->call[i].arg < -1 || w->call[i].arg >= ARGS_MAX)
+			return refuse("call.arg", i, e);
+	}
+	return 0;
+}
+
+static int check_binds(const struct warm_plan *w, struct err *e)
+{
+	for (size_t i = 0; i < w->bind_count; i++) {
+		const char *name = w->bind[i].name, *dst = w->bind[i].dst;
+
+		if (w->bind[i].writable > 1)
+			return refuse("bind.writable", i, e);
+		if (!is_text(name, sizeof(w->bind[i].name)) || strchr(name, '/') ||
+		    strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+			return refuse("bind.name", i, e);
+		if (!is_text(dst, sizeof(w->bind[i].dst)) || !path_is_clean(dst) ||
+		    dst[1] == '\0')
+			return refuse("bind.dst", i, e);
+	}
+	return 0;
+}
+
+int warm_plan_check(const struct warm_plan *w, struct err *e)
+{
+	if (w->version != WARM_PLAN_VERSION || w->bytes != sizeof(*w))
+		return err_say(
+			e, EBADMSG,
+			"template: its plan is of version %u and %u bytes, and this "
+			"interpreter's of version %d and %zu: build the root tree "
+			"and stepjail from the same sources",
+			w->version, w->bytes, WARM_PLAN_VERSION, sizeof(*w));
+	for (size_t i = 0; i < COUNT(numbers); i++) {
+		uint32_t n;
+
+		memcpy(&n, (const char *)w + numbers[i].at, sizeof(n));
+		if (n > numbers[i].max)
+			return err_say(e, EBADMSG, "template: its plan: %s cannot be %u",
+				       numbers[i].name, n);
+	}
+	for (size_t i = 0; i < COUNT(limits); i++) {
+		uint64_t n = w->limit[limits[i].limit];
+
+		if (n == NO_LIMIT ? !limits[i].may_be_unlimited
+				  : n < limits[i].min || n > INT64_MAX)
+			return err_say(e, EBADMSG, "template: its plan: %s cannot be %jd",
+				       limits[i].name, (intmax_t)n);
+	}
+	if (!is_text(w->hostname, sizeof(w->hostname)))
+		return err_say(e, EBADMSG, "template: its plan: hostname has no end");
+	if (!is_text(w->chdir, sizeof(w->chdir)) || !path_is_clean(w->chdir))
+		return err_say(e, EBADMSG, "template: its plan: chdir is no clean path");
+
+	int r = check_calls(w, e);
+
+	return r < 0 ? r : check_binds(w, e);
+}
+
+const struct warm_plan *warm_plan_map(int memory, struct err *e)
+{
+	struct stat st = { 0 };
+	const struct warm_plan *w = MAP_FAILED;
+	int r;
+
+	if (fstat(memory, &st) == 0 && st.st_size == sizeof(*w))
+		w = mmap(NULL, sizeof(*w), PROT_READ, MAP_PRIVATE, memory, 0);
+	if (w == MAP_FAILED)
+		r = err_say(
+			e, EBADMSG,
+			"template: its plan has %jd bytes, and this interpreter's %zu: "
+			"build the root tree and stepjail from the same sources",
+			(intmax_t)st.st_size, sizeof(*w));
+	else
+		r = warm_plan_check(w, e);
+	if (r < 0 && w != MAP_FAILED)
+		(void)munmap((void *)(uintptr_t)w, sizeof(*w));
+	return r < 0 ? NULL : w;
+}
+
+void warm_plan_read(const struct warm_plan *w, struct plan *p, struct sources *s)
+{
+	*p = (struct plan){
+		.require = w->require,
+		.allow_missing = w->allow_missing,
+		.net = w->net,
+		.proc = w->proc,
+		.lock_code = w->locked ? LOCK_YES : LOCK_NO,
+		.deterministic = w->deterministic,
+		.aslr = w->aslr,
+		/* when they start is the interpreter's part, who has it in its environment */
+		.clock_start = w->own_clock ? "" : NULL,
+		.hostname = w->hostname,
+		.chdir = w->chdir,
+		.bind_count = w->bind_count,
+		.call_count = w->call_count,
+	};
+	memcpy(p->limit, w->limit, sizeof(p->limit));
+	for (size_t i = 0; i < w->call_count; i++)
+		p->call[i] = (struct plan_call){ .nr = w->call[i].nr,
+						 .arg = w->call[i].arg,
+						 .value = w->call[i].value };
+	s->root = (struct source){ .dev = (dev_t)w->root_dev,
+				   .ino = (ino_t)w->root_ino,
+				   .tree = -1 };
+	for (size_t i = 0; i < w->bind_count; i++) {
+		const char *name = w->bind[i].name;
+
+		p->bind[i] = (struct plan_bind){ .dst = w->bind[i].dst,
+						 .writable = w->bind[i].writable };
+		s->bind[i] = (struct source){ .name = *name ? name : NULL,
+					      .dev = (dev_t)w->bind[i].dev,
+					      .ino = (ino_t)w->bind[i].ino,
+					      .tree = -1 };
+	}
+}
