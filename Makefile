@@ -95,8 +95,8 @@ $(B)/stepjail.apparmor: jail/stepjail.apparmor phony
 	@sed -e 's|@PREFIX@|$(PREFIX)|' $$([ -e /etc/apparmor.d/abi/4.0 ] || [ ! -e /etc/apparmor.d/abi/3.0 ] || \
 		echo '-e s|abi/4.0|abi/3.0|;/^..userns,/d') $< > $@
 rootfs: $(B)/rootfs/core.key ## build the root tree core
-WALLS_C := $(wildcard jail/walls/*.c) $(patsubst %,jail/base/%.c,$(shell sed -n 's/^BASE="\(.*\)"/\1/p' rootfs/trees/build))
-$(B)/rootfs/core.key: $(wildcard rootfs/*/* init/*.h jail/*/*.h) $(SHARED_C) $(WALLS_C) $(GENERATED) | $(B)/packages
+WALLS_C := $(wildcard jail/walls/*.c jail/walls/*/*.c) $(patsubst %,jail/base/%.c,$(shell sed -n 's/^BASE="\(.*\)"/\1/p' rootfs/trees/build))
+$(B)/rootfs/core.key: $(wildcard rootfs/*/* init/*.h jail/*/*.h jail/walls/*/*.h) $(SHARED_C) $(WALLS_C) $(GENERATED) | $(B)/packages
 	rootfs/trees/build core $(B)
 data: $(B)/rootfs/data.key ## build the root tree data: numpy, pandas, scikit-learn and others
 $(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/trees/data.py rootfs/python/ctypes_util.py rootfs/python/backend_agg.py rootfs/python/scipy_workers.py rootfs/python/scipy_locks.py

@@ -28,7 +28,7 @@
 #include "jail/plan/option.h"
 #include "jail/check/probe.h"
 #include "jail/launch/shipped.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/sys.h"
 
 enum state { STATE_OK, STATE_MISSING, STATE_ABSENT };

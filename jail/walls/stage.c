@@ -37,8 +37,8 @@
 #include "jail/walls/landlock.h"
 #include "jail/walls/net.h"
 #include "jail/walls/rlimit.h"
-#include "jail/walls/seccomp.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/seccomp.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/walls/stage.h"
 #include "jail/base/sys.h"
 

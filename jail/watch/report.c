@@ -46,7 +46,7 @@
 #include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/watch/report.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/sys.h"
 #include "jail/version.h"
 

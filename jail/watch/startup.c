@@ -9,7 +9,7 @@
 
 #include "init/io.h"
 #include "jail/walls/gate.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 

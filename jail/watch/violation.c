@@ -22,9 +22,9 @@
 
 #include "init/io.h"
 #include "jail/plan/call.h"
-#include "jail/walls/signal_guard.h"
+#include "jail/walls/seccomp/signal_guard.h"
 #include "jail/base/json.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/watch/violation.h"
 
 #define PER_S 1000  /* answers in a second, when there is a flood */

@@ -50,7 +50,7 @@ OPEN = {
     "int80": "EPERM",
     "proc-mem": ("EACCES", "EROFS"),    # Landlock; a read-only /proc, with Landlock or not
 }
-# and where no cgroup counts memfds: jail/walls/denied_without.c
+# and where no cgroup counts memfds: jail/walls/seccomp/denied_without.c
 SHUT = dict.fromkeys(("fexecve", "memfd-path", "memfd-shared", "memfd-private", "mmap-shared"),
                      "EPERM")
 # with the lock, these are not refused by a call of the lock's own. The one that runs shows

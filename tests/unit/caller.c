@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "jail/walls/gate.h"
-#include "jail/walls/seccomp.h"
+#include "jail/walls/seccomp/seccomp.h"
 #include "tests/unit/caller.h"
 #include "tests/unit/suites.h"
 

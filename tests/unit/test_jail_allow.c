@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "jail/plan/allow.h"
-#include "jail/walls/seccomp.h"
+#include "jail/walls/seccomp/seccomp.h"
 #include "jail/plan/call.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"

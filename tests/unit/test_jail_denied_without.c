@@ -18,8 +18,8 @@
 #include "init/io.h"
 #include "jail/plan/allow.h"
 #include "jail/plan/call.h"
-#include "jail/walls/seccomp.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/seccomp.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
 

@@ -14,7 +14,7 @@
 
 #include "init/filter.h"
 #include "jail/plan/allow.h"
-#include "jail/walls/seccomp.h"
+#include "jail/walls/seccomp/seccomp.h"
 #include "tests/unit/suites.h"
 
 static const char nowhere[] = "/no/such/program";

@@ -26,7 +26,7 @@
 
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
-#include "jail/walls/signal_guard.h"
+#include "jail/walls/seccomp/signal_guard.h"
 #include "jail/watch/run_loop.h"
 #include "jail/watch/outcome.h"
 #include "jail/serve/serve.h"

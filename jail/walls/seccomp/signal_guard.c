@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 
 #include "jail/plan/call.h"
-#include "jail/walls/signal_guard.h"
-#include "jail/walls/prefix.h"
+#include "jail/walls/seccomp/signal_guard.h"
+#include "jail/walls/seccomp/prefix.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define TOLD SECCOMP_RET_USER_NOTIF

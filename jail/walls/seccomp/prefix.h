@@ -6,8 +6,8 @@
  * what follows. Other entries are passed on whole, and x32's numbers have a bit that no
  * row has, so both are the compiled filter's to refuse.
  */
-#ifndef STEPJAIL_JAIL_WALLS_PREFIX_H
-#define STEPJAIL_JAIL_WALLS_PREFIX_H
+#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_PREFIX_H
+#define STEPJAIL_JAIL_WALLS_SECCOMP_PREFIX_H
 
 #include <stdbool.h>
 #include <stddef.h>

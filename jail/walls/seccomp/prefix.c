@@ -6,7 +6,7 @@
 #include <linux/seccomp.h>
 
 #include "jail/plan/call.h"
-#include "jail/walls/prefix.h"
+#include "jail/walls/seccomp/prefix.h"
 
 #define FIELD(name) (uint32_t) offsetof(struct seccomp_data, name)
 #define STATEMENT(code, k) (struct sock_filter) BPF_STMT(code, k)

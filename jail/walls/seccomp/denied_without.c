@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 #include "jail/plan/call.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/denied_without.h"
 
 #define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
 #define UNLISTED (MAP_SHARED | MAP_ANONYMOUS)

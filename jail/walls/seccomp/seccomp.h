@@ -2,8 +2,8 @@
 /*
  * seccomp.h - the program's filter, and the listener for its violations
  */
-#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_H
-#define STEPJAIL_JAIL_WALLS_SECCOMP_H
+#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SECCOMP_H
+#define STEPJAIL_JAIL_WALLS_SECCOMP_SECCOMP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -15,10 +15,10 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/walls/signal_guard.h"
-#include "jail/walls/prefix.h"
-#include "jail/walls/seccomp.h"
-#include "jail/walls/denied_without.h"
+#include "jail/walls/seccomp/signal_guard.h"
+#include "jail/walls/seccomp/prefix.h"
+#include "jail/walls/seccomp/seccomp.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/wipe.h"
 
 #include "filter_program.h"

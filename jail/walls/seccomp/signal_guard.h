@@ -5,8 +5,8 @@
  * All processes of a session have one uid, so the kernel lets each signal the others, and
  * slow them.
  */
-#ifndef STEPJAIL_JAIL_WALLS_SIGNAL_GUARD_H
-#define STEPJAIL_JAIL_WALLS_SIGNAL_GUARD_H
+#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
+#define STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * of --allow-syscall, which so lifts none of them. They only refuse, and the native entry
  * alone: others go on to the filter, which refuses them all.
  */
-#ifndef STEPJAIL_JAIL_WALLS_DENIED_WITHOUT_H
-#define STEPJAIL_JAIL_WALLS_DENIED_WITHOUT_H
+#ifndef STEPJAIL_JAIL_WALLS_SECCOMP_DENIED_WITHOUT_H
+#define STEPJAIL_JAIL_WALLS_SECCOMP_DENIED_WITHOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include <linux/seccomp.h>
 
 #include "jail/plan/plan.h"
-#include "jail/walls/prefix.h"
+#include "jail/walls/seccomp/prefix.h"
 
 enum denied_without_lack {
 	DENIED_WITHOUT_NO_CGROUP = 1,   /* nobody counts memory that no process shows */
