@@ -30,7 +30,7 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out jail/plan/syscalls.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+JAIL_C := $(filter-out jail/plan/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
@@ -38,7 +38,7 @@ AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle -lpng16
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
 
-all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-escape ## build the programs
+all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
 
 ## ---- set-up: the only part that asks for root, and only for missing packages
 define install_packages
@@ -85,9 +85,10 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
 $(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/judge.py agent/harness.py agent/trial.py agent/tests.py agent/tests_run.py
-$(foreach d,musl unit/jail asan/jail fuzz/o,$(B)/$(d)/jail/plan/manual.o): jail/plan/manual.mdoc
-$(B)/stepjail.1: $(B)/stepjail
-	@echo "  GEN  $@"; $< man > $@
+$(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)
+	@echo "  LINK $@"; $(MUSL_LINK)
+$(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc
+	@echo "  GEN  $@"; $< < jail/manual.mdoc > $@
 $(B)/stepjail-agent.1: $(B)/stepjail-agent
 	@echo "  GEN  $@"; $< --man > $@
 # for the parser that is here: one that knows no ABI 4.0 knows no userns rule
@@ -124,7 +125,7 @@ lint: $(B)/packages.test $(GENERATED) ## what is checked without running
 fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
-install: all rootfs $(B)/stepjail.1 $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
+install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /usr/local by default
 	install -d $(DESTDIR)$(PREFIX)/{bin,lib/stepjail/rootfs,share/man/man1,share/stepjail}
 	install -m 755 $(B)/stepjail $(B)/stepjail-agent $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/stepjail-init $(B)/stepjail-escape $(DESTDIR)$(PREFIX)/lib/stepjail

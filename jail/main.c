@@ -12,14 +12,12 @@
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/command.h"
-#include "jail/plan/manual.h"
 #include "jail/plan/option.h"
 #include "jail/watch/outcome.h"
 #include "jail/launch/shipped.h"
 #include "jail/version.h"
 
 static int command_help(char *const *argv, struct err *e);
-static int command_man(char *const *argv, struct err *e);
 static int command_version(char *const *argv, struct err *e);
 
 static const struct {
@@ -42,7 +40,6 @@ static const struct {
 	  "run the shipped attacks in such jails; 0 only if all are held", shipped_escape,
 	  false },
 	{ "help", "", "print this", command_help, false },
-	{ "man", "", "print the manual page, in mdoc", command_man, false },
 	{ "version", "", "print the version", command_version, false },
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -68,14 +65,6 @@ static int command_help(char *const *argv, struct err *e)
 	printf("\noptions of run and explain (stepjail run --help):\n");
 	option_print_help(stdout);
 	printf("\n%s", exit_statuses);
-	return 0;
-}
-
-static int command_man(char *const *argv, struct err *e)
-{
-	(void)argv;
-	(void)e;
-	manual_print(stdout);
 	return 0;
 }
 

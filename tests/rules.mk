@@ -19,7 +19,7 @@ $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
 $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
-$(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C))
+$(B)/$(1)/unit-jail: $$(patsubst %.c,$(B)/$(1)/jail/%.o,$$(UNIT_JAIL_C)) | $(B)/stepjail.1
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ $(UNIT_WRAP) -lcheck_pic -lsubunit -lrt -lm -lcjson -lseccomp $(LIBS)
 $(B)/$(1)/unit-agent: $$(patsubst %.c,$(B)/$(1)/agent/%.o,$$(UNIT_AGENT_C))
 	@echo "  LINK $$@"; gcc $(2) -o $$@ $$^ -lcheck_pic -lsubunit -lrt -lm $(AGENT_LIBS)

@@ -379,25 +379,3 @@ void option_print_help(FILE *out)
 		print_help_line(out, meta[i].name, meta[i].arg, false, meta[i].help,
 				NULL);
 }
-
-void option_print_man(FILE *out)
-{
-	char text[VALUE_TEXT_MAX];
-
-	for (size_t i = 0; i < option_row_count; i++) {
-		const char *initial = initial_text(&option_rows[i], text);
-
-		(void)fprintf(out,
-			      option_rows[i].bare ? ".It Fl Fl %s Ns Op = Ns Ar %s\n%s.\n"
-						  : ".It Fl Fl %s Ar %s\n%s.\n",
-			      option_rows[i].name, option_rows[i].arg,
-			      option_rows[i].help);
-		if (option_rows[i].repeatable)
-			(void)fprintf(out, "May be given more than once.\n");
-		if (initial)
-			(void)fprintf(out, "Default: %s.\n", initial);
-	}
-	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
-		(void)fprintf(out, ".It Fl Fl %s%s%s\n%s.\n", meta[i].name,
-			      meta[i].arg[0] ? " Ar " : "", meta[i].arg, meta[i].help);
-}

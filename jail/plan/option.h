@@ -39,7 +39,4 @@ void option_print_policy(const struct plan *p, FILE *out);
 /** option_print_help() - Print the table for a person at a terminal */
 void option_print_help(FILE *out);
 
-/** option_print_man() - Print the table as mdoc(7) list items */
-void option_print_man(FILE *out);
-
 #endif

@@ -5,7 +5,7 @@
  * As root, each jail gets two host ids of its own out of a reserved range: one for init,
  * one for the program. No two jails share a kernel uid, so neither signals, nor /proc,
  * nor the kernel's counts of one uid (keys, pipes, epoll) join them. Counts that a user
- * namespace passes on (inotify, queued signals) do: jail/plan/manual.mdoc, WHAT JAILS SHARE. As
+ * namespace passes on (inotify, queued signals) do: jail/manual.mdoc, WHAT JAILS SHARE. As
  * an ordinary user, the only id there is to map is the user's own. See user_namespaces(7).
  */
 #ifndef STEPJAIL_JAIL_WALLS_IDS_H

@@ -290,12 +290,11 @@ class Commands(Host):
         for alias in ("--help", "-h"):
             self.assertEqual(self.tool(alias).stdout, plain.stdout)
         names = [line.split()[0] for line in self.tool("explain").stdout.splitlines()]
-        ran, manual = self.tool("run", "--help"), self.tool("man")
-        self.assertEqual((ran.returncode, manual.returncode), (0, 0))
+        ran = self.tool("run", "--help")
+        self.assertEqual(ran.returncode, 0)
         for name in {*names, "bind", "bind-rw", "report", "policy", "allow-missing"}:
             self.assertIn("--" + name, plain.stdout)
             self.assertIn("--" + name, ran.stdout)
-            self.assertIn("Fl " + name, manual.stdout)
         self.assertRegex(self.tool("version").stdout, r"^stepjail \d+\.\d+\.\d+\n$")
 
     def test_manual_lint(self):
@@ -303,12 +302,12 @@ class Commands(Host):
                 else ["groff", "-mdoc", "-Tutf8", "-ww", "-z"])
         if not shutil.which(lint[0]):
             self.skipTest("lacks mandoc or groff")
-        done = subprocess.run(lint, input=self.tool("man").stdout, text=True, check=False,
+        done = subprocess.run([*lint, os.path.join(BUILD, "stepjail.1")], text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     def test_full_stdout(self):
-        for command in ("help", "man", "version", "explain", "check"):
+        for command in ("help", "version", "explain", "check"):
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 done = self.tool(command, stdout=full)
                 self.assertEqual(done.returncode, 125)
