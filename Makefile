@@ -26,8 +26,8 @@ MUSL := /usr/lib/$(shell uname -m)-linux-musl
 MUSL_C := musl-gcc $(C) $(HARDEN) -fPIE -isystem $(B)/gen/kernel -isystem $(B)/lib/musl/include
 MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@ \
 	$(MUSL)/rcrt1.o $(MUSL)/crti.o $^ -L$(B)/lib/musl $(LIBS) -l:libc.a -lgcc $(MUSL)/crtn.o
-# libcap and libnl: of jail/libs where musl is linked, and Debian's where glibc is
-LIBS := -lnl-route-3 -lnl-3 -lcap
+# libcap, libnl and nettle: of jail/libs where musl is linked, and Debian's where glibc is
+LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
 JAIL_C := $(filter-out jail/plan/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))

@@ -338,16 +338,17 @@ static void print_digests(const struct jail *jail, FILE *out)
 	static const struct plan *plan;
 	static const char *digest;
 	char hex[SHA256_HEX];
-	struct sha256 argv;
+	struct sha256_ctx argv;
 
 	if (!digest || plan != jail->plan)
 		digest = digest_plan(jail->plan);
 	plan = jail->plan;
 	(void)fputs("\"plan_sha256\":", out);
 	json_string(out, digest);
-	sha256_begin(&argv);
+	sha256_init(&argv);
 	for (char *const *word = jail->plan->argv; word && *word; word++)
-		sha256_add(&argv, *word, strlen(*word) + 1); /* with its NUL */
+		sha256_update(&argv, strlen(*word) + 1, /* with its NUL */
+			      (const uint8_t *)*word);
 	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
 	tree_print(&jail->root, out);
 }

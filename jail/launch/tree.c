@@ -93,14 +93,14 @@ static int hash_file(int seen, char *hex)
 {
 	static char bytes[65536];
 	cleanup_fd int fd = open_seen(seen);
-	struct sha256 s;
+	struct sha256_ctx s;
 	ssize_t n;
 
 	if (fd < 0)
 		return fd;
-	sha256_begin(&s);
+	sha256_init(&s);
 	while ((n = io_read_all(fd, bytes, sizeof(bytes))) > 0)
-		sha256_add(&s, bytes, (size_t)n);
+		sha256_update(&s, (size_t)n, (const uint8_t *)bytes);
 	(void)sha256_end(&s, hex);
 	return (int)n;
 }
@@ -196,18 +196,18 @@ static int list_tree(struct walk *w, const char *name, char *list, char *hex,
 		     struct err *e)
 {
 	char line[2 * ESCAPED_MAX + 128];
-	struct sha256 s;
+	struct sha256_ctx s;
 	int r = walk_tree(w, name, e);
 
-	sha256_begin(&s);
+	sha256_init(&s);
 	for (size_t i = 0; r == 0 && i < w->count; i++) {
 		r = print_line(w, w->path[i], line, sizeof(line));
 		if (r < 0)
 			return err_set(e, -r, "rootfs: read %s/%s", name, w->path[i]);
 		if (list)
 			r = compare(strsep(&list, "\n"), line, name, e);
-		sha256_add(&s, line, strlen(line));
-		sha256_add(&s, "\n", 1);
+		sha256_update(&s, strlen(line), (const uint8_t *)line);
+		sha256_update(&s, 1, (const uint8_t *)"\n");
 	}
 	if (r == 0 && list && *list)
 		r = compare(strsep(&list, "\n"), NULL, name, e);
