@@ -141,6 +141,26 @@ void probe_lacks(const char *what)
 	exit(LACKS);
 }
 
+bool probe_send_stdin(int socket, socklen_t copies)
+{
+	socklen_t size = copies * (socklen_t)sizeof(int);
+	union {
+		char room[CMSG_SPACE(PROBE_COPIES_MAX * sizeof(int))];
+		struct cmsghdr part;
+	} control = { .part = { .cmsg_len = CMSG_LEN(size),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = (socklen_t)CMSG_SPACE(size) };
+
+	memset(CMSG_DATA(&control.part), 0, size);
+	return sendmsg(socket, &msg, MSG_DONTWAIT) == 1;
+}
+
 pid_t probe_victim(void)
 {
 	pid_t pid = fork();

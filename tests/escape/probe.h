@@ -27,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -162,6 +163,11 @@ void door_reach(const char *what, long result);
 _Noreturn void probe_lacks(const char *what);
 _Noreturn void probe_end(void);
 const char *probe_errno(int errnum);
+
+#define PROBE_COPIES_MAX 200 /* musl sends no more control data than this */
+
+/* send one byte with as many copies of stdin, which stay in flight; does not wait */
+bool probe_send_stdin(int socket, socklen_t copies);
 
 /* a child of our own that sleeps, as a victim; it never outlives us */
 pid_t probe_victim(void);

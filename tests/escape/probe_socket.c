@@ -254,30 +254,16 @@ static void requests(char **argv)
 		name, what, W(SECCOMP), NULL, make, CONTROL, data                        \
 	}
 
-#define FLIGHT_FDS 200 /* musl sends no more control data than this */
-
 /* as many copies of stdin in flight as there may be; the scene goes on from there */
 static void flight(char **argv)
 {
-	union {
-		char room[CMSG_SPACE(FLIGHT_FDS * sizeof(int))];
-		struct cmsghdr part;
-	} control = { .part = { .cmsg_len = CMSG_LEN(FLIGHT_FDS * sizeof(int)),
-				.cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	char byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
 	int ends[2], sent = 0;
+	char byte;
 
 	(void)argv;
-	memset(CMSG_DATA(&control.part), 0, FLIGHT_FDS * sizeof(int));
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
 		probe_lacks("a socket pair");
-	while (sent < 16 && sendmsg(ends[0], &msg, MSG_DONTWAIT) == 1)
+	while (sent < 16 && probe_send_stdin(ends[0], PROBE_COPIES_MAX))
 		sent++;
 	if (sent == 0)
 		probe_lacks("fds in flight");

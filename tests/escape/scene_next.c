@@ -81,26 +81,13 @@ static void flight(struct run *r)
 static int send_one(const struct run *r)
 {
 	rlim_t files = (rlim_t)r->limits->files;
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr part;
-	} control = { .part = { .cmsg_len = CMSG_LEN(sizeof(int)),
-				.cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	char byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
 	int ends[2], status = -1;
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		(void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files, files });
-		memset(CMSG_DATA(&control.part), 0, sizeof(int));
 		_exit(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 &&
-		      sendmsg(ends[0], &msg, 0) < 0);
+		      !probe_send_stdin(ends[0], 1));
 	}
 	(void)waitpid(pid, &status, 0);
 	return status;
