@@ -3,7 +3,7 @@
  * posture_mount.c - the mounts of the waiting program, as the kernel tells them: see
  * posture.h and, for /proc/PID/mountinfo, proc(5)
  *
- * They must be those of mount_places(), each with its flags, and no other. None shows a
+ * They must be those of places_list(), each with its flags, and no other. None shows a
  * path of the host but a writable bind, and none is of a peer group, by which mounts of
  * the host would spread into the jail.
  */
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "jail/walls/mount.h"
+#include "jail/walls/places.h"
 #include "jail/launch/posture.h"
 #include "jail/base/sys.h"
 
@@ -79,7 +80,7 @@ static bool has(const char *list, const char *word)
 }
 
 /* what of it is not as planned, in words, or NULL */
-static const char *differs(const struct seen *s, const struct mount_place *place)
+static const char *differs(const struct seen *s, const struct place *place)
 {
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if ((place->attr & flags[i].attr) && !has(s->flags, flags[i].flag))
@@ -97,8 +98,7 @@ static const char *differs(const struct seen *s, const struct mount_place *place
 }
 
 /* strike one place off the list that this is the mount of */
-static int strike(const struct seen *s, struct mount_place *places, size_t count,
-		  struct err *e)
+static int strike(const struct seen *s, struct place *places, size_t count, struct err *e)
 {
 	const char *why = "was not planned";
 
@@ -118,8 +118,8 @@ static int strike(const struct seen *s, struct mount_place *places, size_t count
 
 int posture_mounts(const struct look *l, struct err *e)
 {
-	struct mount_place places[MOUNT_PLACES_MAX];
-	size_t count = mount_places(l->jail->plan, places);
+	struct place places[PLACES_MAX];
+	size_t count = places_list(l->jail->plan, places);
 	const char *separator = "[";
 	char *text = l->text;
 

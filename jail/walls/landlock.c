@@ -3,8 +3,8 @@
  * landlock.c - a second wall behind the mounts: see landlock.h
  *
  * The ABI grew: rights that a kernel does not know make landlock_create_ruleset fail, so
- * the rows of rights[] say which ABI brought them. Newer scopes and network rights are
- * numbers here, because Debian 12's linux/landlock.h ends at ABI 2.
+ * the rows of rights[] say which ABI brought them. What came after ABI 2 are numbers here and
+ * in landlock.h, because Debian 12's linux/landlock.h ends there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 
 #include "init/io.h"
 #include "jail/walls/landlock.h"
+#include "jail/walls/places.h"
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
@@ -26,10 +27,8 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-#define FS_TRUNCATE (1ULL << 14)    /* ABI 3 */
 #define NET_BIND_TCP (1ULL << 0)    /* ABI 4 */
 #define NET_CONNECT_TCP (1ULL << 1) /* ABI 4 */
-#define FS_IOCTL_DEV (1ULL << 15)   /* ABI 5 */
 #define SCOPE_ABSTRACT (1ULL << 0)  /* ABI 6 */
 #define SCOPE_SIGNAL (1ULL << 1)    /* ABI 6 */
 
@@ -44,41 +43,15 @@ static const struct {
 } rights[] = {
 	{ 1, (1ULL << 13) - 1, 0, 0 }, /* EXECUTE to MAKE_SYM */
 	{ 2, LANDLOCK_ACCESS_FS_REFER, 0, 0 },
-	{ 3, FS_TRUNCATE, 0, 0 },
+	{ 3, LANDLOCK_TRUNCATE, 0, 0 },
 	{ 4, 0, NET_BIND_TCP | NET_CONNECT_TCP, 0 },
-	{ 5, FS_IOCTL_DEV, 0, 0 },
+	{ 5, LANDLOCK_IOCTL_DEV, 0, 0 },
 	{ 6, 0, 0, SCOPE_ABSTRACT | SCOPE_SIGNAL },
 };
 
-#define READ_RIGHTS                                                                      \
-	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                     \
-	 LANDLOCK_ACCESS_FS_READ_DIR)
-/* a tmpfs of the jail: everything but devices, which nodev refuses as well */
-#define WRITE_RIGHTS                                                                     \
-	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                 \
-	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |                  \
-	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |                    \
-	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |                    \
-	 LANDLOCK_ACCESS_FS_REFER | FS_TRUNCATE)
 #define FILE_RIGHTS                                                                      \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                     \
-	 LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
-
-static const struct {
-	const char *path;
-	uint64_t allowed;
-} places[] = {
-	{ "/", READ_RIGHTS },
-	{ "/work", WRITE_RIGHTS },
-	{ "/tmp", WRITE_RIGHTS },
-	{ "/dev/shm", WRITE_RIGHTS },
-	{ "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
-	{ "/dev/zero", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
-	{ "/dev/full", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
-	{ "/dev/random", LANDLOCK_ACCESS_FS_WRITE_FILE },
-	{ "/dev/urandom", LANDLOCK_ACCESS_FS_WRITE_FILE },
-	{ "/dev/tty", LANDLOCK_ACCESS_FS_WRITE_FILE | FS_IOCTL_DEV },
-};
+	 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV)
 
 int landlock_abi(struct err *e)
 {
@@ -135,9 +108,9 @@ static int add_stdio(int ruleset, uint64_t handled, struct err *e)
 		if ((flags & O_ACCMODE) != O_WRONLY)
 			allowed |= LANDLOCK_ACCESS_FS_READ_FILE;
 		if ((flags & O_ACCMODE) != O_RDONLY)
-			allowed |= LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE;
+			allowed |= LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_TRUNCATE;
 		if (S_ISCHR(st.st_mode))
-			allowed |= FS_IOCTL_DEV;
+			allowed |= LANDLOCK_IOCTL_DEV;
 
 		int r = add_rule(ruleset, fd, allowed & handled);
 
@@ -149,13 +122,13 @@ static int add_stdio(int ruleset, uint64_t handled, struct err *e)
 
 static int add_rules(int ruleset, const struct plan *p, uint64_t handled, struct err *e)
 {
+	struct place list[PLACES_MAX];
+	size_t count = places_list(p, list);
 	int r = add_stdio(ruleset, handled, e);
 
-	for (size_t i = 0; r == 0 && i < sizeof(places) / sizeof(places[0]); i++)
-		r = add_place(ruleset, places[i].path, places[i].allowed & handled, e);
-	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
-		if (p->bind[i].writable)
-			r = add_place(ruleset, p->bind[i].dst, WRITE_RIGHTS & handled, e);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		if (list[i].landlock)
+			r = add_place(ruleset, list[i].at, list[i].landlock & handled, e);
 	return r;
 }
 

@@ -8,6 +8,9 @@
 #include "init/err.h"
 #include "jail/plan/plan.h"
 
+#define LANDLOCK_TRUNCATE (1ULL << 14)  /* LANDLOCK_ACCESS_FS_TRUNCATE, ABI 3 */
+#define LANDLOCK_IOCTL_DEV (1ULL << 15) /* LANDLOCK_ACCESS_FS_IOCTL_DEV, ABI 5 */
+
 /**
  * landlock_abi() - Which Landlock ABI the running kernel offers
  *
@@ -25,9 +28,8 @@ int landlock_abi(struct err *e);
  * @abi:	What landlock_abi() said to the launcher: asked once, so that the report tells
  * of what was done
  *
- * Reading and executing everywhere below the jail's root; writing below /work, /tmp,
- * /dev/shm and writable binds; the six device nodes; stdin, stdout and stderr with the
- * access they were opened with, so that an inherited fd cannot be reopened through /proc
+ * What the rows of places.h say, and stdin, stdout and stderr with the access they were
+ * opened with, so that an inherited fd cannot be reopened through /proc
  * for more. TCP only where the plan has a loopback. no_new_privs must be set.
  * Kernel: Documentation/userspace-api/landlock.rst
  *

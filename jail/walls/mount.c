@@ -29,6 +29,7 @@
 #include "init/io.h"
 #include "jail/walls/mount.h"
 #include "jail/walls/mount_op.h"
+#include "jail/walls/places.h"
 #include "jail/base/sys.h"
 
 /* folders of the assembly */
@@ -40,67 +41,6 @@
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
 
 static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };
-static const char *const skeleton[] = { "dev", "proc", "tmp", "work" };
-
-/* Kernel: Documentation/admin-guide/devices.txt */
-#define NODE(at, major, minor)                                                           \
-	{                                                                                \
-		at, NULL, MOUNT_NODE, NULL, false, major, minor                          \
-	}
-
-/* all that is mounted but for binds; what the posture demands is this as well */
-static const struct mount_place places[] = {
-	{ "/", "overlay", MOUNT_TREE, NULL, false, 0, 0 },
-	{ "/dev", "tmpfs", MOUNT_READ_ONLY, NULL, false, 0, 0 },
-	NODE("/dev/null", 1, 3),
-	NODE("/dev/zero", 1, 5),
-	NODE("/dev/full", 1, 7),
-	NODE("/dev/random", 1, 8),
-	NODE("/dev/urandom", 1, 9),
-	NODE("/dev/tty", 5, 0),
-	{ "/work", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
-	{ "/tmp", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
-	{ "/dev/shm", "tmpfs", MOUNT_WRITABLE, NULL, false, 0, 0 },
-	{ "/proc", "proc", MOUNT_READ_ONLY, "hidepid=invisible,subset=pid", false, 0, 0 },
-};
-#define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
-_Static_assert(PLACE_COUNT + 1 + PLAN_BINDS_MAX == MOUNT_PLACES_MAX, "as mount.h says");
-
-/* of a template: a folder of the host's, for its clones */
-static struct mount_place kept_place(const char *at, bool writable)
-{
-	return (struct mount_place){ .at = at,
-				     .attr = writable ? MOUNT_WRITABLE : MOUNT_TREE,
-				     .shows_path = true };
-}
-
-size_t mount_places(const struct plan *p, struct mount_place *list)
-{
-	size_t n = PLACE_COUNT - (p->proc == PROC_NONE && !p->template);
-
-	memcpy(list, places, n * sizeof(places[0]));
-	if (p->template) {
-		list[n - 1].attr = MOUNT_WRITABLE; /* /proc is the last row */
-		list[n++] = kept_place(MOUNT_KEPT_ROOT, false);
-	}
-	for (size_t i = 0; i < p->bind_count; i++) {
-		const struct plan_bind *b = &p->bind[i];
-		static char kept[PLAN_BINDS_MAX][32];
-
-		if (p->template) {
-			(void)snprintf(kept[i], sizeof(kept[i]), MOUNT_KEPT_BIND, i);
-			list[n++] = kept_place(kept[i], b->writable);
-			continue;
-		}
-		list[n++] = (struct mount_place){
-			.at = b->dst,
-			.type = b->writable ? NULL : "overlay",
-			.attr = b->writable ? MOUNT_WRITABLE : MOUNT_TREE,
-			.shows_path = b->writable,
-		};
-	}
-	return n;
-}
 
 static const struct {
 	const char *name, *target;
@@ -111,19 +51,6 @@ static const struct {
 	{ "dev/stderr", "/proc/self/fd/2" },
 };
 
-static int make_kept_points(int layer, const struct plan *p, struct err *e)
-{
-	int r = mount_make_point(layer, MOUNT_KEPT_ROOT, true, e);
-
-	for (size_t i = 0; r == 0 && i < p->bind_count; i++) {
-		char at[32];
-
-		(void)snprintf(at, sizeof(at), MOUNT_KEPT_BIND, i);
-		r = mount_make_point(layer, at, true, e);
-	}
-	return r;
-}
-
 /* every bind's mount point goes into the skeleton, file or folder as its source is */
 static int make_skeleton(const struct sources *s, const struct plan *p, struct err *e)
 {
@@ -132,23 +59,20 @@ static int make_skeleton(const struct sources *s, const struct plan *p, struct e
 
 	if (layer < 0)
 		return err_set(e, errno, "mount: open the skeleton");
-	for (size_t i = 0; i < sizeof(skeleton) / sizeof(skeleton[0]); i++)
-		if (mkdirat(layer, skeleton[i], 0755) < 0)
-			return err_set(e, errno, "mount: make the point /%s",
-				       skeleton[i]);
+	for (size_t i = 0; i < place_row_count; i++) {
+		const char *at = place_rows[i].at;
+
+		if (at[1] && strrchr(at, '/') == at && mkdirat(layer, at + 1, 0755) < 0)
+			return err_set(e, errno, "mount: make the point %s", at);
+	}
 	if (p->template)
-		return make_kept_points(layer, p, e);
+		r = mount_make_point(layer, PLACES_KEPT_ROOT, true, e);
 	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
-		r = mount_make_point(layer, p->bind[i].dst, !s->bind[i].name, e);
+		r = p->template ? mount_make_point(layer, places_kept(i), true, e)
+				: mount_make_point(layer, p->bind[i].dst,
+						   !s->bind[i].name, e);
 	return r;
 }
-
-static const struct {
-	const char *folder, *at;
-} temporary[] = {
-	{ WRITABLE "/tmp", "/tmp" },
-	{ WRITABLE "/shm", "/dev/shm" },
-};
 
 static int assemble(const struct sources *s, const struct plan *p, struct err *e)
 {
@@ -186,10 +110,10 @@ static int make_root(const struct sources *s, struct err *e)
 }
 
 /*
- * A shared mapping of /dev/zero is memory that the watch cannot see, as shut.c says of one
- * without a file. /dev/full reads as zeros, too, and cannot be mapped: see full(4).
+ * A shared mapping of /dev/zero is memory that the watch cannot see, as denied_without.c says of
+ * one without a file. /dev/full reads as zeros, too, and cannot be mapped: see full(4).
  */
-static const struct mount_place *node_for(const struct mount_place *place, bool cgroup)
+static const struct place *node_for(const struct place *place, bool cgroup)
 {
 	return !cgroup && strcmp(place->at, "/dev/zero") == 0 ? place + 1 : place;
 }
@@ -202,10 +126,11 @@ static int make_dev(int root, bool cgroup, struct err *e)
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
 			return err_set(e, errno, "mount: make /%s", links[i].name);
-	for (size_t i = 0; i < PLACE_COUNT; i++)
-		if (!places[i].type && mknod(places[i].at + 1, S_IFREG | 0444, 0) < 0)
+	for (size_t i = 0; i < place_row_count; i++)
+		if (!place_rows[i].type &&
+		    mknod(place_rows[i].at + 1, S_IFREG | 0444, 0) < 0)
 			return err_set(e, errno, "mount: make the point %s",
-				       places[i].at);
+				       place_rows[i].at);
 	if (mkdir(DEV "/shm", 0755) < 0)
 		return err_set(e, errno, "mount: make the point /dev/shm");
 
@@ -214,11 +139,11 @@ static int make_dev(int root, bool cgroup, struct err *e)
 	if (dev < 0)
 		return dev;
 	r = mount_attach_beneath(dev, root, "/dev", e);
-	for (size_t i = 0; r == 0 && i < PLACE_COUNT; i++) {
-		const struct mount_place *node = node_for(&places[i], cgroup);
+	for (size_t i = 0; r == 0 && i < place_row_count; i++) {
+		const struct place *node = node_for(&place_rows[i], cgroup);
 
 		if (!node->type)
-			r = mount_node(root, places[i].at, node->at,
+			r = mount_node(root, place_rows[i].at, node->at,
 				       makedev(node->major, node->minor), e);
 	}
 	return r < 0 ? r : mount_set_flags(dev, MOUNT_READ_ONLY, e);
@@ -247,11 +172,12 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 	if (mkdirat(fs, "tmp", 01777) < 0 || mkdirat(fs, "shm", 01777) < 0)
 		return err_set(e, errno, "mount: make /tmp and /dev/shm");
 	r = mount_attach(fs, AT_FDCWD, WRITABLE, e);
-	for (size_t i = 0; r == 0 && i < sizeof(temporary) / sizeof(temporary[0]); i++) {
-		cleanup_fd int part = mount_clone_at(temporary[i].folder, NULL, e);
+	for (size_t i = 0; r == 0 && i < 2; i++) {
+		cleanup_fd int part = mount_clone_at(WRITABLE, i ? "shm" : "tmp", e);
 
 		r = part < 0 ? part
-			     : mount_attach_beneath(part, root, temporary[i].at, e);
+			     : mount_attach_beneath(part, root, i ? "/dev/shm" : "/tmp",
+						    e);
 	}
 	return r;
 }
@@ -320,14 +246,10 @@ static int keep_sources(int root, const struct sources *s, const struct plan *p,
 {
 	/* the root tree's own is attached already, as a layer */
 	cleanup_fd int tree = mount_clone_at(TREE, NULL, e);
-	int r = tree < 0 ? tree : mount_attach_beneath(tree, root, MOUNT_KEPT_ROOT, e);
+	int r = tree < 0 ? tree : mount_attach_beneath(tree, root, PLACES_KEPT_ROOT, e);
 
-	for (size_t i = 0; r == 0 && i < p->bind_count; i++) {
-		char at[32];
-
-		(void)snprintf(at, sizeof(at), MOUNT_KEPT_BIND, i);
-		r = mount_attach_beneath(s->bind[i].tree, root, at, e);
-	}
+	for (size_t i = 0; r == 0 && i < p->bind_count; i++)
+		r = mount_attach_beneath(s->bind[i].tree, root, places_kept(i), e);
 	return r;
 }
 

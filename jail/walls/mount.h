@@ -27,34 +27,6 @@ struct sources {
 	struct source bind[PLAN_BINDS_MAX]; /* as in the plan */
 };
 
-/* a mount of the finished jail */
-struct mount_place {
-	const char *at; /* path in the jail */
-	const char
-		*type; /* of its file system, NULL where that is the host's to choose */
-	uint64_t attr; /* MOUNT_ATTR_ flags that it has, at the least */
-	const char *options;       /* of its file system, NULL for any */
-	bool shows_path;           /* of the host */
-	unsigned int major, minor; /* of a device node */
-};
-
-#define MOUNT_PLACES_MAX (13 + PLAN_BINDS_MAX)
-
-/* In a template's tree: the folder of the root tree, and of each bind by its number, for
- * its clones, who see nothing else of the host. Their mount namespaces begin as copies of
- * the template's, in which they may clone a mount that is attached, and no other. */
-#define MOUNT_KEPT "/stepjail"
-#define MOUNT_KEPT_ROOT MOUNT_KEPT "/root"
-#define MOUNT_KEPT_BIND MOUNT_KEPT "/%zu"
-
-/**
- * mount_places() - List all mounts that a jail of this plan has, and no other
- * @list:	Gets at most MOUNT_PLACES_MAX; strings are the plan's, or live for ever
- *
- * Return: how many
- */
-size_t mount_places(const struct plan *p, struct mount_place *list);
-
 /**
  * mount_find() - Resolve and check what the plan names on the host
  * @s:		Filled; strings are allocated and live as long as the process

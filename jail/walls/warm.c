@@ -5,7 +5,7 @@
  * Theory of operation
  *   The template stands in a jail of its own, made by the launcher with a plan that says
  *   so: a user namespace that has the ids to give, a mount namespace that keeps the root
- *   tree and the sources of binds below MOUNT_KEPT, its own /proc. It has run nothing but
+ *   tree and the sources of binds at PLACES_KEPT_, its own /proc. It has run nothing but
  *   what it was built from. For each request it calls clone3(2) as the launcher does for
  *   a cold jail, and writes the maps, which only the parent namespace of a user namespace
  *   can. The clone walks the stages; the launcher holds the other ends of its sockets and
@@ -34,6 +34,7 @@
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
+#include "jail/walls/places.h"
 #include "jail/walls/stage.h"
 #include "jail/base/sys.h"
 #include "jail/walls/warm.h"
@@ -45,7 +46,6 @@ static struct {
 	const struct warm_plan *told;
 	struct plan plan;
 	struct sources sources;
-	char path[PLAN_BINDS_MAX][32];
 	struct caps caps;
 } kept;
 
@@ -93,11 +93,9 @@ static int take_plan(int channel, struct err *e)
 	if (!kept.told)
 		return -e->errnum;
 	warm_plan_read(kept.told, &kept.plan, &kept.sources);
-	kept.sources.root.path = MOUNT_KEPT_ROOT;
-	for (size_t i = 0; i < kept.plan.bind_count; i++) {
-		(void)snprintf(kept.path[i], sizeof(kept.path[i]), MOUNT_KEPT_BIND, i);
-		kept.sources.bind[i].path = kept.path[i];
-	}
+	kept.sources.root.path = PLACES_KEPT_ROOT;
+	for (size_t i = 0; i < kept.plan.bind_count; i++)
+		kept.sources.bind[i].path = places_kept(i);
 	return 0;
 }
 

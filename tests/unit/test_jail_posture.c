@@ -17,6 +17,7 @@
 
 #include "init/io.h"
 #include "jail/walls/mount.h"
+#include "jail/walls/places.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
@@ -320,16 +321,16 @@ END_TEST
 /* the rules that the table of mounts follows, whatever rows it has */
 START_TEST(every_mount_is_flagged)
 {
-	static struct mount_place places[MOUNT_PLACES_MAX];
+	static struct place places[PLACES_MAX];
 	static const char *const writable[] = { "/work", "/tmp", "/dev/shm" };
 	unsigned int nodes = 0, written = 0;
 	size_t n;
 
 	plan_init(&plan);
-	n = mount_places(&plan, places);
+	n = places_list(&plan, places);
 	ck_assert_uint_ge(n, 12);
 	for (size_t i = 0; i < n; i++) {
-		const struct mount_place *p = &places[i];
+		const struct place *p = &places[i];
 		bool node = strncmp(p->at, "/dev/", 5) == 0 && !p->type, may = false;
 
 		for (size_t k = 0; k < COUNT(writable); k++)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.h - what is mounted in a jail, and what may be done there: one table for three walls
+ *
+ * mount.c mounts its rows, landlock.c makes its rules of them, and the launcher's read-back
+ * (jail/launch/posture_mount.c) demands these mounts and no other.
+ */
+#ifndef STEPJAIL_JAIL_WALLS_PLACES_H
+#define STEPJAIL_JAIL_WALLS_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "jail/plan/plan.h"
+
+struct place {
+	const char *at; /* path in the jail */
+	const char
+		*type; /* of its file system, NULL where that is the host's to choose */
+	uint64_t attr; /* MOUNT_ATTR_ flags that it has, at the least */
+	uint64_t landlock;   /* LANDLOCK_ACCESS_FS_ rights that hold there and below */
+	const char *options; /* of its file system, NULL for any */
+	bool shows_path;     /* of the host */
+	unsigned int major, minor; /* of a device node */
+};
+
+/* all places but for binds */
+extern const struct place place_rows[];
+extern const size_t place_row_count;
+
+#define PLACES_MAX (13 + PLAN_BINDS_MAX)
+
+/* In a template's tree: the folder of the root tree, and by places_kept() of each bind, for
+ * its clones, who see nothing else of the host. Their mount namespaces begin as copies of
+ * the template's, in which they may clone a mount that is attached, and no other. */
+#define PLACES_KEPT_ROOT "/stepjail/root"
+
+/** places_kept() - Where in a template's tree the source of a bind is kept; lives for ever */
+const char *places_kept(size_t bind);
+
+/**
+ * places_list() - List all mounts that a jail of this plan has, and no other
+ * @list:	Gets at most PLACES_MAX; strings are the plan's, or live for ever
+ *
+ * Return: how many
+ */
+size_t places_list(const struct plan *p, struct place *list);
+
+#endif
