@@ -235,6 +235,7 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 		.init_fd = parts->init_fd,
 		.control = -1,
 		.gate = -1,
+		.netlink = -1,
 		.listener = -1,
 		.stdio = j->stdio,
 	};
@@ -305,6 +306,7 @@ int launch_end(struct jail *j, struct err *e)
 	io_close_fd(&j->pidfd);
 	io_close_fd(&j->control);
 	io_close_fd(&j->gate);
+	io_close_fd(&j->netlink);
 	io_close_fd(&j->ids.slot_fd);
 	return cgroup_end(&j->cgroup, e);
 }

@@ -44,6 +44,7 @@ struct jail {
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */
 	int gate;    /* the launcher's end of the gate, see gate.h */
+	int netlink; /* from the gate until the posture is read; -1 */
 	struct capture capture; /* opened and ended by who runs the jail */
 	int stdio
 		[3]; /* to become the program's fds 0, 1 and 2, -1 for the launcher's own;
@@ -54,7 +55,8 @@ struct jail {
 	(struct jail)                                                                    \
 	{                                                                                \
 		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
-		.control = -1, .gate = -1, .capture = CAPTURE_NONE, .stdio = {           \
+		.control = -1, .gate = -1, .netlink = -1, .capture = CAPTURE_NONE,       \
+		.stdio = {                                                               \
 			-1,                                                              \
 			-1,                                                              \
 			-1                                                               \

@@ -207,6 +207,7 @@ static const struct {
 	{ "process", "status", false, true, posture_status, NULL },
 	{ "rlimits", "limits", false, false, posture_rlimits, NULL },
 	{ "open_fds", NULL, false, true, look_fds, NULL },
+	{ "network", NULL, false, true, posture_network, NULL },
 	{ "landlock", NULL, false, false, look_landlock, NULL },
 	{ "cpu", "status", false, false, posture_cpu, asks_cpu },
 	{ "personality", "personality", false, true, posture_domain, asks_domain },

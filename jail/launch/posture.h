@@ -82,6 +82,8 @@ int posture_cgroup(const struct look *l, struct err *e);
 int posture_cpu(const struct look *l, struct err *e);
 int posture_domain(const struct look *l, struct err *e);
 int posture_clocks(const struct look *l, struct err *e);
+/* posture_network.c */
+int posture_network(const struct look *l, struct err *e);
 /* posture_mount.c */
 int posture_mounts(const struct look *l, struct err *e);
 

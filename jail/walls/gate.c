@@ -36,17 +36,19 @@ static void pack_ready(uint32_t landlock, unsigned char *head)
 	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
 }
 
-/* Beside the first byte. Before the rest goes, the listener is closed: when the launcher
- * looks, it is seen not to be there, where no exec will end it. */
-int gate_tell(int inside, int *listener, struct err *e)
+/* Beside the first byte. Before the rest goes, both are closed: when the launcher looks,
+ * they are seen not to be there, where no exec will end them. */
+int gate_tell(int inside, int *netlink, int *listener, struct err *e)
 {
+	const int fds[] = { *netlink, *listener };
 	unsigned char head[WIRE_HEADER_BYTES];
 	int r;
 
 	pack_ready(0, head);
-	r = fd_passing_send(inside, head, 1, listener, *listener >= 0);
+	r = fd_passing_send(inside, head, 1, fds, *listener >= 0 ? 2 : 1);
+	io_close_fd(netlink);
 	io_close_fd(listener);
-	return r < 0 ? fd_passing_failed(-r, "gate: hand over the listener", e) : 0;
+	return r < 0 ? fd_passing_failed(-r, "gate: hand over fds", e) : 0;
 }
 
 int gate_wait(int inside, uint32_t landlock, struct err *e)
@@ -65,30 +67,31 @@ int gate_wait(int inside, uint32_t landlock, struct err *e)
 	return 0;
 }
 
-/* the one fd of a part; one beyond it fits into its padding, and none is due */
-static bool take_fd(struct cmsghdr *part, int *fd)
+/* the fds of a part, two at most; none is due beyond */
+static bool take_fds(struct cmsghdr *part, int *netlink, int *listener)
 {
 	size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	bool one = count == 1 && *fd < 0;
+	bool sane = true;
 
 	for (size_t i = 0; i < count; i++) {
-		int got;
+		int got, *to = i == 0 ? netlink : listener;
 
 		memcpy(&got, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-		if (one)
-			*fd = got;
+		sane = sane && i < 2 && *to < 0;
+		if (sane)
+			*to = got;
 		else
 			(void)close(got);
 	}
-	return one;
+	return sane;
 }
 
-int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
-		 struct err *e)
+int gate_receive(int outside, pid_t *program, int *netlink, int *listener,
+		 uint32_t *landlock, struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
 	union {
-		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = { head, 1 };
@@ -107,17 +110,18 @@ int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
 		return 0;
 	if (n < 0)
 		return err_set(e, errno, "gate: receive");
-	*listener = -1;
+	*netlink = *listener = -1;
 	for (struct cmsghdr *c = NULL; (c = fd_passing_next(&msg, c));) {
 		if (c->cmsg_level != SOL_SOCKET)
 			continue;
 		if (c->cmsg_type == SCM_CREDENTIALS)
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
 		if (c->cmsg_type == SCM_RIGHTS)
-			sane = take_fd(c, listener) && sane;
+			sane = take_fds(c, netlink, listener) && sane;
 	}
 	n = recv(outside, head + 1, sizeof(head) - 1, MSG_WAITALL);
 	if (n == 0) {
+		io_close_fd(netlink);
 		io_close_fd(listener);
 		return 0;
 	}

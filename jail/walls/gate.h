@@ -23,9 +23,10 @@
 int gate_make(int *outside, int *inside, struct err *e);
 
 /**
- * gate_tell() - In the program's process: begin READY, and hand over the listener
+ * gate_tell() - In the program's process: begin READY, and hand over what is the launcher's
  * @inside:	The program's end
- * @listener:	An fd that goes to the launcher, and is closed; -1 for none
+ * @netlink:	An fd that goes to the launcher, and is closed
+ * @listener:	The same; -1 for none
  *
  * The kernel counts fds in flight by the host's user, and compares with the sender's
  * RLIMIT_NOFILE: this comes before that is lowered, so that no other jail of the user can
@@ -33,7 +34,7 @@ int gate_make(int *outside, int *inside, struct err *e);
  *
  * Return: 0, or -errno
  */
-int gate_tell(int inside, int *listener, struct err *e);
+int gate_tell(int inside, int *netlink, int *listener, struct err *e);
 
 /**
  * gate_wait() - End READY, and wait for GO
@@ -47,7 +48,8 @@ int gate_wait(int inside, uint32_t landlock, struct err *e);
  * gate_receive() - In the launcher: take the program's READY
  * @outside:	The launcher's end
  * @program:	Gets the program's pid in the caller's PID namespace, as the kernel tells it
- * @listener:	Gets the fd that came along, or -1; close-on-exec, the caller's
+ * @netlink:	Gets the first fd that came along, or -1; close-on-exec, the caller's
+ * @listener:	Gets the second, or -1
  * @landlock:	Gets what gate_wait() was given
  *
  * See unix(7), SCM_CREDENTIALS and SCM_RIGHTS.
@@ -55,8 +57,8 @@ int gate_wait(int inside, uint32_t landlock, struct err *e);
  * Return: 1, 0 (end of file, also within READY: there is no program that
  * waits), or -errno
  */
-int gate_receive(int outside, pid_t *program, int *listener, uint32_t *landlock,
-		 struct err *e);
+int gate_receive(int outside, pid_t *program, int *netlink, int *listener,
+		 uint32_t *landlock, struct err *e);
 
 /**
  * gate_open() - In the launcher: say GO, and close the launcher's end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net.h - the loopback interface of a new network namespace
+ * net.h - a way for the launcher into a new network namespace
  */
 #ifndef STEPJAIL_JAIL_WALLS_NET_H
 #define STEPJAIL_JAIL_WALLS_NET_H
@@ -8,12 +8,13 @@
 #include "init/err.h"
 
 /**
- * net_loopback_up() - Set lo up in the calling process's network namespace
+ * net_open() - Open a route socket in the calling process's network namespace
+ * @netlink:	Gets the socket, close-on-exec: the launcher reads the namespace back with it
  *
- * See netdevice(7), SIOCSIFFLAGS.
+ * See rtnetlink(7), and network.h for the launcher's part.
  *
  * Return: 0, or -errno
  */
-int net_loopback_up(struct err *e);
+int net_open(int *netlink, struct err *e);
 
 #endif

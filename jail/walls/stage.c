@@ -11,9 +11,8 @@
  *   Where the program is warm, cloned with the interpreter that it is to be, a template's
  *   clone3() took the place of the launcher's, and PID 2 returns instead of becoming
  *   anything. All rows but that one are the same.
- *   A row that fails ends the jail. No row is best effort.
- *   The control socket is at the end of file if the launcher dies, and PID 1 is also told
- *   by a parent-death signal while it is not yet init.
+ *   A row that fails ends the jail. No row is best effort. The control socket is at the
+ *   end of file if the launcher dies; until it is init, PID 1 also gets a signal then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,8 +56,7 @@ static int do_ids(struct child *c, struct err *e)
 {
 	struct wire_header go;
 
-	/* the frame says that the maps are written; end of file, that the launcher is
-	 * gone */
+	/* GO says that the maps are written; end of file, that the launcher is gone */
 	if (wire_recv(c->control, &go, NULL, 0) < 0 || go.type != WIRE_GO)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
 
@@ -86,7 +84,7 @@ static int do_mounts(struct child *c, struct err *e)
 
 static int do_net(struct child *c, struct err *e)
 {
-	return c->plan->net == NET_LOOPBACK ? net_loopback_up(e) : 0;
+	return net_open(&c->netlink, e);
 }
 
 static int do_host(struct child *c, struct err *e)
@@ -129,17 +127,20 @@ static int place_fd(int fd, int number, struct err *e)
 }
 
 /* Until exec an fd of a folder outside is a way there, by a path through /proc/self/fd,
- * which a symlink of the tree may be. So the program keeps none but its two sockets. */
+ * which a symlink of the tree may be. So the program keeps none but its sockets. */
 static int close_others(const struct child *c)
 {
-	int a = c->control, b = c->gate;
-	unsigned int low = (unsigned int)(a < b ? a : b);
-	unsigned int high = (unsigned int)(a < b ? b : a);
+	const int kept[] = { c->control, c->gate, c->netlink };
+	int r = 0, next = 0;
 
-	if ((low > 3 && close_range(3, low - 1, 0) < 0) ||
-	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0))
-		return -1;
-	return close_range(high + 1, ~0U, 0);
+	for (int from = 3; r == 0 && next != INT_MAX; from = next + 1) {
+		next = INT_MAX;
+		for (size_t i = 0; i < 3; i++)
+			next = kept[i] >= from && kept[i] < next ? kept[i] : next;
+		if (next > from)
+			r = close_range((unsigned int)from, (unsigned int)next - 1, 0);
+	}
+	return r;
 }
 
 static int do_session(struct child *c, struct err *e)
@@ -249,7 +250,7 @@ static int reset_signals(struct err *e)
 /* a stage of its own: what fails at the gate is not the program's exec */
 static int do_gate(struct child *c, struct err *e)
 {
-	int r = gate_tell(c->gate, &c->listener, e);
+	int r = gate_tell(c->gate, &c->netlink, &c->listener, e);
 
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set_files(c->plan, e);
@@ -336,7 +337,7 @@ const struct stage stages[] = {
 	{ "mounts", ROLE_CHILD, do_mounts,
 	  "stand in the jail's own tree, every mount flagged before it was attached",
 	  "follow a symlink of the tree, or leave a way to the old root" },
-	{ "net", ROLE_CHILD, do_net, "have lo up if the plan says so",
+	{ "net", ROLE_CHILD, do_net, "have a socket for the launcher to set and see lo",
 	  "have any other interface" },
 	{ "host", ROLE_CHILD, do_host, "carry the plan's host name", "show the host's" },
 	{ "bounding", ROLE_CHILD, do_bounding,
@@ -367,7 +368,7 @@ const struct stage stages[] = {
 	  "violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
 	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
-	  "hand over the listener, be limited in files, wait for GO, unblock signals",
+	  "hand over its sockets, be limited in files, wait for GO, unblock signals",
 	  "pass on the caller's signal mask or handlers" },
 	{ "wake", ROLE_WARM, do_wake,
 	  "be the program, which runs already, with no fd but stdin, stdout and stderr",

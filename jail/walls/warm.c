@@ -155,6 +155,7 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 		.control = fds[WARM_CONTROL],
 		.init_fd = fds[WARM_INIT],
 		.gate = fds[WARM_GATE],
+		.netlink = -1,
 		.listener = -1,
 		.stdio = fds + WARM_STDIN,
 	};

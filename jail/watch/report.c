@@ -32,6 +32,7 @@
  *		     ids, pid and session (on the host, and in the jail)
  *     rlimits       by name, soft and hard
  *     open_fds      what is still open after exec
+ *     network       links with their flags, addresses, routes, as libnl-route lists them
  *     landlock      ABI in force, and what a thing that it must refuse came to; or null
  */
 #include <errno.h>

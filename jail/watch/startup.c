@@ -67,11 +67,14 @@ void startup_gate(struct run *run)
 {
 	struct err e;
 	uint32_t landlock = 0;
-	int r = gate_receive(run->jail.gate, &run->program, &run->outcome.refused.fd,
-			     &landlock, &e);
+	int r = gate_receive(run->jail.gate, &run->program, &run->jail.netlink,
+			     &run->outcome.refused.fd, &landlock, &e);
 
-	if (r < 0 || (r > 0 && posture_read(&run->jail, run->program, landlock,
-					    &run->outcome.posture, &e) < 0)) {
+	if (r > 0 && posture_read(&run->jail, run->program, landlock,
+				  &run->outcome.posture, &e) < 0)
+		r = -1;
+	io_close_fd(&run->jail.netlink);
+	if (r < 0) {
 		startup_refuse(run, &e);
 		return;
 	}

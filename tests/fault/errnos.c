@@ -29,6 +29,7 @@ static const struct {
 	{ SYS_access, "access", NULL, { EACCES, ENOENT, EIO } },
 	{ SYS_arch_prctl, "arch_prctl", NULL, { 0 } },
 	{ SYS_brk, "brk", NULL, { ENOMEM } },
+	{ SYS_capget, "capget", NULL, { EPERM, EINVAL, ENOSYS } },
 	{ SYS_capset, "capset", NULL, { EPERM } },
 	{ SYS_chdir, "chdir", NULL, { EACCES, ENOENT, EIO } },
 	{ SYS_clone, "clone", NULL, { EAGAIN, ENOMEM, EPERM } },

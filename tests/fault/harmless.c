@@ -66,6 +66,11 @@ static const struct {
 	  "as a kernel without Landlock answers; the report says so" },
 	{ "0", "landlock_create_ruleset", "*", EOPNOTSUPP, BEFORE,
 	  "as a kernel without Landlock answers; the report says so" },
+	{ "0", "capget", "*", ANY, BEFORE,
+	  "libcap asks the kernel for its version of the sets, and knows one without" },
+	{ "0", "prctl", " 0x17", ANY, BEFORE,
+	  "libcap looks for the last capability: only what a template inherits needs it, "
+	  "and with less of it a stage of the template fails" },
 	{ "0.1", "newfstatat", "*", ANY, BEFORE,
 	  "the mount point is made, which fails where something is" },
 	{ "0.1", "prctl", " 0xf", ANY, BEFORE, "PR_SET_NAME: a name for ps" },

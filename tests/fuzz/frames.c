@@ -61,7 +61,8 @@ static void say(int inside, enum gate_says what, bool tells)
 		return;
 	/* its end of file, that it need not wait for GO */
 	HOLDS(shutdown(inside, SHUT_RD) == 0);
-	HOLDS(gate_tell(inside, what == SAYS_READY ? &(int){ -1 } : &listener, &e) == 0);
+	HOLDS(gate_tell(inside, &(int){ eventfd(0, EFD_CLOEXEC) },
+			what == SAYS_READY ? &(int){ -1 } : &listener, &e) == 0);
 	HOLDS(gate_wait(inside, 7, &e) == -EPIPE);
 }
 

@@ -21,7 +21,7 @@ from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noq
 
 UNWALLED = os.path.join(BUILD, "stepjail-unwalled")
 # what is read back only if it is asked for
-FIXED = ("--deterministic", "--aslr=no", "--clock-start=0")
+FIXED = ("--deterministic", "--aslr=no", "--clock-start=0", "--net=loopback")
 PROGRAM = ("--", "/bin/python3", "-c", "print('ran')")
 
 # the wall, and what is said without it; by root's jails, and by an ordinary user's
@@ -45,6 +45,8 @@ LACKING = [
     ("personality", "posture: personality reads '00000000'", ...),
     ("deterministic_cpu", "posture: cpu reads", ...),
     ("deterministic_clock", "posture: the time namespace is the launcher's own", ...),
+    ("network_up", "posture: links reads 'lo loopback' where 'lo up, alone'", ...),
+    ("no other address", "posture: addresses reads '10.1.2.3/8'", ...),
     ("ids_become", "posture: host_uids reads", None),
     ("setgroups", "posture: host_groups reads '4'", None),
     # the kernel itself refuses an ordinary user's map then
@@ -144,9 +146,22 @@ class Posture(Host):
         self.assertEqual(got["setgroups"], "deny")
         self.assertEqual(got["rlimits"]["RLIMIT_NOFILE"], 256)
         self.assertEqual(got["open_fds"], "0-2")
+        self.assertEqual(got["network"],
+                         {"links": ["lo loopback"], "addresses": [], "routes": []})
         abi = landlock_abi()
         self.assertEqual(got["landlock"], {"abi": abi, "tried": "EACCES"} if abi else None)
         self.check_mounts({mount["at"]: mount for mount in got["mounts"]}, target)
+
+    def test_loopback(self):
+        """lo alone, with what the kernel gives it; and it carries a connection."""
+        done = self.python("import socket; s = socket.create_server(('127.0.0.1', 0));"
+                           " socket.create_connection(s.getsockname()); print('ran')",
+                           "--net=loopback")
+        self.assertEqual(done.stdout, b"ran\n")
+        got = done.report["posture"]["network"]
+        self.assertEqual(got["links"], ["lo loopback,up,running,lowerup"])
+        self.assertEqual(got["addresses"][0], "127.0.0.1/8")
+        self.assertIn("local 127.0.0.0/8", got["routes"])
 
     def check_mounts(self, mounts, target):
         self.assertEqual(set(mounts), {

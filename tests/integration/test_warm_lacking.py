@@ -25,6 +25,7 @@ LACKING = [
     ("close_range", "would stay open", False),
     ("net", "posture: the net namespace is the launcher's own", False),
     ("ipc", "posture: the ipc namespace is the launcher's own", False),
+    ("no other address", "posture: addresses reads '10.1.2.3/8'", False),
     ("ids_become", "posture: host_uids reads", True),
     ("setgroups deny", "posture: setgroups reads 'allow'", True),
     ("uid_map", "posture: uid_map reads", True),

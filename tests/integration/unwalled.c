@@ -6,8 +6,10 @@
  * product needs no hook for it. What is left out says that all went well: whether it did
  * is for the posture to find. See test_posture.py.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -22,8 +25,10 @@
 
 #include <linux/sched.h>
 
+#include "jail/launch/network.h"
 #include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"
+#include "jail/walls/net.h"
 #include "jail/plan/plan.h"
 
 static bool lacks(const char *wall)
@@ -76,6 +81,25 @@ int __wrap_ids_become(uid_t id, struct err *e)
 }
 
 MAY_LACK(landlock_restrict, (const struct plan *p, int abi, struct err *e), p, abi, e)
+
+MAY_LACK(network_up, (struct nl_sock * sk, struct err *e), sk, e)
+
+/* more in the network namespace than was planned */
+int __real_net_open(int *netlink, struct err *e);
+int __wrap_net_open(int *netlink, struct err *e);
+int __wrap_net_open(int *netlink, struct err *e)
+{
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq lo = { .ifr_name = "lo" };
+	struct sockaddr_in ten = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(0x0a010203) };
+
+	memcpy(&lo.ifr_addr, &ten, sizeof(ten));
+	if (lacks("no other address") && ioctl(sock, SIOCSIFADDR, &lo) < 0)
+		return -1;
+	(void)close(sock);
+	return __real_net_open(netlink, e);
+}
 
 int __real_procfs_write(pid_t pid, const char *file, const char *text);
 int __wrap_procfs_write(pid_t pid, const char *file, const char *text);

@@ -27,7 +27,7 @@ bool caller_refused(long nr, uint64_t arg0, uint64_t arg1)
 void caller_start(bool (*act)(void))
 {
 	struct err e = { 0 };
-	int outside, inside;
+	int outside, inside, netlink;
 	pid_t pid;
 
 	ck_assert_int_eq(gate_make(&outside, &inside, &e), 0);
@@ -37,17 +37,21 @@ void caller_start(bool (*act)(void))
 		uint64_t key;
 		int listener;
 
+		netlink = dup(outside);
 		(void)close(outside);
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
 		if (seccomp_install(&caller_plan, 0, &key, &listener, &e) < 0 ||
-		    gate_tell(inside, &listener, &e) < 0 || gate_wait(inside, 0, &e) < 0)
+		    gate_tell(inside, &netlink, &listener, &e) < 0 ||
+		    gate_wait(inside, 0, &e) < 0)
 			_exit(3);
 		_exit(act() ? 0 : 1);
 	}
 	(void)close(inside);
 	caller_heard = (struct violations){ .fd = -1 };
-	ck_assert_int_eq(
-		gate_receive(outside, &pid, &caller_heard.fd, &(uint32_t){ 0 }, &e), 1);
+	ck_assert_int_eq(gate_receive(outside, &pid, &netlink, &caller_heard.fd,
+				      &(uint32_t){ 0 }, &e),
+			 1);
+	(void)close(netlink);
 	ck_assert_int_eq(pid, caller_pid);
 	ck_assert_int_ge(caller_heard.fd, 0);
 	ck_assert_int_eq(gate_open(&outside), 0);

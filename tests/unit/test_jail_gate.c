@@ -18,6 +18,7 @@
 #include "tests/unit/suites.h"
 
 static uint32_t landlock; /* what gate_receive() was told */
+static int netlink;       /* what came first */
 
 static void make(int ends[2])
 {
@@ -64,7 +65,7 @@ static const unsigned char *ready(uint32_t type, uint32_t length)
 	return head;
 }
 
-START_TEST(a_fd_comes_along_close_on_exec)
+START_TEST(fds_come_along_close_on_exec)
 {
 	struct err e = { 0 };
 	struct stat sent, got;
@@ -72,20 +73,24 @@ START_TEST(a_fd_comes_along_close_on_exec)
 	pid_t program = 0;
 
 	make(ends);
-	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file, 1);
+	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file, 2);
 
 	int before = unit_fds();
 
-	ck_assert_msg(gate_receive(ends[0], &program, &listener, &landlock, &e) == 1,
-		      "%s", e.text);
+	ck_assert_msg(
+		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e) == 1,
+		"%s", e.text);
 	ck_assert_int_eq(program, getpid());
 	ck_assert_int_ge(listener, 3);
-	ck_assert_int_ne(listener, file);
-	ck_assert_int_eq(unit_fds(), before + 1);
+	ck_assert_int_ge(netlink, 3);
+	ck_assert(listener != file && netlink != file && netlink != listener);
+	ck_assert_int_eq(unit_fds(), before + 2);
+	ck_assert_int_eq(fcntl(netlink, F_GETFD), FD_CLOEXEC);
 	ck_assert_int_eq(fcntl(listener, F_GETFD), FD_CLOEXEC);
 	ck_assert_int_eq(fstat(file, &sent), 0);
 	ck_assert_int_eq(fstat(listener, &got), 0);
 	ck_assert_uint_eq(sent.st_rdev, got.st_rdev);
+	(void)close(netlink);
 	(void)close(listener);
 	(void)close(file);
 	done(ends);
@@ -100,17 +105,18 @@ START_TEST(no_fd_is_none)
 
 	make(ends);
 	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, -1, 0);
-	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 1);
-	ck_assert_int_eq(listener, -1);
+	ck_assert_int_eq(
+		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e), 1);
+	ck_assert(netlink == -1 && listener == -1);
 	ck_assert_int_eq(program, getpid());
 	done(ends);
 }
 END_TEST
 
-/* what fits into the padding, what does not, and far too much: nothing stays open */
+/* one too many, and far too many: nothing stays open */
 START_TEST(more_fds_are_nonsense)
 {
-	static const size_t counts[] = { 2, 3, 8 };
+	static const size_t counts[] = { 3, 8 };
 
 	for (size_t i = 0; i < COUNT(counts); i++) {
 		struct err e = { 0 };
@@ -123,9 +129,10 @@ START_TEST(more_fds_are_nonsense)
 
 		int before = unit_fds();
 
-		ck_assert_int_eq(
-			gate_receive(ends[0], &program, &listener, &landlock, &e),
-			-EBADMSG);
+		ck_assert_int_eq(gate_receive(ends[0], &program, &netlink, &listener,
+					      &landlock, &e),
+				 -EBADMSG);
+		io_close_fd(&netlink);
 		io_close_fd(&listener);
 		ck_assert_int_eq(unit_fds(), before);
 		(void)close(file);
@@ -156,12 +163,12 @@ START_TEST(nonsense_is_refused)
 		make(ends);
 		send_raw(ends[1], ready(rows[i].type, rows[i].length), rows[i].bytes, -1,
 			 0);
-		ck_assert_int_eq(
-			gate_receive(ends[0], &program, &listener, &landlock, &e),
-			-EBADMSG);
+		ck_assert_int_eq(gate_receive(ends[0], &program, &netlink, &listener,
+					      &landlock, &e),
+				 -EBADMSG);
 		ck_assert_ptr_nonnull(strstr(e.text, "says nonsense"));
 		ck_assert_int_eq(program, 0);
-		ck_assert_int_eq(listener, -1);
+		ck_assert(netlink == -1 && listener == -1);
 		done(ends);
 	}
 }
@@ -175,7 +182,8 @@ START_TEST(an_end_of_file_is_no_program)
 
 	make(ends);
 	io_close_fd(&ends[1]);
-	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 0);
+	ck_assert_int_eq(
+		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e), 0);
 	ck_assert_int_eq(program, 0);
 	done(ends);
 	/* also where a stage failed behind the listener: it does not stay open */
@@ -186,7 +194,8 @@ START_TEST(an_end_of_file_is_no_program)
 	send_raw(ends[1], ready(WIRE_READY, 0), 1, file, 1);
 	(void)close(file);
 	io_close_fd(&ends[1]);
-	ck_assert_int_eq(gate_receive(ends[0], &program, &listener, &landlock, &e), 0);
+	ck_assert_int_eq(
+		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e), 0);
 	ck_assert_int_eq(program, 0);
 	ck_assert_int_eq(unit_fds(), before - 1);
 	done(ends);
@@ -196,11 +205,14 @@ END_TEST
 /* in a child: stand at the gate, and end as is told */
 static _Noreturn void stand(int ends[2], int file)
 {
+	int socket = open("/dev/null", O_RDONLY);
 	struct err e = { 0 };
 
 	(void)close(ends[0]);
-	_exit(gate_tell(ends[1], &file, &e) == 0 && gate_wait(ends[1], 3, &e) == 0 ? 7
-										   : 8);
+	_exit(gate_tell(ends[1], &socket, &file, &e) == 0 &&
+			      gate_wait(ends[1], 3, &e) == 0
+		      ? 7
+		      : 8);
 }
 
 static int end_of(pid_t pid)
@@ -225,11 +237,14 @@ START_TEST(the_gate_opens_or_does_not)
 		if (pid == 0)
 			stand(ends, opens ? file : -1);
 		io_close_fd(&ends[1]);
-		ck_assert_int_eq(
-			gate_receive(ends[0], &program, &listener, &landlock, &e), 1);
+		ck_assert_int_eq(gate_receive(ends[0], &program, &netlink, &listener,
+					      &landlock, &e),
+				 1);
 		ck_assert_uint_eq(landlock, 3);
 		ck_assert_int_eq(program, pid);
 		ck_assert_int_eq(listener >= 0, opens);
+		ck_assert_int_ge(netlink, 3);
+		io_close_fd(&netlink);
 		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 		if (opens)
 			ck_assert_int_eq(gate_open(&ends[0]), 0);
@@ -260,7 +275,7 @@ static void stand_elsewhere(void *arg)
 		(void)wait(&status);
 		_exit(getpid() == 1 && WEXITSTATUS(status) == 7 ? 0 : 1);
 	}
-	MUST(gate_receive(ends[0], &program, &listener, &landlock, &e) == 1);
+	MUST(gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e) == 1);
 	MUST(program > init && getpgid(program) == getpgid(0));
 	MUST(gate_open(&ends[0]) == 0);
 	MUST(waitpid(init, &status, 0) == init && status == 0);
@@ -281,7 +296,7 @@ Suite *jail_gate_suite(void)
 	Suite *s = suite_create("jail gate");
 	TCase *c = tcase_create("gate");
 
-	tcase_add_test(c, a_fd_comes_along_close_on_exec);
+	tcase_add_test(c, fds_come_along_close_on_exec);
 	tcase_add_test(c, no_fd_is_none);
 	tcase_add_test(c, more_fds_are_nonsense);
 	tcase_add_test(c, nonsense_is_refused);

@@ -120,13 +120,15 @@ static int serve_gate(struct template *t, struct err *e)
 	uint32_t landlock;
 	cleanup_fd int listener = -1;
 	pid_t program;
-	int r = gate_receive(t->jail.gate, &program, &listener, &landlock, e);
+	int r = gate_receive(t->jail.gate, &program, &t->jail.netlink, &listener,
+			     &landlock, e);
 
 	/* before it is closed: a jail's child may hold a copy of it until its exec, and then
 	 * the set would go on to tell of it */
 	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
 	if (r > 0)
 		r = look(t, program, landlock, e) < 0 ? -e->errnum : r;
+	io_close_fd(&t->jail.netlink);
 	if (r > 0 && gate_open(&t->jail.gate) < 0)
 		r = err_say(e, EPIPE, "template: it ended at its gate");
 	io_close_fd(&t->jail.gate);

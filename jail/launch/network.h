@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * network.h - a jail's network namespace, through a route socket that was opened in it
+ */
+#ifndef STEPJAIL_JAIL_LAUNCH_NETWORK_H
+#define STEPJAIL_JAIL_LAUNCH_NETWORK_H
+
+#include <stdbool.h>
+#include <netlink/netlink.h>
+
+#include "init/err.h"
+
+/**
+ * network_open() - Have libnl use a socket that a jail's child opened
+ * @netlink:	The caller's; a copy of it is used
+ * @proc:	Folder of a process in /proc, whose network namespace the socket must be of
+ * @sk:		Gets what network_close() ends
+ *
+ * Messages are believed of the kernel alone, and nothing is waited for: the kernel answers
+ * before sendmsg(2) returns. See netlink(7), rtnetlink(7).
+ *
+ * Return: 0; -EPERM for any other socket; or -errno
+ */
+int network_open(int netlink, int proc, struct nl_sock **sk, struct err *e);
+
+/** network_close() - End what network_open() made, or NULL */
+void network_close(struct nl_sock **sk);
+
+#define cleanup_network __attribute__((cleanup(network_close)))
+
+/**
+ * network_up() - Set lo up; the kernel then gives lo its addresses and routes
+ *
+ * Needs CAP_NET_ADMIN in the namespace's owner, which the launcher made.
+ *
+ * Return: 0, or -errno
+ */
+int network_up(struct nl_sock *sk, struct err *e);
+
+/* what network_list() lists */
+enum network_kind { NETWORK_LINKS, NETWORK_ADDRESSES, NETWORK_ROUTES, NETWORK_KINDS };
+
+/**
+ * network_list() - List all links, addresses or routes of the namespace
+ * @up:		Whether lo is planned to be up
+ * @entry:	Told of each, in words, and whether it belongs to a jail whose plan that is:
+ *		lo, and what the kernel itself gives lo when it comes up
+ *
+ * Return: 0, or -errno: then not all were listed
+ */
+int network_list(struct nl_sock *sk, enum network_kind kind, bool up,
+		 void (*entry)(void *arg, const char *text, bool planned), void *arg,
+		 struct err *e);
+
+#endif
