@@ -149,9 +149,9 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 	if (r == -EPERM)
 		return err_say(
 			e, EPERM,
-			"ids: the kernel refused %s '%.*s': these ids are not "
-			"this user namespace's to give; run as an ordinary user or "
-			"outside of the container",
+			"ids: the kernel refused %s '%.*s': root needs CAP_SETUID and "
+			"CAP_SETGID, and a user namespace that has these ids; run as "
+			"an ordinary user or outside of the container",
 			file, (int)strcspn(text, "\n"), text);
 	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to /proc/%d/%s",
 			       (int)strcspn(text, "\n"), text, pid, file)

@@ -120,7 +120,8 @@ static int make_inner(struct cgroup *cg, const struct plan *p, struct err *e)
 int cgroup_give(int dir, uid_t uid, struct err *e)
 {
 	return fchownat(dir, "cgroup.procs", uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) < 0
-		       ? err_set(e, errno, "cgroup: give cgroup.procs to %u", uid)
+		       ? err_set(e, errno,
+				 "cgroup: give cgroup.procs to %u (needs CAP_CHOWN)", uid)
 		       : 0;
 }
 

@@ -131,7 +131,8 @@ static int find_root(int top, const struct plan *p, int *base, char *where, size
 
 	(void)snprintf(where, size, "%s", place);
 	if (faccessat(top, ".", W_OK, AT_EACCESS) < 0)
-		return err_set(e, errno, "cgroup: %s is not writable", HIERARCHY);
+		return err_set(e, errno, "cgroup: %s is not writable%s", HIERARCHY,
+			       errno == EACCES ? " (root needs CAP_DAC_OVERRIDE)" : "");
 	if (p && mkdirat(top, "stepjail", 0755) < 0 && errno != EEXIST)
 		return err_set(e, errno, "cgroup: make %s", place);
 	made = openat(top, "stepjail", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
