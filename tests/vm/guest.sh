@@ -182,3 +182,25 @@ leaf_of_unit()
 	until_true 5 has_leaf || fail "no leaf"
 	leaf | sed "s,^$top,,; s,/run-[0-9-]*\$,/LEAF,; s,run-r[0-9a-f]*.scope,SCOPE,"
 }
+
+# variants NAME : rows of /variants.py
+variants()
+{
+	mount -t securityfs securityfs /sys/kernel/security
+	mounts=$(wc -l </proc/self/mounts)
+	for module in inet_diag unix_diag netlink_diag; do
+		modprobe $module 2>/dev/null && fail "the guest has $module"
+	done
+	# an ordinary user's, as systemd delegates it
+	echo "+cpu +memory +pids" >$top/cgroup.subtree_control
+	for folder in $top/own $top/own/shell; do
+		mkdir "$folder"
+		chown user:user "$folder" "$folder/cgroup.procs" "$folder/cgroup.subtree_control"
+	done
+	echo "+cpu +memory +pids" >$top/own/cgroup.subtree_control
+	# the tree's own Python, outside of a jail, looks for its library where the tree has it
+	mkdir -p /lib
+	ln -s /build/rootfs/core/lib/python* /lib/
+	STEPJAIL_BUILD=/build PYTHONDONTWRITEBYTECODE=1 \
+		/build/rootfs/core/bin/python3 /variants.py "$1" || exit 1
+}

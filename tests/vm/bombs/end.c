@@ -5,6 +5,7 @@
  *	exit CODE	signal N	by itself
  *	child MIB CODE	a child touches MIB MiB and may be killed for it; then exit CODE
  *	grow MIB	touch MIB MiB itself; exit 0
+ *	many MIB N	N children touch MIB MiB each and keep them; exit 1 if one ends
  *	fork CODE	fork until it is refused, which it says; exit CODE
  *	full PATH CODE	write to a file until that is refused; exit CODE
  *	undo PATH CODE	the same, but the file is removed before the exit
@@ -45,6 +46,19 @@ static void touch_in_child(const char *mib)
 		_exit(touch(mib));
 	(void)waitpid(pid, &status, 0);
 	printf("child ended with %d\n", status);
+}
+
+static int touch_in_many(const char *mib, int count)
+{
+	int status;
+
+	while (count-- > 0)
+		if (fork() == 0) {
+			(void)(touch(mib) + pause());
+			_exit(0);
+		}
+	(void)wait(&status);
+	return 1;
 }
 
 static void fork_until_refused(void)
@@ -111,6 +125,8 @@ int main(int argc, char **argv)
 		touch_in_child(word);
 	if (strcmp(how, "grow") == 0)
 		return touch(word);
+	if (strcmp(how, "many") == 0)
+		return touch_in_many(word, code);
 	if (strcmp(how, "fork") == 0)
 		fork_until_refused();
 	if (strcmp(how, "full") == 0)
