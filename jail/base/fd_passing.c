@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -71,6 +70,33 @@ struct cmsghdr *fd_passing_next(struct msghdr *msg, struct cmsghdr *part)
 }
 #pragma GCC diagnostic pop
 
+size_t fd_passing_take(struct msghdr *msg, int *fds, size_t fd_max, struct ucred *sender)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < fd_max; i++)
+		fds[i] = -1;
+	for (struct cmsghdr *c = NULL; (c = fd_passing_next(msg, c));) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS &&
+		    sender)
+			memcpy(sender, CMSG_DATA(c), sizeof(*sender));
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++, count++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			if (count < fd_max)
+				fds[count] = fd;
+			else
+				(void)close(fd);
+		}
+	}
+	return count;
+}
+
 int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max)
 {
 	union room room;
@@ -80,29 +106,18 @@ int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd
 			      .msg_control = &room,
 			      .msg_controllen = sizeof(room) };
 	ssize_t n = recvmsg(from, &msg, MSG_CMSG_CLOEXEC | MSG_TRUNC);
-	size_t count = 0;
+	size_t count;
 
 	for (size_t i = 0; i < fd_max; i++)
 		fds[i] = -1;
-	if (n <= 0)
-		return n < 0 ? -errno : -EPIPE;
-
-	const struct cmsghdr *part = CMSG_FIRSTHDR(&msg);
-
-	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-		count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-	bool sane = (size_t)n == length && count <= fd_max &&
-		    !(msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC));
-
-	for (size_t i = 0; i < count; i++) {
-		int fd;
-
-		memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-		if (sane)
-			fds[i] = fd;
-		else
-			(void)close(fd);
-	}
-	return sane ? (int)count : -EBADMSG;
+	if (n < 0)
+		return -errno;
+	count = fd_passing_take(&msg, fds, fd_max, NULL);
+	if ((size_t)n == length && count <= fd_max &&
+	    !(msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)))
+		return (int)count;
+	for (size_t i = 0; i < fd_max; i++)
+		io_close_fd(&fds[i]);
+	/* an empty packet may have brought fds, too */
+	return n == 0 ? -EPIPE : -EBADMSG;
 }

@@ -36,6 +36,16 @@ int fd_passing_failed(int errnum, const char *what, struct err *e);
 struct cmsghdr *fd_passing_next(struct msghdr *msg, struct cmsghdr *part);
 
 /**
+ * fd_passing_take() - Take what came beside a message, of a socket of any type
+ * @msg:	As recvmsg(2) left it
+ * @fds:	Gets the first @fd_max fds, -1 where there are fewer; all others are closed
+ * @sender:	Gets SCM_CREDENTIALS, and is left as it is where there are none; or NULL
+ *
+ * Return: how many fds came, also more than @fd_max
+ */
+size_t fd_passing_take(struct msghdr *msg, int *fds, size_t fd_max, struct ucred *sender);
+
+/**
  * fd_passing_receive() - Receive one packet, and what fds came with it
  * @length:	Of the packet: one that is shorter or longer is nonsense
  * @fds:	Gets close-on-exec fds, which are the caller's; -1 for the rest of @fd_max

@@ -73,22 +73,20 @@ int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t 
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t n = recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT);
-	const struct cmsghdr *c;
-	struct ucred who;
+	struct ucred who = { .pid = -1 };
 
 	if (n < 0)
 		return -errno;
 	/* the credentials have room, so it is fds that have none */
 	if (msg.msg_flags & MSG_CTRUNC)
 		return -EPROTO;
-	c = fd_passing_next(&msg, NULL);
+	(void)fd_passing_take(&msg, NULL, 0, &who);
 	/* an empty packet has a sender, the end of file has none */
-	if (!c)
+	if (who.pid < 0)
 		return 0;
 	/* not taken where the peer's end is told first; it is there next time */
 	if (recv(fd, NULL, 0, MSG_DONTWAIT) < 0)
 		return -errno;
-	memcpy(&who, CMSG_DATA(c), sizeof(who));
 	*pid = who.pid;
 	if ((msg.msg_flags & MSG_TRUNC) || (size_t)n < sizeof(head) ||
 	    wire_unpack(head, h) < 0 || h->length != (size_t)n - sizeof(head))

@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "init/count.h"
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/walls/gate.h"
@@ -67,25 +68,6 @@ int gate_wait(int inside, uint32_t landlock, struct err *e)
 	return 0;
 }
 
-/* the fds of a part, two at most; none is due beyond */
-static bool take_fds(struct cmsghdr *part, int *netlink, int *listener)
-{
-	size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	bool sane = true;
-
-	for (size_t i = 0; i < count; i++) {
-		int got, *to = i == 0 ? netlink : listener;
-
-		memcpy(&got, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-		sane = sane && i < 2 && *to < 0;
-		if (sane)
-			*to = got;
-		else
-			(void)close(got);
-	}
-	return sane;
-}
-
 int gate_receive(int outside, pid_t *program, int *netlink, int *listener,
 		 uint32_t *landlock, struct err *e)
 {
@@ -104,21 +86,16 @@ int gate_receive(int outside, pid_t *program, int *netlink, int *listener,
 	struct wire_header h;
 	struct ucred who = { 0 };
 	ssize_t n = recvmsg(outside, &msg, MSG_CMSG_CLOEXEC);
-	bool sane = true;
+	int fds[2];
+	bool sane;
 
 	if (n == 0)
 		return 0;
 	if (n < 0)
 		return err_set(e, errno, "gate: receive");
-	*netlink = *listener = -1;
-	for (struct cmsghdr *c = NULL; (c = fd_passing_next(&msg, c));) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_CREDENTIALS)
-			memcpy(&who, CMSG_DATA(c), sizeof(who));
-		if (c->cmsg_type == SCM_RIGHTS)
-			sane = take_fds(c, netlink, listener) && sane;
-	}
+	sane = fd_passing_take(&msg, fds, COUNT(fds), &who) <= COUNT(fds);
+	*netlink = fds[0];
+	*listener = fds[1];
 	n = recv(outside, head + 1, sizeof(head) - 1, MSG_WAITALL);
 	if (n == 0) {
 		io_close_fd(netlink);

@@ -40,6 +40,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
+#include "jail/base/fd_passing.h"
 #include "rootfs/interpreter/fork.h"
 #include "rootfs/interpreter/state.h"
 
@@ -107,20 +108,6 @@ static void close_all(struct state_mail *m)
 		io_close_fd(&m->fds[i]);
 }
 
-/* the fds that came, in order; Return: how many */
-static size_t take_fds(struct msghdr *msg, struct state_mail *m)
-{
-	const struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	size_t count = 0;
-
-	memset(m->fds, -1, sizeof(m->fds));
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(m->fds, CMSG_DATA(c), count * sizeof(int));
-	}
-	return count;
-}
-
 /* what each type must come with */
 static bool is_whole(const struct state_mail *m, size_t fds)
 {
@@ -167,7 +154,7 @@ static int receive(struct state_mail *m)
 	if (n < 0)
 		give_up("channel", errno);
 
-	size_t fds = take_fds(&msg, m);
+	size_t fds = fd_passing_take(&msg, m->fds, STEP_FDS, NULL);
 
 	if (n < (ssize_t)sizeof(head) || (msg.msg_flags & MSG_TRUNC) ||
 	    wire_unpack(head, &h) < 0 || h.length != (size_t)n - sizeof(head))

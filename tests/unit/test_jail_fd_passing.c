@@ -72,6 +72,56 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
+/* of a stream as well; more fds than there is room for are closed, and counted */
+START_TEST(what_came_beside_a_message_is_taken)
+{
+	const int sent[3] = { 0, 1, 2 };
+	char bytes[16], room[256];
+	struct iovec iov = { bytes, sizeof(bytes) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct ucred sender = { .pid = -1 };
+	int got, before, on = 1;
+
+	begin();
+	before = unit_fds();
+	for (int credentials = 0; credentials < 2; credentials++) {
+		ck_assert_int_eq(fd_passing_send(ends[0], "abc", 4, sent, 3), 0);
+		msg.msg_control = room;
+		msg.msg_controllen = sizeof(room);
+		ck_assert_int_eq(recvmsg(ends[1], &msg, MSG_CMSG_CLOEXEC), 4);
+		ck_assert_uint_eq(fd_passing_take(&msg, &got, 1, &sender), 3);
+		ck_assert_int_gt(got, 2);
+		(void)close(got);
+		ck_assert_int_eq(unit_fds(), before);
+		ck_assert_int_eq(sender.pid, credentials ? getpid() : -1);
+		ck_assert_int_eq(
+			setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+	}
+	/* nothing came */
+	msg.msg_controllen = 0;
+	ck_assert_uint_eq(fd_passing_take(&msg, &got, 1, NULL), 0);
+	ck_assert_int_eq(got, -1);
+	done();
+}
+END_TEST
+
+/* an empty packet is taken for the end; the fds beside it are not kept */
+START_TEST(an_empty_packet_leaves_no_fd)
+{
+	const int sent[1] = { 0 };
+	char text[4];
+	int got, before;
+
+	begin();
+	before = unit_fds();
+	ck_assert_int_eq(fd_passing_send(ends[0], "", 0, sent, 1), 0);
+	ck_assert_int_eq(fd_passing_receive(ends[1], text, 4, &got, 1), -EPIPE);
+	ck_assert_int_eq(got, -1);
+	ck_assert_int_eq(unit_fds(), before);
+	done();
+}
+END_TEST
+
 START_TEST(an_end_is_no_packet)
 {
 	int fds[FD_PASSING_FDS_MAX + 1] = { 0 };
@@ -94,6 +144,8 @@ Suite *jail_pass_suite(void)
 
 	tcase_add_test(c, fds_come_close_on_exec);
 	tcase_add_test(c, nonsense_is_refused);
+	tcase_add_test(c, what_came_beside_a_message_is_taken);
+	tcase_add_test(c, an_empty_packet_leaves_no_fd);
 	tcase_add_test(c, an_end_is_no_packet);
 	suite_add_tcase(s, c);
 	return s;
