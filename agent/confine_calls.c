@@ -300,8 +300,6 @@ static const char *const deadly[] = {
 	"lookup_dcookie",
 };
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
 const char *confine_call_name(size_t i)
 {
 	if (i < COUNT(allowed))

@@ -12,8 +12,6 @@ static const char *const openers[] = { "if",   "for", "while", "try",
 				       "with", "def", "class", "async" };
 static const char *const carriers[] = { "else", "elif", "except", "finally" };
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
 static bool begins_with_one(const char *line, size_t length, const char *const *words,
 			    size_t count)
 {

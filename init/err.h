@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "init/count.h"
+
 #define ERR_TEXT_MAX 512
 
 struct err {

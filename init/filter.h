@@ -16,6 +16,8 @@
 
 #include <linux/filter.h>
 
+#include "init/count.h"
+
 enum filter_when {
 	ALWAYS,    /* whatever the arguments */
 	ARG_EQ,    /* the argument's low 32 bits are value */

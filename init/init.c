@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 
 	if (signals < 0)
 		return STATUS_FAILED;
-	if (filter_load(filter_init, sizeof(filter_init) / sizeof(filter_init[0])) < 0)
+	if (filter_load(filter_init, COUNT(filter_init)) < 0)
 		return STATUS_FAILED;
 	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 0, NULL, 0) < 0)
 		return STATUS_LAUNCHER_GONE;

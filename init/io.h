@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "init/count.h"
+
 #define cleanup_fd __attribute__((cleanup(io_close_fd)))
 #define cleanup_free __attribute__((cleanup(io_free)))
 

@@ -58,7 +58,7 @@ static const struct {
 
 static int resolve(const char *name)
 {
-	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+	for (size_t i = 0; i < COUNT(newer); i++)
 		if (strcmp(newer[i].name, name) == 0)
 			return newer[i].nr;
 	return seccomp_syscall_resolve_name(name);
@@ -72,7 +72,7 @@ static int allow_ip(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 					      IPPROTO_ICMPV6 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(protocols) / sizeof(protocols[0]); i++)
+	for (size_t i = 0; r == 0 && i < COUNT(protocols); i++)
 		r = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, nr, 3,
 			SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, row->value),
@@ -93,7 +93,7 @@ static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr
 	bool has_pid = row->arg == 1;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; r == 0 && i < COUNT(others); i++)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, has_pid ? 2 : 1,
 				     SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ,
 						others[i].bit, others[i].set),
@@ -309,7 +309,7 @@ static void write_names(const char *array, uint32_t arch)
 			printf("\t[%d] = \"%s\",\n", nr, name);
 		free(name);
 	}
-	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+	for (size_t i = 0; i < COUNT(newer); i++)
 		printf("\t[%d] = \"%s\",\n", newer[i].nr, newer[i].name);
 	printf("};\n");
 }

@@ -23,4 +23,4 @@ const struct filter_row filter_rows[] = {
 	{ "restart_syscall", ALWAYS, 0, 0, "poll after a stop and continue" },
 };
 
-const size_t filter_row_count = sizeof(filter_rows) / sizeof(filter_rows[0]);
+const size_t filter_row_count = COUNT(filter_rows);

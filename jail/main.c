@@ -42,7 +42,7 @@ static const struct {
 	{ "help", "", "print this", command_help, false },
 	{ "version", "", "print the version", command_version, false },
 };
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+#define COMMAND_COUNT (COUNT(commands))
 
 /* also written, with other words, in the README and the manual */
 static const char exit_statuses[] =
@@ -84,7 +84,7 @@ static const char *unalias(const char *name)
 		{ "--version", "version" },
 	};
 
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+	for (size_t i = 0; i < COUNT(aliases); i++)
 		if (strcmp(name, aliases[i][0]) == 0)
 			return aliases[i][1];
 	return name;

@@ -14,7 +14,7 @@ sigset_t cancel_signals(void)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct sigaction now;
 
 		if (sigaction(rows[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)

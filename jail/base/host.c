@@ -52,7 +52,7 @@ static const struct {
 
 static int check_calls(struct err *e)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (size_t i = 0; i < COUNT(calls); i++) {
 		/* arguments that none of them takes */
 		if (syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L) < 0 &&
 		    (errno == ENOSYS || (errno == EPERM && !calls[i].privileged)))
@@ -123,7 +123,7 @@ static const char *find_remedy(void)
 
 	char label[256];
 
-	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+	for (size_t i = 0; i < COUNT(switches); i++)
 		if (reads(switches[i].file, switches[i].refusing))
 			return switches[i].remedy;
 	if (io_read_file_at(AT_FDCWD, "/proc/self/attr/apparmor/current", label,
@@ -139,7 +139,7 @@ static int refused_count(struct err *e)
 					     "ipc",  "uts", "cgroup" };
 	const char *kind = "*";
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < COUNT(kinds); i++) {
 		char file[64];
 
 		(void)snprintf(file, sizeof(file), "/proc/sys/user/max_%s_namespaces",

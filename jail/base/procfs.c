@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -68,4 +69,32 @@ int procfs_write(pid_t pid, const char *file, const char *text)
 	cleanup_fd int fd = dir < 0 ? dir : procfs_open_at(dir, file, O_WRONLY);
 
 	return fd < 0 ? fd : io_write_text(fd, text);
+}
+
+const char *procfs_find(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, n) == 0)
+			return line + n;
+	}
+	return NULL;
+}
+
+uint64_t procfs_number(const char *text, const char *key, int base)
+{
+	const char *at = procfs_find(text, key);
+
+	return at ? strtoull(at, NULL, base) : 0;
+}
+
+uint64_t procfs_status(pid_t pid, const char *key)
+{
+	char text[8192];
+
+	return procfs_read(pid, "status", text, sizeof(text)) > 0
+		       ? procfs_number(text, key, 10)
+		       : 0;
 }

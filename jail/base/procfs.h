@@ -11,6 +11,7 @@
 #define STEPJAIL_JAIL_BASE_PROCFS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
@@ -49,5 +50,14 @@ ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
  * Return: 0, -errno of write(2), or as procfs_open_at()
  */
 int procfs_write(pid_t pid, const char *file, const char *text);
+
+/** procfs_find() - What follows @key at the beginning of a line of @text, or NULL */
+const char *procfs_find(const char *text, const char *key);
+
+/** procfs_number() - The same as a number of @base, as "VmPTE:" in kB; 0 where it is not there */
+uint64_t procfs_number(const char *text, const char *key, int base);
+
+/** procfs_status() - A decimal number of /proc/PID/status; 0 also where the process is gone */
+uint64_t procfs_status(pid_t pid, const char *key);
 
 #endif

@@ -67,6 +67,15 @@ static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* nobody changes a memfd any more, not its size either: fcntl(2). 0, or -errno */
+static inline int sys_seal(int memfd)
+{
+	return fcntl(memfd, F_ADD_SEALS,
+		     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0
+		       ? -errno
+		       : 0;
+}
+
 #ifndef CLOSE_RANGE_CLOEXEC
 
 #include <linux/close_range.h>

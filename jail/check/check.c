@@ -205,7 +205,7 @@ static const struct row rows[] = {
 	{ "root tree", NULL, false, ALWAYS, 0, look_root, NULL },
 	{ "a whole jail", NULL, false, ALWAYS, 0, NULL, try_jail },
 };
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define ROW_COUNT (COUNT(rows))
 
 /* may it be missing, by the row or by an option that does without it? What is there, and
  * refused, is not missing */

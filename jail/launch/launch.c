@@ -130,7 +130,7 @@ static bool is_missing(int errnum)
 {
 	static const int rows[] = { ENOENT, EACCES, EPERM, EROFS, EBUSY, EOPNOTSUPP };
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < COUNT(rows); i++)
 		if (rows[i] == errnum)
 			return true;
 	return false;

@@ -27,8 +27,6 @@
 #include "jail/base/procfs.h"
 #include "jail/base/sha256.h"
 
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-
 /* of a posture, and of a plan in words; all of its binds fit */
 #define TEXT_BYTES (4U << 20)
 
@@ -42,18 +40,6 @@ int posture_refuse(const char *what, const char *told, const char *planned, stru
 	for (char *at = e->text; (at = strchr(at, '\n'));)
 		*at = ',';
 	return r;
-}
-
-const char *posture_find(const char *text, const char *key)
-{
-	size_t n = strlen(key);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, n) == 0)
-			return line + n;
-	}
-	return NULL;
 }
 
 void posture_put(const struct look *l, const char *fmt, ...)
@@ -113,7 +99,7 @@ static int stays_open(int fds, const char *fd)
 
 	if (n < 0)
 		return (int)n;
-	flags = posture_find(text, "flags:");
+	flags = procfs_find(text, "flags:");
 	return flags ? !(strtoul(flags, NULL, 8) & O_CLOEXEC) : -ENODATA;
 }
 

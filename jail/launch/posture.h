@@ -96,7 +96,4 @@ void posture_put(const struct look *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void posture_string(const struct look *l, const char *text);
 
-/** posture_find() - What follows @key at the beginning of a line of @text, or NULL */
-const char *posture_find(const char *text, const char *key);
-
 #endif

@@ -11,12 +11,13 @@
 
 #include "jail/walls/deterministic.h"
 #include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
 #include "jail/base/clock.h"
 
 /* in the text of "status" */
 int posture_cpu(const struct look *l, struct err *e)
 {
-	const char *at = posture_find(l->text, "Cpus_allowed_list:\t");
+	const char *at = procfs_find(l->text, "Cpus_allowed_list:\t");
 	char list[256] = "";
 
 	if (at)
@@ -62,8 +63,8 @@ int posture_clocks(const struct look *l, struct err *e)
 		clockid_t clock;
 	} clocks[] = { { "monotonic", CLOCK_MONOTONIC }, { "boottime", CLOCK_BOOTTIME } };
 
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
-		const char *at = posture_find(l->text, clocks[i].name);
+	for (size_t i = 0; i < COUNT(clocks); i++) {
+		const char *at = procfs_find(l->text, clocks[i].name);
 		char *end = NULL;
 		int64_t seconds = at ? strtoll(at, &end, 10) : 0;
 		int64_t ns = at ? strtoll(end, NULL, 10) : 0;

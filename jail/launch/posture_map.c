@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
 
 /* the kernel pads the numbers, and ends the last line too */
@@ -60,7 +61,7 @@ int posture_rlimits(const struct look *l, struct err *e)
 		if (r == 0)
 			continue;
 
-		const char *line = posture_find(l->text, row.line);
+		const char *line = procfs_find(l->text, row.line);
 
 		if (!is_limited_to(line, row.value))
 			return err_say(e, EPERM,
@@ -78,7 +79,7 @@ int posture_rlimits(const struct look *l, struct err *e)
 /* the leaf of this run; where the launcher itself is, without one */
 int posture_cgroup(const struct look *l, struct err *e)
 {
-	const char *at = posture_find(l->text, "0::");
+	const char *at = procfs_find(l->text, "0::");
 	char path[4096] = "";
 
 	if (at)

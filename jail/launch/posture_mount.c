@@ -82,7 +82,7 @@ static bool has(const char *list, const char *word)
 /* what of it is not as planned, in words, or NULL */
 static const char *differs(const struct seen *s, const struct place *place)
 {
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+	for (size_t i = 0; i < COUNT(flags); i++)
 		if ((place->attr & flags[i].attr) && !has(s->flags, flags[i].flag))
 			return flags[i].lacks;
 	if (strcmp(s->peer, "-") != 0)

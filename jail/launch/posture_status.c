@@ -26,13 +26,8 @@ enum computed { NOTHING, CAPS, MODE, UIDS, GIDS, GROUPS, FILTERS, PIDS };
 /* how many filters the launcher itself lives behind */
 static unsigned long own_filters(void)
 {
-	char text[8192];
-	const char *at = NULL;
-
-	if (prctl(PR_GET_SECCOMP) != 0 &&
-	    procfs_read(getpid(), "status", text, sizeof(text)) > 0)
-		at = posture_find(text, "Seccomp_filters:");
-	return at ? strtoul(at, NULL, 10) : 0;
+	return prctl(PR_GET_SECCOMP) != 0 ? procfs_status(getpid(), "Seccomp_filters:")
+					  : 0;
 }
 
 /* false: it may read anything */
@@ -44,7 +39,7 @@ static bool compute(const struct look *l, enum computed what, char *planned)
 	bool template = l->jail->plan->template;
 	uint64_t caps = 0;
 
-	for (size_t i = 0; i < sizeof(template_caps) / sizeof(template_caps[0]); i++)
+	for (size_t i = 0; i < COUNT(template_caps); i++)
 		caps |= UINT64_C(1) << template_caps[i];
 	switch (what) {
 	case CAPS:
@@ -119,8 +114,8 @@ static void cut_template(char *value)
 
 int posture_status(const struct look *l, struct err *e)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *at = posture_find(l->text, rows[i].key);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *at = procfs_find(l->text, rows[i].key);
 		char value[VALUE_MAX], computed[VALUE_MAX];
 		const char *planned = rows[i].planned;
 

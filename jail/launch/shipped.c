@@ -16,7 +16,7 @@
 #include "jail/launch/shipped.h"
 
 static const char *const folders[] = { ".", "../lib/stepjail" };
-#define FOLDER_COUNT (sizeof(folders) / sizeof(folders[0]))
+#define FOLDER_COUNT (COUNT(folders))
 
 /* the folder of the running executable; the kernel's link, not argv[0]'s claim */
 static int own_folder(char *path, size_t size, struct err *e)

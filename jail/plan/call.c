@@ -10,7 +10,6 @@
 #include "syscall_names.h"
 
 #define X32_BIT 0x40000000u
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
 	uint32_t number;

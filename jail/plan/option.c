@@ -318,8 +318,8 @@ const struct option_row option_rows[] = {
 	  ANSWER(verify_rootfs) },
 };
 /* the parser keeps one bit for each row */
-_Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= 64, "more rows than bits");
-const size_t option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
+_Static_assert(COUNT(option_rows) <= 64, "more rows than bits");
+const size_t option_row_count = COUNT(option_rows);
 
 /* the two options that are about the command line itself */
 static const struct {
@@ -375,7 +375,7 @@ void option_print_help(FILE *out)
 		print_help_line(out, option_rows[i].name, option_rows[i].arg,
 				option_rows[i].bare, option_rows[i].help,
 				initial_text(&option_rows[i], text));
-	for (size_t i = 0; i < sizeof(meta) / sizeof(meta[0]); i++)
+	for (size_t i = 0; i < COUNT(meta); i++)
 		print_help_line(out, meta[i].name, meta[i].arg, false, meta[i].help,
 				NULL);
 }

@@ -15,7 +15,7 @@ static const char *const default_env[] = {
 	"HOME=/work",
 	"LANG=C.UTF-8",
 };
-#define DEFAULT_ENV_COUNT (sizeof(default_env) / sizeof(default_env[0]))
+#define DEFAULT_ENV_COUNT (COUNT(default_env))
 
 /* places that the jail makes itself and that a bind may not cover or reach into */
 static const char *const reserved[] = { "/proc", "/dev" };
@@ -52,7 +52,7 @@ static int check_destination(const struct plan *p, const char *dst, struct err *
 	if (dst[1] == '\0')
 		return err_say(e, EINVAL,
 			       "bind: '/' is the root tree itself: use --rootfs DIR");
-	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+	for (size_t i = 0; i < COUNT(reserved); i++)
 		if (is_at_or_below(dst, reserved[i]))
 			return err_say(e, EINVAL,
 				       "bind: %s belongs to the jail: choose a "

@@ -50,8 +50,7 @@ int plan_deterministic_complete(struct plan *p, struct err *e)
 		       p->limit[LIMIT_SEED]);
 	(void)snprintf(seed, sizeof(seed), "STEPJAIL_DETERMINISTIC=%" PRIu64,
 		       p->limit[LIMIT_SEED]);
-	for (size_t i = 0; p->deterministic == ANSWER_YES && r == 0 &&
-			   i < sizeof(rows) / sizeof(rows[0]);
+	for (size_t i = 0; p->deterministic == ANSWER_YES && r == 0 && i < COUNT(rows);
 	     i++)
 		r = fix(p, "deterministic", rows[i], e);
 	if (r < 0 || !p->clock_start)

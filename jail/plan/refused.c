@@ -346,7 +346,7 @@ const struct refused_row refused_rows[] = {
 	FAMILY(AF_MCTP, host_wide),
 };
 
-const size_t refused_row_count = sizeof(refused_rows) / sizeof(refused_rows[0]);
+const size_t refused_row_count = COUNT(refused_rows);
 
 /* --lock-code: once the program has started, nothing becomes code that was not. Its own
  * start is let through by a key in a register that execve(2) does not read. */
@@ -365,4 +365,4 @@ const struct refused_row locked_rows[] = {
 	  "chooses what appears in pages of code that are not yet there" },
 };
 
-const size_t locked_row_count = sizeof(locked_rows) / sizeof(locked_rows[0]);
+const size_t locked_row_count = COUNT(locked_rows);

@@ -334,4 +334,4 @@ const struct filter_row filter_rows[] = {
 	ALLOW("recvmmsg", "own sockets"),
 };
 
-const size_t filter_row_count = sizeof(filter_rows) / sizeof(filter_rows[0]);
+const size_t filter_row_count = COUNT(filter_rows);

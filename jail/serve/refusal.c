@@ -44,7 +44,7 @@ static const struct {
 
 const char *refusal_frame(uint16_t type)
 {
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+	for (size_t i = 0; i < COUNT(frames); i++)
 		if (frames[i].type == type)
 			return frames[i].word;
 	return NULL;

@@ -373,7 +373,7 @@ static bool is_size(const struct row *row, uint32_t length)
 static int act(struct request *q, const struct wire_header *h,
 	       const unsigned char *payload, struct err *e)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		const struct row *row = &rows[i];
 		int r;
 

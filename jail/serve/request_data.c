@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/sys.h"
 #include "jail/serve/request.h"
 
 static int append(int fd, const struct request *q, uint64_t have, uint64_t most,
@@ -35,10 +36,9 @@ static int make_memfd(const char *name, struct err *e)
 
 static int seal(int fd, struct err *e)
 {
-	if (fcntl(fd, F_ADD_SEALS,
-		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return err_set(e, errno, "serve: seal a source");
-	return 0;
+	int r = sys_seal(fd);
+
+	return r < 0 ? err_set(e, -r, "serve: seal a source") : 0;
 }
 
 /* the source of the next step, sealed; an empty one if there was no CODE */

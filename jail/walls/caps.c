@@ -20,7 +20,7 @@
 
 static const cap_value_t template_caps[] = CAPS_TEMPLATE;
 
-#define TEMPLATE_COUNT ((int)(sizeof(template_caps) / sizeof(template_caps[0])))
+#define TEMPLATE_COUNT ((int)(COUNT(template_caps)))
 
 static int set_template(cap_t set, cap_flag_t flag)
 {

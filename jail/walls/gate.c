@@ -9,7 +9,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "init/count.h"
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/walls/gate.h"

@@ -142,7 +142,7 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 			       "none: " LANDLOCK_REMEDY);
 	if (abi == 0)
 		return 0;
-	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+	for (size_t i = 0; i < COUNT(rights); i++) {
 		if (abi < rights[i].abi)
 			continue;
 		attr.fs |= rights[i].fs;

@@ -89,7 +89,7 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 		return r;
 	if (fchdir(base) < 0)
 		return err_set(e, errno, "mount: enter the assembly");
-	for (size_t i = 0; i < sizeof(assembly) / sizeof(assembly[0]); i++)
+	for (size_t i = 0; i < COUNT(assembly); i++)
 		if (mkdir(assembly[i], 0755) < 0)
 			return err_set(e, errno, "mount: make %s", assembly[i]);
 	return make_skeleton(s, p, e);
@@ -123,7 +123,7 @@ static int make_dev(int root, bool cgroup, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+	for (size_t i = 0; i < COUNT(links); i++)
 		if (symlinkat(links[i].target, AT_FDCWD, links[i].name) < 0)
 			return err_set(e, errno, "mount: make /%s", links[i].name);
 	for (size_t i = 0; i < place_row_count; i++)

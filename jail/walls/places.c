@@ -54,7 +54,7 @@ const struct place place_rows[] = {
 	  .attr = MOUNT_READ_ONLY,
 	  .options = "hidepid=invisible,subset=pid" },
 };
-#define ROWS (sizeof(place_rows) / sizeof(place_rows[0]))
+#define ROWS (COUNT(place_rows))
 const size_t place_row_count = ROWS;
 _Static_assert(ROWS + 1 + PLAN_BINDS_MAX == PLACES_MAX, "as places.h says");
 

@@ -65,7 +65,7 @@ static const struct {
 
 #define FILES_ROW 0
 
-const size_t rlimit_count = sizeof(rows) / sizeof(rows[0]);
+const size_t rlimit_count = COUNT(rows);
 
 int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 		struct rlimit_row *out)

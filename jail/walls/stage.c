@@ -377,8 +377,8 @@ const struct stage stages[] = {
 	  "become init, or the program", "pass on the caller's environment" },
 };
 
-const size_t stage_count = sizeof(stages) / sizeof(stages[0]);
-const uint32_t stage_exec = sizeof(stages) / sizeof(stages[0]) - 1;
+const size_t stage_count = COUNT(stages);
+const uint32_t stage_exec = COUNT(stages) - 1;
 
 static void fail(const struct child *c, size_t stage, const struct err *e)
 {

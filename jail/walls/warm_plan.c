@@ -16,13 +16,12 @@
 
 #include "init/io.h"
 #include "jail/base/path.h"
+#include "jail/base/sys.h"
 #include "jail/walls/warm_plan.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define ABI_MAX 1000 /* far beyond any kernel's */
 #define CALL_MAX 1023
 #define ARGS_MAX 6
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 #define NUMBER(field, most)                                                              \
 	{                                                                                \
@@ -117,9 +116,10 @@ int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_
 	fill(w, p, s);
 	w->landlock_abi = (uint32_t)landlock_abi;
 	(void)munmap(w, sizeof(*w));
-	if (fcntl(memory, F_ADD_SEALS, SEALS) < 0)
-		return err_set(e, errno, "template: seal its plan");
-	return io_steal_fd(&memory);
+
+	int r = sys_seal(memory);
+
+	return r < 0 ? err_set(e, -r, "template: seal its plan") : io_steal_fd(&memory);
 }
 
 static int refuse(const char *what, size_t row, struct err *e)

@@ -99,12 +99,10 @@ static int find_children(struct found *f, pid_t pid)
 	return r;
 }
 
-/* "Key:   123 kB" of status or smaps_rollup, in bytes; 0 if it is not there */
+/* of status or smaps_rollup, which tell kB; 0 if it is not there */
 static uint64_t kib_of(const char *text, const char *key)
 {
-	const char *at = strstr(text, key);
-
-	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+	return procfs_number(text, key, 10) * 1024;
 }
 
 /*
@@ -150,13 +148,13 @@ static int add_memory(pid_t pid, bool exact, uint64_t *bytes)
 
 	if (n < 0)
 		return has_ended((int)-n) ? 0 : (int)n;
-	*bytes += kib_of(text, "\nVmPTE:");
+	*bytes += kib_of(text, "VmPTE:");
 	if (exact && procfs_read(pid, "smaps_rollup", rollup, sizeof(rollup)) > 0)
-		*bytes += kib_of(rollup, "\nPss_Anon:") + kib_of(rollup, "\nPss_Shmem:") +
-			  kib_of(rollup, "\nSwapPss:");
+		*bytes += kib_of(rollup, "Pss_Anon:") + kib_of(rollup, "Pss_Shmem:") +
+			  kib_of(rollup, "SwapPss:");
 	else
-		*bytes += kib_of(text, "\nRssAnon:") + kib_of(text, "\nRssShmem:") +
-			  kib_of(text, "\nVmSwap:");
+		*bytes += kib_of(text, "RssAnon:") + kib_of(text, "RssShmem:") +
+			  kib_of(text, "VmSwap:");
 	return 0;
 }
 

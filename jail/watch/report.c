@@ -51,7 +51,6 @@
 #include "jail/base/sys.h"
 #include "jail/version.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define RESERVED_BYTES 32768
 #define TEXT_BYTES                                                                       \
 	(1U << 20) /* beside output and posture, which are as long as they are */

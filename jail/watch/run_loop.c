@@ -223,7 +223,7 @@ static const struct {
 	{ offsetof(struct run, jail.capture.stream[0].outside), serve_stdout },
 	{ offsetof(struct run, jail.capture.stream[1].outside), serve_stderr },
 };
-#define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
+#define SOURCE_COUNT (COUNT(sources))
 
 int run_loop_run(struct run *run, struct err *e)
 {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "init/count.h"
 
 /* ck_assert() for loops of very many rounds: it writes nothing to a file while it holds
  */

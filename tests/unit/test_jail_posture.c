@@ -52,7 +52,7 @@ unsigned long unit_filters(void)
 	const char *at;
 
 	ck_assert_int_gt(procfs_read(getpid(), "status", text, sizeof(text)), 0);
-	at = posture_find(text, "Seccomp_filters:");
+	at = procfs_find(text, "Seccomp_filters:");
 	return at ? strtoul(at, NULL, 10) : 0;
 }
 

@@ -113,12 +113,31 @@ START_TEST(the_proc_of_another_namespace_is_refused)
 }
 END_TEST
 
+START_TEST(numbers_are_found_at_the_beginning_of_a_line)
+{
+	static const char text[] = "Name:\tVmPTE:\t7\nVmPTE:\t     124 kB\n"
+				   "SigBlk:\tfffffffffffbfeff\nThreads:\t1\n";
+
+	ck_assert_uint_eq(procfs_number(text, "VmPTE:", 10), 124);
+	ck_assert_uint_eq(procfs_number(text, "SigBlk:", 16), 0xfffffffffffbfeff);
+	ck_assert_uint_eq(procfs_number(text, "Threads:", 10), 1);
+	ck_assert_uint_eq(procfs_number(text, "hreads:", 10), 0);
+	ck_assert_str_eq(procfs_find(text, "Threads:"), "\t1\n");
+	ck_assert_str_eq(procfs_find(text, "Name:"), text + 5);
+	ck_assert_ptr_null(procfs_find(text, "PPid:"));
+	ck_assert_ptr_null(procfs_find("", "PPid:"));
+	ck_assert_uint_eq(procfs_status(getpid(), "PPid:"), (uint64_t)getppid());
+	ck_assert_uint_eq(procfs_status(0x3fffffff, "PPid:"), 0);
+}
+END_TEST
+
 Suite *jail_proc_suite(void)
 {
 	Suite *s = suite_create("jail proc");
 	TCase *c = tcase_create("proc");
 
 	tcase_add_test(c, own_files_are_read);
+	tcase_add_test(c, numbers_are_found_at_the_beginning_of_a_line);
 	tcase_add_test(c, own_files_are_written);
 	tcase_add_test(c, no_symlink_is_followed);
 	tcase_add_test(c, what_covers_it_is_refused);

@@ -44,7 +44,7 @@ static const struct {
 	{ "cpu", NULL },          { "memory", NULL },   { "pids", NULL },
 	{ "cpuset", "--cpuset" }, { "io", "--io-max" },
 };
-#define CONTROLLER_COUNT (sizeof(controllers) / sizeof(controllers[0]))
+#define CONTROLLER_COUNT (COUNT(controllers))
 #define BIT_CPUSET (1 << 3)
 #define BIT_IO (1 << 4)
 #define BITS_ALWAYS 7
@@ -180,7 +180,7 @@ static bool is_unit(const char *path)
 	static const char *const kinds[] = { ".slice", ".scope", ".service", ".socket" };
 	const char *kind = strrchr(path, '.');
 
-	for (size_t i = 0; kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; kind && i < COUNT(kinds); i++)
 		if (strcmp(kind, kinds[i]) == 0)
 			return true;
 	return false;
@@ -202,7 +202,7 @@ static bool is_delegated(const char *path, bool without_unit)
 	/* the mark of another user's systemd is none for root */
 	if (stat(unit, &st) < 0 || st.st_uid != geteuid())
 		return false;
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; i < COUNT(marks); i++)
 		if (getxattr(unit, marks[i], value, sizeof(value)) == 1 && *value == '1')
 			return true;
 	/* a user's systemd may leave no mark (252 does not): this it was asked for, or it

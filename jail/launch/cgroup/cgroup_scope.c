@@ -46,7 +46,7 @@ static const char *find_runner(void)
 	/* as sd_booted(3) */
 	if (access("/run/systemd/system", F_OK) < 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof(runners) / sizeof(runners[0]); i++)
+	for (size_t i = 0; i < COUNT(runners); i++)
 		if (access(runners[i], X_OK) == 0)
 			return runners[i];
 	return NULL;

@@ -31,7 +31,7 @@ static const struct row {
 	ROW("cpu.stat", "throttled_usec", throttled_us),
 #undef ROW
 };
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+#define ROW_COUNT (COUNT(rows))
 _Static_assert(ROW_COUNT * sizeof(uint64_t) == sizeof(struct cgroup_usage),
 	       "a row for each field");
 
@@ -110,7 +110,7 @@ uint64_t cgroup_memory(int leaf, uint64_t enough)
 	if (bytes <= enough ||
 	    io_read_file_at(leaf, "memory.stat", text, sizeof(text)) < 0)
 		return bytes;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < COUNT(keys); i++) {
 		uint64_t back = look_up(keys[i], text);
 
 		if (back != NO_LIMIT)

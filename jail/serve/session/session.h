@@ -52,6 +52,8 @@ enum step_kind {
 	KIND_LIST,
 };
 
+extern const uint16_t step_frames[]; /* by kind: the frame that a client asks for it by */
+
 /* stdout or stderr of a step */
 struct stream {
 	struct port port;

@@ -130,7 +130,6 @@ static void done_file(struct step *step)
 {
 	struct session *s = step->session;
 	char words[ERR_TEXT_MAX], json[64];
-	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
 	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
 
 	drain(step, &step->out[0]);
@@ -147,7 +146,7 @@ static void done_file(struct step *step)
 					    : step->have_done ? REFUSAL_FILE
 							      : REFUSAL_FAILED,
 				    .limit = late ? "wall-time" : NULL,
-				    .frame = frames[step->kind],
+				    .frame = step_frames[step->kind],
 			    },
 			    words);
 	} else {

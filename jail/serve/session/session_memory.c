@@ -56,13 +56,7 @@ bool memory_is_near(const struct session *s)
 /* those of the child are as large as its own */
 static uint64_t page_tables(const struct state *of)
 {
-	char text[4096];
-	const char *at;
-
-	if (procfs_read(of->host, "status", text, sizeof(text)) <= 0)
-		return 0;
-	at = posture_find(text, "VmPTE:");
-	return at ? strtoull(at, NULL, 10) * 1024 : 0;
+	return procfs_status(of->host, "VmPTE:") * 1024;
 }
 
 static bool has_room(const struct session *s, const struct state *of)

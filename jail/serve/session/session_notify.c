@@ -74,7 +74,6 @@ static struct state *owner_of(const struct session *s, pid_t pid, bool inside,
 	*there = pid == init;
 	for (int i = 0; i < ANCESTORS_MAX && pid > 0 && pid != init; i++) {
 		struct state *state;
-		const char *parent;
 
 		if (!read_status(s, pid, inside, text, sizeof(text)))
 			return NULL;
@@ -84,8 +83,7 @@ static struct state *owner_of(const struct session *s, pid_t pid, bool inside,
 			state = known(s, sweep_inside(text, "NSsid:"));
 		if (state)
 			return state;
-		parent = posture_find(text, "PPid:");
-		pid = parent ? (pid_t)strtol(parent, NULL, 10) : 0;
+		pid = (pid_t)procfs_number(text, "PPid:", 10);
 	}
 	return NULL;
 }
@@ -132,15 +130,11 @@ static bool is_unreaped(const struct session *s, pid_t pid)
 {
 	struct sought w = { .pid = pid };
 	struct walk k = { 0 };
-	const char *process = NULL;
-	char text[4096];
+	pid_t process = (pid_t)procfs_status(s->caller, "Tgid:");
 	struct err e;
 
-	if (procfs_read(s->caller, "status", text, sizeof(text)) > 0)
-		process = posture_find(text, "Tgid:");
 	if (process)
-		(void)proc_usage_each(&k, (pid_t)strtol(process, NULL, 10), UNREAPED_MAX,
-				      visit, &w, &e);
+		(void)proc_usage_each(&k, process, UNREAPED_MAX, visit, &w, &e);
 	proc_usage_end(&k);
 	return w.found;
 }
@@ -212,13 +206,10 @@ static struct violations *whose(void *owner, pid_t thread)
 static void kill_caller(struct session *s, const struct seccomp_notif *n)
 {
 	cleanup_fd int pidfd = -1;
-	const char *process = NULL;
-	char text[4096];
+	pid_t process = (pid_t)procfs_status((pid_t)n->pid, "Tgid:");
 
-	if (procfs_read((pid_t)n->pid, "status", text, sizeof(text)) > 0)
-		process = posture_find(text, "Tgid:");
 	if (process)
-		pidfd = (int)syscall(SYS_pidfd_open, (pid_t)strtol(process, NULL, 10), 0);
+		pidfd = (int)syscall(SYS_pidfd_open, process, 0);
 	if (violation_holds(s->listener.fd, n->id) &&
 	    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
 		session_end(

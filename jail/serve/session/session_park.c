@@ -147,14 +147,10 @@ static struct state *caller(struct session *s, pid_t host)
 static bool is_bound(const struct state *state)
 {
 	char text[4096];
-	const char *threads, *blocked;
 
-	if (procfs_read(state->host, "status", text, sizeof(text)) <= 0)
-		return false;
-	threads = posture_find(text, "Threads:\t");
-	blocked = posture_find(text, "SigBlk:\t");
-	return threads && blocked && strtol(threads, NULL, 10) == 1 &&
-	       strtoull(blocked, NULL, 16) == ALL_BLOCKED;
+	return procfs_read(state->host, "status", text, sizeof(text)) > 0 &&
+	       procfs_number(text, "Threads:", 10) == 1 &&
+	       procfs_number(text, "SigBlk:", 16) == ALL_BLOCKED;
 }
 
 static bool all_rest(const struct session *s)

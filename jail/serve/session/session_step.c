@@ -110,15 +110,16 @@ void step_forget(struct step *step)
 	event_loop_later(hub, &step->end, free_step);
 }
 
+const uint16_t step_frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
+
 void step_refuse(struct step *step, struct refusal why, int errnum, const char *text)
 {
-	static const uint16_t frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
 	struct session *s = step->session;
 	char words[ERR_TEXT_MAX];
 
 	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
 		       errnum ? ": " : "", errnum ? strerror(errnum) : "");
-	why.frame = s->once.is ? WIRE_ONCE : frames[step->kind];
+	why.frame = s->once.is ? WIRE_ONCE : step_frames[step->kind];
 	why.step = step->kind == KIND_RUN ? step->number : 0;
 	say_refused(s->serve, s->number, step->branch, &why, words);
 	state_free(step->state);

@@ -43,7 +43,7 @@
 
 pid_t sweep_inside(const char *text, const char *key)
 {
-	const char *at = posture_find(text, key), *end;
+	const char *at = procfs_find(text, key), *end;
 
 	if (!at)
 		return -1;
@@ -57,15 +57,12 @@ pid_t sweep_inside(const char *text, const char *key)
 static bool look(pid_t pid, pid_t *parent, pid_t *inside)
 {
 	char text[4096];
-	const char *at;
 
 	*parent = *inside = 0;
 	if (procfs_read(pid, "status", text, sizeof(text)) <= 0)
 		return false;
-	at = posture_find(text, "PPid:\t");
-	if (at)
-		*parent = (pid_t)strtol(at, NULL, 10);
-	if (posture_find(text, "NSpid:"))
+	*parent = (pid_t)procfs_number(text, "PPid:", 10);
+	if (procfs_find(text, "NSpid:"))
 		*inside = sweep_inside(text, "NSpid:");
 	return true;
 }
@@ -380,16 +377,12 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 {
 	char text[4096];
 	unsigned long long all = 0, shared = 0;
-	const char *clean, *dirty;
 
-	if (exact) {
-		if (procfs_read(state->host, "smaps_rollup", text, sizeof(text)) <= 0)
-			return 0;
-		clean = posture_find(text, "Private_Clean:");
-		dirty = posture_find(text, "Private_Dirty:");
-		return (clean ? strtoull(clean, NULL, 10) * 1024 : 0) +
-		       (dirty ? strtoull(dirty, NULL, 10) * 1024 : 0);
-	}
+	if (exact)
+		return procfs_read(state->host, "smaps_rollup", text, sizeof(text)) <= 0
+			       ? 0
+			       : 1024 * (procfs_number(text, "Private_Clean:", 10) +
+					 procfs_number(text, "Private_Dirty:", 10));
 	if (procfs_read(state->host, "statm", text, sizeof(text)) <= 0 ||
 	    sscanf(text, "%*u %llu %llu", &all, &shared) != 2 || shared > all)
 		return 0;

@@ -43,7 +43,7 @@ static int watch(struct template *t, struct err *e)
 	const int fds[] = { t->jail.control, t->jail.gate, t->channel };
 
 	t->events = epoll_create1(EPOLL_CLOEXEC);
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+	for (size_t i = 0; i < COUNT(fds); i++)
 		if (epoll_ctl(t->events, EPOLL_CTL_ADD, fds[i],
 			      &(struct epoll_event){ .events = EPOLLIN,
 						     .data.fd = fds[i] }) < 0)
@@ -217,7 +217,7 @@ static int find_pid(struct jail *j, struct err *e)
 	(void)snprintf(file, sizeof(file), "fdinfo/%d", j->pidfd);
 	n = procfs_read(getpid(), file, text, sizeof(text));
 	if (n > 0)
-		at = posture_find(text, "Pid:");
+		at = procfs_find(text, "Pid:");
 	j->pid = at ? (pid_t)strtol(at, NULL, 10) : 0;
 	if (j->pid > 0)
 		return 0;

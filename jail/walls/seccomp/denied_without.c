@@ -21,7 +21,6 @@
 #define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
 #define UNLISTED (MAP_SHARED | MAP_ANONYMOUS)
 #define ACCESS 3 /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
 static const char unlisted[] =

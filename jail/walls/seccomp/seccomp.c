@@ -25,7 +25,6 @@
 
 #define TOLD SECCOMP_RET_USER_NOTIF
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
 	const struct sock_filter *code;

@@ -13,7 +13,6 @@
 #include "jail/walls/seccomp/signal_guard.h"
 #include "jail/walls/seccomp/prefix.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define TOLD SECCOMP_RET_USER_NOTIF
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)
 
