@@ -10,13 +10,13 @@
 #include "init/err.h"
 
 /**
- * cancel_signals() - Those that do: what the caller ignores stays ignored, as by nohup(1)
- * and in the background of a shell
+ * cancel_signals() - The signals that end the launcher, but for those that its caller
+ * ignores, as by nohup(1) and in the background of a shell
  */
 sigset_t cancel_signals(void);
 
 /**
- * cancel_open() - Block all signals of the process, for good, and hear of these by a fd
+ * cancel_open() - Block all signals of the process for good, and learn of these by an fd
  * @fd:		Gets a signalfd(2), close-on-exec
  *
  * Those of a terminal's job control stay as they are.

@@ -25,14 +25,21 @@
 int fd_passing_send(int to, const void *bytes, size_t length, const int *fds,
 		    size_t fd_count);
 
-/** fd_passing_send_parts() - The same, of a packet that lies in parts; see iovec(3type) */
+/**
+ * fd_passing_send_parts() - The same, of a packet that lies in parts; see iovec(3type)
+ */
 int fd_passing_send_parts(int to, struct iovec *parts, size_t part_count, const int *fds,
 			  size_t fd_count);
 
-/** fd_passing_failed() - Say why a packet was not sent; -errno. @what: and of what sort it was */
+/**
+ * fd_passing_failed() - Say why a packet was not sent. @what: what was sent. Return:
+ * -errno
+ */
 int fd_passing_failed(int errnum, const char *what, struct err *e);
 
-/** fd_passing_next() - The control message behind @part, or the first for NULL; cmsg(3) */
+/**
+ * fd_passing_next() - The control message behind @part, or the first for NULL; cmsg(3)
+ */
 struct cmsghdr *fd_passing_next(struct msghdr *msg, struct cmsghdr *part);
 
 /**

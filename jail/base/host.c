@@ -21,12 +21,12 @@
 #include "init/io.h"
 #include "jail/base/host.h"
 
-/* the newest ones that every run makes, and the Linux that brought each */
+/* the newest system calls that every run makes, and the Linux that brought each */
 static const struct {
 	const char *name;
 	long number;
 	const char *since;
-	bool privileged; /* EPERM comes before a look at the arguments */
+	bool privileged; /* the kernel checks rights before arguments */
 } calls[] = {
 	{ "seccomp", SYS_seccomp, "3.17", false },
 	{ "pidfd_send_signal", SYS_pidfd_send_signal, "5.1", false },
@@ -43,7 +43,7 @@ static const struct {
 	"in a container, start that with --security-opt seccomp=unconfined or a filter " \
 	"that allows namespaces and mounts"
 
-/* what clone3(2) answers EPERM to, beside switches */
+/* why clone3(2) may fail with EPERM where no sysctl refuses it */
 #define REFUSED                                                                          \
 	"leave the chroot, or the user namespace that has no number for this user or "   \
 	"group, if it is one of these; " CONTAINER
@@ -53,7 +53,7 @@ static const struct {
 static int check_calls(struct err *e)
 {
 	for (size_t i = 0; i < COUNT(calls); i++) {
-		/* arguments that none of them takes */
+		/* no call does anything with such arguments */
 		if (syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L) < 0 &&
 		    (errno == ENOSYS || (errno == EPERM && !calls[i].privileged)))
 			return err_say(e, ENOSYS,
@@ -96,7 +96,7 @@ int host_check(struct err *e)
 	return 0;
 }
 
-static bool reads(const char *file, char first)
+static bool file_holds(const char *file, char first)
 {
 	char text[32];
 
@@ -106,7 +106,7 @@ static bool reads(const char *file, char first)
 
 #define PROFILE "load stepjail's AppArmor profile (README)"
 
-/* what is known to refuse user namespaces, in words; NULL if none of it does */
+/* how to lift what refuses user namespaces on this host; NULL if nothing known does */
 static const char *find_remedy(void)
 {
 	static const struct {
@@ -124,7 +124,7 @@ static const char *find_remedy(void)
 	char label[256];
 
 	for (size_t i = 0; i < COUNT(switches); i++)
-		if (reads(switches[i].file, switches[i].refusing))
+		if (file_holds(switches[i].file, switches[i].refusing))
 			return switches[i].remedy;
 	if (io_read_file_at(AT_FDCWD, "/proc/self/attr/apparmor/current", label,
 			    sizeof(label)) > 0 &&
@@ -144,7 +144,7 @@ static int refused_count(struct err *e)
 
 		(void)snprintf(file, sizeof(file), "/proc/sys/user/max_%s_namespaces",
 			       kinds[i]);
-		if (reads(file, '0'))
+		if (file_holds(file, '0'))
 			kind = kinds[i];
 	}
 	return err_say(e, ENOSPC,
@@ -190,7 +190,8 @@ void host_hint(struct err *e)
 	const char *words = strerror(e->errnum), *hint = NULL;
 	size_t n = strlen(e->text), w = strlen(words);
 
-	/* text that says it all has no errno's words at its end */
+	/* an error of err_say() has its reason in it, and errno's words are not at its
+	 * end */
 	if (n < w || strcmp(e->text + n - w, words) != 0)
 		return;
 	if (e->errnum == EAGAIN)

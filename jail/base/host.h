@@ -21,8 +21,8 @@
 int host_check(struct err *e);
 
 /**
- * host_hint() - Put behind an error that ends in errno's words what on this host may be
- * behind it, and what mends that
+ * host_hint() - Add to an error what on this host may be its cause, and what mends that
+ * @e:		Left as it is unless it ends in errno's words
  */
 void host_hint(struct err *e);
 

@@ -2,10 +2,10 @@
 /*
  * procfs.h - files of one process in /proc, by its pid
  *
- * The folder is looked at each time: it must be a procfs's, and of the caller's own PID
- * namespace. From there no file is opened through a symlink or in another mount: what is
- * written to uid_map cannot end up in something that was mounted over it, nor a posture be
- * read from it. See openat2(2).
+ * Each call checks that /proc is a procfs, and that of the caller's own PID namespace.
+ * Files are opened without following symlinks or entering other mounts, so that something
+ * mounted over uid_map neither gets what is written there nor is read as a posture. See
+ * openat2(2).
  */
 #ifndef STEPJAIL_JAIL_BASE_PROCFS_H
 #define STEPJAIL_JAIL_BASE_PROCFS_H
@@ -54,10 +54,16 @@ int procfs_write(pid_t pid, const char *file, const char *text);
 /** procfs_find() - What follows @key at the beginning of a line of @text, or NULL */
 const char *procfs_find(const char *text, const char *key);
 
-/** procfs_number() - The same as a number of @base, as "VmPTE:" in kB; 0 where it is not there */
+/**
+ * procfs_number() - The same as a number of @base, as "VmPTE:" in kB; 0 where it is not
+ * there
+ */
 uint64_t procfs_number(const char *text, const char *key, int base);
 
-/** procfs_status() - A decimal number of /proc/PID/status; 0 also where the process is gone */
+/**
+ * procfs_status() - A decimal number of /proc/PID/status; 0 also where the process is
+ * gone
+ */
 uint64_t procfs_status(pid_t pid, const char *key);
 
 #endif

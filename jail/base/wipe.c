@@ -8,7 +8,7 @@
 
 #include "jail/base/wipe.h"
 
-/* by volatile, or the compiler would know that nobody reads it again */
+/* volatile: else the compiler leaves out stores that nobody reads */
 static void zero(volatile unsigned char *from, const volatile unsigned char *end)
 {
 	for (; from < end; from++)

@@ -11,9 +11,9 @@
  * wipe() - Zero a static variable, and let go of the pages that are wholly its own
  * @at:		In .bss, so that such a page is anonymous memory: zeros when it comes back
  *
- * A clone shares its template's pages until it writes to them. To write zeros there would
- * make each of its own, for the rest of its life; see MADV_DONTNEED in madvise(2). What is
- * zero already is not written to.
+ * A clone shares its template's pages until it writes to them. Writing zeros would copy
+ * each page, so whole pages are given back instead (MADV_DONTNEED in madvise(2)), and
+ * bytes that are zero already are not written.
  */
 void wipe(void *at, size_t bytes);
 

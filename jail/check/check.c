@@ -216,7 +216,7 @@ static bool is_optional(const struct row *row, int result)
 	       (row->attempt == probe_proc && plan.proc == PROC_NONE);
 }
 
-static void look(const struct row *row, enum need found, struct finding *f)
+static void look_for_row(const struct row *row, enum need found, struct finding *f)
 {
 	*f = (struct finding){ .remedy = row->remedy };
 
@@ -275,7 +275,7 @@ int command_check(char *const *argv, struct err *e)
 
 		/* a probe forks, and must not carry text of ours along */
 		(void)fflush(stdout);
-		look(&rows[i], found, &f);
+		look_for_row(&rows[i], found, &f);
 		if (f.state == STATE_OK && found < USERNS &&
 		    (rows[i].attempt == host_check ||
 		     rows[i].attempt == probe_user_namespace))

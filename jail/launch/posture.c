@@ -200,7 +200,7 @@ static const struct {
 	{ "clock_offsets", "timens_offsets", false, false, posture_clocks, asks_clocks },
 };
 
-static int look(struct look l, bool early, struct err *e)
+static int look_at_file(struct look l, bool early, struct err *e)
 {
 	/* mountinfo, with all the binds that a plan can have */
 	static char text[1 << 20];
@@ -241,7 +241,7 @@ static int look_early(const struct jail *jail, pid_t program, int dir, struct po
 	if ((jail->plan->report || jail->plan->session) &&
 	    !(p->out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
-	return look(
+	return look_at_file(
 		(struct look){
 			.jail = jail, .program = program, .dir = dir, .out = p->out },
 		true, e);
@@ -282,9 +282,9 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 			    "posture: %d waits at the gate, and %d was looked at",
 			    program, p->program);
 	if (r == 0)
-		r = look((struct look){ jail, program, p->dir, landlock, p->out, NULL,
-					NULL },
-			 false, e);
+		r = look_at_file((struct look){ jail, program, p->dir, landlock, p->out,
+						NULL, NULL },
+				 false, e);
 	io_close_fd(&p->dir);
 	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
 		r = err_set(e, ENOSPC, "posture: print it");

@@ -89,7 +89,8 @@ static int set_bind(const struct option_row *row, struct plan *p, const char *va
 	return plan_add_bind(p, value, strcmp(row->name, "bind-rw") == 0, e);
 }
 
-/* both kinds by the first's row, in their order: a later one may lie within an earlier */
+/* --bind's row prints the binds of --bind-rw, too, in the order given: a bind may lie
+ * within an earlier one */
 static void print_bind(const struct option_row *row, const struct plan *p, FILE *out)
 {
 	for (size_t i = 0; strcmp(row->name, "bind") == 0 && i < p->bind_count; i++)
@@ -317,7 +318,7 @@ const struct option_row option_rows[] = {
 	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
 	  ANSWER(verify_rootfs) },
 };
-/* the parser keeps one bit for each row */
+/* option_parse.c has one bit for each row in a uint64_t */
 _Static_assert(COUNT(option_rows) <= 64, "more rows than bits");
 const size_t option_row_count = COUNT(option_rows);
 

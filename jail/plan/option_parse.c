@@ -55,7 +55,7 @@ static int set_limit(const struct option_row *row, struct plan *p, const char *v
 	return 0;
 }
 
-/* put the option's name, and its place in a policy file, before what went wrong */
+/* begin the error with the option's name, and with its line in a policy file */
 static int name_error(const struct parse *ps, const char *name, struct err *e)
 {
 	if (ps->policy)
@@ -63,7 +63,8 @@ static int name_error(const struct parse *ps, const char *name, struct err *e)
 	return err_within(e, "--%s: ", name);
 }
 
-/* what explain prints must come back the same: no value that the form would change */
+/* what explain prints must be read back the same: no value that a policy file would
+ * change */
 static bool carried_by_policy(const char *value)
 {
 	size_t n = strlen(value);
@@ -162,8 +163,9 @@ static int unknown_option(const char *word, struct err *e)
 	return err_say(e, EINVAL, "%.64s is not an option: see --help", word);
 }
 
-/* the value behind '=' or in the next word; *argv moves past what was used. An option that
- * may stand alone takes no next word, and one that looks like its value is a mistake. */
+/* the value behind '=' or in the next word; *argv moves past what was used. An option
+ * that may stand alone takes no next word, and one that looks like its value is a
+ * mistake. */
 static int take_value(char *const **argv, size_t name_length,
 		      const struct option_row *row, const char **value, struct err *e)
 {

@@ -9,7 +9,8 @@
 #include "jail/plan/plan_deterministic.h"
 #include "jail/plan/plan.h"
 
-/* An environment from nothing: these rows and what --env says, never the caller's. */
+/* The environment is these rows and what --env says; nothing of the caller's is passed
+ * on. */
 static const char *const default_env[] = {
 	"PATH=/bin:/usr/bin",
 	"HOME=/work",
@@ -67,7 +68,7 @@ static int check_destination(const struct plan *p, const char *dst, struct err *
 
 int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e)
 {
-	/* a destination in the jail is ours to name; a host path may hold a colon */
+	/* the last colon: a host path may hold one, a destination need not */
 	const char *colon = strrchr(spec, ':');
 
 	if (!colon || colon == spec || colon[1] == '\0')
@@ -114,8 +115,9 @@ int plan_complete(struct plan *p, struct err *e)
 	uint64_t wall = p->limit[LIMIT_WALL_MS], cpu = p->limit[LIMIT_CPU_MS];
 	uint64_t cpus = p->limit[LIMIT_CPUS_MILLI];
 
-	/* the static tree's Python has no need of new code, nor has the other one's when its
-	 * template has loaded all; another tree's may */
+	/* Python of the tree core is static and maps no code after its start. That of
+	 * data loads shared objects, all of them in a template. Other trees may map
+	 * code at any time. */
 	if (p->lock_code == LOCK_AUTO)
 		p->lock_code = strcmp(p->rootfs, "core") == 0   ? LOCK_YES
 			       : strcmp(p->rootfs, "data") == 0 ? LOCK_WARM
@@ -128,8 +130,7 @@ int plan_complete(struct plan *p, struct err *e)
 	if (p->spill && p->capture == CAPTURE_NO)
 		return err_say(e, EINVAL,
 			       "spill: only captured output is spilled: add --capture");
-	/* a CPU limit that the wall limit makes unreachable is a mistake in one of them
-	 */
+	/* if the wall limit always comes first, one of the two is a mistake */
 	if (wall != NO_LIMIT && cpu != NO_LIMIT && cpus != NO_LIMIT &&
 	    cpu / cpus > wall / 1000 + 1)
 		return err_say(

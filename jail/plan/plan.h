@@ -2,9 +2,9 @@
 /*
  * plan.h - what a run shall be: plain data, const once it is validated
  *
- * Options and policy files fill a plan, plan_complete() checks and completes it, and from then on
- * nothing changes it. Strings belong to whoever parsed them (argv, a policy file's text)
- * and live as long as the process.
+ * Options and policy files fill a plan, plan_complete() checks and completes it, and from
+ * then on nothing changes it. Strings belong to whoever parsed them (argv, a policy
+ * file's text) and live as long as the process.
  */
 #ifndef STEPJAIL_JAIL_PLAN_PLAN_H
 #define STEPJAIL_JAIL_PLAN_PLAN_H
@@ -56,8 +56,9 @@ enum limit {
 
 enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
-/* auto only while it is parsed; warm is no to all but serve, which decides; by these numbers
- * option.c has their names */
+/* LOCK_AUTO: until plan_complete() decides. LOCK_WARM: serve locks code where sessions
+ * are cloned from a template; for all others it is LOCK_NO. option.c has their names
+ * in this order */
 enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES, LOCK_WARM };
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
@@ -65,8 +66,8 @@ enum plan_answer { ANSWER_NO, ANSWER_YES };
 enum plan_ahead { AHEAD_YES, AHEAD_NO };
 enum plan_aslr { ASLR_YES, ASLR_NO };
 
-/* parts of the wall that may be missing when an option says so by name, and that must not;
- * bits in the order of the options' names */
+/* what may be missing where --allow-missing names it, and what --require demands; bits
+ * in the order of the names in option.c */
 enum plan_part {
 	PART_CGROUP = 1u << 0,
 	PART_AUDIT = 1u << 1, /* the record of violations */
@@ -100,8 +101,8 @@ struct plan {
 	const char *chdir;
 	const char *hostname;
 	const char *report;    /* path, or an fd's number; NULL for none */
-	enum plan_answer cold; /* no session out of a template */
-	enum plan_ahead ahead; /* a process for a step before it is asked for */
+	enum plan_answer cold; /* sessions are executed, not cloned */
+	enum plan_ahead ahead; /* make the next step's process early */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	const char *spill;     /* folder for captured output, NULL for none */
 	enum plan_capture capture;
@@ -110,13 +111,13 @@ struct plan {
 	enum plan_lock lock_code;
 	enum plan_violation on_violation;
 	enum plan_answer learn;
-	enum plan_answer oom_group; /* memory that runs out ends every process */
+	enum plan_answer oom_group; /* out of memory, all processes end */
 	const char *cpuset;         /* list of CPUs, NULL for all */
 	struct plan_io io[PLAN_IO_MAX];
 	size_t io_count;
-	enum plan_answer deterministic; /* see fixed.h, for the next two as well */
+	enum plan_answer deterministic; /* see walls/deterministic.h */
 	enum plan_aslr aslr;            /* address space layout randomisation */
-	const char *clock_start;        /* an instant, NULL for the host's clocks */
+	const char *clock_start;        /* a time, NULL for the host's clocks */
 	enum plan_answer verify_rootfs;
 	unsigned int allow_missing; /* enum plan_part bits */
 	unsigned int require;       /* enum plan_required bits */
@@ -129,8 +130,8 @@ struct plan {
 	size_t env_count;
 	bool session;      /* the program is an interpreter that serves steps */
 	char *const *argv; /* the program, NULL at the end; NULL for none */
-	/* not of a policy: the program is a template that jails are cloned from, and runs
-	 * nothing of anybody's; see template.h */
+	/* set by template_start(), by no option: the program is a template, which
+	 * jails are cloned from; it runs no user's code */
 	bool template;
 };
 

@@ -20,7 +20,8 @@ int plan_deterministic_check_start(const char *text, struct err *e)
 	return timestamp_parse(text, &seconds, e);
 }
 
-static int fix(struct plan *p, const char *option, const char *text, struct err *e)
+static int set_variable(struct plan *p, const char *option, const char *text,
+			struct err *e)
 {
 	size_t key = strcspn(text, "=") + 1;
 
@@ -52,12 +53,12 @@ int plan_deterministic_complete(struct plan *p, struct err *e)
 		       p->limit[LIMIT_SEED]);
 	for (size_t i = 0; p->deterministic == ANSWER_YES && r == 0 && i < COUNT(rows);
 	     i++)
-		r = fix(p, "deterministic", rows[i], e);
+		r = set_variable(p, "deterministic", rows[i], e);
 	if (r < 0 || !p->clock_start)
 		return r;
 	r = timestamp_parse(p->clock_start, &seconds, e);
 	(void)snprintf(start, sizeof(start), "STEPJAIL_CLOCK_START=%" PRIu64, seconds);
-	/* the clock of a jail that stood ready would have started by then */
+	/* a jail that is made before its session would have started its clock by then */
 	p->limit[LIMIT_READY] = 0;
-	return r < 0 ? r : fix(p, "clock-start", start, e);
+	return r < 0 ? r : set_variable(p, "clock-start", start, e);
 }

@@ -10,13 +10,17 @@
 #include "init/err.h"
 #include "jail/plan/plan.h"
 
-/** plan_deterministic_check_start() - Is this a time that a clock can start at? 0 or -errno */
+/**
+ * plan_deterministic_check_start() - Is this a time that a clock can start at? 0 or
+ * -errno
+ */
 int plan_deterministic_check_start(const char *text, struct err *e);
 
 /**
- * plan_deterministic_complete() - Refuse what contradicts itself, and tell the program by its environment
+ * plan_deterministic_complete() - Refuse what contradicts itself, and tell the program by
+ * its environment
  *
- * Texts are this file's own: of one plan of a process at a time.
+ * The variables' texts are static: one plan of a process at a time may have them.
  *
  * Return: 0, -EINVAL, or -E2BIG (too many variables)
  */

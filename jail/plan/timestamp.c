@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp.c - an instant, as users write it: see instant.h, ISO 8601
+ * timestamp.c - a time, as users write it: see timestamp.h, ISO 8601
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -39,7 +39,7 @@ int timestamp_parse(const char *text, uint64_t *seconds, struct err *e)
 		struct tm same = day;
 		time_t t = timegm(&same);
 
-		/* what is no day, hour or second of it is made another one */
+		/* timegm(3) turns a day or hour that does not exist into another one */
 		if (same.tm_mon != day.tm_mon || same.tm_mday != day.tm_mday ||
 		    same.tm_hour != day.tm_hour || same.tm_min != day.tm_min ||
 		    same.tm_sec != day.tm_sec)

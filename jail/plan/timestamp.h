@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp.h - an instant, as users write it
+ * timestamp.h - a time, as users write it
  */
 #ifndef STEPJAIL_JAIL_PLAN_TIMESTAMP_H
 #define STEPJAIL_JAIL_PLAN_TIMESTAMP_H
@@ -10,7 +10,7 @@
 #include "init/err.h"
 
 /**
- * timestamp_parse() - Read an instant of UTC
+ * timestamp_parse() - Read a time in UTC
  * @text:	2024-02-29T12:00:00Z, 2024-02-29 for its midnight, or seconds since 1970
  * @seconds:	Since 1970
  *

@@ -34,7 +34,7 @@ int deterministic_clock(const struct plan *p, struct err *e)
 	for (size_t i = 0, n = 0; i < 2; i++) {
 		struct timespec now;
 
-		/* a launcher with offsets of its own is found out by posture_fixed.c */
+		/* posture_deterministic.c refuses a launcher that has offsets itself */
 		if (clock_gettime(clocks[i], &now) < 0)
 			return err_set(e, errno, "clock-start: read a clock");
 		/* the kernel takes no negative nanoseconds */

@@ -42,7 +42,7 @@ static int open_slots(struct err *e)
 
 	if (fd < 0)
 		return err_set(e, errno, "ids: open %s%s", SLOT_FILE, writable);
-	/* whoever else could write it could lock every slot, or a jail's own pair */
+	/* another user who could write it could lock every slot */
 	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
 		(void)close(fd);
 		return err_say(e, EPERM,
@@ -53,7 +53,8 @@ static int open_slots(struct err *e)
 	return fd;
 }
 
-/* begin anywhere: ids are then not reused at once, and launchers do not queue up */
+/* begin at a random slot: ids are then not reused at once, and launchers that start at
+ * the same time do not try the same slots */
 static int lock_slot(int fd, uint32_t *slot, struct err *e)
 {
 	uint32_t start = 0;
@@ -78,9 +79,10 @@ static int lock_slot(int fd, uint32_t *slot, struct err *e)
 
 /*
  * Is uid 0 here the host's, with a whole range of ids to give? In a container's user
- * namespace it is some other user's, and then it is mapped as that user's one id would be.
- * Return: 1, 0, or -errno; -EPERM for a part of the host's ids with root among them, where
- * a jail would run under host uid 0
+ * namespace it is some other user's, and then it is mapped as that user's one id would
+ * be.
+ * Return: 1, 0, or -errno; -EPERM for a part of the host's ids with root among them,
+ * where a jail would run under host uid 0
  */
 static int is_host_root(struct err *e)
 {
@@ -158,7 +160,7 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 		     : 0;
 }
 
-/* ids that are mapped to themselves, unless there are none of them */
+/* an extent of ids that are mapped to themselves; nothing if it is empty */
 static int print_same(char *text, size_t size, uid_t from, uid_t to)
 {
 	return from < to ? snprintf(text, size, "\n%u %u %u", from, from, to - from) : 0;
@@ -188,8 +190,8 @@ int ids_map(const struct ids *ids, pid_t pid, struct err *e)
 
 	ids_print_map(ids, false, uids);
 	ids_print_map(ids, true, gids);
-	/* never again: with it, a file's group could be given up to gain what it denies
-	 */
+	/* setgroups stays denied for good: whoever gives up a group may open the files
+	 * that are closed to that group alone */
 	r = write_map(pid, "setgroups", "deny", e);
 	if (r == 0)
 		r = write_map(pid, "gid_map", gids, e);

@@ -5,8 +5,9 @@
  * As root, each jail gets two host ids of its own out of a reserved range: one for init,
  * one for the program. No two jails share a kernel uid, so neither signals, nor /proc,
  * nor the kernel's counts of one uid (keys, pipes, epoll) join them. Counts that a user
- * namespace passes on (inotify, queued signals) do: jail/manual.mdoc, WHAT JAILS SHARE. As
- * an ordinary user, the only id there is to map is the user's own. See user_namespaces(7).
+ * namespace passes on (inotify, queued signals) do: jail/manual.mdoc, WHAT JAILS SHARE.
+ * As an ordinary user, the only id there is to map is the user's own. See
+ * user_namespaces(7).
  */
 #ifndef STEPJAIL_JAIL_WALLS_IDS_H
 #define STEPJAIL_JAIL_WALLS_IDS_H
@@ -21,26 +22,26 @@
 #define IDS_SLOTS 65536u
 
 /*
- * A process that is not dumpable has files in /proc that belong to id 0 of the user namespace
- * that its program was executed in. For a clone this is its template's. An ordinary user's
- * template maps that user to 0, so that the user's serve can write the OOM scores of steps.
+ * A process that is not dumpable has files in /proc that belong to id 0 of the user
+ * namespace that its program was executed in. For a clone this is its template's. An
+ * ordinary user's template maps that user to 0, so that the user's serve can write the
+ * OOM scores of steps.
  */
 struct ids {
-	bool own;       /* two host ids of this jail's own, else the caller's one */
-	int slot_fd;    /* holds the lock on the pair; -1 when not own */
-	uid_t host_uid; /* what the jail's init maps to; the program is one above if own
-			 */
+	bool own;    /* this jail has two host ids that no other has; else the caller's */
+	int slot_fd; /* holds the lock on the pair; -1 when not own */
+	uid_t host_uid; /* of the jail's init; if own, the program's is one above */
 	gid_t host_gid;
 	uid_t init_id;    /* init's id inside the jail */
 	uid_t program_id; /* the program's id inside the jail; 0 of a user's template */
-	bool gives;       /* of a template: maps the whole range, to map pairs of it */
+	bool gives; /* of a template: maps all slots, to map a pair of them to a clone */
 };
 
 /**
  * ids_own() - Are jails to have host ids of their own?
  *
- * Return: 1 (the caller is the host's root), 0, or -errno; -EPERM for a part of the host's
- * ids with root among them, where a jail would run under host uid 0
+ * Return: 1 (the caller is the host's root), 0, or -errno; -EPERM for a part of the
+ * host's ids with root among them, where a jail would run under host uid 0
  */
 int ids_own(struct err *e);
 

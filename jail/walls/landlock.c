@@ -3,8 +3,8 @@
  * landlock.c - a second wall behind the mounts: see landlock.h
  *
  * The ABI grew: rights that a kernel does not know make landlock_create_ruleset fail, so
- * the rows of rights[] say which ABI brought them. What came after ABI 2 are numbers here and
- * in landlock.h, because Debian 12's linux/landlock.h ends there.
+ * the rows of rights[] say which ABI brought them. What came after ABI 2 are numbers here
+ * and in landlock.h, because Debian 12's linux/landlock.h ends there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,8 @@ int landlock_abi(struct err *e)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   LANDLOCK_CREATE_RULESET_VERSION);
 
-	/* not built in, or not enabled at boot; any other answer is no absence */
+	/* not built in, or not enabled at boot; another error does not say that there
+	 * is none */
 	if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
 		return 0;
 	return abi < 0 ? err_set(e, errno, "landlock: ask for the ABI") : (int)abi;

@@ -110,8 +110,9 @@ static int make_root(const struct sources *s, struct err *e)
 }
 
 /*
- * A shared mapping of /dev/zero is memory that the watch cannot see, as denied_without.c says of
- * one without a file. /dev/full reads as zeros, too, and cannot be mapped: see full(4).
+ * Without a cgroup, /dev/zero is the host's /dev/full: a shared mapping of /dev/zero
+ * would be memory that nobody counts (see seccomp/denied_without.c), while /dev/full
+ * reads as zeros, too, and cannot be mapped: see full(4).
  */
 static const struct place *node_for(const struct place *place, bool cgroup)
 {
@@ -187,8 +188,8 @@ static int make_proc(int root, const struct plan *p, struct err *e)
 	if (p->proc == PROC_NONE && !p->template)
 		return 0;
 
-	/* read-only: the file mem of /proc/self writes even to pages of code; but a template
-	 * writes the id maps of its clones */
+	/* read-only: the file mem of /proc/self writes even to pages of code; but a
+	 * template writes the id maps of its clones */
 	cleanup_fd int proc =
 		mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, e);
 
@@ -225,7 +226,8 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 static int make_bind(int root, const struct source *s, const struct plan_bind *b,
 		     size_t i, struct err *e)
 {
-	/* below /work and /tmp the point is still to be made; elsewhere it is there */
+	/* below /work and /tmp the mount point is made now; elsewhere the skeleton has
+	 * it */
 	int r = mount_make_point(root, b->dst, !s->name, e);
 
 	if (r < 0)
@@ -240,11 +242,11 @@ static int make_bind(int root, const struct source *s, const struct plan_bind *b
 	return r < 0 ? r : mount_attach_beneath(tree, root, b->dst, e);
 }
 
-/* for the clones of a template, see mount.h */
+/* in a template: attach what its clones are made of, see PLACES_KEPT_ROOT */
 static int keep_sources(int root, const struct sources *s, const struct plan *p,
 			struct err *e)
 {
-	/* the root tree's own is attached already, as a layer */
+	/* the mount of the root tree is attached already, as a layer: clone it */
 	cleanup_fd int tree = mount_clone_at(TREE, NULL, e);
 	int r = tree < 0 ? tree : mount_attach_beneath(tree, root, PLACES_KEPT_ROOT, e);
 

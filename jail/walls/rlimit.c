@@ -2,9 +2,10 @@
 /*
  * rlimit.c - what one process may use: see rlimit.h
  *
- * A program of core_pattern's, "|/path", gets what crashes whatever RLIMIT_CORE is, but
- * for 1, by which the kernel keeps that program's own crash from starting another: so 1 it
- * is, and seccomp lets nobody lower it. See core(5); Kernel: fs/coredump.c
+ * RLIMIT_CORE is 1. Where core_pattern is "|/path", the kernel starts that program for
+ * every crash and ignores the limit, unless it is exactly 1: by this value the kernel
+ * keeps a crash of that very program from starting another. seccomp lets nobody in the
+ * jail lower the limit again. See core(5); Kernel: fs/coredump.c
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +30,15 @@ static const struct {
 	/* --file-size */
 	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0,
 	  false },
-	/* --cpu-time, coarser: behind the launcher, which watches the sum */
+	/* --cpu-time of each process, in whole seconds; the launcher watches their sum */
 	{ "RLIMIT_CPU", "Max cpu time", RLIMIT_CPU, LIMIT_CPU_MS, 0, 1000, 1, false },
-	/* --pids, and init, which shares the id where there is but one */
+	/* --pids, and one more for init where init has the same id as the program */
 	{ "RLIMIT_NPROC", "Max processes", RLIMIT_NPROC, LIMIT_PIDS, 0, 1, 1, false },
 	/* --memory, for each process: the launcher watches their sum */
 	{ "RLIMIT_DATA", "Max data size", RLIMIT_DATA, LIMIT_MEMORY_BYTES, 0, 1, 0,
 	  true },
-	/* a core dump would be handled by the host: 1 is too small for any file, and
-	 * says not to start a program of core_pattern's, where 0 counts for nothing */
+	/* the host would handle a core dump: 1 byte is too small for any, and keeps
+	 * core_pattern's program from being started (see above) */
 	{ "RLIMIT_CORE", "Max core file size", RLIMIT_CORE, LIMIT_COUNT, 1, 1, 0, false },
 	/* locked pages cannot be reclaimed */
 	{ "RLIMIT_MEMLOCK", "Max locked memory", RLIMIT_MEMLOCK, LIMIT_COUNT, 65536, 1, 0,
@@ -82,18 +83,19 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 			return 0;
 		value = n / rows[row].per_unit + (n % rows[row].per_unit != 0);
 	}
-	/* with a cgroup, its pids.max is the one that shall refuse, and count */
+	/* with a cgroup, its pids.max shall refuse first, because it counts refusals */
 	if (rows[row].resource != RLIMIT_NPROC || shared_id || cgroup)
 		value += rows[row].slack;
 	if (getrlimit(RESOURCE(rows[row].resource), &old) < 0)
 		return -errno;
-	/* raising needs a capability, and the caller's own limit is a wish as well */
+	/* where the caller's hard limit is lower, it stays: raising it takes a
+	 * capability */
 	*out = (struct rlimit_row){ rows[row].name, rows[row].line,
 				    old.rlim_max < value ? old.rlim_max : value };
 	return 1;
 }
 
-/* fds in flight, too, are compared with it: see gate_tell() */
+/* the kernel compares fds in flight with this limit, too: see gate_tell() */
 void rlimit_raise_files(void)
 {
 	struct rlimit files;
@@ -113,7 +115,7 @@ int rlimit_raise_core(struct err *e)
 		return err_set(e, errno, "rlimit: RLIMIT_CORE");
 	if (old.rlim_max > 0 || setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 }) == 0)
 		return 0;
-	/* a file of the jail's, at most: that takes more than 0 bytes */
+	/* core_pattern names a file, and a limit of 0 keeps it from being written */
 	if (io_read_file_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", pattern,
 			    sizeof(pattern)) > 0 &&
 	    pattern[0] != '|')

@@ -44,14 +44,16 @@ int rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
 /** rlimit_set_files() - Set RLIMIT_NOFILE; the program's filter lets this through */
 int rlimit_set_files(const struct plan *p, struct err *e);
 
-/** rlimit_raise_files() - In the launcher: have as many open files as the hard limit says */
+/**
+ * rlimit_raise_files() - In the launcher: have as many open files as the hard limit says
+ */
 void rlimit_raise_files(void);
 
 /**
  * rlimit_raise_core() - In the launcher: see to it that the jail's RLIMIT_CORE can be 1
  *
- * A caller's hard limit of 0 is raised by who may; who may not is refused where
- * core_pattern names a program, which a limit of 0 would start.
+ * A hard limit of 0 is raised if the caller has the right. If not, and core_pattern names
+ * a program, this fails: that program would be started for each crash in a jail.
  *
  * Return: 0, or -errno
  */

@@ -4,8 +4,9 @@
  *
  * A path is resolved once, in the launcher, with the caller's rights; symlinks of the
  * host are the caller's own. What was found is remembered by device and inode, and
- * compared when it is cloned, so that nothing can be put in its place in between. A file is
- * cloned later than its folder, by its name: then the clone itself is compared once more.
+ * compared when it is cloned, so that nothing can be put in its place in between. A file
+ * is cloned later than its folder, by its name: then the clone itself is compared once
+ * more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,7 @@ static int check_open_to_jail(const struct stat *st, const char *path, bool writ
 }
 
 /* cut a resolved file path into its folder and its name */
-static int split(struct source *s, char *path, bool foreign, struct err *e)
+static int split_file_path(struct source *s, char *path, bool foreign, struct err *e)
 {
 	char *slash = strrchr(path, '/');
 	struct stat st;
@@ -65,8 +66,8 @@ static int split(struct source *s, char *path, bool foreign, struct err *e)
 	return 0;
 }
 
-static int find(struct source *s, const char *given, bool foreign, bool writable,
-		struct err *e)
+static int find_source(struct source *s, const char *given, bool foreign, bool writable,
+		       struct err *e)
 {
 	char *path = realpath(given, NULL);
 	struct stat st;
@@ -84,20 +85,21 @@ static int find(struct source *s, const char *given, bool foreign, bool writable
 	*s = (struct source){
 		.path = path, .dev = st.st_dev, .ino = st.st_ino, .tree = -1
 	};
-	return S_ISDIR(st.st_mode) ? 0 : split(s, path, foreign, e);
+	return S_ISDIR(st.st_mode) ? 0 : split_file_path(s, path, foreign, e);
 }
 
 int mount_find(struct sources *s, const struct plan *p, const char *root, bool foreign,
 	       struct err *e)
 {
-	int r = find(&s->root, root, foreign, false, e);
+	int r = find_source(&s->root, root, foreign, false, e);
 
 	if (r == 0 && s->root.name)
 		r = err_say(e, ENOTDIR, "%s is not a folder", root);
 	if (r < 0)
 		return err_within(e, "rootfs: ");
 	for (size_t i = 0; i < p->bind_count; i++) {
-		r = find(&s->bind[i], p->bind[i].src, foreign, p->bind[i].writable, e);
+		r = find_source(&s->bind[i], p->bind[i].src, foreign, p->bind[i].writable,
+				e);
 		if (r < 0)
 			return err_within(e, "bind: ");
 	}
@@ -119,7 +121,7 @@ int mount_check_same(const struct source *s, int tree, const char *name, bool ov
 	return 0;
 }
 
-static const char *hint(int errnum)
+static const char *clone_hint(int errnum)
 {
 	if (errnum == EINVAL)
 		return " (is another file system mounted inside it?)";
@@ -138,7 +140,7 @@ static int clone_one(struct source *s, bool writable, struct err *e)
 	s->tree = open_tree(AT_FDCWD, s->path,
 			    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 	if (s->tree < 0)
-		return err_set(e, errno, "mount: clone %s%s", s->path, hint(errno));
+		return err_set(e, errno, "mount: clone %s%s", s->path, clone_hint(errno));
 	if (mount_setattr(s->tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return err_set(e, errno, "mount: set flags of %s", s->path);
 	return mount_check_same(s, s->tree, s->name, false, e);

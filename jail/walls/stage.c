@@ -32,6 +32,7 @@
 #include "init/wire.h"
 #include "jail/walls/caps.h"
 #include "jail/walls/deterministic.h"
+#include "jail/walls/exec.h"
 #include "jail/walls/gate.h"
 #include "jail/walls/landlock.h"
 #include "jail/walls/net.h"
@@ -62,7 +63,7 @@ static int do_ids(struct child *c, struct err *e)
 
 	int r = ids_keep(e);
 
-	/* with the caller's own rights to the paths: before the ids change */
+	/* before the ids change: the caller's rights open the sources' paths */
 	if (r == 0 && !c->sources_cloned)
 		r = mount_clone(c->sources, c->plan, e);
 	if (r == 0)
@@ -119,15 +120,9 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
-static int place_fd(int fd, int number, struct err *e)
-{
-	if (dup2(fd, number) < 0)
-		return err_set(e, errno, "place fd %d", number);
-	return 0;
-}
-
-/* Until exec an fd of a folder outside is a way there, by a path through /proc/self/fd,
- * which a symlink of the tree may be. So the program keeps none but its sockets. */
+/* Until exec, /proc/self/fd/N leads to whatever folder fd N is, also outside of the
+ * jail, and a symlink of the tree may name it. So the program's process keeps only its
+ * sockets. */
 static int close_others(const struct child *c)
 {
 	const int kept[] = { c->control, c->gate, c->netlink };
@@ -145,12 +140,13 @@ static int close_others(const struct child *c)
 
 static int do_session(struct child *c, struct err *e)
 {
-	/* whatever else the launcher inherited or opened ends at exec */
+	/* every fd that the launcher inherited or opened is closed at exec */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_set(e, errno, "session: close_range");
 	if (setsid() < 0)
 		return err_set(e, errno, "session: setsid");
-	/* a caller's, such as without address randomisation, would be inherited */
+	/* else the caller's domain is inherited, such as one without address
+	 * randomisation */
 	if (personality(c->program == 0 ? deterministic_domain(c->plan) : PER_LINUX) < 0)
 		return err_set(e, errno, "session: personality");
 	if (c->program != 0)
@@ -160,11 +156,11 @@ static int do_session(struct child *c, struct err *e)
 	int r = 0;
 
 	for (int fd = 0; fd <= 2 && r == 0; fd++)
-		if (c->stdio[fd] >= 0)
-			r = place_fd(c->stdio[fd], fd, e);
+		if (c->stdio[fd] >= 0 && dup2(c->stdio[fd], fd) < 0)
+			r = err_set(e, errno, "session: place fd %d", fd);
 	if (r == 0 && close_others(c) < 0)
 		r = err_set(e, errno, "session: close_range");
-	/* a template's would be the most that all of its clones may have together */
+	/* a template has none: its clones could not raise them, and set their own */
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r == 0)
@@ -172,8 +168,8 @@ static int do_session(struct child *c, struct err *e)
 	if (r == 0)
 		r = ids_become(c->ids->program_id, e);
 	/* Changing ids made this process undumpable, and then a launcher that is root but
-	 * lacks CAP_SYS_PTRACE could not read all of its posture. exec undoes that anyway:
-	 * nobody may trace it now who may not trace the program afterwards. */
+	 * lacks CAP_SYS_PTRACE could not read all of its posture. exec undoes that
+	 * anyway: nobody may trace it now who may not trace the program afterwards. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
 		return err_set(e, errno, "session: be dumpable");
 	return r;
@@ -203,31 +199,6 @@ static int do_seccomp(struct child *c, struct err *e)
 			       c->warm ? NULL : &c->exec_key, &c->listener, e);
 }
 
-/* init's fds go to their numbers; dup2 clears close-on-exec, the rest has it */
-static int exec_init(struct child *c, struct err *e)
-{
-	static char name[] = "stepjail-init";
-	static char session[] = INIT_SESSION;
-	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
-	char *const env[] = { NULL };
-	int control, slot, init, r;
-
-	/* first out of the way of the numbers, so that none is overwritten by another */
-	control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
-	init = fcntl(c->init_fd, F_DUPFD_CLOEXEC, 16);
-	slot = c->ids->own ? fcntl(c->ids->slot_fd, F_DUPFD_CLOEXEC, 16) : control;
-	if (control < 0 || init < 0 || slot < 0)
-		return err_set(e, errno, "exec: place fds");
-	c->control = control;
-	r = place_fd(control, INIT_FD_CONTROL, e);
-	if (r == 0)
-		r = place_fd(slot, INIT_FD_SLOT, e);
-	if (r < 0)
-		return r;
-	(void)syscall(SYS_execveat, init, "", argv, env, AT_EMPTY_PATH);
-	return err_set(e, errno, "exec: start stepjail-init");
-}
-
 void stage_default_signal(int signum)
 {
 	/* handler SIG_DFL, and no flags, restorer or mask */
@@ -247,58 +218,20 @@ static int reset_signals(struct err *e)
 	return 0;
 }
 
-/* a stage of its own: what fails at the gate is not the program's exec */
+/* apart from exec, so that the launcher can tell which of them failed */
 static int do_gate(struct child *c, struct err *e)
 {
 	int r = gate_tell(c->gate, &c->netlink, &c->listener, e);
 
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set_files(c->plan, e);
-	/* no exec will end it, and init's is the one end of it from now on */
+	/* A warm program executes nothing, so its copy is closed here and not by exec.
+	 * From now on only init holds this end. */
 	if (r == 0 && c->warm)
 		io_close_fd(&c->control);
 	if (r == 0)
 		r = gate_wait(c->gate, (uint32_t)c->landlock_abi, e);
 	return r < 0 ? r : reset_signals(e);
-}
-
-/* execve(2), with the key that its filter asks for under --lock-code */
-static void start(const struct child *c, const char *file)
-{
-	(void)syscall(SYS_execve, file, c->plan->argv, c->plan->env, c->exec_key);
-}
-
-/* each folder of PATH as the jail has it, until one has the file; what execvp(3) does,
- * without its shell */
-static int exec_program(struct child *c, struct err *e)
-{
-	char *const *argv = c->plan->argv;
-	const char *path = "";
-	int errnum = ENOENT;
-
-	if (strchr(argv[0], '/')) {
-		start(c, argv[0]);
-		return err_set(e, errno, "%.200s", argv[0]);
-	}
-	for (size_t i = 0; i < c->plan->env_count; i++)
-		if (strncmp(c->plan->env[i], "PATH=", 5) == 0)
-			path = c->plan->env[i] + 5;
-	while (*path) {
-		char file[PATH_MAX];
-		size_t n = strcspn(path, ":");
-
-		errno = ENOENT;
-		if (n && (size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path,
-					  argv[0]) < sizeof(file))
-			start(c, file);
-		if (errno != ENOENT && errno != ENOTDIR)
-			errnum = errno;
-		/* it is there, and broken: another of its name was not meant */
-		if (errnum != ENOENT && errnum != EACCES)
-			break;
-		path += n + (path[n] == ':');
-	}
-	return err_set(e, errnum, "%.200s", argv[0]);
 }
 
 static int do_exec(struct child *c, struct err *e)
@@ -316,8 +249,8 @@ static int do_wake(struct child *c, struct err *e)
 
 static int do_chdir(struct child *c, struct err *e)
 {
-	/* the tree's own symlinks may be followed, and lead nowhere else; those of
-	 * /proc/PID/fd and its like could */
+	/* Symlinks of the tree stay within the jail and may be followed. Magic links,
+	 * as in /proc/PID/fd, could lead out. */
 	cleanup_fd int dir = sys_openat2(AT_FDCWD, c->plan->chdir, O_PATH | O_DIRECTORY,
 					 RESOLVE_NO_MAGICLINKS);
 	int r = dir < 0 ? dir : fchdir(dir) < 0 ? -errno : 0;
@@ -380,7 +313,7 @@ const struct stage stages[] = {
 const size_t stage_count = COUNT(stages);
 const uint32_t stage_exec = COUNT(stages) - 1;
 
-static void fail(const struct child *c, size_t stage, const struct err *e)
+static void report_failure(const struct child *c, size_t stage, const struct err *e)
 {
 	struct wire_fail frame = {
 		.stage = (uint32_t)stage,
@@ -410,7 +343,7 @@ void stage_run(struct child *c)
 		if (!(stages[i].roles & role))
 			continue;
 		if (stages[i].act(c, &e) < 0)
-			fail(c, i, &e);
+			report_failure(c, i, &e);
 		if (stages[i].act == do_split)
 			role = role_after_split(c);
 	}

@@ -49,7 +49,7 @@ static struct {
 	struct caps caps;
 } kept;
 
-/* more than one thread, and which: who reads it must know which library to tell */
+/* refuse several threads, and name them: the names tell which library started them */
 static int check_threads(struct err *e)
 {
 	DIR *list = opendir("/proc/self/task");
@@ -103,7 +103,7 @@ static int take_plan(int channel, struct err *e)
 static void become_jail(struct child *c, int channel)
 {
 	(void)close(channel);
-	/* which the template ignores */
+	/* the template ignores it */
 	stage_default_signal(SIGCHLD);
 	stage_run(c);
 	(void)munmap((void *)(uintptr_t)kept.told, sizeof(*kept.told));
@@ -170,7 +170,7 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 
 	int r = ids_map(&ids, pid, e);
 
-	/* it waits for the launcher's word, which will not come */
+	/* the clone waits for the launcher's GO, which will not come */
 	if (r < 0)
 		(void)syscall(SYS_pidfd_send_signal, *pidfd, SIGKILL, NULL, 0);
 	return r;
@@ -201,7 +201,7 @@ static int serve_one(int channel, struct err *e)
 		    : err_say(e, EBADMSG, "template: a request of %d fds", count);
 	if (r == 1) {
 		explicit_bzero(&q, sizeof(q));
-		pidfd = -1; /* closed with all others; its number was never this one's */
+		pidfd = -1; /* this is the clone: the fd of that number is not its own */
 		return 1;
 	}
 	for (int i = 0; i < count; i++)

@@ -2,9 +2,9 @@
 /*
  * warm.h - a template's own part: make clones of itself, each in a jail of its own
  *
- * Linked into the interpreter of a root tree, with the stages of jail/walls/stage.c, so that a
- * warm jail's walls are made by the same rows as any other's. The launcher's part is
- * template.h.
+ * Linked into the interpreter of a root tree, with the stages of jail/walls/stage.c, so
+ * that a warm jail's walls are made by the same rows as any other's. The launcher's part
+ * is template.h.
  *
  * Between the two goes a SOCK_SEQPACKET channel. The launcher sends
  *	first	a byte, and an fd of struct warm_plan
@@ -51,8 +51,8 @@ _Static_assert(sizeof(struct warm_answer) == 516, "no padding on the wire");
  * warm_serve() - Be a template until the launcher closes the channel
  * @channel:	A copy of the launcher's fd; closed in every clone
  *
- * The process must have one thread: of several, a clone would have but the one that
- * called, and all the locks of the others.
+ * The process must have one thread. A clone has the calling thread alone, and a lock that
+ * another thread held would stay locked in it for ever.
  *
  * Return: 1 in each clone's program, all its walls up and its gate open, with fds 0 to 2
  * alone and nothing left in memory of the policy, all signals unblocked and by default;

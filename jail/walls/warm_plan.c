@@ -2,8 +2,8 @@
 /*
  * warm_plan.c - what a template is told of its clones' plan: see warm_plan.h
  *
- * To tell a template more: add a field, a row of numbers[] or limits[] that says what it may
- * be, and a line to fill() and to warm_plan_read().
+ * To tell a template more: add a field, a row of numbers[] or limits[] that says what it
+ * may be, and a line to fill_warm_plan() and to warm_plan_read().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,8 @@ static const struct {
 	{ "file-size", LIMIT_FILE_BYTES, 0, true },
 };
 
-static void fill(struct warm_plan *w, const struct plan *p, const struct sources *s)
+static void fill_warm_plan(struct warm_plan *w, const struct plan *p,
+			   const struct sources *s)
 {
 	w->version = WARM_PLAN_VERSION;
 	w->bytes = sizeof(*w);
@@ -113,7 +114,7 @@ int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_
 		w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	if (w == MAP_FAILED)
 		return err_set(e, errno, "template: make room for its plan");
-	fill(w, p, s);
+	fill_warm_plan(w, p, s);
 	w->landlock_abi = (uint32_t)landlock_abi;
 	(void)munmap(w, sizeof(*w));
 
@@ -122,7 +123,7 @@ int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_
 	return r < 0 ? err_set(e, -r, "template: seal its plan") : io_steal_fd(&memory);
 }
 
-static int refuse(const char *what, size_t row, struct err *e)
+static int refuse_row(const char *what, size_t row, struct err *e)
 {
 	return err_say(e, EBADMSG, "template: its plan: %s[%zu] cannot be", what, row);
 }
@@ -136,9 +137,9 @@ static int check_calls(const struct warm_plan *w, struct err *e)
 {
 	for (size_t i = 0; i < w->call_count; i++) {
 		if (w->call[i].nr < 0 || w->call[i].nr > CALL_MAX)
-			return refuse("call.nr", i, e);
+			return refuse_row("call.nr", i, e);
 		if (w->call[i].arg < -1 || w->call[i].arg >= ARGS_MAX)
-			return refuse("call.arg", i, e);
+			return refuse_row("call.arg", i, e);
 	}
 	return 0;
 }
@@ -149,13 +150,13 @@ static int check_binds(const struct warm_plan *w, struct err *e)
 		const char *name = w->bind[i].name, *dst = w->bind[i].dst;
 
 		if (w->bind[i].writable > 1)
-			return refuse("bind.writable", i, e);
+			return refuse_row("bind.writable", i, e);
 		if (!is_text(name, sizeof(w->bind[i].name)) || strchr(name, '/') ||
 		    strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			return refuse("bind.name", i, e);
+			return refuse_row("bind.name", i, e);
 		if (!is_text(dst, sizeof(w->bind[i].dst)) || !path_is_clean(dst) ||
 		    dst[1] == '\0')
-			return refuse("bind.dst", i, e);
+			return refuse_row("bind.dst", i, e);
 	}
 	return 0;
 }
@@ -226,7 +227,8 @@ void warm_plan_read(const struct warm_plan *w, struct plan *p, struct sources *s
 		.lock_code = w->locked ? LOCK_YES : LOCK_NO,
 		.deterministic = w->deterministic,
 		.aslr = w->aslr,
-		/* when they start is the interpreter's part, who has it in its environment */
+		/* when they start is the interpreter's part, who has it in its
+		 * environment */
 		.clock_start = w->own_clock ? "" : NULL,
 		.hostname = w->hostname,
 		.chdir = w->chdir,

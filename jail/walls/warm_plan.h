@@ -2,10 +2,11 @@
 /*
  * warm_plan.h - what a template is told of its clones' plan: one struct of fixed size
  *
- * It holds what the stages of a clone read of struct plan and struct sources, as numbers and
- * char arrays: no pointer, no text to be parsed, no path of the host. The launcher writes it
- * into a sealed memfd. The template, which a jail confines, maps it, checks every field, and
- * makes its own struct plan of it; the two may have been built from different sources.
+ * It holds what the stages of a clone read of struct plan and struct sources, as numbers
+ * and char arrays: no pointer, no text to be parsed, no path of the host. The launcher
+ * writes it into a sealed memfd. The template, which a jail confines, maps it, checks
+ * every field, and makes its own struct plan of it; the two may have been built from
+ * different sources.
  */
 #ifndef STEPJAIL_JAIL_WALLS_WARM_PLAN_H
 #define STEPJAIL_JAIL_WALLS_WARM_PLAN_H
@@ -17,7 +18,8 @@
 #include "jail/plan/plan.h"
 #include "jail/walls/mount.h"
 
-/* to be raised whenever a field changes its meaning; its size alone tells of most changes */
+/* to be raised whenever a field changes its meaning; its size alone tells of most
+ * changes */
 #define WARM_PLAN_VERSION 1
 
 #define WARM_HOSTNAME_BYTES 72 /* 64 are Linux's most; musl's HOST_NAME_MAX is another */
@@ -66,8 +68,8 @@ int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_
  * warm_plan_map() - In the template: map the plan, and check every field of it
  * @memory:	From warm_plan_write(); may be closed then
  *
- * Return: the plan, read-only, of sizeof(struct warm_plan) bytes, which the caller unmaps; or
- * NULL, and @e says in a line what it is that cannot be
+ * Return: the plan, read-only, of sizeof(struct warm_plan) bytes, which the caller
+ * unmaps; or NULL, and @e says in a line what it is that cannot be
  */
 const struct warm_plan *warm_plan_map(int memory, struct err *e);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * denied_without.c - calls that are refused where a wall behind them lacks: see denied_without.h
+ * denied_without.c - calls that are refused where a wall behind them lacks: see
+ * denied_without.h
  *
  * All of these are calls that honest programs make, too: none is a violation. They fail
  * with EPERM, and --learn tells of them.
- * See memfd_create(2), mmap(2), splice(2), socket(7), open(2), Documentation/userspace-api/landlock.
+ * See memfd_create(2), mmap(2), splice(2), socket(7), open(2);
+ * Kernel: Documentation/userspace-api/landlock.rst
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +48,8 @@ static const char widens[] = "runs on more than the one CPU of --deterministic";
 		.arg = (number), .mask = (bits), .value = (is)                           \
 	}
 /* O_WRONLY and O_RDWR take the right to write, which every ABI has. What is no writing to
- * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's mode
- * for reading and writing then, and opens it for neither. */
+ * Landlock is O_RDONLY, which is 0, and both bits at once: the kernel asks the file's
+ * mode for reading and writing then, and opens it for neither. */
 #define EMPTIES(call, arg, access)                                                       \
 	{                                                                                \
 		DENIED_WITHOUT_NO_TRUNCATE, CALL(call),                                  \
@@ -107,7 +109,8 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
 {
 	unsigned int lacks = cgroup ? 0 : DENIED_WITHOUT_NO_CGROUP;
 
-	/* without any Landlock a file can be opened for writing as well: nothing to win */
+	/* without any Landlock a file can be opened for writing as well: nothing to
+	 * win */
 	if (landlock_abi == 1 || landlock_abi == 2)
 		lacks |= DENIED_WITHOUT_NO_TRUNCATE;
 	if (!cgroup && p && p->lock_code == LOCK_YES)

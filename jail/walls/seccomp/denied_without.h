@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * denied_without.h - system calls of the allow list that are refused where a wall behind them lacks
+ * denied_without.h - system calls of the allow list that are refused where a wall behind
+ * them lacks
  *
- * What cannot be known when the filter is built: whether a cgroup counts what the jail
- * uses, and what this kernel's Landlock can refuse. The instructions stand before those
- * of --allow-syscall, which so lifts none of them. They only refuse, and the native entry
- * alone: others go on to the filter, which refuses them all.
+ * Two things are not known when the filter is built: whether a cgroup counts what the
+ * jail uses, and what this kernel's Landlock can refuse. These instructions stand before
+ * those of --allow-syscall, so no option lifts them. They refuse calls of the native
+ * entry only; calls of other entries go on to the compiled filter, which refuses them
+ * all.
  */
 #ifndef STEPJAIL_JAIL_WALLS_SECCOMP_DENIED_WITHOUT_H
 #define STEPJAIL_JAIL_WALLS_SECCOMP_DENIED_WITHOUT_H
@@ -25,9 +27,9 @@ enum denied_without_lack {
 	DENIED_WITHOUT_NO_CGROUP = 1,   /* nobody counts memory that no process shows */
 	DENIED_WITHOUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
 	DENIED_WITHOUT_ONE_CPU = 4,     /* what --deterministic fixed is to stay so */
-	DENIED_WITHOUT_LOCKED =
-		8, /* no cgroup counts CPU time; and no program that needs the
-			       * call can be started, where shells would wait for ever */
+	/* no cgroup counts CPU time; and code is locked, so that no shell can be
+	 * started, which would need the call */
+	DENIED_WITHOUT_LOCKED = 8,
 };
 
 struct denied_without_row {
@@ -42,7 +44,10 @@ struct denied_without_row {
 extern const struct denied_without_row denied_without_rows[];
 extern const size_t denied_without_row_count;
 
-/** denied_without_lacks() - Which walls lack: a set of enum denied_without_lack. @p: NULL for any plan */
+/**
+ * denied_without_lacks() - Which walls lack: a set of enum denied_without_lack. @p: NULL
+ * for any plan
+ */
 unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct plan *p);
 
 /**
@@ -62,7 +67,10 @@ size_t denied_without_code(unsigned int lacks, struct sock_filter *code);
 const struct denied_without_row *denied_without_why(unsigned int lacks,
 						    const struct seccomp_data *data);
 
-/** denied_without_print() - Write the report's "shut": names of calls, each once, as an array */
+/**
+ * denied_without_print() - Write the report's "shut": names of calls, each once, as an
+ * array
+ */
 void denied_without_print(unsigned int lacks, FILE *out);
 
 #endif

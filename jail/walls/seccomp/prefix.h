@@ -2,9 +2,9 @@
 /*
  * prefix.h - instructions that a plan or a host puts before the compiled filter
  *
- * One block of them answers some calls of the native entry, and passes all others on to
- * what follows. Other entries are passed on whole, and x32's numbers have a bit that no
- * row has, so both are the compiled filter's to refuse.
+ * A block answers some calls of the native entry and passes all others on to what follows
+ * it. Calls of other entries, and those with x32's numbers, match no row: the compiled
+ * filter refuses them.
  */
 #ifndef STEPJAIL_JAIL_WALLS_SECCOMP_PREFIX_H
 #define STEPJAIL_JAIL_WALLS_SECCOMP_PREFIX_H

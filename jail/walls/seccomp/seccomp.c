@@ -2,11 +2,16 @@
 /*
  * seccomp.c - the program's filter: see seccomp.h
  *
- * The filter was compiled when stepjail was built; here a few instructions for
- * what this host lacks, and then the plan's own, go before it, and a number that nobody can guess goes into it. Under --lock-code that
- * number, in a register that execve(2) does not read, is what tells the program's own
- * start from any later one: a started program has neither the register nor the memory
- * that held it, and a filter cannot be read back without CAP_SYS_ADMIN.
+ * The filter was compiled when stepjail was built, out of the rows of
+ * jail/plan/syscalls.c. When a jail starts, instructions are put before it: for what this
+ * host lacks (denied_without.c), for a session (signal_guard.c), and for --allow-syscall.
+ * prefix.c writes all three.
+ *
+ * Under --lock-code a random number, the key, is written into the filter. execve(2) takes
+ * three arguments. The program's own start has the key in the register of a fourth one,
+ * which the kernel does not read and the filter compares; no later execve gets through. A
+ * started program has neither that register nor the memory that held the key, and a
+ * filter cannot be read back without CAP_SYS_ADMIN.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,12 +51,13 @@ static void replace_answer(struct sock_filter *code, size_t count, uint32_t answ
 static int listen_on(const struct plan *p, struct sock_filter *code, size_t count,
 		     int *listener, struct err *e)
 {
-	/* the states of a session wait in such a call, for days maybe */
+	/* states of a session wait in a call that the listener answers, maybe for days */
 	int r = filter_listen(code, count, !p->session);
 
 	*listener = r < 0 ? -1 : r;
 	if (r == -EBUSY && (p->allow_missing & PART_AUDIT)) {
-		/* nobody can be told, so what would be told of just fails */
+		/* there is no listener to tell, so violations fail and are not
+		 * recorded */
 		replace_answer(code, count, TOLD, REFUSED);
 		r = filter_load(code, count);
 	} else if (r == -EBUSY) {
@@ -105,7 +111,7 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 	own += signal_guard_code(p, code + own);
 	own += seccomp_allow_code(p, code + own);
 	memcpy(code + own, variants[locked].code, count * sizeof(code[0]));
-	/* what fails without being a violation is told of as well, and fails then */
+	/* the listener is told of calls that fail without being a violation, too */
 	if (p->learn == ANSWER_YES)
 		replace_answer(code, own + count, REFUSED, TOLD);
 	if (key)

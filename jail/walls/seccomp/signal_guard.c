@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal_guard.c - no signal of a step to the states of its session, and no change of their
- * priority or place: see signal_guard.h
+ * signal_guard.c - no signal of a step to the states of its session, and no change of
+ * their priority or place: see signal_guard.h
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,8 @@ static const struct {
 	{ SYS_sched_setattr, -1, 0, TOLD },
 	{ SYS_ioprio_set, -1, 0, TOLD },
 	{ SYS_pidfd_send_signal, -1, 0, REFUSED },
-	/* it could stop its own process, and wake it, when that is a state which waits */
+	/* a timer's signal could stop or wake the process in a later step, when it is
+	 * a state */
 	{ SYS_timer_create, -1, 0, REFUSED },
 	/* whom an fd's signal goes to, and which signal that is */
 	{ SYS_fcntl, 1, SETOWN, REFUSED },
@@ -51,7 +52,8 @@ static const struct {
 	{ SYS_fcntl, 1, NOTIFY, REFUSED },
 };
 
-/* what the allow list refuses is the filter's own to refuse, unless the plan allows it */
+/* Four of these calls are refused by the compiled filter: they need their rows only where
+ * --allow-syscall lets them through. */
 static bool is_there(const struct plan *p, int nr)
 {
 	if (nr != SYS_sched_setscheduler && nr != SYS_sched_setparam &&
@@ -94,7 +96,8 @@ bool signal_guard_asks(const struct plan *p, const struct seccomp_data *call)
 /* kill(2) alone takes groups; the calls by thread and by value take no negative number */
 static int judge_group(const struct signal_guard *g, pid_t group)
 {
-	/* its own group could be another one when the kernel looks, and so could -1's all */
+	/* 0 is the caller's group and -1 every process: who these are may have changed
+	 * by the time that the kernel looks */
 	if (group == 0 || group == -1 || group == INT32_MIN)
 		return -EPERM;
 	return g->reaches(g->owner, -group, true);
@@ -107,7 +110,7 @@ static int judge_signal(const struct signal_guard *g, const struct seccomp_data 
 	bool by_thread = call->nr == SYS_tgkill || call->nr == SYS_rt_tgsigqueueinfo;
 	int signal = (int)(uint32_t)call->args[by_thread ? 2 : 1], r = 0;
 
-	/* asks whether it is there, and sends nothing */
+	/* signal 0 asks whether the process exists, and sends nothing */
 	if (signal == 0)
 		return 0;
 	if (call->nr == SYS_kill && first <= 0)
@@ -117,7 +120,7 @@ static int judge_signal(const struct signal_guard *g, const struct seccomp_data 
 	return r < 0 ? r : g->reaches(g->owner, first, false);
 }
 
-/* its own process or thread, by the number that the kernel takes for the caller, or its own */
+/* allowed on the caller: by 0, or by the number of its process or thread */
 static int judge_change(const struct signal_guard *g, pid_t pid)
 {
 	return pid == 0 || g->is_own(g->owner, pid) ? 0 : -EPERM;

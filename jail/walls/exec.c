@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec.c - the last stage: what becomes init, and what becomes the program: see exec.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init/init.h"
+#include "jail/walls/exec.h"
+
+int exec_init(struct child *c, struct err *e)
+{
+	static char name[] = "stepjail-init";
+	static char session[] = INIT_SESSION;
+	char *const argv[] = { name, c->plan->session ? session : NULL, NULL };
+	char *const env[] = { NULL };
+	int control, slot, init;
+
+	/* first to high numbers, so that no dup2() below overwrites one of them */
+	control = fcntl(c->control, F_DUPFD_CLOEXEC, 16);
+	init = fcntl(c->init_fd, F_DUPFD_CLOEXEC, 16);
+	slot = c->ids->own ? fcntl(c->ids->slot_fd, F_DUPFD_CLOEXEC, 16) : control;
+	if (control < 0 || init < 0 || slot < 0)
+		return err_set(e, errno, "exec: place fds");
+	c->control = control;
+	if (dup2(control, INIT_FD_CONTROL) < 0 || dup2(slot, INIT_FD_SLOT) < 0)
+		return err_set(e, errno, "exec: place fds");
+	(void)syscall(SYS_execveat, init, "", argv, env, AT_EMPTY_PATH);
+	return err_set(e, errno, "exec: start stepjail-init");
+}
+
+/* the fourth argument is the key that the filter asks for under --lock-code */
+static void exec_file(const struct child *c, const char *file)
+{
+	(void)syscall(SYS_execve, file, c->plan->argv, c->plan->env, c->exec_key);
+}
+
+int exec_program(struct child *c, struct err *e)
+{
+	char *const *argv = c->plan->argv;
+	const char *path = "";
+	int errnum = ENOENT;
+
+	if (strchr(argv[0], '/')) {
+		exec_file(c, argv[0]);
+		return err_set(e, errno, "%.200s", argv[0]);
+	}
+	for (size_t i = 0; i < c->plan->env_count; i++)
+		if (strncmp(c->plan->env[i], "PATH=", 5) == 0)
+			path = c->plan->env[i] + 5;
+	while (*path) {
+		char file[PATH_MAX];
+		size_t n = strcspn(path, ":");
+
+		errno = ENOENT;
+		if (n && (size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)n, path,
+					  argv[0]) < sizeof(file))
+			exec_file(c, file);
+		if (errno != ENOENT && errno != ENOTDIR)
+			errnum = errno;
+		/* it exists and cannot be executed: go on to no other of the same name */
+		if (errnum != ENOENT && errnum != EACCES)
+			break;
+		path += n + (path[n] == ':');
+	}
+	return err_set(e, errnum, "%.200s", argv[0]);
+}
