@@ -30,13 +30,13 @@ MUSL_LINK = musl-gcc -nostdlib -static-pie -Wl,--no-dynamic-linker $(LINK) -o $@
 LIBS := -lnl-route-3 -lnl-3 -lcap -lnettle
 LIBS_C := -isystem /usr/include/libnl3
 
-JAIL_C := $(filter-out jail/plan/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
+JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
 AGENT_C := $(wildcard agent/*.c)
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle -lpng16
 include tests/escape/rules.mk
-GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h syscall_names.h kernel/linux)
+GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h syscall_names.h kernel/linux)
 
 all: $(B)/stepjail $(B)/stepjail-init $(B)/stepjail-agent $(B)/stepjail-escape $(B)/stepjail.1 ## build the programs
 
@@ -58,6 +58,7 @@ $(B)/gen/kernel/linux: | $(B)/packages
 	ln -sfn /usr/include/$$(gcc -print-multiarch)/asm $(@D)/
 $(B)/gen/mkfilter_program: jail/plan/syscalls.c jail/plan/refused.c
 $(B)/gen/mkfilter_init: init/syscalls.c
+$(B)/gen/mkfilter_watcher: jail/watch/syscalls.c
 $(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; gcc $(filter-out -MMD -MP,$(C)) -o $@ $(filter %.c,$^) -lseccomp

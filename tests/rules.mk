@@ -5,7 +5,7 @@ test: $(B)/packages.test ## every test
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
-UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscalls.c init/syscalls.c \
+UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c init/syscalls.c \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
@@ -15,7 +15,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 define unit_rules
 $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
-	@gcc $$(C) $(LIBS_C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(firstword $$(subst /, ,$$<)))) -c -o $$@ $$<
+	@gcc $$(C) $(LIBS_C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(if $$(filter jail/watch/%,$$<),watcher,$$(firstword $$(subst /, ,$$<))))) -c -o $$@ $$<
 $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<
@@ -36,12 +36,16 @@ include tests/fuzz/rules.mk
 $(B)/stepjail-unwalled $(B)/stepjail-warm-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
+# stepjail run whose watcher obeys the program, for test_watcher.py: see obey.c
+$(B)/stepjail-obey: LINK += $(shell sed -nE 's/^.*__wrap_([a-z0-9_]+).*/-Wl,--wrap=\1/p' tests/integration/obey.c | sort -u)
+$(B)/stepjail-obey: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/obey.c)
+	@echo "  LINK $@"; $(MUSL_LINK)
 # what the tests have run in jails or around them: static, for any root tree
 TEST_TOOLS := $(patsubst %,$(B)/tests/%,walls within reviews)
 $(TEST_TOOLS): $(B)/tests/%: tests/integration/%.c
 	@mkdir -p $(@D); echo "  CC   $<"; gcc -std=c17 -D_GNU_SOURCE -O1 -static -Wall -Wextra -Werror -o $@ $<
 # as root, and again as an ordinary user where this is run by root
-integration: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
+integration: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-obey $(B)/stepjail-warm $(B)/stepjail-warm-unwalled $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## the programs as a user runs them
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run

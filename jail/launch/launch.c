@@ -21,6 +21,7 @@
 #include "jail/walls/gate.h"
 #include "jail/base/host.h"
 #include "jail/walls/landlock.h"
+#include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
@@ -29,6 +30,8 @@
 #include "jail/base/clock.h"
 #include "jail/base/sys.h"
 #include "jail/serve/template/template.h"
+
+#define END_BY_ITSELF_MS 100
 
 /* the kernel's choice when memory runs out on the whole host, not in the leaf: the jail
  */
@@ -146,13 +149,17 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		j->missing = template->missing;
 		return 0;
 	}
-	r = cgroup_make(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
+	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
+	if (r == 0)
+		r = keeper_add(j->keeper, j->cgroup.base, j->cgroup.name, &j->kept, e);
+	if (r == 0)
+		r = cgroup_make(&j->cgroup, j->plan, e);
 	j->limited = r == 0;
 	/* once there is a leaf, the host has what may be missing */
 	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
 	    !is_missing(-r))
 		return r;
-	(void)cgroup_end(&j->cgroup, &j->missing);
+	cgroup_close(&j->cgroup);
 	j->missing = *e;
 	return 0;
 }
@@ -242,6 +249,7 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 	int r;
 
 	j->plan = parts->plan;
+	j->keeper = parts->keeper;
 	j->warm = t != NULL;
 	j->start_ms = clock_now_ms();
 	j->landlock_abi = parts->landlock_abi;
@@ -250,6 +258,8 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 	if (r == 0)
 		r = t ? template_clone(t, j, &c, e) : clone_child(j, &c, e);
 	close_parts(j, &c);
+	if (r == 0)
+		r = keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd, e);
 	return r < 0 ? r : settle(j, e);
 }
 
@@ -263,11 +273,19 @@ int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct 
 	return launch(j, parts, t, e);
 }
 
-void launch_kill(const struct jail *j)
+/* Return: was all done that this process may do, and no more is needed? */
+static bool kill_by_own_rights(const struct jail *j)
 {
 	cgroup_kill(&j->cgroup);
-	if (j->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
+	return j->pidfd < 0 ||
+	       syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0) == 0 ||
+	       errno != EPERM;
+}
+
+void launch_kill(const struct jail *j)
+{
+	if (!kill_by_own_rights(j) && j->kept)
+		(void)keeper_kill(j->keeper, j->kept);
 }
 
 /* a template waits for its clones itself; to others, their pidfd tells the end */
@@ -281,12 +299,18 @@ static bool is_gone(const struct jail *j, bool wait)
 
 void launch_wait(struct jail *j)
 {
+	struct pollfd end = { .fd = j->pidfd, .events = POLLIN };
+
 	/* PID 1's end is the end of every process of its PID namespace */
 	if (j->pid <= 0)
 		return;
-	launch_kill(j);
-	/* and where no signal can be sent, init ends at this end of file */
+
+	bool killed = kill_by_own_rights(j);
+
+	/* where no signal can be sent, init ends at this end of file, and mostly soon */
 	io_close_fd(&j->control);
+	if (!killed && poll(&end, 1, END_BY_ITSELF_MS) != 1)
+		launch_kill(j);
 	while (!is_gone(j, true) && errno == EINTR)
 		;
 	j->pid = 0;
@@ -300,7 +324,7 @@ bool launch_gone(struct jail *j)
 	return true;
 }
 
-int launch_end(struct jail *j, struct err *e)
+void launch_end(struct jail *j)
 {
 	launch_wait(j);
 	io_close_fd(&j->pidfd);
@@ -308,5 +332,9 @@ int launch_end(struct jail *j, struct err *e)
 	io_close_fd(&j->gate);
 	io_close_fd(&j->netlink);
 	io_close_fd(&j->ids.slot_fd);
-	return cgroup_end(&j->cgroup, e);
+	cgroup_close(&j->cgroup);
+	/* one that was killed is told of by keeper_end() */
+	if (j->kept)
+		(void)keeper_drop(j->keeper, j->kept);
+	j->kept = 0;
 }

@@ -11,7 +11,6 @@
 
 #include "init/err.h"
 #include "jail/walls/caps.h"
-#include "jail/watch/capture.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/walls/ids.h"
 #include "jail/walls/mount.h"
@@ -24,14 +23,18 @@ struct parts {
 	struct sources sources; /* their mounts last from a launch to its clone */
 	struct tree root;
 	struct caps caps;
-	int init_fd;      /* stepjail-init, to be executed */
-	int landlock_abi; /* 0: the kernel has no Landlock */
+	int init_fd;           /* stepjail-init, to be executed */
+	struct keeper *keeper; /* set by the caller after launch_find() */
+	int landlock_abi;      /* 0: the kernel has no Landlock */
 };
 
+struct keeper;
 struct template;
 
 struct jail {
 	const struct plan *plan;
+	struct keeper *keeper;
+	uint32_t kept;     /* its number there, 0 before */
 	bool warm;         /* cloned from a template, and not the launcher's child */
 	uint64_t start_ms; /* CLOCK_MONOTONIC, before there was a child */
 	bool limited;      /* by a cgroup; false only by --allow-missing=cgroup */
@@ -45,7 +48,6 @@ struct jail {
 	int control; /* the launcher's end of the control socket */
 	int gate;    /* the launcher's end of the gate, see gate.h */
 	int netlink; /* from the gate until the posture is read; -1 */
-	struct capture capture; /* opened and ended by who runs the jail */
 	int stdio
 		[3]; /* to become the program's fds 0, 1 and 2, -1 for the launcher's own;
 			 taken and closed by the launch */
@@ -55,8 +57,7 @@ struct jail {
 	(struct jail)                                                                    \
 	{                                                                                \
 		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
-		.control = -1, .gate = -1, .netlink = -1, .capture = CAPTURE_NONE,       \
-		.stdio = {                                                               \
+		.control = -1, .gate = -1, .netlink = -1, .stdio = {                     \
 			-1,                                                              \
 			-1,                                                              \
 			-1                                                               \
@@ -75,7 +76,7 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e);
 
 /**
  * launch_jail() - Start a jail up to the point where its child walks the stages
- * @j:		JAIL_NONE before, but for capture and stdio; the caller calls launch_end()
+ * @j:		JAIL_NONE before, but for stdio; the caller calls launch_end()
  *		whatever this returns
  * @parts:	From launch_find(); may be used again afterwards
  *
@@ -110,11 +111,7 @@ bool launch_gone(struct jail *j);
 /** launch_kill() - SIGKILL to every process of the jail */
 void launch_kill(const struct jail *j);
 
-/**
- * launch_end() - launch_wait(), then remove the cgroup leaf and close all fds
- *
- * Return: 0, or -errno of cgroup_end()
- */
-int launch_end(struct jail *j, struct err *e);
+/** launch_end() - launch_wait(), then have the keeper remove the leaf, and close all fds */
+void launch_end(struct jail *j);
 
 #endif

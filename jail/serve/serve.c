@@ -228,6 +228,9 @@ static int start(struct serve *s, const struct plan *p, struct err *e)
 		r = cancel_open(&s->signals.fd, e);
 	if (r == 0)
 		r = launch_find(&s->parts, p, e);
+	s->parts.keeper = &s->keeper;
+	if (r == 0)
+		r = keeper_start(&s->keeper, false, NULL, NULL, e);
 	if (r == 0)
 		r = check_cgroup(p, e);
 	if (r < 0)
@@ -324,6 +327,12 @@ int command_serve(char *const *argv, struct err *e)
 		r = serve(&s, e);
 		template_pool_close(&s.stock);
 	}
+
+	struct err late;
+	int kept = keeper_end(&s.keeper, r < 0 ? &late : e);
+
+	if (r >= 0 && kept < 0)
+		r = kept;
 	if (r < 0)
 		host_hint(e);
 	return r;

@@ -11,6 +11,7 @@
 #include "init/err.h"
 #include "init/wire.h"
 #include "jail/base/event_loop.h"
+#include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
 #include "jail/plan/plan.h"
 #include "jail/serve/queue.h"
@@ -33,6 +34,7 @@ struct ready {
 struct serve {
 	const struct plan *plan;
 	struct parts parts;
+	struct keeper keeper;
 	struct event_loop hub;
 	struct template_pool stock;
 	struct port client, signals;

@@ -54,8 +54,8 @@ static int open_slots(struct err *e)
 }
 
 /* begin at a random slot: ids are then not reused at once, and launchers that start at
- * the same time do not try the same slots */
-static int lock_slot(int fd, uint32_t *slot, struct err *e)
+ * the same time do not try the same slots. @but is passed over: fd may have locked it */
+static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 {
 	uint32_t start = 0;
 
@@ -68,6 +68,8 @@ static int lock_slot(int fd, uint32_t *slot, struct err *e)
 
 		*slot = (start + i) % IDS_SLOTS;
 		lock.l_start = *slot;
+		if (*slot == but)
+			continue;
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
 			return 0;
 		if (errno != EAGAIN && errno != EACCES)
@@ -128,7 +130,7 @@ int ids_take(struct ids *ids, struct err *e)
 	if (ids->slot_fd < 0)
 		return ids->slot_fd;
 
-	int r = lock_slot(ids->slot_fd, &slot, e);
+	int r = lock_slot(ids->slot_fd, IDS_SLOTS, &slot, e);
 
 	if (r < 0)
 		return r;
@@ -142,6 +144,20 @@ int ids_take(struct ids *ids, struct err *e)
 	ids->host_uid = IDS_BASE + 2 * slot;
 	ids->host_gid = IDS_BASE + 2 * slot;
 	return 0;
+}
+
+int ids_take_other(const struct ids *ids, uid_t *id, struct err *e)
+{
+	uint32_t slot = 0;
+	int r;
+
+	*id = 0;
+	if (!ids->own)
+		return 0;
+	r = lock_slot(ids->slot_fd, (ids->host_uid - IDS_BASE) / 2, &slot, e);
+	if (r == 0)
+		*id = IDS_BASE + 2 * slot;
+	return r;
 }
 
 static int write_map(pid_t pid, const char *file, const char *text, struct err *e)

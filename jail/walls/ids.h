@@ -55,6 +55,16 @@ int ids_own(struct err *e);
 int ids_take(struct ids *ids, struct err *e);
 
 /**
+ * ids_take_other() - Lock one more id, for a process that watches the jail
+ * @id:		Gets the host's user and group id; 0 where the jail has no ids of its own
+ *
+ * The lock lasts as long as that on the jail's own.
+ *
+ * Return: as ids_take()
+ */
+int ids_take_other(const struct ids *ids, uid_t *id, struct err *e);
+
+/**
  * ids_map() - Write the maps of a new user namespace, from outside
  * @pid:	Its first process
  *

@@ -133,16 +133,11 @@ static int add_rules(int ruleset, const struct plan *p, uint64_t handled, struct
 	return r;
 }
 
-int landlock_restrict(const struct plan *p, int abi, struct err *e)
+/* what an ABI can refuse, all of it */
+static struct ruleset_attr know(int abi)
 {
 	struct ruleset_attr attr = { 0 };
 
-	if (abi == 0 && (p->require & REQUIRE_LANDLOCK))
-		return err_say(e, ENOSYS,
-			       "landlock: is required, and this kernel has "
-			       "none: " LANDLOCK_REMEDY);
-	if (abi == 0)
-		return 0;
 	for (size_t i = 0; i < COUNT(rights); i++) {
 		if (abi < rights[i].abi)
 			continue;
@@ -150,22 +145,67 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 		attr.net |= rights[i].net;
 		attr.scoped |= rights[i].scoped;
 	}
+	return attr;
+}
+
+/* trailing zeroes are what an older kernel expects of fields it does not know */
+static int create(const struct ruleset_attr *attr, int abi, struct err *e)
+{
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, attr, sizeof(*attr), 0);
+
+	return ruleset < 0
+		       ? err_set(e, errno, "landlock: create a ruleset of ABI %d", abi)
+		       : ruleset;
+}
+
+static int restrict_self(int ruleset, struct err *e)
+{
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return err_set(e, errno, "landlock: restrict");
+	return 0;
+}
+
+int landlock_restrict(const struct plan *p, int abi, struct err *e)
+{
+	struct ruleset_attr attr = know(abi);
+
+	if (abi == 0 && (p->require & REQUIRE_LANDLOCK))
+		return err_say(e, ENOSYS,
+			       "landlock: is required, and this kernel has "
+			       "none: " LANDLOCK_REMEDY);
+	if (abi == 0)
+		return 0;
 	if (p->net == NET_LOOPBACK)
 		attr.net = 0;
 
-	/* trailing zeroes are what an older kernel expects of fields it does not know */
-	cleanup_fd int ruleset =
-		(int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	cleanup_fd int ruleset = create(&attr, abi, e);
+	int r = ruleset < 0 ? ruleset : add_rules(ruleset, p, attr.fs, e);
 
-	if (ruleset < 0)
-		return err_set(e, errno, "landlock: create a ruleset of ABI %d", abi);
+	return r < 0 ? r : restrict_self(ruleset, e);
+}
 
-	int r = add_rules(ruleset, p, attr.fs, e);
+int landlock_close(int abi, int readable, struct err *e)
+{
+	const struct ruleset_attr attr = know(abi);
+	cleanup_fd int ruleset = create(&attr, abi, e), root = -1;
+	int r = ruleset < 0 ? ruleset : 0;
 
+	if (r == 0 && readable >= 0) {
+		r = add_rule(ruleset, readable,
+			     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR);
+		if (r < 0)
+			(void)err_set(e, -r, "landlock: allow a folder");
+	}
+	if (r == 0)
+		r = restrict_self(ruleset, e);
 	if (r < 0)
 		return r;
-	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-		return err_set(e, errno, "landlock: restrict");
+	root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root >= 0 || errno != EACCES)
+		return err_say(e, EPERM,
+			       "landlock: not in force: it did not refuse the root "
+			       "directory (%s)",
+			       root < 0 ? strerror(errno) : "opened");
 	return 0;
 }
 

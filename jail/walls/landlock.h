@@ -38,6 +38,18 @@ int landlock_abi(struct err *e);
 int landlock_restrict(const struct plan *p, int abi, struct err *e);
 
 /**
+ * landlock_close() - Confine the calling thread to no path at all, and try whether it holds
+ * @abi:	1 or more
+ * @readable:	Folder below which files may be read all the same, or -1
+ *
+ * No TCP either, and no signal or abstract socket to processes outside, as far as the ABI
+ * knows them. What is open stays as it is. no_new_privs must be set.
+ *
+ * Return: 0, or -errno; -EPERM where the root directory can still be read
+ */
+int landlock_close(int abi, int readable, struct err *e);
+
+/**
  * landlock_try() - Have Landlock refuse something to the calling thread
  *
  * The kernel tells nobody who is confined, so this is how it is read back: a device node

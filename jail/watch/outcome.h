@@ -18,6 +18,7 @@
 #include "jail/launch/posture.h"
 #include "jail/watch/tmpfs_usage.h"
 #include "jail/watch/violation.h"
+#include "jail/watch/capture.h"
 #include "jail/watch/proc_usage.h"
 
 /* stepjail's own exit statuses, as timeout(1) and env(1) have them */
@@ -57,6 +58,8 @@ enum kill_cause {
 	KILL_CANCELLED,
 };
 
+struct confinement;
+
 struct outcome {
 	enum kill_cause killed;
 	int cancel_signal; /* the launcher's own, for KILL_CANCELLED */
@@ -66,15 +69,17 @@ struct outcome {
 	struct wire_fail fail;
 	struct posture posture; /* read back before the gate was opened */
 	struct violations refused;
-	bool listened;              /* violations were heard of */
-	bool started;               /* the gate was opened */
-	uint64_t wall_ms;           /* from the gate's opening to the end */
-	bool cgroup;                /* usage is filled */
-	struct cgroup_usage before; /* when the gate was opened: the set-up's */
-	struct cgroup_usage usage;  /* with that taken off */
-	int full;                   /* enum tmpfs_usage_bit bits; negative: not known */
-	struct proc_usage peak;     /* the highest samples, where no cgroup counts */
-	unsigned int strays; /* processes that outlived the program, and were killed */
+	struct capture capture;            /* of `run`; opened and ended there */
+	const struct confinement *watcher; /* what confines `run`; NULL: not yet */
+	bool listened;                     /* violations were heard of */
+	bool started;                      /* the gate was opened */
+	uint64_t wall_ms;                  /* from the gate's opening to the end */
+	bool cgroup;                       /* usage is filled */
+	struct cgroup_usage before;        /* when the gate was opened: the set-up's */
+	struct cgroup_usage usage;         /* with that taken off */
+	int full;               /* enum tmpfs_usage_bit bits; negative: not known */
+	struct proc_usage peak; /* the highest samples, where no cgroup counts */
+	unsigned int strays;    /* processes that outlived the program, and were killed */
 };
 
 struct judgement {

@@ -34,6 +34,9 @@
  *     open_fds      what is still open after exec
  *     network       links with their flags, addresses, routes, as libnl-route lists them
  *     landlock      ABI in force, and what a thing that it must refuse came to; or null
+ *   watcher       what the kernel tells of the process that reads the program's output and
+ *		   writes this report, before the program starts: ids, capability sets,
+ *		   no_new_privs, seccomp mode and number of filters, Landlock as above
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +49,7 @@
 
 #include "init/io.h"
 #include "jail/base/json.h"
+#include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/sys.h"
@@ -248,7 +252,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	json_after(",\"error\":", j->error.errnum ? j->error.text : NULL, out);
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
-	capture_print(&jail->capture, out);
+	capture_print(&o->capture, out);
 	(void)fputs(",\"not_enforced\":", out);
 	report_not_enforced(out, jail, o);
 	(void)fputs(",\"shut\":", out);
@@ -261,6 +265,11 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"posture\":", out);
 	posture_print(&o->posture, jail, out);
+	(void)fputs(",\"watcher\":", out);
+	if (o->watcher)
+		confine_print(o->watcher, out);
+	else
+		(void)fputs("null", out);
 	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
 	(void)fputs("}\n", out);
 }

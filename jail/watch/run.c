@@ -15,6 +15,7 @@
 #include "jail/command.h"
 #include "jail/base/host.h"
 #include "jail/base/json.h"
+#include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
 #include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
@@ -43,12 +44,17 @@ static int check_stdio(struct err *e)
 	return 0;
 }
 
-static int run_jail(struct run *run, const struct plan *p, struct err *e)
+static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper,
+		    struct err *e)
 {
 	static struct parts parts;
 	int r = launch_find(&parts, p, e);
 
 	run->jail.plan = p;
+	parts.keeper = keeper;
+	if (r == 0)
+		r = keeper_start(keeper, true, run_loop_look, (void *)(uintptr_t)p, e);
+	run->keeper = keeper->socket;
 	if (r == 0)
 		r = launch_jail(&run->jail, &parts, e);
 
@@ -65,13 +71,13 @@ static int run_jail(struct run *run, const struct plan *p, struct err *e)
 	/* the counters of a kill that is still under way would lie */
 	launch_wait(&run->jail);
 	/* and nobody is left to write */
-	capture_drain(&run->jail.capture);
-	r = capture_check(&run->jail.capture, e);
+	capture_drain(&run->outcome.capture);
+	r = capture_check(&run->outcome.capture, e);
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
 		return r;
 	/* what the launcher's own stages used is not the program's */
-	cgroup_usage(run->jail.cgroup.leaf, &run->outcome.before, &run->outcome.usage);
+	cgroup_usage(&run->jail.cgroup, &run->outcome.before, &run->outcome.usage);
 	return r;
 }
 
@@ -95,34 +101,46 @@ static int learn(const struct run *run, const struct plan *p, struct err *e)
 	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
 }
 
+static int start(struct run *run, struct keeper *keeper, const struct plan *p,
+		 struct err *e)
+{
+	int r = cancel_open(&run->signals, e);
+
+	if (r == 0)
+		r = capture_open(&run->outcome.capture, p, e);
+	if (r < 0)
+		return r;
+	capture_give(&run->outcome.capture, run->jail.stdio);
+	return run_jail(run, p, keeper, e);
+}
+
+/* the first error is kept */
+static int both(int r, int next, const struct err *late, struct err *e)
+{
+	if (r == 0 && next < 0)
+		*e = *late;
+	return r < 0 ? r : next;
+}
+
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
 {
 	static struct run run;
+	struct keeper keeper = KEEPER_NONE;
 	const sigset_t wanted = cancel_signals();
-	struct err failed;
-	int r;
+	struct err failed, late;
+	int r, end = 0;
 
-	run.jail = JAIL_NONE;
-	run.outcome.refused.fd = -1;
-	run.room = TMPFS_USAGE_NONE;
-	r = cancel_open(&run.signals, &failed);
-
-	if (r == 0)
-		r = capture_open(&run.jail.capture, p, &failed);
-	if (r == 0)
-		capture_give(&run.jail.capture, run.jail.stdio);
-	if (r == 0)
-		r = run_jail(&run, p, &failed);
-
-	int end = launch_end(&run.jail, e);
-
+	run = RUN_NONE;
+	run.report = report;
+	run.confines = true;
+	r = start(&run, &keeper, p, &failed);
+	launch_end(&run.jail);
+	/* it ends meanwhile */
+	keeper_close(&keeper);
 	io_close_fd(&run.outcome.refused.fd);
-	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started)) {
-		int learned = learn(&run, p, e);
-
-		end = end < 0 ? end : learned;
-	}
-	capture_end(&run.jail.capture, run.outcome.started);
+	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started))
+		end = learn(&run, p, e);
+	capture_end(&run.outcome.capture, run.outcome.started);
 
 	if (r < 0 && run.outcome.started)
 		(void)err_within(&failed, "the program was started, and killed: ");
@@ -133,14 +151,18 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 		outcome_judge(&run.outcome, p, j);
 	if (j->status == STATUS_FAILED)
 		host_hint(&j->error);
-	if (end == 0)
-		end = report_write(report, &run.jail, &run.outcome, j, e);
+	end = both(end, report_write(report, &run.jail, &run.outcome, j, &late), &late,
+		   e);
+	r = keeper_end(&keeper, &late);
+	/* that it was killed before the end is in the verdict already */
+	if (r != -EOWNERDEAD || j->status != STATUS_FAILED)
+		end = both(end, r, &late, e);
 	if (p->capture == CAPTURE_NO)
 		return end;
 	/* nobody's slow reading may keep stepjail from being ended */
 	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
-	r = capture_deliver(&run.jail.capture, end < 0 ? &failed : e);
-	return end < 0 ? end : r;
+	r = capture_deliver(&run.outcome.capture, &late);
+	return both(end, r, &late, e);
 }
 
 int command_run(char *const *argv, struct err *e)

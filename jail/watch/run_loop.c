@@ -24,51 +24,108 @@
 #include "jail/watch/startup.h"
 
 #define CPU_POLL_MIN_MS 10
+#define SAMPLE_MAX_MS 10000 /* a jail whose memory nobody sees for so long is ended */
+#define LAST_SAMPLE_MS 1000
 
-/* sample the jail's use where no cgroup counts it; 0, or -errno */
-static int sample(struct run *run, struct err *e)
+/* in the keeper: what its rights allow it to see, in numbers */
+void run_loop_look(void *owner, pid_t init, struct keeper_sample *s)
+{
+	static struct proc_usage usage;
+	const struct plan *p = owner;
+	struct err e;
+
+	s->errnum = -proc_usage_sample(init, p->limit[LIMIT_MEMORY_BYTES], &usage, &e);
+	s->memory_bytes = usage.memory_bytes;
+	s->cpu_us = usage.cpu_us;
+	s->processes = usage.processes;
+}
+
+static void note_sample(struct run *run, const struct keeper_sample *s)
 {
 	struct proc_usage *peak = &run->outcome.peak, *w = &run->watch;
-	int r = proc_usage_sample(run->jail.pid,
-				  run->jail.plan->limit[LIMIT_MEMORY_BYTES], w, e);
 
-	if (r < 0)
-		return r;
+	w->memory_bytes = s->memory_bytes;
+	w->cpu_us = s->cpu_us;
+	w->processes = s->processes;
 	if (w->memory_bytes > peak->memory_bytes)
 		peak->memory_bytes = w->memory_bytes;
 	if (w->cpu_us > peak->cpu_us)
 		peak->cpu_us = w->cpu_us;
 	if (w->processes > peak->processes)
 		peak->processes = w->processes;
-	return 0;
+}
+
+static void ask_sample(struct run *run)
+{
+	if (!run->asked_ms && keeper_ask_sample(run->jail.keeper, run->jail.kept) == 0)
+		run->asked_ms = clock_now_ms();
+}
+
+/* the last one: whatever comes of it, the jail ends */
+static bool sample_now(struct run *run)
+{
+	struct keeper_sample s;
+
+	ask_sample(run);
+	if (keeper_take_sample(run->jail.keeper, LAST_SAMPLE_MS, &s) != 1 || s.errnum)
+		return false;
+	note_sample(run, &s);
+	return true;
 }
 
 static void kill_for(struct run *run, enum kill_cause cause)
 {
-	struct err e;
-
 	/* what a killed process has used, nobody tells afterwards */
 	if (!run->jail.limited && run->outcome.started)
-		(void)sample(run, &e);
+		(void)sample_now(run);
 	run->outcome.killed = cause;
 	run->ended = true;
 	launch_kill(&run->jail);
 }
 
-static void sample_without_cgroup(struct run *run)
+static void refuse(struct run *run, int errnum, const char *what)
 {
-	const struct plan *p = run->jail.plan;
 	struct err e;
 
-	run->sample_in_ms = PROC_USAGE_PERIOD_MS;
-	if (sample(run, &e) < 0) {
-		(void)err_within(&e, "the program was started, and killed: ");
-		startup_refuse(run, &e);
-	} else if (run->watch.memory_bytes > p->limit[LIMIT_MEMORY_BYTES]) {
-		kill_for(run, KILL_MEMORY);
-	} else if (run->watch.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS]) {
-		kill_for(run, KILL_CPU);
+	(void)err_set(&e, errnum, "the program was started, and killed: %s", what);
+	startup_refuse(run, &e);
+}
+
+/* an answer to ask_sample(), or the keeper's end */
+static void serve_keeper(struct run *run)
+{
+	const struct plan *p = run->jail.plan;
+	struct keeper_sample s;
+	int r = keeper_take_sample(run->jail.keeper, 0, &s);
+
+	if (r == 0)
+		return;
+	if (r < 0) {
+		run->keeper = -1;
+		refuse(run, EOWNERDEAD,
+		       "the keeper, which would remove what is left, has ended");
+		return;
 	}
+	run->asked_ms = 0;
+	if (s.errnum) {
+		refuse(run, s.errnum, "watch: look at what the jail's processes use");
+		return;
+	}
+	note_sample(run, &s);
+	if (s.memory_bytes > p->limit[LIMIT_MEMORY_BYTES])
+		kill_for(run, KILL_MEMORY);
+	else if (s.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS])
+		kill_for(run, KILL_CPU);
+}
+
+/* the keeper looks, since it takes rights; meanwhile this loop goes on */
+static void sample_without_cgroup(struct run *run)
+{
+	run->sample_in_ms = PROC_USAGE_PERIOD_MS;
+	if (run->asked_ms && clock_now_ms() - run->asked_ms > SAMPLE_MAX_MS)
+		refuse(run, ETIMEDOUT, "watch: look at what the jail's processes use");
+	else
+		ask_sample(run);
 }
 
 /* look at CPU time again no sooner than it can be used up on all CPUs at once */
@@ -79,7 +136,7 @@ static void sample_cgroup(struct run *run)
 	uint64_t used_ms;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	cgroup_cpu(run->jail.cgroup.leaf, &u);
+	cgroup_cpu(&run->jail.cgroup, &u);
 	used_ms = (u.user_us + u.system_us - run->outcome.before.user_us -
 		   run->outcome.before.system_us) /
 		  1000;
@@ -189,26 +246,21 @@ static void serve_listener(struct run *run)
 	const struct plan *p = run->jail.plan;
 
 	int r = violation_serve(v, p, clock_now_ms() - run->start_ms);
-	struct err e;
 
-	if (r < 0) {
-		(void)err_set(&e, -r,
-			      "the program was started, and killed: violations: answer "
-			      "a refused call");
-		startup_refuse(run, &e);
-	} else if (r > 0 && p->on_violation == VIOLATION_KILL) {
+	if (r < 0)
+		refuse(run, -r, "violations: answer a refused call");
+	else if (r > 0 && p->on_violation == VIOLATION_KILL)
 		kill_for(run, KILL_VIOLATION);
-	}
 }
 
 static void serve_stdout(struct run *run)
 {
-	(void)capture_read(&run->jail.capture.stream[0]);
+	(void)capture_read(&run->outcome.capture.stream[0]);
 }
 
 static void serve_stderr(struct run *run)
 {
-	(void)capture_read(&run->jail.capture.stream[1]);
+	(void)capture_read(&run->outcome.capture.stream[1]);
 }
 
 /* what the loop waits for; a source whose fd is -1 is not there */
@@ -217,11 +269,12 @@ static const struct {
 	void (*serve)(struct run *run);
 } sources[] = {
 	{ offsetof(struct run, jail.control), serve_control },
+	{ offsetof(struct run, keeper), serve_keeper },
 	{ offsetof(struct run, jail.gate), startup_gate },
 	{ offsetof(struct run, signals), serve_signal },
 	{ offsetof(struct run, outcome.refused.fd), serve_listener },
-	{ offsetof(struct run, jail.capture.stream[0].outside), serve_stdout },
-	{ offsetof(struct run, jail.capture.stream[1].outside), serve_stderr },
+	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
+	{ offsetof(struct run, outcome.capture.stream[1].outside), serve_stderr },
 };
 #define SOURCE_COUNT (COUNT(sources))
 
@@ -259,7 +312,6 @@ int run_loop_run(struct run *run, struct err *e)
 void run_loop_gather(struct run *run)
 {
 	struct outcome *o = &run->outcome;
-	struct err e;
 
 	if (o->started)
 		o->wall_ms = clock_now_ms() - run->start_ms;
@@ -274,7 +326,7 @@ void run_loop_gather(struct run *run)
 
 		/* init itself is still there, to be counted too */
 		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
-	} else if (sample(run, &e) == 0 && run->watch.processes > 1) {
+	} else if (sample_now(run) && run->watch.processes > 1) {
 		o->strays = run->watch.processes;
 	}
 }

@@ -11,6 +11,7 @@
 #include "jail/walls/gate.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/clock.h"
+#include "jail/watch/run_confine.h"
 #include "jail/watch/startup.h"
 
 enum { READY_INIT = 1, READY_PROGRAM = 2, READY_BOTH = 3 };
@@ -54,8 +55,14 @@ static void open_gate(struct run *run)
 		return;
 	}
 	run->room = tmpfs_usage_open(run->jail.pid);
+	if (run->jail.limited && run->confines)
+		cgroup_hold(cg);
+	if (run->confines && run_confine(run, &e) < 0) {
+		startup_refuse(run, &e);
+		return;
+	}
 	if (run->jail.limited)
-		cgroup_usage(cg->leaf, NULL, &run->outcome.before);
+		cgroup_usage(cg, NULL, &run->outcome.before);
 	run->outcome.started = true;
 	run->start_ms = clock_now_ms();
 	run->sampled_ms = run->start_ms;

@@ -39,6 +39,7 @@ static const struct {
 	{ SYS_pread64, "f0" },      { SYS_prlimit64, "n1" },
 	{ SYS_read, "f0" },         { SYS_readlink, "s0" },
 	{ SYS_readv, "f0" },        { SYS_recvmsg, "f0" },
+	{ SYS_recvfrom, "f0" },     { SYS_shutdown, "f0" },
 	{ SYS_rt_sigaction, "n0" }, { SYS_rt_sigprocmask, "n0" },
 	{ SYS_seccomp, "n0" },      { SYS_sendmsg, "f0" },
 	{ SYS_stat, "s0" },         { SYS_statfs, "s0" },

@@ -24,7 +24,7 @@
 
 /* one system call of one process; processes are named by how they came to be: "0" is the
  * launcher, "0.1" the first process it made, "0.1.1" the first that this one made; but the
- * sweeper of a cgroup leaf is "sweeper" */
+ * launcher's keeper is "keeper" */
 struct call {
 	char who[PATH_TEXT];
 	long nr;

@@ -166,8 +166,22 @@ static const struct {
 	{ "0", "read", "*/run-N-N/*", ANY, AFTER, "the report says null, or at least" },
 	{ "0", "write", "*/run-N-N/cgroup.kill", ANY, AFTER, "init is killed as well" },
 	{ "0", "unlinkat", "*", EBUSY, AFTER, "tried again" },
-	{ "sweeper", "*", "*", ANY, WHENEVER,
-	  "the sweeper: it acts only where the launcher has died" },
+	{ "0", "sendmsg", " socket:*", ANY, AFTER,
+	  "a request to the keeper, which ends with the launcher in any case" },
+	{ "0", "recvmsg", " socket:*", ANY, AFTER,
+	  "the keeper's last sample: the one before it is told" },
+	{ "0", "recvfrom", "*", ANY, AFTER,
+	  "the keeper's end, which is waited for behind it" },
+	{ "0", "shutdown", "*", ANY, AFTER,
+	  "the keeper hears of the launcher's end by its pidfd" },
+	{ "0", "prctl", " 0x18", ANY, BEFORE,
+	  "the watcher's bounding set: no_new_privs makes it idle, and the report has "
+	  "it" },
+	{ "0", "mmap", "*", ANY, AFTER,
+	  "what could not be printed is null in the report" },
+	{ "keeper", "*", "*", ANY, WHENEVER,
+	  "its end is seen, a sample that failed is told, and init ends with its control "
+	  "socket" },
 
 	/* while it runs and ends */
 	{ "0", "ioctl", "*seccomp notify 0xc0502100", EINTR, AFTER, "received again" },
@@ -188,18 +202,6 @@ static const struct {
 	  "init stays, and the launcher looks for strays" },
 	{ "0", "pidfd_send_signal", "*", ANY, AFTER,
 	  "init ends with the control socket, and the jail with it" },
-	{ "0", "open", " /proc/N/task*", ANY, WHENEVER, "the next sample is 50 ms away" },
-	{ "0", "stat", " /proc/N/task", ANY, WHENEVER,
-	  "the threads are looked at one by one" },
-	{ "0", "open", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
-	{ "0", "fstatfs", " /proc/N", ANY, AFTER, "the next sample is 50 ms away" },
-	{ "0", "readlink", " /proc/self", ANY, AFTER, "the next sample is 50 ms away" },
-	{ "0", "openat2", " stat*", ANY, WHENEVER, "the next sample is 50 ms away" },
-	{ "0", "read", " /proc/N/*", ANY, WHENEVER, "the next sample is 50 ms away" },
-	{ "0", "getdents64", " /proc/N/task", ANY, WHENEVER,
-	  "the next sample is 50 ms away" },
-	{ "0", "fstat", " /proc/N/task", ANY, WHENEVER, "the next sample is 50 ms away" },
-	{ "0", "mmap", "*", ANY, AFTER, "the next sample is 50 ms away" },
 };
 
 const char *call_harmless(const struct call *call, int errnum)

@@ -57,7 +57,7 @@ static struct {
 	struct calls *record;
 	struct result *r;
 	struct traced at[PROCESSES];
-	pid_t launcher, sweeper;
+	pid_t launcher, keeper;
 	bool started, ended; /* the launcher's exec, and its end */
 	int program;         /* pidfd, or -1 */
 	long deadline_ms;
@@ -200,11 +200,10 @@ static void on_new(struct traced *maker)
 
 	(void)ptrace(PTRACE_GETEVENTMSG, maker->pid, NULL, &pid);
 	t = find_or_add((pid_t)pid);
-	/* with a cgroup, the launcher makes the sweeper of cgroup.c first: no number, so that
-	 * the jail is 0.1 in any case */
-	if (run.setup->cgroup && maker->pid == run.launcher && !run.sweeper) {
-		run.sweeper = t->pid;
-		(void)strcpy(t->who, "sweeper");
+	/* the launcher makes its keeper first: no number, so that the jail is 0.1 */
+	if (maker->pid == run.launcher && !run.keeper) {
+		run.keeper = t->pid;
+		(void)strcpy(t->who, "keeper");
 	} else {
 		maker->children++;
 		(void)snprintf(t->who, sizeof(t->who), "%.11s.%u", maker->who,
@@ -225,8 +224,8 @@ static bool on_exec(struct traced *t)
 		run.started = true;
 		return false;
 	}
-	if (t->pid == run.sweeper)
-		(void)strcpy(run.r->outside, "the sweeper is executing something; ");
+	if (t->pid == run.keeper)
+		(void)strcpy(run.r->outside, "the keeper is executing something; ");
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
 	n = readlink(path, file, sizeof(file) - 1);
 	if (n < 6 || strcmp(file + n - 6, "/walls") != 0)

@@ -46,6 +46,20 @@ def children(pid):
         return [int(word) for word in file.read().split()]
 
 
+def is_keeper(pid):
+    """The one child of a launcher that is no jail: jail/launch/keeper.c."""
+    try:
+        with open(f'/proc/{pid}/comm') as file:
+            return file.read() == 'stepjail-keeper\n'
+    except OSError:
+        return False
+
+
+def jails(pid):
+    """The inits of a launcher's jails."""
+    return [child for child in children(pid) if not is_keeper(child)]
+
+
 def below(pid):
     """Every process below this one."""
     found = []

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_kill.py - kill -9 at random moments: soon nothing of the run is left
 
-A hundred runs in all, as root and as an ordinary user. Each is killed once, by the launcher's,
-init's or the program's PID, at a random moment between its first instruction and some time
-into the program. Then no process with its marker, no process of its PID namespace, no mount,
+A hundred and twenty runs in all, as root and as an ordinary user. Each is killed once, by the
+launcher's, init's, the program's or the keeper's PID, at a random moment between its first
+instruction and some time into the program. Then no process with its marker, no process of its PID namespace, no mount,
 no file, no lock on an id pair and no cgroup may be left.
 STEPJAIL_SEED repeats a sequence of moments; it is printed.
 """
@@ -27,7 +27,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from test_run import PLAIN_ENV, TIMEOUT, Host, each_user, processes_with  # noqa: E402
 
 SEED = int(os.environ.get("STEPJAIL_SEED", "20240229"))
-ROUNDS = 50     # for each of the two users
+VICTIMS = ("launcher", "init", "program", "keeper")
+ROUNDS = 60     # for each of the two users
 LEFT_S = 30     # what is left for so long is left behind
 SLOTS = "/run/stepjail/ids"
 PR_SET_CHILD_SUBREAPER = 36
@@ -58,6 +59,24 @@ def children(pid):
     except (FileNotFoundError, ProcessLookupError):
         pass
     return found
+
+
+def is_keeper(pid):
+    """The one child of a launcher that is no jail: jail/launch/keeper.c."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+            return name.read() == "stepjail-keeper\n"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def jails(pid):
+    """The inits of a launcher's jails."""
+    return [child for child in children(pid) if not is_keeper(child)]
+
+
+def keepers(pid):
+    return [child for child in children(pid) if is_keeper(child)]
 
 
 def namespace(pid):
@@ -131,12 +150,12 @@ class Kills(Host):
     def test_kill(self):
         hit = {}
         for number in range(ROUNDS):
-            victim = ("launcher", "init", "program")[number % 3]
+            victim = VICTIMS[number % len(VICTIMS)]
             started = self.round(victim, number)
             hit[victim, started] = hit.get((victim, started), 0) + 1
         print(", ".join(f"{victim} {'running' if started else 'starting'} {count}"
                         for (victim, started), count in sorted(hit.items())))
-        for victim in ("launcher", "init", "program"):
+        for victim in VICTIMS:
             self.assertIn((victim, True), hit, "no kill hit a running program")
         self.assertIn(("launcher", False), hit, "no kill hit a launcher on its way")
 
@@ -148,7 +167,7 @@ class Kills(Host):
                            f"{PROGRAM}#{marker}")
         # a third of the moments lie in the first milliseconds, where the jail is being built,
         # and a third where the program runs, however long it takes to get there
-        when = number // 3 % 3
+        when = number // len(VICTIMS) % 3
         wait_s = self.random.random() * (0.015, 0.25, 0.05)[when]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               stdin=subprocess.DEVNULL, env=PLAIN_ENV) as run:
@@ -162,6 +181,9 @@ class Kills(Host):
             finally:
                 kill(run.pid)
             started = run.stdout.read() == b"on\n"
+        if victim == "keeper":  # which removes the leaf
+            for leaf in cgroup_leaves() - leaves:
+                os.rmdir(leaf)
         self.assertEqual(cgroup_leaves() - leaves, set())
         self.assertLessEqual(set(os.listdir(self.folder)), files)
         return started
@@ -170,12 +192,12 @@ class Kills(Host):
         """Kill; an init or program that is not there yet is waited for, for a while."""
         own, end = namespace(os.getpid()), time.monotonic() + LEFT_S
         while victim != "launcher" and time.monotonic() < end:
-            family = children(launcher)
+            family = keepers(launcher) if victim == "keeper" else jails(launcher)
             if victim == "program" and family:
                 family = children(family[0])
             if family or not os.path.exists(f"/proc/{launcher}/task"):
                 break
-        init = children(launcher)
+        init = jails(launcher)
         # as root, before the kill: afterwards nobody is left to ask
         spaces.update(namespace(pid) for pid in init)
         spaces -= {own, None}
@@ -214,7 +236,7 @@ class Kills(Host):
                 ids = self.lock_of(run.pid)
                 self.assertIsNotNone(ids, "the launcher locks no pair")
                 self.assertTrue(self.is_locked(ids))
-                kill(run.pid if victim == "launcher" else children(run.pid)[0])
+                kill(run.pid if victim == "launcher" else jails(run.pid)[0])
                 run.wait(TIMEOUT)
             end = time.monotonic() + LEFT_S
             while self.is_locked(ids) and time.monotonic() < end:
@@ -224,7 +246,7 @@ class Kills(Host):
     def lock_of(self, launcher):
         """The byte that the jail's host uid names: pairs from ids.h's IDS_BASE."""
         base = 1879048192
-        with open(f"/proc/{children(launcher)[0]}/uid_map", encoding="ascii") as lines:
+        with open(f"/proc/{jails(launcher)[0]}/uid_map", encoding="ascii") as lines:
             first = int(lines.readline().split()[1])
         return (first - base) // 2 if first >= base else None
 

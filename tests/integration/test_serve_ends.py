@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Gone, Refused, Serve  # noqa: E402
-from serve_scene import (OPTIONS, PATIENCE, Case, below, children, is_alive, resident,  # noqa: E402
+from serve_scene import (OPTIONS, PATIENCE, Case, below, is_alive, jails, resident,  # noqa: E402
                          states_settle, wait_until)
 
 SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
@@ -74,19 +74,6 @@ def kill_one(rng, pids):
         os.kill(rng.choice(pids), signal.SIGKILL)
     except ProcessLookupError:
         pass
-
-
-def jails(pid):
-    """Children of serve, without those that wait to remove a cgroup."""
-    return [child for child in children(pid) if not is_sweeper(child)]
-
-
-def is_sweeper(pid):
-    try:
-        with open(f'/proc/{pid}/comm') as file:
-            return file.read() == 'stepjail-sweep\n'
-    except OSError:
-        return False
 
 
 class Round:
@@ -157,7 +144,7 @@ class Round:
                     return
 
     def inits(self):
-        return children(self.pid)
+        return jails(self.pid)
 
     def strike(self, how):
         self.note()
@@ -236,7 +223,7 @@ class Ends(unittest.TestCase):
                     serve.open().run('x = 1')
                 except (Refused, Gone):  # it ends with whom it was a clone of
                     pass
-                kill_one(random.Random(SEED), children(pid))
+                kill_one(random.Random(SEED), jails(pid))
                 self.assertTrue(wait_until(opens), 'it opens no more')
             # those that live
             for number in range(1, serve.next):
@@ -259,7 +246,7 @@ class Ends(unittest.TestCase):
                         session.start(FLOOD)
                 sessions += [serve.begin() for _ in range(3)]
                 time.sleep(rng.random() / 50)
-                for child in children(pid):
+                for child in jails(pid):
                     try:
                         os.kill(child, signal.SIGKILL)
                     except ProcessLookupError:

@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from test_kill import children  # noqa: E402
+from test_kill import children, jails  # noqa: E402
 from test_run import (PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host, each_user,  # noqa: E402
                       missing_words)
 
@@ -137,7 +137,7 @@ class Recorded(Jail):
 
     def test_pid_and_time(self):
         run = self.started("hold", "ptrace")
-        init = children(run.pid)
+        init = jails(run.pid)
         program = children(init[0])
         self.assertEqual((len(init), len(program)), (1, 1))
         run.send_signal(signal.SIGINT)

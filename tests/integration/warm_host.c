@@ -26,6 +26,7 @@
 #include "init/io.h"
 #include "init/step_wire.h"
 #include "init/wire.h"
+#include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
 #include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
@@ -37,6 +38,7 @@
 
 static struct plan plan;
 static struct parts parts;
+static struct keeper keeper;
 static struct template template;
 
 static int end(const struct err *e)
@@ -152,8 +154,7 @@ static int one_step(bool warm, struct err *e)
 	double start, gated, state = 0, output = 0;
 	int channel[2], r;
 
-	run = (struct run){ .jail = JAIL_NONE, .room = TMPFS_USAGE_NONE };
-	run.outcome.refused.fd = -1;
+	run = RUN_NONE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return err_set(e, errno, "channel");
 	run.jail.stdio[0] = channel[1];
@@ -182,11 +183,9 @@ static int one_step(bool warm, struct err *e)
 	}
 	(void)close(channel[0]);
 	tmpfs_usage_close(&run.room);
-
-	int left = launch_end(&run.jail, r < 0 ? &(struct err){ 0 } : e);
-
+	launch_end(&run.jail);
 	io_close_fd(&run.outcome.refused.fd);
-	return r < 0 ? r : left;
+	return r;
 }
 
 static int one(bool warm, int signals, struct err *e)
@@ -197,10 +196,9 @@ static int one(bool warm, int signals, struct err *e)
 	double start = now_us(), gated, ended;
 	int r;
 
-	run = (struct run){ .jail = JAIL_NONE,
-			    .room = TMPFS_USAGE_NONE,
-			    .signals = signals };
-	run.outcome.refused.fd = -1;
+	run = RUN_NONE;
+	run.signals = signals;
+	run.keeper = keeper.socket;
 	r = warm ? launch_warm(&run.jail, &parts, &template, e)
 		 : launch_jail(&run.jail, &parts, e);
 	gate = (struct pollfd){ .fd = run.jail.gate, .events = POLLIN };
@@ -224,11 +222,9 @@ static int one(bool warm, int signals, struct err *e)
 		(void)fflush(stdout);
 		free(run.outcome.posture.json);
 	}
-
-	int left = launch_end(&run.jail, r < 0 ? &(struct err){ 0 } : e);
-
+	launch_end(&run.jail);
 	io_close_fd(&run.outcome.refused.fd);
-	return r < 0 ? r : left;
+	return r;
 }
 
 int main(int argc, char **argv)
@@ -249,11 +245,16 @@ int main(int argc, char **argv)
 	plan.session = steps;
 	if (r == 0)
 		r = launch_find(&parts, &plan, &e);
+	parts.keeper = &keeper;
+	if (r == 0)
+		r = keeper_start(&keeper, false, run_loop_look, &plan, &e);
 	if (r == 0 && warm)
 		r = begin_template(&e);
 	for (int i = atoi(argv[1]); r == 0 && i > 0; i--)
 		r = steps ? one_step(warm, &e) : one(warm, signals, &e);
-	if (warm && template_end(&template, r < 0 ? &(struct err){ 0 } : &e) < 0)
+	if (warm)
+		template_end(&template);
+	if (keeper_end(&keeper, r < 0 ? &(struct err){ 0 } : &e) < 0)
 		r = -1;
 	return r < 0 ? end(&e) : 0;
 }

@@ -17,9 +17,11 @@
 #include "init/filter.h"
 #include "tests/unit/suites.h"
 
-extern const struct filter_row jail_filter_rows[], init_filter_rows[];
-extern const size_t jail_filter_row_count, init_filter_row_count;
-extern const char jail_filter_name[], init_filter_name[];
+extern const struct filter_row jail_filter_rows[], init_filter_rows[],
+	watcher_filter_rows[];
+extern const size_t jail_filter_row_count, init_filter_row_count,
+	watcher_filter_row_count;
+extern const char jail_filter_name[], init_filter_name[], watcher_filter_name[];
 
 static const struct {
 	const struct filter_row *rows;
@@ -28,6 +30,8 @@ static const struct {
 } tables[] = {
 	{ jail_filter_rows, &jail_filter_row_count, jail_filter_name, "filter_program" },
 	{ init_filter_rows, &init_filter_row_count, init_filter_name, "filter_init" },
+	{ watcher_filter_rows, &watcher_filter_row_count, watcher_filter_name,
+	  "filter_watcher" },
 };
 
 START_TEST(every_row_is_complete)

@@ -54,8 +54,8 @@ START_TEST(none_is_nothing)
 
 	ck_assert_int_eq(none.base, -1);
 	ck_assert_int_eq(none.leaf, -1);
-	ck_assert_int_eq(none.guard, -1);
-	ck_assert_int_eq(none.sweeper, 0);
+	for (size_t i = 0; i < CGROUP_HELD; i++)
+		ck_assert_int_eq(none.held[i], -1);
 	/* and killing it writes nowhere */
 	cgroup_kill(&none);
 }
@@ -89,39 +89,48 @@ START_TEST(killing_writes_to_the_leaf)
 }
 END_TEST
 
-START_TEST(the_end_removes_the_leaf)
+/* without a path: what is opened before is what is read and written afterwards */
+START_TEST(held_files_are_used)
 {
-	struct err e = { 0 };
-	int before = cg.base;
+	char text[32];
 
-	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
-	ck_assert_int_eq(access(unit_path(base, "leaf"), F_OK), -1);
+	put("cgroup.kill", "");
+	put("cgroup.procs", "1\n22\n");
+	put("memory.peak", "4096\n");
+	cgroup_hold(&cg);
+	ck_assert_int_eq(rename(unit_path(base, "leaf"), unit_path(base, "moved")), 0);
+	io_close_fd(&cg.leaf);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(cgroup_count(&cg), 2);
+		ck_assert_int_eq(cgroup_read(&cg, "memory.peak", text, sizeof(text)), 5);
+		ck_assert_str_eq(text, "4096\n");
+	}
+	/* one that the kernel lacks */
+	ck_assert_int_lt(cgroup_read(&cg, "cpu.stat", text, sizeof(text)), 0);
+	cgroup_kill(&cg);
+	ck_assert_int_eq(io_read_file_at(cg.base, "moved/cgroup.kill", text, 8), 1);
+	cgroup_close(&cg);
+	ck_assert_int_eq(cg.held[0], -1);
 	ck_assert_int_eq(cg.base, -1);
-	ck_assert_int_eq(cg.leaf, -1);
-	ck_assert_int_eq(fcntl(before, F_GETFD), -1);
-	/* again is harmless, and so is the end of nothing */
-	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
+	/* again is harmless */
+	cgroup_close(&cg);
 }
 END_TEST
 
-START_TEST(a_leaf_that_was_removed_already_is_no_error)
+START_TEST(a_leaf_is_removed)
 {
-	ck_assert_int_eq(rmdir(unit_path(base, "leaf")), 0);
-	ck_assert_int_eq(cgroup_end(&cg, &(struct err){ 0 }), 0);
+	ck_assert_int_eq(cgroup_remove(cg.base, "leaf"), 0);
+	ck_assert_int_eq(access(unit_path(base, "leaf"), F_OK), -1);
+	/* one that was removed already is no error */
+	ck_assert_int_eq(cgroup_remove(cg.base, "leaf"), 0);
 }
 END_TEST
 
 START_TEST(a_leaf_that_stays_is_an_error)
 {
-	struct err e = { 0 };
-
 	/* a plain folder with something in it: rmdir(2) says so, and not EBUSY */
 	put("something", "");
-	ck_assert_int_eq(cgroup_end(&cg, &e), -ENOTEMPTY);
-	ck_assert_ptr_nonnull(strstr(e.text, "remove the leaf leaf"));
-	/* the fds are closed all the same */
-	ck_assert_int_eq(cg.leaf, -1);
-	ck_assert_int_eq(cg.base, -1);
+	ck_assert_int_eq(cgroup_remove(cg.base, "leaf"), -ENOTEMPTY);
 }
 END_TEST
 
@@ -151,10 +160,8 @@ START_TEST(no_v2_is_named_with_its_remedy)
 	/* and a leaf is not half made: its end has nothing to do */
 	close_leaf();
 	cg = CGROUP_NONE;
-	ck_assert_int_eq(cgroup_make(&cg, &(struct plan){ 0 }, NULL, &e), -ENOENT);
-	ck_assert_int_eq(cg.leaf, -1);
-	ck_assert_int_eq(cg.sweeper, 0);
-	ck_assert_int_eq(cgroup_end(&cg, &e), 0);
+	ck_assert_int_eq(cgroup_place(&cg, &(struct plan){ 0 }, NULL, &e), -ENOENT);
+	ck_assert_int_eq(cg.base, -1);
 }
 END_TEST
 
@@ -167,8 +174,8 @@ Suite *jail_cgroup_suite(void)
 	tcase_add_test(c, none_is_nothing);
 	tcase_add_test(c, processes_are_counted);
 	tcase_add_test(c, killing_writes_to_the_leaf);
-	tcase_add_test(c, the_end_removes_the_leaf);
-	tcase_add_test(c, a_leaf_that_was_removed_already_is_no_error);
+	tcase_add_test(c, held_files_are_used);
+	tcase_add_test(c, a_leaf_is_removed);
 	tcase_add_test(c, a_leaf_that_stays_is_an_error);
 	tcase_add_test(c, no_v2_is_named_with_its_remedy);
 	suite_add_tcase(s, c);

@@ -9,23 +9,25 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/launch/cgroup/cgroup.h"
 #include "jail/launch/cgroup/cgroup_usage.h"
 #include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 
 static const char *base;
-static int leaf;
+static struct cgroup cg;
 
 static void make_leaf(void)
 {
 	base = unit_folder();
-	leaf = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_ge(leaf, 0);
+	cg = CGROUP_NONE;
+	cg.leaf = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(cg.leaf, 0);
 }
 
 static void close_leaf(void)
 {
-	io_close_fd(&leaf);
+	io_close_fd(&cg.leaf);
 }
 
 static void put(const char *file, const char *text)
@@ -44,7 +46,7 @@ START_TEST(usage_is_read)
 	put("pids.events", "max 7\n");
 	put("cpu.stat", "usage_usec 300\nuser_usec 100\nsystem_usec 200\nnr_periods 9\n"
 			"nr_throttled 8\nthrottled_usec 12345678901\n");
-	cgroup_usage(leaf, NULL, &u);
+	cgroup_usage(&cg, NULL, &u);
 	ck_assert_uint_eq(u.memory_peak_bytes, 104857600);
 	ck_assert_uint_eq(u.pids_peak, 17);
 	ck_assert_uint_eq(u.oom_kills, 5);
@@ -55,7 +57,7 @@ START_TEST(usage_is_read)
 	/* the CPU times alone, without a change of the rest */
 	put("cpu.stat", "user_usec 101\nsystem_usec 201\nthrottled_usec 301\n");
 	put("pids.peak", "18\n");
-	cgroup_cpu(leaf, &u);
+	cgroup_cpu(&cg, &u);
 	ck_assert_uint_eq(u.user_us, 101);
 	ck_assert_uint_eq(u.system_us, 201);
 	ck_assert_uint_eq(u.throttled_us, 301);
@@ -66,19 +68,19 @@ END_TEST
 /* what the kernel could take back at any time is none that a leaf needs */
 START_TEST(memory_is_what_cannot_be_given_back)
 {
-	ck_assert_uint_eq(cgroup_memory(leaf, 0), 0);
+	ck_assert_uint_eq(cgroup_memory(&cg, 0), 0);
 	put("memory.current", "90000\n");
-	ck_assert_uint_eq(cgroup_memory(leaf, 0), 90000);
+	ck_assert_uint_eq(cgroup_memory(&cg, 0), 90000);
 	put("memory.stat", "anon 7\nfile 50000\nshmem 20000\ninactive_anon 9\n"
 			   "inactive_file 10000\nactive_file 20000\n"
 			   "slab_reclaimable 400\nslab_unreclaimable 5\n");
-	ck_assert_uint_eq(cgroup_memory(leaf, 0), 59600);
-	ck_assert_uint_eq(cgroup_memory(leaf, 89999), 59600);
+	ck_assert_uint_eq(cgroup_memory(&cg, 0), 59600);
+	ck_assert_uint_eq(cgroup_memory(&cg, 89999), 59600);
 	/* it was not looked for */
-	ck_assert_uint_eq(cgroup_memory(leaf, 90000), 90000);
+	ck_assert_uint_eq(cgroup_memory(&cg, 90000), 90000);
 	/* the two files are read one after the other */
 	put("memory.current", "30000\n");
-	ck_assert_uint_eq(cgroup_memory(leaf, 0), 0);
+	ck_assert_uint_eq(cgroup_memory(&cg, 0), 0);
 }
 END_TEST
 
@@ -90,12 +92,12 @@ START_TEST(counts_are_differences)
 	put("memory.peak", "1000\n");
 	put("memory.events", "oom_kill 2\n");
 	put("cpu.stat", "user_usec 50\nsystem_usec 60\n");
-	cgroup_usage(leaf, NULL, &before);
+	cgroup_usage(&cg, NULL, &before);
 	put("memory.peak", "3000\n");
 	put("memory.events", "high 9\noom_kill 5\n");
 	put("cpu.stat", "user_usec 150\nsystem_usec 260\n");
 	put("pids.events", "max 3\n");
-	cgroup_usage(leaf, &before, &u);
+	cgroup_usage(&cg, &before, &u);
 	ck_assert_uint_eq(u.memory_peak_bytes, 3000);
 	ck_assert_uint_eq(u.oom_kills, 3);
 	ck_assert_uint_eq(u.user_us, 100);
@@ -116,13 +118,13 @@ START_TEST(keys_are_whole)
 	put("pids.events", "max_7 1\npids.max 2\n");
 	put("cpu.stat",
 	    "core_sched.user_usec 1\nuser_usec_7 2\nuser_usec\t3\nsystem_usec 4");
-	cgroup_usage(leaf, NULL, &u);
+	cgroup_usage(&cg, NULL, &u);
 	ck_assert_uint_eq(u.oom_kills, NO_LIMIT);
 	ck_assert_uint_eq(u.pids_refused, NO_LIMIT);
 	ck_assert_uint_eq(u.user_us, NO_LIMIT);
 	ck_assert_uint_eq(u.system_us, 4);
 	put("memory.events", "\n\noom_kill 9\n");
-	cgroup_usage(leaf, NULL, &u);
+	cgroup_usage(&cg, NULL, &u);
 	ck_assert_uint_eq(u.oom_kills, 9);
 }
 END_TEST
@@ -133,19 +135,19 @@ START_TEST(what_is_missing_is_not_known)
 	struct cgroup_usage u;
 
 	memset(&u, 0x5a, sizeof(u));
-	cgroup_usage(leaf, NULL, &u);
+	cgroup_usage(&cg, NULL, &u);
 	for (size_t i = 0; i < sizeof(u) / sizeof(uint64_t); i++)
 		ck_assert_uint_eq(((const uint64_t *)(const void *)&u)[i], NO_LIMIT);
 	/* while a time that was read before is not taken back */
 	u.user_us = 5;
-	cgroup_cpu(leaf, &u);
+	cgroup_cpu(&cg, &u);
 	ck_assert_uint_eq(u.user_us, 5);
 
 	put("memory.peak", "");
 	put("pids.peak", "max\n");
 	put("memory.events", "");
 	put("cpu.stat", "");
-	cgroup_usage(leaf, NULL, &u);
+	cgroup_usage(&cg, NULL, &u);
 	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
 	ck_assert_uint_eq(u.pids_peak, NO_LIMIT);
 	ck_assert_uint_eq(u.oom_kills, NO_LIMIT);
@@ -162,8 +164,8 @@ START_TEST(symlinks_are_not_followed)
 	struct cgroup_usage u;
 
 	put("elsewhere", "99\n");
-	ck_assert_int_eq(symlinkat("elsewhere", leaf, "memory.peak"), 0);
-	cgroup_usage(leaf, NULL, &u);
+	ck_assert_int_eq(symlinkat("elsewhere", cg.leaf, "memory.peak"), 0);
+	cgroup_usage(&cg, NULL, &u);
 	ck_assert_uint_eq(u.memory_peak_bytes, NO_LIMIT);
 }
 END_TEST

@@ -46,6 +46,7 @@ static const struct {
 	{ "shut", "a" },
 	{ "cgroup_limits", "o?" },
 	{ "posture", "o?" },
+	{ "watcher", "o?" },
 	{ "host_uid", "0?" },
 };
 

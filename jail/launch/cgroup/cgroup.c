@@ -3,99 +3,50 @@
  * cgroup.c - one cgroup v2 leaf per run: limits in, usage out, kill at the end
  *
  * Theory of operation (all in the launcher; where leaves may be made is cgroup_find.c)
+ *   cgroup_place()  find the folder for it, and choose its name: the keeper hears of both,
+ *                   and removes the leaf at the end, whoever was killed until then
  *   cgroup_make()   mkdir the leaf and keep its fd; write the limits of cgroup_limit.c;
  *                   clone3() then starts the child with CLONE_INTO_CGROUP, so it is
  *                   never outside. A template gets a folder, with its own leaf and its
  *                   clones' in it: the folder's cgroup.procs is the template's, which
  *                   places the clones, and nothing above it has to be lent
- *   at the gate     the limits are read back, cgroup_verify()
+ *   at the gate     the limits are read back, cgroup_verify(); cgroup_hold() opens what is
+ *                   read afterwards, by a process that may open nothing any more
  *   at the end      cgroup_usage() reads what it has used
- *   cgroup_end()    write cgroup.kill, rmdir
- *   A cgroup outlives a launcher that is killed, unlike everything else of a jail. So a
- *   sweeper, a process of its own in a process group of its own, sleeps in read(2) on a
- *   pipe that only the launcher holds open, and kills and removes the leaf when the pipe
- *   closes.
  * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
-#include "jail/base/sys.h"
 
-/* rmdir can be refused for a moment while killed processes leave; 2 s in all */
-#define REMOVE_TRIES 400
-#define REMOVE_PAUSE_NS 5000000
+/* what is read and written of a leaf until it is removed */
+static const char *const held[] = {
+	"cgroup.kill", "cgroup.procs",  "memory.peak", "pids.peak",
+	"cpu.stat",    "memory.events", "pids.events",
+};
+_Static_assert(sizeof(held) / sizeof(held[0]) == CGROUP_HELD, "an fd for each");
 
-/* kill and remove a leaf; used by the launcher and by the sweeper */
-static int remove_leaf(int base, int leaf, const char *name)
+int cgroup_remove(int base, const char *name)
 {
-	struct timespec pause = { .tv_nsec = REMOVE_PAUSE_NS };
+	cleanup_fd int leaf = -1;
 
-	for (int i = 0; i < REMOVE_TRIES; i++) {
-		if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
-			return 0;
-		if (errno != EBUSY)
-			return -errno;
-		(void)io_write_file_at(leaf, "cgroup.kill", "1");
-		/* a template's own leaf, in its folder; in others there is none */
-		if (unlinkat(leaf, name, AT_REMOVEDIR) == 0)
-			continue;
-		(void)nanosleep(&pause, NULL);
-	}
+	if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EBUSY)
+		return -errno;
+	leaf = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)io_write_file_at(leaf, "cgroup.kill", "1");
+	/* a template's own leaf, in its folder; in others there is none */
+	(void)unlinkat(leaf, name, AT_REMOVEDIR);
 	return -EBUSY;
-}
-
-static void sweep(int guard, int base, const char *name)
-{
-	/* the lowest numbers, so that everything else can be closed at once */
-	if (dup2(guard, 0) < 0 || dup2(base, 1) < 0)
-		_exit(1);
-	(void)close_range(2, ~0U, 0);
-	(void)prctl(PR_SET_NAME, "stepjail-sweep");
-	(void)chdir("/");
-
-	char byte;
-
-	while (read(0, &byte, 1) < 0 && errno == EINTR)
-		;
-	/* the launcher has removed it, unless it was killed */
-	_exit(remove_leaf(1, openat(1, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), name) <
-	      0);
-}
-
-static int start_sweeper(struct cgroup *cg, struct err *e)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_set(e, errno, "cgroup: pipe to the sweeper");
-	cg->guard = ends[1];
-	cg->sweeper = fork();
-	if (cg->sweeper == 0) {
-		(void)close(ends[1]);
-		sweep(ends[0], cg->base, cg->name);
-	}
-	(void)close(ends[0]);
-	if (cg->sweeper < 0) {
-		cg->sweeper = 0;
-		return err_set(e, errno, "cgroup: start the sweeper");
-	}
-	/* from here, and before there is a leaf: a kill of the launcher's whole process
-	 * group must not take the sweeper along */
-	if (setpgid(cg->sweeper, cg->sweeper) < 0)
-		return err_set(e, errno, "cgroup: set the sweeper apart");
-	return 0;
 }
 
 static int make_folder(int base, const char *name, int *fd, struct err *e)
@@ -125,8 +76,8 @@ int cgroup_give(int dir, uid_t uid, struct err *e)
 		       : 0;
 }
 
-int cgroup_make(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
-		struct err *e)
+int cgroup_place(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
+		 struct err *e)
 {
 	char where[128];
 	struct timespec now;
@@ -138,29 +89,53 @@ int cgroup_make(struct cgroup *cg, const struct plan *p, const struct cgroup *te
 		r = err_set(e, errno, "cgroup: duplicate an fd");
 	if (r < 0)
 		return r;
-
 	/* unique without asking: no two launchers share a pid and a nanosecond */
 	(void)clock_gettime(CLOCK_BOOTTIME, &now);
 	(void)snprintf(cg->name, sizeof(cg->name), "run-%d-%jd%09ld", getpid(),
 		       (intmax_t)now.tv_sec, now.tv_nsec);
-	/* first the sweeper, then the leaf: no moment at which a kill would leave it
-	 * behind */
-	r = start_sweeper(cg, e);
-	if (r == 0 && p->template)
-		r = make_inner(cg, p, e);
+	return 0;
+}
+
+int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e)
+{
+	int r = p->template ? make_inner(cg, p, e) : 0;
+
 	if (r == 0)
 		r = make_folder(p->template ? cg->inner : cg->base, cg->name, &cg->leaf,
 				e);
-	if (r < 0)
-		return r;
-	return cgroup_limit(cg->leaf, p, &cg->limits, e);
+	return r < 0 ? r : cgroup_limit(cg->leaf, p, &cg->limits, e);
+}
+
+void cgroup_hold(struct cgroup *cg)
+{
+	for (size_t i = 0; i < CGROUP_HELD; i++)
+		cg->held[i] =
+			openat(cg->leaf, held[i],
+			       (i == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static int find_held(const struct cgroup *cg, const char *file)
+{
+	for (size_t i = 0; i < CGROUP_HELD; i++)
+		if (strcmp(held[i], file) == 0)
+			return cg->held[i];
+	return -1;
+}
+
+ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size)
+{
+	int fd = find_held(cg, file);
+
+	if (fd < 0)
+		return io_read_file_at(cg->leaf, file, text, size);
+	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : io_read_text(fd, text, size);
 }
 
 int cgroup_count(const struct cgroup *cg)
 {
 	char text[16384];
 	int lines = 0;
-	ssize_t n = io_read_file_at(cg->leaf, "cgroup.procs", text, sizeof(text));
+	ssize_t n = cgroup_read(cg, "cgroup.procs", text, sizeof(text));
 
 	/* more than fits is still told, as a lower bound */
 	if (n == -EFBIG)
@@ -174,28 +149,17 @@ int cgroup_count(const struct cgroup *cg)
 
 void cgroup_kill(const struct cgroup *cg)
 {
-	if (cg->leaf >= 0)
+	if (cg->held[0] >= 0)
+		(void)io_write_text(cg->held[0], "1");
+	else if (cg->leaf >= 0)
 		(void)io_write_file_at(cg->leaf, "cgroup.kill", "1");
 }
 
-int cgroup_end(struct cgroup *cg, struct err *e)
+void cgroup_close(struct cgroup *cg)
 {
-	int r = 0;
-
-	if (cg->leaf >= 0 || cg->inner >= 0) {
-		r = remove_leaf(cg->base, cg->inner >= 0 ? cg->inner : cg->leaf,
-				cg->name);
-		if (r < 0)
-			r = err_set(e, -r, "cgroup: remove the leaf %s", cg->name);
-	}
-	io_close_fd(&cg->guard);
-	if (cg->sweeper > 0) {
-		while (waitpid(cg->sweeper, NULL, 0) < 0 && errno == EINTR)
-			;
-		cg->sweeper = 0;
-	}
+	for (size_t i = 0; i < CGROUP_HELD; i++)
+		io_close_fd(&cg->held[i]);
 	io_close_fd(&cg->leaf);
 	io_close_fd(&cg->inner);
 	io_close_fd(&cg->base);
-	return r;
 }

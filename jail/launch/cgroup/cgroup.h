@@ -13,12 +13,13 @@
 #include "jail/launch/cgroup/cgroup_usage.h"
 #include "jail/plan/plan.h"
 
+#define CGROUP_HELD 7
+
 struct cgroup {
 	int base;  /* directory fd that leaves are made in */
 	int leaf;  /* directory fd of this run's leaf */
 	int inner; /* of a template: directory fd for its clones' leaves; or -1 */
-	int guard; /* pipe end that the sweeper watches; closing it ends the sweeper */
-	pid_t sweeper;               /* 0 when there is none */
+	int held[CGROUP_HELD];       /* files of the leaf, from cgroup_hold(); or -1 */
 	char name[64];               /* the leaf's, within base */
 	struct cgroup_limits limits; /* as read back at the gate */
 };
@@ -26,7 +27,9 @@ struct cgroup {
 #define CGROUP_NONE                                                                      \
 	(struct cgroup)                                                                  \
 	{                                                                                \
-		.base = -1, .leaf = -1, .inner = -1, .guard = -1                         \
+		.base = -1, .leaf = -1, .inner = -1, .held = {                           \
+			[0 ... CGROUP_HELD - 1] = -1                                     \
+		}                                                                        \
 	}
 
 /**
@@ -74,18 +77,38 @@ const char *cgroup_advice(void);
 int cgroup_enable(int folder, const struct plan *p);
 
 /**
- * cgroup_make() - Make a leaf, write a plan's limits into it, start its sweeper
- * @cg:		Filled; the caller ends it with cgroup_end(), whatever this returns
+ * cgroup_place() - Find the folder for a leaf, and choose the leaf's name
+ * @cg:		base and name are filled; the caller ends it with cgroup_close(), whatever
+ *		this returns
  * @template:	The leaf goes into this template's folder; NULL: to where cgroup_find() says
  *
- * A template's own leaf lies in a folder of the same name, which its sweeper removes too.
+ * Return: 0, or as cgroup_find()
+ */
+int cgroup_place(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
+		 struct err *e);
+
+/**
+ * cgroup_make() - Make a leaf, and write a plan's limits into it
+ * @cg:		From cgroup_place()
+ *
+ * A template's own leaf lies in a folder of the same name. Whoever removes the leaf must know
+ * of it before: keeper_add().
  *
  * Fails closed: a limit that cannot be written is an error, never a run without it.
  *
- * Return: 0, or what cgroup_find() or a write returned
+ * Return: 0, or what a write returned
  */
-int cgroup_make(struct cgroup *cg, const struct plan *p, const struct cgroup *template,
-		struct err *e);
+int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e);
+
+/** cgroup_hold() - Open the files that are read and written until the leaf is removed */
+void cgroup_hold(struct cgroup *cg);
+
+/**
+ * cgroup_read() - Read a file of the leaf, by a held fd if there is one
+ *
+ * Return: as io_read_file_at()
+ */
+ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size);
 
 /**
  * cgroup_give() - Let this user move processes into, or between those below, a cgroup
@@ -102,10 +125,16 @@ int cgroup_count(const struct cgroup *cg);
 void cgroup_kill(const struct cgroup *cg);
 
 /**
- * cgroup_end() - Kill what is left, remove the leaf, end the sweeper
+ * cgroup_remove() - Try once to remove a leaf, and kill what is in it
+ * @base:	Directory fd of the folder that it is in
  *
- * Return: 0, or -errno of rmdir(2) when the leaf is still there
+ * rmdir(2) is refused for a moment while killed processes leave.
+ *
+ * Return: 0 (it is gone), -EBUSY (try again), or -errno
  */
-int cgroup_end(struct cgroup *cg, struct err *e);
+int cgroup_remove(int base, const char *name);
+
+/** cgroup_close() - Close all fds; the leaf is the keeper's to remove */
+void cgroup_close(struct cgroup *cg);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "init/io.h"
+#include "jail/launch/cgroup/cgroup.h"
 #include "jail/launch/cgroup/cgroup_usage.h"
 #include "jail/plan/plan.h"
 
@@ -63,7 +63,7 @@ static uint64_t look_up(const char *key, const char *text)
 }
 
 /* rows whose file is @only, or all of them; an unreadable file reads NO_LIMIT in all */
-static void read_rows(int leaf, const char *only, struct cgroup_usage *u)
+static void read_rows(const struct cgroup *cg, const char *only, struct cgroup_usage *u)
 {
 	static char text[16384];
 	const char *file = "";
@@ -74,16 +74,17 @@ static void read_rows(int leaf, const char *only, struct cgroup_usage *u)
 			continue;
 		if (strcmp(rows[i].file, file) != 0) {
 			file = rows[i].file;
-			n = io_read_file_at(leaf, file, text, sizeof(text));
+			n = cgroup_read(cg, file, text, sizeof(text));
 		}
 		if (n >= 0 || !only)
 			put(u, &rows[i], n < 0 ? NO_LIMIT : look_up(rows[i].key, text));
 	}
 }
 
-void cgroup_usage(int leaf, const struct cgroup_usage *before, struct cgroup_usage *u)
+void cgroup_usage(const struct cgroup *cg, const struct cgroup_usage *before,
+		  struct cgroup_usage *u)
 {
-	read_rows(leaf, NULL, u);
+	read_rows(cg, NULL, u);
 	for (size_t i = 0; before && i < ROW_COUNT; i++) {
 		uint64_t was = get(before, &rows[i]), is = get(u, &rows[i]);
 
@@ -92,12 +93,12 @@ void cgroup_usage(int leaf, const struct cgroup_usage *before, struct cgroup_usa
 	}
 }
 
-void cgroup_cpu(int leaf, struct cgroup_usage *u)
+void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u)
 {
-	read_rows(leaf, "cpu.stat", u);
+	read_rows(cg, "cpu.stat", u);
 }
 
-uint64_t cgroup_memory(int leaf, uint64_t enough)
+uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough)
 {
 	/* pages of files, those of tmpfs aside, and caches of the kernel's */
 	static const char *const keys[] = { "inactive_file", "active_file",
@@ -105,10 +106,9 @@ uint64_t cgroup_memory(int leaf, uint64_t enough)
 	static char text[16384];
 	uint64_t bytes = 0;
 
-	if (io_read_file_at(leaf, "memory.current", text, sizeof(text)) >= 0)
+	if (cgroup_read(cg, "memory.current", text, sizeof(text)) >= 0)
 		bytes = look_up("", text);
-	if (bytes <= enough ||
-	    io_read_file_at(leaf, "memory.stat", text, sizeof(text)) < 0)
+	if (bytes <= enough || cgroup_read(cg, "memory.stat", text, sizeof(text)) < 0)
 		return bytes;
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		uint64_t back = look_up(keys[i], text);

@@ -17,15 +17,17 @@ struct cgroup_usage {
 	uint64_t user_us, system_us, throttled_us;
 };
 
+struct cgroup;
+
 /**
  * cgroup_usage() - Read what a leaf has used
- * @leaf:	Directory fd of the leaf
  * @before:	Taken off every count that is not a peak; NULL for nothing
  */
-void cgroup_usage(int leaf, const struct cgroup_usage *before, struct cgroup_usage *u);
+void cgroup_usage(const struct cgroup *cg, const struct cgroup_usage *before,
+		  struct cgroup_usage *u);
 
 /** cgroup_cpu() - Read the CPU times alone; what cannot be read stays as it is */
-void cgroup_cpu(int leaf, struct cgroup_usage *u);
+void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u);
 
 /**
  * cgroup_memory() - Bytes of memory that a leaf holds, and cannot give back
@@ -33,7 +35,7 @@ void cgroup_cpu(int leaf, struct cgroup_usage *u);
  *
  * Return: bytes, 0 where they cannot be read. Kernel: cgroup-v2.rst, "Memory"
  */
-uint64_t cgroup_memory(int leaf, uint64_t enough);
+uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough);
 
 /** cgroup_counted() - Is it known, and more than zero? */
 bool cgroup_counted(uint64_t count);

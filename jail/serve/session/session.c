@@ -65,7 +65,6 @@ static void forget(struct session *s)
 {
 	struct event_loop *hub = &s->serve->hub;
 	struct session **at = list_of(s);
-	struct err e;
 
 	while (*at && *at != s)
 		at = &(*at)->next;
@@ -75,10 +74,7 @@ static void forget(struct session *s)
 	}
 	event_loop_close(hub, &s->diagnostics);
 	(void)event_loop_listen(hub, &s->pidfd, 0);
-	if (launch_end(&s->run.jail, &e) < 0 && s->serve->status == 0) {
-		s->serve->status = -e.errnum;
-		s->serve->error = e;
-	}
+	launch_end(&s->run.jail);
 	template_pool_release(&s->serve->stock, s->from);
 	tmpfs_usage_close(&s->run.room);
 	posture_end(&s->run.outcome.posture);

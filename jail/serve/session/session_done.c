@@ -45,8 +45,8 @@ static void look_for_reasons(struct session *s, struct outcome *o)
 	if (!s->run.jail.limited)
 		return;
 	o->cgroup = true;
-	cgroup_usage(s->run.jail.cgroup.leaf, NULL, &now);
-	cgroup_usage(s->run.jail.cgroup.leaf, &s->counted, &o->usage);
+	cgroup_usage(&s->run.jail.cgroup, NULL, &now);
+	cgroup_usage(&s->run.jail.cgroup, &s->counted, &o->usage);
 	/* CPU time is the jail's, and not this step's */
 	o->usage.user_us = o->usage.system_us = NO_LIMIT;
 	s->counted = now;

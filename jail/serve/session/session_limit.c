@@ -139,7 +139,7 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 	int r;
 
 	if (s->run.jail.limited) {
-		cgroup_cpu(s->run.jail.cgroup.leaf, &u);
+		cgroup_cpu(&s->run.jail.cgroup, &u);
 		*cpu_us = u.user_us + u.system_us;
 		return u.user_us != NO_LIMIT
 			       ? 0

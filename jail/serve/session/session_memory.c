@@ -44,7 +44,7 @@ static uint64_t near_bytes(const struct session *s)
 
 static uint64_t used_bytes(const struct session *s)
 {
-	return s->run.jail.limited ? cgroup_memory(s->run.jail.cgroup.leaf, near_bytes(s))
+	return s->run.jail.limited ? cgroup_memory(&s->run.jail.cgroup, near_bytes(s))
 				   : s->memory_bytes;
 }
 

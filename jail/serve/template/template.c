@@ -262,12 +262,12 @@ bool template_is_old(const struct template *t, unsigned int clones, uint64_t age
 	       (age_ms && clock_now_ms() - t->start_ms >= age_ms);
 }
 
-int template_end(struct template *t, struct err *e)
+void template_end(struct template *t)
 {
 	io_close_fd(&t->channel);
 	io_close_fd(&t->events);
 	t->ready = false;
 	for (int fd = 0; fd <= 2; fd++)
 		io_close_fd(&t->jail.stdio[fd]);
-	return launch_end(&t->jail, e);
+	launch_end(&t->jail);
 }

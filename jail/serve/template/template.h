@@ -83,11 +83,7 @@ int template_clone(struct template *t, struct jail *j, const struct child *c,
 /** template_is_old() - Has it made so many clones, or is it that old? 0 asks for neither */
 bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms);
 
-/**
- * template_end() - End it, and with it every clone that there still is
- *
- * Return: as launch_end()
- */
-int template_end(struct template *t, struct err *e);
+/** template_end() - End it, and with it every clone that there still is */
+void template_end(struct template *t);
 
 #endif

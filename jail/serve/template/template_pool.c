@@ -36,13 +36,11 @@ static void free_stocked(struct later *l)
 static void end(struct stocked *one)
 {
 	struct event_loop *hub = one->stock->hub;
-	struct err e;
 
 	event_loop_unset(hub, &one->late);
 	event_loop_unset(hub, &one->old);
 	(void)event_loop_listen(hub, &one->port, 0);
-	/* what is left of its leaf would not end serve: the sweeper goes on */
-	(void)template_end(&one->t, &e);
+	template_end(&one->t);
 	event_loop_later(hub, &one->end, free_stocked);
 }
 

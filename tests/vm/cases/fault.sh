@@ -11,8 +11,8 @@ matrix()
 }
 
 failed=0
-# the sweeper, and what starts and ends processes: all cases
-matrix --only '@(sweeper *|0 @(clone3|fork|clone|pipe2|setpgid|wait4|pidfd_send_signal|kill)*)'
+# the keeper, and what starts and ends processes: all cases
+matrix --only '@(keeper *|0 @(clone3|fork|clone|pidfd_open|shutdown|setpgid|wait4|pidfd_send_signal|kill)*)'
 # the leaf's files: every third
 matrix --only '0 *cgroup*' --every 3 --seed $seed
 [ $failed = 0 ] || fail "see the breaches"

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * confine.h - a process gives up its rights before it reads a byte that a jail wrote
+ *
+ * The watcher of `run` reads hostile bytes: output, frames of init, arguments of refused calls.
+ * Whoever takes it over through them finds a process that holds the fds of one jail and
+ * nothing else:
+ *
+ *	ids            as root, an id of the reserved range that no other process has
+ *	capabilities   none; no_new_privs; not dumpable
+ *	fds            those that were named
+ *	Landlock       no path at all, where the kernel has Landlock
+ *	seccomp        a table of calls; none of them takes a path, makes a process, sends a
+ *	               signal or makes executable memory: syscalls.c
+ *
+ * What takes rights later on stays with the keeper (jail/launch/keeper.h).
+ */
+#ifndef STEPJAIL_JAIL_WATCH_CONFINE_H
+#define STEPJAIL_JAIL_WATCH_CONFINE_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "init/filter.h"
+
+#define CONFINE_VALUE_MAX 96
+#define CONFINE_ROWS 11
+
+struct confine {
+	uid_t id; /* to become, group id too; 0: the ids stay, as an ordinary user's */
+	const int
+		*keep; /* fds beyond 2 that stay open, in any order; -1 is passed over */
+	size_t keep_count;
+	int root; /* folder that becomes the root directory, and may be read: a procfs of
+		   * the jails' PID namespace; needs CAP_SYS_CHROOT. -1: no path may be read */
+	int landlock_abi; /* 0: the kernel has no Landlock */
+	const struct sock_filter *filter;
+	size_t filter_count;
+};
+
+/* what the kernel says of the confined process */
+struct confinement {
+	bool known;
+	int landlock_abi;                            /* in force, and tried; or 0 */
+	char value[CONFINE_ROWS][CONFINE_VALUE_MAX]; /* of /proc/self/status, by row */
+};
+
+/**
+ * confine_self() - Give up everything but what the struct names, for good
+ * @told:	Filled with what reads back
+ *
+ * Only for a process of one thread, and before it reads what a jail wrote. A parent-death
+ * signal stays set.
+ *
+ * Return: 0, or -errno; the process may then be confined in part, and must not go on
+ */
+int confine_self(const struct confine *c, struct confinement *told, struct err *e);
+
+/** confine_print() - Write what was read back as a JSON object, or null */
+void confine_print(const struct confinement *told, FILE *out);
+
+/* ---- parts of the look back, for confine.c and tests: confine_look.c */
+
+/** confine_filters() - How many filters /proc/self/status tells, -1 where it does not */
+long confine_filters(const char *text);
+
+/**
+ * confine_compare() - Is what /proc/self/status tells what was asked for?
+ * @text:	The file's text
+ * @filters:	How many filters this process lived behind before, or -1: not known
+ *
+ * Return: 0, or -EPERM with the row that reads otherwise
+ */
+int confine_compare(const struct confine *c, const char *text, long filters,
+		    struct confinement *told, struct err *e);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * confine_look.c - what the kernel says of a confined process: see confine.h
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jail/base/json.h"
+#include "jail/base/procfs.h"
+#include "jail/watch/confine.h"
+
+#define NO_CAPABILITY "0000000000000000"
+
+enum planned { TEXT, IDS, NO_GROUPS, FILTERS, ANY };
+
+static const struct {
+	const char *key;  /* in /proc/PID/status */
+	const char *name; /* in the report */
+	enum planned planned;
+	const char *text;
+} rows[] = {
+	{ "Uid:", "uids", IDS, NULL },
+	{ "Gid:", "gids", IDS, NULL },
+	{ "Groups:", "groups", NO_GROUPS, NULL },
+	{ "CapInh:", "cap_inheritable", TEXT, NO_CAPABILITY },
+	{ "CapPrm:", "cap_permitted", TEXT, NO_CAPABILITY },
+	{ "CapEff:", "cap_effective", TEXT, NO_CAPABILITY },
+	/* an ordinary user cannot empty it, and no_new_privs makes it idle */
+	{ "CapBnd:", "cap_bounding", ANY, NULL },
+	{ "CapAmb:", "cap_ambient", TEXT, NO_CAPABILITY },
+	{ "NoNewPrivs:", "no_new_privs", TEXT, "1" },
+	{ "Seccomp:", "seccomp_mode", TEXT, "2" },
+	/* Linux 5.9 */
+	{ "Seccomp_filters:", "seccomp_filters", FILTERS, NULL },
+};
+_Static_assert(sizeof(rows) / sizeof(rows[0]) == CONFINE_ROWS, "a value for each row");
+
+/* the words of a line, one blank between them */
+static void take(const char *at, char *value)
+{
+	size_t n = 0;
+
+	for (; *at && *at != '\n' && n < CONFINE_VALUE_MAX - 1; at++)
+		if (*at != ' ' && *at != '\t')
+			value[n++] = *at;
+		else if (n && value[n - 1] != ' ')
+			value[n++] = ' ';
+	value[n - (n && value[n - 1] == ' ')] = '\0';
+}
+
+/* false: it may read anything */
+static bool plan(size_t row, const struct confine *c, long filters, char *text)
+{
+	switch (rows[row].planned) {
+	case TEXT:
+		(void)snprintf(text, CONFINE_VALUE_MAX, "%s", rows[row].text);
+		return true;
+	case IDS:
+		(void)snprintf(text, CONFINE_VALUE_MAX, "%u %u %u %u", c->id, c->id,
+			       c->id, c->id);
+		return c->id != 0;
+	case NO_GROUPS:
+		text[0] = '\0';
+		return c->id != 0;
+	case FILTERS:
+		(void)snprintf(text, CONFINE_VALUE_MAX, "%ld", filters + 1);
+		return filters >= 0;
+	case ANY:
+		break;
+	}
+	return false;
+}
+
+int confine_compare(const struct confine *c, const char *text, long filters,
+		    struct confinement *told, struct err *e)
+{
+	for (size_t i = 0; i < CONFINE_ROWS; i++) {
+		const char *at = procfs_find(text, rows[i].key);
+		char planned[CONFINE_VALUE_MAX];
+
+		if (!at && rows[i].planned != FILTERS)
+			return err_say(e, EPERM, "confine: the kernel does not tell %s",
+				       rows[i].key);
+		take(at ? at : "", told->value[i]);
+		if (plan(i, c, filters, planned) && strcmp(told->value[i], planned) != 0)
+			return err_say(e, EPERM,
+				       "confine: %s of the watcher reads '%s' where '%s' "
+				       "was planned: the program was not started",
+				       rows[i].name, told->value[i], planned);
+	}
+	return 0;
+}
+
+long confine_filters(const char *text)
+{
+	const char *at = procfs_find(text, "Seccomp_filters:");
+
+	return at ? strtol(at, NULL, 10) : -1;
+}
+
+void confine_print(const struct confinement *told, FILE *out)
+{
+	if (!told->known) {
+		(void)fputs("null", out);
+		return;
+	}
+	for (size_t i = 0; i < CONFINE_ROWS; i++) {
+		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", rows[i].name);
+		json_string(out, told->value[i]);
+	}
+	if (told->landlock_abi)
+		(void)fprintf(out, ",\"landlock\":{\"abi\":%d,\"tried\":\"EACCES\"}}",
+			      told->landlock_abi);
+	else
+		(void)fputs(",\"landlock\":null}", out);
+}
