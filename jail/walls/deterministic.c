@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deterministic.c - what a run has of the moment and the machine: see deterministic.h
+ * deterministic.c - what differs from run to run, fixed: see deterministic.h
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deterministic.h - what a run has of the moment and the machine, fixed by
- * --deterministic, --aslr and --clock-start
+ * deterministic.h - what differs from run to run and machine to machine (CPU, addresses,
+ * clocks), fixed by --deterministic, --aslr and --clock-start
  *
- * No walls: a program that wants to differ from run to run can. But what is asked for is
- * there when the program starts, and read back (posture_deterministic.c), or the program
- * does not start. What is fixed within Python is its interpreter's part, which the
- * environment tells of it: rootfs/python/fixed.py, rootfs/interpreter/clock.c.
+ * These are no walls: a program that wants to differ from run to run can. But a program
+ * starts only if what was asked for has been read back (posture_deterministic.c). The
+ * interpreter fixes what lies within Python, and learns of it by its environment:
+ * rootfs/python/fixed.py, rootfs/interpreter/clock.c.
  */
 #ifndef STEPJAIL_JAIL_WALLS_DETERMINISTIC_H
 #define STEPJAIL_JAIL_WALLS_DETERMINISTIC_H
@@ -15,9 +15,8 @@
 #include "jail/plan/plan.h"
 
 /**
- * deterministic_clock() - Have clocks that start now, at zero, for the children made from
- * here on
- * @p:		If it says so, and is no template's: the clones of that have their own
+ * deterministic_clock() - Give the children made from here on clocks that start now, at zero
+ * @p:		Only if it says so, and not for a template: its clones have their own
  *
  * A new time namespace, see time_namespaces(7): CLOCK_MONOTONIC and CLOCK_BOOTTIME. The
  * kernel has none for CLOCK_REALTIME. For a process with CAP_SYS_ADMIN and CAP_SYS_TIME

@@ -35,9 +35,9 @@
 /* folders of the assembly */
 #define TREE "r"     /* the root tree */
 #define SKELETON "e" /* mount points that the tree may lack */
-#define EMPTY "z"    /* also the second layer of a bind's: an overlay takes no fewer */
-#define ROOT "n"     /* the new root */
-#define DEV "dev"    /* becomes /dev */
+#define EMPTY "z" /* an empty layer; of a bind, too: an overlay takes no fewer than two */
+#define ROOT "n"  /* the new root */
+#define DEV "dev" /* becomes /dev */
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
 
 static const char *const assembly[] = { TREE, SKELETON, EMPTY, ROOT, DEV, WRITABLE };

@@ -55,7 +55,7 @@ int mount_clone(struct sources *s, const struct plan *p, struct err *e);
  * mount_check_same() - Is it still what mount_find() saw?
  * @tree:	A clone of it, or of its folder
  * @name:	In that folder; NULL for the clone itself
- * @overlay:	It is seen through an overlay, which keeps the number of a file alone
+ * @overlay:	It is seen through an overlay, which has the file's inode number and nothing else
  *
  * Return: 0, -ESTALE, or -errno
  */

@@ -28,11 +28,11 @@
 
 #define TMPFS(path)                                                                      \
 	{                                                                                \
-		.at = path, .type = "tmpfs", .attr = MOUNT_WRITABLE, .landlock = WRITE   \
+		.at = (path), .type = "tmpfs", .attr = MOUNT_WRITABLE, .landlock = WRITE \
 	}
 #define NODE(path, high, low, rights)                                                    \
 	{                                                                                \
-		.at = path, .attr = MOUNT_NODE, .major = high, .minor = low,             \
+		.at = (path), .attr = MOUNT_NODE, .major = (high), .minor = (low),       \
 		.landlock = LANDLOCK_ACCESS_FS_WRITE_FILE | (rights)                     \
 	}
 

@@ -11,8 +11,11 @@
  *   Where the program is warm, cloned with the interpreter that it is to be, a template's
  *   clone3() took the place of the launcher's, and PID 2 returns instead of becoming
  *   anything. All rows but that one are the same.
- *   A row that fails ends the jail. No row is best effort. The control socket is at the
- *   end of file if the launcher dies; until it is init, PID 1 also gets a signal then.
+ *   A row that fails ends the jail. No row is best effort. If the launcher dies, the control
+ *   socket is at its end of file, and until PID 1 is init it also gets a signal.
+ *   Read next, in the order of the rows: ids.c; mount.c, with places.c for what is mounted
+ *   where; net.c, caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c, exec.c. Then
+ *   warm.c: how a template makes clones of itself, which walk this table too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -167,9 +170,9 @@ static int do_session(struct child *c, struct err *e)
 		r = deterministic_cpu(c->plan, e);
 	if (r == 0)
 		r = ids_become(c->ids->program_id, e);
-	/* Changing ids made this process undumpable, and then a launcher that is root but
-	 * lacks CAP_SYS_PTRACE could not read all of its posture. exec undoes that
-	 * anyway: nobody may trace it now who may not trace the program afterwards. */
+	/* Changing ids made this process undumpable, so a root launcher without CAP_SYS_PTRACE
+	 * could not read all of its posture. exec makes it dumpable anyway, and whoever may not
+	 * trace the program then may not trace it now. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
 		return err_set(e, errno, "session: be dumpable");
 	return r;

@@ -16,9 +16,9 @@
 #include "jail/walls/mount.h"
 #include "jail/plan/plan.h"
 
-/* what the stages know; made by the launcher, inherited by the clone, const but for fds.
- * Where the clone is a template's, it is made there out of what the launcher sends.
- */
+/* What the stages know. The launcher makes it before its clone, which inherits it; a template
+ * makes one for each of its clones, of struct warm_plan and struct warm_request. The stages
+ * change nothing in it but fds. */
 struct child {
 	const struct plan *plan;
 	const struct ids *ids;

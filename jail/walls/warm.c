@@ -13,8 +13,9 @@
  *   its gate.
  *   The kernel ends a clone with its template, in whose PID namespace it is.
  *
- *   The clone's PID 1 is a raw clone's child: until it executes init, it uses nothing of
- *   the C library that knows its own thread's number. The program is its child by fork(3).
+ *   PID 1 of a clone is made by the bare system call, so that the C library's record of its
+ *   thread's number is the template's: until it executes init, it calls no function that uses
+ *   that. The program is its child by fork(3), which mends the record.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -218,7 +219,7 @@ int warm_serve(int channel, struct err *e)
 		r = check_threads(e);
 	if (r == 0)
 		r = caps_make(&kept.caps, e);
-	/* the kernel reaps clones for a parent that will not know of their ends */
+	/* so that the kernel reaps its clones; the launcher has their pidfds */
 	if (r == 0 && signal(SIGCHLD, SIG_IGN) == SIG_ERR)
 		r = err_set(e, errno, "template: ignore SIGCHLD");
 	if (answer(channel, r, e, -1) < 0 || r < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_shut.c - calls that are refused where a wall behind them lacks: the table, its
+ * test_jail_denied_without.c - calls that are refused where a wall behind them lacks: the table, its
  * instructions in front of each variant of the filter, and the kernel's answers
  */
 #include <errno.h>
