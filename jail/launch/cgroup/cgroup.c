@@ -133,7 +133,7 @@ ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_
 
 int cgroup_count(const struct cgroup *cg)
 {
-	char text[16384];
+	char text[16384] = "";
 	int lines = 0;
 	ssize_t n = cgroup_read(cg, "cgroup.procs", text, sizeof(text));
 
