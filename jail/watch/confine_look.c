@@ -34,7 +34,7 @@ static const struct {
 	/* Linux 5.9 */
 	{ "Seccomp_filters:", "seccomp_filters", FILTERS, NULL },
 };
-_Static_assert(sizeof(rows) / sizeof(rows[0]) == CONFINE_ROWS, "a value for each row");
+_Static_assert(COUNT(rows) == CONFINE_ROWS, "a value for each row");
 
 /* the words of a line, one blank between them */
 static void take(const char *at, char *value)

@@ -51,11 +51,11 @@ int run_confine(struct run *run, struct err *e)
 	};
 	struct confine c = {
 		.keep = keep,
-		.keep_count = sizeof(keep) / sizeof(keep[0]),
+		.keep_count = COUNT(keep),
 		.root = -1,
 		.landlock_abi = j->landlock_abi,
 		.filter = filter_watcher,
-		.filter_count = sizeof(filter_watcher) / sizeof(filter_watcher[0]),
+		.filter_count = COUNT(filter_watcher),
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 

@@ -74,4 +74,4 @@ const struct filter_row filter_rows[] = {
 	{ "exit", ALWAYS, 0, 0, "the same, on libc's choice" },
 };
 
-const size_t filter_row_count = sizeof(filter_rows) / sizeof(filter_rows[0]);
+const size_t filter_row_count = COUNT(filter_rows);

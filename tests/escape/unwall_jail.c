@@ -198,11 +198,10 @@ int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landloc
 
 /* the compiler sees that they are as the product declares them */
 __typeof__(cgroup_make) __real_cgroup_make, __wrap_cgroup_make;
-int __wrap_cgroup_make(struct cgroup *c, const struct plan *p,
-		       const struct cgroup *template, struct err *e)
+int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
 {
 	return without("cgroup") ? err_say(e, ENOENT, "unwall: no cgroup")
-				 : __real_cgroup_make(c, p, template, e);
+				 : __real_cgroup_make(c, p, e);
 }
 
 int __real_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,

@@ -32,7 +32,7 @@ static const char *const held[] = {
 	"cgroup.kill", "cgroup.procs",  "memory.peak", "pids.peak",
 	"cpu.stat",    "memory.events", "pids.events",
 };
-_Static_assert(sizeof(held) / sizeof(held[0]) == CGROUP_HELD, "an fd for each");
+_Static_assert(COUNT(held) == CGROUP_HELD, "an fd for each");
 
 int cgroup_remove(int base, const char *name)
 {
