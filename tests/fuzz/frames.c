@@ -118,11 +118,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static char *const none[] = { NULL };
 	static struct plan plan;
+	static struct keeper keeper;
 	static struct run run;
 	struct judgement j;
 	struct err e;
 	int ends[2], gate[2];
 
+	keeper = KEEPER_NONE; /* nobody to ask for samples */
 	/* it must all fit into the socket at once: nobody else reads it */
 	if (size < 1 || size > 150000 ||
 	    (!plan.rootfs && option_parse(&plan, none, &e) < 0))
@@ -134,10 +136,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	say(gate[1], (enum gate_says)(bytes[0] >> 2 & 3), bytes[0] & 32);
 	if ((bytes[0] >> 2 & 3) == SAYS_END)
 		io_close_fd(&gate[1]);
-	(void)memset(&run, 0, sizeof(run));
-	run.jail = JAIL_NONE;
-	run.room = TMPFS_USAGE_NONE;
-	run.outcome.refused.fd = -1;
+	run = RUN_NONE;
+	run.jail.keeper = &keeper;
 	run.jail.plan = &plan;
 	run.jail.limited = bytes[0] & 1;
 	run.jail.control = ends[0];
