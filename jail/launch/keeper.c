@@ -217,10 +217,12 @@ static int keep(struct state *s, int socket, int launcher)
 	unsigned int ending = 0;
 
 	while (from[0].fd >= 0 || ending) {
-		int n = poll(from, 2, ending ? PAUSE_MS : -1);
+		int n = poll(from, from[0].fd < 0 ? 0 : 2, ending ? PAUSE_MS : -1);
+		/* as by a limit of its files that somebody has lowered: it hears no more */
+		bool deaf = n < 0 && errno != EINTR;
 
-		if (n > 0 && ((from[0].revents && !receive(s, socket)) ||
-			      (from[1].revents && !from[0].revents))) {
+		if (deaf || (n > 0 && ((from[0].revents && !receive(s, socket)) ||
+				       (from[1].revents && !from[0].revents)))) {
 			from[0].fd = from[1].fd = -1;
 			for (struct kept *jail = s->jails; jail; jail = jail->next)
 				begin_end(jail);
@@ -280,7 +282,9 @@ static int ask(struct keeper *k, struct request q, const int *fds, size_t count)
 
 static int failed(int r, struct err *e)
 {
-	return r < 0 ? err_set(e, -r, "keeper: it was killed, or cannot be asked") : 0;
+	return r < 0 ? fd_passing_failed(-r, "keeper: it was killed, or cannot be asked",
+					 e)
+		     : 0;
 }
 
 int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struct err *e)

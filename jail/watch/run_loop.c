@@ -66,9 +66,15 @@ static bool sample_now(struct run *run)
 {
 	struct keeper_sample s;
 
+	/* an answer that is under way is of a moment before */
+	if (run->asked_ms &&
+	    keeper_take_sample(run->jail.keeper, LAST_SAMPLE_MS, &s) != 1)
+		return false;
+	run->asked_ms = 0;
 	ask_sample(run);
 	if (keeper_take_sample(run->jail.keeper, LAST_SAMPLE_MS, &s) != 1 || s.errnum)
 		return false;
+	run->asked_ms = 0;
 	note_sample(run, &s);
 	return true;
 }

@@ -61,9 +61,9 @@ def jails(pid):
 
 
 def below(pid):
-    """Every process below this one."""
+    """Every process below this one, but for a keeper."""
     found = []
-    for child in children(pid):
+    for child in jails(pid):
         try:
             found += [child] + below(child)
         except OSError:

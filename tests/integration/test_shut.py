@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from test_kill import keepers  # noqa: E402
 from test_run import PLAIN_ENV, TIMEOUT, Host, each_user, missing_words  # noqa: E402
 
 # what each call comes to: an errno's name, or "done"
@@ -203,7 +204,9 @@ class Shut(Host):
                               stderr=subprocess.PIPE, env=PLAIN_ENV) as run:
             self.assertEqual(run.stdout.readline(), b"up\n")
             self.addCleanup(run.kill)
-            subprocess.run([*self.drop, "prlimit", f"--pid={run.pid}", "--nofile=0:0"],
+            # the keeper looks, as its watcher can open no file; it has fds 0 and 1
+            keeper, = keepers(run.pid)
+            subprocess.run([*self.drop, "prlimit", f"--pid={keeper}", "--nofile=2:2"],
                            check=True, timeout=TIMEOUT)
             _, said = run.communicate(timeout=TIMEOUT)
         self.assertEqual(run.returncode, 125, said.decode())
