@@ -27,6 +27,7 @@ struct run {
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */
 	bool confines;         /* rights are given up before the gate opens */
 	uint64_t asked_ms;     /* when the keeper was asked for a sample; 0: it was not */
+	bool blind;            /* the last sample failed */
 	uint64_t start_ms;     /* of the launch, then of the program */
 	uint64_t sampled_ms;   /* when CPU and memory were last looked at */
 	uint64_t sample_in_ms; /* how long after that to look again */
