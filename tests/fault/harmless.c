@@ -177,6 +177,8 @@ static const struct {
 	{ "0", "prctl", " 0x18", ANY, BEFORE,
 	  "the watcher's bounding set: no_new_privs makes it idle, and the report has "
 	  "it" },
+	{ "0", "open", " /", EACCES, BEFORE,
+	  "the watcher tries whether Landlock holds: that is how it answers" },
 	{ "0", "mmap", "*", ANY, AFTER,
 	  "what could not be printed is null in the report" },
 	{ "keeper", "*", "*", ANY, WHENEVER,
