@@ -45,7 +45,8 @@ static int close_others(const int *keep, size_t count, struct err *e)
 
 	if (count > KEEP_MAX)
 		return err_say(e, E2BIG, "confine: %zu fds are too many to keep", count);
-	memcpy(sorted, keep, count * sizeof(*keep));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = keep[i];
 	qsort(sorted, count, sizeof(*sorted), by_number);
 	for (size_t i = 0; i < count; i++) {
 		if (sorted[i] > next &&
