@@ -88,7 +88,8 @@ static bool end_jail(struct state *s, const struct kept *jail)
 
 	if (r == 0 && is_gone(jail))
 		return true;
-	if ((r == 0 || r == -EBUSY) && clock_now_ms() < jail->end_ms)
+	/* whatever refused it may be over soon: nobody tries after the keeper */
+	if (clock_now_ms() < jail->end_ms)
 		return false;
 	if (r < 0 && s->status == 0)
 		s->status = -r;
@@ -185,7 +186,7 @@ static bool receive(struct state *s, int socket)
 	int fds[2];
 	int r = fd_passing_receive(socket, &q, sizeof(q), fds, 2);
 
-	if (r == -EPIPE || r == -ECONNRESET)
+	if (r == -EPIPE)
 		return false;
 	if (r >= 0 && serve(s, socket, &q, fds))
 		return true;
@@ -218,8 +219,8 @@ static int keep(struct state *s, int socket, int launcher)
 
 	while (from[0].fd >= 0 || ending) {
 		int n = poll(from, from[0].fd < 0 ? 0 : 2, ending ? PAUSE_MS : -1);
-		/* as by a limit of its files that somebody has lowered: it hears no more */
-		bool deaf = n < 0 && errno != EINTR;
+		/* by a limit of its files that somebody has lowered: it hears no more */
+		bool deaf = n < 0 && errno == EINVAL;
 
 		if (deaf || (n > 0 && ((from[0].revents && !receive(s, socket)) ||
 				       (from[1].revents && !from[0].revents)))) {
