@@ -165,6 +165,8 @@ static const struct {
 	{ "0", "openat", "*/run-N-N cgroup.kill", ANY, BEFORE, "init is killed as well" },
 	{ "0", "openat", "*/run-N-N cgroup.procs", ANY, BEFORE,
 	  "strays are told as at least one" },
+	{ "0", "lseek", "*/run-N-N/*", ANY, BEFORE,
+	  "what the set-up used counts as the program's" },
 	{ "0", "lseek", "*/run-N-N/*", ANY, AFTER, "the report says null, or at least" },
 	{ "0", "read", "*/run-N-N/*", ANY, AFTER, "the report says null, or at least" },
 	{ "0", "write", "*/run-N-N/cgroup.kill", ANY, AFTER, "init is killed as well" },
