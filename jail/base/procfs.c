@@ -98,3 +98,15 @@ uint64_t procfs_status(pid_t pid, const char *key)
 		       ? procfs_number(text, key, 10)
 		       : 0;
 }
+
+void procfs_words(const char *at, char *value, size_t size)
+{
+	size_t n = 0;
+
+	for (; *at && *at != '\n' && n < size - 1; at++)
+		if (*at != ' ' && *at != '\t')
+			value[n++] = *at;
+		else if (n && value[n - 1] != ' ')
+			value[n++] = ' ';
+	value[n - (n && value[n - 1] == ' ')] = '\0';
+}

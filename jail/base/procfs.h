@@ -66,4 +66,11 @@ uint64_t procfs_number(const char *text, const char *key, int base);
  */
 uint64_t procfs_status(pid_t pid, const char *key);
 
+/**
+ * procfs_words() - Take the words of a line, one blank between them
+ * @at:		Behind the line's key
+ * @value:	Gets as much of them as fits into @size bytes
+ */
+void procfs_words(const char *at, char *value, size_t size);
+
 #endif

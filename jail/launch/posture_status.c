@@ -86,19 +86,6 @@ static const struct {
 	{ "NSsid:", "session", NULL, PIDS },
 };
 
-/* the words of a line, one blank between them */
-static void take(const char *at, char *value)
-{
-	size_t n = 0;
-
-	for (; *at && *at != '\n' && n < VALUE_MAX - 1; at++)
-		if (*at != ' ' && *at != '\t')
-			value[n++] = *at;
-		else if (n && value[n - 1] != ' ')
-			value[n++] = ' ';
-	value[n - (n && value[n - 1] == ' ')] = '\0';
-}
-
 /* between the launcher's PID namespace and a warm jail's there is one more, a template's,
  * in which any number will do */
 static void cut_template(char *value)
@@ -122,7 +109,7 @@ int posture_status(const struct look *l, struct err *e)
 		if (!at)
 			return err_say(e, EPERM, "posture: the kernel does not tell %s",
 				       rows[i].key);
-		take(at, value);
+		procfs_words(at, value, VALUE_MAX);
 		if (rows[i].what == PIDS && l->jail->warm)
 			cut_template(value);
 		if (!planned && compute(l, rows[i].what, computed))

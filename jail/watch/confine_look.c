@@ -36,19 +36,6 @@ static const struct {
 };
 _Static_assert(COUNT(rows) == CONFINE_ROWS, "a value for each row");
 
-/* the words of a line, one blank between them */
-static void take(const char *at, char *value)
-{
-	size_t n = 0;
-
-	for (; *at && *at != '\n' && n < CONFINE_VALUE_MAX - 1; at++)
-		if (*at != ' ' && *at != '\t')
-			value[n++] = *at;
-		else if (n && value[n - 1] != ' ')
-			value[n++] = ' ';
-	value[n - (n && value[n - 1] == ' ')] = '\0';
-}
-
 /* false: it may read anything */
 static bool plan(size_t row, const struct confine *c, long filters, char *text)
 {
@@ -82,7 +69,7 @@ int confine_compare(const struct confine *c, const char *text, long filters,
 		if (!at && rows[i].planned != FILTERS)
 			return err_say(e, EPERM, "confine: the kernel does not tell %s",
 				       rows[i].key);
-		take(at ? at : "", told->value[i]);
+		procfs_words(at ? at : "", told->value[i], CONFINE_VALUE_MAX);
 		if (plan(i, c, filters, planned) && strcmp(told->value[i], planned) != 0)
 			return err_say(e, EPERM,
 				       "confine: %s of the watcher reads '%s' where '%s' "
