@@ -8,12 +8,12 @@
  *   The last row starts a whole jail, as far as the exec of a program that is not there.
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -29,7 +29,6 @@
 #include "jail/check/probe.h"
 #include "jail/launch/shipped.h"
 #include "jail/walls/seccomp/denied_without.h"
-#include "jail/base/sys.h"
 
 enum state { STATE_OK, STATE_MISSING, STATE_ABSENT };
 
@@ -39,218 +38,164 @@ static const char *const state_names[] = {
 	[STATE_ABSENT] = "absent", /* of use if it were there; run works without */
 };
 
-struct finding {
-	enum state state;
-	char detail[ERR_TEXT_MAX];
-	const char *remedy; /* NULL where there is nothing to mend */
-};
-
 /* what must have been found before a row can be tried */
 enum need { ALWAYS, HOST, USERNS };
 
 struct row {
 	const char *name;
-	const char *remedy; /* NULL where the finding's line has it */
-	bool optional;
 	enum need need;
-	unsigned long arg; /* where one function serves several rows */
-	/* one of them: it tells more than an error, or it does not */
-	int (*look)(const struct row *row, struct finding *f);
-	int (*attempt)(struct err *e);
+	bool optional;
+	/* Return: 0, @told->text being what is there, or -errno, the text being what
+	 * failed and what mends it */
+	int (*look)(const struct row *row, struct err *told);
+	unsigned long flags;       /* of look_in_child() */
+	int (*act)(struct err *e); /* of look_in_child() and look_here() */
 };
 
 /* what the options after check say, or would say to run */
 static struct plan plan;
 
-static int note(struct finding *f, int result, const char *text)
-{
-	(void)snprintf(f->detail, sizeof(f->detail), "%.500s", text);
-	return result;
-}
-
-static int look_kernel(const struct row *row, struct finding *f)
+static int look_kernel(const struct row *row, struct err *told)
 {
 	struct utsname name;
 	int major = 0, minor = 0;
 
 	(void)row;
 	if (uname(&name) < 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
-		return note(f, -EINVAL, "uname fails");
-	(void)note(f, 0, name.release);
-	return major > 5 || (major == 5 && minor >= 14) ? 0 : -ENOSYS;
+		return err_say(told, EINVAL, "uname fails");
+	if (major < 5 || (major == 5 && minor < 14))
+		return err_say(told, ENOSYS, "%s: boot Linux 5.14 or newer",
+			       name.release);
+	return err_say(told, 0, "%s", name.release);
 }
 
-/* the line has the remedy */
-static int note_err(struct finding *f, int result, struct err *e)
+static int look_here(const struct row *row, struct err *told)
 {
-	if (result < 0)
-		host_hint(e);
-	f->remedy = NULL;
-	return result < 0 ? note(f, result, e->text) : result;
+	return row->act(told);
 }
 
-static int look_namespace(const struct row *row, struct finding *f)
+static int look_in_child(const struct row *row, struct err *told)
 {
-	struct err e;
-
-	return note_err(f, probe_namespace(row->arg, &e), &e);
+	return probe_in_child(row->flags, row->act, told);
 }
 
-static int look_cgroup(const struct row *row, struct finding *f)
+static int look_cgroup(const struct row *row, struct err *told)
 {
 	char where[128];
-	struct err e;
-	int base = -1;
-	int r = cgroup_find(NULL, &base, where, sizeof(where), &e);
+	cleanup_fd int base = -1;
+	int r = cgroup_find(NULL, &base, where, sizeof(where), told);
 
 	(void)row;
-	io_close_fd(&base);
-	if (r < 0)
-		return note_err(f, r, &e);
-	(void)snprintf(f->detail, sizeof(f->detail), "cpu, memory and pids in %s", where);
-	return 0;
+	return r < 0 ? r : err_say(told, 0, "cpu, memory and pids in %s", where);
 }
 
-static int look_seccomp(const struct row *row, struct finding *f)
+static int look_seccomp(const struct row *row, struct err *told)
 {
-	unsigned int action = (unsigned int)row->arg;
+	unsigned int action = SECCOMP_RET_USER_NOTIF;
 
-	(void)f;
+	(void)row;
 	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0UL, &action) < 0)
-		return -errno;
+		return err_say(told, errno, "%s: boot a newer kernel", strerror(errno));
 	return 0;
 }
 
-static int look_landlock(const struct row *row, struct finding *f)
+static int look_landlock(const struct row *row, struct err *told)
 {
-	struct err e;
-	int abi = landlock_abi(&e);
+	int abi = landlock_abi(told);
 
 	(void)row;
 	if (abi < 0)
-		return note_err(f, abi, &e);
+		return abi;
 	if (abi == 0)
-		return -ENOSYS;
-	(void)snprintf(f->detail, sizeof(f->detail), "ABI %d%s", abi,
+		return err_say(told, ENOSYS, "this kernel has none: " LANDLOCK_REMEDY);
+	return err_say(told, 0, "ABI %d%s", abi,
 		       denied_without_lacks(true, abi, NULL)
-			       ? ": cannot refuse to truncate, so seccomp "
-				 "refuses truncate and O_TRUNC without "
-				 "O_WRONLY or O_RDWR"
+			       ? ": cannot refuse to truncate, so seccomp refuses "
+				 "truncate and O_TRUNC without O_WRONLY or O_RDWR"
 			       : "");
-	return 0;
 }
 
-/* the single-id map needs neither of these; they are what a range of ids would take */
-static int look_subuid(const struct row *row, struct finding *f)
+static int look_init(const struct row *row, struct err *told)
 {
-	char text[4096], user[64];
-	const char *name = getenv("USER");
-	ssize_t n = io_read_file_at(AT_FDCWD, "/etc/subuid", text, sizeof(text));
+	cleanup_fd int fd = shipped_init(told);
 
 	(void)row;
-	if (access("/usr/bin/newuidmap", X_OK) < 0)
-		return note(f, -ENOENT, "no newuidmap");
-	(void)snprintf(user, sizeof(user), "%s:", name ? name : "");
-	if (n <= 0 || !name || !strstr(text, user))
-		return note(f, -ENOENT, "newuidmap, but no range in /etc/subuid");
-	return note(f, 0, "newuidmap and a range in /etc/subuid");
-}
-
-static int try_init(struct err *e)
-{
-	cleanup_fd int fd = shipped_init(e);
-
 	return fd;
 }
 
-static int try_jail(struct err *e)
+static int look_root(const struct row *row, struct err *told)
 {
-	return probe_jail(&plan, e);
-}
-
-static int look_root(const struct row *row, struct finding *f)
-{
-	char path[4096];
-	struct err e;
-	int r = shipped_root(plan.rootfs, path, sizeof(path), &e);
+	char path[PATH_MAX];
+	int r = shipped_root(plan.rootfs, path, sizeof(path), told);
 
 	(void)row;
-	return r < 0 ? note_err(f, r, &e) : note(f, r, path);
+	return r < 0 ? r : err_say(told, 0, "%.500s", path);
 }
 
-static const char newer[] = "boot a newer kernel";
+static int look_jail(const struct row *row, struct err *told)
+{
+	(void)row;
+	return probe_jail(&plan, told);
+}
+
+#define MOUNTS (CLONE_NEWNS | CLONE_NEWPID)
 
 static const struct row rows[] = {
-	{ "kernel", "boot Linux 5.14 or newer", false, ALWAYS, 0, look_kernel, NULL },
-	{ "system calls, /proc", NULL, false, ALWAYS, 0, NULL, host_check },
-	{ "user namespaces", NULL, false, HOST, 0, NULL, probe_user_namespace },
-	{ "mount namespace", NULL, false, USERNS, CLONE_NEWNS, look_namespace, NULL },
-	{ "PID namespace", NULL, false, USERNS, CLONE_NEWPID, look_namespace, NULL },
-	{ "network namespace", NULL, false, USERNS, CLONE_NEWNET, look_namespace, NULL },
-	{ "IPC namespace", NULL, false, USERNS, CLONE_NEWIPC, look_namespace, NULL },
-	{ "UTS namespace", NULL, false, USERNS, CLONE_NEWUTS, look_namespace, NULL },
-	{ "cgroup namespace", NULL, false, USERNS, CLONE_NEWCGROUP, look_namespace,
-	  NULL },
-	{ "mount API", NULL, false, USERNS, 0, NULL, probe_tmpfs },
-	{ "overlayfs", NULL, false, USERNS, 0, NULL, probe_overlay },
-	{ "procfs", NULL, false, USERNS, 0, NULL, probe_proc },
-	{ "cgroup v2", NULL, false, ALWAYS, 0, look_cgroup, NULL },
-	{ "seccomp filter", newer, false, ALWAYS, SECCOMP_RET_ERRNO, look_seccomp, NULL },
-	{ "seccomp notification", newer, false, ALWAYS, SECCOMP_RET_USER_NOTIF,
-	  look_seccomp, NULL },
-	{ "Landlock", LANDLOCK_REMEDY, true, ALWAYS, 0, look_landlock, NULL },
-	{ "newuidmap, subuid", "apt-get install uidmap", true, ALWAYS, 0, look_subuid,
-	  NULL },
-	{ "stepjail-init", NULL, false, ALWAYS, 0, NULL, try_init },
-	{ "root tree", NULL, false, ALWAYS, 0, look_root, NULL },
-	{ "a whole jail", NULL, false, ALWAYS, 0, NULL, try_jail },
+	{ "kernel", ALWAYS, false, look_kernel, 0, NULL },
+	{ "system calls, /proc", ALWAYS, false, look_here, 0, host_check },
+	/* with any namespace beside it, the clone itself asks for a capability */
+	{ "user namespaces", HOST, false, look_in_child, CLONE_NEWUTS, NULL },
+	{ "mount namespace", USERNS, false, look_in_child, CLONE_NEWNS, NULL },
+	{ "PID namespace", USERNS, false, look_in_child, CLONE_NEWPID, NULL },
+	{ "network namespace", USERNS, false, look_in_child, CLONE_NEWNET, NULL },
+	{ "IPC namespace", USERNS, false, look_in_child, CLONE_NEWIPC, NULL },
+	{ "cgroup namespace", USERNS, false, look_in_child, CLONE_NEWCGROUP, NULL },
+	{ "mount API", USERNS, false, look_in_child, MOUNTS, probe_tmpfs },
+	{ "overlayfs", USERNS, false, look_in_child, MOUNTS, probe_overlay },
+	{ "procfs", USERNS, false, look_in_child, MOUNTS, probe_proc },
+	{ "cgroup v2", ALWAYS, false, look_cgroup, 0, NULL },
+	{ "seccomp notification", ALWAYS, false, look_seccomp, 0, NULL },
+	{ "Landlock", ALWAYS, true, look_landlock, 0, NULL },
+	{ "stepjail-init", ALWAYS, false, look_init, 0, NULL },
+	{ "root tree", ALWAYS, false, look_root, 0, NULL },
+	{ "a whole jail", ALWAYS, false, look_jail, 0, NULL },
 };
-#define ROW_COUNT (COUNT(rows))
 
-/* may it be missing, by the row or by an option that does without it? What is there, and
- * refused, is not missing */
+/* A row may be missing if its own column or an option says so. A thing that is there and
+ * refused is not missing. */
 static bool is_optional(const struct row *row, int result)
 {
 	return (row->optional && result != -EPERM) ||
 	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
-	       (row->attempt == probe_proc && plan.proc == PROC_NONE);
+	       (row->act == probe_proc && plan.proc == PROC_NONE);
 }
 
-static void look_for_row(const struct row *row, enum need found, struct finding *f)
+static enum state look_for_row(const struct row *row, enum need found, struct err *told)
 {
-	*f = (struct finding){ .remedy = row->remedy };
+	int r;
 
+	*told = (struct err){ 0 };
 	if (row->need > found) {
-		f->state = STATE_MISSING;
-		f->remedy = NULL;
-		(void)note(f, 0, "not tried: it takes what is missing above");
+		(void)err_say(told, 0, "not tried: it takes what is missing above");
+		return STATE_MISSING;
+	}
+	r = row->look(row, told);
+	if (r >= 0)
+		return STATE_OK;
+	host_hint(told);
+	return is_optional(row, r) ? STATE_ABSENT : STATE_MISSING;
+}
+
+static void print_row(const char *name, enum state state, const char *text, bool json,
+		      bool first)
+{
+	if (!json) {
+		printf("%-8s %-21s %s\n", state_names[state], name, text);
 		return;
 	}
-
-	struct err e;
-	int r = row->look ? row->look(row, f) : note_err(f, row->attempt(&e), &e);
-
-	f->state = r >= 0 ? STATE_OK : is_optional(row, r) ? STATE_ABSENT : STATE_MISSING;
-	if (r >= 0)
-		f->remedy = NULL;
-	else if (f->detail[0] == '\0')
-		(void)note(f, r, strerror(-r));
-}
-
-static void print_line(const struct row *row, const struct finding *f)
-{
-	bool remedy = f->remedy && f->remedy[0];
-
-	printf("%-8s %-21s %s%s%s\n", state_names[f->state], row->name, f->detail,
-	       remedy ? "; remedy: " : "", remedy ? f->remedy : "");
-}
-
-static void print_json(const struct row *row, const struct finding *f, bool first)
-{
-	json_after(first ? "{\"name\":" : ",{\"name\":", row->name, stdout);
-	json_after(",\"state\":", state_names[f->state], stdout);
-	json_after(",\"detail\":", f->detail, stdout);
-	json_after(",\"remedy\":", f->remedy, stdout);
+	json_after(first ? "{\"name\":" : ",{\"name\":", name, stdout);
+	json_after(",\"state\":", state_names[state], stdout);
+	json_after(",\"detail\":", text, stdout);
 	printf("}");
 }
 
@@ -270,21 +215,18 @@ int command_check(char *const *argv, struct err *e)
 			       r == 1 ? "--help" : plan.argv[0]);
 	if (json)
 		printf("{\"checks\":[");
-	for (size_t i = 0; i < ROW_COUNT; i++) {
-		struct finding f;
+	for (const struct row *row = rows; row < rows + COUNT(rows); row++) {
+		struct err told;
+		enum state state;
 
-		/* a probe forks, and must not carry text of ours along */
+		/* a probe forks, and must not carry unwritten text along */
 		(void)fflush(stdout);
-		look_for_row(&rows[i], found, &f);
-		if (f.state == STATE_OK && found < USERNS &&
-		    (rows[i].attempt == host_check ||
-		     rows[i].attempt == probe_user_namespace))
+		state = look_for_row(row, found, &told);
+		/* the rows that others need come in the order of enum need */
+		if (state == STATE_OK && (row->act == host_check || row->need == HOST))
 			found++;
-		whole = whole && f.state != STATE_MISSING;
-		if (json)
-			print_json(&rows[i], &f, i == 0);
-		else
-			print_line(&rows[i], &f);
+		whole = whole && state != STATE_MISSING;
+		print_row(row->name, state, told.text, json, row == rows);
 	}
 	if (json)
 		printf("],\"ok\":%s}\n", whole ? "true" : "false");

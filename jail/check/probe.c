@@ -23,7 +23,6 @@
 #include "jail/walls/mount_op.h"
 #include "jail/check/probe.h"
 #include "jail/watch/run.h"
-#include "jail/base/sys.h"
 
 static int run_child(const struct ids *ids, int wire, int (*act)(struct err *e),
 		     struct err *e)
@@ -69,49 +68,36 @@ static int follow_child(const struct ids *ids, pid_t pid, int wire, struct err *
 	return -e->errnum;
 }
 
-static int in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
+int probe_in_child(unsigned long flags, int (*act)(struct err *e), struct err *e)
 {
 	struct ids ids;
-	int wire[2] = { -1, -1 }, r = ids_take(&ids, e);
+	int wire[2], r = ids_take(&ids, e);
+	cleanup_fd int slot = ids.slot_fd;
 	pid_t pid;
 
-	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
-		r = err_set(e, errno, "probe: wire");
-	if (r < 0) {
-		io_close_fd(&ids.slot_fd);
+	if (r < 0)
 		return r;
-	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
+		return err_set(e, errno, "probe: wire");
 	pid = start_child(CLONE_NEWUSER | flags, &ids, wire, act, e);
 	(void)close(wire[1]);
 	r = pid < 0 ? pid : follow_child(&ids, pid, wire[0], e);
 	(void)close(wire[0]);
-	io_close_fd(&ids.slot_fd);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return r;
 }
 
-int probe_user_namespace(struct err *e)
-{
-	/* with any namespace beside it, the clone itself asks for a capability */
-	return in_child(CLONE_NEWUTS, NULL, e);
-}
-
-int probe_namespace(unsigned long flag, struct err *e)
-{
-	return in_child(flag, NULL, e);
-}
-
-static int make_tmpfs(struct err *e)
+int probe_tmpfs(struct err *e)
 {
 	const struct tmpfs small = { 65536, 16, 0755, 0 };
 
 	return mount_tmpfs(&small, 0, e);
 }
 
-static int make_overlay(struct err *e)
+int probe_overlay(struct err *e)
 {
-	int fs = make_tmpfs(e);
+	int fs = probe_tmpfs(e);
 
 	if (fs < 0)
 		return fs;
@@ -122,24 +108,9 @@ static int make_overlay(struct err *e)
 	return mount_overlay("a:b", e);
 }
 
-int probe_tmpfs(struct err *e)
-{
-	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_tmpfs, e);
-}
-
-int probe_overlay(struct err *e)
-{
-	return in_child(CLONE_NEWNS | CLONE_NEWPID, make_overlay, e);
-}
-
-static int try_proc(struct err *e)
-{
-	return mount_proc(MOUNT_READ_ONLY, e);
-}
-
 int probe_proc(struct err *e)
 {
-	return in_child(CLONE_NEWNS | CLONE_NEWPID, try_proc, e);
+	return mount_proc(MOUNT_READ_ONLY, e);
 }
 
 int probe_jail(const struct plan *p, struct err *e)

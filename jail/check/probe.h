@@ -10,13 +10,15 @@
 
 /* each returns 0, or -errno and the line that run would print in the same place */
 
-/** probe_user_namespace() - Make one as a jail has it, and use a capability in it */
-int probe_user_namespace(struct err *e);
+/**
+ * probe_in_child() - Make a user namespace as a jail has it, and use a capability in it
+ * @flags:	Namespaces beside it, as clone(2) names them
+ * @act:	Called in there; or NULL
+ */
+int probe_in_child(unsigned long flags, int (*act)(struct err *e), struct err *e);
 
-/** probe_namespace() - The same, with a namespace of the kind of @flag */
-int probe_namespace(unsigned long flag, struct err *e);
-
-/** probe_tmpfs(), probe_overlay(), probe_proc() - Make a detached mount of it there */
+/** probe_tmpfs(), probe_overlay(), probe_proc() - Make a detached mount of it, in such a
+ * child */
 int probe_tmpfs(struct err *e);
 int probe_overlay(struct err *e);
 int probe_proc(struct err *e);
