@@ -11,117 +11,101 @@
 
 #include "jail/plan/value.h"
 
-struct unit {
+/* Printing takes the first unit that divides the number; a name that comes after an equal
+ * unit is read and never printed. */
+static const struct unit {
+	enum value_kind kind;
 	const char *name;
-	uint64_t thousandths; /* of the kind's smallest unit */
+	uint64_t worth; /* in the kind's smallest unit */
+} units[] = {
+	{ VALUE_SIZE, "T", 1ULL << 40 },
+	{ VALUE_SIZE, "G", 1ULL << 30 },
+	{ VALUE_SIZE, "M", 1ULL << 20 },
+	{ VALUE_SIZE, "K", 1ULL << 10 },
+	{ VALUE_SIZE, "", 1 },
+	{ VALUE_SIZE, "TiB", 1ULL << 40 },
+	{ VALUE_SIZE, "GiB", 1ULL << 30 },
+	{ VALUE_SIZE, "MiB", 1ULL << 20 },
+	{ VALUE_SIZE, "KiB", 1ULL << 10 },
+	{ VALUE_TIME, "h", 3600000 },
+	{ VALUE_TIME, "m", 60000 },
+	{ VALUE_TIME, "s", 1000 },
+	{ VALUE_TIME, "", 1000 },
+	{ VALUE_TIME, "ms", 1 },
+	{ VALUE_COUNT, "", 1 },
+	{ VALUE_CPUS, "", 1000 },
 };
 
-/* Each list: the first row is what a bare number means; printing takes the largest. */
-static const struct unit sizes[] = {
-	{ "", 1000 },
-	{ "K", 1000ULL << 10 },
-	{ "M", 1000ULL << 20 },
-	{ "G", 1000ULL << 30 },
-	{ "T", 1000ULL << 40 },
-	{ "KiB", 1000ULL << 10 },
-	{ "MiB", 1000ULL << 20 },
-	{ "GiB", 1000ULL << 30 },
-	{ "TiB", 1000ULL << 40 },
-	{ NULL, 0 },
+static const char *const forms[] = {
+	[VALUE_SIZE] = "a size such as 65536, 64K, 256M or 1.5G",
+	[VALUE_TIME] = "a time such as 250ms, 2s, 10m or 1h",
+	[VALUE_COUNT] = "a whole number",
+	[VALUE_CPUS] = "a number of CPUs such as 2 or 0.25",
 };
-static const struct unit times[] = {
-	{ "", 1000000 },   { "ms", 1000 },      { "s", 1000000 },
-	{ "m", 60000000 }, { "h", 3600000000 }, { NULL, 0 },
-};
-static const struct unit counts[] = { { "", 1000 }, { NULL, 0 } };
-static const struct unit cpus[] = { { "", 1000000 }, { NULL, 0 } };
 
-static const struct {
-	const struct unit *units;
-	const char *form;
-} kinds[] = {
-	[VALUE_SIZE] = { sizes, "a size such as 65536, 64K, 256M or 1.5G" },
-	[VALUE_TIME] = { times, "a time such as 250ms, 2s, 10m or 1h" },
-	[VALUE_COUNT] = { counts, "a whole number" },
-	[VALUE_CPUS] = { cpus, "a number of CPUs such as 2 or 0.25" },
-};
+static const char digits[] = "0123456789";
 
 /* digits, and up to three more behind a point: the number in thousandths */
-static int parse_thousandths(const char **at, unsigned __int128 *out)
+static int parse_thousandths(const char *text, char **end, unsigned __int128 *out)
 {
-	const unsigned __int128 most = (unsigned __int128)UINT64_MAX * 1000;
-	unsigned __int128 n = 0;
-	int decimals = -1; /* -1 until the point */
+	unsigned int thousandths = 0;
 
-	if (**at < '0' || **at > '9')
+	/* no sign and no blank, which strtoull(3) would take */
+	if (!strspn(text, digits))
 		return -EINVAL;
-	for (; (**at >= '0' && **at <= '9') || (**at == '.' && decimals < 0); (*at)++) {
-		if (**at == '.') {
-			decimals = 0;
-			continue;
-		}
-		if (decimals >= 0 && ++decimals > 3)
+	errno = 0;
+	*out = strtoull(text, end, 10);
+	if (errno == ERANGE)
+		return -ERANGE;
+	if (**end == '.') {
+		size_t n = strspn(*end + 1, digits);
+
+		if (n == 0 || n > 3)
 			return -EINVAL;
-		n = n * 10 + (unsigned int)(**at - '0');
-		if (n > most)
-			return -ERANGE;
+		for (size_t i = 1; i <= 3; i++)
+			thousandths = thousandths * 10 +
+				      (i <= n ? (unsigned int)((*end)[i] - '0') : 0);
+		*end += 1 + n;
 	}
-	if (decimals == 0)
-		return -EINVAL;
-	for (int i = decimals < 0 ? 0 : decimals; i < 3; i++)
-		n *= 10;
-	*out = n;
-	return n > most ? -ERANGE : 0;
+	*out = *out * 1000 + thousandths;
+	return 0;
 }
 
 int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct err *e)
 {
-	const struct unit *unit = kinds[kind].units;
-	const char *at = text;
-	unsigned __int128 n = 0;
-	int r = parse_thousandths(&at, &n);
+	char *end;
+	unsigned __int128 n = 0, scale = 0;
+	int r = parse_thousandths(text, &end, &n);
 
 	if (r == -ERANGE)
 		return err_say(e, ERANGE, "'%s' is too large", text);
-	while (unit->name && strcmp(unit->name, at) != 0)
-		unit++;
-	if (r < 0 || !unit->name)
-		return err_say(e, EINVAL, "'%s' is not %s", text, kinds[kind].form);
-
-	/* thousandths times thousandths: 128 bits hold any product of 74 and 50 */
-	unsigned __int128 all = n * unit->thousandths;
-
-	if (all % 1000000)
-		return err_say(e, EINVAL, "'%s' is not %s", text, kinds[kind].form);
+	for (size_t i = 0; r == 0 && i < COUNT(units); i++)
+		if (units[i].kind == kind && strcmp(units[i].name, end) == 0)
+			scale = units[i].worth;
+	/* 75 bits times 41: this cannot overflow */
+	n *= scale;
+	if (scale == 0 || n % 1000)
+		return err_say(e, EINVAL, "'%s' is not %s", text, forms[kind]);
 	/* UINT64_MAX itself stands for "no limit" */
-	if (all / 1000000 >= UINT64_MAX)
+	if (n / 1000 >= UINT64_MAX)
 		return err_say(e, ERANGE, "'%s' is too large", text);
-	*value = (uint64_t)(all / 1000000);
+	*value = (uint64_t)(n / 1000);
 	return 0;
 }
 
 const char *value_print(enum value_kind kind, uint64_t value, char *text)
 {
-	const struct unit *best = NULL;
+	const struct unit *unit = units;
 
 	if (kind == VALUE_CPUS && value % 1000) {
 		(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 ".%03" PRIu64,
 			       value / 1000, value % 1000);
 		return text;
 	}
-	for (const struct unit *u = kinds[kind].units; u->name; u++) {
-		uint64_t whole = u->thousandths / 1000;
-
-		if (value % whole)
-			continue;
-		if (!best || u->thousandths > best->thousandths ||
-		    (u->thousandths == best->thousandths && !best->name[0]))
-			best = u;
-	}
-	if (!best) /* a count has no unit, so only CPUs' fractions come past all rows */
-		best = kinds[kind].units;
-	(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 "%s",
-		       value / (best->thousandths / 1000), value ? best->name : "");
+	while (unit->kind != kind || value % unit->worth)
+		unit++;
+	(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 "%s", value / unit->worth,
+		       value ? unit->name : "");
 	return text;
 }
 
