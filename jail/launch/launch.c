@@ -166,6 +166,7 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 
 int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 {
+	const struct source *tree = &parts->sources.root;
 	char root[PATH_MAX];
 	int own, r = host_check(e);
 
@@ -189,8 +190,8 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 	if (r == 0)
 		r = mount_find(&parts->sources, p, root, own, e);
 	if (r == 0)
-		r = tree_digest(&parts->sources.root, p->verify_rootfs == ANSWER_YES,
-				&parts->root, e);
+		r = tree_digest(&(struct tree_at){ tree->path, tree->dev, tree->ino },
+				p->verify_rootfs == ANSWER_YES, &parts->root, e);
 	if (r < 0)
 		return r;
 	parts->init_fd = shipped_init(e);

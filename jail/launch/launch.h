@@ -15,7 +15,7 @@
 #include "jail/walls/ids.h"
 #include "jail/walls/mount.h"
 #include "jail/plan/plan.h"
-#include "jail/launch/tree.h"
+#include "jail/base/tree.h"
 
 /* what all jails of a plan have in common: found once, however many are started */
 struct parts {

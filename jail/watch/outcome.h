@@ -13,9 +13,9 @@
 
 #include "init/err.h"
 #include "init/wire.h"
-#include "jail/launch/cgroup/cgroup.h"
 #include "jail/plan/plan.h"
 #include "jail/launch/posture.h"
+#include "jail/watch/cgroup_usage.h"
 #include "jail/watch/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 #include "jail/watch/capture.h"

@@ -51,7 +51,7 @@
 #include "jail/base/json.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
-#include "jail/walls/seccomp/denied_without.h"
+#include "jail/watch/denied.h"
 #include "jail/base/sys.h"
 #include "jail/version.h"
 
@@ -256,11 +256,10 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"not_enforced\":", out);
 	report_not_enforced(out, jail, o);
 	(void)fputs(",\"shut\":", out);
-	denied_without_print(o->started ? denied_without_lacks(jail->limited,
-							       jail->landlock_abi,
-							       jail->plan)
-					: 0,
-			     out);
+	denied_print(o->started ? denied_without_lacks(jail->limited, jail->landlock_abi,
+						       jail->plan)
+				: 0,
+		     out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"posture\":", out);

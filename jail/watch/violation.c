@@ -24,7 +24,7 @@
 #include "jail/plan/call.h"
 #include "jail/walls/seccomp/signal_guard.h"
 #include "jail/base/json.h"
-#include "jail/walls/seccomp/denied_without.h"
+#include "jail/watch/denied.h"
 #include "jail/watch/violation.h"
 
 #define PER_S 1000  /* answers in a second, when there is a flood */
@@ -321,7 +321,7 @@ static void learn_kind(const struct violation *k, unsigned int lacks, bool locke
 	if (!call_name(&k->first))
 		barred = true;
 
-	const struct denied_without_row *shut = denied_without_why(lacks, &k->first);
+	const struct denied_without_row *shut = denied_why(lacks, &k->first);
 
 	if (shut) {
 		barred = true;

@@ -245,7 +245,7 @@ def tree(manifest_path, source, version, dest):
 # --- list ---------------------------------------------------------------------------
 
 def escape(name):
-    """As jail/launch/tree.c has it: no name can look like another field or line."""
+    """As jail/base/tree.c has it: no name can look like another field or line."""
     return "".join(f"\\{ord(c):03o}" if c in " \t\n\\" else c for c in name)
 
 

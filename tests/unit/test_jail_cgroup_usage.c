@@ -10,7 +10,7 @@
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
-#include "jail/launch/cgroup/cgroup_usage.h"
+#include "jail/watch/cgroup_usage.h"
 #include "jail/plan/plan.h"
 #include "tests/unit/suites.h"
 

@@ -19,7 +19,7 @@
 #include "jail/plan/allow.h"
 #include "jail/plan/call.h"
 #include "jail/walls/seccomp/seccomp.h"
-#include "jail/walls/seccomp/denied_without.h"
+#include "jail/watch/denied.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
 
@@ -192,8 +192,7 @@ START_TEST(just_these_calls_are_refused)
 				      (shut ? REFUSED(EPERM)
 					    : bpf_run(p->code, p->length, &data)),
 			      "call %zu", i);
-		ck_assert_msg((denied_without_why(lacks, &data) != NULL) == shut,
-			      "why %zu", i);
+		ck_assert_msg((denied_why(lacks, &data) != NULL) == shut, "why %zu", i);
 	}
 }
 END_TEST
@@ -225,7 +224,7 @@ START_TEST(all_else_goes_on_to_the_filter)
 			/* a refusal, of a native call, that a row explains */
 			ck_assert(data.arch == NATIVE && (uint32_t)data.nr < NUMBERS);
 			ck_assert_uint_eq(with, REFUSED(EPERM));
-			ck_assert_ptr_nonnull(denied_without_why(BOTH, &data));
+			ck_assert_ptr_nonnull(denied_why(BOTH, &data));
 		}
 }
 END_TEST
@@ -271,7 +270,7 @@ START_TEST(the_report_names_each_once)
 		size_t size;
 		FILE *out = open_memstream(&text, &size);
 
-		denied_without_print(rows[i].lacks, out);
+		denied_print(rows[i].lacks, out);
 		(void)fclose(out);
 		ck_assert_str_eq(text, rows[i].text);
 	}

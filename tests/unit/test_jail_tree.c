@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jail/launch/tree.h"
+#include "jail/base/tree.h"
 #include "tests/unit/suites.h"
 
 /* '-' is before '/', so a folder's things do not follow it at once */
@@ -26,7 +26,7 @@ static const char list[] =
 	"file 0644 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 "
 	"empty\n";
 
-static struct source root;
+static struct tree_at root;
 static struct tree tree;
 static struct err e;
 static char path[PATH_MAX];
@@ -41,7 +41,7 @@ static void find_root(const char *where)
 	struct stat st;
 
 	ck_assert_int_eq(stat(where, &st), 0);
-	root = (struct source){ .path = where, .dev = st.st_dev, .ino = st.st_ino };
+	root = (struct tree_at){ .path = where, .dev = st.st_dev, .ino = st.st_ino };
 }
 
 static void make_tree(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup.c - one cgroup v2 leaf per run: limits in, usage out, kill at the end
+ * cgroup.c - one cgroup v2 leaf per run: limits in, kill at the end
  *
- * Theory of operation (all in the launcher; where leaves may be made is cgroup_find.c)
+ * Theory of operation (where leaves may be made is cgroup_find.c)
  *   cgroup_place()  find the folder for it, and choose its name: the keeper hears of both,
  *                   and removes the leaf at the end, whoever was killed until then
  *   cgroup_make()   mkdir the leaf and keep its fd; write the limits of cgroup_limit.c;
@@ -11,8 +11,8 @@
  *                   clones' in it: the folder's cgroup.procs is the template's, which
  *                   places the clones, and nothing above it has to be lent
  *   at the gate     the limits are read back, cgroup_verify(); cgroup_hold() opens what is
- *                   read afterwards, by a process that may open nothing any more
- *   at the end      cgroup_usage() reads what it has used
+ *                   read afterwards, by a process that may open nothing any more:
+ *                   jail/watch/cgroup_usage.c
  * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup.h - one cgroup v2 leaf per run: limits in, usage out, kill at the end
+ * cgroup.h - one cgroup v2 leaf per run: limits in, kill at the end
  */
 #ifndef STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_H
 #define STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_H
@@ -10,7 +10,6 @@
 
 #include "init/err.h"
 #include "jail/launch/cgroup/cgroup_limit.h"
-#include "jail/launch/cgroup/cgroup_usage.h"
 #include "jail/plan/plan.h"
 
 #define CGROUP_HELD 7

@@ -17,7 +17,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "jail/plan/call.h"
+#include <linux/seccomp.h>
+
 #include "jail/walls/seccomp/denied_without.h"
 
 #define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
@@ -135,46 +136,4 @@ size_t denied_without_code(unsigned int lacks, struct sock_filter *code)
 	}
 	prefix_head(code, n);
 	return n;
-}
-
-static bool refuses(const struct denied_without_row *row, const struct seccomp_data *data)
-{
-	if (row->nr != data->nr)
-		return false;
-	for (size_t i = 0; i < TESTS; i++) {
-		const struct prefix_test *t = &row->test[i];
-		uint64_t word = data->args[t->arg] >> (t->high ? 32 : 0);
-
-		if ((((uint32_t)word & t->mask) == t->value) == t->differs)
-			return false;
-	}
-	return true;
-}
-
-const struct denied_without_row *denied_without_why(unsigned int lacks,
-						    const struct seccomp_data *data)
-{
-	for (size_t i = 0; data->arch == CALL_NATIVE && i < COUNT(denied_without_rows);
-	     i++)
-		if ((denied_without_rows[i].lack & lacks) &&
-		    refuses(&denied_without_rows[i], data))
-			return &denied_without_rows[i];
-	return NULL;
-}
-
-void denied_without_print(unsigned int lacks, FILE *out)
-{
-	const char *before = "";
-
-	(void)fputc('[', out);
-	for (size_t i = 0; i < COUNT(denied_without_rows); i++) {
-		/* rows of one call stand together */
-		if (!(denied_without_rows[i].lack & lacks) ||
-		    strcmp(denied_without_rows[i].syscall, before) == 0)
-			continue;
-		(void)fprintf(out, "%s\"%s\"", *before ? "," : "",
-			      denied_without_rows[i].syscall);
-		before = denied_without_rows[i].syscall;
-	}
-	(void)fputc(']', out);
 }

@@ -15,10 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <linux/filter.h>
-#include <linux/seccomp.h>
 
 #include "jail/plan/plan.h"
 #include "jail/walls/seccomp/prefix.h"
@@ -62,15 +60,5 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
 size_t denied_without_code(unsigned int lacks, struct sock_filter *code);
 
 #define DENIED_WITHOUT_CODE_MAX 128
-
-/** denied_without_why() - The row that refuses a call, or NULL */
-const struct denied_without_row *denied_without_why(unsigned int lacks,
-						    const struct seccomp_data *data);
-
-/**
- * denied_without_print() - Write the report's "shut": names of calls, each once, as an
- * array
- */
-void denied_without_print(unsigned int lacks, FILE *out);
 
 #endif

@@ -15,15 +15,22 @@
  * The digest of a tree is the SHA-256 of its list. TREE.sha256.sum is that, as sha256sum(1)
  * writes it, so that nobody has to hash a list of a thousand lines for each run.
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_TREE_H
-#define STEPJAIL_JAIL_LAUNCH_TREE_H
+#ifndef STEPJAIL_JAIL_BASE_TREE_H
+#define STEPJAIL_JAIL_BASE_TREE_H
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "init/err.h"
-#include "jail/walls/mount.h"
 #include "jail/base/sha256.h"
+
+/* where a tree is, and which folder was seen there */
+struct tree_at {
+	const char *path;
+	dev_t dev;
+	ino_t ino;
+};
 
 enum tree_state {
 	TREE_UNKNOWN,  /* no list, no digest */
@@ -39,14 +46,14 @@ struct tree {
 
 /**
  * tree_digest() - Find a tree's digest
- * @root:	The tree, as mount_find() has found it
+ * @root:	The tree. Another folder in its place is refused if @verify
  * @verify:	Walk it, following no symlink and entering no other mount, and compare it
  *		with its list
  *
  * Return: 0, -EBADMSG (not what the list says; the line names the first path that differs),
  * or -errno
  */
-int tree_digest(const struct source *root, bool verify, struct tree *t, struct err *e);
+int tree_digest(const struct tree_at *root, bool verify, struct tree *t, struct err *e);
 
 /** tree_print() - root_sha256 and root_verified, as members of a JSON object */
 void tree_print(const struct tree *t, FILE *out);

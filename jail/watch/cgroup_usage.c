@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/launch/cgroup/cgroup.h"
-#include "jail/launch/cgroup/cgroup_usage.h"
-#include "jail/plan/plan.h"
+#include "jail/base/procfs.h"
+#include "jail/watch/cgroup_usage.h"
 
-/* a value stands behind its key ("oom_kill 5"), or, of a peak, alone in its file */
+/* a value stands behind its key and a blank ("oom_kill 5"), or, of a peak, alone in its
+ * file */
 static const struct row {
 	const char *file, *key;
 	size_t at; /* in struct cgroup_usage */
@@ -23,12 +23,12 @@ static const struct row {
 	}
 	ROW("memory.peak", "", memory_peak_bytes),
 	ROW("pids.peak", "", pids_peak),
-	ROW("memory.events", "oom_kill", oom_kills),
-	ROW("pids.events", "max", pids_refused),
+	ROW("memory.events", "oom_kill ", oom_kills),
+	ROW("pids.events", "max ", pids_refused),
 	/* those of one file stand together: it is read once */
-	ROW("cpu.stat", "user_usec", user_us),
-	ROW("cpu.stat", "system_usec", system_us),
-	ROW("cpu.stat", "throttled_usec", throttled_us),
+	ROW("cpu.stat", "user_usec ", user_us),
+	ROW("cpu.stat", "system_usec ", system_us),
+	ROW("cpu.stat", "throttled_usec ", throttled_us),
 #undef ROW
 };
 #define ROW_COUNT (COUNT(rows))
@@ -50,16 +50,9 @@ static void put(struct cgroup_usage *u, const struct row *row, uint64_t n)
 
 static uint64_t look_up(const char *key, const char *text)
 {
-	size_t n = strlen(key);
+	const char *at = procfs_find(text, key);
 
-	if (n == 0)
-		return *text >= '0' && *text <= '9' ? strtoull(text, NULL, 10) : NO_LIMIT;
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, n) == 0 && line[n] == ' ')
-			return strtoull(line + n, NULL, 10);
-	}
-	return NO_LIMIT;
+	return at && *at >= '0' && *at <= '9' ? strtoull(at, NULL, 10) : NO_LIMIT;
 }
 
 /* rows whose file is @only, or all of them; an unreadable file reads NO_LIMIT in all */
@@ -101,8 +94,8 @@ void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u)
 uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough)
 {
 	/* pages of files, those of tmpfs aside, and caches of the kernel's */
-	static const char *const keys[] = { "inactive_file", "active_file",
-					    "slab_reclaimable" };
+	static const char *const keys[] = { "inactive_file ", "active_file ",
+					    "slab_reclaimable " };
 	static char text[16384];
 	uint64_t bytes = 0;
 

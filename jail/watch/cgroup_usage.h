@@ -2,11 +2,13 @@
 /*
  * cgroup_usage.h - what a leaf has used, as its files count it
  */
-#ifndef STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_USAGE_H
-#define STEPJAIL_JAIL_LAUNCH_CGROUP_CGROUP_USAGE_H
+#ifndef STEPJAIL_JAIL_WATCH_CGROUP_USAGE_H
+#define STEPJAIL_JAIL_WATCH_CGROUP_USAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "jail/launch/cgroup/cgroup.h"
 
 /* each is NO_LIMIT where the kernel does not tell it */
 struct cgroup_usage {
@@ -16,8 +18,6 @@ struct cgroup_usage {
 	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
 	uint64_t user_us, system_us, throttled_us;
 };
-
-struct cgroup;
 
 /**
  * cgroup_usage() - Read what a leaf has used

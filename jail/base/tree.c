@@ -14,7 +14,7 @@
 #include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/base/sys.h"
-#include "jail/launch/tree.h"
+#include "jail/base/tree.h"
 
 #define LIST_BYTES_MAX (8U << 20) /* some 70,000 lines */
 #define ESCAPED_MAX (4 * PATH_MAX)
@@ -215,7 +215,7 @@ static int list_tree(struct walk *w, const char *name, char *list, char *hex,
 	return r;
 }
 
-static int verify(const struct source *root, char *list, char *hex, struct err *e)
+static int verify(const struct tree_at *root, char *list, char *hex, struct err *e)
 {
 	cleanup_fd int fd =
 		open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -256,7 +256,7 @@ static bool read_sum(const char *path, char *hex)
 	return true;
 }
 
-int tree_digest(const struct source *root, bool check, struct tree *t, struct err *e)
+int tree_digest(const struct tree_at *root, bool check, struct tree *t, struct err *e)
 {
 	static char list[LIST_BYTES_MAX];
 	char path[PATH_MAX + 16];
