@@ -121,7 +121,7 @@ humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then wit
 	[ $$? = 1 ] || { echo "make: the harness cannot fail, so its 164 mean nothing" >&2; exit 1; }; }
 
 include tests/rules.mk
-lint: $(B)/packages.test $(GENERATED) ## what is checked without running
+lint: $(B)/packages.test $(GENERATED) $(B)/privileged ## what is checked without running
 	tests/lint
 fmt: ## clang-format
 	clang-format -i $$(git ls-files '*.c' '*.h')
@@ -142,5 +142,5 @@ clean: ## remove what was built
 
 include tests/cpython/rules.mk
 include tests/interop/rules.mk
--include $(shell find $(B)/musl $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
 .PHONY: phony all rootfs data demo humaneval test unit integration escape walls fault vm asan lint fmt bench install clean help

@@ -32,6 +32,14 @@ asan: $(B)/asan/unit-jail $(B)/asan/unit-agent ## the same under ASan and UBSan
 	$(B)/asan/unit-jail && $(B)/asan/unit-agent
 include tests/fuzz/rules.mk
 
+# stepjail for tests/privileged.py: each function and each variable in a section of its own
+GRAPH := $(patsubst %.c,$(B)/graph/%.o,$(JAIL_C) $(SHARED_C))
+$(GRAPH): $(B)/graph/%.o: %.c $(GENERATED) $(B)/lib/musl/libcap.a | $(B)/packages
+	@mkdir -p $(@D); echo "  CC   $< (graph)"; \
+	$(MUSL_C) -O0 -g0 -w -ffunction-sections -fdata-sections -fno-jump-tables -c -o $@ $<
+$(B)/privileged: tests/privileged.py $(GRAPH) phony
+	@echo "  GEN  $@"; $< $(GRAPH) > $@
+
 # stepjail without one wall, for test_posture.py: what unwalled.c stands in for
 $(B)/stepjail-unwalled $(B)/stepjail-warm-unwalled: LINK += $(shell sed -nE 's/^(MAY_LACK.|.*__wrap_)([a-z0-9_]+).*/-Wl,--wrap=\2/p' tests/integration/unwalled.c)
 $(B)/stepjail-unwalled: $(patsubst %.c,$(B)/musl/%.o,$(JAIL_C) $(SHARED_C) tests/integration/unwalled.c)
