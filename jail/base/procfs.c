@@ -110,3 +110,21 @@ void procfs_words(const char *at, char *value, size_t size)
 			value[n++] = ' ';
 	value[n - (n && value[n - 1] == ' ')] = '\0';
 }
+
+pid_t procfs_held(int pidfd)
+{
+	char file[32], text[1024];
+	const char *at;
+	ssize_t n;
+	long pid;
+
+	(void)snprintf(file, sizeof(file), "fdinfo/%d", pidfd);
+	n = procfs_read(getpid(), file, text, sizeof(text));
+	if (n < 0)
+		return (pid_t)(n == -ENOENT ? -EBADF : n);
+	at = procfs_find(text, "Pid:\t");
+	if (!at)
+		return -EBADF;
+	pid = strtol(at, NULL, 10);
+	return pid > 0 ? (pid_t)pid : -ESRCH;
+}

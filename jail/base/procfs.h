@@ -45,6 +45,14 @@ ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size);
 ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
 
 /**
+ * procfs_held() - The pid of the process that a pidfd holds, in the caller's PID namespace
+ *
+ * Return: the pid, -ESRCH (it is gone, or not of this namespace), -EBADF (it is no pidfd), or
+ * as procfs_open()
+ */
+pid_t procfs_held(int pidfd);
+
+/**
  * procfs_write() - Write a string into /proc/PID/@file in one write(2)
  *
  * Return: 0, -errno of write(2), or as procfs_open_at()

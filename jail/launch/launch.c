@@ -29,7 +29,6 @@
 #include "jail/walls/stage.h"
 #include "jail/base/clock.h"
 #include "jail/base/sys.h"
-#include "jail/serve/template/template.h"
 
 #define END_BY_ITSELF_MS 100
 
@@ -103,7 +102,7 @@ static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
 }
 
 /* the sources' mounts live on in the child; the launcher must not pin them */
-static void close_parts(struct jail *j, struct child *c)
+void launch_close_child(struct jail *j, struct child *c)
 {
 	io_close_fd(&c->control);
 	io_close_fd(&c->gate);
@@ -124,6 +123,10 @@ static int make_wire(struct jail *j, struct child *c, struct err *e)
 		return err_set(e, errno, "launch: control socket");
 	j->control = ends[0];
 	c->control = ends[1];
+	/* a template's clone is known by what it says first, see template.h */
+	if (j->warm &&
+	    setsockopt(j->control, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0)
+		return err_set(e, errno, "launch: ask for credentials");
 	return gate_make(&j->gate, &c->gate, e);
 }
 
@@ -198,43 +201,18 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e)
 	return parts->init_fd < 0 ? parts->init_fd : 0;
 }
 
-/* everything that the clone takes along; nothing runs yet */
-static int prepare(struct jail *j, struct parts *parts, struct template *t,
+int launch_prepare(struct jail *j, struct parts *parts, const struct jail *template,
 		   struct child *c, struct err *e)
 {
-	int r = ids_take(&j->ids, e);
+	int r;
 
-	j->ids.gives = j->plan->template;
-	/* see ids.h */
-	if (j->ids.gives && !j->ids.own)
-		j->ids.init_id = j->ids.program_id = 0;
-	/* a template has them */
-	if (r == 0 && !j->warm)
-		r = clone_sources(j, parts, c, e);
-	if (r == 0)
-		r = limit(j, t ? &t->jail : NULL, e);
-	c->cgroup = j->limited;
-	return r < 0 ? r : make_wire(j, c, e);
-}
-
-/* what only the launcher can do to the clone, and leave to go on */
-static int settle(struct jail *j, struct err *e)
-{
-	/* the states of a session are to outlive the step that uses up the memory */
-	int r = j->plan->session || j->plan->template ? 0 : prefer_for_oom(j, e);
-
-	/* a template has done so: only from a parent namespace can they be written */
-	if (r == 0 && !j->warm)
-		r = ids_map(&j->ids, j->pid, e);
-	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
-		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
-	return r;
-}
-
-/* @t: NULL for the launcher's own clone */
-static int launch(struct jail *j, struct parts *parts, struct template *t, struct err *e)
-{
-	struct child c = {
+	j->plan = parts->plan;
+	j->keeper = parts->keeper;
+	j->warm = template != NULL;
+	j->start_ms = clock_now_ms();
+	j->landlock_abi = parts->landlock_abi;
+	j->root = parts->root;
+	*c = (struct child){
 		.plan = parts->plan,
 		.ids = &j->ids,
 		.caps = &parts->caps,
@@ -247,31 +225,44 @@ static int launch(struct jail *j, struct parts *parts, struct template *t, struc
 		.listener = -1,
 		.stdio = j->stdio,
 	};
-	int r;
+	r = ids_take(&j->ids, e);
+	j->ids.gives = j->plan->template;
+	/* see ids.h */
+	if (j->ids.gives && !j->ids.own)
+		j->ids.init_id = j->ids.program_id = 0;
+	/* a template has them */
+	if (r == 0 && !j->warm)
+		r = clone_sources(j, parts, c, e);
+	if (r == 0)
+		r = limit(j, template, e);
+	c->cgroup = j->limited;
+	return r < 0 ? r : make_wire(j, c, e);
+}
 
-	j->plan = parts->plan;
-	j->keeper = parts->keeper;
-	j->warm = t != NULL;
-	j->start_ms = clock_now_ms();
-	j->landlock_abi = parts->landlock_abi;
-	j->root = parts->root;
-	r = prepare(j, parts, t, &c, e);
-	if (r == 0)
-		r = t ? template_clone(t, j, &c, e) : clone_child(j, &c, e);
-	close_parts(j, &c);
-	if (r == 0)
-		r = keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd, e);
-	return r < 0 ? r : settle(j, e);
+int launch_go(struct jail *j, struct err *e)
+{
+	int r = keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd, e);
+
+	/* the states of a session are to outlive the step that uses up the memory */
+	if (r == 0 && !j->plan->session && !j->plan->template)
+		r = prefer_for_oom(j, e);
+	/* a template has done so: only from a parent namespace can they be written */
+	if (r == 0 && !j->warm)
+		r = ids_map(&j->ids, j->pid, e);
+	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
+		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
+	return r;
 }
 
 int launch_jail(struct jail *j, struct parts *parts, struct err *e)
 {
-	return launch(j, parts, NULL, e);
-}
+	struct child c;
+	int r = launch_prepare(j, parts, NULL, &c, e);
 
-int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct err *e)
-{
-	return launch(j, parts, t, e);
+	if (r == 0)
+		r = clone_child(j, &c, e);
+	launch_close_child(j, &c);
+	return r < 0 ? r : launch_go(j, e);
 }
 
 /* Return: was all done that this process may do, and no more is needed? */
@@ -327,7 +318,6 @@ bool launch_gone(struct jail *j)
 
 void launch_end(struct jail *j)
 {
-	launch_wait(j);
 	io_close_fd(&j->pidfd);
 	io_close_fd(&j->control);
 	io_close_fd(&j->gate);

@@ -29,7 +29,6 @@ struct parts {
 };
 
 struct keeper;
-struct template;
 
 struct jail {
 	const struct plan *plan;
@@ -88,13 +87,29 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e);
  */
 int launch_jail(struct jail *j, struct parts *parts, struct err *e);
 
+struct child;
+
 /**
- * launch_warm() - The same out of a template: the program runs already, behind its gate
- * @t:		Of the same parts, and ready; see template.h. Kept by the caller
+ * launch_prepare() - All that a clone takes along; nothing runs yet
+ * @template:	Whose clone it will be; NULL for the launcher's own
+ * @c:		Filled; points into @j and @parts. launch_close_child() closes its fds,
+ *		whatever this returns
  *
- * Return: as launch_jail(); -EPIPE when the template is at its end
+ * Return: as launch_jail()
  */
-int launch_warm(struct jail *j, struct parts *parts, struct template *t, struct err *e);
+int launch_prepare(struct jail *j, struct parts *parts, const struct jail *template,
+		   struct child *c, struct err *e);
+
+/** launch_close_child() - The clone is made, or will not be: it has the fds, or nobody */
+void launch_close_child(struct jail *j, struct child *c);
+
+/**
+ * launch_go() - Do what only the launcher can do to a clone, and let it walk the stages
+ * @j:		Its pid and pidfd are known
+ *
+ * Return: as launch_jail()
+ */
+int launch_go(struct jail *j, struct err *e);
 
 /** launch_wait() - Kill what is left and wait until it is gone; the leaf stays readable
  */
@@ -103,8 +118,7 @@ void launch_wait(struct jail *j);
 /**
  * launch_gone() - Has the jail ended?
  *
- * For who waits with others for the pidfd to become readable; launch_end() then does not
- * wait.
+ * For who waits with others for the pidfd to become readable; see ending.h.
  */
 bool launch_gone(struct jail *j);
 

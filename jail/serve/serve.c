@@ -3,147 +3,37 @@
  * serve.c - stepjail serve: sessions for one client, on the socket that fd 0 is
  *
  * Theory of operation
- *   One process, one loop (hub.h), one plan for all sessions. What the client asks for
- *   goes through request.c; what sessions answer waits in a queue, which is sent when the
- *   turn is over. Above QUEUE_HIGH nothing more is taken in, neither from the client nor
- *   from the pipes of steps, until it has read: then steps wait in write(2), and serve
- *   does not grow.
- *   serve lives as long as its client's end of the socket. If it is killed, every jail's
- *   init sees its control socket close, and the kernel ends the rest.
+ *   Two processes. The one that was started is the spawner (spawner.c): privileged, it
+ *   launches jails, signals and ends them, and reads nothing that a jail or the client has
+ *   written. The other is its child, the supervisor (supervisor.c): it has the client's
+ *   socket, and everything that comes from jails. Between them go packets of fixed size
+ *   (spawn.h).
+ *   serve lives as long as its client's end of the socket. The end of either process is the
+ *   end of all jails: the supervisor holds their control sockets, and the spawner ends what
+ *   it has launched when the supervisor is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/plan/allow.h"
 #include "jail/base/cancel.h"
-#include "jail/command.h"
 #include "jail/base/host.h"
+#include "jail/base/sys.h"
+#include "jail/command.h"
+#include "jail/launch/keeper.h"
+#include "jail/launch/launch.h"
+#include "jail/plan/allow.h"
 #include "jail/plan/option.h"
-#include "jail/watch/outcome.h"
-#include "jail/serve/session/session.h"
+#include "jail/serve/spawner.h"
+#include "jail/serve/supervisor.h"
 
 #define INTERPRETER "/bin/stepjail-interpreter"
-#define FRAMES_A_TURN 64
-
-void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
-	       const void *payload, size_t length)
-{
-	const struct serve_at at = { branch };
-	int r = queue_put(&s->queue, type, session, &at, sizeof(at), payload, length);
-
-	/* a frame that is missing would be a lie */
-	if (r < 0 && s->status == 0) {
-		s->status = r;
-		(void)err_set(&s->error, -r, "serve: %zu bytes for the client", length);
-		s->ending = true;
-	}
-}
-
-static void each_session(struct serve *s, void (*act)(struct session *session))
-{
-	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
-		for (struct session *at = i < SERVE_BUCKETS ? s->bucket[i]
-							    : s->ready.first,
-				    *next;
-		     at; at = next) {
-			next = at->next;
-			act(at);
-		}
-}
-
-static void end_session(struct session *s)
-{
-	if (s->phase != PHASE_CLOSING)
-		s->ended = REFUSAL_STOPPED;
-	session_end(s, "serve has ended");
-}
-
-void serve_end(struct serve *s, int status)
-{
-	if (s->status == 0)
-		s->status = status;
-	s->ending = true;
-	(void)event_loop_listen(&s->hub, &s->client, 0);
-	(void)event_loop_listen(&s->hub, &s->signals, 0);
-	each_session(s, end_session);
-}
-
-static void pause_steps(struct session *s)
-{
-	for (struct step *step = s->steps; step; step = step->next)
-		step_listen(step, !s->serve->paused);
-}
-
-/* what waits is sent as far as the client takes it; decides who may go on */
-static void flush(struct serve *s)
-{
-	int r = queue_send(&s->queue, s->client.fd);
-	bool paused = s->paused;
-	uint32_t events;
-
-	if (r < 0) /* nobody reads any more */
-		s->ending = true;
-	if (queue_length(&s->queue) > QUEUE_HIGH)
-		paused = true;
-	else if (queue_length(&s->queue) < QUEUE_LOW)
-		paused = false;
-	if (paused != s->paused || (s->media_held && !paused)) {
-		s->paused = paused;
-		s->media_held = s->media_held && paused;
-		each_session(s, pause_steps);
-	}
-	/* never none at all: its end is heard even then */
-	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
-	if (!s->ending)
-		(void)event_loop_listen(&s->hub, &s->client, events);
-}
-
-static void serve_client(struct port *p, uint32_t events)
-{
-	struct serve *s = p->owner;
-	int r = 0;
-
-	if (!(events & EPOLLIN)) {
-		/* paused, and its end is closed */
-		if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
-			serve_end(s, 0);
-		return;
-	}
-	r = wire_reader_fill(&s->reader, p->fd);
-	if (r > 0) {
-		struct wire_header h;
-		const unsigned char *payload = wire_reader_take(&s->reader, &h);
-
-		request_serve(s, &h, payload);
-	} else if (r == -ENODATA || r == -ECONNRESET) {
-		serve_end(s, 0);
-	} else if (r < 0 && r != -EAGAIN && r != -EINTR) {
-		(void)err_say(&s->error, -r,
-			      "serve: the client's stream is not one of frames: %s",
-			      r == -EMSGSIZE  ? "one is too long"
-			      : r == -EPIPE   ? "it ends within one"
-			      : r == -EBADMSG ? "one has no known type"
-					      : strerror(-r));
-		serve_end(s, r);
-	}
-}
-
-static void serve_signals(struct port *p, uint32_t events)
-{
-	struct signalfd_siginfo info;
-	struct serve *s = p->owner;
-
-	(void)events;
-	if (read(p->fd, &info, sizeof(info)) == sizeof(info))
-		serve_end(s, STATUS_SIGNAL + (int)info.ssi_signo);
-}
 
 static int refuse_option(const char *name, const char *why, struct err *e)
 {
@@ -217,68 +107,63 @@ static int check_cgroup(const struct plan *p, struct err *e)
 	return cgroup_find(p, &base, where, sizeof(where), e);
 }
 
-static int start(struct serve *s, const struct plan *p, struct err *e)
+static int start(struct parts *parts, const struct plan *p, struct keeper *keeper,
+		 int *signals, struct err *e)
 {
-	int r = event_loop_open(&s->hub, e);
+	int r = cancel_open(signals, e);
 
-	s->plan = p;
-	s->signals = PORT(-1, serve_signals, s);
-	s->client = PORT(STDIN_FILENO, serve_client, s);
 	if (r == 0)
-		r = cancel_open(&s->signals.fd, e);
+		r = launch_find(parts, p, e);
+	parts->keeper = keeper;
 	if (r == 0)
-		r = launch_find(&s->parts, p, e);
-	s->parts.keeper = &s->keeper;
-	if (r == 0)
-		r = keeper_start(&s->keeper, false, NULL, NULL, e);
-	if (r == 0)
-		r = check_cgroup(p, e);
-	if (r < 0)
-		return r;
-	spare_open(s);
-	r = (int)io_read_file_at(AT_FDCWD, "/proc/self/oom_score_adj", s->oom_base,
-				 sizeof(s->oom_base));
-	if (r < 0)
-		return err_set(e, -r, "serve: read /proc/self/oom_score_adj");
-	r = event_loop_listen(&s->hub, &s->signals, EPOLLIN);
-	if (r == 0)
-		r = event_loop_listen(&s->hub, &s->client, EPOLLIN);
-	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+		r = keeper_start(keeper, false, NULL, NULL, e);
+	return r < 0 ? r : check_cgroup(p, e);
 }
 
-/* before the client is listened to, which waits for it as for any program that starts */
-static int await_template(struct serve *s, struct err *e)
+/* with no fd of the spawner's but the socket between them */
+static int supervise(const struct plan *p, int spawner, struct err *e)
 {
-	int r = template_pool_awaits(&s->stock)
-			? event_loop_listen(&s->hub, &s->client, 0)
-			: 0;
-
-	while (r == 0 && !s->ending && template_pool_awaits(&s->stock))
-		r = event_loop_turn(&s->hub, e);
-	if (r == 0 && !s->ending)
-		r = event_loop_listen(&s->hub, &s->client, EPOLLIN);
-	return r;
+	(void)prctl(PR_SET_NAME, "stepjail-superv");
+	/* beside the socket's end of file, which a child of the spawner could hold back */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return err_set(e, errno, "serve: parent-death signal");
+	if (dup2(spawner, 3) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0 ||
+	    close_range(4, ~0U, 0) < 0)
+		return err_set(e, errno, "serve: keep one fd");
+	return supervisor_serve(p, 3, e);
 }
 
-static int serve(struct serve *s, struct err *e)
+/* the client's end must close with the supervisor */
+static int leave_client(struct err *e)
 {
-	int r = await_template(s, e);
+	cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	while (r == 0 && (!s->ending || s->sessions || s->ready.first)) {
-		r = event_loop_turn(&s->hub, e);
-		if (r == 0)
-			flush(s);
-		if (s->ending)
-			serve_end(s, 0);
-		spare_turn(s);
-	}
-	(void)queue_send(&s->queue, s->client.fd);
-	queue_end(&s->queue);
-	if (r == 0 && s->status < 0) {
-		*e = s->error;
-		r = s->status;
-	}
-	return r < 0 ? r : s->status;
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
+		return err_set(e, errno, "serve: open /dev/null");
+	return 0;
+}
+
+/* returns in both processes, in each with what it has come to */
+static int divide(struct parts *parts, char *const *template, int signals, struct err *e)
+{
+	int ends[2], r, kept;
+	struct err late;
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+	    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "serve: socket pair");
+	child = fork();
+	if (child == 0)
+		return supervise(parts->plan, ends[1], e);
+	(void)close(ends[1]);
+	if (child < 0)
+		return err_set(e, errno, "serve: start the supervisor");
+	r = leave_client(e);
+	if (r == 0)
+		r = spawner_serve(parts, template, ends[0], signals, child, e);
+	kept = keeper_end(parts->keeper, r < 0 ? &late : e);
+	return r < 0 ? r : kept < 0 ? kept : r;
 }
 
 int command_serve(char *const *argv, struct err *e)
@@ -289,8 +174,9 @@ int command_serve(char *const *argv, struct err *e)
 	static char *words[6] = { interpreter, media, media_bytes };
 	static char *warm[7] = { interpreter, template, media, media_bytes };
 	static struct plan plan;
-	static struct serve s;
-	int r = option_parse(&plan, argv, e);
+	static struct parts parts;
+	static struct keeper keeper;
+	int signals = -1, r = option_parse(&plan, argv, e);
 
 	if (r < 0)
 		return r;
@@ -321,18 +207,9 @@ int command_serve(char *const *argv, struct err *e)
 	(void)snprintf(media_bytes, sizeof(media_bytes), "%llu",
 		       (unsigned long long)plan.limit[LIMIT_MEDIA_BYTES]);
 	plan.argv = words;
-	r = start(&s, &plan, e);
-	if (r == 0) {
-		template_pool_open(&s.stock, &s.hub, &s.parts, warm);
-		r = serve(&s, e);
-		template_pool_close(&s.stock);
-	}
-
-	struct err late;
-	int kept = keeper_end(&s.keeper, r < 0 ? &late : e);
-
-	if (r >= 0 && kept < 0)
-		r = kept;
+	r = start(&parts, &plan, &keeper, &signals, e);
+	if (r == 0)
+		r = divide(&parts, warm, signals, e);
 	if (r < 0)
 		host_hint(e);
 	return r;

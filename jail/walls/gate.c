@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "init/io.h"
@@ -16,7 +15,6 @@
 
 int gate_make(int *outside, int *inside, struct err *e)
 {
-	static const struct timeval soon = { .tv_sec = 1 };
 	int ends[2], on = 1;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -25,9 +23,6 @@ int gate_make(int *outside, int *inside, struct err *e)
 	*inside = ends[1];
 	if (setsockopt(*outside, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_set(e, errno, "gate: ask for credentials");
-	/* what is behind the first byte of READY is there at once, or never */
-	if (setsockopt(*outside, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon)) < 0)
-		return err_set(e, errno, "gate: set a timeout");
 	return 0;
 }
 
@@ -67,46 +62,62 @@ int gate_wait(int inside, uint32_t landlock, struct err *e)
 	return 0;
 }
 
-int gate_receive(int outside, pid_t *program, int *netlink, int *listener,
-		 uint32_t *landlock, struct err *e)
+/* the first byte, and what came beside it; 1, 0 for end of file, or -errno */
+static int receive_first(int outside, struct gate_ready *ready)
 {
-	unsigned char head[WIRE_HEADER_BYTES];
 	union {
 		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = { head, 1 };
+	struct iovec iov = { ready->head, 1 };
 	struct msghdr msg = {
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	struct wire_header h;
 	struct ucred who = { 0 };
-	ssize_t n = recvmsg(outside, &msg, MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(outside, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int fds[2];
 	bool sane;
 
-	if (n == 0)
-		return 0;
-	if (n < 0)
-		return err_set(e, errno, "gate: receive");
+	ready->netlink = ready->listener = -1;
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
 	sane = fd_passing_take(&msg, fds, COUNT(fds), &who) <= COUNT(fds);
-	*netlink = fds[0];
-	*listener = fds[1];
-	n = recv(outside, head + 1, sizeof(head) - 1, MSG_WAITALL);
-	if (n == 0) {
-		io_close_fd(netlink);
-		io_close_fd(listener);
-		return 0;
+	ready->netlink = fds[0];
+	ready->listener = fds[1];
+	ready->program = who.pid;
+	ready->have = 1;
+	return sane && !(msg.msg_flags & MSG_CTRUNC) && who.pid > 0 ? 1 : -EBADMSG;
+}
+
+int gate_receive(int outside, struct gate_ready *ready, struct err *e)
+{
+	struct wire_header h;
+	int r = ready->have ? 1 : receive_first(outside, ready);
+
+	while (r > 0 && ready->have < sizeof(ready->head)) {
+		ssize_t n = recv(outside, ready->head + ready->have,
+				 sizeof(ready->head) - ready->have, MSG_DONTWAIT);
+
+		r = n < 0 ? -errno : n > 0;
+		ready->have += n > 0 ? (size_t)n : 0;
 	}
-	if (!sane || (msg.msg_flags & MSG_CTRUNC) || n != sizeof(head) - 1 ||
-	    wire_unpack(head, &h) < 0 || h.type != WIRE_READY || h.length || who.pid <= 0)
+	if (r > 0 &&
+	    (wire_unpack(ready->head, &h) < 0 || h.type != WIRE_READY || h.length))
+		r = -EBADMSG;
+	if (r == -EAGAIN || r == -EINTR)
+		return -EAGAIN;
+	if (r > 0) {
+		ready->landlock = h.step;
+	} else {
+		io_close_fd(&ready->netlink);
+		io_close_fd(&ready->listener);
+	}
+	if (r == -EBADMSG)
 		return err_say(e, EBADMSG, "gate: the program's process says nonsense");
-	*program = who.pid;
-	*landlock = h.step;
-	return 1;
+	return r < 0 ? err_set(e, -r, "gate: receive") : r;
 }
 
 int gate_open(int *outside)

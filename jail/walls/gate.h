@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "init/wire.h"
 
 /**
  * gate_make() - Make the pair
@@ -44,21 +45,27 @@ int gate_tell(int inside, int *netlink, int *listener, struct err *e);
  */
 int gate_wait(int inside, uint32_t landlock, struct err *e);
 
+/* READY, as far as it has come; zeroed at first */
+struct gate_ready {
+	size_t have; /* bytes of head */
+	unsigned char head[WIRE_HEADER_BYTES];
+	pid_t program; /* in the caller's PID namespace, as the kernel tells it */
+	int netlink;   /* first fd that came along, or -1; close-on-exec, the caller's */
+	int listener;  /* the second, or -1 */
+	uint32_t landlock; /* what gate_wait() was given */
+};
+
 /**
- * gate_receive() - In the launcher: take the program's READY
+ * gate_receive() - In the launcher: take what there is of the program's READY
  * @outside:	The launcher's end
- * @program:	Gets the program's pid in the caller's PID namespace, as the kernel tells it
- * @netlink:	Gets the first fd that came along, or -1; close-on-exec, the caller's
- * @listener:	Gets the second, or -1
- * @landlock:	Gets what gate_wait() was given
+ * @ready:	Filled; what a call before has taken stays in it
  *
- * See unix(7), SCM_CREDENTIALS and SCM_RIGHTS.
+ * Waits for nothing. See unix(7), SCM_CREDENTIALS and SCM_RIGHTS.
  *
- * Return: 1, 0 (end of file, also within READY: there is no program that
- * waits), or -errno
+ * Return: 1, 0 (end of file, also within READY: there is no program that waits), -EAGAIN
+ * (not all of it is there), or -errno
  */
-int gate_receive(int outside, pid_t *program, int *netlink, int *listener,
-		 uint32_t *landlock, struct err *e);
+int gate_receive(int outside, struct gate_ready *ready, struct err *e);
 
 /**
  * gate_open() - In the launcher: say GO, and close the launcher's end

@@ -27,6 +27,7 @@
 
 #define STATE_DIR "/run/stepjail"
 #define SLOT_FILE STATE_DIR "/ids"
+#define SLOT_TRIES 128
 
 static const char writable[] = " (for root, /run must be writable; an ordinary user "
 			       "does not need it)";
@@ -53,21 +54,25 @@ static int open_slots(struct err *e)
 	return fd;
 }
 
-/* begin at a random slot: ids are then not reused at once, and launchers that start at
- * the same time do not try the same slots. @but is passed over: fd may have locked it */
+/*
+ * Anywhere: ids are then not reused at once, and launchers do not queue up. So few tries that
+ * they take no time, and enough unless nearly all slots are taken. @but is passed over: fd may
+ * have locked it
+ */
 static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 {
-	uint32_t start = 0;
+	uint16_t tries[SLOT_TRIES];
 
-	if (getrandom(&start, sizeof(start), 0) < 0)
+	_Static_assert(IDS_SLOTS == UINT16_MAX + 1, "each number is a slot");
+	if (getrandom(tries, sizeof(tries), 0) < 0)
 		return err_set(e, errno, "ids: getrandom");
-	for (uint32_t i = 0; i < IDS_SLOTS; i++) {
+	for (size_t i = 0; i < SLOT_TRIES; i++) {
 		struct flock lock = { .l_type = F_WRLCK,
 				      .l_whence = SEEK_SET,
+				      .l_start = tries[i],
 				      .l_len = 1 };
 
-		*slot = (start + i) % IDS_SLOTS;
-		lock.l_start = *slot;
+		*slot = tries[i];
 		if (*slot == but)
 			continue;
 		if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
@@ -75,8 +80,10 @@ static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 		if (errno != EAGAIN && errno != EACCES)
 			return err_set(e, errno, "ids: lock a slot of %s", SLOT_FILE);
 	}
-	return err_say(e, EAGAIN, "ids: all %u id pairs are in use by running jails",
-		       IDS_SLOTS);
+	return err_say(e, EAGAIN,
+		       "ids: nearly all of %u id pairs are in use by running jails: %d "
+		       "tries have found none",
+		       IDS_SLOTS, SLOT_TRIES);
 }
 
 /*

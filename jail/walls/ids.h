@@ -50,7 +50,7 @@ int ids_own(struct err *e);
  * @ids:	Filled; slot_fd belongs to the caller. The lock lasts while any process
  * holds the fd open, so init keeps it too. Root's supplementary groups are given up
  *
- * Return: 0, -EAGAIN (all slots are in use), or -errno
+ * Return: 0, -EAGAIN (nearly all slots are in use), or -errno
  */
 int ids_take(struct ids *ids, struct err *e);
 

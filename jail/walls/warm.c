@@ -135,8 +135,9 @@ static pid_t clone_jail(struct child *c, int channel, int leaf, int *pidfd, stru
 
 /* Return: 1 in the clone's program, 0, or -errno where no clone was made */
 static int make_jail(const struct warm_request *q, const int *fds, int channel,
-		     int *pidfd, struct err *e)
+		     struct err *e)
 {
+	cleanup_fd int pidfd = -1;
 	struct ids ids = {
 		.own = q->own,
 		.slot_fd = q->own ? fds[WARM_SLOT] : -1,
@@ -164,8 +165,10 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 	kept.plan.session = q->session;
 
 	int leaf = q->limited ? fds[WARM_FDS_MIN + (q->own != 0)] : -1;
-	pid_t pid = clone_jail(&c, channel, leaf, pidfd, e);
+	pid_t pid = clone_jail(&c, channel, leaf, &pidfd, e);
 
+	if (pid == 0)
+		pidfd = -1; /* closed with all others; its number was never this one's */
 	if (pid <= 0)
 		return pid < 0 ? pid : 1;
 
@@ -173,17 +176,17 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 
 	/* the clone waits for the launcher's GO, which will not come */
 	if (r < 0)
-		(void)syscall(SYS_pidfd_send_signal, *pidfd, SIGKILL, NULL, 0);
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	return r;
 }
 
-static int answer(int channel, int r, const struct err *e, int pidfd)
+static int answer(int channel, int r, const struct err *e)
 {
 	struct warm_answer a = { .errnum = r < 0 ? (uint32_t)-r : 0 };
 
 	if (r < 0)
 		(void)snprintf(a.text, sizeof(a.text), "%s", e->text);
-	return fd_passing_send(channel, &a, sizeof(a), &pidfd, r == 0 && pidfd >= 0);
+	return fd_passing_send(channel, &a, sizeof(a), NULL, 0);
 }
 
 /* Return: as warm_serve(), or 2 to go on */
@@ -191,23 +194,21 @@ static int serve_one(int channel, struct err *e)
 {
 	struct warm_request q;
 	int fds[WARM_FDS_MAX];
-	cleanup_fd int pidfd = -1;
 	int count = fd_passing_receive(channel, &q, sizeof(q), fds, WARM_FDS_MAX);
 	int r = count;
 
 	if (r < 0)
 		return r == -EPIPE ? 0 : err_set(e, -r, "template: receive");
 	r = count == WARM_FDS_MIN + (q.own != 0) + (q.limited != 0)
-		    ? make_jail(&q, fds, channel, &pidfd, e)
+		    ? make_jail(&q, fds, channel, e)
 		    : err_say(e, EBADMSG, "template: a request of %d fds", count);
 	if (r == 1) {
 		explicit_bzero(&q, sizeof(q));
-		pidfd = -1; /* this is the clone: the fd of that number is not its own */
 		return 1;
 	}
 	for (int i = 0; i < count; i++)
 		(void)close(fds[i]);
-	r = answer(channel, r, e, pidfd);
+	r = answer(channel, r, e);
 	return r < 0 ? fd_passing_failed(-r, "template: answer", e) : 2;
 }
 
@@ -222,7 +223,7 @@ int warm_serve(int channel, struct err *e)
 	/* so that the kernel reaps its clones; the launcher has their pidfds */
 	if (r == 0 && signal(SIGCHLD, SIG_IGN) == SIG_ERR)
 		r = err_set(e, errno, "template: ignore SIGCHLD");
-	if (answer(channel, r, e, -1) < 0 || r < 0)
+	if (answer(channel, r, e) < 0 || r < 0)
 		return r;
 	do
 		r = serve_one(channel, e);

@@ -262,6 +262,11 @@ static void serve_listener(struct run *run)
 		kill_for(run, KILL_VIOLATION);
 }
 
+static void serve_gate(struct run *run)
+{
+	(void)startup_gate(run);
+}
+
 static void serve_stdout(struct run *run)
 {
 	(void)capture_read(&run->outcome.capture.stream[0]);
@@ -279,7 +284,7 @@ static const struct {
 } sources[] = {
 	{ offsetof(struct run, jail.control), serve_control },
 	{ offsetof(struct run, keeper), serve_keeper },
-	{ offsetof(struct run, jail.gate), startup_gate },
+	{ offsetof(struct run, jail.gate), serve_gate },
 	{ offsetof(struct run, signals), serve_signal },
 	{ offsetof(struct run, outcome.refused.fd), serve_listener },
 	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },

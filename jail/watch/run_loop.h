@@ -12,6 +12,7 @@
 #include "init/wire.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
+#include "jail/walls/gate.h"
 #include "jail/watch/outcome.h"
 #include "jail/watch/tmpfs_usage.h"
 
@@ -22,6 +23,7 @@ struct run {
 	struct proc_usage watch; /* where no cgroup counts: as last looked at */
 	struct tmpfs_usage room; /* from the gate's opening to the end */
 	struct wire_reader reader;
+	struct gate_ready gate; /* as far as it has come */
 	int signals;
 	int report;            /* its fd, or -1 */
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/socket.h>
 
 #include "init/io.h"
 #include "jail/walls/gate.h"
@@ -70,38 +70,69 @@ static void open_gate(struct run *run)
 		run->ended = true;
 }
 
-void startup_gate(struct run *run)
+/* what waits there, and its walls; 1, 0 (end of file), -EAGAIN, or -errno */
+static int look_at_gate(struct run *run, struct err *e)
+{
+	int r = gate_receive(run->jail.gate, &run->gate, e);
+
+	if (r <= 0)
+		return r;
+	run->program = run->gate.program;
+	run->jail.netlink = io_steal_fd(&run->gate.netlink);
+	run->outcome.refused.fd = io_steal_fd(&run->gate.listener);
+	run->outcome.listened = run->outcome.refused.fd >= 0;
+	run->outcome.refused.lacks = denied_without_lacks(
+		run->jail.limited, run->jail.landlock_abi, run->jail.plan);
+	r = posture_read(&run->jail, run->program, run->gate.landlock,
+			 &run->outcome.posture, e);
+	io_close_fd(&run->jail.netlink);
+	if (r == 0 && !run->outcome.listened &&
+	    !(run->jail.plan->allow_missing & PART_AUDIT))
+		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
+	return r < 0 ? r : 1;
+}
+
+bool startup_gate(struct run *run)
 {
 	struct err e;
-	uint32_t landlock = 0;
-	int r = gate_receive(run->jail.gate, &run->program, &run->jail.netlink,
-			     &run->outcome.refused.fd, &landlock, &e);
+	int r = look_at_gate(run, &e);
 
-	if (r > 0 && posture_read(&run->jail, run->program, landlock,
-				  &run->outcome.posture, &e) < 0)
-		r = -1;
-	io_close_fd(&run->jail.netlink);
+	if (r == -EAGAIN)
+		return false;
 	if (r < 0) {
 		startup_refuse(run, &e);
-		return;
+		return true;
 	}
 	if (r == 0) {
 		/* its end: a stage failed, and the control socket has the words */
 		io_close_fd(&run->jail.gate);
-		return;
-	}
-	run->outcome.listened = run->outcome.refused.fd >= 0;
-	run->outcome.refused.lacks = denied_without_lacks(
-		run->jail.limited, run->jail.landlock_abi, run->jail.plan);
-	if (!run->outcome.listened && !(run->jail.plan->allow_missing & PART_AUDIT)) {
-		(void)err_say(&e, EBADMSG,
-			      "gate: the listener for violations is missing");
-		startup_refuse(run, &e);
-		return;
+		return true;
 	}
 	run->ready |= READY_PROGRAM;
 	if (run->ready == READY_BOTH)
 		open_gate(run);
+	return true;
+}
+
+int startup_hear(int control, struct wire_header *h, struct wire_fail *fail)
+{
+	unsigned char bytes[WIRE_HEADER_BYTES + sizeof(*fail)];
+	ssize_t n = recv(control, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+	size_t length;
+	int r;
+
+	if (n <= 0)
+		return n == 0 ? -ENODATA : errno == EAGAIN ? 0 : -errno;
+	/* each is sent in one go, so that a part of one is nonsense */
+	r = n < WIRE_HEADER_BYTES ? -EBADMSG : wire_unpack(bytes, h);
+	if (r < 0)
+		return r;
+	length = WIRE_HEADER_BYTES + (h->type == WIRE_FAIL ? sizeof(*fail) : 0);
+	if ((size_t)n < length)
+		return -EBADMSG;
+	memcpy(fail, bytes + WIRE_HEADER_BYTES, length - WIRE_HEADER_BYTES);
+	return recv(control, bytes, length, MSG_DONTWAIT) == (ssize_t)length ? 1
+									     : -EBADMSG;
 }
 
 bool startup_frame(struct run *run, const struct wire_header *h,

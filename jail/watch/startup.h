@@ -18,8 +18,22 @@
 /* a jail must stand by then, whatever the plan allows its program */
 #define STARTUP_MS 30000
 
-/** startup_gate() - Take what waits at the gate; the jail stands, or run->ended is set */
-void startup_gate(struct run *run);
+/**
+ * startup_gate() - Take what waits at the gate; the jail stands, or run->ended is set
+ *
+ * Return: false: not all of READY is there, and the gate is still to be listened to
+ */
+bool startup_gate(struct run *run);
+
+/**
+ * startup_hear() - Take a frame of the control socket, before the gate is open
+ * @fail:	Gets the payload of FAIL; of other types none is taken
+ *
+ * Both ends are of fixed size, and nothing waits.
+ *
+ * Return: 1, 0 (there is none), -ENODATA (end of file), -EBADMSG, or -errno
+ */
+int startup_hear(int control, struct wire_header *h, struct wire_fail *fail);
 
 /**
  * startup_frame() - Take a frame of the control socket

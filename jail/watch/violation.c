@@ -204,11 +204,12 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 	if (c)
 		whose = c->whose(c->owner, (pid_t)n->pid);
 	is_one = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
-	/* it shall not see another instruction */
+	/* it shall not see another instruction: it stays held until the signal is there */
 	if (is_one && p->on_violation == VIOLATION_KILL) {
 		if (!c)
 			return 1;
 		c->punish(c->owner, whose, n);
+		return 0;
 	}
 	*violation = *violation || (is_one && !c);
 	return settle(v->fd, n->id, -EPERM);

@@ -40,7 +40,7 @@ struct violation_court {
 	enum court_answer (*hears)(void *owner, const struct seccomp_notif *n);
 	/* where what this thread asked for is remembered; its fd and budget are not used */
 	struct violations *(*whose)(void *owner, pid_t thread);
-	/* there was a violation, and --on-violation=kill: kill, before it is answered */
+	/* there was a violation, and --on-violation=kill: kill; it is not answered */
 	void (*punish)(void *owner, struct violations *whose,
 		       const struct seccomp_notif *n);
 	void *owner;

@@ -143,6 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	run.jail.control = ends[0];
 	run.jail.gate = gate[0];
 	run.jail.pid = getpid();
+	run.keeper = -1;
 	run.signals = eventfd(0, EFD_CLOEXEC);
 	HOLDS(size == 1 || send(ends[1], bytes + 1, size - 1,
 				MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size - 1);

@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 600
 $(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_early,--wrap=posture_read
 $(B)/fuzz/violation $(B)/asan/replay-violation: FUZZ_WRAP := -Wl,--wrap=syscall
 $(B)/fuzz/serve $(B)/asan/replay-serve $(B)/fuzz/packets $(B)/asan/replay-packets: \
-	FUZZ_WRAP := -Wl,--wrap=launch_jail,--wrap=sweep_adopt,--wrap=sweep_step
+	FUZZ_WRAP := -Wl,--wrap=sweep_adopt,--wrap=sweep_step
 $(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_begin
 FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C)
 FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c

@@ -2,8 +2,8 @@
 /*
  * sessions.h - for the fuzzers of `serve`: jails that are played, and what must hold of it
  *
- * A launch gives sockets alone; whatever says that it is a process of the jail is believed.
- * Link with --wrap=launch_jail, --wrap=sweep_adopt, --wrap=sweep_step.
+ * The spawner gives sockets alone; whatever says that it is a process of the jail is believed.
+ * Link with --wrap=sweep_adopt, --wrap=sweep_step.
  */
 #ifndef STEPJAIL_TESTS_FUZZ_SESSIONS_H
 #define STEPJAIL_TESTS_FUZZ_SESSIONS_H
@@ -11,11 +11,13 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "init/init.h"
 #include "init/io.h"
 #include "jail/plan/option.h"
+#include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_park.h"
 #include "tests/fuzz/fuzz.h"
@@ -33,24 +35,61 @@ static struct {
 
 static struct serve serve;
 static struct plan plan;
+static int spawner; /* its end of the socket that the supervisor asks it by */
 static int first_free;
 
-int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e);
-int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e)
+/* a jail's ends, as the spawner hands them over */
+static void hand_over(struct session *s)
 {
-	int ends[2];
+	struct spawn_answer a = { .kind = SPAWN_OPENED,
+				  .number = s->jail,
+				  .program = getpid() };
+	int fds[SPAWN_FDS], ends[2];
+	struct err e;
 
-	(void)e;
-	j->plan = parts->plan;
-	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+	for (int i = 0; i < SPAWN_FDS; i++)
+		fds[i] = -1;
 	HOLDS(inside.channels < CHANNELS_MAX && inside.controls < CHANNELS_MAX);
-	j->control = ends[0];
+	HOLDS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) ==
+	      0);
+	fds[SPAWN_CONTROL] = ends[0];
 	inside.control[inside.controls++] = ends[1];
-	inside.step[inside.channels] = 0;
-	inside.channel[inside.channels++] = io_steal_fd(&j->stdio[0]);
-	io_close_fd(&j->stdio[1]);
-	io_close_fd(&j->stdio[2]);
-	return 0;
+	HOLDS(packet_pair(&fds[SPAWN_CHANNEL], &inside.channel[inside.channels], &e) ==
+	      0);
+	inside.step[inside.channels++] = 0;
+	HOLDS(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+	fds[SPAWN_DIAGNOSTICS] = ends[0];
+	(void)close(ends[1]);
+	fds[SPAWN_FACTS] = memfd_create("facts", MFD_CLOEXEC);
+	HOLDS(io_write_all(fds[SPAWN_FACTS], "\"posture\":null", 14) == 0);
+	session_opened(s, &a, fds);
+	for (int i = 0; i < SPAWN_FDS; i++)
+		io_close_fd(&fds[i]);
+}
+
+static struct session *of_jail(uint32_t jail)
+{
+	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
+		for (struct session *s = serve.bucket[i]; s; s = s->next)
+			if (s->jail == jail)
+				return s;
+	return NULL;
+}
+
+/* what the spawner is asked for, it does */
+static void spawn(void)
+{
+	struct spawn_request q;
+
+	while (recv(spawner, &q, sizeof(q), MSG_DONTWAIT) == sizeof(q)) {
+		struct session *s = of_jail(q.number);
+
+		HOLDS(s && (q.kind == SPAWN_OPEN || q.kind == SPAWN_END));
+		if (q.kind == SPAWN_OPEN)
+			hand_over(s);
+		else
+			session_ended(s, NULL);
+	}
 }
 
 int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
@@ -87,6 +126,7 @@ static void begin(void)
 {
 	static char *const none[] = { NULL };
 	struct err e;
+	int ends[2];
 
 	if (!plan.rootfs) {
 		HOLDS(option_parse(&plan, none, &e) == 0);
@@ -100,13 +140,13 @@ static void begin(void)
 	(void)memset(&serve, 0, sizeof(serve));
 	(void)memset(&inside, 0, sizeof(inside));
 	serve.plan = &plan;
-	serve.parts.plan = &plan;
-	serve.client.fd = serve.signals.fd = -1;
+	serve.client.fd = -1;
 	HOLDS(event_loop_open(&serve.hub, &e) == 0);
-	/* a template is none of this, nor a process that is there before its source */
-	plan.cold = ANSWER_YES;
+	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+	serve.spawner.fd = ends[0];
+	spawner = ends[1];
+	/* a process that is there before its source is none of this */
 	plan.ahead = AHEAD_NO;
-	template_pool_open(&serve.stock, &serve.hub, &serve.parts, none);
 }
 
 static void check_frame(const struct wire_header *h, const unsigned char *payload)
@@ -193,6 +233,7 @@ static void turn(void)
 
 		event_loop_set(&serve.hub, &soon, 1);
 		HOLDS(event_loop_turn(&serve.hub, &e) == 0);
+		spawn();
 		event_loop_unset(&serve.hub, &soon);
 	}
 	check_queue();
@@ -212,6 +253,8 @@ static void end(void)
 		io_close_fd(&inside.control[i]);
 	queue_end(&serve.queue);
 	(void)close(serve.hub.epoll);
+	(void)close(serve.spawner.fd);
+	(void)close(spawner);
 	/* no fd is left */
 	HOLDS(lowest_free() == first_free);
 }
@@ -251,8 +294,7 @@ static void open_one(uint32_t number)
 	s = session_find(&serve, number);
 	if (!s)
 		return;
-	s->run.outcome.started = true;
-	s->run.program = getpid();
+	spawn();
 	say(inside.channels - 1, WIRE_STARTED, 0, &born, sizeof(born));
 	turn();
 	HOLDS(s->phase == PHASE_OPEN);

@@ -133,6 +133,17 @@ class Serve:
         self.process.stderr.close()
         return self.process.wait(), error
 
+    @property
+    def supervisor(self):
+        """The process that reads what jails and this client say."""
+        pid = self.process.pid
+        with open(f'/proc/{pid}/task/{pid}/children') as file:
+            for child in file.read().split():
+                with open(f'/proc/{child}/comm') as name:
+                    if name.read() == 'stepjail-superv\n':
+                        return int(child)
+        raise AssertionError('serve has no supervisor')
+
     def send(self, kind, session, payload=b'', branch=0):
         """A frame; payload is what stands behind the branch."""
         payload = struct.pack('<I', branch) + payload

@@ -347,7 +347,7 @@ print('on', flush=True)
     def flood(self, act, rest='', seconds=2):
         """How much serve grew, and the sessions that flood."""
         sessions = [self.serve.open() for _ in range(4)]
-        before = resident(self.serve.process.pid)
+        before = resident(self.serve.supervisor)
         for session in sessions:
             session.start(self.FLOOD.format(number=1, act=act, rest=rest))
         for session in sessions:
@@ -355,7 +355,7 @@ print('on', flush=True)
         peak = 0
         for _ in range(seconds * 20):
             time.sleep(0.05)
-            peak = max(peak, resident(self.serve.process.pid) - before)
+            peak = max(peak, resident(self.serve.supervisor) - before)
         return peak, sessions
 
     def test_waits_for_its_reader(self):

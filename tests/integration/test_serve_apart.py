@@ -6,15 +6,21 @@ A tracer holds a process of session A, so that A's step cannot be answered yet; 
 answers tells whether session B had to wait for it. Run by tests/integration/run, as root and as
 an ordinary user.
 """
+import fcntl
 import os
 import signal
+import struct
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_scene import Case, below, inside  # noqa: E402
+from serve_client import BUILD  # noqa: E402
+from serve_scene import (LIMITED, Case, below, inside, is_interpreter,  # noqa: E402
+                         is_state, wait_until)
 from test_serve_starved import TRACE_CLONE, TRACE_EXIT, TRACE_FORK, Tracer  # noqa: E402
 
+F_OFD_SETLK = 37
+IDS_BASE, IDS_SLOTS = 1879048192, 65536  # ids.h
 MANY = 300
 LEAVE = """
 import os
@@ -180,6 +186,97 @@ class Apart(Case):
         stray = self.leave()
         self.serve.socket.shutdown(1)
         self.tracer.let_go(stray)
+
+
+class Spawner(Case):
+    """What takes the spawner long, or cannot be had, delays its own session alone."""
+    options = ['--ready=0']
+
+    def others_go_on(self, session, waits):
+        for n in range(5):
+            self.assertEqual(session.run(f'{n} + 1').result, str(n + 1))
+        told = [frame.kind for frame in self.serve.waiting if frame.session == waits.number]
+        self.assertEqual(told, [])
+
+    def template(self):
+        """Its interpreter: the only one below serve whose init is not a session's."""
+        return next(pid for pid in below(self.serve.process.pid)
+                    if is_interpreter(pid) and not is_state(pid))
+
+    def test_a_template_that_does_not_answer(self):
+        self.assertTrue(wait_until(lambda: self.serve.open().opened['warm']))
+        session = self.serve.open()
+        template = self.template()
+        os.kill(template, signal.SIGSTOP)
+        try:
+            late = self.serve.begin()
+            self.others_go_on(session, late)
+            # which is not waited for without an end
+            frame = self.serve.expect_any(late.number)
+            self.assertEqual(frame.kind, 'REFUSED')
+            self.assertIn('no answer within', frame.json['error'])
+            self.assertEqual(session.run('1').result, '1')
+        finally:
+            os.kill(template, signal.SIGCONT)
+        self.assertEqual(self.serve.open().run('2').result, '2')
+
+    def test_a_template_that_answers_late(self):
+        self.assertTrue(wait_until(lambda: self.serve.open().opened['warm']))
+        session = self.serve.open()
+        template = self.template()
+        os.kill(template, signal.SIGSTOP)
+        try:
+            late, closed = self.serve.begin(), self.serve.begin()
+            self.serve.send('CLOSE', closed.number)
+            self.others_go_on(session, late)
+        finally:
+            os.kill(template, signal.SIGCONT)
+        self.serve.expect(late.number, 0, 'OPENED')
+        self.assertEqual(late.run('3').result, '3')
+        self.assertEqual(self.serve.expect_any(closed.number).kind, 'REFUSED')
+
+    @unittest.skipUnless(LIMITED, 'there is no cgroup')
+    def test_a_leaf_that_cannot_be_removed(self):
+        session, late = self.serve.open(), self.serve.open()
+        with open(f'/proc/{self.host_of(late)}/cgroup') as file:
+            path = next(line.rstrip().split(':', 2)[2] for line in file if line.startswith('0::'))
+        held = f'/sys/fs/cgroup{path}/held'
+        os.mkdir(held)
+        try:
+            self.serve.send('CLOSE', late.number)
+            self.others_go_on(session, late)
+        finally:
+            os.rmdir(held)
+        self.serve.expect(late.number, 0, 'CLOSED')
+
+    def host_of(self, session):
+        space = session.run('import os; os.readlink("/proc/self/ns/pid")').result
+        return next(pid for pid in below(self.serve.process.pid)
+                    if repr(os.readlink(f'/proc/{pid}/ns/pid')) == space)
+
+
+@unittest.skipUnless(os.getuid() == 0, 'an ordinary user has one id')
+class Slots(Case):
+    """All pairs of ids are taken, in a /run of its own."""
+    options = ['--cold', '--ready=0']
+    command = ['unshare', '--mount', '--propagation=private', 'sh', '-c',
+               'mount -t tmpfs none /run && exec "$@"', 'sh', f'{BUILD}/stepjail', 'serve']
+
+    def test_ids_that_are_all_taken(self):
+        session = self.serve.open()
+        slot = (session.opened['host_uid'] - IDS_BASE) // 2
+        fd = os.open(f'/proc/{self.serve.process.pid}/root/run/stepjail/ids', os.O_RDWR)
+        try:
+            for start, length in (0, slot), (slot + 1, IDS_SLOTS - slot - 1):
+                if length:
+                    lock = struct.pack('hhqqi4x', fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+                    fcntl.fcntl(fd, F_OFD_SETLK, lock)
+            for n in range(5):
+                self.refused('in use by running jails', self.serve.open)
+                self.assertEqual(session.run(str(n)).result, str(n))
+        finally:
+            os.close(fd)
+        self.assertEqual(self.serve.open().run('4').result, '4')
 
 
 if __name__ == '__main__':

@@ -65,9 +65,9 @@ class Sessions(unittest.TestCase):
         return warm(self.serve)
 
     def held(self):
-        with open(f'/proc/{self.serve.process.pid}/statm') as file:
+        with open(f'/proc/{self.serve.supervisor}/statm') as file:
             resident = int(file.read().split()[1]) * os.sysconf('SC_PAGESIZE')
-        return len(os.listdir(f'/proc/{self.serve.process.pid}/fd')), resident
+        return len(os.listdir(f'/proc/{self.serve.supervisor}/fd')), resident
 
     def holds(self, session, secret):
         return any(secret.encode() in data for data in memory(self.serve.process.pid, session))
@@ -382,7 +382,7 @@ class Bombs(Sessions):
         self.assertLess(self.held()[1] - before[1], 4 << 20)
         session.close()
         other.close()
-        self.assertTrue(wait_until(lambda: len(os.listdir(f'/proc/{self.serve.process.pid}/fd'))
+        self.assertTrue(wait_until(lambda: len(os.listdir(f'/proc/{self.serve.supervisor}/fd'))
                                    < before[0]))
 
 

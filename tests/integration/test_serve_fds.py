@@ -156,11 +156,11 @@ class Slow:
                              'while not os.path.exists("/mnt/go"): time.sleep(0.01)',
                              rest='open("/mnt/sent", "w")\nsignal.pause()')
         self.serve.expect(session.number, 0, 'OUT')
-        self.serve.process.send_signal(signal.SIGSTOP)
+        os.kill(self.serve.supervisor, signal.SIGSTOP)
         self.make('go')
         self.assertTrue(wait_until(lambda: os.path.exists(f'{self.folder}/sent')))
         self.serve.send('CLOSE', session.number)
-        self.serve.process.send_signal(signal.SIGCONT)
+        os.kill(self.serve.supervisor, signal.SIGCONT)
         self.serve.expect(session.number, 0, 'CLOSED')
         self.others_go_on()
         self.ends()

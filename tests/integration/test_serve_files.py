@@ -200,11 +200,11 @@ class Sizes(Files):
 
     def setUp(self):
         super().setUp()
-        self.before = resident(self.serve.process.pid)
+        self.before = resident(self.serve.supervisor)
         self.addCleanup(self.look)
 
     def look(self):
-        self.assertLess(resident(self.serve.process.pid) - self.before, 12 * MIB)
+        self.assertLess(resident(self.serve.supervisor) - self.before, 12 * MIB)
 
     def test_huge(self):
         data = os.urandom(3 * MIB) * 10
@@ -267,10 +267,10 @@ class SlowReader(Files):
     def test_get(self):
         data = os.urandom(MIB) * 30
         self.session.put('huge', data)
-        before = resident(self.serve.process.pid)
+        before = resident(self.serve.supervisor)
         self.serve.send('GET', self.session.number, bytes(4) + b'huge')
         time.sleep(1)
-        self.assertLess(resident(self.serve.process.pid) - before, 12 * MIB)
+        self.assertLess(resident(self.serve.supervisor) - before, 12 * MIB)
         got = []
         while (frame := self.serve.receive()).kind == 'DATA':
             got.append(frame.bytes)

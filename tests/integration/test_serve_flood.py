@@ -26,8 +26,8 @@ class Flood(Case):
         """What there is to grow."""
         pid = self.serve.process.pid
         pids = below(pid)
-        return {'memory': memory_of(pids), 'memory of serve': memory_of([pid]),
-                'processes': len(pids), 'files of serve': open_files(pid)}
+        return {'memory': memory_of(pids), 'memory of serve': memory_of([pid, self.serve.supervisor]),
+                'processes': len(pids), 'files of serve': open_files(pid) + open_files(self.serve.supervisor)}
 
     def held(self, session):
         """The same when nothing moves: the last state has gone, the next step's process come."""

@@ -168,7 +168,7 @@ class Dropped(Case):
         # nothing else is opened or closed meanwhile
         with Serve(OPTIONS + ['--cold', '--ready=0']) as serve:
             session = serve.open()
-            folder = f'/proc/{serve.process.pid}/fd'
+            folder = f'/proc/{serve.supervisor}/fd'
             session.put('a', b'', drop=1)
             before = len(os.listdir(folder))
             for _ in range(20):

@@ -72,7 +72,7 @@ class Frames(Case):
         for n in range(200):
             session.start('print("x" * 60000)')
         time.sleep(1)
-        with open(f'/proc/{self.serve.process.pid}/statm') as file:
+        with open(f'/proc/{self.serve.supervisor}/statm') as file:
             resident = int(file.read().split()[1]) * os.sysconf('SC_PAGESIZE')
         self.assertLess(resident, 16 << 20)
         answers = 0
@@ -104,7 +104,7 @@ class Life(Case):
         session.run('1')
 
         def switches():
-            with open(f'/proc/{self.serve.process.pid}/status') as file:
+            with open(f'/proc/{self.serve.supervisor}/status') as file:
                 return [line for line in file if 'ctxt_switches' in line]
         # for a second, after what may be left to do
         self.assertTrue(wait_until(lambda: switches() == (time.sleep(1), switches())[1]))
@@ -123,7 +123,8 @@ class Life(Case):
     def test_nothing_is_left_of_a_session(self):
         def held():
             pid = self.serve.process.pid
-            return len(os.listdir(f'/proc/{pid}/fd')), children(pid)
+            return (len(os.listdir(f'/proc/{pid}/fd')), children(pid),
+                    len(os.listdir(f'/proc/{self.serve.supervisor}/fd')))
         self.serve.open().close()
         before = held()
         for _ in range(10):
@@ -175,7 +176,7 @@ class Life(Case):
         session.rollback(1)
         self.assertEqual(session.run('x').result, '1')
 
-    def ends(self, act, status):
+    def ends(self, act, status, said=''):
         session = self.serve.open()
         session.run('import os, time\nif os.fork() == 0: time.sleep(1000)')
         session.start('print("on", flush=True)\nwhile True: pass')
@@ -186,7 +187,7 @@ class Life(Case):
         self.assertEqual(self.serve.process.wait(), status)
         self.assertTrue(wait_until(lambda: not any(map(is_alive, pids))), pids)
         serve, self.serve = self.serve, None
-        self.assertEqual(serve.end()[1], '')
+        self.assertEqual(serve.end()[1], said)
 
     def test_it_ends_with_its_client(self):
         self.ends(lambda: self.serve.socket.shutdown(1), 0)
@@ -197,17 +198,21 @@ class Life(Case):
     def test_nothing_survives_its_kill(self):
         self.ends(self.serve.process.kill, -signal.SIGKILL)
 
+    def test_nothing_survives_the_kill_of_its_supervisor(self):
+        self.ends(lambda: os.kill(self.serve.supervisor, signal.SIGKILL), 125,
+                  'stepjail: serve: its supervisor was ended by signal 9\n')
+
     def test_nothing_survives_its_kill_where_its_fds_are_held(self):
         """As what it forks holds them until its exec: no init sees the end of its socket then,
         and the kernel tells each of its parent's death."""
-        libc, pid = ctypes.CDLL(None, use_errno=True), self.serve.process.pid
-        held = []
+        libc, held = ctypes.CDLL(None, use_errno=True), []
 
         def kill():
-            pidfd = os.pidfd_open(pid)
-            held.extend(libc.syscall(PIDFD_GETFD, pidfd, int(fd), 0)
-                        for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2)
-            os.close(pidfd)
+            for pid in self.serve.process.pid, self.serve.supervisor:
+                pidfd = os.pidfd_open(pid)
+                held.extend(libc.syscall(PIDFD_GETFD, pidfd, int(fd), 0)
+                            for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2)
+                os.close(pidfd)
             self.serve.process.kill()
         try:
             self.ends(kill, -signal.SIGKILL)
@@ -240,7 +245,7 @@ class Start(unittest.TestCase):
             words = ['sh', '-c', f'exec "$@" {closed}', 'sh', f'{BUILD}/stepjail', 'serve']
             with Serve(OPTIONS, words) as serve:
                 serve.open()
-                links = [os.readlink(f'/proc/{serve.process.pid}/fd/{fd}') for fd in (1, 2)]
+                links = [os.readlink(f'/proc/{serve.supervisor}/fd/{fd}') for fd in (1, 2)]
                 self.assertTrue(all(link == '/dev/null' or link.startswith('pipe:')
                                     for link in links), (closed, links))
         with self.assertRaises(subprocess.CalledProcessError) as caught:

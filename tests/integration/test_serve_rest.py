@@ -195,13 +195,15 @@ class Lies(Case):
         self.session.start('1', branch=1)
         self.assertTrue(wait_until(lambda: set(below(serve)) - before))
         liar, = set(below(serve)) - before
-        os.kill(serve, signal.SIGSTOP)
+        # who would hear of it
+        hears = self.serve.supervisor
+        os.kill(hears, signal.SIGSTOP)
         try:
-            self.assertTrue(wait_until(lambda: letter(serve) == 'T'))
+            self.assertTrue(wait_until(lambda: letter(hears) == 'T'))
             self.say(told)
             self.assertTrue(wait_until(lambda: not os.path.exists(f'/proc/{liar}')))
         finally:
-            os.kill(serve, signal.SIGCONT)
+            os.kill(hears, signal.SIGCONT)
 
     def test_a_running_step_keeps_its_end(self):
         self.session.start('import os\nprint(os.getpid(), flush=True)\nos._exit(int(input()))')

@@ -55,6 +55,49 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
+static bool answered;
+static struct err answer; /* errnum is 0 where a clone was made */
+
+static void made(struct template *t, const struct err *e)
+{
+	(void)t;
+	answered = true;
+	answer = e ? *e : (struct err){ 0 };
+}
+
+static int launch_warm(struct jail *j, struct err *e)
+{
+	struct pollfd fds[] = { { .fd = template_fd(&template), .events = POLLIN },
+				{ .fd = -1, .events = POLLIN } };
+	int r;
+
+	answered = false;
+	template.made = made;
+	r = template_ask(&template, j, &parts, e);
+	while (r == 0 && !answered) {
+		if (poll(&fds[0], 1, 20000) != 1)
+			return err_say(e, ETIMEDOUT, "no answer of the template");
+		r = template_serve(&template, e);
+		r = r < 0 ? r : 0;
+	}
+	if (r == 0 && answer.errnum) {
+		*e = answer;
+		return -e->errnum;
+	}
+	fds[1].fd = j->control;
+	while (r == 0) {
+		if (poll(&fds[1], 1, 20000) != 1)
+			return err_say(e, ETIMEDOUT, "no clone");
+		r = template_meet(&template, j, e);
+	}
+	return r < 0 ? r : launch_go(j, e);
+}
+
+static int launch(bool warm, struct jail *j, struct err *e)
+{
+	return warm ? launch_warm(j, e) : launch_jail(j, &parts, e);
+}
+
 static int begin_template(struct err *e)
 {
 	struct pollfd said;
@@ -89,7 +132,7 @@ static int stand(struct run *run, struct err *e)
 			(void)startup_frame(run, &h, payload);
 		}
 		if (fds[1].revents && !run->ended && !run->outcome.started)
-			startup_gate(run);
+			(void)startup_gate(run);
 	}
 	return run->ended ? err_say(e, EPERM, "%.400s", run->outcome.fail.text) : 0;
 }
@@ -161,8 +204,7 @@ static int one_step(bool warm, struct err *e)
 	for (int fd = 1; fd <= 2; fd++)
 		run.jail.stdio[fd] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	start = now_us();
-	r = warm ? launch_warm(&run.jail, &parts, &template, e)
-		 : launch_jail(&run.jail, &parts, e);
+	r = launch(warm, &run.jail, e);
 	if (r == 0)
 		r = stand(&run, e);
 	gated = now_us();
@@ -199,8 +241,7 @@ static int one(bool warm, int signals, struct err *e)
 	run = RUN_NONE;
 	run.signals = signals;
 	run.keeper = keeper.socket;
-	r = warm ? launch_warm(&run.jail, &parts, &template, e)
-		 : launch_jail(&run.jail, &parts, e);
+	r = launch(warm, &run.jail, e);
 	gate = (struct pollfd){ .fd = run.jail.gate, .events = POLLIN };
 	if (r == 0)
 		(void)poll(&gate, 1, 10000);
@@ -252,8 +293,10 @@ int main(int argc, char **argv)
 		r = begin_template(&e);
 	for (int i = atoi(argv[1]); r == 0 && i > 0; i--)
 		r = steps ? one_step(warm, &e) : one(warm, signals, &e);
-	if (warm)
-		template_end(&template);
+	if (warm) {
+		template_close(&template);
+		launch_end(&template.jail);
+	}
 	if (keeper_end(&keeper, r < 0 ? &(struct err){ 0 } : &e) < 0)
 		r = -1;
 	return r < 0 ? end(&e) : 0;

@@ -16,6 +16,7 @@
 
 struct serve asker_serve;
 struct session asker_session;
+int asker_spawner;
 unsigned char asker_payload[WIRE_PAYLOAD_MAX];
 struct wire_header asker_answer;
 uint32_t asker_branch;
@@ -28,7 +29,7 @@ static int interpreter; /* state 0's end of its channel */
 void asker_start(void)
 {
 	struct err e;
-	int channel;
+	int channel, spawner[2];
 
 	unit_lives_on();
 	ck_assert_int_eq(option_parse(&plan, (char *[]){ NULL }, &e), 0);
@@ -36,11 +37,13 @@ void asker_start(void)
 	plan.limit[LIMIT_SESSIONS] = 2;
 	plan.cold = ANSWER_YES;
 	plan.limit[LIMIT_WALL_MS] = plan.limit[LIMIT_CPU_MS] = 60000;
-	asker_serve = (struct serve){ .plan = &plan, .client.fd = -1, .signals.fd = -1 };
-	asker_serve.parts.plan = &plan;
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, spawner),
+			 0);
+	asker_spawner = spawner[1];
+	asker_serve = (struct serve){ .plan = &plan,
+				      .client.fd = -1,
+				      .spawner.fd = spawner[0] };
 	ck_assert_int_eq(event_loop_open(&asker_serve.hub, &e), 0);
-	template_pool_open(&asker_serve.stock, &asker_serve.hub, &asker_serve.parts,
-			   (char *[]){ NULL });
 	asker_session = (struct session){ .serve = &asker_serve,
 					  .number = ASKER_SESSION,
 					  .phase = PHASE_OPEN,

@@ -17,7 +17,9 @@
 #define ASKER_WORK_BYTES 1000 /* --work-size; of sessions, there may be two */
 
 extern struct serve asker_serve;
-extern struct session asker_session; /* open, its branch 0 at state 0 */
+extern struct session asker_session;
+extern int asker_spawner;
+/* what the spawner is asked is read here */ /* open, its branch 0 at state 0 */
 extern unsigned char asker_payload[WIRE_PAYLOAD_MAX];
 
 /* the last answer */

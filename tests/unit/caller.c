@@ -27,10 +27,13 @@ bool caller_refused(long nr, uint64_t arg0, uint64_t arg1)
 void caller_start(bool (*act)(void))
 {
 	struct err e = { 0 };
-	int outside, inside, netlink;
-	pid_t pid;
+	struct gate_ready ready = { 0 };
+	int outside, inside, netlink, r;
 
 	ck_assert_int_eq(gate_make(&outside, &inside, &e), 0);
+
+	struct pollfd there = { .fd = outside, .events = POLLIN };
+
 	caller_pid = fork();
 	ck_assert_int_ge(caller_pid, 0);
 	if (caller_pid == 0) {
@@ -48,11 +51,12 @@ void caller_start(bool (*act)(void))
 	}
 	(void)close(inside);
 	caller_heard = (struct violations){ .fd = -1 };
-	ck_assert_int_eq(gate_receive(outside, &pid, &netlink, &caller_heard.fd,
-				      &(uint32_t){ 0 }, &e),
-			 1);
-	(void)close(netlink);
-	ck_assert_int_eq(pid, caller_pid);
+	while ((r = gate_receive(outside, &ready, &e)) == -EAGAIN)
+		ck_assert_int_eq(poll(&there, 1, 20000), 1);
+	ck_assert_int_eq(r, 1);
+	(void)close(ready.netlink);
+	caller_heard.fd = ready.listener;
+	ck_assert_int_eq(ready.program, caller_pid);
 	ck_assert_int_ge(caller_heard.fd, 0);
 	ck_assert_int_eq(gate_open(&outside), 0);
 }

@@ -19,6 +19,7 @@
 struct played played[PLAYED_MAX];
 int played_templates, played_cold, played_warm, played_refuses, played_warm_refuses;
 int played_posture;
+struct child played_child;
 
 int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e);
 int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e)
@@ -44,19 +45,32 @@ int __wrap_launch_jail(struct jail *j, struct parts *parts, struct err *e)
 	return gate_make(&j->gate, &p->gate, e);
 }
 
-int __wrap_launch_warm(struct jail *j, struct parts *parts, struct template *t,
-		       struct err *e);
-int __wrap_launch_warm(struct jail *j, struct parts *parts, struct template *t,
-		       struct err *e)
+int __wrap_launch_prepare(struct jail *j, struct parts *parts,
+			  const struct jail *template, struct child *c, struct err *e);
+int __wrap_launch_prepare(struct jail *j, struct parts *parts,
+			  const struct jail *template, struct child *c, struct err *e)
+{
+	(void)e;
+	ck_assert_ptr_nonnull(template);
+	j->plan = parts->plan;
+	j->warm = true;
+	*c = played_child;
+	c->stdio = j->stdio;
+	return 0;
+}
+
+int __wrap_template_ask(struct template *t, struct jail *j, struct parts *parts,
+			struct err *e);
+int __wrap_template_ask(struct template *t, struct jail *j, struct parts *parts,
+			struct err *e)
 {
 	ck_assert(t->ready);
 	j->plan = parts->plan;
-	/* as where no answer comes: the template is of no use any more */
-	t->ready = played_warm_refuses != -ETIMEDOUT;
 	if (played_warm_refuses < 0)
 		return err_say(e, -played_warm_refuses, "no clone is played");
 	j->warm = true;
 	t->clones++;
+	t->asked++;
 	played_warm++;
 	return 0;
 }
@@ -83,13 +97,12 @@ int played_hello(int which)
 	return memory;
 }
 
-void played_answer(int which, int errnum, const char *text, const int *pidfd)
+void played_answer(int which, int errnum, const char *text)
 {
 	struct warm_answer a = { .errnum = (uint32_t)errnum };
 
 	(void)snprintf(a.text, sizeof(a.text), "%s", text);
-	ck_assert_int_eq(fd_passing_send(played[which].channel, &a, sizeof(a), pidfd,
-					 pidfd != NULL),
+	ck_assert_int_eq(fd_passing_send(played[which].channel, &a, sizeof(a), NULL, 0),
 			 0);
 }
 

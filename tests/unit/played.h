@@ -2,8 +2,8 @@
 /*
  * played.h - templates without a process: what theirs would say is played by the test
  *
- * The unit tests are linked with launch_jail() and launch_warm() of played.c in place of the
- * launcher's own.
+ * The unit tests are linked with launch_jail(), launch_prepare() and template_ask() of played.c in
+ * place of the launcher's own.
  */
 #ifndef STEPJAIL_TESTS_UNIT_PLAYED_H
 #define STEPJAIL_TESTS_UNIT_PLAYED_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "jail/launch/launch.h"
+#include "jail/walls/stage.h"
 
 #define PLAYED_MAX 8
 
@@ -28,11 +29,13 @@ extern int played_warm_refuses;      /* the same of a clone */
 extern int
 	played_posture; /* 1: it is as planned, -errno: it is not; 0: it is looked at */
 
+extern struct child played_child; /* what launch_prepare() gives, but for stdio */
+
 /** played_hello() - Take what a template is sent first: an fd of its plan, the caller's */
 int played_hello(int which);
 
 /** played_answer() - Answer the launcher, 0 for that it is ready, or an errno */
-void played_answer(int which, int errnum, const char *text, const int *pidfd);
+void played_answer(int which, int errnum, const char *text);
 
 /** played_gone() - Is the launcher's end of its channel closed? */
 int played_gone(int which);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -16,9 +17,6 @@
 #include "init/wire.h"
 #include "jail/walls/gate.h"
 #include "tests/unit/suites.h"
-
-static uint32_t landlock; /* what gate_receive() was told */
-static int netlink;       /* what came first */
 
 static void make(int ends[2])
 {
@@ -65,33 +63,43 @@ static const unsigned char *ready(uint32_t type, uint32_t length)
 	return head;
 }
 
+/* all of READY, however long it takes */
+static int receive(int outside, struct gate_ready *ready, struct err *e)
+{
+	struct pollfd there = { .fd = outside, .events = POLLIN };
+	int r;
+
+	while ((r = gate_receive(outside, ready, e)) == -EAGAIN)
+		ck_assert_int_eq(poll(&there, 1, 60000), 1);
+	return r;
+}
+
 START_TEST(fds_come_along_close_on_exec)
 {
 	struct err e = { 0 };
 	struct stat sent, got;
-	int ends[2], listener = -1, file = open("/dev/zero", O_RDONLY);
-	pid_t program = 0;
+	struct gate_ready got_ready = { 0 };
+	int ends[2], file = open("/dev/zero", O_RDONLY);
 
 	make(ends);
 	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file, 2);
 
 	int before = unit_fds();
 
-	ck_assert_msg(
-		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e) == 1,
-		"%s", e.text);
-	ck_assert_int_eq(program, getpid());
-	ck_assert_int_ge(listener, 3);
-	ck_assert_int_ge(netlink, 3);
-	ck_assert(listener != file && netlink != file && netlink != listener);
+	ck_assert_msg(gate_receive(ends[0], &got_ready, &e) == 1, "%s", e.text);
+	ck_assert_int_eq(got_ready.program, getpid());
+	ck_assert_int_ge(got_ready.listener, 3);
+	ck_assert_int_ge(got_ready.netlink, 3);
+	ck_assert(got_ready.listener != file && got_ready.netlink != file &&
+		  got_ready.netlink != got_ready.listener);
 	ck_assert_int_eq(unit_fds(), before + 2);
-	ck_assert_int_eq(fcntl(netlink, F_GETFD), FD_CLOEXEC);
-	ck_assert_int_eq(fcntl(listener, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fcntl(got_ready.netlink, F_GETFD), FD_CLOEXEC);
+	ck_assert_int_eq(fcntl(got_ready.listener, F_GETFD), FD_CLOEXEC);
 	ck_assert_int_eq(fstat(file, &sent), 0);
-	ck_assert_int_eq(fstat(listener, &got), 0);
+	ck_assert_int_eq(fstat(got_ready.listener, &got), 0);
 	ck_assert_uint_eq(sent.st_rdev, got.st_rdev);
-	(void)close(netlink);
-	(void)close(listener);
+	(void)close(got_ready.netlink);
+	(void)close(got_ready.listener);
 	(void)close(file);
 	done(ends);
 }
@@ -100,15 +108,39 @@ END_TEST
 START_TEST(no_fd_is_none)
 {
 	struct err e = { 0 };
-	int ends[2], listener = 77;
-	pid_t program = 0;
+	struct gate_ready got = { 0 };
+	int ends[2];
 
 	make(ends);
 	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, -1, 0);
-	ck_assert_int_eq(
-		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e), 1);
-	ck_assert(netlink == -1 && listener == -1);
-	ck_assert_int_eq(program, getpid());
+	ck_assert_int_eq(gate_receive(ends[0], &got, &e), 1);
+	ck_assert(got.netlink == -1 && got.listener == -1);
+	ck_assert_int_eq(got.program, getpid());
+	done(ends);
+}
+END_TEST
+
+/* and nobody waits for the rest */
+START_TEST(a_part_is_not_all)
+{
+	static const size_t parts[] = { 0, 1, 2, WIRE_HEADER_BYTES - 1 };
+	struct err e = { 0 };
+	struct gate_ready got = { 0 };
+	int ends[2], file = open("/dev/zero", O_RDONLY);
+	const unsigned char *head = ready(WIRE_READY, 0);
+
+	make(ends);
+	if (parts[_i])
+		send_raw(ends[1], head, parts[_i], file, 1);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(gate_receive(ends[0], &got, &e), -EAGAIN);
+	send_raw(ends[1], head + parts[_i], WIRE_HEADER_BYTES - parts[_i], file,
+		 parts[_i] == 0);
+	ck_assert_int_eq(gate_receive(ends[0], &got, &e), 1);
+	ck_assert_int_eq(got.program, getpid());
+	ck_assert_int_ge(got.netlink, 3);
+	(void)close(got.netlink);
+	(void)close(file);
 	done(ends);
 }
 END_TEST
@@ -120,8 +152,8 @@ START_TEST(more_fds_are_nonsense)
 
 	for (size_t i = 0; i < COUNT(counts); i++) {
 		struct err e = { 0 };
-		int ends[2], listener = -1, file = open("/dev/zero", O_RDONLY);
-		pid_t program = 0;
+		struct gate_ready got = { 0 };
+		int ends[2], file = open("/dev/zero", O_RDONLY);
 
 		make(ends);
 		send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file,
@@ -129,11 +161,7 @@ START_TEST(more_fds_are_nonsense)
 
 		int before = unit_fds();
 
-		ck_assert_int_eq(gate_receive(ends[0], &program, &netlink, &listener,
-					      &landlock, &e),
-				 -EBADMSG);
-		io_close_fd(&netlink);
-		io_close_fd(&listener);
+		ck_assert_int_eq(gate_receive(ends[0], &got, &e), -EBADMSG);
 		ck_assert_int_eq(unit_fds(), before);
 		(void)close(file);
 		done(ends);
@@ -150,25 +178,20 @@ START_TEST(nonsense_is_refused)
 		{ WIRE_GO, 0, WIRE_HEADER_BYTES },
 		{ WIRE_EXIT, 0, WIRE_HEADER_BYTES },
 		{ WIRE_READY, 4, WIRE_HEADER_BYTES },
-		{ WIRE_READY, 0, WIRE_HEADER_BYTES - 1 },
-		{ WIRE_READY, 0, 1 },
 		{ 999, 0, WIRE_HEADER_BYTES },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct err e = { 0 };
-		int ends[2], listener;
-		pid_t program = 0;
+		struct gate_ready got = { 0 };
+		int ends[2];
 
 		make(ends);
 		send_raw(ends[1], ready(rows[i].type, rows[i].length), rows[i].bytes, -1,
 			 0);
-		ck_assert_int_eq(gate_receive(ends[0], &program, &netlink, &listener,
-					      &landlock, &e),
-				 -EBADMSG);
+		ck_assert_int_eq(gate_receive(ends[0], &got, &e), -EBADMSG);
 		ck_assert_ptr_nonnull(strstr(e.text, "says nonsense"));
-		ck_assert_int_eq(program, 0);
-		ck_assert(netlink == -1 && listener == -1);
+		ck_assert(got.netlink == -1 && got.listener == -1);
 		done(ends);
 	}
 }
@@ -177,14 +200,12 @@ END_TEST
 START_TEST(an_end_of_file_is_no_program)
 {
 	struct err e = { 0 };
-	int ends[2], listener = -1;
-	pid_t program = 0;
+	struct gate_ready got = { 0 }, part = { 0 };
+	int ends[2];
 
 	make(ends);
 	io_close_fd(&ends[1]);
-	ck_assert_int_eq(
-		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e), 0);
-	ck_assert_int_eq(program, 0);
+	ck_assert_int_eq(gate_receive(ends[0], &got, &e), 0);
 	done(ends);
 	/* also where a stage failed behind the listener: it does not stay open */
 	make(ends);
@@ -194,9 +215,8 @@ START_TEST(an_end_of_file_is_no_program)
 	send_raw(ends[1], ready(WIRE_READY, 0), 1, file, 1);
 	(void)close(file);
 	io_close_fd(&ends[1]);
-	ck_assert_int_eq(
-		gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e), 0);
-	ck_assert_int_eq(program, 0);
+	ck_assert_int_eq(gate_receive(ends[0], &part, &e), 0);
+	ck_assert_int_eq(part.listener, -1);
 	ck_assert_int_eq(unit_fds(), before - 1);
 	done(ends);
 }
@@ -228,8 +248,9 @@ START_TEST(the_gate_opens_or_does_not)
 {
 	for (int opens = 0; opens < 2; opens++) {
 		struct err e = { 0 };
-		int ends[2], listener, file = open("/dev/zero", O_RDONLY);
-		pid_t pid, program = 0;
+		struct gate_ready got = { 0 };
+		int ends[2], file = open("/dev/zero", O_RDONLY);
+		pid_t pid;
 
 		make(ends);
 		pid = fork();
@@ -237,14 +258,10 @@ START_TEST(the_gate_opens_or_does_not)
 		if (pid == 0)
 			stand(ends, opens ? file : -1);
 		io_close_fd(&ends[1]);
-		ck_assert_int_eq(gate_receive(ends[0], &program, &netlink, &listener,
-					      &landlock, &e),
-				 1);
-		ck_assert_uint_eq(landlock, 3);
-		ck_assert_int_eq(program, pid);
-		ck_assert_int_eq(listener >= 0, opens);
-		ck_assert_int_ge(netlink, 3);
-		io_close_fd(&netlink);
+		ck_assert_int_eq(receive(ends[0], &got, &e), 1);
+		ck_assert_uint_eq(got.landlock, 3);
+		ck_assert_int_eq(got.program, pid);
+		ck_assert_int_eq(got.listener >= 0, opens);
 		ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
 		if (opens)
 			ck_assert_int_eq(gate_open(&ends[0]), 0);
@@ -252,7 +269,8 @@ START_TEST(the_gate_opens_or_does_not)
 			io_close_fd(&ends[0]);
 		ck_assert_int_eq(ends[0], -1);
 		ck_assert_int_eq(end_of(pid), opens ? 7 : 8);
-		io_close_fd(&listener);
+		io_close_fd(&got.netlink);
+		io_close_fd(&got.listener);
 		(void)close(file);
 	}
 }
@@ -261,8 +279,9 @@ END_TEST
 /* in there it is PID 2, out here what the kernel says */
 static void stand_elsewhere(void *arg)
 {
-	int *ends = arg, listener = -1, status;
-	pid_t program = 0, init;
+	struct gate_ready got = { 0 };
+	int *ends = arg, status;
+	pid_t init;
 	struct err e = { 0 };
 
 	if (!unit_namespace(CLONE_NEWPID))
@@ -275,8 +294,8 @@ static void stand_elsewhere(void *arg)
 		(void)wait(&status);
 		_exit(getpid() == 1 && WEXITSTATUS(status) == 7 ? 0 : 1);
 	}
-	MUST(gate_receive(ends[0], &program, &netlink, &listener, &landlock, &e) == 1);
-	MUST(program > init && getpgid(program) == getpgid(0));
+	MUST(receive(ends[0], &got, &e) == 1);
+	MUST(got.program > init && getpgid(got.program) == getpgid(0));
 	MUST(gate_open(&ends[0]) == 0);
 	MUST(waitpid(init, &status, 0) == init && status == 0);
 }
@@ -298,6 +317,7 @@ Suite *jail_gate_suite(void)
 
 	tcase_add_test(c, fds_come_along_close_on_exec);
 	tcase_add_test(c, no_fd_is_none);
+	tcase_add_loop_test(c, a_part_is_not_all, 0, 4);
 	tcase_add_test(c, more_fds_are_nonsense);
 	tcase_add_test(c, nonsense_is_refused);
 	tcase_add_test(c, an_end_of_file_is_no_program);

@@ -52,10 +52,16 @@ static void begin(void)
 		      e.text);
 }
 
+static void end(void)
+{
+	template_close(&t);
+	launch_end(&t.jail);
+}
+
 static void ready(void)
 {
 	begin();
-	played_answer(0, 0, "", NULL);
+	played_answer(0, 0, "");
 	ck_assert_int_eq(template_serve(&t, &e), 1);
 }
 
@@ -90,7 +96,7 @@ START_TEST(one_that_is_not_launched_is_told_of)
 	played_refuses = -EAGAIN;
 	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), -EAGAIN);
 	ck_assert_str_eq(e.text, "template: it is not played");
-	template_end(&t);
+	end();
 	played_end(0);
 	ck_assert_int_eq(unit_fds(), before);
 }
@@ -101,11 +107,11 @@ START_TEST(it_is_ready_when_it_says_so)
 	begin();
 	ck_assert_int_eq(template_serve(&t, &e), 0);
 	ck_assert_int_eq(template_serve(&t, &e), 0);
-	played_answer(0, 0, "", NULL);
+	played_answer(0, 0, "");
 	ck_assert_int_eq(template_serve(&t, &e), 1);
 	ck_assert_int_eq(template_serve(&t, &e), 1);
 	/* it answers, and does not speak */
-	played_answer(0, 0, "", NULL);
+	played_answer(0, 0, "");
 	ck_assert_int_eq(template_serve(&t, &e), -EPIPE);
 	ck_assert_str_eq(e.text, "template: it speaks unasked, or has ended");
 	ck_assert(!t.ready);
@@ -115,7 +121,7 @@ END_TEST
 START_TEST(one_that_cannot_says_why)
 {
 	begin();
-	played_answer(0, EACCES, "no module of that name", NULL);
+	played_answer(0, EACCES, "no module of that name");
 	ck_assert_int_eq(template_serve(&t, &e), -EACCES);
 	ck_assert_str_eq(e.text, "no module of that name");
 	ck_assert(!t.ready);
@@ -236,7 +242,7 @@ START_TEST(its_gate_is_opened_once)
 	ck_assert_int_eq(t.jail.gate, -1);
 	ck_assert_int_eq(wire_recv(played[0].gate, &h, NULL, 0), 0);
 	ck_assert_uint_eq(h.type, WIRE_GO);
-	played_answer(0, 0, "", NULL);
+	played_answer(0, 0, "");
 	ck_assert_int_eq(template_serve(&t, &e), 1);
 }
 END_TEST
@@ -286,9 +292,9 @@ START_TEST(nothing_is_left_of_it)
 	start();
 	before = unit_fds();
 	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), 0);
-	played_answer(0, 0, "", NULL);
+	played_answer(0, 0, "");
 	ck_assert_int_eq(template_serve(&t, &e), 1);
-	template_end(&t);
+	end();
 	ck_assert(played_gone(0));
 	played_end(0);
 	ck_assert_int_eq(unit_fds(), before);

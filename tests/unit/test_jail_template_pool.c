@@ -10,6 +10,7 @@
 #include "jail/plan/option.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
+#include "jail/serve/template/template.h"
 #include "jail/serve/template/template_pool.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"
@@ -19,7 +20,8 @@ static struct plan plan;
 static struct parts parts;
 static struct event_loop hub;
 static struct template_pool stock;
-static struct stocked *from;
+static struct order order;
+static int answers, answer; /* to orders, and the last of them */
 static struct err e;
 
 static void start(void)
@@ -58,21 +60,62 @@ static void turn(void)
 
 static void ready(int which)
 {
-	played_answer(which, 0, "", NULL);
+	played_answer(which, 0, "");
 	turn();
+}
+
+static void made(struct order *o, const struct err *why)
+{
+	ck_assert_ptr_eq(o, &order);
+	answers++;
+	answer = why ? -why->errnum : 0;
+}
+
+/* what a template says to a request */
+static void say(struct stocked *whose, const struct err *why)
+{
+	struct template *t = (struct template *)(uintptr_t)template_pool_template(whose);
+
+	t->asked--;
+	t->made(t, why);
+}
+
+static int ask(void)
+{
+	static struct jail j;
+
+	j = JAIL_NONE;
+	order = (struct order){ .jail = &j, .made = made };
+	return template_pool_launch(&stock, &order, &e);
 }
 
 /* a session's; whom it is from */
 static struct stocked *launch(bool warm)
 {
-	struct jail j = JAIL_NONE;
 	int before = warm ? played_warm : played_cold;
+	int r = ask();
 
-	ck_assert_msg(template_pool_launch(&stock, &j, &from, &e) == 0, "%s", e.text);
-	ck_assert_int_eq(j.warm, warm);
+	ck_assert_msg(r >= 0, "%s", e.text);
+	ck_assert_int_eq(r, warm);
+	ck_assert_int_eq(order.jail->warm, warm);
 	ck_assert_int_eq(warm ? played_warm : played_cold, before + 1);
-	ck_assert_int_eq(from != NULL, warm);
-	return from;
+	ck_assert_int_eq(order.from != NULL, warm);
+	if (warm)
+		say(order.from, NULL);
+	return order.from;
+}
+
+static bool is_ready(void)
+{
+	template_pool_prepare(&stock);
+	return template_pool_look(&stock).fresh || !template_pool_look(&stock).starting;
+}
+
+static bool is_stale(const struct stocked *from)
+{
+	uint32_t number = template_pool_number(from);
+
+	return number && number <= template_pool_look(&stock).stale;
 }
 
 START_TEST(jails_are_cold_until_it_is_ready)
@@ -80,10 +123,10 @@ START_TEST(jails_are_cold_until_it_is_ready)
 	begin();
 	ck_assert_int_eq(played_templates, 1);
 	ck_assert_str_eq(stock.why, "template: it is still starting");
-	ck_assert(!template_pool_is_ready(&stock));
-	template_pool_release(&stock, launch(false));
+	ck_assert(!is_ready());
+	template_pool_release(launch(false));
 	ready(0);
-	ck_assert(template_pool_is_ready(&stock));
+	ck_assert(is_ready());
 	for (int i = 0; i < 5; i++)
 		(void)launch(true);
 	ck_assert_int_eq(played_templates, 1);
@@ -101,7 +144,7 @@ START_TEST(some_have_none)
 	template_pool_open(&stock, &hub, &parts, words);
 	ck_assert_ptr_nonnull(strstr(stock.why, _i ? "--cold" : "root tree is a folder"));
 	/* none is awaited */
-	ck_assert(template_pool_is_ready(&stock));
+	ck_assert(is_ready());
 	(void)launch(false);
 	turn();
 	ck_assert_int_eq(played_templates, 0);
@@ -125,12 +168,12 @@ START_TEST(one_that_fails_is_not_tried_again_at_once)
 	stock.again_ms += 3600000;
 	for (int i = 0; i < 3; i++)
 		(void)launch(false);
-	ck_assert(template_pool_is_ready(&stock));
+	ck_assert(is_ready());
 	ck_assert_int_eq(played_templates, 1);
 
 	played_refuses = 0;
 	stock.again_ms = 0;
-	ck_assert(!template_pool_is_ready(&stock));
+	ck_assert(!is_ready());
 	ck_assert_int_eq(played_templates, 2);
 	ready(1);
 	(void)launch(true);
@@ -140,7 +183,7 @@ END_TEST
 START_TEST(one_that_says_why_it_cannot_is_ended)
 {
 	begin();
-	played_answer(0, ENOENT, "no such module", NULL);
+	played_answer(0, ENOENT, "no such module");
 	turn();
 	ck_assert_str_eq(stock.why, "no such module");
 	ck_assert(played_gone(0));
@@ -188,22 +231,23 @@ START_TEST(the_old_one_serves_until_the_new_one_can)
 	ck_assert_int_eq(played_templates, 2);
 	ck_assert_ptr_eq(launch(true), old);
 	ck_assert_int_eq(played_templates, 2);
-	ck_assert(!template_pool_is_ready(&stock));
+	ck_assert(!is_ready());
 	ck_assert(!played_gone(0));
 
 	ready(1);
-	ck_assert(template_pool_is_ready(&stock));
+	ck_assert(is_ready());
 	ck_assert_ptr_ne(launch(true), old);
 	/* it ends with the last of its jails */
 	for (int i = 0; i < 3; i++) {
-		template_pool_release(&stock, old);
+		template_pool_release(old);
 		turn();
 		ck_assert(!played_gone(0));
 	}
-	template_pool_release(&stock, old);
+	template_pool_release(old);
 	ck_assert(played_gone(0));
 	turn();
 	ck_assert(!played_gone(1));
+	ck_assert_uint_eq(stock.count, 1);
 }
 END_TEST
 
@@ -212,8 +256,8 @@ START_TEST(one_without_jails_ends_when_it_is_replaced)
 	begin();
 	plan.limit[LIMIT_TEMPLATE_CLONES] = 1;
 	ready(0);
-	template_pool_release(&stock, launch(true));
-	ck_assert(!template_pool_is_ready(&stock));
+	template_pool_release(launch(true));
+	ck_assert(!is_ready());
 	ck_assert(!played_gone(0));
 	ready(1);
 	ck_assert(played_gone(0));
@@ -227,19 +271,19 @@ START_TEST(one_that_ends_is_replaced)
 	begin();
 	ready(0);
 	old = launch(true);
-	ck_assert(!template_pool_is_stale(old));
+	ck_assert(!is_stale(old));
 	played_end(0);
 	turn();
 	ck_assert_ptr_nonnull(strstr(stock.why, "has ended"));
 	/* its clones end with it */
-	ck_assert(template_pool_is_stale(old));
+	ck_assert(is_stale(old));
 	(void)launch(false);
 	stock.again_ms = 0;
 	(void)launch(false);
 	ck_assert_int_eq(played_templates, 2);
 	ready(1);
-	ck_assert(!template_pool_is_stale(launch(true)));
-	template_pool_release(&stock, old);
+	ck_assert(!is_stale(launch(true)));
+	template_pool_release(old);
 	turn();
 	(void)launch(true);
 }
@@ -247,16 +291,19 @@ END_TEST
 
 START_TEST(a_clone_that_failed_is_told_and_no_more)
 {
-	struct jail j = JAIL_NONE;
-
 	begin();
 	ready(0);
 	played_warm_refuses = -ENOSPC;
-	ck_assert_int_eq(template_pool_launch(&stock, &j, &from, &e), -ENOSPC);
+	ck_assert_int_eq(ask(), -ENOSPC);
 	ck_assert_str_eq(e.text, "no clone is played");
-	ck_assert_ptr_nonnull(from);
-	template_pool_release(&stock, from);
+	ck_assert_ptr_nonnull(order.from);
+	template_pool_release(order.from);
 	played_warm_refuses = 0;
+	ck_assert_int_eq(ask(), 1);
+	(void)err_say(&e, ENOSPC, "too many");
+	say(order.from, &e);
+	ck_assert(answers == 1 && answer == -ENOSPC);
+	template_pool_release(order.from);
 	(void)launch(true);
 	ck_assert_int_eq(played_templates, 1);
 }
@@ -264,45 +311,86 @@ END_TEST
 
 START_TEST(one_that_does_not_answer_is_given_up)
 {
-	struct jail j = JAIL_NONE;
 	struct stocked *other;
 
 	begin();
 	ready(0);
 	other = launch(true);
-	played_warm_refuses = -ETIMEDOUT;
-	ck_assert_int_eq(template_pool_launch(&stock, &j, &from, &e), -ETIMEDOUT);
-	ck_assert_str_eq(stock.why, e.text);
-	template_pool_release(&stock, from);
+	ck_assert_int_eq(ask(), 1);
+	/* the one bell that there is; nobody waits for it */
+	ck_assert_ptr_nonnull(hub.bells);
+	ck_assert_int_eq(answers, 1);
+	hub.bells->at_ms = 1;
+	turn();
+	ck_assert(answers == 2 && answer == -ETIMEDOUT);
+	ck_assert_str_eq(stock.why, "template: no answer within 5 s");
+	ck_assert(is_stale(other));
+	template_pool_release(order.from);
+	stock.again_ms += 3600000;
 	(void)launch(false);
+	turn();
 	ck_assert(!played_gone(0));
-	template_pool_release(&stock, other);
+	template_pool_release(other);
+	turn();
 	ck_assert(played_gone(0));
+	ck_assert_uint_eq(stock.count, 0);
+}
+END_TEST
+
+START_TEST(one_that_ends_answers_nobody)
+{
+	begin();
+	ready(0);
+	ck_assert_int_eq(ask(), 1);
+	played_end(0);
+	turn();
+	ck_assert(answers == 1 && answer == -EPIPE);
 }
 END_TEST
 
 START_TEST(age_rings_where_jails_stand_ready)
 {
+	const struct stocked *from;
+
 	begin();
 	plan.limit[LIMIT_READY] = 2;
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
 	ck_assert_ptr_nonnull(hub.bells);
 	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + 3500000);
-	(void)launch(true);
-	/* old enough, but there is no other one */
-	plan.limit[LIMIT_TEMPLATE_MS] = 0;
-	ck_assert(!template_pool_is_stale(from));
-	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
+	from = launch(true);
 	hub.bells->at_ms = 1;
 	turn();
 	ck_assert_int_eq(played_templates, 2);
-	ready(1);
-	/* replaced, but not yet too old for the jails that stand ready */
-	ck_assert(!template_pool_is_stale(from));
+	/* old enough, but there is no other one */
 	plan.limit[LIMIT_TEMPLATE_MS] = 0;
-	ck_assert(template_pool_is_stale(from));
-	ck_assert(!template_pool_is_stale(NULL));
+	ck_assert(!is_stale(from));
+	ready(1);
+	ck_assert(is_stale(from));
+	ck_assert(!is_stale(launch(true)));
+	ck_assert(!is_stale(NULL));
+}
+END_TEST
+
+START_TEST(one_replaced_for_its_clones_is_stale_when_it_is_old)
+{
+	const struct stocked *from;
+	struct bell *old;
+
+	begin();
+	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_READY] = 1;
+	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
+	ready(0);
+	old = hub.bells;
+	from = launch(true);
+	ck_assert(!is_ready());
+	ready(1);
+	ck_assert(is_ready());
+	ck_assert(!is_stale(from));
+	old->at_ms = 1;
+	turn();
+	ck_assert(is_stale(from));
+	ck_assert(is_ready());
 }
 END_TEST
 
@@ -315,14 +403,15 @@ START_TEST(nothing_is_left)
 	if (_i > 0)
 		ready(0);
 	if (_i > 1)
-		template_pool_release(&stock, launch(true));
+		template_pool_release(launch(true));
 	if (_i > 2)
-		ck_assert(!template_pool_is_ready(&stock));
+		ck_assert(!is_ready());
 	template_pool_close(&stock);
 	for (int i = 0; i < played_templates; i++)
 		ck_assert(played_gone(i));
 	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
 	turn();
+	ck_assert_uint_eq(stock.count, 0);
 	/* nor does a new one start */
 	(void)launch(false);
 	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
@@ -349,7 +438,9 @@ Suite *jail_stock_suite(void)
 	tcase_add_test(c, one_that_ends_is_replaced);
 	tcase_add_test(c, a_clone_that_failed_is_told_and_no_more);
 	tcase_add_test(c, one_that_does_not_answer_is_given_up);
+	tcase_add_test(c, one_that_ends_answers_nobody);
 	tcase_add_test(c, age_rings_where_jails_stand_ready);
+	tcase_add_test(c, one_replaced_for_its_clones_is_stale_when_it_is_old);
 	tcase_add_loop_test(c, nothing_is_left, 0, 4);
 	suite_add_tcase(s, c);
 	return s;

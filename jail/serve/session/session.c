@@ -3,11 +3,11 @@
  * session.c - a session's jail, from its launch to its end: see session.h
  *
  * Theory of operation
- *   session_open() launches the jail as `run` does; stand.c then takes READY and the gate,
- *   and the interpreter says STARTED on its channel. From then on init tells of each
- *   process that ends: that, and no end of file, is how a step or a state is known to be
- *   gone. session_end() kills, and when the pidfd says that the kernel is done, the leaf
- *   is removed, everything is freed and the client hears CLOSED. Nothing waits meanwhile.
+ *   session_open() has the spawner launch a jail; when its walls are read back and its gate
+ *   is open, session_opened() gets its fds, and the interpreter says STARTED on its channel.
+ *   From then on init tells of each process that ends: that, and no end of file, is how a
+ *   step or a state is known to be gone. session_end() has the jail killed; when the kernel
+ *   is done and the leaf is removed, everything is freed and the client hears CLOSED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,24 +73,20 @@ static void forget(struct session *s)
 		s->serve->sessions -= !s->waits;
 	}
 	event_loop_close(hub, &s->diagnostics);
-	(void)event_loop_listen(hub, &s->pidfd, 0);
-	launch_end(&s->run.jail);
-	template_pool_release(&s->serve->stock, s->from);
-	tmpfs_usage_close(&s->run.room);
-	posture_end(&s->run.outcome.posture);
+	tmpfs_usage_close(&s->tmpfs);
+	cgroup_close(&s->cgroup);
+	io_close_fd(&s->facts);
 	io_close_fd(&s->put.data);
 	io_close_fd(&s->once.source);
 	event_loop_later(hub, &s->end, free_session);
 }
 
-/* the kernel has ended every process of it */
-static void serve_pidfd(struct port *p, uint32_t events)
+void session_ended(struct session *s, const struct err *e)
 {
-	struct session *s = p->owner;
-
-	(void)events;
-	if (!launch_gone(&s->run.jail))
-		return;
+	if (e && s->serve->status == 0) {
+		s->serve->status = -e->errnum;
+		s->serve->error = *e;
+	}
 	if (s->opened)
 		say_closed(s);
 	else if (!s->waits)
@@ -101,13 +97,6 @@ static void serve_pidfd(struct port *p, uint32_t events)
 			    },
 			    s->reason);
 	forget(s);
-}
-
-/* a jail that never was, or whose end cannot be waited for with the others */
-static void end_now(struct session *s)
-{
-	launch_wait(&s->run.jail);
-	serve_pidfd(&s->pidfd, 0);
 }
 
 static void end_steps(struct session *s)
@@ -135,7 +124,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	va_end(ap);
 	if (s->waits)
 		spare_lost(s);
-	launch_kill(&s->run.jail);
+	spawn_end(s);
 	event_loop_unset(hub, &s->stand);
 	event_loop_unset(hub, &s->flood);
 	event_loop_unset(hub, &s->exits);
@@ -150,95 +139,58 @@ void session_end(struct session *s, const char *fmt, ...)
 	for (unsigned int i = 0; i < s->states.branches; i++)
 		io_close_fd(&s->states.branch[i].source);
 	s->states.count = s->states.branches = 0;
-	if (s->listener.fd < 0) /* it came, and nobody listens to it yet */
-		io_close_fd(&s->run.outcome.refused.fd);
 	event_loop_close(hub, &s->listener);
-	s->run.outcome.refused.fd = -1;
-	/* by their own fds: launch.c closes these two */
-	(void)event_loop_listen(hub, &s->control, 0);
-	(void)event_loop_listen(hub, &s->gate, 0);
-	io_close_fd(&s->run.jail.control);
-	s->control.fd = s->gate.fd = -1;
-	s->pidfd = PORT(s->run.jail.pidfd, serve_pidfd, s);
-	if (s->run.jail.pid <= 0 || event_loop_listen(hub, &s->pidfd, EPOLLIN) < 0)
-		end_now(s);
-}
-
-/* the launcher's own words, or the jail's, or what the interpreter said last */
-static void end_unopened(struct session *s)
-{
-	struct judgement j;
-
-	outcome_judge(&s->run.outcome, s->serve->plan, &j);
-	if (s->run.outcome.started)
-		session_end(s, "the interpreter did not start: %s%s%s", j.error.text,
-			    s->diagnostic[0] ? ": " : "", s->diagnostic);
-	else
-		session_end(s, "%s", j.error.text);
+	s->refused.fd = -1;
+	event_loop_close(hub, &s->control);
 }
 
 static void serve_stand(struct bell *b)
 {
 	struct session *s = b->owner;
 
-	startup_late(&s->run);
-	end_unopened(s);
+	session_end(s,
+		    "the interpreter did not start within %d s: is the host out of CPU "
+		    "or memory?%s%s",
+		    STARTUP_MS / 1000, s->diagnostic[0] ? ": " : "", s->diagnostic);
 }
 
-/* the listener came through the gate, and there is nothing more to hear there */
-static void look_at_gate(struct session *s)
+/* the one thing that fails behind the open gate: its exec */
+static void take_fail(struct session *s, const unsigned char *payload)
 {
-	struct run *run = &s->run;
+	struct wire_fail fail;
+	struct err e;
 
-	if (run->ended) {
-		end_unopened(s);
-		return;
-	}
-	if (run->outcome.refused.fd >= 0 && s->listener.fd < 0)
-		notify_open(s);
-}
-
-static void serve_gate(struct port *p, uint32_t events)
-{
-	struct session *s = p->owner;
-
-	(void)events;
-	/* stand.c closes it, now or when init is ready as well */
-	(void)event_loop_listen(&s->serve->hub, p, 0);
-	p->fd = -1;
-	startup_gate(&s->run);
-	look_at_gate(s);
+	memcpy(&fail, payload, sizeof(fail));
+	(void)err_say(&e, EPROTO, "%.*s", (int)sizeof(fail.text) - 1, fail.text);
+	session_end(s, "the interpreter did not start: %s%s%s", e.text,
+		    s->diagnostic[0] ? ": " : "", s->diagnostic);
 }
 
 static void take_frame(struct session *s)
 {
 	struct wire_header h;
-	const unsigned char *payload = wire_reader_take(&s->run.reader, &h);
+	const unsigned char *payload = wire_reader_take(&s->reader, &h);
 	struct wire_exit exit;
 
-	if (h.type == WIRE_EXIT && h.length == sizeof(exit) && s->run.outcome.started) {
+	if (h.type == WIRE_EXIT && h.length == sizeof(exit)) {
 		memcpy(&exit, payload, sizeof(exit));
-		if (s->phase == PHASE_OPEN) {
+		if (s->phase == PHASE_OPEN)
 			done_process(s, (pid_t)h.step, &exit);
-		} else if (h.step == INIT_PROGRAM_PID) {
-			s->run.outcome.exit = exit;
-			s->run.outcome.have_exit = true;
+		else if (h.step == INIT_PROGRAM_PID)
 			session_end(s,
 				    "the interpreter ended at its start (wait status "
 				    "%#x)%s%s",
 				    exit.wstatus, s->diagnostic[0] ? ": " : "",
 				    s->diagnostic);
-		}
-		return;
+	} else if (h.type == WIRE_FAIL && h.length == sizeof(struct wire_fail) &&
+		   s->phase == PHASE_STANDING) {
+		take_fail(s, payload);
+	} else {
+		session_end(s,
+			    "the jail's init sent a frame of type %u with %u bytes, "
+			    "which is not due here",
+			    h.type, h.length);
 	}
-	if (!startup_frame(&s->run, &h, payload))
-		session_end(
-			s,
-			"the jail's init sent a frame of type %u with %u bytes, which is "
-			"not due here",
-			h.type, h.length);
-	else if (s->run.ended)
-		end_unopened(s);
 }
 
 /*
@@ -253,7 +205,7 @@ static void serve_control(struct port *p, uint32_t events)
 
 	(void)events;
 	for (int i = 0; i < FRAMES_A_TURN && r >= 0 && p->fd >= 0; i++) {
-		r = wire_reader_fill(&s->run.reader, p->fd);
+		r = wire_reader_fill(&s->reader, p->fd);
 		if (r > 0)
 			take_frame(s);
 	}
@@ -270,23 +222,42 @@ static void ring_exits(struct bell *b)
 	(void)event_loop_listen(&s->serve->hub, &s->control, EPOLLIN);
 }
 
-static int listen_all(struct session *s, struct err *e)
+/* each fd is the session's from here on */
+static int adopt(struct session *s, const struct spawn_answer *a, int *fds, struct err *e)
 {
 	struct event_loop *hub = &s->serve->hub;
 	int r;
 
-	s->control = PORT(s->run.jail.control, serve_control, s);
-	s->gate = PORT(s->run.jail.gate, serve_gate, s);
-	/* of a socket that cannot fail */
-	(void)fcntl(s->control.fd, F_SETFL, O_NONBLOCK);
+	s->init = a->init;
+	s->program = a->program;
+	s->template = a->value;
+	s->limited = fds[SPAWN_LEAF] >= 0;
+	s->listened = fds[SPAWN_LISTENER] >= 0;
+	s->cgroup.leaf = io_steal_fd(&fds[SPAWN_LEAF]);
+	s->facts = io_steal_fd(&fds[SPAWN_FACTS]);
+	s->tmpfs.work = io_steal_fd(&fds[SPAWN_WORK]);
+	s->tmpfs.tmp = io_steal_fd(&fds[SPAWN_TMP]);
+	s->start_ms = clock_now_ms();
+	s->control = PORT(io_steal_fd(&fds[SPAWN_CONTROL]), serve_control, s);
 	r = event_loop_listen(hub, &s->control, EPOLLIN);
-	if (r == 0)
-		r = event_loop_listen(hub, &s->gate, EPOLLIN);
-	if (r == 0)
-		r = event_loop_listen(hub, &s->diagnostics, EPOLLIN);
-	if (r == 0)
-		r = event_loop_listen(hub, &s->first->channel, EPOLLIN);
-	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+	if (r < 0)
+		return err_set(e, -r, "serve: epoll_ctl");
+	if (s->listened)
+		notify_open(s, io_steal_fd(&fds[SPAWN_LISTENER]));
+	return step_first(s, io_steal_fd(&fds[SPAWN_CHANNEL]),
+			  io_steal_fd(&fds[SPAWN_DIAGNOSTICS]), e);
+}
+
+void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
+{
+	struct err e;
+
+	/* it was closed meanwhile */
+	if (s->phase != PHASE_STANDING)
+		return;
+	event_loop_set(&s->serve->hub, &s->stand, clock_now_ms() + STARTUP_MS);
+	if (adopt(s, a, fds, &e) < 0)
+		session_end(s, "%s", e.text);
 }
 
 /* Mapped, not allocated: it has room for a frame and for many states, and of a page that
@@ -301,42 +272,19 @@ static struct session *make(struct serve *serve)
 	s->serve = serve;
 	s->once.source = -1;
 	s->put.data = -1;
-	s->run.jail = JAIL_NONE;
-	s->run.room = TMPFS_USAGE_NONE;
-	s->run.outcome.refused.fd = -1;
-	s->run.signals = -1;
-	s->control.fd = s->gate.fd = s->listener.fd = s->pidfd.fd = -1;
-	s->diagnostics.fd = -1;
+	s->tmpfs = TMPFS_USAGE_NONE;
+	s->cgroup = CGROUP_NONE;
+	s->facts = s->refused.fd = -1;
+	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->stand = (struct bell){ .ring = serve_stand, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
 	return s;
 }
 
-/* or nothing is left of it */
-static int launch(struct session *s, struct err *e)
+static void launch(struct session *s)
 {
-	struct serve *serve = s->serve;
-	int r = step_first(s, e);
-
-	if (r == 0)
-		r = template_pool_launch(&serve->stock, &s->run.jail, &s->from, e);
-	if (r == 0)
-		r = listen_all(s, e);
-	if (r == 0) {
-		serve->standing++;
-		event_loop_set(&serve->hub, &s->stand, clock_now_ms() + STARTUP_MS);
-		return 0;
-	}
-	/* nothing was promised yet: the caller tells it */
-	launch_kill(&s->run.jail);
-	(void)event_loop_listen(&serve->hub, &s->control, 0);
-	(void)event_loop_listen(&serve->hub, &s->gate, 0);
-	for (int fd = 0; fd <= 2; fd++)
-		io_close_fd(&s->run.jail.stdio[fd]);
-	if (s->first)
-		state_free(s->first);
-	forget(s);
-	return r;
+	s->serve->standing++;
+	spawn_open(s);
 }
 
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
@@ -352,8 +300,8 @@ int session_open(struct serve *serve, uint32_t number, struct once *once, struct
 	}
 	list(s);
 	if (!taken)
-		return launch(s, e);
-	if (s->phase == PHASE_OPEN)
+		launch(s);
+	else if (s->phase == PHASE_OPEN)
 		spare_begin(s);
 	return 0;
 }
@@ -366,5 +314,6 @@ int session_prepare(struct serve *serve, struct err *e)
 		return err_set(e, ENOMEM, "serve: a session");
 	s->waits = true;
 	list(s);
-	return launch(s, e);
+	launch(s);
+	return 0;
 }

@@ -16,6 +16,7 @@
  *	session_rest.c   a state that waits does nothing else; session_rest.h
  *	session_court.c  violations and signals: whose, and whether they may go on
  *	session_say.c    answers in JSON
+ *	session_spawn.c  what is asked of the spawner
  */
 #ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
 #define STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
@@ -27,9 +28,12 @@
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
 #include "jail/walls/seccomp/signal_guard.h"
-#include "jail/watch/run_loop.h"
+#include "jail/watch/proc_usage.h"
+#include "jail/watch/tmpfs_usage.h"
 #include "jail/watch/outcome.h"
-#include "jail/serve/serve.h"
+#include "jail/serve/supervisor.h"
+#include "jail/serve/spawn.h"
+#include "jail/watch/violation.h"
 #include "jail/serve/refusal.h"
 #include "jail/serve/session/session_media.h"
 #include "jail/serve/session/session_sweep.h"
@@ -128,9 +132,21 @@ struct session {
 	bool waits;  /* nobody has asked for it yet: it has no number */
 	bool opened; /* the client was told so */
 	struct once once;
-	struct stocked *from; /* the template that it is a clone of, or NULL */
-	struct run run;       /* the jail, its posture and its listener */
-	struct port control, gate, listener, diagnostics, pidfd;
+	/* its jail, as the spawner handed it over; each fd -1 where there is none */
+	uint32_t jail;       /* the spawner's number for it */
+	uint32_t template;   /* that it is a clone of, or 0 */
+	pid_t init, program; /* host pids; 0 until it has opened */
+	bool limited;        /* by a cgroup, of which it has the leaf alone */
+	struct cgroup cgroup;
+	bool listened; /* violations are heard of */
+	int facts;
+	struct tmpfs_usage tmpfs;
+	struct port control, listener, diagnostics;
+	struct wire_reader reader; /* of control */
+	struct violations
+		refused;   /* by the listener; for its budget, not for what it keeps */
+	uint64_t start_ms; /* when it opened */
+	struct proc_usage usage; /* where no cgroup counts: as last looked at */
 	struct bell stand, flood, exits;
 	struct states states;
 	struct step *steps;    /* that run */
@@ -168,7 +184,7 @@ struct session {
  * session_open() - Start a jail with an interpreter in it
  * @once:	For a session of one step: copied, and its source taken; else NULL
  *
- * Return: 0, or -errno: there is no such session then
+ * Return: 0, or -errno: there is no such session then. What else goes wrong is told later
  */
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
 
@@ -177,6 +193,15 @@ int session_prepare(struct serve *serve, struct err *e);
 
 /** session_find() - The session of this number, or NULL */
 struct session *session_find(struct serve *serve, uint32_t number);
+
+/**
+ * session_opened() - Its walls are read back, and its interpreter starts
+ * @fds:	By enum spawn_fd, -1 for those that did not come. Those that are taken are set to -1
+ */
+void session_opened(struct session *s, const struct spawn_answer *a, int *fds);
+
+/** session_ended() - All of its processes are gone; @e: NULL, or what was left behind */
+void session_ended(struct session *s, const struct err *e);
 
 /** session_end() - Kill it; CLOSED follows when it is gone. Words are the reason */
 void session_end(struct session *s, const char *fmt, ...)
@@ -297,8 +322,8 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 /** step_output() - Take what a stream holds, at most once; false: nothing more now */
 bool step_output(struct step *step, struct stream *stream);
 
-/** step_first() - State 0, and the fds that its interpreter begins with */
-int step_first(struct session *s, struct err *e);
+/** step_first() - State 0, by the channel of its interpreter, and what that writes; both taken */
+int step_first(struct session *s, int channel, int diagnostics, struct err *e);
 
 /** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
 void step_listen(struct step *step, bool listen);
@@ -333,6 +358,39 @@ uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
 
+/* session_spawn.c */
+
+/**
+ * spawn_attach() - Listen to the spawner
+ * @socket:	Taken
+ *
+ * Return: 0, or -errno
+ */
+int spawn_attach(struct serve *s, int socket, struct err *e);
+
+/** spawn_open() - Ask for a jail; session_opened() or session_failed() follows */
+void spawn_open(struct session *s);
+
+/** spawn_signal() - SIGINT or SIGKILL to a process of its jail, by pidfd; -1 for nobody */
+void spawn_signal(const struct session *s, int pidfd, int signal);
+
+/** spawn_score() - Whom the kernel takes first when memory runs out: one that runs */
+void spawn_score(const struct session *s, int pidfd, bool running);
+
+/** spawn_end() - Kill its jail; session_ended() follows */
+void spawn_end(const struct session *s);
+
+/**
+ * spawn_is_fresh() - Would a jail now be a clone of a template that is not too old?
+ *
+ * Or will there be none? Asks for the next one where that is due; when it is there, the loop
+ * turns. For who can wait.
+ */
+bool spawn_is_fresh(struct serve *serve);
+
+/** spawn_is_stale() - Has its template ended, or was it replaced and is too old? */
+bool spawn_is_stale(const struct session *s);
+
 /* session_shared.c */
 
 /** shared_print() - A JSON list: which kinds of what does not go back this state has */
@@ -341,11 +399,11 @@ void shared_print(struct state *state, FILE *out);
 /* session_court.c */
 
 /** notify_open() - Listen to the calls that are told of */
-void notify_open(struct session *s);
+void notify_open(struct session *s, int listener);
 
 /* session_say.c */
 
-/** say_opened() - OPENED, with posture and what is not enforced; frees the posture */
+/** say_opened() - OPENED, with what the spawner has told of the jail */
 void say_opened(struct session *s);
 /** say_done() - DONE */
 void say_done(struct step *step, const struct judgement *j, const char *state,

@@ -41,12 +41,12 @@ static void look_for_reasons(struct session *s, struct outcome *o)
 {
 	struct cgroup_usage now = s->counted;
 
-	o->full = tmpfs_usage_full(&s->run.room);
-	if (!s->run.jail.limited)
+	o->full = tmpfs_usage_full(&s->tmpfs);
+	if (!s->limited)
 		return;
 	o->cgroup = true;
-	cgroup_usage(&s->run.jail.cgroup, NULL, &now);
-	cgroup_usage(&s->run.jail.cgroup, &s->counted, &o->usage);
+	cgroup_usage(&s->cgroup, NULL, &now);
+	cgroup_usage(&s->cgroup, &s->counted, &o->usage);
 	/* CPU time is the jail's, and not this step's */
 	o->usage.user_us = o->usage.system_us = NO_LIMIT;
 	s->counted = now;
@@ -166,8 +166,7 @@ static void settle(struct step *step, bool lives)
 	struct state *state = step->state;
 
 	if (lives) {
-		sweep_oom(state, false);
-		io_close_fd(&state->oom);
+		sweep_score(state, false);
 		state->bytes = sweep_bytes(state, false);
 	} else {
 		state_free(state);

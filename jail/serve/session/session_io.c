@@ -189,28 +189,19 @@ static void serve_diagnostics(struct port *p, uint32_t events)
 		event_loop_close(&s->serve->hub, p);
 }
 
-/* the interpreter's fds: its channel, and a pipe for what it says when it fails */
-int step_first(struct session *s, struct err *e)
+int step_first(struct session *s, int channel, int diagnostics, struct err *e)
 {
-	int *stdio = s->run.jail.stdio, channel = -1, ends[2];
-	int r = packet_pair(&channel, &stdio[0], e);
+	struct event_loop *hub = &s->serve->hub;
+	int r;
 
-	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
-		r = err_set(e, errno, "serve: pipe");
-	if (r == 0) {
-		s->diagnostics = PORT(ends[0], serve_diagnostics, s);
-		stdio[1] = ends[1];
-		stdio[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
-		if (stdio[2] < 0 || fchmod(ends[1], 0222) < 0 ||
-		    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
-			r = err_set(e, errno, "serve: set up a pipe");
-	}
-	if (r == 0) {
-		s->first = state_new(s, 0, channel);
-		if (!s->first)
-			r = err_set(e, ENOMEM, "serve: a state");
-	}
-	if (!s->first)
+	s->diagnostics = PORT(diagnostics, serve_diagnostics, s);
+	s->first = state_new(s, 0, channel);
+	if (!s->first) {
 		io_close_fd(&channel);
-	return r;
+		return err_set(e, ENOMEM, "serve: a state");
+	}
+	r = event_loop_listen(hub, &s->diagnostics, EPOLLIN);
+	if (r == 0)
+		r = event_loop_listen(hub, &s->first->channel, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,8 +25,7 @@
 
 void limit_signal(const struct state *state, int signal)
 {
-	if (state->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, state->pidfd, signal, NULL, 0);
+	spawn_signal(state->session, state->pidfd, signal);
 }
 
 void limit_kill(struct step *step, enum kill_cause cause)
@@ -135,18 +133,17 @@ uint64_t limit_process_cpu_us(pid_t pid)
 static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 {
 	struct cgroup_usage u = { .user_us = NO_LIMIT };
-	struct proc_usage *w = &s->run.watch;
+	struct proc_usage *w = &s->usage;
 	int r;
 
-	if (s->run.jail.limited) {
-		cgroup_cpu(&s->run.jail.cgroup, &u);
+	if (s->limited) {
+		cgroup_cpu(&s->cgroup, &u);
 		*cpu_us = u.user_us + u.system_us;
 		return u.user_us != NO_LIMIT
 			       ? 0
 			       : err_say(e, EIO, "the jail's cpu.stat cannot be read");
 	}
-	r = proc_usage_sample(s->run.jail.pid, s->serve->plan->limit[LIMIT_MEMORY_BYTES],
-			      w, e);
+	r = proc_usage_sample(s->init, s->serve->plan->limit[LIMIT_MEMORY_BYTES], w, e);
 	if (r < 0)
 		return r;
 	s->memory_bytes = w->memory_bytes;
@@ -176,7 +173,7 @@ static bool has_orphans(const struct session *s)
 	for (const struct step *step = s->ahead; step; step = step->next)
 		if (!step->state->host)
 			return false;
-	return !sweep_has_none(s, s->run.jail.pid);
+	return !sweep_has_none(s, s->init);
 }
 
 /* false: what it uses cannot be seen, so no limit holds it, and its session has ended */
@@ -213,7 +210,7 @@ static uint64_t next_sample_ms(const struct step *step)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t used_ms = step->cpu_used_us / 1000, in_ms = NO_LIMIT;
 
-	if (!step->session->run.jail.limited)
+	if (!step->session->limited)
 		return PROC_USAGE_PERIOD_MS;
 	if (step->cpu_ms != NO_LIMIT && step->cpu_ms > used_ms)
 		in_ms = (step->cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
@@ -252,7 +249,7 @@ void limit_begin(struct step *step)
 		event_loop_set(hub, &step->wall, step->start_ms + STARTUP_MS);
 		return;
 	}
-	sweep_oom(step->state, true);
+	sweep_score(step->state, true);
 	if (step->wall_ms != NO_LIMIT)
 		event_loop_set(hub, &step->wall, step->start_ms + step->wall_ms);
 	if (step->kind != KIND_RUN)
@@ -266,7 +263,7 @@ void limit_begin(struct step *step)
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
-	if (!s->run.jail.limited || step->cpu_ms != NO_LIMIT)
+	if (!s->limited || step->cpu_ms != NO_LIMIT)
 		event_loop_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* what it says is taken when it rests: one wake-up for all of it */
 	if (step->sample.at_ms && park_is_told(s))

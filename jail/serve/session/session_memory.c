@@ -44,8 +44,7 @@ static uint64_t near_bytes(const struct session *s)
 
 static uint64_t used_bytes(const struct session *s)
 {
-	return s->run.jail.limited ? cgroup_memory(&s->run.jail.cgroup, near_bytes(s))
-				   : s->memory_bytes;
+	return s->limited ? cgroup_memory(&s->cgroup, near_bytes(s)) : s->memory_bytes;
 }
 
 bool memory_is_near(const struct session *s)
@@ -71,7 +70,7 @@ static bool has_room(const struct session *s, const struct state *of)
 bool memory_allows(const struct session *s, const struct state *of)
 {
 	/* of swap nobody knows how much there is */
-	return !s->run.jail.limited || s->serve->plan->limit[LIMIT_SWAP_BYTES] > 0 ||
+	return !s->limited || s->serve->plan->limit[LIMIT_SWAP_BYTES] > 0 ||
 	       has_room(s, of);
 }
 

@@ -55,8 +55,7 @@ static bool read_status(const struct session *s, pid_t pid, bool inside, char *t
 
 	if (!inside)
 		return procfs_read(pid, "status", text, size) > 0;
-	(void)snprintf(path, sizeof(path), "/proc/%d/root/proc/%d/status",
-		       s->run.jail.pid, pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/root/proc/%d/status", s->init, pid);
 	return io_read_file_at(AT_FDCWD, path, text, size) > 0;
 }
 
@@ -68,7 +67,7 @@ static bool read_status(const struct session *s, pid_t pid, bool inside, char *t
 static struct state *owner_of(const struct session *s, pid_t pid, bool inside,
 			      bool *there)
 {
-	pid_t init = inside ? 1 : s->run.jail.pid;
+	pid_t init = inside ? 1 : s->init;
 	char text[4096];
 
 	*there = pid == init;
@@ -202,7 +201,8 @@ static struct violations *whose(void *owner, pid_t thread)
 		       : &s->elsewhere;
 }
 
-/* its thread is held still, so the number is no other process's */
+/* its thread is held still, so the number is no other process's; where it cannot be ended,
+ * its session is, see spawn.h */
 static void kill_caller(struct session *s, const struct seccomp_notif *n)
 {
 	cleanup_fd int pidfd = -1;
@@ -210,10 +210,8 @@ static void kill_caller(struct session *s, const struct seccomp_notif *n)
 
 	if (process)
 		pidfd = (int)syscall(SYS_pidfd_open, process, 0);
-	if (violation_holds(s->listener.fd, n->id) &&
-	    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0)
-		session_end(
-			s, "a process that is no step's cannot be ended for a violation");
+	if (violation_holds(s->listener.fd, n->id))
+		spawn_signal(s, pidfd, SIGKILL);
 }
 
 static void punish(void *owner, struct violations *whose_are,
@@ -231,13 +229,13 @@ static void punish(void *owner, struct violations *whose_are,
 
 static uint64_t since_ms(const struct session *s)
 {
-	return clock_now_ms() - s->run.start_ms;
+	return clock_now_ms() - s->start_ms;
 }
 
 /* whoever floods the listener waits for its answers */
 static void pace(struct session *s)
 {
-	uint64_t wait_ms = violation_wait_ms(&s->run.outcome.refused, since_ms(s));
+	uint64_t wait_ms = violation_wait_ms(&s->refused, since_ms(s));
 
 	(void)event_loop_listen(&s->serve->hub, &s->listener, wait_ms ? 0 : EPOLLIN);
 	if (wait_ms)
@@ -252,7 +250,7 @@ static void ring_flood(struct bell *b)
 static void serve_listener(struct port *p, uint32_t events)
 {
 	struct session *s = p->owner;
-	struct violations *v = &s->run.outcome.refused;
+	struct violations *v = &s->refused;
 	int r;
 
 	if (!(events & EPOLLIN)) { /* its last process is gone */
@@ -270,14 +268,15 @@ static void serve_listener(struct port *p, uint32_t events)
 		pace(s);
 }
 
-void notify_open(struct session *s)
+void notify_open(struct session *s, int listener)
 {
-	struct violations *v = &s->run.outcome.refused;
+	struct violations *v = &s->refused;
 
 	s->court = (struct violation_court){ hears, whose, punish, s };
 	v->court = &s->court;
 	s->elsewhere.fd = -1;
 	s->flood = (struct bell){ .ring = ring_flood, .owner = s };
+	v->fd = listener;
 	s->listener = PORT(v->fd, serve_listener, s);
 	if (event_loop_listen(&s->serve->hub, &s->listener, EPOLLIN) < 0)
 		session_end(s, "serve: epoll_ctl");

@@ -86,7 +86,7 @@ void park_await(struct state *state)
 /* an answer that is allowed for is none of a flood's */
 static void pay_back(struct session *s)
 {
-	s->run.outcome.refused.budget++;
+	s->refused.budget++;
 }
 
 static void let_go(struct state *state, uint64_t id)

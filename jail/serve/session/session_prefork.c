@@ -82,9 +82,10 @@ void prefork_prepare(struct session *s, uint32_t branch)
 
 void prefork_born(struct step *step)
 {
-	sweep_find_score(step->state);
 	if (step->unwanted)
 		prefork_end(step);
+	else
+		sweep_score(step->state, true);
 }
 
 void prefork_forget(struct step *step)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/base/json.h"
-#include "jail/watch/report.h"
 #include "jail/serve/session/session.h"
 #include "jail/base/clock.h"
 
@@ -61,26 +61,16 @@ void say_closed(struct session *s)
 
 void say_opened(struct session *s)
 {
-	const struct jail *jail = &s->run.jail;
-	struct outcome *o = &s->run.outcome;
-	cleanup_free char *json = NULL;
+	cleanup_free char *json = NULL, *facts = malloc(JSON_BYTES);
+	ssize_t n = facts ? pread(s->facts, facts, JSON_BYTES - 1, 0) : -1;
 	FILE *out = json_open(&json, JSON_BYTES);
 
-	if (out) {
-		(void)fprintf(out, "{\"session\":%u,\"host_uid\":%u,\"warm\":%s",
-			      s->number, ids_program(&jail->ids),
-			      jail->warm ? "true" : "false");
-		(void)fputs(",\"why_cold\":", out);
-		json_string(out, jail->warm ? NULL : s->serve->stock.why);
-		(void)fputs(",\"not_enforced\":", out);
-		report_not_enforced(out, jail, o);
-		(void)fputs(",\"posture\":", out);
-		posture_print(&o->posture, jail, out);
-		(void)fputc('}', out);
+	if (out && n > 0) {
+		facts[n] = '\0';
+		(void)fprintf(out, "{\"session\":%u,%s}", s->number, facts);
 	}
 	put(s->serve, WIRE_OPENED, s->number, 0, out, json);
-	/* 4 MiB of room, which this session has no more use for */
-	posture_end(&o->posture);
+	io_close_fd(&s->facts);
 }
 
 static void print_tail(const struct stream *o, FILE *out)
@@ -160,7 +150,7 @@ static void print_done(const struct step *step, const struct judgement *j,
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_after(",\"violation\":", violation_name(&step->refused), out);
 	(void)fputs(",\"violations\":", out);
-	violation_print(&step->refused, s->run.outcome.listened, out);
+	violation_print(&step->refused, s->listened, out);
 	json_number(",\"wall_ms\":", step->start_ms != 0,
 		    step->start_ms ? clock_now_ms() - step->start_ms : 0, out);
 	json_number(",\"cpu_ms\":", true, step->cpu_used_us / 1000, out);
@@ -212,7 +202,7 @@ static void print_session(const struct session *s, uint32_t branch, bool moved, 
 	if (moved)
 		print_shared(s, branch, moved, out);
 	(void)fprintf(out, ",\"restless\":%u,\"elsewhere\":", s->restless);
-	violation_print(&s->elsewhere, s->run.outcome.listened, out);
+	violation_print(&s->elsewhere, s->listened, out);
 	(void)fputc('}', out);
 }
 

@@ -48,7 +48,7 @@ static void fail(struct serve *serve, const char *why)
 
 void spare_lost(struct session *s)
 {
-	if (!s->serve->ending && !template_pool_is_stale(s->from))
+	if (!s->serve->ending && !spawn_is_stale(s))
 		fail(s->serve, s->reason);
 }
 
@@ -56,7 +56,7 @@ static void drop_stale(struct serve *serve)
 {
 	for (struct session *s = serve->ready.first, *next; s; s = next) {
 		next = s->next;
-		if (template_pool_is_stale(s->from))
+		if (spawn_is_stale(s))
 			session_end(s, "its template has ended, or was too old");
 	}
 }
@@ -88,7 +88,7 @@ void spare_turn(struct serve *serve)
 	if (v.have >= v.want)
 		return;
 	v.now_ms = clock_now_ms();
-	v.stock = template_pool_is_ready(&serve->stock);
+	v.stock = spawn_is_fresh(serve);
 	at_ms = spare_when(&v);
 	if (at_ms && at_ms != SPARE_NEVER)
 		event_loop_set(&serve->hub, &serve->ready.look, at_ms);
@@ -104,7 +104,7 @@ void spare_turn(struct serve *serve)
 static bool is_quiet(const struct session *s)
 {
 	struct pollfd fds[] = {
-		{ .fd = s->run.jail.control, .events = POLLIN },
+		{ .fd = s->control.fd, .events = POLLIN },
 		{ .fd = s->states.count ? s->states.state[0]->channel.fd : -1,
 		  .events = POLLIN },
 	};
@@ -118,7 +118,7 @@ struct session *spare_take(struct serve *serve)
 
 	/* the oldest is the last; one that is not up yet will be sooner than a new one */
 	for (struct session **at = &serve->ready.first; *at; at = &(*at)->next) {
-		if (template_pool_is_stale((*at)->from))
+		if (spawn_is_stale(*at))
 			continue;
 		if ((*at)->phase == PHASE_OPEN && is_quiet(*at))
 			best = at;

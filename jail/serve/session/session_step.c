@@ -45,7 +45,6 @@ void state_free(struct state *state)
 	park_end(state);
 	state_hang_up(state);
 	io_close_fd(&state->pidfd);
-	io_close_fd(&state->oom);
 	event_loop_later(&state->session->serve->hub, &state->end, free_state);
 }
 
@@ -63,7 +62,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 		return NULL;
 	state->session = s;
 	state->number = number;
-	state->pidfd = state->oom = -1;
+	state->pidfd = -1;
 	state->channel = PORT(channel, serve_channel, state);
 	park_prepare(state);
 	return state;
@@ -228,7 +227,7 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	struct state *first = s->first;
 	struct err e;
 
-	if (h->type != WIRE_STARTED || h->step != 0 || who != s->run.program)
+	if (h->type != WIRE_STARTED || h->step != 0 || who != s->program)
 		return;
 	if (sweep_adopt(first, INIT_PROGRAM_PID, who, 0, &e) < 0) {
 		session_end(s, "%s", e.text);
@@ -239,7 +238,9 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */
-	s->counted = s->run.outcome.before;
+	/* what the set-up used is no step's */
+	if (s->limited)
+		cgroup_usage(&s->cgroup, NULL, &s->counted);
 	event_loop_unset(&s->serve->hub, &s->stand);
 	/* an empty table has room */
 	(void)states_add(&s->states, first);

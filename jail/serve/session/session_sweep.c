@@ -91,7 +91,7 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	 * already, and will come */
 	if (ended ? told <= 1 || state->host
 		  : inside != (pid_t)told ||
-			    (parent != s->run.jail.pid && (!before || parent != before)))
+			    (parent != s->init && (!before || parent != before)))
 		return err_say(e, EPERM, "its process is not the one that it says it is");
 	if (ended)
 		io_close_fd(&pidfd);
@@ -113,8 +113,8 @@ void sweep_left(const struct state *state)
 		return;
 	fd = (int)syscall(SYS_pidfd_open, state->left, 0);
 	if (fd >= 0 && look(state->left, &parent, &inside) &&
-	    parent == state->session->run.jail.pid)
-		(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	    parent == state->session->init)
+		spawn_signal(state->session, fd, SIGKILL);
 }
 
 struct state *sweep_known(const struct session *s, pid_t host)
@@ -161,9 +161,9 @@ static void kill_stray(struct session *s, pid_t pid, pid_t above)
 	if (fd < 0 || !look(pid, &parent, &inside) || has_ended(fd))
 		return;
 	s->sweep.left++;
-	if ((parent != above && parent != s->run.jail.pid) ||
-	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0)
+	if (parent != above && parent != s->init)
 		return;
+	spawn_signal(s, fd, SIGKILL);
 	/* what a step has moved out of ends by itself, and is none */
 	if (!was_left(s, pid))
 		count(s, pid);
@@ -210,7 +210,7 @@ static bool is_clean(const struct step *step)
 	const struct session *s = step->session;
 
 	return (step->have_exit || sweep_has_none(s, step->state->host)) &&
-	       sweep_has_none(s, s->run.jail.pid);
+	       sweep_has_none(s, s->init);
 }
 
 static bool is_late(const struct step *step)
@@ -284,12 +284,12 @@ static unsigned int walk_on(struct session *s)
 {
 	struct sweep *w = &s->sweep;
 	struct err e;
-	int r = proc_usage_each(&w->walk, s->run.jail.pid, VISITS_A_TURN, visit, s, &e);
+	int r = proc_usage_each(&w->walk, s->init, VISITS_A_TURN, visit, s, &e);
 
 	if (r > 0)
 		return 1;
 	/* one that ended before it was looked at may have left others to init */
-	if (r == 0 && w->left == 0 && sweep_has_none(s, s->run.jail.pid)) {
+	if (r == 0 && w->left == 0 && sweep_has_none(s, s->init)) {
 		finish(s, (int)w->counted);
 		return 0;
 	}
@@ -367,7 +367,7 @@ void sweep_step(struct step *step)
 void sweep_states(struct session *s, const struct state *rests)
 {
 	if (s->phase != PHASE_OPEN ||
-	    (!rests && (is_running(s) || sweep_has_none(s, s->run.jail.pid))))
+	    (!rests && (is_running(s) || sweep_has_none(s, s->init))))
 		return;
 	begin(s, NULL);
 	s->sweep.all = s->sweep.all || rests;
@@ -389,22 +389,9 @@ uint64_t sweep_bytes(const struct state *state, bool exact)
 	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void sweep_find_score(struct state *state)
+void sweep_score(struct state *state, bool running)
 {
-	cleanup_fd int dir = procfs_open(state->host);
-
-	/* while it lives, its number is nobody else's, so the folder is its own */
-	if (dir >= 0 && !has_ended(state->pidfd))
-		state->oom = procfs_open_at(dir, "oom_score_adj", O_WRONLY);
-}
-
-void sweep_oom(struct state *state, bool running)
-{
-	const char *score = running ? "1000" : state->session->serve->oom_base;
-
-	if (state->oom < 0)
-		sweep_find_score(state);
-	/* the process's own, whatever its number is now */
-	if (state->oom >= 0)
-		(void)!pwrite(state->oom, score, strlen(score), 0);
+	if (state->scored != running)
+		spawn_score(state->session, state->pidfd, running);
+	state->scored = running;
 }

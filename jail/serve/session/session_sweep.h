@@ -67,15 +67,11 @@ pid_t sweep_inside(const char *text, const char *key);
 uint64_t sweep_bytes(const struct state *state, bool exact);
 
 /**
- * sweep_find_score() - Open the OOM score of a process that is there, or leave it at -1
+ * sweep_score() - Whom the kernel takes first when memory runs out: a running step
  *
- * The file belongs to root, or for an ordinary user's warm jail to that user (ids.h). To
- * an ordinary user's cold one it is closed.
+ * One that is made ready has that score already, so that no step begins later for it.
  */
-void sweep_find_score(struct state *state);
-
-/** sweep_oom() - Whom the kernel takes first when memory runs out: a running step */
-void sweep_oom(struct state *state, bool running);
+void sweep_score(struct state *state, bool running);
 
 /** sweep_known() - The state or step that this process is, or NULL */
 struct state *sweep_known(const struct session *s, pid_t host);

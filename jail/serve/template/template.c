@@ -20,12 +20,10 @@
 #include "jail/base/procfs.h"
 #include "jail/walls/stage.h"
 #include "jail/base/clock.h"
+#include "jail/watch/startup.h"
 #include "jail/serve/template/template.h"
 #include "jail/walls/warm.h"
 #include "jail/walls/warm_plan.h"
-
-/* a clone takes it a millisecond; a host that is short of everything, some more */
-#define ANSWER_MS 5000
 
 /* it lies in the channel until the template comes for it */
 static int send_plan(const struct template *t, struct err *e)
@@ -67,6 +65,9 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 		return err_set(e, errno, "template: socket pair");
 	t->channel = ends[0];
 	t->jail.stdio[0] = ends[1];
+	/* its end alone: who asks does not wait */
+	if (fcntl(t->channel, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "template: socket pair");
 	for (int fd = 1; fd <= 2; fd++)
 		t->jail.stdio[fd] = fcntl(out, F_DUPFD_CLOEXEC, 3);
 	r = send_plan(t, e);
@@ -82,31 +83,28 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 /* what init says, or a stage that failed */
 static int serve_control(struct template *t, struct err *e)
 {
-	int r = wire_reader_fill(&t->reader, t->jail.control);
 	struct wire_header h;
 	struct wire_fail fail;
-	const unsigned char *payload;
+	int r = startup_hear(t->jail.control, &h, &fail);
 
-	if (r == 0 || r == -EINTR)
+	if (r == 0)
 		return 0;
-	if (r < 0)
+	if (r < 0 && r != -EBADMSG)
 		return err_say(e, EPIPE, "template: it has ended");
-	payload = wire_reader_take(&t->reader, &h);
-	if (h.type == WIRE_READY)
+	if (r > 0 && h.type == WIRE_READY && h.length == 0)
 		return 0;
-	if (h.type != WIRE_FAIL || h.length != sizeof(fail))
+	if (r < 0 || h.type != WIRE_FAIL || h.length != sizeof(fail))
 		return err_say(e, EPIPE, "template: its program has ended");
-	memcpy(&fail, payload, sizeof(fail));
 	fail.text[sizeof(fail.text) - 1] = '\0';
 	return err_say(e, fail.errnum ? err_told(fail.errnum) : EPIPE, "template: %s",
 		       fail.text);
 }
 
 /* what it has of a jail's walls, before it runs its tree */
-static int look(struct template *t, pid_t program, uint32_t landlock, struct err *e)
+static int look(struct template *t, struct err *e)
 {
 	struct posture p = { 0 };
-	int r = posture_read(&t->jail, program, landlock, &p, e);
+	int r = posture_read(&t->jail, t->gate.program, t->gate.landlock, &p, e);
 
 	posture_end(&p);
 	if (r == 0 && t->jail.limited)
@@ -117,17 +115,17 @@ static int look(struct template *t, pid_t program, uint32_t landlock, struct err
 
 static int serve_gate(struct template *t, struct err *e)
 {
-	uint32_t landlock;
-	cleanup_fd int listener = -1;
-	pid_t program;
-	int r = gate_receive(t->jail.gate, &program, &t->jail.netlink, &listener,
-			     &landlock, e);
+	int r = gate_receive(t->jail.gate, &t->gate, e);
 
+	if (r == -EAGAIN)
+		return 0;
+	io_close_fd(&t->gate.listener);
+	t->jail.netlink = io_steal_fd(&t->gate.netlink);
 	/* before it is closed: a jail's child may hold a copy of it until its exec, and then
 	 * the set would go on to tell of it */
 	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
 	if (r > 0)
-		r = look(t, program, landlock, e) < 0 ? -e->errnum : r;
+		r = look(t, e) < 0 ? -e->errnum : r;
 	io_close_fd(&t->jail.netlink);
 	if (r > 0 && gate_open(&t->jail.gate) < 0)
 		r = err_say(e, EPIPE, "template: it ended at its gate");
@@ -135,29 +133,38 @@ static int serve_gate(struct template *t, struct err *e)
 	return r;
 }
 
-static int take_answer(const struct template *t, int *pidfd, struct err *e)
+/* Return: 0, or -errno where it cannot be read; @a may tell of a failure */
+static int take_answer(const struct template *t, struct warm_answer *a, struct err *e)
 {
-	struct warm_answer a;
-	int r = fd_passing_receive(t->channel, &a, sizeof(a), pidfd, 1);
+	int r = fd_passing_receive(t->channel, a, sizeof(*a), NULL, 0);
 
 	if (r == -EPIPE || r == -ECONNRESET)
 		return err_say(e, EPIPE,
 			       "template: it has ended; stderr may say why, and "
 			       "--memory is what it may use, too");
-	if (r < 0)
-		return err_set(e, -r, "template: its answer");
-	a.text[sizeof(a.text) - 1] = '\0';
-	return a.errnum ? err_say(e, err_told(a.errnum), "%s", a.text) : r;
+	a->text[sizeof(a->text) - 1] = '\0';
+	return r < 0 ? err_set(e, -r, "template: its answer") : 0;
 }
 
 static int serve_channel(struct template *t, struct err *e)
 {
-	cleanup_fd int pidfd = -1;
-	int r = t->ready ? err_say(e, EPIPE, "template: it speaks unasked, or has ended")
-			 : take_answer(t, &pidfd, e);
+	struct warm_answer a;
+	int r;
 
-	t->ready = r >= 0;
-	return r;
+	if (t->ready && !t->asked)
+		return err_say(e, EPIPE, "template: it speaks unasked, or has ended");
+	r = take_answer(t, &a, e);
+	if (r == 0 && a.errnum)
+		r = err_say(e, err_told(a.errnum), "%s", a.text);
+	else if (r < 0)
+		return r;
+	if (!t->ready) {
+		t->ready = r == 0;
+		return r;
+	}
+	t->asked--;
+	t->made(t, r < 0 ? e : NULL);
+	return 0;
 }
 
 int template_serve(struct template *t, struct err *e)
@@ -207,53 +214,93 @@ static int request(const struct template *t, const struct jail *j, const struct 
 	return r < 0 ? fd_passing_failed(-r, "template: send a request", e) : 0;
 }
 
-/* the number that the kernel has for it here, where /proc is this PID namespace's */
-static int find_pid(struct jail *j, struct err *e)
+int template_ask(struct template *t, struct jail *j, struct parts *parts, struct err *e)
 {
-	char file[48], text[1024];
-	const char *at = NULL;
-	ssize_t n;
+	struct child c;
+	int r = launch_prepare(j, parts, &t->jail, &c, e);
 
-	(void)snprintf(file, sizeof(file), "fdinfo/%d", j->pidfd);
-	n = procfs_read(getpid(), file, text, sizeof(text));
-	if (n > 0)
-		at = procfs_find(text, "Pid:");
-	j->pid = at ? (pid_t)strtol(at, NULL, 10) : 0;
-	if (j->pid > 0)
-		return 0;
-	j->pid = 0;
-	return err_set(e, n < 0 ? (int)-n : ESRCH, "template: the clone's pid");
-}
-
-static int ask(struct template *t, struct jail *j, const struct child *c, struct err *e)
-{
-	struct pollfd answer = { .fd = t->channel, .events = POLLIN };
-	int r = request(t, j, c, e);
-
-	if (r < 0)
-		return r;
-	/* all signals are blocked: nothing interrupts it */
-	if (poll(&answer, 1, ANSWER_MS) == 1)
-		return take_answer(t, &j->pidfd, e);
-	t->ready = false;
-	return err_say(e, ETIMEDOUT, "template: no answer within %d s", ANSWER_MS / 1000);
-}
-
-int template_clone(struct template *t, struct jail *j, const struct child *c,
-		   struct err *e)
-{
-	int r = t->ready ? 0 : err_say(e, EPIPE, "template: it is not ready");
-
+	if (r == 0 && !t->ready)
+		r = err_say(e, EPIPE, "template: it is not ready");
 	/* CLONE_INTO_CGROUP asks for the right to write to cgroup.procs of the leaf, and of
 	 * the folder that has both leaves in it: see template_start() */
 	if (r == 0 && j->limited && j->ids.own)
 		r = cgroup_give(j->cgroup.leaf, ids_program(&t->jail.ids), e);
 	if (r == 0)
-		r = ask(t, j, c, e);
+		r = request(t, j, &c, e);
+	launch_close_child(j, &c);
 	if (r < 0)
 		return r;
 	t->clones++;
-	return find_pid(j, e);
+	t->asked++;
+	return 0;
+}
+
+/* who has sent STARTED: 1, 0 (nobody yet), or -errno */
+static int hear_clone(int control, pid_t *pid)
+{
+	unsigned char head[WIRE_HEADER_BYTES];
+	union {
+		char room[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} from;
+	struct iovec iov = { head, sizeof(head) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &from,
+			      .msg_controllen = sizeof(from) };
+	ssize_t n = recvmsg(control, &msg, MSG_DONTWAIT);
+	struct ucred who = { 0 };
+	struct wire_header h;
+
+	if (n <= 0)
+		return n == 0 ? -EPIPE : errno == EAGAIN ? 0 : -errno;
+	(void)fd_passing_take(&msg, NULL, 0, &who);
+	*pid = who.pid;
+	return n == sizeof(head) && wire_unpack(head, &h) == 0 &&
+			       h.type == WIRE_STARTED && who.pid > 0
+		       ? 1
+		       : -EBADMSG;
+}
+
+/* Is it the template's child, and PID 1 of a namespace of its own? 0, or -errno */
+static int check_clone(const struct template *t, pid_t pid)
+{
+	char text[4096];
+	ssize_t n = procfs_read(pid, "status", text, sizeof(text));
+	const char *parent = n <= 0 ? NULL : procfs_find(text, "PPid:\t");
+	const char *inside = n <= 0 ? NULL : procfs_find(text, "NSpid:");
+
+	if (!parent || !inside)
+		return n < 0 ? (int)n : -ESRCH;
+	inside += strcspn(inside, "\n");
+	return strtol(parent, NULL, 10) == t->gate.program && inside[-1] == '1' &&
+			       inside[-2] == '\t'
+		       ? 0
+		       : -EPERM;
+}
+
+int template_meet(const struct template *t, struct jail *j, struct err *e)
+{
+	struct pollfd peer = { .fd = j->control, .events = POLLRDHUP };
+	pid_t pid = 0;
+	int r = hear_clone(j->control, &pid);
+
+	if (r == 0)
+		return 0;
+	if (r > 0) {
+		j->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		r = j->pidfd < 0 ? -errno : check_clone(t, pid);
+	}
+	/* the template holds no copy of its end by now: if the clone had ended, and its number
+	 * was another's, nobody would hold one */
+	if (r == 0 && poll(&peer, 1, 0) != 0)
+		r = -ESRCH;
+	if (r == 0) {
+		j->pid = pid;
+		return 1;
+	}
+	io_close_fd(&j->pidfd);
+	return err_set(e, -r, "template: look for its clone");
 }
 
 bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms)
@@ -262,12 +309,11 @@ bool template_is_old(const struct template *t, unsigned int clones, uint64_t age
 	       (age_ms && clock_now_ms() - t->start_ms >= age_ms);
 }
 
-void template_end(struct template *t)
+void template_close(struct template *t)
 {
 	io_close_fd(&t->channel);
 	io_close_fd(&t->events);
 	t->ready = false;
 	for (int fd = 0; fd <= 2; fd++)
 		io_close_fd(&t->jail.stdio[fd]);
-	launch_end(&t->jail);
 }

@@ -25,26 +25,29 @@
 #include "init/err.h"
 #include "init/wire.h"
 #include "jail/launch/launch.h"
-
-struct child;
+#include "jail/walls/gate.h"
 
 struct template
 {
 	struct jail jail;
 	struct plan plan; /* the jails', but for the program, and marked */
 	struct parts parts;
-	int channel; /* to the interpreter, see warm.h */
-	int events;  /* epoll(7) of all that it says */
+	int channel;            /* to the interpreter, see warm.h */
+	int events;             /* epoll(7) of all that it says */
+	struct gate_ready gate; /* as far as it has come */
 	bool ready;
 	unsigned int clones; /* so far */
+	unsigned int asked;  /* those that it has not answered */
 	uint64_t start_ms;   /* CLOCK_MONOTONIC */
-	struct wire_reader reader;
+	/* called by template_serve(), once for each clone that it was asked for, in their
+	 * order; @e: NULL, or why there is none */
+	void (*made)(struct template * t, const struct err *e);
 };
 
 /**
  * template_start() - Start a template; it is ready when template_serve() says so
- * @t:		Filled; not to be moved; the caller calls template_end() whatever this
- *		returns
+ * @t:		Filled; not to be moved; the caller ends its jail and calls
+ *		template_close(), whatever this returns
  * @parts:	Of the jails that are to be cloned, from launch_find()
  * @argv:	The interpreter and its words, NULL at the end; kept
  * @out:	Becomes its stdout and stderr; the caller's
@@ -66,24 +69,33 @@ static inline int template_fd(const struct template *t)
  * template_serve() - Take what it says, without waiting
  *
  * Return: 1 (it is ready), 0 (not yet), or -errno: it has ended or is of no use, @e says
- * why, and all that is left to do is template_end()
+ * why, and all that is left to do is to end it
  */
 int template_serve(struct template *t, struct err *e);
 
 /**
- * template_clone() - Have it make a clone; launch_warm()'s own
+ * template_ask() - Ask it to make a clone, without waiting; made() tells of the answer
+ * @j:		As launch_jail() wants it
+ * @parts:	Of the jails
  *
- * Waits for the answer, which takes it as long as a clone3(2), and a few seconds at most.
- *
- * Return: 0, -EPIPE (it has ended), -ETIMEDOUT (it must be ended), or -errno of the clone
+ * Return: 0, -EPIPE (it has ended), or -errno: it is then not asked
  */
-int template_clone(struct template *t, struct jail *j, const struct child *c,
-		   struct err *e);
+int template_ask(struct template *t, struct jail *j, struct parts *parts, struct err *e);
+
+/**
+ * template_meet() - Who is the clone? By the kernel's word, after made()
+ * @j:		Gets pid and pidfd. The clone waits; launch_go() lets it go on
+ *
+ * To be called again when j->control is readable.
+ *
+ * Return: 1, 0 (it has not said yet that it is there), or -errno
+ */
+int template_meet(const struct template *t, struct jail *j, struct err *e);
 
 /** template_is_old() - Has it made so many clones, or is it that old? 0 asks for neither */
 bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms);
 
-/** template_end() - End it, and with it every clone that there still is */
-void template_end(struct template *t);
+/** template_close() - Close its fds, but not its jail's */
+void template_close(struct template *t);
 
 #endif

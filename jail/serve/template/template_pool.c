@@ -13,18 +13,26 @@
 #include "jail/watch/startup.h"
 #include "jail/serve/template/template_pool.h"
 #include "jail/serve/template/template.h"
+#include "jail/launch/ending.h"
 
 /* one that does not start is not tried again with each session */
 #define AGAIN_MS 1000
+/* a clone takes it a millisecond; a host that is short of everything, some more */
+#define ANSWER_MS 5000
 
 struct stocked {
 	struct template t;
 	struct template_pool *stock;
+	uint32_t number;
 	struct port port;
 	struct bell late; /* while it starts */
+	struct bell mute; /* while it owes an answer */
 	struct bell old;  /* when its time is over, where ready jails are to go then */
+	struct order *first, **last; /* jails that it was asked for */
 	unsigned int sessions;
+	bool used; /* it was ready once */
 	bool done; /* ended when nobody is left */
+	struct ending ending;
 	struct later end;
 };
 
@@ -33,15 +41,34 @@ static void free_stocked(struct later *l)
 	free((char *)l - offsetof(struct stocked, end));
 }
 
+static void serve_gone(struct ending *en, const struct err *e)
+{
+	struct stocked *one =
+		(struct stocked *)((char *)en - offsetof(struct stocked, ending));
+
+	/* what is left of its leaf would not end serve: the sweeper goes on */
+	(void)e;
+	one->stock->count--;
+	event_loop_later(one->stock->hub, &one->end, free_stocked);
+}
+
 static void end(struct stocked *one)
 {
 	struct event_loop *hub = one->stock->hub;
 
 	event_loop_unset(hub, &one->late);
+	event_loop_unset(hub, &one->mute);
 	event_loop_unset(hub, &one->old);
 	(void)event_loop_listen(hub, &one->port, 0);
-	template_end(&one->t);
-	event_loop_later(hub, &one->end, free_stocked);
+	template_close(&one->t);
+	ending_begin(&one->ending, hub, &one->t.jail, serve_gone);
+}
+
+/* jails out of it that nobody uses yet are to go, and those of all before it */
+static void mark_stale(const struct stocked *one)
+{
+	if (one->used && one->stock->stale < one->number)
+		one->stock->stale = one->number;
 }
 
 /* not used for more sessions */
@@ -54,14 +81,36 @@ static void retire(struct stocked *one)
 	if (s->next == one)
 		s->next = NULL;
 	one->done = true;
+	if (spare_is_stale(true, clock_now_ms() - one->t.start_ms,
+			   s->parts->plan->limit[LIMIT_TEMPLATE_MS]))
+		mark_stale(one);
 	if (one->sessions == 0)
 		end(one);
 }
 
+static void tell(struct stocked *one, const struct err *e)
+{
+	struct order *o = one->first;
+
+	one->first = o->next;
+	if (!one->first)
+		one->last = &one->first;
+	o->made(o, e);
+}
+
+/* it is of no use any more; whoever waits for it is told */
 static void give_up(struct stocked *one, const struct err *e)
 {
 	struct template_pool *s = one->stock;
 
+	one->t.ready = false;
+	(void)event_loop_listen(s->hub, &one->port, 0);
+	event_loop_unset(s->hub, &one->mute);
+	mark_stale(one);
+	while (one->first)
+		tell(one, e);
+	if (one->done) /* its sessions end by themselves */
+		return;
 	(void)snprintf(s->why, sizeof(s->why), "%s", e->text);
 	s->again_ms = clock_now_ms() + AGAIN_MS;
 	retire(one);
@@ -76,6 +125,25 @@ static void serve_late(struct bell *b)
 	give_up(b->owner, &e);
 }
 
+static void serve_mute(struct bell *b)
+{
+	struct err e;
+
+	(void)err_say(&e, ETIMEDOUT, "template: no answer within %d s", ANSWER_MS / 1000);
+	give_up(b->owner, &e);
+}
+
+static void serve_made(struct template *t, const struct err *e)
+{
+	struct stocked *one = (struct stocked *)((char *)t - offsetof(struct stocked, t));
+	struct event_loop *hub = one->stock->hub;
+
+	event_loop_unset(hub, &one->mute);
+	tell(one, e);
+	if (one->first)
+		event_loop_set(hub, &one->mute, clock_now_ms() + ANSWER_MS);
+}
+
 static void serve_template(struct port *p, uint32_t events)
 {
 	struct stocked *one = p->owner;
@@ -85,14 +153,7 @@ static void serve_template(struct port *p, uint32_t events)
 	int r = template_serve(&one->t, &e);
 
 	(void)events;
-	if (one->done) {
-		/* its sessions end by themselves */
-		if (r < 0)
-			(void)event_loop_listen(s->hub, p, 0);
-		return;
-	}
 	if (r < 0) {
-		(void)event_loop_listen(s->hub, p, 0);
 		give_up(one, &e);
 		return;
 	}
@@ -103,6 +164,7 @@ static void serve_template(struct port *p, uint32_t events)
 	if (s->now)
 		retire(s->now);
 	s->now = one;
+	one->used = true;
 	if (limit[LIMIT_READY] && limit[LIMIT_TEMPLATE_MS] != NO_LIMIT)
 		event_loop_set(s->hub, &one->old,
 			       one->t.start_ms + limit[LIMIT_TEMPLATE_MS]);
@@ -114,7 +176,9 @@ static void serve_old(struct bell *b)
 {
 	struct stocked *one = b->owner;
 
-	if (one->stock->now == one)
+	if (one->done)
+		mark_stale(one);
+	else
 		begin_next(one->stock);
 }
 
@@ -130,12 +194,17 @@ static void begin_next(struct template_pool *s)
 	if (!one)
 		return;
 	one->stock = s;
+	one->number = ++s->last;
 	one->port = PORT(-1, serve_template, one);
 	one->late = (struct bell){ .ring = serve_late, .owner = one };
+	one->mute = (struct bell){ .ring = serve_mute, .owner = one };
 	one->old = (struct bell){ .ring = serve_old, .owner = one };
+	one->last = &one->first;
+	s->count++;
 	s->next = one;
 	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
 	one->port.fd = template_fd(&one->t);
+	one->t.made = serve_made;
 	if (r == 0) {
 		r = event_loop_listen(s->hub, &one->port, EPOLLIN);
 		if (r < 0)
@@ -177,13 +246,12 @@ static bool is_old(const struct stocked *one)
 			       age_ms == NO_LIMIT ? 0 : age_ms);
 }
 
-int template_pool_launch(struct template_pool *s, struct jail *j, struct stocked **from,
-			 struct err *e)
+int template_pool_launch(struct template_pool *s, struct order *o, struct err *e)
 {
 	struct stocked *one = s->now;
 	int r;
 
-	*from = NULL;
+	o->from = NULL;
 	/* the old one serves until the next one is ready */
 	if (!one || is_old(one))
 		begin_next(s);
@@ -195,42 +263,48 @@ int template_pool_launch(struct template_pool *s, struct jail *j, struct stocked
 				   "(--cold: none at all)",
 			s->why);
 	if (!one)
-		return launch_jail(j, s->parts, e);
+		return launch_jail(o->jail, s->parts, e);
 	one->sessions++;
-	*from = one;
-	r = launch_warm(j, s->parts, &one->t, e);
-	if (r < 0 && !one->t.ready)
-		give_up(one, e);
-	return r;
+	o->from = one;
+	r = template_ask(&one->t, o->jail, s->parts, e);
+	if (r < 0)
+		return r;
+	if (!one->first)
+		event_loop_set(s->hub, &one->mute, clock_now_ms() + ANSWER_MS);
+	o->next = NULL;
+	*one->last = o;
+	one->last = &o->next;
+	return 1;
 }
 
-bool template_pool_is_ready(struct template_pool *s)
+void template_pool_prepare(struct template_pool *s)
 {
-	bool fresh = s->now && !is_old(s->now);
-
-	if (!fresh)
+	if (!s->now || is_old(s->now))
 		begin_next(s);
-	return fresh || !s->next;
 }
 
-bool template_pool_awaits(const struct template_pool *s)
+struct template_sight template_pool_look(const struct template_pool *s)
 {
-	return s->always && !s->now && s->next;
+	return (struct template_sight){
+		.fresh = s->now && !is_old(s->now),
+		.starting = s->next,
+		.awaited = s->always && !s->now && s->next,
+		.stale = s->stale,
+	};
 }
 
-bool template_pool_is_stale(const struct stocked *from)
+uint32_t template_pool_number(const struct stocked *from)
 {
-	if (!from)
-		return false;
-	/* its clones end with it, if not at once */
-	return !from->t.ready ||
-	       spare_is_stale(from->done, clock_now_ms() - from->t.start_ms,
-			      from->stock->parts->plan->limit[LIMIT_TEMPLATE_MS]);
+	return from ? from->number : 0;
 }
 
-void template_pool_release(struct template_pool *s, struct stocked *from)
+const struct template *template_pool_template(const struct stocked *from)
 {
-	(void)s;
+	return &from->t;
+}
+
+void template_pool_release(struct stocked *from)
+{
 	if (from && --from->sessions == 0 && from->done)
 		end(from);
 }

@@ -18,6 +18,7 @@
 #include "jail/launch/launch.h"
 
 struct stocked;
+struct template;
 
 struct template_pool {
 	struct event_loop *hub;
@@ -26,6 +27,8 @@ struct template_pool {
 	struct stocked *now;    /* ready, or NULL */
 	struct stocked *next;   /* that starts, or NULL */
 	uint64_t again_ms;      /* not before that is another one tried */
+	uint32_t last, stale;   /* numbers: of the youngest; all up to this are stale */
+	unsigned int count;     /* that are there, or are ending */
 	bool loads;             /* an executed interpreter could not load its libraries */
 	bool always;            /* without a template, no jail is launched */
 	char why[ERR_TEXT_MAX]; /* there was none, the last time */
@@ -38,31 +41,51 @@ struct template_pool {
 void template_pool_open(struct template_pool *s, struct event_loop *hub,
 			struct parts *parts, char *const *argv);
 
+/* a jail that is wanted; its memory must last until made() was called */
+struct order {
+	struct jail *jail;
+	struct stocked *from; /* for template_pool_release(), also on failure; or NULL */
+	/* the template has answered: template_meet() follows; @e: NULL, or why not */
+	void (*made)(struct order *o, const struct err *e);
+	struct order *next;
+};
+
 /**
- * template_pool_launch() - Launch a jail: out of a template, or cold, and @j->warm tells
- * @from:	Gets whom to give to template_pool_release(), also on failure; NULL for nobody
+ * template_pool_launch() - Launch a jail: out of a template, or cold; the jail's warm tells
  *
- * Return: as launch_jail()
+ * Return: 0 (as launch_jail()), 1 (a template is asked, and made() is called later), or
+ * -errno
  */
-int template_pool_launch(struct template_pool *s, struct jail *j, struct stocked **from,
-			 struct err *e);
+int template_pool_launch(struct template_pool *s, struct order *o, struct err *e);
 
-/**
- * template_pool_is_ready() - Would a launch now be out of a template that is not too old, or is
- * none awaited? For who can wait; starts the next one where that is due
- */
-bool template_pool_is_ready(struct template_pool *s);
+struct template_sight {
+	/* would a launch now be out of a template that is not too old? */
+	bool fresh;
+	/* is one starting? */
+	bool starting;
+	/* must one that starts be awaited before a jail is launched? */
+	bool awaited;
+	/* what came of this one, or of any before it, is of no use: it has ended, or was
+	 * replaced and is too old */
+	uint32_t stale;
+};
 
-/** template_pool_is_stale() - Has the template ended, or was it replaced and is too old? */
-bool template_pool_is_stale(const struct stocked *from);
+/** template_pool_prepare() - Start the next one, unless there is one that is not too old */
+void template_pool_prepare(struct template_pool *s);
+
+/** template_pool_look() - What there is */
+struct template_sight template_pool_look(const struct template_pool *s);
+
+/** template_pool_number() - By which a sight names it; 0 for NULL */
+uint32_t template_pool_number(const struct stocked *from);
+
+/** template_pool_template() - For template_meet() */
+const struct template *template_pool_template(const struct stocked *from);
 
 /** template_pool_release() - A jail out of it has ended; NULL is nobody */
-void template_pool_release(struct template_pool *s, struct stocked *from);
+void template_pool_release(struct stocked *from);
 
-/** template_pool_awaits() - Must a template that starts be awaited before a jail is launched? */
-bool template_pool_awaits(const struct template_pool *s);
-
-/** template_pool_close() - End all templates; no session is left */
+/** template_pool_close() - End all templates; no session is left. Until count is 0, turn */
 void template_pool_close(struct template_pool *s);
 
 #endif

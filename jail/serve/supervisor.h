@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve.h - stepjail serve: one client, one plan, many sessions
+ * supervisor.h - the half of `serve` that reads what jails and the client say
  */
-#ifndef STEPJAIL_JAIL_SERVE_SERVE_H
-#define STEPJAIL_JAIL_SERVE_SERVE_H
+#ifndef STEPJAIL_JAIL_SERVE_SUPERVISOR_H
+#define STEPJAIL_JAIL_SERVE_SUPERVISOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
 #include "init/err.h"
 #include "init/wire.h"
 #include "jail/base/event_loop.h"
-#include "jail/launch/keeper.h"
-#include "jail/launch/launch.h"
 #include "jail/plan/plan.h"
 #include "jail/serve/queue.h"
 #include "jail/serve/template/spare.h"
-#include "jail/serve/template/template_pool.h"
 
 #define SERVE_BUCKETS 256
 
@@ -33,11 +29,13 @@ struct ready {
 
 struct serve {
 	const struct plan *plan;
-	struct parts parts;
-	struct keeper keeper;
 	struct event_loop hub;
-	struct template_pool stock;
-	struct port client, signals;
+	struct port client, spawner;
+	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
+	/* as the spawner tells: enum spawn_stock, and whatever came of this template, or of
+	 * any before it, is of no use */
+	uint32_t template, template_stale;
+	bool template_told, template_asked;
 	struct wire_reader reader;
 	struct queue queue;
 	bool paused; /* the client does not read: nothing is taken from it or from steps */
@@ -49,9 +47,9 @@ struct serve {
 	uint64_t began_ms; /* the last of them */
 	bool media_held;   /* some step's channel waits for the client to read */
 	bool ending;       /* no client any more, or a signal */
+	bool lost;         /* no spawner any more */
 	int status;        /* exit status, or -errno with error filled */
 	struct err error;
-	char oom_base[16]; /* oom_score_adj of serve itself, and of states */
 };
 
 /** serve_put() - A frame to the client, its payload behind struct serve_at */
@@ -64,5 +62,16 @@ void serve_end(struct serve *s, int status);
 /** request_serve() - Take a frame of the client */
 void request_serve(struct serve *s, const struct wire_header *h,
 		   const unsigned char *payload);
+
+/**
+ * supervisor_serve() - Serve the client on fd 0 until it is gone, or the spawner says so
+ * @p:		Of all sessions
+ * @spawner:	Socket to the spawner, see spawn.h; taken, whatever this returns
+ *
+ * All signals must be blocked.
+ *
+ * Return: exit status, or -errno
+ */
+int supervisor_serve(const struct plan *p, int spawner, struct err *e);
 
 #endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_spawn.c - what sessions ask of the spawner, and hear of it: see spawn.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "init/io.h"
+#include "jail/base/fd_passing.h"
+#include "jail/serve/session/session.h"
+#include "jail/watch/outcome.h"
+
+/* The spawner waits for nobody, so this does not wait for long. Where the spawner is gone,
+ * its end of file tells so. */
+static void send_request(const struct serve *s, struct spawn_request q, const int *pidfd)
+{
+	(void)fd_passing_send(s->spawner.fd, &q, sizeof(q), pidfd, pidfd != NULL);
+}
+
+static void ask(const struct session *s, uint32_t kind, uint32_t value, const int *pidfd)
+{
+	send_request(s->serve, (struct spawn_request){ kind, s->jail, value }, pidfd);
+}
+
+void spawn_open(struct session *s)
+{
+	struct serve *serve = s->serve;
+
+	/* a number may be given again when the one that had it has long ended */
+	s->jail = ++serve->last_jail ? serve->last_jail : ++serve->last_jail;
+	serve->template_asked = false;
+	ask(s, SPAWN_OPEN, 0, NULL);
+}
+
+void spawn_signal(const struct session *s, int pidfd, int signal)
+{
+	if (pidfd >= 0)
+		ask(s, SPAWN_SIGNAL, (uint32_t)signal, &pidfd);
+}
+
+void spawn_score(const struct session *s, int pidfd, bool running)
+{
+	if (pidfd >= 0)
+		ask(s, SPAWN_SCORE, running, &pidfd);
+}
+
+void spawn_end(const struct session *s)
+{
+	ask(s, SPAWN_END, 0, NULL);
+}
+
+bool spawn_is_fresh(struct serve *serve)
+{
+	if (serve->template != SPAWN_STOCK_OLD || serve->template_asked)
+		return serve->template != SPAWN_STOCK_NONE;
+	serve->template_asked = true;
+	send_request(serve, (struct spawn_request){ .kind = SPAWN_PREPARE }, NULL);
+	return false;
+}
+
+bool spawn_is_stale(const struct session *s)
+{
+	return s->template && s->template <= s->serve->template_stale;
+}
+
+static struct session *find(struct serve *serve, uint32_t jail)
+{
+	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+		for (struct session *s = i < SERVE_BUCKETS ? serve->bucket[i]
+							   : serve->ready.first;
+		     s; s = s->next)
+			if (s->jail == jail)
+				return s;
+	return NULL;
+}
+
+static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
+{
+	struct session *s = find(serve, a->number);
+	struct err e = { .errnum = (int)a->errnum };
+
+	memcpy(e.text, a->text, sizeof(e.text));
+	if (a->kind == SPAWN_STOCK) {
+		serve->template_told = true;
+		serve->template = a->value;
+		serve->template_stale = a->number;
+	} else if (a->kind == SPAWN_STOP) {
+		serve_end(serve, STATUS_SIGNAL + (int)a->value);
+	} else if (!s) {
+		return;
+	} else if (a->kind == SPAWN_OPENED) {
+		session_opened(s, a, fds);
+	} else if (a->kind == SPAWN_FAILED) {
+		session_end(s, "%s", e.text);
+	} else if (a->kind == SPAWN_ENDED) {
+		session_ended(s, e.errnum ? &e : NULL);
+	} else if (a->kind == SPAWN_UNSENT) {
+		session_end(s, "a process of it cannot be sent a signal: %s",
+			    strerror(e.errnum));
+	}
+}
+
+/* each in the place of its name, -1 for the others */
+static void place(uint32_t set, const int *came, int *fds)
+{
+	for (int i = 0; i < SPAWN_FDS; i++)
+		fds[i] = set & 1u << i ? *came++ : -1;
+}
+
+static void serve_spawner(struct port *p, uint32_t events)
+{
+	struct serve *serve = p->owner;
+	struct spawn_answer a;
+	int came[SPAWN_FDS], fds[SPAWN_FDS];
+	int r = fd_passing_receive(p->fd, &a, sizeof(a), came, SPAWN_FDS);
+
+	(void)events;
+	if (r >= 0) {
+		place(a.fds, came, fds);
+		take(serve, &a, fds);
+		for (int i = 0; i < SPAWN_FDS; i++)
+			io_close_fd(&fds[i]);
+		return;
+	}
+	/* it was killed, and every jail with it: there is nobody to wait for, nor to tell */
+	serve->lost = true;
+	serve->status = STATUS_FAILED;
+	event_loop_close(&serve->hub, p);
+}
+
+int spawn_attach(struct serve *s, int socket, struct err *e)
+{
+	int r;
+
+	s->spawner = PORT(socket, serve_spawner, s);
+	r = event_loop_listen(&s->hub, &s->spawner, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+}

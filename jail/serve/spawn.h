@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawn.h - what the supervisor of sessions asks of the spawner, and what it is told
+ *
+ * `serve` is two processes. The spawner is privileged: it launches jails by a plan that
+ * was fixed at its start, and ends them. The supervisor reads everything that a jail or
+ * the client says. Between them is one SOCK_SEQPACKET socket, and every packet has one of
+ * the two sizes below. The spawner waits for nobody: what takes time is told when it is
+ * there.
+ *
+ * requests
+ *	OPEN	launch a jail; its number is the supervisor's choice. OPENED or FAILED
+ *		follows
+ *	SIGNAL	SIGINT or SIGKILL, the value, to a process of this jail, whose pidfd comes
+ *		beside the packet. UNSENT follows where that cannot be sent
+ *	SCORE	let the kernel take this process first when memory runs out, or as late as
+ *		`serve` itself: the value is 1 or 0; a pidfd as with SIGNAL
+ *	PREPARE	have a template start, if the one that there is is too old, or there is none.
+ *		STOCK follows in any case
+ *	END	kill every process of this jail, also where it has not opened or has failed.
+ *		ENDED follows when they are gone, and the number is free again
+ * Anything else is the end of the spawner, and of all jails.
+ *
+ * answers: see struct spawn_answer. STOCK and STOP belong to no jail.
+ */
+#ifndef STEPJAIL_JAIL_SERVE_SPAWN_H
+#define STEPJAIL_JAIL_SERVE_SPAWN_H
+
+#include <stdint.h>
+
+#include "init/err.h"
+
+enum spawn_request_kind {
+	SPAWN_OPEN = 1,
+	SPAWN_SIGNAL,
+	SPAWN_SCORE,
+	SPAWN_END,
+	SPAWN_PREPARE,
+};
+
+struct spawn_request {
+	uint32_t kind, number, value;
+};
+
+enum spawn_answer_kind {
+	SPAWN_OPENED = 1, /* its walls are read back, and its program runs */
+	SPAWN_FAILED,     /* errnum and text; END is still to be asked for */
+	SPAWN_ENDED,      /* errnum and text where something of it was left behind */
+	SPAWN_UNSENT,     /* errnum: why a signal could not be sent */
+	SPAWN_STOCK,      /* what there is of templates has changed */
+	SPAWN_STOP,       /* `serve` was sent the signal value: end all sessions */
+};
+
+/* what comes beside OPENED; a bit each in fds, in this order */
+enum spawn_fd {
+	SPAWN_CONTROL,     /* of init; it does not block */
+	SPAWN_CHANNEL,     /* of the first interpreter, see packet.h */
+	SPAWN_DIAGNOSTICS, /* what that writes to its stdout and stderr */
+	SPAWN_FACTS,       /* sealed memfd: members of the JSON object of OPENED */
+	SPAWN_LISTENER,    /* of violations; not where a surrounding one hears them */
+	SPAWN_LEAF,        /* cgroup folder; not where none limits the jail */
+	SPAWN_WORK,        /* O_PATH of its tmpfs; not where it cannot be opened */
+	SPAWN_TMP,
+	SPAWN_FDS,
+};
+
+enum spawn_stock {
+	SPAWN_STOCK_NONE, /* the next template must start before a clone of it is made */
+	SPAWN_STOCK_OLD,  /* there is none that is not too old, nor is one awaited */
+	SPAWN_STOCK_FRESH,
+};
+
+struct spawn_answer {
+	uint32_t kind, number;
+	uint32_t value;        /* OPENED: the template's number, 0 for none. STOCK: enum
+			 * spawn_stock; number: this template, and all before it, are of no
+			 * use any more */
+	uint32_t fds;          /* OPENED: which fds came */
+	uint32_t errnum;       /* FAILED, ENDED, UNSENT */
+	int32_t init, program; /* OPENED: pids */
+	char text[ERR_TEXT_MAX];
+};
+
+_Static_assert(sizeof(struct spawn_request) == 12, "no padding");
+_Static_assert(sizeof(struct spawn_answer) == 28 + ERR_TEXT_MAX, "no padding");
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawned.c - a jail of `serve`, from OPEN to ENDED: see spawned.h
+ *
+ * What is read here: READY and FAIL of a jail that has run nothing yet, both of fixed size,
+ * and kernel files about a process that waits at its gate. When that gate has been opened, all
+ * ends of the jail are the supervisor's. A supervisor that reads too slowly is told later: what
+ * it is to be told follows from where a jail is, so nothing is queued.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/clock.h"
+#include "jail/base/fd_passing.h"
+#include "jail/base/json.h"
+#include "jail/base/procfs.h"
+#include "jail/launch/posture.h"
+#include "jail/serve/packet.h"
+#include "jail/serve/spawned.h"
+#include "jail/serve/template/template.h"
+#include "jail/watch/report.h"
+#include "jail/watch/startup.h"
+
+#define FACTS_BYTES WIRE_PAYLOAD_MAX
+
+/* false: not yet, see spawner_say() */
+static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
+{
+	struct spawn_answer a = { .kind = kind,
+				  .number = j->number,
+				  .errnum = (uint32_t)why->errnum };
+
+	(void)snprintf(a.text, sizeof(a.text), "%s", why->text);
+	return spawner_say(j->spawner, &a, NULL, 0) != -EAGAIN;
+}
+
+static void free_spawned(struct later *l)
+{
+	struct spawned *j =
+		(struct spawned *)((char *)l - offsetof(struct spawned, forget));
+
+	/* as it was made */
+	(void)munmap(j, sizeof(*j));
+}
+
+static void forget(struct spawned *j)
+{
+	struct spawner *p = j->spawner;
+	struct spawned **at = &p->bucket[j->number % SPAWNER_BUCKETS];
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	p->count--;
+	event_loop_later(&p->hub, &j->forget, free_spawned);
+}
+
+/* what the supervisor gets; its leaf stays, to be ended */
+static void close_ends(struct spawned *j)
+{
+	struct event_loop *hub = &j->spawner->hub;
+
+	(void)event_loop_listen(hub, &j->control, 0);
+	(void)event_loop_listen(hub, &j->gate, 0);
+	j->control.fd = j->gate.fd = -1;
+	io_close_fd(&j->channel);
+	io_close_fd(&j->diagnostics);
+	io_close_fd(&j->facts);
+	io_close_fd(&j->run.outcome.refused.fd);
+	tmpfs_usage_close(&j->run.room);
+	posture_end(&j->run.outcome.posture);
+}
+
+static void serve_gone(struct ending *en, const struct err *e)
+{
+	struct spawned *j =
+		(struct spawned *)((char *)en - offsetof(struct spawned, ending));
+
+	j->phase = SPAWNED_GONE;
+	if (e)
+		j->left = *e;
+	template_pool_release(j->order.from);
+	spawned_update(j);
+}
+
+static void begin_end(struct spawned *j)
+{
+	event_loop_unset(&j->spawner->hub, &j->late);
+	close_ends(j);
+	ending_begin(&j->ending, &j->spawner->hub, &j->run.jail, serve_gone);
+}
+
+void spawned_end(struct spawned *j)
+{
+	if (j->phase >= SPAWNED_ENDING)
+		return;
+	j->phase = SPAWNED_ENDING;
+	/* a clone that nobody knows yet could not be ended */
+	if (!j->asked && !j->unmet)
+		begin_end(j);
+}
+
+static void fail(struct spawned *j, const struct err *e)
+{
+	if (j->phase >= SPAWNED_ENDING)
+		return;
+	j->error = *e;
+	spawned_end(j);
+	spawned_update(j);
+}
+
+/* the jail's ends go over, and none of them stays here */
+static bool tell_opened(struct spawned *j)
+{
+	struct run *run = &j->run;
+	const int ends[SPAWN_FDS] = {
+		[SPAWN_CONTROL] = run->jail.control,
+		[SPAWN_CHANNEL] = j->channel,
+		[SPAWN_DIAGNOSTICS] = j->diagnostics,
+		[SPAWN_FACTS] = j->facts,
+		[SPAWN_LISTENER] = run->outcome.refused.fd,
+		[SPAWN_LEAF] = run->jail.limited ? run->jail.cgroup.leaf : -1,
+		[SPAWN_WORK] = run->room.work,
+		[SPAWN_TMP] = run->room.tmp,
+	};
+	struct spawn_answer a = { .kind = SPAWN_OPENED,
+				  .number = j->number,
+				  .value = template_pool_number(j->order.from),
+				  .init = run->jail.pid,
+				  .program = run->program };
+	int fds[SPAWN_FDS], r;
+	size_t count = 0;
+	struct err e;
+
+	for (int i = 0; i < SPAWN_FDS; i++)
+		if (ends[i] >= 0) {
+			a.fds |= 1u << i;
+			fds[count++] = ends[i];
+		}
+	r = spawner_say(j->spawner, &a, fds, count);
+	if (r == -EAGAIN)
+		return false;
+	close_ends(j);
+	io_close_fd(&run->jail.control);
+	if (r < 0) {
+		(void)fd_passing_failed(-r, "serve: hand over a jail", &e);
+		fail(j, &e);
+	}
+	return r == 0;
+}
+
+void spawned_update(struct spawned *j)
+{
+	const struct spawner *p = j->spawner;
+	const struct err unsent = { .errnum = j->unsent };
+
+	if (p->slow && !p->ending)
+		return;
+	if (j->unsent && tell(j, SPAWN_UNSENT, &unsent))
+		j->unsent = 0;
+	if (!j->told && j->error.errnum)
+		j->told = tell(j, SPAWN_FAILED, &j->error);
+	else if (!j->told && j->phase == SPAWNED_UP)
+		j->told = tell_opened(j);
+	if (j->phase == SPAWNED_GONE && j->to_end && tell(j, SPAWN_ENDED, &j->left))
+		forget(j);
+}
+
+/* what the client is told of the jail when it opens: a sealed memfd, -1 without memory */
+static int print_facts(const struct spawned *j)
+{
+	const struct jail *jail = &j->run.jail;
+	cleanup_free char *text = NULL;
+	cleanup_fd int fd = memfd_create("facts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	FILE *out = json_open(&text, FACTS_BYTES);
+	ssize_t n = -1;
+
+	if (out) {
+		(void)fprintf(out, "\"host_uid\":%u,\"warm\":%s,\"why_cold\":",
+			      ids_program(&jail->ids), jail->warm ? "true" : "false");
+		json_string(out, jail->warm ? NULL : j->spawner->pool.why);
+		(void)fputs(",\"not_enforced\":", out);
+		report_not_enforced(out, jail, &j->run.outcome);
+		(void)fputs(",\"posture\":", out);
+		posture_print(&j->run.outcome.posture, jail, out);
+		n = json_close(out, text, FACTS_BYTES);
+	}
+	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 ||
+	    fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return -1;
+	return io_steal_fd(&fd);
+}
+
+/* its gate is open */
+static void take_up(struct spawned *j)
+{
+	cleanup_fd int dir = procfs_open(j->run.program);
+	struct stat st;
+	struct err e;
+
+	j->facts = print_facts(j);
+	if (j->facts < 0 || fcntl(j->run.jail.control, F_SETFL, O_NONBLOCK) < 0 ||
+	    fstatat(dir, "ns/pid", &st, 0) < 0) {
+		(void)err_set(&e, errno, "serve: look at a jail");
+		fail(j, &e);
+		return;
+	}
+	j->space = st.st_ino;
+	j->phase = SPAWNED_UP;
+	event_loop_unset(&j->spawner->hub, &j->late);
+	spawned_update(j);
+}
+
+/* after something was heard of a jail that is being made */
+static void look(struct spawned *j)
+{
+	struct judgement judged;
+
+	if (j->phase != SPAWNED_MAKING)
+		return;
+	if (j->run.ended) {
+		outcome_judge(&j->run.outcome, j->spawner->plan, &judged);
+		fail(j, &judged.error);
+	} else if (j->run.outcome.started) {
+		take_up(j);
+	}
+}
+
+static void serve_gate(struct port *p, uint32_t events)
+{
+	struct spawned *j = p->owner;
+	struct event_loop *hub = &j->spawner->hub;
+
+	(void)events;
+	/* startup.c closes it, now or when init is ready as well; the loop must not know it
+	 * then, as the child of another launch may hold a copy */
+	(void)event_loop_listen(hub, p, 0);
+	if (startup_gate(&j->run))
+		p->fd = -1;
+	else
+		(void)event_loop_listen(hub, p, EPOLLIN);
+	look(j);
+}
+
+/* it walks its stages from now on */
+static int stand(struct spawned *j, struct err *e)
+{
+	struct event_loop *hub = &j->spawner->hub;
+	int r;
+
+	j->gate.fd = j->run.jail.gate;
+	j->control.fd = j->run.jail.control;
+	r = event_loop_listen(hub, &j->gate, EPOLLIN);
+	if (r == 0)
+		r = event_loop_listen(hub, &j->control, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+}
+
+/* the template's answer is there already */
+static void meet(struct spawned *j)
+{
+	struct err e;
+	int r = template_meet(template_pool_template(j->order.from), &j->run.jail, &e);
+
+	if (r == 0)
+		return;
+	j->unmet = false;
+	if (j->phase == SPAWNED_ENDING)
+		begin_end(j);
+	else if (r < 0 || launch_go(&j->run.jail, &e) < 0 || stand(j, &e) < 0)
+		fail(j, &e);
+}
+
+static void serve_control(struct port *p, uint32_t events)
+{
+	struct spawned *j = p->owner;
+	struct wire_header h;
+	struct wire_fail said;
+	struct err e;
+	int r;
+
+	(void)events;
+	if (j->unmet) {
+		meet(j);
+		return;
+	}
+	r = startup_hear(p->fd, &h, &said);
+	if (r == 0)
+		return;
+	if (r < 0)
+		(void)err_say(&e, EPIPE, "the jail's init has ended");
+	else if (!startup_frame(&j->run, &h, (const unsigned char *)&said))
+		r = err_say(&e, EBADMSG,
+			    "the jail's init sent a frame of type %u with %u bytes, "
+			    "which is not due here",
+			    h.type, h.length);
+	if (r < 0)
+		fail(j, &e);
+	else
+		look(j);
+}
+
+static void serve_late(struct bell *b)
+{
+	struct spawned *j = b->owner;
+
+	j->unmet = false;
+	if (j->phase == SPAWNED_ENDING) {
+		begin_end(j);
+		return;
+	}
+	startup_late(&j->run);
+	look(j);
+}
+
+/* a template's answer */
+static void serve_made(struct order *o, const struct err *e)
+{
+	struct spawned *j =
+		(struct spawned *)((char *)o - offsetof(struct spawned, order));
+	struct event_loop *hub = &j->spawner->hub;
+
+	j->asked = false;
+	if (e) {
+		if (j->phase == SPAWNED_ENDING)
+			begin_end(j);
+		else
+			fail(j, e);
+		return;
+	}
+	j->unmet = true;
+	j->control.fd = j->run.jail.control;
+	event_loop_set(hub, &j->late, clock_now_ms() + STARTUP_MS);
+	if (event_loop_listen(hub, &j->control, EPOLLIN) < 0)
+		event_loop_set(hub, &j->late, clock_now_ms());
+}
+
+/* Mapped, not allocated: it has room for a long frame, of which no page is used. */
+static struct spawned *make(struct spawner *p, uint32_t number)
+{
+	struct spawned *j = mmap(NULL, sizeof(*j), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (j == MAP_FAILED)
+		return NULL;
+	j->spawner = p;
+	j->number = number;
+	j->run.jail = JAIL_NONE;
+	j->run.room = TMPFS_USAGE_NONE;
+	j->run.outcome.refused.fd = j->run.signals = -1;
+	j->channel = j->diagnostics = j->facts = -1;
+	j->control = PORT(-1, serve_control, j);
+	j->gate = PORT(-1, serve_gate, j);
+	j->late = (struct bell){ .ring = serve_late, .owner = j };
+	j->order = (struct order){ .jail = &j->run.jail, .made = serve_made };
+	j->next = p->bucket[number % SPAWNER_BUCKETS];
+	p->bucket[number % SPAWNER_BUCKETS] = j;
+	p->count++;
+	return j;
+}
+
+/* the interpreter's fds: its channel, and a pipe for what it says when it fails */
+static int make_stdio(struct spawned *j, struct err *e)
+{
+	int *stdio = j->run.jail.stdio, ends[2];
+	int r = packet_pair(&j->channel, &stdio[0], e);
+
+	if (r < 0)
+		return r;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(e, errno, "serve: pipe");
+	j->diagnostics = ends[0];
+	stdio[1] = ends[1];
+	stdio[2] = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+	if (stdio[2] < 0 || fchmod(ends[1], 0222) < 0 ||
+	    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "serve: set up a pipe");
+	return 0;
+}
+
+/* those of the client, those that are ready, and as many of these that are ending */
+static bool is_full(const struct spawner *p)
+{
+	const uint64_t *limit = p->plan->limit;
+
+	return p->count > limit[LIMIT_SESSIONS] + 2 * limit[LIMIT_READY];
+}
+
+int spawned_open(struct spawner *p, uint32_t number)
+{
+	struct spawned *j = make(p, number);
+	struct err e;
+	int r;
+
+	if (!j)
+		return -ENOMEM;
+	r = is_full(p) ? err_say(&e, EMFILE, "serve: more jails than there may be")
+		       : make_stdio(j, &e);
+	if (r == 0)
+		r = template_pool_launch(&p->pool, &j->order, &e);
+	if (r > 0) {
+		j->asked = true;
+		return 0;
+	}
+	if (r == 0)
+		r = stand(j, &e);
+	if (r == 0)
+		event_loop_set(&p->hub, &j->late, clock_now_ms() + STARTUP_MS);
+	if (r < 0)
+		fail(j, &e);
+	return 0;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawner.c - the privileged half of `serve`: see spawner.h, and spawn.h for its words
+ *
+ * Theory of operation
+ *   One loop (event_loop.h) and no wait in it. What is read of the supervisor is requests
+ *   of twelve bytes, each with a pidfd or without. What a jail goes through is spawned.c;
+ *   templates have answers of fixed size, too (template.h). So nothing is parsed here that
+ *   has a length of its own.
+ *
+ *   Whom a signal or a score reaches is checked by the kernel's word: the PID namespace of
+ *   the process that the pidfd holds is the jail's own. A number could be another
+ *   process's by then; so the pidfd is asked, last, whether its process is still there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/fd_passing.h"
+#include "jail/base/procfs.h"
+#include "jail/serve/spawned.h"
+#include "jail/serve/spawner.h"
+
+#define REQUESTS_A_TURN 64
+#define THREADS_LOOKED_AT 16
+
+int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
+		size_t count)
+{
+	int r = p->ending ? 0 : fd_passing_send(p->socket.fd, a, sizeof(*a), fds, count);
+
+	if (r == -EAGAIN) {
+		p->slow = true;
+		(void)event_loop_listen(&p->hub, &p->socket, EPOLLIN | EPOLLOUT);
+	}
+	return r;
+}
+
+static int do_open(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		   int pidfd)
+{
+	(void)pidfd;
+	return j || q->number == 0 ? -EPROTO : spawned_open(p, q->number);
+}
+
+/*
+ * The PID namespace of a process, by its folder; 0, or -errno. A thread that has no memory any
+ * more shows it to nobody (EPERM), and the first thread may have ended before the others: one
+ * of those tells then. Where all are ending, it is as good as gone.
+ */
+static int find_space(int dir, ino_t *space)
+{
+	struct stat st;
+	DIR *tasks;
+	int r = fstatat(dir, "ns/pid", &st, 0) < 0 ? -errno : 0;
+
+	if (r == -EPERM || r == -EACCES) {
+		int fd = procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY);
+
+		tasks = fd < 0 ? NULL : fdopendir(fd);
+		r = -ESRCH;
+		for (int i = 0; tasks && r < 0 && i < THREADS_LOOKED_AT; i++) {
+			const struct dirent *d = readdir(tasks);
+			char file[NAME_MAX + 8];
+
+			if (!d)
+				break;
+			(void)snprintf(file, sizeof(file), "%s/ns/pid", d->d_name);
+			if (d->d_name[0] != '.' && fstatat(fd, file, &st, 0) == 0)
+				r = 0;
+		}
+		if (tasks)
+			(void)closedir(tasks);
+		else
+			io_close_fd(&fd);
+	}
+	*space = r == 0 ? st.st_ino : 0;
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+/*
+ * Is it a process of this jail? Then its folder in /proc. Its pidfd is asked last: where the
+ * process has not ended by then, the number was its own all the time.
+ */
+static int reach(const struct spawned *j, int pidfd)
+{
+	pid_t pid = procfs_held(pidfd);
+	cleanup_fd int dir = pid < 0 ? pid : procfs_open(pid);
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	ino_t space = 0;
+	int r = dir < 0 ? dir : find_space(dir, &space);
+
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	if (poll(&end, 1, 0) != 0)
+		return -ESRCH;
+	return space == j->space ? io_steal_fd(&dir) : -EPERM;
+}
+
+static int do_signal(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		     int pidfd)
+{
+	cleanup_fd int dir = -1;
+	int r;
+
+	(void)p;
+	if (!j || (q->value != SIGINT && q->value != SIGKILL))
+		return -EPROTO;
+	dir = reach(j, pidfd);
+	r = dir;
+	if (r >= 0 && syscall(SYS_pidfd_send_signal, pidfd, q->value, NULL, 0) < 0)
+		r = -errno;
+	if (r < 0 && r != -ESRCH) {
+		j->unsent = -r;
+		spawned_update(j);
+	}
+	return 0;
+}
+
+static int do_score(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		    int pidfd)
+{
+	cleanup_fd int dir = -1, fd = -1;
+
+	if (!j || q->value > 1)
+		return -EPROTO;
+	dir = reach(j, pidfd);
+	if (dir >= 0)
+		fd = procfs_open_at(dir, "oom_score_adj", O_WRONLY);
+	/* to an ordinary user's serve, a cold jail's is closed: see ids.h */
+	if (fd >= 0)
+		(void)io_write_text(fd, q->value ? "1000" : p->oom_base);
+	return 0;
+}
+
+static int do_end(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		  int pidfd)
+{
+	(void)p;
+	(void)q;
+	(void)pidfd;
+	if (!j || j->to_end)
+		return -EPROTO;
+	j->to_end = true;
+	spawned_end(j);
+	spawned_update(j);
+	return 0;
+}
+
+static int do_prepare(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		      int pidfd)
+{
+	(void)q;
+	(void)pidfd;
+	if (j)
+		return -EPROTO;
+	template_pool_prepare(&p->pool);
+	p->stock_told = false;
+	return 0;
+}
+
+static const struct {
+	bool pidfd; /* one comes beside it */
+	int (*act)(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		   int pidfd);
+} requests[] = {
+	[SPAWN_OPEN] = { false, do_open },       [SPAWN_SIGNAL] = { true, do_signal },
+	[SPAWN_SCORE] = { true, do_score },      [SPAWN_END] = { false, do_end },
+	[SPAWN_PREPARE] = { false, do_prepare },
+};
+
+static void each(struct spawner *p, void (*act)(struct spawned *j))
+{
+	for (int i = 0; i < SPAWNER_BUCKETS; i++)
+		for (struct spawned *j = p->bucket[i], *next; j; j = next) {
+			next = j->next;
+			act(j);
+		}
+}
+
+static void end_lost(struct spawned *j)
+{
+	j->to_end = true;
+	spawned_end(j);
+	spawned_update(j);
+}
+
+/* the supervisor is not heard any more; the socket stays open, with all that it holds */
+static void lose(struct spawner *p)
+{
+	p->ending = true;
+	(void)event_loop_listen(&p->hub, &p->socket, 0);
+	(void)event_loop_listen(&p->hub, &p->signals, 0);
+	each(p, end_lost);
+}
+
+static int obey(struct spawner *p, const struct spawn_request *q, int fd)
+{
+	struct spawned *j = p->bucket[q->number % SPAWNER_BUCKETS];
+
+	if (q->kind == 0 || q->kind >= sizeof(requests) / sizeof(requests[0]) ||
+	    requests[q->kind].pidfd != (fd >= 0))
+		return -EPROTO;
+	while (j && j->number != q->number)
+		j = j->next;
+	return requests[q->kind].act(p, j, q, fd);
+}
+
+/*
+ * A packet is taken when it has been obeyed. What may be beside it is an fd whose last close
+ * takes long; so whatever is no pidfd is closed by nobody, but by this process's exit.
+ * Return: 1, 0 (there is none), or -errno
+ */
+static int take_request(struct spawner *p)
+{
+	struct spawn_request q;
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = { &q, sizeof(q) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(p->socket.fd, &msg,
+			    MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+	const struct cmsghdr *part = n < 0 ? NULL : fd_passing_next(&msg, NULL);
+	int fd = -1, r;
+
+	if (n <= 0)
+		return n == 0 ? -EPIPE : errno == EAGAIN ? 0 : -errno;
+	if (n != sizeof(q) || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) ||
+	    (part && part->cmsg_len != CMSG_LEN(sizeof(int))))
+		return -EPROTO;
+	if (part) {
+		memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+		if (procfs_held(fd) == -EBADF)
+			return -EPROTO;
+	}
+	r = obey(p, &q, fd);
+	(void)recv(p->socket.fd, NULL, 0, MSG_DONTWAIT);
+	io_close_fd(&fd);
+	return r < 0 ? r : 1;
+}
+
+static void serve_socket(struct port *port, uint32_t events)
+{
+	struct spawner *p = port->owner;
+	int r = 1;
+
+	if (p->slow && (events & EPOLLOUT)) {
+		p->slow = false;
+		(void)event_loop_listen(&p->hub, port, EPOLLIN);
+		each(p, spawned_update);
+	}
+	for (int i = 0; i < REQUESTS_A_TURN && r > 0; i++)
+		r = take_request(p);
+	if (r >= 0)
+		return;
+	if (r != -EPIPE && r != -ECONNRESET)
+		(void)err_set(&p->error, -r,
+			      "serve: its supervisor asked for what there is not");
+	lose(p);
+}
+
+static void serve_signals(struct port *port, uint32_t events)
+{
+	struct spawner *p = port->owner;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(port->fd, &info, sizeof(info)) == sizeof(info))
+		p->stop = info.ssi_signo;
+}
+
+/* what belongs to no jail, at the end of each turn */
+static void tell_rest(struct spawner *p)
+{
+	const struct template_sight now = template_pool_look(&p->pool);
+	uint32_t value;
+
+	if (p->slow || p->ending)
+		return;
+	if (p->stop &&
+	    spawner_say(p, &(struct spawn_answer){ .kind = SPAWN_STOP, .value = p->stop },
+			NULL, 0) == 0)
+		p->stop = 0;
+	value = now.fresh      ? SPAWN_STOCK_FRESH
+		: now.starting ? SPAWN_STOCK_NONE
+			       : SPAWN_STOCK_OLD;
+	/* first when no template must be awaited */
+	if (now.awaited ||
+	    (p->stock_told && value == p->stock && now.stale == p->stock_stale))
+		return;
+	if (spawner_say(p,
+			&(struct spawn_answer){ .kind = SPAWN_STOCK,
+						.number = now.stale,
+						.value = value },
+			NULL, 0) < 0)
+		return;
+	p->stock_told = true;
+	p->stock = value;
+	p->stock_stale = now.stale;
+}
+
+static int start(struct spawner *p, struct err *e)
+{
+	int r = event_loop_open(&p->hub, e);
+
+	if (r < 0)
+		return r;
+	r = (int)io_read_file_at(AT_FDCWD, "/proc/self/oom_score_adj", p->oom_base,
+				 sizeof(p->oom_base));
+	if (r < 0)
+		return err_set(e, -r, "serve: read /proc/self/oom_score_adj");
+	r = event_loop_listen(&p->hub, &p->signals, EPOLLIN);
+	if (r == 0)
+		r = event_loop_listen(&p->hub, &p->socket, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
+}
+
+/* it has ended, or is of no use */
+static int reap(const struct spawner *p, pid_t supervisor, struct err *e)
+{
+	int status = 0;
+
+	/* no signal changes the status of one that has closed its socket by its exit */
+	(void)kill(supervisor, SIGKILL);
+	while (waitpid(supervisor, &status, 0) < 0 && errno == EINTR)
+		;
+	if (p->error.errnum) {
+		*e = p->error;
+		return -e->errnum;
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return err_say(e, ECHILD, "serve: its supervisor was ended by signal %d",
+		       WTERMSIG(status));
+}
+
+int spawner_serve(struct parts *parts, char *const *template, int socket, int signals,
+		  pid_t supervisor, struct err *e)
+{
+	static struct spawner p;
+	int r;
+
+	p = (struct spawner){ .plan = parts->plan };
+	p.socket = PORT(socket, serve_socket, &p);
+	p.signals = PORT(signals, serve_signals, &p);
+	r = start(&p, e);
+	if (r == 0)
+		template_pool_open(&p.pool, &p.hub, parts, template);
+	while (r == 0 && (!p.ending || p.count)) {
+		tell_rest(&p);
+		r = event_loop_turn(&p.hub, e);
+	}
+	template_pool_close(&p.pool);
+	while (r == 0 && p.pool.count)
+		r = event_loop_turn(&p.hub, e);
+	if (r < 0)
+		p.error = *e;
+	return reap(&p, supervisor, e);
+}

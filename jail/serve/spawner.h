@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spawner.h - the privileged half of `serve`: it launches jails, signals and ends them
+ */
+#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_H
+#define STEPJAIL_JAIL_SERVE_SPAWNER_H
+
+#include <sys/types.h>
+
+#include "init/err.h"
+#include "jail/launch/launch.h"
+
+/**
+ * spawner_serve() - Serve a supervisor until it ends, and then end every jail
+ * @parts:	From launch_find(), of the plan of all sessions
+ * @template:	The interpreter's words as a template, NULL at the end; kept
+ * @socket:	To the supervisor, see spawn.h; taken, whatever this returns
+ * @signals:	From cancel_open(); likewise
+ * @supervisor:	A child of the caller's. Waited for; killed where it breaks the rules
+ *
+ * All signals must be blocked.
+ *
+ * Return: the supervisor's exit status, or -errno
+ */
+int spawner_serve(struct parts *parts, char *const *template, int socket, int signals,
+		  pid_t supervisor, struct err *e);
+
+#endif
