@@ -23,11 +23,12 @@ struct spawner {
 	struct template_pool pool;
 	struct port socket, signals;
 	struct spawned *bucket[SPAWNER_BUCKETS];
-	uint64_t count;  /* of jails */
-	bool slow;       /* the supervisor's socket is full */
-	bool ending;     /* there is no supervisor any more */
-	uint32_t stop;   /* signal that the supervisor is to be told, or 0 */
-	bool stock_told; /* the supervisor knows of templates, namely: */
+	uint64_t count;   /* of jails */
+	bool slow;        /* the supervisor's socket is full */
+	bool ending;      /* there is no supervisor any more */
+	uint32_t stop;    /* signal that the supervisor is to be told, or 0 */
+	struct bell hung; /* it was told, and must have ended by then */
+	bool stock_told;  /* the supervisor knows of templates, namely: */
 	uint32_t stock, stock_stale;
 	char oom_base[16]; /* oom_score_adj of serve itself, and of states */
 	struct err error;  /* why the supervisor was given up */

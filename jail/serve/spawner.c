@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
 #include "jail/serve/spawned.h"
@@ -34,6 +35,7 @@
 
 #define REQUESTS_A_TURN 64
 #define THREADS_LOOKED_AT 16
+#define STOP_MS 5000 /* a supervisor that goes on has ended all sessions long before */
 
 int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
 		size_t count)
@@ -202,6 +204,7 @@ static void lose(struct spawner *p)
 	p->ending = true;
 	(void)event_loop_listen(&p->hub, &p->socket, 0);
 	(void)event_loop_listen(&p->hub, &p->signals, 0);
+	event_loop_unset(&p->hub, &p->hung);
 	each(p, end_lost);
 }
 
@@ -275,14 +278,28 @@ static void serve_socket(struct port *port, uint32_t events)
 	lose(p);
 }
 
+/* a supervisor that hangs, by whatever a jail has sent it, must not outlive the signal */
+static void ring_hung(struct bell *b)
+{
+	struct spawner *p = b->owner;
+
+	(void)err_say(&p->error, ETIMEDOUT,
+		      "serve: its supervisor has not ended %d seconds after a signal",
+		      STOP_MS / 1000);
+	lose(p);
+}
+
 static void serve_signals(struct port *port, uint32_t events)
 {
 	struct spawner *p = port->owner;
 	struct signalfd_siginfo info;
 
 	(void)events;
-	if (read(port->fd, &info, sizeof(info)) == sizeof(info))
-		p->stop = info.ssi_signo;
+	if (read(port->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	p->stop = info.ssi_signo;
+	if (!p->hung.at_ms)
+		event_loop_set(&p->hub, &p->hung, clock_now_ms() + STOP_MS);
 }
 
 /* what belongs to no jail, at the end of each turn */
@@ -359,6 +376,7 @@ int spawner_serve(struct parts *parts, char *const *template, int socket, int si
 	p = (struct spawner){ .plan = parts->plan };
 	p.socket = PORT(socket, serve_socket, &p);
 	p.signals = PORT(signals, serve_signals, &p);
+	p.hung = (struct bell){ .ring = ring_hung, .owner = &p };
 	r = start(&p, e);
 	if (r == 0)
 		template_pool_open(&p.pool, &p.hub, parts, template);

@@ -5,63 +5,8 @@
 #ifndef STEPJAIL_JAIL_SERVE_SUPERVISOR_H
 #define STEPJAIL_JAIL_SERVE_SUPERVISOR_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include "init/err.h"
-#include "init/wire.h"
-#include "jail/base/event_loop.h"
 #include "jail/plan/plan.h"
-#include "jail/serve/queue.h"
-#include "jail/serve/template/spare.h"
-
-#define SERVE_BUCKETS 256
-
-struct session;
-
-/* jails that stand before they are asked for: session_ready.c */
-struct ready {
-	struct session *first; /* the youngest; also those that are ending */
-	struct bell look;
-	unsigned int failures; /* since one was taken */
-	uint64_t again_ms;     /* not before that is another one made */
-	char why[ERR_TEXT_MAX];
-};
-
-struct serve {
-	const struct plan *plan;
-	struct event_loop hub;
-	struct port client, spawner;
-	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
-	/* as the spawner tells: enum spawn_stock, and whatever came of this template, or of
-	 * any before it, is of no use */
-	uint32_t template, template_stale;
-	bool template_told, template_asked;
-	struct wire_reader reader;
-	struct queue queue;
-	bool paused; /* the client does not read: nothing is taken from it or from steps */
-	struct session *bucket[SERVE_BUCKETS];
-	uint64_t sessions; /* how many there are */
-	struct ready ready;
-	uint64_t standing; /* jails that were launched and are not up yet */
-	uint64_t steps;    /* that run */
-	uint64_t began_ms; /* the last of them */
-	bool media_held;   /* some step's channel waits for the client to read */
-	bool ending;       /* no client any more, or a signal */
-	bool lost;         /* no spawner any more */
-	int status;        /* exit status, or -errno with error filled */
-	struct err error;
-};
-
-/** serve_put() - A frame to the client, its payload behind struct serve_at */
-void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
-	       const void *payload, size_t length);
-
-/** serve_end() - End all sessions, then serve itself, with this status */
-void serve_end(struct serve *s, int status);
-
-/** request_serve() - Take a frame of the client */
-void request_serve(struct serve *s, const struct wire_header *h,
-		   const unsigned char *payload);
 
 /**
  * supervisor_serve() - Serve the client on fd 0 until it is gone, or the spawner says so

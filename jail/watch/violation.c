@@ -8,7 +8,7 @@
  *   meanwhile, and it is not looked at. In a session alone there is a second answer, "go
  *   on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), and only to calls of guard.c: what decides
  *   there are numbers in registers, which nobody can change while the thread is held. A
- *   state that waits is held for as long as it does, see session_rest.c.
+ *   state that waits is held for as long as it does, see session_park.c.
  *   A flood waits for its answers: the launcher gives so many in a second and sleeps in
  *   between, and what it remembers has a fixed size.
  */

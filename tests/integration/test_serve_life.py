@@ -202,6 +202,13 @@ class Life(Case):
         self.ends(lambda: os.kill(self.serve.supervisor, signal.SIGKILL), 125,
                   'stepjail: serve: its supervisor was ended by signal 9\n')
 
+    def test_a_supervisor_that_hangs_ends_with_it(self):
+        def act():
+            os.kill(self.serve.supervisor, signal.SIGSTOP)
+            self.serve.process.terminate()
+        self.ends(act, 125,
+                  'stepjail: serve: its supervisor has not ended 5 seconds after a signal\n')
+
     def test_nothing_survives_its_kill_where_its_fds_are_held(self):
         """As what it forks holds them until its exec: no init sees the end of its socket then,
         and the kernel tells each of its parent's death."""

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "jail/base/event_loop.h"
 #include "jail/launch/launch.h"
 #include "jail/walls/stage.h"
 
@@ -42,5 +43,8 @@ int played_gone(int which);
 
 /** played_end() - It ends: all its ends are closed */
 void played_end(int which);
+
+/** played_turn() - All that is there to be heard now, and all that is due */
+void played_turn(struct event_loop *hub);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_stock.c - which template a jail is cloned from, when there is a new one, and when
+ * test_jail_template_pool.c - which template a jail is cloned from, when there is a new one, and when
  * an old one goes
  */
 #include <errno.h>
@@ -41,27 +41,10 @@ static void begin(void)
 	template_pool_open(&stock, &hub, &parts, words);
 }
 
-static void nothing(struct bell *b)
-{
-	(void)b;
-}
-
-/* all that is there to be heard now, and all that is due */
-static void turn(void)
-{
-	for (int i = 0; i < 3; i++) {
-		struct bell soon = { .ring = nothing };
-
-		event_loop_set(&hub, &soon, 1);
-		ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
-		event_loop_unset(&hub, &soon);
-	}
-}
-
 static void ready(int which)
 {
 	played_answer(which, 0, "");
-	turn();
+	played_turn(&hub);
 }
 
 static void made(struct order *o, const struct err *why)
@@ -125,7 +108,10 @@ START_TEST(jails_are_cold_until_it_is_ready)
 	ck_assert_str_eq(stock.why, "template: it is still starting");
 	ck_assert(!is_ready());
 	template_pool_release(launch(false));
+	/* which nobody needs to be waked up for, where no jails stand ready */
+	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
+	ck_assert_ptr_null(hub.bells);
 	ck_assert(is_ready());
 	for (int i = 0; i < 5; i++)
 		(void)launch(true);
@@ -136,17 +122,14 @@ END_TEST
 START_TEST(some_have_none)
 {
 	start();
-	if (_i) {
-		plan.cold = ANSWER_YES;
-	} else {
-		plan.rootfs = "/home/somebody/tree";
-	}
+	plan.cold = _i ? ANSWER_YES : ANSWER_NO;
+	plan.rootfs = _i ? "core" : "/home/somebody/tree";
 	template_pool_open(&stock, &hub, &parts, words);
 	ck_assert_ptr_nonnull(strstr(stock.why, _i ? "--cold" : "root tree is a folder"));
 	/* none is awaited */
 	ck_assert(is_ready());
 	(void)launch(false);
-	turn();
+	played_turn(&hub);
 	ck_assert_int_eq(played_templates, 0);
 	template_pool_close(&stock);
 }
@@ -160,7 +143,7 @@ START_TEST(one_that_fails_is_not_tried_again_at_once)
 	start();
 	played_refuses = -ENOSYS;
 	template_pool_open(&stock, &hub, &parts, words);
-	turn();
+	played_turn(&hub);
 	ck_assert_str_eq(stock.why, "template: it is not played");
 	ck_assert_uint_ge(stock.again_ms, begun_ms + 1000);
 	ck_assert_uint_le(stock.again_ms, clock_now_ms() + 1000);
@@ -184,7 +167,7 @@ START_TEST(one_that_says_why_it_cannot_is_ended)
 {
 	begin();
 	played_answer(0, ENOENT, "no such module");
-	turn();
+	played_turn(&hub);
 	ck_assert_str_eq(stock.why, "no such module");
 	ck_assert(played_gone(0));
 	(void)launch(false);
@@ -199,19 +182,9 @@ START_TEST(one_that_says_nothing_is_given_up)
 	ck_assert_ptr_nonnull(hub.bells);
 	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + STARTUP_MS - 10000);
 	hub.bells->at_ms = 1;
-	turn();
+	played_turn(&hub);
 	ck_assert_str_eq(stock.why, "template: not ready within 30 s");
 	ck_assert(played_gone(0));
-	ck_assert_ptr_null(hub.bells);
-}
-END_TEST
-
-START_TEST(its_time_to_be_ready_ends_when_it_is)
-{
-	begin();
-	/* which nobody needs to be waked up for, where no jails stand ready */
-	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
-	ready(0);
 	ck_assert_ptr_null(hub.bells);
 }
 END_TEST
@@ -240,12 +213,12 @@ START_TEST(the_old_one_serves_until_the_new_one_can)
 	/* it ends with the last of its jails */
 	for (int i = 0; i < 3; i++) {
 		template_pool_release(old);
-		turn();
+		played_turn(&hub);
 		ck_assert(!played_gone(0));
 	}
 	template_pool_release(old);
 	ck_assert(played_gone(0));
-	turn();
+	played_turn(&hub);
 	ck_assert(!played_gone(1));
 	ck_assert_uint_eq(stock.count, 1);
 }
@@ -273,7 +246,7 @@ START_TEST(one_that_ends_is_replaced)
 	old = launch(true);
 	ck_assert(!is_stale(old));
 	played_end(0);
-	turn();
+	played_turn(&hub);
 	ck_assert_ptr_nonnull(strstr(stock.why, "has ended"));
 	/* its clones end with it */
 	ck_assert(is_stale(old));
@@ -284,7 +257,7 @@ START_TEST(one_that_ends_is_replaced)
 	ready(1);
 	ck_assert(!is_stale(launch(true)));
 	template_pool_release(old);
-	turn();
+	played_turn(&hub);
 	(void)launch(true);
 }
 END_TEST
@@ -321,17 +294,17 @@ START_TEST(one_that_does_not_answer_is_given_up)
 	ck_assert_ptr_nonnull(hub.bells);
 	ck_assert_int_eq(answers, 1);
 	hub.bells->at_ms = 1;
-	turn();
+	played_turn(&hub);
 	ck_assert(answers == 2 && answer == -ETIMEDOUT);
 	ck_assert_str_eq(stock.why, "template: no answer within 5 s");
 	ck_assert(is_stale(other));
 	template_pool_release(order.from);
 	stock.again_ms += 3600000;
 	(void)launch(false);
-	turn();
+	played_turn(&hub);
 	ck_assert(!played_gone(0));
 	template_pool_release(other);
-	turn();
+	played_turn(&hub);
 	ck_assert(played_gone(0));
 	ck_assert_uint_eq(stock.count, 0);
 }
@@ -343,7 +316,7 @@ START_TEST(one_that_ends_answers_nobody)
 	ready(0);
 	ck_assert_int_eq(ask(), 1);
 	played_end(0);
-	turn();
+	played_turn(&hub);
 	ck_assert(answers == 1 && answer == -EPIPE);
 }
 END_TEST
@@ -360,7 +333,7 @@ START_TEST(age_rings_where_jails_stand_ready)
 	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + 3500000);
 	from = launch(true);
 	hub.bells->at_ms = 1;
-	turn();
+	played_turn(&hub);
 	ck_assert_int_eq(played_templates, 2);
 	/* old enough, but there is no other one */
 	plan.limit[LIMIT_TEMPLATE_MS] = 0;
@@ -388,7 +361,7 @@ START_TEST(one_replaced_for_its_clones_is_stale_when_it_is_old)
 	ck_assert(is_ready());
 	ck_assert(!is_stale(from));
 	old->at_ms = 1;
-	turn();
+	played_turn(&hub);
 	ck_assert(is_stale(from));
 	ck_assert(is_ready());
 }
@@ -410,7 +383,7 @@ START_TEST(nothing_is_left)
 	for (int i = 0; i < played_templates; i++)
 		ck_assert(played_gone(i));
 	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
-	turn();
+	played_turn(&hub);
 	ck_assert_uint_eq(stock.count, 0);
 	/* nor does a new one start */
 	(void)launch(false);
@@ -432,7 +405,6 @@ Suite *jail_stock_suite(void)
 	tcase_add_test(c, one_that_fails_is_not_tried_again_at_once);
 	tcase_add_test(c, one_that_says_why_it_cannot_is_ended);
 	tcase_add_test(c, one_that_says_nothing_is_given_up);
-	tcase_add_test(c, its_time_to_be_ready_ends_when_it_is);
 	tcase_add_test(c, the_old_one_serves_until_the_new_one_can);
 	tcase_add_test(c, one_without_jails_ends_when_it_is_replaced);
 	tcase_add_test(c, one_that_ends_is_replaced);

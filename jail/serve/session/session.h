@@ -4,19 +4,23 @@
  *
  * What its files share. See init/step_wire.h for the inside, init/serve_wire.h for clients.
  *
- *	session.c        a jail stands up, tells of ends, ends
- *	session_ready.c  some stand before they are asked for
- *	session_ask.c    a step, or a file operation, is asked of a state
- *	session_ahead.c  a process for the step that will be asked for next
- *	session_step.c   what it says, up to its last packet
- *	session_io.c     its pipes, and the first interpreter's; session_media.c: what it shows
- *	session_done.c   what became of it: verdict, new state, answer
- *	session_limit.c  clocks, CPU time, memory; how a step is interrupted and killed
- *	session_sweep.c  which processes there are, and which of them may stay; session_sweep.h
- *	session_rest.c   a state that waits does nothing else; session_rest.h
- *	session_court.c  violations and signals: whose, and whether they may go on
- *	session_say.c    answers in JSON
- *	session_spawn.c  what is asked of the spawner
+ *	session_types.h    the structs
+ *	session_life.c     a jail is asked for, opens, tells of ends, ends
+ *	session_spare.c    jails that stand before they are asked for
+ *	session_ask.c      a step, or a file operation, is asked of a state
+ *	session_prefork.c  a process for the step that will be asked for next
+ *	session_step.c     what a step says, up to its last packet
+ *	session_io.c       pipes of steps and of the first interpreter
+ *	session_media.c    what a step shows beside its output
+ *	session_done.c     what became of a step: verdict, new state, answer
+ *	session_limit.c    clocks, CPU time, memory; how a step is interrupted and killed
+ *	session_memory.c   is there memory for one more process?
+ *	session_sweep.c    which processes there are, and which of them may stay
+ *	session_park.c     a state that waits does nothing else
+ *	session_shared.c   what a state shares with the steps that came from it
+ *	session_notify.c   violations and signals: whose, and whether they may go on
+ *	session_say.c      answers in JSON
+ *	../spawn.c         what is asked of the spawner
  */
 #ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
 #define STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
@@ -27,158 +31,10 @@
 
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
-#include "jail/walls/seccomp/signal_guard.h"
-#include "jail/watch/proc_usage.h"
-#include "jail/watch/tmpfs_usage.h"
-#include "jail/watch/outcome.h"
-#include "jail/serve/supervisor.h"
+#include "jail/serve/session/session_types.h"
 #include "jail/serve/spawn.h"
-#include "jail/watch/violation.h"
-#include "jail/serve/refusal.h"
-#include "jail/serve/session/session_media.h"
-#include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/states.h"
 
-#define OUT_TAIL_BYTES 4096
-#define STDIN_BYTES_MAX (1u << 20) /* that wait for a step to read them */
-#define DIAGNOSTIC_BYTES 200
-
-enum session_phase {
-	PHASE_STANDING, /* until the interpreter says that it is there */
-	PHASE_OPEN,
-	PHASE_CLOSING, /* killed; until the kernel has ended all of it */
-};
-
-enum step_kind {
-	KIND_RUN,
-	KIND_PUT,
-	KIND_GET,
-	KIND_LIST,
-};
-
-extern const uint16_t step_frames[]; /* by kind: the frame that a client asks for it by */
-
-/* stdout or stderr of a step */
-struct stream {
-	struct port port;
-	uint64_t bytes;                     /* that were written to it */
-	uint64_t sent;                      /* of these, to the client */
-	unsigned char tail[OUT_TAIL_BYTES]; /* a ring: the last of those not sent */
-};
-
-struct step {
-	struct session *session;
-	struct step *next;
-	enum step_kind kind;
-	uint32_t number; /* in the session; that of the state which it may become */
-	uint32_t branch; /* its name, also when it is dropped meanwhile */
-	uint32_t from;   /* state that was asked for it */
-	uint32_t asked;  /* by this number */
-	bool waits;      /* its process is made ready, and has no source */
-	bool unwanted;   /* it waits, and is to end as soon as it is there */
-	int source;      /* of one that waited, -1 */
-	struct state
-		*state; /* its process; host is 0 until it has said that it is there */
-	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
-	struct port in;
-	unsigned char *input; /* STDIN that waits, or NULL */
-	size_t input_bytes;
-	bool input_ends;
-	bool have_done, have_result, have_trace, have_exit;
-	struct media_flow media;
-	struct wire_done done;
-	struct step_filed filed;
-	enum kill_cause killed;  /* why a signal was sent, noted before */
-	bool interrupted;        /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;   /* of the grace, that have gone by */
-	uint64_t quarter_us;     /* its CPU time at the first */
-	bool sent_fds;           /* over its channel, for which it was killed */
-	bool shot;               /* by SIGKILL; whatever it says now comes too late */
-	bool alone;              /* no other step has run beside it */
-	bool orphans;            /* or one did, and a process was seen that is nobody's */
-	struct proc_usage watch; /* of its process and those below it, if not alone */
-	uint32_t threads;        /* that it had left */
-	struct wire_exit exit;   /* its process has ended, if have_exit */
-	bool sweeping;           /* it has ended, and what it left is being ended */
-	bool swept;              /* that is done */
-	int strays;              /* that were killed then, or -errno */
-	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
-	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
-	uint64_t start_ms;
-	uint64_t cpu_before_us; /* of the whole jail */
-	uint64_t cpu_early_us;  /* of its process, before the step began */
-	uint64_t cpu_used_us;   /* as last looked at */
-	uint64_t memory_peak_bytes;
-	struct bell wall, sample;
-	struct asking *asking; /* its request waits for memory: session_memory.c */
-	struct violations refused;
-	struct later end;
-};
-
-/* ONCE: one step, then the end */
-struct once {
-	bool is;
-	int source;      /* until it is run, and sealed when it is whole; or -1 */
-	uint32_t bytes;  /* that it has */
-	uint32_t awaits; /* that are yet to come, by CODE */
-	uint64_t wall_ms, cpu_ms;
-};
-
-struct session {
-	struct serve *serve;
-	struct session *next; /* in its bucket */
-	uint32_t number;
-	enum session_phase phase;
-	bool waits;  /* nobody has asked for it yet: it has no number */
-	bool opened; /* the client was told so */
-	struct once once;
-	/* its jail, as the spawner handed it over; each fd -1 where there is none */
-	uint32_t jail;       /* the spawner's number for it */
-	uint32_t template;   /* that it is a clone of, or 0 */
-	pid_t init, program; /* host pids; 0 until it has opened */
-	bool limited;        /* by a cgroup, of which it has the leaf alone */
-	struct cgroup cgroup;
-	bool listened; /* violations are heard of */
-	int facts;
-	struct tmpfs_usage tmpfs;
-	struct port control, listener, diagnostics;
-	struct wire_reader reader; /* of control */
-	struct violations
-		refused;   /* by the listener; for its budget, not for what it keeps */
-	uint64_t start_ms; /* when it opened */
-	struct proc_usage usage; /* where no cgroup counts: as last looked at */
-	struct bell stand, flood, exits;
-	struct states states;
-	struct step *steps;    /* that run */
-	struct step *ahead;    /* that wait for a source */
-	uint64_t memory_bytes; /* of all processes, as last looked at */
-	struct state *first;   /* state 0, until it is in the table */
-	struct violation_court court;
-	pid_t caller; /* thread that the court hears */
-	struct sweep sweep;
-	bool silent;                  /* one that was asked for did not come in time */
-	unsigned int restless;        /* processes that ran when they were to wait */
-	struct violations elsewhere;  /* those that belong to no step */
-	struct cgroup_usage counted;  /* of the leaf, at the last end that was judged */
-	uint32_t next_step, file_ops; /* the last of these was begun */
-	struct put {
-		bool under_way;
-		int data;         /* memfd, or -1 */
-		struct err error; /* what is wrong with it; answered at its END */
-		struct refusal why;
-		uint64_t bytes;
-		uint32_t branch, mode;
-		size_t path_bytes;
-		char path[STEP_PATH_MAX];
-	} put;
-	char diagnostic[DIAGNOSTIC_BYTES]; /* the last line that the interpreter wrote */
-	size_t diagnostic_used;
-	char reason[ERR_TEXT_MAX]; /* of its end */
-	enum refusal_kind ended;   /* the same for REFUSED, if it never stood */
-	struct later end;
-};
-
-/* session.c */
+/* session_life.c */
 
 /**
  * session_open() - Start a jail with an interpreter in it
@@ -188,7 +44,7 @@ struct session {
  */
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
 
-/** session_prepare() - The same for nobody yet, see session_ready.c */
+/** session_prepare() - The same for nobody yet, see session_spare.c */
 int session_prepare(struct serve *serve, struct err *e);
 
 /** session_find() - The session of this number, or NULL */
@@ -207,7 +63,7 @@ void session_ended(struct session *s, const struct err *e);
 void session_end(struct session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* session_ready.c */
+/* session_spare.c */
 
 /** spare_open() - Before the first turn */
 void spare_open(struct serve *serve);
@@ -252,7 +108,7 @@ int step_fds(struct step *step, int *fds, struct err *e);
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
 
-/* session_ahead.c */
+/* session_prefork.c */
 
 /** prefork_prepare() - A process for the next step of a branch, unless there is one */
 void prefork_prepare(struct session *s, uint32_t branch);
@@ -358,7 +214,7 @@ uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
 
-/* session_spawn.c */
+/* spawn.c */
 
 /**
  * spawn_attach() - Listen to the spawner
@@ -396,7 +252,7 @@ bool spawn_is_stale(const struct session *s);
 /** shared_print() - A JSON list: which kinds of what does not go back this state has */
 void shared_print(struct state *state, FILE *out);
 
-/* session_court.c */
+/* session_notify.c */
 
 /** notify_open() - Listen to the calls that are told of */
 void notify_open(struct session *s, int listener);

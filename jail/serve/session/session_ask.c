@@ -3,7 +3,7 @@
  * session_ask.c - a step, or a file operation, is asked of a state
  *
  * Theory of operation
- *   A step may have a process already (session_ahead.c), which is given the source alone.
+ *   A step may have a process already (session_prefork.c), which is given the source alone.
  *   That process could end before it has read it. The kernel tells: what is in its queue
  *   unread makes stepjail's end of the channel fail with ECONNRESET, once. Then it was
  *   nobody's step, and is asked of the state itself, as it is where no process was ready.

@@ -3,7 +3,7 @@
  * session_done.c - what became of a step: its verdict, and the state it may have become
  *
  * Theory of operation
- *   A step has ended when it says DONE and rests (session_rest.c), or when init tells that
+ *   A step has ended when it says DONE and rests (session_park.c), or when init tells that
  *   its process is gone. Its pipes are emptied of what they held then, and no more: who
  *   else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the same
  *   evidence as a run's. One that lives is a state from now on, and its branch is at it; of
@@ -20,6 +20,7 @@
 
 #include "init/io.h"
 #include "jail/serve/session/session.h"
+#include "jail/serve/session/session_sweep.h"
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 

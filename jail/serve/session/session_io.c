@@ -12,6 +12,7 @@
 #include "init/io.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
+#include "jail/serve/session/session_media.h"
 
 #define READ_BYTES 32768
 #define DIAGNOSTIC_READ 4096

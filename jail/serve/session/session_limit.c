@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "jail/serve/session/session.h"
+#include "jail/serve/session/session_sweep.h"
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"

@@ -17,6 +17,7 @@
 
 #include "jail/base/json.h"
 #include "jail/serve/session/session.h"
+#include "jail/serve/session/session_media.h"
 
 #define LATE_BYTES (1u << 20)
 

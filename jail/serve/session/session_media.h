@@ -9,26 +9,7 @@
 #include <stdint.h>
 
 #include "init/media.h"
-#include "init/wire.h"
-
-/* what a step has shown so far; zeroed at first */
-struct media_seen {
-	uint32_t objects;
-	uint32_t left_out; /* forms that were too large */
-	uint64_t bytes;    /* of all others, as they were announced */
-	uint64_t due;      /* of these, that have not come: of the last one */
-	uint32_t kinds;    /* of the last object, a bit each */
-	uint16_t from;
-};
-
-/* and how it goes on to the client */
-struct media_flow {
-	struct media_seen seen;
-	size_t late; /* bytes that were taken since the client did not read any more */
-	bool held;   /* the step's channel is not read until it does */
-};
-
-struct step;
+#include "jail/serve/session/session_types.h"
 
 /**
  * media_is_right() - May a step send this frame now?

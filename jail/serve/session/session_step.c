@@ -23,6 +23,8 @@
 #include "init/io.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
+#include "jail/serve/session/session_media.h"
+#include "jail/serve/session/session_sweep.h"
 #include "jail/serve/session/session_memory.h"
 #include "jail/serve/session/session_park.h"
 

@@ -9,27 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "jail/base/event_loop.h"
-#include "jail/serve/session/states.h"
-#include "jail/watch/proc_usage.h"
-
-#define SWEEP_COUNTED 1024 /* strays that are known again while they die */
-
-struct session;
-struct step;
-
-/* processes that are being ended, a few a turn: see session_sweep.c */
-struct sweep {
-	bool under_way;
-	bool all; /* also what running steps have left, for a state rests again */
-	struct step *step; /* whose strays they are; NULL: those of states that wait */
-	struct bell look;
-	struct walk walk;
-	unsigned int rounds, left; /* walks, and who was alive in this one */
-	unsigned int counted;      /* strays; those are the last of them: */
-	pid_t stray[SWEEP_COUNTED];
-	uint64_t start_ms;
-};
+#include "jail/serve/session/session_types.h"
 
 /**
  * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd

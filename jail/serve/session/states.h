@@ -34,7 +34,7 @@ struct state {
 	bool scored; /* the kernel takes it first when memory runs out */
 	int shares;  /* memory: 1, -1 for none; 0: nobody has looked yet */
 	struct port channel;         /* stepjail's end */
-	bool rests;                  /* the kernel holds it, see session_rest.c */
+	bool rests;                  /* the kernel holds it, see session_park.c */
 	uint64_t rest;               /* by this id, then */
 	unsigned int owed;           /* requests it was sent, and was not let go for */
 	struct bell late;            /* until it rests */

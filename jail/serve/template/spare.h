@@ -2,7 +2,7 @@
 /*
  * spare.h - when a jail that nobody has asked for yet is made: rules alone
  *
- * See session_ready.c, which acts by them.
+ * See session_spare.c, which acts by them.
  */
 #ifndef STEPJAIL_JAIL_SERVE_TEMPLATE_SPARE_H
 #define STEPJAIL_JAIL_SERVE_TEMPLATE_SPARE_H

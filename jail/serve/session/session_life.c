@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - a session's jail, from its launch to its end: see session.h
+ * session_life.c - a session's jail, from its launch to its end: see session.h
  *
  * Theory of operation
  *   session_open() has the spawner launch a jail; when its walls are read back and its gate
@@ -23,6 +23,7 @@
 #include "init/io.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
+#include "jail/serve/session/session_sweep.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_spawn.c - what sessions ask of the spawner, and hear of it: see spawn.h
+ * spawn.c - what sessions ask of the spawner, and hear of it: see spawn.h
  */
 #include <errno.h>
 #include <fcntl.h>
