@@ -17,16 +17,19 @@ ENTRIES = {
     "main.main": "the launcher, until run_confine()",
     "stage.stage_run": "its child, until exec",
     "keeper.keep": "the keeper",
-    "serve.command_serve": "all of serve: it has no confined side",
+    "spawner.spawner_serve": "the spawner of serve",
 }
 OTHER = "another command, which starts no program for anybody"
 PROGRAM = "for what a program does, and until run_confine() there is none"
 # a launch that fails is reported with rights: no program has run in its jail
 LATE = "behind the loop, so confined if a program has run"
+# it has its caller's rights to this day, and is to give them up there
+SUPERVISOR = "the supervisor, a process of its own"
 CUT = {
     "check.command_check": OTHER, "explain.command_explain": OTHER,
     "main.command_help": OTHER, "main.command_version": OTHER,
     "shipped.shipped_escape": OTHER,
+    "serve.supervise": SUPERVISOR,
     "run_loop.serve_listener": PROGRAM, "run_loop.serve_stdout": PROGRAM,
     "run_loop.serve_stderr": PROGRAM, "run_loop.sample_cgroup": PROGRAM,
     "run_loop.sample_without_cgroup": PROGRAM,
