@@ -5,10 +5,11 @@
 #ifndef STEPJAIL_JAIL_LAUNCH_NETWORK_H
 #define STEPJAIL_JAIL_LAUNCH_NETWORK_H
 
-#include <stdbool.h>
 #include <netlink/netlink.h>
 
 #include "init/err.h"
+
+#define NETWORK_LOOPBACK 1 /* lo's index, in each network namespace */
 
 /**
  * network_open() - Have libnl use a socket that a jail's child opened
@@ -37,19 +38,7 @@ void network_close(struct nl_sock **sk);
  */
 int network_up(struct nl_sock *sk, struct err *e);
 
-/* what network_list() lists */
-enum network_kind { NETWORK_LINKS, NETWORK_ADDRESSES, NETWORK_ROUTES, NETWORK_KINDS };
-
-/**
- * network_list() - List all links, addresses or routes of the namespace
- * @up:		Whether lo is planned to be up
- * @entry:	Told of each, in words, and whether it belongs to a jail whose plan that is:
- *		lo, and what the kernel itself gives lo when it comes up
- *
- * Return: 0, or -errno: then not all were listed
- */
-int network_list(struct nl_sock *sk, enum network_kind kind, bool up,
-		 void (*entry)(void *arg, const char *text, bool planned), void *arg,
-		 struct err *e);
+/** network_failed() - Say which of libnl's errors @r is, and of what; Return: -errno */
+int network_failed(int r, const char *what, struct err *e);
 
 #endif
