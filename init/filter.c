@@ -39,38 +39,22 @@ int filter_listen(const struct sock_filter *code, size_t count, bool deadly)
 	return (int)r;
 }
 
-int filter_set_no_key(struct sock_filter *code, size_t count)
-{
-	int found = 0;
-
-	/* whatever is compared with a half of it takes the way of what differs */
-	for (size_t i = 0; i < count; i++) {
-		if (code[i].code != (BPF_JMP | BPF_JEQ | BPF_K) ||
-		    (code[i].k != (uint32_t)(FILTER_KEY >> 32) &&
-		     code[i].k != (uint32_t)FILTER_KEY))
-			continue;
-		code[i].jt = code[i].jf;
-		code[i].k = 0;
-		found++;
-	}
-	return found / 2;
-}
-
-int filter_set_key(struct sock_filter *code, size_t count, uint64_t key)
+int filter_set_key(struct sock_filter *code, size_t count, const uint64_t *key)
 {
 	int found = 0;
 
 	/* a 64-bit argument is compared by halves */
 	for (size_t i = 0; i < count; i++) {
-		if (code[i].code != (BPF_JMP | BPF_JEQ | BPF_K))
+		bool high = code[i].k == (uint32_t)(FILTER_KEY >> 32);
+
+		if (code[i].code != (BPF_JMP | BPF_JEQ | BPF_K) ||
+		    (!high && code[i].k != (uint32_t)FILTER_KEY))
 			continue;
-		if (code[i].k == (uint32_t)(FILTER_KEY >> 32)) {
-			code[i].k = (uint32_t)(key >> 32);
-			found++;
-		} else if (code[i].k == (uint32_t)FILTER_KEY) {
-			code[i].k = (uint32_t)key;
-			found++;
-		}
+		code[i].k = key ? (uint32_t)(*key >> (high ? 32 : 0)) : 0;
+		/* without a key every number goes on where a wrong one does */
+		if (!key)
+			code[i].jt = code[i].jf;
+		found++;
 	}
 	return found / 2;
 }

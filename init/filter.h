@@ -99,16 +99,10 @@ int filter_listen(const struct sock_filter *code, size_t count, bool deadly);
 
 /**
  * filter_set_key() - Put a number in the place of FILTER_KEY
+ * @key:	NULL: no number at all passes there
  *
- * Return: how many times it stood there
+ * Return: how many times FILTER_KEY stood there
  */
-int filter_set_key(struct sock_filter *code, size_t count, uint64_t key);
-
-/**
- * filter_set_no_key() - Have no number at all pass where FILTER_KEY stands
- *
- * Return: how many times it stood there
- */
-int filter_set_no_key(struct sock_filter *code, size_t count);
+int filter_set_key(struct sock_filter *code, size_t count, const uint64_t *key);
 
 #endif

@@ -3,7 +3,7 @@
  * wire.c - frames: see wire.h for the format
  */
 #include <errno.h>
-#include <stdbool.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,47 +11,33 @@
 #include "init/io.h"
 #include "init/wire.h"
 
-/* byte by byte: right on any endianness, and it needs no alignment */
-static void put(unsigned char *at, uint64_t value, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		at[i] = (unsigned char)(value >> (8 * i));
-}
-
-static uint32_t get(const unsigned char *at, size_t bytes)
-{
-	uint32_t value = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		value |= (uint32_t)at[i] << (8 * i);
-	return value;
-}
+/* a header's bytes; the machine is little-endian, as wire.h demands */
+struct packed {
+	uint32_t length;
+	uint16_t type, zero;
+	uint32_t step;
+};
+_Static_assert(sizeof(struct packed) == WIRE_HEADER_BYTES, "no padding on the wire");
 
 void wire_pack(const struct wire_header *h, unsigned char *bytes)
 {
-	put(bytes, h->length, 4);
-	put(bytes + 4, h->type, 2);
-	put(bytes + 6, 0, 2);
-	put(bytes + 8, h->step, 4);
+	const struct packed p = { h->length, h->type, 0, h->step };
+
+	memcpy(bytes, &p, sizeof(p));
 }
 
 int wire_unpack(const unsigned char *bytes, struct wire_header *h)
 {
-	uint32_t length = get(bytes, 4);
-	uint16_t type = (uint16_t)get(bytes + 4, 2);
-	bool known = (type >= WIRE_FAIL && type <= WIRE_EXIT) ||
-		     (type >= WIRE_CODE && type <= WIRE_PIECE) ||
-		     (type >= WIRE_OPEN && type <= WIRE_CLOSED);
+	struct packed p;
 
-	if (length > WIRE_PAYLOAD_MAX)
+	memcpy(&p, bytes, sizeof(p));
+	if (p.length > WIRE_PAYLOAD_MAX)
 		return -EMSGSIZE;
-	if (!known || get(bytes + 6, 2) != 0)
+	if (p.zero != 0 || !((p.type >= WIRE_FAIL && p.type <= WIRE_EXIT) ||
+			     (p.type >= WIRE_CODE && p.type <= WIRE_PIECE) ||
+			     (p.type >= WIRE_OPEN && p.type <= WIRE_CLOSED)))
 		return -EBADMSG;
-	*h = (struct wire_header){
-		.length = length,
-		.type = type,
-		.step = get(bytes + 8, 4),
-	};
+	*h = (struct wire_header){ p.length, p.type, p.step };
 	return 0;
 }
 

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +96,18 @@ uint64_t procfs_status(pid_t pid, const char *key)
 	return procfs_read(pid, "status", text, sizeof(text)) > 0
 		       ? procfs_number(text, key, 10)
 		       : 0;
+}
+
+bool procfs_lists(const char *list, const char *word, const char *separators)
+{
+	size_t n = strlen(word);
+
+	/* strchr(3) finds the end of the list, too */
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || strchr(separators, at[-1])) &&
+		    strchr(separators, at[n]))
+			return true;
+	return false;
 }
 
 void procfs_words(const char *at, char *value, size_t size)

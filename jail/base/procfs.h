@@ -10,6 +10,7 @@
 #ifndef STEPJAIL_JAIL_BASE_PROCFS_H
 #define STEPJAIL_JAIL_BASE_PROCFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -73,6 +74,9 @@ uint64_t procfs_number(const char *text, const char *key, int base);
  * gone
  */
 uint64_t procfs_status(pid_t pid, const char *key);
+
+/** procfs_lists() - Is a word in a list, between any of these separators? */
+bool procfs_lists(const char *list, const char *word, const char *separators);
 
 /**
  * procfs_words() - Take the words of a line, one blank between them

@@ -13,6 +13,7 @@
 #include "jail/walls/mount.h"
 #include "jail/walls/places.h"
 #include "jail/launch/posture.h"
+#include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 
 /* a line, cut up in place */
@@ -68,28 +69,18 @@ static bool parse(char *line, struct seen *s)
 	return true;
 }
 
-/* is a word in a list with commas between? */
-static bool has(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = list; (at = strstr(at, word)); at += n)
-		if ((at == list || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
-			return true;
-	return false;
-}
-
 /* what of it is not as planned, in words, or NULL */
 static const char *differs(const struct seen *s, const struct place *place)
 {
 	for (size_t i = 0; i < COUNT(flags); i++)
-		if ((place->attr & flags[i].attr) && !has(s->flags, flags[i].flag))
+		if ((place->attr & flags[i].attr) &&
+		    !procfs_lists(s->flags, flags[i].flag, ","))
 			return flags[i].lacks;
 	if (strcmp(s->peer, "-") != 0)
 		return "is shared with other namespaces";
 	if (place->type && strcmp(s->type, place->type) != 0)
 		return "is of another file system";
-	if (place->options && !has(s->options, place->options))
+	if (place->options && !procfs_lists(s->options, place->options, ","))
 		return "is of a file system with other options";
 	/* a name alone is that of a folder of ours, of a device, or of a file that is bound */
 	if (!place->shows_path && strchr(s->root + 1, '/'))

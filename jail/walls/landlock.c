@@ -21,12 +21,6 @@
 #include "jail/walls/landlock.h"
 #include "jail/walls/places.h"
 
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#define SYS_landlock_add_rule 445
-#define SYS_landlock_restrict_self 446
-#endif
-
 #define NET_BIND_TCP (1ULL << 0)    /* ABI 4 */
 #define NET_CONNECT_TCP (1ULL << 1) /* ABI 4 */
 #define SCOPE_ABSTRACT (1ULL << 0)  /* ABI 6 */

@@ -283,7 +283,7 @@ START_TEST(a_key_takes_its_place)
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		copy_of(LOCKED);
 		ck_assert_int_eq(
-			filter_set_key(code, bpf_programs[LOCKED].length, keys[i]), 1);
+			filter_set_key(code, bpf_programs[LOCKED].length, &keys[i]), 1);
 		ck_assert_uint_eq(execve_with(LOCKED, keys[i]), ALLOWED);
 		ck_assert_uint_eq(execve_with(LOCKED, FILTER_KEY), TOLD);
 		for (unsigned int bit = 0; bit < 64; bit++)
@@ -300,23 +300,24 @@ START_TEST(no_key_lets_nothing_through)
 	};
 
 	copy_of(LOCKED);
-	ck_assert_int_eq(filter_set_no_key(code, bpf_programs[LOCKED].length), 1);
+	ck_assert_int_eq(filter_set_key(code, bpf_programs[LOCKED].length, NULL), 1);
 	for (size_t i = 0; i < COUNT(keys); i++)
 		ck_assert_uint_eq(execve_with(LOCKED, keys[i]), TOLD);
 	copy_of(PLAIN);
-	ck_assert_int_eq(filter_set_no_key(code, bpf_programs[PLAIN].length), 0);
+	ck_assert_int_eq(filter_set_key(code, bpf_programs[PLAIN].length, NULL), 0);
 }
 END_TEST
 
 START_TEST(a_key_has_no_place_elsewhere)
 {
 	static const int without[] = { PLAIN, INIT };
+	static const uint64_t key = 5;
 
 	for (size_t i = 0; i < COUNT(without); i++) {
 		size_t length = bpf_programs[without[i]].length;
 
 		copy_of(without[i]);
-		ck_assert_int_eq(filter_set_key(code, length, 5), 0);
+		ck_assert_int_eq(filter_set_key(code, length, &key), 0);
 		ck_assert_int_eq(memcmp(code, bpf_programs[without[i]].code,
 					length * sizeof(code[0])),
 				 0);

@@ -131,6 +131,19 @@ START_TEST(numbers_are_found_at_the_beginning_of_a_line)
 }
 END_TEST
 
+START_TEST(words_of_a_list_are_whole)
+{
+	ck_assert(procfs_lists("ro,nosuid,nodev", "nosuid", ","));
+	ck_assert(procfs_lists("ro", "ro", ","));
+	ck_assert(procfs_lists("cpuset cpu\n", "cpu", " \n"));
+	ck_assert(procfs_lists("noexec2,noexec", "noexec", ","));
+	ck_assert(!procfs_lists("errors=remount-ro", "ro", ","));
+	ck_assert(!procfs_lists("cpuset io\n", "cpu", " \n"));
+	ck_assert(!procfs_lists("a cpu", "cpu", ","));
+	ck_assert(!procfs_lists("", "cpu", ","));
+}
+END_TEST
+
 Suite *jail_proc_suite(void)
 {
 	Suite *s = suite_create("jail proc");
@@ -138,6 +151,7 @@ Suite *jail_proc_suite(void)
 
 	tcase_add_test(c, own_files_are_read);
 	tcase_add_test(c, numbers_are_found_at_the_beginning_of_a_line);
+	tcase_add_test(c, words_of_a_list_are_whole);
 	tcase_add_test(c, own_files_are_written);
 	tcase_add_test(c, no_symlink_is_followed);
 	tcase_add_test(c, what_covers_it_is_refused);

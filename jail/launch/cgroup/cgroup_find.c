@@ -31,6 +31,7 @@
 #include <linux/magic.h>
 
 #include "init/io.h"
+#include "jail/base/procfs.h"
 #include "jail/launch/cgroup/cgroup.h"
 
 #define HIERARCHY "/sys/fs/cgroup"
@@ -49,16 +50,6 @@ static const struct {
 #define BIT_IO (1 << 4)
 #define BITS_ALWAYS 7
 
-static bool lists(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = text; (at = strstr(at, word)); at += n)
-		if ((at == text || at[-1] == ' ') && strchr(" \n", at[n]))
-			return true;
-	return false;
-}
-
 /* bits of the controllers that a file such as cgroup.controllers names, or -errno */
 static int read_bits(int dir, const char *file)
 {
@@ -69,7 +60,7 @@ static int read_bits(int dir, const char *file)
 	if (n < 0)
 		return (int)n;
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
-		bits |= lists(text, controllers[i].name) ? 1 << i : 0;
+		bits |= procfs_lists(text, controllers[i].name, " \n") ? 1 << i : 0;
 	return bits;
 }
 

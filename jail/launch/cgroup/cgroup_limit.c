@@ -19,6 +19,7 @@
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup_limit.h"
 #include "jail/base/json.h"
+#include "jail/base/procfs.h"
 
 #define TEXT_MAX CGROUP_TEXT_MAX
 
@@ -197,13 +198,9 @@ static int verify_disks(int leaf, const struct plan *p, struct cgroup_limits *l,
 		return err_set(e, (int)-n, "cgroup: read io.max back");
 	for (char *at = l->disks; (at = strchr(at, '\n'));)
 		*at = ',';
-	for (size_t i = 0; i < p->io_count; i++) {
-		const char *at = strstr(l->disks, l->disk[i]);
-
-		if (!at || (at != l->disks && at[-1] != ',') ||
-		    at[strlen(l->disk[i])] != ',')
+	for (size_t i = 0; i < p->io_count; i++)
+		if (!procfs_lists(l->disks, l->disk[i], ","))
 			return differs("io.max", l->disks, l->disk[i], e);
-	}
 	if (n > 0)
 		l->disks[n - 1] = '\0';
 	return 0;

@@ -72,13 +72,11 @@ static int listen_on(const struct plan *p, struct sock_filter *code, size_t coun
 
 static int set_key(struct sock_filter *code, size_t count, uint64_t *key, struct err *e)
 {
-	int places;
-
 	if (key && getrandom(key, sizeof(*key), 0) != sizeof(*key))
 		return err_set(e, errno, "seccomp: getrandom");
-	places = key ? filter_set_key(code, count, *key) : filter_set_no_key(code, count);
-	return places == 1 ? 0
-			   : err_say(e, EINVAL, "seccomp: the filter has no key's place");
+	return filter_set_key(code, count, key) == 1
+		       ? 0
+		       : err_say(e, EINVAL, "seccomp: the filter has no key's place");
 }
 
 size_t seccomp_allow_code(const struct plan *p, struct sock_filter *code)
