@@ -45,24 +45,20 @@ void event_loop_set(struct event_loop *h, struct bell *b, uint64_t at_ms)
 {
 	event_loop_unset(h, b);
 	b->at_ms = at_ms ? at_ms : 1;
-	b->before = NULL;
 	b->next = h->bells;
-	if (b->next)
-		b->next->before = b;
 	h->bells = b;
 }
 
 void event_loop_unset(struct event_loop *h, struct bell *b)
 {
+	struct bell **at = &h->bells;
+
 	if (!b->at_ms)
 		return;
+	while (*at != b)
+		at = &(*at)->next;
+	*at = b->next;
 	b->at_ms = 0;
-	if (b->next)
-		b->next->before = b->before;
-	if (b->before)
-		b->before->next = b->next;
-	else
-		h->bells = b->next;
 }
 
 void event_loop_later(struct event_loop *h, struct later *l, void (*act)(struct later *l))

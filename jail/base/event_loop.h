@@ -13,8 +13,8 @@
 /* an fd that the loop waits for; its memory must last until the turn is over */
 struct port {
 	int fd; /* -1: closed */
-	uint32_t
-		events; /* EPOLL bits that are waited for; 0: the loop does not know it */
+	/* EPOLL bits that are waited for; 0: the loop does not know the fd */
+	uint32_t events;
 	void (*serve)(struct port *p, uint32_t events);
 	void *owner;
 };
@@ -24,7 +24,7 @@ struct bell {
 	uint64_t at_ms; /* as clock_now_ms() counts; 0: not set */
 	void (*ring)(struct bell *b);
 	void *owner;
-	struct bell *next, *before;
+	struct bell *next;
 };
 
 /* what is to be done when nobody can still hold an event of this turn */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "jail/plan/allow.h"
-#include "jail/plan/plan_deterministic.h"
 #include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
@@ -313,7 +312,7 @@ const struct option_row option_rows[] = {
 	{ "clock-start", "INSTANT",
 	  "start the jail's monotonic clocks at zero, and its Python's wall clock at "
 	  "2024-02-29T12:00:00Z or the like; serve: with each session, so --ready is 0",
-	  TEXT(clock_start), .check = plan_deterministic_check_start },
+	  TEXT(clock_start), .check = plan_check_clock_start },
 	{ "verify-rootfs", "no|yes",
 	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
 	  ANSWER(verify_rootfs) },

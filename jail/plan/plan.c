@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "jail/base/path.h"
-#include "jail/plan/plan_deterministic.h"
 #include "jail/plan/plan.h"
 
 /* The environment is these rows and what --env says; nothing of the caller's is passed
@@ -137,5 +136,5 @@ int plan_complete(struct plan *p, struct err *e)
 			e, EINVAL,
 			"cpu-time: cannot be reached within wall-time at this number "
 			"of cpus: lower cpu-time or raise wall-time or cpus");
-	return plan_deterministic_complete(p, e);
+	return plan_complete_deterministic(p, e);
 }

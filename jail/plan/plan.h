@@ -166,6 +166,24 @@ int plan_add_env(struct plan *p, const char *spec, struct err *e);
 int plan_add_io(struct plan *p, const char *spec, struct err *e);
 
 /**
+ * plan_check_clock_start() - Is this a time that a clock can start at? See timestamp.h
+ *
+ * Return: 0, -EINVAL, or -ERANGE
+ */
+int plan_check_clock_start(const char *text, struct err *e);
+
+/**
+ * plan_complete_deterministic() - A part of plan_complete(): tell the program by its
+ * environment what --deterministic and --clock-start fix
+ *
+ * The variables' texts are static: one plan of a process at a time may have them. The
+ * jail's own part is walls/deterministic.h.
+ *
+ * Return: 0, -EINVAL (--env contradicts them), or -E2BIG (too many variables)
+ */
+int plan_complete_deterministic(struct plan *p, struct err *e);
+
+/**
  * plan_complete() - Refuse what contradicts itself, and decide what was left open
  *
  * Return: 0, or -EINVAL

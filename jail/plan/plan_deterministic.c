@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan_deterministic.c - what --deterministic and --clock-start add to a plan: see
- * plan_deterministic.h
+ * plan_deterministic.c - what --deterministic and --clock-start add to a plan: see plan.h
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "jail/plan/plan_deterministic.h"
+#include "jail/plan/plan.h"
 #include "jail/plan/timestamp.h"
 
 #define TEXT_MAX 48
 
-int plan_deterministic_check_start(const char *text, struct err *e)
+int plan_check_clock_start(const char *text, struct err *e)
 {
 	uint64_t seconds;
 
@@ -36,7 +35,7 @@ static int set_variable(struct plan *p, const char *option, const char *text,
 	return plan_add_env(p, text, e);
 }
 
-int plan_deterministic_complete(struct plan *p, struct err *e)
+int plan_complete_deterministic(struct plan *p, struct err *e)
 {
 	static char hash[TEXT_MAX], seed[TEXT_MAX], start[TEXT_MAX];
 	const char *const rows[] = { hash, seed, "LANG=C.UTF-8", "LC_ALL=C.UTF-8",

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,18 +30,13 @@ int timestamp_parse(const char *text, uint64_t *seconds, struct err *e)
 		*seconds = digits > 10 ? UINT64_MAX : strtoull(text, NULL, 10);
 	} else if (looks_like(text, "0000-00-00") ||
 		   looks_like(text, "0000-00-00T00:00:00Z")) {
-		(void)sscanf(text, "%d-%d-%dT%d:%d:%d", &day.tm_year, &day.tm_mon,
-			     &day.tm_mday, &day.tm_hour, &day.tm_min, &day.tm_sec);
-		day.tm_year -= 1900;
-		day.tm_mon -= 1;
-
+		const char *form = text[10] ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d";
+		const char *end = strptime(text, form, &day);
 		struct tm same = day;
 		time_t t = timegm(&same);
 
-		/* timegm(3) turns a day or hour that does not exist into another one */
-		if (same.tm_mon != day.tm_mon || same.tm_mday != day.tm_mday ||
-		    same.tm_hour != day.tm_hour || same.tm_min != day.tm_min ||
-		    same.tm_sec != day.tm_sec)
+		/* timegm(3) turns a day or second that does not exist into another one */
+		if (!end || same.tm_mday != day.tm_mday || same.tm_sec != day.tm_sec)
 			return err_say(e, EINVAL, "'%s' is not in the calendar", text);
 		*seconds = t < 0 ? UINT64_MAX : (uint64_t)t;
 	} else {

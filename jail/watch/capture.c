@@ -228,6 +228,10 @@ static void print_stream(const struct capture_stream *s, FILE *out)
 {
 	struct capture_view v = capture_view(s);
 
+	if (!s->kept) {
+		(void)fputs("null", out);
+		return;
+	}
 	(void)fprintf(out, "{\"bytes\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"head\":",
 		      s->bytes, v.left_out);
 	json_bytes(out, v.head, v.head_bytes);
@@ -240,19 +244,15 @@ static void print_stream(const struct capture_stream *s, FILE *out)
 
 void capture_print(const struct capture *c, FILE *out)
 {
-	const char *before = "{";
-
-	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		if (!c->stream[0].kept && !c->stream[1].kept)
-			break;
-		(void)fprintf(out, "%s\"%s\":", before, names[i]);
-		before = ",";
-		if (c->stream[i].kept)
-			print_stream(&c->stream[i], out);
-		else
-			(void)fputs("null", out);
+	if (!c->stream[0].kept && !c->stream[1].kept) {
+		(void)fputs("null", out);
+		return;
 	}
-	(void)fputs(*before == ',' ? "}" : "null", out);
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", names[i]);
+		print_stream(&c->stream[i], out);
+	}
+	(void)fputc('}', out);
 }
 
 size_t capture_print_max(const struct plan *p)

@@ -98,9 +98,9 @@ static bool is_own_file(int fd, struct stat *st)
 	       !(fcntl(fd, F_GETFL) & O_APPEND);
 }
 
-int report_reserve(int fd, size_t more, struct err *e)
+static int reserve(int fd, size_t output_max, struct err *e)
 {
-	off_t bytes = (off_t)(RESERVED_BYTES + more);
+	off_t bytes = (off_t)(RESERVED_BYTES + output_max);
 	struct stat st;
 
 	if (is_own_file(fd, &st) &&
@@ -121,7 +121,6 @@ static int open_file(const char *spec, struct err *e)
 		sys_openat2(AT_FDCWD, spec, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK,
 			    RESOLVE_NO_SYMLINKS);
 	struct stat st = { 0 };
-	int r;
 
 	if (fd == -ELOOP)
 		return err_say(e, ELOOP,
@@ -139,8 +138,7 @@ static int open_file(const char *spec, struct err *e)
 			       spec);
 	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
 		return err_set(e, errno, "--report: truncate %s", spec);
-	r = report_reserve(fd, 0, e);
-	return r < 0 ? r : io_steal_fd(&fd);
+	return io_steal_fd(&fd);
 }
 
 /* an fd's number, or its name in /dev: that is a link, and not followed either */
@@ -155,27 +153,28 @@ static const char *find_number(const char *spec)
 	return *digits && !digits[strspn(digits, "0123456789")] ? digits : NULL;
 }
 
-int report_open(const char *spec, int *fd, struct err *e)
+int report_open(const char *spec, size_t output_max, int *fd, struct err *e)
 {
 	const char *number = spec ? find_number(spec) : NULL;
+	int r;
 
-	*fd = !spec ? -1 : number ? open_fd(number, e) : open_file(spec, e);
-	return spec && *fd < 0 ? *fd : 0;
-}
+	*fd = -1;
+	if (!spec)
+		return 0;
 
-static void number(FILE *out, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		(void)fprintf(out, ",\"%s\":%" PRIu64, key, value);
-	else
-		(void)fprintf(out, ",\"%s\":null", key);
+	cleanup_fd int opened = number ? open_fd(number, e) : open_file(spec, e);
+
+	r = opened < 0 ? opened : reserve(opened, output_max, e);
+	if (r == 0)
+		*fd = io_steal_fd(&opened);
+	return r;
 }
 
 /* what the leaf alone knows */
-static void count(FILE *out, const char *key, const struct outcome *o, uint64_t value,
-		  uint64_t unit)
+static void count(const char *key, const struct outcome *o, uint64_t value, uint64_t unit,
+		  FILE *out)
 {
-	number(out, key, o->cgroup && value != NO_LIMIT, value / unit);
+	json_number(key, outcome_counted(o, value), value / unit, out);
 }
 
 static void write_full(FILE *out, const struct outcome *o)
@@ -199,25 +198,26 @@ static void write_usage(FILE *out, const struct outcome *o)
 	uint64_t system = leaf ? o->usage.system_us : o->exit.system_us;
 	uint64_t peak = o->usage.memory_peak_bytes;
 
-	if (!o->cgroup || peak == NO_LIMIT) {
+	if (!outcome_counted(o, peak)) {
 		peak = o->peak.memory_bytes;
 		if (o->exit.max_rss_bytes > peak)
 			peak = o->exit.max_rss_bytes;
 	}
-	number(out, "wall_ms", o->started, o->wall_ms);
-	number(out, "cpu_ms", o->started && (split || !o->cgroup),
-	       outcome_cpu_us(o) / 1000);
-	number(out, "cpu_user_ms", split, user / 1000);
-	number(out, "cpu_system_ms", split, system / 1000);
-	count(out, "cpu_throttled_ms", o, o->usage.throttled_us, 1000);
-	number(out, "memory_peak_bytes", o->started && peak, peak);
-	count(out, "oom_kills", o, o->usage.oom_kills, 1);
+	json_number(",\"wall_ms\":", o->started, o->wall_ms, out);
+	json_number(",\"cpu_ms\":", o->started && (split || !o->cgroup),
+		    outcome_cpu_us(o) / 1000, out);
+	json_number(",\"cpu_user_ms\":", split, user / 1000, out);
+	json_number(",\"cpu_system_ms\":", split, system / 1000, out);
+	count(",\"cpu_throttled_ms\":", o, o->usage.throttled_us, 1000, out);
+	json_number(",\"memory_peak_bytes\":", o->started && peak, peak, out);
+	count(",\"oom_kills\":", o, o->usage.oom_kills, 1, out);
 	if (o->cgroup)
-		count(out, "pids_peak", o, o->usage.pids_peak, 1);
+		count(",\"pids_peak\":", o, o->usage.pids_peak, 1, out);
 	else
-		number(out, "pids_peak", o->peak.processes != 0, o->peak.processes);
-	count(out, "pids_refused", o, o->usage.pids_refused, 1);
-	number(out, "strays", o->started, o->strays);
+		json_number(",\"pids_peak\":", o->peak.processes != 0, o->peak.processes,
+			    out);
+	count(",\"pids_refused\":", o, o->usage.pids_refused, 1, out);
+	json_number(",\"strays\":", o->started, o->strays, out);
 	write_full(out, o);
 }
 
@@ -243,9 +243,9 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 {
 	(void)fprintf(out, "{\"stepjail\":\"%s\",\"verdict\":\"%s\"", STEPJAIL_VERSION,
 		      verdict_names[j->verdict]);
-	number(out, "exit_code", j->exit_code >= 0, (uint64_t)j->exit_code);
-	number(out, "signal", j->signal != 0, (uint64_t)j->signal);
-	number(out, "status", true, (uint64_t)j->status);
+	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
+	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
+	json_number(",\"status\":", true, (uint64_t)j->status, out);
 	json_after(",\"violation\":", violation_name(&o->refused), out);
 	(void)fputs(",\"violations\":", out);
 	violation_print(&o->refused, o->listened, out);
@@ -269,7 +269,8 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 		confine_print(o->watcher, out);
 	else
 		(void)fputs("null", out);
-	number(out, "host_uid", o->started, jail->ids.host_uid + (jail->ids.own ? 1 : 0));
+	json_number(",\"host_uid\":", o->started,
+		    jail->ids.host_uid + (jail->ids.own ? 1 : 0), out);
 	(void)fputs("}\n", out);
 }
 

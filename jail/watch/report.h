@@ -14,26 +14,16 @@
  * report_open() - Open where the report goes, before anything runs
  * @spec:	A path without symlinks of a file or a character device, or an fd that the
  *		caller left open: digits alone, /dev/fd/N, /dev/stdout, /dev/stderr; or NULL
+ * @output_max:	Most bytes of captured output in the report: capture_print_max()
  * @fd:		Gets a close-on-exec fd, or -1 for no report
  *
- * Room for the report is reserved in a file, so that a full disk is an error before the
- * program runs and not a run without a report after it.
+ * Space for the report is reserved in a file, unless the file was opened to append, so that
+ * a full disk is an error before the program runs. report_write() gives back what it has
+ * not used.
  *
  * Return: 0, or -errno
  */
-int report_open(const char *spec, int *fd, struct err *e);
-
-/**
- * report_reserve() - Reserve room in a file for a report that will be large
- * @fd:		From report_open(); anything but a file, or a file opened to append,
- *		is left as it is
- * @more:	Bytes beyond what every report has room for
- *
- * report_write() gives back what was not used.
- *
- * Return: 0, or -errno of fallocate(2)
- */
-int report_reserve(int fd, size_t more, struct err *e);
+int report_open(const char *spec, size_t output_max, int *fd, struct err *e);
 
 /**
  * report_write() - Write the report

@@ -86,16 +86,17 @@ static int learn(const struct run *run, const struct plan *p, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	FILE *out = json_open(&text, LEARNED_BYTES);
-	ssize_t n = -ENOMEM;
+	ssize_t n;
 
-	if (out && run->outcome.listened)
+	if (!out)
+		return err_set(e, errno, "--learn: allocate");
+	if (run->outcome.listened)
 		violation_learn(&run->outcome.refused, p, out);
-	else if (out)
+	else
 		(void)fputs("# a surrounding listener hears of this process's calls: "
 			    "nothing was learned\n",
 			    out);
-	if (out)
-		n = json_close(out, text, LEARNED_BYTES);
+	n = json_close(out, text, LEARNED_BYTES);
 	if (n >= 0)
 		n = io_write_all(STDERR_FILENO, text, (size_t)n);
 	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
@@ -187,9 +188,7 @@ int command_run(char *const *argv, struct err *e)
 
 	int report;
 
-	r = report_open(plan.report, &report, e);
-	if (r == 0)
-		r = report_reserve(report, capture_print_max(&plan), e);
+	r = report_open(plan.report, capture_print_max(&plan), &report, e);
 	if (r < 0)
 		return r;
 	r = run_plan(&plan, report, &j, e);

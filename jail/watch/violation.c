@@ -49,18 +49,25 @@ static void add_word(char *text, size_t size, const char *word)
 	(void)snprintf(text + used, size - used, "%s%s", used ? "|" : "", word);
 }
 
+/* a call by the entry of another architecture */
+static bool is_foreign(const struct seccomp_data *data)
+{
+	return data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
+}
+
 /* names for what the arguments ask for; is any row that speaks of the call a violation? */
 static bool describe(const struct seccomp_data *data, bool locked, char *label,
 		     size_t size)
 {
 	const char *name = call_name(data);
-	bool foreign = data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
-	bool violation = foreign;
+	bool violation = false;
 	uint64_t args[6];
 
 	label[0] = '\0';
-	if (foreign || !name)
-		return violation;
+	if (is_foreign(data))
+		return true;
+	if (!name)
+		return false;
 	memcpy(args, data->args, sizeof(args));
 	for (const struct refused_row *row = NULL;
 	     (row = call_refused(name, args, locked, row));) {
@@ -291,49 +298,50 @@ const char *violation_name(const struct violations *v)
 	return NULL;
 }
 
-static void learn_kind(const struct violation *k, unsigned int lacks, bool locked,
-		       FILE *out)
+/* Why can no policy row allow this call? NULL where one can. @risk: what the call is
+ * refused for */
+static const char *find_barrier(const struct violation *k, const char *name,
+				unsigned int lacks, bool locked, const char **risk)
 {
-	char number[16];
-	const char *name = name_of(k, number, sizeof(number));
-	const char *risk = "not known to stepjail: read its manual page first";
-	const char *no = "no policy may allow it";
-	int arg = call_telling(name);
-	bool barred =
-		strcmp(call_arch(&k->first),
-		       call_arch(&(struct seccomp_data){ .arch = CALL_NATIVE })) != 0;
+	static const char never[] = "no policy may allow it";
+	const struct denied_without_row *denied = denied_why(lacks, &k->first);
+	bool barred = !call_name(&k->first);
 	uint64_t args[6];
 
-	if (barred)
-		risk = "the entry of another architecture";
+	*risk = "not known to stepjail: read its manual page first";
+	if (denied) {
+		*risk = denied->why;
+		return "refused on this host alone: see \"shut\" in the report";
+	}
+	if (is_foreign(&k->first)) {
+		*risk = "the entry of another architecture";
+		return never;
+	}
 	memcpy(args, k->first.args, sizeof(args));
 	for (const struct refused_row *row = NULL;
 	     !barred && (row = call_refused(name, args, locked, row));) {
 		barred = row->barred;
-		risk = row->why;
-		if (row >= locked_rows && row < locked_rows + locked_row_count)
-			no = "--lock-code refuses it";
+		*risk = row->why;
 	}
-	for (size_t i = 0; locked && !barred && i < locked_row_count; i++)
-		if (strcmp(locked_rows[i].syscall, name) == 0) {
-			barred = true;
-			no = "--lock-code refuses it";
-		}
-	if (!call_name(&k->first))
-		barred = true;
+	for (size_t i = 0; locked && i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, name) == 0)
+			return "--lock-code refuses it";
+	return barred ? never : NULL;
+}
 
-	const struct denied_without_row *shut = denied_why(lacks, &k->first);
+static void learn_kind(const struct violation *k, unsigned int lacks, bool locked,
+		       FILE *out)
+{
+	char number[16];
+	const char *name = name_of(k, number, sizeof(number)), *risk;
+	const char *barrier = find_barrier(k, name, lacks, locked, &risk);
+	int arg = call_telling(name);
 
-	if (shut) {
-		barred = true;
-		risk = shut->why;
-		no = "refused on this host alone: see \"shut\" in the report";
-	}
 	(void)fprintf(out, "# %s%s%s%s, %" PRIu64 " time%s: %s\n", name,
 		      k->label[0] ? " (" : "", k->label, k->label[0] ? ")" : "", k->count,
 		      k->count == 1 ? "" : "s", risk);
-	if (barred)
-		(void)fprintf(out, "#   %s\n", no);
+	if (barrier)
+		(void)fprintf(out, "#   %s\n", barrier);
 	else if (arg >= 0)
 		(void)fprintf(out, "allow-syscall %s=0x%x\n", name,
 			      (uint32_t)k->first.args[arg]);

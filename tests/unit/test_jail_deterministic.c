@@ -10,7 +10,7 @@
 #include <sys/personality.h>
 #include <time.h>
 
-#include "jail/plan/plan_deterministic.h"
+#include "jail/plan/plan.h"
 #include "jail/walls/deterministic.h"
 #include "jail/plan/timestamp.h"
 #include "jail/plan/option.h"
@@ -67,7 +67,7 @@ START_TEST(instants_are_read)
 		int r = timestamp_parse(rows[i].text, &seconds, &e);
 
 		ck_assert_msg(r == rows[i].r, "'%s': %d, %s", rows[i].text, r, e.text);
-		ck_assert_int_eq(plan_deterministic_check_start(rows[i].text, &e), r);
+		ck_assert_int_eq(plan_check_clock_start(rows[i].text, &e), r);
 		if (r == 0)
 			ck_assert_msg(seconds == rows[i].seconds, "'%s': %" PRIu64,
 				      rows[i].text, seconds);

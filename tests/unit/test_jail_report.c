@@ -68,7 +68,7 @@ static cJSON *report(const struct jail *jail, const struct outcome *o,
 	struct err e = { 0 };
 	int fd = -1;
 
-	ck_assert_msg(report_open(path, &fd, &e) == 0, "%s", e.text);
+	ck_assert_msg(report_open(path, 0, &fd, &e) == 0, "%s", e.text);
 	ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	ck_assert_int_eq(report_write(fd, jail, o, j, &e), 0);
 	(void)close(fd);

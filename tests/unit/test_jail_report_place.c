@@ -17,7 +17,7 @@
 /* -1 and what is said, or the fd */
 static int open_report(const char *spec, struct err *e)
 {
-	int fd = -1, r = report_open(spec, &fd, e);
+	int fd = -1, r = report_open(spec, 0, &fd, e);
 
 	ck_assert_int_eq(r < 0, fd < 0 && spec);
 	return fd;

@@ -195,7 +195,7 @@ START_TEST(the_longest_list_of_violations_has_room)
 
 	int fd = -1;
 
-	ck_assert_int_eq(report_open(path, &fd, &e), 0);
+	ck_assert_int_eq(report_open(path, 0, &fd, &e), 0);
 	ck_assert_int_eq(fstat(fd, &before), 0);
 	ck_assert_int_eq(report_write(fd, &jail, &o, &j, &e), 0);
 	ck_assert_int_eq(fstat(fd, &after), 0);
