@@ -28,7 +28,8 @@ int cancel_open(int *fd, struct err *e)
 	sigset_t all, wanted = cancel_signals();
 
 	(void)sigfillset(&all);
-	/* an ignored SIGCHLD would reap the jail behind the launcher's back */
+	/* with an ignored SIGCHLD the kernel would reap the jail, and its status is lost
+	 * */
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigdelset(&all, SIGTSTP);
 	(void)sigdelset(&all, SIGCONT);

@@ -10,16 +10,18 @@
 #include "init/err.h"
 
 /**
- * cancel_signals() - The signals that end the launcher, but for those that its caller
- * ignores, as by nohup(1) and in the background of a shell
+ * cancel_signals() - The signals that end the launcher
+ *
+ * Without those that are ignored already, as nohup(1) and a shell's background have it.
  */
 sigset_t cancel_signals(void);
 
 /**
- * cancel_open() - Block all signals of the process for good, and learn of these by an fd
+ * cancel_open() - Block all signals of the process for good, and get an fd that tells of
+ * cancel_signals()
  * @fd:		Gets a signalfd(2), close-on-exec
  *
- * Those of a terminal's job control stay as they are.
+ * A terminal's job control (SIGTSTP, SIGCONT) works as before.
  *
  * Return: 0, or -errno
  */

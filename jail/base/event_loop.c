@@ -2,10 +2,10 @@
 /*
  * event_loop.c - one loop over the fds and deadlines of many sessions: see event_loop.h
  *
- * An fd is taken out of the epoll set before it is closed, and not by being closed: the
- * child of a launch that is under way holds a copy, and would keep it there. Events that
- * one turn has already fetched are dropped when their port was closed meanwhile.
- * Bells are few, one or two for each step that runs: a list is searched.
+ * An fd is taken out of the epoll set before it is closed. close(2) alone would not do
+ * it: the child of a launch that is under way may hold a copy of the fd. Events that a
+ * turn has fetched already are dropped if their port was closed meanwhile. There are one
+ * or two bells for each step that runs, so a list is searched.
  */
 #include <errno.h>
 
@@ -81,7 +81,7 @@ static int timeout(const struct event_loop *h)
 	return at - now > SLEEP_MAX_MS ? SLEEP_MAX_MS : (int)(at - now);
 }
 
-/* one after the other: a bell that rings may set or unset any */
+/* Begin anew after each bell: a bell that rings may set or unset others. */
 static void ring(struct event_loop *h)
 {
 	uint64_t now = h->bells ? clock_now_ms() : 0;
@@ -107,7 +107,7 @@ int event_loop_turn(struct event_loop *h, struct err *e)
 	for (int i = 0; i < n; i++) {
 		struct port *p = got[i].data.ptr;
 
-		/* closed, or not listened to any more, since it was fetched */
+		/* the port may have been closed since the event was fetched */
 		if (p->fd >= 0 && p->events)
 			p->serve(p, got[i].events);
 	}

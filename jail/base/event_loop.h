@@ -10,7 +10,7 @@
 
 #include "init/err.h"
 
-/* an fd that the loop waits for; its memory must last until the turn is over */
+/* an fd that the loop waits for; the struct must stay in memory until the turn is over */
 struct port {
 	int fd; /* -1: closed */
 	/* EPOLL bits that are waited for; 0: the loop does not know the fd */
@@ -27,7 +27,7 @@ struct bell {
 	struct bell *next;
 };
 
-/* what is to be done when nobody can still hold an event of this turn */
+/* an action for the end of the turn, when no fetched event points to memory any more */
 struct later {
 	void (*act)(struct later *l);
 	struct later *next;
@@ -35,7 +35,7 @@ struct later {
 
 struct event_loop {
 	int epoll;
-	struct bell *bells; /* those that are set */
+	struct bell *bells; /* the set ones */
 	struct later *laters;
 };
 
@@ -49,30 +49,30 @@ struct event_loop {
 int event_loop_open(struct event_loop *h, struct err *e);
 
 /**
- * event_loop_listen() - Wait for other events of a port
- * @events:	0 for none, not even its end of file
+ * event_loop_listen() - Choose the events of a port that the loop waits for
+ * @events:	EPOLL bits; 0 for none, not even end of file
  *
  * Return: 0, or -errno of epoll_ctl(2)
  */
 int event_loop_listen(struct event_loop *h, struct port *p, uint32_t events);
 
-/** event_loop_close() - Forget a port and close its fd; as often as one likes */
+/** event_loop_close() - Forget a port and close its fd; nothing for a closed port */
 void event_loop_close(struct event_loop *h, struct port *p);
 
-/** event_loop_set() - Ring once, at this time and not at any that was set before */
+/** event_loop_set() - Ring once, at @at_ms; an earlier setting is forgotten */
 void event_loop_set(struct event_loop *h, struct bell *b, uint64_t at_ms);
 
-/** event_loop_unset() - Do not ring */
+/** event_loop_unset() - Do not ring; nothing for a bell that is not set */
 void event_loop_unset(struct event_loop *h, struct bell *b);
 
-/** event_loop_later() - Do something at the end of the turn, such as to free memory */
+/** event_loop_later() - Call @act at the end of the turn, to free memory for instance */
 void event_loop_later(struct event_loop *h, struct later *l,
 		      void (*act)(struct later *l));
 
 /**
- * event_loop_turn() - Wait, serve what is ready, ring what is due
+ * event_loop_turn() - Wait, serve the ports that are ready, ring the bells that are due
  *
- * Sleeps without an end where no bell is set.
+ * Without a set bell the wait has no deadline.
  *
  * Return: 0, or -errno of epoll_wait(2)
  */

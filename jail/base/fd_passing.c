@@ -118,6 +118,6 @@ int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd
 		return (int)count;
 	for (size_t i = 0; i < fd_max; i++)
 		io_close_fd(&fds[i]);
-	/* an empty packet may have brought fds, too */
+	/* the fds are closed before: an empty packet, too, may bring some */
 	return n == 0 ? -EPIPE : -EBADMSG;
 }

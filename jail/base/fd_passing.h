@@ -18,7 +18,7 @@
  * fd_passing_send() - Send one packet, and copies of fds with it
  * @fds:	At most FD_PASSING_FDS_MAX; the caller keeps its own
  *
- * Never a signal. See unix(7), SCM_RIGHTS.
+ * No SIGPIPE is raised. See unix(7), SCM_RIGHTS.
  *
  * Return: 0, or -errno of sendmsg(2)
  */
@@ -26,14 +26,16 @@ int fd_passing_send(int to, const void *bytes, size_t length, const int *fds,
 		    size_t fd_count);
 
 /**
- * fd_passing_send_parts() - The same, of a packet that lies in parts; see iovec(3type)
+ * fd_passing_send_parts() - Send one packet whose bytes lie in parts; see iovec(3type)
  */
 int fd_passing_send_parts(int to, struct iovec *parts, size_t part_count, const int *fds,
 			  size_t fd_count);
 
 /**
- * fd_passing_failed() - Say why a packet was not sent. @what: what was sent. Return:
- * -errno
+ * fd_passing_failed() - Say why a packet was not sent
+ * @what:	Words for the packet, which begin the error
+ *
+ * Return: -@errnum
  */
 int fd_passing_failed(int errnum, const char *what, struct err *e);
 
@@ -43,19 +45,21 @@ int fd_passing_failed(int errnum, const char *what, struct err *e);
 struct cmsghdr *fd_passing_next(struct msghdr *msg, struct cmsghdr *part);
 
 /**
- * fd_passing_take() - Take what came beside a message, of a socket of any type
+ * fd_passing_take() - Take fds and credentials out of a message, of a socket of any type
  * @msg:	As recvmsg(2) left it
- * @fds:	Gets the first @fd_max fds, -1 where there are fewer; all others are closed
+ * @fds:	Gets the first @fd_max fds, -1 where there are fewer; all others are
+ *		closed
  * @sender:	Gets SCM_CREDENTIALS, and is left as it is where there are none; or NULL
  *
- * Return: how many fds came, also more than @fd_max
+ * Return: number of fds that came; it may be more than @fd_max
  */
 size_t fd_passing_take(struct msghdr *msg, int *fds, size_t fd_max, struct ucred *sender);
 
 /**
- * fd_passing_receive() - Receive one packet, and what fds came with it
- * @length:	Of the packet: one that is shorter or longer is nonsense
- * @fds:	Gets close-on-exec fds, which are the caller's; -1 for the rest of @fd_max
+ * fd_passing_receive() - Receive one packet, and the fds that came with it
+ * @length:	Of the packet: a shorter or longer one is -EBADMSG
+ * @fds:	Gets close-on-exec fds, which the caller closes; -1 for the rest of
+ *		@fd_max
  *
  * Return: number of fds, -EPIPE (end of file), -EBADMSG, or -errno of recvmsg(2)
  */

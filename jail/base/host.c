@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.c - what the launcher needs of its host first: see host.h
+ * host.c - what stepjail needs of its host: see host.h
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static const struct {
 	"leave the chroot, or the user namespace that has no number for this user or "   \
 	"group, if it is one of these; " CONTAINER
 
-#define FILES_MIN 64 /* the launcher's and the stages' own, and some to spare */
+#define FILES_MIN 64 /* open files of the launcher and its stages, and some to spare */
 
 static int check_calls(struct err *e)
 {
@@ -106,7 +106,7 @@ static bool file_holds(const char *file, char first)
 
 #define PROFILE "load stepjail's AppArmor profile (README)"
 
-/* how to lift what refuses user namespaces on this host; NULL if nothing known does */
+/* How to lift the restriction of user namespaces on this host; NULL if none is known */
 static const char *find_remedy(void)
 {
 	static const struct {
@@ -190,8 +190,8 @@ void host_hint(struct err *e)
 	const char *words = strerror(e->errnum), *hint = NULL;
 	size_t n = strlen(e->text), w = strlen(words);
 
-	/* an error of err_say() has its reason in it, and errno's words are not at its
-	 * end */
+	/* an error of err_say() gives its reason itself, and does not end in errno's
+	 * words */
 	if (n < w || strcmp(e->text + n - w, words) != 0)
 		return;
 	if (e->errnum == EAGAIN)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.h - what the launcher needs of its host first, and words for what a host refuses
+ * host.h - what stepjail needs of its host, and words for what a host refuses
  *
- * run and check take their words from here, so that they cannot disagree.
+ * The commands run and check both take their words from here.
  */
 #ifndef STEPJAIL_JAIL_BASE_HOST_H
 #define STEPJAIL_JAIL_BASE_HOST_H
@@ -12,8 +12,8 @@
 /**
  * host_check() - Has the kernel each system call, and is /proc this PID namespace's own?
  *
- * To be called before anything is started: through a /proc of another PID namespace, or
- * through files that only look like one, the launcher would write to somebody else.
+ * To be called before anything is started: through the /proc of another PID namespace the
+ * launcher would write the id maps of another process.
  *
  * Return: 0, -ENOSYS (a system call is missing, or refused by a seccomp filter), -ENOENT
  * (no procfs at /proc), -ESRCH (that of another PID namespace), -EROFS, or -EMFILE
@@ -21,14 +21,14 @@
 int host_check(struct err *e);
 
 /**
- * host_hint() - Add to an error what on this host may be its cause, and what mends that
+ * host_hint() - Add to an error a possible cause on this host, and what mends it
  * @e:		Left as it is unless it ends in errno's words
  */
 void host_hint(struct err *e);
 
 /**
  * host_refused_clone() - Say why clone3(2) with new namespaces failed, and what mends it
- * @errnum:	What it failed with
+ * @errnum:	The errno that it failed with
  *
  * Return: -@errnum
  */
@@ -37,7 +37,7 @@ int host_refused_clone(int errnum, struct err *e);
 /**
  * host_refused_capability() - Say why a new user namespace gives no capability
  *
- * AppArmor's restriction lets the namespace be made, and then refuses their use in it.
+ * AppArmor's restriction lets the namespace be made, and refuses capabilities in it.
  *
  * Return: -EPERM
  */

@@ -90,7 +90,7 @@ ssize_t json_close(FILE *out, const char *text, size_t size)
 	int r = fclose(out);
 	size_t length = strnlen(text, size);
 
-	/* full to its last byte, there may have been more */
+	/* if the memory is full to its last byte, text may have been dropped */
 	return r != 0 || length + 1 >= size ? -ENOSPC : (ssize_t)length;
 }
 

@@ -2,8 +2,8 @@
 /*
  * json.h - write JSON to a stream: strings escaped, numbers as they are
  *
- * Only what a report needs, because no JSON library of Debian's can be linked statically.
- * See RFC 8259.
+ * No JSON library of Debian's can be linked with musl, and a report needs no more than
+ * this. See RFC 8259.
  */
 #ifndef STEPJAIL_JAIL_BASE_JSON_H
 #define STEPJAIL_JAIL_BASE_JSON_H
@@ -15,45 +15,48 @@
 #include <sys/types.h>
 
 /**
- * json_decode() - Take a character of UTF-8
- * @left:	Bytes that there are, 1 at least
+ * json_decode() - Decode one character of UTF-8
+ * @left:	Number of bytes at @at, 1 at least
  * @point:	Gets its code point
  *
- * Return: its length, or 0 if there is none
+ * Return: its length in bytes, or 0 if the bytes are no character
  */
 int json_decode(const unsigned char *at, size_t left, uint32_t *point);
 
 /**
  * json_string() - Write a quoted string, or null for NULL
- * @text:	Bytes; those that are not UTF-8, and control bytes, are escaped so that
- * the output is always valid JSON in ASCII
+ * @text:	Any bytes. The output is always valid JSON in ASCII: control bytes and
+ *		characters beyond ASCII are escaped, and each byte that is no UTF-8
+ *		becomes U+FFFD
  */
 void json_string(FILE *out, const char *text);
 
-/** json_after() - The same behind @words of JSON, such as a key */
+/** json_after() - Write @words of JSON, such as a key, and then json_string() */
 void json_after(const char *words, const char *text, FILE *out);
 
-/** json_number() - Write a number behind @words of JSON, or null where it is not known */
+/**
+ * json_number() - Write @words of JSON, and then a number, or null if it is not @known
+ */
 void json_number(const char *words, bool known, uint64_t n, FILE *out);
 
-/** json_bytes() - The same for any bytes, NUL among them: at most six for each, and two */
+/** json_bytes() - json_string() of bytes that may hold NUL; at most 6 for each, and 2 */
 void json_bytes(FILE *out, const void *bytes, size_t length);
 
 /**
  * json_open() - A stream into memory of a fixed size
  * @text:	Gets the memory, to be freed by the caller in any case
  *
- * For text without a NUL. Not open_memstream(3): musl's leaves out what it finds no memory
- * for, and says so to nobody.
+ * For text without a NUL. open_memstream(3) would not do: without memory musl's version
+ * drops text and reports no error.
  *
  * Return: the stream, NULL with errno set
  */
 FILE *json_open(char **text, size_t size);
 
 /**
- * json_close() - End it
+ * json_close() - Close the stream
  *
- * Return: length of the text, which a NUL follows, or -ENOSPC: it may lack its end
+ * Return: length of the text, which a NUL follows, or -ENOSPC: the text may lack its end
  */
 ssize_t json_close(FILE *out, const char *text, size_t size);
 

@@ -16,7 +16,7 @@
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 
-/* in the /proc of another PID namespace, every number is another process's */
+/* In the /proc of another PID namespace, each number means another process. */
 static bool is_own_namespace(void)
 {
 	char self[16], own[16];

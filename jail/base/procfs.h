@@ -2,10 +2,9 @@
 /*
  * procfs.h - files of one process in /proc, by its pid
  *
- * Each call checks that /proc is a procfs, and that of the caller's own PID namespace.
- * Files are opened without following symlinks or entering other mounts, so that something
- * mounted over uid_map neither gets what is written there nor is read as a posture. See
- * openat2(2).
+ * Each call checks that /proc is a procfs of the caller's own PID namespace. Files are
+ * opened without following symlinks or entering other mounts, see openat2(2): a file that
+ * somebody mounted over uid_map is neither written nor read.
  */
 #ifndef STEPJAIL_JAIL_BASE_PROCFS_H
 #define STEPJAIL_JAIL_BASE_PROCFS_H
@@ -18,10 +17,11 @@
 /**
  * procfs_open() - Open the folder /proc/PID as a path (O_PATH)
  *
- * It stays that process's: once it has ended, nothing can be opened there any more.
+ * The fd never comes to mean another process: when this one has ended, nothing can be
+ * opened in the folder any more.
  *
- * Return: an fd that belongs to the caller, -EXDEV when /proc is not what
- * it must be, or -errno
+ * Return: an fd that belongs to the caller, -EXDEV when /proc is no procfs of this PID
+ * namespace, or -errno
  */
 int procfs_open(pid_t pid);
 
@@ -42,7 +42,7 @@ int procfs_open_at(int dir, const char *file, int flags);
  */
 ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size);
 
-/** procfs_read() - The same for a single file, by the process's pid */
+/** procfs_read() - Read a single file, by the process's pid; as procfs_read_at() */
 ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
 
 /**
@@ -60,18 +60,21 @@ pid_t procfs_held(int pidfd);
  */
 int procfs_write(pid_t pid, const char *file, const char *text);
 
-/** procfs_find() - What follows @key at the beginning of a line of @text, or NULL */
+/**
+ * procfs_find() - Find a line that begins with @key. Return: the text behind @key, or
+ * NULL
+ */
 const char *procfs_find(const char *text, const char *key);
 
 /**
- * procfs_number() - The same as a number of @base, as "VmPTE:" in kB; 0 where it is not
- * there
+ * procfs_number() - The number behind @key, written in @base; 0 where there is no such
+ * line
  */
 uint64_t procfs_number(const char *text, const char *key, int base);
 
 /**
- * procfs_status() - A decimal number of /proc/PID/status; 0 also where the process is
- * gone
+ * procfs_status() - A decimal number of /proc/PID/status, such as "VmPTE:" in kB; 0 also
+ * where the process is gone
  */
 uint64_t procfs_status(pid_t pid, const char *key);
 

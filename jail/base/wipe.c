@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wipe.c - forget what a clone of a template had in memory: see wipe.h
+ * wipe.c - zero memory that a clone shares with its template: see wipe.h
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include "jail/base/wipe.h"
 
-/* volatile: else the compiler leaves out stores that nobody reads */
+/* volatile: otherwise the compiler leaves out stores that nobody reads */
 static void zero(volatile unsigned char *from, const volatile unsigned char *end)
 {
 	for (; from < end; from++)

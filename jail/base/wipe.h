@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wipe.h - forget what a clone of a template had in memory
+ * wipe.h - zero memory that a clone shares with its template
  */
 #ifndef STEPJAIL_JAIL_BASE_WIPE_H
 #define STEPJAIL_JAIL_BASE_WIPE_H
@@ -8,12 +8,12 @@
 #include <stddef.h>
 
 /**
- * wipe() - Zero a static variable, and let go of the pages that are wholly its own
- * @at:		In .bss, so that such a page is anonymous memory: zeros when it comes back
+ * wipe() - Zero a static variable without copying pages
+ * @at:		In .bss: a page that is given back there reads as zeros
  *
  * A clone shares its template's pages until it writes to them. Writing zeros would copy
- * each page, so whole pages are given back instead (MADV_DONTNEED in madvise(2)), and
- * bytes that are zero already are not written.
+ * each page. So whole pages are given back (MADV_DONTNEED in madvise(2)), and bytes that
+ * are zero already are not written.
  */
 void wipe(void *at, size_t bytes);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - stepjail check: what this host has, and what it lacks for a jail
+ * check.c - stepjail check: what this host has and lacks for a jail
  *
  * Theory of operation
- *   Nothing is guessed from a version: each row tries the thing itself, in a child
- *   process of its own where trying it changes something, and words come from the errno.
- *   The last row starts a whole jail, as far as the exec of a program that is not there.
+ *   Each row tries the thing itself, in a child process where the try changes something,
+ *   and says what failed and what mends it in the words of run. The last row starts a
+ *   whole jail, as far as the exec of a program that does not exist.
  */
 #include <errno.h>
 #include <limits.h>

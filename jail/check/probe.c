@@ -2,8 +2,8 @@
 /*
  * probe.c - try one thing that a jail needs: see probe.h
  *
- * A probe goes run's way, by run's functions: the ids, the maps written from outside. Its
- * child sends back the error that it met, an empty one for none.
+ * A probe takes the same steps as run, by run's functions: ids, and maps that are written
+ * from outside. Its child sends back the error that it met, or an empty one.
  */
 #include <errno.h>
 #include <sched.h>

@@ -10,14 +10,14 @@
 #include "jail/plan/allow.h"
 #include "jail/plan/call.h"
 
-/* a number in the low 32 bits, which is all that a filter of ours compares */
+/* A number of 32 bits: the filter compares no more of an argument. */
 static int parse_value(const char *text, uint32_t *value, struct err *e)
 {
 	char *end;
 	unsigned long long n;
 
 	errno = 0;
-	/* a leading zero makes no octal number */
+	/* base 0 would read a number with a leading zero as octal */
 	n = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno || n > UINT32_MAX)
 		return err_say(e, EINVAL, "'%s' is no number of 32 bits", text);

@@ -10,15 +10,16 @@
 
 /**
  * allow_add() - Add one "NAME" or "NAME=VALUE" to a plan
- * @spec:	VALUE, decimal or 0x and hexadecimal, is that of the argument that tells what
- *		is asked, for the calls that have one: see call_telling(). Kept, not copied
+ * @spec:	Kept, not copied. VALUE, in decimal or in hexadecimal behind 0x, must be
+ *		given for the calls of call_telling(): only calls with that argument are
+ *		allowed
  *
- * Return: 0, -EINVAL (no such call, VALUE missing or too much), -EPERM (barred: @e says
- * why), -EEXIST (given twice), or -E2BIG
+ * Return: 0, -EINVAL (no such call; VALUE missing, or given to another call), -EPERM (no
+ * policy may allow it: @e says why), -EEXIST (given twice), or -E2BIG
  */
 int allow_add(struct plan *p, const char *spec, struct err *e);
 
-/** allow_check() - Refuse a plan that allows what its own --lock-code refuses */
+/** allow_check() - Refuse a plan that allows a call which its own --lock-code refuses */
 int allow_check(const struct plan *p, struct err *e);
 
 #endif

@@ -89,7 +89,7 @@ static bool speaks_of(const struct refused_row *row, const char *name,
 const struct refused_row *call_refused(const char *name, const uint64_t *args,
 				       bool locked, const struct refused_row *after)
 {
-	/* the lock's rows first: what they refuse is let through without them */
+	/* the lock's rows come first: without the lock, these calls may be allowed */
 	size_t locks = locked ? locked_row_count : 0;
 	bool found = after == NULL;
 

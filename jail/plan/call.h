@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call.h - a system call in words: its name, its architecture, the rows that speak of it
+ * call.h - a system call in words: name, architecture, and the rows that speak of it
  */
 #ifndef STEPJAIL_JAIL_PLAN_CALL_H
 #define STEPJAIL_JAIL_PLAN_CALL_H
@@ -12,7 +12,7 @@
 
 #include "init/filter.h"
 
-/* this machine's own entry */
+/* the architecture of this machine */
 #if defined(__x86_64__)
 #define CALL_NATIVE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -22,12 +22,15 @@
 /** call_name() - The call's name, or NULL for a number that has none */
 const char *call_name(const struct seccomp_data *data);
 
-/** call_arch() - The name of the entry it came through: x86_64, x32, i386, ... */
+/**
+ * call_arch() - The architecture of the call's entry to the kernel: x86_64, x32, i386,
+ * ...
+ */
 const char *call_arch(const struct seccomp_data *data);
 
 /**
- * call_telling() - The argument that tells what a call asks for, where many things go
- * through one call
+ * call_telling() - The argument that tells what a call does, for calls such as ioctl(2)
+ * that do many things
  *
  * Return: its index, or -1
  */
@@ -37,8 +40,8 @@ int call_telling(const char *name);
 int call_number(const char *name);
 
 /**
- * call_refused() - The next row of refused_rows or, if @locked, locked_rows that speaks of
- * a call
+ * call_refused() - The next row of refused_rows or, if @locked, locked_rows that speaks
+ * of a call
  * @name:	Its name
  * @args:	Its six arguments
  * @after:	The row found before, NULL at first

@@ -2,9 +2,9 @@
 /*
  * option.h - the one table of options: parser, policy files, explain, --help, man page
  *
- * A policy file is the long options, one per line, without the dashes: a name, blanks,
- * the value up to the end of the line. Empty lines and lines that begin with '#' are
- * passed over. No quoting, no escapes, no other language.
+ * A policy file has a long option per line, without the dashes: its name, blanks, and the
+ * value up to the end of the line. Empty lines and lines that begin with '#' are skipped.
+ * There is no quoting and no escape.
  */
 #ifndef STEPJAIL_JAIL_PLAN_OPTION_H
 #define STEPJAIL_JAIL_PLAN_OPTION_H
@@ -18,10 +18,10 @@
  * option_parse() - Fill a plan from a command line and the policy file it may name
  * @p:		Filled; a struct from plan_init() or uninitialised
  * @argv:	Behind the command's name, NULL at the end. Options end at "--" or at the
- *		first word without a dash, which is where the program starts
+ *		first word without a dash, where the program starts
  * @e:		Names the option, and the policy file's line where it came from one
  *
- * An option that is not repeatable is refused the second time, wherever it was given.
+ * An option that is not repeatable may be given once in command line and file together.
  *
  * Return: 0 (the plan is valid), 1 (--help was asked for), or -errno
  */
@@ -32,7 +32,7 @@ int option_parse(struct plan *p, char *const *argv, struct err *e);
  * @out:	Gets every option's value, defaults too; the program and --policy are not
  *		part of the form
  *
- * The parser takes no value that this form cannot carry, so it always reads back.
+ * The parser refuses values that this form cannot carry, so the output always reads back.
  */
 void option_print_policy(const struct plan *p, FILE *out);
 

@@ -55,7 +55,7 @@ static int set_limit(const struct option_row *row, struct plan *p, const char *v
 	return 0;
 }
 
-/* begin the error with the option's name, and with its line in a policy file */
+/* Begin the error with the option's name, or with the policy file's name and line. */
 static int name_error(const struct parse *ps, const char *name, struct err *e)
 {
 	if (ps->policy)
@@ -63,8 +63,8 @@ static int name_error(const struct parse *ps, const char *name, struct err *e)
 	return err_within(e, "--%s: ", name);
 }
 
-/* what explain prints must be read back the same: no value that a policy file would
- * change */
+/* The output of explain must read back the same: refuse values that a policy file would
+ * change. */
 static bool carried_by_policy(const char *value)
 {
 	size_t n = strlen(value);
@@ -93,7 +93,7 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	return r < 0 ? name_error(ps, row->name, e) : 0;
 }
 
-/* one line of a policy file; cut up in place */
+/* one line of a policy file; its text is cut in place */
 static int parse_line(struct parse *ps, char *line, struct err *e)
 {
 	static const char blanks[] = " \t";
@@ -163,9 +163,9 @@ static int unknown_option(const char *word, struct err *e)
 	return err_say(e, EINVAL, "%.64s is not an option: see --help", word);
 }
 
-/* the value behind '=' or in the next word; *argv moves past what was used. An option
- * that may stand alone takes no next word, and one that looks like its value is a
- * mistake. */
+/* The value behind '=' or in the next word; *argv moves past the words that were used. An
+ * option that may stand alone takes no next word: if that word looks like the option's
+ * value, it is a mistake. */
 static int take_value(char *const **argv, size_t name_length,
 		      const struct option_row *row, const char **value, struct err *e)
 {

@@ -15,16 +15,16 @@ struct option_row {
 	const char *name;
 	const char *arg; /* what --help calls the value */
 	const char *help;
-	/* a number: where it goes, its unit, what it must lie between, its default */
+	/* of a limit: its place in the plan, its unit, its bounds, its default */
 	bool is_limit, may_be_unlimited;
 	enum limit limit;
 	enum value_kind kind;
 	uint64_t min, max, initial;
-	/* anything else; a text, a choice or a list is at this offset of the plan */
+	/* of other options: a text, a choice or a list is at this offset of the plan */
 	bool repeatable;
 	size_t at;
-	int (*check)(const char *value, struct err *e); /* a text's, or NULL */
-	/* a list */
+	int (*check)(const char *value, struct err *e); /* of a text; or NULL */
+	/* of a list */
 	size_t count_at, stride;
 	int (*add)(struct plan *p, const char *value, struct err *e);
 	const char *const *choices; /* names by the enum's values, NULL at the end */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.c - what a run shall be: see plan.h
+ * plan.c - the plan of a run: see plan.h
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "jail/base/path.h"
 #include "jail/plan/plan.h"
 
-/* The environment is these rows and what --env says; nothing of the caller's is passed
+/* The environment is these rows and those of --env; no variable of the caller is passed
  * on. */
 static const char *const default_env[] = {
 	"PATH=/bin:/usr/bin",
@@ -17,7 +17,7 @@ static const char *const default_env[] = {
 };
 #define DEFAULT_ENV_COUNT (COUNT(default_env))
 
-/* places that the jail makes itself and that a bind may not cover or reach into */
+/* The jail makes these places itself: no bind may cover them or lie below them. */
 static const char *const reserved[] = { "/proc", "/dev" };
 
 void plan_init(struct plan *p)
@@ -114,9 +114,9 @@ int plan_complete(struct plan *p, struct err *e)
 	uint64_t wall = p->limit[LIMIT_WALL_MS], cpu = p->limit[LIMIT_CPU_MS];
 	uint64_t cpus = p->limit[LIMIT_CPUS_MILLI];
 
-	/* Python of the tree core is static and maps no code after its start. That of
-	 * data loads shared objects, all of them in a template. Other trees may map
-	 * code at any time. */
+	/* Python of the tree core is static and maps no code after its start. Python of
+	 * the tree data loads shared objects, and a template loads all of them. Programs
+	 * of other trees may map code at any time. */
 	if (p->lock_code == LOCK_AUTO)
 		p->lock_code = strcmp(p->rootfs, "core") == 0   ? LOCK_YES
 			       : strcmp(p->rootfs, "data") == 0 ? LOCK_WARM
@@ -129,7 +129,7 @@ int plan_complete(struct plan *p, struct err *e)
 	if (p->spill && p->capture == CAPTURE_NO)
 		return err_say(e, EINVAL,
 			       "spill: only captured output is spilled: add --capture");
-	/* if the wall limit always comes first, one of the two is a mistake */
+	/* a CPU limit that the wall limit always precedes is a mistake */
 	if (wall != NO_LIMIT && cpu != NO_LIMIT && cpus != NO_LIMIT &&
 	    cpu / cpus > wall / 1000 + 1)
 		return err_say(

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan.h - what a run shall be: plain data, const once it is validated
+ * plan.h - the plan of a run: plain data, const once it is validated
  *
- * Options and policy files fill a plan, plan_complete() checks and completes it, and from
- * then on nothing changes it. Strings belong to whoever parsed them (argv, a policy
- * file's text) and live as long as the process.
+ * Options and policy files fill a plan. plan_complete() checks and completes it, and
+ * nothing changes it afterwards. Its strings lie in argv or in the text of a policy file,
+ * and live as long as the process.
  */
 #ifndef STEPJAIL_JAIL_PLAN_PLAN_H
 #define STEPJAIL_JAIL_PLAN_PLAN_H
@@ -56,9 +56,9 @@ enum limit {
 
 enum plan_net { NET_NONE, NET_LOOPBACK };
 enum plan_proc { PROC_PID, PROC_NONE };
-/* LOCK_AUTO: until plan_complete() decides. LOCK_WARM: serve locks code where sessions
- * are cloned from a template; for all others it is LOCK_NO. option.c has their names
- * in this order */
+/* LOCK_AUTO: plan_complete() replaces it. LOCK_WARM: serve locks code where sessions are
+ * cloned from a template; everywhere else it is LOCK_NO. option.c has the names in this
+ * order. */
 enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES, LOCK_WARM };
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
@@ -66,8 +66,8 @@ enum plan_answer { ANSWER_NO, ANSWER_YES };
 enum plan_ahead { AHEAD_YES, AHEAD_NO };
 enum plan_aslr { ASLR_YES, ASLR_NO };
 
-/* what may be missing where --allow-missing names it, and what --require demands; bits
- * in the order of the names in option.c */
+/* the parts that --allow-missing can name, and those that --require can name: bits in the
+ * order of the names in option.c */
 enum plan_part {
 	PART_CGROUP = 1u << 0,
 	PART_AUDIT = 1u << 1, /* the record of violations */
@@ -80,18 +80,18 @@ struct plan_bind {
 	bool writable;
 };
 
-/* a system call that the policy lets through beyond the allow list */
+/* a system call that the policy allows beyond the table of syscalls.c */
 struct plan_call {
-	const char *spec; /* as it was given */
+	const char *spec; /* the option's value */
 	int nr;
-	int arg; /* index of the argument that must be value, -1 for none */
+	int arg; /* index of the argument that must be equal to value, -1 for none */
 	uint32_t value;
 };
 
 enum plan_rate { RATE_RBPS, RATE_WBPS, RATE_RIOPS, RATE_WIOPS, RATE_COUNT };
 
 struct plan_io {
-	const char *spec;          /* as it was given */
+	const char *spec;          /* the option's value */
 	int device_length;         /* of its first word, the device */
 	uint64_t rate[RATE_COUNT]; /* bytes or operations a second, or NO_LIMIT */
 };
@@ -130,22 +130,20 @@ struct plan {
 	size_t env_count;
 	bool session;      /* the program is an interpreter that serves steps */
 	char *const *argv; /* the program, NULL at the end; NULL for none */
-	/* set by template_start(), by no option: the program is a template, which
-	 * jails are cloned from; it runs no user's code */
+	/* Set by template_start(), by no option: the program is a template, from which
+	 * jails are cloned. A template runs no user's code. */
 	bool template;
 };
 
-/**
- * plan_init() - Fill in what holds when no option says otherwise
- */
+/** plan_init() - Fill in the defaults of everything but limits */
 void plan_init(struct plan *p);
 
 /**
  * plan_add_bind() - Add one "SRC:DST"
  * @spec:	Split at its last colon; copied
  *
- * Return: 0, -EINVAL (not of that form, DST not a clean absolute path or one that the
- * jail keeps for itself), -EEXIST (DST given twice), -E2BIG, or -ENOMEM
+ * Return: 0, -EINVAL (not of that form; DST not a clean absolute path, or reserved for
+ * the jail), -EEXIST (DST given twice), -E2BIG, or -ENOMEM
  */
 int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e);
 
@@ -184,7 +182,7 @@ int plan_check_clock_start(const char *text, struct err *e);
 int plan_complete_deterministic(struct plan *p, struct err *e);
 
 /**
- * plan_complete() - Refuse what contradicts itself, and decide what was left open
+ * plan_complete() - Refuse options that contradict each other, and replace LOCK_AUTO
  *
  * Return: 0, or -EINVAL
  */

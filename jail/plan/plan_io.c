@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan_io.c - the plan's limits of disks, from the words of --io-max
+ * plan_io.c - limits of disks, from the values of --io-max: see plan.h
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define BLANKS " \t"
 #define T (1ULL << 40)
 
-/* by enum plan_rate: io.max keeps operations in 32 bits, all ones being none */
+/* io.max keeps operations in 32 bits, of which all ones mean no limit */
 static const struct {
 	const char *key;
 	enum value_kind kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp.c - a time, as users write it: see timestamp.h, ISO 8601
+ * timestamp.c - read a time that a user wrote: see timestamp.h, ISO 8601
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 
 #include "jail/plan/timestamp.h"
 
-#define LAST 7258118399ULL /* of 2199 */
+#define LAST 7258118399ULL /* second of the year 2199 */
 
-/* digits where the form has 0, and its own letters */
+/* Has the text digits where the form has 0, and is it the same everywhere else? */
 static bool looks_like(const char *text, const char *form)
 {
 	for (; *form; text++, form++)

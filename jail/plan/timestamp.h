@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp.h - a time, as users write it
+ * timestamp.h - read a time that a user wrote
  */
 #ifndef STEPJAIL_JAIL_PLAN_TIMESTAMP_H
 #define STEPJAIL_JAIL_PLAN_TIMESTAMP_H

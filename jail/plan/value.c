@@ -111,7 +111,8 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 
 #define CPUS_MAX 1024
 
-/* one "3" or "0-1", none of it below @next; NULL if it is none */
+/* Take one "3" or "0-1", no number of it below @next. Return: the text behind it, or NULL
+ * */
 static const char *take_range(const char *at, long next, long *last)
 {
 	char *end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value.h - numbers with units, as users write them, and back
+ * value.h - read numbers with units that a user wrote, and print them
  */
 #ifndef STEPJAIL_JAIL_PLAN_VALUE_H
 #define STEPJAIL_JAIL_PLAN_VALUE_H
@@ -20,10 +20,11 @@ enum value_kind {
 
 /**
  * value_parse() - Read a number with its unit
- * @kind:	What it counts
- * @text:	Digits, at most three of them behind a point, and a unit; nothing else
+ * @kind:	What the number counts, and so its units
+ * @text:	Digits, at most three of them behind a point, and a unit; no blank, no
+ *		sign
  * @value:	In the kind's smallest unit
- * @e:		Says what is wrong with the text, without its option's name
+ * @e:		Says what is wrong with the text; the caller adds the option's name
  *
  * Return: 0, -EINVAL (junk, a sign, a unit of another kind, a fraction of the smallest
  * unit), or -ERANGE (does not fit)

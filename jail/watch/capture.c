@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture.c - keep what a program writes: see capture.h
+ * capture.c - keep head and tail of what a program writes: see capture.h
  *
  * Theory of operation
- *   Each captured stream is a pipe, and memory for three halves of the limit: the first
- *   half of the stream stays in the first of them, what follows fills the other two, and
- *   when they are full their end is moved to their start: the latest half is always there
- *   in one piece. Nothing is allocated after capture_open(). The event loop reads a
- *   bounded piece a turn, so that no flood holds up deadlines or init's frames, and a
- *   program never waits for longer than that or dies of a reader that is gone.
- *   The end of a run is the end of its process, not end of file: when the jail is gone,
- *   capture_drain() takes what the pipes hold, and that is all.
+ *   Each captured stream is a pipe, and memory of three pieces, each half the limit. The
+ *   first half of the limit stays in the first piece. Later bytes fill the other two;
+ *   when these are full, the third is moved over the second. So the latest half of the
+ *   limit always lies in one piece. Nothing is allocated after capture_open(). The event
+ *   loop reads a bounded number of bytes a turn, so that no flood holds up deadlines or
+ *   init's frames.
+ *   A run ends with its process, not with end of file: when the jail is gone,
+ *   capture_drain() reads what the pipes hold, and no more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #include "jail/base/sys.h"
 
 #define READ_BYTES 65536
-#define PIPE_BYTES_MAX (1 << 20) /* what a program may make of it, see pipe(7) */
+#define PIPE_BYTES_MAX (1 << 20) /* a program may make the pipe that large: pipe(7) */
 #define JSON_ESCAPE_MAX 6        /* \u00xx for one byte */
 #define JSON_FIELDS_MAX 512      /* of a stream, without its text */
 
@@ -52,7 +52,7 @@ static int open_spill(struct capture *c, int i, const struct plan *p, struct err
 			       p->spill);
 	if (c->folder < 0)
 		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
-	/* never a file that somebody else put there, or a link to one */
+	/* O_EXCL: never a file, or a link, that somebody else has made there */
 	s->spill = openat(c->folder, names[i],
 			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (s->spill < 0)
@@ -72,7 +72,8 @@ static int open_stream(struct capture *c, int i, const struct plan *p, struct er
 		return err_set(e, errno, "--capture: make room for %s", names[i]);
 	s->outside = ends[0];
 	s->inside = ends[1];
-	/* whatever its id, the program may open it again as /dev/stdout, but not read */
+	/* under any id the program may open it again as /dev/stdout to write, not to read
+	 * */
 	if (fchmod(s->inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "--capture: set up the pipe of %s", names[i]);
 	return p->spill ? open_spill(c, i, p, e) : 0;
@@ -95,7 +96,7 @@ void capture_give(struct capture *c, int stdio[3])
 			stdio[STDOUT_FILENO + i] = io_steal_fd(&c->stream[i].inside);
 }
 
-/* a disk that is full ends the file, never the run */
+/* A full disk ends the file, never the run. */
 static void spill(struct capture_stream *s, const unsigned char *at, size_t length)
 {
 	while (s->spill >= 0 && length) {
@@ -184,7 +185,7 @@ void capture_end(struct capture *c, bool started)
 			continue;
 		if (!started)
 			(void)unlinkat(c->folder, names[i], 0);
-		/* a quota over a network may speak up only now */
+		/* a network file system may tell of a full quota only at close(2) */
 		if (close(s->spill) < 0)
 			s->spill_error = strerror(errno);
 		s->spill = -1;
@@ -192,7 +193,7 @@ void capture_end(struct capture *c, bool started)
 	io_close_fd(&c->folder);
 }
 
-/* how many bytes at the end begin a character whose rest was left out */
+/* How many bytes at the end belong to a character whose other bytes were left out? */
 static size_t cut_short(const unsigned char *text, size_t length)
 {
 	for (size_t n = 1; n <= 3 && n <= length; n++) {
@@ -215,7 +216,7 @@ struct capture_view capture_view(const struct capture_stream *s)
 	v.tail_bytes = s->half;
 	v.tail = s->kept + s->used - s->half;
 	v.head_bytes -= cut_short(v.head, v.head_bytes);
-	/* at most three: more than that is no UTF-8 in any case */
+	/* skip the rest of a cut character; more than three such bytes are no UTF-8 */
 	for (int i = 0; i < 3 && (*v.tail & 0xc0) == 0x80; i++) {
 		v.tail++;
 		v.tail_bytes--;
@@ -272,7 +273,7 @@ static int deliver(int fd, const struct capture_view *v)
 	int r = io_write_all(fd, v->head, v->head_bytes);
 	int n = snprintf(line, sizeof(line), "\n[stepjail: %" PRIu64 " bytes left out]\n",
 			 v->left_out);
-	/* on a line of its own */
+	/* the line needs no newline before it where the head ends with one */
 	int skip = v->head_bytes && v->head[v->head_bytes - 1] == '\n';
 
 	if (r == 0 && v->left_out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture.h - keep what a program writes: head and tail up to a limit, all of it counted
+ * capture.h - keep head and tail of what a program writes, and count all of it
  */
 #ifndef STEPJAIL_JAIL_WATCH_CAPTURE_H
 #define STEPJAIL_JAIL_WATCH_CAPTURE_H
@@ -18,13 +18,13 @@
 struct capture_stream {
 	int inside;          /* becomes the program's fd; -1 once it is given */
 	int outside;         /* read by the launcher, not blocking; -1 at its end */
-	int read_errnum;     /* why not all of it was read, 0 for all */
-	int spill;           /* file that gets every byte; -1 for none, or no more */
+	int read_errnum;     /* why reading failed before the end, 0 if it did not */
+	int spill;           /* file that gets every byte; -1: none, or closed */
 	unsigned char *kept; /* three halves of the limit; NULL: not captured */
 	size_t half, used;
-	uint64_t bytes; /* that were written to it */
+	uint64_t bytes; /* that the program wrote, as far as they were read */
 	uint64_t spill_max, spilled;
-	const char *spill_error; /* why the file lacks what came later, or NULL */
+	const char *spill_error; /* why later bytes are not in the file, or NULL */
 };
 
 struct capture {
@@ -44,9 +44,9 @@ struct capture {
 		}                                                                        \
 	}
 
-/* what is shown of a stream, never cut within a character of UTF-8 */
+/* the part of a stream that is shown; no character of UTF-8 is cut in two */
 struct capture_view {
-	const unsigned char *head, *tail; /* all of it is head if nothing was left out */
+	const unsigned char *head, *tail; /* with left_out 0, head is the whole stream */
 	size_t head_bytes, tail_bytes;
 	uint64_t left_out; /* between them */
 };
@@ -73,23 +73,23 @@ ssize_t capture_read(struct capture_stream *s);
 void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length);
 
 /**
- * capture_drain() - Take what the pipes hold once the jail is gone
+ * capture_drain() - Read the rest from the pipes once the jail is gone
  *
- * Never more than they held at the call: an end that found its way out of the jail keeps
- * nobody waiting.
+ * Never more than they hold at the call: a process outside of the jail that got hold of
+ * the writing end cannot keep the launcher waiting.
  */
 void capture_drain(struct capture *c);
 
-/** capture_check() - 0, or -errno where what was written could not all be read */
+/** capture_check() - 0, or -errno if reading a stream failed before its end */
 int capture_check(const struct capture *c, struct err *e);
 
 /**
- * capture_end() - Close everything; what was kept stays
- * @started:	false removes the spill files, of a program that never ran
+ * capture_end() - Close all fds; the kept bytes stay
+ * @started:	false: the program never ran, so its spill files are removed
  */
 void capture_end(struct capture *c, bool started);
 
-/** capture_view() - What to show of a captured stream */
+/** capture_view() - The part of a captured stream that is shown */
 struct capture_view capture_view(const struct capture_stream *s);
 
 /** capture_print() - The report's object, or null when nothing was captured */
@@ -99,10 +99,10 @@ void capture_print(const struct capture *c, FILE *out);
 size_t capture_print_max(const struct plan *p);
 
 /**
- * capture_deliver() - Write what was kept to the launcher's own stdout and stderr
+ * capture_deliver() - Write the kept bytes to the launcher's own stdout and stderr
  *
- * With a line of its own for what was left out. A reader that is gone (EPIPE) is no
- * error: it did not want it.
+ * A line between head and tail says how many bytes were left out. A reader that is gone
+ * (EPIPE) is no error.
  *
  * Return: 0, or -errno of write(2)
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outcome.c - what a run left as evidence, and its verdict: see outcome.h
+ * outcome.c - the evidence of a run, and its verdict: see outcome.h
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,8 +35,8 @@ uint64_t outcome_cpu_us(const struct outcome *o)
 
 	if (outcome_counted(o, o->usage.user_us))
 		return o->usage.user_us + o->usage.system_us;
-	/* init tells of the program and the children it waited for, a sample of all that
-	 * were alive then: neither is more than was used */
+	/* Init counts the program and the children that it waited for. A sample counts
+	 * all processes that were alive then. Neither is more than was used. */
 	return told > o->peak.cpu_us ? told : o->peak.cpu_us;
 }
 
@@ -49,7 +49,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 		      o->fail.text[0] ? o->fail.text : "the jail failed without a word");
 	if (o->fail.stage != stage_exec || !o->started)
 		return;
-	/* the program's own exec: everything else was in place */
+	/* only the exec of the program failed: all walls were up */
 	j->status = o->fail.errnum == ENOENT || o->fail.errnum == ENOTDIR
 			    ? STATUS_NOT_FOUND
 			    : STATUS_NOT_EXECUTABLE;
@@ -62,7 +62,7 @@ static bool killed_for_memory(const struct outcome *o, const struct judgement *j
 	       (!o->have_exit || j->signal == SIGKILL || j->exit_code > 0);
 }
 
-/* the kernel's own RLIMIT_CPU kill looks like any SIGKILL but for the time used */
+/* RLIMIT_CPU kills with SIGKILL as well; the time used tells the two apart */
 static bool killed_for_cpu(const struct outcome *o, const struct plan *p,
 			   const struct judgement *j)
 {
@@ -91,8 +91,9 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 	/* whatever its other threads did meanwhile */
 	if (o->killed == KILL_VIOLATION)
 		return VERDICT_VIOLATION;
-	/* the launcher's kill takes init along: a program whose end was still told, and
-	 * was not by SIGKILL, had ended before the kill came */
+	/* The launcher kills init along with the program. If init could still tell the
+	 * program's end, and that was no SIGKILL, the program had ended before the kill.
+	 */
 	if (o->killed != KILL_NONE && (!o->have_exit || j->signal == SIGKILL))
 		return outcome_of_kill(o->killed);
 	if (killed_for_memory(o, j))
@@ -127,7 +128,7 @@ static int status_of(const struct outcome *o, const struct judgement *j)
 	}
 	if (j->signal)
 		return STATUS_SIGNAL + j->signal;
-	/* killed together with init, so that nobody told the program's own end */
+	/* init was killed together with the program, and told nothing of its end */
 	return j->exit_code >= 0 ? j->exit_code : STATUS_SIGNAL + SIGKILL;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outcome.h - what a run left as evidence, and the verdict that follows from it
+ * outcome.h - the evidence of a run, and the verdict that follows from it
  *
- * The evidence is gathered by the event loop; the verdict is a function of it alone, so
- * that each pair of causes that are easily confused can be tested without a jail.
+ * The event loop gathers the evidence. The verdict is a function of the evidence alone,
+ * so that causes that are easily confused can be tested in pairs, without a jail.
  */
 #ifndef STEPJAIL_JAIL_WATCH_OUTCOME_H
 #define STEPJAIL_JAIL_WATCH_OUTCOME_H
@@ -48,7 +48,7 @@ enum verdict {
 
 extern const char *const verdict_names[VERDICT_COUNT];
 
-/* noted before the launcher sends its signal, so that it is never guessed afterwards */
+/* The launcher notes the cause before it sends its signal: nobody has to guess it. */
 enum kill_cause {
 	KILL_NONE,
 	KILL_WALL,
@@ -71,7 +71,7 @@ struct outcome {
 	struct violations refused;
 	struct capture capture;            /* of `run`; opened and ended there */
 	const struct confinement *watcher; /* what confines `run`; NULL: not yet */
-	bool listened;                     /* violations were heard of */
+	bool listened;                     /* stepjail had the listener */
 	bool started;                      /* the gate was opened */
 	uint64_t wall_ms;                  /* from the gate's opening to the end */
 	bool cgroup;                       /* usage is filled */
@@ -94,13 +94,15 @@ struct judgement {
  * outcome_judge() - Decide from the evidence
  *
  * Order of evidence: a failed stage; a kill that the launcher noted; the leaf's memory
- * events with a SIGKILL that nobody else sent; the program's own wait status. A program
- * that fails after processes were killed for memory, after forks were refused, or with a
- * tmpfs of its own full, failed for that, in this order; one that exits 0 did not.
+ * events with a SIGKILL that nobody else sent; the program's own wait status. If a
+ * program fails after processes were killed for memory, after forks were refused, or with
+ * a full tmpfs, that is the verdict, in this order. A program that exits 0 has completed.
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
 
-/** outcome_of_kill() - The verdict on what the launcher has ended for this cause */
+/**
+ * outcome_of_kill() - The verdict on a program that the launcher killed for this cause
+ */
 enum verdict outcome_of_kill(enum kill_cause cause);
 
 /** outcome_counted() - Is this value of the usage known? */

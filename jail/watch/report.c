@@ -10,8 +10,8 @@
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
  *   full          which tmpfs had no block or no inode left at the end
  *   output        captured stdout and stderr: bytes written and left out, the text before
- *                 and behind those, bytes spilled and why no more were; null for a stream,
- *                 or for both, that was passed through
+ *                 and behind those, bytes spilled and why no more were; null for a
+ *                 stream, or for both, that was passed through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
  *   shut          names of calls that the filter refuses only because of what lacks: a
@@ -21,21 +21,21 @@
  *   posture       what the kernel tells of the program before it starts; all of it is as
  *		   planned, or the program was not started, and this is null
  *     argv_sha256   of the program's words, a NUL behind each
- *     root_sha256   of the root tree's list, see tree.h; root_verified: true (the tree was
- *		     compared with it), false (it was not), null (there is no list)
+ *     root_sha256   of the root tree's list, see tree.h; root_verified: true (the tree
+ *		     was compared with it), false (it was not), null (there is no list)
  *     plan_sha256   of what explain prints for the same options
  *     namespaces    by kind, inode numbers: the jail's and the launcher's own
  *     uid_map, gid_map, setgroups
  *     mounts        at, type, flags and root of each, as in mountinfo
  *     cgroup_path   where it runs
- *     process       capability sets, no_new_privs, seccomp mode and number of filters, host
- *		     ids, pid and session (on the host, and in the jail)
+ *     process       capability sets, no_new_privs, seccomp mode and number of filters,
+ *		     host ids, pid and session (on the host, and in the jail)
  *     rlimits       by name, soft and hard
  *     open_fds      what is still open after exec
  *     network       links with their flags, addresses, routes, as libnl-route lists them
  *     landlock      ABI in force, and what a thing that it must refuse came to; or null
- *   watcher       what the kernel tells of the process that reads the program's output and
- *		   writes this report, before the program starts: ids, capability sets,
+ *   watcher       what the kernel tells of the process that reads the program's output
+ *		   and writes this report, before the program starts: ids, capability sets,
  *		   no_new_privs, seccomp mode and number of filters, Landlock as above
  */
 #include <errno.h>
@@ -81,7 +81,7 @@ static int open_fd(const char *spec, struct err *e)
 			       n, n);
 	int flags = fcntl(fd, F_GETFL);
 
-	/* one of the mere path reads as no O_RDONLY in some C libraries */
+	/* musl counts O_PATH to O_ACCMODE, so such an fd does not read as O_RDONLY */
 	if ((flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY) {
 		(void)close(fd);
 		return err_say(e, EBADF, "--report: fd %ld is not open for writing", n);
@@ -91,7 +91,7 @@ static int open_fd(const char *spec, struct err *e)
 	return fd;
 }
 
-/* a file that nobody else may be appending to */
+/* a file that is not open for appending, to which others may write, too */
 static bool is_own_file(int fd, struct stat *st)
 {
 	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
@@ -112,8 +112,8 @@ static int reserve(int fd, size_t output_max, struct err *e)
 }
 
 /*
- * In a folder that an earlier jail could write to, what is there may be its choice: a link
- * in the path, to have another file overwritten, or a FIFO, to be waited for.
+ * An earlier jail may have been able to write to the folder. It could have left a
+ * symlink, to have another file overwritten, or a FIFO, to have stepjail wait.
  */
 static int open_file(const char *spec, struct err *e)
 {
@@ -141,7 +141,8 @@ static int open_file(const char *spec, struct err *e)
 	return io_steal_fd(&fd);
 }
 
-/* an fd's number, or its name in /dev: that is a link, and not followed either */
+/* The number of an fd, given by itself or by a name in /dev, which is a symlink; NULL for
+ * other paths */
 static const char *find_number(const char *spec)
 {
 	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;
@@ -170,7 +171,7 @@ int report_open(const char *spec, size_t output_max, int *fd, struct err *e)
 	return r;
 }
 
-/* what the leaf alone knows */
+/* a value that only the cgroup leaf counts */
 static void count(const char *key, const struct outcome *o, uint64_t value, uint64_t unit,
 		  FILE *out)
 {
@@ -221,7 +222,7 @@ static void write_usage(FILE *out, const struct outcome *o)
 	write_full(out, o);
 }
 
-/* --allow-missing may name what was there all the same: only what was not is listed */
+/* A wall that --allow-missing names, and that was there all the same, is not listed. */
 void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o)
 {
 	bool cgroup = jail->limited || !jail->missing.errnum;
@@ -297,7 +298,7 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 	r = io_write_all(fd, text, (size_t)size);
 	if (r < 0)
 		return err_set(e, -r, "--report: write %zd bytes", size);
-	/* give back what was reserved behind it */
+	/* give back the space that was reserved behind it */
 	if (is_own_file(fd, &st))
 		(void)!ftruncate(fd, st.st_size);
 	return 0;

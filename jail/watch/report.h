@@ -13,13 +13,14 @@
 /**
  * report_open() - Open where the report goes, before anything runs
  * @spec:	A path without symlinks of a file or a character device, or an fd that the
- *		caller left open: digits alone, /dev/fd/N, /dev/stdout, /dev/stderr; or NULL
+ *		caller left open: digits alone, /dev/fd/N, /dev/stdout, /dev/stderr; or
+ *		NULL
  * @output_max:	Most bytes of captured output in the report: capture_print_max()
  * @fd:		Gets a close-on-exec fd, or -1 for no report
  *
- * Space for the report is reserved in a file, unless the file was opened to append, so that
- * a full disk is an error before the program runs. report_write() gives back what it has
- * not used.
+ * Space for the report is reserved in a file, unless the file was opened to append, so
+ * that a full disk is an error before the program runs. report_write() gives back what it
+ * has not used.
  *
  * Return: 0, or -errno
  */
@@ -28,14 +29,16 @@ int report_open(const char *spec, size_t output_max, int *fd, struct err *e);
 /**
  * report_write() - Write the report
  * @fd:		From report_open(); -1 writes nothing
- * @jail:	What was in force; the launcher's own failure may have left it half made
+ * @jail:	What was in force; half made if the launcher failed
  *
- * Return: 0, or -errno: the caller must then not exit as if all were well
+ * Return: 0, or -errno: stepjail must then exit with a failure
  */
 int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e);
 
-/** report_not_enforced() - Write a JSON array of what --allow-missing left out */
+/**
+ * report_not_enforced() - Write a JSON array of the walls that --allow-missing left out
+ */
 void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o);
 
 #endif

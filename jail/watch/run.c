@@ -24,7 +24,7 @@
 
 #define LEARNED_BYTES 65536
 
-/* stdin, stdout and stderr become the program's: none may lead out of its tree */
+/* The program gets stdin, stdout and stderr: none may lead out of its tree. */
 static int check_stdio(struct err *e)
 {
 	for (int fd = 0; fd <= 2; fd++) {
@@ -68,20 +68,20 @@ static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper
 	if (r < 0)
 		return r;
 	run_loop_gather(run);
-	/* the counters of a kill that is still under way would lie */
+	/* while a kill is under way, counters still change */
 	launch_wait(&run->jail);
-	/* and nobody is left to write */
+	/* no process is left that could write */
 	capture_drain(&run->outcome.capture);
 	r = capture_check(&run->outcome.capture, e);
 	run->outcome.cgroup = run->jail.limited;
 	if (!run->jail.limited)
 		return r;
-	/* what the launcher's own stages used is not the program's */
+	/* without what the jail used before its program started */
 	cgroup_usage(&run->jail.cgroup, &run->outcome.before, &run->outcome.usage);
 	return r;
 }
 
-/* to stderr, as a whole */
+/* print it to stderr in one piece */
 static int learn(const struct run *run, const struct plan *p, struct err *e)
 {
 	cleanup_free char *text = NULL;
@@ -136,7 +136,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	run.confines = true;
 	r = start(&run, &keeper, p, &failed);
 	launch_end(&run.jail);
-	/* it ends meanwhile */
+	/* the keeper ends while the report is written; keeper_end() waits for it */
 	keeper_close(&keeper);
 	io_close_fd(&run.outcome.refused.fd);
 	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started))
@@ -155,12 +155,12 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	end = both(end, report_write(report, &run.jail, &run.outcome, j, &late), &late,
 		   e);
 	r = keeper_end(&keeper, &late);
-	/* that it was killed before the end is in the verdict already */
+	/* if the keeper was killed during the run, the verdict tells that already */
 	if (r != -EOWNERDEAD || j->status != STATUS_FAILED)
 		end = both(end, r, &late, e);
 	if (p->capture == CAPTURE_NO)
 		return end;
-	/* nobody's slow reading may keep stepjail from being ended */
+	/* a slow reader of the output must not keep signals from ending stepjail */
 	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
 	r = capture_deliver(&run.outcome.capture, &late);
 	return both(end, r, &late, e);

@@ -12,15 +12,15 @@
 /**
  * run_plan() - Run a plan's program in a jail and wait for its end
  * @report:	fd for the report, from report_open(); -1 for none
- * @j:		Filled whatever happens
- * @e:		Filled when the report or captured output could not be written, or the cgroup
- *		leaf not removed
+ * @j:		Filled in any case
+ * @e:		Filled when the report or captured output could not be written, or the
+ *		cgroup leaf not removed
  *
  * Blocks all signals of the process for good, and takes SIGINT, SIGTERM, SIGHUP and
- * SIGQUIT as the wish to cancel; while captured output is passed on, behind the report,
- * these four end the process as ever. Once in a process.
+ * SIGQUIT as the wish to cancel. While captured output is passed on, after the report,
+ * these four end the process. To be called once in a process.
  *
- * Return: 0, or -errno; the judgement then holds what became of the program
+ * Return: 0, or -errno; @j tells what became of the program all the same
  */
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e);
 

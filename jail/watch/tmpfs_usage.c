@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tmpfs_usage.c - is a tmpfs of the jail full at its end? See room.h
+ * tmpfs_usage.c - is a tmpfs of the jail full at its end? See tmpfs_usage.h
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "init/io.h"
 #include "jail/watch/tmpfs_usage.h"
 
-/* both are mounts of the jail's own, made with no symlink followed */
+/* The jail made both mounts itself, and no symlink was followed then. */
 static int open_place(pid_t init, const char *name)
 {
 	char path[48];
@@ -25,7 +25,7 @@ struct tmpfs_usage tmpfs_usage_open(pid_t init)
 	return (struct tmpfs_usage){ open_place(init, "work"), open_place(init, "tmp") };
 }
 
-/* -1: nobody can tell */
+/* Return: 1, 0, or -1 where it is not known */
 static int is_full(int fd)
 {
 	struct statfs fs;

@@ -2,9 +2,9 @@
 /*
  * tmpfs_usage.h - is a tmpfs of the jail full at its end?
  *
- * The kernel counts no refused writes. What can be known is whether a tmpfs has no block
- * or no inode left when the program ends: a program that removes what it could not
- * finish, or that wrote to a file without a name, leaves no trace of that.
+ * The kernel counts no refused writes. It tells whether a tmpfs has no block or no inode
+ * left when the program ends. A program that filled a tmpfs and then removed its files,
+ * or wrote to a file without a name, leaves no trace.
  */
 #ifndef STEPJAIL_JAIL_WATCH_TMPFS_USAGE_H
 #define STEPJAIL_JAIL_WATCH_TMPFS_USAGE_H
@@ -14,7 +14,7 @@
 enum tmpfs_usage_bit { TMPFS_USAGE_WORK = 1 << 0, TMPFS_USAGE_TMP = 1 << 1 };
 
 struct tmpfs_usage {
-	int work, tmp; /* O_PATH fds, which outlive the jail's namespace; -1: not known */
+	int work, tmp; /* O_PATH fds, good after the jail's namespace is gone; -1: none */
 };
 
 #define TMPFS_USAGE_NONE                                                                 \
@@ -27,7 +27,8 @@ struct tmpfs_usage {
 struct tmpfs_usage tmpfs_usage_open(pid_t init);
 
 /**
- * tmpfs_usage_full() - Which of them have no block or no inode left; /tmp stands for /dev/shm too
+ * tmpfs_usage_full() - Which of them have no block or no inode left; /tmp stands for
+ * /dev/shm too
  *
  * Return: enum tmpfs_usage_bit bits, -1 where it is not known
  */

@@ -3,14 +3,15 @@
  * violation.c - refused calls: see violation.h
  *
  * Theory of operation
- *   The kernel holds a thread that makes such a call until the launcher answers. The
- *   answer is EPERM; it does not matter that what lies behind pointers could change
- *   meanwhile, and it is not looked at. In a session alone there is a second answer, "go
- *   on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), and only to calls of guard.c: what decides
- *   there are numbers in registers, which nobody can change while the thread is held. A
- *   state that waits is held for as long as it does, see session_park.c.
- *   A flood waits for its answers: the launcher gives so many in a second and sleeps in
- *   between, and what it remembers has a fixed size.
+ *   The kernel holds a thread that makes such a call until the listener's owner answers.
+ *   The answer is EPERM. Memory that the arguments point to is not read, so it does not
+ *   matter that the program can change that memory meanwhile. Sessions have a second
+ *   answer, "go on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), for the calls of signal_guard.c
+ *   alone: the court decides these by numbers in registers, which nobody can change while
+ *   the thread is held. A session's state that waits is held in such a call for as long
+ *   as it waits, see session_park.c.
+ *   A flood of calls waits: PER_S answers are given in a second. The memory for kinds of
+ *   calls has a fixed size.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +32,7 @@
 #define BURST 200   /* answers without a pause, before it counts as one */
 #define PER_SERVE 8 /* answers in one go: the loop has other things to serve */
 
-/* an honest number of rows; longer structs of a newer kernel fit in */
+/* A newer kernel may have longer structs; they fit in as well. */
 union notification {
 	struct seccomp_notif notif;
 	char room[1024];
@@ -55,7 +56,8 @@ static bool is_foreign(const struct seccomp_data *data)
 	return data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
 }
 
-/* names for what the arguments ask for; is any row that speaks of the call a violation? */
+/* Write the names of what the arguments ask for. Return: is the call a violation, by any
+ * row that speaks of it? */
 static bool describe(const struct seccomp_data *data, bool locked, char *label,
 		     size_t size)
 {
@@ -90,7 +92,7 @@ static bool same_kind(const struct violation *k, const struct seccomp_data *data
 		(uint32_t)k->first.args[arg] == (uint32_t)data->args[arg]);
 }
 
-/* @guarded: a signal that the court refused; no row speaks of it */
+/* @guarded: the call is a signal that the court refused; no row speaks of such a call */
 static bool remember(struct violations *v, const struct seccomp_notif *n, bool locked,
 		     bool guarded, uint64_t now_ms)
 {
@@ -122,7 +124,7 @@ static bool remember(struct violations *v, const struct seccomp_notif *n, bool l
 
 static void refill(struct violations *v, uint64_t now_ms)
 {
-	/* one more than it was, so that zero is never */
+	/* the stored time is one more than the clock's, so that 0 means "never" */
 	uint64_t since_ms = v->refilled_ms ? now_ms + 1 - v->refilled_ms : BURST;
 	uint64_t budget = v->budget + since_ms * PER_S / 1000;
 
@@ -135,7 +137,7 @@ static void refill(struct violations *v, uint64_t now_ms)
 uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms)
 {
 	refill(v, now_ms);
-	/* several at once, rather than a wake-up for each */
+	/* long enough for several answers, so that not each has a wake-up of its own */
 	return v->budget ? 0 : PER_SERVE * 1000 / PER_S;
 }
 
@@ -145,13 +147,14 @@ static bool waits(struct violations *v)
 
 	if (poll(&p, 1, 0) <= 0)
 		return false;
-	/* its last process is gone; in a session the hub hears of that, and closes it */
+	/* The last process of the filter is gone. In a session the event loop hears of
+	 * that and closes the fd. */
 	if (!(p.revents & POLLIN) && !v->court)
 		io_close_fd(&v->fd);
 	return p.revents & POLLIN;
 }
 
-/* @error: 0: the call goes on */
+/* @error: -errno for the call, or 0 to let it go on. Return: as violation_let() */
 static int answer(int fd, uint64_t id, int error)
 {
 	union answer a = { 0 };
@@ -161,10 +164,10 @@ static int answer(int fd, uint64_t id, int error)
 	if (error == 0)
 		a.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	while (syscall(SYS_ioctl, fd, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
-		/* its thread was killed, or had a signal, meanwhile */
+		/* the thread was killed meanwhile, or had a signal */
 		if (errno == ENOENT)
 			return 0;
-		/* a stop of the launcher's, from a terminal */
+		/* the launcher was stopped from a terminal, and continued */
 		if (errno != EINTR)
 			return -errno;
 	}
@@ -181,7 +184,7 @@ bool violation_holds(int fd, uint64_t id)
 	return ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* one that is held no more needs no answer */
+/* the same for callers to whom a thread that is held no more is no news: 0 or -errno */
 static int settle(int fd, uint64_t id, int error)
 {
 	int r = answer(fd, id, error);
@@ -189,7 +192,7 @@ static int settle(int fd, uint64_t id, int error)
 	return r < 0 ? r : 0;
 }
 
-/* Return: 1 (a violation, and the end of the jail: it is not answered), 0, or -errno */
+/* Return: 1 (a violation that ends the jail; the call is not answered), 0, or -errno */
 static int judge(struct violations *v, const struct seccomp_notif *n,
 		 const struct plan *p, bool *violation, uint64_t now_ms)
 {
@@ -230,8 +233,8 @@ int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
 		union notification n = { 0 };
 
-		/* it may have been withdrawn: its thread was killed, or had a signal,
-		 * meanwhile; that is no cheaper for us */
+		/* The kernel may have withdrawn the call, as its thread was killed or had
+		 * a signal. That costs as much of the budget as an answer. */
 		v->budget--;
 		if (syscall(SYS_ioctl, v->fd, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0) {
 			if (errno == ENOENT || errno == EINTR)

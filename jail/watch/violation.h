@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * violation.h - calls that were refused and told of: answered, counted, remembered
+ * violation.h - calls that the filter reports: each is answered, counted and remembered
  */
 #ifndef STEPJAIL_JAIL_WATCH_VIOLATION_H
 #define STEPJAIL_JAIL_WATCH_VIOLATION_H
@@ -17,28 +17,30 @@
 #define VIOLATION_KINDS_MAX 32 /* remembered one by one; the rest is counted */
 #define VIOLATION_LABEL_MAX 96
 
-/* calls of one name, entry and telling argument */
+/* All calls with the same number, architecture and telling argument, see call_telling()
+ * */
 struct violation {
 	struct seccomp_data first;  /* of the first of them */
-	pid_t pid;                  /* the thread's, in the launcher's PID namespace */
+	pid_t pid;                  /* of its thread, in the launcher's PID namespace */
 	uint64_t first_ms, last_ms; /* since the program's start */
 	uint64_t count;
 	char label[VIOLATION_LABEL_MAX]; /* names of what its arguments ask for */
-	bool violation; /* else refused without being one, as --learn hears of it */
+	bool violation; /* false: --learn alone hears of such a refused call */
 };
 
 enum court_answer {
 	COURT_REFUSES,
 	COURT_LETS,
 	COURT_LACKS, /* there is no process of that number */
-	COURT_HOLDS, /* it answers by violation_let() later, or has done so */
+	COURT_HOLDS, /* the court calls violation_let() later, or has done so */
 };
 
-/* whoever shares a listener among the steps of a session */
+/* Decides for a listener that the steps of a session share */
 struct violation_court {
-	/* one of the calls of guard.h: may it go on? */
+	/* may this call of signal_guard.h go on? */
 	enum court_answer (*hears)(void *owner, const struct seccomp_notif *n);
-	/* where what this thread asked for is remembered; its fd and budget are not used */
+	/* where calls of this thread are remembered; fd and budget of that are not used
+	 * */
 	struct violations *(*whose)(void *owner, pid_t thread);
 	/* there was a violation, and --on-violation=kill: kill; it is not answered */
 	void (*punish)(void *owner, struct violations *whose,
@@ -51,24 +53,24 @@ struct violations {
 	int fd; /* the listener; -1 where there is none */
 	struct violation kind[VIOLATION_KINDS_MAX];
 	unsigned int kinds;
-	uint64_t total, beyond; /* all calls; those of kinds that found no room */
+	uint64_t total, beyond; /* all calls; those of kinds beyond VIOLATION_KINDS_MAX */
 	unsigned int budget;    /* answers that may still be given */
 	uint64_t refilled_ms;
-	unsigned int lacks; /* see shut.h: what --learn tells is refused for it */
+	unsigned int lacks; /* walls that this host lacks, see denied_without.h */
 	const struct violation_court
 		*court; /* NULL: every call is refused, and kept here */
 };
 
 /**
- * violation_serve() - Take what waits at the listener, refuse it, remember it
+ * violation_serve() - Answer and remember the calls that wait at the listener
  * @now_ms:	Milliseconds since the program's start
  *
- * A call is answered with EPERM, but for signals that a court lets through; nothing is read
- * of the program's memory. At most a few are taken in one go, and at most VIOLATION_PER_S in a
- * second: whoever makes more waits for the answer. See seccomp_unotify(2).
+ * The answer is EPERM, but for signals that a court lets through; nothing of the
+ * program's memory is read. A few calls are answered at a time, and at most 1,000 in a
+ * second; the others wait. See seccomp_unotify(2).
  *
- * Return: 1 if there was a violation among them and no court, 0 if not, or -errno: a call may then wait
- * for ever for an answer, and the jail must end
+ * Return: 1 if there was a violation among them and no court, 0 if not, or -errno: a call
+ * may then wait for ever for an answer, and the jail must end
  */
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
 
@@ -82,19 +84,23 @@ int violation_let(int fd, uint64_t id);
 /** violation_holds() - Does the kernel still hold the thread that made this call? */
 bool violation_holds(int fd, uint64_t id);
 
-/** violation_wait_ms() - How long not to look at the listener again, 0 for now */
+/**
+ * violation_wait_ms() - Milliseconds until the listener may be served again, 0 for now
+ */
 uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms);
 
-/** violation_print() - Write the report's "violations": an object, null without listener */
+/**
+ * violation_print() - Write the report's "violations": an object, null without listener
+ */
 void violation_print(const struct violations *v, bool listened, FILE *out);
 
 /** violation_name() - The first violation's name, NULL for none */
 const char *violation_name(const struct violations *v);
 
 /**
- * violation_learn() - Print the policy rows that would allow what was refused
+ * violation_learn() - Print the policy rows that would allow the refused calls
  *
- * What no policy may allow is a comment that says why.
+ * A call that no policy may allow becomes a comment that says why.
  */
 void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
 
