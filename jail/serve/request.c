@@ -172,9 +172,9 @@ static int do_interrupt(struct request *q, struct err *e)
 	if (r < 0)
 		return r;
 	if (!step->state->host) /* before it could be interrupted */
-		limit_kill(step, KILL_CANCELLED);
+		limit_kill(step, VERDICT_CANCELLED);
 	else
-		limit_interrupt(step, KILL_CANCELLED);
+		limit_interrupt(step, VERDICT_CANCELLED);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ static int do_kill(struct request *q, struct err *e)
 	int r = running(q, &step, e);
 
 	if (r == 0)
-		limit_kill(step, KILL_CANCELLED);
+		limit_kill(step, VERDICT_CANCELLED);
 	return r;
 }
 

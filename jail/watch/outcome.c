@@ -71,31 +71,17 @@ static bool killed_for_cpu(const struct outcome *o, const struct plan *p,
 	       outcome_cpu_us(o) / 1000 >= p->limit[LIMIT_CPU_MS];
 }
 
-enum verdict outcome_of_kill(enum kill_cause cause)
-{
-	static const enum verdict by_cause[] = {
-		[KILL_WALL] = VERDICT_WALL_TIMEOUT,
-		[KILL_CPU] = VERDICT_CPU_TIMEOUT,
-		[KILL_MEMORY] = VERDICT_MEMORY,
-		[KILL_VIOLATION] = VERDICT_VIOLATION,
-		[KILL_CANCELLED] = VERDICT_CANCELLED,
-		[KILL_NONE] = VERDICT_COMPLETED,
-	};
-
-	return by_cause[cause];
-}
-
 static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 			      const struct judgement *j)
 {
 	/* whatever its other threads did meanwhile */
-	if (o->killed == KILL_VIOLATION)
+	if (o->killed == VERDICT_VIOLATION)
 		return VERDICT_VIOLATION;
 	/* The launcher kills init along with the program. If init could still tell the
 	 * program's end, and that was no SIGKILL, the program had ended before the kill.
 	 */
-	if (o->killed != KILL_NONE && (!o->have_exit || j->signal == SIGKILL))
-		return outcome_of_kill(o->killed);
+	if (o->killed != NOT_KILLED && (!o->have_exit || j->signal == SIGKILL))
+		return o->killed;
 	if (killed_for_memory(o, j))
 		return VERDICT_MEMORY;
 	if (!o->have_exit)

@@ -44,25 +44,18 @@ enum verdict {
 	VERDICT_CANCELLED,
 	VERDICT_LAUNCHER_ERROR,
 	VERDICT_COUNT,
+	NOT_KILLED = VERDICT_COMPLETED,
 };
 
 extern const char *const verdict_names[VERDICT_COUNT];
 
-/* The launcher notes the cause before it sends its signal: nobody has to guess it. */
-enum kill_cause {
-	KILL_NONE,
-	KILL_WALL,
-	KILL_CPU,
-	KILL_MEMORY,
-	KILL_VIOLATION,
-	KILL_CANCELLED,
-};
-
 struct confinement;
 
 struct outcome {
-	enum kill_cause killed;
-	int cancel_signal; /* the launcher's own, for KILL_CANCELLED */
+	/* why the launcher killed the jail: noted before it sends its signal, so that
+	 * nobody has to guess; or NOT_KILLED */
+	enum verdict killed;
+	int cancel_signal; /* the launcher's own, for VERDICT_CANCELLED */
 	bool have_exit;    /* init told the program's end */
 	struct wire_exit exit;
 	bool have_fail; /* a stage failed: the program never ran */
@@ -99,11 +92,6 @@ struct judgement {
  * a full tmpfs, that is the verdict, in this order. A program that exits 0 has completed.
  */
 void outcome_judge(const struct outcome *o, const struct plan *p, struct judgement *j);
-
-/**
- * outcome_of_kill() - The verdict on a program that the launcher killed for this cause
- */
-enum verdict outcome_of_kill(enum kill_cause cause);
 
 /** outcome_counted() - Is this value of the usage known? */
 bool outcome_counted(const struct outcome *o, uint64_t value);

@@ -79,7 +79,7 @@ static bool sample_now(struct run *run)
 	return true;
 }
 
-static void kill_for(struct run *run, enum kill_cause cause)
+static void kill_for(struct run *run, enum verdict cause)
 {
 	/* what a killed process has used, nobody tells afterwards */
 	if (!run->jail.limited && run->outcome.started)
@@ -122,9 +122,9 @@ static void serve_keeper(struct run *run)
 		return;
 	note_sample(run, &s);
 	if (s.memory_bytes > p->limit[LIMIT_MEMORY_BYTES])
-		kill_for(run, KILL_MEMORY);
+		kill_for(run, VERDICT_MEMORY);
 	else if (s.cpu_us / 1000 >= p->limit[LIMIT_CPU_MS])
-		kill_for(run, KILL_CPU);
+		kill_for(run, VERDICT_CPU_TIMEOUT);
 }
 
 /* the keeper looks, since it takes rights; meanwhile this loop goes on */
@@ -150,7 +150,7 @@ static void sample_cgroup(struct run *run)
 		   run->outcome.before.system_us) /
 		  1000;
 	if (used_ms >= limit_ms) {
-		kill_for(run, KILL_CPU);
+		kill_for(run, VERDICT_CPU_TIMEOUT);
 		return;
 	}
 	run->sample_in_ms = (limit_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
@@ -196,7 +196,7 @@ static void check_deadlines(struct run *run)
 
 	if (wall != NO_LIMIT && now - run->start_ms >= wall) {
 		if (run->outcome.started)
-			kill_for(run, KILL_WALL);
+			kill_for(run, VERDICT_WALL_TIMEOUT);
 		else
 			startup_late(run);
 		return;
@@ -246,20 +246,18 @@ static void serve_signal(struct run *run)
 	if (read(run->signals, &info, sizeof(info)) != sizeof(info))
 		return;
 	run->outcome.cancel_signal = (int)info.ssi_signo;
-	kill_for(run, KILL_CANCELLED);
+	kill_for(run, VERDICT_CANCELLED);
 }
 
 static void serve_listener(struct run *run)
 {
 	struct violations *v = &run->outcome.refused;
-	const struct plan *p = run->jail.plan;
-
-	int r = violation_serve(v, p, clock_now_ms() - run->start_ms);
+	int r = violation_serve(v, run->jail.plan, clock_now_ms() - run->start_ms);
 
 	if (r < 0)
 		refuse(run, -r, "violations: answer a refused call");
-	else if (r > 0 && p->on_violation == VIOLATION_KILL)
-		kill_for(run, KILL_VIOLATION);
+	else if (r > 0)
+		kill_for(run, VERDICT_VIOLATION);
 }
 
 static void serve_gate(struct run *run)

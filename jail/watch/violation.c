@@ -192,14 +192,14 @@ static int settle(int fd, uint64_t id, int error)
 	return r < 0 ? r : 0;
 }
 
-/* Return: 1 (a violation that ends the jail; the call is not answered), 0, or -errno */
+/* Return: as violation_serve() */
 static int judge(struct violations *v, const struct seccomp_notif *n,
-		 const struct plan *p, bool *violation, uint64_t now_ms)
+		 const struct plan *p, uint64_t now_ms)
 {
 	const struct violation_court *c = v->court;
 	bool guarded = c && signal_guard_asks(p, &n->data);
 	struct violations *whose = v;
-	bool is_one;
+	bool violation;
 
 	if (guarded) {
 		enum court_answer said = c->hears(c->owner, n);
@@ -213,23 +213,20 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 	}
 	if (c)
 		whose = c->whose(c->owner, (pid_t)n->pid);
-	is_one = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
-	/* it shall not see another instruction: it stays held until the signal is there */
-	if (is_one && p->on_violation == VIOLATION_KILL) {
+	violation = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
+	/* the thread stays held until the signal kills it: it runs no further instruction
+	 * */
+	if (violation && p->on_violation == VIOLATION_KILL) {
 		if (!c)
 			return 1;
 		c->punish(c->owner, whose, n);
 		return 0;
 	}
-	*violation = *violation || (is_one && !c);
 	return settle(v->fd, n->id, -EPERM);
 }
 
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 {
-	bool violation = false;
-	int r;
-
 	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
 		union notification n = { 0 };
 
@@ -241,11 +238,13 @@ int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 				continue;
 			return -errno;
 		}
-		r = judge(v, &n.notif, p, &violation, now_ms);
+
+		int r = judge(v, &n.notif, p, now_ms);
+
 		if (r != 0)
 			return r;
 	}
-	return violation;
+	return 0;
 }
 
 static const char *name_of(const struct violation *k, char *text, size_t size)

@@ -69,8 +69,9 @@ struct violations {
  * program's memory is read. A few calls are answered at a time, and at most 1,000 in a
  * second; the others wait. See seccomp_unotify(2).
  *
- * Return: 1 if there was a violation among them and no court, 0 if not, or -errno: a call
- * may then wait for ever for an answer, and the jail must end
+ * Return: 0, 1 (a violation that must end the jail by --on-violation=kill, where there is
+ * no court; that call is not answered), or -errno: a call may then wait for ever for an
+ * answer, and the jail must end
  */
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);
 

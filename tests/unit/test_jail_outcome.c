@@ -20,7 +20,7 @@
 struct ending {
 	const char *what;
 	/* evidence */
-	enum kill_cause killed;
+	enum verdict killed;
 	int cancel_signal;
 	bool have_exit;
 	uint32_t wstatus;
@@ -61,23 +61,26 @@ static const struct ending endings[] = {
 	  END(SIGNALED, -1, SIGKILL, 137) },
 	{ "a file over its size", TOLD(SIGNAL(SIGXFSZ)), END(DISK, -1, SIGXFSZ, 153) },
 	/* by the launcher, which takes init along */
-	{ "wall", KILL_WALL, END(WALL_TIMEOUT, -1, 0, 124) },
-	{ "wall, told", KILL_WALL, TOLD(SIGNAL(SIGKILL)),
+	{ "wall", VERDICT_WALL_TIMEOUT, END(WALL_TIMEOUT, -1, 0, 124) },
+	{ "wall, told", VERDICT_WALL_TIMEOUT, TOLD(SIGNAL(SIGKILL)),
 	  END(WALL_TIMEOUT, -1, SIGKILL, 124) },
-	{ "cpu", KILL_CPU, END(CPU_TIMEOUT, -1, 0, 137) },
-	{ "cpu, told", KILL_CPU, TOLD(SIGNAL(SIGKILL)),
+	{ "cpu", VERDICT_CPU_TIMEOUT, END(CPU_TIMEOUT, -1, 0, 137) },
+	{ "cpu, told", VERDICT_CPU_TIMEOUT, TOLD(SIGNAL(SIGKILL)),
 	  END(CPU_TIMEOUT, -1, SIGKILL, 137) },
-	{ "memory, watched", KILL_MEMORY, END(MEMORY, -1, 0, 137) },
-	{ "cancelled by SIGINT", KILL_CANCELLED, SIGINT, END(CANCELLED, -1, 0, 130) },
-	{ "cancelled by SIGTERM", KILL_CANCELLED, SIGTERM, END(CANCELLED, -1, 0, 143) },
-	{ "cancelled, told", KILL_CANCELLED, SIGHUP, TOLD(SIGNAL(SIGKILL)),
+	{ "memory, watched", VERDICT_MEMORY, END(MEMORY, -1, 0, 137) },
+	{ "cancelled by SIGINT", VERDICT_CANCELLED, SIGINT, END(CANCELLED, -1, 0, 130) },
+	{ "cancelled by SIGTERM", VERDICT_CANCELLED, SIGTERM,
+	  END(CANCELLED, -1, 0, 143) },
+	{ "cancelled, told", VERDICT_CANCELLED, SIGHUP, TOLD(SIGNAL(SIGKILL)),
 	  END(CANCELLED, -1, SIGKILL, 129) },
 	/* by the launcher, but the program had ended before the kill came */
-	{ "exit 0 at the wall", KILL_WALL, TOLD(EXIT(0)), END(COMPLETED, 0, 0, 0) },
-	{ "exit 3 at the wall", KILL_WALL, TOLD(EXIT(3)), END(EXITED, 3, 0, 3) },
-	{ "segfault at the wall", KILL_WALL, TOLD(SIGNAL(SIGSEGV)),
+	{ "exit 0 at the wall", VERDICT_WALL_TIMEOUT, TOLD(EXIT(0)),
+	  END(COMPLETED, 0, 0, 0) },
+	{ "exit 3 at the wall", VERDICT_WALL_TIMEOUT, TOLD(EXIT(3)),
+	  END(EXITED, 3, 0, 3) },
+	{ "segfault at the wall", VERDICT_WALL_TIMEOUT, TOLD(SIGNAL(SIGSEGV)),
 	  END(SIGNALED, -1, SIGSEGV, 139) },
-	{ "exit 0 when cancelled", KILL_CANCELLED, SIGINT, TOLD(EXIT(0)),
+	{ "exit 0 when cancelled", VERDICT_CANCELLED, SIGINT, TOLD(EXIT(0)),
 	  END(COMPLETED, 0, 0, 0) },
 	/* out of memory, next to everything that it is taken for */
 	{ "oom", TOLD(SIGNAL(SIGKILL)), OOM, END(MEMORY, -1, SIGKILL, 137) },
@@ -90,12 +93,12 @@ static const struct ending endings[] = {
 	  END(COMPLETED, 0, 0, 0) },
 	{ "oom of a child, then a segfault", TOLD(SIGNAL(SIGSEGV)), OOM,
 	  END(SIGNALED, -1, SIGSEGV, 139) },
-	{ "wall after an oom", KILL_WALL, OOM, END(WALL_TIMEOUT, -1, 0, 124) },
-	{ "wall after an oom, told", KILL_WALL, TOLD(SIGNAL(SIGKILL)), OOM,
+	{ "wall after an oom", VERDICT_WALL_TIMEOUT, OOM, END(WALL_TIMEOUT, -1, 0, 124) },
+	{ "wall after an oom, told", VERDICT_WALL_TIMEOUT, TOLD(SIGNAL(SIGKILL)), OOM,
 	  END(WALL_TIMEOUT, -1, SIGKILL, 124) },
-	{ "cancelled after an oom", KILL_CANCELLED, SIGINT, OOM,
+	{ "cancelled after an oom", VERDICT_CANCELLED, SIGINT, OOM,
 	  END(CANCELLED, -1, 0, 130) },
-	{ "cpu after an oom", KILL_CPU, OOM, END(CPU_TIMEOUT, -1, 0, 137) },
+	{ "cpu after an oom", VERDICT_CPU_TIMEOUT, OOM, END(CPU_TIMEOUT, -1, 0, 137) },
 	/* RLIMIT_CPU, whose kill looks like any other */
 	{ "rlimit cpu", TOLD(SIGNAL(SIGKILL)), CPU(2000, 2000),
 	  END(CPU_TIMEOUT, -1, SIGKILL, 137) },
@@ -123,7 +126,7 @@ static const struct ending endings[] = {
 	  END(SIGNALED, -1, SIGABRT, 134) },
 	{ "forks refused and oom", TOLD(EXIT(1)), OOM, .pids_refused = 3,
 	  END(MEMORY, 1, 0, 1) },
-	{ "wall in a fork bomb", KILL_WALL, LEAF, .pids_refused = 3,
+	{ "wall in a fork bomb", VERDICT_WALL_TIMEOUT, LEAF, .pids_refused = 3,
 	  END(WALL_TIMEOUT, -1, 0, 124) },
 	{ "pids: refused or not is not known", TOLD(EXIT(1)), LEAF,
 	  .pids_refused = NO_LIMIT, END(EXITED, 1, 0, 1) },
@@ -158,9 +161,9 @@ static const struct ending endings[] = {
 	  END(MEMORY, 1, 0, 1) },
 	{ "full and forks refused", TOLD(EXIT(1)), LEAF, .pids_refused = 1,
 	  .full = TMPFS_USAGE_TMP, END(PIDS, 1, 0, 1) },
-	{ "full at the wall", KILL_WALL, .full = TMPFS_USAGE_WORK,
+	{ "full at the wall", VERDICT_WALL_TIMEOUT, .full = TMPFS_USAGE_WORK,
 	  END(WALL_TIMEOUT, -1, 0, 124) },
-	{ "full when cpu is used up", KILL_CPU, LEAF, .full = TMPFS_USAGE_WORK,
+	{ "full when cpu is used up", VERDICT_CPU_TIMEOUT, LEAF, .full = TMPFS_USAGE_WORK,
 	  END(CPU_TIMEOUT, -1, 0, 137) },
 	/* nobody noted anything */
 	{ "init is gone", END(LAUNCHER_ERROR, -1, 0, 125) },
@@ -255,7 +258,7 @@ START_TEST(failures_have_their_status)
 			  "x: y" },
 		/* what else came is not looked at */
 		.have_exit = true,
-		.killed = KILL_WALL,
+		.killed = VERDICT_WALL_TIMEOUT,
 	};
 	struct judgement j;
 

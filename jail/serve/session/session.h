@@ -2,7 +2,8 @@
 /*
  * session.h - a jail whose states are processes, and the steps that run in it
  *
- * What its files share. See init/step_wire.h for the inside, init/serve_wire.h for clients.
+ * What its files share. See init/step_wire.h for the inside, init/serve_wire.h for
+ * clients.
  *
  *	session_types.h    the structs
  *	session_life.c     a jail is asked for, opens, tells of ends, ends
@@ -52,7 +53,8 @@ struct session *session_find(struct serve *serve, uint32_t number);
 
 /**
  * session_opened() - Its walls are read back, and its interpreter starts
- * @fds:	By enum spawn_fd, -1 for those that did not come. Those that are taken are set to -1
+ * @fds:	By enum spawn_fd, -1 for those that did not come. Those that are taken are
+ *		set to -1
  */
 void session_opened(struct session *s, const struct spawn_answer *a, int *fds);
 
@@ -101,7 +103,9 @@ bool step_again(struct step *step);
 struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 		       uint32_t branch, uint32_t from);
 
-/** step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none */
+/**
+ * step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none
+ */
 int step_fds(struct step *step, int *fds, struct err *e);
 
 /** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
@@ -178,10 +182,15 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 /** step_output() - Take what a stream holds, at most once; false: nothing more now */
 bool step_output(struct step *step, struct stream *stream);
 
-/** step_first() - State 0, by the channel of its interpreter, and what that writes; both taken */
+/**
+ * step_first() - State 0, by the channel of its interpreter, and what that writes; both
+ * taken
+ */
 int step_first(struct session *s, int channel, int diagnostics, struct err *e);
 
-/** step_listen() - Wait for the output of a step, or not, while the client reads nothing */
+/**
+ * step_listen() - Wait for the output of a step, or not, while the client reads nothing
+ */
 void step_listen(struct step *step, bool listen);
 
 /* session_done.c */
@@ -189,10 +198,15 @@ void step_listen(struct step *step, bool listen);
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);
 
-/** done_process() - A process of the jail has ended, as init says: a step's, a state's, or none's */
+/**
+ * done_process() - A process of the jail has ended, as init says: a step's, a state's, or
+ * none's
+ */
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
 
-/** done_prune() - End states that no branch can come back to, and those beyond the limit */
+/**
+ * done_prune() - End states that no branch can come back to, and those beyond the limit
+ */
 void done_prune(struct session *s);
 
 /* session_limit.c */
@@ -204,9 +218,9 @@ void limit_begin(struct step *step);
 /** limit_end() - They do not any more */
 void limit_end(struct step *step);
 /** limit_interrupt() - SIGINT, and SIGKILL after the grace; the cause is noted first */
-void limit_interrupt(struct step *step, enum kill_cause cause);
+void limit_interrupt(struct step *step, enum verdict cause);
 /** limit_kill() - SIGKILL, the cause noted first */
-void limit_kill(struct step *step, enum kill_cause cause);
+void limit_kill(struct step *step, enum verdict cause);
 /** limit_cpu_us() - CPU time that a step has used, as far as it is known */
 uint64_t limit_cpu_us(const struct step *step);
 /** limit_process_cpu_us() - CPU time of one process, its children aside; 0 if unknown */
@@ -227,7 +241,9 @@ int spawn_attach(struct serve *s, int socket, struct err *e);
 /** spawn_open() - Ask for a jail; session_opened() or session_failed() follows */
 void spawn_open(struct session *s);
 
-/** spawn_signal() - SIGINT or SIGKILL to a process of its jail, by pidfd; -1 for nobody */
+/**
+ * spawn_signal() - SIGINT or SIGKILL to a process of its jail, by pidfd; -1 for nobody
+ */
 void spawn_signal(const struct session *s, int pidfd, int signal);
 
 /** spawn_score() - Whom the kernel takes first when memory runs out: one that runs */
@@ -239,8 +255,8 @@ void spawn_end(const struct session *s);
 /**
  * spawn_is_fresh() - Would a jail now be a clone of a template that is not too old?
  *
- * Or will there be none? Asks for the next one where that is due; when it is there, the loop
- * turns. For who can wait.
+ * Or will there be none? Asks for the next one where that is due; when it is there, the
+ * loop turns. For who can wait.
  */
 bool spawn_is_fresh(struct serve *serve);
 

@@ -3,10 +3,11 @@
  * session_ask.c - a step, or a file operation, is asked of a state
  *
  * Theory of operation
- *   A step may have a process already (session_prefork.c), which is given the source alone.
- *   That process could end before it has read it. The kernel tells: what is in its queue
- *   unread makes stepjail's end of the channel fail with ECONNRESET, once. Then it was
- *   nobody's step, and is asked of the state itself, as it is where no process was ready.
+ *   A step may have a process already (session_prefork.c), which is given the source
+ *   alone. That process could end before it has read it. The kernel tells: what is in its
+ *   queue unread makes stepjail's end of the channel fail with ECONNRESET, once. Then it
+ *   was nobody's step, and is asked of the state itself, as it is where no process was
+ *   ready.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -146,7 +147,8 @@ static int run_now(struct session *s, struct branch *b, uint32_t number, int sou
 	return 0;
 }
 
-/* of a process that is ready; false: there is none, and the source is still the caller's */
+/* of a process that is ready; false: there is none, and the source is still the caller's
+ * */
 static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 		      uint64_t cpu_ms)
 {
@@ -178,7 +180,7 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 	if (!step->state->host)
 		event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
 	if (listen_out(step) < 0) /* it says nothing, then */
-		limit_kill(step, KILL_CANCELLED);
+		limit_kill(step, VERDICT_CANCELLED);
 	return true;
 }
 
@@ -205,7 +207,7 @@ bool step_again(struct step *step)
 	int source;
 
 	/* what was written to its stdin cannot be had back */
-	if (step->source < 0 || step->killed != KILL_NONE || step->input || !b)
+	if (step->source < 0 || step->killed != NOT_KILLED || step->input || !b)
 		return false;
 	source = io_steal_fd(&step->source);
 	prefork_dismiss(step->state);

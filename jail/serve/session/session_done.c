@@ -3,11 +3,11 @@
  * session_done.c - what became of a step: its verdict, and the state it may have become
  *
  * Theory of operation
- *   A step has ended when it says DONE and rests (session_park.c), or when init tells that
- *   its process is gone. Its pipes are emptied of what they held then, and no more: who
- *   else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the same
- *   evidence as a run's. One that lives is a state from now on, and its branch is at it; of
- *   one that is gone the branch was never told.
+ *   A step has ended when it says DONE and rests (session_park.c), or when init tells
+ *   that its process is gone. Its pipes are emptied of what they held then, and no more:
+ *   who else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the
+ *   same evidence as a run's. One that lives is a state from now on, and its branch is at
+ *   it; of one that is gone the branch was never told.
  *   What the step left running is killed first, which may take several turns
  *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */
@@ -73,7 +73,7 @@ static void judge(struct step *step, struct judgement *j)
 	outcome_judge(&o, s->serve->plan, j);
 	/* it had reached a limit, whatever it then made of our SIGINT */
 	if (step->interrupted)
-		j->verdict = outcome_of_kill(step->killed);
+		j->verdict = step->killed;
 	else if (said && step->done.how == WIRE_HOW_EXCEPTION)
 		j->verdict = VERDICT_EXCEPTION;
 }
@@ -135,7 +135,7 @@ static void done_file(struct step *step)
 
 	drain(step, &step->out[0]);
 	if (!step->have_done || step->filed.errnum) {
-		bool late = step->killed == KILL_WALL;
+		bool late = step->killed == VERDICT_WALL_TIMEOUT;
 
 		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
 			       late              ? "it took longer than --wall-time"
@@ -189,7 +189,8 @@ static void tell(struct step *step, const struct judgement *j, bool lives,
 		 : open ? "rolled-back"
 			: "lost",
 		 reason, strays < 0 ? 1 : strays);
-	/* the client need not wait for what follows; an error comes again at the turn's end */
+	/* the client need not wait for what follows; an error comes again at the turn's
+	 * end */
 	(void)queue_send(&s->serve->queue, s->serve->client.fd);
 	settle(step, lives);
 	if (!open)

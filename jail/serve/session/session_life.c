@@ -3,11 +3,12 @@
  * session_life.c - a session's jail, from its launch to its end: see session.h
  *
  * Theory of operation
- *   session_open() has the spawner launch a jail; when its walls are read back and its gate
- *   is open, session_opened() gets its fds, and the interpreter says STARTED on its channel.
- *   From then on init tells of each process that ends: that, and no end of file, is how a
- *   step or a state is known to be gone. session_end() has the jail killed; when the kernel
- *   is done and the leaf is removed, everything is freed and the client hears CLOSED.
+ *   session_open() has the spawner launch a jail; when its walls are read back and its
+ *   gate is open, session_opened() gets its fds, and the interpreter says STARTED on its
+ *   channel. From then on init tells of each process that ends: that, and no end of file,
+ *   is how a step or a state is known to be gone. session_end() has the jail killed; when
+ *   the kernel is done and the leaf is removed, everything is freed and the client hears
+ *   CLOSED.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,8 +106,8 @@ static void end_steps(struct session *s)
 	while (s->steps) {
 		struct step *step = s->steps;
 
-		if (step->killed == KILL_NONE && !step->have_exit)
-			step->killed = KILL_CANCELLED;
+		if (step->killed == NOT_KILLED && !step->have_exit)
+			step->killed = VERDICT_CANCELLED;
 		done_step(step);
 	}
 }
@@ -195,9 +196,9 @@ static void take_frame(struct session *s)
 }
 
 /*
- * A jail can make processes that end at once, all day, and init tells of each. Whoever has
- * taken the end of one that serve does not know takes no more for a moment, and then all
- * that came meanwhile. When its socket is full, init waits, and the jail for init.
+ * A jail can make processes that end at once, all day, and init tells of each. Whoever
+ * has taken the end of one that serve does not know takes no more for a moment, and then
+ * all that came meanwhile. When its socket is full, init waits, and the jail for init.
  */
 static void serve_control(struct port *p, uint32_t events)
 {

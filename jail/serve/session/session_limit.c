@@ -4,12 +4,13 @@
  *
  * Theory of operation
  *   Each step has one bell for its end by the clock and one for looking at CPU time and
- *   memory; no bell is set while nothing runs. A cause is noted before its signal is sent.
- *   SIGINT comes first, so that Python can end the step by an exception and keep its
- *   variables; after --grace comes SIGKILL.
+ *   memory; no bell is set while nothing runs. A cause is noted before its signal is
+ *   sent. SIGINT comes first, so that Python can end the step by an exception and keep
+ *   its variables; after --grace comes SIGKILL.
  *   CPU time is the whole jail's since the step's start where the step is alone in it,
- *   and else that of its own process and of those below it; but once a process is seen whose
- *   parent has ended, which may be any step's, it is the whole jail's for all of them.
+ *   and else that of its own process and of those below it; but once a process is seen
+ *   whose parent has ended, which may be any step's, it is the whole jail's for all of
+ *   them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,11 +30,11 @@ void limit_signal(const struct state *state, int signal)
 	spawn_signal(state->session, state->pidfd, signal);
 }
 
-void limit_kill(struct step *step, enum kill_cause cause)
+void limit_kill(struct step *step, enum verdict cause)
 {
 	if (step->have_exit) /* by itself, and what it left is being ended */
 		return;
-	if (step->killed == KILL_NONE)
+	if (step->killed == NOT_KILLED)
 		step->killed = cause;
 	step->shot = true;
 	limit_signal(step->state, SIGKILL);
@@ -43,7 +44,7 @@ void limit_kill(struct step *step, enum kill_cause cause)
 		event_loop_unset(&step->session->serve->hub, &step->wall);
 }
 
-void limit_interrupt(struct step *step, enum kill_cause cause)
+void limit_interrupt(struct step *step, enum verdict cause)
 {
 	struct serve *serve = step->session->serve;
 
@@ -57,8 +58,8 @@ void limit_interrupt(struct step *step, enum kill_cause cause)
 }
 
 /*
- * Python looks for signals, and then it sleeps: one that comes in between wakes nobody. So
- * a step that has used no CPU time in the second quarter of its grace is sent another.
+ * Python looks for signals, and then it sleeps: one that comes in between wakes nobody.
+ * So a step that has used no CPU time in the second quarter of its grace is sent another.
  */
 static void ring_grace(struct step *step)
 {
@@ -85,7 +86,7 @@ static void ring_file(struct step *step)
 	const struct stream *data = &step->out[0];
 
 	if (!serve->paused && data->bytes == step->seen_bytes) {
-		limit_kill(step, KILL_WALL);
+		limit_kill(step, VERDICT_WALL_TIMEOUT);
 		return;
 	}
 	step->seen_bytes = data->bytes;
@@ -107,11 +108,11 @@ static void ring_wall(struct bell *b)
 		else if (step->interrupted)
 			ring_grace(step);
 		else
-			limit_interrupt(step, KILL_WALL);
+			limit_interrupt(step, VERDICT_WALL_TIMEOUT);
 		return;
 	}
-	/* its state was asked, and has said nothing, or what it made has lied: it is of no
-	 * more use */
+	/* its state was asked, and has said nothing, or what it made has lied: it is of
+	 * no more use */
 	step_refuse(step, (struct refusal){ .kind = REFUSAL_NO_STATE }, 0,
 		    "the state that it was to begin with does not answer");
 	if (from && from->number)
@@ -154,7 +155,7 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 	/* which of them is too much, nobody can tell */
 	for (struct step *step = s->steps; step; step = step->next)
 		if (step->state->host && step->kind == KIND_RUN)
-			limit_kill(step, KILL_MEMORY);
+			limit_kill(step, VERDICT_MEMORY);
 	return 0;
 }
 
@@ -225,11 +226,12 @@ static void ring_sample(struct bell *b)
 
 	if (!sample(step) || step->shot)
 		return;
-	/* see limit_begin(): it is no short one, and may say more than its channel holds */
+	/* see limit_begin(): it is no short one, and may say more than its channel holds
+	 * */
 	if (!step->media.held)
 		(void)event_loop_listen(&s->serve->hub, &step->state->channel, EPOLLIN);
 	if (step->cpu_used_us / 1000 >= step->cpu_ms)
-		limit_interrupt(step, KILL_CPU);
+		limit_interrupt(step, VERDICT_CPU_TIMEOUT);
 
 	uint64_t in_ms = next_sample_ms(step);
 

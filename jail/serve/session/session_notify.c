@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_notify.c - violations and signals in a session: whose, and whether they may go on
+ * session_notify.c - violations and signals in a session: whose, and whether they may go
+ * on
  *
  * Theory of operation
  *   Each step and each state is the leader of a kernel session of its own. A process
  *   belongs to the step or state that it is, that is an ancestor of it, or whose session
  *   it is in: the last is true of orphans, too, and nobody can join another's session. An
- *   orphan that has begun a session is nobody's. Whoever is just made out of a state is in
- *   that state's session until it has said who it is. Numbers in a call are the jail's, and
- *   are looked up in the jail's own /proc, which knows threads as well.
+ *   orphan that has begun a session is nobody's. Whoever is just made out of a state is
+ *   in that state's session until it has said who it is. Numbers in a call are the
+ *   jail's, and are looked up in the jail's own /proc, which knows threads as well.
  *   A signal reaches what belongs to the caller's own step. It also reaches what is
  *   nobody's while there is no other step that it could come from.
  *   A process group lies within one session, and its number is that of the process that
  *   began it, or of none: whoever owns that process owns the group.
- *   A number that nobody has is answered here, with ESRCH: somebody could get it before the
- *   kernel looks. One that the caller's own process has now could be somebody else's then
- *   only if that process has ended and all other numbers were given out before.
+ *   A number that nobody has is answered here, with ESRCH: somebody could get it before
+ *   the kernel looks. One that the caller's own process has now could be somebody else's
+ *   then only if that process has ended and all other numbers were given out before.
  *   A violation of what is nobody's is told in the answer to STATUS, and its process is
  *   ended alone where violations kill.
  */
@@ -202,8 +203,8 @@ static struct violations *whose(void *owner, pid_t thread)
 		       : &s->elsewhere;
 }
 
-/* its thread is held still, so the number is no other process's; where it cannot be ended,
- * its session is, see spawn.h */
+/* its thread is held still, so the number is no other process's; where it cannot be
+ * ended, its session is, see spawn.h */
 static void kill_caller(struct session *s, const struct seccomp_notif *n)
 {
 	cleanup_fd int pidfd = -1;
@@ -222,7 +223,7 @@ static void punish(void *owner, struct violations *whose_are,
 
 	for (struct step *step = s->steps; step; step = step->next)
 		if (&step->refused == whose_are) {
-			limit_kill(step, KILL_VIOLATION);
+			limit_kill(step, VERDICT_VIOLATION);
 			return;
 		}
 	kill_caller(s, n);

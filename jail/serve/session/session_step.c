@@ -7,8 +7,8 @@
  *   is believed where it speaks of itself alone (how it ended, its texts), within bounds,
  *   and never about who it is: that is the kernel's word (sweep_adopt()). A step that
  *   closes its channel is one that will end without DONE, or by its clock.
- *   Its process may end at any time; what it said before is then still in the channel, and
- *   is taken first.
+ *   Its process may end at any time; what it said before is then still in the channel,
+ *   and is taken first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -272,11 +272,12 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 			}
 }
 
-/* an interpreter sends none; whatever comes behind them cannot be received, see packet.c */
+/* an interpreter sends none; whatever comes behind them cannot be received, see packet.c
+ * */
 static void take_fds(struct step *step)
 {
 	step->sent_fds = true;
-	limit_kill(step, KILL_VIOLATION);
+	limit_kill(step, VERDICT_VIOLATION);
 }
 
 /* Return: false when nothing more is there now */

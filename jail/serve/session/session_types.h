@@ -86,7 +86,7 @@ struct step {
 	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum kill_cause killed;  /* why a signal was sent, noted before */
+	enum verdict killed;     /* why a signal was sent, noted before */
 	bool interrupted;        /* by SIGINT; SIGKILL when the grace is over */
 	unsigned int quarters;   /* of the grace, that have gone by */
 	uint64_t quarter_us;     /* its CPU time at the first */
