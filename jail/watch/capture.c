@@ -13,88 +13,17 @@
  *   capture_drain() reads what the pipes hold, and no more.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "init/io.h"
 #include "jail/watch/capture.h"
 #include "jail/base/json.h"
-#include "jail/base/sys.h"
 
 #define READ_BYTES 65536
 #define PIPE_BYTES_MAX (1 << 20) /* a program may make the pipe that large: pipe(7) */
-#define JSON_ESCAPE_MAX 6        /* \u00xx for one byte */
-#define JSON_FIELDS_MAX 512      /* of a stream, without its text */
-
-static const char *const names[CAPTURE_STREAMS] = { "stdout", "stderr" };
-
-static bool is_wanted(const struct plan *p, int i)
-{
-	return p->capture == CAPTURE_BOTH || (p->capture == CAPTURE_STDERR && i == 1);
-}
-
-static int open_spill(struct capture *c, int i, const struct plan *p, struct err *e)
-{
-	struct capture_stream *s = &c->stream[i];
-
-	if (c->folder < 0)
-		c->folder = sys_openat2(AT_FDCWD, p->spill, O_PATH | O_DIRECTORY,
-					RESOLVE_NO_SYMLINKS);
-	if (c->folder == -ELOOP)
-		return err_say(e, ELOOP,
-			       "--spill: %s is a symlink, or behind one, which a jail "
-			       "could have made: give its real path (realpath)",
-			       p->spill);
-	if (c->folder < 0)
-		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
-	/* O_EXCL: never a file, or a link, that somebody else has made there */
-	s->spill = openat(c->folder, names[i],
-			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (s->spill < 0)
-		return err_set(e, errno, "--spill: create %s/%s", p->spill, names[i]);
-	s->spill_max = p->limit[LIMIT_SPILL_BYTES];
-	return 0;
-}
-
-static int open_stream(struct capture *c, int i, const struct plan *p, struct err *e)
-{
-	struct capture_stream *s = &c->stream[i];
-	int ends[2];
-
-	s->half = (size_t)p->limit[LIMIT_OUTPUT_BYTES] / 2;
-	s->kept = calloc(3, s->half);
-	if (!s->kept || pipe2(ends, O_CLOEXEC) < 0)
-		return err_set(e, errno, "--capture: make room for %s", names[i]);
-	s->outside = ends[0];
-	s->inside = ends[1];
-	/* under any id the program may open it again as /dev/stdout to write, not to read
-	 * */
-	if (fchmod(s->inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "--capture: set up the pipe of %s", names[i]);
-	return p->spill ? open_spill(c, i, p, e) : 0;
-}
-
-int capture_open(struct capture *c, const struct plan *p, struct err *e)
-{
-	int r = 0;
-
-	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-		if (is_wanted(p, i))
-			r = open_stream(c, i, p, e);
-	return r;
-}
-
-void capture_give(struct capture *c, int stdio[3])
-{
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		if (c->stream[i].inside >= 0)
-			stdio[STDOUT_FILENO + i] = io_steal_fd(&c->stream[i].inside);
-}
 
 /* A full disk ends the file, never the run. */
 static void spill(struct capture_stream *s, const unsigned char *at, size_t length)
@@ -170,27 +99,9 @@ int capture_check(const struct capture *c, struct err *e)
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		if (c->stream[i].read_errnum)
 			return err_set(e, c->stream[i].read_errnum,
-				       "--capture: read the program's %s", names[i]);
+				       "--capture: read the program's %s",
+				       capture_names[i]);
 	return 0;
-}
-
-void capture_end(struct capture *c, bool started)
-{
-	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		struct capture_stream *s = &c->stream[i];
-
-		io_close_fd(&s->inside);
-		io_close_fd(&s->outside);
-		if (s->spill < 0)
-			continue;
-		if (!started)
-			(void)unlinkat(c->folder, names[i], 0);
-		/* a network file system may tell of a full quota only at close(2) */
-		if (close(s->spill) < 0)
-			s->spill_error = strerror(errno);
-		s->spill = -1;
-	}
-	io_close_fd(&c->folder);
 }
 
 /* How many bytes at the end belong to a character whose other bytes were left out? */
@@ -250,21 +161,10 @@ void capture_print(const struct capture *c, FILE *out)
 		return;
 	}
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", names[i]);
+		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", capture_names[i]);
 		print_stream(&c->stream[i], out);
 	}
 	(void)fputc('}', out);
-}
-
-size_t capture_print_max(const struct plan *p)
-{
-	size_t all = 0;
-
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		if (is_wanted(p, i))
-			all += JSON_FIELDS_MAX +
-			       JSON_ESCAPE_MAX * (size_t)p->limit[LIMIT_OUTPUT_BYTES];
-	return all;
 }
 
 static int deliver(int fd, const struct capture_view *v)
@@ -296,12 +196,13 @@ int capture_deliver(const struct capture *c, struct err *e)
 		r = deliver(STDOUT_FILENO + i, &v);
 		if (r < 0 && r != -EPIPE)
 			all = err_set(e, -r, "--capture: write what was kept of %s",
-				      names[i]);
+				      capture_names[i]);
 		if (s->spill_error)
 			(void)fprintf(stderr,
 				      "stepjail: warning: --spill: %s has only the first "
 				      "%" PRIu64 " of %" PRIu64 " bytes: %s\n",
-				      names[i], s->spilled, s->bytes, s->spill_error);
+				      capture_names[i], s->spilled, s->bytes,
+				      s->spill_error);
 	}
 	return all;
 }

@@ -15,6 +15,9 @@
 
 #define CAPTURE_STREAMS 2 /* of the program's fds 1 and 2, in this order */
 
+/* "stdout", "stderr": in messages and in the report, and the spill files' names */
+extern const char *const capture_names[CAPTURE_STREAMS];
+
 struct capture_stream {
 	int inside;          /* becomes the program's fd; -1 once it is given */
 	int outside;         /* read by the launcher, not blocking; -1 at its end */

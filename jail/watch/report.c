@@ -39,10 +39,8 @@
  *		   no_new_privs, seccomp mode and number of filters, Landlock as above
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,10 +50,8 @@
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/watch/denied.h"
-#include "jail/base/sys.h"
 #include "jail/version.h"
 
-#define RESERVED_BYTES 32768
 #define TEXT_BYTES                                                                       \
 	(1U << 20) /* beside output and posture, which are as long as they are */
 
@@ -63,113 +59,6 @@ static const char *const without_audit[] = {
 	"record of violations: instead nothing; each fails with EPERM",
 	"--on-violation kill: instead EPERM",
 };
-
-static int open_fd(const char *spec, struct err *e)
-{
-	char *end;
-	long n = strtol(spec, &end, 10);
-
-	if (n < 0 || n > 65535 || *end)
-		return err_say(e, EINVAL, "--report: '%s' is no fd's number", spec);
-	/* a copy: the jail's stages may place other fds at this number */
-	int fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
-
-	if (fd < 0)
-		return err_say(e, EBADF,
-			       "--report: fd %ld is not open: redirect it, as in "
-			       "%ld>report.json",
-			       n, n);
-	int flags = fcntl(fd, F_GETFL);
-
-	/* musl counts O_PATH to O_ACCMODE, so such an fd does not read as O_RDONLY */
-	if ((flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY) {
-		(void)close(fd);
-		return err_say(e, EBADF, "--report: fd %ld is not open for writing", n);
-	}
-	if (n > 2)
-		(void)fcntl((int)n, F_SETFD, FD_CLOEXEC);
-	return fd;
-}
-
-/* a file that is not open for appending, to which others may write, too */
-static bool is_own_file(int fd, struct stat *st)
-{
-	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
-	       !(fcntl(fd, F_GETFL) & O_APPEND);
-}
-
-static int reserve(int fd, size_t output_max, struct err *e)
-{
-	off_t bytes = (off_t)(RESERVED_BYTES + output_max);
-	struct stat st;
-
-	if (is_own_file(fd, &st) &&
-	    fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, bytes) < 0 &&
-	    errno != EOPNOTSUPP)
-		return err_set(e, errno, "--report: reserve %lld bytes",
-			       (long long)bytes);
-	return 0;
-}
-
-/*
- * An earlier jail may have been able to write to the folder. It could have left a
- * symlink, to have another file overwritten, or a FIFO, to have stepjail wait.
- */
-static int open_file(const char *spec, struct err *e)
-{
-	cleanup_fd int fd =
-		sys_openat2(AT_FDCWD, spec, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK,
-			    RESOLVE_NO_SYMLINKS);
-	struct stat st = { 0 };
-
-	if (fd == -ELOOP)
-		return err_say(e, ELOOP,
-			       "--report: %s is a symlink, or behind one, which a jail "
-			       "could have made: give its real path (realpath -m)",
-			       spec);
-	if (fd < 0 && fd != -ENXIO)
-		return err_set(e, -fd, "--report: open %s", spec);
-	if (fd >= 0 && fstat(fd, &st) < 0)
-		return err_set(e, errno, "--report: look at %s", spec);
-	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
-		return err_say(e, EINVAL,
-			       "--report: %s is neither a file nor a character device: "
-			       "for a pipe, give an fd",
-			       spec);
-	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
-		return err_set(e, errno, "--report: truncate %s", spec);
-	return io_steal_fd(&fd);
-}
-
-/* The number of an fd, given by itself or by a name in /dev, which is a symlink; NULL for
- * other paths */
-static const char *find_number(const char *spec)
-{
-	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;
-
-	if (strcmp(spec, "/dev/stdout") == 0)
-		return "1";
-	if (strcmp(spec, "/dev/stderr") == 0)
-		return "2";
-	return *digits && !digits[strspn(digits, "0123456789")] ? digits : NULL;
-}
-
-int report_open(const char *spec, size_t output_max, int *fd, struct err *e)
-{
-	const char *number = spec ? find_number(spec) : NULL;
-	int r;
-
-	*fd = -1;
-	if (!spec)
-		return 0;
-
-	cleanup_fd int opened = number ? open_fd(number, e) : open_file(spec, e);
-
-	r = opened < 0 ? opened : reserve(opened, output_max, e);
-	if (r == 0)
-		*fd = io_steal_fd(&opened);
-	return r;
-}
 
 /* a value that only the cgroup leaf counts */
 static void count(const char *key, const struct outcome *o, uint64_t value, uint64_t unit,
@@ -299,7 +188,7 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 	if (r < 0)
 		return err_set(e, -r, "--report: write %zd bytes", size);
 	/* give back the space that was reserved behind it */
-	if (is_own_file(fd, &st))
+	if (report_is_own_file(fd, &st))
 		(void)!ftruncate(fd, st.st_size);
 	return 0;
 }

@@ -5,6 +5,10 @@
 #ifndef STEPJAIL_JAIL_WATCH_REPORT_H
 #define STEPJAIL_JAIL_WATCH_REPORT_H
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "init/err.h"
 #include "jail/launch/launch.h"
 #include "jail/watch/outcome.h"
@@ -25,6 +29,13 @@
  * Return: 0, or -errno
  */
 int report_open(const char *spec, size_t output_max, int *fd, struct err *e);
+
+/**
+ * report_is_own_file() - Is it a file that is not open for appending?
+ *
+ * Others may write to a file that is. @st is filled when it is one.
+ */
+bool report_is_own_file(int fd, struct stat *st);
 
 /**
  * report_write() - Write the report

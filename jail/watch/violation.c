@@ -10,8 +10,8 @@
  *   alone: the court decides these by numbers in registers, which nobody can change while
  *   the thread is held. A session's state that waits is held in such a call for as long
  *   as it waits, see session_park.c.
- *   A flood of calls waits: PER_S answers are given in a second. The memory for kinds of
- *   calls has a fixed size.
+ *   A flood of calls waits: VIOLATION_PER_S answers are given in a second. The memory for
+ *   kinds of calls has a fixed size.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,10 +27,6 @@
 #include "jail/base/json.h"
 #include "jail/watch/denied.h"
 #include "jail/watch/violation.h"
-
-#define PER_S 1000  /* answers in a second, when there is a flood */
-#define BURST 200   /* answers without a pause, before it counts as one */
-#define PER_SERVE 8 /* answers in one go: the loop has other things to serve */
 
 /* A newer kernel may have longer structs; they fit in as well. */
 union notification {
@@ -122,25 +118,6 @@ static bool remember(struct violations *v, const struct seccomp_notif *n, bool l
 	return violation;
 }
 
-static void refill(struct violations *v, uint64_t now_ms)
-{
-	/* the stored time is one more than the clock's, so that 0 means "never" */
-	uint64_t since_ms = v->refilled_ms ? now_ms + 1 - v->refilled_ms : BURST;
-	uint64_t budget = v->budget + since_ms * PER_S / 1000;
-
-	if (since_ms == 0)
-		return;
-	v->refilled_ms = now_ms + 1;
-	v->budget = budget > BURST ? BURST : (unsigned int)budget;
-}
-
-uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms)
-{
-	refill(v, now_ms);
-	/* long enough for several answers, so that not each has a wake-up of its own */
-	return v->budget ? 0 : PER_SERVE * 1000 / PER_S;
-}
-
 static bool waits(struct violations *v)
 {
 	struct pollfd p = { .fd = v->fd, .events = POLLIN };
@@ -227,7 +204,7 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 {
-	for (int i = 0; i < PER_SERVE && v->budget && waits(v); i++) {
+	for (int i = 0; i < VIOLATION_PER_SERVE && v->budget && waits(v); i++) {
 		union notification n = { 0 };
 
 		/* The kernel may have withdrawn the call, as its thread was killed or had

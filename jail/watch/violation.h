@@ -16,6 +16,9 @@
 
 #define VIOLATION_KINDS_MAX 32 /* remembered one by one; the rest is counted */
 #define VIOLATION_LABEL_MAX 96
+#define VIOLATION_PER_S 1000  /* answers in a second, when there is a flood */
+#define VIOLATION_BURST 200   /* answers without a pause, before it counts as one */
+#define VIOLATION_PER_SERVE 8 /* answers in one go: the loop has other things to serve */
 
 /* All calls with the same number, architecture and telling argument, see call_telling()
  * */
@@ -87,8 +90,25 @@ bool violation_holds(int fd, uint64_t id);
 
 /**
  * violation_wait_ms() - Milliseconds until the listener may be served again, 0 for now
+ *
+ * Inline, as the launcher calls it while it still has its rights: nothing else of
+ * violation.c runs with any.
  */
-uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms);
+static inline uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms)
+{
+	/* the stored time is one more than the clock's, so that 0 means "never" */
+	uint64_t since_ms =
+		v->refilled_ms ? now_ms + 1 - v->refilled_ms : VIOLATION_BURST;
+	uint64_t budget = v->budget + since_ms * VIOLATION_PER_S / 1000;
+
+	if (since_ms) {
+		v->refilled_ms = now_ms + 1;
+		v->budget =
+			budget > VIOLATION_BURST ? VIOLATION_BURST : (unsigned int)budget;
+	}
+	/* long enough for several answers, so that not each has a wake-up of its own */
+	return v->budget ? 0 : VIOLATION_PER_SERVE * 1000 / VIOLATION_PER_S;
+}
 
 /**
  * violation_print() - Write the report's "violations": an object, null without listener

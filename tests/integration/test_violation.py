@@ -22,7 +22,7 @@ from test_kill import children, jails  # noqa: E402
 from test_run import (PLAIN_ENV, STEPJAIL, TIMEOUT, TOP, Host, each_user,  # noqa: E402
                       missing_words)
 
-BURST, PER_S = 200, 1000    # as jail/watch/violation.c has them
+BURST, PER_S = 200, 1000    # as jail/watch/violation.h has them
 KINDS = 32
 NATIVE = platform.machine()
 FOREIGN = ("i386:26", "i386:20", "i386:192", "x32:39", "x32:0", "x32:59")

@@ -21,7 +21,7 @@
 #include "tests/unit/caller.h"
 #include "tests/unit/suites.h"
 
-#define BURST 200  /* as jail/watch/violation.c has it */
+#define BURST 200  /* as jail/watch/violation.h has it */
 #define PER_S 1000 /* the same */
 
 static const struct violation *find(const char *name, const char *label)

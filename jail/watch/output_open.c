@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_open.c - open the report, the pipes of captured output and the spill files
+ *
+ * The functions of report.h and capture.h that run with the caller's rights. They read
+ * nothing from a jail. The launcher opens these files before it starts one; report.c and
+ * capture.c, which read the program's output and print it, belong to the confined watcher.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "init/io.h"
+#include "jail/base/sys.h"
+#include "jail/watch/capture.h"
+#include "jail/watch/report.h"
+
+#define RESERVED_BYTES 32768
+#define JSON_ESCAPE_MAX 6   /* \u00xx for one byte */
+#define JSON_FIELDS_MAX 512 /* of a stream, without its text */
+
+const char *const capture_names[CAPTURE_STREAMS] = { "stdout", "stderr" };
+
+static bool is_wanted(const struct plan *p, int i)
+{
+	return p->capture == CAPTURE_BOTH || (p->capture == CAPTURE_STDERR && i == 1);
+}
+
+static int open_spill(struct capture *c, int i, const struct plan *p, struct err *e)
+{
+	struct capture_stream *s = &c->stream[i];
+
+	if (c->folder < 0)
+		c->folder = sys_openat2(AT_FDCWD, p->spill, O_PATH | O_DIRECTORY,
+					RESOLVE_NO_SYMLINKS);
+	if (c->folder == -ELOOP)
+		return err_say(e, ELOOP,
+			       "--spill: %s is a symlink, or behind one, which a jail "
+			       "could have made: give its real path (realpath)",
+			       p->spill);
+	if (c->folder < 0)
+		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
+	/* O_EXCL: never a file, or a link, that somebody else has made there */
+	s->spill = openat(c->folder, capture_names[i],
+			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->spill < 0)
+		return err_set(e, errno, "--spill: create %s/%s", p->spill,
+			       capture_names[i]);
+	s->spill_max = p->limit[LIMIT_SPILL_BYTES];
+	return 0;
+}
+
+static int open_stream(struct capture *c, int i, const struct plan *p, struct err *e)
+{
+	struct capture_stream *s = &c->stream[i];
+	int ends[2];
+
+	s->half = (size_t)p->limit[LIMIT_OUTPUT_BYTES] / 2;
+	s->kept = calloc(3, s->half);
+	if (!s->kept || pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(e, errno, "--capture: make room for %s", capture_names[i]);
+	s->outside = ends[0];
+	s->inside = ends[1];
+	/* under any id the program may open it again as /dev/stdout to write, not to read
+	 * */
+	if (fchmod(s->inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "--capture: set up the pipe of %s",
+			       capture_names[i]);
+	return p->spill ? open_spill(c, i, p, e) : 0;
+}
+
+int capture_open(struct capture *c, const struct plan *p, struct err *e)
+{
+	int r = 0;
+
+	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
+		if (is_wanted(p, i))
+			r = open_stream(c, i, p, e);
+	return r;
+}
+
+void capture_give(struct capture *c, int stdio[3])
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (c->stream[i].inside >= 0)
+			stdio[STDOUT_FILENO + i] = io_steal_fd(&c->stream[i].inside);
+}
+
+void capture_end(struct capture *c, bool started)
+{
+	for (int i = 0; i < CAPTURE_STREAMS; i++) {
+		struct capture_stream *s = &c->stream[i];
+
+		io_close_fd(&s->inside);
+		io_close_fd(&s->outside);
+		if (s->spill < 0)
+			continue;
+		if (!started)
+			(void)unlinkat(c->folder, capture_names[i], 0);
+		/* a network file system may tell of a full quota only at close(2) */
+		if (close(s->spill) < 0)
+			s->spill_error = strerror(errno);
+		s->spill = -1;
+	}
+	io_close_fd(&c->folder);
+}
+
+size_t capture_print_max(const struct plan *p)
+{
+	size_t all = 0;
+
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		if (is_wanted(p, i))
+			all += JSON_FIELDS_MAX +
+			       JSON_ESCAPE_MAX * (size_t)p->limit[LIMIT_OUTPUT_BYTES];
+	return all;
+}
+
+bool report_is_own_file(int fd, struct stat *st)
+{
+	return fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+	       !(fcntl(fd, F_GETFL) & O_APPEND);
+}
+
+static int open_fd(const char *spec, struct err *e)
+{
+	char *end;
+	long n = strtol(spec, &end, 10);
+
+	if (n < 0 || n > 65535 || *end)
+		return err_say(e, EINVAL, "--report: '%s' is no fd's number", spec);
+	/* a copy: the jail's stages may place other fds at this number */
+	int fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
+
+	if (fd < 0)
+		return err_say(e, EBADF,
+			       "--report: fd %ld is not open: redirect it, as in "
+			       "%ld>report.json",
+			       n, n);
+	int flags = fcntl(fd, F_GETFL);
+
+	/* musl counts O_PATH to O_ACCMODE, so such an fd does not read as O_RDONLY */
+	if ((flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY) {
+		(void)close(fd);
+		return err_say(e, EBADF, "--report: fd %ld is not open for writing", n);
+	}
+	if (n > 2)
+		(void)fcntl((int)n, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+static int reserve(int fd, size_t output_max, struct err *e)
+{
+	off_t bytes = (off_t)(RESERVED_BYTES + output_max);
+	struct stat st;
+
+	if (report_is_own_file(fd, &st) &&
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, bytes) < 0 &&
+	    errno != EOPNOTSUPP)
+		return err_set(e, errno, "--report: reserve %lld bytes",
+			       (long long)bytes);
+	return 0;
+}
+
+/*
+ * An earlier jail may have been able to write to the folder. It could have left a
+ * symlink, to have another file overwritten, or a FIFO, to have stepjail wait.
+ */
+static int open_file(const char *spec, struct err *e)
+{
+	cleanup_fd int fd =
+		sys_openat2(AT_FDCWD, spec, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK,
+			    RESOLVE_NO_SYMLINKS);
+	struct stat st = { 0 };
+
+	if (fd == -ELOOP)
+		return err_say(e, ELOOP,
+			       "--report: %s is a symlink, or behind one, which a jail "
+			       "could have made: give its real path (realpath -m)",
+			       spec);
+	if (fd < 0 && fd != -ENXIO)
+		return err_set(e, -fd, "--report: open %s", spec);
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		return err_set(e, errno, "--report: look at %s", spec);
+	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return err_say(e, EINVAL,
+			       "--report: %s is neither a file nor a character device: "
+			       "for a pipe, give an fd",
+			       spec);
+	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+		return err_set(e, errno, "--report: truncate %s", spec);
+	return io_steal_fd(&fd);
+}
+
+/* The number of an fd, given by itself or by a name in /dev, which is a symlink; NULL for
+ * other paths */
+static const char *find_number(const char *spec)
+{
+	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;
+
+	if (strcmp(spec, "/dev/stdout") == 0)
+		return "1";
+	if (strcmp(spec, "/dev/stderr") == 0)
+		return "2";
+	return *digits && !digits[strspn(digits, "0123456789")] ? digits : NULL;
+}
+
+int report_open(const char *spec, size_t output_max, int *fd, struct err *e)
+{
+	const char *number = spec ? find_number(spec) : NULL;
+	int r;
+
+	*fd = -1;
+	if (!spec)
+		return 0;
+
+	cleanup_fd int opened = number ? open_fd(number, e) : open_file(spec, e);
+
+	r = opened < 0 ? opened : reserve(opened, output_max, e);
+	if (r == 0)
+		*fd = io_steal_fd(&opened);
+	return r;
+}
