@@ -22,12 +22,10 @@
 #include "init/io.h"
 #include "jail/base/json.h"
 #include "jail/walls/landlock.h"
-#include "jail/plan/option.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
-#include "jail/base/sha256.h"
 
-/* of a posture, and of a plan in words; all of its binds fit */
+/* of a posture; all binds that a plan can have fit */
 #define TEXT_BYTES (4U << 20)
 
 int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
@@ -302,51 +300,4 @@ void posture_end(struct posture *p)
 		io_close_fd(&p->dir);
 	free(p->json);
 	*p = (struct posture){ 0 };
-}
-
-/* of exactly what explain prints for the same options; no memory, no digest */
-static const char *digest_plan(const struct plan *p)
-{
-	cleanup_free char *policy = NULL;
-	FILE *text = json_open(&policy, TEXT_BYTES);
-	static char hex[SHA256_HEX];
-	ssize_t size = -1;
-
-	if (text) {
-		option_print_policy(p, text);
-		size = json_close(text, policy, TEXT_BYTES);
-	}
-	return size < 0 ? NULL : sha256_text(policy, (size_t)size, hex);
-}
-
-static void print_digests(const struct jail *jail, FILE *out)
-{
-	/* nothing changes a plan, and serve tells its one with each session */
-	static const struct plan *plan;
-	static const char *digest;
-	char hex[SHA256_HEX];
-	struct sha256_ctx argv;
-
-	if (!digest || plan != jail->plan)
-		digest = digest_plan(jail->plan);
-	plan = jail->plan;
-	(void)fputs("\"plan_sha256\":", out);
-	json_string(out, digest);
-	sha256_init(&argv);
-	for (char *const *word = jail->plan->argv; word && *word; word++)
-		sha256_update(&argv, strlen(*word) + 1, /* with its NUL */
-			      (const uint8_t *)*word);
-	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
-	tree_print(&jail->root, out);
-}
-
-void posture_print(const struct posture *p, const struct jail *jail, FILE *out)
-{
-	if (!p->known || !p->json) {
-		(void)fputs("null", out);
-		return;
-	}
-	(void)fputc('{', out);
-	print_digests(jail, out);
-	(void)fprintf(out, "%s}", p->json);
 }

@@ -18,7 +18,8 @@ struct posture {
 	pid_t program; /* whose it is, 0 until that is known */
 	int dir;       /* its folder in /proc */
 	FILE *out;     /* to json; NULL where the plan wants no report */
-	char *json;    /* members of an object, each with a comma in front */
+	char *json;    /* members of an object, each with a comma in front: see
+			  report_posture() */
 };
 
 /**
@@ -47,13 +48,6 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 
 /** posture_end() - Free what was read, where one process makes many */
 void posture_end(struct posture *p);
-
-/**
- * posture_print() - Write it as a JSON object, or null where it is not known
- *
- * With the digests of the plan, of the program's words and of the root tree.
- */
-void posture_print(const struct posture *p, const struct jail *jail, FILE *out);
 
 /*
  * One look, for the files that share the work. Each function reads one thing, writes it as

@@ -188,7 +188,7 @@ static int print_facts(const struct spawned *j)
 		(void)fputs(",\"not_enforced\":", out);
 		report_not_enforced(out, jail, &j->run.outcome);
 		(void)fputs(",\"posture\":", out);
-		posture_print(&j->run.outcome.posture, jail, out);
+		report_posture(&j->run.outcome.posture, jail, out);
 		n = json_close(out, text, FACTS_BYTES);
 	}
 	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 ||

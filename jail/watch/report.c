@@ -47,6 +47,8 @@
 
 #include "init/io.h"
 #include "jail/base/json.h"
+#include "jail/base/sha256.h"
+#include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/watch/denied.h"
@@ -54,6 +56,8 @@
 
 #define TEXT_BYTES                                                                       \
 	(1U << 20) /* beside output and posture, which are as long as they are */
+
+#define POLICY_BYTES (4U << 20) /* of a plan in words; all binds that it can have fit */
 
 static const char *const without_audit[] = {
 	"record of violations: instead nothing; each fails with EPERM",
@@ -128,6 +132,53 @@ void report_not_enforced(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputc(']', out);
 }
 
+/* of exactly what explain prints for the same options; no memory, no digest */
+static const char *digest_plan(const struct plan *p)
+{
+	cleanup_free char *policy = NULL;
+	FILE *text = json_open(&policy, POLICY_BYTES);
+	static char hex[SHA256_HEX];
+	ssize_t size = -1;
+
+	if (text) {
+		option_print_policy(p, text);
+		size = json_close(text, policy, POLICY_BYTES);
+	}
+	return size < 0 ? NULL : sha256_text(policy, (size_t)size, hex);
+}
+
+static void print_digests(const struct jail *jail, FILE *out)
+{
+	/* nothing changes a plan, and serve tells its one with each session */
+	static const struct plan *plan;
+	static const char *digest;
+	char hex[SHA256_HEX];
+	struct sha256_ctx argv;
+
+	if (!digest || plan != jail->plan)
+		digest = digest_plan(jail->plan);
+	plan = jail->plan;
+	(void)fputs("\"plan_sha256\":", out);
+	json_string(out, digest);
+	sha256_init(&argv);
+	for (char *const *word = jail->plan->argv; word && *word; word++)
+		sha256_update(&argv, strlen(*word) + 1, /* with its NUL */
+			      (const uint8_t *)*word);
+	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
+	tree_print(&jail->root, out);
+}
+
+void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
+{
+	if (!p->known || !p->json) {
+		(void)fputs("null", out);
+		return;
+	}
+	(void)fputc('{', out);
+	print_digests(jail, out);
+	(void)fprintf(out, "%s}", p->json);
+}
+
 static void write_object(FILE *out, const struct jail *jail, const struct outcome *o,
 			 const struct judgement *j)
 {
@@ -153,7 +204,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"posture\":", out);
-	posture_print(&o->posture, jail, out);
+	report_posture(&o->posture, jail, out);
 	(void)fputs(",\"watcher\":", out);
 	if (o->watcher)
 		confine_print(o->watcher, out);

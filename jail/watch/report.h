@@ -48,6 +48,13 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
 		 const struct judgement *j, struct err *e);
 
 /**
+ * report_posture() - Write a posture as a JSON object, or null where it is not known
+ *
+ * With the digests of the plan, of the program's words and of the root tree.
+ */
+void report_posture(const struct posture *p, const struct jail *jail, FILE *out);
+
+/**
  * report_not_enforced() - Write a JSON array of the walls that --allow-missing left out
  */
 void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o);

@@ -32,7 +32,7 @@
 #include "jail/plan/option.h"
 #include "jail/watch/outcome.h"
 #include "jail/base/fd_passing.h"
-#include "jail/launch/posture.h"
+#include "jail/watch/report.h"
 #include "jail/watch/startup.h"
 #include "jail/serve/template/template.h"
 
@@ -218,7 +218,7 @@ static int one_step(bool warm, struct err *e)
 			     "\"posture\":",
 			     warm ? "true" : "false", gated - start, state - start,
 			     output - start, run.jail.limited);
-		posture_print(&run.outcome.posture, &run.jail, stdout);
+		report_posture(&run.outcome.posture, &run.jail, stdout);
 		(void)printf("}\n");
 		(void)fflush(stdout);
 		free(run.outcome.posture.json);
@@ -258,7 +258,7 @@ static int one(bool warm, int signals, struct err *e)
 			"\"end_us\":%.0f,\"limited\":%d,\"posture\":",
 			warm ? "true" : "false", j.status, j.error.text, gated, ended,
 			run.jail.limited);
-		posture_print(&run.outcome.posture, &run.jail, stdout);
+		report_posture(&run.outcome.posture, &run.jail, stdout);
 		(void)printf("}\n");
 		(void)fflush(stdout);
 		free(run.outcome.posture.json);

@@ -18,7 +18,7 @@
 #include "init/io.h"
 #include "jail/walls/mount.h"
 #include "jail/walls/places.h"
-#include "jail/launch/posture.h"
+#include "jail/watch/report.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
 #include "jail/base/sys.h"
@@ -364,7 +364,7 @@ START_TEST(nobody_has_no_posture)
 	ck_assert_int_eq(posture_read(&jail, 0x3fffffff, 0, &p, &e), -ENOENT);
 	ck_assert(!p.known);
 	out = fmemopen(text, sizeof(text), "w");
-	posture_print(&p, &jail, out);
+	report_posture(&p, &jail, out);
 	ck_assert_int_eq(fclose(out), 0);
 	ck_assert_str_eq(text, "null");
 }

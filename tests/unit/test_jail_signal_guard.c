@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "jail/serve/signal_judge.h"
 #include "jail/walls/seccomp/signal_guard.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
@@ -228,15 +229,14 @@ static const struct {
 
 START_TEST(a_signal_goes_on_or_not)
 {
-	const struct signal_guard guard = { reaches, is_own, NULL };
+	const struct signal_judge judge = { reaches, is_own, NULL };
 	const struct seccomp_data call = {
 		.nr = (int)signals[_i].nr,
 		.arch = NATIVE,
 		.args = { signals[_i].args[0], signals[_i].args[1], signals[_i].args[2] },
 	};
 
-	ck_assert_msg(signal_guard_judge(&guard, &call) == signals[_i].said, "row %d",
-		      _i);
+	ck_assert_msg(signal_judge_call(&judge, &call) == signals[_i].said, "row %d", _i);
 }
 END_TEST
 

@@ -32,6 +32,7 @@
 #include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
+#include "jail/serve/signal_judge.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
@@ -174,13 +175,13 @@ static int reaches(void *owner, pid_t pid, bool group)
 static enum court_answer hears(void *owner, const struct seccomp_notif *n)
 {
 	struct session *s = owner;
-	const struct signal_guard guard = { reaches, is_own, s };
+	const struct signal_judge judge = { reaches, is_own, s };
 
 	if (park_is_call(&n->data))
 		return park_hear(s, n) ? COURT_HOLDS : COURT_LETS;
 	s->caller = (pid_t)n->pid;
 	step_hear_births(s);
-	switch (signal_guard_judge(&guard, &n->data)) {
+	switch (signal_judge_call(&judge, &n->data)) {
 	case 0:
 		return COURT_LETS;
 	case -ESRCH:

@@ -14,7 +14,6 @@
 #include "jail/serve/refusal.h"
 #include "jail/serve/serving.h"
 #include "jail/serve/session/states.h"
-#include "jail/walls/seccomp/signal_guard.h"
 #include "jail/watch/outcome.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/watch/tmpfs_usage.h"

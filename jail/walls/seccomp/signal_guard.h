@@ -3,28 +3,18 @@
  * signal_guard.h - in a session, a step must not end the states that it may be rolled back to
  *
  * All processes of a session have one uid, so the kernel lets each signal the others, and
- * slow them.
+ * slow them. The filter has the kernel ask stepjail, and jail/serve/signal_judge.c answers.
  */
 #ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
 #define STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include "jail/plan/plan.h"
-
-/* whom a session keeps from signals: init, states that wait, steps of others */
-struct signal_guard {
-	/* may the caller signal this process or thread, or group? 0, -EPERM, or -ESRCH:
-	 * it is not there */
-	int (*reaches)(void *owner, pid_t pid, bool group);
-	bool (*is_own)(void *owner, pid_t pid); /* the caller's, or its thread's? */
-	void *owner;
-};
 
 /**
  * signal_guard_code() - Write the instructions that go before the filter's own
@@ -44,15 +34,5 @@ size_t signal_guard_code(const struct plan *p, struct sock_filter *code);
  * signal_guard_asks() - Is it one of the calls that signal_guard_code() has told of?
  */
 bool signal_guard_asks(const struct plan *p, const struct seccomp_data *call);
-
-/**
- * signal_guard_judge() - May such a call go on?
- *
- * Decided by its arguments alone, which lie in registers: nothing that another thread could
- * change meanwhile. Numbers are those of the jail's PID namespace; there is no other in it.
- *
- * Return: 0, -EPERM, or -ESRCH: whom it would signal is not there
- */
-int signal_guard_judge(const struct signal_guard *g, const struct seccomp_data *call);
 
 #endif
