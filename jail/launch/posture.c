@@ -51,10 +51,10 @@ void posture_put(const struct look *l, const char *fmt, ...)
 	va_end(ap);
 }
 
-void posture_string(const struct look *l, const char *text)
+void posture_string(const struct look *l, const char *words, const char *text)
 {
 	if (l->out)
-		json_string(l->out, text);
+		json_after(words, text, l->out);
 }
 
 /* each one new: its number is not the launcher's own */
@@ -198,51 +198,46 @@ static const struct {
 	{ "clock_offsets", "timens_offsets", false, false, posture_clocks, asks_clocks },
 };
 
-static int look_at_file(struct look l, bool early, struct err *e)
+static int look_at_rows(struct look *l, bool early, struct err *e)
 {
 	/* mountinfo, with all the binds that a plan can have */
 	static char text[1 << 20];
 
-	l.text = text;
-
+	l->text = text;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		ssize_t n = 0;
 		int r;
 
 		if (rows[i].early != early ||
-		    (l.jail->plan->template && !rows[i].template) ||
-		    (rows[i].asked && !rows[i].asked(l.jail->plan)))
+		    (l->jail->plan->template && !rows[i].template) ||
+		    (rows[i].asked && !rows[i].asked(l->jail->plan)))
 			continue;
-		l.name = rows[i].name;
+		l->name = rows[i].name;
 		text[0] = '\0';
 		if (rows[i].file)
-			n = procfs_read_at(l.dir, rows[i].file, text, sizeof(text));
+			n = procfs_read_at(l->dir, rows[i].file, text, sizeof(text));
 		if (n < 0)
-			return err_set(e, (int)-n, "posture: read /proc/%d/%s", l.program,
-				       rows[i].file);
-		posture_put(&l, ",\"%s\":", l.name);
-		r = rows[i].look(&l, e);
+			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
+				       l->program, rows[i].file);
+		posture_put(l, ",\"%s\":", l->name);
+		r = rows[i].look(l, e);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-/* @dir is kept, or an -errno */
-static int look_early(const struct jail *jail, pid_t program, int dir, struct posture *p,
+/* @dir: kept; or an -errno */
+static int look_early(struct posture *p, const struct jail *jail, pid_t program, int dir,
 		      struct err *e)
 {
-	p->program = program;
-	p->dir = dir;
+	p->look = (struct look){ .jail = jail, .program = program, .dir = dir };
 	if (dir < 0)
 		return err_set(e, -dir, "posture: open /proc/%d", program);
 	if ((jail->plan->report || jail->plan->session) &&
-	    !(p->out = json_open(&p->json, TEXT_BYTES)))
+	    !(p->look.out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
-	return look_at_file(
-		(struct look){
-			.jail = jail, .program = program, .dir = dir, .out = p->out },
-		true, e);
+	return look_at_rows(&p->look, true, e);
 }
 
 int posture_early(const struct jail *jail, struct posture *p, struct err *e)
@@ -251,7 +246,7 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 	struct stat st;
 
 	(void)snprintf(file, sizeof(file), "task/%d/children", jail->pid);
-	if (p->program || procfs_read(jail->pid, file, text, sizeof(text)) <= 0)
+	if (p->look.program || procfs_read(jail->pid, file, text, sizeof(text)) <= 0)
 		return 0;
 
 	pid_t program = (pid_t)strtol(text, NULL, 10);
@@ -261,43 +256,44 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 	if (dir < 0 || fstatat(dir, "ns/user", &st, 0) < 0)
 		return 0;
 
-	int r = look_early(jail, program, io_steal_fd(&dir), p, e);
+	int r = look_early(p, jail, program, io_steal_fd(&dir), e);
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	p->program =
-		-1; /* it has ended: a stage of its own failed, and others tell that */
+	/* it has ended: a stage of its own failed, and others tell that */
+	p->look.program = -1;
 	return 0;
 }
 
 int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		 struct posture *p, struct err *e)
 {
-	int r = p->program ? 0 : look_early(jail, program, procfs_open(program), p, e);
+	struct look *l = &p->look;
+	int r = l->program ? 0 : look_early(p, jail, program, procfs_open(program), e);
 
-	if (r == 0 && p->program != program)
+	if (r == 0 && l->program != program)
 		r = err_say(e, EPERM,
 			    "posture: %d waits at the gate, and %d was looked at",
-			    program, p->program);
+			    program, l->program);
+	l->jail = jail;
+	l->landlock = landlock;
 	if (r == 0)
-		r = look_at_file((struct look){ jail, program, p->dir, landlock, p->out,
-						NULL, NULL },
-				 false, e);
-	io_close_fd(&p->dir);
-	if (p->out && json_close(p->out, p->json, TEXT_BYTES) < 0 && r == 0)
+		r = look_at_rows(l, false, e);
+	io_close_fd(&l->dir);
+	if (l->out && json_close(l->out, p->json, TEXT_BYTES) < 0 && r == 0)
 		r = err_set(e, ENOSPC, "posture: print it");
-	p->out = NULL;
+	l->out = NULL;
 	p->known = r == 0;
 	return r;
 }
 
 void posture_end(struct posture *p)
 {
-	if (p->out)
-		(void)fclose(p->out);
-	/* zero is nobody's: nothing was looked at */
-	if (p->dir > 0)
-		io_close_fd(&p->dir);
+	if (p->look.out)
+		(void)fclose(p->look.out);
+	/* 0: nothing was looked at */
+	if (p->look.dir > 0)
+		io_close_fd(&p->look.dir);
 	free(p->json);
 	*p = (struct posture){ 0 };
 }

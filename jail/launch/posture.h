@@ -13,13 +13,27 @@
 #include "init/err.h"
 #include "jail/launch/launch.h"
 
+/*
+ * What a function of the read-back is given. Each function compares one thing with the plan
+ * and writes it as a JSON value. It returns 0; -EPERM, where the thing is not as planned; or
+ * another -errno, where the thing cannot be read. Tests hand in texts of their own.
+ */
+struct look {
+	const struct jail *jail;
+	pid_t program;     /* 0 until it is known */
+	int dir;           /* its folder in /proc, as procfs_open() gives it */
+	uint32_t landlock; /* ABI in force, as the program's process says */
+	FILE *out;         /* NULL where nobody will read it */
+	const char *name;  /* of the thing, in the report and in messages */
+	char *text; /* of the file of the function's row in posture.c, "" if the row has none;
+		       the function may cut it up */
+};
+
 struct posture {
-	bool known;    /* all of it was read back, and is as planned */
-	pid_t program; /* whose it is, 0 until that is known */
-	int dir;       /* its folder in /proc */
-	FILE *out;     /* to json; NULL where the plan wants no report */
-	char *json;    /* members of an object, each with a comma in front: see
-			  report_posture() */
+	bool known; /* all of it was read back, and is as planned */
+	struct look look;
+	char *json; /* members of an object, each with a comma in front: see
+		       report_posture() */
 };
 
 /**
@@ -49,30 +63,14 @@ int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 /** posture_end() - Free what was read, where one process makes many */
 void posture_end(struct posture *p);
 
-/*
- * One look, for the files that share the work. Each function reads one thing, writes it as
- * a JSON value, and returns 0; -EPERM, where it is not as planned; or another -errno, where
- * it cannot be read. name is the thing's in the report and in messages. text is what the
- * kernel tells in the file of the function's row in posture.c, and may be cut up; it is
- * empty where the row has no file. Tests hand in texts of their own.
- */
-struct look {
-	const struct jail *jail;
-	pid_t program;
-	int dir;           /* /proc/PID, as procfs_open() gives it */
-	uint32_t landlock; /* ABI in force, as the program's process says */
-	FILE *out;         /* NULL where nobody will read it */
-	const char *name;
-	char *text;
-};
-
+/* The functions of the read-back, by file */
 /* posture_status.c: capabilities, no_new_privs, seccomp, ids, the session */
 int posture_status(const struct look *l, struct err *e);
 /* posture_map.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf */
 int posture_map(const struct look *l, struct err *e);
 int posture_rlimits(const struct look *l, struct err *e);
 int posture_cgroup(const struct look *l, struct err *e);
-/* posture_fixed.c: one CPU in "status"; the execution domain; offsets of clocks */
+/* posture_deterministic.c: one CPU in "status"; the execution domain; offsets of clocks */
 int posture_cpu(const struct look *l, struct err *e);
 int posture_domain(const struct look *l, struct err *e);
 int posture_clocks(const struct look *l, struct err *e);
@@ -85,9 +83,11 @@ int posture_mounts(const struct look *l, struct err *e);
 int posture_refuse(const char *name, const char *told, const char *planned,
 		   struct err *e);
 
-/** posture_put() - Write words of JSON; posture_string() a string, quoted */
+/** posture_put() - Write words of JSON */
 void posture_put(const struct look *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void posture_string(const struct look *l, const char *text);
+
+/** posture_string() - Write a string, quoted, behind words of JSON */
+void posture_string(const struct look *l, const char *words, const char *text);
 
 #endif

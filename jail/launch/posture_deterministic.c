@@ -24,7 +24,7 @@ int posture_cpu(const struct look *l, struct err *e)
 		(void)snprintf(list, sizeof(list), "%.*s", (int)strcspn(at, "\n"), at);
 	if (!*list || list[strspn(list, "0123456789")])
 		return posture_refuse(l->name, list, "one CPU", e);
-	posture_string(l, list);
+	posture_string(l, "", list);
 	return 0;
 }
 
@@ -37,7 +37,7 @@ int posture_domain(const struct look *l, struct err *e)
 	l->text[strcspn(l->text, "\n")] = '\0';
 	if (strcmp(l->text, planned) != 0)
 		return posture_refuse(l->name, l->text, planned, e);
-	posture_string(l, l->text);
+	posture_string(l, "", l->text);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ int posture_map(const struct look *l, struct err *e)
 	squeeze(l->text);
 	if (strcmp(l->text, planned) != 0)
 		return posture_refuse(l->name, l->text, planned, e);
-	posture_string(l, l->text);
+	posture_string(l, "", l->text);
 	return 0;
 }
 
@@ -90,6 +90,6 @@ int posture_cgroup(const struct look *l, struct err *e)
 		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
 			return posture_refuse(l->name, path, l->jail->cgroup.name, e);
 	}
-	posture_string(l, at ? path : NULL);
+	posture_string(l, "", at ? path : NULL);
 	return 0;
 }

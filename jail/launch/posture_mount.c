@@ -125,14 +125,11 @@ int posture_mounts(const struct look *l, struct err *e)
 
 		if (r < 0)
 			return r;
-		posture_put(l, "%s{\"at\":", separator);
-		posture_string(l, s.at);
-		posture_put(l, ",\"type\":");
-		posture_string(l, s.type);
-		posture_put(l, ",\"flags\":");
-		posture_string(l, s.flags);
-		posture_put(l, ",\"root\":");
-		posture_string(l, s.root);
+		posture_put(l, "%s", separator);
+		posture_string(l, "{\"at\":", s.at);
+		posture_string(l, ",\"type\":", s.type);
+		posture_string(l, ",\"flags\":", s.flags);
+		posture_string(l, ",\"root\":", s.root);
 		posture_put(l, "}");
 		separator = ",";
 	}

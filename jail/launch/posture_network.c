@@ -48,8 +48,7 @@ static void tell(struct listing *l, const char *text, bool planned)
 		l->refused =
 			posture_refuse(l->kind->name, text,
 				       l->up ? "lo up, alone" : "lo down, alone", l->e);
-	posture_put(l->look, l->count++ ? "," : "");
-	posture_string(l->look, text);
+	posture_string(l->look, l->count++ ? "," : "", text);
 }
 
 static bool is_one_of(const char *text, const char *const *words)

@@ -116,8 +116,8 @@ int posture_status(const struct look *l, struct err *e)
 			planned = computed;
 		if (planned && strcmp(value, planned) != 0)
 			return posture_refuse(rows[i].name, value, planned, e);
-		posture_put(l, "%s\"%s\":", i ? "," : "{", rows[i].name);
-		posture_string(l, value);
+		posture_put(l, "%s\"%s\"", i ? "," : "{", rows[i].name);
+		posture_string(l, ":", value);
 	}
 	posture_put(l, "}");
 	return 0;
