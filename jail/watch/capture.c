@@ -138,12 +138,13 @@ struct capture_view capture_view(const struct capture_stream *s)
 
 static void print_stream(const struct capture_stream *s, FILE *out)
 {
-	struct capture_view v = capture_view(s);
+	struct capture_view v;
 
 	if (!s->kept) {
 		(void)fputs("null", out);
 		return;
 	}
+	v = capture_view(s);
 	(void)fprintf(out, "{\"bytes\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"head\":",
 		      s->bytes, v.left_out);
 	json_bytes(out, v.head, v.head_bytes);
