@@ -20,7 +20,10 @@ static void send_request(const struct serve *s, struct spawn_request q, const in
 
 static void ask(const struct session *s, uint32_t kind, uint32_t value, const int *pidfd)
 {
-	send_request(s->serve, (struct spawn_request){ kind, s->jail, value }, pidfd);
+	send_request(
+		s->serve,
+		(struct spawn_request){ .kind = kind, .number = s->jail, .value = value },
+		pidfd);
 }
 
 void spawn_open(struct session *s)
@@ -43,6 +46,13 @@ void spawn_score(const struct session *s, int pidfd, bool running)
 {
 	if (pidfd >= 0)
 		ask(s, SPAWN_SCORE, running, &pidfd);
+}
+
+void spawn_measure(const struct session *s, int pidfd, enum spawn_measure what,
+		   uint32_t tag)
+{
+	send_request(s->serve,
+		     (struct spawn_request){ SPAWN_MEASURE, s->jail, what, tag }, &pidfd);
 }
 
 void spawn_end(const struct session *s)
@@ -95,6 +105,8 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 	} else if (a->kind == SPAWN_ENDED) {
 		session_ended(s, e.errnum ? &e : NULL);
+	} else if (a->kind == SPAWN_MEASURED) {
+		measure_came(s, a);
 	} else if (a->kind == SPAWN_UNSENT) {
 		session_end(s, "a process of it cannot be sent a signal: %s",
 			    strerror(e.errnum));

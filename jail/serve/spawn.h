@@ -15,6 +15,11 @@
  *		beside the packet. UNSENT follows where that cannot be sent
  *	SCORE	let the kernel take this process first when memory runs out, or as late as
  *		`serve` itself: the value is 1 or 0; a pidfd as with SIGNAL
+ *	MEASURE	what takes rights to see of a process of this jail, whose pidfd comes beside
+ *		the packet: enum spawn_measure, the value. MEASURED follows with the same tag:
+ *		when a process that reads it has ended, or at once with EBUSY where one does
+ *		so for this jail already, or too many do. Who asks for a second before the
+ *		answer may miss one of them
  *	PREPARE	have a template start, if the one that there is is too old, or there is none.
  *		STOCK follows in any case
  *	END	kill every process of this jail, also where it has not opened or has failed.
@@ -36,10 +41,24 @@ enum spawn_request_kind {
 	SPAWN_SCORE,
 	SPAWN_END,
 	SPAWN_PREPARE,
+	SPAWN_MEASURE,
 };
 
 struct spawn_request {
 	uint32_t kind, number, value;
+	uint32_t tag; /* MEASURE: comes back with its answer */
+};
+
+enum spawn_measure {
+	SPAWN_MEMORY, /* of the process and all below it, each page once: proc_usage_exact() */
+	SPAWN_OWN, /* memory that no other process has */
+	SPAWN_SHARED, /* what it shares with those it was forked from: bits of spawn_shares */
+	SPAWN_MEASURES,
+};
+
+enum spawn_shares {
+	SPAWN_SHARES_MEMORY = 1,  /* writable mappings */
+	SPAWN_SHARES_OFFSETS = 2, /* open files whose position is not 0 */
 };
 
 enum spawn_answer_kind {
@@ -48,6 +67,7 @@ enum spawn_answer_kind {
 	SPAWN_ENDED,      /* errnum and text where something of it was left behind */
 	SPAWN_UNSENT,     /* errnum: why a signal could not be sent */
 	SPAWN_STOCK,      /* what there is of templates has changed */
+	SPAWN_MEASURED,   /* errnum, or bytes and cost_us; tag */
 	SPAWN_STOP,       /* `serve` was sent the signal value: end all sessions */
 };
 
@@ -76,12 +96,14 @@ struct spawn_answer {
 			 * spawn_stock; number: this template, and all before it, are of no
 			 * use any more */
 	uint32_t fds;          /* OPENED: which fds came */
-	uint32_t errnum;       /* FAILED, ENDED, UNSENT */
+	uint32_t errnum;       /* FAILED, ENDED, UNSENT, MEASURED */
 	int32_t init, program; /* OPENED: pids */
+	uint32_t tag;
+	uint64_t bytes, cost_us; /* MEASURED: the value; CPU time that it took */
 	char text[ERR_TEXT_MAX];
 };
 
-_Static_assert(sizeof(struct spawn_request) == 12, "no padding");
-_Static_assert(sizeof(struct spawn_answer) == 28 + ERR_TEXT_MAX, "no padding");
+_Static_assert(sizeof(struct spawn_request) == 16, "no padding");
+_Static_assert(sizeof(struct spawn_answer) == 48 + ERR_TEXT_MAX, "no padding");
 
 #endif

@@ -164,6 +164,8 @@ void spawned_update(struct spawned *j)
 		return;
 	if (j->unsent && tell(j, SPAWN_UNSENT, &unsent))
 		j->unsent = 0;
+	if (j->measured.kind && spawner_say(j->spawner, &j->measured, NULL, 0) != -EAGAIN)
+		j->measured.kind = 0;
 	if (!j->told && j->error.errnum)
 		j->told = tell(j, SPAWN_FAILED, &j->error);
 	else if (!j->told && j->phase == SPAWNED_UP)

@@ -11,6 +11,7 @@
 
 #include "jail/base/event_loop.h"
 #include "jail/launch/ending.h"
+#include "jail/serve/measurer.h"
 #include "jail/serve/spawn.h"
 #include "jail/serve/template/template_pool.h"
 #include "jail/watch/run_loop.h"
@@ -21,6 +22,7 @@ struct spawner {
 	const struct plan *plan;
 	struct event_loop hub;
 	struct template_pool pool;
+	struct measurers measurers;
 	struct port socket, signals;
 	struct spawned *bucket[SPAWNER_BUCKETS];
 	uint64_t count;   /* of jails */
@@ -59,6 +61,7 @@ struct spawned {
 	bool to_end;            /* END was asked for */
 	int unsent;             /* errno of a signal that was to be sent */
 	struct err error, left; /* of FAILED; of ENDED */
+	struct spawn_answer measured; /* to be told; of kind 0: none */
 	struct later forget;
 	/* its jail, up to the opened gate; last, since most of its pages are never used */
 	struct run run;

@@ -4,7 +4,7 @@
  *
  * Theory of operation
  *   One loop (event_loop.h) and no wait in it. What is read of the supervisor is requests
- *   of twelve bytes, each with a pidfd or without. What a jail goes through is spawned.c;
+ *   of sixteen bytes, each with a pidfd or without. What a jail goes through is spawned.c;
  *   templates have answers of fixed size, too (template.h). So nothing is parsed here that
  *   has a length of its own.
  *
@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -47,6 +48,15 @@ int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
 		(void)event_loop_listen(&p->hub, &p->socket, EPOLLIN | EPOLLOUT);
 	}
 	return r;
+}
+
+static struct spawned *find(const struct spawner *p, uint32_t number)
+{
+	struct spawned *j = p->bucket[number % SPAWNER_BUCKETS];
+
+	while (j && j->number != number)
+		j = j->next;
+	return j;
 }
 
 static int do_open(struct spawner *p, struct spawned *j, const struct spawn_request *q,
@@ -146,6 +156,42 @@ static int do_score(struct spawner *p, struct spawned *j, const struct spawn_req
 	return 0;
 }
 
+static void tell_measured(struct measurers *all, uint32_t jail, uint32_t tag,
+			  const struct measured *m)
+{
+	struct spawner *p =
+		(struct spawner *)((char *)all - offsetof(struct spawner, measurers));
+	struct spawned *j = find(p, jail);
+
+	if (!j)
+		return;
+	j->measured = (struct spawn_answer){ .kind = SPAWN_MEASURED,
+					     .number = jail,
+					     .tag = tag,
+					     .errnum = (uint32_t)m->errnum,
+					     .bytes = m->bytes,
+					     .cost_us = m->cost_us };
+	spawned_update(j);
+}
+
+static int do_measure(struct spawner *p, struct spawned *j, const struct spawn_request *q,
+		      int pidfd)
+{
+	cleanup_fd int dir = -1;
+	int r;
+
+	if (!j || q->value >= SPAWN_MEASURES)
+		return -EPROTO;
+	dir = reach(j, pidfd);
+	r = dir < 0 ? dir
+		    : measurer_start(&p->measurers, q->number, q->tag, q->value, dir,
+				     procfs_held(pidfd));
+	if (r < 0)
+		tell_measured(&p->measurers, q->number, q->tag,
+			      &(struct measured){ .errnum = (uint64_t)-r });
+	return 0;
+}
+
 static int do_end(struct spawner *p, struct spawned *j, const struct spawn_request *q,
 		  int pidfd)
 {
@@ -179,7 +225,7 @@ static const struct {
 } requests[] = {
 	[SPAWN_OPEN] = { false, do_open },       [SPAWN_SIGNAL] = { true, do_signal },
 	[SPAWN_SCORE] = { true, do_score },      [SPAWN_END] = { false, do_end },
-	[SPAWN_PREPARE] = { false, do_prepare },
+	[SPAWN_PREPARE] = { false, do_prepare }, [SPAWN_MEASURE] = { true, do_measure },
 };
 
 static void each(struct spawner *p, void (*act)(struct spawned *j))
@@ -210,14 +256,10 @@ static void lose(struct spawner *p)
 
 static int obey(struct spawner *p, const struct spawn_request *q, int fd)
 {
-	struct spawned *j = p->bucket[q->number % SPAWNER_BUCKETS];
-
 	if (q->kind == 0 || q->kind >= sizeof(requests) / sizeof(requests[0]) ||
 	    requests[q->kind].pidfd != (fd >= 0))
 		return -EPROTO;
-	while (j && j->number != q->number)
-		j = j->next;
-	return requests[q->kind].act(p, j, q, fd);
+	return requests[q->kind].act(p, find(p, q->number), q, fd);
 }
 
 /*
@@ -376,6 +418,7 @@ int spawner_serve(struct parts *parts, char *const *template, int socket, int si
 	p = (struct spawner){ .plan = parts->plan };
 	p.socket = PORT(socket, serve_socket, &p);
 	p.signals = PORT(signals, serve_signals, &p);
+	p.measurers = (struct measurers){ .hub = &p.hub, .done = tell_measured };
 	p.hung = (struct bell){ .ring = ring_hung, .owner = &p };
 	r = start(&p, e);
 	if (r == 0)

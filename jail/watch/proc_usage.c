@@ -223,46 +223,59 @@ static uint64_t pause_us(const struct proc_usage *w, uint64_t limit_bytes)
 	return us > PAUSE_MAX_US ? PAUSE_MAX_US : us;
 }
 
-/* Where many processes share much, this would take most of a CPU that nobody charges the
- * jail with. What was too much may have ended when it is looked at again. */
-static int count_exactly(const struct found *f, uint64_t limit_bytes,
-			 struct proc_usage *w)
+/* Where many processes share much, an exact count would take most of a CPU that nobody
+ * charges the jail with. What was too much may have ended when it is looked at again. */
+static bool is_due(const struct proc_usage *w, uint64_t limit_bytes)
 {
-	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID);
+	return w->exact_bytes > limit_bytes ||
+	       now_us(CLOCK_MONOTONIC) >= w->exact_at_us + pause_us(w, limit_bytes);
+}
+
+static int find_processes(struct found *f, pid_t init)
+{
 	int r;
 
-	if (w->exact_bytes <= limit_bytes &&
-	    now_us(CLOCK_MONOTONIC) < w->exact_at_us + pause_us(w, limit_bytes)) {
-		w->memory_bytes = w->exact_bytes;
-		return 0;
-	}
-	w->quick_bytes = w->memory_bytes;
-	r = sum_memory(f, true, &w->memory_bytes);
-	w->exact_bytes = w->memory_bytes;
-	w->exact_at_us = now_us(CLOCK_MONOTONIC);
-	w->exact_cost_us = now_us(CLOCK_THREAD_CPUTIME_ID) - begin_us;
+	f->count = 0;
+	r = add(f, init);
+	for (unsigned int i = 0; r == 0 && i < f->count; i++)
+		r = find_children(f, f->pid[i]);
 	return r;
 }
 
 static int find_all(struct found *f, pid_t init, uint64_t *cpu_us)
 {
-	int r;
+	int r = find_processes(f, init);
 
 	*cpu_us = 0;
-	f->count = 0;
-	r = add(f, init);
-	for (unsigned int i = 0; r == 0 && i < f->count; i++)
-		r = find_children(f, f->pid[i]);
 	for (unsigned int i = 0; r == 0 && i < f->count; i++)
 		r = add_cpu(f->pid[i], cpu_us);
 	return r;
 }
 
-int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
-		      struct err *e)
+int proc_usage_exact(pid_t init, uint64_t *bytes)
+{
+	struct found f = { 0 };
+	int r = find_processes(&f, init);
+
+	if (r == 0)
+		r = sum_memory(&f, true, bytes);
+	free(f.pid);
+	return r;
+}
+
+void proc_usage_counted(struct proc_usage *w, uint64_t bytes, uint64_t cost_us)
+{
+	w->memory_bytes = w->exact_bytes = bytes;
+	w->exact_at_us = now_us(CLOCK_MONOTONIC);
+	w->exact_cost_us = cost_us;
+}
+
+int proc_usage_quick(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+		     struct err *e)
 {
 	static struct found f; /* keeps its room from sample to sample */
 	uint64_t cpu_us;
+	bool due;
 	int r = find_all(&f, init, &cpu_us);
 
 	/* one that moved, or was waited for, while it was looked for is not lost: it is
@@ -271,8 +284,6 @@ int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		r = find_all(&f, init, &cpu_us);
 	if (r == 0)
 		r = sum_memory(&f, false, &w->memory_bytes);
-	if (r == 0 && w->memory_bytes > limit_bytes)
-		r = count_exactly(&f, limit_bytes, w);
 	if (r < 0)
 		return err_set(e, -r, "watch: look at what the jail's processes use");
 	if (cpu_us < w->found_us)
@@ -280,6 +291,28 @@ int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 	w->found_us = cpu_us;
 	w->cpu_us = cpu_us + w->lost_us;
 	w->processes = f.count - 1;
+	if (w->memory_bytes <= limit_bytes)
+		return 0;
+	due = is_due(w, limit_bytes);
+	if (due)
+		w->quick_bytes = w->memory_bytes;
+	else
+		w->memory_bytes = w->exact_bytes;
+	return due;
+}
+
+int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+		      struct err *e)
+{
+	int r = proc_usage_quick(init, limit_bytes, w, e);
+	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID), bytes;
+
+	if (r <= 0)
+		return r;
+	r = proc_usage_exact(init, &bytes);
+	if (r < 0)
+		return err_set(e, -r, "watch: look at what the jail's processes use");
+	proc_usage_counted(w, bytes, now_us(CLOCK_THREAD_CPUTIME_ID) - begin_us);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ struct proc_usage {
 	uint64_t memory_bytes;  /* anonymous and shared memory, swap, page tables */
 	uint64_t cpu_us;        /* CPU time of all processes, ended ones included */
 	unsigned int processes; /* stepjail-init not counted */
-	/* proc_usage_sample()'s own, from one sample of a jail to the next; 0 before the first */
+	/* this file's own, from one sample of a jail to the next; 0 before the first */
 	uint64_t exact_bytes;   /* memory as last counted exactly */
 	uint64_t quick_bytes;   /* the sum that had made it so */
 	uint64_t exact_at_us;   /* on the monotonic clock */
@@ -53,6 +53,27 @@ int proc_usage_check(pid_t init, struct err *e);
  */
 int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		      struct err *e);
+
+/**
+ * proc_usage_quick() - The same, without the exact count, for whoever has it made elsewhere
+ *
+ * Return: 0, 1 (memory_bytes is the quick sum, over @limit_bytes: the exact count is due), or
+ * as proc_usage_sample()
+ */
+int proc_usage_quick(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
+		     struct err *e);
+
+/**
+ * proc_usage_exact() - Count the memory of a process, and of all below it, exactly
+ *
+ * For page tables it takes the right to ptrace(2); without it, this is the quick sum.
+ *
+ * Return: 0, or -errno
+ */
+int proc_usage_exact(pid_t init, uint64_t *bytes);
+
+/** proc_usage_counted() - This came of it, for so much CPU time */
+void proc_usage_counted(struct proc_usage *w, uint64_t bytes, uint64_t cost_us);
 
 /* a list of processes that grows */
 struct found {

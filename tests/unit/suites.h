@@ -158,6 +158,7 @@ Suite *jail_stock_suite(void);
 Suite *jail_template_suite(void);
 Suite *jail_template_clone_suite(void);
 Suite *jail_spawner_suite(void);
+Suite *jail_measure_suite(void);
 Suite *jail_tree_suite(void);
 Suite *jail_value_suite(void);
 Suite *jail_violation_print_suite(void);

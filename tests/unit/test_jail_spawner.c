@@ -28,7 +28,7 @@
 static int ask(int socket, uint32_t kind, uint32_t number, uint32_t value, const int *fds,
 	       size_t count)
 {
-	const struct spawn_request q = { kind, number, value };
+	const struct spawn_request q = { kind, number, value, 77 };
 
 	return fd_passing_send(socket, &q, sizeof(q), fds, count);
 }
@@ -51,6 +51,7 @@ static int serve(int (*act)(int socket, int arg), int arg)
 		int r;
 
 		(void)sigfillset(&all);
+		(void)sigdelset(&all, SIGCHLD); /* as cancel_open() has it */
 		if (option_parse(&plan, (char *[]){ NULL }, &e) < 0 ||
 		    sigprocmask(SIG_SETMASK, &all, NULL) < 0 ||
 		    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
@@ -126,6 +127,7 @@ END_TEST
 
 static int reach_another(int socket, int arg)
 {
+	static const uint32_t kinds[] = { SPAWN_SIGNAL, SPAWN_SCORE, SPAWN_MEASURE };
 	struct spawn_answer a;
 	pid_t child = fork();
 	int status, pidfd;
@@ -136,11 +138,11 @@ static int reach_another(int socket, int arg)
 	}
 	pidfd = (int)syscall(SYS_pidfd_open, child, 0);
 	if (ask(socket, SPAWN_OPEN, 1, 0, NULL, 0) < 0 ||
-	    ask(socket, arg ? SPAWN_SCORE : SPAWN_SIGNAL, 1, arg ? 1 : SIGKILL, &pidfd,
-		1) < 0)
+	    ask(socket, kinds[arg], 1, arg ? 1 : SIGKILL, &pidfd, 1) < 0)
 		return 1;
-	if (!arg &&
-	    (hear(socket, SPAWN_UNSENT, &a) < 0 || a.number != 1 || a.errnum != EPERM))
+	if (arg != 1 &&
+	    (hear(socket, arg ? SPAWN_MEASURED : SPAWN_UNSENT, &a) < 0 || a.number != 1 ||
+	     a.errnum != EPERM || a.bytes || a.tag != (arg ? 77 : 0)))
 		return 2;
 	if (ask(socket, SPAWN_END, 1, 0, NULL, 0) < 0 ||
 	    hear(socket, SPAWN_ENDED, &a) < 0)
@@ -175,7 +177,7 @@ static const struct {
 	enum { NO_FD, PIDFD, FILE_FD, TWO_FDS } fd;
 } bad[] = {
 	{ 0, 5, 0, NO_FD },
-	{ SPAWN_PREPARE + 1, 5, 0, NO_FD },
+	{ SPAWN_MEASURE + 1, 1, 0, NO_FD },
 	{ UINT32_MAX, 5, 0, NO_FD },
 	{ SPAWN_OPEN, 0, 0, NO_FD },
 	{ SPAWN_OPEN, 1, 0, NO_FD }, /* it is there */
@@ -199,6 +201,12 @@ static const struct {
 	{ SPAWN_SCORE, 5, 1, PIDFD },
 	{ SPAWN_SCORE, 1, 1, NO_FD },
 	{ SPAWN_SCORE, 1, 1, FILE_FD },
+	{ SPAWN_MEASURE, 1, SPAWN_MEASURES, PIDFD },
+	{ SPAWN_MEASURE, 1, UINT32_MAX, PIDFD },
+	{ SPAWN_MEASURE, 5, SPAWN_OWN, PIDFD },
+	{ SPAWN_MEASURE, 1, SPAWN_OWN, NO_FD },
+	{ SPAWN_MEASURE, 1, SPAWN_OWN, FILE_FD },
+	{ SPAWN_MEASURE, 1, SPAWN_OWN, TWO_FDS },
 };
 
 /* until the spawner is gone, and with it this process */
@@ -231,7 +239,7 @@ START_TEST(whatever_else_it_asks_is_its_end)
 }
 END_TEST
 
-static const size_t sizes[] = { 1, 11, 13, 16, 60000 };
+static const size_t sizes[] = { 1, 12, 15, 17, 60000 };
 
 static int send_bytes(int socket, int arg)
 {
@@ -257,10 +265,11 @@ static int ask_at_random(int socket, int arg)
 	srand((unsigned int)arg);
 	for (int i = 0; i < 200; i++) {
 		bool wild = rand() % 8 == 0;
-		uint32_t kind = (uint32_t)(wild ? rand() : 1 + rand() % 5);
+		uint32_t kind = (uint32_t)(wild ? rand() : 1 + rand() % SPAWN_MEASURE);
 		uint32_t number = (uint32_t)(wild ? rand() : 1 + rand() % 6);
 		uint32_t value = (uint32_t)(wild ? rand() : rand() % 2 ? SIGKILL : 1);
-		bool fd = kind == SPAWN_SIGNAL || kind == SPAWN_SCORE;
+		bool fd = kind == SPAWN_SIGNAL || kind == SPAWN_SCORE ||
+			  kind == SPAWN_MEASURE;
 
 		if (ask(socket, kind, number, value,
 			&fds[wild ? rand() % 4 : 1 + rand() % 2],
@@ -328,7 +337,7 @@ Suite *jail_spawner_suite(void)
 
 	tcase_set_timeout(c, 300);
 	tcase_add_test(c, jails_come_and_go);
-	tcase_add_loop_test(c, no_process_outside_of_the_jail_is_reached, 0, 2);
+	tcase_add_loop_test(c, no_process_outside_of_the_jail_is_reached, 0, 3);
 	tcase_add_loop_test(c, whatever_else_it_asks_is_its_end, 0,
 			    sizeof(bad) / sizeof(bad[0]));
 	tcase_add_loop_test(c, a_request_is_one_of_its_size, 0,

@@ -19,6 +19,7 @@
  *	session_sweep.c    which processes there are, and which of them may stay
  *	session_park.c     a state that waits does nothing else
  *	session_shared.c   what a state shares with the steps that came from it
+ *	session_measure.c  what takes rights to see: asked for, and answered later
  *	session_notify.c   violations and signals: whose, and whether they may go on
  *	session_say.c      answers in JSON
  *	../spawn.c         what is asked of the spawner
@@ -249,6 +250,10 @@ void spawn_signal(const struct session *s, int pidfd, int signal);
 /** spawn_score() - Whom the kernel takes first when memory runs out: one that runs */
 void spawn_score(const struct session *s, int pidfd, bool running);
 
+/** spawn_measure() - What takes rights to see of a process; measure_came() follows */
+void spawn_measure(const struct session *s, int pidfd, enum spawn_measure what,
+		   uint32_t tag);
+
 /** spawn_end() - Kill its jail; session_ended() follows */
 void spawn_end(const struct session *s);
 
@@ -267,6 +272,29 @@ bool spawn_is_stale(const struct session *s);
 
 /** shared_print() - A JSON list: which kinds of what does not go back this state has */
 void shared_print(struct state *state, FILE *out);
+
+/* session_measure.c */
+
+/**
+ * measure_ask() - Have something measured of a state, or of the whole jail where it is NULL
+ * @came:	Called once, maybe at once: with an errnum where it is not known, as when the
+ *		session ends
+ *
+ * One after the other, in this order.
+ */
+void measure_ask(struct session *s, enum spawn_measure what, const struct state *state,
+		 void (*came)(struct session *s, void *owner,
+			      const struct spawn_answer *a),
+		 void *owner);
+
+/** measure_came() - The spawner's answer */
+void measure_came(struct session *s, const struct spawn_answer *a);
+
+/** measure_again() - The bell of a session whose request was put off */
+void measure_again(struct bell *b);
+
+/** measure_end() - The session ends: whoever waits for an answer gets none */
+void measure_end(struct session *s);
 
 /* session_notify.c */
 

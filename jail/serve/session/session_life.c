@@ -131,6 +131,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	event_loop_unset(hub, &s->flood);
 	event_loop_unset(hub, &s->exits);
 	sweep_stop(s);
+	measure_end(s);
 	end_steps(s);
 	prefork_end_all(s);
 	if (s->first)
@@ -280,6 +281,7 @@ static struct session *make(struct serve *serve)
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->stand = (struct bell){ .ring = serve_stand, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
+	s->measure_again = (struct bell){ .ring = measure_again, .owner = s };
 	return s;
 }
 

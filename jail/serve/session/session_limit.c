@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,6 +132,33 @@ uint64_t limit_process_cpu_us(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+/* too much, by a count that was asked for then; which of them it is, nobody can tell */
+static void kill_for_memory(struct session *s, uint64_t asked_ms)
+{
+	for (struct step *step = s->steps; step; step = step->next)
+		if (step->state->host && step->kind == KIND_RUN &&
+		    step->start_ms <= asked_ms)
+			limit_kill(step, VERDICT_MEMORY);
+}
+
+static void take_memory(struct session *s, void *owner, const struct spawn_answer *a)
+{
+	(void)owner;
+	s->memory_asked = false;
+	/* it ends, and others tell so */
+	if (a->errnum == ECANCELED || a->errnum == ESRCH)
+		return;
+	if (a->errnum) {
+		session_end(s, "what the jail's processes use cannot be counted: %s",
+			    strerror((int)a->errnum));
+		return;
+	}
+	proc_usage_counted(&s->usage, a->bytes, a->cost_us);
+	s->memory_bytes = a->bytes;
+	if (a->bytes > s->serve->plan->limit[LIMIT_MEMORY_BYTES])
+		kill_for_memory(s, s->memory_asked_ms);
+}
+
 /* CPU time of all processes of the jail; 0, or -errno where it cannot be read */
 static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 {
@@ -145,17 +173,17 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 			       ? 0
 			       : err_say(e, EIO, "the jail's cpu.stat cannot be read");
 	}
-	r = proc_usage_sample(s->init, s->serve->plan->limit[LIMIT_MEMORY_BYTES], w, e);
+	r = proc_usage_quick(s->init, s->serve->plan->limit[LIMIT_MEMORY_BYTES], w, e);
 	if (r < 0)
 		return r;
-	s->memory_bytes = w->memory_bytes;
 	*cpu_us = w->cpu_us;
-	if (w->memory_bytes <= s->serve->plan->limit[LIMIT_MEMORY_BYTES])
-		return 0;
-	/* which of them is too much, nobody can tell */
-	for (struct step *step = s->steps; step; step = step->next)
-		if (step->state->host && step->kind == KIND_RUN)
-			limit_kill(step, VERDICT_MEMORY);
+	if (r == 0) {
+		s->memory_bytes = w->memory_bytes;
+	} else if (!s->memory_asked) {
+		s->memory_asked = true;
+		s->memory_asked_ms = clock_now_ms();
+		measure_ask(s, SPAWN_MEMORY, NULL, take_memory, NULL);
+	}
 	return 0;
 }
 
@@ -188,11 +216,11 @@ static bool sample(struct step *step)
 	int r = jail_cpu_us(s, &all_us, &e);
 
 	if (r == 0 && !step->alone)
-		r = proc_usage_sample(step->state->host, NO_LIMIT, &step->watch, &e);
-	if (r < 0) {
+		r = proc_usage_quick(step->state->host, NO_LIMIT, &step->watch, &e);
+	if (r < 0)
 		session_end(s, "%s", e.text);
+	if (s->phase != PHASE_OPEN)
 		return false;
-	}
 	if (!step->cpu_before_us && all_us)
 		step->cpu_before_us = all_us > own_us ? all_us - own_us : 1;
 	if (!step->alone) {

@@ -159,7 +159,11 @@ struct session {
 		refused;   /* by the listener; for its budget, not for what it keeps */
 	uint64_t start_ms; /* when it opened */
 	struct proc_usage usage; /* where no cgroup counts: as last looked at */
-	struct bell stand, flood, exits;
+	struct bell stand, flood, exits, measure_again;
+	struct measuring *measuring; /* what the spawner was asked, and what comes next */
+	uint32_t measure_tag;        /* of the last request */
+	bool memory_asked;           /* the exact count is under way, since then: */
+	uint64_t memory_asked_ms;
 	struct states states;
 	struct step *steps;    /* that run */
 	struct step *ahead;    /* that wait for a source */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.c - what takes rights to see of a process of a jail: see measure.h
+ *
+ * Who runs it: a measurer, a process for one measurement, forked by the spawner (measurer.c),
+ * which neither reads nor waits. For the kernel guards these files by the right to
+ * ptrace(2), and a jail can make their reader wait: it holds the lock of its memory, or has
+ * page tables that take long to walk.
+ *
+ * What it reads: the kernel's text on processes that are hostile, namely smaps_rollup, status
+ * and task/TID/children of all processes below one; maps and fdinfo of one. Numbers are the
+ * kernel's own. Names in there are the jail's choice; the kernel writes their line ends as
+ * escapes, and none is taken for more than text.
+ *
+ * What an intruder could do: it is the spawner's copy, with its id, no capability but
+ * those that reading needs, no_new_privs, no fd but one folder in /proc and a pipe, and
+ * some seconds to live. As root it could read what root may read, and write to root's own
+ * files. To the spawner it can tell 24 bytes, which come to the supervisor as numbers.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include "init/io.h"
+#include "jail/base/procfs.h"
+#include "jail/base/sys.h"
+#include "jail/serve/measure.h"
+#include "jail/watch/proc_usage.h"
+
+/* A process may have as many mappings and files as its limits allow: a part of them is read.
+ * What is beyond, and what cannot be read, counts as shared. */
+#define MAPS_BYTES (512u << 10) /* of some 100 for each mapping */
+#define FILES_MAX 256
+
+/* a line of /proc/PID/maps: "from-to rwxs ..." */
+static bool is_shared(const char *line)
+{
+	const char *mode = strchr(line, ' ');
+
+	return mode && strlen(mode) > 4 && mode[2] == 'w' && mode[4] == 's';
+}
+
+static bool shares_memory(int dir)
+{
+	int fd = procfs_open_at(dir, "maps", O_RDONLY);
+	FILE *maps = fd < 0 ? NULL : fdopen(fd, "re");
+	char line[256];
+	bool found = !maps, begins = true;
+	size_t bytes = 0;
+
+	while (!found && fgets(line, sizeof(line), maps)) {
+		size_t length = strlen(line);
+
+		bytes += length;
+		found = (begins && is_shared(line)) || bytes > MAPS_BYTES;
+		/* the rest of a long line is a file's name */
+		begins = length && line[length - 1] == '\n';
+	}
+	/* none at all: it ends, or nothing may be read of it */
+	found = found || !bytes || ferror(maps);
+	if (maps)
+		(void)fclose(maps);
+	else
+		io_close_fd(&fd);
+	return found;
+}
+
+static bool has_offset(int folder, const char *name)
+{
+	char text[32] = ""; /* "pos:\t", and more that is not read */
+	cleanup_fd int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return true;
+	return strncmp(text, "pos:", 4) != 0 || strtoull(text + 4, NULL, 10) != 0;
+}
+
+static bool has_offsets(int dir)
+{
+	int fd = procfs_open_at(dir, "fdinfo", O_RDONLY | O_DIRECTORY);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	bool found = !list;
+	int count = 0;
+
+	for (struct dirent *d; !found && (d = readdir(list));)
+		found = d->d_name[0] != '.' &&
+			(count++ == FILES_MAX || has_offset(fd, d->d_name));
+	if (list)
+		(void)closedir(list);
+	else
+		io_close_fd(&fd);
+	return found;
+}
+
+static int measure_own(int dir, uint64_t *bytes)
+{
+	char text[4096];
+	ssize_t n = procfs_read_at(dir, "smaps_rollup", text, sizeof(text));
+
+	if (n <= 0)
+		return n < 0 ? (int)n : -ESRCH;
+	*bytes = 1024 * (procfs_number(text, "Private_Clean:", 10) +
+			 procfs_number(text, "Private_Dirty:", 10));
+	return 0;
+}
+
+int measure(enum spawn_measure kind, int dir, pid_t pid, uint64_t *value)
+{
+	if (kind == SPAWN_MEMORY)
+		return proc_usage_exact(pid, value);
+	if (kind == SPAWN_OWN)
+		return measure_own(dir, value);
+	*value = (shares_memory(dir) ? SPAWN_SHARES_MEMORY : 0) |
+		 (has_offsets(dir) ? SPAWN_SHARES_OFFSETS : 0);
+	return 0;
+}
+
+/* of those that it has: to read files of another id's, and what ptrace(2) guards */
+static int keep_two_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
+	const uint32_t kept = 1u << CAP_SYS_PTRACE | 1u << CAP_DAC_READ_SEARCH;
+
+	if (syscall(SYS_capget, &head, set) < 0)
+		return -errno;
+	set[0].permitted &= kept;
+	set[0].effective = set[0].permitted;
+	set[1].effective = set[1].permitted = 0;
+	set[0].inheritable = set[1].inheritable = 0;
+	return syscall(SYS_capset, &head, set) < 0 ? -errno : 0;
+}
+
+static int reduce(pid_t parent, int dir, int out)
+{
+	unsigned int low = (unsigned int)(dir < out ? dir : out);
+	unsigned int high = (unsigned int)(dir < out ? out : dir);
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -errno;
+	if (getppid() != parent)
+		return -ESRCH;
+	if ((low > 0 && close_range(0, low - 1, 0) < 0) ||
+	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0) ||
+	    close_range(high + 1, ~0U, 0) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return keep_two_capabilities();
+}
+
+_Noreturn void measure_run(pid_t parent, enum spawn_measure kind, int dir, pid_t pid,
+			   int out)
+{
+	struct measured m = { 0 };
+	struct timespec t = { 0 };
+	int r = reduce(parent, dir, out);
+
+	if (r == 0)
+		r = measure(kind, dir, pid, &m.bytes);
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	m.cost_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	m.errnum = (uint64_t)-r;
+	_exit(write(out, &m, sizeof(m)) == sizeof(m) ? 0 : 1);
+}
