@@ -71,14 +71,6 @@ void json_bytes(FILE *out, const void *bytes, size_t length)
 	(void)fputc('"', out);
 }
 
-void json_string(FILE *out, const char *text)
-{
-	if (text)
-		json_bytes(out, text, strlen(text));
-	else
-		(void)fputs("null", out);
-}
-
 FILE *json_open(char **text, size_t size)
 {
 	*text = calloc(1, size);
@@ -97,7 +89,10 @@ ssize_t json_close(FILE *out, const char *text, size_t size)
 void json_after(const char *words, const char *text, FILE *out)
 {
 	(void)fputs(words, out);
-	json_string(out, text);
+	if (text)
+		json_bytes(out, text, strlen(text));
+	else
+		(void)fputs("null", out);
 }
 
 void json_number(const char *words, bool known, uint64_t n, FILE *out)

@@ -24,14 +24,11 @@
 int json_decode(const unsigned char *at, size_t left, uint32_t *point);
 
 /**
- * json_string() - Write a quoted string, or null for NULL
+ * json_after() - Write @words of JSON, such as a key, and then a quoted string
  * @text:	Any bytes. The output is always valid JSON in ASCII: control bytes and
  *		characters beyond ASCII are escaped, and each byte that is no UTF-8
- *		becomes U+FFFD
+ *		becomes U+FFFD. NULL is written as null
  */
-void json_string(FILE *out, const char *text);
-
-/** json_after() - Write @words of JSON, such as a key, and then json_string() */
 void json_after(const char *words, const char *text, FILE *out);
 
 /**
@@ -39,7 +36,9 @@ void json_after(const char *words, const char *text, FILE *out);
  */
 void json_number(const char *words, bool known, uint64_t n, FILE *out);
 
-/** json_bytes() - json_string() of bytes that may hold NUL; at most 6 for each, and 2 */
+/**
+ * json_bytes() - Write a quoted string that may hold NUL: at most 6 for each byte, and 2
+ */
 void json_bytes(FILE *out, const void *bytes, size_t length);
 
 /**

@@ -70,8 +70,8 @@ static int add_folder(struct walk *w, const char *path)
 }
 
 /*
- * Open what an O_PATH fd has been seen to be. In a folder of a stranger's, to open anything
- * but a file by its name could wait for a FIFO's writer, or set a device going.
+ * Open what an O_PATH fd has been seen to be. In a folder of a stranger's, to open
+ * anything but a file by its name could wait for a FIFO's writer, or set a device going.
  */
 static int open_seen(int seen)
 {
@@ -105,7 +105,8 @@ static int hash_file(int seen, char *hex)
 	return (int)n;
 }
 
-/* what ends a field or a line, and the backslash, as \ooo; as proc_pid_mountinfo(5) has it */
+/* what ends a field or a line, and the backslash, as \ooo; as proc_pid_mountinfo(5) has
+ * it */
 static const char *escape(const char *name, char *text)
 {
 	char *at = text;
@@ -293,7 +294,6 @@ void tree_print(const struct tree *t, FILE *out)
 		[TREE_LISTED] = "null",
 	};
 
-	(void)fputs("\"root_sha256\":", out);
-	json_string(out, t->state == TREE_UNKNOWN ? NULL : t->sha256);
+	json_after("\"root_sha256\":", t->state == TREE_UNKNOWN ? NULL : t->sha256, out);
 	(void)fprintf(out, ",\"root_verified\":%s", verified[t->state]);
 }

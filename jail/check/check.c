@@ -43,24 +43,21 @@ enum need { ALWAYS, HOST, USERNS };
 
 struct row {
 	const char *name;
-	enum need need;
-	bool optional;
 	/* Return: 0, @told->text being what is there, or -errno, the text being what
-	 * failed and what mends it */
-	int (*look)(const struct row *row, struct err *told);
-	unsigned long flags;       /* of look_in_child() */
-	int (*act)(struct err *e); /* of look_in_child() and look_here() */
+	 * failed and what mends it. NULL: the namespaces are all that is tried */
+	int (*look)(struct err *told);
+	enum need need;      /* but for ALWAYS: in a child, see probe_in_child() */
+	unsigned long flags; /* its namespaces */
 };
 
 /* what the options after check say, or would say to run */
 static struct plan plan;
 
-static int look_kernel(const struct row *row, struct err *told)
+static int look_kernel(struct err *told)
 {
 	struct utsname name;
 	int major = 0, minor = 0;
 
-	(void)row;
 	if (uname(&name) < 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2)
 		return err_say(told, EINVAL, "uname fails");
 	if (major < 5 || (major == 5 && minor < 14))
@@ -69,41 +66,28 @@ static int look_kernel(const struct row *row, struct err *told)
 	return err_say(told, 0, "%s", name.release);
 }
 
-static int look_here(const struct row *row, struct err *told)
-{
-	return row->act(told);
-}
-
-static int look_in_child(const struct row *row, struct err *told)
-{
-	return probe_in_child(row->flags, row->act, told);
-}
-
-static int look_cgroup(const struct row *row, struct err *told)
+static int look_cgroup(struct err *told)
 {
 	char where[128];
 	cleanup_fd int base = -1;
 	int r = cgroup_find(NULL, &base, where, sizeof(where), told);
 
-	(void)row;
 	return r < 0 ? r : err_say(told, 0, "cpu, memory and pids in %s", where);
 }
 
-static int look_seccomp(const struct row *row, struct err *told)
+static int look_seccomp(struct err *told)
 {
 	unsigned int action = SECCOMP_RET_USER_NOTIF;
 
-	(void)row;
 	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0UL, &action) < 0)
 		return err_say(told, errno, "%s: boot a newer kernel", strerror(errno));
 	return 0;
 }
 
-static int look_landlock(const struct row *row, struct err *told)
+static int look_landlock(struct err *told)
 {
 	int abi = landlock_abi(told);
 
-	(void)row;
 	if (abi < 0)
 		return abi;
 	if (abi == 0)
@@ -115,59 +99,55 @@ static int look_landlock(const struct row *row, struct err *told)
 			       : "");
 }
 
-static int look_init(const struct row *row, struct err *told)
+static int look_init(struct err *told)
 {
 	cleanup_fd int fd = shipped_init(told);
 
-	(void)row;
 	return fd;
 }
 
-static int look_root(const struct row *row, struct err *told)
+static int look_root(struct err *told)
 {
 	char path[PATH_MAX];
 	int r = shipped_root(plan.rootfs, path, sizeof(path), told);
 
-	(void)row;
 	return r < 0 ? r : err_say(told, 0, "%.500s", path);
 }
 
-static int look_jail(const struct row *row, struct err *told)
+static int look_jail(struct err *told)
 {
-	(void)row;
 	return probe_jail(&plan, told);
 }
 
 #define MOUNTS (CLONE_NEWNS | CLONE_NEWPID)
 
 static const struct row rows[] = {
-	{ "kernel", ALWAYS, false, look_kernel, 0, NULL },
-	{ "system calls, /proc", ALWAYS, false, look_here, 0, host_check },
+	{ "kernel", look_kernel, ALWAYS, 0 },
+	{ "system calls, /proc", host_check, ALWAYS, 0 },
 	/* with any namespace beside it, the clone itself asks for a capability */
-	{ "user namespaces", HOST, false, look_in_child, CLONE_NEWUTS, NULL },
-	{ "mount namespace", USERNS, false, look_in_child, CLONE_NEWNS, NULL },
-	{ "PID namespace", USERNS, false, look_in_child, CLONE_NEWPID, NULL },
-	{ "network namespace", USERNS, false, look_in_child, CLONE_NEWNET, NULL },
-	{ "IPC namespace", USERNS, false, look_in_child, CLONE_NEWIPC, NULL },
-	{ "cgroup namespace", USERNS, false, look_in_child, CLONE_NEWCGROUP, NULL },
-	{ "mount API", USERNS, false, look_in_child, MOUNTS, probe_tmpfs },
-	{ "overlayfs", USERNS, false, look_in_child, MOUNTS, probe_overlay },
-	{ "procfs", USERNS, false, look_in_child, MOUNTS, probe_proc },
-	{ "cgroup v2", ALWAYS, false, look_cgroup, 0, NULL },
-	{ "seccomp notification", ALWAYS, false, look_seccomp, 0, NULL },
-	{ "Landlock", ALWAYS, true, look_landlock, 0, NULL },
-	{ "stepjail-init", ALWAYS, false, look_init, 0, NULL },
-	{ "root tree", ALWAYS, false, look_root, 0, NULL },
-	{ "a whole jail", ALWAYS, false, look_jail, 0, NULL },
+	{ "user namespaces", NULL, HOST, CLONE_NEWUTS },
+	{ "mount namespace", NULL, USERNS, CLONE_NEWNS },
+	{ "PID namespace", NULL, USERNS, CLONE_NEWPID },
+	{ "network namespace", NULL, USERNS, CLONE_NEWNET },
+	{ "IPC namespace", NULL, USERNS, CLONE_NEWIPC },
+	{ "cgroup namespace", NULL, USERNS, CLONE_NEWCGROUP },
+	{ "mount API", probe_tmpfs, USERNS, MOUNTS },
+	{ "overlayfs", probe_overlay, USERNS, MOUNTS },
+	{ "procfs", probe_proc, USERNS, MOUNTS },
+	{ "cgroup v2", look_cgroup, ALWAYS, 0 },
+	{ "seccomp notification", look_seccomp, ALWAYS, 0 },
+	{ "Landlock", look_landlock, ALWAYS, 0 },
+	{ "stepjail-init", look_init, ALWAYS, 0 },
+	{ "root tree", look_root, ALWAYS, 0 },
+	{ "a whole jail", look_jail, ALWAYS, 0 },
 };
 
-/* A row may be missing if its own column or an option says so. A thing that is there and
- * refused is not missing. */
+/* May this be missing? A thing that is there and refused is not missing. */
 static bool is_optional(const struct row *row, int result)
 {
-	return (row->optional && result != -EPERM) ||
+	return (row->look == look_landlock && result != -EPERM) ||
 	       (row->look == look_cgroup && (plan.allow_missing & PART_CGROUP)) ||
-	       (row->act == probe_proc && plan.proc == PROC_NONE);
+	       (row->look == probe_proc && plan.proc == PROC_NONE);
 }
 
 static enum state look_for_row(const struct row *row, enum need found, struct err *told)
@@ -179,7 +159,8 @@ static enum state look_for_row(const struct row *row, enum need found, struct er
 		(void)err_say(told, 0, "not tried: it takes what is missing above");
 		return STATE_MISSING;
 	}
-	r = row->look(row, told);
+	r = row->need == ALWAYS ? row->look(told)
+				: probe_in_child(row->flags, row->look, told);
 	if (r >= 0)
 		return STATE_OK;
 	host_hint(told);
@@ -223,7 +204,7 @@ int command_check(char *const *argv, struct err *e)
 		(void)fflush(stdout);
 		state = look_for_row(row, found, &told);
 		/* the rows that others need come in the order of enum need */
-		if (state == STATE_OK && (row->act == host_check || row->need == HOST))
+		if (state == STATE_OK && (row->look == host_check || row->need == HOST))
 			found++;
 		whole = whole && state != STATE_MISSING;
 		print_row(row->name, state, told.text, json, row == rows);

@@ -67,10 +67,15 @@ int call_number(const char *name)
 	return -1;
 }
 
-static bool speaks_of(const struct refused_row *row, const char *name,
-		      const uint64_t *args)
+bool call_foreign(const struct seccomp_data *data)
 {
-	uint32_t arg = (uint32_t)args[row->arg];
+	return data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
+}
+
+static bool speaks_of(const struct refused_row *row, const char *name,
+		      const struct seccomp_data *data)
+{
+	uint32_t arg = (uint32_t)data->args[row->arg];
 
 	if (strcmp(row->syscall, name) != 0)
 		return false;
@@ -86,18 +91,19 @@ static bool speaks_of(const struct refused_row *row, const char *name,
 	}
 }
 
-const struct refused_row *call_refused(const char *name, const uint64_t *args,
-				       bool locked, const struct refused_row *after)
+const struct refused_row *call_refused(const struct seccomp_data *data, bool locked,
+				       const struct refused_row *after)
 {
+	const char *name = call_foreign(data) ? NULL : call_name(data);
 	/* the lock's rows come first: without the lock, these calls may be allowed */
 	size_t locks = locked ? locked_row_count : 0;
 	bool found = after == NULL;
 
-	for (size_t i = 0; i < locks + refused_row_count; i++) {
+	for (size_t i = 0; name && i < locks + refused_row_count; i++) {
 		const struct refused_row *row =
 			i < locks ? &locked_rows[i] : &refused_rows[i - locks];
 
-		if (found && speaks_of(row, name, args))
+		if (found && speaks_of(row, name, data))
 			return row;
 		found = found || row == after;
 	}

@@ -40,15 +40,17 @@ int call_telling(const char *name);
 int call_number(const char *name);
 
 /**
- * call_refused() - The next row of refused_rows or, if @locked, locked_rows that speaks
- * of a call
- * @name:	Its name
- * @args:	Its six arguments
+ * call_refused() - The next row of refused_rows or, if @locked, of locked_rows that
+ * speaks of a call
+ * @data:	Number, architecture and arguments; no row speaks of another architecture
  * @after:	The row found before, NULL at first
  *
  * Return: a row, or NULL when there is no further one
  */
-const struct refused_row *call_refused(const char *name, const uint64_t *args,
-				       bool locked, const struct refused_row *after);
+const struct refused_row *call_refused(const struct seccomp_data *data, bool locked,
+				       const struct refused_row *after);
+
+/** call_foreign() - Did the call come through the entry of another architecture? */
+bool call_foreign(const struct seccomp_data *data);
 
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "jail/plan/allow.h"
 #include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
@@ -252,7 +251,7 @@ const struct option_row option_rows[] = {
 	{ "allow-syscall", "NAME[=VALUE]",
 	  "let a system call through that is refused otherwise; for ioctl, prctl, socket "
 	  "and a few more, with one VALUE of the argument that tells what is asked",
-	  LIST(call, allow_add) },
+	  LIST(call, plan_add_call) },
 	{ "on-violation", "refuse|kill",
 	  "what a call that no honest step makes comes to: EPERM, or the end of the jail",
 	  CHOICE(on_violation) },

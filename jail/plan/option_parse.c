@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/plan/allow.h"
 #include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
@@ -158,11 +157,6 @@ static int parse_policy(struct parse *ps, const char *path, struct err *e)
 	return 0;
 }
 
-static int unknown_option(const char *word, struct err *e)
-{
-	return err_say(e, EINVAL, "%.64s is not an option: see --help", word);
-}
-
 /* The value behind '=' or in the next word; *argv moves past the words that were used. An
  * option that may stand alone takes no next word: if that word looks like the option's
  * value, it is a mistake. */
@@ -207,7 +201,8 @@ static int parse_words(struct parse *ps, char *const **argv, struct err *e)
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 			return 1;
 		if (!row && !is_policy)
-			return unknown_option(word, e);
+			return err_say(e, EINVAL, "%.64s is not an option: see --help",
+				       word);
 		r = take_value(argv, n, row, &value, e);
 		if (r == 0 && is_policy && policy_seen)
 			r = err_say(e, EEXIST, "--policy: is given twice");
@@ -237,6 +232,5 @@ int option_parse(struct plan *p, char *const *argv, struct err *e)
 	if (r != 0)
 		return r;
 	p->argv = *argv ? argv : NULL;
-	r = plan_complete(p, e);
-	return r < 0 ? r : allow_check(p, e);
+	return plan_complete(p, e);
 }

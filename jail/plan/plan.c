@@ -136,5 +136,8 @@ int plan_complete(struct plan *p, struct err *e)
 			e, EINVAL,
 			"cpu-time: cannot be reached within wall-time at this number "
 			"of cpus: lower cpu-time or raise wall-time or cpus");
-	return plan_complete_deterministic(p, e);
+
+	int r = plan_complete_deterministic(p, e);
+
+	return r < 0 ? r : plan_check_calls(p, e);
 }

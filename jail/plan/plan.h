@@ -164,6 +164,23 @@ int plan_add_env(struct plan *p, const char *spec, struct err *e);
 int plan_add_io(struct plan *p, const char *spec, struct err *e);
 
 /**
+ * plan_add_call() - Add one system call, "NAME" or "NAME=VALUE", that the policy allows
+ * beyond the table of syscalls.c
+ * @spec:	Kept, not copied. VALUE, in decimal or in hexadecimal behind 0x, must be
+ *		given for the calls of call_telling(): only calls with that argument are
+ *		allowed
+ *
+ * Return: 0, -EINVAL (no such call; VALUE missing, or given to another call), -EPERM (no
+ * policy may allow it: @e says why), -EEXIST (given twice), or -E2BIG
+ */
+int plan_add_call(struct plan *p, const char *spec, struct err *e);
+
+/**
+ * plan_check_calls() - Refuse a plan that allows a call which its own --lock-code refuses
+ */
+int plan_check_calls(const struct plan *p, struct err *e);
+
+/**
  * plan_check_clock_start() - Is this a time that a clock can start at? See timestamp.h
  *
  * Return: 0, -EINVAL, or -ERANGE

@@ -4,13 +4,13 @@
  *
  * Theory of operation
  *   Two processes. The one that was started is the spawner (spawner.c): privileged, it
- *   launches jails, signals and ends them, and reads nothing that a jail or the client has
- *   written. The other is its child, the supervisor (supervisor.c): it has the client's
- *   socket, and everything that comes from jails. Between them go packets of fixed size
- *   (spawn.h).
- *   serve lives as long as its client's end of the socket. The end of either process is the
- *   end of all jails: the supervisor holds their control sockets, and the spawner ends what
- *   it has launched when the supervisor is gone.
+ *   launches jails, signals and ends them, and reads nothing that a jail or the client
+ *   has written. The other is its child, the supervisor (supervisor.c): it has the
+ *   client's socket, and everything that comes from jails. Between them go packets of
+ *   fixed size (spawn.h).
+ *   serve lives as long as its client's end of the socket. The end of either process is
+ *   the end of all jails: the supervisor holds their control sockets, and the spawner
+ *   ends what it has launched when the supervisor is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include "jail/command.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
-#include "jail/plan/allow.h"
+#include "jail/plan/plan.h"
 #include "jail/plan/option.h"
 #include "jail/serve/spawner.h"
 #include "jail/serve/supervisor.h"
@@ -124,7 +124,8 @@ static int start(struct parts *parts, const struct plan *p, struct keeper *keepe
 static int supervise(const struct plan *p, int spawner, struct err *e)
 {
 	(void)prctl(PR_SET_NAME, "stepjail-superv");
-	/* beside the socket's end of file, which a child of the spawner could hold back */
+	/* beside the socket's end of file, which a child of the spawner could hold back
+	 * */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_set(e, errno, "serve: parent-death signal");
 	if (dup2(spawner, 3) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0 ||
@@ -194,7 +195,7 @@ int command_serve(char *const *argv, struct err *e)
 	plan.session = true;
 	if (plan.lock_code == LOCK_WARM)
 		plan.lock_code = plan.cold == ANSWER_YES ? LOCK_NO : LOCK_YES;
-	r = allow_check(&plan, e);
+	r = plan_check_calls(&plan, e);
 	if (r < 0)
 		return r;
 	if (plan.preload) {

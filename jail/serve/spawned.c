@@ -186,7 +186,7 @@ static int print_facts(const struct spawned *j)
 	if (out) {
 		(void)fprintf(out, "\"host_uid\":%u,\"warm\":%s,\"why_cold\":",
 			      ids_program(&jail->ids), jail->warm ? "true" : "false");
-		json_string(out, jail->warm ? NULL : j->spawner->pool.why);
+		json_after("", jail->warm ? NULL : j->spawner->pool.why, out);
 		(void)fputs(",\"not_enforced\":", out);
 		report_not_enforced(out, jail, &j->run.outcome);
 		(void)fputs(",\"posture\":", out);

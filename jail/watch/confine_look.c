@@ -94,7 +94,7 @@ void confine_print(const struct confinement *told, FILE *out)
 	}
 	for (size_t i = 0; i < CONFINE_ROWS; i++) {
 		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", rows[i].name);
-		json_string(out, told->value[i]);
+		json_after("", told->value[i], out);
 	}
 	if (told->landlock_abi)
 		(void)fprintf(out, ",\"landlock\":{\"abi\":%d,\"tried\":\"EACCES\"}}",

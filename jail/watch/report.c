@@ -158,8 +158,7 @@ static void print_digests(const struct jail *jail, FILE *out)
 	if (!digest || plan != jail->plan)
 		digest = digest_plan(jail->plan);
 	plan = jail->plan;
-	(void)fputs("\"plan_sha256\":", out);
-	json_string(out, digest);
+	json_after("\"plan_sha256\":", digest, out);
 	sha256_init(&argv);
 	for (char *const *word = jail->plan->argv; word && *word; word++)
 		sha256_update(&argv, strlen(*word) + 1, /* with its NUL */

@@ -8,6 +8,9 @@
  *   kills; frames that came before are read before. When init tells the program's end,
  *   what is left over is counted and everything is killed: the end of a run is the end of
  *   its process, not end of file on a pipe that a stray child may hold.
+ *   Not base/event_loop.h: that serves fds in the order in which the kernel lists them.
+ *   Here the order of the table decides. What init tells of the program's end counts
+ *   before a signal, a refused call and a deadline of the same moment.
  */
 #include <errno.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
  *   The answer is EPERM. Memory that the arguments point to is not read, so it does not
  *   matter that the program can change that memory meanwhile. Sessions have a second
  *   answer, "go on" (SECCOMP_USER_NOTIF_FLAG_CONTINUE), for the calls of signal_guard.c
- *   alone: the court decides these by numbers in registers, which nobody can change while
+ *   alone: a policy decides these by numbers in registers, which nobody can change while
  *   the thread is held. A session's state that waits is held in such a call for as long
  *   as it waits, see session_park.c.
  *   A flood of calls waits: VIOLATION_PER_S answers are given in a second. The memory for
@@ -46,29 +46,16 @@ static void add_word(char *text, size_t size, const char *word)
 	(void)snprintf(text + used, size - used, "%s%s", used ? "|" : "", word);
 }
 
-/* a call by the entry of another architecture */
-static bool is_foreign(const struct seccomp_data *data)
-{
-	return data->arch != CALL_NATIVE || strcmp(call_arch(data), "x32") == 0;
-}
-
 /* Write the names of what the arguments ask for. Return: is the call a violation, by any
  * row that speaks of it? */
 static bool describe(const struct seccomp_data *data, bool locked, char *label,
 		     size_t size)
 {
-	const char *name = call_name(data);
-	bool violation = false;
-	uint64_t args[6];
+	bool violation = call_foreign(data);
 
 	label[0] = '\0';
-	if (is_foreign(data))
-		return true;
-	if (!name)
-		return false;
-	memcpy(args, data->args, sizeof(args));
 	for (const struct refused_row *row = NULL;
-	     (row = call_refused(name, args, locked, row));) {
+	     (row = call_refused(data, locked, row));) {
 		violation = violation || row->violation;
 		if (row->label)
 			add_word(label, size, row->label);
@@ -88,7 +75,7 @@ static bool same_kind(const struct violation *k, const struct seccomp_data *data
 		(uint32_t)k->first.args[arg] == (uint32_t)data->args[arg]);
 }
 
-/* @guarded: the call is a signal that the court refused; no row speaks of such a call */
+/* @guarded: the call is a signal that the policy refused; no row speaks of such a call */
 static bool remember(struct violations *v, const struct seccomp_notif *n, bool locked,
 		     bool guarded, uint64_t now_ms)
 {
@@ -126,7 +113,7 @@ static bool waits(struct violations *v)
 		return false;
 	/* The last process of the filter is gone. In a session the event loop hears of
 	 * that and closes the fd. */
-	if (!(p.revents & POLLIN) && !v->court)
+	if (!(p.revents & POLLIN) && !v->policy)
 		io_close_fd(&v->fd);
 	return p.revents & POLLIN;
 }
@@ -173,30 +160,30 @@ static int settle(int fd, uint64_t id, int error)
 static int judge(struct violations *v, const struct seccomp_notif *n,
 		 const struct plan *p, uint64_t now_ms)
 {
-	const struct violation_court *c = v->court;
+	const struct notify_policy *c = v->policy;
 	bool guarded = c && signal_guard_asks(p, &n->data);
-	struct violations *whose = v;
+	struct violations *charged = v;
 	bool violation;
 
 	if (guarded) {
-		enum court_answer said = c->hears(c->owner, n);
+		enum notify_answer said = c->decide(c->owner, n);
 
-		if (said == COURT_HOLDS)
+		if (said == NOTIFY_LATER)
 			return 0;
-		if (said == COURT_LETS)
+		if (said == NOTIFY_CONTINUE)
 			return settle(v->fd, n->id, 0);
-		if (said == COURT_LACKS)
+		if (said == NOTIFY_NO_PROCESS)
 			return settle(v->fd, n->id, -ESRCH);
 	}
 	if (c)
-		whose = c->whose(c->owner, (pid_t)n->pid);
-	violation = remember(whose, n, p->lock_code == LOCK_YES, guarded, now_ms);
+		charged = c->charge(c->owner, (pid_t)n->pid);
+	violation = remember(charged, n, p->lock_code == LOCK_YES, guarded, now_ms);
 	/* the thread stays held until the signal kills it: it runs no further instruction
 	 * */
 	if (violation && p->on_violation == VIOLATION_KILL) {
 		if (!c)
 			return 1;
-		c->punish(c->owner, whose, n);
+		c->kill(c->owner, charged, n);
 		return 0;
 	}
 	return settle(v->fd, n->id, -EPERM);
@@ -285,20 +272,18 @@ static const char *find_barrier(const struct violation *k, const char *name,
 	static const char never[] = "no policy may allow it";
 	const struct denied_without_row *denied = denied_why(lacks, &k->first);
 	bool barred = !call_name(&k->first);
-	uint64_t args[6];
 
 	*risk = "not known to stepjail: read its manual page first";
 	if (denied) {
 		*risk = denied->why;
 		return "refused on this host alone: see \"shut\" in the report";
 	}
-	if (is_foreign(&k->first)) {
+	if (call_foreign(&k->first)) {
 		*risk = "the entry of another architecture";
 		return never;
 	}
-	memcpy(args, k->first.args, sizeof(args));
 	for (const struct refused_row *row = NULL;
-	     !barred && (row = call_refused(name, args, locked, row));) {
+	     !barred && (row = call_refused(&k->first, locked, row));) {
 		barred = row->barred;
 		*risk = row->why;
 	}

@@ -31,23 +31,24 @@ struct violation {
 	bool violation; /* false: --learn alone hears of such a refused call */
 };
 
-enum court_answer {
-	COURT_REFUSES,
-	COURT_LETS,
-	COURT_LACKS, /* there is no process of that number */
-	COURT_HOLDS, /* the court calls violation_let() later, or has done so */
+enum notify_answer {
+	NOTIFY_REFUSE,
+	NOTIFY_CONTINUE,
+	NOTIFY_NO_PROCESS, /* that the call means: ESRCH */
+	NOTIFY_LATER,      /* the policy calls violation_let() later, or has done so */
 };
 
 /* Decides for a listener that the steps of a session share */
-struct violation_court {
+struct notify_policy {
 	/* may this call of signal_guard.h go on? */
-	enum court_answer (*hears)(void *owner, const struct seccomp_notif *n);
+	enum notify_answer (*decide)(void *owner, const struct seccomp_notif *n);
 	/* where calls of this thread are remembered; fd and budget of that are not used
 	 * */
-	struct violations *(*whose)(void *owner, pid_t thread);
-	/* there was a violation, and --on-violation=kill: kill; it is not answered */
-	void (*punish)(void *owner, struct violations *whose,
-		       const struct seccomp_notif *n);
+	struct violations *(*charge)(void *owner, pid_t thread);
+	/* there was a violation, and --on-violation=kill: kill; the call is not answered
+	 * */
+	void (*kill)(void *owner, struct violations *charged,
+		     const struct seccomp_notif *n);
 	void *owner;
 };
 
@@ -60,20 +61,20 @@ struct violations {
 	unsigned int budget;    /* answers that may still be given */
 	uint64_t refilled_ms;
 	unsigned int lacks; /* walls that this host lacks, see denied_without.h */
-	const struct violation_court
-		*court; /* NULL: every call is refused, and kept here */
+	const struct notify_policy
+		*policy; /* NULL: every call is refused, and kept here */
 };
 
 /**
  * violation_serve() - Answer and remember the calls that wait at the listener
  * @now_ms:	Milliseconds since the program's start
  *
- * The answer is EPERM, but for signals that a court lets through; nothing of the
+ * The answer is EPERM, but for signals that a policy lets through; nothing of the
  * program's memory is read. A few calls are answered at a time, and at most 1,000 in a
  * second; the others wait. See seccomp_unotify(2).
  *
  * Return: 0, 1 (a violation that must end the jail by --on-violation=kill, where there is
- * no court; that call is not answered), or -errno: a call may then wait for ever for an
+ * no policy; that call is not answered), or -errno: a call may then wait for ever for an
  * answer, and the jail must end
  */
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms);

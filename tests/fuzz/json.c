@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - any bytes as a string in JSON: ASCII, it parses, and UTF-8 comes back as it was
+ * json.c - any bytes as a string in JSON: ASCII, it parses, and UTF-8 comes back as it
+ * was
  */
 #include <cjson/cJSON.h>
 
@@ -38,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	HOLDS(text && out);
 	(void)memcpy(text, bytes, size);
 	text[size] = '\0';
-	json_string(out, text);
+	json_after("", text, out);
 	HOLDS(fclose(out) == 0);
 	for (size_t i = 0; i < length; i++)
 		HOLDS(written[i] >= ' ' && written[i] < 0x7f);

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "jail/plan/allow.h"
+#include "jail/plan/plan.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "jail/plan/call.h"
 #include "tests/unit/bpf.h"
@@ -24,7 +24,7 @@ static void ck_refused(const char *spec, int want, const char *words)
 {
 	struct err e = { 0 };
 	size_t before = plan.call_count;
-	int r = allow_add(&plan, spec, &e);
+	int r = plan_add_call(&plan, spec, &e);
 
 	ck_assert_msg(r == want, "%s: %d, not %d: %s", spec, r, want, e.text);
 	ck_assert_msg(strstr(e.text, words) != NULL, "%s: %s", spec, e.text);
@@ -35,7 +35,7 @@ static void add(const char *spec)
 {
 	struct err e = { 0 };
 
-	ck_assert_msg(allow_add(&plan, spec, &e) == 0, "%s", e.text);
+	ck_assert_msg(plan_add_call(&plan, spec, &e) == 0, "%s", e.text);
 }
 
 static const struct {
@@ -180,13 +180,13 @@ START_TEST(the_lock_is_not_lifted)
 	for (size_t i = 0; i < COUNT(specs); i++) {
 		plan = (struct plan){ .lock_code = LOCK_YES };
 		add("sync");
-		ck_assert_int_eq(allow_check(&plan, &e), 0);
+		ck_assert_int_eq(plan_check_calls(&plan, &e), 0);
 		add(specs[i]);
-		ck_assert_int_eq(allow_check(&plan, &e), -EINVAL);
+		ck_assert_int_eq(plan_check_calls(&plan, &e), -EINVAL);
 		ck_assert_ptr_nonnull(strstr(e.text, specs[i]));
 		ck_assert_ptr_nonnull(strstr(e.text, "use --lock-code=no"));
 		plan.lock_code = LOCK_NO;
-		ck_assert_int_eq(allow_check(&plan, &e), 0);
+		ck_assert_int_eq(plan_check_calls(&plan, &e), 0);
 	}
 }
 END_TEST
@@ -222,7 +222,8 @@ static bool is_asked(const struct seccomp_data *data)
 	return false;
 }
 
-/* with the instructions before it, or without them: they differ by what was asked alone */
+/* with the instructions before it, or without them: they differ by what was asked alone
+ * */
 static void ck_call(const struct bpf_program *p, const struct seccomp_data *data)
 {
 	uint32_t with = bpf_run(code, whole, data);

@@ -102,12 +102,14 @@ END_TEST
 static unsigned int count_rows(const char *name, uint64_t arg0, uint64_t arg1,
 			       bool locked, char *labels)
 {
-	uint64_t args[6] = { arg0, arg1 };
+	const struct seccomp_data data = { .nr = call_number(name),
+					   .arch = NATIVE,
+					   .args = { arg0, arg1 } };
 	unsigned int count = 0;
 
 	labels[0] = '\0';
 	for (const struct refused_row *row = NULL;
-	     (row = call_refused(name, args, locked, row)); count++) {
+	     (row = call_refused(&data, locked, row)); count++) {
 		ck_assert_str_eq(row->syscall, name);
 		strcat(strcat(labels, row->label ? row->label : "-"), " ");
 	}
@@ -148,20 +150,41 @@ START_TEST(a_domain_is_seen_in_combinations)
 }
 END_TEST
 
+START_TEST(no_row_speaks_of_another_architecture)
+{
+	struct seccomp_data data = { .nr = call_number("ptrace"), .arch = NATIVE };
+
+	ck_assert(!call_foreign(&data));
+	ck_assert_ptr_nonnull(call_refused(&data, false, NULL));
+	data.arch = AUDIT_ARCH_S390X;
+	ck_assert(call_foreign(&data));
+	ck_assert_ptr_null(call_refused(&data, false, NULL));
+#if defined(__x86_64__)
+	data.arch = NATIVE;
+	data.nr |= (int)X32_BIT;
+	ck_assert(call_foreign(&data));
+	ck_assert_ptr_null(call_refused(&data, false, NULL));
+#endif
+}
+END_TEST
+
 START_TEST(the_lock_has_rows_of_its_own)
 {
-	uint64_t exec[6] = { 0, 0, 4 };
+	const struct seccomp_data exec = { .nr = call_number("mprotect"),
+					   .arch = NATIVE,
+					   .args = { 0, 0, 4 } };
+	const struct seccomp_data trace = { .nr = call_number("ptrace"), .arch = NATIVE };
 	char labels[256];
 
 	ck_assert_uint_eq(count_rows("execve", 0, 0, false, labels), 0);
 	ck_assert_uint_eq(count_rows("execve", 0, 0, true, labels), 1);
 	ck_assert_uint_eq(count_rows("mprotect", 0, 0, true, labels), 0);
-	ck_assert_ptr_nonnull(call_refused("mprotect", exec, true, NULL));
-	ck_assert_ptr_null(call_refused("mprotect", exec, false, NULL));
+	ck_assert_ptr_nonnull(call_refused(&exec, true, NULL));
+	ck_assert_ptr_null(call_refused(&exec, false, NULL));
 	/* they come before the others */
 	ck_assert_uint_eq(count_rows("ptrace", 0, 0, true, labels), 2);
-	ck_assert(call_refused("ptrace", exec, true, NULL)->barred);
-	ck_assert(!call_refused("ptrace", exec, false, NULL)->barred);
+	ck_assert(call_refused(&trace, true, NULL)->barred);
+	ck_assert(!call_refused(&trace, false, NULL)->barred);
 }
 END_TEST
 
@@ -175,6 +198,7 @@ Suite *jail_call_suite(void)
 	tcase_add_test(c, a_telling_argument_is_known);
 	tcase_add_test(c, rows_are_found_by_what_is_asked);
 	tcase_add_test(c, a_domain_is_seen_in_combinations);
+	tcase_add_test(c, no_row_speaks_of_another_architecture);
 	tcase_add_test(c, the_lock_has_rows_of_its_own);
 	suite_add_tcase(s, c);
 	return s;

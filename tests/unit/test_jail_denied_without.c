@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_denied_without.c - calls that are refused where a wall behind them lacks: the table, its
- * instructions in front of each variant of the filter, and the kernel's answers
+ * test_jail_denied_without.c - calls that are refused where a wall behind them lacks: the
+ * table, its instructions in front of each variant of the filter, and the kernel's
+ * answers
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/plan/allow.h"
+#include "jail/plan/plan.h"
 #include "jail/plan/call.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "jail/watch/denied.h"
@@ -238,7 +239,7 @@ START_TEST(a_plan_that_allows_them_lifts_none)
 	struct err e = { 0 };
 
 	for (size_t i = 0; i < COUNT(specs); i++)
-		ck_assert_int_eq(allow_add(&plan, specs[i], &e), 0);
+		ck_assert_int_eq(plan_add_call(&plan, specs[i], &e), 0);
 	assemble(BOTH, &bpf_programs[PLAIN], &plan);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		struct seccomp_data data = { .nr = (int)calls[i].nr, .arch = NATIVE };

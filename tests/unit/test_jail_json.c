@@ -19,7 +19,7 @@ static void write_string(const char *text, char *out, size_t size)
 	FILE *stream = fmemopen(out, size, "w");
 
 	ck_assert_ptr_nonnull(stream);
-	json_string(stream, text);
+	json_after("", text, stream);
 	ck_assert_int_eq(fclose(stream), 0);
 }
 

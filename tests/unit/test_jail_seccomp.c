@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_seccomp.c - the plan's filter on a process, and the kernel's answers behind it
+ * test_jail_seccomp.c - the plan's filter on a process, and the kernel's answers behind
+ * it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/plan/allow.h"
+#include "jail/plan/plan.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "tests/unit/suites.h"
 
@@ -85,8 +86,8 @@ static void no_lock(void *arg)
 	int listener = -1;
 
 	(void)arg;
-	MUST(allow_add(&plan, "syslog", &e) == -EPERM);
-	MUST(allow_add(&plan, "shmget", &e) == 0);
+	MUST(plan_add_call(&plan, "syslog", &e) == -EPERM);
+	MUST(plan_add_call(&plan, "shmget", &e) == 0);
 	MUST(install(&plan, &listener) == 0);
 	close_listener(listener);
 	MUST(starts(0) && starts(1));

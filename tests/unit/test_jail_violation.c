@@ -163,8 +163,8 @@ START_TEST(a_flood_waits_for_its_answers)
 }
 END_TEST
 
-/* A listener that cannot be served leaves calls unanswered for ever: it must be told of. A
- * pipe stands for it. */
+/* A listener that cannot be served leaves calls unanswered for ever: it must be told of.
+ * A pipe stands for it. */
 START_TEST(a_broken_listener_is_told_of)
 {
 	int ends[2];
@@ -181,22 +181,23 @@ START_TEST(a_broken_listener_is_told_of)
 }
 END_TEST
 
-/* When the last process is gone, between two looks: a session's loop has the fd in its set, and
- * must take it out before it is closed. A pipe without a writer stands for it. */
+/* When the last process is gone, between two looks: a session's loop has the fd in its
+ * set, and must take it out before it is closed. A pipe without a writer stands for it.
+ */
 START_TEST(a_listener_at_its_end_is_closed_by_whoever_listens)
 {
-	struct violation_court court = { 0 };
+	struct notify_policy policy = { 0 };
 	int ends[2];
 
 	caller_plan = (struct plan){ 0 };
 	ck_assert_int_eq(pipe(ends), 0);
 	(void)close(ends[1]);
-	caller_heard = (struct violations){ .fd = ends[0], .court = &court };
+	caller_heard = (struct violations){ .fd = ends[0], .policy = &policy };
 	ck_assert_uint_eq(violation_wait_ms(&caller_heard, 1), 0);
 	ck_assert_int_eq(violation_serve(&caller_heard, &caller_plan, 1), 0);
 	ck_assert_int_eq(caller_heard.fd, ends[0]);
 	ck_assert_int_ge(fcntl(ends[0], F_GETFD), 0);
-	caller_heard.court = NULL;
+	caller_heard.policy = NULL;
 	ck_assert_int_eq(violation_serve(&caller_heard, &caller_plan, 1), 0);
 	ck_assert_int_eq(caller_heard.fd, -1);
 	ck_assert_int_lt(fcntl(ends[0], F_GETFD), 0);
@@ -219,8 +220,8 @@ START_TEST(a_deadly_violation_has_no_answer)
 	ck_assert_uint_eq(violation_wait_ms(&caller_heard, 1), 0);
 	ck_assert(violation_serve(&caller_heard, &caller_plan, 1));
 	ck_assert_uint_eq(caller_heard.total, 1);
-	/* it is held: nothing of it runs until it is killed. Were it answered, it would end
-	 * at once; it is not, and never does */
+	/* it is held: nothing of it runs until it is killed. Were it answered, it would
+	 * end at once; it is not, and never does */
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, caller_pid, 0),
 			      .events = POLLIN };
 

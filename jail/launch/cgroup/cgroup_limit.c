@@ -239,7 +239,7 @@ void cgroup_limits_print(const struct cgroup_limits *l, FILE *out)
 	}
 	for (size_t i = 0; i < CGROUP_LIMITS; i++) {
 		(void)fprintf(out, "%s\"%s\":", i ? "," : "{", rows[i].file);
-		json_string(out, *l->text[i] ? l->text[i] : NULL);
+		json_after("", *l->text[i] ? l->text[i] : NULL, out);
 	}
 	json_after(",\"io.max\":", *l->disks ? l->disks : NULL, out);
 	(void)fputc('}', out);

@@ -172,26 +172,26 @@ static int reaches(void *owner, pid_t pid, bool group)
 	return !group && is_own(s, pid) ? 0 : -EPERM;
 }
 
-static enum court_answer hears(void *owner, const struct seccomp_notif *n)
+static enum notify_answer decide(void *owner, const struct seccomp_notif *n)
 {
 	struct session *s = owner;
 	const struct signal_judge judge = { reaches, is_own, s };
 
 	if (park_is_call(&n->data))
-		return park_hear(s, n) ? COURT_HOLDS : COURT_LETS;
+		return park_hear(s, n) ? NOTIFY_LATER : NOTIFY_CONTINUE;
 	s->caller = (pid_t)n->pid;
 	step_hear_births(s);
 	switch (signal_judge_call(&judge, &n->data)) {
 	case 0:
-		return COURT_LETS;
+		return NOTIFY_CONTINUE;
 	case -ESRCH:
-		return COURT_LACKS;
+		return NOTIFY_NO_PROCESS;
 	default:
-		return COURT_REFUSES;
+		return NOTIFY_REFUSE;
 	}
 }
 
-static struct violations *whose(void *owner, pid_t thread)
+static struct violations *charge(void *owner, pid_t thread)
 {
 	struct session *s = owner;
 	const struct state *state;
@@ -217,13 +217,13 @@ static void kill_caller(struct session *s, const struct seccomp_notif *n)
 		spawn_signal(s, pidfd, SIGKILL);
 }
 
-static void punish(void *owner, struct violations *whose_are,
-		   const struct seccomp_notif *n)
+static void kill_for_violation(void *owner, struct violations *charged,
+			       const struct seccomp_notif *n)
 {
 	struct session *s = owner;
 
 	for (struct step *step = s->steps; step; step = step->next)
-		if (&step->refused == whose_are) {
+		if (&step->refused == charged) {
 			limit_kill(step, VERDICT_VIOLATION);
 			return;
 		}
@@ -275,8 +275,8 @@ void notify_open(struct session *s, int listener)
 {
 	struct violations *v = &s->refused;
 
-	s->court = (struct violation_court){ hears, whose, punish, s };
-	v->court = &s->court;
+	s->policy = (struct notify_policy){ decide, charge, kill_for_violation, s };
+	v->policy = &s->policy;
 	s->elsewhere.fd = -1;
 	s->flood = (struct bell){ .ring = ring_flood, .owner = s };
 	v->fd = listener;

@@ -169,8 +169,8 @@ struct session {
 	struct step *ahead;    /* that wait for a source */
 	uint64_t memory_bytes; /* of all processes, as last looked at */
 	struct state *first;   /* state 0, until it is in the table */
-	struct violation_court court;
-	pid_t caller; /* thread that the court hears */
+	struct notify_policy policy;
+	pid_t caller; /* thread that the policy decides on */
 	struct sweep sweep;
 	bool silent;                  /* one that was asked for did not come in time */
 	unsigned int restless;        /* processes that ran when they were to wait */

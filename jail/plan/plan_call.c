@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allow.c - system calls that a policy lets through: see allow.h
+ * plan_call.c - system calls that a policy allows, from the values of --allow-syscall:
+ * see plan.h
  */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/plan/allow.h"
+#include "jail/plan/plan.h"
 #include "jail/plan/call.h"
 
 /* A number of 32 bits: the filter compares no more of an argument. */
@@ -58,10 +59,10 @@ static int find_value(struct plan_call *call, const char *spec, const char *name
 	return value ? parse_value(value + 1, &call->value, e) : 0;
 }
 
-int allow_add(struct plan *p, const char *spec, struct err *e)
+int plan_add_call(struct plan *p, const char *spec, struct err *e)
 {
 	struct plan_call call = { .spec = spec };
-	uint64_t args[6] = { 0 };
+	struct seccomp_data data = { .arch = CALL_NATIVE };
 	char name[32];
 	int r = find_number(&call, spec, name, sizeof(name), e);
 
@@ -69,11 +70,12 @@ int allow_add(struct plan *p, const char *spec, struct err *e)
 		r = find_value(&call, spec, name, e);
 	if (r < 0)
 		return r;
+	data.nr = call.nr;
 	if (call.arg >= 0)
-		args[call.arg] = call.value;
+		data.args[call.arg] = call.value;
 
 	for (const struct refused_row *row = NULL;
-	     (row = call_refused(name, args, false, row));)
+	     (row = call_refused(&data, false, row));)
 		if (row->barred)
 			return err_say(e, EPERM, "no policy may allow %s: %s", spec,
 				       row->why);
@@ -86,7 +88,7 @@ int allow_add(struct plan *p, const char *spec, struct err *e)
 	return 0;
 }
 
-int allow_check(const struct plan *p, struct err *e)
+int plan_check_calls(const struct plan *p, struct err *e)
 {
 	for (size_t i = 0; p->lock_code == LOCK_YES && i < p->call_count; i++)
 		for (size_t k = 0; k < locked_row_count; k++)
