@@ -111,8 +111,7 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 
 #define CPUS_MAX 1024
 
-/* Take one "3" or "0-1", no number of it below @next. Return: the text behind it, or NULL
- * */
+/* Take one "3" or "0-1" with no number below @next. Return: the text behind it, or NULL */
 static const char *take_range(const char *at, long next, long *last)
 {
 	char *end;

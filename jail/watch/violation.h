@@ -20,8 +20,7 @@
 #define VIOLATION_BURST 200   /* answers without a pause, before it counts as one */
 #define VIOLATION_PER_SERVE 8 /* answers in one go: the loop has other things to serve */
 
-/* All calls with the same number, architecture and telling argument, see call_telling()
- * */
+/* All calls with the same number, architecture and telling argument: call_telling() */
 struct violation {
 	struct seccomp_data first;  /* of the first of them */
 	pid_t pid;                  /* of its thread, in the launcher's PID namespace */
