@@ -11,7 +11,7 @@
 
 #define ERRNO_MAX 4095 /* of the kernel */
 
-/* one line of a terminal, whatever a path, an argument or the other side of a wall holds */
+/* replace control bytes, which a path, an argument or a word of a jail may hold */
 static void keep_line(struct err *e)
 {
 	for (char *at = e->text; *at; at++)
@@ -19,7 +19,7 @@ static void keep_line(struct err *e)
 			*at = '?';
 }
 
-/* the words, what comes behind them, and nothing else that a terminal would act on */
+/* write the words and what follows them, without bytes that a terminal would act on */
 static void write_line(struct err *e, const char *fmt, va_list ap, const char *colon,
 		       const char *behind)
 {
@@ -56,7 +56,8 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
 
 int err_told(uint32_t errnum)
 {
-	/* a larger one would be negative as an int, and its error a success */
+	/* a larger number would be negative as an int, and the failure pass for a
+	 * success */
 	return errnum <= ERRNO_MAX ? (int)errnum : EPROTO;
 }
 

@@ -4,8 +4,9 @@
  *
  * An error is written once, where it happens, and passed up untouched. Only main() prints
  * it. Functions return 0 or more on success and -errno on failure, and fill the caller's
- * struct err as their last argument. Control bytes but tabs in what an error quotes (a path, an
- * argument, a word of the jail's) become '?', so that it is one line and moves no cursor.
+ * struct err as their last argument. An error quotes paths, arguments and words of a
+ * jail; their control bytes, but for tabs, become '?': an error is one line and moves no
+ * cursor.
  */
 #ifndef STEPJAIL_INIT_ERR_H
 #define STEPJAIL_INIT_ERR_H
@@ -54,7 +55,7 @@ int err_say(struct err *e, int errnum, const char *fmt, ...)
  */
 int err_within(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** err_told() - An errno that a process of a jail tells: 0, or one that there is */
+/** err_told() - Return: an errno that a jail sent, or EPROTO if the number is none */
 int err_told(uint32_t errnum);
 
 #endif

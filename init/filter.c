@@ -14,7 +14,7 @@ static long load(const struct sock_filter *code, size_t count, unsigned long fla
 {
 	struct sock_fprog program = {
 		.len = (unsigned short)count,
-		/* the kernel only reads it; the field lacks a const */
+		/* the kernel only reads the code; the field lacks a const */
 		.filter = (struct sock_filter *)(uintptr_t)code,
 	};
 	long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
@@ -33,7 +33,8 @@ int filter_listen(const struct sock_filter *code, size_t count, bool deadly)
 		      SECCOMP_FILTER_FLAG_NEW_LISTENER |
 			      (deadly ? SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0UL));
 
-	/* before Linux 5.19 a call that a signal interrupts is told of once more */
+	/* before Linux 5.19 the listener hears again of a call that a signal
+	 * interrupted */
 	if (r == -EINVAL && deadly)
 		r = load(code, count, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	return (int)r;

@@ -22,11 +22,11 @@ enum filter_when {
 	ALWAYS,    /* whatever the arguments */
 	ARG_EQ,    /* the argument's low 32 bits are value */
 	ARG_CLEAR, /* none of value's bits is set in the argument */
-	NOT_INIT, /* the argument can be a PID, but is not 1; of setpriority(2), the one before
-		      it is PRIO_PROCESS */
-	IP_SOCKET, /* of socket(2): the family is value, and the protocol TCP, UDP or ICMP */
-	OWN_LIMIT, /* setrlimit(2) and prlimit(2) of itself; arg is the resource, and not
-		      RLIMIT_CORE, unless it is only read */
+	NOT_INIT,  /* the argument is a PID other than 1; of setpriority(2), the argument
+		      before is PRIO_PROCESS */
+	IP_SOCKET, /* of socket(2): the family is value, the protocol TCP, UDP or ICMP */
+	OWN_LIMIT, /* of setrlimit(2) and prlimit(2): the caller's own limit; arg is the
+		      resource, and RLIMIT_CORE may only be read */
 	NEVER,     /* refused with errno value, where the default EPERM would mislead */
 };
 
@@ -49,7 +49,7 @@ enum refused_when {
 	REFUSED_EQ,     /* the argument's low 32 bits are value */
 	REFUSED_BIT,    /* value's one bit is set in the argument */
 	REFUSED_KEY,    /* the argument is not FILTER_KEY */
-	REFUSED_MIXED, /* a bit of value is set in the argument, but not all 32 bits are */
+	REFUSED_MIXED,  /* the argument has a bit of value, but not all 32 bits */
 };
 
 /* a call that no row of an allow list lets through, in words */
@@ -64,14 +64,14 @@ struct refused_row {
 	const char *why;   /* what it would give a program that had it */
 };
 
-/* A generator may be linked with these, too: the rows of refused_rows that are violations
- * then notify instead of failing, and there is a variant of the program, in which
- * locked_rows are violations, where the allow list would let them through. */
+/* A generator may be linked with these tables, too. Violations among refused_rows then
+ * notify a listener instead of failing. A second program is then written for --lock-code:
+ * in it locked_rows are violations, also where the allow list lets the calls through. */
 extern const struct refused_row refused_rows[], locked_rows[];
 extern const size_t refused_row_count, locked_row_count;
 
-/* Stands in a generated program for a number that nobody can guess: whoever loads it puts
- * one in its place, by filter_set_key(). */
+/* A generated program has this number where a random key belongs. filter_set_key() puts
+ * the key there before the program is loaded. */
 #define FILTER_KEY 0x5ec2e75ec1a551c5ULL
 
 /**
@@ -86,11 +86,10 @@ extern const size_t refused_row_count, locked_row_count;
 int filter_load(const struct sock_filter *code, size_t count);
 
 /**
- * filter_listen() - The same, with a listener for what notifies
- *
- * @deadly:	Once told of, a call waits for its answer, and no signal but a deadly one
- *		interrupts it, from Linux 5.19 on. A process that waits so cannot be frozen,
- *		and counts as load
+ * filter_listen() - Install a filter, and get the listener for calls that notify
+ * @deadly:	From Linux 5.19 on, only a deadly signal interrupts a call that the
+ *		listener has taken. A process that waits like this cannot be frozen, and
+ *		counts as load
  *
  * Return: a close-on-exec fd (see seccomp_unotify(2)), -EBUSY where the thread has a
  * listener already, or another -errno

@@ -7,10 +7,10 @@
  *   file with all signals blocked, no capability, no environment and two fds (init.h).
  *   The program's process waits, all its walls up, until the launcher has heard READY
  *   from it and from init, and says GO. One loop here then serves
- *     - the control socket, on which init only speaks: the launcher's silence ends when
- *       the launcher does, and then init exits
- *     - SIGCHLD by signalfd: everything is reaped; the program's own end is sent as EXIT,
- *       and in a session, which init.h tells, everybody's
+ *     - the control socket, on which only init sends. End of file tells that the launcher
+ *       has ended, and then init exits
+ *     - SIGCHLD by signalfd: every child is reaped. The program's end is sent as EXIT,
+ *       and in a session (see init.h) that of every process
  *   When init exits, for whatever reason, the kernel kills every process of the PID
  *   namespace: that, and no handler, is the clean-up. See pid_namespaces(7).
  */
@@ -39,7 +39,7 @@ static uint64_t time_us(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
-/* @step: the pid, in a session */
+/* @step: in a session, the pid of the process that ended; else 0 */
 static int send_exit(pid_t step, int wstatus, const struct rusage *used, bool strays)
 {
 	struct wire_exit end = {
@@ -75,7 +75,7 @@ static void reap(void)
 	if (!program_ended)
 		return;
 
-	/* every process there is but init itself; refused or not, it is there */
+	/* this asks for any process but init; a refusal, too, says that there is one */
 	bool strays = kill(-1, 0) == 0 || errno != ESRCH;
 
 	if (send_exit(0, program_wstatus, &program_used, strays) < 0)
@@ -84,7 +84,7 @@ static void reap(void)
 		_exit(STATUS_DONE);
 }
 
-/* each is a state, a step, or what a step left behind: the launcher knows which */
+/* the launcher knows which pid is a state, a step, or left behind by a step */
 static void reap_session(void)
 {
 	struct rusage used;
@@ -114,7 +114,7 @@ static int loop(int signals, void (*reap_all)(void))
 				return STATUS_FAILED;
 			reap_all();
 		}
-		/* end of file, or words where none are due: gone, or mad */
+		/* end of file; or bytes, which the launcher never sends now */
 		if (fds[0].revents)
 			return STATUS_LAUNCHER_GONE;
 	}
@@ -129,11 +129,11 @@ int main(int argc, char **argv)
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_BLOCK, &all, NULL) < 0)
 		return STATUS_FAILED;
-	/* exec made init dumpable again; nobody in the jail may read it or trace it */
+	/* exec made init dumpable again: the program could read and trace it */
 	if (prctl(PR_SET_DUMPABLE, 0UL) < 0)
 		return STATUS_FAILED;
 	(void)prctl(PR_SET_NAME, "stepjail-init");
-	/* the program's stdin, stdout and stderr are not init's to hold open */
+	/* init must not hold the program's stdin, stdout and stderr open */
 	for (int fd = 0; fd < INIT_FD_CONTROL; fd++)
 		(void)close(fd);
 

@@ -2,8 +2,8 @@
 /*
  * init.h - what the launcher hands to stepjail-init: fds at fixed numbers, nothing else
  *
- * No environment variable carries anything, and the only argument is one word that is there
- * or not: there is no text to parse.
+ * Init gets no environment, and at most one argument, whose letters do not matter: there
+ * is no text to parse.
  */
 #ifndef STEPJAIL_INIT_INIT_H
 #define STEPJAIL_INIT_INIT_H
@@ -14,9 +14,9 @@ enum init_fd {
 };
 
 /*
- * The argument, whatever its letters: the jail is a session's. Init then tells of the end of
- * each process that it reaps (EXIT, the pid in the header's step), and stays until the
- * launcher closes the control socket.
+ * The argument: the jail is a session's. Init then tells of the end of each process that
+ * it reaps (EXIT, the pid in the header's step), and stays until the launcher closes the
+ * control socket.
  */
 #define INIT_SESSION "session"
 

@@ -30,7 +30,7 @@ void io_free(void *where);
 
 /**
  * io_write_all() - Write every byte, whatever the number of calls it takes
- * @fd:		Waited for where it does not block, as others may have made it
+ * @fd:		If others have made it non-blocking, the call waits until it is writable
  *
  * SIGPIPE is the caller's business. EINTR is retried.
  *
@@ -52,7 +52,9 @@ ssize_t io_read_all(int fd, void *bytes, size_t length);
  */
 ssize_t io_read_text(int fd, char *text, size_t size);
 
-/** io_write_text() - Write a string in one write(2); 0, -EIO when it was cut, or -errno */
+/**
+ * io_write_text() - Write a string in one write(2); 0, -EIO when it was cut, or -errno
+ */
 int io_write_text(int fd, const char *text);
 
 /**
@@ -77,10 +79,10 @@ int io_write_file_at(int dir, const char *name, const char *text);
 
 /**
  * io_hold_standard() - Open /dev/null as each of fds 0, 1 and 2 that is closed
- * @flags:	O_RDWR; or O_RDONLY: what is printed to a closed fd fails as it would have
+ * @flags:	O_RDWR; or O_RDONLY, so that printing to a fd that was closed still fails
  *
- * For a program's first act: the next file that it opened would get that number, and
- * whoever reads and writes standard fds, as a child that inherits them, would have it.
+ * A program calls this first. Otherwise the next file that it opens gets such a number,
+ * and code that uses standard fds, or a child that inherits them, would use that file.
  *
  * Return: 0, or -errno of open(2)
  */

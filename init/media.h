@@ -2,18 +2,20 @@
 /*
  * media.h - what a step shows beside its output: tables, pictures, structured values
  *
- * A step shows objects: what it gives to display(), the value of its last expression, each
- * figure that is open at its end. An object has one form or more of enum media_kind, for its
- * reader to choose from, each at most once. Each form is a MEDIA and as many PIECEs as hold
- * its bytes, in order, before the step's DONE: all of MEDIA_PIECE_MAX bytes but the last,
- * none of them empty. A form begins when the one before it is whole, and forms of one object
- * follow each other. A form of more bytes than are left of what the step may show
- * (--media-limit) is a MEDIA alone, with MEDIA_LEFT_OUT.
- * A step that ends within a form, by a signal or an interrupt, leaves it incomplete: no
- * other one follows, and what lacks has not come when DONE comes. It is no use then.
+ * A step shows objects: what it gives to display(), the value of its last expression,
+ * each figure that is open at its end. An object has one form or more of enum media_kind,
+ * for its reader to choose from, each at most once. Each form is a MEDIA and as many
+ * PIECEs as hold its bytes, in order, before the step's DONE: all of MEDIA_PIECE_MAX
+ * bytes but the last, none of them empty. A form begins when the one before it is whole,
+ * and forms of one object follow each other. A form of more bytes than are left of what
+ * the step may show (--media-limit) is a MEDIA alone, with MEDIA_LEFT_OUT.
  *
- * Stepjail lets no frame through that breaks these rules. What is in them comes from the
- * step and is as hostile as its output: a PNG may be none, a name that of another file.
+ * A step that ends within a form, by a signal or an interrupt, leaves the form
+ * incomplete: no other form follows, and DONE comes before the missing pieces. Such a
+ * form is of no use.
+ *
+ * Stepjail lets no frame through that breaks these rules. The content comes from the step
+ * and is as hostile as its output: a PNG may be no PNG, a name that of another file.
  */
 #ifndef STEPJAIL_INIT_MEDIA_H
 #define STEPJAIL_INIT_MEDIA_H
@@ -41,10 +43,11 @@ enum media_from {
 
 #define MEDIA_LEFT_OUT 1u /* flag: no PIECE follows, it is too large */
 
-/* WIRE_MEDIA; to a client behind struct serve_at. The name follows, without a NUL: that of the
- * file which the step itself saved the object to, without its folders, or nothing. It is of
- * the object, so that its ending may be another than the form's. UTF-8, at most
- * MEDIA_NAME_MAX bytes, no control characters and no '/', no '.' at its begin */
+/* WIRE_MEDIA; to a client behind struct serve_at. The name follows, without a NUL: that
+ * of the file which the step itself saved the object to, without its folders, or nothing.
+ * All forms of the object have this name, so its ending may not be the form's. UTF-8, at
+ * most MEDIA_NAME_MAX bytes, no control characters, no '/', and no '.' at the
+ * beginning */
 struct media {
 	uint32_t object; /* from 0 on, in the order of showing, within the step */
 	uint16_t kind;   /* enum media_kind */

@@ -7,7 +7,8 @@
  * payload of every frame of a session begins with struct serve_at: which branch of it.
  * A branch is a name for a state, and a session begins with branch 0 at state 0. States
  * are numbered as they are made: the n-th step of a session makes state n if it is alive
- * at its end. A RUN that is REFUSED is no step, unless the answer has its number. JSON is one object, UTF-8, without a newline; see stepjail(1).
+ * at its end. A RUN that is REFUSED is no step, unless the answer has its number. JSON is
+ * one object, UTF-8, without a newline; see stepjail(1).
  *
  * to stepjail
  *	OPEN		begin a session; until it is OPENED, it takes nothing but CLOSE

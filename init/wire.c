@@ -41,7 +41,7 @@ int wire_unpack(const unsigned char *bytes, struct wire_header *h)
 	return 0;
 }
 
-/* sendmsg first, so that a gone reader is an error and not SIGPIPE; writev elsewhere */
+/* by sendmsg(2) on sockets, so that a reader that is gone is an error and not SIGPIPE */
 static ssize_t send_some(int fd, struct iovec *iov, unsigned short count)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
@@ -110,7 +110,7 @@ int wire_recv(int fd, struct wire_header *h, void *payload, size_t size)
 	return 0;
 }
 
-/* how many bytes the frame in the buffer needs in all, as far as it is known yet */
+/* how many bytes the frame in the buffer has; while its header is not whole, of that */
 static int frame_bytes(const struct wire_reader *r, size_t *bytes)
 {
 	struct wire_header h;
@@ -150,7 +150,7 @@ int wire_reader_fill(struct wire_reader *r, int fd)
 
 const unsigned char *wire_reader_take(struct wire_reader *r, struct wire_header *h)
 {
-	/* fill() said that it is whole, so it has been checked */
+	/* wire_reader_fill() has checked this header */
 	if (wire_unpack(r->buf, h) < 0)
 		*h = (struct wire_header){ 0 };
 	r->have = 0;

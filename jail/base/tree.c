@@ -59,7 +59,7 @@ static int add_folder(struct walk *w, const char *path)
 
 	if (!folder)
 		return fd < 0 ? fd : -errno;
-	/* its end and a failure look the same but for errno */
+	/* readdir(3) tells a failure from the end by errno alone */
 	errno = 0;
 	for (struct dirent *d; r == 0 && (d = readdir(folder)); errno = 0)
 		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)

@@ -2,8 +2,8 @@
 /*
  * network.c - a jail's network namespace, through a route socket: see network.h
  *
- * By libnl-route. The jail's child opened the socket within the namespace, and the launcher
- * uses it from outside. The kernel asks for the rights of both.
+ * By libnl-route. The jail's child opened the socket within the namespace, and the
+ * launcher uses it from outside. The kernel asks for the rights of both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,8 @@ static int receive(struct nl_sock *sk, struct sockaddr_nl *from, unsigned char *
 	return (int)n;
 }
 
-/* the kernel tells which namespace a socket is of to who has rights over that namespace */
+/* the kernel tells which namespace a socket is of to who has rights over that
+ * namespace */
 static int check_namespace(int netlink, int proc, struct err *e)
 {
 	cleanup_fd int fd = ioctl(netlink, SIOCGSKNS);

@@ -14,11 +14,12 @@
 /**
  * network_open() - Have libnl use a socket that a jail's child opened
  * @netlink:	The caller's; a copy of it is used
- * @proc:	Folder of a process in /proc, whose network namespace the socket must be of
+ * @proc:	Folder of a process in /proc, whose network namespace the socket must be
+ *		of
  * @sk:		Gets what network_close() ends
  *
- * Messages are believed of the kernel alone, and nothing is waited for: the kernel answers
- * before sendmsg(2) returns. See netlink(7), rtnetlink(7).
+ * Messages are believed of the kernel alone, and nothing is waited for: the kernel
+ * answers before sendmsg(2) returns. See netlink(7), rtnetlink(7).
  *
  * Return: 0; -EPERM for any other socket; or -errno
  */

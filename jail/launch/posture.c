@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture.c - the walls around the waiting program, as the kernel tells them: see posture.h
+ * posture.c - the walls around the waiting program, as the kernel tells them: see
+ * posture.h
  *
- * What is read is the program's own process, before its exec, so it is what the program
- * will start with: while it waits at the gate, its last stage behind it, or, where no stage
- * after the split touches a thing, as soon as init is ready, which is a little sooner. All
- * of it is compared with the plan; what was done to get there is not consulted. Landlock
- * alone the kernel does not tell: the process has tried it, see landlock_try().
- * See proc(5), namespaces(7).
+ * The program's own process is looked at before its exec, so the program starts with what
+ * is read here. Most is read while the process waits at the gate, all of its stages
+ * behind it. What no stage after the split changes is read as soon as init is ready,
+ * which is sooner. All of it is compared with the plan, and not with what the launcher
+ * did. The kernel does not tell whom Landlock confines, so the process itself tries: see
+ * landlock_try(). See proc(5), namespaces(7).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -57,7 +58,7 @@ void posture_string(const struct look *l, const char *words, const char *text)
 		json_after(words, text, l->out);
 }
 
-/* each one new: its number is not the launcher's own */
+/* is each namespace new? Its inode number is then not the launcher's */
 static int look_namespaces(const struct look *l, struct err *e)
 {
 	static const char *const kinds[] = { "user", "mnt", "pid",    "net",
@@ -101,8 +102,8 @@ static int stays_open(int fds, const char *fd)
 	return flags ? !(strtoul(flags, NULL, 8) & O_CLOEXEC) : -ENODATA;
 }
 
-/* stdin, stdout and stderr stay; all others end at exec. Nothing ends by itself where there
- * will be none, and there the gate is the only other. */
+/* stdin, stdout and stderr stay open, and exec closes all others. A warm program executes
+ * nothing, so the gate must be its only other fd. */
 static int look_fds(const struct look *l, struct err *e)
 {
 	int fds = procfs_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
@@ -110,7 +111,7 @@ static int look_fds(const struct look *l, struct err *e)
 	int listing = fds < 0 ? -fds : list ? 0 : errno;
 	unsigned int stdio = 0, others = 0;
 
-	/* its end and a failure look the same but for errno */
+	/* readdir(3) tells a failure from the end by errno alone */
 	errno = 0;
 	for (struct dirent *d; r == 0 && list && (d = readdir(list)); errno = 0) {
 		unsigned long fd = strtoul(d->d_name, NULL, 10);
@@ -252,7 +253,7 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 	pid_t program = (pid_t)strtol(text, NULL, 10);
 	cleanup_fd int dir = procfs_open(program);
 
-	/* it may still be on its way to the session stage, and closed to us until then */
+	/* until its session stage the process may be closed to us */
 	if (dir < 0 || fstatat(dir, "ns/user", &st, 0) < 0)
 		return 0;
 
@@ -260,7 +261,7 @@ int posture_early(const struct jail *jail, struct posture *p, struct err *e)
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* it has ended: a stage of its own failed, and others tell that */
+	/* the process has ended because a stage failed, which its frame FAIL tells */
 	p->look.program = -1;
 	return 0;
 }

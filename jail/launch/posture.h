@@ -14,9 +14,10 @@
 #include "jail/launch/launch.h"
 
 /*
- * What a function of the read-back is given. Each function compares one thing with the plan
- * and writes it as a JSON value. It returns 0; -EPERM, where the thing is not as planned; or
- * another -errno, where the thing cannot be read. Tests hand in texts of their own.
+ * What a function of the read-back is given. Each function compares one thing with the
+ * plan and writes it as a JSON value. It returns 0; -EPERM, where the thing is not as
+ * planned; or another -errno, where the thing cannot be read. Tests hand in texts of
+ * their own.
  */
 struct look {
 	const struct jail *jail;
@@ -25,8 +26,8 @@ struct look {
 	uint32_t landlock; /* ABI in force, as the program's process says */
 	FILE *out;         /* NULL where nobody will read it */
 	const char *name;  /* of the thing, in the report and in messages */
-	char *text; /* of the file of the function's row in posture.c, "" if the row has none;
-		       the function may cut it up */
+	char *text; /* of the file of the function's row in posture.c; "" if it has none;
+		       may be cut up */
 };
 
 struct posture {
@@ -49,13 +50,14 @@ struct posture {
 int posture_early(const struct jail *jail, struct posture *p, struct err *e);
 
 /**
- * posture_read() - Read back the rest, which holds for the program while it waits at the gate
+ * posture_read() - Read back the rest, which holds for the program while it waits at the
+ * gate
  * @jail:	What was planned; of a template, the rows that it has
  * @program:	Its pid in the caller's PID namespace
  * @landlock:	ABI that it says is in force
  *
- * Return: 0, -EPERM when a wall reads back otherwise than planned, or -errno when it cannot
- * be read: the program must then not run
+ * Return: 0, -EPERM when a wall reads back otherwise than planned, or -errno when it
+ * cannot be read: the program must then not run
  */
 int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 		 struct posture *p, struct err *e);
@@ -70,7 +72,8 @@ int posture_status(const struct look *l, struct err *e);
 int posture_map(const struct look *l, struct err *e);
 int posture_rlimits(const struct look *l, struct err *e);
 int posture_cgroup(const struct look *l, struct err *e);
-/* posture_deterministic.c: one CPU in "status"; the execution domain; offsets of clocks */
+/* posture_deterministic.c: one CPU in "status"; the execution domain; offsets of
+ * clocks */
 int posture_cpu(const struct look *l, struct err *e);
 int posture_domain(const struct look *l, struct err *e);
 int posture_clocks(const struct look *l, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture_deterministic.c - what --deterministic, --aslr and --clock-start asked for, as the kernel
- * tells it of the waiting program: see posture.h, proc(5), time_namespaces(7)
+ * posture_deterministic.c - what --deterministic, --aslr and --clock-start asked for, as
+ * the kernel tells it of the waiting program: see posture.h, proc(5), time_namespaces(7)
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture_map.c - id maps, resource limits and cgroup of the waiting program, as the kernel
- * tells them: see posture.h, user_namespaces(7), getrlimit(2), cgroups(7)
+ * posture_map.c - id maps, resource limits and cgroup of the waiting program, as the
+ * kernel tells them: see posture.h, user_namespaces(7), getrlimit(2), cgroups(7)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
 
-/* the kernel pads the numbers, and ends the last line too */
+/* take off the kernel's padding, and the last line's end */
 static void squeeze(char *text)
 {
 	char *to = text;
@@ -76,7 +76,7 @@ int posture_rlimits(const struct look *l, struct err *e)
 	return 0;
 }
 
-/* the leaf of this run; where the launcher itself is, without one */
+/* the path of this run's leaf; without a leaf it is the launcher's own cgroup */
 int posture_cgroup(const struct look *l, struct err *e)
 {
 	const char *at = procfs_find(l->text, "0::");

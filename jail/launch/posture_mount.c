@@ -82,13 +82,13 @@ static const char *differs(const struct seen *s, const struct place *place)
 		return "is of another file system";
 	if (place->options && !procfs_lists(s->options, place->options, ","))
 		return "is of a file system with other options";
-	/* a name alone is that of a folder of ours, of a device, or of a file that is bound */
+	/* a single name: a folder of the assembly, a device, or a file that is bound */
 	if (!place->shows_path && strchr(s->root + 1, '/'))
 		return "shows a path of the host";
 	return NULL;
 }
 
-/* strike one place off the list that this is the mount of */
+/* find the place that this mount is of, and strike it off the list */
 static int strike(const struct seen *s, struct place *places, size_t count, struct err *e)
 {
 	const char *why = "was not planned";

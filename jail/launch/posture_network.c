@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture_network.c - links, addresses and routes of the waiting program's network namespace,
- * as the kernel tells them: see posture.h, network.h
+ * posture_network.c - links, addresses and routes of the waiting program's network
+ * namespace, as the kernel tells them: see posture.h, network.h
  *
- * Each list is one dump. libnl-route parses its messages one by one, because libnl's caches
- * take 30 microseconds more.
+ * Each list is one dump. libnl-route parses its messages one by one, because libnl's
+ * caches take 30 microseconds more.
  */
 #include <net/if.h>
 #include <stdio.h>
@@ -58,8 +58,8 @@ static bool is_one_of(const char *text, const char *const *words)
 	return *words;
 }
 
-/* Modules of tunnels give each namespace a device of their own, down, that nobody in it can
- * set up: see net.core.fb_tunnels_only_for_init_net in the kernel's sysctl/net.rst */
+/* Modules of tunnels give each namespace a device of their own, down, that nobody in it
+ * can set up: see net.core.fb_tunnels_only_for_init_net in the kernel's sysctl/net.rst */
 static const char *const fallback[] = { "tunl0",    "gre0",    "gretap0", "erspan0",
 					"sit0",     "ip6tnl0", "ip6gre0", "ip_vti0",
 					"ip6_vti0", NULL };

@@ -30,12 +30,12 @@ static unsigned long own_filters(void)
 					  : 0;
 }
 
-/* false: it may read anything */
+/* Return: whether there is one value that the kernel must tell, and that is @planned */
 static bool compute(const struct look *l, enum computed what, char *planned)
 {
 	const struct ids *ids = &l->jail->ids;
 	unsigned int id = what == UIDS ? ids_program(ids) : ids_program_group(ids);
-	/* keeps what its clones need, and runs nothing that asks for a filter */
+	/* a template keeps the capabilities that its clones need, and has no filter */
 	bool template = l->jail->plan->template;
 	uint64_t caps = 0;
 
@@ -86,8 +86,8 @@ static const struct {
 	{ "NSsid:", "session", NULL, PIDS },
 };
 
-/* between the launcher's PID namespace and a warm jail's there is one more, a template's,
- * in which any number will do */
+/* a warm jail's line has three numbers: in the launcher's PID namespace, the template's
+ * and the jail's. The second, which may be any, is taken out */
 static void cut_template(char *value)
 {
 	char *second = strchr(value, ' ');
@@ -96,7 +96,7 @@ static void cut_template(char *value)
 	if (third && !strchr(third + 1, ' '))
 		memmove(second, third, strlen(third) + 1);
 	else if (second)
-		*second = '\0'; /* none, or more than one: as nothing that was planned */
+		*second = '\0'; /* not three numbers: no plan has what is left */
 }
 
 int posture_status(const struct look *l, struct err *e)

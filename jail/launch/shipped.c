@@ -32,10 +32,10 @@ static int own_folder(char *path, size_t size, struct err *e)
 }
 
 /*
- * Could others have changed it? The host's root trusts root alone. An ordinary user has
- * chosen to trust whoever owns the running executable, and may have a group of one's own,
- * in which umask 002 leaves files open. So it is with root of a container, too, to whom all
- * of this may belong to ids that have no number here.
+ * Could others have changed this file? The host's root trusts root alone. An ordinary
+ * user also trusts the owner of the running executable, and the user's own group, for
+ * which umask 002 leaves files writable. Root of a container is taken for such a user,
+ * because there the files may belong to ids that the container cannot name.
  */
 static int check_owner(const char *path, const struct stat *st, struct err *e)
 {
@@ -63,7 +63,7 @@ static int check_owner(const char *path, const struct stat *st, struct err *e)
 	return 0;
 }
 
-/* nor by way of its folder */
+/* who may write to the folder could put another file in its place */
 static int check_both(const char *folder, const char *path, const struct stat *st,
 		      struct err *e)
 {
@@ -74,7 +74,7 @@ static int check_both(const char *folder, const char *path, const struct stat *s
 	return r < 0 ? r : check_owner(path, st, e);
 }
 
-/* opened as O_PATH; the path is where it was found */
+/* Return: an O_PATH fd, or -errno. @path: gets where the file was found */
 static int open_shipped(const char *name, char *path, size_t size, struct err *e)
 {
 	char own[PATH_MAX], folder[PATH_MAX + 32];
@@ -135,7 +135,7 @@ int shipped_root(const char *given, char *path, size_t size, struct err *e)
 	r = own_folder(own, sizeof(own), e);
 	if (r < 0)
 		return r;
-	/* "." and "..", too, are folders and no trees */
+	/* no tree has such a name; "." and ".." are folders, too */
 	for (size_t i = 0; given[0] != '.' && i < FOLDER_COUNT; i++) {
 		char trees[PATH_MAX + 32];
 		struct stat st;

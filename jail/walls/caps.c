@@ -2,9 +2,9 @@
 /*
  * caps.c - no capability, now or later: see caps.h
  *
- * By libcap: cap_set_proc(3), cap_get_bound(3). Its sets are on the heap, so they are made
- * before the clone, whose child only sets them; libpsx, which would set them in all threads,
- * is not linked.
+ * By libcap: cap_set_proc(3), cap_get_bound(3). Its sets are on the heap, so they are
+ * made before the clone, whose child only sets them; libpsx, which would set them in all
+ * threads, is not linked.
  */
 #include <errno.h>
 #include <sys/prctl.h>
@@ -81,7 +81,8 @@ int caps_keep_template(const struct caps *caps, struct err *e)
 
 int caps_drop_all(const struct caps *caps, struct err *e)
 {
-	/* not cap_reset_ambient(), which takes a set that cannot be read for an empty one */
+	/* not cap_reset_ambient(), which takes a set that cannot be read for an empty
+	 * one */
 	if (cap_prctlw(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0) < 0)
 		return err_set(e, errno, "capabilities: empty the ambient set");
 	/* securebits need CAP_SETPCAP, so they come before the sets */

@@ -9,14 +9,15 @@
 
 #include "init/err.h"
 
-/* what a template keeps: those that write id maps, in a user namespace that has the ids to
- * give; Linux 5.12 asks for CAP_SETFCAP where id 0 is given, as a user's template does */
+/* the capabilities that a template keeps, to write the id maps of its clones. Since Linux
+ * 5.12, to map id 0 of the namespace above takes CAP_SETFCAP: a user's template does
+ * that */
 #define CAPS_TEMPLATE                                                                    \
 	{                                                                                \
 		CAP_SETUID, CAP_SETGID, CAP_SETFCAP                                      \
 	}
 
-/* what the stages set; made before the clone, and never freed */
+/* the sets that the stages need; made before the clone, and never freed */
 struct caps {
 	cap_t none;
 	cap_t inherit; /* all that a new user namespace gives, a template's inheritable */
@@ -49,19 +50,20 @@ int caps_drop_bounding(struct err *e);
 int caps_drop_all(const struct caps *caps, struct err *e);
 
 /**
- * caps_inherit_template() - Make inheritable what caps_keep_template() keeps
+ * caps_inherit_template() - Make the capabilities of CAPS_TEMPLATE inheritable
  *
- * Before caps_drop_bounding(), after which nothing more can be.
+ * Comes before caps_drop_bounding(): afterwards the kernel refuses it.
  *
  * Return: 0, or -errno
  */
 int caps_inherit_template(const struct caps *caps, struct err *e);
 
 /**
- * caps_keep_template() - Keep what writes the id maps of clones, through exec; no more
+ * caps_keep_template() - Keep the capabilities of CAPS_TEMPLATE through exec, and no
+ * other
  *
- * In the caller's own user namespace: CAPS_TEMPLATE, see user_namespaces(7).
- * The ambient set carries them past the exec of a program that is not uid 0 there.
+ * They hold in the caller's own user namespace, see user_namespaces(7). The ambient set
+ * carries them past the exec of a program that is not uid 0 there.
  * Sets no_new_privs.
  *
  * Return: 0, or -errno

@@ -3,9 +3,9 @@
  * deterministic.h - what differs from run to run and machine to machine (CPU, addresses,
  * clocks), fixed by --deterministic, --aslr and --clock-start
  *
- * These are no walls: a program that wants to differ from run to run can. But a program
- * starts only if what was asked for has been read back (posture_deterministic.c). The
- * interpreter fixes what lies within Python, and learns of it by its environment:
+ * These are no walls: a program that wants to differ from run to run can. But the program
+ * starts only if the kernel confirms what was asked for (posture_deterministic.c). The
+ * interpreter, told by its environment, fixes what lies within Python:
  * rootfs/python/fixed.py, rootfs/interpreter/clock.c.
  */
 #ifndef STEPJAIL_JAIL_WALLS_DETERMINISTIC_H
@@ -15,8 +15,10 @@
 #include "jail/plan/plan.h"
 
 /**
- * deterministic_clock() - Give the children made from here on clocks that start now, at zero
- * @p:		Only if it says so, and not for a template: its clones have their own
+ * deterministic_clock() - Give the children made from here on clocks that start now, at
+ * zero
+ * @p:		Nothing is done unless the plan asks for it, nor for a template: each clone
+ *		of it makes clocks of its own
  *
  * A new time namespace, see time_namespaces(7): CLOCK_MONOTONIC and CLOCK_BOOTTIME. The
  * kernel has none for CLOCK_REALTIME. For a process with CAP_SYS_ADMIN and CAP_SYS_TIME
@@ -33,10 +35,9 @@ int deterministic_clock(const struct plan *p, struct err *e);
 unsigned long deterministic_domain(const struct plan *p);
 
 /**
- * deterministic_cpu() - Run on one CPU from now on, if the plan says so: the one that
- * this runs on
+ * deterministic_cpu() - Stay on the present CPU, if the plan says so
  *
- * Not the first of all, as sessions that run at a time would have it together.
+ * All sessions would share the first CPU if that were chosen.
  *
  * Return: 0 or -errno of sched_setaffinity(2)
  */

@@ -63,7 +63,8 @@ int exec_program(struct child *c, struct err *e)
 			exec_file(c, file);
 		if (errno != ENOENT && errno != ENOTDIR)
 			errnum = errno;
-		/* it exists and cannot be executed: go on to no other of the same name */
+		/* this file cannot be executed for another reason: try no further
+		 * folder */
 		if (errnum != ENOENT && errnum != EACCES)
 			break;
 		path += n + (path[n] == ':');

@@ -2,9 +2,9 @@
 /*
  * landlock.c - a second wall behind the mounts: see landlock.h
  *
- * The ABI grew: rights that a kernel does not know make landlock_create_ruleset fail, so
- * the rows of rights[] say which ABI brought them. What came after ABI 2 are numbers here
- * and in landlock.h, because Debian 12's linux/landlock.h ends there.
+ * The ABI grew. A right that the kernel does not know makes landlock_create_ruleset fail,
+ * so the rows of rights[] say which ABI brought each. Rights newer than ABI 2 are numbers
+ * here and in landlock.h, because Debian 12's linux/landlock.h ends with ABI 2.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +52,8 @@ int landlock_abi(struct err *e)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   LANDLOCK_CREATE_RULESET_VERSION);
 
-	/* not built in, or not enabled at boot; another error does not say that there
-	 * is none */
+	/* not built in, or not enabled at boot; any other error does not say that the
+	 * kernel has no Landlock */
 	if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
 		return 0;
 	return abi < 0 ? err_set(e, errno, "landlock: ask for the ABI") : (int)abi;
@@ -87,7 +87,7 @@ static int add_place(int ruleset, const char *path, uint64_t allowed, struct err
 	return r < 0 ? err_set(e, -r, "landlock: allow %s", path) : 0;
 }
 
-/* what stdin, stdout and stderr may be reopened for: what they were opened for */
+/* stdin, stdout and stderr may be reopened for what they were opened for, and no more */
 static int add_stdio(int ruleset, uint64_t handled, struct err *e)
 {
 	for (int fd = 0; fd <= 2; fd++) {
@@ -127,7 +127,7 @@ static int add_rules(int ruleset, const struct plan *p, uint64_t handled, struct
 	return r;
 }
 
-/* what an ABI can refuse, all of it */
+/* all that a kernel of this ABI can refuse */
 static struct ruleset_attr know(int abi)
 {
 	struct ruleset_attr attr = { 0 };
@@ -142,7 +142,7 @@ static struct ruleset_attr know(int abi)
 	return attr;
 }
 
-/* trailing zeroes are what an older kernel expects of fields it does not know */
+/* an older kernel takes the larger struct if the fields that it does not know are zero */
 static int create(const struct ruleset_attr *attr, int abi, struct err *e)
 {
 	int ruleset = (int)syscall(SYS_landlock_create_ruleset, attr, sizeof(*attr), 0);

@@ -14,8 +14,8 @@
 /**
  * landlock_abi() - Which Landlock ABI the running kernel offers
  *
- * Return: 1 or more, 0 where it is not built in or not enabled, or -errno: a kernel that
- * could not be asked is not one that has none
+ * Return: 1 or more; 0 where Landlock is not built in or not enabled; or -errno, where
+ * the kernel could not be asked: it may then have Landlock
  */
 int landlock_abi(struct err *e);
 
@@ -25,20 +25,21 @@ int landlock_abi(struct err *e);
 /**
  * landlock_restrict() - Confine the calling thread to the jail's own places
  * @p:		Writable binds are places to write to
- * @abi:	What landlock_abi() said to the launcher: asked once, so that the report tells
- * of what was done
+ * @abi:	From landlock_abi(), which the launcher calls once: rules and report speak
+ *		of the same ABI
  *
- * What the rows of places.h say, and stdin, stdout and stderr with the access they were
- * opened with, so that an inherited fd cannot be reopened through /proc
- * for more. TCP only where the plan has a loopback. no_new_privs must be set.
- * Kernel: Documentation/userspace-api/landlock.rst
+ * The rows of places.h say what is allowed there. stdin, stdout and stderr are allowed
+ * with the access they were opened with, so that an inherited fd cannot be reopened
+ * through /proc for more. TCP only where the plan has a loopback. no_new_privs must be
+ * set. Kernel: Documentation/userspace-api/landlock.rst
  *
  * Return: 0 (also where @abi is 0 and the plan does not require it), or -errno
  */
 int landlock_restrict(const struct plan *p, int abi, struct err *e);
 
 /**
- * landlock_close() - Confine the calling thread to no path at all, and try whether it holds
+ * landlock_close() - Confine the calling thread to no path at all, and try whether it
+ * holds
  * @abi:	1 or more
  * @readable:	Folder below which files may be read all the same, or -1
  *
@@ -52,12 +53,12 @@ int landlock_close(int abi, int readable, struct err *e);
 /**
  * landlock_try() - Have Landlock refuse something to the calling thread
  *
- * The kernel tells nobody who is confined, so this is how it is read back: a device node
- * in /dev/shm, a place that is writable in every jail. Landlock says EACCES before the
- * missing capability says EPERM. (Not a node 0:0, which takes no capability: newer kernels
- * hold such whiteouts for regular files.) Nothing is left there.
+ * The kernel tells nobody who is confined, so a refusal is the read-back: of a device
+ * node in /dev/shm, a place that is writable in every jail. Landlock says EACCES before
+ * the missing capability says EPERM. (Not a node 0:0, which takes no capability: newer
+ * kernels hold such whiteouts for regular files.) Nothing is left there.
  *
- * Return: 0, or -EPERM with what came of it
+ * Return: 0, or -EPERM; @e tells what happened instead
  */
 int landlock_try(struct err *e);
 

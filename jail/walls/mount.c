@@ -4,11 +4,12 @@
  *
  * Theory of operation
  *   The root is an overlay of three read-only layers: an empty folder, the root tree, and
- *   a skeleton that only holds mount points. So a tree needs no folder prepared for a bind,
- *   and /proc/self/mountinfo in the jail says "lowerdir=z:r:e" where a bind mount would say
- *   the host's path of the tree. statvfs(2) asks the first layer: the empty folder says
- *   nothing of the host's disk. A read-only bind is an overlay too, but has the owner and
- *   the mode of what is bound, so that comes first there.
+ *   a skeleton that only holds mount points. So a tree needs no folder prepared for a
+ *   bind, and /proc/self/mountinfo in the jail says "lowerdir=z:r:e" where a bind mount
+ *   would say the host's path of the tree. statvfs(2) asks the first layer: the empty
+ *   folder says nothing of the host's disk. A read-only bind is an overlay too. The bound
+ *   folder is its first layer, because an overlay takes owner and mode from there.
+ *
  *   All of it is assembled on a small private tmpfs with the new mount API, each mount
  *   with its flags before it is attached. Then pivot_root(2) with both arguments ".", and
  *   the old root, the assembly with it, is detached: no path leads back.
@@ -35,7 +36,7 @@
 /* folders of the assembly */
 #define TREE "r"     /* the root tree */
 #define SKELETON "e" /* mount points that the tree may lack */
-#define EMPTY "z" /* an empty layer; of a bind, too: an overlay takes no fewer than two */
+#define EMPTY "z" /* an empty layer, of binds too: an overlay takes no fewer than two */
 #define ROOT "n"  /* the new root */
 #define DEV "dev" /* becomes /dev */
 #define WRITABLE "w" /* the tmpfs of /tmp and /dev/shm */
@@ -51,7 +52,7 @@ static const struct {
 	{ "dev/stderr", "/proc/self/fd/2" },
 };
 
-/* every bind's mount point goes into the skeleton, file or folder as its source is */
+/* a point for each place and bind; a bind's is a file or a folder, as its source is */
 static int make_skeleton(const struct sources *s, const struct plan *p, struct err *e)
 {
 	cleanup_fd int layer = open(SKELETON, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -82,8 +83,8 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 	if (r < 0)
 		return r;
 	base = r;
-	/* on top of the old root: that place exists on every host, and a path lookup that
-	 * begins at our own root does not see what lies above it */
+	/* on top of the old root, a place that exists on every host: a path lookup that
+	 * begins at our own root does not enter a mount on top of that root */
 	r = mount_attach(base, AT_FDCWD, "/", e);
 	if (r < 0)
 		return r;
@@ -188,8 +189,8 @@ static int make_proc(int root, const struct plan *p, struct err *e)
 	if (p->proc == PROC_NONE && !p->template)
 		return 0;
 
-	/* read-only: the file mem of /proc/self writes even to pages of code; but a
-	 * template writes the id maps of its clones */
+	/* read-only, because /proc/self/mem writes even to pages of code. A template's is
+	 * writable: the template writes the id maps of its clones */
 	cleanup_fd int proc =
 		mount_proc(p->template ? MOUNT_WRITABLE : MOUNT_READ_ONLY, e);
 
@@ -242,7 +243,7 @@ static int make_bind(int root, const struct source *s, const struct plan_bind *b
 	return r < 0 ? r : mount_attach_beneath(tree, root, b->dst, e);
 }
 
-/* in a template: attach what its clones are made of, see PLACES_KEPT_ROOT */
+/* in a template: attach the sources for its clones, see PLACES_KEPT_ROOT */
 static int keep_sources(int root, const struct sources *s, const struct plan *p,
 			struct err *e)
 {
@@ -265,8 +266,8 @@ static int pivot(int root, struct err *e)
 				       ? " (is the host's root an initramfs? switch to "
 					 "a tmpfs or disk root first)"
 				       : "");
-	/* the old root now lies on top of the new one, and the assembly on top of that:
-	 * umount2 takes the topmost, so once for each, and no more */
+	/* the old root now lies on top of the new one, and the assembly on top of both:
+	 * umount2 detaches the topmost, so twice, and no more */
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_set(e, errno, "mount: detach the assembly");
 	if (umount2(".", MNT_DETACH) < 0)

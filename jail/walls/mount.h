@@ -13,7 +13,7 @@
 #include "init/err.h"
 #include "jail/plan/plan.h"
 
-/* something of the host that shall be seen in the jail */
+/* a folder or file of the host that the jail will see */
 struct source {
 	const char *path; /* resolved host path of a folder: a file's is its parent's */
 	const char *name; /* the file in that folder, NULL for a folder */
@@ -31,8 +31,8 @@ struct sources {
  * mount_find() - Resolve and check what the plan names on the host
  * @s:		Filled; strings are allocated and live as long as the process
  * @root:	Folder of the root tree
- * @foreign:	The jail's ids are not the caller's: what the world may not read is
- *		refused now, with words, and not later by a puzzled program
+ * @foreign:	The jail's ids are not the caller's. A source that is closed to the world
+ *		is then refused now, with a remedy, and not later, to the program
  *
  * Return: 0, or -errno
  */
@@ -52,10 +52,11 @@ int mount_find(struct sources *s, const struct plan *p, const char *root, bool f
 int mount_clone(struct sources *s, const struct plan *p, struct err *e);
 
 /**
- * mount_check_same() - Is it still what mount_find() saw?
- * @tree:	A clone of it, or of its folder
+ * mount_check_same() - Check that a source is still what mount_find() saw
+ * @tree:	A clone of the source, or of its folder
  * @name:	In that folder; NULL for the clone itself
- * @overlay:	It is seen through an overlay, which has the file's inode number and nothing else
+ * @overlay:	The file is seen through an overlay, which shows its inode number and not
+ *		its device
  *
  * Return: 0, -ESTALE, or -errno
  */
@@ -64,7 +65,7 @@ int mount_check_same(const struct source *s, int tree, const char *name, bool ov
 
 /**
  * mount_jail() - Build the jail's tree and pivot into it; nothing of the host remains
- * @cgroup:	One counts the jail's memory. Without it /dev/zero is the device /dev/full
+ * @cgroup:	A cgroup counts the jail's memory; else /dev/zero is the device /dev/full
  *
  * Return: 0, or -errno
  */

@@ -99,7 +99,7 @@ int mount_attach(int tree, int dir, const char *path, struct err *e)
 	return 0;
 }
 
-/* the only way a path inside a tree is ever opened */
+/* every path within a tree is opened here */
 static int open_beneath(int root, const char *path, uint64_t flags)
 {
 	return sys_openat2(root, path, O_PATH | flags,

@@ -14,11 +14,13 @@
 #include "init/err.h"
 #include "jail/base/sys.h"
 
-/* flags of a place where the program writes: nothing it makes there can be executed */
+/* flags of places that are writable: no file there can be executed */
 #define MOUNT_WRITABLE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
-/* of /dev and /proc, which it reads; of a device node in /dev; of what it may execute */
+/* of /dev and /proc */
 #define MOUNT_READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_WRITABLE)
+/* of a device node in /dev */
 #define MOUNT_NODE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
+/* of the root tree and read-only binds, which the program may execute */
 #define MOUNT_TREE (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct tmpfs {
@@ -46,7 +48,7 @@ int mount_attach_beneath(int tree, int root, const char *path, struct err *e);
 
 /**
  * mount_node() - Bind the host's device @node to the file @at under @root
- * @device:	What it must be: somebody's file there would be opened to the jail
+ * @device:	Its number: any other file at that path would be shown to the jail
  */
 int mount_node(int root, const char *at, const char *node, dev_t device, struct err *e);
 

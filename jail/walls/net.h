@@ -9,7 +9,8 @@
 
 /**
  * net_open() - Open a route socket in the calling process's network namespace
- * @netlink:	Gets the socket, close-on-exec: the launcher reads the namespace back with it
+ * @netlink:	Gets the socket, close-on-exec: the launcher reads the namespace back with
+ *		it
  *
  * See rtnetlink(7), and network.h for the launcher's part.
  *

@@ -2,8 +2,8 @@
 /*
  * places.c - what is mounted in a jail, and what may be done there: see places.h
  *
- * Reading and executing is allowed below /, which Landlock inherits; a row has what is
- * allowed beyond that. /proc is read-only by its mount.
+ * Landlock allows reading and executing below /. Each row has the rights that are allowed
+ * there beyond those. /proc is read-only by its mount.
  * Kernel: Documentation/admin-guide/devices.txt, Documentation/userspace-api/landlock.rst
  */
 #include <stdio.h>
@@ -18,7 +18,8 @@
 #define READ                                                                             \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                     \
 	 LANDLOCK_ACCESS_FS_READ_DIR)
-/* a tmpfs of the jail, or a writable bind: everything but devices, which nodev refuses too */
+/* a tmpfs of the jail, or a writable bind: everything but devices, which nodev refuses
+ * too */
 #define WRITE                                                                            \
 	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                 \
 	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |                  \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.h - what is mounted in a jail, and what may be done there: one table for three walls
+ * places.h - what is mounted in a jail, and what may be done there: one table for three
+ * walls
  *
- * mount.c mounts its rows, landlock.c makes its rules of them, and the launcher's read-back
- * (jail/launch/posture_mount.c) demands these mounts and no other.
+ * mount.c mounts the rows, landlock.c makes its rules of them, and the launcher's
+ * read-back (jail/launch/posture_mount.c) demands these mounts and no other.
  */
 #ifndef STEPJAIL_JAIL_WALLS_PLACES_H
 #define STEPJAIL_JAIL_WALLS_PLACES_H
@@ -31,12 +32,14 @@ extern const size_t place_row_count;
 
 #define PLACES_MAX (13 + PLAN_BINDS_MAX)
 
-/* In a template's tree: the folder of the root tree, and by places_kept() of each bind, for
- * its clones, who see nothing else of the host. Their mount namespaces begin as copies of
- * the template's, in which they may clone a mount that is attached, and no other. */
+/* Where a template keeps the root tree for its clones; places_kept() tells of the binds.
+ * Clones see nothing else of the host: a clone's mount namespace begins as a copy of its
+ * template's, and only mounts that are attached there can be cloned. */
 #define PLACES_KEPT_ROOT "/stepjail/root"
 
-/** places_kept() - Where in a template's tree the source of a bind is kept; lives for ever */
+/**
+ * places_kept() - Where a template keeps the source of a bind; the string lives for ever
+ */
 const char *places_kept(size_t bind);
 
 /**

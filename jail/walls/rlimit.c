@@ -14,7 +14,8 @@
 #include "init/io.h"
 #include "jail/walls/rlimit.h"
 
-/* a row sets the plan's limit if it has one, else the fixed value; above it, why */
+/* a row sets the plan's limit if it names one, else the fixed value; the comment says
+ * why */
 static const struct {
 	const char *name;
 	const char *line; /* what /proc/PID/limits calls it */
@@ -25,7 +26,7 @@ static const struct {
 	rlim_t slack;      /* added to the plan's limit */
 	bool no_cgroup;    /* only where no cgroup limits memory */
 } rows[] = {
-	/* --files; the first row, and the last that is set */
+	/* --files; set last, by rlimit_set_files() */
 	{ "RLIMIT_NOFILE", "Max open files", RLIMIT_NOFILE, LIMIT_FILES, 0, 1, 0, false },
 	/* --file-size */
 	{ "RLIMIT_FSIZE", "Max file size", RLIMIT_FSIZE, LIMIT_FILE_BYTES, 0, 1, 0,

@@ -3,10 +3,9 @@
  * source.c - host folders and files that a jail shall see: resolve, check, clone
  *
  * A path is resolved once, in the launcher, with the caller's rights; symlinks of the
- * host are the caller's own. What was found is remembered by device and inode, and
- * compared when it is cloned, so that nothing can be put in its place in between. A file
- * is cloned later than its folder, by its name: then the clone itself is compared once
- * more.
+ * host are the caller's own. Device and inode of the source are remembered and compared
+ * with the clone, so that nothing else can be put in its place in between. A file is
+ * cloned later, by its name out of its folder's clone, and is then compared once more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +18,10 @@
 #include "jail/walls/mount_op.h"
 #include "jail/base/sys.h"
 
-/* an overlay has devices of its own, and may say in the highest bits of a number which */
+/* an overlay has device numbers of its own, and may use the highest bits of an inode's */
 #define OVERLAY_INO ((ino_t)-1 >> 8)
 
-/* as an ordinary user the jail has the caller's own rights, and they can be tried */
+/* an ordinary user's jail has the caller's own rights, so access(2) tells */
 static int check_open_to_caller(const struct stat *st, const char *path,
 				const char *given, bool writable, struct err *e)
 {

@@ -11,11 +11,12 @@
  *   Where the program is warm, cloned with the interpreter that it is to be, a template's
  *   clone3() took the place of the launcher's, and PID 2 returns instead of becoming
  *   anything. All rows but that one are the same.
- *   A row that fails ends the jail. No row is best effort. If the launcher dies, the control
- *   socket is at its end of file, and until PID 1 is init it also gets a signal.
- *   Read next, in the order of the rows: ids.c; mount.c, with places.c for what is mounted
- *   where; net.c, caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c, exec.c. Then
- *   warm.c: how a template makes clones of itself, which walk this table too.
+ *   A row that fails ends the jail. No row is best effort. If the launcher dies, the
+ *   control socket is at its end of file, and until PID 1 is init it also gets a signal.
+ *   Read next, in the order of the rows: ids.c; mount.c, with places.c for what is
+ *   mounted where; net.c, caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c,
+ *   exec.c. Then warm.c: how a template makes clones of itself, which walk this table
+ *   too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,8 @@ static int do_namespaces(struct child *c, struct err *e)
 	(void)c;
 	if (getpid() != 1)
 		return err_say(e, EINVAL, "namespaces: the child is not PID 1");
-	/* a launcher killed before init runs; init itself watches the socket */
+	/* for a launcher that is killed before init runs; init itself watches the
+	 * socket */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return err_set(e, errno, "namespaces: parent-death signal");
 	return 0;
@@ -126,9 +128,9 @@ static int do_split(struct child *c, struct err *e)
 	return 0;
 }
 
-/* Until exec, /proc/self/fd/N leads to whatever folder fd N is, also outside of the
- * jail, and a symlink of the tree may name it. So the program's process keeps only its
- * sockets. */
+/* Until exec, /proc/self/fd/N leads to the folder of fd N, also outside of the jail, and
+ * a symlink of the tree may name that path. So the program's process closes every fd but
+ * its own stdio and sockets. */
 static int close_others(const struct child *c)
 {
 	const int kept[] = { c->control, c->gate, c->netlink };
@@ -166,16 +168,17 @@ static int do_session(struct child *c, struct err *e)
 			r = err_set(e, errno, "session: place fd %d", fd);
 	if (r == 0 && close_others(c) < 0)
 		r = err_set(e, errno, "session: close_range");
-	/* a template has none: its clones could not raise them, and set their own */
+	/* a template sets no rlimits: its clones could not raise them. Each sets its
+	 * own */
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set(c->plan, c->cgroup, !c->ids->own, e);
 	if (r == 0)
 		r = deterministic_cpu(c->plan, e);
 	if (r == 0)
 		r = ids_become(c->ids->program_id, e);
-	/* Changing ids made this process undumpable, so a root launcher without CAP_SYS_PTRACE
-	 * could not read all of its posture. exec makes it dumpable anyway, and whoever may not
-	 * trace the program then may not trace it now. */
+	/* Changing ids made this process undumpable, so a root launcher without
+	 * CAP_SYS_PTRACE could not read all of its posture. exec makes it dumpable
+	 * anyway, and whoever may not trace the program then may not trace it now. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
 		return err_set(e, errno, "session: be dumpable");
 	return r;
@@ -224,7 +227,7 @@ static int reset_signals(struct err *e)
 	return 0;
 }
 
-/* apart from exec, so that the launcher can tell which of them failed */
+/* a row apart from exec, so that the launcher can tell which of the two failed */
 static int do_gate(struct child *c, struct err *e)
 {
 	int r = gate_tell(c->gate, &c->netlink, &c->listener, e);

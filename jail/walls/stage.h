@@ -16,9 +16,9 @@
 #include "jail/walls/mount.h"
 #include "jail/plan/plan.h"
 
-/* What the stages know. The launcher makes it before its clone, which inherits it; a template
- * makes one for each of its clones, of struct warm_plan and struct warm_request. The stages
- * change nothing in it but fds. */
+/* What the stages know. The launcher makes it before its clone, which inherits it; a
+ * template makes one for each of its clones, of struct warm_plan and struct warm_request.
+ * The stages change only its fds, the key and the program's pid. */
 struct child {
 	const struct plan *plan;
 	const struct ids *ids;

@@ -3,7 +3,7 @@
  * cgroup.c - one cgroup v2 leaf per run: limits in, kill at the end
  *
  * Theory of operation (where leaves may be made is cgroup_find.c)
- *   cgroup_place()  find the folder for it, and choose its name: the keeper hears of both,
+ *   cgroup_place()  find the folder for a leaf, and choose its name: the keeper hears of it,
  *                   and removes the leaf at the end, whoever was killed until then
  *   cgroup_make()   mkdir the leaf and keep its fd; write the limits of cgroup_limit.c;
  *                   clone3() then starts the child with CLONE_INTO_CGROUP, so it is
@@ -27,7 +27,7 @@
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
 
-/* what is read and written of a leaf until it is removed */
+/* files of a leaf that are read or written after cgroup_hold() */
 static const char *const held[] = {
 	"cgroup.kill", "cgroup.procs",  "memory.peak", "pids.peak",
 	"cpu.stat",    "memory.events", "pids.events",
@@ -57,7 +57,8 @@ static int make_folder(int base, const char *name, int *fd, struct err *e)
 	return *fd < 0 ? err_set(e, errno, "cgroup: open %s", name) : 0;
 }
 
-/* a cgroup with controllers for its children holds no process: the template's are below */
+/* a cgroup with controllers for its children holds no process: the template's are
+ * below */
 static int make_inner(struct cgroup *cg, const struct plan *p, struct err *e)
 {
 	int r = make_folder(cg->base, cg->name, &cg->inner, e);

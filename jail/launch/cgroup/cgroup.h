@@ -63,23 +63,28 @@ void cgroup_enter_scope(char *const *argv);
 /** cgroup_entered_scope() - Note that this process was started by cgroup_enter_scope() */
 void cgroup_entered_scope(void);
 
-/** cgroup_in_scope() - Was it? */
+/** cgroup_in_scope() - Was cgroup_entered_scope() called? */
 bool cgroup_in_scope(void);
 
-/** cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated? */
+/**
+ * cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated?
+ */
 bool cgroup_ask_delegated(const char *path);
 
 /** cgroup_advice() - What to type where nothing is delegated; valid until called again */
 const char *cgroup_advice(void);
 
-/** cgroup_enable() - Enable in this folder the controllers that a plan needs; or -errno */
+/**
+ * cgroup_enable() - Enable in this folder the controllers that a plan needs; or -errno
+ */
 int cgroup_enable(int folder, const struct plan *p);
 
 /**
  * cgroup_place() - Find the folder for a leaf, and choose the leaf's name
  * @cg:		base and name are filled; the caller ends it with cgroup_close(), whatever
  *		this returns
- * @template:	The leaf goes into this template's folder; NULL: to where cgroup_find() says
+ * @template:	The leaf goes into this template's folder; NULL: to where cgroup_find()
+ *		says
  *
  * Return: 0, or as cgroup_find()
  */
@@ -90,8 +95,8 @@ int cgroup_place(struct cgroup *cg, const struct plan *p, const struct cgroup *t
  * cgroup_make() - Make a leaf, and write a plan's limits into it
  * @cg:		From cgroup_place()
  *
- * A template's own leaf lies in a folder of the same name. Whoever removes the leaf must know
- * of it before: keeper_add().
+ * A template's own leaf lies in a folder of the same name. Whoever removes the leaf must
+ * know of it before: keeper_add().
  *
  * Fails closed: a limit that cannot be written is an error, never a run without it.
  *

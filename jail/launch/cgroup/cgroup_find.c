@@ -10,9 +10,9 @@
  *   Only leaves may hold processes, so those that are in the place itself, the launcher
  *   and the shell that started it, first move into a child of it, "launcher"; started
  *   from there, the next launcher finds the place in its parent.
- *   Where a unit of systemd's is delegated, an extended attribute says so. To be able to
- *   write says nothing there: a user owns what that user's systemd keeps for its units,
- *   and systemd takes controllers away again from what it has not delegated.
+ *   Where a unit of systemd's is delegated, an extended attribute says so. The right to
+ *   write proves nothing: a user owns the cgroups that the user's systemd manages, and
+ *   systemd takes controllers away again from cgroups that it has not delegated.
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Delegation"; systemd:
  * CGROUP_DELEGATION.md
  */
@@ -82,7 +82,8 @@ static int lack(int bits, const char *where, const char *remedy, struct err *e)
 		       controllers[i].option ? controllers[i].option : "", where, remedy);
 }
 
-/* those of @bits that are not yet enabled for children; -EBUSY: processes are in the way */
+/* those of @bits that are not yet enabled for children; -EBUSY: processes are in the
+ * way */
 static int enable(int dir, int bits)
 {
 	int enabled = read_bits(dir, "cgroup.subtree_control");
@@ -165,7 +166,7 @@ static int own_path(char *path, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* does systemd keep this cgroup for a unit of its own? Their names tell */
+/* is this cgroup a unit of systemd's? Its name tells */
 static bool is_unit(const char *path)
 {
 	static const char *const kinds[] = { ".slice", ".scope", ".service", ".socket" };
@@ -177,7 +178,7 @@ static bool is_unit(const char *path)
 	return false;
 }
 
-/* by the nearest unit: below a delegated one, systemd keeps nothing */
+/* is the nearest unit delegated? Below a delegated unit systemd manages nothing */
 static bool is_delegated(const char *path, bool without_unit)
 {
 	static const char *const marks[] = { "user.delegate", "trusted.delegate" };
@@ -190,14 +191,14 @@ static bool is_delegated(const char *path, bool without_unit)
 		if (strlen(unit) < strlen(HIERARCHY))
 			return without_unit;
 	}
-	/* the mark of another user's systemd is none for root */
+	/* root does not believe the mark of another user's systemd */
 	if (stat(unit, &st) < 0 || st.st_uid != geteuid())
 		return false;
 	for (size_t i = 0; i < COUNT(marks); i++)
 		if (getxattr(unit, marks[i], value, sizeof(value)) == 1 && *value == '1')
 			return true;
-	/* a user's systemd may leave no mark (252 does not): this it was asked for, or it
-	 * is asked now */
+	/* a user's systemd may leave no mark (252 does not): this scope was asked for as
+	 * a delegated one, or systemd is asked now */
 	return cgroup_in_scope() || (geteuid() != 0 && cgroup_ask_delegated(unit));
 }
 
@@ -211,7 +212,7 @@ static bool is_ours(const char *path, bool without_unit)
 	       is_delegated(path, without_unit);
 }
 
-/* into a child, with all of them: the shell that started us too */
+/* move all processes of a place into a child of it, also the shell that started us */
 static int step_aside(int place, const char *path, struct err *e)
 {
 	cleanup_fd int aside = -1;
@@ -278,7 +279,7 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
 	struct statfs fs;
 	int offered, r;
 
-	/* a shortage, of fds say, is no absence */
+	/* another error, as a shortage of fds, does not say that there is no hierarchy */
 	if (top < 0 && top != -ENOENT && top != -ENOTDIR)
 		return err_set(e, -top, "cgroup: open %s", HIERARCHY);
 	if (top >= 0 && fstatfs(top, &fs) < 0)
@@ -305,7 +306,7 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
 	(void)snprintf(parent, sizeof(parent), "%s", own);
 	*strrchr(parent, '/') = '\0';
 
-	/* the real root alone has no type; whoever rules there waits for no delegation */
+	/* only the hierarchy's root has no cgroup.type: there root needs no delegation */
 	bool rules = geteuid() == 0 && faccessat(top, "cgroup.type", F_OK, 0) < 0;
 
 	if (!is_unit(own) && is_ours(parent, !rules))

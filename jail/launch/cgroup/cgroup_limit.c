@@ -77,7 +77,7 @@ static void say(const struct row *row, const struct plan *p, char *text)
 			   row->suffix);
 }
 
-/* nothing to be held to: what the kernel has by itself is what was planned */
+/* was the kernel's initial value planned? There is then nothing to write */
 static bool is_initial(const struct row *row, const char *text)
 {
 	return strcmp(text, row->initial) == 0;
@@ -92,7 +92,7 @@ static bool may_be_missing(const struct row *row, const char *text)
 					 sysinfo(&host) == 0 && host.totalswap == 0);
 }
 
-/* the whole disk's number, of a disk, a part of it, or the file system on either */
+/* find the number of a whole disk, given the disk, a partition, or a file on either */
 static int find_disk(const struct plan_io *io, char *number, size_t size, struct err *e)
 {
 	char path[PATH_MAX], part[96], text[32];
@@ -220,7 +220,7 @@ int cgroup_verify(int leaf, const struct plan *p, struct cgroup_limits *l, struc
 		if (n < 0)
 			return err_set(e, (int)-n, "cgroup: read %s back", rows[i].file);
 		got[strcspn(got, "\n")] = '\0';
-		/* what CPUs there are is told where the plan asks for none, too */
+		/* a read-only row is told where the plan asks for nothing, too */
 		if (strcmp(got, planned) != 0 && !(rows[i].read_only && !*planned))
 			return differs(rows[i].file, got, planned, e);
 	}

@@ -29,7 +29,8 @@ struct cgroup_limits {
  * @leaf:	Directory fd of the leaf
  * @l:		Gets the planned lines of io.max: its devices are looked up here
  *
- * What is the kernel's own initial value is not written, so that a kernel may lack it.
+ * A limit that is the kernel's initial value is not written, so a kernel may lack its
+ * file.
  *
  * Return: 0, or -errno
  */

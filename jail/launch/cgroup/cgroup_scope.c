@@ -25,11 +25,11 @@
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
 
-/* never by PATH: as root, this is executed as root */
+/* not found by PATH, because root executes it */
 static const char *const runners[] = { "/usr/bin/systemd-run", "/bin/systemd-run" };
 
 static bool in_scope;
-static char refusal[160]; /* what systemd-run said; empty: not tried */
+static char refusal[160]; /* what systemd-run said; empty where it was not tried */
 
 void cgroup_entered_scope(void)
 {
@@ -76,7 +76,8 @@ const char *cgroup_advice(void)
 	return text;
 }
 
-/* what a program says on its stdout or stderr, in one line; Return: its wait status */
+/* run a program, and take the first line of its stdout (1) or stderr (2). Return: its
+ * wait status */
 static int ask(char *const *argv, int stream, char *text, size_t size)
 {
 	int ends[2], status = -1;

@@ -3,9 +3,8 @@
  * denied_without.c - calls that are refused where a wall behind them lacks: see
  * denied_without.h
  *
- * All of these are calls that honest programs make, too: none is a violation. They fail
- * with EPERM, and --learn tells of them.
- * See memfd_create(2), mmap(2), splice(2), socket(7), open(2);
+ * Honest programs make these calls, too, so none is a violation. They fail with EPERM,
+ * and --learn tells of them. See memfd_create(2), mmap(2), splice(2), socket(7), open(2);
  * Kernel: Documentation/userspace-api/landlock.rst
  */
 #include <errno.h>
@@ -21,7 +20,7 @@
 
 #include "jail/walls/seccomp/denied_without.h"
 
-#define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: the filter itself refuses it, louder */
+#define MEMFD_EXEC 0x10 /* MFD_EXEC, Linux 6.3: to the compiled filter a violation */
 #define UNLISTED (MAP_SHARED | MAP_ANONYMOUS)
 #define ACCESS 3 /* open(2)'s O_ACCMODE; musl's has O_PATH in it as well */
 
@@ -56,7 +55,7 @@ static const char widens[] = "runs on more than the one CPU of --deterministic";
 		DENIED_WITHOUT_NO_TRUNCATE, CALL(call),                                  \
 			{ HAS(arg, O_TRUNC | ACCESS, O_TRUNC | (access)) }, truncates    \
 	}
-/* it is no null pointer, by one of its halves */
+/* one half of the argument is not 0: it is no null pointer */
 #define NO_NULL(number, is_high)                                                         \
 	{                                                                                \
 		.arg = (number), .mask = UINT32_MAX, .high = (is_high), .differs = true  \
@@ -110,8 +109,8 @@ unsigned int denied_without_lacks(bool cgroup, int landlock_abi, const struct pl
 {
 	unsigned int lacks = cgroup ? 0 : DENIED_WITHOUT_NO_CGROUP;
 
-	/* without any Landlock a file can be opened for writing as well: nothing to
-	 * win */
+	/* without any Landlock a file can be opened for writing anyway, so to refuse
+	 * truncation would gain nothing */
 	if (landlock_abi == 1 || landlock_abi == 2)
 		lacks |= DENIED_WITHOUT_NO_TRUNCATE;
 	if (!cgroup && p && p->lock_code == LOCK_YES)

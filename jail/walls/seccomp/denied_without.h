@@ -22,11 +22,11 @@
 #include "jail/walls/seccomp/prefix.h"
 
 enum denied_without_lack {
-	DENIED_WITHOUT_NO_CGROUP = 1,   /* nobody counts memory that no process shows */
+	DENIED_WITHOUT_NO_CGROUP = 1,   /* memory that no process shows is not counted */
 	DENIED_WITHOUT_NO_TRUNCATE = 2, /* Landlock ABI 1 or 2, Linux 5.13 to 6.1 */
-	DENIED_WITHOUT_ONE_CPU = 4,     /* what --deterministic fixed is to stay so */
-	/* no cgroup counts CPU time; and code is locked, so that no shell can be
-	 * started, which would need the call */
+	DENIED_WITHOUT_ONE_CPU = 4,     /* --deterministic: a program stays on its CPU */
+	/* no cgroup counts CPU time; and code is locked, so no shell, which needs the
+	 * call, can be started */
 	DENIED_WITHOUT_LOCKED = 8,
 };
 

@@ -32,7 +32,7 @@ size_t prefix_row(struct sock_filter *code, int nr, const struct prefix_test *te
 		code[n - 1].jt = tests[i].differs;
 	}
 	code[n++] = STATEMENT(BPF_RET | BPF_K, answer);
-	/* now it is known how far to go where a row does not hold */
+	/* a test that fails jumps behind the row, whose length is known now */
 	for (size_t i = 0; i < n; i++)
 		if (code[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
 			*(code[i].jt ? &code[i].jt : &code[i].jf) =

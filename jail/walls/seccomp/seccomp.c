@@ -51,7 +51,7 @@ static void replace_answer(struct sock_filter *code, size_t count, uint32_t answ
 static int listen_on(const struct plan *p, struct sock_filter *code, size_t count,
 		     int *listener, struct err *e)
 {
-	/* states of a session wait in a call that the listener answers, maybe for days */
+	/* states of a session wait for the listener's answer, maybe for days */
 	int r = filter_listen(code, count, !p->session);
 
 	*listener = r < 0 ? -1 : r;
@@ -109,7 +109,8 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 	own += signal_guard_code(p, code + own);
 	own += seccomp_allow_code(p, code + own);
 	memcpy(code + own, variants[locked].code, count * sizeof(code[0]));
-	/* the listener is told of calls that fail without being a violation, too */
+	/* for --learn the listener is told of all refused calls, not of violations
+	 * alone */
 	if (p->learn == ANSWER_YES)
 		replace_answer(code, own + count, REFUSED, TOLD);
 	if (key)

@@ -15,9 +15,10 @@
 
 /**
  * seccomp_install() - Put the plan's filter on the calling process, for good
- * @lacks:	Which walls lack behind it, see denied_without_lacks()
- * @key:	Gets what execve(2) must carry in its fourth argument to be let through, if
- *		the plan locks code; NULL lets none through, for a program that runs already
+ * @lacks:	Which other walls are missing, see denied_without_lacks()
+ * @key:	Gets the number that execve(2) must have as its fourth argument, if the
+ *		plan locks code. NULL lets no execve through, for a program that runs
+ *		already
  * @listener:	Gets a close-on-exec fd that is told of violations; -1 where the kernel
  *		gives none, because a surrounding filter has one, and the plan says that
  *		it may be missing: violations then fail unheard

@@ -28,23 +28,23 @@ static const struct {
 	{ SYS_tgkill, -1, 0, TOLD },
 	{ SYS_rt_sigqueueinfo, -1, 0, TOLD },
 	{ SYS_rt_tgsigqueueinfo, -1, 0, TOLD },
-	/* whom a call changes the priority of, or the CPUs */
+	/* these change the priority of a process, or its CPUs */
 	{ SYS_setpriority, -1, 0, TOLD },
 	{ SYS_sched_setaffinity, -1, 0, TOLD },
-	/* the same; in no filter but one whose plan allows them */
+	/* the same, where the plan allows the call: see is_there() */
 	{ SYS_sched_setscheduler, -1, 0, TOLD },
 	{ SYS_sched_setparam, -1, 0, TOLD },
 	{ SYS_sched_setattr, -1, 0, TOLD },
 	{ SYS_ioprio_set, -1, 0, TOLD },
 	{ SYS_pidfd_send_signal, -1, 0, REFUSED },
-	/* a timer's signal could stop or wake the process in a later step, when it is
-	 * a state */
+	/* a timer's signal could stop or wake the process during a later step, when the
+	 * process is a state that waits */
 	{ SYS_timer_create, -1, 0, REFUSED },
-	/* whom an fd's signal goes to, and which signal that is */
+	/* these choose whom an fd's signal goes to, and which signal */
 	{ SYS_fcntl, 1, SETOWN, REFUSED },
 	{ SYS_fcntl, 1, SETOWN_EX, REFUSED },
 	{ SYS_fcntl, 1, SETSIG, REFUSED },
-	/* these would signal the state that this step becomes, in a later step */
+	/* these would signal, during a later step, the state that this step becomes */
 	{ SYS_fcntl, 1, SETLEASE, REFUSED },
 	{ SYS_fcntl, 1, NOTIFY, REFUSED },
 };

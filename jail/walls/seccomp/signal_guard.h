@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal_guard.h - in a session, a step must not end the states that it may be rolled back to
+ * signal_guard.h - in a session, a step must not end the states that it may be rolled
+ * back to
  *
  * All processes of a session have one uid, so the kernel lets each signal the others, and
- * slow them. The filter has the kernel ask stepjail, and jail/serve/signal_judge.c answers.
+ * slow them. The filter has the kernel ask stepjail, and jail/serve/signal_judge.c
+ * answers.
  */
 #ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
 #define STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H
@@ -20,9 +22,10 @@
  * signal_guard_code() - Write the instructions that go before the filter's own
  * @code:	Room for SIGNAL_GUARD_CODE_MAX
  *
- * Calls that send a signal by numbers, or change whom a number names, are told of; ways
- * round them fail with EPERM: a pidfd's number says nothing, and fcntl(2) and
- * timer_create(2) can have the kernel send any signal.
+ * The kernel asks stepjail about calls that signal a process by its number, or change its
+ * priority or CPUs. Calls by which the same could be reached otherwise fail with EPERM: a
+ * pidfd does not tell whom it names, and fcntl(2) and timer_create(2) can have the kernel
+ * send any signal.
  *
  * Return: how many there are, 0 for a plan that is no session's
  */
@@ -31,7 +34,7 @@ size_t signal_guard_code(const struct plan *p, struct sock_filter *code);
 #define SIGNAL_GUARD_CODE_MAX 96
 
 /**
- * signal_guard_asks() - Is it one of the calls that signal_guard_code() has told of?
+ * signal_guard_asks() - Does signal_guard_code() have the kernel ask about this call?
  */
 bool signal_guard_asks(const struct plan *p, const struct seccomp_data *call);
 
