@@ -2,8 +2,8 @@
 /*
  * option.c - the one table of options, and what is printed from it: see option.h
  *
- * Adding an option is adding a row. A row with a limit stores a number with a unit, a
- * TEXT or CHOICE row what it is told where it is told, a LIST row appends it.
+ * A new option is a new row. NUMBER stores a number with a unit as a limit. TEXT, CHOICE
+ * and BITS store into one field of the plan, LIST and BIND append.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define T (1ULL << 40)
 #define HOURS 3600000ULL
 
-/* a text of the plan: kept, not copied */
+/* a string in the plan; it points to the value, which is not copied */
 static int set_text(const struct option_row *row, struct plan *p, const char *value,
 		    struct err *e)
 {
@@ -57,7 +57,7 @@ static const char *const answer_names[] = {
 	[ANSWER_NO] = "no", [ANSWER_YES] = "yes", NULL
 };
 
-/* an enum of the plan, as large as an int */
+/* an enum in the plan; as large as an int */
 static int set_choice(const struct option_row *row, struct plan *p, const char *value,
 		      struct err *e)
 {
@@ -78,7 +78,7 @@ static void print_choice(const struct option_row *row, const struct plan *p, FIL
 	(void)fprintf(out, "%s %s\n", row->name, row->choices[i]);
 }
 
-/* and so are the other enums of the plan: all have small values, none a negative one */
+/* All enums of the plan have small values and no negative one, so all have this size. */
 _Static_assert(sizeof(enum plan_lock) == sizeof(int), "set_choice() stores an int");
 
 static int set_bind(const struct option_row *row, struct plan *p, const char *value,
@@ -87,8 +87,8 @@ static int set_bind(const struct option_row *row, struct plan *p, const char *va
 	return plan_add_bind(p, value, strcmp(row->name, "bind-rw") == 0, e);
 }
 
-/* --bind's row prints the binds of --bind-rw, too, in the order given: a bind may lie
- * within an earlier one */
+/* The row of --bind prints the binds of --bind-rw, too. The order matters: a bind may lie
+ * within an earlier one. */
 static void print_bind(const struct option_row *row, const struct plan *p, FILE *out)
 {
 	for (size_t i = 0; strcmp(row->name, "bind") == 0 && i < p->bind_count; i++)
@@ -102,7 +102,7 @@ static int set_list(const struct option_row *row, struct plan *p, const char *va
 	return row->add(p, value, e);
 }
 
-/* an array of texts, or of structs that begin with what was given */
+/* an array in the plan, of strings or of structs that begin with the string given */
 static void print_list(const struct option_row *row, const struct plan *p, FILE *out)
 {
 	const char *at = (const char *)p + row->at, *value;
@@ -125,7 +125,7 @@ static const char *const on_violation_names[] = {
 static const char *const allow_missing_names[] = { "cgroup", "audit", NULL };
 static const char *const require_names[] = { "landlock", NULL };
 
-/* a bit for each name that was given */
+/* an unsigned int in the plan, with a bit for each name that was given */
 static int set_bit(const struct option_row *row, struct plan *p, const char *value,
 		   struct err *e)
 {
@@ -320,7 +320,7 @@ const struct option_row option_rows[] = {
 _Static_assert(COUNT(option_rows) <= 64, "more rows than bits");
 const size_t option_row_count = COUNT(option_rows);
 
-/* the two options that are about the command line itself */
+/* two options that concern the command line, not the plan */
 static const struct {
 	const char *name, *arg, *help;
 } meta[] = {

@@ -2,10 +2,11 @@
 /*
  * refused.c - calls that the allow list refuses, in words: see init/filter.h
  *
- * A violation is what no honest step does; the rest fails with EPERM and is heard of only
- * by --learn. Barred is what needs a capability that no jail has, what no namespace
- * divides, or what goes around a wall; the rest a policy may allow by name, at the risk
- * that its row names. What has no row is refused all the same.
+ * A call is a violation if no honest step makes it. Other refused calls fail with EPERM,
+ * and only --learn hears of them. A call is barred, so that no policy may allow it, if it
+ * needs a capability that no jail has, if no namespace divides what it changes, or if it
+ * goes around a wall. A policy may allow the others by name, at the risk that the row
+ * names. A call without a row is refused, too.
  * See syscalls(2), capabilities(7), namespaces(7), socket(2).
  */
 #include <sched.h>
@@ -39,12 +40,12 @@
 #define BARRED(name, why) ROW(name, true, true, why)
 #define RISKY(name, why) ROW(name, true, false, why)
 #define QUIET(name, why) ROW(name, false, false, why)
-#define SHUT(name, why) ROW(name, false, true, why)
+#define BARRED_QUIET(name, why) ROW(name, false, true, why)
 #define NAMESPACE(flag)                                                                  \
 	{                                                                                \
 		"clone", REFUSED_BIT, 0, flag, #flag, true, true, enters                 \
 	}
-/* each names its value itself: handed on, it would be a number already */
+/* FAMILY, TERMINAL and PRCTL do not call ARG: #value would print the number there */
 #define FAMILY(family, why)                                                              \
 	{                                                                                \
 		"socket", REFUSED_EQ, 0, family, #family, true, true, why                \
@@ -179,15 +180,16 @@ const struct refused_row refused_rows[] = {
 	BARRED("fanotify_init", handles),
 	BARRED("fanotify_mark", handles),
 	/* ids and capabilities */
-	SHUT("setuid", "there is no other id to become"),
-	SHUT("setgid", "there is no other id to become"),
-	SHUT("setreuid", "there is no other id to become"),
-	SHUT("setregid", "there is no other id to become"),
-	SHUT("setresuid", "there is no other id to become"),
-	SHUT("setresgid", "there is no other id to become"),
-	SHUT("setfsuid", "there is no other id to become"),
-	SHUT("setfsgid", "there is no other id to become"),
-	SHUT("setgroups", "could give up a group to gain what the group is denied"),
+	BARRED_QUIET("setuid", "there is no other id to become"),
+	BARRED_QUIET("setgid", "there is no other id to become"),
+	BARRED_QUIET("setreuid", "there is no other id to become"),
+	BARRED_QUIET("setregid", "there is no other id to become"),
+	BARRED_QUIET("setresuid", "there is no other id to become"),
+	BARRED_QUIET("setresgid", "there is no other id to become"),
+	BARRED_QUIET("setfsuid", "there is no other id to become"),
+	BARRED_QUIET("setfsgid", "there is no other id to become"),
+	BARRED_QUIET("setgroups",
+		     "could give up a group to gain what the group is denied"),
 	BARRED("capset", "there is no capability to raise"),
 	BARRED("lsm_set_self_attr",
 	       "changes its label of the host's security module, as its policy allows"),
@@ -213,7 +215,7 @@ const struct refused_row refused_rows[] = {
 	TERMINAL(PIO_UNIMAP, console),
 	TERMINAL(VT_SETMODE, console),
 	TERMINAL(VT_ACTIVATE, console),
-	/* own attributes that walls stand on */
+	/* attributes of the process that walls rely on */
 	PRCTL(PR_CAP_AMBIENT, true, true, "there is no capability to raise"),
 	PRCTL(PR_CAPBSET_DROP, true, true, no_capability),
 	PRCTL(PR_SET_SECUREBITS, true, true, no_capability),
@@ -221,7 +223,7 @@ const struct refused_row refused_rows[] = {
 	PRCTL(PR_SET_PTRACER, false, false, "lets more processes of the jail trace it"),
 	PRCTL(PR_SET_MM, false, false, "moves its own heap, arguments and environment"),
 	PRCTL(PR_SET_SECCOMP, false, false, unheard),
-	/* the ground of side channels */
+	/* what side channels are built on */
 	PRCTL(PR_SET_SPECULATION_CTRL, false, true,
 	      "switches protections against speculation off"),
 	PRCTL(PR_SCHED_CORE, false, true, "chooses whom it shares a CPU core with"),
@@ -230,9 +232,9 @@ const struct refused_row refused_rows[] = {
 	  merges },
 	{ "madvise", REFUSED_EQ, 2, MADV_COLD, "MADV_COLD", false, true, cached },
 	{ "madvise", REFUSED_EQ, 2, MADV_PAGEOUT, "MADV_PAGEOUT", false, true, cached },
-	SHUT("fadvise64", cached),
-	SHUT("preadv2", cached),
-	SHUT("pwritev2", cached),
+	BARRED_QUIET("fadvise64", cached),
+	BARRED_QUIET("preadv2", cached),
+	BARRED_QUIET("pwritev2", cached),
 	QUIET("mincore", cached),
 	QUIET("cachestat", cached),
 	/* execution domains */
@@ -249,12 +251,12 @@ const struct refused_row refused_rows[] = {
 	    "makes a program out of data"),
 	{ "memfd_create", REFUSED_BIT, 1, MFD_HUGETLB, "MFD_HUGETLB", false, true, huge },
 	RISKY("memfd_secret", "memory that even the kernel cannot look into"),
-	/* more filters and rules of its own: they can only take rights away */
+	/* more filters and Landlock rules: these can only take rights away */
 	QUIET("seccomp", unheard),
 	QUIET("landlock_create_ruleset", "can only take rights away"),
 	QUIET("landlock_add_rule", "can only take rights away"),
 	QUIET("landlock_restrict_self", "can only take rights away"),
-	/* what a step may ask for in good faith */
+	/* calls that honest steps make */
 	QUIET("sync", "writes back every disk of the host: slows all its users"),
 	QUIET("syncfs", "writes back a disk of the host: slows all its users"),
 	QUIET("tee", "copies between pipes without counting"),
@@ -278,26 +280,27 @@ const struct refused_row refused_rows[] = {
 	QUIET("msgget", sysv),
 	QUIET("semget", sysv),
 	QUIET("mq_open", sysv),
-	/* let through only with some arguments, which an option could not say */
-	SHUT("mmap", huge),
-	SHUT("setpriority", init_too),
-	SHUT("sched_setaffinity", init_too),
-	SHUT("clone3", "its flags lie in memory, where no filter sees them"),
-	SHUT("openat2", "its mode lies in memory, where no filter sees it"),
-	SHUT("open", set_id),
-	SHUT("openat", set_id),
-	SHUT("creat", set_id),
-	SHUT("mkdir", set_id),
-	SHUT("mkdirat", set_id),
-	SHUT("mknod", set_id),
-	SHUT("mknodat", set_id),
-	SHUT("chmod", set_id),
-	SHUT("fchmod", set_id),
-	SHUT("fchmodat", set_id),
-	SHUT("fchmodat2", set_id),
-	SHUT("socketpair", "no family but AF_UNIX has pairs that a namespace divides"),
-	SHUT("prlimit64", core_limit),
-	SHUT("setrlimit", core_limit),
+	/* allowed with some arguments only, which no option could name */
+	BARRED_QUIET("mmap", huge),
+	BARRED_QUIET("setpriority", init_too),
+	BARRED_QUIET("sched_setaffinity", init_too),
+	BARRED_QUIET("clone3", "its flags lie in memory, where no filter sees them"),
+	BARRED_QUIET("openat2", "its mode lies in memory, where no filter sees it"),
+	BARRED_QUIET("open", set_id),
+	BARRED_QUIET("openat", set_id),
+	BARRED_QUIET("creat", set_id),
+	BARRED_QUIET("mkdir", set_id),
+	BARRED_QUIET("mkdirat", set_id),
+	BARRED_QUIET("mknod", set_id),
+	BARRED_QUIET("mknodat", set_id),
+	BARRED_QUIET("chmod", set_id),
+	BARRED_QUIET("fchmod", set_id),
+	BARRED_QUIET("fchmodat", set_id),
+	BARRED_QUIET("fchmodat2", set_id),
+	BARRED_QUIET("socketpair",
+		     "no family but AF_UNIX has pairs that a namespace divides"),
+	BARRED_QUIET("prlimit64", core_limit),
+	BARRED_QUIET("setrlimit", core_limit),
 	/* socket families */
 	ARG("socket", REFUSED_EQ, 0, AF_NETLINK, false,
 	    "much kernel code, although of an empty network namespace alone"),
@@ -348,8 +351,8 @@ const struct refused_row refused_rows[] = {
 
 const size_t refused_row_count = COUNT(refused_rows);
 
-/* --lock-code: once the program has started, nothing becomes code that was not. Its own
- * start is let through by a key in a register that execve(2) does not read. */
+/* --lock-code: after the start of the program, no further memory becomes code. The
+ * execve of that start is known by a key in a register that execve(2) does not read. */
 const struct refused_row locked_rows[] = {
 	{ "execve", REFUSED_KEY, 3, 0, NULL, true, true, "starts a program" },
 	{ "execveat", REFUSED_ALWAYS, 0, 0, NULL, true, true, "starts a program" },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls.c - what a program in a jail may ask of the kernel, and why
+ * syscalls.c - the system calls that a program in a jail may make, and why
  *
- * An allow list: what has no row fails with EPERM. jail/plan/refused.c has what is knowingly
- * excluded, which of it the launcher is told of, and what --lock-code takes away.
- * clone3 says ENOSYS, because its flags lie in memory where a filter cannot see them, and
- * libc then falls back to clone.
+ * An allow list: a call without a row fails with EPERM. jail/plan/refused.c lists the
+ * calls that are excluded on purpose, those that are violations, and those that
+ * --lock-code takes away. clone3 fails with ENOSYS: its flags lie in memory, where a
+ * filter cannot see them, and libc then calls clone.
  * Rows are grouped by what they are for. See syscalls(2).
  */
 #include <errno.h>
@@ -25,14 +25,14 @@
 	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |      \
 	 CLONE_NEWNET | CLONE_NEWCGROUP)
 
-/* As an ordinary user the program is the caller's own uid. Through an inherited stdout or
- * a writable bind it could leave a set-id file of that user on the host, for others to
- * run: so no call may carry a set-id bit. Flags that make a file are those that read a
- * mode. */
+/* For an ordinary user the program has the caller's own uid. Through an inherited stdout
+ * or a writable bind it could leave a set-id file of that user on the host, for others to
+ * run. So no call may carry a set-id bit. Open flags that create a file make the kernel
+ * read a mode. */
 #define SET_ID (S_ISUID | S_ISGID)
 #define CREATING (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 
-/* RWF_NOWAIT says whether a page is in memory, RWF_DONTCACHE (Linux 6.14) drops it */
+/* RWF_NOWAIT tells whether a page is in memory, RWF_DONTCACHE (Linux 6.14) drops it */
 #define TELLS_OF_CACHE (0x08 | 0x80)
 
 #define ALLOW(name, why)                                                                 \
@@ -76,7 +76,7 @@ const struct filter_row filter_rows[] = {
 	ALLOW("getgroups", "reads own state"),
 	ALLOW("capget", "reads own state: all empty"),
 	ALLOW("getrlimit", "reads own limits"),
-	/* RLIMIT_CORE stays: see jail/walls/rlimit.c */
+	/* RLIMIT_CORE may not be changed: see jail/walls/rlimit.c */
 	{ "setrlimit", OWN_LIMIT, 0, 0,
 	  "lowers own limits; hard limits cannot be raised" },
 	{ "prlimit64", OWN_LIMIT, 1, 0,
@@ -84,7 +84,7 @@ const struct filter_row filter_rows[] = {
 	ALLOW("getrusage", "reads own usage"),
 	ALLOW("times", "reads own usage"),
 	ALLOW("getpriority", "reads own priority"),
-	/* as an ordinary user, init has the program's uid, and is one of PRIO_USER's */
+	/* init may have the same uid: PRIO_USER would change its priority, too */
 	{ "setpriority", NOT_INIT, 1, 0,
 	  "lowers own priority; raising needs CAP_SYS_NICE" },
 	ALLOW("umask", "own file creation mask"),
@@ -130,9 +130,9 @@ const struct filter_row filter_rows[] = {
 	ALLOW("munmap", "give memory back"),
 	ALLOW("mremap", "resize a mapping"),
 	ALLOW("mprotect", "stack guards"),
-	/* all advice but 12, MADV_MERGEABLE: equal pages of the whole host would be told
-	   by time; and but 20 and 21, MADV_COLD and MADV_PAGEOUT: what is read anew
-	   after them tells by time what another jail has read meanwhile */
+	/* All advice but MADV_MERGEABLE (12), MADV_COLD (20) and MADV_PAGEOUT (21). After
+	   the first, the time of a write tells whether the host has an equal page. After
+	   the others, the time of a read tells whether another jail has read the page. */
 	{ "madvise", ARG_CLEAR, 2, 4, "give memory back" },
 	{ "madvise", ARG_CLEAR, 2, 8 | 16, "give memory back" },
 	{ "madvise", ARG_EQ, 2, MADV_HUGEPAGE, "huge pages" },
@@ -212,7 +212,7 @@ const struct filter_row filter_rows[] = {
 	ALLOW("fdatasync", "writes of its own"),
 	ALLOW("sync_file_range", "writes of its own"),
 	ALLOW("readahead", "files it has open"),
-	/* but for POSIX_FADV_DONTNEED and POSIX_FADV_NOREUSE */
+	/* all advice but POSIX_FADV_DONTNEED (4) and POSIX_FADV_NOREUSE (5) */
 	{ "fadvise64", ARG_CLEAR, 3, 4, "files it has open" },
 	ALLOW("pipe", "own pipes"),
 	ALLOW("pipe2", "own pipes"),
@@ -231,7 +231,7 @@ const struct filter_row filter_rows[] = {
 	ALLOW("epoll_pwait2", "wait for fds"),
 	ALLOW("inotify_add_watch", "of no use unless a policy allows inotify_init1"),
 	ALLOW("inotify_rm_watch", "of no use unless a policy allows inotify_init1"),
-	/* ioctl: named requests only; TIOCSTI and TIOCLINUX type into the caller's
+	/* ioctl: these requests only; TIOCSTI and TIOCLINUX would type into the caller's
 	   terminal */
 	{ "ioctl", ARG_EQ, 1, FIONREAD, "how many bytes wait" },
 	{ "ioctl", ARG_EQ, 1, FIONBIO, "non-blocking flag" },
