@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c - which root tree it is: see tree.h
+ * tree.c - the digest of a root tree: see tree.h
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define LIST_BYTES_MAX (8U << 20) /* some 70,000 lines */
 #define ESCAPED_MAX (4 * PATH_MAX)
 
-/* paths in the order they were found, then sorted */
+/* the paths of a tree, in the order in which they were found, and then sorted */
 struct walk {
 	int root;
 	char **path;
@@ -51,7 +51,7 @@ static int open_in(const struct walk *w, const char *path, int flags)
 			   RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
-/* all that is in a folder goes to the end of the list, to be looked at later */
+/* Add the names in a folder to the end of the paths; walk_tree() looks at them later. */
 static int add_folder(struct walk *w, const char *path)
 {
 	int fd = open_in(w, *path ? path : ".", O_RDONLY | O_DIRECTORY), r = 0;
@@ -70,8 +70,8 @@ static int add_folder(struct walk *w, const char *path)
 }
 
 /*
- * Open what an O_PATH fd has been seen to be. In a folder of a stranger's, to open
- * anything but a file by its name could wait for a FIFO's writer, or set a device going.
+ * Open the file that an O_PATH fd refers to. The folder may be a stranger's: opening by
+ * name could wait for a FIFO's writer, or start a device.
  */
 static int open_seen(int seen)
 {
@@ -105,8 +105,7 @@ static int hash_file(int seen, char *hex)
 	return (int)n;
 }
 
-/* what ends a field or a line, and the backslash, as \ooo; as proc_pid_mountinfo(5) has
- * it */
+/* Write blanks, newlines and backslashes as \ooo, as proc_pid_mountinfo(5) has them. */
 static const char *escape(const char *name, char *text)
 {
 	char *at = text;
@@ -120,7 +119,7 @@ static const char *escape(const char *name, char *text)
 	return text;
 }
 
-/* the list's line of one thing, without its newline */
+/* Write the list's line for one path, without its newline. */
 static int print_line(const struct walk *w, const char *path, char *line, size_t size)
 {
 	cleanup_fd int fd = open_in(w, path, O_PATH);
@@ -142,7 +141,7 @@ static int print_line(const struct walk *w, const char *path, char *line, size_t
 		(void)snprintf(line, size, "file %04o %s %s", st.st_mode & 07777, word,
 			       at);
 	} else {
-		r = -EINVAL; /* a tree has no other things */
+		r = -EINVAL; /* no list has lines for other kinds of files */
 	}
 	return r;
 }
@@ -152,7 +151,7 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* every path of the tree, sorted as the list is */
+/* Find every path of the tree, and sort them as the list is sorted. */
 static int walk_tree(struct walk *w, const char *name, struct err *e)
 {
 	int r = add_folder(w, "");
@@ -172,7 +171,7 @@ static int walk_tree(struct walk *w, const char *name, struct err *e)
 	return 0;
 }
 
-/* the list's next line and the tree's: the same, or what it is that differs */
+/* Compare the list's next line with the tree's, NULL at its end, and say what differs. */
 static int compare(const char *want, const char *have, const char *name, struct err *e)
 {
 	const char *listed = want && *want ? strrchr(want, ' ') : NULL;
@@ -192,7 +191,7 @@ static int compare(const char *want, const char *have, const char *name, struct 
 		       name, have, want);
 }
 
-/* @list: of the tree, cut up in place, or NULL to compare it with nothing */
+/* @list: the tree's list, which is cut in place; NULL: there is nothing to compare */
 static int list_tree(struct walk *w, const char *name, char *list, char *hex,
 		     struct err *e)
 {
@@ -244,7 +243,7 @@ static ssize_t read_beside(const char *path, char *text, size_t size)
 	return fd < 0 ? fd : io_read_text(fd, text, size);
 }
 
-/* the digest that is kept beside the list; false where there is none */
+/* Read the digest from the file beside the list; false where there is none. */
 static bool read_sum(const char *path, char *hex)
 {
 	char text[512];

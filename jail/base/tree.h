@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.h - which root tree it is: its digest, and whether it is what its list says
+ * tree.h - the digest of a root tree, and whether the tree matches its list
  *
- * The list TREE.sha256 beside a tree has one line for each thing in it, sorted by the bytes
- * of its path, as rootfs/trees/build makes it:
+ * The list TREE.sha256 beside a tree has one line for each thing in it, sorted by the
+ * bytes of its path, as rootfs/trees/build makes it:
  *
  *	dir MODE - PATH
  *	file MODE SHA256 PATH
  *	link - TARGET PATH
  *
- * A blank, tab, newline or backslash in PATH or TARGET is written as \ooo, so that no name
- * can look like another field or line.
+ * A blank, tab, newline or backslash in PATH or TARGET is written as \ooo, so that no
+ * name can look like another field or line.
  *
- * The digest of a tree is the SHA-256 of its list. TREE.sha256.sum is that, as sha256sum(1)
- * writes it, so that nobody has to hash a list of a thousand lines for each run.
+ * The digest of a tree is the SHA-256 of its list. The file TREE.sha256.sum holds the
+ * digest, as sha256sum(1) writes it, so that a run need not hash a list of a thousand
+ * lines.
  */
 #ifndef STEPJAIL_JAIL_BASE_TREE_H
 #define STEPJAIL_JAIL_BASE_TREE_H
@@ -25,7 +26,7 @@
 #include "init/err.h"
 #include "jail/base/sha256.h"
 
-/* where a tree is, and which folder was seen there */
+/* the path of a tree, and the folder that was found there */
 struct tree_at {
 	const char *path;
 	dev_t dev;
@@ -33,10 +34,10 @@ struct tree_at {
 };
 
 enum tree_state {
-	TREE_UNKNOWN,  /* no list, no digest */
+	TREE_UNKNOWN,  /* there is no list, so no digest */
 	TREE_CLAIMED,  /* the digest of its list; the tree was not looked at */
-	TREE_VERIFIED, /* the same, and the tree is what the list says */
-	TREE_LISTED,   /* there is no list: the digest of the one that was made now */
+	TREE_VERIFIED, /* the digest of its list; the tree matches the list */
+	TREE_LISTED,   /* there is no list file: the digest of a list that was made now */
 };
 
 struct tree {
@@ -50,8 +51,8 @@ struct tree {
  * @verify:	Walk it, following no symlink and entering no other mount, and compare it
  *		with its list
  *
- * Return: 0, -EBADMSG (not what the list says; the line names the first path that differs),
- * or -errno
+ * Return: 0, -EBADMSG (the tree differs from the list; @e names the first path), or
+ * -errno
  */
 int tree_digest(const struct tree_at *root, bool verify, struct tree *t, struct err *e);
 

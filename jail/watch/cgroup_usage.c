@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup_usage.c - what a leaf has used, as its files count it: see cgroup_usage.h
+ * cgroup_usage.c - usage of a cgroup leaf, as its files count it: see cgroup_usage.h
  *
  * Kernel: Documentation/admin-guide/cgroup-v2.rst, "Format"
  */
@@ -11,8 +11,8 @@
 #include "jail/base/procfs.h"
 #include "jail/watch/cgroup_usage.h"
 
-/* a value stands behind its key and a blank ("oom_kill 5"), or, of a peak, alone in its
- * file */
+/* A value stands behind its key and a blank ("oom_kill 5"). A peak is alone in its file:
+ * its key is empty. */
 static const struct row {
 	const char *file, *key;
 	size_t at; /* in struct cgroup_usage */
@@ -25,7 +25,7 @@ static const struct row {
 	ROW("pids.peak", "", pids_peak),
 	ROW("memory.events", "oom_kill ", oom_kills),
 	ROW("pids.events", "max ", pids_refused),
-	/* those of one file stand together: it is read once */
+	/* rows of one file stand together, so that the file is read once */
 	ROW("cpu.stat", "user_usec ", user_us),
 	ROW("cpu.stat", "system_usec ", system_us),
 	ROW("cpu.stat", "throttled_usec ", throttled_us),
@@ -35,17 +35,9 @@ static const struct row {
 _Static_assert(ROW_COUNT * sizeof(uint64_t) == sizeof(struct cgroup_usage),
 	       "a row for each field");
 
-static uint64_t get(const struct cgroup_usage *u, const struct row *row)
+static uint64_t *field(struct cgroup_usage *u, const struct row *row)
 {
-	uint64_t n;
-
-	memcpy(&n, (const char *)u + row->at, sizeof(n));
-	return n;
-}
-
-static void put(struct cgroup_usage *u, const struct row *row, uint64_t n)
-{
-	memcpy((char *)u + row->at, &n, sizeof(n));
+	return (uint64_t *)(void *)((char *)u + row->at);
 }
 
 static uint64_t look_up(const char *key, const char *text)
@@ -55,7 +47,8 @@ static uint64_t look_up(const char *key, const char *text)
 	return at && *at >= '0' && *at <= '9' ? strtoull(at, NULL, 10) : NO_LIMIT;
 }
 
-/* rows whose file is @only, or all of them; an unreadable file reads NO_LIMIT in all */
+/* Read the rows of the file @only, or of all files for NULL, where NO_LIMIT is the value
+ * of rows whose file cannot be read. */
 static void read_rows(const struct cgroup *cg, const char *only, struct cgroup_usage *u)
 {
 	static char text[16384];
@@ -70,19 +63,22 @@ static void read_rows(const struct cgroup *cg, const char *only, struct cgroup_u
 			n = cgroup_read(cg, file, text, sizeof(text));
 		}
 		if (n >= 0 || !only)
-			put(u, &rows[i], n < 0 ? NO_LIMIT : look_up(rows[i].key, text));
+			*field(u, &rows[i]) =
+				n < 0 ? NO_LIMIT : look_up(rows[i].key, text);
 	}
 }
 
 void cgroup_usage(const struct cgroup *cg, const struct cgroup_usage *before,
 		  struct cgroup_usage *u)
 {
-	read_rows(cg, NULL, u);
-	for (size_t i = 0; before && i < ROW_COUNT; i++) {
-		uint64_t was = get(before, &rows[i]), is = get(u, &rows[i]);
+	struct cgroup_usage start = before ? *before : (struct cgroup_usage){ 0 };
 
-		if (*rows[i].key && was <= is && is != NO_LIMIT)
-			put(u, &rows[i], is - was);
+	read_rows(cg, NULL, u);
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		uint64_t was = *field(&start, &rows[i]), *is = field(u, &rows[i]);
+
+		if (*rows[i].key && was <= *is && *is != NO_LIMIT)
+			*is -= was;
 	}
 }
 
@@ -93,7 +89,7 @@ void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u)
 
 uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough)
 {
-	/* pages of files, those of tmpfs aside, and caches of the kernel's */
+	/* pages of files other than tmpfs, and caches of the kernel */
 	static const char *const keys[] = { "inactive_file ", "active_file ",
 					    "slab_reclaimable " };
 	static char text[16384];
@@ -110,9 +106,4 @@ uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough)
 			bytes -= back < bytes ? back : bytes;
 	}
 	return bytes;
-}
-
-bool cgroup_counted(uint64_t count)
-{
-	return count > 0 && count != NO_LIMIT;
 }

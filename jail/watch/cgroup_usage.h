@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup_usage.h - what a leaf has used, as its files count it
+ * cgroup_usage.h - usage of a cgroup leaf, as its files count it
  */
 #ifndef STEPJAIL_JAIL_WATCH_CGROUP_USAGE_H
 #define STEPJAIL_JAIL_WATCH_CGROUP_USAGE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "jail/launch/cgroup/cgroup.h"
@@ -20,24 +19,21 @@ struct cgroup_usage {
 };
 
 /**
- * cgroup_usage() - Read what a leaf has used
- * @before:	Taken off every count that is not a peak; NULL for nothing
+ * cgroup_usage() - Read the usage of a leaf
+ * @before:	Usage to subtract from every count that is not a peak; or NULL
  */
 void cgroup_usage(const struct cgroup *cg, const struct cgroup_usage *before,
 		  struct cgroup_usage *u);
 
-/** cgroup_cpu() - Read the CPU times alone; what cannot be read stays as it is */
+/** cgroup_cpu() - Read the CPU times alone; an unreadable one keeps its value in @u */
 void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u);
 
 /**
- * cgroup_memory() - Bytes of memory that a leaf holds, and cannot give back
- * @enough:	Where it has no more than this, what it could give back is not looked for
+ * cgroup_memory() - Bytes of memory that a leaf holds and the kernel cannot take back
+ * @enough:	If the leaf holds no more than this, caches are not subtracted
  *
  * Return: bytes, 0 where they cannot be read. Kernel: cgroup-v2.rst, "Memory"
  */
 uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough);
-
-/** cgroup_counted() - Is it known, and more than zero? */
-bool cgroup_counted(uint64_t count);
 
 #endif

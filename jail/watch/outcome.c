@@ -29,6 +29,12 @@ bool outcome_counted(const struct outcome *o, uint64_t value)
 	return o->cgroup && value != NO_LIMIT;
 }
 
+/* is it known that this has happened? */
+static bool has_happened(const struct outcome *o, uint64_t count)
+{
+	return outcome_counted(o, count) && count > 0;
+}
+
 uint64_t outcome_cpu_us(const struct outcome *o)
 {
 	uint64_t told = o->exit.user_us + o->exit.system_us;
@@ -58,7 +64,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 /* a SIGKILL that the launcher did not send, and the leaf counted a kill for memory */
 static bool killed_for_memory(const struct outcome *o, const struct judgement *j)
 {
-	return o->cgroup && cgroup_counted(o->usage.oom_kills) &&
+	return has_happened(o, o->usage.oom_kills) &&
 	       (!o->have_exit || j->signal == SIGKILL || j->exit_code > 0);
 }
 
@@ -95,7 +101,7 @@ static enum verdict judge_end(const struct outcome *o, const struct plan *p,
 		return VERDICT_SIGNALED;
 	if (j->exit_code == 0)
 		return VERDICT_COMPLETED;
-	if (o->cgroup && cgroup_counted(o->usage.pids_refused))
+	if (has_happened(o, o->usage.pids_refused))
 		return VERDICT_PIDS;
 	return o->full > 0 ? VERDICT_DISK : VERDICT_EXITED;
 }

@@ -152,10 +152,6 @@ START_TEST(what_is_missing_is_not_known)
 	ck_assert_uint_eq(u.pids_peak, NO_LIMIT);
 	ck_assert_uint_eq(u.oom_kills, NO_LIMIT);
 	ck_assert_uint_eq(u.user_us, NO_LIMIT);
-	/* and is no evidence either */
-	ck_assert(!cgroup_counted(NO_LIMIT));
-	ck_assert(!cgroup_counted(0));
-	ck_assert(cgroup_counted(1));
 }
 END_TEST
 
