@@ -89,7 +89,8 @@ static int look_at_gate(struct run *run, struct err *e)
 	if (r == 0 && !run->outcome.listened &&
 	    !(run->jail.plan->allow_missing & PART_AUDIT))
 		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
-	return r < 0 ? r : 1;
+	/* an -EAGAIN of the read-back must not pass for a gate where nothing waits yet */
+	return r < 0 ? -EPERM : 1;
 }
 
 bool startup_gate(struct run *run)

@@ -40,6 +40,8 @@ static const struct {
 	{ "*", "write", "*/report", EINTR, WHENEVER, "written again" },
 	{ "*", "sendmsg", "*", EINTR, WHENEVER, "sent again" },
 	{ "*", "poll", "*", EINTR, WHENEVER, "polled again" },
+	{ "0", "recvmsg", " socket:*", EINTR, BEFORE, "the gate is polled again" },
+	{ "0", "recvfrom", " socket:*", EINTR, BEFORE, "the gate is polled again" },
 	{ "*", "wait4", "*", EINTR, WHENEVER, "waited again" },
 	{ "0", "fcntl", " /run/stepjail/ids 0x25", EAGAIN, BEFORE,
 	  "another slot is tried" },
