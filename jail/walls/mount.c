@@ -85,7 +85,7 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 	base = r;
 	/* on top of the old root, a place that exists on every host: a path lookup that
 	 * begins at our own root does not enter a mount on top of that root */
-	r = mount_attach(base, AT_FDCWD, "/", e);
+	r = mount_attach(base, "/", e);
 	if (r < 0)
 		return r;
 	if (fchdir(base) < 0)
@@ -98,7 +98,7 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 
 static int make_root(const struct sources *s, struct err *e)
 {
-	int r = mount_attach(s->root.tree, AT_FDCWD, TREE, e);
+	int r = mount_attach(s->root.tree, TREE, e);
 
 	if (r < 0)
 		return r;
@@ -107,7 +107,7 @@ static int make_root(const struct sources *s, struct err *e)
 
 	if (overlay < 0)
 		return overlay;
-	return mount_attach(overlay, AT_FDCWD, ROOT, e);
+	return mount_attach(overlay, ROOT, e);
 }
 
 /*
@@ -173,7 +173,7 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 		return fs;
 	if (mkdirat(fs, "tmp", 01777) < 0 || mkdirat(fs, "shm", 01777) < 0)
 		return err_set(e, errno, "mount: make /tmp and /dev/shm");
-	r = mount_attach(fs, AT_FDCWD, WRITABLE, e);
+	r = mount_attach(fs, WRITABLE, e);
 	for (size_t i = 0; r == 0 && i < 2; i++) {
 		cleanup_fd int part = mount_clone_at(WRITABLE, i ? "shm" : "tmp", e);
 
@@ -212,7 +212,7 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 	(void)snprintf(layers, sizeof(layers), "%s:" EMPTY, lower);
 	if (mkdir(lower, 0755) < 0 || mkdir(over, 0755) < 0)
 		return err_set(e, errno, "mount: make %s", lower);
-	r = mount_attach(s->tree, AT_FDCWD, lower, e);
+	r = mount_attach(s->tree, lower, e);
 	if (r < 0 || writable)
 		return r < 0 ? r : mount_clone_at(lower, s->name, e);
 
@@ -220,7 +220,7 @@ static int make_source(const struct source *s, size_t i, bool writable, struct e
 
 	if (overlay < 0)
 		return overlay;
-	r = mount_attach(overlay, AT_FDCWD, over, e);
+	r = mount_attach(overlay, over, e);
 	return r < 0 ? r : mount_clone_at(over, s->name, e);
 }
 

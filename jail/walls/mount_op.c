@@ -92,9 +92,9 @@ int mount_proc(uint64_t attr, struct err *e)
 	return r;
 }
 
-int mount_attach(int tree, int dir, const char *path, struct err *e)
+int mount_attach(int tree, const char *path, struct err *e)
 {
-	if (move_mount(tree, "", dir, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_set(e, errno, "mount: attach at %s", path);
 	return 0;
 }

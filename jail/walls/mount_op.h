@@ -39,9 +39,8 @@ int mount_overlay(const char *lowerdir, struct err *e);
 /** mount_proc() - A detached procfs of process folders only (subset=pid, hidepid) */
 int mount_proc(uint64_t attr, struct err *e);
 
-/** mount_attach() - Attach a detached mount at a path under @dir that no guest controls
- */
-int mount_attach(int tree, int dir, const char *path, struct err *e);
+/** mount_attach() - Attach a detached mount at a path that no guest controls */
+int mount_attach(int tree, const char *path, struct err *e);
 
 /** mount_attach_beneath() - Attach at a clean path under @root, following no symlink */
 int mount_attach_beneath(int tree, int root, const char *path, struct err *e);

@@ -21,28 +21,18 @@
 /* an overlay has device numbers of its own, and may use the highest bits of an inode's */
 #define OVERLAY_INO ((ino_t)-1 >> 8)
 
-/* an ordinary user's jail has the caller's own rights, so access(2) tells */
-static int check_open_to_caller(const struct stat *st, const char *path,
-				const char *given, bool writable, struct err *e)
-{
-	int need = R_OK | (S_ISDIR(st->st_mode) ? X_OK : 0) | (writable ? W_OK : 0);
-
-	return access(path, need) < 0 ? err_set(e, errno, "%s", given) : 0;
-}
-
-static int check_open_to_jail(const struct stat *st, const char *path, bool writable,
+/* @need: R_OK, W_OK and X_OK, which are the world's bits of a mode, too */
+static int check_open_to_jail(const char *path, mode_t mode, unsigned int need,
 			      struct err *e)
 {
-	bool folder = S_ISDIR(st->st_mode);
-	mode_t need = S_IROTH | (folder ? S_IXOTH : 0) | (writable ? S_IWOTH : 0);
-
-	if ((st->st_mode & need) == need)
+	if ((mode & need) == need)
 		return 0;
 	return err_say(
 		e, EACCES,
 		"%s is closed to the jail, which as root runs under ids of its own: "
-		"chmod o+r%s%s it, or run stepjail as its owner",
-		path, writable ? "w" : "", folder ? "x" : "");
+		"chmod o+%s%s%s it, or run stepjail as its owner",
+		path, need & R_OK ? "r" : "", need & W_OK ? "w" : "",
+		need & X_OK ? "x" : "");
 }
 
 /* cut a resolved file path into its folder and its name */
@@ -56,13 +46,7 @@ static int split_file_path(struct source *s, char *path, bool foreign, struct er
 	*slash = '\0';
 	if (stat(s->path, &st) < 0)
 		return err_set(e, errno, "look at %s", s->path);
-	if (foreign && !(st.st_mode & S_IXOTH))
-		return err_say(
-			e, EACCES,
-			"the folder %s is closed to the jail, which as root runs under "
-			"ids of its own: chmod o+x it, or run stepjail as its owner",
-			s->path);
-	return 0;
+	return foreign ? check_open_to_jail(s->path, st.st_mode, X_OK, e) : 0;
 }
 
 static int find_source(struct source *s, const char *given, bool foreign, bool writable,
@@ -73,18 +57,23 @@ static int find_source(struct source *s, const char *given, bool foreign, bool w
 
 	if (!path || stat(path, &st) < 0)
 		return err_set(e, errno, "%s", given);
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+
+	bool folder = S_ISDIR(st.st_mode);
+	int need = R_OK | (folder ? X_OK : 0) | (writable ? W_OK : 0), r = 0;
+
+	if (!folder && !S_ISREG(st.st_mode))
 		return err_say(e, EINVAL, "%s is neither a file nor a folder", given);
-
-	int r = foreign ? check_open_to_jail(&st, given, writable, e)
-			: check_open_to_caller(&st, path, given, writable, e);
-
+	if (foreign)
+		r = check_open_to_jail(given, st.st_mode, (unsigned int)need, e);
+	/* an ordinary user's jail has the caller's own rights */
+	else if (access(path, need) < 0)
+		r = err_set(e, errno, "%s", given);
 	if (r < 0)
 		return r;
 	*s = (struct source){
 		.path = path, .dev = st.st_dev, .ino = st.st_ino, .tree = -1
 	};
-	return S_ISDIR(st.st_mode) ? 0 : split_file_path(s, path, foreign, e);
+	return folder ? 0 : split_file_path(s, path, foreign, e);
 }
 
 int mount_find(struct sources *s, const struct plan *p, const char *root, bool foreign,

@@ -75,7 +75,9 @@ bool cgroup_ask_delegated(const char *path);
 const char *cgroup_advice(void);
 
 /**
- * cgroup_enable() - Enable in this folder the controllers that a plan needs; or -errno
+ * cgroup_enable() - Enable the controllers that a plan needs for the children of a folder
+ *
+ * Return: 0, -EBUSY (there are processes in the folder), or -errno
  */
 int cgroup_enable(int folder, const struct plan *p);
 

@@ -82,23 +82,21 @@ static int lack(int bits, const char *where, const char *remedy, struct err *e)
 		       controllers[i].option ? controllers[i].option : "", where, remedy);
 }
 
-/* those of @bits that are not yet enabled for children; -EBUSY: processes are in the
- * way */
-static int enable(int dir, int bits)
+int cgroup_enable(int folder, const struct plan *p)
 {
-	int enabled = read_bits(dir, "cgroup.subtree_control");
+	int enabled = read_bits(folder, "cgroup.subtree_control");
+	int bits = needed(p) & ~enabled;
 	char text[64];
 	size_t n = 0;
 
 	if (enabled < 0)
 		return enabled;
-	bits &= ~enabled;
 	text[0] = '\0';
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
 		if (bits & (1 << i))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "+%s ",
 					      controllers[i].name);
-	return n ? io_write_file_at(dir, "cgroup.subtree_control", text) : 0;
+	return n ? io_write_file_at(folder, "cgroup.subtree_control", text) : 0;
 }
 
 static int open_dir(const char *path)
@@ -106,11 +104,6 @@ static int open_dir(const char *path)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
-}
-
-int cgroup_enable(int folder, const struct plan *p)
-{
-	return enable(folder, needed(p));
 }
 
 static int find_root(int top, const struct plan *p, int *base, char *where, size_t size,
@@ -259,12 +252,12 @@ static int find_delegated(const char *path, const struct plan *p, int *base, cha
 			    e);
 	if (!p)
 		return 0;
-	r = enable(place, bits);
+	r = cgroup_enable(place, p);
 	for (int i = 0; r == -EBUSY && i < ASIDE_TRIES; i++) {
 		r = step_aside(place, path, e);
 		if (r < 0)
 			return r;
-		r = enable(place, bits);
+		r = cgroup_enable(place, p);
 	}
 	if (r < 0)
 		return err_set(e, -r, "cgroup: enable controllers in %.200s", path);
