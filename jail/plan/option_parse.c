@@ -15,7 +15,8 @@
 
 struct parse {
 	struct plan *plan;
-	uint64_t seen;      /* a bit for each row */
+	uint64_t seen; /* a bit for each row */
+	bool policy_seen;
 	const char *policy; /* file that is being read, NULL for the command line */
 	unsigned int line;
 };
@@ -126,6 +127,10 @@ static char text[POLICY_BYTES_MAX];
 
 static int parse_policy(struct parse *ps, const char *path, struct err *e)
 {
+	if (ps->policy_seen)
+		return err_say(e, EEXIST, "--policy: is given twice");
+	ps->policy_seen = true;
+
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
@@ -169,7 +174,7 @@ static int take_value(char *const **argv, size_t name_length,
 		*value = word + 2 + name_length + 1;
 		return 0;
 	}
-	if (row && row->bare) {
+	if (row->bare) {
 		for (int i = 0; next && row->choices[i]; i++)
 			if (strcmp(next, row->choices[i]) == 0)
 				return err_say(e, EINVAL,
@@ -180,8 +185,7 @@ static int take_value(char *const **argv, size_t name_length,
 		return 0;
 	}
 	if (!next)
-		return err_say(e, EINVAL, "%s needs a value: %s", word,
-			       row ? row->arg : "FILE");
+		return err_say(e, EINVAL, "%s needs a value: %s", word, row->arg);
 	*value = next;
 	(*argv)++;
 	return 0;
@@ -189,27 +193,25 @@ static int take_value(char *const **argv, size_t name_length,
 
 static int parse_words(struct parse *ps, char *const **argv, struct err *e)
 {
-	bool policy_seen = false;
+	static const struct option_row policy = { .name = "policy", .arg = "FILE" };
 
 	while (**argv && (**argv)[0] == '-' && strcmp(**argv, "--") != 0) {
 		const char *word = **argv, *value = "";
 		size_t n = word[1] == '-' ? strcspn(word + 2, "=") : 0;
-		const struct option_row *row = find_row(word + 2, n);
 		bool is_policy = n == 6 && memcmp(word + 2, "policy", 6) == 0;
+		const struct option_row *row =
+			is_policy ? &policy : find_row(word + 2, n);
 		int r;
 
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 			return 1;
-		if (!row && !is_policy)
+		if (!row)
 			return err_say(e, EINVAL, "%.64s is not an option: see --help",
 				       word);
 		r = take_value(argv, n, row, &value, e);
-		if (r == 0 && is_policy && policy_seen)
-			r = err_say(e, EEXIST, "--policy: is given twice");
-		else if (r == 0)
+		if (r == 0)
 			r = is_policy ? parse_policy(ps, value, e)
 				      : set_option(ps, row, value, e);
-		policy_seen = policy_seen || is_policy;
 		if (r < 0)
 			return r;
 	}
