@@ -75,13 +75,15 @@ static bool shares_memory(int dir)
 	return found;
 }
 
+/* one that was closed meanwhile has none: a state may just be making a process */
 static bool has_offset(int folder, const char *name)
 {
 	char text[32] = ""; /* "pos:\t", and more that is not read */
 	cleanup_fd int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return true;
+	if (n <= 0)
+		return n == 0 || errno != ENOENT;
 	return strncmp(text, "pos:", 4) != 0 || strtoull(text + 4, NULL, 10) != 0;
 }
 
@@ -120,9 +122,10 @@ int measure(enum spawn_measure kind, int dir, pid_t pid, uint64_t *value)
 		return proc_usage_exact(pid, value);
 	if (kind == SPAWN_OWN)
 		return measure_own(dir, value);
-	*value = (shares_memory(dir) ? SPAWN_SHARES_MEMORY : 0) |
-		 (has_offsets(dir) ? SPAWN_SHARES_OFFSETS : 0);
-	return 0;
+	*value = (has_offsets(dir) ? SPAWN_SHARES_OFFSETS : 0) |
+		 (shares_memory(dir) ? SPAWN_SHARES_MEMORY : 0);
+	/* of one that has ended, files that were seen are not there */
+	return faccessat(dir, "fdinfo", F_OK, 0) < 0 ? -ESRCH : 0;
 }
 
 /* of those that it has: to read files of another id's, and what ptrace(2) guards */
@@ -165,6 +168,7 @@ _Noreturn void measure_run(pid_t parent, enum spawn_measure kind, int dir, pid_t
 	struct timespec t = { 0 };
 	int r = reduce(parent, dir, out);
 
+	(void)prctl(PR_SET_NAME, "stepjail-measur");
 	if (r == 0)
 		r = measure(kind, dir, pid, &m.bytes);
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

@@ -60,6 +60,17 @@ int queue_put(struct queue *q, uint16_t type, uint32_t step, const void *a,
 	return 0;
 }
 
+int queue_move(struct queue *q, struct queue *from)
+{
+	size_t length = queue_length(from);
+	int r = make_room(q, length);
+
+	if (r == 0 && length)
+		append(q, from->bytes + from->start, length);
+	queue_end(from);
+	return r;
+}
+
 int queue_send(struct queue *q, int fd)
 {
 	while (queue_length(q)) {

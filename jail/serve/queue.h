@@ -37,6 +37,9 @@ static inline size_t queue_length(const struct queue *q)
 int queue_put(struct queue *q, uint16_t type, uint32_t step, const void *a,
 	      size_t a_length, const void *b, size_t b_length);
 
+/** queue_move() - Append all that another queue has, and free that; 0, or -ENOMEM */
+int queue_move(struct queue *q, struct queue *from);
+
 /**
  * queue_send() - Send what a socket takes without waiting
  *

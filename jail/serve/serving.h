@@ -57,6 +57,9 @@ struct serve {
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length);
 
+/** serve_lacks() - A frame for the client is missing: end, unless @r is 0 */
+void serve_lacks(struct serve *s, int r, size_t bytes);
+
 /** serve_end() - End all sessions, then serve itself, with this status */
 void serve_end(struct serve *s, int status);
 

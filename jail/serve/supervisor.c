@@ -18,18 +18,27 @@
 #include "jail/serve/spawn.h"
 #include "jail/serve/supervisor.h"
 
+/* a frame that is missing would be a lie */
+void serve_lacks(struct serve *s, int r, size_t bytes)
+{
+	if (r == 0 || s->status != 0)
+		return;
+	s->status = r;
+	(void)err_set(&s->error, -r, "serve: %zu bytes for the client", bytes);
+	s->ending = true;
+}
+
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length)
 {
 	const struct serve_at at = { branch };
-	int r = queue_put(&s->queue, type, session, &at, sizeof(at), payload, length);
+	struct session *of = session_find(s, session);
+	struct queue *held = of ? shared_holds(of, branch) : NULL;
 
-	/* a frame that is missing would be a lie */
-	if (r < 0 && s->status == 0) {
-		s->status = r;
-		(void)err_set(&s->error, -r, "serve: %zu bytes for the client", length);
-		s->ending = true;
-	}
+	serve_lacks(s,
+		    queue_put(held ? held : &s->queue, type, session, &at, sizeof(at),
+			      payload, length),
+		    length);
 }
 
 static void each_session(struct serve *s, void (*act)(struct session *session))

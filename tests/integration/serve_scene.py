@@ -42,10 +42,10 @@ FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE, MEDIA, PI
 
 
 def is_jails(pid):
-    """Not the supervisor of serve."""
+    """Not the supervisor of serve, nor what measures for it."""
     try:
         with open(f'/proc/{pid}/comm') as file:
-            return file.read() != 'stepjail-superv\n'
+            return file.read() not in ('stepjail-superv\n', 'stepjail-measur\n')
     except OSError:
         return True
 

@@ -270,8 +270,19 @@ bool spawn_is_stale(const struct session *s);
 
 /* session_shared.c */
 
-/** shared_print() - A JSON list: which kinds of what does not go back this state has */
-void shared_print(struct state *state, FILE *out);
+#define SHARED_BYTES 64 /* of not_rolled_back in an answer */
+
+/** shared_ask() - Of the state that a step's branch goes back to; false: there is none */
+bool shared_ask(struct step *step);
+/** shared_text() - Bits of enum spawn_shares as a JSON list */
+const char *shared_text(uint64_t shares);
+/**
+ * shared_wait() - Answer STATE when it is known what the state shares that a branch is at
+ * @json:	An object without its closing brace, in memory with SHARED_BYTES more; taken
+ */
+void shared_wait(struct session *s, uint32_t branch, char *json);
+/** shared_holds() - Where frames of this branch wait for such an answer, or NULL */
+struct queue *shared_holds(struct session *s, uint32_t branch);
 
 /* session_measure.c */
 

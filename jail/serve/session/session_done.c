@@ -87,6 +87,41 @@ static void end_state(struct session *s, struct state *state)
 	limit_signal(state, SIGKILL);
 }
 
+static void count_next(struct session *s);
+
+/* where it is not known, it stays what it was at the most */
+static void take_bytes(struct session *s, void *owner, const struct spawn_answer *a)
+{
+	struct state *state = states_find(&s->states, (uint32_t)(uintptr_t)owner);
+
+	s->counting = false;
+	if (s->phase != PHASE_OPEN)
+		return;
+	if (state && a->errnum == 0)
+		state->bytes = a->bytes;
+	if (state)
+		state->counted = true;
+	count_next(s);
+}
+
+/* how much snapshots really have, one by one; then those go that are too much */
+static void count_next(struct session *s)
+{
+	struct states *t = &s->states;
+	struct state *state;
+
+	for (unsigned int i = 0; i < t->count; i++)
+		if (states_is_snapshot(t, t->state[i]) && !t->state[i]->counted) {
+			s->counting = true;
+			measure_ask(s, SPAWN_OWN, t->state[i], take_bytes,
+				    (void *)(uintptr_t)t->state[i]->number);
+			return;
+		}
+	while (states_bytes(t) > s->serve->plan->limit[LIMIT_KEEP_BYTES] &&
+	       (state = states_beyond(t, 0)))
+		end_state(s, state);
+}
+
 void done_prune(struct session *s)
 {
 	const struct plan *p = s->serve->plan;
@@ -103,11 +138,9 @@ void done_prune(struct session *s)
 		return;
 	/* pages that a head has changed since are now theirs alone */
 	for (unsigned int i = 0; i < t->count; i++)
-		if (states_is_snapshot(t, t->state[i]))
-			t->state[i]->bytes = sweep_bytes(t->state[i], true);
-	while (states_bytes(t) > p->limit[LIMIT_KEEP_BYTES] &&
-	       (state = states_beyond(t, 0)))
-		end_state(s, state);
+		t->state[i]->counted = false;
+	if (!s->counting)
+		count_next(s);
 }
 
 /* the step's process is a state now; false: there is no room for it */
@@ -168,7 +201,7 @@ static void settle(struct step *step, bool lives)
 
 	if (lives) {
 		sweep_score(state, false);
-		state->bytes = sweep_bytes(state, false);
+		state->bytes = sweep_bytes(state);
 	} else {
 		state_free(state);
 	}
@@ -221,12 +254,17 @@ void done_step(struct step *step)
 		sweep_step(step);
 		return;
 	}
+	/* its answer says what the state that it goes back to shares */
+	if (s->phase == PHASE_OPEN && !lives && shared_ask(step))
+		return;
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		drain(step, &step->out[i]);
 	judge(step, &j);
 	step->cpu_used_us = limit_cpu_us(step);
 	if (lives && !become_state(step)) {
 		lives = false;
+		step->have_shares = true;
+		step->shares = SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS;
 		reason = "there is no room for another state: --keep-states";
 		limit_signal(step->state, SIGKILL);
 	}

@@ -115,22 +115,6 @@ static void print_media(const struct media_seen *seen, FILE *out)
 			      seen->objects, seen->bytes - seen->due, seen->left_out);
 }
 
-/* what does not go back where a branch does; null where it has not gone back */
-static void print_shared(const struct session *s, uint32_t name, bool moved, FILE *out)
-{
-	const struct states *t = &s->states;
-	struct state *at = NULL;
-
-	for (unsigned int i = 0; moved && s->phase == PHASE_OPEN && i < t->branches; i++)
-		if (t->branch[i].name == name && !t->branch[i].lost)
-			at = states_find(t, t->branch[i].head);
-	(void)fputs(",\"not_rolled_back\":", out);
-	if (at)
-		shared_print(at, out);
-	else
-		(void)fputs("null", out);
-}
-
 static void print_done(const struct step *step, const struct judgement *j,
 		       const char *state, const char *reason, int strays, FILE *out)
 {
@@ -145,7 +129,10 @@ static void print_done(const struct step *step, const struct judgement *j,
 	json_number(",\"state_number\":", s->phase == PHASE_OPEN,
 		    kept ? step->number : step->from, out);
 	json_after(",\"reason\":", reason, out);
-	print_shared(s, step->branch, !kept, out);
+	(void)fprintf(out, ",\"not_rolled_back\":%s",
+		      step->have_shares && s->phase == PHASE_OPEN
+			      ? shared_text(step->shares)
+			      : "null");
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_after(",\"violation\":", violation_name(&step->refused), out);
@@ -172,7 +159,8 @@ void say_done(struct step *step, const struct judgement *j, const char *state,
 	    json);
 }
 
-static void print_session(const struct session *s, uint32_t branch, bool moved, FILE *out)
+/* but for its closing brace */
+static void print_session(const struct session *s, FILE *out)
 {
 	const struct states *t = &s->states;
 	const char *comma = "";
@@ -198,12 +186,8 @@ static void print_session(const struct session *s, uint32_t branch, bool moved, 
 			      comma, state->number, state->parent, state->bytes);
 		comma = ",";
 	}
-	(void)fputc(']', out);
-	if (moved)
-		print_shared(s, branch, moved, out);
-	(void)fprintf(out, ",\"restless\":%u,\"elsewhere\":", s->restless);
+	(void)fprintf(out, "],\"restless\":%u,\"elsewhere\":", s->restless);
 	violation_print(&s->elsewhere, s->listened, out);
-	(void)fputc('}', out);
 }
 
 void say_status(struct serve *serve, struct session *s, uint32_t branch, bool moved)
@@ -211,8 +195,17 @@ void say_status(struct serve *serve, struct session *s, uint32_t branch, bool mo
 	cleanup_free char *json = NULL;
 	FILE *out = json_open(&json, JSON_BYTES);
 
-	if (out && s) {
-		print_session(s, branch, moved, out);
+	if (out && moved) {
+		print_session(s, out);
+		if (json_close(out, json, JSON_BYTES - SHARED_BYTES) > 0) {
+			shared_wait(s, branch, json);
+			json = NULL;
+			return;
+		}
+		out = NULL;
+	} else if (out && s) {
+		print_session(s, out);
+		(void)fputc('}', out);
 	} else if (out) {
 		(void)fprintf(
 			out,

@@ -5,92 +5,136 @@
  * A fork copies memory, but not what is mapped as shared, nor the offset of an open file.
  * A step that changes these has changed them for the state that it came from, and for all
  * states and branches in between. Where a branch goes back to a state, its answer says
- * whether that state has any. It is looked for then, and at no other time.
- *
- * A state may have as many mappings and files as its limits allow: a part of them is read.
- * What is beyond, and what cannot be read, counts as shared.
+ * whether that state has any: it is asked for then (session_measure.c), and the answer
+ * waits. What follows for the same branch waits behind it, up to a bound; then, as when it
+ * cannot be known, the state counts as one that shares.
  */
-#include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/base/procfs.h"
+#include "jail/serve/queue.h"
 #include "jail/serve/session/session.h"
 
-#define MAPS_BYTES (512u << 10) /* of some 100 for each mapping */
-#define FILES_MAX 256
+#define SHARES_ALL (SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS)
+#define HELD_BYTES QUEUE_LOW
 
-/* a line of /proc/PID/maps: "from-to rwxs ..." */
-static bool is_shared(const char *line)
+/* a STATE that is not said yet */
+struct waiting {
+	struct waiting *next;
+	uint32_t branch;
+	char *json;        /* NULL: it was said, and the spawner's answer is of no use */
+	struct queue held; /* what comes after it */
+};
+
+const char *shared_text(uint64_t shares)
 {
-	const char *mode = strchr(line, ' ');
+	static const char *const texts[] = {
+		[0] = "[]",
+		[SPAWN_SHARES_MEMORY] = "[\"shared-memory\"]",
+		[SPAWN_SHARES_OFFSETS] = "[\"file-offsets\"]",
+		[SHARES_ALL] = "[\"shared-memory\",\"file-offsets\"]",
+	};
 
-	return mode && strlen(mode) > 4 && mode[2] == 'w' && mode[4] == 's';
+	return texts[shares & SHARES_ALL];
 }
 
-static bool has_memory(int dir)
+static uint64_t told(const struct spawn_answer *a)
 {
-	int fd = procfs_open_at(dir, "maps", O_RDONLY);
-	FILE *maps = fd < 0 ? NULL : fdopen(fd, "re");
-	char line[256];
-	bool found = !maps, begins = true;
-	size_t bytes = 0;
+	return a->errnum ? SHARES_ALL : a->bytes & SHARES_ALL;
+}
 
-	while (!found && fgets(line, sizeof(line), maps)) {
-		size_t length = strlen(line);
+/* a branch's state that did not end by itself */
+static struct state *head(struct session *s, uint32_t branch)
+{
+	const struct branch *b = states_branch(&s->states, branch);
 
-		bytes += length;
-		found = (begins && is_shared(line)) || bytes > MAPS_BYTES;
-		/* the rest of a long line is a file's name */
-		begins = length && line[length - 1] == '\n';
+	return b && !b->lost ? states_find(&s->states, b->head) : NULL;
+}
+
+static void take_of_step(struct session *s, void *owner, const struct spawn_answer *a)
+{
+	struct step *step = s->steps;
+
+	while (step && step != owner)
+		step = step->next;
+	if (!step)
+		return;
+	step->shares = told(a);
+	done_step(step);
+}
+
+bool shared_ask(struct step *step)
+{
+	struct session *s = step->session;
+	const struct state *state = head(s, step->branch);
+
+	if (!state || step->have_shares)
+		return false;
+	step->have_shares = true;
+	measure_ask(s, SPAWN_SHARED, state, take_of_step, step);
+	return true;
+}
+
+/* the first that waits, and what waits behind it */
+static void say_first(struct session *s, uint64_t shares)
+{
+	struct waiting *w = s->waiting;
+	const struct serve_at at = { w->branch };
+	struct queue *queue = &s->serve->queue;
+	size_t length = strlen(w->json);
+	int r;
+
+	length += (size_t)snprintf(w->json + length, SHARED_BYTES,
+				   ",\"not_rolled_back\":%s}", shared_text(shares));
+	r = queue_put(queue, WIRE_STATE, s->number, &at, sizeof(at), w->json, length);
+	serve_lacks(s->serve, r < 0 ? r : queue_move(queue, &w->held), length);
+	s->waiting = w->next;
+	free(w->json);
+	w->json = NULL;
+}
+
+static void take(struct session *s, void *owner, const struct spawn_answer *a)
+{
+	struct waiting *w = owner;
+
+	/* they are answered in their order */
+	if (w->json)
+		say_first(s, told(a));
+	free(w);
+}
+
+void shared_wait(struct session *s, uint32_t branch, char *json)
+{
+	struct waiting *w = calloc(1, sizeof(*w)), **last = &s->waiting;
+	char *less = realloc(json, strlen(json) + SHARED_BYTES);
+	const struct state *state = head(s, branch);
+
+	if (!w) {
+		free(less ? less : json);
+		serve_lacks(s->serve, -ENOMEM, sizeof(*w));
+		return;
 	}
-	if (maps)
-		(void)fclose(maps);
-	else
-		io_close_fd(&fd);
-	return found;
+	w->branch = branch;
+	w->json = less ? less : json;
+	while (*last)
+		last = &(*last)->next;
+	*last = w;
+	measure_ask(s, SPAWN_SHARED, state, take, w);
 }
 
-static bool has_offset(int folder, const char *name)
+struct queue *shared_holds(struct session *s, uint32_t branch)
 {
-	char text[32] = ""; /* "pos:\t", and more that is not read */
-	cleanup_fd int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	struct waiting *last = NULL;
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return true;
-	return strncmp(text, "pos:", 4) != 0 || strtoull(text + 4, NULL, 10) != 0;
-}
-
-static bool has_offsets(int dir)
-{
-	int fd = procfs_open_at(dir, "fdinfo", O_RDONLY | O_DIRECTORY);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	bool found = !list;
-	int count = 0;
-
-	for (struct dirent *d; !found && (d = readdir(list));)
-		found = d->d_name[0] != '.' &&
-			(count++ == FILES_MAX || has_offset(fd, d->d_name));
-	if (list)
-		(void)closedir(list);
-	else
-		io_close_fd(&fd);
-	return found;
-}
-
-void shared_print(struct state *state, FILE *out)
-{
-	cleanup_fd int dir = procfs_open(state->host);
-	bool offsets = has_offsets(dir);
-
-	/* it is asleep: what it has mapped does not change any more */
-	if (!state->shares)
-		state->shares = has_memory(dir) ? 1 : -1;
-	(void)fprintf(out, "[%s%s%s]", state->shares > 0 ? "\"shared-memory\"" : "",
-		      state->shares > 0 && offsets ? "," : "",
-		      offsets ? "\"file-offsets\"" : "");
+	for (struct waiting *w = s->waiting; w; w = w->next)
+		if (w->branch == branch)
+			last = w;
+	if (!last || queue_length(&last->held) < HELD_BYTES)
+		return last ? &last->held : NULL;
+	while (s->waiting)
+		say_first(s, SHARES_ALL);
+	return NULL;
 }

@@ -374,16 +374,11 @@ void sweep_states(struct session *s, const struct state *rests)
 	s->sweep.all = s->sweep.all || rests;
 }
 
-uint64_t sweep_bytes(const struct state *state, bool exact)
+uint64_t sweep_bytes(const struct state *state)
 {
-	char text[4096];
+	char text[256];
 	unsigned long long all = 0, shared = 0;
 
-	if (exact)
-		return procfs_read(state->host, "smaps_rollup", text, sizeof(text)) <= 0
-			       ? 0
-			       : 1024 * (procfs_number(text, "Private_Clean:", 10) +
-					 procfs_number(text, "Private_Dirty:", 10));
 	if (procfs_read(state->host, "statm", text, sizeof(text)) <= 0 ||
 	    sscanf(text, "%*u %llu %llu", &all, &shared) != 2 || shared > all)
 		return 0;

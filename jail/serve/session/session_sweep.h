@@ -43,8 +43,8 @@ void sweep_stop(struct session *s);
 /** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or -1 */
 pid_t sweep_inside(const char *text, const char *key);
 
-/** sweep_bytes() - Memory that is a state's own at the most, or exactly; 0 if unknown */
-uint64_t sweep_bytes(const struct state *state, bool exact);
+/** sweep_bytes() - Memory that is a state's own at the most; 0 if unknown */
+uint64_t sweep_bytes(const struct state *state);
 
 /**
  * sweep_score() - Whom the kernel takes first when memory runs out: a running step

@@ -95,10 +95,12 @@ struct step {
 	bool orphans;            /* or one did, and a process was seen that is nobody's */
 	struct proc_usage watch; /* of its process and those below it, if not alone */
 	uint32_t threads;        /* that it had left */
-	struct wire_exit exit;   /* its process has ended, if have_exit */
-	bool sweeping;           /* it has ended, and what it left is being ended */
-	bool swept;              /* that is done */
-	int strays;              /* that were killed then, or -errno */
+	bool have_shares;      /* its state is not kept, and the one before it shares: */
+	uint64_t shares;       /* bits of enum spawn_shares */
+	struct wire_exit exit; /* its process has ended, if have_exit */
+	bool sweeping;         /* it has ended, and what it left is being ended */
+	bool swept;            /* that is done */
+	int strays;            /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
 	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
 	uint64_t start_ms;
@@ -160,6 +162,8 @@ struct session {
 	uint64_t start_ms; /* when it opened */
 	struct proc_usage usage; /* where no cgroup counts: as last looked at */
 	struct bell stand, flood, exits, measure_again;
+	bool counting;               /* what snapshots have: session_done.c */
+	struct waiting *waiting;     /* answers: session_shared.c */
 	struct measuring *measuring; /* what the spawner was asked, and what comes next */
 	uint32_t measure_tag;        /* of the last request */
 	bool memory_asked;           /* the exact count is under way, since then: */

@@ -28,11 +28,11 @@ struct state {
 	struct session *session;
 	struct step *step; /* that it runs, NULL for a state that waits */
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
-	pid_t told;  /* of one that has ended unseen: what it said that pid is; or 0 */
-	pid_t left;  /* host pid that it was before MOVED; 0: it did not move */
-	int pidfd;   /* of the same, -1 */
-	bool scored; /* the kernel takes it first when memory runs out */
-	int shares;  /* memory: 1, -1 for none; 0: nobody has looked yet */
+	pid_t told;   /* of one that has ended unseen: what it said that pid is; or 0 */
+	pid_t left;   /* host pid that it was before MOVED; 0: it did not move */
+	int pidfd;    /* of the same, -1 */
+	bool scored;  /* the kernel takes it first when memory runs out */
+	bool counted; /* its bytes are exact, as of the last count: session_done.c */
 	struct port channel;         /* stepjail's end */
 	bool rests;                  /* the kernel holds it, see session_park.c */
 	uint64_t rest;               /* by this id, then */
