@@ -10,7 +10,8 @@
 
 #include "init/count.h"
 
-#define cleanup_fd __attribute__((cleanup(io_close_fd)))
+/* unused: to clang, a variable that only its cleanup uses is */
+#define cleanup_fd __attribute__((cleanup(io_close_fd), unused))
 #define cleanup_free __attribute__((cleanup(io_free)))
 
 /** io_close_fd() - Close *@fd unless it is negative, keep errno; for cleanup_fd */

@@ -27,7 +27,9 @@
 #include "jail/watch/report.h"
 #include "jail/watch/startup.h"
 
-#define FACTS_BYTES WIRE_PAYLOAD_MAX
+#define REFUSED_MAX 4096
+#define SPAWNED_OF(at, member)                                                           \
+	((struct spawned *)((char *)(at)-offsetof(struct spawned, member)))
 
 /* false: not yet, see spawner_say() */
 static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
@@ -42,11 +44,8 @@ static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
 
 static void free_spawned(struct later *l)
 {
-	struct spawned *j =
-		(struct spawned *)((char *)l - offsetof(struct spawned, forget));
-
 	/* as it was made */
-	(void)munmap(j, sizeof(*j));
+	(void)munmap(SPAWNED_OF(l, forget), sizeof(struct spawned));
 }
 
 static void forget(struct spawned *j)
@@ -72,6 +71,8 @@ static void close_ends(struct spawned *j)
 	io_close_fd(&j->channel);
 	io_close_fd(&j->diagnostics);
 	io_close_fd(&j->facts);
+	for (int fd = 0; fd <= 2; fd++) /* no launch has taken them */
+		io_close_fd(&j->run.jail.stdio[fd]);
 	io_close_fd(&j->run.outcome.refused.fd);
 	tmpfs_usage_close(&j->run.room);
 	posture_end(&j->run.outcome.posture);
@@ -79,10 +80,10 @@ static void close_ends(struct spawned *j)
 
 static void serve_gone(struct ending *en, const struct err *e)
 {
-	struct spawned *j =
-		(struct spawned *)((char *)en - offsetof(struct spawned, ending));
+	struct spawned *j = SPAWNED_OF(en, ending);
 
 	j->phase = SPAWNED_GONE;
+	j->space = 0; /* another's from now on: its pidfd, which kept it, is closed */
 	if (e)
 		j->left = *e;
 	template_pool_release(j->order.from);
@@ -180,7 +181,7 @@ static int print_facts(const struct spawned *j)
 	const struct jail *jail = &j->run.jail;
 	cleanup_free char *text = NULL;
 	cleanup_fd int fd = memfd_create("facts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	FILE *out = json_open(&text, FACTS_BYTES);
+	FILE *out = json_open(&text, WIRE_PAYLOAD_MAX);
 	ssize_t n = -1;
 
 	if (out) {
@@ -191,7 +192,7 @@ static int print_facts(const struct spawned *j)
 		report_not_enforced(out, jail, &j->run.outcome);
 		(void)fputs(",\"posture\":", out);
 		report_posture(&j->run.outcome.posture, jail, out);
-		n = json_close(out, text, FACTS_BYTES);
+		n = json_close(out, text, WIRE_PAYLOAD_MAX);
 	}
 	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 ||
 	    fcntl(fd, F_ADD_SEALS,
@@ -325,8 +326,7 @@ static void serve_late(struct bell *b)
 /* a template's answer */
 static void serve_made(struct order *o, const struct err *e)
 {
-	struct spawned *j =
-		(struct spawned *)((char *)o - offsetof(struct spawned, order));
+	struct spawned *j = SPAWNED_OF(o, order);
 	struct event_loop *hub = &j->spawner->hub;
 
 	j->asked = false;
@@ -388,34 +388,32 @@ static int make_stdio(struct spawned *j, struct err *e)
 }
 
 /* those of the client, those that are ready, and as many of these that are ending */
-static bool is_full(const struct spawner *p)
+static bool is_full(const struct spawner *p, uint64_t beyond)
 {
 	const uint64_t *limit = p->plan->limit;
 
-	return p->count > limit[LIMIT_SESSIONS] + 2 * limit[LIMIT_READY];
+	return p->count > limit[LIMIT_SESSIONS] + 2 * limit[LIMIT_READY] + beyond;
 }
 
 int spawned_open(struct spawner *p, uint32_t number)
 {
-	struct spawned *j = make(p, number);
+	/* one that is refused costs memory, too, until it is asked to end */
+	struct spawned *j = is_full(p, REFUSED_MAX) ? NULL : make(p, number);
 	struct err e;
 	int r;
 
 	if (!j)
 		return -ENOMEM;
-	r = is_full(p) ? err_say(&e, EMFILE, "serve: more jails than there may be")
-		       : make_stdio(j, &e);
+	r = is_full(p, 0) ? err_say(&e, EMFILE, "serve: more jails than there may be")
+			  : make_stdio(j, &e);
 	if (r == 0)
 		r = template_pool_launch(&p->pool, &j->order, &e);
-	if (r > 0) {
-		j->asked = true;
-		return 0;
-	}
+	j->asked = r > 0;
 	if (r == 0)
 		r = stand(j, &e);
-	if (r == 0)
-		event_loop_set(&p->hub, &j->late, clock_now_ms() + STARTUP_MS);
 	if (r < 0)
 		fail(j, &e);
+	else if (!j->asked)
+		event_loop_set(&p->hub, &j->late, clock_now_ms() + STARTUP_MS);
 	return 0;
 }

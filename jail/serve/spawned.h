@@ -67,7 +67,8 @@ struct spawned {
 	struct run run;
 };
 
-/** spawned_open() - Begin to launch a jail; 0, or -ENOMEM. What else goes wrong is told */
+/** spawned_open() - Begin to launch a jail; 0, or -ENOMEM, also where too many are refused and not
+ * ended. What else goes wrong is told */
 int spawned_open(struct spawner *p, uint32_t number);
 
 /** spawned_update() - Tell what is due to be told, by where the jail is; may forget it */

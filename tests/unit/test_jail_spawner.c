@@ -33,6 +33,8 @@ static int ask(int socket, uint32_t kind, uint32_t number, uint32_t value, const
 	return fd_passing_send(socket, &q, sizeof(q), fds, count);
 }
 
+static bool always; /* no jail without a template */
+
 /* a spawner, and a supervisor that acts so; the spawner's exit status */
 static int serve(int (*act)(int socket, int arg), int arg)
 {
@@ -57,7 +59,8 @@ static int serve(int (*act)(int socket, int arg), int arg)
 		    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
 			       ends) < 0)
 			_exit(99);
-		plan.cold = ANSWER_YES;
+		plan.cold = always ? ANSWER_NO : ANSWER_YES;
+		plan.deterministic = always ? ANSWER_YES : ANSWER_NO;
 		plan.limit[LIMIT_SESSIONS] = JAILS;
 		plan.limit[LIMIT_READY] = 0;
 		supervisor = fork();
@@ -330,6 +333,53 @@ START_TEST(a_slow_reader_misses_nothing)
 }
 END_TEST
 
+/* each of them is refused, and none is ended */
+static int open_without_end(int socket, int arg)
+{
+	struct spawn_answer a;
+	uint32_t n = 1;
+
+	(void)arg;
+	for (; ask(socket, SPAWN_OPEN, n, 0, NULL, 0) == 0; n++)
+		if (n > JAILS && (hear(socket, SPAWN_FAILED, &a) < 0 || a.number != n))
+			break;
+	if (n < 1000)
+		return 2;
+	(void)pause();
+	return 1;
+}
+
+START_TEST(what_is_refused_without_end_costs_no_memory_without_end)
+{
+	ck_assert_int_eq(serve(open_without_end, 0), 98);
+}
+END_TEST
+
+/* where no launch takes them: 3 for each would soon be more than there may be */
+static int fail_often(int socket, int arg)
+{
+	struct spawn_answer a;
+
+	(void)arg;
+	for (uint32_t n = 1; n < 3000; n++)
+		if (ask(socket, SPAWN_OPEN, n, 0, NULL, 0) < 0 ||
+		    hear(socket, SPAWN_FAILED, &a) < 0 || a.errnum != EAGAIN ||
+		    ask(socket, SPAWN_END, n, 0, NULL, 0) < 0 ||
+		    hear(socket, SPAWN_ENDED, &a) < 0)
+			return (int)a.errnum;
+	return 42;
+}
+
+START_TEST(a_failed_launch_leaves_no_fd)
+{
+	always = true;
+	played_refuses = -EAGAIN;
+	ck_assert_int_eq(serve(fail_often, 0), 42);
+	always = false;
+	played_refuses = 0;
+}
+END_TEST
+
 Suite *jail_spawner_suite(void)
 {
 	Suite *s = suite_create("jail spawner");
@@ -345,6 +395,8 @@ Suite *jail_spawner_suite(void)
 	tcase_add_loop_test(c, no_requests_crash_it, 0, 100);
 	tcase_add_test(c, a_supervisor_that_was_killed_is_told);
 	tcase_add_test(c, a_slow_reader_misses_nothing);
+	tcase_add_test(c, what_is_refused_without_end_costs_no_memory_without_end);
+	tcase_add_test(c, a_failed_launch_leaves_no_fd);
 	suite_add_tcase(s, c);
 	return s;
 }
