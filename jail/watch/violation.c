@@ -191,7 +191,10 @@ static int judge(struct violations *v, const struct seccomp_notif *n,
 
 int violation_serve(struct violations *v, const struct plan *p, uint64_t now_ms)
 {
-	for (int i = 0; i < VIOLATION_PER_SERVE && v->budget && waits(v); i++) {
+	unsigned int before = v->budget;
+
+	/* who decides may have charged more than one for an answer */
+	while (v->budget && before - v->budget < VIOLATION_PER_SERVE && waits(v)) {
 		union notification n = { 0 };
 
 		/* The kernel may have withdrawn the call, as its thread was killed or had

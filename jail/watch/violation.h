@@ -59,6 +59,7 @@ struct violations {
 	uint64_t total, beyond; /* all calls; those of kinds beyond VIOLATION_KINDS_MAX */
 	unsigned int budget;    /* answers that may still be given */
 	uint64_t refilled_ms;
+	uint64_t debt;      /* what answers have cost beyond the budget */
 	unsigned int lacks; /* walls that this host lacks, see denied_without.h */
 	const struct notify_policy
 		*policy; /* NULL: every call is refused, and kept here */
@@ -99,10 +100,13 @@ static inline uint64_t violation_wait_ms(struct violations *v, uint64_t now_ms)
 	/* the stored time is one more than the clock's, so that 0 means "never" */
 	uint64_t since_ms =
 		v->refilled_ms ? now_ms + 1 - v->refilled_ms : VIOLATION_BURST;
-	uint64_t budget = v->budget + since_ms * VIOLATION_PER_S / 1000;
+	uint64_t gained = since_ms * VIOLATION_PER_S / 1000;
+	uint64_t paid = gained < v->debt ? gained : v->debt;
+	uint64_t budget = v->budget + gained - paid;
 
 	if (since_ms) {
 		v->refilled_ms = now_ms + 1;
+		v->debt -= paid;
 		v->budget =
 			budget > VIOLATION_BURST ? VIOLATION_BURST : (unsigned int)budget;
 	}

@@ -151,6 +151,10 @@ START_TEST(a_flood_waits_for_its_answers)
 	ck_assert_uint_eq(answered_at(6), PER_S / 1000);
 	ck_assert_uint_eq(answered_at(6), 0);
 	ck_assert_uint_eq(answered_at(26), 20 * PER_S / 1000);
+	/* what an answer has cost beyond that is paid first */
+	caller_heard.debt = 10 * PER_S / 1000;
+	ck_assert_uint_eq(answered_at(36), 0);
+	ck_assert_uint_eq(answered_at(41), 5 * PER_S / 1000);
 	/* never more than a burst, however long it was quiet */
 	ck_assert_uint_eq(answered_at(100000), BURST);
 	/* a clock that begins anew neither stops nor frees it */

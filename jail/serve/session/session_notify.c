@@ -9,7 +9,9 @@
  *   it is in: the last is true of orphans, too, and nobody can join another's session. An
  *   orphan that has begun a session is nobody's. Whoever is just made out of a state is
  *   in that state's session until it has said who it is. Numbers in a call are the
- *   jail's, and are looked up in the jail's own /proc, which knows threads as well.
+ *   jail's: whose they are is found by a walk over its processes and threads, the caller's
+ *   own first. A child may be missed where others end meanwhile, so that nobody has a
+ *   number is the word of two walks. What a walk costs is taken from the budget of answers.
  *   A signal reaches what belongs to the caller's own step. It also reaches what is
  *   nobody's while there is no other step that it could come from.
  *   A process group lies within one session, and its number is that of the process that
@@ -20,8 +22,10 @@
  *   A violation of what is nobody's is told in the answer to STATUS, and its process is
  *   ended alone where violations kill.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +42,8 @@
 #include "jail/base/clock.h"
 
 #define ANCESTORS_MAX 32
-#define UNREAPED_MAX 64 /* descendants that are looked through */
+#define LOOKS_MAX 1024    /* at processes and threads, for one call */
+#define LOOKS_AN_ANSWER 4 /* cost as much as one answer in a flood */
 
 static struct state *known(const struct session *s, pid_t pid)
 {
@@ -51,50 +56,32 @@ static struct state *known(const struct session *s, pid_t pid)
 	return state;
 }
 
-static bool read_status(const struct session *s, pid_t pid, bool inside, char *text,
-			size_t size)
+/* Whose is the process or thread that this is the status of? NULL: nobody's */
+static struct state *owner_by_status(const struct session *s, char *text, size_t size)
 {
-	char path[64];
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		struct state *state = known(s, sweep_inside(text, "NStgid:"));
+		pid_t above;
 
-	if (!inside)
-		return procfs_read(pid, "status", text, size) > 0;
-	(void)snprintf(path, sizeof(path), "/proc/%d/root/proc/%d/status", s->init, pid);
-	return io_read_file_at(AT_FDCWD, path, text, size) > 0;
-}
-
-/*
- * Whose is this process or thread? NULL: nobody's.
- * @inside: it is a number of the jail's, and not one of ours
- * @there: is there one?
- */
-static struct state *owner_of(const struct session *s, pid_t pid, bool inside,
-			      bool *there)
-{
-	pid_t init = inside ? 1 : s->init;
-	char text[4096];
-
-	*there = pid == init;
-	for (int i = 0; i < ANCESTORS_MAX && pid > 0 && pid != init; i++) {
-		struct state *state;
-
-		if (!read_status(s, pid, inside, text, sizeof(text)))
-			return NULL;
-		*there = true;
-		state = known(s, sweep_inside(text, "NStgid:"));
 		if (!state)
 			state = known(s, sweep_inside(text, "NSsid:"));
 		if (state)
 			return state;
-		pid = (pid_t)procfs_number(text, "PPid:", 10);
+		above = (pid_t)procfs_number(text, "PPid:", 10);
+		if (above <= 0 || above == s->init ||
+		    procfs_read(above, "status", text, size) <= 0)
+			return NULL;
 	}
 	return NULL;
 }
 
 static struct state *owner_of_thread(const struct session *s, pid_t thread)
 {
-	bool there;
+	char text[4096];
 
-	return owner_of(s, thread, false, &there);
+	return procfs_read(thread, "status", text, sizeof(text)) > 0
+		       ? owner_by_status(s, text, sizeof(text))
+		       : NULL;
 }
 
 /* the caller itself, by its thread's number or its process's */
@@ -109,36 +96,89 @@ static bool is_own(void *owner, pid_t pid)
 	       sweep_inside(text, "NStgid:") == pid;
 }
 
+/* whoever has a number of the jail's */
 struct sought {
+	const struct session *s;
 	pid_t pid;
+	unsigned int looks; /* that were taken */
 	bool found;
+	struct state *of;
 };
+
+static void look(struct sought *w, int dir, const char *file, char *text, size_t size)
+{
+	w->looks++;
+	if (procfs_read_at(dir, file, text, size) <= 0 ||
+	    sweep_inside(text, "NSpid:") != w->pid)
+		return;
+	w->found = true;
+	w->of = owner_by_status(w->s, text, size);
+}
+
+static void look_at_threads(struct sought *w, int dir)
+{
+	int fd = procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY);
+	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+
+	for (struct dirent *d; tasks && !w->found && (d = readdir(tasks));) {
+		char file[NAME_MAX + 16], text[4096];
+
+		(void)snprintf(file, sizeof(file), "task/%s/status", d->d_name);
+		if (d->d_name[0] != '.')
+			look(w, dir, file, text, sizeof(text));
+	}
+	if (tasks)
+		(void)closedir(tasks);
+	else
+		io_close_fd(&fd);
+}
 
 static bool visit(void *owner, pid_t pid, pid_t above)
 {
 	struct sought *w = owner;
-	char text[4096];
+	cleanup_fd int dir = -1;
+	char text[4096] = "";
 
 	(void)above;
-	if (procfs_read(pid, "status", text, sizeof(text)) > 0 &&
-	    sweep_inside(text, "NSpid:") == w->pid)
-		w->found = true;
+	if (w->found || w->looks > LOOKS_MAX)
+		return false;
+	dir = procfs_open(pid);
+	look(w, dir, "status", text, sizeof(text));
+	if (!w->found && procfs_number(text, "Threads:", 10) > 1)
+		look_at_threads(w, dir);
 	return !w->found;
 }
 
-/* Is it a descendant of the caller that nobody has waited for? Where serve is an ordinary
- * user's, the jail's /proc hides a process that has ended. */
-static bool is_unreaped(const struct session *s, pid_t pid)
+/* at it, and all below it */
+static void look_below(struct sought *w, pid_t process)
 {
-	struct sought w = { .pid = pid };
 	struct walk k = { 0 };
-	pid_t process = (pid_t)procfs_status(s->caller, "Tgid:");
 	struct err e;
 
-	if (process)
-		(void)proc_usage_each(&k, process, UNREAPED_MAX, visit, &w, &e);
+	if (process && visit(w, process, 0))
+		(void)proc_usage_each(&k, process, LOOKS_MAX, visit, w, &e);
 	proc_usage_end(&k);
-	return w.found;
+}
+
+/* Whose is this number? 0, -ESRCH: no process or thread has it; -EPERM: there are more than
+ * are looked at */
+static int find_owner(struct session *s, pid_t pid, struct state **of)
+{
+	struct sought w = { .s = s, .pid = pid };
+	unsigned int cost, paid;
+
+	*of = known(s, pid);
+	if (*of || pid == 1)
+		return 0;
+	look_below(&w, (pid_t)procfs_status(s->caller, "Tgid:"));
+	for (int i = 0; i < 2 && !w.found; i++)
+		look_below(&w, s->init);
+	*of = w.of;
+	cost = w.looks / LOOKS_AN_ANSWER;
+	paid = cost < s->refused.budget ? cost : s->refused.budget;
+	s->refused.budget -= paid;
+	s->refused.debt += cost - paid;
+	return w.found ? 0 : w.looks > LOOKS_MAX ? -EPERM : -ESRCH;
 }
 
 /* can what is nobody's belong to no step but this one, or to the one that there is? */
@@ -159,17 +199,17 @@ static bool is_alone(const struct session *s, const struct state *own)
 static int reaches(void *owner, pid_t pid, bool group)
 {
 	struct session *s = owner;
-	const struct state *own = owner_of_thread(s, s->caller), *of;
-	bool there;
+	const struct state *own;
+	struct state *of;
+	int r;
 
-	of = owner_of(s, pid, true, &there);
-	if (s->serve->plan->proc == PROC_NONE)
-		of = known(s, pid);
-	else if (!there && !group)
-		return is_unreaped(s, pid) ? 0 : -ESRCH;
-	if (of ? of == own : pid != 1 && is_alone(s, own))
+	if (!group && is_own(s, pid))
 		return 0;
-	return !group && is_own(s, pid) ? 0 : -EPERM;
+	r = find_owner(s, pid, &of);
+	if (r < 0 && (r == -EPERM || !group))
+		return r;
+	own = owner_of_thread(s, s->caller);
+	return (of ? of == own : pid != 1 && is_alone(s, own)) ? 0 : -EPERM;
 }
 
 static enum notify_answer decide(void *owner, const struct seccomp_notif *n)
