@@ -7,22 +7,14 @@
  *   of sixteen bytes, each with a pidfd or without. What a jail goes through is spawned.c;
  *   templates have answers of fixed size, too (template.h). So nothing is parsed here that
  *   has a length of its own.
- *
- *   Whom a signal or a score reaches is checked by the kernel's word: the PID namespace of
- *   the process that the pidfd holds is the jail's own. A number could be another
- *   process's by then; so the pidfd is asked, last, whether its process is still there.
+ *   Whom a request reaches: reach.c.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +27,6 @@
 #include "jail/serve/spawner.h"
 
 #define REQUESTS_A_TURN 64
-#define THREADS_LOOKED_AT 16
 #define STOP_MS 5000 /* a supervisor that goes on has ended all sessions long before */
 
 int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
@@ -66,60 +57,6 @@ static int do_open(struct spawner *p, struct spawned *j, const struct spawn_requ
 	return j || q->number == 0 ? -EPROTO : spawned_open(p, q->number);
 }
 
-/*
- * The PID namespace of a process, by its folder; 0, or -errno. A thread that has no memory any
- * more shows it to nobody (EPERM), and the first thread may have ended before the others: one
- * of those tells then. Where all are ending, it is as good as gone.
- */
-static int find_space(int dir, ino_t *space)
-{
-	struct stat st;
-	DIR *tasks;
-	int r = fstatat(dir, "ns/pid", &st, 0) < 0 ? -errno : 0;
-
-	if (r == -EPERM || r == -EACCES) {
-		int fd = procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY);
-
-		tasks = fd < 0 ? NULL : fdopendir(fd);
-		r = -ESRCH;
-		for (int i = 0; tasks && r < 0 && i < THREADS_LOOKED_AT; i++) {
-			const struct dirent *d = readdir(tasks);
-			char file[NAME_MAX + 8];
-
-			if (!d)
-				break;
-			(void)snprintf(file, sizeof(file), "%s/ns/pid", d->d_name);
-			if (d->d_name[0] != '.' && fstatat(fd, file, &st, 0) == 0)
-				r = 0;
-		}
-		if (tasks)
-			(void)closedir(tasks);
-		else
-			io_close_fd(&fd);
-	}
-	*space = r == 0 ? st.st_ino : 0;
-	return r == -ENOENT ? -ESRCH : r;
-}
-
-/*
- * Is it a process of this jail? Then its folder in /proc. Its pidfd is asked last: where the
- * process has not ended by then, the number was its own all the time.
- */
-static int reach(const struct spawned *j, int pidfd)
-{
-	pid_t pid = procfs_held(pidfd);
-	cleanup_fd int dir = pid < 0 ? pid : procfs_open(pid);
-	struct pollfd end = { .fd = pidfd, .events = POLLIN };
-	ino_t space = 0;
-	int r = dir < 0 ? dir : find_space(dir, &space);
-
-	if (r < 0)
-		return r == -ENOENT ? -ESRCH : r;
-	if (poll(&end, 1, 0) != 0)
-		return -ESRCH;
-	return space == j->space ? io_steal_fd(&dir) : -EPERM;
-}
-
 static int do_signal(struct spawner *p, struct spawned *j, const struct spawn_request *q,
 		     int pidfd)
 {
@@ -129,7 +66,7 @@ static int do_signal(struct spawner *p, struct spawned *j, const struct spawn_re
 	(void)p;
 	if (!j || (q->value != SIGINT && q->value != SIGKILL))
 		return -EPROTO;
-	dir = reach(j, pidfd);
+	dir = spawned_reach(j, pidfd);
 	r = dir;
 	if (r >= 0 && syscall(SYS_pidfd_send_signal, pidfd, q->value, NULL, 0) < 0)
 		r = -errno;
@@ -147,7 +84,7 @@ static int do_score(struct spawner *p, struct spawned *j, const struct spawn_req
 
 	if (!j || q->value > 1)
 		return -EPROTO;
-	dir = reach(j, pidfd);
+	dir = spawned_reach(j, pidfd);
 	if (dir >= 0)
 		fd = procfs_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* to an ordinary user's serve, a cold jail's is closed: see ids.h */
@@ -182,7 +119,7 @@ static int do_measure(struct spawner *p, struct spawned *j, const struct spawn_r
 
 	if (!j || q->value >= SPAWN_MEASURES)
 		return -EPROTO;
-	dir = reach(j, pidfd);
+	dir = spawned_reach(j, pidfd);
 	r = dir < 0 ? dir
 		    : measurer_start(&p->measurers, q->number, q->tag, q->value, dir,
 				     procfs_held(pidfd));

@@ -19,7 +19,6 @@
  *	session_sweep.c    which processes there are, and which of them may stay
  *	session_park.c     a state that waits does nothing else
  *	session_shared.c   what a state shares with the steps that came from it
- *	session_measure.c  what takes rights to see: asked for, and answered later
  *	session_notify.c   violations and signals: whose, and whether they may go on
  *	session_say.c      answers in JSON
  *	../spawn.c         what is asked of the spawner
@@ -250,10 +249,6 @@ void spawn_signal(const struct session *s, int pidfd, int signal);
 /** spawn_score() - Whom the kernel takes first when memory runs out: one that runs */
 void spawn_score(const struct session *s, int pidfd, bool running);
 
-/** spawn_measure() - What takes rights to see of a process; measure_came() follows */
-void spawn_measure(const struct session *s, int pidfd, enum spawn_measure what,
-		   uint32_t tag);
-
 /** spawn_end() - Kill its jail; session_ended() follows */
 void spawn_end(const struct session *s);
 
@@ -267,24 +262,6 @@ bool spawn_is_fresh(struct serve *serve);
 
 /** spawn_is_stale() - Has its template ended, or was it replaced and is too old? */
 bool spawn_is_stale(const struct session *s);
-
-/* session_shared.c */
-
-#define SHARED_BYTES 64 /* of not_rolled_back in an answer */
-
-/** shared_ask() - Of the state that a step's branch goes back to; false: there is none */
-bool shared_ask(struct step *step);
-/** shared_text() - Bits of enum spawn_shares as a JSON list */
-const char *shared_text(uint64_t shares);
-/**
- * shared_wait() - Answer STATE when it is known what the state shares that a branch is at
- * @json:	An object without its closing brace, in memory with SHARED_BYTES more; taken
- */
-void shared_wait(struct session *s, uint32_t branch, char *json);
-/** shared_holds() - Where frames of this branch wait for such an answer, or NULL */
-struct queue *shared_holds(struct session *s, uint32_t branch);
-
-/* session_measure.c */
 
 /**
  * measure_ask() - Have something measured of a state, or of the whole jail where it is NULL
@@ -306,6 +283,22 @@ void measure_again(struct bell *b);
 
 /** measure_end() - The session ends: whoever waits for an answer gets none */
 void measure_end(struct session *s);
+
+/* session_shared.c */
+
+#define SHARED_BYTES 64 /* of not_rolled_back in an answer */
+
+/** shared_ask() - Of the state that a step's branch goes back to; false: there is none */
+bool shared_ask(struct step *step);
+/** shared_text() - Bits of enum spawn_shares as a JSON list */
+const char *shared_text(uint64_t shares);
+/**
+ * shared_wait() - Answer STATE when it is known what the state shares that a branch is at
+ * @json:	An object without its closing brace, in memory with SHARED_BYTES more; taken
+ */
+void shared_wait(struct session *s, uint32_t branch, char *json);
+/** shared_holds() - Where frames of this branch wait for such an answer, or NULL */
+struct queue *shared_holds(struct session *s, uint32_t branch);
 
 /* session_notify.c */
 

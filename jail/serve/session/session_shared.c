@@ -5,7 +5,7 @@
  * A fork copies memory, but not what is mapped as shared, nor the offset of an open file.
  * A step that changes these has changed them for the state that it came from, and for all
  * states and branches in between. Where a branch goes back to a state, its answer says
- * whether that state has any: it is asked for then (session_measure.c), and the answer
+ * whether that state has any: it is asked for then (measure_ask()), and the answer
  * waits. What follows for the same branch waits behind it, up to a bound; then, as when it
  * cannot be known, the state counts as one that shares.
  */

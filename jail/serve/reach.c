@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reach.c - is a process one of a jail? See spawned_reach()
+ *
+ * By the kernel's word: the PID namespace of the process that the pidfd holds is the jail's
+ * own. A number could be another process's by then; so the pidfd is asked, last, whether its
+ * process is still there: if so, the number was its own all the time.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "init/io.h"
+#include "jail/base/procfs.h"
+#include "jail/serve/spawned.h"
+
+#define THREADS_LOOKED_AT 16
+
+/*
+ * The PID namespace of a process, by its folder; 0, or -errno. A thread that has no memory any
+ * more shows it to nobody (EPERM), and the first thread may have ended before the others: one
+ * of those tells then. Where all are ending, it is as good as gone.
+ */
+static int find_space(int dir, ino_t *space)
+{
+	struct stat st;
+	DIR *tasks;
+	int r = fstatat(dir, "ns/pid", &st, 0) < 0 ? -errno : 0;
+
+	if (r == -EPERM || r == -EACCES) {
+		int fd = procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY);
+
+		tasks = fd < 0 ? NULL : fdopendir(fd);
+		r = -ESRCH;
+		for (int i = 0; tasks && r < 0 && i < THREADS_LOOKED_AT; i++) {
+			const struct dirent *d = readdir(tasks);
+			char file[NAME_MAX + 8];
+
+			if (!d)
+				break;
+			(void)snprintf(file, sizeof(file), "%s/ns/pid", d->d_name);
+			if (d->d_name[0] != '.' && fstatat(fd, file, &st, 0) == 0)
+				r = 0;
+		}
+		if (tasks)
+			(void)closedir(tasks);
+		else
+			io_close_fd(&fd);
+	}
+	*space = r == 0 ? st.st_ino : 0;
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+int spawned_reach(const struct spawned *j, int pidfd)
+{
+	pid_t pid = procfs_held(pidfd);
+	cleanup_fd int dir = pid < 0 ? pid : procfs_open(pid);
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	ino_t space = 0;
+	int r = dir < 0 ? dir : find_space(dir, &space);
+
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	if (poll(&end, 1, 0) != 0)
+		return -ESRCH;
+	return space == j->space ? io_steal_fd(&dir) : -EPERM;
+}
