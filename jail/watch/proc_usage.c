@@ -305,7 +305,7 @@ int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		      struct err *e)
 {
 	int r = proc_usage_quick(init, limit_bytes, w, e);
-	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID), bytes;
+	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID), bytes = 0;
 
 	if (r <= 0)
 		return r;

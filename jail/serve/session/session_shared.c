@@ -109,14 +109,16 @@ static void take(struct session *s, void *owner, const struct spawn_answer *a)
 void shared_wait(struct session *s, uint32_t branch, char *json)
 {
 	struct waiting *w = calloc(1, sizeof(*w)), **last = &s->waiting;
-	char *less = realloc(json, strlen(json) + SHARED_BYTES);
 	const struct state *state = head(s, branch);
+	char *less;
 
 	if (!w) {
-		free(less ? less : json);
+		free(json);
 		serve_lacks(s->serve, -ENOMEM, sizeof(*w));
 		return;
 	}
+	/* it was made for the longest answer that there may be */
+	less = realloc(json, strlen(json) + SHARED_BYTES);
 	w->branch = branch;
 	w->json = less ? less : json;
 	while (*last)
