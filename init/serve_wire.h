@@ -39,7 +39,8 @@
  *	STATUS		of the session; session 0: of all, and of jails that stand ready
  *	CLOSE		end the session
  * to the client
- *	OPENED		JSON: the session stands; its ids, posture and digests
+ *	OPENED		JSON: the session stands; its ids, posture and digests, and what
+ *			the kernel tells of the supervisor that reads what it says
  *	OUT, ERR	bytes that the step wrote, in order within each: the first
  *			--output-limit of each. Of what comes then, DONE has the number and
  *			the last 4 KiB

@@ -23,13 +23,13 @@ OTHER = "another command, which starts no program for anybody"
 PROGRAM = "for what a program does, and until run_confine() there is none"
 # a launch that fails is reported with rights: no program has run in its jail
 LATE = "behind the loop, so confined if a program has run"
-# it has its caller's rights to this day, and is to give them up there
-SUPERVISOR = "the supervisor, a process of its own"
+# from here on it reads what jails and the client say, confined
+SUPERVISOR = "the supervisor, which has given up its rights"
 CUT = {
     "check.command_check": OTHER, "explain.command_explain": OTHER,
     "main.command_help": OTHER, "main.command_version": OTHER,
     "shipped.shipped_escape": OTHER,
-    "serve.supervise": SUPERVISOR,
+    "supervisor.supervisor_serve": SUPERVISOR,
     "run_loop.serve_listener": PROGRAM, "run_loop.serve_stdout": PROGRAM,
     "run_loop.serve_stderr": PROGRAM, "run_loop.sample_cgroup": PROGRAM,
     "run_loop.sample_without_cgroup": PROGRAM,

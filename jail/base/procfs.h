@@ -10,9 +10,28 @@
 #define STEPJAIL_JAIL_BASE_PROCFS_H
 
 #include <stdbool.h>
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/**
+ * procfs_use() - From now on, look at processes in this procfs instead of /proc
+ * @root:	A detached mount of the caller's PID namespace; stays open as long as the process
+ */
+void procfs_use(int root);
+
+/** procfs_used() - The one that was given by procfs_use(), or -1 */
+int procfs_used(void);
+
+/**
+ * procfs_place() - Where a file of a process is, to open it without these checks
+ * @path:	Gets its path
+ * @file:	Begins with a slash, or is empty: the folder
+ *
+ * Return: the fd that @path is relative to, for openat(2) and its kin
+ */
+int procfs_place(char *path, size_t size, pid_t pid, const char *file);
 
 /**
  * procfs_open() - Open the folder /proc/PID as a path (O_PATH)
@@ -44,6 +63,9 @@ ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size);
 
 /** procfs_read() - Read a single file, by the process's pid; as procfs_read_at() */
 ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
+
+/** procfs_tasks() - The list of its threads, closed by closedir(3); NULL with errno set */
+DIR *procfs_tasks(pid_t pid);
 
 /**
  * procfs_held() - The pid of the process that a pidfd holds, in the caller's PID namespace

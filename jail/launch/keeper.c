@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -211,14 +212,24 @@ static unsigned int end_jails(struct state *s)
 	return left;
 }
 
-static int keep(struct state *s, int socket, int launcher)
+/* a signal that was sent to the process that was started is the launcher's */
+static void pass_on(int signals, int launcher)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signals, &info, sizeof(info)) == sizeof(info))
+		(void)syscall(SYS_pidfd_send_signal, launcher, info.ssi_signo, NULL, 0);
+}
+
+static int keep(struct state *s, int socket, int launcher, int signals)
 {
 	struct pollfd from[] = { { .fd = socket, .events = POLLIN },
-				 { .fd = launcher, .events = POLLIN } };
+				 { .fd = launcher, .events = POLLIN },
+				 { .fd = signals, .events = POLLIN } };
 	unsigned int ending = 0;
 
 	while (from[0].fd >= 0 || ending) {
-		int n = poll(from, from[0].fd < 0 ? 0 : 2, ending ? PAUSE_MS : -1);
+		int n = poll(from, from[0].fd < 0 ? 0 : 3, ending ? PAUSE_MS : -1);
 		/* by a limit of its files that somebody has lowered: it hears no more */
 		bool deaf = n < 0 && errno == EINVAL;
 
@@ -227,6 +238,8 @@ static int keep(struct state *s, int socket, int launcher)
 			from[0].fd = from[1].fd = -1;
 			for (struct kept *jail = s->jails; jail; jail = jail->next)
 				begin_end(jail);
+		} else if (n > 0 && from[2].revents) {
+			pass_on(signals, launcher);
 		}
 		ending = end_jails(s);
 	}
@@ -244,7 +257,14 @@ static void run(int socket, int launcher, bool one, keeper_look *look, void *own
 	(void)close_range(2, ~0U, 0);
 	(void)prctl(PR_SET_NAME, "stepjail-keeper");
 	(void)chdir("/");
-	_exit(keep(&s, 0, 1));
+	_exit(keep(&s, 0, 1, -1));
+}
+
+int keeper_become(int socket, int launcher, int signals)
+{
+	struct state s = { 0 };
+
+	return keep(&s, socket, launcher, signals);
 }
 
 int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
@@ -356,7 +376,7 @@ static bool wait_for_end(int socket)
 
 void keeper_close(const struct keeper *k)
 {
-	if (k->pid > 0)
+	if (k->socket >= 0)
 		(void)shutdown(k->socket, SHUT_WR);
 }
 

@@ -60,6 +60,19 @@ int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
 		 struct err *e);
 
 /**
+ * keeper_become() - Be the keeper of a launcher that was cloned from this process
+ * @socket:	The keeper's end of a SOCK_SEQPACKET pair; the launcher has the other as its
+ *		struct keeper's socket, and no pid there
+ * @launcher:	Its pidfd
+ * @signals:	A signalfd(2): each signal is passed on to the launcher
+ *
+ * Returns when the launcher has ended, and what it left behind with it.
+ *
+ * Return: 0, or the errno of the first leaf that could not be removed
+ */
+int keeper_become(int socket, int launcher, int signals);
+
+/**
  * keeper_add() - Have the keeper remove a cgroup leaf that is about to be made
  * @base:	Directory fd of the folder that the leaf will be in
  * @name:	The leaf's name there

@@ -11,8 +11,7 @@
  *     kernel then takes references of its own and drops them, while the packet has the
  *     fds still; and it tells that there were some. Such a packet is never received.
  *   - packet_close() looks at all that was not received. If there are fds, a process of
- *     its own closes the channel last. That process exits, and the exit of a process
- *     does not linger.
+ *     its own closes the channel last: closer.c.
  * See unix(7), and inet_release() in the kernel's net/ipv4/af_inet.c.
  */
 #include <errno.h>
@@ -20,10 +19,10 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/serve/closer.h"
 #include "jail/serve/packet.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/sys.h"
@@ -110,46 +109,25 @@ static bool has_fds(int fd)
 	return r == -EPROTO;
 }
 
-/*
- * A process that holds the channel until the caller has closed its copy, and exits: its
- * exit then closes what is queued, and may take as long as that takes.
- */
-static _Noreturn void hold(int fd, int until)
-{
-	char byte;
+static int closer = -1;
 
-	if (dup2(until, 0) < 0 || dup2(fd, 1) < 0 || close_range(2, ~0U, 0) < 0)
-		_exit(1);
-	(void)!read(0, &byte, 1);
-	/* a launch that is under way has copies, too, until its child executes init */
-	(void)sleep(1);
-	_exit(0);
+void packet_use_closer(int socket)
+{
+	closer = socket;
 }
 
-static void close_elsewhere(int fd)
+bool packet_refuses_fds(int fd)
 {
-	int ends[2] = { -1, -1 }, status = 1;
-	pid_t child = pipe2(ends, O_CLOEXEC) < 0 ? -1 : fork();
+	int on = 1;
+	socklen_t size = sizeof(on);
 
-	/* twice, so that nobody has to wait for it */
-	if (child == 0) {
-		child = fork();
-		if (child == 0)
-			hold(fd, ends[0]);
-		_exit(child < 0);
-	}
-	if (child > 0)
-		(void)waitpid(child, &status, 0);
-	/* where no process can be made, it is left to serve's own exit */
-	if (status == 0)
-		(void)close(fd);
-	io_close_fd(&ends[0]);
-	io_close_fd(&ends[1]);
+	return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, &size) == 0 && !on;
 }
 
 void packet_close(int *fd)
 {
-	if (*fd >= 0 && has_fds(*fd))
-		close_elsewhere(io_steal_fd(fd));
+	/* what nobody else can close stays open until the end of this process */
+	if (*fd >= 0 && has_fds(*fd) && closer_give(closer, fd) < 0)
+		*fd = -1;
 	io_close_fd(fd);
 }

@@ -5,6 +5,7 @@
 #ifndef STEPJAIL_JAIL_SERVE_PACKET_H
 #define STEPJAIL_JAIL_SERVE_PACKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -56,6 +57,12 @@ int packet_send(int fd, const struct wire_header *h, const void *payload, const 
  * fds beside it: it is not taken, and nothing behind it can be), or -errno of recvmsg(2)
  */
 int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t *pid);
+
+/** packet_refuses_fds() - Does the kernel refuse to send fds to this channel's end? */
+bool packet_refuses_fds(int fd);
+
+/** packet_use_closer() - Where packet_close() has fds closed, from closer_start() */
+void packet_use_closer(int socket);
 
 /**
  * packet_close() - Close stepjail's end, without waiting for what a jail has sent there

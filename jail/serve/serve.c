@@ -24,14 +24,24 @@
 #include "init/io.h"
 #include "jail/base/cancel.h"
 #include "jail/base/host.h"
+#include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/command.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
 #include "jail/plan/plan.h"
+#include "jail/launch/outer.h"
 #include "jail/plan/option.h"
-#include "jail/serve/spawner.h"
+#include "jail/walls/mount_op.h"
+#include "jail/serve/closer.h"
+#include "jail/serve/packet.h"
+#include "jail/serve/spawner/spawner.h"
 #include "jail/serve/supervisor.h"
+#include "jail/walls/ids.h"
+#include "jail/walls/landlock.h"
+#include "jail/watch/confine.h"
+
+#include "filter_supervisor.h"
 
 #define INTERPRETER "/bin/stepjail-interpreter"
 
@@ -107,31 +117,33 @@ static int check_cgroup(const struct plan *p, struct err *e)
 	return cgroup_find(p, &base, where, sizeof(where), e);
 }
 
-static int start(struct parts *parts, const struct plan *p, struct keeper *keeper,
-		 int *signals, struct err *e)
+/*
+ * With no fd of the spawner's but the socket between them. What is heard of jails and of the
+ * client is read by a process that has given up all rights.
+ */
+static int supervise(const struct plan *p, int spawner, struct confine *c, struct err *e)
 {
-	int r = cancel_open(signals, e);
+	static struct confinement told;
+	static int keep[3];
+	int closer, r;
 
-	if (r == 0)
-		r = launch_find(parts, p, e);
-	parts->keeper = keeper;
-	if (r == 0)
-		r = keeper_start(keeper, false, NULL, NULL, e);
-	return r < 0 ? r : check_cgroup(p, e);
-}
-
-/* with no fd of the spawner's but the socket between them */
-static int supervise(const struct plan *p, int spawner, struct err *e)
-{
 	(void)prctl(PR_SET_NAME, "stepjail-superv");
-	/* beside the socket's end of file, which a child of the spawner could hold back
-	 * */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_set(e, errno, "serve: parent-death signal");
-	if (dup2(spawner, 3) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0 ||
-	    close_range(4, ~0U, 0) < 0)
-		return err_set(e, errno, "serve: keep one fd");
-	return supervisor_serve(p, 3, e);
+	r = closer_start(c->id, c->landlock_abi, &closer, e);
+	if (r < 0)
+		return r;
+	/* one number is the filter's own: for the root directory */
+	keep[0] = fcntl(spawner, F_DUPFD_CLOEXEC, SUPERVISOR_ROOT + 1);
+	keep[1] = closer < 0 ? -1 : fcntl(closer, F_DUPFD_CLOEXEC, SUPERVISOR_ROOT + 1);
+	if (keep[0] < 0 || (keep[1] < 0) != (closer < 0) ||
+	    (c->root != SUPERVISOR_ROOT && dup2(c->root, SUPERVISOR_ROOT) < 0))
+		return err_set(e, errno, "serve: keep the root directory");
+	packet_use_closer(keep[1]);
+	c->root = keep[2] = SUPERVISOR_ROOT;
+	c->keep = keep;
+	c->keep_count = COUNT(keep);
+	r = confine_self(c, &told, e);
+	procfs_use(c->root);
+	return r < 0 ? r : supervisor_serve(p, keep[0], &told, e);
 }
 
 /* the client's end must close with the supervisor */
@@ -144,27 +156,47 @@ static int leave_client(struct err *e)
 	return 0;
 }
 
+/* what the supervisor is to have: an id of its own where there are any, and a procfs of all
+ * jails */
+static int plan_confine(struct confine *c, struct ids *ids, struct err *e)
+{
+	int r = ids_take(ids, e);
+
+	if (r < 0)
+		return r;
+	*c = (struct confine){
+		.id = ids->own ? ids->host_uid : 0,
+		.root = mount_proc(MOUNT_READ_ONLY, true, e),
+		.landlock_abi = landlock_abi(e),
+		.filter = filter_supervisor,
+		.filter_count = COUNT(filter_supervisor),
+	};
+	return c->root < 0 ? c->root : c->landlock_abi < 0 ? c->landlock_abi : 0;
+}
+
 /* returns in both processes, in each with what it has come to */
 static int divide(struct parts *parts, char *const *template, int signals, struct err *e)
 {
-	int ends[2], r, kept;
-	struct err late;
+	struct confine c;
+	/* the lock on the supervisor's id is held as long as this process lives */
+	struct ids ids;
+	int ends[2], r = plan_confine(&c, &ids, e);
 	pid_t child;
 
+	if (r < 0)
+		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
 	    fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "serve: socket pair");
 	child = fork();
 	if (child == 0)
-		return supervise(parts->plan, ends[1], e);
+		return supervise(parts->plan, ends[1], &c, e);
 	(void)close(ends[1]);
+	(void)close(c.root);
 	if (child < 0)
 		return err_set(e, errno, "serve: start the supervisor");
 	r = leave_client(e);
-	if (r == 0)
-		r = spawner_serve(parts, template, ends[0], signals, child, e);
-	kept = keeper_end(parts->keeper, r < 0 ? &late : e);
-	return r < 0 ? r : kept < 0 ? kept : r;
+	return r < 0 ? r : spawner_serve(parts, template, ends[0], signals, child, e);
 }
 
 int command_serve(char *const *argv, struct err *e)
@@ -177,7 +209,7 @@ int command_serve(char *const *argv, struct err *e)
 	static struct plan plan;
 	static struct parts parts;
 	static struct keeper keeper;
-	int signals = -1, r = option_parse(&plan, argv, e);
+	int signals = -1, status = 0, r = option_parse(&plan, argv, e);
 
 	if (r < 0)
 		return r;
@@ -208,7 +240,19 @@ int command_serve(char *const *argv, struct err *e)
 	(void)snprintf(media_bytes, sizeof(media_bytes), "%llu",
 		       (unsigned long long)plan.limit[LIMIT_MEDIA_BYTES]);
 	plan.argv = words;
-	r = start(&parts, &plan, &keeper, &signals, e);
+	r = cancel_open(&signals, e);
+	if (r == 0)
+		r = host_check(e);
+	if (r == 0)
+		r = check_cgroup(&plan, e);
+	if (r == 0)
+		r = outer_enter(&keeper, signals, &status, e);
+	if (r == 1)
+		return status;
+	(void)prctl(PR_SET_NAME, "stepjail-spawn");
+	if (r == 0)
+		r = launch_find(&parts, &plan, e);
+	parts.keeper = &keeper;
 	if (r == 0)
 		r = divide(&parts, warm, signals, e);
 	if (r < 0)

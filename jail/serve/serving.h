@@ -30,6 +30,7 @@ struct ready {
 
 struct serve {
 	const struct plan *plan;
+	const struct confinement *confinement; /* of this process */
 	struct event_loop hub;
 	struct port client, spawner;
 	uint32_t last_jail; /* number that the spawner knows the youngest jail by */

@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 #include "init/err.h"
+#include "jail/launch/cgroup/cgroup.h"
 
 enum spawn_request_kind {
 	SPAWN_OPEN = 1,
@@ -78,10 +79,11 @@ enum spawn_fd {
 	SPAWN_DIAGNOSTICS, /* what that writes to its stdout and stderr */
 	SPAWN_FACTS,       /* sealed memfd: members of the JSON object of OPENED */
 	SPAWN_LISTENER,    /* of violations; not where a surrounding one hears them */
-	SPAWN_LEAF,        /* cgroup folder; not where none limits the jail */
 	SPAWN_WORK,        /* O_PATH of its tmpfs; not where it cannot be opened */
 	SPAWN_TMP,
-	SPAWN_FDS,
+	SPAWN_HELD, /* files of its cgroup leaf, as cgroup_hold() opens them, but not the
+		     * first, which kills; not where no cgroup limits the jail */
+	SPAWN_FDS = SPAWN_HELD + CGROUP_HELD - 1,
 };
 
 enum spawn_stock {

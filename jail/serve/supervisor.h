@@ -7,16 +7,22 @@
 
 #include "init/err.h"
 #include "jail/plan/plan.h"
+#include "jail/watch/confine.h"
+
+/* the supervisor's root directory, a procfs: no other fd is one that a path is opened below */
+#define SUPERVISOR_ROOT 9
 
 /**
  * supervisor_serve() - Serve the client on fd 0 until it is gone, or the spawner says so
  * @p:		Of all sessions
  * @spawner:	Socket to the spawner, see spawn.h; taken, whatever this returns
+ * @told:	What the kernel tells of this process; told to the client with each jail
  *
  * All signals must be blocked.
  *
  * Return: exit status, or -errno
  */
-int supervisor_serve(const struct plan *p, int spawner, struct err *e);
+int supervisor_serve(const struct plan *p, int spawner, const struct confinement *told,
+		     struct err *e);
 
 #endif

@@ -74,11 +74,11 @@ int mount_overlay(const char *lowerdir, struct err *e)
 	return r;
 }
 
-int mount_proc(uint64_t attr, struct err *e)
+int mount_proc(uint64_t attr, bool all, struct err *e)
 {
 	const struct fs_option options[] = {
 		{ "subset", "pid" },
-		{ "hidepid", "invisible" },
+		{ "hidepid", all ? "off" : "invisible" },
 		{ NULL, NULL },
 	};
 
@@ -88,7 +88,8 @@ int mount_proc(uint64_t attr, struct err *e)
 		return err_say(
 			e, EPERM,
 			"mount: the kernel gives no new /proc here, because this one is "
-			"masked, as in a container: use --proc none");
+			"masked, as in a container: unmask it, or use run with "
+			"--proc none");
 	return r;
 }
 

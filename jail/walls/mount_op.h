@@ -36,8 +36,11 @@ int mount_tmpfs(const struct tmpfs *fs, uint64_t attr, struct err *e);
  */
 int mount_overlay(const char *lowerdir, struct err *e);
 
-/** mount_proc() - A detached procfs of process folders only (subset=pid, hidepid) */
-int mount_proc(uint64_t attr, struct err *e);
+/**
+ * mount_proc() - A detached procfs of process folders only (subset=pid)
+ * @all:	Of all processes; else a reader sees those that are its own to look into (hidepid)
+ */
+int mount_proc(uint64_t attr, bool all, struct err *e);
 
 /** mount_attach() - Attach a detached mount at a path that no guest controls */
 int mount_attach(int tree, const char *path, struct err *e);

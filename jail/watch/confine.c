@@ -21,44 +21,13 @@
 #include <linux/seccomp.h>
 
 #include "init/io.h"
+#include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/walls/landlock.h"
 #include "jail/watch/confine.h"
 
 #define STATUS_BYTES 65536 /* the caller's groups are in it */
-#define KEEP_MAX 64
-
-static int by_number(const void *a, const void *b)
-{
-	int x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
-}
-
-static int close_others(const int *keep, size_t count, struct err *e)
-{
-	int sorted[KEEP_MAX];
-	int next = 3;
-
-	if (count > KEEP_MAX)
-		return err_say(e, E2BIG, "confine: %zu fds are too many to keep", count);
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = keep[i];
-	qsort(sorted, count, sizeof(*sorted), by_number);
-	for (size_t i = 0; i < count; i++) {
-		if (sorted[i] > next &&
-		    close_range((unsigned int)next, (unsigned int)sorted[i] - 1, 0) < 0)
-			return err_set(e, errno, "confine: close_range");
-		if (sorted[i] >= next)
-			next = sorted[i] + 1;
-	}
-	if (close_range((unsigned int)next, ~0U, 0) < 0)
-		return err_set(e, errno, "confine: close_range");
-	return 0;
-}
 
 static int confine_files(const struct confine *c, struct err *e)
 {
@@ -72,7 +41,7 @@ static int confine_files(const struct confine *c, struct err *e)
 	return r;
 }
 
-int become(uid_t id, struct err *e)
+static int become(uid_t id, struct err *e)
 {
 	if (id == 0)
 		return 0;
@@ -98,7 +67,7 @@ static int empty_bounding_set(struct err *e)
 	return err_set(e, errno, "confine: drop %lu from the bounding set", cap);
 }
 
-int drop_capabilities(struct err *e)
+static int drop_capabilities(struct err *e)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
@@ -129,7 +98,7 @@ static int put_up(const struct confine *c, struct err *e)
 		r = err_set(e, errno, "confine: be undumpable");
 	if (r < 0)
 		return r;
-	r = filter_load(c->filter, c->filter_count);
+	r = c->filter ? filter_load(c->filter, c->filter_count) : 0;
 	return r < 0 ? err_set(e, -r, "confine: load the filter") : 0;
 }
 
@@ -175,10 +144,10 @@ int confine_self(const struct confine *c, struct confinement *told, struct err *
 	cleanup_fd int status = -1;
 	const char *text;
 	long filters;
-	int r = close_others(c->keep, c->keep_count, e);
+	int r = close_others(c->keep, c->keep_count);
 
 	if (r < 0)
-		return r;
+		return err_set(e, -r, "confine: close all fds but %zu", c->keep_count);
 	status = open_status(c);
 	if (status < 0)
 		return err_set(e, -status, "confine: open /proc/self/status");

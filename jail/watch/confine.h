@@ -35,8 +35,8 @@ struct confine {
 	size_t keep_count;
 	int root; /* folder that becomes the root directory, and may be read: a procfs of
 		   * the jails' PID namespace; needs CAP_SYS_CHROOT. -1: no path may be read */
-	int landlock_abi; /* 0: the kernel has no Landlock */
-	const struct sock_filter *filter;
+	int landlock_abi;                 /* 0: the kernel has no Landlock */
+	const struct sock_filter *filter; /* NULL: none more than there are */
 	size_t filter_count;
 };
 

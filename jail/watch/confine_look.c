@@ -12,7 +12,7 @@
 
 #define NO_CAPABILITY "0000000000000000"
 
-enum planned { TEXT, IDS, NO_GROUPS, FILTERS, ANY };
+enum planned { TEXT, IDS, NO_GROUPS, MODE, FILTERS, ANY };
 
 static const struct {
 	const char *key;  /* in /proc/PID/status */
@@ -30,7 +30,7 @@ static const struct {
 	{ "CapBnd:", "cap_bounding", ANY, NULL },
 	{ "CapAmb:", "cap_ambient", TEXT, NO_CAPABILITY },
 	{ "NoNewPrivs:", "no_new_privs", TEXT, "1" },
-	{ "Seccomp:", "seccomp_mode", TEXT, "2" },
+	{ "Seccomp:", "seccomp_mode", MODE, "2" },
 	/* Linux 5.9 */
 	{ "Seccomp_filters:", "seccomp_filters", FILTERS, NULL },
 };
@@ -50,8 +50,12 @@ static bool plan(size_t row, const struct confine *c, long filters, char *text)
 	case NO_GROUPS:
 		text[0] = '\0';
 		return c->id != 0;
+	case MODE:
+		(void)snprintf(text, CONFINE_VALUE_MAX, "%s", rows[row].text);
+		return c->filter != NULL;
 	case FILTERS:
-		(void)snprintf(text, CONFINE_VALUE_MAX, "%ld", filters + 1);
+		(void)snprintf(text, CONFINE_VALUE_MAX, "%ld",
+			       filters + (c->filter != NULL));
 		return filters >= 0;
 	case ANY:
 		break;
@@ -72,8 +76,8 @@ int confine_compare(const struct confine *c, const char *text, long filters,
 		procfs_words(at ? at : "", told->value[i], CONFINE_VALUE_MAX);
 		if (plan(i, c, filters, planned) && strcmp(told->value[i], planned) != 0)
 			return err_say(e, EPERM,
-				       "confine: %s of the watcher reads '%s' where '%s' "
-				       "was planned: the program was not started",
+				       "confine: %s reads '%s' where '%s' was planned: "
+				       "nothing was started",
 				       rows[i].name, told->value[i], planned);
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/watch/proc_usage.h"
 
@@ -51,14 +53,19 @@ static bool has_ended(int errnum)
 /* the file may be of any length: a list of numbers, read as such */
 static int add_children(struct found *f, pid_t pid, const char *task)
 {
-	char path[96];
+	char path[96], file[64];
 	FILE *list;
-	int child, r = 0;
+	int child, fd, r = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, task);
-	list = fopen(path, "re");
-	if (!list)
-		return -errno;
+	(void)snprintf(file, sizeof(file), "/task/%.16s/children", task);
+	fd = procfs_place(path, sizeof(path), pid, file);
+	fd = openat(fd, path, O_RDONLY | O_CLOEXEC);
+	list = fd < 0 ? NULL : fdopen(fd, "re");
+	if (!list) {
+		r = -errno;
+		io_close_fd(&fd);
+		return r;
+	}
 	while (r == 0 && fscanf(list, "%d", &child) == 1)
 		r = add(f, child);
 	if (r == 0 && ferror(list))
@@ -72,17 +79,16 @@ static int find_children(struct found *f, pid_t pid)
 	char path[64], own[16];
 	unsigned int before = f->count;
 	struct stat task;
-	int r = 0;
+	int root = procfs_place(path, sizeof(path), pid, "/task"), r = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	(void)snprintf(own, sizeof(own), "%d", pid);
 	/* a folder has two links, and one for each folder in it: it has one thread */
-	if (stat(path, &task) == 0 && task.st_nlink == 3 &&
+	if (fstatat(root, path, &task, 0) == 0 && task.st_nlink == 3 &&
 	    add_children(f, pid, own) == 0)
 		return 0;
 	f->count = before;
 
-	DIR *tasks = opendir(path);
+	DIR *tasks = procfs_tasks(pid);
 
 	if (!tasks)
 		return has_ended(errno) ? 0 : -errno;
@@ -93,7 +99,7 @@ static int find_children(struct found *f, pid_t pid)
 		/* a thread may end at any time; a kernel without the file has none at all
 		 */
 		if (r < 0 && has_ended(-r))
-			r = f->count > 1 || access(path, F_OK) < 0 ? 0 : r;
+			r = f->count > 1 || faccessat(root, path, F_OK, 0) < 0 ? 0 : r;
 	}
 	(void)closedir(tasks);
 	return r;
@@ -111,15 +117,13 @@ static uint64_t kib_of(const char *text, const char *key)
  */
 static ssize_t read_status(pid_t *pid, char *text, size_t size)
 {
-	char path[64];
 	ssize_t n = procfs_read(*pid, "status", text, size);
 	struct dirent *d;
 	DIR *tasks;
 
 	if (n <= 0 || !strstr(text, "\nState:\tZ") || strstr(text, "\nThreads:\t1\n"))
 		return n;
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", *pid);
-	tasks = opendir(path);
+	tasks = procfs_tasks(*pid);
 	if (!tasks)
 		return -errno;
 	while ((d = readdir(tasks))) {
@@ -184,10 +188,10 @@ static int add_cpu(pid_t pid, uint64_t *us)
 
 int proc_usage_check(pid_t init, struct err *e)
 {
-	char path[64];
+	char path[64], file[32];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", init, init);
-	if (access(path, R_OK) < 0)
+	(void)snprintf(file, sizeof(file), "/task/%d/children", init);
+	if (faccessat(procfs_place(path, sizeof(path), init, file), path, R_OK, 0) < 0)
 		return err_say(e, errno,
 			       "watch: this kernel has no /proc/PID/task/TID/children "
 			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "

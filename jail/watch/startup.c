@@ -55,13 +55,13 @@ static void open_gate(struct run *run)
 		return;
 	}
 	run->room = tmpfs_usage_open(run->jail.pid);
-	if (run->jail.limited && run->confines)
+	if (run->jail.limited)
 		cgroup_hold(cg);
 	if (run->confines && run_confine(run, &e) < 0) {
 		startup_refuse(run, &e);
 		return;
 	}
-	if (run->jail.limited)
+	if (run->jail.limited && run->confines)
 		cgroup_usage(cg, NULL, &run->outcome.before);
 	run->outcome.started = true;
 	run->start_ms = clock_now_ms();

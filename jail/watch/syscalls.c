@@ -48,9 +48,6 @@ const struct filter_row filter_rows[] = {
 	/* waits */
 	{ "poll", ALWAYS, 0, 0, "every wait" },
 	{ "ppoll", ALWAYS, 0, 0, "the same, on libc's choice" },
-	{ "epoll_ctl", ALWAYS, 0, 0, "the event loop" },
-	{ "epoll_wait", ALWAYS, 0, 0, "the event loop" },
-	{ "epoll_pwait", ALWAYS, 0, 0, "the same, on libc's choice" },
 	{ "wait4", ALWAYS, 0, 0, "the ends of init and of the keeper" },
 	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock" },
 

@@ -9,15 +9,17 @@
 #include <linux/magic.h>
 
 #include "init/io.h"
+#include "jail/base/procfs.h"
 #include "jail/watch/tmpfs_usage.h"
 
 /* The jail made both mounts itself, and no symlink was followed then. */
 static int open_place(pid_t init, const char *name)
 {
-	char path[48];
+	char path[48], file[16];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/root/%s", init, name);
-	return open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	(void)snprintf(file, sizeof(file), "/root/%s", name);
+	return openat(procfs_place(path, sizeof(path), init, file), path,
+		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 struct tmpfs_usage tmpfs_usage_open(pid_t init)

@@ -17,6 +17,7 @@
 #include "init/init.h"
 #include "init/io.h"
 #include "jail/plan/option.h"
+#include "jail/watch/confine.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_park.h"
@@ -34,6 +35,7 @@ static struct {
 } inside;
 
 static struct serve serve;
+static const struct confinement confinement;
 static struct plan plan;
 static int spawner; /* its end of the socket that the supervisor asks it by */
 static int first_free;
@@ -159,6 +161,7 @@ static void begin(void)
 	(void)memset(&serve, 0, sizeof(serve));
 	(void)memset(&inside, 0, sizeof(inside));
 	serve.plan = &plan;
+	serve.confinement = &confinement;
 	serve.client.fd = -1;
 	HOLDS(event_loop_open(&serve.hub, &e) == 0);
 	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);

@@ -192,6 +192,9 @@ static int count_open(void)
 	return count;
 }
 
+static struct keeper keeper;
+static int keeper_far;
+
 static void begin(uint8_t how)
 {
 	static char *const none[] = { NULL };
@@ -208,7 +211,10 @@ static void begin(uint8_t how)
 	plan.limit[LIMIT_TEMPLATE_CLONES] = 3;
 	plan.limit[LIMIT_TEMPLATE_MS] = 60000;
 	plan_before = plan;
-	parts = (struct parts){ .plan = &plan, .init_fd = -1 };
+	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+	keeper = (struct keeper){ .socket = ends[0] };
+	keeper_far = ends[1];
+	parts = (struct parts){ .plan = &plan, .init_fd = -1, .keeper = &keeper };
 	parts_before = parts;
 	memset(jails, 0, sizeof(jails));
 	memset(templates, 0, sizeof(templates));
@@ -254,6 +260,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	io_close_fd(&signals);
 	io_close_fd(&signals_in);
 	io_close_fd(&supervisor);
+	io_close_fd(&keeper.socket);
+	io_close_fd(&keeper_far);
 	/* and what only its exit may close */
 	io_close_fd(&beside[0]);
 	io_close_fd(&beside[1]);

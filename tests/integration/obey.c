@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * obey.c - stepjail run, but that its watcher obeys the program: for test_watcher.py
+ * obey.c - stepjail, but that its watcher, or supervisor, obeys the program: for
+ * test_watcher.py and test_supervisor.py
  *
  * Linked into build/stepjail-obey by -Wl,--wrap of each __wrap function below. The order comes
- * where hostile bytes come: in the program's captured output, "\1OBEY attack argument number\n".
- * The watcher then does what an intruder would, and writes to stderr what came of it. Walls of
- * the confinement that STEPJAIL_LACKS names, with commas, are not put up.
+ * where hostile bytes come: in the captured output of a program, or that of a step, "\1OBEY
+ * attack argument number\n". The process then does what an intruder would, and writes to stderr
+ * what came of it. Walls of the confinement that STEPJAIL_LACKS names, with commas, are not put
+ * up.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,6 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jail/serve/serving.h"
 #include "jail/watch/capture.h"
 #include "jail/watch/confine.h"
 
@@ -217,24 +220,57 @@ static void obey(const char *order)
 	}
 }
 
+static void obey_all(const void *bytes, size_t length)
+{
+	char text[4096];
+
+	if (length == 0 || length >= sizeof(text))
+		return;
+	memcpy(text, bytes, length);
+	text[length] = '\0';
+	for (char *at = text; (at = strstr(at, "\1OBEY ")); at++)
+		obey(at + 6);
+}
+
+void __real_serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
+		      const void *payload, size_t length);
+void __wrap_serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
+		      const void *payload, size_t length);
+void __wrap_serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
+		      const void *payload, size_t length)
+{
+	if (type == WIRE_OUT)
+		obey_all(payload, length);
+	__real_serve_put(s, type, session, branch, payload, length);
+}
+
 ssize_t __real_capture_read(struct capture_stream *s);
 ssize_t __wrap_capture_read(struct capture_stream *s);
 ssize_t __wrap_capture_read(struct capture_stream *s)
 {
 	size_t before = s->used;
 	ssize_t n = __real_capture_read(s);
-	char text[4096];
 
-	if (n <= 0 || (size_t)n >= sizeof(text))
-		return n;
-	memcpy(text, s->kept + before, (size_t)n);
-	text[n] = '\0';
-	for (char *at = text; (at = strstr(at, "\1OBEY ")); at++)
-		obey(at + 6);
+	if (n > 0)
+		obey_all(s->kept + before, (size_t)n);
 	return n;
 }
 
 /* ---- walls of the confinement; what reads them back must then say that all is well */
+
+static bool confining;
+
+int __real_confine_self(const struct confine *c, struct confinement *told, struct err *e);
+int __wrap_confine_self(const struct confine *c, struct confinement *told, struct err *e);
+int __wrap_confine_self(const struct confine *c, struct confinement *told, struct err *e)
+{
+	int r;
+
+	confining = true;
+	r = __real_confine_self(c, told, e);
+	confining = false;
+	return r;
+}
 
 int __real_landlock_close(int abi, int readable, struct err *e);
 int __wrap_landlock_close(int abi, int readable, struct err *e);
@@ -247,15 +283,14 @@ int __real_setresuid(uid_t a, uid_t b, uid_t c);
 int __wrap_setresuid(uid_t a, uid_t b, uid_t c);
 int __wrap_setresuid(uid_t a, uid_t b, uid_t c)
 {
-	/* the host's ids that jails are given; in a jail they have other numbers */
-	return lacks("ids") && a > 65536 ? 0 : __real_setresuid(a, b, c);
+	return lacks("ids") && confining ? 0 : __real_setresuid(a, b, c);
 }
 
 int __real_setresgid(gid_t a, gid_t b, gid_t c);
 int __wrap_setresgid(gid_t a, gid_t b, gid_t c);
 int __wrap_setresgid(gid_t a, gid_t b, gid_t c)
 {
-	return lacks("ids") && a > 65536 ? 0 : __real_setresgid(a, b, c);
+	return lacks("ids") && confining ? 0 : __real_setresgid(a, b, c);
 }
 
 long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
@@ -269,10 +304,16 @@ long __wrap_syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(list, long);
 	va_end(list);
-	/* PIDs 1 and 2 are the jail's */
-	if (number == SYS_capset && getpid() > 2 && lacks("capabilities"))
+	if (number == SYS_capset && confining && lacks("capabilities"))
 		return 0;
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+int __real_chroot(const char *path);
+int __wrap_chroot(const char *path);
+int __wrap_chroot(const char *path)
+{
+	return lacks("root") && confining ? 0 : __real_chroot(path);
 }
 
 int __real_filter_load(const struct sock_filter *code, size_t count);

@@ -108,6 +108,16 @@ class Step:
         return f'Step({self.out!r}, {self.err!r}, {self.result!r}, {self.trace!r}, {self.done!r})'
 
 
+def child_named(pid, name):
+    """The child that has named itself so; AssertionError where there is none."""
+    with open(f'/proc/{pid}/task/{pid}/children') as file:
+        for child in file.read().split():
+            with open(f'/proc/{child}/comm') as comm:
+                if comm.read() == name + '\n':
+                    return int(child)
+    raise AssertionError(f'process {pid} has no child {name}')
+
+
 class Serve:
     def __init__(self, options=(), command=None, **kw):
         own, its = socket.socketpair()
@@ -134,15 +144,14 @@ class Serve:
         return self.process.wait(), error
 
     @property
+    def spawner(self):
+        """The process that launches jails; the one that was started keeps its end."""
+        return child_named(self.process.pid, 'stepjail-spawn')
+
+    @property
     def supervisor(self):
         """The process that reads what jails and this client say."""
-        pid = self.process.pid
-        with open(f'/proc/{pid}/task/{pid}/children') as file:
-            for child in file.read().split():
-                with open(f'/proc/{child}/comm') as name:
-                    if name.read() == 'stepjail-superv\n':
-                        return int(child)
-        raise AssertionError('serve has no supervisor')
+        return child_named(self.spawner, 'stepjail-superv')
 
     def send(self, kind, session, payload=b'', branch=0):
         """A frame; payload is what stands behind the branch."""

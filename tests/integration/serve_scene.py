@@ -37,36 +37,37 @@ def done(how, code=0):
     return struct.pack('<IIQQQII', how, code, 0, 0, 0, 0, 0)
 """
 PATIENCE = 60  # seconds
+# the spawner says so when somebody else ends its parent
+KILLED = 'stepjail: serve: the process that was started has been killed\n'
 FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE, MEDIA, PIECE = \
     1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29
 
 
-def is_jails(pid):
-    """Not the supervisor of serve, nor what measures for it."""
+# processes of serve that are no jail's; a jail that is just being made has the second name
+OWN = ('stepjail-keeper', 'stepjail-spawn', 'stepjail-superv', 'stepjail-closer',
+       'stepjail-measur')
+
+
+def comm(pid):
     try:
         with open(f'/proc/{pid}/comm') as file:
-            return file.read() not in ('stepjail-superv\n', 'stepjail-measur\n')
+            return file.read().strip()
     except OSError:
-        return True
+        return ''
 
 
 def children(pid):
+    """Those of a process; of serve, those of its spawner, without the supervisor."""
     with open(f'/proc/{pid}/task/{pid}/children') as file:
-        return [child for child in map(int, file.read().split()) if is_jails(child)]
-
-
-def is_keeper(pid):
-    """The one child of a launcher that is no jail: jail/launch/keeper.c."""
-    try:
-        with open(f'/proc/{pid}/comm') as file:
-            return file.read() == 'stepjail-keeper\n'
-    except OSError:
-        return False
+        found = [int(child) for child in file.read().split()]
+    if len(found) == 1 and comm(found[0]) == 'stepjail-spawn':
+        return children(found[0])
+    return [child for child in found if comm(child) not in OWN]
 
 
 def jails(pid):
     """The inits of a launcher's jails."""
-    return [child for child in children(pid) if not is_keeper(child)]
+    return children(pid)
 
 
 def below(pid):
@@ -166,7 +167,11 @@ def memory_of(pids):
 
 
 def open_files(pid):
-    return len(os.listdir(f'/proc/{pid}/fd'))
+    """0 where nobody may look: only root looks into a supervisor."""
+    try:
+        return len(os.listdir(f'/proc/{pid}/fd'))
+    except PermissionError:
+        return 0
 
 
 def wait_until(what):

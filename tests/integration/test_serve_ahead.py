@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from serve_scene import (Case, below, inside, is_alive, is_asleep, jails,  # noqa: E402
-                         is_interpreter, wait_until)
+                         is_interpreter, open_files, wait_until)
 
 PID = 'import os\nos.getpid()'
 
@@ -247,7 +247,7 @@ gc.enable()""")
         def held():
             with open(f'{own}/statm') as file:
                 resident = int(file.read().split()[1])
-            return len(os.listdir(f'{own}/fd')), len(below(serve)), resident
+            return open_files(self.serve.supervisor), len(below(serve)), resident
 
         def settled():
             # the first state, eight to go back to, the last one, and what is ready

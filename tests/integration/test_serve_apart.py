@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD  # noqa: E402
 from serve_scene import (LIMITED, Case, below, inside, is_interpreter,  # noqa: E402
-                         is_state, wait_until)
+                         is_state, jails, wait_until)
 from test_serve_starved import TRACE_CLONE, TRACE_EXIT, TRACE_FORK, Tracer  # noqa: E402
 
 F_OFD_SETLK = 37
@@ -52,17 +52,16 @@ class Apart(Case):
 
     def host(self, session, pid):
         """The process of this session that has this number in its jail."""
-        jails = [jail for jail in self.jails() if jail not in self.others(session)]
-        return next(host for jail in jails for host in below(jail) if inside(host) == pid)
+        own = [jail for jail in self.jails() if jail not in self.others(session)]
+        return next(host for jail in own for host in below(jail) if inside(host) == pid)
 
     def jails(self):
-        with open(f'/proc/{self.serve.process.pid}/task/{self.serve.process.pid}/children') as file:
-            return sorted(int(word) for word in file.read().split())
+        return sorted(jails(self.serve.process.pid))
 
     def others(self, session):
         """Sessions are opened one after the other, and so are their jails."""
-        jails = [jail for jail in self.jails() if below(jail)]
-        return [jail for i, jail in enumerate(jails) if i != session.number - 1]
+        known = [jail for jail in self.jails() if below(jail)]
+        return [jail for i, jail in enumerate(known) if i != session.number - 1]
 
     def leave(self, count=1, end='input()', branch=0):
         """A step of A that ends, and whose stray is dead but for its last moment; that stray."""
@@ -264,12 +263,14 @@ class Slots(Case):
 
     def test_ids_that_are_all_taken(self):
         session = self.serve.open()
-        slot = (session.opened['host_uid'] - IDS_BASE) // 2
+        own = session.opened['host_uid'], int(session.opened['supervisor']['uids'].split()[0])
+        held = sorted((uid - IDS_BASE) // 2 for uid in own)
         fd = os.open(f'/proc/{self.serve.process.pid}/root/run/stepjail/ids', os.O_RDWR)
         try:
-            for start, length in (0, slot), (slot + 1, IDS_SLOTS - slot - 1):
-                if length:
-                    lock = struct.pack('hhqqi4x', fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+            for start, end in zip([-1, *held], [*held, IDS_SLOTS]):
+                if end - start > 1:
+                    lock = struct.pack('hhqqi4x', fcntl.F_WRLCK, os.SEEK_SET, start + 1,
+                                       end - start - 1, 0)
                     fcntl.fcntl(fd, F_OFD_SETLK, lock)
             for n in range(5):
                 self.refused('in use by running jails', self.serve.open)

@@ -18,8 +18,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Gone, Refused, Serve  # noqa: E402
-from serve_scene import (OPTIONS, PATIENCE, Case, below, is_alive, jails, resident,  # noqa: E402
-                         states_settle, wait_until)
+from serve_scene import (OPTIONS, PATIENCE, Case, below, is_alive, jails,  # noqa: E402
+                         open_files, resident, states_settle, wait_until)
 
 SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
 STEPS = int(os.environ.get('STEPJAIL_STEPS', '3000'))
@@ -39,7 +39,7 @@ refused()
 
 
 def files(pid):
-    return len(os.listdir(f'/proc/{pid}/fd'))
+    return open_files(pid)
 
 
 def mounts():
@@ -229,7 +229,7 @@ class Ends(unittest.TestCase):
             for number in range(1, serve.next):
                 serve.send('CLOSE', number)
             self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
-            self.assertLess(files(pid) + files(serve.supervisor), 50)
+            self.assertLess(files(serve.spawner) + files(serve.supervisor), 50)
             self.assertTrue(wait_until(lambda: len(jails(pid)) <= 2), jails(pid))
 
 
@@ -255,7 +255,7 @@ class Ends(unittest.TestCase):
                     serve.send('CLOSE', session.number)
                 self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
                 serve.waiting.clear()
-            self.assertLess(files(pid) + files(serve.supervisor), 50)
+            self.assertLess(files(serve.spawner) + files(serve.supervisor), 50)
 
 
 class Growth(Case):
@@ -274,7 +274,7 @@ class Growth(Case):
         def now():
             self.assertTrue(wait_until(are_kept))
             pids = below(pid)
-            own = pid, self.serve.supervisor
+            own = self.serve.spawner, self.serve.supervisor
             return (sum(map(resident, own)), sum(map(files, own)), len(pids),
                     sum(map(resident, pids)))
         for n in range(500):

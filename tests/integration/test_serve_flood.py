@@ -24,7 +24,7 @@ class Flood(Case):
 
     def look(self):
         """What there is to grow."""
-        pid = self.serve.process.pid
+        pid = self.serve.spawner
         pids = below(pid)
         return {'memory': memory_of(pids), 'memory of serve': memory_of([pid, self.serve.supervisor]),
                 'processes': len(pids), 'files of serve': open_files(pid) + open_files(self.serve.supervisor)}

@@ -15,8 +15,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD, Gone, Refused, Serve  # noqa: E402
-from serve_scene import (LIMITED, OPTIONS, Case, below, children, is_alive,  # noqa: E402
-                         inside, wait_until)
+from serve_scene import (KILLED, LIMITED, OPTIONS, Case, below, children,  # noqa: E402
+                         inside, is_alive, open_files, wait_until)
 
 PIDFD_GETFD = 438  # the number on every architecture
 
@@ -122,9 +122,9 @@ class Life(Case):
 
     def test_nothing_is_left_of_a_session(self):
         def held():
-            pid = self.serve.process.pid
+            pid = self.serve.spawner
             return (len(os.listdir(f'/proc/{pid}/fd')), children(pid),
-                    len(os.listdir(f'/proc/{self.serve.supervisor}/fd')))
+                    open_files(self.serve.supervisor))
         self.serve.open().close()
         before = held()
         for _ in range(10):
@@ -196,7 +196,7 @@ class Life(Case):
         self.ends(self.serve.process.terminate, 128 + signal.SIGTERM)
 
     def test_nothing_survives_its_kill(self):
-        self.ends(self.serve.process.kill, -signal.SIGKILL)
+        self.ends(self.serve.process.kill, -signal.SIGKILL, KILLED)
 
     def test_nothing_survives_the_kill_of_its_supervisor(self):
         self.ends(lambda: os.kill(self.serve.supervisor, signal.SIGKILL), 125,
@@ -215,14 +215,16 @@ class Life(Case):
         libc, held = ctypes.CDLL(None, use_errno=True), []
 
         def kill():
-            for pid in self.serve.process.pid, self.serve.supervisor:
+            for pid in self.serve.process.pid, self.serve.spawner, self.serve.supervisor:
+                if not open_files(pid):
+                    continue
                 pidfd = os.pidfd_open(pid)
                 held.extend(libc.syscall(PIDFD_GETFD, pidfd, int(fd), 0)
                             for fd in os.listdir(f'/proc/{pid}/fd') if int(fd) > 2)
                 os.close(pidfd)
             self.serve.process.kill()
         try:
-            self.ends(kill, -signal.SIGKILL)
+            self.ends(kill, -signal.SIGKILL, KILLED)
             self.assertGreater(len([fd for fd in held if fd >= 0]), 5, ctypes.get_errno())
         finally:
             for fd in held:
@@ -252,7 +254,7 @@ class Start(unittest.TestCase):
             words = ['sh', '-c', f'exec "$@" {closed}', 'sh', f'{BUILD}/stepjail', 'serve']
             with Serve(OPTIONS, words) as serve:
                 serve.open()
-                links = [os.readlink(f'/proc/{serve.supervisor}/fd/{fd}') for fd in (1, 2)]
+                links = [os.readlink(f'/proc/{serve.spawner}/fd/{fd}') for fd in (1, 2)]
                 self.assertTrue(all(link == '/dev/null' or link.startswith('pipe:')
                                     for link in links), (closed, links))
         with self.assertRaises(subprocess.CalledProcessError) as caught:

@@ -36,7 +36,7 @@ maps = [mmap(-1, 4096, MAP_PRIVATE | MAP_ANONYMOUS, prot) for prot in (PROT_READ
 
 
 def measurers(serve):
-    pid = serve.process.pid
+    pid = serve.spawner
     with open(f'/proc/{pid}/task/{pid}/children') as file:
         for child in file.read().split():
             try:

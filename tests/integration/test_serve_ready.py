@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Serve  # noqa: E402
-from serve_scene import OPTIONS, Case, below, is_alive, wait_until  # noqa: E402
+from serve_scene import KILLED, OPTIONS, Case, below, is_alive, wait_until  # noqa: E402
 
 ROOT = os.geteuid() == 0
 
@@ -45,11 +45,11 @@ class Ready(Case):
     def inits(self):
         """Host pids of the inits of jails that are a template's clones."""
         return [pid for pid in below(self.serve.process.pid)
-                if inside(pid)[-1:] == ['1'] and len(inside(pid)) == 3]
+                if inside(pid)[-1:] == ['1'] and len(inside(pid)) == 4]
 
     def templates(self):
         return [pid for pid in below(self.serve.process.pid)
-                if '--template' in words(pid) and len(inside(pid)) == 2]
+                if '--template' in words(pid) and len(inside(pid)) == 3]
 
 
     @staticmethod
@@ -130,7 +130,7 @@ class Taken(Ready):
 
         def switches():
             found = []
-            for pid in [self.serve.process.pid] + below(self.serve.process.pid):
+            for pid in [self.serve.spawner, self.serve.supervisor] + below(self.serve.process.pid):
                 try:
                     with open(f'/proc/{pid}/status') as file:
                         found += [(pid, line) for line in file if 'ctxt_switches' in line]
@@ -201,7 +201,7 @@ class Lost(Ready):
 
         def faults():
             """Page faults of all that has been started: an interpreter has over a thousand."""
-            with open(f'/proc/{self.serve.process.pid}/stat') as file:
+            with open(f'/proc/{self.serve.spawner}/stat') as file:
                 return int(file.read().rsplit(')', 1)[1].split()[8])
         before = faults()
         time.sleep(1)
@@ -242,7 +242,7 @@ class Ends(Ready):
         time.sleep(0.3)
         self.assertLessEqual(len(self.inits()), 1)
 
-    def ends(self, act, status):
+    def ends(self, act, status, said=''):
         self.assertTrue(self.ready(2))
         self.serve.open().run('x = 1')
         self.assertTrue(self.ready(2))
@@ -252,7 +252,7 @@ class Ends(Ready):
         self.assertEqual(self.serve.process.wait(), status)
         self.assertTrue(wait_until(lambda: not any(map(is_alive, pids))), pids)
         serve, self.serve = self.serve, None
-        self.assertEqual(serve.end()[1], '')
+        self.assertEqual(serve.end()[1], said)
 
     def test_with_their_client(self):
         self.ends(lambda: self.serve.socket.shutdown(1), 0)
@@ -261,7 +261,7 @@ class Ends(Ready):
         self.ends(self.serve.process.terminate, 128 + signal.SIGTERM)
 
     def test_by_the_kill_of_serve(self):
-        self.ends(self.serve.process.kill, -signal.SIGKILL)
+        self.ends(self.serve.process.kill, -signal.SIGKILL, KILLED)
 
     def test_while_one_is_being_made(self):
         for pause in range(12):

@@ -93,7 +93,7 @@ class Rest(Case):
 
     def switches(self):
         """How often serve has waited, or was made to."""
-        with open(f'/proc/{self.serve.process.pid}/status') as file:
+        with open(f'/proc/{self.serve.supervisor}/status') as file:
             return sum(int(line.split()[1]) for line in file if 'ctxt_switches' in line)
 
     def test_ends_of_its_processes_are_heard_together(self):

@@ -45,14 +45,14 @@ class Slow(Case):
         session = self.serve.open()
         session.run('x = 1')
         session.status()  # that step is no more the kernel's first choice by now
-        before = resident(self.serve.process.pid)
+        before = resident(self.serve.supervisor)
         session.start(MUCH)
         self.assertTrue(wait_until(lambda: self.running() is not None))
         pid = self.running()
         self.assertTrue(wait_until(lambda: self.waits(pid)))
         # neither is it at its end, nor does serve hold it all
         self.assertEqual(self.running(), pid)
-        self.assertLess(resident(self.serve.process.pid) - before, 4 * MIB)
+        self.assertLess(resident(self.serve.supervisor) - before, 4 * MIB)
         return session, pid
 
     def running(self):
@@ -82,7 +82,7 @@ class Client(Slow):
     def test_in_pieces(self):
         """Frames of three sessions, each read in many parts."""
         sessions = [self.serve.open() for _ in range(3)]
-        before = resident(self.serve.process.pid)
+        before = resident(self.serve.supervisor)
         for most, count in ((3, 300), (100, 3000), (5000, 60000)):
             with self.subTest(most=most):
                 plain = self.serve.socket
@@ -95,7 +95,7 @@ class Client(Slow):
                     self.assertTrue(step.out == b''.join(b'%07d' % i for i in range(count)))
                     self.assertTrue(step.err == b''.join(b'%07d' % i for i in range(0, count, 7)))
                 self.serve.socket = plain
-        self.assertLess(resident(self.serve.process.pid) - before, 8 * MIB)
+        self.assertLess(resident(self.serve.supervisor) - before, 8 * MIB)
 
     def test_after_a_while(self):
         """A step that must wait for its reader is neither killed nor cut."""

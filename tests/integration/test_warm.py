@@ -256,7 +256,7 @@ class Stock(Warm):
         found = []
         for pid in processes_with("--template"):
             try:
-                if (len(status(pid)["NSpid"].split()) == 2
+                if (len(status(pid)["NSpid"].split()) == 3
                         and Ends.is_below(pid, serve.process.pid)):
                     found.append(pid)
             except (OSError, KeyError):

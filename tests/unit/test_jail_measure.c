@@ -17,7 +17,7 @@
 
 #include "init/io.h"
 #include "jail/base/procfs.h"
-#include "jail/serve/measurer.h"
+#include "jail/serve/spawner/measurer.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/watched.h"
 

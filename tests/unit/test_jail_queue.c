@@ -11,6 +11,7 @@
 
 #include "init/io.h"
 #include "init/wire.h"
+#include "jail/base/fd_passing.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/queue.h"
 #include "tests/unit/suites.h"
@@ -137,7 +138,7 @@ START_TEST(fds_are_refused_or_not_received)
 	struct wire_header h;
 	struct err e;
 	pid_t who;
-	int out, in, ends[2], on = 1;
+	int out, in, ends[2], closer[2], given, on = 1;
 	char byte;
 
 	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
@@ -155,11 +156,18 @@ START_TEST(fds_are_refused_or_not_received)
 	ck_assert_uint_eq(h.type, WIRE_TRACE);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EPROTO);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, closer), 0);
+	packet_use_closer(closer[0]);
 	packet_close(&out);
+	packet_use_closer(-1);
 	ck_assert_int_eq(out, -1);
 	packet_close(&out);
-	ck_assert_int_eq(packet_send(in, &plain, NULL, NULL, 0), -EPIPE);
-	/* the pipe's last end is closed by another process */
+	/* another process gets the last end of the channel, and the pipe's with it */
+	ck_assert_int_eq(fd_passing_receive(closer[1], &byte, 1, &given, 1), 1);
+	(void)close(closer[0]);
+	(void)close(closer[1]);
+	(void)close(given);
+	ck_assert_int_lt(packet_send(in, &plain, NULL, NULL, 0), 0);
 	ck_assert_int_eq(read(ends[0], &byte, 1), 0);
 	(void)close(ends[0]);
 	(void)close(in);

@@ -16,13 +16,15 @@
 #include <unistd.h>
 
 #include "jail/base/fd_passing.h"
+#include "jail/launch/keeper.h"
 #include "jail/plan/option.h"
 #include "jail/serve/spawn.h"
-#include "jail/serve/spawner.h"
+#include "jail/serve/spawner/spawner.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"
 
 #define BROKE 71 /* exit status of a spawner whose supervisor broke the rules */
+#define ALONE 96 /* -EOWNERDEAD */
 #define JAILS 3  /* that there may be: --sessions */
 
 static int ask(int socket, uint32_t kind, uint32_t number, uint32_t value, const int *fds,
@@ -34,6 +36,7 @@ static int ask(int socket, uint32_t kind, uint32_t number, uint32_t value, const
 }
 
 static bool always; /* no jail without a template */
+static bool alone;  /* its keeper has ended */
 
 /* a spawner, and a supervisor that acts so; the spawner's exit status */
 static int serve(int (*act)(int socket, int arg), int arg)
@@ -46,32 +49,38 @@ static int serve(int (*act)(int socket, int arg), int arg)
 	ck_assert_int_ge(spawner, 0);
 	if (spawner == 0) {
 		static struct plan plan;
-		struct parts parts = { .plan = &plan };
+		static struct keeper keeper;
+		struct parts parts = { .plan = &plan, .keeper = &keeper };
 		struct err e = { 0 };
 		sigset_t all;
 		pid_t supervisor;
-		int r;
+		int to_keeper[2], r;
 
 		(void)sigfillset(&all);
 		(void)sigdelset(&all, SIGCHLD); /* as cancel_open() has it */
 		if (option_parse(&plan, (char *[]){ NULL }, &e) < 0 ||
 		    sigprocmask(SIG_SETMASK, &all, NULL) < 0 ||
 		    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-			       ends) < 0)
+			       ends) < 0 ||
+		    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, to_keeper) < 0)
 			_exit(99);
 		plan.cold = always ? ANSWER_NO : ANSWER_YES;
 		plan.deterministic = always ? ANSWER_YES : ANSWER_NO;
+		keeper.socket = to_keeper[0];
 		plan.limit[LIMIT_SESSIONS] = JAILS;
 		plan.limit[LIMIT_READY] = 0;
 		supervisor = fork();
 		if (supervisor == 0) {
 			(void)close(ends[0]);
+			(void)close(to_keeper[1]);
 			_exit(act(ends[1], arg));
 		}
 		(void)close(ends[1]);
+		if (alone)
+			(void)close(to_keeper[1]);
 		r = spawner_serve(&parts, words, ends[0], signalfd(-1, &all, SFD_CLOEXEC),
 				  supervisor, &e);
-		_exit(r == -EPROTO ? BROKE : r < 0 ? 98 : r);
+		_exit(r == -EPROTO ? BROKE : r == -EOWNERDEAD ? ALONE : r < 0 ? 98 : r);
 	}
 	ck_assert_int_eq(waitpid(spawner, &status, 0), spawner);
 	ck_assert_msg(WIFEXITED(status), "status %#x", (unsigned int)status);
@@ -327,6 +336,13 @@ static int read_late(int socket, int arg)
 	return ended == 2000 ? 42 : 3;
 }
 
+START_TEST(nothing_goes_on_without_a_keeper)
+{
+	alone = true;
+	ck_assert_int_eq(serve(lives, 0), ALONE);
+}
+END_TEST
+
 START_TEST(a_slow_reader_misses_nothing)
 {
 	ck_assert_int_eq(serve(read_late, 0), 42);
@@ -394,6 +410,7 @@ Suite *jail_spawner_suite(void)
 			    sizeof(sizes) / sizeof(sizes[0]));
 	tcase_add_loop_test(c, no_requests_crash_it, 0, 100);
 	tcase_add_test(c, a_supervisor_that_was_killed_is_told);
+	tcase_add_test(c, nothing_goes_on_without_a_keeper);
 	tcase_add_test(c, a_slow_reader_misses_nothing);
 	tcase_add_test(c, what_is_refused_without_end_costs_no_memory_without_end);
 	tcase_add_test(c, a_failed_launch_leaves_no_fd);

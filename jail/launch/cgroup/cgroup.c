@@ -29,8 +29,8 @@
 
 /* files of a leaf that are read or written after cgroup_hold() */
 static const char *const held[] = {
-	"cgroup.kill", "cgroup.procs",  "memory.peak", "pids.peak",
-	"cpu.stat",    "memory.events", "pids.events",
+	"cgroup.kill",   "cgroup.procs", "memory.peak",    "pids.peak",   "cpu.stat",
+	"memory.events", "pids.events",  "memory.current", "memory.stat",
 };
 _Static_assert(COUNT(held) == CGROUP_HELD, "an fd for each");
 
@@ -156,10 +156,15 @@ void cgroup_kill(const struct cgroup *cg)
 		(void)io_write_file_at(cg->leaf, "cgroup.kill", "1");
 }
 
-void cgroup_close(struct cgroup *cg)
+void cgroup_release(struct cgroup *cg)
 {
 	for (size_t i = 0; i < CGROUP_HELD; i++)
 		io_close_fd(&cg->held[i]);
+}
+
+void cgroup_close(struct cgroup *cg)
+{
+	cgroup_release(cg);
 	io_close_fd(&cg->leaf);
 	io_close_fd(&cg->inner);
 	io_close_fd(&cg->base);

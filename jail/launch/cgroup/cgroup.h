@@ -12,7 +12,7 @@
 #include "jail/launch/cgroup/cgroup_limit.h"
 #include "jail/plan/plan.h"
 
-#define CGROUP_HELD 7
+#define CGROUP_HELD 9
 
 struct cgroup {
 	int base;  /* directory fd that leaves are made in */
@@ -108,6 +108,9 @@ int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e);
 
 /** cgroup_hold() - Open the files that are read and written until the leaf is removed */
 void cgroup_hold(struct cgroup *cg);
+
+/** cgroup_release() - Close these files again */
+void cgroup_release(struct cgroup *cg);
 
 /**
  * cgroup_read() - Read a file of the leaf, by a held fd if there is one

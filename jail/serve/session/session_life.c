@@ -234,9 +234,11 @@ static int adopt(struct session *s, const struct spawn_answer *a, int *fds, stru
 	s->init = a->init;
 	s->program = a->program;
 	s->template = a->value;
-	s->limited = fds[SPAWN_LEAF] >= 0;
 	s->listened = fds[SPAWN_LISTENER] >= 0;
-	s->cgroup.leaf = io_steal_fd(&fds[SPAWN_LEAF]);
+	for (int i = 1; i < CGROUP_HELD; i++) {
+		s->cgroup.held[i] = io_steal_fd(&fds[SPAWN_HELD + i - 1]);
+		s->limited |= s->cgroup.held[i] >= 0;
+	}
 	s->facts = io_steal_fd(&fds[SPAWN_FACTS]);
 	s->tmpfs.work = io_steal_fd(&fds[SPAWN_WORK]);
 	s->tmpfs.tmp = io_steal_fd(&fds[SPAWN_TMP]);

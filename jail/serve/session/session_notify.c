@@ -105,47 +105,42 @@ struct sought {
 	struct state *of;
 };
 
-static void look(struct sought *w, int dir, const char *file, char *text, size_t size)
+static void look(struct sought *w, pid_t pid, const char *file, char *text, size_t size)
 {
 	w->looks++;
-	if (procfs_read_at(dir, file, text, size) <= 0 ||
+	if (procfs_read(pid, file, text, size) <= 0 ||
 	    sweep_inside(text, "NSpid:") != w->pid)
 		return;
 	w->found = true;
 	w->of = owner_by_status(w->s, text, size);
 }
 
-static void look_at_threads(struct sought *w, int dir)
+static void look_at_threads(struct sought *w, pid_t pid)
 {
-	int fd = procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY);
-	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+	DIR *tasks = procfs_tasks(pid);
 
 	for (struct dirent *d; tasks && !w->found && (d = readdir(tasks));) {
-		char file[NAME_MAX + 16], text[4096];
+		char file[48], text[4096];
 
-		(void)snprintf(file, sizeof(file), "task/%s/status", d->d_name);
+		(void)snprintf(file, sizeof(file), "task/%.16s/status", d->d_name);
 		if (d->d_name[0] != '.')
-			look(w, dir, file, text, sizeof(text));
+			look(w, pid, file, text, sizeof(text));
 	}
 	if (tasks)
 		(void)closedir(tasks);
-	else
-		io_close_fd(&fd);
 }
 
 static bool visit(void *owner, pid_t pid, pid_t above)
 {
 	struct sought *w = owner;
-	cleanup_fd int dir = -1;
 	char text[4096] = "";
 
 	(void)above;
 	if (w->found || w->looks > LOOKS_MAX)
 		return false;
-	dir = procfs_open(pid);
-	look(w, dir, "status", text, sizeof(text));
+	look(w, pid, "status", text, sizeof(text));
 	if (!w->found && procfs_number(text, "Threads:", 10) > 1)
-		look_at_threads(w, dir);
+		look_at_threads(w, pid);
 	return !w->found;
 }
 

@@ -12,6 +12,7 @@
 #include "jail/base/json.h"
 #include "jail/serve/session/session.h"
 #include "jail/base/clock.h"
+#include "jail/watch/confine.h"
 
 /* of an object, so that it fits into a frame behind struct serve_at */
 #define JSON_BYTES (WIRE_PAYLOAD_MAX - 64)
@@ -67,7 +68,10 @@ void say_opened(struct session *s)
 
 	if (out && n > 0) {
 		facts[n] = '\0';
-		(void)fprintf(out, "{\"session\":%u,%s}", s->number, facts);
+		(void)fprintf(out, "{\"session\":%u,%s,\"supervisor\":", s->number,
+			      facts);
+		confine_print(s->serve->confinement, out);
+		(void)fputc('}', out);
 	}
 	put(s->serve, WIRE_OPENED, s->number, 0, out, json);
 	io_close_fd(&s->facts);

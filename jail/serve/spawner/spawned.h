@@ -2,8 +2,8 @@
 /*
  * spawned.h - a jail of `serve`, as the spawner has it: from OPEN to ENDED
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWNED_H
-#define STEPJAIL_JAIL_SERVE_SPAWNED_H
+#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNED_H
+#define STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #include "jail/base/event_loop.h"
 #include "jail/launch/ending.h"
-#include "jail/serve/measurer.h"
+#include "jail/serve/spawner/measurer.h"
 #include "jail/serve/spawn.h"
 #include "jail/serve/template/template_pool.h"
 #include "jail/watch/run_loop.h"
@@ -23,7 +23,7 @@ struct spawner {
 	struct event_loop hub;
 	struct template_pool pool;
 	struct measurers measurers;
-	struct port socket, signals;
+	struct port socket, signals, keeper;
 	struct spawned *bucket[SPAWNER_BUCKETS];
 	uint64_t count;   /* of jails */
 	bool slow;        /* the supervisor's socket is full */

@@ -22,14 +22,13 @@
 #include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
 #include "jail/serve/packet.h"
-#include "jail/serve/spawned.h"
+#include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"
 #include "jail/watch/report.h"
 #include "jail/watch/startup.h"
 
 #define REFUSED_MAX 4096
-#define SPAWNED_OF(at, member)                                                           \
-	((struct spawned *)((char *)(at)-offsetof(struct spawned, member)))
+#define SPAWNED_OF(at, member) ((void *)((char *)(at)-offsetof(struct spawned, member)))
 
 /* false: not yet, see spawner_say() */
 static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
@@ -74,6 +73,7 @@ static void close_ends(struct spawned *j)
 	for (int fd = 0; fd <= 2; fd++) /* no launch has taken them */
 		io_close_fd(&j->run.jail.stdio[fd]);
 	io_close_fd(&j->run.outcome.refused.fd);
+	cgroup_release(&j->run.jail.cgroup);
 	tmpfs_usage_close(&j->run.room);
 	posture_end(&j->run.outcome.posture);
 }
@@ -120,13 +120,12 @@ static void fail(struct spawned *j, const struct err *e)
 static bool tell_opened(struct spawned *j)
 {
 	struct run *run = &j->run;
-	const int ends[SPAWN_FDS] = {
+	int ends[SPAWN_FDS] = {
 		[SPAWN_CONTROL] = run->jail.control,
 		[SPAWN_CHANNEL] = j->channel,
 		[SPAWN_DIAGNOSTICS] = j->diagnostics,
 		[SPAWN_FACTS] = j->facts,
 		[SPAWN_LISTENER] = run->outcome.refused.fd,
-		[SPAWN_LEAF] = run->jail.limited ? run->jail.cgroup.leaf : -1,
 		[SPAWN_WORK] = run->room.work,
 		[SPAWN_TMP] = run->room.tmp,
 	};
@@ -139,6 +138,8 @@ static bool tell_opened(struct spawned *j)
 	size_t count = 0;
 	struct err e;
 
+	memcpy(ends + SPAWN_HELD, run->jail.cgroup.held + 1,
+	       sizeof(run->jail.cgroup.held) - sizeof(int));
 	for (int i = 0; i < SPAWN_FDS; i++)
 		if (ends[i] >= 0) {
 			a.fds |= 1u << i;

@@ -16,7 +16,7 @@
 
 #include "init/io.h"
 #include "jail/base/procfs.h"
-#include "jail/serve/spawned.h"
+#include "jail/serve/spawner/spawned.h"
 
 #define THREADS_LOOKED_AT 16
 

@@ -2,8 +2,8 @@
 /*
  * measure.h - what takes rights to see of a process of a jail
  */
-#ifndef STEPJAIL_JAIL_SERVE_MEASURE_H
-#define STEPJAIL_JAIL_SERVE_MEASURE_H
+#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_MEASURE_H
+#define STEPJAIL_JAIL_SERVE_SPAWNER_MEASURE_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -23,8 +23,8 @@
 #include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
-#include "jail/serve/spawned.h"
-#include "jail/serve/spawner.h"
+#include "jail/serve/spawner/spawned.h"
+#include "jail/serve/spawner/spawner.h"
 
 #define REQUESTS_A_TURN 64
 #define STOP_MS 5000 /* a supervisor that goes on has ended all sessions long before */
@@ -187,6 +187,7 @@ static void lose(struct spawner *p)
 	p->ending = true;
 	(void)event_loop_listen(&p->hub, &p->socket, 0);
 	(void)event_loop_listen(&p->hub, &p->signals, 0);
+	(void)event_loop_listen(&p->hub, &p->keeper, 0);
 	event_loop_unset(&p->hub, &p->hung);
 	each(p, end_lost);
 }
@@ -281,6 +282,17 @@ static void serve_signals(struct port *port, uint32_t events)
 		event_loop_set(&p->hub, &p->hung, clock_now_ms() + STOP_MS);
 }
 
+/* nobody would remove what is left, if this process were killed as well */
+static void serve_keeper(struct port *port, uint32_t events)
+{
+	struct spawner *p = port->owner;
+
+	(void)events;
+	(void)err_say(&p->error, EOWNERDEAD,
+		      "serve: the process that was started has been killed");
+	lose(p);
+}
+
 /* what belongs to no jail, at the end of each turn */
 static void tell_rest(struct spawner *p)
 {
@@ -323,6 +335,8 @@ static int start(struct spawner *p, struct err *e)
 		return err_set(e, -r, "serve: read /proc/self/oom_score_adj");
 	r = event_loop_listen(&p->hub, &p->signals, EPOLLIN);
 	if (r == 0)
+		r = event_loop_listen(&p->hub, &p->keeper, EPOLLIN);
+	if (r == 0)
 		r = event_loop_listen(&p->hub, &p->socket, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
@@ -356,6 +370,7 @@ int spawner_serve(struct parts *parts, char *const *template, int socket, int si
 	p.socket = PORT(socket, serve_socket, &p);
 	p.signals = PORT(signals, serve_signals, &p);
 	p.measurers = (struct measurers){ .hub = &p.hub, .done = tell_measured };
+	p.keeper = PORT(parts->keeper->socket, serve_keeper, &p);
 	p.hung = (struct bell){ .ring = ring_hung, .owner = &p };
 	r = start(&p, e);
 	if (r == 0)

@@ -2,8 +2,8 @@
 /*
  * spawner.h - the privileged half of `serve`: it launches jails, signals and ends them
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_H
-#define STEPJAIL_JAIL_SERVE_SPAWNER_H
+#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNER_H
+#define STEPJAIL_JAIL_SERVE_SPAWNER_SPAWNER_H
 
 #include <sys/types.h>
 

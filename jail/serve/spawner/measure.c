@@ -32,9 +32,10 @@
 #include <linux/capability.h>
 
 #include "init/io.h"
+#include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
-#include "jail/serve/measure.h"
+#include "jail/serve/spawner/measure.h"
 #include "jail/watch/proc_usage.h"
 
 /* A process may have as many mappings and files as its limits allow: a part of them is read.
@@ -146,17 +147,17 @@ static int keep_two_capabilities(void)
 
 static int reduce(pid_t parent, int dir, int out)
 {
-	unsigned int low = (unsigned int)(dir < out ? dir : out);
-	unsigned int high = (unsigned int)(dir < out ? out : dir);
+	const int keep[] = { dir, out, procfs_used() };
+	int r;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
 	if (getppid() != parent)
 		return -ESRCH;
-	if ((low > 0 && close_range(0, low - 1, 0) < 0) ||
-	    (high > low + 1 && close_range(low + 1, high - 1, 0) < 0) ||
-	    close_range(high + 1, ~0U, 0) < 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	r = close_others(keep, COUNT(keep));
+	if (r < 0)
+		return r;
+	if (close_range(0, 2, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return keep_two_capabilities();
 }

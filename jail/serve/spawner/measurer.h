@@ -2,13 +2,13 @@
 /*
  * measurer.h - the spawner's measurers: processes that read what it must not wait for
  */
-#ifndef STEPJAIL_JAIL_SERVE_MEASURER_H
-#define STEPJAIL_JAIL_SERVE_MEASURER_H
+#ifndef STEPJAIL_JAIL_SERVE_SPAWNER_MEASURER_H
+#define STEPJAIL_JAIL_SERVE_SPAWNER_MEASURER_H
 
 #include <stdbool.h>
 
 #include "jail/base/event_loop.h"
-#include "jail/serve/measure.h"
+#include "jail/serve/spawner/measure.h"
 
 #define MEASURERS_MAX 16
 #define MEASURE_MS 5000 /* one has page tables to walk, and the CPU to wait for */

@@ -14,7 +14,7 @@
 
 #include "init/io.h"
 #include "jail/base/clock.h"
-#include "jail/serve/measurer.h"
+#include "jail/serve/spawner/measurer.h"
 
 static void serve_end(struct port *p, uint32_t events)
 {

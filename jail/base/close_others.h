@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * close_others.h - close all fds of a process but a few
+ */
+#ifndef STEPJAIL_JAIL_BASE_CLOSE_OTHERS_H
+#define STEPJAIL_JAIL_BASE_CLOSE_OTHERS_H
+
+#include <stddef.h>
+
+/**
+ * close_others() - Close all fds from 3 on
+ * @keep:	But these, in any order; one below 3 is passed over. See close_range(2)
+ *
+ * Return: 0, or -errno
+ */
+int close_others(const int *keep, size_t count);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outer.c - one PID namespace around all jails of a launcher: see outer.h
+ *
+ * PID 1 waits at a socket until its ids are mapped. That socket is the keeper's from then on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "init/io.h"
+#include "jail/base/host.h"
+#include "jail/base/procfs.h"
+#include "jail/launch/outer.h"
+#include "jail/walls/mount_op.h"
+
+#define MAP_BYTES 4096
+
+/* each id that the caller's user namespace has, as itself */
+static int print_own_map(const char *file, char *map)
+{
+	char path[32], text[MAP_BYTES / 2];
+	uint32_t inside, outside, count;
+	int n, at = 0;
+	ssize_t r;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/%s", file);
+	r = io_read_file_at(AT_FDCWD, path, text, sizeof(text));
+	for (const char *line = text;
+	     r > 0 && sscanf(line, "%" SCNu32 "%" SCNu32 "%" SCNu32 "%n", &inside,
+			     &outside, &count, &n) == 3;
+	     line += n)
+		at += snprintf(map + at, MAP_BYTES - (size_t)at, "%u %u %u\n", inside,
+			       inside, count);
+	return r < 0 ? (int)r : 0;
+}
+
+static int write_map(pid_t pid, const char *file, unsigned int id, struct err *e)
+{
+	char map[MAP_BYTES] = "";
+	int r = 0;
+
+	if (geteuid() == 0)
+		r = print_own_map(file, map);
+	else
+		(void)snprintf(map, sizeof(map), "%u %u 1\n", id, id);
+	if (r == 0)
+		r = procfs_write(pid, file, map);
+	return r < 0 ? err_set(e, -r,
+			       "serve: write %s of the user namespace around all jails "
+			       "(root without CAP_SYS_ADMIN needs CAP_SETUID, CAP_SETGID "
+			       "and CAP_SETFCAP)",
+			       file)
+		     : 0;
+}
+
+static int map_ids(pid_t pid, struct err *e)
+{
+	int r = geteuid() == 0 ? 0 : procfs_write(pid, "setgroups", "deny");
+
+	if (r < 0)
+		return err_set(e, -r, "serve: write /proc/%d/setgroups", pid);
+	r = write_map(pid, "uid_map", geteuid(), e);
+	return r < 0 ? r : write_map(pid, "gid_map", getegid(), e);
+}
+
+static long clone_first(uint64_t *flags, int *pidfd)
+{
+	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_PIDFD,
+				   .pidfd = (uint64_t)(uintptr_t)pidfd,
+				   .exit_signal = SIGCHLD };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	/* a procfs can only be mounted by whom the mount namespace belongs to */
+	if (pid < 0 && errno == EPERM) {
+		args.flags |= CLONE_NEWUSER | CLONE_NEWNS;
+		pid = syscall(SYS_clone3, &args, sizeof(args));
+	}
+	*flags = args.flags;
+	return pid;
+}
+
+static int begin(struct keeper *k, int socket, struct err *e)
+{
+	char go;
+	int proc;
+
+	*k = KEEPER_NONE;
+	k->socket = socket;
+	/* a kill of the caller's process group is the keeper's to clean up after, or this
+	 * one's after the keeper's */
+	if (setpgid(0, 0) < 0)
+		return err_set(e, errno, "serve: set PID 1 apart");
+	/* nobody is there to be told why */
+	if (recv(socket, &go, 1, 0) != 1)
+		_exit(1);
+	proc = mount_proc(MOUNT_WRITABLE, true, e);
+	if (proc < 0)
+		return proc;
+	procfs_use(proc);
+	return 0;
+}
+
+/* the keeper must not hold open what others wait for the end of */
+static int close_own(int socket, int pidfd, int signals)
+{
+	int fds[] = { socket, pidfd, signals };
+
+	/* above whatever these numbers are */
+	for (int i = 0; i < 3; i++) {
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
+		if (fds[i] < 0 || dup2(fds[i], i < 2 ? i : 3) < 0)
+			return -errno;
+	}
+	(void)chdir("/");
+	return close_range(4, ~0U, 0) < 0 ? -errno : 0;
+}
+
+static int wait_first(pid_t pid, int left, int *status, struct err *e)
+{
+	int how;
+
+	while (waitpid(pid, &how, 0) < 0)
+		if (errno != EINTR)
+			return err_set(e, errno, "serve: wait for its spawner");
+	if (WIFSIGNALED(how))
+		return err_say(e, ECHILD, "serve: its spawner was ended by signal %d",
+			       WTERMSIG(how));
+	*status = WEXITSTATUS(how);
+	if (left)
+		return err_set(e, left, "cgroup: remove the leaves of its jails");
+	return 1;
+}
+
+int outer_enter(struct keeper *k, int signals, int *status, struct err *e)
+{
+	int ends[2], pidfd = -1, r;
+	uint64_t flags;
+	long pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "keeper: socket pair");
+	pid = clone_first(&flags, &pidfd);
+	if (pid < 0)
+		return host_refused_clone(errno, e);
+	if (pid == 0) {
+		(void)close(ends[1]);
+		return begin(k, ends[0], e);
+	}
+	(void)close(ends[0]);
+	r = flags & CLONE_NEWUSER ? map_ids((pid_t)pid, e) : 0;
+	if (r < 0)
+		return r;
+	r = close_own(ends[1], pidfd, signals);
+	if (r < 0 || send(0, "", 1, MSG_NOSIGNAL) != 1)
+		return err_set(e, r < 0 ? -r : errno, "serve: start its spawner");
+	return wait_first((pid_t)pid, keeper_become(0, 1, 3), status, e);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * closer.h - a process that closes what takes long to close: see packet.c
+ */
+#ifndef STEPJAIL_JAIL_SERVE_CLOSER_H
+#define STEPJAIL_JAIL_SERVE_CLOSER_H
+
+#include <sys/types.h>
+
+#include "init/err.h"
+
+/**
+ * closer_start() - Fork it, where the kernel lets a jail send fds to a channel
+ * @id:		To become; 0: the ids stay
+ * @landlock_abi:	Or 0
+ * @socket:	Gets where closer_give() sends to; -1 where no closer is needed
+ *
+ * It has no rights, and reads nothing. It ends with its caller's end of the socket.
+ *
+ * Return: 0, or -errno
+ */
+int closer_start(uid_t id, int landlock_abi, int *socket, struct err *e);
+
+/**
+ * closer_give() - Have an fd closed there
+ * @fd:		Closed here when it is there
+ *
+ * Return: 0, or -errno: it is still open
+ */
+int closer_give(int socket, int *fd);
+
+#endif
