@@ -4,8 +4,10 @@ test: $(B)/packages.test ## every test
 	$(MAKE) unit asan replay integration escape fault vm pysubset
 # The sources once more, for glibc: $(B)/unit/, and $(B)/asan/ with the sanitizers. Two
 # programs, because jail/ and agent/ share names; each allow list under a name of its own.
+ROOM.watch := watcher
+ROOM.serve := supervisor
 TABLE = $(foreach n,rows row_count name,-Dfilter_$(n)=$(1)_filter_$(n))
-UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c init/syscalls.c \
+UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscalls.c jail/watch/syscalls.c jail/serve/syscalls.c init/syscalls.c \
 	$(filter-out tests/unit/test_agent_%,$(wildcard tests/unit/*.c))
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
@@ -15,7 +17,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 define unit_rules
 $(B)/$(1)/jail/%.o: %.c $(GENERATED) | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
-	@gcc $$(C) $(LIBS_C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(if $$(filter jail/watch/%,$$<),watcher,$$(firstword $$(subst /, ,$$<))))) -c -o $$@ $$<
+	@gcc $$(C) $(LIBS_C) -O1 $(2) -DUNIT_JAIL $$(if $$(filter %/syscalls.c,$$<),$$(call TABLE,$$(or $$(ROOM.$$(notdir $$(patsubst %/,%,$$(dir $$<)))),$$(firstword $$(subst /, ,$$<))))) -c -o $$@ $$<
 $(B)/$(1)/agent/%.o: %.c | $(B)/packages.test
 	@mkdir -p $$(@D); echo "  CC   $$< ($(1))"
 	@gcc $$(C) -O1 $(2) -DUNIT_AGENT -c -o $$@ $$<

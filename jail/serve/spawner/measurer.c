@@ -16,6 +16,8 @@
 #include "jail/base/clock.h"
 #include "jail/serve/spawner/measurer.h"
 
+#define REAP_MS 10
+
 static void serve_end(struct port *p, uint32_t events)
 {
 	struct measurer *one = p->owner;
@@ -42,6 +44,17 @@ static void ring_deadline(struct bell *b)
 	(void)kill(one->pid, SIGKILL);
 }
 
+/* one that nobody hears of, since its end cannot be listened to */
+static void ring_reap(struct bell *b)
+{
+	struct measurer *one = b->owner;
+
+	if (waitpid(one->pid, NULL, WNOHANG) == 0)
+		event_loop_set(one->all->hub, b, clock_now_ms() + REAP_MS);
+	else
+		one->pid = 0;
+}
+
 /* its process, and both ends of the pipe; @in is for the process alone */
 static int start(struct measurer *one, enum spawn_measure kind, int dir, pid_t pid,
 		 int in)
@@ -52,17 +65,20 @@ static int start(struct measurer *one, enum spawn_measure kind, int dir, pid_t p
 	one->pid = fork();
 	if (one->pid == 0)
 		measure_run(own, kind, dir, pid, in);
-	if (one->pid < 0)
+	if (one->pid < 0) {
+		one->pid = 0;
 		return -errno;
+	}
 	one->end = PORT((int)syscall(SYS_pidfd_open, one->pid, 0), serve_end, one);
 	r = one->end.fd < 0 ? -errno
 			    : event_loop_listen(one->all->hub, &one->end, EPOLLIN);
 	if (r == 0)
 		return 0;
 	io_close_fd(&one->end.fd);
-	/* it has been killed, and dies without a wait: it reads nothing that long */
 	(void)kill(one->pid, SIGKILL);
-	(void)waitpid(one->pid, NULL, 0);
+	one->jail = 0; /* which no jail is */
+	one->deadline.ring = ring_reap;
+	event_loop_set(one->all->hub, &one->deadline, clock_now_ms() + REAP_MS);
 	return r;
 }
 
@@ -86,7 +102,6 @@ int measurer_start(struct measurers *all, uint32_t jail, uint32_t tag,
 	r = start(one, kind, dir, pid, ends[1]);
 	(void)close(ends[1]);
 	if (r < 0) {
-		one->pid = 0;
 		io_close_fd(&one->out);
 		return r;
 	}

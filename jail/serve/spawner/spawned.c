@@ -18,13 +18,11 @@
 #include "init/io.h"
 #include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
-#include "jail/base/json.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"
-#include "jail/watch/report.h"
 #include "jail/watch/startup.h"
 
 #define REFUSED_MAX 4096
@@ -176,32 +174,6 @@ void spawned_update(struct spawned *j)
 		forget(j);
 }
 
-/* what the client is told of the jail when it opens: a sealed memfd, -1 without memory */
-static int print_facts(const struct spawned *j)
-{
-	const struct jail *jail = &j->run.jail;
-	cleanup_free char *text = NULL;
-	cleanup_fd int fd = memfd_create("facts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	FILE *out = json_open(&text, WIRE_PAYLOAD_MAX);
-	ssize_t n = -1;
-
-	if (out) {
-		(void)fprintf(out, "\"host_uid\":%u,\"warm\":%s,\"why_cold\":",
-			      ids_program(&jail->ids), jail->warm ? "true" : "false");
-		json_after("", jail->warm ? NULL : j->spawner->pool.why, out);
-		(void)fputs(",\"not_enforced\":", out);
-		report_not_enforced(out, jail, &j->run.outcome);
-		(void)fputs(",\"posture\":", out);
-		report_posture(&j->run.outcome.posture, jail, out);
-		n = json_close(out, text, WIRE_PAYLOAD_MAX);
-	}
-	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 ||
-	    fcntl(fd, F_ADD_SEALS,
-		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return -1;
-	return io_steal_fd(&fd);
-}
-
 /* its gate is open */
 static void take_up(struct spawned *j)
 {
@@ -209,14 +181,16 @@ static void take_up(struct spawned *j)
 	struct stat st;
 	struct err e;
 
-	j->facts = print_facts(j);
-	if (j->facts < 0 || fcntl(j->run.jail.control, F_SETFL, O_NONBLOCK) < 0 ||
-	    fstatat(dir, "ns/pid", &st, 0) < 0) {
+	/* a program that could not be executed has ended by now, and its init tells why: then
+	 * no process of the jail is reached */
+	if (fstatat(dir, "ns/pid", &st, 0) == 0)
+		j->space = st.st_ino;
+	j->facts = spawned_print_facts(j);
+	if (j->facts < 0 || fcntl(j->run.jail.control, F_SETFL, O_NONBLOCK) < 0) {
 		(void)err_set(&e, errno, "serve: look at a jail");
 		fail(j, &e);
 		return;
 	}
-	j->space = st.st_ino;
 	j->phase = SPAWNED_UP;
 	event_loop_unset(&j->spawner->hub, &j->late);
 	spawned_update(j);

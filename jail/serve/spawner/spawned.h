@@ -71,6 +71,9 @@ struct spawned {
  * ended. What else goes wrong is told */
 int spawned_open(struct spawner *p, uint32_t number);
 
+/** spawned_print_facts() - Members of the JSON object of OPENED; a sealed memfd, or -1 */
+int spawned_print_facts(const struct spawned *j);
+
 /**
  * spawned_reach() - Is this a process of the jail, and still there? In reach.c
  *
