@@ -3,12 +3,12 @@
  * keeper.c - the process that ends jails when their watcher is gone: see keeper.h
  *
  * Theory of operation
- *   A SOCK_SEQPACKET socket pair. What comes from the launcher is struct request, of fixed
- *   size, with at most two fds beside it; the only thing that goes back is an answer to
- *   SAMPLE. End of file, or the launcher's pidfd, tells its end. The keeper never waits for a
- *   jail: one that ends is looked at again every few milliseconds, until its init is gone and
- *   its leaf is removed, or for END_MS. Its exit status is the errno of the first leaf that
- *   could not be removed.
+ *   A SOCK_SEQPACKET socket pair. What comes from the launcher is struct request, of
+ *   fixed size, with at most two fds beside it; the only thing that goes back is an
+ *   answer to SAMPLE. End of file, or the launcher's pidfd, tells its end. The keeper
+ *   never waits for a jail: one that ends is looked at again every few milliseconds,
+ *   until its init is gone and its leaf is removed, or for END_MS. Its exit status is the
+ *   errno of the first leaf that could not be removed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -121,7 +121,8 @@ static struct kept *add(struct state *s, const struct request *q, int base)
 {
 	struct kept *jail = calloc(1, sizeof(*jail));
 
-	/* without it a leaf would stay: the launcher finds the keeper gone and makes none */
+	/* without it a leaf would stay: the launcher finds the keeper gone and makes
+	 * none */
 	if (!jail)
 		_exit(GAVE_UP);
 	*jail = (struct kept){ .id = q->id, .base = base, .pidfd = -1, .slot = -1 };
@@ -226,10 +227,12 @@ static int keep(struct state *s, int socket, int launcher, int signals)
 	struct pollfd from[] = { { .fd = socket, .events = POLLIN },
 				 { .fd = launcher, .events = POLLIN },
 				 { .fd = signals, .events = POLLIN } };
+	/* poll(2) takes no more than a limit of its files allows */
+	nfds_t count = signals < 0 ? 2 : 3;
 	unsigned int ending = 0;
 
 	while (from[0].fd >= 0 || ending) {
-		int n = poll(from, from[0].fd < 0 ? 0 : 3, ending ? PAUSE_MS : -1);
+		int n = poll(from, from[0].fd < 0 ? 0 : count, ending ? PAUSE_MS : -1);
 		/* by a limit of its files that somebody has lowered: it hears no more */
 		bool deaf = n < 0 && errno == EINVAL;
 
@@ -250,8 +253,8 @@ static void run(int socket, int launcher, bool one, keeper_look *look, void *own
 {
 	struct state s = { .look = look, .owner = owner, .one = one };
 
-	/* the lowest numbers, so that everything else can be closed at once: a reader of the
-	 * launcher's output must not wait for the keeper */
+	/* the lowest numbers, so that everything else can be closed at once: a reader of
+	 * the launcher's output must not wait for the keeper */
 	if (dup2(socket, 0) < 0 || dup2(launcher, 1) < 0)
 		_exit(GAVE_UP);
 	(void)close_range(2, ~0U, 0);
@@ -271,7 +274,8 @@ int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
 		 struct err *e)
 {
 	int ends[2];
-	/* a copy of the socket may outlive the launcher: in what it forks, until an exec */
+	/* a copy of the socket may outlive the launcher: in what it forks, until an
+	 * exec */
 	cleanup_fd int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
 	*k = KEEPER_NONE;
@@ -354,7 +358,8 @@ int keeper_take_sample(struct keeper *k, int wait_ms, struct keeper_sample *s)
 	return r < 0 ? r : 1;
 }
 
-/* its end of the socket closes when it exits; an answer that nobody took may come before */
+/* its end of the socket closes when it exits; an answer that nobody took may come
+ * before */
 static bool wait_for_end(int socket)
 {
 	uint64_t end_ms = clock_now_ms() + END_WAIT_MS;
@@ -391,17 +396,16 @@ int keeper_end(struct keeper *k, struct err *e)
 	ended = wait_for_end(k->socket);
 	io_close_fd(&k->socket);
 	if (!ended)
-		return err_say(e, ETIMEDOUT,
-			       "keeper: the jail's end could not be waited for: look for "
-			       "processes and cgroups that are left");
+		return err_say(
+			e, ETIMEDOUT,
+			"keeper: the jail's end could not be waited for: look for processes and cgroups that are left");
 	while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	k->pid = 0;
 	if (WIFSIGNALED(status) || WEXITSTATUS(status) == GAVE_UP)
 		return err_say(
 			e, EOWNERDEAD,
-			"keeper: it was killed: a cgroup of stepjail's may be left, "
-			"and must be removed by hand (rmdir)");
+			"keeper: it was killed: a cgroup of stepjail's may be left, and must be removed by hand (rmdir)");
 	return WEXITSTATUS(status)
 		       ? err_set(e, WEXITSTATUS(status), "cgroup: remove the jail's leaf")
 		       : 0;
