@@ -3,8 +3,8 @@
  * anthropic_json.c - the dialect of the Messages interface, version 2023-06-01
  *
  * A message is a list of blocks, and turns alternate: the results of several calls are
- * blocks of one turn. A text block may not be blank, so a reply that was gets words in the
- * conversation that is sent. In a stream each event names its type, also in its data.
+ * blocks of one turn. A text block may not be blank, so a reply that was gets words in
+ * the conversation that is sent. In a stream each event names its type, also in its data.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * best_of.c - the way of working "best-of": attempts side by side. See ways.h
  *
  * Each attempt is a conversation, a branch of the one session, and a working folder. They
- * take turns, one reply each; the first answer that stands is the answer. An attempt whose
- * answer does not goes on, told why. All budgets are over all attempts.
+ * take turns, one reply each; the first answer that stands is the answer. An attempt
+ * whose answer does not goes on, told why. All budgets are over all attempts.
  *
- * Branches are of state 0, which no code of any model's has touched. A session that is lost
- * takes all branches with it: each attempt then begins anew, and is told.
+ * Branches are of state 0, which no code of any model's has touched. A session that is
+ * lost takes all branches with it: each attempt then begins anew, and is told.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -209,9 +209,7 @@ int best_of_ran(struct loop *l, struct text *observation, struct err *e)
 	if (a->lost)
 		text_puts(
 			observation,
-			"Before this step the sandbox was lost, and all that you had in "
-			"it: the step began in a new one, without your variables and "
-			"files.\n");
+			"Before this step the sandbox was lost, and all that you had in it: the step began in a new one, without your variables and files.\n");
 	a->lost = false;
 	return 0;
 }

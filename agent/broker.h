@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * broker.h - the one process beside a confined agent: it starts stepjail, and nothing else
+ * broker.h - the one process beside a confined agent: it starts stepjail, and nothing
+ * else
  *
- * A confined agent can make no process, and what it made would be confined as it is, which
- * no stepjail could make a jail in. So before it loads a key it forks this one, whose
- * program and command lines are fixed there and then. A request is one byte, which says by
- * which of them, and the fds that a stepjail is to have; no path, no argument and no number
- * of the agent's is ever taken.
+ * A confined agent can make no process, and what it made would be confined as it is,
+ * which no stepjail could make a jail in. So before it loads a key it forks this one,
+ * whose program and command lines are fixed there and then. A request is one byte, which
+ * says by which of them, and the fds that a stepjail is to have; no path, no argument and
+ * no number of the agent's is ever taken.
  *
- * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with the
- * agent, as if the agent had started it.
+ * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with
+ * the agent, as if the agent had started it.
  */
 #ifndef STEPJAIL_AGENT_BROKER_H
 #define STEPJAIL_AGENT_BROKER_H

@@ -153,10 +153,10 @@ void budget_tell(const struct budget *b, struct text *out)
 	text_puts(out, ".\n");
 	/* of steps the observation has said it already */
 	if (ended != BUDGET_KINDS && ended != BUDGET_STEPS)
-		text_printf(out,
-			    "The %s used up, so no step is left: give your final answer "
-			    "now, without code.\n",
-			    kinds[ended].what);
+		text_printf(
+			out,
+			"The %s used up, so no step is left: give your final answer now, without code.\n",
+			kinds[ended].what);
 }
 
 static double number(enum budget_kind kind, uint64_t n)

@@ -3,8 +3,8 @@
  * budget.h - what a task may cost: steps, time, CPU, output, tokens, money
  *
  * One object for all of it, filled from what was measured (by the clock, by stepjail, by
- * the model's server), asked before each reply and before each step, and told to the model
- * in each observation, so that it can plan.
+ * the model's server), asked before each reply and before each step, and told to the
+ * model in each observation, so that it can plan.
  *
  * Time, tokens and money end a task at once: each further reply would cost more of them.
  * Without steps, CPU time or room for output there is still one reply to answer in.
@@ -72,8 +72,8 @@ uint64_t budget_reply_tokens(const struct budget *b, uint64_t asked);
 /** budget_tell() - Add a line for the model: what is left, or that it is to answer now */
 void budget_tell(const struct budget *b, struct text *out);
 
-/** budget_words() - Add which one is used up, but for a rest that pays for nothing, and the
- * option that set it */
+/** budget_words() - Add which one is used up, but for a rest that pays for nothing, and
+ * the option that set it */
 void budget_words(const struct budget *b, enum budget_kind kind, struct text *out);
 
 /** budget_json() - Limits that there are, and all that was used; NULL without memory */

@@ -30,7 +30,6 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 			       "--total-cost: what do tokens cost? give --prices FILE");
 	if (o->prices && !model_name)
 		return err_say(e, EINVAL,
-			       "--prices: of which model? give --model-name "
-			       "NAME");
+			       "--prices: of which model? give --model-name NAME");
 	return o->prices ? prices_load(o->prices, model_name, &b->price, e) : 0;
 }

@@ -80,12 +80,12 @@ static int say_place(const struct chain *c, const char *line, struct err *why)
 		number = strtoull(line + sizeof(begin) - 1, NULL, 10);
 	if (number && number != c->lines + 1)
 		return err_say(why, EBADMSG,
-			       "it was made as line %" PRIu64 ": lines before it were "
-			       "taken out, added or moved",
+			       "it was made as line %" PRIu64
+			       ": lines before it were taken out, added or moved",
 			       number);
-	return err_say(why, EBADMSG,
-		       "it does not follow the line before it, which is another one than "
-		       "it was made behind");
+	return err_say(
+		why, EBADMSG,
+		"it does not follow the line before it, which is another one than it was made behind");
 }
 
 int chain_check(struct chain *c, const char *line, size_t length, struct err *why)
@@ -99,8 +99,7 @@ int chain_check(struct chain *c, const char *line, size_t length, struct err *wh
 	chain_digest(line, length - SEAL_BYTES, digest);
 	if (memcmp(digest, digits, DIGITS) != 0)
 		return err_say(why, EBADMSG,
-			       "it was changed: its digest is of other "
-			       "bytes");
+			       "it was changed: its digest is of other bytes");
 	chain_head(c, &head);
 	if (length < head.length || memcmp(line, text_string(&head), head.length) != 0)
 		return say_place(c, line, why);

@@ -13,8 +13,9 @@
  * No byte of a line can be changed, no line be taken out, added or moved, but by making
  * all lines behind it anew. Against that helps the last line's digest, kept elsewhere.
  *
- * SHA-256 is nettle's: Debian keeps it, GnuTLS and with it apt rest on it, and its context
- * is a plain struct, which asks for no memory and cannot fail in the middle of a record.
+ * SHA-256 is nettle's: Debian keeps it, GnuTLS and with it apt rest on it, and its
+ * context is a plain struct, which asks for no memory and cannot fail in the middle of a
+ * record.
  */
 #ifndef STEPJAIL_AGENT_CHAIN_H
 #define STEPJAIL_AGENT_CHAIN_H

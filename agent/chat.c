@@ -19,8 +19,8 @@ static const char *const role_names[] = {
 	[ROLE_ASSISTANT] = "assistant",
 };
 
-static const char beside[] = "It was run together with the first call, as one step: see "
-			     "the result of that.";
+static const char beside[] =
+	"It was run together with the first call, as one step: see the result of that.";
 
 const char *chat_role_name(enum role role)
 {

@@ -60,25 +60,9 @@ const struct command command_check = {
 	.name = "check",
 	.summary = "Show what the agent itself is confined to on this host, as JSON.",
 	.about =
-		"Before the first byte of a model or a jail comes in, the agent gives up "
-		"what it does not need any more. It executes nothing, starts no process, "
-		"traces and signals nobody but the stepjails it has, has no capability, "
-		"and dumps no core. With a model's server it can open the certificates "
-		"and, for a host that is a name, what name resolution reads, and connect "
-		"by TCP to the server's port alone (and a proxy's, and 53 for long "
-		"answers of DNS). With a scripted model, and in eval, it can open "
-		"nothing and reach nobody. repl can read files, for :put, but none below "
-		"/proc, /sys and /dev, and make new ones below the folder that it was "
-		"started in, for :get. solve --skills DIR can make files in DIR, name "
-		"and "
-		"remove them.\n\n"
-		"Files and ports take Landlock, ports that of Linux 6.7. What this "
-		"kernel lacks is in not_enforced; with --require-confinement it is a "
-		"failure, exit status 125, here as in the other commands.\n\n"
-		"stepjail is started by a process beside, which was forked before and "
-		"knows no key, and no other command to run than stepjail with the "
-		"arguments that were fixed then: of a session, of each check, and of a "
-		"trial of functions to be saved.",
+		"Before the first byte of a model or a jail comes in, the agent gives up what it does not need any more. It executes nothing, starts no process, traces and signals nobody but the stepjails it has, has no capability, and dumps no core. With a model's server it can open the certificates and, for a host that is a name, what name resolution reads, and connect by TCP to the server's port alone (and a proxy's, and 53 for long answers of DNS). With a scripted model, and in eval, it can open nothing and reach nobody. repl can read files, for :put, but none below /proc, /sys and /dev, and make new ones below the folder that it was started in, for :get. solve --skills DIR can make files in DIR, name and remove them.\n\n"
+		"Files and ports take Landlock, ports that of Linux 6.7. What this kernel lacks is in not_enforced; with --require-confinement it is a failure, exit status 125, here as in the other commands.\n\n"
+		"stepjail is started by a process beside, which was forked before and knows no key, and no other command to run than stepjail with the arguments that were fixed then: of a session, of each check, and of a trial of functions to be saved.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct check_options),
 	.run = check_run,

@@ -43,8 +43,7 @@ struct eval_options {
 
 static const struct opt opts[] = {
 	{ "canonical", NULL, NULL,
-	  "Run the solution that comes with each task (this is what is done without "
-	  "any option).",
+	  "Run the solution that comes with each task (this is what is done without any option).",
 	  ROW(FLAG, canonical) },
 	{ "broken", NULL, NULL,
 	  "Run each task with pass for its solution: nothing should pass.",
@@ -68,17 +67,14 @@ static const struct opt opts[] = {
 	{ "retry-wait", "TIME", "500ms", "The first wait before that, as in solve.",
 	  ROW(TIME, retry_wait_ms), .min = 1, .max = HOUR_MS, .with = { "model" } },
 	{ "samples", "N", "1",
-	  "How many solutions of each task the model is asked for; from 2 on, the table "
-	  "has pass@k.",
+	  "How many solutions of each task the model is asked for; from 2 on, the table has pass@k.",
 	  ROW(COUNT, samples), .min = 1, .max = EVALBOOK_SAMPLES_MAX,
 	  .with = { "model" } },
 	{ "results", "FILE", NULL,
-	  "Keep replies and results, one JSON object a line. If the file is there, what "
-	  "is in it is neither asked for nor run again.",
+	  "Keep replies and results, one JSON object a line. If the file is there, what is in it is neither asked for nor run again.",
 	  ROW(TEXT, results) },
 	{ "jobs", "N", "0",
-	  "How many jails at a time, and before that, how many questions; 0 is one for "
-	  "each processor.",
+	  "How many jails at a time, and before that, how many questions; 0 is one for each processor.",
 	  ROW(COUNT, jobs), .min = 0, .max = EVALRUN_JOBS_MAX },
 	{ "task-time", "TIME", "20s", "Longest time for one task.", ROW(TIME, task_ms),
 	  .min = 100, .max = HOUR_MS },
@@ -336,19 +332,9 @@ const struct command command_eval = {
 	.name = "eval",
 	.operand = "FILE",
 	.summary = "Run a set of coding tasks with their tests, each in a fresh jail.",
-	.about = "FILE (or - for stdin) holds tasks in HumanEval's form, one JSON object "
-		 "a "
-		 "line: task_id, prompt, entry_point, canonical_solution, test. Each is "
-		 "run in "
-		 "a jail of its own, without /proc, the solution in one process and its "
-		 "test "
-		 "in another: the two exchange plain data only. A task passes where its "
-		 "test "
-		 "ran to the end; leaving early with status 0 does not pass.\n\n"
-		 "With --model a model is asked for the solutions, once for each sample, "
-		 "before any of them runs. pass@k is the chance that one of k samples "
-		 "passes, estimated without bias from all of them: 1 - C(n-c, k) / "
-		 "C(n, k) for n samples of which c passed, and the mean over the tasks.",
+	.about =
+		"FILE (or - for stdin) holds tasks in HumanEval's form, one JSON object a line: task_id, prompt, entry_point, canonical_solution, test. Each is run in a jail of its own, without /proc, the solution in one process and its test in another: the two exchange plain data only. A task passes where its test ran to the end; leaving early with status 0 does not pass.\n\n"
+		"With --model a model is asked for the solutions, once for each sample, before any of them runs. pass@k is the chance that one of k samples passes, estimated without bias from all of them: 1 - C(n-c, k) / C(n, k) for n samples of which c passed, and the mean over the tasks.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct eval_options),
 	.run = eval_run,

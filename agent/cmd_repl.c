@@ -139,9 +139,9 @@ static int open_files(struct whole *w, const struct repl_options *o, struct stop
 	for (size_t i = 0; i < o->jail.files.count; i++)
 		if (spool_is_stream(o->jail.files.items[i], name) &&
 		    strcmp(name, "stdin") == 0)
-			return err_say(e, EINVAL,
-				       "--file: stdin is what repl reads its lines from; "
-				       "give a file or another pipe");
+			return err_say(
+				e, EINVAL,
+				"--file: stdin is what repl reads its lines from; give a file or another pipe");
 	s = jail_binds_make(&o->jail, NULL, stop, &w->binds, e);
 	if (s == 0)
 		s = out_open(&w->repl.collected, &o->out, &w->confined.policy, e);
@@ -230,8 +230,9 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 						      : s;
 	show_said(&w->repl.show, &w->repl.session.serve.diag);
 	if (w->repl.lines.edit)
-		show_note(&w->repl.show, "Python in a jail. :help lists the commands, "
-					 "Ctrl-C interrupts, Ctrl-D leaves.");
+		show_note(
+			&w->repl.show,
+			"Python in a jail. :help lists the commands, Ctrl-C interrupts, Ctrl-D leaves.");
 	s = repl_run(&w->repl, e);
 	return end_transcript(&w->repl, collect(&w->repl, s, e), e);
 }
@@ -239,25 +240,13 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 const struct command command_repl = {
 	.name = "repl",
 	.summary = "A prompt for Python in a jail, or a script on stdin, step by step.",
-	.about = "Each statement is a step in a session of stepjail serve. A step that "
-		 "crashes, runs too long or is killed is rolled back: the variables are "
-		 "as they were before it. At a prompt a statement with a block ends with "
-		 "an empty line; the number in the prompt is that of the state.\n\n"
-		 "A line that begins with a colon is a command: :rollback N, :branch "
-		 "[NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE "
-		 "[NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C "
-		 "interrupts a running step, and twice kills it; the session is kept. "
-		 "Ctrl-D leaves.\n\n" PICTURES_ABOUT "\n\n"
-		 "Lines are edited as in a shell; those of earlier times are in "
-		 "$XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, "
-		 "unless --no-history is given.\n\n"
-		 "Without a terminal stdin is a script: no prompt, statements end where "
-		 "the next one begins, and the exit status is that of the last step that "
-		 "failed: 1 for an exception, the status of an exit, 124 for the time "
-		 "limit, 128+n for signal n.\n\n"
-		 "What the code prints goes to stdout and stderr as it comes, control "
-		 "characters escaped. It can look like the agent's own lines, which go "
-		 "to stderr.",
+	.about =
+		"Each statement is a step in a session of stepjail serve. A step that crashes, runs too long or is killed is rolled back: the variables are as they were before it. At a prompt a statement with a block ends with an empty line; the number in the prompt is that of the state.\n\n"
+		"A line that begins with a colon is a command: :rollback N, :branch [NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE [NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C interrupts a running step, and twice kills it; the session is kept. Ctrl-D leaves.\n\n" PICTURES_ABOUT
+		"\n\n"
+		"Lines are edited as in a shell; those of earlier times are in $XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, unless --no-history is given.\n\n"
+		"Without a terminal stdin is a script: no prompt, statements end where the next one begins, and the exit status is that of the last step that failed: 1 for an exception, the status of an exit, 124 for the time limit, 128+n for signal n.\n\n"
+		"What the code prints goes to stdout and stderr as it comes, control characters escaped. It can look like the agent's own lines, which go to stderr.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct repl_options),
 	.run = repl_main,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_replay.c - stepjail-agent replay: run a transcript's code again, and say what differs
+ * cmd_replay.c - stepjail-agent replay: run a transcript's code again, and say what
+ * differs
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,9 +30,7 @@ static const struct opt opts[] = {
 	{ "rootfs", "NAME", NULL, "Another root tree than the recorded one.",
 	  ROW(TEXT, jail.rootfs) },
 	{ "allow-missing", "PART", NULL,
-	  "Run without a wall that this host lacks (cgroup); see stepjail(1). It is "
-	  "never "
-	  "taken from the transcript.",
+	  "Run without a wall that this host lacks (cgroup); see stepjail(1). It is never taken from the transcript.",
 	  ROW(PASS, jail.pass) },
 	{ "stepjail", "PATH", NULL,
 	  "Where stepjail is; else beside this program, else in PATH.",
@@ -60,8 +59,8 @@ static void whole_free(struct whole **where)
 	free(w);
 }
 
-/* nothing of it runs before all of it was read, by a process that can do nothing; then this
- * one is confined, and checks each line again */
+/* nothing of it runs before all of it was read, by a process that can do nothing; then
+ * this one is confined, and checks each line again */
 static int read_twice(struct whole *w, const char *path, int fd, struct reading *reading,
 		      struct err *e)
 {
@@ -142,20 +141,9 @@ const struct command command_replay = {
 	.operand = "FILE",
 	.summary = "Run a transcript's code again, in fresh jails, and say what differs.",
 	.about =
-		"FILE is a transcript of solve or repl. It is checked first, as by "
-		"verify; "
-		"no model is asked. Its steps are run in the same order, with the same "
-		"options: in one session, or in new ones where one was lost or reset; "
-		"rollbacks and branches are done again.\n\n"
-		"Compared are each step's verdict, state, exit status, signal and "
-		"violation, and every byte of what it printed; and the root tree. Times, "
-		"memory and ids are not. What the code itself prints of times, pids, "
-		"addresses or a set's order differs by nature.\n\n"
-		"A recorded file (--file, :put) is used only if it still has the digest "
-		"that it had; --file gives another. A saved function (solve --skills) is "
-		"taken as it was, or left out and told. A step that somebody "
-		"interrupted, or "
-		"that the time of the whole task ended, is not run again.",
+		"FILE is a transcript of solve or repl. It is checked first, as by verify; no model is asked. Its steps are run in the same order, with the same options: in one session, or in new ones where one was lost or reset; rollbacks and branches are done again.\n\n"
+		"Compared are each step's verdict, state, exit status, signal and violation, and every byte of what it printed; and the root tree. Times, memory and ids are not. What the code itself prints of times, pids, addresses or a set's order differs by nature.\n\n"
+		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A saved function (solve --skills) is taken as it was, or left out and told. A step that somebody interrupted, or that the time of the whole task ended, is not run again.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct replay_options),
 	.run = replay_run,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_skills.c - stepjail-agent skills: which functions a folder holds, and whether they fit
+ * cmd_skills.c - stepjail-agent skills: which functions a folder holds, and whether they
+ * fit
  */
 #include <unistd.h>
 
@@ -127,13 +128,9 @@ const struct command command_skills = {
 	.name = "skills",
 	.operand = "DIR",
 	.summary = "List the functions that solve --skills DIR has saved.",
-	.about = "Each with its signature, the first line of its docstring, the digest "
-		 "of its file, and where it comes from: task, model, time, transcript. A "
-		 "file that is not what was saved, one that is not in the index and a "
-		 "line of the index that was changed are told, and solve offers none of "
-		 "them; exit status 1.\n\n"
-		 "DIR/NAME.py is a function, DIR/index.jsonl has a line for each, with "
-		 "a digest of its own. To forget a function, delete its file.",
+	.about =
+		"Each with its signature, the first line of its docstring, the digest of its file, and where it comes from: task, model, time, transcript. A file that is not what was saved, one that is not in the index and a line of the index that was changed are told, and solve offers none of them; exit status 1.\n\n"
+		"DIR/NAME.py is a function, DIR/index.jsonl has a line for each, with a digest of its own. To forget a function, delete its file.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct skills_options),
 	.run = skills_run,

@@ -17,12 +17,7 @@
 
 static const struct opt opts[] = {
 	{ "model", "MODEL", NULL,
-	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked); "
-	  "openai "
-	  "(any server that speaks chat completions), and ollama, llamacpp or vllm, "
-	  "which "
-	  "are the same with a base URL on this host; anthropic (any that speaks its "
-	  "messages).",
+	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked); openai (any server that speaks chat completions), and ollama, llamacpp or vllm, which are the same with a base URL on this host; anthropic (any that speaks its messages).",
 	  ROW(TEXT, model) },
 	{ "model-name", "NAME", NULL, "Which of the server's models.",
 	  ROW(TEXT, model_name) },
@@ -30,19 +25,16 @@ static const struct opt opts[] = {
 	  "How code comes: text (in fences or tags) or tools (calls of a tool python).",
 	  ROW(CHOICE, code_in), .choices = { "text", "tools" } },
 	{ "base-url", "URL", NULL,
-	  "The server, up to and without /chat/completions or /messages; else that of "
-	  "--model, such as https://api.openai.com/v1.",
+	  "The server, up to and without /chat/completions or /messages; else that of --model, such as https://api.openai.com/v1.",
 	  ROW(TEXT, base_url) },
 	{ "key-file", "FILE", NULL,
-	  "Read the API key from a file, not from STEPJAIL_API_KEY or, with openai, "
-	  "OPENAI_API_KEY, with anthropic, ANTHROPIC_API_KEY.",
+	  "Read the API key from a file, not from STEPJAIL_API_KEY or, with openai, OPENAI_API_KEY, with anthropic, ANTHROPIC_API_KEY.",
 	  ROW(TEXT, key_file) },
 	{ "model-time", "TIME", "2m",
 	  "Longest silence of a server that is to answer, or is answering.",
 	  ROW(TIME, model_time_ms), .min = 100, .max = HOUR_MS },
 	{ "retries", "N", "4",
-	  "How often to ask again after 408, 429, 5xx, a failed connection, or an answer "
-	  "that broke off.",
+	  "How often to ask again after 408, 429, 5xx, a failed connection, or an answer that broke off.",
 	  ROW(COUNT, retries), .min = 0, .max = 1000 },
 	{ "retry-wait", "TIME", "500ms",
 	  "The first wait before that; it doubles up to 40 times as much.",
@@ -61,16 +53,14 @@ static const struct opt opts[] = {
 	JAIL_OPTS(struct solve_options),
 	VET_OPTS(struct solve_options),
 	{ "skills", "DIR", NULL,
-	  "Functions that earlier tasks saved in this folder can be imported; the model "
-	  "may save more, which are kept if their doctests pass in a fresh jail.",
+	  "Functions that earlier tasks saved in this folder can be imported; the model may save more, which are kept if their doctests pass in a fresh jail.",
 	  ROW(TEXT, skills) },
 	OUT_OPTS(struct solve_options),
 	PICTURES_OPT(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
-	  "Print one JSON object at the end, and nothing else, on stdout; progress "
-	  "goes to stderr.",
+	  "Print one JSON object at the end, and nothing else, on stdout; progress goes to stderr.",
 	  ROW(FLAG, json) },
 	{ "quiet", NULL, NULL, "Show no progress: the answer alone.", ROW(FLAG, quiet) },
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
@@ -207,49 +197,14 @@ const struct command command_solve = {
 	.operand = "TASK",
 	.summary = "Let a model solve a task by writing Python that runs in a jail.",
 	.about =
-		"A model is given the task and told of the files. The code it "
-		"writes is run in a jail, step by step in one interpreter; what it "
-		"printed and how it ended is told to the model, until it replies "
-		"without code: that is the answer.\n\n"
-		"A script for --model scripted:FILE is UTF-8 text. A line '--- "
-		"turn' begins a reply; right behind it, lines 'expect: TEXT' name "
-		"what the message that is answered must hold, 'finish: length' "
-		"marks the reply as cut off, and 'call: python' makes it a call of "
-		"that tool with the text as arguments; all further lines are the "
-		"reply. Lines beginning with # before the first turn are comments.\n\n"
-		"--mode is the way of working. react: each step has a thought, kept "
-		"apart. "
-		"program: each program runs in a fresh jail, and the answer is the whole "
-		"stdout of the last one that ended with status 0, never the model's own "
-		"words. tests: the model writes files, and its answer stands when "
-		"--tests "
-		"pass with them in a jail that it has never been in. best-of: --attempts "
-		"conversations side by side, each with variables and a folder of its "
-		"own; "
-		"the first answer that stands is the answer. All limits are over all "
-		"attempts.\n\n"
-		"Code is taken from ```python fences, <execute_python> tags, or a "
-		"fence without a word where there is neither; several blocks are "
-		"run as one step, in order. With --code-in tools, code is taken from "
-		"calls of the tool python alone.\n\n" PICTURES_ABOUT "\n\n"
-		"A check (--check-answer, --check-reply, --check-prompt) is a command "
-		"line of words as in a shell, quotes and all, but nothing is expanded "
-		"and no shell is there. It runs in a fresh jail with the root tree, "
-		"limits and files of the steps, and is given what it looks at on stdin. "
-		"Exit status 0 alone lets that pass: a check that crashes, takes too "
-		"long or hits a limit refuses, too, and one that cannot be started "
-		"ends the task (125).\n\n"
-		"With --skills DIR, functions that earlier tasks saved are in the jail, "
-		"read-only: from skills.NAME import NAME. The model is told of each, and "
-		"may leave others in /work/skills_new/NAME.py: imports, constants, one "
-		"function and private helpers. After an answer each is tried in a "
-		"fresh jail, and kept in DIR where it has doctest examples that say what "
-		"comes of them, and all of them hold. See stepjail-agent skills.\n\n"
-		"What a task may cost has six limits: --steps, --wall-time, "
-		"--total-cpu-time, --total-output, --total-tokens, --total-cost. "
-		"What is left of them is told to the model after each step. Without "
-		"steps, CPU time or room for output it has one reply to answer in; "
-		"the others end the task.",
+		"A model is given the task and told of the files. The code it writes is run in a jail, step by step in one interpreter; what it printed and how it ended is told to the model, until it replies without code: that is the answer.\n\n"
+		"A script for --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply; right behind it, lines 'expect: TEXT' name what the message that is answered must hold, 'finish: length' marks the reply as cut off, and 'call: python' makes it a call of that tool with the text as arguments; all further lines are the reply. Lines beginning with # before the first turn are comments.\n\n"
+		"--mode is the way of working. react: each step has a thought, kept apart. program: each program runs in a fresh jail, and the answer is the whole stdout of the last one that ended with status 0, never the model's own words. tests: the model writes files, and its answer stands when --tests pass with them in a jail that it has never been in. best-of: --attempts conversations side by side, each with variables and a folder of its own; the first answer that stands is the answer. All limits are over all attempts.\n\n"
+		"Code is taken from ```python fences, <execute_python> tags, or a fence without a word where there is neither; several blocks are run as one step, in order. With --code-in tools, code is taken from calls of the tool python alone.\n\n" PICTURES_ABOUT
+		"\n\n"
+		"A check (--check-answer, --check-reply, --check-prompt) is a command line of words as in a shell, quotes and all, but nothing is expanded and no shell is there. It runs in a fresh jail with the root tree, limits and files of the steps, and is given what it looks at on stdin. Exit status 0 alone lets that pass: a check that crashes, takes too long or hits a limit refuses, too, and one that cannot be started ends the task (125).\n\n"
+		"With --skills DIR, functions that earlier tasks saved are in the jail, read-only: from skills.NAME import NAME. The model is told of each, and may leave others in /work/skills_new/NAME.py: imports, constants, one function and private helpers. After an answer each is tried in a fresh jail, and kept in DIR where it has doctest examples that say what comes of them, and all of them hold. See stepjail-agent skills.\n\n"
+		"What a task may cost has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. What is left of them is told to the model after each step. Without steps, CPU time or room for output it has one reply to answer in; the others end the task.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,

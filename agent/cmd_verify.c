@@ -21,9 +21,7 @@ struct verify_options {
 
 static const struct opt opts[] = {
 	{ "digest", "SHA256", NULL,
-	  "What the last line's digest must be, as it was told when the run ended. "
-	  "Without it a file that was made anew from its first changed line on reads "
-	  "as whole.",
+	  "What the last line's digest must be, as it was told when the run ended. Without it a file that was made anew from its first changed line on reads as whole.",
 	  ROW(TEXT, digest) },
 	{ .name = NULL },
 };
@@ -40,10 +38,10 @@ static int check_digest(const char *digest, struct err *e)
 {
 	if (digest && (strlen(digest) != CHAIN_HEX - 1 ||
 		       strspn(digest, "0123456789abcdef") != CHAIN_HEX - 1))
-		return err_say(e, EINVAL,
-			       "--digest: '%.80s' is not 64 hexadecimal digits in lower "
-			       "case",
-			       digest);
+		return err_say(
+			e, EINVAL,
+			"--digest: '%.80s' is not 64 hexadecimal digits in lower case",
+			digest);
 	return 0;
 }
 
@@ -74,8 +72,9 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 
 	reading_words(&reading, operand, &words);
 	if (other)
-		text_puts(&words, ", which is not the digest that was given: it is "
-				  "another run, or was made anew");
+		text_puts(
+			&words,
+			", which is not the digest that was given: it is another run, or was made anew");
 	escape_line(&line, text_string(&words), words.length);
 	text_puts(&line, "\n");
 	r = stop_write(stop, STDOUT_FILENO, text_string(&line), line.length);
@@ -90,17 +89,10 @@ const struct command command_verify = {
 	.operand = "FILE",
 	.summary =
 		"Check that nothing of a transcript was changed, and that it is whole.",
-	.about = "FILE is a transcript of solve or repl: one JSON object a line, each "
-		 "with "
-		 "its number (line), the digest of the line before it (prev) and its own "
-		 "(sha256), which is that of all bytes of the line before its member "
-		 "sha256. The first line that does not fit is named, with the reason.\n\n"
-		 "A run that was killed leaves a transcript that fits as far as it goes "
-		 "and has no end line. That is told apart from a changed one by the exit "
-		 "status; lines cut off at the end on purpose look the same.\n\n"
-		 "Whoever can write the file can make all of its lines anew. To notice "
-		 "that, keep the digest that is told at the end of a run in another "
-		 "place, and give it with --digest.",
+	.about =
+		"FILE is a transcript of solve or repl: one JSON object a line, each with its number (line), the digest of the line before it (prev) and its own (sha256), which is that of all bytes of the line before its member sha256. The first line that does not fit is named, with the reason.\n\n"
+		"A run that was killed leaves a transcript that fits as far as it goes and has no end line. That is told apart from a changed one by the exit status; lines cut off at the end on purpose look the same.\n\n"
+		"Whoever can write the file can make all of its lines anew. To notice that, keep the digest that is told at the end of a run in another place, and give it with --digest.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct verify_options),
 	.run = verify_run,

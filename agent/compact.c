@@ -27,10 +27,10 @@ static int cut_down(struct message *m, struct compacted *done, struct err *e)
 	size_t first = strcspn(m->text, "\n");
 
 	text_add(&rest, m->text, first);
-	text_printf(&rest,
-		    "\n(The rest of this observation, %zu bytes, is left out to save "
-		    "room.)\n",
-		    length - first);
+	text_printf(
+		&rest,
+		"\n(The rest of this observation, %zu bytes, is left out to save room.)\n",
+		length - first);
 
 	int r = text_check(&rest, "the conversation", e);
 

@@ -3,22 +3,24 @@
  * confine.h - the agent's own jail, from before the first byte of a model or a jail
  *
  * What a model says and what a jail prints is hostile, and this process parses both while
- * it holds the key. Should one of them take it over, it finds itself in a process that can
- * execute nothing, make no process, trace and signal nobody, open no file but those of its
- * policy, and reach no TCP port but the model's:
+ * it holds the key. Should one of them take it over, it finds itself in a process that
+ * can execute nothing, make no process, trace and signal nobody, open no file but those
+ * of its policy, and reach no TCP port but the model's:
  *
  *	no_new_privs	no program gives it more than it has
  *	capabilities	none, as root too
  *	not dumpable	no core, and no other process of the user reads its memory
- *	Landlock	the files of the policy, the ports of the policy, where the kernel has
+ *	Landlock	the files of the policy, the ports of the policy, where the kernel
+ *	has
  *			it (confine_files.c)
  *	seccomp		a table of calls (confine_calls.c)
  *
  * Jails are started by a process that stays outside, knows no key and can do nothing else
  * (broker.h).
  *
- * What the kernel lacks is told in the facts, and is an error where it is required. All of
- * it is read back from the kernel, or tried, and what reads back otherwise is an error.
+ * What the kernel lacks is told in the facts, and is an error where it is required. All
+ * of it is read back from the kernel, or tried, and what reads back otherwise is an
+ * error.
  */
 #ifndef STEPJAIL_AGENT_CONFINE_H
 #define STEPJAIL_AGENT_CONFINE_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine_calls.c - the system calls of a confined agent: a table, a row each. See confine.h
+ * confine_calls.c - the system calls of a confined agent: a table, a row each. See
+ * confine.h
  *
- * What no row allows fails with EPERM: a library that tries something finds another way, or
- * fails with a line that one can read. What nobody honest does here, to execute, trace,
- * mount, enter namespaces or have the kernel act on its own, ends the process: who took it
- * over has one try, and the kernel writes it into its log. So does another architecture's
- * entry, where numbers mean other calls.
+ * What no row allows fails with EPERM: a library that tries something finds another way,
+ * or fails with a line that one can read. What nobody honest does here, to execute,
+ * trace, mount, enter namespaces or have the kernel act on its own, ends the process: who
+ * took it over has one try, and the kernel writes it into its log. So does another
+ * architecture's entry, where numbers mean other calls.
  *
  * Knowingly left out: pidfd_open, kill and its kin, so that only what the broker gave a
- * pidfd of can be signalled; AF_UNIX but for pairs of streams, for Landlock refuses no path
- * of a socket, and behind one may be a container engine; MPTCP and MSG_FASTOPEN, which
- * reach a port without Landlock being asked; fcntl's F_SETOWN, which is a way to signal;
- * memory that is executable.
- * See seccomp_rule_add(3).
+ * pidfd of can be signalled; AF_UNIX but for pairs of streams, for Landlock refuses no
+ * path of a socket, and behind one may be a container engine; MPTCP and MSG_FASTOPEN,
+ * which reach a port without Landlock being asked; fcntl's F_SETOWN, which is a way to
+ * signal; memory that is executable. See seccomp_rule_add(3).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,13 +2,13 @@
 /*
  * confine_files.c - Landlock around the agent: files and TCP ports. See confine.h
  *
- * Everything that the kernel's ABI can refuse is refused, but for the rules of the policy.
- * What is open already stays open: the transcript, the terminal, the broker's socket.
+ * Everything that the kernel's ABI can refuse is refused, but for the rules of the
+ * policy. What is open already stays open: the transcript, the terminal, the broker's
+ * socket.
  *
- * Not among the scopes of ABI 6 is that of signals: a stepjail that hangs is ended by this
- * process, and lies outside. What is signalled needs a pidfd that the broker gave: see
- * confine_calls.c.
- * Kernel: Documentation/userspace-api/landlock.rst
+ * Not among the scopes of ABI 6 is that of signals: a stepjail that hangs is ended by
+ * this process, and lies outside. What is signalled needs a pidfd that the broker gave:
+ * see confine_calls.c. Kernel: Documentation/userspace-api/landlock.rst
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -98,7 +98,8 @@ static int add_path(int ruleset, const struct confine_path *p, uint64_t handled,
 	return 0;
 }
 
-/* Not /proc: a folder there stands for its process, and can be signalled by. Nor devices. */
+/* Not /proc: a folder there stands for its process, and can be signalled by. Nor
+ * devices. */
 static int add_host(int ruleset, uint64_t handled, struct err *e)
 {
 	static const char *const closed[] = { ".", "..", "proc", "sys", "dev" };
@@ -150,7 +151,8 @@ static bool is_allowed(const struct confine_policy *p, uint16_t port)
 	return false;
 }
 
-/* bind to no port in particular, connect to one that is not allowed: on this host alone */
+/* bind to no port in particular, connect to one that is not allowed: on this host
+ * alone */
 static int try_ports(const struct confine_policy *p, struct err *e)
 {
 	cleanup_fd int fd =

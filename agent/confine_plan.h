@@ -20,8 +20,8 @@
 int confine_plan_server(struct confine_policy *p, const char *url, struct err *e);
 
 /**
- * confine_plan_prompt() - Add what a person at a prompt takes: to read any file (:put), and
- * to make new ones below the current folder (:get)
+ * confine_plan_prompt() - Add what a person at a prompt takes: to read any file (:put),
+ * and to make new ones below the current folder (:get)
  * @edit:	It is a terminal
  *
  * Return: 0, or -errno

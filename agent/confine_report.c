@@ -80,9 +80,11 @@ cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *
 void confine_missing(const struct confine_facts *f, struct text *line)
 {
 	if (!f->files)
-		text_puts(line, "this kernel has no Landlock, so the agent is not kept "
-				"from reading other files, or from other ports");
+		text_puts(
+			line,
+			"this kernel has no Landlock, so the agent is not kept from reading other files, or from other ports");
 	else if (!f->ports)
-		text_puts(line, "this kernel's Landlock knows no ports, as Linux 6.7 "
-				"does, so the agent may connect to any");
+		text_puts(
+			line,
+			"this kernel's Landlock knows no ports, as Linux 6.7 does, so the agent may connect to any");
 }

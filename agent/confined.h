@@ -29,7 +29,8 @@ int confined_start(struct confined *c, const char *stepjail,
 		   const struct launch_args *args, const struct stop *stop,
 		   struct err *e);
 
-/** confined_serve() - The same, for the `stepjail serve` of a plan, which then goes by it */
+/** confined_serve() - The same, for the `stepjail serve` of a plan, which then goes by
+ * it */
 int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
 		   struct err *e);
 

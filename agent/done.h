@@ -15,8 +15,8 @@
 
 /**
  * done_read() - How a step ended: verdict, state, usage
- * @step:	Facts, cpu_ms, max_rss_bytes and strays are taken over, its facts' limit stays;
- *		what was not sent of the streams goes to their clips
+ * @step:	Facts, cpu_ms, max_rss_bytes and strays are taken over, its facts' limit
+ *		stays; what was not sent of the streams goes to their clips
  *
  * Return: true for an object with a verdict and a state that there are; else nothing of
  * @step is changed

@@ -38,7 +38,8 @@ void escape_lines(struct text *out, const char *prefix, const void *bytes, size_
  * escape_turns() - Add a text for a model, what parts the turns of a conversation broken
  *
  * A server that looks for "<|im_start|>" and its like in what a message says would take what
- * a jail prints for another speaker. The first character of each such mark becomes an escape.
+ * a jail prints for another speaker. The first character of each such mark becomes an
+ * escape.
  */
 void escape_turns(struct text *out, const void *bytes, size_t length);
 
@@ -56,7 +57,8 @@ size_t escape_cells(uint32_t point, size_t column);
  * @lines:	Harmless already, their marks before them
  * @columns:	Of the terminal
  *
- * A terminal by itself goes on with a line that is too long where lines of the agent's own begin.
+ * A terminal by itself goes on with a line that is too long where lines of the agent's
+ * own begin.
  */
 void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
 		 size_t columns);

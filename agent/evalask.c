@@ -3,10 +3,10 @@
  * evalask.c - ask a model for solutions: see evalask.h
  *
  * Theory of operation
- *   As many processes as jobs; the i-th asks for the samples i, i + jobs, ... and writes what
- *   comes of each into a pipe: a struct answer, and its text. One poll() over all the pipes. A
- *   process ends when it has asked for all of its own; one that fails says why and ends, and
- *   so do then the others. They die with this one.
+ *   As many processes as jobs; the i-th asks for the samples i, i + jobs, ... and writes
+ *   what comes of each into a pipe: a struct answer, and its text. One poll() over all
+ *   the pipes. A process ends when it has asked for all of its own; one that fails says
+ *   why and ends, and so do then the others. They die with this one.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,11 +27,8 @@
 #define SCRIPTED "scripted:"
 #define NO_CODE "the reply holds no code"
 
-static const char system_words[] = "You complete Python functions. Reply with the whole "
-				   "function, with the imports and "
-				   "helpers that it needs, in one block fenced by "
-				   "```python and ```, and nothing else. It "
-				   "is tested as it is; you cannot run it before.";
+static const char system_words[] =
+	"You complete Python functions. Reply with the whole function, with the imports and helpers that it needs, in one block fenced by ```python and ```, and nothing else. It is tested as it is; you cannot run it before.";
 
 enum answer_kind { ANSWER_CODE, ANSWER_NONE, ANSWER_FAILED };
 

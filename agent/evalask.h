@@ -27,9 +27,9 @@ struct evalask_plan {
 /**
  * evalask() - Ask for each sample of the book that has no reply
  *
- * Each asker is a process of its own with a connection of its own: it hands back the code of
- * a reply, and nothing else of what the server sent comes into this one. What goes wrong with
- * the model ends all; the replies until then are in the book.
+ * Each asker is a process of its own with a connection of its own: it hands back the code
+ * of a reply, and nothing else of what the server sent comes into this one. What goes
+ * wrong with the model ends all; the replies until then are in the book.
  *
  * Return: 0, -EINTR (a signal came), or -errno with the model's words
  */

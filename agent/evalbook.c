@@ -193,8 +193,7 @@ static int check_first(const cJSON *line, const char *path, const char *who,
 	if (strcmp(json_text(line, "who"), who) != 0)
 		return err_say(
 			e, EINVAL,
-			"--results: %s holds solutions of another kind (%.80s); give "
-			"a new name",
+			"--results: %s holds solutions of another kind (%.80s); give a new name",
 			path, json_text(line, "who"));
 	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * evalbook.h - the samples of an evaluation, and the file that they are kept in
  *
- * A sample is one solution of one task. Its reply and its result are lines of the file as soon
- * as they are there, so a run that was stopped goes on where it was: what is in the file is
- * neither asked for nor run again. The first line says of which set and whose solutions it is;
- * another set's, or another model's, is refused.
+ * A sample is one solution of one task. Its reply and its result are lines of the file as
+ * soon as they are there, so a run that was stopped goes on where it was: what is in the
+ * file is neither asked for nor run again. The first line says of which set and whose
+ * solutions it is; another set's, or another model's, is refused.
  */
 #ifndef STEPJAIL_AGENT_EVALBOOK_H
 #define STEPJAIL_AGENT_EVALBOOK_H
@@ -40,8 +40,8 @@ struct evalbook {
  * @who:	Whose solutions these are: a model's label, "canonical", "broken"
  * @asks:	Replies are needed
  *
- * The caller frees with evalbook_free(), after a failure too. The file is locked: two runs do
- * not write into one.
+ * The caller frees with evalbook_free(), after a failure too. The file is locked: two
+ * runs do not write into one.
  *
  * Return: 0, or -errno with a line that says what is wrong with the file
  */
@@ -70,8 +70,9 @@ uint32_t evalbook_passed(const struct evalbook *b, size_t task);
  * evalbook_pass_at() - The chance that one of k samples passes, over all tasks
  * @k:		1 to the number of samples
  *
- * The unbiased estimator: of n samples of which c passed it is 1 - C(n-c, k) / C(n, k), the
- * mean over the tasks (Chen et al., "Evaluating Large Language Models Trained on Code", 2021).
+ * The unbiased estimator: of n samples of which c passed it is 1 - C(n-c, k) / C(n, k),
+ * the mean over the tasks (Chen et al., "Evaluating Large Language Models Trained on
+ * Code", 2021).
  */
 double evalbook_pass_at(const struct evalbook *b, uint32_t k);
 

@@ -5,7 +5,8 @@
  * Theory of operation
  *   One pass over the lines. Outside a block, fence_opens() looks at a line; inside,
  *   find_end() looks for the block's end and hands back the lines between. What a block
- *   is good for is decided at the end, in choose(): plain fences count only without Python.
+ *   is good for is decided at the end, in choose(): plain fences count only without
+ *   Python.
  */
 #include <errno.h>
 #include <string.h>
@@ -270,13 +271,12 @@ static const char *const complaints[EXTRACT_KINDS] = {
 	[EXTRACT_SILENCE] =
 		"Your reply was empty. Send code to run, or the final answer.",
 	[EXTRACT_EMPTY] = "The code block in your reply was empty, so nothing was run.",
-	[EXTRACT_SHELL] = "Your reply held shell commands. There is no shell here: only "
-			  "Python in a ```python block is run. Nothing was run.",
-	[EXTRACT_NOT_TEXT] = "Your code held a NUL byte or bytes that are not UTF-8. "
-			     "Nothing was run; send the code as plain text.",
+	[EXTRACT_SHELL] =
+		"Your reply held shell commands. There is no shell here: only Python in a ```python block is run. Nothing was run.",
+	[EXTRACT_NOT_TEXT] =
+		"Your code held a NUL byte or bytes that are not UTF-8. Nothing was run; send the code as plain text.",
 	[EXTRACT_TOO_LONG] =
-		"Your code was longer than 256 KiB. Nothing was run; send less "
-		"at a time.",
+		"Your code was longer than 256 KiB. Nothing was run; send less at a time.",
 };
 
 const char *extract_complaint(enum extract_kind kind)

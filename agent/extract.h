@@ -10,8 +10,8 @@
  *     taken off.
  *   - A fence without any word, but only where the reply has none of the two above:
  *   beside Python, a plain fence is nearly always an example or expected output. Other
- *   fences (json, text, csv, ...) are part of the answer. A shell fence (bash, sh, ...) is
- *   not run, and the model is told so rather than taken to have answered.
+ *   fences (json, text, csv, ...) are part of the answer. A shell fence (bash, sh, ...)
+ *   is not run, and the model is told so rather than taken to have answered.
  *
  * Several blocks are one step: joined in their order, as the cells of a notebook. Models
  * write "first this, then that" in one reply, and running the first alone would lose half

@@ -25,10 +25,10 @@ static int check_empty(const char *path, const char *option, struct err *e)
 		return err_set(e, errno, "%s: %s", option, path);
 	while (r == 0 && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = err_say(e, ENOTEMPTY,
-				    "%s: %s is not empty, and nothing in it would be "
-				    "written over; give a new folder",
-				    option, path);
+			r = err_say(
+				e, ENOTEMPTY,
+				"%s: %s is not empty, and nothing in it would be written over; give a new folder",
+				option, path);
 	(void)closedir(dir);
 	return r;
 }
@@ -46,10 +46,10 @@ int folder_open(struct folder *f, const char *path, const char *option, bool fre
 		return err_set(e, errno, "%s: make the folder %s", option, path);
 	f->fd = open(path, ENTER);
 	if (f->fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return err_say(e, ENOTDIR,
-			       "%s: %s is there, and is no folder (a link is not "
-			       "followed)",
-			       option, path);
+		return err_say(
+			e, ENOTDIR,
+			"%s: %s is there, and is no folder (a link is not followed)",
+			option, path);
 	if (f->fd < 0 || fstat(f->fd, &st) < 0)
 		return err_set(e, errno, "%s: %s", option, path);
 	if (faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)

@@ -154,10 +154,10 @@ static int take_option(const cJSON *one, struct opt_list *pass, struct err *e)
 			o = &known[i];
 	if (!o || !cJSON_IsString(one) || !one->valuestring[0] ||
 	    pass->count + 2 > OPT_LIST_MAX)
-		return err_say(e, EBADMSG,
-			       "the transcript gives its jails an option '%.40s', which "
-			       "solve and repl do not have",
-			       one->string);
+		return err_say(
+			e, EBADMSG,
+			"the transcript gives its jails an option '%.40s', which solve and repl do not have",
+			one->string);
 	if (strcmp(o->name, WEAKER) == 0)
 		return 0;
 	pass->items[pass->count++] = o->name;
@@ -175,9 +175,9 @@ int given_take(const cJSON *given, struct jail_options *o, bool *stateless, stru
 	if (!cJSON_IsString(rootfs) || !rootfs->valuestring[0] ||
 	    !cJSON_IsNumber(step_ms) || !(step_ms->valuedouble >= 100) ||
 	    step_ms->valuedouble > (double)(24 * HOUR_MS) || !cJSON_IsObject(options))
-		return err_say(e, EBADMSG,
-			       "the transcript does not say what its jails were made "
-			       "with");
+		return err_say(
+			e, EBADMSG,
+			"the transcript does not say what its jails were made with");
 	o->rootfs = rootfs->valuestring;
 	o->step_ms = (uint64_t)step_ms->valuedouble;
 	*stateless = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(given, "stateless"));

@@ -18,7 +18,8 @@
  */
 int given_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
 
-/** given_digest_of() - Of all of a file, wherever its fd stands; 0 or -errno of pread(2) */
+/** given_digest_of() - Of all of a file, wherever its fd stands; 0 or -errno of
+ * pread(2) */
 int given_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes);
 
 /** given_tree() - Of a folder; 0, or -errno with a line that names what is in it */
@@ -50,8 +51,8 @@ bool given_has_out(const cJSON *given);
  * given_take() - The jail's options out of such an object; files are left out
  * @o:		Filled, but for @stepjail and @files; points into @given
  *
- * A transcript is a stranger's words. Only options that solve has are taken, and none that
- * gives up a wall: allow-missing is for whoever runs it again to say.
+ * A transcript is a stranger's words. Only options that solve has are taken, and none
+ * that gives up a wall: allow-missing is for whoever runs it again to say.
  *
  * Return: 0, or -EBADMSG with a line that says what is wrong
  */

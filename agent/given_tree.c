@@ -3,8 +3,8 @@
  * given_tree.c - the digest of a folder of the user's: see given.h
  *
  * Of lines in the order of names: kind, path, size, and the SHA-256 of a file, or where a
- * link points to; no link is followed. Whose a file is, and when it was written, is not in
- * it.
+ * link points to; no link is followed. Whose a file is, and when it was written, is not
+ * in it.
  */
 #include <dirent.h>
 #include <errno.h>

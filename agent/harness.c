@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.c - judges in a jail, judge.py and what goes behind it, as strings in this program
+ * harness.c - judges in a jail, judge.py and what goes behind it, as strings in this
+ * program
  *
  * The assembler reads the files, by their paths from the top of the tree: no generated
  * source, and the Python stays a file that Python tools can read. make knows of them as

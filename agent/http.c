@@ -81,25 +81,23 @@ static int check_url(const char *url, bool has_key, bool *here, struct err *e)
 	if (curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
 	    curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
 	    curl_url_get(parts, CURLUPART_HOST, &host, 0) != CURLUE_OK)
-		r = err_say(e, EINVAL,
-			    "--base-url: '%.200s' is not an address such as "
-			    "https://api.openai.com/v1",
-			    url);
+		r = err_say(
+			e, EINVAL,
+			"--base-url: '%.200s' is not an address such as https://api.openai.com/v1",
+			url);
 	else if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)
 		r = err_say(e, EINVAL,
 			    "--base-url: '%s' is not spoken; only http and https",
 			    scheme);
 	else if (curl_url_get(parts, CURLUPART_USER, &user, 0) == CURLUE_OK)
-		r = err_say(e, EINVAL,
-			    "--base-url: an address with a user or password in "
-			    "it is not taken; give the key by environment or "
-			    "--key-file");
+		r = err_say(
+			e, EINVAL,
+			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
 	else if (has_key && strcmp(scheme, "http") == 0 && !http_is_here(host))
-		r = err_say(e, EPERM,
-			    "--base-url: the key would travel in clear text to "
-			    "%.100s; use https, or unset the key where the server "
-			    "needs none",
-			    host);
+		r = err_say(
+			e, EPERM,
+			"--base-url: the key would travel in clear text to %.100s; use https, or unset the key where the server needs none",
+			host);
 	*here = r == 0 && host && http_is_here(host);
 	curl_free(scheme);
 	curl_free(host);
@@ -263,7 +261,8 @@ static enum drive_end drive(struct transfer *t, const struct http_limits *limits
 			return DRIVE_ENDED;
 		left_ms = units_left_ms(patience_ms(t, limits));
 		/* by the clock that the caller's deadline is of: libcurl's own limit on a
-		 * transfer can be a millisecond early, and then there would be time left */
+		 * transfer can be a millisecond early, and then there would be time
+		 * left */
 		in_all_ms = units_left_ms(end_ms);
 		if (running && (!left_ms || !in_all_ms))
 			return left_ms ? DRIVE_LATE : DRIVE_SILENT;

@@ -57,11 +57,10 @@ static int check_names(const struct jail_binds *b, size_t i, struct err *e)
 
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(b->files[k].name, f->name) == 0)
-			return err_say(e, EEXIST,
-				       "--file: two files are called %s; the jail's %s "
-				       "holds one",
-				       f->name,
-				       f->stream ? PROMPT_STREAMS : PROMPT_FOLDER);
+			return err_say(
+				e, EEXIST,
+				"--file: two files are called %s; the jail's %s holds one",
+				f->name, f->stream ? PROMPT_STREAMS : PROMPT_FOLDER);
 	return 0;
 }
 

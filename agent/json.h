@@ -23,7 +23,8 @@ bool json_mend(char *bytes, size_t length);
 #define JSON_VALUES_MAX                                                                  \
 	100000 /* each takes ten times the memory of its bytes, and more */
 
-/** json_crowded() - Whether there are more than JSON_VALUES_MAX values, as far as commas tell */
+/** json_crowded() - Whether there are more than JSON_VALUES_MAX values, as far as commas
+ * tell */
 bool json_crowded(const char *bytes, size_t length);
 
 /**
@@ -42,8 +43,8 @@ const char *json_string(const cJSON *object, const char *name);
 /** json_text() - A member that is a string, else "" */
 const char *json_text(const cJSON *object, const char *name);
 
-/** json_u32() - A member that is a number from 0 to UINT32_MAX, cut to a whole one; true where
- * it is */
+/** json_u32() - A member that is a number from 0 to UINT32_MAX, cut to a whole one; true
+ * where it is */
 bool json_u32(const cJSON *object, const char *name, uint32_t *n);
 
 /** json_first() - The first item of a list, NULL where it is empty or none; the others

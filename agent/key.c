@@ -35,8 +35,7 @@ static int check(struct key *k, const char *source, struct err *e)
 		key_wipe(k);
 		return err_say(
 			e, EINVAL,
-			"the key from %s holds a space or another byte that no key "
-			"holds; give the key alone",
+			"the key from %s holds a space or another byte that no key holds; give the key alone",
 			source);
 	}
 	return 0;

@@ -51,10 +51,12 @@ void key_forget_environment(void);
 /** key_redact() - Overwrite every occurrence of the key in a string with asterisks */
 void key_redact(const struct key *k, char *bytes, size_t length);
 
-/** key_begun() - How many bytes at the end are a beginning of the key, but not all of it */
+/** key_begun() - How many bytes at the end are a beginning of the key, but not all of
+ * it */
 size_t key_begun(const struct key *k, const char *bytes, size_t length);
 
-/** key_redact_cut() - The same, of what was cut off: its end may be a beginning of the key */
+/** key_redact_cut() - The same, of what was cut off: its end may be a beginning of the
+ * key */
 void key_redact_cut(const struct key *k, char *bytes, size_t length);
 
 /** key_wipe() - Forget it */

@@ -115,9 +115,9 @@ int launch_find(const char *given, struct text *path, struct err *e)
 			return 0;
 		list += length + (list[length] ? 1 : 0);
 	}
-	return err_say(e, ENOENT,
-		       "stepjail is neither beside this program nor in PATH; "
-		       "give its path with --stepjail");
+	return err_say(
+		e, ENOENT,
+		"stepjail is neither beside this program nor in PATH; give its path with --stepjail");
 }
 
 /* one line of code for each thing the child must not inherit */

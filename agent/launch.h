@@ -63,8 +63,8 @@ int launch_find(const char *given, struct text *path, struct err *e);
 
 /**
  * launch_start() - Start a program
- * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last may
- *		be -1: then it has only three
+ * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last
+ *		may be -1: then it has only three
  * @c:		Filled on success only
  *
  * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2)

@@ -3,8 +3,8 @@
  * live.h - a model's words on a terminal while they still come
  *
  * They come in pieces that may be cut anywhere, and are hostile: each is made harmless
- * (stream.h), each row begins with a mark and is broken where the terminal ends, and of one
- * reply no more than a bound is shown so. The whole of it is shown when it has come.
+ * (stream.h), each row begins with a mark and is broken where the terminal ends, and of
+ * one reply no more than a bound is shown so. The whole of it is shown when it has come.
  */
 #ifndef STEPJAIL_AGENT_LIVE_H
 #define STEPJAIL_AGENT_LIVE_H

@@ -26,9 +26,8 @@ static const struct {
 	[OUTCOME_BROKEN] = { "failed", 125 },
 };
 
-static const char cut_off[] = "Your reply was cut off before its end, so nothing was run "
-			      "and it was not taken for "
-			      "an answer. Send less at a time.";
+static const char cut_off[] =
+	"Your reply was cut off before its end, so nothing was run and it was not taken for an answer. Send less at a time.";
 
 const char *loop_outcome_name(enum outcome o)
 {

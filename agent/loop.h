@@ -55,7 +55,8 @@ struct loop {
 	struct way_state *work;     /* where there is a way */
 	struct vet *vet;            /* of prompts and replies, or NULL */
 	const struct text *preface; /* further words for the system prompt, or NULL */
-	/* there is an answer, and the session still stands; -errno ends the task, or NULL */
+	/* there is an answer, and the session still stands; -errno ends the task, or
+	 * NULL */
 	int (*answered)(void *arg, struct err *e);
 	void *answered_arg;
 	cJSON *given;       /* what the jails are made with: given_record(); taken over */
@@ -79,11 +80,12 @@ struct loop {
 /**
  * loop_run() - Run the whole task
  * @l:		The first part filled in, the rest zeroed, but for @step
- * @e:		Filled for every outcome but an answer and a signal: why there is no answer
+ * @e:		Filled for every outcome but an answer and a signal: why there is no
+ *		answer
  *
  * A reply with code is a step. So is one that cannot be used (an empty block, shell
- * commands, code that was cut off, a call with wrong arguments): the model is told why. The model gets one reply more
- * than there are steps, to answer in.
+ * commands, code that was cut off, a call with wrong arguments): the model is told why.
+ * The model gets one reply more than there are steps, to answer in.
  */
 enum outcome loop_run(struct loop *l, struct err *e);
 
@@ -124,7 +126,8 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 /** loop_broken() - The outcome of a failure of our own, as a -errno */
 enum outcome loop_broken(int r);
 
-/** loop_unjudged() - The same of a check or a judge, that the task's time may have ended */
+/** loop_unjudged() - The same of a check or a judge, that the task's time may have
+ * ended */
 enum outcome loop_unjudged(const struct loop *l, int r, struct err *e);
 
 /** loop_record() - Add a line to the transcript; @o is taken over; 0 or -errno */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop_ask.c - one reply of the model, as far as context and budgets have room: see loop.h
+ * loop_ask.c - one reply of the model, as far as context and budgets have room: see
+ * loop.h
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,10 +46,11 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 
 	if (r < 0 || !done.observations)
 		return r;
-	text_printf(&line,
-		    "%zu old observations are left out of what the model is sent from "
-		    "now on, which is about %" PRIu64 " tokens",
-		    done.observations, done.tokens);
+	text_printf(
+		&line,
+		"%zu old observations are left out of what the model is sent from now on, which is about %" PRIu64
+		" tokens",
+		done.observations, done.tokens);
 	show_note(l->show, text_string(&line));
 
 	cJSON *o = cJSON_CreateObject();
@@ -84,8 +86,8 @@ static enum outcome make_room(struct loop *l, struct err *e)
 			reply = l->context_tokens / 4;
 		room = l->context_tokens > reply ? l->context_tokens - reply : 1;
 		asked = asked_tokens(l);
-		/* far down at once: what is sent changes at its beginning, so that servers
-		 * that remember it must read all of it again */
+		/* far down at once: what is sent changes at its beginning, so that
+		 * servers that remember it must read all of it again */
 		int r = asked > room / 10 * 9 ? compact(l, room / 10 * 6, e) : 0;
 
 		if (r < 0)

@@ -22,27 +22,21 @@ static const struct command *const commands[] = { &command_solve,  &command_repl
 						  &command_check,  NULL };
 
 static const struct exit_row exits[] = {
-	{ 0, "solve: the model gave an answer. eval: every task passed. repl: every step "
-	     "that came to an end came to a good one. verify: the transcript is whole. "
-	     "replay: nothing differs." },
+	{ 0,
+	  "solve: the model gave an answer. eval: every task passed. repl: every step that came to an end came to a good one. verify: the transcript is whole. replay: nothing differs." },
 	{ 1,
-	  "eval: at least one task did not pass. repl: that of the last step that "
-	  "failed, as for 124 and more; see there. verify: the transcript was changed. "
-	  "replay: something differs. skills: something does not fit." },
+	  "eval: at least one task did not pass. repl: that of the last step that failed, as for 124 and more; see there. verify: the transcript was changed. replay: something differs. skills: something does not fit." },
 	{ 2,
-	  "verify: the transcript fits as far as it goes, and its end line is missing. "
-	  "replay: so it is, and in what there is nothing differs." },
+	  "verify: the transcript fits as far as it goes, and its end line is missing. replay: so it is, and in what there is nothing differs." },
 	{ 3,
-	  "solve: the steps, or another limit of the task, are used up and there is no "
-	  "answer, or none that stands." },
-	{ 4, "solve: the model failed: unreachable, refused, or what it sent makes no "
-	     "sense." },
-	{ 5, "solve: --check-prompt let something not pass that was to be sent to the "
-	     "model, and it was not sent." },
+	  "solve: the steps, or another limit of the task, are used up and there is no answer, or none that stands." },
+	{ 4,
+	  "solve: the model failed: unreachable, refused, or what it sent makes no sense." },
+	{ 5,
+	  "solve: --check-prompt let something not pass that was to be sent to the model, and it was not sent." },
 	{ 124, "solve: the wall time is used up and there is no answer." },
-	{ 125, "A failure of the agent or the jail itself: a bad option, a file that "
-	       "cannot be "
-	       "read, a jail that does not start, stdout closed." },
+	{ 125,
+	  "A failure of the agent or the jail itself: a bad option, a file that cannot be read, a jail that does not start, stdout closed." },
 	{ 129, "Ended by SIGHUP; the jail was ended too." },
 	{ 130, "Ended by SIGINT (Ctrl-C); the jail was ended too." },
 	{ 143, "Ended by SIGTERM; the jail was ended too." },
@@ -116,10 +110,9 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (cmd)
 		return run_command(cmd, argv + 1, stop, e);
 	if (!first)
-		return err_say(e, EINVAL,
-			       "give a command: solve, repl, eval, verify, replay, "
-			       "skills or check; see "
-			       "stepjail-agent --help");
+		return err_say(
+			e, EINVAL,
+			"give a command: solve, repl, eval, verify, replay, skills or check; see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -130,10 +123,10 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else if (strcmp(first, "help") == 0 && find(argv[1]))
 		options_help(find(argv[1]), &out);
 	else
-		return err_say(e, EINVAL,
-			       "'%.80s' is no command; give solve, repl, eval, verify, "
-			       "replay, skills or check, or see stepjail-agent --help",
-			       strcmp(first, "help") == 0 ? argv[1] : first);
+		return err_say(
+			e, EINVAL,
+			"'%.80s' is no command; give solve, repl, eval, verify, replay, skills or check, or see stepjail-agent --help",
+			strcmp(first, "help") == 0 ? argv[1] : first);
 	return print(&out, stop, e);
 }
 

@@ -4,8 +4,8 @@
  *
  * Frames MEDIA and PIECE (init/media.h) of one step become a list of items, one for each
  * form of each object. All of it is the jail's: numbers are checked before they are used,
- * what is held is bounded here whatever stepjail's own limit is, and a frame that makes no
- * sense ends the showing, not the step: from there on nothing more is taken.
+ * what is held is bounded here whatever stepjail's own limit is, and a frame that makes
+ * no sense ends the showing, not the step: from there on nothing more is taken.
  */
 #ifndef STEPJAIL_AGENT_MEDIA_H
 #define STEPJAIL_AGENT_MEDIA_H

@@ -26,15 +26,14 @@ int model_open(struct model *m, const char *name, struct model_plan *plan, struc
 			return err_say(e, EINVAL, "--model: give %s:%s", ops->name,
 				       ops->argument);
 		if (!ops->argument && plan->argument)
-			return err_say(e, EINVAL,
-				       "--model: nothing follows '%s'; the model's name "
-				       "goes to --model-name",
-				       ops->name);
+			return err_say(
+				e, EINVAL,
+				"--model: nothing follows '%s'; the model's name goes to --model-name",
+				ops->name);
 		if (ops->argument && (plan->base_url || plan->key_file))
 			return err_say(
 				e, EINVAL,
-				"%s: belongs to a model on a server, and '%s' is none: "
-				"leave it out",
+				"%s: belongs to a model on a server, and '%s' is none: leave it out",
 				plan->base_url ? "--base-url" : "--key-file", ops->name);
 		m->ops = ops;
 
@@ -44,10 +43,10 @@ int model_open(struct model *m, const char *name, struct model_plan *plan, struc
 			r = text_check(&m->url, "the model's address", e);
 		return r < 0 ? r : text_check(&m->label, "the model's name", e);
 	}
-	return err_say(e, EINVAL,
-		       "--model: '%.80s' is no model; give scripted:FILE, openai, "
-		       "anthropic, ollama, llamacpp or vllm",
-		       name);
+	return err_say(
+		e, EINVAL,
+		"--model: '%.80s' is no model; give scripted:FILE, openai, anthropic, ollama, llamacpp or vllm",
+		name);
 }
 
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,

@@ -54,7 +54,8 @@ struct model {
 	struct usage usage;
 	struct gauge gauge;    /* of the last answer */
 	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */
-	/* false where what was used, with failed tries, leaves nothing for another; or NULL */
+	/* false where what was used, with failed tries, leaves nothing for another; or
+	 * NULL */
 	bool (*affords)(void *arg, const struct usage *usage);
 	void *affords_arg;
 };
@@ -67,7 +68,8 @@ struct model_ops {
 	/*
 	 * Put the answer to the chat into @reply. 0, -EINTR (a signal came), -ETIMEDOUT
 	 * (the deadline passed), -EMSGSIZE (the chat is too long for the model), -EDQUOT
-	 * (no further try can be afforded), any other -errno: the model failed, @e says why
+	 * (no further try can be afforded), any other -errno: the model failed, @e says
+	 * why
 	 */
 	int (*ask)(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 		   struct reply *reply, struct err *e);

@@ -2,9 +2,9 @@
 /*
  * once.h - a command line of the broker's, run once in a jail of its own: `stepjail run`
  *
- * Its stdin gets what it is to look at. What it prints comes when it has ended, the head and
- * tail of it; what stepjail reports of its end is read, and believed only where the exit
- * status of stepjail says the same.
+ * Its stdin gets what it is to look at. What it prints comes when it has ended, the head
+ * and tail of it; what stepjail reports of its end is read, and believed only where the
+ * exit status of stepjail says the same.
  */
 #ifndef STEPJAIL_AGENT_ONCE_H
 #define STEPJAIL_AGENT_ONCE_H

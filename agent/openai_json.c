@@ -207,10 +207,11 @@ static int whole(struct answer *a, const cJSON *body, struct err *e)
 	take_message(a, message, false);
 	if (cJSON_IsString(content) || a->reply->call_count || a->reply->refusal.length)
 		return 0;
-	return err_say(e, EBADMSG,
-		       cJSON_IsNull(content) ? "the model's answer has no content (null)"
-					     : "the model's answer has no text in "
-					       "choices[0].message.content");
+	return err_say(
+		e, EBADMSG,
+		cJSON_IsNull(content)
+			? "the model's answer has no content (null)"
+			: "the model's answer has no text in choices[0].message.content");
 }
 
 const struct dialect openai_dialect = {

@@ -62,10 +62,10 @@ static int set_money(const struct opt *o, const char *value, void *at, struct er
 {
 	if (units_parse_money(value, at) == 0)
 		return 0;
-	return err_say(e, EINVAL,
-		       "--%s: '%s' is not an amount of dollars such as 5 or 0.25, of "
-		       "1000000 at the most",
-		       o->name, value);
+	return err_say(
+		e, EINVAL,
+		"--%s: '%s' is not an amount of dollars such as 5 or 0.25, of 1000000 at the most",
+		o->name, value);
 }
 
 static int set_choice(const struct opt *o, const char *value, void *at, struct err *e)
@@ -160,10 +160,10 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 	if (!value || !*value)
 		return err_say(e, EINVAL, "--%s: needs a value: %s", o->name, o->arg);
 	if (!equals && strncmp(value, "--", 2) == 0)
-		return err_say(e, EINVAL,
-			       "--%s: needs a value, and '%.80s' looks like an option; "
-			       "write --%s=%.80s if it is meant",
-			       o->name, value, o->name, value);
+		return err_say(
+			e, EINVAL,
+			"--%s: needs a value, and '%.80s' looks like an option; write --%s=%.80s if it is meant",
+			o->name, value, o->name, value);
 
 	int r = setters[o->kind](o, value, at, e);
 
@@ -246,8 +246,7 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 		} else if (*operand) {
 			return err_say(
 				e, EINVAL,
-				"%s: '%.80s' is one operand too many; it takes one "
-				"%s (put it in quotes)",
+				"%s: '%.80s' is one operand too many; it takes one %s (put it in quotes)",
 				cmd->name, arg, cmd->operand);
 		} else {
 			*operand = arg;

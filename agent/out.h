@@ -2,10 +2,10 @@
 /*
  * out.h - --out: what the jail left in /work/out, copied into a folder of the user's
  *
- * At the end, from the last state. Names and bytes are the jail's: a name becomes a file's
- * only if it is a plain one, a folder is made by the agent and gone into by itself, nothing
- * is written over, and files, folders, depth and bytes are counted. What is left out is
- * named, with its reason.
+ * At the end, from the last state. Names and bytes are the jail's: a name becomes a
+ * file's only if it is a plain one, a folder is made by the agent and gone into by
+ * itself, nothing is written over, and files, folders, depth and bytes are counted. What
+ * is left out is named, with its reason.
  */
 #ifndef STEPJAIL_AGENT_OUT_H
 #define STEPJAIL_AGENT_OUT_H

@@ -207,8 +207,8 @@ static int look(int fd, const char *path, struct text *out, struct err *e)
 		r = reading_run(fd, take_start, out, &reading, e);
 	if (r == 0 && reading.end == READING_CHANGED)
 		r = err_say(e, EBADMSG,
-			    "%s: line %" PRIu64 " does not fit: %s; only what was "
-			    "recorded is run again",
+			    "%s: line %" PRIu64
+			    " does not fit: %s; only what was recorded is run again",
 			    path, reading.chain.lines + 1, reading.why.text);
 	return r;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peek.h - the first line of a stranger's transcript, read by a process that can do nothing
+ * peek.h - the first line of a stranger's transcript, read by a process that can do
+ * nothing
  *
- * What a transcript's jails are made with must be known before this process confines itself,
- * for the broker is forked with it. So a child reads the file first: it confines itself as
- * `verify` does, checks all of it, and hands back the first line, no more as JSON but as
- * values that need no parser: each a byte for its type, and lengths in front of texts.
+ * What a transcript's jails are made with must be known before this process confines
+ * itself, for the broker is forked with it. So a child reads the file first: it confines
+ * itself as `verify` does, checks all of it, and hands back the first line, no more as
+ * JSON but as values that need no parser: each a byte for its type, and lengths in front
+ * of texts.
  */
 #ifndef STEPJAIL_AGENT_PEEK_H
 #define STEPJAIL_AGENT_PEEK_H
@@ -33,7 +35,8 @@ int peek_start(int fd, const char *path, struct stop *stop, cJSON **start, struc
 /** peek_pack() - Add a value, and what is in it */
 void peek_pack(const cJSON *value, struct text *out);
 
-/** peek_unpack() - The value in these bytes, for the caller to free; NULL where it is none */
+/** peek_unpack() - The value in these bytes, for the caller to free; NULL where it is
+ * none */
 cJSON *peek_unpack(const char *bytes, size_t length);
 
 #endif

@@ -109,11 +109,11 @@ int picture_read(const void *png, size_t length, struct picture *p, struct err *
 		return r;
 	if (got.width > PICTURE_SIDE_MAX || got.height > PICTURE_SIDE_MAX ||
 	    (uint64_t)got.width * got.height > PICTURE_PIXELS_MAX)
-		return err_say(e, E2BIG,
-			       "%u by %u pixels are more than the %u million that are "
-			       "looked at, or than %u in a row",
-			       got.width, got.height, PICTURE_PIXELS_MAX >> 20,
-			       PICTURE_SIDE_MAX);
+		return err_say(
+			e, E2BIG,
+			"%u by %u pixels are more than the %u million that are looked at, or than %u in a row",
+			got.width, got.height, PICTURE_PIXELS_MAX >> 20,
+			PICTURE_SIDE_MAX);
 	strip(png, length, &plain);
 	r = text_check(&plain, "a picture", e);
 	if (r == 0)

@@ -2,10 +2,11 @@
 /*
  * picture.h - a PNG of a jail's, read by nobody but libpng, and within limits
  *
- * A PNG is a program for its decoder, and this one is a stranger's. libpng gets the chunks
- * that make the picture and no other (no text, no profiles, nothing that unpacks to more),
- * its checksums are kept, sizes are checked before memory is asked for. What a terminal is
- * given is made anew from the pixels: its own decoder sees none of the stranger's bytes.
+ * A PNG is a program for its decoder, and this one is a stranger's. libpng gets the
+ * chunks that make the picture and no other (no text, no profiles, nothing that unpacks
+ * to more), its checksums are kept, sizes are checked before memory is asked for. What a
+ * terminal is given is made anew from the pixels: its own decoder sees none of the
+ * stranger's bytes.
  */
 #ifndef STEPJAIL_AGENT_PICTURE_H
 #define STEPJAIL_AGENT_PICTURE_H
@@ -42,7 +43,8 @@ int picture_size(const void *png, size_t length, uint32_t *width, uint32_t *heig
  */
 int picture_read(const void *png, size_t length, struct picture *p, struct err *e);
 
-/** picture_shrink() - By a whole number, until no side is longer than @side; 0 or -ENOMEM */
+/** picture_shrink() - By a whole number, until no side is longer than @side; 0 or
+ * -ENOMEM */
 int picture_shrink(struct picture *p, uint32_t side, struct err *e);
 
 /** picture_png() - Add it as a PNG of our own; 0 or -errno */

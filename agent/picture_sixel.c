@@ -4,9 +4,9 @@
  *
  * Six rows at a time; in such a band, for each colour that is there, one character for a
  * column of six pixels, equal ones counted. Colours are counted in 32 steps of red, green
- * and blue each; 256 can be named, and the rest becomes the nearest of these. Figures have
- * few. A library would bring decoders for ten other formats into a process that reads
- * hostile bytes, for 150 lines.
+ * and blue each; 256 can be named, and the rest becomes the nearest of these. Figures
+ * have few. A library would bring decoders for ten other formats into a process that
+ * reads hostile bytes, for 150 lines.
  *
  * Format: DEC, VT330/VT340 Programmer Reference Manual, volume 2, chapter 14
  */

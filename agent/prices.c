@@ -64,12 +64,10 @@ int prices_load(const char *path, const char *model_name, struct price *p, struc
 			    path, model_name);
 	else if (take(row, "input", &p->input_pico) < 0 ||
 		 take(row, "output", &p->output_pico) < 0)
-		r = err_say(e, EINVAL,
-			    "--prices: %s: the price of '%.100s' is not {\"input\": "
-			    "DOLLARS, "
-			    "\"output\": DOLLARS}, each for a million tokens and from 0 "
-			    "to 1000000",
-			    path, model_name);
+		r = err_say(
+			e, EINVAL,
+			"--prices: %s: the price of '%.100s' is not {\"input\": DOLLARS, \"output\": DOLLARS}, each for a million tokens and from 0 to 1000000",
+			path, model_name);
 	cJSON_Delete(root);
 	return r;
 }

@@ -25,7 +25,8 @@ struct price {
  */
 int prices_load(const char *path, const char *model_name, struct price *p, struct err *e);
 
-/** prices_cost() - Of so many tokens, in dollars times 10^12; held at the largest number */
+/** prices_cost() - Of so many tokens, in dollars times 10^12; held at the largest
+ * number */
 uint64_t prices_cost(const struct price *p, uint64_t input, uint64_t output);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * program.c - the way of working "program": the answer is what a program printed. See ways.h
  *
- * No word of the model's is ever the answer: it is the whole stdout of the last program that
- * ended with status 0, byte for byte, and where that cannot be an answer there is none.
+ * No word of the model's is ever the answer: it is the whole stdout of the last program
+ * that ended with status 0, byte for byte, and where that cannot be an answer there is
+ * none.
  */
 #include "agent/fence.h"
 #include "agent/loop.h"
@@ -16,14 +17,11 @@ static const char *unfit(const struct way_state *w, const struct step *step)
 
 	if (!step->out.total ||
 	    fence_blank((struct span){ text_string(out), out->length }))
-		return "It printed nothing to stdout, so there is no answer yet: print "
-		       "it.\n";
+		return "It printed nothing to stdout, so there is no answer yet: print it.\n";
 	if (out->failed || out->length != step->out.total)
-		return "It printed more than is taken, so what is there was cut off and "
-		       "is no answer: print less (1 MiB at the most).\n";
+		return "It printed more than is taken, so what is there was cut off and is no answer: print less (1 MiB at the most).\n";
 	if (!utf8_valid(out->bytes, out->length))
-		return "What it printed is not UTF-8 text, so it is no answer: print "
-		       "text.\n";
+		return "What it printed is not UTF-8 text, so it is no answer: print text.\n";
 	return NULL;
 }
 
@@ -39,15 +37,13 @@ int program_ran(struct loop *l, struct text *observation, struct err *e)
 	if (good && !why) {
 		text_clear(&w->output);
 		text_add(&w->output, w->printed.bytes, w->printed.length);
-		why = "That is your answer if you reply with DONE and no code; if it is "
-		      "not right, send a better program.\n";
+		why = "That is your answer if you reply with DONE and no code; if it is not right, send a better program.\n";
 		w->has_output = true;
 	} else if (good) {
 		w->has_output = false;
 	} else {
 		why = w->has_output
-			      ? "So the answer would still be what the last program "
-				"with status 0 printed.\n"
+			      ? "So the answer would still be what the last program with status 0 printed.\n"
 			      : "So there is no answer yet.\n";
 	}
 	text_puts(observation, why);
@@ -64,7 +60,6 @@ int program_claim(struct loop *l, struct text *answer, struct err *e)
 	}
 	text_puts(
 		&l->complaint,
-		"No program of yours has ended with status 0 and printed an answer, and "
-		"your own words are not taken for one: send a program that prints it.");
+		"No program of yours has ended with status 0 and printed an answer, and your own words are not taken for one: send a program that prints it.");
 	return 0;
 }

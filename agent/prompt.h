@@ -6,10 +6,10 @@
  *   Every line that comes from a file or out of a jail begins with PROMPT_MARK; no line
  *   of the agent's own does. Line breaks other than "\n" are escaped (escape.h), so a jail
  *   cannot begin a line of its own without the mark, whatever it prints: it cannot write
- *   an observation, end one, or speak as the agent. A mark on every line does what a random
- *   fence would, needs no secret, stays the same from run to run (so scripts and replays
- *   work), and holds for a cut stream too, whose closing fence would be lost. Below the
- *   lines, marks that some servers part turns with are broken (escape_turns()).
+ *   an observation, end one, or speak as the agent. A mark on every line does what a
+ *   random fence would, needs no secret, stays the same from run to run (so scripts and
+ *   replays work), and holds for a cut stream too, whose closing fence would be lost.
+ *   Below the lines, marks that some servers part turns with are broken (escape_turns()).
  */
 #ifndef STEPJAIL_AGENT_PROMPT_H
 #define STEPJAIL_AGENT_PROMPT_H
@@ -32,7 +32,7 @@
 struct prompt_file {
 	const char *path;             /* as given */
 	char name[PROMPT_NAME_BYTES]; /* its last part: the name in the jail's folder */
-	bool stream; /* it is put into PROMPT_STREAMS, and is not mounted in PROMPT_FOLDER */
+	bool stream; /* put into PROMPT_STREAMS, and not mounted in PROMPT_FOLDER */
 	bool folder; /* of files; @size_bytes is how many are in it */
 	uint64_t size_bytes;
 	bool binary; /* no text in its head */

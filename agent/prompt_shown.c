@@ -19,8 +19,8 @@ static bool is_plain(const struct text *name)
 {
 	return name->length <= PLAIN_NAME_BYTES &&
 	       strspn(text_string(name),
-		      "abcdefghijklmnopqrstuvwxyz"
-		      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == name->length;
+		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") ==
+		       name->length;
 }
 
 static void add_name(const struct text *name, struct text *out)
@@ -46,10 +46,11 @@ static void add_item(const struct media_item *m, struct text *out)
 	struct err why;
 
 	if (m->state == MEDIA_ABSENT || m->state == MEDIA_TOO_BIG) {
-		text_printf(out,
-			    "Not shown: %s of %" PRIu64 " bytes, which is more than a "
-			    "step may show. Make it smaller.\n",
-			    noun, m->head.bytes);
+		text_printf(
+			out,
+			"Not shown: %s of %" PRIu64
+			" bytes, which is more than a step may show. Make it smaller.\n",
+			noun, m->head.bytes);
 	} else if (m->state == MEDIA_BROKEN) {
 		text_printf(out, "Not shown: %s that broke off.\n", noun);
 	} else if (m->head.kind != MEDIA_PNG) {
@@ -91,6 +92,7 @@ void prompt_shown(const struct media_list *l, struct text *out)
 		if (!media_is_said(&l->items[i]) && speaks(l, &l->items[i]))
 			add_item(&l->items[i], out);
 	if (l->nonsense)
-		text_puts(out, "More was shown in a way that made no sense, and was left "
-			       "out.\n");
+		text_puts(
+			out,
+			"More was shown in a way that made no sense, and was left out.\n");
 }

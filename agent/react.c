@@ -2,9 +2,9 @@
 /*
  * react.c - the way of working "react": thought, code and observation apart. See ways.h
  *
- * The thought is what stands around the code, or beside the call. It is recorded in an event
- * of its own, before the code. A reply with code and no thought is run all the same, its
- * thought is recorded as empty, and the model is asked for one.
+ * The thought is what stands around the code, or beside the call. It is recorded in an
+ * event of its own, before the code. A reply with code and no thought is run all the
+ * same, its thought is recorded as empty, and the model is asked for one.
  */
 #include <string.h>
 
@@ -103,13 +103,13 @@ int react_heard(struct loop *l, uint64_t number, struct err *e)
 		return record_thought(l, number, thought, e);
 	}
 	if (pretended) {
-		text_puts(&l->complaint,
-			  "Your reply told an observation of its own, which counts for "
-			  "nothing: only code that has run has one. Send code, or your "
-			  "answer without an observation.");
+		text_puts(
+			&l->complaint,
+			"Your reply told an observation of its own, which counts for nothing: only code that has run has one. Send code, or your answer without an observation.");
 		return 0;
 	}
-	/* the thought that goes with an answer; without the mark all of it is the answer */
+	/* the thought that goes with an answer; without the mark all of it is the
+	 * answer */
 	return split(said, &thought, &answer) ? record_thought(l, number, thought, e) : 0;
 }
 
@@ -117,8 +117,9 @@ int react_ran(struct loop *l, struct text *observation, struct err *e)
 {
 	(void)e;
 	if (!l->work->thought.length)
-		text_puts(observation, "Your reply held no thought: write one before the "
-				       "code, in a sentence or two.\n");
+		text_puts(
+			observation,
+			"Your reply held no thought: write one before the code, in a sentence or two.\n");
 	return 0;
 }
 

@@ -163,10 +163,10 @@ void reading_words(const struct reading *r, const char *path, struct text *out)
 	if (r->end == READING_CUT) {
 		text_printf(out, "reads up to line %" PRIu64 " (", r->chain.lines);
 		text_count(out, r->steps, "step");
-		text_printf(out,
-			    ")%s, the end line is missing: the run was killed, or is "
-			    "still going on, or lines were cut off",
-			    r->half ? ", the next one is not finished" : "");
+		text_printf(
+			out,
+			")%s, the end line is missing: the run was killed, or is still going on, or lines were cut off",
+			r->half ? ", the next one is not finished" : "");
 	} else {
 		text_puts(out, "whole: ");
 		text_count(out, r->chain.lines, "line");

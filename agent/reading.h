@@ -3,8 +3,8 @@
  * reading.h - a transcript read back, line by line, each checked before it is believed
  *
  * A changed file and one that a kill cut short are told apart: all that is there of the
- * second one fits. What is left of a line that was never finished fits as far as its number
- * and the digest before it; nothing else of it is looked at.
+ * second one fits. What is left of a line that was never finished fits as far as its
+ * number and the digest before it; nothing else of it is looked at.
  */
 #ifndef STEPJAIL_AGENT_READING_H
 #define STEPJAIL_AGENT_READING_H

@@ -41,14 +41,15 @@ cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms);
  */
 cJSON *record_usage(const struct usage *usage);
 
-/** record_session() - The jail of the last OPENED as an object; NULL where memory ran out */
+/** record_session() - The jail of the last OPENED as an object; NULL where memory ran
+ * out */
 cJSON *record_session(const struct session *s);
 
 /**
  * record_print() - Add an object as JSON on one line
  *
- * Characters that hide or move a cursor (escape.h) are \u escapes in it: a terminal may be
- * shown it as it is.
+ * Characters that hide or move a cursor (escape.h) are \u escapes in it: a terminal may
+ * be shown it as it is.
  *
  * Return: 0, or -ENOMEM or -E2BIG
  */

@@ -66,7 +66,8 @@ void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 	put(r, plain ? STDOUT_FILENO : STDERR_FILENO, &text);
 }
 
-/* a prompt begins its line, whatever the code left behind; a file gets what was printed */
+/* a prompt begins its line, whatever the code left behind; a file gets what was
+ * printed */
 static void end_stream(struct repl *r, struct stream *stream, int fd, bool own_line)
 {
 	cleanup_text struct text text = { 0 };
@@ -121,8 +122,9 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 			    ": your variables are as they were",
 			    r->session.state);
 	else
-		text_puts(&line, "; the session is lost, and your variables and files "
-				 "with it: this is a new one");
+		text_puts(
+			&line,
+			"; the session is lost, and your variables and files with it: this is a new one");
 	show_note(&r->show, text_string(&line));
 }
 
@@ -186,10 +188,11 @@ static int run_step(struct repl *r, struct err *e)
 	if (r->step.strays) {
 		char line[100];
 
-		(void)snprintf(line, sizeof(line),
-			       "%" PRIu32 " threads or processes were left running and "
-			       "have been ended",
-			       r->step.strays);
+		(void)snprintf(
+			line, sizeof(line),
+			"%" PRIu32
+			" threads or processes were left running and have been ended",
+			r->step.strays);
 		show_note(&r->show, line);
 	}
 	if (f->state == STATE_LOST)

@@ -76,8 +76,9 @@ static int list_branches(struct repl *r)
 static bool good_name(const char *name)
 {
 	return strlen(name) < REPL_NAME_BYTES &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			    "0123456789_.-") == strlen(name);
+	       strspn(name,
+		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") ==
+		       strlen(name);
 }
 
 static int branch(struct repl *r, char *const *words, struct err *e)
@@ -88,9 +89,9 @@ static int branch(struct repl *r, char *const *words, struct err *e)
 	if (!words[0])
 		return list_branches(r);
 	if (!good_name(words[0]) || find_branch(r, words[0]) >= 0)
-		return err_say(e, EINVAL,
-			       "a branch's name is new, of letters, digits and _.-, at "
-			       "most 31 of them");
+		return err_say(
+			e, EINVAL,
+			"a branch's name is new, of letters, digits and _.-, at most 31 of them");
 	if (r->branch_count == REPL_BRANCHES_MAX)
 		return err_say(e, E2BIG, "there have been %d branches; :reset for more",
 			       REPL_BRANCHES_MAX);
@@ -272,8 +273,7 @@ static const struct {
 	{ "branch", "[NAME [N]]", 0, 2, branch,
 	  "Begin a branch here, or at state N, and go to it; alone, list them." },
 	{ "switch", "NAME", 1, 1, switch_to,
-	  "Go on with another branch; the first is "
-	  "main." },
+	  "Go on with another branch; the first is main." },
 	{ "drop", "NAME", 1, 1, drop, "Forget a branch." },
 	{ "states", "", 0, 0, states, "The states that are kept." },
 	{ "files", "[DIR]", 0, 1, repl_files,
@@ -336,7 +336,7 @@ int repl_command(struct repl *r, const char *line, struct err *e)
 	s = session_renew(&r->session, e);
 	repl_start(r);
 	if (s == 0)
-		say(r, "the session is lost, and your variables and files with it: this "
-		       "is a new one");
+		say(r,
+		    "the session is lost, and your variables and files with it: this is a new one");
 	return s;
 }

@@ -101,10 +101,10 @@ static int make_file(struct download *d, struct err *e)
 	if (d->fd < 0)
 		d->fd = open(d->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (d->fd < 0 && errno == EACCES)
-		return err_set(e, EACCES,
-			       "%s: the agent may make files only below the folder "
-			       "that it was started in",
-			       d->path);
+		return err_set(
+			e, EACCES,
+			"%s: the agent may make files only below the folder that it was started in",
+			d->path);
 	return d->fd < 0 ? err_set(e, errno, "%s", d->path) : 0;
 }
 

@@ -46,10 +46,10 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 
 	/* to digest it is to read all that is in it, which may be all of the host */
 	if (!path && stat(json_text(file, "path"), &st) == 0 && S_ISDIR(st.st_mode)) {
-		(void)err_say(e, EISDIR,
-			      "%s is a folder, which a transcript cannot choose; give it "
-			      "with --file",
-			      json_text(file, "path"));
+		(void)err_say(
+			e, EISDIR,
+			"%s is a folder, which a transcript cannot choose; give it with --file",
+			json_text(file, "path"));
 		return NULL;
 	}
 
@@ -62,10 +62,10 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 	if (strcmp(hex, was) == 0)
 		return path ? path : json_text(file, "path");
 	if (!path) {
-		(void)err_say(e, ESTALE,
-			      "%s is not the file that it was: its digest was %.64s, is "
-			      "%s; give the one to take with --file",
-			      json_text(file, "path"), was, hex);
+		(void)err_say(
+			e, ESTALE,
+			"%s is not the file that it was: its digest was %.64s, is %s; give the one to take with --file",
+			json_text(file, "path"), was, hex);
 		return NULL;
 	}
 
@@ -141,9 +141,9 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 	int s;
 
 	if (!json_u32(line, "format", &format) || format != TRANSCRIPT_FORMAT)
-		return err_say(e, EBADMSG,
-			       "the transcript's format is none that this stepjail-agent "
-			       "knows");
+		return err_say(
+			e, EBADMSG,
+			"the transcript's format is none that this stepjail-agent knows");
 	r->given = cJSON_Duplicate(json_get(line, "jail"), true);
 	r->skills = SKILLS_NONE;
 	s = given_take(r->given, &r->jail, &r->plan.stateless, e);

@@ -2,12 +2,12 @@
 /*
  * replay.h - a transcript's steps run once more, and what differs
  *
- * The same code in the same order: in one session where it was one, a new one where one was
- * lost or reset, branches and rollbacks as they were, a jail for each step with --stateless.
- * Compared are verdict, state, exit status, signal, violation, and all bytes of each stream;
- * times, sizes of memory, process ids and ids of the jail are not. A step that ends in
- * another state than it did is told, and where the recorded one is there, too, the next step
- * starts from that.
+ * The same code in the same order: in one session where it was one, a new one where one
+ * was lost or reset, branches and rollbacks as they were, a jail for each step with
+ * --stateless. Compared are verdict, state, exit status, signal, violation, and all bytes
+ * of each stream; times, sizes of memory, process ids and ids of the jail are not. A step
+ * that ends in another state than it did is told, and where the recorded one is there,
+ * too, the next step starts from that.
  */
 #ifndef STEPJAIL_AGENT_REPLAY_H
 #define STEPJAIL_AGENT_REPLAY_H
@@ -67,8 +67,9 @@ void replay_differs(struct replay *r, const char *words);
  * replay_file() - The path of a recorded file (replay only)
  * @file:	given_file()'s object
  *
- * What is at the recorded path is taken only if it has the recorded digest: a transcript is
- * not to choose files of the host to look into. One of the caller's --file is taken as it is.
+ * What is at the recorded path is taken only if it has the recorded digest: a transcript
+ * is not to choose files of the host to look into. One of the caller's --file is taken as
+ * it is.
  *
  * Return: the path, or NULL with @e filled
  */

@@ -72,7 +72,8 @@ static const struct {
 	{ "put", put, false },          { "reset", NULL, false },
 };
 
-/* a command that fails now, and did not then, is a difference; there is no jail without one */
+/* a command that fails now, and did not then, is a difference; there is no jail without
+ * one */
 static int refused(struct replay *r, const char *name, int s, const struct err *why,
 		   struct err *e)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * request.c - what a session is asked between steps: states, branches, files. See session.h
+ * request.c - what a session is asked between steps: states, branches, files. See
+ * session.h
  */
 #include <errno.h>
 #include <string.h>
@@ -103,7 +104,8 @@ static int send_some(struct session *s, struct err *e)
 	return event == SERVE_QUIET ? 0 : no_answer(s, event, &f, e);
 }
 
-/* what a PUT was refused for may be said of each of its frames: END's answer is the last */
+/* what a PUT was refused for may be said of each of its frames: END's answer is the
+ * last */
 static int end_put(struct session *s, bool drop, struct err *e)
 {
 	const struct serve_end end = { s->branch, drop };

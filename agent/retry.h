@@ -30,10 +30,10 @@ enum retry_answer {
  * retry_decide() - Decide about one failure
  * @wait_ms:	Gets the wait for RETRY_YES and RETRY_NO_TIME
  *
- * Repeated are connection failures, 408, 429 and 5xx; never a used-up quota, nor any other
- * 4xx. The wait doubles from the first to at most 40 times that, of which a random half to
- * all is waited, so that clients which failed together do not come back together. A
- * Retry-After is waited out in full, with up to a tenth more.
+ * Repeated are connection failures, 408, 429 and 5xx; never a used-up quota, nor any
+ * other 4xx. The wait doubles from the first to at most 40 times that, of which a random
+ * half to all is waited, so that clients which failed together do not come back together.
+ * A Retry-After is waited out in full, with up to a tenth more.
  */
 enum retry_answer retry_decide(const struct retry_facts *f, uint64_t *wait_ms);
 

@@ -20,8 +20,8 @@
  *
  *	--- turn	begins a reply; nothing else may be on the line
  *	expect: TEXT	must occur in the message that is being answered (the last
- *			observation; for the first turn, the task); any number of them, right
- *			behind the turn's line
+ *			observation; for the first turn, the task); any number of them,
+ *			right behind the turn's line
  *	finish: length	the reply counts as cut off; also right behind the turn's line
  *	call: NAME	the reply is a call of this tool, and the text its arguments
  *
@@ -158,11 +158,11 @@ static int take_header(struct model *m, const struct chat *chat, struct reply *r
 	cleanup_text struct text shown = { 0 };
 
 	escape_line(&shown, last, utf8_floor(last, strlen(last), 200));
-	return err_say(e, EPROTO,
-		       "%s:%zu: turn %zu expects '%.*s', which the message it answers "
-		       "does not hold; that begins: %s",
-		       m->plan->argument, s->line, s->turn + 1, (int)length - 8,
-		       s->at + 8, text_string(&shown));
+	return err_say(
+		e, EPROTO,
+		"%s:%zu: turn %zu expects '%.*s', which the message it answers does not hold; that begins: %s",
+		m->plan->argument, s->line, s->turn + 1, (int)length - 8, s->at + 8,
+		text_string(&shown));
 }
 
 static int scripted_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
@@ -176,8 +176,7 @@ static int scripted_ask(struct model *m, const struct chat *chat, uint64_t deadl
 	if (!*s->at)
 		return err_say(
 			e, EPROTO,
-			"the script %s ends after %zu turns, and one more was asked "
-			"for",
+			"the script %s ends after %zu turns, and one more was asked for",
 			m->plan->argument, s->turn);
 
 	size_t turn_line = s->line;

@@ -3,8 +3,8 @@
  * serve.h - a `stepjail serve` of our own: its process, its frames in and out
  *
  * What comes is bounded frames (init/wire.h); what they mean is the business of
- * session.h. The one place that waits is serve_pump(): nothing that stepjail does, or does
- * not do, holds it up beyond its deadline.
+ * session.h. The one place that waits is serve_pump(): nothing that stepjail does, or
+ * does not do, holds it up beyond its deadline.
  */
 #ifndef STEPJAIL_AGENT_SERVE_H
 #define STEPJAIL_AGENT_SERVE_H
@@ -23,7 +23,8 @@
 
 struct serve_plan {
 	const char *stepjail; /* path */
-	/* was given that and serve_args(), and starts it; NULL where nobody is confined */
+	/* was given that and serve_args(), and starts it; NULL where nobody is
+	 * confined */
 	const struct broker *broker;
 	const char *rootfs;
 	const struct opt_list *pass; /* name, value, name, value: for stepjail */

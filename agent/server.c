@@ -3,10 +3,11 @@
  * server.c - a model behind a server: chat completions, or Anthropic's messages
  *
  * Theory of operation
- *   A question is written once and posted; the answer comes as a stream of events, or from
- *   servers that do not stream as one body. What can go wrong is told in one line each;
- *   what may pass by waiting is tried again (retry.h), as long as tries and the wall budget
- *   last. An answer that broke off is thrown away as a whole: half an answer is none.
+ *   A question is written once and posted; the answer comes as a stream of events, or
+ *   from servers that do not stream as one body. What can go wrong is told in one line
+ *   each; what may pass by waiting is tried again (retry.h), as long as tries and the
+ *   wall budget last. An answer that broke off is thrown away as a whole: half an answer
+ *   is none.
  *
  *   The key is overwritten in everything that a server sends before it is passed on: some
  *   servers quote it in their errors.
@@ -75,10 +76,10 @@ static int load_key(struct model *m, struct err *e)
 	    strncmp(s->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
 		    0)
 		return r;
-	return err_say(e, EINVAL,
-		       "--model %s: no key; set STEPJAIL_API_KEY or %s, or give "
-		       "--key-file FILE",
-		       from->name, from->key_variable);
+	return err_say(
+		e, EINVAL,
+		"--model %s: no key; set STEPJAIL_API_KEY or %s, or give --key-file FILE",
+		from->name, from->key_variable);
 }
 
 static int server_open(struct model *m, struct err *e)
@@ -179,13 +180,13 @@ static int refuse(const struct server *s, struct turn *t, struct err *e)
 	cJSON_Delete(root);
 	key_redact_cut(s->key, words.bytes, words.length);
 	t->facts.quota = fault == FAULT_QUOTA;
-	return err_say(e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
-		       "the model's server answered HTTP %ld%s%s%s", t->http.status,
-		       words.length ? ": " : "", text_string(&words),
-		       t->http.status / 100 == 3
-			       ? " (redirects are not followed; give the final address "
-				 "with --base-url)"
-			       : "");
+	return err_say(
+		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
+		"the model's server answered HTTP %ld%s%s%s", t->http.status,
+		words.length ? ": " : "", text_string(&words),
+		t->http.status / 100 == 3
+			? " (redirects are not followed; give the final address with --base-url)"
+			: "");
 }
 
 /* the answer came to its end, or its connection did */

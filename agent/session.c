@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - a session of `stepjail serve`: its beginning, end and frames. See session.h;
- * steps are in step.c, requests in request.c.
+ * session.c - a session of `stepjail serve`: its beginning, end and frames. See
+ * session.h; steps are in step.c, requests in request.c.
  */
 #include <errno.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 /*
  * session.h - a session of `stepjail serve`: steps, states, branches, files
  *
- * Everything that comes out of a jail is hostile, and what stepjail says of it is taken no
- * better: frames and JSON are checked and bounded, streams are clipped, each wait has an
- * end. stepjail keeps a step's limits; a stepjail that does not is ended, and a new one is
- * started. What was lost on the way is told in struct step, truthfully.
+ * Everything that comes out of a jail is hostile, and what stepjail says of it is taken
+ * no better: frames and JSON are checked and bounded, streams are clipped, each wait has
+ * an end. stepjail keeps a step's limits; a stepjail that does not is ended, and a new
+ * one is started. What was lost on the way is told in struct step, truthfully.
  */
 #ifndef STEPJAIL_AGENT_SESSION_H
 #define STEPJAIL_AGENT_SESSION_H
@@ -141,14 +141,16 @@ void session_close(struct session *s);
 /**
  * session_next() - The next frame of this session (session only)
  *
- * Frames of earlier sessions are dropped, and refusals of what came too late for its step:
- * every other one answers what was asked. CLOSED leaves @s->open false, and its reason.
+ * Frames of earlier sessions are dropped, and refusals of what came too late for its
+ * step: every other one answers what was asked. CLOSED leaves @s->open false, and its
+ * reason.
  *
  * Return: enum serve_event, or -EINTR where a signal came
  */
 int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *f);
 
-/** session_send() - Queue a frame whose payload is its branch, and bytes (session only) */
+/** session_send() - Queue a frame whose payload is its branch, and bytes (session
+ * only) */
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
 
 /** session_begin() - OPEN, and wait for OPENED (session only) */

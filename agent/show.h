@@ -47,7 +47,8 @@ void show_note(struct show *s, const char *line);
 /** show_complaint() - What was wrong with a reply, in one line or several */
 void show_complaint(struct show *s, const char *words);
 
-/** show_place() - A note with a path of the user's, in one piece, so that it can be copied */
+/** show_place() - A note with a path of the user's, in one piece, so that it can be
+ * copied */
 void show_place(struct show *s, const char *line);
 
 /** show_text() - Lines that are harmless already, as a note */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shown.c - what a step shows, kept in files: see shown.h. How it is put before the user is
- * in shown_show.c.
+ * shown.c - what a step shows, kept in files: see shown.h. How it is put before the user
+ * is in shown_show.c.
  */
 #include <inttypes.h>
 #include <stdio.h>

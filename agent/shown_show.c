@@ -131,6 +131,7 @@ void shown_show(const struct shown *s, const struct media_list *l, struct show *
 			show_one(s, &l->items[i], i ? &l->items[i - 1] : NULL, &left,
 				 words, pictures);
 	if (l->nonsense)
-		show_note(words, "what the step shows made no sense from there on, and "
-				 "is left out");
+		show_note(
+			words,
+			"what the step shows made no sense from there on, and is left out");
 }

@@ -157,10 +157,10 @@ static int offer(struct skills *s, struct err *e)
 		fit += s->list[i].state == SKILL_FITS;
 	skip = fit > SKILLS_OFFERED_MAX ? fit - SKILLS_OFFERED_MAX : 0;
 	if (skip)
-		text_printf(&s->notes,
-			    "skills: the last %d of %zu are offered, which is as many as "
-			    "there may be\n",
-			    SKILLS_OFFERED_MAX, fit);
+		text_printf(
+			&s->notes,
+			"skills: the last %d of %zu are offered, which is as many as there may be\n",
+			SKILLS_OFFERED_MAX, fit);
 	for (size_t i = 0; r == 0 && i < s->count; i++) {
 		struct skill *one = &s->list[i];
 		const char *words = states[one->state].words;
@@ -181,7 +181,8 @@ static int offer(struct skills *s, struct err *e)
 static int open_folder(struct skills *s, const char *dir, bool make, struct err *e)
 {
 	jail_path(dir, &s->dir);
-	/* whatever the umask: jails that root starts reach the files with ids of their own */
+	/* whatever the umask: jails that root starts reach the files with ids of their
+	 * own */
 	if (make && (mkdir(dir, 0700) == 0 ? chmod(dir, 0711) : -(errno != EEXIST)) < 0)
 		return err_set(e, errno, "it cannot be made");
 	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

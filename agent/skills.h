@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skills.h - functions that earlier tasks have saved: a folder of the user's, and its index
+ * skills.h - functions that earlier tasks have saved: a folder of the user's, and its
+ * index
  *
  *	DIR/NAME.py		one function NAME, as a model wrote it
- *	DIR/index.jsonl		a line for each: its file's digest, what was found of it, and
- *				where it comes from. Each line has a digest of its own (chain.h)
+ *	DIR/index.jsonl		a line for each: its file's digest, what was found of it,
+ *	and
+ *				where it comes from. Each line has a digest of its own
+ *				(chain.h)
  *
  * A file is offered only where a line of the index has its digest. A person may delete
- * either: without its file a line means nothing, and without its line a file is not offered,
- * which is said. Nothing is ever written over: a saved function stays what it is.
+ * either: without its file a line means nothing, and without its line a file is not
+ * offered, which is said. Nothing is ever written over: a saved function stays what it
+ * is.
  *
  * All of it was written by models. Before the agent is confined, lines and files are only
- * hashed and compared (skills_find()); what a line says is read afterwards (skills_read()).
+ * hashed and compared (skills_find()); what a line says is read afterwards
+ * (skills_read()).
  */
 #ifndef STEPJAIL_AGENT_SKILLS_H
 #define STEPJAIL_AGENT_SKILLS_H
@@ -80,8 +85,8 @@ const char *skill_state_name(enum skill_state s);
  */
 int skills_find(struct skills *s, const char *dir, bool make, struct err *e);
 
-/** skills_read() - Read the lines of those that fit; one that cannot be read does not fit.
- * 0, or -ENOMEM */
+/** skills_read() - Read the lines of those that fit; one that cannot be read does not
+ * fit. 0, or -ENOMEM */
 int skills_read(struct skills *s, struct err *e);
 
 /**
@@ -123,7 +128,8 @@ void skills_free(struct skills *s);
 
 /* ---- skills_*.c and tests only */
 
-/** skills_entry() - The entry of a name, a new one where there is none; NULL without room */
+/** skills_entry() - The entry of a name, a new one where there is none; NULL without
+ * room */
 struct skill *skills_entry(struct skills *s, const char *name, size_t length);
 
 /** skills_take_index() - Take the lines of an index: names and digests */

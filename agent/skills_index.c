@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skills_index.c - lines of a folder's index, as far as bytes can be compared: see skills.h
+ * skills_index.c - lines of a folder's index, as far as bytes can be compared: see
+ * skills.h
  *
- * A line begins in one way alone: what chain_head() writes, the name, the file's digest. So
- * it takes no reader of JSON to know which file it is about.
+ * A line begins in one way alone: what chain_head() writes, the name, the file's digest.
+ * So it takes no reader of JSON to know which file it is about.
  */
 #include <errno.h>
 #include <inttypes.h>

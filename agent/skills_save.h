@@ -48,8 +48,8 @@ int save_ready(struct save *s, bool stateless, struct err *e);
  * save_all() - Fetch what the task has left in SAVE_FOLDER, try each, store what passes
  * @arg:	A struct save
  *
- * One that is not kept, for whatever reason, takes nothing from the answer: it is told and
- * recorded.
+ * One that is not kept, for whatever reason, takes nothing from the answer: it is told
+ * and recorded.
  *
  * Return: 0, -EINTR, or -errno where the transcript cannot be written
  */

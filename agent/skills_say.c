@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skills_say.c - what an index says of saved functions: for the model, the transcript, and a
- * replay. See skills.h
+ * skills_say.c - what an index says of saved functions: for the model, the transcript,
+ * and a replay. See skills.h
  */
 #include <errno.h>
 #include <string.h>
@@ -29,8 +29,7 @@ int skills_read(struct skills *s, struct err *e)
 			cJSON_ParseWithLength(text_string(&one->line), one->line.length);
 		if (!cJSON_IsObject(one->told))
 			return err_say(e, EBADMSG,
-				       "skills: the index's line of %s is no "
-				       "JSON",
+				       "skills: the index's line of %s is no JSON",
 				       one->name);
 	}
 	return 0;
@@ -66,26 +65,16 @@ static void add_one(const struct skill *one, struct text *out)
 }
 
 static const char how_to_save[] =
-	"\nTo save a function for later tasks, make the folder /work/skills_new, and "
-	"write "
-	"the function to /work/skills_new/NAME.py: imports, "
-	"constants, and one function NAME (small letters, digits and _; its helpers "
-	"begin "
-	"with _), whose docstring has examples as of an interactive session, with what "
-	"comes "
-	"of them. When you have answered, it is tried in a fresh sandbox, and kept if "
-	"all of "
-	"its examples hold. Save only what is of use beyond this task.\n";
+	"\nTo save a function for later tasks, make the folder /work/skills_new, and write the function to /work/skills_new/NAME.py: imports, constants, and one function NAME (small letters, digits and _; its helpers begin with _), whose docstring has examples as of an interactive session, with what comes of them. When you have answered, it is tried in a fresh sandbox, and kept if all of its examples hold. Save only what is of use beyond this task.\n";
 
 void skills_prompt(const struct skills *s, bool save, struct text *out)
 {
 	cleanup_text struct text theirs = { 0 };
 
 	if (s->bind_count)
-		text_puts(out,
-			  "\nFunctions that earlier tasks saved can be imported, each "
-			  "from a module of its own name, as in: from skills.NAME "
-			  "import NAME. They are:\n");
+		text_puts(
+			out,
+			"\nFunctions that earlier tasks saved can be imported, each from a module of its own name, as in: from skills.NAME import NAME. They are:\n");
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i].offered)
 			add_one(&s->list[i], &theirs);
@@ -153,9 +142,9 @@ int skills_again(struct skills *s, const cJSON *recorded,
 	if (!recorded)
 		return 0;
 	if (!cJSON_IsString(dir) || dir->valuestring[0] != '/')
-		return err_say(e, EBADMSG,
-			       "the transcript does not say where its saved functions "
-			       "were");
+		return err_say(
+			e, EBADMSG,
+			"the transcript does not say where its saved functions were");
 	cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(recorded, "offered"))
 	{
 		if (r == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * solve_plan.c - all that a solve is made of, before anything hostile is heard: see solve.h
+ * solve_plan.c - all that a solve is made of, before anything hostile is heard: see
+ * solve.h
  */
 #include <errno.h>
 
@@ -24,9 +25,7 @@ static int open_model(struct solve *s, struct err *e)
 	if (!o->model)
 		return err_say(
 			e, EINVAL,
-			"--model is missing: give --model scripted:FILE for a file of "
-			"turns, or --model openai (or anthropic, ollama, llamacpp, vllm) "
-			"--model-name NAME for a server");
+			"--model is missing: give --model scripted:FILE for a file of turns, or --model openai (or anthropic, ollama, llamacpp, vllm) --model-name NAME for a server");
 	s->model_plan = (struct model_plan){
 		.base_url = o->base_url,
 		.model_name = o->model_name,
@@ -128,15 +127,13 @@ static int open_files(struct solve *s, struct err *e)
 	if (r == 0)
 		r = way_plan(&s->way, &s->o->way, &s->stateless, &s->binds, e);
 	if (r == 0 && s->stateless && s->o->out.folder)
-		return err_say(e, EINVAL,
-			       "--out: with --stateless, and with --mode program, each "
-			       "step has a jail of its own, and none is left at the end: "
-			       "leave one of them out");
+		return err_say(
+			e, EINVAL,
+			"--out: with --stateless, and with --mode program, each step has a jail of its own, and none is left at the end: leave one of them out");
 	if (r == 0 && s->stateless && s->binds.put_count)
-		return err_say(e, EINVAL,
-			       "--file: with --stateless, and with --mode program, what "
-			       "comes by a pipe cannot be given to each jail: give a "
-			       "regular file");
+		return err_say(
+			e, EINVAL,
+			"--file: with --stateless, and with --mode program, what comes by a pipe cannot be given to each jail: give a regular file");
 	if (r == 0)
 		r = out_open(&s->out, &s->o->out, &s->confined.policy, e);
 	jail_binds_add(&s->binds, &s->out.marker);

@@ -40,7 +40,8 @@ struct sse_reader {
  * sse_feed() - Take the stream's next bytes
  * @s:		Zeroed at first; sse_free() at the end
  *
- * Return: 0, -E2BIG (an event or the stream is too long), -ENOMEM, or what the reader returned
+ * Return: 0, -E2BIG (an event or the stream is too long), -ENOMEM, or what the reader
+ * returned
  */
 int sse_feed(struct sse *s, const char *bytes, size_t length,
 	     const struct sse_reader *reader, struct err *e);

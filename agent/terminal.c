@@ -4,7 +4,8 @@
  * terminal.h
  *
  * A picture inside of a sequence is base64: it holds no control byte.
- *	kitty	sw.kovidgoyal.net/kitty/graphics-protocol: APC G, pieces of 4096; q=2 keeps
+ *	kitty	sw.kovidgoyal.net/kitty/graphics-protocol: APC G, pieces of 4096; q=2
+ *	keeps
  *		the terminal from answering
  *	iTerm2	iterm2.com/documentation-images.html: OSC 1337 ; File=
  */
@@ -114,11 +115,10 @@ int terminal_picture(enum terminal_way way, const struct picture *p, struct text
 		if (r == 0 && way == TERMINAL_KITTY)
 			add_kitty(&base64, out);
 		else if (r == 0)
-			text_printf(out,
-				    "\x1b]1337;File=inline=1;size=%zu;width=%upx;"
-				    "height=%upx:%s\a",
-				    png.length, p->width, p->height,
-				    text_string(&base64));
+			text_printf(
+				out,
+				"\x1b]1337;File=inline=1;size=%zu;width=%upx;height=%upx:%s\a",
+				png.length, p->width, p->height, text_string(&base64));
 	}
 	text_puts(out, "\n");
 	return r < 0 ? r : text_check(out, "a picture", e);

@@ -3,7 +3,8 @@
  * terminal.h - which pictures a terminal takes, and how they are told to it
  *
  * Nothing is asked of the terminal: its answer would come as if it were typed, or not at
- * all. What the environment says is the evidence, and where there is none, a path is shown.
+ * all. What the environment says is the evidence, and where there is none, a path is
+ * shown.
  */
 #ifndef STEPJAIL_AGENT_TERMINAL_H
 #define STEPJAIL_AGENT_TERMINAL_H

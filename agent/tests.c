@@ -22,8 +22,8 @@
 /* digits, letters and _ in front of .py: it is a module's name */
 static bool is_module(const char *name)
 {
-	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				"0123456789_");
+	size_t n = strspn(
+		name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
 
 	return n && (name[0] < '0' || name[0] > '9') && strcmp(name + n, ".py") == 0;
 }
@@ -53,10 +53,10 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 		if (f->fd < 0 || fstat(f->fd, &st) < 0)
 			return err_set(e, errno, "--tests: %s", f->path);
 		if (!S_ISREG(st.st_mode) || !is_module(f->name))
-			return err_say(e, EINVAL,
-				       "--tests: %s is no Python file that can be "
-				       "imported: its name is to be like test_sums.py",
-				       f->path);
+			return err_say(
+				e, EINVAL,
+				"--tests: %s is no Python file that can be imported: its name is to be like test_sums.py",
+				f->path);
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(t->files[k].name, f->name) == 0)
 				return err_say(e, EEXIST,
@@ -217,15 +217,13 @@ static int unchanged(const struct tests *t, struct err *e)
 		if (fstat(f->fd, &st) < 0 || st.st_nlink == 0)
 			return err_say(
 				e, ESTALE,
-				"--tests: %s was changed while the task ran (removed, "
-				"or replaced), so nothing is judged by it",
+				"--tests: %s was changed while the task ran (removed, or replaced), so nothing is judged by it",
 				f->path);
 		if (strcmp(hex, t->files[i].hex) != 0)
-			return err_say(e, ESTALE,
-				       "--tests: %s was changed while the task ran, so "
-				       "nothing is judged by it: its sha256 was %s, is "
-				       "%s",
-				       t->files[i].path, t->files[i].hex, hex);
+			return err_say(
+				e, ESTALE,
+				"--tests: %s was changed while the task ran, so nothing is judged by it: its sha256 was %s, is %s",
+				t->files[i].path, t->files[i].hex, hex);
 	}
 	return 0;
 }
@@ -257,8 +255,9 @@ static int furnish(struct tests *t, struct text *words, struct err *e)
 
 static void add_words(const struct tests *t, const cJSON *verdict, struct text *words)
 {
-	text_puts(words, "Your answer does not stand: the tests did not pass with your "
-			 "files in a fresh sandbox: ");
+	text_puts(
+		words,
+		"Your answer does not stand: the tests did not pass with your files in a fresh sandbox: ");
 	if (verdict)
 		escape_line(words, json_text(verdict, "why"),
 			    strlen(json_text(verdict, "why")));

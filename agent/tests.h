@@ -5,16 +5,19 @@
  * Theory of operation
  *   tests_open()	before the agent is confined: an fd and a digest of each file, and
  *			where it goes in the jails: read-only, in TESTS_FOLDER
- *   tests_start()	a stepjail of its own, with the same arguments as the model's; what
- *			the files hold is found there, before any code of the model's exists
- *   tests_ask()	a judge (judge.h): a fresh jail; the model's files are taken out of
+ *   tests_start()	a stepjail of its own, with the same arguments as the model's;
+ *   what
+ *			the files hold is found there, before any code of the model's
+ *			exists
+ *   tests_ask()	a judge (judge.h): a fresh jail; the model's files are taken out
+ *   of
  *			its session as bytes and put there; tests.py runs them
  *
- * What decides is out of the solution's reach as far as that goes: the tests' bytes have the
- * digest that they had, and which tests must pass is told by their syntax, both found by a
- * process in which no line of the solution runs; and the verdict is the value of a step's last
- * expression, which stepjail takes from that process alone. See tests.py for the rest, and
- * README.md for what remains.
+ * What decides is out of the solution's reach as far as that goes: the tests' bytes have
+ * the digest that they had, and which tests must pass is told by their syntax, both found
+ * by a process in which no line of the solution runs; and the verdict is the value of a
+ * step's last expression, which stepjail takes from that process alone. See tests.py for
+ * the rest, and README.md for what remains.
  */
 #ifndef STEPJAIL_AGENT_TESTS_H
 #define STEPJAIL_AGENT_TESTS_H
@@ -67,11 +70,13 @@ struct tests {
 	size_t taken_bytes;
 };
 
-/** tests_open() - Look at the files, keep them open; they are bound into the jails by @b */
+/** tests_open() - Look at the files, keep them open; they are bound into the jails by
+ * @b */
 int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds *b,
 	       struct err *e);
 
-/** tests_record() - Add the files to what the jails are made with (given.h); 0 or -errno */
+/** tests_record() - Add the files to what the jails are made with (given.h); 0 or
+ * -errno */
 int tests_record(const struct tests *t, cJSON *given, struct err *e);
 
 /**

@@ -2,8 +2,9 @@
 /*
  * tests_take.c - the model's files, as bytes: see tests.h
  *
- * Names and bytes are hostile. They go from one jail to another and are looked at by nobody
- * in between but for their number and size; what a name may be is for stepjail to say.
+ * Names and bytes are hostile. They go from one jail to another and are looked at by
+ * nobody in between but for their number and size; what a name may be is for stepjail to
+ * say.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,10 +81,10 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	struct tests_taken *one = &t->taken[t->taken_count];
 
 	if (t->taken_count == TESTS_TAKEN_FILES) {
-		text_printf(words,
-			    "There are more than %d files in your folder, which is as "
-			    "many as are taken for the tests: remove some.",
-			    TESTS_TAKEN_FILES);
+		text_printf(
+			words,
+			"There are more than %d files in your folder, which is as many as are taken for the tests: remove some.",
+			TESTS_TAKEN_FILES);
 		return 0;
 	}
 	*one = (struct tests_taken){ .path = strdup(path + skip) };
@@ -97,10 +98,10 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
 	if (r == -E2BIG || t->taken_bytes > TESTS_TAKEN_BYTES) {
-		text_printf(words,
-			    "The files in your folder are larger than %zu MiB together, "
-			    "which is as much as is taken for the tests: remove some.",
-			    TESTS_TAKEN_BYTES >> 20);
+		text_printf(
+			words,
+			"The files in your folder are larger than %zu MiB together, which is as much as is taken for the tests: remove some.",
+			TESTS_TAKEN_BYTES >> 20);
 		return 0;
 	}
 	return r < 0 ? after(r, path, words, e) : 1;
@@ -165,8 +166,9 @@ int tests_take(struct tests *t, struct session *s, struct text *words, struct er
 	int r = take_folder(t, s, t->folder, 0, words, e);
 
 	if (r > 0 && !t->taken_count) {
-		text_puts(words, "Your answer does not stand: there is no file of yours "
-				 "to run the tests with. Write the solution into files.");
+		text_puts(
+			words,
+			"Your answer does not stand: there is no file of yours to run the tests with. Write the solution into files.");
 		r = 0;
 	}
 	return r;

@@ -90,8 +90,9 @@ int tool_read(const struct reply *reply, bool tools, struct extract *x,
 	x->kind = EXTRACT_CODE;
 	x->blocks = reply->call_count;
 	if (!tools)
-		text_puts(complaint, "You called a tool, and there is none here. Reply "
-				     "with a ```python block." NOTHING_RUN);
+		text_puts(
+			complaint,
+			"You called a tool, and there is none here. Reply with a ```python block." NOTHING_RUN);
 	else if (reply->nul)
 		text_puts(complaint, extract_complaint(EXTRACT_NOT_TEXT));
 	else if (reply->calls_dropped)
@@ -105,8 +106,8 @@ int tool_read(const struct reply *reply, bool tools, struct extract *x,
 	drop_returns(&x->code);
 	if (!complaint->length &&
 	    fence_blank((struct span){ text_string(&x->code), x->code.length }))
-		text_puts(complaint, "The code of your call was empty, so nothing was "
-				     "run.");
+		text_puts(complaint,
+			  "The code of your call was empty, so nothing was run.");
 	if (x->code.failed == ENOMEM)
 		return text_check(&x->code, "the code of a call", e);
 	return text_check(complaint, "a complaint", e);

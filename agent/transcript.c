@@ -44,9 +44,9 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 	cleanup_free char *path = home_state_path(text_string(&name));
 
 	if (!path)
-		return err_say(e, ENOENT,
-			       "--transcript: there is no HOME to write one below; give "
-			       "--transcript FILE, or --transcript none to go without");
+		return err_say(
+			e, ENOENT,
+			"--transcript: there is no HOME to write one below; give --transcript FILE, or --transcript none to go without");
 	text_puts(&t->path, path);
 	return text_check(&t->path, "--transcript", e);
 }
@@ -89,15 +89,14 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 	if (t->fd < 0 && errno == EEXIST)
 		return err_say(
 			e, EEXIST,
-			"--transcript: %s exists, and a transcript is never written "
-			"over; give a new name",
+			"--transcript: %s exists, and a transcript is never written over; give a new name",
 			text_string(&t->path));
 	/* whatever the umask, its owner must be able to read it */
 	if (t->fd < 0 || fchmod(t->fd, 0600) < 0)
-		return err_set(e, errno,
-			       "--transcript: %s: give another FILE, or none to go "
-			       "without",
-			       text_string(&t->path));
+		return err_set(
+			e, errno,
+			"--transcript: %s: give another FILE, or none to go without",
+			text_string(&t->path));
 	r = sync_folder(text_string(&t->path));
 	return r < 0 ? err_set(e, -r, "--transcript: the folder of %s",
 			       text_string(&t->path))
@@ -137,8 +136,7 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 	if (r < 0)
 		return err_set(
 			e, -r,
-			"the run was stopped, as its transcript cannot be written: "
-			"%s",
+			"the run was stopped, as its transcript cannot be written: %s",
 			text_string(&t->path));
 	t->bytes += (off_t)line.length;
 	return 0;
@@ -156,8 +154,8 @@ static int add(struct transcript *t, const char *event, const cJSON *members,
 
 	if (r == 0)
 		return 0;
-	/* half a line is of no use, and there is perhaps room to take it back; what is told
-	 * at the end is the last line that is there */
+	/* half a line is of no use, and there is perhaps room to take it back; what is
+	 * told at the end is the last line that is there */
 	t->failed = true;
 	t->chain = before;
 	(void)!ftruncate(t->fd, t->bytes);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transcript.h - the record of a run: a file of chained lines (chain.h), written as it goes
+ * transcript.h - the record of a run: a file of chained lines (chain.h), written as it
+ * goes
  *
  * Write first, then act
- *   A step's code is on the disk before the jail gets it, and how it ended before the model
- *   is told. A line that cannot be written ends the run, so
- *   no step runs that is not in the record; after a kill at any moment the file reads up to
- *   the last step that came to an end. The last line says that the run has ended, so a file
- *   cut off between two lines shows, too.
+ *   A step's code is on the disk before the jail gets it, and how it ended before the
+ *   model is told. A line that cannot be written ends the run, so no step runs that is
+ *   not in the record; after a kill at any moment the file reads up to the last step that
+ *   came to an end. The last line says that the run has ended, so a file cut off between
+ *   two lines shows, too.
  *
  * Lines are JSON objects. "event" is one of
  *	start	who ran what: the model, its prompts, the jail's options, files' digests
@@ -50,7 +51,8 @@ struct transcript {
  * transcript_open() - Make the file
  * @t:		Overwritten; needs transcript_close(), after a failure too
  * @given:	A path of nothing that exists yet; "none"; or NULL for a new name below
- *		$XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts
+ *		$XDG_STATE_HOME/stepjail/transcripts, or
+ *		~/.local/state/stepjail/transcripts
  * @command:	Begins that name
  *
  * The file is its owner's alone. No symlink is followed, nothing is written over.
@@ -65,8 +67,8 @@ int transcript_open(struct transcript *t, const char *given, const char *command
  * @s:		If a new session has begun, a line of its own is written first; or NULL
  * @members:	What is told; taken over and freed; NULL is -ENOMEM
  *
- * Return: 0, -errno (the file ends at a line's end then, if that can be had), or -ECANCELED
- * (an earlier line could not be written)
+ * Return: 0, -errno (the file ends at a line's end then, if that can be had), or
+ * -ECANCELED (an earlier line could not be written)
  */
 int transcript_add(struct transcript *t, const struct session *s, const char *event,
 		   cJSON *members, struct err *e);

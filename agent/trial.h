@@ -19,7 +19,8 @@ struct trial_facts {
 /** trial_ms() - Longest time for one */
 uint64_t trial_ms(const struct jail_options *jail);
 
-/** trial_args() - The arguments of each stepjail; functions of @s can be imported there */
+/** trial_args() - The arguments of each stepjail; functions of @s can be imported
+ * there */
 void trial_args(const struct skills *s, const struct jail_options *jail,
 		struct launch_args *a);
 

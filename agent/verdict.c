@@ -7,7 +7,8 @@
 #include "agent/units.h"
 #include "agent/verdict.h"
 
-/* {time}, {stopped}, {failed}, {code}, {signal}, {syscall} and {reason} are filled in from the facts */
+/* {time}, {stopped}, {failed}, {code}, {signal}, {syscall} and {reason} are filled in
+ * from the facts */
 static const struct {
 	const char *name;
 	const char *words;
@@ -17,25 +18,21 @@ static const struct {
 	[VERDICT_EXITED] = { "exited",
 			     "the code ended its process with exit status {code}" },
 	[VERDICT_SIGNALED] = { "signaled", "the step's process was ended by {signal}" },
-	[VERDICT_WALL_TIMEOUT] = { "wall-timeout", "the step was {stopped} after {time} "
-						   "(wall-clock limit)" },
+	[VERDICT_WALL_TIMEOUT] = { "wall-timeout",
+				   "the step was {stopped} after {time} (wall-clock limit)" },
 	[VERDICT_CPU_TIMEOUT] = { "cpu-timeout",
 				  "the step was {stopped}: it used up its CPU time" },
 	[VERDICT_MEMORY] = { "memory",
-			     "the step {failed}: it used more memory than it may; "
-			     "work on less data at a time" },
-	[VERDICT_PIDS] = { "pids", "the step {failed}: it started more processes or "
-				   "threads than "
-				   "it may" },
-	[VERDICT_DISK] = { "disk", "the step {failed}: it wrote more than the disk may "
-				   "hold" },
+			     "the step {failed}: it used more memory than it may; work on less data at a time" },
+	[VERDICT_PIDS] = { "pids",
+			   "the step {failed}: it started more processes or threads than it may" },
+	[VERDICT_DISK] = { "disk",
+			   "the step {failed}: it wrote more than the disk may hold" },
 	[VERDICT_VIOLATION] = { "violation",
-				"the step {failed}: it tried a system call that is "
-				"forbidden here{syscall}; find another way" },
+				"the step {failed}: it tried a system call that is forbidden here{syscall}; find another way" },
 	[VERDICT_CANCELLED] = { "cancelled", "the step was ended from outside" },
 	[VERDICT_LAUNCHER_ERROR] = { "launcher-error",
-				     "the sandbox itself failed, through no fault of the "
-				     "code{reason}" },
+				     "the sandbox itself failed, through no fault of the code{reason}" },
 };
 
 static const struct {
@@ -44,13 +41,9 @@ static const struct {
 } states[STATE_COUNT] = {
 	[STATE_KEPT] = { "kept", "all variables are kept" },
 	[STATE_ROLLED_BACK] = { "rolled-back",
-				"it was rolled back: all variables are as they were "
-				"before this step; files that it wrote are kept" },
+				"it was rolled back: all variables are as they were before this step; files that it wrote are kept" },
 	[STATE_LOST] = { "lost",
-			 "the whole sandbox was restarted: all variables are lost, and "
-			 "so "
-			 "are the files written to /work and /tmp; the files in /work/in "
-			 "are there again" },
+			 "the whole sandbox was restarted: all variables are lost, and so are the files written to /work and /tmp; the files in /work/in are there again" },
 	[STATE_UNKEPT] = { "not-kept", "the next step begins in a fresh sandbox" },
 };
 

@@ -38,7 +38,8 @@ enum state {
 	STATE_COUNT,
 };
 
-/* of a step that was rolled back: what a fork shares, and what is therefore as it left it */
+/* of a step that was rolled back: what a fork shares, and what is therefore as it left
+ * it */
 enum shared {
 	SHARED_MEMORY,
 	SHARED_OFFSETS,

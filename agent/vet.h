@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vet.h - programs of the user's that have a word in what goes to a model, what comes from
- * it, and what is taken for its answer
+ * vet.h - programs of the user's that have a word in what goes to a model, what comes
+ * from it, and what is taken for its answer
  *
- * Each is a command line, fixed before anything is heard of a model, and runs in a jail of
- * its own, made as the steps' one is: the same root tree, limits and files. Besides it has
- * the user's files below VET_FOLDER, which no step has, so that a model cannot read its judge.
- * What is to be looked at comes on its stdin. Exit status 0 lets it pass; any other end
- * does not, that of a check which crashed, took too long or hit a wall neither: nothing
- * passes because it could not be looked at. One that does not even begin ends the task.
+ * Each is a command line, fixed before anything is heard of a model, and runs in a jail
+ * of its own, made as the steps' one is: the same root tree, limits and files. Besides it
+ * has the user's files below VET_FOLDER, which no step has, so that a model cannot read
+ * its judge. What is to be looked at comes on its stdin. Exit status 0 lets it pass; any
+ * other end does not, that of a check which crashed, took too long or hit a wall neither:
+ * nothing passes because it could not be looked at. One that does not even begin ends the
+ * task.
  */
 #ifndef STEPJAIL_AGENT_VET_H
 #define STEPJAIL_AGENT_VET_H
@@ -89,8 +90,8 @@ int vet_prompt(struct vet *v, const struct chat *chat, struct err *e);
 int vet_reply(struct vet *v, const struct reply *reply, const struct text *code,
 	      struct text *words, struct err *e);
 
-/** vet_record() - The checks as an object for the transcript's beginning, their files with
- * digests; NULL with @e filled */
+/** vet_record() - The checks as an object for the transcript's beginning, their files
+ * with digests; NULL with @e filled */
 cJSON *vet_record(const struct vet *v, struct err *e);
 
 /** vet_json() - How often each was asked and refused; NULL without a check */

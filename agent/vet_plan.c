@@ -28,16 +28,17 @@ static int look_at(const struct opt_list *files, size_t i, struct err *e)
 		return err_say(e, EINVAL, "--check-file: %s is not a regular file", path);
 	/* stepjail splits SRC:DST at its last colon */
 	if (strchr(jail_name(path), ':'))
-		return err_say(e, EINVAL,
-			       "--check-file: %s: its name holds a colon; give it "
-			       "another one",
-			       path);
+		return err_say(
+			e, EINVAL,
+			"--check-file: %s: its name holds a colon; give it another one",
+			path);
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(jail_name(files->items[k]), jail_name(path)) == 0)
-			return err_say(e, EEXIST,
-				       "--check-file: two files are called %s; the "
-				       "checks' " VET_FOLDER " holds one",
-				       jail_name(path));
+			return err_say(
+				e, EEXIST,
+				"--check-file: two files are called %s; the checks' " VET_FOLDER
+				" holds one",
+				jail_name(path));
 	return 0;
 }
 

@@ -22,54 +22,32 @@ static const struct way ways[WAY_COUNT] = {
 	[WAY_CODEACT] = { .name = "codeact", .ends = { ANSWERS, ANSWERS_CALL } },
 	[WAY_REACT] = {
 		.name = "react",
-		.begin = "Take turns of thought, code and observation. In each reply first "
-			 "write a thought, beginning with \"Thought:\": what you know and "
-			 "what you want to find out next. Then send the code of one step. "
-			 "The observation is what you are told then: never write one "
-			 "yourself.\n",
-		.ends = { "When you know the answer, reply without a code block: a last "
-			  "thought, then a line that begins with \"Answer:\", and the "
-			  "answer in plain words. That ends the task.\n",
-			  "When you know the answer, reply without a call: a last thought, "
-			  "then a line that begins with \"Answer:\", and the answer in "
-			  "plain words. That ends the task.\n" },
+		.begin = "Take turns of thought, code and observation. In each reply first write a thought, beginning with \"Thought:\": what you know and what you want to find out next. Then send the code of one step. The observation is what you are told then: never write one yourself.\n",
+		.ends = { "When you know the answer, reply without a code block: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n",
+			  "When you know the answer, reply without a call: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n" },
 		.heard = react_heard,
 		.ran = react_ran,
 		.claim = react_claim,
 	},
 	[WAY_PROGRAM] = {
 		.name = "program",
-		.begin = "Write one program whose output is the answer: what it prints to "
-			 "stdout, and nothing else, is given to whoever asked. So let it "
-			 "compute the answer from what is there, and print only that.\n",
-		.ends = { "When you are shown what it printed and that is the answer, reply "
-			  "with DONE and without a code block. The answer is then what the "
-			  "last program that ended with status 0 printed: your own words "
-			  "are never taken for it. Else send a better program.\n",
-			  "When you are shown what it printed and that is the answer, reply "
-			  "with DONE and without a call. The answer is then what the last "
-			  "program that ended with status 0 printed: your own words are "
-			  "never taken for it. Else send a better program.\n" },
+		.begin = "Write one program whose output is the answer: what it prints to stdout, and nothing else, is given to whoever asked. So let it compute the answer from what is there, and print only that.\n",
+		.ends = { "When you are shown what it printed and that is the answer, reply with DONE and without a code block. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n",
+			  "When you are shown what it printed and that is the answer, reply with DONE and without a call. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n" },
 		.programs = true,
 		.ran = program_ran,
 		.claim = program_claim,
 	},
 	[WAY_TESTS] = {
 		.name = "tests",
-		.ends = { "A reply without a code block says that your files are ready: "
-			  "the tests are run then. The task ends when they pass; else you "
-			  "are told what failed.\n",
-			  "A reply without a call says that your files are ready: the tests "
-			  "are run then. The task ends when they pass; else you are told "
-			  "what failed.\n" },
+		.ends = { "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
+			  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
 		.tests = true,
 	},
 	[WAY_BEST_OF] = {
 		.name = "best-of",
-		.ends = { ANSWERS "An answer is checked. Where it does not stand, you are "
-				  "told why and go on.\n",
-			  ANSWERS_CALL "An answer is checked. Where it does not stand, you "
-				       "are told why and go on.\n" },
+		.ends = { ANSWERS "An answer is checked. Where it does not stand, you are told why and go on.\n",
+			  ANSWERS_CALL "An answer is checked. Where it does not stand, you are told why and go on.\n" },
 		.tests = true,
 		.ran = best_of_ran,
 	},
@@ -93,15 +71,14 @@ int way_plan(struct way_state *w, const struct way_options *o, bool *stateless,
 			       way->name);
 	if (o->mode == WAY_TESTS && !o->tests.count)
 		return err_say(e, EINVAL,
-			       "--mode tests needs --tests FILE: what is to "
-			       "pass");
+			       "--mode tests needs --tests FILE: what is to pass");
 	if (o->attempts && o->mode != WAY_BEST_OF)
 		return err_say(e, EINVAL, "--attempts belongs to --mode best-of");
 	if (*stateless && way->tests)
-		return err_say(e, EINVAL,
-			       "--mode %s works with files that stay from step to step: "
-			       "leave out --stateless",
-			       way->name);
+		return err_say(
+			e, EINVAL,
+			"--mode %s works with files that stay from step to step: leave out --stateless",
+			way->name);
 	*stateless = *stateless || way->programs;
 	if (o->mode == WAY_BEST_OF)
 		w->attempt_count = o->attempts ? o->attempts : ATTEMPTS;
@@ -113,9 +90,9 @@ int way_judged(const struct way_state *w, size_t judges, struct err *e)
 {
 	if (!w->attempt_count || judges)
 		return 0;
-	return err_say(e, EINVAL,
-		       "--mode best-of needs something to tell a good answer by, such as "
-		       "--tests FILE or --check-answer CMD");
+	return err_say(
+		e, EINVAL,
+		"--mode best-of needs something to tell a good answer by, such as --tests FILE or --check-answer CMD");
 }
 
 int way_words(struct way_state *w, struct err *e)
@@ -129,23 +106,15 @@ int way_words(struct way_state *w, struct err *e)
 				    t->files[i].name);
 		text_printf(
 			&w->words,
-			" (read-only: read them first). Write the solution into files "
-			"in %s: %s. The tests import it from there. When you are done, "
-			"your files, and nothing else of yours, are put into a fresh "
-			"sandbox, where all tests, %" PRIu64
-			" in number, must pass; a test that is "
-			"skipped has not passed. Nothing you do to the tests here "
-			"counts there.\n",
+			" (read-only: read them first). Write the solution into files in %s: %s. The tests import it from there. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where all tests, %" PRIu64
+			" in number, must pass; a test that is skipped has not passed. Nothing you do to the tests here counts there.\n",
 			w->attempt_count ? "your folder" : "/work", t->modules,
 			t->number);
 	}
 	if (w->attempt_count)
 		text_printf(
 			&w->words,
-			"\nThis is one of %zu attempts at the same task, side by side, "
-			"that know nothing of each other. Yours has a working folder "
-			"of its own, which is where your code begins: keep your files "
-			"in it. Steps are counted over all attempts.\n",
+			"\nThis is one of %zu attempts at the same task, side by side, that know nothing of each other. Yours has a working folder of its own, which is where your code begins: keep your files in it. Steps are counted over all attempts.\n",
 			w->attempt_count);
 	return text_check(&w->words, "the prompt", e);
 }

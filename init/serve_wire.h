@@ -15,22 +15,27 @@
  *	ONCE		struct serve_limits, source: begin a session, run that as its only
  *			step, end it. OPENED, output, DONE and CLOSED follow. Of a source
  *			that is too long for a frame, the rest follows by CODE at once
- *	CODE		a piece of the next step's source on this branch. It has no answer:
+ *	CODE		a piece of the next step's source on this branch. It has no
+ *	answer:
  *			what is wrong with it is in the answer to RUN. More than ONCE has
  *			said will follow ends the session
- *	RUN		struct serve_limits: the source is whole, run it on this branch. It is
+ *	RUN		struct serve_limits: the source is whole, run it on this branch.
+ *	It is
  *			used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
- *	INTERRUPT	SIGINT to the running step, another at half the grace of --grace if
- *			it sleeps on, and SIGKILL when it is still there at its end. struct
- *			serve_step: only if it is this one; struct serve_at alone: whichever
- *			it is
+ *	INTERRUPT	SIGINT to the running step, another at half the grace of --grace
+ *	if
+ *			it sleeps on, and SIGKILL when it is still there at its end.
+ *			struct serve_step: only if it is this one; struct serve_at alone:
+ *			whichever it is
  *	KILL		SIGKILL to it, likewise
- *	ROLLBACK	struct serve_state: this branch is at that state again; states that
+ *	ROLLBACK	struct serve_state: this branch is at that state again; states
+ *	that
  *			no branch can come back to are ended, but for state 0
  *	BRANCH		struct serve_state: a new branch, named by serve_at, at that state
  *	DROP		forget this branch; not the last one
- *	PUT		struct serve_file, path: write a file below /work; DATA follow, then
+ *	PUT		struct serve_file, path: write a file below /work; DATA follow,
+ *	then
  *			END, which has the one answer to all of it. One at a time in a
  *			session. Nothing is written before END has come; END as struct
  *			serve_end may drop it, and then nothing is at all
@@ -42,25 +47,29 @@
  *	OPENED		JSON: the session stands; its ids, posture and digests, and what
  *			the kernel tells of the supervisor that reads what it says
  *	OUT, ERR	bytes that the step wrote, in order within each: the first
- *			--output-limit of each. Of what comes then, DONE has the number and
- *			the last 4 KiB
+ *			--output-limit of each. Of what comes then, DONE has the number
+ *			and the last 4 KiB
  *	RESULT, TRACE	texts, as in init/step_wire.h
  *	MEDIA, PIECE	what the step shows, as in init/media.h, while it runs: tables,
  *			pictures. An item whose PIECEs have not all come when DONE does is
  *			incomplete, and DONE's "media" counts no more than came. Between
  *			them other frames may come, also OUT and ERR of the same step
- *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut. If
+ *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut.
+ *	If
  *			it was rolled back, "not_rolled_back" lists what the state has that
  *			a fork shares, and that is therefore as the step left it:
  *			"shared-memory", "file-offsets". Else it is null. Files never go back
- *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches and
+ *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches
+ *	and
  *			states of the session. To ROLLBACK and BRANCH also
  *			"not_rolled_back", as in DONE. To PUT: {"bytes": N};
  *			to one that was dropped, {"bytes": 0, "dropped": true}
- *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter for
+ *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter
+ *	for
  *			the kind as in ls(1), size, mtime in seconds, name, with one space
  *			between and a NUL at the end; in the order of their names' bytes
- *	REFUSED		JSON, in place of the answer; nothing was changed. To OPEN and ONCE:
+ *	REFUSED		JSON, in place of the answer; nothing was changed. To OPEN and
+ *	ONCE:
  *			there is no such session. "kind" is one of the words below, "limit"
  *			which one it was, "frame" the name of the frame that this answers,
  *			"step" the one that is in the way, or that was not begun; each of
@@ -69,9 +78,11 @@
  *			that ran have had their DONE
  *
  * kinds of REFUSED
- *	bad-frame	a payload of another size, or not the client's to send; a number, a
+ *	bad-frame	a payload of another size, or not the client's to send; a number,
+ *	a
  *			path or a mode that is none
- *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last branch,
+ *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last
+ *	branch,
  *			RUN in a session of ONCE
  *	no-session	OPEN it
  *	not-open	it does not stand yet: wait for OPENED
@@ -87,10 +98,11 @@
  *	limit		"limit" says which: an option's name (sessions, wall-time, cpu-time,
  *			pids, memory, work-size), or what has a fixed one: source, stdin,
  *			branches
- *			of PUT, GET and LIST, wall-time: it took longer; of a GET or LIST, that
- *			long without a byte, while its client reads
+ *			of PUT, GET and LIST, wall-time: it took longer; of a GET or LIST,
+ *			that long without a byte, while its client reads
  *	file		PUT, GET or LIST of this path failed
- *	failed		something of the host's: memory, fds, processes; or a jail's set-up
+ *	failed		something of the host's: memory, fds, processes; or a jail's
+ *	set-up
  *
  * A client that closes its end, or the half of it that it writes to, ends all of its
  * sessions. A client that does not read is waited for: the output of its steps waits in

@@ -2,17 +2,18 @@
 /*
  * step_wire.h - between stepjail and the interpreters of a session
  *
- * A state of a session is a process: an interpreter that waits, asleep, with the variables
- * that one step left. To run the next step stepjail asks it for a child; the child runs
- * the code, and if it is alive at the end it is a state itself. The parent never changes,
- * so it is the snapshot. Every such process is a child of stepjail-init, which tells
- * stepjail how each of them ends (WIRE_EXIT, the pid in the header's step field).
+ * A state of a session is a process: an interpreter that waits, asleep, with the
+ * variables that one step left. To run the next step stepjail asks it for a child; the
+ * child runs the code, and if it is alive at the end it is a state itself. The parent
+ * never changes, so it is the snapshot. Every such process is a child of stepjail-init,
+ * which tells stepjail how each of them ends (WIRE_EXIT, the pid in the header's step
+ * field).
  *
  * Each interpreter has a channel of its own: a SOCK_SEQPACKET socket, a frame of
  * init/wire.h a packet. Fds travel beside a packet by SCM_RIGHTS, from stepjail alone: a
- * step that sends any is refused that, or on an older kernel killed, see jail/serve/packet.c.
- * stepjail asks the kernel for the sender's credentials and believes no other claim about
- * who speaks.
+ * step that sends any is refused that, or on an older kernel killed, see
+ * jail/serve/packet.c. stepjail asks the kernel for the sender's credentials and believes
+ * no other claim about who speaks.
  *
  * The first interpreter of a jail finds its channel on fd 0 and says STARTED, step 0.
  *
@@ -22,8 +23,8 @@
  *		waits on; it answers only when it could not fork: FAIL.
  *		With all but the last fd: a step that nobody has asked for yet. The child
  *		says STARTED, with this RUN's number, and makes ready. It is no state. A
- *		second RUN comes on its own channel, with STEP_FD_SOURCE alone and the step's
- *		number, and all goes on as if it had come with the first
+ *		second RUN comes on its own channel, with STEP_FD_SOURCE alone and the
+ *		step's number, and all goes on as if it had come with the first
  *	FILE	a number; struct step_file and the path; two fds, STEP_FD_CHANNEL and
  *		STEP_FD_DATA: fork, and let the child do it, in C, before anything of
  *		Python's runs
@@ -39,16 +40,18 @@
  *	PIECE	bytes of it, at most MEDIA_PIECE_MAX. A frame of these two that breaks
  *		the rules of init/media.h is dropped
  *	DONE	struct wire_done, how being WIRE_HOW_COMPLETED, _EXCEPTION or _EXIT: this
- *		process is a state as soon as it waits, see STEP_REST; strays are the threads
- *		of MOVED. To FILE, struct step_filed, and the process ends
+ *		process is a state as soon as it waits, see STEP_REST; strays are the
+ *		threads of MOVED. To FILE, struct step_filed, and the process ends
  * from an interpreter that waits
- *	FAIL	struct wire_fail: no child could be made; stage is 0. The channel that came
+ *	FAIL	struct wire_fail: no child could be made; stage is 0. The channel that
+ *	came
  *		with the request may be at its end before this comes
  *
  * To interrupt a step is to send its process SIGINT; to kill it, SIGKILL. An interpreter
- * that waits, be it for a source, blocks all signals. An interpreter whose channel is at its end exits, and so
- * does one that is sent what is not above, or whose step has closed its channel. A PUT is
- * dropped by closing the channel that came with it before the data's end.
+ * that waits, be it for a source, blocks all signals. An interpreter whose channel is at
+ * its end exits, and so does one that is sent what is not above, or whose step has closed
+ * its channel. A PUT is dropped by closing the channel that came with it before the
+ * data's end.
  */
 #ifndef STEPJAIL_INIT_STEP_WIRE_H
 #define STEPJAIL_INIT_STEP_WIRE_H
@@ -73,11 +76,11 @@ enum step_fd {
 };
 
 /*
- * The call by which an interpreter waits: kill(STEP_REST, 0), with all signals blocked. In
- * a session's filter stepjail is told of it, and the kernel holds the process until
+ * The call by which an interpreter waits: kill(STEP_REST, 0), with all signals blocked.
+ * In a session's filter stepjail is told of it, and the kernel holds the process until
  * stepjail answers, which it does when it has sent it something. A step has ended when it
- * has said DONE and is held so; of a process that says DONE and goes on, the step goes on.
- * Where nobody listens the call fails, and that is all that it does.
+ * has said DONE and is held so; of a process that says DONE and goes on, the step goes
+ * on. Where nobody listens the call fails, and that is all that it does.
  */
 #define STEP_REST INT32_MIN /* no process has it: ESRCH */
 

@@ -2,9 +2,9 @@
 /*
  * wire.h - frames: a fixed header and a bounded payload
  *
- * Every word that crosses a wall crosses it in a frame. The same bytes go over a socketpair
- * or, for a microVM, a virtio-serial port, so the header's integers are little-endian and
- * nothing is passed beside the bytes.
+ * Every word that crosses a wall crosses it in a frame. The same bytes go over a
+ * socketpair or, for a microVM, a virtio-serial port, so the header's integers are
+ * little-endian and nothing is passed beside the bytes.
  *
  *	offset  size  field
  *	0       4     length of the payload, at most WIRE_PAYLOAD_MAX
@@ -24,7 +24,8 @@
  * on the gate, see jail/walls/gate.h)
  *	GO        to the jail   empty; to the child: the id maps are written; at the gate:
  *	                        the program may leave it
- *	STARTED   to launcher   empty; from a template's clone, before GO: it is there, and
+ *	STARTED   to launcher   empty; from a template's clone, before GO: it is there,
+ *	and
  *	                        the kernel tells who sent this
  *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
  *	READY     to launcher   empty; from init: it runs; at the gate: the program waits,

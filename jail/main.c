@@ -56,8 +56,7 @@ static int command_help(char *const *argv, struct err *e)
 {
 	(void)argv;
 	(void)e;
-	printf("stepjail %s - run a program in a jail of namespaces, cgroups and "
-	       "seccomp\n\n",
+	printf("stepjail %s - run a program in a jail of namespaces, cgroups and seccomp\n\n",
 	       STEPJAIL_VERSION);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		printf("  stepjail %-8s %-30s %s\n", commands[i].name,
@@ -92,7 +91,8 @@ static const char *unalias(const char *name)
 
 static int act(size_t i, char *const *argv, struct err *e)
 {
-	/* what a jail's program, or a template, inherits can be written to all the same */
+	/* what a jail's program, or a template, inherits can be written to all the
+	 * same */
 	int r = io_hold_standard(commands[i].in_cgroup ? O_RDWR : O_RDONLY);
 
 	if (r < 0)
@@ -114,9 +114,9 @@ static int dispatch(char *const *argv, struct err *e)
 
 	/* every file that an option names would be opened with somebody else's rights */
 	if (getuid() != geteuid() || getgid() != getegid())
-		return err_say(e, EPERM,
-			       "stepjail must not be set-user-ID or set-group-ID: chmod "
-			       "ug-s it");
+		return err_say(
+			e, EPERM,
+			"stepjail must not be set-user-ID or set-group-ID: chmod ug-s it");
 	if (!name)
 		return err_say(e, EINVAL, "no command is given: see stepjail help");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)

@@ -55,9 +55,8 @@ int fd_passing_failed(int errnum, const char *what, struct err *e)
 		return err_set(e, errnum, "%s", what);
 	return err_say(
 		e, errnum,
-		"%s: other processes of this user, in jails or not, hold more than "
-		"%" PRIu64 " fds in flight in their unix sockets, and RLIMIT_NOFILE "
-		"allows no more: end them, or raise it (ulimit -Hn)",
+		"%s: other processes of this user, in jails or not, hold more than %" PRIu64
+		" fds in flight in their unix sockets, and RLIMIT_NOFILE allows no more: end them, or raise it (ulimit -Hn)",
 		what, (uint64_t)files.rlim_cur);
 }
 

@@ -57,11 +57,10 @@ static int check_calls(struct err *e)
 		/* no call does anything with such arguments */
 		if (syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L) < 0 &&
 		    (errno == ENOSYS || (errno == EPERM && !calls[i].privileged)))
-			return err_say(e, ENOSYS,
-				       "host: this kernel has no %s (Linux %s), or a "
-				       "seccomp filter refuses it: boot a newer one, "
-				       "or " CONTAINER,
-				       calls[i].name, calls[i].since);
+			return err_say(
+				e, ENOSYS,
+				"host: this kernel has no %s (Linux %s), or a seccomp filter refuses it: boot a newer one, or " CONTAINER,
+				calls[i].name, calls[i].since);
 	}
 	return 0;
 }
@@ -76,24 +75,23 @@ int host_check(struct err *e)
 	if (r < 0)
 		return r;
 	if (statfs("/proc", &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
-		return err_say(e, ENOENT,
-			       "host: there is no /proc, by which the launcher maps ids "
-			       "and reads the walls back: mount -t proc proc /proc");
+		return err_say(
+			e, ENOENT,
+			"host: there is no /proc, by which the launcher maps ids and reads the walls back: mount -t proc proc /proc");
 	if (procfs_used() < 0 && (readlink("/proc/self", self, sizeof(self) - 1) < 0 ||
 				  strtol(self, NULL, 10) != getpid()))
-		return err_say(e, ESRCH,
-			       "host: /proc shows another PID namespace than the "
-			       "launcher's: mount -t proc proc /proc (unshare "
-			       "--mount-proc)");
+		return err_say(
+			e, ESRCH,
+			"host: /proc shows another PID namespace than the launcher's: mount -t proc proc /proc (unshare --mount-proc)");
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < FILES_MIN)
-		return err_say(e, EMFILE,
-			       "host: the launcher needs %d open files: raise "
-			       "RLIMIT_NOFILE (ulimit -n)",
-			       FILES_MIN);
+		return err_say(
+			e, EMFILE,
+			"host: the launcher needs %d open files: raise RLIMIT_NOFILE (ulimit -n)",
+			FILES_MIN);
 	if (fs.f_flags & ST_RDONLY)
-		return err_say(e, EROFS,
-			       "host: /proc is read-only, and the launcher maps ids by "
-			       "it: mount -o remount,rw /proc");
+		return err_say(
+			e, EROFS,
+			"host: /proc is read-only, and the launcher maps ids by it: mount -o remount,rw /proc");
 	return 0;
 }
 
@@ -148,11 +146,10 @@ static int refused_count(struct err *e)
 		if (file_holds(file, '0'))
 			kind = kinds[i];
 	}
-	return err_say(e, ENOSPC,
-		       "launch: the limit of namespaces is reached: sysctl -w "
-		       "user.max_%s_namespaces=10000, and no more than 32 user or PID "
-		       "namespaces inside one another",
-		       kind);
+	return err_say(
+		e, ENOSPC,
+		"launch: the limit of namespaces is reached: sysctl -w user.max_%s_namespaces=10000, and no more than 32 user or PID namespaces inside one another",
+		kind);
 }
 
 int host_refused_clone(int errnum, struct err *e)
@@ -167,9 +164,9 @@ int host_refused_clone(int errnum, struct err *e)
 	case ENOSPC:
 		return refused_count(e);
 	case EINVAL:
-		return err_say(e, EINVAL,
-			       "launch: this kernel lacks one of the seven namespaces "
-			       "or CLONE_INTO_CGROUP (Linux 5.7): see stepjail check");
+		return err_say(
+			e, EINVAL,
+			"launch: this kernel lacks one of the seven namespaces or CLONE_INTO_CGROUP (Linux 5.7): see stepjail check");
 	default:
 		return err_set(e, errnum, "launch: clone3");
 	}
@@ -182,8 +179,7 @@ int host_refused_capability(struct err *e)
 	return err_say(
 		e, EPERM, "ids: the new user namespace gives no capability: %s",
 		remedy ? remedy
-		       : "load stepjail's AppArmor profile (README), or allow them "
-			 "in the profile that confines it");
+		       : "load stepjail's AppArmor profile (README), or allow them in the profile that confines it");
 }
 
 void host_hint(struct err *e)
@@ -196,8 +192,7 @@ void host_hint(struct err *e)
 	if (n < w || strcmp(e->text + n - w, words) != 0)
 		return;
 	if (e->errnum == EAGAIN)
-		hint = "raise RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup that "
-		       "this runs in";
+		hint = "raise RLIMIT_NPROC (ulimit -u), or pids.max of the cgroup that this runs in";
 	if (e->errnum == EPERM && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER)
 		hint = "a seccomp filter is on here and may be what refuses; " CONTAINER;
 	if (hint)

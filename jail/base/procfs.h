@@ -17,7 +17,8 @@
 
 /**
  * procfs_use() - From now on, look at processes in this procfs instead of /proc
- * @root:	A detached mount of the caller's PID namespace; stays open as long as the process
+ * @root:	A detached mount of the caller's PID namespace; stays open as long as the
+ *		process
  */
 void procfs_use(int root);
 
@@ -64,14 +65,16 @@ ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size);
 /** procfs_read() - Read a single file, by the process's pid; as procfs_read_at() */
 ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
 
-/** procfs_tasks() - The list of its threads, closed by closedir(3); NULL with errno set */
+/** procfs_tasks() - The list of its threads, closed by closedir(3); NULL with errno
+ * set */
 DIR *procfs_tasks(pid_t pid);
 
 /**
- * procfs_held() - The pid of the process that a pidfd holds, in the caller's PID namespace
+ * procfs_held() - The pid of the process that a pidfd holds, in the caller's PID
+ * namespace
  *
- * Return: the pid, -ESRCH (it is gone, or not of this namespace), -EBADF (it is no pidfd), or
- * as procfs_open()
+ * Return: the pid, -ESRCH (it is gone, or not of this namespace), -EBADF (it is no
+ * pidfd), or as procfs_open()
  */
 pid_t procfs_held(int pidfd);
 

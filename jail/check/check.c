@@ -92,11 +92,11 @@ static int look_landlock(struct err *told)
 		return abi;
 	if (abi == 0)
 		return err_say(told, ENOSYS, "this kernel has none: " LANDLOCK_REMEDY);
-	return err_say(told, 0, "ABI %d%s", abi,
-		       denied_without_lacks(true, abi, NULL)
-			       ? ": cannot refuse to truncate, so seccomp refuses "
-				 "truncate and O_TRUNC without O_WRONLY or O_RDWR"
-			       : "");
+	return err_say(
+		told, 0, "ABI %d%s", abi,
+		denied_without_lacks(true, abi, NULL)
+			? ": cannot refuse to truncate, so seccomp refuses truncate and O_TRUNC without O_WRONLY or O_RDWR"
+			: "");
 }
 
 static int look_init(struct err *told)
@@ -190,10 +190,10 @@ int command_check(char *const *argv, struct err *e)
 	if (r < 0)
 		return r;
 	if (r == 1 || plan.argv)
-		return err_say(e, EINVAL,
-			       "check: '%.64s' is out of place: stepjail check [--json] "
-			       "[options of run]",
-			       r == 1 ? "--help" : plan.argv[0]);
+		return err_say(
+			e, EINVAL,
+			"check: '%.64s' is out of place: stepjail check [--json] [options of run]",
+			r == 1 ? "--help" : plan.argv[0]);
 	if (json)
 		printf("{\"checks\":[");
 	for (const struct row *row = rows; row < rows + COUNT(rows); row++) {

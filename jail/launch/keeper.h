@@ -2,11 +2,12 @@
 /*
  * keeper.h - the process that ends jails when the process that watched them is gone
  *
- * A jail's watcher gives up its rights before it hears of the jail. What takes rights at the
- * end, to signal a jail's ids and to remove a cgroup leaf, stays with a keeper: one for each
- * launcher, forked before there is any jail. The keeper reads no byte that a jail wrote. It
- * takes requests of one fixed size from the launcher; that of `run`, which has one jail, is
- * sealed once it has the jail, and then takes only the three that a watcher needs. At end of file it kills all jails that it knows, removes their leaves
+ * A jail's watcher gives up its rights before it hears of the jail. What takes rights at
+ * the end, to signal a jail's ids and to remove a cgroup leaf, stays with a keeper: one
+ * for each launcher, forked before there is any jail. The keeper reads no byte that a
+ * jail wrote. It takes requests of one fixed size from the launcher; that of `run`, which
+ * has one jail, is sealed once it has the jail, and then takes only the three that a
+ * watcher needs. At end of file it kills all jails that it knows, removes their leaves
  * and exits, so a launcher that was killed leaves nothing behind.
  */
 #ifndef STEPJAIL_JAIL_LAUNCH_KEEPER_H
@@ -51,8 +52,8 @@ struct keeper {
  * @owner:	Handed to @look, in the keeper
  *
  * In a process group of its own, with no fd of the caller's but its socket, and with the
- * caller's signal mask, which must block all signals. Must come before the first jail: the
- * keeper would hold its control socket open.
+ * caller's signal mask, which must block all signals. Must come before the first jail:
+ * the keeper would hold its control socket open.
  *
  * Return: 0, or -errno
  */
@@ -61,8 +62,8 @@ int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
 
 /**
  * keeper_become() - Be the keeper of a launcher that was cloned from this process
- * @socket:	The keeper's end of a SOCK_SEQPACKET pair; the launcher has the other as its
- *		struct keeper's socket, and no pid there
+ * @socket:	The keeper's end of a SOCK_SEQPACKET pair; the launcher has the other as
+ *		its struct keeper's socket, and no pid there
  * @launcher:	Its pidfd
  * @signals:	A signalfd(2): each signal is passed on to the launcher
  *
@@ -78,8 +79,8 @@ int keeper_become(int socket, int launcher, int signals);
  * @name:	The leaf's name there
  * @id:		Gets the number of this jail, which keeper_give() also takes
  *
- * The request is on its way before the leaf is there, so that no kill of the caller leaves
- * the leaf behind.
+ * The request is on its way before the leaf is there, so that no kill of the caller
+ * leaves the leaf behind.
  *
  * Return: 0, or -errno; -EPIPE where the keeper was killed
  */
@@ -99,8 +100,8 @@ int keeper_give(struct keeper *k, uint32_t *id, pid_t pid, int pidfd, int slot,
 /** keeper_kill() - SIGKILL to a jail's init; 0, or -errno where the keeper is gone */
 int keeper_kill(struct keeper *k, uint32_t id);
 
-/** keeper_drop() - Kill a jail and remove its leaf; not waited for. Likewise. The only one
- * ends with keeper_end() */
+/** keeper_drop() - Kill a jail and remove its leaf; not waited for. Likewise. The only
+ * one ends with keeper_end() */
 int keeper_drop(struct keeper *k, uint32_t id);
 
 /** keeper_ask_sample() - Ask what a jail uses; keeper_take_sample() answers. Likewise */
@@ -114,14 +115,15 @@ int keeper_ask_sample(struct keeper *k, uint32_t id);
  */
 int keeper_take_sample(struct keeper *k, int wait_ms, struct keeper_sample *s);
 
-/** keeper_close() - Have all jails ended and their leaves removed, without a wait for that */
+/** keeper_close() - Have all jails ended and their leaves removed, without a wait for
+ * that */
 void keeper_close(const struct keeper *k);
 
 /**
  * keeper_end() - The same, and wait for it
  *
- * Return: 0, or -errno; -EBUSY for a leaf that is still there, -EOWNERDEAD where the keeper
- * was killed, -ETIMEDOUT where it did not end in time
+ * Return: 0, or -errno; -EBUSY for a leaf that is still there, -EOWNERDEAD where the
+ * keeper was killed, -ETIMEDOUT where it did not end in time
  */
 int keeper_end(struct keeper *k, struct err *e);
 

@@ -37,7 +37,8 @@
 static int prefer_for_oom(const struct jail *j, struct err *e)
 {
 	cleanup_fd int dir = procfs_open(j->pid);
-	/* nobody's child of ours: its number may be another's, unless it is there still */
+	/* nobody's child of ours: its number may be another's, unless it is there
+	 * still */
 	bool gone = j->warm && dir >= 0 &&
 		    syscall(SYS_pidfd_send_signal, j->pidfd, 0, NULL, 0) < 0;
 	cleanup_fd int fd = dir < 0 ? dir
@@ -48,14 +49,14 @@ static int prefer_for_oom(const struct jail *j, struct err *e)
 	if (r == -EXDEV)
 		return err_say(
 			e, EXDEV,
-			"launch: /proc is not the procfs of this PID namespace, or "
-			"something is mounted in it: mount -t proc proc /proc");
+			"launch: /proc is not the procfs of this PID namespace, or something is mounted in it: mount -t proc proc /proc");
 	return r < 0 ? err_set(e, -r, "launch: write /proc/%d/oom_score_adj", j->pid) : 0;
 }
 
 static int clone_child(struct jail *j, struct child *c, struct err *e)
 {
-	/* a template makes cgroup namespaces, and could not place clones from within one */
+	/* a template makes cgroup namespaces, and could not place clones from within
+	 * one */
 	struct clone_args args = {
 		.flags = (j->plan->template ? STAGE_NAMESPACES & ~CLONE_NEWCGROUP
 					    : STAGE_NAMESPACES) |
@@ -83,7 +84,8 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	return 0;
 }
 
-/* as root before the clone, see mount_clone(); where that is refused, the child does it */
+/* as root before the clone, see mount_clone(); where that is refused, the child does
+ * it */
 static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
 			 struct err *e)
 {

@@ -125,7 +125,8 @@ bool launch_gone(struct jail *j);
 /** launch_kill() - SIGKILL to every process of the jail */
 void launch_kill(const struct jail *j);
 
-/** launch_end() - launch_wait(), then have the keeper remove the leaf, and close all fds */
+/** launch_end() - launch_wait(), then have the keeper remove the leaf, and close all
+ * fds */
 void launch_end(struct jail *j);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * outer.c - one PID namespace around all jails of a launcher: see outer.h
  *
- * PID 1 waits at a socket until its ids are mapped. That socket is the keeper's from then on.
+ * PID 1 waits at a socket until its ids are mapped. That socket is the keeper's from then
+ * on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,9 +58,7 @@ static int write_map(pid_t pid, const char *file, unsigned int id, struct err *e
 	if (r == 0)
 		r = procfs_write(pid, file, map);
 	return r < 0 ? err_set(e, -r,
-			       "serve: write %s of the user namespace around all jails "
-			       "(root without CAP_SYS_ADMIN needs CAP_SETUID, CAP_SETGID "
-			       "and CAP_SETFCAP)",
+			       "serve: write %s of the user namespace around all jails (root without CAP_SYS_ADMIN needs CAP_SETUID, CAP_SETGID and CAP_SETFCAP)",
 			       file)
 		     : 0;
 }

@@ -31,10 +31,10 @@
 
 int posture_refuse(const char *what, const char *told, const char *planned, struct err *e)
 {
-	int r = err_say(e, EPERM,
-			"posture: %s reads '%.160s' where '%.160s' was planned: the "
-			"program was not started",
-			what, told, planned);
+	int r = err_say(
+		e, EPERM,
+		"posture: %s reads '%.160s' where '%.160s' was planned: the program was not started",
+		what, told, planned);
 
 	for (char *at = e->text; (at = strchr(at, '\n'));)
 		*at = ',';
@@ -78,10 +78,10 @@ static int look_namespaces(const struct look *l, struct err *e)
 			return err_set(e, errno, "posture: look at /proc/%d/%s",
 				       l->program, file);
 		if (jail.st_ino == host.st_ino)
-			return err_say(e, EPERM,
-				       "posture: the %s namespace is the launcher's own: "
-				       "the program was not started",
-				       kinds[i]);
+			return err_say(
+				e, EPERM,
+				"posture: the %s namespace is the launcher's own: the program was not started",
+				kinds[i]);
 		posture_put(l, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}", i ? "," : "{",
 			    kinds[i], (uintmax_t)jail.st_ino, (uintmax_t)host.st_ino);
 	}
@@ -127,10 +127,10 @@ static int look_fds(const struct look *l, struct err *e)
 			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
 				      l->program, d->d_name);
 		else if (r > 0)
-			r = err_say(e, EPERM,
-				    "posture: fd %s would stay open: the program was not "
-				    "started",
-				    d->d_name);
+			r = err_say(
+				e, EPERM,
+				"posture: fd %s would stay open: the program was not started",
+				d->d_name);
 	}
 	if (r == 0 && list)
 		listing = errno ? errno : stdio == 3 ? 0 : ENOENT;
@@ -149,8 +149,7 @@ static int look_landlock(const struct look *l, struct err *e)
 	if (l->landlock != (uint32_t)abi)
 		return err_say(
 			e, EPERM,
-			"posture: Landlock is in force with ABI %u, and this kernel "
-			"has %d: the program was not started",
+			"posture: Landlock is in force with ABI %u, and this kernel has %d: the program was not started",
 			l->landlock, abi);
 	if (abi)
 		posture_put(l, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);

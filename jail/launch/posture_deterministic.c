@@ -71,13 +71,11 @@ int posture_clocks(const struct look *l, struct err *e)
 
 		if (!at ||
 		    !starts_at_launch(l, clocks[i].clock, seconds * 1000 + ns / 1000000))
-			return err_say(e, EPERM,
-				       "posture: %s has the offset '%.*s', and would not "
-				       "start at zero: if stepjail itself is in a time "
-				       "namespace, start it outside: the program was not "
-				       "started",
-				       clocks[i].name, at ? (int)strcspn(at, "\n") : 0,
-				       at ? at : "");
+			return err_say(
+				e, EPERM,
+				"posture: %s has the offset '%.*s', and would not start at zero: if stepjail itself is in a time namespace, start it outside: the program was not started",
+				clocks[i].name, at ? (int)strcspn(at, "\n") : 0,
+				at ? at : "");
 		posture_put(l, "%s\"%s\":[%" PRId64 ",%" PRId64 "]", i ? "," : "{",
 			    clocks[i].name, seconds, ns);
 	}

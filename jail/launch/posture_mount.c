@@ -137,8 +137,7 @@ int posture_mounts(const struct look *l, struct err *e)
 		if (places[i].at)
 			return err_say(
 				e, EPERM,
-				"posture: the mount %.300s is missing: the program "
-				"was not started",
+				"posture: the mount %.300s is missing: the program was not started",
 				places[i].at);
 	posture_put(l, "]");
 	return 0;

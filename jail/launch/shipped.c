@@ -51,15 +51,15 @@ static int check_owner(const char *path, const struct stat *st, struct err *e)
 	mode_t others = !root && st->st_gid == getegid() ? S_IWOTH : S_IWOTH | S_IWGRP;
 
 	if (!same && st->st_uid != 0 && st->st_uid != geteuid())
-		return err_say(e, EPERM,
-			       "%s belongs to uid %u, who could have changed it: chown "
-			       "root %s, or make install",
-			       path, st->st_uid, path);
+		return err_say(
+			e, EPERM,
+			"%s belongs to uid %u, who could have changed it: chown root %s, or make install",
+			path, st->st_uid, path);
 	if (st->st_mode & others)
-		return err_say(e, EPERM,
-			       "%s has mode %04o, so others could have changed it: chmod "
-			       "go-w %s",
-			       path, st->st_mode & 07777, path);
+		return err_say(
+			e, EPERM,
+			"%s has mode %04o, so others could have changed it: chmod go-w %s",
+			path, st->st_mode & 07777, path);
 	return 0;
 }
 
@@ -98,10 +98,10 @@ static int open_shipped(const char *name, char *path, size_t size, struct err *e
 		r = check_both(folder, path, &st, e);
 		return r < 0 ? r : io_steal_fd(&fd);
 	}
-	return err_say(e, ENOENT,
-		       "%s is neither in %.200s nor in ../lib/stepjail from there: run "
-		       "make, or make install",
-		       name, own);
+	return err_say(
+		e, ENOENT,
+		"%s is neither in %.200s nor in ../lib/stepjail from there: run make, or make install",
+		name, own);
 }
 
 int shipped_init(struct err *e)
@@ -147,8 +147,8 @@ int shipped_root(const char *given, char *path, size_t size, struct err *e)
 		r = check_both(trees, path, &st, e);
 		return r < 0 ? err_within(e, "rootfs: ") : 0;
 	}
-	return err_say(e, ENOENT,
-		       "rootfs: there is no tree named '%.64s' in %.200s/rootfs: run "
-		       "make rootfs (for data: make data), or give a folder as ./DIR",
-		       given, own);
+	return err_say(
+		e, ENOENT,
+		"rootfs: there is no tree named '%.64s' in %.200s/rootfs: run make rootfs (for data: make data), or give a folder as ./DIR",
+		given, own);
 }

@@ -20,10 +20,10 @@ int command_explain(char *const *argv, struct err *e)
 		return 0;
 	}
 	if (plan.argv)
-		return err_say(e, EINVAL,
-			       "explain: '%.64s' looks like a program, which is no "
-			       "part of a plan: leave it out",
-			       plan.argv[0]);
+		return err_say(
+			e, EINVAL,
+			"explain: '%.64s' looks like a program, which is no part of a plan: leave it out",
+			plan.argv[0]);
 	option_print_policy(&plan, stdout);
 	return 0;
 }

@@ -35,8 +35,9 @@ static void print_text(const struct option_row *row, const struct plan *p, FILE 
 
 static int check_hostname(const char *value, struct err *e)
 {
-	size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				 "0123456789-.");
+	size_t n = strspn(
+		value,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.");
 
 	if (n == 0 || value[n] || n > 64) /* __NEW_UTS_LEN */
 		return err_say(e, EINVAL,
@@ -214,8 +215,7 @@ const struct option_row option_rows[] = {
 	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3", TEXT(cpuset),
 	  .check = value_check_cpus },
 	{ "io-max", "DEVICE KEY=N...",
-	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that "
-	  "DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
+	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
 	  LIST(io, plan_add_io) },
 	{ "pids", "NUMBER", "processes and threads of the program",
 	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
@@ -244,36 +244,28 @@ const struct option_row option_rows[] = {
 	{ "report", "FILE|FD",
 	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
 	{ "lock-code", "auto|no|warm|yes",
-	  "nothing becomes code that was not when the program started: no execve, no "
-	  "executable memory; warm is yes for serve with templates, and no elsewhere; "
-	  "auto is yes for the tree core, warm for data, no for others",
+	  "nothing becomes code that was not when the program started: no execve, no executable memory; warm is yes for serve with templates, and no elsewhere; auto is yes for the tree core, warm for data, no for others",
 	  CHOICE(lock_code), .bare = "yes" },
 	{ "allow-syscall", "NAME[=VALUE]",
-	  "let a system call through that is refused otherwise; for ioctl, prctl, socket "
-	  "and a few more, with one VALUE of the argument that tells what is asked",
+	  "let a system call through that is refused otherwise; for ioctl, prctl, socket and a few more, with one VALUE of the argument that tells what is asked",
 	  LIST(call, plan_add_call) },
 	{ "on-violation", "refuse|kill",
 	  "what a call that no honest step makes comes to: EPERM, or the end of the jail",
 	  CHOICE(on_violation) },
 	{ "learn", "no|yes",
-	  "print the policy rows that would allow what was refused, with the risk of "
-	  "each",
+	  "print the policy rows that would allow what was refused, with the risk of each",
 	  ANSWER(learn) },
 	{ "allow-missing", "cgroup|audit",
-	  "run without cgroup limits where the host gives no cgroup v2, or without a "
-	  "record of violations where a surrounding sandbox has it; the report says so",
+	  "run without cgroup limits where the host gives no cgroup v2, or without a record of violations where a surrounding sandbox has it; the report says so",
 	  BITS(allow_missing) },
 	{ "require", "landlock",
-	  "refuse to run where the kernel has no Landlock; without this, the report "
-	  "tells",
+	  "refuse to run where the kernel has no Landlock; without this, the report tells",
 	  BITS(require) },
 	{ "preload", "NAME,NAME...",
-	  "serve: modules that a session's interpreter has imported before its first "
-	  "step; without it, a template of the tree data imports all that the tree has",
+	  "serve: modules that a session's interpreter has imported before its first step; without it, a template of the tree data imports all that the tree has",
 	  TEXT(preload), .check = value_check_modules },
 	{ "cold", "no|yes",
-	  "serve: execute an interpreter for each session, and clone none of a template; "
-	  "so it is always with a tree given as a folder, which nobody has to trust",
+	  "serve: execute an interpreter for each session, and clone none of a template; so it is always with a tree given as a folder, which nobody has to trust",
 	  ANSWER(cold) },
 	{ "ahead", "yes|no",
 	  "serve: have a process ready for a session's next step, for 0.3 to 0.5 MB each",
@@ -297,20 +289,17 @@ const struct option_row option_rows[] = {
 	{ "keep-memory", "SIZE", "serve: memory of these states; the oldest go first",
 	  NUMBER(LIMIT_KEEP_BYTES, VALUE_SIZE, M, T, 256 * M, true) },
 	{ "media-limit", "SIZE",
-	  "serve: bytes of tables, pictures and other forms that a step may show beside "
-	  "its output; 0 for none",
+	  "serve: bytes of tables, pictures and other forms that a step may show beside its output; 0 for none",
 	  NUMBER(LIMIT_MEDIA_BYTES, VALUE_SIZE, 0, 256 * M, 8 * M, false) },
 	{ "deterministic", "no|yes",
-	  "the same hash seed, random numbers, order of files, locale and time zone in "
-	  "each run, and one CPU",
+	  "the same hash seed, random numbers, order of files, locale and time zone in each run, and one CPU",
 	  ANSWER(deterministic) },
 	{ "seed", "NUMBER", "another of such hash seeds and random numbers",
 	  NUMBER(LIMIT_SEED, VALUE_COUNT, 0, UINT32_MAX, 0, false) },
 	{ "aslr", "yes|no", "lay memory out at random addresses, or at the same ones",
 	  CHOICE(aslr), .bare = "yes" },
 	{ "clock-start", "INSTANT",
-	  "start the jail's monotonic clocks at zero, and its Python's wall clock at "
-	  "2024-02-29T12:00:00Z or the like; serve: with each session, so --ready is 0",
+	  "start the jail's monotonic clocks at zero, and its Python's wall clock at 2024-02-29T12:00:00Z or the like; serve: with each session, so --ready is 0",
 	  TEXT(clock_start), .check = plan_check_clock_start },
 	{ "verify-rootfs", "no|yes",
 	  "compare the root tree with the list DIR.sha256 beside it before anything runs",

@@ -82,9 +82,9 @@ static int set_option(struct parse *ps, const struct option_row *row, const char
 	if ((ps->seen & bit) && !row->repeatable)
 		r = err_say(e, EEXIST, "is given twice");
 	else if (!carried_by_policy(value))
-		r = err_say(e, EINVAL,
-			    "the value is empty, begins or ends with a blank, or "
-			    "holds a newline: no policy file could carry it");
+		r = err_say(
+			e, EINVAL,
+			"the value is empty, begins or ends with a blank, or holds a newline: no policy file could carry it");
 	else if (row->is_limit)
 		r = set_limit(row, ps->plan, value, e);
 	else
@@ -177,10 +177,10 @@ static int take_value(char *const **argv, size_t name_length,
 	if (row->bare) {
 		for (int i = 0; next && row->choices[i]; i++)
 			if (strcmp(next, row->choices[i]) == 0)
-				return err_say(e, EINVAL,
-					       "%s %s: write %s=%s, or -- before a "
-					       "program of that name",
-					       word, next, word, next);
+				return err_say(
+					e, EINVAL,
+					"%s %s: write %s=%s, or -- before a program of that name",
+					word, next, word, next);
 		*value = row->bare;
 		return 0;
 	}

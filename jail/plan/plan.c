@@ -45,19 +45,19 @@ static bool is_at_or_below(const char *path, const char *top)
 static int check_destination(const struct plan *p, const char *dst, struct err *e)
 {
 	if (!path_is_clean(dst))
-		return err_say(e, EINVAL,
-			       "bind: destination '%s' must be an absolute path without "
-			       "'.', '..' or '//'",
-			       dst);
+		return err_say(
+			e, EINVAL,
+			"bind: destination '%s' must be an absolute path without '.', '..' or '//'",
+			dst);
 	if (dst[1] == '\0')
 		return err_say(e, EINVAL,
 			       "bind: '/' is the root tree itself: use --rootfs DIR");
 	for (size_t i = 0; i < COUNT(reserved); i++)
 		if (is_at_or_below(dst, reserved[i]))
-			return err_say(e, EINVAL,
-				       "bind: %s belongs to the jail: choose a "
-				       "destination outside of it",
-				       reserved[i]);
+			return err_say(
+				e, EINVAL,
+				"bind: %s belongs to the jail: choose a destination outside of it",
+				reserved[i]);
 	for (size_t i = 0; i < p->bind_count; i++)
 		if (strcmp(p->bind[i].dst, dst) == 0)
 			return err_say(e, EEXIST, "bind: destination '%s' is given twice",
@@ -134,8 +134,7 @@ int plan_complete(struct plan *p, struct err *e)
 	    cpu / cpus > wall / 1000 + 1)
 		return err_say(
 			e, EINVAL,
-			"cpu-time: cannot be reached within wall-time at this number "
-			"of cpus: lower cpu-time or raise wall-time or cpus");
+			"cpu-time: cannot be reached within wall-time at this number of cpus: lower cpu-time or raise wall-time or cpus");
 
 	int r = plan_complete_deterministic(p, e);
 

@@ -52,10 +52,10 @@ static int find_value(struct plan_call *call, const char *spec, const char *name
 		return err_say(e, EINVAL, "%s is allowed as a whole: without a value",
 			       name);
 	if (call->arg >= 0 && !value)
-		return err_say(e, EINVAL,
-			       "%s is allowed for one value of its argument %d alone: "
-			       "%s=VALUE",
-			       name, call->arg, name);
+		return err_say(
+			e, EINVAL,
+			"%s is allowed for one value of its argument %d alone: %s=VALUE",
+			name, call->arg, name);
 	return value ? parse_value(value + 1, &call->value, e) : 0;
 }
 
@@ -93,9 +93,9 @@ int plan_check_calls(const struct plan *p, struct err *e)
 	for (size_t i = 0; p->lock_code == LOCK_YES && i < p->call_count; i++)
 		for (size_t k = 0; k < locked_row_count; k++)
 			if (call_number(locked_rows[k].syscall) == p->call[i].nr)
-				return err_say(e, EINVAL,
-					       "allow-syscall: %s is what --lock-code "
-					       "refuses: use --lock-code=no",
-					       p->call[i].spec);
+				return err_say(
+					e, EINVAL,
+					"allow-syscall: %s is what --lock-code refuses: use --lock-code=no",
+					p->call[i].spec);
 	return 0;
 }

@@ -57,10 +57,10 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e)
 		io->rate[i] = NO_LIMIT;
 	at += strspn(at, BLANKS);
 	if (io->device_length == 0 || *at == '\0')
-		return err_say(e, EINVAL,
-			       "'%s' must be a device and what it is held to, as in "
-			       "'/var/tmp wbps=8M wiops=200'",
-			       spec);
+		return err_say(
+			e, EINVAL,
+			"'%s' must be a device and what it is held to, as in '/var/tmp wbps=8M wiops=200'",
+			spec);
 	for (size_t i = 0; i < p->io_count; i++)
 		if (strncmp(p->io[i].spec, spec, (size_t)io->device_length + 1) == 0)
 			return err_say(e, EEXIST, "'%.*s' is given twice",

@@ -62,41 +62,35 @@
 static const char another[] = "reads and changes other processes of the jail";
 static const char mounts[] = "changes the tree; needs a capability that no jail has";
 static const char enters[] =
-	"new namespaces give capabilities within them, and with them "
-	"most of the kernel's known holes";
+	"new namespaces give capabilities within them, and with them most of the kernel's known holes";
 static const char keyrings[] = "no namespace divides the kernel's keyrings";
-static const char root_only[] = "changes the whole host; needs a capability that no jail "
-				"has";
+static const char root_only[] =
+	"changes the whole host; needs a capability that no jail has";
 static const char uring[] = "its requests run where no filter sees them";
 static const char handles[] = "opens files past all paths and mounts";
 static const char old_family[] =
 	"an old or rare protocol: kernel code that nobody looks at";
-static const char protocols[] = "protocols other than TCP, UDP and ICMP, whose modules "
-				"the host would load";
+static const char protocols[] =
+	"protocols other than TCP, UDP and ICMP, whose modules the host would load";
 static const char host_wide[] = "no network namespace divides this family";
 static const char sysv[] = "memory that outlives its process, outside of any tmpfs cap";
-static const char set_id[] = "with free arguments it could leave a set-id file of the "
-			     "caller's on the host";
+static const char set_id[] =
+	"with free arguments it could leave a set-id file of the caller's on the host";
 static const char priority[] = "takes time from other work of the host";
 static const char unheard[] =
-	"a filter of the program's own can refuse violations before "
-	"they are told of: then neither report nor "
-	"--on-violation hears of them";
+	"a filter of the program's own can refuse violations before they are told of: then neither report nor --on-violation hears of them";
 static const char console[] = "changes the caller's console";
-static const char merges[] = "shares pages of equal content with other programs of the "
-			     "host, whose content is then told by time";
+static const char merges[] =
+	"shares pages of equal content with other programs of the host, whose content is then told by time";
 static const char core_limit[] =
-	"init may run under the program's own id, and RLIMIT_CORE "
-	"keeps the host from handling core dumps";
-static const char init_too[] = "init may run under the program's own id, and would be "
-			       "slow to end the jail";
+	"init may run under the program's own id, and RLIMIT_CORE keeps the host from handling core dumps";
+static const char init_too[] =
+	"init may run under the program's own id, and would be slow to end the jail";
 static const char huge[] = "takes the host's huge pages, which --memory does not count";
 static const char cached[] =
-	"tells what another jail has read of the tree: its pages lie "
-	"in the host's memory once, for all";
+	"tells what another jail has read of the tree: its pages lie in the host's memory once, for all";
 static const char inotify[] =
-	"counts to the user who started the jail: one jail can take all "
-	"of fs.inotify.max_user_instances and max_user_watches from the host's services";
+	"counts to the user who started the jail: one jail can take all of fs.inotify.max_user_instances and max_user_watches from the host's services";
 static const char no_capability[] = "needs a capability that no jail has";
 
 const struct refused_row refused_rows[] = {
@@ -112,8 +106,7 @@ const struct refused_row refused_rows[] = {
 	BARRED("bpf", "loads code into the kernel"),
 	BARRED("perf_event_open", "measures the kernel and other processes"),
 	RISKY("userfaultfd",
-	      "stops the kernel at a moment of the program's choice, which "
-	      "exploits of races need"),
+	      "stops the kernel at a moment of the program's choice, which exploits of races need"),
 	BARRED("io_uring_setup", uring),
 	BARRED("io_uring_enter", uring),
 	BARRED("io_uring_register", uring),
@@ -197,8 +190,9 @@ const struct refused_row refused_rows[] = {
 	TERMINAL(TIOCSTI, "types into the caller's terminal"),
 	TERMINAL(TIOCLINUX, "pastes into the caller's console"),
 	TERMINAL(TIOCSCTTY, "takes the caller's terminal"),
-	TERMINAL(TIOCSETD, "loads another protocol on the caller's terminal; those "
-			   "drivers have been ways into the kernel"),
+	TERMINAL(
+		TIOCSETD,
+		"loads another protocol on the caller's terminal; those drivers have been ways into the kernel"),
 	TERMINAL(TIOCSPGRP, "takes the caller's terminal"),
 	TERMINAL(TIOCNOTTY, "gives up the caller's terminal, for all of its session"),
 	TERMINAL(TIOCCONS, "takes what the kernel prints on the console"),
@@ -274,8 +268,8 @@ const struct refused_row refused_rows[] = {
 	QUIET("move_pages", "moves memory between the host's nodes"),
 	QUIET("io_setup", "old asynchronous input and output: more kernel surface"),
 	QUIET("io_submit", "old asynchronous input and output: more kernel surface"),
-	QUIET("shmget", "memory that outlives its process, outside of any tmpfs cap; of "
-			"huge pages, too, for the host's hugetlb_shm_group"),
+	QUIET("shmget",
+	      "memory that outlives its process, outside of any tmpfs cap; of huge pages, too, for the host's hugetlb_shm_group"),
 	QUIET("shmat", sysv),
 	QUIET("msgget", sysv),
 	QUIET("semget", sysv),

@@ -40,10 +40,10 @@ int timestamp_parse(const char *text, uint64_t *seconds, struct err *e)
 			return err_say(e, EINVAL, "'%s' is not in the calendar", text);
 		*seconds = t < 0 ? UINT64_MAX : (uint64_t)t;
 	} else {
-		return err_say(e, EINVAL,
-			       "'%s' must be of the form 2024-02-29T12:00:00Z, "
-			       "2024-02-29, or seconds since 1970",
-			       text);
+		return err_say(
+			e, EINVAL,
+			"'%s' must be of the form 2024-02-29T12:00:00Z, 2024-02-29, or seconds since 1970",
+			text);
 	}
 	if (*seconds > LAST)
 		return err_say(e, ERANGE, "'%s' is not between 1970 and 2199", text);

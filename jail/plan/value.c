@@ -143,10 +143,10 @@ int value_check_cpus(const char *text, struct err *e)
 		/* the kernel writes neighbours as one range */
 		next = last + 2;
 	}
-	return err_say(e, EINVAL,
-		       "'%s' is not a list of CPUs such as 0-1,3: in order, in as few "
-		       "parts as can be, up to %d",
-		       text, CPUS_MAX - 1);
+	return err_say(
+		e, EINVAL,
+		"'%s' is not a list of CPUs such as 0-1,3: in order, in as few parts as can be, up to %d",
+		text, CPUS_MAX - 1);
 }
 
 int value_check_modules(const char *value, struct err *e)
@@ -158,10 +158,10 @@ int value_check_modules(const char *value, struct err *e)
 		size_t n = strspn(at, letters);
 
 		if (n == 0 || (at[n] && at[n] != ','))
-			return err_say(e, EINVAL,
-				       "'%s' must be names of modules with a comma "
-				       "between them",
-				       value);
+			return err_say(
+				e, EINVAL,
+				"'%s' must be names of modules with a comma between them",
+				value);
 		at += n;
 		if (!*at)
 			return 0;

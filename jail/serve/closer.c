@@ -2,8 +2,8 @@
 /*
  * closer.c - a process that closes what takes long to close: see closer.h
  *
- * The closer never holds the last reference of an fd either: a child of its own does, for each
- * fd, and the exit of that child drops it. An exit may take as long as it likes.
+ * The closer never holds the last reference of an fd either: a child of its own does, for
+ * each fd, and the exit of that child drops it. An exit may take as long as it likes.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
  *
  * Theory of operation
  *   A jail may put an fd beside a packet that takes long to close: a TCP socket that
- *   lingers, or many inotify instances. Whoever closes the last reference of it waits, and
- *   that must never be serve, in which the limits of all sessions run. Since Linux 6.16 such
- *   a packet is refused when it is sent (SO_PASSRIGHTS). On an older kernel:
+ *   lingers, or many inotify instances. Whoever closes the last reference of it waits,
+ *   and that must never be serve, in which the limits of all sessions run. Since Linux
+ *   6.16 such a packet is refused when it is sent (SO_PASSRIGHTS). On an older kernel:
  *   - A packet is looked at before it is received, by MSG_PEEK without room for fds. The
  *     kernel then takes references of its own and drops them, while the packet has the
  *     fds still; and it tells that there were some. Such a packet is never received.
@@ -101,7 +101,8 @@ static bool has_fds(int fd)
 	pid_t pid;
 	int r;
 
-	/* from here on a sender gets EPIPE, so there is an end to what is received here */
+	/* from here on a sender gets EPIPE, so there is an end to what is received
+	 * here */
 	(void)shutdown(fd, SHUT_RD);
 	do
 		r = packet_receive(fd, &h, payload, &pid);

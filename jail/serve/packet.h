@@ -25,8 +25,8 @@
 
 /**
  * packet_pair() - Make a channel
- * @outside:	Gets stepjail's end: it does not block, asks for credentials, and where the
- *		kernel can, refuses fds
+ * @outside:	Gets stepjail's end: it does not block, asks for credentials, and where
+ *		the kernel can, refuses fds
  * @inside:	Gets the interpreter's end; both close-on-exec
  *
  * Return: 0, or -errno
@@ -53,8 +53,9 @@ int packet_send(int fd, const struct wire_header *h, const void *payload, const 
  *
  * See unix(7), SCM_CREDENTIALS.
  *
- * Return: 1, 0 (end of file), -EAGAIN, -EBADMSG (not a frame), -EPROTO (the next packet has
- * fds beside it: it is not taken, and nothing behind it can be), or -errno of recvmsg(2)
+ * Return: 1, 0 (end of file), -EAGAIN, -EBADMSG (not a frame), -EPROTO (the next packet
+ * has fds beside it: it is not taken, and nothing behind it can be), or -errno of
+ * recvmsg(2)
  */
 int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t *pid);
 

@@ -21,19 +21,19 @@ static int check_new(struct request *q, struct err *e)
 		return request_deny(q, REFUSAL_BAD_FRAME, r);
 	}
 	if (q->session) {
-		r = err_say(e, EEXIST,
-			    "session %u is there already: CLOSE it, or choose another "
-			    "number",
-			    q->number);
+		r = err_say(
+			e, EEXIST,
+			"session %u is there already: CLOSE it, or choose another number",
+			q->number);
 		return request_deny(q, REFUSAL_EXISTS, r);
 	}
 	if (q->serve->sessions < p->limit[LIMIT_SESSIONS])
 		return 0;
-	r = err_say(e, EMFILE,
-		    "%llu sessions are open: CLOSE one, or start serve with more than "
-		    "--sessions %llu",
-		    (unsigned long long)q->serve->sessions,
-		    (unsigned long long)p->limit[LIMIT_SESSIONS]);
+	r = err_say(
+		e, EMFILE,
+		"%llu sessions are open: CLOSE one, or start serve with more than --sessions %llu",
+		(unsigned long long)q->serve->sessions,
+		(unsigned long long)p->limit[LIMIT_SESSIONS]);
 	return request_limit(q, "sessions", r);
 }
 
@@ -113,10 +113,10 @@ static int check_run(struct request *q, struct err *e)
 	}
 	if (!q->branch->lost)
 		return 0;
-	r = err_say(e, ENOENT,
-		    "the state of branch %u was lost, its process has ended: ROLLBACK to "
-		    "state %u first",
-		    q->name, q->branch->head);
+	r = err_say(
+		e, ENOENT,
+		"the state of branch %u was lost, its process has ended: ROLLBACK to state %u first",
+		q->name, q->branch->head);
 	return request_deny(q, REFUSAL_NO_STATE, r);
 }
 
@@ -142,11 +142,11 @@ static int running(struct request *q, struct step **step, struct err *e)
 		return 0;
 	q->why.step = q->more;
 	if (*step)
-		return request_deny(q, REFUSAL_NO_STEP,
-				    err_say(e, ESRCH,
-					    "step %u does not run on branch %u, but step "
-					    "%u",
-					    q->more, q->name, (*step)->number));
+		return request_deny(
+			q, REFUSAL_NO_STEP,
+			err_say(e, ESRCH,
+				"step %u does not run on branch %u, but step %u", q->more,
+				q->name, (*step)->number));
 	return request_deny(q, REFUSAL_NO_STEP,
 			    err_say(e, ESRCH, "no step runs on branch %u", q->name));
 }
@@ -195,8 +195,7 @@ static int find_state(struct request *q, struct err *e)
 	return request_deny(
 		q, REFUSAL_NO_STATE,
 		err_say(e, ENOENT,
-			"there is no state %u any more, if there ever was: "
-			"--keep-states, --keep-memory, and STATUS, which lists them",
+			"there is no state %u any more, if there ever was: --keep-states, --keep-memory, and STATUS, which lists them",
 			q->head.state.state));
 }
 
@@ -243,11 +242,11 @@ static int do_drop(struct request *q, struct err *e)
 	int r = check_idle(q, e);
 
 	if (r == 0 && q->session->states.branches == 1)
-		r = request_deny(q, REFUSAL_OUT_OF_TURN,
-				 err_say(e, EBUSY,
-					 "branch %u is the session's only one: CLOSE the "
-					 "session",
-					 q->name));
+		r = request_deny(
+			q, REFUSAL_OUT_OF_TURN,
+			err_say(e, EBUSY,
+				"branch %u is the session's only one: CLOSE the session",
+				q->name));
 	if (r < 0)
 		return r;
 	io_close_fd(&q->branch->source);

@@ -63,7 +63,8 @@ int request_end(struct request *q, struct err *e);
 int request_get(struct request *q, struct err *e);
 int request_list(struct request *q, struct err *e);
 
-/** request_take_source() - The source of a branch's next step, sealed; or -errno, and why */
+/** request_take_source() - The source of a branch's next step, sealed; or -errno, and
+ * why */
 int request_take_source(struct branch *b, struct refusal *why, struct err *e);
 
 /** request_once() - The source of ONCE, as far as it has come, and how much is to come */

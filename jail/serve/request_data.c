@@ -2,8 +2,8 @@
 /*
  * request_data.c - sources of steps, and files that go in and come out: see request.h
  *
- * Both wait in memfds until they are whole: a source goes to its step sealed, a file to the
- * process that writes it, in the jail.
+ * Both wait in memfds until they are whole: a source goes to its step sealed, a file to
+ * the process that writes it, in the jail.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,11 +70,11 @@ int request_once(struct request *q, struct once *once, struct err *e)
 	int r;
 
 	if (q->length + awaits > STEP_SOURCE_MAX)
-		return request_limit(q, "source",
-				     err_say(e, EFBIG,
-					     "ONCE: the source of a step has at most %u "
-					     "bytes",
-					     STEP_SOURCE_MAX));
+		return request_limit(
+			q, "source",
+			err_say(e, EFBIG,
+				"ONCE: the source of a step has at most %u bytes",
+				STEP_SOURCE_MAX));
 	once->source = make_memfd("step", e);
 	r = once->source < 0 ? once->source
 			     : append(once->source, q, 0, STEP_SOURCE_MAX, "ONCE", e);

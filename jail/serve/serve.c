@@ -60,13 +60,11 @@ static int check_pids(const struct plan *p, struct err *e)
 
 	if (p->limit[LIMIT_PIDS] >= least)
 		return 0;
-	return err_say(e, EINVAL,
-		       "serve: --pids %llu is less than the %llu processes of a session: "
-		       "a step, the state that it begins with, state 0, %llu of "
-		       "--keep-states, and %d that are ending",
-		       (unsigned long long)p->limit[LIMIT_PIDS],
-		       (unsigned long long)least, (unsigned long long)keep,
-		       STATES_ENDING);
+	return err_say(
+		e, EINVAL,
+		"serve: --pids %llu is less than the %llu processes of a session: a step, the state that it begins with, state 0, %llu of --keep-states, and %d that are ending",
+		(unsigned long long)p->limit[LIMIT_PIDS], (unsigned long long)least,
+		(unsigned long long)keep, STATES_ENDING);
 }
 
 /* what a plan may say to run, and not to serve */
@@ -85,10 +83,10 @@ static int check_plan(const struct plan *p, struct err *e)
 	if (p->learn == ANSWER_YES)
 		return refuse_option("learn", "is for run", e);
 	if (p->oom_group == ANSWER_YES)
-		return refuse_option("oom-group",
-				     "would end all states of a session with the step "
-				     "that used up the memory: leave it out",
-				     e);
+		return refuse_option(
+			"oom-group",
+			"would end all states of a session with the step that used up the memory: leave it out",
+			e);
 	return check_pids(p, e);
 }
 
@@ -100,10 +98,9 @@ static int check_client(struct err *e)
 	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
 	    type == SOCK_STREAM)
 		return 0;
-	return err_say(e, ENOTSOCK,
-		       "serve: fd 0 is no stream socket: serve is started by a program "
-		       "that speaks the frames of init/serve_wire.h with it, such as "
-		       "stepjail-agent; to run a program, use stepjail run");
+	return err_say(
+		e, ENOTSOCK,
+		"serve: fd 0 is no stream socket: serve is started by a program that speaks the frames of init/serve_wire.h with it, such as stepjail-agent; to run a program, use stepjail run");
 }
 
 /* a host without cgroups is told now, and not to the first client that opens a session */
@@ -118,8 +115,8 @@ static int check_cgroup(const struct plan *p, struct err *e)
 }
 
 /*
- * With no fd of the spawner's but the socket between them. What is heard of jails and of the
- * client is read by a process that has given up all rights.
+ * With no fd of the spawner's but the socket between them. What is heard of jails and of
+ * the client is read by a process that has given up all rights.
  */
 static int supervise(const struct plan *p, int spawner, struct confine *c, struct err *e)
 {
@@ -156,8 +153,8 @@ static int leave_client(struct err *e)
 	return 0;
 }
 
-/* what the supervisor is to have: an id of its own where there are any, and a procfs of all
- * jails */
+/* what the supervisor is to have: an id of its own where there are any, and a procfs of
+ * all jails */
 static int plan_confine(struct confine *c, struct ids *ids, struct err *e)
 {
 	int r = ids_take(ids, e);
@@ -214,8 +211,8 @@ int command_serve(char *const *argv, struct err *e)
 	if (r < 0)
 		return r;
 	if (r == 1) {
-		(void)printf("usage: stepjail serve [options], fd 0 being a stream "
-			     "socket\n\n");
+		(void)printf(
+			"usage: stepjail serve [options], fd 0 being a stream socket\n\n");
 		option_print_help(stdout);
 		return 0;
 	}

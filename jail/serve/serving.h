@@ -34,13 +34,13 @@ struct serve {
 	struct event_loop hub;
 	struct port client, spawner;
 	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
-	/* as the spawner tells: enum spawn_stock, and whatever came of this template, or of
-	 * any before it, is of no use */
+	/* as the spawner tells: enum spawn_stock, and whatever came of this template, or
+	 * of any before it, is of no use */
 	uint32_t template, template_stale;
 	bool template_told, template_asked;
 	struct wire_reader reader;
 	struct queue queue;
-	bool paused; /* the client does not read: nothing is taken from it or from steps */
+	bool paused; /* the client does not read: nothing is taken from it, or steps */
 	struct session *bucket[SERVE_BUCKETS];
 	uint64_t sessions; /* how many there are */
 	struct ready ready;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal_judge.h - the answer to a call that jail/walls/seccomp/signal_guard.c has told of
+ * signal_judge.h - the answer to a call that jail/walls/seccomp/signal_guard.c has told
+ * of
  */
 #ifndef STEPJAIL_JAIL_SERVE_SIGNAL_JUDGE_H
 #define STEPJAIL_JAIL_SERVE_SIGNAL_JUDGE_H
@@ -22,8 +23,9 @@ struct signal_judge {
 /**
  * signal_judge_call() - May such a call go on?
  *
- * Decided by its arguments alone, which lie in registers: nothing that another thread could
- * change meanwhile. Numbers are those of the jail's PID namespace; there is no other in it.
+ * Decided by its arguments alone, which lie in registers: nothing that another thread
+ * could change meanwhile. Numbers are those of the jail's PID namespace; there is no
+ * other in it.
  *
  * Return: 0, -EPERM, or -ESRCH: whom it would signal is not there
  */

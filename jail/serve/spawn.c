@@ -2,10 +2,10 @@
 /*
  * spawn.c - what sessions ask of the spawner, and hear of it: see spawn.h
  *
- * What a process of the spawner's measures is answered in any case: with an errno, where that
- * has not ended by its deadline. Of a session one thing is asked for at a time, so a jail that
- * is slow delays itself alone. Where too many others are measured just now, this asks again
- * until it gives up.
+ * What a process of the spawner's measures is answered in any case: with an errno, where
+ * that has not ended by its deadline. Of a session one thing is asked for at a time, so a
+ * jail that is slow delays itself alone. Where too many others are measured just now,
+ * this asks again until it gives up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@ struct measuring {
 	void *owner;
 };
 
-/* The spawner waits for nobody, so this does not wait for long. Where the spawner is gone,
- * its end of file tells so. */
+/* The spawner waits for nobody, so this does not wait for long. Where the spawner is
+ * gone, its end of file tells so. */
 static void send_request(const struct serve *s, struct spawn_request q, const int *pidfd)
 {
 	(void)fd_passing_send(s->spawner.fd, &q, sizeof(q), pidfd, pidfd != NULL);
@@ -233,7 +233,8 @@ static void serve_spawner(struct port *p, uint32_t events)
 			io_close_fd(&fds[i]);
 		return;
 	}
-	/* it was killed, and every jail with it: there is nobody to wait for, nor to tell */
+	/* it was killed, and every jail with it: there is nobody to wait for, nor to
+	 * tell */
 	serve->lost = true;
 	serve->status = STATUS_FAILED;
 	event_loop_close(&serve->hub, p);

@@ -15,14 +15,17 @@
  *		beside the packet. UNSENT follows where that cannot be sent
  *	SCORE	let the kernel take this process first when memory runs out, or as late as
  *		`serve` itself: the value is 1 or 0; a pidfd as with SIGNAL
- *	MEASURE	what takes rights to see of a process of this jail, whose pidfd comes beside
- *		the packet: enum spawn_measure, the value. MEASURED follows with the same tag:
- *		when a process that reads it has ended, or at once with EBUSY where one does
- *		so for this jail already, or too many do. Who asks for a second before the
- *		answer may miss one of them
- *	PREPARE	have a template start, if the one that there is is too old, or there is none.
+ *	MEASURE	what takes rights to see of a process of this jail, whose pidfd comes
+ *	beside
+ *		the packet: enum spawn_measure, the value. MEASURED follows with the same
+ *		tag: when a process that reads it has ended, or at once with EBUSY where
+ *		one does so for this jail already, or too many do. Who asks for a second
+ *		before the answer may miss one of them
+ *	PREPARE	have a template start, if the one that there is is too old, or there is
+ *	none.
  *		STOCK follows in any case
- *	END	kill every process of this jail, also where it has not opened or has failed.
+ *	END	kill every process of this jail, also where it has not opened or has
+ *	failed.
  *		ENDED follows when they are gone, and the number is free again
  * Anything else is the end of the spawner, and of all jails.
  *
@@ -51,9 +54,9 @@ struct spawn_request {
 };
 
 enum spawn_measure {
-	SPAWN_MEMORY, /* of the process and all below it, each page once: proc_usage_exact() */
-	SPAWN_OWN, /* memory that no other process has */
-	SPAWN_SHARED, /* what it shares with those it was forked from: bits of spawn_shares */
+	SPAWN_MEMORY, /* of it and all below it, each page once: proc_usage_exact() */
+	SPAWN_OWN,    /* memory that no other process has */
+	SPAWN_SHARED, /* what it shares with its ancestors: bits of spawn_shares */
 	SPAWN_MEASURES,
 };
 
@@ -95,8 +98,8 @@ enum spawn_stock {
 struct spawn_answer {
 	uint32_t kind, number;
 	uint32_t value;        /* OPENED: the template's number, 0 for none. STOCK: enum
-			 * spawn_stock; number: this template, and all before it, are of no
-			 * use any more */
+			 * spawn_stock; number: this template, and all before it, are of
+			 * no use any more */
 	uint32_t fds;          /* OPENED: which fds came */
 	uint32_t errnum;       /* FAILED, ENDED, UNSENT, MEASURED */
 	int32_t init, program; /* OPENED: pids */

@@ -5,9 +5,9 @@
  * Theory of operation
  *   One loop (event_loop.h), one plan for all sessions. What the client asks for goes
  *   through request.c; what sessions answer waits in a queue, which is sent when the turn
- *   is over. Above QUEUE_HIGH nothing more is taken in, neither from the client nor from the
- *   pipes of steps, until it has read: then steps wait in write(2), and the supervisor does
- *   not grow. What takes rights, the spawner does: spawn.h.
+ *   is over. Above QUEUE_HIGH nothing more is taken in, neither from the client nor from
+ *   the pipes of steps, until it has read: then steps wait in write(2), and the
+ *   supervisor does not grow. What takes rights, the spawner does: spawn.h.
  */
 #include <errno.h>
 #include <string.h>

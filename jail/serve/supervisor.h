@@ -9,7 +9,8 @@
 #include "jail/plan/plan.h"
 #include "jail/watch/confine.h"
 
-/* the supervisor's root directory, a procfs: no other fd is one that a path is opened below */
+/* the supervisor's root directory, a procfs: no other fd is one that a path is opened
+ * below */
 #define SUPERVISOR_ROOT 9
 
 /**

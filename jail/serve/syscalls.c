@@ -2,14 +2,14 @@
 /*
  * syscalls.c - what the supervisor of `serve` may still do once it is confined
  *
- * What no row allows fails with EPERM, as in jail/watch/syscalls.c. A path can be opened, but
- * only from the root directory, and that is a procfs that is read-only and shows the processes
- * of jails alone; so no Landlock is needed for it.
+ * What no row allows fails with EPERM, as in jail/watch/syscalls.c. A path can be opened,
+ * but only from the root directory, and that is a procfs that is read-only and shows the
+ * processes of jails alone; so no Landlock is needed for it.
  *
  * Knowingly excluded: clone and fork, exec; kill, tkill, tgkill, pidfd_send_signal,
- * pidfd_getfd, ptrace, process_vm_readv and its kin: the spawner signals; socket, connect and
- * bind: socketpair makes no name; prctl, setresuid and its kin; F_SETOWN, F_SETLEASE and what
- * else of fcntl is not named; ioctl but by request; executable memory.
+ * pidfd_getfd, ptrace, process_vm_readv and its kin: the spawner signals; socket, connect
+ * and bind: socketpair makes no name; prctl, setresuid and its kin; F_SETOWN, F_SETLEASE
+ * and what else of fcntl is not named; ioctl but by request; executable memory.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>

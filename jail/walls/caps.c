@@ -89,8 +89,8 @@ int caps_drop_all(const struct caps *caps, struct err *e)
 	if (cap_set_secbits(LOCKED_SECUREBITS) < 0)
 		return err_set(e, errno, "capabilities: lock the securebits");
 	if (cap_set_proc(caps->none) < 0)
-		return err_set(e, errno,
-			       "capabilities: empty the permitted, effective and "
-			       "inheritable sets");
+		return err_set(
+			e, errno,
+			"capabilities: empty the permitted, effective and inheritable sets");
 	return set_no_new_privs(e);
 }

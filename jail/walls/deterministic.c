@@ -27,9 +27,7 @@ int deterministic_clock(const struct plan *p, struct err *e)
 	if (unshare(CLONE_NEWTIME) < 0)
 		return errno == EINVAL
 			       ? err_say(e, ENOSYS,
-					 "clock-start: this kernel has no time "
-					 "namespaces (Linux 5.6, CONFIG_TIME_NS): boot "
-					 "one that has, or leave the option out")
+					 "clock-start: this kernel has no time namespaces (Linux 5.6, CONFIG_TIME_NS): boot one that has, or leave the option out")
 			       : err_set(e, errno, "clock-start: make a time namespace");
 	for (size_t i = 0, n = 0; i < 2; i++) {
 		struct timespec now;

@@ -17,8 +17,8 @@
 /**
  * deterministic_clock() - Give the children made from here on clocks that start now, at
  * zero
- * @p:		Nothing is done unless the plan asks for it, nor for a template: each clone
- *		of it makes clocks of its own
+ * @p:		Nothing is done unless the plan asks for it, nor for a template: each
+ *		clone of it makes clocks of its own
  *
  * A new time namespace, see time_namespaces(7): CLOCK_MONOTONIC and CLOCK_BOOTTIME. The
  * kernel has none for CLOCK_REALTIME. For a process with CAP_SYS_ADMIN and CAP_SYS_TIME

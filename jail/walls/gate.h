@@ -24,7 +24,8 @@
 int gate_make(int *outside, int *inside, struct err *e);
 
 /**
- * gate_tell() - In the program's process: begin READY, and hand over what is the launcher's
+ * gate_tell() - In the program's process: begin READY, and hand over what is the
+ * launcher's
  * @inside:	The program's end
  * @netlink:	An fd that goes to the launcher, and is closed
  * @listener:	The same; -1 for none

@@ -29,8 +29,8 @@
 #define SLOT_FILE STATE_DIR "/ids"
 #define SLOT_TRIES 128
 
-static const char writable[] = " (for root, /run must be writable; an ordinary user "
-			       "does not need it)";
+static const char writable[] =
+	" (for root, /run must be writable; an ordinary user does not need it)";
 
 static int open_slots(struct err *e)
 {
@@ -46,18 +46,18 @@ static int open_slots(struct err *e)
 	/* another user who could write it could lock every slot */
 	if (fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022)) {
 		(void)close(fd);
-		return err_say(e, EPERM,
-			       "ids: %s must belong to root and be writable by root "
-			       "alone: remove it",
-			       SLOT_FILE);
+		return err_say(
+			e, EPERM,
+			"ids: %s must belong to root and be writable by root alone: remove it",
+			SLOT_FILE);
 	}
 	return fd;
 }
 
 /*
- * Anywhere: ids are then not reused at once, and launchers do not queue up. So few tries that
- * they take no time, and enough unless nearly all slots are taken. @but is passed over: fd may
- * have locked it
+ * Anywhere: ids are then not reused at once, and launchers do not queue up. So few tries
+ * that they take no time, and enough unless nearly all slots are taken. @but is passed
+ * over: fd may have locked it
  */
 static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 {
@@ -80,10 +80,10 @@ static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 		if (errno != EAGAIN && errno != EACCES)
 			return err_set(e, errno, "ids: lock a slot of %s", SLOT_FILE);
 	}
-	return err_say(e, EAGAIN,
-		       "ids: nearly all of %u id pairs are in use by running jails: %d "
-		       "tries have found none",
-		       IDS_SLOTS, SLOT_TRIES);
+	return err_say(
+		e, EAGAIN,
+		"ids: nearly all of %u id pairs are in use by running jails: %d tries have found none",
+		IDS_SLOTS, SLOT_TRIES);
 }
 
 /*
@@ -107,8 +107,7 @@ static int is_host_root(struct err *e)
 	if (outside == 0)
 		return err_say(
 			e, EPERM,
-			"ids: root of this container may be the host's root, and a jail "
-			"must not be: run stepjail as another user of the container");
+			"ids: root of this container may be the host's root, and a jail must not be: run stepjail as another user of the container");
 	return 0;
 }
 
@@ -143,9 +142,9 @@ int ids_take(struct ids *ids, struct err *e)
 		return r;
 	/* groups of root's would come along, and the maps deny giving them up inside */
 	if (setgroups(0, NULL) < 0)
-		return err_set(e, errno,
-			       "ids: give up supplementary groups (root needs CAP_SETGID "
-			       "and CAP_SETUID; an ordinary user does not)");
+		return err_set(
+			e, errno,
+			"ids: give up supplementary groups (root needs CAP_SETGID and CAP_SETUID; an ordinary user does not)");
 	ids->own = true;
 	ids->init_id = 0;
 	ids->host_uid = IDS_BASE + 2 * slot;
@@ -174,9 +173,7 @@ static int write_map(pid_t pid, const char *file, const char *text, struct err *
 	if (r == -EPERM)
 		return err_say(
 			e, EPERM,
-			"ids: the kernel refused %s '%.*s': root needs CAP_SETUID and "
-			"CAP_SETGID, and a user namespace that has these ids; run as "
-			"an ordinary user or outside of the container",
+			"ids: the kernel refused %s '%.*s': root needs CAP_SETUID and CAP_SETGID, and a user namespace that has these ids; run as an ordinary user or outside of the container",
 			file, (int)strcspn(text, "\n"), text);
 	return r < 0 ? err_set(e, -r, "ids: write '%.*s' to /proc/%d/%s",
 			       (int)strcspn(text, "\n"), text, pid, file)

@@ -164,9 +164,9 @@ int landlock_restrict(const struct plan *p, int abi, struct err *e)
 	struct ruleset_attr attr = know(abi);
 
 	if (abi == 0 && (p->require & REQUIRE_LANDLOCK))
-		return err_say(e, ENOSYS,
-			       "landlock: is required, and this kernel has "
-			       "none: " LANDLOCK_REMEDY);
+		return err_say(
+			e, ENOSYS,
+			"landlock: is required, and this kernel has none: " LANDLOCK_REMEDY);
 	if (abi == 0)
 		return 0;
 	if (p->net == NET_LOOPBACK)
@@ -196,10 +196,10 @@ int landlock_close(int abi, int readable, struct err *e)
 		return r;
 	root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root >= 0 || errno != EACCES)
-		return err_say(e, EPERM,
-			       "landlock: not in force: it did not refuse the root "
-			       "directory (%s)",
-			       root < 0 ? strerror(errno) : "opened");
+		return err_say(
+			e, EPERM,
+			"landlock: not in force: it did not refuse the root directory (%s)",
+			root < 0 ? strerror(errno) : "opened");
 	return 0;
 }
 

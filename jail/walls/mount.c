@@ -261,11 +261,11 @@ static int pivot(int root, struct err *e)
 	if (fchdir(root) < 0)
 		return err_set(e, errno, "mount: enter the new root");
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
-		return err_set(e, errno, "mount: pivot_root%s",
-			       errno == EINVAL
-				       ? " (is the host's root an initramfs? switch to "
-					 "a tmpfs or disk root first)"
-				       : "");
+		return err_set(
+			e, errno, "mount: pivot_root%s",
+			errno == EINVAL
+				? " (is the host's root an initramfs? switch to a tmpfs or disk root first)"
+				: "");
 	/* the old root now lies on top of the new one, and the assembly on top of both:
 	 * umount2 detaches the topmost, so twice, and no more */
 	if (umount2(".", MNT_DETACH) < 0)

@@ -68,9 +68,7 @@ int mount_overlay(const char *lowerdir, struct err *e)
 	if (r == -EINVAL || r == -ELOOP)
 		return err_say(
 			e, -r,
-			"mount: the file system of the root tree or of a bind cannot be "
-			"a layer of an overlay: copy it to another one (the kernel log "
-			"says why)");
+			"mount: the file system of the root tree or of a bind cannot be a layer of an overlay: copy it to another one (the kernel log says why)");
 	return r;
 }
 
@@ -87,9 +85,7 @@ int mount_proc(uint64_t attr, bool all, struct err *e)
 	if (r == -EPERM)
 		return err_say(
 			e, EPERM,
-			"mount: the kernel gives no new /proc here, because this one is "
-			"masked, as in a container: unmask it, or use run with "
-			"--proc none");
+			"mount: the kernel gives no new /proc here, because this one is masked, as in a container: unmask it, or use run with --proc none");
 	return r;
 }
 
@@ -110,10 +106,10 @@ static int open_beneath(int root, const char *path, uint64_t flags)
 static int refuse_point(int errnum, const char *path, struct err *e)
 {
 	if (errnum == ELOOP)
-		return err_say(e, ELOOP,
-			       "mount: %s passes through a symlink of the root tree: "
-			       "choose the path it points to",
-			       path);
+		return err_say(
+			e, ELOOP,
+			"mount: %s passes through a symlink of the root tree: choose the path it points to",
+			path);
 	return err_set(e, errnum, "mount: destination %s", path);
 }
 
@@ -140,10 +136,10 @@ int mount_node(int root, const char *at, const char *node, dev_t device, struct 
 			       "mount: clone the host's %s, which every jail has too",
 			       node);
 	if (fstat(tree, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
-		return err_say(e, ENODEV,
-			       "mount: the host's %s is not the device of that name: "
-			       "make it anew (mknod), or mount a devtmpfs",
-			       node);
+		return err_say(
+			e, ENODEV,
+			"mount: the host's %s is not the device of that name: make it anew (mknod), or mount a devtmpfs",
+			node);
 
 	int r = mount_set_flags(tree, MOUNT_NODE, e);
 
@@ -184,8 +180,7 @@ static int make_last(int parent, const char *name, const char *path, bool folder
 		if (S_ISDIR(st.st_mode) != folder)
 			return err_say(
 				e, folder ? ENOTDIR : EISDIR,
-				"mount: destination %s is a %s in the root tree, and the "
-				"source is not",
+				"mount: destination %s is a %s in the root tree, and the source is not",
 				path, folder ? "file" : "folder");
 		return 0;
 	}

@@ -38,7 +38,8 @@ int mount_overlay(const char *lowerdir, struct err *e);
 
 /**
  * mount_proc() - A detached procfs of process folders only (subset=pid)
- * @all:	Of all processes; else a reader sees those that are its own to look into (hidepid)
+ * @all:	Of all processes; else a reader sees those that are its own to look into
+ *		(hidepid)
  */
 int mount_proc(uint64_t attr, bool all, struct err *e);
 

@@ -123,9 +123,7 @@ int rlimit_raise_core(struct err *e)
 		return 0;
 	return err_say(
 		e, EPERM,
-		"rlimit: the hard limit of core dumps is 0, at which the program in "
-		"core_pattern gets what crashes in a jail: raise it to 1 or more, "
-		"as by LimitCORE=1 or in limits.conf");
+		"rlimit: the hard limit of core dumps is 0, at which the program in core_pattern gets what crashes in a jail: raise it to 1 or more, as by LimitCORE=1 or in limits.conf");
 }
 
 static int set_row(size_t i, const struct plan *p, bool cgroup, bool shared_id,

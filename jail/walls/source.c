@@ -29,8 +29,7 @@ static int check_open_to_jail(const char *path, mode_t mode, unsigned int need,
 		return 0;
 	return err_say(
 		e, EACCES,
-		"%s is closed to the jail, which as root runs under ids of its own: "
-		"chmod o+%s%s%s it, or run stepjail as its owner",
+		"%s is closed to the jail, which as root runs under ids of its own: chmod o+%s%s%s it, or run stepjail as its owner",
 		path, need & R_OK ? "r" : "", need & W_OK ? "w" : "",
 		need & X_OK ? "x" : "");
 }

@@ -269,12 +269,10 @@ static int do_chdir(struct child *c, struct err *e)
 
 const struct stage stages[] = {
 	{ "namespaces", ROLE_CHILD, do_namespaces,
-	  "be PID 1 of new user, mount, PID, net, IPC, UTS and cgroup namespaces, in its "
-	  "cgroup leaf from the first instruction",
+	  "be PID 1 of new user, mount, PID, net, IPC, UTS and cgroup namespaces, in its cgroup leaf from the first instruction",
 	  "do anything that lasts if the launcher dies" },
 	{ "ids", ROLE_CHILD, do_ids,
-	  "hold an id of the jail's own range, or the caller's one; setgroups is denied; "
-	  "clocks for its children start now if the plan says so",
+	  "hold an id of the jail's own range, or the caller's one; setgroups is denied; clocks for its children start now if the plan says so",
 	  "keep host uid 0" },
 	{ "mounts", ROLE_CHILD, do_mounts,
 	  "stand in the jail's own tree, every mount flagged before it was attached",
@@ -288,9 +286,7 @@ const struct stage stages[] = {
 	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
 	  "start the program" },
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
-	  "lead a session, have the plan's execution domain, and have no fd but stdin, "
-	  "stdout, stderr and init's own after exec; the program also its own stdio, "
-	  "rlimits but for files, its one CPU if the plan says so, and its id",
+	  "lead a session, have the plan's execution domain, and have no fd but stdin, stdout, stderr and init's own after exec; the program also its own stdio, rlimits but for files, its one CPU if the plan says so, and its id",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",
@@ -299,15 +295,13 @@ const struct stage stages[] = {
 	  "have five empty sets, locked securebits and no_new_privs",
 	  "keep anything for later" },
 	{ "template", ROLE_TEMPLATE, do_template,
-	  "have no_new_privs and, in its own user namespace, what writes its clones' "
-	  "maps",
+	  "have no_new_privs and, in its own user namespace, what writes its clones' maps",
 	  "run anything that is not of the tree" },
 	{ "landlock", ROLE_PROGRAM | ROLE_WARM, do_landlock,
 	  "be confined a second time where the kernel has Landlock, and have tried it",
 	  "open what the mounts do not show" },
 	{ "seccomp", ROLE_PROGRAM | ROLE_WARM, do_seccomp,
-	  "be left with the rows of jail/plan/syscalls.c, and have the launcher told of "
-	  "violations; init loads its own, tighter filter",
+	  "be left with the rows of jail/plan/syscalls.c, and have the launcher told of violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
 	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
 	  "hand over its sockets, be limited in files, wait for GO, unblock signals",

@@ -13,9 +13,9 @@
  *   its gate.
  *   The kernel ends a clone with its template, in whose PID namespace it is.
  *
- *   PID 1 of a clone is made by the bare system call, so that the C library's record of its
- *   thread's number is the template's: until it executes init, it calls no function that uses
- *   that. The program is its child by fork(3), which mends the record.
+ *   PID 1 of a clone is made by the bare system call, so that the C library's record of
+ *   its thread's number is the template's: until it executes init, it calls no function
+ *   that uses that. The program is its child by fork(3), which mends the record.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -77,8 +77,7 @@ static int check_threads(struct err *e)
 		return 0;
 	return err_say(
 		e, EBUSY,
-		"template: it has %d threads (%s), and a clone would have one: have "
-		"what is preloaded start none, as by --env OPENBLAS_NUM_THREADS=1",
+		"template: it has %d threads (%s), and a clone would have one: have what is preloaded start none, as by --env OPENBLAS_NUM_THREADS=1",
 		count, names);
 }
 

@@ -9,8 +9,9 @@
  * Between the two goes a SOCK_SEQPACKET channel. The launcher sends
  *	first	a byte, and an fd of struct warm_plan
  *	then	struct warm_request for each jail, and the fds of enum warm_fd
- * and is sent struct warm_answer to each of them, in order. No fd comes from a template: who
- * the clone is, the kernel tells with the clone's own first frame, on its control socket.
+ * and is sent struct warm_answer to each of them, in order. No fd comes from a template:
+ * who the clone is, the kernel tells with the clone's own first frame, on its control
+ * socket.
  */
 #ifndef STEPJAIL_JAIL_WALLS_WARM_H
 #define STEPJAIL_JAIL_WALLS_WARM_H

@@ -166,9 +166,7 @@ int warm_plan_check(const struct warm_plan *w, struct err *e)
 	if (w->version != WARM_PLAN_VERSION || w->bytes != sizeof(*w))
 		return err_say(
 			e, EBADMSG,
-			"template: its plan is of version %u and %u bytes, and this "
-			"interpreter's of version %d and %zu: build the root tree "
-			"and stepjail from the same sources",
+			"template: its plan is of version %u and %u bytes, and this interpreter's of version %d and %zu: build the root tree and stepjail from the same sources",
 			w->version, w->bytes, WARM_PLAN_VERSION, sizeof(*w));
 	for (size_t i = 0; i < COUNT(numbers); i++) {
 		uint32_t n;
@@ -207,8 +205,7 @@ const struct warm_plan *warm_plan_map(int memory, struct err *e)
 	if (w == MAP_FAILED)
 		r = err_say(
 			e, EBADMSG,
-			"template: its plan has %jd bytes, and this interpreter's %zu: "
-			"build the root tree and stepjail from the same sources",
+			"template: its plan has %jd bytes, and this interpreter's %zu: build the root tree and stepjail from the same sources",
 			(intmax_t)st.st_size, sizeof(*w));
 	else
 		r = warm_plan_check(w, e);

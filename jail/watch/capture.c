@@ -199,11 +199,11 @@ int capture_deliver(const struct capture *c, struct err *e)
 			all = err_set(e, -r, "--capture: write what was kept of %s",
 				      capture_names[i]);
 		if (s->spill_error)
-			(void)fprintf(stderr,
-				      "stepjail: warning: --spill: %s has only the first "
-				      "%" PRIu64 " of %" PRIu64 " bytes: %s\n",
-				      capture_names[i], s->spilled, s->bytes,
-				      s->spill_error);
+			(void)fprintf(
+				stderr,
+				"stepjail: warning: --spill: %s has only the first %" PRIu64
+				" of %" PRIu64 " bytes: %s\n",
+				capture_names[i], s->spilled, s->bytes, s->spill_error);
 	}
 	return all;
 }

@@ -3,9 +3,9 @@
  * confine.c - a process gives up its rights: see confine.h
  *
  * The order: fds first, while nothing is refused; Landlock, and a try whether it holds,
- * before the root directory changes and the ids, which empty the capability sets; the filter
- * last, since it refuses the calls that make the other walls. Then all of it is read back
- * through an fd that was opened first.
+ * before the root directory changes and the ids, which empty the capability sets; the
+ * filter last, since it refuses the calls that make the other walls. Then all of it is
+ * read back through an fd that was opened first.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,15 +2,16 @@
 /*
  * confine.h - a process gives up its rights before it reads a byte that a jail wrote
  *
- * The watcher of `run` reads hostile bytes: output, frames of init, arguments of refused calls.
- * Whoever takes it over through them finds a process that holds the fds of one jail and
- * nothing else:
+ * The watcher of `run` reads hostile bytes: output, frames of init, arguments of refused
+ * calls. Whoever takes it over through them finds a process that holds the fds of one
+ * jail and nothing else:
  *
  *	ids            as root, an id of the reserved range that no other process has
  *	capabilities   none; no_new_privs; not dumpable
  *	fds            those that were named
  *	Landlock       no path at all, where the kernel has Landlock
- *	seccomp        a table of calls; none of them takes a path, makes a process, sends a
+ *	seccomp        a table of calls; none of them takes a path, makes a process, sends
+ *	a
  *	               signal or makes executable memory: syscalls.c
  *
  * What takes rights later on stays with the keeper (jail/launch/keeper.h).
@@ -34,7 +35,8 @@ struct confine {
 		*keep; /* fds beyond 2 that stay open, in any order; -1 is passed over */
 	size_t keep_count;
 	int root; /* folder that becomes the root directory, and may be read: a procfs of
-		   * the jails' PID namespace; needs CAP_SYS_CHROOT. -1: no path may be read */
+		   * the jails' PID namespace; needs CAP_SYS_CHROOT. -1: no path may be
+		   * read */
 	int landlock_abi;                 /* 0: the kernel has no Landlock */
 	const struct sock_filter *filter; /* NULL: none more than there are */
 	size_t filter_count;

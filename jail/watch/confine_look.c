@@ -75,10 +75,10 @@ int confine_compare(const struct confine *c, const char *text, long filters,
 				       rows[i].key);
 		procfs_words(at ? at : "", told->value[i], CONFINE_VALUE_MAX);
 		if (plan(i, c, filters, planned) && strcmp(told->value[i], planned) != 0)
-			return err_say(e, EPERM,
-				       "confine: %s reads '%s' where '%s' was planned: "
-				       "nothing was started",
-				       rows[i].name, told->value[i], planned);
+			return err_say(
+				e, EPERM,
+				"confine: %s reads '%s' where '%s' was planned: nothing was started",
+				rows[i].name, told->value[i], planned);
 	}
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * denied.h - words for calls that are denied where a wall lacks
  *
- * The filter has refused them, by the rows of jail/walls/seccomp/denied_without.h. Here the
- * report names them, and --learn says why.
+ * The filter has refused them, by the rows of jail/walls/seccomp/denied_without.h. Here
+ * the report names them, and --learn says why.
  */
 #ifndef STEPJAIL_JAIL_WATCH_DENIED_H
 #define STEPJAIL_JAIL_WATCH_DENIED_H
@@ -14,7 +14,8 @@
 
 #include "jail/walls/seccomp/denied_without.h"
 
-/** denied_why() - The row that refuses a call, or NULL. @lacks: from denied_without_lacks() */
+/** denied_why() - The row that refuses a call, or NULL. @lacks: from
+ * denied_without_lacks() */
 const struct denied_without_row *denied_why(unsigned int lacks,
 					    const struct seccomp_data *data);
 

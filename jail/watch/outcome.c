@@ -138,8 +138,8 @@ void outcome_judge(const struct outcome *o, const struct plan *p, struct judgeme
 		j->signal = WTERMSIG((int)o->exit.wstatus);
 	j->verdict = judge_end(o, p, j);
 	if (j->verdict == VERDICT_LAUNCHER_ERROR)
-		(void)err_say(&j->error, ECHILD,
-			      "the jail's init ended before it told the program's end, "
-			      "and stepjail did not kill it");
+		(void)err_say(
+			&j->error, ECHILD,
+			"the jail's init ended before it told the program's end, and stepjail did not kill it");
 	j->status = status_of(o, j);
 }

@@ -4,7 +4,8 @@
  *
  * The functions of report.h and capture.h that run with the caller's rights. They read
  * nothing from a jail. The launcher opens these files before it starts one; report.c and
- * capture.c, which read the program's output and print it, belong to the confined watcher.
+ * capture.c, which read the program's output and print it, belong to the confined
+ * watcher.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,10 +38,10 @@ static int open_spill(struct capture *c, int i, const struct plan *p, struct err
 		c->folder = sys_openat2(AT_FDCWD, p->spill, O_PATH | O_DIRECTORY,
 					RESOLVE_NO_SYMLINKS);
 	if (c->folder == -ELOOP)
-		return err_say(e, ELOOP,
-			       "--spill: %s is a symlink, or behind one, which a jail "
-			       "could have made: give its real path (realpath)",
-			       p->spill);
+		return err_say(
+			e, ELOOP,
+			"--spill: %s is a symlink, or behind one, which a jail could have made: give its real path (realpath)",
+			p->spill);
 	if (c->folder < 0)
 		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
 	/* O_EXCL: never a file, or a link, that somebody else has made there */
@@ -64,8 +65,8 @@ static int open_stream(struct capture *c, int i, const struct plan *p, struct er
 		return err_set(e, errno, "--capture: make room for %s", capture_names[i]);
 	s->outside = ends[0];
 	s->inside = ends[1];
-	/* under any id the program may open it again as /dev/stdout to write, not to read
-	 * */
+	/* under any id the program may open it again as /dev/stdout to write, not to
+	 * read */
 	if (fchmod(s->inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "--capture: set up the pipe of %s",
 			       capture_names[i]);
@@ -136,10 +137,10 @@ static int open_fd(const char *spec, struct err *e)
 	int fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
 
 	if (fd < 0)
-		return err_say(e, EBADF,
-			       "--report: fd %ld is not open: redirect it, as in "
-			       "%ld>report.json",
-			       n, n);
+		return err_say(
+			e, EBADF,
+			"--report: fd %ld is not open: redirect it, as in %ld>report.json",
+			n, n);
 	int flags = fcntl(fd, F_GETFL);
 
 	/* musl counts O_PATH to O_ACCMODE, so such an fd does not read as O_RDONLY */
@@ -177,19 +178,19 @@ static int open_file(const char *spec, struct err *e)
 	struct stat st = { 0 };
 
 	if (fd == -ELOOP)
-		return err_say(e, ELOOP,
-			       "--report: %s is a symlink, or behind one, which a jail "
-			       "could have made: give its real path (realpath -m)",
-			       spec);
+		return err_say(
+			e, ELOOP,
+			"--report: %s is a symlink, or behind one, which a jail could have made: give its real path (realpath -m)",
+			spec);
 	if (fd < 0 && fd != -ENXIO)
 		return err_set(e, -fd, "--report: open %s", spec);
 	if (fd >= 0 && fstat(fd, &st) < 0)
 		return err_set(e, errno, "--report: look at %s", spec);
 	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
-		return err_say(e, EINVAL,
-			       "--report: %s is neither a file nor a character device: "
-			       "for a pipe, give an fd",
-			       spec);
+		return err_say(
+			e, EINVAL,
+			"--report: %s is neither a file nor a character device: for a pipe, give an fd",
+			spec);
 	if (S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
 		return err_set(e, errno, "--report: truncate %s", spec);
 	return io_steal_fd(&fd);

@@ -22,9 +22,9 @@
 #include "jail/base/procfs.h"
 #include "jail/watch/proc_usage.h"
 
-/* between two exact counts of memory, in CPU time of the first: they take a tenth of a CPU,
- * or a third where the quick sum grows; and with a second between them at the most, more
- * only where one takes more than a tenth of a second */
+/* between two exact counts of memory, in CPU time of the first: they take a tenth of a
+ * CPU, or a third where the quick sum grows; and with a second between them at the most,
+ * more only where one takes more than a tenth of a second */
 #define PAUSE 10
 #define PAUSE_GROWN 2
 #define PAUSE_MAX_US 1000000
@@ -175,8 +175,8 @@ static int add_cpu(pid_t pid, uint64_t *us)
 	const char *at = strrchr(text, ')');
 
 	if (!at || sscanf(at + 1,
-			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-			  "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
+			  " %" SCNu64 " %" SCNu64 " %" SCNu64,
 			  &state, &user, &system, &child_user, &child_system) != 5)
 		return -EBADMSG;
 	if (state == 'X') /* waited for just now, and in its parent's time already */
@@ -192,10 +192,9 @@ int proc_usage_check(pid_t init, struct err *e)
 
 	(void)snprintf(file, sizeof(file), "/task/%d/children", init);
 	if (faccessat(procfs_place(path, sizeof(path), init, file), path, R_OK, 0) < 0)
-		return err_say(e, errno,
-			       "watch: this kernel has no /proc/PID/task/TID/children "
-			       "(CONFIG_PROC_CHILDREN), so memory cannot be watched, and "
-			       "there is no cgroup to limit it");
+		return err_say(
+			e, errno,
+			"watch: this kernel has no /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), so memory cannot be watched, and there is no cgroup to limit it");
 	return 0;
 }
 

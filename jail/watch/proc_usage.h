@@ -43,11 +43,11 @@ int proc_usage_check(pid_t init, struct err *e);
  * @w:		Of the sample before, or zeroed
  *
  * Pages that a fork shares are counted once, but only where a sum that counts them in
- * each process is over @limit_bytes: the exact count walks page tables. See proc(5). After
- * one, the next waits ten times as long as it took, or twice where the sum has grown by what
- * was left, a second at most; until then its result stands.
- * CPU time of a process that no other waits for, since its parent ignores SIGCHLD, counts as
- * far as it was seen: its last moments, from a sample to its end, are not known.
+ * each process is over @limit_bytes: the exact count walks page tables. See proc(5).
+ * After one, the next waits ten times as long as it took, or twice where the sum has
+ * grown by what was left, a second at most; until then its result stands. CPU time of a
+ * process that no other waits for, since its parent ignores SIGCHLD, counts as far as it
+ * was seen: its last moments, from a sample to its end, are not known.
  *
  * Return: 0, or -errno where /proc cannot be read; a process may end meanwhile
  */
@@ -55,10 +55,11 @@ int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		      struct err *e);
 
 /**
- * proc_usage_quick() - The same, without the exact count, for whoever has it made elsewhere
+ * proc_usage_quick() - The same, without the exact count, for whoever has it made
+ * elsewhere
  *
- * Return: 0, 1 (memory_bytes is the quick sum, over @limit_bytes: the exact count is due), or
- * as proc_usage_sample()
+ * Return: 0, 1 (memory_bytes is the quick sum, over @limit_bytes: the exact count is
+ * due), or as proc_usage_sample()
  */
 int proc_usage_quick(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		     struct err *e);

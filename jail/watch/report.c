@@ -35,8 +35,9 @@
  *     network       links with their flags, addresses, routes, as libnl-route lists them
  *     landlock      ABI in force, and what a thing that it must refuse came to; or null
  *   watcher       what the kernel tells of the process that reads the program's output
- *		   and writes this report, before the program starts: ids, capability sets,
- *		   no_new_privs, seccomp mode and number of filters, Landlock as above
+ *		   and writes this report, before the program starts: ids, capability
+ *		   sets, no_new_privs, seccomp mode and number of filters, Landlock as
+ *		   above
  */
 #include <errno.h>
 #include <inttypes.h>

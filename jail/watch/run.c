@@ -34,12 +34,10 @@ static int check_stdio(struct err *e)
 		if (flags < 0 || fstat(fd, &st) < 0)
 			return err_set(e, errno, "run: look at fd %d", fd);
 		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
-			return err_say(e, EISDIR,
-				       "run: fd %d is a folder or a path, through "
-				       "which the program could leave its tree: redirect "
-				       "it from "
-				       "a file or a pipe",
-				       fd);
+			return err_say(
+				e, EISDIR,
+				"run: fd %d is a folder or a path, through which the program could leave its tree: redirect it from a file or a pipe",
+				fd);
 	}
 	return 0;
 }
@@ -93,9 +91,9 @@ static int learn(const struct run *run, const struct plan *p, struct err *e)
 	if (run->outcome.listened)
 		violation_learn(&run->outcome.refused, p, out);
 	else
-		(void)fputs("# a surrounding listener hears of this process's calls: "
-			    "nothing was learned\n",
-			    out);
+		(void)fputs(
+			"# a surrounding listener hears of this process's calls: nothing was learned\n",
+			out);
 	n = json_close(out, text, LEARNED_BYTES);
 	if (n >= 0)
 		n = io_write_all(STDERR_FILENO, text, (size_t)n);
@@ -182,9 +180,9 @@ int command_run(char *const *argv, struct err *e)
 		return 0;
 	}
 	if (!plan.argv)
-		return err_say(e, EINVAL,
-			       "run: no program is given: stepjail run [options] -- "
-			       "program [args]");
+		return err_say(
+			e, EINVAL,
+			"run: no program is given: stepjail run [options] -- program [args]");
 
 	int report;
 

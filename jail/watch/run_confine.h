@@ -11,8 +11,8 @@
  * run_confine() - Give up every right that watching this run does not take: confine.h
  * @run:	Stands; nothing that its program wrote was read
  *
- * The keeper takes no more orders than a watcher may give. outcome.watcher tells what reads
- * back.
+ * The keeper takes no more orders than a watcher may give. outcome.watcher tells what
+ * reads back.
  *
  * Return: 0, or -errno: the gate must then not be opened
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_loop.h - wait for a jail's end: its frames, its deadlines, the launcher's own signals
+ * run_loop.h - wait for a jail's end: its frames, its deadlines, the launcher's own
+ * signals
  */
 #ifndef STEPJAIL_JAIL_WATCH_RUN_LOOP_H
 #define STEPJAIL_JAIL_WATCH_RUN_LOOP_H

@@ -31,10 +31,10 @@ void startup_late(struct run *run)
 {
 	struct err e;
 
-	(void)err_say(&e, ETIMEDOUT,
-		      "run: the jail did not stand within %d s: is the host "
-		      "out of CPU or memory?",
-		      STARTUP_MS / 1000);
+	(void)err_say(
+		&e, ETIMEDOUT,
+		"run: the jail did not stand within %d s: is the host out of CPU or memory?",
+		STARTUP_MS / 1000);
 	startup_refuse(run, &e);
 }
 

@@ -3,8 +3,8 @@
  * startup.h - from the launch until the program may start: who is ready, and behind what
  *
  * The launcher waits for init's READY and for the program's, at the gate; it reads back
- * the walls, the limits and the watch that stands in for them, and opens the gate. The one
- * way to stand up a jail: `run` comes here from its loop, `serve` from its own.
+ * the walls, the limits and the watch that stands in for them, and opens the gate. The
+ * one way to stand up a jail: `run` comes here from its loop, `serve` from its own.
  */
 #ifndef STEPJAIL_JAIL_WATCH_STARTUP_H
 #define STEPJAIL_JAIL_WATCH_STARTUP_H

@@ -3,14 +3,15 @@
  * syscalls.c - what a watcher may still do once it is confined
  *
  * What no row allows fails with EPERM. It does not kill: a libc that tries something, as
- * musl's stdio asks whether stdout is a terminal, goes on without, while a watcher that dies
- * takes the verdict and the report with it. An intruder gains nothing by trying on.
+ * musl's stdio asks whether stdout is a terminal, goes on without, while a watcher that
+ * dies takes the verdict and the report with it. An intruder gains nothing by trying on.
  *
- * Knowingly excluded: every call that takes a path, open and its kin, so that no Landlock is
- * needed for it; clone and fork, exec; kill, tkill, tgkill, pidfd_send_signal, pidfd_open,
- * pidfd_getfd, ptrace, process_vm_readv and its kin; socket, connect and bind; prctl, setresuid
- * and its kin; fcntl but for one command, since F_SETOWN is a way to signal and F_OFD_SETLK
- * takes what others hold; ioctl but by request; executable memory.
+ * Knowingly excluded: every call that takes a path, open and its kin, so that no Landlock
+ * is needed for it; clone and fork, exec; kill, tkill, tgkill, pidfd_send_signal,
+ * pidfd_open, pidfd_getfd, ptrace, process_vm_readv and its kin; socket, connect and
+ * bind; prctl, setresuid and its kin; fcntl but for one command, since F_SETOWN is a way
+ * to signal and F_OFD_SETLK takes what others hold; ioctl but by request; executable
+ * memory.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>

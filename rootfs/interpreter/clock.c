@@ -3,17 +3,17 @@
  * clock.c - a wall clock that starts at a given instant: see clock.h
  *
  * Theory of operation
- *   The kernel can start a jail's monotonic clock at zero (time_namespaces(7)), but has no
- *   namespace for the time of day. So the calls by which CPython asks for it are answered
- *   here: that instant, and what the monotonic clock has counted since. The linker hands
- *   them over (--wrap, in rootfs/trees/build), but for time(), which is simply this file's, for
- *   the libraries of the tree data as well: numpy asks for it.
- *   A wait that ends at a time of day is the kernel's, and it knows its own alone:
+ *   The kernel can start a jail's monotonic clock at zero (time_namespaces(7)), but has
+ *   no namespace for the time of day. So the calls by which CPython asks for it are
+ *   answered here: that instant, and what the monotonic clock has counted since. The
+ *   linker hands them over (--wrap, in rootfs/trees/build), but for time(), which is
+ *   simply this file's, for the libraries of the tree data as well: numpy asks for it. A
+ *   wait that ends at a time of day is the kernel's, and it knows its own alone:
  *   sem_timedwait() is told in its terms, for multiprocessing.
  *
  *   It is a convenience for honest code and no wall: the system call, and the times of
- *   files, tell the real time. Libraries beside CPython see it as well, in all but time():
- *   they may hand it on to the kernel in calls that are not known here.
+ *   files, tell the real time. Libraries beside CPython see it as well, in all but
+ *   time(): they may hand it on to the kernel in calls that are not known here.
  */
 #include <semaphore.h>
 #include <stdbool.h>

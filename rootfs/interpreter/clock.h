@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.h - a wall clock that starts at a given instant, for Python and what is linked to it
+ * clock.h - a wall clock that starts at a given instant, for Python and what is linked to
+ * it
  */
 #ifndef STEPJAIL_ROOTFS_CLOCK_H
 #define STEPJAIL_ROOTFS_CLOCK_H

@@ -78,9 +78,9 @@ int fork_prepare(struct err *e)
 		if (words[i] == tid && is_owner(words + i))
 			tid_word = words + i;
 	if (!tid_word)
-		return err_say(e, ENOTSUP,
-			       "interpreter: this C library keeps thread ids in a place "
-			       "that was not found: build the tree with glibc");
+		return err_say(
+			e, ENOTSUP,
+			"interpreter: this C library keeps thread ids in a place that was not found: build the tree with glibc");
 	if (syscall(SYS_get_robust_list, 0, &robust, &bytes) < 0)
 		robust = NULL;
 	return 0;
@@ -191,7 +191,8 @@ void fork_settle(void)
 
 	/*
 	 * Twice, as one may just be on its way from lock to lock. They are looked at one
-	 * by one: where they wake each other in turn, each may sleep when it is looked at.
+	 * by one: where they wake each other in turn, each may sleep when it is looked
+	 * at.
 	 */
 	for (int tries = 0; tries < SETTLE_TRIES && still < 2 && used_ns < enough_ns;
 	     tries++) {

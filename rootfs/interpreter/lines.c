@@ -2,9 +2,9 @@
 /*
  * lines.c - which steps' sources linecache has: see lines.h
  *
- * Code outlives its step as a function, or in the frame of an exception that was kept, and
- * goes at any time later. So each step looks at a few entries, in turn; as it makes no more
- * than one, those without code are never many.
+ * Code outlives its step as a function, or in the frame of an exception that was kept,
+ * and goes at any time later. So each step looks at a few entries, in turn; as it makes
+ * no more than one, those without code are never many.
  */
 #include "rootfs/interpreter/lines.h"
 
@@ -40,7 +40,8 @@ void lines_remember(PyObject *text, PyObject *name)
 	Py_XSETREF(lines.last, Py_NewRef(name));
 }
 
-/* an entry that lines_remember() made, whose name nothing else has; @held: by the caller */
+/* an entry that lines_remember() made, whose name nothing else has; @held: by the
+ * caller */
 static bool is_unused(PyObject *name, PyObject *entry, Py_ssize_t held)
 {
 	return PyUnicode_CheckExact(name) && PyTuple_CheckExact(entry) &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - the sources that tracebacks show lines of, for as long as there is code of them
+ * lines.h - the sources that tracebacks show lines of, for as long as there is code of
+ * them
  *
  * They lie where Python looks for them, in linecache.cache, under the name of the step. A
- * session may have any number of steps, so what no traceback can come from is dropped: code
- * has the very string object that its source is listed under as its file's name, and with
- * the last of it goes the last reference to that name but the list's own.
+ * session may have any number of steps, so what no traceback can come from is dropped:
+ * code has the very string object that its source is listed under as its file's name, and
+ * with the last of it goes the last reference to that name but the list's own.
  */
 #ifndef STEPJAIL_ROOTFS_LINES_H
 #define STEPJAIL_ROOTFS_LINES_H

@@ -3,11 +3,11 @@
  * media.c - what a step shows beside its output, on its way: see media.h
  *
  * Theory of operation
- *   An object's forms go out one behind the other, in packets, under a lock: display() may
- *   be called by any thread. The step waits where its reader does not read, without the
- *   GIL, and a signal ends that wait. What was on its way then stays incomplete, so it is
- *   the last thing that the step shows.
- *   A child of the step's has the channel, too, but no voice there: it prints.
+ *   An object's forms go out one behind the other, in packets, under a lock: display()
+ *   may be called by any thread. The step waits where its reader does not read, without
+ *   the GIL, and a signal ends that wait. What was on its way then stays incomplete, so
+ *   it is the last thing that the step shows. A child of the step's has the channel, too,
+ *   but no voice there: it prints.
  */
 #include "rootfs/interpreter/media.h"
 

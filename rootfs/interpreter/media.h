@@ -38,8 +38,8 @@ int media_result(PyObject *value);
  * media_end() - Show, and close, the figures that are open behind a step
  *
  * Its exception may be set, and stays so. One that is set by this is the step's: it was
- * interrupted here. After KeyboardInterrupt nothing is drawn, for whoever sent it does not
- * wait for long; the next step shows them.
+ * interrupted here. After KeyboardInterrupt nothing is drawn, for whoever sent it does
+ * not wait for long; the next step shows them.
  */
 void media_end(void);
 

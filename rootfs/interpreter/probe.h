@@ -6,11 +6,12 @@
 #define STEPJAIL_ROOTFS_PROBE_H
 
 /**
- * probe_locks() - Take every lock of C libraries that can be taken by name, and end otherwise
+ * probe_locks() - Take every lock of C libraries that can be taken by name, and end
+ * otherwise
  *
- * For the child of a fork(2), with one thread and all signals blocked. A lock that another
- * thread held at the fork is held for ever: then this process ends, by SIGALRM, after half
- * a second. The parent forks once more, as there the thread has gone on.
+ * For the child of a fork(2), with one thread and all signals blocked. A lock that
+ * another thread held at the fork is held for ever: then this process ends, by SIGALRM,
+ * after half a second. The parent forks once more, as there the thread has gone on.
  */
 void probe_locks(void);
 

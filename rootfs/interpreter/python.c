@@ -138,9 +138,9 @@ PyStatus python_start(PyConfig *config)
 			return PyStatus_Error("cannot make the run deterministic");
 		Py_DECREF(fixed);
 	}
-	return python_freeze() < 0 ? PyStatus_Error("cannot freeze the collector's "
-						    "generations")
-				   : status;
+	return python_freeze() < 0
+		       ? PyStatus_Error("cannot freeze the collector's generations")
+		       : status;
 }
 
 int python_freeze(void)

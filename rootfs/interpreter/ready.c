@@ -109,9 +109,9 @@ int interpreter_main(int argc, char **argv)
 			break;
 	}
 	if (argv[0]) {
-		(void)fputs("usage: stepjail-interpreter [--template] "
-			    "[--media-limit BYTES] [--preload MODULE,...]\n",
-			    stderr);
+		(void)fputs(
+			"usage: stepjail-interpreter [--template] [--media-limit BYTES] [--preload MODULE,...]\n",
+			stderr);
 		return 2;
 	}
 

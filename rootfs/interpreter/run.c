@@ -258,9 +258,9 @@ static _Noreturn void end_as(int status)
 /*
  * Fork as the C library does it, among threads; both have the GIL then.
  *
- * Return: in the child, 0, and an fd that takes a byte when it has spoken, without which its
- * end is the parent's; in the parent 1, as a thread held a lock at that moment, and the child
- * has ended
+ * Return: in the child, 0, and an fd that takes a byte when it has spoken, without which
+ * its end is the parent's; in the parent 1, as a thread held a lock at that moment, and
+ * the child has ended
  */
 static int fork_among(bool last, int *spoken)
 {
@@ -361,7 +361,8 @@ void run_step(int channel, int source, uint32_t step)
 	usage(&before.done);
 	media_begin(channel, step);
 	run_source(source, step, &o);
-	/* a process that the step forked is at the step's end: it ends as a script does */
+	/* a process that the step forked is at the step's end: it ends as a script
+	 * does */
 	if (getpid() != owner)
 		leave(&o);
 	usage(&o.done);

@@ -12,7 +12,8 @@
  *   runs the step and then goes around the same loop, on its own channel.
  *
  *   No process from state 0 on is dumpable, and what is forked inherits that. So steps on
- *   several branches, which share an id, find neither memory nor fds of each other in /proc:
+ *   several branches, which share an id, find neither memory nor fds of each other in
+ *   /proc:
  *   /proc/PID/fd/1 of another step would be its output. What a step executes is dumpable
  *   again.
  *

@@ -75,7 +75,8 @@ struct state_mail {
  */
 int run_prepare(PyObject *runner);
 
-/** run_begin() - Once, in state 0: those handlers, which a clone of a template has lost */
+/** run_begin() - Once, in state 0: those handlers, which a clone of a template has
+ * lost */
 void run_begin(void);
 
 /**

@@ -3,8 +3,8 @@
  * template.c - an interpreter that warm jails are cloned from: see jail/walls/warm.h
  *
  * What a clone must have done before and after is Python's own: PyOS_BeforeFork() once,
- * for all of them, because the template runs no Python again. It holds the import lock from
- * there on, which PyOS_AfterFork_Child() makes anew in each clone.
+ * for all of them, because the template runs no Python again. It holds the import lock
+ * from there on, which PyOS_AfterFork_Child() makes anew in each clone.
  */
 #include <unistd.h>
 

@@ -22,8 +22,8 @@ struct contender {
 double list_now_ms(void);
 
 /**
- * list_read() - Contenders from stdin: a line each, its name, a tab, and its words, tab by
- * tab; @room for further ones is left, and theirs is the memory of times, too
+ * list_read() - Contenders from stdin: a line each, its name, a tab, and its words, tab
+ * by tab; @room for further ones is left, and theirs is the memory of times, too
  *
  * Return: how many
  */

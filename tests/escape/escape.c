@@ -379,7 +379,8 @@ int main(int argc, char **argv)
 	char **options;
 	size_t n = 0;
 
-	/* what a dropped program or script does: it has been started, and that is enough */
+	/* what a dropped program or script does: it has been started, and that is
+	 * enough */
 	if (argc > 1 && strcmp(argv[1], "nothing") == 0)
 		return 0;
 	if (argc > 1 && strcmp(argv[0], "stepjail-probe") == 0)

@@ -3,8 +3,8 @@
  * outside.c - where a probe runs when it runs without a jail
  *
  * Bare, or as "root" of new namespaces, where no filter and no dropped capability is in
- * the way and where all that it can harm is its own. Root's bare runs can never change the
- * machine's mounts, whatever a probe does.
+ * the way and where all that it can harm is its own. Root's bare runs can never change
+ * the machine's mounts, whatever a probe does.
  */
 #include "tests/escape/scene.h"
 

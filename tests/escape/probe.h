@@ -114,8 +114,8 @@ enum {
 	/* a mended fault of the kernel: outside, it is enough that its precondition is
 	 * there, without which the probe says what it lacks */
 	MENDED = 2,
-	/* that the launcher refuses to start it, with the word that is the row's data, is the
-	 * wall; for others it is a failure */
+	/* that the launcher refuses to start it, with the word that is the row's data, is
+	 * the wall; for others it is a failure */
 	REFUSED = 4,
 	/* a verdict of a limit (memory, wall-timeout, ...) is the wall */
 	LIMITED = 8,

@@ -4,13 +4,13 @@
  * have, as far as no other area has them
  *
  * Its eighteen: Kubernetes RBAC and kubectl cp, which have no counterpart here; kernel
- * parameters by CRI-O (proc-sysctl); route_localnet (host-loopback); a privileged container
- * (bench-privileged), the Docker socket (bench-docker), host paths (host-read,
+ * parameters by CRI-O (proc-sysctl); route_localnet (host-loopback); a privileged
+ * container (bench-privileged), the Docker socket (bench-docker), host paths (host-read,
  * bench-disk), CAP_SYS_ADMIN (bench-release-agent), CAP_SYS_MODULE (bench-module),
  * CAP_DAC_READ_SEARCH (file-handle, bench-shocker), CVE-2019-5736 (exe-self, exe-init),
  * CVE-2024-21626 (fd-chdir, fd-exec); the host's PID namespace (bench-host-pids), cgroup
- * release_agent (bench-release-agent), eBPF (bpf, bench-bpf), Dirty COW (bench-dirty-cow),
- * Dirty Pipe (bench-dirty-pipe) and packet sockets (bench-packet).
+ * release_agent (bench-release-agent), eBPF (bpf, bench-bpf), Dirty COW
+ * (bench-dirty-cow), Dirty Pipe (bench-dirty-pipe) and packet sockets (bench-packet).
  */
 #include "tests/escape/scene.h"
 

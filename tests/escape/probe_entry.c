@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_entry.c - the other ways into an x86 kernel: 32-bit calls, x32 numbers, old tables
+ * probe_entry.c - the other ways into an x86 kernel: 32-bit calls, x32 numbers, old
+ * tables
  */
 #include "tests/escape/scene.h"
 

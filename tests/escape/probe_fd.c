@@ -47,8 +47,8 @@ static void leaked_exec(char **argv)
 }
 
 /*
- * CVE-2019-5736: the executable that runs us, kept open while it becomes another, and then
- * opened again for writing. argv: the other program; or "-" and the fd, when it has
+ * CVE-2019-5736: the executable that runs us, kept open while it becomes another, and
+ * then opened again for writing. argv: the other program; or "-" and the fd, when it has
  */
 static void own_executable(char **argv)
 {

@@ -124,8 +124,8 @@ static const struct call inotify[] = {
 	{ "inotify_init1", SYS_inotify_init1, { O_CLOEXEC } },
 	{ NULL, 0, { 0 } },
 };
-/* Without a reservation they are given where the host has no huge page free, too. The size
- * is in the bits from 26 on: 2 MiB, 1 GiB. */
+/* Without a reservation they are given where the host has no huge page free, too. The
+ * size is in the bits from 26 on: 2 MiB, 1 GiB. */
 #define HUGE MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_HUGETLB
 static const struct call huge[] = {
 	{ "mmap", SYS_mmap, { 0, 2UL << 20, PROT_READ, HUGE, BAD } },

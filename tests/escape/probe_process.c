@@ -37,7 +37,8 @@ static void other_memory(char **argv)
 	struct iovec here = { mine, sizeof(mine) }, there = { word, sizeof(word) };
 	int pidfd = (int)syscall(SYS_pidfd_open, target, 0);
 
-	/* no address of ours is one of its own: EFAULT is an answer from behind the walls */
+	/* no address of ours is one of its own: EFAULT is an answer from behind the
+	 * walls */
 	door_reach("process_vm_readv",
 		   syscall(SYS_process_vm_readv, target, &here, 1, &there, 1, 0));
 	door_reach("process_vm_writev",
@@ -139,7 +140,8 @@ static void limit_init(char **argv)
 	door("RLIMIT_NOFILE", prlimit(target, RLIMIT_NOFILE, &limit, NULL));
 }
 
-/* what is slow to run is slow to end. Of the host's processes, the target is the only one */
+/* what is slow to run is slow to end. Of the host's processes, the target is the only
+ * one */
 static void slow_init(char **argv)
 {
 	pid_t target = probe_target(probe_word(argv, 0, "a target"));

@@ -4,11 +4,10 @@
  *
  * A scene is the host's side: a secret file, a listener, a victim, a terminal. It is made
  * before each of a probe's runs and taken down after it. Inside, a run is `stepjail run`
- * with the user's own options and what the scene adds. Outside, the probe runs bare, or as
- * "root" of new namespaces where running it bare would be dangerous or mean nothing, and
- * where all that it can harm is its own.
- * All files of a scene are open to all, so that a file's mode never stands in for the wall
- * that a probe is about.
+ * with the user's own options and what the scene adds. Outside, the probe runs bare, or
+ * as "root" of new namespaces where running it bare would be dangerous or mean nothing,
+ * and where all that it can harm is its own. All files of a scene are open to all, so
+ * that a file's mode never stands in for the wall that a probe is about.
  */
 #ifndef STEPJAIL_TESTS_ESCAPE_SCENE_H
 #define STEPJAIL_TESTS_ESCAPE_SCENE_H
@@ -40,9 +39,9 @@ struct run {
 	const struct probe *probe;
 	const struct limits *limits;
 	const char *self; /* this binary */
-	char bound
-		[PATH_MAX]; /* a copy of it, which the jail is given: where it lies, nothing
-				 * is mounted that a bind of its folder could not show */
+	/* a copy of it, which the jail is given: where it lies, nothing is mounted that a
+	 * bind of its folder could not show */
+	char bound[PATH_MAX];
 	const char *launcher; /* stepjail */
 	bool inside;
 	char *user[WORDS_MAX];    /* the user's options, NULL at the end */

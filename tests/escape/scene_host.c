@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene_host.c - scenes of probes about the host: its processes, sockets, terminals, names
+ * scene_host.c - scenes of probes about the host: its processes, sockets, terminals,
+ * names
  */
 #include "tests/escape/scene.h"
 

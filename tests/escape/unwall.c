@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwall.c - a launcher whose walls can be taken out, to see which of them an attack needs
+ * unwall.c - a launcher whose walls can be taken out, to see which of them an attack
+ * needs
  *
- * build/unwalled/stepjail is linked from the objects of build/stepjail and this file, with
- * the linker's --wrap for each function here: the product has no hook of any kind. The
- * variable STEPJAIL_WITHOUT names walls by the words of probe.h, commas between. It is
- * never installed.
- * The launcher's own demands, that would refuse a jail that lacks a wall, are satisfied
- * for it: what is seen is the kernel's answer and not the launcher's.
+ * build/unwalled/stepjail is linked from the objects of build/stepjail and this file,
+ * with the linker's --wrap for each function here: the product has no hook of any kind.
+ * The variable STEPJAIL_WITHOUT names walls by the words of probe.h, commas between. It
+ * is never installed. The launcher's own demands, that would refuse a jail that lacks a
+ * wall, are satisfied for it: what is seen is the kernel's answer and not the launcher's.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -105,7 +105,8 @@ static void keep_all(void)
 		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
 }
 
-/* one, until exec takes it: without no_new_privs it is what a filter may be loaded with */
+/* one, until exec takes it: without no_new_privs it is what a filter may be loaded
+ * with */
 static void keep_one(void)
 {
 	struct __user_cap_header_struct header = { .version =

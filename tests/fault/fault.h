@@ -75,7 +75,8 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const size_t scenario_count;
 
-/** scenario_learn_host() - Once, in the host's own namespaces: what the program is told */
+/** scenario_learn_host() - Once, in the host's own namespaces: what the program is
+ * told */
 void scenario_learn_host(const struct setup *s);
 
 /** scenario_prepare() - Make the folder and the files that runs need */

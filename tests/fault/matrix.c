@@ -7,9 +7,10 @@
  *
  * FOLDER is filled with what the jails need. Each scenario first runs a few times without
  * a fault, which tells its calls; then, for each call and errno, once with it. Demanded
- * is: the run ends with 125 and one line, the program never having run; or the program ran
- * behind every wall, and what failed is in harmless.c; or, for a call after the program's
- * start, 125 and one line that says so. Never a hang, a crash, or anything left behind.
+ * is: the run ends with 125 and one line, the program never having run; or the program
+ * ran behind every wall, and what failed is in harmless.c; or, for a call after the
+ * program's start, 125 and one line that says so. Never a hang, a crash, or anything left
+ * behind.
  *
  * Prints a line for each breach, and the counts. --every runs every K-th case, beginning
  * with case S modulo K; --only those whose "WHO NAME DETAIL" fits the pattern (fnmatch(3)).
@@ -216,7 +217,8 @@ static void learn_cases(void)
 	matrix.tally = (struct tally){ 0 };
 }
 
-/* /run and /tmp of our own: nobody else's locks and files, and nothing of ours outlives */
+/* /run and /tmp of our own: nobody else's locks and files, and nothing of ours
+ * outlives */
 static void seclude(void)
 {
 	matrix.setup.own_run = geteuid() == 0;

@@ -3,13 +3,13 @@
  * trace.c - run a launcher under ptrace and make one of its calls fail
  *
  * Theory of operation
- *   All processes are followed (PTRACE_O_TRACEFORK and so on), but only the one that shall
- *   fail stops at its system calls, and only until it has failed: a run is hardly slower
- *   than one that nobody watches. At the call's entry its number is replaced by poll(2) of
- *   nothing, which every filter here lets through; at its exit the result is replaced by
- *   the errno. A call whose failure does not undo its work, as close(2), is let through
- *   and only its result replaced.
- *   The program itself is let go at its exec, so that it runs as ever.
+ *   All processes are followed (PTRACE_O_TRACEFORK and so on), but only the one that
+ *   shall fail stops at its system calls, and only until it has failed: a run is hardly
+ *   slower than one that nobody watches. At the call's entry its number is replaced by
+ *   poll(2) of nothing, which every filter here lets through; at its exit the result is
+ *   replaced by the errno. A call whose failure does not undo its work, as close(2), is
+ *   let through and only its result replaced. The program itself is let go at its exec,
+ *   so that it runs as ever.
  * See ptrace(2).
  */
 #include <errno.h>

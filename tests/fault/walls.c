@@ -7,7 +7,8 @@
  *
  *   KIND:INODE    a namespace of the host, in which this must not run
  *   hide=PATH     a path of the host that /proc/self/mountinfo must not show
- *   landlock=ABI  what the host's kernel has; stdin must be a file that anybody may write,
+ *   landlock=ABI  what the host's kernel has; stdin must be a file that anybody may
+ *   write,
  *                 given read-only, so that Landlock alone stands before it
  *   given         /given and /shared are binds, and CPU time is limited
  *   noproc        the jail has no /proc; stands before the namespaces

@@ -10,7 +10,8 @@
 /** miss() - Say that something is not as it must be */
 void miss(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** read_file() - The text of a small file, valid until the next call; misses without it */
+/** read_file() - The text of a small file, valid until the next call; misses without
+ * it */
 const char *read_file(const char *path);
 
 /** look_at_mounts() - /proc/self/mountinfo, to the last mount; @hide must not be in it */

@@ -5,9 +5,9 @@
  * The launcher's loop reads them from its control socket; then it gathers, judges and
  * writes its report, which must be JSON with a verdict, whatever was said. The walls'
  * read-back is answered here: there is no program to look at.
- * The first byte says what else is so: bit 0 a leaf, bit 1 no gathering, bits 2 and 3 what
- * came through the gate, bit 4 --allow-missing=audit, bit 5 a listener that has something
- * to tell, bit 6 a posture that is refused.
+ * The first byte says what else is so: bit 0 a leaf, bit 1 no gathering, bits 2 and 3
+ * what came through the gate, bit 4 --allow-missing=audit, bit 5 a listener that has
+ * something to tell, bit 6 a posture that is refused.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * packets.c - any packets of the processes of a session, and any word of its init
  *
- * A record: who speaks, a type, a step, how many bytes follow, and these. From 240: a step
- * is asked for on a branch, or init tells of an end.
+ * A record: who speaks, a type, a step, how many bytes follow, and these. From 240: a
+ * step is asked for on a branch, or init tells of an end.
  */
 #include "tests/fuzz/sessions.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reply.c - any bytes as a model server's answer, a stream or none, in either dialect, and
- * as a reply with code
+ * reply.c - any bytes as a model server's answer, a stream or none, in either dialect,
+ * and as a reply with code
  */
 #include "agent/answer.h"
 #include "agent/extract.h"

@@ -2,9 +2,9 @@
 /*
  * serve.c - any frames of a client of `serve`, to sessions that are played
  *
- * A record: a type, a session, a branch, how many bytes follow, and these. Types are those
- * that a client may send, in their order, and then any number. 200 and above: a session is
- * opened, or the interpreters do what they were asked for, and well.
+ * A record: a type, a session, a branch, how many bytes follow, and these. Types are
+ * those that a client may send, in their order, and then any number. 200 and above: a
+ * session is opened, or the interpreters do what they were asked for, and well.
  */
 #include "tests/fuzz/sessions.h"
 

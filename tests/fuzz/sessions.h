@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sessions.h - for the fuzzers of `serve`: jails that are played, and what must hold of it
+ * sessions.h - for the fuzzers of `serve`: jails that are played, and what must hold of
+ * it
  *
- * The spawner gives sockets alone; whatever says that it is a process of the jail is believed.
- * Link with --wrap=sweep_adopt, --wrap=sweep_step.
+ * The spawner gives sockets alone; whatever says that it is a process of the jail is
+ * believed. Link with --wrap=sweep_adopt, --wrap=sweep_step.
  */
 #ifndef STEPJAIL_TESTS_FUZZ_SESSIONS_H
 #define STEPJAIL_TESTS_FUZZ_SESSIONS_H

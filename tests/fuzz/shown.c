@@ -2,8 +2,8 @@
 /*
  * shown.c - any bytes as what a step shows: as frames, and as a picture
  *
- * An input is parts: a byte for the kind, two for the length, bytes. A picture's checksums
- * are made good first, for no search finds them.
+ * An input is parts: a byte for the kind, two for the length, bytes. A picture's
+ * checksums are made good first, for no search finds them.
  */
 #include "agent/media.h"
 #include "agent/picture.h"

@@ -2,11 +2,11 @@
 /*
  * spawner.c - a hostile supervisor, before the spawner of `serve`
  *
- * The spawner is spawner_serve() itself. Before each turn of its loop one record of the input
- * is acted: the supervisor sends a packet or reads answers, a jail or a template says
- * something, time passes. Jails and templates are played, and a PID namespace is one by the
- * number of a played process; each launch, signal and path is looked at. So is each call that
- * may wait: none does.
+ * The spawner is spawner_serve() itself. Before each turn of its loop one record of the
+ * input is acted: the supervisor sends a packet or reads answers, a jail or a template
+ * says something, time passes. Jails and templates are played, and a PID namespace is one
+ * by the number of a played process; each launch, signal and path is looked at. So is
+ * each call that may wait: none does.
  *
  * The first byte: bit 0 --cold, bit 1 --ready=1, bit 2 --deterministic, which must have a
  * template. Then records of four bytes: what acts, and three more.

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawner_calls.h - for the fuzzer of the spawner: what it calls the kernel for is looked at
+ * spawner_calls.h - for the fuzzer of the spawner: what it calls the kernel for is looked
+ * at
  *
- * No call may wait, no path is but one of a few, and a signal goes to no process but of the
- * jail that was named. A PID namespace is one by the number of a played process. Link with
+ * No call may wait, no path is but one of a few, and a signal goes to no process but of
+ * the jail that was named. A PID namespace is one by the number of a played process. Link
+ * with
  * --wrap of each name here.
  */
 #ifndef STEPJAIL_TESTS_FUZZ_SPAWNER_CALLS_H
@@ -223,8 +225,8 @@ int __wrap_fstatat(int dir, const char *path, struct stat *st, int flags)
 	return r;
 }
 
-/* is it a process of the jail that the request named? A process is another jail's later on,
- * as the number of a PID namespace may be */
+/* is it a process of the jail that the request named? A process is another jail's later
+ * on, as the number of a PID namespace may be */
 static bool is_asked(pid_t pid)
 {
 	for (int i = 0; i < launched; i++) {

@@ -2,7 +2,8 @@
 /*
  * spawner_jails.h - for the fuzzer of the spawner: jails and templates that are played
  *
- * Each launch is looked at: by which plan, and how many there are. Link as spawner_calls.h.
+ * Each launch is looked at: by which plan, and how many there are. Link as
+ * spawner_calls.h.
  */
 #ifndef STEPJAIL_TESTS_FUZZ_SPAWNER_JAILS_H
 #define STEPJAIL_TESTS_FUZZ_SPAWNER_JAILS_H

@@ -180,7 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		HOLDS(r == 0 || r == 1);
 		if (r == 1)
 			HOLDS(violation_name(&v) || v.beyond);
-		/* a violation that kills is not answered, and the last one; all others are */
+		/* a violation that kills is not answered, and the last one; all others
+		 * are */
 		if (!(bytes[0] & 8))
 			HOLDS(host.received - host.answered - received ==
 			      (r == 1 && plan.on_violation == VIOLATION_KILL));

@@ -2,9 +2,9 @@
 /*
  * wire.c - any bytes as a stream of frames, read whole and cut anywhere
  *
- * The first four bytes say where it is cut: a small generator gives the pieces' sizes. The
- * reader for event loops and the one that blocks must find the same frames and the same
- * end; and a frame that is sent again is the bytes that came.
+ * The first four bytes say where it is cut: a small generator gives the pieces' sizes.
+ * The reader for event loops and the one that blocks must find the same frames and the
+ * same end; and a frame that is sent again is the bytes that came.
  */
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ipc.c - System V objects and POSIX message queues: make them, look for them, remove them
+ * ipc.c - System V objects and POSIX message queues: make them, look for them, remove
+ * them
  *
- * usage: ipc make KEY WORD	memory, semaphores and a queue of this key, a queue named by it
+ * usage: ipc make KEY WORD	memory, semaphores and a queue of this key, a queue named
+ * by it
  *	  ipc look KEY		what is there of that key, and how many objects at all
  *	  ipc remove KEY
  *
- * A line for each kind: its name, and what it holds, or the errno that it came to. KEY is a
- * number that is neither 0 nor 1; all may be used by everybody.
+ * A line for each kind: its name, and what it holds, or the errno that it came to. KEY is
+ * a number that is neither 0 nor 1; all may be used by everybody.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,10 @@
  * keyhunt.c - look for the key of --lock-code in all that a started program is given
  *
  * No libc: what the kernel left in the registers is kept by the first instructions. Every
- * 8 bytes there and on the stack up to its end, at any offset, are tried as the key of an execve of nothing: refused unless it is the one. A canary that the caller
- * plants in the environment is seen to be tried, too: else the hunt would mean nothing.
- * Says "hunted N, canary yes|no", and "FOUND ..." if it does. x86-64 alone.
+ * 8 bytes there and on the stack up to its end, at any offset, are tried as the key of an
+ * execve of nothing: refused unless it is the one. A canary that the caller plants in the
+ * environment is seen to be tried, too: else the hunt would mean nothing. Says "hunted N,
+ * canary yes|no", and "FOUND ..." if it does. x86-64 alone.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listener.c - start a program that a surrounding sandbox listens to, as a container would
+ * listener.c - start a program that a surrounding sandbox listens to, as a container
+ * would
  *
  * listener PROGRAM [ARG...]: the filter allows everything and tells of nothing; its
  * listener stays open in the program, or the kernel would take it for gone.

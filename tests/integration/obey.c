@@ -3,11 +3,11 @@
  * obey.c - stepjail, but that its watcher, or supervisor, obeys the program: for
  * test_watcher.py and test_supervisor.py
  *
- * Linked into build/stepjail-obey by -Wl,--wrap of each __wrap function below. The order comes
- * where hostile bytes come: in the captured output of a program, or that of a step, "\1OBEY
- * attack argument number\n". The process then does what an intruder would, and writes to stderr
- * what came of it. Walls of the confinement that STEPJAIL_LACKS names, with commas, are not put
- * up.
+ * Linked into build/stepjail-obey by -Wl,--wrap of each __wrap function below. The order
+ * comes where hostile bytes come: in the captured output of a program, or that of a step,
+ * "\1OBEY attack argument number\n". The process then does what an intruder would, and
+ * writes to stderr what came of it. Walls of the confinement that STEPJAIL_LACKS names,
+ * with commas, are not put up.
  */
 #include <arpa/inet.h>
 #include <errno.h>

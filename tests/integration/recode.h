@@ -20,7 +20,8 @@ extern const unsigned char new_code[NEW_CODE_BYTES];
 /* a page of own code that nobody needs, to be written over: it makes 7 of nothing */
 int spare(void);
 
-/* say the errno, on the line that the way began. Return: what the way's process exits with */
+/* say the errno, on the line that the way began. Return: what the way's process exits
+ * with */
 int fail(void);
 
 /* call what lies there. Return: RAN if that was the new code */

@@ -85,8 +85,8 @@ int by_process_vm_writev(void)
 				       (ssize_t)sizeof(new_code));
 }
 
-/* a page of own code is given back, and comes anew by choice: possible where the program's
- * file lies on a tmpfs */
+/* a page of own code is given back, and comes anew by choice: possible where the
+ * program's file lies on a tmpfs */
 int by_userfaultfd(void)
 {
 	void *at = (void *)((uintptr_t)spare + PAGE);

@@ -4,7 +4,8 @@
  *
  * usage: reviews NAME		one row of attempts[]
  * Prints one line for each door that opens, and exits 1; "closed" and 0 if none does. Run by
- * test_reviews.py, in a jail, and outside of one where that is what shows that a door is one.
+ * test_reviews.py, in a jail, and outside of one where that is what shows that a door is
+ * one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -137,7 +138,8 @@ static void try_overlay(void)
 				    "lowerdir=/tmp,upperdir=/tmp/up,workdir=/tmp/at"));
 }
 
-/* CVE-2025-31133, CVE-2025-52565: what a replaced /dev/null or console would have bared */
+/* CVE-2025-31133, CVE-2025-52565: what a replaced /dev/null or console would have
+ * bared */
 static void try_masked(void)
 {
 	static const char *const files[] = {
@@ -211,7 +213,8 @@ static void try_init(void)
 	     syscall(438 /* pidfd_getfd */, syscall(SYS_pidfd_open, 1, 0), 0, 0));
 }
 
-/* nsjail: a /proc that honours set-user-ID bits, nodes or programs; calls no filter sees */
+/* nsjail: a /proc that honours set-user-ID bits, nodes or programs; calls no filter
+ * sees */
 static void try_proc_mount(void)
 {
 	struct statvfs fs;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warm_host.c - jails one after the other, out of one template or executed, and their walls
+ * warm_host.c - jails one after the other, out of one template or executed, and their
+ * walls
  *
  * usage: warm_host COUNT warm|cold|warm-step|cold-step [options of stepjail run] --
  * INTERPRETER WORDS

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warm_program.c - a template whose clones look at their walls: in place of the interpreter
+ * warm_program.c - a template whose clones look at their walls: in place of the
+ * interpreter
  *
- * Linked with what the interpreter is linked with. --template: be one, its channel on fd 0;
- * whatever else: the same look by an ordinary program, executed. MODE is one of
+ * Linked with what the interpreter is linked with. --template: be one, its channel on fd
+ * 0; whatever else: the same look by an ordinary program, executed. MODE is one of
  *	locked	a clone tries to execute something, with every key that it could know
  *	stay	a clone says "stands" once it has looked, and stays
  *	threads	the template has a second thread

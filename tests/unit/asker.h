@@ -33,7 +33,8 @@ void asker_start(void);
 /** asker_ask() - Ask with what lies in the payload */
 void asker_ask(uint32_t session, uint16_t type, size_t length);
 
-/** asker_fill() - A payload of @head bytes, its first two words, and a body; its length */
+/** asker_fill() - A payload of @head bytes, its first two words, and a body; its
+ * length */
 size_t asker_fill(uint32_t branch, size_t head, uint32_t word, const void *body,
 		  size_t length);
 

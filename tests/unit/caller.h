@@ -16,7 +16,8 @@ extern struct plan caller_plan;        /* whose filter it gets */
 extern struct violations caller_heard; /* of it */
 extern pid_t caller_pid;
 
-/** caller_start() - Make a process under the plan's filter, whose end says what @act says */
+/** caller_start() - Make a process under the plan's filter, whose end says what @act
+ * says */
 void caller_start(bool (*act)(void));
 
 /** caller_refused() - In there: is this call refused with EPERM? */

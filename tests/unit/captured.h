@@ -25,7 +25,8 @@ void captured_open(void);
 /** captured_byte() - The byte at a place; it is no part of UTF-8's longer forms */
 unsigned char captured_byte(uint64_t place);
 
-/** captured_add_up_to() - Add to a stream until it has had @total bytes, in such pieces */
+/** captured_add_up_to() - Add to a stream until it has had @total bytes, in such
+ * pieces */
 void captured_add_up_to(struct capture_stream *s, uint64_t total, size_t piece);
 
 #endif

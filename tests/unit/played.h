@@ -2,8 +2,8 @@
 /*
  * played.h - templates without a process: what theirs would say is played by the test
  *
- * The unit tests are linked with launch_jail(), launch_prepare() and template_ask() of played.c in
- * place of the launcher's own.
+ * The unit tests are linked with launch_jail(), launch_prepare() and template_ask() of
+ * played.c in place of the launcher's own.
  */
 #ifndef STEPJAIL_TESTS_UNIT_PLAYED_H
 #define STEPJAIL_TESTS_UNIT_PLAYED_H
@@ -32,7 +32,8 @@ extern int
 
 extern struct child played_child; /* what launch_prepare() gives, but for stdio */
 
-/** played_hello() - Take what a template is sent first: an fd of its plan, the caller's */
+/** played_hello() - Take what a template is sent first: an fd of its plan, the
+ * caller's */
 int played_hello(int which);
 
 /** played_answer() - Answer the launcher, 0 for that it is ready, or an errno */

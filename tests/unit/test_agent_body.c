@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_body.c - answers of servers that are no stream, and what they say of failures
+ * test_agent_body.c - answers of servers that are no stream, and what they say of
+ * failures
  */
 #include <check.h>
 #include <errno.h>

@@ -3,8 +3,9 @@
  * test_agent_confine.c - what a confined agent cannot do any more
  *
  * Each attempt is made twice, in a process of its own: as it is, where it must succeed or
- * at least come to another end, and behind confine_self(). Landlock is tried by the rights
- * of each older ABI as well, and walls that lie about themselves must be found out.
+ * at least come to another end, and behind confine_self(). Landlock is tried by the
+ * rights of each older ABI as well, and walls that lie about themselves must be found
+ * out.
  */
 #include <errno.h>
 #include <seccomp.h>

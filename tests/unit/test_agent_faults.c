@@ -2,10 +2,10 @@
 /*
  * test_agent_faults.c - 10,000 streams with faults drawn by chance, from a fixed seed
  *
- * Good answers of servers are cut, doubled, mixed and strewn with what parsers stumble on,
- * and read in pieces of any size. What comes out must keep every promise of its readers;
- * `make asan` sees to their memory. Whatever is left of a stream, it must mean the same in
- * pieces as it does at once.
+ * Good answers of servers are cut, doubled, mixed and strewn with what parsers stumble
+ * on, and read in pieces of any size. What comes out must keep every promise of its
+ * readers; `make asan` sees to their memory. Whatever is left of a stream, it must mean
+ * the same in pieces as it does at once.
  */
 #include <check.h>
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_given.c - files in: what is said of a folder, its digest, what comes by a pipe
+ * test_agent_given.c - files in: what is said of a folder, its digest, what comes by a
+ * pipe
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_media.c - what a step shows: frames taken or refused, pictures read or refused
+ * test_agent_media.c - what a step shows: frames taken or refused, pictures read or
+ * refused
  *
- * Each broken form of a picture is one byte or one length away from a good one: libpng has
- * to find it, with nothing read or written beside what is there (asan).
+ * Each broken form of a picture is one byte or one length away from a good one: libpng
+ * has to find it, with nothing read or written beside what is there (asan).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_peek.c - values handed over by a process that a stranger's file may have taken
+ * test_agent_peek.c - values handed over by a process that a stranger's file may have
+ * taken
  */
 #include <check.h>
 #include <errno.h>
@@ -73,7 +74,8 @@ START_TEST(what_was_cut_or_is_longer_is_none)
 }
 END_TEST
 
-/* every byte, set to what counts and lengths stumble on; whatever comes back is a value */
+/* every byte, set to what counts and lengths stumble on; whatever comes back is a
+ * value */
 START_TEST(changed_bytes_do_no_harm)
 {
 	static const char bytes[] = "\x00\x01\x7f\x80\xff"

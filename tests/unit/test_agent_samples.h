@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_samples.h - answers of servers as they come over the wire, for the tests of their readers
+ * test_agent_samples.h - answers of servers as they come over the wire, for the tests of
+ * their readers
  */
 #ifndef STEPJAIL_TESTS_UNIT_SAMPLES_H
 #define STEPJAIL_TESTS_UNIT_SAMPLES_H

@@ -24,7 +24,8 @@
 #include "tests/unit/suites.h"
 #include "tests/unit/test_agent_samples.h"
 
-/* one answer a connection: or the next request may still go to one that is being closed */
+/* one answer a connection: or the next request may still go to one that is being
+ * closed */
 #define HEAD "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
 
 static const struct {

@@ -145,7 +145,8 @@ END_TEST
 #define STORERS 4
 #define EACH 20
 
-/* each stores its own, and one that all of them want; its status is how often that was so */
+/* each stores its own, and one that all of them want; its status is how often that was
+ * so */
 static int store_many(const char *folder, int who)
 {
 	const struct text source = { .bytes = (char[]){ "one" }, .length = 3 };

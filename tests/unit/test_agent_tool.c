@@ -145,7 +145,8 @@ static void add(struct chat *chat, enum role role, const char *text)
 	ck_assert_int_eq(chat_add(chat, role, text, strlen(text), &e), 0);
 }
 
-/* rules, a task, an answer beside two calls, one of them unreadable, what became of them */
+/* rules, a task, an answer beside two calls, one of them unreadable, what became of
+ * them */
 static void make_chat(struct chat *chat)
 {
 	struct reply reply = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_ways.c - ways of working: rows, options, words around code, what is an answer
+ * test_agent_ways.c - ways of working: rows, options, words around code, what is an
+ * answer
  */
 #include <check.h>
 #include <errno.h>

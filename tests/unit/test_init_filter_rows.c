@@ -88,8 +88,8 @@ START_TEST(no_row_repeats_another)
 END_TEST
 
 /*
- * What jail/plan/syscalls.c and the design name as knowingly excluded. A '*' at the end stands
- * for any ending.
+ * What jail/plan/syscalls.c and the design name as knowingly excluded. A '*' at the end
+ * stands for any ending.
  */
 static const char *const excluded[] = {
 	"ptrace",

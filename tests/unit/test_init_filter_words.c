@@ -188,7 +188,8 @@ START_TEST(set_id_files_are_never_made)
 }
 END_TEST
 
-/* own ones, and of these RLIMIT_CORE to read alone, by a pointer that is NULL as a whole */
+/* own ones, and of these RLIMIT_CORE to read alone, by a pointer that is NULL as a
+ * whole */
 START_TEST(limits_in_words)
 {
 	for (uint64_t high = 0; high < 2; high++)
@@ -213,7 +214,8 @@ START_TEST(limits_in_words)
 }
 END_TEST
 
-/* but none that merges pages with the rest of the host's, or drops pages that all share */
+/* but none that merges pages with the rest of the host's, or drops pages that all
+ * share */
 START_TEST(advice_is_for_own_memory)
 {
 	static const bool refused[26] = {

@@ -281,7 +281,8 @@ END_TEST
 
 #define PARSE(e, ...) option_parse(&captured_plan, (char *[]){ __VA_ARGS__, NULL }, (e))
 
-/* an option that may stand alone takes no next word, and says so where it looks like one */
+/* an option that may stand alone takes no next word, and says so where it looks like
+ * one */
 START_TEST(capture_may_stand_alone)
 {
 	char *both[] = { "--capture", "/bin/x", "both", NULL };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_measure.c - what a measurer reads of hostile processes, and what becomes of it
+ * test_jail_measure.c - what a measurer reads of hostile processes, and what becomes of
+ * it
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -85,7 +85,8 @@ START_TEST(what_cannot_be_read_is_not_nothing)
 }
 END_TEST
 
-/* the number of fds that are left is enough for the first files of a process, not for all */
+/* the number of fds that are left is enough for the first files of a process, not for
+ * all */
 static void sample_with_few_fds(void *arg)
 {
 	struct proc_usage w = { 0 };

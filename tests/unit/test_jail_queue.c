@@ -64,7 +64,8 @@ START_TEST(a_frame_has_a_bound)
 }
 END_TEST
 
-/* a reader that takes a little at a time gets every byte, in order, and nothing is lost */
+/* a reader that takes a little at a time gets every byte, in order, and nothing is
+ * lost */
 START_TEST(what_is_not_read_waits)
 {
 	enum { FRAMES = 200, LENGTH = 30000 };

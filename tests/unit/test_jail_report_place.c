@@ -106,8 +106,8 @@ START_TEST(bad_places_are_refused)
 }
 END_TEST
 
-/* an earlier jail could have left it, in a folder that it may write to: the file itself, or
- * a folder on the way to it. In /dev, too, there are such folders. */
+/* an earlier jail could have left it, in a folder that it may write to: the file itself,
+ * or a folder on the way to it. In /dev, too, there are such folders. */
 START_TEST(a_report_follows_no_symlink)
 {
 	char in_dev[] = "/dev/shm/stepjail-unit-XXXXXX";

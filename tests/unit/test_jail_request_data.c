@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_request_data.c - sources and files that a client of `serve` sends: what goes into
- * the jail, and when
+ * test_jail_request_data.c - sources and files that a client of `serve` sends: what goes
+ * into the jail, and when
  */
 #include <fcntl.h>
 #include <stdlib.h>

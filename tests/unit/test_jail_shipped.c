@@ -71,7 +71,8 @@ static bool own_the_folder(void)
 	return true;
 }
 
-/* root's own alone are trusted by root; a group's right to write is enough to lose that */
+/* root's own alone are trusted by root; a group's right to write is enough to lose
+ * that */
 static void look_at_owners(void *arg)
 {
 	static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_ready.c - when a jail that nobody has asked for yet is made, and when one goes
+ * test_jail_ready.c - when a jail that nobody has asked for yet is made, and when one
+ * goes
  */
 #include "jail/serve/template/spare.h"
 #include "tests/unit/suites.h"

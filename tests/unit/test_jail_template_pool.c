@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_template_pool.c - which template a jail is cloned from, when there is a new one, and when
- * an old one goes
+ * test_jail_template_pool.c - which template a jail is cloned from, when there is a new
+ * one, and when an old one goes
  */
 #include <errno.h>
 #include <string.h>

@@ -242,7 +242,8 @@ START_TEST(blanks_and_backslashes_are_octal)
 }
 END_TEST
 
-/* all signals are blocked when the launcher looks: what waits for a writer waits for ever */
+/* all signals are blocked when the launcher looks: what waits for a writer waits for
+ * ever */
 START_TEST(a_list_is_a_file)
 {
 	static const char *const suffixes[] = { ".sum", "" };

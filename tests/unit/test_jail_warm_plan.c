@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_warm_plan.c - the struct by which a template is told its clones' plan: what comes
- * back of a plan, and that every field which cannot be is refused
+ * test_jail_warm_plan.c - the struct by which a template is told its clones' plan: what
+ * comes back of a plan, and that every field which cannot be is refused
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -188,7 +188,8 @@ static void kill_below(pid_t pid)
 	ck_assert_int_eq(kill(child, SIGKILL), 0);
 }
 
-/* its child burns, and ends when it is told to, by the end of a pipe; nobody waits for it */
+/* its child burns, and ends when it is told to, by the end of a pipe; nobody waits for
+ * it */
 static void burn_in_a_child_that_is_lost(void)
 {
 	int ends[2];

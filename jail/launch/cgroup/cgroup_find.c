@@ -124,11 +124,10 @@ static int find_root(int top, const struct plan *p, int *base, char *where, size
 	if (made < 0)
 		return p ? err_set(e, errno, "cgroup: open %s", place) : 0;
 	if (io_read_file_at(made, "cgroup.procs", pids, sizeof(pids)) != 0)
-		return err_say(e, EBUSY,
-			       "cgroup: %s has processes of its own, so it can have no "
-			       "limited leaves; type: while read p; do echo $p "
-			       ">%s/cgroup.procs; done <%s/cgroup.procs",
-			       place, HIERARCHY, place);
+		return err_say(
+			e, EBUSY,
+			"cgroup: %s has processes of its own, so it can have no limited leaves; type: while read p; do echo $p >%s/cgroup.procs; done <%s/cgroup.procs",
+			place, HIERARCHY, place);
 	if (!p)
 		return 0;
 	r = cgroup_enable(top, p);
@@ -246,10 +245,10 @@ static int find_delegated(const char *path, const struct plan *p, int *base, cha
 		return err_set(e, -offered, "cgroup: read %.200s/cgroup.controllers",
 			       path);
 	if (bits & ~offered)
-		return lack(bits & ~offered, path,
-			    "delegate it too, for a user's units with: systemctl edit "
-			    "user@.service, [Service] Delegate=cpu cpuset io memory pids",
-			    e);
+		return lack(
+			bits & ~offered, path,
+			"delegate it too, for a user's units with: systemctl edit user@.service, [Service] Delegate=cpu cpuset io memory pids",
+			e);
 	if (!p)
 		return 0;
 	r = cgroup_enable(place, p);
@@ -278,21 +277,19 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
 	if (top >= 0 && fstatfs(top, &fs) < 0)
 		return err_set(e, errno, "cgroup: look at %s", HIERARCHY);
 	if (top < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
-		return err_say(e, ENOENT,
-			       "cgroup: %s is not cgroup v2; boot with "
-			       "systemd.unified_cgroup_hierarchy=1 (and no cgroup v1 "
-			       "mounts), or "
-			       "run without these limits by --allow-missing=cgroup",
-			       HIERARCHY);
+		return err_say(
+			e, ENOENT,
+			"cgroup: %s is not cgroup v2; boot with systemd.unified_cgroup_hierarchy=1 (and no cgroup v1 mounts), or run without these limits by --allow-missing=cgroup",
+			HIERARCHY);
 	offered = read_bits(top, "cgroup.controllers");
 	if (offered < 0)
 		return err_set(e, -offered, "cgroup: read %s/cgroup.controllers",
 			       HIERARCHY);
 	if (needed(p) & ~offered)
-		return lack(needed(p) & ~offered, HIERARCHY,
-			    "boot without cgroup_no_v1= and cgroup_disable=, or with a "
-			    "kernel that has it",
-			    e);
+		return lack(
+			needed(p) & ~offered, HIERARCHY,
+			"boot without cgroup_no_v1= and cgroup_disable=, or with a kernel that has it",
+			e);
 	r = own_path(own, sizeof(own));
 	if (r < 0)
 		return err_set(e, -r, "cgroup: find the own cgroup in /proc/self/cgroup");

@@ -37,9 +37,7 @@ static const struct row {
 	bool read_only;
 } rows[CGROUP_LIMITS] = {
 	{ "memory.max", "", LIMIT_MEMORY_BYTES, PAGES, 0, "",
-	  "RLIMIT_DATA for each process, and a watch of their sum every 50 ms that does "
-	  "not see files in tmpfs, nor what lies in sockets and pipes; the calls in "
-	  "\"shut\" fail",
+	  "RLIMIT_DATA for each process, and a watch of their sum every 50 ms that does not see files in tmpfs, nor what lies in sockets and pipes; the calls in \"shut\" fail",
 	  false },
 	{ "memory.high", "max", LIMIT_MEMORY_HIGH_BYTES, PAGES, 0, "", NULL, false },
 	{ "memory.swap.max", "", LIMIT_SWAP_BYTES, PAGES, 0, "", NULL, false },
@@ -113,10 +111,10 @@ static int find_disk(const struct plan_io *io, char *number, size_t size, struct
 	(void)snprintf(number, size, "%u:%u", major, minor);
 	(void)snprintf(part, sizeof(part), "/sys/dev/block/%s/dev", number);
 	if (io_read_file_at(AT_FDCWD, part, text, sizeof(text)) <= 0)
-		return err_say(e, ENODEV,
-			       "--io-max: %.200s is on no disk that io.max knows (%s): "
-			       "name the disk itself; lsblk lists them",
-			       path, number);
+		return err_say(
+			e, ENODEV,
+			"--io-max: %.200s is on no disk that io.max knows (%s): name the disk itself; lsblk lists them",
+			path, number);
 	(void)snprintf(part, sizeof(part), "/sys/dev/block/%s/partition", number);
 	if (access(part, F_OK) < 0)
 		return 0;
@@ -182,8 +180,7 @@ static int differs(const char *file, const char *got, const char *planned, struc
 {
 	return err_say(
 		e, EPROTO,
-		"cgroup: %s reads '%.200s' where '%.200s' was planned: the program "
-		"was not started",
+		"cgroup: %s reads '%.200s' where '%.200s' was planned: the program was not started",
 		file, got, planned);
 }
 

@@ -58,21 +58,16 @@ const char *cgroup_advice(void)
 	unsigned int uid = geteuid();
 
 	if (find_runner())
-		(void)snprintf(text, sizeof(text),
-			       "type: systemd-run %s--scope -p Delegate=yes stepjail "
-			       "...%s%s; where this user has no systemd, as root: "
-			       "systemd-run --uid=%u -p Delegate=yes --pipe --wait "
-			       "stepjail ...",
-			       uid ? "--user " : "",
-			       *refusal ? ", which was tried: " : "", refusal, uid);
+		(void)snprintf(
+			text, sizeof(text),
+			"type: systemd-run %s--scope -p Delegate=yes stepjail ...%s%s; where this user has no systemd, as root: systemd-run --uid=%u -p Delegate=yes --pipe --wait stepjail ...",
+			uid ? "--user " : "", *refusal ? ", which was tried: " : "",
+			refusal, uid);
 	else
-		(void)snprintf(text, sizeof(text),
-			       "no systemd-run here; type as root: d=/sys/fs/cgroup/"
-			       "u%u; echo +cpu +memory +pids >/sys/fs/cgroup/"
-			       "cgroup.subtree_control; mkdir $d; chown %u $d "
-			       "$d/cgroup.procs $d/cgroup.subtree_control; echo %d "
-			       ">$d/cgroup.procs",
-			       uid, uid, getppid());
+		(void)snprintf(
+			text, sizeof(text),
+			"no systemd-run here; type as root: d=/sys/fs/cgroup/u%u; echo +cpu +memory +pids >/sys/fs/cgroup/cgroup.subtree_control; mkdir $d; chown %u $d $d/cgroup.procs $d/cgroup.subtree_control; echo %d >$d/cgroup.procs",
+			uid, uid, getppid());
 	return text;
 }
 

@@ -264,9 +264,10 @@ bool spawn_is_fresh(struct serve *serve);
 bool spawn_is_stale(const struct session *s);
 
 /**
- * measure_ask() - Have something measured of a state, or of the whole jail where it is NULL
- * @came:	Called once, maybe at once: with an errnum where it is not known, as when the
- *		session ends
+ * measure_ask() - Have something measured of a state, or of the whole jail where it is
+ * NULL
+ * @came:	Called once, maybe at once: with an errnum where it is not known, as when
+ *		the session ends
  *
  * One after the other, in this order.
  */
@@ -294,7 +295,8 @@ bool shared_ask(struct step *step);
 const char *shared_text(uint64_t shares);
 /**
  * shared_wait() - Answer STATE when it is known what the state shares that a branch is at
- * @json:	An object without its closing brace, in memory with SHARED_BYTES more; taken
+ * @json:	An object without its closing brace, in memory with SHARED_BYTES more;
+ *		taken
  */
 void shared_wait(struct session *s, uint32_t branch, char *json);
 /** shared_holds() - Where frames of this branch wait for such an answer, or NULL */

@@ -105,10 +105,10 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 	if (step->input_ends)
 		return err_say(e, EPIPE, "STDIN: its end was sent before");
 	if (step->input_bytes + length > STDIN_BYTES_MAX)
-		return err_say(e, EFBIG,
-			       "STDIN: %u bytes wait for the step to read them: send "
-			       "less at once",
-			       STDIN_BYTES_MAX);
+		return err_say(
+			e, EFBIG,
+			"STDIN: %u bytes wait for the step to read them: send less at once",
+			STDIN_BYTES_MAX);
 	if (!step->input && length)
 		step->input = malloc(STDIN_BYTES_MAX);
 	if (!step->input && length)

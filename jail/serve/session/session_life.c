@@ -151,10 +151,10 @@ static void serve_stand(struct bell *b)
 {
 	struct session *s = b->owner;
 
-	session_end(s,
-		    "the interpreter did not start within %d s: is the host out of CPU "
-		    "or memory?%s%s",
-		    STARTUP_MS / 1000, s->diagnostic[0] ? ": " : "", s->diagnostic);
+	session_end(
+		s,
+		"the interpreter did not start within %d s: is the host out of CPU or memory?%s%s",
+		STARTUP_MS / 1000, s->diagnostic[0] ? ": " : "", s->diagnostic);
 }
 
 /* the one thing that fails behind the open gate: its exec */
@@ -180,19 +180,19 @@ static void take_frame(struct session *s)
 		if (s->phase == PHASE_OPEN)
 			done_process(s, (pid_t)h.step, &exit);
 		else if (h.step == INIT_PROGRAM_PID)
-			session_end(s,
-				    "the interpreter ended at its start (wait status "
-				    "%#x)%s%s",
-				    exit.wstatus, s->diagnostic[0] ? ": " : "",
-				    s->diagnostic);
+			session_end(
+				s,
+				"the interpreter ended at its start (wait status %#x)%s%s",
+				exit.wstatus, s->diagnostic[0] ? ": " : "",
+				s->diagnostic);
 	} else if (h.type == WIRE_FAIL && h.length == sizeof(struct wire_fail) &&
 		   s->phase == PHASE_STANDING) {
 		take_fail(s, payload);
 	} else {
-		session_end(s,
-			    "the jail's init sent a frame of type %u with %u bytes, "
-			    "which is not due here",
-			    h.type, h.length);
+		session_end(
+			s,
+			"the jail's init sent a frame of type %u with %u bytes, which is not due here",
+			h.type, h.length);
 	}
 }
 

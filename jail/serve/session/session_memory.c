@@ -21,7 +21,8 @@
 #include "jail/serve/session/session_memory.h"
 #include "jail/base/clock.h"
 
-/* beside page tables; the kernel's own of a process, and the first pages that each writes */
+/* beside page tables; the kernel's own of a process, and the first pages that each
+ * writes */
 #define FORK_BYTES (128u << 10)
 #define END_WAIT_MS 100 /* what is killed gives its memory back long before */
 #define AGAIN_MS 2

@@ -9,18 +9,17 @@
  *   it is in: the last is true of orphans, too, and nobody can join another's session. An
  *   orphan that has begun a session is nobody's. Whoever is just made out of a state is
  *   in that state's session until it has said who it is. Numbers in a call are the
- *   jail's: whose they are is found by a walk over its processes and threads, the caller's
- *   own first. A child may be missed where others end meanwhile, so that nobody has a
- *   number is the word of two walks. What a walk costs is taken from the budget of answers.
- *   A signal reaches what belongs to the caller's own step. It also reaches what is
- *   nobody's while there is no other step that it could come from.
- *   A process group lies within one session, and its number is that of the process that
- *   began it, or of none: whoever owns that process owns the group.
- *   A number that nobody has is answered here, with ESRCH: somebody could get it before
- *   the kernel looks. One that the caller's own process has now could be somebody else's
- *   then only if that process has ended and all other numbers were given out before.
- *   A violation of what is nobody's is told in the answer to STATUS, and its process is
- *   ended alone where violations kill.
+ *   jail's: whose they are is found by a walk over its processes and threads, the
+ *   caller's own first. A child may be missed where others end meanwhile, so that nobody
+ *   has a number is the word of two walks. What a walk costs is taken from the budget of
+ *   answers. A signal reaches what belongs to the caller's own step. It also reaches what
+ *   is nobody's while there is no other step that it could come from. A process group
+ *   lies within one session, and its number is that of the process that began it, or of
+ *   none: whoever owns that process owns the group. A number that nobody has is answered
+ *   here, with ESRCH: somebody could get it before the kernel looks. One that the
+ *   caller's own process has now could be somebody else's then only if that process has
+ *   ended and all other numbers were given out before. A violation of what is nobody's is
+ *   told in the answer to STATUS, and its process is ended alone where violations kill.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -155,8 +154,8 @@ static void look_below(struct sought *w, pid_t process)
 	proc_usage_end(&k);
 }
 
-/* Whose is this number? 0, -ESRCH: no process or thread has it; -EPERM: there are more than
- * are looked at */
+/* Whose is this number? 0, -ESRCH: no process or thread has it; -EPERM: there are more
+ * than are looked at */
 static int find_owner(struct session *s, pid_t pid, struct state **of)
 {
 	struct sought w = { .s = s, .pid = pid };

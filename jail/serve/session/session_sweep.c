@@ -4,16 +4,16 @@
  *
  * Theory of operation
  *   What a step leaves behind is killed before the step is answered. All processes below
- *   init are visited, a few in each turn of the loop. A walk that finds nobody alive who is
- *   not known is the last one; after any other there is one more, a moment later. Nothing
- *   waits for a death: a session whose strays are many, or die slowly, delays its own
- *   answers alone. A process that was asked for, and has not said who it is, looks like a
- *   stray: the walk waits until it speaks, or is late.
+ *   init are visited, a few in each turn of the loop. A walk that finds nobody alive who
+ *   is not known is the last one; after any other there is one more, a moment later.
+ *   Nothing waits for a death: a session whose strays are many, or die slowly, delays its
+ *   own answers alone. A process that was asked for, and has not said who it is, looks
+ *   like a stray: the walk waits until it speaks, or is late.
  *
  *   Whom a signal goes to is held by a pidfd before it is looked at once more: a number
- *   that was given to somebody else meanwhile belongs to a process whose parent is not one
- *   of this jail's. A step may be gone before it is looked at: it has no pidfd then, and
- *   gets no signal.
+ *   that was given to somebody else meanwhile belongs to a process whose parent is not
+ *   one of this jail's. A step may be gone before it is looked at: it has no pidfd then,
+ *   and gets no signal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,8 +88,8 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 	/* while the kernel takes it out of its tables, numbers in its status are 0 */
 	if (pidfd >= 0 && (!look(host, &parent, &inside) || !parent || !inside))
 		ended = has_ended(pidfd);
-	/* one that moved and ended is not believed: the end of the one before is waited for
-	 * already, and will come */
+	/* one that moved and ended is not believed: the end of the one before is waited
+	 * for already, and will come */
 	if (ended ? told <= 1 || state->host
 		  : inside != (pid_t)told ||
 			    (parent != s->init && (!before || parent != before)))
@@ -204,8 +204,8 @@ bool sweep_has_none(const struct session *s, pid_t pid)
 	}
 }
 
-/* the usual end of a step, at the price of two files: states that wait make no process. Init
- * comes last, as it gets the children of whoever ends meanwhile */
+/* the usual end of a step, at the price of two files: states that wait make no process.
+ * Init comes last, as it gets the children of whoever ends meanwhile */
 static bool is_clean(const struct step *step)
 {
 	const struct session *s = step->session;

@@ -12,10 +12,11 @@
 #include "jail/serve/session/session_types.h"
 
 /**
- * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its pidfd
+ * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its
+ * pidfd
  *
- * Of one that is gone nobody can tell, and init will tell of its end: what it says is noted
- * aside, and is believed of an end that is no known process's.
+ * Of one that is gone nobody can tell, and init will tell of its end: what it says is
+ * noted aside, and is believed of an end that is no known process's.
  * @told:	Its pid in the jail, as it says
  * @host:	As the kernel says
  * @before:	Another parent that it may have, 0 for none
@@ -32,7 +33,8 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 void sweep_step(struct step *step);
 
 /**
- * sweep_states() - The same for what states have made that are to wait, counted in restless
+ * sweep_states() - The same for what states have made that are to wait, counted in
+ * restless
  * @rests:	One that rests, and has left something; NULL: only while no step runs
  */
 void sweep_states(struct session *s, const struct state *rests);
@@ -40,7 +42,8 @@ void sweep_states(struct session *s, const struct state *rests);
 /** sweep_stop() - Not any more; park_swept() is not called */
 void sweep_stop(struct session *s);
 
-/** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or -1 */
+/** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or
+ * -1 */
 pid_t sweep_inside(const char *text, const char *key);
 
 /** sweep_bytes() - Memory that is a state's own at the most; 0 if unknown */

@@ -66,7 +66,8 @@ void states_end(struct states *t, struct state *s)
 
 void states_lose(struct states *t, struct state *s)
 {
-	/* a lost branch is where its state came from: that can be gone back to, and must be */
+	/* a lost branch is where its state came from: that can be gone back to, and must
+	 * be */
 	for (unsigned int i = 0; i < t->branches; i++) {
 		if (t->branch[i].head != s->number)
 			continue;

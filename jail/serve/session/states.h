@@ -2,8 +2,8 @@
 /*
  * states.h - which states a session has, and which of them its branches are at
  *
- * A table and its rules alone: nothing here knows of processes. A state is a snapshot when
- * no branch is at it.
+ * A table and its rules alone: nothing here knows of processes. A state is a snapshot
+ * when no branch is at it.
  */
 #ifndef STEPJAIL_JAIL_SERVE_SESSION_STATES_H
 #define STEPJAIL_JAIL_SERVE_SESSION_STATES_H
@@ -62,7 +62,8 @@ struct states {
 /** states_find() - The state of this number that has not been told to end, or NULL */
 struct state *states_find(const struct states *t, uint32_t number);
 
-/** states_of_pid() - The state of this pid in the jail, also one that is ending, or NULL */
+/** states_of_pid() - The state of this pid in the jail, also one that is ending, or
+ * NULL */
 struct state *states_of_pid(const struct states *t, pid_t pid);
 
 /** states_branch() - The branch of this name, or NULL */

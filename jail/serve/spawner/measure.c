@@ -2,15 +2,15 @@
 /*
  * measure.c - what takes rights to see of a process of a jail: see measure.h
  *
- * Who runs it: a measurer, a process for one measurement, forked by the spawner (measurer.c),
- * which neither reads nor waits. For the kernel guards these files by the right to
- * ptrace(2), and a jail can make their reader wait: it holds the lock of its memory, or has
- * page tables that take long to walk.
+ * Who runs it: a measurer, a process for one measurement, forked by the spawner
+ * (measurer.c), which neither reads nor waits. For the kernel guards these files by the
+ * right to ptrace(2), and a jail can make their reader wait: it holds the lock of its
+ * memory, or has page tables that take long to walk.
  *
- * What it reads: the kernel's text on processes that are hostile, namely smaps_rollup, status
- * and task/TID/children of all processes below one; maps and fdinfo of one. Numbers are the
- * kernel's own. Names in there are the jail's choice; the kernel writes their line ends as
- * escapes, and none is taken for more than text.
+ * What it reads: the kernel's text on processes that are hostile, namely smaps_rollup,
+ * status and task/TID/children of all processes below one; maps and fdinfo of one.
+ * Numbers are the kernel's own. Names in there are the jail's choice; the kernel writes
+ * their line ends as escapes, and none is taken for more than text.
  *
  * What an intruder could do: it is the spawner's copy, with its id, no capability but
  * those that reading needs, no_new_privs, no fd but one folder in /proc and a pipe, and
@@ -38,8 +38,8 @@
 #include "jail/serve/spawner/measure.h"
 #include "jail/watch/proc_usage.h"
 
-/* A process may have as many mappings and files as its limits allow: a part of them is read.
- * What is beyond, and what cannot be read, counts as shared. */
+/* A process may have as many mappings and files as its limits allow: a part of them is
+ * read. What is beyond, and what cannot be read, counts as shared. */
 #define MAPS_BYTES (512u << 10) /* of some 100 for each mapping */
 #define FILES_MAX 256
 

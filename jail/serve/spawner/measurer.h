@@ -34,7 +34,8 @@ struct measurers {
 };
 
 /**
- * measurer_start() - Begin to measure; done() follows, with an errno where it ends without a word
+ * measurer_start() - Begin to measure; done() follows, with an errno where it ends
+ * without a word
  * @dir:	Of the process; stays the caller's, as @pid is its number
  *
  * Return: 0, -EBUSY (one measures for this jail, or as many as there may be), or -errno

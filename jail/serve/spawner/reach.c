@@ -2,9 +2,9 @@
 /*
  * reach.c - is a process one of a jail? See spawned_reach()
  *
- * By the kernel's word: the PID namespace of the process that the pidfd holds is the jail's
- * own. A number could be another process's by then; so the pidfd is asked, last, whether its
- * process is still there: if so, the number was its own all the time.
+ * By the kernel's word: the PID namespace of the process that the pidfd holds is the
+ * jail's own. A number could be another process's by then; so the pidfd is asked, last,
+ * whether its process is still there: if so, the number was its own all the time.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,9 +21,9 @@
 #define THREADS_LOOKED_AT 16
 
 /*
- * The PID namespace of a process, by its folder; 0, or -errno. A thread that has no memory any
- * more shows it to nobody (EPERM), and the first thread may have ended before the others: one
- * of those tells then. Where all are ending, it is as good as gone.
+ * The PID namespace of a process, by its folder; 0, or -errno. A thread that has no
+ * memory any more shows it to nobody (EPERM), and the first thread may have ended before
+ * the others: one of those tells then. Where all are ending, it is as good as gone.
  */
 static int find_space(int dir, ino_t *space)
 {

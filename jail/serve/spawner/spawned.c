@@ -2,10 +2,11 @@
 /*
  * spawned.c - a jail of `serve`, from OPEN to ENDED: see spawned.h
  *
- * What is read here: READY and FAIL of a jail that has run nothing yet, both of fixed size,
- * and kernel files about a process that waits at its gate. When that gate has been opened, all
- * ends of the jail are the supervisor's. A supervisor that reads too slowly is told later: what
- * it is to be told follows from where a jail is, so nothing is queued.
+ * What is read here: READY and FAIL of a jail that has run nothing yet, both of fixed
+ * size, and kernel files about a process that waits at its gate. When that gate has been
+ * opened, all ends of the jail are the supervisor's. A supervisor that reads too slowly
+ * is told later: what it is to be told follows from where a jail is, so nothing is
+ * queued.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -181,8 +182,8 @@ static void take_up(struct spawned *j)
 	struct stat st;
 	struct err e;
 
-	/* a program that could not be executed has ended by now, and its init tells why: then
-	 * no process of the jail is reached */
+	/* a program that could not be executed has ended by now, and its init tells why:
+	 * then no process of the jail is reached */
 	if (fstatat(dir, "ns/pid", &st, 0) == 0)
 		j->space = st.st_ino;
 	j->facts = spawned_print_facts(j);
@@ -217,8 +218,8 @@ static void serve_gate(struct port *p, uint32_t events)
 	struct event_loop *hub = &j->spawner->hub;
 
 	(void)events;
-	/* startup.c closes it, now or when init is ready as well; the loop must not know it
-	 * then, as the child of another launch may hold a copy */
+	/* startup.c closes it, now or when init is ready as well; the loop must not know
+	 * it then, as the child of another launch may hold a copy */
 	(void)event_loop_listen(hub, p, 0);
 	if (startup_gate(&j->run))
 		p->fd = -1;
@@ -275,10 +276,10 @@ static void serve_control(struct port *p, uint32_t events)
 	if (r < 0)
 		(void)err_say(&e, EPIPE, "the jail's init has ended");
 	else if (!startup_frame(&j->run, &h, (const unsigned char *)&said))
-		r = err_say(&e, EBADMSG,
-			    "the jail's init sent a frame of type %u with %u bytes, "
-			    "which is not due here",
-			    h.type, h.length);
+		r = err_say(
+			&e, EBADMSG,
+			"the jail's init sent a frame of type %u with %u bytes, which is not due here",
+			h.type, h.length);
 	if (r < 0)
 		fail(j, &e);
 	else

@@ -63,12 +63,13 @@ struct spawned {
 	struct err error, left; /* of FAILED; of ENDED */
 	struct spawn_answer measured; /* to be told; of kind 0: none */
 	struct later forget;
-	/* its jail, up to the opened gate; last, since most of its pages are never used */
+	/* its jail, up to the opened gate; last, since most of its pages are never
+	 * used */
 	struct run run;
 };
 
-/** spawned_open() - Begin to launch a jail; 0, or -ENOMEM, also where too many are refused and not
- * ended. What else goes wrong is told */
+/** spawned_open() - Begin to launch a jail; 0, or -ENOMEM, also where too many are
+ * refused and not ended. What else goes wrong is told */
 int spawned_open(struct spawner *p, uint32_t number);
 
 /** spawned_print_facts() - Members of the JSON object of OPENED; a sealed memfd, or -1 */
@@ -77,7 +78,8 @@ int spawned_print_facts(const struct spawned *j);
 /**
  * spawned_reach() - Is this a process of the jail, and still there? In reach.c
  *
- * Return: its folder in /proc, the caller's to close, -ESRCH, -EPERM (it is another's), or
+ * Return: its folder in /proc, the caller's to close, -ESRCH, -EPERM (it is another's),
+ * or
  * -errno
  */
 int spawned_reach(const struct spawned *j, int pidfd);
@@ -91,8 +93,8 @@ void spawned_end(struct spawned *j);
 /**
  * spawner_say() - Send an answer to the supervisor; in spawner.c
  *
- * Return: 0, -EAGAIN: it reads too slowly, and spawned_update() is called for all when it has
- * read; or -errno
+ * Return: 0, -EAGAIN: it reads too slowly, and spawned_update() is called for all when it
+ * has read; or -errno
  */
 int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
 		size_t count);

@@ -4,10 +4,9 @@
  *
  * Theory of operation
  *   One loop (event_loop.h) and no wait in it. What is read of the supervisor is requests
- *   of sixteen bytes, each with a pidfd or without. What a jail goes through is spawned.c;
- *   templates have answers of fixed size, too (template.h). So nothing is parsed here that
- *   has a length of its own.
- *   Whom a request reaches: reach.c.
+ *   of sixteen bytes, each with a pidfd or without. What a jail goes through is
+ *   spawned.c; templates have answers of fixed size, too (template.h). So nothing is
+ *   parsed here that has a length of its own. Whom a request reaches: reach.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -201,8 +200,9 @@ static int obey(struct spawner *p, const struct spawn_request *q, int fd)
 }
 
 /*
- * A packet is taken when it has been obeyed. What may be beside it is an fd whose last close
- * takes long; so whatever is no pidfd is closed by nobody, but by this process's exit.
+ * A packet is taken when it has been obeyed. What may be beside it is an fd whose last
+ * close takes long; so whatever is no pidfd is closed by nobody, but by this process's
+ * exit.
  * Return: 1, 0 (there is none), or -errno
  */
 static int take_request(struct spawner *p)

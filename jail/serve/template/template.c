@@ -121,8 +121,8 @@ static int serve_gate(struct template *t, struct err *e)
 		return 0;
 	io_close_fd(&t->gate.listener);
 	t->jail.netlink = io_steal_fd(&t->gate.netlink);
-	/* before it is closed: a jail's child may hold a copy of it until its exec, and then
-	 * the set would go on to tell of it */
+	/* before it is closed: a jail's child may hold a copy of it until its exec, and
+	 * then the set would go on to tell of it */
 	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
 	if (r > 0)
 		r = look(t, e) < 0 ? -e->errnum : r;
@@ -139,9 +139,9 @@ static int take_answer(const struct template *t, struct warm_answer *a, struct e
 	int r = fd_passing_receive(t->channel, a, sizeof(*a), NULL, 0);
 
 	if (r == -EPIPE || r == -ECONNRESET)
-		return err_say(e, EPIPE,
-			       "template: it has ended; stderr may say why, and "
-			       "--memory is what it may use, too");
+		return err_say(
+			e, EPIPE,
+			"template: it has ended; stderr may say why, and --memory is what it may use, too");
 	a->text[sizeof(a->text) - 1] = '\0';
 	return r < 0 ? err_set(e, -r, "template: its answer") : 0;
 }
@@ -221,8 +221,8 @@ int template_ask(struct template *t, struct jail *j, struct parts *parts, struct
 
 	if (r == 0 && !t->ready)
 		r = err_say(e, EPIPE, "template: it is not ready");
-	/* CLONE_INTO_CGROUP asks for the right to write to cgroup.procs of the leaf, and of
-	 * the folder that has both leaves in it: see template_start() */
+	/* CLONE_INTO_CGROUP asks for the right to write to cgroup.procs of the leaf, and
+	 * of the folder that has both leaves in it: see template_start() */
 	if (r == 0 && j->limited && j->ids.own)
 		r = cgroup_give(j->cgroup.leaf, ids_program(&t->jail.ids), e);
 	if (r == 0)
@@ -291,8 +291,8 @@ int template_meet(const struct template *t, struct jail *j, struct err *e)
 		j->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 		r = j->pidfd < 0 ? -errno : check_clone(t, pid);
 	}
-	/* the template holds no copy of its end by now: if the clone had ended, and its number
-	 * was another's, nobody would hold one */
+	/* the template holds no copy of its end by now: if the clone had ended, and its
+	 * number was another's, nobody would hold one */
 	if (r == 0 && poll(&peer, 1, 0) != 0)
 		r = -ESRCH;
 	if (r == 0) {

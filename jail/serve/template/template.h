@@ -2,13 +2,13 @@
 /*
  * template.h - a warm interpreter that jails are cloned from, as the launcher holds it
  *
- * A template is a jail of its own, started once by launch_jail() with a plan that says so:
- * its program is an interpreter that has imported what it was told to, and waits. It runs
- * nothing that a program wrote, so it has no filter and no Landlock, and keeps, in its own
- * user namespace, what writes the id maps of its clones. launch_warm() has it make a
- * clone in place of the launcher's own; everything before and after is the same. What it
- * has of a jail's walls is read back at its gate as a jail's is (posture.h), and one that
- * lacks any of it is not used.
+ * A template is a jail of its own, started once by launch_jail() with a plan that says
+ * so: its program is an interpreter that has imported what it was told to, and waits. It
+ * runs nothing that a program wrote, so it has no filter and no Landlock, and keeps, in
+ * its own user namespace, what writes the id maps of its clones. launch_warm() has it
+ * make a clone in place of the launcher's own; everything before and after is the same.
+ * What it has of a jail's walls is read back at its gate as a jail's is (posture.h), and
+ * one that lacks any of it is not used.
  *
  * It trusts the root tree: who wrote that can make a template lie to nobody but its own
  * clones, and use the ids of the reserved range. See warm.h for its own part.
@@ -92,7 +92,8 @@ int template_ask(struct template *t, struct jail *j, struct parts *parts, struct
  */
 int template_meet(const struct template *t, struct jail *j, struct err *e);
 
-/** template_is_old() - Has it made so many clones, or is it that old? 0 asks for neither */
+/** template_is_old() - Has it made so many clones, or is it that old? 0 asks for
+ * neither */
 bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms);
 
 /** template_close() - Close its fds, but not its jail's */

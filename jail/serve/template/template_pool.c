@@ -258,9 +258,9 @@ int template_pool_launch(struct template_pool *s, struct order *o, struct err *e
 	if (!one && s->always)
 		return err_say(
 			e, EAGAIN, "no jail without a template, %s: %.300s",
-			s->loads ? "for --lock-code refuses what a dynamic loader does"
-				 : "as none by chance shall be unlike the others "
-				   "(--cold: none at all)",
+			s->loads
+				? "for --lock-code refuses what a dynamic loader does"
+				: "as none by chance shall be unlike the others (--cold: none at all)",
 			s->why);
 	if (!one)
 		return launch_jail(o->jail, s->parts, e);

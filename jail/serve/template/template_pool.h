@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * template_pool.h - the templates of a serve: one in use, the next one, and those still needed
+ * template_pool.h - the templates of a serve: one in use, the next one, and those still
+ * needed
  *
- * A template is replaced when it has made so many clones or is so old, and when it ends. The
- * next one starts meanwhile, and a template that has been replaced is ended with its last
- * session. While there is none that is ready, sessions are launched cold, unless that cannot
- * be: where code is locked, and the tree has a dynamic loader.
+ * A template is replaced when it has made so many clones or is so old, and when it ends.
+ * The next one starts meanwhile, and a template that has been replaced is ended with its
+ * last session. While there is none that is ready, sessions are launched cold, unless
+ * that cannot be: where code is locked, and the tree has a dynamic loader.
  */
 #ifndef STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_POOL_H
 #define STEPJAIL_JAIL_SERVE_TEMPLATE_TEMPLATE_POOL_H
@@ -51,7 +52,8 @@ struct order {
 };
 
 /**
- * template_pool_launch() - Launch a jail: out of a template, or cold; the jail's warm tells
+ * template_pool_launch() - Launch a jail: out of a template, or cold; the jail's warm
+ * tells
  *
  * Return: 0 (as launch_jail()), 1 (a template is asked, and made() is called later), or
  * -errno
@@ -70,7 +72,8 @@ struct template_sight {
 	uint32_t stale;
 };
 
-/** template_pool_prepare() - Start the next one, unless there is one that is not too old */
+/** template_pool_prepare() - Start the next one, unless there is one that is not too
+ * old */
 void template_pool_prepare(struct template_pool *s);
 
 /** template_pool_look() - What there is */
@@ -85,7 +88,8 @@ const struct template *template_pool_template(const struct stocked *from);
 /** template_pool_release() - A jail out of it has ended; NULL is nobody */
 void template_pool_release(struct stocked *from);
 
-/** template_pool_close() - End all templates; no session is left. Until count is 0, turn */
+/** template_pool_close() - End all templates; no session is left. Until count is 0,
+ * turn */
 void template_pool_close(struct template_pool *s);
 
 #endif

@@ -26,19 +26,16 @@
 
 static const char hidden[] = "memory that no process has mapped; no cgroup counts it";
 static const char unlisted[] =
-	"shared memory of no file stays when its pages leave all processes; no cgroup "
-	"counts it: use MAP_PRIVATE, or a file in /dev/shm";
-static const char pinned[] = "puts whole pages into a socket that counts the bytes "
-			     "alone; no cgroup counts them";
+	"shared memory of no file stays when its pages leave all processes; no cgroup counts it: use MAP_PRIVATE, or a file in /dev/shm";
+static const char pinned[] =
+	"puts whole pages into a socket that counts the bytes alone; no cgroup counts them";
 static const char enlarged[] =
 	"more room in a socket than the host gives each; no cgroup counts it";
-static const char truncates[] = "empties a file that was handed in to be read: this "
-				"kernel's Landlock has no word "
-				"for that (ABI 3, Linux 6.2)";
+static const char truncates[] =
+	"empties a file that was handed in to be read: this kernel's Landlock has no word for that (ABI 3, Linux 6.2)";
 
 static const char unwaited[] =
-	"children end without being waited for, and their CPU time "
-	"is told nobody; no cgroup counts it";
+	"children end without being waited for, and their CPU time is told nobody; no cgroup counts it";
 static const char widens[] = "runs on more than the one CPU of --deterministic";
 
 #define CALL(name) #name, SYS_##name

@@ -61,11 +61,9 @@ static int listen_on(const struct plan *p, struct sock_filter *code, size_t coun
 		replace_answer(code, count, TOLD, REFUSED);
 		r = filter_load(code, count);
 	} else if (r == -EBUSY) {
-		return err_say(e, EBUSY,
-			       "seccomp: a surrounding sandbox or container listens to "
-			       "this process's calls already, and the kernel has one "
-			       "listener for each process: run outside of it, or by "
-			       "--allow-missing=audit without a record of violations");
+		return err_say(
+			e, EBUSY,
+			"seccomp: a surrounding sandbox or container listens to this process's calls already, and the kernel has one listener for each process: run outside of it, or by --allow-missing=audit without a record of violations");
 	}
 	return r < 0 ? err_set(e, -r, "seccomp: load %zu instructions", count) : 0;
 }
