@@ -44,17 +44,24 @@ static bool is_own_namespace(void)
 	       memcmp(self, own, (size_t)n) == 0;
 }
 
+int procfs_open_place(pid_t pid, const char *file, int flags)
+{
+	char path[96];
+	int root = procfs_place(path, sizeof(path), pid, file);
+	int fd = mounted < 0 ? open(path, flags | O_CLOEXEC)
+			     : openat(root, path, flags | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int procfs_open(pid_t pid)
 {
-	char path[32];
+	cleanup_fd int dir =
+		procfs_open_place(pid, "", O_PATH | O_DIRECTORY | O_NOFOLLOW);
 	struct statfs fs;
 
-	int root = procfs_place(path, sizeof(path), pid, "");
-	cleanup_fd int dir =
-		openat(root, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
 	if (dir < 0)
-		return -errno;
+		return dir;
 	if (mounted >= 0) /* nobody can have mounted anything there */
 		return io_steal_fd(&dir);
 	if (fstatfs(dir, &fs) < 0)
@@ -153,9 +160,7 @@ void procfs_words(const char *at, char *value, size_t size)
 
 DIR *procfs_tasks(pid_t pid)
 {
-	char path[64];
-	int root = procfs_place(path, sizeof(path), pid, "/task");
-	int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = procfs_open_place(pid, "/task", O_RDONLY | O_DIRECTORY);
 	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!tasks)

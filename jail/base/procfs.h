@@ -34,6 +34,9 @@ int procfs_used(void);
  */
 int procfs_place(char *path, size_t size, pid_t pid, const char *file);
 
+/** procfs_open_place() - Open it; close-on-exec is added to the flags. -errno */
+int procfs_open_place(pid_t pid, const char *file, int flags);
+
 /**
  * procfs_open() - Open the folder /proc/PID as a path (O_PATH)
  *

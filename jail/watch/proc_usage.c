@@ -53,14 +53,15 @@ static bool has_ended(int errnum)
 /* the file may be of any length: a list of numbers, read as such */
 static int add_children(struct found *f, pid_t pid, const char *task)
 {
-	char path[96], file[64];
+	char file[64];
 	FILE *list;
 	int child, fd, r = 0;
 
 	(void)snprintf(file, sizeof(file), "/task/%.16s/children", task);
-	fd = procfs_place(path, sizeof(path), pid, file);
-	fd = openat(fd, path, O_RDONLY | O_CLOEXEC);
-	list = fd < 0 ? NULL : fdopen(fd, "re");
+	fd = procfs_open_place(pid, file, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	list = fdopen(fd, "re");
 	if (!list) {
 		r = -errno;
 		io_close_fd(&fd);

@@ -26,7 +26,6 @@ static void close_folders(struct run *run)
 	io_close_fd(&run->jail.cgroup.base);
 	io_close_fd(&run->jail.cgroup.leaf);
 	io_close_fd(&run->jail.cgroup.inner);
-	io_close_fd(&run->outcome.capture.folder);
 }
 
 int run_confine(struct run *run, struct err *e)
@@ -34,7 +33,7 @@ int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[13 + CGROUP_HELD] = {
+	int keep[14 + CGROUP_HELD] = {
 		run->report,
 		run->signals,
 		run->room.work,
@@ -48,6 +47,8 @@ int run_confine(struct run *run, struct err *e)
 		out[0].spill,
 		out[1].spill,
 		run->outcome.refused.fd,
+		/* until it is known that the program starts: else its files are removed */
+		run->outcome.capture.folder,
 	};
 	struct confine c = {
 		.keep = keep,
@@ -59,11 +60,13 @@ int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 13, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 14, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	close_folders(run);
 	r = confine_self(&c, &told, e);
+	if (r == 0)
+		io_close_fd(&run->outcome.capture.folder);
 	run->outcome.watcher = &told;
 	return r;
 }

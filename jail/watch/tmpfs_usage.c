@@ -15,11 +15,10 @@
 /* The jail made both mounts itself, and no symlink was followed then. */
 static int open_place(pid_t init, const char *name)
 {
-	char path[48], file[16];
+	char file[16];
 
 	(void)snprintf(file, sizeof(file), "/root/%s", name);
-	return openat(procfs_place(path, sizeof(path), init, file), path,
-		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return procfs_open_place(init, file, O_PATH | O_DIRECTORY | O_NOFOLLOW);
 }
 
 struct tmpfs_usage tmpfs_usage_open(pid_t init)
