@@ -48,9 +48,11 @@ static int become(uid_t id, struct err *e)
 	if (setgroups(0, NULL) < 0)
 		return err_set(e, errno, "confine: give up supplementary groups");
 	if (setresgid(id, id, id) < 0)
-		return err_set(e, errno, "confine: become group %u", id);
+		return err_set(e, errno,
+			       "confine: become group %u (root needs CAP_SETGID)", id);
 	if (setresuid(id, id, id) < 0)
-		return err_set(e, errno, "confine: become user %u", id);
+		return err_set(e, errno,
+			       "confine: become user %u (root needs CAP_SETUID)", id);
 	return 0;
 }
 

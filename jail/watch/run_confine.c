@@ -47,7 +47,7 @@ int run_confine(struct run *run, struct err *e)
 		out[0].spill,
 		out[1].spill,
 		run->outcome.refused.fd,
-		/* until it is known that the program starts: else its files are removed */
+		/* where the program does not start, its files are removed */
 		run->outcome.capture.folder,
 	};
 	struct confine c = {
