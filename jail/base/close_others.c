@@ -10,8 +10,6 @@
 #include "jail/base/close_others.h"
 #include "jail/base/sys.h"
 
-#define KEEP_MAX 64
-
 static int by_number(const void *a, const void *b)
 {
 	int x, y;
@@ -23,10 +21,10 @@ static int by_number(const void *a, const void *b)
 
 int close_others(const int *keep, size_t count)
 {
-	int sorted[KEEP_MAX];
+	int sorted[CLOSE_OTHERS_MAX];
 	int next = 3;
 
-	if (count > KEEP_MAX)
+	if (count > CLOSE_OTHERS_MAX)
 		return -E2BIG;
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = keep[i];

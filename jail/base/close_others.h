@@ -7,11 +7,13 @@
 
 #include <stddef.h>
 
+#define CLOSE_OTHERS_MAX 64
+
 /**
  * close_others() - Close all fds from 3 on
  * @keep:	But these, in any order; one below 3 is passed over. See close_range(2)
  *
- * Return: 0, or -errno
+ * Return: 0, or -errno; -E2BIG above CLOSE_OTHERS_MAX
  */
 int close_others(const int *keep, size_t count);
 

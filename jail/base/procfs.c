@@ -48,8 +48,7 @@ int procfs_open_place(pid_t pid, const char *file, int flags)
 {
 	char path[96];
 	int root = procfs_place(path, sizeof(path), pid, file);
-	int fd = mounted < 0 ? open(path, flags | O_CLOEXEC)
-			     : openat(root, path, flags | O_CLOEXEC);
+	int fd = openat(root, path, flags | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -88,14 +87,14 @@ ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size)
 {
 	cleanup_fd int dir = mounted < 0 ? procfs_open(pid) : -1;
 	cleanup_fd int fd = -1;
-	char path[80];
+	char place[64];
 
 	if (mounted < 0)
 		return dir < 0 ? dir : procfs_read_at(dir, file, text, size);
 	/* one call, by the one folder that a confined process may open anything in */
-	(void)snprintf(path, sizeof(path), "%d/%s", pid, file);
-	fd = openat(mounted, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : io_read_text(fd, text, size);
+	(void)snprintf(place, sizeof(place), "/%s", file);
+	fd = procfs_open_place(pid, place, O_RDONLY | O_NOFOLLOW);
+	return fd < 0 ? fd : io_read_text(fd, text, size);
 }
 
 int procfs_write(pid_t pid, const char *file, const char *text)
@@ -158,14 +157,18 @@ void procfs_words(const char *at, char *value, size_t size)
 	value[n - (n && value[n - 1] == ' ')] = '\0';
 }
 
+DIR *procfs_list(int fd)
+{
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list)
+		io_close_fd(&fd);
+	return list;
+}
+
 DIR *procfs_tasks(pid_t pid)
 {
-	int fd = procfs_open_place(pid, "/task", O_RDONLY | O_DIRECTORY);
-	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!tasks)
-		io_close_fd(&fd);
-	return tasks;
+	return procfs_list(procfs_open_place(pid, "/task", O_RDONLY | O_DIRECTORY));
 }
 
 pid_t procfs_held(int pidfd)

@@ -19,9 +19,12 @@
 
 #include <linux/sched.h>
 
+#include "init/count.h"
 #include "init/io.h"
+#include "jail/base/close_others.h"
 #include "jail/base/host.h"
 #include "jail/base/procfs.h"
+#include "jail/base/sys.h"
 #include "jail/launch/outer.h"
 #include "jail/walls/mount_op.h"
 
@@ -91,10 +94,13 @@ static long clone_first(uint64_t *flags, int *pidfd)
 	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_PIDFD,
 				   .pidfd = (uint64_t)(uintptr_t)pidfd,
 				   .exit_signal = SIGCHLD };
-	long pid = may_chroot() ? syscall(SYS_clone3, &args, sizeof(args)) : -1;
+	long pid = -1;
 
+	errno = EPERM;
+	if (may_chroot())
+		pid = syscall(SYS_clone3, &args, sizeof(args));
 	/* a procfs can only be mounted by whom the mount namespace belongs to */
-	if (pid < 0 && (!may_chroot() || errno == EPERM)) {
+	if (pid < 0 && errno == EPERM) {
 		args.flags |= CLONE_NEWUSER | CLONE_NEWNS;
 		pid = syscall(SYS_clone3, &args, sizeof(args));
 	}
@@ -123,19 +129,14 @@ static int begin(struct keeper *k, int socket, struct err *e)
 	return 0;
 }
 
-/* the keeper must not hold open what others wait for the end of */
+/* the keeper must not hold open what others wait for the end of; stderr is for its last
+ * words */
 static int close_own(int socket, int pidfd, int signals)
 {
-	int fds[] = { socket, pidfd, signals };
+	const int keep[] = { socket, pidfd, signals };
 
-	/* above whatever these numbers are */
-	for (int i = 0; i < 3; i++) {
-		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 100);
-		if (fds[i] < 0 || dup2(fds[i], i < 2 ? i : 3) < 0)
-			return -errno;
-	}
 	(void)chdir("/");
-	return close_range(4, ~0U, 0) < 0 ? -errno : 0;
+	return close_range(0, 1, 0) < 0 ? -errno : close_others(keep, COUNT(keep));
 }
 
 static int wait_first(pid_t pid, int left, int *status, struct err *e)
@@ -174,7 +175,7 @@ int outer_enter(struct keeper *k, int signals, int *status, struct err *e)
 	if (r < 0)
 		return r;
 	r = close_own(ends[1], pidfd, signals);
-	if (r < 0 || send(0, "", 1, MSG_NOSIGNAL) != 1)
+	if (r < 0 || send(ends[1], "", 1, MSG_NOSIGNAL) != 1)
 		return err_set(e, r < 0 ? -r : errno, "serve: start its spawner");
-	return wait_first((pid_t)pid, keeper_become(0, 1, 3), status, e);
+	return wait_first((pid_t)pid, keeper_become(ends[1], pidfd, signals), status, e);
 }

@@ -3,14 +3,15 @@
  * serve.c - stepjail serve: sessions for one client, on the socket that fd 0 is
  *
  * Theory of operation
- *   Two processes. The one that was started is the spawner (spawner.c): privileged, it
- *   launches jails, signals and ends them, and reads nothing that a jail or the client
- *   has written. The other is its child, the supervisor (supervisor.c): it has the
- *   client's socket, and everything that comes from jails. Between them go packets of
- *   fixed size (spawn.h).
- *   serve lives as long as its client's end of the socket. The end of either process is
- *   the end of all jails: the supervisor holds their control sockets, and the spawner
- *   ends what it has launched when the supervisor is gone.
+ *   Three processes. The one that was started makes a PID namespace for all jails and
+ *   stays outside as their keeper (outer.c). PID 1 there is the spawner (spawner.c):
+ *   privileged, it launches jails, signals and ends them, and reads nothing that a jail or
+ *   the client has written. Its child is the supervisor (supervisor.c): it has the
+ *   client's socket, everything that comes from jails, and no rights. Between these two go
+ *   packets of fixed size (spawn.h).
+ *   serve lives as long as its client's end of the socket. The end of any of the three is
+ *   the end of all jails: the kernel ends them with the spawner, and the spawner ends what
+ *   it has launched when one of the others is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,16 +30,15 @@
 #include "jail/command.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
-#include "jail/plan/plan.h"
 #include "jail/launch/outer.h"
 #include "jail/plan/option.h"
-#include "jail/walls/mount_op.h"
+#include "jail/plan/plan.h"
 #include "jail/serve/closer.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/spawner/spawner.h"
 #include "jail/serve/supervisor.h"
 #include "jail/walls/ids.h"
-#include "jail/walls/landlock.h"
+#include "jail/walls/mount_op.h"
 #include "jail/watch/confine.h"
 
 #include "filter_supervisor.h"
@@ -138,8 +138,8 @@ static int supervise(const struct plan *p, int spawner, struct confine *c, struc
 	c->root = keep[2] = SUPERVISOR_ROOT;
 	c->keep = keep;
 	c->keep_count = COUNT(keep);
-	r = confine_self(c, &told, e);
 	procfs_use(c->root);
+	r = confine_self(c, &told, e);
 	return r < 0 ? r : supervisor_serve(p, keep[0], &told, e);
 }
 
@@ -155,7 +155,8 @@ static int leave_client(struct err *e)
 
 /* what the supervisor is to have: an id of its own where there are any, and a procfs of
  * all jails */
-static int plan_confine(struct confine *c, struct ids *ids, struct err *e)
+static int plan_confine(struct confine *c, struct ids *ids, int landlock_abi,
+			struct err *e)
 {
 	int r = ids_take(ids, e);
 
@@ -164,11 +165,11 @@ static int plan_confine(struct confine *c, struct ids *ids, struct err *e)
 	*c = (struct confine){
 		.id = ids->own ? ids->host_uid : 0,
 		.root = mount_proc(MOUNT_READ_ONLY, true, e),
-		.landlock_abi = landlock_abi(e),
+		.landlock_abi = landlock_abi,
 		.filter = filter_supervisor,
 		.filter_count = COUNT(filter_supervisor),
 	};
-	return c->root < 0 ? c->root : c->landlock_abi < 0 ? c->landlock_abi : 0;
+	return c->root < 0 ? c->root : 0;
 }
 
 /* returns in both processes, in each with what it has come to */
@@ -177,7 +178,7 @@ static int divide(struct parts *parts, char *const *template, int signals, struc
 	struct confine c;
 	/* the lock on the supervisor's id is held as long as this process lives */
 	struct ids ids;
-	int ends[2], r = plan_confine(&c, &ids, e);
+	int ends[2], r = plan_confine(&c, &ids, parts->landlock_abi, e);
 	pid_t child;
 
 	if (r < 0)

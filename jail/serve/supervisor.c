@@ -160,7 +160,6 @@ int supervisor_serve(const struct plan *p, int spawner, const struct confinement
 
 	s.confinement = told;
 	r = start(&s, p, spawner, e);
-
 	if (r == 0)
 		r = await_template(&s, e);
 	while (r == 0 && !s.lost && (!s.ending || s.sessions || s.ready.first)) {

@@ -13,11 +13,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <linux/capability.h>
 #include <linux/seccomp.h>
 
 #include "init/io.h"
@@ -60,23 +60,24 @@ static int become(uid_t id, struct err *e)
  * CAP_SETPCAP keeps it, and the report has it. */
 static int empty_bounding_set(struct err *e)
 {
-	unsigned long cap = 0;
+	cap_value_t cap = 0;
 
-	while (prctl(PR_CAPBSET_DROP, cap, 0UL, 0UL, 0UL) == 0)
+	while (cap_drop_bound(cap) == 0)
 		cap++;
 	if (errno == EINVAL || (errno == EPERM && cap == 0))
 		return 0;
-	return err_set(e, errno, "confine: drop %lu from the bounding set", cap);
+	return err_set(e, errno, "confine: drop %d from the bounding set", cap);
 }
 
 static int drop_capabilities(struct err *e)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+	cap_t none = cap_init();
+	int r = !none || cap_set_proc(none) < 0
+			? err_set(e, errno, "confine: give up capabilities")
+			: 0;
 
-	if (syscall(SYS_capset, &head, none) < 0)
-		return err_set(e, errno, "confine: give up capabilities");
-	return 0;
+	(void)cap_free(none);
+	return r;
 }
 
 static int put_up(const struct confine *c, struct err *e)
@@ -129,30 +130,39 @@ static long count_filters(int status, struct err *e)
 }
 
 /* of this process, in the procfs of its own PID namespace */
-static int open_status(const struct confine *c)
+static int open_status(void)
 {
-	cleanup_fd int dir = c->root < 0 ? procfs_open(getpid()) : -1;
-	char file[32] = "status";
+	cleanup_fd int dir = procfs_open(getpid());
 
-	if (c->root >= 0)
-		(void)snprintf(file, sizeof(file), "%d/status", getpid());
-	else if (dir < 0)
-		return dir;
-	return procfs_open_at(c->root >= 0 ? c->root : dir, file, O_RDONLY);
+	return dir < 0 ? dir : procfs_open_at(dir, "status", O_RDONLY);
+}
+
+/* of the fds, what the struct names and this one are kept */
+static int close_fds(const struct confine *c, int status)
+{
+	int keep[CLOSE_OTHERS_MAX];
+
+	if (c->keep_count >= CLOSE_OTHERS_MAX)
+		return -E2BIG;
+	for (size_t i = 0; i < c->keep_count; i++)
+		keep[i] = c->keep[i];
+	keep[c->keep_count] = status;
+	return close_others(keep, c->keep_count + 1);
 }
 
 int confine_self(const struct confine *c, struct confinement *told, struct err *e)
 {
-	cleanup_fd int status = -1;
+	/* first: the procfs that it is opened in may be closed with the others */
+	cleanup_fd int status = open_status();
 	const char *text;
 	long filters;
-	int r = close_others(c->keep, c->keep_count);
+	int r = status;
 
 	if (r < 0)
+		return err_set(e, -r, "confine: open /proc/self/status");
+	r = close_fds(c, status);
+	if (r < 0)
 		return err_set(e, -r, "confine: close all fds but %zu", c->keep_count);
-	status = open_status(c);
-	if (status < 0)
-		return err_set(e, -status, "confine: open /proc/self/status");
 	filters = count_filters(status, e);
 	r = put_up(c, e);
 	if (r < 0)

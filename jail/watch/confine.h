@@ -35,8 +35,8 @@ struct confine {
 		*keep; /* fds beyond 2 that stay open, in any order; -1 is passed over */
 	size_t keep_count;
 	int root; /* folder that becomes the root directory, and may be read: a procfs of
-		   * the jails' PID namespace; needs CAP_SYS_CHROOT. -1: no path may be
-		   * read */
+		   * the jails' PID namespace, the one of procfs_use(); needs
+		   * CAP_SYS_CHROOT. -1: no path may be read */
 	int landlock_abi;                 /* 0: the kernel has no Landlock */
 	const struct sock_filter *filter; /* NULL: none more than there are */
 	size_t filter_count;

@@ -46,8 +46,10 @@ static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper
 		    struct err *e)
 {
 	static struct parts parts;
-	int r = launch_find(&parts, p, e);
+	int r = host_check(e);
 
+	if (r == 0)
+		r = launch_find(&parts, p, e);
 	run->jail.plan = p;
 	parts.keeper = keeper;
 	if (r == 0)

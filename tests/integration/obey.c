@@ -15,11 +15,11 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -293,20 +293,11 @@ int __wrap_setresgid(gid_t a, gid_t b, gid_t c)
 	return lacks("ids") && confining ? 0 : __real_setresgid(a, b, c);
 }
 
-long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+int __real_cap_set_proc(cap_t set);
+int __wrap_cap_set_proc(cap_t set);
+int __wrap_cap_set_proc(cap_t set)
 {
-	va_list list;
-	long a[6];
-
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
-	if (number == SYS_capset && confining && lacks("capabilities"))
-		return 0;
-	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return lacks("capabilities") && confining ? 0 : __real_cap_set_proc(set);
 }
 
 int __real_chroot(const char *path);

@@ -16,8 +16,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from serve_client import BUILD, Serve  # noqa: E402
-from serve_scene import CHANNEL, DONE, OPTIONS, RESULT, below, is_alive, wait_until  # noqa: E402
+from serve_client import BUILD, Serve, child_named  # noqa: E402
+from serve_scene import (CHANNEL, DONE, OPTIONS, RESULT, below, is_alive,  # noqa: E402
+                         open_files, wait_until)
 
 SO_PASSRIGHTS = 83
 SLOW = '''
@@ -180,6 +181,21 @@ class Slow:
 
 class Older(Slow, unittest.TestCase):
     command = [f'{BUILD}/stepjail-unwalled', 'serve']
+
+    def test_the_closer_closes_it(self):
+        """The supervisor's end of the channel goes to the closer, which stays and holds nothing."""
+        self.serve.open().close()
+        closer = child_named(self.serve.supervisor, 'stepjail-closer')
+        before = open_files(self.serve.supervisor), open_files(closer)
+        for _ in range(3):
+            session = self.sends()
+            self.is_told(session)
+            session.close()
+        self.assertTrue(wait_until(lambda: before == (
+            open_files(self.serve.supervisor), open_files(closer))))
+        self.others_go_on()
+        self.assertTrue(is_alive(closer))
+        self.ends()
 
 
 class Newer(Slow, unittest.TestCase):

@@ -210,12 +210,12 @@ class Life(Case):
                   'stepjail: serve: its supervisor has not ended 5 seconds after a signal\n')
 
     def test_nothing_survives_its_kill_where_its_fds_are_held(self):
-        """As what it forks holds them until its exec: no init sees the end of its socket then,
-        and the kernel tells each of its parent's death."""
+        """As what those fork holds them until its exec: no init sees the end of its socket then,
+        and the kernel tells each of its parent's death. The keeper forks nothing."""
         libc, held = ctypes.CDLL(None, use_errno=True), []
 
         def kill():
-            for pid in self.serve.process.pid, self.serve.spawner, self.serve.supervisor:
+            for pid in self.serve.spawner, self.serve.supervisor:
                 if not open_files(pid):
                     continue
                 pidfd = os.pidfd_open(pid)

@@ -170,6 +170,7 @@ static void read_processes(void)
 	c.keep = &keep;
 	c.keep_count = 1;
 	c.root = keep;
+	procfs_use(keep);
 	c.filter = any;
 	c.filter_count = 1;
 	HELD(confine_self(&c, &(struct confinement){ 0 }, &e) == 0);

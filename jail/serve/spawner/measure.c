@@ -24,12 +24,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <linux/capability.h>
 
 #include "init/io.h"
 #include "jail/base/close_others.h"
@@ -90,18 +88,15 @@ static bool has_offset(int folder, const char *name)
 
 static bool has_offsets(int dir)
 {
-	int fd = procfs_open_at(dir, "fdinfo", O_RDONLY | O_DIRECTORY);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = procfs_list(procfs_open_at(dir, "fdinfo", O_RDONLY | O_DIRECTORY));
 	bool found = !list;
 	int count = 0;
 
 	for (struct dirent *d; !found && (d = readdir(list));)
 		found = d->d_name[0] != '.' &&
-			(count++ == FILES_MAX || has_offset(fd, d->d_name));
+			(count++ == FILES_MAX || has_offset(dirfd(list), d->d_name));
 	if (list)
 		(void)closedir(list);
-	else
-		io_close_fd(&fd);
 	return found;
 }
 
@@ -132,17 +127,18 @@ int measure(enum spawn_measure kind, int dir, pid_t pid, uint64_t *value)
 /* of those that it has: to read files of another id's, and what ptrace(2) guards */
 static int keep_two_capabilities(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
-	const uint32_t kept = 1u << CAP_SYS_PTRACE | 1u << CAP_DAC_READ_SEARCH;
+	static const cap_value_t kept[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH };
+	cap_t had = cap_get_proc(), set = cap_init();
+	cap_flag_value_t has;
 
-	if (syscall(SYS_capget, &head, set) < 0)
-		return -errno;
-	set[0].permitted &= kept;
-	set[0].effective = set[0].permitted;
-	set[1].effective = set[1].permitted = 0;
-	set[0].inheritable = set[1].inheritable = 0;
-	return syscall(SYS_capset, &head, set) < 0 ? -errno : 0;
+	for (size_t i = 0; had && set && i < COUNT(kept); i++) {
+		if (cap_get_flag(had, kept[i], CAP_PERMITTED, &has) < 0 ||
+		    cap_set_flag(set, CAP_PERMITTED, 1, &kept[i], has) < 0 ||
+		    cap_set_flag(set, CAP_EFFECTIVE, 1, &kept[i], has) < 0)
+			return -errno;
+	}
+	/* the process ends soon, and its memory with it */
+	return had && set && cap_set_proc(set) == 0 ? 0 : -errno;
 }
 
 static int reduce(pid_t parent, int dir, int out)

@@ -32,9 +32,7 @@ static int find_space(int dir, ino_t *space)
 	int r = fstatat(dir, "ns/pid", &st, 0) < 0 ? -errno : 0;
 
 	if (r == -EPERM || r == -EACCES) {
-		int fd = procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY);
-
-		tasks = fd < 0 ? NULL : fdopendir(fd);
+		tasks = procfs_list(procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY));
 		r = -ESRCH;
 		for (int i = 0; tasks && r < 0 && i < THREADS_LOOKED_AT; i++) {
 			const struct dirent *d = readdir(tasks);
@@ -43,13 +41,12 @@ static int find_space(int dir, ino_t *space)
 			if (!d)
 				break;
 			(void)snprintf(file, sizeof(file), "%s/ns/pid", d->d_name);
-			if (d->d_name[0] != '.' && fstatat(fd, file, &st, 0) == 0)
+			if (d->d_name[0] != '.' &&
+			    fstatat(dirfd(tasks), file, &st, 0) == 0)
 				r = 0;
 		}
 		if (tasks)
 			(void)closedir(tasks);
-		else
-			io_close_fd(&fd);
 	}
 	*space = r == 0 ? st.st_ino : 0;
 	return r == -ENOENT ? -ESRCH : r;
