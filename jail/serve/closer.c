@@ -15,8 +15,8 @@
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/sys.h"
+#include "jail/serve/channel.h"
 #include "jail/serve/closer.h"
-#include "jail/serve/packet.h"
 #include "jail/watch/confine.h"
 
 static void close_in_child(int *fd)
@@ -66,10 +66,10 @@ int closer_start(uid_t id, int landlock_abi, int *socket, struct err *e)
 	int ends[2], one = -1, two = -1;
 	bool needed;
 	pid_t child;
-	int r = packet_pair(&one, &two, e);
+	int r = channel_pair(&one, &two, e);
 
 	*socket = -1;
-	needed = r == 0 && !packet_refuses_fds(one);
+	needed = r == 0 && !channel_refuses_fds(one);
 	io_close_fd(&one);
 	io_close_fd(&two);
 	if (r < 0 || !needed)
@@ -84,9 +84,16 @@ int closer_start(uid_t id, int landlock_abi, int *socket, struct err *e)
 	return child < 0 ? err_set(e, errno, "closer: start it") : 0;
 }
 
-int closer_give(int socket, int *fd)
+static int used = -1;
+
+void closer_use(int socket)
 {
-	int r = socket < 0 ? -EBADF : fd_passing_send(socket, "", 1, fd, 1);
+	used = socket;
+}
+
+int closer_give(int *fd)
+{
+	int r = used < 0 ? -EBADF : fd_passing_send(used, "", 1, fd, 1);
 
 	if (r == 0)
 		io_close_fd(fd);

@@ -15,7 +15,6 @@
  * See unix(7), and inet_release() in the kernel's net/ipv4/af_inet.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,24 +25,6 @@
 #include "jail/serve/packet.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/sys.h"
-
-int packet_pair(int *outside, int *inside, struct err *e)
-{
-	int ends[2], on = 1, off = 0;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_set(e, errno, "channel: socket pair");
-	*outside = ends[0];
-	*inside = ends[1];
-	/* not the inside end: an interpreter that waits is asleep in recvmsg(2) */
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ||
-	    setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
-		return err_set(e, errno, "channel: ask for credentials");
-	if (setsockopt(ends[0], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0 &&
-	    errno != ENOPROTOOPT)
-		return err_set(e, errno, "channel: refuse fds");
-	return 0;
-}
 
 int packet_send(int fd, const struct wire_header *h, const void *payload, const int *fds,
 		size_t count)
@@ -110,25 +91,10 @@ static bool has_fds(int fd)
 	return r == -EPROTO;
 }
 
-static int closer = -1;
-
-void packet_use_closer(int socket)
-{
-	closer = socket;
-}
-
-bool packet_refuses_fds(int fd)
-{
-	int on = 1;
-	socklen_t size = sizeof(on);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, &size) == 0 && !on;
-}
-
 void packet_close(int *fd)
 {
 	/* what nobody else can close stays open until the end of this process */
-	if (*fd >= 0 && has_fds(*fd) && closer_give(closer, fd) < 0)
+	if (*fd >= 0 && has_fds(*fd) && closer_give(fd) < 0)
 		*fd = -1;
 	io_close_fd(fd);
 }

@@ -5,7 +5,6 @@
 #ifndef STEPJAIL_JAIL_SERVE_PACKET_H
 #define STEPJAIL_JAIL_SERVE_PACKET_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -18,24 +17,9 @@
 /* the longest that an interpreter sends */
 #define PACKET_MAX (WIRE_HEADER_BYTES + STEP_TEXT_MAX)
 
-/* Linux 6.16; older headers do not have it */
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83
-#endif
-
-/**
- * packet_pair() - Make a channel
- * @outside:	Gets stepjail's end: it does not block, asks for credentials, and where
- *		the kernel can, refuses fds
- * @inside:	Gets the interpreter's end; both close-on-exec
- *
- * Return: 0, or -errno
- */
-int packet_pair(int *outside, int *inside, struct err *e);
-
 /**
  * packet_send() - Send a frame and fds, at once or not at all
- * @fd:		stepjail's end of packet_pair(), which does not block
+ * @fd:		stepjail's end of channel_pair(), which does not block
  * @payload:	At most PACKET_MAX
  * @fds:	At most STEP_FDS; they stay the caller's, too
  *
@@ -58,12 +42,6 @@ int packet_send(int fd, const struct wire_header *h, const void *payload, const 
  * recvmsg(2)
  */
 int packet_receive(int fd, struct wire_header *h, unsigned char *payload, pid_t *pid);
-
-/** packet_refuses_fds() - Does the kernel refuse to send fds to this channel's end? */
-bool packet_refuses_fds(int fd);
-
-/** packet_use_closer() - Where packet_close() has fds closed, from closer_start() */
-void packet_use_closer(int socket);
 
 /**
  * packet_close() - Close stepjail's end, without waiting for what a jail has sent there

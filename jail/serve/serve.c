@@ -34,7 +34,6 @@
 #include "jail/plan/option.h"
 #include "jail/plan/plan.h"
 #include "jail/serve/closer.h"
-#include "jail/serve/packet.h"
 #include "jail/serve/spawner/spawner.h"
 #include "jail/serve/supervisor.h"
 #include "jail/walls/ids.h"
@@ -134,7 +133,7 @@ static int supervise(const struct plan *p, int spawner, struct confine *c, struc
 	if (keep[0] < 0 || (keep[1] < 0) != (closer < 0) ||
 	    (c->root != SUPERVISOR_ROOT && dup2(c->root, SUPERVISOR_ROOT) < 0))
 		return err_set(e, errno, "serve: keep the root directory");
-	packet_use_closer(keep[1]);
+	closer_use(keep[1]);
 	c->root = keep[2] = SUPERVISOR_ROOT;
 	c->keep = keep;
 	c->keep_count = COUNT(keep);

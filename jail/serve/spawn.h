@@ -78,7 +78,7 @@ enum spawn_answer_kind {
 /* what comes beside OPENED; a bit each in fds, in this order */
 enum spawn_fd {
 	SPAWN_CONTROL,     /* of init; it does not block */
-	SPAWN_CHANNEL,     /* of the first interpreter, see packet.h */
+	SPAWN_CHANNEL,     /* of the first interpreter, see channel.h */
 	SPAWN_DIAGNOSTICS, /* what that writes to its stdout and stderr */
 	SPAWN_FACTS,       /* sealed memfd: members of the JSON object of OPENED */
 	SPAWN_LISTENER,    /* of violations; not where a surrounding one hears them */

@@ -19,7 +19,7 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/channel.h"
 #include "jail/serve/supervisor.h"
 
 const char filter_name[] = "filter_supervisor";

@@ -3,12 +3,11 @@
  * warm_plan.c - what a template is told of its clones' plan: see warm_plan.h
  *
  * To tell a template more: add a field, a row of numbers[] or limits[] that says what it
- * may be, and a line to fill_warm_plan() and to warm_plan_read().
+ * may be, and a line to warm_plan_read() and to fill() of template_plan.c. A limit goes
+ * into WARM_PLAN_LIMITS, too.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,7 +15,6 @@
 
 #include "init/io.h"
 #include "jail/base/path.h"
-#include "jail/base/sys.h"
 #include "jail/walls/warm_plan.h"
 
 #define ABI_MAX 1000 /* far beyond any kernel's */
@@ -62,66 +60,8 @@ static const struct {
 	{ "cpu-time", LIMIT_CPU_MS, 1, true },
 	{ "file-size", LIMIT_FILE_BYTES, 0, true },
 };
-
-static void fill_warm_plan(struct warm_plan *w, const struct plan *p,
-			   const struct sources *s)
-{
-	w->version = WARM_PLAN_VERSION;
-	w->bytes = sizeof(*w);
-	w->require = p->require;
-	w->allow_missing = p->allow_missing;
-	w->net = p->net;
-	w->proc = p->proc;
-	w->locked = p->lock_code == LOCK_YES;
-	w->deterministic = p->deterministic;
-	w->aslr = p->aslr;
-	w->own_clock = p->clock_start != NULL;
-	w->bind_count = (uint32_t)p->bind_count;
-	w->call_count = (uint32_t)p->call_count;
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		w->limit[i] = NO_LIMIT;
-	for (size_t i = 0; i < COUNT(limits); i++)
-		w->limit[limits[i].limit] = p->limit[limits[i].limit];
-	w->root_dev = s->root.dev;
-	w->root_ino = s->root.ino;
-	for (size_t i = 0; i < p->call_count; i++) {
-		w->call[i].nr = p->call[i].nr;
-		w->call[i].arg = p->call[i].arg;
-		w->call[i].value = p->call[i].value;
-	}
-	(void)snprintf(w->hostname, sizeof(w->hostname), "%s", p->hostname);
-	(void)snprintf(w->chdir, sizeof(w->chdir), "%s", p->chdir);
-	for (size_t i = 0; i < p->bind_count; i++) {
-		const struct source *from = &s->bind[i];
-
-		w->bind[i].dev = from->dev;
-		w->bind[i].ino = from->ino;
-		w->bind[i].writable = p->bind[i].writable;
-		(void)snprintf(w->bind[i].name, sizeof(w->bind[i].name), "%s",
-			       from->name ? from->name : "");
-		(void)snprintf(w->bind[i].dst, sizeof(w->bind[i].dst), "%s",
-			       p->bind[i].dst);
-	}
-}
-
-int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_abi,
-		    struct err *e)
-{
-	cleanup_fd int memory = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct warm_plan *w = MAP_FAILED;
-
-	if (memory >= 0 && ftruncate(memory, sizeof(*w)) == 0)
-		w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	if (w == MAP_FAILED)
-		return err_set(e, errno, "template: make room for its plan");
-	fill_warm_plan(w, p, s);
-	w->landlock_abi = (uint32_t)landlock_abi;
-	(void)munmap(w, sizeof(*w));
-
-	int r = sys_seal(memory);
-
-	return r < 0 ? err_set(e, -r, "template: seal its plan") : io_steal_fd(&memory);
-}
+static const enum limit told[] = { WARM_PLAN_LIMITS };
+_Static_assert(COUNT(told) == COUNT(limits), "each limit that is told is checked");
 
 static int refuse_row(const char *what, size_t row, struct err *e)
 {

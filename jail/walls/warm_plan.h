@@ -24,6 +24,11 @@
 
 #define WARM_HOSTNAME_BYTES 72 /* 64 are Linux's most; musl's HOST_NAME_MAX is another */
 
+/* the limits that stages set */
+#define WARM_PLAN_LIMITS                                                                 \
+	LIMIT_TMP_BYTES, LIMIT_WORK_BYTES, LIMIT_INODES, LIMIT_MEMORY_BYTES, LIMIT_PIDS, \
+		LIMIT_FILES, LIMIT_CPU_MS, LIMIT_FILE_BYTES
+
 struct warm_plan {
 	uint32_t version, bytes; /* WARM_PLAN_VERSION, sizeof(struct warm_plan) */
 	uint32_t landlock_abi;   /* 0: the kernel has no Landlock */
@@ -31,7 +36,7 @@ struct warm_plan {
 	uint32_t require, allow_missing, net, proc;
 	uint32_t locked, deterministic, aslr, own_clock;
 	uint32_t bind_count, call_count, zero;
-	uint64_t limit[LIMIT_COUNT]; /* those of the stages; NO_LIMIT in all others */
+	uint64_t limit[LIMIT_COUNT]; /* WARM_PLAN_LIMITS; NO_LIMIT in all others */
 	uint64_t root_dev, root_ino; /* as in struct source */
 	struct {
 		int32_t nr, arg; /* as in struct plan_call */
@@ -55,18 +60,8 @@ _Static_assert(sizeof(struct warm_plan) ==
 	       "no padding: the same with every C library");
 
 /**
- * warm_plan_write() - In the launcher: write a template's plan
- * @p:		Of the jails that are to be cloned
- * @landlock_abi:	As landlock_abi() has it
- *
- * Return: a sealed memfd, or -errno
- */
-int warm_plan_write(const struct plan *p, const struct sources *s, int landlock_abi,
-		    struct err *e);
-
-/**
  * warm_plan_map() - In the template: map the plan, and check every field of it
- * @memory:	From warm_plan_write(); may be closed then
+ * @memory:	From template_plan_write(); may be closed then
  *
  * Return: the plan, read-only, of sizeof(struct warm_plan) bytes, which the caller
  * unmaps; or NULL, and @e says in a line what it is that cannot be

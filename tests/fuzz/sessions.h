@@ -19,6 +19,7 @@
 #include "init/io.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
+#include "jail/serve/channel.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_park.h"
@@ -57,7 +58,7 @@ static void hand_over(struct session *s)
 	      0);
 	fds[SPAWN_CONTROL] = ends[0];
 	inside.control[inside.controls++] = ends[1];
-	HOLDS(packet_pair(&fds[SPAWN_CHANNEL], &inside.channel[inside.channels], &e) ==
+	HOLDS(channel_pair(&fds[SPAWN_CHANNEL], &inside.channel[inside.channels], &e) ==
 	      0);
 	inside.step[inside.channels++] = 0;
 	HOLDS(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);

@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "jail/plan/option.h"
+#include "jail/serve/channel.h"
 #include "jail/serve/packet.h"
 #include "jail/base/fd_passing.h"
 #include "tests/unit/asker.h"
@@ -52,7 +53,7 @@ void asker_start(void)
 					  .once.source = -1 };
 	asker_serve.bucket[ASKER_SESSION % SERVE_BUCKETS] = &asker_session;
 	asker_serve.sessions = 1;
-	ck_assert_int_eq(packet_pair(&channel, &interpreter, &e), 0);
+	ck_assert_int_eq(channel_pair(&channel, &interpreter, &e), 0);
 	zero = (struct state){ .session = &asker_session,
 			       .pidfd = -1,
 			       .channel.fd = channel };

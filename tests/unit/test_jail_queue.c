@@ -12,6 +12,8 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "jail/base/fd_passing.h"
+#include "jail/serve/channel.h"
+#include "jail/serve/closer.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/queue.h"
 #include "tests/unit/suites.h"
@@ -117,7 +119,7 @@ START_TEST(a_packet_tells_who_sent_it)
 	pid_t who = 0;
 	int out, in;
 
-	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	ck_assert_int_eq(channel_pair(&out, &in, &e), 0);
 	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EAGAIN);
 	ck_assert_int_eq(packet_send(in, &(struct wire_header){ 3, WIRE_RESULT, 5 },
 				     "abc", NULL, 0),
@@ -142,7 +144,7 @@ START_TEST(fds_are_refused_or_not_received)
 	int out, in, ends[2], closer[2], given, on = 1;
 	char byte;
 
-	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	ck_assert_int_eq(channel_pair(&out, &in, &e), 0);
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	/* Linux 6.16 has it; from here on, this one is as an older kernel */
 	if (setsockopt(out, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) == 0) {
@@ -158,9 +160,9 @@ START_TEST(fds_are_refused_or_not_received)
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EPROTO);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, closer), 0);
-	packet_use_closer(closer[0]);
+	closer_use(closer[0]);
 	packet_close(&out);
-	packet_use_closer(-1);
+	closer_use(-1);
 	ck_assert_int_eq(out, -1);
 	packet_close(&out);
 	/* another process gets the last end of the channel, and the pipe's with it */
@@ -182,7 +184,7 @@ START_TEST(an_empty_packet_is_no_end)
 	pid_t who;
 	int out, in;
 
-	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	ck_assert_int_eq(channel_pair(&out, &in, &e), 0);
 	ck_assert_int_eq(send(in, "", 0, 0), 0);
 	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EBADMSG);
 	ck_assert_int_eq(packet_receive(out, &h, taken, &who), -EAGAIN);
@@ -206,7 +208,7 @@ START_TEST(what_is_no_frame_is_told)
 	pid_t who;
 	int out, in;
 
-	ck_assert_int_eq(packet_pair(&out, &in, &e), 0);
+	ck_assert_int_eq(channel_pair(&out, &in, &e), 0);
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		ck_assert_int_eq(send(in, heads[i], sizeof(heads[i]), 0),
 				 (ssize_t)sizeof(heads[i]));

@@ -89,17 +89,6 @@ START_TEST(each_failure_makes_it_wait_longer)
 }
 END_TEST
 
-START_TEST(one_goes_when_its_template_is_replaced_and_old)
-{
-	/* neither may be, nor one of the two alone */
-	ck_assert(!spare_is_stale(false, 50, 100));
-	ck_assert(!spare_is_stale(false, 100, 100));
-	ck_assert(!spare_is_stale(true, 99, 100));
-	ck_assert(spare_is_stale(true, 100, 100));
-	ck_assert(!spare_is_stale(true, UINT64_MAX - 1, UINT64_MAX));
-}
-END_TEST
-
 Suite *jail_ready_suite(void)
 {
 	Suite *s = suite_create("jail/ready");
@@ -111,7 +100,6 @@ Suite *jail_ready_suite(void)
 	tcase_add_test(t, a_step_is_not_left_alone_where_none_is_left);
 	tcase_add_test(t, after_a_failure_it_waits);
 	tcase_add_test(t, each_failure_makes_it_wait_longer);
-	tcase_add_test(t, one_goes_when_its_template_is_replaced_and_old);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -12,6 +12,7 @@
 
 #include "init/io.h"
 #include "jail/plan/option.h"
+#include "jail/serve/template/template_plan.h"
 #include "jail/walls/warm_plan.h"
 #include "tests/unit/suites.h"
 
@@ -46,7 +47,7 @@ static int write_plan(void)
 	sources.root = (struct source){ HOST "/tree", NULL, 7, 1ULL << 40, -1 };
 	sources.bind[0] = (struct source){ HOST, "data.csv", 8, 2, -1 };
 	sources.bind[1] = (struct source){ HOST "/out", NULL, 9, 3, -1 };
-	memory = warm_plan_write(&plan, &sources, 5, &e);
+	memory = template_plan_write(&plan, &sources, 5, &e);
 	ck_assert_msg(memory >= 0, "%s", e.text);
 	ck_assert_int_eq(pread(memory, &w, sizeof(w), 0), sizeof(w));
 	return memory;

@@ -16,6 +16,7 @@
 
 #include "init/init.h"
 #include "init/io.h"
+#include "jail/serve/channel.h"
 #include "jail/serve/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_memory.h"
@@ -45,7 +46,7 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 int step_fds(struct step *step, int *fds, struct err *e)
 {
 	int channel = -1;
-	int r = packet_pair(&channel, &fds[STEP_FD_CHANNEL], e);
+	int r = channel_pair(&channel, &fds[STEP_FD_CHANNEL], e);
 
 	if (r == 0)
 		step->state = state_new(step->session, step->number, channel);

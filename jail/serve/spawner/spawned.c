@@ -21,7 +21,7 @@
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
 #include "jail/launch/posture.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/channel.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"
 #include "jail/watch/startup.h"
@@ -348,7 +348,7 @@ static struct spawned *make(struct spawner *p, uint32_t number)
 static int make_stdio(struct spawned *j, struct err *e)
 {
 	int *stdio = j->run.jail.stdio, ends[2];
-	int r = packet_pair(&j->channel, &stdio[0], e);
+	int r = channel_pair(&j->channel, &stdio[0], e);
 
 	if (r < 0)
 		return r;

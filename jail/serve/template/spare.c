@@ -16,11 +16,6 @@ uint64_t spare_when(const struct spare_sight *v)
 	return at_ms <= v->now_ms ? 0 : at_ms;
 }
 
-bool spare_is_stale(bool replaced, uint64_t age_ms, uint64_t limit_ms)
-{
-	return replaced && limit_ms != UINT64_MAX && age_ms >= limit_ms;
-}
-
 uint64_t spare_pause_ms(unsigned int failures)
 {
 	uint64_t ms = SPARE_PAUSE_MS;

@@ -40,15 +40,6 @@ struct spare_sight {
  */
 uint64_t spare_when(const struct spare_sight *v);
 
-/**
- * spare_is_stale() - Is one to go? When its template was replaced and its time is over
- *
- * One that was replaced for the number of its clones alone has still made this one within
- * that number: otherwise, as many templates would be started as jails are kept.
- * @limit_ms:	Of a template's age, NO_LIMIT for none
- */
-bool spare_is_stale(bool replaced, uint64_t age_ms, uint64_t limit_ms);
-
 /** spare_pause_ms() - How long to leave it after so many failures, the first being 1 */
 uint64_t spare_pause_ms(unsigned int failures);
 

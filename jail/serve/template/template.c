@@ -23,13 +23,13 @@
 #include "jail/watch/startup.h"
 #include "jail/serve/template/template.h"
 #include "jail/walls/warm.h"
-#include "jail/walls/warm_plan.h"
+#include "jail/serve/template/template_plan.h"
 
 /* it lies in the channel until the template comes for it */
 static int send_plan(const struct template *t, struct err *e)
 {
-	cleanup_fd int memory = warm_plan_write(t->parts.plan, &t->parts.sources,
-						t->parts.landlock_abi, e);
+	cleanup_fd int memory = template_plan_write(t->parts.plan, &t->parts.sources,
+						    t->parts.landlock_abi, e);
 	int r = memory < 0 ? memory : fd_passing_send(t->channel, "", 1, &memory, 1);
 
 	return memory >= 0 && r < 0 ? fd_passing_failed(-r, "template: send its plan", e)

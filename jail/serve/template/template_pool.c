@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jail/serve/template/spare.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 #include "jail/serve/template/template_pool.h"
@@ -81,8 +80,10 @@ static void retire(struct stocked *one)
 	if (s->next == one)
 		s->next = NULL;
 	one->done = true;
-	if (spare_is_stale(true, clock_now_ms() - one->t.start_ms,
-			   s->parts->plan->limit[LIMIT_TEMPLATE_MS]))
+	/* one that was replaced for the number of its clones alone has still made these
+	 * within that number: otherwise, as many templates would be started as jails are
+	 * kept */
+	if (clock_now_ms() - one->t.start_ms >= s->parts->plan->limit[LIMIT_TEMPLATE_MS])
 		mark_stale(one);
 	if (one->sessions == 0)
 		end(one);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel.c - a new channel: see channel.h and, for the fds that it refuses, packet.c
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "jail/serve/channel.h"
+
+int channel_pair(int *outside, int *inside, struct err *e)
+{
+	int ends[2], on = 1, off = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_set(e, errno, "channel: socket pair");
+	*outside = ends[0];
+	*inside = ends[1];
+	/* not the inside end: an interpreter that waits is asleep in recvmsg(2) */
+	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ||
+	    setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return err_set(e, errno, "channel: ask for credentials");
+	if (setsockopt(ends[0], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0 &&
+	    errno != ENOPROTOOPT)
+		return err_set(e, errno, "channel: refuse fds");
+	return 0;
+}
+
+bool channel_refuses_fds(int fd)
+{
+	int on = 1;
+	socklen_t size = sizeof(on);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, &size) == 0 && !on;
+}
