@@ -58,8 +58,8 @@ $(B)/gen/kernel/linux: | $(B)/packages
 	ln -sfn /usr/include/$$(gcc -print-multiarch)/asm $(@D)/
 $(B)/gen/mkfilter_program: jail/plan/syscalls.c jail/plan/refused.c
 $(B)/gen/mkfilter_init: init/syscalls.c
-$(B)/gen/mkfilter_watcher: jail/watch/syscalls.c
-$(B)/gen/mkfilter_supervisor: jail/serve/syscalls.c
+$(B)/gen/mkfilter_watcher: jail/watch/syscalls.c jail/watch/confined_syscalls.h
+$(B)/gen/mkfilter_supervisor: jail/serve/syscalls.c jail/watch/confined_syscalls.h
 $(B)/gen/mkfilter_%: init/mkfilter.c init/filter.h | $(B)/packages
 	@mkdir -p $(@D)
 	@echo "  CC   $<"; gcc $(filter-out -MMD -MP,$(C)) -o $@ $(filter %.c,$^) -lseccomp
