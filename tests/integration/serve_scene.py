@@ -57,7 +57,7 @@ def comm(pid):
 
 
 def children(pid):
-    """Those of a process; of serve, those of its spawner, without the supervisor."""
+    """Those of a process; of serve, the inits of its jails."""
     with open(f'/proc/{pid}/task/{pid}/children') as file:
         found = [int(child) for child in file.read().split()]
     if len(found) == 1 and comm(found[0]) == 'stepjail-spawn':
@@ -65,15 +65,10 @@ def children(pid):
     return [child for child in found if comm(child) not in OWN]
 
 
-def jails(pid):
-    """The inits of a launcher's jails."""
-    return children(pid)
-
-
 def below(pid):
     """Every process below this one, but for a keeper."""
     found = []
-    for child in jails(pid):
+    for child in children(pid):
         try:
             found += [child] + below(child)
         except OSError:

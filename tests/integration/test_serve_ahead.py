@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from serve_scene import (Case, below, inside, is_alive, is_asleep, jails,  # noqa: E402
+from serve_scene import (Case, below, children, inside, is_alive, is_asleep,  # noqa: E402
                          is_interpreter, open_files, wait_until)
 
 PID = 'import os\nos.getpid()'
@@ -295,7 +295,7 @@ class Few(Case):
             session.drop(9)
         states = len(session.status()['states'])
         self.assertGreaterEqual(states, 4)
-        self.assertTrue(wait_until(lambda: len([pid for pid in below(jails(
+        self.assertTrue(wait_until(lambda: len([pid for pid in below(children(
             self.serve.process.pid)[-1]) if is_interpreter(pid)]) <= states + 1))
 
 

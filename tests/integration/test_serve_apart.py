@@ -15,8 +15,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import BUILD  # noqa: E402
-from serve_scene import (LIMITED, Case, below, inside, is_interpreter,  # noqa: E402
-                         is_state, jails, wait_until)
+from serve_scene import (LIMITED, Case, below, children, inside,  # noqa: E402
+                         is_interpreter, is_state, wait_until)
 from test_serve_starved import TRACE_CLONE, TRACE_EXIT, TRACE_FORK, Tracer  # noqa: E402
 
 F_OFD_SETLK = 37
@@ -56,7 +56,7 @@ class Apart(Case):
         return next(host for jail in own for host in below(jail) if inside(host) == pid)
 
     def jails(self):
-        return sorted(jails(self.serve.process.pid))
+        return sorted(children(self.serve.process.pid))
 
     def others(self, session):
         """Sessions are opened one after the other, and so are their jails."""

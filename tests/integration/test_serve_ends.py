@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Gone, Refused, Serve  # noqa: E402
-from serve_scene import (OPTIONS, PATIENCE, Case, below, is_alive, jails,  # noqa: E402
+from serve_scene import (OPTIONS, PATIENCE, Case, below, children, is_alive,  # noqa: E402
                          open_files, resident, states_settle, wait_until)
 
 SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
@@ -144,7 +144,7 @@ class Round:
                     return
 
     def inits(self):
-        return jails(self.pid)
+        return children(self.pid)
 
     def strike(self, how):
         self.note()
@@ -223,14 +223,14 @@ class Ends(unittest.TestCase):
                     serve.open().run('x = 1')
                 except (Refused, Gone):  # it ends with whom it was a clone of
                     pass
-                kill_one(random.Random(SEED), jails(pid))
+                kill_one(random.Random(SEED), children(pid))
                 self.assertTrue(wait_until(opens), 'it opens no more')
             # those that live
             for number in range(1, serve.next):
                 serve.send('CLOSE', number)
             self.assertTrue(wait_until(lambda: serve.status()['sessions'] == 0))
             self.assertLess(files(serve.spawner) + files(serve.supervisor), 50)
-            self.assertTrue(wait_until(lambda: len(jails(pid)) <= 2), jails(pid))
+            self.assertTrue(wait_until(lambda: len(children(pid)) <= 2), children(pid))
 
 
     def test_floods_that_die(self):
@@ -246,7 +246,7 @@ class Ends(unittest.TestCase):
                         session.start(FLOOD)
                 sessions += [serve.begin() for _ in range(3)]
                 time.sleep(rng.random() / 50)
-                for child in jails(pid):
+                for child in children(pid):
                     try:
                         os.kill(child, signal.SIGKILL)
                     except ProcessLookupError:

@@ -7,52 +7,47 @@ each attack is an order in the program's captured output. With the whole confine
 refused; without it all succeed; and each of its walls is put up alone and left out alone, so
 that the table says which wall stops what.
 """
-import ctypes
 import errno
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from intruder_scene import ABI, LAND, SIGNAL, TCP, Intruder  # noqa: E402
 from test_kill import children  # noqa: E402
-from test_posture import landlock_abi, without_landlock  # noqa: E402
+from test_posture import without_landlock  # noqa: E402
 from test_run import BUILD, PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
 
 OBEY = os.path.join(BUILD, "stepjail-obey")
-WALLS = ("ids", "capabilities", "landlock", "filter")
-ABI = landlock_abi()
 
 # What stops each attack, where it stands alone: of root's watcher, and of a user's, who has
 # neither ids nor capabilities to give up. "ids" takes root's capabilities along.
-LAND, ROOT, CAPS = {"landlock"}, {"ids"}, {"ids", "capabilities"}
+ROOT, CAPS = {"ids"}, {"ids", "capabilities"}
 ATTACKS = {
     "open": (LAND | ROOT, LAND),
     "write": (LAND | ROOT, LAND),
     "unix": (ROOT, set()),
-    "tcp": (LAND if ABI >= 4 else set(), LAND if ABI >= 4 else set()),
-    "kill": ((LAND if ABI >= 6 else set()) | ROOT, LAND if ABI >= 6 else set()),
-    "tkill": ((LAND if ABI >= 6 else set()) | ROOT, LAND if ABI >= 6 else set()),
-    "tgkill": ((LAND if ABI >= 6 else set()) | ROOT, LAND if ABI >= 6 else set()),
-    "pidfd": ((LAND if ABI >= 6 else set()) | ROOT, LAND if ABI >= 6 else set()),
+    "tcp": (TCP, TCP),
+    "kill": (SIGNAL | ROOT, SIGNAL),
+    "tkill": (SIGNAL | ROOT, SIGNAL),
+    "tgkill": (SIGNAL | ROOT, SIGNAL),
+    "pidfd": (SIGNAL | ROOT, SIGNAL),
     "getfd": (LAND | CAPS, LAND),
     "ptrace": (LAND | CAPS, LAND),
     "readv": (LAND | CAPS, LAND),
     "code": (set(), set()),
     "fork": (set(), set()),
+    # the order matters: those from here on change what the process is
     "become": (ROOT, None),
     "chroot": (CAPS, None),
     "mount": (LAND, LAND),
     "exec": (LAND | ROOT, LAND),
 }
-# the order matters: those behind change what the process is
-FILTER = {"filter"}
 
 # the victim: it may be traced by anyone whom the kernel lets, and says where its memory is
 VICTIM = """
@@ -65,8 +60,10 @@ sys.stdin.read()
 """
 
 
-class Obeyed(Host):
+class Obeyed(Intruder, Host):
     """The watcher does what an intruder in it would do."""
+
+    walls = ("ids", "capabilities", "landlock", "filter")
 
     def setUp(self):
         super().setUp()
@@ -76,33 +73,19 @@ class Obeyed(Host):
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        env=PLAIN_ENV)
         self.address = int(self.victim.stdout.readline())
-        self.file("secret", "secret", 0o600)
-        self.file("program", "#!/bin/sh\necho executed\n", 0o700)
-        self.make_folder("mount")
-        self.tcp = socket.create_server(("127.0.0.1", 0), backlog=100)
-        self.unix = socket.socket(socket.AF_UNIX)
-        self.unix.bind(os.path.join(self.folder, "socket"))
-        self.own(os.path.join(self.folder, "socket"), 0o700)
-        self.unix.listen(100)
+        for path in self.open_targets():
+            self.own(path, os.stat(path).st_mode & 0o777)
+        self.stops = {name: stops[self.as_user] for name, stops in ATTACKS.items()
+                      if stops[self.as_user] is not None}
 
     def tearDown(self):
         self.victim.communicate()
-        self.tcp.close()
-        self.unix.close()
         super().tearDown()
-
-    def order(self, attack):
-        """One line of the program's output."""
-        argument = {"open": "secret", "write": "secret", "exec": "program", "unix": "socket",
-                    "mount": "mount", "chroot": "mount"}.get(attack)
-        argument = os.path.join(self.folder, argument) if argument else str(self.victim.pid)
-        number = {"tcp": self.tcp.getsockname()[1], "readv": self.address}.get(attack, 0)
-        return f"\\1OBEY {attack} {argument} {number}\\n"
 
     def obey(self, lacks, names, **settings):
         """One run of these attacks. Return: what came of each, and whether it executed."""
-        orders = ";".join(f"print('{self.order(name)}', flush=True); time.sleep(.01)"
-                          for name in names)
+        orders = [self.order(name, self.victim.pid, self.address) for name in names]
+        orders = ";".join(f"print('{order}', flush=True); time.sleep(.01)" for order in orders)
         words = self.words("--capture=both", "--", "/bin/python3", "-c",
                            f"import time; {orders} #{self.marker}")
         words[words.index(STEPJAIL)] = OBEY
@@ -116,41 +99,9 @@ class Obeyed(Host):
         self.assertEqual(set(names), set(said), (done.stdout, done.stderr))
         return said
 
-    def names(self):
-        return [name for name, stops in ATTACKS.items() if stops[self.as_user] is not None]
-
-    def expect(self, stands):
-        """With these walls alone."""
-        lacks = [wall for wall in WALLS if wall not in stands]
-        for name in self.names():
-            stops = (ATTACKS[name][self.as_user] | FILTER) & set(stands)
-            with self.subTest(attack=name, stands=stands):
-                got = self.obey(lacks, [name])[name]
-                if stops:
-                    self.assertIn(got, (errno.EPERM, errno.EACCES), sorted(stops))
-                else:
-                    self.assertEqual(got, 0, os.strerror(got))
-
-    def test_all_are_refused(self):
-        for name, got in self.obey((), self.names()).items():
-            self.assertEqual(got, errno.EPERM, name)
-
-    def test_without_confinement_all_succeed(self):
-        self.expect(())
-
-    def test_each_wall_alone(self):
-        for wall in WALLS:
-            if wall != "landlock" or ABI:
-                self.expect((wall,))
-
-    def test_each_wall_left_out(self):
-        for left_out in WALLS:
-            if left_out != "landlock" or ABI:
-                self.expect(tuple(wall for wall in WALLS if wall != left_out))
-
     def test_without_landlock(self):
         """The filter alone refuses every path, and the report says what is missing."""
-        for name, got in self.obey((), self.names(), preexec_fn=without_landlock).items():
+        for name, got in self.obey((), self.stops, preexec_fn=without_landlock).items():
             self.assertEqual(got, errno.EPERM, name)
         self.assertIsNone(self.read_report()["watcher"]["landlock"])
 
@@ -237,16 +188,13 @@ class Running(Host):
 
     def test_parent_death_signal_stays(self):
         """A change of ids makes the kernel forget it."""
-        libc = ctypes.CDLL(None)
         code = (f"import ctypes, os, subprocess, sys, time\n"
-                f"run = subprocess.Popen({self.words('--', '/bin/sleep', '60')!r}"
-                f" if False else sys.argv[1:], preexec_fn=lambda:"
+                f"run = subprocess.Popen(sys.argv[1:], preexec_fn=lambda:"
                 f" ctypes.CDLL(None).prctl(1, 15, 0, 0, 0), stdout=subprocess.PIPE)\n"
                 f"run.stdout.readline(); print(run.pid, flush=True); sys.stdin.read()\n"
                 f"os._exit(0)\n")
         words = self.words("--", "/bin/python3", "-c", f"print('on', flush=True);"
                            f"import time; time.sleep(60) #{self.marker}")
-        del libc
         words = words[len(self.drop):]
         with subprocess.Popen([*self.drop, "/usr/bin/python3", "-c", code, *words],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=PLAIN_ENV) as p:
