@@ -157,18 +157,9 @@ void procfs_words(const char *at, char *value, size_t size)
 	value[n - (n && value[n - 1] == ' ')] = '\0';
 }
 
-DIR *procfs_list(int fd)
-{
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!list)
-		io_close_fd(&fd);
-	return list;
-}
-
 DIR *procfs_tasks(pid_t pid)
 {
-	return procfs_list(procfs_open_place(pid, "/task", O_RDONLY | O_DIRECTORY));
+	return folder_list(procfs_open_place(pid, "/task", O_RDONLY | O_DIRECTORY));
 }
 
 pid_t procfs_held(int pidfd)

@@ -10,10 +10,11 @@
 #define STEPJAIL_JAIL_BASE_PROCFS_H
 
 #include <stdbool.h>
-#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "jail/base/folder.h"
 
 /**
  * procfs_use() - From now on, look at processes in this procfs instead of /proc
@@ -68,16 +69,7 @@ ssize_t procfs_read_at(int dir, const char *file, char *text, size_t size);
 /** procfs_read() - Read a single file, by the process's pid; as procfs_read_at() */
 ssize_t procfs_read(pid_t pid, const char *file, char *text, size_t size);
 
-/**
- * procfs_list() - List a folder that was opened for reading
- * @fd:		Taken; or -errno, and there is no list
- *
- * Return: closed by closedir(3), or NULL with errno set
- */
-DIR *procfs_list(int fd);
-
-/** procfs_tasks() - The list of its threads, closed by closedir(3); NULL with errno
- * set */
+/** procfs_tasks() - The list of its threads, as folder_list() */
 DIR *procfs_tasks(pid_t pid);
 
 /**

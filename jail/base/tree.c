@@ -2,7 +2,6 @@
 /*
  * tree.c - the digest of a root tree: see tree.h
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/folder.h"
 #include "jail/base/json.h"
 #include "jail/base/sys.h"
 #include "jail/base/tree.h"
@@ -54,19 +54,17 @@ static int open_in(const struct walk *w, const char *path, int flags)
 /* Add the names in a folder to the end of the paths; walk_tree() looks at them later. */
 static int add_folder(struct walk *w, const char *path)
 {
-	int fd = open_in(w, *path ? path : ".", O_RDONLY | O_DIRECTORY), r = 0;
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	cleanup_folder DIR *folder =
+		folder_list(open_in(w, *path ? path : ".", O_RDONLY | O_DIRECTORY));
+	const char *name;
 
-	if (!folder)
-		return fd < 0 ? fd : -errno;
-	/* readdir(3) tells a failure from the end by errno alone */
-	errno = 0;
-	for (struct dirent *d; r == 0 && (d = readdir(folder)); errno = 0)
-		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-			r = add_path(w, path, d->d_name);
-	r = r == 0 ? -errno : r;
-	(void)closedir(folder);
-	return r;
+	while (folder && (name = folder_next(folder))) {
+		int r = add_path(w, path, name);
+
+		if (r < 0)
+			return r;
+	}
+	return -errno;
 }
 
 /*

@@ -10,7 +10,6 @@
  * did. The kernel does not tell whom Landlock confines, so the process itself tries: see
  * landlock_try(). See proc(5), namespaces(7).
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -106,40 +105,34 @@ static int stays_open(int fds, const char *fd)
  * nothing, so the gate must be its only other fd. */
 static int look_fds(const struct look *l, struct err *e)
 {
-	int fds = procfs_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY), r = 0;
-	DIR *list = fds < 0 ? NULL : fdopendir(fds);
-	int listing = fds < 0 ? -fds : list ? 0 : errno;
+	cleanup_folder DIR *list =
+		folder_list(procfs_open_at(l->dir, "fdinfo", O_RDONLY | O_DIRECTORY));
 	unsigned int stdio = 0, others = 0;
+	const char *fd;
 
-	/* readdir(3) tells a failure from the end by errno alone */
-	errno = 0;
-	for (struct dirent *d; r == 0 && list && (d = readdir(list)); errno = 0) {
-		unsigned long fd = strtoul(d->d_name, NULL, 10);
-
-		if (d->d_name[0] == '.' || fd <= 2) {
-			stdio += d->d_name[0] != '.';
+	while (list && (fd = folder_next(list))) {
+		if (strtoul(fd, NULL, 10) <= 2) {
+			stdio++;
 			continue;
 		}
-		r = stays_open(fds, d->d_name);
-		if (r == 0 && l->jail->warm)
-			r = ++others > 1;
+
+		int r = stays_open(dirfd(list), fd);
+
 		if (r < 0)
-			(void)err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
-				      l->program, d->d_name);
-		else if (r > 0)
-			r = err_say(
+			return err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
+				       l->program, fd);
+		others++;
+		if (r > 0 || (l->jail->warm && others > 1))
+			return err_say(
 				e, EPERM,
 				"posture: fd %s would stay open: the program was not started",
-				d->d_name);
+				fd);
 	}
-	if (r == 0 && list)
-		listing = errno ? errno : stdio == 3 ? 0 : ENOENT;
-	if (list)
-		(void)closedir(list);
-	if (listing)
-		return err_set(e, listing, "posture: list /proc/%d/fdinfo", l->program);
+	if (!list || errno || stdio != 3)
+		return err_set(e, !list || errno ? errno : ENOENT,
+			       "posture: list /proc/%d/fdinfo", l->program);
 	posture_put(l, "\"0-2\"");
-	return r;
+	return 0;
 }
 
 static int look_landlock(const struct look *l, struct err *e)

@@ -17,7 +17,6 @@
  *   its thread's number is the template's: until it executes init, it calls no function
  *   that uses that. The program is its child by fork(3), which mends the record.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -53,26 +52,21 @@ static struct {
 /* refuse several threads, and name them: the names tell which library started them */
 static int check_threads(struct err *e)
 {
-	DIR *list = opendir("/proc/self/task");
+	cleanup_folder DIR *list = procfs_tasks(getpid());
+	const char *thread;
 	char names[160] = "";
 	int count = 0;
 
-	for (struct dirent *d; list && (d = readdir(list));) {
-		char path[64], name[32];
+	for (; list && (thread = folder_next(list)); count++) {
+		char file[32], name[32];
 		size_t used = strlen(names);
 
-		if (d->d_name[0] == '.')
-			continue;
-		(void)snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm",
-			       d->d_name);
-		if (io_read_file_at(AT_FDCWD, path, name, sizeof(name)) < 0)
+		(void)snprintf(file, sizeof(file), "%.16s/comm", thread);
+		if (io_read_file_at(dirfd(list), file, name, sizeof(name)) < 0)
 			name[0] = '\0';
 		(void)snprintf(names + used, sizeof(names) - used, "%s%.*s",
 			       count ? ", " : "", (int)strcspn(name, "\n"), name);
-		count++;
 	}
-	if (list)
-		(void)closedir(list);
 	if (count == 1)
 		return 0;
 	return err_say(

@@ -5,8 +5,6 @@
  * The processes are found from init downwards, by the children files of their threads.
  * Orphans become init's own children, so none can hide.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -89,20 +87,18 @@ static int find_children(struct found *f, pid_t pid)
 		return 0;
 	f->count = before;
 
-	DIR *tasks = procfs_tasks(pid);
+	cleanup_folder DIR *tasks = procfs_tasks(pid);
+	const char *thread;
 
 	if (!tasks)
 		return has_ended(errno) ? 0 : -errno;
-	for (struct dirent *d; r == 0 && (d = readdir(tasks));) {
-		if (!isdigit((unsigned char)d->d_name[0]))
-			continue;
-		r = add_children(f, pid, d->d_name);
+	while (r == 0 && (thread = folder_next(tasks))) {
+		r = add_children(f, pid, thread);
 		/* a thread may end at any time; a kernel without the file has none at all
 		 */
 		if (r < 0 && has_ended(-r))
 			r = f->count > 1 || faccessat(root, path, F_OK, 0) < 0 ? 0 : r;
 	}
-	(void)closedir(tasks);
 	return r;
 }
 
@@ -119,18 +115,19 @@ static uint64_t kib_of(const char *text, const char *key)
 static ssize_t read_status(pid_t *pid, char *text, size_t size)
 {
 	ssize_t n = procfs_read(*pid, "status", text, size);
-	struct dirent *d;
-	DIR *tasks;
 
 	if (n <= 0 || !strstr(text, "\nState:\tZ") || strstr(text, "\nThreads:\t1\n"))
 		return n;
-	tasks = procfs_tasks(*pid);
+
+	cleanup_folder DIR *tasks = procfs_tasks(*pid);
+	const char *name;
+
 	if (!tasks)
 		return -errno;
-	while ((d = readdir(tasks))) {
-		pid_t thread = (pid_t)strtol(d->d_name, NULL, 10);
+	while ((name = folder_next(tasks))) {
+		pid_t thread = (pid_t)strtol(name, NULL, 10);
 
-		if (thread <= 0 || thread == *pid)
+		if (thread == *pid)
 			continue;
 		n = procfs_read(thread, "status", text, size);
 		if (n > 0 && strstr(text, "\nVmPTE:")) {
@@ -140,7 +137,6 @@ static ssize_t read_status(pid_t *pid, char *text, size_t size)
 		if (n < 0 && !has_ended((int)-n))
 			break;
 	}
-	(void)closedir(tasks);
 	return n;
 }
 

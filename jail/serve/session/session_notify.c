@@ -21,7 +21,6 @@
  *   ended and all other numbers were given out before. A violation of what is nobody's is
  *   told in the answer to STATUS, and its process is ended alone where violations kill.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -116,17 +115,15 @@ static void look(struct sought *w, pid_t pid, const char *file, char *text, size
 
 static void look_at_threads(struct sought *w, pid_t pid)
 {
-	DIR *tasks = procfs_tasks(pid);
+	cleanup_folder DIR *tasks = procfs_tasks(pid);
+	const char *thread;
 
-	for (struct dirent *d; tasks && !w->found && (d = readdir(tasks));) {
+	while (tasks && !w->found && (thread = folder_next(tasks))) {
 		char file[48], text[4096];
 
-		(void)snprintf(file, sizeof(file), "task/%.16s/status", d->d_name);
-		if (d->d_name[0] != '.')
-			look(w, pid, file, text, sizeof(text));
+		(void)snprintf(file, sizeof(file), "task/%.16s/status", thread);
+		look(w, pid, file, text, sizeof(text));
 	}
-	if (tasks)
-		(void)closedir(tasks);
 }
 
 static bool visit(void *owner, pid_t pid, pid_t above)

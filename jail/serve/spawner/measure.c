@@ -17,7 +17,6 @@
  * some seconds to live. As root it could read what root may read, and write to root's own
  * files. To the spawner it can tell 24 bytes, which come to the supervisor as numbers.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -88,15 +87,14 @@ static bool has_offset(int folder, const char *name)
 
 static bool has_offsets(int dir)
 {
-	DIR *list = procfs_list(procfs_open_at(dir, "fdinfo", O_RDONLY | O_DIRECTORY));
+	cleanup_folder DIR *list =
+		folder_list(procfs_open_at(dir, "fdinfo", O_RDONLY | O_DIRECTORY));
 	bool found = !list;
+	const char *fd;
 	int count = 0;
 
-	for (struct dirent *d; !found && (d = readdir(list));)
-		found = d->d_name[0] != '.' &&
-			(count++ == FILES_MAX || has_offset(dirfd(list), d->d_name));
-	if (list)
-		(void)closedir(list);
+	while (!found && (fd = folder_next(list)))
+		found = count++ == FILES_MAX || has_offset(dirfd(list), fd);
 	return found;
 }
 

@@ -6,7 +6,6 @@
  * jail's own. A number could be another process's by then; so the pidfd is asked, last,
  * whether its process is still there: if so, the number was its own all the time.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,25 +27,22 @@
 static int find_space(int dir, ino_t *space)
 {
 	struct stat st;
-	DIR *tasks;
 	int r = fstatat(dir, "ns/pid", &st, 0) < 0 ? -errno : 0;
 
 	if (r == -EPERM || r == -EACCES) {
-		tasks = procfs_list(procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY));
+		cleanup_folder DIR *tasks =
+			folder_list(procfs_open_at(dir, "task", O_RDONLY | O_DIRECTORY));
+		const char *thread = tasks ? folder_next(tasks) : NULL;
+
 		r = -ESRCH;
-		for (int i = 0; tasks && r < 0 && i < THREADS_LOOKED_AT; i++) {
-			const struct dirent *d = readdir(tasks);
+		for (int i = 0; thread && r < 0 && i < THREADS_LOOKED_AT; i++) {
 			char file[NAME_MAX + 8];
 
-			if (!d)
-				break;
-			(void)snprintf(file, sizeof(file), "%s/ns/pid", d->d_name);
-			if (d->d_name[0] != '.' &&
-			    fstatat(dirfd(tasks), file, &st, 0) == 0)
+			(void)snprintf(file, sizeof(file), "%s/ns/pid", thread);
+			if (fstatat(dirfd(tasks), file, &st, 0) == 0)
 				r = 0;
+			thread = folder_next(tasks);
 		}
-		if (tasks)
-			(void)closedir(tasks);
 	}
 	*space = r == 0 ? st.st_ino : 0;
 	return r == -ENOENT ? -ESRCH : r;
