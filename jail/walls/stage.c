@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +43,7 @@
 #include "jail/walls/seccomp/seccomp.h"
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/walls/stage.h"
+#include "jail/base/close_others.h"
 #include "jail/base/sys.h"
 
 static int do_namespaces(struct child *c, struct err *e)
@@ -131,23 +131,22 @@ static int do_split(struct child *c, struct err *e)
 /* Until exec, /proc/self/fd/N leads to the folder of fd N, also outside of the jail, and
  * a symlink of the tree may name that path. So the program's process closes every fd but
  * its own stdio and sockets. */
-static int close_others(const struct child *c)
+static int place_fds(const struct child *c, struct err *e)
 {
 	const int kept[] = { c->control, c->gate, c->netlink };
-	int r = 0, next = 0;
+	int r;
 
-	for (int from = 3; r == 0 && next != INT_MAX; from = next + 1) {
-		next = INT_MAX;
-		for (size_t i = 0; i < 3; i++)
-			next = kept[i] >= from && kept[i] < next ? kept[i] : next;
-		if (next > from)
-			r = close_range((unsigned int)from, (unsigned int)next - 1, 0);
-	}
-	return r;
+	for (int fd = 0; fd <= 2; fd++)
+		if (c->stdio[fd] >= 0 && dup2(c->stdio[fd], fd) < 0)
+			return err_set(e, errno, "session: place fd %d", fd);
+	r = close_others(kept, COUNT(kept));
+	return r < 0 ? err_set(e, -r, "session: close_range") : 0;
 }
 
 static int do_session(struct child *c, struct err *e)
 {
+	int r;
+
 	/* every fd that the launcher inherited or opened is closed at exec */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return err_set(e, errno, "session: close_range");
@@ -160,14 +159,7 @@ static int do_session(struct child *c, struct err *e)
 	if (c->program != 0)
 		return 0;
 	(void)umask(022);
-
-	int r = 0;
-
-	for (int fd = 0; fd <= 2 && r == 0; fd++)
-		if (c->stdio[fd] >= 0 && dup2(c->stdio[fd], fd) < 0)
-			r = err_set(e, errno, "session: place fd %d", fd);
-	if (r == 0 && close_others(c) < 0)
-		r = err_set(e, errno, "session: close_range");
+	r = place_fds(c, e);
 	/* a template sets no rlimits: its clones could not raise them. Each sets its
 	 * own */
 	if (r == 0 && !c->plan->template)
