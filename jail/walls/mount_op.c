@@ -148,16 +148,25 @@ int mount_node(int root, const char *at, const char *node, dev_t device, struct 
 
 int mount_set_flags(int tree, uint64_t attr, struct err *e)
 {
-	struct mount_attr set = { .attr_set = attr };
+	struct mount_attr set = { .attr_set = attr, .propagation = MS_PRIVATE };
 
 	if (mount_setattr(tree, "", AT_EMPTY_PATH, &set, sizeof(set)) < 0)
 		return err_set(e, errno, "mount: set flags");
 	return 0;
 }
 
+static const char *clone_hint(int errnum)
+{
+	if (errnum == EINVAL)
+		return " (is another file system mounted inside it?)";
+	if (errnum == ENOSPC)
+		return " (raise the sysctl user.max_mnt_namespaces, or fs.mount-max)";
+	return "";
+}
+
 int mount_clone_at(const char *folder, const char *name, struct err *e)
 {
-	char path[NAME_MAX + 64];
+	char path[PATH_MAX + NAME_MAX + 1];
 
 	(void)snprintf(path, sizeof(path), "%s%s%s", folder, name ? "/" : "",
 		       name ? name : "");
@@ -165,7 +174,9 @@ int mount_clone_at(const char *folder, const char *name, struct err *e)
 	int fd = open_tree(AT_FDCWD, path,
 			   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 
-	return fd < 0 ? err_set(e, errno, "mount: clone %s", name ? name : folder) : fd;
+	return fd < 0 ? err_set(e, errno, "mount: clone %s%s", name ? name : folder,
+				clone_hint(errno))
+		      : fd;
 }
 
 /* the last part of a path: keep what is there if its kind fits, else make it */

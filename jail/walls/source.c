@@ -108,29 +108,13 @@ int mount_check_same(const struct source *s, int tree, const char *name, bool ov
 	return 0;
 }
 
-static const char *clone_hint(int errnum)
-{
-	if (errnum == EINVAL)
-		return " (is another file system mounted inside it?)";
-	if (errnum == ENOSPC)
-		return " (raise the sysctl user.max_mnt_namespaces, or fs.mount-max)";
-	return "";
-}
-
 static int clone_one(struct source *s, bool writable, struct err *e)
 {
-	struct mount_attr attr = {
-		.attr_set = writable ? MOUNT_WRITABLE : MOUNT_TREE,
-		.propagation = MS_PRIVATE,
-	};
+	int r = s->tree = mount_clone_at(s->path, NULL, e);
 
-	s->tree = open_tree(AT_FDCWD, s->path,
-			    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-	if (s->tree < 0)
-		return err_set(e, errno, "mount: clone %s%s", s->path, clone_hint(errno));
-	if (mount_setattr(s->tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return err_set(e, errno, "mount: set flags of %s", s->path);
-	return mount_check_same(s, s->tree, s->name, false, e);
+	if (r >= 0)
+		r = mount_set_flags(s->tree, writable ? MOUNT_WRITABLE : MOUNT_TREE, e);
+	return r < 0 ? r : mount_check_same(s, s->tree, s->name, false, e);
 }
 
 int mount_clone(struct sources *s, const struct plan *p, struct err *e)
