@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "jail/launch/posture.h"
@@ -38,21 +37,13 @@ int posture_map(const struct look *l, struct err *e)
 	return 0;
 }
 
-/* soft and hard limit of a line; "unlimited" is not a limit that a row could have */
-static bool is_limited_to(const char *line, uint64_t value)
-{
-	char *end;
-
-	return line && strtoull(line, &end, 10) == value && end > line &&
-	       strtoull(end, &end, 10) == value && strchr(" \n", *end);
-}
-
 int posture_rlimits(const struct look *l, struct err *e)
 {
 	const struct jail *j = l->jail;
 	const char *separator = "{";
 
 	for (size_t i = 0; i < rlimit_count; i++) {
+		char told[80] = "", planned[48];
 		struct rlimit_row row;
 		int r = rlimit_plan(i, j->plan, j->limited, !j->ids.own, &row);
 
@@ -61,14 +52,15 @@ int posture_rlimits(const struct look *l, struct err *e)
 		if (r == 0)
 			continue;
 
+		/* the soft limit, the hard one, and of most limits their unit */
 		const char *line = procfs_find(l->text, row.line);
+		size_t n = (size_t)snprintf(planned, sizeof(planned),
+					    "%" PRIu64 " %" PRIu64, row.value, row.value);
 
-		if (!is_limited_to(line, row.value))
-			return err_say(e, EPERM,
-				       "posture: %s reads '%.*s' where %" PRIu64
-				       " was planned: the program was not started",
-				       row.name, line ? (int)strcspn(line, "\n") : 0,
-				       line ? line : "", row.value);
+		if (line)
+			procfs_words(line, told, sizeof(told));
+		if (strncmp(told, planned, n) != 0 || (told[n] && told[n] != ' '))
+			return posture_refuse(row.name, told, planned, e);
 		posture_put(l, "%s\"%s\":%" PRIu64, separator, row.name, row.value);
 		separator = ",";
 	}

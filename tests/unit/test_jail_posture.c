@@ -161,7 +161,7 @@ static const struct change {
 	{ LIMITS, "Max open files            20                   20 ",
 	  "Max open files            20                   unlimited ",
 	  "RLIMIT_NOFILE reads" },
-	{ LIMITS, "Max open", "Max shut", "RLIMIT_NOFILE reads '' where 20 was" },
+	{ LIMITS, "Max open", "Max shut", "RLIMIT_NOFILE reads '' where '20 20' was" },
 	{ LIMITS, "Max cpu time              3 ", "Max cpu time              4 ",
 	  "RLIMIT_CPU reads" },
 	{ LIMITS, "Max core file size        1 ", "Max core file size        x ",
