@@ -11,8 +11,7 @@
  *	capabilities	none, as root too
  *	not dumpable	no core, and no other process of the user reads its memory
  *	Landlock	the files of the policy, the ports of the policy, where the kernel
- *	has
- *			it (confine_files.c)
+ *			has it (confine_files.c)
  *	seccomp		a table of calls (confine_calls.c)
  *
  * Jails are started by a process that stays outside, knows no key and can do nothing else

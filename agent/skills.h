@@ -5,9 +5,8 @@
  *
  *	DIR/NAME.py		one function NAME, as a model wrote it
  *	DIR/index.jsonl		a line for each: its file's digest, what was found of it,
- *	and
- *				where it comes from. Each line has a digest of its own
- *				(chain.h)
+ *				and where it comes from. Each line has a digest of its
+ *				own (chain.h)
  *
  * A file is offered only where a line of the index has its digest. A person may delete
  * either: without its file a line means nothing, and without its line a file is not

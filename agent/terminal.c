@@ -5,8 +5,7 @@
  *
  * A picture inside of a sequence is base64: it holds no control byte.
  *	kitty	sw.kovidgoyal.net/kitty/graphics-protocol: APC G, pieces of 4096; q=2
- *	keeps
- *		the terminal from answering
+ *		keeps the terminal from answering
  *	iTerm2	iterm2.com/documentation-images.html: OSC 1337 ; File=
  */
 #include <errno.h>

@@ -6,12 +6,10 @@
  *   tests_open()	before the agent is confined: an fd and a digest of each file, and
  *			where it goes in the jails: read-only, in TESTS_FOLDER
  *   tests_start()	a stepjail of its own, with the same arguments as the model's;
- *   what
- *			the files hold is found there, before any code of the model's
- *			exists
+ *			what the files hold is found there, before any code of the
+ *			model's exists
  *   tests_ask()	a judge (judge.h): a fresh jail; the model's files are taken out
- *   of
- *			its session as bytes and put there; tests.py runs them
+ *			of its session as bytes and put there; tests.py runs them
  *
  * What decides is out of the solution's reach as far as that goes: the tests' bytes have
  * the digest that they had, and which tests must pass is told by their syntax, both found

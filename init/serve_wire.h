@@ -16,29 +16,24 @@
  *			step, end it. OPENED, output, DONE and CLOSED follow. Of a source
  *			that is too long for a frame, the rest follows by CODE at once
  *	CODE		a piece of the next step's source on this branch. It has no
- *	answer:
- *			what is wrong with it is in the answer to RUN. More than ONCE has
- *			said will follow ends the session
+ *			answer: what is wrong with it is in the answer to RUN. More than
+ *			ONCE has said will follow ends the session
  *	RUN		struct serve_limits: the source is whole, run it on this branch.
- *	It is
- *			used up then, also where RUN is refused
+ *			It is used up then, also where RUN is refused
  *	STDIN		bytes for the running step's stdin; none at all: its end of file
  *	INTERRUPT	SIGINT to the running step, another at half the grace of --grace
- *	if
- *			it sleeps on, and SIGKILL when it is still there at its end.
- *			struct serve_step: only if it is this one; struct serve_at alone:
- *			whichever it is
+ *			if it sleeps on, and SIGKILL when it is still there at its end.
+ *			struct serve_step: only if it is this one; struct serve_at
+ *			alone: whichever it is
  *	KILL		SIGKILL to it, likewise
  *	ROLLBACK	struct serve_state: this branch is at that state again; states
- *	that
- *			no branch can come back to are ended, but for state 0
+ *			that no branch can come back to are ended, but for state 0
  *	BRANCH		struct serve_state: a new branch, named by serve_at, at that state
  *	DROP		forget this branch; not the last one
  *	PUT		struct serve_file, path: write a file below /work; DATA follow,
- *	then
- *			END, which has the one answer to all of it. One at a time in a
- *			session. Nothing is written before END has come; END as struct
- *			serve_end may drop it, and then nothing is at all
+ *			then END, which has the one answer to all of it. One at a time
+ *			in a session. Nothing is written before END has come; END as
+ *			struct serve_end may drop it, and then nothing is at all
  *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
  *	STATUS		of the session; session 0: of all, and of jails that stand ready
@@ -55,35 +50,32 @@
  *			incomplete, and DONE's "media" counts no more than came. Between
  *			them other frames may come, also OUT and ERR of the same step
  *	DONE		JSON: how the step ended: verdict, state, usage, and what was cut.
- *	If
- *			it was rolled back, "not_rolled_back" lists what the state has that
- *			a fork shares, and that is therefore as the step left it:
- *			"shared-memory", "file-offsets". Else it is null. Files never go back
+ *			If it was rolled back, "not_rolled_back" lists what the state
+ *			has that a fork shares, and that is therefore as the step left
+ *			it: "shared-memory", "file-offsets". Else it is null. Files
+ *			never go back
  *	STATE		JSON: the answer to ROLLBACK, BRANCH, DROP and STATUS: branches
- *	and
- *			states of the session. To ROLLBACK and BRANCH also
- *			"not_rolled_back", as in DONE. To PUT: {"bytes": N};
- *			to one that was dropped, {"bytes": 0, "dropped": true}
+ *			and states of the session. To ROLLBACK and BRANCH also
+ *			"not_rolled_back", as in DONE. To PUT: {"bytes": N}; to one that
+ *			was dropped, {"bytes": 0, "dropped": true}
  *	DATA, END	of a GET or LIST; END is JSON. LIST's data are entries: a letter
- *	for
- *			the kind as in ls(1), size, mtime in seconds, name, with one space
- *			between and a NUL at the end; in the order of their names' bytes
+ *			for the kind as in ls(1), size, mtime in seconds, name, with one
+ *			space between and a NUL at the end; in the order of their names'
+ *			bytes
  *	REFUSED		JSON, in place of the answer; nothing was changed. To OPEN and
- *	ONCE:
- *			there is no such session. "kind" is one of the words below, "limit"
- *			which one it was, "frame" the name of the frame that this answers,
- *			"step" the one that is in the way, or that was not begun; each of
- *			these three may be null. "error" is a line for people
+ *			ONCE: there is no such session. "kind" is one of the words
+ *			below, "limit" which one it was, "frame" the name of the frame
+ *			that this answers, "step" the one that is in the way, or that
+ *			was not begun; each of these three may be null. "error" is a
+ *			line for people
  *	CLOSED		JSON: {"reason": "..."}: the session is gone; its last frame. Steps
  *			that ran have had their DONE
  *
  * kinds of REFUSED
  *	bad-frame	a payload of another size, or not the client's to send; a number,
- *	a
- *			path or a mode that is none
+ *			a path or a mode that is none
  *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last
- *	branch,
- *			RUN in a session of ONCE
+ *			branch, RUN in a session of ONCE
  *	no-session	OPEN it
  *	not-open	it does not stand yet: wait for OPENED
  *	ending		it is ending: wait for CLOSED

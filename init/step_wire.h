@@ -44,8 +44,7 @@
  *		threads of MOVED. To FILE, struct step_filed, and the process ends
  * from an interpreter that waits
  *	FAIL	struct wire_fail: no child could be made; stage is 0. The channel that
- *	came
- *		with the request may be at its end before this comes
+ *		came with the request may be at its end before this comes
  *
  * To interrupt a step is to send its process SIGINT; to kill it, SIGKILL. An interpreter
  * that waits, be it for a source, blocks all signals. An interpreter whose channel is at

@@ -25,8 +25,7 @@
  *	GO        to the jail   empty; to the child: the id maps are written; at the gate:
  *	                        the program may leave it
  *	STARTED   to launcher   empty; from a template's clone, before GO: it is there,
- *	and
- *	                        the kernel tells who sent this
+ *	                        and the kernel tells who sent this
  *	FAIL      to launcher   struct wire_fail: a stage failed, the program never ran
  *	READY     to launcher   empty; from init: it runs; at the gate: the program waits,
  *	                        all its walls up, and the step field is the Landlock

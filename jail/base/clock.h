@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.h - the clock of all deadlines
+ * clock.h - the clock of all deadlines; what a process has used
  */
 #ifndef STEPJAIL_JAIL_BASE_CLOCK_H
 #define STEPJAIL_JAIL_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 /** clock_now_ms() - CLOCK_MONOTONIC in milliseconds, see clock_gettime(2) */
 uint64_t clock_now_ms(void);
+
+/** clock_us() - Any clock in microseconds; 0 where there is none, or not any more */
+uint64_t clock_us(clockid_t clock);
 
 #endif

@@ -2,8 +2,10 @@
 /*
  * json.h - write JSON to a stream: strings escaped, numbers as they are
  *
- * No JSON library of Debian's can be linked with musl, and a report needs no more than
- * this. See RFC 8259.
+ * By hand, since cJSON could not print what a report holds: it copies bytes that are no
+ * UTF-8 into its output, ends a string at a NUL, and has numbers as doubles, which lose
+ * bytes beyond 2^53. It would also be a parser, and a tree on the heap for each report,
+ * in a process where only a writer is needed. See RFC 8259.
  */
 #ifndef STEPJAIL_JAIL_BASE_JSON_H
 #define STEPJAIL_JAIL_BASE_JSON_H

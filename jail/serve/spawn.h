@@ -2,11 +2,10 @@
 /*
  * spawn.h - what the supervisor of sessions asks of the spawner, and what it is told
  *
- * `serve` is two processes. The spawner is privileged: it launches jails by a plan that
- * was fixed at its start, and ends them. The supervisor reads everything that a jail or
- * the client says. Between them is one SOCK_SEQPACKET socket, and every packet has one of
- * the two sizes below. The spawner waits for nobody: what takes time is told when it is
- * there.
+ * The spawner is privileged: it launches jails by a plan that was fixed at its start, and
+ * ends them. The supervisor has no rights, and reads everything that a jail or the client
+ * says. Between them is one SOCK_SEQPACKET socket, and every packet has one of the two
+ * sizes below. The spawner waits for nobody: what takes time is told when it is there.
  *
  * requests
  *	OPEN	launch a jail; its number is the supervisor's choice. OPENED or FAILED
@@ -16,17 +15,14 @@
  *	SCORE	let the kernel take this process first when memory runs out, or as late as
  *		`serve` itself: the value is 1 or 0; a pidfd as with SIGNAL
  *	MEASURE	what takes rights to see of a process of this jail, whose pidfd comes
- *	beside
- *		the packet: enum spawn_measure, the value. MEASURED follows with the same
- *		tag: when a process that reads it has ended, or at once with EBUSY where
- *		one does so for this jail already, or too many do. Who asks for a second
- *		before the answer may miss one of them
+ *		beside the packet: enum spawn_measure, the value. MEASURED follows with
+ *		the same tag: when a process that reads it has ended, or at once with
+ *		EBUSY where one does so for this jail already, or too many do. Who asks
+ *		for a second before the answer may miss one of them
  *	PREPARE	have a template start, if the one that there is is too old, or there is
- *	none.
- *		STOCK follows in any case
+ *		none. STOCK follows in any case
  *	END	kill every process of this jail, also where it has not opened or has
- *	failed.
- *		ENDED follows when they are gone, and the number is free again
+ *		failed. ENDED follows when they are gone, and the number is free again
  * Anything else is the end of the spawner, and of all jails.
  *
  * answers: see struct spawn_answer. STOCK and STOP belong to no jail.

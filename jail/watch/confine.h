@@ -11,8 +11,7 @@
  *	fds            those that were named
  *	Landlock       no path at all, where the kernel has Landlock
  *	seccomp        a table of calls; none of them takes a path, makes a process, sends
- *	a
- *	               signal or makes executable memory: syscalls.c
+ *	               a signal or makes executable memory: syscalls.c
  *
  * What takes rights later on stays with the keeper (jail/launch/keeper.h).
  */

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/clock.h"
 #include "jail/base/procfs.h"
 #include "jail/watch/proc_usage.h"
 
@@ -205,14 +205,6 @@ static int sum_memory(const struct found *f, bool exact, uint64_t *bytes)
 	return r;
 }
 
-static uint64_t now_us(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	(void)clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 /* when to walk all page tables again: sooner where there may be too much by now */
 static uint64_t pause_us(const struct proc_usage *w, uint64_t limit_bytes)
 {
@@ -228,7 +220,7 @@ static uint64_t pause_us(const struct proc_usage *w, uint64_t limit_bytes)
 static bool is_due(const struct proc_usage *w, uint64_t limit_bytes)
 {
 	return w->exact_bytes > limit_bytes ||
-	       now_us(CLOCK_MONOTONIC) >= w->exact_at_us + pause_us(w, limit_bytes);
+	       clock_us(CLOCK_MONOTONIC) >= w->exact_at_us + pause_us(w, limit_bytes);
 }
 
 static int find_processes(struct found *f, pid_t init)
@@ -266,7 +258,7 @@ int proc_usage_exact(pid_t init, uint64_t *bytes)
 void proc_usage_counted(struct proc_usage *w, uint64_t bytes, uint64_t cost_us)
 {
 	w->memory_bytes = w->exact_bytes = bytes;
-	w->exact_at_us = now_us(CLOCK_MONOTONIC);
+	w->exact_at_us = clock_us(CLOCK_MONOTONIC);
 	w->exact_cost_us = cost_us;
 }
 
@@ -305,14 +297,14 @@ int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		      struct err *e)
 {
 	int r = proc_usage_quick(init, limit_bytes, w, e);
-	uint64_t begin_us = now_us(CLOCK_THREAD_CPUTIME_ID), bytes = 0;
+	uint64_t begin_us = clock_us(CLOCK_THREAD_CPUTIME_ID), bytes = 0;
 
 	if (r <= 0)
 		return r;
 	r = proc_usage_exact(init, &bytes);
 	if (r < 0)
 		return err_set(e, -r, "watch: look at what the jail's processes use");
-	proc_usage_counted(w, bytes, now_us(CLOCK_THREAD_CPUTIME_ID) - begin_us);
+	proc_usage_counted(w, bytes, clock_us(CLOCK_THREAD_CPUTIME_ID) - begin_us);
 	return 0;
 }
 

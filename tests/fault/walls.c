@@ -8,8 +8,7 @@
  *   KIND:INODE    a namespace of the host, in which this must not run
  *   hide=PATH     a path of the host that /proc/self/mountinfo must not show
  *   landlock=ABI  what the host's kernel has; stdin must be a file that anybody may
- *   write,
- *                 given read-only, so that Landlock alone stands before it
+ *                 write, given read-only, so that Landlock alone stands before it
  *   given         /given and /shared are binds, and CPU time is limited
  *   noproc        the jail has no /proc; stands before the namespaces
  *   fixed         one CPU, one layout, clocks of its own, and an environment that says so

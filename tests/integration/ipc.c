@@ -4,7 +4,7 @@
  * them
  *
  * usage: ipc make KEY WORD	memory, semaphores and a queue of this key, a queue named
- * by it
+ *				by it
  *	  ipc look KEY		what is there of that key, and how many objects at all
  *	  ipc remove KEY
  *

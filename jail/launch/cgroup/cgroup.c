@@ -4,16 +4,14 @@
  *
  * Theory of operation (where leaves may be made is cgroup_find.c)
  *   cgroup_place()  find the folder for a leaf, and choose its name: the keeper hears of
- *   it,
- *                   and removes the leaf at the end, whoever was killed until then
+ *                   it, and removes the leaf at the end, whoever was killed until then
  *   cgroup_make()   mkdir the leaf and keep its fd; write the limits of cgroup_limit.c;
  *                   clone3() then starts the child with CLONE_INTO_CGROUP, so it is
  *                   never outside. A template gets a folder, with its own leaf and its
  *                   clones' in it: the folder's cgroup.procs is the template's, which
  *                   places the clones, and nothing above it has to be lent
  *   at the gate     the limits are read back, cgroup_verify(); cgroup_hold() opens what
- *   is
- *                   read afterwards, by a process that may open nothing any more:
+ *                   is read afterwards, by a process that may open nothing any more:
  *                   jail/watch/cgroup_usage.c
  * Kernel: Documentation/admin-guide/cgroup-v2.rst
  */

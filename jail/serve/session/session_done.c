@@ -164,13 +164,15 @@ static void done_file(struct step *step)
 {
 	struct session *s = step->session;
 	char words[ERR_TEXT_MAX], json[64];
-	static const char *const names[] = { "RUN", "PUT", "GET", "LIST" };
 
 	drain(step, &step->out[0]);
 	if (!step->have_done || step->filed.errnum) {
 		bool late = step->killed == VERDICT_WALL_TIMEOUT;
 
-		(void)snprintf(words, sizeof(words), "%s: %s", names[step->kind],
+		(void)snprintf(words, sizeof(words), "%s: %s",
+			       refusal_frame(step->kind == KIND_PUT
+						     ? WIRE_PUT
+						     : step_frames[step->kind]),
 			       late              ? "it took longer than --wall-time"
 			       : step->have_done ? strerror((int)step->filed.errnum)
 						 : "the process that did it has ended");

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "jail/serve/session/session.h"
@@ -124,12 +123,9 @@ static void ring_wall(struct bell *b)
 
 uint64_t limit_process_cpu_us(pid_t pid)
 {
-	struct timespec t = { 0 };
 	clockid_t clock;
 
-	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	return clock_getcpuclockid(pid, &clock) != 0 ? 0 : clock_us(clock);
 }
 
 /* too much, by a count that was asked for then; which of them it is, nobody can tell */

@@ -45,7 +45,7 @@ static void serve_gone(struct ending *en, const struct err *e)
 	struct stocked *one =
 		(struct stocked *)((char *)en - offsetof(struct stocked, ending));
 
-	/* what is left of its leaf would not end serve: the sweeper goes on */
+	/* what is left of its leaf does not end serve: the keeper removes it later */
 	(void)e;
 	one->stock->count--;
 	event_loop_later(one->stock->hub, &one->end, free_stocked);
