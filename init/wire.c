@@ -82,32 +82,16 @@ int wire_send(int fd, uint16_t type, uint32_t step, const void *payload, size_t 
 	return 0;
 }
 
-int wire_recv(int fd, struct wire_header *h, void *payload, size_t size)
+int wire_wait_go(int fd)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
-	struct wire_header checked;
-	ssize_t n = io_read_all(fd, head, sizeof(head));
+	struct wire_header h;
 
-	if (n < 0)
-		return (int)n;
-	if (n == 0)
-		return -ENODATA;
-	if ((size_t)n < sizeof(head))
-		return -EPIPE;
-
-	int r = wire_unpack(head, &checked);
-
-	if (r < 0)
-		return r;
-	if (checked.length > size)
-		return -EMSGSIZE;
-	n = io_read_all(fd, payload, checked.length);
-	if (n < 0)
-		return (int)n;
-	if ((size_t)n < checked.length)
-		return -EPIPE;
-	*h = checked;
-	return 0;
+	return io_read_all(fd, head, sizeof(head)) == sizeof(head) &&
+			       wire_unpack(head, &h) == 0 && h.type == WIRE_GO &&
+			       h.length == 0
+		       ? 0
+		       : -EPIPE;
 }
 
 /* how many bytes the frame in the buffer has; while its header is not whole, of that */

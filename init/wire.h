@@ -161,17 +161,12 @@ int wire_unpack(const unsigned char *bytes, struct wire_header *h);
 int wire_send(int fd, uint16_t type, uint32_t step, const void *payload, size_t length);
 
 /**
- * wire_recv() - Receive one frame, whole; blocks
+ * wire_wait_go() - Wait until the other end says GO
  * @fd:		Blocking stream
- * @h:		Filled on success only
- * @payload:	Gets h->length bytes
- * @size:	Room in @payload; a longer frame is refused, so WIRE_PAYLOAD_MAX takes all
  *
- * Return: 0, -ENODATA (end of stream between frames), -EPIPE (end of stream within a
- * frame), -EMSGSIZE, -EBADMSG, or -errno of read(2). After any error the stream is of
- * no further use.
+ * Return: 0, or -EPIPE: it is gone, or says anything else
  */
-int wire_recv(int fd, struct wire_header *h, void *payload, size_t size);
+int wire_wait_go(int fd);
 
 /*
  * Reader for event loops: take what a non-blocking read gives, hand out whole frames.

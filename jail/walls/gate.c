@@ -49,47 +49,31 @@ int gate_tell(int inside, int *netlink, int *listener, struct err *e)
 int gate_wait(int inside, uint32_t landlock, struct err *e)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
-	struct wire_header go;
 	int r;
 
 	pack_ready(landlock, head);
 	r = io_write_all(inside, head + 1, sizeof(head) - 1);
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
-	r = wire_recv(inside, &go, NULL, 0);
-	if (r < 0 || go.type != WIRE_GO)
-		return err_say(e, EPIPE, "gate: the launcher is gone");
-	return 0;
+	return wire_wait_go(inside) < 0 ? err_say(e, EPIPE, "gate: the launcher is gone")
+					: 0;
 }
 
 /* the first byte, and what came beside it; 1, 0 for end of file, or -errno */
 static int receive_first(int outside, struct gate_ready *ready)
 {
-	union {
-		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = { ready->head, 1 };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
 	struct ucred who = { 0 };
-	ssize_t n = recvmsg(outside, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int fds[2];
-	bool sane;
+	int r = fd_passing_receive_by(outside, ready->head, 1, MSG_DONTWAIT, fds,
+				      COUNT(fds), &who);
 
-	ready->netlink = ready->listener = -1;
-	if (n <= 0)
-		return n < 0 ? -errno : 0;
-	sane = fd_passing_take(&msg, fds, COUNT(fds), &who) <= COUNT(fds);
 	ready->netlink = fds[0];
 	ready->listener = fds[1];
+	if (r < 0)
+		return r == -EPIPE ? 0 : r;
 	ready->program = who.pid;
 	ready->have = 1;
-	return sane && !(msg.msg_flags & MSG_CTRUNC) && who.pid > 0 ? 1 : -EBADMSG;
+	return who.pid > 0 ? 1 : -EBADMSG;
 }
 
 int gate_receive(int outside, struct gate_ready *ready, struct err *e)

@@ -60,13 +60,11 @@ static int do_namespaces(struct child *c, struct err *e)
 
 static int do_ids(struct child *c, struct err *e)
 {
-	struct wire_header go;
-
 	/* whose child a template's is, the launcher learns from whoever sends this */
 	if (c->warm && wire_send(c->control, WIRE_STARTED, 0, NULL, 0) < 0)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
 	/* GO says that the maps are written; end of file, that the launcher is gone */
-	if (wire_recv(c->control, &go, NULL, 0) < 0 || go.type != WIRE_GO)
+	if (wire_wait_go(c->control) < 0)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
 
 	int r = ids_keep(e);

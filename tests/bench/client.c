@@ -34,6 +34,7 @@
 #include "init/wire.h"
 #include "tests/bench/list.h"
 #include "tests/bench/machine.h"
+#include "tests/wire_recv.h"
 
 #define WARM_UP 5
 #define IDLE_SECONDS 5

@@ -11,6 +11,7 @@
 
 #include "init/wire.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/wire_recv.h"
 
 static struct wire_reader reader;
 

@@ -13,6 +13,7 @@
 #include "init/io.h"
 #include "init/wire.h"
 #include "tests/unit/suites.h"
+#include "tests/wire_recv.h"
 
 static bool is_type(unsigned int type)
 {
@@ -318,6 +319,37 @@ START_TEST(bad_headers_are_refused_by_recv)
 }
 END_TEST
 
+/* GO alone, and all of it, is taken for GO */
+START_TEST(go_is_waited_for)
+{
+	static const struct {
+		uint32_t length;
+		uint16_t type;
+		size_t bytes;
+		int result;
+	} rows[] = {
+		{ 0, WIRE_GO, WIRE_HEADER_BYTES, 0 },
+		{ 0, WIRE_GO, WIRE_HEADER_BYTES - 1, -EPIPE },
+		{ 0, WIRE_GO, 0, -EPIPE },
+		{ 1, WIRE_GO, WIRE_HEADER_BYTES, -EPIPE },
+		{ 0, WIRE_READY, WIRE_HEADER_BYTES, -EPIPE },
+		{ 0, 999, WIRE_HEADER_BYTES, -EPIPE },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		unsigned char head[WIRE_HEADER_BYTES];
+		int ends[2];
+
+		make_pair(ends);
+		lay_out(head, rows[i].length, rows[i].type, 0, 0);
+		ck_assert_int_eq(io_write_all(ends[0], head, rows[i].bytes), 0);
+		(void)close(ends[0]);
+		ck_assert_int_eq(wire_wait_go(ends[1]), rows[i].result);
+		(void)close(ends[1]);
+	}
+}
+END_TEST
+
 Suite *init_wire_suite(void)
 {
 	Suite *s = suite_create("init wire");
@@ -335,6 +367,7 @@ Suite *init_wire_suite(void)
 	tcase_add_test(c, frames_cut_at_every_byte);
 	tcase_add_test(c, room_in_the_payload_is_kept_to);
 	tcase_add_test(c, bad_headers_are_refused_by_recv);
+	tcase_add_test(c, go_is_waited_for);
 	suite_add_tcase(s, c);
 	return s;
 }

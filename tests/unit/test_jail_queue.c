@@ -17,6 +17,7 @@
 #include "jail/serve/packet.h"
 #include "jail/serve/queue.h"
 #include "tests/unit/suites.h"
+#include "tests/wire_recv.h"
 
 static void ck_frame(int fd, uint16_t type, uint32_t step, const char *payload)
 {

@@ -17,6 +17,7 @@
 #include "init/wire.h"
 #include "jail/walls/stage.h"
 #include "tests/unit/suites.h"
+#include "tests/wire_recv.h"
 
 #define AFTER_SPLIT (ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE)
 #define EVERY_ROLE (ROLE_CHILD | AFTER_SPLIT)

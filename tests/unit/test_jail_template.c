@@ -21,6 +21,7 @@
 #include "jail/walls/warm_plan.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"
+#include "tests/wire_recv.h"
 
 #define HOST "/srv/of-the-host"
 
