@@ -13,7 +13,8 @@
 #include "jail/base/fd_passing.h"
 
 union room {
-	char bytes[CMSG_SPACE(FD_PASSING_FDS_MAX * sizeof(int))];
+	char bytes[CMSG_SPACE(FD_PASSING_FDS_MAX * sizeof(int)) +
+		   CMSG_SPACE(sizeof(struct ucred))];
 	struct cmsghdr part;
 };
 
@@ -96,7 +97,8 @@ size_t fd_passing_take(struct msghdr *msg, int *fds, size_t fd_max, struct ucred
 	return count;
 }
 
-int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max)
+int fd_passing_receive_by(int from, void *bytes, size_t length, int flags, int *fds,
+			  size_t fd_max, struct ucred *sender)
 {
 	union room room;
 	struct iovec iov = { bytes, length };
@@ -104,14 +106,14 @@ int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd
 			      .msg_iovlen = 1,
 			      .msg_control = &room,
 			      .msg_controllen = sizeof(room) };
-	ssize_t n = recvmsg(from, &msg, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+	ssize_t n = recvmsg(from, &msg, MSG_CMSG_CLOEXEC | flags);
 	size_t count;
 
 	for (size_t i = 0; i < fd_max; i++)
 		fds[i] = -1;
 	if (n < 0)
 		return -errno;
-	count = fd_passing_take(&msg, fds, fd_max, NULL);
+	count = fd_passing_take(&msg, fds, fd_max, sender);
 	if ((size_t)n == length && count <= fd_max &&
 	    !(msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)))
 		return (int)count;
@@ -119,4 +121,9 @@ int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd
 		io_close_fd(&fds[i]);
 	/* the fds are closed before: an empty packet, too, may bring some */
 	return n == 0 ? -EPIPE : -EBADMSG;
+}
+
+int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max)
+{
+	return fd_passing_receive_by(from, bytes, length, MSG_TRUNC, fds, fd_max, NULL);
 }

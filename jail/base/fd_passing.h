@@ -65,4 +65,13 @@ size_t fd_passing_take(struct msghdr *msg, int *fds, size_t fd_max, struct ucred
  */
 int fd_passing_receive(int from, void *bytes, size_t length, int *fds, size_t fd_max);
 
+/**
+ * fd_passing_receive_by() - The same, with flags of recvmsg(2), and who has sent it
+ * @from:	May be a stream, where @length bytes are to be there at once
+ * @flags:	MSG_TRUNC of packets, whose longer ones are not seen without it
+ * @sender:	As fd_passing_take() has it, for a socket with SO_PASSCRED; or NULL
+ */
+int fd_passing_receive_by(int from, void *bytes, size_t length, int flags, int *fds,
+			  size_t fd_max, struct ucred *sender);
+
 #endif

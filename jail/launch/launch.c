@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,21 +114,6 @@ void launch_close_child(struct jail *j, struct child *c)
 	io_close_fd(&c->sources->root.tree);
 	for (size_t i = 0; i < c->plan->bind_count; i++)
 		io_close_fd(&c->sources->bind[i].tree);
-}
-
-static int make_wire(struct jail *j, struct child *c, struct err *e)
-{
-	int ends[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return err_set(e, errno, "launch: control socket");
-	j->control = ends[0];
-	c->control = ends[1];
-	/* a template's clone is known by what it says first, see template.h */
-	if (j->warm &&
-	    setsockopt(j->control, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0)
-		return err_set(e, errno, "launch: ask for credentials");
-	return gate_make(&j->gate, &c->gate, e);
 }
 
 /* there is none, or none for us; whatever else goes wrong, as a shortage of fds, is no
@@ -238,7 +222,9 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 	if (r == 0)
 		r = limit(j, template, e);
 	c->cgroup = j->limited;
-	return r < 0 ? r : make_wire(j, c, e);
+	if (r == 0)
+		r = gate_make(&j->control, &c->control, e);
+	return r < 0 ? r : gate_make(&j->gate, &c->gate, e);
 }
 
 int launch_go(struct jail *j, struct err *e)

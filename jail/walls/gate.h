@@ -15,9 +15,9 @@
 #include "init/wire.h"
 
 /**
- * gate_make() - Make the pair
- * @outside:	Gets the launcher's end
- * @inside:	Gets the program's end
+ * gate_make() - Make the pair; the control socket is such a pair, too
+ * @outside:	Gets the launcher's end, which is told who has sent what it receives
+ * @inside:	Gets the jail's end
  *
  * Return: 0, or -errno
  */

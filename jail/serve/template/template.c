@@ -239,25 +239,15 @@ int template_ask(struct template *t, struct jail *j, struct parts *parts, struct
 static int hear_clone(int control, pid_t *pid)
 {
 	unsigned char head[WIRE_HEADER_BYTES];
-	union {
-		char room[CMSG_SPACE(sizeof(struct ucred))];
-		struct cmsghdr align;
-	} from;
-	struct iovec iov = { head, sizeof(head) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &from,
-			      .msg_controllen = sizeof(from) };
-	ssize_t n = recvmsg(control, &msg, MSG_DONTWAIT);
 	struct ucred who = { 0 };
 	struct wire_header h;
+	int r = fd_passing_receive_by(control, head, sizeof(head), MSG_DONTWAIT, NULL, 0,
+				      &who);
 
-	if (n <= 0)
-		return n == 0 ? -EPIPE : errno == EAGAIN ? 0 : -errno;
-	(void)fd_passing_take(&msg, NULL, 0, &who);
+	if (r < 0)
+		return r == -EAGAIN ? 0 : r;
 	*pid = who.pid;
-	return n == sizeof(head) && wire_unpack(head, &h) == 0 &&
-			       h.type == WIRE_STARTED && who.pid > 0
+	return wire_unpack(head, &h) == 0 && h.type == WIRE_STARTED && who.pid > 0
 		       ? 1
 		       : -EBADMSG;
 }
