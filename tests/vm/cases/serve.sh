@@ -131,13 +131,14 @@ has_leaves(1)
 sessions = [serve.open() for _ in range(3)]
 serve.process.kill()
 has_leaves(0)
-# nor does any stay where its supervisor is killed, alone or with it
-for both in False, True:
+# nor does any stay where its spawner is killed, or its supervisor, alone or with it
+for names in ('spawner',), ('supervisor',), ('supervisor', 'process'):
     serve = Serve(['--ready=0'])
     sessions = [serve.open() for _ in range(3)]
-    pids = [serve.supervisor] + both * [serve.process.pid]
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    pids = {'spawner': serve.spawner, 'supervisor': serve.supervisor,
+            'process': serve.process.pid}
+    for name in names:
+        os.kill(pids[name], signal.SIGKILL)
     has_leaves(0)
 # the same at a certain moment: while its template makes a clone, which here it does not
 serve = Serve(['--ready=0', '--template-clones=1000'])
