@@ -24,7 +24,7 @@
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
-#define EXITS_PAUSE_MS 10 /* between ends of processes that nobody knows */
+#define EXITS_PAUSE_MS 10 /* pause after the end of a process that serve does not know */
 
 static void drain(struct step *step, struct stream *o)
 {
@@ -37,7 +37,7 @@ static void drain(struct step *step, struct stream *o)
 		;
 }
 
-/* a step that failed: why, as the leaf and the file systems tell */
+/* Why did a step fail? The leaf and the file systems tell. */
 static void look_for_reasons(struct session *s, struct outcome *o)
 {
 	struct cgroup_usage now = s->counted;
@@ -48,7 +48,7 @@ static void look_for_reasons(struct session *s, struct outcome *o)
 	o->cgroup = true;
 	cgroup_usage(&s->cgroup, NULL, &now);
 	cgroup_usage(&s->cgroup, &s->counted, &o->usage);
-	/* CPU time is the jail's, and not this step's */
+	/* the leaf counts the CPU time of the whole jail, not of this step */
 	o->usage.user_us = o->usage.system_us = NO_LIMIT;
 	s->counted = now;
 }
@@ -71,7 +71,7 @@ static void judge(struct step *step, struct judgement *j)
 	if (o.exit.wstatus != 0 && s->phase == PHASE_OPEN)
 		look_for_reasons(s, &o);
 	outcome_judge(&o, s->serve->plan, j);
-	/* it had reached a limit, whatever it then made of our SIGINT */
+	/* the step had reached a limit, whatever it did with the SIGINT that followed */
 	if (step->interrupted)
 		j->verdict = step->killed;
 	else if (said && step->done.how == WIRE_HOW_EXCEPTION)
@@ -83,13 +83,14 @@ static void end_state(struct session *s, struct state *state)
 	states_end(&s->states, state);
 	park_end(state);
 	state_hang_up(state);
-	/* its end of file would do; it stays in the table until init has reaped it */
+	/* End of file alone would end the process. It stays in the table until init has
+	 * reaped it. */
 	limit_signal(state, SIGKILL);
 }
 
 static void count_next(struct session *s);
 
-/* where it is not known, it stays what it was at the most */
+/* where the value is not known, the upper bound of before stays */
 static void take_bytes(struct session *s, void *owner, const struct spawn_answer *a)
 {
 	struct state *state = states_find(&s->states, (uint32_t)(uintptr_t)owner);
@@ -104,7 +105,8 @@ static void take_bytes(struct session *s, void *owner, const struct spawn_answer
 	count_next(s);
 }
 
-/* how much snapshots really have, one by one; then those go that are too much */
+/* Ask for the memory of each kept state in turn; then end the oldest ones beyond
+ * --keep-memory. */
 static void count_next(struct session *s)
 {
 	struct states *t = &s->states;
@@ -136,14 +138,16 @@ void done_prune(struct session *s)
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
 		return;
-	/* pages that a head has changed since are now theirs alone */
+	/* pages that a branch's newest state has changed since then belong to kept states
+	 * alone */
 	for (unsigned int i = 0; i < t->count; i++)
 		t->state[i]->counted = false;
 	if (!s->counting)
 		count_next(s);
 }
 
-/* the step's process is a state now; false: there is no room for it */
+/* Make the step's process a state. Return: false where --keep-states leaves no place for
+ * it. */
 static bool become_state(struct step *step)
 {
 	struct session *s = step->session;
@@ -196,7 +200,7 @@ static void done_file(struct step *step)
 	step_forget(step);
 }
 
-/* what it was is answered; what it is now */
+/* After the answer: the step's process is a state now, or its state is freed. */
 static void settle(struct step *step, bool lives)
 {
 	struct state *state = step->state;
@@ -210,7 +214,7 @@ static void settle(struct step *step, bool lives)
 	step_forget(step);
 }
 
-/* DONE, the last that is heard of it; its state is freed if it is gone */
+/* Send DONE, the last frame of a step; free its state if the process is gone. */
 static void tell(struct step *step, const struct judgement *j, bool lives,
 		 const char *reason)
 {
@@ -224,8 +228,8 @@ static void tell(struct step *step, const struct judgement *j, bool lives,
 		 : open ? "rolled-back"
 			: "lost",
 		 reason, strays < 0 ? 1 : strays);
-	/* the client need not wait for what follows; an error comes again at the turn's
-	 * end */
+	/* send now, so that the client need not wait for what follows; an error comes
+	 * again at the end of the turn */
 	(void)queue_send(&s->serve->queue, s->serve->client.fd);
 	settle(step, lives);
 	if (!open)
@@ -256,7 +260,7 @@ void done_step(struct step *step)
 		sweep_step(step);
 		return;
 	}
-	/* its answer says what the state that it goes back to shares */
+	/* the answer also says what the state that the branch goes back to shares */
 	if (s->phase == PHASE_OPEN && !lives && shared_ask(step))
 		return;
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
@@ -284,7 +288,7 @@ static struct step *step_of_pid(struct step *list, pid_t pid)
 	return list;
 }
 
-/* the channel of an ended process may still hold what it said before */
+/* the channel of a process that has ended may still hold packets of it */
 static void hear_last_words(struct session *s, pid_t pid)
 {
 	struct step *step = step_of_pid(s->steps, pid);
@@ -295,7 +299,8 @@ static void hear_last_words(struct session *s, pid_t pid)
 		step_hear_births(s); /* STARTED, which tells the pid */
 }
 
-/* of whom it was not seen what pid they had; false: nobody says that it was this one */
+/* End a step or state whose pid was not known. Return: false where none of them can be
+ * this process. */
 static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exit)
 {
 	bool found = false;
@@ -308,7 +313,7 @@ static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exi
 				continue;
 			found = true;
 			step_drain(step->state);
-			/* it may have moved, or be forgotten */
+			/* by now the step may have another process, or be forgotten */
 			if (step->state->told != pid || step->state->step != step)
 				continue;
 			if (early)
@@ -339,7 +344,7 @@ void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 	}
 	state = states_of_pid(&s->states, pid);
 	if (!state) {
-		if (!end_unseen(s, pid, exit)) /* a stray, or what a step had left */
+		if (!end_unseen(s, pid, exit)) /* a stray, or replaced by its step */
 			event_loop_set(&s->serve->hub, &s->exits,
 				       clock_now_ms() + EXITS_PAUSE_MS);
 		return;

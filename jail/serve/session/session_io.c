@@ -38,7 +38,7 @@ bool step_output(struct step *step, struct stream *o)
 	size_t now;
 
 	if (n <= 0) {
-		/* at its end; nobody writes to it any more */
+		/* end of file: nobody writes to this pipe any more */
 		if (n == 0)
 			event_loop_close(&serve->hub, &o->port);
 		return false;
@@ -81,7 +81,7 @@ static void feed(struct step *step)
 			(void)event_loop_listen(hub, &step->in, EPOLLOUT);
 			return;
 		}
-		if (n < 0) { /* it has closed its stdin: it does not want it */
+		if (n < 0) { /* the step has closed its stdin: drop the rest */
 			step->input_bytes = 0;
 			step->input_ends = true;
 			break;
@@ -123,7 +123,7 @@ int step_input(struct step *step, const void *bytes, size_t length, struct err *
 	return 0;
 }
 
-/* a pipe that the step may open again by /dev/stdout, whatever its id */
+/* Make a pipe that the step may open anew by /dev/stdout, whatever its id is. */
 static int make_pipe(int *outside, int *inside, bool out)
 {
 	int ends[2];
@@ -160,7 +160,7 @@ int step_pipes(struct step *step, int *fds)
 	return r;
 }
 
-/* keeps the last line that has anything in it, in printable letters */
+/* Keep the last line that is not empty, in printable letters. */
 static void keep_line(struct session *s, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {

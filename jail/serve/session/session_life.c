@@ -28,7 +28,7 @@
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
-#define FRAMES_A_TURN 1024 /* of init; its socket holds fewer */
+#define FRAMES_A_TURN 1024 /* frames of init; its socket holds fewer */
 
 struct session *session_find(struct serve *serve, uint32_t number)
 {
@@ -43,7 +43,7 @@ static void free_session(struct later *l)
 {
 	struct session *s = (struct session *)((char *)l - offsetof(struct session, end));
 
-	/* as it was made */
+	/* make() has mapped it */
 	(void)munmap(s, sizeof(*s));
 }
 
@@ -62,7 +62,7 @@ static void list(struct session *s)
 	s->serve->sessions += !s->waits;
 }
 
-/* out of the table, and all that it holds closed */
+/* Take the session out of the table, and close all that it holds. */
 static void forget(struct session *s)
 {
 	struct event_loop *hub = &s->serve->hub;
@@ -157,7 +157,7 @@ static void serve_stand(struct bell *b)
 		STARTUP_MS / 1000, s->diagnostic[0] ? ": " : "", s->diagnostic);
 }
 
-/* the one thing that fails behind the open gate: its exec */
+/* Only the exec of the interpreter can fail once the gate is open. */
 static void take_fail(struct session *s, const unsigned char *payload)
 {
 	struct wire_fail fail;
@@ -196,11 +196,10 @@ static void take_frame(struct session *s)
 	}
 }
 
-/*
- * A jail can make processes that end at once, all day, and init tells of each. Whoever
- * has taken the end of one that serve does not know takes no more for a moment, and then
- * all that came meanwhile. When its socket is full, init waits, and the jail for init.
- */
+/* A jail can make processes that end at once, without end, and init tells of each. After
+ * the end of a process that serve does not know, serve takes no more of these frames for
+ * a moment, and then all that came meanwhile. When init's socket is full, init waits, and
+ * the jail waits for init. */
 static void serve_control(struct port *p, uint32_t events)
 {
 	struct session *s = p->owner;
@@ -225,7 +224,7 @@ static void ring_exits(struct bell *b)
 	(void)event_loop_listen(&s->serve->hub, &s->control, EPOLLIN);
 }
 
-/* each fd is the session's from here on */
+/* Take over a jail that the spawner has opened. Each fd is the session's from here on. */
 static int adopt(struct session *s, const struct spawn_answer *a, int *fds, struct err *e)
 {
 	struct event_loop *hub = &s->serve->hub;
@@ -257,7 +256,7 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 {
 	struct err e;
 
-	/* it was closed meanwhile */
+	/* the client has closed the session meanwhile */
 	if (s->phase != PHASE_STANDING)
 		return;
 	event_loop_set(&s->serve->hub, &s->stand, clock_now_ms() + STARTUP_MS);
@@ -265,8 +264,8 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 }
 
-/* Mapped, not allocated: it has room for a frame and for many states, and of a page that
- * is never used none is taken. */
+/* Mapped, not allocated: the struct has room for a frame and for many states, and pages
+ * of it that are never used take no memory. */
 static struct session *make(struct serve *serve)
 {
 	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,

@@ -32,13 +32,14 @@ void limit_signal(const struct state *state, int signal)
 
 void limit_kill(struct step *step, enum verdict cause)
 {
-	if (step->have_exit) /* by itself, and what it left is being ended */
+	if (step->have_exit) /* it ended by itself; its strays are being ended */
 		return;
 	if (step->killed == NOT_KILLED)
 		step->killed = cause;
 	step->shot = true;
 	limit_signal(step->state, SIGKILL);
-	/* its parent, maybe: init hears of its end only when that has ended, too */
+	/* The killed process may have a parent in the jail: init hears of its end only
+	 * when that has ended, too. */
 	sweep_left(step->state);
 	if (step->state->host && !step->state->told)
 		event_loop_unset(&step->session->serve->hub, &step->wall);
@@ -57,10 +58,9 @@ void limit_interrupt(struct step *step, enum verdict cause)
 		       clock_now_ms() + serve->plan->limit[LIMIT_GRACE_MS] / 4);
 }
 
-/*
- * Python looks for signals, and then it sleeps: one that comes in between wakes nobody.
- * So a step that has used no CPU time in the second quarter of its grace is sent another.
- */
+/* Python looks for signals and then sleeps: a signal that comes in between wakes nobody.
+ * So a step that has used no CPU time in the second quarter of its grace is sent another
+ * SIGINT. */
 static void ring_grace(struct step *step)
 {
 	struct serve *serve = step->session->serve;
@@ -79,7 +79,8 @@ static void ring_grace(struct step *step)
 	event_loop_set(&serve->hub, &step->wall, clock_now_ms() + quarter_ms);
 }
 
-/* while its client reads nothing, or something came of it, a GET or LIST is not late */
+/* A GET or LIST is not late while its client reads nothing, or while bytes of it have
+ * come. */
 static void ring_file(struct step *step)
 {
 	struct serve *serve = step->session->serve;
@@ -102,7 +103,7 @@ static void ring_wall(struct bell *b)
 	if (step->state->host && !step->state->told) {
 		if (step->kind != KIND_RUN)
 			ring_file(step);
-		else if (step->sweeping) /* it has ended in time, if it does not go on */
+		else if (step->sweeping) /* DONE came in time, unless the step goes on */
 			event_loop_set(&s->serve->hub, b,
 				       clock_now_ms() + FIRST_SAMPLE_MS);
 		else if (step->interrupted)
@@ -111,8 +112,8 @@ static void ring_wall(struct bell *b)
 			limit_interrupt(step, VERDICT_WALL_TIMEOUT);
 		return;
 	}
-	/* its state was asked, and has said nothing, or what it made has lied: it is of
-	 * no more use */
+	/* The state was asked for a process and did not answer, or its child has lied: it
+	 * is of no more use. */
 	step_refuse(step, (struct refusal){ .kind = REFUSAL_NO_STATE }, 0,
 		    "the state that it was to begin with does not answer");
 	if (from && from->number)
@@ -128,7 +129,8 @@ uint64_t limit_process_cpu_us(pid_t pid)
 	return clock_getcpuclockid(pid, &clock) != 0 ? 0 : clock_us(clock);
 }
 
-/* too much, by a count that was asked for then; which of them it is, nobody can tell */
+/* The jail has more than --memory. Nobody can tell which step it is: kill each that ran
+ * when the count was asked for. */
 static void kill_for_memory(struct session *s, uint64_t asked_ms)
 {
 	for (struct step *step = s->steps; step; step = step->next)
@@ -141,7 +143,7 @@ static void take_memory(struct session *s, void *owner, const struct spawn_answe
 {
 	(void)owner;
 	s->memory_asked = false;
-	/* it ends, and others tell so */
+	/* the session or the process ends, which is told elsewhere */
 	if (a->errnum == ECANCELED || a->errnum == ESRCH)
 		return;
 	if (a->errnum) {
@@ -155,7 +157,7 @@ static void take_memory(struct session *s, void *owner, const struct spawn_answe
 		kill_for_memory(s, s->memory_asked_ms);
 }
 
-/* CPU time of all processes of the jail; 0, or -errno where it cannot be read */
+/* Read the CPU time of all processes of the jail. Return: 0, or -errno. */
 static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 {
 	struct cgroup_usage u = { .user_us = NO_LIMIT };
@@ -183,16 +185,18 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 	return 0;
 }
 
-/* since the step began; the process may have been there before it */
+/* CPU time since the step began: a process made ready was there before. */
 static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
 {
 	return all_us > step->cpu_early_us ? all_us - step->cpu_early_us : 0;
 }
 
-/* A process whose parent has ended is init's: it may be any running step's. */
+/* A process whose parent has ended is a child of init's: it may belong to any running
+ * step. */
 static bool has_orphans(const struct session *s)
 {
-	/* what was asked for, and has not said yet who it is, would look like one */
+	/* a process that was asked for and has not told its pid yet would look like an
+	 * orphan */
 	for (const struct step *step = s->steps; step; step = step->next)
 		if (!step->state->host)
 			return false;
@@ -202,7 +206,8 @@ static bool has_orphans(const struct session *s)
 	return !sweep_has_none(s, s->init);
 }
 
-/* false: what it uses cannot be seen, so no limit holds it, and its session has ended */
+/* Read what a step uses. Return: false where that cannot be read; then no limit would
+ * hold it, and its session has been ended. */
 static bool sample(struct step *step)
 {
 	struct session *s = step->session;
@@ -230,7 +235,8 @@ static bool sample(struct step *step)
 	return true;
 }
 
-/* when to look next; no sooner than the rest can be used up on all CPUs at once */
+/* When is the next sample due? Not before all CPUs together could have used up what is
+ * left. */
 static uint64_t next_sample_ms(const struct step *step)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -250,8 +256,8 @@ static void ring_sample(struct bell *b)
 
 	if (!sample(step) || step->shot)
 		return;
-	/* see limit_begin(): it is no short one, and may say more than its channel holds
-	 * */
+	/* Since limit_begin() nobody has listened to the channel. This step is not short:
+	 * it may say more than the channel holds. */
 	if (!step->media.held)
 		(void)event_loop_listen(&s->serve->hub, &step->state->channel, EPOLLIN);
 	if (step->cpu_used_us / 1000 >= step->cpu_ms)
@@ -261,7 +267,7 @@ static void ring_sample(struct bell *b)
 
 	if (in_ms != NO_LIMIT)
 		event_loop_set(&s->serve->hub, b, clock_now_ms() + in_ms);
-	/* nobody waits for long to say more; the step may be forgotten by that */
+	/* read the channel, so that no writer waits for long; this may free the step */
 	step_receive(step->state);
 }
 
@@ -272,7 +278,7 @@ void limit_begin(struct step *step)
 
 	event_loop_unset(hub, &step->wall);
 	step->start_ms = clock_now_ms();
-	if (step->state->told) { /* init is about to tell of its end */
+	if (step->state->told) { /* the process has ended, and init is about to tell so */
 		event_loop_set(hub, &step->wall, step->start_ms + STARTUP_MS);
 		return;
 	}
@@ -285,14 +291,14 @@ void limit_begin(struct step *step)
 	for (struct step *other = s->steps; other; other = other->next)
 		if (other != step && other->state->host)
 			step->alone = other->alone = false;
-	if (step->shot) { /* before it was there */
+	if (step->shot) { /* KILL came before the process was there */
 		event_loop_unset(hub, &step->wall);
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
 	if (!s->limited || step->cpu_ms != NO_LIMIT)
 		event_loop_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
-	/* what it says is taken when it rests: one wake-up for all of it */
+	/* all packets of the step are read when it parks: one wake-up for all of them */
 	if (step->sample.at_ms && park_is_told(s))
 		(void)event_loop_listen(hub, &step->state->channel, 0);
 }
@@ -313,7 +319,7 @@ void limit_end(struct step *step)
 
 uint64_t limit_cpu_us(const struct step *step)
 {
-	/* of its own process to the end, where that is still there */
+	/* CPU time of the step's own process, up to its end where init has told it */
 	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
 					  : limit_process_cpu_us(step->state->host);
 	uint64_t said_us;
@@ -322,6 +328,6 @@ uint64_t limit_cpu_us(const struct step *step)
 	said_us = step->have_done ? step->done.cpu_us : 0;
 
 	own_us = own_us > step->cpu_used_us ? own_us : step->cpu_used_us;
-	/* with children that it waited for, it knows of more */
+	/* the step's own count includes children that it waited for */
 	return own_us > said_us ? own_us : said_us;
 }

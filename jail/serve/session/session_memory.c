@@ -21,10 +21,10 @@
 #include "jail/serve/session/session_memory.h"
 #include "jail/base/clock.h"
 
-/* beside page tables; the kernel's own of a process, and the first pages that each
- * writes */
+/* what a fork takes beside page tables: the kernel's own structures, and the first pages
+ * that both processes write */
 #define FORK_BYTES (128u << 10)
-#define END_WAIT_MS 100 /* what is killed gives its memory back long before */
+#define END_WAIT_MS 100 /* a killed process has given its memory back long before */
 #define AGAIN_MS 2
 
 /* a request that waits for memory, with fds of its own */
@@ -53,7 +53,7 @@ bool memory_is_near(const struct session *s)
 	return used_bytes(s) > near_bytes(s);
 }
 
-/* those of the child are as large as its own */
+/* The page tables that a child will have: as large as those of its parent. */
 static uint64_t page_tables(const struct state *of)
 {
 	return procfs_status(of->host, "VmPTE:") * 1024;
@@ -70,12 +70,13 @@ static bool has_room(const struct session *s, const struct state *of)
 
 bool memory_allows(const struct session *s, const struct state *of)
 {
-	/* of swap nobody knows how much there is */
+	/* where the jail may swap, nobody knows how much memory there is */
 	return !s->limited || s->serve->plan->limit[LIMIT_SWAP_BYTES] > 0 ||
 	       has_room(s, of);
 }
 
-/* states that a ROLLBACK has just ended, for one, may not have given back theirs */
+/* Will memory be given back soon? States that a ROLLBACK has just ended may not have done
+ * so yet. */
 static bool is_coming(const struct session *s)
 {
 	for (unsigned int i = 0; i < s->states.count; i++)

@@ -40,8 +40,8 @@
 #include "jail/base/clock.h"
 
 #define ANCESTORS_MAX 32
-#define LOOKS_MAX 1024    /* at processes and threads, for one call */
-#define LOOKS_AN_ANSWER 4 /* cost as much as one answer in a flood */
+#define LOOKS_MAX 1024    /* looks at processes and threads, for one call */
+#define LOOKS_AN_ANSWER 4 /* so many looks cost as much as one answer in a flood */
 
 static struct state *known(const struct session *s, pid_t pid)
 {
@@ -54,7 +54,7 @@ static struct state *known(const struct session *s, pid_t pid)
 	return state;
 }
 
-/* Whose is the process or thread that this is the status of? NULL: nobody's */
+/* Find the state that owns a process or thread, by its status file. NULL: none does. */
 static struct state *owner_by_status(const struct session *s, char *text, size_t size)
 {
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
@@ -82,7 +82,7 @@ static struct state *owner_of_thread(const struct session *s, pid_t thread)
 		       : NULL;
 }
 
-/* the caller itself, by its thread's number or its process's */
+/* Is this number the caller's, as a thread or as a process? */
 static bool is_own(void *owner, pid_t pid)
 {
 	const struct session *s = owner;
@@ -94,11 +94,11 @@ static bool is_own(void *owner, pid_t pid)
 	       sweep_inside(text, "NStgid:") == pid;
 }
 
-/* whoever has a number of the jail's */
+/* a search for the process or thread that has this number in the jail */
 struct sought {
 	const struct session *s;
 	pid_t pid;
-	unsigned int looks; /* that were taken */
+	unsigned int looks; /* how many processes and threads were looked at */
 	bool found;
 	struct state *of;
 };
@@ -140,7 +140,7 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	return !w->found;
 }
 
-/* at it, and all below it */
+/* Look at a process and at all below it. */
 static void look_below(struct sought *w, pid_t process)
 {
 	struct walk k = { 0 };
@@ -151,8 +151,8 @@ static void look_below(struct sought *w, pid_t process)
 	proc_usage_end(&k);
 }
 
-/* Whose is this number? 0, -ESRCH: no process or thread has it; -EPERM: there are more
- * than are looked at */
+/* Find the state that owns this number. Return: 0, -ESRCH (no process or thread has it),
+ * or -EPERM (there are more processes than are looked at). */
 static int find_owner(struct session *s, pid_t pid, struct state **of)
 {
 	struct sought w = { .s = s, .pid = pid };
@@ -172,7 +172,8 @@ static int find_owner(struct session *s, pid_t pid, struct state **of)
 	return w.found ? 0 : w.looks > LOOKS_MAX ? -EPERM : -ESRCH;
 }
 
-/* can what is nobody's belong to no step but this one, or to the one that there is? */
+/* Does a process without a known owner belong to this step? It does where no other step
+ * runs. */
 static bool is_alone(const struct session *s, const struct state *own)
 {
 	bool there = false;
@@ -235,8 +236,8 @@ static struct violations *charge(void *owner, pid_t thread)
 		       : &s->elsewhere;
 }
 
-/* its thread is held still, so the number is no other process's; where it cannot be
- * ended, its session is, see spawn.h */
+/* The kernel holds the caller's thread, so its number cannot be another process's. Where
+ * it cannot be killed, its session is ended: see UNSENT in spawn.h. */
 static void kill_caller(struct session *s, const struct seccomp_notif *n)
 {
 	cleanup_fd int pidfd = -1;
@@ -266,7 +267,7 @@ static uint64_t since_ms(const struct session *s)
 	return clock_now_ms() - s->start_ms;
 }
 
-/* whoever floods the listener waits for its answers */
+/* A program that floods the listener waits for its answers. */
 static void pace(struct session *s)
 {
 	uint64_t wait_ms = violation_wait_ms(&s->refused, since_ms(s));
@@ -287,7 +288,7 @@ static void serve_listener(struct port *p, uint32_t events)
 	struct violations *v = &s->refused;
 	int r;
 
-	if (!(events & EPOLLIN)) { /* its last process is gone */
+	if (!(events & EPOLLIN)) { /* the last process behind this listener is gone */
 		event_loop_close(&s->serve->hub, p);
 		v->fd = -1;
 		return;

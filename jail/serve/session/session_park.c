@@ -9,7 +9,7 @@
  *   While it is held, it is looked at. It is its process's only one, so nobody else runs
  *   there; all signals are blocked, so none of them wakes it; it has left no child that
  *   runs. If it is held still after that, it will be for as long as serve likes. SIGSTOP
- *   cannot be blocked: the calls that would send it are guard.c's.
+ *   cannot be blocked: seccomp/signal_guard.c has the calls that send it judged.
  *   A step has ended when its process rests, and not before: one that says DONE and goes
  *   on is a step that goes on, with its clocks. What rests is let go for a request, once
  *   for each, and must rest again soon: it has LATE_CPU_US to fork. So has a process made
@@ -55,12 +55,12 @@ static void ring_late(struct bell *b)
 	if (state->host && (late || used_us >= state->woken_us + LATE_CPU_US)) {
 		limit_signal(state, SIGKILL);
 		s->restless++;
-	} else if (late) { /* it was asked for, and is not there */
+	} else if (late) { /* the process was asked for, and has not come */
 		prefork_forget(state->step);
 	} else {
 		event_loop_set(&s->serve->hub, b, clock_now_ms() + LATE_MS);
 	}
-	/* and with it, what was asked for and does not speak */
+	/* this also ends processes that were asked for and do not speak */
 	sweep_states(s, NULL);
 }
 
@@ -84,7 +84,7 @@ void park_await(struct state *state)
 		       state->woken_ms + LATE_MS);
 }
 
-/* an answer that is allowed for is none of a flood's */
+/* An answer that serve itself waits for does not count as one of a flood. */
 static void pay_back(struct session *s)
 {
 	s->refused.budget++;
@@ -93,7 +93,8 @@ static void pay_back(struct session *s)
 static void let_go(struct state *state, uint64_t id)
 {
 	state->rests = false;
-	/* if it is held no more, it calls again, or is found */
+	/* If the kernel does not hold the call any more, an honest process makes it
+	 * again, and any other is found at the session's next step. */
 	if (violation_let(state->session->listener.fd, id) > 0)
 		state->owed--;
 }
@@ -122,7 +123,8 @@ void park_look(struct session *s)
 	}
 }
 
-/* who makes the call; it may have said who it is, and not been heard yet */
+/* Find the state whose process makes the call. The packet that tells its pid may not have
+ * been read yet. */
 static struct state *caller(struct session *s, pid_t host)
 {
 	struct state *state = sweep_known(s, host);
@@ -132,8 +134,8 @@ static struct state *caller(struct session *s, pid_t host)
 	if (s->first)
 		step_receive(s->first);
 	step_hear_births(s);
-	/* or DONE, or MOVED; its last word counts. One whose reader is waited for goes on
-	 * saying more, and is not read for the sake of another */
+	/* DONE or MOVED may lie in a channel, too; the last packet counts. A channel
+	 * whose reader is waited for is not read for the sake of another step. */
 	state = sweep_known(s, host);
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
@@ -144,7 +146,7 @@ static struct state *caller(struct session *s, pid_t host)
 	return sweep_known(s, host);
 }
 
-/* can nothing but the answer, or its end, let this thread go on? */
+/* Can only our answer, or the end of its process, let this thread go on? */
 static bool is_bound(const struct state *state)
 {
 	char text[4096];
@@ -180,7 +182,7 @@ void park_swept(struct step *step, int strays)
 	step->sweeping = false;
 	step->strays = strays < 0 ? strays : step->strays + strays;
 	if (!step->have_exit && park_is_told(s)) {
-		/* a step that goes on, or one whose end is told next */
+		/* the step goes on, or its end is told next */
 		if (!violation_holds(s->listener.fd, state->rest))
 			return;
 		rest(state);
@@ -189,7 +191,8 @@ void park_swept(struct step *step, int strays)
 	done_step(step);
 }
 
-/* it is bound; whatever a step has left, ends before it is looked at for the last time */
+/* The thread is held. What the step has left is ended before its process is looked at for
+ * the last time. */
 static void begin(struct state *state, uint64_t id)
 {
 	struct session *s = state->session;
@@ -214,7 +217,7 @@ bool park_hear(struct session *s, const struct seccomp_notif *n)
 	const struct step *step = state ? state->step : NULL;
 
 	if (s->phase != PHASE_OPEN)
-		return true; /* it is being ended */
+		return true; /* the session is being ended */
 	if (!state || (step && step->kind != KIND_RUN))
 		return false;
 	if (state->owed) {
@@ -228,7 +231,8 @@ bool park_hear(struct session *s, const struct seccomp_notif *n)
 		begin(state, n->id);
 		return true;
 	}
-	/* a step that has said DONE goes on; what waits has no reason to call so */
+	/* A step that has said DONE may go on. A state that waits has no reason to make
+	 * this call. */
 	if (!step || step->waits)
 		limit_signal(state, SIGKILL);
 	return false;

@@ -32,7 +32,7 @@ struct step *prefork_find(const struct session *s, uint32_t from)
 	return NULL;
 }
 
-/* would one more be felt? */
+/* Would one more process come near a limit of the session? */
 static bool is_near_limit(const struct session *s, const struct state *of)
 {
 	const uint64_t *limit = s->serve->plan->limit;
@@ -61,7 +61,7 @@ void prefork_prepare(struct session *s, uint32_t branch)
 	if (s->serve->plan->ahead == AHEAD_NO || s->next_step <= 2 || !of || b->step ||
 	    b->lost || prefork_find(s, b->head) || is_near_limit(s, of))
 		return;
-	h.step = ++s->file_ops; /* a number that no step has */
+	h.step = ++s->file_ops; /* file operations count beyond all numbers of steps */
 	step = step_make(s, KIND_RUN, h.step, b->name, b->head);
 	if (!step)
 		return;
@@ -75,7 +75,7 @@ void prefork_prepare(struct session *s, uint32_t branch)
 	s->ahead = step;
 	if (r == 0)
 		park_await(step->state);
-	/* then the step itself will tell why */
+	/* the step that asks for a process itself will tell why none can be made */
 	if (r < 0)
 		prefork_forget(step);
 }
@@ -104,7 +104,7 @@ void prefork_dismiss(struct state *state)
 	state->step = NULL;
 	park_end(state);
 	state_hang_up(state);
-	/* of one without a pidfd, init has told already */
+	/* init has told of the end of a process without a pidfd already */
 	if (state->pidfd < 0 || states_add(&s->states, state) < 0)
 		state_free(state);
 }
@@ -113,7 +113,7 @@ void prefork_end(struct step *step)
 {
 	struct state *state = step->state;
 
-	if (!state->host) { /* when it is there */
+	if (!state->host) { /* to be done when the process is there */
 		struct port *p = &state->channel;
 
 		if (!step->unwanted && p->events) {

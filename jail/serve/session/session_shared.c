@@ -21,12 +21,12 @@
 #define SHARES_ALL (SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS)
 #define HELD_BYTES QUEUE_LOW
 
-/* a STATE that is not said yet */
+/* an answer that waits for the spawner */
 struct waiting {
 	struct waiting *next;
 	uint32_t branch;
-	char *json;        /* NULL: it was said, and the spawner's answer is of no use */
-	struct queue held; /* what comes after it */
+	char *json;        /* NULL: it was sent, and the spawner's answer is of no use */
+	struct queue held; /* frames of the same branch that come after it */
 };
 
 const char *shared_text(uint64_t shares)
@@ -46,7 +46,7 @@ static uint64_t told(const struct spawn_answer *a)
 	return a->errnum ? SHARES_ALL : a->bytes & SHARES_ALL;
 }
 
-/* a branch's state that did not end by itself */
+/* The state that a branch is at, unless its process has ended by itself. */
 static struct state *head(struct session *s, uint32_t branch)
 {
 	const struct branch *b = states_branch(&s->states, branch);
@@ -78,7 +78,7 @@ bool shared_ask(struct step *step)
 	return true;
 }
 
-/* the first that waits, and what waits behind it */
+/* Send the first answer that waits, and the frames behind it. */
 static void say_first(struct session *s, uint64_t shares)
 {
 	struct waiting *w = s->waiting;
@@ -100,7 +100,7 @@ static void take(struct session *s, void *owner, const struct spawn_answer *a)
 {
 	struct waiting *w = owner;
 
-	/* they are answered in their order */
+	/* the spawner answers in the order of the requests */
 	if (w->json)
 		say_first(s, told(a));
 	free(w);
@@ -117,7 +117,7 @@ void shared_wait(struct session *s, uint32_t branch, char *json)
 		serve_lacks(s->serve, -ENOMEM, sizeof(*w));
 		return;
 	}
-	/* it was made for the longest answer that there may be */
+	/* give back what the longest possible answer would have taken */
 	less = realloc(json, strlen(json) + SHARED_BYTES);
 	w->branch = branch;
 	w->json = less ? less : json;

@@ -18,7 +18,7 @@
 #include "jail/serve/session/session.h"
 #include "jail/base/clock.h"
 
-/* the turn that it rings in ends with spare_turn() */
+/* nothing to do: the turn in which this bell rings ends with spare_turn() */
 static void ring(struct bell *b)
 {
 	(void)b;
@@ -61,7 +61,7 @@ static void drop_stale(struct serve *serve)
 	}
 }
 
-/* do events wait that the next turn will serve? */
+/* Are there events that the next turn will serve? */
 static bool is_busy(const struct serve *serve)
 {
 	struct pollfd events = { .fd = serve->hub.epoll, .events = POLLIN };
@@ -100,7 +100,7 @@ void spare_turn(struct serve *serve)
 	}
 }
 
-/* nothing waits to be told of it: neither its end nor its interpreter's */
+/* Is nothing to be read of this session: neither its end nor its interpreter's? */
 static bool is_quiet(const struct session *s)
 {
 	struct pollfd fds[] = {
@@ -116,7 +116,8 @@ struct session *spare_take(struct serve *serve)
 {
 	struct session **best = NULL, *s;
 
-	/* the oldest is the last; one that is not up yet will be sooner than a new one */
+	/* The oldest is the last. A session that is being made will be ready sooner than
+	 * a new one. */
 	for (struct session **at = &serve->ready.first; *at; at = &(*at)->next) {
 		if (spawn_is_stale(*at))
 			continue;

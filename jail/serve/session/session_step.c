@@ -28,7 +28,7 @@
 #include "jail/serve/session/session_memory.h"
 #include "jail/serve/session/session_park.h"
 
-#define PACKETS_A_TURN 16 /* of one channel: there are others to serve */
+#define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
 
 static void free_state(struct later *l)
@@ -127,12 +127,13 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 	step_forget(step);
 }
 
-/* there is no process for it; one that was made ready can be made again, as any other */
+/* No process was made for the step. One that was to be made ready can be asked for again,
+ * as any other. */
 static void not_begun(struct step *step, int errnum, const char *text)
 {
 	struct refusal why = { .kind = REFUSAL_FAILED };
 
-	/* fork(2) in the jail */
+	/* of fork(2) in the jail */
 	if (errnum == EAGAIN || errnum == ENOMEM)
 		why = (struct refusal){ .kind = REFUSAL_LIMIT,
 					.limit = errnum == EAGAIN ? "pids" : "memory" };
@@ -148,7 +149,9 @@ static void take_born(struct step *step, const struct wire_header *h,
 	struct state *state = step->state;
 	bool moved = h->type == WIRE_MOVED;
 	const struct state *from = states_find(&step->session->states, step->from);
-	/* whoever has moved may still be a child of what it was, and so is its sibling */
+	/* A step's process is made as a sibling of its maker (rootfs/interpreter/fork.c).
+	 * So its parent is init; or the process that it or its maker has replaced, until
+	 * that has ended. */
 	pid_t before = moved ? state->host : from ? from->left : 0;
 	struct step_born born;
 	struct err e;
@@ -157,7 +160,7 @@ static void take_born(struct step *step, const struct wire_header *h,
 		return;
 	memcpy(&born, payload, sizeof(born));
 	if (sweep_adopt(state, born.pid, who, before, &e) < 0) {
-		if (!moved) /* nobody to kill: it is as if it had never come */
+		if (!moved) /* there is no process to kill: as if none had come */
 			not_begun(step, 0, e.text);
 		return;
 	}
@@ -185,13 +188,14 @@ static void take_done(struct step *step, const struct wire_header *h,
 		step->filed.errnum = (uint32_t)err_told(step->filed.errnum);
 		step->have_done = true;
 	}
-	/* a file operation's process ends, and a step's rests: that is waited for */
+	/* what follows is the end of a file operation's process, or that a step's process
+	 * parks */
 	if (step->have_done && step->kind == KIND_RUN && !step->state->told &&
 	    !park_is_told(step->session))
 		done_step(step);
 }
 
-/* once each: more than one of a kind is nothing that an interpreter says */
+/* An honest interpreter sends at most one RESULT and one TRACE. */
 static void take_text(struct step *step, const struct wire_header *h,
 		      const unsigned char *payload)
 {
@@ -212,9 +216,9 @@ static void take_of_step(struct step *step, const struct wire_header *h,
 	if (h->type == WIRE_STARTED || (h->type == WIRE_MOVED && !step->waits))
 		take_born(step, h, payload, who);
 	else if (step->waits)
-		return; /* it has not been asked for anything, and is none's */
+		return; /* made ready: no client has asked for this step yet */
 	else if (who != step->state->host || who == 0)
-		return; /* a child of the step's: it does not speak for it */
+		return; /* a child of the step's process does not speak for the step */
 	else if (h->type == WIRE_RESULT || h->type == WIRE_TRACE)
 		take_text(step, h, payload);
 	else if (h->type == WIRE_MEDIA || h->type == WIRE_PIECE)
@@ -223,7 +227,7 @@ static void take_of_step(struct step *step, const struct wire_header *h,
 		take_done(step, h, payload);
 }
 
-/* the first interpreter is there */
+/* The first interpreter of a session says that it waits. */
 static void take_first(struct session *s, const struct wire_header *h, pid_t who)
 {
 	struct state *first = s->first;
@@ -240,18 +244,18 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */
-	/* what the set-up used is no step's */
+	/* what starting the interpreter used is charged to no step */
 	if (s->limited)
 		cgroup_usage(&s->cgroup, NULL, &s->counted);
 	event_loop_unset(&s->serve->hub, &s->stand);
-	/* an empty table has room */
+	/* the table was empty, so this cannot fail */
 	(void)states_add(&s->states, first);
 	(void)states_fork(&s->states, 0, 0);
 	if (!s->waits)
 		spare_begin(s);
 }
 
-/* from a state that waits: it could not fork for a step */
+/* A packet of a state that waits: it could not fork for a step. */
 static void take_of_state(struct state *state, const struct wire_header *h,
 			  const unsigned char *payload, pid_t who)
 {
@@ -272,15 +276,15 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 			}
 }
 
-/* an interpreter sends none; whatever comes behind them cannot be received, see packet.c
- * */
+/* A packet with fds: an honest interpreter sends none. What comes behind cannot be
+ * received: see packet.c. */
 static void take_fds(struct step *step)
 {
 	step->sent_fds = true;
 	limit_kill(step, VERDICT_VIOLATION);
 }
 
-/* Return: false when nothing more is there now */
+/* Return: false when there is no packet left */
 static bool receive_one(struct state *state)
 {
 	static unsigned char payload[STEP_TEXT_MAX];
@@ -290,7 +294,7 @@ static bool receive_one(struct state *state)
 	pid_t who = 0;
 	int r = packet_receive(state->channel.fd, &h, payload, &who);
 
-	/* the end of file can be seen a moment before the error is */
+	/* end of file can be seen a moment before the error */
 	if (r == 0 && step && step->source >= 0 &&
 	    packet_receive(state->channel.fd, &h, payload, &who) == -ECONNRESET)
 		r = -ECONNRESET;
@@ -306,7 +310,7 @@ static bool receive_one(struct state *state)
 		else if (step && r == -EPROTO)
 			take_fds(step);
 		else if (step && r == -ECONNRESET)
-			/* what was sent to it has not been read: its source */
+			/* the process has ended before it read its source */
 			(void)step_again(step);
 		else if (!step && state != s->first)
 			limit_signal(state, SIGKILL);
@@ -350,7 +354,7 @@ void step_exit(struct step *step, const struct wire_exit *exit)
 {
 	step->exit = *exit;
 	step->have_exit = true;
-	/* nobody else's end is its own */
+	/* the pid may be another process's now */
 	step->state->pid = -1;
 	step->state->told = 0;
 	limit_end(step);

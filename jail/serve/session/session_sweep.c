@@ -33,13 +33,14 @@
 #include "jail/base/clock.h"
 
 #define ROUNDS 64        /* against a step that forks faster than it is ended */
-#define VISITS_A_TURN 16 /* there are other sessions to serve */
+#define VISITS_A_TURN 16 /* other sessions are to be served, too */
 #define SOON_ROUNDS 10   /* a process that is killed is gone within so many, 1 ms each */
-#define LATER_MS 5       /* then it takes longer from round to round: 10 s in all */
+#define LATER_MS 5       /* then each pause is longer than the last: 10 s in all */
 #define BIRTH_LOOK_MS 2
-#define BIRTH_WAIT_MS 100 /* one that was asked for is there long before */
-/* of a session that has kept nobody waiting yet, it can only be slow; and so is what the
- * state makes that has run no step, of which file operations are asked */
+#define BIRTH_WAIT_MS 100 /* a process that was asked for has told its pid long before */
+/* More time for a session that has kept nobody waiting yet, and for file operations:
+ * their process comes from the state that has run no step. Such a process can only be
+ * slow, not hostile. */
 #define SLOW_BIRTH_WAIT_MS 2000
 
 pid_t sweep_inside(const char *text, const char *key)
@@ -54,7 +55,7 @@ pid_t sweep_inside(const char *text, const char *key)
 	return (pid_t)strtol(end, NULL, 10);
 }
 
-/* what /proc/PID/status says of it; false: it is gone */
+/* Read /proc/PID/status. Return: false where the process is gone. */
 static bool look(pid_t pid, pid_t *parent, pid_t *inside)
 {
 	char text[4096];
@@ -68,7 +69,7 @@ static bool look(pid_t pid, pid_t *parent, pid_t *inside)
 	return true;
 }
 
-/* all of its threads: the first may end before the others */
+/* Have all threads of a process ended? The first may end before the others. */
 static bool has_ended(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -81,15 +82,16 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 {
 	const struct session *s = state->session;
 	cleanup_fd int pidfd = host > 0 ? (int)syscall(SYS_pidfd_open, host, 0) : -1;
-	/* EINVAL: no process has the number any more, before Linux 6.15 */
+	/* before Linux 6.15, EINVAL says that no process has the number any more */
 	bool ended = pidfd < 0 && (host <= 0 || errno == ESRCH || errno == EINVAL);
 	pid_t parent = 0, inside = 0;
 
-	/* while the kernel takes it out of its tables, numbers in its status are 0 */
+	/* while the kernel takes a process out of its tables, the numbers in its status
+	 * are 0 */
 	if (pidfd >= 0 && (!look(host, &parent, &inside) || !parent || !inside))
 		ended = has_ended(pidfd);
-	/* one that moved and ended is not believed: the end of the one before is waited
-	 * for already, and will come */
+	/* A process that replaced the step's and has ended is not believed: the end of
+	 * the process before is waited for already, and will come. */
 	if (ended ? told <= 1 || state->host
 		  : inside != (pid_t)told ||
 			    (parent != s->init && (!before || parent != before)))
@@ -124,7 +126,7 @@ struct state *sweep_known(const struct session *s, pid_t host)
 		if (s->states.state[i]->host == host)
 			return s->states.state[i];
 	for (const struct step *step = s->steps; step; step = step->next)
-		/* the number of one that has ended may be another's by now */
+		/* the pid of a process that has ended may be another's by now */
 		if (step->state->host == host && !step->have_exit && !step->state->told)
 			return step->state;
 	for (const struct step *step = s->ahead; step; step = step->next)
@@ -165,19 +167,19 @@ static void kill_stray(struct session *s, pid_t pid, pid_t above)
 	if (parent != above && parent != s->init)
 		return;
 	spawn_signal(s, fd, SIGKILL);
-	/* what a step has moved out of ends by itself, and is none */
+	/* a process that the step already replaced ends by itself; it is not a stray */
 	if (!was_left(s, pid))
 		count(s, pid);
 }
 
-/* is what is below it to be looked at, too? */
+/* Return: is the walk to go on below this process? */
 static bool visit(void *owner, pid_t pid, pid_t above)
 {
 	struct session *s = owner;
 	const struct state *state = sweep_known(s, pid);
 	const struct step *step = state ? state->step : NULL;
 
-	/* a running step's own */
+	/* a running step keeps its processes */
 	if (step && !step->sweeping && !step->waits)
 		return false;
 	if (!state)
@@ -185,7 +187,8 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	return true;
 }
 
-/* are all of this process's children known? It has one thread, or there is more to see */
+/* Are all children of this process known? It must have one thread: each thread has
+ * children of its own. */
 bool sweep_has_none(const struct session *s, pid_t pid)
 {
 	char file[48], text[4096];
@@ -204,8 +207,9 @@ bool sweep_has_none(const struct session *s, pid_t pid)
 	}
 }
 
-/* the usual end of a step, at the price of two files: states that wait make no process.
- * Init comes last, as it gets the children of whoever ends meanwhile */
+/* Has a step left no process? The usual case takes two files, as states that wait make no
+ * process. Init is asked last: it gets the children of any process that ends meanwhile.
+ */
 static bool is_clean(const struct step *step)
 {
 	const struct session *s = step->session;
@@ -226,7 +230,7 @@ static bool is_late(const struct step *step)
 						     : SLOW_BIRTH_WAIT_MS);
 }
 
-/* a process that was asked for, and has not said who it is, would look like a stray */
+/* A process that was asked for and has not told its pid would look like a stray. */
 static bool awaits_births(struct session *s)
 {
 	bool waits = false;
@@ -269,7 +273,7 @@ static void finish(struct session *s, int strays)
 	}
 	if (!first)
 		s->restless += (unsigned int)strays;
-	/* whoever came later has waited for the same walk */
+	/* steps that ended during the walk have waited for the same one */
 	while (s->phase == PHASE_OPEN) {
 		for (step = step ? step : s->steps; step && !step->sweeping;)
 			step = step->next;
@@ -280,7 +284,7 @@ static void finish(struct session *s, int strays)
 	}
 }
 
-/* Return: in how many ms to look again, or 0: it is over */
+/* Return: in how many ms to go on, or 0 when the walk is over */
 static unsigned int walk_on(struct session *s)
 {
 	struct sweep *w = &s->sweep;
@@ -289,7 +293,8 @@ static unsigned int walk_on(struct session *s)
 
 	if (r > 0)
 		return 1;
-	/* one that ended before it was looked at may have left others to init */
+	/* a process that ended before the walk came to it may have left children to init
+	 */
 	if (r == 0 && w->left == 0 && sweep_has_none(s, s->init)) {
 		finish(s, (int)w->counted);
 		return 0;
@@ -318,10 +323,10 @@ static void ring_look(struct bell *b)
 	unsigned int in_ms = BIRTH_LOOK_MS;
 	bool waits = awaits_births(s);
 
-	/* what it has heard may have ended the session */
+	/* reading packets may have ended the session */
 	if (!w->under_way)
 		return;
-	/* what a running step leaves is its own, until it ends */
+	/* while a step runs, what it leaves is not a stray */
 	if (!w->step && !w->all && is_running(s)) {
 		finish(s, (int)w->counted);
 		return;
@@ -349,7 +354,7 @@ static void begin(struct session *s, struct step *step)
 		w->counted = 0;
 		w->step = step;
 	}
-	/* whom it has passed by may be back, or have made others */
+	/* processes that the walk has passed may have made others since */
 	w->walk.at = w->left = 0;
 	event_loop_set(&s->serve->hub, &w->look, clock_now_ms());
 }

@@ -66,8 +66,8 @@ void states_end(struct states *t, struct state *s)
 
 void states_lose(struct states *t, struct state *s)
 {
-	/* a lost branch is where its state came from: that can be gone back to, and must
-	 * be */
+	/* A branch that loses its state is at the state before it. A client must roll it
+	 * back to there before the next step. */
 	for (unsigned int i = 0; i < t->branches; i++) {
 		if (t->branch[i].head != s->number)
 			continue;
@@ -97,7 +97,8 @@ static bool is_head(const struct states *t, const struct state *s)
 	return false;
 }
 
-/* a parent is always older, so its number is smaller, and this ends */
+/* Does this state come from that one? A parent's number is always smaller, so the loop
+ * ends. */
 static bool comes_from(const struct states *t, uint32_t number, uint32_t from)
 {
 	while (number > from) {
