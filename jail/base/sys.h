@@ -10,12 +10,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/openat2.h>
+#include <linux/sched.h>
 
 #ifndef FSOPEN_CLOEXEC
 
@@ -65,6 +68,22 @@ static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_
 	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+/* A fork(2) by clone3(2), with CLONE_ flags, and into the cgroup leaf unless it is -1.
+ * @pidfd: gets a pidfd, unless it is NULL. The pid, 0 in the child, or -errno */
+static inline pid_t sys_clone3(uint64_t flags, int leaf, int *pidfd)
+{
+	struct clone_args args = {
+		.flags = flags | (pidfd ? CLONE_PIDFD : 0) |
+			 (leaf >= 0 ? CLONE_INTO_CGROUP : 0),
+		.pidfd = (uint64_t)(uintptr_t)pidfd,
+		.exit_signal = SIGCHLD,
+		.cgroup = leaf >= 0 ? (unsigned int)leaf : 0,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	return pid < 0 ? -errno : (pid_t)pid;
 }
 
 /* nobody changes a memfd any more, not its size either: fcntl(2). 0, or -errno */

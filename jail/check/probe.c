@@ -6,7 +6,6 @@
  * from outside. Its child sends back the error that it met, or an empty one.
  */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,10 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/sched.h>
-
 #include "init/io.h"
 #include "jail/base/host.h"
+#include "jail/base/sys.h"
 #include "jail/walls/ids.h"
 #include "jail/walls/mount_op.h"
 #include "jail/check/probe.h"
@@ -41,11 +39,10 @@ static int run_child(const struct ids *ids, int wire, int (*act)(struct err *e),
 static int start_child(unsigned long flags, const struct ids *ids, const int wire[2],
 		       int (*act)(struct err *e), struct err *e)
 {
-	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	pid_t pid = sys_clone3(flags, -1, NULL);
 
 	if (pid < 0)
-		return host_refused_clone(errno, e);
+		return host_refused_clone(-pid, e);
 	if (pid == 0) {
 		struct err met = { 0 };
 
@@ -53,7 +50,7 @@ static int start_child(unsigned long flags, const struct ids *ids, const int wir
 		(void)run_child(ids, wire[1], act, &met);
 		_exit(write(wire[1], &met, sizeof(met)) != sizeof(met));
 	}
-	return (int)pid;
+	return pid;
 }
 
 /* write the maps, let the child act, and take its error; as launch.c would */

@@ -6,14 +6,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <linux/sched.h>
 
 #include "init/io.h"
 #include "init/wire.h"
@@ -56,30 +53,19 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 {
 	/* a template makes cgroup namespaces, and could not place clones from within
 	 * one */
-	struct clone_args args = {
-		.flags = (j->plan->template ? STAGE_NAMESPACES & ~CLONE_NEWCGROUP
-					    : STAGE_NAMESPACES) |
-			 CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&j->pidfd,
-		.exit_signal = SIGCHLD,
-	};
-
-	if (j->limited) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (__u64)(unsigned int)j->cgroup.leaf;
-	}
-
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
+	uint64_t without = j->plan->template ? CLONE_NEWCGROUP : 0;
+	pid_t pid = sys_clone3(STAGE_NAMESPACES & ~without,
+			       j->limited ? j->cgroup.leaf : -1, &j->pidfd);
 
 	if (pid < 0)
-		return host_refused_clone(errno, e);
+		return host_refused_clone(-pid, e);
 	if (pid == 0) {
 		(void)close(j->control);
 		(void)close(j->gate);
 		stage_run(c);
 		_exit(1);
 	}
-	j->pid = (pid_t)pid;
+	j->pid = pid;
 	return 0;
 }
 
@@ -88,18 +74,11 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
 			 struct err *e)
 {
-	int r;
+	int r = j->ids.own ? mount_clone(&parts->sources, parts->plan, e) : -EPERM;
 
-	if (!j->ids.own)
-		return 0;
-	c->sources_cloned = true;
-	r = mount_clone(&parts->sources, parts->plan, e);
 	/* root of a container may have no say over its mounts; the child has */
-	if (r == -EPERM) {
-		c->sources_cloned = false;
-		r = 0;
-	}
-	return r;
+	c->sources_cloned = r != -EPERM;
+	return r == -EPERM ? 0 : r;
 }
 
 /* the sources' mounts live on in the child; the launcher must not pin them */

@@ -29,8 +29,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/sched.h>
-
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
@@ -105,27 +103,6 @@ static void become_jail(struct child *c, int channel)
 	explicit_bzero(c, sizeof(*c));
 }
 
-/* Return: the pid, 0 in the clone's program, or -errno */
-static pid_t clone_jail(struct child *c, int channel, int leaf, int *pidfd, struct err *e)
-{
-	struct clone_args args = {
-		.flags = STAGE_NAMESPACES | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = SIGCHLD,
-	};
-
-	if (c->cgroup) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (__u64)(unsigned int)leaf;
-	}
-
-	long pid = syscall(SYS_clone3, &args, sizeof(args));
-
-	if (pid == 0)
-		become_jail(c, channel);
-	return pid < 0 ? err_set(e, errno, "template: clone") : (pid_t)pid;
-}
-
 /* Return: 1 in the clone's program, 0, or -errno where no clone was made */
 static int make_jail(const struct warm_request *q, const int *fds, int channel,
 		     struct err *e)
@@ -158,12 +135,15 @@ static int make_jail(const struct warm_request *q, const int *fds, int channel,
 	kept.plan.session = q->session;
 
 	int leaf = q->limited ? fds[WARM_FDS_MIN + (q->own != 0)] : -1;
-	pid_t pid = clone_jail(&c, channel, leaf, &pidfd, e);
+	pid_t pid = sys_clone3(STAGE_NAMESPACES, leaf, &pidfd);
 
-	if (pid == 0)
+	if (pid == 0) {
+		become_jail(&c, channel);
 		pidfd = -1; /* closed with all others; its number was never this one's */
-	if (pid <= 0)
-		return pid < 0 ? pid : 1;
+		return 1;
+	}
+	if (pid < 0)
+		return err_set(e, -pid, "template: clone");
 
 	int r = ids_map(&ids, pid, e);
 
