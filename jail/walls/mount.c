@@ -77,15 +77,12 @@ static int make_skeleton(const struct sources *s, const struct plan *p, struct e
 
 static int assemble(const struct sources *s, const struct plan *p, struct err *e)
 {
-	cleanup_fd int base = -1;
-	int r = mount_tmpfs(&(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
-
-	if (r < 0)
-		return r;
-	base = r;
+	cleanup_fd int base =
+		mount_tmpfs(&(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
 	/* on top of the old root, a place that exists on every host: a path lookup that
 	 * begins at our own root does not enter a mount on top of that root */
-	r = mount_attach(base, "/", e);
+	int r = base < 0 ? base : mount_attach(base, "/", e);
+
 	if (r < 0)
 		return r;
 	if (fchdir(base) < 0)
@@ -99,15 +96,10 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 static int make_root(const struct sources *s, struct err *e)
 {
 	int r = mount_attach(s->root.tree, TREE, e);
+	cleanup_fd int overlay =
+		r < 0 ? r : mount_overlay(EMPTY ":" TREE ":" SKELETON, e);
 
-	if (r < 0)
-		return r;
-
-	cleanup_fd int overlay = mount_overlay(EMPTY ":" TREE ":" SKELETON, e);
-
-	if (overlay < 0)
-		return overlay;
-	return mount_attach(overlay, ROOT, e);
+	return overlay < 0 ? overlay : mount_attach(overlay, ROOT, e);
 }
 
 /*
@@ -158,17 +150,10 @@ static int make_writable(int root, const struct plan *p, struct err *e)
 				   01777, 0 };
 	const struct tmpfs work = { p->limit[LIMIT_WORK_BYTES], p->limit[LIMIT_INODES],
 				    0755, p->template ? 0 : PLAN_PROGRAM_ID };
-	int r = 0;
+	cleanup_fd int own = mount_tmpfs(&work, MOUNT_WRITABLE, e);
+	int r = own < 0 ? own : mount_attach_beneath(own, root, "/work", e);
+	cleanup_fd int fs = r < 0 ? r : mount_tmpfs(&tmp, MOUNT_WRITABLE, e);
 
-	cleanup_fd int fs = mount_tmpfs(&work, MOUNT_WRITABLE, e);
-
-	if (fs < 0)
-		return fs;
-	r = mount_attach_beneath(fs, root, "/work", e);
-	if (r < 0)
-		return r;
-	(void)close(fs);
-	fs = mount_tmpfs(&tmp, MOUNT_WRITABLE, e);
 	if (fs < 0)
 		return fs;
 	if (mkdirat(fs, "tmp", 01777) < 0 || mkdirat(fs, "shm", 01777) < 0)
@@ -230,11 +215,7 @@ static int make_bind(int root, const struct source *s, const struct plan_bind *b
 	/* below /work and /tmp the mount point is made now; elsewhere the skeleton has
 	 * it */
 	int r = mount_make_point(root, b->dst, !s->name, e);
-
-	if (r < 0)
-		return r;
-
-	cleanup_fd int tree = make_source(s, i, b->writable, e);
+	cleanup_fd int tree = r < 0 ? r : make_source(s, i, b->writable, e);
 
 	if (tree < 0)
 		return tree;
