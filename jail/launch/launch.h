@@ -47,9 +47,9 @@ struct jail {
 	int control; /* the launcher's end of the control socket */
 	int gate;    /* the launcher's end of the gate, see gate.h */
 	int netlink; /* from the gate until the posture is read; -1 */
-	int stdio
-		[3]; /* to become the program's fds 0, 1 and 2, -1 for the launcher's own;
-			 taken and closed by the launch */
+	/* to become the program's fds 0, 1 and 2, -1 for the launcher's own; taken and
+	 * closed by the launch */
+	int stdio[3];
 };
 
 #define JAIL_NONE                                                                        \
@@ -57,9 +57,7 @@ struct jail {
 	{                                                                                \
 		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
 		.control = -1, .gate = -1, .netlink = -1, .stdio = {                     \
-			-1,                                                              \
-			-1,                                                              \
-			-1                                                               \
+			[0 ... 2] = -1                                                   \
 		}                                                                        \
 	}
 

@@ -16,10 +16,9 @@
 #include "jail/plan/plan.h"
 
 struct place {
-	const char *at; /* path in the jail */
-	const char
-		*type; /* of its file system, NULL where that is the host's to choose */
-	uint64_t attr; /* MOUNT_ATTR_ flags that it has, at the least */
+	const char *at;      /* path in the jail */
+	const char *type;    /* of its file system, NULL for what the host has there */
+	uint64_t attr;       /* MOUNT_ATTR_ flags that it has, at the least */
 	uint64_t landlock;   /* LANDLOCK_ACCESS_FS_ rights that hold there and below */
 	const char *options; /* of its file system, NULL for any */
 	bool shows_path;     /* of the host */

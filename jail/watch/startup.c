@@ -56,7 +56,7 @@ static void open_gate(struct run *run)
 	}
 	run->room = tmpfs_usage_open(run->jail.pid);
 	if (run->jail.limited)
-		cgroup_hold(cg, run->jail.plan->session);
+		cgroup_hold(cg);
 	if (run->confines && run_confine(run, &e) < 0) {
 		startup_refuse(run, &e);
 		return;
