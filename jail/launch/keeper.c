@@ -30,8 +30,8 @@
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/launch/keeper.h"
 
-#define END_MS 2000       /* killed processes have left a leaf by then */
-#define END_WAIT_MS 10000 /* the keeper itself has, however busy the host is */
+#define END_MS 2000       /* by then killed processes have left their leaf */
+#define END_WAIT_MS 10000 /* for the keeper itself to end, however busy the host is */
 #define PAUSE_MS 5
 #define GAVE_UP 255 /* exit status that is no errno */
 
@@ -48,7 +48,7 @@ struct kept {
 	uint32_t id;
 	pid_t pid;
 	int base, pidfd, slot; /* -1 where there is none */
-	uint64_t end_ms;       /* when to give up its leaf; 0: it is not to end yet */
+	uint64_t end_ms;       /* when to give up on its leaf; 0: it is not to end yet */
 	char name[KEEPER_NAME_MAX];
 	struct kept *next;
 };
@@ -89,7 +89,7 @@ static bool end_jail(struct state *s, const struct kept *jail)
 
 	if (r == 0 && is_gone(jail))
 		return true;
-	/* whatever refused it may be over soon: nobody tries after the keeper */
+	/* Try again, whatever the reason was: after the keeper nobody does. */
 	if (clock_now_ms() < jail->end_ms)
 		return false;
 	if (r < 0 && s->status == 0)
@@ -121,8 +121,8 @@ static struct kept *add(struct state *s, const struct request *q, int base)
 {
 	struct kept *jail = calloc(1, sizeof(*jail));
 
-	/* without it a leaf would stay: the launcher finds the keeper gone and makes
-	 * none */
+	/* Without this entry a leaf would stay. So the keeper ends: then the launcher
+	 * makes none. */
 	if (!jail)
 		_exit(GAVE_UP);
 	*jail = (struct kept){ .id = q->id, .base = base, .pidfd = -1, .slot = -1 };
@@ -213,7 +213,8 @@ static unsigned int end_jails(struct state *s)
 	return left;
 }
 
-/* a signal that was sent to the process that was started is the launcher's */
+/* Pass on a signal that was sent to the process that was started: the launcher has to
+ * hear of it. */
 static void pass_on(int signals, int launcher)
 {
 	struct signalfd_siginfo info;
@@ -233,7 +234,8 @@ static int keep(struct state *s, int socket, int launcher, int signals)
 
 	while (from[0].fd >= 0 || ending) {
 		int n = poll(from, from[0].fd < 0 ? 0 : count, ending ? PAUSE_MS : -1);
-		/* by a limit of its files that somebody has lowered: it hears no more */
+		/* somebody has lowered the limit of open files: poll(2) will not work
+		 * again */
 		bool deaf = n < 0 && errno == EINVAL;
 
 		if (deaf || (n > 0 && ((from[0].revents && !receive(s, socket)) ||
@@ -253,8 +255,8 @@ static void run(int socket, int launcher, bool one, keeper_look *look, void *own
 {
 	struct state s = { .look = look, .owner = owner, .one = one };
 
-	/* the lowest numbers, so that everything else can be closed at once: a reader of
-	 * the launcher's output must not wait for the keeper */
+	/* Give both fds the lowest numbers and close all others: a reader of the
+	 * launcher's output must not wait for the keeper. */
 	if (dup2(socket, 0) < 0 || dup2(launcher, 1) < 0)
 		_exit(GAVE_UP);
 	(void)close_range(2, ~0U, 0);
@@ -274,8 +276,8 @@ int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
 		 struct err *e)
 {
 	int ends[2];
-	/* a copy of the socket may outlive the launcher: in what it forks, until an
-	 * exec */
+	/* The pidfd tells of the launcher's end, too: a process that the launcher forks
+	 * holds a copy of the socket until its exec. */
 	cleanup_fd int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
 	*k = KEEPER_NONE;
@@ -358,8 +360,8 @@ int keeper_take_sample(struct keeper *k, int wait_ms, struct keeper_sample *s)
 	return r < 0 ? r : 1;
 }
 
-/* its end of the socket closes when it exits; an answer that nobody took may come
- * before */
+/* The keeper's end of the socket closes when it exits. An answer that nobody took may
+ * come before. */
 static bool wait_for_end(int socket)
 {
 	uint64_t end_ms = clock_now_ms() + END_WAIT_MS;

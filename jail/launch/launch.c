@@ -33,8 +33,8 @@
 static int prefer_for_oom(const struct jail *j, struct err *e)
 {
 	cleanup_fd int dir = procfs_open(j->pid);
-	/* nobody's child of ours: its number may be another's, unless it is there
-	 * still */
+	/* A clone is not our child. Its number may be another process's, unless it is
+	 * still there. */
 	bool gone = j->warm && dir >= 0 &&
 		    syscall(SYS_pidfd_send_signal, j->pidfd, 0, NULL, 0) < 0;
 	cleanup_fd int fd = dir < 0 ? dir
@@ -69,8 +69,8 @@ static int clone_child(struct jail *j, struct child *c, struct err *e)
 	return 0;
 }
 
-/* as root before the clone, see mount_clone(); where that is refused, the child does
- * it */
+/* Root clones the sources before the clone, see mount_clone(). Where that is refused, the
+ * child does it. */
 static int clone_sources(struct jail *j, struct parts *parts, struct child *c,
 			 struct err *e)
 {
@@ -95,8 +95,8 @@ void launch_close_child(struct jail *j, struct child *c)
 		io_close_fd(&c->sources->bind[i].tree);
 }
 
-/* there is none, or none for us; whatever else goes wrong, as a shortage of fds, is no
- * reason to do without limits */
+/* There is no cgroup v2, or none that we may use. Any other failure, such as a shortage
+ * of fds, is no reason to do without limits. */
 static bool is_missing(int errnum)
 {
 	static const int rows[] = { ENOENT, EACCES, EPERM, EROFS, EBUSY, EOPNOTSUPP };
@@ -123,7 +123,8 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 	if (r == 0)
 		r = cgroup_make(&j->cgroup, j->plan, e);
 	j->limited = r == 0;
-	/* once there is a leaf, the host has what may be missing */
+	/* Where a leaf could be made, the host has cgroup v2: what fails then is an
+	 * error. */
 	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
 	    !is_missing(-r))
 		return r;
@@ -195,7 +196,7 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 	/* see ids.h */
 	if (j->ids.gives && !j->ids.own)
 		j->ids.init_id = j->ids.program_id = 0;
-	/* a template has them */
+	/* for a warm jail, its template has the sources */
 	if (r == 0 && !j->warm)
 		r = clone_sources(j, parts, c, e);
 	if (r == 0)
@@ -213,7 +214,8 @@ int launch_go(struct jail *j, struct err *e)
 	/* the states of a session are to outlive the step that uses up the memory */
 	if (r == 0 && !j->plan->session && !j->plan->template)
 		r = prefer_for_oom(j, e);
-	/* a template has done so: only from a parent namespace can they be written */
+	/* For a warm jail, its template has written the maps: only a process of the
+	 * parent namespace can. */
 	if (r == 0 && !j->warm)
 		r = ids_map(&j->ids, j->pid, e);
 	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
@@ -232,7 +234,8 @@ int launch_jail(struct jail *j, struct parts *parts, struct err *e)
 	return r < 0 ? r : launch_go(j, e);
 }
 
-/* Return: was all done that this process may do, and no more is needed? */
+/* Kill the jail with this process's own rights. Return: false where it lacks them, and
+ * the keeper must. */
 static bool kill_by_own_rights(const struct jail *j)
 {
 	cgroup_kill(&j->cgroup);
@@ -291,7 +294,7 @@ void launch_end(struct jail *j)
 	io_close_fd(&j->netlink);
 	io_close_fd(&j->ids.slot_fd);
 	cgroup_close(&j->cgroup);
-	/* one that was killed is told of by keeper_end() */
+	/* keeper_end() tells of a keeper that was killed */
 	if (j->kept)
 		(void)keeper_drop(j->keeper, j->kept);
 	j->kept = 0;

@@ -30,7 +30,7 @@
 
 #define MAP_BYTES 4096
 
-/* each id that the caller's user namespace has, as itself */
+/* Map each id that the caller's user namespace has to itself. */
 static int print_own_map(const char *file, char *map)
 {
 	char path[32], text[MAP_BYTES / 2];
@@ -76,7 +76,7 @@ static int map_ids(pid_t pid, struct err *e)
 	return r < 0 ? r : write_map(pid, "gid_map", getegid(), e);
 }
 
-/* which is how the supervisor loses sight of the host */
+/* May this process chroot(2)? The supervisor loses sight of the host that way. */
 static bool may_chroot(void)
 {
 	cap_flag_value_t value = CAP_CLEAR;
@@ -99,7 +99,7 @@ static long clone_first(uint64_t *flags, int *pidfd)
 	errno = EPERM;
 	if (may_chroot())
 		pid = syscall(SYS_clone3, &args, sizeof(args));
-	/* a procfs can only be mounted by whom the mount namespace belongs to */
+	/* only the owner of a mount namespace can mount a procfs in it */
 	if (pid < 0 && errno == EPERM) {
 		args.flags |= CLONE_NEWUSER | CLONE_NEWNS;
 		pid = syscall(SYS_clone3, &args, sizeof(args));
@@ -115,11 +115,11 @@ static int begin(struct keeper *k, int socket, struct err *e)
 
 	*k = KEEPER_NONE;
 	k->socket = socket;
-	/* a kill of the caller's process group is the keeper's to clean up after, or this
-	 * one's after the keeper's */
+	/* A process group of its own: where the keeper's group is killed, this process
+	 * cleans up, and the other way round. */
 	if (setpgid(0, 0) < 0)
 		return err_set(e, errno, "serve: set PID 1 apart");
-	/* nobody is there to be told why */
+	/* the caller has ended, so nobody can be told why */
 	if (recv(socket, &go, 1, 0) != 1)
 		_exit(1);
 	proc = mount_proc(MOUNT_WRITABLE, true, e);
@@ -129,8 +129,7 @@ static int begin(struct keeper *k, int socket, struct err *e)
 	return 0;
 }
 
-/* the keeper must not hold open what others wait for the end of; stderr is for its last
- * words */
+/* Close what others wait to see closed. stderr stays, for the keeper's last words. */
 static int close_own(int socket, int pidfd, int signals)
 {
 	const int keep[] = { socket, pidfd, signals };

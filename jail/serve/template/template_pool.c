@@ -14,9 +14,10 @@
 #include "jail/serve/template/template.h"
 #include "jail/launch/ending.h"
 
-/* one that does not start is not tried again with each session */
+/* pause after a template that did not start */
 #define AGAIN_MS 1000
-/* a clone takes it a millisecond; a host that is short of everything, some more */
+/* a template makes a clone in a millisecond; a host that is short of everything needs
+ * more */
 #define ANSWER_MS 5000
 
 struct stocked {
@@ -24,9 +25,9 @@ struct stocked {
 	struct template_pool *stock;
 	uint32_t number;
 	struct port port;
-	struct bell late; /* while it starts */
-	struct bell mute; /* while it owes an answer */
-	struct bell old;  /* when its time is over, where ready jails are to go then */
+	struct bell late; /* set while it starts */
+	struct bell mute; /* set while it owes an answer */
+	struct bell old;  /* when its time is over, ready jails of it are to end */
 	struct order *first, **last; /* jails that it was asked for */
 	unsigned int sessions;
 	bool used; /* it was ready once */
@@ -63,14 +64,15 @@ static void end(struct stocked *one)
 	ending_begin(&one->ending, hub, &one->t.jail, serve_gone);
 }
 
-/* jails out of it that nobody uses yet are to go, and those of all before it */
+/* Have all ready jails ended that were cloned from this template, or from one before it.
+ */
 static void mark_stale(const struct stocked *one)
 {
 	if (one->used && one->stock->stale < one->number)
 		one->stock->stale = one->number;
 }
 
-/* not used for more sessions */
+/* No more sessions are cloned from this template. */
 static void retire(struct stocked *one)
 {
 	struct template_pool *s = one->stock;
@@ -80,9 +82,9 @@ static void retire(struct stocked *one)
 	if (s->next == one)
 		s->next = NULL;
 	one->done = true;
-	/* one that was replaced for the number of its clones alone has still made these
-	 * within that number: otherwise, as many templates would be started as jails are
-	 * kept */
+	/* Ready jails of a template that was replaced only for the number of its clones
+	 * may stay: they are within that number. Otherwise as many templates would start
+	 * as jails are kept. */
 	if (clock_now_ms() - one->t.start_ms >= s->parts->plan->limit[LIMIT_TEMPLATE_MS])
 		mark_stale(one);
 	if (one->sessions == 0)
@@ -99,7 +101,7 @@ static void tell(struct stocked *one, const struct err *e)
 	o->made(o, e);
 }
 
-/* it is of no use any more; whoever waits for it is told */
+/* This template is of no use any more: fail all launches that wait for it. */
 static void give_up(struct stocked *one, const struct err *e)
 {
 	struct template_pool *s = one->stock;
@@ -110,7 +112,7 @@ static void give_up(struct stocked *one, const struct err *e)
 	mark_stale(one);
 	while (one->first)
 		tell(one, e);
-	if (one->done) /* its sessions end by themselves */
+	if (one->done) /* it was retired before, and its sessions end by themselves */
 		return;
 	(void)snprintf(s->why, sizeof(s->why), "%s", e->text);
 	s->again_ms = clock_now_ms() + AGAIN_MS;
@@ -224,7 +226,7 @@ void template_pool_open(struct template_pool *s, struct event_loop *hub,
 	const struct plan *p = parts->plan;
 	const char *why = p->cold == ANSWER_YES ? "--cold" : NULL;
 
-	/* who wrote that tree may be the attacker */
+	/* an attacker may have written that tree */
 	if (!why && strchr(p->rootfs, '/'))
 		why = "the root tree is a folder, and none that came with stepjail";
 	*s = (struct template_pool){ .hub = hub,
