@@ -156,7 +156,7 @@ class Reviews(Surrounded):
     def test_cve_2025_52881(self):
         """runc: what it writes to /proc lands in another file, by mounts of the tree.
 
-        The launcher's side of it: test_hosts.py, Proc, and tests/unit/test_jail_proc.c.
+        The launcher's side of it: test_hosts.py, Proc, and tests/unit/test_jail_procfs.c.
         """
         self.closed("proc-files")
         self.opens("proc-files", "mount over /proc")

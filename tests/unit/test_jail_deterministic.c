@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_fixed.c - instants, what a plan that fixes things tells its program, and what
+ * test_jail_deterministic.c - instants, what a plan that fixes things tells its program, and what
  * must be read back of it
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_hub.c - one loop over fds and deadlines
+ * test_jail_event_loop.c - one loop over fds and deadlines
  */
 #include <sys/eventfd.h>
 #include <unistd.h>

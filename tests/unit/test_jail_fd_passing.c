@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_pass.c - packets with fds beside them
+ * test_jail_fd_passing.c - packets with fds beside them
  */
 #include <errno.h>
 #include <fcntl.h>

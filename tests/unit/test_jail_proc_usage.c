@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_watch.c - what a tree of processes uses, sampled from /proc
+ * test_jail_proc_usage.c - what a tree of processes uses, sampled from /proc
  *
  * The test's own process plays init, children of its the program.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_proc.c - files of a process in /proc, and of no other folder
+ * test_jail_procfs.c - files of a process in /proc, and of no other folder
  */
 #include <errno.h>
 #include <fcntl.h>

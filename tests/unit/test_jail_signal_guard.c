@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_guard.c - whom a step may signal, or change, and who is asked
+ * test_jail_signal_guard.c - whom a step may signal, or change, and who is asked
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_ready.c - when a jail that nobody has asked for yet is made, and when one
+ * test_jail_spare.c - when a jail that nobody has asked for yet is made, and when one
  * goes
  */
 #include "jail/serve/template/spare.h"

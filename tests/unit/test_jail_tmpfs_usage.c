@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_room.c - is a tmpfs of the jail full at its end?
+ * test_jail_tmpfs_usage.c - is a tmpfs of the jail full at its end?
  *
  * A process in namespaces of its own plays the jail: its root has a /work and a /tmp.
  */

@@ -6,7 +6,7 @@
  *   --ready of them are made as any other, up to state 0, and told to nobody; they are in
  *   a list of their own and have no number. OPEN and ONCE take the oldest one, number it,
  *   and answer. When a turn of the loop is over, spare_turn() looks whether one is
- *   missing, and makes it if no fd has anything to serve, by the rules of ready.h. What
+ *   missing, and makes it if no fd has anything to serve, by the rules of spare.h. What
  *   it waits for is an event or a bell: when all are there, nothing runs. One that ends
  *   by itself is replaced after a pause, for the next one may end, too. One whose
  *   template has served its time goes when the next template is there.
