@@ -201,8 +201,6 @@ static const struct {
 	{ "0", "rt_sigprocmask", " 0x1", EPERM, AFTER,
 	  "SIG_UNBLOCK: a slow reader of captured output must be waited for" },
 	{ "0", "write", "*/spilled/*", ANY, AFTER, "the report has the spill's error" },
-	{ "0", "sched_getaffinity", "*", ANY, BEFORE,
-	  "buffer.c allows for what fewer CPUs keep to themselves" },
 	{ "0", "sched_getaffinity", "*", ANY, AFTER,
 	  "the next look at CPU time is later" },
 	{ "0.1", "poll", "*", ENOMEM, AFTER,
