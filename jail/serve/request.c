@@ -6,35 +6,46 @@
  * is REFUSED with a line, and changes nothing.
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "init/io.h"
 #include "jail/serve/request.h"
 
+int request_refuse(struct request *q, struct err *e, enum refusal_kind kind,
+		   const char *fmt, ...)
+{
+	char text[ERR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	q->why.kind = kind;
+	return err_say(e, EPERM, "%s", text);
+}
+
 static int check_new(struct request *q, struct err *e)
 {
 	const struct plan *p = q->serve->plan;
-	int r;
 
-	if (q->number == 0) {
-		r = err_say(e, EINVAL, "a session has a number that is not 0");
-		return request_deny(q, REFUSAL_BAD_FRAME, r);
-	}
-	if (q->session) {
-		r = err_say(
-			e, EEXIST,
+	if (q->number == 0)
+		return request_refuse(q, e, REFUSAL_BAD_FRAME,
+				      "a session has a number that is not 0");
+	if (q->session)
+		return request_refuse(
+			q, e, REFUSAL_EXISTS,
 			"session %u is there already: CLOSE it, or choose another number",
 			q->number);
-		return request_deny(q, REFUSAL_EXISTS, r);
-	}
 	if (q->serve->sessions < p->limit[LIMIT_SESSIONS])
 		return 0;
-	r = err_say(
-		e, EMFILE,
+	q->why.limit = "sessions";
+	return request_refuse(
+		q, e, REFUSAL_LIMIT,
 		"%llu sessions are open: CLOSE one, or start serve with more than --sessions %llu",
 		(unsigned long long)q->serve->sessions,
 		(unsigned long long)p->limit[LIMIT_SESSIONS]);
-	return request_limit(q, "sessions", r);
 }
 
 /* what the client asks for, or the policy's */
@@ -44,11 +55,11 @@ static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 	*limit = asked ? asked : most;
 	if (asked <= most)
 		return 0;
-	return request_limit(
-		q, name,
-		err_say(e, ERANGE, "%s: %llu ms is more than --%s allows: %llu ms",
-			refusal_frame(q->why.frame), (unsigned long long)asked, name,
-			(unsigned long long)most));
+	q->why.limit = name;
+	return request_refuse(q, e, REFUSAL_LIMIT,
+			      "%s: %llu ms is more than --%s allows: %llu ms",
+			      refusal_frame(q->why.frame), (unsigned long long)asked,
+			      name, (unsigned long long)most);
 }
 
 static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
@@ -91,10 +102,9 @@ static int check_idle(struct request *q, struct err *e)
 	if (!q->branch->step)
 		return 0;
 	q->why.step = q->branch->step->number;
-	return request_deny(
-		q, REFUSAL_BUSY,
-		err_say(e, EBUSY, "branch %u runs step %u: wait for its DONE, or KILL it",
-			q->name, q->branch->step->number));
+	return request_refuse(q, e, REFUSAL_BUSY,
+			      "branch %u runs step %u: wait for its DONE, or KILL it",
+			      q->name, q->branch->step->number);
 }
 
 static int check_run(struct request *q, struct err *e)
@@ -103,26 +113,23 @@ static int check_run(struct request *q, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (q->session->once.is) {
-		r = err_say(e, EINVAL, "session %u is of one step", q->number);
-		return request_deny(q, REFUSAL_OUT_OF_TURN, r);
-	}
-	if (q->head.limits.awaits) {
-		r = err_say(e, EINVAL, "RUN: its source is whole: nothing follows");
-		return request_deny(q, REFUSAL_BAD_FRAME, r);
-	}
+	if (q->session->once.is)
+		return request_refuse(q, e, REFUSAL_OUT_OF_TURN,
+				      "session %u is of one step", q->number);
+	if (q->head.limits.awaits)
+		return request_refuse(q, e, REFUSAL_BAD_FRAME,
+				      "RUN: its source is whole: nothing follows");
 	if (!q->branch->lost)
 		return 0;
-	r = err_say(
-		e, ENOENT,
+	return request_refuse(
+		q, e, REFUSAL_NO_STATE,
 		"the state of branch %u was lost, its process has ended: ROLLBACK to state %u first",
 		q->name, q->branch->head);
-	return request_deny(q, REFUSAL_NO_STATE, r);
 }
 
 static int do_run(struct request *q, struct err *e)
 {
-	cleanup_fd int source = request_take_source(q->branch, &q->why, e);
+	cleanup_fd int source = request_take_source(q, e);
 	uint64_t wall_ms = 0, cpu_ms = 0;
 	int r = source < 0 ? source : check_run(q, e);
 
@@ -142,13 +149,11 @@ static int running(struct request *q, struct step **step, struct err *e)
 		return 0;
 	q->why.step = q->more;
 	if (*step)
-		return request_deny(
-			q, REFUSAL_NO_STEP,
-			err_say(e, ESRCH,
-				"step %u does not run on branch %u, but step %u", q->more,
-				q->name, (*step)->number));
-	return request_deny(q, REFUSAL_NO_STEP,
-			    err_say(e, ESRCH, "no step runs on branch %u", q->name));
+		return request_refuse(q, e, REFUSAL_NO_STEP,
+				      "step %u does not run on branch %u, but step %u",
+				      q->more, q->name, (*step)->number);
+	return request_refuse(q, e, REFUSAL_NO_STEP, "no step runs on branch %u",
+			      q->name);
 }
 
 static int do_stdin(struct request *q, struct err *e)
@@ -160,8 +165,8 @@ static int do_stdin(struct request *q, struct err *e)
 		return r;
 	r = step_input(step, q->body, q->length, e);
 	if (r == -EFBIG)
-		return request_limit(q, "stdin", r);
-	return r == -EPIPE ? request_deny(q, REFUSAL_OUT_OF_TURN, r) : r;
+		return request_failed(q, REFUSAL_LIMIT, "stdin", r);
+	return r == -EPIPE ? request_failed(q, REFUSAL_OUT_OF_TURN, NULL, r) : r;
 }
 
 static int do_interrupt(struct request *q, struct err *e)
@@ -192,11 +197,10 @@ static int find_state(struct request *q, struct err *e)
 {
 	if (states_find(&q->session->states, q->head.state.state))
 		return 0;
-	return request_deny(
-		q, REFUSAL_NO_STATE,
-		err_say(e, ENOENT,
-			"there is no state %u any more, if there ever was: --keep-states, --keep-memory, and STATUS, which lists them",
-			q->head.state.state));
+	return request_refuse(
+		q, e, REFUSAL_NO_STATE,
+		"there is no state %u any more, if there ever was: --keep-states, --keep-memory, and STATUS, which lists them",
+		q->head.state.state);
 }
 
 static void answer_status(struct request *q)
@@ -223,32 +227,31 @@ static int do_branch(struct request *q, struct err *e)
 {
 	int r = find_state(q, e);
 
-	if (r == 0 && q->branch)
-		r = request_deny(
-			q, REFUSAL_EXISTS,
-			err_say(e, EEXIST, "branch %u is there already", q->name));
-	if (r == 0 && states_fork(&q->session->states, q->name, q->head.state.state) < 0)
-		r = request_limit(q, "branches",
-				  err_say(e, E2BIG,
-					  "a session has at most %d branches: DROP one",
-					  BRANCHES_MAX));
-	if (r == 0)
-		say_status(q->serve, q->session, q->name, true);
-	return r;
+	if (r < 0)
+		return r;
+	if (q->branch)
+		return request_refuse(q, e, REFUSAL_EXISTS, "branch %u is there already",
+				      q->name);
+	q->why.limit = "branches";
+	if (states_fork(&q->session->states, q->name, q->head.state.state) < 0)
+		return request_refuse(q, e, REFUSAL_LIMIT,
+				      "a session has at most %d branches: DROP one",
+				      BRANCHES_MAX);
+	say_status(q->serve, q->session, q->name, true);
+	return 0;
 }
 
 static int do_drop(struct request *q, struct err *e)
 {
 	int r = check_idle(q, e);
 
-	if (r == 0 && q->session->states.branches == 1)
-		r = request_deny(
-			q, REFUSAL_OUT_OF_TURN,
-			err_say(e, EBUSY,
-				"branch %u is the session's only one: CLOSE the session",
-				q->name));
 	if (r < 0)
 		return r;
+	if (q->session->states.branches == 1)
+		return request_refuse(
+			q, e, REFUSAL_OUT_OF_TURN,
+			"branch %u is the session's only one: CLOSE the session",
+			q->name);
 	io_close_fd(&q->branch->source);
 	states_drop(&q->session->states, q->branch);
 	q->branch = NULL;
@@ -259,9 +262,8 @@ static int do_drop(struct request *q, struct err *e)
 
 static int no_session(struct request *q, struct err *e)
 {
-	int r = err_say(e, ENOENT, "there is no session %u: OPEN it", q->number);
-
-	return request_deny(q, REFUSAL_NO_SESSION, r);
+	return request_refuse(q, e, REFUSAL_NO_SESSION, "there is no session %u: OPEN it",
+			      q->number);
 }
 
 static int do_status(struct request *q, struct err *e)
@@ -326,30 +328,26 @@ static const struct row {
 static int check(struct request *q, const struct row *row, struct err *e)
 {
 	enum session_phase phase = q->session ? q->session->phase : PHASE_CLOSING;
-	int r;
 
 	if (row->needs == NEEDS_NOTHING)
 		return 0;
 	if (!q->session)
 		return no_session(q, e);
-	if (phase == PHASE_CLOSING) {
-		r = err_say(e, ESHUTDOWN, "session %u is ending: wait for CLOSED",
-			    q->number);
-		return request_deny(q, REFUSAL_ENDING, r);
-	}
+	if (phase == PHASE_CLOSING)
+		return request_refuse(q, e, REFUSAL_ENDING,
+				      "session %u is ending: wait for CLOSED", q->number);
 	if (row->needs == NEEDS_SESSION ||
 	    (row->needs == NEEDS_SOURCE && q->session->once.awaits))
 		return 0;
-	if (phase != PHASE_OPEN) {
-		r = err_say(e, EAGAIN, "session %u does not stand yet: wait for OPENED",
-			    q->number);
-		return request_deny(q, REFUSAL_NOT_OPEN, r);
-	}
+	if (phase != PHASE_OPEN)
+		return request_refuse(q, e, REFUSAL_NOT_OPEN,
+				      "session %u does not stand yet: wait for OPENED",
+				      q->number);
 	if (row->needs < NEEDS_BRANCH || q->branch)
 		return 0;
-	r = err_say(e, ENOENT, "session %u has no branch %u: BRANCH makes one", q->number,
-		    q->name);
-	return request_deny(q, REFUSAL_NO_BRANCH, r);
+	return request_refuse(q, e, REFUSAL_NO_BRANCH,
+			      "session %u has no branch %u: BRANCH makes one", q->number,
+			      q->name);
 }
 
 static int bad_size(struct request *q, const struct row *row, uint32_t length,
@@ -357,10 +355,9 @@ static int bad_size(struct request *q, const struct row *row, uint32_t length,
 {
 	static const char *const more[] = { "", " or more", " or 4 more" };
 
-	return request_deny(
-		q, REFUSAL_BAD_FRAME,
-		err_say(e, EBADMSG, "%s: %u bytes of payload, and it has %zu%s",
-			refusal_frame(row->type), length, row->head, more[row->body]));
+	return request_refuse(
+		q, e, REFUSAL_BAD_FRAME, "%s: %u bytes of payload, and it has %zu%s",
+		refusal_frame(row->type), length, row->head, more[row->body]);
 }
 
 static bool is_size(const struct row *row, uint32_t length)
@@ -388,10 +385,8 @@ static int act(struct request *q, const struct wire_header *h,
 		r = check(q, row, e);
 		return r != 0 ? r : row->act(q, e);
 	}
-	return request_deny(q, REFUSAL_BAD_FRAME,
-			    err_say(e, EBADMSG,
-				    "a frame of type %u is not the client's to send",
-				    h->type));
+	return request_refuse(q, e, REFUSAL_BAD_FRAME,
+			      "a frame of type %u is not the client's to send", h->type);
 }
 
 void request_serve(struct serve *s, const struct wire_header *h,

@@ -26,22 +26,27 @@ struct request {
 };
 
 /**
- * request_deny() - Note the kind of a refusal
- * @r:		-errno of the error that tells it
+ * request_refuse() - Say why: the kind for programs, and a line for people
+ * @fmt:	printf format of the line
+ *
+ * Return: -EPERM
+ */
+int request_refuse(struct request *q, struct err *e, enum refusal_kind kind,
+		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/**
+ * request_failed() - Note the kind of a refusal whose line is written already
+ * @limit:	The option or thing that REFUSAL_LIMIT is about, or NULL
+ * @r:		-errno of the error that has the line
  *
  * Return: @r
  */
-static inline int request_deny(struct request *q, enum refusal_kind kind, int r)
+static inline int request_failed(struct request *q, enum refusal_kind kind,
+				 const char *limit, int r)
 {
 	q->why.kind = kind;
+	q->why.limit = limit;
 	return r;
-}
-
-/** request_limit() - The same for a limit: its option's name, or what it bounds */
-static inline int request_limit(struct request *q, const char *name, int r)
-{
-	q->why.limit = name;
-	return request_deny(q, REFUSAL_LIMIT, r);
 }
 
 /** request_asked() - The same for what a state was asked for; 0 or more is no refusal */
@@ -49,10 +54,7 @@ static inline int request_asked(struct request *q, int r)
 {
 	struct refusal why = refusal_of_step(-r);
 
-	if (r >= 0)
-		return r;
-	q->why.limit = why.limit;
-	return request_deny(q, why.kind, r);
+	return r >= 0 ? r : request_failed(q, why.kind, why.limit, r);
 }
 
 /* request_data.c: sources and files. Each returns 0, or -errno for REFUSED */
@@ -63,9 +65,8 @@ int request_end(struct request *q, struct err *e);
 int request_get(struct request *q, struct err *e);
 int request_list(struct request *q, struct err *e);
 
-/** request_take_source() - The source of a branch's next step, sealed; or -errno, and
- * why */
-int request_take_source(struct branch *b, struct refusal *why, struct err *e);
+/** request_take_source() - The source of the branch's next step, sealed; or -errno */
+int request_take_source(struct request *q, struct err *e);
 
 /** request_once() - The source of ONCE, as far as it has come, and how much is to come */
 int request_once(struct request *q, struct once *once, struct err *e);

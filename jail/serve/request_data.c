@@ -41,20 +41,20 @@ static int seal(int fd, struct err *e)
 	return r < 0 ? err_set(e, -r, "serve: seal a source") : 0;
 }
 
-/* the source of the next step, sealed; an empty one if there was no CODE */
-int request_take_source(struct branch *b, struct refusal *why, struct err *e)
+/* an empty one if there was no CODE */
+int request_take_source(struct request *q, struct err *e)
 {
+	struct branch *b = q->branch;
 	cleanup_fd int source = io_steal_fd(&b->source);
 	int r, refused = b->refused;
 
 	b->source_bytes = 0;
 	b->refused = 0;
 	if (refused == EFBIG) {
-		why->kind = REFUSAL_LIMIT;
-		why->limit = "source";
-		return err_say(e, EFBIG,
-			       "CODE: the source of a step has at most %u bytes",
-			       STEP_SOURCE_MAX);
+		q->why.limit = "source";
+		return request_refuse(q, e, REFUSAL_LIMIT,
+				      "CODE: the source of a step has at most %u bytes",
+				      STEP_SOURCE_MAX);
 	}
 	if (refused)
 		return err_set(e, refused, "CODE: keep the source");
@@ -69,12 +69,12 @@ int request_once(struct request *q, struct once *once, struct err *e)
 	uint32_t awaits = q->head.limits.awaits;
 	int r;
 
-	if (q->length + awaits > STEP_SOURCE_MAX)
-		return request_limit(
-			q, "source",
-			err_say(e, EFBIG,
-				"ONCE: the source of a step has at most %u bytes",
-				STEP_SOURCE_MAX));
+	if (q->length + awaits > STEP_SOURCE_MAX) {
+		q->why.limit = "source";
+		return request_refuse(q, e, REFUSAL_LIMIT,
+				      "ONCE: the source of a step has at most %u bytes",
+				      STEP_SOURCE_MAX);
+	}
 	once->source = make_memfd("step", e);
 	r = once->source < 0 ? once->source
 			     : append(once->source, q, 0, STEP_SOURCE_MAX, "ONCE", e);
@@ -139,10 +139,9 @@ static int check_path(struct request *q, struct err *e)
 {
 	if (q->length && q->length <= STEP_PATH_MAX && !memchr(q->body, 0, q->length))
 		return 0;
-	return request_deny(q, REFUSAL_BAD_FRAME,
-			    err_say(e, EINVAL,
-				    "a path has 1 to %u bytes, and no NUL among them",
-				    STEP_PATH_MAX));
+	return request_refuse(q, e, REFUSAL_BAD_FRAME,
+			      "a path has 1 to %u bytes, and no NUL among them",
+			      STEP_PATH_MAX);
 }
 
 /* PUT, its DATA and its END have one answer: what is wrong is told at the END */
@@ -152,9 +151,8 @@ int request_put(struct request *q, struct err *e)
 	int r;
 
 	if (put->under_way)
-		return request_deny(
-			q, REFUSAL_BUSY,
-			err_say(e, EBUSY, "PUT: another one is under way: END it first"));
+		return request_refuse(q, e, REFUSAL_BUSY,
+				      "PUT: another one is under way: END it first");
 	put->under_way = true;
 	put->bytes = 0;
 	put->branch = q->name;
@@ -162,9 +160,8 @@ int request_put(struct request *q, struct err *e)
 	put->error.errnum = 0;
 	r = check_path(q, &put->error);
 	if (r == 0 && (put->mode & ~0777u))
-		r = request_deny(
-			q, REFUSAL_BAD_FRAME,
-			err_say(&put->error, EINVAL, "PUT: a mode has nine bits"));
+		r = request_refuse(q, &put->error, REFUSAL_BAD_FRAME,
+				   "PUT: a mode has nine bits");
 	put->why = q->why;
 	if (r < 0)
 		return 0;
@@ -174,10 +171,10 @@ int request_put(struct request *q, struct err *e)
 	return 0;
 }
 
-static int no_put(struct request *q, const char *name, struct err *e)
+static int no_put(struct request *q, struct err *e)
 {
-	return request_deny(q, REFUSAL_OUT_OF_TURN,
-			    err_say(e, EINVAL, "%s: no PUT is under way", name));
+	return request_refuse(q, e, REFUSAL_OUT_OF_TURN, "%s: no PUT is under way",
+			      refusal_frame(q->why.frame));
 }
 
 int request_data(struct request *q, struct err *e)
@@ -186,13 +183,13 @@ int request_data(struct request *q, struct err *e)
 	int r;
 
 	if (!put->under_way)
-		return no_put(q, "DATA", e);
+		return no_put(q, e);
 	if (put->error.errnum)
 		return 0;
 	r = append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
 		   "PUT, which --work-size bounds", &put->error);
 	if (r == -EFBIG)
-		(void)request_limit(q, "work-size", r);
+		(void)request_failed(q, REFUSAL_LIMIT, "work-size", r);
 	put->why = q->why;
 	if (r < 0)
 		io_close_fd(&put->data);
@@ -216,37 +213,36 @@ int request_end(struct request *q, struct err *e)
 	int r;
 
 	if (!put->under_way)
-		return no_put(q, "END", e);
+		return no_put(q, e);
 	put->under_way = false;
 	if (q->more)
 		return drop_put(q);
 	if (put->error.errnum) {
 		*e = put->error;
-		q->why.limit = put->why.limit;
-		return request_deny(q, put->why.kind, -put->error.errnum);
+		return request_failed(q, put->why.kind, put->why.limit,
+				      -put->error.errnum);
 	}
 	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
-		      put->path_bytes, put->data, e);
-	io_close_fd(&put->data);
+		      put->path_bytes, io_steal_fd(&put->data), e);
 	return request_asked(q, r);
+}
+
+static int read_file(struct request *q, enum step_kind kind, struct err *e)
+{
+	int r = check_path(q, e);
+
+	return r < 0 ? r
+		     : request_asked(q,
+				     step_file(q->session, q->name, kind, 0,
+					       (const char *)q->body, q->length, -1, e));
 }
 
 int request_get(struct request *q, struct err *e)
 {
-	int r = check_path(q, e);
-
-	return r < 0 ? r
-		     : request_asked(q,
-				     step_file(q->session, q->name, KIND_GET, 0,
-					       (const char *)q->body, q->length, -1, e));
+	return read_file(q, KIND_GET, e);
 }
 
 int request_list(struct request *q, struct err *e)
 {
-	int r = check_path(q, e);
-
-	return r < 0 ? r
-		     : request_asked(q,
-				     step_file(q->session, q->name, KIND_LIST, 0,
-					       (const char *)q->body, q->length, -1, e));
+	return read_file(q, KIND_LIST, e);
 }

@@ -15,13 +15,12 @@
 #include "jail/serve/queue.h"
 #include "jail/serve/template/spare.h"
 
-#define SERVE_BUCKETS 256
+#define SERVE_BUCKETS 256 /* by number; one more has those that are ready */
 
 struct session;
 
 /* jails that stand before they are asked for: session_spare.c */
 struct ready {
-	struct session *first; /* the youngest; also those that are ending */
 	struct bell look;
 	unsigned int failures; /* since one was taken */
 	uint64_t again_ms;     /* not before that is another one made */
@@ -41,8 +40,9 @@ struct serve {
 	struct wire_reader reader;
 	struct queue queue;
 	bool paused; /* the client does not read: nothing is taken from it, or steps */
-	struct session *bucket[SERVE_BUCKETS];
-	uint64_t sessions; /* how many there are */
+	/* the youngest of each bucket, also while they are ending */
+	struct session *bucket[SERVE_BUCKETS + 1];
+	uint64_t sessions; /* how many have a number */
 	struct ready ready;
 	uint64_t standing; /* jails that were launched and are not up yet */
 	uint64_t steps;    /* that run */

@@ -175,9 +175,7 @@ void measure_end(struct session *s)
 static struct session *find(struct serve *serve, uint32_t jail)
 {
 	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
-		for (struct session *s = i < SERVE_BUCKETS ? serve->bucket[i]
-							   : serve->ready.first;
-		     s; s = s->next)
+		for (struct session *s = serve->bucket[i]; s; s = s->next)
 			if (s->jail == jail)
 				return s;
 	return NULL;

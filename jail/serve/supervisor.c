@@ -44,10 +44,7 @@ void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch
 static void each_session(struct serve *s, void (*act)(struct session *session))
 {
 	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
-		for (struct session *at = i < SERVE_BUCKETS ? s->bucket[i]
-							    : s->ready.first,
-				    *next;
-		     at; at = next) {
+		for (struct session *at = s->bucket[i], *next; at; at = next) {
 			next = at->next;
 			act(at);
 		}
@@ -162,7 +159,8 @@ int supervisor_serve(const struct plan *p, int spawner, const struct confinement
 	r = start(&s, p, spawner, e);
 	if (r == 0)
 		r = await_template(&s, e);
-	while (r == 0 && !s.lost && (!s.ending || s.sessions || s.ready.first)) {
+	while (r == 0 && !s.lost &&
+	       (!s.ending || s.sessions || s.bucket[SERVE_BUCKETS])) {
 		r = event_loop_turn(&s.hub, e);
 		if (r == 0)
 			flush(&s);

@@ -88,7 +88,10 @@ unsigned int spare_count(const struct serve *serve, bool open);
 int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 	     uint64_t cpu_ms, struct err *e);
 
-/** step_file() - Begin a file operation; @data stays the caller's, -1 of GET and LIST */
+/**
+ * step_file() - Begin a file operation
+ * @data:	What PUT writes, taken whatever this returns; -1 of GET and LIST
+ */
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
@@ -132,6 +135,18 @@ void prefork_prune(struct session *s);
 void prefork_end_all(struct session *s);
 
 /* session_step.c */
+
+/**
+ * step_after() - The next of all steps of a session: those that run, then those that wait
+ * for a source
+ * @step:	NULL for the first
+ *
+ * Return: NULL after the last
+ */
+struct step *step_after(const struct session *s, const struct step *step);
+
+/** step_of_pid() - The step whose process has this pid in the jail, or NULL */
+struct step *step_of_pid(const struct session *s, pid_t pid);
 
 /** step_unlink() - Take it out of a list; false: it is not there */
 bool step_unlink(struct step **list, const struct step *step);

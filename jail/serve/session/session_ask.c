@@ -95,13 +95,6 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	return 0;
 }
 
-static void undo(struct step *step)
-{
-	if (step->state)
-		state_free(step->state);
-	step_forget(step);
-}
-
 static void link_step(struct step *step)
 {
 	struct serve *serve = step->session->serve;
@@ -112,42 +105,55 @@ static void link_step(struct step *step)
 	serve->began_ms = clock_now_ms();
 }
 
+/* until its process is there */
+static void await_birth(struct step *step)
+{
+	event_loop_set(&step->session->serve->hub, &step->wall,
+		       clock_now_ms() + STARTUP_MS);
+}
+
+/* Ask a state for a step, which is NULL where there was no memory for it. All of the fds
+ * are taken; a step that cannot be asked for is forgotten. */
+static int begin(struct step *step, struct state *of, const struct wire_header *h,
+		 const void *payload, int *fds, size_t count, struct err *e)
+{
+	int r = step ? step_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a step");
+
+	if (r == 0)
+		r = step_ask(step, of, h, payload, fds, count, e);
+	if (r == 0 && listen_out(step) < 0)
+		r = err_say(e, ENOMEM, "serve: epoll_ctl");
+	for (int i = 0; i < STEP_FDS; i++)
+		io_close_fd(&fds[i]);
+	if (r == 0) {
+		link_step(step);
+		await_birth(step);
+	} else if (step) {
+		if (step->state)
+			state_free(step->state);
+		step_forget(step);
+	}
+	return r;
+}
+
 /* of the state itself */
 static int run_now(struct session *s, struct branch *b, uint32_t number, int source,
 		   uint64_t wall_ms, uint64_t cpu_ms, struct err *e)
 {
 	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
-	struct state *of = states_find(&s->states, b->head);
 	struct step *step = step_make(s, KIND_RUN, number, b->name, b->head);
 	const struct wire_header h = { 0, WIRE_RUN, number };
-	int r;
+	int r = begin(step, states_find(&s->states, b->head), &h, NULL, fds, STEP_FDS, e);
 
-	if (!step)
-		r = err_set(e, ENOMEM, "serve: a step");
-	else
-		r = step_fds(step, fds, e);
-	if (r == 0)
-		r = step_ask(step, of, &h, NULL, fds, STEP_FDS, e);
-	if (r == 0 && listen_out(step) < 0)
-		r = err_say(e, ENOMEM, "serve: epoll_ctl");
-	for (int i = 0; i < STEP_FDS; i++)
-		io_close_fd(&fds[i]);
-	if (r < 0) {
-		if (step)
-			undo(step);
+	if (r < 0)
 		return r;
-	}
-	link_step(step);
 	b->step = step;
 	step->wall_ms = wall_ms;
 	step->cpu_ms = cpu_ms;
-	/* until its process is there */
-	event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
 	return 0;
 }
 
-/* of a process that is ready; false: there is none, and the source is still the caller's
- * */
+/* of a process that is ready; false: there is none, and the source stays the caller's */
 static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t wall_ms,
 		      uint64_t cpu_ms)
 {
@@ -177,7 +183,7 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 	step->source = source;
 	b->step = step;
 	if (!step->state->host)
-		event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
+		await_birth(step);
 	if (listen_out(step) < 0) /* it says nothing, then */
 		limit_kill(step, VERDICT_CANCELLED);
 	return true;
@@ -235,28 +241,13 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 	const struct wire_header h = { (uint32_t)(sizeof(ask_for) + path_bytes),
 				       WIRE_FILE, ++s->file_ops };
 	struct step *step = step_make(s, kind, s->file_ops, branch, 0);
-	int r = step ? step_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a file");
+	int r;
 
 	memcpy(payload, &ask_for, sizeof(ask_for));
 	memcpy(payload + sizeof(ask_for), path, path_bytes);
-	if (data >= 0)
-		fds[STEP_FD_DATA] = data;
+	fds[STEP_FD_DATA] = data;
+	r = begin(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS, e);
 	if (r == 0)
-		r = step_ask(step, states_find(&s->states, 0), &h, payload, fds,
-			     STEP_FILE_FDS, e);
-	io_close_fd(&fds[STEP_FD_CHANNEL]);
-	if (data < 0)
-		io_close_fd(&fds[STEP_FD_DATA]);
-	if (r == 0 && listen_out(step) < 0)
-		r = err_say(e, ENOMEM, "serve: epoll_ctl");
-	if (r < 0) {
-		if (step)
-			undo(step);
-		return r;
-	}
-	link_step(step);
-	step->wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
-	/* until its process is there */
-	event_loop_set(&s->serve->hub, &step->wall, clock_now_ms() + STARTUP_MS);
-	return 0;
+		step->wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
+	return r;
 }

@@ -281,46 +281,42 @@ void done_step(struct step *step)
 	tell(step, &j, lives, reason);
 }
 
-static struct step *step_of_pid(struct step *list, pid_t pid)
-{
-	while (list && list->state->pid != pid)
-		list = list->next;
-	return list;
-}
-
 /* the channel of a process that has ended may still hold packets of it */
 static void hear_last_words(struct session *s, pid_t pid)
 {
-	struct step *step = step_of_pid(s->steps, pid);
+	const struct step *step = step_of_pid(s, pid);
 
-	if (step) /* DONE, or MOVED, which gives it another pid */
+	if (step && !step->waits) /* DONE, or MOVED, which gives it another pid */
 		step_drain(step->state);
-	else if (!step_of_pid(s->ahead, pid) && !states_of_pid(&s->states, pid))
+	else if (!step && !states_of_pid(&s->states, pid))
 		step_hear_births(s); /* STARTED, which tells the pid */
 }
 
-/* End a step or state whose pid was not known. Return: false where none of them can be
- * this process. */
+static void end_of_step(struct step *step, const struct wire_exit *exit)
+{
+	if (step->waits)
+		prefork_forget(step);
+	else
+		step_exit(step, exit);
+}
+
+/* End a step whose pid was not known. Return: false where none of them can be this
+ * process. */
 static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exit)
 {
 	bool found = false;
 
-	for (int early = 0; early < 2; early++)
-		for (struct step *step = early ? s->ahead : s->steps, *next;
-		     step && s->phase == PHASE_OPEN; step = next) {
-			next = step->next;
-			if (step->state->told != pid)
-				continue;
-			found = true;
-			step_drain(step->state);
-			/* by now the step may have another process, or be forgotten */
-			if (step->state->told != pid || step->state->step != step)
-				continue;
-			if (early)
-				prefork_forget(step);
-			else
-				step_exit(step, exit);
-		}
+	for (struct step *step = step_after(s, NULL), *next;
+	     step && s->phase == PHASE_OPEN; step = next) {
+		next = step_after(s, step);
+		if (step->state->told != pid)
+			continue;
+		found = true;
+		step_drain(step->state);
+		/* by now the step may have another process, or be forgotten */
+		if (step->state->told == pid && step->state->step == step)
+			end_of_step(step, exit);
+	}
 	return found;
 }
 
@@ -332,14 +328,9 @@ void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 	hear_last_words(s, pid);
 	if (s->phase != PHASE_OPEN)
 		return;
-	step = step_of_pid(s->steps, pid);
+	step = step_of_pid(s, pid);
 	if (step) {
-		step_exit(step, exit);
-		return;
-	}
-	step = step_of_pid(s->ahead, pid);
-	if (step) {
-		prefork_forget(step);
+		end_of_step(step, exit);
 		return;
 	}
 	state = states_of_pid(&s->states, pid);

@@ -49,8 +49,7 @@ static void free_session(struct later *l)
 
 static struct session **list_of(struct session *s)
 {
-	return s->waits ? &s->serve->ready.first
-			: &s->serve->bucket[s->number % SERVE_BUCKETS];
+	return &s->serve->bucket[s->waits ? SERVE_BUCKETS : s->number % SERVE_BUCKETS];
 }
 
 static void list(struct session *s)

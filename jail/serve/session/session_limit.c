@@ -197,10 +197,8 @@ static bool has_orphans(const struct session *s)
 {
 	/* a process that was asked for and has not told its pid yet would look like an
 	 * orphan */
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (!step->state->host)
-			return false;
-	for (const struct step *step = s->ahead; step; step = step->next)
+	for (const struct step *step = step_after(s, NULL); step;
+	     step = step_after(s, step))
 		if (!step->state->host)
 			return false;
 	return !sweep_has_none(s, s->init);

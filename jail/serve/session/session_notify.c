@@ -46,12 +46,9 @@
 static struct state *known(const struct session *s, pid_t pid)
 {
 	struct state *state = states_of_pid(&s->states, pid);
+	const struct step *step = state ? NULL : step_of_pid(s, pid);
 
-	for (const struct step *step = s->steps; !state && step; step = step->next)
-		state = step->state->pid == pid ? step->state : NULL;
-	for (const struct step *step = s->ahead; !state && step; step = step->next)
-		state = step->state->pid == pid ? step->state : NULL;
-	return state;
+	return step ? step->state : state;
 }
 
 /* Find the state that owns a process or thread, by its status file. NULL: none does. */

@@ -38,9 +38,8 @@ static bool is_near_limit(const struct session *s, const struct state *of)
 	const uint64_t *limit = s->serve->plan->limit;
 	uint64_t count = s->states.count;
 
-	for (const struct step *step = s->steps; step; step = step->next)
-		count++;
-	for (const struct step *step = s->ahead; step; step = step->next)
+	for (const struct step *step = step_after(s, NULL); step;
+	     step = step_after(s, step))
 		count++;
 	if (limit[LIMIT_PIDS] != NO_LIMIT && count >= limit[LIMIT_PIDS] / 2)
 		return true;

@@ -33,7 +33,7 @@ unsigned int spare_count(const struct serve *serve, bool open)
 {
 	unsigned int count = 0;
 
-	for (const struct session *s = serve->ready.first; s; s = s->next)
+	for (const struct session *s = serve->bucket[SERVE_BUCKETS]; s; s = s->next)
 		count += s->phase == PHASE_OPEN || (!open && s->phase == PHASE_STANDING);
 	return count;
 }
@@ -54,7 +54,7 @@ void spare_lost(struct session *s)
 
 static void drop_stale(struct serve *serve)
 {
-	for (struct session *s = serve->ready.first, *next; s; s = next) {
+	for (struct session *s = serve->bucket[SERVE_BUCKETS], *next; s; s = next) {
 		next = s->next;
 		if (spawn_is_stale(s))
 			session_end(s, "its template has ended, or was too old");
@@ -118,7 +118,8 @@ struct session *spare_take(struct serve *serve)
 
 	/* The oldest is the last. A session that is being made will be ready sooner than
 	 * a new one. */
-	for (struct session **at = &serve->ready.first; *at; at = &(*at)->next) {
+	for (struct session **at = &serve->bucket[SERVE_BUCKETS]; *at;
+	     at = &(*at)->next) {
 		if (spawn_is_stale(*at))
 			continue;
 		if ((*at)->phase == PHASE_OPEN && is_quiet(*at))

@@ -78,6 +78,22 @@ static void free_step(struct later *l)
 	free(step);
 }
 
+struct step *step_after(const struct session *s, const struct step *step)
+{
+	struct step *next = step ? step->next : s->steps;
+
+	return next || (step && step->waits) ? next : s->ahead;
+}
+
+struct step *step_of_pid(const struct session *s, pid_t pid)
+{
+	struct step *step = step_after(s, NULL);
+
+	while (step && step->state->pid != pid)
+		step = step_after(s, step);
+	return step;
+}
+
 bool step_unlink(struct step **list, const struct step *step)
 {
 	while (*list && *list != step)
@@ -265,15 +281,13 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
 		return;
 	memcpy(&fail, payload, sizeof(fail));
-	for (int early = 0; early < 2; early++)
-		for (struct step *step = early ? s->ahead : s->steps; step;
-		     step = step->next)
-			if (step->asked == h->step && step->from == state->number &&
-			    step->state->host == 0) {
-				not_begun(step, err_told(fail.errnum),
-					  "no process could be made for it");
-				return;
-			}
+	for (struct step *step = step_after(s, NULL); step; step = step_after(s, step))
+		if (step->asked == h->step && step->from == state->number &&
+		    step->state->host == 0) {
+			not_begun(step, err_told(fail.errnum),
+				  "no process could be made for it");
+			return;
+		}
 }
 
 /* A packet with fds: an honest interpreter sends none. What comes behind cannot be
@@ -341,13 +355,11 @@ void step_drain(struct state *state)
 
 void step_hear_births(struct session *s)
 {
-	for (int early = 0; early < 2; early++)
-		for (struct step *step = early ? s->ahead : s->steps, *next; step;
-		     step = next) {
-			next = step->next;
-			if (step->state->host == 0)
-				step_receive(step->state);
-		}
+	for (struct step *step = step_after(s, NULL), *next; step; step = next) {
+		next = step_after(s, step);
+		if (step->state->host == 0)
+			step_receive(step->state);
+	}
 }
 
 void step_exit(struct step *step, const struct wire_exit *exit)

@@ -125,12 +125,10 @@ struct state *sweep_known(const struct session *s, pid_t host)
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->host == host)
 			return s->states.state[i];
-	for (const struct step *step = s->steps; step; step = step->next)
+	for (const struct step *step = step_after(s, NULL); step;
+	     step = step_after(s, step))
 		/* the pid of a process that has ended may be another's by now */
 		if (step->state->host == host && !step->have_exit && !step->state->told)
-			return step->state;
-	for (const struct step *step = s->ahead; step; step = step->next)
-		if (step->state->host == host)
 			return step->state;
 	return NULL;
 }
@@ -236,20 +234,18 @@ static bool awaits_births(struct session *s)
 	bool waits = false;
 
 	step_hear_births(s);
-	for (int early = 0; early < 2; early++)
-		for (struct step *step = early ? s->ahead : s->steps, *next; step;
-		     step = next) {
-			next = step->next;
-			if (step->state->host || !step->state->channel.events)
-				continue;
-			if (!is_late(step)) {
-				waits = true;
-				continue;
-			}
-			s->silent = true;
-			if (early)
-				prefork_forget(step);
+	for (struct step *step = step_after(s, NULL), *next; step; step = next) {
+		next = step_after(s, step);
+		if (step->state->host || !step->state->channel.events)
+			continue;
+		if (!is_late(step)) {
+			waits = true;
+			continue;
 		}
+		s->silent = true;
+		if (step->waits)
+			prefork_forget(step);
+	}
 	return waits;
 }
 

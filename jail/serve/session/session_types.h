@@ -107,7 +107,6 @@ struct step {
 	uint64_t cpu_before_us; /* of the whole jail */
 	uint64_t cpu_early_us;  /* of its process, before the step began */
 	uint64_t cpu_used_us;   /* as last looked at */
-	uint64_t memory_peak_bytes;
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
 	struct violations refused;
