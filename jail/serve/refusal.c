@@ -3,10 +3,10 @@
  * refusal.c - why a frame of serve's client was refused: see refusal.h
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 
-#include "init/wire.h"
 #include "jail/serve/refusal.h"
 
 static const char *const kinds[REFUSAL_KINDS] = {
@@ -27,27 +27,17 @@ static const char *const kinds[REFUSAL_KINDS] = {
 	[REFUSAL_FILE] = "file",
 };
 
-static const struct {
-	uint16_t type;
-	const char *word;
-} frames[] = {
-	{ WIRE_OPEN, "OPEN" },     { WIRE_ONCE, "ONCE" },
-	{ WIRE_CODE, "CODE" },     { WIRE_RUN, "RUN" },
-	{ WIRE_STDIN, "STDIN" },   { WIRE_INTERRUPT, "INTERRUPT" },
-	{ WIRE_KILL, "KILL" },     { WIRE_ROLLBACK, "ROLLBACK" },
-	{ WIRE_BRANCH, "BRANCH" }, { WIRE_DROP, "DROP" },
-	{ WIRE_PUT, "PUT" },       { WIRE_GET, "GET" },
-	{ WIRE_LIST, "LIST" },     { WIRE_DATA, "DATA" },
-	{ WIRE_END, "END" },       { WIRE_STATUS, "STATUS" },
-	{ WIRE_CLOSE, "CLOSE" },
-};
-
-const char *refusal_frame(uint16_t type)
+int refusal_say(struct refusal *why, struct err *e, enum refusal_kind kind,
+		const char *fmt, ...)
 {
-	for (size_t i = 0; i < COUNT(frames); i++)
-		if (frames[i].type == type)
-			return frames[i].word;
-	return NULL;
+	char text[ERR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	why->kind = kind;
+	return err_say(e, EPERM, "%s", text);
 }
 
 const char *refusal_word(enum refusal_kind kind)

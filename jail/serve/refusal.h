@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "init/err.h"
+
 /* what init/serve_wire.h says of each */
 enum refusal_kind {
 	REFUSAL_FAILED,
@@ -34,13 +36,19 @@ struct refusal {
 	uint32_t step;     /* that it named, or that is in its way; 0 for none */
 };
 
+/**
+ * refusal_say() - Write a refusal: its kind, and a line for people
+ * @fmt:	printf format of the line
+ *
+ * Return: -EPERM
+ */
+int refusal_say(struct refusal *why, struct err *e, enum refusal_kind kind,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /** refusal_word() - The word for a kind */
 const char *refusal_word(enum refusal_kind kind);
 
 /** refusal_of_step() - Of a step that a state could not be asked for, by errno */
 struct refusal refusal_of_step(int errnum);
-
-/** refusal_frame() - The word for a type of frame that a client sends, or NULL */
-const char *refusal_frame(uint16_t type);
 
 #endif

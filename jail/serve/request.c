@@ -6,43 +6,28 @@
  * is REFUSED with a line, and changes nothing.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "init/io.h"
 #include "jail/serve/request.h"
-
-int request_refuse(struct request *q, struct err *e, enum refusal_kind kind,
-		   const char *fmt, ...)
-{
-	char text[ERR_TEXT_MAX];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	q->why.kind = kind;
-	return err_say(e, EPERM, "%s", text);
-}
 
 static int check_new(struct request *q, struct err *e)
 {
 	const struct plan *p = q->serve->plan;
 
 	if (q->number == 0)
-		return request_refuse(q, e, REFUSAL_BAD_FRAME,
-				      "a session has a number that is not 0");
+		return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
+				   "a session has a number that is not 0");
 	if (q->session)
-		return request_refuse(
-			q, e, REFUSAL_EXISTS,
+		return refusal_say(
+			&q->why, e, REFUSAL_EXISTS,
 			"session %u is there already: CLOSE it, or choose another number",
 			q->number);
 	if (q->serve->sessions < p->limit[LIMIT_SESSIONS])
 		return 0;
 	q->why.limit = "sessions";
-	return request_refuse(
-		q, e, REFUSAL_LIMIT,
+	return refusal_say(
+		&q->why, e, REFUSAL_LIMIT,
 		"%llu sessions are open: CLOSE one, or start serve with more than --sessions %llu",
 		(unsigned long long)q->serve->sessions,
 		(unsigned long long)p->limit[LIMIT_SESSIONS]);
@@ -56,10 +41,10 @@ static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 	if (asked <= most)
 		return 0;
 	q->why.limit = name;
-	return request_refuse(q, e, REFUSAL_LIMIT,
-			      "%s: %llu ms is more than --%s allows: %llu ms",
-			      refusal_frame(q->why.frame), (unsigned long long)asked,
-			      name, (unsigned long long)most);
+	return refusal_say(&q->why, e, REFUSAL_LIMIT,
+			   "%s: %llu ms is more than --%s allows: %llu ms",
+			   request_name(q->why.frame), (unsigned long long)asked, name,
+			   (unsigned long long)most);
 }
 
 static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
@@ -102,9 +87,9 @@ static int check_idle(struct request *q, struct err *e)
 	if (!q->branch->step)
 		return 0;
 	q->why.step = q->branch->step->number;
-	return request_refuse(q, e, REFUSAL_BUSY,
-			      "branch %u runs step %u: wait for its DONE, or KILL it",
-			      q->name, q->branch->step->number);
+	return refusal_say(&q->why, e, REFUSAL_BUSY,
+			   "branch %u runs step %u: wait for its DONE, or KILL it",
+			   q->name, q->branch->step->number);
 }
 
 static int check_run(struct request *q, struct err *e)
@@ -114,15 +99,15 @@ static int check_run(struct request *q, struct err *e)
 	if (r < 0)
 		return r;
 	if (q->session->once.is)
-		return request_refuse(q, e, REFUSAL_OUT_OF_TURN,
-				      "session %u is of one step", q->number);
+		return refusal_say(&q->why, e, REFUSAL_OUT_OF_TURN,
+				   "session %u is of one step", q->number);
 	if (q->head.limits.awaits)
-		return request_refuse(q, e, REFUSAL_BAD_FRAME,
-				      "RUN: its source is whole: nothing follows");
+		return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
+				   "RUN: its source is whole: nothing follows");
 	if (!q->branch->lost)
 		return 0;
-	return request_refuse(
-		q, e, REFUSAL_NO_STATE,
+	return refusal_say(
+		&q->why, e, REFUSAL_NO_STATE,
 		"the state of branch %u was lost, its process has ended: ROLLBACK to state %u first",
 		q->name, q->branch->head);
 }
@@ -141,7 +126,7 @@ static int do_run(struct request *q, struct err *e)
 	return request_asked(q, r);
 }
 
-/* the one that runs; where the frame names one, that one or none */
+/* The step that runs on the branch. If the frame names a step, it must be that one. */
 static int running(struct request *q, struct step **step, struct err *e)
 {
 	*step = q->branch->step;
@@ -149,11 +134,11 @@ static int running(struct request *q, struct step **step, struct err *e)
 		return 0;
 	q->why.step = q->more;
 	if (*step)
-		return request_refuse(q, e, REFUSAL_NO_STEP,
-				      "step %u does not run on branch %u, but step %u",
-				      q->more, q->name, (*step)->number);
-	return request_refuse(q, e, REFUSAL_NO_STEP, "no step runs on branch %u",
-			      q->name);
+		return refusal_say(&q->why, e, REFUSAL_NO_STEP,
+				   "step %u does not run on branch %u, but step %u",
+				   q->more, q->name, (*step)->number);
+	return refusal_say(&q->why, e, REFUSAL_NO_STEP, "no step runs on branch %u",
+			   q->name);
 }
 
 static int do_stdin(struct request *q, struct err *e)
@@ -176,7 +161,7 @@ static int do_interrupt(struct request *q, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (!step->state->host) /* before it could be interrupted */
+	if (!step->state->host) /* it has no process yet that could take SIGINT */
 		limit_kill(step, VERDICT_CANCELLED);
 	else
 		limit_interrupt(step, VERDICT_CANCELLED);
@@ -197,8 +182,8 @@ static int find_state(struct request *q, struct err *e)
 {
 	if (states_find(&q->session->states, q->head.state.state))
 		return 0;
-	return request_refuse(
-		q, e, REFUSAL_NO_STATE,
+	return refusal_say(
+		&q->why, e, REFUSAL_NO_STATE,
 		"there is no state %u any more, if there ever was: --keep-states, --keep-memory, and STATUS, which lists them",
 		q->head.state.state);
 }
@@ -230,13 +215,13 @@ static int do_branch(struct request *q, struct err *e)
 	if (r < 0)
 		return r;
 	if (q->branch)
-		return request_refuse(q, e, REFUSAL_EXISTS, "branch %u is there already",
-				      q->name);
+		return refusal_say(&q->why, e, REFUSAL_EXISTS,
+				   "branch %u is there already", q->name);
 	q->why.limit = "branches";
 	if (states_fork(&q->session->states, q->name, q->head.state.state) < 0)
-		return request_refuse(q, e, REFUSAL_LIMIT,
-				      "a session has at most %d branches: DROP one",
-				      BRANCHES_MAX);
+		return refusal_say(&q->why, e, REFUSAL_LIMIT,
+				   "a session has at most %d branches: DROP one",
+				   BRANCHES_MAX);
 	say_status(q->serve, q->session, q->name, true);
 	return 0;
 }
@@ -248,8 +233,8 @@ static int do_drop(struct request *q, struct err *e)
 	if (r < 0)
 		return r;
 	if (q->session->states.branches == 1)
-		return request_refuse(
-			q, e, REFUSAL_OUT_OF_TURN,
+		return refusal_say(
+			&q->why, e, REFUSAL_OUT_OF_TURN,
 			"branch %u is the session's only one: CLOSE the session",
 			q->name);
 	io_close_fd(&q->branch->source);
@@ -262,8 +247,8 @@ static int do_drop(struct request *q, struct err *e)
 
 static int no_session(struct request *q, struct err *e)
 {
-	return request_refuse(q, e, REFUSAL_NO_SESSION, "there is no session %u: OPEN it",
-			      q->number);
+	return refusal_say(&q->why, e, REFUSAL_NO_SESSION,
+			   "there is no session %u: OPEN it", q->number);
 }
 
 static int do_status(struct request *q, struct err *e)
@@ -284,45 +269,52 @@ static int do_close(struct request *q, struct err *e)
 
 enum needs {
 	NEEDS_NOTHING,
-	NEEDS_SESSION, /* of that number, whether it stands or not */
-	NEEDS_OPEN,    /* one that stands */
-	NEEDS_BRANCH,  /* and has a branch of that name */
-	NEEDS_SOURCE,  /* the same, or awaits that of ONCE, standing or not */
+	NEEDS_SESSION, /* a session of that number, open or still starting */
+	NEEDS_OPEN,    /* an open session */
+	NEEDS_BRANCH,  /* an open session with that branch */
+	NEEDS_SOURCE,  /* the same, or a session that awaits the source of ONCE */
+};
+
+/* bytes of the struct that a payload begins with */
+enum head {
+	HEAD_AT = sizeof(struct serve_at),
+	HEAD_LIMITS = sizeof(struct serve_limits),
+	HEAD_STATE = sizeof(struct serve_state),
+	HEAD_FILE = sizeof(struct serve_file),
 };
 
 /* what may follow the struct */
 enum body {
 	BODY_NONE,
 	BODY_BYTES,
-	BODY_NUMBER, /* one of four bytes, and none is 0 */
+	BODY_NUMBER, /* a number of four bytes, or nothing, which counts as 0 */
 };
 
 static const struct row {
 	uint16_t type;
-	size_t head; /* bytes of the struct that the payload begins with */
+	const char *name;
+	size_t head;
 	enum body body;
 	enum needs needs;
 	int (*act)(struct request *q, struct err *e);
 } rows[] = {
-	{ WIRE_OPEN, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_open },
-	{ WIRE_ONCE, sizeof(struct serve_limits), BODY_BYTES, NEEDS_NOTHING, do_once },
-	{ WIRE_CODE, sizeof(struct serve_at), BODY_BYTES, NEEDS_SOURCE, request_code },
-	{ WIRE_RUN, sizeof(struct serve_limits), BODY_NONE, NEEDS_BRANCH, do_run },
-	{ WIRE_STDIN, sizeof(struct serve_at), BODY_BYTES, NEEDS_BRANCH, do_stdin },
-	{ WIRE_INTERRUPT, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH,
-	  do_interrupt },
-	{ WIRE_KILL, sizeof(struct serve_at), BODY_NUMBER, NEEDS_BRANCH, do_kill },
-	{ WIRE_ROLLBACK, sizeof(struct serve_state), BODY_NONE, NEEDS_BRANCH,
-	  do_rollback },
-	{ WIRE_BRANCH, sizeof(struct serve_state), BODY_NONE, NEEDS_OPEN, do_branch },
-	{ WIRE_DROP, sizeof(struct serve_at), BODY_NONE, NEEDS_BRANCH, do_drop },
-	{ WIRE_PUT, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_put },
-	{ WIRE_GET, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_get },
-	{ WIRE_LIST, sizeof(struct serve_file), BODY_BYTES, NEEDS_OPEN, request_list },
-	{ WIRE_DATA, sizeof(struct serve_at), BODY_BYTES, NEEDS_OPEN, request_data },
-	{ WIRE_END, sizeof(struct serve_at), BODY_NUMBER, NEEDS_OPEN, request_end },
-	{ WIRE_STATUS, sizeof(struct serve_at), BODY_NONE, NEEDS_NOTHING, do_status },
-	{ WIRE_CLOSE, sizeof(struct serve_at), BODY_NONE, NEEDS_SESSION, do_close },
+	{ WIRE_OPEN, "OPEN", HEAD_AT, BODY_NONE, NEEDS_NOTHING, do_open },
+	{ WIRE_ONCE, "ONCE", HEAD_LIMITS, BODY_BYTES, NEEDS_NOTHING, do_once },
+	{ WIRE_CODE, "CODE", HEAD_AT, BODY_BYTES, NEEDS_SOURCE, request_code },
+	{ WIRE_RUN, "RUN", HEAD_LIMITS, BODY_NONE, NEEDS_BRANCH, do_run },
+	{ WIRE_STDIN, "STDIN", HEAD_AT, BODY_BYTES, NEEDS_BRANCH, do_stdin },
+	{ WIRE_INTERRUPT, "INTERRUPT", HEAD_AT, BODY_NUMBER, NEEDS_BRANCH, do_interrupt },
+	{ WIRE_KILL, "KILL", HEAD_AT, BODY_NUMBER, NEEDS_BRANCH, do_kill },
+	{ WIRE_ROLLBACK, "ROLLBACK", HEAD_STATE, BODY_NONE, NEEDS_BRANCH, do_rollback },
+	{ WIRE_BRANCH, "BRANCH", HEAD_STATE, BODY_NONE, NEEDS_OPEN, do_branch },
+	{ WIRE_DROP, "DROP", HEAD_AT, BODY_NONE, NEEDS_BRANCH, do_drop },
+	{ WIRE_PUT, "PUT", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_put },
+	{ WIRE_GET, "GET", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_get },
+	{ WIRE_LIST, "LIST", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_list },
+	{ WIRE_DATA, "DATA", HEAD_AT, BODY_BYTES, NEEDS_OPEN, request_data },
+	{ WIRE_END, "END", HEAD_AT, BODY_NUMBER, NEEDS_OPEN, request_end },
+	{ WIRE_STATUS, "STATUS", HEAD_AT, BODY_NONE, NEEDS_NOTHING, do_status },
+	{ WIRE_CLOSE, "CLOSE", HEAD_AT, BODY_NONE, NEEDS_SESSION, do_close },
 };
 
 static int check(struct request *q, const struct row *row, struct err *e)
@@ -334,20 +326,20 @@ static int check(struct request *q, const struct row *row, struct err *e)
 	if (!q->session)
 		return no_session(q, e);
 	if (phase == PHASE_CLOSING)
-		return request_refuse(q, e, REFUSAL_ENDING,
-				      "session %u is ending: wait for CLOSED", q->number);
+		return refusal_say(&q->why, e, REFUSAL_ENDING,
+				   "session %u is ending: wait for CLOSED", q->number);
 	if (row->needs == NEEDS_SESSION ||
 	    (row->needs == NEEDS_SOURCE && q->session->once.awaits))
 		return 0;
 	if (phase != PHASE_OPEN)
-		return request_refuse(q, e, REFUSAL_NOT_OPEN,
-				      "session %u does not stand yet: wait for OPENED",
-				      q->number);
+		return refusal_say(&q->why, e, REFUSAL_NOT_OPEN,
+				   "session %u does not stand yet: wait for OPENED",
+				   q->number);
 	if (row->needs < NEEDS_BRANCH || q->branch)
 		return 0;
-	return request_refuse(q, e, REFUSAL_NO_BRANCH,
-			      "session %u has no branch %u: BRANCH makes one", q->number,
-			      q->name);
+	return refusal_say(&q->why, e, REFUSAL_NO_BRANCH,
+			   "session %u has no branch %u: BRANCH makes one", q->number,
+			   q->name);
 }
 
 static int bad_size(struct request *q, const struct row *row, uint32_t length,
@@ -355,9 +347,9 @@ static int bad_size(struct request *q, const struct row *row, uint32_t length,
 {
 	static const char *const more[] = { "", " or more", " or 4 more" };
 
-	return request_refuse(
-		q, e, REFUSAL_BAD_FRAME, "%s: %u bytes of payload, and it has %zu%s",
-		refusal_frame(row->type), length, row->head, more[row->body]);
+	return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
+			   "%s: %u bytes of payload, and it has %zu%s", row->name, length,
+			   row->head, more[row->body]);
 }
 
 static bool is_size(const struct row *row, uint32_t length)
@@ -366,27 +358,40 @@ static bool is_size(const struct row *row, uint32_t length)
 	       (row->body == BODY_NUMBER && length == row->head + sizeof(uint32_t));
 }
 
+static const struct row *find_row(uint16_t type)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (rows[i].type == type)
+			return &rows[i];
+	return NULL;
+}
+
+const char *request_name(uint16_t type)
+{
+	const struct row *row = find_row(type);
+
+	return row ? row->name : NULL;
+}
+
 static int act(struct request *q, const struct wire_header *h,
 	       const unsigned char *payload, struct err *e)
 {
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		const struct row *row = &rows[i];
-		int r;
+	const struct row *row = find_row(h->type);
+	int r;
 
-		if (row->type != h->type)
-			continue;
-		if (!is_size(row, h->length))
-			return bad_size(q, row, h->length, e);
-		memcpy(&q->head, payload, row->head);
-		q->body = payload + row->head;
-		q->length = h->length - row->head;
-		if (row->body == BODY_NUMBER && q->length)
-			memcpy(&q->more, q->body, sizeof(q->more));
-		r = check(q, row, e);
-		return r != 0 ? r : row->act(q, e);
-	}
-	return request_refuse(q, e, REFUSAL_BAD_FRAME,
-			      "a frame of type %u is not the client's to send", h->type);
+	if (!row)
+		return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
+				   "a frame of type %u is not the client's to send",
+				   h->type);
+	if (!is_size(row, h->length))
+		return bad_size(q, row, h->length, e);
+	memcpy(&q->head, payload, row->head);
+	q->body = payload + row->head;
+	q->length = h->length - row->head;
+	if (row->body == BODY_NUMBER && q->length)
+		memcpy(&q->more, q->body, sizeof(q->more));
+	r = check(q, row, e);
+	return r < 0 ? r : row->act(q, e);
 }
 
 void request_serve(struct serve *s, const struct wire_header *h,

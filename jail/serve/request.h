@@ -7,11 +7,11 @@
 
 #include "jail/serve/session/session.h"
 
-/* a frame that has been looked at */
+/* a frame, taken apart */
 struct request {
 	struct serve *serve;
-	struct session *session;   /* NULL where there is none of its number */
-	struct branch *branch;     /* the same */
+	struct session *session;   /* of its number, or NULL */
+	struct branch *branch;     /* of its name, or NULL */
 	uint32_t number, name;     /* of both, as asked for */
 	const unsigned char *body; /* behind the struct of its row */
 	size_t length;
@@ -24,15 +24,6 @@ struct request {
 		struct serve_file file;
 	} head;
 };
-
-/**
- * request_refuse() - Say why: the kind for programs, and a line for people
- * @fmt:	printf format of the line
- *
- * Return: -EPERM
- */
-int request_refuse(struct request *q, struct err *e, enum refusal_kind kind,
-		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /**
  * request_failed() - Note the kind of a refusal whose line is written already

@@ -52,9 +52,9 @@ int request_take_source(struct request *q, struct err *e)
 	b->refused = 0;
 	if (refused == EFBIG) {
 		q->why.limit = "source";
-		return request_refuse(q, e, REFUSAL_LIMIT,
-				      "CODE: the source of a step has at most %u bytes",
-				      STEP_SOURCE_MAX);
+		return refusal_say(&q->why, e, REFUSAL_LIMIT,
+				   "CODE: the source of a step has at most %u bytes",
+				   STEP_SOURCE_MAX);
 	}
 	if (refused)
 		return err_set(e, refused, "CODE: keep the source");
@@ -71,9 +71,9 @@ int request_once(struct request *q, struct once *once, struct err *e)
 
 	if (q->length + awaits > STEP_SOURCE_MAX) {
 		q->why.limit = "source";
-		return request_refuse(q, e, REFUSAL_LIMIT,
-				      "ONCE: the source of a step has at most %u bytes",
-				      STEP_SOURCE_MAX);
+		return refusal_say(&q->why, e, REFUSAL_LIMIT,
+				   "ONCE: the source of a step has at most %u bytes",
+				   STEP_SOURCE_MAX);
 	}
 	once->source = make_memfd("step", e);
 	r = once->source < 0 ? once->source
@@ -86,7 +86,7 @@ int request_once(struct request *q, struct once *once, struct err *e)
 	return r;
 }
 
-/* a piece of it; nothing but its end can be told of what is wrong with that */
+/* A further piece of its source. It has no answer: an error ends the session. */
 static void take_once(const struct request *q)
 {
 	struct session *s = q->session;
@@ -139,9 +139,9 @@ static int check_path(struct request *q, struct err *e)
 {
 	if (q->length && q->length <= STEP_PATH_MAX && !memchr(q->body, 0, q->length))
 		return 0;
-	return request_refuse(q, e, REFUSAL_BAD_FRAME,
-			      "a path has 1 to %u bytes, and no NUL among them",
-			      STEP_PATH_MAX);
+	return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
+			   "a path has 1 to %u bytes, and no NUL among them",
+			   STEP_PATH_MAX);
 }
 
 /* PUT, its DATA and its END have one answer: what is wrong is told at the END */
@@ -151,8 +151,8 @@ int request_put(struct request *q, struct err *e)
 	int r;
 
 	if (put->under_way)
-		return request_refuse(q, e, REFUSAL_BUSY,
-				      "PUT: another one is under way: END it first");
+		return refusal_say(&q->why, e, REFUSAL_BUSY,
+				   "PUT: another one is under way: END it first");
 	put->under_way = true;
 	put->bytes = 0;
 	put->branch = q->name;
@@ -160,8 +160,8 @@ int request_put(struct request *q, struct err *e)
 	put->error.errnum = 0;
 	r = check_path(q, &put->error);
 	if (r == 0 && (put->mode & ~0777u))
-		r = request_refuse(q, &put->error, REFUSAL_BAD_FRAME,
-				   "PUT: a mode has nine bits");
+		r = refusal_say(&q->why, &put->error, REFUSAL_BAD_FRAME,
+				"PUT: a mode has nine bits");
 	put->why = q->why;
 	if (r < 0)
 		return 0;
@@ -173,8 +173,8 @@ int request_put(struct request *q, struct err *e)
 
 static int no_put(struct request *q, struct err *e)
 {
-	return request_refuse(q, e, REFUSAL_OUT_OF_TURN, "%s: no PUT is under way",
-			      refusal_frame(q->why.frame));
+	return refusal_say(&q->why, e, REFUSAL_OUT_OF_TURN, "%s: no PUT is under way",
+			   request_name(q->why.frame));
 }
 
 int request_data(struct request *q, struct err *e)
@@ -197,7 +197,7 @@ int request_data(struct request *q, struct err *e)
 	return 0;
 }
 
-/* it was all in memory: there is nothing in the jail to take back */
+/* all of it was in memory: nothing was written in the jail */
 static int drop_put(struct request *q)
 {
 	static const char json[] = "{\"bytes\":0,\"dropped\":true}";

@@ -68,4 +68,7 @@ void serve_end(struct serve *s, int status);
 void request_serve(struct serve *s, const struct wire_header *h,
 		   const unsigned char *payload);
 
+/** request_name() - The name of a type of frame that a client sends, or NULL */
+const char *request_name(uint16_t type);
+
 #endif

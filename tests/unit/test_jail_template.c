@@ -276,12 +276,12 @@ START_TEST(age_is_of_clones_and_of_time)
 {
 	begin();
 	t.clones = 9;
-	ck_assert(!template_is_old(&t, 0, 0));
-	ck_assert(!template_is_old(&t, 10, 0));
-	ck_assert(template_is_old(&t, 9, 0));
-	ck_assert(!template_is_old(&t, 0, 3600000));
+	ck_assert(!template_is_old(&t, NO_LIMIT, NO_LIMIT));
+	ck_assert(!template_is_old(&t, 10, NO_LIMIT));
+	ck_assert(template_is_old(&t, 9, NO_LIMIT));
+	ck_assert(!template_is_old(&t, NO_LIMIT, 3600000));
 	t.start_ms -= 3600000;
-	ck_assert(template_is_old(&t, 0, 3600000));
+	ck_assert(template_is_old(&t, NO_LIMIT, 3600000));
 	ck_assert(template_is_old(&t, 10, 3600000));
 }
 END_TEST

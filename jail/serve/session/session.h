@@ -326,9 +326,9 @@ void notify_open(struct session *s, int listener);
 
 /** say_opened() - OPENED, with what the spawner has told of the jail */
 void say_opened(struct session *s);
-/** say_done() - DONE */
-void say_done(struct step *step, const struct judgement *j, const char *state,
-	      const char *reason, int strays);
+/** say_done() - DONE; @kept: its process is a state now; @reason: NULL for none */
+void say_done(struct step *step, const struct judgement *j, bool kept,
+	      const char *reason);
 /**
  * say_status() - STATE: one session, or all where it is NULL
  * @moved:	The branch is at another state now: say what that state shares

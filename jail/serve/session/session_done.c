@@ -58,14 +58,13 @@ static void judge(struct step *step, struct judgement *j)
 	static struct outcome o;
 	struct session *s = step->session;
 	bool said = step->have_done && !step->have_exit;
-	static const int failed_status = 1;
 
 	o = (struct outcome){ .started = true, .killed = step->killed };
 	o.have_exit = step->have_exit || step->have_done;
 	o.exit.wstatus = step->exit.wstatus;
 	o.exit.user_us = limit_cpu_us(step);
 	if (said && step->done.how == WIRE_HOW_EXCEPTION)
-		o.exit.wstatus = failed_status << 8;
+		o.exit.wstatus = 1 << 8; /* Python's exit status then */
 	else if (said)
 		o.exit.wstatus = (step->done.code & 0xff) << 8;
 	if (o.exit.wstatus != 0 && s->phase == PHASE_OPEN)
@@ -174,9 +173,9 @@ static void done_file(struct step *step)
 		bool late = step->killed == VERDICT_WALL_TIMEOUT;
 
 		(void)snprintf(words, sizeof(words), "%s: %s",
-			       refusal_frame(step->kind == KIND_PUT
-						     ? WIRE_PUT
-						     : step_frames[step->kind]),
+			       request_name(step->kind == KIND_PUT
+						    ? WIRE_PUT
+						    : step_frames[step->kind]),
 			       late              ? "it took longer than --wall-time"
 			       : step->have_done ? strerror((int)step->filed.errnum)
 						 : "the process that did it has ended");
@@ -223,11 +222,7 @@ static void tell(struct step *step, const struct judgement *j, bool lives,
 	bool open = s->phase == PHASE_OPEN;
 	int strays = step->strays;
 
-	say_done(step, j,
-		 lives  ? "kept"
-		 : open ? "rolled-back"
-			: "lost",
-		 reason, strays < 0 ? 1 : strays);
+	say_done(step, j, lives, reason);
 	/* send now, so that the client need not wait for what follows; an error comes
 	 * again at the end of the turn */
 	(void)queue_send(&s->serve->queue, s->serve->client.fd);
@@ -341,8 +336,8 @@ void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 		return;
 	}
 	if (state->number == 0) {
-		session_end(s, "the first interpreter has ended (wait status %#x)%s%s",
-			    exit->wstatus, s->diagnostic[0] ? ": " : "", s->diagnostic);
+		session_end(s, "the first interpreter has ended (wait status %#x)%s",
+			    exit->wstatus, s->diagnostic);
 		return;
 	}
 	if (!state->ending)

@@ -172,6 +172,10 @@ static void keep_line(struct session *s, const char *text, size_t length)
 		}
 		if (s->diagnostic_used >= sizeof(s->diagnostic) - 1)
 			continue;
+		if (s->diagnostic_used == 0) {
+			s->diagnostic[s->diagnostic_used++] = ':';
+			s->diagnostic[s->diagnostic_used++] = ' ';
+		}
 		s->diagnostic[s->diagnostic_used++] = c >= ' ' && c < 0x7f ? c : '?';
 		s->diagnostic[s->diagnostic_used] = '\0';
 	}

@@ -152,8 +152,8 @@ static void serve_stand(struct bell *b)
 
 	session_end(
 		s,
-		"the interpreter did not start within %d s: is the host out of CPU or memory?%s%s",
-		STARTUP_MS / 1000, s->diagnostic[0] ? ": " : "", s->diagnostic);
+		"the interpreter did not start within %d s: is the host out of CPU or memory?%s",
+		STARTUP_MS / 1000, s->diagnostic);
 }
 
 /* Only the exec of the interpreter can fail once the gate is open. */
@@ -164,8 +164,7 @@ static void take_fail(struct session *s, const unsigned char *payload)
 
 	memcpy(&fail, payload, sizeof(fail));
 	(void)err_say(&e, EPROTO, "%.*s", (int)sizeof(fail.text) - 1, fail.text);
-	session_end(s, "the interpreter did not start: %s%s%s", e.text,
-		    s->diagnostic[0] ? ": " : "", s->diagnostic);
+	session_end(s, "the interpreter did not start: %s%s", e.text, s->diagnostic);
 }
 
 static void take_frame(struct session *s)
@@ -181,9 +180,8 @@ static void take_frame(struct session *s)
 		else if (h.step == INIT_PROGRAM_PID)
 			session_end(
 				s,
-				"the interpreter ended at its start (wait status %#x)%s%s",
-				exit.wstatus, s->diagnostic[0] ? ": " : "",
-				s->diagnostic);
+				"the interpreter ended at its start (wait status %#x)%s",
+				exit.wstatus, s->diagnostic);
 	} else if (h.type == WIRE_FAIL && h.length == sizeof(struct wire_fail) &&
 		   s->phase == PHASE_STANDING) {
 		take_fail(s, payload);

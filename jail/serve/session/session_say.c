@@ -40,7 +40,7 @@ void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 	if (out) {
 		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_word(why->kind));
 		json_after(",\"limit\":", why->limit, out);
-		json_after(",\"frame\":", refusal_frame(why->frame), out);
+		json_after(",\"frame\":", request_name(why->frame), out);
 		json_number(",\"step\":", why->step != 0, why->step, out);
 		json_after(",\"error\":", text, out);
 		(void)fputc('}', out);
@@ -119,24 +119,22 @@ static void print_media(const struct media_seen *seen, FILE *out)
 			      seen->objects, seen->bytes - seen->due, seen->left_out);
 }
 
-static void print_done(const struct step *step, const struct judgement *j,
-		       const char *state, const char *reason, int strays, FILE *out)
+static void print_done(const struct step *step, const struct judgement *j, bool kept,
+		       const char *reason, FILE *out)
 {
 	const struct session *s = step->session;
-	bool kept = strcmp(state, "kept") == 0;
+	bool open = s->phase == PHASE_OPEN;
+	const char *state = kept ? "kept" : open ? "rolled-back" : "lost";
 	uint64_t peak =
 		step->have_exit ? step->exit.max_rss_bytes : step->done.max_rss_bytes;
 
 	(void)fprintf(out,
 		      "{\"step\":%u,\"branch\":%u,\"verdict\":\"%s\",\"state\":\"%s\"",
 		      step->number, step->branch, verdict_names[j->verdict], state);
-	json_number(",\"state_number\":", s->phase == PHASE_OPEN,
-		    kept ? step->number : step->from, out);
+	json_number(",\"state_number\":", open, kept ? step->number : step->from, out);
 	json_after(",\"reason\":", reason, out);
 	(void)fprintf(out, ",\"not_rolled_back\":%s",
-		      step->have_shares && s->phase == PHASE_OPEN
-			      ? shared_text(step->shares)
-			      : "null");
+		      step->have_shares && open ? shared_text(step->shares) : "null");
 	json_number(",\"exit_code\":", j->exit_code >= 0, (uint64_t)j->exit_code, out);
 	json_number(",\"signal\":", j->signal != 0, (uint64_t)j->signal, out);
 	json_after(",\"violation\":", violation_name(&step->refused), out);
@@ -148,17 +146,17 @@ static void print_done(const struct step *step, const struct judgement *j,
 	json_number(",\"memory_peak_bytes\":", peak != 0, peak, out);
 	print_output(step, out);
 	print_media(&step->media.seen, out);
-	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}", strays, step->threads);
+	(void)fprintf(out, ",\"strays\":%d,\"threads\":%u}",
+		      step->strays < 0 ? 1 : step->strays, step->threads);
 }
 
-void say_done(struct step *step, const struct judgement *j, const char *state,
-	      const char *reason, int strays)
+void say_done(struct step *step, const struct judgement *j, bool kept, const char *reason)
 {
 	cleanup_free char *json = NULL;
 	FILE *out = json_open(&json, JSON_BYTES);
 
 	if (out)
-		print_done(step, j, state, reason, strays, out);
+		print_done(step, j, kept, reason, out);
 	put(step->session->serve, WIRE_DONE, step->session->number, step->branch, out,
 	    json);
 }

@@ -190,7 +190,8 @@ struct session {
 		size_t path_bytes;
 		char path[STEP_PATH_MAX];
 	} put;
-	char diagnostic[DIAGNOSTIC_BYTES]; /* the last line that the interpreter wrote */
+	/* the last line that the interpreter wrote, behind ": ", for the end of a message */
+	char diagnostic[2 + DIAGNOSTIC_BYTES];
 	size_t diagnostic_used;
 	char reason[ERR_TEXT_MAX]; /* of its end */
 	enum refusal_kind ended;   /* the same for REFUSED, if it never stood */

@@ -293,10 +293,9 @@ int template_meet(const struct template *t, struct jail *j, struct err *e)
 	return err_set(e, -r, "template: look for its clone");
 }
 
-bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms)
+bool template_is_old(const struct template *t, uint64_t clones, uint64_t age_ms)
 {
-	return (clones && t->clones >= clones) ||
-	       (age_ms && clock_now_ms() - t->start_ms >= age_ms);
+	return t->clones >= clones || clock_now_ms() - t->start_ms >= age_ms;
 }
 
 void template_close(struct template *t)

@@ -92,9 +92,8 @@ int template_ask(struct template *t, struct jail *j, struct parts *parts, struct
  */
 int template_meet(const struct template *t, struct jail *j, struct err *e);
 
-/** template_is_old() - Has it made so many clones, or is it that old? 0 asks for
- * neither */
-bool template_is_old(const struct template *t, unsigned int clones, uint64_t age_ms);
+/** template_is_old() - Has it made so many clones, or is it that old? Or NO_LIMIT */
+bool template_is_old(const struct template *t, uint64_t clones, uint64_t age_ms);
 
 /** template_close() - Close its fds, but not its jail's */
 void template_close(struct template *t);

@@ -243,10 +243,9 @@ void template_pool_open(struct template_pool *s, struct event_loop *hub,
 static bool is_old(const struct stocked *one)
 {
 	const uint64_t *limit = one->stock->parts->plan->limit;
-	uint64_t clones = limit[LIMIT_TEMPLATE_CLONES], age_ms = limit[LIMIT_TEMPLATE_MS];
 
-	return template_is_old(&one->t, clones == NO_LIMIT ? 0 : (unsigned int)clones,
-			       age_ms == NO_LIMIT ? 0 : age_ms);
+	return template_is_old(&one->t, limit[LIMIT_TEMPLATE_CLONES],
+			       limit[LIMIT_TEMPLATE_MS]);
 }
 
 int template_pool_launch(struct template_pool *s, struct order *o, struct err *e)
