@@ -33,13 +33,13 @@ struct serve {
 	struct event_loop hub;
 	struct port client, spawner;
 	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
-	/* as the spawner tells: enum spawn_stock, and whatever came of this template, or
-	 * of any before it, is of no use */
+	/* as the spawner told last: enum spawn_stock, and the number of a template: its
+	 * clones, and those of all templates before it, are not to be used any more */
 	uint32_t template, template_stale;
 	bool template_told, template_asked;
 	struct wire_reader reader;
 	struct queue queue;
-	bool paused; /* the client does not read: nothing is taken from it, or steps */
+	bool paused; /* the client reads too slowly: nothing is read of it, or of steps */
 	/* the youngest of each bucket, also while they are ending */
 	struct session *bucket[SERVE_BUCKETS + 1];
 	uint64_t sessions; /* how many have a number */
@@ -58,7 +58,7 @@ struct serve {
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length);
 
-/** serve_lacks() - A frame for the client is missing: end, unless @r is 0 */
+/** serve_lacks() - If @r is not 0, a frame for the client was lost: end serve */
 void serve_lacks(struct serve *s, int r, size_t bytes);
 
 /** serve_end() - End all sessions, then serve itself, with this status */

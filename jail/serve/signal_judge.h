@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal_judge.h - the answer to a call that jail/walls/seccomp/signal_guard.c has told
- * of
+ * signal_judge.h - whom a step may signal: calls that signal_guard.c tells serve of
  */
 #ifndef STEPJAIL_JAIL_SERVE_SIGNAL_JUDGE_H
 #define STEPJAIL_JAIL_SERVE_SIGNAL_JUDGE_H
@@ -11,7 +10,8 @@
 
 #include <linux/seccomp.h>
 
-/* whom a session keeps from signals: init, states that wait, steps of others */
+/* what a session knows of its processes. A step may signal none but its own: not init,
+ * nor states that wait, nor other steps */
 struct signal_judge {
 	/* may the caller signal this process or thread, or group? 0, -EPERM, or -ESRCH:
 	 * it is not there */

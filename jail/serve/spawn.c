@@ -2,10 +2,10 @@
 /*
  * spawn.c - what sessions ask of the spawner, and hear of it: see spawn.h
  *
- * What a process of the spawner's measures is answered in any case: with an errno, where
- * that has not ended by its deadline. Of a session one thing is asked for at a time, so a
- * jail that is slow delays itself alone. Where too many others are measured just now,
- * this asks again until it gives up.
+ * The spawner answers every MEASURE, with an errno if the process that measures misses
+ * its deadline. A session asks for one thing at a time, so a slow jail delays itself
+ * alone. If too many other jails are being measured (EBUSY), the request is repeated for
+ * up to GIVE_UP_MS.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ void spawn_open(struct session *s)
 {
 	struct serve *serve = s->serve;
 
-	/* a number may be given again when the one that had it has long ended */
+	/* numbers wrap around, and 0 is none */
 	s->jail = ++serve->last_jail ? serve->last_jail : ++serve->last_jail;
 	serve->template_asked = false;
 	ask(s, SPAWN_OPEN, 0, NULL);
@@ -99,7 +99,7 @@ static void answer(struct session *s, const struct spawn_answer *a)
 	free(m);
 }
 
-/* the first of the list; whose process is gone has its answer */
+/* Send the first request; those about a process that has ended are answered here. */
 static void send_first(struct session *s)
 {
 	while (s->measuring && !s->measuring->sent) {
@@ -209,7 +209,7 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 	}
 }
 
-/* each in the place of its name, -1 for the others */
+/* put each fd in its place of enum spawn_fd, -1 for those that did not come */
 static void place(uint32_t set, const int *came, int *fds)
 {
 	for (int i = 0; i < SPAWN_FDS; i++)
@@ -231,8 +231,7 @@ static void serve_spawner(struct port *p, uint32_t events)
 			io_close_fd(&fds[i]);
 		return;
 	}
-	/* it was killed, and every jail with it: there is nobody to wait for, nor to
-	 * tell */
+	/* it was killed, and every jail with it: there is nothing to wait for */
 	serve->lost = true;
 	serve->status = STATUS_FAILED;
 	event_loop_close(&serve->hub, p);

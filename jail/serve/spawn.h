@@ -5,25 +5,25 @@
  * The spawner is privileged: it launches jails by a plan that was fixed at its start, and
  * ends them. The supervisor has no rights, and reads everything that a jail or the client
  * says. Between them is one SOCK_SEQPACKET socket, and every packet has one of the two
- * sizes below. The spawner waits for nobody: what takes time is told when it is there.
+ * sizes below. The spawner waits for nobody: what takes time is told later.
  *
  * requests
- *	OPEN	launch a jail; its number is the supervisor's choice. OPENED or FAILED
- *		follows
- *	SIGNAL	SIGINT or SIGKILL, the value, to a process of this jail, whose pidfd comes
- *		beside the packet. UNSENT follows where that cannot be sent
- *	SCORE	let the kernel take this process first when memory runs out, or as late as
- *		`serve` itself: the value is 1 or 0; a pidfd as with SIGNAL
- *	MEASURE	what takes rights to see of a process of this jail, whose pidfd comes
- *		beside the packet: enum spawn_measure, the value. MEASURED follows with
- *		the same tag: when a process that reads it has ended, or at once with
- *		EBUSY where one does so for this jail already, or too many do. Who asks
- *		for a second before the answer may miss one of them
- *	PREPARE	have a template start, if the one that there is is too old, or there is
- *		none. STOCK follows in any case
- *	END	kill every process of this jail, also where it has not opened or has
- *		failed. ENDED follows when they are gone, and the number is free again
- * Anything else is the end of the spawner, and of all jails.
+ *	OPEN	Launch a jail; the supervisor chooses its number. OPENED or FAILED
+ *		follows.
+ *	SIGNAL	Send SIGINT or SIGKILL, the value, to a process of this jail, whose
+ *		pidfd comes beside the packet. UNSENT follows if that fails.
+ *	SCORE	Value 1: the kernel kills this process first when memory runs out;
+ *		0: as late as `serve` itself. A pidfd as with SIGNAL.
+ *	MEASURE	Read what takes rights to see of a process of this jail: the value is
+ *		an enum spawn_measure. A pidfd as with SIGNAL. MEASURED follows with
+ *		the same tag, when the process that reads it has ended; or at once,
+ *		with EBUSY, if this jail is being measured already, or too many are.
+ *		Who asks again before the answer may miss one of the two.
+ *	PREPARE	Start a template if there is none, or only one that is too old. STOCK
+ *		follows in any case.
+ *	END	Kill every process of this jail, even if it has not opened, or has
+ *		failed. ENDED follows when they are gone; the number is free then.
+ * Any other packet ends the spawner, and all jails with it.
  *
  * answers: see struct spawn_answer. STOCK and STOP belong to no jail.
  */
@@ -51,7 +51,7 @@ struct spawn_request {
 
 enum spawn_measure {
 	SPAWN_MEMORY, /* of it and all below it, each page once: proc_usage_exact() */
-	SPAWN_OWN,    /* memory that no other process has */
+	SPAWN_OWN,    /* memory that it shares with no other process */
 	SPAWN_SHARED, /* what it shares with its ancestors: bits of spawn_shares */
 	SPAWN_MEASURES,
 };
@@ -86,8 +86,8 @@ enum spawn_fd {
 };
 
 enum spawn_stock {
-	SPAWN_STOCK_NONE, /* the next template must start before a clone of it is made */
-	SPAWN_STOCK_OLD,  /* there is none that is not too old, nor is one awaited */
+	SPAWN_STOCK_NONE, /* the next template is still starting */
+	SPAWN_STOCK_OLD,  /* there is none, or only one that is too old; none starts */
 	SPAWN_STOCK_FRESH,
 };
 

@@ -10,8 +10,9 @@
  *	capabilities   none; no_new_privs; not dumpable
  *	fds            those that were named
  *	Landlock       no path at all, where the kernel has Landlock
- *	seccomp        a table of calls; none of them takes a path, makes a process, sends
- *	               a signal or makes executable memory: syscalls.c
+ *	seccomp        a table of calls: confined_syscalls.h, syscalls.c. None of them
+ *	               takes a path, makes a process, sends a signal or makes
+ *	               executable memory
  *
  * What takes rights later on stays with the keeper (jail/launch/keeper.h).
  */

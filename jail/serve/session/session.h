@@ -71,15 +71,15 @@ void session_end(struct session *s, const char *fmt, ...)
 void spare_open(struct serve *serve);
 /** spare_turn() - A turn is over: throw away what is too old, make one that is missing */
 void spare_turn(struct serve *serve);
-/** spare_take() - One that waits, out of its list, whether it is up or not; or NULL */
+/** spare_take() - Take a ready session out of its list, open or starting; or NULL */
 struct session *spare_take(struct serve *serve);
-/** spare_begin() - It is up, and somebody's: tell, and run the source of ONCE */
+/** spare_begin() - It is open and has a number: say OPENED, and run ONCE's source */
 void spare_begin(struct session *s);
 /** spare_run_once() - Run that source, if it is whole */
 void spare_run_once(struct session *s);
-/** spare_lost() - One that waits has ended, for its reason */
+/** spare_lost() - A ready session has ended, for its reason */
 void spare_lost(struct session *s);
-/** spare_count() - Those that wait, up already or not, or only those that are */
+/** spare_count() - How many are ready: open ones only, or starting ones, too */
 unsigned int spare_count(const struct serve *serve, bool open);
 
 /* session_ask.c */
@@ -119,9 +119,9 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 
 /** prefork_prepare() - A process for the next step of a branch, unless there is one */
 void prefork_prepare(struct session *s, uint32_t branch);
-/** prefork_find() - One that waits and was made from this state, or NULL */
+/** prefork_find() - A step that waits and was made from this state, or NULL */
 struct step *prefork_find(const struct session *s, uint32_t from);
-/** prefork_born() - Its process is there */
+/** prefork_born() - Its process has said STARTED */
 void prefork_born(struct step *step);
 /** prefork_end() - It is not wanted any more */
 void prefork_end(struct step *step);
@@ -214,8 +214,7 @@ void step_listen(struct step *step, bool listen);
 void done_step(struct step *step);
 
 /**
- * done_process() - A process of the jail has ended, as init says: a step's, a state's, or
- * none's
+ * done_process() - Init says that a process has ended: a step's, a state's, or another
  */
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit);
 
@@ -226,11 +225,11 @@ void done_prune(struct session *s);
 
 /* session_limit.c */
 
-/** limit_prepare() - A new step: its bells have somebody to ring for */
+/** limit_prepare() - Set up the bells of a new step */
 void limit_prepare(struct step *step);
 /** limit_begin() - The step's process is there: its clocks run from now on */
 void limit_begin(struct step *step);
-/** limit_end() - They do not any more */
+/** limit_end() - Stop its clocks */
 void limit_end(struct step *step);
 /** limit_interrupt() - SIGINT, and SIGKILL after the grace; the cause is noted first */
 void limit_interrupt(struct step *step, enum verdict cause);
@@ -253,7 +252,7 @@ void limit_signal(const struct state *state, int signal);
  */
 int spawn_attach(struct serve *s, int socket, struct err *e);
 
-/** spawn_open() - Ask for a jail; session_opened() or session_failed() follows */
+/** spawn_open() - Ask for a jail; session_opened() or session_end() follows */
 void spawn_open(struct session *s);
 
 /**
@@ -261,17 +260,17 @@ void spawn_open(struct session *s);
  */
 void spawn_signal(const struct session *s, int pidfd, int signal);
 
-/** spawn_score() - Whom the kernel takes first when memory runs out: one that runs */
+/** spawn_score() - Is the kernel to kill it first when memory runs out? */
 void spawn_score(const struct session *s, int pidfd, bool running);
 
 /** spawn_end() - Kill its jail; session_ended() follows */
 void spawn_end(const struct session *s);
 
 /**
- * spawn_is_fresh() - Would a jail now be a clone of a template that is not too old?
+ * spawn_is_fresh() - Need a jail that can wait not wait for a template?
  *
- * Or will there be none? Asks for the next one where that is due; when it is there, the
- * loop turns. For who can wait.
+ * It need not if the template is not too old, or if none is to come. If the next one is
+ * due it is asked for; the loop turns when it is ready.
  */
 bool spawn_is_fresh(struct serve *serve);
 
@@ -279,8 +278,7 @@ bool spawn_is_fresh(struct serve *serve);
 bool spawn_is_stale(const struct session *s);
 
 /**
- * measure_ask() - Have something measured of a state, or of the whole jail where it is
- * NULL
+ * measure_ask() - Have a state measured, or the whole jail if it is NULL
  * @came:	Called once, maybe at once: with an errnum where it is not known, as when
  *		the session ends
  *
@@ -297,7 +295,7 @@ void measure_came(struct session *s, const struct spawn_answer *a);
 /** measure_again() - The bell of a session whose request was put off */
 void measure_again(struct bell *b);
 
-/** measure_end() - The session ends: whoever waits for an answer gets none */
+/** measure_end() - The session ends: all who wait get ECANCELED */
 void measure_end(struct session *s);
 
 /* session_shared.c */
@@ -326,7 +324,7 @@ void notify_open(struct session *s, int listener);
 
 /** say_opened() - OPENED, with what the spawner has told of the jail */
 void say_opened(struct session *s);
-/** say_done() - DONE; @kept: its process is a state now; @reason: NULL for none */
+/** say_done() - DONE; @kept: its process is a state now; @reason: or NULL */
 void say_done(struct step *step, const struct judgement *j, bool kept,
 	      const char *reason);
 /**

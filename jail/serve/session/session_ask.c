@@ -5,9 +5,8 @@
  * Theory of operation
  *   A step may have a process already (session_prefork.c), which is given the source
  *   alone. That process could end before it has read it. The kernel tells: what is in its
- *   queue unread makes stepjail's end of the channel fail with ECONNRESET, once. Then it
- *   was nobody's step, and is asked of the state itself, as it is where no process was
- *   ready.
+ *   queue unread makes stepjail's end of the channel fail with ECONNRESET, once. Then the
+ *   source has not run, and the state itself is asked, as where no process is ready.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -164,7 +163,7 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 		return false;
 	step->wall_ms = wall_ms;
 	step->cpu_ms = cpu_ms;
-	/* it may run at once */
+	/* its clocks first: it may run as soon as it has the source */
 	if (step->state->host) {
 		step->cpu_early_us = limit_process_cpu_us(step->state->host);
 		limit_begin(step);

@@ -5,9 +5,9 @@
  * Theory of operation
  *   A step has ended when it says DONE and rests (session_park.c), or when init tells
  *   that its process is gone. Its pipes are emptied of what they held then, and no more:
- *   who else holds them keeps nobody waiting. The verdict is outcome_judge()'s, from the
- *   same evidence as a run's. One that lives is a state from now on, and its branch is at
- *   it; of one that is gone the branch was never told.
+ *   who else holds them keeps nobody waiting. outcome_judge() finds the verdict, from the
+ *   same evidence as a run's. A process that lives is a state from now on, and its branch
+ *   is at it; if it has died, the branch stays where it was.
  *   What the step left running is killed first, which may take several turns
  *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */

@@ -7,10 +7,10 @@
  *   memory; no bell is set while nothing runs. A cause is noted before its signal is
  *   sent. SIGINT comes first, so that Python can end the step by an exception and keep
  *   its variables; after --grace comes SIGKILL.
- *   CPU time is the whole jail's since the step's start where the step is alone in it,
- *   and else that of its own process and of those below it; but once a process is seen
- *   whose parent has ended, which may be any step's, it is the whole jail's for all of
- *   them.
+ *   A step that is alone in its jail is charged all CPU time of the jail since it began.
+ *   Otherwise it is charged that of its own process and of those below it. But once a
+ *   process is seen whose parent has ended, and which may be any step's, each step is
+ *   charged that of the whole jail.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_notify.c - violations and signals in a session: whose, and whether they may go
- * on
+ * session_notify.c - violations and signals in a session: which step's, and whether they
+ * may go on
  *
  * Theory of operation
- *   Each step and each state is the leader of a kernel session of its own. A process
- *   belongs to the step or state that it is, that is an ancestor of it, or whose session
- *   it is in: the last is true of orphans, too, and nobody can join another's session. An
- *   orphan that has begun a session is nobody's. Whoever is just made out of a state is
- *   in that state's session until it has said who it is. Numbers in a call are the
- *   jail's: whose they are is found by a walk over its processes and threads, the
- *   caller's own first. A child may be missed where others end meanwhile, so that nobody
- *   has a number is the word of two walks. What a walk costs is taken from the budget of
- *   answers. A signal reaches what belongs to the caller's own step. It also reaches what
- *   is nobody's while there is no other step that it could come from. A process group
- *   lies within one session, and its number is that of the process that began it, or of
- *   none: whoever owns that process owns the group. A number that nobody has is answered
- *   here, with ESRCH: somebody could get it before the kernel looks. One that the
- *   caller's own process has now could be somebody else's then only if that process has
- *   ended and all other numbers were given out before. A violation of what is nobody's is
- *   told in the answer to STATUS, and its process is ended alone where violations kill.
+ *   Each step and each state leads a kernel session (setsid(2)) of its own. A process
+ *   belongs to a step or state if it is that process, has it as an ancestor, or is in its
+ *   kernel session. Nobody can join another's, so this holds for orphans, too. An orphan
+ *   that has begun a kernel session of its own belongs to nobody. A process that was just
+ *   forked from a state is in that state's until it has said who it is.
+ *   Numbers in a call are those of the jail's PID namespace. Their owner is found by a
+ *   walk over the jail's processes and threads, the caller's own first. A walk may miss a
+ *   child while other processes end, so it takes two to say that nobody has a number.
+ *   What they cost is taken from the budget of answers.
+ *   A signal may reach what belongs to the caller's own step, and what belongs to nobody
+ *   while no other step runs that it could come from. A process group lies within one
+ *   kernel session, and has the number of the process that began it, or of none: whoever
+ *   owns that process owns the group. A number that nobody has is answered here, with
+ *   ESRCH, as another process could get it before the kernel looks. A number of the
+ *   caller's own process could be another's by then only if that process had ended and
+ *   all other numbers had been given out since.
+ *   A violation by a process that belongs to nobody is told in the answer to STATUS.
+ *   Where violations kill, that process alone is killed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -11,9 +11,10 @@
  *   runs. If it is held still after that, it will be for as long as serve likes. SIGSTOP
  *   cannot be blocked: seccomp/signal_guard.c has the calls that send it judged.
  *   A step has ended when its process rests, and not before: one that says DONE and goes
- *   on is a step that goes on, with its clocks. What rests is let go for a request, once
- *   for each, and must rest again soon: it has LATE_CPU_US to fork. So has a process made
- *   ready. A bell is set for as long as one is awake, and none while all rest.
+ *   on is a step that goes on, with its clocks. A process that rests is let go once for
+ *   each request, and must rest again soon: it has LATE_CPU_US to fork. So has one that
+ *   was made ready. A bell is set as long as one of them is awake, and none while all
+ *   rest.
  *
  *   A stop from outside of the jail, by a debugger or a freezer, ends the call. An honest
  *   process makes it again, and any other is found at the session's next step.

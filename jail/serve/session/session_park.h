@@ -7,24 +7,24 @@
 
 #include "jail/serve/session/session.h"
 
-/** park_prepare() - A new state: its bell has somebody to ring for */
+/** park_prepare() - Set up the bell of a new state */
 void park_prepare(struct state *state);
 /** park_end() - It is not expected to rest any more */
 void park_end(struct state *state);
-/** park_is_told() - Is serve told of it when a process rests? */
+/** park_is_told() - Does serve hear when a process rests? Not without a listener */
 bool park_is_told(const struct session *s);
-/** park_is_call() - Is it the call by which one rests? */
+/** park_is_call() - Is it the call by which a process rests? */
 bool park_is_call(const struct seccomp_data *call);
 
 /**
  * park_hear() - A process makes that call; it may be the end of a step
  *
- * Return: false: it is none that is to rest, and its call goes on
+ * Return: false: this process need not rest, and its call goes on
  */
 bool park_hear(struct session *s, const struct seccomp_notif *n);
 
 /**
- * park_swept() - What an ended step had left is gone: it is done, if it is held still
+ * park_swept() - What a step had left is gone: the step is done, if it is held still
  * @strays:	How many were killed, or -errno where they cannot all be ended
  */
 void park_swept(struct step *step, int strays);

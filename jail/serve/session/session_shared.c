@@ -6,8 +6,8 @@
  * A step that changes these has changed them for the state that it came from, and for all
  * states and branches in between. Where a branch goes back to a state, its answer says
  * whether that state has any: it is asked for then (measure_ask()), and the answer
- * waits. What follows for the same branch waits behind it, up to a bound; then, as when
- * it cannot be known, the state counts as one that shares.
+ * waits. Later frames of the same branch wait behind it, up to HELD_BYTES. Beyond that,
+ * and if it cannot be known, the state counts as one that shares everything.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -4,16 +4,16 @@
  *
  * Theory of operation
  *   What a step leaves behind is killed before the step is answered. All processes below
- *   init are visited, a few in each turn of the loop. A walk that finds nobody alive who
- *   is not known is the last one; after any other there is one more, a moment later.
+ *   init are visited, a few in each turn of the loop. Walks are repeated until one finds
+ *   no unknown process alive.
  *   Nothing waits for a death: a session whose strays are many, or die slowly, delays its
  *   own answers alone. A process that was asked for, and has not said who it is, looks
  *   like a stray: the walk waits until it speaks, or is late.
  *
- *   Whom a signal goes to is held by a pidfd before it is looked at once more: a number
- *   that was given to somebody else meanwhile belongs to a process whose parent is not
- *   one of this jail's. A step may be gone before it is looked at: it has no pidfd then,
- *   and gets no signal.
+ *   A pidfd is opened for a process before its parent is read, and it is signalled by
+ *   that pidfd: if its number was reused meanwhile, the parent is none of this jail's. A
+ *   step's process may be gone before it is looked at; then it has no pidfd, and is sent
+ *   no signal.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -12,11 +12,10 @@
 #include "jail/serve/session/session_types.h"
 
 /**
- * sweep_adopt() - Is this the process it says it is, and init's child? Then hold its
- * pidfd
+ * sweep_adopt() - Is this init's child, with the number that it says? Then hold its pidfd
  *
- * Of one that is gone nobody can tell, and init will tell of its end: what it says is
- * noted aside, and is believed of an end that is no known process's.
+ * If it has ended already, nobody can tell, but init will tell of its end. Its word is
+ * noted then, and believed only when a process ends that is not otherwise known.
  * @told:	Its pid in the jail, as it says
  * @host:	As the kernel says
  * @before:	Another parent that it may have, 0 for none
@@ -33,13 +32,12 @@ int sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t before,
 void sweep_step(struct step *step);
 
 /**
- * sweep_states() - The same for what states have made that are to wait, counted in
- * restless
+ * sweep_states() - The same for processes that waiting states have made: see restless
  * @rests:	One that rests, and has left something; NULL: only while no step runs
  */
 void sweep_states(struct session *s, const struct state *rests);
 
-/** sweep_stop() - Not any more; park_swept() is not called */
+/** sweep_stop() - End the walk; park_swept() is not called */
 void sweep_stop(struct session *s);
 
 /** sweep_inside() - A line of /proc/PID/status, as the innermost PID namespace counts; or
@@ -50,7 +48,7 @@ pid_t sweep_inside(const char *text, const char *key);
 uint64_t sweep_bytes(const struct state *state);
 
 /**
- * sweep_score() - Whom the kernel takes first when memory runs out: a running step
+ * sweep_score() - Have the kernel kill a running step first when memory runs out
  *
  * One that is made ready has that score already, so that no step begins later for it.
  */

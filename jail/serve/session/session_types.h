@@ -42,17 +42,17 @@ extern const uint16_t step_frames[]; /* by kind: the frame that a client asks fo
 struct media_seen {
 	uint32_t objects;
 	uint32_t left_out; /* forms that were too large */
-	uint64_t bytes;    /* of all others, as they were announced */
-	uint64_t due;      /* of these, that have not come: of the last one */
-	uint32_t kinds;    /* of the last object, a bit each */
+	uint64_t bytes;    /* of all other forms, as announced */
+	uint64_t due;      /* bytes of the last form that are still to come */
+	uint32_t kinds;    /* forms of the last object, a bit each */
 	uint16_t from;
 };
 
-/* and how it goes on to the client */
+/* how it is passed on to the client */
 struct media_flow {
 	struct media_seen seen;
-	size_t late; /* bytes that were taken since the client did not read any more */
-	bool held;   /* the step's channel is not read until it does */
+	size_t late; /* bytes that were taken while the client did not read */
+	bool held;   /* the step's channel is not read until the client reads again */
 };
 
 /* stdout or stderr of a step */
@@ -69,11 +69,11 @@ struct step {
 	enum step_kind kind;
 	uint32_t number; /* in the session; that of the state which it may become */
 	uint32_t branch; /* its name, also when it is dropped meanwhile */
-	uint32_t from;   /* state that was asked for it */
-	uint32_t asked;  /* by this number */
-	bool waits;      /* its process is made ready, and has no source */
-	bool unwanted;   /* it waits, and is to end as soon as it is there */
-	int source;      /* of one that waited, -1 */
+	uint32_t from;   /* state that was asked for its process */
+	uint32_t asked;  /* number that it was asked for by */
+	bool waits;      /* its process is made ready, and has no source yet */
+	bool unwanted;   /* end it as soon as its process is known */
+	int source;      /* what a process that was ready was given, or -1 */
 	struct state
 		*state; /* its process; host is 0 until it has said that it is there */
 	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
@@ -85,24 +85,24 @@ struct step {
 	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum verdict killed;     /* why a signal was sent, noted before */
-	bool interrupted;        /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;   /* of the grace, that have gone by */
-	uint64_t quarter_us;     /* its CPU time at the first */
-	bool sent_fds;           /* over its channel, for which it was killed */
-	bool shot;               /* by SIGKILL; whatever it says now comes too late */
-	bool alone;              /* no other step has run beside it */
-	bool orphans;            /* or one did, and a process was seen that is nobody's */
-	struct proc_usage watch; /* of its process and those below it, if not alone */
-	uint32_t threads;        /* that it had left */
-	bool have_shares;      /* its state is not kept, and the one before it shares: */
-	uint64_t shares;       /* bits of enum spawn_shares */
-	struct wire_exit exit; /* its process has ended, if have_exit */
-	bool sweeping;         /* it has ended, and what it left is being ended */
-	bool swept;            /* that is done */
-	int strays;            /* that were killed then, or -errno */
+	enum verdict killed;      /* why a signal was sent, noted before */
+	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;    /* of the grace that are over */
+	uint64_t quarter_us;      /* its CPU time at the first */
+	bool sent_fds;            /* over its channel, for which it was killed */
+	bool shot;                /* SIGKILL was sent: what it says is ignored */
+	bool alone;               /* no other step has run beside it */
+	bool orphans;             /* one did, and a process was seen whose parent ended */
+	struct proc_usage watch;  /* of its process and those below it, if not alone */
+	uint32_t threads;         /* that were left when it ended */
+	bool have_shares;         /* it was asked what the state before it shares: */
+	uint64_t shares;          /* bits of enum spawn_shares */
+	struct wire_exit exit;    /* its process has ended, if have_exit */
+	bool sweeping;            /* it has ended, and what it left is being killed */
+	bool swept;               /* that is done */
+	int strays;               /* that were killed then, or -errno */
 	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
-	uint64_t seen_bytes;      /* of a GET or LIST, when its bell rang last */
+	uint64_t seen_bytes;      /* of GET or LIST: output when its bell rang last */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
 	uint64_t cpu_early_us;  /* of its process, before the step began */
@@ -116,7 +116,7 @@ struct step {
 /* ONCE: one step, then the end */
 struct once {
 	bool is;
-	int source;      /* until it is run, and sealed when it is whole; or -1 */
+	int source;      /* memfd until it is run, sealed when it is whole; or -1 */
 	uint32_t bytes;  /* that it has */
 	uint32_t awaits; /* that are yet to come, by CODE */
 	uint64_t wall_ms, cpu_ms;
@@ -127,12 +127,12 @@ struct once {
 /* processes that are being ended, a few a turn: see session_sweep.c */
 struct sweep {
 	bool under_way;
-	bool all; /* also what running steps have left, for a state rests again */
-	struct step *step; /* whose strays they are; NULL: those of states that wait */
+	bool all; /* also while steps run: a state that rests has left something */
+	struct step *step; /* that has left them; NULL: states that wait have */
 	struct bell look;
 	struct walk walk;
-	unsigned int rounds, left; /* walks, and who was alive in this one */
-	unsigned int counted;      /* strays; those are the last of them: */
+	unsigned int rounds, left; /* walks; unknown processes alive in this one */
+	unsigned int counted;      /* strays so far; the last of them: */
 	pid_t stray[SWEEP_COUNTED];
 	uint64_t start_ms;
 };
@@ -142,7 +142,7 @@ struct session {
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
-	bool waits;  /* nobody has asked for it yet: it has no number */
+	bool waits;  /* it is ready, and nobody has asked for it: it has no number */
 	bool opened; /* the client was told so */
 	struct once once;
 	/* its jail, as the spawner handed it over; each fd -1 where there is none */
@@ -157,13 +157,13 @@ struct session {
 	struct port control, listener, diagnostics;
 	struct wire_reader reader; /* of control */
 	struct violations
-		refused;   /* by the listener; for its budget, not for what it keeps */
+		refused;   /* for the listener's budget alone: it keeps no violations */
 	uint64_t start_ms; /* when it opened */
 	struct proc_usage usage; /* where no cgroup counts: as last looked at */
 	struct bell stand, flood, exits, measure_again;
-	bool counting;               /* what snapshots have: session_done.c */
-	struct waiting *waiting;     /* answers: session_shared.c */
-	struct measuring *measuring; /* what the spawner was asked, and what comes next */
+	bool counting;               /* memory of snapshots: session_done.c */
+	struct waiting *waiting;     /* answers that are not said yet: session_shared.c */
+	struct measuring *measuring; /* requests to the spawner: spawn.c */
 	uint32_t measure_tag;        /* of the last request */
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
@@ -175,26 +175,26 @@ struct session {
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */
 	struct sweep sweep;
-	bool silent;                  /* one that was asked for did not come in time */
+	bool silent;                  /* a process that was asked for was late once */
 	unsigned int restless;        /* processes that ran when they were to wait */
-	struct violations elsewhere;  /* those that belong to no step */
-	struct cgroup_usage counted;  /* of the leaf, at the last end that was judged */
-	uint32_t next_step, file_ops; /* the last of these was begun */
+	struct violations elsewhere;  /* of processes that belong to no step */
+	struct cgroup_usage counted;  /* of the leaf, when a step was last judged */
+	uint32_t next_step, file_ops; /* numbers: of the next step, of the last file */
 	struct put {
 		bool under_way;
 		int data;         /* memfd, or -1 */
-		struct err error; /* what is wrong with it; answered at its END */
+		struct err error; /* why it is refused, which is told at its END */
 		struct refusal why;
 		uint64_t bytes;
 		uint32_t branch, mode;
 		size_t path_bytes;
 		char path[STEP_PATH_MAX];
 	} put;
-	/* the last line that the interpreter wrote, behind ": ", for the end of a message */
+	/* the last line that the interpreter wrote, behind a colon and a space */
 	char diagnostic[2 + DIAGNOSTIC_BYTES];
 	size_t diagnostic_used;
 	char reason[ERR_TEXT_MAX]; /* of its end */
-	enum refusal_kind ended;   /* the same for REFUSED, if it never stood */
+	enum refusal_kind ended;   /* the same for REFUSED, if it never opened */
 	struct later end;
 };
 

@@ -23,20 +23,20 @@ struct step;
 struct state {
 	uint32_t number;
 	uint32_t parent; /* the state that it was made from, or the nearest one left */
-	bool ending;    /* told to end, and not yet reaped: no longer there for anybody */
-	uint64_t bytes; /* of memory that is its own, at the most */
+	bool ending;     /* it is being killed, and init has not told of its end yet */
+	uint64_t bytes;  /* of memory that is its own, at the most */
 	struct session *session;
 	struct step *step; /* that it runs, NULL for a state that waits */
 	pid_t pid, host;   /* in the jail's PID namespace and in ours; 0: not known yet */
-	pid_t told;   /* of one that has ended unseen: what it said that pid is; or 0 */
-	pid_t left;   /* host pid that it was before MOVED; 0: it did not move */
-	int pidfd;    /* of the same, -1 */
-	bool scored;  /* the kernel takes it first when memory runs out */
+	pid_t told;  /* if it ended before it was looked at: the pid that it said; or 0 */
+	pid_t left;  /* host pid that it was before MOVED; 0: it did not move */
+	int pidfd;   /* of the same, -1 */
+	bool scored; /* the kernel takes it first when memory runs out */
 	bool counted; /* its bytes are exact, as of the last count: session_done.c */
 	struct port channel;         /* stepjail's end */
-	bool rests;                  /* the kernel holds it, see session_park.c */
-	uint64_t rest;               /* by this id, then */
-	unsigned int owed;           /* requests it was sent, and was not let go for */
+	bool rests;                  /* the kernel holds its call, see session_park.c: */
+	uint64_t rest;               /* id of the notification */
+	unsigned int owed;           /* requests that it must still be let go for */
 	struct bell late;            /* until it rests */
 	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */
 	struct later end;
