@@ -213,6 +213,15 @@ static unsigned int end_jails(struct state *s)
 	return left;
 }
 
+/* for its end, or a while */
+static void wait_for_first(const struct state *s)
+{
+	struct pollfd end = { .fd = s->jails->pidfd, .events = POLLIN };
+
+	if (is_gone(s->jails) || poll(&end, 1, PAUSE_MS) < 0)
+		(void)poll(NULL, 0, PAUSE_MS);
+}
+
 /* Pass on a signal that was sent to the process that was started: the launcher has to
  * hear of it. */
 static void pass_on(int signals, int launcher)
@@ -230,30 +239,28 @@ static int keep(struct state *s, int socket, int launcher, int signals)
 				 { .fd = signals, .events = POLLIN } };
 	/* poll(2) takes no more than a limit of its files allows */
 	nfds_t count = signals < 0 ? 2 : 3;
-	unsigned int ending = 0;
+	bool over = false;
 
-	while (from[0].fd >= 0 || ending) {
-		int n = poll(from, from[0].fd < 0 ? 0 : count, ending ? PAUSE_MS : -1);
-		/* somebody has lowered the limit of open files: poll(2) will not work
-		 * again */
-		bool deaf = n < 0 && errno == EINVAL;
+	while (!over) {
+		int n = poll(from, count, end_jails(s) ? PAUSE_MS : -1);
 
-		if (deaf || (n > 0 && ((from[0].revents && !receive(s, socket)) ||
-				       (from[1].revents && !from[0].revents)))) {
-			from[0].fd = from[1].fd = -1;
-			for (struct kept *jail = s->jails; jail; jail = jail->next)
-				begin_end(jail);
-		} else if (n > 0 && from[2].revents) {
+		/* EINVAL: somebody has lowered that limit, and poll(2) will not work again */
+		over = (n < 0 && errno == EINVAL) ||
+		       (n > 0 && ((from[0].revents && !receive(s, socket)) ||
+				  (from[1].revents && !from[0].revents)));
+		if (n > 0 && from[2].revents && !over)
 			pass_on(signals, launcher);
-		}
-		ending = end_jails(s);
 	}
+	for (struct kept *jail = s->jails; jail; jail = jail->next)
+		begin_end(jail);
+	while (end_jails(s))
+		wait_for_first(s);
 	return s->status;
 }
 
-static void run(int socket, int launcher, bool one, keeper_look *look, void *owner)
+static void run(int socket, int launcher, const struct keeper *k)
 {
-	struct state s = { .look = look, .owner = owner, .one = one };
+	struct state s = { .look = k->look, .owner = k->owner, .one = k->one };
 
 	/* Give both fds the lowest numbers and close all others: a reader of the
 	 * launcher's output must not wait for the keeper. */
@@ -272,16 +279,13 @@ int keeper_become(int socket, int launcher, int signals)
 	return keep(&s, socket, launcher, signals);
 }
 
-int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
-		 struct err *e)
+static int start(struct keeper *k, struct err *e)
 {
 	int ends[2];
 	/* The pidfd tells of the launcher's end, too: a process that the launcher forks
 	 * holds a copy of the socket until its exec. */
 	cleanup_fd int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
-	*k = KEEPER_NONE;
-	k->one = one;
 	if (launcher < 0)
 		return err_set(e, errno, "keeper: pidfd_open");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -289,7 +293,7 @@ int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
 	k->socket = ends[0];
 	k->pid = fork();
 	if (k->pid == 0)
-		run(ends[1], launcher, one, look, owner);
+		run(ends[1], launcher, k);
 	(void)close(ends[1]);
 	if (k->pid < 0) {
 		k->pid = 0;
@@ -299,6 +303,12 @@ int keeper_start(struct keeper *k, bool one, keeper_look *look, void *owner,
 	if (setpgid(k->pid, k->pid) < 0)
 		return err_set(e, errno, "keeper: set it apart");
 	return 0;
+}
+
+/* it has come to need one */
+static int need(struct keeper *k, struct err *e)
+{
+	return k->socket < 0 && k->starts && !k->pid ? start(k, e) : 0;
 }
 
 static int ask(struct keeper *k, struct request q, const int *fds, size_t count)
@@ -317,7 +327,10 @@ static int failed(int r, struct err *e)
 int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struct err *e)
 {
 	struct request q = { .op = OP_ADD, .id = ++k->last };
+	int r = need(k, e);
 
+	if (r < 0)
+		return r;
 	(void)snprintf(q.name, sizeof(q.name), "%s", name);
 	*id = q.id;
 	return failed(ask(k, q, &base, 1), e);
@@ -328,7 +341,10 @@ int keeper_give(struct keeper *k, uint32_t *id, pid_t pid, int pidfd, int slot,
 {
 	struct request q = { .op = OP_GIVE, .id = *id ? *id : ++k->last, .pid = pid };
 	int fds[] = { pidfd, slot };
+	int r = need(k, e);
 
+	if (r < 0)
+		return r;
 	*id = q.id;
 	return failed(ask(k, q, fds, slot < 0 ? 1 : 2), e);
 }

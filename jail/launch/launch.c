@@ -209,10 +209,10 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 
 int launch_go(struct jail *j, struct err *e)
 {
-	int r = keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd, e);
+	int r = 0;
 
 	/* the states of a session are to outlive the step that uses up the memory */
-	if (r == 0 && !j->plan->session && !j->plan->template)
+	if (!j->plan->session && !j->plan->template)
 		r = prefer_for_oom(j, e);
 	/* For a warm jail, its template has written the maps: only a process of the
 	 * parent namespace can. */
@@ -220,7 +220,10 @@ int launch_go(struct jail *j, struct err *e)
 		r = ids_map(&j->ids, j->pid, e);
 	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
 		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
-	return r;
+	/* while the child is at work: it ends by itself at the end of its control socket */
+	return r < 0 ? r
+		     : keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd,
+				   e);
 }
 
 int launch_jail(struct jail *j, struct parts *parts, struct err *e)
@@ -271,6 +274,9 @@ void launch_wait(struct jail *j)
 
 	/* where no signal can be sent, init ends at this end of file, and mostly soon */
 	io_close_fd(&j->control);
+	/* there is no leaf that is still to be read: the only jail's keeper ends with it */
+	if (!j->limited && j->keeper && j->keeper->one)
+		keeper_close(j->keeper);
 	if (!killed && poll(&end, 1, END_BY_ITSELF_MS) != 1)
 		launch_kill(j);
 	while (!is_gone(j, true) && errno == EINTR)

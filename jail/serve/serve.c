@@ -138,7 +138,9 @@ static int supervise(const struct plan *p, int spawner, struct confine *c, struc
 	c->keep = keep;
 	c->keep_count = COUNT(keep);
 	procfs_use(c->root);
-	r = confine_self(c, &told, e);
+	r = confine_bounding(e);
+	if (r == 0)
+		r = confine_self(c, &told, e);
 	return r < 0 ? r : supervisor_serve(p, keep[0], &told, e);
 }
 

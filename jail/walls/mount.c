@@ -79,9 +79,8 @@ static int assemble(const struct sources *s, const struct plan *p, struct err *e
 {
 	cleanup_fd int base =
 		mount_tmpfs(&(struct tmpfs){ 1U << 20, 4096, 0755, 0 }, 0, e);
-	/* on top of the old root, a place that exists on every host: a path lookup that
-	 * begins at our own root does not enter a mount on top of that root */
-	int r = base < 0 ? base : mount_attach(base, "/", e);
+	/* on a folder that every host has, and nothing is looked up in from here on */
+	int r = base < 0 ? base : mount_attach(base, "/proc", e);
 
 	if (r < 0)
 		return r;
@@ -247,10 +246,8 @@ static int pivot(int root, struct err *e)
 			errno == EINVAL
 				? " (is the host's root an initramfs? switch to a tmpfs or disk root first)"
 				: "");
-	/* the old root now lies on top of the new one, and the assembly on top of both:
-	 * umount2 detaches the topmost, so twice, and no more */
-	if (umount2(".", MNT_DETACH) < 0)
-		return err_set(e, errno, "mount: detach the assembly");
+	/* the old root now lies on top of the new one. The assembly, which lies in it, goes
+	 * along: each call waits for all CPUs */
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_set(e, errno, "mount: detach the old root");
 	if (chdir("/") < 0)

@@ -56,9 +56,7 @@ static int become(uid_t id, struct err *e)
 	return 0;
 }
 
-/* The bounding set only limits what an exec gives, which no_new_privs ends: whoever lacks
- * CAP_SETPCAP keeps it, and the report has it. */
-static int empty_bounding_set(struct err *e)
+int confine_bounding(struct err *e)
 {
 	cap_value_t cap = 0;
 
@@ -89,9 +87,7 @@ static int put_up(const struct confine *c, struct err *e)
 		return r;
 	if (prctl(PR_GET_PDEATHSIG, &death) < 0)
 		return err_set(e, errno, "confine: ask for the parent-death signal");
-	r = empty_bounding_set(e);
-	if (r == 0)
-		r = become(c->id, e);
+	r = become(c->id, e);
 	if (r == 0)
 		r = drop_capabilities(e);
 	/* the kernel forgets the parent-death signal when ids change */

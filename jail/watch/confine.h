@@ -50,6 +50,17 @@ struct confinement {
 };
 
 /**
+ * confine_bounding() - Empty the capability bounding set
+ *
+ * It only limits what an exec gives, which no_new_privs ends: whoever lacks CAP_SETPCAP
+ * keeps it, and the report has it. Apart from confine_self(), as it takes a while and can
+ * be done while the jail is made.
+ *
+ * Return: 0, or -errno
+ */
+int confine_bounding(struct err *e);
+
+/**
  * confine_self() - Give up everything but what the struct names, for good
  * @told:	Filled with what reads back
  *

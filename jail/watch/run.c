@@ -17,10 +17,11 @@
 #include "jail/base/json.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
-#include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
+#include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/watch/run.h"
+#include "jail/watch/run_loop.h"
 
 #define LEARNED_BYTES 65536
 
@@ -53,10 +54,11 @@ static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper
 	run->jail.plan = p;
 	parts.keeper = keeper;
 	if (r == 0)
-		r = keeper_start(keeper, true, run_loop_look, (void *)(uintptr_t)p, e);
-	run->keeper = keeper->socket;
-	if (r == 0)
 		r = launch_jail(&run->jail, &parts, e);
+	run->keeper = keeper->socket;
+	/* while the jail is made */
+	if (r == 0)
+		r = confine_bounding(e);
 
 	if (r == 0 && run->jail.missing.errnum)
 		(void)fprintf(stderr,
@@ -126,7 +128,11 @@ static int both(int r, int next, const struct err *late, struct err *e)
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e)
 {
 	static struct run run;
-	struct keeper keeper = KEEPER_NONE;
+	struct keeper keeper = { .socket = -1,
+				 .starts = true,
+				 .one = true,
+				 .look = run_loop_look,
+				 .owner = (void *)(uintptr_t)p };
 	const sigset_t wanted = cancel_signals();
 	struct err failed, late;
 	int r, end = 0;

@@ -57,7 +57,7 @@ struct run {
 int run_loop_run(struct run *run, struct err *e);
 
 /**
- * run_loop_look() - What a jail uses, for keeper_start()
+ * run_loop_look() - What a jail uses, for struct keeper
  * @plan:	Its plan; of one jail in the life of the process
  */
 void run_loop_look(void *plan, pid_t init, struct keeper_sample *s);

@@ -288,8 +288,9 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = launch_find(&parts, &plan, &e);
 	parts.keeper = &keeper;
-	if (r == 0)
-		r = keeper_start(&keeper, false, run_loop_look, &plan, &e);
+	keeper = (struct keeper){
+		.socket = -1, .starts = true, .look = run_loop_look, .owner = &plan
+	};
 	if (r == 0 && warm)
 		r = begin_template(&e);
 	for (int i = atoi(argv[1]); r == 0 && i > 0; i--)

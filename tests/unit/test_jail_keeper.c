@@ -36,7 +36,11 @@ static void start(bool one)
 
 	base = unit_folder();
 	base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ck_assert_int_eq(keeper_start(&k, one, look, &processes, &e), 0);
+	k = (struct keeper){ .socket = -1,
+			     .starts = true,
+			     .one = one,
+			     .look = look,
+			     .owner = &processes };
 	init = fork();
 	if (init == 0)
 		for (;;)
@@ -100,9 +104,9 @@ START_TEST(a_killed_launcher_leaves_nothing)
 	base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	launcher = fork();
 	if (launcher == 0) {
-		int ready = keeper_start(&k, false, NULL, NULL, &e);
+		k = (struct keeper){ .socket = -1, .starts = true };
 
-		ready |= keeper_add(&k, base_fd, "leaf", &id, &e);
+		int ready = keeper_add(&k, base_fd, "leaf", &id, &e);
 		ready |= mkdirat(base_fd, "leaf", 0755);
 		(void)kill(getpid(), ready == 0 ? SIGKILL : SIGTERM);
 	}
@@ -194,11 +198,11 @@ START_TEST(samples_are_answered)
 	uint32_t id = 0;
 
 	start(true);
+	ck_assert_int_eq(keeper_give(&k, &id, init, pidfd, -1, &e), 0);
 	ck_assert_int_eq(keeper_take_sample(&k, 0, &s), 0);
 	ck_assert_int_eq(keeper_ask_sample(&k, 7), 0);
 	ck_assert_int_eq(keeper_take_sample(&k, 20000, &s), 1);
 	ck_assert_int_eq(s.errnum, ESRCH);
-	ck_assert_int_eq(keeper_give(&k, &id, init, pidfd, -1, &e), 0);
 	ck_assert_int_eq(keeper_ask_sample(&k, id), 0);
 	ck_assert_int_eq(keeper_take_sample(&k, 20000, &s), 1);
 	ck_assert_int_eq(s.errnum, 0);
