@@ -195,13 +195,15 @@ static void on_call(struct traced *t)
 
 static void on_new(struct traced *maker)
 {
+	struct user_regs_struct regs;
 	unsigned long pid = 0;
 	struct traced *t;
 
+	(void)ptrace(PTRACE_GETREGS, maker->pid, NULL, &regs);
 	(void)ptrace(PTRACE_GETEVENTMSG, maker->pid, NULL, &pid);
 	t = find_or_add((pid_t)pid);
-	/* the launcher makes its keeper first: no number, so that the jail is 0.1 */
-	if (maker->pid == run.launcher && !run.keeper) {
+	/* all that the launcher forks is its keeper; a jail takes clone3(2) */
+	if (maker->pid == run.launcher && regs.orig_rax != SYS_clone3) {
 		run.keeper = t->pid;
 		(void)strcpy(t->who, "keeper");
 	} else {
