@@ -5,13 +5,13 @@
  * Theory of operation
  *   Three processes. The one that was started makes a PID namespace for all jails and
  *   stays outside as their keeper (outer.c). PID 1 there is the spawner (spawner.c):
- *   privileged, it launches jails, signals and ends them, and reads nothing that a jail or
- *   the client has written. Its child is the supervisor (supervisor.c): it has the
- *   client's socket, everything that comes from jails, and no rights. Between these two go
- *   packets of fixed size (spawn.h).
- *   serve lives as long as its client's end of the socket. The end of any of the three is
- *   the end of all jails: the kernel ends them with the spawner, and the spawner ends what
- *   it has launched when one of the others is gone.
+ *   privileged, it launches jails, signals and ends them, and reads nothing that a jail
+ *   or the client has written. Its child is the supervisor (supervisor.c): it has the
+ *   client's socket, everything that comes from jails, and no rights. Between these two
+ *   go packets of fixed size (spawn.h).
+ *   serve lives as long as its client's end of the socket. The end of any of the three
+ *   is the end of all jails: the kernel ends them with the spawner, and the spawner ends
+ *   what it has launched when one of the others is gone.
  */
 #include <errno.h>
 #include <fcntl.h>

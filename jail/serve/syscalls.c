@@ -2,8 +2,8 @@
 /*
  * syscalls.c - what the supervisor of `serve` may still do once it is confined
  *
- * These rows are its own; see jail/watch/confined_syscalls.h for those that it shares with
- * the watcher of `run`, and for what is excluded from both.
+ * These rows are its own; see jail/watch/confined_syscalls.h for those that it shares
+ * with the watcher of `run`, and for what is excluded from both.
  *
  * A path can be opened, but only from the root directory, and that is a procfs that is
  * read-only and shows the processes of jails alone; so no Landlock is needed for it. The

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jail_deterministic.c - instants, what a plan that fixes things tells its program, and what
- * must be read back of it
+ * test_jail_deterministic.c - instants, what a plan that fixes things tells its program,
+ * and what must be read back of it
  */
 #include <errno.h>
 #include <inttypes.h>
