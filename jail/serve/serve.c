@@ -165,7 +165,7 @@ static int plan_confine(struct confine *c, struct ids *ids, int landlock_abi,
 		return r;
 	*c = (struct confine){
 		.id = ids->own ? ids->host_uid : 0,
-		.root = mount_proc(MOUNT_READ_ONLY, true, e),
+		.root = mount_proc(MOUNT_READ_ONLY | MOUNT_ATTR_NOSYMFOLLOW, true, e),
 		.landlock_abi = landlock_abi,
 		.filter = filter_supervisor,
 		.filter_count = COUNT(filter_supervisor),
@@ -177,7 +177,8 @@ static int plan_confine(struct confine *c, struct ids *ids, int landlock_abi,
 static int divide(struct parts *parts, char *const *template, int signals, struct err *e)
 {
 	struct confine c;
-	/* the lock on the supervisor's id is held as long as this process lives */
+	/* the lock on two ids, the supervisor's and that of measurers, is held as long as
+	 * this process lives */
 	struct ids ids;
 	int ends[2], r = plan_confine(&c, &ids, parts->landlock_abi, e);
 	pid_t child;
@@ -191,11 +192,11 @@ static int divide(struct parts *parts, char *const *template, int signals, struc
 	if (child == 0)
 		return supervise(parts->plan, ends[1], &c, e);
 	(void)close(ends[1]);
-	(void)close(c.root);
+	c.id = ids.own ? ids_program(&ids) : 0;
 	if (child < 0)
 		return err_set(e, errno, "serve: start the supervisor");
 	r = leave_client(e);
-	return r < 0 ? r : spawner_serve(parts, template, ends[0], signals, child, e);
+	return r < 0 ? r : spawner_serve(parts, template, ends[0], signals, child, &c, e);
 }
 
 int command_serve(char *const *argv, struct err *e)

@@ -100,7 +100,8 @@ struct spawn_answer {
 	uint32_t errnum;       /* FAILED, ENDED, UNSENT, MEASURED */
 	int32_t init, program; /* OPENED: pids */
 	uint32_t tag;
-	uint64_t bytes, cost_us; /* MEASURED: the value; CPU time that it took */
+	uint64_t bytes,
+		cost_us; /* MEASURED: the value; of MEMORY, CPU time that it took */
 	char text[ERR_TEXT_MAX];
 };
 

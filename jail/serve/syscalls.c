@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls.c - what the supervisor of `serve` may still do once it is confined
+ * syscalls.c - what the supervisor of `serve` may still do once it is confined, and, with
+ * MEASURER, what a measurer may
  *
  * These rows are its own; see jail/watch/confined_syscalls.h for those that it shares
  * with the watcher of `run`, and for what is excluded from both.
@@ -8,6 +9,10 @@
  * A path can be opened, but only from the root directory, and that is a procfs that is
  * read-only and shows the processes of jails alone; so no Landlock is needed for it. The
  * spawner signals; socketpair makes no name.
+ *
+ * A measurer has capabilities, with which it could open /proc/PID/mem of any process
+ * there: it has no call that reads anywhere but from a file's beginning on. It opens files
+ * for reading alone.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -20,16 +25,26 @@
 #include "jail/serve/channel.h"
 #include "jail/serve/supervisor.h"
 
+#ifdef MEASURER
+const char filter_name[] = "filter_measurer";
+#else
 const char filter_name[] = "filter_supervisor";
+#endif
 
 const struct filter_row filter_rows[] = {
 #include "jail/watch/confined_syscalls.h"
 
+	{ "fcntl", ARG_EQ, 1, F_SETFD, "close-on-exec, of stdio" },
+	{ "getdents64", ALWAYS, 0, 0, "threads of a process" },
+#ifdef MEASURER
+	{ "openat", ARG_CLEAR, 2, O_ACCMODE | O_CREAT | O_TRUNC, "files of procfs" },
+	{ "newfstatat", ALWAYS, 0, 0, "how many threads has a process?" },
+	{ "faccessat", ALWAYS, 0, 0, "is a process there still?" },
+#else
 	/* on fds that it has */
 	{ "pwrite64", ALWAYS, 0, 0, "sources and files, into memfds" },
 	{ "fchmod", ALWAYS, 0, 0, "a pipe's end is for one direction" },
 	{ "fcntl", ARG_EQ, 1, F_SETFL, "pipes do not block" },
-	{ "fcntl", ARG_EQ, 1, F_SETFD, "close-on-exec, of stdio" },
 	{ "fcntl", ARG_EQ, 1, F_DUPFD_CLOEXEC, "fds of a request that waits for memory" },
 	{ "fcntl", ARG_EQ, 1, F_ADD_SEALS, "a source does not change any more" },
 	{ "setsockopt", ARG_EQ, 2, SO_PASSCRED, "a channel tells who sends" },
@@ -43,13 +58,13 @@ const struct filter_row filter_rows[] = {
 	{ "openat", ARG_EQ, 0, SUPERVISOR_ROOT, "files of procfs" },
 	{ "newfstatat", ARG_EQ, 0, SUPERVISOR_ROOT, "how many threads has a process?" },
 	{ "faccessat", ARG_EQ, 0, SUPERVISOR_ROOT, "is a process there still?" },
-	{ "getdents64", ALWAYS, 0, 0, "threads of a process" },
 
 	/* waits */
 	{ "epoll_create1", ALWAYS, 0, 0, "the event loop" },
 	{ "epoll_ctl", ALWAYS, 0, 0, "the event loop" },
 	{ "epoll_pwait", ALWAYS, 0, 0, "the same, on libc's choice" },
 	{ "clock_getres", ALWAYS, 0, 0, "has a process a CPU clock?" },
+#endif
 };
 
 const size_t filter_row_count = COUNT(filter_rows);

@@ -41,10 +41,12 @@ static int confine_files(const struct confine *c, struct err *e)
 	return r;
 }
 
-static int become(uid_t id, struct err *e)
+static int become(uid_t id, bool keep_capabilities, struct err *e)
 {
 	if (id == 0)
 		return 0;
+	if (keep_capabilities && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return err_set(e, errno, "confine: keep capabilities");
 	if (setgroups(0, NULL) < 0)
 		return err_set(e, errno, "confine: give up supplementary groups");
 	if (setresgid(id, id, id) < 0)
@@ -67,14 +69,18 @@ int confine_bounding(struct err *e)
 	return err_set(e, errno, "confine: drop %d from the bounding set", cap);
 }
 
-static int drop_capabilities(struct err *e)
+static int drop_capabilities(uint64_t keep, struct err *e)
 {
-	cap_t none = cap_init();
-	int r = !none || cap_set_proc(none) < 0
-			? err_set(e, errno, "confine: give up capabilities")
-			: 0;
+	cap_t set = cap_get_proc();
+	int r = set ? cap_clear_flag(set, CAP_INHERITABLE) : -1;
 
-	(void)cap_free(none);
+	for (cap_value_t cap = 0; r == 0 && cap < cap_max_bits(); cap++)
+		if (!(keep >> cap & 1))
+			r = cap_set_flag(set, CAP_PERMITTED, 1, &cap, CAP_CLEAR);
+	if (r < 0 || cap_fill_flag(set, CAP_EFFECTIVE, set, CAP_PERMITTED) < 0 ||
+	    cap_set_proc(set) < 0)
+		r = err_set(e, errno, "confine: give up capabilities");
+	(void)cap_free(set);
 	return r;
 }
 
@@ -87,9 +93,9 @@ static int put_up(const struct confine *c, struct err *e)
 		return r;
 	if (prctl(PR_GET_PDEATHSIG, &death) < 0)
 		return err_set(e, errno, "confine: ask for the parent-death signal");
-	r = become(c->id, e);
+	r = become(c->id, c->capabilities != 0, e);
 	if (r == 0)
-		r = drop_capabilities(e);
+		r = drop_capabilities(c->capabilities, e);
 	/* the kernel forgets the parent-death signal when ids change */
 	if (r == 0 && death && prctl(PR_SET_PDEATHSIG, death) < 0)
 		r = err_set(e, errno, "confine: parent-death signal");
@@ -149,19 +155,19 @@ static int close_fds(const struct confine *c, int status)
 int confine_self(const struct confine *c, struct confinement *told, struct err *e)
 {
 	/* first: the procfs that it is opened in may be closed with the others */
-	cleanup_fd int status = open_status();
+	cleanup_fd int status = told ? open_status() : -1;
 	const char *text;
 	long filters;
-	int r = status;
+	int r;
 
-	if (r < 0)
-		return err_set(e, -r, "confine: open /proc/self/status");
+	if (told && status < 0)
+		return err_set(e, -status, "confine: open /proc/self/status");
 	r = close_fds(c, status);
 	if (r < 0)
 		return err_set(e, -r, "confine: close all fds but %zu", c->keep_count);
-	filters = count_filters(status, e);
+	filters = told ? count_filters(status, e) : -1;
 	r = put_up(c, e);
-	if (r < 0)
+	if (r < 0 || !told)
 		return r;
 	text = read_status(status, e);
 	if (!text)

@@ -20,6 +20,7 @@
 #define STEPJAIL_JAIL_WATCH_CONFINE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -31,6 +32,7 @@
 
 struct confine {
 	uid_t id; /* to become, group id too; 0: the ids stay, as an ordinary user's */
+	uint64_t capabilities; /* bits of those that stay, of what there is */
 	const int
 		*keep; /* fds beyond 2 that stay open, in any order; -1 is passed over */
 	size_t keep_count;
@@ -62,7 +64,7 @@ int confine_bounding(struct err *e);
 
 /**
  * confine_self() - Give up everything but what the struct names, for good
- * @told:	Filled with what reads back
+ * @told:	Filled with what reads back; NULL: nothing is read back, which takes time
  *
  * Only for a process of one thread, and before it reads what a jail wrote. A parent-death
  * signal stays set.

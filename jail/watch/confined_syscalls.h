@@ -3,7 +3,7 @@
  * confined_syscalls.h - what both confined processes may still do: the watcher of `run`
  * and the supervisor of `serve`
  *
- * The first rows of both filters. The two syscalls.c include them in their tables, and
+ * The first rows of both filters; with MEASURER, those that a measurer of `serve` has, too. The two syscalls.c include them in their tables, and
  * add what one of the two processes alone needs.
  *
  * What no row allows fails with EPERM. It does not kill: a libc that tries something, as
@@ -22,27 +22,12 @@
 	/* fds that it has */
 	{ "read", ALWAYS, 0, 0, "run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves" },
 	{ "readv", ALWAYS, 0, 0, "the same, on libc's choice" },
-	{ "pread64", ALWAYS, 0, 0, "/proc/self/status; run: files of the cgroup leaf; serve: facts of a jail, sources" },
 	{ "write", ALWAYS, 0, 0, "run: report, spill files, delivered output, cgroup.kill; serve: stdin of steps, its last words" },
-	{ "writev", ALWAYS, 0, 0, "the same, of stdio" },
-	{ "lseek", ALWAYS, 0, 0, "stdio, at exit; serve: files of a leaf, again" },
 	{ "fstat", ALWAYS, 0, 0, "how long is the report (run), a memfd (serve)?" },
-	{ "fstatfs", ALWAYS, 0, 0, "is a tmpfs of a jail full?" },
 	{ "close", ALWAYS, 0, 0, "what it has" },
 	{ "fcntl", ARG_EQ, 1, F_GETFL, "run: does the report append? serve: fdopen" },
-	{ "recvmsg", ALWAYS, 0, 0, "run: answers of the keeper, frames of init; serve: answers of the spawner, packets of steps" },
-	{ "recvfrom", ALWAYS, 0, 0, "the same without fds" },
-	{ "sendmsg", ALWAYS, 0, 0, "run: GO, requests to the keeper; serve: requests to states and to the spawner" },
-	{ "sendto", ALWAYS, 0, 0, "the same without fds; serve: frames for the client" },
-	{ "shutdown", ALWAYS, 0, 0, "run: end of file for the keeper; serve: no more packets of a step" },
-	{ "ioctl", ARG_EQ, 1, SECCOMP_IOCTL_NOTIF_RECV, "take a refused call" },
-	{ "ioctl", ARG_EQ, 1, SECCOMP_IOCTL_NOTIF_SEND, "answer it" },
-	{ "ioctl", ARG_EQ, 1, SECCOMP_IOCTL_NOTIF_ID_VALID, "is it still held?" },
-	{ "ioctl", ARG_EQ, 1, FIONREAD, "how much is left in a pipe of a jail's?" },
 
-	/* waits */
-	{ "poll", ALWAYS, 0, 0, "run: every wait; serve: has a process ended?" },
-	{ "ppoll", ALWAYS, 0, 0, "the same, on libc's choice" },
+	/* time */
 	{ "clock_gettime", ALWAYS, 0, 0, "deadlines, where the vDSO has no clock; serve: CPU time of processes" },
 
 	/* memory */
@@ -58,3 +43,24 @@
 	{ "futex", ALWAYS, 0, 0, "locks of stdio" },
 	{ "sched_getaffinity", ALWAYS, 0, 0, "how many CPUs may use up a limit?" },
 	{ "exit_group", ALWAYS, 0, 0, "its end" },
+#ifndef MEASURER
+
+	/* on fds that it has */
+	{ "pread64", ALWAYS, 0, 0, "/proc/self/status; run: files of the cgroup leaf; serve: facts of a jail, sources" },
+	{ "writev", ALWAYS, 0, 0, "the same, of stdio" },
+	{ "lseek", ALWAYS, 0, 0, "stdio, at exit; serve: files of a leaf, again" },
+	{ "fstatfs", ALWAYS, 0, 0, "is a tmpfs of a jail full?" },
+	{ "recvmsg", ALWAYS, 0, 0, "run: answers of the keeper, frames of init; serve: answers of the spawner, packets of steps" },
+	{ "recvfrom", ALWAYS, 0, 0, "the same without fds" },
+	{ "sendmsg", ALWAYS, 0, 0, "run: GO, requests to the keeper; serve: requests to states and to the spawner" },
+	{ "sendto", ALWAYS, 0, 0, "the same without fds; serve: frames for the client" },
+	{ "shutdown", ALWAYS, 0, 0, "run: end of file for the keeper; serve: no more packets of a step" },
+	{ "ioctl", ARG_EQ, 1, SECCOMP_IOCTL_NOTIF_RECV, "take a refused call" },
+	{ "ioctl", ARG_EQ, 1, SECCOMP_IOCTL_NOTIF_SEND, "answer it" },
+	{ "ioctl", ARG_EQ, 1, SECCOMP_IOCTL_NOTIF_ID_VALID, "is it still held?" },
+	{ "ioctl", ARG_EQ, 1, FIONREAD, "how much is left in a pipe of a jail's?" },
+
+	/* waits */
+	{ "poll", ALWAYS, 0, 0, "run: every wait; serve: has a process ended?" },
+	{ "ppoll", ALWAYS, 0, 0, "the same, on libc's choice" },
+#endif

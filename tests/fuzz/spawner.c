@@ -236,6 +236,7 @@ static void begin(uint8_t how)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static char *const words[] = { "/bin/interpreter", NULL };
+	static struct confine measurer;
 	int before, r;
 	struct err e;
 
@@ -243,12 +244,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	if (!process[0])
 		start_processes();
+	if (!measurer.root)
+		measurer.root = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	before = count_open();
 	begin(bytes[0]);
 	input = bytes + 1;
 	left = size - 1;
 	watching = true;
-	r = spawner_serve(&parts, words, spawner, signals, SUPERVISOR, &e);
+	r = spawner_serve(&parts, words, spawner, signals, SUPERVISOR, &measurer, &e);
 	watching = false;
 	HOLDS(r == 0 || r == -EPROTO || r == -ETIMEDOUT);
 	for (int i = 0; i < launched; i++)

@@ -171,7 +171,8 @@ static void known_path(const char *path)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strcmp(path, known[i]) == 0)
 			return;
-	if (sscanf(path, "/proc/%d%c", &pid, &rest) != 1)
+	if (sscanf(path, "/proc/%d%c", &pid, &rest) != 1 &&
+	    sscanf(path, "%d%c", &pid, &rest) != 1)
 		HOLDS(sscanf(path, "fdinfo/%d%c", &pid, &rest) == 1 ||
 		      sscanf(path, "%d/ns/pid%c", &pid, &rest) == 1);
 }

@@ -91,6 +91,7 @@ static Suite *(*const suites[])(void) = {
 	jail_template_clone_suite,
 	jail_spawner_suite,
 	jail_measure_suite,
+	jail_measurer_suite,
 	jail_tree_suite,
 	jail_value_suite,
 	jail_violation_print_suite,

@@ -159,6 +159,7 @@ Suite *jail_template_suite(void);
 Suite *jail_template_clone_suite(void);
 Suite *jail_spawner_suite(void);
 Suite *jail_measure_suite(void);
+Suite *jail_measurer_suite(void);
 Suite *jail_tree_suite(void);
 Suite *jail_value_suite(void);
 Suite *jail_violation_print_suite(void);

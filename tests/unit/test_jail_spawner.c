@@ -51,6 +51,7 @@ static int serve(int (*act)(int socket, int arg), int arg)
 	if (spawner == 0) {
 		static struct plan plan;
 		static struct keeper keeper;
+		static const struct confine none = { .root = -1 };
 		struct parts parts = { .plan = &plan, .keeper = &keeper };
 		struct err e = { 0 };
 		sigset_t all;
@@ -80,7 +81,7 @@ static int serve(int (*act)(int socket, int arg), int arg)
 		if (alone)
 			(void)close(to_keeper[1]);
 		r = spawner_serve(&parts, words, ends[0], signalfd(-1, &all, SFD_CLOEXEC),
-				  supervisor, &e);
+				  supervisor, &none, &e);
 		_exit(r == -EPROTO ? BROKE : r == -EOWNERDEAD ? ALONE : r < 0 ? 98 : r);
 	}
 	ck_assert_int_eq(waitpid(spawner, &status, 0), spawner);

@@ -2,7 +2,6 @@
 /*
  * facts.c - what the client is told of a jail when it opens: see spawned_print_facts()
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

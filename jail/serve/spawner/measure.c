@@ -7,70 +7,70 @@
  * right to ptrace(2), and a jail can make their reader wait: it holds the lock of its
  * memory, or has page tables that take long to walk.
  *
- * What it reads: the kernel's text on processes that are hostile, namely smaps_rollup,
- * status and task/TID/children of all processes below one; maps and fdinfo of one.
- * Numbers are the kernel's own. Names in there are the jail's choice; the kernel writes
- * their line ends as escapes, and none is taken for more than text.
+ * What it reads: the kernel's text on processes that are hostile. Numbers are the
+ * kernel's own. Names in maps and status are the jail's choice; the kernel writes their
+ * line ends as escapes, and none is taken for more than text.
  *
- * What an intruder could do: it is the spawner's copy, with its id, no capability but
- * those that reading needs, no_new_privs, no fd but one folder in /proc and a pipe, and
- * some seconds to live. As root it could read what root may read, and write to root's own
- * files. To the spawner it can tell 24 bytes, which come to the supervisor as numbers.
+ * Its walls, of confine_self(): as root, an id that no other process has; a root directory
+ * that is a procfs of all jails, read-only, in which no link is followed, so that
+ * /proc/1/root leads nowhere; no fd but one folder in there and a pipe; no_new_privs. Of
+ * its capabilities it keeps the two that opening takes. No Landlock: it would refuse to
+ * look into any process that it does not confine as well.
+ * Before a byte of a jail's choice is read, measure_lock():
+ *	maps, smaps_rollup	it is open then. read(2), write(2) and _exit(2) are left, by
+ *			seccomp's strict mode. Until then numbers were read, of fdinfo
+ *	status of many	these are still to be opened, with the capabilities, behind a
+ *			filter (jail/serve/syscalls.c), which takes much longer to load: files
+ *			are opened for reading alone; no call makes a process, a socket or
+ *			executable memory, sends a signal, traces, or reads at an offset, as
+ *			/proc/PID/mem would need
+ * What cannot be put up is the answer's errno, and nothing is measured.
+ *
+ * What an intruder could still do, in some seconds: behind the filter, read what /proc
+ * tells of serve's own processes and of all jails, environ and maps among it, but not
+ * their memory. To the spawner it can tell 24 bytes, which come to the supervisor as
+ * numbers.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/seccomp.h>
+
+#include "init/filter.h"
 #include "init/io.h"
-#include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/serve/spawner/measure.h"
 #include "jail/watch/proc_usage.h"
+
+#include "filter_measurer.h"
 
 /* A process may have as many mappings and files as its limits allow: a part of them is
  * read. What is beyond, and what cannot be read, counts as shared. */
 #define MAPS_BYTES (512u << 10) /* of some 100 for each mapping */
 #define FILES_MAX 256
 
-/* a line of /proc/PID/maps: "from-to rwxs ..." */
-static bool is_shared(const char *line)
+/* of /proc/PID/maps, lines "from-to rwxs ..." */
+static bool shares_memory(const char *line)
 {
-	const char *mode = strchr(line, ' ');
+	while (line) {
+		const char *mode = strchr(line, ' ');
 
-	return mode && strlen(mode) > 4 && mode[2] == 'w' && mode[4] == 's';
-}
-
-static bool shares_memory(int dir)
-{
-	int fd = procfs_open_at(dir, "maps", O_RDONLY);
-	FILE *maps = fd < 0 ? NULL : fdopen(fd, "re");
-	char line[256];
-	bool found = !maps, begins = true;
-	size_t bytes = 0;
-
-	while (!found && fgets(line, sizeof(line), maps)) {
-		size_t length = strlen(line);
-
-		bytes += length;
-		found = (begins && is_shared(line)) || bytes > MAPS_BYTES;
-		/* the rest of a long line is a file's name */
-		begins = length && line[length - 1] == '\n';
+		if (mode && strlen(mode) > 4 && mode[2] == 'w' && mode[4] == 's')
+			return true;
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
 	}
-	/* none at all: it ends, or nothing may be read of it */
-	found = found || !bytes || ferror(maps);
-	if (maps)
-		(void)fclose(maps);
-	else
-		io_close_fd(&fd);
-	return found;
+	return false;
 }
 
 /* one that was closed meanwhile has none: a state may just be making a process */
@@ -98,76 +98,82 @@ static bool has_offsets(int dir)
 	return found;
 }
 
-static int measure_own(int dir, uint64_t *bytes)
+int measure(enum spawn_measure kind, int dir, pid_t pid, int (*lock)(bool opens),
+	    uint64_t *value)
 {
-	char text[4096];
-	ssize_t n = procfs_read_at(dir, "smaps_rollup", text, sizeof(text));
+	static char text[MAPS_BYTES];
+	bool offsets = kind == SPAWN_SHARED && has_offsets(dir);
+	/* it is not closed: that could not be done any more */
+	int fd = procfs_open_at(dir, kind == SPAWN_OWN ? "smaps_rollup" : "maps",
+				O_RDONLY);
+	struct stat st;
+	ssize_t n;
+	int r;
 
-	if (n <= 0)
+	/* of one that has ended, files that were seen are not there */
+	if (fstatat(dir, "fdinfo", &st, 0) < 0)
+		return -ESRCH;
+	r = lock(kind == SPAWN_MEMORY);
+	if (r < 0 || kind == SPAWN_MEMORY)
+		return r < 0 ? r : proc_usage_exact(pid, value);
+	n = fd < 0 ? fd : io_read_text(fd, text, sizeof(text));
+	if (kind == SPAWN_OWN && n <= 0)
 		return n < 0 ? (int)n : -ESRCH;
-	*bytes = 1024 * (procfs_number(text, "Private_Clean:", 10) +
-			 procfs_number(text, "Private_Dirty:", 10));
+	if (kind == SPAWN_OWN)
+		*value = 1024 * (procfs_number(text, "Private_Clean:", 10) +
+				 procfs_number(text, "Private_Dirty:", 10));
+	else
+		*value = (offsets ? SPAWN_SHARES_OFFSETS : 0) |
+			 (n <= 0 || shares_memory(text) ? SPAWN_SHARES_MEMORY : 0);
 	return 0;
 }
 
-int measure(enum spawn_measure kind, int dir, pid_t pid, uint64_t *value)
+int measure_lock(bool opens)
 {
-	if (kind == SPAWN_MEMORY)
-		return proc_usage_exact(pid, value);
-	if (kind == SPAWN_OWN)
-		return measure_own(dir, value);
-	*value = (has_offsets(dir) ? SPAWN_SHARES_OFFSETS : 0) |
-		 (shares_memory(dir) ? SPAWN_SHARES_MEMORY : 0);
-	/* of one that has ended, files that were seen are not there */
-	return faccessat(dir, "fdinfo", F_OK, 0) < 0 ? -ESRCH : 0;
+	/* refused where a filter is in force already, as in a container */
+	if (!opens && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0)
+		return 0;
+	return filter_load(filter_measurer, COUNT(filter_measurer));
 }
 
-/* of those that it has: to read files of another id's, and what ptrace(2) guards */
-static int keep_two_capabilities(void)
+int measure_confine(const struct confine *by, pid_t parent, int dir, int out)
 {
-	static const cap_value_t kept[] = { CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH };
-	cap_t had = cap_get_proc(), set = cap_init();
-	cap_flag_value_t has;
-
-	for (size_t i = 0; had && set && i < COUNT(kept); i++) {
-		if (cap_get_flag(had, kept[i], CAP_PERMITTED, &has) < 0 ||
-		    cap_set_flag(set, CAP_PERMITTED, 1, &kept[i], has) < 0 ||
-		    cap_set_flag(set, CAP_EFFECTIVE, 1, &kept[i], has) < 0)
-			return -errno;
-	}
-	/* the process ends soon, and its memory with it */
-	return had && set && cap_set_proc(set) == 0 ? 0 : -errno;
-}
-
-static int reduce(pid_t parent, int dir, int out)
-{
-	const int keep[] = { dir, out, procfs_used() };
-	int r;
+	const int keep[] = { dir, out, by->root };
+	const struct confine c = {
+		.id = by->id,
+		.root = by->root,
+		.keep = keep,
+		.keep_count = COUNT(keep),
+		/* to read files of another id's, and what ptrace(2) guards */
+		.capabilities = 1U << CAP_DAC_READ_SEARCH | 1U << CAP_SYS_PTRACE,
+	};
+	struct err e;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -errno;
 	if (getppid() != parent)
 		return -ESRCH;
-	r = close_others(keep, COUNT(keep));
-	if (r < 0)
-		return r;
-	if (close_range(0, 2, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	return keep_two_capabilities();
+	procfs_use(by->root);
+	return close_range(0, 2, 0) < 0 ? -errno : confine_self(&c, NULL, &e);
 }
 
-_Noreturn void measure_run(pid_t parent, enum spawn_measure kind, int dir, pid_t pid,
-			   int out)
+_Noreturn void measure_run(const struct confine *by, pid_t parent,
+			   enum spawn_measure kind, int dir, pid_t pid, int out)
 {
 	struct measured m = { 0 };
 	struct timespec t = { 0 };
-	int r = reduce(parent, dir, out);
+	int r = measure_confine(by, parent, dir, out);
 
 	(void)prctl(PR_SET_NAME, "stepjail-measur");
 	if (r == 0)
-		r = measure(kind, dir, pid, &m.bytes);
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		r = measure(kind, dir, pid, measure_lock, &m.bytes);
+	/* for the others there are two calls left, write(2) and _exit(2) */
+	if (kind == SPAWN_MEMORY)
+		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	m.cost_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 	m.errnum = (uint64_t)-r;
-	_exit(write(out, &m, sizeof(m)) == sizeof(m) ? 0 : 1);
+	r = write(out, &m, sizeof(m)) == sizeof(m) ? 0 : 1;
+	/* strict mode has the one call, the filter the other */
+	for (;; (void)syscall(SYS_exit_group, r))
+		(void)syscall(SYS_exit, r);
 }

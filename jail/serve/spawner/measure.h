@@ -5,10 +5,12 @@
 #ifndef STEPJAIL_JAIL_SERVE_SPAWNER_MEASURE_H
 #define STEPJAIL_JAIL_SERVE_SPAWNER_MEASURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "jail/serve/spawn.h"
+#include "jail/watch/confine.h"
 
 /* what a measurer writes, once */
 struct measured {
@@ -17,21 +19,39 @@ struct measured {
 };
 
 /**
- * measure() - Read it; may wait for the process
- * @dir:	Its folder, from procfs_open()
+ * measure() - Read it; may wait for the process, and leaves an fd open
+ * @dir:	Its folder in a procfs
  * @pid:	Its number, for SPAWN_MEMORY, which looks at those below it as well
+ * @lock:	Called before a byte of a jail's choice is read: measure_lock()
  * @value:	Gets it
  *
  * Return: 0, or -errno
  */
-int measure(enum spawn_measure kind, int dir, pid_t pid, uint64_t *value);
+int measure(enum spawn_measure kind, int dir, pid_t pid, int (*lock)(bool opens),
+	    uint64_t *value);
+
+/**
+ * measure_confine() - The walls of a measurer, see measure.c; as measure_run() has them
+ *
+ * Return: 0, or -errno
+ */
+int measure_confine(const struct confine *by, pid_t parent, int dir, int out);
+
+/**
+ * measure_lock() - The last wall: only read(2), write(2) and _exit(2) are left
+ * @opens:	Files are still to be opened: a filter allows that, and memory
+ *
+ * Return: 0, or -errno
+ */
+int measure_lock(bool opens);
 
 /**
  * measure_run() - Be a measurer, in a child of the spawner's; never returns
+ * @by:		Its id and its root directory
  * @parent:	The spawner
  * @out:	Gets a struct measured
  */
-_Noreturn void measure_run(pid_t parent, enum spawn_measure kind, int dir, pid_t pid,
-			   int out);
+_Noreturn void measure_run(const struct confine *by, pid_t parent,
+			   enum spawn_measure kind, int dir, pid_t pid, int out);
 
 #endif

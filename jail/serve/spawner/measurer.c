@@ -42,13 +42,9 @@ static void ring_deadline(struct bell *b)
 
 	one->late = true;
 	(void)kill(one->pid, SIGKILL);
-}
-
-/* one that nobody hears of, since its end cannot be listened to */
-static void ring_reap(struct bell *b)
-{
-	struct measurer *one = b->owner;
-
+	if (one->end.fd >= 0)
+		return;
+	/* nobody hears of its end, since that could not be listened to */
 	if (waitpid(one->pid, NULL, WNOHANG) == 0)
 		event_loop_set(one->all->hub, b, clock_now_ms() + REAP_MS);
 	else
@@ -64,7 +60,7 @@ static int start(struct measurer *one, enum spawn_measure kind, int dir, pid_t p
 
 	one->pid = fork();
 	if (one->pid == 0)
-		measure_run(own, kind, dir, pid, in);
+		measure_run(one->all->by, own, kind, dir, pid, in);
 	if (one->pid < 0) {
 		one->pid = 0;
 		return -errno;
@@ -75,10 +71,8 @@ static int start(struct measurer *one, enum spawn_measure kind, int dir, pid_t p
 	if (r == 0)
 		return 0;
 	io_close_fd(&one->end.fd);
-	(void)kill(one->pid, SIGKILL);
 	one->jail = 0; /* which no jail is */
-	one->deadline.ring = ring_reap;
-	event_loop_set(one->all->hub, &one->deadline, clock_now_ms() + REAP_MS);
+	event_loop_set(one->all->hub, &one->deadline, clock_now_ms());
 	return r;
 }
 

@@ -27,6 +27,7 @@ struct measurer {
 
 struct measurers {
 	struct event_loop *hub;
+	const struct confine *by; /* of each, its id and its root directory */
 	/* called once for each that was started */
 	void (*done)(struct measurers *all, uint32_t jail, uint32_t tag,
 		     const struct measured *m);

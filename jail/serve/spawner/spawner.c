@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -49,46 +50,49 @@ static struct spawned *find(const struct spawner *p, uint32_t number)
 	return j;
 }
 
-static int do_open(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		   int pidfd)
+/* a request, and what it names */
+struct asked {
+	struct spawner *p;
+	struct spawned *j; /* NULL: no jail has this number */
+	struct spawn_request q;
+	int pidfd;
+};
+
+static int do_open(const struct asked *a)
 {
-	(void)pidfd;
-	return j || q->number == 0 ? -EPROTO : spawned_open(p, q->number);
+	return a->j || a->q.number == 0 ? -EPROTO : spawned_open(a->p, a->q.number);
 }
 
-static int do_signal(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		     int pidfd)
+static int do_signal(const struct asked *a)
 {
 	cleanup_fd int dir = -1;
 	int r;
 
-	(void)p;
-	if (!j || (q->value != SIGINT && q->value != SIGKILL))
+	if (!a->j || (a->q.value != SIGINT && a->q.value != SIGKILL))
 		return -EPROTO;
-	dir = spawned_reach(j, pidfd);
+	dir = spawned_reach(a->j, a->pidfd);
 	r = dir;
-	if (r >= 0 && syscall(SYS_pidfd_send_signal, pidfd, q->value, NULL, 0) < 0)
+	if (r >= 0 && syscall(SYS_pidfd_send_signal, a->pidfd, a->q.value, NULL, 0) < 0)
 		r = -errno;
 	if (r < 0 && r != -ESRCH) {
-		j->unsent = -r;
-		spawned_update(j);
+		a->j->unsent = -r;
+		spawned_update(a->j);
 	}
 	return 0;
 }
 
-static int do_score(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		    int pidfd)
+static int do_score(const struct asked *a)
 {
 	cleanup_fd int dir = -1, fd = -1;
 
-	if (!j || q->value > 1)
+	if (!a->j || a->q.value > 1)
 		return -EPROTO;
-	dir = spawned_reach(j, pidfd);
+	dir = spawned_reach(a->j, a->pidfd);
 	if (dir >= 0)
 		fd = procfs_open_at(dir, "oom_score_adj", O_WRONLY);
 	/* to an ordinary user's serve, a cold jail's is closed: see ids.h */
 	if (fd >= 0)
-		(void)io_write_text(fd, q->value ? "1000" : p->oom_base);
+		(void)io_write_text(fd, a->q.value ? "1000" : a->p->oom_base);
 	return 0;
 }
 
@@ -110,54 +114,58 @@ static void tell_measured(struct measurers *all, uint32_t jail, uint32_t tag,
 	spawned_update(j);
 }
 
-static int do_measure(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		      int pidfd)
+static int do_measure(const struct asked *a)
 {
-	cleanup_fd int dir = -1;
+	cleanup_fd int dir = -1, seen = -1;
+	char name[16];
+	pid_t pid;
 	int r;
 
-	if (!j || q->value >= SPAWN_MEASURES)
+	if (!a->j || a->q.value >= SPAWN_MEASURES)
 		return -EPROTO;
-	dir = spawned_reach(j, pidfd);
+	/* in the measurer's procfs; first, since the other look tells that it is there
+	 * still */
+	pid = procfs_held(a->pidfd);
+	(void)snprintf(name, sizeof(name), "%d", pid);
+	seen = openat(a->p->measurers.by->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = spawned_reach(a->j, a->pidfd);
 	r = dir < 0 ? dir
-		    : measurer_start(&p->measurers, q->number, q->tag, q->value, dir,
-				     procfs_held(pidfd));
+		    : measurer_start(&a->p->measurers, a->q.number, a->q.tag, a->q.value,
+				     seen, pid);
 	if (r < 0)
-		tell_measured(&p->measurers, q->number, q->tag,
+		tell_measured(&a->p->measurers, a->q.number, a->q.tag,
 			      &(struct measured){ .errnum = (uint64_t)-r });
 	return 0;
 }
 
-static int do_end(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		  int pidfd)
+/* ENDED is told when it is gone, to a supervisor that has asked for it, or to nobody */
+static void end_for_good(struct spawned *j)
 {
-	(void)p;
-	(void)q;
-	(void)pidfd;
-	if (!j || j->to_end)
-		return -EPROTO;
 	j->to_end = true;
 	spawned_end(j);
 	spawned_update(j);
+}
+
+static int do_end(const struct asked *a)
+{
+	if (!a->j || a->j->to_end)
+		return -EPROTO;
+	end_for_good(a->j);
 	return 0;
 }
 
-static int do_prepare(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		      int pidfd)
+static int do_prepare(const struct asked *a)
 {
-	(void)q;
-	(void)pidfd;
-	if (j)
+	if (a->j)
 		return -EPROTO;
-	template_pool_prepare(&p->pool);
-	p->stock_told = false;
+	template_pool_prepare(&a->p->pool);
+	a->p->stock_told = false;
 	return 0;
 }
 
 static const struct {
 	bool pidfd; /* one comes beside it */
-	int (*act)(struct spawner *p, struct spawned *j, const struct spawn_request *q,
-		   int pidfd);
+	int (*act)(const struct asked *a);
 } requests[] = {
 	[SPAWN_OPEN] = { false, do_open },       [SPAWN_SIGNAL] = { true, do_signal },
 	[SPAWN_SCORE] = { true, do_score },      [SPAWN_END] = { false, do_end },
@@ -173,13 +181,6 @@ static void each(struct spawner *p, void (*act)(struct spawned *j))
 		}
 }
 
-static void end_lost(struct spawned *j)
-{
-	j->to_end = true;
-	spawned_end(j);
-	spawned_update(j);
-}
-
 /* the supervisor is not heard any more; the socket stays open, with all that it holds */
 static void lose(struct spawner *p)
 {
@@ -188,7 +189,7 @@ static void lose(struct spawner *p)
 	(void)event_loop_listen(&p->hub, &p->signals, 0);
 	(void)event_loop_listen(&p->hub, &p->keeper, 0);
 	event_loop_unset(&p->hub, &p->hung);
-	each(p, end_lost);
+	each(p, end_for_good);
 }
 
 static int obey(struct spawner *p, const struct spawn_request *q, int fd)
@@ -196,7 +197,7 @@ static int obey(struct spawner *p, const struct spawn_request *q, int fd)
 	if (q->kind == 0 || q->kind >= sizeof(requests) / sizeof(requests[0]) ||
 	    requests[q->kind].pidfd != (fd >= 0))
 		return -EPROTO;
-	return requests[q->kind].act(p, find(p, q->number), q, fd);
+	return requests[q->kind].act(&(struct asked){ p, find(p, q->number), *q, fd });
 }
 
 /*
@@ -361,7 +362,7 @@ static int reap(const struct spawner *p, pid_t supervisor, struct err *e)
 }
 
 int spawner_serve(struct parts *parts, char *const *template, int socket, int signals,
-		  pid_t supervisor, struct err *e)
+		  pid_t supervisor, const struct confine *measurer, struct err *e)
 {
 	static struct spawner p;
 	int r;
@@ -369,7 +370,7 @@ int spawner_serve(struct parts *parts, char *const *template, int socket, int si
 	p = (struct spawner){ .plan = parts->plan };
 	p.socket = PORT(socket, serve_socket, &p);
 	p.signals = PORT(signals, serve_signals, &p);
-	p.measurers = (struct measurers){ .hub = &p.hub, .done = tell_measured };
+	p.measurers = (struct measurers){ &p.hub, measurer, .done = tell_measured };
 	p.keeper = PORT(parts->keeper->socket, serve_keeper, &p);
 	p.hung = (struct bell){ .ring = ring_hung, .owner = &p };
 	r = start(&p, e);
