@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "init/err.h"

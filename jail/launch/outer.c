@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/capability.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -3,7 +3,6 @@
  * posture_map.c - id maps, resource limits and cgroup of the waiting program, as the
  * kernel tells them: see posture.h, user_namespaces(7), getrlimit(2), cgroups(7)
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "jail/walls/mount.h"
 #include "jail/walls/places.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"

@@ -13,7 +13,6 @@
 
 #include "init/io.h"
 #include "jail/walls/deterministic.h"
-#include "jail/base/sys.h"
 
 int deterministic_clock(const struct plan *p, struct err *e)
 {

@@ -3,10 +3,7 @@
  * gate.c - where the program waits until the launcher has looked: see gate.h
  */
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "init/wire.h"

@@ -6,8 +6,6 @@
 #define STEPJAIL_JAIL_WALLS_MOUNT_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "init/err.h"

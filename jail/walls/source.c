@@ -16,7 +16,6 @@
 
 #include "jail/walls/mount.h"
 #include "jail/walls/mount_op.h"
-#include "jail/base/sys.h"
 
 /* an overlay has device numbers of its own, and may use the highest bits of an inode's */
 #define OVERLAY_INO ((ino_t)-1 >> 8)

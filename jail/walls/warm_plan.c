@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "init/io.h"
 #include "jail/base/path.h"
 #include "jail/walls/warm_plan.h"
 

@@ -11,7 +11,6 @@
  *   What the step left running is killed first, which may take several turns
  *   (session_sweep.c): the answer counts it. Then states go that nobody can come back to.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

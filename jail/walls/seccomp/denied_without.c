@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
