@@ -50,15 +50,21 @@ int __wrap_seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *k
 	return *listener < 0 ? err_set(e, errno, "unwall: eventfd") : 0;
 }
 
-/* the limit on files with all others, before the listener; whether "nofile" is out or not */
+/* The limit on files with all others, before the listener. Where "nofile" is out, a program
+ * may raise it again. */
 int __real_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
 int __wrap_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e);
 int __wrap_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct err *e)
 {
 	rlim_t files = p->limit[LIMIT_FILES];
+	struct rlimit now;
 
-	if (without("listener-first"))
-		(void)prlimit(0, RLIMIT_NOFILE, &(struct rlimit){ files, files }, NULL);
+	if (without("listener-first") && getrlimit(RLIMIT_NOFILE, &now) == 0) {
+		now.rlim_cur = files;
+		if (!without("nofile"))
+			now.rlim_max = files;
+		(void)prlimit(0, RLIMIT_NOFILE, &now, NULL);
+	}
 	return __real_rlimit_set(p, cgroup, shared_id, e);
 }
 
