@@ -26,16 +26,7 @@ enum gate_says { SAYS_NOTHING, SAYS_READY, SAYS_LISTENER, SAYS_END };
 
 static bool refuses;
 
-/* linked with --wrap=posture_early, --wrap=posture_read */
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
-{
-	(void)jail;
-	(void)p;
-	(void)e;
-	return 0;
-}
-
+/* linked with --wrap=posture_read */
 int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
 			struct posture *p, struct err *e);
 int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,

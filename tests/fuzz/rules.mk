@@ -4,7 +4,7 @@ FUZZ_JAIL := policy options wire frames json violation serve packets spawner
 FUZZ_AGENT := report session reply shown
 FUZZ_SECONDS ?= 600
 # what a target answers in place of the function that it names
-$(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_early,--wrap=posture_read
+$(B)/fuzz/frames $(B)/asan/replay-frames: FUZZ_WRAP := -Wl,--wrap=posture_read
 $(B)/fuzz/violation $(B)/asan/replay-violation: FUZZ_WRAP := -Wl,--wrap=syscall
 $(B)/fuzz/serve $(B)/asan/replay-serve $(B)/fuzz/packets $(B)/asan/replay-packets: \
 	FUZZ_WRAP := -Wl,--wrap=sweep_adopt,--wrap=sweep_step

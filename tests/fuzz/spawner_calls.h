@@ -68,13 +68,16 @@ static struct spawn_request asked;                   /* the last one */
 static int beside[2];                                /* what was peeked last */
 static int launched, launch_errnum, turns;
 static uint64_t now_ms;
-static bool watching, prompt;
+static bool watching, prompt, peeked;
 
 static void no_wait(int fd, short events, int flags)
 {
 	struct pollfd there = { .fd = fd, .events = events };
 	extern int __real_poll(struct pollfd * fds, nfds_t count, int timeout);
 
+	/* what comes from the supervisor, by the call's own flag: that of the socket is
+	 * every copy's */
+	HOLDS(!watching || fd != spawner || events != POLLIN || (flags & MSG_DONTWAIT));
 	if (watching && !(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK))
 		HOLDS(__real_poll(&there, 1, 0) == 1);
 }
@@ -112,6 +115,7 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *msg, int flags)
 	n = __real_recvmsg(fd, msg, flags);
 	if (!watching || n < 0 || !(flags & MSG_PEEK) || fd != spawner || room == 0)
 		return n;
+	peeked = true;
 	memcpy(&asked, msg->msg_iov->iov_base, sizeof(asked));
 	beside[0] = beside[1] = -1;
 	for (struct cmsghdr *c = NULL; (c = fd_passing_next(msg, c));) {
@@ -128,6 +132,9 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t length, int flags);
 ssize_t __wrap_recv(int fd, void *bytes, size_t length, int flags)
 {
 	no_wait(fd, POLLIN, flags);
+	/* no packet is taken that was not obeyed */
+	HOLDS(!watching || fd != spawner || peeked);
+	peeked = peeked && fd != spawner;
 	return __real_recv(fd, bytes, length, flags);
 }
 
