@@ -144,7 +144,6 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	launch_end(&run.jail);
 	/* the keeper ends while the report is written; keeper_end() waits for it */
 	keeper_close(&keeper);
-	io_close_fd(&run.outcome.refused.fd);
 	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started))
 		end = learn(&run, p, e);
 	capture_end(&run.outcome.capture, run.outcome.started);
@@ -161,6 +160,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	end = both(end, report_write(report, &run.jail, &run.outcome, j, &late), &late,
 		   e);
 	r = keeper_end(&keeper, &late);
+	/* to a program that still ran, a refused call would read as one that does not exist */
+	io_close_fd(&run.outcome.refused.fd);
 	/* if the keeper was killed during the run, the verdict tells that already */
 	if (r != -EOWNERDEAD || j->status != STATUS_FAILED)
 		end = both(end, r, &late, e);
