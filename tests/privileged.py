@@ -20,9 +20,9 @@ ENTRIES = {
     "spawner.spawner_serve": "the spawner of serve",
 }
 OTHER = "another command, which starts no program for anybody"
-PROGRAM = "for what a program does, and until run_confine() there is none"
+WATCHER = "the launcher once it is a watcher: run_confine() comes before, in run.c"
 # a launch that fails is reported with rights: no program has run in its jail
-LATE = "behind the loop, so confined if a program has run"
+LATE = "behind the watcher's loop, so confined if a program has run"
 # from here on it reads what jails and the client say, confined
 SUPERVISOR = "the supervisor, which has given up its rights"
 CUT = {
@@ -30,12 +30,9 @@ CUT = {
     "main.command_help": OTHER, "main.command_version": OTHER,
     "shipped.shipped_escape": OTHER,
     "supervisor.supervisor_serve": SUPERVISOR,
-    "run_loop.serve_listener": PROGRAM, "run_loop.serve_stdout": PROGRAM,
-    "run_loop.serve_stderr": PROGRAM, "run_loop.sample_cgroup": PROGRAM,
-    "run_loop.sample_without_cgroup": PROGRAM,
-    "run_loop.run_loop_gather": LATE, "capture.capture_drain": LATE,
-    "capture.capture_check": LATE, "capture.capture_deliver": LATE, "run.learn": LATE,
-    "outcome.outcome_judge": LATE, "report.report_write": LATE,
+    "run_loop.run_loop_run": WATCHER,
+    "capture.capture_deliver": LATE, "outcome.outcome_judge": LATE,
+    "report.report_write": LATE, "violation.violation_tell": WATCHER,
 }
 SECTION = r"\.(text|rodata|bss|data(?:\.rel)?(?:\.ro)?(?:\.local)?)\.(.+)"
 

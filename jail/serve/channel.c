@@ -6,11 +6,17 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "init/io.h"
 #include "jail/serve/channel.h"
+
+static int refuse_fds(int fd)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
+}
 
 int channel_pair(int *outside, int *inside, struct err *e)
 {
-	int ends[2], on = 1, off = 0;
+	int ends[2], on = 1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "channel: socket pair");
@@ -20,16 +26,14 @@ int channel_pair(int *outside, int *inside, struct err *e)
 	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 ||
 	    setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return err_set(e, errno, "channel: ask for credentials");
-	if (setsockopt(ends[0], SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off)) < 0 &&
-	    errno != ENOPROTOOPT)
+	if (refuse_fds(ends[0]) < 0 && errno != ENOPROTOOPT)
 		return err_set(e, errno, "channel: refuse fds");
 	return 0;
 }
 
-bool channel_refuses_fds(int fd)
+bool channel_can_refuse_fds(void)
 {
-	int on = 1;
-	socklen_t size = sizeof(on);
+	cleanup_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, &size) == 0 && !on;
+	return refuse_fds(fd) == 0;
 }

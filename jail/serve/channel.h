@@ -26,7 +26,7 @@
  */
 int channel_pair(int *outside, int *inside, struct err *e);
 
-/** channel_refuses_fds() - Does the kernel refuse to send fds to this channel's end? */
-bool channel_refuses_fds(int fd);
+/** channel_can_refuse_fds() - Does the kernel refuse to send fds to a channel's end? */
+bool channel_can_refuse_fds(void);
 
 #endif

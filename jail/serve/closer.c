@@ -63,17 +63,12 @@ static _Noreturn void run(int socket, uid_t id, int landlock_abi)
 
 int closer_start(uid_t id, int landlock_abi, int *socket, struct err *e)
 {
-	int ends[2], one = -1, two = -1;
-	bool needed;
+	int ends[2];
 	pid_t child;
-	int r = channel_pair(&one, &two, e);
 
 	*socket = -1;
-	needed = r == 0 && !channel_refuses_fds(one);
-	io_close_fd(&one);
-	io_close_fd(&two);
-	if (r < 0 || !needed)
-		return r;
+	if (channel_can_refuse_fds())
+		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "closer: socket pair");
 	child = fork();

@@ -117,7 +117,8 @@ static int check_cgroup(const struct plan *p, struct err *e)
  * With no fd of the spawner's but the socket between them. What is heard of jails and of
  * the client is read by a process that has given up all rights.
  */
-static int supervise(const struct plan *p, int spawner, struct confine *c, struct err *e)
+static int supervise(const struct parts *parts, int spawner, struct confine *c,
+		     struct err *e)
 {
 	static struct confinement told;
 	static int keep[3];
@@ -141,7 +142,7 @@ static int supervise(const struct plan *p, int spawner, struct confine *c, struc
 	r = confine_bounding(e);
 	if (r == 0)
 		r = confine_self(c, &told, e);
-	return r < 0 ? r : supervisor_serve(p, keep[0], &told, e);
+	return r < 0 ? r : supervisor_serve(parts->plan, &parts->root, keep[0], &told, e);
 }
 
 /* the client's end must close with the supervisor */
@@ -190,7 +191,7 @@ static int divide(struct parts *parts, char *const *template, int signals, struc
 		return err_set(e, errno, "serve: socket pair");
 	child = fork();
 	if (child == 0)
-		return supervise(parts->plan, ends[1], &c, e);
+		return supervise(parts, ends[1], &c, e);
 	(void)close(ends[1]);
 	c.id = ids.own ? ids_program(&ids) : 0;
 	if (child < 0)

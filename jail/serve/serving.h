@@ -11,6 +11,7 @@
 #include "init/err.h"
 #include "init/wire.h"
 #include "jail/base/event_loop.h"
+#include "jail/base/tree.h"
 #include "jail/plan/plan.h"
 #include "jail/serve/queue.h"
 #include "jail/serve/template/spare.h"
@@ -29,6 +30,7 @@ struct ready {
 
 struct serve {
 	const struct plan *plan;
+	const struct tree *root;
 	const struct confinement *confinement; /* of this process */
 	struct event_loop hub;
 	struct port client, spawner;

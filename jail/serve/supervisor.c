@@ -149,13 +149,14 @@ static int await_template(struct serve *s, struct err *e)
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
-int supervisor_serve(const struct plan *p, int spawner, const struct confinement *told,
-		     struct err *e)
+int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
+		     const struct confinement *told, struct err *e)
 {
 	static struct serve s;
 	int r;
 
 	s.confinement = told;
+	s.root = root;
 	r = start(&s, p, spawner, e);
 	if (r == 0)
 		r = await_template(&s, e);

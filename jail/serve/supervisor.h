@@ -6,6 +6,7 @@
 #define STEPJAIL_JAIL_SERVE_SUPERVISOR_H
 
 #include "init/err.h"
+#include "jail/base/tree.h"
 #include "jail/plan/plan.h"
 #include "jail/watch/confine.h"
 
@@ -16,6 +17,7 @@
 /**
  * supervisor_serve() - Serve the client on fd 0 until it is gone, or the spawner says so
  * @p:		Of all sessions
+ * @root:	Their root tree, for its digest
  * @spawner:	Socket to the spawner, see spawn.h; taken, whatever this returns
  * @told:	What the kernel tells of this process; told to the client with each jail
  *
@@ -23,7 +25,7 @@
  *
  * Return: exit status, or -errno
  */
-int supervisor_serve(const struct plan *p, int spawner, const struct confinement *told,
-		     struct err *e);
+int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
+		     const struct confinement *told, struct err *e);
 
 #endif

@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct warm_plan) ==
 
 /**
  * warm_plan_map() - In the template: map the plan, and check every field of it
- * @memory:	From template_plan_write(); may be closed then
+ * @memory:	From template_plan_send(); may be closed then
  *
  * Return: the plan, read-only, of sizeof(struct warm_plan) bytes, which the caller
  * unmaps; or NULL, and @e says in a line what it is that cannot be

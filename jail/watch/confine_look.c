@@ -20,38 +20,36 @@ static const struct {
 	enum planned planned;
 	const char *text;
 } rows[] = {
-	{ "Uid:", "uids", IDS, NULL },
-	{ "Gid:", "gids", IDS, NULL },
-	{ "Groups:", "groups", NO_GROUPS, NULL },
+	{ "Uid:", "uids", IDS, "" },
+	{ "Gid:", "gids", IDS, "" },
+	{ "Groups:", "groups", NO_GROUPS, "" },
 	{ "CapInh:", "cap_inheritable", TEXT, NO_CAPABILITY },
 	{ "CapPrm:", "cap_permitted", TEXT, NO_CAPABILITY },
 	{ "CapEff:", "cap_effective", TEXT, NO_CAPABILITY },
 	/* an ordinary user cannot empty it, and no_new_privs makes it idle */
-	{ "CapBnd:", "cap_bounding", ANY, NULL },
+	{ "CapBnd:", "cap_bounding", ANY, "" },
 	{ "CapAmb:", "cap_ambient", TEXT, NO_CAPABILITY },
 	{ "NoNewPrivs:", "no_new_privs", TEXT, "1" },
 	{ "Seccomp:", "seccomp_mode", MODE, "2" },
 	/* Linux 5.9 */
-	{ "Seccomp_filters:", "seccomp_filters", FILTERS, NULL },
+	{ "Seccomp_filters:", "seccomp_filters", FILTERS, "" },
 };
 _Static_assert(COUNT(rows) == CONFINE_ROWS, "a value for each row");
 
 /* false: it may read anything */
 static bool plan(size_t row, const struct confine *c, long filters, char *text)
 {
+	(void)snprintf(text, CONFINE_VALUE_MAX, "%s", rows[row].text);
 	switch (rows[row].planned) {
 	case TEXT:
-		(void)snprintf(text, CONFINE_VALUE_MAX, "%s", rows[row].text);
 		return true;
 	case IDS:
 		(void)snprintf(text, CONFINE_VALUE_MAX, "%u %u %u %u", c->id, c->id,
 			       c->id, c->id);
 		return c->id != 0;
 	case NO_GROUPS:
-		text[0] = '\0';
 		return c->id != 0;
 	case MODE:
-		(void)snprintf(text, CONFINE_VALUE_MAX, "%s", rows[row].text);
 		return c->filter != NULL;
 	case FILTERS:
 		(void)snprintf(text, CONFINE_VALUE_MAX, "%ld",

@@ -19,7 +19,7 @@
 #include "jail/watch/tmpfs_usage.h"
 #include "jail/watch/violation.h"
 #include "jail/watch/capture.h"
-#include "jail/watch/proc_usage.h"
+#include "jail/launch/keeper.h"
 
 /* stepjail's own exit statuses, as timeout(1) and env(1) have them */
 enum {
@@ -70,9 +70,9 @@ struct outcome {
 	bool cgroup;                       /* usage is filled */
 	struct cgroup_usage before;        /* when the gate was opened: the set-up's */
 	struct cgroup_usage usage;         /* with that taken off */
-	int full;               /* enum tmpfs_usage_bit bits; negative: not known */
-	struct proc_usage peak; /* the highest samples, where no cgroup counts */
-	unsigned int strays;    /* processes that outlived the program, and were killed */
+	int full;                  /* enum tmpfs_usage_bit bits; negative: not known */
+	struct keeper_sample peak; /* the highest samples, where no cgroup counts */
+	unsigned int strays; /* processes that outlived the program, and were killed */
 };
 
 struct judgement {

@@ -308,6 +308,18 @@ int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 	return 0;
 }
 
+void proc_usage_look(void *owner, pid_t init, struct keeper_sample *s)
+{
+	static struct proc_usage usage;
+	const struct plan *p = owner;
+	struct err e;
+
+	s->errnum = -proc_usage_sample(init, p->limit[LIMIT_MEMORY_BYTES], &usage, &e);
+	s->memory_bytes = usage.memory_bytes;
+	s->cpu_us = usage.cpu_us;
+	s->processes = usage.processes;
+}
+
 /* the children of a process, and, in the same place of another list, whose they are */
 static int find_with(struct walk *k, pid_t pid)
 {

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "init/err.h"
+#include "jail/launch/keeper.h"
 #include "jail/plan/plan.h"
 
 #define PROC_USAGE_PERIOD_MS 50
@@ -53,6 +54,12 @@ int proc_usage_check(pid_t init, struct err *e);
  */
 int proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
 		      struct err *e);
+
+/**
+ * proc_usage_look() - The same in the keeper, whose rights allow it to see; in numbers
+ * @plan:	Of the one jail in the life of the process
+ */
+void proc_usage_look(void *plan, pid_t init, struct keeper_sample *s);
 
 /**
  * proc_usage_quick() - The same, without the exact count, for whoever has it made

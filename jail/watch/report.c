@@ -60,11 +60,6 @@
 
 #define POLICY_BYTES (4U << 20) /* of a plan in words; all binds that it can have fit */
 
-static const char *const without_audit[] = {
-	"record of violations: instead nothing; each fails with EPERM",
-	"--on-violation kill: instead EPERM",
-};
-
 /* a value that only the cgroup leaf counts */
 static void count(const char *key, const struct outcome *o, uint64_t value, uint64_t unit,
 		  FILE *out)
@@ -116,23 +111,6 @@ static void write_usage(FILE *out, const struct outcome *o)
 	write_full(out, o);
 }
 
-/* A wall that --allow-missing names, and that was there all the same, is not listed. */
-void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o)
-{
-	bool cgroup = jail->limited || !jail->missing.errnum;
-	bool audit = o->listened || !o->started;
-	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
-	size_t missing = 0;
-
-	(void)fputs("[", out);
-	if (jail->plan)
-		missing = cgroup_limits_missing(
-			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);
-	for (size_t i = 0; !audit && i < audits; i++)
-		json_after(missing++ ? "," : "", without_audit[i], out);
-	(void)fputc(']', out);
-}
-
 /* of exactly what explain prints for the same options; no memory, no digest */
 static const char *digest_plan(const struct plan *p)
 {
@@ -148,7 +126,7 @@ static const char *digest_plan(const struct plan *p)
 	return size < 0 ? NULL : sha256_text(policy, (size_t)size, hex);
 }
 
-static void print_digests(const struct jail *jail, FILE *out)
+void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 {
 	/* nothing changes a plan, and serve tells its one with each session */
 	static const struct plan *plan;
@@ -156,16 +134,16 @@ static void print_digests(const struct jail *jail, FILE *out)
 	char hex[SHA256_HEX];
 	struct sha256_ctx argv;
 
-	if (!digest || plan != jail->plan)
-		digest = digest_plan(jail->plan);
-	plan = jail->plan;
+	if (!digest || plan != p)
+		digest = digest_plan(p);
+	plan = p;
 	json_after("\"plan_sha256\":", digest, out);
 	sha256_init(&argv);
-	for (char *const *word = jail->plan->argv; word && *word; word++)
+	for (char *const *word = p->argv; word && *word; word++)
 		sha256_update(&argv, strlen(*word) + 1, /* with its NUL */
 			      (const uint8_t *)*word);
 	(void)fprintf(out, ",\"argv_sha256\":\"%s\",", sha256_end(&argv, hex));
-	tree_print(&jail->root, out);
+	tree_print(root, out);
 }
 
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
@@ -175,7 +153,7 @@ void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
 		return;
 	}
 	(void)fputc('{', out);
-	print_digests(jail, out);
+	report_digests(jail->plan, &jail->root, out);
 	(void)fprintf(out, "%s}", p->json);
 }
 
@@ -195,7 +173,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"output\":", out);
 	capture_print(&o->capture, out);
 	(void)fputs(",\"not_enforced\":", out);
-	report_not_enforced(out, jail, o);
+	report_not_enforced(jail, o->listened || !o->started, out);
 	(void)fputs(",\"shut\":", out);
 	denied_print(o->started ? denied_without_lacks(jail->limited, jail->landlock_abi,
 						       jail->plan)

@@ -54,9 +54,18 @@ int report_write(int fd, const struct jail *jail, const struct outcome *o,
  */
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out);
 
-/**
- * report_not_enforced() - Write a JSON array of the walls that --allow-missing left out
+/** report_digests() - The members of that which are no part of a posture: of the plan, of
+ * the program's words and of the root tree
  */
-void report_not_enforced(FILE *out, const struct jail *jail, const struct outcome *o);
+void report_digests(const struct plan *p, const struct tree *root, FILE *out);
+
+/**
+ * report_not_enforced() - Write a JSON array of the walls that --allow-missing left out,
+ * with what stands in for each; in not_enforced.c
+ * @listened:	stepjail has the listener for violations, or is not known to lack it
+ *
+ * A wall that --allow-missing names, and that was there all the same, is not listed.
+ */
+void report_not_enforced(const struct jail *jail, bool listened, FILE *out);
 
 #endif

@@ -14,16 +14,15 @@
 #include "jail/base/cancel.h"
 #include "jail/command.h"
 #include "jail/base/host.h"
-#include "jail/base/json.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
+#include "jail/watch/proc_usage.h"
+#include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/watch/run.h"
-#include "jail/watch/run_loop.h"
-
-#define LEARNED_BYTES 65536
+#include "jail/watch/run_confine.h"
 
 /* The program gets stdin, stdout and stderr: none may lead out of its tree. */
 static int check_stdio(struct err *e)
@@ -43,78 +42,55 @@ static int check_stdio(struct err *e)
 	return 0;
 }
 
-static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper,
-		    struct err *e)
+/* up to a child that walks the stages */
+static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
+		  struct err *e)
 {
 	static struct parts parts;
-	int r = host_check(e);
-
-	if (r == 0)
-		r = launch_find(&parts, p, e);
-	run->jail.plan = p;
-	parts.keeper = keeper;
-	if (r == 0)
-		r = launch_jail(&run->jail, &parts, e);
-	run->keeper = keeper->socket;
-	/* while the jail is made */
-	if (r == 0)
-		r = confine_bounding(e);
-
-	if (r == 0 && run->jail.missing.errnum)
-		(void)fprintf(stderr,
-			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
-			      (int)strcspn(run->jail.missing.text, ";"),
-			      run->jail.missing.text);
-	if (r == 0)
-		r = run_loop_run(run, e);
-	if (r < 0)
-		return r;
-	run_loop_gather(run);
-	/* while a kill is under way, counters still change */
-	launch_wait(&run->jail);
-	/* no process is left that could write */
-	capture_drain(&run->outcome.capture);
-	r = capture_check(&run->outcome.capture, e);
-	run->outcome.cgroup = run->jail.limited;
-	if (!run->jail.limited)
-		return r;
-	/* without what the jail used before its program started */
-	cgroup_usage(&run->jail.cgroup, &run->outcome.before, &run->outcome.usage);
-	return r;
-}
-
-/* print it to stderr in one piece */
-static int learn(const struct run *run, const struct plan *p, struct err *e)
-{
-	cleanup_free char *text = NULL;
-	FILE *out = json_open(&text, LEARNED_BYTES);
-	ssize_t n;
-
-	if (!out)
-		return err_set(e, errno, "--learn: allocate");
-	if (run->outcome.listened)
-		violation_learn(&run->outcome.refused, p, out);
-	else
-		(void)fputs(
-			"# a surrounding listener hears of this process's calls: nothing was learned\n",
-			out);
-	n = json_close(out, text, LEARNED_BYTES);
-	if (n >= 0)
-		n = io_write_all(STDERR_FILENO, text, (size_t)n);
-	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
-}
-
-static int start(struct run *run, struct keeper *keeper, const struct plan *p,
-		 struct err *e)
-{
+	struct jail *j = &run->up.jail;
 	int r = cancel_open(&run->signals, e);
 
 	if (r == 0)
 		r = capture_open(&run->outcome.capture, p, e);
+	if (r == 0)
+		r = host_check(e);
+	if (r == 0)
+		r = launch_find(&parts, p, e);
+	j->plan = p;
+	parts.keeper = keeper;
 	if (r < 0)
 		return r;
-	capture_give(&run->outcome.capture, run->jail.stdio);
-	return run_jail(run, p, keeper, e);
+	capture_give(&run->outcome.capture, j->stdio);
+	r = launch_jail(j, &parts, e);
+	/* while the jail is made */
+	if (r == 0)
+		r = confine_bounding(e);
+	if (r == 0 && j->missing.errnum)
+		(void)fprintf(stderr,
+			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
+			      (int)strcspn(j->missing.text, ";"), j->missing.text);
+	return r;
+}
+
+/* no byte of the program's is read before the launcher has become a watcher */
+static int run_jail(struct run *run, const struct plan *p, struct keeper *keeper,
+		    struct err *e)
+{
+	struct outcome *o = &run->outcome;
+	int r = launch(run, p, keeper, e);
+
+	if (r < 0)
+		return r;
+	r = startup_wait(&run->up, run->signals, &o->cancel_signal, e);
+	if (r == 0)
+		o->killed = VERDICT_CANCELLED;
+	if (r > 0) {
+		r = run_confine(run, e);
+		if (r == 0)
+			r = run_loop_run(run, e);
+	}
+	launch_wait(&run->up.jail);
+	return r;
 }
 
 /* the first error is kept */
@@ -131,7 +107,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	struct keeper keeper = { .socket = -1,
 				 .starts = true,
 				 .one = true,
-				 .look = run_loop_look,
+				 .look = proc_usage_look,
 				 .owner = (void *)(uintptr_t)p };
 	const sigset_t wanted = cancel_signals();
 	struct err failed, late;
@@ -139,13 +115,12 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 
 	run = RUN_NONE;
 	run.report = report;
-	run.confines = true;
-	r = start(&run, &keeper, p, &failed);
-	launch_end(&run.jail);
+	r = run_jail(&run, p, &keeper, &failed);
+	launch_end(&run.up.jail);
 	/* the keeper ends while the report is written; keeper_end() waits for it */
 	keeper_close(&keeper);
-	if (p->learn == ANSWER_YES && (run.outcome.listened || run.outcome.started))
-		end = learn(&run, p, e);
+	if (p->learn == ANSWER_YES && run.outcome.started)
+		end = violation_tell(&run.outcome.refused, run.outcome.listened, p, e);
 	capture_end(&run.outcome.capture, run.outcome.started);
 
 	if (r < 0 && run.outcome.started)
@@ -157,10 +132,11 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 		outcome_judge(&run.outcome, p, j);
 	if (j->status == STATUS_FAILED)
 		host_hint(&j->error);
-	end = both(end, report_write(report, &run.jail, &run.outcome, j, &late), &late,
+	end = both(end, report_write(report, &run.up.jail, &run.outcome, j, &late), &late,
 		   e);
 	r = keeper_end(&keeper, &late);
 	/* to a program that still ran, a refused call would read as one that does not exist */
+	io_close_fd(&run.up.gate.listener);
 	io_close_fd(&run.outcome.refused.fd);
 	/* if the keeper was killed during the run, the verdict tells that already */
 	if (r != -EOWNERDEAD || j->status != STATUS_FAILED)

@@ -19,25 +19,16 @@
 
 #include "filter_watcher.h"
 
-/* of which nothing is used any more */
-static void close_folders(struct run *run)
-{
-	io_close_fd(&run->jail.ids.slot_fd);
-	io_close_fd(&run->jail.cgroup.base);
-	io_close_fd(&run->jail.cgroup.leaf);
-	io_close_fd(&run->jail.cgroup.inner);
-}
-
 int run_confine(struct run *run, struct err *e)
 {
 	static struct confinement told;
-	const struct jail *j = &run->jail;
+	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
 	int keep[14 + CGROUP_HELD] = {
 		run->report,
 		run->signals,
-		run->room.work,
-		run->room.tmp,
+		run->up.room.work,
+		run->up.room.tmp,
 		j->control,
 		j->gate,
 		j->pidfd,
@@ -46,7 +37,7 @@ int run_confine(struct run *run, struct err *e)
 		out[1].outside,
 		out[0].spill,
 		out[1].spill,
-		run->outcome.refused.fd,
+		run->up.gate.listener,
 		/* where the program does not start, its files are removed */
 		run->outcome.capture.folder,
 	};
@@ -63,7 +54,11 @@ int run_confine(struct run *run, struct err *e)
 	memcpy(keep + 14, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
-	close_folders(run);
+	/* of these nothing is used any more */
+	io_close_fd(&run->up.jail.ids.slot_fd);
+	io_close_fd(&run->up.jail.cgroup.base);
+	io_close_fd(&run->up.jail.cgroup.leaf);
+	io_close_fd(&run->up.jail.cgroup.inner);
 	r = confine_self(&c, &told, e);
 	if (r == 0)
 		io_close_fd(&run->outcome.capture.folder);

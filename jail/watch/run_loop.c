@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_loop.c - wait for a jail's end: see run_loop.h
+ * run_loop.c - open a jail's gate, and wait for its end: see run_loop.h
  *
  * Theory of operation
  *   One loop waits for the control socket and the launcher's own signals, with a timeout
@@ -22,45 +22,32 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/watch/run_loop.h"
 #include "jail/base/clock.h"
-#include "jail/watch/startup.h"
+#include "jail/watch/proc_usage.h"
+#include "jail/walls/seccomp/denied_without.h"
+#include "jail/watch/run_loop.h"
 
 #define CPU_POLL_MIN_MS 10
 #define SAMPLE_MAX_MS 10000 /* a jail whose memory nobody sees for so long is ended */
 #define LAST_SAMPLE_MS 1000
 
-/* in the keeper: what its rights allow it to see, in numbers */
-void run_loop_look(void *owner, pid_t init, struct keeper_sample *s)
-{
-	static struct proc_usage usage;
-	const struct plan *p = owner;
-	struct err e;
-
-	s->errnum = -proc_usage_sample(init, p->limit[LIMIT_MEMORY_BYTES], &usage, &e);
-	s->memory_bytes = usage.memory_bytes;
-	s->cpu_us = usage.cpu_us;
-	s->processes = usage.processes;
-}
-
 static void note_sample(struct run *run, const struct keeper_sample *s)
 {
-	struct proc_usage *peak = &run->outcome.peak, *w = &run->watch;
+	struct keeper_sample *peak = &run->outcome.peak;
 
-	w->memory_bytes = s->memory_bytes;
-	w->cpu_us = s->cpu_us;
-	w->processes = s->processes;
-	if (w->memory_bytes > peak->memory_bytes)
-		peak->memory_bytes = w->memory_bytes;
-	if (w->cpu_us > peak->cpu_us)
-		peak->cpu_us = w->cpu_us;
-	if (w->processes > peak->processes)
-		peak->processes = w->processes;
+	run->watch = *s;
+	if (s->memory_bytes > peak->memory_bytes)
+		peak->memory_bytes = s->memory_bytes;
+	if (s->cpu_us > peak->cpu_us)
+		peak->cpu_us = s->cpu_us;
+	if (s->processes > peak->processes)
+		peak->processes = s->processes;
 }
 
 static void ask_sample(struct run *run)
 {
-	if (!run->asked_ms && keeper_ask_sample(run->jail.keeper, run->jail.kept) == 0)
+	if (!run->asked_ms &&
+	    keeper_ask_sample(run->up.jail.keeper, run->up.jail.kept) == 0)
 		run->asked_ms = clock_now_ms();
 }
 
@@ -71,11 +58,11 @@ static bool sample_now(struct run *run)
 
 	/* an answer that is under way is of a moment before */
 	if (run->asked_ms &&
-	    keeper_take_sample(run->jail.keeper, LAST_SAMPLE_MS, &s) != 1)
+	    keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, &s) != 1)
 		return false;
 	run->asked_ms = 0;
 	ask_sample(run);
-	if (keeper_take_sample(run->jail.keeper, LAST_SAMPLE_MS, &s) != 1 || s.errnum)
+	if (keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, &s) != 1 || s.errnum)
 		return false;
 	run->asked_ms = 0;
 	note_sample(run, &s);
@@ -85,27 +72,32 @@ static bool sample_now(struct run *run)
 static void kill_for(struct run *run, enum verdict cause)
 {
 	/* what a killed process has used, nobody tells afterwards */
-	if (!run->jail.limited && run->outcome.started)
+	if (!run->up.jail.limited)
 		(void)sample_now(run);
 	run->outcome.killed = cause;
 	run->ended = true;
-	launch_kill(&run->jail);
+	launch_kill(&run->up.jail);
 }
 
+/* the watcher's own reason for not going on */
 static void refuse(struct run *run, int errnum, const char *what)
 {
+	struct outcome *o = &run->outcome;
 	struct err e;
 
 	(void)err_set(&e, errnum, "the program was started, and killed: %s", what);
-	startup_refuse(run, &e);
+	o->have_fail = true;
+	o->fail.errnum = (uint32_t)e.errnum;
+	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e.text);
+	run->ended = true;
 }
 
 /* an answer to ask_sample(), or the keeper's end */
 static void serve_keeper(struct run *run)
 {
-	const struct plan *p = run->jail.plan;
+	const struct plan *p = run->up.jail.plan;
 	struct keeper_sample s;
-	int r = keeper_take_sample(run->jail.keeper, 0, &s);
+	int r = keeper_take_sample(run->up.jail.keeper, 0, &s);
 
 	if (r == 0)
 		return;
@@ -143,12 +135,12 @@ static void sample_without_cgroup(struct run *run)
 /* look at CPU time again no sooner than it can be used up on all CPUs at once */
 static void sample_cgroup(struct run *run)
 {
-	uint64_t limit_ms = run->jail.plan->limit[LIMIT_CPU_MS];
+	uint64_t limit_ms = run->up.jail.plan->limit[LIMIT_CPU_MS];
 	struct cgroup_usage u = run->outcome.before;
 	uint64_t used_ms;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	cgroup_cpu(&run->jail.cgroup, &u);
+	cgroup_cpu(&run->up.jail.cgroup, &u);
 	used_ms = (u.user_us + u.system_us - run->outcome.before.user_us -
 		   run->outcome.before.system_us) /
 		  1000;
@@ -163,20 +155,15 @@ static void sample_cgroup(struct run *run)
 
 static bool is_sampled(const struct run *run)
 {
-	return run->outcome.started &&
-	       (!run->jail.limited || run->jail.plan->limit[LIMIT_CPU_MS] != NO_LIMIT);
-}
-
-static uint64_t wall_limit(const struct run *run)
-{
-	return run->outcome.started ? run->jail.plan->limit[LIMIT_WALL_MS] : STARTUP_MS;
+	return !run->up.jail.limited ||
+	       run->up.jail.plan->limit[LIMIT_CPU_MS] != NO_LIMIT;
 }
 
 /* milliseconds to the nearest deadline, -1 for none; one more, never one less */
 static int next_timeout(const struct run *run)
 {
 	uint64_t now = clock_now_ms(), left = NO_LIMIT;
-	uint64_t wall = wall_limit(run);
+	uint64_t wall = run->up.jail.plan->limit[LIMIT_WALL_MS];
 
 	if (wall != NO_LIMIT)
 		left = run->start_ms + wall > now ? run->start_ms + wall - now : 0;
@@ -195,51 +182,44 @@ static int next_timeout(const struct run *run)
 
 static void check_deadlines(struct run *run)
 {
-	uint64_t now = clock_now_ms(), wall = wall_limit(run);
+	uint64_t now = clock_now_ms(), wall = run->up.jail.plan->limit[LIMIT_WALL_MS];
 
 	if (wall != NO_LIMIT && now - run->start_ms >= wall) {
-		if (run->outcome.started)
-			kill_for(run, VERDICT_WALL_TIMEOUT);
-		else
-			startup_late(run);
+		kill_for(run, VERDICT_WALL_TIMEOUT);
 		return;
 	}
 	if (!is_sampled(run) || now - run->sampled_ms < run->sample_in_ms)
 		return;
 	run->sampled_ms = now;
-	if (!run->jail.limited)
+	if (!run->up.jail.limited)
 		sample_without_cgroup(run);
 	else
 		sample_cgroup(run);
 }
 
-/* Return: 0, or negative when the frame is none that may come now */
-static int serve_frame(struct run *run)
-{
-	struct wire_header h;
-	const unsigned char *payload = wire_reader_take(&run->reader, &h);
-	struct outcome *o = &run->outcome;
-
-	if (startup_frame(run, &h, payload))
-		return 0;
-	if (h.type == WIRE_EXIT && h.length == sizeof(o->exit) && o->started) {
-		memcpy(&o->exit, payload, sizeof(o->exit));
-		o->have_exit = true;
-		run->ended = true;
-		return 0;
-	}
-	return -EBADMSG;
-}
-
 static void serve_control(struct run *run)
 {
-	int r = wire_reader_fill(&run->reader, run->jail.control);
+	struct outcome *o = &run->outcome;
+	struct wire_header h;
+	const unsigned char *payload;
+	int r = wire_reader_fill(&run->reader, run->up.jail.control);
 
-	if (r > 0)
-		r = serve_frame(run);
-	/* end of the stream or nonsense: nothing that init says is believed any more */
-	if (r < 0 && r != -EINTR)
-		run->ended = true;
+	if (r == 0 || r == -EINTR)
+		return;
+	/* after this frame, the end of the stream or nonsense init is not heard again */
+	run->ended = true;
+	if (r < 0)
+		return;
+	payload = wire_reader_take(&run->reader, &h);
+	if (h.type == WIRE_EXIT && h.length == sizeof(o->exit)) {
+		memcpy(&o->exit, payload, sizeof(o->exit));
+		o->have_exit = true;
+	} else if (h.type == WIRE_FAIL && h.length == sizeof(o->fail)) {
+		/* the program's exec */
+		memcpy(&o->fail, payload, sizeof(o->fail));
+		o->fail.text[sizeof(o->fail.text) - 1] = '\0';
+		o->have_fail = true;
+	}
 }
 
 static void serve_signal(struct run *run)
@@ -255,17 +235,12 @@ static void serve_signal(struct run *run)
 static void serve_listener(struct run *run)
 {
 	struct violations *v = &run->outcome.refused;
-	int r = violation_serve(v, run->jail.plan, clock_now_ms() - run->start_ms);
+	int r = violation_serve(v, run->up.jail.plan, clock_now_ms() - run->start_ms);
 
 	if (r < 0)
 		refuse(run, -r, "violations: answer a refused call");
 	else if (r > 0)
 		kill_for(run, VERDICT_VIOLATION);
-}
-
-static void serve_gate(struct run *run)
-{
-	(void)startup_gate(run);
 }
 
 static void serve_stdout(struct run *run)
@@ -283,9 +258,8 @@ static const struct {
 	size_t fd; /* its place in struct run */
 	void (*serve)(struct run *run);
 } sources[] = {
-	{ offsetof(struct run, jail.control), serve_control },
+	{ offsetof(struct run, up.jail.control), serve_control },
 	{ offsetof(struct run, keeper), serve_keeper },
-	{ offsetof(struct run, jail.gate), serve_gate },
 	{ offsetof(struct run, signals), serve_signal },
 	{ offsetof(struct run, outcome.refused.fd), serve_listener },
 	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
@@ -293,12 +267,29 @@ static const struct {
 };
 #define SOURCE_COUNT (COUNT(sources))
 
-int run_loop_run(struct run *run, struct err *e)
+static void open_gate(struct run *run)
+{
+	struct outcome *o = &run->outcome;
+	struct jail *j = &run->up.jail;
+
+	o->posture = run->up.posture;
+	o->refused.fd = io_steal_fd(&run->up.gate.listener);
+	o->refused.lacks = denied_without_lacks(j->limited, j->landlock_abi, j->plan);
+	o->listened = o->refused.fd >= 0;
+	if (j->limited)
+		cgroup_usage(&j->cgroup, NULL, &o->before);
+	o->started = true;
+	run->start_ms = run->sampled_ms = clock_now_ms();
+	run->sample_in_ms = CPU_POLL_MIN_MS;
+	run->keeper = j->keeper->socket;
+	if (gate_open(&j->gate) < 0)
+		run->ended = true;
+}
+
+static int loop(struct run *run, struct err *e)
 {
 	struct pollfd fds[SOURCE_COUNT];
 
-	run->start_ms = clock_now_ms();
-	run->sample_in_ms = CPU_POLL_MIN_MS;
 	while (!run->ended) {
 		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
 						    clock_now_ms() - run->start_ms);
@@ -324,24 +315,44 @@ int run_loop_run(struct run *run, struct err *e)
 }
 
 /* what can only be known before the jail is gone */
-void run_loop_gather(struct run *run)
+static void gather(struct run *run)
 {
 	struct outcome *o = &run->outcome;
 
-	if (o->started)
-		o->wall_ms = clock_now_ms() - run->start_ms;
-	o->full = tmpfs_usage_full(&run->room);
-	tmpfs_usage_close(&run->room);
+	o->wall_ms = clock_now_ms() - run->start_ms;
+	o->full = tmpfs_usage_full(&run->up.room);
+	tmpfs_usage_close(&run->up.room);
 	if (!o->have_exit || !o->exit.strays)
 		return;
 	/* init told of at least one, also where they cannot be counted */
 	o->strays = 1;
-	if (run->jail.limited) {
-		int left = cgroup_count(&run->jail.cgroup);
+	if (run->up.jail.limited) {
+		int left = cgroup_count(&run->up.jail.cgroup);
 
 		/* init itself is still there, to be counted too */
 		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
 	} else if (sample_now(run) && run->watch.processes > 1) {
 		o->strays = run->watch.processes;
 	}
+}
+
+int run_loop_run(struct run *run, struct err *e)
+{
+	struct outcome *o = &run->outcome;
+	int r;
+
+	open_gate(run);
+	r = loop(run, e);
+	if (r < 0)
+		return r;
+	gather(run);
+	/* while a kill is under way, counters still change */
+	launch_wait(&run->up.jail);
+	/* no process is left that could write */
+	capture_drain(&o->capture);
+	o->cgroup = run->up.jail.limited;
+	/* without what the jail used before its program started */
+	if (o->cgroup)
+		cgroup_usage(&run->up.jail.cgroup, &o->before, &o->usage);
+	return capture_check(&o->capture, e);
 }

@@ -3,158 +3,155 @@
  * startup.c - from the launch until the program may start: see startup.h
  */
 #include <errno.h>
-#include <stdio.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "init/io.h"
-#include "jail/walls/gate.h"
-#include "jail/walls/seccomp/denied_without.h"
 #include "jail/base/clock.h"
-#include "jail/watch/run_confine.h"
+#include "jail/launch/keeper.h"
+#include "jail/watch/proc_usage.h"
 #include "jail/watch/startup.h"
 
 enum { READY_INIT = 1, READY_PROGRAM = 2, READY_BOTH = 3 };
 
-/* the launcher's own reason for not opening the gate, or for not going on */
-void startup_refuse(struct run *run, const struct err *e)
+int startup_late(struct err *e)
 {
-	struct outcome *o = &run->outcome;
-
-	o->have_fail = true;
-	o->fail.errnum = (uint32_t)e->errnum;
-	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e->text);
-	run->ended = true;
-}
-
-void startup_late(struct run *run)
-{
-	struct err e;
-
-	(void)err_say(
-		&e, ETIMEDOUT,
+	return err_say(
+		e, ETIMEDOUT,
 		"run: the jail did not stand within %d s: is the host out of CPU or memory?",
 		STARTUP_MS / 1000);
-	startup_refuse(run, &e);
 }
 
-/* both processes stand behind their walls, and the program was looked at */
-static void open_gate(struct run *run)
+/* both processes stand behind their walls, if @who was the last, and the program was
+ * looked at */
+static int is_ready(struct startup *up, unsigned int who, struct err *e)
 {
-	struct cgroup *cg = &run->jail.cgroup;
-	struct err e;
+	struct jail *j = &up->jail;
+	int r;
 
-	if (run->jail.limited &&
-	    cgroup_verify(cg->leaf, run->jail.plan, &cg->limits, &e) < 0) {
-		startup_refuse(run, &e);
-		return;
-	}
+	up->ready |= who;
+	if (up->ready != READY_BOTH)
+		return 0;
 	/* a watch that cannot see stands in for no limit */
-	if (!run->jail.limited && proc_usage_check(run->jail.pid, &e) < 0) {
-		startup_refuse(run, &e);
-		return;
-	}
-	run->room = tmpfs_usage_open(run->jail.pid);
-	if (run->jail.limited)
-		cgroup_hold(cg);
-	if (run->confines && run_confine(run, &e) < 0) {
-		startup_refuse(run, &e);
-		return;
-	}
-	if (run->jail.limited && run->confines)
-		cgroup_usage(cg, NULL, &run->outcome.before);
-	run->outcome.started = true;
-	run->start_ms = clock_now_ms();
-	run->sampled_ms = run->start_ms;
-	if (gate_open(&run->jail.gate) < 0)
-		run->ended = true;
+	r = j->limited ? cgroup_verify(j->cgroup.leaf, j->plan, &j->cgroup.limits, e)
+		       : proc_usage_check(j->pid, e);
+	if (r < 0)
+		return r;
+	up->room = tmpfs_usage_open(j->pid);
+	if (j->limited)
+		cgroup_hold(&j->cgroup);
+	up->stands = true;
+	return 0;
 }
 
-/* what waits there, and its walls; 1, 0 (end of file), -EAGAIN, or -errno */
-static int look_at_gate(struct run *run, struct err *e)
+/* the program's walls, and the listener that came with its READY */
+static int look(struct startup *up, struct err *e)
 {
-	int r = gate_receive(run->jail.gate, &run->gate, e);
+	struct jail *j = &up->jail;
+	int r;
+
+	j->netlink = io_steal_fd(&up->gate.netlink);
+	r = posture_read(j, up->gate.program, up->gate.landlock, &up->posture, e);
+	io_close_fd(&j->netlink);
+	if (r == 0 && up->gate.listener < 0 && !(j->plan->allow_missing & PART_AUDIT))
+		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
+	return r;
+}
+
+int startup_gate(struct startup *up, struct err *e)
+{
+	int r = gate_receive(up->jail.gate, &up->gate, e);
+
+	if (r == -EAGAIN)
+		return 0;
+	if (r == 0) /* its end: a stage failed, and the control socket has the words */
+		io_close_fd(&up->jail.gate);
+	if (r > 0)
+		r = look(up, e) < 0 || is_ready(up, READY_PROGRAM, e) < 0 ? -e->errnum
+									  : 1;
+	return r < 0 ? r : 1;
+}
+
+int startup_hear(int control, struct err *e)
+{
+	unsigned char bytes[WIRE_HEADER_BYTES + sizeof(struct wire_fail)];
+	struct wire_header h;
+	struct wire_fail fail;
+	ssize_t n = recv(control, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n <= 0)
+		return err_say(e, EPIPE, "the jail's init has ended");
+	/* each is sent in one go, so that a part of one is nonsense */
+	if (n < WIRE_HEADER_BYTES || wire_unpack(bytes, &h) < 0)
+		return err_say(e, EBADMSG, "the jail's init sent what is no frame");
+	if (h.type == WIRE_READY && h.length == 0)
+		return recv(control, bytes, WIRE_HEADER_BYTES, MSG_DONTWAIT) < 0
+			       ? err_set(e, errno, "receive from the jail's init")
+			       : 1;
+	if (h.type == WIRE_EXIT)
+		return err_say(e, EPIPE, "the program has ended");
+	if (h.type != WIRE_FAIL || h.length != sizeof(fail) || (size_t)n < sizeof(bytes))
+		return err_say(
+			e, EBADMSG,
+			"the jail's init sent a frame of type %u with %u bytes, which is not due here",
+			h.type, h.length);
+	memcpy(&fail, bytes + WIRE_HEADER_BYTES, sizeof(fail));
+	return err_say(e, fail.errnum ? err_told(fail.errnum) : EPROTO, "%.*s",
+		       (int)sizeof(fail.text) - 1,
+		       fail.text[0] ? fail.text : "the jail failed without a word");
+}
+
+int startup_control(struct startup *up, struct err *e)
+{
+	int r = startup_hear(up->jail.control, e);
 
 	if (r <= 0)
 		return r;
-	run->program = run->gate.program;
-	run->jail.netlink = io_steal_fd(&run->gate.netlink);
-	run->outcome.refused.fd = io_steal_fd(&run->gate.listener);
-	run->outcome.listened = run->outcome.refused.fd >= 0;
-	run->outcome.refused.lacks = denied_without_lacks(
-		run->jail.limited, run->jail.landlock_abi, run->jail.plan);
-	r = posture_read(&run->jail, run->program, run->gate.landlock,
-			 &run->outcome.posture, e);
-	io_close_fd(&run->jail.netlink);
-	if (r == 0 && !run->outcome.listened &&
-	    !(run->jail.plan->allow_missing & PART_AUDIT))
-		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
-	/* an -EAGAIN of the read-back must not pass for a gate where nothing waits yet */
-	return r < 0 ? -EPERM : 1;
+	if (up->ready & READY_INIT)
+		return err_say(e, EBADMSG, "the jail's init is ready for a second time");
+	r = posture_early(&up->jail, &up->posture, e);
+	return r < 0 ? r : is_ready(up, READY_INIT, e);
 }
 
-bool startup_gate(struct run *run)
+int startup_wait(struct startup *up, int signals, int *signal, struct err *e)
 {
-	struct err e;
-	int r = look_at_gate(run, &e);
+	uint64_t until_ms = clock_now_ms() + STARTUP_MS;
 
-	if (r == -EAGAIN)
-		return false;
-	if (r < 0) {
-		startup_refuse(run, &e);
-		return true;
+	while (!up->stands) {
+		struct pollfd fds[] = {
+			{ .fd = up->jail.control, .events = POLLIN },
+			{ .fd = up->jail.keeper->socket },
+			{ .fd = up->ready & READY_PROGRAM ? -1 : up->jail.gate,
+			  .events = POLLIN },
+			{ .fd = signals, .events = POLLIN },
+		};
+		uint64_t now_ms = clock_now_ms();
+		struct signalfd_siginfo info;
+		int r = 0;
+
+		if (now_ms >= until_ms)
+			return startup_late(e);
+		if (poll(fds, COUNT(fds), (int)(until_ms - now_ms)) < 0 && errno != EINTR)
+			return err_set(e, errno, "run: poll");
+		if (fds[0].revents)
+			r = startup_control(up, e);
+		if (r == 0 && fds[1].revents)
+			r = err_set(
+				e, EOWNERDEAD,
+				"run: the keeper, which would remove what is left, has ended");
+		if (r == 0 && fds[2].revents)
+			r = startup_gate(up, e);
+		if (r < 0)
+			return r;
+		if (fds[3].revents && read(signals, &info, sizeof(info)) > 0) {
+			*signal = (int)info.ssi_signo;
+			return 0;
+		}
 	}
-	if (r == 0) {
-		/* its end: a stage failed, and the control socket has the words */
-		io_close_fd(&run->jail.gate);
-		return true;
-	}
-	run->ready |= READY_PROGRAM;
-	if (run->ready == READY_BOTH)
-		open_gate(run);
-	return true;
-}
-
-int startup_hear(int control, struct wire_header *h, struct wire_fail *fail)
-{
-	unsigned char bytes[WIRE_HEADER_BYTES + sizeof(*fail)];
-	ssize_t n = recv(control, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-	size_t length;
-	int r;
-
-	if (n <= 0)
-		return n == 0 ? -ENODATA : errno == EAGAIN ? 0 : -errno;
-	/* each is sent in one go, so that a part of one is nonsense */
-	r = n < WIRE_HEADER_BYTES ? -EBADMSG : wire_unpack(bytes, h);
-	if (r < 0)
-		return r;
-	length = WIRE_HEADER_BYTES + (h->type == WIRE_FAIL ? sizeof(*fail) : 0);
-	if ((size_t)n < length)
-		return -EBADMSG;
-	memcpy(fail, bytes + WIRE_HEADER_BYTES, length - WIRE_HEADER_BYTES);
-	return recv(control, bytes, length, MSG_DONTWAIT) == (ssize_t)length ? 1
-									     : -EBADMSG;
-}
-
-bool startup_frame(struct run *run, const struct wire_header *h,
-		   const unsigned char *payload)
-{
-	struct outcome *o = &run->outcome;
-	struct err e;
-
-	if (h->type == WIRE_READY && h->length == 0 && !(run->ready & READY_INIT)) {
-		run->ready |= READY_INIT;
-		if (posture_early(&run->jail, &o->posture, &e) < 0)
-			startup_refuse(run, &e);
-		else if (run->ready == READY_BOTH)
-			open_gate(run);
-		return true;
-	}
-	if (h->type != WIRE_FAIL || h->length != sizeof(o->fail))
-		return false;
-	memcpy(&o->fail, payload, sizeof(o->fail));
-	o->fail.text[sizeof(o->fail.text) - 1] = '\0';
-	o->have_fail = true;
-	run->ended = true;
-	return true;
+	return 1;
 }

@@ -3,52 +3,73 @@
  * startup.h - from the launch until the program may start: who is ready, and behind what
  *
  * The launcher waits for init's READY and for the program's, at the gate; it reads back
- * the walls, the limits and the watch that stands in for them, and opens the gate. The
- * one way to stand up a jail: `run` comes here from its loop, `serve` from its own.
+ * the walls, the limits and the watch that stands in for them. Then the gate may be
+ * opened. The one way to stand up a jail: `run` waits in startup_wait(), `serve` comes
+ * here from its own loop.
  */
 #ifndef STEPJAIL_JAIL_WATCH_STARTUP_H
 #define STEPJAIL_JAIL_WATCH_STARTUP_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "init/wire.h"
-#include "jail/watch/run_loop.h"
+#include "init/err.h"
+#include "jail/launch/launch.h"
+#include "jail/launch/posture.h"
+#include "jail/walls/gate.h"
+#include "jail/watch/tmpfs_usage.h"
 
 /* a jail must stand by then, whatever the plan allows its program */
 #define STARTUP_MS 30000
 
-/**
- * startup_gate() - Take what waits at the gate; the jail stands, or run->ended is set
- *
- * Return: false: not all of READY is there, and the gate is still to be listened to
- */
-bool startup_gate(struct run *run);
+/* zeroed, but for STARTUP_NONE */
+struct startup {
+	struct jail jail;
+	struct posture posture;
+	struct gate_ready gate;  /* as far as it has come; the listener is in it */
+	struct tmpfs_usage room; /* from when it stands */
+	unsigned int ready;      /* who has said so: bit 0 init, bit 1 the program */
+	bool stands;             /* both, and all is as planned */
+};
+
+#define STARTUP_NONE                                                                     \
+	(struct startup)                                                                 \
+	{                                                                                \
+		.jail = JAIL_NONE, .gate = { .netlink = -1, .listener = -1 },            \
+		.room = TMPFS_USAGE_NONE                                                 \
+	}
 
 /**
- * startup_hear() - Take a frame of the control socket, before the gate is open
- * @fail:	Gets the payload of FAIL; of other types none is taken
+ * startup_hear() - Take a frame of a control socket, before the gate is open
+ * @e:		Gets the words of FAIL, or tells that init has ended, or what it sent
  *
- * Both ends are of fixed size, and nothing waits.
+ * Only READY and FAIL may come, both of fixed size, and nothing waits.
  *
- * Return: 1, 0 (there is none), -ENODATA (end of file), -EBADMSG, or -errno
+ * Return: 1 (READY), 0 (there is none), or -errno
  */
-int startup_hear(int control, struct wire_header *h, struct wire_fail *fail);
+int startup_hear(int control, struct err *e);
+
+/** startup_control() - The same of a jail, which may stand then. Return: 0, or -errno */
+int startup_control(struct startup *up, struct err *e);
 
 /**
- * startup_frame() - Take a frame of the control socket
+ * startup_gate() - Take what waits at the gate; the jail may stand then
  *
- * READY may open the gate; FAIL ends the run.
- *
- * Return: false for a frame that is none of these, or that may not come now
+ * Return: 1, 0 (not all of READY is there, and the gate is still to be listened to), or
+ * -errno
  */
-bool startup_frame(struct run *run, const struct wire_header *h,
-		   const unsigned char *payload);
+int startup_gate(struct startup *up, struct err *e);
 
-/** startup_refuse() - Note the launcher's own reason for not going on; sets run->ended */
-void startup_refuse(struct run *run, const struct err *e);
+/** startup_late() - Say that it took more than STARTUP_MS. Return: -ETIMEDOUT */
+int startup_late(struct err *e);
 
-/** startup_late() - The same, after STARTUP_MS */
-void startup_late(struct run *run);
+/**
+ * startup_wait() - Wait until a jail stands
+ * @up:		jail is launched
+ * @signals:	signalfd(2) of what cancels it
+ * @signal:	Gets the signal that did
+ *
+ * Return: 1 (it stands), 0 (a signal came first), or -errno
+ */
+int startup_wait(struct startup *up, int signals, int *signal, struct err *e);
 
 #endif

@@ -3,7 +3,6 @@
  * tmpfs_usage.c - is a tmpfs of the jail full at its end? See tmpfs_usage.h
  */
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/vfs.h>
 
 #include <linux/magic.h>
@@ -12,18 +11,13 @@
 #include "jail/base/procfs.h"
 #include "jail/watch/tmpfs_usage.h"
 
-/* The jail made both mounts itself, and no symlink was followed then. */
-static int open_place(pid_t init, const char *name)
-{
-	char file[16];
-
-	(void)snprintf(file, sizeof(file), "/root/%s", name);
-	return procfs_open_place(init, file, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-}
-
 struct tmpfs_usage tmpfs_usage_open(pid_t init)
 {
-	return (struct tmpfs_usage){ open_place(init, "work"), open_place(init, "tmp") };
+	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
+
+	/* the jail made both mounts itself, and no symlink was followed then */
+	return (struct tmpfs_usage){ procfs_open_place(init, "/root/work", flags),
+				     procfs_open_place(init, "/root/tmp", flags) };
 }
 
 /* Return: 1, 0, or -1 where it is not known */

@@ -28,6 +28,8 @@
 #include "jail/watch/denied.h"
 #include "jail/watch/violation.h"
 
+#define LEARNED_BYTES 65536
+
 /* A newer kernel may have longer structs; they fit in as well. */
 union notification {
 	struct seccomp_notif notif;
@@ -327,4 +329,25 @@ void violation_learn(const struct violations *v, const struct plan *p, FILE *out
 	if (v->beyond)
 		(void)fprintf(out, "# and %" PRIu64 " calls of further kinds\n",
 			      v->beyond);
+}
+
+int violation_tell(const struct violations *v, bool listened, const struct plan *p,
+		   struct err *e)
+{
+	cleanup_free char *text = NULL;
+	FILE *out = json_open(&text, LEARNED_BYTES);
+	ssize_t n;
+
+	if (!out)
+		return err_set(e, errno, "--learn: allocate");
+	if (listened)
+		violation_learn(v, p, out);
+	else
+		(void)fputs(
+			"# a surrounding listener hears of this process's calls: nothing was learned\n",
+			out);
+	n = json_close(out, text, LEARNED_BYTES);
+	if (n >= 0)
+		n = io_write_all(STDERR_FILENO, text, (size_t)n);
+	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
 }

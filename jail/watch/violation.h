@@ -129,4 +129,8 @@ const char *violation_name(const struct violations *v);
  */
 void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
 
+/** violation_tell() - Print that to stderr, in one piece. Return: 0, or -errno */
+int violation_tell(const struct violations *v, bool listened, const struct plan *p,
+		   struct err *e);
+
 #endif

@@ -5,9 +5,9 @@
  * The launcher's loop reads them from its control socket; then it gathers, judges and
  * writes its report, which must be JSON with a verdict, whatever was said. The walls'
  * read-back is answered here: there is no program to look at.
- * The first byte says what else is so: bit 0 a leaf, bit 1 no gathering, bits 2 and 3
- * what came through the gate, bit 4 --allow-missing=audit, bit 5 a listener that has
- * something to tell, bit 6 a posture that is refused.
+ * The first byte says what else is so: bit 0 a leaf, bits 2 and 3 what came through the
+ * gate, bit 4 --allow-missing=audit, bit 5 a listener that has something to tell, bit 6 a
+ * posture that is refused.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ static void check_report(const struct run *run, const struct judgement *j)
 	struct err e;
 	ssize_t n;
 
-	HOLDS(report_write(fd, &run->jail, &run->outcome, j, &e) == 0);
+	HOLDS(report_write(fd, &run->up.jail, &run->outcome, j, &e) == 0);
 	n = pread(fd, text, sizeof(text), 0);
 	HOLDS(n > 0 && (size_t)n < sizeof(text) && text[n - 1] == '\n');
 	(void)close(fd);
@@ -91,9 +91,9 @@ static void check_judgement(const struct run *run, const struct judgement *j)
 	/* no start without the walls' read-back, and ears for violations or leave to have
 	 * none */
 	if (run->outcome.started)
-		HOLDS(run->outcome.posture.known && !run->jail.limited &&
+		HOLDS(run->outcome.posture.known && !run->up.jail.limited &&
 		      (run->outcome.listened ||
-		       (run->jail.plan->allow_missing & PART_AUDIT)));
+		       (run->up.jail.plan->allow_missing & PART_AUDIT)));
 	/* no success without the gate, and an end that was told */
 	if (j->verdict == VERDICT_COMPLETED)
 		HOLDS(run->outcome.started && run->outcome.have_exit && j->status == 0);
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static struct run run;
 	struct judgement j;
 	struct err e;
-	int ends[2], gate[2];
+	int ends[2], gate[2], r;
 
 	keeper = KEEPER_NONE; /* nobody to ask for samples */
 	/* it must all fit into the socket at once: nobody else reads it */
@@ -128,28 +128,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if ((bytes[0] >> 2 & 3) == SAYS_END)
 		io_close_fd(&gate[1]);
 	run = RUN_NONE;
-	run.jail.keeper = &keeper;
-	run.jail.plan = &plan;
-	run.jail.limited = bytes[0] & 1;
-	run.jail.control = ends[0];
-	run.jail.gate = gate[0];
-	run.jail.pid = getpid();
-	run.keeper = -1;
+	run.up.jail.keeper = &keeper;
+	run.up.jail.plan = &plan;
+	run.up.jail.limited = bytes[0] & 1;
+	run.up.jail.control = ends[0];
+	run.up.jail.gate = gate[0];
+	run.up.jail.pid = getpid();
 	run.signals = eventfd(0, EFD_CLOEXEC);
 	HOLDS(size == 1 || send(ends[1], bytes + 1, size - 1,
 				MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size - 1);
 	(void)close(ends[1]);
-	HOLDS(run_loop_run(&run, &e) == 0);
-	HOLDS(run.ended);
-	if (!(bytes[0] & 2))
-		run_loop_gather(&run);
-	run.outcome.cgroup = run.jail.limited;
-	outcome_judge(&run.outcome, &plan, &j);
+	r = startup_wait(&run.up, run.signals, &run.outcome.cancel_signal, &e);
+	HOLDS(r < 0 || (r == 1 && run.up.stands));
+	if (r > 0)
+		r = run_loop_run(&run, &e);
+	HOLDS(r == 0 || !run.outcome.started);
+	if (r < 0)
+		j = (struct judgement){ VERDICT_LAUNCHER_ERROR, -1, 0, STATUS_FAILED, e };
+	else
+		outcome_judge(&run.outcome, &plan, &j);
 	check_judgement(&run, &j);
 	check_report(&run, &j);
-	(void)close(ends[0]);
-	tmpfs_usage_close(&run.room);
-	io_close_fd(&run.jail.gate);
+	io_close_fd(&run.up.jail.control);
+	tmpfs_usage_close(&run.up.room);
+	io_close_fd(&run.up.jail.gate);
+	io_close_fd(&run.up.gate.listener);
 	io_close_fd(&run.outcome.refused.fd);
 	io_close_fd(&gate[1]);
 	(void)close(run.signals);

@@ -241,7 +241,7 @@ static bool is_asked(pid_t pid)
 		const char *at = (const char *)jails[i].jail;
 
 		if (at && process[jails[i].process] == pid &&
-		    ((const struct spawned *)(at - offsetof(struct spawned, run.jail)))
+		    ((const struct spawned *)(at - offsetof(struct spawned, up.jail)))
 				    ->number == asked.number)
 			return true;
 	}

@@ -29,6 +29,7 @@
 #include "init/wire.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
+#include "jail/watch/proc_usage.h"
 #include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
 #include "jail/watch/outcome.h"
@@ -114,28 +115,27 @@ static int begin_template(struct err *e)
 }
 
 /* up to the opened gate, as a loop of many jails would */
-static int stand(struct run *run, struct err *e)
+static int stand(struct startup *up, struct err *e)
 {
 	struct pollfd fds[] = {
-		{ .fd = run->jail.control, .events = POLLIN },
-		{ .fd = run->jail.gate, .events = POLLIN },
+		{ .fd = up->jail.control, .events = POLLIN },
+		{ .fd = up->jail.gate, .events = POLLIN },
 	};
+	int r = 0;
 
-	while (!run->ended && !run->outcome.started) {
-		struct wire_header h;
-
-		fds[1].fd = run->jail.gate;
+	while (r == 0 && !up->stands) {
 		if (poll(fds, 2, 10000) < 1)
 			return err_say(e, ETIMEDOUT, "does not stand");
-		if (fds[0].revents && wire_reader_fill(&run->reader, fds[0].fd) > 0) {
-			const unsigned char *payload = wire_reader_take(&run->reader, &h);
-
-			(void)startup_frame(run, &h, payload);
+		if (fds[0].revents)
+			r = startup_control(up, e);
+		if (r == 0 && fds[1].revents)
+			r = startup_gate(up, e);
+		if (r > 0) {
+			fds[1].fd = -1;
+			r = 0;
 		}
-		if (fds[1].revents && !run->ended && !run->outcome.started)
-			(void)startup_gate(run);
 	}
-	return run->ended ? err_say(e, EPERM, "%.400s", run->outcome.fail.text) : 0;
+	return r < 0 ? r : gate_open(&up->jail.gate);
 }
 
 /* one packet of the interpreter's, by its type */
@@ -194,23 +194,23 @@ static int step(int channel, double *state_us, double *output_us, struct err *e)
 
 static int one_step(bool warm, struct err *e)
 {
-	static struct run run;
+	static struct startup up;
 	double start, gated, state = 0, output = 0;
 	int channel[2], r;
 
-	run = RUN_NONE;
+	up = STARTUP_NONE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return err_set(e, errno, "channel");
-	run.jail.stdio[0] = channel[1];
+	up.jail.stdio[0] = channel[1];
 	for (int fd = 1; fd <= 2; fd++)
-		run.jail.stdio[fd] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+		up.jail.stdio[fd] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	start = now_us();
-	r = launch(warm, &run.jail, e);
+	r = launch(warm, &up.jail, e);
 	if (r == 0)
-		r = stand(&run, e);
+		r = stand(&up, e);
 	gated = now_us();
 	/* an interpreter that rests is held by whoever listens: nobody does here */
-	io_close_fd(&run.outcome.refused.fd);
+	io_close_fd(&up.gate.listener);
 	if (r == 0)
 		r = step(channel[0], &state, &output, e);
 	if (r == 0) {
@@ -218,16 +218,16 @@ static int one_step(bool warm, struct err *e)
 			     "\"state_us\":%.0f,\"output_us\":%.0f,\"limited\":%d,"
 			     "\"posture\":",
 			     warm ? "true" : "false", gated - start, state - start,
-			     output - start, run.jail.limited);
-		report_posture(&run.outcome.posture, &run.jail, stdout);
+			     output - start, up.jail.limited);
+		report_posture(&up.posture, &up.jail, stdout);
 		(void)printf("}\n");
 		(void)fflush(stdout);
-		free(run.outcome.posture.json);
+		free(up.posture.json);
 	}
 	(void)close(channel[0]);
-	tmpfs_usage_close(&run.room);
-	launch_end(&run.jail);
-	io_close_fd(&run.outcome.refused.fd);
+	tmpfs_usage_close(&up.room);
+	launch_end(&up.jail);
+	io_close_fd(&up.gate.listener);
 	return r;
 }
 
@@ -241,30 +241,29 @@ static int one(bool warm, int signals, struct err *e)
 
 	run = RUN_NONE;
 	run.signals = signals;
-	run.keeper = keeper.socket;
-	r = launch(warm, &run.jail, e);
-	gate = (struct pollfd){ .fd = run.jail.gate, .events = POLLIN };
+	r = launch(warm, &run.up.jail, e);
+	gate = (struct pollfd){ .fd = run.up.jail.gate, .events = POLLIN };
 	if (r == 0)
 		(void)poll(&gate, 1, 10000);
 	gated = now_us() - start;
 	if (r == 0)
+		r = startup_wait(&run.up, signals, &run.outcome.cancel_signal, e);
+	if (r > 0)
 		r = run_loop_run(&run, e);
 	ended = now_us() - start;
 	if (r == 0) {
-		run_loop_gather(&run);
-		launch_wait(&run.jail);
 		outcome_judge(&run.outcome, &plan, &j);
 		(void)printf(
 			"{\"warm\":%s,\"status\":%d,\"error\":\"%s\",\"gate_us\":%.0f,"
 			"\"end_us\":%.0f,\"limited\":%d,\"posture\":",
 			warm ? "true" : "false", j.status, j.error.text, gated, ended,
-			run.jail.limited);
-		report_posture(&run.outcome.posture, &run.jail, stdout);
+			run.up.jail.limited);
+		report_posture(&run.outcome.posture, &run.up.jail, stdout);
 		(void)printf("}\n");
 		(void)fflush(stdout);
 		free(run.outcome.posture.json);
 	}
-	launch_end(&run.jail);
+	launch_end(&run.up.jail);
 	io_close_fd(&run.outcome.refused.fd);
 	return r;
 }
@@ -289,7 +288,7 @@ int main(int argc, char **argv)
 		r = launch_find(&parts, &plan, &e);
 	parts.keeper = &keeper;
 	keeper = (struct keeper){
-		.socket = -1, .starts = true, .look = run_loop_look, .owner = &plan
+		.socket = -1, .starts = true, .look = proc_usage_look, .owner = &plan
 	};
 	if (r == 0 && warm)
 		r = begin_template(&e);

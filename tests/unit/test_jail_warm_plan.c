@@ -8,18 +8,21 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/fd_passing.h"
 #include "jail/plan/option.h"
-#include "jail/serve/template/template_plan.h"
+#include "jail/serve/template/template.h"
 #include "jail/walls/warm_plan.h"
 #include "tests/unit/suites.h"
 
 #define HOST "/srv/of-the-host"
 
 static struct plan plan, back;
-static struct sources sources, sources_back;
+static struct parts parts;
+static struct sources sources_back;
 static struct warm_plan w;
 static struct err e;
 
@@ -40,15 +43,21 @@ static int write_plan(void)
 			    "--tmp-size=1M",
 			    "--report=" HOST "/report",
 			    NULL };
-	int memory;
+	int ends[2], memory;
+	char byte;
 
 	unit_lives_on();
 	ck_assert_msg(option_parse(&plan, options, &e) == 0, "%s", e.text);
-	sources.root = (struct source){ HOST "/tree", NULL, 7, 1ULL << 40, -1 };
-	sources.bind[0] = (struct source){ HOST, "data.csv", 8, 2, -1 };
-	sources.bind[1] = (struct source){ HOST "/out", NULL, 9, 3, -1 };
-	memory = template_plan_write(&plan, &sources, 5, &e);
-	ck_assert_msg(memory >= 0, "%s", e.text);
+	parts.sources.root = (struct source){ HOST "/tree", NULL, 7, 1ULL << 40, -1 };
+	parts.sources.bind[0] = (struct source){ HOST, "data.csv", 8, 2, -1 };
+	parts.sources.bind[1] = (struct source){ HOST "/out", NULL, 9, 3, -1 };
+	parts.plan = &plan;
+	parts.landlock_abi = 5;
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	ck_assert_msg(template_plan_send(ends[0], &parts, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(fd_passing_receive(ends[1], &byte, 1, &memory, 1), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
 	ck_assert_int_eq(pread(memory, &w, sizeof(w), 0), sizeof(w));
 	return memory;
 }

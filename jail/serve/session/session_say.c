@@ -13,6 +13,7 @@
 #include "jail/serve/session/session.h"
 #include "jail/base/clock.h"
 #include "jail/watch/confine.h"
+#include "jail/watch/report.h"
 
 /* of an object, so that it fits into a frame behind struct serve_at */
 #define JSON_BYTES (WIRE_PAYLOAD_MAX - 64)
@@ -68,8 +69,9 @@ void say_opened(struct session *s)
 
 	if (out && n > 0) {
 		facts[n] = '\0';
-		(void)fprintf(out, "{\"session\":%u,%s,\"supervisor\":", s->number,
-			      facts);
+		(void)fprintf(out, "{\"session\":%u,\"posture\":{", s->number);
+		report_digests(s->serve->plan, s->serve->root, out);
+		(void)fprintf(out, "%s,\"supervisor\":", facts);
 		confine_print(s->serve->confinement, out);
 		(void)fputc('}', out);
 	}

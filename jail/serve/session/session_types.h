@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "init/step_wire.h"
+#include "init/wire.h"
 #include "jail/base/event_loop.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/serve/refusal.h"

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,11 +20,14 @@
 #include "init/io.h"
 #include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
+#include "jail/base/json.h"
 #include "jail/base/procfs.h"
+#include "jail/base/sys.h"
 #include "jail/launch/posture.h"
 #include "jail/serve/channel.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"
+#include "jail/watch/report.h"
 #include "jail/watch/startup.h"
 
 #define REFUSED_MAX 4096
@@ -42,8 +46,7 @@ static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
 
 static void free_spawned(struct later *l)
 {
-	/* as it was made */
-	(void)munmap(SPAWNED_OF(l, forget), sizeof(struct spawned));
+	free(SPAWNED_OF(l, forget));
 }
 
 static void forget(struct spawned *j)
@@ -70,11 +73,12 @@ static void close_ends(struct spawned *j)
 	io_close_fd(&j->diagnostics);
 	io_close_fd(&j->facts);
 	for (int fd = 0; fd <= 2; fd++) /* no launch has taken them */
-		io_close_fd(&j->run.jail.stdio[fd]);
-	io_close_fd(&j->run.outcome.refused.fd);
-	cgroup_release(&j->run.jail.cgroup);
-	tmpfs_usage_close(&j->run.room);
-	posture_end(&j->run.outcome.posture);
+		io_close_fd(&j->up.jail.stdio[fd]);
+	io_close_fd(&j->up.gate.listener);
+	io_close_fd(&j->up.gate.netlink);
+	cgroup_release(&j->up.jail.cgroup);
+	tmpfs_usage_close(&j->up.room);
+	posture_end(&j->up.posture);
 }
 
 static void serve_gone(struct ending *en, const struct err *e)
@@ -93,7 +97,7 @@ static void begin_end(struct spawned *j)
 {
 	event_loop_unset(&j->spawner->hub, &j->late);
 	close_ends(j);
-	ending_begin(&j->ending, &j->spawner->hub, &j->run.jail, serve_gone);
+	ending_begin(&j->ending, &j->spawner->hub, &j->up.jail, serve_gone);
 }
 
 void spawned_end(struct spawned *j)
@@ -118,27 +122,24 @@ static void fail(struct spawned *j, const struct err *e)
 /* the jail's ends go over, and none of them stays here */
 static bool tell_opened(struct spawned *j)
 {
-	struct run *run = &j->run;
+	struct startup *up = &j->up;
 	int ends[SPAWN_FDS] = {
-		[SPAWN_CONTROL] = run->jail.control,
-		[SPAWN_CHANNEL] = j->channel,
-		[SPAWN_DIAGNOSTICS] = j->diagnostics,
-		[SPAWN_FACTS] = j->facts,
-		[SPAWN_LISTENER] = run->outcome.refused.fd,
-		[SPAWN_WORK] = run->room.work,
-		[SPAWN_TMP] = run->room.tmp,
+		[SPAWN_CONTROL] = up->jail.control,   [SPAWN_CHANNEL] = j->channel,
+		[SPAWN_DIAGNOSTICS] = j->diagnostics, [SPAWN_FACTS] = j->facts,
+		[SPAWN_LISTENER] = up->gate.listener, [SPAWN_WORK] = up->room.work,
+		[SPAWN_TMP] = up->room.tmp,
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
 				  .value = template_pool_number(j->order.from),
-				  .init = run->jail.pid,
-				  .program = run->program };
+				  .init = up->jail.pid,
+				  .program = up->gate.program };
 	int fds[SPAWN_FDS], r;
 	size_t count = 0;
 	struct err e;
 
-	memcpy(ends + SPAWN_HELD, run->jail.cgroup.held + 1,
-	       sizeof(run->jail.cgroup.held) - sizeof(int));
+	memcpy(ends + SPAWN_HELD, up->jail.cgroup.held + 1,
+	       sizeof(up->jail.cgroup.held) - sizeof(int));
 	for (int i = 0; i < SPAWN_FDS; i++)
 		if (ends[i] >= 0) {
 			a.fds |= 1u << i;
@@ -148,7 +149,7 @@ static bool tell_opened(struct spawned *j)
 	if (r == -EAGAIN)
 		return false;
 	close_ends(j);
-	io_close_fd(&run->jail.control);
+	io_close_fd(&up->jail.control);
 	if (r < 0) {
 		(void)fd_passing_failed(-r, "serve: hand over a jail", &e);
 		fail(j, &e);
@@ -175,10 +176,35 @@ void spawned_update(struct spawned *j)
 		forget(j);
 }
 
-/* its gate is open */
+/* Members of the JSON object of OPENED: the rest of its posture, that object's end, and
+ * what is behind it. Return: a sealed memfd, or -1 */
+static int print_facts(const struct spawned *j)
+{
+	const struct jail *jail = &j->up.jail;
+	cleanup_free char *text = NULL;
+	cleanup_fd int fd = memfd_create("facts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	FILE *out = json_open(&text, WIRE_PAYLOAD_MAX);
+	ssize_t n = -1;
+
+	if (out) {
+		(void)fprintf(out, "%s},\"host_uid\":%u,\"warm\":%s,\"why_cold\":",
+			      j->up.posture.json, ids_program(&jail->ids),
+			      jail->warm ? "true" : "false");
+		json_after("", jail->warm ? NULL : j->spawner->pool.why, out);
+		(void)fputs(",\"not_enforced\":", out);
+		report_not_enforced(jail, j->up.gate.listener >= 0, out);
+		n = json_close(out, text, WIRE_PAYLOAD_MAX);
+	}
+	if (n < 0 || io_write_all(fd, text, (size_t)n) < 0 || sys_seal(fd) < 0)
+		return -1;
+	return io_steal_fd(&fd);
+}
+
+/* it stands */
 static void take_up(struct spawned *j)
 {
-	cleanup_fd int dir = procfs_open(j->run.program);
+	int opened = gate_open(&j->up.jail.gate);
+	cleanup_fd int dir = procfs_open(j->up.gate.program);
 	struct stat st;
 	struct err e;
 
@@ -186,9 +212,10 @@ static void take_up(struct spawned *j)
 	 * then no process of the jail is reached */
 	if (fstatat(dir, "ns/pid", &st, 0) == 0)
 		j->space = st.st_ino;
-	j->facts = spawned_print_facts(j);
-	if (j->facts < 0 || fcntl(j->run.jail.control, F_SETFL, O_NONBLOCK) < 0) {
-		(void)err_set(&e, errno, "serve: look at a jail");
+	j->facts = print_facts(j);
+	if (opened < 0 || j->facts < 0 ||
+	    fcntl(j->up.jail.control, F_SETFL, O_NONBLOCK) < 0) {
+		(void)err_set(&e, opened < 0 ? -opened : errno, "serve: look at a jail");
 		fail(j, &e);
 		return;
 	}
@@ -198,34 +225,33 @@ static void take_up(struct spawned *j)
 }
 
 /* after something was heard of a jail that is being made */
-static void look(struct spawned *j)
+static void look(struct spawned *j, int r, const struct err *e)
 {
-	struct judgement judged;
-
 	if (j->phase != SPAWNED_MAKING)
 		return;
-	if (j->run.ended) {
-		outcome_judge(&j->run.outcome, j->spawner->plan, &judged);
-		fail(j, &judged.error);
-	} else if (j->run.outcome.started) {
+	if (r < 0)
+		fail(j, e);
+	else if (j->up.stands)
 		take_up(j);
-	}
 }
 
 static void serve_gate(struct port *p, uint32_t events)
 {
 	struct spawned *j = p->owner;
 	struct event_loop *hub = &j->spawner->hub;
+	struct err e;
+	int r;
 
 	(void)events;
-	/* startup.c closes it, now or when init is ready as well; the loop must not know
-	 * it then, as the child of another launch may hold a copy */
+	/* it is closed now, or when init is ready as well; the loop must not know it
+	 * then, as the child of another launch may hold a copy */
 	(void)event_loop_listen(hub, p, 0);
-	if (startup_gate(&j->run))
-		p->fd = -1;
-	else
+	r = startup_gate(&j->up, &e);
+	if (r == 0)
 		(void)event_loop_listen(hub, p, EPOLLIN);
-	look(j);
+	else
+		p->fd = -1;
+	look(j, r, &e);
 }
 
 /* it walks its stages from now on */
@@ -234,8 +260,8 @@ static int stand(struct spawned *j, struct err *e)
 	struct event_loop *hub = &j->spawner->hub;
 	int r;
 
-	j->gate.fd = j->run.jail.gate;
-	j->control.fd = j->run.jail.control;
+	j->gate.fd = j->up.jail.gate;
+	j->control.fd = j->up.jail.control;
 	r = event_loop_listen(hub, &j->gate, EPOLLIN);
 	if (r == 0)
 		r = event_loop_listen(hub, &j->control, EPOLLIN);
@@ -246,57 +272,40 @@ static int stand(struct spawned *j, struct err *e)
 static void meet(struct spawned *j)
 {
 	struct err e;
-	int r = template_meet(template_pool_template(j->order.from), &j->run.jail, &e);
+	int r = template_meet(template_pool_template(j->order.from), &j->up.jail, &e);
 
 	if (r == 0)
 		return;
 	j->unmet = false;
 	if (j->phase == SPAWNED_ENDING)
 		begin_end(j);
-	else if (r < 0 || launch_go(&j->run.jail, &e) < 0 || stand(j, &e) < 0)
+	else if (r < 0 || launch_go(&j->up.jail, &e) < 0 || stand(j, &e) < 0)
 		fail(j, &e);
 }
 
 static void serve_control(struct port *p, uint32_t events)
 {
 	struct spawned *j = p->owner;
-	struct wire_header h;
-	struct wire_fail said;
 	struct err e;
-	int r;
 
 	(void)events;
-	if (j->unmet) {
+	if (j->unmet)
 		meet(j);
-		return;
-	}
-	r = startup_hear(p->fd, &h, &said);
-	if (r == 0)
-		return;
-	if (r < 0)
-		(void)err_say(&e, EPIPE, "the jail's init has ended");
-	else if (!startup_frame(&j->run, &h, (const unsigned char *)&said))
-		r = err_say(
-			&e, EBADMSG,
-			"the jail's init sent a frame of type %u with %u bytes, which is not due here",
-			h.type, h.length);
-	if (r < 0)
-		fail(j, &e);
 	else
-		look(j);
+		look(j, startup_control(&j->up, &e), &e);
 }
 
 static void serve_late(struct bell *b)
 {
 	struct spawned *j = b->owner;
+	struct err e;
 
 	j->unmet = false;
 	if (j->phase == SPAWNED_ENDING) {
 		begin_end(j);
 		return;
 	}
-	startup_late(&j->run);
-	look(j);
+	look(j, startup_late(&e), &e);
 }
 
 /* a template's answer */
@@ -314,30 +323,26 @@ static void serve_made(struct order *o, const struct err *e)
 		return;
 	}
 	j->unmet = true;
-	j->control.fd = j->run.jail.control;
+	j->control.fd = j->up.jail.control;
 	event_loop_set(hub, &j->late, clock_now_ms() + STARTUP_MS);
 	if (event_loop_listen(hub, &j->control, EPOLLIN) < 0)
 		event_loop_set(hub, &j->late, clock_now_ms());
 }
 
-/* Mapped, not allocated: it has room for a long frame, of which no page is used. */
 static struct spawned *make(struct spawner *p, uint32_t number)
 {
-	struct spawned *j = mmap(NULL, sizeof(*j), PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct spawned *j = calloc(1, sizeof(*j));
 
-	if (j == MAP_FAILED)
+	if (!j)
 		return NULL;
 	j->spawner = p;
 	j->number = number;
-	j->run.jail = JAIL_NONE;
-	j->run.room = TMPFS_USAGE_NONE;
-	j->run.outcome.refused.fd = j->run.signals = -1;
+	j->up = STARTUP_NONE;
 	j->channel = j->diagnostics = j->facts = -1;
 	j->control = PORT(-1, serve_control, j);
 	j->gate = PORT(-1, serve_gate, j);
 	j->late = (struct bell){ .ring = serve_late, .owner = j };
-	j->order = (struct order){ .jail = &j->run.jail, .made = serve_made };
+	j->order = (struct order){ .jail = &j->up.jail, .made = serve_made };
 	j->next = p->bucket[number % SPAWNER_BUCKETS];
 	p->bucket[number % SPAWNER_BUCKETS] = j;
 	p->count++;
@@ -347,7 +352,7 @@ static struct spawned *make(struct spawner *p, uint32_t number)
 /* the interpreter's fds: its channel, and a pipe for what it says when it fails */
 static int make_stdio(struct spawned *j, struct err *e)
 {
-	int *stdio = j->run.jail.stdio, ends[2];
+	int *stdio = j->up.jail.stdio, ends[2];
 	int r = channel_pair(&j->channel, &stdio[0], e);
 
 	if (r < 0)

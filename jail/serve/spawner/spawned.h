@@ -14,7 +14,7 @@
 #include "jail/serve/spawner/measurer.h"
 #include "jail/serve/spawn.h"
 #include "jail/serve/template/template_pool.h"
-#include "jail/watch/run_loop.h"
+#include "jail/watch/startup.h"
 
 #define SPAWNER_BUCKETS 256
 
@@ -63,17 +63,12 @@ struct spawned {
 	struct err error, left; /* of FAILED; of ENDED */
 	struct spawn_answer measured; /* to be told; of kind 0: none */
 	struct later forget;
-	/* its jail, up to the opened gate; last, since most of its pages are never
-	 * used */
-	struct run run;
+	struct startup up; /* its jail, up to the opened gate */
 };
 
 /** spawned_open() - Begin to launch a jail; 0, or -ENOMEM, also where too many are
  * refused and not ended. What else goes wrong is told */
 int spawned_open(struct spawner *p, uint32_t number);
-
-/** spawned_print_facts() - Members of the JSON object of OPENED; a sealed memfd, or -1 */
-int spawned_print_facts(const struct spawned *j);
 
 /**
  * spawned_reach() - Is this a process of the jail, and still there? In reach.c

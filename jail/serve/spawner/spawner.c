@@ -23,6 +23,7 @@
 #include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/procfs.h"
+#include "jail/launch/keeper.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/spawner/spawner.h"
 

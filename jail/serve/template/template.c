@@ -22,18 +22,6 @@
 #include "jail/watch/startup.h"
 #include "jail/serve/template/template.h"
 #include "jail/walls/warm.h"
-#include "jail/serve/template/template_plan.h"
-
-/* it lies in the channel until the template comes for it */
-static int send_plan(const struct template *t, struct err *e)
-{
-	cleanup_fd int memory = template_plan_write(t->parts.plan, &t->parts.sources,
-						    t->parts.landlock_abi, e);
-	int r = memory < 0 ? memory : fd_passing_send(t->channel, "", 1, &memory, 1);
-
-	return memory >= 0 && r < 0 ? fd_passing_failed(-r, "template: send its plan", e)
-				    : r;
-}
 
 static int watch(struct template *t, struct err *e)
 {
@@ -69,7 +57,7 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 		return err_set(e, errno, "template: socket pair");
 	for (int fd = 1; fd <= 2; fd++)
 		t->jail.stdio[fd] = fcntl(out, F_DUPFD_CLOEXEC, 3);
-	r = send_plan(t, e);
+	r = template_plan_send(t->channel, &t->parts, e);
 	t->parts.plan = &t->plan;
 	if (r == 0)
 		r = launch_jail(&t->jail, &t->parts, e);
@@ -82,21 +70,7 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 /* what init says, or a stage that failed */
 static int serve_control(struct template *t, struct err *e)
 {
-	struct wire_header h;
-	struct wire_fail fail;
-	int r = startup_hear(t->jail.control, &h, &fail);
-
-	if (r == 0)
-		return 0;
-	if (r < 0 && r != -EBADMSG)
-		return err_say(e, EPIPE, "template: it has ended");
-	if (r > 0 && h.type == WIRE_READY && h.length == 0)
-		return 0;
-	if (r < 0 || h.type != WIRE_FAIL || h.length != sizeof(fail))
-		return err_say(e, EPIPE, "template: its program has ended");
-	fail.text[sizeof(fail.text) - 1] = '\0';
-	return err_say(e, fail.errnum ? err_told(fail.errnum) : EPIPE, "template: %s",
-		       fail.text);
+	return startup_hear(t->jail.control, e) < 0 ? err_within(e, "template: ") : 0;
 }
 
 /* what it has of a jail's walls, before it runs its tree */

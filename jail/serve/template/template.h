@@ -98,4 +98,13 @@ bool template_is_old(const struct template *t, uint64_t clones, uint64_t age_ms)
 /** template_close() - Close its fds, but not its jail's */
 void template_close(struct template *t);
 
+/**
+ * template_plan_send() - Tell a template its clones' plan; in template_plan.c
+ * @channel:	The sealed memfd of a struct warm_plan lies in it until the template comes
+ * @parts:	Of the jails that are to be cloned
+ *
+ * Return: 0, or -errno
+ */
+int template_plan_send(int channel, const struct parts *parts, struct err *e);
+
 #endif

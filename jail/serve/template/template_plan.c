@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * template_plan.c - write what a template is told of its clones' plan: see warm_plan.h
+ * template_plan.c - tell a template its clones' plan: see warm_plan.h
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/fd_passing.h"
 #include "jail/base/sys.h"
-#include "jail/serve/template/template_plan.h"
+#include "jail/serve/template/template.h"
 #include "jail/walls/warm_plan.h"
 
 static void fill(struct warm_plan *w, const struct plan *p, const struct sources *s)
@@ -54,21 +55,21 @@ static void fill(struct warm_plan *w, const struct plan *p, const struct sources
 	}
 }
 
-int template_plan_write(const struct plan *p, const struct sources *s, int landlock_abi,
-			struct err *e)
+int template_plan_send(int channel, const struct parts *parts, struct err *e)
 {
 	cleanup_fd int memory = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct warm_plan *w = MAP_FAILED;
+	int r;
 
 	if (memory >= 0 && ftruncate(memory, sizeof(*w)) == 0)
 		w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	if (w == MAP_FAILED)
 		return err_set(e, errno, "template: make room for its plan");
-	fill(w, p, s);
-	w->landlock_abi = (uint32_t)landlock_abi;
+	fill(w, parts->plan, &parts->sources);
+	w->landlock_abi = (uint32_t)parts->landlock_abi;
 	(void)munmap(w, sizeof(*w));
-
-	int r = sys_seal(memory);
-
-	return r < 0 ? err_set(e, -r, "template: seal its plan") : io_steal_fd(&memory);
+	r = sys_seal(memory);
+	if (r == 0)
+		r = fd_passing_send(channel, "", 1, &memory, 1);
+	return r < 0 ? fd_passing_failed(-r, "template: send its plan", e) : 0;
 }
