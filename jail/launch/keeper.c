@@ -212,15 +212,6 @@ static unsigned int end_jails(struct state *s)
 	return left;
 }
 
-/* for its end, or a while */
-static void wait_for_first(const struct state *s)
-{
-	struct pollfd end = { .fd = s->jails->pidfd, .events = POLLIN };
-
-	if (is_gone(s->jails) || poll(&end, 1, PAUSE_MS) < 0)
-		(void)poll(NULL, 0, PAUSE_MS);
-}
-
 /* Pass on a signal that was sent to the process that was started: the launcher has to
  * hear of it. */
 static void pass_on(int signals, int launcher)
@@ -243,7 +234,7 @@ static int keep(struct state *s, int socket, int launcher, int signals)
 	while (!over) {
 		int n = poll(from, count, end_jails(s) ? PAUSE_MS : -1);
 
-		/* EINVAL: somebody has lowered that limit, and poll(2) will not work again */
+		/* EINVAL: somebody has lowered that limit, and it stays so */
 		over = (n < 0 && errno == EINVAL) ||
 		       (n > 0 && ((from[0].revents && !receive(s, socket)) ||
 				  (from[1].revents && !from[0].revents)));
@@ -253,7 +244,7 @@ static int keep(struct state *s, int socket, int launcher, int signals)
 	for (struct kept *jail = s->jails; jail; jail = jail->next)
 		begin_end(jail);
 	while (end_jails(s))
-		wait_for_first(s);
+		(void)poll(NULL, 0, PAUSE_MS);
 	return s->status;
 }
 

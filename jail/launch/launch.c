@@ -220,7 +220,7 @@ int launch_go(struct jail *j, struct err *e)
 		r = ids_map(&j->ids, j->pid, e);
 	if (r == 0 && wire_send(j->control, WIRE_GO, 0, NULL, 0) < 0)
 		r = err_say(e, EPIPE, "launch: the jail's child ended at once");
-	/* while the child is at work: it ends by itself at the end of its control socket */
+	/* while the child is at work, which ends by itself with its control socket */
 	return r < 0 ? r
 		     : keeper_give(j->keeper, &j->kept, j->pid, j->pidfd, j->ids.slot_fd,
 				   e);
@@ -274,9 +274,6 @@ void launch_wait(struct jail *j)
 
 	/* where no signal can be sent, init ends at this end of file, and mostly soon */
 	io_close_fd(&j->control);
-	/* there is no leaf that is still to be read: the only jail's keeper ends with it */
-	if (!j->limited && j->keeper && j->keeper->one)
-		keeper_close(j->keeper);
 	if (!killed && poll(&end, 1, END_BY_ITSELF_MS) != 1)
 		launch_kill(j);
 	while (!is_gone(j, true) && errno == EINTR)

@@ -11,8 +11,8 @@
  * spawner signals; socketpair makes no name.
  *
  * A measurer has capabilities, with which it could open /proc/PID/mem of any process
- * there: it has no call that reads anywhere but from a file's beginning on. It opens files
- * for reading alone.
+ * there: it has no call that reads anywhere but from a file's beginning on. It opens
+ * files for reading alone.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -246,7 +246,7 @@ static int pivot(int root, struct err *e)
 			errno == EINVAL
 				? " (is the host's root an initramfs? switch to a tmpfs or disk root first)"
 				: "");
-	/* the old root now lies on top of the new one. The assembly, which lies in it, goes
+	/* the old root now lies on top of the new one. The assembly lies in it and goes
 	 * along: each call waits for all CPUs */
 	if (umount2(".", MNT_DETACH) < 0)
 		return err_set(e, errno, "mount: detach the old root");

@@ -59,8 +59,8 @@ static const struct {
 	{ "cpu-time", LIMIT_CPU_MS, 1, true },
 	{ "file-size", LIMIT_FILE_BYTES, 0, true },
 };
-static const enum limit told[] = { WARM_PLAN_LIMITS };
-_Static_assert(COUNT(told) == COUNT(limits), "each limit that is told is checked");
+_Static_assert(COUNT(((const enum limit[]){ WARM_PLAN_LIMITS })) == COUNT(limits),
+	       "each limit that is told is checked");
 
 static int refuse_row(const char *what, size_t row, struct err *e)
 {

@@ -3,8 +3,9 @@
  * confined_syscalls.h - what both confined processes may still do: the watcher of `run`
  * and the supervisor of `serve`
  *
- * The first rows of both filters; with MEASURER, those that a measurer of `serve` has, too. The two syscalls.c include them in their tables, and
- * add what one of the two processes alone needs.
+ * The first rows of both filters; with MEASURER, those that a measurer of `serve` has,
+ * too. The two syscalls.c include them in their tables, and add what one of the two
+ * processes alone needs.
  *
  * What no row allows fails with EPERM. It does not kill: a libc that tries something, as
  * musl's stdio asks whether stdout is a terminal, goes on without, while a process that

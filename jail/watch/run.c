@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * run.c - stepjail run: start a jail, wait, judge, report
+ *
+ * Before the program starts, the launcher becomes a watcher. What stays open then, beside
+ * stdin, stdout and stderr:
+ *	the report, spill files, signalfd		opened by the caller's options
+ *	control socket, gate, captured pipes, listener	of the jail
+ *	/work and /tmp of the jail, as paths		to ask whether they are full
+ *	files of the cgroup leaf			usage, and cgroup.kill
+ *	init's pidfd, the keeper's socket		for the end
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +24,16 @@
 #include "jail/base/host.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"
-#include "jail/watch/proc_usage.h"
-#include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
+#include "jail/walls/ids.h"
 #include "jail/watch/confine.h"
+#include "jail/watch/proc_usage.h"
 #include "jail/watch/report.h"
 #include "jail/watch/run.h"
-#include "jail/watch/run_confine.h"
+#include "jail/watch/run_loop.h"
+#include "jail/watch/startup.h"
+
+#include "filter_watcher.h"
 
 /* The program gets stdin, stdout and stderr: none may lead out of its tree. */
 static int check_stdio(struct err *e)
@@ -69,6 +80,55 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 		(void)fprintf(stderr,
 			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
 			      (int)strcspn(j->missing.text, ";"), j->missing.text);
+	return r;
+}
+
+/* Give up every right that watching this run does not take, see confine.h. The keeper
+ * takes no more orders than a watcher may give. */
+static int run_confine(struct run *run, struct err *e)
+{
+	static struct confinement told;
+	const struct jail *j = &run->up.jail;
+	const struct capture_stream *out = run->outcome.capture.stream;
+	int keep[14 + CGROUP_HELD] = {
+		run->report,
+		run->signals,
+		run->up.room.work,
+		run->up.room.tmp,
+		j->control,
+		j->gate,
+		j->pidfd,
+		j->keeper->socket,
+		out[0].outside,
+		out[1].outside,
+		out[0].spill,
+		out[1].spill,
+		run->up.gate.listener,
+		/* where the program does not start, its files are removed */
+		run->outcome.capture.folder,
+	};
+	struct confine c = {
+		.keep = keep,
+		.keep_count = COUNT(keep),
+		.root = -1,
+		.landlock_abi = j->landlock_abi,
+		.filter = filter_watcher,
+		.filter_count = COUNT(filter_watcher),
+	};
+	int r = ids_take_other(&j->ids, &c.id, e);
+
+	memcpy(keep + 14, j->cgroup.held, sizeof(j->cgroup.held));
+	if (r < 0)
+		return r;
+	/* of these nothing is used any more */
+	io_close_fd(&run->up.jail.ids.slot_fd);
+	io_close_fd(&run->up.jail.cgroup.base);
+	io_close_fd(&run->up.jail.cgroup.leaf);
+	io_close_fd(&run->up.jail.cgroup.inner);
+	r = confine_self(&c, &told, e);
+	if (r == 0)
+		io_close_fd(&run->outcome.capture.folder);
+	run->outcome.watcher = &told;
 	return r;
 }
 
@@ -135,7 +195,8 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	end = both(end, report_write(report, &run.up.jail, &run.outcome, j, &late), &late,
 		   e);
 	r = keeper_end(&keeper, &late);
-	/* to a program that still ran, a refused call would read as one that does not exist */
+	/* to a program that still ran, a refused call would read as one that is not
+	 * there */
 	io_close_fd(&run.up.gate.listener);
 	io_close_fd(&run.outcome.refused.fd);
 	/* if the keeper was killed during the run, the verdict tells that already */

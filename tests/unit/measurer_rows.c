@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measurer_rows.c - a measurer's allow list, for test_init_filter_rows.c: the supervisor's
- * table is in the same file
+ * measurer_rows.c - a measurer's allow list, for test_init_filter_rows.c: the
+ * supervisor's table is in the same file
  */
 #define MEASURER
 #define filter_rows measurer_filter_rows

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_jail_spawner.c - what a supervisor may ask of the spawner, and what a hostile one
- * comes to
- *
- * Jails are played (played.h): each is launched, and says nothing.
+ * comes to. Jails are played (played.h): each is launched, and says nothing.
  */
 #include <errno.h>
 #include <poll.h>

@@ -11,19 +11,20 @@
  * kernel's own. Names in maps and status are the jail's choice; the kernel writes their
  * line ends as escapes, and none is taken for more than text.
  *
- * Its walls, of confine_self(): as root, an id that no other process has; a root directory
- * that is a procfs of all jails, read-only, in which no link is followed, so that
- * /proc/1/root leads nowhere; no fd but one folder in there and a pipe; no_new_privs. Of
- * its capabilities it keeps the two that opening takes. No Landlock: it would refuse to
- * look into any process that it does not confine as well.
+ * Its walls, of confine_self(): as root, an id that no other process has; a root
+ * directory that is a procfs of all jails, read-only, in which no link is followed, so
+ * that /proc/1/root leads nowhere; no fd but one folder in there and a pipe;
+ * no_new_privs. Of its capabilities it keeps the two that opening takes. No Landlock: it
+ * would refuse to look into any process that it does not confine as well.
  * Before a byte of a jail's choice is read, measure_lock():
- *	maps, smaps_rollup	it is open then. read(2), write(2) and _exit(2) are left, by
- *			seccomp's strict mode. Until then numbers were read, of fdinfo
+ *	maps, smaps_rollup	it is open then. read(2), write(2) and _exit(2) are
+ *			left, by seccomp's strict mode. Until then numbers were read, of
+ *			fdinfo
  *	status of many	these are still to be opened, with the capabilities, behind a
- *			filter (jail/serve/syscalls.c), which takes much longer to load: files
- *			are opened for reading alone; no call makes a process, a socket or
- *			executable memory, sends a signal, traces, or reads at an offset, as
- *			/proc/PID/mem would need
+ *			filter (jail/serve/syscalls.c), which takes much longer to load:
+ *			files are opened for reading alone; no call makes a process, a
+ *			socket or executable memory, sends a signal, traces, or reads at
+ *			an offset, as /proc/PID/mem would need
  * What cannot be put up is the answer's errno, and nothing is measured.
  *
  * What an intruder could still do, in some seconds: behind the filter, read what /proc
