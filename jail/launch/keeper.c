@@ -269,7 +269,7 @@ int keeper_become(int socket, int launcher, int signals)
 	return keep(&s, socket, launcher, signals);
 }
 
-static int start(struct keeper *k, struct err *e)
+int keeper_start(struct keeper *k, struct err *e)
 {
 	int ends[2];
 	/* The pidfd tells of the launcher's end, too: a process that the launcher forks
@@ -295,12 +295,6 @@ static int start(struct keeper *k, struct err *e)
 	return 0;
 }
 
-/* it has come to need one */
-static int need(struct keeper *k, struct err *e)
-{
-	return k->socket < 0 && k->starts && !k->pid ? start(k, e) : 0;
-}
-
 static int ask(struct keeper *k, struct request q, const int *fds, size_t count)
 {
 	return k->socket < 0 ? -EPIPE
@@ -317,10 +311,7 @@ static int failed(int r, struct err *e)
 int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struct err *e)
 {
 	struct request q = { .op = OP_ADD, .id = ++k->last };
-	int r = need(k, e);
 
-	if (r < 0)
-		return r;
 	(void)snprintf(q.name, sizeof(q.name), "%s", name);
 	*id = q.id;
 	return failed(ask(k, q, &base, 1), e);
@@ -331,10 +322,7 @@ int keeper_give(struct keeper *k, uint32_t *id, pid_t pid, int pidfd, int slot,
 {
 	struct request q = { .op = OP_GIVE, .id = *id ? *id : ++k->last, .pid = pid };
 	int fds[] = { pidfd, slot };
-	int r = need(k, e);
 
-	if (r < 0)
-		return r;
 	*id = q.id;
 	return failed(ask(k, q, fds, slot < 0 ? 1 : 2), e);
 }

@@ -4,14 +4,11 @@
  *
  * A jail's watcher gives up its rights before it hears of the jail. What takes rights at
  * the end, to signal a jail's ids and to remove a cgroup leaf, stays with a keeper: one
- * for each launcher, forked when the first jail's leaf is about to be made, or, where
- * there is no cgroup, as soon as the jail's child is at work. It is in a process group of
- * its own, with no fd of the launcher's but its socket, and with the launcher's signal
- * mask, which must block all signals. The keeper reads no byte that a jail wrote. It
- * takes requests of one fixed size from the launcher; that of `run`, which has one jail,
- * is sealed once it has the jail, and then takes only the three that a watcher needs. At
- * end of file it kills all jails that it knows, removes their leaves and exits, so a
- * launcher that was killed leaves nothing behind.
+ * for each launcher, forked before there is any jail. The keeper reads no byte that a
+ * jail wrote. It takes requests of one fixed size from the launcher; that of `run`, which
+ * has one jail, is sealed once it has the jail, and then takes only the three that a
+ * watcher needs. At end of file it kills all jails that it knows, removes their leaves
+ * and exits, so a launcher that was killed leaves nothing behind.
  */
 #ifndef STEPJAIL_JAIL_LAUNCH_KEEPER_H
 #define STEPJAIL_JAIL_LAUNCH_KEEPER_H
@@ -37,7 +34,6 @@ typedef void keeper_look(void *owner, pid_t init, struct keeper_sample *s);
 struct keeper {
 	int socket;        /* -1: there is none */
 	pid_t pid;         /* 0: there is none */
-	bool starts;       /* it is forked when the first jail needs it */
 	bool one;          /* it has one jail, and ends with it */
 	keeper_look *look; /* answers keeper_ask_sample(), or NULL */
 	void *owner;       /* handed to look, in the keeper */
@@ -49,6 +45,18 @@ struct keeper {
 	{                                                                                \
 		.socket = -1                                                             \
 	}
+
+/**
+ * keeper_start() - Fork the keeper
+ * @k:		one, look and owner are set, socket is -1; ended by keeper_end()
+ *
+ * In a process group of its own, with no fd of the caller's but its socket, and with the
+ * caller's signal mask, which must block all signals. Must come well before the first
+ * jail: a keeper that dies at once is known when a leaf is to be made.
+ *
+ * Return: 0, or -errno
+ */
+int keeper_start(struct keeper *k, struct err *e);
 
 /**
  * keeper_become() - Be the keeper of a launcher that was cloned from this process
@@ -72,8 +80,6 @@ int keeper_become(int socket, int launcher, int signals);
  * The request is on its way before the leaf is there, so that no kill of the caller
  * leaves the leaf behind.
  *
- * Forks the keeper where there is none yet.
- *
  * Return: 0, or -errno; -EPIPE where the keeper was killed
  */
 int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struct err *e);
@@ -83,8 +89,6 @@ int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struc
  * @id:		From keeper_add(); where that is 0, there is no leaf, and it gets a number
  * @pid, @pidfd:	Of stepjail-init
  * @slot:	fd that holds the lock on the jail's ids, or -1: the keeper holds it, too
- *
- * Forks the keeper where there is none yet.
  *
  * Return: as keeper_add()
  */

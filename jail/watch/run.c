@@ -72,7 +72,9 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	if (r < 0)
 		return r;
 	capture_give(&run->outcome.capture, j->stdio);
-	r = launch_jail(j, &parts, e);
+	r = keeper_start(keeper, e);
+	if (r == 0)
+		r = launch_jail(j, &parts, e);
 	/* while the jail is made */
 	if (r == 0)
 		r = confine_bounding(e);
@@ -165,7 +167,6 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 {
 	static struct run run;
 	struct keeper keeper = { .socket = -1,
-				 .starts = true,
 				 .one = true,
 				 .look = proc_usage_look,
 				 .owner = (void *)(uintptr_t)p };

@@ -42,7 +42,7 @@ static int is_ready(struct startup *up, unsigned int who, struct err *e)
 		return r;
 	up->room = tmpfs_usage_open(j->pid);
 	if (j->limited)
-		cgroup_hold(&j->cgroup);
+		cgroup_hold(&j->cgroup, j->plan->session);
 	up->stands = true;
 	return 0;
 }

@@ -211,16 +211,11 @@ int __wrap_cgroup_make(struct cgroup *c, const struct plan *p, struct err *e)
 				 : __real_cgroup_make(c, p, e);
 }
 
-int __real_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
-			     struct err *e);
-int __wrap_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
-			     struct err *e);
-int __wrap_proc_usage_sample(pid_t init, uint64_t limit_bytes, struct proc_usage *w,
-			     struct err *e)
+void __real_proc_usage_look(void *plan, pid_t init, struct keeper_sample *s);
+void __wrap_proc_usage_look(void *plan, pid_t init, struct keeper_sample *s);
+void __wrap_proc_usage_look(void *plan, pid_t init, struct keeper_sample *s)
 {
-	int r = __real_proc_usage_sample(init, limit_bytes, w, e);
-
+	__real_proc_usage_look(plan, init, s);
 	if (without("watch"))
-		w->memory_bytes = w->cpu_us = 0;
-	return r;
+		s->memory_bytes = s->cpu_us = 0;
 }

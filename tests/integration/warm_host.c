@@ -287,9 +287,9 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = launch_find(&parts, &plan, &e);
 	parts.keeper = &keeper;
-	keeper = (struct keeper){
-		.socket = -1, .starts = true, .look = proc_usage_look, .owner = &plan
-	};
+	keeper = (struct keeper){ .socket = -1, .look = proc_usage_look, .owner = &plan };
+	if (r == 0)
+		r = keeper_start(&keeper, &e);
 	if (r == 0 && warm)
 		r = begin_template(&e);
 	for (int i = atoi(argv[1]); r == 0 && i > 0; i--)

@@ -97,7 +97,7 @@ START_TEST(held_files_are_used)
 	put("cgroup.kill", "");
 	put("cgroup.procs", "1\n22\n");
 	put("memory.peak", "4096\n");
-	cgroup_hold(&cg);
+	cgroup_hold(&cg, true);
 	ck_assert_int_eq(rename(unit_path(base, "leaf"), unit_path(base, "moved")), 0);
 	io_close_fd(&cg.leaf);
 	for (int i = 0; i < 2; i++) {

@@ -36,11 +36,10 @@ static void start(bool one)
 
 	base = unit_folder();
 	base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	k = (struct keeper){ .socket = -1,
-			     .starts = true,
-			     .one = one,
-			     .look = look,
-			     .owner = &processes };
+	k = (struct keeper){
+		.socket = -1, .one = one, .look = look, .owner = &processes
+	};
+	ck_assert_int_eq(keeper_start(&k, &e), 0);
 	init = fork();
 	if (init == 0)
 		for (;;)
@@ -104,9 +103,11 @@ START_TEST(a_killed_launcher_leaves_nothing)
 	base_fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	launcher = fork();
 	if (launcher == 0) {
-		k = (struct keeper){ .socket = -1, .starts = true };
+		k = KEEPER_NONE;
 
-		int ready = keeper_add(&k, base_fd, "leaf", &id, &e);
+		int ready = keeper_start(&k, &e);
+
+		ready |= keeper_add(&k, base_fd, "leaf", &id, &e);
 		ready |= mkdirat(base_fd, "leaf", 0755);
 		(void)kill(getpid(), ready == 0 ? SIGKILL : SIGTERM);
 	}

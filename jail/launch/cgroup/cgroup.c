@@ -107,9 +107,9 @@ int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e)
 	return r < 0 ? r : cgroup_limit(cg->leaf, p, &cg->limits, e);
 }
 
-void cgroup_hold(struct cgroup *cg)
+void cgroup_hold(struct cgroup *cg, bool session)
 {
-	for (size_t i = 0; i < CGROUP_HELD; i++)
+	for (size_t i = 0; i < (session ? CGROUP_HELD : CGROUP_HELD_RUN); i++)
 		cg->held[i] =
 			openat(cg->leaf, held[i],
 			       (i == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);

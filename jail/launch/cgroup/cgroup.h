@@ -13,6 +13,7 @@
 #include "jail/plan/plan.h"
 
 #define CGROUP_HELD 9
+#define CGROUP_HELD_RUN 7 /* the others are for sessions alone */
 
 struct cgroup {
 	int base;  /* directory fd that leaves are made in */
@@ -107,7 +108,7 @@ int cgroup_place(struct cgroup *cg, const struct plan *p, const struct cgroup *t
 int cgroup_make(struct cgroup *cg, const struct plan *p, struct err *e);
 
 /** cgroup_hold() - Open the files that are read and written until the leaf is removed */
-void cgroup_hold(struct cgroup *cg);
+void cgroup_hold(struct cgroup *cg, bool session);
 
 /** cgroup_release() - Close these files again */
 void cgroup_release(struct cgroup *cg);
