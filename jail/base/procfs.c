@@ -23,11 +23,6 @@ void procfs_use(int root)
 	mounted = root;
 }
 
-int procfs_used(void)
-{
-	return mounted;
-}
-
 int procfs_place(char *path, size_t size, pid_t pid, const char *file)
 {
 	(void)snprintf(path, size, "%s%d%s", mounted < 0 ? "/proc/" : "", pid, file);

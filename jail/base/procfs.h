@@ -23,9 +23,6 @@
  */
 void procfs_use(int root);
 
-/** procfs_used() - The one that was given by procfs_use(), or -1 */
-int procfs_used(void);
-
 /**
  * procfs_place() - Where a file of a process is, to open it without these checks
  * @path:	Gets its path

@@ -12,11 +12,8 @@
 #include <stdio.h>
 #include <sys/capability.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <linux/sched.h>
 
 #include "init/count.h"
 #include "init/io.h"
@@ -88,22 +85,18 @@ static bool may_chroot(void)
 	return value == CAP_SET;
 }
 
-static long clone_first(uint64_t *flags, int *pidfd)
+static pid_t clone_first(uint64_t *flags, int *pidfd)
 {
-	struct clone_args args = { .flags = CLONE_NEWPID | CLONE_PIDFD,
-				   .pidfd = (uint64_t)(uintptr_t)pidfd,
-				   .exit_signal = SIGCHLD };
-	long pid = -1;
+	pid_t pid = -EPERM;
 
-	errno = EPERM;
+	*flags = CLONE_NEWPID;
 	if (may_chroot())
-		pid = syscall(SYS_clone3, &args, sizeof(args));
+		pid = sys_clone3(*flags, -1, pidfd);
 	/* only the owner of a mount namespace can mount a procfs in it */
-	if (pid < 0 && errno == EPERM) {
-		args.flags |= CLONE_NEWUSER | CLONE_NEWNS;
-		pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == -EPERM) {
+		*flags |= CLONE_NEWUSER | CLONE_NEWNS;
+		pid = sys_clone3(*flags, -1, pidfd);
 	}
-	*flags = args.flags;
 	return pid;
 }
 
@@ -157,23 +150,23 @@ int outer_enter(struct keeper *k, int signals, int *status, struct err *e)
 {
 	int ends[2], pidfd = -1, r;
 	uint64_t flags;
-	long pid;
+	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "keeper: socket pair");
 	pid = clone_first(&flags, &pidfd);
 	if (pid < 0)
-		return host_refused_clone(errno, e);
+		return host_refused_clone(-pid, e);
 	if (pid == 0) {
 		(void)close(ends[1]);
 		return begin(k, ends[0], e);
 	}
 	(void)close(ends[0]);
-	r = flags & CLONE_NEWUSER ? map_ids((pid_t)pid, e) : 0;
+	r = flags & CLONE_NEWUSER ? map_ids(pid, e) : 0;
 	if (r < 0)
 		return r;
 	r = close_own(ends[1], pidfd, signals);
 	if (r < 0 || send(ends[1], "", 1, MSG_NOSIGNAL) != 1)
 		return err_set(e, r < 0 ? -r : errno, "serve: start its spawner");
-	return wait_first((pid_t)pid, keeper_become(ends[1], pidfd, signals), status, e);
+	return wait_first(pid, keeper_become(ends[1], pidfd, signals), status, e);
 }

@@ -69,9 +69,11 @@ int startup_gate(struct startup *up, struct err *e)
 		return 0;
 	if (r == 0) /* its end: a stage failed, and the control socket has the words */
 		io_close_fd(&up->jail.gate);
-	if (r > 0)
-		r = look(up, e) < 0 || is_ready(up, READY_PROGRAM, e) < 0 ? -e->errnum
-									  : 1;
+	if (r > 0) {
+		r = look(up, e);
+		if (r == 0)
+			r = is_ready(up, READY_PROGRAM, e);
+	}
 	return r < 0 ? r : 1;
 }
 

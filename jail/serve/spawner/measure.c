@@ -41,13 +41,13 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
 #include "init/io.h"
+#include "jail/base/clock.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/serve/spawner/measure.h"
@@ -162,7 +162,6 @@ _Noreturn void measure_run(const struct confine *by, pid_t parent,
 			   enum spawn_measure kind, int dir, pid_t pid, int out)
 {
 	struct measured m = { 0 };
-	struct timespec t = { 0 };
 	int r = measure_confine(by, parent, dir, out);
 
 	(void)prctl(PR_SET_NAME, "stepjail-measur");
@@ -170,8 +169,7 @@ _Noreturn void measure_run(const struct confine *by, pid_t parent,
 		r = measure(kind, dir, pid, measure_lock, &m.bytes);
 	/* for the others there are two calls left, write(2) and _exit(2) */
 	if (kind == SPAWN_MEMORY)
-		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	m.cost_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+		m.cost_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
 	m.errnum = (uint64_t)-r;
 	r = write(out, &m, sizeof(m)) == sizeof(m) ? 0 : 1;
 	/* strict mode has the one call, the filter the other */

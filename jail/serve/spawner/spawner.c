@@ -195,7 +195,7 @@ static void lose(struct spawner *p)
 
 static int obey(struct spawner *p, const struct spawn_request *q, int fd)
 {
-	if (q->kind == 0 || q->kind >= sizeof(requests) / sizeof(requests[0]) ||
+	if (q->kind == 0 || q->kind >= COUNT(requests) ||
 	    requests[q->kind].pidfd != (fd >= 0))
 		return -EPROTO;
 	return requests[q->kind].act(&(struct asked){ p, find(p, q->number), *q, fd });
