@@ -47,12 +47,11 @@ void clock_begin(void)
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	bool coarse = clock == CLOCK_REALTIME_COARSE;
-
-	if (!shifted || (!coarse && clock != CLOCK_REALTIME && clock != CLOCK_TAI))
+	if (!shifted || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE &&
+			 clock != CLOCK_TAI))
 		return __real_clock_gettime(clock, now);
-	if (__real_clock_gettime(coarse ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC, now) <
-	    0)
+	/* the coarse clock is no other: it lags by a tick, and would begin before @start */
+	if (__real_clock_gettime(CLOCK_MONOTONIC, now) < 0)
 		return -1;
 	now->tv_sec += start;
 	return 0;
@@ -74,7 +73,7 @@ VISIBLE time_t time(time_t *out)
 {
 	struct timespec now = { 0 };
 
-	(void)__wrap_clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	(void)__wrap_clock_gettime(CLOCK_REALTIME, &now);
 	if (out)
 		*out = now.tv_sec;
 	return now.tv_sec;

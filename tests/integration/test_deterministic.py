@@ -268,6 +268,14 @@ class Around(unittest.TestCase):
             later = bytes(session.run("print(time.time(), time.monotonic())").out).decode().split()
             self.assertTrue(float(later[0]) >= NOON + 0.5 and float(later[1]) >= 0.5, later)
 
+    def test_no_clock_lags(self):
+        """A coarse clock that lags by a tick would be before the start in a jail's first one."""
+        code = ("import time\n"
+                "def asked(clock): return time.clock_gettime_ns(clock)\n"
+                "print(sum(asked(0) <= asked(5) for _ in range(1000)))\n")
+        self.assertNotEqual(run(code).strip(), "1000")
+        self.assertEqual(run(code, *START).strip(), "1000")
+
     def test_numpy_clock(self):
         if not os.path.exists(f"{BUILD}/rootfs/data.key"):
             self.skipTest("no tree data: make data")
