@@ -56,7 +56,8 @@ class Apart(Case):
         return next(host for jail in own for host in below(jail) if inside(host) == pid)
 
     def jails(self):
-        return sorted(children(self.serve.process.pid))
+        """The oldest first: so does the kernel list them, whose pids may begin anew meanwhile."""
+        return children(self.serve.process.pid)
 
     def others(self, session):
         """Sessions are opened one after the other, and so are their jails."""
