@@ -43,9 +43,10 @@ FAIL, EXIT, RUN, KILL, STARTED, OUT, RESULT, TRACE, DONE, MOVED, FILE, MEDIA, PI
     1, 4, 17, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29
 
 
-# processes of serve that are no jail's; a jail that is just being made has the second name
+# Processes of serve that are no jail's. A jail that is just being made has the second name, and
+# the spawner one of the last until it has said its own, which a busy host delays.
 OWN = ('stepjail-keeper', 'stepjail-spawn', 'stepjail-superv', 'stepjail-closer',
-       'stepjail-measur')
+       'stepjail-measur', 'stepjail', 'stepjail-unwall', 'stepjail-obey')
 
 
 def comm(pid):
