@@ -86,10 +86,36 @@ def namespace(pid):
         return None
 
 
-def processes_in(spaces):
-    """PIDs whose PID namespace is one of these."""
-    return [int(pid) for pid in os.listdir("/proc")
-            if pid.isdigit() and namespace(int(pid)) in spaces]
+class Spaces:
+    """PID namespaces of processes, but not our own; close() at the end.
+
+    One that is gone leaves its number to the next one, which may be anybody's: so each is held
+    by an fd.
+    """
+
+    def __init__(self):
+        self.held = {namespace("self"): -1}
+
+    def add(self, pid):
+        """That of a process, which may be gone."""
+        try:
+            fd = os.open(f"/proc/{pid}/ns/pid", os.O_RDONLY)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            return
+        if self.held.setdefault(f"pid:[{os.fstat(fd).st_ino}]", fd) != fd:
+            os.close(fd)
+
+    def processes(self):
+        """PIDs of all that are in one of them."""
+        others = {space for space, fd in self.held.items() if fd >= 0}
+        return [int(pid) for pid in os.listdir("/proc")
+                if pid.isdigit() and namespace(int(pid)) in others]
+
+    def close(self):
+        while self.held:
+            fd = self.held.popitem()[1]
+            if fd >= 0:
+                os.close(fd)
 
 
 def holders_of_slots(pids):
@@ -161,7 +187,7 @@ class Kills(Host):
 
     def round(self, victim, number):
         """One run, one kill, and the look at what is left. Return: had the program begun?"""
-        marker, spaces = "marker-" + secrets.token_hex(8), set()
+        marker, spaces = "marker-" + secrets.token_hex(8), Spaces()
         leaves, files = cgroup_leaves(), set(os.listdir(self.folder)) | {"report.json"}
         words = self.words("--wall-time", "20s", "--", "/bin/python3", "-c",
                            f"{PROGRAM}#{marker}")
@@ -180,6 +206,7 @@ class Kills(Host):
                 self.expect_nothing(marker, spaces, family, (victim, number, wait_s))
             finally:
                 kill(run.pid)
+                spaces.close()
             started = run.stdout.read() == b"on\n"
         if victim == "keeper":  # which removes the leaf
             for leaf in cgroup_leaves() - leaves:
@@ -190,7 +217,7 @@ class Kills(Host):
 
     def strike(self, launcher, victim, spaces):
         """Kill; an init or program that is not there yet is waited for, for a while."""
-        own, end = namespace(os.getpid()), time.monotonic() + LEFT_S
+        end = time.monotonic() + LEFT_S
         while victim != "launcher" and time.monotonic() < end:
             family = keepers(launcher) if victim == "keeper" else jails(launcher)
             if victim == "program" and family:
@@ -199,15 +226,15 @@ class Kills(Host):
                 break
         init = jails(launcher)
         # as root, before the kill: afterwards nobody is left to ask
-        spaces.update(namespace(pid) for pid in init)
-        spaces -= {own, None}
+        for pid in init:
+            spaces.add(pid)
         kill(launcher if victim == "launcher" else family[0] if family else launcher)
         return init
 
     def expect_nothing(self, marker, spaces, family, what):
         end = time.monotonic() + LEFT_S
         while True:
-            left = (reap_orphans() + processes_with(marker) + processes_in(spaces) +
+            left = (reap_orphans() + processes_with(marker) + spaces.processes() +
                     holders_of_slots(family))
             if not left:
                 return

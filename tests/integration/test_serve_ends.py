@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from serve_client import Gone, Refused, Serve  # noqa: E402
 from serve_scene import (OPTIONS, PATIENCE, Case, below, children, is_alive,  # noqa: E402
                          open_files, resident, states_settle, wait_until)
+from test_kill import Spaces  # noqa: E402
 
 SESSIONS = int(os.environ.get('STEPJAIL_SESSIONS', '240'))
 STEPS = int(os.environ.get('STEPJAIL_STEPS', '3000'))
@@ -57,17 +58,6 @@ def locks():
         return [line.split(':', 1)[1] for line in file if inode in line]
 
 
-def namespace(pid):
-    try:
-        return os.readlink(f'/proc/{pid}/ns/pid')
-    except OSError:
-        return None
-
-
-def in_namespaces(spaces):
-    return [pid for pid in os.listdir('/proc') if pid.isdigit() and namespace(pid) in spaces]
-
-
 def kill_one(rng, pids):
     """One that may just be ending by itself."""
     try:
@@ -84,35 +74,16 @@ class Round:
         self.serve = Serve(OPTIONS + ['--grace=100ms', '--memory=64M'])
         self.pid = self.serve.process.pid
         self.sessions = []
-        self.pids, self.spaces = set(), {}
+        self.pids, self.spaces = set(), Spaces()
 
     def note(self):
-        """Who is there, so that it can be asked after later.
-
-        A namespace that is gone leaves its number to the next one, which may be anybody's: so
-        each is held by an fd.
-        """
+        """Who is there, so that it can be asked after later."""
         try:
             for pid in below(self.pid):
                 self.pids.add(pid)
-                self.hold(pid)
+                self.spaces.add(pid)
         except OSError:
             pass
-
-    def hold(self, pid):
-        try:
-            fd = os.open(f'/proc/{pid}/ns/pid', os.O_RDONLY)
-        except OSError:
-            return
-        space = f'pid:[{os.fstat(fd).st_ino}]'
-        if space == namespace('self') or space in self.spaces:
-            os.close(fd)
-        else:
-            self.spaces[space] = fd
-
-    def leave(self):
-        while self.spaces:
-            os.close(self.spaces.popitem()[1])
 
     def act(self):
         """One more session, or something with one that is there; nobody waits for it."""
@@ -195,8 +166,8 @@ class Ends(unittest.TestCase):
             status, error = one.serve.end()
             self.assertIn(status, (0, -signal.SIGKILL, 128 + signal.SIGTERM), error)
             self.assertTrue(wait_until(lambda: not any(map(is_alive, one.pids))), one.pids)
-            self.assertTrue(wait_until(lambda: not in_namespaces(one.spaces)))
-            one.leave()
+            self.assertTrue(wait_until(lambda: not one.spaces.processes()))
+            one.spaces.close()
         self.assertEqual(mounts(), before)
         if os.getuid() == 0:
             # others on this machine have theirs
