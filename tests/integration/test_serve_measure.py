@@ -123,7 +123,8 @@ class Killed(Case):
         self.assertTrue(wait_until(is_hit))
         stop.set()
         hunter.join()
-        self.assertEqual(session.rollback(1)['not_rolled_back'], [])
+        # not at once, where the host is so busy that a measurer misses its deadline
+        self.assertTrue(wait_until(lambda: session.rollback(1)['not_rolled_back'] == []))
 
 
 class Keep(Case):
