@@ -112,7 +112,7 @@ def child_named(pid, name):
     """The child that has named itself so; AssertionError where there is none."""
     with open(f'/proc/{pid}/task/{pid}/children') as file:
         for child in file.read().split():
-            with open(f'/proc/{child}/comm') as comm:
+            with contextlib.suppress(OSError), open(f'/proc/{child}/comm') as comm:
                 if comm.read() == name + '\n':
                     return int(child)
     raise AssertionError(f'process {pid} has no child {name}')

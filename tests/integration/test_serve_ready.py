@@ -173,7 +173,7 @@ class Lost(Ready):
         os.kill(next(pid for pid in below(old[0])), signal.SIGKILL)
         self.assertTrue(wait_until(lambda: len(set(self.inits()) - set(old)) == 1))
         self.assertTrue(self.ready(2))
-        self.assertFalse(is_alive(old[0]))
+        self.assertTrue(wait_until(lambda: not is_alive(old[0])))
         self.assertIn('first interpreter', self.serve.status()['ready_error'])
         self.serve.open()
         self.assertIsNone(self.serve.status()['ready_error'])
