@@ -167,7 +167,7 @@ int host_refused_clone(int errnum, struct err *e)
 			e, EINVAL,
 			"launch: this kernel lacks one of the seven namespaces or CLONE_INTO_CGROUP (Linux 5.7): see stepjail check");
 	default:
-		return err_set(e, errnum, "launch: clone3");
+		return err_set(e, errnum, "launch: make new namespaces");
 	}
 }
 

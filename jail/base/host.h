@@ -27,7 +27,7 @@ int host_check(struct err *e);
 void host_hint(struct err *e);
 
 /**
- * host_refused_clone() - Say why clone3(2) with new namespaces failed, and what mends it
+ * host_refused_clone() - Say why new namespaces could not be made, and what mends it
  * @errnum:	The errno that it failed with
  *
  * Return: -@errnum

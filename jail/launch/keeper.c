@@ -29,8 +29,8 @@
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/launch/keeper.h"
 
-#define END_MS 2000       /* by then killed processes have left their leaf */
-#define END_WAIT_MS 10000 /* for the keeper itself to end, however busy the host is */
+#define END_MS 2000   /* by then killed processes have left their leaf */
+#define WAIT_MS 10000 /* for the keeper to start, or to end, however busy the host is */
 #define PAUSE_MS 5
 #define GAVE_UP 255 /* exit status that is no errno */
 
@@ -174,10 +174,8 @@ static bool serve(struct state *s, int socket, const struct request *q, const in
 		return false;
 	case OP_SAMPLE:
 		answer(s, socket, jail);
-		return false;
-	default:
-		return false;
 	}
+	return false;
 }
 
 /* Return: false at end of file */
@@ -243,8 +241,12 @@ static int keep(struct state *s, int socket, int launcher, int signals)
 	}
 	for (struct kept *jail = s->jails; jail; jail = jail->next)
 		begin_end(jail);
-	while (end_jails(s))
-		(void)poll(NULL, 0, PAUSE_MS);
+	while (end_jails(s)) {
+		struct pollfd end = { .fd = s->jails->pidfd, .events = POLLIN };
+
+		/* what is gone has a leaf that is still in use */
+		(void)poll(&end, !is_gone(s->jails), PAUSE_MS);
+	}
 	return s->status;
 }
 
@@ -264,14 +266,29 @@ static void run(int socket, int launcher, const struct keeper *k)
 
 int keeper_become(int socket, int launcher, int signals)
 {
-	struct state s = { 0 };
+	return keep(&(struct state){ 0 }, socket, launcher, signals);
+}
 
-	return keep(&s, socket, launcher, signals);
+static int ask(struct keeper *k, struct request q, const int *fds, size_t count)
+{
+	return k->socket < 0 ? -EPIPE
+			     : fd_passing_send(k->socket, &q, sizeof(q), fds, count);
+}
+
+static int failed(int r, struct err *e)
+{
+	return r < 0 ? fd_passing_failed(-r, "keeper: it was killed, or cannot be asked",
+					 e)
+		     : 0;
 }
 
 int keeper_start(struct keeper *k, struct err *e)
 {
-	int ends[2];
+	struct keeper_sample any;
+	int r, ends[2];
+
+	if (k->socket >= 0)
+		return 0;
 	/* The pidfd tells of the launcher's end, too: a process that the launcher forks
 	 * holds a copy of the socket until its exec. */
 	cleanup_fd int launcher = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -292,29 +309,21 @@ int keeper_start(struct keeper *k, struct err *e)
 	/* a kill of the launcher's whole process group must not take the keeper along */
 	if (setpgid(k->pid, k->pid) < 0)
 		return err_set(e, errno, "keeper: set it apart");
-	return 0;
-}
-
-static int ask(struct keeper *k, struct request q, const int *fds, size_t count)
-{
-	return k->socket < 0 ? -EPIPE
-			     : fd_passing_send(k->socket, &q, sizeof(q), fds, count);
-}
-
-static int failed(int r, struct err *e)
-{
-	return r < 0 ? fd_passing_failed(-r, "keeper: it was killed, or cannot be asked",
-					 e)
-		     : 0;
+	/* one that ended at once keeps nothing: have it answer */
+	r = keeper_ask_sample(k, 0);
+	if (r == 0)
+		r = keeper_take_sample(k, WAIT_MS, &any);
+	return r > 0 ? 0 : failed(r < 0 ? r : -ETIMEDOUT, e);
 }
 
 int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struct err *e)
 {
 	struct request q = { .op = OP_ADD, .id = ++k->last };
+	int r = keeper_start(k, e);
 
 	(void)snprintf(q.name, sizeof(q.name), "%s", name);
 	*id = q.id;
-	return failed(ask(k, q, &base, 1), e);
+	return r < 0 ? r : failed(ask(k, q, &base, 1), e);
 }
 
 int keeper_give(struct keeper *k, uint32_t *id, pid_t pid, int pidfd, int slot,
@@ -322,9 +331,10 @@ int keeper_give(struct keeper *k, uint32_t *id, pid_t pid, int pidfd, int slot,
 {
 	struct request q = { .op = OP_GIVE, .id = *id ? *id : ++k->last, .pid = pid };
 	int fds[] = { pidfd, slot };
+	int r = keeper_start(k, e);
 
 	*id = q.id;
-	return failed(ask(k, q, fds, slot < 0 ? 1 : 2), e);
+	return r < 0 ? r : failed(ask(k, q, fds, slot < 0 ? 1 : 2), e);
 }
 
 int keeper_kill(struct keeper *k, uint32_t id)
@@ -358,20 +368,12 @@ int keeper_take_sample(struct keeper *k, int wait_ms, struct keeper_sample *s)
  * come before. */
 static bool wait_for_end(int socket)
 {
-	uint64_t end_ms = clock_now_ms() + END_WAIT_MS;
+	struct pollfd from = { .fd = socket, .events = POLLIN };
 	struct keeper_sample left;
 
-	for (uint64_t now = clock_now_ms(); now < end_ms; now = clock_now_ms()) {
-		struct pollfd from = { .fd = socket, .events = POLLIN };
-
-		if (poll(&from, 1, (int)(end_ms - now)) <= 0)
-			continue;
-
-		ssize_t n = recv(socket, &left, sizeof(left), 0);
-
-		if (n == 0 || (n < 0 && errno != EINTR))
+	while (poll(&from, 1, WAIT_MS) == 1)
+		if (recv(socket, &left, sizeof(left), 0) <= 0)
 			return true;
-	}
 	return false;
 }
 

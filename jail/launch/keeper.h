@@ -4,7 +4,7 @@
  *
  * A jail's watcher gives up its rights before it hears of the jail. What takes rights at
  * the end, to signal a jail's ids and to remove a cgroup leaf, stays with a keeper: one
- * for each launcher, forked before there is any jail. The keeper reads no byte that a
+ * for each launcher, forked before there is any leaf. The keeper reads no byte that a
  * jail wrote. It takes requests of one fixed size from the launcher; that of `run`, which
  * has one jail, is sealed once it has the jail, and then takes only the three that a
  * watcher needs. At end of file it kills all jails that it knows, removes their leaves
@@ -47,12 +47,12 @@ struct keeper {
 	}
 
 /**
- * keeper_start() - Fork the keeper
+ * keeper_start() - Fork the keeper, and wait until it listens; once
  * @k:		one, look and owner are set, socket is -1; ended by keeper_end()
  *
  * In a process group of its own, with no fd of the caller's but its socket, and with the
- * caller's signal mask, which must block all signals. Must come well before the first
- * jail: a keeper that dies at once is known when a leaf is to be made.
+ * caller's signal mask, which must block all signals. keeper_add() and keeper_give() do it
+ * where nobody has.
  *
  * Return: 0, or -errno
  */

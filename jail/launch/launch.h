@@ -77,7 +77,7 @@ int launch_find(struct parts *parts, const struct plan *p, struct err *e);
  *		whatever this returns
  * @parts:	From launch_find(); may be used again afterwards
  *
- * clone3(2) with seven namespaces, CLONE_PIDFD and, where limits are enforced,
+ * clone3(2) with new namespaces, CLONE_PIDFD and, where limits are enforced,
  * CLONE_INTO_CGROUP. All signals must be blocked by the caller, so that the child is born
  * with them blocked.
  *

@@ -151,19 +151,13 @@ static int look_landlock(const struct look *l, struct err *e)
 	return 0;
 }
 
-static bool asks_cpu(const struct plan *p)
-{
-	return p->deterministic == ANSWER_YES;
-}
+/* what only some plans ask for */
+enum { CPU = 1, DOMAIN = 2, CLOCKS = 4 };
 
-static bool asks_domain(const struct plan *p)
+static unsigned int asked(const struct plan *p)
 {
-	return p->aslr == ASLR_NO;
-}
-
-static bool asks_clocks(const struct plan *p)
-{
-	return p->clock_start != NULL;
+	return (p->deterministic == ANSWER_YES ? CPU : 0) |
+	       (p->aslr == ASLR_NO ? DOMAIN : 0) | (p->clock_start ? CLOCKS : 0);
 }
 
 /* what is read back, in the report's order */
@@ -173,22 +167,22 @@ static const struct {
 	bool early;       /* no stage after the split can change it */
 	bool template;    /* a template has it, too */
 	int (*look)(const struct look *l, struct err *e);
-	bool (*asked)(const struct plan *p); /* NULL: by every plan */
+	unsigned int asked; /* one of these, or 0: of every plan */
 } rows[] = {
-	{ "namespaces", NULL, true, true, look_namespaces, NULL },
-	{ "uid_map", "uid_map", true, true, posture_map, NULL },
-	{ "gid_map", "gid_map", true, true, posture_map, NULL },
-	{ "setgroups", "setgroups", true, true, posture_map, NULL },
-	{ "mounts", "mountinfo", true, true, posture_mounts, NULL },
-	{ "cgroup_path", "cgroup", true, true, posture_cgroup, NULL },
-	{ "process", "status", false, true, posture_status, NULL },
-	{ "rlimits", "limits", false, false, posture_rlimits, NULL },
-	{ "open_fds", NULL, false, true, look_fds, NULL },
-	{ "network", NULL, false, true, posture_network, NULL },
-	{ "landlock", NULL, false, false, look_landlock, NULL },
-	{ "cpu", "status", false, false, posture_cpu, asks_cpu },
-	{ "personality", "personality", false, true, posture_domain, asks_domain },
-	{ "clock_offsets", "timens_offsets", false, false, posture_clocks, asks_clocks },
+	{ "namespaces", NULL, true, true, look_namespaces, 0 },
+	{ "uid_map", "uid_map", true, true, posture_map, 0 },
+	{ "gid_map", "gid_map", true, true, posture_map, 0 },
+	{ "setgroups", "setgroups", true, true, posture_map, 0 },
+	{ "mounts", "mountinfo", true, true, posture_mounts, 0 },
+	{ "cgroup_path", "cgroup", true, true, posture_cgroup, 0 },
+	{ "process", "status", false, true, posture_status, 0 },
+	{ "rlimits", "limits", false, false, posture_rlimits, 0 },
+	{ "open_fds", NULL, false, true, look_fds, 0 },
+	{ "network", NULL, false, true, posture_network, 0 },
+	{ "landlock", NULL, false, false, look_landlock, 0 },
+	{ "cpu", "status", false, false, posture_cpu, CPU },
+	{ "personality", "personality", false, true, posture_domain, DOMAIN },
+	{ "clock_offsets", "timens_offsets", false, false, posture_clocks, CLOCKS },
 };
 
 static int look_at_rows(struct look *l, bool early, struct err *e)
@@ -203,7 +197,7 @@ static int look_at_rows(struct look *l, bool early, struct err *e)
 
 		if (rows[i].early != early ||
 		    (l->jail->plan->template && !rows[i].template) ||
-		    (rows[i].asked && !rows[i].asked(l->jail->plan)))
+		    (rows[i].asked & ~asked(l->jail->plan)))
 			continue;
 		l->name = rows[i].name;
 		text[0] = '\0';

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -43,6 +44,7 @@
 #include "jail/walls/seccomp/denied_without.h"
 #include "jail/walls/stage.h"
 #include "jail/base/close_others.h"
+#include "jail/base/host.h"
 #include "jail/base/sys.h"
 
 static int do_namespaces(struct child *c, struct err *e)
@@ -62,9 +64,20 @@ static int do_ids(struct child *c, struct err *e)
 	/* whose child a template's is, the launcher learns from whoever sends this */
 	if (c->warm && wire_send(c->control, WIRE_STARTED, 0, NULL, 0) < 0)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
+
+	/* It takes longer than all other namespaces together, so it is made while the
+	 * launcher writes the maps. */
+	int refused = unshare(CLONE_NEWNET) < 0 ? errno : 0;
+
 	/* GO says that the maps are written; end of file, that the launcher is gone */
 	if (wire_wait_go(c->control) < 0)
 		return err_say(e, EPIPE, "ids: the launcher is gone");
+
+	if (refused)
+		return refused == EPERM
+			       ? host_refused_capability(e)
+			       : err_set(e, refused,
+					 "ids: make a network namespace (raise the sysctl user.max_net_namespaces)");
 
 	int r = ids_keep(e);
 
@@ -140,6 +153,12 @@ static int place_fds(const struct child *c, struct err *e)
 	return r < 0 ? err_set(e, -r, "session: close_range") : 0;
 }
 
+void stage_default_signal(int signum)
+{
+	/* handler SIG_DFL, and no flags, restorer or mask */
+	(void)syscall(SYS_rt_sigaction, signum, (unsigned long[4]){ 0 }, NULL, 8UL);
+}
+
 static int do_session(struct child *c, struct err *e)
 {
 	int r;
@@ -156,6 +175,10 @@ static int do_session(struct child *c, struct err *e)
 	if (c->program != 0)
 		return 0;
 	(void)umask(022);
+	/* it must not inherit what the launcher or its caller ignores; until the gate
+	 * opens, all signals are blocked */
+	for (int s = 1; s < NSIG; s++)
+		stage_default_signal(s);
 	r = place_fds(c, e);
 	/* a template sets no rlimits: its clones could not raise them. Each sets its
 	 * own */
@@ -197,28 +220,10 @@ static int do_seccomp(struct child *c, struct err *e)
 			       c->warm ? NULL : &c->exec_key, &c->listener, e);
 }
 
-void stage_default_signal(int signum)
-{
-	/* handler SIG_DFL, and no flags, restorer or mask */
-	(void)syscall(SYS_rt_sigaction, signum, (unsigned long[4]){ 0 }, NULL, 8UL);
-}
-
-/* the program must not inherit what the launcher or its caller blocks and ignores */
-static int reset_signals(struct err *e)
-{
-	sigset_t none;
-
-	for (int s = 1; s < NSIG; s++)
-		stage_default_signal(s);
-	(void)sigemptyset(&none);
-	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
-		return err_set(e, errno, "exec: unblock signals");
-	return 0;
-}
-
 /* a row apart from exec, so that the launcher can tell which of the two failed */
 static int do_gate(struct child *c, struct err *e)
 {
+	static const sigset_t none;
 	int r = gate_tell(c->gate, &c->netlink, &c->listener, e);
 
 	if (r == 0 && !c->plan->template)
@@ -229,7 +234,9 @@ static int do_gate(struct child *c, struct err *e)
 		io_close_fd(&c->control);
 	if (r == 0)
 		r = gate_wait(c->gate, (uint32_t)c->landlock_abi, e);
-	return r < 0 ? r : reset_signals(e);
+	return r < 0 || sigprocmask(SIG_SETMASK, &none, NULL) == 0
+		       ? r
+		       : err_set(e, errno, "gate: unblock signals");
 }
 
 static int do_exec(struct child *c, struct err *e)
@@ -258,10 +265,10 @@ static int do_chdir(struct child *c, struct err *e)
 
 const struct stage stages[] = {
 	{ "namespaces", ROLE_CHILD, do_namespaces,
-	  "be PID 1 of new user, mount, PID, net, IPC, UTS and cgroup namespaces, in its cgroup leaf from the first instruction",
+	  "be PID 1 of new user, mount, PID, IPC, UTS and cgroup namespaces, in its cgroup leaf from the first instruction",
 	  "do anything that lasts if the launcher dies" },
 	{ "ids", ROLE_CHILD, do_ids,
-	  "hold an id of the jail's own range, or the caller's one; setgroups is denied; clocks for its children start now if the plan says so",
+	  "have a new network namespace, made while its id maps are written; hold an id of the jail's own range, or the caller's one; setgroups is denied; clocks for its children start now if the plan says so",
 	  "keep host uid 0" },
 	{ "mounts", ROLE_CHILD, do_mounts,
 	  "stand in the jail's own tree, every mount flagged before it was attached",

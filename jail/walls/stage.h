@@ -47,10 +47,11 @@ enum stage_role {
 	ROLE_TEMPLATE = 16, /* what such clones are made of; see template.h */
 };
 
-/* what clone3() makes anew for a jail, whoever calls it */
+/* what clone3() makes anew for a jail, whoever calls it; the stage of the ids makes the
+ * network namespace */
 #define STAGE_NAMESPACES                                                                 \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |      \
-	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |      \
+	 CLONE_NEWCGROUP)
 
 struct stage {
 	const char *name;

@@ -72,9 +72,7 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	if (r < 0)
 		return r;
 	capture_give(&run->outcome.capture, j->stdio);
-	r = keeper_start(keeper, e);
-	if (r == 0)
-		r = launch_jail(j, &parts, e);
+	r = launch_jail(j, &parts, e);
 	/* while the jail is made */
 	if (r == 0)
 		r = confine_bounding(e);

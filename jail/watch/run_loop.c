@@ -197,12 +197,15 @@ static void check_deadlines(struct run *run)
 		sample_cgroup(run);
 }
 
+/* of init's frames; not in struct run, which is copied and would be 64 KiB more */
+static struct wire_reader reader;
+
 static void serve_control(struct run *run)
 {
 	struct outcome *o = &run->outcome;
 	struct wire_header h;
 	const unsigned char *payload;
-	int r = wire_reader_fill(&run->reader, run->up.jail.control);
+	int r = wire_reader_fill(&reader, run->up.jail.control);
 
 	if (r == 0 || r == -EINTR)
 		return;
@@ -210,7 +213,7 @@ static void serve_control(struct run *run)
 	run->ended = true;
 	if (r < 0)
 		return;
-	payload = wire_reader_take(&run->reader, &h);
+	payload = wire_reader_take(&reader, &h);
 	if (h.type == WIRE_EXIT && h.length == sizeof(o->exit)) {
 		memcpy(&o->exit, payload, sizeof(o->exit));
 		o->have_exit = true;
@@ -279,6 +282,7 @@ static void open_gate(struct run *run)
 	if (j->limited)
 		cgroup_usage(&j->cgroup, NULL, &o->before);
 	o->started = true;
+	reader.have = 0;
 	run->start_ms = run->sampled_ms = clock_now_ms();
 	run->sample_in_ms = CPU_POLL_MIN_MS;
 	run->keeper = j->keeper->socket;
@@ -346,6 +350,10 @@ int run_loop_run(struct run *run, struct err *e)
 	if (r < 0)
 		return r;
 	gather(run);
+	/* a keeper of its own ends beside the jail; where there is a leaf, that is read
+	 * first */
+	if (!run->up.jail.limited && run->up.jail.keeper->one)
+		keeper_close(run->up.jail.keeper);
 	/* while a kill is under way, counters still change */
 	launch_wait(&run->up.jail);
 	/* no process is left that could write */

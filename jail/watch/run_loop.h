@@ -21,7 +21,6 @@ struct run {
 	struct startup up;
 	struct outcome outcome;
 	struct keeper_sample watch; /* where no cgroup counts: as last looked at */
-	struct wire_reader reader;
 	int signals;
 	int report;            /* its fd, or -1 */
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */

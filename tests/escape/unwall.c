@@ -96,6 +96,15 @@ static const char *fs_option(const char *key, const char *value)
 	return value;
 }
 
+int __real_unshare(int flags);
+int __wrap_unshare(int flags);
+int __wrap_unshare(int flags)
+{
+	int fewer = (int)fewer_namespaces((uint64_t)flags);
+
+	return fewer ? __real_unshare(fewer) : 0;
+}
+
 static long clone_weaker(struct clone_args *args, long size)
 {
 	args->flags = fewer_namespaces(args->flags);

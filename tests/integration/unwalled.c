@@ -127,11 +127,17 @@ int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_
 	return __real_setsockopt(fd, level, option, value, size);
 }
 
+int __real_unshare(int flags);
+int __wrap_unshare(int flags);
+int __wrap_unshare(int flags)
+{
+	return lacks("net") && flags == CLONE_NEWNET ? 0 : __real_unshare(flags);
+}
+
 static const struct {
 	const char *name;
 	uint64_t flag;
 } namespaces[] = {
-	{ "net", CLONE_NEWNET },
 	{ "ipc", CLONE_NEWIPC },
 	{ "cgroup", CLONE_NEWCGROUP },
 };
@@ -152,7 +158,7 @@ long __wrap_syscall(long number, ...)
 	/* -1 for each argument is only the question whether there is such a call */
 	if (number == SYS_clone3 && a[0] != -1) {
 		memcpy(&args, (const void *)a[0], sizeof(args));
-		for (size_t i = 0; i < 3; i++)
+		for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 			if (lacks(namespaces[i].name))
 				args.flags &= ~namespaces[i].flag;
 		a[0] = (long)&args;

@@ -124,7 +124,7 @@ START_TEST(a_refused_clone_says_what_mends_it)
 	} rows[] = {
 		{ EPERM, "refused: " },  { EACCES, "refused: " },
 		{ ENOSPC, "user.max_" }, { EINVAL, "CLONE_INTO_CGROUP" },
-		{ ENOMEM, "clone3" },
+		{ ENOMEM, "new namespaces" },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
