@@ -12,8 +12,8 @@
  * Each interpreter has a channel of its own: a SOCK_SEQPACKET socket, a frame of
  * init/wire.h a packet. Fds travel beside a packet by SCM_RIGHTS, from stepjail alone: a
  * step that sends any is refused that, or on an older kernel killed, see
- * jail/serve/packet.c. stepjail asks the kernel for the sender's credentials and believes
- * no other claim about who speaks.
+ * jail/serve/wire/packet.c. stepjail asks the kernel for the sender's credentials and
+ * believes no other claim about who speaks.
  *
  * The first interpreter of a jail finds its channel on fd 0 and says STARTED, step 0.
  *

@@ -11,11 +11,11 @@
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
-#include "jail/command.h"
+#include "jail/base/command.h"
 #include "jail/plan/option.h"
 #include "jail/watch/outcome.h"
 #include "jail/launch/shipped.h"
-#include "jail/version.h"
+#include "jail/base/version.h"
 
 static int command_help(char *const *argv, struct err *e);
 static int command_version(char *const *argv, struct err *e);

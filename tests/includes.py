@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""includes.py - who may include whom: arrows between rooms, and no circle of many files
+"""includes.py - who may include whom: arrows between rooms, no circle of rooms or many files
 
-A module is a .c file and its .h file. Prints what is wrong; exits with 1 if anything is.
+A module is a .c file and its .h file. A room is a folder; one within it is a room of its
+own. Prints what is wrong; exits with 1 if anything is.
 """
 import re
 import subprocess
@@ -11,8 +12,6 @@ import sys
 # what a top room may include beside itself; the interpreter makes its clones' walls itself
 OUTWARD = {"init": {"init"}, "jail": {"jail", "init"}, "agent": {"agent", "init"},
            "rootfs": {"rootfs", "init", "jail"}}
-# within jail/: a room includes itself and those before it
-ROOMS = ["base", "plan", "walls", "launch", "watch", "serve", "check"]
 CIRCLE_MAX = 3
 
 
@@ -30,41 +29,61 @@ def graph():
 
 
 def room(module):
-    """The place of a module of jail/ in ROOMS; files of jail/ itself come last."""
-    parts = module.split("/")
-    return ROOMS.index(parts[1]) if len(parts) > 2 else len(ROOMS)
+    """The folder of a module."""
+    return module.rsplit("/", 1)[0]
+
+
+def places():
+    """{room: its place} in the table of jail/'s README; jail/ itself comes last."""
+    with open("jail/README.md", encoding="utf-8") as text:
+        table = text.read().split("\n## ")[0]
+    listed = re.findall(r"^\| `([\w/]+)/` \|", table, re.M)
+    return {name: i for i, name in enumerate([f"jail/{name}" for name in listed] + ["jail"])}
 
 
 def arrows(modules):
     """Each include that points the wrong way."""
+    place = places()
     for module, includes in modules.items():
-        top = module.split("/")[0]
+        top, here = module.split("/")[0], room(module)
+        if top == "jail" and here not in place:
+            yield f"{module}: jail/README.md lists no room {here}"
+            continue
         for other in includes:
             if other.split("/")[0] not in OUTWARD[top]:
                 yield f"{module} includes {other}: arrows point inward only"
-            elif top == "jail" and other.startswith("jail/") and \
-                    other.count("/") > 1 and room(other) > room(module):
-                yield f"{module} includes {other}: {' '.join(ROOMS)}, and no arrow back"
+            elif here in place and place.get(room(other), -1) > place[here]:
+                yield f"{module} includes {other}: a room that jail/README.md lists later"
 
 
-def circles(modules):
-    """The sets of modules that reach each other: by reach, as there are few."""
+def rooms(modules):
+    """{room: the other rooms that its modules include}."""
+    graph_of = {}
+    for module, includes in modules.items():
+        graph_of.setdefault(room(module), set()).update(set(map(room, includes)) - {room(module)})
+    return graph_of
+
+
+def circles(nodes):
+    """The sets of modules, or rooms, that reach each other: by reach, as there are few."""
     reach = {}
-    for start in modules:
+    for start in nodes:
         seen, todo = set(), [start]
         while todo:
-            for other in modules.get(todo.pop(), ()):
+            for other in nodes.get(todo.pop(), ()):
                 if other not in seen:
                     seen.add(other)
                     todo.append(other)
         reach[start] = seen
-    return {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in modules
+    return {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in nodes
             if a in reach[a]}
 
 
 def main():
     modules = graph()
     wrong = sorted(arrows(modules))
+    wrong += [f"rooms include each other in a circle: {' '.join(sorted(c))}"
+              for c in circles(rooms(modules))]
     # agent/ has its rooms to come
     wrong += [f"{len(c)} files include each other in a circle: {' '.join(sorted(c))}"
               for c in circles(modules)

@@ -21,7 +21,7 @@
 
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
-#include "jail/command.h"
+#include "jail/base/command.h"
 #include "jail/base/host.h"
 #include "jail/base/json.h"
 #include "jail/walls/landlock.h"

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "jail/command.h"
+#include "jail/base/command.h"
 #include "jail/plan/option.h"
 
 int command_explain(char *const *argv, struct err *e)

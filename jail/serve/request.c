@@ -42,9 +42,8 @@ static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 		return 0;
 	q->why.limit = name;
 	return refusal_say(&q->why, e, REFUSAL_LIMIT,
-			   "%s: %llu ms is more than --%s allows: %llu ms",
-			   request_name(q->why.frame), (unsigned long long)asked, name,
-			   (unsigned long long)most);
+			   "%s: %llu ms is more than --%s allows: %llu ms", q->why.frame,
+			   (unsigned long long)asked, name, (unsigned long long)most);
 }
 
 static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
@@ -366,13 +365,6 @@ static const struct row *find_row(uint16_t type)
 	return NULL;
 }
 
-const char *request_name(uint16_t type)
-{
-	const struct row *row = find_row(type);
-
-	return row ? row->name : NULL;
-}
-
 static int act(struct request *q, const struct wire_header *h,
 	       const unsigned char *payload, struct err *e)
 {
@@ -383,6 +375,7 @@ static int act(struct request *q, const struct wire_header *h,
 		return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
 				   "a frame of type %u is not the client's to send",
 				   h->type);
+	q->why.frame = row->name;
 	if (!is_size(row, h->length))
 		return bad_size(q, row, h->length, e);
 	memcpy(&q->head, payload, row->head);
@@ -397,7 +390,7 @@ static int act(struct request *q, const struct wire_header *h,
 void request_serve(struct serve *s, const struct wire_header *h,
 		   const unsigned char *payload)
 {
-	struct request q = { .serve = s, .number = h->step, .why.frame = h->type };
+	struct request q = { .serve = s, .number = h->step };
 	struct serve_at at = { 0 };
 	struct err e;
 

@@ -25,6 +25,10 @@ struct request {
 	} head;
 };
 
+/** request_serve() - Take a frame of the client */
+void request_serve(struct serve *s, const struct wire_header *h,
+		   const unsigned char *payload);
+
 /**
  * request_failed() - Note the kind of a refusal whose line is written already
  * @limit:	The option or thing that REFUSAL_LIMIT is about, or NULL

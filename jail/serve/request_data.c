@@ -174,7 +174,7 @@ int request_put(struct request *q, struct err *e)
 static int no_put(struct request *q, struct err *e)
 {
 	return refusal_say(&q->why, e, REFUSAL_OUT_OF_TURN, "%s: no PUT is under way",
-			   request_name(q->why.frame));
+			   q->why.frame);
 }
 
 int request_data(struct request *q, struct err *e)

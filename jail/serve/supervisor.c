@@ -7,64 +7,17 @@
  *   through request.c; what sessions answer waits in a queue, which is sent when the turn
  *   is over. Above QUEUE_HIGH nothing more is taken in, neither from the client nor from
  *   the pipes of steps, until it has read: then steps wait in write(2), and the
- *   supervisor does not grow. What takes rights, the spawner does: spawn.h.
+ *   supervisor does not grow. What takes rights, the spawner does (spawn.h): sessions
+ *   ask it by themselves (session_spawn.c), and what it tells comes in here.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/serve/session/session.h"
-#include "jail/serve/spawn.h"
+#include "jail/base/fd_passing.h"
+#include "jail/serve/request.h"
 #include "jail/serve/supervisor.h"
-
-/* a frame that is missing would be a lie */
-void serve_lacks(struct serve *s, int r, size_t bytes)
-{
-	if (r == 0 || s->status != 0)
-		return;
-	s->status = r;
-	(void)err_set(&s->error, -r, "serve: %zu bytes for the client", bytes);
-	s->ending = true;
-}
-
-void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
-	       const void *payload, size_t length)
-{
-	const struct serve_at at = { branch };
-	struct session *of = session_find(s, session);
-	struct queue *held = of ? shared_holds(of, branch) : NULL;
-
-	serve_lacks(s,
-		    queue_put(held ? held : &s->queue, type, session, &at, sizeof(at),
-			      payload, length),
-		    length);
-}
-
-static void each_session(struct serve *s, void (*act)(struct session *session))
-{
-	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
-		for (struct session *at = s->bucket[i], *next; at; at = next) {
-			next = at->next;
-			act(at);
-		}
-}
-
-static void end_session(struct session *s)
-{
-	if (s->phase != PHASE_CLOSING)
-		s->ended = REFUSAL_STOPPED;
-	session_end(s, "serve has ended");
-}
-
-void serve_end(struct serve *s, int status)
-{
-	if (s->status == 0)
-		s->status = status;
-	s->ending = true;
-	(void)event_loop_listen(&s->hub, &s->client, 0);
-	each_session(s, end_session);
-}
 
 static void pause_steps(struct session *s)
 {
@@ -88,7 +41,7 @@ static void flush(struct serve *s)
 	if (paused != s->paused || (s->media_held && !paused)) {
 		s->paused = paused;
 		s->media_held = s->media_held && paused;
-		each_session(s, pause_steps);
+		session_each(s, pause_steps);
 	}
 	/* never none at all: its end is heard even then */
 	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
@@ -126,6 +79,71 @@ static void serve_client(struct port *p, uint32_t events)
 	}
 }
 
+static struct session *find_jail(struct serve *serve, uint32_t jail)
+{
+	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+		for (struct session *s = serve->bucket[i]; s; s = s->next)
+			if (s->jail == jail)
+				return s;
+	return NULL;
+}
+
+static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
+{
+	struct session *s = find_jail(serve, a->number);
+	struct err e = { .errnum = (int)a->errnum };
+
+	memcpy(e.text, a->text, sizeof(e.text));
+	if (a->kind == SPAWN_STOCK) {
+		serve->template_told = true;
+		serve->template = a->value;
+		serve->template_stale = a->number;
+	} else if (a->kind == SPAWN_STOP) {
+		serve_end(serve, STATUS_SIGNAL + (int)a->value);
+	} else if (!s) {
+		return;
+	} else if (a->kind == SPAWN_OPENED) {
+		session_opened(s, a, fds);
+	} else if (a->kind == SPAWN_FAILED) {
+		session_end(s, "%s", e.text);
+	} else if (a->kind == SPAWN_ENDED) {
+		session_ended(s, e.errnum ? &e : NULL);
+	} else if (a->kind == SPAWN_MEASURED) {
+		measure_came(s, a);
+	} else if (a->kind == SPAWN_UNSENT) {
+		session_end(s, "a process of it cannot be sent a signal: %s",
+			    strerror(e.errnum));
+	}
+}
+
+/* put each fd in its place of enum spawn_fd, -1 for those that did not come */
+static void place(uint32_t set, const int *came, int *fds)
+{
+	for (int i = 0; i < SPAWN_FDS; i++)
+		fds[i] = set & 1u << i ? *came++ : -1;
+}
+
+static void serve_spawner(struct port *p, uint32_t events)
+{
+	struct serve *serve = p->owner;
+	struct spawn_answer a;
+	int came[SPAWN_FDS], fds[SPAWN_FDS];
+	int r = fd_passing_receive(p->fd, &a, sizeof(a), came, SPAWN_FDS);
+
+	(void)events;
+	if (r >= 0) {
+		place(a.fds, came, fds);
+		take(serve, &a, fds);
+		for (int i = 0; i < SPAWN_FDS; i++)
+			io_close_fd(&fds[i]);
+		return;
+	}
+	/* it was killed, and every jail with it: there is nothing to wait for */
+	serve->lost = true;
+	serve->status = STATUS_FAILED;
+	event_loop_close(&serve->hub, p);
+}
+
 static int start(struct serve *s, const struct plan *p, int spawner, struct err *e)
 {
 	int r = event_loop_open(&s->hub, e);
@@ -133,7 +151,11 @@ static int start(struct serve *s, const struct plan *p, int spawner, struct err 
 	s->plan = p;
 	s->client = PORT(STDIN_FILENO, serve_client, s);
 	spare_open(s);
-	return r < 0 ? r : spawn_attach(s, spawner, e);
+	if (r < 0)
+		return r;
+	s->spawner = PORT(spawner, serve_spawner, s);
+	r = event_loop_listen(&s->hub, &s->spawner, EPOLLIN);
+	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
 /* before the client is listened to, which waits for it as for any program that starts */

@@ -22,7 +22,7 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/serve/channel.h"
+#include "jail/serve/wire/channel.h"
 #include "jail/serve/supervisor.h"
 
 #ifdef MEASURER

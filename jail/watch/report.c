@@ -53,7 +53,7 @@
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 #include "jail/watch/denied.h"
-#include "jail/version.h"
+#include "jail/base/version.h"
 
 #define TEXT_BYTES                                                                       \
 	(1U << 20) /* beside output and posture, which are as long as they are */

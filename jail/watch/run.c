@@ -20,7 +20,7 @@
 
 #include "init/io.h"
 #include "jail/base/cancel.h"
-#include "jail/command.h"
+#include "jail/base/command.h"
 #include "jail/base/host.h"
 #include "jail/launch/keeper.h"
 #include "jail/launch/launch.h"

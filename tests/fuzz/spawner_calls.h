@@ -31,7 +31,7 @@
 #include "jail/launch/posture.h"
 #include "jail/plan/option.h"
 #include "jail/serve/spawner/measurer.h"
-#include "jail/serve/spawn.h"
+#include "jail/serve/wire/spawn.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/spawner/spawner.h"
 #include "jail/serve/template/template.h"

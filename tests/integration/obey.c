@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jail/serve/serving.h"
+#include "jail/serve/session/serving.h"
 #include "jail/serve/supervisor.h"
 #include "jail/watch/capture.h"
 #include "jail/watch/confine.h"

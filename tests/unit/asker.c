@@ -9,8 +9,9 @@
 #include <cjson/cJSON.h>
 
 #include "jail/plan/option.h"
-#include "jail/serve/channel.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/request.h"
+#include "jail/serve/wire/channel.h"
+#include "jail/serve/wire/packet.h"
 #include "jail/base/fd_passing.h"
 #include "tests/unit/asker.h"
 #include "tests/unit/suites.h"

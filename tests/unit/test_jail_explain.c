@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jail/command.h"
+#include "jail/base/command.h"
 #include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 #include "tests/unit/suites.h"

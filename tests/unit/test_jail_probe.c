@@ -14,7 +14,7 @@
 #include <linux/seccomp.h>
 
 #include "init/filter.h"
-#include "jail/command.h"
+#include "jail/base/command.h"
 #include "jail/check/probe.h"
 #include "tests/unit/suites.h"
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "jail/serve/signal_judge.h"
+#include "jail/serve/rules/signal_judge.h"
 #include "jail/walls/seccomp/signal_guard.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"

@@ -3,7 +3,7 @@
  * test_jail_spare.c - when a jail that nobody has asked for yet is made, and when one
  * goes
  */
-#include "jail/serve/template/spare.h"
+#include "jail/serve/rules/spare.h"
 #include "tests/unit/suites.h"
 
 /* with nothing in the way of making one */

@@ -17,7 +17,7 @@
 #include "jail/base/fd_passing.h"
 #include "jail/launch/keeper.h"
 #include "jail/plan/option.h"
-#include "jail/serve/spawn.h"
+#include "jail/serve/wire/spawn.h"
 #include "jail/serve/spawner/spawner.h"
 #include "tests/unit/played.h"
 #include "tests/unit/suites.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "jail/plan/plan.h"
-#include "jail/serve/session/states.h"
+#include "jail/serve/rules/states.h"
 #include "tests/unit/suites.h"
 
 static struct states table;

@@ -21,7 +21,7 @@
  *	session_shared.c   what a state shares with the steps that came from it
  *	session_notify.c   violations and signals: whose, and whether they may go on
  *	session_say.c      answers in JSON
- *	../spawn.c         what is asked of the spawner
+ *	session_spawn.c    what is asked of the spawner
  */
 #ifndef STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
 #define STEPJAIL_JAIL_SERVE_SESSION_SESSION_H
@@ -33,7 +33,7 @@
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
 #include "jail/serve/session/session_types.h"
-#include "jail/serve/spawn.h"
+#include "jail/serve/wire/spawn.h"
 
 /* session_life.c */
 
@@ -60,6 +60,9 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds);
 
 /** session_ended() - All of its processes are gone; @e: NULL, or what was left behind */
 void session_ended(struct session *s, const struct err *e);
+
+/** session_each() - All that there are, those that nobody has asked for, too */
+void session_each(struct serve *s, void (*act)(struct session *session));
 
 /** session_end() - Kill it; CLOSED follows when it is gone. Words are the reason */
 void session_end(struct session *s, const char *fmt, ...)
@@ -242,15 +245,7 @@ uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
 
-/* spawn.c */
-
-/**
- * spawn_attach() - Listen to the spawner
- * @socket:	Taken
- *
- * Return: 0, or -errno
- */
-int spawn_attach(struct serve *s, int socket, struct err *e);
+/* session_spawn.c */
 
 /** spawn_open() - Ask for a jail; session_opened() or session_end() follows */
 void spawn_open(struct session *s);

@@ -15,8 +15,8 @@
 
 #include "init/init.h"
 #include "init/io.h"
-#include "jail/serve/channel.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/wire/channel.h"
+#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_memory.h"
 #include "jail/serve/session/session_park.h"
@@ -218,7 +218,7 @@ bool step_again(struct step *step)
 	step_forget(step);
 	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0) {
 		why = refusal_of_step(e.errnum);
-		why.frame = s->once.is ? WIRE_ONCE : WIRE_RUN;
+		why.frame = s->once.is ? "ONCE" : "RUN";
 		why.step = number;
 		say_refused(s->serve, s->number, b->name, &why, e.text);
 	}

@@ -172,9 +172,7 @@ static void done_file(struct step *step)
 		bool late = step->killed == VERDICT_WALL_TIMEOUT;
 
 		(void)snprintf(words, sizeof(words), "%s: %s",
-			       request_name(step->kind == KIND_PUT
-						    ? WIRE_PUT
-						    : step_frames[step->kind]),
+			       step->kind == KIND_PUT ? "PUT" : step_frames[step->kind],
 			       late              ? "it took longer than --wall-time"
 			       : step->have_done ? strerror((int)step->filed.errnum)
 						 : "the process that did it has ended");

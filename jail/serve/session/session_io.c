@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_media.h"
 

@@ -22,7 +22,7 @@
 
 #include "init/init.h"
 #include "init/io.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/base/clock.h"
@@ -94,7 +94,7 @@ void session_ended(struct session *s, const struct err *e)
 		say_refused(s->serve, s->number, 0,
 			    &(struct refusal){
 				    .kind = s->ended,
-				    .frame = s->once.is ? WIRE_ONCE : WIRE_OPEN,
+				    .frame = s->once.is ? "ONCE" : "OPEN",
 			    },
 			    s->reason);
 	forget(s);
@@ -318,4 +318,29 @@ int session_prepare(struct serve *serve, struct err *e)
 	list(s);
 	launch(s);
 	return 0;
+}
+
+void session_each(struct serve *s, void (*act)(struct session *session))
+{
+	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+		for (struct session *at = s->bucket[i], *next; at; at = next) {
+			next = at->next;
+			act(at);
+		}
+}
+
+static void end_session(struct session *s)
+{
+	if (s->phase != PHASE_CLOSING)
+		s->ended = REFUSAL_STOPPED;
+	session_end(s, "serve has ended");
+}
+
+void serve_end(struct serve *s, int status)
+{
+	if (s->status == 0)
+		s->status = status;
+	s->ending = true;
+	(void)event_loop_listen(&s->hub, &s->client, 0);
+	session_each(s, end_session);
 }

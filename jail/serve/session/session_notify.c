@@ -36,7 +36,7 @@
 #include "init/io.h"
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/signal_judge.h"
+#include "jail/serve/rules/signal_judge.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"

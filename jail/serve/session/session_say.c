@@ -18,6 +18,29 @@
 /* of an object, so that it fits into a frame behind struct serve_at */
 #define JSON_BYTES (WIRE_PAYLOAD_MAX - 64)
 
+/* a frame that is missing would be a lie */
+void serve_lacks(struct serve *s, int r, size_t bytes)
+{
+	if (r == 0 || s->status != 0)
+		return;
+	s->status = r;
+	(void)err_set(&s->error, -r, "serve: %zu bytes for the client", bytes);
+	s->ending = true;
+}
+
+void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
+	       const void *payload, size_t length)
+{
+	const struct serve_at at = { branch };
+	struct session *of = session_find(s, session);
+	struct queue *held = of ? shared_holds(of, branch) : NULL;
+
+	serve_lacks(s,
+		    queue_put(held ? held : &s->queue, type, session, &at, sizeof(at),
+			      payload, length),
+		    length);
+}
+
 static void put(struct serve *serve, uint16_t type, uint32_t session, uint32_t branch,
 		FILE *out, const char *text)
 {
@@ -41,7 +64,7 @@ void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 	if (out) {
 		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_word(why->kind));
 		json_after(",\"limit\":", why->limit, out);
-		json_after(",\"frame\":", request_name(why->frame), out);
+		json_after(",\"frame\":", why->frame, out);
 		json_number(",\"step\":", why->step != 0, why->step, out);
 		json_after(",\"error\":", text, out);
 		(void)fputc('}', out);

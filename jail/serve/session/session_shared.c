@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "init/io.h"
-#include "jail/serve/queue.h"
+#include "jail/serve/wire/queue.h"
 #include "jail/serve/session/session.h"
 
 #define SHARES_ALL (SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS)

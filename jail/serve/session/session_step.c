@@ -21,7 +21,7 @@
 
 #include "init/init.h"
 #include "init/io.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_media.h"
 #include "jail/serve/session/session_sweep.h"
@@ -127,7 +127,7 @@ void step_forget(struct step *step)
 	event_loop_later(hub, &step->end, free_step);
 }
 
-const uint16_t step_frames[] = { WIRE_RUN, WIRE_END, WIRE_GET, WIRE_LIST };
+const char *const step_frames[] = { "RUN", "END", "GET", "LIST" };
 
 void step_refuse(struct step *step, struct refusal why, int errnum, const char *text)
 {
@@ -136,7 +136,7 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 
 	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
 		       errnum ? ": " : "", errnum ? strerror(errnum) : "");
-	why.frame = s->once.is ? WIRE_ONCE : step_frames[step->kind];
+	why.frame = s->once.is ? "ONCE" : step_frames[step->kind];
 	why.step = step->kind == KIND_RUN ? step->number : 0;
 	say_refused(s->serve, s->number, step->branch, &why, words);
 	state_free(step->state);

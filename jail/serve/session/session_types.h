@@ -12,9 +12,9 @@
 #include "init/wire.h"
 #include "jail/base/event_loop.h"
 #include "jail/launch/cgroup/cgroup.h"
-#include "jail/serve/refusal.h"
-#include "jail/serve/serving.h"
-#include "jail/serve/session/states.h"
+#include "jail/serve/wire/refusal.h"
+#include "jail/serve/session/serving.h"
+#include "jail/serve/rules/states.h"
 #include "jail/watch/outcome.h"
 #include "jail/watch/proc_usage.h"
 #include "jail/watch/tmpfs_usage.h"
@@ -37,7 +37,8 @@ enum step_kind {
 	KIND_LIST,
 };
 
-extern const uint16_t step_frames[]; /* by kind: the frame that a client asks for it by */
+/* by kind: the frame that a client asks for it by */
+extern const char *const step_frames[];
 
 /* what a step has shown so far; zeroed at first */
 struct media_seen {
@@ -164,7 +165,7 @@ struct session {
 	struct bell stand, flood, exits, measure_again;
 	bool counting;               /* memory of snapshots: session_done.c */
 	struct waiting *waiting;     /* answers that are not said yet: session_shared.c */
-	struct measuring *measuring; /* requests to the spawner: spawn.c */
+	struct measuring *measuring; /* requests to the spawner: session_spawn.c */
 	uint32_t measure_tag;        /* of the last request */
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "jail/serve/spawn.h"
+#include "jail/serve/wire/spawn.h"
 #include "jail/watch/confine.h"
 
 /* what a measurer writes, once */

@@ -24,7 +24,7 @@
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
 #include "jail/launch/posture.h"
-#include "jail/serve/channel.h"
+#include "jail/serve/wire/channel.h"
 #include "jail/serve/spawner/spawned.h"
 #include "jail/serve/template/template.h"
 #include "jail/watch/report.h"

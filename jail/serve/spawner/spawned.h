@@ -12,7 +12,7 @@
 #include "jail/base/event_loop.h"
 #include "jail/launch/ending.h"
 #include "jail/serve/spawner/measurer.h"
-#include "jail/serve/spawn.h"
+#include "jail/serve/wire/spawn.h"
 #include "jail/serve/template/template_pool.h"
 #include "jail/watch/startup.h"
 

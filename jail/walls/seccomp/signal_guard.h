@@ -4,7 +4,7 @@
  * back to
  *
  * All processes of a session have one uid, so the kernel lets each signal the others, and
- * slow them. The filter has the kernel ask stepjail, and jail/serve/signal_judge.c
+ * slow them. The filter has the kernel ask stepjail, and jail/serve/rules/signal_judge.c
  * answers.
  */
 #ifndef STEPJAIL_JAIL_WALLS_SECCOMP_SIGNAL_GUARD_H

@@ -2,8 +2,8 @@
 /*
  * signal_judge.h - whom a step may signal: calls that signal_guard.c tells serve of
  */
-#ifndef STEPJAIL_JAIL_SERVE_SIGNAL_JUDGE_H
-#define STEPJAIL_JAIL_SERVE_SIGNAL_JUDGE_H
+#ifndef STEPJAIL_JAIL_SERVE_RULES_SIGNAL_JUDGE_H
+#define STEPJAIL_JAIL_SERVE_RULES_SIGNAL_JUDGE_H
 
 #include <stdbool.h>
 #include <sys/types.h>

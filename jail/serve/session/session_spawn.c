@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn.c - what sessions ask of the spawner, and hear of it: see spawn.h
+ * session_spawn.c - what sessions ask of the spawner: see spawn.h
  *
  * The spawner answers every MEASURE, with an errno if the process that measures misses
  * its deadline. A session asks for one thing at a time, so a slow jail delays itself
@@ -8,9 +8,7 @@
  * up to GIVE_UP_MS.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,7 +16,6 @@
 #include "jail/base/clock.h"
 #include "jail/base/fd_passing.h"
 #include "jail/serve/session/session.h"
-#include "jail/watch/outcome.h"
 
 #define AGAIN_MS 10
 #define GIVE_UP_MS 10000
@@ -170,78 +167,4 @@ void measure_end(struct session *s)
 	event_loop_unset(&s->serve->hub, &s->measure_again);
 	while (s->measuring)
 		answer(s, &(struct spawn_answer){ .errnum = ECANCELED });
-}
-
-static struct session *find(struct serve *serve, uint32_t jail)
-{
-	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
-		for (struct session *s = serve->bucket[i]; s; s = s->next)
-			if (s->jail == jail)
-				return s;
-	return NULL;
-}
-
-static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
-{
-	struct session *s = find(serve, a->number);
-	struct err e = { .errnum = (int)a->errnum };
-
-	memcpy(e.text, a->text, sizeof(e.text));
-	if (a->kind == SPAWN_STOCK) {
-		serve->template_told = true;
-		serve->template = a->value;
-		serve->template_stale = a->number;
-	} else if (a->kind == SPAWN_STOP) {
-		serve_end(serve, STATUS_SIGNAL + (int)a->value);
-	} else if (!s) {
-		return;
-	} else if (a->kind == SPAWN_OPENED) {
-		session_opened(s, a, fds);
-	} else if (a->kind == SPAWN_FAILED) {
-		session_end(s, "%s", e.text);
-	} else if (a->kind == SPAWN_ENDED) {
-		session_ended(s, e.errnum ? &e : NULL);
-	} else if (a->kind == SPAWN_MEASURED) {
-		measure_came(s, a);
-	} else if (a->kind == SPAWN_UNSENT) {
-		session_end(s, "a process of it cannot be sent a signal: %s",
-			    strerror(e.errnum));
-	}
-}
-
-/* put each fd in its place of enum spawn_fd, -1 for those that did not come */
-static void place(uint32_t set, const int *came, int *fds)
-{
-	for (int i = 0; i < SPAWN_FDS; i++)
-		fds[i] = set & 1u << i ? *came++ : -1;
-}
-
-static void serve_spawner(struct port *p, uint32_t events)
-{
-	struct serve *serve = p->owner;
-	struct spawn_answer a;
-	int came[SPAWN_FDS], fds[SPAWN_FDS];
-	int r = fd_passing_receive(p->fd, &a, sizeof(a), came, SPAWN_FDS);
-
-	(void)events;
-	if (r >= 0) {
-		place(a.fds, came, fds);
-		take(serve, &a, fds);
-		for (int i = 0; i < SPAWN_FDS; i++)
-			io_close_fd(&fds[i]);
-		return;
-	}
-	/* it was killed, and every jail with it: there is nothing to wait for */
-	serve->lost = true;
-	serve->status = STATUS_FAILED;
-	event_loop_close(&serve->hub, p);
-}
-
-int spawn_attach(struct serve *s, int socket, struct err *e)
-{
-	int r;
-
-	s->spawner = PORT(socket, serve_spawner, s);
-	r = event_loop_listen(&s->hub, &s->spawner, EPOLLIN);
-	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }

@@ -2,8 +2,8 @@
 /*
  * command.h - the subcommands: one file each, one row each in main.c
  */
-#ifndef STEPJAIL_JAIL_COMMAND_H
-#define STEPJAIL_JAIL_COMMAND_H
+#ifndef STEPJAIL_JAIL_BASE_COMMAND_H
+#define STEPJAIL_JAIL_BASE_COMMAND_H
 
 #include "init/err.h"
 

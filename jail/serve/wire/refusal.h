@@ -2,8 +2,8 @@
 /*
  * refusal.h - why a frame of serve's client was refused, in a word for programs
  */
-#ifndef STEPJAIL_JAIL_SERVE_REFUSAL_H
-#define STEPJAIL_JAIL_SERVE_REFUSAL_H
+#ifndef STEPJAIL_JAIL_SERVE_WIRE_REFUSAL_H
+#define STEPJAIL_JAIL_SERVE_WIRE_REFUSAL_H
 
 #include <stdint.h>
 
@@ -32,7 +32,7 @@ enum refusal_kind {
 struct refusal {
 	enum refusal_kind kind;
 	const char *limit; /* of REFUSAL_LIMIT: which one; NULL for all others */
-	uint16_t frame;    /* enum wire_type of the frame that this answers */
+	const char *frame; /* that this answers: its name; NULL for no known one */
 	uint32_t step;     /* that it named, or that is in its way; 0 for none */
 };
 

@@ -15,8 +15,8 @@
 #include "init/io.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/sys.h"
-#include "jail/serve/channel.h"
-#include "jail/serve/closer.h"
+#include "jail/serve/wire/channel.h"
+#include "jail/serve/wire/closer.h"
 #include "jail/watch/confine.h"
 
 static void close_in_child(int *fd)

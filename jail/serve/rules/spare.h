@@ -4,8 +4,8 @@
  *
  * See session_spare.c, which acts by them.
  */
-#ifndef STEPJAIL_JAIL_SERVE_TEMPLATE_SPARE_H
-#define STEPJAIL_JAIL_SERVE_TEMPLATE_SPARE_H
+#ifndef STEPJAIL_JAIL_SERVE_RULES_SPARE_H
+#define STEPJAIL_JAIL_SERVE_RULES_SPARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

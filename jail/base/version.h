@@ -2,8 +2,8 @@
 /*
  * version.h - the one place where the version is written
  */
-#ifndef STEPJAIL_JAIL_VERSION_H
-#define STEPJAIL_JAIL_VERSION_H
+#ifndef STEPJAIL_JAIL_BASE_VERSION_H
+#define STEPJAIL_JAIL_BASE_VERSION_H
 
 #define STEPJAIL_VERSION "0.1.0"
 

@@ -2,7 +2,7 @@
 /*
  * spare.c - when a jail that nobody has asked for yet is made: see spare.h
  */
-#include "jail/serve/template/spare.h"
+#include "jail/serve/rules/spare.h"
 
 uint64_t spare_when(const struct spare_sight *v)
 {

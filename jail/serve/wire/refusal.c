@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "jail/serve/refusal.h"
+#include "jail/serve/wire/refusal.h"
 
 static const char *const kinds[REFUSAL_KINDS] = {
 	[REFUSAL_FAILED] = "failed",

@@ -2,8 +2,8 @@
 /*
  * packet.h - frames on a SOCK_SEQPACKET channel, one a packet, with fds and credentials
  */
-#ifndef STEPJAIL_JAIL_SERVE_PACKET_H
-#define STEPJAIL_JAIL_SERVE_PACKET_H
+#ifndef STEPJAIL_JAIL_SERVE_WIRE_PACKET_H
+#define STEPJAIL_JAIL_SERVE_WIRE_PACKET_H
 
 #include <stddef.h>
 #include <stdint.h>

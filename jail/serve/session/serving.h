@@ -2,8 +2,8 @@
 /*
  * serving.h - what all sessions of the supervisor share
  */
-#ifndef STEPJAIL_JAIL_SERVE_SERVING_H
-#define STEPJAIL_JAIL_SERVE_SERVING_H
+#ifndef STEPJAIL_JAIL_SERVE_SESSION_SERVING_H
+#define STEPJAIL_JAIL_SERVE_SESSION_SERVING_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 #include "jail/base/event_loop.h"
 #include "jail/base/tree.h"
 #include "jail/plan/plan.h"
-#include "jail/serve/queue.h"
-#include "jail/serve/template/spare.h"
+#include "jail/serve/wire/queue.h"
+#include "jail/serve/rules/spare.h"
 
 #define SERVE_BUCKETS 256 /* by number; one more has those that are ready */
 
@@ -56,21 +56,18 @@ struct serve {
 	struct err error;
 };
 
+/* session_life.c */
+
+/** serve_end() - End all sessions, then serve itself, with this status */
+void serve_end(struct serve *s, int status);
+
+/* session_say.c */
+
 /** serve_put() - A frame to the client, its payload behind struct serve_at */
 void serve_put(struct serve *s, uint16_t type, uint32_t session, uint32_t branch,
 	       const void *payload, size_t length);
 
 /** serve_lacks() - If @r is not 0, a frame for the client was lost: end serve */
 void serve_lacks(struct serve *s, int r, size_t bytes);
-
-/** serve_end() - End all sessions, then serve itself, with this status */
-void serve_end(struct serve *s, int status);
-
-/** request_serve() - Take a frame of the client */
-void request_serve(struct serve *s, const struct wire_header *h,
-		   const unsigned char *payload);
-
-/** request_name() - The name of a type of frame that a client sends, or NULL */
-const char *request_name(uint16_t type);
 
 #endif

@@ -5,8 +5,8 @@
  * The queue itself has no bound: who fills it looks at its length, and takes nothing more
  * from a client, or from the pipes of steps, while it is above QUEUE_HIGH.
  */
-#ifndef STEPJAIL_JAIL_SERVE_QUEUE_H
-#define STEPJAIL_JAIL_SERVE_QUEUE_H
+#ifndef STEPJAIL_JAIL_SERVE_WIRE_QUEUE_H
+#define STEPJAIL_JAIL_SERVE_WIRE_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

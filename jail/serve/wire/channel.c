@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "init/io.h"
-#include "jail/serve/channel.h"
+#include "jail/serve/wire/channel.h"
 
 static int refuse_fds(int fd)
 {

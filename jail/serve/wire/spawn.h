@@ -27,8 +27,8 @@
  *
  * answers: see struct spawn_answer. STOCK and STOP belong to no jail.
  */
-#ifndef STEPJAIL_JAIL_SERVE_SPAWN_H
-#define STEPJAIL_JAIL_SERVE_SPAWN_H
+#ifndef STEPJAIL_JAIL_SERVE_WIRE_SPAWN_H
+#define STEPJAIL_JAIL_SERVE_WIRE_SPAWN_H
 
 #include <stdint.h>
 

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/serve/closer.h"
-#include "jail/serve/packet.h"
+#include "jail/serve/wire/closer.h"
+#include "jail/serve/wire/packet.h"
 #include "jail/base/fd_passing.h"
 #include "jail/base/sys.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "jail/serve/session/states.h"
+#include "jail/serve/rules/states.h"
 
 struct state *states_find(const struct states *t, uint32_t number)
 {

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "init/wire.h"
-#include "jail/serve/queue.h"
+#include "jail/serve/wire/queue.h"
 
 #define KEPT_BYTES (64u << 10) /* of memory, while nothing waits */
 

@@ -2,8 +2,8 @@
 /*
  * closer.h - a process that closes what takes long to close: see packet.c
  */
-#ifndef STEPJAIL_JAIL_SERVE_CLOSER_H
-#define STEPJAIL_JAIL_SERVE_CLOSER_H
+#ifndef STEPJAIL_JAIL_SERVE_WIRE_CLOSER_H
+#define STEPJAIL_JAIL_SERVE_WIRE_CLOSER_H
 
 #include <sys/types.h>
 

@@ -5,8 +5,8 @@
  * A table and its rules alone: nothing here knows of processes. A state is a snapshot
  * when no branch is at it.
  */
-#ifndef STEPJAIL_JAIL_SERVE_SESSION_STATES_H
-#define STEPJAIL_JAIL_SERVE_SESSION_STATES_H
+#ifndef STEPJAIL_JAIL_SERVE_RULES_STATES_H
+#define STEPJAIL_JAIL_SERVE_RULES_STATES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "jail/serve/signal_judge.h"
+#include "jail/serve/rules/signal_judge.h"
 
 #define IOPRIO_WHO_PROCESS 1 /* ioprio_set(2) */
 

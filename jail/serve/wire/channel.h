@@ -4,8 +4,8 @@
  *
  * What goes over it: packet.h.
  */
-#ifndef STEPJAIL_JAIL_SERVE_CHANNEL_H
-#define STEPJAIL_JAIL_SERVE_CHANNEL_H
+#ifndef STEPJAIL_JAIL_SERVE_WIRE_CHANNEL_H
+#define STEPJAIL_JAIL_SERVE_WIRE_CHANNEL_H
 
 #include <stdbool.h>
 
