@@ -50,7 +50,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 	if (!shifted || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE &&
 			 clock != CLOCK_TAI))
 		return __real_clock_gettime(clock, now);
-	/* the coarse clock is no other: it lags by a tick, and would begin before @start */
+	/* for the coarse clock, too: it lags by a tick, and would begin before @start */
 	if (__real_clock_gettime(CLOCK_MONOTONIC, now) < 0)
 		return -1;
 	now->tv_sec += start;
