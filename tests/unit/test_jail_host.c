@@ -122,8 +122,8 @@ START_TEST(a_refused_clone_says_what_mends_it)
 		int errnum;
 		const char *said;
 	} rows[] = {
-		{ EPERM, "refused: " },  { EACCES, "refused: " },
-		{ ENOSPC, "user.max_" }, { EINVAL, "CLONE_INTO_CGROUP" },
+		{ EPERM, "refused: " },       { EACCES, "refused: " },
+		{ ENOSPC, "user.max_" },      { EINVAL, "CLONE_INTO_CGROUP" },
 		{ ENOMEM, "new namespaces" },
 	};
 
