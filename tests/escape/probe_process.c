@@ -66,15 +66,18 @@ static void signal_init(char **argv)
 	pid_t target = probe_target(probe_word(argv, 0, "a target"));
 	int pidfd = (int)syscall(SYS_pidfd_open, target, 0);
 	struct pollfd gone = { .fd = pidfd, .events = POLLIN };
+	int wait_ms = 200;
 
 	if (pidfd < 0)
 		probe_lacks("pidfd_open");
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		(void)kill(target, signals[i]);
+		/* what is killed ends when it gets the CPU */
+		if (kill(target, signals[i]) == 0)
+			wait_ms = 20000;
 		(void)syscall(SYS_tgkill, target, target, signals[i]);
 		(void)syscall(424, pidfd, signals[i], NULL, 0);
 	}
-	door_word("the target ended", poll(&gone, 1, 200) == 1, "alive");
+	door_word("the target ended", poll(&gone, 1, wait_ms) == 1, "alive");
 }
 
 /* argv: the PID of a process on the host */
