@@ -52,7 +52,7 @@ def letter(pid):
 
 class Rest(Case):
     # no jail but the session's: what runs is one of its processes
-    options = ['--lock-code=no', '--cold', '--ready=0', '--wall-time=60s', '--grace=100ms',
+    options = ['--lock-code=no', '--cold', '--ready=0', '--wall-time=10m', '--grace=100ms',
                '--pids=32']
 
     def become(self, way, wall_ms=0):
@@ -102,11 +102,11 @@ class Rest(Case):
         session.run('x = 1')
         session.branch(1, 1)
         before = self.switches()
-        session.start(BECOME.format(way='exits', number='2'), wall_ms=60000)
+        session.start(BECOME.format(way='exits', number='2'), wall_ms=600000)
         self.ended(session.run('import os; os._exit(3)', branch=1), 'exited', 'rolled-back',
                    exit_code=3)
         self.assertEqual(session.run('x', branch=1).result, '1')
-        self.ended(session.finish(), 'completed', 'kept')
+        self.ended(session.finish(timeout=600), 'completed', 'kept')
         self.assertLess(self.switches() - before, 12500)
 
     def test_what_it_leaves_is_ended(self):
