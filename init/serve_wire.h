@@ -36,10 +36,10 @@
  *			struct serve_end may drop it, and then nothing is at all
  *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
- *	STATUS		of the session; session 0: of all, and of jails that stand ready
+ *	STATUS		of the session; session 0: of all, and of jails that are ready
  *	CLOSE		end the session
  * to the client
- *	OPENED		JSON: the session stands; its ids, posture and digests, and what
+ *	OPENED		JSON: the session is open; its ids, posture and digests, and what
  *			the kernel tells of the supervisor that reads what it says
  *	OUT, ERR	bytes that the step wrote, in order within each: the first
  *			--output-limit of each. Of what comes then, DONE has the number
@@ -77,9 +77,9 @@
  *	out-of-turn	DATA or END without PUT, STDIN after its end, DROP of the last
  *			branch, RUN in a session of ONCE
  *	no-session	OPEN it
- *	not-open	it does not stand yet: wait for OPENED
+ *	not-open	it is not open yet: wait for OPENED
  *	ending		it is ending: wait for CLOSED
- *	closed		to OPEN and ONCE: it was closed before it stood
+ *	closed		to OPEN and ONCE: it was closed before it was open
  *	stopped		the same: serve ends
  *	exists		a session, or a branch, of this number is there already
  *	no-branch	of this name

@@ -122,7 +122,7 @@ int probe_jail(const struct plan *p, struct err *e)
 	r = run_plan(&plan, -1, &j, e);
 	if (r < 0)
 		return r;
-	/* "not found" is the answer of a jail that stood */
+	/* "not found" is the answer of a jail that was made */
 	if (j.status == STATUS_NOT_FOUND)
 		return 0;
 	*e = j.error;

@@ -26,7 +26,7 @@ static void finish(struct bell *b)
 	int r = gone && made ? cgroup_remove(cg->base, cg->name) : 0;
 
 	if (!gone || (r == -EBUSY && ++en->tries < TRIES)) {
-		event_loop_set(en->hub, b, clock_now_ms() + AGAIN_MS);
+		event_loop_set(en->loop, b, clock_now_ms() + AGAIN_MS);
 		return;
 	}
 	if (r < 0)
@@ -42,15 +42,15 @@ static void serve_pidfd(struct port *p, uint32_t events)
 	(void)events;
 	if (!launch_gone(en->jail))
 		return;
-	(void)event_loop_listen(en->hub, p, 0);
+	(void)event_loop_listen(en->loop, p, 0);
 	finish(&en->again);
 }
 
-void ending_begin(struct ending *en, struct event_loop *hub, struct jail *j,
+void ending_begin(struct ending *en, struct event_loop *loop, struct jail *j,
 		  void (*gone)(struct ending *en, const struct err *e))
 {
 	*en = (struct ending){
-		.hub = hub,
+		.loop = loop,
 		.jail = j,
 		.pidfd = PORT(j->pidfd, serve_pidfd, en),
 		.again = { .ring = finish, .owner = en },
@@ -59,6 +59,6 @@ void ending_begin(struct ending *en, struct event_loop *hub, struct jail *j,
 	launch_kill(j);
 	/* where no signal can be sent, init ends at this end of file */
 	io_close_fd(&j->control);
-	if (j->pid <= 0 || event_loop_listen(hub, &en->pidfd, EPOLLIN) < 0)
-		event_loop_set(hub, &en->again, clock_now_ms());
+	if (j->pid <= 0 || event_loop_listen(loop, &en->pidfd, EPOLLIN) < 0)
+		event_loop_set(loop, &en->again, clock_now_ms());
 }

@@ -11,7 +11,7 @@
 
 /* its memory must last until gone() is called */
 struct ending {
-	struct event_loop *hub;
+	struct event_loop *loop;
 	struct jail *jail;
 	struct port pidfd;
 	struct bell again;
@@ -25,7 +25,7 @@ struct ending {
  * @j:		Launched, or not; all of its fds are closed at the end
  * @gone:	Not called by this function itself, but in a later turn of the loop
  */
-void ending_begin(struct ending *en, struct event_loop *hub, struct jail *j,
+void ending_begin(struct ending *en, struct event_loop *loop, struct jail *j,
 		  void (*gone)(struct ending *en, const struct err *e));
 
 #endif

@@ -51,8 +51,8 @@ struct keeper {
  * @k:		one, look and owner are set, socket is -1; ended by keeper_end()
  *
  * In a process group of its own, with no fd of the caller's but its socket, and with the
- * caller's signal mask, which must block all signals. keeper_add() and keeper_give() do it
- * where nobody has.
+ * caller's signal mask, which must block all signals. keeper_add() and keeper_give() do
+ * it where nobody has.
  *
  * Return: 0, or -errno
  */

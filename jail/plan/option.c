@@ -278,7 +278,7 @@ const struct option_row option_rows[] = {
 	{ "sessions", "NUMBER", "serve: sessions at a time",
 	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
 	{ "ready", "NUMBER",
-	  "serve: jails that stand, warm, before a session is asked for, which takes one",
+	  "serve: jails that are made, warm, before a session is asked for, which takes one",
 	  NUMBER(LIMIT_READY, VALUE_COUNT, 0, PLAN_READY_MAX, 2, false) },
 	{ "grace", "TIME",
 	  "serve: how long a step that is interrupted has before it is killed",

@@ -332,7 +332,7 @@ static int check(struct request *q, const struct row *row, struct err *e)
 		return 0;
 	if (phase != PHASE_OPEN)
 		return refusal_say(&q->why, e, REFUSAL_NOT_OPEN,
-				   "session %u does not stand yet: wait for OPENED",
+				   "session %u is not open yet: wait for OPENED",
 				   q->number);
 	if (row->needs < NEEDS_BRANCH || q->branch)
 		return 0;

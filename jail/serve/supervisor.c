@@ -46,7 +46,7 @@ static void flush(struct serve *s)
 	/* never none at all: its end is heard even then */
 	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
 	if (!s->ending)
-		(void)event_loop_listen(&s->hub, &s->client, events);
+		(void)event_loop_listen(&s->loop, &s->client, events);
 }
 
 static void serve_client(struct port *p, uint32_t events)
@@ -94,7 +94,7 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 	struct err e = { .errnum = (int)a->errnum };
 
 	memcpy(e.text, a->text, sizeof(e.text));
-	if (a->kind == SPAWN_STOCK) {
+	if (a->kind == SPAWN_TEMPLATE) {
 		serve->template_told = true;
 		serve->template = a->value;
 		serve->template_stale = a->number;
@@ -141,12 +141,12 @@ static void serve_spawner(struct port *p, uint32_t events)
 	/* it was killed, and every jail with it: there is nothing to wait for */
 	serve->lost = true;
 	serve->status = STATUS_FAILED;
-	event_loop_close(&serve->hub, p);
+	event_loop_close(&serve->loop, p);
 }
 
 static int start(struct serve *s, const struct plan *p, int spawner, struct err *e)
 {
-	int r = event_loop_open(&s->hub, e);
+	int r = event_loop_open(&s->loop, e);
 
 	s->plan = p;
 	s->client = PORT(STDIN_FILENO, serve_client, s);
@@ -154,7 +154,7 @@ static int start(struct serve *s, const struct plan *p, int spawner, struct err 
 	if (r < 0)
 		return r;
 	s->spawner = PORT(spawner, serve_spawner, s);
-	r = event_loop_listen(&s->hub, &s->spawner, EPOLLIN);
+	r = event_loop_listen(&s->loop, &s->spawner, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
@@ -164,10 +164,10 @@ static int await_template(struct serve *s, struct err *e)
 	int r = 0;
 
 	while (r == 0 && !s->ending && !s->lost && !s->template_told)
-		r = event_loop_turn(&s->hub, e);
+		r = event_loop_turn(&s->loop, e);
 	if (r < 0 || s->ending || s->lost)
 		return r;
-	r = event_loop_listen(&s->hub, &s->client, EPOLLIN);
+	r = event_loop_listen(&s->loop, &s->client, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
@@ -184,7 +184,7 @@ int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 		r = await_template(&s, e);
 	while (r == 0 && !s.lost &&
 	       (!s.ending || s.sessions || s.bucket[SERVE_BUCKETS])) {
-		r = event_loop_turn(&s.hub, e);
+		r = event_loop_turn(&s.loop, e);
 		if (r == 0)
 			flush(&s);
 		if (s.ending)

@@ -6,7 +6,7 @@
  * These are no walls: a program that wants to differ from run to run can. But the program
  * starts only if the kernel confirms what was asked for (posture_deterministic.c). The
  * interpreter, told by its environment, fixes what lies within Python:
- * rootfs/python/fixed.py, rootfs/interpreter/clock.c.
+ * rootfs/python/deterministic.py, rootfs/interpreter/clock.c.
  */
 #ifndef STEPJAIL_JAIL_WALLS_DETERMINISTIC_H
 #define STEPJAIL_JAIL_WALLS_DETERMINISTIC_H

@@ -93,8 +93,8 @@ static int run_confine(struct run *run, struct err *e)
 	int keep[14 + CGROUP_HELD] = {
 		run->report,
 		run->signals,
-		run->up.room.work,
-		run->up.room.tmp,
+		run->up.tmpfs.work,
+		run->up.tmpfs.tmp,
 		j->control,
 		j->gate,
 		j->pidfd,

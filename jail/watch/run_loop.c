@@ -324,8 +324,8 @@ static void gather(struct run *run)
 	struct outcome *o = &run->outcome;
 
 	o->wall_ms = clock_now_ms() - run->start_ms;
-	o->full = tmpfs_usage_full(&run->up.room);
-	tmpfs_usage_close(&run->up.room);
+	o->full = tmpfs_usage_full(&run->up.tmpfs);
+	tmpfs_usage_close(&run->up.tmpfs);
 	if (!o->have_exit || !o->exit.strays)
 		return;
 	/* init told of at least one, also where they cannot be counted */

@@ -43,7 +43,7 @@ struct run {
 
 /**
  * run_loop_run() - Open the gate, wait until the jail has ended, and gather what it used
- * @run:	up stands, and signals is open; the outcome is filled bit by bit
+ * @run:	up is complete, and signals is open; the outcome is filled bit by bit
  *
  * Return: 0, or -errno: the outcome is not known, or captured output was lost
  */

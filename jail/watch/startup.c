@@ -21,11 +21,11 @@ int startup_late(struct err *e)
 {
 	return err_say(
 		e, ETIMEDOUT,
-		"run: the jail did not stand within %d s: is the host out of CPU or memory?",
+		"run: the jail was not ready within %d s: is the host out of CPU or memory?",
 		STARTUP_MS / 1000);
 }
 
-/* both processes stand behind their walls, if @who was the last, and the program was
+/* if @who was the last: both processes wait behind their walls, and the program was
  * looked at */
 static int is_ready(struct startup *up, unsigned int who, struct err *e)
 {
@@ -40,10 +40,10 @@ static int is_ready(struct startup *up, unsigned int who, struct err *e)
 		       : proc_usage_check(j->pid, e);
 	if (r < 0)
 		return r;
-	up->room = tmpfs_usage_open(j->pid);
+	up->tmpfs = tmpfs_usage_open(j->pid);
 	if (j->limited)
 		cgroup_hold(&j->cgroup, j->plan->session);
-	up->stands = true;
+	up->complete = true;
 	return 0;
 }
 
@@ -124,7 +124,7 @@ int startup_wait(struct startup *up, int signals, int *signal, struct err *e)
 {
 	uint64_t until_ms = clock_now_ms() + STARTUP_MS;
 
-	while (!up->stands) {
+	while (!up->complete) {
 		struct pollfd fds[] = {
 			{ .fd = up->jail.control, .events = POLLIN },
 			{ .fd = up->jail.keeper->socket },

@@ -4,7 +4,7 @@
  *
  * The launcher waits for init's READY and for the program's, at the gate; it reads back
  * the walls, the limits and the watch that stands in for them. Then the gate may be
- * opened. The one way to stand up a jail: `run` waits in startup_wait(), `serve` comes
+ * opened. The one way to start a jail: `run` waits in startup_wait(), `serve` comes
  * here from its own loop.
  */
 #ifndef STEPJAIL_JAIL_WATCH_STARTUP_H
@@ -18,24 +18,24 @@
 #include "jail/walls/gate.h"
 #include "jail/watch/tmpfs_usage.h"
 
-/* a jail must stand by then, whatever the plan allows its program */
+/* a jail must be complete by then, whatever the plan allows its program */
 #define STARTUP_MS 30000
 
 /* zeroed, but for STARTUP_NONE */
 struct startup {
 	struct jail jail;
 	struct posture posture;
-	struct gate_ready gate;  /* as far as it has come; the listener is in it */
-	struct tmpfs_usage room; /* from when it stands */
-	unsigned int ready;      /* who has said so: bit 0 init, bit 1 the program */
-	bool stands;             /* both, and all is as planned */
+	struct gate_ready gate;   /* as far as it has come; the listener is in it */
+	struct tmpfs_usage tmpfs; /* from when it is complete */
+	unsigned int ready;       /* who has said so: bit 0 init, bit 1 the program */
+	bool complete;            /* both, and all is as planned */
 };
 
 #define STARTUP_NONE                                                                     \
 	(struct startup)                                                                 \
 	{                                                                                \
 		.jail = JAIL_NONE, .gate = { .netlink = -1, .listener = -1 },            \
-		.room = TMPFS_USAGE_NONE                                                 \
+		.tmpfs = TMPFS_USAGE_NONE                                                \
 	}
 
 /**
@@ -48,11 +48,11 @@ struct startup {
  */
 int startup_hear(int control, struct err *e);
 
-/** startup_control() - The same of a jail, which may stand then. Return: 0, or -errno */
+/** startup_control() - The same of a jail, which may be complete then; 0, or -errno */
 int startup_control(struct startup *up, struct err *e);
 
 /**
- * startup_gate() - Take what waits at the gate; the jail may stand then
+ * startup_gate() - Take what waits at the gate; the jail may be complete then
  *
  * Return: 1, 0 (not all of READY is there, and the gate is still to be listened to), or
  * -errno
@@ -63,12 +63,12 @@ int startup_gate(struct startup *up, struct err *e);
 int startup_late(struct err *e);
 
 /**
- * startup_wait() - Wait until a jail stands
+ * startup_wait() - Wait until a jail is complete
  * @up:		jail is launched
  * @signals:	signalfd(2) of what cancels it
  * @signal:	Gets the signal that did
  *
- * Return: 1 (it stands), 0 (a signal came first), or -errno
+ * Return: 1 (it is), 0 (a signal came first), or -errno
  */
 int startup_wait(struct startup *up, int signals, int *signal, struct err *e);
 

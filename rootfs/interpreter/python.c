@@ -102,7 +102,7 @@ PyStatus python_begin(int argc, char **argv)
 	return Py_PreInitializeFromBytesArgs(&pre, argc, argv);
 }
 
-/* whatever -I and -E say of the environment: see rootfs/python/fixed.py */
+/* whatever -I and -E say of the environment: see rootfs/python/deterministic.py */
 static const char *fixed_seed(void)
 {
 	return getenv("STEPJAIL_DETERMINISTIC");
@@ -132,11 +132,11 @@ PyStatus python_start(PyConfig *config)
 	if (PyStatus_Exception(status))
 		return status;
 	if (fixed_seed()) {
-		PyObject *fixed = PyImport_ImportModule("stepjail_fixed");
+		PyObject *module = PyImport_ImportModule("stepjail_deterministic");
 
-		if (!fixed)
+		if (!module)
 			return PyStatus_Error("cannot make the run deterministic");
-		Py_DECREF(fixed);
+		Py_DECREF(module);
 	}
 	return python_freeze() < 0
 		       ? PyStatus_Error("cannot freeze the collector's generations")

@@ -54,7 +54,7 @@ static const int used_signals[] = { SIGINT, SIGPIPE, SIGXFSZ, SIGSEGV,
 static struct {
 	struct sigaction action[USED_SIGNALS];
 	sigset_t mask;   /* signals that the user's code has blocked */
-	bool repeatable; /* $STEPJAIL_DETERMINISTIC: see rootfs/python/fixed.py */
+	bool repeatable; /* $STEPJAIL_DETERMINISTIC: see rootfs/python/deterministic.py */
 	PyObject *conclude, *leave, *alone; /* of runner.py */
 } run;
 
@@ -113,13 +113,13 @@ void run_begin(void)
 		return;
 
 	/* whatever importing in a template has drawn */
-	PyObject *fixed = PyImport_ImportModule("stepjail_fixed");
-	PyObject *begun = fixed ? PyObject_CallMethod(fixed, "begin", NULL) : NULL;
+	PyObject *module = PyImport_ImportModule("stepjail_deterministic");
+	PyObject *begun = module ? PyObject_CallMethod(module, "begin", NULL) : NULL;
 
 	if (!begun)
-		Py_FatalError("stepjail_fixed.begin");
+		Py_FatalError("stepjail_deterministic.begin");
 	Py_DECREF(begun);
-	Py_DECREF(fixed);
+	Py_DECREF(module);
 }
 
 static uint64_t clock_us(void)

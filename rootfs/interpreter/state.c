@@ -123,7 +123,7 @@ static bool is_whole(const struct state_mail *m, size_t fds)
 }
 
 /* see STEP_REST; the C library never blocks the two signals that are its own */
-static void rest(void)
+static void park(void)
 {
 	const uint64_t all = UINT64_MAX;
 
@@ -146,7 +146,7 @@ static int receive(struct state_mail *m)
 	struct wire_header h;
 	ssize_t n;
 
-	rest();
+	park();
 	do
 		n = recvmsg(state.channel, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);

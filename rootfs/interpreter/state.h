@@ -2,7 +2,7 @@
 /*
  * state.h - the states of a session: interpreters that wait, see init/step_wire.h
  *
- * ready.c starts Python; state.c waits, and forks a process for what it is asked for;
+ * startup.c starts Python; state.c waits, and forks a process for what it is asked for;
  * run.c runs a step in such a process, with source.c and runner.py; files.c reads and
  * writes files.
  */

@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 				MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size - 1);
 	(void)close(ends[1]);
 	r = startup_wait(&run.up, run.signals, &run.outcome.cancel_signal, &e);
-	HOLDS(r < 0 || (r == 1 && run.up.stands));
+	HOLDS(r < 0 || (r == 1 && run.up.complete));
 	if (r > 0)
 		r = run_loop_run(&run, &e);
 	HOLDS(r == 0 || !run.outcome.started);
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	check_judgement(&run, &j);
 	check_report(&run, &j);
 	io_close_fd(&run.up.jail.control);
-	tmpfs_usage_close(&run.up.room);
+	tmpfs_usage_close(&run.up.tmpfs);
 	io_close_fd(&run.up.jail.gate);
 	io_close_fd(&run.up.gate.listener);
 	io_close_fd(&run.outcome.refused.fd);

@@ -168,7 +168,7 @@ static void begin(void)
 	serve.root = &root;
 	serve.confinement = &confinement;
 	serve.client.fd = -1;
-	HOLDS(event_loop_open(&serve.hub, &e) == 0);
+	HOLDS(event_loop_open(&serve.loop, &e) == 0);
 	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 	serve.spawner.fd = ends[0];
 	spawner = ends[1];
@@ -258,10 +258,10 @@ static void turn(void)
 	for (int i = 0; i < 3; i++) {
 		struct bell soon = { .ring = nothing };
 
-		event_loop_set(&serve.hub, &soon, 1);
-		HOLDS(event_loop_turn(&serve.hub, &e) == 0);
+		event_loop_set(&serve.loop, &soon, 1);
+		HOLDS(event_loop_turn(&serve.loop, &e) == 0);
 		spawn();
-		event_loop_unset(&serve.hub, &soon);
+		event_loop_unset(&serve.loop, &soon);
 	}
 	check_queue();
 	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
@@ -279,7 +279,7 @@ static void end(void)
 	for (int i = 0; i < inside.controls; i++)
 		io_close_fd(&inside.control[i]);
 	queue_end(&serve.queue);
-	(void)close(serve.hub.epoll);
+	(void)close(serve.loop.epoll);
 	(void)close(serve.spawner.fd);
 	(void)close(spawner);
 	/* no fd is left */
@@ -308,7 +308,7 @@ static void say(int channel, uint16_t type, uint32_t step, const void *payload,
 		   MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* a session that stands */
+/* a session that is open */
 static void open_one(uint32_t number)
 {
 	const struct step_born born = { .pid = INIT_PROGRAM_PID };

@@ -138,7 +138,7 @@ int __wrap_event_loop_turn(struct event_loop *h, struct err *e)
 	struct bell soon = { .ring = nothing };
 	int r;
 
-	hub = h;
+	loop = h;
 	watching = false;
 	if (left >= 4) {
 		act(input);
@@ -258,7 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		HOLDS(!jails[i].jail);
 	for (int i = 0; i < TEMPLATES_MAX; i++)
 		HOLDS(!templates[i].t);
-	io_close_fd(&hub->epoll);
+	io_close_fd(&loop->epoll);
 	io_close_fd(&spawner);
 	io_close_fd(&signals);
 	io_close_fd(&signals_in);

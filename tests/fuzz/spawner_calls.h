@@ -60,7 +60,7 @@ static pid_t process[PROCESSES];
 static int dead; /* pidfd of a process that has ended */
 static struct plan plan, plan_before;
 static struct parts parts, parts_before;
-static struct event_loop *hub;
+static struct event_loop *loop;
 static const uint8_t *input;
 static size_t left;
 static int supervisor, spawner, signals, signals_in; /* sockets; -1: closed */

@@ -45,7 +45,7 @@ class Secret(str):
 
 class Sessions(unittest.TestCase):
     """Sessions of one serve, out of its template."""
-    # no jails that stand ready: what serve holds is counted
+    # no jails that are ready before: what serve holds is counted
     options = ['--pids=32', '--wall-time=20s', '--tmp-size=8M', '--work-size=8M', '--grace=2s',
                '--ready=0']
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""stepjail serve: jails that stand before a session is asked for, and who takes them.
+"""stepjail serve: jails that are made before a session is asked for, and who takes them.
 
 Run by tests/integration/run, as root and as an ordinary user.
 """

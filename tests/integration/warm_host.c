@@ -123,9 +123,9 @@ static int stand(struct startup *up, struct err *e)
 	};
 	int r = 0;
 
-	while (r == 0 && !up->stands) {
+	while (r == 0 && !up->complete) {
 		if (poll(fds, 2, 10000) < 1)
-			return err_say(e, ETIMEDOUT, "does not stand");
+			return err_say(e, ETIMEDOUT, "is not complete");
 		if (fds[0].revents)
 			r = startup_control(up, e);
 		if (r == 0 && fds[1].revents)
@@ -225,7 +225,7 @@ static int one_step(bool warm, struct err *e)
 		free(up.posture.json);
 	}
 	(void)close(channel[0]);
-	tmpfs_usage_close(&up.room);
+	tmpfs_usage_close(&up.tmpfs);
 	launch_end(&up.jail);
 	io_close_fd(&up.gate.listener);
 	return r;

@@ -45,7 +45,7 @@ void asker_start(void)
 	asker_serve = (struct serve){ .plan = &plan,
 				      .client.fd = -1,
 				      .spawner.fd = spawner[0] };
-	ck_assert_int_eq(event_loop_open(&asker_serve.hub, &e), 0);
+	ck_assert_int_eq(event_loop_open(&asker_serve.loop, &e), 0);
 	asker_session = (struct session){ .serve = &asker_serve,
 					  .number = ASKER_SESSION,
 					  .phase = PHASE_OPEN,

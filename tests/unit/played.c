@@ -130,14 +130,14 @@ static void nothing(struct bell *b)
 	(void)b;
 }
 
-void played_turn(struct event_loop *hub)
+void played_turn(struct event_loop *loop)
 {
 	for (int i = 0; i < 3; i++) {
 		struct bell soon = { .ring = nothing };
 		struct err e;
 
-		event_loop_set(hub, &soon, 1);
-		ck_assert_int_eq(event_loop_turn(hub, &e), 0);
-		event_loop_unset(hub, &soon);
+		event_loop_set(loop, &soon, 1);
+		ck_assert_int_eq(event_loop_turn(loop, &e), 0);
+		event_loop_unset(loop, &soon);
 	}
 }

@@ -46,6 +46,6 @@ int played_gone(int which);
 void played_end(int which);
 
 /** played_turn() - All that is there to be heard now, and all that is due */
-void played_turn(struct event_loop *hub);
+void played_turn(struct event_loop *loop);
 
 #endif

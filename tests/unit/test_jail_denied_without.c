@@ -186,19 +186,19 @@ START_TEST(just_these_calls_are_refused)
 	assemble(lacks, p, &plan);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		struct seccomp_data data = { .nr = (int)calls[i].nr, .arch = NATIVE };
-		bool shut = calls[i].lack & lacks;
+		bool denied = calls[i].lack & lacks;
 
 		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
 		ck_assert_msg(bpf_run(code, whole, &data) ==
-				      (shut ? REFUSED(EPERM)
-					    : bpf_run(p->code, p->length, &data)),
+				      (denied ? REFUSED(EPERM)
+					      : bpf_run(p->code, p->length, &data)),
 			      "call %zu", i);
-		ck_assert_msg((denied_why(lacks, &data) != NULL) == shut, "why %zu", i);
+		ck_assert_msg((denied_why(lacks, &data) != NULL) == denied, "why %zu", i);
 	}
 }
 END_TEST
 
-/* all numbers, other entries: what is not shut is the filter's own to answer */
+/* all numbers, other entries: what is not denied is the filter's own to answer */
 START_TEST(all_else_goes_on_to_the_filter)
 {
 	static const struct plan plan = { 0 };
@@ -321,10 +321,10 @@ START_TEST(the_kernel_refuses_them)
 }
 END_TEST
 
-Suite *jail_shut_suite(void)
+Suite *jail_denied_without_suite(void)
 {
-	Suite *s = suite_create("jail shut");
-	TCase *c = tcase_create("shut");
+	Suite *s = suite_create("jail denied without");
+	TCase *c = tcase_create("denied without");
 
 	tcase_add_test(c, every_row_says_what_and_why);
 	tcase_add_test(c, what_lacks_is_what_is_not_there);

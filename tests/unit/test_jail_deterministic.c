@@ -194,10 +194,10 @@ START_TEST(clocks_start_at_the_launch)
 }
 END_TEST
 
-Suite *jail_fixed_suite(void)
+Suite *jail_deterministic_suite(void)
 {
-	Suite *s = suite_create("jail fixed");
-	TCase *c = tcase_create("fixed");
+	Suite *s = suite_create("jail deterministic");
+	TCase *c = tcase_create("deterministic");
 
 	tcase_add_test(c, instants_are_read);
 	tcase_add_test(c, the_program_is_told);

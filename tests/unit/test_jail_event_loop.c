@@ -9,14 +9,14 @@
 #include "jail/base/clock.h"
 #include "tests/unit/suites.h"
 
-static struct event_loop hub;
+static struct event_loop loop;
 static struct err e;
 static int served, rung, acted;
 
-static void open_hub(void)
+static void open_loop(void)
 {
 	served = rung = acted = 0;
-	ck_assert_int_eq(event_loop_open(&hub, &e), 0);
+	ck_assert_int_eq(event_loop_open(&loop, &e), 0);
 }
 
 static void take(struct port *p, uint32_t events)
@@ -33,8 +33,8 @@ static void close_other(struct port *p, uint32_t events)
 {
 	(void)events;
 	served++;
-	event_loop_close(&hub, p->owner);
-	event_loop_close(&hub, p);
+	event_loop_close(&loop, p->owner);
+	event_loop_close(&loop, p);
 }
 
 static void count(struct bell *b)
@@ -54,22 +54,22 @@ START_TEST(a_port_is_served_while_it_is_listened_to)
 	struct port p = PORT(eventfd(1, EFD_CLOEXEC), take, NULL);
 	struct bell soon = { .ring = count };
 
-	open_hub();
-	ck_assert_int_eq(event_loop_listen(&hub, &p, EPOLLIN), 0);
-	ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+	open_loop();
+	ck_assert_int_eq(event_loop_listen(&loop, &p, EPOLLIN), 0);
+	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(served, 1);
 	ck_assert_int_eq(eventfd_write(p.fd, 1), 0);
-	ck_assert_int_eq(event_loop_listen(&hub, &p, 0), 0);
-	event_loop_set(&hub, &soon, clock_now_ms());
-	ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+	ck_assert_int_eq(event_loop_listen(&loop, &p, 0), 0);
+	event_loop_set(&loop, &soon, clock_now_ms());
+	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(served, 1);
 	ck_assert_int_eq(rung, 1);
-	ck_assert_int_eq(event_loop_listen(&hub, &p, EPOLLIN), 0);
-	ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+	ck_assert_int_eq(event_loop_listen(&loop, &p, EPOLLIN), 0);
+	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(served, 2);
-	event_loop_close(&hub, &p);
-	event_loop_close(&hub, &p);
-	(void)close(hub.epoll);
+	event_loop_close(&loop, &p);
+	event_loop_close(&loop, &p);
+	(void)close(loop.epoll);
 }
 END_TEST
 
@@ -79,12 +79,12 @@ START_TEST(a_port_that_was_closed_in_this_turn_is_not_served)
 	struct port b = PORT(eventfd(1, EFD_CLOEXEC), close_other, &a);
 
 	a.owner = &b;
-	open_hub();
-	ck_assert_int_eq(event_loop_listen(&hub, &a, EPOLLIN), 0);
-	ck_assert_int_eq(event_loop_listen(&hub, &b, EPOLLIN), 0);
-	ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+	open_loop();
+	ck_assert_int_eq(event_loop_listen(&loop, &a, EPOLLIN), 0);
+	ck_assert_int_eq(event_loop_listen(&loop, &b, EPOLLIN), 0);
+	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(served, 1);
-	(void)close(hub.epoll);
+	(void)close(loop.epoll);
 }
 END_TEST
 
@@ -94,15 +94,15 @@ START_TEST(a_copy_elsewhere_does_not_keep_a_closed_port)
 	struct bell soon = { .ring = count };
 	int copy = dup(p.fd);
 
-	open_hub();
-	ck_assert_int_eq(event_loop_listen(&hub, &p, EPOLLIN), 0);
-	event_loop_close(&hub, &p);
-	event_loop_set(&hub, &soon, clock_now_ms() + 1);
+	open_loop();
+	ck_assert_int_eq(event_loop_listen(&loop, &p, EPOLLIN), 0);
+	event_loop_close(&loop, &p);
+	event_loop_set(&loop, &soon, clock_now_ms() + 1);
 	while (!rung)
-		ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+		ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(served, 0);
 	(void)close(copy);
-	(void)close(hub.epoll);
+	(void)close(loop.epoll);
 }
 END_TEST
 
@@ -113,21 +113,21 @@ START_TEST(bells_ring_once_and_in_any_number)
 	};
 	uint64_t now = clock_now_ms();
 
-	open_hub();
+	open_loop();
 	for (int i = 0; i < 4; i++)
-		event_loop_set(&hub, &bells[i], now + (i == 3 ? 3600000 : 1));
+		event_loop_set(&loop, &bells[i], now + (i == 3 ? 3600000 : 1));
 	/* the last word holds, wherever in the list it is */
-	event_loop_set(&hub, &bells[1], now + 2);
-	event_loop_unset(&hub, &bells[2]);
-	event_loop_unset(&hub, &bells[2]);
+	event_loop_set(&loop, &bells[1], now + 2);
+	event_loop_unset(&loop, &bells[2]);
+	event_loop_unset(&loop, &bells[2]);
 	while (rung < 2)
-		ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+		ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_uint_ge(clock_now_ms(), now + 2);
-	ck_assert_ptr_eq(hub.bells, &bells[3]);
+	ck_assert_ptr_eq(loop.bells, &bells[3]);
 	ck_assert_ptr_null(bells[3].next);
-	event_loop_unset(&hub, &bells[3]);
-	ck_assert_ptr_null(hub.bells);
-	(void)close(hub.epoll);
+	event_loop_unset(&loop, &bells[3]);
+	ck_assert_ptr_null(loop.bells);
+	(void)close(loop.epoll);
 }
 END_TEST
 
@@ -136,23 +136,23 @@ START_TEST(what_is_put_off_is_done_when_the_turn_is_over)
 	struct bell soon = { .ring = count };
 	struct later l;
 
-	open_hub();
-	event_loop_later(&hub, &l, act);
+	open_loop();
+	event_loop_later(&loop, &l, act);
 	ck_assert_int_eq(acted, 0);
-	event_loop_set(&hub, &soon, 1);
-	ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+	event_loop_set(&loop, &soon, 1);
+	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(acted, 1);
-	event_loop_set(&hub, &soon, 1);
-	ck_assert_int_eq(event_loop_turn(&hub, &e), 0);
+	event_loop_set(&loop, &soon, 1);
+	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);
 	ck_assert_int_eq(acted, 1);
-	(void)close(hub.epoll);
+	(void)close(loop.epoll);
 }
 END_TEST
 
-Suite *jail_hub_suite(void)
+Suite *jail_event_loop_suite(void)
 {
-	Suite *s = suite_create("jail/hub");
-	TCase *c = tcase_create("hub");
+	Suite *s = suite_create("jail event loop");
+	TCase *c = tcase_create("event loop");
 
 	tcase_add_test(c, a_port_is_served_while_it_is_listened_to);
 	tcase_add_test(c, a_port_that_was_closed_in_this_turn_is_not_served);

@@ -137,10 +137,10 @@ START_TEST(an_end_is_no_packet)
 }
 END_TEST
 
-Suite *jail_pass_suite(void)
+Suite *jail_fd_passing_suite(void)
 {
-	Suite *s = suite_create("jail pass");
-	TCase *c = tcase_create("pass");
+	Suite *s = suite_create("jail fd passing");
+	TCase *c = tcase_create("fd passing");
 
 	tcase_add_test(c, fds_come_close_on_exec);
 	tcase_add_test(c, nonsense_is_refused);

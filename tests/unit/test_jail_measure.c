@@ -242,7 +242,7 @@ START_TEST(a_rollup_is_its_keys)
 END_TEST
 
 static struct {
-	struct event_loop hub;
+	struct event_loop loop;
 	struct measurers all;
 	int told;
 	uint32_t jail, tag;
@@ -266,8 +266,8 @@ static void begin(void)
 	struct err e;
 
 	memset(&m, 0, sizeof(m));
-	ck_assert_int_eq(event_loop_open(&m.hub, &e), 0);
-	m.all = (struct measurers){ &m.hub, &walls, .done = note };
+	ck_assert_int_eq(event_loop_open(&m.loop, &e), 0);
+	m.all = (struct measurers){ &m.loop, &walls, .done = note };
 }
 
 static void await(int told)
@@ -275,7 +275,7 @@ static void await(int told)
 	struct err e;
 
 	while (m.told < told)
-		ck_assert_int_eq(event_loop_turn(&m.hub, &e), 0);
+		ck_assert_int_eq(event_loop_turn(&m.loop, &e), 0);
 }
 
 /* its processes are reaped, and its fds are closed */
@@ -283,7 +283,7 @@ static void end(int fds)
 {
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
-	(void)close(m.hub.epoll);
+	(void)close(m.loop.epoll);
 	ck_assert_int_eq(unit_fds(), fds);
 }
 

@@ -295,10 +295,10 @@ START_TEST(children_of_threads_are_counted)
 }
 END_TEST
 
-Suite *jail_watch_suite(void)
+Suite *jail_proc_usage_suite(void)
 {
-	Suite *s = suite_create("jail watch");
-	TCase *c = tcase_create("watch");
+	Suite *s = suite_create("jail proc usage");
+	TCase *c = tcase_create("proc usage");
 
 	tcase_set_timeout(c, 120);
 	tcase_add_checked_fixture(c, watched_adopt, watched_end);

@@ -144,10 +144,10 @@ START_TEST(words_of_a_list_are_whole)
 }
 END_TEST
 
-Suite *jail_proc_suite(void)
+Suite *jail_procfs_suite(void)
 {
-	Suite *s = suite_create("jail proc");
-	TCase *c = tcase_create("proc");
+	Suite *s = suite_create("jail procfs");
+	TCase *c = tcase_create("procfs");
 
 	tcase_add_test(c, own_files_are_read);
 	tcase_add_test(c, numbers_are_found_at_the_beginning_of_a_line);

@@ -113,7 +113,7 @@ END_TEST
 
 START_TEST(one_that_stands_up_or_ends_takes_little)
 {
-	asker_session.phase = _i ? PHASE_CLOSING : PHASE_STANDING;
+	asker_session.phase = _i ? PHASE_CLOSING : PHASE_STARTING;
 	for (size_t i = 0; i < COUNT(kinds); i++) {
 		if (!_i && kinds[i].type == WIRE_CLOSE)
 			continue;
@@ -123,7 +123,7 @@ START_TEST(one_that_stands_up_or_ends_takes_little)
 		else
 			asker_refused(i < 2 ? "is there already"
 				      : _i  ? "is ending: wait for CLOSED"
-					    : "does not stand yet: wait for OPENED");
+					    : "is not open yet: wait for OPENED");
 	}
 	asker_asked_nothing();
 }

@@ -160,7 +160,7 @@ START_TEST(a_session_of_one_step_begins_with_its_source)
 		  asker_fill(0, sizeof(struct serve_limits), 0, "print(1)", 8));
 	ck_assert(!asker_answered());
 	s = session_find(&asker_serve, 8);
-	ck_assert(s && s->once.is && s->phase == PHASE_STANDING);
+	ck_assert(s && s->once.is && s->phase == PHASE_STARTING);
 	ck_assert_int_eq(fcntl(s->once.source, F_GET_SEALS), ALL_SEALS);
 	ck_assert_int_eq(pread(s->once.source, got, sizeof(got), 0), 8);
 	ck_assert_mem_eq(got, "print(1)", 8);

@@ -240,10 +240,10 @@ START_TEST(a_signal_goes_on_or_not)
 }
 END_TEST
 
-Suite *jail_guard_suite(void)
+Suite *jail_signal_guard_suite(void)
 {
-	Suite *s = suite_create("jail/guard");
-	TCase *c = tcase_create("guard");
+	Suite *s = suite_create("jail signal guard");
+	TCase *c = tcase_create("signal guard");
 
 	tcase_add_test(c, signals_are_told_of);
 	tcase_add_test(c, allowed_calls_are_told_of);

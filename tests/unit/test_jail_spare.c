@@ -8,7 +8,7 @@
 
 /* with nothing in the way of making one */
 static const struct spare_sight clear = {
-	.now_ms = 1000, .want = 2, .have = 1, .stock = true, .began_ms = 998
+	.now_ms = 1000, .want = 2, .have = 1, .template = true, .began_ms = 998
 };
 
 START_TEST(one_that_is_missing_is_made)
@@ -31,10 +31,10 @@ START_TEST(it_waits_for_jails_that_are_on_their_way)
 {
 	struct spare_sight v = clear;
 
-	v.standing = 1;
+	v.starting = 1;
 	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
 	v = clear;
-	v.stock = false;
+	v.template = false;
 	ck_assert_uint_eq(spare_when(&v), SPARE_NEVER);
 }
 END_TEST
@@ -89,9 +89,9 @@ START_TEST(each_failure_makes_it_wait_longer)
 }
 END_TEST
 
-Suite *jail_ready_suite(void)
+Suite *jail_spare_suite(void)
 {
-	Suite *s = suite_create("jail/ready");
+	Suite *s = suite_create("jail spare");
 	TCase *t = tcase_create("all");
 
 	tcase_add_test(t, one_that_is_missing_is_made);

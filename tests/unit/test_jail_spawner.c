@@ -108,7 +108,7 @@ static int lives(int socket, int arg)
 
 	(void)arg;
 	/* of templates there are none, so none is awaited */
-	if (hear(socket, SPAWN_STOCK, &a) < 0 || a.value != SPAWN_STOCK_OLD)
+	if (hear(socket, SPAWN_TEMPLATE, &a) < 0 || a.value != SPAWN_TEMPLATE_OLD)
 		return 1;
 	for (uint32_t n = 1; n <= JAILS; n++)
 		if (ask(socket, SPAWN_OPEN, n, 0, NULL, 0) < 0)

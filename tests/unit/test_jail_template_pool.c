@@ -18,8 +18,8 @@
 static char *const words[] = { "/bin/interpreter", "--template", NULL };
 static struct plan plan;
 static struct parts parts;
-static struct event_loop hub;
-static struct template_pool stock;
+static struct event_loop loop;
+static struct template_pool pool;
 static struct order order;
 static int answers, answer; /* to orders, and the last of them */
 static struct err e;
@@ -31,20 +31,20 @@ static void start(void)
 	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_TEMPLATE_MS] = NO_LIMIT;
 	plan.limit[LIMIT_READY] = 0;
 	parts = (struct parts){ .plan = &plan };
-	ck_assert_int_eq(event_loop_open(&hub, &e), 0);
+	ck_assert_int_eq(event_loop_open(&loop, &e), 0);
 }
 
 static void begin(void)
 {
 	unit_lives_on();
 	start();
-	template_pool_open(&stock, &hub, &parts, words);
+	template_pool_open(&pool, &loop, &parts, words);
 }
 
 static void ready(int which)
 {
 	played_answer(which, 0, "");
-	played_turn(&hub);
+	played_turn(&loop);
 }
 
 static void made(struct order *o, const struct err *why)
@@ -55,7 +55,7 @@ static void made(struct order *o, const struct err *why)
 }
 
 /* what a template says to a request */
-static void say(struct stocked *whose, const struct err *why)
+static void say(struct pooled *whose, const struct err *why)
 {
 	struct template *t = (struct template *)(uintptr_t)template_pool_template(whose);
 
@@ -69,11 +69,11 @@ static int ask(void)
 
 	j = JAIL_NONE;
 	order = (struct order){ .jail = &j, .made = made };
-	return template_pool_launch(&stock, &order, &e);
+	return template_pool_launch(&pool, &order, &e);
 }
 
 /* a session's; whom it is from */
-static struct stocked *launch(bool warm)
+static struct pooled *launch(bool warm)
 {
 	int before = warm ? played_warm : played_cold;
 	int r = ask();
@@ -90,28 +90,28 @@ static struct stocked *launch(bool warm)
 
 static bool is_ready(void)
 {
-	template_pool_prepare(&stock);
-	return template_pool_look(&stock).fresh || !template_pool_look(&stock).starting;
+	template_pool_prepare(&pool);
+	return template_pool_look(&pool).fresh || !template_pool_look(&pool).starting;
 }
 
-static bool is_stale(const struct stocked *from)
+static bool is_stale(const struct pooled *from)
 {
 	uint32_t number = template_pool_number(from);
 
-	return number && number <= template_pool_look(&stock).stale;
+	return number && number <= template_pool_look(&pool).stale;
 }
 
 START_TEST(jails_are_cold_until_it_is_ready)
 {
 	begin();
 	ck_assert_int_eq(played_templates, 1);
-	ck_assert_str_eq(stock.why, "template: it is still starting");
+	ck_assert_str_eq(pool.why, "template: it is still starting");
 	ck_assert(!is_ready());
 	template_pool_release(launch(false));
-	/* which nobody needs to be waked up for, where no jails stand ready */
+	/* which nobody needs to be waked up for, where no jails are ready */
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
-	ck_assert_ptr_null(hub.bells);
+	ck_assert_ptr_null(loop.bells);
 	ck_assert(is_ready());
 	for (int i = 0; i < 5; i++)
 		(void)launch(true);
@@ -124,14 +124,14 @@ START_TEST(some_have_none)
 	start();
 	plan.cold = _i ? ANSWER_YES : ANSWER_NO;
 	plan.rootfs = _i ? "core" : "/home/somebody/tree";
-	template_pool_open(&stock, &hub, &parts, words);
-	ck_assert_ptr_nonnull(strstr(stock.why, _i ? "--cold" : "root tree is a folder"));
+	template_pool_open(&pool, &loop, &parts, words);
+	ck_assert_ptr_nonnull(strstr(pool.why, _i ? "--cold" : "root tree is a folder"));
 	/* none is awaited */
 	ck_assert(is_ready());
 	(void)launch(false);
-	played_turn(&hub);
+	played_turn(&loop);
 	ck_assert_int_eq(played_templates, 0);
-	template_pool_close(&stock);
+	template_pool_close(&pool);
 }
 END_TEST
 
@@ -142,20 +142,20 @@ START_TEST(one_that_fails_is_not_tried_again_at_once)
 	unit_lives_on();
 	start();
 	played_refuses = -ENOSYS;
-	template_pool_open(&stock, &hub, &parts, words);
-	played_turn(&hub);
-	ck_assert_str_eq(stock.why, "template: it is not played");
-	ck_assert_uint_ge(stock.again_ms, begun_ms + 1000);
-	ck_assert_uint_le(stock.again_ms, clock_now_ms() + 1000);
+	template_pool_open(&pool, &loop, &parts, words);
+	played_turn(&loop);
+	ck_assert_str_eq(pool.why, "template: it is not played");
+	ck_assert_uint_ge(pool.again_ms, begun_ms + 1000);
+	ck_assert_uint_le(pool.again_ms, clock_now_ms() + 1000);
 	/* however long the rest takes */
-	stock.again_ms += 3600000;
+	pool.again_ms += 3600000;
 	for (int i = 0; i < 3; i++)
 		(void)launch(false);
 	ck_assert(is_ready());
 	ck_assert_int_eq(played_templates, 1);
 
 	played_refuses = 0;
-	stock.again_ms = 0;
+	pool.again_ms = 0;
 	ck_assert(!is_ready());
 	ck_assert_int_eq(played_templates, 2);
 	ready(1);
@@ -167,8 +167,8 @@ START_TEST(one_that_says_why_it_cannot_is_ended)
 {
 	begin();
 	played_answer(0, ENOENT, "no such module");
-	played_turn(&hub);
-	ck_assert_str_eq(stock.why, "no such module");
+	played_turn(&loop);
+	ck_assert_str_eq(pool.why, "no such module");
 	ck_assert(played_gone(0));
 	(void)launch(false);
 	ck_assert_int_eq(played_templates, 1);
@@ -179,19 +179,19 @@ START_TEST(one_that_says_nothing_is_given_up)
 {
 	begin();
 	/* the one bell that there is: its time is over */
-	ck_assert_ptr_nonnull(hub.bells);
-	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + STARTUP_MS - 10000);
-	hub.bells->at_ms = 1;
-	played_turn(&hub);
-	ck_assert_str_eq(stock.why, "template: not ready within 30 s");
+	ck_assert_ptr_nonnull(loop.bells);
+	ck_assert_uint_gt(loop.bells->at_ms, clock_now_ms() + STARTUP_MS - 10000);
+	loop.bells->at_ms = 1;
+	played_turn(&loop);
+	ck_assert_str_eq(pool.why, "template: not ready within 30 s");
 	ck_assert(played_gone(0));
-	ck_assert_ptr_null(hub.bells);
+	ck_assert_ptr_null(loop.bells);
 }
 END_TEST
 
 START_TEST(the_old_one_serves_until_the_new_one_can)
 {
-	struct stocked *old;
+	struct pooled *old;
 
 	begin();
 	plan.limit[LIMIT_TEMPLATE_CLONES] = 2;
@@ -213,14 +213,14 @@ START_TEST(the_old_one_serves_until_the_new_one_can)
 	/* it ends with the last of its jails */
 	for (int i = 0; i < 3; i++) {
 		template_pool_release(old);
-		played_turn(&hub);
+		played_turn(&loop);
 		ck_assert(!played_gone(0));
 	}
 	template_pool_release(old);
 	ck_assert(played_gone(0));
-	played_turn(&hub);
+	played_turn(&loop);
 	ck_assert(!played_gone(1));
-	ck_assert_uint_eq(stock.count, 1);
+	ck_assert_uint_eq(pool.count, 1);
 }
 END_TEST
 
@@ -239,25 +239,25 @@ END_TEST
 
 START_TEST(one_that_ends_is_replaced)
 {
-	struct stocked *old;
+	struct pooled *old;
 
 	begin();
 	ready(0);
 	old = launch(true);
 	ck_assert(!is_stale(old));
 	played_end(0);
-	played_turn(&hub);
-	ck_assert_ptr_nonnull(strstr(stock.why, "has ended"));
+	played_turn(&loop);
+	ck_assert_ptr_nonnull(strstr(pool.why, "has ended"));
 	/* its clones end with it */
 	ck_assert(is_stale(old));
 	(void)launch(false);
-	stock.again_ms = 0;
+	pool.again_ms = 0;
 	(void)launch(false);
 	ck_assert_int_eq(played_templates, 2);
 	ready(1);
 	ck_assert(!is_stale(launch(true)));
 	template_pool_release(old);
-	played_turn(&hub);
+	played_turn(&loop);
 	(void)launch(true);
 }
 END_TEST
@@ -284,29 +284,29 @@ END_TEST
 
 START_TEST(one_that_does_not_answer_is_given_up)
 {
-	struct stocked *other;
+	struct pooled *other;
 
 	begin();
 	ready(0);
 	other = launch(true);
 	ck_assert_int_eq(ask(), 1);
 	/* the one bell that there is; nobody waits for it */
-	ck_assert_ptr_nonnull(hub.bells);
+	ck_assert_ptr_nonnull(loop.bells);
 	ck_assert_int_eq(answers, 1);
-	hub.bells->at_ms = 1;
-	played_turn(&hub);
+	loop.bells->at_ms = 1;
+	played_turn(&loop);
 	ck_assert(answers == 2 && answer == -ETIMEDOUT);
-	ck_assert_str_eq(stock.why, "template: no answer within 5 s");
+	ck_assert_str_eq(pool.why, "template: no answer within 5 s");
 	ck_assert(is_stale(other));
 	template_pool_release(order.from);
-	stock.again_ms += 3600000;
+	pool.again_ms += 3600000;
 	(void)launch(false);
-	played_turn(&hub);
+	played_turn(&loop);
 	ck_assert(!played_gone(0));
 	template_pool_release(other);
-	played_turn(&hub);
+	played_turn(&loop);
 	ck_assert(played_gone(0));
-	ck_assert_uint_eq(stock.count, 0);
+	ck_assert_uint_eq(pool.count, 0);
 }
 END_TEST
 
@@ -316,24 +316,24 @@ START_TEST(one_that_ends_answers_nobody)
 	ready(0);
 	ck_assert_int_eq(ask(), 1);
 	played_end(0);
-	played_turn(&hub);
+	played_turn(&loop);
 	ck_assert(answers == 1 && answer == -EPIPE);
 }
 END_TEST
 
 START_TEST(age_rings_where_jails_stand_ready)
 {
-	const struct stocked *from;
+	const struct pooled *from;
 
 	begin();
 	plan.limit[LIMIT_READY] = 2;
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
-	ck_assert_ptr_nonnull(hub.bells);
-	ck_assert_uint_gt(hub.bells->at_ms, clock_now_ms() + 3500000);
+	ck_assert_ptr_nonnull(loop.bells);
+	ck_assert_uint_gt(loop.bells->at_ms, clock_now_ms() + 3500000);
 	from = launch(true);
-	hub.bells->at_ms = 1;
-	played_turn(&hub);
+	loop.bells->at_ms = 1;
+	played_turn(&loop);
 	ck_assert_int_eq(played_templates, 2);
 	/* old enough, but there is no other one */
 	plan.limit[LIMIT_TEMPLATE_MS] = 0;
@@ -347,21 +347,21 @@ END_TEST
 
 START_TEST(one_replaced_for_its_clones_is_stale_when_it_is_old)
 {
-	const struct stocked *from;
+	const struct pooled *from;
 	struct bell *old;
 
 	begin();
 	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_READY] = 1;
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
-	old = hub.bells;
+	old = loop.bells;
 	from = launch(true);
 	ck_assert(!is_ready());
 	ready(1);
 	ck_assert(is_ready());
 	ck_assert(!is_stale(from));
 	old->at_ms = 1;
-	played_turn(&hub);
+	played_turn(&loop);
 	ck_assert(is_stale(from));
 	ck_assert(is_ready());
 }
@@ -372,33 +372,33 @@ START_TEST(nothing_is_left)
 	start();
 	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_READY] = 1;
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
-	template_pool_open(&stock, &hub, &parts, words);
+	template_pool_open(&pool, &loop, &parts, words);
 	if (_i > 0)
 		ready(0);
 	if (_i > 1)
 		template_pool_release(launch(true));
 	if (_i > 2)
 		ck_assert(!is_ready());
-	template_pool_close(&stock);
+	template_pool_close(&pool);
 	for (int i = 0; i < played_templates; i++)
 		ck_assert(played_gone(i));
 	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
-	played_turn(&hub);
-	ck_assert_uint_eq(stock.count, 0);
+	played_turn(&loop);
+	ck_assert_uint_eq(pool.count, 0);
 	/* nor does a new one start */
 	(void)launch(false);
 	ck_assert_int_eq(played_templates, _i > 2 ? 2 : 1);
-	ck_assert_ptr_null(hub.bells);
+	ck_assert_ptr_null(loop.bells);
 	for (int i = 0; i < played_templates; i++)
 		played_end(i);
-	(void)close(hub.epoll);
+	(void)close(loop.epoll);
 }
 END_TEST
 
-Suite *jail_stock_suite(void)
+Suite *jail_template_pool_suite(void)
 {
-	Suite *s = suite_create("jail stock");
-	TCase *c = tcase_create("stock");
+	Suite *s = suite_create("jail template pool");
+	TCase *c = tcase_create("template pool");
 
 	tcase_add_test(c, jails_are_cold_until_it_is_ready);
 	tcase_add_loop_test(c, some_have_none, 0, 2);

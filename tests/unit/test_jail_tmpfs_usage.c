@@ -38,7 +38,7 @@ static bool fill(const char *path)
 static void try_tmpfs(void *arg)
 {
 	const char *root = arg;
-	struct tmpfs_usage room;
+	struct tmpfs_usage tmpfs;
 	int fd;
 
 	if (!unit_namespace(CLONE_NEWNS))
@@ -48,11 +48,11 @@ static void try_tmpfs(void *arg)
 	MUST(mount("tmpfs", "work", "tmpfs", 0, "size=1m") == 0);
 	MUST(mount("tmpfs", "tmp", "tmpfs", 0, "size=1m,nr_inodes=8") == 0);
 	MUST(chroot(".") == 0);
-	room = (struct tmpfs_usage){ open("/work", O_PATH | O_DIRECTORY | O_CLOEXEC),
-				     open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC) };
-	MUST(tmpfs_usage_full(&room) == 0);
+	tmpfs = (struct tmpfs_usage){ open("/work", O_PATH | O_DIRECTORY | O_CLOEXEC),
+				      open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC) };
+	MUST(tmpfs_usage_full(&tmpfs) == 0);
 	MUST(fill("/work/x"));
-	MUST(tmpfs_usage_full(&room) == TMPFS_USAGE_WORK);
+	MUST(tmpfs_usage_full(&tmpfs) == TMPFS_USAGE_WORK);
 	/* out of inodes is full too */
 	for (int i = 0; i < 8; i++) {
 		char path[] = "/tmp/0";
@@ -61,25 +61,25 @@ static void try_tmpfs(void *arg)
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		(void)close(fd);
 	}
-	MUST(tmpfs_usage_full(&room) == (TMPFS_USAGE_WORK | TMPFS_USAGE_TMP));
+	MUST(tmpfs_usage_full(&tmpfs) == (TMPFS_USAGE_WORK | TMPFS_USAGE_TMP));
 	/* the same through an overlay, as a bind is one, is not the jail's to fill */
 	MUST(mkdir("/over", 0700) == 0);
 	MUST(mount("overlay", "/over", "overlay", 0, "lowerdir=/work:/tmp") == 0);
-	(void)close(room.tmp);
-	room.tmp = open("/over", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	MUST(tmpfs_usage_full(&room) == TMPFS_USAGE_WORK);
+	(void)close(tmpfs.tmp);
+	tmpfs.tmp = open("/over", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	MUST(tmpfs_usage_full(&tmpfs) == TMPFS_USAGE_WORK);
 	/* and a tmpfs without a size never is */
 	MUST(mount("tmpfs", "/over", "tmpfs", 0, "size=0,nr_inodes=0") == 0);
-	(void)close(room.tmp);
-	room.tmp = open("/over", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	MUST(tmpfs_usage_full(&room) == TMPFS_USAGE_WORK);
-	(void)close(room.tmp);
-	room.tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)close(tmpfs.tmp);
+	tmpfs.tmp = open("/over", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	MUST(tmpfs_usage_full(&tmpfs) == TMPFS_USAGE_WORK);
+	(void)close(tmpfs.tmp);
+	tmpfs.tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* what was removed again leaves no trace */
 	MUST(unlink("/work/x") == 0);
-	MUST(tmpfs_usage_full(&room) == TMPFS_USAGE_TMP);
-	tmpfs_usage_close(&room);
-	MUST(room.work == -1 && room.tmp == -1);
+	MUST(tmpfs_usage_full(&tmpfs) == TMPFS_USAGE_TMP);
+	tmpfs_usage_close(&tmpfs);
+	MUST(tmpfs.work == -1 && tmpfs.tmp == -1);
 }
 
 START_TEST(a_full_tmpfs_is_told)
@@ -88,10 +88,10 @@ START_TEST(a_full_tmpfs_is_told)
 }
 END_TEST
 
-Suite *jail_room_suite(void)
+Suite *jail_tmpfs_usage_suite(void)
 {
-	Suite *s = suite_create("jail room");
-	TCase *c = tcase_create("room");
+	Suite *s = suite_create("jail tmpfs usage");
+	TCase *c = tcase_create("tmpfs usage");
 
 	tcase_add_test(c, nothing_is_known_of_nothing);
 	tcase_add_test(c, a_full_tmpfs_is_told);

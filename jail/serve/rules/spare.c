@@ -9,7 +9,7 @@ uint64_t spare_when(const struct spare_sight *v)
 	uint64_t at_ms = v->again_ms;
 
 	/* one at a time, and the client's own first */
-	if (v->have >= v->want || v->standing || !v->stock)
+	if (v->have >= v->want || v->starting || !v->template)
 		return SPARE_NEVER;
 	if (v->steps && (v->have || v->want == 1) && at_ms < v->began_ms + SPARE_QUIET_MS)
 		at_ms = v->began_ms + SPARE_QUIET_MS;

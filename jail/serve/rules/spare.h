@@ -25,8 +25,8 @@
 struct spare_sight {
 	uint64_t now_ms;
 	uint64_t want, have; /* have: also one that is not up yet */
-	uint64_t standing;   /* jails of all kinds that are not up yet */
-	bool stock;          /* there is a template for it, or none is awaited */
+	uint64_t starting;   /* jails of all kinds that are not up yet */
+	bool template;       /* there is a template for it, or none is awaited */
 	uint64_t steps;      /* that run */
 	uint64_t began_ms;   /* the last one of them */
 	uint64_t again_ms;   /* not before that, for the last one failed */

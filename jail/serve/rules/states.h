@@ -34,8 +34,8 @@ struct state {
 	bool scored; /* the kernel takes it first when memory runs out */
 	bool counted; /* its bytes are exact, as of the last count: session_done.c */
 	struct port channel;         /* stepjail's end */
-	bool rests;                  /* the kernel holds its call, see session_park.c: */
-	uint64_t rest;               /* id of the notification */
+	bool parked;                 /* the kernel holds its call, see session_park.c: */
+	uint64_t park_id;            /* id of the notification */
 	unsigned int owed;           /* requests that it must still be let go for */
 	struct bell late;            /* until it rests */
 	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */

@@ -20,8 +20,8 @@
 
 struct session;
 
-/* jails that stand before they are asked for: session_spare.c */
-struct ready {
+/* jails that are made before they are asked for: session_spare.c */
+struct spares {
 	struct bell look;
 	unsigned int failures; /* since one was taken */
 	uint64_t again_ms;     /* not before that is another one made */
@@ -32,10 +32,10 @@ struct serve {
 	const struct plan *plan;
 	const struct tree *root;
 	const struct confinement *confinement; /* of this process */
-	struct event_loop hub;
+	struct event_loop loop;
 	struct port client, spawner;
 	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
-	/* as the spawner told last: enum spawn_stock, and the number of a template: its
+	/* as the spawner told last: enum spawn_template; the number of a template: its
 	 * clones, and those of all templates before it, are not to be used any more */
 	uint32_t template, template_stale;
 	bool template_told, template_asked;
@@ -45,8 +45,8 @@ struct serve {
 	/* the youngest of each bucket, also while they are ending */
 	struct session *bucket[SERVE_BUCKETS + 1];
 	uint64_t sessions; /* how many have a number */
-	struct ready ready;
-	uint64_t standing; /* jails that were launched and are not up yet */
+	struct spares spares;
+	uint64_t starting; /* jails that were launched and are not up yet */
 	uint64_t steps;    /* that run */
 	uint64_t began_ms; /* the last of them */
 	bool media_held;   /* some step's channel waits for the client to read */

@@ -7,7 +7,7 @@
  *
  *	session_types.h    the structs
  *	session_life.c     a jail is asked for, opens, tells of ends, ends
- *	session_spare.c    jails that stand before they are asked for
+ *	session_spare.c    jails that are made before they are asked for
  *	session_ask.c      a step, or a file operation, is asked of a state
  *	session_prefork.c  a process for the step that will be asked for next
  *	session_step.c     what a step says, up to its last packet

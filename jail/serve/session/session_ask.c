@@ -64,7 +64,7 @@ static int listen_out(struct step *step)
 	int r = 0;
 
 	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-		r = event_loop_listen(&s->serve->hub, &step->out[i].port,
+		r = event_loop_listen(&s->serve->loop, &step->out[i].port,
 				      s->serve->paused ? 0 : EPOLLIN);
 	return r;
 }
@@ -81,7 +81,7 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 			       ? 0
 			       : err_say(e, EDQUOT,
 					 "--memory leaves none for another process: ROLLBACK to a state that has less, or DROP branches");
-	r = event_loop_listen(&step->session->serve->hub, &step->state->channel, EPOLLIN);
+	r = event_loop_listen(&of->session->serve->loop, &step->state->channel, EPOLLIN);
 	if (r < 0)
 		return err_set(e, -r, "serve: epoll_ctl");
 	r = packet_send(of->channel.fd, h, payload, fds, count);
@@ -107,7 +107,7 @@ static void link_step(struct step *step)
 /* until its process is there */
 static void await_birth(struct step *step)
 {
-	event_loop_set(&step->session->serve->hub, &step->wall,
+	event_loop_set(&step->session->serve->loop, &step->wall,
 		       clock_now_ms() + STARTUP_MS);
 }
 
@@ -172,7 +172,7 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 		prefork_end(step);
 		return false;
 	}
-	(void)step_unlink(&s->ahead, step);
+	(void)step_unlink(&s->preforks, step);
 	link_step(step);
 	park_end(step->state);
 	park_wake(step->state);

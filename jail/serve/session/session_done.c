@@ -153,7 +153,7 @@ static bool become_state(struct step *step)
 	struct state *state = step->state;
 
 	state->parent = b->head;
-	if (event_loop_listen(&s->serve->hub, &state->channel, EPOLLIN) < 0 ||
+	if (event_loop_listen(&s->serve->loop, &state->channel, EPOLLIN) < 0 ||
 	    states_add(&s->states, state) < 0)
 		return false;
 	state->step = NULL;
@@ -328,7 +328,7 @@ void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 	state = states_of_pid(&s->states, pid);
 	if (!state) {
 		if (!end_unseen(s, pid, exit)) /* a stray, or replaced by its step */
-			event_loop_set(&s->serve->hub, &s->exits,
+			event_loop_set(&s->serve->loop, &s->exits,
 				       clock_now_ms() + EXITS_PAUSE_MS);
 		return;
 	}

@@ -40,7 +40,7 @@ bool step_output(struct step *step, struct stream *o)
 	if (n <= 0) {
 		/* end of file: nobody writes to this pipe any more */
 		if (n == 0)
-			event_loop_close(&serve->hub, &o->port);
+			event_loop_close(&serve->loop, &o->port);
 		return false;
 	}
 	now = limit - o->sent < (uint64_t)n ? (size_t)(limit - o->sent) : (size_t)n;
@@ -64,7 +64,7 @@ static void serve_output(struct port *p, uint32_t events)
 void step_listen(struct step *step, bool listen)
 {
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		(void)event_loop_listen(&step->session->serve->hub, &step->out[i].port,
+		(void)event_loop_listen(&step->session->serve->loop, &step->out[i].port,
 					listen ? EPOLLIN : 0);
 	if (listen)
 		media_resume(step);
@@ -72,13 +72,13 @@ void step_listen(struct step *step, bool listen)
 
 static void feed(struct step *step)
 {
-	struct event_loop *hub = &step->session->serve->hub;
+	struct event_loop *loop = &step->session->serve->loop;
 
 	while (step->input && step->input_bytes) {
 		ssize_t n = write(step->in.fd, step->input, step->input_bytes);
 
 		if (n < 0 && errno == EAGAIN) {
-			(void)event_loop_listen(hub, &step->in, EPOLLOUT);
+			(void)event_loop_listen(loop, &step->in, EPOLLOUT);
 			return;
 		}
 		if (n < 0) { /* the step has closed its stdin: drop the rest */
@@ -89,9 +89,9 @@ static void feed(struct step *step)
 		step->input_bytes -= (size_t)n;
 		memmove(step->input, step->input + n, step->input_bytes);
 	}
-	(void)event_loop_listen(hub, &step->in, 0);
+	(void)event_loop_listen(loop, &step->in, 0);
 	if (step->input_ends)
-		event_loop_close(hub, &step->in);
+		event_loop_close(loop, &step->in);
 }
 
 static void serve_input(struct port *p, uint32_t events)
@@ -191,12 +191,12 @@ static void serve_diagnostics(struct port *p, uint32_t events)
 	if (n > 0)
 		keep_line(s, text, (size_t)n);
 	else if (n == 0)
-		event_loop_close(&s->serve->hub, p);
+		event_loop_close(&s->serve->loop, p);
 }
 
 int step_first(struct session *s, int channel, int diagnostics, struct err *e)
 {
-	struct event_loop *hub = &s->serve->hub;
+	struct event_loop *loop = &s->serve->loop;
 	int r;
 
 	s->diagnostics = PORT(diagnostics, serve_diagnostics, s);
@@ -205,8 +205,8 @@ int step_first(struct session *s, int channel, int diagnostics, struct err *e)
 		io_close_fd(&channel);
 		return err_set(e, ENOMEM, "serve: a state");
 	}
-	r = event_loop_listen(hub, &s->diagnostics, EPOLLIN);
+	r = event_loop_listen(loop, &s->diagnostics, EPOLLIN);
 	if (r == 0)
-		r = event_loop_listen(hub, &s->first->channel, EPOLLIN);
+		r = event_loop_listen(loop, &s->first->channel, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }

@@ -64,7 +64,7 @@ static void list(struct session *s)
 /* Take the session out of the table, and close all that it holds. */
 static void forget(struct session *s)
 {
-	struct event_loop *hub = &s->serve->hub;
+	struct event_loop *loop = &s->serve->loop;
 	struct session **at = list_of(s);
 
 	while (*at && *at != s)
@@ -73,13 +73,13 @@ static void forget(struct session *s)
 		*at = s->next;
 		s->serve->sessions -= !s->waits;
 	}
-	event_loop_close(hub, &s->diagnostics);
+	event_loop_close(loop, &s->diagnostics);
 	tmpfs_usage_close(&s->tmpfs);
 	cgroup_close(&s->cgroup);
 	io_close_fd(&s->facts);
 	io_close_fd(&s->put.data);
 	io_close_fd(&s->once.source);
-	event_loop_later(hub, &s->end, free_session);
+	event_loop_later(loop, &s->end, free_session);
 }
 
 void session_ended(struct session *s, const struct err *e)
@@ -113,12 +113,12 @@ static void end_steps(struct session *s)
 
 void session_end(struct session *s, const char *fmt, ...)
 {
-	struct event_loop *hub = &s->serve->hub;
+	struct event_loop *loop = &s->serve->loop;
 	va_list ap;
 
 	if (s->phase == PHASE_CLOSING)
 		return;
-	s->serve->standing -= s->phase == PHASE_STANDING;
+	s->serve->starting -= s->phase == PHASE_STARTING;
 	s->phase = PHASE_CLOSING;
 	va_start(ap, fmt);
 	(void)vsnprintf(s->reason, sizeof(s->reason), fmt, ap);
@@ -126,9 +126,9 @@ void session_end(struct session *s, const char *fmt, ...)
 	if (s->waits)
 		spare_lost(s);
 	spawn_end(s);
-	event_loop_unset(hub, &s->stand);
-	event_loop_unset(hub, &s->flood);
-	event_loop_unset(hub, &s->exits);
+	event_loop_unset(loop, &s->startup);
+	event_loop_unset(loop, &s->flood);
+	event_loop_unset(loop, &s->exits);
 	sweep_stop(s);
 	measure_end(s);
 	end_steps(s);
@@ -141,12 +141,12 @@ void session_end(struct session *s, const char *fmt, ...)
 	for (unsigned int i = 0; i < s->states.branches; i++)
 		io_close_fd(&s->states.branch[i].source);
 	s->states.count = s->states.branches = 0;
-	event_loop_close(hub, &s->listener);
+	event_loop_close(loop, &s->listener);
 	s->refused.fd = -1;
-	event_loop_close(hub, &s->control);
+	event_loop_close(loop, &s->control);
 }
 
-static void serve_stand(struct bell *b)
+static void serve_late(struct bell *b)
 {
 	struct session *s = b->owner;
 
@@ -183,7 +183,7 @@ static void take_frame(struct session *s)
 				"the interpreter ended at its start (wait status %#x)%s",
 				exit.wstatus, s->diagnostic);
 	} else if (h.type == WIRE_FAIL && h.length == sizeof(struct wire_fail) &&
-		   s->phase == PHASE_STANDING) {
+		   s->phase == PHASE_STARTING) {
 		take_fail(s, payload);
 	} else {
 		session_end(
@@ -211,20 +211,20 @@ static void serve_control(struct port *p, uint32_t events)
 	if (p->fd >= 0 && r < 0 && r != -EINTR && r != -EAGAIN)
 		session_end(s, "the jail's init has ended");
 	else if (s->exits.at_ms)
-		(void)event_loop_listen(&s->serve->hub, p, 0);
+		(void)event_loop_listen(&s->serve->loop, p, 0);
 }
 
 static void ring_exits(struct bell *b)
 {
 	struct session *s = b->owner;
 
-	(void)event_loop_listen(&s->serve->hub, &s->control, EPOLLIN);
+	(void)event_loop_listen(&s->serve->loop, &s->control, EPOLLIN);
 }
 
 /* Take over a jail that the spawner has opened. Each fd is the session's from here on. */
 static int adopt(struct session *s, const struct spawn_answer *a, int *fds, struct err *e)
 {
-	struct event_loop *hub = &s->serve->hub;
+	struct event_loop *loop = &s->serve->loop;
 	int r;
 
 	s->init = a->init;
@@ -240,7 +240,7 @@ static int adopt(struct session *s, const struct spawn_answer *a, int *fds, stru
 	s->tmpfs.tmp = io_steal_fd(&fds[SPAWN_TMP]);
 	s->start_ms = clock_now_ms();
 	s->control = PORT(io_steal_fd(&fds[SPAWN_CONTROL]), serve_control, s);
-	r = event_loop_listen(hub, &s->control, EPOLLIN);
+	r = event_loop_listen(loop, &s->control, EPOLLIN);
 	if (r < 0)
 		return err_set(e, -r, "serve: epoll_ctl");
 	if (s->listened)
@@ -254,9 +254,9 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 	struct err e;
 
 	/* the client has closed the session meanwhile */
-	if (s->phase != PHASE_STANDING)
+	if (s->phase != PHASE_STARTING)
 		return;
-	event_loop_set(&s->serve->hub, &s->stand, clock_now_ms() + STARTUP_MS);
+	event_loop_set(&s->serve->loop, &s->startup, clock_now_ms() + STARTUP_MS);
 	if (adopt(s, a, fds, &e) < 0)
 		session_end(s, "%s", e.text);
 }
@@ -277,7 +277,7 @@ static struct session *make(struct serve *serve)
 	s->cgroup = CGROUP_NONE;
 	s->facts = s->refused.fd = -1;
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
-	s->stand = (struct bell){ .ring = serve_stand, .owner = s };
+	s->startup = (struct bell){ .ring = serve_late, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
 	s->measure_again = (struct bell){ .ring = measure_again, .owner = s };
 	return s;
@@ -285,7 +285,7 @@ static struct session *make(struct serve *serve)
 
 static void launch(struct session *s)
 {
-	s->serve->standing++;
+	s->serve->starting++;
 	spawn_open(s);
 }
 
@@ -341,6 +341,6 @@ void serve_end(struct serve *s, int status)
 	if (s->status == 0)
 		s->status = status;
 	s->ending = true;
-	(void)event_loop_listen(&s->hub, &s->client, 0);
+	(void)event_loop_listen(&s->loop, &s->client, 0);
 	session_each(s, end_session);
 }

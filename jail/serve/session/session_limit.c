@@ -42,7 +42,7 @@ void limit_kill(struct step *step, enum verdict cause)
 	 * when that has ended, too. */
 	sweep_left(step->state);
 	if (step->state->host && !step->state->told)
-		event_loop_unset(&step->session->serve->hub, &step->wall);
+		event_loop_unset(&step->session->serve->loop, &step->wall);
 }
 
 void limit_interrupt(struct step *step, enum verdict cause)
@@ -54,7 +54,7 @@ void limit_interrupt(struct step *step, enum verdict cause)
 	step->killed = cause;
 	step->interrupted = true;
 	limit_signal(step->state, SIGINT);
-	event_loop_set(&serve->hub, &step->wall,
+	event_loop_set(&serve->loop, &step->wall,
 		       clock_now_ms() + serve->plan->limit[LIMIT_GRACE_MS] / 4);
 }
 
@@ -76,7 +76,7 @@ static void ring_grace(struct step *step)
 		step->quarter_us = used_us;
 	else if (step->quarters == 2 && used_us == step->quarter_us)
 		limit_signal(step->state, SIGINT);
-	event_loop_set(&serve->hub, &step->wall, clock_now_ms() + quarter_ms);
+	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + quarter_ms);
 }
 
 /* A GET or LIST is not late while its client reads nothing, or while bytes of it have
@@ -91,7 +91,7 @@ static void ring_file(struct step *step)
 		return;
 	}
 	step->seen_bytes = data->bytes;
-	event_loop_set(&serve->hub, &step->wall, clock_now_ms() + step->wall_ms);
+	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + step->wall_ms);
 }
 
 static void ring_wall(struct bell *b)
@@ -104,7 +104,7 @@ static void ring_wall(struct bell *b)
 		if (step->kind != KIND_RUN)
 			ring_file(step);
 		else if (step->sweeping) /* DONE came in time, unless the step goes on */
-			event_loop_set(&s->serve->hub, b,
+			event_loop_set(&s->serve->loop, b,
 				       clock_now_ms() + FIRST_SAMPLE_MS);
 		else if (step->interrupted)
 			ring_grace(step);
@@ -257,14 +257,14 @@ static void ring_sample(struct bell *b)
 	/* Since limit_begin() nobody has listened to the channel. This step is not short:
 	 * it may say more than the channel holds. */
 	if (!step->media.held)
-		(void)event_loop_listen(&s->serve->hub, &step->state->channel, EPOLLIN);
+		(void)event_loop_listen(&s->serve->loop, &step->state->channel, EPOLLIN);
 	if (step->cpu_used_us / 1000 >= step->cpu_ms)
 		limit_interrupt(step, VERDICT_CPU_TIMEOUT);
 
 	uint64_t in_ms = next_sample_ms(step);
 
 	if (in_ms != NO_LIMIT)
-		event_loop_set(&s->serve->hub, b, clock_now_ms() + in_ms);
+		event_loop_set(&s->serve->loop, b, clock_now_ms() + in_ms);
 	/* read the channel, so that no writer waits for long; this may free the step */
 	step_receive(step->state);
 }
@@ -272,17 +272,17 @@ static void ring_sample(struct bell *b)
 void limit_begin(struct step *step)
 {
 	struct session *s = step->session;
-	struct event_loop *hub = &s->serve->hub;
+	struct event_loop *loop = &s->serve->loop;
 
-	event_loop_unset(hub, &step->wall);
+	event_loop_unset(loop, &step->wall);
 	step->start_ms = clock_now_ms();
 	if (step->state->told) { /* the process has ended, and init is about to tell so */
-		event_loop_set(hub, &step->wall, step->start_ms + STARTUP_MS);
+		event_loop_set(loop, &step->wall, step->start_ms + STARTUP_MS);
 		return;
 	}
 	sweep_score(step->state, true);
 	if (step->wall_ms != NO_LIMIT)
-		event_loop_set(hub, &step->wall, step->start_ms + step->wall_ms);
+		event_loop_set(loop, &step->wall, step->start_ms + step->wall_ms);
 	if (step->kind != KIND_RUN)
 		return;
 	step->alone = true;
@@ -290,15 +290,15 @@ void limit_begin(struct step *step)
 		if (other != step && other->state->host)
 			step->alone = other->alone = false;
 	if (step->shot) { /* KILL came before the process was there */
-		event_loop_unset(hub, &step->wall);
+		event_loop_unset(loop, &step->wall);
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
 	if (!s->limited || step->cpu_ms != NO_LIMIT)
-		event_loop_set(hub, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
+		event_loop_set(loop, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* all packets of the step are read when it parks: one wake-up for all of them */
 	if (step->sample.at_ms && park_is_told(s))
-		(void)event_loop_listen(hub, &step->state->channel, 0);
+		(void)event_loop_listen(loop, &step->state->channel, 0);
 }
 
 void limit_prepare(struct step *step)
@@ -309,10 +309,10 @@ void limit_prepare(struct step *step)
 
 void limit_end(struct step *step)
 {
-	struct event_loop *hub = &step->session->serve->hub;
+	struct event_loop *loop = &step->session->serve->loop;
 
-	event_loop_unset(hub, &step->wall);
-	event_loop_unset(hub, &step->sample);
+	event_loop_unset(loop, &step->wall);
+	event_loop_unset(loop, &step->sample);
 }
 
 uint64_t limit_cpu_us(const struct step *step)

@@ -109,7 +109,7 @@ void media_take(struct step *step, const struct wire_header *h,
 		step->media.held = serve->media_held = true;
 	}
 	/* see limit_begin(): it had nothing to say so far */
-	(void)event_loop_listen(&serve->hub, &step->state->channel,
+	(void)event_loop_listen(&serve->loop, &step->state->channel,
 				step->media.held ? 0 : EPOLLIN);
 }
 
@@ -121,6 +121,6 @@ void media_resume(struct step *step)
 	if (!step->media.held)
 		return;
 	step->media.held = false;
-	(void)event_loop_listen(&step->session->serve->hub, &step->state->channel,
+	(void)event_loop_listen(&step->session->serve->loop, &step->state->channel,
 				EPOLLIN);
 }

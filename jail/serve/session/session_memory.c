@@ -92,7 +92,7 @@ void memory_forget(struct step *step)
 	if (!a)
 		return;
 	step->asking = NULL;
-	event_loop_unset(&step->session->serve->hub, &a->again);
+	event_loop_unset(&step->session->serve->loop, &a->again);
 	for (size_t i = 0; i < a->count; i++)
 		io_close_fd(&a->fds[i]);
 	free(a);
@@ -109,7 +109,7 @@ static void ring_again(struct bell *b)
 	int r;
 
 	if (of && now_ms < a->until_ms && is_coming(s) && !memory_allows(s, of)) {
-		event_loop_set(&s->serve->hub, b, now_ms + AGAIN_MS);
+		event_loop_set(&s->serve->loop, b, now_ms + AGAIN_MS);
 		return;
 	}
 	r = step_ask(step, of, &a->head, a->payload, a->fds, a->count, &e);
@@ -142,6 +142,6 @@ bool memory_wait(struct step *step, const struct wire_header *h, const void *pay
 	}
 	a->until_ms = clock_now_ms() + END_WAIT_MS;
 	a->again = (struct bell){ .ring = ring_again, .owner = a };
-	event_loop_set(&s->serve->hub, &a->again, clock_now_ms() + AGAIN_MS);
+	event_loop_set(&s->serve->loop, &a->again, clock_now_ms() + AGAIN_MS);
 	return true;
 }

@@ -271,9 +271,9 @@ static void pace(struct session *s)
 {
 	uint64_t wait_ms = violation_wait_ms(&s->refused, since_ms(s));
 
-	(void)event_loop_listen(&s->serve->hub, &s->listener, wait_ms ? 0 : EPOLLIN);
+	(void)event_loop_listen(&s->serve->loop, &s->listener, wait_ms ? 0 : EPOLLIN);
 	if (wait_ms)
-		event_loop_set(&s->serve->hub, &s->flood, clock_now_ms() + wait_ms);
+		event_loop_set(&s->serve->loop, &s->flood, clock_now_ms() + wait_ms);
 }
 
 static void ring_flood(struct bell *b)
@@ -288,7 +288,7 @@ static void serve_listener(struct port *p, uint32_t events)
 	int r;
 
 	if (!(events & EPOLLIN)) { /* the last process behind this listener is gone */
-		event_loop_close(&s->serve->hub, p);
+		event_loop_close(&s->serve->loop, p);
 		v->fd = -1;
 		return;
 	}
@@ -312,6 +312,6 @@ void notify_open(struct session *s, int listener)
 	s->flood = (struct bell){ .ring = ring_flood, .owner = s };
 	v->fd = listener;
 	s->listener = PORT(v->fd, serve_listener, s);
-	if (event_loop_listen(&s->serve->hub, &s->listener, EPOLLIN) < 0)
+	if (event_loop_listen(&s->serve->loop, &s->listener, EPOLLIN) < 0)
 		session_end(s, "serve: epoll_ctl");
 }

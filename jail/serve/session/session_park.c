@@ -59,7 +59,7 @@ static void ring_late(struct bell *b)
 	} else if (late) { /* the process was asked for, and has not come */
 		prefork_forget(state->step);
 	} else {
-		event_loop_set(&s->serve->hub, b, clock_now_ms() + LATE_MS);
+		event_loop_set(&s->serve->loop, b, clock_now_ms() + LATE_MS);
 	}
 	/* this also ends processes that were asked for and do not speak */
 	sweep_states(s, NULL);
@@ -72,7 +72,7 @@ void park_prepare(struct state *state)
 
 void park_end(struct state *state)
 {
-	event_loop_unset(&state->session->serve->hub, &state->late);
+	event_loop_unset(&state->session->serve->loop, &state->late);
 }
 
 void park_await(struct state *state)
@@ -81,7 +81,7 @@ void park_await(struct state *state)
 		return;
 	state->woken_ms = clock_now_ms();
 	state->woken_us = state->host ? limit_process_cpu_us(state->host) : 0;
-	event_loop_set(&state->session->serve->hub, &state->late,
+	event_loop_set(&state->session->serve->loop, &state->late,
 		       state->woken_ms + LATE_MS);
 }
 
@@ -93,7 +93,7 @@ static void pay_back(struct session *s)
 
 static void let_go(struct state *state, uint64_t id)
 {
-	state->rests = false;
+	state->parked = false;
 	/* If the kernel does not hold the call any more, an honest process makes it
 	 * again, and any other is found at the session's next step. */
 	if (violation_let(state->session->listener.fd, id) > 0)
@@ -107,8 +107,8 @@ void park_wake(struct state *state)
 	state->owed++;
 	if (!state->step)
 		park_await(state);
-	if (state->rests)
-		let_go(state, state->rest);
+	if (state->parked)
+		let_go(state, state->park_id);
 }
 
 void park_look(struct session *s)
@@ -116,10 +116,10 @@ void park_look(struct session *s)
 	for (unsigned int i = 0; i < s->states.count; i++) {
 		struct state *state = s->states.state[i];
 
-		if (!state->rests || state->ending ||
-		    violation_holds(s->listener.fd, state->rest))
+		if (!state->parked || state->ending ||
+		    violation_holds(s->listener.fd, state->park_id))
 			continue;
-		state->rests = false;
+		state->parked = false;
 		park_await(state);
 	}
 }
@@ -160,19 +160,19 @@ static bool is_bound(const struct state *state)
 static bool all_rest(const struct session *s)
 {
 	for (unsigned int i = 0; i < s->states.count; i++)
-		if (!s->states.state[i]->rests && !s->states.state[i]->ending)
+		if (!s->states.state[i]->parked && !s->states.state[i]->ending)
 			return false;
-	for (const struct step *step = s->ahead; step; step = step->next)
-		if (!step->state->rests)
+	for (const struct step *step = s->preforks; step; step = step->next)
+		if (!step->state->parked)
 			return false;
 	return true;
 }
 
-static void rest(struct state *state)
+static void park(struct state *state)
 {
 	pay_back(state->session);
 	park_end(state);
-	state->rests = true;
+	state->parked = true;
 }
 
 void park_swept(struct step *step, int strays)
@@ -184,9 +184,9 @@ void park_swept(struct step *step, int strays)
 	step->strays = strays < 0 ? strays : step->strays + strays;
 	if (!step->have_exit && park_is_told(s)) {
 		/* the step goes on, or its end is told next */
-		if (!violation_holds(s->listener.fd, state->rest))
+		if (!violation_holds(s->listener.fd, state->park_id))
 			return;
-		rest(state);
+		park(state);
 	}
 	step->swept = true;
 	done_step(step);
@@ -198,14 +198,14 @@ static void begin(struct state *state, uint64_t id)
 {
 	struct session *s = state->session;
 
-	state->rest = id;
+	state->park_id = id;
 	if (state->step && !state->step->waits) {
 		sweep_step(state->step);
 		return;
 	}
 	if (!violation_holds(s->listener.fd, id))
 		return;
-	rest(state);
+	park(state);
 	if (!sweep_has_none(s, state->host))
 		sweep_states(s, state);
 	else if (all_rest(s))

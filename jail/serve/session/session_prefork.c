@@ -26,7 +26,7 @@
 
 struct step *prefork_find(const struct session *s, uint32_t from)
 {
-	for (struct step *step = s->ahead; step; step = step->next)
+	for (struct step *step = s->preforks; step; step = step->next)
 		if (step->from == from && !step->unwanted)
 			return step;
 	return NULL;
@@ -70,8 +70,8 @@ void prefork_prepare(struct session *s, uint32_t branch)
 		r = step_ask(step, of, &h, NULL, fds, STEP_FDS_EARLY, &e);
 	for (int i = 0; i < STEP_FDS; i++)
 		io_close_fd(&fds[i]);
-	step->next = s->ahead;
-	s->ahead = step;
+	step->next = s->preforks;
+	s->preforks = step;
 	if (r == 0)
 		park_await(step->state);
 	/* the step that asks for a process itself will tell why none can be made */
@@ -138,7 +138,7 @@ static bool is_wanted(const struct session *s, const struct step *step)
 
 void prefork_prune(struct session *s)
 {
-	for (struct step *step = s->ahead, *next; step; step = next) {
+	for (struct step *step = s->preforks, *next; step; step = next) {
 		next = step->next;
 		if (!step->unwanted && !is_wanted(s, step))
 			prefork_end(step);
@@ -147,6 +147,6 @@ void prefork_prune(struct session *s)
 
 void prefork_end_all(struct session *s)
 {
-	while (s->ahead)
-		prefork_forget(s->ahead);
+	while (s->preforks)
+		prefork_forget(s->preforks);
 }

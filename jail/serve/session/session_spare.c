@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_spare.c - sessions that stand before anybody asks for one: see session.h
+ * session_spare.c - sessions that are made before anybody asks for one: see session.h
  *
  * Theory of operation
  *   --ready of them are made as any other, up to state 0, and told to nobody; they are in
@@ -26,7 +26,7 @@ static void ring(struct bell *b)
 
 void spare_open(struct serve *serve)
 {
-	serve->ready.look = (struct bell){ .ring = ring, .owner = serve };
+	serve->spares.look = (struct bell){ .ring = ring, .owner = serve };
 }
 
 unsigned int spare_count(const struct serve *serve, bool open)
@@ -34,13 +34,13 @@ unsigned int spare_count(const struct serve *serve, bool open)
 	unsigned int count = 0;
 
 	for (const struct session *s = serve->bucket[SERVE_BUCKETS]; s; s = s->next)
-		count += s->phase == PHASE_OPEN || (!open && s->phase == PHASE_STANDING);
+		count += s->phase == PHASE_OPEN || (!open && s->phase == PHASE_STARTING);
 	return count;
 }
 
 static void fail(struct serve *serve, const char *why)
 {
-	struct ready *r = &serve->ready;
+	struct spares *r = &serve->spares;
 
 	r->again_ms = clock_now_ms() + spare_pause_ms(++r->failures);
 	(void)snprintf(r->why, sizeof(r->why), "%s", why);
@@ -64,7 +64,7 @@ static void drop_stale(struct serve *serve)
 /* Are there events that the next turn will serve? */
 static bool is_busy(const struct serve *serve)
 {
-	struct pollfd events = { .fd = serve->hub.epoll, .events = POLLIN };
+	struct pollfd events = { .fd = serve->loop.epoll, .events = POLLIN };
 
 	return poll(&events, 1, 0) != 0;
 }
@@ -73,10 +73,10 @@ void spare_turn(struct serve *serve)
 {
 	struct spare_sight v = {
 		.want = serve->plan->limit[LIMIT_READY],
-		.standing = serve->standing,
+		.starting = serve->starting,
 		.steps = serve->steps,
 		.began_ms = serve->began_ms,
-		.again_ms = serve->ready.again_ms,
+		.again_ms = serve->spares.again_ms,
 	};
 	uint64_t at_ms;
 	struct err e;
@@ -88,15 +88,15 @@ void spare_turn(struct serve *serve)
 	if (v.have >= v.want)
 		return;
 	v.now_ms = clock_now_ms();
-	v.stock = spawn_is_fresh(serve);
+	v.template = spawn_is_fresh(serve);
 	at_ms = spare_when(&v);
 	if (at_ms && at_ms != SPARE_NEVER)
-		event_loop_set(&serve->hub, &serve->ready.look, at_ms);
+		event_loop_set(&serve->loop, &serve->spares.look, at_ms);
 	else
-		event_loop_unset(&serve->hub, &serve->ready.look);
+		event_loop_unset(&serve->loop, &serve->spares.look);
 	if (at_ms == 0 && !is_busy(serve) && session_prepare(serve, &e) < 0) {
 		fail(serve, e.text);
-		event_loop_set(&serve->hub, &serve->ready.look, serve->ready.again_ms);
+		event_loop_set(&serve->loop, &serve->spares.look, serve->spares.again_ms);
 	}
 }
 
@@ -124,7 +124,7 @@ struct session *spare_take(struct serve *serve)
 			continue;
 		if ((*at)->phase == PHASE_OPEN && is_quiet(*at))
 			best = at;
-		else if ((*at)->phase == PHASE_STANDING && !best)
+		else if ((*at)->phase == PHASE_STARTING && !best)
 			best = at;
 	}
 	if (!best)
@@ -132,7 +132,7 @@ struct session *spare_take(struct serve *serve)
 	s = *best;
 	*best = s->next;
 	s->waits = false;
-	serve->ready.failures = 0;
+	serve->spares.failures = 0;
 	return s;
 }
 

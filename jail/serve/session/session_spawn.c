@@ -75,8 +75,8 @@ void spawn_end(const struct session *s)
 
 bool spawn_is_fresh(struct serve *serve)
 {
-	if (serve->template != SPAWN_STOCK_OLD || serve->template_asked)
-		return serve->template != SPAWN_STOCK_NONE;
+	if (serve->template != SPAWN_TEMPLATE_OLD || serve->template_asked)
+		return serve->template != SPAWN_TEMPLATE_STARTING;
 	serve->template_asked = true;
 	send_request(serve, (struct spawn_request){ .kind = SPAWN_PREPARE }, NULL);
 	return false;
@@ -154,7 +154,7 @@ void measure_came(struct session *s, const struct spawn_answer *a)
 		return;
 	if (a->errnum == EBUSY && clock_now_ms() < s->measuring->until_ms) {
 		s->measuring->sent = false;
-		event_loop_set(&s->serve->hub, &s->measure_again,
+		event_loop_set(&s->serve->loop, &s->measure_again,
 			       clock_now_ms() + AGAIN_MS);
 		return;
 	}
@@ -164,7 +164,7 @@ void measure_came(struct session *s, const struct spawn_answer *a)
 
 void measure_end(struct session *s)
 {
-	event_loop_unset(&s->serve->hub, &s->measure_again);
+	event_loop_unset(&s->serve->loop, &s->measure_again);
 	while (s->measuring)
 		answer(s, &(struct spawn_answer){ .errnum = ECANCELED });
 }

@@ -38,7 +38,7 @@ static void free_state(struct later *l)
 
 void state_hang_up(struct state *state)
 {
-	(void)event_loop_listen(&state->session->serve->hub, &state->channel, 0);
+	(void)event_loop_listen(&state->session->serve->loop, &state->channel, 0);
 	packet_close(&state->channel.fd);
 }
 
@@ -47,7 +47,7 @@ void state_free(struct state *state)
 	park_end(state);
 	state_hang_up(state);
 	io_close_fd(&state->pidfd);
-	event_loop_later(&state->session->serve->hub, &state->end, free_state);
+	event_loop_later(&state->session->serve->loop, &state->end, free_state);
 }
 
 static void serve_channel(struct port *p, uint32_t events)
@@ -82,7 +82,7 @@ struct step *step_after(const struct session *s, const struct step *step)
 {
 	struct step *next = step ? step->next : s->steps;
 
-	return next || (step && step->waits) ? next : s->ahead;
+	return next || (step && step->waits) ? next : s->preforks;
 }
 
 struct step *step_of_pid(const struct session *s, pid_t pid)
@@ -107,13 +107,13 @@ bool step_unlink(struct step **list, const struct step *step)
 void step_forget(struct step *step)
 {
 	struct session *s = step->session;
-	struct event_loop *hub = &s->serve->hub;
+	struct event_loop *loop = &s->serve->loop;
 	struct branch *b = states_branch(&s->states, step->branch);
 
 	if (step_unlink(&s->steps, step))
 		s->serve->steps--;
 	else
-		(void)step_unlink(&s->ahead, step);
+		(void)step_unlink(&s->preforks, step);
 	if (b && b->step == step)
 		b->step = NULL;
 	if (s->sweep.step == step)
@@ -122,9 +122,9 @@ void step_forget(struct step *step)
 	memory_forget(step);
 	io_close_fd(&step->source);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		event_loop_close(hub, &step->out[i].port);
-	event_loop_close(hub, &step->in);
-	event_loop_later(hub, &step->end, free_step);
+		event_loop_close(loop, &step->out[i].port);
+	event_loop_close(loop, &step->in);
+	event_loop_later(loop, &step->end, free_step);
 }
 
 const char *const step_frames[] = { "RUN", "END", "GET", "LIST" };
@@ -256,14 +256,14 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 		return;
 	}
 	s->first = NULL;
-	s->serve->standing--;
+	s->serve->starting--;
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */
 	/* what starting the interpreter used is charged to no step */
 	if (s->limited)
 		cgroup_usage(&s->cgroup, NULL, &s->counted);
-	event_loop_unset(&s->serve->hub, &s->stand);
+	event_loop_unset(&s->serve->loop, &s->startup);
 	/* the table was empty, so this cannot fail */
 	(void)states_add(&s->states, first);
 	(void)states_fork(&s->states, 0, 0);
@@ -318,7 +318,7 @@ static bool receive_one(struct state *state)
 		return true;
 	if (r <= 0) {
 		/* init tells how the process ended; until then it may live */
-		(void)event_loop_listen(&s->serve->hub, &state->channel, 0);
+		(void)event_loop_listen(&s->serve->loop, &state->channel, 0);
 		if (step && (state->host == 0 || step->waits))
 			not_begun(step, 0, "it ended before it began");
 		else if (step && r == -EPROTO)

@@ -254,7 +254,7 @@ void sweep_stop(struct session *s)
 	struct sweep *w = &s->sweep;
 
 	w->under_way = false;
-	event_loop_unset(&s->serve->hub, &w->look);
+	event_loop_unset(&s->serve->loop, &w->look);
 	proc_usage_end(&w->walk);
 }
 
@@ -330,7 +330,7 @@ static void ring_look(struct bell *b)
 	if (!waits)
 		in_ms = walk_on(s);
 	if (in_ms)
-		event_loop_set(&s->serve->hub, b, clock_now_ms() + in_ms);
+		event_loop_set(&s->serve->loop, b, clock_now_ms() + in_ms);
 }
 
 static void begin(struct session *s, struct step *step)
@@ -352,7 +352,7 @@ static void begin(struct session *s, struct step *step)
 	}
 	/* processes that the walk has passed may have made others since */
 	w->walk.at = w->left = 0;
-	event_loop_set(&s->serve->hub, &w->look, clock_now_ms());
+	event_loop_set(&s->serve->loop, &w->look, clock_now_ms());
 }
 
 void sweep_step(struct step *step)

@@ -25,7 +25,7 @@
 #define DIAGNOSTIC_BYTES 200
 
 enum session_phase {
-	PHASE_STANDING, /* until the interpreter says that it is there */
+	PHASE_STARTING, /* until the interpreter says that it is there */
 	PHASE_OPEN,
 	PHASE_CLOSING, /* killed; until the kernel has ended all of it */
 };
@@ -162,7 +162,7 @@ struct session {
 		refused;   /* for the listener's budget alone: it keeps no violations */
 	uint64_t start_ms; /* when it opened */
 	struct proc_usage usage; /* where no cgroup counts: as last looked at */
-	struct bell stand, flood, exits, measure_again;
+	struct bell startup, flood, exits, measure_again;
 	bool counting;               /* memory of snapshots: session_done.c */
 	struct waiting *waiting;     /* answers that are not said yet: session_shared.c */
 	struct measuring *measuring; /* requests to the spawner: session_spawn.c */
@@ -171,7 +171,7 @@ struct session {
 	uint64_t memory_asked_ms;
 	struct states states;
 	struct step *steps;    /* that run */
-	struct step *ahead;    /* that wait for a source */
+	struct step *preforks; /* that wait for a source */
 	uint64_t memory_bytes; /* of all processes, as last looked at */
 	struct state *first;   /* state 0, until it is in the table */
 	struct notify_policy policy;

@@ -21,7 +21,7 @@
 static void serve_end(struct port *p, uint32_t events)
 {
 	struct measurer *one = p->owner;
-	struct event_loop *hub = one->all->hub;
+	struct event_loop *loop = one->all->loop;
 	struct measured m;
 
 	(void)events;
@@ -29,8 +29,8 @@ static void serve_end(struct port *p, uint32_t events)
 		return;
 	if (read(one->out, &m, sizeof(m)) != sizeof(m))
 		m = (struct measured){ .errnum = one->late ? ETIMEDOUT : EIO };
-	event_loop_unset(hub, &one->deadline);
-	event_loop_close(hub, p);
+	event_loop_unset(loop, &one->deadline);
+	event_loop_close(loop, p);
 	io_close_fd(&one->out);
 	one->pid = 0;
 	one->all->done(one->all, one->jail, one->tag, &m);
@@ -46,7 +46,7 @@ static void ring_deadline(struct bell *b)
 		return;
 	/* nobody hears of its end, since that could not be listened to */
 	if (waitpid(one->pid, NULL, WNOHANG) == 0)
-		event_loop_set(one->all->hub, b, clock_now_ms() + REAP_MS);
+		event_loop_set(one->all->loop, b, clock_now_ms() + REAP_MS);
 	else
 		one->pid = 0;
 }
@@ -67,12 +67,12 @@ static int start(struct measurer *one, enum spawn_measure kind, int dir, pid_t p
 	}
 	one->end = PORT((int)syscall(SYS_pidfd_open, one->pid, 0), serve_end, one);
 	r = one->end.fd < 0 ? -errno
-			    : event_loop_listen(one->all->hub, &one->end, EPOLLIN);
+			    : event_loop_listen(one->all->loop, &one->end, EPOLLIN);
 	if (r == 0)
 		return 0;
 	io_close_fd(&one->end.fd);
 	one->jail = 0; /* which no jail is */
-	event_loop_set(one->all->hub, &one->deadline, clock_now_ms());
+	event_loop_set(one->all->loop, &one->deadline, clock_now_ms());
 	return r;
 }
 
@@ -99,6 +99,6 @@ int measurer_start(struct measurers *all, uint32_t jail, uint32_t tag,
 		io_close_fd(&one->out);
 		return r;
 	}
-	event_loop_set(all->hub, &one->deadline, clock_now_ms() + MEASURE_MS);
+	event_loop_set(all->loop, &one->deadline, clock_now_ms() + MEASURE_MS);
 	return 0;
 }

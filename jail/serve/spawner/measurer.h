@@ -26,7 +26,7 @@ struct measurer {
 };
 
 struct measurers {
-	struct event_loop *hub;
+	struct event_loop *loop;
 	const struct confine *by; /* of each, its id and its root directory */
 	/* called once for each that was started */
 	void (*done)(struct measurers *all, uint32_t jail, uint32_t tag,

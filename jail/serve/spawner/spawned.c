@@ -58,16 +58,16 @@ static void forget(struct spawned *j)
 		at = &(*at)->next;
 	*at = j->next;
 	p->count--;
-	event_loop_later(&p->hub, &j->forget, free_spawned);
+	event_loop_later(&p->loop, &j->forget, free_spawned);
 }
 
 /* what the supervisor gets; its leaf stays, to be ended */
 static void close_ends(struct spawned *j)
 {
-	struct event_loop *hub = &j->spawner->hub;
+	struct event_loop *loop = &j->spawner->loop;
 
-	(void)event_loop_listen(hub, &j->control, 0);
-	(void)event_loop_listen(hub, &j->gate, 0);
+	(void)event_loop_listen(loop, &j->control, 0);
+	(void)event_loop_listen(loop, &j->gate, 0);
 	j->control.fd = j->gate.fd = -1;
 	io_close_fd(&j->channel);
 	io_close_fd(&j->diagnostics);
@@ -77,7 +77,7 @@ static void close_ends(struct spawned *j)
 	io_close_fd(&j->up.gate.listener);
 	io_close_fd(&j->up.gate.netlink);
 	cgroup_release(&j->up.jail.cgroup);
-	tmpfs_usage_close(&j->up.room);
+	tmpfs_usage_close(&j->up.tmpfs);
 	posture_end(&j->up.posture);
 }
 
@@ -95,9 +95,9 @@ static void serve_gone(struct ending *en, const struct err *e)
 
 static void begin_end(struct spawned *j)
 {
-	event_loop_unset(&j->spawner->hub, &j->late);
+	event_loop_unset(&j->spawner->loop, &j->late);
 	close_ends(j);
-	ending_begin(&j->ending, &j->spawner->hub, &j->up.jail, serve_gone);
+	ending_begin(&j->ending, &j->spawner->loop, &j->up.jail, serve_gone);
 }
 
 void spawned_end(struct spawned *j)
@@ -126,8 +126,8 @@ static bool tell_opened(struct spawned *j)
 	int ends[SPAWN_FDS] = {
 		[SPAWN_CONTROL] = up->jail.control,   [SPAWN_CHANNEL] = j->channel,
 		[SPAWN_DIAGNOSTICS] = j->diagnostics, [SPAWN_FACTS] = j->facts,
-		[SPAWN_LISTENER] = up->gate.listener, [SPAWN_WORK] = up->room.work,
-		[SPAWN_TMP] = up->room.tmp,
+		[SPAWN_LISTENER] = up->gate.listener, [SPAWN_WORK] = up->tmpfs.work,
+		[SPAWN_TMP] = up->tmpfs.tmp,
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
@@ -200,7 +200,7 @@ static int print_facts(const struct spawned *j)
 	return io_steal_fd(&fd);
 }
 
-/* it stands */
+/* both of its processes wait behind their walls, which were read back */
 static void take_up(struct spawned *j)
 {
 	int opened = gate_open(&j->up.jail.gate);
@@ -220,7 +220,7 @@ static void take_up(struct spawned *j)
 		return;
 	}
 	j->phase = SPAWNED_UP;
-	event_loop_unset(&j->spawner->hub, &j->late);
+	event_loop_unset(&j->spawner->loop, &j->late);
 	spawned_update(j);
 }
 
@@ -231,40 +231,40 @@ static void look(struct spawned *j, int r, const struct err *e)
 		return;
 	if (r < 0)
 		fail(j, e);
-	else if (j->up.stands)
+	else if (j->up.complete)
 		take_up(j);
 }
 
 static void serve_gate(struct port *p, uint32_t events)
 {
 	struct spawned *j = p->owner;
-	struct event_loop *hub = &j->spawner->hub;
+	struct event_loop *loop = &j->spawner->loop;
 	struct err e;
 	int r;
 
 	(void)events;
 	/* it is closed now, or when init is ready as well; the loop must not know it
 	 * then, as the child of another launch may hold a copy */
-	(void)event_loop_listen(hub, p, 0);
+	(void)event_loop_listen(loop, p, 0);
 	r = startup_gate(&j->up, &e);
 	if (r == 0)
-		(void)event_loop_listen(hub, p, EPOLLIN);
+		(void)event_loop_listen(loop, p, EPOLLIN);
 	else
 		p->fd = -1;
 	look(j, r, &e);
 }
 
 /* it walks its stages from now on */
-static int stand(struct spawned *j, struct err *e)
+static int listen_to(struct spawned *j, struct err *e)
 {
-	struct event_loop *hub = &j->spawner->hub;
+	struct event_loop *loop = &j->spawner->loop;
 	int r;
 
 	j->gate.fd = j->up.jail.gate;
 	j->control.fd = j->up.jail.control;
-	r = event_loop_listen(hub, &j->gate, EPOLLIN);
+	r = event_loop_listen(loop, &j->gate, EPOLLIN);
 	if (r == 0)
-		r = event_loop_listen(hub, &j->control, EPOLLIN);
+		r = event_loop_listen(loop, &j->control, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
@@ -279,7 +279,7 @@ static void meet(struct spawned *j)
 	j->unmet = false;
 	if (j->phase == SPAWNED_ENDING)
 		begin_end(j);
-	else if (r < 0 || launch_go(&j->up.jail, &e) < 0 || stand(j, &e) < 0)
+	else if (r < 0 || launch_go(&j->up.jail, &e) < 0 || listen_to(j, &e) < 0)
 		fail(j, &e);
 }
 
@@ -312,7 +312,7 @@ static void serve_late(struct bell *b)
 static void serve_made(struct order *o, const struct err *e)
 {
 	struct spawned *j = SPAWNED_OF(o, order);
-	struct event_loop *hub = &j->spawner->hub;
+	struct event_loop *loop = &j->spawner->loop;
 
 	j->asked = false;
 	if (e) {
@@ -324,9 +324,9 @@ static void serve_made(struct order *o, const struct err *e)
 	}
 	j->unmet = true;
 	j->control.fd = j->up.jail.control;
-	event_loop_set(hub, &j->late, clock_now_ms() + STARTUP_MS);
-	if (event_loop_listen(hub, &j->control, EPOLLIN) < 0)
-		event_loop_set(hub, &j->late, clock_now_ms());
+	event_loop_set(loop, &j->late, clock_now_ms() + STARTUP_MS);
+	if (event_loop_listen(loop, &j->control, EPOLLIN) < 0)
+		event_loop_set(loop, &j->late, clock_now_ms());
 }
 
 static struct spawned *make(struct spawner *p, uint32_t number)
@@ -391,10 +391,10 @@ int spawned_open(struct spawner *p, uint32_t number)
 		r = template_pool_launch(&p->pool, &j->order, &e);
 	j->asked = r > 0;
 	if (r == 0)
-		r = stand(j, &e);
+		r = listen_to(j, &e);
 	if (r < 0)
 		fail(j, &e);
 	else if (!j->asked)
-		event_loop_set(&p->hub, &j->late, clock_now_ms() + STARTUP_MS);
+		event_loop_set(&p->loop, &j->late, clock_now_ms() + STARTUP_MS);
 	return 0;
 }

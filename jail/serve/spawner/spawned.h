@@ -20,18 +20,18 @@
 
 struct spawner {
 	const struct plan *plan;
-	struct event_loop hub;
+	struct event_loop loop;
 	struct template_pool pool;
 	struct measurers measurers;
 	struct port socket, signals, keeper;
 	struct spawned *bucket[SPAWNER_BUCKETS];
-	uint64_t count;   /* of jails */
-	bool slow;        /* the supervisor's socket is full */
-	bool ending;      /* there is no supervisor any more */
-	uint32_t stop;    /* signal that the supervisor is to be told, or 0 */
-	struct bell hung; /* it was told, and must have ended by then */
-	bool stock_told;  /* the supervisor knows of templates, namely: */
-	uint32_t stock, stock_stale;
+	uint64_t count;     /* of jails */
+	bool slow;          /* the supervisor's socket is full */
+	bool ending;        /* there is no supervisor any more */
+	uint32_t stop;      /* signal that the supervisor is to be told, or 0 */
+	struct bell hung;   /* it was told, and must have ended by then */
+	bool template_told; /* the supervisor knows of templates, namely: */
+	uint32_t template, template_stale;
 	char oom_base[16]; /* oom_score_adj of serve itself, and of states */
 	struct err error;  /* why the supervisor was given up */
 };

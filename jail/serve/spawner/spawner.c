@@ -37,7 +37,7 @@ int spawner_say(struct spawner *p, const struct spawn_answer *a, const int *fds,
 
 	if (r == -EAGAIN) {
 		p->slow = true;
-		(void)event_loop_listen(&p->hub, &p->socket, EPOLLIN | EPOLLOUT);
+		(void)event_loop_listen(&p->loop, &p->socket, EPOLLIN | EPOLLOUT);
 	}
 	return r;
 }
@@ -160,7 +160,7 @@ static int do_prepare(const struct asked *a)
 	if (a->j)
 		return -EPROTO;
 	template_pool_prepare(&a->p->pool);
-	a->p->stock_told = false;
+	a->p->template_told = false;
 	return 0;
 }
 
@@ -186,10 +186,10 @@ static void each(struct spawner *p, void (*act)(struct spawned *j))
 static void lose(struct spawner *p)
 {
 	p->ending = true;
-	(void)event_loop_listen(&p->hub, &p->socket, 0);
-	(void)event_loop_listen(&p->hub, &p->signals, 0);
-	(void)event_loop_listen(&p->hub, &p->keeper, 0);
-	event_loop_unset(&p->hub, &p->hung);
+	(void)event_loop_listen(&p->loop, &p->socket, 0);
+	(void)event_loop_listen(&p->loop, &p->signals, 0);
+	(void)event_loop_listen(&p->loop, &p->keeper, 0);
+	event_loop_unset(&p->loop, &p->hung);
 	each(p, end_for_good);
 }
 
@@ -247,7 +247,7 @@ static void serve_socket(struct port *port, uint32_t events)
 
 	if (p->slow && (events & EPOLLOUT)) {
 		p->slow = false;
-		(void)event_loop_listen(&p->hub, port, EPOLLIN);
+		(void)event_loop_listen(&p->loop, port, EPOLLIN);
 		each(p, spawned_update);
 	}
 	for (int i = 0; i < REQUESTS_A_TURN && r > 0; i++)
@@ -281,7 +281,7 @@ static void serve_signals(struct port *port, uint32_t events)
 		return;
 	p->stop = info.ssi_signo;
 	if (!p->hung.at_ms)
-		event_loop_set(&p->hub, &p->hung, clock_now_ms() + STOP_MS);
+		event_loop_set(&p->loop, &p->hung, clock_now_ms() + STOP_MS);
 }
 
 /* nobody would remove what is left, if this process were killed as well */
@@ -307,27 +307,27 @@ static void tell_rest(struct spawner *p)
 	    spawner_say(p, &(struct spawn_answer){ .kind = SPAWN_STOP, .value = p->stop },
 			NULL, 0) == 0)
 		p->stop = 0;
-	value = now.fresh      ? SPAWN_STOCK_FRESH
-		: now.starting ? SPAWN_STOCK_NONE
-			       : SPAWN_STOCK_OLD;
+	value = now.fresh      ? SPAWN_TEMPLATE_FRESH
+		: now.starting ? SPAWN_TEMPLATE_STARTING
+			       : SPAWN_TEMPLATE_OLD;
 	/* first when no template must be awaited */
 	if (now.awaited ||
-	    (p->stock_told && value == p->stock && now.stale == p->stock_stale))
+	    (p->template_told && value == p->template && now.stale == p->template_stale))
 		return;
 	if (spawner_say(p,
-			&(struct spawn_answer){ .kind = SPAWN_STOCK,
+			&(struct spawn_answer){ .kind = SPAWN_TEMPLATE,
 						.number = now.stale,
 						.value = value },
 			NULL, 0) < 0)
 		return;
-	p->stock_told = true;
-	p->stock = value;
-	p->stock_stale = now.stale;
+	p->template_told = true;
+	p->template = value;
+	p->template_stale = now.stale;
 }
 
 static int start(struct spawner *p, struct err *e)
 {
-	int r = event_loop_open(&p->hub, e);
+	int r = event_loop_open(&p->loop, e);
 
 	if (r < 0)
 		return r;
@@ -335,11 +335,11 @@ static int start(struct spawner *p, struct err *e)
 				 sizeof(p->oom_base));
 	if (r < 0)
 		return err_set(e, -r, "serve: read /proc/self/oom_score_adj");
-	r = event_loop_listen(&p->hub, &p->signals, EPOLLIN);
+	r = event_loop_listen(&p->loop, &p->signals, EPOLLIN);
 	if (r == 0)
-		r = event_loop_listen(&p->hub, &p->keeper, EPOLLIN);
+		r = event_loop_listen(&p->loop, &p->keeper, EPOLLIN);
 	if (r == 0)
-		r = event_loop_listen(&p->hub, &p->socket, EPOLLIN);
+		r = event_loop_listen(&p->loop, &p->socket, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
@@ -371,19 +371,19 @@ int spawner_serve(struct parts *parts, char *const *template, int socket, int si
 	p = (struct spawner){ .plan = parts->plan };
 	p.socket = PORT(socket, serve_socket, &p);
 	p.signals = PORT(signals, serve_signals, &p);
-	p.measurers = (struct measurers){ &p.hub, measurer, .done = tell_measured };
+	p.measurers = (struct measurers){ &p.loop, measurer, .done = tell_measured };
 	p.keeper = PORT(parts->keeper->socket, serve_keeper, &p);
 	p.hung = (struct bell){ .ring = ring_hung, .owner = &p };
 	r = start(&p, e);
 	if (r == 0)
-		template_pool_open(&p.pool, &p.hub, parts, template);
+		template_pool_open(&p.pool, &p.loop, parts, template);
 	while (r == 0 && (!p.ending || p.count)) {
 		tell_rest(&p);
-		r = event_loop_turn(&p.hub, e);
+		r = event_loop_turn(&p.loop, e);
 	}
 	template_pool_close(&p.pool);
 	while (r == 0 && p.pool.count)
-		r = event_loop_turn(&p.hub, e);
+		r = event_loop_turn(&p.loop, e);
 	if (r < 0)
 		p.error = *e;
 	return reap(&p, supervisor, e);

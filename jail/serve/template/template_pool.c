@@ -20,9 +20,9 @@
  * more */
 #define ANSWER_MS 5000
 
-struct stocked {
+struct pooled {
 	struct template t;
-	struct template_pool *stock;
+	struct template_pool *pool;
 	uint32_t number;
 	struct port port;
 	struct bell late; /* set while it starts */
@@ -36,46 +36,46 @@ struct stocked {
 	struct later end;
 };
 
-static void free_stocked(struct later *l)
+static void free_pooled(struct later *l)
 {
-	free((char *)l - offsetof(struct stocked, end));
+	free((char *)l - offsetof(struct pooled, end));
 }
 
 static void serve_gone(struct ending *en, const struct err *e)
 {
-	struct stocked *one =
-		(struct stocked *)((char *)en - offsetof(struct stocked, ending));
+	struct pooled *one =
+		(struct pooled *)((char *)en - offsetof(struct pooled, ending));
 
 	/* what is left of its leaf does not end serve: the keeper removes it later */
 	(void)e;
-	one->stock->count--;
-	event_loop_later(one->stock->hub, &one->end, free_stocked);
+	one->pool->count--;
+	event_loop_later(one->pool->loop, &one->end, free_pooled);
 }
 
-static void end(struct stocked *one)
+static void end(struct pooled *one)
 {
-	struct event_loop *hub = one->stock->hub;
+	struct event_loop *loop = one->pool->loop;
 
-	event_loop_unset(hub, &one->late);
-	event_loop_unset(hub, &one->mute);
-	event_loop_unset(hub, &one->old);
-	(void)event_loop_listen(hub, &one->port, 0);
+	event_loop_unset(loop, &one->late);
+	event_loop_unset(loop, &one->mute);
+	event_loop_unset(loop, &one->old);
+	(void)event_loop_listen(loop, &one->port, 0);
 	template_close(&one->t);
-	ending_begin(&one->ending, hub, &one->t.jail, serve_gone);
+	ending_begin(&one->ending, loop, &one->t.jail, serve_gone);
 }
 
 /* Have all ready jails ended that were cloned from this template, or from one before it.
  */
-static void mark_stale(const struct stocked *one)
+static void mark_stale(const struct pooled *one)
 {
-	if (one->used && one->stock->stale < one->number)
-		one->stock->stale = one->number;
+	if (one->used && one->pool->stale < one->number)
+		one->pool->stale = one->number;
 }
 
 /* No more sessions are cloned from this template. */
-static void retire(struct stocked *one)
+static void retire(struct pooled *one)
 {
-	struct template_pool *s = one->stock;
+	struct template_pool *s = one->pool;
 
 	if (s->now == one)
 		s->now = NULL;
@@ -91,7 +91,7 @@ static void retire(struct stocked *one)
 		end(one);
 }
 
-static void tell(struct stocked *one, const struct err *e)
+static void tell(struct pooled *one, const struct err *e)
 {
 	struct order *o = one->first;
 
@@ -102,13 +102,13 @@ static void tell(struct stocked *one, const struct err *e)
 }
 
 /* This template is of no use any more: fail all launches that wait for it. */
-static void give_up(struct stocked *one, const struct err *e)
+static void give_up(struct pooled *one, const struct err *e)
 {
-	struct template_pool *s = one->stock;
+	struct template_pool *s = one->pool;
 
 	one->t.ready = false;
-	(void)event_loop_listen(s->hub, &one->port, 0);
-	event_loop_unset(s->hub, &one->mute);
+	(void)event_loop_listen(s->loop, &one->port, 0);
+	event_loop_unset(s->loop, &one->mute);
 	mark_stale(one);
 	while (one->first)
 		tell(one, e);
@@ -138,19 +138,19 @@ static void serve_mute(struct bell *b)
 
 static void serve_made(struct template *t, const struct err *e)
 {
-	struct stocked *one = (struct stocked *)((char *)t - offsetof(struct stocked, t));
-	struct event_loop *hub = one->stock->hub;
+	struct pooled *one = (struct pooled *)((char *)t - offsetof(struct pooled, t));
+	struct event_loop *loop = one->pool->loop;
 
-	event_loop_unset(hub, &one->mute);
+	event_loop_unset(loop, &one->mute);
 	tell(one, e);
 	if (one->first)
-		event_loop_set(hub, &one->mute, clock_now_ms() + ANSWER_MS);
+		event_loop_set(loop, &one->mute, clock_now_ms() + ANSWER_MS);
 }
 
 static void serve_template(struct port *p, uint32_t events)
 {
-	struct stocked *one = p->owner;
-	struct template_pool *s = one->stock;
+	struct pooled *one = p->owner;
+	struct template_pool *s = one->pool;
 	const uint64_t *limit = s->parts->plan->limit;
 	struct err e;
 	int r = template_serve(&one->t, &e);
@@ -162,14 +162,14 @@ static void serve_template(struct port *p, uint32_t events)
 	}
 	if (r == 0 || one != s->next)
 		return;
-	event_loop_unset(s->hub, &one->late);
+	event_loop_unset(s->loop, &one->late);
 	s->next = NULL;
 	if (s->now)
 		retire(s->now);
 	s->now = one;
 	one->used = true;
 	if (limit[LIMIT_READY] && limit[LIMIT_TEMPLATE_MS] != NO_LIMIT)
-		event_loop_set(s->hub, &one->old,
+		event_loop_set(s->loop, &one->old,
 			       one->t.start_ms + limit[LIMIT_TEMPLATE_MS]);
 }
 
@@ -177,17 +177,17 @@ static void begin_next(struct template_pool *s);
 
 static void serve_old(struct bell *b)
 {
-	struct stocked *one = b->owner;
+	struct pooled *one = b->owner;
 
 	if (one->done)
 		mark_stale(one);
 	else
-		begin_next(one->stock);
+		begin_next(one->pool);
 }
 
 static void begin_next(struct template_pool *s)
 {
-	struct stocked *one;
+	struct pooled *one;
 	struct err e;
 	int r;
 
@@ -196,7 +196,7 @@ static void begin_next(struct template_pool *s)
 	one = calloc(1, sizeof(*one));
 	if (!one)
 		return;
-	one->stock = s;
+	one->pool = s;
 	one->number = ++s->last;
 	one->port = PORT(-1, serve_template, one);
 	one->late = (struct bell){ .ring = serve_late, .owner = one };
@@ -209,7 +209,7 @@ static void begin_next(struct template_pool *s)
 	one->port.fd = template_fd(&one->t);
 	one->t.made = serve_made;
 	if (r == 0) {
-		r = event_loop_listen(s->hub, &one->port, EPOLLIN);
+		r = event_loop_listen(s->loop, &one->port, EPOLLIN);
 		if (r < 0)
 			(void)err_set(&e, -r, "template: epoll_ctl");
 	}
@@ -217,10 +217,10 @@ static void begin_next(struct template_pool *s)
 		give_up(one, &e);
 		return;
 	}
-	event_loop_set(s->hub, &one->late, clock_now_ms() + STARTUP_MS);
+	event_loop_set(s->loop, &one->late, clock_now_ms() + STARTUP_MS);
 }
 
-void template_pool_open(struct template_pool *s, struct event_loop *hub,
+void template_pool_open(struct template_pool *s, struct event_loop *loop,
 			struct parts *parts, char *const *argv)
 {
 	const struct plan *p = parts->plan;
@@ -229,7 +229,7 @@ void template_pool_open(struct template_pool *s, struct event_loop *hub,
 	/* an attacker may have written that tree */
 	if (!why && strchr(p->rootfs, '/'))
 		why = "the root tree is a folder, and none that came with stepjail";
-	*s = (struct template_pool){ .hub = hub,
+	*s = (struct template_pool){ .loop = loop,
 				     .parts = parts,
 				     .argv = why ? NULL : argv };
 	s->loads = p->lock_code == LOCK_YES && strcmp(p->rootfs, "core") != 0;
@@ -240,9 +240,9 @@ void template_pool_open(struct template_pool *s, struct event_loop *hub,
 	begin_next(s);
 }
 
-static bool is_old(const struct stocked *one)
+static bool is_old(const struct pooled *one)
 {
-	const uint64_t *limit = one->stock->parts->plan->limit;
+	const uint64_t *limit = one->pool->parts->plan->limit;
 
 	return template_is_old(&one->t, limit[LIMIT_TEMPLATE_CLONES],
 			       limit[LIMIT_TEMPLATE_MS]);
@@ -250,7 +250,7 @@ static bool is_old(const struct stocked *one)
 
 int template_pool_launch(struct template_pool *s, struct order *o, struct err *e)
 {
-	struct stocked *one = s->now;
+	struct pooled *one = s->now;
 	int r;
 
 	o->from = NULL;
@@ -272,7 +272,7 @@ int template_pool_launch(struct template_pool *s, struct order *o, struct err *e
 	if (r < 0)
 		return r;
 	if (!one->first)
-		event_loop_set(s->hub, &one->mute, clock_now_ms() + ANSWER_MS);
+		event_loop_set(s->loop, &one->mute, clock_now_ms() + ANSWER_MS);
 	o->next = NULL;
 	*one->last = o;
 	one->last = &o->next;
@@ -295,17 +295,17 @@ struct template_sight template_pool_look(const struct template_pool *s)
 	};
 }
 
-uint32_t template_pool_number(const struct stocked *from)
+uint32_t template_pool_number(const struct pooled *from)
 {
 	return from ? from->number : 0;
 }
 
-const struct template *template_pool_template(const struct stocked *from)
+const struct template *template_pool_template(const struct pooled *from)
 {
 	return &from->t;
 }
 
-void template_pool_release(struct stocked *from)
+void template_pool_release(struct pooled *from)
 {
 	if (from && --from->sessions == 0 && from->done)
 		end(from);

@@ -18,15 +18,15 @@
 #include "jail/base/event_loop.h"
 #include "jail/launch/launch.h"
 
-struct stocked;
+struct pooled;
 struct template;
 
 struct template_pool {
-	struct event_loop *hub;
+	struct event_loop *loop;
 	struct parts *parts;
 	char *const *argv;      /* the interpreter as a template; NULL: always cold */
-	struct stocked *now;    /* ready, or NULL */
-	struct stocked *next;   /* that starts, or NULL */
+	struct pooled *now;     /* ready, or NULL */
+	struct pooled *next;    /* that starts, or NULL */
 	uint64_t again_ms;      /* not before that is another one tried */
 	uint32_t last, stale;   /* numbers: of the youngest; all up to this are stale */
 	unsigned int count;     /* that are there, or are ending */
@@ -39,13 +39,13 @@ struct template_pool {
  * template_pool_open() - Start the first template, if the plan of @parts wants one
  * @argv:	The interpreter's words, NULL at the end; kept
  */
-void template_pool_open(struct template_pool *s, struct event_loop *hub,
+void template_pool_open(struct template_pool *s, struct event_loop *loop,
 			struct parts *parts, char *const *argv);
 
 /* a jail that is wanted; its memory must last until made() was called */
 struct order {
 	struct jail *jail;
-	struct stocked *from; /* for template_pool_release(), also on failure; or NULL */
+	struct pooled *from; /* for template_pool_release(), also on failure; or NULL */
 	/* the template has answered: template_meet() follows; @e: NULL, or why not */
 	void (*made)(struct order *o, const struct err *e);
 	struct order *next;
@@ -80,13 +80,13 @@ void template_pool_prepare(struct template_pool *s);
 struct template_sight template_pool_look(const struct template_pool *s);
 
 /** template_pool_number() - By which a sight names it; 0 for NULL */
-uint32_t template_pool_number(const struct stocked *from);
+uint32_t template_pool_number(const struct pooled *from);
 
 /** template_pool_template() - For template_meet() */
-const struct template *template_pool_template(const struct stocked *from);
+const struct template *template_pool_template(const struct pooled *from);
 
 /** template_pool_release() - A jail out of it has ended; NULL is nobody */
-void template_pool_release(struct stocked *from);
+void template_pool_release(struct pooled *from);
 
 /** template_pool_close() - End all templates; no session is left. Until count is 0,
  * turn */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""fixed.py - the same run again; lies in the ELF as the frozen module stepjail_fixed
+"""deterministic.py - the same run again; in the ELF the frozen module stepjail_deterministic
 
 For --deterministic, which tells a seed in $STEPJAIL_DETERMINISTIC. What would ask the
 kernel for a seed is given one here that follows from that one: random.Random() without a

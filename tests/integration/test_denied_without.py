@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_shut.py - calls that fail where a wall behind them lacks, and programs that go on
+"""test_denied_without.py - calls that fail where a wall behind them lacks, and programs that go on
 
 What lacks depends on the host: the same tests say what holds where it does not. As root and
 as an ordinary user.

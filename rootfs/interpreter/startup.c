@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ready.c - an interpreter's start, up to where it may wait for steps: see state.h
+ * startup.c - an interpreter's start, up to where it may wait for steps: see state.h
  */
 #include <errno.h>
 #include <fcntl.h>
