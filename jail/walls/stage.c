@@ -20,8 +20,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/personality.h>
