@@ -24,10 +24,13 @@ enum filter_when {
 	ARG_CLEAR, /* none of value's bits is set in the argument */
 	NOT_INIT,  /* the argument is a PID other than 1; of setpriority(2), the argument
 		      before is PRIO_PROCESS */
-	IP_SOCKET, /* of socket(2): the family is value, the protocol TCP, UDP or ICMP */
-	OWN_LIMIT, /* of setrlimit(2) and prlimit(2): the caller's own limit; arg is the
+	IP_SOCKET, /* of socket(2): the family is AF_INET or AF_INET6, the protocol TCP,
+		      UDP or ICMP */
+	NONE_OR_ALL, /* of personality(2): none of the argument's low 32 bits is set, or
+			all; a listener is told of anything else */
+	OWN_LIMIT,   /* of setrlimit(2) and prlimit(2): the caller's own limit; arg is the
 		      resource, and RLIMIT_CORE may only be read */
-	NEVER,     /* refused with errno value, where the default EPERM would mislead */
+	NEVER,       /* refused with errno value, where the default EPERM would mislead */
 };
 
 struct filter_row {

@@ -14,10 +14,14 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <linux/seccomp.h>
 
 #include <seccomp.h>
 
@@ -29,8 +33,6 @@
 /* glibc reads an argument of type int or unsigned int from a 64-bit register, and so does
  * the kernel: only the low half counts, and the high half must not decide. */
 #define LOW_HALF 0xffffffffULL
-
-#define PID_END (1ULL << 22) /* PID_MAX_LIMIT. Kernel: include/linux/threads.h */
 
 /* a generator without these has no variants */
 extern const struct refused_row refused_rows[] __attribute__((weak));
@@ -65,19 +67,23 @@ static int resolve(const char *name)
 }
 
 /* A type or protocol that the kernel lacks makes it load a module, whoever asks. Stream,
- * datagram and raw are 1 to 3; flags begin at 0x800. */
-static int allow_ip(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+ * datagram and raw are 1 to 3; flags begin at 0x800. AF_INET and AF_INET6 are 2 and 10,
+ * and 0 and IPPROTO_ICMP are 0 and 1: one bit apart. */
+static int allow_ip(scmp_filter_ctx ctx, int nr)
 {
-	static const uint64_t protocols[] = { 0, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP,
+	static const uint64_t protocols[] = { 0, IPPROTO_TCP, IPPROTO_UDP,
 					      IPPROTO_ICMPV6 };
+	const uint64_t families = LOW_HALF & ~(uint64_t)(AF_INET ^ AF_INET6);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < COUNT(protocols); i++)
 		r = seccomp_rule_add(
 			ctx, SCMP_ACT_ALLOW, nr, 3,
-			SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, row->value),
+			SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, families, AF_INET),
 			SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, 0x7fc, 0),
-			SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, LOW_HALF, protocols[i]));
+			SCMP_CMP64(2, SCMP_CMP_MASKED_EQ,
+				   protocols[i] ? LOW_HALF : LOW_HALF & ~1ULL,
+				   protocols[i]));
 	return r;
 }
 
@@ -104,19 +110,69 @@ static int allow_limit(scmp_filter_ctx ctx, const struct filter_row *row, int nr
 	return r;
 }
 
-/* A PID has 22 bits: any but 1 lacks bit 0, or has one of the others. SCMP_CMP_NE would
- * compare the high half, too. PRIO_PROCESS is 0. */
-static int allow_not_init(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
-{
-	struct scmp_arg_cmp process = SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, LOW_HALF, 0);
-	int r = 0;
+/*
+ * Tests of which libseccomp, which has no "not", makes up to a hundred instructions, and
+ * loading takes as long as there are instructions: here they are written by hand. For
+ * libseccomp such a row returns a mark. In the array each mark becomes a jump to the
+ * row's block, behind the end.
+ */
+#define LOW(arg)                                                                         \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS,                                               \
+		 (uint32_t)offsetof(struct seccomp_data, args[arg]))
+#define EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
+#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define REFUSE (SECCOMP_RET_ERRNO | EPERM)
+#define UNLESS_ONE(arg)                                                                  \
+	LOW(arg), EQUAL(1, 0, 1), ANSWER(REFUSE), ANSWER(SECCOMP_RET_ALLOW)
+#define BLOCK_MAX 6
 
-	for (uint64_t bit = 1; r == 0 && bit < PID_END; bit <<= 1)
-		r = seccomp_rule_add(
-			ctx, SCMP_ACT_ALLOW, nr, row->arg == 1 ? 2 : 1,
-			SCMP_CMP64(row->arg, SCMP_CMP_MASKED_EQ, bit, bit == 1 ? 0 : bit),
-			process);
-	return r;
+static const struct {
+	enum filter_when when;
+	unsigned int arg;
+	struct sock_filter code[BLOCK_MAX]; /* zeros behind the last */
+} blocks[] = {
+	{ NOT_INIT, 0, { UNLESS_ONE(0) } }, /* of sched_setaffinity(2), setpriority(2) */
+	{ NOT_INIT, 1, { LOW(0), EQUAL(PRIO_PROCESS, 0, 2), UNLESS_ONE(1) } },
+	{ NONE_OR_ALL, /* of personality(2) */
+	  0,
+	  { LOW(0), EQUAL(0, 1, 0), EQUAL(UINT32_MAX, 0, 1), ANSWER(SECCOMP_RET_ALLOW),
+	    ANSWER(SECCOMP_RET_USER_NOTIF) } },
+};
+
+static int mark_block(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
+{
+	for (uint16_t i = 0; i < COUNT(blocks); i++)
+		if (blocks[i].when == row->when && blocks[i].arg == row->arg)
+			return seccomp_rule_add(ctx, SCMP_ACT_TRACE(i), nr, 0);
+	return -EINVAL;
+}
+
+/* each mark of block @i becomes a jump to @end; were there any? */
+static bool replace_mark(struct sock_filter *code, size_t count, size_t i, size_t end)
+{
+	bool found = false;
+
+	for (size_t pc = 0; pc < count; pc++) {
+		if (code[pc].code != (BPF_RET | BPF_K) ||
+		    code[pc].k != (SECCOMP_RET_TRACE | i))
+			continue;
+		found = true;
+		code[pc] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
+							(uint32_t)(end - pc - 1));
+	}
+	return found;
+}
+
+/* @count: of instructions; Return: the same, with the blocks */
+static size_t put_blocks(struct sock_filter *code, size_t count)
+{
+	size_t end = count;
+
+	for (size_t i = 0; i < COUNT(blocks); i++)
+		if (replace_mark(code, count, i, end))
+			for (size_t n = 0; n < BLOCK_MAX && blocks[i].code[n].code; n++)
+				code[end++] = blocks[i].code[n];
+	return end;
 }
 
 /* with one argument compared: with one value, or, under a mask, with what it leaves */
@@ -140,9 +196,10 @@ static int allow_row(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 	case ARG_CLEAR:
 		return rule(ctx, ALLOW, nr, row->arg, MASKED, row->value, 0);
 	case NOT_INIT:
-		return allow_not_init(ctx, row, nr);
+	case NONE_OR_ALL:
+		return mark_block(ctx, row, nr);
 	case IP_SOCKET:
-		return allow_ip(ctx, row, nr);
+		return allow_ip(ctx, nr);
 	case OWN_LIMIT:
 		return allow_limit(ctx, row, nr);
 	case NEVER:
@@ -169,19 +226,6 @@ static int allow_locked(scmp_filter_ctx ctx, const struct filter_row *row,
 	}
 }
 
-/* Every argument but zero and all ones has two neighbouring bits that differ. What bits
- * the row means is for words alone: none of them is ever let through by the filter. */
-static int notify_mixed(scmp_filter_ctx ctx, const struct refused_row *row, int nr)
-{
-	int r = 0;
-
-	for (unsigned int bit = 0; r == 0 && bit < 31; bit++)
-		for (uint64_t set = 1; r == 0 && set <= 2; set++)
-			r = rule(ctx, NOTIFY, nr, row->arg, MASKED, 3ULL << bit,
-				 set << bit);
-	return r;
-}
-
 static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr)
 {
 	switch (row->when) {
@@ -193,8 +237,8 @@ static int notify_row(scmp_filter_ctx ctx, const struct refused_row *row, int nr
 		return rule(ctx, NOTIFY, nr, row->arg, MASKED, row->value, row->value);
 	case REFUSED_KEY:
 		return rule(ctx, NOTIFY, nr, row->arg, SCMP_CMP_NE, FILTER_KEY, 0);
-	case REFUSED_MIXED:
-		return notify_mixed(ctx, row, nr);
+	case REFUSED_MIXED: /* the call's one row is NONE_OR_ALL, which tells of it */
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -250,7 +294,7 @@ static int add_notifying(scmp_filter_ctx ctx, const struct refused_row *rows,
 /* the exported program comes through a file, not a pipe: it can be longer than a pipe */
 static int write_array(scmp_filter_ctx ctx, const char *suffix)
 {
-	static struct sock_filter code[INSTRUCTIONS_MAX];
+	static struct sock_filter code[INSTRUCTIONS_MAX + COUNT(blocks) * BLOCK_MAX];
 	FILE *file = tmpfile();
 
 	if (!file || seccomp_export_bpf(ctx, fileno(file)) < 0)
@@ -262,6 +306,7 @@ static int write_array(scmp_filter_ctx ctx, const char *suffix)
 	(void)fclose(file);
 	if (count == 0)
 		return -EIO;
+	count = put_blocks(code, count);
 	printf("static const struct sock_filter %s%s[] = {\n", filter_name, suffix);
 	for (size_t i = 0; i < count; i++)
 		printf("\t{ 0x%04x, %u, %u, 0x%08x },\n", code[i].code, code[i].jt,

@@ -43,11 +43,12 @@ static bool holds(const struct filter_row *row, const struct seccomp_data *data)
 		return (data->args[row->arg] & 15) != RLIMIT_CORE ||
 		       (row->arg == 1 && data->args[2] == 0);
 	if (row->when == IP_SOCKET)
-		return low == row->value &&
+		return (low == AF_INET || low == AF_INET6) &&
 		       is_ip((uint32_t)data->args[1], (uint32_t)data->args[2]);
 	return row->when == ALWAYS || row->when == NEVER ||
 	       (row->when == ARG_EQ && low == (uint32_t)row->value) ||
-	       (row->when == NOT_INIT && (low & 0x3fffff) != 1 &&
+	       (row->when == NONE_OR_ALL && (low == 0 || low == UINT32_MAX)) ||
+	       (row->when == NOT_INIT && low != 1 &&
 		(row->arg == 0 || (uint32_t)data->args[0] == PRIO_PROCESS)) ||
 	       (row->when == ARG_CLEAR && (data->args[row->arg] & row->value) == 0);
 }

@@ -147,6 +147,16 @@ START_TEST(ip_sockets_in_words)
 		{ AF_VSOCK, SOCK_STREAM, 0, TOLD },
 	};
 
+	for (uint64_t n = 0; n < 600; n++) {
+		bool family = n == AF_UNIX || n == AF_INET || n == AF_INET6;
+		bool protocol = n == 0 || n == IPPROTO_ICMP || n == IPPROTO_TCP ||
+				n == IPPROTO_UDP || n == IPPROTO_ICMPV6;
+
+		ck_assert((bpf_ask(PLAIN, SYS_socket, n, SOCK_STREAM, 0, 0) == ALLOWED) ==
+			  family);
+		ck_assert((bpf_ask(PLAIN, SYS_socket, AF_INET6, SOCK_RAW, n, 0) ==
+			   ALLOWED) == protocol);
+	}
 	for (size_t i = 0; i < COUNT(rows); i++) {
 
 		ck_assert_msg(bpf_ask(PLAIN, SYS_socket, rows[i].family, rows[i].type,
