@@ -284,8 +284,7 @@ static int failed(int r, struct err *e)
 
 int keeper_start(struct keeper *k, struct err *e)
 {
-	struct keeper_sample any;
-	int r, ends[2];
+	int ends[2];
 
 	if (k->socket >= 0)
 		return 0;
@@ -309,31 +308,36 @@ int keeper_start(struct keeper *k, struct err *e)
 	/* a kill of the launcher's whole process group must not take the keeper along */
 	if (setpgid(k->pid, k->pid) < 0)
 		return err_set(e, errno, "keeper: set it apart");
-	/* one that ended at once keeps nothing: have it answer */
-	r = keeper_ask_sample(k, 0);
-	if (r == 0)
-		r = keeper_take_sample(k, WAIT_MS, &any);
+	return failed(keeper_ask_sample(k, 0), e);
+}
+
+/* A number for one more jail. A keeper that ended at once keeps none: it has to answer
+ * before it gets the first. */
+static int take_number(struct keeper *k, uint32_t *id, struct err *e)
+{
+	struct keeper_sample any;
+	int r = k->last || !k->pid ? 1 : keeper_take_sample(k, WAIT_MS, &any);
+
+	*id = ++k->last;
 	return r > 0 ? 0 : failed(r < 0 ? r : -ETIMEDOUT, e);
 }
 
 int keeper_add(struct keeper *k, int base, const char *name, uint32_t *id, struct err *e)
 {
-	struct request q = { .op = OP_ADD, .id = ++k->last };
-	int r = keeper_start(k, e);
+	int r = take_number(k, id, e);
+	struct request q = { .op = OP_ADD, .id = *id };
 
 	(void)snprintf(q.name, sizeof(q.name), "%s", name);
-	*id = q.id;
 	return r < 0 ? r : failed(ask(k, q, &base, 1), e);
 }
 
 int keeper_give(struct keeper *k, uint32_t *id, pid_t pid, int pidfd, int slot,
 		struct err *e)
 {
-	struct request q = { .op = OP_GIVE, .id = *id ? *id : ++k->last, .pid = pid };
+	int r = *id ? 0 : take_number(k, id, e);
+	struct request q = { .op = OP_GIVE, .id = *id, .pid = pid };
 	int fds[] = { pidfd, slot };
-	int r = keeper_start(k, e);
 
-	*id = q.id;
 	return r < 0 ? r : failed(ask(k, q, fds, slot < 0 ? 1 : 2), e);
 }
 

@@ -40,19 +40,13 @@ struct keeper {
 	uint32_t last;     /* number of the jail that was added last; 0 is none */
 };
 
-#define KEEPER_NONE                                                                      \
-	(struct keeper)                                                                  \
-	{                                                                                \
-		.socket = -1                                                             \
-	}
-
 /**
- * keeper_start() - Fork the keeper, and wait until it listens; once
+ * keeper_start() - Fork the keeper, once
  * @k:		one, look and owner are set, socket is -1; ended by keeper_end()
  *
  * In a process group of its own, with no fd of the caller's but its socket, and with the
- * caller's signal mask, which must block all signals. keeper_add() and keeper_give() do
- * it where nobody has.
+ * caller's signal mask, which must block all signals. keeper_add() and keeper_give() wait
+ * until it listens.
  *
  * Return: 0, or -errno
  */

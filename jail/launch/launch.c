@@ -199,6 +199,10 @@ int launch_prepare(struct jail *j, struct parts *parts, const struct jail *templ
 	/* for a warm jail, its template has the sources */
 	if (r == 0 && !j->warm)
 		r = clone_sources(j, parts, c, e);
+	/* Before the clone: of two new processes, the kernel is more likely to start the
+	 * second one on another CPU, where it begins while this one writes its maps. */
+	if (r == 0)
+		r = keeper_start(j->keeper, e);
 	if (r == 0)
 		r = limit(j, template, e);
 	c->cgroup = j->limited;
@@ -294,7 +298,6 @@ void launch_end(struct jail *j)
 	io_close_fd(&j->pidfd);
 	io_close_fd(&j->control);
 	io_close_fd(&j->gate);
-	io_close_fd(&j->netlink);
 	io_close_fd(&j->ids.slot_fd);
 	cgroup_close(&j->cgroup);
 	/* keeper_end() tells of a keeper that was killed */

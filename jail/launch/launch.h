@@ -46,7 +46,6 @@ struct jail {
 	int pidfd;   /* of the same */
 	int control; /* the launcher's end of the control socket */
 	int gate;    /* the launcher's end of the gate, see gate.h */
-	int netlink; /* from the gate until the posture is read; -1 */
 	/* to become the program's fds 0, 1 and 2, -1 for the launcher's own; taken and
 	 * closed by the launch */
 	int stdio[3];
@@ -56,7 +55,7 @@ struct jail {
 	(struct jail)                                                                    \
 	{                                                                                \
 		.cgroup = CGROUP_NONE, .ids = { .slot_fd = -1 }, .pidfd = -1,            \
-		.control = -1, .gate = -1, .netlink = -1, .stdio = {                     \
+		.control = -1, .gate = -1, .stdio = {                                    \
 			[0 ... 2] = -1                                                   \
 		}                                                                        \
 	}

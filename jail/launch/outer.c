@@ -105,8 +105,7 @@ static int begin(struct keeper *k, int socket, struct err *e)
 	char go;
 	int proc;
 
-	*k = KEEPER_NONE;
-	k->socket = socket;
+	*k = (struct keeper){ .socket = socket };
 	/* A process group of its own: where the keeper's group is killed, this process
 	 * cleans up, and the other way round. */
 	if (setpgid(0, 0) < 0)

@@ -4,10 +4,10 @@
  * posture.h
  *
  * The program's own process is looked at before its exec, so the program starts with what
- * is read here. Most is read while the process waits at the gate, all of its stages
- * behind it. What no stage after the split changes is read as soon as init is ready,
- * which is sooner. All of it is compared with the plan, and not with what the launcher
- * did. The kernel does not tell whom Landlock confines, so the process itself tries: see
+ * is read here. What no stage after session changes is read as soon as that one is behind
+ * it, while the other walls go up; the rest while it waits at the gate, all of its stages
+ * behind it. All of it is compared with the plan, and not with what the launcher did. The
+ * kernel does not tell whom Landlock confines, so the process itself tries: see
  * landlock_try(). See proc(5), namespaces(7).
  */
 #include <errno.h>
@@ -75,7 +75,7 @@ static int look_namespaces(const struct look *l, struct err *e)
 		if (fstatat(l->dir, file, &jail, 0) < 0 ||
 		    fstatat(own, file, &host, 0) < 0)
 			return err_set(e, errno, "posture: look at /proc/%d/%s",
-				       l->program, file);
+				       l->ready->program, file);
 		if (jail.st_ino == host.st_ino)
 			return err_say(
 				e, EPERM,
@@ -120,7 +120,7 @@ static int look_fds(const struct look *l, struct err *e)
 
 		if (r < 0)
 			return err_set(e, -r, "posture: read /proc/%d/fdinfo/%s",
-				       l->program, fd);
+				       l->ready->program, fd);
 		others++;
 		if (r > 0 || (l->jail->warm && others > 1))
 			return err_say(
@@ -130,7 +130,7 @@ static int look_fds(const struct look *l, struct err *e)
 	}
 	if (!list || errno || stdio != 3)
 		return err_set(e, !list || errno ? errno : ENOENT,
-			       "posture: list /proc/%d/fdinfo", l->program);
+			       "posture: list /proc/%d/fdinfo", l->ready->program);
 	posture_put(l, "\"0-2\"");
 	return 0;
 }
@@ -139,11 +139,11 @@ static int look_landlock(const struct look *l, struct err *e)
 {
 	int abi = l->jail->landlock_abi;
 
-	if (l->landlock != (uint32_t)abi)
+	if (l->ready->landlock != (uint32_t)abi)
 		return err_say(
 			e, EPERM,
 			"posture: Landlock is in force with ABI %u, and this kernel has %d: the program was not started",
-			l->landlock, abi);
+			l->ready->landlock, abi);
 	if (abi)
 		posture_put(l, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
 	else
@@ -164,7 +164,7 @@ static unsigned int asked(const struct plan *p)
 static const struct {
 	const char *name; /* in the report */
 	const char *file; /* of /proc/PID, NULL for none, or more than one */
-	bool early;       /* no stage after the split can change it */
+	bool early;       /* no stage after session can change it */
 	bool template;    /* a template has it, too */
 	int (*look)(const struct look *l, struct err *e);
 	unsigned int asked; /* one of these, or 0: of every plan */
@@ -175,10 +175,10 @@ static const struct {
 	{ "setgroups", "setgroups", true, true, posture_map, 0 },
 	{ "mounts", "mountinfo", true, true, posture_mounts, 0 },
 	{ "cgroup_path", "cgroup", true, true, posture_cgroup, 0 },
+	{ "network", NULL, true, true, posture_network, 0 },
 	{ "process", "status", false, true, posture_status, 0 },
 	{ "rlimits", "limits", false, false, posture_rlimits, 0 },
 	{ "open_fds", NULL, false, true, look_fds, 0 },
-	{ "network", NULL, false, true, posture_network, 0 },
 	{ "landlock", NULL, false, false, look_landlock, 0 },
 	{ "cpu", "status", false, false, posture_cpu, CPU },
 	{ "personality", "personality", false, true, posture_domain, DOMAIN },
@@ -205,7 +205,7 @@ static int look_at_rows(struct look *l, bool early, struct err *e)
 			n = procfs_read_at(l->dir, rows[i].file, text, sizeof(text));
 		if (n < 0)
 			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
-				       l->program, rows[i].file);
+				       l->ready->program, rows[i].file);
 		posture_put(l, ",\"%s\":", l->name);
 		r = rows[i].look(l, e);
 		if (r < 0)
@@ -214,56 +214,38 @@ static int look_at_rows(struct look *l, bool early, struct err *e)
 	return 0;
 }
 
-/* @dir: kept; or an -errno */
-static int look_early(struct posture *p, const struct jail *jail, pid_t program, int dir,
-		      struct err *e)
+/* what no stage after session changes */
+static int look_early(struct posture *p, const struct jail *jail,
+		      const struct gate_ready *ready, struct err *e)
 {
-	p->look = (struct look){ .jail = jail, .program = program, .dir = dir };
-	if (dir < 0)
-		return err_set(e, -dir, "posture: open /proc/%d", program);
+	p->look = (struct look){ .jail = jail, .ready = ready };
+	p->look.dir = procfs_open(ready->program);
+	if (p->look.dir < 0)
+		return err_set(e, -p->look.dir, "posture: open /proc/%d", ready->program);
 	if ((jail->plan->report || jail->plan->session) &&
 	    !(p->look.out = json_open(&p->json, TEXT_BYTES)))
 		return err_set(e, errno, "posture: allocate");
 	return look_at_rows(&p->look, true, e);
 }
 
-int posture_early(const struct jail *jail, struct posture *p, struct err *e)
+int posture_early(const struct jail *jail, const struct gate_ready *ready,
+		  struct posture *p, struct err *e)
 {
-	char file[48], text[64];
-	struct stat st;
-
-	(void)snprintf(file, sizeof(file), "task/%d/children", jail->pid);
-	if (p->look.program || procfs_read(jail->pid, file, text, sizeof(text)) <= 0)
-		return 0;
-
-	pid_t program = (pid_t)strtol(text, NULL, 10);
-	cleanup_fd int dir = procfs_open(program);
-
-	/* until its session stage the process may be closed to us */
-	if (dir < 0 || fstatat(dir, "ns/user", &st, 0) < 0)
-		return 0;
-
-	int r = look_early(p, jail, program, io_steal_fd(&dir), e);
+	int r = p->look.ready || !ready->have ? 0 : look_early(p, jail, ready, e);
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* the process has ended because a stage failed, which its frame FAIL tells */
-	p->look.program = -1;
+	/* a stage may have failed, which the frame FAIL tells: else it is read again */
+	posture_end(p);
 	return 0;
 }
 
-int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int posture_read(const struct jail *jail, const struct gate_ready *ready,
 		 struct posture *p, struct err *e)
 {
 	struct look *l = &p->look;
-	int r = l->program ? 0 : look_early(p, jail, program, procfs_open(program), e);
+	int r = l->ready ? 0 : look_early(p, jail, ready, e);
 
-	if (r == 0 && l->program != program)
-		r = err_say(e, EPERM,
-			    "posture: %d waits at the gate, and %d was looked at",
-			    program, l->program);
-	l->jail = jail;
-	l->landlock = landlock;
 	if (r == 0)
 		r = look_at_rows(l, false, e);
 	io_close_fd(&l->dir);

@@ -12,6 +12,7 @@
 
 #include "init/err.h"
 #include "jail/launch/launch.h"
+#include "jail/walls/gate.h"
 
 /*
  * What a function of the read-back is given. Each function compares one thing with the
@@ -21,11 +22,11 @@
  */
 struct look {
 	const struct jail *jail;
-	pid_t program;     /* 0 until it is known */
-	int dir;           /* its folder in /proc, as procfs_open() gives it */
-	uint32_t landlock; /* ABI in force, as the program's process says */
-	FILE *out;         /* NULL where nobody will read it */
-	const char *name;  /* of the thing, in the report and in messages */
+	/* what the program's process has said, and who it is; NULL until then */
+	const struct gate_ready *ready;
+	int dir;          /* its folder in /proc, as procfs_open() gives it */
+	FILE *out;        /* NULL where nobody will read it */
+	const char *name; /* of the thing, in the report and in messages */
 	char *text; /* of the file of the function's row in posture.c; "" if it has none;
 		       may be cut up */
 };
@@ -38,28 +39,28 @@ struct posture {
 };
 
 /**
- * posture_early() - Read back of the program what no stage after the split can change
- *
+ * posture_early() - Read back of the program what no stage after session can change
+ * @ready:	As far as it has come; lives as long as @p
  * @p:		Zeroed; what is allocated lives until posture_end()
  *
- * For the time when init is ready and the program is not. Where the kernel does not tell
- * who init's child is (CONFIG_PROC_CHILDREN), posture_read() reads this as well.
+ * For the time from the first byte of READY to the last, in which the launcher has
+ * nothing else to do. What is not read here, posture_read() reads.
  *
  * Return: 0, or as posture_read()
  */
-int posture_early(const struct jail *jail, struct posture *p, struct err *e);
+int posture_early(const struct jail *jail, const struct gate_ready *ready,
+		  struct posture *p, struct err *e);
 
 /**
  * posture_read() - Read back the rest, which holds for the program while it waits at the
  * gate
  * @jail:	What was planned; of a template, the rows that it has
- * @program:	Its pid in the caller's PID namespace
- * @landlock:	ABI that it says is in force
+ * @ready:	What its process has said at the gate
  *
  * Return: 0, -EPERM when a wall reads back otherwise than planned, or -errno when it
  * cannot be read: the program must then not run
  */
-int posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int posture_read(const struct jail *jail, const struct gate_ready *ready,
 		 struct posture *p, struct err *e);
 
 /** posture_end() - Free what was read, where one process makes many */

@@ -162,7 +162,7 @@ int posture_network(const struct look *l, struct err *e)
 {
 	bool up = l->jail->plan->net == NET_LOOPBACK;
 	cleanup_network struct nl_sock *sk = NULL;
-	int r = network_open(l->jail->netlink, l->dir, &sk, e);
+	int r = network_open(l->ready->netlink, l->dir, &sk, e);
 
 	if (r == 0 && up)
 		r = network_up(sk, e);

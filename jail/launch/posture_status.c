@@ -56,7 +56,8 @@ static bool compute(const struct look *l, enum computed what, char *planned)
 		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + !template);
 		return true;
 	case PIDS: /* in the launcher's PID namespace and the jail's */
-		(void)snprintf(planned, VALUE_MAX, "%d %d", l->program, INIT_PROGRAM_PID);
+		(void)snprintf(planned, VALUE_MAX, "%d %d", l->ready->program,
+			       INIT_PROGRAM_PID);
 		return true;
 	default: /* an ordinary user's groups cannot be given up */
 		planned[0] = '\0';

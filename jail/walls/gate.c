@@ -28,19 +28,17 @@ static void pack_ready(uint32_t landlock, unsigned char *head)
 	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
 }
 
-/* Beside the first byte. Before the rest goes, both are closed: when the launcher looks,
- * they are seen not to be there, where no exec will end them. */
-int gate_tell(int inside, int *netlink, int *listener, struct err *e)
+/* Beside a byte of READY. The fd is closed before the rest goes: when the launcher looks,
+ * it is seen not to be there, where no exec will end it. */
+int gate_hand_over(int inside, enum gate_fd which, int *fd, struct err *e)
 {
-	const int fds[] = { *netlink, *listener };
 	unsigned char head[WIRE_HEADER_BYTES];
 	int r;
 
 	pack_ready(0, head);
-	r = fd_passing_send(inside, head, 1, fds, *listener >= 0 ? 2 : 1);
-	io_close_fd(netlink);
-	io_close_fd(listener);
-	return r < 0 ? fd_passing_failed(-r, "gate: hand over fds", e) : 0;
+	r = fd_passing_send(inside, head + which, 1, fd, *fd >= 0);
+	io_close_fd(fd);
+	return r < 0 ? fd_passing_failed(-r, "gate: hand over an fd", e) : 0;
 }
 
 int gate_wait(int inside, uint32_t landlock, struct err *e)
@@ -49,35 +47,38 @@ int gate_wait(int inside, uint32_t landlock, struct err *e)
 	int r;
 
 	pack_ready(landlock, head);
-	r = io_write_all(inside, head + 1, sizeof(head) - 1);
+	r = io_write_all(inside, head + GATE_FDS, sizeof(head) - GATE_FDS);
 	if (r < 0)
 		return err_set(e, -r, "gate: tell the launcher");
 	return wire_wait_go(inside) < 0 ? err_say(e, EPIPE, "gate: the launcher is gone")
 					: 0;
 }
 
-/* the first byte, and what came beside it; 1, 0 for end of file, or -errno */
-static int receive_first(int outside, struct gate_ready *ready)
+/* the next byte, and the fd beside it; 1, 0 for end of file, or -errno */
+static int receive_byte(int outside, struct gate_ready *ready)
 {
+	int *const fds[GATE_FDS] = { &ready->netlink, &ready->listener };
 	struct ucred who = { 0 };
-	int fds[2];
-	int r = fd_passing_receive_by(outside, ready->head, 1, MSG_DONTWAIT, fds,
-				      COUNT(fds), &who);
+	int r = fd_passing_receive_by(outside, ready->head + ready->have, 1, MSG_DONTWAIT,
+				      fds[ready->have], 1, &who);
 
-	ready->netlink = fds[0];
-	ready->listener = fds[1];
 	if (r < 0)
 		return r == -EPIPE ? 0 : r;
+	if (who.pid <= 0 || (ready->have++ && ready->program != who.pid))
+		return -EBADMSG;
 	ready->program = who.pid;
-	ready->have = 1;
-	return who.pid > 0 ? 1 : -EBADMSG;
+	return 1;
 }
 
 int gate_receive(int outside, struct gate_ready *ready, struct err *e)
 {
 	struct wire_header h;
-	int r = ready->have ? 1 : receive_first(outside, ready);
+	int r = 1;
 
+	if (ready->have == 0)
+		ready->netlink = ready->listener = -1;
+	while (r > 0 && ready->have < GATE_FDS)
+		r = receive_byte(outside, ready);
 	while (r > 0 && ready->have < sizeof(ready->head)) {
 		ssize_t n = recv(outside, ready->head + ready->have,
 				 sizeof(ready->head) - ready->have, MSG_DONTWAIT);

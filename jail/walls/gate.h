@@ -23,12 +23,17 @@
  */
 int gate_make(int *outside, int *inside, struct err *e);
 
+/* what is the launcher's, in the order in which it is handed over */
+enum gate_fd {
+	GATE_NETLINK,  /* a route socket, by which the launcher sees the network */
+	GATE_LISTENER, /* for violations */
+	GATE_FDS
+};
+
 /**
- * gate_tell() - In the program's process: begin READY, and hand over what is the
- * launcher's
+ * gate_hand_over() - In the program's process: say a byte of READY, and an fd beside it
  * @inside:	The program's end
- * @netlink:	An fd that goes to the launcher, and is closed
- * @listener:	The same; -1 for none
+ * @fd:		Goes to the launcher, and is closed; -1 for none
  *
  * The kernel counts fds in flight by the host's user, and compares with the sender's
  * RLIMIT_NOFILE: this comes before that is lowered, so that no other jail of the user can
@@ -36,7 +41,7 @@ int gate_make(int *outside, int *inside, struct err *e);
  *
  * Return: 0, or -errno
  */
-int gate_tell(int inside, int *netlink, int *listener, struct err *e);
+int gate_hand_over(int inside, enum gate_fd which, int *fd, struct err *e);
 
 /**
  * gate_wait() - End READY, and wait for GO
@@ -51,8 +56,8 @@ struct gate_ready {
 	size_t have; /* bytes of head */
 	unsigned char head[WIRE_HEADER_BYTES];
 	pid_t program; /* in the caller's PID namespace, as the kernel tells it */
-	int netlink;   /* first fd that came along, or -1; close-on-exec, the caller's */
-	int listener;  /* the second, or -1 */
+	int netlink;  /* came beside the first byte, or -1; close-on-exec, the caller's */
+	int listener; /* beside the second, or -1 */
 	uint32_t landlock; /* what gate_wait() was given */
 };
 

@@ -96,7 +96,7 @@ int rlimit_plan(size_t row, const struct plan *p, bool cgroup, bool shared_id,
 	return 1;
 }
 
-/* the kernel compares fds in flight with this limit, too: see gate_tell() */
+/* the kernel compares fds in flight with this limit, too: see gate_hand_over() */
 void rlimit_raise_files(void)
 {
 	struct rlimit files;

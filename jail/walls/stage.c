@@ -192,8 +192,8 @@ static int do_session(struct child *c, struct err *e)
 	 * CAP_SYS_PTRACE could not read all of its posture. exec makes it dumpable
 	 * anyway, and whoever may not trace the program then may not trace it now. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 1UL) < 0)
-		return err_set(e, errno, "session: be dumpable");
-	return r;
+		r = err_set(e, errno, "session: be dumpable");
+	return r < 0 ? r : gate_hand_over(c->gate, GATE_NETLINK, &c->netlink, e);
 }
 
 static int do_capabilities(struct child *c, struct err *e)
@@ -224,7 +224,7 @@ static int do_seccomp(struct child *c, struct err *e)
 static int do_gate(struct child *c, struct err *e)
 {
 	static const sigset_t none;
-	int r = gate_tell(c->gate, &c->netlink, &c->listener, e);
+	int r = gate_hand_over(c->gate, GATE_LISTENER, &c->listener, e);
 
 	if (r == 0 && !c->plan->template)
 		r = rlimit_set_files(c->plan, e);
@@ -282,7 +282,7 @@ const struct stage stages[] = {
 	{ "split", ROLE_CHILD, do_split, "be two: init, and the program behind a gate",
 	  "start the program" },
 	{ "session", ROLE_INIT | ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_session,
-	  "lead a session, have the plan's execution domain, and have no fd but stdin, stdout, stderr and init's own after exec; the program also its own stdio, rlimits but for files, its one CPU if the plan says so, and its id",
+	  "lead a session, have the plan's execution domain, and have no fd but stdin, stdout, stderr and init's own after exec; the program also its own stdio, rlimits but for files, its one CPU if the plan says so, and its id, and hands over the socket of net",
 	  "share a terminal's session or process group with the caller" },
 	{ "chdir", ROLE_PROGRAM | ROLE_WARM, do_chdir,
 	  "stand where the plan says, with the program's id",
@@ -300,7 +300,7 @@ const struct stage stages[] = {
 	  "be left with the rows of jail/plan/syscalls.c, and have the launcher told of violations; init loads its own, tighter filter",
 	  "be able to load or remove a filter" },
 	{ "gate", ROLE_PROGRAM | ROLE_WARM | ROLE_TEMPLATE, do_gate,
-	  "hand over its sockets, be limited in files, wait for GO, unblock signals",
+	  "hand over its listener, be limited in files, wait for GO, unblock signals",
 	  "pass on the caller's signal mask or handlers" },
 	{ "wake", ROLE_WARM, do_wake,
 	  "be the program, which runs already, with no fd but stdin, stdout and stderr",

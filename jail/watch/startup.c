@@ -40,7 +40,6 @@ static int is_ready(struct startup *up, unsigned int who, struct err *e)
 		       : proc_usage_check(j->pid, e);
 	if (r < 0)
 		return r;
-	up->tmpfs = tmpfs_usage_open(j->pid);
 	if (j->limited)
 		cgroup_hold(&j->cgroup, j->plan->session);
 	up->complete = true;
@@ -53,9 +52,8 @@ static int look(struct startup *up, struct err *e)
 	struct jail *j = &up->jail;
 	int r;
 
-	j->netlink = io_steal_fd(&up->gate.netlink);
-	r = posture_read(j, up->gate.program, up->gate.landlock, &up->posture, e);
-	io_close_fd(&j->netlink);
+	r = posture_read(j, &up->gate, &up->posture, e);
+	io_close_fd(&up->gate.netlink);
 	if (r == 0 && up->gate.listener < 0 && !(j->plan->allow_missing & PART_AUDIT))
 		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
 	return r;
@@ -66,7 +64,7 @@ int startup_gate(struct startup *up, struct err *e)
 	int r = gate_receive(up->jail.gate, &up->gate, e);
 
 	if (r == -EAGAIN)
-		return 0;
+		return posture_early(&up->jail, &up->gate, &up->posture, e);
 	if (r == 0) /* its end: a stage failed, and the control socket has the words */
 		io_close_fd(&up->jail.gate);
 	if (r > 0) {
@@ -116,8 +114,8 @@ int startup_control(struct startup *up, struct err *e)
 		return r;
 	if (up->ready & READY_INIT)
 		return err_say(e, EBADMSG, "the jail's init is ready for a second time");
-	r = posture_early(&up->jail, &up->posture, e);
-	return r < 0 ? r : is_ready(up, READY_INIT, e);
+	up->tmpfs = tmpfs_usage_open(up->jail.pid);
+	return is_ready(up, READY_INIT, e);
 }
 
 int startup_wait(struct startup *up, int signals, int *signal, struct err *e)
@@ -128,7 +126,8 @@ int startup_wait(struct startup *up, int signals, int *signal, struct err *e)
 		struct pollfd fds[] = {
 			{ .fd = up->jail.control, .events = POLLIN },
 			{ .fd = up->jail.keeper->socket },
-			{ .fd = up->ready & READY_PROGRAM ? -1 : up->jail.gate,
+			/* init first: while both are busy, a third one delays them */
+			{ .fd = up->ready == READY_INIT ? up->jail.gate : -1,
 			  .events = POLLIN },
 			{ .fd = signals, .events = POLLIN },
 		};

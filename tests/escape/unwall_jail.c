@@ -186,21 +186,24 @@ int __wrap_ids_map(const struct ids *ids, pid_t pid, struct err *e)
 	return 0;
 }
 
-int __real_posture_early(const struct jail *jail, struct posture *p, struct err *e);
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
+int __real_posture_early(const struct jail *jail, const struct gate_ready *ready,
+			 struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, const struct gate_ready *ready,
+			 struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, const struct gate_ready *ready,
+			 struct posture *p, struct err *e)
 {
-	return getenv(VARIABLE) ? 0 : __real_posture_early(jail, p, e);
+	return getenv(VARIABLE) ? 0 : __real_posture_early(jail, ready, p, e);
 }
 
-int __real_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __real_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e)
 {
-	return getenv(VARIABLE) ? 0 : __real_posture_read(jail, program, landlock, p, e);
+	return getenv(VARIABLE) ? 0 : __real_posture_read(jail, ready, p, e);
 }
 
 /* the compiler sees that they are as the product declares them */

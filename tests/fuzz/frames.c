@@ -27,15 +27,15 @@ enum gate_says { SAYS_NOTHING, SAYS_READY, SAYS_LISTENER, SAYS_END };
 static bool refuses;
 
 /* linked with --wrap=posture_read */
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e)
 {
 	static char nothing[] = "";
 
 	(void)jail;
-	HOLDS(program == getpid() && landlock == 7);
+	HOLDS(ready->program == getpid() && ready->landlock == 7);
 	p->json = nothing;
 	p->known = !refuses;
 	return refuses ? err_say(e, EPERM, "posture: a wall is missing") : 0;
@@ -52,8 +52,10 @@ static void say(int inside, enum gate_says what, bool tells)
 		return;
 	/* its end of file, that it need not wait for GO */
 	HOLDS(shutdown(inside, SHUT_RD) == 0);
-	HOLDS(gate_tell(inside, &(int){ eventfd(0, EFD_CLOEXEC) },
-			what == SAYS_READY ? &(int){ -1 } : &listener, &e) == 0);
+	HOLDS(gate_hand_over(inside, GATE_NETLINK, &(int){ eventfd(0, EFD_CLOEXEC) },
+			     &e) == 0);
+	HOLDS(gate_hand_over(inside, GATE_LISTENER,
+			     what == SAYS_READY ? &(int){ -1 } : &listener, &e) == 0);
 	HOLDS(gate_wait(inside, 7, &e) == -EPIPE);
 }
 
@@ -115,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct err e;
 	int ends[2], gate[2], r;
 
-	keeper = KEEPER_NONE; /* nobody to ask for samples */
+	keeper = (struct keeper){ .socket = -1 }; /* nobody to ask for samples */
 	/* it must all fit into the socket at once: nobody else reads it */
 	if (size < 1 || size > 150000 ||
 	    (!plan.rootfs && option_parse(&plan, none, &e) < 0))

@@ -116,24 +116,26 @@ bool __wrap_launch_gone(struct jail *j)
 	return true;
 }
 
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e);
-int __wrap_posture_early(const struct jail *jail, struct posture *p, struct err *e)
+int __wrap_posture_early(const struct jail *jail, const struct gate_ready *ready,
+			 struct posture *p, struct err *e);
+int __wrap_posture_early(const struct jail *jail, const struct gate_ready *ready,
+			 struct posture *p, struct err *e)
 {
 	(void)jail;
+	(void)ready;
 	(void)p;
 	(void)e;
 	return 0;
 }
 
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e)
 {
 	(void)jail;
-	(void)program;
 	(void)p;
-	return landlock == 7 ? 0 : err_say(e, EPERM, "posture: a wall is missing");
+	return ready->landlock == 7 ? 0 : err_say(e, EPERM, "posture: a wall is missing");
 }
 
 int __wrap_proc_usage_check(pid_t init, struct err *e);
@@ -184,8 +186,10 @@ static void say_ready(const struct played *p, uint32_t landlock)
 	struct err e;
 
 	wire_pack(&(struct wire_header){ .type = WIRE_READY, .step = landlock }, head);
-	(void)gate_tell(p->gate, &netlink, &listener, &e);
-	(void)send(p->gate, head + 1, sizeof(head) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)gate_hand_over(p->gate, GATE_NETLINK, &netlink, &e);
+	(void)gate_hand_over(p->gate, GATE_LISTENER, &listener, &e);
+	(void)send(p->gate, head + GATE_FDS, sizeof(head) - GATE_FDS,
+		   MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void jail_says(uint8_t which, uint8_t what, uint8_t value)

@@ -44,7 +44,8 @@ void caller_start(bool (*act)(void))
 		(void)close(outside);
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
 		if (seccomp_install(&caller_plan, 0, &key, &listener, &e) < 0 ||
-		    gate_tell(inside, &netlink, &listener, &e) < 0 ||
+		    gate_hand_over(inside, GATE_NETLINK, &netlink, &e) < 0 ||
+		    gate_hand_over(inside, GATE_LISTENER, &listener, &e) < 0 ||
 		    gate_wait(inside, 0, &e) < 0)
 			_exit(3);
 		_exit(act() ? 0 : 1);

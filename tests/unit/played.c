@@ -75,16 +75,16 @@ int __wrap_template_ask(struct template *t, struct jail *j, struct parts *parts,
 	return 0;
 }
 
-int __real_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __real_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e);
-int __wrap_posture_read(const struct jail *jail, pid_t program, uint32_t landlock,
+int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 			struct posture *p, struct err *e)
 {
 	if (played_posture < 0)
 		return err_say(e, -played_posture, "a wall is not played");
-	return played_posture ? 0 : __real_posture_read(jail, program, landlock, p, e);
+	return played_posture ? 0 : __real_posture_read(jail, ready, p, e);
 }
 
 int played_hello(int which)

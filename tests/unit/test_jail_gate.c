@@ -63,6 +63,16 @@ static const unsigned char *ready(uint32_t type, uint32_t length)
 	return head;
 }
 
+/* READY, with so many fds beside its first byte, and beside its second */
+static void send_ready(int inside, int fd, size_t first, size_t second)
+{
+	const unsigned char *head = ready(WIRE_READY, 0);
+
+	send_raw(inside, head, 1, fd, first);
+	send_raw(inside, head + 1, 1, fd, second);
+	send_raw(inside, head + GATE_FDS, WIRE_HEADER_BYTES - GATE_FDS, -1, 0);
+}
+
 /* all of READY, however long it takes */
 static int receive(int outside, struct gate_ready *ready, struct err *e)
 {
@@ -82,7 +92,7 @@ START_TEST(fds_come_along_close_on_exec)
 	int ends[2], file = open("/dev/zero", O_RDONLY);
 
 	make(ends);
-	send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file, 2);
+	send_ready(ends[1], file, 1, 1);
 
 	int before = unit_fds();
 
@@ -145,10 +155,10 @@ START_TEST(a_part_is_not_all)
 }
 END_TEST
 
-/* one too many, and far too many: nothing stays open */
+/* one too many, and far too many, beside either byte: nothing stays open */
 START_TEST(more_fds_are_nonsense)
 {
-	static const size_t counts[] = { 3, 8 };
+	static const size_t counts[][2] = { { 2, 1 }, { 8, 0 }, { 1, 2 }, { 0, 8 } };
 
 	for (size_t i = 0; i < COUNT(counts); i++) {
 		struct err e = { 0 };
@@ -156,8 +166,7 @@ START_TEST(more_fds_are_nonsense)
 		int ends[2], file = open("/dev/zero", O_RDONLY);
 
 		make(ends);
-		send_raw(ends[1], ready(WIRE_READY, 0), WIRE_HEADER_BYTES, file,
-			 counts[i]);
+		send_ready(ends[1], file, counts[i][0], counts[i][1]);
 
 		int before = unit_fds();
 
@@ -197,6 +206,37 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
+static int end_of(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* the pid that was looked at is the pid that waits */
+START_TEST(two_who_stand_there_are_nonsense)
+{
+	struct err e = { 0 };
+	struct gate_ready got = { 0 };
+	int ends[2];
+	pid_t pid;
+
+	make(ends);
+	send_raw(ends[1], ready(WIRE_READY, 0), 1, -1, 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		send_raw(ends[1], ready(WIRE_READY, 0) + 1, 1, -1, 0);
+		_exit(0);
+	}
+	ck_assert_int_eq(end_of(pid), 0);
+	ck_assert_int_eq(gate_receive(ends[0], &got, &e), -EBADMSG);
+	done(ends);
+}
+END_TEST
+
 START_TEST(an_end_of_file_is_no_program)
 {
 	struct err e = { 0 };
@@ -207,16 +247,17 @@ START_TEST(an_end_of_file_is_no_program)
 	io_close_fd(&ends[1]);
 	ck_assert_int_eq(gate_receive(ends[0], &got, &e), 0);
 	done(ends);
-	/* also where a stage failed behind the listener: it does not stay open */
+	/* also where a stage failed behind the sockets: they do not stay open */
 	make(ends);
 
 	int before = unit_fds(), file = open("/dev/zero", O_RDONLY);
 
-	send_raw(ends[1], ready(WIRE_READY, 0), 1, file, 1);
+	for (size_t i = 0; i < (size_t)_i; i++)
+		send_raw(ends[1], ready(WIRE_READY, 0) + i, 1, file, 1);
 	(void)close(file);
 	io_close_fd(&ends[1]);
 	ck_assert_int_eq(gate_receive(ends[0], &part, &e), 0);
-	ck_assert_int_eq(part.listener, -1);
+	ck_assert(part.netlink == -1 && part.listener == -1);
 	ck_assert_int_eq(unit_fds(), before - 1);
 	done(ends);
 }
@@ -229,19 +270,11 @@ static _Noreturn void stand(int ends[2], int file)
 	struct err e = { 0 };
 
 	(void)close(ends[0]);
-	_exit(gate_tell(ends[1], &socket, &file, &e) == 0 &&
+	_exit(gate_hand_over(ends[1], GATE_NETLINK, &socket, &e) == 0 &&
+			      gate_hand_over(ends[1], GATE_LISTENER, &file, &e) == 0 &&
 			      gate_wait(ends[1], 3, &e) == 0
 		      ? 7
 		      : 8);
-}
-
-static int end_of(pid_t pid)
-{
-	int status;
-
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert(WIFEXITED(status));
-	return WEXITSTATUS(status);
 }
 
 START_TEST(the_gate_opens_or_does_not)
@@ -320,7 +353,8 @@ Suite *jail_gate_suite(void)
 	tcase_add_loop_test(c, a_part_is_not_all, 0, 4);
 	tcase_add_test(c, more_fds_are_nonsense);
 	tcase_add_test(c, nonsense_is_refused);
-	tcase_add_test(c, an_end_of_file_is_no_program);
+	tcase_add_test(c, two_who_stand_there_are_nonsense);
+	tcase_add_loop_test(c, an_end_of_file_is_no_program, 0, GATE_FDS + 1);
 	tcase_add_test(c, the_gate_opens_or_does_not);
 	tcase_add_test(c, the_pid_is_the_launchers);
 	suite_add_tcase(s, c);

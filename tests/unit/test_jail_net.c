@@ -25,11 +25,14 @@
 static int look(enum plan_net net, int netlink, char **json, struct err *e)
 {
 	const struct plan plan = { .net = net };
-	const struct jail jail = { .plan = &plan, .netlink = netlink };
+	const struct jail jail = { .plan = &plan };
+	const struct gate_ready ready = { .netlink = netlink };
 	size_t size;
 	FILE *out = open_memstream(json, &size);
 	int dir = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct look l = { .jail = &jail, .dir = dir, .out = out, .name = "network" };
+	struct look l = {
+		.jail = &jail, .ready = &ready, .dir = dir, .out = out, .name = "network"
+	};
 
 	MUST(out && dir >= 0);
 

@@ -215,7 +215,8 @@ static int look_at(int file, const char *text, cJSON **json, struct err *e)
 {
 	char copy[TEXT_MAX], *out = NULL;
 	size_t size = 0;
-	struct look l = { .jail = &jail, .program = PROGRAM };
+	const struct gate_ready ready = { .program = PROGRAM };
+	struct look l = { .jail = &jail, .ready = &ready };
 
 	l.out = open_memstream(&out, &size);
 	l.name = files[file].name;
@@ -353,6 +354,7 @@ END_TEST
 /* what /proc does not tell is not known, and not made up */
 START_TEST(nobody_has_no_posture)
 {
+	const struct gate_ready nobody = { .have = 1, .program = 0x3fffffff };
 	struct posture p = { 0 };
 	char text[16] = "";
 	struct err e = { 0 };
@@ -360,8 +362,8 @@ START_TEST(nobody_has_no_posture)
 
 	make_jail();
 	jail.pid = 0x3fffffff;
-	ck_assert_int_eq(posture_early(&jail, &p, &e), 0);
-	ck_assert_int_eq(posture_read(&jail, 0x3fffffff, 0, &p, &e), -ENOENT);
+	ck_assert_int_eq(posture_early(&jail, &nobody, &p, &e), 0);
+	ck_assert_int_eq(posture_read(&jail, &nobody, &p, &e), -ENOENT);
 	ck_assert(!p.known);
 	out = fmemopen(text, sizeof(text), "w");
 	report_posture(&p, &jail, out);
@@ -370,16 +372,22 @@ START_TEST(nobody_has_no_posture)
 }
 END_TEST
 
-/* this process is in none of the jail's namespaces */
+/* This process is in none of the jail's namespaces. That is seen as soon as it is known
+ * who it is, and not before. */
 START_TEST(the_launcher_itself_is_no_jail)
 {
-	struct posture p = { 0 };
+	struct gate_ready self = { .program = getpid(), .netlink = -1 };
+	struct posture p = { 0 }, late = { 0 };
 	struct err e = { 0 };
 
 	make_jail();
-	ck_assert_int_eq(posture_read(&jail, getpid(), 0, &p, &e), -EPERM);
+	ck_assert_int_eq(posture_early(&jail, &self, &p, &e), 0);
+	self.have = 1;
+	ck_assert_int_eq(posture_early(&jail, &self, &p, &e), -EPERM);
 	ck_assert_ptr_nonnull(strstr(e.text, "the user namespace is the launcher's own"));
-	ck_assert(!p.known);
+	ck_assert_int_eq(posture_read(&jail, &self, &late, &e), -EPERM);
+	ck_assert(!p.known && !late.known);
+	posture_end(&p);
 }
 END_TEST
 

@@ -81,7 +81,8 @@ static void make_template(void)
 static int look_at(bool mounts_, const char *text, struct err *e)
 {
 	char copy[8192];
-	struct look l = { .jail = &jail, .program = PROGRAM, .text = copy };
+	const struct gate_ready ready = { .program = PROGRAM };
+	struct look l = { .jail = &jail, .ready = &ready, .text = copy };
 
 	(void)snprintf(copy, sizeof(copy), "%s", text);
 	l.name = mounts_ ? "mounts" : "process";

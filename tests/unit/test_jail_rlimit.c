@@ -46,7 +46,7 @@ static void set_with_cgroup(void *arg)
 	MUST(getrlimit(RLIMIT_DATA, &data) == 0);
 	MUST(getrlimit(RLIMIT_NOFILE, &before) == 0);
 	MUST(rlimit_set(&plan, true, true, &e) == 0);
-	/* in its own time, see gate_tell() */
+	/* in its own time, see gate_hand_over() */
 	MUST(getrlimit(RLIMIT_NOFILE, &after) == 0);
 	MUST(memcmp(&before, &after, sizeof(before)) == 0);
 	MUST(rlimit_set_files(&plan, &e) == 0);

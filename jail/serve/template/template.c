@@ -41,7 +41,10 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 {
 	int ends[2], r;
 
-	*t = (struct template){ .jail = JAIL_NONE, .channel = -1, .events = -1 };
+	*t = (struct template){ .jail = JAIL_NONE,
+				.channel = -1,
+				.events = -1,
+				.gate = { .netlink = -1, .listener = -1 } };
 	t->plan = *parts->plan;
 	t->plan.template = true;
 	t->plan.session = false;
@@ -77,7 +80,7 @@ static int serve_control(struct template *t, struct err *e)
 static int look(struct template *t, struct err *e)
 {
 	struct posture p = { 0 };
-	int r = posture_read(&t->jail, t->gate.program, t->gate.landlock, &p, e);
+	int r = posture_read(&t->jail, &t->gate, &p, e);
 
 	posture_end(&p);
 	if (r == 0 && t->jail.limited)
@@ -92,14 +95,12 @@ static int serve_gate(struct template *t, struct err *e)
 
 	if (r == -EAGAIN)
 		return 0;
-	io_close_fd(&t->gate.listener);
-	t->jail.netlink = io_steal_fd(&t->gate.netlink);
 	/* before it is closed: a jail's child may hold a copy of it until its exec, and
 	 * then the set would go on to tell of it */
 	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
 	if (r > 0)
 		r = look(t, e) < 0 ? -e->errnum : r;
-	io_close_fd(&t->jail.netlink);
+	io_close_fd(&t->gate.netlink);
 	if (r > 0 && gate_open(&t->jail.gate) < 0)
 		r = err_say(e, EPIPE, "template: it ended at its gate");
 	io_close_fd(&t->jail.gate);
@@ -275,6 +276,8 @@ void template_close(struct template *t)
 {
 	io_close_fd(&t->channel);
 	io_close_fd(&t->events);
+	io_close_fd(&t->gate.netlink);
+	io_close_fd(&t->gate.listener);
 	t->ready = false;
 	for (int fd = 0; fd <= 2; fd++)
 		io_close_fd(&t->jail.stdio[fd]);
