@@ -3,7 +3,7 @@
  * matrix.c - every call of launcher and init fails once, with each plausible errno
  *
  * usage: matrix [--uid U --gid G] [--cgroup] [--jobs N] [--every K --seed S]
- *	[--only PATTERN] [--list] LAUNCHER TREE FOLDER
+ *	[--only PATTERN] [--whole PATTERN] [--list] LAUNCHER TREE FOLDER
  *
  * FOLDER is filled with what the jails need. Each scenario first runs a few times without
  * a fault, which tells its calls; then, for each call and errno, once with it. Demanded
@@ -13,7 +13,8 @@
  * behind.
  *
  * Prints a line for each breach, and the counts. --every runs every K-th case, beginning
- * with case S modulo K; --only those whose "WHO NAME DETAIL" fits the pattern (fnmatch(3)).
+ * with case S modulo K; --only those whose "WHO NAME DETAIL" fits the pattern (fnmatch(3)),
+ * and of those that fit the pattern of --whole every case, whatever --every says.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +43,12 @@ struct tally {
 struct fault_case {
 	const struct scenario *scenario;
 	struct fault fault;
+	bool whole; /* not subject to --every */
 };
 
 static struct {
 	struct setup setup;
-	const char *folder, *only;
+	const char *folder, *only, *whole;
 	unsigned long jobs, every, seed;
 	bool list;
 	struct tally tally;
@@ -161,6 +163,15 @@ static void learn(const struct scenario *s, struct calls *calls)
 	}
 }
 
+static bool fits(const struct call *c, const char *pattern)
+{
+	char text[DETAIL_TEXT + 64];
+
+	(void)snprintf(text, sizeof(text), "%s %s%s", c->who, call_name(c->nr),
+		       c->detail);
+	return pattern && fnmatch(pattern, text, FNM_EXTMATCH) == 0;
+}
+
 /* The first scenario: all calls up to the program's start; what follows depends on how
  * long its program takes. Later ones: before the program's start those of a new kind, and
  * after it the last one of each kind. */
@@ -168,11 +179,8 @@ static bool is_wanted(const struct calls *calls, size_t at, const struct calls *
 		      bool first)
 {
 	const struct call *c = &calls->at[at];
-	char text[DETAIL_TEXT + 64];
 
-	(void)snprintf(text, sizeof(text), "%s %s%s", c->who, call_name(c->nr),
-		       c->detail);
-	if (matrix.only && fnmatch(matrix.only, text, FNM_EXTMATCH) != 0)
+	if (matrix.only && !fits(c, matrix.only) && !fits(c, matrix.whole))
 		return false;
 	if (first)
 		return !c->late;
@@ -192,7 +200,8 @@ static void add_case(const struct scenario *s, const struct call *call, int errn
 		if (!matrix.cases)
 			abort();
 	}
-	matrix.cases[matrix.count++] = (struct fault_case){ s, { *call, errnum } };
+	matrix.cases[matrix.count++] =
+		(struct fault_case){ s, { *call, errnum }, fits(call, matrix.whole) };
 }
 
 static void learn_cases(void)
@@ -248,8 +257,10 @@ static void run_job(unsigned long job, int out)
 
 	move_to_folder("job", job);
 	seclude();
-	for (size_t i = matrix.seed % matrix.every; i < matrix.count; i += matrix.every)
-		if (number++ % matrix.jobs == job)
+	for (size_t i = 0; i < matrix.count; i++)
+		if ((matrix.cases[i].whole ||
+		     i % matrix.every == matrix.seed % matrix.every) &&
+		    number++ % matrix.jobs == job)
 			run_case(&matrix.cases[i]);
 	(void)fflush(stdout);
 	_exit(write(out, &matrix.tally, sizeof(matrix.tally)) != sizeof(matrix.tally));
@@ -297,6 +308,8 @@ static bool take_option(const char *word, const char *value)
 		matrix.jobs = number < JOBS ? number : JOBS;
 	else if (strcmp(word, "--only") == 0)
 		matrix.only = value;
+	else if (strcmp(word, "--whole") == 0)
+		matrix.whole = value;
 	else
 		return false;
 	return true;

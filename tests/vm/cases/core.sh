@@ -1,8 +1,12 @@
-# expects: the shipped Python runs in its jail, and a memory bomb in Python ends as "memory"
+# expects: the shipped Python runs in its jail, and a memory bomb in Python ends as "memory";
+#   here with the addresses and filters that a host has, and other guests do without
+# vm: --append sysctl.kernel.randomize_va_space=2 --append sysctl.net.core.bpf_jit_enable=1
 # shellcheck shell=sh source=tests/vm/guest.sh
 . /guest.sh
 need_stepjail
 need_core
+is "randomize_va_space" "$(cat /proc/sys/kernel/randomize_va_space)" 2
+is "bpf_jit_enable" "$(cat /proc/sys/net/core/bpf_jit_enable)" 1
 
 python()
 {

@@ -6,8 +6,9 @@
 need_stepjail
 [ -x /build/stepjail-escape ] || skip "build/stepjail-escape is not built"
 
-# scenes lie in /tmp; their files must be open to the other user, and their devices devices
-options="--rootfs /mini --memory 32M --pids 16 --files 64 --inodes 64 --tmp-size 1M
+# Small, because dentry-bomb makes as many names as the limit may hold, and half as many more.
+# Scenes lie in /tmp; their files must be open to the other user, and their devices devices
+options="--rootfs /mini --memory 8M --pids 16 --files 64 --inodes 64 --tmp-size 1M
 	--work-size 1M --file-size 8M --wall-time 60s"
 
 bombs="stdin-reopen memory memory-shared memory-dropped memory-zero memory-headless

@@ -4,16 +4,9 @@
 . /guest.sh
 need_stepjail
 
-seed=$(($(od -An -N 2 -t u2 /dev/urandom)))
-matrix()
-{
-	/case/matrix --cgroup "$@" $stepjail /fault/tree /fault/root || failed=1
-}
-
-failed=0
-# the keeper, and what starts and ends processes: all cases
-matrix --only '@(keeper *|0 @(clone3|fork|clone|pidfd_open|shutdown|setpgid|wait4|pidfd_send_signal|kill)*)'
-# the leaf's files: every third
-matrix --only '0 *cgroup*' --every 3 --seed $seed
-[ $failed = 0 ] || fail "see the breaches"
+# the keeper, and what starts and ends processes: all cases; the leaf's files: every third
+/case/matrix --cgroup \
+	--whole '@(keeper *|0 @(clone3|fork|clone|pidfd_open|shutdown|setpgid|wait4|pidfd_send_signal|kill)*)' \
+	--only '0 *cgroup*' --every 3 --seed $(($(od -An -N 2 -t u2 /dev/urandom))) \
+	$stepjail /fault/tree /fault/root || fail "see the breaches"
 nothing_left
