@@ -59,7 +59,7 @@ integration: all rootfs data $(TEST_TOOLS) $(B)/stepjail-unwalled $(B)/stepjail-
 	tests/integration/run
 fault: all $(B)/packages.test ## each system call of launcher and init fails once
 	tests/fault/run
-vm: all rootfs $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
+vm: all rootfs $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/stepjail.apparmor $(B)/packages.test ## cgroup v2 for real, in a guest
 	tests/fault/run --build && tests/vm/test
 bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
 	tests/bench/run && tests/bench/sessions && tests/bench/neighbours
