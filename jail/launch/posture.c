@@ -235,8 +235,8 @@ int posture_early(const struct jail *jail, const struct gate_ready *ready,
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* a stage may have failed, which the frame FAIL tells: else it is read again */
-	posture_end(p);
+	/* if the process ended because a stage failed, the frame FAIL tells why */
+	p->failed = *e;
 	return 0;
 }
 
@@ -244,8 +244,10 @@ int posture_read(const struct jail *jail, const struct gate_ready *ready,
 		 struct posture *p, struct err *e)
 {
 	struct look *l = &p->look;
-	int r = l->ready ? 0 : look_early(p, jail, ready, e);
+	int r = l->ready ? -p->failed.errnum : look_early(p, jail, ready, e);
 
+	if (p->failed.errnum)
+		*e = p->failed;
 	if (r == 0)
 		r = look_at_rows(l, false, e);
 	io_close_fd(&l->dir);

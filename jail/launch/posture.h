@@ -34,6 +34,7 @@ struct look {
 struct posture {
 	bool known; /* all of it was read back, and is as planned */
 	struct look look;
+	struct err failed; /* of posture_early(), which posture_read() tells */
 	char *json; /* members of an object, each with a comma in front: see
 		       report_posture() */
 };
@@ -44,7 +45,7 @@ struct posture {
  * @p:		Zeroed; what is allocated lives until posture_end()
  *
  * For the time from the first byte of READY to the last, in which the launcher has
- * nothing else to do. What is not read here, posture_read() reads.
+ * nothing else to do. Where a file cannot be read, posture_read() fails.
  *
  * Return: 0, or as posture_read()
  */

@@ -103,18 +103,6 @@ static const struct {
 	/* the posture: no program without it, as judge.c sees to */
 	{ "0", "prctl", " 0x15", ANY, BEFORE,
 	  "PR_GET_SECCOMP: the own filters are counted in status instead" },
-	{ "0", "read", " /proc/N/task/N/children", ANY, BEFORE,
-	  "looked at when the program waits at the gate" },
-	{ "0", "openat2", " task/N/children", ANY, BEFORE,
-	  "looked at when the program waits at the gate" },
-	{ "0", "openat", " -N /proc/N", ANY, BEFORE,
-	  "looked at when the program waits at the gate" },
-	{ "0", "fstatfs", " /proc/N", ANY, BEFORE,
-	  "looked at when the program waits at the gate" },
-	{ "0", "readlink", " /proc/self", ANY, BEFORE,
-	  "looked at when the program waits at the gate" },
-	{ "0", "newfstatat", " /proc/N ns/user", ANY, BEFORE,
-	  "looked at when the program waits at the gate" },
 	{ "0", "getdents64", " /proc/N/fdinfo", ENOENT, BEFORE,
 	  "its end, to musl: so it is for a process that has ended, and 0 to 2 were "
 	  "seen" },
