@@ -141,9 +141,9 @@ static const struct {
 
 static int mark_block(scmp_filter_ctx ctx, const struct filter_row *row, int nr)
 {
-	for (uint16_t i = 0; i < COUNT(blocks); i++)
+	for (size_t i = 0; i < COUNT(blocks); i++)
 		if (blocks[i].when == row->when && blocks[i].arg == row->arg)
-			return seccomp_rule_add(ctx, SCMP_ACT_TRACE(i), nr, 0);
+			return seccomp_rule_add(ctx, SCMP_ACT_TRACE((uint16_t)i), nr, 0);
 	return -EINVAL;
 }
 

@@ -35,7 +35,7 @@ struct posture {
 	bool known; /* all of it was read back, and is as planned */
 	struct look look;
 	struct err failed; /* of posture_early(), which posture_read() tells */
-	char *json; /* members of an object, each with a comma in front: see
+	char *json;        /* members of an object, each with a comma in front: see
 		       report_posture() */
 };
 
