@@ -389,9 +389,9 @@ int spawned_open(struct spawner *p, uint32_t number)
 			  : make_stdio(j, &e);
 	if (r == 0)
 		r = template_pool_launch(&p->pool, &j->order, &e);
-	j->asked = r > 0;
 	if (r == 0)
 		r = listen_to(j, &e);
+	j->asked = r > 0;
 	if (r < 0)
 		fail(j, &e);
 	else if (!j->asked)
