@@ -33,7 +33,7 @@ LIBS_C := -isystem /usr/include/libnl3
 JAIL_C := $(filter-out %/syscalls.c jail/mkmanual.c,$(wildcard jail/*.c jail/*/*.c jail/*/*/*.c))
 SHARED_C := init/err.c init/io.c init/wire.c init/filter.c
 INIT_C := init/init.c init/io.c init/wire.c init/filter.c
-AGENT_C := $(wildcard agent/*.c)
+AGENT_C := $(wildcard agent/*.c agent/*/*.c)
 AGENT_LIBS := -lcurl -lcjson -ledit -lseccomp -lnettle -lpng16
 include tests/escape/rules.mk
 GENERATED := $(patsubst %,$(B)/gen/%,filter_program.h filter_init.h filter_watcher.h filter_supervisor.h filter_measurer.h syscall_names.h kernel/linux)
@@ -87,7 +87,7 @@ $(B)/stepjail-init: $(patsubst %.c,$(B)/musl/%.o,$(INIT_C))
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail-agent: $(patsubst %.c,$(B)/agent-o/%.o,$(AGENT_C) init/err.c init/io.c init/wire.c)
 	@echo "  LINK $@"; gcc -pie $(LINK) -o $@ $^ $(AGENT_LIBS)
-$(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/harness.o): agent/judge.py agent/harness.py agent/trial.py agent/tests.py agent/tests_run.py
+$(foreach d,agent-o unit/agent asan/agent,$(B)/$(d)/agent/judge/harness.o): agent/judge/judge.py agent/judge/harness.py agent/skills/trial.py agent/judge/tests.py agent/judge/tests_run.py
 $(B)/mkmanual: $(patsubst %.c,$(B)/musl/%.o,$(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/mkmanual.c)
 	@echo "  LINK $@"; $(MUSL_LINK)
 $(B)/stepjail.1: $(B)/mkmanual jail/manual.mdoc

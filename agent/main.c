@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/commands.h"
-#include "agent/confine.h"
-#include "agent/escape.h"
+#include "agent/base/escape.h"
+#include "agent/cmd/commands.h"
+#include "agent/confine/confine.h"
 #include "init/io.h"
 
 #define STATUS_OWN_FAILURE 125

@@ -16,10 +16,10 @@
 
 #include "init/io.h"
 #include "init/wire.h"
-#include "jail/walls/gate.h"
-#include "jail/watch/run_loop.h"
 #include "jail/plan/option.h"
+#include "jail/walls/gate.h"
 #include "jail/watch/report.h"
+#include "jail/watch/run_loop.h"
 #include "tests/fuzz/fuzz.h"
 
 enum gate_says { SAYS_NOTHING, SAYS_READY, SAYS_LISTENER, SAYS_END };

@@ -3,10 +3,10 @@
  * reply.c - any bytes as a model server's answer, a stream or none, in either dialect,
  * and as a reply with code
  */
-#include "agent/answer.h"
-#include "agent/extract.h"
-#include "agent/json.h"
-#include "agent/tool.h"
+#include "agent/base/json.h"
+#include "agent/model/extract.h"
+#include "agent/model/response.h"
+#include "agent/model/tool.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_code(const char *bytes, size_t length)
@@ -56,7 +56,7 @@ static void check_reply(struct reply *reply)
 static void check_body(const struct dialect *dialect, const uint8_t *bytes, size_t size)
 {
 	struct reply reply = { 0 };
-	struct answer a;
+	struct response a;
 	struct err e;
 	char *body = malloc(size + 1);
 	int r;
@@ -64,14 +64,14 @@ static void check_body(const struct dialect *dialect, const uint8_t *bytes, size
 	HOLDS(body);
 	(void)memcpy(body, bytes, size);
 	body[size] = '\0';
-	answer_begin(&a, dialect, &reply);
-	r = answer_body(&a, body, size, &e);
-	r = r < 0 ? r : answer_end(&a, &e);
+	response_begin(&a, dialect, &reply);
+	r = response_body(&a, body, size, &e);
+	r = r < 0 ? r : response_end(&a, &e);
 	if (r < 0)
 		fuzz_error(&e, r);
 	else
 		check_reply(&reply);
-	answer_free(&a);
+	response_free(&a);
 	reply_free(&reply);
 	free(body);
 }
@@ -79,15 +79,15 @@ static void check_body(const struct dialect *dialect, const uint8_t *bytes, size
 static int read_stream(const struct dialect *dialect, const uint8_t *bytes, size_t size,
 		       size_t piece, struct reply *reply, struct err *e)
 {
-	struct answer a;
+	struct response a;
 	int r = 0;
 
-	answer_begin(&a, dialect, reply);
+	response_begin(&a, dialect, reply);
 	for (size_t at = 0; r == 0 && at < size; at += piece)
-		r = answer_feed(&a, (const char *)bytes + at,
-				size - at < piece ? size - at : piece, e);
-	r = r < 0 ? r : answer_end(&a, e);
-	answer_free(&a);
+		r = response_feed(&a, (const char *)bytes + at,
+				  size - at < piece ? size - at : piece, e);
+	r = r < 0 ? r : response_end(&a, e);
+	response_free(&a);
 	return r;
 }
 
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	cJSON *root = json_parse((const char *)bytes, size);
 
 	check_code((const char *)bytes, size);
-	(void)answer_fault(root, &words);
+	(void)response_fault(root, &words);
 	cJSON_Delete(root);
 	for (size_t i = 0; i < words.length; i++)
 		HOLDS(words.bytes[i] == '\t' || !iscntrl((unsigned char)words.bytes[i]));

@@ -2,7 +2,7 @@
 /*
  * report.c - any bytes as stepjail's report, in the agent
  */
-#include "agent/report.h"
+#include "agent/session/report.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -8,8 +8,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "agent/session.h"
-#include "agent/units.h"
+#include "agent/base/units.h"
+#include "agent/session/session.h"
 #include "tests/fuzz/fuzz.h"
 
 /* linked with --wrap=session_begin */

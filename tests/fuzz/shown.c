@@ -5,10 +5,10 @@
  * An input is parts: a byte for the kind, two for the length, bytes. A picture's
  * checksums are made good first, for no search finds them.
  */
-#include "agent/media.h"
-#include "agent/picture.h"
-#include "agent/prompt.h"
-#include "agent/terminal.h"
+#include "agent/loop/prompt.h"
+#include "agent/session/media.h"
+#include "agent/show/picture.h"
+#include "agent/show/terminal.h"
 #include "init/wire.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -102,7 +102,7 @@ static Suite *(*const suites[])(void) = {
 	jail_wipe_suite,
 #endif
 #ifdef UNIT_AGENT
-	agent_answer_suite,
+	agent_response_suite,
 	agent_body_suite,
 	agent_budget_suite,
 	agent_chain_suite,
@@ -112,7 +112,7 @@ static Suite *(*const suites[])(void) = {
 	agent_evalset_suite,
 	agent_extract_suite,
 	agent_faults_suite,
-	agent_given_suite,
+	agent_inputs_suite,
 	agent_key_suite,
 	agent_live_suite,
 	agent_media_suite,
@@ -125,10 +125,10 @@ static Suite *(*const suites[])(void) = {
 	agent_skills_suite,
 	agent_text_suite,
 	agent_tool_suite,
-	agent_vet_suite,
+	agent_checks_suite,
 	agent_prompt_suite,
 	agent_words_suite,
-	agent_ways_suite,
+	agent_modes_suite,
 #endif
 };
 

@@ -169,7 +169,7 @@ Suite *jail_watch_cpu_suite(void);
 Suite *jail_warm_plan_suite(void);
 Suite *jail_wipe_suite(void);
 
-Suite *agent_answer_suite(void);
+Suite *agent_response_suite(void);
 Suite *agent_body_suite(void);
 Suite *agent_budget_suite(void);
 Suite *agent_chain_suite(void);
@@ -179,7 +179,7 @@ Suite *agent_confine_lies_suite(void);
 Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_faults_suite(void);
-Suite *agent_given_suite(void);
+Suite *agent_inputs_suite(void);
 Suite *agent_key_suite(void);
 Suite *agent_live_suite(void);
 Suite *agent_media_suite(void);
@@ -192,9 +192,9 @@ Suite *agent_server_suite(void);
 Suite *agent_skills_suite(void);
 Suite *agent_text_suite(void);
 Suite *agent_tool_suite(void);
-Suite *agent_vet_suite(void);
+Suite *agent_checks_suite(void);
 Suite *agent_prompt_suite(void);
 Suite *agent_words_suite(void);
-Suite *agent_ways_suite(void);
+Suite *agent_modes_suite(void);
 
 #endif

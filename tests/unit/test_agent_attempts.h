@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 
 #define DEADLY (1000 + SIGSYS) /* an outcome beside errnos: the kernel ended it */
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/answer.h"
-#include "agent/json.h"
+#include "agent/base/json.h"
+#include "agent/model/response.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
@@ -81,15 +81,15 @@ START_TEST(bodies_are_read)
 	size_t length = strlen(bodies[_i].body);
 	char *body = malloc(length + 1); /* a NUL behind it, as in struct text */
 	struct reply reply = { 0 };
-	struct answer a;
+	struct response a;
 	struct err e = { 0 };
 
 	memcpy(body, bodies[_i].body, length + 1);
-	answer_begin(&a, bodies[_i].dialect, &reply);
+	response_begin(&a, bodies[_i].dialect, &reply);
 
-	int r = answer_body(&a, body, length, &e);
+	int r = response_body(&a, body, length, &e);
 
-	r = r < 0 ? r : answer_end(&a, &e);
+	r = r < 0 ? r : response_end(&a, &e);
 	if (bodies[_i].text) {
 		ck_assert_msg(r == 0, "%s", e.text);
 		ck_assert_str_eq(text_string(&reply.text), bodies[_i].text);
@@ -104,7 +104,7 @@ START_TEST(bodies_are_read)
 	}
 	if (bodies[_i].text && bodies[_i].says)
 		ck_assert_str_eq(text_string(&reply.calls[0].arguments), bodies[_i].says);
-	answer_free(&a);
+	response_free(&a);
 	reply_free(&reply);
 	free(body);
 }
@@ -113,13 +113,13 @@ END_TEST
 static int read_body(char *body, size_t length, struct err *e)
 {
 	struct reply reply = { 0 };
-	struct answer a;
+	struct response a;
 
-	answer_begin(&a, &openai_dialect, &reply);
+	response_begin(&a, &openai_dialect, &reply);
 
-	int r = answer_body(&a, body, length, e);
+	int r = response_body(&a, body, length, e);
 
-	answer_free(&a);
+	response_free(&a);
 	reply_free(&reply);
 	return r;
 }
@@ -176,7 +176,7 @@ START_TEST(errors_are_read)
 	cleanup_text struct text words = { 0 };
 	cJSON *root = json_parse(errors[_i].body, strlen(errors[_i].body));
 
-	ck_assert_int_eq(answer_fault(root, &words), errors[_i].fault);
+	ck_assert_int_eq(response_fault(root, &words), errors[_i].fault);
 	ck_assert_str_eq(text_string(&words), errors[_i].words);
 	cJSON_Delete(root);
 }
@@ -187,17 +187,17 @@ START_TEST(crowds_are_refused)
 {
 	struct text body = { 0 };
 	struct reply reply = { 0 };
-	struct answer a;
+	struct response a;
 	struct err e = { 0 };
 
 	text_puts(&body, "{\"choices\":[{\"message\":{\"content\":\"");
 	for (size_t i = 0; i < JSON_VALUES_MAX; i++)
 		text_puts(&body, ",\\\"[{"); /* in a text they are letters */
 	text_puts(&body, "\"}}]}");
-	answer_begin(&a, &openai_dialect, &reply);
-	ck_assert_int_eq(answer_body(&a, body.bytes, body.length, &e), 0);
+	response_begin(&a, &openai_dialect, &reply);
+	ck_assert_int_eq(response_body(&a, body.bytes, body.length, &e), 0);
 	ck_assert_uint_eq(reply.text.length, 4 * JSON_VALUES_MAX);
-	answer_free(&a);
+	response_free(&a);
 	text_clear(&body);
 	text_puts(&body, "{\"choices\":[0");
 	for (size_t i = 0; i + 4 < JSON_VALUES_MAX; i++)
@@ -208,10 +208,10 @@ START_TEST(crowds_are_refused)
 	text_puts(&body, ",0,0,0]}");
 	ck_assert(json_crowded(body.bytes, body.length));
 	ck_assert_ptr_null(json_parse(body.bytes, body.length));
-	answer_begin(&a, &openai_dialect, &reply);
-	ck_assert_int_eq(answer_body(&a, body.bytes, body.length, &e), -E2BIG);
+	response_begin(&a, &openai_dialect, &reply);
+	ck_assert_int_eq(response_body(&a, body.bytes, body.length, &e), -E2BIG);
 	ck_assert_ptr_nonnull(strstr(e.text, "more than 100000 values"));
-	answer_free(&a);
+	response_free(&a);
 	text_free(&body);
 	reply_free(&reply);
 }

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/broker.h"
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
+#include "agent/session/broker.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/budget.h"
-#include "agent/budget_opts.h"
-#include "agent/units.h"
+#include "agent/base/units.h"
+#include "agent/budget/budget.h"
+#include "agent/budget/budget_opts.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))

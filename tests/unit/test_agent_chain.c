@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/reading.h"
+#include "agent/record/read_transcript.h"
 #include "tests/unit/suites.h"
 
 #define SHORT_LINES 5
@@ -60,20 +60,20 @@ static void join(const struct lines *l, struct text *all)
 static int file_fd = -1;
 
 /* how it reads */
-static struct reading reads(const char *bytes, size_t length)
+static struct read_transcript reads(const char *bytes, size_t length)
 {
-	struct reading r;
+	struct read_transcript r;
 	struct err e;
 
 	if (file_fd < 0)
 		file_fd = memfd_create("transcript", MFD_CLOEXEC);
 	HOLDS(ftruncate(file_fd, 0) == 0);
 	HOLDS(pwrite(file_fd, bytes, length, 0) == (ssize_t)length);
-	HOLDS(reading_run(file_fd, NULL, NULL, &r, &e) == 0);
+	HOLDS(read_transcript_run(file_fd, NULL, NULL, &r, &e) == 0);
 	return r;
 }
 
-static struct reading reads_lines(const struct lines *l)
+static struct read_transcript reads_lines(const struct lines *l)
 {
 	cleanup_text struct text all = { 0 };
 
@@ -81,9 +81,9 @@ static struct reading reads_lines(const struct lines *l)
 	return reads(text_string(&all), all.length);
 }
 
-static void is_changed_at(const struct reading *r, size_t line)
+static void is_changed_at(const struct read_transcript *r, size_t line)
 {
-	if (r->end != READING_CHANGED || r->chain.lines != line)
+	if (r->end != READ_TRANSCRIPT_CHANGED || r->chain.lines != line)
 		ck_abort_msg("end %d after %" PRIu64 " lines, not changed after %zu",
 			     r->end, r->chain.lines, line);
 	HOLDS(r->why.text[0]);
@@ -102,16 +102,16 @@ static size_t line_of(const struct text *all, size_t at)
 START_TEST(whole_is_whole)
 {
 	struct lines l;
-	struct reading r;
+	struct read_transcript r;
 
 	make(&l, SHORT_LINES, "a");
 	r = reads_lines(&l);
-	ck_assert_int_eq(r.end, READING_WHOLE);
+	ck_assert_int_eq(r.end, READ_TRANSCRIPT_WHOLE);
 	ck_assert_uint_eq(r.chain.lines, SHORT_LINES);
 	ck_assert_uint_eq(r.steps, SHORT_LINES - 2);
 	drop(&l);
 	r = reads("", 0);
-	ck_assert_int_eq(r.end, READING_CUT);
+	ck_assert_int_eq(r.end, READ_TRANSCRIPT_CUT);
 	ck_assert_uint_eq(r.chain.lines, 0);
 }
 END_TEST
@@ -146,7 +146,7 @@ START_TEST(every_byte_counts)
 		for (int change = 1; change < 256; change++) {
 			all.bytes[i] = (char)(was ^ change);
 
-			struct reading r = reads(all.bytes, all.length);
+			struct read_transcript r = reads(all.bytes, all.length);
 
 			is_changed_at(&r, line);
 		}
@@ -165,9 +165,9 @@ START_TEST(every_cut_is_told_apart)
 	make(&l, SHORT_LINES, "a");
 	join(&l, &all);
 	for (size_t length = 0; length < all.length; length++) {
-		struct reading r = reads(all.bytes, length);
+		struct read_transcript r = reads(all.bytes, length);
 
-		HOLDS(r.end == READING_CUT);
+		HOLDS(r.end == READ_TRANSCRIPT_CUT);
 		HOLDS(r.chain.lines == line_of(&all, length));
 		HOLDS(r.half == (length && all.bytes[length - 1] != '\n'));
 	}
@@ -189,10 +189,11 @@ START_TEST(every_byte_that_is_added_or_removed_counts)
 		text_add(&other, all.bytes, i);
 		text_add(&other, all.bytes + i + 1, all.length - i - 1);
 
-		struct reading r = reads(other.bytes, other.length);
+		struct read_transcript r = reads(other.bytes, other.length);
 
-		HOLDS(r.end != READING_WHOLE && r.chain.lines <= line_of(&all, i));
-		HOLDS(r.end == READING_CHANGED || i == all.length - 1);
+		HOLDS(r.end != READ_TRANSCRIPT_WHOLE &&
+		      r.chain.lines <= line_of(&all, i));
+		HOLDS(r.end == READ_TRANSCRIPT_CHANGED || i == all.length - 1);
 		for (const char *add = "x\n 0\""; *add; add++) {
 			text_clear(&other);
 			text_add(&other, all.bytes, i);
@@ -209,7 +210,7 @@ START_TEST(every_byte_that_is_added_or_removed_counts)
 		text_add(&other, all.bytes, all.length);
 		text_add(&other, add, 1);
 
-		struct reading r = reads(other.bytes, other.length);
+		struct read_transcript r = reads(other.bytes, other.length);
 
 		is_changed_at(&r, SHORT_LINES);
 	}
@@ -224,7 +225,7 @@ START_TEST(every_line_counts)
 	for (size_t i = 0; i < SHORT_LINES; i++)
 		for (size_t k = 0; k <= SHORT_LINES; k++) {
 			struct lines l;
-			struct reading r;
+			struct read_transcript r;
 
 			/* line i once more, at k */
 			make(&l, SHORT_LINES, "a");
@@ -244,7 +245,7 @@ START_TEST(every_line_counts)
 			       (SHORT_LINES - i - 1) * sizeof(*more));
 			r = reads_lines(&(struct lines){ more, SHORT_LINES - 1 });
 			if (i == SHORT_LINES - 1)
-				HOLDS(r.end == READING_CUT && r.chain.lines == i);
+				HOLDS(r.end == READ_TRANSCRIPT_CUT && r.chain.lines == i);
 			else
 				is_changed_at(&r, i);
 
@@ -274,7 +275,7 @@ START_TEST(a_line_of_another_run_does_not_fit)
 
 		l.line[i] = other.line[i];
 
-		struct reading r = reads_lines(&l);
+		struct read_transcript r = reads_lines(&l);
 
 		/* good in itself, it is the next one that does not follow it */
 		if (i == 0)
@@ -292,13 +293,13 @@ END_TEST
 START_TEST(made_anew_it_has_another_digest)
 {
 	struct lines l, other;
-	struct reading r, s;
+	struct read_transcript r, s;
 
 	make(&l, SHORT_LINES, "a");
 	make(&other, SHORT_LINES, "b");
 	r = reads_lines(&l);
 	s = reads_lines(&other);
-	ck_assert_int_eq(s.end, READING_WHOLE);
+	ck_assert_int_eq(s.end, READ_TRANSCRIPT_WHOLE);
 	ck_assert_str_ne(r.chain.digest, s.chain.digest);
 	drop(&l);
 	drop(&other);
@@ -333,7 +334,7 @@ START_TEST(a_run_has_a_beginning_and_an_end)
 		text_add(&all, line.bytes, line.length);
 	}
 
-	struct reading r = reads(all.bytes, all.length);
+	struct read_transcript r = reads(all.bytes, all.length);
 
 	is_changed_at(&r, orders[_i].lines);
 	ck_assert_ptr_nonnull(strstr(r.why.text, orders[_i].why));
@@ -356,7 +357,7 @@ START_TEST(any_edit_of_a_long_one_is_found)
 
 		all.bytes[at] = (char)(was ^ (1 + random() % 255));
 
-		struct reading r = reads(all.bytes, all.length);
+		struct read_transcript r = reads(all.bytes, all.length);
 
 		all.bytes[at] = was;
 		is_changed_at(&r, line_of(&all, at));

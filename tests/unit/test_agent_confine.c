@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/confine.h"
+#include "agent/confine/confine.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/test_agent_attempts.h"
 

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/confine.h"
-#include "agent/key.h"
+#include "agent/confine/confine.h"
+#include "agent/key/key.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/evalbook.h"
-#include "agent/evalset.h"
-#include "agent/harness.h"
+#include "agent/eval/evalbook.h"
+#include "agent/eval/evalset.h"
+#include "agent/judge/harness.h"
 #include "tests/unit/suites.h"
 
 #define TASK_OF(id)                                                                      \

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/extract.h"
-#include "agent/pylex.h"
+#include "agent/model/extract.h"
+#include "agent/model/pylex.h"
 
 Suite *agent_extract_suite(void);
 

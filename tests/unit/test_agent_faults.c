@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/answer.h"
-#include "agent/extract.h"
-#include "agent/tool.h"
-#include "agent/utf8.h"
+#include "agent/base/utf8.h"
+#include "agent/model/extract.h"
+#include "agent/model/response.h"
+#include "agent/model/tool.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/test_agent_samples.h"
 
@@ -135,10 +135,10 @@ static void break_it(struct text *t)
 static int read_pieces(const struct dialect *dialect, const struct text *t, size_t most,
 		       struct reply *reply, struct err *e)
 {
-	struct answer a;
+	struct response a;
 	int r = 0;
 
-	answer_begin(&a, dialect, reply);
+	response_begin(&a, dialect, reply);
 	for (size_t at = 0; r == 0 && at < t->length;) {
 		size_t n = 1 + draw(most);
 		char *copy;
@@ -147,12 +147,12 @@ static int read_pieces(const struct dialect *dialect, const struct text *t, size
 			n = t->length - at;
 		copy = malloc(n);
 		memcpy(copy, t->bytes + at, n);
-		r = answer_feed(&a, copy, n, e);
+		r = response_feed(&a, copy, n, e);
 		free(copy);
 		at += n;
 	}
-	r = r < 0 ? r : answer_end(&a, e);
-	answer_free(&a);
+	r = r < 0 ? r : response_end(&a, e);
+	response_free(&a);
 	return r;
 }
 

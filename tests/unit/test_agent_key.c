@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/http.h"
-#include "agent/key.h"
+#include "agent/key/http.h"
+#include "agent/key/key.h"
 #include "tests/unit/suites.h"
 
 /* a file with these bytes; removed when all tests have ended */

@@ -5,9 +5,9 @@
 #include <check.h>
 #include <string.h>
 
-#include "agent/escape.h"
-#include "agent/live.h"
-#include "agent/utf8.h"
+#include "agent/base/escape.h"
+#include "agent/base/utf8.h"
+#include "agent/show/live.h"
 #include "tests/unit/suites.h"
 
 #define MARK ": "

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/media.h"
-#include "agent/picture.h"
-#include "agent/prompt.h"
-#include "agent/terminal.h"
+#include "agent/loop/prompt.h"
+#include "agent/session/media.h"
+#include "agent/show/picture.h"
+#include "agent/show/terminal.h"
 #include "init/wire.h"
 #include "tests/unit/suites.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/model.h"
-#include "agent/retry.h"
-#include "agent/units.h"
+#include "agent/base/units.h"
+#include "agent/model/model.h"
+#include "agent/model/retry.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))

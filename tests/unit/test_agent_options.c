@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/commands.h"
-#include "agent/options.h"
+#include "agent/cli/options.h"
+#include "agent/cmd/commands.h"
 
 Suite *agent_options_suite(void);
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/chain.h"
-#include "agent/peek.h"
+#include "agent/base/chain.h"
+#include "agent/replay/peek.h"
 #include "tests/unit/suites.h"
 
 #define EVENT                                                                            \

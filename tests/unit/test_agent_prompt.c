@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/prompt.h"
+#include "agent/base/escape.h"
+#include "agent/loop/prompt.h"
 #include "tests/unit/suites.h"
 
 START_TEST(observation_cannot_be_imitated)
@@ -25,7 +26,7 @@ START_TEST(observation_cannot_be_imitated)
 	clip_add(&step->result, evil, sizeof(evil) - 1);
 	prompt_observation(step, 2, 9, false, &out);
 	for (const char *at = out.bytes; *at; at = strchr(at, '\n') + 1)
-		own_lines += strncmp(at, PROMPT_MARK, strlen(PROMPT_MARK)) != 0;
+		own_lines += strncmp(at, ESCAPE_MARK, strlen(ESCAPE_MARK)) != 0;
 	/* the verdict, Output:, Error:, Value: and nothing more */
 	ck_assert_int_eq(own_lines, 4);
 	ck_assert_int_eq(strncmp(out.bytes, "Step 2 of 9: the code raised", 28), 0);
@@ -70,16 +71,16 @@ START_TEST(silence_is_said)
 }
 END_TEST
 
-static int look(const char *name, const char *bytes, size_t length, struct prompt_file *f,
+static int look(const char *name, const char *bytes, size_t length, struct input_file *f,
 		struct err *e)
 {
 	/* a prompt_file points into its path, which outlives three more */
-	return prompt_look(unit_file(unit_folder(), name, bytes, length), f, e);
+	return input_file_look(unit_file(unit_folder(), name, bytes, length), f, e);
 }
 
 START_TEST(task_shows_files)
 {
-	struct prompt_file *f = calloc(2, sizeof(*f));
+	struct input_file *f = calloc(2, sizeof(*f));
 	struct text out = { 0 };
 	struct err e = { 0 };
 	char line[1000];
@@ -102,7 +103,7 @@ END_TEST
 
 START_TEST(odd_files_are_said)
 {
-	struct prompt_file *f = calloc(1, sizeof(*f));
+	struct input_file *f = calloc(1, sizeof(*f));
 	struct text out = { 0 };
 	struct err e = { 0 };
 
@@ -116,9 +117,9 @@ START_TEST(odd_files_are_said)
 	ck_assert_int_lt(look("a:b", "x", 1, f, &e), 0);
 	ck_assert_int_lt(look("a\nb", "x", 1, f, &e), 0);
 	ck_assert_int_lt(look("\xff", "x", 1, f, &e), 0);
-	ck_assert_int_lt(prompt_look("/tmp/.", f, &e), 0);
-	ck_assert_int_lt(prompt_look("/dev/null", f, &e), 0);
-	ck_assert_int_lt(prompt_look("/no/such/file", f, &e), 0);
+	ck_assert_int_lt(input_file_look("/tmp/.", f, &e), 0);
+	ck_assert_int_lt(input_file_look("/dev/null", f, &e), 0);
+	ck_assert_int_lt(input_file_look("/no/such/file", f, &e), 0);
 	text_free(&out);
 	free(f);
 }

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/session.h"
+#include "agent/session/session.h"
 #include "init/io.h"
 #include "init/serve_wire.h"
 #include "tests/unit/suites.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/repl.h"
+#include "agent/repl/repl.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "agent/answer.h"
+#include "agent/model/response.h"
 
 #define CHUNK(delta) "data: {\"choices\":[{\"index\":0,\"delta\":{" delta "}}]}\n\n"
 #define CALL(piece) CHUNK("\"tool_calls\":[{" piece "}]")

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/model.h"
-#include "agent/units.h"
+#include "agent/base/units.h"
+#include "agent/model/model.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/test_agent_samples.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/skills_save.h"
+#include "agent/skills/skills_save.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/clip.h"
-#include "agent/escape.h"
-#include "agent/text.h"
-#include "agent/units.h"
-#include "agent/utf8.h"
+#include "agent/base/clip.h"
+#include "agent/base/escape.h"
+#include "agent/base/text.h"
+#include "agent/base/units.h"
+#include "agent/base/utf8.h"
 
 Suite *agent_text_suite(void);
 

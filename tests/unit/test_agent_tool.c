@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/answer.h"
-#include "agent/chat.h"
-#include "agent/compact.h"
-#include "agent/tool.h"
+#include "agent/model/chat.h"
+#include "agent/model/compact.h"
+#include "agent/model/response.h"
+#include "agent/model/tool.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/done.h"
-#include "agent/report.h"
-#include "agent/verdict.h"
+#include "agent/session/done.h"
+#include "agent/session/report.h"
+#include "agent/session/verdict.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chain.c - lines that hold on to each other: see chain.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/chain.h"
+
+#define SEAL ",\"sha256\":\""
+#define SEAL_END "\"}"
+#define DIGITS ((size_t)CHAIN_HEX - 1)
+/* the bytes of a line behind those that its digest is of */
+#define SEAL_BYTES (sizeof(SEAL) - 1 + DIGITS + sizeof(SEAL_END) - 1)
+
+void chain_hex(struct sha256_ctx *sum, char hex[CHAIN_HEX])
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+
+	sha256_digest(sum, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+}
+
+void chain_digest(const void *bytes, size_t length, char hex[CHAIN_HEX])
+{
+	struct sha256_ctx sum;
+
+	sha256_init(&sum);
+	sha256_update(&sum, length, bytes);
+	chain_hex(&sum, hex);
+}
+
+void chain_begin(struct chain *c)
+{
+	c->lines = 0;
+	memset(c->digest, '0', DIGITS);
+	c->digest[DIGITS] = '\0';
+}
+
+void chain_head(const struct chain *c, struct text *line)
+{
+	text_printf(line, "{\"line\":%" PRIu64 ",\"prev\":\"%s\",", c->lines + 1,
+		    c->digest);
+}
+
+void chain_seal(struct chain *c, const char *members, struct text *line)
+{
+	text_clear(line);
+	chain_head(c, line);
+	text_puts(line, members);
+	chain_digest(text_string(line), line->length, c->digest);
+	c->lines++;
+	text_printf(line, SEAL "%s" SEAL_END "\n", c->digest);
+}
+
+/* the digits of the seal, or NULL where there is none */
+static const char *find_seal(const char *line, size_t length)
+{
+	const char *seal = length > SEAL_BYTES ? line + length - SEAL_BYTES : NULL;
+	const char *digits = seal ? seal + sizeof(SEAL) - 1 : NULL;
+
+	if (!seal || memcmp(seal, SEAL, sizeof(SEAL) - 1) != 0 ||
+	    memcmp(digits + DIGITS, SEAL_END, sizeof(SEAL_END) - 1) != 0)
+		return NULL;
+	return digits;
+}
+
+/* of a line that was sealed: why it is not the next one */
+static int say_place(const struct chain *c, const char *line, struct err *why)
+{
+	static const char begin[] = "{\"line\":";
+	uint64_t number = 0;
+
+	/* it ends in no digit, so this stays within it */
+	if (strncmp(line, begin, sizeof(begin) - 1) == 0)
+		number = strtoull(line + sizeof(begin) - 1, NULL, 10);
+	if (number && number != c->lines + 1)
+		return err_say(why, EBADMSG,
+			       "it was made as line %" PRIu64
+			       ": lines before it were taken out, added or moved",
+			       number);
+	return err_say(
+		why, EBADMSG,
+		"it does not follow the line before it, which is another one than it was made behind");
+}
+
+int chain_check(struct chain *c, const char *line, size_t length, struct err *why)
+{
+	cleanup_text struct text head = { 0 };
+	const char *digits = find_seal(line, length);
+	char digest[CHAIN_HEX];
+
+	if (!digits)
+		return err_say(why, EBADMSG, "it does not end in a digest");
+	chain_digest(line, length - SEAL_BYTES, digest);
+	if (memcmp(digest, digits, DIGITS) != 0)
+		return err_say(why, EBADMSG,
+			       "it was changed: its digest is of other bytes");
+	chain_head(c, &head);
+	if (length < head.length || memcmp(line, text_string(&head), head.length) != 0)
+		return say_place(c, line, why);
+	memcpy(c->digest, digest, sizeof(digest));
+	c->lines++;
+	return 0;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * escape.c - bytes made harmless to look at: see escape.h
+ */
+#include <string.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/utf8.h"
+
+/* in order of code points; each row says what it keeps away */
+static const struct {
+	uint32_t first, last;
+	const char *why;
+} hidden[] = {
+	{ 0x0000, 0x0008, "C0 controls" },
+	{ 0x000a, 0x001f, "C0 controls after tab: newline, return, escape" },
+	{ 0x007f, 0x009f, "DEL and C1 controls: U+009B is another CSI" },
+	{ 0x00ad, 0x00ad, "soft hyphen: invisible" },
+	{ 0x034f, 0x034f, "combining grapheme joiner: invisible" },
+	{ 0x061c, 0x061c, "Arabic letter mark: direction" },
+	{ 0x115f, 0x1160, "Hangul fillers: invisible" },
+	{ 0x17b4, 0x17b5, "Khmer inherent vowels: invisible" },
+	{ 0x180b, 0x180f, "Mongolian selectors and vowel separator: invisible" },
+	{ 0x200b, 0x200f, "zero width characters and direction marks" },
+	{ 0x2028, 0x202e, "line and paragraph separators, bidi embeddings, overrides" },
+	{ 0x2060, 0x206f, "word joiner, invisible operators, bidi isolates" },
+	{ 0x3164, 0x3164, "Hangul filler: invisible" },
+	{ 0xfe00, 0xfe0d, "variation selectors but text and emoji: carry hidden bits" },
+	{ 0xfeff, 0xfeff, "byte order mark: zero width" },
+	{ 0xffa0, 0xffa0, "half width Hangul filler: invisible" },
+	{ 0xfff0, 0xfffb, "unassigned specials, interlinear annotation" },
+	{ 0x13430, 0x1345f, "Egyptian format controls" },
+	{ 0x1bca0, 0x1bca3, "shorthand format controls: invisible" },
+	{ 0x1d173, 0x1d17a, "musical beams and slurs: invisible" },
+	{ 0xe0000, 0xe0fff, "tags and variation selectors: text that is not seen" },
+};
+
+bool escape_hides(uint32_t point)
+{
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		if (point >= hidden[i].first && point <= hidden[i].last)
+			return true;
+	return false;
+}
+
+/* one selector of text or emoji, behind what has both forms: more would be hidden bits */
+static bool is_stray_selector(uint32_t point, uint32_t before)
+{
+	bool has_forms = before >= 0x203c || before == 0xa9 || before == 0xae ||
+			 before == '#' || before == '*' ||
+			 (before >= '0' && before <= '9');
+
+	return (point == 0xfe0e || point == 0xfe0f) &&
+	       (!has_forms || before == 0xfe0e || before == 0xfe0f);
+}
+
+void escape_line(struct text *out, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+	uint32_t before = 0;
+
+	while (length) {
+		uint32_t point = 0;
+		size_t n = utf8_decode(at, length, &point);
+
+		if (!n) {
+			text_printf(out, "\\x%02x", at[0]);
+			n = 1;
+		} else if (!escape_hides(point) && !is_stray_selector(point, before)) {
+			text_add(out, at, n);
+		} else if (point == '\n') {
+			text_puts(out, "\\n");
+		} else if (point == '\r') {
+			text_puts(out, "\\r");
+		} else if (point < 0x100) {
+			text_printf(out, "\\x%02x", point);
+		} else {
+			text_printf(out, point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
+		}
+		before = point;
+		at += n;
+		length -= n;
+	}
+}
+
+void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		const char *end = memchr(at, '\n', length);
+		size_t line = end ? (size_t)(end - at) : length;
+		size_t shown = line;
+
+		if (end && shown && at[shown - 1] == '\r')
+			shown--;
+		text_puts(out, prefix);
+		escape_line(out, at, shown);
+		text_puts(out, "\n");
+		line += end ? 1 : 0;
+		at += line;
+		length -= line;
+	}
+}
+
+/*
+ * What servers of open models part a conversation's turns with, where they look for it in
+ * what a message says, too. The beginning is enough.
+ */
+static const char *const turns[] = {
+	"<|",            /* ChatML, Llama 3, Phi, gpt-oss */
+	"<\xef\xbd\x9c", /* DeepSeek: a wide bar */
+	"[INST]",
+	"[/INST]",
+	"[SYSTEM_PROMPT]", /* Mistral */
+	"[/SYSTEM_PROMPT]",
+	"[TOOL_", /* Mistral */
+	"<<SYS>>",
+	"<</SYS>>", /* Llama 2 */
+	"<s>",
+	"</s>",
+	"<bos>",
+	"<eos>", /* of a whole text */
+	"<start_of_turn>",
+	"<end_of_turn>", /* Gemma */
+	"<tool_",
+	"</tool_",
+	"<think>",
+	"</think>", /* Qwen and others */
+	"[gMASK]",  /* GLM */
+};
+
+static bool is_turn(const char *at, size_t length)
+{
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++)
+		if (strlen(turns[i]) <= length &&
+		    memcmp(at, turns[i], strlen(turns[i])) == 0)
+			return true;
+	return false;
+}
+
+void escape_turns(struct text *out, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+	size_t plain = 0; /* bytes before at that are still to be added */
+
+	for (; length; at++, length--) {
+		if ((*at != '<' && *at != '[') || !is_turn(at, length)) {
+			plain++;
+			continue;
+		}
+		text_add(out, at - plain, plain);
+		text_printf(out, "\\x%02x", (unsigned char)*at);
+		plain = 0;
+	}
+	text_add(out, at - plain, plain);
+}
+
+size_t escape_cells(uint32_t point, size_t column)
+{
+	if (point == '\t')
+		return 8 - column % 8;
+	return point < 0x1100 ? 1 : 2;
+}
+
+/* a row that is full: what stands behind @last goes to the next one; the column there */
+static size_t next_row(struct text *out, const char *mark, size_t last)
+{
+	cleanup_text struct text word = { 0 };
+	size_t column = strlen(mark);
+
+	text_add(&word, out->bytes + last, out->length - last);
+	out->length = last;
+	text_puts(out, "\n");
+	text_puts(out, mark);
+	text_add(out, word.bytes, word.length);
+	for (size_t i = 0; i < word.length; i++) /* at most too many */
+		column += word.bytes[i] == '\t' ? 8 : 1;
+	return column;
+}
+
+/* a line, broken where it is too long, each part behind the mark: between words, if that
+ * leaves no row half empty */
+static void fold_line(struct text *out, const char *mark, const char *at, size_t length,
+		      size_t columns)
+{
+	size_t column = 0;
+	size_t last = 0; /* where the row's last word begins, 0 for none */
+
+	while (length && !out->failed) {
+		uint32_t point = 0;
+		size_t n = utf8_decode((const unsigned char *)at, length, &point);
+		/* it belongs to what stands before it, and may make that wider */
+		bool selector = point == 0xfe0e || point == 0xfe0f;
+
+		n = n ? n : 1;
+		if (column && !selector &&
+		    column + escape_cells(point, column) >= columns) {
+			column = next_row(out, mark, last ? last : out->length);
+			last = 0;
+		}
+		text_add(out, at, n);
+		column += escape_cells(point, column);
+		if (point == ' ' && column > columns / 2)
+			last = out->length;
+		at += n;
+		length -= n;
+	}
+}
+
+void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
+		 size_t columns)
+{
+	size_t least = strlen(mark) + 8;
+	const char *at = lines;
+
+	while (length) {
+		const char *end = memchr(at, '\n', length);
+		size_t line = end ? (size_t)(end - at) : length;
+
+		fold_line(out, mark, at, line, columns > least ? columns : least);
+		text_puts(out, end ? "\n" : "");
+		line += end ? 1 : 0;
+		at += line;
+		length -= line;
+	}
+}

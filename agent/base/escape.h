@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * escape.h - bytes of a model or a jail, made harmless to look at
+ *
+ * A terminal obeys control bytes, and so can a model's tokenizer or a reviewer's editor
+ * be led by what is there and not seen. Everything that is invisible or moves the cursor
+ * is shown as an escape in Python's own spelling: \x1b, \u202e, \U000e0041; a byte that
+ * is no UTF-8 as \xNN. A backslash stays as it is, since code is full of them: the
+ * escapes are for the eye, not for turning back into bytes.
+ */
+#ifndef STEPJAIL_AGENT_ESCAPE_H
+#define STEPJAIL_AGENT_ESCAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/text.h"
+
+/* begins each line of a file or of a jail that a model or a person is shown (prompt.h) */
+#define ESCAPE_MARK "| "
+
+/** escape_hides() - True for a character that is shown as an escape (newline too) */
+bool escape_hides(uint32_t point);
+
+/** escape_line() - Add the bytes as a part of one line: tab is kept, newline is escaped
+ */
+void escape_line(struct text *out, const void *bytes, size_t length);
+
+/**
+ * escape_lines() - Add the bytes line by line, each behind a prefix and ended by a
+ * newline
+ * @prefix:	What marks these lines as not the agent's own words
+ *
+ * Only "\n" and "\r\n" end a line; other characters that some programs take for a line's
+ * end are escaped, so that no line can begin without the prefix.
+ */
+void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length);
+
+/**
+ * escape_turns() - Add a text for a model, what parts the turns of a conversation broken
+ *
+ * A server that looks for "<|im_start|>" and its like in what a message says would take what
+ * a jail prints for another speaker. The first character of each such mark becomes an
+ * escape.
+ */
+void escape_turns(struct text *out, const void *bytes, size_t length);
+
+/**
+ * escape_cells() - How many cells of a terminal a character takes, at most
+ * @column:	Where it stands: a tab goes to the next eighth
+ *
+ * What is narrower breaks a line early, which does no harm.
+ */
+size_t escape_cells(uint32_t point, size_t column);
+
+/**
+ * escape_fold() - Add lines for a terminal, none wider than it
+ * @mark:	Begins each part of a line but its first, which has its own
+ * @lines:	Harmless already, their marks before them
+ * @columns:	Of the terminal
+ *
+ * A terminal by itself goes on with a line that is too long where lines of the agent's
+ * own begin.
+ */
+void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
+		 size_t columns);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folder.c - a folder of the user's that new files may be made in: see folder.h
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/folder.h"
+#include "agent/base/path.h"
+#include "init/io.h"
+
+#define ENTER (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static int check_empty(const char *path, const char *option, struct err *e)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return err_set(e, errno, "%s: %s", option, path);
+	while (r == 0 && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = err_say(
+				e, ENOTEMPTY,
+				"%s: %s is not empty, and nothing in it would be written over; give a new folder",
+				option, path);
+	(void)closedir(dir);
+	return r;
+}
+
+int folder_open(struct folder *f, const char *path, const char *option, bool fresh,
+		struct err *e)
+{
+	struct stat st;
+	int r = 0;
+
+	*f = FOLDER_NONE;
+	path_absolute(path, &f->path);
+	path = text_string(&f->path);
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return err_set(e, errno, "%s: make the folder %s", option, path);
+	f->fd = open(path, ENTER);
+	if (f->fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return err_say(
+			e, ENOTDIR,
+			"%s: %s is there, and is no folder (a link is not followed)",
+			option, path);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return err_set(e, errno, "%s: %s", option, path);
+	if (faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return err_set(e, errno, "%s: %s", option, path);
+	if (fresh)
+		r = check_empty(path, option, e);
+	return r;
+}
+
+int folder_enter(int folder, const char *name)
+{
+	int fd = openat(folder, name, ENTER);
+
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(folder, name, 0777) < 0 && errno != EEXIST)
+			return -errno;
+		fd = openat(folder, name, ENTER);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int folder_make(int folder, const char *name)
+{
+	int fd = openat(folder, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void folder_close(struct folder *f)
+{
+	io_close_fd(&f->fd);
+	text_free(&f->path);
+}

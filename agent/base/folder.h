@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folder.h - a folder of the user's that new files may be made in, and nothing else
+ *
+ * It is opened before the agent is confined, and Landlock then allows to make files and
+ * folders there. Nothing that is there is written over, and no link is followed: a name
+ * that exists is an error.
+ */
+#ifndef STEPJAIL_AGENT_FOLDER_H
+#define STEPJAIL_AGENT_FOLDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/chain.h"
+#include "agent/base/text.h"
+#include "init/err.h"
+
+struct folder {
+	int fd;           /* O_PATH; -1 for none */
+	struct text path; /* absolute */
+};
+
+#define FOLDER_NONE ((struct folder){ .fd = -1 })
+
+/**
+ * folder_open() - Make it where it is missing, and open it
+ * @f:		Overwritten; folder_close()
+ * @option:	Whose word it is, for the error: "--out"
+ * @fresh:	It must be empty
+ *
+ * Its last part may not be a link.
+ *
+ * Return: 0, or -errno: -ENOTEMPTY with a line that says what to give
+ */
+int folder_open(struct folder *f, const char *path, const char *option, bool fresh,
+		struct err *e);
+
+/** folder_enter() - A folder in an open one, made where it is missing; fd (O_PATH) or
+ * -errno */
+int folder_enter(int folder, const char *name);
+
+/** folder_make() - A new file in an open folder, to write; fd, or -errno: -EEXIST */
+int folder_make(int folder, const char *name);
+
+/** folder_close() - Safe on FOLDER_NONE */
+void folder_close(struct folder *f);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.c - JSON from outside: see json.h
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+
+#define ESCAPE 6 /* bytes of \uXXXX */
+
+static const char replacement[ESCAPE] = { '\\', 'u', 'f', 'f', 'f', 'd' };
+
+/* the unit of an escape of four digits; -1 where there is none */
+static long unit_at(const char *at, const char *end)
+{
+	char digits[5] = "";
+
+	if (end - at < ESCAPE || at[0] != '\\' || at[1] != 'u')
+		return -1;
+	memcpy(digits, at + 2, 4);
+	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16)
+							     : -1;
+}
+
+bool json_mend(char *bytes, size_t length)
+{
+	char *end = bytes + length;
+	bool nul = false;
+
+	for (char *at = bytes; (at = memchr(at, '\\', (size_t)(end - at)));) {
+		long unit = unit_at(at, end);
+		bool high = unit >= 0xd800 && unit < 0xdc00;
+
+		if (high) {
+			long low = unit_at(at + ESCAPE, end);
+
+			if (low >= 0xdc00 && low < 0xe000) {
+				at += 2 * ESCAPE;
+				continue;
+			}
+		}
+		if (unit == 0 || high || (unit >= 0xdc00 && unit < 0xe000)) {
+			nul = nul || unit == 0;
+			memcpy(at, replacement, ESCAPE);
+		}
+		at += end - at >= 2 ? 2 : 1; /* over the escaped character too */
+	}
+	return nul;
+}
+
+bool json_crowded(const char *bytes, size_t length)
+{
+	bool text = false;
+	size_t values = 0;
+
+	for (size_t i = 0; i < length && values <= JSON_VALUES_MAX; i++) {
+		if (text && bytes[i] == '\\')
+			i++;
+		else if (bytes[i] == '"')
+			text = !text;
+		else if (!text)
+			values += bytes[i] == ',' || bytes[i] == '[' || bytes[i] == '{';
+	}
+	return values > JSON_VALUES_MAX;
+}
+
+cJSON *json_parse(const char *bytes, size_t length)
+{
+	const char *end = NULL;
+	cJSON *root;
+
+	if (memchr(bytes, '\0', length) || json_crowded(bytes, length))
+		return NULL;
+	root = cJSON_ParseWithLengthOpts(bytes, length, &end, false);
+	if (!root)
+		return NULL;
+	for (; end < bytes + length; end++)
+		if (!strchr(" \t\r\n", *end)) {
+			cJSON_Delete(root);
+			return NULL;
+		}
+	return root;
+}
+
+const cJSON *json_get(const cJSON *object, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+const char *json_string(const cJSON *object, const char *name)
+{
+	const cJSON *item = json_get(object, name);
+
+	return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+const char *json_text(const cJSON *object, const char *name)
+{
+	const char *text = json_string(object, name);
+
+	return text ? text : "";
+}
+
+bool json_u32(const cJSON *object, const char *name, uint32_t *n)
+{
+	const cJSON *item = json_get(object, name);
+
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
+	    item->valuedouble > UINT32_MAX)
+		return false;
+	*n = (uint32_t)item->valuedouble;
+	return true;
+}
+
+const cJSON *json_first(const cJSON *list)
+{
+	return cJSON_IsArray(list) ? list->child : NULL;
+}
+
+bool json_count(const cJSON *object, const char *name, uint64_t *count)
+{
+	const cJSON *n = json_get(object, name);
+
+	if (!cJSON_IsNumber(n) ||
+	    !(n->valuedouble >= 0 && n->valuedouble <= JSON_COUNT_MAX))
+		return false;
+	*count = (uint64_t)n->valuedouble;
+	return true;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stop.c - the user's wish to stop: see stop.h
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent/base/stop.h"
+#include "agent/base/units.h"
+
+#define LAST_WORDS_MS 1000
+
+static const int watched[] = { SIGINT, SIGTERM, SIGHUP };
+
+int stop_open(struct stop *s, struct err *e)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
+		(void)sigaddset(&set, watched[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, &s->before);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* an error of write(2), as a full disk is */
+	s->signal = 0;
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->fd < 0)
+		return err_set(e, errno, "signalfd");
+	return 0;
+}
+
+bool stop_came(struct stop *s)
+{
+	struct signalfd_siginfo info;
+
+	if (s->signal == 0 && read(s->fd, &info, sizeof(info)) == sizeof(info))
+		s->signal = (int)info.ssi_signo;
+	return s->signal != 0;
+}
+
+int stop_sleep(struct stop *s, uint64_t ms)
+{
+	uint64_t deadline_ms = units_now_ms() + ms;
+
+	while (!stop_came(s)) {
+		struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+		if (units_left_ms(deadline_ms) == 0)
+			return 0;
+		(void)poll(&p, 1, units_poll_ms(deadline_ms));
+	}
+	return -EINTR;
+}
+
+int stop_write(struct stop *s, int fd, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+	/* the last words after a signal are still written, but nobody waits for their
+	 * reader */
+	bool last_words = s->signal != 0;
+
+	while (length) {
+		struct pollfd p[] = {
+			{ .fd = fd, .events = POLLOUT },
+			{ .fd = s->fd, .events = POLLIN },
+		};
+		/* a pipe that polls writable takes PIPE_BUF bytes without blocking */
+		size_t piece = length < PIPE_BUF ? length : PIPE_BUF;
+
+		int ready = poll(p, last_words ? 1 : 2, last_words ? LAST_WORDS_MS : -1);
+
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (last_words ? ready == 0 : stop_came(s))
+			return -EINTR;
+		if (p[0].revents == 0)
+			continue;
+
+		ssize_t n = write(fd, at, piece);
+
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (n > 0) {
+			at += n;
+			length -= (size_t)n;
+		}
+	}
+	return 0;
+}

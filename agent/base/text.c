@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c - a growing, bounded string: see text.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/text.h"
+
+#define FIRST_ROOM 256
+
+void text_free(struct text *t)
+{
+	free(t->bytes);
+	*t = (struct text){ .max = t->max };
+}
+
+void text_clear(struct text *t)
+{
+	t->length = 0;
+	t->failed = 0;
+	if (t->bytes)
+		t->bytes[0] = '\0';
+}
+
+/* room for @more bytes and the NUL behind them */
+static bool make_room(struct text *t, size_t more)
+{
+	size_t max = t->max ? t->max : TEXT_MAX_BYTES;
+
+	if (t->failed)
+		return false;
+	if (more > max - t->length) {
+		t->failed = E2BIG;
+		return false;
+	}
+	if (t->length + more < t->room)
+		return true;
+
+	size_t room = t->room ? t->room : FIRST_ROOM;
+
+	while (room <= t->length + more)
+		room *= 2;
+
+	char *bytes = realloc(t->bytes, room);
+
+	if (!bytes) {
+		t->failed = ENOMEM;
+		return false;
+	}
+	t->bytes = bytes;
+	t->room = room;
+	return true;
+}
+
+void text_add(struct text *t, const void *bytes, size_t length)
+{
+	if (!make_room(t, length))
+		return;
+	if (length)
+		memcpy(t->bytes + t->length, bytes, length);
+	t->length += length;
+	t->bytes[t->length] = '\0';
+}
+
+void text_puts(struct text *t, const char *string)
+{
+	text_add(t, string, strlen(string));
+}
+
+void text_printf(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	char *line = NULL;
+
+	va_start(ap, fmt);
+	int n = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		t->failed = t->failed ? t->failed : ENOMEM;
+		return;
+	}
+	text_add(t, line, (size_t)n);
+	free(line);
+}
+
+void text_count(struct text *t, uint64_t count, const char *noun)
+{
+	text_printf(t, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+const char *text_string(const struct text *t)
+{
+	return t->bytes ? t->bytes : "";
+}
+
+int text_check(const struct text *t, const char *what, struct err *e)
+{
+	if (!t->failed)
+		return 0;
+	if (t->failed == E2BIG)
+		return err_say(e, E2BIG, "%s: longer than %zu bytes", what,
+			       t->max ? t->max : TEXT_MAX_BYTES);
+	return err_set(e, t->failed, "%s", what);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * utf8.c - UTF-8, checked: see utf8.h
+ */
+#include "agent/base/utf8.h"
+
+/* by first byte; least is what keeps overlong forms out */
+static const struct {
+	unsigned char mask, lead;
+	unsigned char bytes;
+	uint32_t least;
+} forms[] = {
+	{ 0x80, 0x00, 1, 0x0 },
+	{ 0xe0, 0xc0, 2, 0x80 },
+	{ 0xf0, 0xe0, 3, 0x800 },
+	{ 0xf8, 0xf0, 4, 0x10000 },
+};
+
+size_t utf8_decode(const unsigned char *bytes, size_t left, uint32_t *point)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if ((bytes[0] & forms[i].mask) != forms[i].lead)
+			continue;
+		if (left < forms[i].bytes)
+			return 0;
+
+		uint32_t value = bytes[0] & (unsigned char)~forms[i].mask;
+
+		for (size_t k = 1; k < forms[i].bytes; k++) {
+			if ((bytes[k] & 0xc0) != 0x80)
+				return 0;
+			value = value << 6 | (bytes[k] & 0x3f);
+		}
+		if (value < forms[i].least || value > 0x10ffff ||
+		    (value >= 0xd800 && value <= 0xdfff))
+			return 0;
+		*point = value;
+		return forms[i].bytes;
+	}
+	return 0;
+}
+
+bool utf8_valid(const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+	uint32_t point;
+
+	while (length) {
+		size_t n = utf8_decode(at, length, &point);
+
+		if (!n)
+			return false;
+		at += n;
+		length -= n;
+	}
+	return true;
+}
+
+void utf8_mend(struct text *out, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+	size_t good = 0; /* bytes before at that are still to be added */
+	uint32_t point;
+
+	while (length) {
+		size_t n = utf8_decode(at, length, &point);
+
+		if (n && point) {
+			good += n;
+		} else {
+			text_add(out, at - good, good);
+			text_puts(out, "\xef\xbf\xbd");
+			good = 0;
+			n = 1;
+		}
+		at += n;
+		length -= n;
+	}
+	text_add(out, at - good, good);
+}
+
+size_t utf8_floor(const char *bytes, size_t length, size_t limit)
+{
+	if (length <= limit)
+		return length;
+
+	/* bytes[limit] exists: step back while the cut would fall inside a character */
+	for (size_t back = 0; back < 4 && back <= limit; back++)
+		if (((unsigned char)bytes[limit - back] & 0xc0) != 0x80)
+			return limit - back;
+	return limit;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * budget.c - what a task may cost: see budget.h
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "agent/base/units.h"
+#include "agent/budget/budget.h"
+
+static const char *say_count(uint64_t n, char *out, size_t size)
+{
+	(void)snprintf(out, size, "%" PRIu64, n);
+	return out;
+}
+
+/* what is left of the wall clock: no finer than a plan needs */
+static const char *say_rest(uint64_t ms, char *out, size_t size)
+{
+	uint64_t s = ms / 1000;
+
+	if (s >= 120)
+		(void)snprintf(out, size, "%" PRIu64 " min", s / 60);
+	else
+		(void)snprintf(out, size, "%" PRIu64 " s", s >= 10 ? s / 10 * 10 : s);
+	return out;
+}
+
+static const struct {
+	const char *json;   /* in --json */
+	const char *option; /* that sets it */
+	const char *what;   /* "the WHAT used up" */
+	const char *noun;   /* behind the number that is left */
+	const char *(*say)(uint64_t n, char *out, size_t size);
+	const char *(*say_left)(uint64_t n, char *out, size_t size);
+	bool replies; /* ends the task, and not its steps alone */
+} kinds[BUDGET_KINDS] = {
+	[BUDGET_STEPS] = { "steps", "--steps", "steps are", " steps", say_count,
+			   say_count, false },
+	[BUDGET_WALL_MS] = { "wall_ms", "--wall-time", "wall time is", "", units_say_time,
+			     say_rest, true },
+	[BUDGET_CPU_MS] = { "cpu_ms", "--total-cpu-time", "CPU time is", " of CPU time",
+			    units_say_time, units_say_time, false },
+	[BUDGET_OUTPUT_BYTES] = { "output_bytes", "--total-output", "room for output is",
+				  " of output", units_say_size, units_say_size, false },
+	[BUDGET_TOKENS] = { "tokens", "--total-tokens", "tokens are", " tokens",
+			    say_count, say_count, true },
+	[BUDGET_COST_PICO] = { "cost_dollars", "--total-cost", "money is", "",
+			       units_say_money, units_say_money, true },
+};
+
+static void add(uint64_t *to, uint64_t more)
+{
+	if (__builtin_add_overflow(*to, more, to))
+		*to = BUDGET_NONE - 1;
+}
+
+void budget_judged(struct budget *b, const struct step *step)
+{
+	add(&b->used[BUDGET_CPU_MS], step->cpu_ms);
+}
+
+void budget_step(struct budget *b, const struct step *step)
+{
+	add(&b->used[BUDGET_STEPS], 1);
+	if (!step)
+		return;
+	add(&b->used[BUDGET_CPU_MS], step->cpu_ms);
+	add(&b->used[BUDGET_OUTPUT_BYTES], step->out.total);
+	add(&b->used[BUDGET_OUTPUT_BYTES], step->err.total);
+	add(&b->used[BUDGET_OUTPUT_BYTES], step->trace.total);
+	add(&b->used[BUDGET_OUTPUT_BYTES], step->result.total);
+	if (step->media)
+		add(&b->used[BUDGET_OUTPUT_BYTES], step->media->said.total);
+}
+
+void budget_model(struct budget *b, const struct usage *usage)
+{
+	b->used[BUDGET_TOKENS] = usage->prompt_tokens;
+	add(&b->used[BUDGET_TOKENS], usage->completion_tokens);
+	b->used[BUDGET_COST_PICO] =
+		prices_cost(&b->price, usage->prompt_tokens, usage->completion_tokens);
+}
+
+static uint64_t used(const struct budget *b, enum budget_kind kind)
+{
+	return kind == BUDGET_WALL_MS ? units_now_ms() - b->started_ms : b->used[kind];
+}
+
+uint64_t budget_left(const struct budget *b, enum budget_kind kind)
+{
+	uint64_t gone = used(b, kind);
+
+	if (b->limit[kind] == BUDGET_NONE)
+		return BUDGET_NONE;
+	return gone < b->limit[kind] ? b->limit[kind] - gone : 0;
+}
+
+enum budget_kind budget_ended(const struct budget *b, bool replies)
+{
+	enum budget_kind kind = 0;
+
+	while (kind < BUDGET_KINDS &&
+	       (kinds[kind].replies != replies || budget_left(b, kind) > 0))
+		kind++;
+	return kind;
+}
+
+uint64_t budget_reply_tokens(const struct budget *b, uint64_t asked)
+{
+	uint64_t left = budget_left(b, BUDGET_TOKENS);
+	uint64_t money = budget_left(b, BUDGET_COST_PICO);
+	uint64_t cost = prices_cost(&b->price, asked, 0);
+
+	if (left != BUDGET_NONE)
+		left = left > asked ? left - asked : 0;
+	if (money == BUDGET_NONE)
+		return left;
+	money = money > cost ? money - cost : 0;
+	if (b->price.output_pico && money / b->price.output_pico < left)
+		return money / b->price.output_pico;
+	return money ? left : 0;
+}
+
+void budget_words(const struct budget *b, enum budget_kind kind, struct text *out)
+{
+	uint64_t left = kind == BUDGET_WALL_MS ? 0 : budget_left(b, kind);
+	char words[64];
+
+	text_printf(out, "the %s used up (%s %s)", kinds[kind].what, kinds[kind].option,
+		    kinds[kind].say(b->limit[kind], words, sizeof(words)));
+	if (left)
+		text_printf(out, " but for %s, too little for another request,",
+			    kinds[kind].say(left, words, sizeof(words)));
+}
+
+void budget_tell(const struct budget *b, struct text *out)
+{
+	enum budget_kind ended = budget_ended(b, false);
+	const char *comma = "";
+	char left[64];
+
+	text_puts(out, "Left for the task: ");
+	for (enum budget_kind kind = 0; kind < BUDGET_KINDS; kind++) {
+		if (b->limit[kind] == BUDGET_NONE)
+			continue;
+		text_printf(
+			out, "%s%s%s", comma,
+			kinds[kind].say_left(budget_left(b, kind), left, sizeof(left)),
+			kinds[kind].noun);
+		comma = ", ";
+	}
+	text_puts(out, ".\n");
+	/* of steps the observation has said it already */
+	if (ended != BUDGET_KINDS && ended != BUDGET_STEPS)
+		text_printf(
+			out,
+			"The %s used up, so no step is left: give your final answer now, without code.\n",
+			kinds[ended].what);
+}
+
+static double number(enum budget_kind kind, uint64_t n)
+{
+	return kind == BUDGET_COST_PICO ? (double)n / 1e12 : (double)n;
+}
+
+cJSON *budget_json(const struct budget *b)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	for (enum budget_kind kind = 0; kind < BUDGET_KINDS; kind++) {
+		cJSON *one;
+
+		if (kind == BUDGET_COST_PICO && !b->priced)
+			continue; /* nobody knows */
+		one = cJSON_AddObjectToObject(o, kinds[kind].json);
+		(void)cJSON_AddNumberToObject(one, "used", number(kind, used(b, kind)));
+		if (b->limit[kind] == BUDGET_NONE)
+			(void)cJSON_AddNullToObject(one, "limit");
+		else
+			(void)cJSON_AddNumberToObject(one, "limit",
+						      number(kind, b->limit[kind]));
+	}
+	return o;
+}

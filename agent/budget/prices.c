@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prices.c - what a model's tokens cost: see prices.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/json.h"
+#include "agent/base/text.h"
+#include "agent/budget/prices.h"
+#include "init/io.h"
+
+#define FILE_MAX ((size_t)1 << 20)
+#define DOLLARS_MAX 1e6 /* for a million tokens */
+#define PICO_PER_MILLIONTH 1e6
+
+static int read_file(const char *path, struct text *into, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char piece[4096];
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return err_set(e, errno, "--prices: %s", path);
+	into->max = FILE_MAX;
+	while (!into->failed && (n = read(fd, piece, sizeof(piece))) > 0)
+		text_add(into, piece, (size_t)n);
+	if (into->failed)
+		return text_check(into, "--prices", e);
+	return n < 0 ? err_set(e, errno, "--prices: %s", path) : 0;
+}
+
+static int take(const cJSON *row, const char *name, uint64_t *pico)
+{
+	const cJSON *dollars = json_get(row, name);
+
+	if (!cJSON_IsNumber(dollars) ||
+	    !(dollars->valuedouble >= 0 && dollars->valuedouble <= DOLLARS_MAX))
+		return -EINVAL;
+	*pico = (uint64_t)(dollars->valuedouble * PICO_PER_MILLIONTH + 0.5);
+	return 0;
+}
+
+int prices_load(const char *path, const char *model_name, struct price *p, struct err *e)
+{
+	cleanup_text struct text file = { 0 };
+	int r = read_file(path, &file, e);
+	cJSON *root;
+	const cJSON *row;
+
+	if (r < 0)
+		return r;
+	root = json_parse(text_string(&file), file.length);
+	row = json_get(root, model_name);
+	if (!row)
+		row = json_get(root, "*");
+	if (!cJSON_IsObject(root))
+		r = err_say(e, EINVAL, "--prices: %s is not a JSON object", path);
+	else if (!row)
+		r = err_say(e, ENOENT, "--prices: %s has no price for the model '%.100s'",
+			    path, model_name);
+	else if (take(row, "input", &p->input_pico) < 0 ||
+		 take(row, "output", &p->output_pico) < 0)
+		r = err_say(
+			e, EINVAL,
+			"--prices: %s: the price of '%.100s' is not {\"input\": DOLLARS, \"output\": DOLLARS}, each for a million tokens and from 0 to 1000000",
+			path, model_name);
+	cJSON_Delete(root);
+	return r;
+}
+
+uint64_t prices_cost(const struct price *p, uint64_t input, uint64_t output)
+{
+	uint64_t asked, answered, all;
+
+	if (__builtin_mul_overflow(p->input_pico, input, &asked) ||
+	    __builtin_mul_overflow(p->output_pico, output, &answered) ||
+	    __builtin_add_overflow(asked, answered, &all) || all == UINT64_MAX)
+		return UINT64_MAX - 1;
+	return all;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c - arguments into a command's struct: see options.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/units.h"
+#include "agent/cli/options.h"
+
+static int set_count(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	uint64_t *into = at;
+	int r = units_parse_count(value, into);
+
+	if (r == -EINVAL)
+		return err_say(e, EINVAL, "--%s: '%s' is not a whole number", o->name,
+			       value);
+	if (r < 0 || *into < o->min || *into > o->max)
+		return err_say(e, EINVAL,
+			       "--%s: '%s' is not between %" PRIu64 " and %" PRIu64,
+			       o->name, value, o->min, o->max);
+	return 0;
+}
+
+static int set_time(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	uint64_t *into = at;
+	int r = units_parse_time(value, into);
+	char least[32], most[32];
+
+	if (r == -EINVAL)
+		return err_say(e, EINVAL,
+			       "--%s: '%s' is not a time such as 500ms, 60s, 10m or 2h",
+			       o->name, value);
+	if (r < 0 || *into < o->min || *into > o->max)
+		return err_say(e, EINVAL, "--%s: '%s' is not between %s and %s", o->name,
+			       value, units_say_time(o->min, least, sizeof(least)),
+			       units_say_time(o->max, most, sizeof(most)));
+	return 0;
+}
+
+static int set_size(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	uint64_t *into = at;
+	int r = units_parse_size(value, into);
+	char least[32], most[32];
+
+	if (r == -EINVAL)
+		return err_say(e, EINVAL, "--%s: '%s' is not a size such as 64K or 1M",
+			       o->name, value);
+	if (r < 0 || *into < o->min || *into > o->max)
+		return err_say(e, EINVAL, "--%s: '%s' is not between %s and %s", o->name,
+			       value, units_say_size(o->min, least, sizeof(least)),
+			       units_say_size(o->max, most, sizeof(most)));
+	return 0;
+}
+
+static int set_money(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	if (units_parse_money(value, at) == 0)
+		return 0;
+	return err_say(
+		e, EINVAL,
+		"--%s: '%s' is not an amount of dollars such as 5 or 0.25, of 1000000 at the most",
+		o->name, value);
+}
+
+static int set_choice(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	char all[128] = "";
+
+	for (size_t i = 0; o->choices[i]; i++) {
+		if (strcmp(o->choices[i], value) == 0) {
+			*(uint64_t *)at = i;
+			return 0;
+		}
+		(void)strncat(all, i ? ", " : "", sizeof(all) - strlen(all) - 1);
+		(void)strncat(all, o->choices[i], sizeof(all) - strlen(all) - 1);
+	}
+	return err_say(e, EINVAL, "--%s: '%s' is none of %s", o->name, value, all);
+}
+
+static int set_text(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	(void)o;
+	(void)e;
+	memcpy(at, &value, sizeof(value));
+	return 0;
+}
+
+static int set_list(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	struct opt_list *list = at;
+
+	if (list->count == OPT_LIST_MAX)
+		return err_say(e, E2BIG, "--%s: given more than %d times", o->name,
+			       OPT_LIST_MAX);
+	list->items[list->count++] = value;
+	return 0;
+}
+
+static int set_pass(const struct opt *o, const char *value, void *at, struct err *e)
+{
+	struct opt_list *list = at;
+
+	if (list->count + 2 > OPT_LIST_MAX)
+		return err_say(e, E2BIG, "--%s: too many options", o->name);
+	list->items[list->count++] = o->name;
+	list->items[list->count++] = value;
+	return 0;
+}
+
+static int (*const setters[])(const struct opt *, const char *, void *, struct err *) = {
+	[OPT_TEXT] = set_text, [OPT_COUNT] = set_count, [OPT_TIME] = set_time,
+	[OPT_SIZE] = set_size, [OPT_MONEY] = set_money, [OPT_CHOICE] = set_choice,
+	[OPT_LIST] = set_list, [OPT_PASS] = set_pass,
+};
+
+static const struct opt *find(const struct command *cmd, const char *name, size_t length)
+{
+	for (const struct opt *o = cmd->opts; o->name; o++)
+		if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
+			return o;
+	return NULL;
+}
+
+/* one "--name", "--name=value" or "--name value"; returns how many arguments it took */
+static int take_option(const struct command *cmd, char *const *argv, void *into,
+		       bool *given, struct err *e)
+{
+	const char *name = argv[0] + 2;
+	const char *equals = strchr(name, '=');
+	size_t length = equals ? (size_t)(equals - name) : strlen(name);
+	const struct opt *o = argv[0][1] == '-' ? find(cmd, name, length) : NULL;
+
+	if (!o)
+		return err_say(e, EINVAL,
+			       "%.80s: no such option; see stepjail-agent %s --help",
+			       argv[0], cmd->name);
+	if (given[o - cmd->opts] && o->kind != OPT_LIST)
+		return err_say(e, EINVAL, "--%s: given twice", o->name);
+	given[o - cmd->opts] = true;
+
+	void *at = (char *)into + o->offset;
+
+	if (o->kind == OPT_FLAG) {
+		if (equals)
+			return err_say(e, EINVAL, "--%s: takes no value", o->name);
+		*(bool *)at = true;
+		return 1;
+	}
+
+	/* one that may stand alone means yes */
+	bool alone = o->kind == OPT_PASS && !o->arg;
+	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
+
+	if (!value || !*value)
+		return err_say(e, EINVAL, "--%s: needs a value: %s", o->name, o->arg);
+	if (!equals && strncmp(value, "--", 2) == 0)
+		return err_say(
+			e, EINVAL,
+			"--%s: needs a value, and '%.80s' looks like an option; write --%s=%.80s if it is meant",
+			o->name, value, o->name, value);
+
+	int r = setters[o->kind](o, value, at, e);
+
+	return r < 0 ? r : (equals || alone ? 1 : 2);
+}
+
+static int set_presets(const struct command *cmd, void *into, const bool *given,
+		       struct err *e)
+{
+	for (const struct opt *o = cmd->opts; o->name; o++) {
+		if (!o->preset || given[o - cmd->opts])
+			continue;
+
+		int r = setters[o->kind](o, o->preset, (char *)into + o->offset, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* an option that would have no effect is a mistake, and its user is told */
+static int check_company(const struct command *cmd, const struct opt *o,
+			 const bool *given, struct err *e)
+{
+	char all[128] = "";
+	const char *const *with = o->with;
+
+	for (size_t i = 0; with[i]; i++) {
+		const struct opt *other = find(cmd, with[i], strlen(with[i]));
+		size_t used = strlen(all);
+
+		if (other && given[other - cmd->opts])
+			return 0;
+		(void)snprintf(all + used, sizeof(all) - used, "%s--%s",
+			       i == 0        ? ""
+			       : with[i + 1] ? ", "
+					     : " or ",
+			       with[i]);
+	}
+	return with[0] ? err_say(e, EINVAL, "--%s: has no effect without %s", o->name,
+				 all)
+		       : 0;
+}
+
+int options_parse(const struct command *cmd, char *const *argv, void *into,
+		  const char **operand, bool *help, struct err *e)
+{
+	bool given[OPT_ROWS_MAX] = { false };
+	bool only_operands = false;
+
+	*operand = NULL;
+	*help = false;
+	for (size_t i = 0; argv[i] && !only_operands; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			*help = true;
+		else
+			only_operands = strcmp(argv[i], "--") == 0;
+	if (*help)
+		return 0;
+
+	only_operands = false;
+	for (size_t i = 0; argv[i];) {
+		const char *arg = argv[i];
+
+		if (!only_operands && strcmp(arg, "--") == 0) {
+			only_operands = true;
+			i++;
+		} else if (!only_operands && arg[0] == '-' && arg[1]) {
+			int took = take_option(cmd, argv + i, into, given, e);
+
+			if (took < 0)
+				return took;
+			i += (size_t)took;
+		} else if (!cmd->operand) {
+			return err_say(
+				e, EINVAL,
+				"%s: '%.80s' is one operand too many; it takes none",
+				cmd->name, arg);
+		} else if (*operand) {
+			return err_say(
+				e, EINVAL,
+				"%s: '%.80s' is one operand too many; it takes one %s (put it in quotes)",
+				cmd->name, arg, cmd->operand);
+		} else {
+			*operand = arg;
+			i++;
+		}
+	}
+	if (cmd->operand && (!*operand || !**operand))
+		return err_say(e, EINVAL,
+			       "%s: the %s is missing; see stepjail-agent %s --help",
+			       cmd->name, cmd->operand, cmd->name);
+	for (const struct opt *o = cmd->opts; o->name; o++)
+		if (given[o - cmd->opts] && check_company(cmd, o, given, e) < 0)
+			return -e->errnum;
+	return set_presets(cmd, into, given, e);
+}

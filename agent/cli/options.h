@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - commands and their options: one table makes parser, help and man page
+ *
+ * A command fills its own struct; a row says at which offset. Adding an option is adding
+ * a row. Values that stepjail understands better than the agent does (--memory and the
+ * like) are OPT_PASS: kept as they are and handed on in its argv.
+ */
+#ifndef STEPJAIL_AGENT_OPTIONS_H
+#define STEPJAIL_AGENT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/stop.h"
+#include "agent/base/text.h"
+#include "init/err.h"
+
+#define OPT_LIST_MAX 256
+#define OPT_ROWS_MAX 100
+
+enum opt_kind {
+	OPT_FLAG,   /* bool: given or not */
+	OPT_TEXT,   /* const char *: anything but nothing */
+	OPT_COUNT,  /* uint64_t: min to max */
+	OPT_TIME,   /* uint64_t: milliseconds, min to max */
+	OPT_SIZE,   /* uint64_t: bytes, min to max */
+	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none */
+	OPT_CHOICE, /* uint64_t: index into choices */
+	OPT_LIST,   /* struct opt_list: may be given more than once */
+	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
+};
+
+struct opt_list {
+	const char *items[OPT_LIST_MAX];
+	size_t count;
+};
+
+struct opt {
+	const char *name;   /* without the dashes */
+	const char *arg;    /* what help calls the value; NULL for flags and choices */
+	const char *preset; /* the value where none is given; NULL for none */
+	const char *help;   /* one sentence */
+	enum opt_kind kind;
+	size_t offset;          /* in the command's struct */
+	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
+	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
+	const char *with[4];    /* refused without one of these; NULL at the end */
+};
+
+/* the last columns of a row: kind, and the field of the command's struct that it fills */
+#define OPT_ROW(kind_, type, field) .kind = OPT_##kind_, .offset = offsetof(type, field)
+
+/* below every table of rows: options_parse() keeps a mark for each of them */
+#define OPT_ROWS_FIT(table)                                                              \
+	_Static_assert(sizeof(table) / sizeof((table)[0]) <= OPT_ROWS_MAX,               \
+		       "raise OPT_ROWS_MAX")
+
+struct exit_row {
+	int status;
+	const char *meaning;
+};
+
+struct command {
+	const char *name;
+	const char *operand;    /* as help shows it: "TASK"; NULL for none */
+	const char *summary;    /* one line */
+	const char *about;      /* paragraphs for help and man page, parted by "\n\n" */
+	const struct opt *opts; /* ends with a row without a name */
+	size_t opts_bytes;      /* size of the struct that they fill */
+	/* an exit status, or -errno with *e filled; options and operand are checked */
+	int (*run)(const void *options, const char *operand, struct stop *stop,
+		   struct err *e);
+};
+
+/**
+ * options_parse() - Fill a command's struct from its arguments
+ * @argv:	Arguments after the command's name, NULL at the end; values point into it
+ * @into:	@cmd->opts_bytes bytes, zeroed
+ * @operand:	Gets the one operand, NULL where the command has none
+ * @help:	Set where --help was among them; then nothing else matters
+ *
+ * Return: 0, or -EINVAL with one line that names the option and the mistake
+ */
+int options_parse(const struct command *cmd, char *const *argv, void *into,
+		  const char **operand, bool *help, struct err *e);
+
+/** options_help() - Add a command's --help text */
+void options_help(const struct command *cmd, struct text *out);
+
+/** options_man() - Add the man page of all commands (roff, man(7) macros) */
+void options_man(const struct command *const *cmds, const struct exit_row *exits,
+		 struct text *out);
+
+/** options_exits() - Add the table of exit statuses as --help shows it */
+void options_exits(const struct exit_row *exits, struct text *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_replay.c - stepjail-agent replay: run a transcript's code again, and say what
+ * differs
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/cmd/commands.h"
+#include "agent/record/read_transcript.h"
+#include "agent/replay/peek.h"
+#include "agent/replay/replay.h"
+#include "agent/session/launch.h"
+#include "init/io.h"
+
+struct replay_options {
+	uint64_t color;
+	bool require_confinement;
+	struct jail_options jail;
+};
+
+#define ROW(kind, field) OPT_ROW(kind, struct replay_options, field)
+
+static const struct opt opts[] = {
+	{ "file", "PATH", NULL,
+	  "Take this file for the recorded one of the same name. May be given again.",
+	  ROW(LIST, jail.files) },
+	{ "rootfs", "NAME", NULL, "Another root tree than the recorded one.",
+	  ROW(TEXT, jail.rootfs) },
+	{ "allow-missing", "PART", NULL,
+	  "Run without a wall that this host lacks (cgroup); see stepjail(1). It is never taken from the transcript.",
+	  ROW(PASS, jail.pass) },
+	{ "stepjail", "PATH", NULL,
+	  "Where stepjail is; else beside this program, else in PATH.",
+	  ROW(TEXT, jail.stepjail) },
+	CONFINE_OPT(struct replay_options),
+	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
+	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
+	{ .name = NULL },
+};
+OPT_ROWS_FIT(opts);
+
+struct whole {
+	struct replay replay;
+	struct show show;
+	struct text stepjail;
+};
+
+static void whole_free(struct whole **where)
+{
+	struct whole *w = *where;
+
+	if (!w)
+		return;
+	replay_free(&w->replay);
+	text_free(&w->stepjail);
+	free(w);
+}
+
+/* nothing of it runs before all of it was read, by a process that can do nothing; then
+ * this one is confined, and checks each line again */
+static int read_twice(struct whole *w, const char *path, int fd,
+		      struct read_transcript *reading, struct err *e)
+{
+	cJSON *start;
+	int r = peek_start(fd, path, w->replay.stop, &start, e);
+
+	if (r == 0)
+		r = start ? replay_start(&w->replay, start, e)
+			  : confined_go(&w->replay.confined, &w->show, e);
+	cJSON_Delete(start);
+	if (r == 0)
+		r = read_transcript_run(fd, replay_take, &w->replay, reading, e);
+	if (r == 0 && reading->end == READ_TRANSCRIPT_CHANGED)
+		return err_say(e, EBADMSG,
+			       "%s was changed while it was read: line %" PRIu64
+			       " does not fit: %s",
+			       path, reading->chain.lines + 1, reading->why.text);
+	return r;
+}
+
+static int say_end(struct whole *w, const struct read_transcript *reading,
+		   const char *path, struct err *e)
+{
+	const struct replay *r = &w->replay;
+	cleanup_text struct text line = { 0 };
+
+	if (reading->end == READ_TRANSCRIPT_CUT) {
+		read_transcript_words(reading, path, &line);
+		show_note(&w->show, text_string(&line));
+	}
+	if (r->pending)
+		show_note(&w->show, "the last step's end is not recorded: not run again");
+	text_clear(&line);
+	text_count(&line, r->steps, "step");
+	text_puts(&line, " run again: ");
+	if (r->differ)
+		text_count(&line, r->differ, "difference");
+	else
+		text_puts(&line, "nothing differs");
+	show_line(&w->show, text_string(&line));
+	if (w->show.failed)
+		return w->show.failed == EINTR
+			       ? err_say(e, EINTR, "stopped by a signal")
+			       : err_set(e, w->show.failed, "cannot write to stdout");
+	return r->differ ? 1 : reading->end == READ_TRANSCRIPT_CUT ? 2 : 0;
+}
+
+static int replay_run(const void *options, const char *operand, struct stop *stop,
+		      struct err *e)
+{
+	__attribute__((cleanup(whole_free))) struct whole *w = calloc(1, sizeof(*w));
+	const struct replay_options *o = options;
+	struct read_transcript reading = { 0 };
+
+	if (!w)
+		return err_set(e, ENOMEM, "replay");
+
+	w->replay.confined = CONFINED_NOT;
+	w->replay.out = OUT_NONE;
+
+	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
+	cleanup_fd int fd = r < 0 ? r : read_transcript_open(operand, e);
+
+	if (fd < 0)
+		return fd;
+	show_open(&w->show, STDOUT_FILENO, (enum show_color)o->color, stop);
+	w->replay.confined.policy.required = o->require_confinement;
+	w->replay.asked = &o->jail;
+	w->replay.stepjail = text_string(&w->stepjail);
+	w->replay.stop = stop;
+	w->replay.show = &w->show;
+	r = read_twice(w, operand, fd, &reading, e);
+	return r < 0 ? r : say_end(w, &reading, operand, e);
+}
+
+const struct command command_replay = {
+	.name = "replay",
+	.operand = "FILE",
+	.summary = "Run a transcript's code again, in fresh jails, and say what differs.",
+	.about =
+		"FILE is a transcript of solve or repl. It is checked first, as by verify; no model is asked. Its steps are run in the same order, with the same options: in one session, or in new ones where one was lost or reset; rollbacks and branches are done again.\n\n"
+		"Compared are each step's verdict, state, exit status, signal and violation, and every byte of what it printed; and the root tree. Times, memory and ids are not. What the code itself prints of times, pids, addresses or a set's order differs by nature.\n\n"
+		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A saved function (solve --skills) is taken as it was, or left out and told. A step that somebody interrupted, or that the time of the whole task ended, is not run again.",
+	.opts = opts,
+	.opts_bytes = sizeof(struct replay_options),
+	.run = replay_run,
+};

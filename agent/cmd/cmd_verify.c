@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_verify.c - stepjail-agent verify: does a transcript still say what it said
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/cmd/commands.h"
+#include "agent/confine/confine.h"
+#include "agent/record/read_transcript.h"
+#include "init/io.h"
+
+struct verify_options {
+	const char *digest;
+};
+
+#define ROW(kind, field) OPT_ROW(kind, struct verify_options, field)
+
+static const struct opt opts[] = {
+	{ "digest", "SHA256", NULL,
+	  "What the last line's digest must be, as it was told when the run ended. Without it a file that was made anew from its first changed line on reads as whole.",
+	  ROW(TEXT, digest) },
+	{ .name = NULL },
+};
+OPT_ROWS_FIT(opts);
+
+/* in this order they are exit statuses */
+static const int statuses[] = {
+	[READ_TRANSCRIPT_WHOLE] = 0,
+	[READ_TRANSCRIPT_CHANGED] = 1,
+	[READ_TRANSCRIPT_CUT] = 2,
+};
+
+static int check_digest(const char *digest, struct err *e)
+{
+	if (digest && (strlen(digest) != CHAIN_HEX - 1 ||
+		       strspn(digest, "0123456789abcdef") != CHAIN_HEX - 1))
+		return err_say(
+			e, EINVAL,
+			"--digest: '%.80s' is not 64 hexadecimal digits in lower case",
+			digest);
+	return 0;
+}
+
+static int verify_run(const void *options, const char *operand, struct stop *stop,
+		      struct err *e)
+{
+	const struct verify_options *o = options;
+	cleanup_text struct text words = { 0 };
+	cleanup_text struct text line = { 0 };
+	const struct confine_policy policy = { 0 };
+	struct confine_facts facts;
+	struct read_transcript reading;
+	int r = check_digest(o->digest, e);
+	cleanup_fd int fd = r < 0 ? r : read_transcript_open(operand, e);
+
+	if (fd < 0)
+		return fd;
+	/* a transcript may be a stranger's */
+	r = confine_self(&policy, &facts, e);
+	if (r < 0)
+		return r;
+	r = read_transcript_run(fd, NULL, NULL, &reading, e);
+	if (r < 0)
+		return r;
+
+	bool other = reading.end == READ_TRANSCRIPT_WHOLE && o->digest &&
+		     strcmp(o->digest, reading.chain.digest) != 0;
+
+	read_transcript_words(&reading, operand, &words);
+	if (other)
+		text_puts(
+			&words,
+			", which is not the digest that was given: it is another run, or was made anew");
+	escape_line(&line, text_string(&words), words.length);
+	text_puts(&line, "\n");
+	r = stop_write(stop, STDOUT_FILENO, text_string(&line), line.length);
+	if (r < 0)
+		return r == -EINTR ? err_say(e, EINTR, "stopped by a signal")
+				   : err_set(e, -r, "cannot write to stdout");
+	return other ? statuses[READ_TRANSCRIPT_CHANGED] : statuses[reading.end];
+}
+
+const struct command command_verify = {
+	.name = "verify",
+	.operand = "FILE",
+	.summary =
+		"Check that nothing of a transcript was changed, and that it is whole.",
+	.about =
+		"FILE is a transcript of solve or repl: one JSON object a line, each with its number (line), the digest of the line before it (prev) and its own (sha256), which is that of all bytes of the line before its member sha256. The first line that does not fit is named, with the reason.\n\n"
+		"A run that was killed leaves a transcript that fits as far as it goes and has no end line. That is told apart from a changed one by the exit status; lines cut off at the end on purpose look the same.\n\n"
+		"Whoever can write the file can make all of its lines anew. To notice that, keep the digest that is told at the end of a run in another place, and give it with --digest.",
+	.opts = opts,
+	.opts_bytes = sizeof(struct verify_options),
+	.run = verify_run,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * commands.h - the subcommands, one file each
+ */
+#ifndef STEPJAIL_AGENT_COMMANDS_H
+#define STEPJAIL_AGENT_COMMANDS_H
+
+#include "agent/cli/options.h"
+
+#define AGENT_VERSION "0.1"
+
+extern const struct command command_skills;
+extern const struct command command_solve;
+extern const struct command command_repl;
+extern const struct command command_eval;
+extern const struct command command_verify;
+extern const struct command command_replay;
+extern const struct command command_check;
+
+#endif

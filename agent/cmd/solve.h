@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * solve.h - what is shared by the files of stepjail-agent solve
+ */
+#ifndef STEPJAIL_AGENT_SOLVE_H
+#define STEPJAIL_AGENT_SOLVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/budget/budget_opts.h"
+#include "agent/confine/confined.h"
+#include "agent/judge/judge.h"
+#include "agent/loop/loop.h"
+#include "agent/session/jail_opts.h"
+#include "agent/skills/skills_save.h"
+
+#define JUDGES_MAX 8
+
+struct solve_options {
+	const char *model;
+	const char *model_name;
+	const char *base_url;
+	const char *key_file;
+	const char *transcript;
+	uint64_t code_in;
+	uint64_t model_time_ms;
+	uint64_t retries;
+	uint64_t retry_wait_ms;
+	uint64_t context_tokens;
+	uint64_t reply_tokens;
+	struct budget_options budget;
+	uint64_t color;
+	bool stateless;
+	bool require_confinement;
+	bool json;
+	bool quiet;
+	struct mode_options mode;
+	struct jail_options jail;
+	struct checks_options checks;
+	const char *skills;
+	struct out_options out;
+	uint64_t pictures;
+};
+
+/* all of one run, so that one function can free it */
+struct solve {
+	const struct solve_options *o;
+	struct stop *stop;
+	struct jail_binds binds;
+	struct checks checks;
+	struct save save;
+	struct text stepjail;
+	struct model_plan model_plan;
+	struct model model;
+	struct session_plan session_plan;
+	struct confined confined;
+	struct session session;
+	struct step step;
+	struct show show;
+	struct transcript transcript;
+	struct budget budget;
+	struct out out;
+	struct shown shown;
+	struct judge judges[JUDGES_MAX]; /* of the answer, in order */
+	size_t judge_count;
+	struct mode_state mode;
+	bool stateless; /* as asked, or as the way wants it */
+	struct loop loop;
+};
+
+/**
+ * solve_plan() - Take the options: files, judges, model, transcript, what is confined
+ *
+ * Return: 0, or -errno with one line about what is wrong with them
+ */
+int solve_plan(struct solve *s, const char *task, struct err *e);
+
+/**
+ * solve_finish() - Say the last words: the answer where there was no progress, --json's
+ * object, else the reason on stderr
+ * @e:		Why there is no answer
+ *
+ * Return: the exit status, or -errno
+ */
+int solve_finish(struct solve *s, enum outcome end, struct err *e);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * solve_end.c - the last words of a solve: see solve.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/units.h"
+#include "agent/cmd/solve.h"
+#include "init/io.h"
+
+static int print_json(struct solve *s, enum outcome end, const struct err *why,
+		      struct err *e)
+{
+	struct loop *l = &s->loop;
+	cJSON *o = cJSON_CreateObject();
+	cJSON *checks = checks_json(&s->checks);
+	cJSON *saved = save_json(&s->save);
+	cleanup_text struct text line = { 0 };
+
+	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
+	if (end == OUTCOME_ANSWERED)
+		record_string(o, "answer", text_string(&l->answer), l->answer.length);
+	else
+		(void)cJSON_AddNullToObject(o, "answer");
+	if (why->text[0] && end != OUTCOME_ANSWERED && end != OUTCOME_STOPPED)
+		record_string(o, "error", why->text, strlen(why->text));
+	else
+		(void)cJSON_AddNullToObject(o, "error");
+	record_string(o, "model", text_string(&s->model.label), s->model.label.length);
+	(void)cJSON_AddStringToObject(o, "mode", s->mode.mode->name);
+	if (end == OUTCOME_ANSWERED && l->attempt)
+		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
+	(void)cJSON_AddItemToObject(o, "steps", l->steps);
+	l->steps = NULL;
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
+	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
+	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
+	if (checks)
+		(void)cJSON_AddItemToObject(o, "checks", checks);
+	if (saved)
+		(void)cJSON_AddItemToObject(o, "saved", saved);
+	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
+	(void)cJSON_AddNumberToObject(o, "wall_ms",
+				      (double)(units_now_ms() - s->budget.started_ms));
+
+	out_record(&s->out, o);
+	if (s->transcript.fd >= 0) {
+		record_string(o, "transcript", text_string(&s->transcript.path),
+			      s->transcript.path.length);
+		(void)cJSON_AddStringToObject(o, "transcript_sha256",
+					      s->transcript.chain.digest);
+	}
+
+	int r = record_print(o, &line, e);
+
+	cJSON_Delete(o);
+	text_puts(&line, "\n");
+	if (r == 0)
+		r = text_check(&line, "--json", e);
+	if (r == 0)
+		r = stop_write(s->stop, STDOUT_FILENO, line.bytes, line.length);
+	return r < 0 && r != -EINTR ? err_set(e, -r, "cannot write to stdout") : 0;
+}
+
+static void show_usage(struct solve *s)
+{
+	const struct usage *u = &s->model.usage;
+	cleanup_text struct text line = { 0 };
+	char cost[32];
+
+	if (!u->prompt_tokens && !u->completion_tokens)
+		return;
+	text_puts(&line, "model: ");
+	text_count(&line, u->requests, "request");
+	text_puts(&line, ", ");
+	text_count(&line, u->prompt_tokens, "token");
+	text_printf(&line, " asked, %" PRIu64 " answered", u->completion_tokens);
+	if (s->budget.priced)
+		text_printf(&line, ", %s",
+			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,
+					    sizeof(cost)));
+	if (u->judged) {
+		text_puts(&line, " (of ");
+		text_count(&line, u->judged, "answer");
+		text_puts(&line, " the server did not tell all tokens: judged by bytes)");
+	}
+	show_note(&s->show, text_string(&line));
+}
+
+static void show_transcript(struct solve *s)
+{
+	cleanup_text struct text line = { 0 };
+
+	transcript_told(&s->transcript, &line);
+	if (line.length)
+		show_place(&s->show, text_string(&line));
+}
+
+int solve_finish(struct solve *s, enum outcome end, struct err *e)
+{
+	struct err said = *e;
+	int r = 0;
+
+	session_close(&s->session);
+	out_show(&s->out, &s->show);
+	show_usage(s);
+	show_transcript(s);
+	if (s->o->json) {
+		r = print_json(s, end, &said, e);
+	} else if (s->o->quiet && end == OUTCOME_ANSWERED) {
+		cleanup_text struct text out = { 0 };
+
+		escape_lines(&out, "", text_string(&s->loop.answer),
+			     s->loop.answer.length);
+		r = stop_write(s->stop, STDOUT_FILENO, text_string(&out), out.length);
+		if (r < 0)
+			r = err_set(e, -r, "cannot write to stdout");
+	}
+	if (r < 0)
+		return r;
+	if (end == OUTCOME_STOPPED)
+		return err_say(e, EINTR, "stopped by a signal");
+	if (end == OUTCOME_BROKEN)
+		return said.errnum ? -said.errnum : -EIO;
+	if (end != OUTCOME_ANSWERED) {
+		cleanup_text struct text line = { 0 };
+
+		text_puts(&line, "stepjail-agent: ");
+		escape_line(&line, said.text, strlen(said.text));
+		text_puts(&line, "\n");
+		(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
+	}
+	return loop_outcome_status(end, 0);
+}

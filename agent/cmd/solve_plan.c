@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * solve_plan.c - all that a solve is made of, before anything hostile is heard: see
+ * solve.h
+ */
+#include <errno.h>
+
+#include "agent/base/path.h"
+#include "agent/cmd/solve.h"
+#include "agent/record/inputs.h"
+
+static void note(void *arg, const char *line)
+{
+	show_note(arg, line);
+}
+
+static void heard(void *arg, const char *words, size_t length)
+{
+	show_live(arg, words, length);
+}
+
+static int open_model(struct solve *s, struct err *e)
+{
+	const struct solve_options *o = s->o;
+
+	if (!o->model)
+		return err_say(
+			e, EINVAL,
+			"--model is missing: give --model scripted:FILE for a file of turns, or --model openai (or anthropic, ollama, llamacpp, vllm) --model-name NAME for a server");
+	s->model_plan = (struct model_plan){
+		.base_url = o->base_url,
+		.model_name = o->model_name,
+		.key_file = o->key_file,
+		.tools = o->code_in == 1,
+		.retries = o->retries,
+		.retry_wait_ms = o->retry_wait_ms,
+		.request_ms = o->model_time_ms,
+		.time_option = "--wall-time",
+		.stop = s->stop,
+		.note = note,
+		.note_arg = &s->show,
+		.heard = s->show.terminal && !o->json ? heard : NULL,
+		.heard_arg = &s->show,
+	};
+	return model_open(&s->model, o->model, &s->model_plan, e);
+}
+
+/* the checks of prompts, replies and the answer */
+static int plan_checks(struct solve *s, struct err *e)
+{
+	struct checks *v = &s->checks;
+	int r = checks_plan(v, &s->o->checks, &s->o->jail,
+			    (const char *const *)s->binds.list, s->binds.count,
+			    &s->confined.broker, e);
+
+	v->plan = (struct run_once_plan){
+		.broker = &s->confined.broker,
+		.stop = s->stop,
+		.limit_ms = s->o->checks.time_ms,
+		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
+	};
+	v->session = &s->session;
+	v->transcript = &s->transcript;
+	v->show = &s->show;
+	s->loop.checks = v;
+	if (r == 0 && checks_judge(v, &s->judges[s->judge_count]))
+		s->judge_count++;
+	return r;
+}
+
+static int record_checks(struct solve *s, struct err *e)
+{
+	cJSON *checks = checks_record(&s->checks, e);
+
+	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
+	if (s->save.dir)
+		(void)cJSON_AddItemToObject(s->loop.given, "skills",
+					    skills_record(&s->save.skills));
+	return checks ? 0 : -e->errnum;
+}
+
+/* functions that earlier tasks have saved, and what this one will */
+static int plan_skills(struct solve *s, const char *task, struct err *e)
+{
+	struct save *save = &s->save;
+
+	save->dir = s->o->skills;
+	save->task = task;
+	save->model = &s->model.label;
+	save->session = &s->session;
+	save->transcript = &s->transcript;
+	save->show = &s->show;
+	save->plan = (struct run_once_plan){ .broker = &s->confined.broker,
+					     .stop = s->stop,
+					     .deadline_ms = s->checks.plan.deadline_ms };
+	s->loop.preface = &save->preface;
+	return save_plan(save, &s->o->jail, &s->confined.broker, e);
+}
+
+static int plan_session(struct solve *s, struct err *e)
+{
+	s->session_plan = (struct session_plan){
+		.serve = { .stepjail = text_string(&s->stepjail),
+			   .rootfs = s->o->jail.rootfs,
+			   .pass = &s->o->jail.pass,
+			   .binds = (const char *const *)s->binds.list,
+			   .bind_count = s->binds.count,
+			   .more_binds = (const char *const *)s->save.skills.binds,
+			   .more_count = s->save.skills.bind_count,
+			   .step_ms = s->o->jail.step_ms,
+			   .output_limit =
+				   s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL },
+		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
+		.stateless = s->stateless,
+		.heard = s->mode.mode->programs ? mode_heard : NULL,
+		.heard_arg = &s->mode,
+		.files = s->binds.puts,
+		.file_count = s->binds.put_count,
+	};
+	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
+}
+
+/* what goes in and comes out; nothing of it is kept from one jail to the next */
+static int open_files(struct solve *s, struct err *e)
+{
+	int r = jail_binds_make(&s->o->jail, NULL, s->stop, &s->binds, e);
+
+	s->stateless = s->o->stateless;
+	if (r == 0)
+		r = mode_plan(&s->mode, &s->o->mode, &s->stateless, &s->binds, e);
+	if (r == 0 && s->stateless && s->o->out.folder)
+		return err_say(
+			e, EINVAL,
+			"--out: with --stateless, and with --mode program, each step has a jail of its own, and none is left at the end: leave one of them out");
+	if (r == 0 && s->stateless && s->binds.put_count)
+		return err_say(
+			e, EINVAL,
+			"--file: with --stateless, and with --mode program, what comes by a pipe cannot be given to each jail: give a regular file");
+	if (r == 0)
+		r = out_open(&s->out, &s->o->out, &s->confined.policy, e);
+	jail_binds_add(&s->binds, &s->out.marker);
+	return r;
+}
+
+int solve_plan(struct solve *s, const char *task, struct err *e)
+{
+	const struct solve_options *o = s->o;
+	int r = open_files(s, e);
+
+	if (r == 0 && s->mode.tests.count)
+		s->judges[s->judge_count++] =
+			(struct judge){ "tests", tests_ask, &s->mode.tests };
+	if (r == 0)
+		r = budget_make(&o->budget, o->model_name, &s->budget, e);
+	if (r == 0)
+		r = launch_find(o->jail.stepjail, &s->stepjail, e);
+	if (r == 0)
+		r = plan_checks(s, e);
+	if (r == 0)
+		r = mode_judged(&s->mode, s->judge_count, e);
+	if (r == 0)
+		r = plan_skills(s, task, e);
+	if (r == 0)
+		r = plan_session(s, e);
+	if (r == 0)
+		r = open_model(s, e);
+	if (r == 0)
+		r = transcript_open(&s->transcript, o->transcript, "solve", e);
+	if (r == 0 && s->transcript.fd >= 0) {
+		path_absolute(text_string(&s->transcript.path), &s->save.record);
+		s->loop.given = inputs_record(&o->jail, &s->binds, s->stateless, e);
+		r = s->loop.given ? record_checks(s, e) : -e->errnum;
+		if (r == 0 && s->mode.tests.count)
+			r = tests_record(&s->mode.tests, s->loop.given, e);
+	}
+	if (r == 0)
+		r = shown_plan(&s->shown, (enum terminal_way)o->pictures,
+			       s->show.terminal, &s->out.folder, &s->transcript,
+			       &s->confined.policy, e);
+	return r;
+}

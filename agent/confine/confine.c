@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * confine.c - the agent's own jail: its walls in order, and what the kernel says of them
+ *
+ * See confine.h. The order: what reads /proc is opened first, capabilities and Landlock
+ * come before the filter, which would refuse the calls that make them, and before the
+ * filter Landlock is tried.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include "agent/confine/confine.h"
+#include "agent/key/key.h"
+#include "init/io.h"
+
+#define STATUS_BYTES 8192
+
+struct status {
+	uint64_t no_new_privs, seccomp, threads;
+	int filters; /* -1 where there is no such line */
+	uint64_t caps;
+};
+
+int confine_add_path(struct confine_policy *p, const char *path, bool create,
+		     struct err *e)
+{
+	if (p->path_count == CONFINE_PATHS_MAX)
+		return err_say(e, E2BIG, "confinement: too many paths");
+	p->paths[p->path_count++] =
+		(struct confine_path){ .path = path, .create = create };
+	return 0;
+}
+
+int confine_add_kept(struct confine_policy *p, const char *path, struct err *e)
+{
+	int r = confine_add_path(p, path, true, e);
+
+	if (r == 0)
+		p->paths[p->path_count - 1].keep = true;
+	return r;
+}
+
+int confine_add_folder(struct confine_policy *p, const char *path, struct err *e)
+{
+	int r = confine_add_path(p, path, true, e);
+
+	if (r == 0)
+		p->paths[p->path_count - 1].folders = true;
+	p->needs |= CONFINE_COLLECT;
+	return r;
+}
+
+int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e)
+{
+	for (size_t i = 0; i < p->port_count; i++)
+		if (p->ports[i] == port)
+			return 0;
+	if (p->port_count == CONFINE_PORTS_MAX)
+		return err_say(e, E2BIG, "confinement: too many ports");
+	p->ports[p->port_count++] = port;
+	return 0;
+}
+
+int confine_early(struct err *e)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_set(e, errno, "confinement: PR_SET_DUMPABLE");
+	return 0;
+}
+
+/* the number behind "\nname:\t"; false where there is none */
+static bool find_number(const char *text, const char *name, int base, uint64_t *value)
+{
+	const char *at = strstr(text, name);
+
+	if (at)
+		*value = strtoull(at + strlen(name), NULL, base);
+	return at != NULL;
+}
+
+/* proc(5), of the process that opened @fd */
+static int read_status(int fd, struct status *s, struct err *e)
+{
+	static const char *const sets[] = { "\nCapInh:\t", "\nCapPrm:\t", "\nCapEff:\t",
+					    "\nCapAmb:\t" };
+	char text[STATUS_BYTES];
+	uint64_t number = 0;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return err_set(e, errno, "confinement: /proc/self/status");
+	text[n] = '\0';
+	*s = (struct status){ .filters = -1 };
+
+	bool all = find_number(text, "\nNoNewPrivs:\t", 10, &s->no_new_privs) &&
+		   find_number(text, "\nSeccomp:\t", 10, &s->seccomp) &&
+		   find_number(text, "\nThreads:\t", 10, &s->threads);
+
+	for (size_t i = 0; all && i < sizeof(sets) / sizeof(sets[0]); i++) {
+		all = find_number(text, sets[i], 16, &number);
+		s->caps |= number;
+	}
+	if (find_number(text, "\nSeccomp_filters:\t", 10, &number))
+		s->filters = (int)number;
+	return all ? 0
+		   : err_say(e, EBADMSG,
+			     "confinement: /proc/self/status does not tell all of it");
+}
+
+static int drop_capabilities(struct err *e)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	if (syscall(SYS_capset, &head, none) < 0)
+		return err_set(e, errno, "confinement: capset");
+	return 0;
+}
+
+/* what reads back must be what was asked for */
+static int compare(const struct confine_facts *f, struct err *e)
+{
+	const struct {
+		bool good;
+		const char *name;
+	} walls[] = {
+		{ f->no_new_privs, "no_new_privs" },
+		{ f->seccomp == 2, "the seccomp filter" },
+		{ f->filters == 1 || f->filters == -1, "the seccomp filter" },
+		{ f->caps == 0, "the empty capability sets" },
+		{ !f->dumpable, "PR_SET_DUMPABLE" },
+		{ !f->has_secret || (!f->secret.dumped && !f->secret.forked),
+		  "the key's memory, without dumps and children," },
+	};
+
+	for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++)
+		if (!walls[i].good)
+			return err_say(e, EPERM, "confinement: %s is not in force",
+				       walls[i].name);
+	return 0;
+}
+
+static int put_up(const struct confine_policy *p, const struct status *before,
+		  struct confine_facts *f, struct err *e)
+{
+	int r = confine_early(e);
+
+	/* Landlock confines the calling thread alone */
+	if (r == 0 && before->threads != 1)
+		r = err_say(e, EBUSY, "confinement: there are %" PRIu64 " threads",
+			    before->threads);
+	if (r == 0 && p->secret) {
+		f->has_secret = true;
+		r = secret_look(p->secret, p->secret_bytes, &f->secret, e);
+	}
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = err_set(e, errno, "confinement: no_new_privs");
+	if (r == 0)
+		r = drop_capabilities(e);
+	if (r == 0)
+		f->landlock_abi = r = confine_landlock_abi(e);
+	if (r > 0)
+		r = confine_files(p, f->landlock_abi, e);
+	/* where nothing needs them, the filter refuses open() and socket() altogether */
+	f->files = f->landlock_abi >= 1 ||
+		   !(p->needs & (CONFINE_READ | CONFINE_CREATE | CONFINE_COLLECT));
+	f->ports = f->landlock_abi >= 4 || !(p->needs & CONFINE_CONNECT);
+	return r == 0 ? confine_calls(p->needs, e) : r;
+}
+
+int confine_self(const struct confine_policy *p, struct confine_facts *f, struct err *e)
+{
+	cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	cleanup_text struct text missing = { 0 };
+	struct status before = { 0 }, after = { 0 };
+
+	*f = (struct confine_facts){ 0 };
+	if (fd < 0)
+		return err_set(e, errno, "confinement: /proc/self/status");
+	key_forget_environment();
+
+	int r = read_status(fd, &before, e);
+
+	if (r == 0)
+		r = put_up(p, &before, f, e);
+	if (r == 0)
+		r = read_status(fd, &after, e);
+	if (r < 0)
+		return r;
+	f->no_new_privs = after.no_new_privs == 1;
+	f->seccomp = (int)after.seccomp;
+	f->filters = after.filters < 0 ? -1 : after.filters - before.filters;
+	f->caps = after.caps;
+	f->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
+	r = compare(f, e);
+	if (r < 0)
+		return r;
+	f->done = true;
+	confine_missing(f, &missing);
+	if (p->required && missing.length)
+		return err_say(e, EPERM, "--require-confinement: %s",
+			       text_string(&missing));
+	return 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * confine.h - the agent's own jail, from before the first byte of a model or a jail
+ *
+ * What a model says and what a jail prints is hostile, and this process parses both while
+ * it holds the key. Should one of them take it over, it finds itself in a process that
+ * can execute nothing, make no process, trace and signal nobody, open no file but those
+ * of its policy, and reach no TCP port but the model's:
+ *
+ *	no_new_privs	no program gives it more than it has
+ *	capabilities	none, as root too
+ *	not dumpable	no core, and no other process of the user reads its memory
+ *	Landlock	the files of the policy, the ports of the policy, where the kernel
+ *			has it (confine_files.c)
+ *	seccomp		a table of calls (confine_calls.c)
+ *
+ * Jails are started by a process that stays outside, knows no key and can do nothing else
+ * (broker.h).
+ *
+ * What the kernel lacks is told in the facts, and is an error where it is required. All
+ * of it is read back from the kernel, or tried, and what reads back otherwise is an
+ * error.
+ */
+#ifndef STEPJAIL_AGENT_CONFINE_H
+#define STEPJAIL_AGENT_CONFINE_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/text.h"
+#include "agent/key/secret.h"
+#include "init/err.h"
+
+#define CONFINE_PATHS_MAX 24
+#define CONFINE_PORTS_MAX 8
+
+/* what a command needs after it is confined */
+enum confine_need {
+	CONFINE_CONNECT = 1,  /* TCP, to the ports of the policy */
+	CONFINE_NAMES = 2,    /* names become addresses: UDP, netlink, threads */
+	CONFINE_READ = 4,     /* open files of the policy for reading */
+	CONFINE_CREATE = 8,   /* make new files where the policy says */
+	CONFINE_EDIT = 16,    /* set the terminal, and stop with it (Ctrl-Z) */
+	CONFINE_COLLECT = 32, /* make new files and folders where the policy says */
+	CONFINE_KEEP = 64,    /* give new files their name, or take them back */
+};
+
+struct confine_path {
+	const char *path;
+	bool create;  /* new files may be made below it; reading is always allowed */
+	bool folders; /* and new folders */
+	bool keep;    /* and new files renamed, and removed */
+};
+
+struct confine_policy {
+	unsigned int needs;
+	uint16_t ports[CONFINE_PORTS_MAX];
+	size_t port_count;
+	struct confine_path
+		paths[CONFINE_PATHS_MAX]; /* what does not exist is left out */
+	size_t path_count;
+	bool read_host;     /* all files but those below /proc, /sys and /dev, too */
+	const void *secret; /* from secret_new(), or NULL; only looked at */
+	size_t secret_bytes;
+	bool required; /* to be confined in part is a failure */
+};
+
+/* what the kernel says, afterwards */
+struct confine_facts {
+	bool done;
+	int landlock_abi; /* 0: none */
+	bool files;       /* none but the policy's can be opened */
+	bool ports;       /* none but the policy's can be reached: ABI 4, Linux 6.7 */
+	bool no_new_privs;
+	int seccomp;   /* the mode: 2 */
+	int filters;   /* of our own; -1 where the kernel does not count: before 5.9 */
+	uint64_t caps; /* permitted, effective, inheritable or ambient */
+	bool dumpable;
+	bool has_secret;
+	struct secret_facts secret;
+};
+
+/** confine_add_folder() - A path below which files and folders are made; the need, too */
+int confine_add_folder(struct confine_policy *p, const char *path, struct err *e);
+
+/** confine_add_path(), confine_add_port() - 0, or -E2BIG; a path is not copied */
+int confine_add_path(struct confine_policy *p, const char *path, bool create,
+		     struct err *e);
+int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e);
+
+/** confine_add_kept() - A folder in which files are made, named and removed; likewise */
+int confine_add_kept(struct confine_policy *p, const char *path, struct err *e);
+
+/**
+ * confine_self() - Confine this process, for good
+ * @facts:	Overwritten
+ *
+ * Should be called when all that is not in the policy has been opened, the key is loaded,
+ * the broker runs, and no thread has been started.
+ *
+ * Return: 0, or -errno: a wall could not be put up or does not read back, or is missing
+ * and required. The process may be confined in part then, and should end.
+ */
+int confine_self(const struct confine_policy *p, struct confine_facts *facts,
+		 struct err *e);
+
+/** confine_early() - For the beginning of main(): nobody looks into this process */
+int confine_early(struct err *e);
+
+/** confine_json() - The policy and the facts, for a report */
+cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *facts);
+
+/** confine_missing() - One line on what is not confined, or nothing */
+void confine_missing(const struct confine_facts *facts, struct text *line);
+
+/* ---- the two files that put up a wall each (confine.c and tests only) */
+
+/** confine_landlock_abi() - What the kernel offers; 0 for none, or -errno */
+int confine_landlock_abi(struct err *e);
+
+/**
+ * confine_files() - Landlock, by the rights that an ABI knows, and try whether it holds
+ * @abi:	1 or more; fewer than the kernel has is what an older one would do
+ *
+ * Return: 0, or -errno
+ */
+int confine_files(const struct confine_policy *p, int abi, struct err *e);
+
+/** confine_calls() - The seccomp filter of these needs; 0, or -errno */
+int confine_calls(unsigned int needs, struct err *e);
+
+/** confine_call_name() - Row @i's system call, or NULL behind the last: for tests */
+const char *confine_call_name(size_t i);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checks.c - have a check look at something, and say what came of it: see checks.h
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/units.h"
+#include "agent/judge/checks.h"
+#include "agent/judge/checks_rows.h"
+#include "agent/record/record.h"
+
+#define OWN_LINE "stepjail: " /* begins those of stepjail itself, beside the check's */
+
+const struct checks_row checks_rows[CHECKS_KINDS] = {
+	[CHECKS_PROMPT] = { "prompt", "--check-prompt",
+			    "what was to be sent to the model", NULL },
+	[CHECKS_REPLY] = { "reply", "--check-reply", "Your reply",
+			   "Nothing of it was run, and it was not taken for an answer." },
+	[CHECKS_ANSWER] = { "answer", "--check-answer", "Your answer",
+			    "It was not taken. Go on, and give another one." },
+};
+
+/* {time}, {code}, {signal} and {syscall} are filled in */
+static const char *const endings[VERDICT_COUNT] = {
+	[VERDICT_COMPLETED] = "it ended well",
+	[VERDICT_EXCEPTION] = "it raised an exception",
+	[VERDICT_EXITED] = "it ended with exit status {code}",
+	[VERDICT_SIGNALED] = "it failed itself, ended by signal {signal}",
+	[VERDICT_WALL_TIMEOUT] = "it failed itself: it took longer than {time}",
+	[VERDICT_CPU_TIMEOUT] = "it failed itself: it used up its CPU time",
+	[VERDICT_MEMORY] = "it failed itself: it used more memory than it may",
+	[VERDICT_PIDS] = "it failed itself: it started more processes than it may",
+	[VERDICT_DISK] = "it failed itself: it wrote more than the disk may hold",
+	[VERDICT_VIOLATION] = "it failed itself: it made a forbidden call{syscall}",
+	[VERDICT_CANCELLED] = "it failed itself: it was ended from outside",
+	[VERDICT_LAUNCHER_ERROR] = "it failed itself, and nobody knows how",
+};
+
+void checks_ending(const struct verdict_facts *f, struct text *out)
+{
+	const char *words = endings[f->verdict];
+	char time[32];
+
+	while (*words) {
+		size_t plain = strcspn(words, "{");
+
+		text_add(out, words, plain);
+		words += plain;
+		if (!*words)
+			return;
+		if (words[1] == 't')
+			text_puts(out, units_say_time(f->limit_ms, time, sizeof(time)));
+		else if (words[1] == 'c')
+			text_printf(out, "%d", f->code);
+		else if (strncmp(words, "{sig", 4) == 0)
+			text_printf(out, "%d", f->signal);
+		else if (f->syscall[0])
+			text_printf(out, " (%s)", f->syscall);
+		words += strcspn(words, "}") + 1;
+	}
+}
+
+/* lines that are the check's and not stepjail's */
+static void add_lines(const struct text *from, struct text *out)
+{
+	const char *at = text_string(from);
+	size_t left = from->length;
+
+	while (left) {
+		const char *end = memchr(at, '\n', left);
+		size_t line = end ? (size_t)(end - at) + 1 : left;
+
+		if (line < strlen(OWN_LINE) ||
+		    memcmp(at, OWN_LINE, strlen(OWN_LINE)) != 0)
+			escape_lines(out, ESCAPE_MARK, at, line);
+		at += line;
+		left -= line;
+	}
+}
+
+static void add_printed(const struct clip *c, struct text *out)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+
+	(void)clip_take(c, &head, &tail);
+	add_lines(&head, out);
+	if (tail.length)
+		text_puts(out, "[what is between them is not shown here]\n");
+	add_lines(&tail, out);
+}
+
+/* what was printed, harmless to a terminal and a model */
+static void printed(const struct run_once *o, struct text *out)
+{
+	cleanup_text struct text theirs = { 0 };
+
+	add_printed(&o->out, &theirs);
+	add_printed(&o->err, &theirs);
+	escape_turns(out, text_string(&theirs), theirs.length);
+	if (theirs.failed && !out->failed)
+		out->failed = theirs.failed;
+}
+
+static void add_digest(cJSON *o, const char *name, const struct clip *c)
+{
+	cJSON *one = cJSON_AddObjectToObject(o, name);
+	char hex[CHAIN_HEX];
+
+	clip_digest(c, hex);
+	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->total);
+	(void)cJSON_AddStringToObject(one, "sha256", hex);
+}
+
+static int record(struct checks *v, enum checks_kind kind, const struct text *input,
+		  bool began, const struct text *said, struct err *e)
+{
+	const struct run_once *once = &v->once;
+	cJSON *o = cJSON_CreateObject();
+	struct sha256_ctx sum;
+	char hex[CHAIN_HEX];
+
+	sha256_init(&sum);
+	sha256_update(&sum, input->length, (const uint8_t *)text_string(input));
+	chain_hex(&sum, hex);
+	(void)cJSON_AddStringToObject(o, "check", checks_rows[kind].name);
+	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(once->facts.verdict));
+	(void)cJSON_AddNumberToObject(o, "exit_code", once->facts.code);
+	(void)cJSON_AddNumberToObject(o, "signal", once->facts.signal);
+	(void)cJSON_AddStringToObject(o, "violation", once->facts.syscall);
+	(void)cJSON_AddBoolToObject(o, "passed", began && once->good);
+	(void)cJSON_AddNumberToObject(o, "input_bytes", (double)input->length);
+	(void)cJSON_AddStringToObject(o, "input_sha256", hex);
+	add_digest(o, "output", &once->out);
+	add_digest(o, "error", &once->err);
+	record_string(o, "printed", text_string(said), said->length);
+	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)once->wall_ms);
+	return transcript_add(v->transcript, v->session, "checked", o, e);
+}
+
+static void show_ending(struct checks *v, enum checks_kind kind,
+			const struct text *ending)
+{
+	cleanup_text struct text line = { 0 };
+
+	text_printf(&line, "%s refused: %s", checks_rows[kind].option,
+		    text_string(ending));
+	show_note(v->show, text_string(&line));
+}
+
+/* 1; 0 with @ending and @said; or -errno */
+static int ask(struct checks *v, enum checks_kind kind, const struct text *input,
+	       struct text *ending, struct text *said, struct err *e)
+{
+	struct err why = { 0 };
+	int r, written;
+
+	v->asked[kind]++;
+	v->plan.line = v->line[kind];
+	r = text_check(input, "what is to be checked", e);
+	if (r < 0)
+		return r;
+	r = run_once(&v->plan, text_string(input), input->length, &v->once, &why);
+	if (r == -ETIMEDOUT || r == -EINTR) {
+		*e = why;
+		return r;
+	}
+	printed(&v->once, said);
+	written = record(v, kind, input, r == 0, said, e);
+	if (r < 0)
+		return err_say(e, -r, "%s: %s", checks_rows[kind].option, why.text);
+	if (written < 0)
+		return written;
+	if (v->once.good)
+		return 1;
+	v->refused[kind]++;
+	checks_ending(&v->once.facts, ending);
+	show_ending(v, kind, ending);
+	return 0;
+}
+
+/* the same, with words for the model */
+static int ask_of(struct checks *v, enum checks_kind kind, const struct text *input,
+		  struct text *words, struct err *e)
+{
+	cleanup_text struct text ending = { 0 };
+	cleanup_text struct text said = { 0 };
+	int r = ask(v, kind, input, &ending, &said, e);
+
+	if (r != 0)
+		return r;
+	text_printf(words, "%s was looked at by a check, and did not pass: %s. %s",
+		    checks_rows[kind].refused, text_string(&ending),
+		    checks_rows[kind].then);
+	if (said.length)
+		text_printf(words, " The check printed:\n%.*s", (int)said.length - 1,
+			    text_string(&said));
+	return text_check(&said, "what a check printed", e);
+}
+
+static int ask_answer(void *arg, const struct text *answer, struct text *words,
+		      struct err *e)
+{
+	return ask_of(arg, CHECKS_ANSWER, answer, words, e);
+}
+
+bool checks_judge(struct checks *v, struct judge *judge)
+{
+	*judge = (struct judge){ .name = checks_rows[CHECKS_ANSWER].option + 2,
+				 .ask = ask_answer,
+				 .arg = v };
+	return v->line[CHECKS_ANSWER] != 0;
+}
+
+int checks_reply(struct checks *v, const struct reply *reply, const struct text *code,
+		 struct text *words, struct err *e)
+{
+	cleanup_text struct text input = { 0 };
+
+	if (!v || !v->line[CHECKS_REPLY])
+		return 1;
+	text_add(&input, reply->text.bytes, reply->text.length);
+	/* else it stands in the text */
+	if (reply->call_count && code->length) {
+		text_puts(&input, input.length ? "\n" : "");
+		text_add(&input, code->bytes, code->length);
+	}
+	return ask_of(v, CHECKS_REPLY, &input, words, e);
+}
+
+int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
+{
+	cleanup_text struct text input = { 0 };
+	cleanup_text struct text ending = { 0 };
+	cleanup_text struct text said = { 0 };
+	int r;
+
+	if (!v || !v->line[CHECKS_PROMPT] || !chat->count)
+		return 1;
+	/* another conversation, or one that nothing was added to: all of it */
+	if (chat != v->chat || chat->list[0].text != v->first || v->sent >= chat->count)
+		v->sent = 0;
+	v->chat = chat;
+	v->first = chat->list[0].text;
+	for (; v->sent < chat->count; v->sent++) {
+		const struct message *m = &chat->list[v->sent];
+
+		if (m->role == ROLE_ASSISTANT)
+			continue; /* it came from there */
+		text_puts(&input, input.length ? "\n" : "");
+		text_puts(&input, m->text);
+	}
+	r = ask(v, CHECKS_PROMPT, &input, &ending, &said, e);
+	if (r != 0)
+		return r;
+	/* its first line alone: the reason is one */
+	(void)err_say(e, EPERM, "--check-prompt refused %s: %s%s%.*s",
+		      checks_rows[CHECKS_PROMPT].refused, text_string(&ending),
+		      said.length ? ": " : "",
+		      said.length ? (int)strcspn(said.bytes + strlen(ESCAPE_MARK), "\n")
+				  : 0,
+		      said.length ? said.bytes + strlen(ESCAPE_MARK) : "");
+	return 0;
+}

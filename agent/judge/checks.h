@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checks.h - programs of the user's that have a word in what goes to a model, what comes
+ * from it, and what is taken for its answer
+ *
+ * Each is a command line, fixed before anything is heard of a model, and runs in a jail
+ * of its own, made as the steps' one is: the same root tree, limits and files. Besides it
+ * has the user's files below CHECKS_FOLDER, which no step has, so that a model cannot
+ * read its judge. What is to be looked at comes on its stdin. Exit status 0 lets it
+ * pass; any other end does not, that of a check which crashed, took too long or hit a
+ * wall neither: nothing passes because it could not be looked at. One that does not even
+ * begin ends the task.
+ */
+#ifndef STEPJAIL_AGENT_CHECKS_H
+#define STEPJAIL_AGENT_CHECKS_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/judge/judge.h"
+#include "agent/model/chat.h"
+#include "agent/record/transcript.h"
+#include "agent/session/jail_opts.h"
+#include "agent/session/run_once.h"
+#include "agent/show/show.h"
+
+#define CHECKS_FOLDER "/work/check"
+
+enum checks_kind {
+	CHECKS_PROMPT, /* before each request: what is sent for the first time */
+	CHECKS_REPLY,  /* after each: its text, and code that came by a call */
+	CHECKS_ANSWER, /* the answer, before it is taken for one */
+	CHECKS_KINDS,
+};
+
+/* part of a command's struct */
+struct checks_options {
+	const char *command[CHECKS_KINDS];
+	struct opt_list files;
+	uint64_t time_ms;
+};
+
+/* large */
+struct checks {
+	const struct checks_options *o;
+	struct run_once_plan plan;
+	int line[CHECKS_KINDS]; /* the broker's; 0 where there is no such check */
+	struct launch_args args[CHECKS_KINDS];
+	const struct chat *chat; /* only compared, like the next one */
+	const char *first;
+	size_t sent; /* messages of it that have been looked at */
+	uint64_t asked[CHECKS_KINDS], refused[CHECKS_KINDS];
+	struct run_once once;
+	/* of the task */
+	struct session *session;
+	struct transcript *transcript;
+	struct show *show;
+};
+
+/**
+ * checks_plan() - Give the broker a command line for each check that was asked for
+ * @v:		Zeroed; checks_free() in any case
+ * @jail:	The steps' jail
+ * @binds:	Its files, "PATH:/work/in/NAME"
+ * @broker:	Not open yet
+ *
+ * Return: 0, or -errno with a line that names the option
+ */
+int checks_plan(struct checks *v, const struct checks_options *o,
+		const struct jail_options *jail, const char *const *binds,
+		size_t bind_count, struct broker *broker, struct err *e);
+
+/** checks_judge() - The check of the answer as a judge; true where there is one */
+bool checks_judge(struct checks *v, struct judge *judge);
+
+/**
+ * checks_prompt() - Look at what of a conversation is sent for the first time
+ * @v:		May be NULL, as below: then everything passes
+ *
+ * Return: 1; 0, with @e filled; -ETIMEDOUT (the task's time is over), -EINTR, -errno
+ */
+int checks_prompt(struct checks *v, const struct chat *chat, struct err *e);
+
+/**
+ * checks_reply() - Look at a reply
+ * @code:	What would be run of it, or an empty text
+ * @words:	Gets what the model is told
+ *
+ * Return: as checks_prompt(), but 0 with @words
+ */
+int checks_reply(struct checks *v, const struct reply *reply, const struct text *code,
+		 struct text *words, struct err *e);
+
+/** checks_record() - The checks as an object for the transcript's beginning, their files
+ * with digests; NULL with @e filled */
+cJSON *checks_record(const struct checks *v, struct err *e);
+
+/** checks_json() - How often each was asked and refused; NULL without a check */
+cJSON *checks_json(const struct checks *v);
+
+/** checks_free() - Free what there is */
+void checks_free(struct checks *v);
+
+#define CHECKS_COMMANDS                                                                  \
+	{                                                                                \
+		"check-answer", "check-reply", "check-prompt"                            \
+	}
+
+/* rows of a command's table, for a struct with a struct checks_options named checks */
+#define CHECKS_OPTS(type)                                                                \
+	{ "check-answer", "CMD", NULL,                                                   \
+	  "A program that is given the answer on stdin, in a jail of its own: exit "     \
+	  "status 0 lets it stand; else the model is told what it printed, and goes "    \
+	  "on.",                                                                         \
+	  OPT_ROW(TEXT, type, checks.command[CHECKS_ANSWER]) },                          \
+		{ "check-reply", "CMD", NULL,                                            \
+		  "The same for each reply of the model, before anything of it is run.", \
+		  OPT_ROW(TEXT, type, checks.command[CHECKS_REPLY]) },                   \
+		{ "check-prompt", "CMD", NULL,                                           \
+		  "The same for what is about to be sent to the model, before each "     \
+		  "request; else the task ends, and it is not sent.",                    \
+		  OPT_ROW(TEXT, type, checks.command[CHECKS_PROMPT]) },                  \
+		{ "check-file",                                                          \
+		  "PATH",                                                                \
+		  NULL,                                                                  \
+		  "Put a file, read-only, into the checks' /work/check, where the "      \
+		  "model's code cannot read it. May be given again.",                    \
+		  OPT_ROW(LIST, type, checks.files),                                     \
+		  .with = CHECKS_COMMANDS },                                             \
+	{                                                                                \
+		"check-time", "TIME", "30s",                                             \
+			"Longest time for one check, which counts in --wall-time.",      \
+			OPT_ROW(TIME, type, checks.time_ms), .min = 100, .max = HOUR_MS, \
+							     .with = CHECKS_COMMANDS     \
+	}
+
+#endif

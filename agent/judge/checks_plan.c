@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checks_plan.c - command lines of the checks, and their files: see checks.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/path.h"
+#include "agent/base/split.h"
+#include "agent/judge/checks.h"
+#include "agent/judge/checks_rows.h"
+#include "agent/record/inputs.h"
+#include "agent/record/record.h"
+#include "init/io.h"
+
+static int look_at(const struct opt_list *files, size_t i, struct err *e)
+{
+	const char *path = files->items[i];
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "--check-file: %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "--check-file: %s is not a regular file", path);
+	/* stepjail splits SRC:DST at its last colon */
+	if (strchr(path_last(path), ':'))
+		return err_say(
+			e, EINVAL,
+			"--check-file: %s: its name holds a colon; give it another one",
+			path);
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(path_last(files->items[k]), path_last(path)) == 0)
+			return err_say(
+				e, EEXIST,
+				"--check-file: two files are called %s; the checks' " CHECKS_FOLDER
+				" holds one",
+				path_last(path));
+	return 0;
+}
+
+static void add_files(struct launch_args *a, const struct opt_list *files,
+		      const char *const *binds, size_t bind_count)
+{
+	for (size_t i = 0; i < bind_count; i++) {
+		launch_add(a, "--bind");
+		launch_add(a, "%s", binds[i]);
+	}
+	for (size_t i = 0; i < files->count; i++) {
+		cleanup_text struct text path = { 0 };
+
+		path_absolute(files->items[i], &path);
+		launch_add(a, "--bind");
+		launch_add(a, "%s:" CHECKS_FOLDER "/%s", text_string(&path),
+			   path_last(files->items[i]));
+		if (path.failed)
+			a->failed = path.failed;
+	}
+}
+
+int checks_plan(struct checks *v, const struct checks_options *o,
+		const struct jail_options *jail, const char *const *binds,
+		size_t bind_count, struct broker *broker, struct err *e)
+{
+	int r = 0;
+
+	v->o = o;
+	for (size_t i = 0; r == 0 && i < o->files.count; i++)
+		r = look_at(&o->files, i, e);
+	for (size_t kind = 0; r >= 0 && kind < CHECKS_KINDS; kind++) {
+		struct launch_args *a = &v->args[kind];
+		cleanup_split struct split words = { .count = 0 };
+
+		if (!o->command[kind])
+			continue;
+		r = split_words(o->command[kind], &words, checks_rows[kind].option, e);
+		if (r < 0)
+			return r;
+		launch_add_run(a, jail->rootfs, o->time_ms);
+		launch_add_passed(a, &jail->pass);
+		add_files(a, &o->files, binds, bind_count);
+		launch_add(a, "--");
+		for (size_t i = 0; i < words.count; i++)
+			launch_add(a, "%s", words.words[i]);
+		if (a->failed)
+			return err_set(e, a->failed, "%s", checks_rows[kind].option);
+		r = broker_add(broker, a, e);
+		v->line[kind] = r;
+	}
+	return r < 0 ? r : 0;
+}
+
+cJSON *checks_record(const struct checks *v, struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+	cJSON *files = cJSON_AddArrayToObject(o, "files");
+
+	for (size_t i = 0; i < CHECKS_KINDS; i++)
+		if (v->line[i])
+			record_string(o, checks_rows[i].name, v->o->command[i],
+				      strlen(v->o->command[i]));
+	for (size_t i = 0; files && i < v->o->files.count; i++) {
+		const char *path = v->o->files.items[i];
+		cJSON *one = inputs_file(path, path_last(path), e);
+
+		if (!one) {
+			cJSON_Delete(o);
+			return NULL;
+		}
+		(void)cJSON_AddItemToArray(files, one);
+	}
+	if (!files)
+		(void)err_set(e, ENOMEM, "the transcript");
+	return o;
+}
+
+cJSON *checks_json(const struct checks *v)
+{
+	cJSON *o = NULL;
+
+	for (size_t i = 0; i < CHECKS_KINDS; i++) {
+		cJSON *one;
+
+		if (!v->line[i])
+			continue;
+		o = o ? o : cJSON_CreateObject();
+		one = cJSON_AddObjectToObject(o, checks_rows[i].name);
+		(void)cJSON_AddNumberToObject(one, "asked", (double)v->asked[i]);
+		(void)cJSON_AddNumberToObject(one, "refused", (double)v->refused[i]);
+	}
+	return o;
+}
+
+void checks_free(struct checks *v)
+{
+	for (size_t i = 0; i < CHECKS_KINDS; i++)
+		launch_args_free(&v->args[i]);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * harness.c - judges in a jail, judge.py and what goes behind it, as strings in this
+ * program
+ *
+ * The assembler reads the files, by their paths from the top of the tree: no generated
+ * source, and the Python stays a file that Python tools can read. make knows of them as
+ * prerequisites.
+ */
+#include "agent/judge/harness.h"
+
+__asm__(".pushsection .rodata\n"
+	".globl harness_source\n"
+	"harness_source:\n"
+	".incbin \"agent/judge/judge.py\"\n"
+	".incbin \"agent/judge/harness.py\"\n"
+	".byte 0\n"
+	".globl harness_trial\n"
+	"harness_trial:\n"
+	".incbin \"agent/judge/judge.py\"\n"
+	".incbin \"agent/skills/trial.py\"\n"
+	".byte 0\n"
+	".globl harness_tests\n"
+	"harness_tests:\n"
+	".incbin \"agent/judge/tests.py\"\n"
+	".incbin \"agent/judge/tests_run.py\"\n"
+	".byte 0\n"
+	".popsection\n");

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * harness.h - judges in a jail, in Python, as strings in this program
+ */
+#ifndef STEPJAIL_AGENT_HARNESS_H
+#define STEPJAIL_AGENT_HARNESS_H
+
+/** harness_source - agent/judge/judge.py and harness.py in one, a NUL behind them */
+extern const char harness_source[];
+
+/** harness_trial - agent/judge/judge.py and trial.py in one, a NUL behind them */
+extern const char harness_trial[];
+
+/** harness_tests - agent/judge/tests.py and tests_run.py in one, a NUL behind them */
+extern const char harness_tests[];
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests.c - the user's tests judge the answer: see tests.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/base/path.h"
+#include "agent/judge/harness.h"
+#include "agent/judge/tests.h"
+#include "agent/record/inputs.h"
+#include "agent/record/record.h"
+#include "init/io.h"
+
+#define JUDGED "judged" /* as in tests.py: no name in /work is the solution's */
+
+/* digits, letters and _ in front of .py: it is a module's name */
+static bool is_module(const char *name)
+{
+	size_t n = strspn(
+		name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return n && (name[0] < '0' || name[0] > '9') && strcmp(name + n, ".py") == 0;
+}
+
+/* of the file as it was opened, whatever has its name now */
+static int digest(const struct tests_file *f, char hex[CHAIN_HEX], struct err *e)
+{
+	uint64_t bytes;
+	int r = inputs_digest_of(f->fd, hex, &bytes);
+
+	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
+}
+
+int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds *b,
+	       struct err *e)
+{
+	for (size_t i = 0; i < paths->count; i++) {
+		struct tests_file *f = &t->files[i];
+		struct stat st;
+
+		if (i == TESTS_MAX)
+			return err_say(e, E2BIG, "--tests: at most %d files", TESTS_MAX);
+		*f = (struct tests_file){ .path = paths->items[i], .fd = -1 };
+		f->name = path_last(f->path);
+		t->count = i + 1;
+		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (f->fd < 0 || fstat(f->fd, &st) < 0)
+			return err_set(e, errno, "--tests: %s", f->path);
+		if (!S_ISREG(st.st_mode) || !is_module(f->name))
+			return err_say(
+				e, EINVAL,
+				"--tests: %s is no Python file that can be imported: its name is to be like test_sums.py",
+				f->path);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(t->files[k].name, f->name) == 0)
+				return err_say(e, EEXIST,
+					       "--tests: two files are called %s",
+					       f->name);
+
+		int r = digest(f, f->hex, e);
+
+		if (r == 0)
+			r = jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int tests_record(const struct tests *t, cJSON *given, struct err *e)
+{
+	cJSON *list = cJSON_AddArrayToObject(given, "tests");
+
+	for (size_t i = 0; i < t->count; i++) {
+		cJSON *one = inputs_file(t->files[i].path, t->files[i].name, e);
+
+		if (!one)
+			return -e->errnum;
+		(void)cJSON_AddItemToArray(list, one);
+	}
+	return 0;
+}
+
+/* tests.py and its order, as a step's code */
+static int make_code(struct tests *t, bool judge, struct err *e)
+{
+	cleanup_text struct text order = { 0 };
+	cJSON *o = cJSON_CreateObject();
+	cJSON *list = cJSON_AddArrayToObject(o, "tests");
+
+	if (nonce_make(t->nonce, e) < 0) {
+		cJSON_Delete(o);
+		return -e->errnum;
+	}
+	(void)cJSON_AddStringToObject(o, "nonce", t->nonce);
+	(void)cJSON_AddBoolToObject(o, "judge", judge);
+	for (size_t i = 0; i < t->count; i++) {
+		cJSON *one = cJSON_CreateObject();
+
+		(void)cJSON_AddStringToObject(one, "name", t->files[i].name);
+		(void)cJSON_AddStringToObject(one, "sha256", t->files[i].hex);
+		(void)cJSON_AddItemToArray(list, one);
+	}
+
+	int r = record_print(o, &order, e);
+
+	cJSON_Delete(o);
+	if (r < 0)
+		return r;
+	text_clear(&t->code);
+	text_puts(&t->code, harness_tests);
+	text_puts(&t->code, "judge('");
+	for (size_t i = 0; i < order.length; i++)
+		text_printf(&t->code, "%02x", (unsigned char)order.bytes[i]);
+	text_puts(&t->code, "')\n");
+	return text_check(&t->code, "the tests' harness", e);
+}
+
+/* the last step's verdict, or NULL where it gave none that can be believed */
+static cJSON *read_verdict(const struct tests *t)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+	bool cut = clip_take(&t->step.result, &head, &tail) > 0 || tail.length;
+	bool ended = t->step.facts.verdict == VERDICT_COMPLETED;
+	cJSON *o = ended && !cut ? cJSON_ParseWithLength(text_string(&head), head.length)
+				 : NULL;
+	const cJSON *nonce = cJSON_GetObjectItemCaseSensitive(o, "nonce");
+
+	if (cJSON_IsString(nonce) && strcmp(nonce->valuestring, t->nonce) == 0)
+		return o;
+	cJSON_Delete(o);
+	return NULL;
+}
+
+static int run(struct tests *t, bool judge, cJSON **verdict, struct err *e)
+{
+	int r = make_code(t, judge, e);
+
+	if (r == 0)
+		r = session_step(&t->session, text_string(&t->code), t->code.length,
+				 &t->step, e);
+	*verdict = r < 0 ? NULL : read_verdict(t);
+	return r;
+}
+
+/* what was found before the model has said a word */
+static int learn(struct tests *t, const cJSON *verdict, struct err *e)
+{
+	const cJSON *count = cJSON_GetObjectItemCaseSensitive(verdict, "count");
+	const cJSON *one = NULL;
+
+	if (*json_text(verdict, "problem"))
+		return err_say(e, EINVAL, "--tests: %s", json_text(verdict, "problem"));
+	if (!cJSON_IsNumber(count) || !(count->valuedouble >= 1))
+		return err_say(e, EPROTO, "--tests: they cannot be looked at");
+	t->number = (uint64_t)count->valuedouble;
+	(void)snprintf(t->ids, sizeof(t->ids), "%s", json_text(verdict, "ids"));
+	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(verdict, "modules"))
+	{
+		size_t used = strlen(t->modules);
+
+		if (cJSON_IsString(one))
+			(void)snprintf(t->modules + used, sizeof(t->modules) - used,
+				       "%s%s.py", used ? ", " : "", one->valuestring);
+	}
+	if (!t->modules[0])
+		(void)snprintf(t->modules, sizeof(t->modules), "solution.py");
+	return 0;
+}
+
+int tests_start(struct tests *t, const struct session_plan *plan, struct stop *stop,
+		const struct tests_task *task, struct err *e)
+{
+	cJSON *verdict = NULL;
+	int r;
+
+	t->task = *task;
+	t->plan = *plan;
+	t->plan.stateless = false;
+	t->plan.heard = NULL;
+	r = session_open(&t->session, &t->plan, stop, e);
+	if (r == 0)
+		r = run(t, false, &verdict, e);
+	if (r == 0 && !verdict) {
+		cleanup_text struct text words = { 0 };
+
+		verdict_cause(&t->step.facts, &words);
+		r = err_say(e, EPROTO, "--tests: they cannot be looked at: %s",
+			    text_string(&words));
+	}
+	if (r == 0)
+		r = learn(t, verdict, e);
+	cJSON_Delete(verdict);
+	return r;
+}
+
+/* whoever changed them, nothing is judged by what they are now */
+static int unchanged(const struct tests *t, struct err *e)
+{
+	char hex[CHAIN_HEX];
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct tests_file *f = &t->files[i];
+		int r = digest(f, hex, e);
+		struct stat st;
+
+		if (r < 0)
+			return r;
+		/* saved by a rename, for one: the name is another file's now */
+		if (fstat(f->fd, &st) < 0 || st.st_nlink == 0)
+			return err_say(
+				e, ESTALE,
+				"--tests: %s was changed while the task ran (removed, or replaced), so nothing is judged by it",
+				f->path);
+		if (strcmp(hex, t->files[i].hex) != 0)
+			return err_say(
+				e, ESTALE,
+				"--tests: %s was changed while the task ran, so nothing is judged by it: its sha256 was %s, is %s",
+				t->files[i].path, t->files[i].hex, hex);
+	}
+	return 0;
+}
+
+/* a new jail, with the model's files in a folder of their own */
+static int furnish(struct tests *t, struct text *words, struct err *e)
+{
+	int r = session_renew(&t->session, e);
+
+	for (size_t i = 0; i < t->taken_count && r == 0; i++) {
+		cleanup_text struct text path = { 0 };
+
+		text_printf(&path, JUDGED "/%s", t->taken[i].path);
+		r = text_check(&path, "a path of the sandbox", e);
+		if (r == 0)
+			r = session_put_bytes(&t->session, &t->taken[i].bytes,
+					      text_string(&path), e);
+		if (r == -EPERM) {
+			text_puts(words,
+				  "Your files could not be put before the tests: ");
+			escape_line(words, t->taken[i].path, strlen(t->taken[i].path));
+			text_puts(words, ": ");
+			escape_line(words, e->text, strlen(e->text));
+			return 1;
+		}
+	}
+	return r;
+}
+
+static void add_words(const struct tests *t, const cJSON *verdict, struct text *words)
+{
+	text_puts(
+		words,
+		"Your answer does not stand: the tests did not pass with your files in a fresh sandbox: ");
+	if (verdict)
+		escape_line(words, json_text(verdict, "why"),
+			    strlen(json_text(verdict, "why")));
+	else
+		verdict_cause(&t->step.facts, words);
+	text_puts(words, ".\n");
+	clip_titled("What the tests printed", &t->step.out, NULL, words);
+	clip_titled("Error", &t->step.trace, NULL, words);
+	text_puts(words, "Mend your files, then answer again.");
+}
+
+static int record(struct tests *t, const cJSON *verdict, bool stands, struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+	cJSON *tests = cJSON_AddArrayToObject(o, "tests");
+	cJSON *files = cJSON_AddArrayToObject(o, "files");
+	struct sha256_ctx sum;
+	char hex[CHAIN_HEX];
+
+	for (size_t i = 0; i < t->count; i++) {
+		cJSON *one = cJSON_CreateObject();
+
+		record_string(one, "name", t->files[i].name, strlen(t->files[i].name));
+		(void)cJSON_AddStringToObject(one, "sha256", t->files[i].hex);
+		(void)cJSON_AddItemToArray(tests, one);
+	}
+	for (size_t i = 0; i < t->taken_count; i++) {
+		const struct tests_taken *f = &t->taken[i];
+		cJSON *one = cJSON_CreateObject();
+
+		sha256_init(&sum);
+		sha256_update(&sum, f->bytes.length, (const uint8_t *)f->bytes.bytes);
+		chain_hex(&sum, hex);
+		record_string(one, "name", f->path, strlen(f->path));
+		(void)cJSON_AddNumberToObject(one, "bytes", (double)f->bytes.length);
+		(void)cJSON_AddStringToObject(one, "sha256", hex);
+		(void)cJSON_AddItemToArray(files, one);
+	}
+	(void)cJSON_AddNumberToObject(o, "count", (double)t->number);
+	(void)cJSON_AddBoolToObject(o, "stands", stands);
+	record_string(o, "why", json_text(verdict, "why"),
+		      strlen(json_text(verdict, "why")));
+	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->session));
+	(void)cJSON_AddItemToObject(o, "run", record_step(0, NULL, &t->step, NULL));
+	if (o && *t->task.attempt)
+		(void)cJSON_AddNumberToObject(o, "attempt", (double)*t->task.attempt);
+	return transcript_add(t->task.transcript, t->task.session, "tests", o, e);
+}
+
+static int judge_taken(struct tests *t, struct text *words, struct err *e)
+{
+	cJSON *verdict = NULL;
+	int r = furnish(t, words, e);
+	bool stands;
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = run(t, true, &verdict, e);
+	budget_judged(t->task.budget, &t->step);
+	if (r == 0 && *json_text(verdict, "problem"))
+		r = err_say(e, ESTALE, "--tests: %s", json_text(verdict, "problem"));
+	if (r == 0)
+		r = unchanged(t, e);
+	stands = r == 0 &&
+		 cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "stands")) &&
+		 strcmp(json_text(verdict, "ids"), t->ids) == 0;
+	if (r == 0)
+		r = record(t, verdict, stands, e);
+	if (r == 0 && !stands)
+		add_words(t, verdict, words);
+	cJSON_Delete(verdict);
+	return r < 0 ? r : stands;
+}
+
+int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e)
+{
+	struct tests *t = arg;
+	int r = unchanged(t, e);
+
+	(void)answer; /* its files are judged, and not its words */
+	if (r == 0)
+		r = tests_take(t, t->task.session, words, e);
+	if (r > 0)
+		r = judge_taken(t, words, e);
+	tests_drop(t);
+	/* the model's own session may have gone while it was asked for the files */
+	if (r == 0 && !t->task.session->open)
+		r = session_renew(t->task.session, e);
+	return r;
+}
+
+void tests_close(struct tests *t)
+{
+	session_close(&t->session);
+	tests_drop(t);
+	text_free(&t->code);
+	for (size_t i = 0; i < t->count; i++)
+		io_close_fd(&t->files[i].fd);
+	t->count = 0;
+}

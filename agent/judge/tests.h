@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests.h - the user's tests judge the answer, in a jail that the model has never been in
+ *
+ * Theory of operation
+ *   tests_open()	before the agent is confined: an fd and a digest of each file, and
+ *			where it goes in the jails: read-only, in TESTS_FOLDER
+ *   tests_start()	a stepjail of its own, with the same arguments as the model's;
+ *			what the files hold is found there, before any code of the
+ *			model's exists
+ *   tests_ask()	a judge (judge.h): a fresh jail; the model's files are taken out
+ *			of its session as bytes and put there; tests.py runs them
+ *
+ * What decides is out of the solution's reach as far as that goes: the tests' bytes have
+ * the digest that they had, and which tests must pass is told by their syntax, both found
+ * by a process in which no line of the solution runs; and the verdict is the value of a
+ * step's last expression, which stepjail takes from that process alone. See tests.py for
+ * the rest, and README.md for what remains.
+ */
+#ifndef STEPJAIL_AGENT_TESTS_H
+#define STEPJAIL_AGENT_TESTS_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/base/chain.h"
+#include "agent/base/nonce.h"
+#include "agent/budget/budget.h"
+#include "agent/record/transcript.h"
+#include "agent/session/jail_opts.h"
+#include "agent/session/session.h"
+
+#define TESTS_FOLDER "/work/tests"
+#define TESTS_MAX 16
+#define TESTS_TAKEN_FILES 256 /* of the model's */
+#define TESTS_TAKEN_BYTES ((size_t)8 << 20)
+#define TESTS_TAKEN_DEPTH 8 /* folders in folders */
+
+struct tests_file {
+	const char *path; /* as given */
+	const char *name; /* its last part */
+	int fd;
+	char hex[CHAIN_HEX];
+};
+
+/* a file of the model's */
+struct tests_taken {
+	char *path; /* below the folder */
+	struct text bytes;
+};
+
+/* of the task whose answer is judged; all stay valid while it is */
+struct tests_task {
+	struct session *session; /* the model's, whose files are taken */
+	struct budget *budget;
+	struct transcript *transcript;
+	const uint64_t *attempt; /* of best-of, for the record; 0: there is one alone */
+};
+
+struct tests {
+	struct tests_file files[TESTS_MAX];
+	size_t count;
+	struct session_plan plan;
+	struct session session; /* the judge's own */
+	struct step step;
+	struct tests_task task;
+	const char *folder; /* they are there, below /work; "" for /work itself */
+
+	uint64_t number;          /* of tests that must pass */
+	char ids[CHAIN_HEX];      /* digest of their names */
+	char modules[256];        /* that they import and that nobody has: "a, b" */
+	char nonce[NONCE_HEX];    /* of the step that runs */
+	struct text code, taking; /* while one runs */
+	struct tests_taken taken[TESTS_TAKEN_FILES];
+	size_t taken_count;
+	size_t taken_bytes;
+};
+
+/** tests_open() - Look at the files, keep them open; they are bound into the jails by
+ * @b */
+int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds *b,
+	       struct err *e);
+
+/** tests_record() - Add the files to what the jails are made with (inputs.h); 0 or
+ * -errno */
+int tests_record(const struct tests *t, cJSON *given, struct err *e);
+
+/**
+ * tests_start() - Begin the judge's stepjail, and find out what there is to pass
+ * @plan:	The model's
+ *
+ * Return: 0, or -errno with a line about what the tests lack
+ */
+int tests_start(struct tests *t, const struct session_plan *plan, struct stop *stop,
+		const struct tests_task *task, struct err *e);
+
+/** tests_ask() - For struct judge; @arg is a struct tests */
+int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e);
+
+/** tests_close() - End the jail, close the files; safe on a zeroed struct */
+void tests_close(struct tests *t);
+
+/**
+ * tests_take() - Take the model's files as bytes (tests only)
+ *
+ * Return: 1, 0 with @words for the model where they cannot be had, or -errno
+ */
+int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e);
+
+/** tests_drop() - Forget them (tests only) */
+void tests_drop(struct tests *t);
+
+#endif

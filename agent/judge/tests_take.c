@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests_take.c - the model's files, as bytes: see tests.h
+ *
+ * Names and bytes are hostile. They go from one jail to another and are looked at by
+ * nobody in between but for their number and size; what a name may be is for stepjail to
+ * say.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/escape.h"
+#include "agent/judge/tests.h"
+#include "init/serve_wire.h"
+
+#define LISTING_BYTES ((size_t)1 << 18)
+
+void tests_drop(struct tests *t)
+{
+	for (size_t i = 0; i < t->taken_count; i++) {
+		free(t->taken[i].path);
+		text_free(&t->taken[i].bytes);
+	}
+	t->taken_count = 0;
+	t->taken_bytes = 0;
+}
+
+static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct text *to = arg;
+
+	text_add(to, bytes, length);
+	return to->failed ? err_set(e, to->failed, "a file of the sandbox") : 0;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+
+	return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+/* what is not the model's, and what Python could take in place of its source */
+static bool left_out(const char *name, bool top)
+{
+	static const char *const tops[] = { "in", "tests", "out" };
+	static const char *const ends[] = { ".pyc", ".pyo", ".so" };
+
+	for (size_t i = 0; top && i < sizeof(tops) / sizeof(tops[0]); i++)
+		if (strcmp(name, tops[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends_with(name, ends[i]))
+			return true;
+	return strcmp(name, "__pycache__") == 0;
+}
+
+static int say_failed(const char *path, const char *why, struct text *words)
+{
+	text_puts(words, "Your files could not be taken out of the sandbox: ");
+	escape_line(words, path, strlen(path));
+	text_puts(words, ": ");
+	escape_line(words, why, strlen(why));
+	text_puts(words, ".");
+	return 0;
+}
+
+/* 1, 0 with words, or -errno: after a request that failed */
+static int after(int r, const char *path, struct text *words, struct err *e)
+{
+	if (r == -EINTR || r == -ENOMEM)
+		return r;
+	return say_failed(path, e->text, words);
+}
+
+static int take_file(struct tests *t, struct session *s, const char *path, size_t skip,
+		     struct text *words, struct err *e)
+{
+	struct tests_taken *one = &t->taken[t->taken_count];
+
+	if (t->taken_count == TESTS_TAKEN_FILES) {
+		text_printf(
+			words,
+			"There are more than %d files in your folder, which is as many as are taken for the tests: remove some.",
+			TESTS_TAKEN_FILES);
+		return 0;
+	}
+	*one = (struct tests_taken){ .path = strdup(path + skip) };
+	if (!one->path)
+		return err_set(e, ENOMEM, "a file of the sandbox");
+	t->taken_count++;
+	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
+
+	int r = session_get(s, WIRE_GET, path, take_bytes, &one->bytes, e);
+
+	t->taken_bytes += one->bytes.length;
+	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
+	if (r == -E2BIG || t->taken_bytes > TESTS_TAKEN_BYTES) {
+		text_printf(
+			words,
+			"The files in your folder are larger than %zu MiB together, which is as much as is taken for the tests: remove some.",
+			TESTS_TAKEN_BYTES >> 20);
+		return 0;
+	}
+	return r < 0 ? after(r, path, words, e) : 1;
+}
+
+static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
+		       struct text *words, struct err *e);
+
+/* "KIND SIZE MTIME NAME" */
+static int take_entry(struct tests *t, struct session *s, const char *folder,
+		      const char *entry, int depth, struct text *words, struct err *e)
+{
+	cleanup_text struct text path = { 0 };
+	const char *name = entry;
+
+	for (int i = 0; i < 3 && name; i++) {
+		name = strchr(name, ' ');
+		name = name ? name + 1 : NULL;
+	}
+	if (!name || !*name || left_out(name, depth == 0))
+		return 1;
+	if (*folder)
+		text_printf(&path, "%s/", folder);
+	text_puts(&path, name);
+
+	int r = text_check(&path, "a path of the sandbox", e);
+	size_t skip = *t->folder ? strlen(t->folder) + 1 : 0;
+
+	if (r < 0)
+		return r;
+	if (entry[0] == 'd')
+		return take_folder(t, s, text_string(&path), depth + 1, words, e);
+	if (entry[0] == '-')
+		return take_file(t, s, text_string(&path), skip, words, e);
+	return 1; /* links and the like are not followed */
+}
+
+static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
+		       struct text *words, struct err *e)
+{
+	cleanup_text struct text entries = { .max = LISTING_BYTES };
+	int r;
+
+	if (depth > TESTS_TAKEN_DEPTH)
+		return say_failed(path, "too many folders in each other", words);
+	r = session_get(s, WIRE_LIST, *path ? path : ".", take_bytes, &entries, e);
+	if (r == -E2BIG)
+		return say_failed(*path ? path : "/work", "too many entries", words);
+	if (r < 0)
+		return after(r, *path ? path : "/work", words, e);
+
+	const char *at = entries.bytes;
+	const char *end = at ? at + entries.length : NULL;
+
+	for (r = 1; at && at < end && r > 0; at += strlen(at) + 1)
+		r = take_entry(t, s, path, at, depth, words, e);
+	return r;
+}
+
+int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e)
+{
+	int r = take_folder(t, s, t->folder, 0, words, e);
+
+	if (r > 0 && !t->taken_count) {
+		text_puts(
+			words,
+			"Your answer does not stand: there is no file of yours to run the tests with. Write the solution into files.");
+		r = 0;
+	}
+	return r;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * key.c - the API key: see key.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/key/key.h"
+#include "agent/key/secret.h"
+#include "init/io.h"
+
+/* the first one is for whatever provider is asked */
+static const char *const variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY",
+					 "ANTHROPIC_API_KEY" };
+
+int key_new(struct key **k, struct err *e)
+{
+	*k = secret_new(sizeof(**k), e);
+	return *k ? 0 : -e->errnum;
+}
+
+/* a key goes into an HTTP header: what could end the header is refused */
+static int check(struct key *k, const char *source, struct err *e)
+{
+	while (k->length && strchr(" \t\r\n", k->bytes[k->length - 1]))
+		k->length--;
+	k->bytes[k->length] = '\0';
+	for (size_t i = 0; i < k->length; i++) {
+		if (k->bytes[i] > ' ' && k->bytes[i] <= '~')
+			continue;
+		key_wipe(k);
+		return err_say(
+			e, EINVAL,
+			"the key from %s holds a space or another byte that no key holds; give the key alone",
+			source);
+	}
+	return 0;
+}
+
+static int load_file(struct key *k, const char *file, struct err *e)
+{
+	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(e, errno, "--key-file: %s", file);
+
+	ssize_t n = io_read_all(fd, k->bytes, KEY_MAX);
+
+	if (n < 0 || n == KEY_MAX) {
+		key_wipe(k);
+		if (n < 0)
+			return err_set(e, (int)-n, "--key-file: %s", file);
+		return err_say(e, EFBIG, "--key-file: %s is too large to be a key", file);
+	}
+	k->length = (size_t)n;
+
+	int r = check(k, file, e);
+
+	if (r == 0 && !k->length)
+		return err_say(e, EINVAL, "--key-file: %s is empty", file);
+	return r;
+}
+
+int key_load(struct key *k, const char *file, const char *variable, struct err *e)
+{
+	const char *source = NULL;
+	int r = 0;
+
+	key_wipe(k);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		char *value = getenv(variables[i]);
+		size_t length = value ? strlen(value) : 0;
+
+		if (length && !file && !source &&
+		    (i == 0 || (variable && strcmp(variables[i], variable) == 0))) {
+			source = variables[i];
+			if (length >= KEY_MAX)
+				r = err_say(e, EFBIG, "%s is too long to be a key",
+					    source);
+			else
+				memcpy(k->bytes, value, length);
+			k->length = r < 0 ? 0 : length;
+		}
+		if (value)
+			explicit_bzero(value, length);
+		(void)unsetenv(variables[i]);
+	}
+	if (file)
+		return load_file(k, file, e);
+	return r < 0 || !source ? r : check(k, source, e);
+}
+
+void key_forget_environment(void)
+{
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		char *value = getenv(variables[i]);
+
+		if (value)
+			explicit_bzero(value, strlen(value));
+		(void)unsetenv(variables[i]);
+	}
+}
+
+#define SHORTEST 8 /* a key shorter than that is a stand-in for local servers ("none") */
+
+void key_redact(const struct key *k, char *bytes, size_t length)
+{
+	char *at = bytes;
+
+	if (k->length < SHORTEST || length < k->length)
+		return;
+	while ((at = memmem(at, length - (size_t)(at - bytes), k->bytes, k->length))) {
+		memset(at, '*', k->length);
+		at += k->length;
+	}
+}
+
+size_t key_begun(const struct key *k, const char *bytes, size_t length)
+{
+	size_t begun = length < k->length ? length : k->length ? k->length - 1 : 0;
+
+	if (k->length < SHORTEST)
+		return 0;
+	while (begun && memcmp(bytes + length - begun, k->bytes, begun) != 0)
+		begun--;
+	return begun;
+}
+
+void key_redact_cut(const struct key *k, char *bytes, size_t length)
+{
+	size_t begun;
+
+	key_redact(k, bytes, length);
+	begun = key_begun(k, bytes, length);
+	if (begun >= SHORTEST) /* fewer are what all keys of a provider begin with */
+		memset(bytes + length - begun, '*', begun);
+}
+
+const char *key_header(struct key *k, const char *prefix)
+{
+	if (!k->length)
+		return "";
+	(void)snprintf(k->header, sizeof(k->header), "%s%s", prefix, k->bytes);
+	return k->header;
+}
+
+void key_wipe(struct key *k)
+{
+	explicit_bzero(k, sizeof(*k));
+}
+
+void key_free(struct key **k)
+{
+	if (!*k)
+		return;
+	secret_free(*k, sizeof(**k));
+	*k = NULL;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * secret.c - memory for what must not get out: see secret.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/key/secret.h"
+
+void *secret_new(size_t bytes, struct err *e)
+{
+	void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED) {
+		(void)err_set(e, errno, "memory for a secret");
+		return NULL;
+	}
+	if (madvise(pages, bytes, MADV_DONTDUMP) < 0 ||
+	    madvise(pages, bytes, MADV_WIPEONFORK) < 0) {
+		(void)err_set(e, errno, "a secret cannot be kept out of dumps: madvise");
+		(void)munmap(pages, bytes);
+		return NULL;
+	}
+	/* beyond RLIMIT_MEMLOCK it may be swapped, which is told and is no failure */
+	(void)mlock(pages, bytes);
+	return pages;
+}
+
+void secret_free(void *secret, size_t bytes)
+{
+	if (!secret)
+		return;
+	explicit_bzero(secret, bytes);
+	(void)munmap(secret, bytes);
+}
+
+/* flags are two letters each, a space behind every one; proc(5) */
+static bool has_flag(const char *flags, const char *flag)
+{
+	for (const char *at = flags; (at = strstr(at, flag)); at++)
+		if (at[-1] == ' ' && at[2] == ' ')
+			return true;
+	return false;
+}
+
+int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,
+		struct err *e)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "re");
+	uintptr_t first = (uintptr_t)secret, from, to;
+	char line[512];
+	size_t seen = 0;
+	bool here = false;
+
+	*facts = (struct secret_facts){ .locked = true };
+	if (!smaps)
+		return err_set(e, errno, "/proc/self/smaps");
+	while (fgets(line, sizeof(line), smaps)) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2) {
+			here = from < first + bytes && to > first;
+		} else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+			facts->dumped |= !has_flag(line + 8, "dd");
+			facts->forked |= !has_flag(line + 8, "wf");
+			facts->locked &= has_flag(line + 8, "lo");
+			seen++;
+		}
+	}
+	(void)fclose(smaps);
+	if (!seen)
+		return err_say(e, ENOENT, "/proc/self/smaps tells nothing of a secret");
+	return 0;
+}

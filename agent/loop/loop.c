@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.c - write, execute, observe: see loop.h
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/units.h"
+#include "agent/loop/loop.h"
+#include "agent/model/fence.h"
+#include "agent/model/tool.h"
+
+/* exit statuses are listed for users in main.c's exits[] */
+static const struct {
+	const char *name;
+	int status;
+} outcomes[OUTCOME_COUNT] = {
+	[OUTCOME_ANSWERED] = { "answered", 0 },
+	[OUTCOME_STEPS] = { "steps-ended", 3 },
+	[OUTCOME_WALL] = { "wall-timeout", 124 },
+	[OUTCOME_BUDGET] = { "budget-ended", 3 },
+	[OUTCOME_NONE] = { "none-stood", 3 },
+	[OUTCOME_MODEL] = { "model-failed", 4 },
+	[OUTCOME_REFUSED] = { "refused", 5 },
+	[OUTCOME_STOPPED] = { "stopped", 128 }, /* plus the signal */
+	[OUTCOME_BROKEN] = { "failed", 125 },
+};
+
+static const char cut_off[] =
+	"Your reply was cut off before its end, so nothing was run and it was not taken for an answer. Send less at a time.";
+
+const char *loop_outcome_name(enum outcome o)
+{
+	return outcomes[o].name;
+}
+
+int loop_outcome_status(enum outcome o, int signal)
+{
+	return outcomes[o].status + (o == OUTCOME_STOPPED ? signal : 0);
+}
+
+enum outcome loop_broken(int r)
+{
+	return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_BROKEN;
+}
+
+static int begin(struct loop *l, struct err *e)
+{
+	cleanup_text struct text system = { 0 };
+	cleanup_text struct text task = { 0 };
+	cJSON *o = cJSON_CreateObject();
+
+	prompt_system(&l->limits, &system);
+	if (l->preface)
+		text_add(&system, l->preface->bytes, l->preface->length);
+	prompt_task(l->task, l->files, l->file_count, &task);
+	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
+	(void)cJSON_AddStringToObject(o, "command", "solve");
+	if (l->mode)
+		(void)cJSON_AddStringToObject(o, "mode", l->mode->name);
+	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
+	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
+	l->confinement = NULL;
+	record_string(o, "system", text_string(&system), system.length);
+	record_string(o, "user", text_string(&task), task.length);
+
+	(void)cJSON_AddItemToObject(o, "jail", l->given);
+	l->given = NULL;
+
+	int r = loop_record(l, "start", o, e);
+
+	if (r == 0)
+		r = text_check(&task, "the task", e);
+	if (r == 0)
+		r = chat_add(&l->chat, ROLE_SYSTEM, text_string(&system), system.length,
+			     e);
+	if (r == 0)
+		r = chat_add(&l->chat, ROLE_USER, text_string(&task), task.length, e);
+	l->steps = cJSON_CreateArray();
+	return r;
+}
+
+/* find the code in the reply, or what is wrong with it */
+static int understand(struct loop *l, struct err *e)
+{
+	const struct text *said = &l->reply.text;
+	const char *words;
+	int r = 0;
+
+	text_free(&l->found.code);
+	text_clear(&l->complaint);
+	if (l->reply.call_count)
+		r = tool_read(&l->reply, l->limits.tools, &l->found, &l->complaint, e);
+	else if (!l->limits.tools)
+		r = extract_code(text_string(said), said->length, &l->found, e);
+	else if (fence_blank((struct span){ text_string(said), said->length }))
+		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
+	else
+		l->found = (struct extract){ .kind = EXTRACT_ANSWER, .closed = true };
+
+	bool whole = l->reply.finish == FINISH_STOP;
+	bool cut = l->reply.finish == FINISH_LENGTH;
+
+	words = extract_complaint(l->found.kind);
+	if ((l->found.kind == EXTRACT_CODE && !l->found.closed && !whole) ||
+	    (cut && (l->found.kind == EXTRACT_ANSWER || l->complaint.length))) {
+		text_clear(&l->complaint);
+		words = cut_off;
+	}
+	if (!l->complaint.length && words)
+		text_puts(&l->complaint, words);
+	return r < 0 ? r : text_check(&l->complaint, "a complaint", e);
+}
+
+static int observe(struct loop *l, uint64_t number, const struct text *observation,
+		   bool ran, struct err *e)
+{
+	const struct text *code = ran ? &l->found.code : NULL;
+	const struct step *step = ran ? l->step : NULL;
+	cJSON *o = record_step(number, code, step, observation);
+	const struct text *thought =
+		ran && l->mode && l->mode->heard ? &l->work->thought : NULL;
+
+	if (thought)
+		record_string(o, "thought", text_string(thought), thought->length);
+	if (l->attempt)
+		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
+	int r = text_check(observation, "an observation", e);
+
+	if (!cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true)))
+		r = err_set(e, ENOMEM, "the list of steps");
+	if (r < 0) {
+		cJSON_Delete(o);
+		return r;
+	}
+	r = loop_record(l, "step", o, e);
+	return r < 0 ? r
+		     : chat_add_observation(&l->chat, text_string(observation),
+					    observation->length, e);
+}
+
+/* what one step may still use of the processor */
+static uint64_t step_cpu_ms(const struct loop *l)
+{
+	uint64_t left_ms = budget_left(l->budget, BUDGET_CPU_MS);
+	uint64_t step_ms = l->step_cpu_ms ? l->step_cpu_ms : BUDGET_NONE;
+
+	if (left_ms == BUDGET_NONE)
+		return 0;
+	return left_ms < step_ms ? left_ms : step_ms;
+}
+
+static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
+{
+	cleanup_text struct text observation = { 0 };
+	const char *words = text_string(&l->complaint);
+	bool run = !*words;
+	uint64_t total = l->limits.steps;
+	int r = 0;
+
+	if (!run) {
+		show_code(l->show, number, total, "", 0);
+		show_complaint(l->show, words);
+		prompt_complaint(words, number, total, &observation);
+	} else {
+		show_code(l->show, number, total, text_string(&l->found.code),
+			  l->found.code.length);
+		l->session->cpu_ms = step_cpu_ms(l);
+		/* what is run is in the transcript before it runs */
+		r = loop_record(l, "code",
+				record_code(number, &l->found.code, l->session->cpu_ms),
+				e);
+		if (r == 0)
+			r = session_step(l->session, text_string(&l->found.code),
+					 l->found.code.length, l->step, e);
+		if (r < 0)
+			return loop_broken(r);
+		if (l->shown)
+			shown_save(l->shown, number, l->step->media);
+		prompt_observation(l->step, number, total, l->found.imitated,
+				   &observation);
+		if (l->mode && l->mode->ran)
+			r = l->mode->ran(l, &observation, e);
+		if (r < 0)
+			return loop_broken(r);
+	}
+	budget_step(l->budget, run ? l->step : NULL);
+	budget_tell(l->budget, &observation);
+	r = observe(l, number, &observation, run, e);
+	if (r < 0)
+		return loop_broken(r);
+	if (run) {
+		show_step(l->show, l->step);
+		if (l->shown)
+			shown_show(l->shown, l->step->media, l->show, l->show, false);
+		show_said(l->show, &l->session->serve.diag);
+	}
+	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
+}
+
+/* 1: it stands; 0: it does not, and the complaint says why; or -errno */
+static int judged(struct loop *l, struct err *e)
+{
+	int r = 1;
+
+	text_clear(&l->claimed);
+	if (l->mode && l->mode->claim)
+		r = l->mode->claim(l, &l->claimed, e);
+	else
+		text_add(&l->claimed, l->reply.text.bytes, l->reply.text.length);
+	if (l->claimed.failed)
+		return text_check(&l->claimed, "the answer", e);
+	for (size_t i = 0; i < l->judge_count && r > 0; i++) {
+		const struct judge *judge = &l->judges[i];
+
+		r = judge->ask(judge->arg, &l->claimed, &l->complaint, e);
+		if (r < 0)
+			return r;
+
+		cJSON *o = cJSON_CreateObject();
+
+		(void)cJSON_AddStringToObject(o, "judge", judge->name);
+		(void)cJSON_AddBoolToObject(o, "stands", r > 0);
+		record_string(o, "words", text_string(&l->complaint),
+			      l->complaint.length);
+
+		int written = loop_record(l, "judged", o, e);
+
+		if (written == 0)
+			written = text_check(&l->complaint, "a judge's words", e);
+		r = written < 0 ? written : r;
+	}
+	l->refused = l->refused || r == 0;
+	return r;
+}
+
+/* what the user has to say about the reply; 0, or -errno */
+static int vetted(struct loop *l, struct err *e)
+{
+	cleanup_text struct text words = { 0 };
+	int r = checks_reply(l->checks, &l->reply, &l->found.code, &words, e);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	text_clear(&l->complaint);
+	text_add(&l->complaint, words.bytes, words.length);
+	return text_check(&l->complaint, "a check's words", e);
+}
+
+static enum outcome answer(struct loop *l, struct err *e)
+{
+	int r;
+
+	text_add(&l->answer, l->claimed.bytes, l->claimed.length);
+	show_answer(l->show, text_string(&l->answer), l->answer.length);
+	r = text_check(&l->answer, "the answer", e);
+	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
+}
+
+static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
+{
+	enum outcome end = loop_ask(l, e);
+	enum budget_kind kind;
+	int r;
+
+	if (end != LOOP_GO_ON)
+		return end;
+	r = understand(l, e);
+	if (r == 0)
+		r = vetted(l, e);
+	if (r < 0)
+		return loop_unjudged(l, r, e);
+	if (l->mode && l->mode->heard)
+		r = l->mode->heard(l, number, e);
+	if (r < 0)
+		return loop_broken(r);
+	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
+		r = judged(l, e);
+		if (r != 0)
+			return r < 0 ? loop_unjudged(l, r, e) : answer(l, e);
+	}
+	if (l->reply.call_count && !(l->mode && l->mode->heard))
+		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
+	kind = budget_ended(l->budget, false);
+	if (kind != BUDGET_KINDS)
+		return loop_ended(l, kind, e);
+	return take_step(l, number, e);
+}
+
+/* the last line; 0 or -errno */
+static int record_end(struct loop *l, enum outcome end, const struct err *why,
+		      struct err *e)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
+	record_string(o, "answer", text_string(&l->answer), l->answer.length);
+	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
+		record_string(o, "error", why->text, strlen(why->text));
+	if (l->out)
+		out_record(l->out, o);
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
+	return loop_record(l, "end", o, e);
+}
+
+int loop_unstarted(struct loop *l, int r, const struct err *why)
+{
+	struct err unheard;
+
+	if (begin(l, &unheard) == 0)
+		(void)record_end(l, loop_broken(r), why, &unheard);
+	return r;
+}
+
+enum outcome loop_turn(struct loop *l, uint64_t number, struct err *e)
+{
+	enum outcome end = turn(l, number, e);
+
+	if (l->show->failed == EINTR)
+		return OUTCOME_STOPPED;
+	if (l->show->failed) {
+		(void)err_set(e, l->show->failed, "cannot write to stdout");
+		return OUTCOME_BROKEN;
+	}
+	if (end == LOOP_GO_ON && budget_ended(l->budget, true) != BUDGET_KINDS)
+		return loop_ended(l, budget_ended(l->budget, true), e);
+	return end;
+}
+
+/* what the code left for the user; a signal that comes then is the outcome */
+static enum outcome collect(struct loop *l, enum outcome end, struct err *e)
+{
+	struct err unheard;
+
+	if (!l->out)
+		return end;
+	if (end == OUTCOME_STOPPED)
+		out_skip(l->out, "a signal ended the run");
+	else if (end == OUTCOME_BROKEN)
+		out_skip(l->out, "the run failed");
+	else if (out_collect(l->out, l->session, l->step->budget, &unheard) < 0) {
+		*e = unheard;
+		return OUTCOME_STOPPED;
+	}
+	return end;
+}
+
+enum outcome loop_run(struct loop *l, struct err *e)
+{
+	enum outcome end = LOOP_GO_ON;
+	int r = begin(l, e);
+
+	if (r < 0)
+		return loop_broken(r);
+	if (l->work && l->work->attempt_count)
+		end = loop_attempts(l, e);
+	for (uint64_t number = 1; end == LOOP_GO_ON; number++)
+		end = loop_turn(l, number, e);
+
+	struct err unheard;
+
+	/* of what may be several attempts, the answer is there now */
+	if (end == OUTCOME_ANSWERED && l->answered)
+		r = l->answered(l->answered_arg, e);
+	if (r < 0)
+		end = loop_broken(r);
+	end = collect(l, end, e);
+	r = record_end(l, end, e, &unheard);
+	if (r < 0 && end != OUTCOME_BROKEN)
+		*e = unheard;
+	return r < 0 ? OUTCOME_BROKEN : end;
+}
+
+void loop_free(struct loop *l)
+{
+	chat_free(&l->chat);
+	reply_free(&l->reply);
+	text_free(&l->complaint);
+	text_free(&l->claimed);
+	text_free(&l->found.code);
+	text_free(&l->answer);
+	cJSON_Delete(l->steps);
+	l->steps = NULL;
+	cJSON_Delete(l->given);
+	l->given = NULL;
+	cJSON_Delete(l->confinement);
+	l->confinement = NULL;
+}

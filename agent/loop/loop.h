@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop.h - write, execute, observe, until there is an answer or a budget ends
+ */
+#ifndef STEPJAIL_AGENT_LOOP_H
+#define STEPJAIL_AGENT_LOOP_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/budget/budget.h"
+#include "agent/judge/checks.h"
+#include "agent/judge/judge.h"
+#include "agent/loop/modes.h"
+#include "agent/loop/out.h"
+#include "agent/loop/prompt.h"
+#include "agent/model/model.h"
+#include "agent/record/record.h"
+#include "agent/record/shown.h"
+#include "agent/record/transcript.h"
+#include "agent/session/session.h"
+#include "agent/show/show.h"
+
+enum outcome {
+	OUTCOME_ANSWERED,
+	OUTCOME_STEPS,   /* the step budget ended */
+	OUTCOME_WALL,    /* the wall budget ended */
+	OUTCOME_BUDGET,  /* another one ended */
+	OUTCOME_NONE,    /* no attempt's answer stood */
+	OUTCOME_MODEL,   /* the model failed */
+	OUTCOME_REFUSED, /* a check let a prompt not pass */
+	OUTCOME_STOPPED, /* a signal came */
+	OUTCOME_BROKEN,  /* our own failure: jail, stdout, transcript */
+	OUTCOME_COUNT,
+};
+
+struct loop {
+	const char *task;
+	const struct input_file *files;
+	size_t file_count;
+	struct prompt_limits limits;
+	uint64_t deadline_ms;    /* on units_now_ms()'s clock */
+	struct budget *budget;   /* begun */
+	uint64_t context_tokens; /* what the model can hold; 0: not known */
+	uint64_t reply_tokens;   /* longest reply to ask for; 0: the server's own */
+	uint64_t step_cpu_ms;    /* of one step; 0: stepjail's own limit */
+	struct model *model;
+	struct session *session; /* open */
+	struct show *show;
+	struct transcript *transcript;
+	const struct shown *shown;  /* where what steps show goes, or NULL */
+	struct out *out;            /* of --out, or NULL */
+	const struct judge *judges; /* of the answer, or NULL */
+	size_t judge_count;
+	const struct mode *mode;    /* or NULL */
+	struct mode_state *work;    /* where there is a way */
+	struct checks *checks;      /* of prompts and replies, or NULL */
+	const struct text *preface; /* further words for the system prompt, or NULL */
+	/* there is an answer, and the session still stands; -errno ends the task, or
+	 * NULL */
+	int (*answered)(void *arg, struct err *e);
+	void *answered_arg;
+	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
+	cJSON *confinement; /* confine_json()'s, for the record; taken over */
+
+	/* while it runs */
+	uint64_t attempt;    /* of best-of, from 1; 0: there is none */
+	bool refused;        /* an answer did not stand */
+	struct text claimed; /* what a reply claims to be the answer */
+	struct chat chat;
+	struct reply reply;
+	struct extract found;
+	struct text complaint; /* what was wrong with the reply; empty: nothing */
+	struct step *step;     /* large: the caller brings it */
+
+	/* at the end */
+	struct text answer;
+	cJSON *steps; /* list of record_step() objects */
+};
+
+/**
+ * loop_run() - Run the whole task
+ * @l:		The first part filled in, the rest zeroed, but for @step
+ * @e:		Filled for every outcome but an answer and a signal: why there is no
+ *		answer
+ *
+ * A reply with code is a step. So is one that cannot be used (an empty block, shell
+ * commands, code that was cut off, a call with wrong arguments): the model is told why.
+ * The model gets one reply more than there are steps, to answer in.
+ */
+enum outcome loop_run(struct loop *l, struct err *e);
+
+/**
+ * loop_unstarted() - Record a run that came to nothing before its first question
+ * @r:		Why, as a -errno
+ *
+ * A confined agent can remove no file: its transcript says so instead.
+ *
+ * Return: @r
+ */
+int loop_unstarted(struct loop *l, int r, const struct err *why);
+
+/** loop_free() - Free what a run has gathered */
+void loop_free(struct loop *l);
+
+/** loop_outcome_name() - As in --json: "answered", "steps-ended", ... */
+const char *loop_outcome_name(enum outcome o);
+
+/** loop_outcome_status() - The exit status; @signal for OUTCOME_STOPPED */
+int loop_outcome_status(enum outcome o, int signal);
+
+/* no outcome yet (loop only, like what follows) */
+#define LOOP_GO_ON ((enum outcome)OUTCOME_COUNT)
+
+/** loop_ask() - Have the model reply, into l->reply; LOOP_GO_ON or why there is none */
+enum outcome loop_ask(struct loop *l, struct err *e);
+
+/** loop_turn() - One reply and what it comes to, as step @number of all */
+enum outcome loop_turn(struct loop *l, uint64_t number, struct err *e);
+
+/** loop_attempts() - All turns of best-of; the outcome */
+enum outcome loop_attempts(struct loop *l, struct err *e);
+
+/** loop_ended() - The outcome where this budget is used up and there is no answer */
+enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e);
+
+/** loop_broken() - The outcome of a failure of our own, as a -errno */
+enum outcome loop_broken(int r);
+
+/** loop_unjudged() - The same of a check or a judge, that the task's time may have
+ * ended */
+enum outcome loop_unjudged(const struct loop *l, int r, struct err *e);
+
+/** loop_record() - Add a line to the transcript; @o is taken over; 0 or -errno */
+int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e);
+
+#endif

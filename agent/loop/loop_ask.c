@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loop_ask.c - one reply of the model, as far as context and budgets have room: see
+ * loop.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/loop/loop.h"
+#include "agent/model/compact.h"
+
+#define REPLY_TOKENS 8192 /* room for a reply, where nothing else is said */
+
+int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e)
+{
+	if (o && l->attempt && !cJSON_HasObjectItem(o, "attempt"))
+		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
+	return transcript_add(l->transcript, l->session, event, o, e);
+}
+
+/* a budget is used up, and there is no answer */
+enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e)
+{
+	cleanup_text struct text words = { 0 };
+
+	budget_words(l->budget, kind, &words);
+	(void)err_say(e, EDQUOT, "%s and %s", text_string(&words),
+		      l->refused ? "no answer of the model stood"
+				 : "the model has not answered");
+	return kind == BUDGET_STEPS     ? OUTCOME_STEPS
+	       : kind == BUDGET_WALL_MS ? OUTCOME_WALL
+					: OUTCOME_BUDGET;
+}
+
+enum outcome loop_unjudged(const struct loop *l, int r, struct err *e)
+{
+	return r == -ETIMEDOUT ? loop_ended(l, BUDGET_WALL_MS, e) : loop_broken(r);
+}
+
+/* leave out old observations until so many tokens are left; 1 where any was */
+static int compact(struct loop *l, uint64_t target, struct err *e)
+{
+	cleanup_text struct text line = { 0 };
+	struct compacted done;
+	int r = compact_chat(&l->chat, target, &l->model->gauge, &done, e);
+
+	if (r < 0 || !done.observations)
+		return r;
+	text_printf(
+		&line,
+		"%zu old observations are left out of what the model is sent from now on, which is about %" PRIu64
+		" tokens",
+		done.observations, done.tokens);
+	show_note(l->show, text_string(&line));
+
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
+	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
+	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
+	r = loop_record(l, "compact", o, e);
+	return r < 0 ? r : 1;
+}
+
+static uint64_t asked_tokens(const struct loop *l)
+{
+	return compact_tokens(chat_bytes(&l->chat), &l->model->gauge);
+}
+
+/* what is left does not pay for another request */
+static enum outcome unpaid(const struct loop *l, struct err *e)
+{
+	bool tokens = budget_left(l->budget, BUDGET_TOKENS) <= asked_tokens(l);
+
+	return loop_ended(l, tokens ? BUDGET_TOKENS : BUDGET_COST_PICO, e);
+}
+
+/* before a reply: room in the context for it, and tokens and money to pay for it */
+static enum outcome make_room(struct loop *l, struct err *e)
+{
+	uint64_t reply = l->reply_tokens ? l->reply_tokens : REPLY_TOKENS;
+	uint64_t asked, room;
+
+	if (l->context_tokens) {
+		if (!l->reply_tokens && reply > l->context_tokens / 4)
+			reply = l->context_tokens / 4;
+		room = l->context_tokens > reply ? l->context_tokens - reply : 1;
+		asked = asked_tokens(l);
+		/* far down at once: what is sent changes at its beginning, so that
+		 * servers that remember it must read all of it again */
+		int r = asked > room / 10 * 9 ? compact(l, room / 10 * 6, e) : 0;
+
+		if (r < 0)
+			return loop_broken(r);
+		asked = asked_tokens(l);
+		if (asked > room) {
+			(void)err_say(e, EDQUOT,
+				      "the conversation has come to about %" PRIu64
+				      " tokens, and with %" PRIu64
+				      " for a reply that is more than --context %" PRIu64,
+				      asked, reply, l->context_tokens);
+			return OUTCOME_BUDGET;
+		}
+	}
+	asked = asked_tokens(l);
+	room = budget_reply_tokens(l->budget, asked);
+	l->model->reply_tokens = room < reply ? room : l->reply_tokens;
+	return room == 0 ? unpaid(l, e) : LOOP_GO_ON;
+}
+
+/* after a try that failed: tokens of half an answer are paid for too */
+static bool affords(void *arg, const struct usage *usage)
+{
+	const struct loop *l = arg;
+
+	budget_model(l->budget, usage);
+	return budget_reply_tokens(l->budget, asked_tokens(l)) > 0;
+}
+
+enum outcome loop_ask(struct loop *l, struct err *e)
+{
+	cJSON *o;
+	enum outcome end = make_room(l, e);
+	int r;
+
+	if (end != LOOP_GO_ON)
+		return end;
+	r = checks_prompt(l->checks, &l->chat, e);
+	if (r <= 0)
+		return r == 0 ? OUTCOME_REFUSED : loop_unjudged(l, r, e);
+	l->model->affords = affords;
+	l->model->affords_arg = l;
+	do
+		r = model_ask(l->model, &l->chat, l->deadline_ms, &l->reply, e);
+	while (r == -EMSGSIZE && compact(l, asked_tokens(l) / 2, e) > 0);
+	budget_model(l->budget, &l->model->usage);
+	if (r == -ETIMEDOUT)
+		return loop_ended(l, BUDGET_WALL_MS, e);
+	if (r == -EDQUOT)
+		return unpaid(l, e);
+	if (r < 0)
+		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
+	o = cJSON_CreateObject();
+	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
+	record_calls(o, &l->reply);
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
+	r = loop_record(l, "reply", o, e);
+	if (r == 0)
+		r = chat_add_reply(&l->chat, &l->reply, e);
+	return r < 0 ? loop_broken(r) : LOOP_GO_ON;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modes.c - ways of working: see modes.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "agent/loop/loop.h"
+#include "agent/loop/modes.h"
+#include "init/wire.h"
+
+#define ATTEMPTS 4 /* where no number is given */
+
+#define ANSWERS                                                                          \
+	"A reply without a code block is your final answer and ends the task. Give it "  \
+	"as soon as you know it, in plain words.\n"
+#define ANSWERS_CALL                                                                     \
+	"A reply without a call is your final answer and ends the task, also where "     \
+	"there is code in it. Give it as soon as you know it, in plain words.\n"
+
+static const struct mode modes[MODE_COUNT] = {
+	[MODE_CODEACT] = { .name = "codeact", .ends = { ANSWERS, ANSWERS_CALL } },
+	[MODE_REACT] = {
+		.name = "react",
+		.begin = "Take turns of thought, code and observation. In each reply first write a thought, beginning with \"Thought:\": what you know and what you want to find out next. Then send the code of one step. The observation is what you are told then: never write one yourself.\n",
+		.ends = { "When you know the answer, reply without a code block: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n",
+			  "When you know the answer, reply without a call: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n" },
+		.heard = react_heard,
+		.ran = react_ran,
+		.claim = react_claim,
+	},
+	[MODE_PROGRAM] = {
+		.name = "program",
+		.begin = "Write one program whose output is the answer: what it prints to stdout, and nothing else, is given to whoever asked. So let it compute the answer from what is there, and print only that.\n",
+		.ends = { "When you are shown what it printed and that is the answer, reply with DONE and without a code block. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n",
+			  "When you are shown what it printed and that is the answer, reply with DONE and without a call. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n" },
+		.programs = true,
+		.ran = program_ran,
+		.claim = program_claim,
+	},
+	[MODE_TESTS] = {
+		.name = "tests",
+		.ends = { "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
+			  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
+		.tests = true,
+	},
+	[MODE_BEST_OF] = {
+		.name = "best-of",
+		.ends = { ANSWERS "An answer is checked. Where it does not stand, you are told why and go on.\n",
+			  ANSWERS_CALL "An answer is checked. Where it does not stand, you are told why and go on.\n" },
+		.tests = true,
+		.ran = best_of_ran,
+	},
+};
+
+const struct mode *mode_find(uint64_t kind)
+{
+	return &modes[kind < MODE_COUNT ? kind : MODE_CODEACT];
+}
+
+int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateless,
+	      struct jail_binds *b, struct err *e)
+{
+	const struct mode *mode = mode_find(o->mode);
+
+	w->mode = mode;
+	w->printed.max = MODE_OUTPUT_MAX;
+	if (o->tests.count && !mode->tests)
+		return err_say(e, EINVAL,
+			       "--tests belongs to --mode tests or best-of, not to %s",
+			       mode->name);
+	if (o->mode == MODE_TESTS && !o->tests.count)
+		return err_say(e, EINVAL,
+			       "--mode tests needs --tests FILE: what is to pass");
+	if (o->attempts && o->mode != MODE_BEST_OF)
+		return err_say(e, EINVAL, "--attempts belongs to --mode best-of");
+	if (*stateless && mode->tests)
+		return err_say(
+			e, EINVAL,
+			"--mode %s works with files that stay from step to step: leave out --stateless",
+			mode->name);
+	*stateless = *stateless || mode->programs;
+	if (o->mode == MODE_BEST_OF)
+		w->attempt_count = o->attempts ? o->attempts : ATTEMPTS;
+	w->tests.folder = "";
+	return tests_open(&w->tests, &o->tests, b, e);
+}
+
+int mode_judged(const struct mode_state *w, size_t judges, struct err *e)
+{
+	if (!w->attempt_count || judges)
+		return 0;
+	return err_say(
+		e, EINVAL,
+		"--mode best-of needs something to tell a good answer by, such as --tests FILE or --check-answer CMD");
+}
+
+int mode_words(struct mode_state *w, struct err *e)
+{
+	const struct tests *t = &w->tests;
+
+	if (t->count) {
+		text_puts(&w->words, "\nYour solution is judged by tests: ");
+		for (size_t i = 0; i < t->count; i++)
+			text_printf(&w->words, "%s" TESTS_FOLDER "/%s", i ? ", " : "",
+				    t->files[i].name);
+		text_printf(
+			&w->words,
+			" (read-only: read them first). Write the solution into files in %s: %s. The tests import it from there. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where all tests, %" PRIu64
+			" in number, must pass; a test that is skipped has not passed. Nothing you do to the tests here counts there.\n",
+			w->attempt_count ? "your folder" : "/work", t->modules,
+			t->number);
+	}
+	if (w->attempt_count)
+		text_printf(
+			&w->words,
+			"\nThis is one of %zu attempts at the same task, side by side, that know nothing of each other. Yours has a working folder of its own, which is where your code begins: keep your files in it. Steps are counted over all attempts.\n",
+			w->attempt_count);
+	return text_check(&w->words, "the prompt", e);
+}
+
+void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
+{
+	struct mode_state *w = arg;
+
+	if (type == WIRE_OUT)
+		text_add(&w->printed, bytes, length);
+}
+
+void mode_free(struct mode_state *w)
+{
+	tests_close(&w->tests);
+	for (size_t i = 0; i < MODE_ATTEMPTS_MAX; i++)
+		chat_free(&w->attempts[i].chat);
+	text_free(&w->words);
+	text_free(&w->thought);
+	text_free(&w->printed);
+	text_free(&w->output);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modes.h - ways of working: what the model is to send, and what a reply of its counts
+ * for
+ *
+ * A way is a row of a table: words of the prompt, and hooks into the loop where it does
+ * something of its own. codeact has none: it is the loop as it is.
+ */
+#ifndef STEPJAIL_AGENT_MODES_H
+#define STEPJAIL_AGENT_MODES_H
+
+#include "agent/cli/options.h"
+#include "agent/judge/judge.h"
+#include "agent/judge/tests.h"
+#include "agent/model/chat.h"
+
+#define MODE_ATTEMPTS_MAX 16
+#define MODE_OUTPUT_MAX ((size_t)1 << 20) /* of a program that is the answer */
+#define MODE_OUTPUT_LIMIT "1M"            /* the same, for stepjail */
+
+enum mode_kind {
+	MODE_CODEACT,
+	MODE_REACT,
+	MODE_PROGRAM,
+	MODE_TESTS,
+	MODE_BEST_OF,
+	MODE_COUNT
+};
+
+struct loop;
+
+struct mode {
+	const char *name;  /* as --mode has it */
+	const char *begin; /* of the prompt: what is to be done, or NULL */
+	const char
+		*ends[2]; /* what a reply without code is: code in text, code in calls */
+	bool programs;    /* nothing is kept between steps */
+	bool tests;       /* needs --tests, or may have them */
+	/* each may be NULL; 0 or -errno */
+	/* a reply is understood: l->found, and a complaint where it is of no use */
+	int (*heard)(struct loop *l, uint64_t number, struct err *e);
+	/* a step has run: add to what the model is told of it */
+	int (*ran)(struct loop *l, struct text *observation, struct err *e);
+	/* what a reply without code claims to be the answer; 1, or 0 with a complaint */
+	int (*claim)(struct loop *l, struct text *answer, struct err *e);
+};
+
+/* an attempt of best-of: a conversation and a branch of its own */
+struct attempt {
+	struct chat chat;
+	uint32_t session; /* its branch is there; 0: nowhere yet */
+	uint32_t branch, state;
+	bool lost;  /* has begun anew since its last step */
+	bool ended; /* no reply of it is asked for any more */
+	char folder[32];
+};
+
+/* part of a command's struct */
+struct mode_options {
+	uint64_t mode;
+	uint64_t attempts; /* 0: not given */
+	struct opt_list tests;
+};
+
+/* what a run keeps of its way */
+struct mode_state {
+	const struct mode *mode;
+	struct text words; /* of the prompt, made for this run */
+	/* react */
+	struct text thought;
+	bool pretended; /* the reply tells an observation of its own */
+	/* program */
+	struct text printed; /* by the step that runs; at most MODE_OUTPUT_MAX */
+	struct text output;  /* of the last program with status 0 */
+	bool has_output;
+	/* tests, best-of */
+	struct tests tests;
+	struct attempt attempts[MODE_ATTEMPTS_MAX];
+	size_t attempt_count; /* 0: there is one conversation */
+};
+
+/** mode_find() - The row of a kind */
+const struct mode *mode_find(uint64_t kind);
+
+/**
+ * mode_plan() - Take the options
+ * @w:		Zeroed; mode_free() in any case
+ * @stateless:	Set where the way wants it so
+ *
+ * Return: 0, or -EINVAL with a line about options that do not go together
+ */
+int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateless,
+	      struct jail_binds *b, struct err *e);
+
+/** mode_judged() - Fail where this way needs a judge and there is none */
+int mode_judged(const struct mode_state *w, size_t judges, struct err *e);
+
+/** mode_words() - Make the words of the prompt, once tests are known */
+int mode_words(struct mode_state *w, struct err *e);
+
+/** mode_heard() - For session_plan.heard, with a struct mode_state */
+void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
+
+/** mode_free() - Free what there is, and end the judge's jail */
+void mode_free(struct mode_state *w);
+
+/* hooks of the rows (ways only) */
+int react_heard(struct loop *l, uint64_t number, struct err *e);
+int react_ran(struct loop *l, struct text *observation, struct err *e);
+int react_claim(struct loop *l, struct text *answer, struct err *e);
+int program_ran(struct loop *l, struct text *observation, struct err *e);
+int program_claim(struct loop *l, struct text *answer, struct err *e);
+int best_of_ran(struct loop *l, struct text *observation, struct err *e);
+
+/* rows of a command's table, for a struct with a struct mode_options named way */
+#define MODE_OPTS(type)                                                                  \
+	{ "mode",                                                                        \
+	  NULL,                                                                          \
+	  "codeact",                                                                     \
+	  "The way of working: codeact (steps in one interpreter, until a reply "        \
+	  "without "                                                                     \
+	  "code), react (the same, with a thought before each step), program (the "      \
+	  "answer "                                                                      \
+	  "is what one whole program prints), tests (it is done when --tests pass), "    \
+	  "best-of (several attempts side by side; the first that stands).",             \
+	  OPT_ROW(CHOICE, type, mode.mode),                                              \
+	  .choices = { "codeact", "react", "program", "tests", "best-of" } },            \
+		{ "tests", "FILE", NULL,                                                 \
+		  "A unittest file, or one for pytest with --rootfs data: with --mode "  \
+		  "tests or best-of an answer stands when it passes in a fresh jail. "   \
+		  "May be given again.",                                                 \
+		  OPT_ROW(LIST, type, mode.tests) },                                     \
+	{                                                                                \
+		"attempts", "N", NULL, "How many, with --mode best-of; else 4.",         \
+			OPT_ROW(COUNT, type, mode.attempts), .min = 2,                   \
+							     .max = MODE_ATTEMPTS_MAX    \
+	}
+
+#endif

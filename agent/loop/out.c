@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out.c - --out: the folder, and what is said of it: see out.h. How it is filled is in
+ * out_collect.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/base/units.h"
+#include "agent/loop/out.h"
+#include "agent/record/record.h"
+#include "init/io.h"
+
+int out_mark(struct out *o, struct err *e)
+{
+	o->marker.path = OUT_FOLDER "/" OUT_MARKER;
+	o->marker.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return o->marker.fd < 0 ? err_set(e, errno, "/dev/null") : 0;
+}
+
+int out_open(struct out *o, const struct out_options *options,
+	     struct confine_policy *policy, struct err *e)
+{
+	int r;
+
+	*o = OUT_NONE;
+	o->limit_bytes = options->limit_bytes;
+	if (!options->folder)
+		return 0;
+	r = out_mark(o, e);
+	if (r == 0)
+		r = folder_open(&o->folder, options->folder, "--out", true, e);
+	return r < 0 ? r : confine_add_folder(policy, text_string(&o->folder.path), e);
+}
+
+void out_skip(struct out *o, const char *why)
+{
+	text_clear(&o->why);
+	text_puts(&o->why, why);
+}
+
+void out_record(const struct out *o, cJSON *object)
+{
+	if (o->folder.fd < 0)
+		return;
+	record_string(object, "out", text_string(&o->folder.path), o->folder.path.length);
+	if (o->why.length)
+		record_string(object, "files_lost", text_string(&o->why), o->why.length);
+	if (!o->files)
+		return;
+	(void)cJSON_AddItemToObject(object, "files", cJSON_Duplicate(o->files, true));
+	(void)cJSON_AddItemToObject(object, "files_left_out",
+				    cJSON_Duplicate(o->left, true));
+	(void)cJSON_AddNumberToObject(object, "files_left_out_count",
+				      (double)o->left_count);
+}
+
+void out_show(const struct out *o, struct show *show)
+{
+	cleanup_text struct text line = { 0 };
+	const cJSON *one = NULL;
+	uint64_t told = 0;
+	char size[32];
+
+	if (o->folder.fd < 0)
+		return;
+	cJSON_ArrayForEach(one, o->left)
+	{
+		text_clear(&line);
+		text_printf(&line, "left out of /work/out: %s: %s",
+			    json_text(one, "name"), json_text(one, "why"));
+		show_note(show, text_string(&line));
+		told++;
+	}
+	text_clear(&line);
+	if (o->left_count > told) {
+		text_printf(&line, "left out of /work/out: %" PRIu64 " more",
+			    o->left_count - told);
+		show_note(show, text_string(&line));
+	}
+	text_clear(&line);
+	if (o->collected)
+		text_printf(&line, "files: %" PRIu64 " from /work/out, %s, in %s",
+			    o->count, units_say_size(o->bytes, size, sizeof(size)),
+			    text_string(&o->folder.path));
+	else
+		text_printf(&line, "files: those of /work/out were not copied: %s",
+			    text_string(&o->why));
+	show_place(show, text_string(&line));
+	if (o->collected && o->why.length) {
+		text_clear(&line);
+		text_printf(&line, "not all of /work/out was copied: %s",
+			    text_string(&o->why));
+		show_note(show, text_string(&line));
+	}
+}
+
+void out_close(struct out *o)
+{
+	folder_close(&o->folder);
+	io_close_fd(&o->marker.fd);
+	cJSON_Delete(o->files);
+	cJSON_Delete(o->left);
+	o->files = o->left = NULL;
+	text_free(&o->why);
+}

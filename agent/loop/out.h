@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out.h - --out: what the jail left in /work/out, copied into a folder of the user's
+ *
+ * At the end, from the last state. Names and bytes are the jail's: a name becomes a
+ * file's only if it is a plain one, a folder is made by the agent and gone into by
+ * itself, nothing is written over, and files, folders, depth and bytes are counted. What
+ * is left out is named, with its reason.
+ */
+#ifndef STEPJAIL_AGENT_OUT_H
+#define STEPJAIL_AGENT_OUT_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/base/folder.h"
+#include "agent/cli/options.h"
+#include "agent/confine/confine.h"
+#include "agent/session/session.h"
+#include "agent/show/show.h"
+
+#define OUT_FOLDER "out"          /* below /work */
+#define OUT_MARKER ".stepjail"    /* an empty file, put so that the folder is there */
+#define OUT_DEPTH_MAX 16u         /* of folders in it */
+#define OUT_FILES_MAX 10000u      /* files and folders in all */
+#define OUT_LEFT_MAX 100u         /* told of what is left out */
+#define OUT_LIST_BYTES (8u << 20) /* of one folder's listing */
+
+struct out_options {
+	const char *folder;
+	uint64_t limit_bytes;
+};
+
+/* rows for a struct with a struct out_options named out */
+#define OUT_OPTS(type)                                                                   \
+	{ "out", "DIR", NULL,                                                            \
+	  "At the end, copy what the code left in the jail's /work/out into this "       \
+	  "folder, "                                                                     \
+	  "which must be new or empty. What steps show goes to shown/ in it.",           \
+	  OPT_ROW(TEXT, type, out.folder) },                                             \
+	{                                                                                \
+		"out-limit", "SIZE", "256M", "How many bytes of files that is at most.", \
+			OPT_ROW(SIZE, type, out.limit_bytes),                            \
+			.min = 1, .max = (uint64_t)1 << 50, .with = {                    \
+				"out"                                                    \
+			}                                                                \
+	}
+
+struct out {
+	struct folder folder; /* its fd is -1 without --out */
+	uint64_t limit_bytes;
+	struct session_file marker; /* for struct session_plan's files */
+	/* at the end */
+	bool collected;
+	uint64_t count, bytes;
+	uint64_t folders;    /* that were looked into */
+	uint64_t left_count; /* names that were left out */
+	cJSON *files;        /* list: name, bytes, sha256 */
+	cJSON *left;         /* list of the first OUT_LEFT_MAX: name, why */
+	struct text why;     /* why nothing was collected */
+};
+
+#define OUT_NONE ((struct out){ .folder = FOLDER_NONE, .marker = { .fd = -1 } })
+
+/** out_open() - Open the folder, and allow it; @o is overwritten; 0 or -errno */
+int out_open(struct out *o, const struct out_options *options,
+	     struct confine_policy *policy, struct err *e);
+
+/** out_mark() - Have the marker alone, for a jail that had the folder; 0 or -errno */
+int out_mark(struct out *o, struct err *e);
+
+/**
+ * out_collect() - Copy what there is
+ * @ended:	A step ran into the end of the task's time, and may still be running
+ *
+ * What fails is in @o, in words.
+ *
+ * Return: 0, or -EINTR
+ */
+int out_collect(struct out *o, struct session *s, bool ended, struct err *e);
+
+/** out_skip() - It is not to be collected, for this reason */
+void out_skip(struct out *o, const char *why);
+
+/** out_record() - Add "files" and "files_left_out", or "files_lost", to an object */
+void out_record(const struct out *o, cJSON *object);
+
+/** out_show() - Say what was copied, and what was not */
+void out_show(const struct out *o, struct show *show);
+
+/** out_close() - Safe on OUT_NONE */
+void out_close(struct out *o);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * out_collect.c - /work/out, folder by folder, into one of the user's: see out.h
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/units.h"
+#include "agent/base/utf8.h"
+#include "agent/loop/out.h"
+#include "agent/record/record.h"
+#include "init/io.h"
+#include "init/serve_wire.h"
+
+#define NAME_BYTES 255   /* as Linux has it */
+#define SETTLE_TRIES 100 /* for a step that is killed to be gone, on a busy host, too */
+#define SETTLE_MS 100
+
+/* a folder of the jail's, on the way down */
+struct level {
+	struct out *o;
+	struct session *s;
+	const char *path; /* below /work */
+	int folder; /* of the user's, O_PATH; -1 until there is something to put in */
+	struct level *above;
+	const char *name;
+	unsigned int depth;
+};
+
+/* a file on its way */
+struct copy {
+	struct out *o;
+	int fd;
+	uint64_t bytes;
+	struct sha256_ctx sum;
+	int failed; /* errno of our own write */
+};
+
+static void leave_out(struct out *o, const char *path, const char *why)
+{
+	cleanup_text struct text name = { 0 };
+	cJSON *one;
+
+	if (++o->left_count > OUT_LEFT_MAX)
+		return;
+	one = cJSON_CreateObject();
+	/* behind "out/", escaped: no byte of it is but for the eye */
+	path += strlen(OUT_FOLDER);
+	path += *path == '/';
+	escape_line(&name, path, strlen(path));
+	(void)cJSON_AddStringToObject(one, "name", *path ? text_string(&name) : ".");
+	record_string(one, "why", why, strlen(why));
+	(void)cJSON_AddItemToArray(o->left, one);
+}
+
+/* NULL for a name that may be a file's here, else what is wrong with it */
+static const char *wrong_name(const char *name)
+{
+	size_t left = strlen(name);
+	const unsigned char *at = (const unsigned char *)name;
+
+	if (!left || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    strchr(name, '/'))
+		return "it is no name of a file";
+	if (left > NAME_BYTES)
+		return "its name is too long";
+	while (left) {
+		uint32_t point;
+		size_t n = utf8_decode(at, left, &point);
+
+		if (!n)
+			return "its name is not UTF-8";
+		if (escape_hides(point) || point == '\t')
+			return "its name holds control or invisible characters";
+		at += n;
+		left -= n;
+	}
+	return NULL;
+}
+
+static int take_list(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct text *list = arg;
+
+	text_add(list, bytes, length);
+	return list->failed
+		       ? err_say(e, E2BIG, "it has more entries than %u MiB of names",
+				 OUT_LIST_BYTES >> 20)
+		       : 0;
+}
+
+static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct copy *c = arg;
+	int r;
+
+	if (length > c->o->limit_bytes - c->o->bytes - c->bytes)
+		return err_say(e, EFBIG, "--out-limit");
+	r = io_write_all(c->fd, bytes, length);
+	if (r < 0) {
+		c->failed = -r;
+		return err_set(e, -r, "it cannot be written");
+	}
+	sha256_update(&c->sum, length, (const uint8_t *)bytes);
+	c->bytes += length;
+	return 0;
+}
+
+/* the user's folder of this level, made with all above it; fd or -errno */
+static int reach(struct level *l)
+{
+	if (l->folder >= 0)
+		return l->folder;
+
+	int above = reach(l->above);
+
+	l->folder = above < 0 ? above : folder_enter(above, l->name);
+	return l->folder;
+}
+
+/* what ends it all: the session, or the user's wish; a refusal is of one file */
+static bool is_end(int r)
+{
+	return r == -ENOTCONN || r == -EINTR || r == -ETIMEDOUT;
+}
+
+static int add_file(struct out *o, const char *path, struct copy *c, struct err *e)
+{
+	cJSON *one = cJSON_CreateObject();
+	char hex[CHAIN_HEX];
+
+	chain_hex(&c->sum, hex);
+	path += strlen(OUT_FOLDER) + 1;
+	record_string(one, "name", path, strlen(path));
+	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->bytes);
+	(void)cJSON_AddStringToObject(one, "sha256", hex);
+	if (!cJSON_AddItemToArray(o->files, one))
+		return err_set(e, ENOMEM, "the list of files");
+	o->count++;
+	return 0;
+}
+
+static int copy_file(struct level *l, const char *path, const char *name, uint64_t size,
+		     struct err *e)
+{
+	struct out *o = l->o;
+	struct copy c = { .o = o, .fd = -1 };
+	char words[ERR_TEXT_MAX];
+	struct err why = { 0 };
+	struct stat st;
+	int r;
+
+	if (size > o->limit_bytes - o->bytes) {
+		(void)snprintf(words, sizeof(words),
+			       "--out-limit: it has %" PRIu64 " bytes, and %" PRIu64
+			       " are left",
+			       size, o->limit_bytes - o->bytes);
+		leave_out(o, path, words);
+		return 0;
+	}
+	r = reach(l);
+	if (r >= 0)
+		c.fd = r = folder_make(r, name);
+	if (r < 0) {
+		leave_out(o, path,
+			  r == -EEXIST ? "a file of that name is there already"
+				       : strerror(-r));
+		return 0;
+	}
+	sha256_init(&c.sum);
+	r = session_get(l->s, WIRE_GET, path, take_bytes, &c, &why);
+	/* of the write that failed a part may be there */
+	if (c.failed && fstat(c.fd, &st) == 0)
+		c.bytes = (uint64_t)st.st_size;
+	io_close_fd(&c.fd);
+	o->bytes += c.bytes;
+	if (r == 0)
+		return add_file(o, path, &c, e);
+	/* what was made cannot be removed again: the agent may not */
+	(void)snprintf(words, sizeof(words),
+		       "only its first %" PRIu64 " bytes are there: %.80s", c.bytes,
+		       why.text);
+	leave_out(o, path, words);
+	if (is_end(r) || c.failed == ENOSPC || c.failed == EDQUOT)
+		*e = why;
+	return is_end(r) || c.failed == ENOSPC || c.failed == EDQUOT ? r : 0;
+}
+
+static int walk(struct level *l, struct err *e);
+
+static int enter(struct level *l, const char *path, const char *name, struct err *e)
+{
+	struct level below = { .o = l->o,
+			       .s = l->s,
+			       .path = path,
+			       .folder = -1,
+			       .above = l,
+			       .name = name,
+			       .depth = l->depth + 1 };
+	int r;
+
+	if (below.depth > OUT_DEPTH_MAX) {
+		leave_out(l->o, path, "folders lie too deep in one another");
+		return 0;
+	}
+	l->o->folders++;
+	r = walk(&below, e);
+	io_close_fd(&below.folder);
+	return r;
+}
+
+/* "k size mtime name" */
+static int take_entry(struct level *l, const char *entry, struct err *e)
+{
+	cleanup_text struct text path = { 0 };
+	char *end = NULL;
+	unsigned long long size = strlen(entry) > 2 ? strtoull(entry + 2, &end, 10) : 0;
+	const char *name = end && *end == ' ' ? strchr(end + 1, ' ') : NULL;
+	const char *wrong;
+
+	if (!name++)
+		return err_say(e, ENOTCONN, "what stepjail lists makes no sense");
+	if (!l->depth && strcmp(name, OUT_MARKER) == 0 && size == 0)
+		return 0;
+	text_printf(&path, "%s/%s", l->path, name);
+	if (path.failed)
+		return text_check(&path, "a path", e);
+	wrong = wrong_name(name);
+	if (!wrong && entry[0] != '-' && entry[0] != 'd')
+		wrong = entry[0] == 'l' ? "it is a link"
+					: "it is neither a file nor a folder";
+	if (wrong) {
+		leave_out(l->o, text_string(&path), wrong);
+		return 0;
+	}
+	return entry[0] == 'd' ? enter(l, text_string(&path), name, e)
+			       : copy_file(l, text_string(&path), name, size, e);
+}
+
+static int walk(struct level *l, struct err *e)
+{
+	cleanup_text struct text list = { .max = OUT_LIST_BYTES };
+	struct err why = { 0 };
+	int r = session_get(l->s, WIRE_LIST, l->path, take_list, &list, &why);
+
+	if (is_end(r)) {
+		*e = why;
+		return r;
+	}
+	if (r < 0) {
+		leave_out(l->o, l->path, why.text);
+		return 0;
+	}
+	for (size_t at = 0; r == 0 && at < list.length;) {
+		const char *entry = list.bytes + at;
+
+		at += strlen(entry) + 1;
+		if (l->o->count + l->o->left_count + l->o->folders >= OUT_FILES_MAX)
+			return err_say(e, E2BIG, "it has more than %u files and folders",
+				       OUT_FILES_MAX);
+		r = take_entry(l, entry, e);
+	}
+	return r;
+}
+
+/* a step that the task's end came to is still running: files wait for its end */
+static int settle(struct session *s, struct err *e)
+{
+	int r = -EBUSY;
+
+	session_send(s, WIRE_KILL, NULL, 0);
+	for (int i = 0; r != 0 && i < SETTLE_TRIES; i++) {
+		cleanup_text struct text list = { .max = OUT_LIST_BYTES };
+
+		r = session_get(s, WIRE_LIST, ".", take_list, &list, e);
+		if (is_end(r))
+			return r;
+		if (r < 0 && stop_sleep(s->serve.stop, SETTLE_MS) < 0)
+			return err_say(e, EINTR, "stopped by a signal");
+	}
+	return r;
+}
+
+int out_collect(struct out *o, struct session *s, bool ended, struct err *e)
+{
+	struct level top = { .o = o, .s = s, .path = OUT_FOLDER, .folder = o->folder.fd };
+	struct err why = { 0 };
+	int r = 0;
+
+	if (o->folder.fd < 0 || o->why.length)
+		return 0;
+	o->files = cJSON_CreateArray();
+	o->left = cJSON_CreateArray();
+	if (!s->open) {
+		out_skip(o, "the session is gone");
+		return 0;
+	}
+	if (ended)
+		r = settle(s, &why);
+	if (r == 0) {
+		o->collected = true;
+		r = walk(&top, &why);
+	}
+	if (r < 0)
+		out_skip(o, why.text);
+	if (r == -EINTR)
+		*e = why;
+	return r == -EINTR ? r : 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * anthropic_json.c - the dialect of the Messages interface, version 2023-06-01
+ *
+ * A message is a list of blocks, and turns alternate: the results of several calls are
+ * blocks of one turn. A text block may not be blank, so a reply that was gets words in
+ * the conversation that is sent. In a stream each event names its type, also in its data.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "agent/model/response.h"
+#include "agent/model/tool.h"
+
+#define DEFAULT_REPLY_TOKENS 8192 /* the interface asks for a number */
+
+static const struct finish_name finishes[] = {
+	{ "end_turn", FINISH_STOP },
+	{ "stop_sequence", FINISH_STOP },
+	{ "tool_use", FINISH_STOP },
+	{ "max_tokens", FINISH_LENGTH },
+	{ "model_context_window_exceeded", FINISH_LENGTH },
+	{ "refusal", FINISH_REFUSED },
+};
+
+/* a new object with its type in a list of blocks; NULL where memory ran out */
+static cJSON *add_block(cJSON *list, const char *type)
+{
+	cJSON *block = cJSON_CreateObject();
+
+	if (!cJSON_AddItemToArray(list, block)) {
+		cJSON_Delete(block);
+		return NULL;
+	}
+	return cJSON_AddStringToObject(block, "type", type) ? block : NULL;
+}
+
+static bool is_blank(const char *text)
+{
+	return text[strspn(text, " \t\r\n\f\v")] == '\0';
+}
+
+static bool add_text(cJSON *list, const char *text)
+{
+	return cJSON_AddStringToObject(add_block(list, "text"), "text", text);
+}
+
+static bool add_message(cJSON *list, const struct message *m)
+{
+	if (m->call_id) {
+		cJSON *block = add_block(list, "tool_result");
+
+		return cJSON_AddStringToObject(block, "tool_use_id", m->call_id) &&
+		       cJSON_AddStringToObject(block, "content", m->text);
+	}
+	if (!is_blank(m->text) && !add_text(list, m->text))
+		return false;
+	if (is_blank(m->text) && !m->call_count && !add_text(list, "(an empty reply)"))
+		return false;
+	for (size_t i = 0; i < m->call_count; i++) {
+		cJSON *block = add_block(list, "tool_use");
+
+		if (!cJSON_AddStringToObject(block, "id", m->calls[i].id) ||
+		    !cJSON_AddStringToObject(block, "name", m->calls[i].name) ||
+		    !cJSON_AddRawToObject(block, "input", m->calls[i].arguments))
+			return false;
+	}
+	return true;
+}
+
+/* messages of one role that follow each other become one turn */
+static bool add_turns(cJSON *root, const struct chat *chat)
+{
+	cJSON *turns = cJSON_AddArrayToObject(root, "messages");
+	cJSON *content = NULL;
+	enum role last = ROLE_SYSTEM;
+
+	for (size_t i = 0; i < chat->count; i++) {
+		const struct message *m = &chat->list[i];
+
+		if (m->role == ROLE_SYSTEM) {
+			if (!cJSON_AddStringToObject(root, "system", m->text))
+				return false;
+			continue;
+		}
+		if (m->role != last) {
+			cJSON *turn = cJSON_CreateObject();
+
+			if (!cJSON_AddItemToArray(turns, turn)) {
+				cJSON_Delete(turn);
+				return false;
+			}
+			if (!cJSON_AddStringToObject(turn, "role",
+						     chat_role_name(m->role)))
+				return false;
+			content = cJSON_AddArrayToObject(turn, "content");
+		}
+		last = m->role;
+		if (!add_message(content, m))
+			return false;
+	}
+	return turns;
+}
+
+static bool add_tool(cJSON *root)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "tools");
+	cJSON *one = cJSON_CreateObject();
+
+	if (!cJSON_AddItemToArray(list, one)) {
+		cJSON_Delete(one);
+		return false;
+	}
+	return cJSON_AddStringToObject(one, "name", TOOL_NAME) &&
+	       cJSON_AddStringToObject(one, "description", TOOL_WORDS) &&
+	       cJSON_AddRawToObject(one, "input_schema", TOOL_SCHEMA);
+}
+
+static int ask(const struct question *q, struct text *out, struct err *e)
+{
+	cJSON *root = cJSON_CreateObject();
+	uint64_t most = q->reply_tokens ? q->reply_tokens : DEFAULT_REPLY_TOKENS;
+	bool good = cJSON_AddStringToObject(root, "model", q->model_name) &&
+		    cJSON_AddNumberToObject(root, "max_tokens", (double)most) &&
+		    cJSON_AddTrueToObject(root, "stream") &&
+		    (!q->tools || add_tool(root)) && add_turns(root, q->chat);
+	char *body = good ? cJSON_PrintUnformatted(root) : NULL;
+
+	cJSON_Delete(root);
+	if (!body)
+		return err_set(e, ENOMEM, "the request to the model");
+	text_puts(out, body);
+	cJSON_free(body);
+	return text_check(out, "the request to the model", e);
+}
+
+static void take_usage(struct response *a, const cJSON *usage)
+{
+	static const char *const cached[] = { "cache_creation_input_tokens",
+					      "cache_read_input_tokens" };
+	uint64_t before = a->prompt_tokens;
+	uint64_t more = 0;
+
+	response_tokens(a, usage, "input_tokens", "output_tokens");
+	if (!json_get(usage, "input_tokens"))
+		return;
+	for (size_t i = 0; i < sizeof(cached) / sizeof(cached[0]); i++)
+		if (json_count(usage, cached[i], &more))
+			a->prompt_tokens += more;
+	/* later counts are of the whole, but some servers leave the prompt's out: 0 */
+	if (a->prompt_tokens < before)
+		a->prompt_tokens = before;
+}
+
+static void take_stop(struct response *a, const cJSON *where)
+{
+	const char *name = json_string(where, "stop_reason");
+
+	if (!name)
+		return;
+	response_finish(a, name, finishes, sizeof(finishes) / sizeof(finishes[0]));
+	if (a->reply->finish == FINISH_REFUSED)
+		a->reason = "stop_reason refusal";
+}
+
+/* a block as it begins in a stream, or whole */
+static void take_block(struct reply *r, const cJSON *block, long number)
+{
+	const char *type = json_string(block, "type");
+	const char *text = json_string(block, "text");
+	const char *name = json_string(block, "name");
+	const cJSON *input = json_get(block, "input");
+	struct call *c;
+
+	if (!type)
+		return;
+	if (strcmp(type, "text") == 0 && text)
+		response_text(&r->text, text);
+	if (strcmp(type, "tool_use") != 0)
+		return;
+	c = reply_call(r, number, json_string(block, "id"));
+	if (!c)
+		return;
+	call_name(c, name ? name : "");
+	if (cJSON_GetArraySize(input) > 0) /* else its pieces follow */
+		response_arguments(c, input);
+}
+
+static void take_delta(struct reply *r, const cJSON *delta, long number)
+{
+	const char *text = json_string(delta, "text");
+	const char *piece = json_string(delta, "partial_json");
+	const char *type = json_string(delta, "type");
+
+	if (type && strcmp(type, "text_delta") == 0 && text)
+		response_text(&r->text, text);
+	if (type && strcmp(type, "input_json_delta") == 0 && piece && *piece) {
+		struct call *c = reply_call(r, number, NULL);
+
+		if (c)
+			response_arguments(c, json_get(delta, "partial_json"));
+	}
+}
+
+static int event(struct response *a, const cJSON *event, struct err *e)
+{
+	const char *type = json_string(event, "type");
+	const cJSON *index = json_get(event, "index");
+	bool numbered = cJSON_IsNumber(index) && index->valuedouble >= 0 &&
+			index->valuedouble < 1e6;
+	long number = numbered ? (long)index->valuedouble : -1;
+
+	if (!type)
+		return err_say(e, EAGAIN, "an event of the model's answer has no type");
+	if (strcmp(type, "message_start") == 0) {
+		a->begun = true;
+		take_usage(a, json_get(json_get(event, "message"), "usage"));
+	} else if (strcmp(type, "content_block_start") == 0) {
+		take_block(a->reply, json_get(event, "content_block"), number);
+	} else if (strcmp(type, "content_block_delta") == 0) {
+		take_delta(a->reply, json_get(event, "delta"), number);
+	} else if (strcmp(type, "message_delta") == 0) {
+		take_stop(a, json_get(event, "delta"));
+		take_usage(a, json_get(event, "usage"));
+	} else if (strcmp(type, "message_stop") == 0) {
+		a->done = true;
+	}
+	return 0; /* others there may be: "ping", and some yet to come */
+}
+
+static int whole(struct response *a, const cJSON *body, struct err *e)
+{
+	const cJSON *content = json_get(body, "content");
+	long number = 0;
+
+	take_usage(a, json_get(body, "usage"));
+	if (!cJSON_IsArray(content))
+		return err_say(e, EBADMSG, "the model's answer has no list of blocks");
+	for (const cJSON *block = json_first(content); block; block = block->next)
+		take_block(a->reply, block, number++);
+	take_stop(a, body);
+	return 0;
+}
+
+const struct dialect anthropic_dialect = {
+	.path = "/messages",
+	.key_prefix = "x-api-key: ",
+	.header = "anthropic-version: 2023-06-01",
+	.ask = ask,
+	.event = event,
+	.whole = whole,
+};

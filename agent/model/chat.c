@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chat.c - the conversation with a model so far: see chat.h
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/text.h"
+#include "agent/base/utf8.h"
+#include "agent/model/chat.h"
+#include "agent/model/tool.h"
+
+#define AROUND_BYTES 40 /* of JSON around a message, or a call */
+
+static const char *const role_names[] = {
+	[ROLE_SYSTEM] = "system",
+	[ROLE_USER] = "user",
+	[ROLE_ASSISTANT] = "assistant",
+};
+
+static const char beside[] =
+	"It was run together with the first call, as one step: see the result of that.";
+
+const char *chat_role_name(enum role role)
+{
+	return role_names[role];
+}
+
+int chat_add(struct chat *c, enum role role, const char *text, size_t length,
+	     struct err *e)
+{
+	struct text mended = { 0 };
+
+	if (c->count == c->room) {
+		size_t room = c->room ? c->room * 2 : 16;
+		struct message *list = realloc(c->list, room * sizeof(*list));
+
+		if (!list)
+			return err_set(e, ENOMEM, "the conversation");
+		c->list = list;
+		c->room = room;
+	}
+	utf8_mend(&mended, text, length);
+	text_add(&mended, "", 0);
+
+	int r = text_check(&mended, "a message of the conversation", e);
+
+	if (r < 0) {
+		text_free(&mended);
+		return r;
+	}
+	c->list[c->count++] = (struct message){ .role = role, .text = mended.bytes };
+	return 0;
+}
+
+static int add_call(struct message *m, const struct call *from, struct err *e)
+{
+	struct said_call *c = &m->calls[m->call_count++];
+	struct text arguments = { 0 };
+
+	tool_arguments(from, &arguments);
+	c->id = strdup(from->id);
+	c->name = strdup(from->name[0] ? from->name : "unnamed");
+	c->arguments = arguments.bytes; /* never empty: "{}" at the least */
+	if (!c->id || !c->name)
+		return err_set(e, ENOMEM, "the conversation");
+	return text_check(&arguments, "the arguments of a call", e);
+}
+
+int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e)
+{
+	int r = chat_add(c, ROLE_ASSISTANT, text_string(&reply->text), reply->text.length,
+			 e);
+	struct message *m;
+
+	if (r < 0 || !reply->call_count)
+		return r;
+	m = &c->list[c->count - 1];
+	m->calls = calloc(reply->call_count, sizeof(*m->calls));
+	if (!m->calls)
+		return err_set(e, ENOMEM, "the conversation");
+	for (size_t i = 0; r == 0 && i < reply->call_count; i++)
+		r = add_call(m, &reply->calls[i], e);
+	return r;
+}
+
+/* the last message becomes the result of a call */
+static int answer(struct chat *c, const char *id, struct err *e)
+{
+	struct message *m = &c->list[c->count - 1];
+
+	m->call_id = strdup(id);
+	return m->call_id ? 0 : err_set(e, ENOMEM, "the conversation");
+}
+
+int chat_add_observation(struct chat *c, const char *text, size_t length, struct err *e)
+{
+	size_t asked = c->count - 1;
+	size_t calls = c->count ? c->list[asked].call_count : 0;
+	int r = chat_add(c, ROLE_USER, text, length, e);
+
+	if (r < 0)
+		return r;
+	c->list[c->count - 1].observation = true;
+	for (size_t i = 0; r == 0 && i < calls; i++) {
+		if (i > 0)
+			r = chat_add(c, ROLE_USER, beside, strlen(beside), e);
+		if (r == 0)
+			r = answer(c, c->list[asked].calls[i].id, e);
+	}
+	return r;
+}
+
+uint64_t chat_bytes(const struct chat *c)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct message *m = &c->list[i];
+
+		bytes += AROUND_BYTES + strlen(m->text);
+		for (size_t k = 0; k < m->call_count; k++)
+			bytes += AROUND_BYTES + strlen(m->calls[k].arguments);
+	}
+	return bytes;
+}
+
+const char *chat_last(const struct chat *c)
+{
+	return c->count ? c->list[c->count - 1].text : "";
+}
+
+static void free_message(struct message *m)
+{
+	for (size_t i = 0; i < m->call_count; i++) {
+		free(m->calls[i].id);
+		free(m->calls[i].name);
+		free(m->calls[i].arguments);
+	}
+	free(m->calls);
+	free(m->call_id);
+	free(m->text);
+}
+
+void chat_free(struct chat *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free_message(&c->list[i]);
+	free(c->list);
+	*c = (struct chat){ 0 };
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chat.h - the conversation with a model so far
+ */
+#ifndef STEPJAIL_AGENT_CHAT_H
+#define STEPJAIL_AGENT_CHAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/model/reply.h"
+#include "init/err.h"
+
+enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
+
+/* a call as it is sent back */
+struct said_call {
+	char *id, *name;
+	char *arguments; /* a JSON object */
+};
+
+struct message {
+	enum role role;
+	char *text;              /* UTF-8 without NUL: mended on the way in */
+	struct said_call *calls; /* ROLE_ASSISTANT */
+	size_t call_count;
+	char *call_id;    /* ROLE_USER: the call that this is the result of, or NULL */
+	bool observation; /* may be cut down to its first line (compact.h) */
+};
+
+struct chat {
+	struct message *list;
+	size_t count, room;
+};
+
+/**
+ * chat_add() - Add a message
+ * @text:	Any bytes; what is no UTF-8 becomes U+FFFD
+ *
+ * Return: 0 or -ENOMEM
+ */
+int chat_add(struct chat *c, enum role role, const char *text, size_t length,
+	     struct err *e);
+
+/** chat_add_reply() - Add what the model said, its calls too; 0 or -ENOMEM */
+int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e);
+
+/**
+ * chat_add_observation() - Add what became of the last reply
+ *
+ * Where it made calls, this is the result of the first; those of the others point to it,
+ * for interfaces want one for each.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int chat_add_observation(struct chat *c, const char *text, size_t length, struct err *e);
+
+/** chat_bytes() - Of all texts, and something for what is written around each */
+uint64_t chat_bytes(const struct chat *c);
+
+/** chat_last() - Text of the last message, "" where there is none */
+const char *chat_last(const struct chat *c);
+
+/** chat_free() - Free all messages */
+void chat_free(struct chat *c);
+
+/** chat_role_name() - As both interfaces spell it */
+const char *chat_role_name(enum role role);
+
+#endif

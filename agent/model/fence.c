@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fence.c - where a block of code begins and ends: see fence.h
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "agent/model/fence.h"
+
+/* the first word behind a fence, in any case */
+static const struct {
+	const char *word;
+	enum block_kind kind;
+} words[] = {
+	{ "python", BLOCK_PYTHON },
+	{ "python3", BLOCK_PYTHON },
+	{ "py", BLOCK_PYTHON },
+	{ "py3", BLOCK_PYTHON },
+	{ "ipython", BLOCK_PYTHON },
+	{ "ipython3", BLOCK_PYTHON },
+	{ "cpython", BLOCK_PYTHON },
+	{ "execute_python", BLOCK_PYTHON },
+	{ "tool_code", BLOCK_PYTHON },
+	{ "bash", BLOCK_SHELL },
+	{ "sh", BLOCK_SHELL },
+	{ "shell", BLOCK_SHELL },
+	{ "zsh", BLOCK_SHELL },
+	{ "console", BLOCK_SHELL },
+	{ "shell-session", BLOCK_SHELL },
+	{ "powershell", BLOCK_SHELL },
+	{ "cmd", BLOCK_SHELL },
+};
+
+struct span fence_line(struct span *rest)
+{
+	const char *end = memchr(rest->at, '\n', rest->length);
+	struct span line = { rest->at, end ? (size_t)(end - rest->at) : rest->length };
+	size_t taken = line.length + (end ? 1 : 0);
+
+	rest->at += taken;
+	rest->length -= taken;
+	if (line.length && line.at[line.length - 1] == '\r')
+		line.length--;
+	return line;
+}
+
+size_t fence_indent(struct span s, size_t from)
+{
+	size_t n = 0;
+
+	while (from + n < s.length && (s.at[from + n] == ' ' || s.at[from + n] == '\t'))
+		n++;
+	return n;
+}
+
+bool fence_blank(struct span s)
+{
+	for (size_t i = 0; i < s.length; i++)
+		if (!strchr(" \t\r\n\f\v", s.at[i]) || !s.at[i])
+			return false;
+	return true;
+}
+
+bool fence_begins(struct span s, const char *with)
+{
+	size_t n = strlen(with);
+
+	return s.length >= n && strncasecmp(s.at, with, n) == 0;
+}
+
+/* "- ", "* ", "12. ": how many columns a list bullet takes at @from */
+static size_t bullet(struct span s, size_t from)
+{
+	size_t n = 0;
+
+	if (from < s.length && strchr("-*+", s.at[from]) && s.at[from]) {
+		n = 1;
+	} else {
+		while (from + n < s.length && s.at[from + n] >= '0' &&
+		       s.at[from + n] <= '9')
+			n++;
+		if (!n || from + n >= s.length || !strchr(".)", s.at[from + n]))
+			return 0;
+		n++;
+	}
+
+	size_t gap = fence_indent(s, from + n);
+
+	return gap ? n + gap : 0;
+}
+
+static enum block_kind kind_of(const char *info, size_t length)
+{
+	size_t start = 0;
+
+	/* "{.python}", "{python}" */
+	while (start < length && strchr(" \t{.", info[start]) && info[start])
+		start++;
+
+	size_t word = 0;
+
+	while (start + word < length && info[start + word] &&
+	       !strchr(" \t,:;}=", info[start + word]))
+		word++;
+	if (!word)
+		return BLOCK_PLAIN;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i].word) == word &&
+		    strncasecmp(words[i].word, info + start, word) == 0)
+			return words[i].kind;
+	/* "python3.11" */
+	if (word > 8 && strncasecmp(info + start, "python3.", 8) == 0)
+		return BLOCK_PYTHON;
+	return BLOCK_OTHER;
+}
+
+bool fence_opens(struct span line, struct block *b)
+{
+	size_t at = fence_indent(line, 0);
+
+	if (fence_begins((struct span){ line.at + at, line.length - at }, FENCE_TAG)) {
+		*b = (struct block){ BLOCK_PYTHON, '<', 1, at };
+		return true;
+	}
+	at += bullet(line, at);
+	if (at >= line.length || (line.at[at] != '`' && line.at[at] != '~'))
+		return false;
+
+	size_t count = 0;
+
+	while (at + count < line.length && line.at[at + count] == line.at[at])
+		count++;
+	if (count < 3)
+		return false;
+
+	const char *info = line.at + at + count;
+	size_t length = line.length - at - count;
+
+	/* "```x = 1```" on one line is code in a sentence, not a block */
+	if (line.at[at] == '`' && memchr(info, '`', length))
+		return false;
+	*b = (struct block){ kind_of(info, length), line.at[at], count, at };
+	return true;
+}
+
+/* a line of nothing but the mark, at least as often as at the start */
+bool fence_closes(struct span line, const struct block *b)
+{
+	size_t at = fence_indent(line, 0);
+	size_t count = 0;
+
+	if (at > b->indent + 3)
+		return false;
+	while (at + count < line.length && line.at[at + count] == b->mark)
+		count++;
+	return count >= b->mark_count &&
+	       fence_blank(
+		       (struct span){ line.at + at + count, line.length - at - count });
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.h - what every model is to the loop
+ */
+#ifndef STEPJAIL_AGENT_MODEL_H
+#define STEPJAIL_AGENT_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/stop.h"
+#include "agent/base/text.h"
+#include "agent/model/chat.h"
+#include "agent/model/compact.h"
+#include "agent/model/reply.h"
+#include "init/err.h"
+
+struct usage {
+	uint64_t requests; /* sent, the repeated ones too */
+	uint64_t retries;
+	uint64_t prompt_tokens;     /* as the server tells */
+	uint64_t completion_tokens; /* as the server tells */
+	uint64_t judged; /* answers whose tokens it did not tell: judged by bytes */
+};
+
+struct model_plan {
+	const char *argument; /* behind the colon of --model, or NULL */
+	const char *base_url; /* NULL: the provider's */
+	const char *model_name;
+	const char *key_file;
+	bool tools; /* offer the tool `python`, and expect calls of it */
+	uint64_t retries;
+	uint64_t retry_wait_ms;  /* the first wait; see retry.h */
+	uint64_t request_ms;     /* longest silence of a server that is to answer */
+	const char *time_option; /* that bounds a question in all, for messages */
+	struct stop *stop;
+	/* told about waits and repeats; one line without a newline */
+	void (*note)(void *arg, const char *line);
+	void *note_arg;
+	/* or NULL: the words of an answer as they come, whole characters, hostile; @words
+	 * NULL behind the last, and where the answer broke off */
+	void (*heard)(void *arg, const char *words, size_t length);
+	void *heard_arg;
+};
+
+struct model {
+	const struct model_ops *ops;
+	const struct model_plan *plan;
+	void *state;
+	struct text label;  /* the line that says who answers */
+	struct text url;    /* whom it asks, empty where that is nobody */
+	const void *secret; /* where it keeps the key: of secret_new(), or NULL */
+	size_t secret_bytes;
+	struct usage usage;
+	struct gauge gauge;    /* of the last answer */
+	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */
+	/* false where what was used, with failed tries, leaves nothing for another; or
+	 * NULL */
+	bool (*affords)(void *arg, const struct usage *usage);
+	void *affords_arg;
+};
+
+struct model_ops {
+	const char *name;     /* before the colon of --model */
+	const char *argument; /* what follows the colon; NULL where nothing may */
+	/* 0 or -errno */
+	int (*open)(struct model *m, struct err *e);
+	/*
+	 * Put the answer to the chat into @reply. 0, -EINTR (a signal came), -ETIMEDOUT
+	 * (the deadline passed), -EMSGSIZE (the chat is too long for the model), -EDQUOT
+	 * (no further try can be afforded), any other -errno: the model failed, @e says
+	 * why
+	 */
+	int (*ask)(struct model *m, const struct chat *chat, uint64_t deadline_ms,
+		   struct reply *reply, struct err *e);
+	void (*close)(struct model *m);
+};
+
+/**
+ * model_open() - Make the model that --model names
+ * @name:	"scripted:FILE", "openai", "anthropic", "ollama", "llamacpp", "vllm"
+ *
+ * Return: 0, or -errno with one line that says what to give
+ */
+int model_open(struct model *m, const char *name, struct model_plan *plan, struct err *e);
+
+/** model_ask() - See struct model_ops; counts nothing itself */
+int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
+	      struct reply *reply, struct err *e);
+
+/** model_close() - Forget it, key and all; safe on a zeroed struct */
+void model_close(struct model *m);
+
+extern const struct model_ops scripted_ops;
+extern const struct model_ops openai_ops;
+extern const struct model_ops anthropic_ops;
+extern const struct model_ops ollama_ops;
+extern const struct model_ops llamacpp_ops;
+extern const struct model_ops vllm_ops;
+
+#endif

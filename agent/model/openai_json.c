@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * openai_json.c - the dialect of chat completions
+ *
+ * Spoken by OpenAI, and by Ollama, llama.cpp's server, vLLM and many others, each with
+ * habits of its own: some send no "[DONE]", some no usage, some number every call 0 or not
+ * at all, some send arguments as an object, some answer without a stream. What cannot be
+ * misunderstood is taken from all of them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "agent/model/response.h"
+#include "agent/model/tool.h"
+
+static const struct finish_name finishes[] = {
+	{ "stop", FINISH_STOP },
+	{ "tool_calls", FINISH_STOP },
+	{ "length", FINISH_LENGTH },
+	{ "content_filter", FINISH_REFUSED },
+};
+
+/* an item that could not be added is nobody's: free it here */
+static cJSON *append(cJSON *list, cJSON *item)
+{
+	if (cJSON_AddItemToArray(list, item))
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
+static bool add_calls(cJSON *message, const struct message *m)
+{
+	cJSON *list = cJSON_AddArrayToObject(message, "tool_calls");
+
+	for (size_t i = 0; i < m->call_count; i++) {
+		cJSON *one = append(list, cJSON_CreateObject());
+		cJSON *function;
+
+		if (!cJSON_AddStringToObject(one, "id", m->calls[i].id) ||
+		    !cJSON_AddStringToObject(one, "type", "function"))
+			return false;
+		function = cJSON_AddObjectToObject(one, "function");
+		if (!cJSON_AddStringToObject(function, "name", m->calls[i].name) ||
+		    !cJSON_AddStringToObject(function, "arguments",
+					     m->calls[i].arguments))
+			return false;
+	}
+	return list;
+}
+
+static bool add_message(cJSON *messages, const struct message *m)
+{
+	cJSON *one = append(messages, cJSON_CreateObject());
+	const char *role = m->call_id ? "tool" : chat_role_name(m->role);
+	bool silent = m->call_count && !*m->text;
+
+	if (!cJSON_AddStringToObject(one, "role", role))
+		return false;
+	if (silent ? !cJSON_AddNullToObject(one, "content")
+		   : !cJSON_AddStringToObject(one, "content", m->text))
+		return false;
+	if (m->call_id)
+		return cJSON_AddStringToObject(one, "tool_call_id", m->call_id);
+	return !m->call_count || add_calls(one, m);
+}
+
+static bool add_tool(cJSON *root)
+{
+	cJSON *one = append(cJSON_AddArrayToObject(root, "tools"), cJSON_CreateObject());
+	cJSON *function;
+
+	if (!cJSON_AddStringToObject(one, "type", "function"))
+		return false;
+	function = cJSON_AddObjectToObject(one, "function");
+	return cJSON_AddStringToObject(function, "name", TOOL_NAME) &&
+	       cJSON_AddStringToObject(function, "description", TOOL_WORDS) &&
+	       cJSON_AddRawToObject(function, "parameters", TOOL_SCHEMA);
+}
+
+static int ask(const struct question *q, struct text *out, struct err *e)
+{
+	cJSON *root = cJSON_CreateObject();
+	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
+	bool good = messages && cJSON_AddStringToObject(root, "model", q->model_name) &&
+		    cJSON_AddTrueToObject(root, "stream") &&
+		    cJSON_AddTrueToObject(cJSON_AddObjectToObject(root, "stream_options"),
+					  "include_usage");
+
+	if (good && q->reply_tokens)
+		good = cJSON_AddNumberToObject(
+			root, q->new_limit_name ? "max_completion_tokens" : "max_tokens",
+			(double)q->reply_tokens);
+	if (good && q->tools)
+		good = add_tool(root);
+	for (size_t i = 0; good && i < q->chat->count; i++)
+		good = add_message(messages, &q->chat->list[i]);
+
+	char *body = good ? cJSON_PrintUnformatted(root) : NULL;
+
+	cJSON_Delete(root);
+	if (!body)
+		return err_set(e, ENOMEM, "the request to the model");
+	text_puts(out, body);
+	cJSON_free(body);
+	return text_check(out, "the request to the model", e);
+}
+
+/* a call, or a piece of one */
+static void take_call(struct reply *r, const cJSON *piece, bool streamed)
+{
+	const cJSON *index = json_get(piece, "index");
+	const cJSON *function = json_get(piece, "function");
+	const char *name = json_string(function, "name");
+	const char *id = json_string(piece, "id");
+	bool numbered = cJSON_IsNumber(index) && index->valuedouble >= 0 &&
+			index->valuedouble < 1e6;
+	long number = numbered ? (long)index->valuedouble : -1;
+
+	if (!cJSON_IsObject(piece))
+		return;
+	/* without numbers a name begins a call, and what has none goes on with it; an
+	 * answer that is no stream has whole calls alone */
+	if (!streamed || (!numbered && name))
+		number = (long)r->call_count + (streamed ? 1000000 : 0);
+
+	struct call *c = reply_call(r, number, id);
+
+	if (!c)
+		return;
+	if (name && !c->name[0])
+		call_name(c, name);
+	response_arguments(c, json_get(function, "arguments"));
+}
+
+static void take_finish(struct response *a, const cJSON *choice)
+{
+	const char *name = json_string(choice, "finish_reason");
+
+	if (!name)
+		return;
+	response_finish(a, name, finishes, sizeof(finishes) / sizeof(finishes[0]));
+	if (strcmp(name, "content_filter") == 0)
+		a->reason = "a content filter of the server";
+}
+
+static void take_message(struct response *a, const cJSON *message, bool streamed)
+{
+	const char *content = json_string(message, "content");
+	const char *refusal = json_string(message, "refusal");
+
+	if (content)
+		response_text(&a->reply->text, content);
+	if (refusal)
+		response_text(&a->reply->refusal, refusal);
+	for (const cJSON *call = json_first(json_get(message, "tool_calls")); call;
+	     call = call->next)
+		take_call(a->reply, call, streamed);
+	if (a->reply->refusal.length)
+		a->reply->finish = FINISH_REFUSED;
+}
+
+static int event(struct response *a, const cJSON *event, struct err *e)
+{
+	const cJSON *choices = json_get(event, "choices");
+
+	response_tokens(a, json_get(event, "usage"), "prompt_tokens",
+			"completion_tokens");
+	if (!cJSON_IsArray(choices)) {
+		if (cJSON_IsObject(json_get(event, "usage")))
+			return 0;
+		return err_say(e, EAGAIN,
+			       "an event of the model's answer has no list of choices");
+	}
+	a->begun = true;
+	for (const cJSON *choice = json_first(choices); choice; choice = choice->next) {
+		const cJSON *index = json_get(choice, "index");
+		const cJSON *delta = json_get(choice, "delta");
+
+		if (cJSON_IsNumber(index) && index->valueint != 0)
+			continue; /* one answer is asked for */
+		take_finish(a, choice);
+		take_message(a, delta ? delta : json_get(choice, "message"), delta);
+	}
+	return 0;
+}
+
+static int whole(struct response *a, const cJSON *body, struct err *e)
+{
+	const cJSON *choices = json_get(body, "choices");
+	const cJSON *first =
+		cJSON_IsArray(choices) ? cJSON_GetArrayItem(choices, 0) : NULL;
+	const cJSON *message = json_get(first, "message");
+	const cJSON *content = json_get(message, "content");
+
+	response_tokens(a, json_get(body, "usage"), "prompt_tokens", "completion_tokens");
+	if (!cJSON_IsArray(choices))
+		return err_say(e, EBADMSG, "the model's answer has no list of choices");
+	if (!first)
+		return err_say(e, EBADMSG,
+			       "the model's answer has an empty list of choices");
+	if (!cJSON_IsObject(message))
+		return err_say(e, EBADMSG,
+			       "the model's answer has no choices[0].message");
+	take_finish(a, first);
+	take_message(a, message, false);
+	if (cJSON_IsString(content) || a->reply->call_count || a->reply->refusal.length)
+		return 0;
+	return err_say(
+		e, EBADMSG,
+		cJSON_IsNull(content)
+			? "the model's answer has no content (null)"
+			: "the model's answer has no text in choices[0].message.content");
+}
+
+const struct dialect openai_dialect = {
+	.path = "/chat/completions",
+	.key_prefix = "Authorization: Bearer ",
+	.ask = ask,
+	.event = event,
+	.whole = whole,
+};

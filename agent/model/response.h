@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * response.h - a server's answer while it comes in, whatever interface it speaks
+ *
+ * Apart from the network, so that hostile answers can be tested byte by byte. A dialect
+ * says how the interface writes requests and what its events mean.
+ */
+#ifndef STEPJAIL_AGENT_RESPONSE_H
+#define STEPJAIL_AGENT_RESPONSE_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/key/key.h"
+#include "agent/model/chat.h"
+#include "agent/model/reply.h"
+#include "agent/model/sse.h"
+
+#define RESPONSE_WORDS_MAX 300 /* of a server's own words that are passed on */
+
+struct question {
+	const char *model_name;
+	const struct chat *chat;
+	bool tools;            /* offer the tool `python` */
+	uint64_t reply_tokens; /* longest reply, 0 for the server's own limit */
+	bool new_limit_name;   /* chat completions: max_completion_tokens */
+};
+
+struct response;
+
+struct dialect {
+	const char *path;       /* behind the base URL */
+	const char *key_prefix; /* of the header line that holds the key */
+	const char *header;     /* one that goes with each request, or NULL */
+	/* append the body of a request; 0 or -ENOMEM */
+	int (*ask)(const struct question *q, struct text *out, struct err *e);
+	/* an event of a stream, an object; 0 or -errno as response_feed() */
+	int (*event)(struct response *a, const cJSON *event, struct err *e);
+	/* an answer that is no stream, an object; likewise */
+	int (*whole)(struct response *a, const cJSON *body, struct err *e);
+};
+
+struct response {
+	const struct dialect *dialect;
+	struct reply *reply;
+	struct sse sse;
+	bool begun;   /* an event was understood */
+	bool ended;   /* the model has come to its end, in whatever way */
+	bool done;    /* and nothing more will come */
+	bool counted; /* the server told tokens; as it does now: not a sum */
+	uint64_t prompt_tokens, completion_tokens;
+	const char *reason; /* why the model refused, for the error line; or NULL */
+	const struct key
+		*key; /* for response_begin()'s caller to set: never quoted; or NULL */
+};
+
+/**
+ * response_begin() - Get ready for an answer
+ * @reply:	Emptied; what comes goes there
+ */
+void response_begin(struct response *a, const struct dialect *dialect,
+		    struct reply *reply);
+
+/**
+ * response_feed() - The next bytes of a stream
+ *
+ * Return: 0; -EAGAIN (broken, or the server says that it failed, and may not the next
+ * time); -EBADMSG (no use in asking again); -EMSGSIZE (the conversation is too long for
+ * this model); -E2BIG; -ENOMEM
+ */
+int response_feed(struct response *a, const char *bytes, size_t length, struct err *e);
+
+/**
+ * response_body() - An answer that is no stream, the whole of it
+ * @body:	Changed in place
+ *
+ * Return: as response_feed()
+ */
+int response_body(struct response *a, char *body, size_t length, struct err *e);
+
+/**
+ * response_end() - Nothing more comes
+ *
+ * Return: 0; -EAGAIN where the end is missing; -EBADMSG where the model refused; -E2BIG
+ */
+int response_end(struct response *a, struct err *e);
+
+/** response_free() - Free what is not the reply's */
+void response_free(struct response *a);
+
+/* what kind of failure a server tells of */
+enum fault {
+	FAULT_UNKNOWN, /* its status decides */
+	FAULT_PASSING,
+	FAULT_LASTING,
+	FAULT_QUOTA,  /* no waiting mends a quota that is used up */
+	FAULT_LENGTH, /* the conversation is too long for the model */
+};
+
+/**
+ * response_fault() - Read what a server says about its failure
+ * @body:	A JSON object with "error" in it, or anything else
+ * @words:	Gets the message, escaped and cut; stays empty where there is none
+ */
+enum fault response_fault(const cJSON *body, struct text *words);
+
+/**
+ * response_tokens() - Take over counts that the server tells, where it does
+ * @prompt, @completion: Names of the members of @usage
+ *
+ * They are of the whole answer so far: later ones take the place of earlier ones.
+ */
+void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
+		     const char *completion);
+
+/* why a model stopped, in a server's word */
+struct finish_name {
+	const char *name;
+	enum finish finish;
+};
+
+/** response_finish() - The model has come to its end: by which of these, where it is
+ * one */
+void response_finish(struct response *a, const char *name,
+		     const struct finish_name *names, size_t count);
+
+/** response_text() - Append a piece of the model's words, mended */
+void response_text(struct text *into, const char *piece);
+
+/** response_arguments() - Append a piece of a call's arguments: text, or an object */
+void response_arguments(struct call *c, const cJSON *piece);
+
+extern const struct dialect openai_dialect;
+extern const struct dialect anthropic_dialect;
+
+#endif

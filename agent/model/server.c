@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - a model behind a server: chat completions, or Anthropic's messages
+ *
+ * Theory of operation
+ *   A question is written once and posted; the answer comes as a stream of events, or
+ *   from servers that do not stream as one body. What can go wrong is told in one line
+ *   each; what may pass by waiting is tried again (retry.h), as long as tries and the
+ *   wall budget last. An answer that broke off is thrown away as a whole: half an answer
+ *   is none.
+ *
+ *   The key is overwritten in everything that a server sends before it is passed on: some
+ *   servers quote it in their errors.
+ *
+ *   Tokens are counted as the server tells. Where it tells none, they are judged by bytes
+ *   and it is said that they are, so that a budget holds with any server.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/base/units.h"
+#include "agent/key/http.h"
+#include "agent/model/compact.h"
+#include "agent/model/model.h"
+#include "agent/model/response.h"
+#include "agent/model/retry.h"
+
+struct provider {
+	const char *name; /* of --model */
+	const struct dialect *dialect;
+	const char *base_url;
+	const char *key_variable; /* beside STEPJAIL_API_KEY; NULL where none is needed */
+};
+
+static const struct provider providers[] = {
+	{ "openai", &openai_dialect, "https://api.openai.com/v1", "OPENAI_API_KEY" },
+	{ "anthropic", &anthropic_dialect, "https://api.anthropic.com/v1",
+	  "ANTHROPIC_API_KEY" },
+	{ "ollama", &openai_dialect, "http://127.0.0.1:11434/v1", NULL },
+	{ "llamacpp", &openai_dialect, "http://127.0.0.1:8080/v1", NULL },
+	{ "vllm", &openai_dialect, "http://127.0.0.1:8000/v1", NULL },
+};
+
+struct server {
+	const struct provider *provider;
+	struct http *http;
+	struct key *key;
+	char *base_url;
+	unsigned int serial; /* of ids that were made up */
+};
+
+static const struct provider *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++)
+		if (strcmp(providers[i].name, name) == 0)
+			return &providers[i];
+	return NULL;
+}
+
+static int load_key(struct model *m, struct err *e)
+{
+	const struct model_plan *p = m->plan;
+	struct server *s = m->state;
+	const struct provider *from = s->provider;
+	int r = key_new(&s->key, e);
+
+	if (r == 0)
+		r = key_load(s->key, p->key_file, from->key_variable, e);
+	if (r < 0 || s->key->length || !from->key_variable ||
+	    strncmp(s->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
+		    0)
+		return r;
+	return err_say(
+		e, EINVAL,
+		"--model %s: no key; set STEPJAIL_API_KEY or %s, or give --key-file FILE",
+		from->name, from->key_variable);
+}
+
+static int server_open(struct model *m, struct err *e)
+{
+	const struct model_plan *p = m->plan;
+	struct server *s = calloc(1, sizeof(*s));
+	cleanup_text struct text url = { 0 };
+
+	if (!s)
+		return err_set(e, ENOMEM, "--model");
+	m->state = s;
+	s->provider = find(m->ops->name);
+	if (!p->model_name)
+		return err_say(e, EINVAL,
+			       "--model %s: which model? give --model-name NAME",
+			       s->provider->name);
+	s->base_url = strdup(p->base_url ? p->base_url : s->provider->base_url);
+	if (!s->base_url)
+		return err_set(e, ENOMEM, "--base-url");
+	for (size_t n = strlen(s->base_url); n && s->base_url[n - 1] == '/'; n--)
+		s->base_url[n - 1] = '\0';
+
+	int r = load_key(m, e);
+
+	if (r < 0)
+		return r;
+	text_printf(&url, "%s%s", s->base_url, s->provider->dialect->path);
+
+	const struct http_place place = {
+		.url = text_string(&url),
+		.key_prefix = s->provider->dialect->key_prefix,
+		.header = s->provider->dialect->header,
+		.body_max = REPLY_TEXT_MAX,
+	};
+
+	r = http_open(&s->http, &place, s->key, e);
+	if (r < 0)
+		return r;
+	text_puts(&m->url, text_string(&url));
+	m->secret = s->key;
+	m->secret_bytes = sizeof(*s->key);
+	text_puts(&m->label, "model: ");
+	escape_line(&m->label, p->model_name, strlen(p->model_name));
+	text_puts(&m->label, " at ");
+	escape_line(&m->label, s->base_url, strlen(s->base_url));
+	return 0;
+}
+
+/* one question and what becomes of it */
+struct turn {
+	const struct model *model;
+	struct text body; /* of the request */
+	struct response answer;
+	struct http_answer http;
+	struct retry_facts facts;
+	size_t told; /* bytes of the reply's words that were passed on as they came */
+};
+
+/* pass on what is new; what may be a beginning of the key waits for what follows it */
+static void tell(struct turn *t, bool last)
+{
+	const struct model_plan *p = t->model->plan;
+	const struct key *key = t->answer.key;
+	struct text *words = &t->answer.reply->text;
+	size_t news = words->length - t->told;
+
+	if (!p->heard)
+		return;
+	if (news && last)
+		key_redact_cut(key, words->bytes + t->told, news);
+	else if (news) {
+		key_redact(key, words->bytes + t->told, news);
+		news -= key_begun(key, words->bytes + t->told, news);
+	}
+	if (news)
+		p->heard(p->heard_arg, words->bytes + t->told, news);
+	t->told += news;
+	if (last)
+		p->heard(p->heard_arg, NULL, 0);
+}
+
+static int take_stream(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct turn *t = arg;
+	int r = response_feed(&t->answer, bytes, length, e);
+
+	tell(t, false);
+	return r < 0 ? r : t->answer.done;
+}
+
+/* a status other than 200 */
+static int refuse(const struct server *s, struct turn *t, struct err *e)
+{
+	cleanup_text struct text words = { 0 };
+	cJSON *root = json_parse(text_string(&t->http.body), t->http.body.length);
+	enum fault fault = response_fault(root, &words);
+
+	cJSON_Delete(root);
+	key_redact_cut(s->key, words.bytes, words.length);
+	t->facts.quota = fault == FAULT_QUOTA;
+	return err_say(
+		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
+		"the model's server answered HTTP %ld%s%s%s", t->http.status,
+		words.length ? ": " : "", text_string(&words),
+		t->http.status / 100 == 3
+			? " (redirects are not followed; give the final address with --base-url)"
+			: "");
+}
+
+/* the answer came to its end, or its connection did */
+static int read_answer(const struct server *s, struct turn *t, int r, struct err *e)
+{
+	struct response *a = &t->answer;
+	struct err why = *e;
+
+	if (r == -EAGAIN && a->ended)
+		r = 0; /* all was said that is needed */
+	if (r == -ECANCELED)
+		return -e->errnum; /* the reader's own words */
+	if (r < 0)
+		return err_say(e, -r, "%s %.200s: %.200s",
+			       t->http.streamed ? "the model's answer broke off at"
+						: "the model cannot be reached at",
+			       s->base_url, why.text);
+	if (t->http.status != 200)
+		return refuse(s, t, e);
+	if (!t->http.streamed && !t->http.body.length)
+		return err_say(e, EAGAIN, "the model's answer is empty");
+	if (!t->http.streamed)
+		r = response_body(a, t->http.body.bytes, t->http.body.length, e);
+	return r < 0 ? r : response_end(a, e);
+}
+
+/* escapes may have hidden the key from a look at the bytes */
+static void redact(const struct server *s, struct reply *r, struct err *e)
+{
+	key_redact_cut(s->key, r->text.bytes, r->text.length);
+	for (size_t i = 0; i < r->call_count; i++) {
+		struct call *c = &r->calls[i];
+
+		key_redact(s->key, c->arguments.bytes, c->arguments.length);
+		key_redact_cut(s->key, c->id, strlen(c->id));
+		key_redact_cut(s->key, c->name, strlen(c->name));
+	}
+	key_redact(s->key, e->text, strnlen(e->text, sizeof(e->text)));
+}
+
+/* what this attempt has cost, answered in full or not */
+static void count(struct model *m, const struct turn *t, const struct chat *chat)
+{
+	const struct response *a = &t->answer;
+	struct usage *u = &m->usage;
+	uint64_t asked = a->prompt_tokens;
+	uint64_t answered = a->completion_tokens;
+	uint64_t said = a->reply->text.length;
+
+	if (!a->begun && !a->ended)
+		return;
+	for (size_t i = 0; i < a->reply->call_count; i++)
+		said += a->reply->calls[i].arguments.length;
+	u->judged += !asked || !answered || !a->ended;
+	if (asked)
+		m->gauge = (struct gauge){ .bytes = chat_bytes(chat), .tokens = asked };
+	else
+		asked = compact_tokens(chat_bytes(chat), &m->gauge);
+	said = compact_tokens(said, &m->gauge);
+	if (!answered || (!a->ended && answered < said))
+		answered = said; /* of what broke off, the last count never came */
+	u->prompt_tokens += asked;
+	u->completion_tokens += answered;
+}
+
+/* one attempt: 0, -EINTR, or what failed in @e and in the turn's facts */
+static int attempt(struct model *m, struct turn *t, const struct chat *chat,
+		   uint64_t deadline_ms, struct reply *reply, struct err *e)
+{
+	struct server *s = m->state;
+	const struct http_reader reader = { .take = take_stream, .arg = t };
+	const struct http_limits limits = { .total_ms = units_left_ms(deadline_ms),
+					    .silence_ms = m->plan->request_ms };
+
+	m->usage.requests++;
+	response_begin(&t->answer, s->provider->dialect, reply);
+	t->answer.key = s->key;
+	t->told = 0;
+
+	int r = http_post(s->http, &t->body, &limits, m->plan->stop, &reader, &t->http,
+			  e);
+
+	if (t->http.streamed)
+		tell(t, true);
+	if (r != -EINTR)
+		r = read_answer(s, t, r, e);
+	redact(s, reply, e);
+	count(m, t, chat);
+	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
+	t->facts.retry_after_ms = t->http.retry_after_ms;
+	text_free(&t->http.body);
+	response_free(&t->answer);
+	return r;
+}
+
+static void note_wait(const struct model *m, const struct err *e, uint64_t wait_ms,
+		      const struct retry_facts *f)
+{
+	cleanup_text struct text line = { 0 };
+	char time[32];
+
+	text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")", e->text,
+		    units_say_time(wait_ms, time, sizeof(time)), f->attempt, f->retries);
+	m->plan->note(m->plan->note_arg, text_string(&line));
+}
+
+static int give_up(const struct model *m, enum retry_answer answer,
+		   const struct retry_facts *f, uint64_t wait_ms, struct err *e)
+{
+	size_t length = strlen(e->text);
+	size_t room = sizeof(e->text) - length;
+	char time[32];
+
+	if (answer == RETRY_WORN_OUT && f->attempt > 1)
+		(void)snprintf(e->text + length, room,
+			       " (tried %" PRIu64 " times, --retries %" PRIu64 ")",
+			       f->attempt, f->retries);
+	if (answer == RETRY_NO_TIME)
+		(void)snprintf(e->text + length, room,
+			       " (the next try would be in %s, after %s)",
+			       units_say_time(wait_ms, time, sizeof(time)),
+			       m->plan->time_option);
+	if (f->quota)
+		(void)snprintf(e->text + length, room,
+			       " (no waiting mends a used-up quota)");
+	e->errnum = EPROTO;
+	return -EPROTO;
+}
+
+/* until it is answered, or no further try is worth it */
+static int try_all(struct model *m, struct turn *t, const struct chat *chat,
+		   uint64_t deadline_ms, struct reply *reply, struct err *e)
+{
+	for (;;) {
+		struct retry_facts *f = &t->facts;
+		uint64_t wait_ms;
+
+		*f = (struct retry_facts){ .attempt = f->attempt + 1,
+					   .retries = m->plan->retries,
+					   .first_wait_ms = m->plan->retry_wait_ms };
+
+		int r = attempt(m, t, chat, deadline_ms, reply, e);
+
+		if (r == 0 || r == -EINTR || r == -EMSGSIZE)
+			return r;
+		f->left_ms = units_left_ms(deadline_ms);
+		if (f->left_ms == 0)
+			return -ETIMEDOUT;
+		if (m->affords && !m->affords(m->affords_arg, &m->usage))
+			return -EDQUOT;
+		if (getrandom(&f->random, sizeof(f->random), 0) < 0)
+			f->random = units_now_ms();
+
+		/* an answer that came whole with status 200 is not asked for again */
+		enum retry_answer answer = retry_decide(f, &wait_ms);
+
+		if (answer != RETRY_YES)
+			return give_up(m, answer, f, wait_ms, e);
+		note_wait(m, e, wait_ms, f);
+		m->usage.retries++;
+		if (stop_sleep(m->plan->stop, wait_ms) < 0)
+			return err_say(e, EINTR, "stopped by a signal");
+	}
+}
+
+static int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
+		      struct reply *reply, struct err *e)
+{
+	struct server *s = m->state;
+	struct turn t = { .model = m };
+	const struct question q = {
+		.model_name = m->plan->model_name,
+		.chat = chat,
+		.tools = m->plan->tools,
+		.reply_tokens = m->reply_tokens,
+		.new_limit_name =
+			strncmp(s->base_url, "https://api.openai.com/", 23) == 0,
+	};
+	int r = s->provider->dialect->ask(&q, &t.body, e);
+
+	if (r == 0)
+		r = try_all(m, &t, chat, deadline_ms, reply, e);
+	if (r == 0)
+		reply_end(reply, &s->serial);
+	text_free(&t.body);
+	return r;
+}
+
+static void server_close(struct model *m)
+{
+	struct server *s = m->state;
+
+	if (!s)
+		return;
+	http_close(s->http);
+	key_free(&s->key);
+	free(s->base_url);
+	free(s);
+	m->state = NULL;
+}
+
+#define SERVER_OPS(id, name_)                                                            \
+	const struct model_ops id##_ops = {                                              \
+		.name = (name_),                                                         \
+		.open = server_open,                                                     \
+		.ask = server_ask,                                                       \
+		.close = server_close,                                                   \
+	}
+
+SERVER_OPS(openai, "openai");
+SERVER_OPS(anthropic, "anthropic");
+SERVER_OPS(ollama, "ollama");
+SERVER_OPS(llamacpp, "llamacpp");
+SERVER_OPS(vllm, "vllm");

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tool.c - calls of the one tool: see tool.h
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/base/utf8.h"
+#include "agent/model/fence.h"
+#include "agent/model/tool.h"
+
+#define SENT_BACK_MAX 2000 /* of arguments that are no object */
+
+#define NOTHING_RUN " Nothing was run."
+#define HOW " Call it with {\"code\": \"...\"}: the code alone, as one JSON string."
+
+static cJSON *parse(const struct call *c)
+{
+	return json_parse(text_string(&c->arguments), c->arguments.length);
+}
+
+/* true where an escape stands for a NUL: cJSON would end the string there */
+static bool holds_nul(const struct call *c)
+{
+	cleanup_text struct text copy = { 0 };
+
+	text_add(&copy, text_string(&c->arguments), c->arguments.length);
+	return copy.failed || (copy.length && json_mend(copy.bytes, copy.length));
+}
+
+/* one call's code behind the others'; false with a complaint */
+static bool add_code(const struct call *c, struct text *code, struct text *complaint)
+{
+	cJSON *root = parse(c);
+	const cJSON *item = json_get(root, "code");
+	const char *words = NULL;
+
+	if (strcmp(c->name, TOOL_NAME) != 0)
+		text_printf(complaint,
+			    "There is no tool '%s': the only one is " TOOL_NAME
+			    "." NOTHING_RUN,
+			    c->name);
+	else if (!root && holds_nul(c))
+		words = extract_complaint(EXTRACT_NOT_TEXT);
+	else if (!root)
+		words = "The arguments of your call are not JSON." NOTHING_RUN HOW;
+	else if (!cJSON_IsObject(root))
+		words = "The arguments of your call are not a JSON object." NOTHING_RUN
+			HOW;
+	else if (!item)
+		words = "The arguments of your call have no \"code\"." NOTHING_RUN HOW;
+	else if (!cJSON_IsString(item))
+		words = "The \"code\" of your call is not a string." NOTHING_RUN HOW;
+	else if (holds_nul(c) ||
+		 !utf8_valid(item->valuestring, strlen(item->valuestring)))
+		words = extract_complaint(EXTRACT_NOT_TEXT);
+	else
+		text_puts(code, item->valuestring);
+	text_puts(complaint, words ? words : "");
+	cJSON_Delete(root);
+	if (code->length && code->bytes[code->length - 1] != '\n')
+		text_puts(code, "\n");
+	return !complaint->length && !complaint->failed;
+}
+
+/* "\r\n" as "\n", as in a block of a text */
+static void drop_returns(struct text *code)
+{
+	size_t to = 0;
+
+	for (size_t from = 0; from < code->length; from++)
+		if (code->bytes[from] != '\r' || from + 1 == code->length ||
+		    code->bytes[from + 1] != '\n')
+			code->bytes[to++] = code->bytes[from];
+	if (code->bytes)
+		code->bytes[to] = '\0';
+	code->length = to;
+}
+
+int tool_read(const struct reply *reply, bool tools, struct extract *x,
+	      struct text *complaint, struct err *e)
+{
+	*x = (struct extract){ .closed = true, .code.max = EXTRACT_CODE_MAX };
+	if (!reply->call_count)
+		return 0;
+	x->kind = EXTRACT_CODE;
+	x->blocks = reply->call_count;
+	if (!tools)
+		text_puts(
+			complaint,
+			"You called a tool, and there is none here. Reply with a ```python block." NOTHING_RUN);
+	else if (reply->nul)
+		text_puts(complaint, extract_complaint(EXTRACT_NOT_TEXT));
+	else if (reply->calls_dropped)
+		text_printf(complaint, "You made more than %d calls at once." NOTHING_RUN,
+			    REPLY_CALLS_MAX);
+	for (size_t i = 0; !complaint->length && i < reply->call_count; i++)
+		if (!add_code(&reply->calls[i], &x->code, complaint))
+			break;
+	if (x->code.failed == E2BIG && !complaint->length)
+		text_puts(complaint, extract_complaint(EXTRACT_TOO_LONG));
+	drop_returns(&x->code);
+	if (!complaint->length &&
+	    fence_blank((struct span){ text_string(&x->code), x->code.length }))
+		text_puts(complaint,
+			  "The code of your call was empty, so nothing was run.");
+	if (x->code.failed == ENOMEM)
+		return text_check(&x->code, "the code of a call", e);
+	return text_check(complaint, "a complaint", e);
+}
+
+void tool_arguments(const struct call *c, struct text *out)
+{
+	cJSON *root = parse(c);
+	cleanup_text struct text mended = { 0 };
+	char *printed;
+
+	if (!cJSON_IsObject(root)) {
+		const char *bytes = text_string(&c->arguments);
+
+		cJSON_Delete(root);
+		root = cJSON_CreateObject();
+		utf8_mend(&mended, bytes,
+			  utf8_floor(bytes, c->arguments.length, SENT_BACK_MAX));
+		if (c->arguments.length)
+			(void)cJSON_AddStringToObject(root, "unreadable",
+						      text_string(&mended));
+	}
+	printed = root ? cJSON_PrintUnformatted(root) : NULL;
+	if (printed)
+		utf8_mend(out, printed, strlen(printed));
+	else
+		out->failed = ENOMEM;
+	cJSON_free(printed);
+	cJSON_Delete(root);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inputs_tree.c - the digest of a folder of the user's: see inputs.h
+ *
+ * Of lines in the order of names: kind, path, size, and the SHA-256 of a file, or where a
+ * link points to; no link is followed. Whose a file is, and when it was written, is not
+ * in it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/record/inputs.h"
+#include "init/io.h"
+
+#define DEPTH_MAX 64u
+
+struct tree {
+	struct sha256_ctx sum;
+	uint64_t bytes;
+	unsigned int depth;
+};
+
+static int add_folder(struct tree *t, int fd, const char *path, struct err *e);
+
+static void add_line(struct tree *t, char kind, const char *path, uint64_t bytes,
+		     const char *rest)
+{
+	cleanup_text struct text line = { 0 };
+
+	text_printf(&line, "%c %" PRIu64 " %s %s", kind, bytes, rest, path);
+	/* with the NUL behind it: a name may hold all others */
+	sha256_update(&t->sum, line.length + 1, (const uint8_t *)text_string(&line));
+}
+
+static int add_link(struct tree *t, int folder, const char *name, const char *path,
+		    struct err *e)
+{
+	char to[PATH_MAX + 1];
+	ssize_t n = readlinkat(folder, name, to, sizeof(to) - 1);
+
+	if (n < 0)
+		return err_set(e, errno, "%s", path);
+	to[n] = '\0';
+	add_line(t, 'l', path, (uint64_t)n, to);
+	return 0;
+}
+
+static int add_entry(struct tree *t, int folder, const char *name, const char *path,
+		     struct err *e)
+{
+	cleanup_fd int fd = -1;
+	char hex[CHAIN_HEX];
+	uint64_t bytes = 0;
+	struct stat st;
+	int r;
+
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_set(e, errno, "%s", path);
+	if (S_ISLNK(st.st_mode))
+		return add_link(t, folder, name, path, e);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+		add_line(t, '?', path, 0, "");
+		return 0;
+	}
+	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(e, errno, "%s", path);
+	if (S_ISDIR(st.st_mode)) {
+		add_line(t, 'd', path, 0, "");
+		return add_folder(t, fd, path, e);
+	}
+	r = inputs_digest_of(fd, hex, &bytes);
+	if (r < 0)
+		return err_set(e, -r, "%s", path);
+	add_line(t, '-', path, bytes, hex);
+	t->bytes += bytes;
+	return 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
+{
+	struct dirent **entries = NULL;
+	int count = scandirat(fd, ".", &entries, NULL, by_bytes);
+	int r = 0;
+
+	if (count < 0)
+		return err_set(e, errno, "%s", path);
+	if (++t->depth > DEPTH_MAX)
+		r = err_say(e, ELOOP, "%s: folders lie too deep in one another", path);
+	for (int i = 0; i < count; i++) {
+		cleanup_text struct text whole = { 0 };
+		const char *name = entries[i]->d_name;
+
+		text_printf(&whole, "%s/%s", path, name);
+		if (r == 0 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+			r = add_entry(t, fd, name, text_string(&whole), e);
+		free(entries[i]);
+	}
+	free(entries);
+	t->depth--;
+	return r;
+}
+
+int inputs_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+{
+	struct tree t = { .bytes = 0 };
+	int r;
+
+	sha256_init(&t.sum);
+	r = add_folder(&t, fd, ".", e);
+	chain_hex(&t.sum, hex);
+	*bytes = t.bytes;
+	return r;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - a run as JSON: see record.h
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/utf8.h"
+#include "agent/record/record.h"
+#include "agent/session/media.h"
+
+void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
+{
+	cleanup_text struct text mended = { 0 };
+
+	utf8_mend(&mended, bytes, length);
+	(void)cJSON_AddStringToObject(object, name, text_string(&mended));
+}
+
+/* the kept part of a stream, its size, and how much of it is left out */
+static void add_clip(cJSON *object, const char *name, const struct clip *clip)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+	uint64_t cut = clip_take(clip, &head, &tail);
+	cJSON *one = cJSON_AddObjectToObject(object, name);
+	char digest[CHAIN_HEX];
+
+	clip_digest(clip, digest);
+	record_string(one, "head", text_string(&head), head.length);
+	if (cut)
+		record_string(one, "tail", text_string(&tail), tail.length);
+	(void)cJSON_AddNumberToObject(one, "bytes", (double)clip->total);
+	(void)cJSON_AddNumberToObject(one, "cut_bytes", (double)cut);
+	(void)cJSON_AddStringToObject(one, "sha256", digest);
+}
+
+/* what a step showed: a list, perhaps empty; NULL without memory */
+static cJSON *media_json(const struct media_list *l)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t i = 0; list && i < l->count; i++) {
+		const struct media_item *m = &l->items[i];
+		cJSON *o = cJSON_CreateObject();
+
+		(void)cJSON_AddNumberToObject(o, "object", m->head.object);
+		(void)cJSON_AddStringToObject(o, "kind", media_kind_name(m->head.kind));
+		(void)cJSON_AddStringToObject(o, "from", media_from_name(m->head.from));
+		(void)cJSON_AddStringToObject(o, "state", media_state_name(m->state));
+		(void)cJSON_AddNumberToObject(o, "bytes", (double)m->head.bytes);
+		if (m->state == MEDIA_WHOLE)
+			(void)cJSON_AddStringToObject(o, "sha256", m->sha256);
+		if (m->name.length)
+			record_string(o, "name", text_string(&m->name), m->name.length);
+		if (m->saved.length)
+			record_string(o, "saved", text_string(&m->saved),
+				      m->saved.length);
+		else if (m->unsaved.length)
+			record_string(o, "unsaved", text_string(&m->unsaved),
+				      m->unsaved.length);
+		if (!cJSON_AddItemToArray(list, o)) {
+			cJSON_Delete(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static void add_run(cJSON *o, const struct step *step)
+{
+	cleanup_text struct text words = { 0 };
+	const struct verdict_facts *f = &step->facts;
+
+	verdict_words(f, &words);
+	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(f->verdict));
+	(void)cJSON_AddStringToObject(o, "state", state_name(f->state));
+	if (f->headed)
+		(void)cJSON_AddNumberToObject(o, "head", f->head);
+	(void)cJSON_AddNumberToObject(o, "exit_code", f->code);
+	(void)cJSON_AddNumberToObject(o, "signal", f->signal);
+	(void)cJSON_AddStringToObject(o, "violation", f->syscall);
+	if (step->budget)
+		(void)cJSON_AddTrueToObject(o, "budget_ended");
+	(void)cJSON_AddStringToObject(o, "words", text_string(&words));
+	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)step->wall_ms);
+	(void)cJSON_AddNumberToObject(o, "cpu_ms", (double)step->cpu_ms);
+	(void)cJSON_AddNumberToObject(o, "max_rss_bytes", (double)step->max_rss_bytes);
+	(void)cJSON_AddNumberToObject(o, "strays", step->strays);
+	add_clip(o, "output", &step->out);
+	add_clip(o, "error", &step->err);
+	add_clip(o, "traceback", &step->trace);
+	add_clip(o, "result", &step->result);
+	if (step->media)
+		(void)cJSON_AddItemToObject(o, "media", media_json(step->media));
+}
+
+cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddNumberToObject(o, "step", (double)number);
+	record_string(o, "code", text_string(code), code->length);
+	if (cpu_ms)
+		(void)cJSON_AddNumberToObject(o, "cpu_limit_ms", (double)cpu_ms);
+	return o;
+}
+
+cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
+		   const struct text *observation)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddNumberToObject(o, "step", (double)number);
+	if (code)
+		record_string(o, "code", text_string(code), code->length);
+	else if (!step)
+		(void)cJSON_AddNullToObject(o, "code");
+	if (step)
+		add_run(o, step);
+	if (observation)
+		record_string(o, "observation", text_string(observation),
+			      observation->length);
+	return o;
+}
+
+void record_calls(cJSON *object, const struct reply *reply)
+{
+	cJSON *list = reply->call_count ? cJSON_AddArrayToObject(object, "calls") : NULL;
+
+	for (size_t i = 0; list && i < reply->call_count; i++) {
+		const struct call *c = &reply->calls[i];
+		cJSON *one = cJSON_CreateObject();
+
+		(void)cJSON_AddItemToArray(list, one);
+		(void)cJSON_AddStringToObject(one, "id", c->id);
+		(void)cJSON_AddStringToObject(one, "name", c->name);
+		record_string(one, "arguments", text_string(&c->arguments),
+			      c->arguments.length);
+	}
+}
+
+cJSON *record_usage(const struct usage *usage)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddNumberToObject(o, "requests", (double)usage->requests);
+	(void)cJSON_AddNumberToObject(o, "retries", (double)usage->retries);
+	(void)cJSON_AddNumberToObject(o, "prompt_tokens", (double)usage->prompt_tokens);
+	(void)cJSON_AddNumberToObject(o, "completion_tokens",
+				      (double)usage->completion_tokens);
+	if (usage->judged)
+		(void)cJSON_AddNumberToObject(o, "judged", (double)usage->judged);
+	return o;
+}
+
+/* the digest is of the object as its line has it */
+static void add_posture(cJSON *o, const cJSON *posture)
+{
+	static const char *const digests[] = { "plan_sha256", "root_sha256",
+					       "root_verified" };
+	cleanup_text struct text line = { 0 };
+	struct sha256_ctx sum;
+	char hex[CHAIN_HEX];
+	struct err unheard;
+
+	for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
+		const cJSON *one = cJSON_GetObjectItemCaseSensitive(posture, digests[i]);
+
+		(void)cJSON_AddItemToObject(o, digests[i],
+					    one ? cJSON_Duplicate(one, true)
+						: cJSON_CreateNull());
+	}
+	if (!cJSON_IsObject(posture) || record_print(posture, &line, &unheard) < 0) {
+		(void)cJSON_AddNullToObject(o, "posture_sha256");
+		return;
+	}
+	sha256_init(&sum);
+	sha256_update(&sum, line.length, (const uint8_t *)line.bytes);
+	chain_hex(&sum, hex);
+	(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
+	(void)cJSON_AddItemToObject(o, "posture", cJSON_Duplicate(posture, true));
+}
+
+cJSON *record_session(const struct session *s)
+{
+	static const char *const plain[] = { "host_uid", "warm", "why_cold",
+					     "not_enforced" };
+	cJSON *o = cJSON_CreateObject();
+	cJSON *opened = cJSON_ParseWithLength(text_string(&s->opened), s->opened.length);
+
+	(void)cJSON_AddNumberToObject(o, "session", s->id);
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		const cJSON *one = cJSON_GetObjectItemCaseSensitive(opened, plain[i]);
+
+		if (one)
+			(void)cJSON_AddItemToObject(o, plain[i],
+						    cJSON_Duplicate(one, true));
+	}
+	add_posture(o, cJSON_GetObjectItemCaseSensitive(opened, "posture"));
+	cJSON_Delete(opened);
+	return o;
+}
+
+/* one that is in a string of JSON: all others are ASCII there */
+static void add_escape(struct text *out, uint32_t point)
+{
+	if (point < 0x10000) {
+		text_printf(out, "\\u%04x", point);
+		return;
+	}
+	point -= 0x10000;
+	text_printf(out, "\\u%04x\\u%04x", 0xd800 | point >> 10,
+		    0xdc00 | (point & 0x3ff));
+}
+
+int record_print(const cJSON *object, struct text *out, struct err *e)
+{
+	char *json = cJSON_PrintUnformatted(object);
+	const unsigned char *at = (const unsigned char *)json;
+	size_t left = json ? strlen(json) : 0;
+	size_t plain = 0; /* bytes before at that are still to be added */
+	uint32_t point = 0;
+
+	if (!json)
+		return err_set(e, ENOMEM, "a line of JSON");
+	while (left) {
+		size_t n = *at < 0x7f ? 1 : utf8_decode(at, left, &point);
+
+		if (*at < 0x7f || (n && !escape_hides(point))) {
+			plain += n;
+		} else {
+			text_add(out, at - plain, plain);
+			plain = 0;
+			add_escape(out, n ? point : 0xfffd);
+			n = n ? n : 1;
+		}
+		at += n;
+		left -= n;
+	}
+	text_add(out, at - plain, plain);
+	cJSON_free(json);
+	return text_check(out, "a line of JSON", e);
+}

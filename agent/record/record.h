@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h - a run as JSON: parts of the object of --json, and of a transcript's lines
+ */
+#ifndef STEPJAIL_AGENT_RECORD_H
+#define STEPJAIL_AGENT_RECORD_H
+
+#include <cjson/cJSON.h>
+#include <stdint.h>
+
+#include "agent/base/clip.h"
+#include "agent/model/model.h"
+#include "agent/session/session.h"
+
+/** record_string() - Add a string, mended to UTF-8 */
+void record_string(cJSON *object, const char *name, const char *bytes, size_t length);
+
+/**
+ * record_step() - A step as an object
+ * @code:	What was run; NULL where nothing was
+ * @step:	NULL where nothing was run
+ * @observation: What the model was told; NULL where there is none
+ *
+ * Return: an object for the caller to own, NULL where memory ran out
+ */
+cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
+		   const struct text *observation);
+
+/** record_calls() - Add a reply's calls as a list, where it made any */
+void record_calls(cJSON *object, const struct reply *reply);
+
+/**
+ * record_code() - A step that is run next, as an object
+ * @cpu_ms:	Its processor time where it has a limit of its own, else 0
+ *
+ * Return: an object for the caller to own, NULL where memory ran out
+ */
+cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms);
+
+/** record_usage() - Requests, retries and tokens as an object; NULL where memory ran out
+ */
+cJSON *record_usage(const struct usage *usage);
+
+/** record_session() - The jail of the last OPENED as an object; NULL where memory ran
+ * out */
+cJSON *record_session(const struct session *s);
+
+/**
+ * record_print() - Add an object as JSON on one line
+ *
+ * Characters that hide or move a cursor (escape.h) are \u escapes in it: a terminal may
+ * be shown it as it is.
+ *
+ * Return: 0, or -ENOMEM or -E2BIG
+ */
+int record_print(const cJSON *object, struct text *out, struct err *e);
+
+#endif

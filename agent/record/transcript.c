@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transcript.c - the record of a run: see transcript.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/home.h"
+#include "agent/record/record.h"
+#include "agent/record/transcript.h"
+#include "init/io.h"
+
+#define TIME_BYTES 32
+
+/* UTC, to the millisecond; the form of ISO 8601 with or without its punctuation */
+static void say_now(const char *form, const char *behind, char *text)
+{
+	struct timespec now;
+	struct tm utc;
+	size_t n;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	n = gmtime_r(&now.tv_sec, &utc) ? strftime(text, TIME_BYTES, form, &utc) : 0;
+	(void)snprintf(text + n, TIME_BYTES - n, "%s%03ldZ", behind,
+		       now.tv_nsec / 1000000);
+}
+
+static int make_path(struct transcript *t, const char *command, struct err *e)
+{
+	char now[TIME_BYTES];
+	cleanup_text struct text name = { 0 };
+
+	say_now("%Y%m%dT%H%M%S", "", now);
+	text_printf(&name, "transcripts/%s-%s-%d.jsonl", command, now, (int)getpid());
+
+	cleanup_free char *path = home_state_path(text_string(&name));
+
+	if (!path)
+		return err_say(
+			e, ENOENT,
+			"--transcript: there is no HOME to write one below; give --transcript FILE, or --transcript none to go without");
+	text_puts(&t->path, path);
+	return text_check(&t->path, "--transcript", e);
+}
+
+/* the file's name, too, is to be there after a power cut */
+static int sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+
+	if (length >= sizeof(folder))
+		return -ENAMETOOLONG;
+	memcpy(folder, slash ? path : ".", length);
+	folder[length] = '\0';
+
+	cleanup_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+int transcript_open(struct transcript *t, const char *given, const char *command,
+		    struct err *e)
+{
+	int r = 0;
+
+	*t = (struct transcript){ .fd = -1, .chosen = !given };
+	chain_begin(&t->chain);
+	if (given && strcmp(given, "none") == 0)
+		return 0;
+	if (given)
+		text_puts(&t->path, given);
+	else
+		r = make_path(t, command, e);
+	if (r < 0)
+		return r;
+	t->fd = open(text_string(&t->path),
+		     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND,
+		     0600);
+	if (t->fd < 0 && errno == EEXIST)
+		return err_say(
+			e, EEXIST,
+			"--transcript: %s exists, and a transcript is never written over; give a new name",
+			text_string(&t->path));
+	/* whatever the umask, its owner must be able to read it */
+	if (t->fd < 0 || fchmod(t->fd, 0600) < 0)
+		return err_set(
+			e, errno,
+			"--transcript: %s: give another FILE, or none to go without",
+			text_string(&t->path));
+	r = sync_folder(text_string(&t->path));
+	return r < 0 ? err_set(e, -r, "--transcript: the folder of %s",
+			       text_string(&t->path))
+		     : 0;
+}
+
+static int write_line(struct transcript *t, const char *event, const cJSON *members,
+		      struct err *e)
+{
+	cleanup_text struct text inner = { 0 };
+	cleanup_text struct text line = { 0 };
+	char now[TIME_BYTES];
+
+	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
+	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"", event, now);
+	if (members->child) {
+		cleanup_text struct text object = { 0 };
+		int r = record_print(members, &object, e);
+
+		if (r < 0)
+			return r;
+		text_puts(&inner, ",");
+		text_add(&inner, object.bytes + 1, object.length - 2);
+	}
+
+	int r = text_check(&inner, "a line of the transcript", e);
+
+	if (r < 0)
+		return r;
+	chain_seal(&t->chain, text_string(&inner), &line);
+	r = text_check(&line, "a line of the transcript", e);
+	if (r < 0)
+		return r;
+	r = io_write_all(t->fd, line.bytes, line.length);
+	if (r == 0 && fdatasync(t->fd) < 0)
+		r = -errno;
+	if (r < 0)
+		return err_set(
+			e, -r,
+			"the run was stopped, as its transcript cannot be written: %s",
+			text_string(&t->path));
+	t->bytes += (off_t)line.length;
+	return 0;
+}
+
+static int add(struct transcript *t, const char *event, const cJSON *members,
+	       struct err *e)
+{
+	if (t->failed)
+		return err_say(e, ECANCELED,
+			       "the transcript could not be written before");
+
+	struct chain before = t->chain;
+	int r = write_line(t, event, members, e);
+
+	if (r == 0)
+		return 0;
+	/* half a line is of no use, and there is perhaps room to take it back; what is
+	 * told at the end is the last line that is there */
+	t->failed = true;
+	t->chain = before;
+	(void)!ftruncate(t->fd, t->bytes);
+	return r;
+}
+
+int transcript_add(struct transcript *t, const struct session *s, const char *event,
+		   cJSON *members, struct err *e)
+{
+	int r = 0;
+
+	if (t->chain.lines && s && s->opened.length && s->id != t->told) {
+		cJSON *opened = record_session(s);
+
+		r = opened ? add(t, "session", opened, e)
+			   : err_set(e, ENOMEM, "the transcript");
+		cJSON_Delete(opened);
+		t->told = s->id;
+	}
+	if (!members)
+		return r < 0 ? r : err_set(e, ENOMEM, "the transcript");
+	if (r == 0 && t->fd >= 0)
+		r = add(t, event, members, e);
+	cJSON_Delete(members);
+	return r;
+}
+
+void transcript_told(const struct transcript *t, struct text *out)
+{
+	if (t->fd < 0 || !t->chain.lines)
+		return;
+	text_printf(out, "transcript: %s, ", text_string(&t->path));
+	text_count(out, t->chain.lines, "line");
+	text_printf(out, ", sha256 %s", t->chain.digest);
+}
+
+void transcript_close(struct transcript *t)
+{
+	/* nothing ran: there is nothing to keep */
+	if (t->fd >= 0 && !t->chain.lines)
+		(void)unlink(text_string(&t->path));
+	io_close_fd(&t->fd);
+	text_free(&t->path);
+}

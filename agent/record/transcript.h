@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transcript.h - the record of a run: a file of chained lines (chain.h), written as it
+ * goes
+ *
+ * Write first, then act
+ *   A step's code is on the disk before the jail gets it, and how it ended before the
+ *   model is told. A line that cannot be written ends the run, so no step runs that is
+ *   not in the record; after a kill at any moment the file reads up to the last step that
+ *   came to an end. The last line says that the run has ended, so a file cut off between
+ *   two lines shows, too.
+ *
+ * Lines are JSON objects. "event" is one of
+ *	start	who ran what: the model, its prompts, the jail's options, files' digests
+ *	session	a new jail: its posture, digests of plan, root tree and posture
+ *	reply	what the model said, and what it has used so far
+ *	thought	what goes with it (--mode react)
+ *	code	is run next
+ *	step	how that ended, what it printed, what the model was told
+ *	tests	how an answer did with the user's tests, in a jail of the judge's own
+ *	checked	what a program of the user's said to a prompt, a reply, an answer
+ *	skill	a function that the model wants to keep, and whether it is kept
+ *	judged	what a judge of the answer said
+ *	command	what was asked of the session at a prompt
+ *	end	the outcome
+ */
+#ifndef STEPJAIL_AGENT_TRANSCRIPT_H
+#define STEPJAIL_AGENT_TRANSCRIPT_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/base/chain.h"
+#include "agent/session/session.h"
+
+#define TRANSCRIPT_FORMAT 1
+
+struct transcript {
+	int fd;             /* -1 for none, or none any more */
+	bool failed;        /* a line could not be written: none follows */
+	bool chosen;        /* the path is not the user's own */
+	struct text path;   /* empty where there is none */
+	struct chain chain; /* what is in the file */
+	off_t bytes;        /* of whole lines */
+	uint32_t told;      /* the session whose posture was written */
+};
+
+/**
+ * transcript_open() - Make the file
+ * @t:		Overwritten; needs transcript_close(), after a failure too
+ * @given:	A path of nothing that exists yet; "none"; or NULL for a new name below
+ *		$XDG_STATE_HOME/stepjail/transcripts, or
+ *		~/.local/state/stepjail/transcripts
+ * @command:	Begins that name
+ *
+ * The file is its owner's alone. No symlink is followed, nothing is written over.
+ *
+ * Return: 0, or -errno with a line that says what to give
+ */
+int transcript_open(struct transcript *t, const char *given, const char *command,
+		    struct err *e);
+
+/**
+ * transcript_add() - Write a line, down to the disk
+ * @s:		If a new session has begun, a line of its own is written first; or NULL
+ * @members:	What is told; taken over and freed; NULL is -ENOMEM
+ *
+ * Return: 0, -errno (the file ends at a line's end then, if that can be had), or
+ * -ECANCELED (an earlier line could not be written)
+ */
+int transcript_add(struct transcript *t, const struct session *s, const char *event,
+		   cJSON *members, struct err *e);
+
+/** transcript_told() - Add one line for the user: where it is, and its last digest */
+void transcript_told(const struct transcript *t, struct text *out);
+
+/** transcript_close() - Close it; a file without a line is removed */
+void transcript_close(struct transcript *t);
+
+#endif

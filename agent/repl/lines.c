@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lines.c - lines from whoever types them: see lines.h
+ *
+ * libedit asks for each character here, and not at the terminal, so that a wait for a key
+ * ends when a signal comes: all of them are blocked and read from stop's fd.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "agent/base/home.h"
+#include "agent/repl/lines.h"
+
+#define HISTORY_LINES 1000
+#define CTRL_D '\x04'
+
+static const char *prompt_of(EditLine *edit)
+{
+	struct lines *l = NULL;
+
+	(void)el_get(edit, EL_CLIENTDATA, &l);
+	return l->prompt;
+}
+
+/* true when stdin has something, or its end; false when a signal came */
+static bool wait_for_input(struct lines *l)
+{
+	struct pollfd p[] = {
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = l->stop->fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (stop_came(l->stop))
+			return false;
+		if (poll(p, 2, -1) > 0 && p[0].revents)
+			return true;
+	}
+}
+
+/* el_rfunc_t: one character, 0 at the end, -1 to give up */
+static int next_char(EditLine *edit, wchar_t *c)
+{
+	struct lines *l = NULL;
+	mbstate_t state = { 0 };
+	char byte;
+
+	(void)el_get(edit, EL_CLIENTDATA, &l);
+	for (;;) {
+		l->stopped = !wait_for_input(l);
+		if (l->stopped)
+			return -1;
+
+		ssize_t n = read(STDIN_FILENO, &byte, 1);
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return (int)n;
+
+		/* Ctrl-D that was typed before the terminal was ours comes so */
+		if (byte == '\0')
+			byte = CTRL_D;
+
+		size_t r = mbrtowc(c, &byte, 1, &state);
+
+		if (r == (size_t)-2)
+			continue;
+		if (r == (size_t)-1) {
+			/* no character of this locale: take it for nothing */
+			state = (mbstate_t){ 0 };
+			continue;
+		}
+		return 1;
+	}
+}
+
+static int open_editor(struct lines *l, bool keep, struct err *e)
+{
+	HistEvent event;
+
+	/* keys are bytes of UTF-8, whatever the locale says of numbers and dates */
+	if (!setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1)
+		(void)setlocale(LC_CTYPE, "C.UTF-8");
+	l->history = history_init();
+	l->edit = el_init("stepjail-agent", stdin, stdout, stderr);
+	if (!l->history || !l->edit)
+		return err_set(e, ENOMEM, "the line editor");
+	(void)history(l->history, &event, H_SETSIZE, HISTORY_LINES);
+	(void)history(l->history, &event, H_SETUNIQUE, 1);
+	(void)el_set(l->edit, EL_CLIENTDATA, l);
+	(void)el_set(l->edit, EL_PROMPT, prompt_of);
+	(void)el_set(l->edit, EL_EDITOR, "emacs");
+	(void)el_set(l->edit, EL_HIST, history, l->history);
+	(void)el_set(l->edit, EL_GETCFN, next_char);
+	/* for Ctrl-Z and the window's size; those that are blocked go to stop's fd */
+	(void)el_set(l->edit, EL_SIGNAL, 1);
+	(void)el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	if (keep)
+		l->history_path = home_state_path("history");
+	if (!l->history_path)
+		return 0;
+	(void)history(l->history, &event, H_LOAD, l->history_path);
+	/* now, for it is written when nothing can be opened any more */
+	l->history_fd =
+		open(l->history_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (l->history_fd >= 0)
+		(void)fchmod(l->history_fd, 0600);
+	return 0;
+}
+
+int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e)
+{
+	*l = (struct lines){ .stop = stop,
+			     .history_fd = -1,
+			     .rest = { .max = LINES_MAX_BYTES } };
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return 0;
+	return open_editor(l, keep, e);
+}
+
+/* a signal at the prompt: Ctrl-C voids the line, another one ends the program */
+static int stopped(struct lines *l, struct err *e)
+{
+	if (l->stop->signal != SIGINT)
+		return err_say(e, EINTR, "stopped by a signal");
+	l->stop->signal = 0;
+	(void)!write(STDOUT_FILENO, "^C\n", 3);
+	return -ECANCELED;
+}
+
+static int read_edited(struct lines *l, struct text *line, struct err *e)
+{
+	HistEvent event;
+	int count = 0;
+
+	l->stopped = false;
+	el_resize(l->edit);
+
+	const char *typed = el_gets(l->edit, &count);
+
+	if (l->stopped)
+		return stopped(l, e);
+	if (!typed || count <= 0) {
+		(void)!write(STDOUT_FILENO, "\n", 1);
+		return 0;
+	}
+	text_add(line, typed, (size_t)count);
+	while (line->length && strchr("\r\n", line->bytes[line->length - 1]))
+		line->bytes[--line->length] = '\0';
+	if (line->length)
+		(void)history(l->history, &event, H_ENTER, text_string(line));
+	return text_check(line, "the line", e) < 0 ? -E2BIG : 1;
+}
+
+static int fill(struct lines *l, struct err *e)
+{
+	char bytes[4096];
+
+	if (!wait_for_input(l))
+		return err_say(e, EINTR, "stopped by a signal");
+
+	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		return err_set(e, errno, "cannot read stdin");
+	l->ended = n == 0;
+	if (l->taken) {
+		l->rest.length -= l->taken;
+		memmove(l->rest.bytes, l->rest.bytes + l->taken, l->rest.length);
+		l->taken = 0;
+	}
+	if (n > 0)
+		text_add(&l->rest, bytes, (size_t)n);
+	return l->rest.failed ? err_say(e, E2BIG, "a line of stdin is longer than 1 MiB")
+			      : 0;
+}
+
+static int read_plain(struct lines *l, struct text *line, struct err *e)
+{
+	for (;;) {
+		size_t left = l->rest.length - l->taken;
+		const char *at = left ? l->rest.bytes + l->taken : "";
+		const char *end = left ? memchr(at, '\n', left) : NULL;
+
+		if (end || (l->ended && left)) {
+			size_t length = end ? (size_t)(end - at) : left;
+
+			text_add(line, at, length);
+			l->taken += length + (end ? 1 : 0);
+			return text_check(line, "the line", e) < 0 ? -E2BIG : 1;
+		}
+		if (l->ended)
+			return 0;
+
+		int r = fill(l, e);
+
+		if (r < 0)
+			return r;
+	}
+}
+
+int lines_read(struct lines *l, const char *prompt, struct text *line, struct err *e)
+{
+	l->prompt = prompt;
+	text_clear(line);
+	return l->edit ? read_edited(l, line, e) : read_plain(l, line, e);
+}
+
+/* all of it, as the library writes it; its length, or -1 */
+static off_t write_history(struct lines *l, FILE *file)
+{
+	HistEvent event;
+
+	if (history(l->history, &event, H_SAVE_FP, file) < 0 || fflush(file) < 0)
+		return -1;
+	return ftello(file);
+}
+
+/* over what was there, once there is room for all of it: a full disk costs nothing */
+static void save_history(struct lines *l)
+{
+	int fd = memfd_create("history", MFD_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
+	off_t length = file ? write_history(l, file) : -1;
+	char *bytes = length > 0 ? malloc((size_t)length) : NULL;
+
+	if (bytes && pread(fd, bytes, (size_t)length, 0) == length &&
+	    posix_fallocate(l->history_fd, 0, length) == 0 &&
+	    pwrite(l->history_fd, bytes, (size_t)length, 0) == length)
+		(void)!ftruncate(l->history_fd, length);
+	free(bytes);
+	if (file)
+		(void)fclose(file);
+	else if (fd >= 0)
+		(void)close(fd);
+}
+
+void lines_close(struct lines *l)
+{
+	if (l->history && l->history_fd >= 0)
+		save_history(l);
+	if (l->history_path && l->history_fd >= 0)
+		(void)close(l->history_fd);
+	if (l->edit)
+		el_end(l->edit);
+	if (l->history)
+		history_end(l->history);
+	free(l->history_path);
+	text_free(&l->rest);
+	*l = (struct lines){ 0 };
+}

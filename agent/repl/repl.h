@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * repl.h - a person's session: statements as steps, and commands that begin with a colon
+ */
+#ifndef STEPJAIL_AGENT_REPL_H
+#define STEPJAIL_AGENT_REPL_H
+
+#include "agent/base/stream.h"
+#include "agent/loop/out.h"
+#include "agent/record/shown.h"
+#include "agent/record/transcript.h"
+#include "agent/repl/lines.h"
+#include "agent/repl/statement.h"
+#include "agent/session/session.h"
+#include "agent/show/show.h"
+
+#define REPL_BRANCHES_MAX 32
+#define REPL_NAME_BYTES 32
+
+/* a name for a branch of the session; its number is its place in the table */
+struct repl_branch {
+	char name[REPL_NAME_BYTES]; /* empty for one that is gone */
+	uint32_t state;
+};
+
+struct repl {
+	struct session_plan plan;
+	struct session session;
+	struct step step;
+	struct statement statement;
+	struct lines lines;
+	struct show show; /* the agent's own words: stderr */
+	struct stream out, err;
+	struct show pictures; /* stdout */
+	struct shown shown;
+	struct out collected; /* of --out */
+	struct transcript transcript;
+	uint64_t steps; /* that were run */
+	struct repl_branch branches[REPL_BRANCHES_MAX];
+	uint32_t branch_count; /* numbers that were used */
+	int failed; /* errno of the first write of the jail's words that failed */
+	bool quitting;
+	bool muted; /* this step's output is no longer shown: Ctrl-C came into it */
+	int status; /* of the last step that failed, 0 for none */
+};
+
+/**
+ * repl_run() - Read and run until the end
+ * @r:		Session and lines open
+ *
+ * Return: the exit status (at a prompt 0: a person has seen what failed), or -errno
+ */
+int repl_run(struct repl *r, struct err *e);
+
+/** repl_start() - Forget what was known of the session before: a new one has begun */
+void repl_start(struct repl *r);
+
+/** repl_heard() - For struct session_plan's @heard; @arg is a struct repl */
+void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length);
+
+/**
+ * repl_record() - Write of a command that changed the session, into the transcript
+ * @command:	Its name
+ * @file:	inputs_file() of a file that was put; taken over; or NULL
+ *
+ * Return: 0, or as transcript_add()
+ */
+int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t state,
+		cJSON *file, struct err *e);
+
+/** repl_status() - A step's exit status, as that of `stepjail run` would be */
+int repl_status(const struct verdict_facts *f);
+
+/**
+ * repl_command() - Do what a line that begins with a colon says
+ *
+ * A command that fails is said, and is no reason to end.
+ *
+ * Return: 0, or -errno where nothing can go on
+ */
+int repl_command(struct repl *r, const char *line, struct err *e);
+
+/** repl_files() - :files; @words are those behind it, NULL at the end (repl_command.c) */
+int repl_files(struct repl *r, char *const *words, struct err *e);
+
+/** repl_put() - :put, likewise */
+int repl_put(struct repl *r, char *const *words, struct err *e);
+
+/** repl_get() - :get, likewise */
+int repl_get(struct repl *r, char *const *words, struct err *e);
+
+/** repl_show() - :show, likewise */
+int repl_show(struct repl *r, char *const *words, struct err *e);
+
+/** repl_commands_help() - Add the list of commands, one a line */
+void repl_commands_help(struct text *out);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * repl_file.c - the prompt's commands about files. See repl.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/path.h"
+#include "agent/record/inputs.h"
+#include "agent/repl/repl.h"
+#include "init/io.h"
+
+/* stepjail's words begin with the frame's name; a person gave that of a file */
+static int refused(int s, const char *name, struct err *e)
+{
+	static const char *const frames[] = { "GET: ", "PUT: ", "LIST: " };
+
+	for (size_t i = 0; s < 0 && i < sizeof(frames) / sizeof(frames[0]); i++) {
+		size_t n = strlen(frames[i]);
+
+		if (strncmp(e->text, frames[i], n) != 0)
+			continue;
+		memmove(e->text, e->text + n, strlen(e->text + n) + 1);
+		return err_within(e, "%s: ", name);
+	}
+	return s;
+}
+
+/* entries end with a NUL and may be cut by a frame's end */
+struct listing {
+	struct repl *r;
+	struct text entry;
+};
+
+static int take_entries(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct listing *l = arg;
+
+	while (length) {
+		const char *end = memchr(bytes, '\0', length);
+		size_t piece = end ? (size_t)(end - bytes) : length;
+
+		text_add(&l->entry, bytes, piece);
+		if (end) {
+			/* escaped as a line: a name may hold whatever it likes */
+			show_note(&l->r->show, text_string(&l->entry));
+			text_clear(&l->entry);
+		}
+		piece += end ? 1 : 0;
+		bytes += piece;
+		length -= piece;
+	}
+	return text_check(&l->entry, "an entry of the folder", e);
+}
+
+int repl_files(struct repl *r, char *const *words, struct err *e)
+{
+	struct listing l = { .r = r, .entry = { .max = 8192 } };
+	const char *folder = words[0] ? words[0] : ".";
+	int s = session_get(&r->session, WIRE_LIST, folder, take_entries, &l, e);
+
+	text_free(&l.entry);
+	return refused(s, folder, e);
+}
+
+int repl_put(struct repl *r, char *const *words, struct err *e)
+{
+	cleanup_fd int fd = open(words[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *name = words[1] ? words[1] : path_last(words[0]);
+
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "%s", words[0]);
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s is not a regular file", words[0]);
+
+	int s = session_put(&r->session, fd, name, e);
+
+	if (s < 0)
+		return refused(s, name, e);
+	show_note(&r->show, "written, below /work");
+
+	cJSON *file = r->transcript.fd < 0 ? NULL : inputs_file(words[0], name, e);
+
+	if (r->transcript.fd >= 0 && !file)
+		return -e->errnum;
+	return repl_record(r, "put", r->session.branch, r->session.state, file, e);
+}
+
+struct download {
+	int fd; /* -1 until there is something to write */
+	const char *path;
+};
+
+/* nothing of the user's is written over, and no link of a name is followed */
+static int make_file(struct download *d, struct err *e)
+{
+	if (d->fd < 0)
+		d->fd = open(d->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (d->fd < 0 && errno == EACCES)
+		return err_set(
+			e, EACCES,
+			"%s: the agent may make files only below the folder that it was started in",
+			d->path);
+	return d->fd < 0 ? err_set(e, errno, "%s", d->path) : 0;
+}
+
+static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct download *d = arg;
+	int s = make_file(d, e);
+
+	if (s < 0)
+		return s;
+	s = io_write_all(d->fd, bytes, length);
+	return s < 0 ? err_set(e, -s, "%s", d->path) : 0;
+}
+
+int repl_get(struct repl *r, char *const *words, struct err *e)
+{
+	const char *path = words[1] ? words[1] : path_last(words[0]);
+	struct download d = { -1, path };
+	int s = access(path, F_OK) == 0
+			? err_set(e, EEXIST, "%s", path)
+			: refused(session_get(&r->session, WIRE_GET, words[0], take_bytes,
+					      &d, e),
+				  words[0], e);
+	bool begun = d.fd >= 0;
+
+	if (s == 0)
+		s = make_file(&d, e); /* an empty one has no bytes */
+	io_close_fd(&d.fd);
+	/* what was made cannot be removed again: the agent may not */
+	return s < 0 && begun ? err_within(e, "%s holds only the beginning: ", path) : s;
+}
+
+int repl_show(struct repl *r, char *const *words, struct err *e)
+{
+	const struct media_list *l = &r->session.media;
+
+	(void)words;
+	if (!l->count)
+		return err_say(e, ENOENT, "the last step showed nothing");
+	r->pictures.failed = 0;
+	shown_show(&r->shown, l, &r->show, &r->pictures, true);
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay.h - a transcript's steps run once more, and what differs
+ *
+ * The same code in the same order: in one session where it was one, a new one where one
+ * was lost or reset, branches and rollbacks as they were, a jail for each step with
+ * --stateless. Compared are verdict, state, exit status, signal, violation, and all bytes
+ * of each stream; times, sizes of memory, process ids and ids of the jail are not. A step
+ * that ends in another state than it did is told, and where the recorded one is there,
+ * too, the next step starts from that.
+ */
+#ifndef STEPJAIL_AGENT_REPLAY_H
+#define STEPJAIL_AGENT_REPLAY_H
+
+#include <cjson/cJSON.h>
+
+#include "agent/confine/confined.h"
+#include "agent/loop/out.h"
+#include "agent/session/jail_opts.h"
+#include "agent/session/session.h"
+#include "agent/show/show.h"
+#include "agent/skills/skills.h"
+
+struct replay {
+	struct confined confined;         /* CONFINED_NOT, and its policy.required */
+	const struct jail_options *asked; /* stepjail, files, pass: the caller's */
+	const char *stepjail;             /* path */
+	struct stop *stop;
+	struct show *show;
+
+	/* while it runs */
+	struct session_plan plan;
+	struct session session;
+	struct step step; /* large */
+	struct jail_options jail;
+	struct jail_binds binds;
+	struct skills skills;
+	struct out out; /* OUT_NONE, but for the folder that a jail had */
+	cJSON *given;   /* what @jail points into */
+	struct text code;
+	bool pending;    /* @code is to be run */
+	bool fresh;      /* the session has just begun */
+	cJSON *recorded; /* the last session's line, until it is compared */
+
+	/* at the end */
+	uint64_t steps;  /* that were run again */
+	uint64_t differ; /* of these; other differences count as one each */
+};
+
+/**
+ * replay_start() - Make the jail that the first line says, and confine this process
+ * @line:	peek_start()'s: the whole file is read only after this
+ */
+int replay_start(struct replay *r, const cJSON *line, struct err *e);
+
+/** replay_take() - Do what a line of a transcript says; @arg is a struct replay. For
+ * read_transcript_run(), after replay_start(), which has done what the first says */
+int replay_take(void *arg, const char *event, const cJSON *line, struct err *e);
+
+/** replay_free() - End the jail, free what there is; safe on a zeroed struct */
+void replay_free(struct replay *r);
+
+/** replay_differs() - Say a difference that is not a step's own (replay only) */
+void replay_differs(struct replay *r, const char *words);
+
+/**
+ * replay_file() - The path of a recorded file (replay only)
+ * @file:	inputs_file()'s object
+ *
+ * What is at the recorded path is taken only if it has the recorded digest: a transcript
+ * is not to choose files of the host to look into. One of the caller's --file is taken as
+ * it is.
+ *
+ * Return: the path, or NULL with @e filled
+ */
+const char *replay_file(struct replay *r, const cJSON *file, struct err *e);
+
+/** replay_command() - Do what was done at the prompt (replay only) */
+int replay_command(struct replay *r, const cJSON *line, struct err *e);
+
+/**
+ * replay_compare() - Say how a step differs from what is recorded of it
+ * @line:	The transcript's
+ * @now:	record_step() of the step that ran now
+ * @says:	Gets a line for each difference, harmless to show
+ *
+ * Return: true where nothing differs
+ */
+bool replay_compare(const cJSON *line, const cJSON *now, struct text *says);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay_compare.c - how a step differs from what is recorded of it: see replay.h
+ */
+#include <string.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/base/utf8.h"
+#include "agent/replay/replay.h"
+
+#define SHOWN_BYTES 300 /* of a line that differs */
+
+static const char *const scalars[] = { "verdict",   "state",  "head",
+				       "exit_code", "signal", "violation" };
+
+static const struct {
+	const char *name;
+	const char *words;
+} streams[] = {
+	{ "output", "stdout" },
+	{ "error", "stderr" },
+	{ "traceback", "the traceback" },
+	{ "result", "the value of the last expression" },
+};
+
+/* a string or a small number, as one word */
+static void add_word(const cJSON *one, struct text *out)
+{
+	if (cJSON_IsString(one))
+		escape_line(out, one->valuestring,
+			    utf8_floor(one->valuestring, strlen(one->valuestring), 60));
+	else if (cJSON_IsNumber(one))
+		text_printf(out, "%.0f", one->valuedouble);
+	if (!one || (cJSON_IsString(one) && !one->valuestring[0]))
+		text_puts(out, "none");
+}
+
+static bool same(const cJSON *was, const cJSON *is)
+{
+	return (!was && !is) || cJSON_Compare(was, is, true);
+}
+
+static bool compare_scalar(const char *name, const cJSON *line, const cJSON *now,
+			   struct text *says)
+{
+	const cJSON *was = json_get(line, name);
+	const cJSON *is = json_get(now, name);
+
+	if (same(was, is))
+		return true;
+	text_printf(says, "%s was ", name);
+	add_word(was, says);
+	text_puts(says, ", is ");
+	add_word(is, says);
+	text_puts(says, "\n");
+	return false;
+}
+
+static void add_line(const char *mark, const char *at, struct text *says)
+{
+	size_t length = strcspn(at, "\n");
+	size_t shown = utf8_floor(at, length, SHOWN_BYTES);
+
+	text_puts(says, mark);
+	escape_line(says, at, shown);
+	text_puts(says, shown < length ? " ...\n" : "\n");
+}
+
+/* the first line that is not the same in both; false where there is none */
+static bool show_first(const char *was, const char *is, struct text *says)
+{
+	size_t number = 1;
+	size_t line = 0;
+	size_t i = 0;
+
+	for (; was[i] && was[i] == is[i]; i++)
+		if (was[i] == '\n') {
+			number++;
+			line = i + 1;
+		}
+	if (was[i] == is[i])
+		return false;
+	text_printf(says, " from line %zu on\n", number);
+	add_line("  - ", was + line, says);
+	add_line("  + ", is + line, says);
+	return true;
+}
+
+static bool compare_stream(const char *name, const char *words, const cJSON *line,
+			   const cJSON *now, struct text *says)
+{
+	const cJSON *was = json_get(line, name);
+	const cJSON *is = json_get(now, name);
+
+	if (same(json_get(was, "bytes"), json_get(is, "bytes")) &&
+	    same(json_get(was, "sha256"), json_get(is, "sha256")))
+		return true;
+	text_printf(says, "%s was ", words);
+	add_word(json_get(was, "bytes"), says);
+	text_puts(says, " bytes, is ");
+	add_word(json_get(is, "bytes"), says);
+	text_puts(says, ": it differs");
+	if (!show_first(json_text(was, "head"), json_text(is, "head"), says))
+		text_puts(says, " behind what is kept of its beginning\n");
+	return false;
+}
+
+/* one form of one object, as far as it is the jail's doing */
+static bool compare_shown(const cJSON *was, const cJSON *is, struct text *says)
+{
+	static const char *const names[] = { "object", "kind",  "from",  "name",
+					     "state",  "bytes", "sha256" };
+	const cJSON *any = was ? was : is;
+	const char *differs = NULL;
+
+	for (size_t i = 0; !differs && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!same(json_get(was, names[i]), json_get(is, names[i])))
+			differs = names[i];
+	if (!differs)
+		return true;
+	text_printf(says, "what is shown: object %.0f, ",
+		    cJSON_GetNumberValue(json_get(any, "object")) + 1);
+	add_word(json_get(any, "kind"), says);
+	if (!was || !is) {
+		text_puts(says, was ? ": it is not there\n" : ": it was not there\n");
+		return false;
+	}
+	text_printf(says, ": %s was ", differs);
+	add_word(json_get(was, differs), says);
+	text_puts(says, ", is ");
+	add_word(json_get(is, differs), says);
+	text_puts(says, "\n");
+	return false;
+}
+
+/* in the order of showing; transcripts of before there was any have no list */
+static bool compare_media(const cJSON *line, const cJSON *now, struct text *says)
+{
+	const cJSON *was = json_get(line, "media");
+	const cJSON *is = json_get(now, "media");
+	bool good = true;
+
+	if (!cJSON_IsArray(was))
+		return true;
+	was = was->child;
+	is = is ? is->child : NULL;
+	while (was || is) {
+		good &= compare_shown(was, is, says);
+		was = was ? was->next : NULL;
+		is = is ? is->next : NULL;
+	}
+	return good;
+}
+
+bool replay_compare(const cJSON *line, const cJSON *now, struct text *says)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++)
+		good &= compare_scalar(scalars[i], line, now, says);
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++)
+		good &= compare_stream(streams[i].name, streams[i].words, line, now,
+				       says);
+	good &= compare_media(line, now, says);
+	return good;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * broker.c - starts stepjail for a confined agent: see broker.h
+ *
+ * Theory of operation
+ *   agent:  broker_start() sends one byte and three or four fds, waits for the answer
+ *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
+ *	     answers with errno, pid and a pidfd, and closes the fds
+ *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+#include "agent/key/key.h"
+#include "agent/session/broker.h"
+#include "init/io.h"
+
+/* the request: this, or one of the letters behind it for a line of broker_add() */
+#define START 's'
+
+struct answer {
+	int32_t errnum; /* 0, or why there is no stepjail */
+	int32_t pid;    /* to be waited for, where it is not 0 */
+};
+
+union fd_room {
+	char bytes[CMSG_SPACE(LAUNCH_FDS * sizeof(int))];
+	struct cmsghdr align;
+};
+
+/* a message of @length bytes and @count fds; 0 or -errno */
+static int send_with(int socket, const void *bytes, size_t length, const int *fds,
+		     size_t count)
+{
+	struct iovec iov = { (void *)(uintptr_t)bytes, length };
+	union fd_room room = { { 0 } };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (count) {
+		m.msg_control = room.bytes;
+		m.msg_controllen = CMSG_SPACE(count * sizeof(int));
+
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+	}
+	while (sendmsg(socket, &m, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* what came: its bytes, 0 at the end, or -errno; @fds are the caller's to close */
+static ssize_t receive(int socket, void *bytes, size_t length, int fds[LAUNCH_FDS],
+		       size_t *count)
+{
+	struct iovec iov = { bytes, length };
+	union fd_room room = { { 0 } };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = room.bytes,
+			    .msg_controllen = sizeof(room.bytes) };
+	ssize_t n;
+
+	*count = 0;
+	do
+		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(c), *count * sizeof(int));
+	}
+	/* more fds than there is room for: those that came are still closed */
+	return m.msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EBADMSG : n;
+}
+
+/* a child of the agent, as fork(2) would make one of the caller */
+static pid_t clone_beside(int *pidfd)
+{
+	struct clone_args args = {
+		.flags = CLONE_PARENT | CLONE_PIDFD,
+		.pidfd = (uintptr_t)pidfd,
+	};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+struct brokered {
+	const char *path;
+	const struct launch_args *lines[1 + BROKER_MORE];
+	size_t line_count;
+	const struct stop *stop;
+	pid_t agent;
+};
+
+/* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
+static int start(const struct brokered *b, size_t line, const int fds[LAUNCH_FDS],
+		 int *pidfd, pid_t *pid)
+{
+	cleanup_fd int status_read = -1;
+	cleanup_fd int status_write = -1;
+	int status[2], errnum = 0;
+
+	if (pipe2(status, O_CLOEXEC) < 0)
+		return -errno;
+	status_read = status[0];
+	status_write = status[1];
+	*pid = clone_beside(pidfd);
+	if (*pid < 0)
+		return -errno;
+	if (*pid == 0)
+		launch_become(b->path, b->lines[line]->list, fds, b->stop, b->agent,
+			      status_write);
+	io_close_fd(&status_write);
+	return io_read_all(status_read, &errnum, sizeof(errnum)) == sizeof(errnum)
+		       ? -errnum
+		       : 0;
+}
+
+/* one request; false at the end of all */
+static bool serve_one(const struct brokered *b, int socket)
+{
+	int fds[LAUNCH_FDS] = { -1, -1, -1, -1 };
+	struct answer answer = { 0 };
+	cleanup_fd int pidfd = -1;
+	size_t count;
+	pid_t pid = 0;
+	unsigned char what = 0;
+	ssize_t n = receive(socket, &what, sizeof(what), fds, &count);
+	int r = -EBADMSG;
+
+	if (n == sizeof(what) && what >= START && what - START < (int)b->line_count &&
+	    (count == LAUNCH_REPORT_FD || count == LAUNCH_FDS))
+		r = start(b, (size_t)(what - START), fds, &pidfd, &pid);
+	for (size_t i = 0; i < count; i++)
+		(void)close(fds[i]);
+	if (n == 0 || (n < 0 && n != -EBADMSG))
+		return false;
+	answer = (struct answer){ -r, pid > 0 ? pid : 0 };
+	return send_with(socket, &answer, sizeof(answer), &pidfd, pidfd >= 0) == 0;
+}
+
+/* nothing of the agent's but what it executes, and with what */
+__attribute__((noreturn)) static void be_broker(const struct brokered *b, int socket)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	/* SIGKILL where the agent dies: with its jails, that see it by themselves */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != b->agent || null < 0)
+		_exit(125);
+	(void)setsid(); /* keys of the terminal are the agent's */
+	for (int fd = 0; fd <= 2; fd++)
+		(void)dup2(null, fd);
+	(void)dup2(socket, 3);
+	if (close_range(4, UINT_MAX, 0) < 0)
+		_exit(125);
+	key_forget_environment();
+	(void)fcntl(3, F_SETFD, FD_CLOEXEC);
+	while (serve_one(b, 3))
+		continue;
+	_exit(0);
+}
+
+int broker_add(struct broker *b, const struct launch_args *args, struct err *e)
+{
+	if (b->more_count == BROKER_MORE)
+		return err_say(e, E2BIG, "too many command lines for stepjail");
+	b->more[b->more_count++] = args;
+	return (int)b->more_count;
+}
+
+int broker_open(struct broker *b, const char *path, const struct launch_args *args,
+		const struct stop *stop, struct err *e)
+{
+	struct brokered what = { path, { args }, 1, stop, getpid() };
+	cleanup_fd int theirs = -1;
+	int both[2];
+
+	for (size_t i = 0; i < b->more_count; i++)
+		what.lines[what.line_count++] = b->more[i];
+	*b = BROKER_NONE;
+	b->path = path;
+	for (size_t i = 0; i < what.line_count; i++)
+		if (what.lines[i]->failed)
+			return err_set(e, what.lines[i]->failed,
+				       "the arguments for stepjail");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) < 0)
+		return err_set(e, errno, "socketpair");
+	b->socket = both[0];
+	theirs = both[1];
+	b->pid = fork();
+	if (b->pid == 0)
+		be_broker(&what, theirs);
+	if (b->pid < 0) {
+		b->pid = 0;
+		return err_set(e, errno, "fork");
+	}
+	return 0;
+}
+
+int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
+		      struct child *c, struct err *e)
+{
+	const unsigned char what = (unsigned char)(START + line);
+	struct answer answer = { 0 };
+	int got[LAUNCH_FDS] = { -1, -1, -1, -1 };
+	size_t count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
+	int r = send_with(b->socket, &what, sizeof(what), fds, count);
+	ssize_t n = r < 0 ? r : receive(b->socket, &answer, sizeof(answer), got, &count);
+
+	if (n != sizeof(answer))
+		return err_set(e, n < 0 ? (int)-n : EPIPE,
+			       "the process that starts stepjail is gone");
+
+	struct child started = { answer.pid, got[0] };
+
+	if (answer.errnum || started.pidfd < 0) {
+		if (answer.pid)
+			(void)launch_end(&started, 0);
+		return err_set(e, answer.errnum, "cannot start %s", b->path);
+	}
+	*c = started;
+	return 0;
+}
+
+int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
+		 struct err *e)
+{
+	return broker_start_line(b, 0, fds, c, e);
+}
+
+void broker_close(struct broker *b)
+{
+	io_close_fd(&b->socket);
+	while (b->pid > 0 && waitpid(b->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	*b = BROKER_NONE;
+}

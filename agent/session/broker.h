@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * broker.h - the one process beside a confined agent: it starts stepjail, and nothing
+ * else
+ *
+ * A confined agent can make no process, and what it made would be confined as it is,
+ * which no stepjail could make a jail in. So before it loads a key it forks this one,
+ * whose program and command lines are fixed there and then. A request is one byte, which
+ * says by which of them, and the fds that a stepjail is to have; no path, no argument and
+ * no number of the agent's is ever taken.
+ *
+ * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with
+ * the agent, as if the agent had started it.
+ */
+#ifndef STEPJAIL_AGENT_BROKER_H
+#define STEPJAIL_AGENT_BROKER_H
+
+#include "agent/base/stop.h"
+#include "agent/session/launch.h"
+#include "init/err.h"
+
+#define BROKER_MORE 4 /* command lines beside the first */
+
+struct broker {
+	pid_t pid; /* 0 for none */
+	int socket;
+	const char *path; /* what it executes, for words */
+	const struct launch_args *more[BROKER_MORE];
+	size_t more_count;
+};
+
+#define BROKER_NONE ((struct broker){ .socket = -1 })
+
+/**
+ * broker_add() - Have a further command line, of the same program
+ * @b:		BROKER_NONE, to be opened
+ * @args:	Stays valid until then
+ *
+ * Return: what broker_start_line() is told; or -E2BIG
+ */
+int broker_add(struct broker *b, const struct launch_args *args, struct err *e);
+
+/**
+ * broker_open() - Fork it
+ * @path:	What it executes, with @args, each time; stays valid
+ *
+ * Should be called before a key is loaded: it forgets those of the environment, and is
+ * given no other. It ends with the agent.
+ *
+ * Return: 0, or -errno
+ */
+int broker_open(struct broker *b, const char *path, const struct launch_args *args,
+		const struct stop *stop, struct err *e);
+
+/** broker_start() - Have a stepjail started; as launch_start() */
+int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
+		 struct err *e);
+
+/** broker_start_line() - The same, by a command line of broker_add()'s */
+int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
+		      struct child *c, struct err *e);
+
+/** broker_close() - End it; what it started goes on. Safe on BROKER_NONE */
+void broker_close(struct broker *b);
+
+#endif

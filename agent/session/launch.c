@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - start stepjail, and see it end: see launch.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/base/units.h"
+#include "agent/session/launch.h"
+#include "init/io.h"
+
+#define LEAST_GRACE_MS 1000
+
+void launch_add(struct launch_args *a, const char *fmt, ...)
+{
+	char *arg = NULL;
+	va_list ap;
+
+	if (a->count == LAUNCH_ARGS_MAX) {
+		a->failed = E2BIG;
+		return;
+	}
+	va_start(ap, fmt);
+	int n = vasprintf(&arg, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		a->failed = ENOMEM;
+		return;
+	}
+	a->list[a->count++] = arg;
+	a->list[a->count] = NULL;
+}
+
+void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
+{
+	launch_add(a, "stepjail");
+	launch_add(a, "run");
+	launch_add(a, "--rootfs");
+	launch_add(a, "%s", rootfs);
+	launch_add(a, "--wall-time");
+	launch_add(a, "%" PRIu64 "ms", wall_ms);
+	launch_add(a, "--report");
+	launch_add(a, "%d", LAUNCH_REPORT_FD);
+	launch_add(a, "--capture=both");
+	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
+}
+
+void launch_add_passed(struct launch_args *a, const struct opt_list *pass)
+{
+	for (size_t i = 0; i + 1 < pass->count; i += 2)
+		launch_add(a, "--%s=%s", pass->items[i], pass->items[i + 1]);
+}
+
+void launch_args_free(struct launch_args *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		free(a->list[i]);
+	*a = (struct launch_args){ .count = 0 };
+}
+
+static int look_at(const char *path, struct text *found, struct err *e)
+{
+	if (access(path, X_OK) < 0)
+		return -errno;
+	text_clear(found);
+	text_puts(found, path);
+	return text_check(found, "the path of stepjail", e);
+}
+
+int launch_find(const char *given, struct text *path, struct err *e)
+{
+	char self[4096];
+
+	if (given) {
+		int r = look_at(given, path, e);
+
+		return r < 0 ? err_set(e, -r, "--stepjail: %s", given) : 0;
+	}
+
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n > 0) {
+		self[n] = '\0';
+
+		char *slash = strrchr(self, '/');
+
+		cleanup_text struct text beside = { 0 };
+
+		text_printf(&beside, "%.*s/stepjail", slash ? (int)(slash - self) : 0,
+			    self);
+		if (look_at(text_string(&beside), path, e) == 0)
+			return 0;
+	}
+
+	const char *list = getenv("PATH");
+
+	while (list && *list) {
+		size_t length = strcspn(list, ":");
+		cleanup_text struct text one = { 0 };
+
+		/* an empty or relative entry would let the current folder choose the jail
+		 */
+		text_printf(&one, "%.*s/stepjail", (int)length, list);
+		if (list[0] == '/' && look_at(text_string(&one), path, e) == 0)
+			return 0;
+		list += length + (list[length] ? 1 : 0);
+	}
+	return err_say(
+		e, ENOENT,
+		"stepjail is neither beside this program nor in PATH; give its path with --stepjail");
+}
+
+/* one line of code for each thing the child must not inherit */
+void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS],
+		   const struct stop *stop, pid_t parent, int status_fd)
+{
+	static char *const no_environment[] = { NULL };
+	int count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
+	int high[LAUNCH_FDS];
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(125);
+	(void)setsid();
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)signal(SIGXFSZ, SIG_DFL);
+	(void)sigprocmask(SIG_SETMASK, &stop->before, NULL);
+
+	/* out of the way first: a source may be one of the targets */
+	int status = fcntl(status_fd, F_DUPFD_CLOEXEC, 16);
+
+	for (int i = 0; i < count; i++)
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
+	for (int i = 0; i < count; i++)
+		if (high[i] < 0 || dup2(high[i], i) < 0)
+			goto fail;
+	if (close_range((unsigned int)count, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		goto fail;
+	(void)execve(path, argv, no_environment);
+fail:;
+	int errnum = errno;
+
+	(void)!write(status, &errnum, sizeof(errnum));
+	_exit(125);
+}
+
+int launch_pipe(int *read_end, int *write_end, struct err *e)
+{
+	int both[2];
+
+	if (pipe2(both, O_CLOEXEC) < 0)
+		return err_set(e, errno, "pipe");
+	*read_end = both[0];
+	*write_end = both[1];
+	if (fcntl(both[0], F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "pipe");
+	return 0;
+}
+
+int launch_start(const char *path, const struct launch_args *args,
+		 const int fds[LAUNCH_FDS], const struct stop *stop, struct child *c,
+		 struct err *e)
+{
+	cleanup_fd int status_read = -1;
+	cleanup_fd int status_write = -1;
+	int status[2];
+
+	if (args->failed)
+		return err_set(e, args->failed, "the arguments for stepjail");
+	if (pipe2(status, O_CLOEXEC) < 0)
+		return err_set(e, errno, "pipe");
+	status_read = status[0];
+	status_write = status[1];
+
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return err_set(e, errno, "fork");
+	if (pid == 0)
+		launch_become(path, args->list, fds, stop, parent, status_write);
+	io_close_fd(&status_write);
+
+	int errnum = 0;
+	ssize_t n = io_read_all(status_read, &errnum, sizeof(errnum));
+	struct child started = { pid, pidfd_open(pid, 0) };
+
+	if (n == sizeof(errnum)) {
+		(void)launch_end(&started, 0);
+		return err_set(e, errnum, "cannot start %s", path);
+	}
+	if (started.pidfd < 0) {
+		int pidfd_errnum = errno;
+
+		(void)launch_end(&started, 0);
+		return err_set(e, pidfd_errnum, "pidfd_open (Linux 5.3 or later)");
+	}
+	*c = started;
+	return 0;
+}
+
+/* true once it has ended, which leaves it to be waited for */
+static bool ended_within(const struct child *c, uint64_t ms)
+{
+	uint64_t deadline_ms = units_now_ms() + ms;
+	struct pollfd p = { .fd = c->pidfd, .events = POLLIN };
+
+	do {
+		if (poll(&p, 1, units_poll_ms(deadline_ms)) > 0)
+			return true;
+	} while (units_left_ms(deadline_ms));
+	return false;
+}
+
+int launch_end(struct child *c, uint64_t patience_ms)
+{
+	int status = 0;
+
+	if (c->pid <= 0)
+		return -ECHILD;
+	if (c->pidfd < 0) {
+		(void)kill(c->pid, SIGKILL);
+	} else if (!ended_within(c, patience_ms)) {
+		/* by pidfd: a confined agent may signal by nothing else */
+		(void)pidfd_send_signal(c->pidfd, SIGTERM, NULL, 0);
+		if (!ended_within(c, patience_ms > LEAST_GRACE_MS ? patience_ms
+								  : LEAST_GRACE_MS))
+			(void)pidfd_send_signal(c->pidfd, SIGKILL, NULL, 0);
+	}
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	io_close_fd(&c->pidfd);
+	c->pid = 0;
+	return status;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h - start stepjail, and see it end
+ *
+ * The agent reaches a jail only by argv, four fds and an exit status. The child gets an
+ * empty environment, a session of its own, no fd but those, and dies with the agent
+ * (PR_SET_PDEATHSIG); init and all of the jail die with it.
+ */
+#ifndef STEPJAIL_AGENT_LAUNCH_H
+#define STEPJAIL_AGENT_LAUNCH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "agent/base/stop.h"
+#include "agent/base/text.h"
+#include "agent/cli/options.h"
+#include "init/err.h"
+
+#define LAUNCH_ARGS_MAX 1024
+#define LAUNCH_FDS 4
+#define LAUNCH_REPORT_FD 3 /* the child's fd for the report of `stepjail run` */
+
+/* what stepjail keeps of a jail's stdout and stderr, each: whatever a jail writes there,
+ * the agent reads no more, and only when the jail has ended. Six times both, as a report
+ * may have it, fit into REPORT_MAX_BYTES. */
+#define LAUNCH_OUTPUT_KIB 4
+
+struct launch_args {
+	char *list[LAUNCH_ARGS_MAX + 1]; /* NULL at the end */
+	size_t count;
+	int failed; /* errno of the first argument that was not added */
+};
+
+struct child {
+	pid_t pid; /* 0 when there is none */
+	int pidfd; /* readable once it has ended */
+};
+
+/** launch_add() - Add a formatted argument; failure is remembered in @failed */
+void launch_add(struct launch_args *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** launch_add_run() - Add "stepjail run" and the options that every run gets */
+void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms);
+
+/** launch_add_passed() - Add the options that are handed on as they are */
+void launch_add_passed(struct launch_args *a, const struct opt_list *pass);
+
+/** launch_args_free() - Free every argument; for the cleanup attribute */
+void launch_args_free(struct launch_args *a);
+
+#define cleanup_args __attribute__((cleanup(launch_args_free)))
+
+/**
+ * launch_find() - Where stepjail is: --stepjail, else beside this program, else in PATH
+ * @given:	From the option, or NULL
+ * @path:	Gets the path
+ *
+ * Return: 0, or -ENOENT with a line that says where it was looked for
+ */
+int launch_find(const char *given, struct text *path, struct err *e);
+
+/**
+ * launch_start() - Start a program
+ * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last
+ *		may be -1: then it has only three
+ * @c:		Filled on success only
+ *
+ * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2)
+ */
+int launch_start(const char *path, const struct launch_args *args,
+		 const int fds[LAUNCH_FDS], const struct stop *stop, struct child *c,
+		 struct err *e);
+
+/**
+ * launch_become() - In a new process: become stepjail, inheriting nothing but @fds
+ * @parent:	Dies with it; is its parent already
+ * @status_fd:	Gets errno, an int, where that fails; else it is closed by execve(2)
+ */
+__attribute__((noreturn)) void launch_become(const char *path, char *const *argv,
+					     const int fds[LAUNCH_FDS],
+					     const struct stop *stop, pid_t parent,
+					     int status_fd);
+
+/**
+ * launch_end() - Wait for a child, and end it where it does not end by itself
+ * @patience_ms: How long to wait before SIGTERM; after as long again, at least a second,
+ *		SIGKILL
+ *
+ * Return: the wait status, or -ECHILD where there is no child
+ */
+int launch_end(struct child *c, uint64_t patience_ms);
+
+/** launch_pipe() - A pipe, both ends O_CLOEXEC, the reading end not blocking */
+int launch_pipe(int *read_end, int *write_end, struct err *e);
+
+#endif

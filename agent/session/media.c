@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * media.c - what a step shows, as it comes: see media.h
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/session/media.h"
+#include "init/wire.h"
+
+static const char *const kinds[MEDIA_KINDS] = {
+	[MEDIA_TEXT] = "text", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
+	[MEDIA_PNG] = "png",   [MEDIA_SVG] = "svg",
+};
+static const char *const froms[] = {
+	[MEDIA_FROM_DISPLAY] = "display",
+	[MEDIA_FROM_RESULT] = "result",
+	[MEDIA_FROM_FIGURE] = "figure",
+};
+static const char *const states[] = {
+	[MEDIA_BROKEN] = "broken",
+	[MEDIA_WHOLE] = "whole",
+	[MEDIA_ABSENT] = "left-out",
+	[MEDIA_TOO_BIG] = "too-big",
+};
+
+const char *media_noun(uint16_t kind)
+{
+	static const char *const nouns[MEDIA_KINDS] = {
+		[MEDIA_TEXT] = "a text",
+		[MEDIA_HTML] = "HTML",
+		[MEDIA_JSON] = "JSON",
+		[MEDIA_PNG] = "a picture",
+		[MEDIA_SVG] = "a picture as SVG",
+	};
+
+	return nouns[kind];
+}
+
+const char *media_kind_name(uint16_t kind)
+{
+	return kinds[kind];
+}
+
+const char *media_from_name(uint16_t from)
+{
+	return froms[from];
+}
+
+const char *media_state_name(enum media_state state)
+{
+	return states[state];
+}
+
+void media_clear(struct media_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		text_free(&l->items[i].name);
+		text_free(&l->items[i].bytes);
+		text_free(&l->items[i].saved);
+		text_free(&l->items[i].unsaved);
+	}
+	free(l->items);
+	l->items = NULL;
+	l->count = 0;
+	l->held = 0;
+	l->nonsense = false;
+	clip_clear(&l->said);
+}
+
+const struct media_item *media_find(const struct media_list *l, uint32_t object,
+				    enum media_kind kind)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].head.object == object &&
+		    l->items[i].head.kind == (uint16_t)kind)
+			return &l->items[i];
+	return NULL;
+}
+
+bool media_is_said(const struct media_item *item)
+{
+	return item->head.kind == MEDIA_TEXT && item->state == MEDIA_WHOLE &&
+	       item->head.from != MEDIA_FROM_RESULT;
+}
+
+/* forms of an object follow each other, each kind once, all from the same */
+static bool fits(const struct media_list *l, const struct media *m)
+{
+	const struct media *last = l->count ? &l->items[l->count - 1].head : NULL;
+
+	if (m->object >= MEDIA_OBJECTS_MAX || m->kind < MEDIA_TEXT ||
+	    m->kind >= MEDIA_KINDS || m->from < MEDIA_FROM_DISPLAY ||
+	    m->from > MEDIA_FROM_FIGURE || (m->flags & ~MEDIA_LEFT_OUT) || m->reserved ||
+	    m->bytes > (uint64_t)1 << 53)
+		return false;
+	if (!last || m->object > last->object)
+		return true;
+	return m->object == last->object && m->from == last->from &&
+	       !media_find(l, m->object, (enum media_kind)m->kind);
+}
+
+static const struct media_item *finish(struct media_list *l, struct media_item *item)
+{
+	struct sha256_ctx sum;
+
+	item->state = MEDIA_WHOLE;
+	sha256_init(&sum);
+	sha256_update(&sum, item->bytes.length,
+		      (const uint8_t *)text_string(&item->bytes));
+	chain_hex(&sum, item->sha256);
+	if (!media_is_said(item))
+		return item;
+	clip_add(&l->said, text_string(&item->bytes), item->bytes.length);
+	if (item->bytes.length && item->bytes.bytes[item->bytes.length - 1] != '\n')
+		clip_add(&l->said, "\n", 1);
+	return item;
+}
+
+static const struct media_item *begin(struct media_list *l, const char *bytes,
+				      size_t length)
+{
+	struct media m;
+	struct media_item *item;
+
+	if (length < sizeof(m) || length > sizeof(m) + MEDIA_NAME_MAX) {
+		l->nonsense = true;
+		return NULL;
+	}
+	memcpy(&m, bytes, sizeof(m));
+	bytes += sizeof(m);
+	length -= sizeof(m);
+	if (memchr(bytes, '\0', length) || !fits(l, &m)) {
+		l->nonsense = true;
+		return NULL;
+	}
+	if (!l->items)
+		l->items = calloc(MEDIA_ITEMS_MAX, sizeof(*l->items));
+	if (!l->items) {
+		l->nonsense = true;
+		return NULL;
+	}
+	item = &l->items[l->count++]; /* there is room: each object has each kind once */
+	item->head = m;
+	item->bytes.max = MEDIA_STEP_BYTES;
+	text_add(&item->name, bytes, length);
+	item->state = m.flags & MEDIA_LEFT_OUT               ? MEDIA_ABSENT
+		      : m.bytes > MEDIA_STEP_BYTES - l->held ? MEDIA_TOO_BIG
+							     : MEDIA_BROKEN;
+	if (item->state != MEDIA_BROKEN)
+		return NULL;
+	l->held += (size_t)m.bytes;
+	return m.bytes ? NULL : finish(l, item);
+}
+
+const struct media_item *media_take(struct media_list *l, uint16_t type,
+				    const char *bytes, size_t length)
+{
+	struct media_item *item = l->count ? &l->items[l->count - 1] : NULL;
+
+	if (l->nonsense)
+		return NULL;
+	if (type == WIRE_MEDIA)
+		return begin(l, bytes, length);
+	if (item && item->state == MEDIA_TOO_BIG)
+		return NULL;
+	if (!item || item->state != MEDIA_BROKEN || !length || length > MEDIA_PIECE_MAX ||
+	    length > item->head.bytes - item->bytes.length) {
+		l->nonsense = true;
+		return NULL;
+	}
+	text_add(&item->bytes, bytes, length);
+	if (item->bytes.failed) {
+		item->state = MEDIA_TOO_BIG;
+		return NULL;
+	}
+	return item->bytes.length == item->head.bytes ? finish(l, item) : NULL;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * media.h - what a step shows beside its output, as it comes from stepjail
+ *
+ * Frames MEDIA and PIECE (init/media.h) of one step become a list of items, one for each
+ * form of each object. All of it is the jail's: numbers are checked before they are used,
+ * what is held is bounded here whatever stepjail's own limit is, and a frame that makes
+ * no sense ends the showing, not the step: from there on nothing more is taken.
+ */
+#ifndef STEPJAIL_AGENT_MEDIA_H
+#define STEPJAIL_AGENT_MEDIA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/chain.h"
+#include "agent/base/clip.h"
+#include "agent/base/text.h"
+#include "init/media.h"
+
+#define MEDIA_STEP_BYTES ((size_t)64 << 20) /* of one step, that the agent ever holds */
+#define MEDIA_ITEMS_MAX ((size_t)MEDIA_OBJECTS_MAX * (MEDIA_KINDS - 1))
+
+enum media_state {
+	MEDIA_BROKEN,  /* bytes are missing */
+	MEDIA_WHOLE,   /* all of it came */
+	MEDIA_ABSENT,  /* stepjail left it out: more than --media-limit */
+	MEDIA_TOO_BIG, /* the agent did: more than MEDIA_STEP_BYTES */
+};
+
+struct media_item {
+	struct media head;
+	enum media_state state;
+	struct text name; /* the jail's: any bytes but NUL */
+	struct text bytes;
+	char sha256[CHAIN_HEX]; /* of one that is whole */
+	struct text saved;      /* where the agent put it; empty for nowhere */
+	struct text unsaved;    /* why it could not; empty where it did, or was not to */
+};
+
+struct media_list {
+	struct media_item *items;
+	size_t count;
+	size_t held;      /* bytes */
+	bool nonsense;    /* a frame made none */
+	struct clip said; /* texts that display() was given */
+};
+
+/** media_clear() - Free what a step has shown; a new one begins */
+void media_clear(struct media_list *l);
+
+/**
+ * media_take() - Take a frame
+ * @type:	WIRE_MEDIA or WIRE_PIECE
+ * @bytes:	Behind struct serve_at
+ *
+ * Return: the item that is whole with it, or NULL
+ */
+const struct media_item *media_take(struct media_list *l, uint16_t type,
+				    const char *bytes, size_t length);
+
+/** media_kind_name() - "text", "html", "json", "png", "svg": in records and file names */
+const char *media_kind_name(uint16_t kind);
+
+/** media_noun() - "a picture": for people and models */
+const char *media_noun(uint16_t kind);
+
+/** media_from_name() - "display", "result", "figure" */
+const char *media_from_name(uint16_t from);
+
+/** media_state_name() - "broken", "whole", "left-out", "too-big" */
+const char *media_state_name(enum media_state state);
+
+/** media_find() - The object's item of that kind, or NULL */
+const struct media_item *media_find(const struct media_list *l, uint32_t object,
+				    enum media_kind kind);
+
+/** media_is_said() - True for a text of display(): its list has it in @said. That of a
+ * result is the step's result already */
+bool media_is_said(const struct media_item *item);
+
+#endif

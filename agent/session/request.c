@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.c - what a session is asked between steps: states, branches, files. See
+ * session.h
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/units.h"
+#include "agent/session/done.h"
+#include "agent/session/session.h"
+#include "init/serve_wire.h"
+
+#define RESPONSE_MS 30000
+#define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
+#define AHEAD ((size_t)4 * WIRE_PAYLOAD_MAX) /* bytes of a PUT that wait to be sent */
+
+/* the words of whatever came in place of an answer */
+static int no_answer(struct session *s, int event, const struct session_frame *f,
+		     struct err *e)
+{
+	char words[SESSION_REASON_BYTES] = "";
+
+	if (event == -EINTR)
+		return err_say(e, EINTR, "stopped by a signal");
+	if (event == SERVE_FRAME && f->type == WIRE_REFUSED) {
+		done_words(f->bytes, f->length, words, sizeof(words));
+		return err_say(e, EPERM, "%s", *words ? words : "stepjail refused that");
+	}
+	if (event == SERVE_FRAME && f->type == WIRE_CLOSED)
+		return err_say(e, ENOTCONN, "the session is gone%s%s",
+			       s->reason[0] ? ": " : "", s->reason);
+	/* a late answer would be taken for that to another question */
+	serve_end(&s->serve, 0);
+	s->open = false;
+	if (event == SERVE_QUIET)
+		return err_say(
+			e, ENOTCONN,
+			"stepjail did not answer within 30 seconds, and was ended");
+	return err_say(e, ENOTCONN, "stepjail is gone, and the session with it");
+}
+
+/* outputs of a step that has ended may still come: they are no answer */
+static int next_answer(struct session *s, struct session_frame *f)
+{
+	uint64_t deadline_ms = units_now_ms() + RESPONSE_MS;
+
+	while (units_left_ms(deadline_ms)) {
+		int event = session_next(s, deadline_ms, f);
+
+		if (event == -EINTR && s->plan->interactive &&
+		    s->serve.stop->signal == SIGINT)
+			s->serve.stop->signal = 0; /* it is over in a moment */
+		else if (event != SERVE_FRAME || f->type >= WIRE_OPENED)
+			return event;
+	}
+	return SERVE_QUIET;
+}
+
+static int take_state(struct session *s, struct text *answer, struct err *e)
+{
+	struct session_frame f = { 0 };
+	int event = next_answer(s, &f);
+
+	if (event != SERVE_FRAME || f.type != WIRE_STATE)
+		return no_answer(s, event, &f, e);
+	if (answer)
+		text_add(answer, f.bytes, f.length);
+	return answer ? text_check(answer, "stepjail's answer", e) : 0;
+}
+
+int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
+		struct text *answer, struct err *e)
+{
+	serve_queue(&s->serve, type, s->id, head, head_bytes, NULL, 0);
+	return take_state(s, answer, e);
+}
+
+static int queue_path(struct session *s, uint16_t type, const char *path, struct err *e)
+{
+	struct serve_file file = { .branch = s->branch };
+	size_t length = strlen(path);
+
+	if (length > PIECE - sizeof(file))
+		return err_say(e, ENAMETOOLONG, "the path is too long");
+	serve_queue(&s->serve, type, s->id, &file, sizeof(file), path, length);
+	return 0;
+}
+
+/* keep the queue short; 0, or what came, which is no answer to look forward to */
+static int send_some(struct session *s, struct err *e)
+{
+	uint64_t deadline_ms = units_now_ms() + RESPONSE_MS;
+	struct session_frame f = { 0 };
+	int event = SERVE_QUIET;
+
+	while (event == SERVE_QUIET && serve_waiting(&s->serve) > AHEAD) {
+		if (units_left_ms(deadline_ms) == 0)
+			return no_answer(s, SERVE_QUIET, &f, e);
+		/* short waits: what is sent does not count as an event */
+		event = session_next(s, units_now_ms() + 10, &f);
+	}
+	return event == SERVE_QUIET ? 0 : no_answer(s, event, &f, e);
+}
+
+/* what a PUT was refused for may be said of each of its frames: END's answer is the
+ * last */
+static int end_put(struct session *s, bool drop, struct err *e)
+{
+	const struct serve_end end = { s->branch, drop };
+	struct session_frame f = { 0 };
+	int event;
+
+	serve_queue(&s->serve, WIRE_END, s->id, &end, sizeof(end), NULL, 0);
+	do
+		event = next_answer(s, &f);
+	while (event == SERVE_FRAME && f.type == WIRE_REFUSED &&
+	       !done_says(f.bytes, f.length, "frame", "END"));
+	if (event != SERVE_FRAME || f.type != WIRE_STATE)
+		return no_answer(s, event, &f, e);
+	return 0;
+}
+
+int session_put(struct session *s, int fd, const char *path, struct err *e)
+{
+	char bytes[PIECE];
+	int r = queue_path(s, WIRE_PUT, path, e);
+	struct err unheard;
+	ssize_t n = 0;
+
+	while (r == 0 && (n = read(fd, bytes, sizeof(bytes))) > 0) {
+		session_send(s, WIRE_DATA, bytes, (size_t)n);
+		r = send_some(s, e);
+	}
+	if (n < 0)
+		r = err_set(e, errno, "it cannot be read");
+	if (r == 0)
+		return end_put(s, false, e);
+	/* half a file is of no use */
+	if (s->open && r != -EINTR)
+		(void)end_put(s, true, &unheard);
+	return r;
+}
+
+int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
+		      struct err *e)
+{
+	int r = queue_path(s, WIRE_PUT, path, e);
+
+	for (size_t at = 0; r == 0 && at < bytes->length;) {
+		size_t left = bytes->length - at;
+		size_t piece = left < PIECE ? left : PIECE;
+
+		session_send(s, WIRE_DATA, bytes->bytes + at, piece);
+		at += piece;
+		r = send_some(s, e);
+	}
+	return r < 0 ? r : end_put(s, false, e);
+}
+
+int session_get(struct session *s, uint16_t type, const char *path,
+		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
+		void *arg, struct err *e)
+{
+	struct session_frame f = { 0 };
+	int failed = 0;
+	int r = queue_path(s, type, path, e);
+
+	if (r < 0)
+		return r;
+	for (;;) {
+		int event = next_answer(s, &f);
+
+		if (event == SERVE_FRAME && f.type == WIRE_END)
+			return failed;
+		if (event != SERVE_FRAME || f.type != WIRE_DATA)
+			return no_answer(s, event, &f, e);
+		/* what follows is read all the same: the answer to the next request is
+		 * behind it */
+		if (failed == 0)
+			failed = take(arg, f.bytes, f.length, e);
+	}
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.c - a `stepjail serve` of our own: see serve.h
+ *
+ * Theory of operation
+ *   stepjail serve ... with
+ *	fd 0	our socketpair: frames both ways (init/serve_wire.h)
+ *	fd 1,2	a pipe: diagnostics, kept clipped, shown when something fails
+ *   Our end of the socket does not block in either direction, so a stepjail that does not
+ *   read cannot hold us up.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/units.h"
+#include "agent/session/serve.h"
+#include "init/io.h"
+
+#define DRAIN_READS 32 /* after the end: more than a pipe can hold */
+
+void serve_args(const struct serve_plan *p, struct launch_args *a)
+{
+	launch_add(a, "stepjail");
+	launch_add(a, "serve");
+	launch_add(a, "--rootfs=%s", p->rootfs);
+	launch_add(a, "--wall-time=%" PRIu64 "ms", p->step_ms);
+	launch_add(a, "--grace=%dms", SERVE_GRACE_MS);
+	if (p->output_limit)
+		launch_add(a, "--output-limit=%s", p->output_limit);
+	launch_add_passed(a, p->pass);
+	for (size_t i = 0; i < p->bind_count; i++) {
+		launch_add(a, "--bind");
+		launch_add(a, "%s", p->binds[i]);
+	}
+	for (size_t i = 0; i < p->more_count; i++) {
+		launch_add(a, "--bind");
+		launch_add(a, "%s", p->more_binds[i]);
+	}
+}
+
+void serve_init(struct serve *v, struct stop *stop)
+{
+	memset(v, 0, sizeof(*v));
+	v->stop = stop;
+	v->child.pidfd = -1;
+	v->socket = -1;
+	v->diag_fd = -1;
+}
+
+int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e)
+{
+	cleanup_args struct launch_args args = { .count = 0 };
+	cleanup_fd int theirs = -1, diag_write = -1;
+	int both[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
+		return err_set(e, errno, "socketpair");
+	v->socket = both[0];
+	theirs = both[1];
+	if (fcntl(v->socket, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "socketpair");
+
+	int r = launch_pipe(&v->diag_fd, &diag_write, e);
+
+	if (r < 0)
+		return r;
+
+	const int fds[LAUNCH_FDS] = { theirs, diag_write, diag_write, -1 };
+
+	if (plan->broker)
+		return broker_start(plan->broker, fds, &v->child, e);
+	serve_args(plan, &args);
+	return launch_start(plan->stepjail, &args, fds, v->stop, &v->child, e);
+}
+
+void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,
+		 size_t head_bytes, const void *rest, size_t rest_bytes)
+{
+	unsigned char packed[WIRE_HEADER_BYTES];
+	struct wire_header h = { (uint32_t)(head_bytes + rest_bytes), type, session };
+
+	if (v->sent == v->to_send.length) {
+		text_clear(&v->to_send);
+		v->sent = 0;
+	}
+	wire_pack(&h, packed);
+	text_add(&v->to_send, packed, sizeof(packed));
+	text_add(&v->to_send, head, head_bytes);
+	text_add(&v->to_send, rest, rest_bytes);
+}
+
+size_t serve_waiting(const struct serve *v)
+{
+	return v->to_send.length - v->sent;
+}
+
+static void send_queued(struct serve *v)
+{
+	ssize_t n = send(v->socket, v->to_send.bytes + v->sent, serve_waiting(v),
+			 MSG_NOSIGNAL);
+
+	/* an error here shows as the end of the stream on the reading side */
+	if (n > 0)
+		v->sent += (size_t)n;
+	else if (n < 0 && errno != EAGAIN && errno != EINTR)
+		v->sent = v->to_send.length;
+}
+
+/* take what the pipe holds; a closed one is not polled again */
+static void drain(struct serve *v)
+{
+	char bytes[4096];
+	ssize_t n = v->diag_fd < 0 ? -1 : read(v->diag_fd, bytes, sizeof(bytes));
+
+	if (n > 0)
+		clip_add(&v->diag, bytes, (size_t)n);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		io_close_fd(&v->diag_fd);
+}
+
+static int read_frame(struct serve *v)
+{
+	int r = wire_reader_fill(&v->reader, v->socket);
+
+	if (r == 1)
+		return SERVE_FRAME;
+	if (r == 0 || r == -EAGAIN || r == -EINTR)
+		return SERVE_QUIET;
+	v->breach = r == -EMSGSIZE || r == -EBADMSG;
+	return SERVE_GONE;
+}
+
+int serve_pump(struct serve *v, uint64_t deadline_ms)
+{
+	struct pollfd p[] = {
+		{ .fd = v->stop->fd, .events = POLLIN },
+		{ .fd = v->diag_fd, .events = POLLIN },
+		{ .fd = v->socket, .events = POLLIN },
+		{ .fd = v->child.pidfd, .events = POLLIN },
+	};
+
+	if (v->child.pid <= 0 && v->socket < 0)
+		return SERVE_GONE;
+	if (serve_waiting(v))
+		p[2].events |= POLLOUT;
+	if (stop_came(v->stop))
+		return -EINTR;
+	if (poll(p, sizeof(p) / sizeof(p[0]), units_poll_ms(deadline_ms)) <= 0)
+		return SERVE_QUIET;
+	if (p[0].revents && stop_came(v->stop))
+		return -EINTR;
+	if (p[1].revents)
+		drain(v);
+	if (p[2].revents & POLLOUT)
+		send_queued(v);
+	/* frames that were sent before the end still count: read them first */
+	if (p[2].revents & (POLLIN | POLLHUP | POLLERR))
+		return read_frame(v);
+	return p[3].revents ? SERVE_GONE : SERVE_QUIET;
+}
+
+void serve_end(struct serve *v, uint64_t patience_ms)
+{
+	io_close_fd(&v->socket); /* it ends when its stream does */
+	(void)launch_end(&v->child, patience_ms);
+	for (int i = 0; i < DRAIN_READS && v->diag_fd >= 0; i++)
+		drain(v);
+	io_close_fd(&v->diag_fd);
+	text_free(&v->to_send);
+	v->sent = 0;
+	v->reader.have = 0;
+	v->breach = false;
+}
+
+int serve_failed(const struct serve *v, const char *why, const char *otherwise,
+		 struct err *e)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+	cleanup_text struct text line = { 0 };
+
+	(void)clip_take(&v->diag, &head, &tail);
+
+	const struct text *all = tail.length ? &tail : &head;
+	size_t end = all->length;
+
+	while (end && all->bytes[end - 1] == '\n')
+		end--;
+
+	size_t start = end;
+
+	while (start && all->bytes[start - 1] != '\n')
+		start--;
+	if (why && *why)
+		escape_line(&line, why, strlen(why));
+	else if (end > start)
+		escape_line(&line, all->bytes + start, end - start);
+	return err_say(e, ENOTRECOVERABLE, "the jail did not start: %s",
+		       line.length ? text_string(&line) : otherwise);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.h - a `stepjail serve` of our own: its process, its frames in and out
+ *
+ * What comes is bounded frames (init/wire.h); what they mean is the business of
+ * session.h. The one place that waits is serve_pump(): nothing that stepjail does, or
+ * does not do, holds it up beyond its deadline.
+ */
+#ifndef STEPJAIL_AGENT_SERVE_H
+#define STEPJAIL_AGENT_SERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/clip.h"
+#include "agent/base/stop.h"
+#include "agent/cli/options.h"
+#include "agent/session/broker.h"
+#include "agent/session/launch.h"
+#include "init/wire.h"
+
+#define SERVE_GRACE_MS 2000 /* from a step's interrupt to its kill */
+
+struct serve_plan {
+	const char *stepjail; /* path */
+	/* was given that and serve_args(), and starts it; NULL where nobody is
+	 * confined */
+	const struct broker *broker;
+	const char *rootfs;
+	const struct opt_list *pass; /* name, value, name, value: for stepjail */
+	const char *const *binds;    /* "FILE:/work/in/NAME" */
+	size_t bind_count;
+	const char *const *more_binds; /* the same, of saved functions */
+	size_t more_count;
+	uint64_t step_ms;         /* a step's wall-clock limit */
+	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
+};
+
+struct serve {
+	struct stop *stop;
+	struct child child;
+	int socket;          /* not blocking */
+	int diag_fd;         /* what stepjail says beside its frames */
+	bool breach;         /* frames made no sense */
+	struct text to_send; /* frames on their way */
+	size_t sent;
+	struct clip diag;
+	struct wire_reader reader;
+};
+
+/* what serve_pump() saw */
+enum serve_event {
+	SERVE_QUIET, /* nothing that matters, or the deadline passed */
+	SERVE_FRAME, /* a whole frame waits: wire_reader_take() */
+	SERVE_GONE,  /* stepjail has ended, or its frames made no sense */
+};
+
+/** serve_init() - Make it safe for serve_end(); nothing is started */
+void serve_init(struct serve *v, struct stop *stop);
+
+/** serve_args() - The arguments that it is started with */
+void serve_args(const struct serve_plan *p, struct launch_args *a);
+
+/** serve_start() - Start the process; 0, or -errno */
+int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e);
+
+/**
+ * serve_end() - End the process, and with it every jail of its own
+ * @patience_ms: How long it may take to end by itself, once its stream is closed
+ */
+void serve_end(struct serve *v, uint64_t patience_ms);
+
+/**
+ * serve_queue() - Put a frame on its way
+ * @head:	The payload's first part, one of the structs of init/serve_wire.h
+ * @rest:	Its second; together at most WIRE_PAYLOAD_MAX bytes
+ */
+void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,
+		 size_t head_bytes, const void *rest, size_t rest_bytes);
+
+/** serve_waiting() - Bytes that are not sent yet */
+size_t serve_waiting(const struct serve *v);
+
+/**
+ * serve_pump() - Wait for one event; send, and drain diagnostics, on the way
+ *
+ * Return: enum serve_event, or -EINTR where a signal came
+ */
+int serve_pump(struct serve *v, uint64_t deadline_ms);
+
+/**
+ * serve_failed() - Write an error about a jail that did not start
+ * @why:	stepjail's answer, or NULL: then the last line of its diagnostics
+ * @otherwise:	Said where there is none
+ *
+ * Return: -ENOTRECOVERABLE
+ */
+int serve_failed(const struct serve *v, const char *why, const char *otherwise,
+		 struct err *e);
+
+#endif

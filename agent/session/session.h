@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - a session of `stepjail serve`: steps, states, branches, files
+ *
+ * Everything that comes out of a jail is hostile, and what stepjail says of it is taken
+ * no better: frames and JSON are checked and bounded, streams are clipped, each wait has
+ * an end. stepjail keeps a step's limits; a stepjail that does not is ended, and a new
+ * one is started. What was lost on the way is told in struct step, truthfully.
+ */
+#ifndef STEPJAIL_AGENT_SESSION_H
+#define STEPJAIL_AGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/clip.h"
+#include "agent/session/media.h"
+#include "agent/session/serve.h"
+#include "agent/session/verdict.h"
+
+#define SESSION_REASON_BYTES 160
+#define SESSION_REPL_OUTPUT "16M" /* of each stream of a step, at a prompt */
+
+/* a file that each new session begins with, written below /work by PUT */
+struct session_file {
+	int fd; /* read from its beginning each time */
+	const char *path;
+};
+
+struct session_plan {
+	struct serve_plan serve;
+	uint64_t
+		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
+	bool stateless;      /* each step in a session of its own */
+	bool interactive;    /* SIGINT interrupts the step, and not the agent */
+	const struct session_file *files; /* none where it is stateless */
+	size_t file_count;
+	/* bytes of WIRE_OUT, _ERR, _RESULT and _TRACE as they come, and as WIRE_MEDIA the
+	 * texts of display(), each whole; or NULL */
+	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
+	void *heard_arg;
+};
+
+struct step {
+	struct verdict_facts facts;
+	struct clip out, err, trace, result;
+	struct media_list *media; /* what it shows: the session's, until its next step */
+	uint64_t wall_ms;         /* by the agent's own clock */
+	uint64_t cpu_ms;          /* as stepjail tells, like the next two */
+	uint64_t max_rss_bytes;
+	uint32_t strays; /* threads and children swept */
+	bool budget;     /* the task's wall budget ended it */
+};
+
+struct session {
+	const struct session_plan *plan;
+	struct serve serve;
+	uint32_t id; /* the last session's; a new one has a new one */
+	bool open;
+	uint32_t branch; /* that steps run on */
+	uint32_t state;  /* where it stands, as far as was told */
+	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
+	unsigned int jails;                /* how many have been asked for */
+	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
+	struct text opened;      /* the last OPENED's JSON: ids, posture, digests */
+	struct media_list media; /* of the last step */
+};
+
+/* a frame of this session */
+struct session_frame {
+	uint16_t type; /* WIRE_OUT to _DONE, WIRE_OPENED to _CLOSED */
+	uint32_t branch;
+	const char *bytes; /* behind struct serve_at; valid until the next frame */
+	size_t length;
+};
+
+/**
+ * session_open() - Start stepjail and, unless stateless, the first session
+ * @s:		Overwritten; large, keep it off the stack
+ * @plan:	Stays valid as long as the session
+ *
+ * Return: 0, -EINTR (a signal came), or -errno with stepjail's own words in @e
+ */
+int session_open(struct session *s, const struct session_plan *plan, struct stop *stop,
+		 struct err *e);
+
+/** session_renew() - End the session where there is one, and begin a new one, in a new
+ * stepjail where there is none; 0, or as session_open() */
+int session_renew(struct session *s, struct err *e);
+
+/**
+ * session_step() - Run one step to its end, whatever end that is
+ * @code:	At most EXTRACT_CODE_MAX bytes of UTF-8
+ * @step:	Overwritten; large
+ *
+ * Afterwards the session is ready for the next step, a new one where it had to be, unless
+ * @step->budget is set.
+ *
+ * Return: 0, -EINTR (a signal came), or -errno where no new one could be started
+ */
+int session_step(struct session *s, const char *code, size_t length, struct step *step,
+		 struct err *e);
+
+/**
+ * session_ask() - Send a request and wait for its one answer, a STATE
+ * @head:	struct serve_at, serve_state or serve_file, as its type asks for
+ * @answer:	Gets STATE's JSON
+ *
+ * Return: 0, -EPERM (refused, with stepjail's words; nothing was changed), -ENOTCONN (the
+ * session is gone), -ETIMEDOUT, -EINTR
+ */
+int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
+		struct text *answer, struct err *e);
+
+/**
+ * session_put() - Write what an fd gives to a file below the jail's /work
+ * @path:	Relative to /work
+ *
+ * Return: as session_ask(), or -errno of read(2): nothing was written then
+ */
+int session_put(struct session *s, int fd, const char *path, struct err *e);
+
+/** session_put_bytes() - The same with bytes; as session_ask() */
+int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
+		      struct err *e);
+
+/**
+ * session_get() - Take a file's bytes, or a folder's entries (init/serve_wire.h)
+ * @type:	WIRE_GET or WIRE_LIST
+ * @take:	Called for each piece; 0, or -errno with @e filled to hear no more
+ *
+ * Return: as session_ask(), or @take's
+ */
+int session_get(struct session *s, uint16_t type, const char *path,
+		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
+		void *arg, struct err *e);
+
+/** session_close() - End stepjail; safe on a session that was zeroed and never opened */
+void session_close(struct session *s);
+
+/**
+ * session_next() - The next frame of this session (session only)
+ *
+ * Frames of earlier sessions are dropped, and refusals of what came too late for its
+ * step: every other one answers what was asked. CLOSED leaves @s->open false, and its
+ * reason.
+ *
+ * Return: enum serve_event, or -EINTR where a signal came
+ */
+int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *f);
+
+/** session_send() - Queue a frame whose payload is its branch, and bytes (session
+ * only) */
+void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
+
+/** session_begin() - OPEN, and wait for OPENED (session only) */
+int session_begin(struct session *s, struct err *e);
+
+#endif

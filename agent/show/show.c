@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.c - what the user sees while the loop runs: see show.h
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/units.h"
+#include "agent/show/show.h"
+
+enum ink { INK_PLAIN, INK_HEAD, INK_CODE, INK_GOOD, INK_BAD, INK_DIM, INK_COUNT };
+
+/* SGR: bold, cyan, green, red, faint; reset behind each */
+static const char *const inks[INK_COUNT] = {
+	[INK_PLAIN] = "",        [INK_HEAD] = "\x1b[1m", [INK_CODE] = "\x1b[36m",
+	[INK_GOOD] = "\x1b[32m", [INK_BAD] = "\x1b[31m", [INK_DIM] = "\x1b[2m",
+};
+#define INK_RESET "\x1b[0m"
+
+#define CODE_MARK "  > "
+#define OUT_MARK "  | "
+#define ERR_MARK "  ! "
+#define SAID_MARK "  : "
+#define OWN_MARK "    " /* where a line of the agent's own goes on */
+
+void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+	bool plain = (no_color && *no_color) || (term && strcmp(term, "dumb") == 0) ||
+		     fd < 0 || !isatty(fd);
+
+	*s = (struct show){
+		.fd = fd,
+		.terminal = fd >= 0 && isatty(fd) == 1,
+		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
+		.stop = stop,
+	};
+}
+
+#define USUAL_COLUMNS 80 /* where a terminal does not tell */
+
+/* 0 where it is no terminal; asked each time, for windows change their size */
+static size_t columns(const struct show *s)
+{
+	struct winsize size;
+
+	if (!s->terminal)
+		return 0;
+	return ioctl(s->fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
+								   : USUAL_COLUMNS;
+}
+
+static void put_inked(struct show *s, enum ink ink, const char *at)
+{
+	cleanup_text struct text all = { 0 };
+	bool inked = s->color && inks[ink][0];
+
+	/* ink per line: a reader that pages or cuts never sees a colour without its end
+	 */
+	while (*at) {
+		size_t line = strcspn(at, "\n");
+
+		text_puts(&all, inked && line ? inks[ink] : "");
+		text_add(&all, at, line);
+		text_puts(&all, inked && line ? INK_RESET : "");
+		text_puts(&all, at[line] ? "\n" : "");
+		at += line + (at[line] ? 1 : 0);
+	}
+	if (all.failed)
+		s->failed = all.failed;
+	else
+		s->failed = -stop_write(s->stop, s->fd, all.bytes, all.length);
+}
+
+/* mark: of a part that a line is broken into; NULL breaks none */
+static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
+{
+	cleanup_text struct text all = { 0 };
+	size_t width = mark ? columns(s) : 0;
+
+	if (s->fd < 0 || s->failed || !text->length)
+		return;
+	live_row_end(&s->live, &all);
+	if (width)
+		escape_fold(&all, mark, text->bytes, text->length, width);
+	else
+		text_add(&all, text->bytes, text->length);
+	if (all.failed)
+		s->failed = all.failed;
+	else
+		put_inked(s, ink, text_string(&all));
+}
+
+static void put_line(struct show *s, enum ink ink, const char *line)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_line(&text, line, strlen(line));
+	text_puts(&text, "\n");
+	put(s, ink, OWN_MARK, &text);
+}
+
+void show_line(struct show *s, const char *line)
+{
+	put_line(s, INK_HEAD, line);
+}
+
+void show_note(struct show *s, const char *line)
+{
+	put_line(s, INK_DIM, line);
+}
+
+void show_complaint(struct show *s, const char *words)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_lines(&text, "", words, strlen(words));
+	/* what tests or a check printed has a mark, and so has each part of it */
+	for (const char *at = text_string(&text), *end; *at; at = end) {
+		cleanup_text struct text line = { 0 };
+		bool marked = strncmp(at, ESCAPE_MARK, strlen(ESCAPE_MARK)) == 0;
+
+		end = strchr(at, '\n');
+		end = end ? end + 1 : at + strlen(at);
+		text_add(&line, at, (size_t)(end - at));
+		put(s, INK_DIM, marked ? ESCAPE_MARK : OWN_MARK, &line);
+	}
+}
+
+void show_place(struct show *s, const char *line)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_line(&text, line, strlen(line));
+	text_puts(&text, "\n");
+	put(s, INK_DIM, NULL, &text);
+}
+
+void show_text(struct show *s, const struct text *text)
+{
+	put(s, INK_DIM, OWN_MARK, text);
+}
+
+void show_words(struct show *s, const char *words, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	if (s->seen)
+		return;
+	escape_lines(&text, SAID_MARK, words, length);
+	put(s, INK_DIM, SAID_MARK, &text);
+}
+
+void show_live(struct show *s, const char *words, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+	bool full = s->live.full;
+
+	if (s->fd < 0 || s->failed || !s->terminal)
+		return;
+	if (words)
+		live_add(&s->live, words, length, SAID_MARK, columns(s), &text);
+	else
+		s->seen = live_end(&s->live, SAID_MARK, columns(s), &text);
+	if (text.failed)
+		s->failed = text.failed;
+	else if (text.length)
+		put_inked(s, INK_DIM, text_string(&text));
+	if (words && s->live.full && !full)
+		show_note(s, "the rest of this reply is shown when all of it is here");
+}
+
+void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
+	       size_t length)
+{
+	cleanup_text struct text text = { 0 };
+	char line[64];
+
+	s->seen = false;
+	(void)snprintf(line, sizeof(line), "step %" PRIu64 " of %" PRIu64, number, total);
+	put_line(s, INK_PLAIN, "");
+	put_line(s, INK_HEAD, line);
+	escape_lines(&text, CODE_MARK, code, length);
+	put(s, INK_CODE, CODE_MARK, &text);
+}
+
+static void show_clip(struct show *s, enum ink ink, const char *mark,
+		      const struct clip *clip)
+{
+	cleanup_text struct text text = { 0 };
+
+	clip_show(clip, mark, &text);
+	put(s, ink, mark, &text);
+}
+
+void show_step(struct show *s, const struct step *step)
+{
+	cleanup_text struct text line = { 0 };
+	char time[32];
+
+	show_clip(s, INK_PLAIN, OUT_MARK, &step->out);
+	if (step->media)
+		show_clip(s, INK_PLAIN, OUT_MARK, &step->media->said);
+	show_clip(s, INK_PLAIN, OUT_MARK, &step->result);
+	show_clip(s, INK_BAD, ERR_MARK, &step->err);
+	show_clip(s, INK_BAD, ERR_MARK, &step->trace);
+	text_printf(&line, "%s in %s: ", verdict_name(step->facts.verdict),
+		    units_say_time(step->wall_ms, time, sizeof(time)));
+	verdict_words(&step->facts, &line);
+	put_line(s, verdict_bad(step->facts.verdict) ? INK_BAD : INK_GOOD,
+		 text_string(&line));
+}
+
+void show_said_by(struct show *s, const struct clip *clip)
+{
+	show_clip(s, INK_PLAIN, OUT_MARK, clip);
+}
+
+void show_picture(struct show *s, const struct text *bytes)
+{
+	if (s->fd >= 0 && !s->failed)
+		s->failed = -stop_write(s->stop, s->fd, bytes->bytes, bytes->length);
+}
+
+void show_said(struct show *s, struct clip *clip)
+{
+	show_clip(s, INK_DIM, SAID_MARK, clip);
+	clip_clear(clip);
+}
+
+void show_answer(struct show *s, const char *answer, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	put_line(s, INK_PLAIN, "");
+	put_line(s, INK_HEAD, "answer");
+	escape_lines(&text, CODE_MARK, answer, length);
+	put(s, INK_PLAIN, CODE_MARK, &text);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * show.h - what the user sees while the loop runs
+ *
+ * On a terminal in modest colour, else plain; nothing moves the cursor. Bytes of the
+ * model and of the jail are escaped, and their lines carry a mark of their own, so that
+ * neither can write a line that looks like the agent's.
+ */
+#ifndef STEPJAIL_AGENT_SHOW_H
+#define STEPJAIL_AGENT_SHOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/stop.h"
+#include "agent/base/text.h"
+#include "agent/session/session.h"
+#include "agent/show/live.h"
+
+enum show_color { SHOW_AUTO, SHOW_ALWAYS, SHOW_NEVER };
+
+struct show {
+	int fd; /* -1 shows nothing */
+	bool color;
+	bool terminal; /* lines are broken at its width, each part behind its mark */
+	struct stop *stop;
+	int failed;       /* errno of the first write that failed; EINTR for a signal */
+	struct live live; /* the words that are coming */
+	bool seen;        /* all words of the last reply were shown as they came */
+};
+
+/**
+ * show_open() - Decide where to show and whether in colour
+ * @fd:		Where to; -1 for nowhere
+ *
+ * SHOW_AUTO means colour on a terminal, unless NO_COLOR is set and not empty or TERM is
+ * dumb.
+ */
+void show_open(struct show *s, int fd, enum show_color color, struct stop *stop);
+
+/** show_line() - A line of the agent's own; its text is escaped all the same */
+void show_line(struct show *s, const char *line);
+
+/** show_note() - A line about waiting and other small things */
+void show_note(struct show *s, const char *line);
+
+/** show_complaint() - What was wrong with a reply, in one line or several */
+void show_complaint(struct show *s, const char *words);
+
+/** show_place() - A note with a path of the user's, in one piece, so that it can be
+ * copied */
+void show_place(struct show *s, const char *line);
+
+/** show_text() - Lines that are harmless already, as a note */
+void show_text(struct show *s, const struct text *text);
+
+/** show_words() - What the model said beside a call; nothing where it said nothing */
+void show_words(struct show *s, const char *words, size_t length);
+
+/**
+ * show_live() - A piece of the model's words as it comes, on a terminal alone
+ * @words:	NULL behind the last, and where the reply broke off
+ */
+void show_live(struct show *s, const char *words, size_t length);
+
+/** show_code() - A step's head and its code */
+void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
+	       size_t length);
+
+/** show_step() - What the step printed, and gave to display() as text, and its verdict */
+void show_step(struct show *s, const struct step *step);
+
+/**
+ * show_said() - What stepjail and the jail's interpreter said beside the steps
+ * @clip:	Shown and cleared
+ */
+void show_said(struct show *s, struct clip *clip);
+
+/** show_said_by() - What a step gave to display(), as what it printed is shown */
+void show_said_by(struct show *s, const struct clip *clip);
+
+/** show_picture() - Bytes of terminal_picture(), and nothing else, as they are */
+void show_picture(struct show *s, const struct text *bytes);
+
+/** show_answer() - The final answer */
+void show_answer(struct show *s, const char *answer, size_t length);
+
+#endif

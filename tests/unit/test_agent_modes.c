@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_agent_modes.c - ways of working: rows, options, words around code, what is an
+ * answer
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/loop/loop.h"
+#include "init/wire.h"
+#include "tests/unit/suites.h"
+
+START_TEST(every_way_has_its_words)
+{
+	const struct mode *mode = mode_find((uint64_t)_i);
+
+	for (int k = 0; k < _i; k++)
+		ck_assert_str_ne(mode->name, mode_find((uint64_t)k)->name);
+	for (int tools = 0; tools < 2; tools++) {
+		struct prompt_limits l = {
+			.rootfs = "core",
+			.step_ms = 60000,
+			.wall_ms = 600000,
+			.steps = 10,
+			.tools = tools,
+			.mode = mode,
+			.mode_words = "Words of this run.\n",
+		};
+		struct text out = { 0 };
+
+		prompt_system(&l, &out);
+		ck_assert_ptr_nonnull(strstr(out.bytes, mode->ends[tools]));
+		ck_assert_ptr_nonnull(strstr(out.bytes, mode->begin ? mode->begin : ""));
+		ck_assert_ptr_nonnull(strstr(out.bytes, "Words of this run."));
+		/* fences are not told of where calls are taken */
+		ck_assert(tools == !strstr(out.bytes, "without a code block"));
+		text_free(&out);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *name;
+	struct mode_options o;
+	bool stateless;
+	const char *refused; /* words of the refusal, or NULL */
+} plans[] = {
+	{ "codeact", { .mode = MODE_CODEACT }, false, NULL },
+	{ "codeact stateless", { .mode = MODE_CODEACT }, true, NULL },
+	{ "program", { .mode = MODE_PROGRAM }, false, NULL },
+	{ "best-of", { .mode = MODE_BEST_OF }, false, NULL },
+	{ "best-of stateless", { .mode = MODE_BEST_OF }, true, "--stateless" },
+	{ "tests of nothing", { .mode = MODE_TESTS }, false, "needs --tests" },
+	{ "attempts",
+	  { .mode = MODE_REACT, .attempts = 3 },
+	  false,
+	  "--attempts belongs" },
+	{ "tests elsewhere",
+	  { .mode = MODE_REACT, .tests = { .items = { "a.py" }, .count = 1 } },
+	  false,
+	  "--tests belongs" },
+	{ "no such file",
+	  { .mode = MODE_TESTS, .tests = { .items = { "/no/such.py" }, .count = 1 } },
+	  false,
+	  "/no/such.py" },
+	{ "no module",
+	  { .mode = MODE_TESTS, .tests = { .items = { "/dev/null" }, .count = 1 } },
+	  false,
+	  "can be imported" },
+};
+
+START_TEST(options_go_together)
+{
+	struct mode_state *w = calloc(1, sizeof(*w));
+	struct jail_binds b = { 0 };
+	struct err e = { 0 };
+	bool stateless = plans[_i].stateless;
+
+	ck_assert_ptr_nonnull(w);
+
+	int r = mode_plan(w, &plans[_i].o, &stateless, &b, &e);
+
+	ck_assert_msg((r < 0) == !!plans[_i].refused, "%s", plans[_i].name);
+	if (plans[_i].refused)
+		ck_assert_ptr_nonnull(strstr(e.text, plans[_i].refused));
+	else
+		ck_assert(stateless == (plans[_i].stateless || w->mode->programs));
+	if (plans[_i].o.mode == MODE_BEST_OF && r == 0) {
+		ck_assert_uint_eq(w->attempt_count, 4);
+		ck_assert_int_lt(mode_judged(w, 0, &e), 0);
+		ck_assert_int_eq(mode_judged(w, 1, &e), 0);
+	}
+	mode_free(w);
+	jail_binds_free(&b);
+	free(w);
+}
+END_TEST
+
+START_TEST(tests_are_bound_and_kept_open)
+{
+	struct mode_options o = { .mode = MODE_TESTS };
+	struct mode_state *w = calloc(1, sizeof(*w));
+	struct jail_binds b = { 0 };
+	struct err e = { 0 };
+	bool stateless = false;
+	char folder[] = "/tmp/stepjail-unit-XXXXXX";
+	char path[64];
+
+	ck_assert_ptr_nonnull(w);
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/test_a.py", folder);
+
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "pass\n", 5), 5);
+	(void)close(fd);
+	o.tests.items[0] = o.tests.items[1] = path;
+	o.tests.count = 1;
+	ck_assert_int_eq(mode_plan(w, &o, &stateless, &b, &e), 0);
+	ck_assert_uint_eq(b.count, 1);
+	ck_assert_ptr_nonnull(strstr(b.list[0], ":/work/tests/test_a.py"));
+	ck_assert_uint_eq(strlen(w->tests.files[0].hex), CHAIN_HEX - 1);
+	mode_free(w);
+	jail_binds_free(&b);
+	memset(w, 0, sizeof(*w));
+	o.tests.count = 2;
+	ck_assert_int_eq(mode_plan(w, &o, &stateless, &b, &e), -EEXIST);
+	mode_free(w);
+	jail_binds_free(&b);
+	free(w);
+	(void)unlink(path);
+	(void)rmdir(folder);
+}
+END_TEST
+
+#define F "```"
+
+static const struct {
+	const char *reply, *words;
+	bool pretended;
+} around[] = {
+	{ "No code.", "No code.\n", false },
+	{ "Before.\n" F "python\nx = 1\n" F "\nAfter.\n", "Before.\nAfter.\n", false },
+	{ "Before.\n" F "python\nx = 1\n" F "\nObservation: 1\nAfter.\n", "Before.\n",
+	  true },
+	{ "Observation: 1\nAfter.\n" F "python\nx\n" F "\n", "", true },
+	{ "A\n<execute_python>\nx\n</execute_python>\nB", "A\nB\n", false },
+};
+
+START_TEST(words_stand_around_code)
+{
+	struct text words = { 0 };
+	struct err e = { 0 };
+	bool pretended = false;
+
+	ck_assert_int_eq(extract_words(around[_i].reply, strlen(around[_i].reply), &words,
+				       &pretended, &e),
+			 0);
+	ck_assert_str_eq(text_string(&words), around[_i].words);
+	ck_assert(pretended == around[_i].pretended);
+	text_free(&words);
+}
+END_TEST
+
+static const struct {
+	const char *reply, *answer;
+} claims[] = {
+	{ "42", "42" },
+	{ "Thought: yes.\nAnswer: 42", "42" },
+	{ "Thought: yes.\n**Final Answer:** It is\n42.\n", "It is\n42." },
+	{ "## Answer:\n42\n", "42" },
+	{ "The answer: 42", "The answer: 42" },
+	{ "Answer:\n", "Answer:\n" },
+};
+
+START_TEST(react_answers_behind_the_mark)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+	struct text answer = { 0 };
+	struct err e = { 0 };
+
+	ck_assert_ptr_nonnull(l);
+	text_puts(&l->reply.text, claims[_i].reply);
+	ck_assert_int_eq(react_claim(l, &answer, &e), 1);
+	ck_assert_str_eq(text_string(&answer), claims[_i].answer);
+	text_free(&answer);
+	text_free(&l->reply.text);
+	free(l);
+}
+END_TEST
+
+static const struct {
+	const char *printed;
+	size_t total; /* 0: as printed */
+	enum verdict verdict;
+	int code;
+	const char *answer; /* NULL: none */
+	const char *told;
+} programs[] = {
+	{ "42\n", 0, VERDICT_COMPLETED, 0, "42\n", "DONE" },
+	{ "42\n", 0, VERDICT_EXITED, 0, "42\n", "DONE" },
+	{ "42\n", 0, VERDICT_EXITED, 3, "old", "last program" },
+	{ "42\n", 0, VERDICT_EXCEPTION, 0, "old", "last program" },
+	{ "42\n", 0, VERDICT_WALL_TIMEOUT, 0, "old", "last program" },
+	{ " \n", 0, VERDICT_COMPLETED, 0, NULL, "printed nothing" },
+	{ "", 0, VERDICT_COMPLETED, 0, NULL, "printed nothing" },
+	{ "42\n", 4, VERDICT_COMPLETED, 0, NULL, "cut off" },
+	{ "\xff\n", 0, VERDICT_COMPLETED, 0, NULL, "UTF-8" },
+};
+
+START_TEST(program_answers_with_its_output)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+	struct mode_state *w = calloc(1, sizeof(*w));
+	struct step *step = calloc(1, sizeof(*step));
+	struct text told = { 0 }, answer = { 0 };
+	struct err e = { 0 };
+	size_t length = strlen(programs[_i].printed);
+
+	ck_assert(l && w && step);
+	l->work = w;
+	l->step = step;
+	text_puts(&w->output, "old");
+	w->has_output = true;
+	mode_heard(w, WIRE_ERR, "err", 3);
+	mode_heard(w, WIRE_OUT, programs[_i].printed, length);
+	step->out.total = programs[_i].total ? programs[_i].total : length;
+	step->facts.verdict = programs[_i].verdict;
+	step->facts.code = programs[_i].code;
+	ck_assert_int_eq(program_ran(l, &told, &e), 0);
+	ck_assert_ptr_nonnull(strstr(told.bytes, programs[_i].told));
+	ck_assert_int_eq(program_claim(l, &answer, &e), programs[_i].answer != NULL);
+	if (programs[_i].answer)
+		ck_assert_str_eq(text_string(&answer), programs[_i].answer);
+	else
+		ck_assert_ptr_nonnull(strstr(l->complaint.bytes, "own words"));
+	ck_assert_uint_eq(w->printed.length, 0);
+	text_free(&told);
+	text_free(&answer);
+	text_free(&l->complaint);
+	mode_free(w);
+	free(step);
+	free(w);
+	free(l);
+}
+END_TEST
+
+Suite *agent_modes_suite(void)
+{
+	Suite *s = suite_create("agent modes");
+	TCase *c = tcase_create("ways");
+
+	tcase_add_loop_test(c, every_way_has_its_words, 0, MODE_COUNT);
+	tcase_add_loop_test(c, options_go_together, 0, (int)COUNT(plans));
+	tcase_add_test(c, tests_are_bound_and_kept_open);
+	tcase_add_loop_test(c, words_stand_around_code, 0, (int)COUNT(around));
+	tcase_add_loop_test(c, react_answers_behind_the_mark, 0, (int)COUNT(claims));
+	tcase_add_loop_test(c, program_answers_with_its_output, 0, (int)COUNT(programs));
+	suite_add_tcase(s, c);
+	return s;
+}
