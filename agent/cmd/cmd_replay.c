@@ -19,6 +19,7 @@ struct replay_options {
 	uint64_t color;
 	bool require_confinement;
 	struct jail_options jail;
+	const char *skills;
 };
 
 #define ROW(kind, field) OPT_ROW(kind, struct replay_options, field)
@@ -27,6 +28,9 @@ static const struct opt opts[] = {
 	{ "file", "PATH", NULL,
 	  "Take this file for the recorded one of the same name. May be given again.",
 	  ROW(LIST, jail.files) },
+	{ "skills", "DIR", NULL,
+	  "The folder of functions that the recorded task had (solve --skills).",
+	  ROW(TEXT, skills) },
 	{ "rootfs", "NAME", NULL, "Another root tree than the recorded one.",
 	  ROW(TEXT, jail.rootfs) },
 	{ "allow-missing", "PART", NULL,
@@ -129,6 +133,7 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	show_open(&w->show, STDOUT_FILENO, (enum show_color)o->color, stop);
 	w->replay.confined.policy.required = o->require_confinement;
 	w->replay.asked = &o->jail;
+	w->replay.skills = o->skills;
 	w->replay.stepjail = text_string(&w->stepjail);
 	w->replay.stop = stop;
 	w->replay.show = &w->show;
@@ -143,7 +148,7 @@ const struct command command_replay = {
 	.about =
 		"FILE is a transcript of solve or repl. It is checked first, as by verify; no model is asked. Its steps are run in the same order, with the same options: in one session, or in new ones where one was lost or reset; rollbacks and branches are done again.\n\n"
 		"Compared are each step's verdict, state, exit status, signal and violation, and every byte of what it printed; and the root tree. Times, memory and ids are not. What the code itself prints of times, pids, addresses or a set's order differs by nature.\n\n"
-		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A saved function (solve --skills) is taken as it was, or left out and told. A step that somebody interrupted, or that the time of the whole task ended, is not run again.",
+		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A folder of functions (solve --skills) is given by --skills; that it is not what it was is a difference. A step that somebody interrupted, or that the time of the whole task ended, is not run again.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct replay_options),
 	.run = replay_run,

@@ -53,7 +53,7 @@ static const struct opt opts[] = {
 	JAIL_OPTS(struct solve_options),
 	CHECKS_OPTS(struct solve_options),
 	{ "skills", "DIR", NULL,
-	  "Functions that earlier tasks saved in this folder can be imported; the model may save more, which are kept if their doctests pass in a fresh jail.",
+	  "The Python modules in this folder can be imported from the package skills; the model may save functions, which are kept there if their doctests pass in a fresh jail.",
 	  ROW(TEXT, skills) },
 	OUT_OPTS(struct solve_options),
 	PICTURES_OPT(struct solve_options),
@@ -86,7 +86,7 @@ static void solve_free(struct solve **where)
 	shown_end(&s->shown);
 	jail_binds_free(&s->binds);
 	checks_free(&s->checks);
-	save_free(&s->save);
+	skills_free(&s->skills);
 	free(s);
 }
 
@@ -132,8 +132,8 @@ static void plan_loop(struct solve *s, const char *task)
 		.judge_count = s->judge_count,
 		.checks = s->loop.checks,
 		.preface = s->loop.preface,
-		.answered = save_all,
-		.answered_arg = &s->save,
+		.answered = skills_save,
+		.answered_arg = &s->skills,
 		.step = &s->step,
 		.confinement = confined_json(&s->confined),
 	};
@@ -164,19 +164,17 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 			    : STDOUT_FILENO,
 		  (enum show_color)o->color, stop);
 
-	int r = solve_plan(s, operand, e);
+	int r = solve_plan(s, e);
 
 	if (r < 0)
 		return r;
 	show_line(&s->show, text_string(&s->model.label));
 	r = confined_model(&s->confined, &s->model, e);
 	if (r == 0)
-		r = skills_confine(&s->save.skills, &s->confined.policy, e);
-	if (r == 0)
 		r = confined_go(&s->confined, &s->show, e);
-	if (r == 0)
-		r = save_ready(&s->save, s->stateless, e);
 	/* from here on, what comes is hostile */
+	if (r == 0)
+		r = skills_list(&s->skills, e);
 	plan_loop(s, operand);
 	if (r == 0)
 		r = session_open(&s->session, &s->session_plan, stop, e);
@@ -206,7 +204,7 @@ const struct command command_solve = {
 		"Code is taken from ```python fences, <execute_python> tags, or a fence without a word where there is neither; several blocks are run as one step, in order. With --code-in tools, code is taken from calls of the tool python alone.\n\n" PICTURES_ABOUT
 		"\n\n"
 		"A check (--check-answer, --check-reply, --check-prompt) is a command line of words as in a shell, quotes and all, but nothing is expanded and no shell is there. It runs in a fresh jail with the root tree, limits and files of the steps, and is given what it looks at on stdin. Exit status 0 alone lets that pass: a check that crashes, takes too long or hits a limit refuses, too, and one that cannot be started ends the task (125).\n\n"
-		"With --skills DIR, functions that earlier tasks saved are in the jail, read-only: from skills.NAME import NAME. The model is told of each, and may leave others in /work/skills_new/NAME.py: imports, constants, one function and private helpers. After an answer each is tried in a fresh jail, and kept in DIR where it has doctest examples that say what comes of them, and all of them hold. See stepjail-agent skills.\n\n"
+		"With --skills DIR, the folder DIR is in the jail, read-only, as the package skills: from skills.NAME import NAME. The model is told of the last 32 modules, and may leave functions in /work/skills_new/NAME.py: imports, constants, one function and private helpers. After an answer each is tried in a fresh jail, and kept as DIR/NAME.py where it has doctest examples that say what comes of them, and all of them hold. A file that is there is never written over.\n\n"
 		"What a task may cost has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. What is left of them is told to the model after each step. Without steps, CPU time or room for output it has one reply to answer in; the others end the task.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct solve_options),

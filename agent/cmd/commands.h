@@ -9,7 +9,6 @@
 
 #define AGENT_VERSION "0.1"
 
-extern const struct command command_skills;
 extern const struct command command_solve;
 extern const struct command command_repl;
 extern const struct command command_eval;

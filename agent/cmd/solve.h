@@ -13,7 +13,7 @@
 #include "agent/judge/judge.h"
 #include "agent/loop/loop.h"
 #include "agent/session/jail_opts.h"
-#include "agent/skills/skills_save.h"
+#include "agent/skills/skills.h"
 
 #define JUDGES_MAX 8
 
@@ -49,7 +49,7 @@ struct solve {
 	struct stop *stop;
 	struct jail_binds binds;
 	struct checks checks;
-	struct save save;
+	struct skills skills;
 	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;
@@ -74,7 +74,7 @@ struct solve {
  *
  * Return: 0, or -errno with one line about what is wrong with them
  */
-int solve_plan(struct solve *s, const char *task, struct err *e);
+int solve_plan(struct solve *s, struct err *e);
 
 /**
  * solve_finish() - Say the last words: the answer where there was no progress, --json's

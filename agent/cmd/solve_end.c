@@ -19,7 +19,6 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	struct loop *l = &s->loop;
 	cJSON *o = cJSON_CreateObject();
 	cJSON *checks = checks_json(&s->checks);
-	cJSON *saved = save_json(&s->save);
 	cleanup_text struct text line = { 0 };
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
@@ -42,8 +41,9 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
 	if (checks)
 		(void)cJSON_AddItemToObject(o, "checks", checks);
-	if (saved)
-		(void)cJSON_AddItemToObject(o, "saved", saved);
+	if (s->skills.told)
+		(void)cJSON_AddItemToObject(o, "saved", s->skills.told);
+	s->skills.told = NULL;
 	(void)cJSON_AddItemToObject(o, "confinement", confined_json(&s->confined));
 	(void)cJSON_AddNumberToObject(o, "wall_ms",
 				      (double)(units_now_ms() - s->budget.started_ms));

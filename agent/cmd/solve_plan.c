@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 
-#include "agent/base/path.h"
 #include "agent/cmd/solve.h"
 #include "agent/record/inputs.h"
 
@@ -73,28 +72,31 @@ static int record_checks(struct solve *s, struct err *e)
 	cJSON *checks = checks_record(&s->checks, e);
 
 	(void)cJSON_AddItemToObject(s->loop.given, "checks", checks);
-	if (s->save.dir)
+	if (s->skills.dir)
 		(void)cJSON_AddItemToObject(s->loop.given, "skills",
-					    skills_record(&s->save.skills));
+					    skills_record(&s->skills));
 	return checks ? 0 : -e->errnum;
 }
 
 /* functions that earlier tasks have saved, and what this one will */
-static int plan_skills(struct solve *s, const char *task, struct err *e)
+static int plan_skills(struct solve *s, struct err *e)
 {
-	struct save *save = &s->save;
+	struct skills *skills = &s->skills;
 
-	save->dir = s->o->skills;
-	save->task = task;
-	save->model = &s->model.label;
-	save->session = &s->session;
-	save->transcript = &s->transcript;
-	save->show = &s->show;
-	save->plan = (struct run_once_plan){ .broker = &s->confined.broker,
-					     .stop = s->stop,
-					     .deadline_ms = s->checks.plan.deadline_ms };
-	s->loop.preface = &save->preface;
-	return save_plan(save, &s->o->jail, &s->confined.broker, e);
+	skills->dir = s->o->skills;
+	/* what a jail of one step leaves is gone with it */
+	skills->save = skills->dir && !s->stateless;
+	skills->session = &s->session;
+	skills->transcript = &s->transcript;
+	skills->show = &s->show;
+	skills->plan = (struct run_once_plan){
+		.broker = &s->confined.broker,
+		.stop = s->stop,
+		.deadline_ms = s->checks.plan.deadline_ms,
+	};
+	s->loop.preface = &skills->preface;
+	return skills_plan(skills, &s->o->jail, &s->binds, &s->confined.broker,
+			   &s->confined.policy, e);
 }
 
 static int plan_session(struct solve *s, struct err *e)
@@ -105,8 +107,6 @@ static int plan_session(struct solve *s, struct err *e)
 			   .pass = &s->o->jail.pass,
 			   .binds = (const char *const *)s->binds.list,
 			   .bind_count = s->binds.count,
-			   .more_binds = (const char *const *)s->save.skills.binds,
-			   .more_count = s->save.skills.bind_count,
 			   .step_ms = s->o->jail.step_ms,
 			   .output_limit =
 				   s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL },
@@ -142,7 +142,7 @@ static int open_files(struct solve *s, struct err *e)
 	return r;
 }
 
-int solve_plan(struct solve *s, const char *task, struct err *e)
+int solve_plan(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
 	int r = open_files(s, e);
@@ -159,7 +159,7 @@ int solve_plan(struct solve *s, const char *task, struct err *e)
 	if (r == 0)
 		r = mode_judged(&s->mode, s->judge_count, e);
 	if (r == 0)
-		r = plan_skills(s, task, e);
+		r = plan_skills(s, e);
 	if (r == 0)
 		r = plan_session(s, e);
 	if (r == 0)
@@ -167,7 +167,6 @@ int solve_plan(struct solve *s, const char *task, struct err *e)
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
-		path_absolute(text_string(&s->transcript.path), &s->save.record);
 		s->loop.given = inputs_record(&o->jail, &s->binds, s->stateless, e);
 		r = s->loop.given ? record_checks(s, e) : -e->errnum;
 		if (r == 0 && s->mode.tests.count)

@@ -25,6 +25,9 @@ int inputs_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes);
 /** inputs_tree() - Of a folder; 0, or -errno with a line that names what is in it */
 int inputs_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
 
+/** inputs_modules() - The same of a folder's entries that end in .py alone */
+int inputs_modules(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
+
 /**
  * inputs_file() - A file of the user's as an object: path (absolute), name, bytes, sha256
  *

@@ -22,6 +22,7 @@
 #define DEPTH_MAX 64u
 
 struct tree {
+	int (*takes)(const struct dirent *entry); /* NULL: every entry */
 	struct sha256_ctx sum;
 	uint64_t bytes;
 	unsigned int depth;
@@ -92,7 +93,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
 {
 	struct dirent **entries = NULL;
-	int count = scandirat(fd, ".", &entries, NULL, by_bytes);
+	int count = scandirat(fd, ".", &entries, t->takes, by_bytes);
 	int r = 0;
 
 	if (count < 0)
@@ -113,14 +114,35 @@ static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
 	return r;
 }
 
-int inputs_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+static int is_module(const struct dirent *entry)
 {
-	struct tree t = { .bytes = 0 };
+	size_t length = strlen(entry->d_name);
+
+	return length > 3 && strcmp(entry->d_name + length - 3, ".py") == 0;
+}
+
+static int digest(struct tree *t, int fd, char hex[CHAIN_HEX], uint64_t *bytes,
+		  struct err *e)
+{
 	int r;
 
-	sha256_init(&t.sum);
-	r = add_folder(&t, fd, ".", e);
-	chain_hex(&t.sum, hex);
-	*bytes = t.bytes;
+	sha256_init(&t->sum);
+	r = add_folder(t, fd, ".", e);
+	chain_hex(&t->sum, hex);
+	*bytes = t->bytes;
 	return r;
+}
+
+int inputs_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+{
+	struct tree all = { .takes = NULL };
+
+	return digest(&all, fd, hex, bytes, e);
+}
+
+int inputs_modules(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+{
+	struct tree modules = { .takes = is_module };
+
+	return digest(&modules, fd, hex, bytes, e);
 }

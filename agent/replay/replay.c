@@ -17,6 +17,8 @@
 #include "agent/record/record.h"
 #include "agent/record/transcript.h"
 #include "agent/replay/replay.h"
+#include "agent/skills/skills.h"
+#include "init/io.h"
 #include "init/serve_wire.h"
 
 /* makes a state, so that those behind it have their numbers */
@@ -131,9 +133,31 @@ static void say_options(struct replay *r)
 	show_note(r->show, text_string(&line));
 }
 
-static void skill_differs(void *arg, const char *line)
+/* a folder is the caller's to choose, like those of --file */
+static int take_skills(struct replay *r, struct err *e)
 {
-	replay_differs(arg, line);
+	const cJSON *recorded = json_get(r->given, "skills");
+	cleanup_text struct text line = { 0 };
+	cleanup_fd int fd = -1;
+	char hex[CHAIN_HEX];
+	uint64_t bytes;
+
+	if (!recorded)
+		return 0;
+	if (!r->skills)
+		return err_say(
+			e, EISDIR,
+			"the task had the functions in %s, which is a folder, which a transcript cannot choose; give it with --skills",
+			json_text(recorded, "dir"));
+	fd = skills_bind(r->skills, &r->binds, hex, &bytes, e);
+	if (fd < 0 || strcmp(hex, json_text(recorded, "sha256")) == 0)
+		return fd < 0 ? fd : 0;
+	text_printf(
+		&line,
+		"skills %s: not the functions that they were: their sha256 was %.64s, is %s",
+		r->skills, json_text(recorded, "sha256"), hex);
+	replay_differs(r, text_string(&line));
+	return 0;
 }
 
 int replay_start(struct replay *r, const cJSON *line, struct err *e)
@@ -146,13 +170,11 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 			e, EBADMSG,
 			"the transcript's format is none that this stepjail-agent knows");
 	r->given = cJSON_Duplicate(json_get(line, "jail"), true);
-	r->skills = SKILLS_NONE;
 	s = inputs_take(r->given, &r->jail, &r->plan.stateless, e);
 	if (s == 0)
 		s = take_files(r, e);
 	if (s == 0)
-		s = skills_again(&r->skills, json_get(r->given, "skills"), skill_differs,
-				 r, e);
+		s = take_skills(r, e);
 	if (s < 0)
 		return s;
 	for (size_t i = 0; i < r->asked->pass.count; i++) {
@@ -169,8 +191,6 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 		.pass = &r->jail.pass,
 		.binds = (const char *const *)r->binds.list,
 		.bind_count = r->binds.count,
-		.more_binds = (const char *const *)r->skills.binds,
-		.more_count = r->skills.bind_count,
 		.step_ms = r->jail.step_ms,
 		.output_limit = strcmp(json_text(line, "command"), "repl") == 0
 					? SESSION_REPL_OUTPUT
@@ -382,8 +402,6 @@ void replay_free(struct replay *r)
 	session_close(&r->session);
 	confined_end(&r->confined);
 	jail_binds_free(&r->binds);
-	if (r->given)
-		skills_free(&r->skills);
 	out_close(&r->out);
 	text_free(&r->code);
 	cJSON_Delete(r->given);

@@ -19,12 +19,12 @@
 #include "agent/session/jail_opts.h"
 #include "agent/session/session.h"
 #include "agent/show/show.h"
-#include "agent/skills/skills.h"
 
 struct replay {
 	struct confined confined;         /* CONFINED_NOT, and its policy.required */
 	const struct jail_options *asked; /* stepjail, files, pass: the caller's */
 	const char *stepjail;             /* path */
+	const char *skills;               /* the caller's folder of modules, or NULL */
 	struct stop *stop;
 	struct show *show;
 
@@ -34,7 +34,6 @@ struct replay {
 	struct step step; /* large */
 	struct jail_options jail;
 	struct jail_binds binds;
-	struct skills skills;
 	struct out out; /* OUT_NONE, but for the folder that a jail had */
 	cJSON *given;   /* what @jail points into */
 	struct text code;

@@ -38,10 +38,6 @@ void serve_args(const struct serve_plan *p, struct launch_args *a)
 		launch_add(a, "--bind");
 		launch_add(a, "%s", p->binds[i]);
 	}
-	for (size_t i = 0; i < p->more_count; i++) {
-		launch_add(a, "--bind");
-		launch_add(a, "%s", p->more_binds[i]);
-	}
 }
 
 void serve_init(struct serve *v, struct stop *stop)

@@ -30,8 +30,6 @@ struct serve_plan {
 	const struct opt_list *pass; /* name, value, name, value: for stepjail */
 	const char *const *binds;    /* "FILE:/work/in/NAME" */
 	size_t bind_count;
-	const char *const *more_binds; /* the same, of saved functions */
-	size_t more_count;
 	uint64_t step_ms;         /* a step's wall-clock limit */
 	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
 };

@@ -1,248 +1,181 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skills.c - a folder of saved functions, looked through: see skills.h
+ * skills.c - a folder of saved functions, offered to a model: see skills.h
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/path.h"
+#include "agent/judge/harness.h"
+#include "agent/record/inputs.h"
+#include "agent/record/record.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
 
-#define INDEX_MAX_BYTES ((size_t)8 << 20)
-#define SUFFIX ".py"
-#define NOTES_MAX ((size_t)16 << 10)
+#define FOLDER "/work" /* of the jail's */
+#define PACKAGE "skills"
 
-static const struct {
-	const char *name;
-	const char *words; /* why it is not offered; NULL where there is nothing to say */
-} states[] = {
-	[SKILL_FITS] = { "fits", NULL },
-	[SKILL_CHANGED] = { "changed", "the file is not the one that was saved" },
-	[SKILL_UNLISTED] = { "unlisted", "it is not in the index" },
-	[SKILL_GONE] = { "gone", NULL },
-	[SKILL_UNREADABLE] = { "unreadable",
-			       "it is no plain file of at most 64 KiB that can be read" },
-};
+static const char how_to_import[] =
+	"\nFunctions that earlier tasks saved can be imported, each from a module of its own name, as in: from skills.NAME import NAME. They are, the last saved one last:\n";
 
-const char *skill_state_name(enum skill_state s)
+static const char how_to_save[] =
+	"\nTo save a function for later tasks, make the folder /work/skills_new, and write the function to /work/skills_new/NAME.py: imports, constants, and one function NAME (small letters, digits and _; its helpers begin with _), whose docstring has examples as of an interactive session, with what comes of them. When you have answered, it is tried in a fresh sandbox, and kept if all of its examples hold. Save only what is of use beyond this task.\n";
+
+int skills_bind(const char *dir, struct jail_binds *b, char hex[CHAIN_HEX],
+		uint64_t *bytes, struct err *e)
 {
-	return states[s].name;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? err_set(e, errno, "it cannot be opened") : 0;
+
+	if (r == 0)
+		r = inputs_modules(fd, hex, bytes, e);
+	if (r == 0)
+		r = jail_binds_more(b, dir, FOLDER, PACKAGE, e);
+	if (r == 0)
+		return fd;
+	io_close_fd(&fd);
+	return err_within(e, "--skills: %s: ", dir);
 }
 
-/* the bytes of a plain file below @dir, or -errno; no link is followed */
-static ssize_t read_plain(int dir, const char *name, char *bytes, size_t size)
-{
-	cleanup_fd int fd =
-		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if ((uint64_t)st.st_size > size)
-		return -EFBIG;
-	return io_read_all(fd, bytes, size);
-}
-
-static bool digest_of(int dir, const char *name, char hex[CHAIN_HEX])
-{
-	char bytes[SKILL_BYTES_MAX];
-	ssize_t n = read_plain(dir, name, bytes, sizeof(bytes));
-
-	if (n >= 0)
-		chain_digest(bytes, (size_t)n, hex);
-	return n >= 0;
-}
-
-static int take_file(struct skills *s, const char *name, struct err *e)
-{
-	size_t length = strlen(name);
-	size_t base = length > strlen(SUFFIX) ? length - strlen(SUFFIX) : 0;
-	struct skill *one;
-
-	if (name[0] == '.' || strcmp(name, SKILLS_INDEX) == 0)
-		return 0;
-	if (strcmp(name + base, SUFFIX) != 0 || !skill_name_good(name, base)) {
-		s->misfits++;
-		text_puts(&s->notes, "skills: ");
-		escape_line(&s->notes, name, length);
-		text_puts(&s->notes, " has no name that a saved function has\n");
-		return 0;
-	}
-	one = skills_entry(s, name, base);
-	if (!one)
-		return err_say(e, E2BIG, "more than %d of them", SKILLS_KNOWN_MAX);
-	one->state = digest_of(s->dir_fd, name, one->sha256) ? SKILL_UNLISTED
-							     : SKILL_UNREADABLE;
-	return 0;
-}
-
-static int take_files(struct skills *s, struct err *e)
-{
-	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-	int r = 0;
-
-	if (!dir) {
-		r = err_set(e, errno, "its files");
-		io_close_fd(&fd);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(dir)))
-		r = take_file(s, entry->d_name, e);
-	(void)closedir(dir);
-	return r;
-}
-
-static int take_lines(struct skills *s, struct err *e)
-{
-	char *bytes = malloc(INDEX_MAX_BYTES);
-	ssize_t n = bytes ? read_plain(s->dir_fd, SKILLS_INDEX, bytes, INDEX_MAX_BYTES)
-			  : -ENOMEM;
-	int r = 0;
-
-	if (n == -EINVAL)
-		r = err_say(e, EINVAL, SKILLS_INDEX " is no plain file");
-	else if (n < 0 && n != -ENOENT)
-		r = err_set(e, (int)-n, SKILLS_INDEX);
-	else if (n > 0)
-		r = skills_take_index(s, bytes, (size_t)n, e);
-	free(bytes);
-	return r;
-}
-
-static int by_line(const void *a, const void *b)
-{
-	const struct skill *one = a, *other = b;
-
-	if (one->at != other->at)
-		return one->at < other->at ? -1 : 1;
-	return strcmp(one->name, other->name);
-}
-
-int skills_bind(struct skills *s, const char *dir, const char *name, struct err *e)
-{
-	char **bind = &s->binds[s->bind_count];
-
-	if (s->bind_count == SKILLS_OFFERED_MAX)
-		return err_say(e, E2BIG, "--skills: more than %d functions",
-			       SKILLS_OFFERED_MAX);
-	if (asprintf(bind, "%s/%s" SUFFIX ":" SKILLS_FOLDER "/%s" SUFFIX, dir, name,
-		     name) < 0) {
-		*bind = NULL;
-		return err_set(e, ENOMEM, "--skills");
-	}
-	s->bind_count++;
-	return 0;
-}
-
-/* the last of those that fit; and words about the others */
-static int offer(struct skills *s, struct err *e)
-{
-	size_t skip, fit = 0, seen = 0;
-	int r = 0;
-
-	if (s->count)
-		qsort(s->list, s->count, sizeof(*s->list), by_line);
-	for (size_t i = 0; i < s->count; i++)
-		fit += s->list[i].state == SKILL_FITS;
-	skip = fit > SKILLS_OFFERED_MAX ? fit - SKILLS_OFFERED_MAX : 0;
-	if (skip)
-		text_printf(
-			&s->notes,
-			"skills: the last %d of %zu are offered, which is as many as there may be\n",
-			SKILLS_OFFERED_MAX, fit);
-	for (size_t i = 0; r == 0 && i < s->count; i++) {
-		struct skill *one = &s->list[i];
-		const char *words = states[one->state].words;
-
-		s->misfits += words != NULL;
-		if (words)
-			text_printf(&s->notes,
-				    "skills: %s" SUFFIX " is not offered: %s\n",
-				    one->name, words);
-		if (one->state != SKILL_FITS || seen++ < skip)
-			continue;
-		one->offered = true;
-		r = skills_bind(s, text_string(&s->dir), one->name, e);
-	}
-	return r;
-}
-
-static int open_folder(struct skills *s, const char *dir, bool make, struct err *e)
-{
-	path_absolute(dir, &s->dir);
-	/* whatever the umask: jails that root starts reach the files with ids of their
-	 * own */
-	if (make && (mkdir(dir, 0700) == 0 ? chmod(dir, 0711) : -(errno != EEXIST)) < 0)
-		return err_set(e, errno, "it cannot be made");
-	s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->dir_fd < 0)
-		return err_set(e, errno, "it cannot be opened");
-	if (make)
-		s->index_fd = openat(s->dir_fd, SKILLS_INDEX,
-				     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
-					     O_NONBLOCK | O_CLOEXEC,
-				     0600);
-	/* one that others keep for reading is of use, too */
-	if (make && s->index_fd < 0 && errno != EACCES && errno != EROFS &&
-	    errno != EPERM)
-		return err_set(e, errno, SKILLS_INDEX);
-	if (make && s->index_fd < 0)
-		text_printf(&s->notes,
-			    "skills: no function will be saved: " SKILLS_INDEX
-			    " in %s cannot be written: %s\n",
-			    dir, strerror(errno));
-	return text_check(&s->dir, "its path", e);
-}
-
-int skills_find(struct skills *s, const char *dir, bool make, struct err *e)
+/* what runs in it is told on stdin: see trial.py's main() */
+static int add_jail(struct skills *s, const struct jail_options *jail,
+		    struct broker *broker, struct err *e)
 {
 	int r;
 
-	s->notes.max = NOTES_MAX;
-	r = open_folder(s, dir, make, e);
-	if (r == 0)
-		r = take_files(s, e);
-	if (r == 0)
-		r = take_lines(s, e);
-	if (r == 0)
-		r = offer(s, e);
-	if (r == 0)
-		return 0;
-	return err_within(e, make ? "--skills: %s: " : "skills: %s: ", dir);
+	s->plan.limit_ms =
+		jail->step_ms < SKILLS_TRIAL_MS ? jail->step_ms : SKILLS_TRIAL_MS;
+	launch_add_run(&s->args, jail->rootfs, s->plan.limit_ms);
+	launch_add(&s->args, "--proc");
+	launch_add(&s->args, "none"); /* no way from a function to its judge's fds */
+	launch_add_passed(&s->args, &jail->pass);
+	launch_add(&s->args, "--bind");
+	launch_add(&s->args, "%s:" FOLDER "/" PACKAGE, text_string(&s->path));
+	launch_add(&s->args, "--");
+	launch_add(&s->args, "/bin/python3");
+	launch_add(&s->args, "-I");
+	launch_add(&s->args, "-c");
+	launch_add(&s->args, "%s", harness_trial);
+	if (s->args.failed)
+		return err_set(e, s->args.failed, "--skills");
+	r = broker_add(broker, &s->args, e);
+	s->plan.line = r;
+	return r < 0 ? r : 0;
 }
 
-int skills_confine(const struct skills *s, struct confine_policy *p, struct err *e)
+/* a folder that others keep, for reading, is of use, too */
+static void ask_writable(struct skills *s)
 {
-	if (s->index_fd < 0)
+	cleanup_text struct text line = { 0 };
+
+	if (!s->save || faccessat(s->fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return;
+	s->save = false;
+	text_printf(&line, "skills: no function will be saved: %s cannot be written: %s",
+		    s->dir, strerror(errno));
+	show_note(s->show, text_string(&line));
+}
+
+int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
+		struct broker *broker, struct confine_policy *policy, struct err *e)
+{
+	int r;
+
+	if (!s->dir)
 		return 0;
-	p->needs |= CONFINE_CREATE | CONFINE_KEEP;
-	return confine_add_kept(p, text_string(&s->dir), e);
+	/* whatever the umask: jails that root starts read the folder with ids of their
+	 * own */
+	if (mkdir(s->dir, 0700) == 0 ? chmod(s->dir, 0755) < 0 : errno != EEXIST)
+		return err_set(e, errno, "--skills: %s: it cannot be made", s->dir);
+	r = skills_bind(s->dir, b, s->sha256, &s->bytes, e);
+	if (r < 0)
+		return r;
+	s->fd = r;
+	path_absolute(s->dir, &s->path);
+	ask_writable(s);
+	r = add_jail(s, jail, broker, e);
+	if (r < 0 || !s->save)
+		return r;
+	policy->needs |= CONFINE_CREATE | CONFINE_KEEP;
+	return confine_add_kept(policy, text_string(&s->path), e);
+}
+
+cJSON *skills_record(const struct skills *s)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	record_string(o, "dir", text_string(&s->path), s->path.length);
+	(void)cJSON_AddStringToObject(o, "sha256", s->sha256);
+	return o;
+}
+
+int skills_run(struct skills *s, const char *order, size_t length, struct text *said,
+	       struct err *e)
+{
+	cleanup_text struct text rest = { 0 };
+	cleanup_text struct text last = { 0 };
+	int r = run_once(&s->plan, order, length, &s->once, e);
+
+	if (r < 0)
+		return r;
+	(void)clip_take(&s->once.out, said, &rest);
+	if (s->once.good)
+		return 0;
+	if (s->once.facts.verdict == VERDICT_EXITED)
+		run_once_last_line(&s->once, &last);
+	if (last.length)
+		return err_say(e, EBADMSG, "%s", text_string(&last));
+	return err_say(e, EBADMSG, "its jail ended as %s",
+		       verdict_name(s->once.facts.verdict));
+}
+
+/* what a jail says of the modules is hostile */
+static int add_modules(struct skills *s, struct err *e)
+{
+	static const char order[] = "2\n{}";
+	cleanup_text struct text said = { 0 };
+	cleanup_text struct text lines = { 0 };
+	struct err why = { 0 };
+	int r = skills_run(s, order, strlen(order), &said, &why);
+
+	if (r == -EBADMSG) {
+		text_printf(&lines, "skills: the modules in %s cannot be listed: %s",
+			    s->dir, why.text);
+		show_note(s->show, text_string(&lines));
+		return 0;
+	}
+	if (r < 0) {
+		*e = why;
+		return r;
+	}
+	if (said.length) {
+		escape_lines(&lines, ESCAPE_MARK, said.bytes, said.length);
+		text_puts(&s->preface, how_to_import);
+		escape_turns(&s->preface, text_string(&lines), lines.length);
+	}
+	return text_check(&lines, "the saved functions", e);
+}
+
+int skills_list(struct skills *s, struct err *e)
+{
+	int r = s->dir && s->bytes ? add_modules(s, e) : 0;
+
+	if (s->save)
+		text_puts(&s->preface, how_to_save);
+	return r < 0 ? r : text_check(&s->preface, "the saved functions", e);
 }
 
 void skills_free(struct skills *s)
 {
-	io_close_fd(&s->dir_fd);
-	io_close_fd(&s->index_fd);
-	for (size_t i = 0; i < s->count; i++) {
-		text_free(&s->list[i].line);
-		cJSON_Delete(s->list[i].told);
-	}
-	for (size_t i = 0; i < s->bind_count; i++)
-		free(s->binds[i]);
-	free(s->list);
-	text_free(&s->dir);
-	text_free(&s->notes);
-	*s = SKILLS_NONE;
+	if (s->path.length)
+		io_close_fd(&s->fd);
+	text_free(&s->path);
+	text_free(&s->preface);
+	launch_args_free(&s->args);
+	cJSON_Delete(s->told);
+	s->told = NULL;
 }

@@ -1,149 +1,132 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skills.h - functions that earlier tasks have saved: a folder of the user's, and its
- * index
+ * skills.h - functions that outlive a task: a folder of Python modules, which jails have
+ * as the package skills
  *
- *	DIR/NAME.py		one function NAME, as a model wrote it
- *	DIR/index.jsonl		a line for each: its file's digest, what was found of it,
- *				and where it comes from. Each line has a digest of its
- *				own (chain.h)
+ *	skills_plan()	bind the folder, read-only, and plan one command line for jails
+ *			that look at its functions (list.py, trial.py)
+ *	skills_list()	a jail reads what the modules are; the model is told
+ *	skills_save()	the task has been answered: fetch what the model left in
+ *			/work/skills_new, try each file in a fresh jail, save what passes
  *
- * A file is offered only where a line of the index has its digest. A person may delete
- * either: without its file a line means nothing, and without its line a file is not
- * offered, which is said. Nothing is ever written over: a saved function stays what it
- * is.
- *
- * All of it was written by models. Before the agent is confined, lines and files are only
- * hashed and compared (skills_find()); what a line says is read afterwards
- * (skills_read()).
+ * Models wrote these files, so this process hashes and copies them, and reads none. A
+ * file that is there is never written over.
  */
 #ifndef STEPJAIL_AGENT_SKILLS_H
 #define STEPJAIL_AGENT_SKILLS_H
 
-#include <cjson/cJSON.h>
-#include <stdbool.h>
-
 #include "agent/base/chain.h"
-#include "agent/base/text.h"
 #include "agent/confine/confine.h"
+#include "agent/record/transcript.h"
 #include "agent/session/jail_opts.h"
+#include "agent/session/run_once.h"
+#include "agent/session/session.h"
+#include "agent/show/show.h"
 
-#define SKILLS_INDEX "index.jsonl"
-#define SKILLS_FOLDER "/work/skills" /* in the jail */
-#define SKILLS_KNOWN_MAX 1024        /* lines and files of a folder that are looked at */
-#define SKILLS_OFFERED_MAX 32        /* the last ones */
-#define SKILL_NAME_MAX ((size_t)48)
-#define SKILL_BYTES_MAX ((size_t)64 << 10)
-#define SKILL_WORDS_MAX ((size_t)1024) /* of a signature, a line of a docstring */
+#define SKILLS_NAME_MAX ((size_t)48)
+#define SKILLS_FILE_MAX ((size_t)64 << 10) /* bytes of a function that is saved */
+#define SKILLS_SAVE_MAX 16                 /* functions of one task */
+#define SKILLS_TRIAL_MS ((uint64_t)10000)  /* or a step's limit, where that is shorter */
 
-enum skill_state {
-	SKILL_FITS,
-	SKILL_CHANGED,  /* no line has its digest */
-	SKILL_UNLISTED, /* there is no line at all */
-	SKILL_GONE,     /* there is no file */
-	SKILL_UNREADABLE,
-};
-
-struct skill {
-	char name[SKILL_NAME_MAX + 1];
-	enum skill_state state;
-	char sha256[CHAIN_HEX]; /* of the file; empty where it could not be read */
-	size_t at;              /* which of the lines that fit, from 1; 0 for none */
-	bool offered;
-	struct text line; /* of the index, where it fits */
-	cJSON *told;      /* that line, read; NULL before */
-};
-
+/* the caller sets the first part; large */
 struct skills {
-	struct text dir;      /* absolute */
-	int dir_fd, index_fd; /* -1 for none; the index for adding lines alone */
-	bool half;            /* the index does not end in a newline */
-	struct skill *list;
-	size_t count, fitted;
-	char *binds[SKILLS_OFFERED_MAX]; /* "DIR/NAME.py:/work/skills/NAME.py" */
-	size_t bind_count;
-	size_t misfits;    /* files and lines */
-	struct text notes; /* lines about what does not fit, harmless to show */
+	const char *dir; /* of --skills, or NULL for none of it */
+	bool save; /* let functions be saved; false then where the folder cannot be written */
+	struct run_once_plan plan; /* but for the command line and its limit */
+	struct session *session;
+	struct transcript *transcript;
+	struct show *show;
+
+	int fd;           /* of the folder; only where @path is not empty */
+	struct text path; /* absolute */
+	uint64_t bytes;   /* of all modules */
+	char sha256[CHAIN_HEX];
+	struct launch_args args;
+	struct run_once once;
+	struct text preface; /* for the model */
+	cJSON *told; /* what became of each function, for --json; NULL where there was none */
 };
 
-#define SKILLS_NONE ((struct skills){ .dir_fd = -1, .index_fd = -1 })
-
-/** skill_name_good() - May a function have this name? A small letter, then small letters,
- * digits and _; no keyword of Python */
-bool skill_name_good(const char *name, size_t length);
-
-/** skill_state_name() - As in --json: "fits", "changed", ... */
-const char *skill_state_name(enum skill_state s);
-
 /**
- * skills_find() - Look through a folder, without reading what its index says
- * @s:		SKILLS_NONE; skills_free() in any case
- * @make:	Make the folder where there is none, and be ready to add to it
+ * skills_bind() - Have a folder of modules in a jail
+ * @hex:	Gets one digest of the names and bytes of its *.py
+ * @bytes:	Gets the size of these
  *
- * Return: 0, or -errno with a line that names the folder
+ * Return: the folder's fd, for the caller to close; or -errno with a line that names it
  */
-int skills_find(struct skills *s, const char *dir, bool make, struct err *e);
-
-/** skills_read() - Read the lines of those that fit; one that cannot be read does not
- * fit. 0, or -ENOMEM */
-int skills_read(struct skills *s, struct err *e);
+int skills_bind(const char *dir, struct jail_binds *b, char hex[CHAIN_HEX],
+		uint64_t *bytes, struct err *e);
 
 /**
- * skills_prompt() - Add what the model is told
- * @save:	Tell how to save one
+ * skills_plan() - Bind the folder, made where it is missing, and plan for jails and files
+ * @broker:	Gets their command line
+ * @policy:	Gets the folder, where functions may be saved
+ *
+ * Should be called before this process is confined. skills_free() in any case.
+ *
+ * Return: 0, or -errno with a line that names what is wrong
  */
-void skills_prompt(const struct skills *s, bool save, struct text *out);
+int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
+		struct broker *broker, struct confine_policy *policy, struct err *e);
 
-/** skills_record() - What is offered, as an object: folder, names, digests; NULL without
- * memory */
+/** skills_record() - The folder and its digest as an object; NULL without memory */
 cJSON *skills_record(const struct skills *s);
 
 /**
- * skills_again() - Bind functions of a record again, where they are what they were
- * @recorded:	skills_record()'s object, a stranger's words
- * @differs:	Called with a line for each that is not
+ * skills_list() - Have a jail read the modules, and write the preface
  *
- * Return: 0, or -errno
+ * Return: 0, or -errno: no jail could be started, a signal came, the task's time is over
  */
-int skills_again(struct skills *s, const cJSON *recorded,
-		 void (*differs)(void *arg, const char *line), void *arg, struct err *e);
-
-/** skills_confine() - Plan for adding to the folder; 0, or -errno */
-int skills_confine(const struct skills *s, struct confine_policy *p, struct err *e);
-
-/** skills_named() - The entry of a name, or NULL */
-struct skill *skills_named(const struct skills *s, const char *name);
+int skills_list(struct skills *s, struct err *e);
 
 /**
- * skills_string() - What the index says of one, as harmless words on one line
- * @inside:	Of its "origin", where not of itself
- * @max:	Bytes of it that are taken at most
+ * skills_save() - Fetch what the task has left, try each function, save what passes
+ * @arg:	A struct skills
+ *
+ * A function that is not saved takes nothing from the answer: that is told and recorded.
+ *
+ * Return: 0, -EINTR, or -errno where the transcript cannot be written
  */
-void skills_string(const struct skill *one, bool inside, const char *name, size_t max,
-		   struct text *out);
+int skills_save(void *arg, struct err *e);
 
-/** skills_free() - Free what there is */
+/** skills_free() - Free what there is; safe on a zeroed struct */
 void skills_free(struct skills *s);
 
 /* ---- skills_*.c and tests only */
 
-/** skills_entry() - The entry of a name, a new one where there is none; NULL without
- * room */
-struct skill *skills_entry(struct skills *s, const char *name, size_t length);
+/**
+ * skills_run() - Run the command line in a fresh jail
+ * @order:	Its stdin: see main() of trial.py
+ * @said:	Gets its stdout: at most LAUNCH_OUTPUT_KIB, hostile
+ *
+ * Return: 0; -EBADMSG (it did not end well; @e's line is harmless to show); or -errno as
+ * run_once()
+ */
+int skills_run(struct skills *s, const char *order, size_t length, struct text *said,
+	       struct err *e);
 
-/** skills_take_index() - Take the lines of an index: names and digests */
-int skills_take_index(struct skills *s, const char *bytes, size_t length, struct err *e);
+/** skills_file_good() - May a saved function's file have this name? */
+bool skills_file_good(const char *file);
 
 /**
- * skills_line() - Make a line of the index
- * @members:	What was found of it, without its name and digest; not changed
+ * skills_try() - Try a function in a fresh jail
  *
- * Return: 0, or -errno
+ * It passes where the judge in the jail wrote this trial's secret, and ended well.
+ *
+ * Return: 0, or -errno with a line that says why it does not pass
  */
-int skills_line(const char *name, const char *sha256, const cJSON *members,
-		struct text *line, struct err *e);
+int skills_try(struct skills *s, const char *file, const struct text *source,
+	       struct err *e);
 
-/** skills_bind() - Have a function be seen in a jail; 0, -E2BIG or -ENOMEM */
-int skills_bind(struct skills *s, const char *dir, const char *name, struct err *e);
+/**
+ * skills_store() - Make a new file in the folder
+ *
+ * It is written under another name and down to the disk, then named, which fails where
+ * the name is taken.
+ *
+ * Return: 0, -EEXIST, or -errno: nothing is left behind then
+ */
+int skills_store(const struct skills *s, const char *file, const struct text *source,
+		 struct err *e);
 
 #endif

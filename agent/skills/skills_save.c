@@ -1,297 +1,235 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skills_save.c - what a model wants to keep: see skills_save.h
+ * skills_save.c - what a model wants to keep, fetched, tried and saved: see skills.h
+ *
+ * The bytes that were fetched are the bytes that are tried and saved: a jail that changes
+ * its file later changes nothing here. Files are made by calls that a confined agent has,
+ * below an fd that was opened before: see the rows of CONFINE_CREATE and CONFINE_KEEP in
+ * confine_calls.c.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/units.h"
+#include "agent/base/nonce.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
-#include "agent/skills/skills_save.h"
-#include "agent/skills/trial.h"
+#include "agent/skills/skills.h"
+#include "init/io.h"
 #include "init/serve_wire.h"
 
+#define FOLDER "skills_new" /* below the jail's /work */
 #define SUFFIX ".py"
-#define TASK_BYTES 80
-#define ENTRIES_MAX 256 /* of the folder, that are looked at */
-#define LIST_MAX_BYTES ((size_t)64 << 10)
-#define TIME_BYTES 32
-#define WORDS_BYTES 300
+#define SMALL "abcdefghijklmnopqrstuvwxyz"
+#define LIST_MAX_BYTES ((size_t)1 << 20)
 
-int save_plan(struct save *s, const struct jail_options *jail, struct broker *broker,
-	      struct err *e)
+bool skills_file_good(const char *file)
 {
-	int r;
+	size_t length = strspn(file, SMALL "0123456789_");
 
-	s->skills = SKILLS_NONE;
-	if (!s->dir)
-		return 0;
-	r = skills_find(&s->skills, s->dir, true, e);
-	if (r < 0)
-		return r;
-	trial_args(&s->skills, jail, &s->args);
-	r = broker_add(broker, &s->args, e);
-	s->plan.line = r;
-	s->plan.limit_ms = trial_ms(jail);
-	return r < 0 ? r : 0;
+	return file[0] && strchr(SMALL, file[0]) && length <= SKILLS_NAME_MAX &&
+	       strcmp(file + length, SUFFIX) == 0;
 }
 
-int save_ready(struct save *s, bool stateless, struct err *e)
+static int make_order(const char *file, const struct text *source, const char *secret,
+		      struct text *order, struct err *e)
 {
-	int r = s->dir ? skills_read(&s->skills, e) : 0;
+	cleanup_text struct text json = { 0 };
+	cJSON *o = cJSON_CreateObject();
+	int r;
 
-	if (r < 0 || !s->dir)
+	record_string(o, "name", file, strlen(file) - strlen(SUFFIX));
+	record_string(o, "source", text_string(source), source->length);
+	r = record_print(o, &json, e);
+	cJSON_Delete(o);
+	text_printf(order, "%zu\n%s%s\n", json.length, text_string(&json), secret);
+	return r < 0 ? r : text_check(order, "a trial", e);
+}
+
+int skills_try(struct skills *s, const char *file, const struct text *source,
+	       struct err *e)
+{
+	cleanup_text struct text order = { 0 };
+	cleanup_text struct text said = { 0 };
+	char secret[NONCE_HEX];
+	int r = nonce_make(secret, e);
+
+	if (r == 0)
+		r = make_order(file, source, secret, &order, e);
+	if (r == 0)
+		r = skills_run(s, text_string(&order), order.length, &said, e);
+	if (r < 0)
 		return r;
-	/* what a jail of one step leaves is gone with it */
-	skills_prompt(&s->skills, !stateless, &s->preface);
-	show_text(s->show, &s->skills.notes);
-	return text_check(&s->preface, "the saved functions", e);
+	/* the judge writes it as it read it, with the newline */
+	if (said.length != strlen(secret) + 1 ||
+	    memcmp(said.bytes, secret, strlen(secret)) != 0)
+		return err_say(e, EBADMSG, "its trial ended without a verdict");
+	return 0;
+}
+
+/* whole and on the disk */
+static int write_file(const struct skills *s, const char *name, const struct text *source)
+{
+	cleanup_fd int fd = openat(
+		s->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int r = fd < 0 ? -errno : io_write_all(fd, source->bytes, source->length);
+
+	/* whatever the umask, jails of other users are to read it */
+	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+		r = -errno;
+	if (r < 0 && fd >= 0)
+		(void)unlinkat(s->fd, name, 0);
+	return r;
+}
+
+int skills_store(const struct skills *s, const char *file, const struct text *source,
+		 struct err *e)
+{
+	char nonce[NONCE_HEX], unnamed[NONCE_HEX + sizeof("..new")];
+	int r = nonce_make(nonce, e);
+
+	if (r < 0)
+		return r;
+	/* neither Python nor anybody else looks at such a name */
+	(void)snprintf(unnamed, sizeof(unnamed), ".%s.new", nonce);
+	r = write_file(s, unnamed, source);
+	if (r < 0)
+		return err_set(e, -r, "it cannot be saved");
+	if (renameat2(s->fd, unnamed, s->fd, file, RENAME_NOREPLACE) < 0) {
+		r = errno == EEXIST
+			    ? err_say(e, EEXIST, "a file of that name is there already")
+			    : err_set(e, errno, "it cannot be given its name");
+		(void)unlinkat(s->fd, unnamed, 0);
+	} else if (fsync(s->fd) < 0) {
+		r = err_set(e, errno, "its folder cannot be written to the disk");
+		(void)unlinkat(s->fd, file, 0);
+	}
+	return r;
 }
 
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
 {
 	text_add(arg, bytes, length);
-	return text_check(arg, "a file of the session", e);
+	return text_check(arg, "what the session sends", e);
 }
 
-/* UTC, to the second */
-static void say_now(char text[TIME_BYTES])
+static int save_file(struct skills *s, const char *file, char hex[CHAIN_HEX],
+		     struct err *e)
 {
-	time_t now = time(NULL);
-	struct tm utc;
+	cleanup_text struct text source = { .max = SKILLS_FILE_MAX };
+	cleanup_text struct text path = { 0 };
+	int r;
 
-	text[0] = '\0';
-	if (gmtime_r(&now, &utc))
-		(void)strftime(text, TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc);
+	text_printf(&path, FOLDER "/%s", file);
+	r = session_get(s->session, WIRE_GET, text_string(&path), take_bytes, &source, e);
+	if (source.failed == E2BIG)
+		return err_say(e, EFBIG, "it is larger than 64 KiB");
+	if (r < 0)
+		return r;
+	chain_digest(text_string(&source), source.length, hex);
+	if (!source.length || memchr(source.bytes, '\0', source.length) ||
+	    !utf8_valid(source.bytes, source.length))
+		return err_say(e, EILSEQ, "it is no text in UTF-8");
+	r = skills_try(s, file, &source, e);
+	return r < 0 ? r : skills_store(s, file, &source, e);
 }
 
-static cJSON *members(const struct save *s, const struct trial_facts *f)
+/* show and record what became of a file */
+static int tell(struct skills *s, const char *file, const char *hex, bool kept,
+		const char *words, struct err *e)
 {
-	size_t task = utf8_floor(s->task, strlen(s->task), TASK_BYTES);
-	cJSON *o = cJSON_CreateObject();
-	char now[TIME_BYTES];
-	cJSON *origin;
-
-	say_now(now);
-	record_string(o, "signature", text_string(&f->signature), f->signature.length);
-	record_string(o, "doc", text_string(&f->doc), f->doc.length);
-	(void)cJSON_AddNumberToObject(o, "examples", f->examples);
-	origin = cJSON_AddObjectToObject(o, "origin");
-	record_string(origin, "task", s->task, task);
-	record_string(origin, "model", text_string(s->model), s->model->length);
-	(void)cJSON_AddStringToObject(origin, "time", now);
-	if (s->transcript->fd >= 0) {
-		record_string(origin, "transcript", text_string(&s->record),
-			      s->record.length);
-		/* of its last line so far: the others come behind it */
-		(void)cJSON_AddStringToObject(origin, "transcript_sha256",
-					      s->transcript->chain.digest);
-	}
-	return o;
-}
-
-/* 1 where it is kept, 0 with @why, or -errno */
-static int try_one(struct save *s, const char *name, const struct text *source,
-		   const char *hex, struct text *why, struct err *e)
-{
-	struct trial_facts f = { .examples = 0 };
+	cleanup_text struct text name = { 0 };
 	cleanup_text struct text line = { 0 };
-	struct err unkept = { 0 };
-	int r = trial_run(&s->plan, name, source, &s->once, &f, why, e);
-
-	if (r == 1) {
-		cJSON *o = members(s, &f);
-
-		r = skills_line(name, hex, o, &line, &unkept);
-		cJSON_Delete(o);
-		if (r == 0)
-			r = skills_store(&s->skills, name, source, &line, &unkept);
-		text_printf(why, r == 0 ? "%u examples hold" : "it could not be saved",
-			    f.examples);
-		if (r < 0)
-			text_printf(why, ": %s", unkept.text);
-		r = r == 0;
-	} else if (r == -ENOTRECOVERABLE || r == -ETIMEDOUT) {
-		text_puts(why, e->text);
-		r = 0;
-	}
-	trial_facts_free(&f);
-	return r;
-}
-
-/* why it is not even tried; or nothing */
-static void look_at(const struct save *s, const char *name, const struct text *source,
-		    const char *hex, struct text *why)
-{
-	const struct skill *one = skills_named(&s->skills, name);
-
-	if (source->failed)
-		text_puts(why, "it is larger than 64 KiB");
-	else if (!source->length || memchr(source->bytes, '\0', source->length) ||
-		 !utf8_valid(source->bytes, source->length))
-		text_puts(why, "it is no text in UTF-8");
-	else if (one && one->state == SKILL_FITS && strcmp(one->sha256, hex) == 0)
-		text_puts(why, "the same is saved already");
-	else if (one && one->state != SKILL_GONE)
-		text_puts(why, "another of that name is saved already");
-}
-
-static int tell(struct save *s, const char *name, const char *hex, bool kept,
-		const struct text *why, struct err *e)
-{
-	cleanup_text struct text line = { 0 };
-	cleanup_text struct text words = { 0 };
 	cJSON *o = cJSON_CreateObject();
 
-	text_add(&words, why->bytes,
-		 utf8_floor(text_string(why), why->length, WORDS_BYTES));
-	text_printf(&line, "function %s: %s: %s", name, kept ? "saved" : "not saved",
-		    text_string(&words));
+	escape_line(&name, file, utf8_floor(file, strlen(file), SKILLS_NAME_MAX));
+	text_printf(&line, "skills: %s: %s: %s", text_string(&name),
+		    kept ? "saved" : "not saved", words);
 	show_note(s->show, text_string(&line));
-	record_string(o, "name", name, strlen(name));
-	if (hex)
+	record_string(o, "name", text_string(&name), name.length);
+	if (*hex)
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
 	(void)cJSON_AddBoolToObject(o, "kept", kept);
-	record_string(o, "words", text_string(&words), words.length);
+	record_string(o, "words", words, strlen(words));
 	s->told = s->told ? s->told : cJSON_CreateArray();
 	(void)cJSON_AddItemToArray(s->told, cJSON_Duplicate(o, true));
 	return transcript_add(s->transcript, s->session, "skill", o, e);
 }
 
-static int save_one(struct save *s, const char *name, struct err *e)
+/* what stands behind kind, size and time: see init/serve_wire.h */
+static const char *name_of(const char *entry)
 {
-	cleanup_text struct text source = { .max = SKILL_BYTES_MAX };
-	cleanup_text struct text path = { 0 };
-	cleanup_text struct text why = { 0 };
-	char hex[CHAIN_HEX];
-	struct err unread = { 0 };
+	for (int i = 0; i < 3 && entry; i++) {
+		entry = strchr(entry, ' ');
+		entry = entry ? entry + 1 : NULL;
+	}
+	return entry ? entry : "";
+}
+
+static int take_entry(struct skills *s, const char *entry, size_t number, struct err *e)
+{
+	const char *file = name_of(entry);
+	char hex[CHAIN_HEX] = "";
+	struct err why = { 0 };
 	int r;
 
-	text_printf(&path, SAVE_FOLDER "/%s" SUFFIX, name);
-	r = session_get(s->session, WIRE_GET, text_string(&path), take_bytes, &source,
-			&unread);
-	if (r == -EINTR) {
-		*e = unread;
-		return r;
-	}
-	chain_digest(text_string(&source), source.length, hex);
-	if (r < 0 && !source.failed)
-		text_puts(&why, unread.text);
+	if (number == SKILLS_SAVE_MAX)
+		r = err_say(&why, E2BIG, "a task may save 16 functions");
+	else if (entry[0] != '-')
+		r = err_say(&why, EINVAL, "it is no plain file");
+	else if (!skills_file_good(file))
+		r = err_say(
+			&why, EINVAL,
+			"its name must be at most 48 small letters, digits and _, then .py");
 	else
-		look_at(s, name, &source, hex, &why);
-	r = why.length ? 0 : try_one(s, name, &source, hex, &why, e);
-	return r < 0 ? r : tell(s, name, hex, r > 0, &why, e);
-}
-
-/* an entry of a listing: kind, size, time, name. Why it is none to be kept, or NULL */
-static const char *take_entry(const char *entry, char name[SKILL_NAME_MAX + 1])
-{
-	const char *at = entry;
-	size_t length;
-
-	for (int i = 0; i < 3; i++) {
-		at = strchr(at, ' ');
-		if (!at++)
-			return "what it is cannot be told";
-	}
-	length = strlen(at);
-	if (entry[0] != '-')
-		return "it is no plain file";
-	if (length <= strlen(SUFFIX) ||
-	    strcmp(at + length - strlen(SUFFIX), SUFFIX) != 0 ||
-	    !skill_name_good(at, length - strlen(SUFFIX)))
-		return "its name must be small letters, digits and _, then .py";
-	length -= strlen(SUFFIX);
-	memcpy(name, at, length);
-	name[length] = '\0';
-	return NULL;
-}
-
-static int take_listed(struct save *s, const char *entry, size_t number, struct err *e)
-{
-	char name[SKILL_NAME_MAX + 1] = "";
-	const char *wrong = number < SAVE_MAX ? take_entry(entry, name)
-					      : "a task may save 16 functions";
-	cleanup_text struct text why = { 0 };
-	cleanup_text struct text shown = { 0 };
-	const char *at = strrchr(entry, ' ');
-
-	if (!wrong)
-		return save_one(s, name, e);
-	at = at ? at + 1 : entry;
-	escape_line(&shown, at, utf8_floor(at, strlen(at), SKILL_NAME_MAX));
-	text_puts(&why, wrong);
-	return tell(s, text_string(&shown), NULL, false, &why, e);
-}
-
-/* of two entries: what stands behind kind, size and time */
-static int by_name(const void *a, const void *b)
-{
-	const char *one = *(const char *const *)a, *other = *(const char *const *)b;
-	const char *of_one = strrchr(one, ' '), *of_other = strrchr(other, ' ');
-
-	return strcmp(of_one ? of_one : one, of_other ? of_other : other);
-}
-
-/* most tasks have nothing to save; another reason is told */
-static int say_none(struct save *s, const struct err *why)
-{
-	cleanup_text struct text line = { 0 };
-
-	text_printf(&line, "saved functions: they cannot be fetched: %s", why->text);
-	if (!strstr(why->text, "No such file"))
-		show_note(s->show, text_string(&line));
-	return 0;
-}
-
-int save_all(void *arg, struct err *e)
-{
-	struct save *s = arg;
-	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
-	struct err none = { 0 };
-	const char *entries[ENTRIES_MAX];
-	size_t count = 0;
-	int r;
-
-	if (!s->dir || s->skills.index_fd < 0 || !s->session->open ||
-	    s->session->plan->stateless)
-		return 0;
-	r = session_get(s->session, WIRE_LIST, SAVE_FOLDER, take_bytes, &list, &none);
+		r = save_file(s, file, hex, &why);
 	if (r == -EINTR) {
-		*e = none;
+		*e = why;
 		return r;
 	}
-	if (r < 0 && !list.length)
-		return say_none(s, &none);
-	for (size_t at = 0; at < list.length && count < ENTRIES_MAX;
+	return tell(s, file, hex, r == 0, r == 0 ? "its examples hold" : why.text, e);
+}
+
+/* the entries of skills_new; none where there is no such folder */
+static int list_new(struct skills *s, struct text *list, struct err *e)
+{
+	int r = session_get(s->session, WIRE_LIST, ".", take_bytes, list, e);
+	bool found = false;
+
+	for (size_t at = 0; r == 0 && at < list->length;
+	     at += strlen(list->bytes + at) + 1)
+		found |= strcmp(name_of(list->bytes + at), FOLDER) == 0;
+	text_clear(list);
+	return found ? session_get(s->session, WIRE_LIST, FOLDER, take_bytes, list, e)
+		     : r;
+}
+
+int skills_save(void *arg, struct err *e)
+{
+	struct skills *s = arg;
+	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
+	cleanup_text struct text line = { 0 };
+	struct err why = { 0 };
+	size_t number = 0;
+	int r;
+
+	if (!s->save || !s->session->open)
+		return 0;
+	r = list_new(s, &list, &why);
+	if (r == -EINTR)
+		*e = why;
+	else if (r < 0) {
+		text_printf(&line, "skills: new functions cannot be fetched: %s",
+			    why.text);
+		show_note(s->show, text_string(&line));
+		return 0;
+	}
+	for (size_t at = 0; r == 0 && at < list.length && number <= SKILLS_SAVE_MAX;
 	     at += strlen(list.bytes + at) + 1)
-		entries[count++] = list.bytes + at;
-	qsort(entries, count, sizeof(entries[0]), by_name);
-	r = 0;
-	for (size_t i = 0; r >= 0 && i < count && i <= SAVE_MAX; i++)
-		r = take_listed(s, entries[i], i, e);
+		r = take_entry(s, list.bytes + at, number++, e);
 	return r;
-}
-
-cJSON *save_json(struct save *s)
-{
-	cJSON *told = s->told;
-
-	s->told = NULL;
-	return told;
-}
-
-void save_free(struct save *s)
-{
-	cJSON_Delete(s->told);
-	launch_args_free(&s->args);
-	text_free(&s->preface);
-	text_free(&s->record);
-	if (s->dir)
-		skills_free(&s->skills);
 }

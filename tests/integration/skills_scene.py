@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """skills_scene.py - what the tests of saved functions share: files to save, and SkillsCase"""
+import hashlib
 import json
 import os
 
@@ -29,6 +30,11 @@ def save(*files):
     lines = ["import os", "os.makedirs('skills_new', exist_ok=True)"]
     return fence("\n".join(lines + [f"_ = open('skills_new/{n}', 'w').write({t!r})"
                                     for n, t in files]))
+
+
+def digest(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
 
 
 class SkillsCase(test_agent_real.Installed, AgentCase):
@@ -61,23 +67,25 @@ class SkillsCase(test_agent_real.Installed, AgentCase):
         got = [e for e in events if e["event"] == "skill"]
         self.assertEqual([(e["name"], e["kept"], e["words"]) for e in got],
                          [(e["name"], e["kept"], e["words"]) for e in self.told])
-        return {e["name"]: e["kept"] or e["words"] for e in got}
-
-    def there(self):
-        return sorted(n for n in os.listdir(self.dir) if n != "index.jsonl")
+        for e in got:
+            if e["kept"]:
+                self.assertEqual(digest(self.file(e["name"])), e["file_sha256"])
+        return {e["name"].removesuffix(".py"): e["kept"] or e["words"] for e in got}
 
     def file(self, name):
         return os.path.join(self.dir, name)
 
-    def index(self):
-        with open(self.file("index.jsonl"), "rb") as f:
-            return f.read().splitlines(keepends=True)
+    def put(self, name, text):
+        """A file of DIR that a person made."""
+        os.makedirs(self.dir, exist_ok=True)
+        with open(self.file(name), "w") as f:
+            f.write(text)
 
-    def list(self, status=0, *more):
-        got, out, err = self.run_agent("skills", self.dir, *more)
-        self.assertEqual((got, err), (status, ""), out)
-        return out
+    def there(self):
+        return sorted(os.listdir(self.dir))
 
     def offered(self):
+        """What a task is told of the modules, line by line; its start, and stderr."""
         err, events = self.task("Done.")
-        return [o["name"] for o in events[0]["jail"]["skills"]["offered"]], events[0], err
+        _, _, told = events[0]["system"].partition("the last saved one last:\n")
+        return [line for line in told.splitlines() if line.startswith("| ")], events[0], err

@@ -248,7 +248,7 @@ class Report(AgentCase):
         got = self.steps("print(1)", more=("--skills", self.path("skills"), "--transcript", "none"))
         self.check_facts(got["confinement"], needs=["create", "keep"],
                          create=[self.path("skills")])
-        self.assertEqual(os.listdir(self.path("skills")), ["index.jsonl"])
+        self.assertEqual(os.listdir(self.path("skills")), [])
 
     def test_what_the_broker_starts(self):
         """A session, and checks: by command lines of before, with the agent's fds alone."""

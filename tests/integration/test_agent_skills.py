@@ -11,26 +11,19 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import fence  # noqa: E402
-from skills_scene import DOUBLE, SkillsCase, function, save  # noqa: E402
+from skills_scene import DOUBLE, SkillsCase, digest, function, save  # noqa: E402
 
 
 class Saved(SkillsCase):
     def test_saved_and_imported(self):
         """Two tasks in a row: the second imports what the first saved, warm and cold."""
         self.assertEqual(self.save(("double.py", DOUBLE)), {"double": True})
-        digest = hashlib.sha256(DOUBLE.encode()).hexdigest()
-        (line,) = map(json.loads, self.index())
-        self.assertEqual([line[n] for n in ("name", "file_sha256", "signature", "doc", "examples")],
-                         ["double", digest, "double(x: float) -> float", "Twice x.", 1])
-        self.assertEqual((line["origin"]["task"], line["origin"]["transcript"]),
-                         ("The task.", self.record))
-        with open(self.record, "rb") as f:
-            self.assertIn(line["origin"]["transcript_sha256"].encode(), f.read())
-        self.assertEqual([os.stat(self.file(n)).st_mode & 0o777
-                          for n in (".", "index.jsonl", "double.py")], [0o711, 0o600, 0o644])
+        self.assertEqual(self.there(), ["double.py"])
+        self.assertEqual([os.stat(self.file(n)).st_mode & 0o777 for n in (".", "double.py")],
+                         [0o755, 0o644])
         use = fence("from skills.double import double\nimport skills.double as m\n"
                     "print(double(21), m.__file__)\n"
-                    "for mode in 'wa':\n    try: open(m.__file__, mode)\n"
+                    "for path in m.__file__, '/work/skills/new.py':\n    try: open(path, 'w')\n"
                     "    except OSError as e: print(e.errno)")
         want = "expect: | 42.0 /work/skills/double.py\n| 30\n| 30"
         for more in ((), ("--stateless",), ("--lock-code", "yes")):
@@ -38,11 +31,12 @@ class Saved(SkillsCase):
                 _, events = self.task(use, want.split("\n")[0] + "\nDone.", more=more)
                 output = [e for e in events if e["event"] == "step"][0]["output"]["head"]
                 self.assertEqual(output, "42.0 /work/skills/double.py\n30\n30\n")
-        start = events[0]
+        lines, start, _ = self.offered()
+        self.assertEqual(lines, ["| double(x: float) -> float", "|     Twice x."])
+        # as sha256sum has it of a line for each module: see inputs_tree.c
+        entry = f"- {len(DOUBLE)} {digest(self.file('double.py'))} ./double.py\0"
         self.assertEqual(start["jail"]["skills"],
-                         {"dir": self.dir, "offered": [{"name": "double", "sha256": digest}]})
-        self.assertIn("| double(x: float) -> float\n|     Twice x.\n|     saved 20", start["system"])
-        self.assertIn(f'in the task "The task.", sha256 {digest[:16]}\n', start["system"])
+                         {"dir": self.dir, "sha256": hashlib.sha256(entry.encode()).hexdigest()})
         self.assertEqual(self.there(), ["double.py"])
 
     def test_one_uses_another(self):
@@ -55,17 +49,23 @@ class Saved(SkillsCase):
         self.save(("double.py", DOUBLE))
         self.task(fence("from skills.double import double\nprint(double(2))"), "Done.")
 
-        def replay(status, words):
+        def replay(status, words, *more):
             got, out, err = self.run_agent("replay", self.record, "--stepjail", self.stepjail,
-                                           *self.missing)
+                                           *self.missing, *more)
             self.assertEqual(got, status, out + err)
-            self.assertIn(words, out)
-        replay(0, "nothing differs")
-        with open(self.file("double.py"), "a") as f:
-            f.write("#")
-        replay(1, "saved function double: not what it was, and left out: its sha256 was")
-        os.unlink(self.file("double.py"))
-        replay(1, "No such file")
+            self.assertIn(words, out + err)
+        # a transcript may be a stranger's, and name any folder
+        replay(125, f"the task had the functions in {self.dir}, which is a folder, which a "
+                    "transcript cannot choose; give it with --skills")
+        replay(0, "nothing differs", "--skills", self.dir)
+        self.put("index.jsonl", "an earlier edition's, and no module\n")
+        replay(0, "nothing differs", "--skills", self.dir)
+        self.put("other.py", "")
+        replay(1, "not the functions that they were: their sha256 was", "--skills", self.dir)
+        os.unlink(self.file("other.py"))
+        self.put("double.py", DOUBLE.replace("[x, x]", "[x, x, x]"))
+        replay(1, "1 step run again: 2 differences", "--skills", self.dir)
+        replay(125, "No such file", "--skills", self.path("none"))
 
     def test_only_of_an_answered_task(self):
         for turns, more, status in (([save(("double.py", DOUBLE))], (), 4),
@@ -77,16 +77,22 @@ class Saved(SkillsCase):
         _, events = self.task("Done.", more=("--stateless",))
         self.assertNotIn("skills_new", events[0]["system"])
 
-    def test_the_same_again(self):
+    def test_nothing_is_written_over(self):
+        """Neither a file, nor through a link, wherever that points to."""
         self.save(("double.py", DOUBLE))
-        got = self.save(("double.py", DOUBLE))
-        self.assertEqual(got, {"double": "the same is saved already"})
-        got = self.save(("double.py", DOUBLE + "\n"))
-        self.assertEqual(got, {"double": "another of that name is saved already"})
-        self.assertEqual(len(self.index()), 1)
+        os.symlink(self.path("elsewhere"), self.file("one.py"))
+        os.mkdir(self.file("two.py"))
+        taken = "a file of that name is there already"
+        got = self.save(("double.py", function("double")), ("one.py", function("one")),
+                        ("two.py", function("two")), ("three.py", function("three")))
+        self.assertEqual(got, {"double": taken, "one": taken, "two": taken, "three": True})
+        self.assertEqual(self.there(), ["double.py", "one.py", "three.py", "two.py"])
+        self.assertFalse(os.path.exists(self.path("elsewhere")))
+        with open(self.file("double.py")) as f:
+            self.assertEqual(f.read(), DOUBLE)
 
     def test_two_at_once(self):
-        """Neither spoils the index; of one name one is kept."""
+        """Of one name one is kept."""
         folder, kept = self.dir, []
 
         def run(number):
@@ -107,21 +113,23 @@ class Saved(SkillsCase):
             t.join()
         self.assertEqual([status for status, _ in kept], [0] * 4)
         names = sorted(n for _, names in kept for n in names)
-        self.assertEqual(names, ["own0", "own1", "own2", "own3", "same"])
-        self.assertEqual(len(self.index()), 5)
-        self.assertEqual(json.loads(self.list(0, "--json"))["misfits"], 0)
+        self.assertEqual(names, ["own0.py", "own1.py", "own2.py", "own3.py", "same.py"])
+        self.assertEqual(self.there(), names)
 
     def test_folder_that_cannot_be_written(self):
         self.save(("double.py", DOUBLE))
-        os.chmod(self.file("index.jsonl"), 0o444)
         os.chmod(self.dir, 0o555)
         self.addCleanup(os.chmod, self.dir, 0o755)
         if os.getuid() == 0:
-            return  # who writes what nobody may: test_the_same_again is all there is to see
-        names, start, err = self.offered()
-        self.assertEqual(names, ["double"])
+            return  # root writes what nobody may
+        lines, start, err = self.offered()
+        self.assertEqual(lines[0], "| double(x: float) -> float")
         self.assertNotIn("skills_new", start["system"])
-        self.assertIn("skills: no function will be saved: index.jsonl in ", err)
+        said = [line for line in err.splitlines() if "no function will be saved" in line]
+        self.assertEqual(len(said), 1, err)
+        self.assertIn(f"{self.dir} cannot be written: Permission denied", said[0])
+        self.assertEqual(self.save(("one.py", function("one"))), {})
+        self.assertEqual(self.there(), ["double.py"])
 
 
 class Cheats(SkillsCase):
@@ -144,7 +152,7 @@ class Cheats(SkillsCase):
         F = "NAME"
         self.refused([
             (function(F, "return 41"), wrong),
-            (function(F, doc=""), "it has no docstring"),
+            (function(F, doc=""), no_proof),
             (function(F, doc="Words."), no_proof),
             (function(F, doc="Words.\n\n    >>> NAME()\n    "), no_proof),
             (function(F, doc="Words.\n\n    >>> x = NAME()\n    "), no_proof),
@@ -189,40 +197,41 @@ class Cheats(SkillsCase):
 
     def test_files(self):
         """What runs when it is imported, or is no function alone."""
-        F, good = "NAME", function("NAME")
+        F, good, line = "NAME", function("NAME"), "is no import, no NAME = literal, and no function"
         self.refused([
-            ("print(1)\n" + good, "neither an import nor a constant nor a function"),
-            ("import os\nos._exit(0)\n" + good, "neither"),
-            ("if True:\n    x = 1\n" + good, "neither"),
-            ("class A:\n    pass\n\n\n" + good, "neither"),
-            ("x = print(1)\n" + good, "neither"),
-            ("x = [y for y in (1,)]\n" + good, "neither"),
-            ("import os\nx = os.name\n" + good, "neither"),
-            ("x: print(1) = 2\n" + good, "neither"),
-            ("import functools\n\n\n@functools.cache\n" + good, "decorator"),
-            (good.replace("()", "(x=print(1))", 1), "no literal"),
-            (good.replace("()", "(x: print(1) = 1)", 1), "annotation"),
-            (good.replace("():", "() -> (lambda: 1)():", 1), "annotation"),
-            ("async " + good, "neither"),
-            (good + "\n\n" + function("other"), "public function"),
-            (function("other"), "public function"),
-            (good + "\n\nfrom os import getcwd as NAME\n", "bound twice"),
-            (good + "\n\nNAME = 3\n", "bound twice"),
-            ("from os import *\n" + good, "star"),
-            ("from . import x\n" + good, "star or a dot"),
+            ("print(1)\n" + good, line),
+            ("import os\nos._exit(0)\n" + good, line),
+            ("if True:\n    x = 1\n" + good, line),
+            ("class A:\n    pass\n\n\n" + good, line),
+            ("x = print(1)\n" + good, line),
+            ("x = [y for y in (1,)]\n" + good, line),
+            ("import os\nx = os.name\n" + good, line),
+            ("import os\nx = os.environ = {}\n" + good, line),
+            ("def __getattr__(name):\n    return print(name)\n\n\n" + good, "underscores"),
+            ("x: print(1) = 2\n" + good, line),
+            ("import functools\n\n\n@functools.cache\n" + good, line),
+            (good.replace("()", "(x=print(1))", 1), line),
+            (good.replace("()", "(x: print(1) = 1)", 1), line),
+            (good.replace("():", "() -> (lambda: 1)():", 1), line),
+            ("async " + good, line),
+            (good + "\n\n" + function("other"), "one function whose name begins without _"),
+            (function("other"), "one function whose name begins without _"),
+            (good + "\n\nfrom os import getcwd as NAME\n", "must be bound once"),
+            (good + "\n\nNAME = 3\n", "must be bound once"),
+            ("from os import *\n" + good, line),
+            ("from . import x\n" + good, line),
             ("__builtins__ = {}\n" + good, "underscores"),
             ("import no_such_module\n" + good, "ended before its answer"),
             # a comment of a file in UTF-8, and a line of code as Python imports it
-            ("# coding: utf-7\n# +AAo-print(1)\n" + good, "neither"),
-            ("# coding: unicode_escape\n# \\nprint(1)\n" + good, "neither"),
+            ("# coding: utf-7\n# +AAo-print(1)\n" + good, line),
+            ("# coding: unicode_escape\n# \\nprint(1)\n" + good, line),
             ("# coding: no_such\n" + good, "SyntaxError"),
             ("def NAME(:\n", "SyntaxError"),
             ("(" * 5000, "Error"),
             ("", "no text"),
             ("# \ud7ff\0\n" + good, "no text"),
             (good + "#" * 70000, "larger than 64 KiB"),
-            (good.replace("()", "(%s=1)" % ("x" * 300), 1), "signature"),
-            (F, "neither"),
+            (F, line),
         ])
 
     def test_names(self):
@@ -243,7 +252,9 @@ class Cheats(SkillsCase):
         self.assertNotIn("\x1b", err)
         err, events = self.task(fence("import os; os.symlink('/etc', 'skills_new')"), "Done.")
         self.assertFalse([e for e in events if e["event"] == "skill"])
-        self.assertIn("saved functions: they cannot be fetched: ", err)
+        self.assertIn("skills: new functions cannot be fetched: ", err)
+        err, events = self.task(fence("open('skills_new', 'w').close()"), "Done.")
+        self.assertIn("skills: new functions cannot be fetched: ", err)
         self.assertNotIn("fetched", self.task("Done.")[0])
 
     def test_too_many(self):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_skills.c - saved functions: names, lines of an index, and storing at once
+ * test_agent_skills.c - saved functions: names, the digest of a folder, storing at once
  */
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,175 +12,145 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/skills/skills_save.h"
+#include "agent/skills/skills.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 
 START_TEST(names_are_plain)
 {
-	static const char *const good[] = { "a",     "mean", "f2",   "a_b",
-					    "match", "json", "def_", "selfish" };
-	static const char *const bad[] = { "",    "A",        "_a",    "1a",      "a-b",
-					   "a.b", "a/b",      "class", "or",      "yield",
-					   "a b", "\xc3\xa9", "..",    "__init__" };
-	char longest[SKILL_NAME_MAX + 1];
+	static const char *const good[] = { "a.py",     "mean.py", "f2.py",  "a_b.py",
+					    "match.py", "json.py", "def_.py" };
+	static const char *const bad[] = {
+		"",         ".py",        "a",       "A.py",        "_a.py", "1a.py",
+		"a-b.py",   "a.b.py",     "a/b.py",  "a.py/",       "a.pyc", "a.py ",
+		"a b.py",   "a\n.py",     "../a.py", "\xc3\xa9.py", "a.PY",  "..",
+		"a\xff.py", "__init__.py"
+	};
+	char longest[SKILLS_NAME_MAX + sizeof("x.py")] = "";
 
 	for (size_t i = 0; i < COUNT(good); i++)
-		ck_assert_msg(skill_name_good(good[i], strlen(good[i])), "%s", good[i]);
+		ck_assert_msg(skills_file_good(good[i]), "%s", good[i]);
 	for (size_t i = 0; i < COUNT(bad); i++)
-		ck_assert_msg(!skill_name_good(bad[i], strlen(bad[i])), "%s", bad[i]);
-	memset(longest, 'a', sizeof(longest));
-	ck_assert(skill_name_good(longest, SKILL_NAME_MAX));
-	ck_assert(!skill_name_good(longest, SKILL_NAME_MAX + 1));
-	ck_assert(!skill_name_good("a\0b", 3));
+		ck_assert_msg(!skills_file_good(bad[i]), "%s", bad[i]);
+	memset(longest, 'a', SKILLS_NAME_MAX + 1);
+	memcpy(longest + SKILLS_NAME_MAX + 1, ".py", sizeof(".py"));
+	ck_assert(!skills_file_good(longest));
+	ck_assert(skills_file_good(longest + 1));
 }
 END_TEST
 
-/* an index's line about a file of these bytes */
-static void add_line(const char *name, const char *file, struct text *index)
+/* the digest of what is there now */
+static const char *digest_now(const char *folder)
 {
-	cleanup_text struct text line = { 0 };
-	cJSON *o = cJSON_CreateObject();
+	static char hex[CHAIN_HEX];
+	struct jail_binds binds = { .count = 0 };
+	cleanup_text struct text want = { 0 };
 	struct err e = { 0 };
-	char hex[CHAIN_HEX];
+	uint64_t bytes = 0;
+	int fd = skills_bind(folder, &binds, hex, &bytes, &e);
 
-	chain_digest(file, strlen(file), hex);
-	(void)cJSON_AddStringToObject(o, "signature", "f(\x1b[2J)");
-	(void)cJSON_AddStringToObject(cJSON_AddObjectToObject(o, "origin"), "task",
-				      "two\nlines");
-	ck_assert_int_eq(skills_line(name, hex, o, &line, &e), 0);
-	cJSON_Delete(o);
-	text_add(index, line.bytes, line.length);
+	ck_assert_msg(fd >= 0, "%s", e.text);
+	text_printf(&want, "%s:/work/skills", folder);
+	ck_assert_uint_eq(binds.count, 1);
+	ck_assert_str_eq(binds.list[0], text_string(&want));
+	jail_binds_free(&binds);
+	io_close_fd(&fd);
+	return hex;
 }
 
-static void expect(const char *folder, const char *names, size_t misfits)
-{
-	struct skills s = SKILLS_NONE;
-	cleanup_text struct text got = { 0 };
-	struct err e = { 0 };
-
-	ck_assert_msg(skills_find(&s, folder, false, &e) == 0, "%s", e.text);
-	ck_assert_int_eq(skills_read(&s, &e), 0);
-	for (size_t i = 0; i < s.count; i++)
-		if (s.list[i].offered)
-			text_printf(&got, "%s ", s.list[i].name);
-	ck_assert_str_eq(text_string(&got), names);
-	ck_assert_msg(s.misfits == misfits, "%zu: %s", s.misfits, text_string(&s.notes));
-	ck_assert_int_eq(misfits == 0, s.notes.length == 0);
-	skills_free(&s);
-}
-
-START_TEST(lines_and_files_belong_together)
+START_TEST(digest_is_of_names_and_bytes)
 {
 	const char *folder = unit_folder();
-	cleanup_text struct text index = { 0 };
+	char empty[CHAIN_HEX], one[CHAIN_HEX];
 
-	expect(folder, "", 0);
-	(void)unit_file(folder, "b.py", "one", 3);
-	expect(folder, "", 1);
-	add_line("a", "one", &index);
-	add_line("b", "another", &index);
-	(void)unit_file(folder, SKILLS_INDEX, index.bytes, index.length);
-	expect(folder, "", 1);
-	/* of several lines the one that fits counts, wherever it stands */
-	add_line("b", "one", &index);
-	add_line("b", "a third", &index);
-	(void)unit_file(folder, SKILLS_INDEX, index.bytes, index.length);
-	expect(folder, "b ", 0);
+	(void)snprintf(empty, sizeof(empty), "%s", digest_now(folder));
+	(void)unit_file(folder, "index.jsonl", "x", 1);
+	(void)unit_file(folder, ".0123456789abcdef.new", "x", 1);
+	ck_assert_int_eq(mkdir(unit_path(folder, "__pycache__"), 0755), 0);
+	ck_assert_str_eq(digest_now(folder), empty);
 	(void)unit_file(folder, "a.py", "one", 3);
-	expect(folder, "a b ", 0);
-	/* another's line says nothing of this one */
-	(void)unit_file(folder, "c.py", "one", 3);
-	expect(folder, "a b ", 1);
-}
-END_TEST
-
-START_TEST(no_byte_of_a_line_can_be_changed)
-{
-	const char *folder = unit_folder();
-	cleanup_text struct text index = { 0 };
-
+	(void)snprintf(one, sizeof(one), "%s", digest_now(folder));
+	ck_assert_str_ne(one, empty);
+	(void)unit_file(folder, "a.py", "onf", 3);
+	ck_assert_str_ne(digest_now(folder), one);
 	(void)unit_file(folder, "a.py", "one", 3);
-	add_line("a", "one", &index);
-	for (size_t i = 0; i + 1 < index.length; i++) {
-		char was = index.bytes[i];
-
-		index.bytes[i] = (char)(was ^ 1);
-		(void)unit_file(folder, SKILLS_INDEX, index.bytes, index.length);
-		expect(folder, "", 2);
-		index.bytes[i] = was;
-	}
-	/* nor left out at its end */
-	for (size_t n = 1; n + 1 < index.length; n += 7) {
-		(void)unit_file(folder, SKILLS_INDEX, index.bytes, n);
-		expect(folder, "", 2);
-	}
-	(void)unit_file(folder, SKILLS_INDEX, index.bytes, index.length - 1);
-	expect(folder, "a ", 0);
-}
-END_TEST
-
-START_TEST(what_it_says_is_harmless)
-{
-	const char *folder = unit_folder();
-	struct skills s = SKILLS_NONE;
-	cleanup_text struct text index = { 0 };
-	cleanup_text struct text said = { 0 };
-	struct err e = { 0 };
-
-	(void)unit_file(folder, "a.py", "one", 3);
-	add_line("a", "one", &index);
-	(void)unit_file(folder, SKILLS_INDEX, index.bytes, index.length);
-	ck_assert_int_eq(skills_find(&s, folder, false, &e), 0);
-	ck_assert_ptr_null(s.list[0].told); /* nothing of it has been read so far */
-	ck_assert_int_eq(skills_read(&s, &e), 0);
-	skills_prompt(&s, true, &said);
-	ck_assert(strstr(text_string(&said), "| f(\\x1b[2J)\n"));
-	ck_assert(strstr(text_string(&said), "\"two\\nlines\""));
-	ck_assert(
-		!strstr(text_string(&said), "skills_new")); /* it was not opened to add */
-	skills_free(&s);
+	ck_assert_str_eq(digest_now(folder), one);
+	ck_assert_int_eq(rename(unit_path(folder, "a.py"), unit_path(folder, "b.py")), 0);
+	ck_assert_str_ne(digest_now(folder), one);
+	ck_assert_int_eq(rename(unit_path(folder, "b.py"), unit_path(folder, "a.py")), 0);
+	/* a link is not followed, and a pipe not waited for */
+	ck_assert_int_eq(symlink("a.py", unit_path(folder, "b.py")), 0);
+	ck_assert_str_ne(digest_now(folder), one);
+	ck_assert_int_eq(unlink(unit_path(folder, "b.py")), 0);
+	ck_assert_int_eq(mkfifo(unit_path(folder, "b.py"), 0600), 0);
+	ck_assert_str_ne(digest_now(folder), one);
 }
 END_TEST
 
 #define STORERS 4
 #define EACH 20
 
+static const struct text source = { .bytes = (char[]){ "one" }, .length = 3 };
+
+static int open_folder(const char *folder)
+{
+	return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int count_files(const char *folder, bool whole)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir))) {
+		struct stat st;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		ck_assert_int_eq(
+			fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW), 0);
+		if (whole) {
+			ck_assert(skills_file_good(entry->d_name));
+			ck_assert_int_eq(st.st_size, (off_t)source.length);
+			ck_assert_uint_eq(st.st_mode & 0777, 0644);
+		}
+		count++;
+	}
+	(void)closedir(dir);
+	return count;
+}
+
 /* each stores its own, and one that all of them want; its status is how often that was
  * so */
 static int store_many(const char *folder, int who)
 {
-	const struct text source = { .bytes = (char[]){ "one" }, .length = 3 };
-	struct skills s = SKILLS_NONE;
+	struct skills s = { .fd = open_folder(folder) };
 	struct err e = { 0 };
 	int got = 0;
 
-	MUST(skills_find(&s, folder, true, &e) == 0);
+	MUST(s.fd >= 0);
+	(void)umask(077);
 	for (int i = 0; i < EACH; i++) {
-		cleanup_text struct text line = { 0 };
 		char name[40];
 
-		(void)snprintf(name, sizeof(name), "own%d_%d", who, i);
-		add_line(name, "one", &line);
-		MUST(skills_store(&s, name, &source, &line, &e) == 0);
-		(void)snprintf(name, sizeof(name), "all%d", i);
-		text_clear(&line);
-		add_line(name, "one", &line);
+		(void)snprintf(name, sizeof(name), "own%d_%d.py", who, i);
+		MUST(skills_store(&s, name, &source, &e) == 0);
+		(void)snprintf(name, sizeof(name), "all%d.py", i);
 
-		int r = skills_store(&s, name, &source, &line, &e);
+		int r = skills_store(&s, name, &source, &e);
 
 		MUST(r == 0 || r == -EEXIST);
 		got += r == 0;
 	}
-	skills_free(&s);
+	io_close_fd(&s.fd);
 	return got;
 }
 
 START_TEST(storing_at_once_spoils_nothing)
 {
 	const char *folder = unit_folder();
-	struct skills s = SKILLS_NONE;
-	struct err e = { 0 };
 	int got = 0, status;
 
 	for (int who = 0; who < STORERS; who++)
@@ -191,32 +162,30 @@ START_TEST(storing_at_once_spoils_nothing)
 		got += WEXITSTATUS(status);
 	}
 	ck_assert_int_eq(got, EACH);
-	ck_assert_int_eq(skills_find(&s, folder, false, &e), 0);
-	ck_assert_uint_eq(s.count, EACH * (STORERS + 1));
-	ck_assert_uint_eq(s.fitted, EACH * (STORERS + 1));
-	ck_assert_uint_eq(s.misfits, 0);
-	ck_assert_uint_eq(s.bind_count, SKILLS_OFFERED_MAX);
-	skills_free(&s);
+	ck_assert_int_eq(count_files(folder, true), EACH * (STORERS + 1));
 }
 END_TEST
 
 START_TEST(storing_that_fails_leaves_nothing)
 {
 	const char *folder = unit_folder();
-	const struct text source = { .bytes = (char[]){ "one" }, .length = 3 };
-	struct skills s = SKILLS_NONE;
-	cleanup_text struct text line = { 0 };
+	struct skills s = { .fd = open_folder(folder) };
 	struct err e = { 0 };
+	char to[16];
 
-	ck_assert_int_eq(skills_find(&s, folder, true, &e), 0);
-	add_line("a", "one", &line);
-	/* there is an index, but it is not the one that would be read */
-	ck_assert_int_eq(unlink(unit_path(folder, SKILLS_INDEX)), 0);
-	ck_assert_int_eq(skills_store(&s, "a", &source, &line, &e), -ESTALE);
+	/* neither what a link points to nor the link is touched */
+	ck_assert_int_eq(symlink("elsewhere", unit_path(folder, "a.py")), 0);
+	ck_assert_int_eq(skills_store(&s, "a.py", &source, &e), -EEXIST);
+	ck_assert_str_eq(e.text, "a file of that name is there already");
+	ck_assert_int_eq(readlink(unit_path(folder, "a.py"), to, sizeof(to)), 9);
+	ck_assert_int_eq(count_files(folder, false), 1);
+	ck_assert_int_eq(skills_store(&s, "no/such.py", &source, &e), -ENOENT);
+	ck_assert_int_eq(count_files(folder, false), 1);
+	ck_assert_int_eq(unlink(unit_path(folder, "a.py")), 0);
 	ck_assert_int_eq(rmdir(folder), 0);
-	ck_assert_int_eq(skills_store(&s, "a", &source, &line, &e), -ENOENT);
+	ck_assert_int_eq(skills_store(&s, "a.py", &source, &e), -ENOENT);
 	ck_assert_int_eq(mkdir(folder, 0755), 0);
-	skills_free(&s);
+	io_close_fd(&s.fd);
 }
 END_TEST
 
@@ -227,9 +196,7 @@ Suite *agent_skills_suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, names_are_plain);
-	tcase_add_test(t, lines_and_files_belong_together);
-	tcase_add_test(t, no_byte_of_a_line_can_be_changed);
-	tcase_add_test(t, what_it_says_is_harmless);
+	tcase_add_test(t, digest_is_of_names_and_bytes);
 	tcase_add_test(t, storing_at_once_spoils_nothing);
 	tcase_add_test(t, storing_that_fails_leaves_nothing);
 	suite_add_tcase(s, t);
