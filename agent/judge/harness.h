@@ -8,7 +8,8 @@
 /** harness_source - agent/judge/judge.py and harness.py in one, a NUL behind them */
 extern const char harness_source[];
 
-/** harness_trial - agent/judge/judge.py, list.py and trial.py in one, a NUL behind them */
+/** harness_trial - agent/judge/judge.py, agent/skills/list.py and trial.py in one, a NUL
+ * behind them */
 extern const char harness_trial[];
 
 /** harness_tests - agent/judge/tests.py and tests_run.py in one, a NUL behind them */

@@ -137,6 +137,7 @@ static void say_options(struct replay *r)
 static int take_skills(struct replay *r, struct err *e)
 {
 	const cJSON *recorded = json_get(r->given, "skills");
+	const char *was = json_text(recorded, "sha256");
 	cleanup_text struct text line = { 0 };
 	cleanup_fd int fd = -1;
 	char hex[CHAIN_HEX];
@@ -150,12 +151,12 @@ static int take_skills(struct replay *r, struct err *e)
 			"the task had the functions in %s, which is a folder, which a transcript cannot choose; give it with --skills",
 			json_text(recorded, "dir"));
 	fd = skills_bind(r->skills, &r->binds, hex, &bytes, e);
-	if (fd < 0 || strcmp(hex, json_text(recorded, "sha256")) == 0)
+	if (fd < 0 || strcmp(hex, was) == 0)
 		return fd < 0 ? fd : 0;
 	text_printf(
 		&line,
 		"skills %s: not the functions that they were: their sha256 was %.64s, is %s",
-		r->skills, json_text(recorded, "sha256"), hex);
+		r->skills, *was ? was : "not known", hex);
 	replay_differs(r, text_string(&line));
 	return 0;
 }

@@ -30,8 +30,8 @@
 
 /* the caller sets the first part; large */
 struct skills {
-	const char *dir; /* of --skills, or NULL for none of it */
-	bool save; /* let functions be saved; false then where the folder cannot be written */
+	const char *dir;           /* of --skills, or NULL for none of it */
+	bool save;                 /* false then where the folder cannot be written */
 	struct run_once_plan plan; /* but for the command line and its limit */
 	struct session *session;
 	struct transcript *transcript;
@@ -44,7 +44,7 @@ struct skills {
 	struct launch_args args;
 	struct run_once once;
 	struct text preface; /* for the model */
-	cJSON *told; /* what became of each function, for --json; NULL where there was none */
+	cJSON *told;         /* what became of each function; NULL: there was none */
 };
 
 /**
