@@ -109,16 +109,6 @@ int skills_run(struct skills *s, const char *order, size_t length, struct text *
 bool skills_file_good(const char *file);
 
 /**
- * skills_try() - Try a function in a fresh jail
- *
- * It passes where the judge in the jail wrote this trial's secret, and ended well.
- *
- * Return: 0, or -errno with a line that says why it does not pass
- */
-int skills_try(struct skills *s, const char *file, const struct text *source,
-	       struct err *e);
-
-/**
  * skills_store() - Make a new file in the folder
  *
  * It is written under another name and down to the disk, then named, which fails where

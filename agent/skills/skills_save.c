@@ -50,8 +50,9 @@ static int make_order(const char *file, const struct text *source, const char *s
 	return r < 0 ? r : text_check(order, "a trial", e);
 }
 
-int skills_try(struct skills *s, const char *file, const struct text *source,
-	       struct err *e)
+/* passed where the judge in the jail wrote this trial's secret, and ended well */
+static int try_file(struct skills *s, const char *file, const struct text *source,
+		    struct err *e)
 {
 	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
@@ -134,7 +135,7 @@ static int save_file(struct skills *s, const char *file, char hex[CHAIN_HEX],
 	if (!source.length || memchr(source.bytes, '\0', source.length) ||
 	    !utf8_valid(source.bytes, source.length))
 		return err_say(e, EILSEQ, "it is no text in UTF-8");
-	r = skills_try(s, file, &source, e);
+	r = try_file(s, file, &source, e);
 	return r < 0 ? r : skills_store(s, file, &source, e);
 }
 
