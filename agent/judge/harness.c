@@ -24,6 +24,6 @@ __asm__(".pushsection .rodata\n"
 	".globl harness_tests\n"
 	"harness_tests:\n"
 	".incbin \"agent/judge/tests.py\"\n"
-	".incbin \"agent/judge/tests_run.py\"\n"
+	".incbin \"agent/judge/cases.py\"\n"
 	".byte 0\n"
 	".popsection\n");

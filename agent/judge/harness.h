@@ -12,7 +12,7 @@ extern const char harness_source[];
  * behind them */
 extern const char harness_trial[];
 
-/** harness_tests - agent/judge/tests.py and tests_run.py in one, a NUL behind them */
+/** harness_tests - agent/judge/tests.py and cases.py in one, a NUL behind them */
 extern const char harness_tests[];
 
 #endif

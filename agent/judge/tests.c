@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +29,13 @@ static bool is_module(const char *name)
 	return n && (name[0] < '0' || name[0] > '9') && strcmp(name + n, ".py") == 0;
 }
 
+static bool is_cases(const char *name)
+{
+	const char *end = strrchr(name, '.');
+
+	return end && (strcmp(end, ".json") == 0 || strcmp(end, ".jsonl") == 0);
+}
+
 /* of the file as it was opened, whatever has its name now */
 static int digest(const struct tests_file *f, char hex[CHAIN_HEX], struct err *e)
 {
@@ -38,35 +45,46 @@ static int digest(const struct tests_file *f, char hex[CHAIN_HEX], struct err *e
 	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
 }
 
+static int open_file(struct tests *t, struct tests_file *f, struct err *e)
+{
+	struct stat st;
+
+	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return err_set(e, errno, "--tests: %s", f->path);
+	if (!S_ISREG(st.st_mode) || !(is_module(f->name) || is_cases(f->name)))
+		return err_say(
+			e, EINVAL,
+			"--tests: %s is neither a Python file that can be imported, called like test_sums.py, nor cases in a .json or .jsonl file",
+			f->path);
+	for (const struct tests_file *k = t->files; k < f; k++)
+		if (strcmp(k->name, f->name) == 0)
+			return err_say(e, EEXIST, "--tests: two files are called %s",
+				       f->name);
+		else if (is_cases(k->name) != is_cases(f->name))
+			return err_say(
+				e, EINVAL,
+				"--tests: %s and %s are of two kinds: give Python files, or files of cases",
+				k->name, f->name);
+	t->cases = is_cases(f->name);
+	return digest(f, f->hex, e);
+}
+
 int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds *b,
 	       struct err *e)
 {
 	for (size_t i = 0; i < paths->count; i++) {
 		struct tests_file *f = &t->files[i];
-		struct stat st;
 
 		if (i == TESTS_MAX)
 			return err_say(e, E2BIG, "--tests: at most %d files", TESTS_MAX);
 		*f = (struct tests_file){ .path = paths->items[i], .fd = -1 };
 		f->name = path_last(f->path);
 		t->count = i + 1;
-		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (f->fd < 0 || fstat(f->fd, &st) < 0)
-			return err_set(e, errno, "--tests: %s", f->path);
-		if (!S_ISREG(st.st_mode) || !is_module(f->name))
-			return err_say(
-				e, EINVAL,
-				"--tests: %s is no Python file that can be imported: its name is to be like test_sums.py",
-				f->path);
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(t->files[k].name, f->name) == 0)
-				return err_say(e, EEXIST,
-					       "--tests: two files are called %s",
-					       f->name);
 
-		int r = digest(f, f->hex, e);
+		int r = open_file(t, f, e);
 
-		if (r == 0)
+		if (r == 0 && !t->cases)
 			r = jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
 		if (r < 0)
 			return r;
@@ -76,7 +94,8 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 
 int tests_record(const struct tests *t, cJSON *given, struct err *e)
 {
-	cJSON *list = cJSON_AddArrayToObject(given, "tests");
+	/* a jail that is made from these has no cases either */
+	cJSON *list = cJSON_AddArrayToObject(given, t->cases ? "cases" : "tests");
 
 	for (size_t i = 0; i < t->count; i++) {
 		cJSON *one = inputs_file(t->files[i].path, t->files[i].name, e);
@@ -88,26 +107,26 @@ int tests_record(const struct tests *t, cJSON *given, struct err *e)
 	return 0;
 }
 
-/* tests.py and its order, as a step's code */
-static int make_code(struct tests *t, bool judge, struct err *e)
+/* the value of the step's last expression; whoever runs in it can forge that */
+static cJSON *read_verdict(const struct step *step)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+	bool cut = clip_take(&step->result, &head, &tail) > 0 || tail.length;
+
+	if (step->facts.verdict != VERDICT_COMPLETED || cut)
+		return NULL;
+	return json_parse(text_string(&head), head.length);
+}
+
+int tests_run(struct tests *t, const char *function, bool files, struct step *step,
+	      cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text order = { 0 };
 	cJSON *o = cJSON_CreateObject();
-	cJSON *list = cJSON_AddArrayToObject(o, "tests");
 
-	if (nonce_make(t->nonce, e) < 0) {
-		cJSON_Delete(o);
-		return -e->errnum;
-	}
-	(void)cJSON_AddStringToObject(o, "nonce", t->nonce);
-	(void)cJSON_AddBoolToObject(o, "judge", judge);
-	for (size_t i = 0; i < t->count; i++) {
-		cJSON *one = cJSON_CreateObject();
-
-		(void)cJSON_AddStringToObject(one, "name", t->files[i].name);
-		(void)cJSON_AddStringToObject(one, "sha256", t->files[i].hex);
-		(void)cJSON_AddItemToArray(list, one);
-	}
+	for (size_t i = 0; files && i < t->count; i++)
+		(void)cJSON_AddStringToObject(o, t->files[i].name, t->files[i].hex);
 
 	int r = record_print(o, &order, e);
 
@@ -116,64 +135,40 @@ static int make_code(struct tests *t, bool judge, struct err *e)
 		return r;
 	text_clear(&t->code);
 	text_puts(&t->code, harness_tests);
-	text_puts(&t->code, "judge('");
+	text_printf(&t->code, "judge(%s, '", function);
 	for (size_t i = 0; i < order.length; i++)
 		text_printf(&t->code, "%02x", (unsigned char)order.bytes[i]);
 	text_puts(&t->code, "')\n");
-	return text_check(&t->code, "the tests' harness", e);
-}
-
-/* the last step's verdict, or NULL where it gave none that can be believed */
-static cJSON *read_verdict(const struct tests *t)
-{
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
-	bool cut = clip_take(&t->step.result, &head, &tail) > 0 || tail.length;
-	bool ended = t->step.facts.verdict == VERDICT_COMPLETED;
-	cJSON *o = ended && !cut ? cJSON_ParseWithLength(text_string(&head), head.length)
-				 : NULL;
-	const cJSON *nonce = cJSON_GetObjectItemCaseSensitive(o, "nonce");
-
-	if (cJSON_IsString(nonce) && strcmp(nonce->valuestring, t->nonce) == 0)
-		return o;
-	cJSON_Delete(o);
-	return NULL;
-}
-
-static int run(struct tests *t, bool judge, cJSON **verdict, struct err *e)
-{
-	int r = make_code(t, judge, e);
-
+	r = text_check(&t->code, "the tests' harness", e);
 	if (r == 0)
-		r = session_step(&t->session, text_string(&t->code), t->code.length,
-				 &t->step, e);
-	*verdict = r < 0 ? NULL : read_verdict(t);
+		r = session_step(&t->session, text_string(&t->code), t->code.length, step,
+				 e);
+	*verdict = r < 0 ? NULL : read_verdict(step);
 	return r;
 }
 
 /* what was found before the model has said a word */
 static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 {
-	const cJSON *count = cJSON_GetObjectItemCaseSensitive(verdict, "count");
 	const cJSON *one = NULL;
 
 	if (*json_text(verdict, "problem"))
 		return err_say(e, EINVAL, "--tests: %s", json_text(verdict, "problem"));
-	if (!cJSON_IsNumber(count) || !(count->valuedouble >= 1))
-		return err_say(e, EPROTO, "--tests: they cannot be looked at");
-	t->number = (uint64_t)count->valuedouble;
-	(void)snprintf(t->ids, sizeof(t->ids), "%s", json_text(verdict, "ids"));
-	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(verdict, "modules"))
-	{
-		size_t used = strlen(t->modules);
+	if (!verdict) {
+		cleanup_text struct text words = { 0 };
 
-		if (cJSON_IsString(one))
-			(void)snprintf(t->modules + used, sizeof(t->modules) - used,
-				       "%s%s.py", used ? ", " : "", one->valuestring);
+		verdict_cause(&t->step.facts, &words);
+		return err_say(e, EPROTO, "--tests: they cannot be looked at: %s",
+			       text_string(&words));
 	}
-	if (!t->modules[0])
-		(void)snprintf(t->modules, sizeof(t->modules), "solution.py");
-	return 0;
+	if (!json_count(verdict, "count", &t->number) || !t->number)
+		return err_say(e, EPROTO, "--tests: they cannot be looked at");
+	cJSON_ArrayForEach(one, json_get(verdict, "names")) if (cJSON_IsString(one))
+		text_printf(&t->names, "%s%s%s", t->names.length ? ", " : "",
+			    one->valuestring, t->cases ? "" : ".py");
+	if (!t->names.length)
+		text_puts(&t->names, "solution.py");
+	return text_check(&t->names, "--tests", e);
 }
 
 int tests_start(struct tests *t, const struct session_plan *plan, struct stop *stop,
@@ -188,18 +183,33 @@ int tests_start(struct tests *t, const struct session_plan *plan, struct stop *s
 	t->plan.heard = NULL;
 	r = session_open(&t->session, &t->plan, stop, e);
 	if (r == 0)
-		r = run(t, false, &verdict, e);
-	if (r == 0 && !verdict) {
-		cleanup_text struct text words = { 0 };
-
-		verdict_cause(&t->step.facts, &words);
-		r = err_say(e, EPROTO, "--tests: they cannot be looked at: %s",
-			    text_string(&words));
-	}
+		r = t->cases ? tests_cases_look(t, &verdict, e)
+			     : tests_run(t, "look_at_tests", true, &t->step, &verdict, e);
 	if (r == 0)
 		r = learn(t, verdict, e);
 	cJSON_Delete(verdict);
 	return r;
+}
+
+void tests_words(const struct tests *t, const char *where, struct text *out)
+{
+	if (t->cases) {
+		text_printf(
+			out,
+			"\nYour solution is judged by its functions' results: of %s. Write each module into a file of its name in %s. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where the functions are called with plain values, %" PRIu64
+			" calls in all. What they return or raise is compared with what is right, which you are not shown.\n",
+			text_string(&t->names), where, t->number);
+		return;
+	}
+	text_puts(out, "\nYour solution is judged by tests: ");
+	for (size_t i = 0; i < t->count; i++)
+		text_printf(out, "%s" TESTS_FOLDER "/%s", i ? ", " : "",
+			    t->files[i].name);
+	text_printf(
+		out,
+		" (read-only: read them first). Write the solution into files in %s: %s. The tests import it from there. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where all tests, %" PRIu64
+		" in number, must pass; a test that is skipped has not passed. Nothing you do to the tests here counts there.\n",
+		where, text_string(&t->names), t->number);
 }
 
 /* whoever changed them, nothing is judged by what they are now */
@@ -259,13 +269,17 @@ static void add_words(const struct tests *t, const cJSON *verdict, struct text *
 	text_puts(
 		words,
 		"Your answer does not stand: the tests did not pass with your files in a fresh sandbox: ");
-	if (verdict)
+	if (verdict) {
 		escape_line(words, json_text(verdict, "why"),
 			    strlen(json_text(verdict, "why")));
-	else
-		verdict_cause(&t->step.facts, words);
+	} else {
+		text_puts(words, "what runs them ended before it could report: ");
+		verdict_cause(t->has_compared ? &t->compared.facts : &t->step.facts,
+			      words);
+	}
 	text_puts(words, ".\n");
-	clip_titled("What the tests printed", &t->step.out, NULL, words);
+	clip_titled(t->cases ? "What your functions printed" : "What the tests printed",
+		    &t->step.out, &t->step.err, words);
 	clip_titled("Error", &t->step.trace, NULL, words);
 	text_puts(words, "Mend your files, then answer again.");
 }
@@ -303,6 +317,9 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 		      strlen(json_text(verdict, "why")));
 	(void)cJSON_AddItemToObject(o, "jail", record_session(&t->session));
 	(void)cJSON_AddItemToObject(o, "run", record_step(0, NULL, &t->step, NULL));
+	if (t->has_compared)
+		(void)cJSON_AddItemToObject(o, "compared",
+					    record_step(0, NULL, &t->compared, NULL));
 	if (o && *t->task.attempt)
 		(void)cJSON_AddNumberToObject(o, "attempt", (double)*t->task.attempt);
 	return transcript_add(t->task.transcript, t->task.session, "tests", o, e);
@@ -314,20 +331,18 @@ static int judge_taken(struct tests *t, struct text *words, struct err *e)
 	int r = furnish(t, words, e);
 	bool stands;
 
+	t->has_compared = false;
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = run(t, true, &verdict, e);
+	r = t->cases ? tests_cases_judge(t, words, &verdict, e)
+		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
 	budget_judged(t->task.budget, &t->step);
-	if (r == 0 && *json_text(verdict, "problem"))
-		r = err_say(e, ESTALE, "--tests: %s", json_text(verdict, "problem"));
 	if (r == 0)
 		r = unchanged(t, e);
-	stands = r == 0 &&
-		 cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "stands")) &&
-		 strcmp(json_text(verdict, "ids"), t->ids) == 0;
+	stands = r == 0 && cJSON_IsTrue(json_get(verdict, "stands"));
 	if (r == 0)
 		r = record(t, verdict, stands, e);
-	if (r == 0 && !stands)
+	if (r == 0 && !stands && !words->length)
 		add_words(t, verdict, words);
 	cJSON_Delete(verdict);
 	return r < 0 ? r : stands;
@@ -355,6 +370,8 @@ void tests_close(struct tests *t)
 	session_close(&t->session);
 	tests_drop(t);
 	text_free(&t->code);
+	text_free(&t->names);
+	text_free(&t->calls);
 	for (size_t i = 0; i < t->count; i++)
 		io_close_fd(&t->files[i].fd);
 	t->count = 0;

@@ -3,19 +3,23 @@
  * tests.h - the user's tests judge the answer, in a jail that the model has never been in
  *
  * Theory of operation
- *   tests_open()	before the agent is confined: an fd and a digest of each file, and
- *			where it goes in the jails: read-only, in TESTS_FOLDER
+ *   tests_open()	before the agent is confined: an fd and a digest of each file
  *   tests_start()	a stepjail of its own, with the same arguments as the model's;
  *			what the files hold is found there, before any code of the
  *			model's exists
- *   tests_ask()	a judge (judge.h): a fresh jail; the model's files are taken out
- *			of its session as bytes and put there; tests.py runs them
+ *   tests_ask()	a judge (judge.h): the model's files are taken out of its session
+ *			as bytes and put into fresh jails
  *
- * What decides is out of the solution's reach as far as that goes: the tests' bytes have
- * the digest that they had, and which tests must pass is told by their syntax, both found
- * by a process in which no line of the solution runs; and the verdict is the value of a
- * step's last expression, which stepjail takes from that process alone. See tests.py for
- * the rest, and README.md for what remains.
+ * The files are of one of two kinds.
+ *
+ * Python files, for unittest or pytest (tests.py), are read-only in TESTS_FOLDER of all
+ * jails, the model's too. Tests and solution share a process, so a solution that is
+ * written to change the test runner, and not to solve the task, passes them.
+ *
+ * Plain cases (cases.py), calls and what is to come of each, are in no jail that runs a
+ * line of the model's: one jail has the solution and the calls, and replies in JSON; a
+ * further one has the replies and the cases, and compares. A solution can only be right,
+ * or guess.
  */
 #ifndef STEPJAIL_AGENT_TESTS_H
 #define STEPJAIL_AGENT_TESTS_H
@@ -23,7 +27,6 @@
 #include <cjson/cJSON.h>
 
 #include "agent/base/chain.h"
-#include "agent/base/nonce.h"
 #include "agent/budget/budget.h"
 #include "agent/record/transcript.h"
 #include "agent/session/jail_opts.h"
@@ -64,12 +67,15 @@ struct tests {
 	struct step step;
 	struct tests_task task;
 	const char *folder; /* they are there, below /work; "" for /work itself */
+	bool cases;         /* plain cases, and no Python */
 
-	uint64_t number;          /* of tests that must pass */
-	char ids[CHAIN_HEX];      /* digest of their names */
-	char modules[256];        /* that they import and that nobody has: "a, b" */
-	char nonce[NONCE_HEX];    /* of the step that runs */
-	struct text code, taking; /* while one runs */
+	uint64_t number;   /* of tests or calls that must pass */
+	struct text names; /* what the tests import and nobody has: "a.py, b.py"; or what
+			    * is called: "a.f, b.g" */
+	struct text calls; /* of cases: what their jail gets */
+	struct step compared;
+	bool has_compared; /* since the model's files were taken */
+	struct text code;  /* while one runs */
 	struct tests_taken taken[TESTS_TAKEN_FILES];
 	size_t taken_count;
 	size_t taken_bytes;
@@ -96,6 +102,9 @@ int tests_start(struct tests *t, const struct session_plan *plan, struct stop *s
 /** tests_ask() - For struct judge; @arg is a struct tests */
 int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e);
 
+/** tests_words() - Tell the model what judges it, and where its files are to be */
+void tests_words(const struct tests *t, const char *where, struct text *out);
+
 /** tests_close() - End the jail, close the files; safe on a zeroed struct */
 void tests_close(struct tests *t);
 
@@ -108,5 +117,29 @@ int tests_take(struct tests *t, struct session *s, struct text *words, struct er
 
 /** tests_drop() - Forget them (tests only) */
 void tests_drop(struct tests *t);
+
+/**
+ * tests_run() - Have a function of tests.py or cases.py be a step (tests only)
+ * @files:	Whether it is told of the files
+ * @verdict:	Gets what it says, or NULL where the step did not end well
+ *
+ * Return: 0 or -errno
+ */
+int tests_run(struct tests *t, const char *function, bool files, struct step *step,
+	      cJSON **verdict, struct err *e);
+
+/** tests_cases_look() - Take a first look at plain cases, and the calls out of them (tests
+ * only); as tests_run() */
+int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e);
+
+/**
+ * tests_cases_judge() - Call the solution, whose files are in the jail, then compare
+ * (tests only)
+ *
+ * Return: as tests_run(); @verdict is NULL also with @words where the replies cannot be
+ * had
+ */
+int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict,
+		      struct err *e);
 
 #endif

@@ -3,7 +3,6 @@
  * modes.c - ways of working: see modes.h
  */
 #include <errno.h>
-#include <inttypes.h>
 
 #include "agent/loop/loop.h"
 #include "agent/loop/modes.h"
@@ -97,20 +96,9 @@ int mode_judged(const struct mode_state *w, size_t judges, struct err *e)
 
 int mode_words(struct mode_state *w, struct err *e)
 {
-	const struct tests *t = &w->tests;
-
-	if (t->count) {
-		text_puts(&w->words, "\nYour solution is judged by tests: ");
-		for (size_t i = 0; i < t->count; i++)
-			text_printf(&w->words, "%s" TESTS_FOLDER "/%s", i ? ", " : "",
-				    t->files[i].name);
-		text_printf(
-			&w->words,
-			" (read-only: read them first). Write the solution into files in %s: %s. The tests import it from there. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where all tests, %" PRIu64
-			" in number, must pass; a test that is skipped has not passed. Nothing you do to the tests here counts there.\n",
-			w->attempt_count ? "your folder" : "/work", t->modules,
-			t->number);
-	}
+	if (w->tests.count)
+		tests_words(&w->tests, w->attempt_count ? "your folder" : "/work",
+			    &w->words);
 	if (w->attempt_count)
 		text_printf(
 			&w->words,

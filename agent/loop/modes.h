@@ -126,7 +126,8 @@ int best_of_ran(struct loop *l, struct text *observation, struct err *e);
 	  OPT_ROW(CHOICE, type, mode.mode),                                              \
 	  .choices = { "codeact", "react", "program", "tests", "best-of" } },            \
 		{ "tests", "FILE", NULL,                                                 \
-		  "A unittest file, or one for pytest with --rootfs data: with --mode "  \
+		  "A unittest file, or one for pytest with --rootfs data, or plain "     \
+		  "cases (.json, .jsonl), which the model cannot read: with --mode "     \
 		  "tests or best-of an answer stands when it passes in a fresh jail. "   \
 		  "May be given again.",                                                 \
 		  OPT_ROW(LIST, type, mode.tests) },                                     \

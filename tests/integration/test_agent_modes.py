@@ -30,6 +30,8 @@ class Options(WaysCase):
             (["--mode", "tests", "--tests", "/no/such.py"], "/no/such.py"),
             (["--mode", "tests", "--tests", self.path("a-b.py", TESTS)], "can be imported"),
             (["--mode", "tests", "--tests", tests, "--tests", tests], "two files"),
+            (["--mode", "tests", "--tests", tests, "--tests", self.path("a.json", "[]")],
+             "two kinds"),
             (["--mode", "tests", "--tests", tests, "--stateless"], "--stateless"),
             (["--mode", "best-of", "--tests", tests, "--stateless"], "--stateless"),
             (["--mode", "best-of"], "needs something to tell a good answer by"),
@@ -55,8 +57,7 @@ class Options(WaysCase):
                 (TESTS.replace("    def", "    @unittest.skip('no')\n    def"), "no test to pass"),
                 ("def broken(:\n", "line 1"),
                 ("import pytest\n\ndef test_a():\n    pass\n", "--rootfs data"),
-                ("def test_a():\n    pass\n", "--rootfs data"),
-                (TESTS + "\n\ndef load_tests(a, b, c):\n    pass\n", "load_tests")]
+                ("def test_a():\n    pass\n", "--rootfs data")]
         for text, words in rows:
             with self.subTest(words=words, text=text):
                 status, _, err = self.way("tests", "--model", self.script("x"), "--tests",

@@ -101,40 +101,51 @@ START_TEST(options_go_together)
 }
 END_TEST
 
+static const struct {
+	const char *names[2];
+	size_t bound;
+	int r;
+} kinds[] = {
+	{ { "test_a.py", "test_b.py" }, 2, 0 },
+	{ { "a.json", "b.jsonl" }, 0, 0 }, /* no jail of the model's has them */
+	{ { "test_a.py", "test_a.py" }, 1, -EEXIST },
+	{ { "test_a.py", "a.json" }, 1, -EINVAL },
+	{ { "a.json", "test_a.py" }, 0, -EINVAL },
+	{ { "a.json", "a.txt" }, 0, -EINVAL },
+};
+
 START_TEST(tests_are_bound_and_kept_open)
 {
-	struct mode_options o = { .mode = MODE_TESTS };
+	struct mode_options o = { .mode = MODE_TESTS, .tests.count = 2 };
 	struct mode_state *w = calloc(1, sizeof(*w));
 	struct jail_binds b = { 0 };
 	struct err e = { 0 };
 	bool stateless = false;
 	char folder[] = "/tmp/stepjail-unit-XXXXXX";
-	char path[64];
+	char paths[2][64];
 
 	ck_assert_ptr_nonnull(w);
 	ck_assert_ptr_nonnull(mkdtemp(folder));
-	(void)snprintf(path, sizeof(path), "%s/test_a.py", folder);
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(paths[i], sizeof(paths[i]), "%s/%s", folder,
+			       kinds[_i].names[i]);
 
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		int fd = open(paths[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, "pass\n", 5), 5);
-	(void)close(fd);
-	o.tests.items[0] = o.tests.items[1] = path;
-	o.tests.count = 1;
-	ck_assert_int_eq(mode_plan(w, &o, &stateless, &b, &e), 0);
-	ck_assert_uint_eq(b.count, 1);
-	ck_assert_ptr_nonnull(strstr(b.list[0], ":/work/tests/test_a.py"));
+		ck_assert_int_ge(fd, 0);
+		(void)close(fd);
+		o.tests.items[i] = paths[i];
+	}
+	ck_assert_int_eq(mode_plan(w, &o, &stateless, &b, &e), kinds[_i].r);
+	ck_assert_uint_eq(b.count, kinds[_i].bound);
+	if (b.count)
+		ck_assert_ptr_nonnull(strstr(b.list[0], ":/work/tests/test_a.py"));
 	ck_assert_uint_eq(strlen(w->tests.files[0].hex), CHAIN_HEX - 1);
 	mode_free(w);
 	jail_binds_free(&b);
-	memset(w, 0, sizeof(*w));
-	o.tests.count = 2;
-	ck_assert_int_eq(mode_plan(w, &o, &stateless, &b, &e), -EEXIST);
-	mode_free(w);
-	jail_binds_free(&b);
 	free(w);
-	(void)unlink(path);
+	for (int i = 0; i < 2; i++)
+		(void)unlink(paths[i]);
 	(void)rmdir(folder);
 }
 END_TEST
@@ -258,7 +269,7 @@ Suite *agent_modes_suite(void)
 
 	tcase_add_loop_test(c, every_way_has_its_words, 0, MODE_COUNT);
 	tcase_add_loop_test(c, options_go_together, 0, (int)COUNT(plans));
-	tcase_add_test(c, tests_are_bound_and_kept_open);
+	tcase_add_loop_test(c, tests_are_bound_and_kept_open, 0, (int)COUNT(kinds));
 	tcase_add_loop_test(c, words_stand_around_code, 0, (int)COUNT(around));
 	tcase_add_loop_test(c, react_answers_behind_the_mark, 0, (int)COUNT(claims));
 	tcase_add_loop_test(c, program_answers_with_its_output, 0, (int)COUNT(programs));

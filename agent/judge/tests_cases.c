@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests_cases.c - plain cases: their files' way, and what goes from jail to jail: see
+ * tests.h
+ *
+ * The cases are put into jails in which nothing of the model's runs; there and back go
+ * lines of JSON that are hostile, and that nobody looks at here.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/judge/tests.h"
+#include "init/serve_wire.h"
+
+#define CASES "cases" /* as in tests.py: no name in /work is the solution's */
+
+static int put_cases(struct tests *t, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->count && r == 0; i++) {
+		const struct tests_file *f = &t->files[i];
+		cleanup_text struct text path = { 0 };
+
+		text_printf(&path, CASES "/%s", f->name);
+		r = text_check(&path, "--tests", e);
+		if (r == 0 && lseek(f->fd, 0, SEEK_SET) < 0)
+			r = err_set(e, errno, "it cannot be read");
+		if (r == 0)
+			r = session_put(&t->session, f->fd, text_string(&path), e);
+		if (r < 0)
+			return err_within(e, "--tests: %s: ", f->path);
+	}
+	return r;
+}
+
+static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	struct text *to = arg;
+
+	text_add(to, bytes, length);
+	return to->failed ? err_set(e, to->failed, "what is compared") : 0;
+}
+
+int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
+{
+	int r = put_cases(t, e);
+
+	if (r == 0)
+		r = tests_run(t, "look_at_cases", true, &t->step, verdict, e);
+	if (r == 0 && json_get(*verdict, "count"))
+		r = session_get(&t->session, WIRE_GET, CASES "/calls", take_bytes,
+				&t->calls, e);
+	return r;
+}
+
+/* in a jail that neither the solution nor its calls have been in */
+static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
+		   struct err *e)
+{
+	int r = session_renew(&t->session, e);
+
+	if (r == 0)
+		r = put_cases(t, e);
+	if (r == 0)
+		r = session_put_bytes(&t->session, replies, CASES "/replies", e);
+	if (r == 0)
+		r = tests_run(t, "compare_cases", true, &t->compared, verdict, e);
+	if (r < 0)
+		return r;
+	t->has_compared = true;
+	budget_judged(t->task.budget, &t->compared);
+	return 0;
+}
+
+int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, struct err *e)
+{
+	cleanup_text struct text replies = { .max = TESTS_TAKEN_BYTES };
+	cJSON *called = NULL;
+	int r = session_put_bytes(&t->session, &t->calls, CASES "/calls", e);
+
+	if (r == 0)
+		r = tests_run(t, "call_cases", false, &t->step, &called, e);
+	/* a step that did not end well has no value; what else it may say is of no use */
+	if (r < 0 || !called)
+		return r;
+	cJSON_Delete(called);
+	r = session_get(&t->session, WIRE_GET, CASES "/replies", take_bytes, &replies, e);
+	if (r == 0)
+		return compare(t, &replies, verdict, e);
+	if (r == -EINTR || r == -ENOMEM)
+		return r;
+	text_puts(
+		words,
+		"Your answer does not stand: what your functions returned cannot be had: ");
+	escape_line(words, e->text, strlen(e->text));
+	text_puts(words, ". Mend your files, then answer again.");
+	return 0;
+}

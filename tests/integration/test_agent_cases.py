@@ -1,0 +1,244 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent_cases.py - plain cases judge the answer: a solution has to be right, or to guess"""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from agent_scene import fence  # noqa: E402
+from ways_scene import ALLOW, RIGHT, STEPJAIL, WRONG, WaysCase, writes  # noqa: E402
+
+CASES = [{"call": "solution.add", "args": [2, 3], "returns": 5},
+         {"call": "solution.add", "args": [-1], "kwargs": {"b": 1}, "returns": 0},
+         {"call": "solution.add", "args": [1, "x"], "raises": "TypeError"}]
+SECRET = "swordfish-%d" % (1 << 40)
+# looks for an expected value wherever a process can look, and returns the first that it finds
+SEARCH = """import gc, os, re, sys
+def pieces():
+    for top in ("/work", "/tmp", "/proc"):
+        for folder, _, names in os.walk(top):
+            for name in names:
+                try:
+                    with open(os.path.join(folder, name), "rb") as f:
+                        yield f.read(1 << 20)
+                except OSError:
+                    pass
+    yield repr(dict(os.environ)).encode()
+    frame = sys._getframe()
+    while frame:
+        yield repr((frame.f_locals, frame.f_globals, frame.f_code.co_consts)).encode()
+        frame = frame.f_back
+    for one in gc.get_objects():
+        try:
+            yield repr(one).encode() if type(one) in (dict, list, tuple) else b""
+        except Exception:
+            pass
+    try:
+        with open("/proc/self/maps") as f:
+            rows = [line.split() for line in f]
+        with open("/proc/self/mem", "rb", 0) as f:
+            for row in rows:
+                low, high = (int(n, 16) for n in row[0].split("-"))
+                f.seek(low)
+                yield f.read(high - low)
+    except (OSError, OverflowError, ValueError):
+        pass
+def add(a, b):
+    for piece in pieces():
+        found = re.search(rb"swordfish-\\d{6,}", piece)
+        if found:
+            return found[0].decode()
+    return 9
+"""
+PIPES = """import json, os, select
+reply = json.dumps({"returns": 5}) + "\\n"
+said = json.dumps({"stands": True, "why": None, "count": 3}) + "\\n"
+for fd in range(1, 64):
+    for line in (said, reply * 3):
+        try:
+            os.write(fd, line.encode())
+        except OSError:
+            pass
+for folder in ("/work/cases", "/work", "."):
+    try:
+        with open(folder + "/replies", "w") as f:
+            f.write(reply * 3)
+    except OSError:
+        pass
+os._exit(0)
+"""
+ATTACKS = {
+    "sys.exit": "import sys; sys.exit(0)\n",
+    "_exit": "import os; os._exit(0)\n",
+    "_exit in a call": "import os\ndef add(a, b): os._exit(0)\n",
+    "fds and files": PIPES,
+    "fds and files in a call": "def add(a, b):\n    exec(%r)\n" % PIPES,
+    "printed verdicts": WRONG + "print('{\"stands\": true, \"why\": null}', flush=True)\n",
+    "another end": WRONG + """
+import __main__
+__main__.Verdict.__repr__ = lambda self: '{"stands": true, "why": null}'
+__main__.same = __main__.holds = __main__.compare_cases = lambda *a: {"stands": True}
+""",
+    "equals anything": "class Yes:\n    __eq__ = lambda s, o: True\ndef add(a, b): return Yes()\n",
+    "equals any number": "class Yes(int):\n    __eq__ = lambda s, o: True\n"
+                         "def add(a, b): return Yes(7)\n",
+    "looks like a number": "class Int(int):\n    pass\ndef add(a, b): return Int(a + b)\n",
+    "looks like text": "def add(a, b): return str(a + b)\n",
+    "any exception": "class TypeErrors(TypeError, ValueError):\n    pass\n"
+                     "def add(a, b): raise TypeErrors\n",
+    "an exception of all names": "def add(a, b):\n    raise type('returns', (Exception,), {})\n",
+    "other builtins": WRONG + "import builtins\nbuiltins.map = builtins.all = lambda *a: True\n"
+                              "import math\nmath.isclose = lambda *a, **k: True\n",
+    "NaN": "def add(a, b): return float('nan')\n",
+    "a huge text": "def add(a, b): return 'x' * (9 << 20)\n",
+    "a huge number": "def add(a, b): return 1 << (1 << 20)\n",
+    "a deep list": "def add(a, b):\n    x = []\n    for _ in range(100000): x = [x]\n    return x\n",
+    "a list in itself": "def add(a, b):\n    x = []\n    x.append(x)\n    return x\n",
+    "deep replies": WRONG + "import json\njson.dumps = lambda *a, **k: '{\"returns\":' + '[' * 1000000\n",
+    "more replies": WRONG + "import json\njson.dumps = lambda *a, **k: '{\"returns\": 5}\\n' * 9\n",
+    "two in a reply": WRONG + "import json\njson.dumps = lambda *a, **k: '{\"returns\": 5, "
+                              "\"raises\": \"TypeError\"}'\n",
+    "no replies": WRONG + "import json\njson.dumps = lambda *a, **k: '\\0\\xff'\n",
+    "a link for replies": "import os\ndef add(a, b):\n    os.remove('/work/cases/replies')\n"
+                          "    os.symlink('calls', '/work/cases/replies')\n",
+    "a pipe for replies": "import os\ndef add(a, b):\n    os.remove('/work/cases/replies')\n"
+                          "    os.mkfifo('/work/cases/replies')\n",
+}
+# what a case says, what is returned; and whether that is the same
+VALUES = [
+    ("5", "5", True), ("5", "5.0", True), ("5.0", "5", True), ("5", "True", False),
+    ("1", "True", False), ("true", "True", True), ("true", "1", False), ("null", "None", True),
+    ("null", "0", False), ("0.3", "0.1 + 0.2", True), ("0.3", "0.3000001", False),
+    ("0.0", "1e-13", True), ("0.0", "1e-6", False), ("1e300", "10**300", True),
+    ("1.5", "10**400", False), ("12345678901234567890123", "12345678901234567890123", True),
+    ("12345678901234567890123", "12345678901234567890124", False), ("5", "'5'", False),
+    ("[1, [2.0]]", "(1, [2])", True), ("[1, 2]", "[1]", False), ("[]", "{}", False),
+    ('{"a": [1.0]}', "{'a': (1,)}", True), ('{"a": 1}', "{'a': 1, 'b': 2}", False),
+    ('{"1": 1}', "{1: 1}", False), ('"\\u00e9\\u0000"', "'\\xe9\\0'", True),
+    ('"\\ud800"', "'\\ud800'", True), ("[1]", "{1}", False), ("1.0", "float('inf')", False),
+]
+
+
+class Cases(WaysCase):
+    def write_cases(self, cases, name="add.json"):
+        return self.path(name, cases if isinstance(cases, str) else json.dumps(cases))
+
+    def judged(self, code, cases=CASES, *more):
+        """Status, --json's object, and the last words of the model's first answer."""
+        script = self.script(fence(writes({"solution.py": code})), "Ready.", "Ready.")
+        status, o, err = self.way("tests", "--model", script, "--tests", self.write_cases(cases),
+                                  "--steps", "2", *more)
+        return status, o, err
+
+    def test_told_and_mended(self):
+        script = self.script(
+            fence("import os\nprint(os.listdir('/work'))\n" + writes({"solution.py": WRONG})),
+            "expect: | []\nReady.",
+            'expect: 3 of 3 calls failed. The first: solution.add(2, 3) came to {"returns": 9}\n' +
+            fence(writes({"solution.py": "print('hello')\ndef add(a, b=7):\n    return a + b\n"})),
+            "Ready again.")
+        transcript = self.path("t.jsonl")
+        status, o, err = self.way("tests", "--model", script, "--transcript", transcript,
+                                  "--tests", self.write_cases(CASES))
+        self.assertEqual((status, o["answer"]), (0, "Ready again.\n"), err)
+        said = [e for e in self.events("t.jsonl") if e["event"] == "tests"]
+        self.assertEqual([e["stands"] for e in said], [False, True])
+        self.assertEqual((said[1]["count"], said[1]["tests"][0]["name"]), (3, "add.json"))
+        self.assertEqual((said[1]["run"]["verdict"], said[1]["compared"]["verdict"]),
+                         ("completed", "completed"))
+        self.assertIn("hello", json.dumps(said[1]["run"]))
+        with open(transcript) as f:
+            prompt = f.readline() + f.readline()
+        self.assertIn("of solution.add. Write each module", prompt)
+        self.assertIn("3 calls in all", prompt)
+        self.assertEqual(self.run_agent("verify", transcript)[0], 0)
+        status, out, err = self.run_agent("replay", transcript, "--stepjail", STEPJAIL, *ALLOW)
+        self.assertEqual(status, 0, out + err)
+
+    def test_jsonl_and_folders(self):
+        lines = "\n".join(json.dumps({**case, "call": "pack.sums.add"}) for case in CASES) + "\n\n"
+        files = {"pack/sums.py": "from pack.more import add\n", "pack/more.py": RIGHT}
+        script = self.script(fence("pass"), fence(writes(files)), "Ready.", "Ready.")
+        status, o, err = self.way(
+            "best-of", "--attempts", "2", "--model", script, "--steps", "9", "--tests",
+            self.write_cases(lines, "a.jsonl"), "--tests",
+            self.write_cases([{"call": "pack.more.add", "args": [1, 1], "returns": 2}]))
+        self.assertEqual((status, o["attempt"]), (0, 2), err)
+
+    def test_attacks(self):
+        turns = []
+        for code in [*ATTACKS.values(), RIGHT]:
+            turns += [fence(writes({"solution.py": code})), "Ready."]
+        status, o, err = self.way("tests", "--model", self.script(*turns), "--steps", "100",
+                                  "--tests", self.write_cases(CASES))
+        self.assertEqual((status, len(o["steps"])), (0, 2 * len(ATTACKS) + 1), err[-3000:])
+        for name, step in zip(ATTACKS, o["steps"][1::2]):
+            with self.subTest(attack=name):
+                self.assertIsNone(step["code"])
+                self.assertIn("Your answer does not stand", step["observation"])
+
+    def test_nothing_to_find(self):
+        """The solution finds what a test file expects, and not what a case does."""
+        tests = ("import unittest\nfrom solution import add\n\n\nclass Add(unittest.TestCase):\n"
+                 f"    def test_add(self):\n        self.assertEqual(add(2, 3), '{SECRET}')\n")
+        script = self.script(fence(writes({"solution.py": SEARCH})), "Ready.", "Ready.")
+        status, o, err = self.way("tests", "--model", script, "--steps", "2", "--tests",
+                                  self.path("test_add.py", tests))
+        self.assertEqual(status, 0, err)
+        status, o, err = self.judged(SEARCH, [{**CASES[0], "returns": SECRET}])
+        self.assertEqual(status, 3, err)
+        self.assertIn('came to {"returns": 9}', o["steps"][1]["observation"])
+        self.assertNotIn(SECRET, json.dumps(o) + err)
+
+    def test_values(self):
+        for good in True, False:
+            rows = [row for row in VALUES if row[2] == good]
+            cases = "[%s]" % ",".join('{"call": "solution.f", "args": [%d], "returns": %s}' %
+                                      (n, row[0]) for n, row in enumerate(rows))
+            code = "def f(n):\n    return [%s][n]()\n" % ", ".join(f"lambda: {row[1]}" for row in rows)
+            status, o, err = self.judged(code, cases)
+            self.assertEqual(status, 0 if good else 3, err)
+            self.assertIn("" if good else f"{len(rows)} of {len(rows)} calls failed", err)
+
+    def test_words(self):
+        rows = [("def add(a, b): return {a, b}", "a set is no plain value"),
+                ("import nothing", "No module named 'nothing'"),
+                ("def sub(a, b): pass", "has no attribute 'add'"),
+                ("def add(a, b): raise KeyError('deep')", "KeyError: 'deep'"),
+                ("def add(a, b): return {'\\x1b[2J\\u202e': 1}", '{"\\u001b[2J\\u202e": 1}'),
+                ("def add(a, b):\n    while True: pass", "killed after 3 s")]
+        for code, words in rows:
+            with self.subTest(code=code):
+                status, o, err = self.judged(code, CASES, "--step-time", "3s")
+                self.assertEqual(status, 3, err)
+                self.assertIn(words, o["steps"][1]["observation"])
+
+    def test_refused_cases(self):
+        case = CASES[0]
+        rows = [
+            ("{", "add.json: "), ("{}", "a list of cases"), ("[]", "no case in it"),
+            ("[1]", "case 1: it is to be an object"), ("[" * 100000, "add.json: "),
+            ([{**case, "return": 5}], "case 1: it is to be an object of call, args"),
+            ([case, {**case, "raises": "ValueError"}], "case 2: ", ),
+            ([{"call": "solution.add"}], "and not both"),
+            ([{"call": "solution.add", "raises": 5}], "and not both"),
+            ([{**case, "call": "add"}], 'like "module.function"'),
+            ([{**case, "call": "solution.add("}], 'like "module.function"'),
+            ([{**case, "call": "json.loads"}], "Python has a module"),
+            ([{**case, "args": {}}], '"args" is to be a list'),
+            ([{**case, "kwargs": []}], '"kwargs" an object'),
+            ([{**case, "returns": float("nan")}], "NaN is no JSON"),
+            ([{**case, "returns": float("inf")}], "Infinity is no JSON"),
+        ]
+        for cases, words in rows:
+            with self.subTest(words=words):
+                status, o, err = self.judged(RIGHT, cases)
+                self.assertEqual((status, o), (125, None))
+                self.last_line(err, "--tests", words)
+
+
+if __name__ == "__main__":
+    unittest.main()
