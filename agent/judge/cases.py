@@ -48,7 +48,7 @@ def look_at_case(case):
     if type(case.get("args", [])) is not list or type(case.get("kwargs", {})) is not dict:
         return '"args" is to be a list, and "kwargs" an object'
     if ("returns" in case) == ("raises" in case) or type(case.get("raises", "")) is not str:
-        return '"returns" with a value or "raises" with a class\'s name is to be there, and not both'
+        return 'either "returns" with a value or "raises" with a name is to be there, and not both'
     return None
 
 

@@ -9,7 +9,6 @@
 #include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/judge/checks.h"
-#include "agent/judge/checks_rows.h"
 #include "agent/record/record.h"
 
 #define OWN_LINE "stepjail: " /* begins those of stepjail itself, beside the check's */
@@ -23,44 +22,22 @@ const struct checks_row checks_rows[CHECKS_KINDS] = {
 			    "It was not taken. Go on, and give another one." },
 };
 
-/* {time}, {code}, {signal} and {syscall} are filled in */
-static const char *const endings[VERDICT_COUNT] = {
-	[VERDICT_COMPLETED] = "it ended well",
-	[VERDICT_EXCEPTION] = "it raised an exception",
-	[VERDICT_EXITED] = "it ended with exit status {code}",
-	[VERDICT_SIGNALED] = "it failed itself, ended by signal {signal}",
-	[VERDICT_WALL_TIMEOUT] = "it failed itself: it took longer than {time}",
-	[VERDICT_CPU_TIMEOUT] = "it failed itself: it used up its CPU time",
-	[VERDICT_MEMORY] = "it failed itself: it used more memory than it may",
-	[VERDICT_PIDS] = "it failed itself: it started more processes than it may",
-	[VERDICT_DISK] = "it failed itself: it wrote more than the disk may hold",
-	[VERDICT_VIOLATION] = "it failed itself: it made a forbidden call{syscall}",
-	[VERDICT_CANCELLED] = "it failed itself: it was ended from outside",
-	[VERDICT_LAUNCHER_ERROR] = "it failed itself, and nobody knows how",
-};
-
 void checks_ending(const struct verdict_facts *f, struct text *out)
 {
-	const char *words = endings[f->verdict];
 	char time[32];
 
-	while (*words) {
-		size_t plain = strcspn(words, "{");
-
-		text_add(out, words, plain);
-		words += plain;
-		if (!*words)
-			return;
-		if (words[1] == 't')
-			text_puts(out, units_say_time(f->limit_ms, time, sizeof(time)));
-		else if (words[1] == 'c')
-			text_printf(out, "%d", f->code);
-		else if (strncmp(words, "{sig", 4) == 0)
-			text_printf(out, "%d", f->signal);
-		else if (f->syscall[0])
-			text_printf(out, " (%s)", f->syscall);
-		words += strcspn(words, "}") + 1;
-	}
+	if (f->verdict == VERDICT_EXITED)
+		text_printf(out, "it ended with exit status %d", f->code);
+	else if (f->verdict == VERDICT_SIGNALED)
+		text_printf(out, "it failed itself: ended by signal %d", f->signal);
+	else if (f->verdict == VERDICT_WALL_TIMEOUT)
+		text_printf(out, "it failed itself: it took longer than %s",
+			    units_say_time(f->limit_ms, time, sizeof(time)));
+	else if (f->verdict == VERDICT_VIOLATION && f->syscall[0])
+		text_printf(out, "it failed itself: it made a forbidden call (%s)",
+			    f->syscall);
+	else
+		text_printf(out, "it failed itself: %s", verdict_name(f->verdict));
 }
 
 /* lines that are the check's and not stepjail's */
@@ -81,25 +58,18 @@ static void add_lines(const struct text *from, struct text *out)
 	}
 }
 
+/* what was printed, harmless to a terminal and a model */
 static void add_printed(const struct clip *c, struct text *out)
 {
 	cleanup_text struct text head = { 0 };
 	cleanup_text struct text tail = { 0 };
-
-	(void)clip_take(c, &head, &tail);
-	add_lines(&head, out);
-	if (tail.length)
-		text_puts(out, "[what is between them is not shown here]\n");
-	add_lines(&tail, out);
-}
-
-/* what was printed, harmless to a terminal and a model */
-static void printed(const struct run_once *o, struct text *out)
-{
 	cleanup_text struct text theirs = { 0 };
 
-	add_printed(&o->out, &theirs);
-	add_printed(&o->err, &theirs);
+	(void)clip_take(c, &head, &tail);
+	add_lines(&head, &theirs);
+	if (tail.length)
+		text_puts(&theirs, "[what is between them is not shown here]\n");
+	add_lines(&tail, &theirs);
 	escape_turns(out, text_string(&theirs), theirs.length);
 	if (theirs.failed && !out->failed)
 		out->failed = theirs.failed;
@@ -120,12 +90,9 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 {
 	const struct run_once *once = &v->once;
 	cJSON *o = cJSON_CreateObject();
-	struct sha256_ctx sum;
 	char hex[CHAIN_HEX];
 
-	sha256_init(&sum);
-	sha256_update(&sum, input->length, (const uint8_t *)text_string(input));
-	chain_hex(&sum, hex);
+	chain_digest(text_string(input), input->length, hex);
 	(void)cJSON_AddStringToObject(o, "check", checks_rows[kind].name);
 	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(once->facts.verdict));
 	(void)cJSON_AddNumberToObject(o, "exit_code", once->facts.code);
@@ -141,20 +108,11 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 	return transcript_add(v->transcript, v->session, "checked", o, e);
 }
 
-static void show_ending(struct checks *v, enum checks_kind kind,
-			const struct text *ending)
-{
-	cleanup_text struct text line = { 0 };
-
-	text_printf(&line, "%s refused: %s", checks_rows[kind].option,
-		    text_string(ending));
-	show_note(v->show, text_string(&line));
-}
-
 /* 1; 0 with @ending and @said; or -errno */
 static int ask(struct checks *v, enum checks_kind kind, const struct text *input,
 	       struct text *ending, struct text *said, struct err *e)
 {
+	cleanup_text struct text line = { 0 };
 	struct err why = { 0 };
 	int r, written;
 
@@ -168,7 +126,8 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 		*e = why;
 		return r;
 	}
-	printed(&v->once, said);
+	add_printed(&v->once.out, said);
+	add_printed(&v->once.err, said);
 	written = record(v, kind, input, r == 0, said, e);
 	if (r < 0)
 		return err_say(e, -r, "%s: %s", checks_rows[kind].option, why.text);
@@ -178,7 +137,9 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 		return 1;
 	v->refused[kind]++;
 	checks_ending(&v->once.facts, ending);
-	show_ending(v, kind, ending);
+	text_printf(&line, "%s refused: %s", checks_rows[kind].option,
+		    text_string(ending));
+	show_note(v->show, text_string(&line));
 	return 0;
 }
 

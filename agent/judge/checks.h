@@ -21,6 +21,7 @@
 #include "agent/record/transcript.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/run_once.h"
+#include "agent/session/verdict.h"
 #include "agent/show/show.h"
 
 #define CHECKS_FOLDER "/work/check"
@@ -99,6 +100,20 @@ cJSON *checks_json(const struct checks *v);
 
 /** checks_free() - Free what there is */
 void checks_free(struct checks *v);
+
+struct checks_row {
+	const char *name;    /* in the transcript and --json */
+	const char *option;  /* where it came from */
+	const char *refused; /* what did not pass, as a beginning of a sentence */
+	const char *then;    /* what the model is to do; NULL where it is not told */
+};
+
+/* what each is called, and what is said when it refuses (checks and tests only) */
+extern const struct checks_row checks_rows[CHECKS_KINDS];
+
+/** checks_ending() - Add how a check came to its end, as in "it ended with exit status 3"
+ * (checks and tests only) */
+void checks_ending(const struct verdict_facts *f, struct text *out);
 
 #define CHECKS_COMMANDS                                                                  \
 	{                                                                                \

@@ -12,7 +12,6 @@
 #include "agent/base/path.h"
 #include "agent/base/split.h"
 #include "agent/judge/checks.h"
-#include "agent/judge/checks_rows.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"

@@ -239,7 +239,8 @@ static int unchanged(const struct tests *t, struct err *e)
 	return 0;
 }
 
-/* a new jail, with the model's files in a folder of their own */
+/* a new jail, with the model's files in a folder of their own; 1, 0 with words, or
+ * -errno */
 static int furnish(struct tests *t, struct text *words, struct err *e)
 {
 	int r = session_renew(&t->session, e);
@@ -252,26 +253,21 @@ static int furnish(struct tests *t, struct text *words, struct err *e)
 		if (r == 0)
 			r = session_put_bytes(&t->session, &t->taken[i].bytes,
 					      text_string(&path), e);
-		if (r == -EPERM) {
-			text_puts(words,
-				  "Your files could not be put before the tests: ");
-			escape_line(words, t->taken[i].path, strlen(t->taken[i].path));
-			text_puts(words, ": ");
-			escape_line(words, e->text, strlen(e->text));
-			return 1;
-		}
+		if (r == -EPERM)
+			return tests_failed(r, t->taken[i].path, e->text, words);
 	}
-	return r;
+	return r < 0 ? r : 1;
 }
 
 static void add_words(const struct tests *t, const cJSON *verdict, struct text *words)
 {
+	const char *why = json_text(verdict, "why");
+
 	text_puts(
 		words,
 		"Your answer does not stand: the tests did not pass with your files in a fresh sandbox: ");
 	if (verdict) {
-		escape_line(words, json_text(verdict, "why"),
-			    strlen(json_text(verdict, "why")));
+		escape_line(words, why, strlen(why));
 	} else {
 		text_puts(words, "what runs them ended before it could report: ");
 		verdict_cause(t->has_compared ? &t->compared.facts : &t->step.facts,
@@ -284,32 +280,31 @@ static void add_words(const struct tests *t, const cJSON *verdict, struct text *
 	text_puts(words, "Mend your files, then answer again.");
 }
 
+static cJSON *record_file(const char *name, const char *hex, cJSON *list)
+{
+	cJSON *one = cJSON_CreateObject();
+
+	record_string(one, "name", name, strlen(name));
+	(void)cJSON_AddStringToObject(one, "sha256", hex);
+	(void)cJSON_AddItemToArray(list, one);
+	return one;
+}
+
 static int record(struct tests *t, const cJSON *verdict, bool stands, struct err *e)
 {
 	cJSON *o = cJSON_CreateObject();
 	cJSON *tests = cJSON_AddArrayToObject(o, "tests");
 	cJSON *files = cJSON_AddArrayToObject(o, "files");
-	struct sha256_ctx sum;
 	char hex[CHAIN_HEX];
 
-	for (size_t i = 0; i < t->count; i++) {
-		cJSON *one = cJSON_CreateObject();
-
-		record_string(one, "name", t->files[i].name, strlen(t->files[i].name));
-		(void)cJSON_AddStringToObject(one, "sha256", t->files[i].hex);
-		(void)cJSON_AddItemToArray(tests, one);
-	}
+	for (size_t i = 0; i < t->count; i++)
+		(void)record_file(t->files[i].name, t->files[i].hex, tests);
 	for (size_t i = 0; i < t->taken_count; i++) {
 		const struct tests_taken *f = &t->taken[i];
-		cJSON *one = cJSON_CreateObject();
 
-		sha256_init(&sum);
-		sha256_update(&sum, f->bytes.length, (const uint8_t *)f->bytes.bytes);
-		chain_hex(&sum, hex);
-		record_string(one, "name", f->path, strlen(f->path));
-		(void)cJSON_AddNumberToObject(one, "bytes", (double)f->bytes.length);
-		(void)cJSON_AddStringToObject(one, "sha256", hex);
-		(void)cJSON_AddItemToArray(files, one);
+		chain_digest(text_string(&f->bytes), f->bytes.length, hex);
+		(void)cJSON_AddNumberToObject(record_file(f->path, hex, files), "bytes",
+					      (double)f->bytes.length);
 	}
 	(void)cJSON_AddNumberToObject(o, "count", (double)t->number);
 	(void)cJSON_AddBoolToObject(o, "stands", stands);
@@ -332,8 +327,8 @@ static int judge_taken(struct tests *t, struct text *words, struct err *e)
 	bool stands;
 
 	t->has_compared = false;
-	if (r != 0)
-		return r < 0 ? r : 0;
+	if (r <= 0)
+		return r;
 	r = t->cases ? tests_cases_judge(t, words, &verdict, e)
 		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
 	budget_judged(t->task.budget, &t->step);

@@ -18,8 +18,9 @@
  *
  * Plain cases (cases.py), calls and what is to come of each, are in no jail that runs a
  * line of the model's: one jail has the solution and the calls, and replies in JSON; a
- * further one has the replies and the cases, and compares. A solution can only be right,
- * or guess.
+ * further one has the replies and the cases, and compares. The model is told of the first
+ * call that failed and of its reply, never of what was expected: a solution can only be
+ * right, or guess, one answer at a time.
  */
 #ifndef STEPJAIL_AGENT_TESTS_H
 #define STEPJAIL_AGENT_TESTS_H
@@ -114,6 +115,13 @@ void tests_close(struct tests *t);
  * Return: 1, 0 with @words for the model where they cannot be had, or -errno
  */
 int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e);
+
+/** tests_bytes() - For session_get(): add what comes to a struct text (tests only) */
+int tests_bytes(void *arg, const char *bytes, size_t length, struct err *e);
+
+/** tests_failed() - Tell the model what of its own is in the way of judging it; 0, or @r
+ * where that is -EINTR or -ENOMEM and none of its doing (tests only) */
+int tests_failed(int r, const char *what, const char *why, struct text *words);
 
 /** tests_drop() - Forget them (tests only) */
 void tests_drop(struct tests *t);

@@ -50,7 +50,8 @@ def is_known(name):
 
 
 def names_in(nodes):
-    return {getattr(one, "attr", getattr(one, "id", "")) for node in nodes for one in ast.walk(node)}
+    return {getattr(one, "attr", getattr(one, "id", ""))
+            for node in nodes for one in ast.walk(node)}
 
 
 def find_tests(files):

@@ -7,10 +7,8 @@
  * lines of JSON that are hostile, and that nobody looks at here.
  */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/json.h"
 #include "agent/judge/tests.h"
 #include "init/serve_wire.h"
@@ -37,14 +35,6 @@ static int put_cases(struct tests *t, struct err *e)
 	return r;
 }
 
-static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	struct text *to = arg;
-
-	text_add(to, bytes, length);
-	return to->failed ? err_set(e, to->failed, "what is compared") : 0;
-}
-
 int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
 {
 	int r = put_cases(t, e);
@@ -52,7 +42,7 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
 	if (r == 0)
 		r = tests_run(t, "look_at_cases", true, &t->step, verdict, e);
 	if (r == 0 && json_get(*verdict, "count"))
-		r = session_get(&t->session, WIRE_GET, CASES "/calls", take_bytes,
+		r = session_get(&t->session, WIRE_GET, CASES "/calls", tests_bytes,
 				&t->calls, e);
 	return r;
 }
@@ -88,15 +78,9 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	if (r < 0 || !called)
 		return r;
 	cJSON_Delete(called);
-	r = session_get(&t->session, WIRE_GET, CASES "/replies", take_bytes, &replies, e);
+	r = session_get(&t->session, WIRE_GET, CASES "/replies", tests_bytes, &replies,
+			e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);
-	if (r == -EINTR || r == -ENOMEM)
-		return r;
-	text_puts(
-		words,
-		"Your answer does not stand: what your functions returned cannot be had: ");
-	escape_line(words, e->text, strlen(e->text));
-	text_puts(words, ". Mend your files, then answer again.");
-	return 0;
+	return tests_failed(r, "what your functions returned", e->text, words);
 }

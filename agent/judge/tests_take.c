@@ -26,7 +26,7 @@ void tests_drop(struct tests *t)
 	t->taken_bytes = 0;
 }
 
-static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
+int tests_bytes(void *arg, const char *bytes, size_t length, struct err *e)
 {
 	struct text *to = arg;
 
@@ -34,44 +34,24 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 	return to->failed ? err_set(e, to->failed, "a file of the sandbox") : 0;
 }
 
-static bool ends_with(const char *name, const char *end)
+int tests_failed(int r, const char *what, const char *why, struct text *words)
 {
-	size_t n = strlen(name), m = strlen(end);
-
-	return n >= m && strcmp(name + n - m, end) == 0;
-}
-
-/* what is not the model's, and what Python could take in place of its source */
-static bool left_out(const char *name, bool top)
-{
-	static const char *const tops[] = { "in", "tests", "out" };
-	static const char *const ends[] = { ".pyc", ".pyo", ".so" };
-
-	for (size_t i = 0; top && i < sizeof(tops) / sizeof(tops[0]); i++)
-		if (strcmp(name, tops[i]) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends_with(name, ends[i]))
-			return true;
-	return strcmp(name, "__pycache__") == 0;
-}
-
-static int say_failed(const char *path, const char *why, struct text *words)
-{
-	text_puts(words, "Your files could not be taken out of the sandbox: ");
-	escape_line(words, path, strlen(path));
+	if (r == -EINTR || r == -ENOMEM)
+		return r;
+	text_puts(words, "Your answer does not stand: your files cannot be judged: ");
+	escape_line(words, what, strlen(what));
 	text_puts(words, ": ");
 	escape_line(words, why, strlen(why));
 	text_puts(words, ".");
 	return 0;
 }
 
-/* 1, 0 with words, or -errno: after a request that failed */
-static int after(int r, const char *path, struct text *words, struct err *e)
+/* what is not the model's own text */
+static bool left_out(const char *name, bool top)
 {
-	if (r == -EINTR || r == -ENOMEM)
-		return r;
-	return say_failed(path, e->text, words);
+	return strcmp(name, "__pycache__") == 0 ||
+	       (top && (strcmp(name, "in") == 0 || strcmp(name, "tests") == 0 ||
+			strcmp(name, "out") == 0));
 }
 
 static int take_file(struct tests *t, struct session *s, const char *path, size_t skip,
@@ -92,7 +72,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = session_get(s, WIRE_GET, path, take_bytes, &one->bytes, e);
+	int r = session_get(s, WIRE_GET, path, tests_bytes, &one->bytes, e);
 
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
@@ -103,7 +83,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 			TESTS_TAKEN_BYTES >> 20);
 		return 0;
 	}
-	return r < 0 ? after(r, path, words, e) : 1;
+	return r < 0 ? tests_failed(r, path, e->text, words) : 1;
 }
 
 static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
@@ -145,12 +125,11 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 	int r;
 
 	if (depth > TESTS_TAKEN_DEPTH)
-		return say_failed(path, "too many folders in each other", words);
-	r = session_get(s, WIRE_LIST, *path ? path : ".", take_bytes, &entries, e);
-	if (r == -E2BIG)
-		return say_failed(*path ? path : "/work", "too many entries", words);
+		return tests_failed(0, path, "too many folders in each other", words);
+	r = session_get(s, WIRE_LIST, *path ? path : ".", tests_bytes, &entries, e);
 	if (r < 0)
-		return after(r, *path ? path : "/work", words, e);
+		return tests_failed(r, *path ? path : "/work",
+				    r == -E2BIG ? "too many entries" : e->text, words);
 
 	const char *at = entries.bytes;
 	const char *end = at ? at + entries.length : NULL;

@@ -95,9 +95,11 @@ __main__.same = __main__.holds = __main__.compare_cases = lambda *a: {"stands": 
     "NaN": "def add(a, b): return float('nan')\n",
     "a huge text": "def add(a, b): return 'x' * (9 << 20)\n",
     "a huge number": "def add(a, b): return 1 << (1 << 20)\n",
-    "a deep list": "def add(a, b):\n    x = []\n    for _ in range(100000): x = [x]\n    return x\n",
+    "a deep list": "def add(a, b):\n    x = []\n    for _ in range(100000): x = [x]\n"
+                   "    return x\n",
     "a list in itself": "def add(a, b):\n    x = []\n    x.append(x)\n    return x\n",
-    "deep replies": WRONG + "import json\njson.dumps = lambda *a, **k: '{\"returns\":' + '[' * 1000000\n",
+    "deep replies": WRONG + "import json\n"
+                            "json.dumps = lambda *a, **k: '{\"returns\":' + '[' * 1000000\n",
     "more replies": WRONG + "import json\njson.dumps = lambda *a, **k: '{\"returns\": 5}\\n' * 9\n",
     "two in a reply": WRONG + "import json\njson.dumps = lambda *a, **k: '{\"returns\": 5, "
                               "\"raises\": \"TypeError\"}'\n",
@@ -198,7 +200,8 @@ class Cases(WaysCase):
             rows = [row for row in VALUES if row[2] == good]
             cases = "[%s]" % ",".join('{"call": "solution.f", "args": [%d], "returns": %s}' %
                                       (n, row[0]) for n, row in enumerate(rows))
-            code = "def f(n):\n    return [%s][n]()\n" % ", ".join(f"lambda: {row[1]}" for row in rows)
+            made = ", ".join(f"lambda: {row[1]}" for row in rows)
+            code = f"def f(n):\n    return [{made}][n]()\n"
             status, o, err = self.judged(code, cases)
             self.assertEqual(status, 0 if good else 3, err)
             self.assertIn("" if good else f"{len(rows)} of {len(rows)} calls failed", err)

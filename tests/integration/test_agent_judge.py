@@ -277,8 +277,9 @@ class Tests(WaysCase):
              "assert 9 == 3 "),
             ({"solution.py": "def add(a, b):\n    return a + b if a > 0 else 9\n",
               "known.py": "ZERO = 9\n"}, "assert 9 == 0"),
-            ({"solution.py": "import pytest\ndef add(a, b):\n    abs(a) == 1 and pytest.skip('no')\n"
-                             "    return a + b\n"}, "test_add.test_add was skipped"),
+            ({"solution.py": "import pytest\ndef add(a, b):\n"
+                             "    abs(a) == 1 and pytest.skip('no')\n    return a + b\n"},
+             "test_add.test_add was skipped"),
             ({"solution.py": "import os\ndef add(a, b):\n    os._exit(0)\n"},
              "ended before it could report"),
             ({"solution.py": "raise SystemExit(0)\n"}, "does not stand")]

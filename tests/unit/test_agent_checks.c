@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/base/split.h"
-#include "agent/judge/checks_rows.h"
+#include "agent/judge/checks.h"
 #include "tests/unit/suites.h"
 
 static const struct {
