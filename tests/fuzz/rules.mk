@@ -17,7 +17,6 @@ FUZZER := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
 $(B)/fuzz/o/%.o: %.c $(GENERATED) | $(B)/packages.test
 	@mkdir -p $(@D)
 	@echo "  CC   $< (fuzz)"; clang $(C) $(LIBS_C) -O1 $(SANITIZE) -fsanitize=fuzzer-no-link -c -o $@ $<
-$(B)/fuzz/o/agent/judge/harness.o: agent/judge/harness.py
 $(FUZZ_JAIL:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/o/tests/fuzz/%.o $(FUZZ_JAIL_C:%.c=$(B)/fuzz/o/%.o)
 	@echo "  LINK $@"; clang $(FUZZER) -o $@ $^ $(FUZZ_WRAP) -lcjson $(LIBS)
 $(FUZZ_AGENT:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/o/tests/fuzz/%.o $(FUZZ_AGENT_C:%.c=$(B)/fuzz/o/%.o)
