@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/json.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine.h"
 #include "init/io.h"
@@ -135,8 +136,10 @@ int main(int argc, char **argv)
 	struct stop stop = { .fd = -1 };
 	struct err e = { 0 };
 	cleanup_text struct text line = { 0 };
-	int r = io_hold_standard(O_RDONLY);
+	int r;
 
+	json_memory();
+	r = io_hold_standard(O_RDONLY);
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
 	if (r == 0)
 		r = stop_open(&stop, &e);

@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - JSON from outside: see json.h
+ * json.c - JSON, read and made: see json.h
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/json.h"
+#include "agent/base/memory.h"
 
 #define ESCAPE 6 /* bytes of \uXXXX */
 
 static const char replacement[ESCAPE] = { '\\', 'u', 'f', 'f', 'f', 'd' };
+
+static void *take(size_t bytes)
+{
+	return memory_grow(NULL, bytes);
+}
+
+void json_memory(void)
+{
+	cJSON_InitHooks(&(struct cJSON_Hooks){ .malloc_fn = take, .free_fn = free });
+}
 
 /* the unit of an escape of four digits; -1 where there is none */
 static long unit_at(const char *at, const char *end)
@@ -81,6 +93,17 @@ cJSON *json_parse(const char *bytes, size_t length)
 			return NULL;
 		}
 	return root;
+}
+
+void json_print(const cJSON *value, struct text *out)
+{
+	char *printed = cJSON_PrintUnformatted(value);
+
+	if (printed)
+		text_puts(out, printed);
+	else
+		out->failed = E2BIG;
+	cJSON_free(printed);
 }
 
 const cJSON *json_get(const cJSON *object, const char *name)

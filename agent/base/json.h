@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - JSON from outside, read with care
+ * json.h - JSON: what comes from outside is read with care, what is written has every member
+ *
+ * cJSON answers NULL where memory ran out, and its next function takes that NULL and does
+ * nothing: a record would lack a member, and nobody would notice. json_memory() gives it
+ * memory that never runs out, or the process ends (memory.h). So cJSON_Create*() and
+ * cJSON_Add*() cannot fail where their arguments are right, and `(void)` before them is
+ * all that there is to say.
  */
 #ifndef STEPJAIL_AGENT_JSON_H
 #define STEPJAIL_AGENT_JSON_H
@@ -9,6 +15,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "agent/base/text.h"
+
+/** json_memory() - Let cJSON's memory be memory.h's; to be called before anything else */
+void json_memory(void);
 
 /**
  * json_mend() - Make escapes that no C string or no UTF-8 could hold U+FFFD, in place
@@ -20,8 +31,8 @@
  */
 bool json_mend(char *bytes, size_t length);
 
-#define JSON_VALUES_MAX                                                                  \
-	100000 /* each takes ten times the memory of its bytes, and more */
+/* each takes ten times the memory of its bytes, and more */
+#define JSON_VALUES_MAX 100000
 
 /** json_crowded() - Whether there are more than JSON_VALUES_MAX values, as far as commas
  * tell */
@@ -33,6 +44,14 @@ bool json_crowded(const char *bytes, size_t length);
  * Return: a value for the caller to free, or NULL; for what is crowded, too
  */
 cJSON *json_parse(const char *bytes, size_t length);
+
+/**
+ * json_print() - Add a value as JSON on one line
+ *
+ * One that is longer than INT_MAX bytes fails as a piece does that is longer than @out may
+ * be: @out->failed.
+ */
+void json_print(const cJSON *value, struct text *out);
 
 /** json_get() - A member of an object, NULL where there is none; as cJSON has it */
 const cJSON *json_get(const cJSON *object, const char *name);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/split.h"
 #include "agent/base/text.h"
 
@@ -77,9 +78,7 @@ int split_words(const char *line, struct split *w, const char *what, struct err 
 
 		if (r < 0)
 			return r;
-		w->words[w->count] = strdup(text_string(&word));
-		if (!w->words[w->count++])
-			return err_set(e, ENOMEM, "%s", what);
+		w->words[w->count++] = memory_string(text_string(&word));
 	}
 	return w->count ? 0 : err_say(e, EINVAL, "%s: there is no word in it", what);
 }

@@ -24,8 +24,8 @@ struct split {
  * @w:		Overwritten; split_free() in any case
  * @what:	Names the line in an error
  *
- * Return: 0, -EINVAL (no word; a quote that is not closed; a backslash at the end),
- * -E2BIG or -ENOMEM
+ * Return: 0, -EINVAL (no word; a quote that is not closed; a backslash at the end) or
+ * -E2BIG
  */
 int split_words(const char *line, struct split *w, const char *what, struct err *e);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/text.h"
 
 #define FIRST_ROOM 256
@@ -46,13 +47,7 @@ static bool make_room(struct text *t, size_t more)
 	while (room <= t->length + more)
 		room *= 2;
 
-	char *bytes = realloc(t->bytes, room);
-
-	if (!bytes) {
-		t->failed = ENOMEM;
-		return false;
-	}
-	t->bytes = bytes;
+	t->bytes = memory_grow(t->bytes, room);
 	t->room = room;
 	return true;
 }
@@ -75,16 +70,12 @@ void text_puts(struct text *t, const char *string)
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
-	char *line = NULL;
+	char *line;
 
 	va_start(ap, fmt);
-	int n = vasprintf(&line, fmt, ap);
+	line = memory_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		t->failed = t->failed ? t->failed : ENOMEM;
-		return;
-	}
-	text_add(t, line, (size_t)n);
+	text_puts(t, line);
 	free(line);
 }
 
@@ -102,8 +93,6 @@ int text_check(const struct text *t, const char *what, struct err *e)
 {
 	if (!t->failed)
 		return 0;
-	if (t->failed == E2BIG)
-		return err_say(e, E2BIG, "%s: longer than %zu bytes", what,
-			       t->max ? t->max : TEXT_MAX_BYTES);
-	return err_set(e, t->failed, "%s", what);
+	return err_say(e, t->failed, "%s: longer than %zu bytes", what,
+		       t->max ? t->max : TEXT_MAX_BYTES);
 }

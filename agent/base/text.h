@@ -4,7 +4,7 @@
  *
  * What a model or a jail sends is put together piece by piece. A piece that does not fit
  * leaves the text as it was and is remembered in @failed, so that a caller checks once,
- * at the end, and never after each piece.
+ * at the end, and never after each piece. Memory that runs out ends the process (memory.h).
  */
 #ifndef STEPJAIL_AGENT_TEXT_H
 #define STEPJAIL_AGENT_TEXT_H
@@ -22,7 +22,7 @@ struct text {
 	size_t length;
 	size_t room;
 	size_t max; /* largest length, 0 for TEXT_MAX_BYTES */
-	int failed; /* 0, or the errno of the first piece that was not added */
+	int failed; /* 0, or E2BIG: a piece was not added, for there is no room for it */
 };
 
 #define cleanup_text __attribute__((cleanup(text_free)))
@@ -53,7 +53,7 @@ const char *text_string(const struct text *t);
  * text_check() - Say whether every piece was added
  * @what:	Names the text for the error line
  *
- * Return: 0, -ENOMEM or -E2BIG
+ * Return: 0 or -E2BIG
  */
 int text_check(const struct text *t, const char *what, struct err *e);
 

@@ -76,7 +76,7 @@ void budget_tell(const struct budget *b, struct text *out);
  * the option that set it */
 void budget_words(const struct budget *b, enum budget_kind kind, struct text *out);
 
-/** budget_json() - Limits that there are, and all that was used; NULL without memory */
+/** budget_json() - Limits that there are, and all that was used */
 cJSON *budget_json(const struct budget *b);
 
 #endif

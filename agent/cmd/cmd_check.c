@@ -9,6 +9,7 @@
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine_plan.h"
 #include "agent/session/jail_opts.h"
+#include "init/io.h"
 
 struct check_options {
 	const char *base_url;
@@ -42,14 +43,10 @@ static int check_run(const void *options, const char *operand, struct stop *stop
 		return r;
 
 	cJSON *root = confine_json(&policy, &facts);
-	char *json = cJSON_Print(root);
+	cleanup_free char *json = cJSON_Print(root);
 
 	cJSON_Delete(root);
-	text_puts(&out, json ? json : "");
-	text_puts(&out, "\n");
-	cJSON_free(json);
-	if (!json)
-		return err_set(e, ENOMEM, "check");
+	text_printf(&out, "%s\n", json);
 	r = text_check(&out, "check", e);
 	if (r == 0)
 		r = stop_write(stop, STDOUT_FILENO, out.bytes, out.length);

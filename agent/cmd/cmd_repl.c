@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine_plan.h"
 #include "agent/confine/confined.h"
@@ -210,12 +211,11 @@ static int collect(struct repl *r, int s, struct err *e)
 static int repl_main(const void *options, const char *operand, struct stop *stop,
 		     struct err *e)
 {
-	__attribute__((cleanup(whole_free))) struct whole *w = calloc(1, sizeof(*w));
+	__attribute__((cleanup(whole_free))) struct whole *w =
+		memory_zeroed(1, sizeof(*w));
 	const struct repl_options *o = options;
 
 	(void)operand;
-	if (!w)
-		return err_set(e, ENOMEM, "repl");
 	w->repl.transcript.fd = -1;
 	w->confined = CONFINED_NOT;
 	w->repl.collected = OUT_NONE;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/cmd/commands.h"
 #include "agent/cmd/solve.h"
@@ -146,11 +147,10 @@ static void plan_loop(struct solve *s, const char *task)
 static int solve_run(const void *options, const char *operand, struct stop *stop,
 		     struct err *e)
 {
-	__attribute__((cleanup(solve_free))) struct solve *s = calloc(1, sizeof(*s));
+	__attribute__((cleanup(solve_free))) struct solve *s =
+		memory_zeroed(1, sizeof(*s));
 	const struct solve_options *o = options;
 
-	if (!s)
-		return err_set(e, ENOMEM, "solve");
 	s->o = o;
 	s->stop = stop;
 	s->transcript.fd = -1;

@@ -79,16 +79,18 @@ static int ask_one(struct model *model, const struct eval_task *t, uint64_t ask_
 }
 
 /* hand back the code of a reply, or what is wrong with it */
-static int hand_back(int fd, size_t sample, const struct reply *reply, struct err *e)
+static int hand_back(int fd, size_t sample, const struct reply *reply)
 {
 	struct extract found = { 0 };
-	int r = extract_code(text_string(&reply->text), reply->text.length, &found, e);
-	const char *why = extract_complaint(found.kind);
+	const char *why;
+	int r;
 
-	if (r == 0 && found.kind == EXTRACT_CODE)
+	extract_code(text_string(&reply->text), reply->text.length, &found);
+	why = extract_complaint(found.kind);
+	if (found.kind == EXTRACT_CODE)
 		r = put(fd, sample, ANSWER_CODE, text_string(&found.code),
 			found.code.length);
-	else if (r == 0)
+	else
 		r = put(fd, sample, ANSWER_NONE, why ? why : NO_CODE,
 			strlen(why ? why : NO_CODE));
 	text_free(&found.code);
@@ -112,7 +114,7 @@ static int ask_all(const struct evalbook *b, const struct evalask_plan *p, size_
 		r = ask_one(&model, &b->set->tasks[b->samples[i].task], p->ask_ms, &reply,
 			    e);
 		if (r == 0 && !b->samples[i].asked)
-			r = hand_back(fd, i, &reply, e);
+			r = hand_back(fd, i, &reply);
 	}
 	reply_free(&reply);
 	model_close(&model);

@@ -85,14 +85,13 @@ static int understand(struct loop *l, struct err *e)
 {
 	const struct text *said = &l->reply.text;
 	const char *words;
-	int r = 0;
 
 	text_free(&l->found.code);
 	text_clear(&l->complaint);
 	if (l->reply.call_count)
-		r = tool_read(&l->reply, l->limits.tools, &l->found, &l->complaint, e);
+		tool_read(&l->reply, l->limits.tools, &l->found, &l->complaint);
 	else if (!l->limits.tools)
-		r = extract_code(text_string(said), said->length, &l->found, e);
+		extract_code(text_string(said), said->length, &l->found);
 	else if (fence_blank((struct span){ text_string(said), said->length }))
 		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
 	else
@@ -109,7 +108,7 @@ static int understand(struct loop *l, struct err *e)
 	}
 	if (!l->complaint.length && words)
 		text_puts(&l->complaint, words);
-	return r < 0 ? r : text_check(&l->complaint, "a complaint", e);
+	return text_check(&l->complaint, "a complaint", e);
 }
 
 static int observe(struct loop *l, uint64_t number, const struct text *observation,
@@ -127,8 +126,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
 	int r = text_check(observation, "an observation", e);
 
-	if (!cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true)))
-		r = err_set(e, ENOMEM, "the list of steps");
+	(void)cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true));
 	if (r < 0) {
 		cJSON_Delete(o);
 		return r;

@@ -25,16 +25,22 @@ static const struct finish_name finishes[] = {
 	{ "refusal", FINISH_REFUSED },
 };
 
-/* a new object with its type in a list of blocks; NULL where memory ran out */
+/* a new object in a list */
+static cJSON *append(cJSON *list)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	(void)cJSON_AddItemToArray(list, item);
+	return item;
+}
+
+/* one with its type, in a list of blocks */
 static cJSON *add_block(cJSON *list, const char *type)
 {
-	cJSON *block = cJSON_CreateObject();
+	cJSON *block = append(list);
 
-	if (!cJSON_AddItemToArray(list, block)) {
-		cJSON_Delete(block);
-		return NULL;
-	}
-	return cJSON_AddStringToObject(block, "type", type) ? block : NULL;
+	(void)cJSON_AddStringToObject(block, "type", type);
+	return block;
 }
 
 static bool is_blank(const char *text)
@@ -42,36 +48,35 @@ static bool is_blank(const char *text)
 	return text[strspn(text, " \t\r\n\f\v")] == '\0';
 }
 
-static bool add_text(cJSON *list, const char *text)
+static void add_text(cJSON *list, const char *text)
 {
-	return cJSON_AddStringToObject(add_block(list, "text"), "text", text);
+	(void)cJSON_AddStringToObject(add_block(list, "text"), "text", text);
 }
 
-static bool add_message(cJSON *list, const struct message *m)
+static void add_message(cJSON *list, const struct message *m)
 {
 	if (m->call_id) {
 		cJSON *block = add_block(list, "tool_result");
 
-		return cJSON_AddStringToObject(block, "tool_use_id", m->call_id) &&
-		       cJSON_AddStringToObject(block, "content", m->text);
+		(void)cJSON_AddStringToObject(block, "tool_use_id", m->call_id);
+		(void)cJSON_AddStringToObject(block, "content", m->text);
+		return;
 	}
-	if (!is_blank(m->text) && !add_text(list, m->text))
-		return false;
-	if (is_blank(m->text) && !m->call_count && !add_text(list, "(an empty reply)"))
-		return false;
+	if (!is_blank(m->text))
+		add_text(list, m->text);
+	else if (!m->call_count)
+		add_text(list, "(an empty reply)");
 	for (size_t i = 0; i < m->call_count; i++) {
 		cJSON *block = add_block(list, "tool_use");
 
-		if (!cJSON_AddStringToObject(block, "id", m->calls[i].id) ||
-		    !cJSON_AddStringToObject(block, "name", m->calls[i].name) ||
-		    !cJSON_AddRawToObject(block, "input", m->calls[i].arguments))
-			return false;
+		(void)cJSON_AddStringToObject(block, "id", m->calls[i].id);
+		(void)cJSON_AddStringToObject(block, "name", m->calls[i].name);
+		(void)cJSON_AddRawToObject(block, "input", m->calls[i].arguments);
 	}
-	return true;
 }
 
 /* messages of one role that follow each other become one turn */
-static bool add_turns(cJSON *root, const struct chat *chat)
+static void add_turns(cJSON *root, const struct chat *chat)
 {
 	cJSON *turns = cJSON_AddArrayToObject(root, "messages");
 	cJSON *content = NULL;
@@ -81,59 +86,40 @@ static bool add_turns(cJSON *root, const struct chat *chat)
 		const struct message *m = &chat->list[i];
 
 		if (m->role == ROLE_SYSTEM) {
-			if (!cJSON_AddStringToObject(root, "system", m->text))
-				return false;
+			(void)cJSON_AddStringToObject(root, "system", m->text);
 			continue;
 		}
 		if (m->role != last) {
-			cJSON *turn = cJSON_CreateObject();
+			cJSON *turn = append(turns);
 
-			if (!cJSON_AddItemToArray(turns, turn)) {
-				cJSON_Delete(turn);
-				return false;
-			}
-			if (!cJSON_AddStringToObject(turn, "role",
-						     chat_role_name(m->role)))
-				return false;
+			(void)cJSON_AddStringToObject(turn, "role",
+						      chat_role_name(m->role));
 			content = cJSON_AddArrayToObject(turn, "content");
 		}
 		last = m->role;
-		if (!add_message(content, m))
-			return false;
+		add_message(content, m);
 	}
-	return turns;
 }
 
-static bool add_tool(cJSON *root)
+static void add_tool(cJSON *root)
 {
-	cJSON *list = cJSON_AddArrayToObject(root, "tools");
-	cJSON *one = cJSON_CreateObject();
+	cJSON *one = append(cJSON_AddArrayToObject(root, "tools"));
 
-	if (!cJSON_AddItemToArray(list, one)) {
-		cJSON_Delete(one);
-		return false;
-	}
-	return cJSON_AddStringToObject(one, "name", TOOL_NAME) &&
-	       cJSON_AddStringToObject(one, "description", TOOL_WORDS) &&
-	       cJSON_AddRawToObject(one, "input_schema", TOOL_SCHEMA);
+	(void)cJSON_AddStringToObject(one, "name", TOOL_NAME);
+	(void)cJSON_AddStringToObject(one, "description", TOOL_WORDS);
+	(void)cJSON_AddRawToObject(one, "input_schema", TOOL_SCHEMA);
 }
 
-static int ask(const struct question *q, struct text *out, struct err *e)
+static void ask(const struct question *q, cJSON *root)
 {
-	cJSON *root = cJSON_CreateObject();
 	uint64_t most = q->reply_tokens ? q->reply_tokens : DEFAULT_REPLY_TOKENS;
-	bool good = cJSON_AddStringToObject(root, "model", q->model_name) &&
-		    cJSON_AddNumberToObject(root, "max_tokens", (double)most) &&
-		    cJSON_AddTrueToObject(root, "stream") &&
-		    (!q->tools || add_tool(root)) && add_turns(root, q->chat);
-	char *body = good ? cJSON_PrintUnformatted(root) : NULL;
 
-	cJSON_Delete(root);
-	if (!body)
-		return err_set(e, ENOMEM, "the request to the model");
-	text_puts(out, body);
-	cJSON_free(body);
-	return text_check(out, "the request to the model", e);
+	(void)cJSON_AddStringToObject(root, "model", q->model_name);
+	(void)cJSON_AddNumberToObject(root, "max_tokens", (double)most);
+	(void)cJSON_AddTrueToObject(root, "stream");
+	if (q->tools)
+		add_tool(root);
+	add_turns(root, q->chat);
 }
 
 static void take_usage(struct response *a, const cJSON *usage)

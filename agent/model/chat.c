@@ -2,10 +2,10 @@
 /*
  * chat.c - the conversation with a model so far: see chat.h
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/text.h"
 #include "agent/base/utf8.h"
 #include "agent/model/chat.h"
@@ -33,13 +33,8 @@ int chat_add(struct chat *c, enum role role, const char *text, size_t length,
 	struct text mended = { 0 };
 
 	if (c->count == c->room) {
-		size_t room = c->room ? c->room * 2 : 16;
-		struct message *list = realloc(c->list, room * sizeof(*list));
-
-		if (!list)
-			return err_set(e, ENOMEM, "the conversation");
-		c->list = list;
-		c->room = room;
+		c->room = c->room ? c->room * 2 : 16;
+		c->list = memory_grow(c->list, c->room * sizeof(*c->list));
 	}
 	utf8_mend(&mended, text, length);
 	text_add(&mended, "", 0);
@@ -60,11 +55,9 @@ static int add_call(struct message *m, const struct call *from, struct err *e)
 	struct text arguments = { 0 };
 
 	tool_arguments(from, &arguments);
-	c->id = strdup(from->id);
-	c->name = strdup(from->name[0] ? from->name : "unnamed");
+	c->id = memory_string(from->id);
+	c->name = memory_string(from->name[0] ? from->name : "unnamed");
 	c->arguments = arguments.bytes; /* never empty: "{}" at the least */
-	if (!c->id || !c->name)
-		return err_set(e, ENOMEM, "the conversation");
 	return text_check(&arguments, "the arguments of a call", e);
 }
 
@@ -77,21 +70,10 @@ int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e)
 	if (r < 0 || !reply->call_count)
 		return r;
 	m = &c->list[c->count - 1];
-	m->calls = calloc(reply->call_count, sizeof(*m->calls));
-	if (!m->calls)
-		return err_set(e, ENOMEM, "the conversation");
+	m->calls = memory_zeroed(reply->call_count, sizeof(*m->calls));
 	for (size_t i = 0; r == 0 && i < reply->call_count; i++)
 		r = add_call(m, &reply->calls[i], e);
 	return r;
-}
-
-/* the last message becomes the result of a call */
-static int answer(struct chat *c, const char *id, struct err *e)
-{
-	struct message *m = &c->list[c->count - 1];
-
-	m->call_id = strdup(id);
-	return m->call_id ? 0 : err_set(e, ENOMEM, "the conversation");
 }
 
 int chat_add_observation(struct chat *c, const char *text, size_t length, struct err *e)
@@ -106,8 +88,9 @@ int chat_add_observation(struct chat *c, const char *text, size_t length, struct
 	for (size_t i = 0; r == 0 && i < calls; i++) {
 		if (i > 0)
 			r = chat_add(c, ROLE_USER, beside, strlen(beside), e);
-		if (r == 0)
-			r = answer(c, c->list[asked].calls[i].id, e);
+		if (r == 0) /* the last message becomes the result of this call */
+			c->list[c->count - 1].call_id =
+				memory_string(c->list[asked].calls[i].id);
 	}
 	return r;
 }

@@ -38,12 +38,12 @@ struct chat {
  * chat_add() - Add a message
  * @text:	Any bytes; what is no UTF-8 becomes U+FFFD
  *
- * Return: 0 or -ENOMEM
+ * Return: 0, or -E2BIG: more than a text can hold
  */
 int chat_add(struct chat *c, enum role role, const char *text, size_t length,
 	     struct err *e);
 
-/** chat_add_reply() - Add what the model said, its calls too; 0 or -ENOMEM */
+/** chat_add_reply() - Add what the model said, its calls too; 0 or -E2BIG */
 int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e);
 
 /**
@@ -52,7 +52,7 @@ int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e);
  * Where it made calls, this is the result of the first; those of the others point to it,
  * for interfaces want one for each.
  *
- * Return: 0 or -ENOMEM
+ * Return: 0 or -E2BIG
  */
 int chat_add_observation(struct chat *c, const char *text, size_t length, struct err *e);
 

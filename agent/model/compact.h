@@ -33,7 +33,7 @@ uint64_t compact_tokens(uint64_t bytes, const struct gauge *g);
  * @target:	Tokens to come down to
  * @done:	Overwritten
  *
- * Return: 0 (also where it still does not fit), or -ENOMEM
+ * Return: 0 (also where it still does not fit), or -E2BIG
  */
 int compact_chat(struct chat *c, uint64_t target, const struct gauge *g,
 		 struct compacted *done, struct err *e);

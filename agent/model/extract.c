@@ -220,7 +220,7 @@ static enum extract_kind choose(struct scan *s, struct extract *x)
 	x->blocks = s->blocks[kind];
 	x->closed = !s->open[kind];
 	x->imitated = s->imitated;
-	if (x->code.failed == E2BIG)
+	if (x->code.failed)
 		return EXTRACT_TOO_LONG;
 	if (memchr(text_string(&x->code), '\0', x->code.length) ||
 	    !utf8_valid(text_string(&x->code), x->code.length))
@@ -230,25 +230,21 @@ static enum extract_kind choose(struct scan *s, struct extract *x)
 		       : EXTRACT_CODE;
 }
 
-int extract_code(const char *reply, size_t length, struct extract *x, struct err *e)
+void extract_code(const char *reply, size_t length, struct extract *x)
 {
 	struct scan s = { .rest = { reply, length }, .follow_strings = true };
-	int r = 0;
 
 	*x = (struct extract){ .closed = true };
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
 		s.code[i].max = EXTRACT_CODE_MAX;
 	if (fence_blank(s.rest)) {
 		x->kind = EXTRACT_SILENCE;
-		return 0;
+		return;
 	}
 	scan_reply(&s);
 	x->kind = choose(&s, x);
-	if (x->code.failed == ENOMEM)
-		r = text_check(&x->code, "the code of a reply", e);
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
 		text_free(&s.code[i]);
-	return r;
 }
 
 int extract_words(const char *reply, size_t length, struct text *words, bool *pretended,

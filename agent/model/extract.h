@@ -67,16 +67,14 @@ struct extract {
  * extract_code() - Find the code in a reply
  * @reply:	Any bytes
  * @x:		Overwritten; free with text_free(&x->code)
- *
- * Return: 0, or -ENOMEM
  */
-int extract_code(const char *reply, size_t length, struct extract *x, struct err *e);
+void extract_code(const char *reply, size_t length, struct extract *x);
 
 /**
  * extract_words() - Add what stands around the code: lines of no block
  * @pretended:	Set where one of them tells an observation; none from there on is added
  *
- * Return: 0, or -ENOMEM
+ * Return: 0, or -E2BIG
  */
 int extract_words(const char *reply, size_t length, struct text *words, bool *pretended,
 		  struct err *e);

@@ -22,90 +22,79 @@ static const struct finish_name finishes[] = {
 	{ "content_filter", FINISH_REFUSED },
 };
 
-/* an item that could not be added is nobody's: free it here */
-static cJSON *append(cJSON *list, cJSON *item)
+/* a new object in a list */
+static cJSON *append(cJSON *list)
 {
-	if (cJSON_AddItemToArray(list, item))
-		return item;
-	cJSON_Delete(item);
-	return NULL;
+	cJSON *item = cJSON_CreateObject();
+
+	(void)cJSON_AddItemToArray(list, item);
+	return item;
 }
 
-static bool add_calls(cJSON *message, const struct message *m)
+/* one with its type, and the object of that name in it */
+static cJSON *add_function(cJSON *one)
+{
+	(void)cJSON_AddStringToObject(one, "type", "function");
+	return cJSON_AddObjectToObject(one, "function");
+}
+
+static void add_calls(cJSON *message, const struct message *m)
 {
 	cJSON *list = cJSON_AddArrayToObject(message, "tool_calls");
 
 	for (size_t i = 0; i < m->call_count; i++) {
-		cJSON *one = append(list, cJSON_CreateObject());
+		cJSON *one = append(list);
 		cJSON *function;
 
-		if (!cJSON_AddStringToObject(one, "id", m->calls[i].id) ||
-		    !cJSON_AddStringToObject(one, "type", "function"))
-			return false;
-		function = cJSON_AddObjectToObject(one, "function");
-		if (!cJSON_AddStringToObject(function, "name", m->calls[i].name) ||
-		    !cJSON_AddStringToObject(function, "arguments",
-					     m->calls[i].arguments))
-			return false;
+		(void)cJSON_AddStringToObject(one, "id", m->calls[i].id);
+		function = add_function(one);
+		(void)cJSON_AddStringToObject(function, "name", m->calls[i].name);
+		(void)cJSON_AddStringToObject(function, "arguments",
+					      m->calls[i].arguments);
 	}
-	return list;
 }
 
-static bool add_message(cJSON *messages, const struct message *m)
+static void add_message(cJSON *messages, const struct message *m)
 {
-	cJSON *one = append(messages, cJSON_CreateObject());
-	const char *role = m->call_id ? "tool" : chat_role_name(m->role);
-	bool silent = m->call_count && !*m->text;
+	cJSON *one = append(messages);
 
-	if (!cJSON_AddStringToObject(one, "role", role))
-		return false;
-	if (silent ? !cJSON_AddNullToObject(one, "content")
-		   : !cJSON_AddStringToObject(one, "content", m->text))
-		return false;
+	(void)cJSON_AddStringToObject(one, "role",
+				      m->call_id ? "tool" : chat_role_name(m->role));
+	if (m->call_count && !*m->text)
+		(void)cJSON_AddNullToObject(one, "content");
+	else
+		(void)cJSON_AddStringToObject(one, "content", m->text);
 	if (m->call_id)
-		return cJSON_AddStringToObject(one, "tool_call_id", m->call_id);
-	return !m->call_count || add_calls(one, m);
+		(void)cJSON_AddStringToObject(one, "tool_call_id", m->call_id);
+	else if (m->call_count)
+		add_calls(one, m);
 }
 
-static bool add_tool(cJSON *root)
+static void add_tool(cJSON *root)
 {
-	cJSON *one = append(cJSON_AddArrayToObject(root, "tools"), cJSON_CreateObject());
-	cJSON *function;
+	cJSON *function = add_function(append(cJSON_AddArrayToObject(root, "tools")));
 
-	if (!cJSON_AddStringToObject(one, "type", "function"))
-		return false;
-	function = cJSON_AddObjectToObject(one, "function");
-	return cJSON_AddStringToObject(function, "name", TOOL_NAME) &&
-	       cJSON_AddStringToObject(function, "description", TOOL_WORDS) &&
-	       cJSON_AddRawToObject(function, "parameters", TOOL_SCHEMA);
+	(void)cJSON_AddStringToObject(function, "name", TOOL_NAME);
+	(void)cJSON_AddStringToObject(function, "description", TOOL_WORDS);
+	(void)cJSON_AddRawToObject(function, "parameters", TOOL_SCHEMA);
 }
 
-static int ask(const struct question *q, struct text *out, struct err *e)
+static void ask(const struct question *q, cJSON *root)
 {
-	cJSON *root = cJSON_CreateObject();
 	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
-	bool good = messages && cJSON_AddStringToObject(root, "model", q->model_name) &&
-		    cJSON_AddTrueToObject(root, "stream") &&
-		    cJSON_AddTrueToObject(cJSON_AddObjectToObject(root, "stream_options"),
-					  "include_usage");
 
-	if (good && q->reply_tokens)
-		good = cJSON_AddNumberToObject(
+	(void)cJSON_AddStringToObject(root, "model", q->model_name);
+	(void)cJSON_AddTrueToObject(root, "stream");
+	(void)cJSON_AddTrueToObject(cJSON_AddObjectToObject(root, "stream_options"),
+				    "include_usage");
+	if (q->reply_tokens)
+		(void)cJSON_AddNumberToObject(
 			root, q->new_limit_name ? "max_completion_tokens" : "max_tokens",
 			(double)q->reply_tokens);
-	if (good && q->tools)
-		good = add_tool(root);
-	for (size_t i = 0; good && i < q->chat->count; i++)
-		good = add_message(messages, &q->chat->list[i]);
-
-	char *body = good ? cJSON_PrintUnformatted(root) : NULL;
-
-	cJSON_Delete(root);
-	if (!body)
-		return err_set(e, ENOMEM, "the request to the model");
-	text_puts(out, body);
-	cJSON_free(body);
-	return text_check(out, "the request to the model", e);
+	if (q->tools)
+		add_tool(root);
+	for (size_t i = 0; i < q->chat->count; i++)
+		add_message(messages, &q->chat->list[i]);
 }
 
 /* a call, or a piece of one */

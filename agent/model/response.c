@@ -45,6 +45,17 @@ static const char *const too_long[] = {
 	"exceed context limit",
 };
 
+int response_ask(const struct dialect *dialect, const struct question *q,
+		 struct text *out, struct err *e)
+{
+	cJSON *body = cJSON_CreateObject();
+
+	dialect->ask(q, body);
+	json_print(body, out);
+	cJSON_Delete(body);
+	return text_check(out, "the request to the model", e);
+}
+
 void response_begin(struct response *a, const struct dialect *dialect,
 		    struct reply *reply)
 {
@@ -110,18 +121,10 @@ void response_text(struct text *into, const char *piece)
 
 void response_arguments(struct call *c, const cJSON *piece)
 {
-	char *printed;
-
-	if (cJSON_IsString(piece)) {
+	if (cJSON_IsString(piece))
 		text_puts(&c->arguments, piece->valuestring);
-	} else if (cJSON_IsObject(piece)) {
-		printed = cJSON_PrintUnformatted(piece);
-		if (printed)
-			text_puts(&c->arguments, printed);
-		else
-			c->arguments.failed = ENOMEM;
-		cJSON_free(printed);
-	}
+	else if (cJSON_IsObject(piece))
+		json_print(piece, &c->arguments);
 }
 
 /* what a server says in place of an answer, or in the middle of one */

@@ -33,8 +33,8 @@ struct dialect {
 	const char *path;       /* behind the base URL */
 	const char *key_prefix; /* of the header line that holds the key */
 	const char *header;     /* one that goes with each request, or NULL */
-	/* append the body of a request; 0 or -ENOMEM */
-	int (*ask)(const struct question *q, struct text *out, struct err *e);
+	/* add a request's members to its body */
+	void (*ask)(const struct question *q, cJSON *body);
 	/* an event of a stream, an object; 0 or -errno as response_feed() */
 	int (*event)(struct response *a, const cJSON *event, struct err *e);
 	/* an answer that is no stream, an object; likewise */
@@ -55,6 +55,10 @@ struct response {
 		*key; /* for response_begin()'s caller to set: never quoted; or NULL */
 };
 
+/** response_ask() - Add the body of a request; 0, or -E2BIG */
+int response_ask(const struct dialect *dialect, const struct question *q,
+		 struct text *out, struct err *e);
+
 /**
  * response_begin() - Get ready for an answer
  * @reply:	Emptied; what comes goes there
@@ -67,7 +71,7 @@ void response_begin(struct response *a, const struct dialect *dialect,
  *
  * Return: 0; -EAGAIN (broken, or the server says that it failed, and may not the next
  * time); -EBADMSG (no use in asking again); -EMSGSIZE (the conversation is too long for
- * this model); -E2BIG; -ENOMEM
+ * this model); -E2BIG
  */
 int response_feed(struct response *a, const char *bytes, size_t length, struct err *e);
 

@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/memory.h"
 #include "agent/base/utf8.h"
 #include "agent/model/model.h"
 #include "init/io.h"
@@ -78,9 +79,7 @@ static int read_script(struct script *s, const char *path, struct err *e)
 
 	if (fd < 0)
 		return err_set(e, errno, "--model: cannot read the script %s", path);
-	s->text = malloc(SCRIPT_MAX + 2);
-	if (!s->text)
-		return err_set(e, ENOMEM, "--model: %s", path);
+	s->text = memory_grow(NULL, SCRIPT_MAX + 2);
 
 	ssize_t n = io_read_all(fd, s->text, SCRIPT_MAX + 1);
 
@@ -99,10 +98,8 @@ static int read_script(struct script *s, const char *path, struct err *e)
 static int scripted_open(struct model *m, struct err *e)
 {
 	const char *path = m->plan->argument;
-	struct script *s = calloc(1, sizeof(*s));
+	struct script *s = memory_zeroed(1, sizeof(*s));
 
-	if (!s)
-		return err_set(e, ENOMEM, "--model: %s", path);
 	m->state = s;
 
 	int r = read_script(s, path, e);
@@ -145,7 +142,7 @@ static int take_header(struct model *m, const struct chat *chat, struct reply *r
 		text_add(&name, s->at + 6, length - 6);
 		s->call = reply_call(reply, 0, "");
 		call_name(s->call, text_string(&name));
-		return text_check(&name, "the script", e) < 0 ? -ENOMEM : 1;
+		return 1;
 	}
 	if (length <= 8 || strncmp(s->at, "expect: ", 8) != 0)
 		return 0;

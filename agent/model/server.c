@@ -24,6 +24,7 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/json.h"
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/key/http.h"
 #include "agent/model/compact.h"
@@ -85,20 +86,16 @@ static int load_key(struct model *m, struct err *e)
 static int server_open(struct model *m, struct err *e)
 {
 	const struct model_plan *p = m->plan;
-	struct server *s = calloc(1, sizeof(*s));
+	struct server *s = memory_zeroed(1, sizeof(*s));
 	cleanup_text struct text url = { 0 };
 
-	if (!s)
-		return err_set(e, ENOMEM, "--model");
 	m->state = s;
 	s->provider = find(m->ops->name);
 	if (!p->model_name)
 		return err_say(e, EINVAL,
 			       "--model %s: which model? give --model-name NAME",
 			       s->provider->name);
-	s->base_url = strdup(p->base_url ? p->base_url : s->provider->base_url);
-	if (!s->base_url)
-		return err_set(e, ENOMEM, "--base-url");
+	s->base_url = memory_string(p->base_url ? p->base_url : s->provider->base_url);
 	for (size_t n = strlen(s->base_url); n && s->base_url[n - 1] == '/'; n--)
 		s->base_url[n - 1] = '\0';
 
@@ -365,7 +362,7 @@ static int server_ask(struct model *m, const struct chat *chat, uint64_t deadlin
 		.new_limit_name =
 			strncmp(s->base_url, "https://api.openai.com/", 23) == 0,
 	};
-	int r = s->provider->dialect->ask(&q, &t.body, e);
+	int r = response_ask(s->provider->dialect, &q, &t.body, e);
 
 	if (r == 0)
 		r = try_all(m, &t, chat, deadline_ms, reply, e);

@@ -40,7 +40,7 @@ struct sse_reader {
  * sse_feed() - Take the stream's next bytes
  * @s:		Zeroed at first; sse_free() at the end
  *
- * Return: 0, -E2BIG (an event or the stream is too long), -ENOMEM, or what the reader
+ * Return: 0, -E2BIG (an event or the stream is too long), or what the reader
  * returned
  */
 int sse_feed(struct sse *s, const char *bytes, size_t length,

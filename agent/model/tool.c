@@ -64,7 +64,7 @@ static bool add_code(const struct call *c, struct text *code, struct text *compl
 	cJSON_Delete(root);
 	if (code->length && code->bytes[code->length - 1] != '\n')
 		text_puts(code, "\n");
-	return !complaint->length && !complaint->failed;
+	return !complaint->length;
 }
 
 /* "\r\n" as "\n", as in a block of a text */
@@ -81,12 +81,12 @@ static void drop_returns(struct text *code)
 	code->length = to;
 }
 
-int tool_read(const struct reply *reply, bool tools, struct extract *x,
-	      struct text *complaint, struct err *e)
+void tool_read(const struct reply *reply, bool tools, struct extract *x,
+	       struct text *complaint)
 {
 	*x = (struct extract){ .closed = true, .code.max = EXTRACT_CODE_MAX };
 	if (!reply->call_count)
-		return 0;
+		return;
 	x->kind = EXTRACT_CODE;
 	x->blocks = reply->call_count;
 	if (!tools)
@@ -101,23 +101,20 @@ int tool_read(const struct reply *reply, bool tools, struct extract *x,
 	for (size_t i = 0; !complaint->length && i < reply->call_count; i++)
 		if (!add_code(&reply->calls[i], &x->code, complaint))
 			break;
-	if (x->code.failed == E2BIG && !complaint->length)
+	if (x->code.failed && !complaint->length)
 		text_puts(complaint, extract_complaint(EXTRACT_TOO_LONG));
 	drop_returns(&x->code);
 	if (!complaint->length &&
 	    fence_blank((struct span){ text_string(&x->code), x->code.length }))
 		text_puts(complaint,
 			  "The code of your call was empty, so nothing was run.");
-	if (x->code.failed == ENOMEM)
-		return text_check(&x->code, "the code of a call", e);
-	return text_check(complaint, "a complaint", e);
 }
 
 void tool_arguments(const struct call *c, struct text *out)
 {
 	cJSON *root = parse(c);
 	cleanup_text struct text mended = { 0 };
-	char *printed;
+	cleanup_text struct text printed = { 0 };
 
 	if (!cJSON_IsObject(root)) {
 		const char *bytes = text_string(&c->arguments);
@@ -130,11 +127,7 @@ void tool_arguments(const struct call *c, struct text *out)
 			(void)cJSON_AddStringToObject(root, "unreadable",
 						      text_string(&mended));
 	}
-	printed = root ? cJSON_PrintUnformatted(root) : NULL;
-	if (printed)
-		utf8_mend(out, printed, strlen(printed));
-	else
-		out->failed = ENOMEM;
-	cJSON_free(printed);
+	json_print(root, &printed);
+	utf8_mend(out, text_string(&printed), printed.length);
 	cJSON_Delete(root);
 }

@@ -25,11 +25,9 @@
  * @complaint:	Gets what to tell the model where the calls cannot be run
  *
  * Code is never mended: what a model did not write is not run.
- *
- * Return: 0 or -ENOMEM
  */
-int tool_read(const struct reply *reply, bool tools, struct extract *x,
-	      struct text *complaint, struct err *e);
+void tool_read(const struct reply *reply, bool tools, struct extract *x,
+	       struct text *complaint);
 
 /**
  * tool_arguments() - A call's arguments as they may be sent back to any server

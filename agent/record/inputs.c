@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
@@ -74,24 +75,22 @@ cJSON *inputs_file(const char *path, const char *name, struct err *e)
 	record_string(o, "name", name, strlen(name));
 	(void)cJSON_AddNumberToObject(o, "bytes", (double)bytes);
 	(void)cJSON_AddStringToObject(o, "sha256", hex);
-	if (!o)
-		(void)err_set(e, ENOMEM, "the transcript");
 	return o;
 }
 
 /* what came by a pipe has no path but its name */
 static cJSON *inputs_stream(const struct input_file *f, int fd, struct err *e)
 {
-	cJSON *o = cJSON_CreateObject();
 	char hex[CHAIN_HEX];
 	uint64_t bytes = 0;
 	int r = inputs_digest_of(fd, hex, &bytes);
+	cJSON *o;
 
-	if (r < 0 || !o) {
-		(void)err_set(e, r < 0 ? -r : ENOMEM, "--file: %s", f->path);
-		cJSON_Delete(o);
+	if (r < 0) {
+		(void)err_set(e, -r, "--file: %s", f->path);
 		return NULL;
 	}
+	o = cJSON_CreateObject();
 	record_string(o, "path", f->name, strlen(f->name));
 	record_string(o, "name", f->name, strlen(f->name));
 	(void)cJSON_AddNumberToObject(o, "bytes", (double)bytes);
@@ -102,12 +101,12 @@ static cJSON *inputs_stream(const struct input_file *f, int fd, struct err *e)
 
 bool inputs_is_stream(const cJSON *file)
 {
-	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(file, "stream"));
+	return cJSON_IsTrue(json_get(file, "stream"));
 }
 
 bool inputs_has_out(const cJSON *given)
 {
-	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(given, "out"));
+	return cJSON_IsTrue(json_get(given, "out"));
 }
 
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
@@ -141,8 +140,6 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 		}
 		(void)cJSON_AddItemToArray(files, one);
 	}
-	if (!given)
-		(void)err_set(e, ENOMEM, "the transcript");
 	return given;
 }
 
@@ -169,9 +166,9 @@ static int take_option(const cJSON *one, struct opt_list *pass, struct err *e)
 int inputs_take(const cJSON *given, struct jail_options *o, bool *stateless,
 		struct err *e)
 {
-	const cJSON *rootfs = cJSON_GetObjectItemCaseSensitive(given, "rootfs");
-	const cJSON *step_ms = cJSON_GetObjectItemCaseSensitive(given, "step_ms");
-	const cJSON *options = cJSON_GetObjectItemCaseSensitive(given, "options");
+	const cJSON *rootfs = json_get(given, "rootfs");
+	const cJSON *step_ms = json_get(given, "step_ms");
+	const cJSON *options = json_get(given, "options");
 	const cJSON *one = NULL;
 
 	if (!cJSON_IsString(rootfs) || !rootfs->valuestring[0] ||
@@ -182,7 +179,7 @@ int inputs_take(const cJSON *given, struct jail_options *o, bool *stateless,
 			"the transcript does not say what its jails were made with");
 	o->rootfs = rootfs->valuestring;
 	o->step_ms = (uint64_t)step_ms->valuedouble;
-	*stateless = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(given, "stateless"));
+	*stateless = cJSON_IsTrue(json_get(given, "stateless"));
 	cJSON_ArrayForEach(one, options)
 	{
 		int r = take_option(one, &o->pass, e);

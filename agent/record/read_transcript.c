@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/json.h"
 #include "agent/record/read_transcript.h"
 #include "init/io.h"
 
@@ -29,7 +30,7 @@ int read_transcript_open(const char *path, struct err *e)
 
 static const char *event_of(const cJSON *line)
 {
-	const cJSON *event = cJSON_GetObjectItemCaseSensitive(line, "event");
+	const cJSON *event = json_get(line, "event");
 
 	return cJSON_IsString(event) ? event->valuestring : "";
 }
@@ -57,7 +58,7 @@ static int take_line(struct read_transcript *r, bool *ended, const struct text *
 	int s = chain_check(&r->chain, text_string(line), line->length, &r->why);
 
 	if (s == 0) {
-		root = cJSON_ParseWithLength(text_string(line), line->length);
+		root = json_parse(text_string(line), line->length);
 		s = check_event(r, *ended, event_of(root), &r->why);
 	}
 	if (s < 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
 #include "agent/session/media.h"
@@ -36,12 +37,12 @@ static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 	(void)cJSON_AddStringToObject(one, "sha256", digest);
 }
 
-/* what a step showed: a list, perhaps empty; NULL without memory */
+/* what a step showed: a list, perhaps empty */
 static cJSON *media_json(const struct media_list *l)
 {
 	cJSON *list = cJSON_CreateArray();
 
-	for (size_t i = 0; list && i < l->count; i++) {
+	for (size_t i = 0; i < l->count; i++) {
 		const struct media_item *m = &l->items[i];
 		cJSON *o = cJSON_CreateObject();
 
@@ -60,10 +61,7 @@ static cJSON *media_json(const struct media_list *l)
 		else if (m->unsaved.length)
 			record_string(o, "unsaved", text_string(&m->unsaved),
 				      m->unsaved.length);
-		if (!cJSON_AddItemToArray(list, o)) {
-			cJSON_Delete(list);
-			return NULL;
-		}
+		(void)cJSON_AddItemToArray(list, o);
 	}
 	return list;
 }
@@ -129,7 +127,7 @@ void record_calls(cJSON *object, const struct reply *reply)
 {
 	cJSON *list = reply->call_count ? cJSON_AddArrayToObject(object, "calls") : NULL;
 
-	for (size_t i = 0; list && i < reply->call_count; i++) {
+	for (size_t i = 0; i < reply->call_count; i++) {
 		const struct call *c = &reply->calls[i];
 		cJSON *one = cJSON_CreateObject();
 
@@ -161,12 +159,11 @@ static void add_posture(cJSON *o, const cJSON *posture)
 	static const char *const digests[] = { "plan_sha256", "root_sha256",
 					       "root_verified" };
 	cleanup_text struct text line = { 0 };
-	struct sha256_ctx sum;
 	char hex[CHAIN_HEX];
 	struct err unheard;
 
 	for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
-		const cJSON *one = cJSON_GetObjectItemCaseSensitive(posture, digests[i]);
+		const cJSON *one = json_get(posture, digests[i]);
 
 		(void)cJSON_AddItemToObject(o, digests[i],
 					    one ? cJSON_Duplicate(one, true)
@@ -176,9 +173,7 @@ static void add_posture(cJSON *o, const cJSON *posture)
 		(void)cJSON_AddNullToObject(o, "posture_sha256");
 		return;
 	}
-	sha256_init(&sum);
-	sha256_update(&sum, line.length, (const uint8_t *)line.bytes);
-	chain_hex(&sum, hex);
+	chain_digest(line.bytes, line.length, hex);
 	(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
 	(void)cJSON_AddItemToObject(o, "posture", cJSON_Duplicate(posture, true));
 }
@@ -188,17 +183,17 @@ cJSON *record_session(const struct session *s)
 	static const char *const plain[] = { "host_uid", "warm", "why_cold",
 					     "not_enforced" };
 	cJSON *o = cJSON_CreateObject();
-	cJSON *opened = cJSON_ParseWithLength(text_string(&s->opened), s->opened.length);
+	cJSON *opened = json_parse(text_string(&s->opened), s->opened.length);
 
 	(void)cJSON_AddNumberToObject(o, "session", s->id);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-		const cJSON *one = cJSON_GetObjectItemCaseSensitive(opened, plain[i]);
+		const cJSON *one = json_get(opened, plain[i]);
 
 		if (one)
 			(void)cJSON_AddItemToObject(o, plain[i],
 						    cJSON_Duplicate(one, true));
 	}
-	add_posture(o, cJSON_GetObjectItemCaseSensitive(opened, "posture"));
+	add_posture(o, json_get(opened, "posture"));
 	cJSON_Delete(opened);
 	return o;
 }
@@ -217,14 +212,15 @@ static void add_escape(struct text *out, uint32_t point)
 
 int record_print(const cJSON *object, struct text *out, struct err *e)
 {
-	char *json = cJSON_PrintUnformatted(object);
-	const unsigned char *at = (const unsigned char *)json;
-	size_t left = json ? strlen(json) : 0;
+	cleanup_text struct text json = { 0 };
 	size_t plain = 0; /* bytes before at that are still to be added */
 	uint32_t point = 0;
 
-	if (!json)
-		return err_set(e, ENOMEM, "a line of JSON");
+	json_print(object, &json);
+
+	const unsigned char *at = (const unsigned char *)text_string(&json);
+	size_t left = json.length;
+
 	while (left) {
 		size_t n = *at < 0x7f ? 1 : utf8_decode(at, left, &point);
 
@@ -240,6 +236,6 @@ int record_print(const cJSON *object, struct text *out, struct err *e)
 		left -= n;
 	}
 	text_add(out, at - plain, plain);
-	cJSON_free(json);
+	out->failed = json.failed ? json.failed : out->failed;
 	return text_check(out, "a line of JSON", e);
 }

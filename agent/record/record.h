@@ -21,7 +21,7 @@ void record_string(cJSON *object, const char *name, const char *bytes, size_t le
  * @step:	NULL where nothing was run
  * @observation: What the model was told; NULL where there is none
  *
- * Return: an object for the caller to own, NULL where memory ran out
+ * Return: an object for the caller to own
  */
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation);
@@ -33,16 +33,14 @@ void record_calls(cJSON *object, const struct reply *reply);
  * record_code() - A step that is run next, as an object
  * @cpu_ms:	Its processor time where it has a limit of its own, else 0
  *
- * Return: an object for the caller to own, NULL where memory ran out
+ * Return: an object for the caller to own
  */
 cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms);
 
-/** record_usage() - Requests, retries and tokens as an object; NULL where memory ran out
- */
+/** record_usage() - Requests, retries and tokens as an object */
 cJSON *record_usage(const struct usage *usage);
 
-/** record_session() - The jail of the last OPENED as an object; NULL where memory ran
- * out */
+/** record_session() - The jail of the last OPENED as an object */
 cJSON *record_session(const struct session *s);
 
 /**
@@ -51,7 +49,7 @@ cJSON *record_session(const struct session *s);
  * Characters that hide or move a cursor (escape.h) are \u escapes in it: a terminal may
  * be shown it as it is.
  *
- * Return: 0, or -ENOMEM or -E2BIG
+ * Return: 0 or -E2BIG
  */
 int record_print(const cJSON *object, struct text *out, struct err *e);
 

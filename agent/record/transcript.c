@@ -170,13 +170,10 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 	if (t->chain.lines && s && s->opened.length && s->id != t->told) {
 		cJSON *opened = record_session(s);
 
-		r = opened ? add(t, "session", opened, e)
-			   : err_set(e, ENOMEM, "the transcript");
+		r = add(t, "session", opened, e);
 		cJSON_Delete(opened);
 		t->told = s->id;
 	}
-	if (!members)
-		return r < 0 ? r : err_set(e, ENOMEM, "the transcript");
 	if (r == 0 && t->fd >= 0)
 		r = add(t, event, members, e);
 	cJSON_Delete(members);

@@ -65,7 +65,7 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 /**
  * transcript_add() - Write a line, down to the disk
  * @s:		If a new session has begun, a line of its own is written first; or NULL
- * @members:	What is told; taken over and freed; NULL is -ENOMEM
+ * @members:	What is told; taken over and freed
  *
  * Return: 0, -errno (the file ends at a line's end then, if that can be had), or
  * -ECANCELED (an earlier line could not be written)

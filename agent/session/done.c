@@ -36,7 +36,7 @@ static void take_words(const cJSON *item, char *words, size_t size)
 
 bool done_says(const char *json, size_t length, const char *name, const char *word)
 {
-	cJSON *root = cJSON_ParseWithLength(json, length);
+	cJSON *root = json_parse(json, length);
 	const char *said = cJSON_GetStringValue(json_get(root, name));
 	bool is = said && strcmp(said, word) == 0;
 
@@ -46,7 +46,7 @@ bool done_says(const char *json, size_t length, const char *name, const char *wo
 
 bool done_is_object(const char *json, size_t length)
 {
-	cJSON *root = cJSON_ParseWithLength(json, length);
+	cJSON *root = json_parse(json, length);
 	bool is = cJSON_IsObject(root);
 
 	cJSON_Delete(root);
@@ -55,7 +55,7 @@ bool done_is_object(const char *json, size_t length)
 
 void done_words(const char *json, size_t length, char *words, size_t size)
 {
-	cJSON *root = cJSON_ParseWithLength(json, length);
+	cJSON *root = json_parse(json, length);
 	const cJSON *error = json_get(root, "error");
 
 	take_words(cJSON_IsString(error) ? error : json_get(root, "reason"), words, size);
@@ -108,7 +108,7 @@ static void take_cut(const cJSON *output, const char *cut_name, const char *tail
 
 bool done_read(const char *json, size_t length, struct step *step)
 {
-	cJSON *root = cJSON_ParseWithLength(json, length);
+	cJSON *root = json_parse(json, length);
 	struct verdict_facts f = { .limit_ms = step->facts.limit_ms };
 	bool good = cJSON_IsObject(root) && report_take(root, &f) && take_state(root, &f);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/pipe_file.h"
@@ -23,12 +24,8 @@ int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 			       OPT_LIST_MAX);
 	/* the same plan, and so the same digest of it, from whatever folder */
 	path_absolute(path, &whole);
-	if (asprintf(&b->list[b->count], "%s:%s/%s", text_string(&whole), folder, name) <
-	    0) {
-		b->list[b->count] = NULL;
-		return err_set(e, ENOMEM, "%s", path);
-	}
-	b->count++;
+	text_printf(&whole, ":%s/%s", folder, name);
+	b->list[b->count++] = memory_string(text_string(&whole));
 	return 0;
 }
 
@@ -69,9 +66,7 @@ int jail_binds_make(const struct jail_options *o, const bool *streams, struct st
 	const struct opt_list *files = &o->files;
 	int r = 0;
 
-	b->files = calloc(files->count + 1, sizeof(*b->files));
-	if (!b->files)
-		return err_set(e, ENOMEM, "--file");
+	b->files = memory_zeroed(files->count, sizeof(*b->files));
 	for (size_t i = 0; r == 0 && i < files->count; i++) {
 		const char *path = files->items[i];
 		struct input_file *f = &b->files[i];

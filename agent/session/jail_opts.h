@@ -44,8 +44,7 @@ int jail_binds_make(const struct jail_options *o, const bool *streams, struct st
 /** jail_binds_add() - One more file for each new session; its fd stays the caller's */
 void jail_binds_add(struct jail_binds *b, const struct session_file *file);
 
-/** jail_binds_more() - Have one more file, in a folder of the jail; 0, -E2BIG or
- * -ENOMEM */
+/** jail_binds_more() - Have one more file, in a folder of the jail; 0 or -E2BIG */
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 		    const char *name, struct err *e);
 

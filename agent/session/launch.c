@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/session/launch.h"
 #include "init/io.h"
@@ -23,7 +24,6 @@
 
 void launch_add(struct launch_args *a, const char *fmt, ...)
 {
-	char *arg = NULL;
 	va_list ap;
 
 	if (a->count == LAUNCH_ARGS_MAX) {
@@ -31,14 +31,9 @@ void launch_add(struct launch_args *a, const char *fmt, ...)
 		return;
 	}
 	va_start(ap, fmt);
-	int n = vasprintf(&arg, fmt, ap);
-	va_end(ap);
-	if (n < 0) {
-		a->failed = ENOMEM;
-		return;
-	}
-	a->list[a->count++] = arg;
+	a->list[a->count++] = memory_vprintf(fmt, ap);
 	a->list[a->count] = NULL;
+	va_end(ap);
 }
 
 void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)

@@ -29,7 +29,7 @@
 struct launch_args {
 	char *list[LAUNCH_ARGS_MAX + 1]; /* NULL at the end */
 	size_t count;
-	int failed; /* errno of the first argument that was not added */
+	int failed; /* 0, or E2BIG: an argument was not added */
 };
 
 struct child {
@@ -37,7 +37,7 @@ struct child {
 	int pidfd; /* readable once it has ended */
 };
 
-/** launch_add() - Add a formatted argument; failure is remembered in @failed */
+/** launch_add() - Add a formatted argument; one too many is remembered in @failed */
 void launch_add(struct launch_args *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/memory.h"
 #include "agent/session/media.h"
 #include "init/wire.h"
 
@@ -135,11 +136,7 @@ static const struct media_item *begin(struct media_list *l, const char *bytes,
 		return NULL;
 	}
 	if (!l->items)
-		l->items = calloc(MEDIA_ITEMS_MAX, sizeof(*l->items));
-	if (!l->items) {
-		l->nonsense = true;
-		return NULL;
-	}
+		l->items = memory_zeroed(MEDIA_ITEMS_MAX, sizeof(*l->items));
 	item = &l->items[l->count++]; /* there is room: each object has each kind once */
 	item->head = m;
 	item->bytes.max = MEDIA_STEP_BYTES;

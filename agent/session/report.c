@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "agent/base/json.h"
 #include "agent/session/report.h"
 
 /* an exit code or a signal; null where there was none */
@@ -19,9 +20,7 @@ static int small_number(const cJSON *item, int otherwise)
 static void take_syscall(const cJSON *violation, struct verdict_facts *facts)
 {
 	const cJSON *name =
-		cJSON_IsObject(violation)
-			? cJSON_GetObjectItemCaseSensitive(violation, "syscall")
-			: violation;
+		cJSON_IsObject(violation) ? json_get(violation, "syscall") : violation;
 
 	facts->syscall[0] = '\0';
 	if (!cJSON_IsString(name))
@@ -36,21 +35,20 @@ static void take_syscall(const cJSON *violation, struct verdict_facts *facts)
 
 bool report_take(const cJSON *root, struct verdict_facts *facts)
 {
-	const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(root, "verdict");
+	const cJSON *verdict = json_get(root, "verdict");
 
 	if (!cJSON_IsString(verdict) ||
 	    !verdict_find(verdict->valuestring, &facts->verdict))
 		return false;
-	facts->code =
-		small_number(cJSON_GetObjectItemCaseSensitive(root, "exit_code"), 0);
-	facts->signal = small_number(cJSON_GetObjectItemCaseSensitive(root, "signal"), 0);
-	take_syscall(cJSON_GetObjectItemCaseSensitive(root, "violation"), facts);
+	facts->code = small_number(json_get(root, "exit_code"), 0);
+	facts->signal = small_number(json_get(root, "signal"), 0);
+	take_syscall(json_get(root, "violation"), facts);
 	return true;
 }
 
 bool report_read(const char *json, size_t length, struct verdict_facts *facts)
 {
-	cJSON *root = cJSON_ParseWithLength(json, length);
+	cJSON *root = json_parse(json, length);
 	bool known = report_take(root, facts);
 
 	cJSON_Delete(root);

@@ -123,6 +123,7 @@ static Suite *(*const suites[])(void) = {
 	agent_repl_suite,
 	agent_server_suite,
 	agent_skills_suite,
+	agent_memory_suite,
 	agent_text_suite,
 	agent_tool_suite,
 	agent_checks_suite,

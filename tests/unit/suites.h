@@ -183,6 +183,7 @@ Suite *agent_inputs_suite(void);
 Suite *agent_key_suite(void);
 Suite *agent_live_suite(void);
 Suite *agent_media_suite(void);
+Suite *agent_memory_suite(void);
 Suite *agent_model_suite(void);
 Suite *agent_options_suite(void);
 Suite *agent_peek_suite(void);

@@ -58,11 +58,10 @@ START_TEST(calls_are_read)
 	struct reply reply = { 0 };
 	struct extract x;
 	cleanup_text struct text complaint = { 0 };
-	struct err e = { 0 };
 
 	reply_begin(&reply);
 	add_call(&reply, calls[_i].name, calls[_i].arguments);
-	ck_assert_int_eq(tool_read(&reply, true, &x, &complaint, &e), 0);
+	tool_read(&reply, true, &x, &complaint);
 	ck_assert_int_eq(x.kind, EXTRACT_CODE);
 	if (calls[_i].code) {
 		ck_assert_str_eq(text_string(&complaint), "");
@@ -83,24 +82,23 @@ START_TEST(several_calls_are_one_step)
 	struct reply reply = { 0 };
 	struct extract x;
 	cleanup_text struct text complaint = { 0 };
-	struct err e = { 0 };
 
 	reply_begin(&reply);
-	ck_assert_int_eq(tool_read(&reply, true, &x, &complaint, &e), 0);
+	tool_read(&reply, true, &x, &complaint);
 	ck_assert_int_eq(x.kind, EXTRACT_ANSWER);
 	add_call(&reply, "python", "{\"code\":\"a = 1\"}");
 	add_call(&reply, "python", "{\"code\":\"print(a)\\n\"}");
-	ck_assert_int_eq(tool_read(&reply, true, &x, &complaint, &e), 0);
+	tool_read(&reply, true, &x, &complaint);
 	ck_assert_str_eq(text_string(&x.code), "a = 1\nprint(a)\n");
 	ck_assert_uint_eq(x.blocks, 2);
 	text_free(&x.code);
 	/* one that cannot be run, and none is */
 	add_call(&reply, "python", "{\"code\":7}");
-	ck_assert_int_eq(tool_read(&reply, true, &x, &complaint, &e), 0);
+	tool_read(&reply, true, &x, &complaint);
 	ck_assert_ptr_nonnull(strstr(text_string(&complaint), "is not a string"));
 	text_free(&x.code);
 	text_clear(&complaint);
-	ck_assert_int_eq(tool_read(&reply, false, &x, &complaint, &e), 0);
+	tool_read(&reply, false, &x, &complaint);
 	ck_assert_ptr_nonnull(strstr(text_string(&complaint), "there is none here"));
 	text_free(&x.code);
 	reply_free(&reply);
@@ -113,7 +111,6 @@ START_TEST(too_much_code_is_refused)
 	struct extract x;
 	cleanup_text struct text complaint = { 0 };
 	cleanup_text struct text arguments = { 0 };
-	struct err e = { 0 };
 
 	text_puts(&arguments, "{\"code\":\"");
 	for (int i = 0; i < 27000; i++)
@@ -121,13 +118,13 @@ START_TEST(too_much_code_is_refused)
 	text_puts(&arguments, "\"}");
 	reply_begin(&reply);
 	add_call(&reply, "python", text_string(&arguments));
-	ck_assert_int_eq(tool_read(&reply, true, &x, &complaint, &e), 0);
+	tool_read(&reply, true, &x, &complaint);
 	ck_assert_ptr_nonnull(strstr(text_string(&complaint), "longer than 256 KiB"));
 	text_free(&x.code);
 	text_clear(&complaint);
 	for (int i = 0; i < REPLY_CALLS_MAX; i++)
 		(void)reply_call(&reply, 100 + i, "");
-	ck_assert_int_eq(tool_read(&reply, true, &x, &complaint, &e), 0);
+	tool_read(&reply, true, &x, &complaint);
 	ck_assert_ptr_nonnull(
 		strstr(text_string(&complaint), "more than 16 calls at once"));
 	text_free(&x.code);
@@ -223,7 +220,7 @@ START_TEST(requests_are_json)
 	};
 
 	make_chat(&chat);
-	ck_assert_int_eq(dialect->ask(&q, &body, &e), 0);
+	ck_assert_int_eq(response_ask(dialect, &q, &body, &e), 0);
 
 	/* "system" may stand anywhere in an object: where it does is no promise */
 	cJSON *got = cJSON_Parse(text_string(&body));
@@ -245,7 +242,7 @@ START_TEST(requests_without_options_say_nothing_of_them)
 	struct err e = { 0 };
 
 	add(&chat, ROLE_USER, "x");
-	ck_assert_int_eq(openai_dialect.ask(&q, &body, &e), 0);
+	ck_assert_int_eq(response_ask(&openai_dialect, &q, &body, &e), 0);
 	ck_assert_str_eq(text_string(&body),
 			 "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
 			 "\"model\":\"m\",\"stream\":true,\"stream_options\":{"
@@ -253,11 +250,11 @@ START_TEST(requests_without_options_say_nothing_of_them)
 	text_clear(&body);
 	q.new_limit_name = true;
 	q.reply_tokens = 9;
-	ck_assert_int_eq(openai_dialect.ask(&q, &body, &e), 0);
+	ck_assert_int_eq(response_ask(&openai_dialect, &q, &body, &e), 0);
 	ck_assert_ptr_nonnull(strstr(text_string(&body), "\"max_completion_tokens\":9"));
 	text_clear(&body);
 	q.reply_tokens = 0;
-	ck_assert_int_eq(anthropic_dialect.ask(&q, &body, &e), 0);
+	ck_assert_int_eq(response_ask(&anthropic_dialect, &q, &body, &e), 0);
 	ck_assert_ptr_nonnull(strstr(text_string(&body), "\"max_tokens\":8192"));
 	chat_free(&chat);
 }
