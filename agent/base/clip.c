@@ -105,6 +105,26 @@ uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
 	return c->total - whole - (c->tail_length - skip);
 }
 
+void clip_last_line(const struct clip *c, struct text *line)
+{
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text tail = { 0 };
+
+	(void)clip_take(c, &head, &tail);
+
+	const struct text *all = tail.length ? &tail : &head;
+	size_t end = all->length;
+
+	while (end && memchr(" \r\n", all->bytes[end - 1], 3))
+		end--;
+
+	size_t start = end;
+
+	while (start && all->bytes[start - 1] != '\n')
+		start--;
+	escape_line(line, text_string(all) + start, end - start);
+}
+
 void clip_digest(const struct clip *c, char hex[CHAIN_HEX])
 {
 	struct sha256_ctx sum = c->sum;

@@ -49,6 +49,9 @@ void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t len
  */
 uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail);
 
+/** clip_last_line() - Add the last line that is not empty, in one line: escape_line() */
+void clip_last_line(const struct clip *c, struct text *line);
+
 /** clip_digest() - The SHA-256 of all bytes that came, those that are not kept too */
 void clip_digest(const struct clip *c, char hex[CHAIN_HEX]);
 

@@ -3,35 +3,17 @@
  * prices.c - what a model's tokens cost: see prices.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "agent/base/file.h"
 #include "agent/base/json.h"
 #include "agent/base/text.h"
 #include "agent/budget/prices.h"
-#include "init/io.h"
 
 #define FILE_MAX ((size_t)1 << 20)
 #define DOLLARS_MAX 1e6 /* for a million tokens */
 #define PICO_PER_MILLIONTH 1e6
-
-static int read_file(const char *path, struct text *into, struct err *e)
-{
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char piece[4096];
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return err_set(e, errno, "--prices: %s", path);
-	into->max = FILE_MAX;
-	while (!into->failed && (n = read(fd, piece, sizeof(piece))) > 0)
-		text_add(into, piece, (size_t)n);
-	if (into->failed)
-		return text_check(into, "--prices", e);
-	return n < 0 ? err_set(e, errno, "--prices: %s", path) : 0;
-}
 
 static int take(const cJSON *row, const char *name, uint64_t *pico)
 {
@@ -46,8 +28,8 @@ static int take(const cJSON *row, const char *name, uint64_t *pico)
 
 int prices_load(const char *path, const char *model_name, struct price *p, struct err *e)
 {
-	cleanup_text struct text file = { 0 };
-	int r = read_file(path, &file, e);
+	cleanup_text struct text file = { .max = FILE_MAX };
+	int r = file_read(path, "--prices: ", &file, e);
 	cJSON *root;
 	const cJSON *row;
 

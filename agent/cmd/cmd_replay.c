@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/base/file.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/read_transcript.h"
 #include "agent/replay/peek.h"
@@ -126,7 +127,7 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	w->replay.out = OUT_NONE;
 
 	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
-	cleanup_fd int fd = r < 0 ? r : read_transcript_open(operand, e);
+	cleanup_fd int fd = r < 0 ? r : file_open(operand, "", e);
 
 	if (fd < 0)
 		return fd;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/file.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
@@ -55,7 +56,7 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	struct confine_facts facts;
 	struct read_transcript reading;
 	int r = check_digest(o->digest, e);
-	cleanup_fd int fd = r < 0 ? r : read_transcript_open(operand, e);
+	cleanup_fd int fd = r < 0 ? r : file_open(operand, "", e);
 
 	if (fd < 0)
 		return fd;

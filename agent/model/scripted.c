@@ -30,23 +30,21 @@
  * error.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/file.h"
 #include "agent/base/memory.h"
 #include "agent/base/utf8.h"
 #include "agent/model/model.h"
-#include "init/io.h"
 
 #define SCRIPT_MAX ((size_t)1 << 20)
 #define TURN "--- turn"
 
 struct script {
-	char *text;         /* the whole file, a NUL behind it */
-	char *at;           /* the next turn's line, or the end */
+	struct text text;   /* the whole file */
+	const char *at;     /* the next turn's line, or the end */
 	size_t line;        /* of @at, from 1 */
 	size_t turn;        /* turns that were spoken */
 	unsigned int calls; /* ids that were made up for them */
@@ -75,21 +73,14 @@ static void next_line(struct script *s)
 
 static int read_script(struct script *s, const char *path, struct err *e)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int r;
 
-	if (fd < 0)
-		return err_set(e, errno, "--model: cannot read the script %s", path);
-	s->text = memory_grow(NULL, SCRIPT_MAX + 2);
-
-	ssize_t n = io_read_all(fd, s->text, SCRIPT_MAX + 1);
-
-	if (n < 0)
-		return err_set(e, (int)-n, "--model: cannot read the script %s", path);
-	s->text[n] = '\0';
-	if ((size_t)n > SCRIPT_MAX)
-		return err_say(e, EFBIG, "--model: the script %s is larger than 1 MiB",
-			       path);
-	if (strlen(s->text) != (size_t)n || !utf8_valid(s->text, (size_t)n))
+	s->text.max = SCRIPT_MAX;
+	r = file_read(path, "--model: the script ", &s->text, e);
+	if (r < 0)
+		return r;
+	s->at = text_string(&s->text);
+	if (strlen(s->at) != s->text.length || !utf8_valid(s->at, s->text.length))
 		return err_say(e, EILSEQ, "--model: the script %s is not UTF-8 text",
 			       path);
 	return 0;
@@ -104,9 +95,8 @@ static int scripted_open(struct model *m, struct err *e)
 
 	int r = read_script(s, path, e);
 
-	if (r < 0 || !s->text)
+	if (r < 0)
 		return r;
-	s->at = s->text;
 	s->line = 1;
 	while (*s->at && !is_turn(s->at)) {
 		if (*s->at != '#' && s->at[strspn(s->at, " \t\r")] != '\n' &&
@@ -213,7 +203,7 @@ static void scripted_close(struct model *m)
 	struct script *s = m->state;
 
 	if (s)
-		free(s->text);
+		text_free(&s->text);
 	free(s);
 	m->state = NULL;
 }

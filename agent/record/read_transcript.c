@@ -3,11 +3,9 @@
  * read_transcript.c - a transcript read back: see read_transcript.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/json.h"
@@ -15,25 +13,6 @@
 #include "init/io.h"
 
 #define PIECE_BYTES ((size_t)65536)
-
-int read_transcript_open(const char *path, struct err *e)
-{
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "%s is not a regular file", path);
-	return io_steal_fd(&fd);
-}
-
-static const char *event_of(const cJSON *line)
-{
-	const cJSON *event = json_get(line, "event");
-
-	return cJSON_IsString(event) ? event->valuestring : "";
-}
 
 /* what the chain cannot know: a beginning, and an end that is one */
 static int check_event(const struct read_transcript *r, bool ended, const char *event,
@@ -59,7 +38,7 @@ static int take_line(struct read_transcript *r, bool *ended, const struct text *
 
 	if (s == 0) {
 		root = json_parse(text_string(line), line->length);
-		s = check_event(r, *ended, event_of(root), &r->why);
+		s = check_event(r, *ended, json_text(root, "event"), &r->why);
 	}
 	if (s < 0) {
 		r->chain = before;
@@ -67,9 +46,9 @@ static int take_line(struct read_transcript *r, bool *ended, const struct text *
 		cJSON_Delete(root);
 		return 0;
 	}
-	*ended = strcmp(event_of(root), "end") == 0;
-	r->steps += strcmp(event_of(root), "step") == 0;
-	s = take ? take(arg, event_of(root), root, e) : 0;
+	*ended = strcmp(json_text(root, "event"), "end") == 0;
+	r->steps += strcmp(json_text(root, "event"), "step") == 0;
+	s = take ? take(arg, json_text(root, "event"), root, e) : 0;
 	cJSON_Delete(root);
 	return s < 0 ? s : 1;
 }

@@ -33,12 +33,9 @@ struct read_transcript {
 typedef int read_transcript_take(void *arg, const char *event, const cJSON *line,
 				 struct err *e);
 
-/** read_transcript_open() - Open a transcript; must be a regular file. The fd, or
- * -errno */
-int read_transcript_open(const char *path, struct err *e);
-
 /**
  * read_transcript_run() - Read a transcript from its beginning
+ * @fd:		file_open()'s
  * @take:	Called for each line that fits, or NULL
  *
  * Return: 0 with @r filled, -errno of read(2), or @take's

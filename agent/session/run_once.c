@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/session/report.h"
 #include "agent/session/run_once.h"
@@ -126,26 +125,6 @@ static int wait_for_end(struct run *r, const struct run_once_plan *p, struct err
 	}
 }
 
-void run_once_last_line(const struct run_once *o, struct text *line)
-{
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
-
-	(void)clip_take(&o->err, &head, &tail);
-
-	const struct text *all = tail.length ? &tail : &head;
-	size_t end = all->length;
-
-	while (end && all->bytes[end - 1] == '\n')
-		end--;
-
-	size_t from = end;
-
-	while (from && all->bytes[from - 1] != '\n')
-		from--;
-	escape_line(line, text_string(all) + from, end - from);
-}
-
 static int judge(struct run *r, const struct run_once_plan *p, struct err *e)
 {
 	struct run_once *o = r->o;
@@ -166,7 +145,7 @@ static int judge(struct run *r, const struct run_once_plan *p, struct err *e)
 		o->facts.verdict = VERDICT_LAUNCHER_ERROR;
 	if (!told || o->facts.verdict != VERDICT_LAUNCHER_ERROR)
 		return 0;
-	run_once_last_line(o, &why);
+	clip_last_line(&o->err, &why);
 	return err_say(e, ENOTRECOVERABLE, "it cannot be started: %s",
 		       why.length ? text_string(&why) : "stepjail gave no reason");
 }

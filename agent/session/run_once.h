@@ -34,10 +34,6 @@ struct run_once {
 	uint64_t wall_ms;
 };
 
-/** run_once_last_line() - Add the last line of what it wrote to stderr, harmless to
- * show */
-void run_once_last_line(const struct run_once *o, struct text *line);
-
 /**
  * run_once() - Run it to its end
  * @o:		Overwritten

@@ -177,26 +177,12 @@ void serve_end(struct serve *v, uint64_t patience_ms)
 int serve_failed(const struct serve *v, const char *why, const char *otherwise,
 		 struct err *e)
 {
-	cleanup_text struct text head = { 0 };
-	cleanup_text struct text tail = { 0 };
 	cleanup_text struct text line = { 0 };
 
-	(void)clip_take(&v->diag, &head, &tail);
-
-	const struct text *all = tail.length ? &tail : &head;
-	size_t end = all->length;
-
-	while (end && all->bytes[end - 1] == '\n')
-		end--;
-
-	size_t start = end;
-
-	while (start && all->bytes[start - 1] != '\n')
-		start--;
 	if (why && *why)
 		escape_line(&line, why, strlen(why));
-	else if (end > start)
-		escape_line(&line, all->bytes + start, end - start);
+	else
+		clip_last_line(&v->diag, &line);
 	return err_say(e, ENOTRECOVERABLE, "the jail did not start: %s",
 		       line.length ? text_string(&line) : otherwise);
 }

@@ -290,6 +290,36 @@ START_TEST(clip_cuts_between_characters)
 }
 END_TEST
 
+static const struct {
+	const char *stream, *line;
+} last_lines[] = {
+	{ "", "" },
+	{ "\n \r\n", "" },
+	{ "one", "one" },
+	{ "one\ntwo\n\n", "two" },
+	{ "one\n two \r\n", " two" },
+	{ "one\n\x1b[2Jtwo\n", "\\x1b[2Jtwo" },
+};
+
+START_TEST(clip_knows_its_last_line)
+{
+	struct clip c;
+	cleanup_text struct text line = { 0 };
+
+	clip_clear(&c);
+	clip_add(&c, last_lines[_i].stream, strlen(last_lines[_i].stream));
+	clip_last_line(&c, &line);
+	ck_assert_str_eq(text_string(&line), last_lines[_i].line);
+
+	/* the middle of it is not kept: its last line is in the tail */
+	for (int i = 0; i < 2000; i++)
+		clip_add(&c, "more lines\n", 11);
+	text_clear(&line);
+	clip_last_line(&c, &line);
+	ck_assert_str_eq(text_string(&line), "more lines");
+}
+END_TEST
+
 START_TEST(clip_says_what_is_missing)
 {
 	struct clip *c = calloc(1, sizeof(*c));
@@ -396,6 +426,8 @@ Suite *agent_text_suite(void)
 	tcase_add_loop_test(c, clip_counts_the_middle, 99999, 100001);
 	tcase_add_loop_test(c, clip_cuts_between_characters, 0, 2);
 	tcase_add_test(c, clip_says_what_is_missing);
+	tcase_add_loop_test(c, clip_knows_its_last_line, 0,
+			    sizeof(last_lines) / sizeof(last_lines[0]));
 	tcase_add_loop_test(c, units_parse_times, 0, ROWS(times));
 	tcase_add_test(c, units_parse_counts);
 	tcase_add_test(c, units_say_times);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file.c - files of the user's, opened and read whole: see file.h
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/file.h"
+#include "init/io.h"
+
+int file_open(const char *path, const char *option, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_set(e, errno, "%s%s", option, path);
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s%s is not a regular file", option, path);
+	return io_steal_fd(&fd);
+}
+
+int file_read(const char *path, const char *option, struct text *into, struct err *e)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char piece[16384];
+	ssize_t n = -1;
+	int r;
+
+	if (fd < 0)
+		return err_set(e, errno, "%s%s", option, path);
+	while (!into->failed && (n = io_read_all(fd, piece, sizeof(piece))) > 0)
+		text_add(into, piece, (size_t)n);
+	if (n < 0)
+		return err_set(e, (int)-n, "%s%s", option, path);
+	r = text_check(into, path, e);
+	return r < 0 ? err_within(e, "%s", option) : 0;
+}
