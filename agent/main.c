@@ -44,18 +44,6 @@ static const struct exit_row exits[] = {
 	{ 0, NULL },
 };
 
-/* write all, or fail with a line about stdout */
-static int print(const struct text *out, struct stop *stop, struct err *e)
-{
-	int r = text_check(out, "the text", e);
-
-	if (r == 0)
-		r = stop_write(stop, STDOUT_FILENO, out->bytes, out->length);
-	if (r == -EINTR)
-		return err_say(e, EINTR, "stopped by a signal");
-	return r < 0 ? err_set(e, -r, "cannot write to stdout") : 0;
-}
-
 static void usage(struct text *out)
 {
 	text_puts(out,
@@ -99,7 +87,7 @@ static int run_command(const struct command *cmd, char *const *argv, struct stop
 	options_help(cmd, &out);
 	text_puts(&out, "\n");
 	options_exits(exits, &out);
-	return print(&out, stop, e);
+	return stop_print(stop, &out, e);
 }
 
 static int run(char *const *argv, struct stop *stop, struct err *e)
@@ -128,7 +116,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 			e, EINVAL,
 			"'%.80s' is no command; give solve, repl, eval, verify, replay or check, or see stepjail-agent --help",
 			strcmp(first, "help") == 0 ? argv[1] : first);
-	return print(&out, stop, e);
+	return stop_print(stop, &out, e);
 }
 
 int main(int argc, char **argv)

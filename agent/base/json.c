@@ -106,6 +106,14 @@ void json_print(const cJSON *value, struct text *out)
 	cJSON_free(printed);
 }
 
+cJSON *json_append(cJSON *list)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	(void)cJSON_AddItemToArray(list, object);
+	return object;
+}
+
 const cJSON *json_get(const cJSON *object, const char *name)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, name);

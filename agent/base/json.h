@@ -53,6 +53,9 @@ cJSON *json_parse(const char *bytes, size_t length);
  */
 void json_print(const cJSON *value, struct text *out);
 
+/** json_append() - Add a new object to a list; it is the list's */
+cJSON *json_append(cJSON *list);
+
 /** json_get() - A member of an object, NULL where there is none; as cJSON has it */
 const cJSON *json_get(const cJSON *object, const char *name);
 

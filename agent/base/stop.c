@@ -90,3 +90,15 @@ int stop_write(struct stop *s, int fd, const void *bytes, size_t length)
 	}
 	return 0;
 }
+
+int stop_print(struct stop *s, const struct text *out, struct err *e)
+{
+	int r = text_check(out, "the text for stdout", e);
+
+	if (r < 0)
+		return r;
+	r = stop_write(s, STDOUT_FILENO, out->bytes, out->length);
+	if (r == -EINTR)
+		return err_say(e, EINTR, "stopped by a signal");
+	return r < 0 ? err_set(e, -r, "cannot write to stdout") : 0;
+}

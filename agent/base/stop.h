@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/text.h"
 #include "init/err.h"
 
 struct stop {
@@ -47,5 +48,12 @@ int stop_sleep(struct stop *s, uint64_t ms);
  * Return: 0, -EINTR where a signal came, or -errno of write(2)
  */
 int stop_write(struct stop *s, int fd, const void *bytes, size_t length);
+
+/**
+ * stop_print() - Write a text to stdout
+ *
+ * Return: 0, or -errno with a line that says so: -EINTR where a signal came, -E2BIG
+ */
+int stop_print(struct stop *s, const struct text *out, struct err *e);
 
 #endif

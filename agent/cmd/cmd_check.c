@@ -47,10 +47,7 @@ static int check_run(const void *options, const char *operand, struct stop *stop
 
 	cJSON_Delete(root);
 	text_printf(&out, "%s\n", json);
-	r = text_check(&out, "check", e);
-	if (r == 0)
-		r = stop_write(stop, STDOUT_FILENO, out.bytes, out.length);
-	return r < 0 ? err_set(e, -r, "cannot write to stdout") : 0;
+	return stop_print(stop, &out, e);
 }
 
 const struct command command_check = {

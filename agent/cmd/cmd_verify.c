@@ -78,10 +78,9 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 			", which is not the digest that was given: it is another run, or was made anew");
 	escape_line(&line, text_string(&words), words.length);
 	text_puts(&line, "\n");
-	r = stop_write(stop, STDOUT_FILENO, text_string(&line), line.length);
+	r = stop_print(stop, &line, e);
 	if (r < 0)
-		return r == -EINTR ? err_say(e, EINTR, "stopped by a signal")
-				   : err_set(e, -r, "cannot write to stdout");
+		return r;
 	return other ? statuses[READ_TRANSCRIPT_CHANGED] : statuses[reading.end];
 }
 

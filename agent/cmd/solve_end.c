@@ -61,10 +61,8 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 	cJSON_Delete(o);
 	text_puts(&line, "\n");
 	if (r == 0)
-		r = text_check(&line, "--json", e);
-	if (r == 0)
-		r = stop_write(s->stop, STDOUT_FILENO, line.bytes, line.length);
-	return r < 0 && r != -EINTR ? err_set(e, -r, "cannot write to stdout") : 0;
+		r = stop_print(s->stop, &line, e);
+	return r == -EINTR ? 0 : r;
 }
 
 static void show_usage(struct solve *s)
@@ -117,9 +115,7 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 
 		escape_lines(&out, "", text_string(&s->loop.answer),
 			     s->loop.answer.length);
-		r = stop_write(s->stop, STDOUT_FILENO, text_string(&out), out.length);
-		if (r < 0)
-			r = err_set(e, -r, "cannot write to stdout");
+		r = stop_print(s->stop, &out, e);
 	}
 	if (r < 0)
 		return r;

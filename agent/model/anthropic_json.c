@@ -25,19 +25,10 @@ static const struct finish_name finishes[] = {
 	{ "refusal", FINISH_REFUSED },
 };
 
-/* a new object in a list */
-static cJSON *append(cJSON *list)
-{
-	cJSON *item = cJSON_CreateObject();
-
-	(void)cJSON_AddItemToArray(list, item);
-	return item;
-}
-
-/* one with its type, in a list of blocks */
+/* a new object with its type, in a list of blocks */
 static cJSON *add_block(cJSON *list, const char *type)
 {
-	cJSON *block = append(list);
+	cJSON *block = json_append(list);
 
 	(void)cJSON_AddStringToObject(block, "type", type);
 	return block;
@@ -90,7 +81,7 @@ static void add_turns(cJSON *root, const struct chat *chat)
 			continue;
 		}
 		if (m->role != last) {
-			cJSON *turn = append(turns);
+			cJSON *turn = json_append(turns);
 
 			(void)cJSON_AddStringToObject(turn, "role",
 						      chat_role_name(m->role));
@@ -103,7 +94,7 @@ static void add_turns(cJSON *root, const struct chat *chat)
 
 static void add_tool(cJSON *root)
 {
-	cJSON *one = append(cJSON_AddArrayToObject(root, "tools"));
+	cJSON *one = json_append(cJSON_AddArrayToObject(root, "tools"));
 
 	(void)cJSON_AddStringToObject(one, "name", TOOL_NAME);
 	(void)cJSON_AddStringToObject(one, "description", TOOL_WORDS);

@@ -22,16 +22,7 @@ static const struct finish_name finishes[] = {
 	{ "content_filter", FINISH_REFUSED },
 };
 
-/* a new object in a list */
-static cJSON *append(cJSON *list)
-{
-	cJSON *item = cJSON_CreateObject();
-
-	(void)cJSON_AddItemToArray(list, item);
-	return item;
-}
-
-/* one with its type, and the object of that name in it */
+/* the type of a new object, and the object of that name in it */
 static cJSON *add_function(cJSON *one)
 {
 	(void)cJSON_AddStringToObject(one, "type", "function");
@@ -43,7 +34,7 @@ static void add_calls(cJSON *message, const struct message *m)
 	cJSON *list = cJSON_AddArrayToObject(message, "tool_calls");
 
 	for (size_t i = 0; i < m->call_count; i++) {
-		cJSON *one = append(list);
+		cJSON *one = json_append(list);
 		cJSON *function;
 
 		(void)cJSON_AddStringToObject(one, "id", m->calls[i].id);
@@ -56,7 +47,7 @@ static void add_calls(cJSON *message, const struct message *m)
 
 static void add_message(cJSON *messages, const struct message *m)
 {
-	cJSON *one = append(messages);
+	cJSON *one = json_append(messages);
 
 	(void)cJSON_AddStringToObject(one, "role",
 				      m->call_id ? "tool" : chat_role_name(m->role));
@@ -72,7 +63,8 @@ static void add_message(cJSON *messages, const struct message *m)
 
 static void add_tool(cJSON *root)
 {
-	cJSON *function = add_function(append(cJSON_AddArrayToObject(root, "tools")));
+	cJSON *function =
+		add_function(json_append(cJSON_AddArrayToObject(root, "tools")));
 
 	(void)cJSON_AddStringToObject(function, "name", TOOL_NAME);
 	(void)cJSON_AddStringToObject(function, "description", TOOL_WORDS);

@@ -44,7 +44,7 @@ static cJSON *media_json(const struct media_list *l)
 
 	for (size_t i = 0; i < l->count; i++) {
 		const struct media_item *m = &l->items[i];
-		cJSON *o = cJSON_CreateObject();
+		cJSON *o = json_append(list);
 
 		(void)cJSON_AddNumberToObject(o, "object", m->head.object);
 		(void)cJSON_AddStringToObject(o, "kind", media_kind_name(m->head.kind));
@@ -61,7 +61,6 @@ static cJSON *media_json(const struct media_list *l)
 		else if (m->unsaved.length)
 			record_string(o, "unsaved", text_string(&m->unsaved),
 				      m->unsaved.length);
-		(void)cJSON_AddItemToArray(list, o);
 	}
 	return list;
 }
@@ -129,9 +128,8 @@ void record_calls(cJSON *object, const struct reply *reply)
 
 	for (size_t i = 0; i < reply->call_count; i++) {
 		const struct call *c = &reply->calls[i];
-		cJSON *one = cJSON_CreateObject();
+		cJSON *one = json_append(list);
 
-		(void)cJSON_AddItemToArray(list, one);
 		(void)cJSON_AddStringToObject(one, "id", c->id);
 		(void)cJSON_AddStringToObject(one, "name", c->name);
 		record_string(one, "arguments", text_string(&c->arguments),
