@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""includes.py - who may include whom: arrows between rooms, no circle of rooms or many files
+"""includes.py - who may include whom: arrows between rooms, no circle of rooms or many files,
+and what one room alone does
 
 A module is a .c file and its .h file. A room is a folder; one within it is a room of its
 own. Prints what is wrong; exits with 1 if anything is.
@@ -15,19 +16,55 @@ OUTWARD = {"init": {"init"}, "jail": {"jail", "init"}, "agent": {"agent", "init"
 CIRCLE_MAX = 3
 # whose rooms are in an order, that of a table
 ROOMS = ("jail", "agent")
+# what one room of the agent alone does: (words of it, that room, what others use, the modules
+# that still do it themselves: one that no longer does is to go from its row)
+ALONE = (
+    (re.compile(r'^#include "init/\w*wire\.h"|\bWIRE_[A-Z]|'
+                r"\bstruct serve_(?:at|end|file|limits|state|step)\b", re.M),
+     "agent/session", "the functions of agent/session/session.h",
+     {"agent/judge/tests_take", "agent/repl/repl", "agent/repl/repl_command",
+      "agent/repl/repl_file", "agent/replay/replay", "agent/replay/replay_command",
+      "agent/skills/skills_save"}),
+    (re.compile(r"\bcJSON_(?:Parse\w*|GetObjectItem\w*)\("),
+     "agent/base", "json_parse() and json_get()",
+     {"agent/eval/evalbook", "agent/eval/evalset", "agent/judge/tests",
+      "agent/repl/repl_command", "agent/replay/replay_command", "agent/skills/skills_say",
+      "agent/skills/trial"}),
+)
 
 
-def graph():
-    """{module: the modules that it includes}, of the product's own files."""
+def sources():
+    """[(module, text)] of the product's own files."""
     listed = subprocess.run(["git", "ls-files", *OUTWARD], text=True, check=True,
                             stdout=subprocess.PIPE).stdout.split()
-    modules = {}
+    found = []
     for path in listed:
         if path.endswith((".c", ".h")):
             with open(path, encoding="utf-8") as source:
-                found = re.findall(r'^#include "(\w+/[\w/]+)\.h"', source.read(), re.M)
-            modules.setdefault(path[:-2], set()).update(set(found) - {path[:-2]})
+                found.append((path[:-2], source.read()))
+    return found
+
+
+def graph(texts):
+    """{module: the modules that it includes}."""
+    modules = {}
+    for module, text in texts:
+        found = re.findall(r'^#include "(\w+/[\w/]+)\.h"', text, re.M)
+        modules.setdefault(module, set()).update(set(found) - {module})
     return modules
+
+
+def alone(texts):
+    """Each module of the agent that does what another room's business is, or is listed for
+    nothing."""
+    for words, place, instead, left in ALONE:
+        found = {module: words.search(text)[0] for module, text in texts
+                 if module.startswith("agent/") and room(module) != place
+                 and words.search(text)}
+        for module in sorted(found.keys() - left):
+            yield f"{module} has {found[module]}, which is for {place}/ alone: use {instead}"
+        for module in sorted(left - found.keys()):
+            yield f"{module} uses {instead} by now: take it out of ALONE in tests/includes.py"
 
 
 def room(module):
@@ -82,8 +119,9 @@ def circles(nodes):
 
 
 def main():
-    modules = graph()
-    wrong = sorted(arrows(modules))
+    texts = sources()
+    modules = graph(texts)
+    wrong = sorted(arrows(modules)) + list(alone(texts))
     wrong += [f"rooms include each other in a circle: {' '.join(sorted(c))}"
               for c in circles(rooms(modules))]
     wrong += [f"{len(c)} files include each other in a circle: {' '.join(sorted(c))}"

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "agent/loop/loop.h"
-#include "init/serve_wire.h"
 
 /* replay knows these two as what a person does at a prompt */
 static int record_move(struct loop *l, const char *command, struct err *e)
@@ -69,20 +68,20 @@ static int enter_folder(struct loop *l, const struct attempt *a, struct err *e)
 static int begin_branch(struct loop *l, struct attempt *a, struct err *e)
 {
 	struct session *s = l->session;
-	struct serve_state to = { .branch = (uint32_t)l->attempt - 1 };
+	const uint32_t branch = (uint32_t)l->attempt - 1;
 	int r;
 
 	a->lost = a->session != 0;
-	if (to.branch == 0) {
+	if (branch == 0) {
 		r = go_to(l, 0, 0, e);
 	} else {
-		r = session_ask(s, WIRE_BRANCH, &to, sizeof(to), NULL, e);
+		r = session_change(s, SESSION_BRANCH, branch, 0, e);
 		if (r < 0 && r != -EINTR && !s->open) { /* it went while nobody looked */
 			r = session_renew(s, e);
 			if (r == 0)
-				r = session_ask(s, WIRE_BRANCH, &to, sizeof(to), NULL, e);
+				r = session_change(s, SESSION_BRANCH, branch, 0, e);
 		}
-		s->branch = to.branch;
+		s->branch = branch;
 		s->state = 0;
 		if (r == 0)
 			r = record_move(l, "branch", e);

@@ -6,7 +6,6 @@
 
 #include "agent/loop/loop.h"
 #include "agent/loop/modes.h"
-#include "init/wire.h"
 
 #define ATTEMPTS 4 /* where no number is given */
 
@@ -111,7 +110,7 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 {
 	struct mode_state *w = arg;
 
-	if (type == WIRE_OUT)
+	if (type == SESSION_OUT)
 		text_add(&w->printed, bytes, length);
 }
 

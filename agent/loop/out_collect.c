@@ -16,7 +16,6 @@
 #include "agent/loop/out.h"
 #include "agent/record/record.h"
 #include "init/io.h"
-#include "init/serve_wire.h"
 
 #define NAME_BYTES 255   /* as Linux has it */
 #define SETTLE_TRIES 100 /* for a step that is killed to be gone, on a busy host, too */
@@ -174,7 +173,7 @@ static int copy_file(struct level *l, const char *path, const char *name, uint64
 		return 0;
 	}
 	sha256_init(&c.sum);
-	r = session_get(l->s, WIRE_GET, path, take_bytes, &c, &why);
+	r = session_get(l->s, SESSION_FILE, path, take_bytes, &c, &why);
 	/* of the write that failed a part may be there */
 	if (c.failed && fstat(c.fd, &st) == 0)
 		c.bytes = (uint64_t)st.st_size;
@@ -247,7 +246,7 @@ static int walk(struct level *l, struct err *e)
 {
 	cleanup_text struct text list = { .max = OUT_LIST_BYTES };
 	struct err why = { 0 };
-	int r = session_get(l->s, WIRE_LIST, l->path, take_list, &list, &why);
+	int r = session_get(l->s, SESSION_FOLDER, l->path, take_list, &list, &why);
 
 	if (is_end(r)) {
 		*e = why;
@@ -274,11 +273,11 @@ static int settle(struct session *s, struct err *e)
 {
 	int r = -EBUSY;
 
-	session_send(s, WIRE_KILL, NULL, 0);
+	session_kill(s);
 	for (int i = 0; r != 0 && i < SETTLE_TRIES; i++) {
 		cleanup_text struct text list = { .max = OUT_LIST_BYTES };
 
-		r = session_get(s, WIRE_LIST, ".", take_list, &list, e);
+		r = session_get(s, SESSION_FOLDER, ".", take_list, &list, e);
 		if (is_end(r))
 			return r;
 		if (r < 0 && stop_sleep(s->serve.stop, SETTLE_MS) < 0)

@@ -77,6 +77,28 @@ int session_ask(struct session *s, uint16_t type, const void *head, size_t head_
 	return take_state(s, answer, e);
 }
 
+int session_change(struct session *s, enum session_change change, uint32_t branch,
+		   uint32_t state, struct err *e)
+{
+	const struct serve_state to = { branch, state };
+
+	return session_ask(s, (uint16_t)change, &to,
+			   change == SESSION_DROP ? sizeof(struct serve_at) : sizeof(to),
+			   NULL, e);
+}
+
+int session_status(struct session *s, struct text *json, struct err *e)
+{
+	const struct serve_at at = { s->branch };
+
+	return session_ask(s, WIRE_STATUS, &at, sizeof(at), json, e);
+}
+
+void session_kill(struct session *s)
+{
+	session_send(s, WIRE_KILL, NULL, 0);
+}
+
 static int queue_path(struct session *s, uint16_t type, const char *path, struct err *e)
 {
 	struct serve_file file = { .branch = s->branch };

@@ -21,6 +21,31 @@
 #define SESSION_REASON_BYTES 160
 #define SESSION_REPL_OUTPUT "16M" /* of each stream of a step, at a prompt */
 
+/* The frames of init/serve_wire.h are this room's business. What others name of them has
+ * names here; the numbers are those of the frames. */
+
+enum session_heard {
+	SESSION_OUT = WIRE_OUT, /* bytes of stdout, as are those of the next three */
+	SESSION_ERR = WIRE_ERR, /* of stderr */
+	SESSION_RESULT = WIRE_RESULT, /* of the last expression's value */
+	SESSION_TRACE = WIRE_TRACE,   /* of a traceback */
+	SESSION_SAID = WIRE_MEDIA,    /* a text of display(), whole */
+};
+
+/* of session_get() */
+enum session_place {
+	SESSION_FILE = WIRE_GET,    /* its bytes */
+	SESSION_FOLDER = WIRE_LIST, /* its entries */
+};
+
+/* of session_change() */
+enum session_change {
+	SESSION_ROLLBACK =
+		WIRE_ROLLBACK,        /* a branch is at this state again; files stay */
+	SESSION_BRANCH = WIRE_BRANCH, /* a new branch, at this state */
+	SESSION_DROP = WIRE_DROP,     /* forget a branch; its state is not looked at */
+};
+
 /* a file that each new session begins with, written below /work by PUT */
 struct session_file {
 	int fd; /* read from its beginning each time */
@@ -35,8 +60,7 @@ struct session_plan {
 	bool interactive;    /* SIGINT interrupts the step, and not the agent */
 	const struct session_file *files; /* none where it is stateless */
 	size_t file_count;
-	/* bytes of WIRE_OUT, _ERR, _RESULT and _TRACE as they come, and as WIRE_MEDIA the
-	 * texts of display(), each whole; or NULL */
+	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
 };
@@ -113,6 +137,23 @@ int session_ask(struct session *s, uint16_t type, const void *head, size_t head_
 		struct text *answer, struct err *e);
 
 /**
+ * session_change() - Ask for something to be done with branches and states
+ *
+ * Which branch steps run on, and where it stands, is the caller's to change: @s->branch and
+ * @s->state.
+ *
+ * Return: as session_ask()
+ */
+int session_change(struct session *s, enum session_change change, uint32_t branch,
+		   uint32_t state, struct err *e);
+
+/** session_status() - What stepjail knows of the session, as JSON; as session_ask() */
+int session_status(struct session *s, struct text *json, struct err *e);
+
+/** session_kill() - Kill the step that runs, if one does; its end is not waited for */
+void session_kill(struct session *s);
+
+/**
  * session_put() - Write what an fd gives to a file below the jail's /work
  * @path:	Relative to /work
  *
@@ -126,7 +167,7 @@ int session_put_bytes(struct session *s, const struct text *bytes, const char *p
 
 /**
  * session_get() - Take a file's bytes, or a folder's entries (init/serve_wire.h)
- * @type:	WIRE_GET or WIRE_LIST
+ * @type:	enum session_place
  * @take:	Called for each piece; 0, or -errno with @e filled to hear no more
  *
  * Return: as session_ask(), or @take's
