@@ -125,7 +125,6 @@ static void plan_loop(struct solve *s, const char *task)
 		.session = &s->session,
 		.show = &s->show,
 		.transcript = &s->transcript,
-		.mode = s->mode.mode,
 		.work = &s->mode,
 		.shown = &s->shown,
 		.out = &s->out,

@@ -51,13 +51,11 @@ static int begin(struct loop *l, struct err *e)
 	cJSON *o = cJSON_CreateObject();
 
 	prompt_system(&l->limits, &system);
-	if (l->preface)
-		text_add(&system, l->preface->bytes, l->preface->length);
+	text_add(&system, l->preface->bytes, l->preface->length);
 	prompt_task(l->task, l->files, l->file_count, &task);
 	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
-	if (l->mode)
-		(void)cJSON_AddStringToObject(o, "mode", l->mode->name);
+	(void)cJSON_AddStringToObject(o, "mode", l->work->mode->name);
 	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
 	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
 	l->confinement = NULL;
@@ -117,10 +115,9 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 	const struct text *code = ran ? &l->found.code : NULL;
 	const struct step *step = ran ? l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
-	const struct text *thought =
-		ran && l->mode && l->mode->heard ? &l->work->thought : NULL;
+	const struct text *thought = &l->work->thought;
 
-	if (thought)
+	if (ran && l->work->mode->thoughts)
 		record_string(o, "thought", text_string(thought), thought->length);
 	if (l->attempt)
 		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
@@ -173,12 +170,10 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 					 l->found.code.length, l->step, e);
 		if (r < 0)
 			return loop_broken(r);
-		if (l->shown)
-			shown_save(l->shown, number, l->step->media);
+		shown_save(l->shown, number, l->step->media);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
-		if (l->mode && l->mode->ran)
-			r = l->mode->ran(l, &observation, e);
+		r = l->work->mode->ran(l, &observation, e);
 		if (r < 0)
 			return loop_broken(r);
 	}
@@ -189,8 +184,7 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		return loop_broken(r);
 	if (run) {
 		show_step(l->show, l->step);
-		if (l->shown)
-			shown_show(l->shown, l->step->media, l->show, l->show, false);
+		shown_show(l->shown, l->step->media, l->show, l->show, false);
 		show_said(l->show, &l->session->serve.diag);
 	}
 	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
@@ -199,13 +193,10 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 /* 1: it stands; 0: it does not, and the complaint says why; or -errno */
 static int judged(struct loop *l, struct err *e)
 {
-	int r = 1;
+	int r;
 
 	text_clear(&l->claimed);
-	if (l->mode && l->mode->claim)
-		r = l->mode->claim(l, &l->claimed, e);
-	else
-		text_add(&l->claimed, l->reply.text.bytes, l->reply.text.length);
+	r = l->work->mode->claim(l, &l->claimed, e);
 	if (l->claimed.failed)
 		return text_check(&l->claimed, "the answer", e);
 	for (size_t i = 0; i < l->judge_count && r > 0; i++) {
@@ -268,8 +259,7 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 		r = vetted(l, e);
 	if (r < 0)
 		return loop_unjudged(l, r, e);
-	if (l->mode && l->mode->heard)
-		r = l->mode->heard(l, number, e);
+	r = l->work->mode->heard(l, number, e);
 	if (r < 0)
 		return loop_broken(r);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
@@ -277,7 +267,7 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 		if (r != 0)
 			return r < 0 ? loop_unjudged(l, r, e) : answer(l, e);
 	}
-	if (l->reply.call_count && !(l->mode && l->mode->heard))
+	if (l->reply.call_count && !l->work->mode->thoughts)
 		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
 	kind = budget_ended(l->budget, false);
 	if (kind != BUDGET_KINDS)
@@ -295,8 +285,7 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 	record_string(o, "answer", text_string(&l->answer), l->answer.length);
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
 		record_string(o, "error", why->text, strlen(why->text));
-	if (l->out)
-		out_record(l->out, o);
+	out_record(l->out, o);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	return loop_record(l, "end", o, e);
 }
@@ -330,8 +319,6 @@ static enum outcome collect(struct loop *l, enum outcome end, struct err *e)
 {
 	struct err unheard;
 
-	if (!l->out)
-		return end;
 	if (end == OUTCOME_STOPPED)
 		out_skip(l->out, "a signal ended the run");
 	else if (end == OUTCOME_BROKEN)
@@ -350,7 +337,7 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	if (r < 0)
 		return loop_broken(r);
-	if (l->work && l->work->attempt_count)
+	if (l->work->attempt_count)
 		end = loop_attempts(l, e);
 	for (uint64_t number = 1; end == LOOP_GO_ON; number++)
 		end = loop_turn(l, number, e);
@@ -358,7 +345,7 @@ enum outcome loop_run(struct loop *l, struct err *e)
 	struct err unheard;
 
 	/* of what may be several attempts, the answer is there now */
-	if (end == OUTCOME_ANSWERED && l->answered)
+	if (end == OUTCOME_ANSWERED)
 		r = l->answered(l->answered_arg, e);
 	if (r < 0)
 		end = loop_broken(r);

@@ -47,16 +47,14 @@ struct loop {
 	struct session *session; /* open */
 	struct show *show;
 	struct transcript *transcript;
-	const struct shown *shown;  /* where what steps show goes, or NULL */
-	struct out *out;            /* of --out, or NULL */
+	const struct shown *shown;  /* where what steps show goes */
+	struct out *out;            /* of --out */
 	const struct judge *judges; /* of the answer, or NULL */
 	size_t judge_count;
-	const struct mode *mode;    /* or NULL */
-	struct mode_state *work;    /* where there is a way */
-	struct checks *checks;      /* of prompts and replies, or NULL */
-	const struct text *preface; /* further words for the system prompt, or NULL */
-	/* there is an answer, and the session still stands; -errno ends the task, or
-	 * NULL */
+	struct mode_state *work;    /* the way of working, and what it keeps */
+	struct checks *checks;      /* of prompts and replies */
+	const struct text *preface; /* further words for the system prompt */
+	/* there is an answer, and the session still stands; -errno ends the task */
 	int (*answered)(void *arg, struct err *e);
 	void *answered_arg;
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */

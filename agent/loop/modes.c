@@ -16,13 +16,43 @@
 	"A reply without a call is your final answer and ends the task, also where "     \
 	"there is code in it. Give it as soon as you know it, in plain words.\n"
 
+static int heard_nothing(struct loop *l, uint64_t number, struct err *e)
+{
+	(void)l;
+	(void)number;
+	(void)e;
+	return 0;
+}
+
+static int ran_nothing(struct loop *l, struct text *observation, struct err *e)
+{
+	(void)l;
+	(void)observation;
+	(void)e;
+	return 0;
+}
+
+/* the reply is the answer, as it is */
+static int claim_reply(struct loop *l, struct text *answer, struct err *e)
+{
+	(void)e;
+	text_add(answer, l->reply.text.bytes, l->reply.text.length);
+	return 1;
+}
+
 static const struct mode modes[MODE_COUNT] = {
-	[MODE_CODEACT] = { .name = "codeact", .ends = { ANSWERS, ANSWERS_CALL } },
+	[MODE_CODEACT] = { .name = "codeact",
+			   .begin = "",
+			   .ends = { ANSWERS, ANSWERS_CALL },
+			   .heard = heard_nothing,
+			   .ran = ran_nothing,
+			   .claim = claim_reply },
 	[MODE_REACT] = {
 		.name = "react",
 		.begin = "Take turns of thought, code and observation. In each reply first write a thought, beginning with \"Thought:\": what you know and what you want to find out next. Then send the code of one step. The observation is what you are told then: never write one yourself.\n",
 		.ends = { "When you know the answer, reply without a code block: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n",
 			  "When you know the answer, reply without a call: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n" },
+		.thoughts = true,
 		.heard = react_heard,
 		.ran = react_ran,
 		.claim = react_claim,
@@ -33,21 +63,29 @@ static const struct mode modes[MODE_COUNT] = {
 		.ends = { "When you are shown what it printed and that is the answer, reply with DONE and without a code block. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n",
 			  "When you are shown what it printed and that is the answer, reply with DONE and without a call. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n" },
 		.programs = true,
+		.heard = heard_nothing,
 		.ran = program_ran,
 		.claim = program_claim,
 	},
 	[MODE_TESTS] = {
 		.name = "tests",
+		.begin = "",
 		.ends = { "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
 			  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
 		.tests = true,
+		.heard = heard_nothing,
+		.ran = ran_nothing,
+		.claim = claim_reply,
 	},
 	[MODE_BEST_OF] = {
 		.name = "best-of",
+		.begin = "",
 		.ends = { ANSWERS "An answer is checked. Where it does not stand, you are told why and go on.\n",
 			  ANSWERS_CALL "An answer is checked. Where it does not stand, you are told why and go on.\n" },
 		.tests = true,
+		.heard = heard_nothing,
 		.ran = best_of_ran,
+		.claim = claim_reply,
 	},
 };
 

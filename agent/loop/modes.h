@@ -3,8 +3,8 @@
  * modes.h - ways of working: what the model is to send, and what a reply of its counts
  * for
  *
- * A way is a row of a table: words of the prompt, and hooks into the loop where it does
- * something of its own. codeact has none: it is the loop as it is.
+ * A way is a row of a table: words of the prompt, and functions that the loop calls at the
+ * same places for all of them. codeact's do nothing: it is the loop as it is.
  */
 #ifndef STEPJAIL_AGENT_MODES_H
 #define STEPJAIL_AGENT_MODES_H
@@ -31,12 +31,13 @@ struct loop;
 
 struct mode {
 	const char *name;  /* as --mode has it */
-	const char *begin; /* of the prompt: what is to be done, or NULL */
+	const char *begin; /* of the prompt: what is to be done; may be "" */
 	const char
 		*ends[2]; /* what a reply without code is: code in text, code in calls */
 	bool programs;    /* nothing is kept between steps */
 	bool tests;       /* needs --tests, or may have them */
-	/* each may be NULL; 0 or -errno */
+	bool thoughts;    /* words beside code are a thought, recorded apart */
+	/* 0 or -errno, each of them */
 	/* a reply is understood: l->found, and a complaint where it is of no use */
 	int (*heard)(struct loop *l, uint64_t number, struct err *e);
 	/* a step has run: add to what the model is told of it */
@@ -104,7 +105,7 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
 /** mode_free() - Free what there is, and end the judge's jail */
 void mode_free(struct mode_state *w);
 
-/* hooks of the rows (ways only) */
+/* functions of the rows (ways only) */
 int react_heard(struct loop *l, uint64_t number, struct err *e);
 int react_ran(struct loop *l, struct text *observation, struct err *e);
 int react_claim(struct loop *l, struct text *answer, struct err *e);

@@ -44,7 +44,6 @@ static const char by_tool[] =
 
 void prompt_system(const struct prompt_limits *l, struct text *out)
 {
-	const struct mode *mode = l->mode ? l->mode : mode_find(MODE_CODEACT);
 	const char *libraries = "Python 3";
 	char step[32], wall[32];
 
@@ -52,9 +51,9 @@ void prompt_system(const struct prompt_limits *l, struct text *out)
 		if (strcmp(shelves[i].rootfs, l->rootfs) == 0)
 			libraries = shelves[i].libraries;
 	text_puts(out, "You solve a task by writing Python, one step at a time.\n\n");
-	text_puts(out, mode->begin ? mode->begin : "");
+	text_puts(out, l->mode->begin);
 	text_printf(out, l->tools ? by_tool : by_fence, l->stateless ? unkept : kept);
-	text_puts(out, mode->ends[l->tools]);
+	text_puts(out, l->mode->ends[l->tools]);
 	text_printf(
 		out,
 		"\n"

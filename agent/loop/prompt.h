@@ -34,10 +34,10 @@ struct prompt_limits {
 	uint64_t wall_ms;
 	uint64_t steps;
 	bool stateless;
-	bool tools;              /* code comes by calls of the tool */
-	const struct mode *mode; /* NULL: codeact */
-	const char *mode_words;  /* of this run, or NULL */
-	bool out;                /* files in /work/out are for the user */
+	bool tools; /* code comes by calls of the tool */
+	const struct mode *mode;
+	const char *mode_words; /* of this run, or NULL */
+	bool out;               /* files in /work/out are for the user */
 };
 
 /** prompt_system() - Add the house rules */

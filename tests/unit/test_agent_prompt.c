@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
+#include "agent/loop/modes.h"
 #include "agent/loop/prompt.h"
 #include "tests/unit/suites.h"
 
@@ -131,7 +132,8 @@ START_TEST(rules_name_the_limits)
 				   .memory = "512M",
 				   .step_ms = 60000,
 				   .wall_ms = 600000,
-				   .steps = 10 };
+				   .steps = 10,
+				   .mode = mode_find(MODE_CODEACT) };
 	struct text out = { 0 };
 
 	prompt_system(&l, &out);
