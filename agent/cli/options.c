@@ -10,51 +10,37 @@
 #include "agent/base/units.h"
 #include "agent/cli/options.h"
 
-static int set_count(const struct opt *o, const char *value, void *at, struct err *e)
+static const char *say_count(uint64_t count, char *out, size_t size)
 {
-	uint64_t *into = at;
-	int r = units_parse_count(value, into);
-
-	if (r == -EINVAL)
-		return err_say(e, EINVAL, "--%s: '%s' is not a whole number", o->name,
-			       value);
-	if (r < 0 || *into < o->min || *into > o->max)
-		return err_say(e, EINVAL,
-			       "--%s: '%s' is not between %" PRIu64 " and %" PRIu64,
-			       o->name, value, o->min, o->max);
-	return 0;
+	(void)snprintf(out, size, "%" PRIu64, count);
+	return out;
 }
 
-static int set_time(const struct opt *o, const char *value, void *at, struct err *e)
+/* how a number is read, what is said of one that is none, and how it is said */
+static const struct {
+	int (*parse)(const char *text, uint64_t *value);
+	const char *noun;
+	const char *(*say)(uint64_t value, char *out, size_t size);
+} numbers[] = {
+	[OPT_COUNT] = { units_parse_count, "a whole number", say_count },
+	[OPT_TIME] = { units_parse_time, "a time such as 500ms, 60s, 10m or 2h",
+		       units_say_time },
+	[OPT_SIZE] = { units_parse_size, "a size such as 64K or 1M", units_say_size },
+};
+
+static int set_number(const struct opt *o, const char *value, void *at, struct err *e)
 {
 	uint64_t *into = at;
-	int r = units_parse_time(value, into);
+	int r = numbers[o->kind].parse(value, into);
 	char least[32], most[32];
 
 	if (r == -EINVAL)
-		return err_say(e, EINVAL,
-			       "--%s: '%s' is not a time such as 500ms, 60s, 10m or 2h",
-			       o->name, value);
+		return err_say(e, EINVAL, "--%s: '%s' is not %s", o->name, value,
+			       numbers[o->kind].noun);
 	if (r < 0 || *into < o->min || *into > o->max)
 		return err_say(e, EINVAL, "--%s: '%s' is not between %s and %s", o->name,
-			       value, units_say_time(o->min, least, sizeof(least)),
-			       units_say_time(o->max, most, sizeof(most)));
-	return 0;
-}
-
-static int set_size(const struct opt *o, const char *value, void *at, struct err *e)
-{
-	uint64_t *into = at;
-	int r = units_parse_size(value, into);
-	char least[32], most[32];
-
-	if (r == -EINVAL)
-		return err_say(e, EINVAL, "--%s: '%s' is not a size such as 64K or 1M",
-			       o->name, value);
-	if (r < 0 || *into < o->min || *into > o->max)
-		return err_say(e, EINVAL, "--%s: '%s' is not between %s and %s", o->name,
-			       value, units_say_size(o->min, least, sizeof(least)),
-			       units_say_size(o->max, most, sizeof(most)));
+			       value, numbers[o->kind].say(o->min, least, sizeof(least)),
+			       numbers[o->kind].say(o->max, most, sizeof(most)));
 	return 0;
 }
 
@@ -114,9 +100,9 @@ static int set_pass(const struct opt *o, const char *value, void *at, struct err
 }
 
 static int (*const setters[])(const struct opt *, const char *, void *, struct err *) = {
-	[OPT_TEXT] = set_text, [OPT_COUNT] = set_count, [OPT_TIME] = set_time,
-	[OPT_SIZE] = set_size, [OPT_MONEY] = set_money, [OPT_CHOICE] = set_choice,
-	[OPT_LIST] = set_list, [OPT_PASS] = set_pass,
+	[OPT_TEXT] = set_text,   [OPT_COUNT] = set_number, [OPT_TIME] = set_number,
+	[OPT_SIZE] = set_number, [OPT_MONEY] = set_money,  [OPT_CHOICE] = set_choice,
+	[OPT_LIST] = set_list,   [OPT_PASS] = set_pass,
 };
 
 static const struct opt *find(const struct command *cmd, const char *name, size_t length)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/path.h"
 #include "agent/base/units.h"
 #include "agent/session/pipe_file.h"
 #include "init/io.h"
@@ -36,7 +37,6 @@ static int fd_of(const char *path)
 
 bool pipe_file_is_stream(const char *path, char *name)
 {
-	const char *slash = strrchr(path, '/');
 	int fd = fd_of(path);
 	struct stat st;
 
@@ -48,7 +48,7 @@ bool pipe_file_is_stream(const char *path, char *name)
 		(void)snprintf(name, NAME_BYTES, "fd%d", fd);
 		return true;
 	}
-	(void)snprintf(name, NAME_BYTES, "%s", slash ? slash + 1 : path);
+	(void)snprintf(name, NAME_BYTES, "%s", path_last(path));
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 

@@ -8,12 +8,12 @@
 #include "agent/base/json.h"
 #include "agent/session/report.h"
 
-/* an exit code or a signal; null where there was none */
-static int small_number(const cJSON *item, int otherwise)
+/* an exit code or a signal; 0 where there was none */
+static int small_number(const cJSON *root, const char *name)
 {
-	if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 255)
-		return otherwise;
-	return (int)item->valuedouble;
+	uint32_t n;
+
+	return json_u32(root, name, &n) && n <= 255 ? (int)n : 0;
 }
 
 /* the name of a system call, or nothing: it goes into words for the model */
@@ -35,13 +35,10 @@ static void take_syscall(const cJSON *violation, struct verdict_facts *facts)
 
 bool report_take(const cJSON *root, struct verdict_facts *facts)
 {
-	const cJSON *verdict = json_get(root, "verdict");
-
-	if (!cJSON_IsString(verdict) ||
-	    !verdict_find(verdict->valuestring, &facts->verdict))
+	if (!verdict_find(json_text(root, "verdict"), &facts->verdict))
 		return false;
-	facts->code = small_number(json_get(root, "exit_code"), 0);
-	facts->signal = small_number(json_get(root, "signal"), 0);
+	facts->code = small_number(root, "exit_code");
+	facts->signal = small_number(root, "signal");
 	take_syscall(json_get(root, "violation"), facts);
 	return true;
 }
