@@ -22,14 +22,12 @@ ALONE = (
     (re.compile(r'^#include "init/\w*wire\.h"|\bWIRE_[A-Z]|'
                 r"\bstruct serve_(?:at|end|file|limits|state|step)\b", re.M),
      "agent/session", "the functions of agent/session/session.h",
-     {"agent/judge/tests_take", "agent/repl/repl", "agent/repl/repl_command",
-      "agent/repl/repl_file", "agent/replay/replay", "agent/replay/replay_command",
-      "agent/skills/skills_save"}),
+     {"agent/judge/tests_take", "agent/repl/repl", "agent/repl/repl_file",
+      "agent/replay/replay", "agent/replay/replay_command", "agent/skills/skills_save"}),
     (re.compile(r"\bcJSON_(?:Parse\w*|GetObjectItem\w*)\("),
      "agent/base", "json_parse() and json_get()",
      {"agent/eval/evalbook", "agent/eval/evalset", "agent/judge/tests",
-      "agent/repl/repl_command", "agent/replay/replay_command", "agent/skills/skills_say",
-      "agent/skills/trial"}),
+      "agent/replay/replay_command", "agent/skills/skills_say", "agent/skills/trial"}),
 )
 
 

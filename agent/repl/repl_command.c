@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/json.h"
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"
-#include "init/serve_wire.h"
+#include "init/io.h"
 
 #define WORDS_MAX 3
 
@@ -34,20 +35,21 @@ static int parse_state(const char *word, uint32_t *state, struct err *e)
 
 static int rollback(struct repl *r, char *const *words, struct err *e)
 {
-	struct serve_state to = { .branch = r->session.branch };
-	int s = parse_state(words[0], &to.state, e);
+	const uint32_t branch = r->session.branch;
+	uint32_t state = 0;
+	int s = parse_state(words[0], &state, e);
 	char line[80];
 
 	if (s == 0)
-		s = session_ask(&r->session, WIRE_ROLLBACK, &to, sizeof(to), NULL, e);
+		s = session_change(&r->session, SESSION_ROLLBACK, branch, state, e);
 	if (s < 0)
 		return s;
-	r->session.state = to.state;
-	r->branches[to.branch].state = to.state;
+	r->session.state = state;
+	r->branches[branch].state = state;
 	(void)snprintf(line, sizeof(line), "at state %" PRIu32 " again; files stay",
-		       to.state);
+		       state);
 	(void)say(r, line);
-	return repl_record(r, "rollback", to.branch, to.state, NULL, e);
+	return repl_record(r, "rollback", branch, state, NULL, e);
 }
 
 static int find_branch(const struct repl *r, const char *name)
@@ -83,7 +85,8 @@ static bool good_name(const char *name)
 
 static int branch(struct repl *r, char *const *words, struct err *e)
 {
-	struct serve_state to = { r->branch_count, r->session.state };
+	const uint32_t new = r->branch_count;
+	uint32_t state = r->session.state;
 	int s = 0;
 
 	if (!words[0])
@@ -96,17 +99,17 @@ static int branch(struct repl *r, char *const *words, struct err *e)
 		return err_say(e, E2BIG, "there have been %d branches; :reset for more",
 			       REPL_BRANCHES_MAX);
 	if (words[1])
-		s = parse_state(words[1], &to.state, e);
+		s = parse_state(words[1], &state, e);
 	if (s == 0)
-		s = session_ask(&r->session, WIRE_BRANCH, &to, sizeof(to), NULL, e);
+		s = session_change(&r->session, SESSION_BRANCH, new, state, e);
 	if (s < 0)
 		return s;
-	(void)snprintf(r->branches[to.branch].name, REPL_NAME_BYTES, "%s", words[0]);
-	r->branches[to.branch].state = to.state;
+	(void)snprintf(r->branches[new].name, REPL_NAME_BYTES, "%s", words[0]);
+	r->branches[new].state = state;
 	r->branch_count++;
-	r->session.branch = to.branch;
-	r->session.state = to.state;
-	return repl_record(r, "branch", to.branch, to.state, NULL, e);
+	r->session.branch = new;
+	r->session.state = state;
+	return repl_record(r, "branch", new, state, NULL, e);
 }
 
 static int no_branch(const char *name, struct err *e)
@@ -128,19 +131,19 @@ static int switch_to(struct repl *r, char *const *words, struct err *e)
 static int drop(struct repl *r, char *const *words, struct err *e)
 {
 	int found = find_branch(r, words[0]);
-	struct serve_at at = { (uint32_t)found };
+	const uint32_t branch = (uint32_t)found;
 
 	if (found < 0)
 		return no_branch(words[0], e);
-	if (at.branch == r->session.branch)
+	if (branch == r->session.branch)
 		return err_say(e, EBUSY, "you are on that branch; :switch first");
 
-	int s = session_ask(&r->session, WIRE_DROP, &at, sizeof(at), NULL, e);
+	int s = session_change(&r->session, SESSION_DROP, branch, 0, e);
 
 	if (s < 0)
 		return s;
 	r->branches[found].name[0] = '\0';
-	return repl_record(r, "drop", at.branch, 0, NULL, e);
+	return repl_record(r, "drop", branch, 0, NULL, e);
 }
 
 static void print_branches(struct repl *r)
@@ -156,13 +159,11 @@ static void print_branches(struct repl *r)
 /* stepjail's JSON, for a person: indented, harmless */
 static int print_status(struct repl *r, const cJSON *root, struct err *e)
 {
-	char *printed = cJSON_Print(root);
+	cleanup_free char *printed = cJSON_Print(root);
 	cleanup_text struct text out = { 0 };
 
 	(void)e;
-	if (printed)
-		escape_lines(&out, "", printed, strlen(printed));
-	cJSON_free(printed);
+	escape_lines(&out, "", printed, strlen(printed));
 	print_branches(r);
 	show_text(&r->show, &out);
 	return 0;
@@ -171,7 +172,7 @@ static int print_status(struct repl *r, const cJSON *root, struct err *e)
 /* a number of stepjail's JSON; -1 where it is none */
 static double number(const cJSON *item, const char *name)
 {
-	const cJSON *n = cJSON_GetObjectItemCaseSensitive(item, name);
+	const cJSON *n = json_get(item, name);
 
 	return cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble < 1e15
 		       ? n->valuedouble
@@ -180,7 +181,7 @@ static double number(const cJSON *item, const char *name)
 
 static int print_states(struct repl *r, const cJSON *root, struct err *e)
 {
-	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "states");
+	const cJSON *list = json_get(root, "states");
 	const cJSON *one = NULL;
 
 	if (!cJSON_IsArray(list))
@@ -202,14 +203,13 @@ static int ask_status(struct repl *r,
 		      int (*print)(struct repl *r, const cJSON *root, struct err *e),
 		      struct err *e)
 {
-	struct serve_at at = { r->session.branch };
 	cleanup_text struct text json = { 0 };
-	int s = session_ask(&r->session, WIRE_STATUS, &at, sizeof(at), &json, e);
+	int s = session_status(&r->session, &json, e);
 
 	if (s < 0)
 		return s;
 
-	cJSON *root = cJSON_ParseWithLength(text_string(&json), json.length);
+	cJSON *root = json_parse(text_string(&json), json.length);
 
 	s = root ? print(r, root, e)
 		 : err_say(e, EBADMSG, "what stepjail answered makes no sense");
@@ -323,10 +323,9 @@ static int act(struct repl *r, char *text, struct err *e)
 
 int repl_command(struct repl *r, const char *line, struct err *e)
 {
-	char *copy = strdup(line + 1);
-	int s = copy ? act(r, copy, e) : err_set(e, ENOMEM, "a command");
+	cleanup_free char *copy = memory_string(line + 1);
+	int s = act(r, copy, e);
 
-	free(copy);
 	if (s >= 0 || s == -EINTR || r->transcript.failed)
 		return s;
 	say(r, e->text);
