@@ -12,7 +12,6 @@
 static void check_code(const char *bytes, size_t length)
 {
 	struct extract x;
-	struct err e;
 
 	extract_code(bytes, length, &x);
 	HOLDS((int)x.kind >= 0 && x.kind < EXTRACT_KINDS);
@@ -31,7 +30,6 @@ static void check_reply(struct reply *reply)
 	struct extract x;
 	struct text complaint = { 0 };
 	unsigned int serial = 0;
-	struct err e;
 
 	reply_end(reply, &serial);
 	tool_read(reply, true, &x, &complaint);
