@@ -11,7 +11,6 @@
 
 #include "agent/base/json.h"
 #include "agent/judge/tests.h"
-#include "init/serve_wire.h"
 
 #define CASES "cases" /* as in tests.py: no name in /work is the solution's */
 
@@ -42,7 +41,7 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
 	if (r == 0)
 		r = tests_run(t, "look_at_cases", true, &t->step, verdict, e);
 	if (r == 0 && json_get(*verdict, "count"))
-		r = session_get(&t->session, WIRE_GET, CASES "/calls", tests_bytes,
+		r = session_get(&t->session, SESSION_FILE, CASES "/calls", tests_bytes,
 				&t->calls, e);
 	return r;
 }
@@ -78,7 +77,7 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	if (r < 0 || !called)
 		return r;
 	cJSON_Delete(called);
-	r = session_get(&t->session, WIRE_GET, CASES "/replies", tests_bytes, &replies,
+	r = session_get(&t->session, SESSION_FILE, CASES "/replies", tests_bytes, &replies,
 			e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);

@@ -126,7 +126,7 @@ int skills_run(struct skills *s, const char *order, size_t length, struct text *
 	if (s->once.good)
 		return 0;
 	if (s->once.facts.verdict == VERDICT_EXITED)
-		run_once_last_line(&s->once, &last);
+		clip_last_line(&s->once.err, &last);
 	if (last.length)
 		return err_say(e, EBADMSG, "%s", text_string(&last));
 	return err_say(e, EBADMSG, "its jail ended as %s",
