@@ -115,12 +115,6 @@ demo: all rootfs ## the agent answers a question about a CSV file, with a script
 	@rm -f $(B)/demo.jsonl; $(B)/stepjail-agent solve "Which penguin species is heaviest on average?" \
 		--file tests/data/penguins.csv --model scripted:tests/data/penguins.turns \
 		--transcript $(B)/demo.jsonl $(cgroup_option)
-humaneval: all rootfs ## 164 canonical solutions, each in a fresh jail; then with empty bodies
-	@o=$(cgroup_option); set -o pipefail; \
-	gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --canonical $$o && \
-	echo "and with every body replaced by pass, so that it is seen to fail:" && \
-	{ gzip -dc tests/data/HumanEval.jsonl.gz | $(B)/stepjail-agent eval - --broken $$o; \
-	[ $$? = 1 ] || { echo "make: the harness cannot fail, so its 164 mean nothing" >&2; exit 1; }; }
 
 include tests/rules.mk
 lint: $(B)/packages.test $(GENERATED) $(B)/privileged ## what is checked without running
@@ -144,5 +138,6 @@ clean: ## remove what was built
 
 include tests/cpython/rules.mk
 include tests/interop/rules.mk
+include tests/humaneval/rules.mk
 -include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: phony all rootfs data demo humaneval test unit integration escape walls fault vm asan lint fmt bench install clean help
+.PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench install clean help

@@ -17,16 +17,15 @@
 
 #define STATUS_OWN_FAILURE 125
 
-static const struct command *const commands[] = {
-	&command_solve,  &command_repl,  &command_eval, &command_verify,
-	&command_replay, &command_check, NULL
-};
+static const struct command *const commands[] = { &command_solve,  &command_repl,
+						  &command_verify, &command_replay,
+						  &command_check,  NULL };
 
 static const struct exit_row exits[] = {
 	{ 0,
-	  "solve: the model gave an answer. eval: every task passed. repl: every step that came to an end came to a good one. verify: the transcript is whole. replay: nothing differs." },
+	  "solve: the model gave an answer. repl: every step that came to an end came to a good one. verify: the transcript is whole. replay: nothing differs." },
 	{ 1,
-	  "eval: at least one task did not pass. repl: that of the last step that failed, as for 124 and more; see there. verify: the transcript was changed. replay: something differs." },
+	  "repl: that of the last step that failed, as for 124 and more; see there. verify: the transcript was changed. replay: something differs." },
 	{ 2,
 	  "verify: the transcript fits as far as it goes, and its end line is missing. replay: so it is, and in what there is nothing differs." },
 	{ 3,
@@ -101,7 +100,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (!first)
 		return err_say(
 			e, EINVAL,
-			"give a command: solve, repl, eval, verify, replay or check; see stepjail-agent --help");
+			"give a command: solve, repl, verify, replay or check; see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -114,7 +113,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else
 		return err_say(
 			e, EINVAL,
-			"'%.80s' is no command; give solve, repl, eval, verify, replay or check, or see stepjail-agent --help",
+			"'%.80s' is no command; give solve, repl, verify, replay or check, or see stepjail-agent --help",
 			strcmp(first, "help") == 0 ? argv[1] : first);
 	return stop_print(stop, &out, e);
 }

@@ -11,7 +11,6 @@
 
 extern const struct command command_solve;
 extern const struct command command_repl;
-extern const struct command command_eval;
 extern const struct command command_verify;
 extern const struct command command_replay;
 extern const struct command command_check;

@@ -10,11 +10,6 @@
 #include "agent/judge/harness.h"
 
 __asm__(".pushsection .rodata\n"
-	".globl harness_source\n"
-	"harness_source:\n"
-	".incbin \"agent/judge/judge.py\"\n"
-	".incbin \"agent/judge/harness.py\"\n"
-	".byte 0\n"
 	".globl harness_trial\n"
 	"harness_trial:\n"
 	".incbin \"agent/judge/judge.py\"\n"

@@ -5,9 +5,6 @@
 #ifndef STEPJAIL_AGENT_HARNESS_H
 #define STEPJAIL_AGENT_HARNESS_H
 
-/** harness_source - agent/judge/judge.py and harness.py in one, a NUL behind them */
-extern const char harness_source[];
-
 /** harness_trial - agent/judge/judge.py, agent/skills/list.py and trial.py in one, a NUL
  * behind them */
 extern const char harness_trial[];

@@ -30,22 +30,6 @@ HUMANEVAL = os.path.join(DATA, "HumanEval.jsonl.gz")
 QUESTION = "Which penguin species is heaviest on average?"
 KEY = "sk-very-secret-0123456789abcdef"
 
-# solutions that would pass without solving
-FORGERIES = [
-    "    import sys; sys.exit(0)\n",
-    "    import os; os._exit(0)\n",
-    "    pass\nimport sys; sys.exit(0)\n",
-    "    pass\nimport os; os._exit(0)\n",
-    "    class Yes:\n        __eq__ = lambda s, o: True\n    return Yes()\n",
-    "    class Yes(int):\n        __eq__ = lambda s, o: True\n    return Yes(1)\n",
-    "    pass\nimport builtins\nbuiltins.exec = lambda *a: None\n",
-    "    import os, signal; os.kill(os.getppid(), signal.SIGINT)\n",
-    "    pass\nimport os\nfor fd in range(64):\n    try:\n        os.write(fd, b'00000000\\n')\n"
-    "    except OSError:\n        pass\n",
-    "    pass\nimport os\nprint(open('/proc/%d/cmdline' % os.getppid()).read())\nos._exit(0)\n",
-]
-
-
 def fence(code):
     return f"```python\n{code}\n```\n"
 

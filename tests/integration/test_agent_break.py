@@ -16,7 +16,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import KEY, AgentCase, fence  # noqa: E402
 from mock_model import MockModel, chat_events  # noqa: E402
-from test_agent_eval import EvalCase  # noqa: E402
 
 MODELS = ("openai", "anthropic")
 LONG_KEY = "sk-proj-" + "".join(f"{n:04x}" for n in range(40))  # longer than a call's id may be
@@ -217,58 +216,6 @@ class Counts(AgentCase):
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (10**12, 10**12)}], "--json",
                                   "--total-tokens", "5000", status=3)
         self.assertEqual(json.loads(out)["budget"]["tokens"]["used"], 2 * 10**12)
-
-
-class Eval(EvalCase):
-    def ask_for(self, answer, *args, status=125):
-        with MockModel([answer]) as mock:
-            got, out, err = self.eval(self.tasks(1), "--model", "openai", "--model-name", "m",
-                                      "--base-url", mock.url, "--retries", "3", *args)
-        self.assertEqual(got, status, out + err)
-        return mock, err
-
-    def test_questions_end(self):
-        mock, err = self.ask_for({"events": b": x\n", "drip": (b": x\n", 400)}, "--ask-time", "500ms")
-        self.one_line(err, "HumanEval/0 was not answered within 500 ms (--ask-time)")
-        self.assertLess(mock.server.dripped, 400)
-        mock, err = self.ask_for({"status": 429, "headers": {"Retry-After": "100000"}})
-        self.one_line(err, "after --ask-time")
-        self.assertEqual(len(mock.requests), 1)
-
-    def test_no_file_of_anybodys_is_emptied(self):
-        for text in ("a line of mine", '{"event":"eval"}', '{"event":"eval","set_sha256":"0', "\n",
-                     "a line of mine\nand more"):
-            path = self.path("mine", text)
-            status, out, err = self.eval(self.tasks(1), "--results", path)
-            self.assertEqual(status, 125)
-            self.one_line(err, "is no file of eval's")
-            with open(path) as f:
-                self.assertEqual(f.read(), text)
-
-    def test_first_line_that_was_not_finished(self):
-        path = self.path("r")
-        self.assertEqual(self.eval(self.tasks(2), "--results", path)[0], 0)
-        with open(path, "rb") as f:
-            whole = f.read()
-        first = whole.index(b"\n")
-        for at in range(len(whole) + 1):
-            if at not in (0, 1, first - 1, first, first + 1, first + 20, len(whole) - 1, len(whole)):
-                continue
-            with open(path, "wb") as f:
-                f.write(whole[:at])
-            status, out, err = self.eval(self.tasks(2), "--results", path)
-            self.assertEqual(status, 0, err)
-            with open(path) as f:
-                got = [json.loads(line) for line in f]
-            self.assertEqual(got[0]["event"], "eval")
-            self.assertEqual(sorted((e["event"], e["task_id"]) for e in got[1:]),
-                             [("result", "HumanEval/0"), ("result", "HumanEval/1")])
-
-    def test_names_that_are_there_twice(self):
-        task = self.tasks(1)
-        status, out, err = self.eval(task + task)
-        self.assertEqual(status, 125)
-        self.one_line(err, ":2: ", "HumanEval/0")
 
 
 if __name__ == "__main__":

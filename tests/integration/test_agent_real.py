@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_agent_real.py - stepjail-agent with the real stepjail and its root tree"""
-import gzip
 import json
 import os
 import random
@@ -13,8 +12,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from test_agent_repl import Terminal  # noqa: E402
-from agent_scene import (BUILD, CSV, FORGERIES, HUMANEVAL, KEY, QUESTION,  # noqa: E402
-                         SCRIPT, AgentCase, alive, family, fence, wait_for)
+from agent_scene import (BUILD, CSV, KEY, QUESTION, SCRIPT, AgentCase,  # noqa: E402
+                         alive, family, fence, wait_for)
 
 
 class Installed:
@@ -200,41 +199,6 @@ class Real(Installed, AgentCase):
             p.kill()
             p.communicate(timeout=60)
             self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
-
-    def test_humaneval(self):
-        tasks = self.path("tasks.jsonl", gzip.open(HUMANEVAL).read().decode())
-        args = ("eval", tasks, "--stepjail", self.stepjail, *self.missing)
-        status, out, err = self.run_agent(*args, timeout=300)
-        self.assertIn("164 of 164 passed", out)
-        self.assertEqual((status, err), (0, ""))
-        status, out, err = self.run_agent(*args, "--broken", timeout=300)
-        self.assertIn("0 of 164 passed", out)
-        self.assertEqual(status, 1)
-
-    def test_forgeries_fail(self):
-        with gzip.open(HUMANEVAL) as f:
-            task = json.loads(f.readline())
-        for solution in FORGERIES:
-            with self.subTest(solution=solution):
-                task["canonical_solution"] = solution
-                status, out, err = self.run_agent(
-                    "eval", self.path("t.jsonl", json.dumps(task)), "--stepjail", self.stepjail,
-                    "--task-time", "5s", *self.missing)
-                self.assertEqual(status, 1, out + err)
-
-    def test_flood_beside_the_verdict(self):
-        """A solution is not failed for talking, and its last words are there."""
-        with gzip.open(HUMANEVAL) as f:
-            task = json.loads(f.readline())
-        flood = "    import sys\n    for i in range(50): sys.stderr.write('x' * 1000000)\n"
-        for end, passed in ((task["canonical_solution"], True),
-                            ("    raise ValueError('last words')\n", False)):
-            task["canonical_solution"] = flood + end
-            status, out, err = self.run_agent(
-                "eval", self.path("t.jsonl", json.dumps(task)), "--stepjail", self.stepjail,
-                *self.missing)
-            self.assertEqual(status, 0 if passed else 1, out + err)
-            self.assertEqual("ValueError: last words" in out, not passed)
 
     def test_files_that_mean_mischief(self):
         """At the prompt: a name is one line of a listing, and no path and no link leads out."""

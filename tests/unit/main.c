@@ -109,7 +109,6 @@ static Suite *(*const suites[])(void) = {
 	agent_broker_suite,
 	agent_confine_suite,
 	agent_confine_lies_suite,
-	agent_evalset_suite,
 	agent_extract_suite,
 	agent_faults_suite,
 	agent_inputs_suite,

@@ -176,7 +176,6 @@ Suite *agent_chain_suite(void);
 Suite *agent_broker_suite(void);
 Suite *agent_confine_suite(void);
 Suite *agent_confine_lies_suite(void);
-Suite *agent_evalset_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_faults_suite(void);
 Suite *agent_inputs_suite(void);

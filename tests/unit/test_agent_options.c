@@ -175,7 +175,7 @@ START_TEST(options_bound_lists)
 }
 END_TEST
 
-static const struct command *const commands[] = { &command_solve, &command_eval };
+static const struct command *const commands[] = { &command_solve, &command_replay };
 
 START_TEST(tables_are_sound)
 {
@@ -236,7 +236,7 @@ START_TEST(help_and_man_name_every_option)
 	static const struct exit_row exits[] = { { 0, "good" },
 						 { 125, "bad" },
 						 { 0, NULL } };
-	static const struct command *const both[] = { &command_solve, &command_eval,
+	static const struct command *const both[] = { &command_solve, &command_replay,
 						      NULL };
 	struct text help = { 0 }, man = { 0 };
 

@@ -1,9 +1,11 @@
+# SPDX-License-Identifier: MIT
 """Judge one solution by its test. Runs inside the jail, behind judge.py, given to python3 by -c.
 
 A solution that shares an interpreter with its test can change the test, the comparison or the
-verdict. The judge forks the server before either has run any of the task. The server holds the solution; the judge holds the test and calls the solution over a pipe, in plain
-data only: what comes back is rebuilt from numbers, strings, lists, tuples, dicts and sets, so
-no object of the solution, with an __eq__ of its own, is ever compared.
+verdict. The judge forks the server before either has run any of the task. The server holds the
+solution; the judge holds the test and calls the solution over a pipe, in plain data only: what
+comes back is rebuilt from numbers, strings, lists, tuples, dicts and sets, so no object of the
+solution, with an __eq__ of its own, is ever compared.
 
 The secret is the verdict. The jail has no /proc to reach the judge's stdin and stdout through.
 """
