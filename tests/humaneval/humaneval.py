@@ -155,7 +155,8 @@ class Jails:
             finally:
                 jail.kill()
                 jail.wait()
-                self.running.discard(jail)
+                with self.lock:
+                    self.running.discard(jail)
             verdict = read_verdict(report)
         finally:
             os.close(report)
@@ -297,13 +298,18 @@ def parse(words):
     return options
 
 
+def take_signals(handler):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, handler)
+
+
 def stop(number, _):
+    take_signals(signal.SIG_IGN)  # one is enough, and nothing is to disturb the end of the jails
     raise Stopped(number)
 
 
 def main():
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+    take_signals(stop)
     try:
         options = parse(sys.argv[1:])
         status = options.call(options)

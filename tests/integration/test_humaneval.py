@@ -240,7 +240,7 @@ class Runs(Case):
             p, pids = self.started()
             p.send_signal(number)
             out, err = p.communicate(timeout=60)
-            self.assertEqual(p.returncode, 128 + number)
+            self.assertEqual(p.returncode, 128 + number, (out, err))
             self.assertEqual(err.decode(), f"humaneval: ended by {number.name}\n")
             self.assertTrue(wait_for(lambda: not alive(pids)), alive(pids))
             self.assertEqual(len(read_lines(self.path("r.jsonl"))), 4)
