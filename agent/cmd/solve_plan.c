@@ -34,7 +34,6 @@ static int open_model(struct solve *s, struct err *e)
 		.retries = o->retries,
 		.retry_wait_ms = o->retry_wait_ms,
 		.request_ms = o->model_time_ms,
-		.time_option = "--wall-time",
 		.stop = s->stop,
 		.note = note,
 		.note_arg = &s->show,

@@ -30,9 +30,8 @@ struct model_plan {
 	const char *key_file;
 	bool tools; /* offer the tool `python`, and expect calls of it */
 	uint64_t retries;
-	uint64_t retry_wait_ms;  /* the first wait; see retry.h */
-	uint64_t request_ms;     /* longest silence of a server that is to answer */
-	const char *time_option; /* that bounds a question in all, for messages */
+	uint64_t retry_wait_ms; /* the first wait; see retry.h */
+	uint64_t request_ms;    /* longest silence of a server that is to answer */
 	struct stop *stop;
 	/* told about waits and repeats; one line without a newline */
 	void (*note)(void *arg, const char *line);

@@ -290,8 +290,8 @@ static void note_wait(const struct model *m, const struct err *e, uint64_t wait_
 	m->plan->note(m->plan->note_arg, text_string(&line));
 }
 
-static int give_up(const struct model *m, enum retry_answer answer,
-		   const struct retry_facts *f, uint64_t wait_ms, struct err *e)
+static int give_up(enum retry_answer answer, const struct retry_facts *f,
+		   uint64_t wait_ms, struct err *e)
 {
 	size_t length = strlen(e->text);
 	size_t room = sizeof(e->text) - length;
@@ -303,9 +303,8 @@ static int give_up(const struct model *m, enum retry_answer answer,
 			       f->attempt, f->retries);
 	if (answer == RETRY_NO_TIME)
 		(void)snprintf(e->text + length, room,
-			       " (the next try would be in %s, after %s)",
-			       units_say_time(wait_ms, time, sizeof(time)),
-			       m->plan->time_option);
+			       " (the next try would be in %s, after --wall-time)",
+			       units_say_time(wait_ms, time, sizeof(time)));
 	if (f->quota)
 		(void)snprintf(e->text + length, room,
 			       " (no waiting mends a used-up quota)");
@@ -341,7 +340,7 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 		enum retry_answer answer = retry_decide(f, &wait_ms);
 
 		if (answer != RETRY_YES)
-			return give_up(m, answer, f, wait_ms, e);
+			return give_up(answer, f, wait_ms, e);
 		note_wait(m, e, wait_ms, f);
 		m->usage.retries++;
 		if (stop_sleep(m->plan->stop, wait_ms) < 0)
