@@ -26,8 +26,7 @@ ALONE = (
       "agent/replay/replay", "agent/replay/replay_command", "agent/skills/skills_save"}),
     (re.compile(r"\bcJSON_(?:Parse\w*|GetObjectItem\w*)\("),
      "agent/base", "json_parse() and json_get()",
-     {"agent/eval/evalbook", "agent/eval/evalset",
-     "agent/replay/replay_command"}),
+     {"agent/replay/replay_command"}),
 )
 
 
