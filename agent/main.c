@@ -2,7 +2,6 @@
 /*
  * main.c - stepjail-agent: the commands, and the only place that prints errors and exits
  */
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -130,8 +129,6 @@ int main(int argc, char **argv)
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
 	if (r == 0)
 		r = stop_open(&stop, &e);
-	if (r == 0 && curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-		r = err_say(&e, ENOTSUP, "libcurl cannot be set up");
 	if (r == 0)
 		r = run(argv + (argc > 0), &stop, &e);
 	if (r >= 0)

@@ -10,14 +10,14 @@
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
-#include "agent/confine/confine_plan.h"
-#include "agent/confine/confined.h"
+#include "agent/session/confined.h"
 #include "agent/loop/prompt.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/pipe_file.h"
+#include "init/io.h"
 
 struct repl_options {
 	const char *transcript;
@@ -150,6 +150,22 @@ static int open_files(struct whole *w, const struct repl_options *o, struct stop
 	return s;
 }
 
+/* what a person at a prompt needs: to read any file (:put), and to make new ones below the
+ * current folder (:get); @edit: it is a terminal */
+static int plan_prompt(struct confine_policy *p, bool edit, struct err *e)
+{
+	static const char *const closed[] = { "/proc", "/sys", "/dev" };
+	cleanup_free char *here = getcwd(NULL, 0);
+	bool open = here && strcmp(here, "/") != 0;
+
+	p->read_host = true;
+	p->needs |= CONFINE_READ | CONFINE_CREATE | (edit ? CONFINE_EDIT : 0U);
+	for (size_t i = 0; open && i < COUNT(closed); i++)
+		open = strncmp(here, closed[i], strlen(closed[i])) != 0;
+	/* a prompt that was started in one of these makes no files */
+	return open ? confine_add_path(p, ".", true, e) : 0;
+}
+
 static int start(struct whole *w, const struct repl_options *o, struct stop *stop,
 		 struct err *e)
 {
@@ -186,9 +202,9 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 			       r->pictures.terminal, &r->collected.folder, &r->transcript,
 			       &w->confined.policy, e);
 	if (s == 0)
-		s = confine_plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
+		s = plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
 	if (s == 0)
-		s = confined_go(&w->confined, &r->show, e);
+		s = confined_go(&w->confined, stop, e);
 	/* confined or not: what it was is in the record */
 	s = begin_transcript(w, s, e);
 	if (s == 0)

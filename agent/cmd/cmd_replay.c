@@ -74,7 +74,7 @@ static int read_twice(struct whole *w, const char *path, int fd,
 
 	if (r == 0)
 		r = start ? replay_start(&w->replay, start, e)
-			  : confined_go(&w->replay.confined, &w->show, e);
+			  : confined_go(&w->replay.confined, w->replay.stop, e);
 	cJSON_Delete(start);
 	if (r == 0)
 		r = read_transcript_run(fd, replay_take, &w->replay, reading, e);

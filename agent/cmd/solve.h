@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "agent/budget/budget_opts.h"
-#include "agent/confine/confined.h"
+#include "agent/session/confined.h"
 #include "agent/judge/judge.h"
 #include "agent/loop/loop.h"
 #include "agent/session/jail_opts.h"

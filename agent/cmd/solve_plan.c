@@ -30,6 +30,7 @@ static int open_model(struct solve *s, struct err *e)
 		.base_url = o->base_url,
 		.model_name = o->model_name,
 		.key_file = o->key_file,
+		.require_confinement = o->require_confinement,
 		.tools = o->code_in == 1,
 		.retries = o->retries,
 		.retry_wait_ms = o->retry_wait_ms,

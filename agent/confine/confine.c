@@ -17,8 +17,8 @@
 
 #include <linux/capability.h>
 
+#include "agent/base/secret.h"
 #include "agent/confine/confine.h"
-#include "agent/key/key.h"
 #include "init/io.h"
 
 #define STATUS_BYTES 8192
@@ -185,7 +185,7 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 	*f = (struct confine_facts){ 0 };
 	if (fd < 0)
 		return err_set(e, errno, "confinement: /proc/self/status");
-	key_forget_environment();
+	secret_forget_variables();
 
 	int r = read_status(fd, &before, e);
 
@@ -204,7 +204,7 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 	if (r < 0)
 		return r;
 	f->done = true;
-	confine_missing(f, &missing);
+	confine_missing(p, f, &missing);
 	if (p->required && missing.length)
 		return err_say(e, EPERM, "--require-confinement: %s",
 			       text_string(&missing));

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine.h - the agent's own jail, from before the first byte of a model or a jail
+ * confine.h - the walls that the agent's processes put around themselves, each before the
+ * first hostile byte
  *
- * What a model says and what a jail prints is hostile, and this process parses both while
- * it holds the key. Should one of them take it over, it finds itself in a process that
- * can execute nothing, make no process, trace and signal nobody, open no file but those
- * of its policy, and reach no TCP port but the model's:
+ * Two processes parse what is hostile, and each has what the other lacks:
+ *
+ *	main process	parses what models say and jails print. It holds no key, and has no
+ *			socket but those to the broker, to its jails and to the client
+ *	model client	holds the key and the network (agent/key/client.h). It parses TLS
+ *			and HTTP, sees no jail, and makes and signals no process
+ *
+ * Whoever takes one of them over can execute nothing, make no process, trace nobody, and
+ * open no file but those of its policy:
  *
  *	no_new_privs	no program gives it more than it has
  *	capabilities	none, as root too
@@ -14,8 +20,9 @@
  *			has it (confine_files.c)
  *	seccomp		a table of calls (confine_calls.c)
  *
- * Jails are started by a process that stays outside, knows no key and can do nothing else
- * (broker.h).
+ * Both policies are made of needs: a need is some rows of that table, and a policy names
+ * its needs. Jails are started by a process that stays outside, knows no key and can do
+ * nothing else (broker.h).
  *
  * What the kernel lacks is told in the facts, and is an error where it is required. All
  * of it is read back from the kernel, or tried, and what reads back otherwise is an
@@ -30,22 +37,25 @@
 #include <stdint.h>
 
 #include "agent/base/text.h"
-#include "agent/key/secret.h"
+#include "agent/base/secret.h"
 #include "init/err.h"
 
 #define CONFINE_PATHS_MAX 24
 #define CONFINE_PORTS_MAX 8
 
-/* what a command needs after it is confined */
+/* what a process needs after it is confined */
 enum confine_need {
-	CONFINE_CONNECT = 1,  /* TCP, to the ports of the policy */
-	CONFINE_NAMES = 2,    /* names become addresses: UDP, netlink, threads */
-	CONFINE_READ = 4,     /* open files of the policy for reading */
-	CONFINE_CREATE = 8,   /* make new files where the policy says */
-	CONFINE_EDIT = 16,    /* set the terminal, and stop with it (Ctrl-Z) */
-	CONFINE_COLLECT = 32, /* make new files and folders where the policy says */
-	CONFINE_KEEP = 64,    /* give new files their name, or take them back */
+	CONFINE_CONNECT = 1, /* TCP, to the ports of the policy: the client alone */
+	CONFINE_NAMES = 2,   /* names become addresses: UDP, netlink, threads; likewise */
+	CONFINE_READ = 4,    /* open files of the policy for reading */
+	CONFINE_CREATE = 8,  /* make new files where the policy says */
+	CONFINE_EDIT = 16,   /* set the terminal, and stop with it (Ctrl-Z) */
+	CONFINE_COLLECT = 32,  /* make new files and folders where the policy says */
+	CONFINE_KEEP = 64,     /* give new files their name, or take them back */
+	CONFINE_CHILDREN = 128 /* have the broker start stepjails, wait, end them */
 };
+
+#define CONFINE_CLIENT (CONFINE_CONNECT | CONFINE_NAMES | CONFINE_READ)
 
 struct confine_path {
 	const char *path;
@@ -55,6 +65,7 @@ struct confine_path {
 };
 
 struct confine_policy {
+	const char *who; /* in messages; NULL: the agent */
 	unsigned int needs;
 	uint16_t ports[CONFINE_PORTS_MAX];
 	size_t port_count;
@@ -97,8 +108,9 @@ int confine_add_kept(struct confine_policy *p, const char *path, struct err *e);
  * confine_self() - Confine this process, for good
  * @facts:	Overwritten
  *
- * Should be called when all that is not in the policy has been opened, the key is loaded,
- * the broker runs, and no thread has been started.
+ * Should be called when all that is not in the policy has been opened, the broker and the
+ * model client run, and no thread has been started. Variables that may hold a key are
+ * forgotten (secret.h).
  *
  * Return: 0, or -errno: a wall could not be put up or does not read back, or is missing
  * and required. The process may be confined in part then, and should end.
@@ -113,7 +125,8 @@ int confine_early(struct err *e);
 cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *facts);
 
 /** confine_missing() - One line on what is not confined, or nothing */
-void confine_missing(const struct confine_facts *facts, struct text *line);
+void confine_missing(const struct confine_policy *p, const struct confine_facts *facts,
+		     struct text *line);
 
 /* ---- the two files that put up a wall each (confine.c and tests only) */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine_calls.c - the system calls of a confined agent: a table, a row each. See
- * confine.h
+ * confine_calls.c - the system calls of the agent's confined processes: a table, a row
+ * each, and which need has it. See confine.h
  *
  * What no row allows fails with EPERM: a library that tries something finds another way,
  * or fails with a line that one can read. What nobody honest does here, to execute,
@@ -10,10 +10,12 @@
  * architecture's entry, where numbers mean other calls.
  *
  * Knowingly left out: pidfd_open, kill and its kin, so that only what the broker gave a
- * pidfd of can be signalled; AF_UNIX but for pairs of streams, for Landlock refuses no
- * path of a socket, and behind one may be a container engine; MPTCP and MSG_FASTOPEN,
- * which reach a port without Landlock being asked; fcntl's F_SETOWN, which is a way to
- * signal; memory that is executable. See seccomp_rule_add(3).
+ * pidfd of can be signalled, and the model client; every socket() and socketpair() of a
+ * process without the need CONFINE_CONNECT, and an address to send to; AF_UNIX but for
+ * pairs of streams, for Landlock refuses no path of a socket, and behind one may be a
+ * container engine; MPTCP and MSG_FASTOPEN, which reach a port without Landlock being
+ * asked; fcntl's F_SETOWN, which is a way to signal; memory that is executable. See
+ * seccomp_rule_add(3).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +33,7 @@
 
 #include "agent/confine/confine.h"
 
-#define ALL 0U /* needed by every command */
+#define ALL 0U /* needed by every process */
 #define CONDITIONS_MAX 3
 
 /* glibc and the kernel read an int from a 64-bit register: the low half alone counts */
@@ -96,7 +98,6 @@ static const struct row allowed[] = {
 	{ ALL, "ioctl", "is it a terminal?", IF(1, INT, TCGETS) },
 	{ ALL, "ioctl", "its width", IF(1, INT, TIOCGWINSZ) },
 	{ ALL, "ioctl", "bytes that wait", IF(1, INT, FIONREAD) },
-	{ ALL, "ioctl", "a socket that does not block", IF(1, INT, FIONBIO) },
 	{ CONFINE_EDIT, "ioctl", "keys one by one", IF(1, INT, TCSETS) },
 	{ CONFINE_EDIT, "ioctl", "the same, drained", IF(1, INT, TCSETSW) },
 	{ CONFINE_EDIT, "ioctl", "the same, flushed", IF(1, INT, TCSETSF) },
@@ -117,7 +118,6 @@ static const struct row allowed[] = {
 	{ ALL, "mremap", "realloc", ALWAYS },
 	{ ALL, "madvise", "free", ALWAYS },
 	{ ALL, "brk", "malloc", ALWAYS },
-	{ ALL, "munlock", "the key's memory is given back", ALWAYS },
 
 	/* this process alone */
 	{ ALL, "exit", "end", ALWAYS },
@@ -150,27 +150,32 @@ static const struct row allowed[] = {
 	{ ALL, "prlimit64", "read own limits", BOTH(0, 0, 2, ~0ULL, 0) },
 	{ ALL, "prctl", "read back: dumpable?", IF(0, INT, PR_GET_DUMPABLE) },
 
+	/* sockets that are there: to the broker, a jail, the client or the main process */
+	{ ALL, "sendto", "frames, TLS; to no address", .count = 2,
+	  .when = { { 3, MSG_FASTOPEN, 0 }, { 4, ~0ULL, 0 } } },
+	{ ALL, "recvfrom", "the same", ALWAYS },
+
 	/* the broker and the jails */
-	{ ALL, "sendto", "frames", IF(3, MSG_FASTOPEN, 0) },
-	{ ALL, "recvfrom", "frames", ALWAYS },
-	{ ALL, "sendmsg", "fds for the broker", IF(2, MSG_FASTOPEN, 0) },
-	{ ALL, "recvmsg", "its answer", ALWAYS },
-	{ ALL, "shutdown", "sockets", ALWAYS },
-	{ ALL, "socketpair", "a new stepjail's stream; libcurl wakes itself",
-	  BOTH(0, AF_UNIX, 1, TYPE_BITS, SOCK_STREAM) },
-	{ ALL, "pipe2", "its diagnostics", ALWAYS },
-	{ CONFINE_CONNECT, "pipe", "libcurl wakes itself", ALWAYS },
-	{ ALL, "eventfd2", "libcurl wakes itself", ALWAYS },
-	{ ALL, "wait4", "a stepjail's end", ALWAYS },
-	{ ALL, "waitid", "the same, on libc's choice", ALWAYS },
-	{ ALL, "pidfd_send_signal", "end one that hangs", ALWAYS },
+	{ CONFINE_CHILDREN, "sendmsg", "fds for the broker", IF(2, MSG_FASTOPEN, 0) },
+	{ CONFINE_CHILDREN | CONFINE_NAMES, "recvmsg", "its answer; netlink's", ALWAYS },
+	{ CONFINE_CHILDREN | CONFINE_CONNECT, "pipe2",
+	  "a stepjail's words; libcurl wakes itself", ALWAYS },
+	{ CONFINE_CHILDREN, "wait4", "a stepjail's end, the client's", ALWAYS },
+	{ CONFINE_CHILDREN, "waitid", "the same, on libc's choice", ALWAYS },
+	{ CONFINE_CHILDREN, "pidfd_send_signal", "end one that hangs", ALWAYS },
 
 	/* the model's server */
+	{ CONFINE_CONNECT, "socketpair", "libcurl wakes itself",
+	  BOTH(0, AF_UNIX, 1, TYPE_BITS, SOCK_STREAM) },
+	{ CONFINE_CONNECT, "pipe", "the same", ALWAYS },
+	{ CONFINE_CONNECT, "eventfd2", "the same", ALWAYS },
 	{ CONFINE_CONNECT, "socket", "TCP", SOCKET(AF_INET, SOCK_STREAM, 0) },
 	{ CONFINE_CONNECT, "socket", "TCP", SOCKET(AF_INET, SOCK_STREAM, IPPROTO_TCP) },
 	{ CONFINE_CONNECT, "socket", "TCP", SOCKET(AF_INET6, SOCK_STREAM, 0) },
 	{ CONFINE_CONNECT, "socket", "TCP", SOCKET(AF_INET6, SOCK_STREAM, IPPROTO_TCP) },
 	{ CONFINE_CONNECT, "connect", "to the ports of the policy", ALWAYS },
+	{ CONFINE_CONNECT, "shutdown", "the end of a connection", ALWAYS },
+	{ CONFINE_CONNECT, "ioctl", "a socket that does not block", IF(1, INT, FIONBIO) },
 	{ CONFINE_CONNECT, "getsockopt", "did it connect?", ALWAYS },
 	{ CONFINE_CONNECT, "setsockopt", "TCP_NODELAY, keepalive", ALWAYS },
 	{ CONFINE_CONNECT, "getsockname", "which address", ALWAYS },
@@ -188,6 +193,7 @@ static const struct row allowed[] = {
 	{ CONFINE_NAMES, "socket", "getaddrinfo() asks which addresses this host has",
 	  SOCKET(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE) },
 	{ CONFINE_NAMES, "bind", "the same; Landlock refuses TCP", ALWAYS },
+	{ CONFINE_NAMES, "sendto", "the same", IF(3, MSG_FASTOPEN, 0) },
 	{ CONFINE_NAMES, "sendmmsg", "two questions", IF(3, MSG_FASTOPEN, 0) },
 	{ CONFINE_NAMES, "recvmmsg", "two answers", ALWAYS },
 	{ CONFINE_NAMES, "clone", "libcurl asks in a thread",

@@ -14,7 +14,7 @@ static const struct {
 	{ CONFINE_CONNECT, "connect" }, { CONFINE_NAMES, "names" },
 	{ CONFINE_READ, "read" },       { CONFINE_CREATE, "create" },
 	{ CONFINE_EDIT, "edit" },       { CONFINE_KEEP, "keep" },
-	{ CONFINE_COLLECT, "collect" },
+	{ CONFINE_COLLECT, "collect" }, { CONFINE_CHILDREN, "children" },
 };
 
 static void add_policy(cJSON *o, const struct confine_policy *p)
@@ -77,14 +77,19 @@ cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *
 	return o;
 }
 
-void confine_missing(const struct confine_facts *f, struct text *line)
+void confine_missing(const struct confine_policy *p, const struct confine_facts *f,
+		     struct text *line)
 {
+	const char *who = p->who ? p->who : "the agent";
+
 	if (!f->files)
-		text_puts(
+		text_printf(
 			line,
-			"this kernel has no Landlock, so the agent is not kept from reading other files, or from other ports");
+			"this kernel has no Landlock, so %s is not kept from reading other files, or from other ports",
+			who);
 	else if (!f->ports)
-		text_puts(
+		text_printf(
 			line,
-			"this kernel's Landlock knows no ports, as Linux 6.7 does, so the agent may connect to any");
+			"this kernel's Landlock knows no ports, as Linux 6.7 does, so %s may connect to any",
+			who);
 }

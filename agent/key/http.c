@@ -17,7 +17,6 @@
 #define POLL_MS 1000
 #define HEAD_BYTES_MAX 400000 /* a bit more than libcurl's own bound, which it tells */
 #define LONGEST_RETRY_AFTER_S 1000000 /* so that milliseconds never overflow */
-#define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
 
 struct http {
 	CURLM *multi;
@@ -25,24 +24,16 @@ struct http {
 	struct curl_slist *headers;
 	struct curl_slist key_header; /* its line lies with the key */
 	char *url;
-	size_t body_max;
 	char curl_error[CURL_ERROR_SIZE];
 };
 
 /* one POST while it runs */
 struct transfer {
 	struct http *h;
-	const struct http_reader *reader;
-	struct http_answer *answer;
-	uint64_t heard_ms;  /* when the last byte came */
-	uint64_t enough_ms; /* when the reader needed no more */
-	bool looked;        /* at status and type */
-	int taken;          /* what the reader returned last */
-	size_t head_bytes;  /* of headers, and of trailers, which libcurl keeps all of */
-	struct err *e;
+	const struct http_asker *asker;
+	bool looked, streamed; /* at status and type */
+	size_t head_bytes; /* of headers, and of trailers, which libcurl keeps all of */
 };
-
-enum drive_end { DRIVE_ENDED, DRIVE_STOPPED, DRIVE_SILENT, DRIVE_LATE };
 
 /* failures of a connection that may pass; all others (TLS, address) will not */
 static const CURLcode passing[] = {
@@ -106,16 +97,17 @@ static int check_url(const char *url, bool has_key, bool *here, struct err *e)
 	return r;
 }
 
-/* libcurl calls it for bytes of the final answer alone, when its headers are whole */
+/* libcurl calls take_bytes() for the final answer alone, when its headers are whole */
 static void look(struct transfer *t)
 {
 	const char *type = NULL;
+	long status = 0;
 
 	t->looked = true;
-	(void)curl_easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &t->answer->status);
+	(void)curl_easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &status);
 	(void)curl_easy_getinfo(t->h->easy, CURLINFO_CONTENT_TYPE, &type);
-	t->answer->streamed = t->answer->status == 200 && type &&
-			      strncasecmp(type, "text/event-stream", 17) == 0;
+	t->streamed =
+		status == 200 && type && strncasecmp(type, "text/event-stream", 17) == 0;
 }
 
 static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
@@ -123,16 +115,10 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
 	struct transfer *t = arg;
 	size_t length = size * count;
 
-	t->heard_ms = units_now_ms();
 	if (!t->looked)
 		look(t);
-	if (t->answer->streamed && t->taken == 0) {
-		t->taken = t->reader->take(t->reader->arg, bytes, length, t->e);
-		t->enough_ms = t->heard_ms;
-	} else if (!t->answer->streamed)
-		text_add(&t->answer->body, bytes, length);
-	/* another number ends the transfer */
-	return t->taken < 0 || t->answer->body.failed ? 0 : length;
+	t->asker->take(t->asker->arg, t->streamed, bytes, length);
+	return length;
 }
 
 /* libcurl bounds headers, but no trailers */
@@ -182,6 +168,7 @@ static int set_options(struct http *h, bool has_key, bool here, struct err *e)
 	SET(HTTPHEADER, has_key ? &h->key_header : h->headers);
 	SET(ERRORBUFFER, h->curl_error);
 	SET(NOSIGNAL, 1L);
+	SET(QUICK_EXIT, 1L); /* a thread that looks up a name is not waited for */
 	SET(PROTOCOLS_STR, "http,https");
 	SET(FOLLOWLOCATION, 0L);
 	SET(NETRC, (long)CURL_NETRC_IGNORED);
@@ -217,7 +204,6 @@ int http_open(struct http **out, const struct http_place *place, struct key *key
 	h->url = strdup(place->url);
 	h->multi = curl_multi_init();
 	h->easy = curl_easy_init();
-	h->body_max = place->body_max;
 	if (!h->url || !h->multi || !h->easy)
 		r = err_set(e, ENOMEM, "http");
 	if (r == 0)
@@ -231,123 +217,79 @@ int http_open(struct http **out, const struct http_place *place, struct key *key
 	return r;
 }
 
-/* until when a byte must come, on units_now_ms()'s clock; behind the end of what is
- * needed, however much a server goes on to say, until when it may */
-static uint64_t patience_ms(const struct transfer *t, const struct http_limits *limits)
+/* drive the transfer to its end; false where it was cut short */
+static bool drive(struct transfer *t, CURLcode *result)
 {
-	uint64_t silent_ms = t->heard_ms + limits->silence_ms;
-	uint64_t last_ms = t->enough_ms + LAST_BYTES_MS;
-
-	return t->taken > 0 && last_ms < silent_ms ? last_ms : silent_ms;
-}
-
-/* drive the transfer to its end */
-static enum drive_end drive(struct transfer *t, const struct http_limits *limits,
-			    struct stop *stop, CURLcode *result)
-{
-	struct curl_waitfd extra = { .fd = stop->fd, .events = CURL_WAIT_POLLIN };
-	uint64_t end_ms = units_now_ms();
-	int running = 1;
-
-	if (__builtin_add_overflow(end_ms, limits->total_ms, &end_ms))
-		end_ms = UINT64_MAX;
+	const struct http_asker *asker = t->asker;
+	struct curl_waitfd extra = { .fd = asker->fd, .events = CURL_WAIT_POLLIN };
+	int running = 1, left;
 
 	while (running) {
-		uint64_t left_ms, in_all_ms;
-
-		if (stop_came(stop))
-			return DRIVE_STOPPED;
 		if (curl_multi_perform(t->h->multi, &running) != CURLM_OK)
-			return DRIVE_ENDED;
-		left_ms = units_left_ms(patience_ms(t, limits));
-		/* by the clock that the caller's deadline is of: libcurl's own limit on a
-		 * transfer can be a millisecond early, and then there would be time
-		 * left */
-		in_all_ms = units_left_ms(end_ms);
-		if (running && (!left_ms || !in_all_ms))
-			return left_ms ? DRIVE_LATE : DRIVE_SILENT;
-		if (in_all_ms < left_ms)
-			left_ms = in_all_ms;
-		if (running)
-			(void)curl_multi_poll(t->h->multi, &extra, 1,
-					      left_ms < POLL_MS ? (int)left_ms : POLL_MS,
-					      NULL);
+			return true;
+		if (!running)
+			break;
+
+		uint64_t left_ms = units_left_ms(asker->until_ms(asker->arg));
+
+		if (!left_ms)
+			return false;
+		(void)curl_multi_poll(t->h->multi, &extra, 1,
+				      left_ms < POLL_MS ? (int)left_ms : POLL_MS, NULL);
 	}
 
-	int left;
 	const CURLMsg *msg = curl_multi_info_read(t->h->multi, &left);
 
 	if (msg && msg->msg == CURLMSG_DONE)
 		*result = msg->data.result;
-	return DRIVE_ENDED;
+	return true;
 }
 
 static int judge(struct transfer *t, CURLcode result, struct err *e)
 {
-	struct http *h = t->h;
-	struct http_answer *answer = t->answer;
-	curl_off_t retry_after_s = 0;
-	const char *words = h->curl_error[0] ? h->curl_error : curl_easy_strerror(result);
+	const char *words = t->h->curl_error;
 
-	if (answer->body.failed == E2BIG)
-		return err_say(e, EFBIG, "the model's answer is longer than %zu bytes",
-			       h->body_max);
-	if (t->head_bytes > HEAD_BYTES_MAX && t->taken == 0)
+	if (t->head_bytes > HEAD_BYTES_MAX)
 		return err_say(e, EFBIG,
 			       "the model's server sent more than %d bytes of headers",
 			       HEAD_BYTES_MAX);
-	if (t->taken < 0)
-		return -ECANCELED;
-	if (result == CURLE_OK || t->taken > 0) {
-		(void)curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &answer->status);
-		(void)curl_easy_getinfo(h->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
-		if (retry_after_s > LONGEST_RETRY_AFTER_S)
-			retry_after_s = LONGEST_RETRY_AFTER_S;
-		if (retry_after_s > 0)
-			answer->retry_after_ms = (uint64_t)retry_after_s * 1000;
+	if (result == CURLE_OK)
 		return 0;
-	}
+	if (!words[0])
+		words = curl_easy_strerror(result);
 	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
 		if (result == passing[i])
 			return err_say(e, EAGAIN, "%s", words);
 	return err_say(e, EIO, "%s", words);
 }
 
-int http_post(struct http *h, const struct text *body, const struct http_limits *limits,
-	      struct stop *stop, const struct http_reader *reader,
-	      struct http_answer *answer, struct err *e)
+int http_post(struct http *h, const char *body, size_t length,
+	      const struct http_asker *asker, struct http_end *end, struct err *e)
 {
-	struct transfer t = {
-		.h = h,
-		.reader = reader,
-		.answer = answer,
-		.heard_ms = units_now_ms(),
-		.e = e,
-	};
+	struct transfer t = { .h = h, .asker = asker };
 	CURLcode result = CURLE_FAILED_INIT;
-	char time[32];
+	curl_off_t retry_after_s = 0;
 
-	*answer = (struct http_answer){ .body.max = h->body_max };
+	*end = (struct http_end){ 0 };
 	h->curl_error[0] = '\0';
-	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, text_string(body));
-	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-			       (curl_off_t)body->length);
+	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, body);
+	(void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
 	(void)curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, &t);
 	(void)curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, &t);
 	if (curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)
 		return err_say(e, EIO, "libcurl: cannot start a transfer");
 
-	enum drive_end end = drive(&t, limits, stop, &result);
+	bool ended = drive(&t, &result);
 
 	(void)curl_multi_remove_handle(h->multi, h->easy);
-	if (end == DRIVE_STOPPED)
-		return err_say(e, EINTR, "stopped by a signal");
-	if (end == DRIVE_SILENT && t.taken == 0)
-		return err_say(e, EAGAIN, "no byte came for %s (--model-time)",
-			       units_say_time(limits->silence_ms, time, sizeof(time)));
-	if (end == DRIVE_LATE && t.taken == 0)
-		return err_say(e, EAGAIN, "the time for it was up");
-	return judge(&t, result, e);
+	(void)curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &end->status);
+	(void)curl_easy_getinfo(h->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+	if (retry_after_s > LONGEST_RETRY_AFTER_S)
+		retry_after_s = LONGEST_RETRY_AFTER_S;
+	if (retry_after_s > 0)
+		end->retry_after_ms = (uint64_t)retry_after_s * 1000;
+	return ended ? judge(&t, result, e)
+		     : err_say(e, ECANCELED, "the request was given up");
 }
 
 void http_close(struct http *h)

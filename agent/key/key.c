@@ -9,13 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/secret.h"
 #include "agent/key/key.h"
-#include "agent/key/secret.h"
 #include "init/io.h"
-
-/* the first one is for whatever provider is asked */
-static const char *const variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY",
-					 "ANTHROPIC_API_KEY" };
 
 int key_new(struct key **k, struct err *e)
 {
@@ -71,47 +67,31 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 	int r = 0;
 
 	key_wipe(k);
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		char *value = getenv(variables[i]);
+	for (const char *const *name = secret_variables; *name && !file && !source;
+	     name++) {
+		const char *value = getenv(*name);
 		size_t length = value ? strlen(value) : 0;
 
-		if (length && !file && !source &&
-		    (i == 0 || (variable && strcmp(variables[i], variable) == 0))) {
-			source = variables[i];
-			if (length >= KEY_MAX)
-				r = err_say(e, EFBIG, "%s is too long to be a key",
-					    source);
-			else
-				memcpy(k->bytes, value, length);
-			k->length = r < 0 ? 0 : length;
-		}
-		if (value)
-			explicit_bzero(value, length);
-		(void)unsetenv(variables[i]);
+		if (!length || (name != secret_variables &&
+				(!variable || strcmp(*name, variable) != 0)))
+			continue;
+		source = *name;
+		if (length >= KEY_MAX)
+			r = err_say(e, EFBIG, "%s is too long to be a key", source);
+		else
+			memcpy(k->bytes, value, k->length = length);
 	}
+	secret_forget_variables();
 	if (file)
 		return load_file(k, file, e);
 	return r < 0 || !source ? r : check(k, source, e);
 }
 
-void key_forget_environment(void)
-{
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		char *value = getenv(variables[i]);
-
-		if (value)
-			explicit_bzero(value, strlen(value));
-		(void)unsetenv(variables[i]);
-	}
-}
-
-#define SHORTEST 8 /* a key shorter than that is a stand-in for local servers ("none") */
-
 void key_redact(const struct key *k, char *bytes, size_t length)
 {
 	char *at = bytes;
 
-	if (k->length < SHORTEST || length < k->length)
+	if (k->length < KEY_SHORTEST || length < k->length)
 		return;
 	while ((at = memmem(at, length - (size_t)(at - bytes), k->bytes, k->length))) {
 		memset(at, '*', k->length);
@@ -123,7 +103,7 @@ size_t key_begun(const struct key *k, const char *bytes, size_t length)
 {
 	size_t begun = length < k->length ? length : k->length ? k->length - 1 : 0;
 
-	if (k->length < SHORTEST)
+	if (k->length < KEY_SHORTEST)
 		return 0;
 	while (begun && memcmp(bytes + length - begun, k->bytes, begun) != 0)
 		begun--;
@@ -136,7 +116,7 @@ void key_redact_cut(const struct key *k, char *bytes, size_t length)
 
 	key_redact(k, bytes, length);
 	begun = key_begun(k, bytes, length);
-	if (begun >= SHORTEST) /* fewer are what all keys of a provider begin with */
+	if (begun >= KEY_SHORTEST) /* fewer are what all keys of a provider begin with */
 		memset(bytes + length - begun, '*', begun);
 }
 

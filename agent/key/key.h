@@ -2,9 +2,10 @@
 /*
  * key.h - the API key: read once, shown never, wiped at the end
  *
- * It is kept in pages of its own, which are left out of core dumps and which no child
- * process gets; main() makes the whole process one that leaves no dump and that no other
- * of this user can look into, for libcurl and TLS make copies of what they send.
+ * It is read and kept by the model client alone (client.h), in pages of its own, which are
+ * left out of core dumps and which no child process gets. Copies are made by libcurl, in
+ * the buffer of the request that it sends, and by TLS, where it is encrypted: both in that
+ * process, which leaves no dump and which no other of this user can look into.
  */
 #ifndef STEPJAIL_AGENT_KEY_H
 #define STEPJAIL_AGENT_KEY_H
@@ -15,6 +16,7 @@
 
 #define KEY_MAX 4096
 #define KEY_PREFIX_MAX 64
+#define KEY_SHORTEST 8 /* a shorter one is a stand-in for local servers ("none") */
 
 struct key {
 	size_t length;                         /* 0 for no key */
@@ -34,9 +36,8 @@ int key_new(struct key **k, struct err *e);
  * @file:	--key-file, or NULL
  * @variable:	Such as OPENAI_API_KEY, or NULL
  *
- * All variables that hold keys, those of other providers too, are overwritten in the
- * process's environment block, so that /proc/PID/environ does not show them any longer
- * either.
+ * All variables that hold keys, those of other providers too, are forgotten: see
+ * secret_forget_variables().
  *
  * Return: 0 (no key is no error), or -errno; the line names the source, never the key
  */
@@ -44,9 +45,6 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 
 /** key_header() - Write the header line that it is sent in, "" without a key */
 const char *key_header(struct key *k, const char *prefix);
-
-/** key_forget_environment() - Overwrite every variable that may hold a key */
-void key_forget_environment(void);
 
 /** key_redact() - Overwrite every occurrence of the key in a string with asterisks */
 void key_redact(const struct key *k, char *bytes, size_t length);

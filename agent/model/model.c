@@ -39,8 +39,6 @@ int model_open(struct model *m, const char *name, struct model_plan *plan, struc
 
 		int r = ops->open(m, e);
 
-		if (r == 0)
-			r = text_check(&m->url, "the model's address", e);
 		return r < 0 ? r : text_check(&m->label, "the model's name", e);
 	}
 	return err_say(
@@ -64,6 +62,5 @@ void model_close(struct model *m)
 	if (m->ops)
 		m->ops->close(m);
 	text_free(&m->label);
-	text_free(&m->url);
 	m->ops = NULL;
 }

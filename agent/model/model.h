@@ -10,6 +10,7 @@
 
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
+#include "agent/key/client.h"
 #include "agent/model/chat.h"
 #include "agent/model/compact.h"
 #include "agent/model/reply.h"
@@ -28,7 +29,8 @@ struct model_plan {
 	const char *base_url; /* NULL: the provider's */
 	const char *model_name;
 	const char *key_file;
-	bool tools; /* offer the tool `python`, and expect calls of it */
+	bool require_confinement; /* of the model client, too */
+	bool tools;               /* offer the tool `python`, and expect calls of it */
 	uint64_t retries;
 	uint64_t retry_wait_ms; /* the first wait; see retry.h */
 	uint64_t request_ms;    /* longest silence of a server that is to answer */
@@ -46,10 +48,8 @@ struct model {
 	const struct model_ops *ops;
 	const struct model_plan *plan;
 	void *state;
-	struct text label;  /* the line that says who answers */
-	struct text url;    /* whom it asks, empty where that is nobody */
-	const void *secret; /* where it keeps the key: of secret_new(), or NULL */
-	size_t secret_bytes;
+	struct text label;           /* the line that says who answers */
+	const struct client *client; /* who asks; NULL where nobody is asked */
 	struct usage usage;
 	struct gauge gauge;    /* of the last answer */
 	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */
@@ -76,7 +76,7 @@ struct model_ops {
 };
 
 /**
- * model_open() - Make the model that --model names
+ * model_open() - Make the model that --model names, and start its client (client.h)
  * @name:	"scripted:FILE", "openai", "anthropic", "ollama", "llamacpp", "vllm"
  *
  * Return: 0, or -errno with one line that says what to give
@@ -87,7 +87,7 @@ int model_open(struct model *m, const char *name, struct model_plan *plan, struc
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e);
 
-/** model_close() - Forget it, key and all; safe on a zeroed struct */
+/** model_close() - Forget it, and end its client; safe on a zeroed struct */
 void model_close(struct model *m);
 
 extern const struct model_ops scripted_ops;

@@ -75,7 +75,14 @@ static void find_fault(const char *name, enum fault *fault)
 			*fault = faults[i].fault;
 }
 
-enum fault response_fault(const cJSON *body, struct text *words)
+/* before anything is cut off, for the half of a key is not found */
+static void cover(const struct mask *mask, const char *words, size_t length)
+{
+	if (mask && words)
+		mask_cover(mask, (char *)(uintptr_t)words, length);
+}
+
+enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words)
 {
 	const cJSON *error = json_get(body, "error");
 	const char *message = json_string(error, "message");
@@ -85,6 +92,7 @@ enum fault response_fault(const cJSON *body, struct text *words)
 		message = error->valuestring; /* some servers say no more than that */
 	else if (!message)
 		message = json_string(body, "message");
+	cover(mask, message, message ? strlen(message) : 0);
 	find_fault(json_string(error, "type"), &fault);
 	find_fault(json_string(error, "code"), &fault); /* says more than the type */
 	for (size_t i = 0; message && i < sizeof(too_long) / sizeof(too_long[0]); i++)
@@ -131,13 +139,11 @@ void response_arguments(struct call *c, const cJSON *piece)
 static int fail(const struct response *a, const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	enum fault fault = response_fault(body, &words);
+	enum fault fault = response_fault(body, a->mask, &words);
 	int errnum = fault == FAULT_LENGTH                            ? EMSGSIZE
 		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
 								      : EAGAIN;
 
-	if (a->key)
-		key_redact_cut(a->key, words.bytes, words.length);
 	return err_say(e, errnum, "the model's server failed in its answer%s%s%s",
 		       words.length ? ": " : "", text_string(&words),
 		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
@@ -239,10 +245,9 @@ int response_end(struct response *a, struct err *e)
 			       "the model's answer broke off: its end is missing");
 	if (a->reply->finish != FINISH_REFUSED)
 		return 0;
+	cover(a->mask, words->bytes, words->length);
 	escape_line(&shown, text_string(words),
 		    utf8_floor(text_string(words), words->length, RESPONSE_WORDS_MAX));
-	if (a->key)
-		key_redact_cut(a->key, shown.bytes, shown.length);
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
 		       shown.length ? ": " : "", text_string(&shown));

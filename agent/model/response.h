@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/key/key.h"
+#include "agent/key/mask.h"
 #include "agent/model/chat.h"
 #include "agent/model/reply.h"
 #include "agent/model/sse.h"
@@ -50,9 +50,8 @@ struct response {
 	bool done;    /* and nothing more will come */
 	bool counted; /* the server told tokens; as it does now: not a sum */
 	uint64_t prompt_tokens, completion_tokens;
-	const char *reason; /* why the model refused, for the error line; or NULL */
-	const struct key
-		*key; /* for response_begin()'s caller to set: never quoted; or NULL */
+	const char *reason;      /* why the model refused, for the error line; or NULL */
+	const struct mask *mask; /* for response_begin()'s caller to set; or NULL */
 };
 
 /** response_ask() - Add the body of a request; 0, or -E2BIG */
@@ -105,9 +104,10 @@ enum fault {
 /**
  * response_fault() - Read what a server says about its failure
  * @body:	A JSON object with "error" in it, or anything else
+ * @mask:	Of a key that is overwritten in it first; or NULL
  * @words:	Gets the message, escaped and cut; stays empty where there is none
  */
-enum fault response_fault(const cJSON *body, struct text *words);
+enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
 
 /**
  * response_tokens() - Take over counts that the server tells, where it does

@@ -9,8 +9,9 @@
  *   wall budget last. An answer that broke off is thrown away as a whole: half an answer
  *   is none.
  *
- *   The key is overwritten in everything that a server sends before it is passed on: some
- *   servers quote it in their errors.
+ *   The key is in the model client (client.h), which posts, and overwrites the key in
+ *   what a server sends: some quote it in their errors. Where it comes in pieces, one an
+ *   event, it is found here, by a mask (mask.h), before anything is passed on.
  *
  *   Tokens are counted as the server tells. Where it tells none, they are judged by bytes
  *   and it is said that they are, so that a budget holds with any server.
@@ -26,7 +27,7 @@
 #include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/units.h"
-#include "agent/key/http.h"
+#include "agent/key/client.h"
 #include "agent/model/compact.h"
 #include "agent/model/model.h"
 #include "agent/model/response.h"
@@ -50,8 +51,7 @@ static const struct provider providers[] = {
 
 struct server {
 	const struct provider *provider;
-	struct http *http;
-	struct key *key;
+	struct client *client;
 	char *base_url;
 	unsigned int serial; /* of ids that were made up */
 };
@@ -64,19 +64,29 @@ static const struct provider *find(const char *name)
 	return NULL;
 }
 
-static int load_key(struct model *m, struct err *e)
+/* the client says what it has no use for: a bad key, an address that is none */
+static int open_client(struct model *m, const char *url, struct err *e)
 {
 	const struct model_plan *p = m->plan;
 	struct server *s = m->state;
 	const struct provider *from = s->provider;
-	int r = key_new(&s->key, e);
+	const struct client_plan plan = {
+		.place = { .url = url,
+			   .key_prefix = from->dialect->key_prefix,
+			   .header = from->dialect->header },
+		.key_file = p->key_file,
+		.key_variable = from->key_variable,
+		.required = p->require_confinement,
+	};
+	int r = client_open(&s->client, &plan, p->stop, e);
 
-	if (r == 0)
-		r = key_load(s->key, p->key_file, from->key_variable, e);
-	if (r < 0 || s->key->length || !from->key_variable ||
+	if (r < 0)
+		return r;
+	m->client = s->client;
+	if (s->client->has_key || !from->key_variable ||
 	    strncmp(s->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
 		    0)
-		return r;
+		return 0;
 	return err_say(
 		e, EINVAL,
 		"--model %s: no key; set STEPJAIL_API_KEY or %s, or give --key-file FILE",
@@ -99,25 +109,14 @@ static int server_open(struct model *m, struct err *e)
 	for (size_t n = strlen(s->base_url); n && s->base_url[n - 1] == '/'; n--)
 		s->base_url[n - 1] = '\0';
 
-	int r = load_key(m, e);
-
-	if (r < 0)
-		return r;
 	text_printf(&url, "%s%s", s->base_url, s->provider->dialect->path);
 
-	const struct http_place place = {
-		.url = text_string(&url),
-		.key_prefix = s->provider->dialect->key_prefix,
-		.header = s->provider->dialect->header,
-		.body_max = REPLY_TEXT_MAX,
-	};
+	int r = text_check(&url, "the model's address", e);
 
-	r = http_open(&s->http, &place, s->key, e);
+	if (r == 0)
+		r = open_client(m, text_string(&url), e);
 	if (r < 0)
 		return r;
-	text_puts(&m->url, text_string(&url));
-	m->secret = s->key;
-	m->secret_bytes = sizeof(*s->key);
 	text_puts(&m->label, "model: ");
 	escape_line(&m->label, p->model_name, strlen(p->model_name));
 	text_puts(&m->label, " at ");
@@ -130,7 +129,7 @@ struct turn {
 	const struct model *model;
 	struct text body; /* of the request */
 	struct response answer;
-	struct http_answer http;
+	struct client_answer http;
 	struct retry_facts facts;
 	size_t told; /* bytes of the reply's words that were passed on as they came */
 };
@@ -139,18 +138,16 @@ struct turn {
 static void tell(struct turn *t, bool last)
 {
 	const struct model_plan *p = t->model->plan;
-	const struct key *key = t->answer.key;
+	const struct mask *mask = t->answer.mask;
 	struct text *words = &t->answer.reply->text;
 	size_t news = words->length - t->told;
 
 	if (!p->heard)
 		return;
-	if (news && last)
-		key_redact_cut(key, words->bytes + t->told, news);
-	else if (news) {
-		key_redact(key, words->bytes + t->told, news);
-		news -= key_begun(key, words->bytes + t->told, news);
-	}
+	if (news)
+		mask_cover(mask, words->bytes + t->told, news);
+	if (news && !last)
+		news -= mask_held(mask, words->bytes + t->told, news);
 	if (news)
 		p->heard(p->heard_arg, words->bytes + t->told, news);
 	t->told += news;
@@ -172,10 +169,9 @@ static int refuse(const struct server *s, struct turn *t, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	cJSON *root = json_parse(text_string(&t->http.body), t->http.body.length);
-	enum fault fault = response_fault(root, &words);
+	enum fault fault = response_fault(root, &s->client->mask, &words);
 
 	cJSON_Delete(root);
-	key_redact_cut(s->key, words.bytes, words.length);
 	t->facts.quota = fault == FAULT_QUOTA;
 	return err_say(
 		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
@@ -210,18 +206,20 @@ static int read_answer(const struct server *s, struct turn *t, int r, struct err
 	return r < 0 ? r : response_end(a, e);
 }
 
-/* escapes may have hidden the key from a look at the bytes */
-static void redact(const struct server *s, struct reply *r, struct err *e)
+/* pieces and escapes may have hidden the key from a look at the bytes */
+static void cover(const struct server *s, struct reply *r, struct err *e)
 {
-	key_redact_cut(s->key, r->text.bytes, r->text.length);
+	const struct mask *mask = &s->client->mask;
+
+	mask_cover(mask, r->text.bytes, r->text.length);
 	for (size_t i = 0; i < r->call_count; i++) {
 		struct call *c = &r->calls[i];
 
-		key_redact(s->key, c->arguments.bytes, c->arguments.length);
-		key_redact_cut(s->key, c->id, strlen(c->id));
-		key_redact_cut(s->key, c->name, strlen(c->name));
+		mask_cover(mask, c->arguments.bytes, c->arguments.length);
+		mask_cover(mask, c->id, strlen(c->id));
+		mask_cover(mask, c->name, strlen(c->name));
 	}
-	key_redact(s->key, e->text, strnlen(e->text, sizeof(e->text)));
+	mask_cover(mask, e->text, strnlen(e->text, sizeof(e->text)));
 }
 
 /* what this attempt has cost, answered in full or not */
@@ -254,23 +252,23 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 		   uint64_t deadline_ms, struct reply *reply, struct err *e)
 {
 	struct server *s = m->state;
-	const struct http_reader reader = { .take = take_stream, .arg = t };
-	const struct http_limits limits = { .total_ms = units_left_ms(deadline_ms),
-					    .silence_ms = m->plan->request_ms };
+	const struct client_reader reader = { .take = take_stream, .arg = t };
+	const struct client_limits limits = { .total_ms = units_left_ms(deadline_ms),
+					      .silence_ms = m->plan->request_ms,
+					      .answer_max = REPLY_TEXT_MAX };
 
 	m->usage.requests++;
 	response_begin(&t->answer, s->provider->dialect, reply);
-	t->answer.key = s->key;
+	t->answer.mask = &s->client->mask;
 	t->told = 0;
 
-	int r = http_post(s->http, &t->body, &limits, m->plan->stop, &reader, &t->http,
-			  e);
+	int r = client_post(s->client, &t->body, &limits, &reader, &t->http, e);
 
 	if (t->http.streamed)
 		tell(t, true);
 	if (r != -EINTR)
 		r = read_answer(s, t, r, e);
-	redact(s, reply, e);
+	cover(s, reply, e);
 	count(m, t, chat);
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
@@ -377,8 +375,8 @@ static void server_close(struct model *m)
 
 	if (!s)
 		return;
-	http_close(s->http);
-	key_free(&s->key);
+	client_close(s->client);
+	m->client = NULL;
 	free(s->base_url);
 	free(s);
 	m->state = NULL;

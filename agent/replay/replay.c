@@ -206,7 +206,7 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 	r->confined.policy.needs = CONFINE_READ;
 	s = confined_serve(&r->confined, &r->plan.serve, r->stop, e);
 	if (s == 0)
-		s = confined_go(&r->confined, r->show, e);
+		s = confined_go(&r->confined, r->stop, e);
 	if (s < 0)
 		return s;
 	s = session_open(&r->session, &r->plan, r->stop, e);

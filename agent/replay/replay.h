@@ -14,7 +14,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "agent/confine/confined.h"
+#include "agent/session/confined.h"
 #include "agent/loop/out.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/session.h"

@@ -3,9 +3,10 @@
  * broker.c - starts stepjail for a confined agent: see broker.h
  *
  * Theory of operation
- *   agent:  broker_start() sends one byte and three or four fds, waits for the answer
+ *   agent:  broker_start() sends one byte and three or four fds, waits for the answer;
+ *	     broker_start_stream() one fd, its stdout and stderr
  *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
- *	     answers with errno, pid and a pidfd, and closes the fds
+ *	     answers with errno, pid, a pidfd, and the stream's other end, and closes the fds
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
 #include <errno.h>
@@ -23,7 +24,7 @@
 
 #include <linux/sched.h>
 
-#include "agent/key/key.h"
+#include "agent/base/secret.h"
 #include "agent/session/broker.h"
 #include "init/io.h"
 
@@ -137,12 +138,28 @@ static int start(const struct brokered *b, size_t line, const int fds[LAUNCH_FDS
 		       : 0;
 }
 
+/* of one fd, three: a new stream, and it twice; our end goes to @ours */
+static int add_stream(int fds[LAUNCH_FDS], size_t *count, int *ours)
+{
+	int both[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
+		return -errno;
+	*ours = both[0];
+	fds[1] = fds[0];
+	fds[0] = both[1];
+	*count = 2; /* of them, to be closed */
+	fds[2] = fds[1];
+	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
 /* one request; false at the end of all */
 static bool serve_one(const struct brokered *b, int socket)
 {
 	int fds[LAUNCH_FDS] = { -1, -1, -1, -1 };
 	struct answer answer = { 0 };
 	cleanup_fd int pidfd = -1;
+	cleanup_fd int stream = -1;
 	size_t count;
 	pid_t pid = 0;
 	unsigned char what = 0;
@@ -150,14 +167,22 @@ static bool serve_one(const struct brokered *b, int socket)
 	int r = -EBADMSG;
 
 	if (n == sizeof(what) && what >= START && what - START < (int)b->line_count &&
-	    (count == LAUNCH_REPORT_FD || count == LAUNCH_FDS))
+	    (count == 1 || count == LAUNCH_REPORT_FD || count == LAUNCH_FDS))
+		r = count == 1 ? add_stream(fds, &count, &stream) : 0;
+	if (r == 0)
 		r = start(b, (size_t)(what - START), fds, &pidfd, &pid);
 	for (size_t i = 0; i < count; i++)
 		(void)close(fds[i]);
 	if (n == 0 || (n < 0 && n != -EBADMSG))
 		return false;
 	answer = (struct answer){ -r, pid > 0 ? pid : 0 };
-	return send_with(socket, &answer, sizeof(answer), &pidfd, pidfd >= 0) == 0;
+
+	const int given[] = { pidfd, stream };
+
+	return send_with(socket, &answer, sizeof(answer), given,
+			 pidfd < 0    ? 0
+			 : stream < 0 ? 1
+				      : 2) == 0;
 }
 
 /* nothing of the agent's but what it executes, and with what */
@@ -174,7 +199,7 @@ __attribute__((noreturn)) static void be_broker(const struct brokered *b, int so
 	(void)dup2(socket, 3);
 	if (close_range(4, UINT_MAX, 0) < 0)
 		_exit(125);
-	key_forget_environment();
+	secret_forget_variables();
 	(void)fcntl(3, F_SETFD, FD_CLOEXEC);
 	while (serve_one(b, 3))
 		continue;
@@ -218,23 +243,25 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	return 0;
 }
 
-int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
-		      struct child *c, struct err *e)
+/* ask for it with @count fds; @got: what came of it beside the child, or -1 */
+static int ask(const struct broker *b, int line, const int *fds, size_t count,
+	       struct child *c, int *got, struct err *e)
 {
 	const unsigned char what = (unsigned char)(START + line);
 	struct answer answer = { 0 };
-	int got[LAUNCH_FDS] = { -1, -1, -1, -1 };
-	size_t count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
+	int came[LAUNCH_FDS] = { -1, -1, -1, -1 };
 	int r = send_with(b->socket, &what, sizeof(what), fds, count);
-	ssize_t n = r < 0 ? r : receive(b->socket, &answer, sizeof(answer), got, &count);
+	ssize_t n = r < 0 ? r : receive(b->socket, &answer, sizeof(answer), came, &count);
 
 	if (n != sizeof(answer))
 		return err_set(e, n < 0 ? (int)-n : EPIPE,
 			       "the process that starts stepjail is gone");
 
-	struct child started = { answer.pid, got[0] };
+	struct child started = { answer.pid, came[0] };
 
+	*got = came[1];
 	if (answer.errnum || started.pidfd < 0) {
+		io_close_fd(got);
 		if (answer.pid)
 			(void)launch_end(&started, 0);
 		return err_set(e, answer.errnum, "cannot start %s", b->path);
@@ -243,10 +270,26 @@ int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS
 	return 0;
 }
 
+int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
+		      struct child *c, struct err *e)
+{
+	cleanup_fd int none = -1;
+
+	return ask(b, line, fds,
+		   fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS, c, &none,
+		   e);
+}
+
 int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
 		 struct err *e)
 {
 	return broker_start_line(b, 0, fds, c, e);
+}
+
+int broker_start_stream(const struct broker *b, int out, int *socket, struct child *c,
+			struct err *e)
+{
+	return ask(b, 0, &out, 1, c, socket, e);
 }
 
 void broker_close(struct broker *b)

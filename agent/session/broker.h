@@ -7,7 +7,8 @@
  * which no stepjail could make a jail in. So before it loads a key it forks this one,
  * whose program and command lines are fixed there and then. A request is one byte, which
  * says by which of them, and the fds that a stepjail is to have; no path, no argument and
- * no number of the agent's is ever taken.
+ * no number of the agent's is ever taken. Without an fd 0, it makes a socketpair: that is
+ * one more call that the confined agent need not make.
  *
  * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with
  * the agent, as if the agent had started it.
@@ -52,9 +53,25 @@ int broker_add(struct broker *b, const struct launch_args *args, struct err *e);
 int broker_open(struct broker *b, const char *path, const struct launch_args *args,
 		const struct stop *stop, struct err *e);
 
-/** broker_start() - Have a stepjail started; as launch_start() */
+/**
+ * broker_start() - Have a stepjail started
+ * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last
+ *		may be -1: then it has only three
+ * @c:		Filled on success only
+ *
+ * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2); -EPIPE where
+ * the broker is gone
+ */
 int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
 		 struct err *e);
+
+/**
+ * broker_start_stream() - The same, with a stream as fd 0
+ * @out:	Becomes its fds 1 and 2; stays open here
+ * @socket:	Gets our end of the stream, which does not block; on success only
+ */
+int broker_start_stream(const struct broker *b, int out, int *socket, struct child *c,
+			struct err *e);
 
 /** broker_start_line() - The same, by a command line of broker_add()'s */
 int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],

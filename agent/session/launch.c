@@ -161,48 +161,6 @@ int launch_pipe(int *read_end, int *write_end, struct err *e)
 	return 0;
 }
 
-int launch_start(const char *path, const struct launch_args *args,
-		 const int fds[LAUNCH_FDS], const struct stop *stop, struct child *c,
-		 struct err *e)
-{
-	cleanup_fd int status_read = -1;
-	cleanup_fd int status_write = -1;
-	int status[2];
-
-	if (args->failed)
-		return err_set(e, args->failed, "the arguments for stepjail");
-	if (pipe2(status, O_CLOEXEC) < 0)
-		return err_set(e, errno, "pipe");
-	status_read = status[0];
-	status_write = status[1];
-
-	pid_t parent = getpid();
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return err_set(e, errno, "fork");
-	if (pid == 0)
-		launch_become(path, args->list, fds, stop, parent, status_write);
-	io_close_fd(&status_write);
-
-	int errnum = 0;
-	ssize_t n = io_read_all(status_read, &errnum, sizeof(errnum));
-	struct child started = { pid, pidfd_open(pid, 0) };
-
-	if (n == sizeof(errnum)) {
-		(void)launch_end(&started, 0);
-		return err_set(e, errnum, "cannot start %s", path);
-	}
-	if (started.pidfd < 0) {
-		int pidfd_errnum = errno;
-
-		(void)launch_end(&started, 0);
-		return err_set(e, pidfd_errnum, "pidfd_open (Linux 5.3 or later)");
-	}
-	*c = started;
-	return 0;
-}
-
 /* true once it has ended, which leaves it to be waited for */
 static bool ended_within(const struct child *c, uint64_t ms)
 {

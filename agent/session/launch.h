@@ -62,18 +62,6 @@ void launch_args_free(struct launch_args *a);
 int launch_find(const char *given, struct text *path, struct err *e);
 
 /**
- * launch_start() - Start a program
- * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last
- *		may be -1: then it has only three
- * @c:		Filled on success only
- *
- * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2)
- */
-int launch_start(const char *path, const struct launch_args *args,
-		 const int fds[LAUNCH_FDS], const struct stop *stop, struct child *c,
-		 struct err *e);
-
-/**
  * launch_become() - In a new process: become stepjail, inheriting nothing but @fds
  * @parent:	Dies with it; is its parent already
  * @status_fd:	Gets errno, an int, where that fails; else it is closed by execve(2)

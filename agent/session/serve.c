@@ -4,13 +4,12 @@
  *
  * Theory of operation
  *   stepjail serve ... with
- *	fd 0	our socketpair: frames both ways (init/serve_wire.h)
+ *	fd 0	the broker's socketpair: frames both ways (init/serve_wire.h)
  *	fd 1,2	a pipe: diagnostics, kept clipped, shown when something fails
  *   Our end of the socket does not block in either direction, so a stepjail that does not
  *   read cannot hold us up.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -51,28 +50,12 @@ void serve_init(struct serve *v, struct stop *stop)
 
 int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e)
 {
-	cleanup_args struct launch_args args = { .count = 0 };
-	cleanup_fd int theirs = -1, diag_write = -1;
-	int both[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
-		return err_set(e, errno, "socketpair");
-	v->socket = both[0];
-	theirs = both[1];
-	if (fcntl(v->socket, F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "socketpair");
-
+	cleanup_fd int diag_write = -1;
 	int r = launch_pipe(&v->diag_fd, &diag_write, e);
 
-	if (r < 0)
-		return r;
-
-	const int fds[LAUNCH_FDS] = { theirs, diag_write, diag_write, -1 };
-
-	if (plan->broker)
-		return broker_start(plan->broker, fds, &v->child, e);
-	serve_args(plan, &args);
-	return launch_start(plan->stepjail, &args, fds, v->stop, &v->child, e);
+	return r < 0 ? r
+		     : broker_start_stream(plan->broker, diag_write, &v->socket,
+					   &v->child, e);
 }
 
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,

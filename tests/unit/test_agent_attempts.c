@@ -71,6 +71,11 @@ void place_make(void)
 		place.listeners[i] = listen_anywhere(&place.ports[i]);
 		ck_assert_int_ge(place.listeners[i], 0);
 	}
+	place.tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	place.udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	place.pidfd = pidfd_open(getpid(), 0);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, place.pair),
+			 0);
 }
 
 /* ---- the attempts: errno, or 0 */
@@ -138,6 +143,50 @@ static void execute(void)
 
 	(void)execve("/bin/true", argv, argv + 1);
 	be_errno(-1);
+}
+
+/* to the first listener, by a socket that is there */
+static struct sockaddr_in first(void)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = htons(place.ports[0]),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+static void connect_open(void)
+{
+	struct sockaddr_in to = first();
+
+	be_errno(connect(place.tcp, (struct sockaddr *)&to, sizeof(to)));
+}
+
+static void send_to_address(void)
+{
+	struct sockaddr_in to = first();
+
+	be_errno((int)sendto(place.udp, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)));
+}
+
+static void bind_open(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+
+	be_errno(bind(place.udp, (struct sockaddr *)&at, sizeof(at)));
+}
+
+static void sequenced(void)
+{
+	int both[2];
+
+	be_errno(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, both));
+}
+
+static void pass_on(void)
+{
+	struct iovec iov = { (char[]){ 'x' }, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	be_errno((int)sendmsg(place.pair[0], &m, 0));
 }
 
 static void datagrams(void)
@@ -233,6 +282,13 @@ TRY(enter_link, open(place.folder, O_PATH | O_DIRECTORY))
 TRY(reach_first, connect_to(place.ports[0]))
 TRY(reach_second, connect_to(place.ports[1]))
 TRY(listen_tcp, listen_anywhere(&(uint16_t){ 0 }))
+TRY(inet, socket(AF_INET, SOCK_STREAM, 0))
+TRY(inet6, socket(AF_INET6, SOCK_STREAM, 0))
+TRY(unix_datagram, socket(AF_UNIX, SOCK_DGRAM, 0))
+TRY(listen_open, listen(place.tcp, 1))
+TRY(send_open, send(place.pair[0], "x", 1, 0))
+TRY(signal_by_pidfd, pidfd_send_signal(place.pidfd, 0, NULL, 0))
+TRY(new_pipe, pipe2((int[2]){ 0 }, O_CLOEXEC))
 TRY(unix_stream, socket(AF_UNIX, SOCK_STREAM, 0))
 TRY(udp, socket(AF_INET, SOCK_DGRAM, 0))
 TRY(netlink, socket(AF_NETLINK, SOCK_RAW, 0))
@@ -271,7 +327,12 @@ const struct attempt attempts[] = {
 	ROW(make_fresh, EVERY, 0, 0),
 	ROW(list_other, EVERY, 0, 0),
 	ROW(reach_first, NET, 0, 0),
-	ROW(streams, 0, 0, 0),
+	ROW(streams, NET, 0, 0),
+	ROW(send_open, MAIN, 0, 0),
+	ROW(send_open, NET, 0, 0),
+	ROW(signal_by_pidfd, MAIN, 0, 0),
+	ROW(new_pipe, MAIN, 0, 0),
+	ROW(pass_on, MAIN, 0, 0),
 	ROW(thread, EVERY, 0, 0),
 	ROW(udp, EVERY, 0, 0),
 	ROW(netlink, EVERY, 0, 0),
@@ -326,6 +387,36 @@ const struct attempt attempts[] = {
 	ROW(remove_mine, CONFINE_COLLECT, EPERM, 0),
 	ROW(move_mine, CONFINE_COLLECT, EPERM, 0),
 	ROW(link_mine, CONFINE_COLLECT, EPERM, 0),
+
+	/* the main process: no socket of any kind, and no use of one that is there */
+	ROW(inet, MAIN, EPERM, 0),
+	ROW(inet6, MAIN, EPERM, OTHER),
+	ROW(udp, MAIN, EPERM, 0),
+	ROW(netlink, MAIN, EPERM, 0),
+	ROW(unix_stream, MAIN, EPERM, 0),
+	ROW(unix_datagram, MAIN, EPERM, 0),
+	ROW(streams, MAIN, EPERM, 0),
+	ROW(datagrams, MAIN, EPERM, 0),
+	ROW(sequenced, MAIN, EPERM, 0),
+	ROW(connect_open, MAIN, EPERM, 0),
+	ROW(send_to_address, MAIN, EPERM, 0),
+	ROW(bind_open, MAIN, EPERM, 0),
+	ROW(listen_open, MAIN, EPERM, 0),
+	ROW(uring, MAIN, DEADLY, OTHER),
+	ROW(thread, MAIN, EPERM, 0),
+	ROW(new_process, MAIN, EPERM, 0),
+	ROW(find_parent, MAIN, EPERM, 0),
+	ROW(neighbour, MAIN, EACCES, LANDLOCK),
+
+	/* the model client: no signal, and nothing for the broker */
+	ROW(signal_by_pidfd, CONFINE_CLIENT, EPERM, 0),
+	ROW(pass_on, CONFINE_CLIENT, EPERM, 0),
+	ROW(ask_parent, CONFINE_CLIENT, EPERM, 0),
+	ROW(new_process, CONFINE_CLIENT, EPERM, 0),
+	ROW(make_fresh, CONFINE_CLIENT, EPERM, 0),
+	ROW(reach_second, CONFINE_CLIENT, EACCES, PORTS),
+	ROW(neighbour, CONFINE_CLIENT, EACCES, LANDLOCK),
+	ROW(streams, 0, EPERM, 0),
 
 	ROW(reach_first, 0, EPERM, 0),
 	ROW(reach_second, NET, EACCES, PORTS),

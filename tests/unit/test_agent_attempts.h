@@ -17,6 +17,10 @@
 #define EVERY (NET | CONFINE_NAMES | CONFINE_CREATE | CONFINE_EDIT)
 #define HOST (EVERY | 1U << 16) /* and read_host */
 #define KEEP (EVERY | CONFINE_KEEP)
+/* all that the main process ever has */
+#define MAIN                                                                             \
+	(CONFINE_CHILDREN | CONFINE_READ | CONFINE_CREATE | CONFINE_EDIT |               \
+	 CONFINE_COLLECT | CONFINE_KEEP)
 #define LANDLOCK 1 /* held by it alone */
 #define PORTS 4    /* and that from this ABI */
 #define OTHER 100  /* outside it need not succeed, but come to another end */
@@ -36,6 +40,9 @@ struct place {
 	char folder[256], other[256], mine[300], fresh[300], elsewhere[300], theirs[300];
 	int listeners[2];
 	uint16_t ports[2]; /* the policy allows the first */
+	int tcp, udp;      /* sockets that are open already, and not connected */
+	int pair[2];       /* a pair of streams */
+	int pidfd;         /* of the test's own process */
 };
 
 extern struct place place;

@@ -90,7 +90,7 @@ END_TEST
 
 static void confined_start(void *arg)
 {
-	struct confine_policy p = { .needs = 0 };
+	struct confine_policy p = { .needs = CONFINE_CHILDREN };
 	struct confine_facts f;
 	struct err e = { 0 };
 	char text[200];
@@ -108,7 +108,7 @@ static void confined_start(void *arg)
 
 static void confined_end(void *arg)
 {
-	struct confine_policy p = { .needs = 0 };
+	struct confine_policy p = { .needs = CONFINE_CHILDREN };
 	const int fds[LAUNCH_FDS] = { 0, 1, 2, -1 };
 	struct confine_facts f;
 	struct child c = { 0 };
@@ -124,10 +124,40 @@ static void confined_end(void *arg)
 	broker_close(&broker);
 }
 
+/* the stream to a stepjail is the broker's to make: the agent can make none */
+static void confined_stream(void *arg)
+{
+	struct confine_policy p = { .needs = CONFINE_CHILDREN };
+	struct confine_facts f;
+	struct child c = { 0 };
+	struct err e = { 0 };
+	int both[2], stream = -1;
+	char text[20] = "";
+
+	(void)arg;
+	open_broker("read line; echo got $line >&0; echo beside");
+	MUST(pipe2(both, O_CLOEXEC) == 0);
+	MUST(confine_self(&p, &f, &e) == 0);
+	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 }) < 0);
+	MUST(broker_start_stream(&broker, both[1], &stream, &c, &e) == 0);
+	(void)close(both[1]);
+	MUST((fcntl(stream, F_GETFL) & O_NONBLOCK) != 0);
+	MUST(send(stream, "a line\n", 7, 0) == 7);
+	/* to their ends: the broker keeps none of them open */
+	MUST(io_read_all(both[0], text, sizeof(text)) == 7);
+	MUST(strcmp(text, "beside\n") == 0);
+	MUST(fcntl(stream, F_SETFL, 0) == 0);
+	MUST(io_read_all(stream, text, sizeof(text)) == 11);
+	MUST(strncmp(text, "got a line\n", 11) == 0);
+	MUST(launch_end(&c, 5000) == 0);
+	broker_close(&broker);
+}
+
 START_TEST(broker_serves_a_confined_agent)
 {
 	unit_child(confined_start, NULL);
 	unit_child(confined_end, NULL);
+	unit_child(confined_stream, NULL);
 }
 END_TEST
 

@@ -135,7 +135,7 @@ static void lack(void *arg)
 	MUST(f.landlock_abi == 0);
 	MUST(f.files == !(*needs & CONFINE_READ));
 	MUST(f.ports == !(*needs & CONFINE_CONNECT));
-	confine_missing(&f, &line);
+	confine_missing(&p, &f, &line);
 	MUST((line.length > 0) == (*needs != 0));
 
 	cJSON *json = confine_json(&p, &f);

@@ -14,6 +14,7 @@
 
 #include "agent/key/http.h"
 #include "agent/key/key.h"
+#include "agent/key/mask.h"
 #include "tests/unit/suites.h"
 
 /* a file with these bytes; removed when all tests have ended */
@@ -138,6 +139,55 @@ START_TEST(key_is_kept_out_of_dumps_and_children)
 }
 END_TEST
 
+/* as the key is overwritten, by what does not know it */
+START_TEST(mask_covers_the_key)
+{
+	struct key k = { .length = 8, .bytes = "sk-12345" };
+	char text[] = "sk-12345 and sk-1234sk-12345sk-12345 sk-12354 ks-12345";
+	struct mask m;
+	struct err e;
+
+	ck_assert_int_eq(mask_make(&m, &k, &e), 0);
+	ck_assert_ptr_null(memmem(&m, sizeof(m), k.bytes, 3));
+	mask_cover(&m, text, strlen(text));
+	/* the last but one has the same length, first byte and sum */
+	ck_assert_str_eq(text, "******** and sk-1234**************** sk-12354 ks-12345");
+	mask_cover(&m, NULL, 0);
+	mask_cover(&m, text, 7);
+
+	struct mask again;
+
+	ck_assert_int_eq(mask_make(&again, &k, &e), 0);
+	ck_assert_int_ne(memcmp(m.digest, again.digest, sizeof(m.digest)), 0);
+	k = (struct key){ .length = 7, .bytes = "sk-1234" };
+	ck_assert_int_eq(mask_make(&m, &k, &e), 0);
+	mask_cover(&m, text, strlen(text));
+	ck_assert_ptr_nonnull(strstr(text, "sk-1234"));
+	ck_assert_uint_eq(mask_held(&m, text, strlen(text)), 0);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	size_t held; /* with the key sk-12345 */
+} tails[] = {
+	{ "", 0 },       { "s", 1 },         { "the s", 1 },       { "a word", 0 },
+	{ "sk-123", 6 }, { "its", 1 },       { "sk-1234", 7 },     { "sk-12345", 0 },
+	{ "ask-1", 4 },  { "s\xc3\xa9", 0 }, { "s\xc3\xa9sk", 2 }, { "sssssssssss", 7 },
+};
+
+START_TEST(mask_holds_what_may_begin_the_key)
+{
+	struct key k = { .length = 8, .bytes = "sk-12345" };
+	struct mask m;
+	struct err e;
+
+	ck_assert_int_eq(mask_make(&m, &k, &e), 0);
+	ck_assert_uint_eq(mask_held(&m, tails[_i].text, strlen(tails[_i].text)),
+			  tails[_i].held);
+}
+END_TEST
+
 START_TEST(key_is_redacted)
 {
 	struct key k = { .length = 8, .bytes = "sk-12345" };
@@ -206,8 +256,7 @@ START_TEST(addresses_are_checked)
 
 	int r = http_open(&h,
 			  &(struct http_place){ .url = urls[_i].url,
-						.key_prefix = "Authorization: Bearer ",
-						.body_max = 1000 },
+						.key_prefix = "Authorization: Bearer " },
 			  &k, &e);
 
 	ck_assert_msg(r == urls[_i].r, "%s: %d %s", urls[_i].url, r, e.text);
@@ -226,6 +275,9 @@ Suite *agent_key_suite(void)
 	tcase_add_test(c, key_of_another_provider_is_not_used);
 	tcase_add_test(c, key_is_kept_out_of_dumps_and_children);
 	tcase_add_test(c, key_is_redacted);
+	tcase_add_test(c, mask_covers_the_key);
+	tcase_add_loop_test(c, mask_holds_what_may_begin_the_key, 0,
+			    (int)(sizeof(tails) / sizeof(tails[0])));
 	tcase_add_loop_test(c, addresses_are_checked, 0,
 			    (int)(sizeof(urls) / sizeof(urls[0])));
 	suite_add_tcase(s, c);

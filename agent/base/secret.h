@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * secret.h - memory for what must not get out of this process
+ * secret.h - memory for what must not get out of this process, and variables that hold such
  *
- * It is left out of core dumps, gives a child zeroes, is not swapped out where a limit
- * allows that, and is wiped when it is given back.
+ * The memory is left out of core dumps, gives a child zeroes, is not swapped out where a
+ * limit allows that, and is wiped when it is given back.
  */
 #ifndef STEPJAIL_AGENT_SECRET_H
 #define STEPJAIL_AGENT_SECRET_H
@@ -32,6 +32,17 @@ void *secret_new(size_t bytes, struct err *e);
 
 /** secret_free() - Wipe and unmap; NULL is nothing */
 void secret_free(void *secret, size_t bytes);
+
+/* that hold API keys; the first is for whatever provider is asked. NULL is the end */
+extern const char *const secret_variables[];
+
+/**
+ * secret_forget_variables() - Overwrite and unset every variable that may hold a key
+ *
+ * The bytes are overwritten where they are, on the initial stack: /proc/PID/environ does
+ * not show them any longer either.
+ */
+void secret_forget_variables(void);
 
 /**
  * secret_look() - Read back how the kernel treats it, the worst of its pages

@@ -2,9 +2,9 @@
 /*
  * confined.c - a command's own confinement, from the broker to the report: see confined.h
  */
-#include "agent/confine/confined.h"
+#include <unistd.h>
 
-#include "agent/confine/confine_plan.h"
+#include "agent/session/confined.h"
 
 int confined_start(struct confined *c, const char *stepjail,
 		   const struct launch_args *args, const struct stop *stop, struct err *e)
@@ -22,29 +22,38 @@ int confined_serve(struct confined *c, struct serve_plan *plan, const struct sto
 	return confined_start(c, plan->stepjail, &args, stop, e);
 }
 
-int confined_model(struct confined *c, const struct model *m, struct err *e)
+static void say_missing(const struct confine_policy *p, const struct confine_facts *f,
+			struct stop *stop)
 {
-	c->policy.secret = m->secret;
-	c->policy.secret_bytes = m->secret_bytes;
-	return confine_plan_server(&c->policy, text_string(&m->url), e);
+	cleanup_text struct text line = { 0 };
+
+	confine_missing(p, f, &line);
+	if (!line.length)
+		return;
+	text_puts(&line, "\n");
+	(void)stop_write(stop, STDERR_FILENO, text_string(&line), line.length);
 }
 
-int confined_go(struct confined *c, struct show *show, struct err *e)
+int confined_go(struct confined *c, struct stop *stop, struct err *e)
 {
-	cleanup_text struct text missing = { 0 };
-	int r = confine_self(&c->policy, &c->facts, e);
+	int r;
 
+	c->policy.needs |= CONFINE_CHILDREN;
+	r = confine_self(&c->policy, &c->facts, e);
 	if (r < 0)
 		return r;
-	confine_missing(&c->facts, &missing);
-	if (missing.length)
-		show_note(show, text_string(&missing));
+	say_missing(&c->policy, &c->facts, stop);
+	if (c->client)
+		say_missing(&c->client->policy, &c->client->facts, stop);
 	return 0;
 }
 
 cJSON *confined_json(const struct confined *c)
 {
-	return confine_json(&c->policy, &c->facts);
+	cJSON *o = confine_json(&c->policy, &c->facts);
+
+	(void)cJSON_AddItemToObject(o, "client", client_json(c->client));
+	return o;
 }
 
 void confined_end(struct confined *c)

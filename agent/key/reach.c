@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine_plan.c - what each command needs once it is confined: see confine_plan.h
+ * reach.c - what the model client may reach: see reach.h
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -12,37 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "agent/confine/confine_plan.h"
 #include "agent/key/http.h"
+#include "agent/key/reach.h"
 #include "init/io.h"
 
 #define DNS_PORT 53 /* where an answer is too long for UDP */
 #define PROXY_PORT 1080
 #define NSSWITCH_BYTES 8192
 
-/* beside what libcurl names itself: where Debian's certificates are links to */
-static const char *const certificates[] = { "/usr/share/ca-certificates",
-					    "/usr/local/share/ca-certificates" };
-
-/* getaddrinfo(3), resolv.conf(5) and where it may be a link to, hosts(5), gai.conf(5) */
-static const char *const resolver[] = {
-	"/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager",
-	"/run/resolvconf",  "/etc/hosts",           "/etc/nsswitch.conf",
-	"/etc/host.conf",   "/etc/gai.conf",        "/etc/services",
-	"/etc/protocols",
+/* beside what libcurl names itself: where Debian's certificates are links to;
+ * getaddrinfo(3), resolv.conf(5) and where it may be a link to, hosts(5), gai.conf(5) */
+static const struct {
+	unsigned int need;
+	const char *path;
+} files[] = {
+	{ CONFINE_CONNECT, "/usr/share/ca-certificates" },
+	{ CONFINE_CONNECT, "/usr/local/share/ca-certificates" },
+	{ CONFINE_NAMES, "/etc/resolv.conf" },
+	{ CONFINE_NAMES, "/run/systemd/resolve" },
+	{ CONFINE_NAMES, "/run/NetworkManager" },
+	{ CONFINE_NAMES, "/run/resolvconf" },
+	{ CONFINE_NAMES, "/etc/hosts" },
+	{ CONFINE_NAMES, "/etc/nsswitch.conf" },
+	{ CONFINE_NAMES, "/etc/host.conf" },
+	{ CONFINE_NAMES, "/etc/gai.conf" },
+	{ CONFINE_NAMES, "/etc/services" },
+	{ CONFINE_NAMES, "/etc/protocols" },
 };
-
-static int add_paths(struct confine_policy *p, const char *const *paths, size_t count,
-		     struct err *e)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = confine_add_path(p, paths[i], false, e);
-	return r;
-}
 
 static bool is_address(const char *host)
 {
@@ -141,43 +138,31 @@ static void load_resolver(void)
 	}
 }
 
-int confine_plan_server(struct confine_policy *p, const char *url, struct err *e)
+int reach_server(struct confine_policy *p, const char *url, struct err *e)
 {
-	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
-	const char *const own[] = { curl->cainfo, curl->capath };
 	bool named = false, here = false;
-	int r = 0;
+	int r = add_place(p, url, false, &named, &here, e);
 
-	if (!*url)
-		return 0;
 	p->needs |= CONFINE_CONNECT | CONFINE_READ;
-	r = add_place(p, url, false, &named, &here, e);
 	if (r == 0 && !here) /* no proxy is asked for this host */
 		r = add_proxies(p, url, &named, e);
-	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++)
-		r = own[i] ? confine_add_path(p, own[i], false, e) : 0;
-	if (r == 0)
-		r = add_paths(p, certificates,
-			      sizeof(certificates) / sizeof(certificates[0]), e);
 	if (r < 0 || !named)
 		return r;
 	p->needs |= CONFINE_NAMES;
 	load_resolver();
-	r = confine_add_port(p, DNS_PORT, e);
-	return r < 0 ? r
-		     : add_paths(p, resolver, sizeof(resolver) / sizeof(resolver[0]), e);
+	return confine_add_port(p, DNS_PORT, e);
 }
 
-int confine_plan_prompt(struct confine_policy *p, bool edit, struct err *e)
+int reach_files(struct confine_policy *p, struct err *e)
 {
-	static const char *const closed[] = { "/proc", "/sys", "/dev" };
-	cleanup_free char *here = getcwd(NULL, 0);
-	bool open = here && strcmp(here, "/") != 0;
+	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
+	const char *const own[] = { curl->cainfo, curl->capath };
+	int r = 0;
 
-	p->read_host = true;
-	p->needs |= CONFINE_READ | CONFINE_CREATE | (edit ? CONFINE_EDIT : 0U);
-	for (size_t i = 0; open && i < sizeof(closed) / sizeof(closed[0]); i++)
-		open = strncmp(here, closed[i], strlen(closed[i])) != 0;
-	/* a prompt that was started in one of these makes no files */
-	return open ? confine_add_path(p, ".", true, e) : 0;
+	for (size_t i = 0; r == 0 && i < COUNT(own); i++)
+		r = own[i] ? confine_add_path(p, own[i], false, e) : 0;
+	for (size_t i = 0; r == 0 && i < COUNT(files); i++)
+		if (p->needs & files[i].need)
+			r = confine_add_path(p, files[i].path, false, e);
+	return r;
 }

@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * secret.c - memory for what must not get out: see secret.h
+ * secret.c - memory and variables for what must not get out: see secret.h
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/key/secret.h"
+#include "agent/base/secret.h"
+
+const char *const secret_variables[] = { "STEPJAIL_API_KEY", "OPENAI_API_KEY",
+					 "ANTHROPIC_API_KEY", NULL };
+
+void secret_forget_variables(void)
+{
+	for (const char *const *name = secret_variables; *name; name++) {
+		char *value = getenv(*name);
+
+		if (value)
+			explicit_bzero(value, strlen(value));
+		(void)unsetenv(*name);
+	}
+}
 
 void *secret_new(size_t bytes, struct err *e)
 {

@@ -3,21 +3,21 @@
  * confined.h - what a command keeps of its own confinement, from the broker to the report
  *
  * The order, in each command:
- *	confined_serve() or confined_start()	before a key is loaded
- *	confined_model(), confine_plan_prompt()	what it will need
+ *	confined_serve() or confined_start()	the broker, before anything else is open
+ *	model_open()				the model client, where there is one
  *	confined_go()				when all is open, before anything is heard
  */
 #ifndef STEPJAIL_AGENT_CONFINED_H
 #define STEPJAIL_AGENT_CONFINED_H
 
 #include "agent/confine/confine.h"
-#include "agent/model/model.h"
+#include "agent/key/client.h"
 #include "agent/session/broker.h"
 #include "agent/session/serve.h"
-#include "agent/show/show.h"
 
 struct confined {
 	struct broker broker;
+	const struct client *client; /* set before confined_go(); or NULL */
 	struct confine_policy policy;
 	struct confine_facts facts;
 };
@@ -34,13 +34,18 @@ int confined_start(struct confined *c, const char *stepjail,
 int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
 		   struct err *e);
 
-/** confined_model() - Plan for what asking this model takes; 0, or -errno */
-int confined_model(struct confined *c, const struct model *m, struct err *e);
+/**
+ * confined_go() - confine_self(), with what asking the broker needs
+ *
+ * What is missing, here or around the model client, is said in a line each on stderr,
+ * whatever else is shown or not.
+ *
+ * Return: 0, or as confine_self()
+ */
+int confined_go(struct confined *c, struct stop *stop, struct err *e);
 
-/** confined_go() - confine_self(), and say in a line what is missing */
-int confined_go(struct confined *c, struct show *show, struct err *e);
-
-/** confined_json() - As confine_json() */
+/** confined_json() - As confine_json(), and in "client" that of the model client, or
+ * null */
 cJSON *confined_json(const struct confined *c);
 
 /** confined_end() - End the broker; safe on CONFINED_NOT */

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client.c - the main process's side of the model client: see client.h
+ *
+ * Theory of operation
+ *   Every wait is for the socket and for a signal, and has an end: a client that does not
+ *   answer cannot hold the main process up. Limits of a request are kept here, by one
+ *   clock: when one is over, the client is told that it is enough, and has a while to
+ *   come to an end. One that does not, that dies, or that says what it may not is not
+ *   asked again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/base/secret.h"
+#include "agent/base/units.h"
+#include "agent/key/client_wire.h"
+#include "agent/key/reach.h"
+#include "init/io.h"
+
+#define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
+#define ANSWER_MS 30000   /* for the client to say that a request has ended */
+
+/* one request while it runs */
+struct post {
+	struct client *client;
+	const struct client_limits *limits;
+	const struct client_reader *reader;
+	struct client_answer *answer;
+	uint64_t heard_ms; /* when the last byte came */
+	uint64_t end_ms;   /* when the time for all of it is up */
+	uint64_t last_ms;  /* for END, once it was told that it is enough; or 0 */
+	bool silent, late; /* why it was told */
+	int taken;         /* what the reader returned last */
+	struct client_header end;
+	char words[ERR_TEXT_MAX]; /* END's */
+	struct err *e;
+};
+
+/* what it can do, can do or is not: it is not asked again */
+static int give_up(struct client *c, const char *why, struct err *e)
+{
+	io_close_fd(&c->socket);
+	return err_say(e, EPIPE,
+		       "the model client, which has the key and the network, %s", why);
+}
+
+static int gone(struct client *c, struct err *e)
+{
+	return give_up(c, "is gone", e);
+}
+
+/* read or write all of it; 0, -EINTR, -ETIMEDOUT where no byte went by until then, or
+ * -EPIPE, both without words */
+static int move(const struct client *c, bool out, void *bytes, size_t length,
+		uint64_t until_ms, struct err *e)
+{
+	char *at = bytes;
+	bool begun = false;
+
+	while (length) {
+		struct pollfd p[] = {
+			{ .fd = c->socket, .events = out ? POLLOUT : POLLIN },
+			{ .fd = c->stop->fd, .events = POLLIN },
+		};
+		ssize_t n;
+
+		if (poll(p, 2, units_poll_ms(until_ms)) < 0 && errno != EINTR)
+			return -EPIPE;
+		if (stop_came(c->stop))
+			return err_say(e, EINTR, "stopped by a signal");
+		n = out ? send(c->socket, at, length, MSG_NOSIGNAL)
+			: recv(c->socket, at, length, 0);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return -EPIPE;
+		if (n > 0) {
+			begun = true;
+			at += n;
+			length -= (size_t)n;
+		} else if (units_left_ms(until_ms) == 0) {
+			/* a part of a header or of its bytes: it is out of step */
+			return begun ? -EPIPE : -ETIMEDOUT;
+		}
+	}
+	return 0;
+}
+
+/* the same of what should come or go at once */
+static int move_now(struct client *c, bool out, void *bytes, size_t length, struct err *e)
+{
+	int r = move(c, out, bytes, length, units_now_ms() + ANSWER_MS, e);
+
+	return r == 0 || r == -EINTR ? r : gone(c, e);
+}
+
+static int say(struct client *c, struct client_header h, const char *bytes, struct err *e)
+{
+	int r = move_now(c, true, &h, sizeof(h), e);
+
+	return r < 0 ? r : move_now(c, true, (void *)(uintptr_t)bytes, h.length, e);
+}
+
+/* what is left of the answer is not needed, or not waited for longer than this */
+static int say_enough(struct post *p, uint64_t ms)
+{
+	if (p->last_ms)
+		return 0;
+	p->last_ms = units_now_ms() + ms + ANSWER_MS;
+	return say(p->client, (struct client_header){ .kind = CLIENT_ENOUGH, .ms = ms },
+		   "", p->e);
+}
+
+static int take(struct post *p, const char *bytes, size_t length, bool streamed)
+{
+	struct text *body = &p->answer->body;
+
+	p->heard_ms = units_now_ms();
+	if (p->last_ms)
+		return 0; /* on its way when that was said */
+	p->answer->streamed = streamed;
+	if (streamed) {
+		p->taken = p->reader->take(p->reader->arg, bytes, length, p->e);
+		return p->taken == 0 ? 0
+				     : say_enough(p, p->taken > 0 ? LAST_BYTES_MS : 0);
+	}
+	text_add(body, bytes, length);
+	return body->failed ? say_enough(p, 0) : 0;
+}
+
+static bool makes_sense(const struct post *p, const struct client_header *h)
+{
+	switch (h->kind) {
+	case CLIENT_STREAM:
+	case CLIENT_BODY:
+		return h->length && h->length <= CLIENT_PIECE_MAX &&
+		       (h->kind == CLIENT_BODY || !p->answer->body.length) &&
+		       (h->kind == CLIENT_STREAM || !p->answer->streamed);
+	case CLIENT_END:
+		return h->length < sizeof(p->words) && h->status >= 0 &&
+		       h->status <= 999 && h->ms <= CLIENT_WAIT_MAX_MS && h->errnum >= 0;
+	default:
+		return false;
+	}
+}
+
+/* one header and what is behind it; 1 at the end */
+static int hear(struct post *p)
+{
+	struct client *c = p->client;
+	uint64_t silent_ms = p->heard_ms + p->limits->silence_ms;
+	uint64_t until_ms = silent_ms < p->end_ms ? silent_ms : p->end_ms;
+	struct client_header h;
+	char bytes[CLIENT_PIECE_MAX];
+	int r = move(c, false, &h, sizeof(h), p->last_ms ? p->last_ms : until_ms, p->e);
+
+	if (r == -ETIMEDOUT && !p->last_ms) {
+		p->late = p->end_ms <= silent_ms;
+		p->silent = !p->late;
+		return say_enough(p, 0);
+	}
+	if (r == -ETIMEDOUT)
+		return give_up(c, "does not answer", p->e);
+	if (r < 0)
+		return r == -EINTR ? r : gone(c, p->e);
+	if (!makes_sense(p, &h))
+		return give_up(c, "makes no sense", p->e);
+	r = move_now(c, false, h.kind == CLIENT_END ? p->words : bytes, h.length, p->e);
+	if (r < 0)
+		return r;
+	if (h.kind != CLIENT_END)
+		return take(p, bytes, h.length, h.kind == CLIENT_STREAM);
+	p->end = h;
+	return 1;
+}
+
+static int judge(struct post *p)
+{
+	struct client_answer *a = p->answer;
+	char time[32];
+
+	a->status = p->end.status;
+	a->retry_after_ms = p->end.ms;
+	if (a->body.failed)
+		return a->body.failed == E2BIG
+			       ? err_say(p->e, EFBIG,
+					 "the model's answer is longer than %zu bytes",
+					 p->limits->answer_max)
+			       : err_set(p->e, a->body.failed, "the model's answer");
+	if (p->taken)
+		return p->taken < 0 ? -ECANCELED : 0;
+	if (p->end.errnum == 0)
+		return 0;
+	if (p->silent)
+		return err_say(p->e, EAGAIN, "no byte came for %s (--model-time)",
+			       units_say_time(p->limits->silence_ms, time, sizeof(time)));
+	if (p->late)
+		return err_say(p->e, EAGAIN, "the time for it was up");
+	return err_say(p->e,
+		       p->end.errnum == EAGAIN || p->end.errnum == EFBIG ? p->end.errnum
+									 : EIO,
+		       "%s", p->words);
+}
+
+int client_post(struct client *c, const struct text *body,
+		const struct client_limits *limits, const struct client_reader *reader,
+		struct client_answer *answer, struct err *e)
+{
+	struct post p = {
+		.client = c,
+		.limits = limits,
+		.reader = reader,
+		.answer = answer,
+		.heard_ms = units_now_ms(),
+		.e = e,
+	};
+
+	*answer = (struct client_answer){ .body.max = limits->answer_max };
+	if (c->socket < 0)
+		return gone(c, e);
+	if (body->length > CLIENT_BODY_MAX)
+		return err_say(e, E2BIG, "a request of more than %zu bytes",
+			       CLIENT_BODY_MAX);
+	if (__builtin_add_overflow(p.heard_ms, limits->total_ms, &p.end_ms))
+		p.end_ms = UINT64_MAX;
+
+	int r = say(c,
+		    (struct client_header){ .kind = CLIENT_POST,
+					    .length = (uint32_t)body->length },
+		    text_string(body), e);
+
+	while (r == 0)
+		r = hear(&p);
+	if (r == -EINTR) /* nobody waits for the rest */
+		io_close_fd(&c->socket);
+	return r < 0 ? r : judge(&p);
+}
+
+/* what it said when it was ready */
+static int take_hello(struct client *c, struct err *e)
+{
+	struct client_hello hello;
+	int r = move(c, false, &hello, sizeof(hello), UINT64_MAX, e);
+
+	if (r < 0)
+		return r == -EINTR ? r : gone(c, e);
+	if (hello.e.errnum) {
+		*e = hello.e;
+		return -hello.e.errnum;
+	}
+	c->has_key = hello.has_key;
+	c->mask = hello.mask;
+	c->facts = hello.facts;
+	c->policy = (struct confine_policy){ .who = CLIENT_WHO, .needs = hello.needs };
+	for (size_t i = 0; r == 0 && i < hello.port_count; i++)
+		r = confine_add_port(&c->policy, hello.ports[i], e);
+	return r == 0 ? reach_files(&c->policy, e) : r;
+}
+
+int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
+		struct err *e)
+{
+	struct client *c = calloc(1, sizeof(*c));
+	cleanup_fd int theirs = -1;
+	pid_t self = getpid();
+	int both[2], r = 0;
+
+	if (!c)
+		return err_set(e, ENOMEM, "the model client");
+	*c = (struct client){ .socket = -1, .pidfd = -1, .stop = stop };
+	*out = c;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
+		return err_set(e, errno, "socketpair");
+	c->socket = both[0];
+	theirs = both[1];
+	c->pid = fork();
+	if (c->pid == 0)
+		client_run(plan, theirs, self);
+	secret_forget_variables();
+	if (c->pid < 0)
+		r = err_set(e, errno, "fork");
+	else if ((c->pidfd = pidfd_open(c->pid, 0)) < 0)
+		r = err_set(e, errno, "pidfd_open");
+	else if (fcntl(c->socket, F_SETFL, O_NONBLOCK) < 0)
+		r = err_set(e, errno, "socketpair");
+	io_close_fd(&theirs); /* or its end would never be seen */
+	return r < 0 ? r : take_hello(c, e);
+}
+
+cJSON *client_json(const struct client *c)
+{
+	return c ? confine_json(&c->policy, &c->facts) : cJSON_CreateNull();
+}
+
+void client_close(struct client *c)
+{
+	if (!c)
+		return;
+	io_close_fd(&c->socket);
+	if (c->pidfd >= 0)
+		(void)pidfd_send_signal(c->pidfd, SIGKILL, NULL, 0);
+	io_close_fd(&c->pidfd);
+	while (c->pid > 0 && waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	free(c);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client_wire.h - what the main process and the model client say to each other (client.c,
+ * client_run.c and tests only)
+ *
+ * First the client says struct client_hello, once. Then each says headers, @length bytes
+ * behind them. Both check what comes: one that says anything else is not listened to any
+ * longer.
+ *
+ *	to the client:		POST, ENOUGH... one request after another; ENOUGH is also
+ *				allowed, and means nothing, when the answer has ended
+ *	to the main process:	STREAM... or BODY..., END for each POST
+ */
+#ifndef STEPJAIL_AGENT_CLIENT_WIRE_H
+#define STEPJAIL_AGENT_CLIENT_WIRE_H
+
+#include <stdint.h>
+
+#include "agent/key/client.h"
+
+#define CLIENT_PIECE_MAX 32768 /* bytes behind a header of an answer: 2 of libcurl's */
+#define CLIENT_WAIT_MAX_MS ((uint64_t)1 << 40) /* of numbers of milliseconds */
+
+enum client_kind {
+	CLIENT_POST = 1, /* a request's body follows */
+	CLIENT_ENOUGH,   /* of the answer: go on for @ms at most */
+	CLIENT_STREAM,   /* bytes of an event stream with status 200 */
+	CLIENT_BODY,     /* bytes of any other answer */
+	CLIENT_END,      /* @errnum, as http_post() returns it, its words follow; @status;
+			    Retry-After in @ms */
+};
+
+struct client_header {
+	uint32_t kind;
+	uint32_t length;
+	int32_t errnum;
+	int32_t status;
+	uint64_t ms;
+};
+
+/* trusted: it is said before the client has heard anybody */
+struct client_hello {
+	struct err e; /* errnum 0: it is ready */
+	bool has_key;
+	unsigned int needs;
+	uint16_t ports[CONFINE_PORTS_MAX];
+	size_t port_count;
+	struct confine_facts facts;
+	struct mask mask;
+};
+
+/** client_run() - Be the client, in a process of its own that ends with @parent */
+__attribute__((noreturn)) void client_run(const struct client_plan *plan, int socket,
+					  pid_t parent);
+
+#endif
