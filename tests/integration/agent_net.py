@@ -2,21 +2,25 @@
 # SPDX-License-Identifier: MIT
 """agent_net.py - a network of its own for test_agent_confine.py, run under unshare -mn
 
-usage: agent_net.py FOLDER udp|tcp|module AGENT [argument...]
+usage: agent_net.py FOLDER udp|tcp|module|mute|mute-time AGENT [argument...]
 
 Brings up lo, serves DNS on 127.0.0.1:53 (with tcp, answers by UDP are cut off, so that TCP
-must be asked; with module, nss_stepjail.c knows the name, and DNS is not asked) and a model at https://model.test/, with a certificate of an authority that
+must be asked; with module, nss_stepjail.c knows the name, and DNS is not asked; with mute,
+DNS never answers, and the agent gets SIGINT once it was asked; with mute-time, it has a second
+for the whole task) and a model at https://model.test/, with a certificate of an authority that
 is mounted over the host's, and runs the agent. Prints one JSON object.
 """
 import fcntl
 import json
 import os
+import signal
 import socket
 import ssl
 import struct
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -53,7 +57,7 @@ def dns_answer(query, cut_off):
     return query[:2] + struct.pack("!5H", flags, 1, has, 0, 0) + query[12:end] + (record if has else b"")
 
 
-def serve_dns(cut_off, asked):
+def serve_dns(cut_off, asked, mute, heard):
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", 53))
     tcp = socket.create_server(("127.0.0.1", 53))
@@ -62,7 +66,9 @@ def serve_dns(cut_off, asked):
         while True:
             query, client = udp.recvfrom(4096)
             asked.append("udp")
-            udp.sendto(dns_answer(query, cut_off), client)
+            heard.set()
+            if not mute:
+                udp.sendto(dns_answer(query, cut_off), client)
 
     def by_tcp():
         while True:
@@ -85,7 +91,8 @@ def main():
                     "-keyout", key, "-out", certificate, "-subj", f"/CN={NAME}", "-addext",
                     f"subjectAltName=DNS:{NAME}"], check=True, capture_output=True)
     mount_over(folder, "tls.crt", None, BUNDLE)
-    mount_over(folder, "resolv.conf", "nameserver 127.0.0.1\n", "/etc/resolv.conf")
+    mount_over(folder, "resolv.conf", "nameserver 127.0.0.1\n"
+               "options timeout:30 attempts:5\n", "/etc/resolv.conf")
     environ = dict(os.environ)
     if way == "module":
         subprocess.run(["gcc", "-shared", "-fPIC", "-o", f"{folder}/libnss_stepjail.so.2",
@@ -95,16 +102,24 @@ def main():
                    "/etc/nsswitch.conf")
         environ["LD_LIBRARY_PATH"] = folder
     loopback_up()
-    asked = []
-    serve_dns(way == "tcp", asked)
+    asked, heard = [], threading.Event()
+    serve_dns(way == "tcp", asked, way.startswith("mute"), heard)
+    if way == "mute-time":
+        agent += ["--wall-time", "1s"]
     with MockModel([{"say": "It is 42."}], 443) as mock:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         mock.server.socket = context.wrap_socket(mock.server.socket, server_side=True)
-        run = subprocess.run(agent, capture_output=True, timeout=120, env=environ)
-        print(json.dumps({"status": run.returncode, "out": run.stdout.decode(),
-                          "err": run.stderr.decode(), "asked": asked,
-                          "requests": len(mock.requests)}))
+        with subprocess.Popen(agent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environ) as run:
+            if way == "mute":
+                heard.wait(60)
+                run.send_signal(signal.SIGINT)
+            begun = time.monotonic()
+            out, err = run.communicate(timeout=200)
+        print(json.dumps({"status": run.returncode, "out": out.decode(), "err": err.decode(),
+                          "asked": asked, "requests": len(mock.requests),
+                          "seconds": time.monotonic() - begun}))
 
 
 if __name__ == "__main__":

@@ -121,7 +121,8 @@ class Roads(AgentCase):
                         env=self.env(http_proxy=proxy.url, all_proxy=proxy.url, **key))
                     self.assertEqual((status, len(mock.requests), len(proxy.requests)), (0, 1, 0), err)
                     ports = [mock.server.server_port] + ([53] if name == "localhost" else [])
-                    self.assertEqual(json.loads(out)["confinement"]["ports"], ports)
+                    self.assertEqual(json.loads(out)["confinement"]["client"]["ports"],
+                                     ports)
 
     @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
     def test_certificates_are_checked(self):

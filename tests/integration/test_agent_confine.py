@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """test_agent_confine.py - stepjail-agent in its own jail
 
-What code that took the agent over could try is in tests/unit/test_agent_confine.c. Here:
-what others can learn of a running agent, each time beside a process that is not confined;
+What code that took a process of the agent over could try is in tests/unit/test_agent_confine.c
+and test_agent_client.c. Here: what others can learn of a running agent, each time beside a
+process that is not confined; that only the model client has the key, and what becomes of it;
 that models, proxies, names and certificates still work; and kernels that lack a part.
 """
 import ctypes
@@ -19,7 +20,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import AGENT, HERE, KEY, AgentCase, family, fence, wait_for  # noqa: E402
+from agent_scene import (AGENT, HERE, KEY, AgentCase, alive, family, fence,  # noqa: E402
+                         wait_for)
 from mock_model import MockModel  # noqa: E402
 
 NO_LANDLOCK = "this kernel has no Landlock"
@@ -45,6 +47,7 @@ def landlock_abi():
 
 # what steps show is kept beside a transcript where Landlock holds the agent to that folder
 SHOWN = ["collect"] if landlock_abi() > 0 else []
+CHILDREN = ["children"]
 
 
 def read_memory(pid):
@@ -72,10 +75,10 @@ class Running(AgentCase):
         super().setUp()
         self.mock = self.enterContext(MockModel([{"hang": 600}]))
 
-    def start(self, *args, **how):
+    def start(self, *args, environ=None, **how):
         p = self.popen("solve", "x", "--stepjail", self.fake, "--model", "openai", "--model-name",
                        "m", "--base-url", self.mock.url, *args, **how,
-                       env=self.env(OPENAI_API_KEY=KEY))
+                       env=self.env(**(environ or {"OPENAI_API_KEY": KEY})))
         self.addCleanup(p.communicate)
         self.addCleanup(p.kill)
         self.assertTrue(wait_for(lambda: self.mock.requests))
@@ -101,16 +104,26 @@ class Running(AgentCase):
                 self.assertNotEqual(os.getuid(), 0)
 
     def test_memory(self):
-        agent, sleep = self.start(), self.sleeper()
-        broker, *jail = family(agent.pid)[1:]
+        """The model client alone holds the key, while it asks, and the same with a file."""
+        key = ("--key-file", self.path("key", KEY))
+        self.check_memory(())
+        self.mock.requests.clear()
+        self.check_memory(key, STEPJAIL_API_KEY="another-key")
+
+    def check_memory(self, args, **env):
+        agent, sleep = self.start(*args, environ=env), self.sleeper()
+        broker, client, *jail = family(agent.pid)[1:]
         self.assertTrue(holds(sleep.pid, KEY.encode()))
         if os.getuid():  # root reads everything
-            for pid in (agent.pid, broker):
+            for pid in (agent.pid, broker, client):
                 with self.assertRaises(PermissionError):
                     holds(pid, KEY.encode())
         else:
-            self.assertTrue(holds(agent.pid, KEY.encode()))
-            self.assertFalse(holds(broker, KEY.encode()))
+            self.assertTrue(holds(client, KEY.encode()))
+            for pid in (agent.pid, broker):
+                for secret in (KEY, *env.values()):
+                    self.assertFalse(holds(pid, secret.encode()))
+                self.assertTrue(holds(pid, b"stepjail"))
         self.assertTrue(jail)
         for pid in jail:
             self.assertFalse(holds(pid, KEY.encode()))
@@ -138,7 +151,7 @@ class Running(AgentCase):
         self.assertEqual(len(cores()), 1)
 
     def test_who_is_confined(self):
-        """The agent is, and neither its broker nor what becomes a jail."""
+        """The agent and its client are, and neither its broker nor what becomes a jail."""
         agent = self.start()
         seen = []
         for pid in family(agent.pid):
@@ -147,23 +160,46 @@ class Running(AgentCase):
             seen.append((status["NoNewPrivs"], status["Seccomp"],
                          int(status["CapPrm"], 16) == 0 or os.getuid() != 0))
         own = ("0", "0", os.getuid() != 0)
-        self.assertEqual(seen[0], ("1", "2", True))
-        self.assertEqual(seen[1:], [own] * (len(seen) - 1))
-        self.assertGreaterEqual(len(seen), 3)
+        self.assertEqual((seen[0], seen[2]), (("1", "2", True),) * 2)
+        self.assertEqual(seen[1:2] + seen[3:], [own] * (len(seen) - 2))
+        self.assertGreaterEqual(len(seen), 4)
 
-    def test_no_files_stay_open_in_the_broker(self):
+    def test_no_files_stay_open_in_broker_and_client(self):
+        """And neither has the other's socket."""
         agent = self.start("--transcript", self.path("t.jsonl"))
-        try:
-            fds = {os.readlink(f"/proc/{family(agent.pid)[1]}/fd/{fd}").split(":")[0]
-                   for fd in os.listdir(f"/proc/{family(agent.pid)[1]}/fd")}
-        except PermissionError:
-            self.assertNotEqual(os.getuid(), 0)
-            return
-        self.assertEqual(fds, {"/dev/null", "socket"})
+        seen = {}
+        for pid in (pids := family(agent.pid)[:3]):
+            try:
+                seen[pid] = [os.readlink(f"/proc/{pid}/fd/{fd}")
+                             for fd in sorted(map(int, os.listdir(f"/proc/{pid}/fd")))]
+            except PermissionError:
+                self.assertNotEqual(os.getuid(), 0)
+                return
+        main, broker, client = (seen[pid] for pid in pids)
+        self.assertEqual({fd.split(":")[0] for fd in broker}, {"/dev/null", "socket"})
+        self.assertLessEqual({fd.split(":")[0] for fd in client},
+                             {"/dev/null", "socket", "pipe", "anon_inode"})
+        self.assertFalse({fd for fd in broker if "socket" in fd} & set(client))
+        self.assertIn(self.path("t.jsonl"), main)
+
+    def test_client_that_dies(self):
+        """One clear error, and no try more: nobody is left who could ask."""
+        agent = self.start("--retries", "3")
+        os.kill(family(agent.pid)[2], signal.SIGKILL)
+        _, err = agent.communicate(timeout=60)
+        self.assertEqual((agent.returncode, len(self.mock.requests)), (4, 1))
+        self.one_line(err.decode(), "the model client", "is gone")
+
+    def test_client_ends_with_the_agent(self):
+        agent = self.start()
+        client = family(agent.pid)[2]
+        agent.kill()
+        agent.communicate()
+        self.assertTrue(wait_for(lambda: not alive([client])))
 
 
 class Network(AgentCase):
-    def in_network(self, way):
+    def in_network(self, way, ends=(0, 1)):
         unshare = ["unshare", "-mn", "--propagation", "private"]
         if os.getuid():
             unshare.insert(1, "-r")
@@ -174,17 +210,21 @@ class Network(AgentCase):
                            env=self.env(STEPJAIL_API_KEY=KEY), capture_output=True, timeout=240)
         self.assertEqual(p.returncode, 0, p.stderr.decode())
         got = json.loads(p.stdout)
-        self.assertEqual((got["status"], got["requests"]), (0, 1), got)
-        return got, json.loads(got["out"])["confinement"]
+        self.assertEqual((got["status"], got["requests"]), ends, got)
+        return got, json.loads(got["out"])["confinement"] if got["out"] else None
 
     @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
     def test_name_and_certificate(self):
         got, confined = self.in_network("udp")
         self.assertEqual(set(got["asked"]), {"udp"})
-        self.assertEqual((confined["ports"], confined["needs"]),
-                         ([443, 53], ["connect", "names", "read", *SHOWN]))
-        self.assertEqual(confined["key"], {"dumped": False, "forked": False,
-                                           "locked": confined["key"]["locked"]})
+        client = confined["client"]
+        self.assertEqual((client["ports"], client["needs"], client["create"]),
+                         ([443, 53], ["connect", "names", "read"], []))
+        self.assertIn("/etc/resolv.conf", client["read"])
+        self.assertEqual(client["key"], {"dumped": False, "forked": False,
+                                         "locked": client["key"]["locked"]})
+        self.assertEqual((confined["ports"], confined["needs"], confined["key"],
+                          confined["read"]), ([], SHOWN + CHILDREN, None, []))
         got, _ = self.in_network("tcp")
         self.assertEqual(set(got["asked"]), {"udp", "tcp"})
 
@@ -193,6 +233,14 @@ class Network(AgentCase):
         """What libc loads for a name is loaded before no code can be."""
         got, _ = self.in_network("module")
         self.assertEqual(got["asked"], [])
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is missing: apt-get install openssl")
+    def test_signal_while_a_name_is_looked_up(self):
+        """Nobody answers for minutes, and nobody waits for that."""
+        for way in ("mute", "mute-time"):
+            got, _ = self.in_network(way, (130, 0) if way == "mute" else (124, 0))
+            self.assertEqual(set(got["asked"]), {"udp"})
+            self.assertLess(got["seconds"], 40)
 
     def test_localhost(self):
         with MockModel([{"say": "Hi."}]) as mock:
@@ -212,7 +260,7 @@ class Network(AgentCase):
                 self.assertEqual((status, len(mock.requests)), (0, 1), err)
                 self.assertEqual(mock.requests[0][1],
                                  "http://model.invalid:81/v1/chat/completions")
-                self.assertEqual(json.loads(out)["confinement"]["ports"],
+                self.assertEqual(json.loads(out)["confinement"]["client"]["ports"],
                                  [81, mock.server.server_port, 53])
 
 
@@ -220,7 +268,8 @@ class Report(AgentCase):
     def check_facts(self, facts, **more):
         want = {"not_enforced": [], "no_new_privs": True, "seccomp": 2,
                 "capabilities": "0" * 16, "dumpable": False, "key": None, "needs": [],
-                "ports": [], "read": [], "create": []}
+                "ports": [], "read": [], "create": [], "client": None}
+        more["needs"] = more.get("needs", []) + CHILDREN
         for name, value in {**want, **more}.items():
             self.assertEqual(facts[name], value, name)
         self.assertEqual(facts["landlock_abi"], max(landlock_abi(), 0))
@@ -229,6 +278,16 @@ class Report(AgentCase):
         status, out, err = self.run_agent("check")
         self.assertEqual((status, err), (0, ""))
         self.check_facts(json.loads(out))
+        status, out, err = self.run_agent("check", "--base-url", "http://127.0.0.1:1234/v1")
+        self.assertEqual((status, err), (0, ""))
+        facts = json.loads(out)
+        client = facts.pop("client")
+        self.check_facts({**facts, "client": None})
+        self.assertEqual((client["seccomp"], client["no_new_privs"], client["dumpable"],
+                          client["capabilities"], client["not_enforced"]),
+                         (2, True, False, "0" * 16, []))
+        self.assertEqual((client["needs"], client["ports"], client["create"]),
+                         (["connect", "read"], [1234], []))
 
     def test_runs(self):
         """The record and the report of a run say what held."""
@@ -291,8 +350,22 @@ class Lacking(AgentCase):
             if status:
                 self.one_line(err, "--require-confinement")
             else:
-                self.assertEqual(json.loads(out)["confinement"]["not_enforced"],
-                                 ["files", "ports"])
+                facts = json.loads(out)["confinement"]
+                self.assertEqual(facts["client"]["not_enforced"], ["files", "ports"])
+                self.assertEqual(facts["not_enforced"], [])
+
+    def test_quiet_is_told_what_is_missing(self):
+        """Of the agent's own walls, and of its client's."""
+        lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 38)
+        with MockModel([{"say": "Hi."}]) as mock:
+            got, out, err = self.solve("--model", "openai", "--model-name", "m", "--quiet",
+                                       "--base-url", mock.url, preexec_fn=lack)
+        self.assertEqual((got, out), (0, "Hi.\n"))
+        self.assertIn(NO_LANDLOCK + ", so the model client is not kept", err)
+        status, out, err = self.solve("--model", self.script("Hi."), "--quiet", "--out",
+                                      self.path("o"), preexec_fn=lack)
+        self.assertEqual((status, out), (0, "Hi.\n"))
+        self.assertIn(NO_LANDLOCK + ", so the agent is not kept", err)
 
     def test_no_landlock_and_nothing_to_open(self):
         """With a scripted model the filter alone refuses every file and port."""
@@ -300,7 +373,7 @@ class Lacking(AgentCase):
         got = self.steps("print(1)", more=("--require-confinement",), preexec_fn=lack)
         self.assertEqual(got["confinement"]["not_enforced"], [])
         self.assertEqual(got["confinement"]["landlock_abi"], 0)
-        self.assertEqual(got["confinement"]["needs"], [])
+        self.assertEqual(got["confinement"]["needs"], CHILDREN)
         self.assertEqual(self.path("state/stepjail/transcripts/shown") in
                          got["confinement"]["create"], False)
         status, out, err = self.solve("--model", self.script("x"), "--require-confinement", "--out",

@@ -205,8 +205,9 @@ class Secrets(AgentCase):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, **user)
             try:
                 self.assertTrue(wait_for(lambda: mock.requests))
-                self.assertEqual(os.stat(f"/proc/{p.pid}/environ").st_uid, 0)
-                (serve,) = family(p.pid)[2:3]
+                _, client, serve = family(p.pid)[1:4]
+                for pid in (p.pid, client):
+                    self.assertEqual(os.stat(f"/proc/{pid}/environ").st_uid, 0)
                 self.assertNotEqual(os.stat(f"/proc/{serve}/environ").st_uid, 0)
             finally:
                 p.terminate()
