@@ -107,6 +107,7 @@ static Suite *(*const suites[])(void) = {
 	agent_budget_suite,
 	agent_chain_suite,
 	agent_broker_suite,
+	agent_client_suite,
 	agent_confine_suite,
 	agent_confine_lies_suite,
 	agent_extract_suite,

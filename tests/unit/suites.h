@@ -174,6 +174,7 @@ Suite *agent_body_suite(void);
 Suite *agent_budget_suite(void);
 Suite *agent_chain_suite(void);
 Suite *agent_broker_suite(void);
+Suite *agent_client_suite(void);
 Suite *agent_confine_suite(void);
 Suite *agent_confine_lies_suite(void);
 Suite *agent_extract_suite(void);
