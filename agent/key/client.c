@@ -45,7 +45,7 @@ struct post {
 	struct err *e;
 };
 
-/* what it can do, can do or is not: it is not asked again */
+/* nothing of it is heard any longer */
 static int give_up(struct client *c, const char *why, struct err *e)
 {
 	io_close_fd(&c->socket);
@@ -151,15 +151,26 @@ static bool makes_sense(const struct post *p, const struct client_header *h)
 	}
 }
 
+/* the next header; where one always comes, the time is up at its end all the same */
+static int hear_header(struct post *p, uint64_t silent_ms, struct client_header *h)
+{
+	uint64_t until_ms = p->last_ms ? p->last_ms : p->end_ms;
+
+	if (units_left_ms(until_ms) == 0)
+		return -ETIMEDOUT;
+	if (!p->last_ms && silent_ms < until_ms)
+		until_ms = silent_ms;
+	return move(p->client, false, h, sizeof(*h), until_ms, p->e);
+}
+
 /* one header and what is behind it; 1 at the end */
 static int hear(struct post *p)
 {
 	struct client *c = p->client;
 	uint64_t silent_ms = p->heard_ms + p->limits->silence_ms;
-	uint64_t until_ms = silent_ms < p->end_ms ? silent_ms : p->end_ms;
 	struct client_header h;
 	char bytes[CLIENT_PIECE_MAX];
-	int r = move(c, false, &h, sizeof(h), p->last_ms ? p->last_ms : until_ms, p->e);
+	int r = hear_header(p, silent_ms, &h);
 
 	if (r == -ETIMEDOUT && !p->last_ms) {
 		p->late = p->end_ms <= silent_ms;
@@ -246,7 +257,7 @@ int client_post(struct client *c, const struct text *body,
 /* what it said when it was ready */
 static int take_hello(struct client *c, struct err *e)
 {
-	struct client_hello hello;
+	struct client_hello hello = { 0 };
 	int r = move(c, false, &hello, sizeof(hello), UINT64_MAX, e);
 
 	if (r < 0)

@@ -330,6 +330,60 @@ START_TEST(signal_ends_the_wait)
 }
 END_TEST
 
+static int take_all(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	(void)arg;
+	(void)bytes;
+	(void)length;
+	(void)e;
+	return 0;
+}
+
+/* one that never stops talking, until it is told that it is enough */
+static void talk_on(int theirs)
+{
+	const struct client_header piece = { .kind = CLIENT_STREAM, .length = 1 };
+	const struct client_header end = { .kind = CLIENT_END, .errnum = ECANCELED };
+	struct client_header asked;
+	struct pollfd p = { .fd = theirs, .events = POLLIN };
+
+	if (io_read_all(theirs, &asked, sizeof(asked)) != sizeof(asked))
+		_exit(1);
+	while (poll(&p, 1, 0) == 0) {
+		(void)io_write_all(theirs, &piece, sizeof(piece));
+		(void)io_write_all(theirs, "x", 1);
+	}
+	(void)io_read_all(theirs, &asked, sizeof(asked));
+	(void)io_write_all(theirs, &end, sizeof(end));
+	_exit(asked.kind != CLIENT_ENOUGH);
+}
+
+START_TEST(time_ends_what_never_stops)
+{
+	const struct client_limits limits = { .total_ms = 100,
+					      .silence_ms = 60000,
+					      .answer_max = 1 };
+	const struct client_reader reader = { .take = take_all };
+	int theirs, status;
+	struct client c = made(&theirs);
+	struct client_answer a;
+	struct text nothing = { 0 };
+	struct err e = { 0 };
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		talk_on(theirs);
+	(void)close(theirs);
+	ck_assert_int_eq(client_post(&c, &nothing, &limits, &reader, &a, &e), -EAGAIN);
+	ck_assert_str_eq(e.text, "the time for it was up");
+	ck_assert(a.streamed);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	(void)close(c.socket);
+}
+END_TEST
+
 /* ---- a main process that was taken over says what it likes: the client ends */
 
 static const struct client_header orders[][2] = {
@@ -476,6 +530,7 @@ Suite *agent_client_suite(void)
 	tcase_add_loop_test(c, main_process_checks_what_it_is_told, 0, (int)COUNT(lies));
 	tcase_add_test(c, main_process_takes_what_is_right);
 	tcase_add_test(c, signal_ends_the_wait);
+	tcase_add_test(c, time_ends_what_never_stops);
 	tcase_add_loop_test(c, client_takes_nothing_else, 0, (int)COUNT(orders));
 	tcase_add_test(c, enough_is_nothing_between_requests);
 	tcase_add_test(c, client_ends_with_the_main_process);
