@@ -163,7 +163,7 @@ static int plan_prompt(struct confine_policy *p, bool edit, struct err *e)
 	for (size_t i = 0; open && i < COUNT(closed); i++)
 		open = strncmp(here, closed[i], strlen(closed[i])) != 0;
 	/* a prompt that was started in one of these makes no files */
-	return open ? confine_add_path(p, ".", true, e) : 0;
+	return open ? confine_add_path(p, ".", CONFINE_CREATE, e) : 0;
 }
 
 static int start(struct whole *w, const struct repl_options *o, struct stop *stop,

@@ -169,9 +169,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		return r;
 	show_line(&s->show, text_string(&s->model.label));
 	s->confined.client = s->model.client;
-	r = skills_confine(&s->skills, &s->confined.policy, e);
-	if (r == 0)
-		r = confined_go(&s->confined, stop, e);
+	r = confined_go(&s->confined, stop, e);
 	/* from here on, what comes is hostile */
 	if (r == 0)
 		r = skills_list(&s->skills, e);

@@ -29,33 +29,13 @@ struct status {
 	uint64_t caps;
 };
 
-int confine_add_path(struct confine_policy *p, const char *path, bool create,
+int confine_add_path(struct confine_policy *p, const char *path, unsigned int makes,
 		     struct err *e)
 {
 	if (p->path_count == CONFINE_PATHS_MAX)
 		return err_say(e, E2BIG, "confinement: too many paths");
-	p->paths[p->path_count++] =
-		(struct confine_path){ .path = path, .create = create };
+	p->paths[p->path_count++] = (struct confine_path){ path, makes };
 	return 0;
-}
-
-int confine_add_kept(struct confine_policy *p, const char *path, struct err *e)
-{
-	int r = confine_add_path(p, path, true, e);
-
-	if (r == 0)
-		p->paths[p->path_count - 1].keep = true;
-	return r;
-}
-
-int confine_add_folder(struct confine_policy *p, const char *path, struct err *e)
-{
-	int r = confine_add_path(p, path, true, e);
-
-	if (r == 0)
-		p->paths[p->path_count - 1].folders = true;
-	p->needs |= CONFINE_COLLECT;
-	return r;
 }
 
 int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e)

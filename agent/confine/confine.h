@@ -59,9 +59,9 @@ enum confine_need {
 
 struct confine_path {
 	const char *path;
-	bool create;  /* new files may be made below it; reading is always allowed */
-	bool folders; /* and new folders */
-	bool keep;    /* and new files renamed, and removed */
+	unsigned int makes; /* what may be done below it beside reading: new files, and
+			       folders (CONFINE_COLLECT), files renamed and removed
+			       (CONFINE_KEEP); 0 for nothing */
 };
 
 struct confine_policy {
@@ -93,16 +93,16 @@ struct confine_facts {
 	struct secret_facts secret;
 };
 
-/** confine_add_folder() - A path below which files and folders are made; the need, too */
-int confine_add_folder(struct confine_policy *p, const char *path, struct err *e);
-
-/** confine_add_path(), confine_add_port() - 0, or -E2BIG; a path is not copied */
-int confine_add_path(struct confine_policy *p, const char *path, bool create,
+/**
+ * confine_add_path() - 0, or -E2BIG; the path is not copied
+ * @makes:	CONFINE_CREATE, CONFINE_COLLECT, CONFINE_KEEP, or 0 to read alone. What is
+ *		done there is a need of the policy, too, which is the caller's to add
+ */
+int confine_add_path(struct confine_policy *p, const char *path, unsigned int makes,
 		     struct err *e);
-int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e);
 
-/** confine_add_kept() - A folder in which files are made, named and removed; likewise */
-int confine_add_kept(struct confine_policy *p, const char *path, struct err *e);
+/** confine_add_port() - 0, or -E2BIG */
+int confine_add_port(struct confine_policy *p, uint16_t port, struct err *e);
 
 /**
  * confine_self() - Confine this process, for good

@@ -77,10 +77,11 @@ static int add_path(int ruleset, const struct confine_path *p, uint64_t handled,
 {
 	cleanup_fd int fd = open(p->path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = {
-		.allowed_access = (READ_RIGHTS | (p->create ? CREATE_RIGHTS : 0) |
-				   (p->keep ? KEEP_RIGHTS : 0) |
-				   (p->folders ? LANDLOCK_ACCESS_FS_MAKE_DIR : 0)) &
-				  handled,
+		.allowed_access =
+			(READ_RIGHTS | (p->makes ? CREATE_RIGHTS : 0) |
+			 (p->makes & CONFINE_KEEP ? KEEP_RIGHTS : 0) |
+			 (p->makes & CONFINE_COLLECT ? LANDLOCK_ACCESS_FS_MAKE_DIR : 0)) &
+			handled,
 		.parent_fd = fd,
 	};
 	struct stat st;

@@ -34,7 +34,7 @@ static void add_policy(cJSON *o, const struct confine_policy *p)
 	for (size_t i = 0; i < p->port_count; i++)
 		(void)cJSON_AddItemToArray(ports, cJSON_CreateNumber(p->ports[i]));
 	for (size_t i = 0; i < p->path_count; i++)
-		(void)cJSON_AddItemToArray(p->paths[i].create ? create : read,
+		(void)cJSON_AddItemToArray(p->paths[i].makes ? create : read,
 					   cJSON_CreateString(p->paths[i].path));
 }
 

@@ -270,7 +270,7 @@ static int take_hello(struct client *c, struct err *e)
 	c->mask = hello.mask;
 	c->facts = hello.facts;
 	c->policy = (struct confine_policy){ .who = CLIENT_WHO, .needs = hello.needs };
-	for (size_t i = 0; r == 0 && i < hello.port_count; i++)
+	for (size_t i = 0; r == 0 && i < hello.port_count && i < CONFINE_PORTS_MAX; i++)
 		r = confine_add_port(&c->policy, hello.ports[i], e);
 	return r == 0 ? reach_files(&c->policy, e) : r;
 }

@@ -160,9 +160,9 @@ int reach_files(struct confine_policy *p, struct err *e)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < COUNT(own); i++)
-		r = own[i] ? confine_add_path(p, own[i], false, e) : 0;
+		r = own[i] ? confine_add_path(p, own[i], 0, e) : 0;
 	for (size_t i = 0; r == 0 && i < COUNT(files); i++)
 		if (p->needs & files[i].need)
-			r = confine_add_path(p, files[i].path, false, e);
+			r = confine_add_path(p, files[i].path, 0, e);
 	return r;
 }

@@ -35,7 +35,10 @@ int out_open(struct out *o, const struct out_options *options,
 	r = out_mark(o, e);
 	if (r == 0)
 		r = folder_open(&o->folder, options->folder, "--out", true, e);
-	return r < 0 ? r : confine_add_folder(policy, text_string(&o->folder.path), e);
+	policy->needs |= CONFINE_COLLECT;
+	return r < 0 ? r
+		     : confine_add_path(policy, text_string(&o->folder.path),
+					CONFINE_COLLECT, e);
 }
 
 void out_skip(struct out *o, const char *why)

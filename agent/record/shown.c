@@ -59,7 +59,8 @@ int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
 	if (r == 0)
 		r = folder_open(&s->folder, text_string(&path), "--transcript", false, e);
 	if (r == 0)
-		r = confine_add_path(policy, text_string(&s->folder.path), true, e);
+		r = confine_add_path(policy, text_string(&s->folder.path), CONFINE_CREATE,
+				     e);
 	policy->needs |= CONFINE_COLLECT;
 	return r;
 }

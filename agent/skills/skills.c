@@ -101,7 +101,7 @@ int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_b
 	if (r < 0 || !s->save)
 		return r;
 	policy->needs |= CONFINE_CREATE | CONFINE_KEEP;
-	return confine_add_kept(policy, text_string(&s->path), e);
+	return confine_add_path(policy, text_string(&s->path), CONFINE_KEEP, e);
 }
 
 cJSON *skills_record(const struct skills *s)

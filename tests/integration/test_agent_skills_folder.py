@@ -142,7 +142,7 @@ class Folder(SkillsCase):
             self.script("Done."), "--transcript", "none", *self.missing)
         facts = json.loads(out)["confinement"]
         self.assertEqual((facts["needs"], facts["create"], facts["read"]),
-                         (["create", "keep"], [self.dir], []))
+                         (["create", "keep", "children"], [self.dir], []))
 
 
 if __name__ == "__main__":

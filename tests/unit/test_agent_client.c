@@ -35,6 +35,8 @@
 	(CONFINE_CHILDREN | CONFINE_READ | CONFINE_CREATE | CONFINE_EDIT |               \
 	 CONFINE_COLLECT | CONFINE_KEEP)
 
+#define SHADOW (1UL << 30) /* larger is a sanitizer's own, and no program's memory */
+
 static struct stop stop;
 static char variable[] = "OPENAI_API_KEY=" YEK; /* give_key() turns it */
 static char url[64];
@@ -159,7 +161,7 @@ static bool holds_key(int mem, int maps)
 
 		line += *line == '\n';
 		if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 ||
-		    rights[0] != 'r' || strstr(rights, "[v"))
+		    rights[0] != 'r' || to - from > SHADOW)
 			continue;
 		for (unsigned long at = from; at < to && !found;
 		     at += sizeof(bytes) - YEK_BYTES) {
@@ -281,6 +283,7 @@ START_TEST(main_process_checks_what_it_is_told)
 		(void)shutdown(theirs, SHUT_WR);
 	ck_assert_int_eq(post(&c, &a, &e), -EPIPE);
 	ck_assert_msg(strstr(e.text, lies[_i].what) != NULL, "%s", e.text);
+	text_free(&a.body);
 	/* it is not listened to any longer */
 	ck_assert_int_eq(post(&c, &a, &e), -EPIPE);
 	ck_assert_msg(strstr(e.text, "is gone") != NULL, "%s", e.text);

@@ -24,14 +24,11 @@ static struct confine_policy policy_of(unsigned int needs)
 	struct confine_policy p = { .needs = needs, .read_host = (needs & HOST) == HOST };
 	struct err e;
 
-	if (needs & CONFINE_COLLECT)
-		(void)confine_add_folder(&p, place.folder, &e);
-	else
-		(void)confine_add_path(&p, place.folder, (needs & CONFINE_CREATE) != 0,
-				       &e);
-	p.paths[0].keep = (needs & CONFINE_KEEP) != 0;
-	(void)confine_add_path(&p, place.other, false, &e);
-	(void)confine_add_path(&p, "/no/such/file", false, &e);
+	(void)confine_add_path(&p, place.folder,
+			       needs & (CONFINE_CREATE | CONFINE_COLLECT | CONFINE_KEEP),
+			       &e);
+	(void)confine_add_path(&p, place.other, 0, &e);
+	(void)confine_add_path(&p, "/no/such/file", 0, &e);
 	(void)confine_add_port(&p, place.ports[0], &e);
 	return p;
 }
