@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <nettle/base64.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "agent/base/text.h"
 
 #define FIRST_ROOM 256
+#define BASE64_PIECE ((size_t)768) /* without padding between two of them */
 
 void text_free(struct text *t)
 {
@@ -77,6 +79,18 @@ void text_printf(struct text *t, const char *fmt, ...)
 	va_end(ap);
 	text_puts(t, line);
 	free(line);
+}
+
+void text_base64(struct text *t, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+	char out[BASE64_ENCODE_RAW_LENGTH(BASE64_PIECE)];
+
+	for (size_t piece; length; at += piece, length -= piece) {
+		piece = length < BASE64_PIECE ? length : BASE64_PIECE;
+		base64_encode_raw(out, piece, at);
+		text_add(t, out, BASE64_ENCODE_RAW_LENGTH(piece));
+	}
 }
 
 void text_count(struct text *t, uint64_t count, const char *noun)

@@ -32,16 +32,14 @@ struct shown {
 #define SHOWN_NONE ((struct shown){ .way = TERMINAL_NO, .folder = FOLDER_NONE })
 
 /* a row for a struct with a uint64_t named pictures */
-#define PICTURES_OPT(type)                                                               \
-	{                                                                                \
-		"pictures", NULL, "auto",                                                \
-			"How pictures are shown: by kitty's graphics protocol, "         \
-			"iTerm2's "                                                      \
-			"inline images or sixels; by their path; or not at all. auto "   \
-			"is "                                                            \
-			"what the environment says of the terminal, see above, and the " \
-			"path without one.",                                             \
-			OPT_ROW(CHOICE, type, pictures), .choices = TERMINAL_WAYS        \
+#define PICTURES_OPT(type)                                                                  \
+	{                                                                                   \
+		"pictures", NULL, "auto",                                                   \
+			"How pictures are shown: by kitty's graphics protocol or iTerm2's " \
+			"inline images; by their path; or not at all. auto is what the "    \
+			"environment says of the terminal, see above, and the path "        \
+			"without one.",                                                     \
+			OPT_ROW(CHOICE, type, pictures), .choices = TERMINAL_WAYS           \
 	}
 
 /* for "about" of a command with that row */
@@ -52,9 +50,8 @@ struct shown {
 	"nowhere. --pictures auto asks no terminal; it looks at TMUX and TERM (tmux, "   \
 	"screen, dumb: the path), KITTY_WINDOW_ID, TERM (xterm-kitty, xterm-ghostty) "   \
 	"and KONSOLE_VERSION from 220400 on for kitty, TERM_PROGRAM (iTerm.app, "        \
-	"WezTerm, mintty) and LC_TERMINAL for iterm2, TERM (foot, mlterm, contour, "     \
-	"yaft) for sixel. A terminal gets a picture that was decoded and made anew, at " \
-	"most 1600 pixels long."
+	"WezTerm, mintty) and LC_TERMINAL for iterm2. A terminal gets a picture that "   \
+	"was decoded and made anew, at most 1600 pixels long."
 
 /**
  * shown_plan() - Say how and where, and open the folder, before the agent is confined

@@ -50,13 +50,6 @@ int picture_shrink(struct picture *p, uint32_t side, struct err *e);
 /** picture_png() - Add it as a PNG of our own; 0 or -errno */
 int picture_png(const struct picture *p, struct text *out, struct err *e);
 
-/**
- * picture_sixel() - Add it as sixels, from "ESC P" to "ESC \", on white; 0 or -errno
- *
- * Of more than 256 colours, those that are there most often.
- */
-int picture_sixel(const struct picture *p, struct text *out, struct err *e);
-
 /** picture_free() - Free the pixels */
 void picture_free(struct picture *p);
 

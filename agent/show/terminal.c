@@ -8,8 +8,6 @@
  *		keeps the terminal from answering
  *	iTerm2	iterm2.com/documentation-images.html: OSC 1337 ; File=
  */
-#include <errno.h>
-#include <nettle/base64.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +35,6 @@ static const struct {
 	{ "LC_TERMINAL", "iTerm2", TERMINAL_ITERM2 },
 	{ "TERM_PROGRAM", "WezTerm", TERMINAL_ITERM2 },
 	{ "TERM_PROGRAM", "mintty", TERMINAL_ITERM2 },
-	{ "TERM", "foot", TERMINAL_SIXEL },
-	{ "TERM", "mlterm", TERMINAL_SIXEL },
-	{ "TERM", "contour", TERMINAL_SIXEL },
-	{ "TERM", "yaft", TERMINAL_SIXEL },
 };
 
 static bool says(const char *variable, const char *begins)
@@ -68,19 +62,6 @@ enum terminal_way terminal_way(enum terminal_way asked, bool terminal)
 	return TERMINAL_PATH;
 }
 
-static int encode(const struct text *bytes, struct text *out, struct err *e)
-{
-	size_t length = BASE64_ENCODE_RAW_LENGTH(bytes->length);
-	char *base64 = malloc(length + 1);
-
-	if (!base64)
-		return err_set(e, ENOMEM, "a picture");
-	base64_encode_raw(base64, bytes->length, (const uint8_t *)text_string(bytes));
-	text_add(out, base64, length);
-	free(base64);
-	return text_check(out, "a picture", e);
-}
-
 static void add_kitty(const struct text *base64, struct text *out)
 {
 	size_t left = base64->length;
@@ -103,22 +84,21 @@ int terminal_picture(enum terminal_way way, const struct picture *p, struct text
 {
 	cleanup_text struct text png = { 0 };
 	cleanup_text struct text base64 = { 0 };
-	int r;
+	int r = picture_png(p, &png, e);
 
-	if (way == TERMINAL_SIXEL) {
-		r = picture_sixel(p, out, e);
-	} else {
-		r = picture_png(p, &png, e);
-		if (r == 0)
-			r = encode(&png, &base64, e);
-		if (r == 0 && way == TERMINAL_KITTY)
-			add_kitty(&base64, out);
-		else if (r == 0)
-			text_printf(
-				out,
-				"\x1b]1337;File=inline=1;size=%zu;width=%upx;height=%upx:%s\a",
-				png.length, p->width, p->height, text_string(&base64));
-	}
+	if (r < 0)
+		return r;
+	text_base64(&base64, png.bytes, png.length);
+	r = text_check(&base64, "a picture", e);
+	if (r < 0)
+		return r;
+	if (way == TERMINAL_KITTY)
+		add_kitty(&base64, out);
+	else
+		text_printf(
+			out,
+			"\x1b]1337;File=inline=1;size=%zu;width=%upx;height=%upx:%s\a",
+			png.length, p->width, p->height, text_string(&base64));
 	text_puts(out, "\n");
-	return r < 0 ? r : text_check(out, "a picture", e);
+	return text_check(out, "a picture", e);
 }

@@ -19,14 +19,13 @@ enum terminal_way {
 	TERMINAL_AUTO,
 	TERMINAL_KITTY,  /* kitty's graphics protocol */
 	TERMINAL_ITERM2, /* inline images: OSC 1337 */
-	TERMINAL_SIXEL,
-	TERMINAL_PATH, /* no picture: where it is */
-	TERMINAL_NO,   /* nothing at all */
+	TERMINAL_PATH,   /* no picture: where it is */
+	TERMINAL_NO,     /* nothing at all */
 };
 
 #define TERMINAL_WAYS                                                                    \
 	{                                                                                \
-		"auto", "kitty", "iterm2", "sixel", "path", "no"                         \
+		"auto", "kitty", "iterm2", "path", "no"                                  \
 	}
 
 /**
@@ -38,7 +37,7 @@ enum terminal_way terminal_way(enum terminal_way asked, bool terminal);
 
 /**
  * terminal_picture() - Add the bytes that show a picture, cursor below it afterwards
- * @way:	KITTY, ITERM2 or SIXEL
+ * @way:	TERMINAL_KITTY or TERMINAL_ITERM2
  *
  * Return: 0 or -errno
  */

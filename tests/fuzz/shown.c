@@ -46,8 +46,7 @@ static void mend(unsigned char *at, size_t left)
 
 static void check_picture(const void *bytes, size_t length)
 {
-	static const enum terminal_way ways[] = { TERMINAL_KITTY, TERMINAL_ITERM2,
-						  TERMINAL_SIXEL };
+	static const enum terminal_way ways[] = { TERMINAL_KITTY, TERMINAL_ITERM2 };
 	struct picture p = { .pixels = NULL };
 	unsigned char *copy = malloc(length + 1);
 	uint32_t width, height;

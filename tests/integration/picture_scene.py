@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""picture_scene.py - pictures made and read by hand: PNG (third edition) and sixels"""
-import re
+"""picture_scene.py - pictures made and read by hand: PNG (third edition)"""
 import struct
 import zlib
 
@@ -61,31 +60,3 @@ def read_png(data):
         line = bytes(now)
         out += line
     return width, height, out, set(names)
-
-
-def read_sixel(data):
-    """(width, height, {(x, y): (r, g, b) in parts of a hundred})"""
-    raster, body = re.fullmatch(rb'\x1bP0;1;0q"1;1;(\d+;\d+)(.*)\x1b\\', data, re.S).groups()
-    width, height = map(int, raster.split(b";"))
-    colors, pixels, x, y, color = {}, {}, 0, 0, None
-    for token in re.findall(rb"#\d+;2;\d+;\d+;\d+|#\d+|!\d+[?-~]|[?-~]|\$|-", body):
-        if token.startswith(b"#") and b";" in token:
-            n, _, *rgb = map(int, token[1:].split(b";"))
-            colors[n] = tuple(rgb)
-        elif token.startswith(b"#"):
-            color = int(token[1:])
-        elif token == b"$":
-            x = 0
-        elif token == b"-":
-            x, y = 0, y + 6
-        else:
-            count = int(token[1:-1]) if token.startswith(b"!") else 1
-            bits = token[-1] - 63
-            for x in range(x, x + count):
-                for row in range(6):
-                    if bits >> row & 1:
-                        assert (x, y + row) not in pixels
-                        pixels[x, y + row] = colors[color]
-            x += 1
-    assert len(re.sub(rb"#\d+;2;\d+;\d+;\d+|#\d+|!\d+[?-~]|[?-~]|\$|-", b"", body)) == 0
-    return width, height, pixels

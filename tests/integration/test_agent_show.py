@@ -18,8 +18,7 @@ import zlib
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import AgentCase, fence  # noqa: E402
-from picture_scene import (SIGNATURE, chunk, header, interlaced, png, read_png,  # noqa: E402
-                           read_sixel)
+from picture_scene import (SIGNATURE, chunk, header, interlaced, png, read_png)  # noqa: E402
 from test_agent_hostile import bad  # noqa: E402
 
 TEXT, HTML, JSON, PNG, SVG = range(1, 6)
@@ -28,7 +27,6 @@ MEDIA, PIECE = 28, 29
 KITTY = re.compile(rb"(?:\x1b_G(?:a=T,f=100,q=2,)?m=[01];[A-Za-z0-9+/=]*\x1b\\)+")
 ITERM = re.compile(rb"\x1b\]1337;File=inline=1;size=(\d+);width=(\d+)px;height=(\d+)px:"
                    rb"([A-Za-z0-9+/=]+)\a")
-SIXEL = re.compile(rb'\x1bP0;1;0q"1;1;\d+;\d+[#;0-9!?-~$-]*\x1b\\')
 DEEP = png(5, 3, lambda x, y: (50 * x, 80 * y, 255 - 50 * x, 255))
 CLEAR = png(2, 1, lambda x, y: (10, 20, 30, 128 * x))
 
@@ -65,7 +63,7 @@ class Shows(AgentCase):
     def clean(self, out):
         """But for its pictures there is no control byte; the pictures."""
         found = []
-        for form in (KITTY, ITERM, SIXEL):
+        for form in (KITTY, ITERM):
             found += form.findall(out) if form is not ITERM else [m[0] for m in form.finditer(out)]
             out = form.sub(b"", out)
         text = re.sub(r"\x1b\[(?:1|2|31|32|36|0)m", "", out.decode().replace("\r\n", "\n"))
@@ -274,25 +272,6 @@ class Shows(AgentCase):
                 self.assertEqual(got, [expected[0], expected[1], expected[0], expected[1],
                                        (2, 1, bytes([10, 20, 30, 0, 10, 20, 30, 128]))])
 
-    def test_sixel(self):
-        noise = png(60, 40, self.NOISE)
-        out = self.terminal(self.media(DEEP), self.media(CLEAR, object=1), self.media(noise, object=2),
-                            more=("--pictures", "sixel"))
-        found, _ = self.clean(out)
-        self.assertEqual(len(found), 3)
-        width, height, pixels = read_sixel(found[0])
-        self.assertEqual((width, height, len(pixels)), (5, 3, 15))
-        for (x, y), rgb in pixels.items():
-            for got, had in zip(rgb, (50 * x, 80 * y, 255 - 50 * x)):
-                self.assertLessEqual(abs(got * 255 / 100 - had), 1.3)
-        self.assertEqual(read_sixel(found[1])[2], {(0, 0): (100, 100, 100), (1, 0): (52, 54, 56)})
-        width, height, pixels = read_sixel(found[2])  # of more colours than can be named
-        self.assertEqual((width, height, len(pixels)), (60, 40, 2400))
-        self.assertLessEqual(len(set(pixels.values())), 256)
-        wrong = [abs(got * 255 / 100 - had) for at, rgb in pixels.items()
-                 for got, had in zip(rgb, self.NOISE(*at))]
-        self.assertLess(sum(wrong) / len(wrong), 25)
-
     def test_shrunk(self):
         wide = SIGNATURE + header(3201, 2, color=2) + \
             chunk(b"IDAT", zlib.compress((b"\0" + b"\x40\x80\xc0" * 3201) * 2)) + chunk(b"IEND", b"")
@@ -349,7 +328,7 @@ class Shows(AgentCase):
         rows = [({}, None), ({"KITTY_WINDOW_ID": "1"}, KITTY), ({"TERM": "xterm-kitty"}, KITTY),
                 ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, None), ({"TERM": "screen-256color"}, None),
                 ({"TERM_PROGRAM": "iTerm.app"}, ITERM), ({"TERM_PROGRAM": "WezTerm"}, ITERM),
-                ({"LC_TERMINAL": "iTerm2"}, ITERM), ({"TERM": "foot"}, SIXEL), ({"KONSOLE_VERSION": "220401"}, KITTY),
+                ({"LC_TERMINAL": "iTerm2"}, ITERM), ({"TERM": "foot"}, None), ({"KONSOLE_VERSION": "220401"}, KITTY),
                 ({"KONSOLE_VERSION": "210800"}, None), ({"KONSOLE_VERSION": "x"}, None),
                 ({"TERM": "dumb", "KITTY_WINDOW_ID": "1"}, None), ({"TERM_PROGRAM": ""}, None)]
         for env, form in rows:
@@ -369,7 +348,7 @@ class Shows(AgentCase):
         self.assertEqual((found, "a picture" in text), ([], False))
         status, out, err = self.solve("--model", self.script("x"), "--pictures", "gif")
         self.assertEqual((status, out), (125, ""))
-        self.one_line(err, "--pictures", "auto, kitty, iterm2, sixel, path, no")
+        self.one_line(err, "--pictures", "auto, kitty, iterm2, path, no")
 
     def test_media_limit(self):
         self.path("fake_stepjail.log", "")

@@ -209,8 +209,7 @@ END_TEST
 /* every byte of a sequence is one that may be in it */
 START_TEST(sequences_are_clean)
 {
-	static const enum terminal_way ways[] = { TERMINAL_KITTY, TERMINAL_ITERM2,
-						  TERMINAL_SIXEL };
+	static const enum terminal_way ways[] = { TERMINAL_KITTY, TERMINAL_ITERM2 };
 	struct picture p;
 	struct err e = { 0 };
 

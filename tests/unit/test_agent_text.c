@@ -5,6 +5,7 @@
 #include <check.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <nettle/base64.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,26 @@ static const struct {
 	{ "\x80", false },
 	{ "\xff", false },
 };
+
+/* a length of every kind: pieces of 768 bytes leave no mark of where they meet */
+START_TEST(text_encodes_base64)
+{
+	static const size_t lengths[] = { 0, 1, 2, 3, 767, 768, 769, 1536, 4000 };
+	unsigned char bytes[4000];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 256);
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		char whole[BASE64_ENCODE_RAW_LENGTH(sizeof(bytes)) + 1] = "";
+		struct text t = { 0 };
+
+		base64_encode_raw(whole, lengths[i], bytes);
+		text_base64(&t, bytes, lengths[i]);
+		ck_assert_str_eq(text_string(&t), whole);
+		text_free(&t);
+	}
+}
+END_TEST
 
 START_TEST(utf8_knows_characters)
 {
@@ -412,6 +433,7 @@ Suite *agent_text_suite(void)
 
 	tcase_add_test(c, text_grows_and_keeps_nuls);
 	tcase_add_test(c, text_is_bounded);
+	tcase_add_test(c, text_encodes_base64);
 	tcase_add_loop_test(c, utf8_knows_characters, 0, ROWS(sequences));
 	tcase_add_test(c, utf8_mends);
 	tcase_add_test(c, utf8_floor_cuts_between);
