@@ -13,20 +13,10 @@
 #include "agent/repl/repl.h"
 #include "init/io.h"
 
-/* stepjail's words begin with the frame's name; a person gave that of a file */
+/* a refusal has the cause alone: a person wants to know of which file */
 static int refused(int s, const char *name, struct err *e)
 {
-	static const char *const frames[] = { "GET: ", "PUT: ", "LIST: " };
-
-	for (size_t i = 0; s < 0 && i < sizeof(frames) / sizeof(frames[0]); i++) {
-		size_t n = strlen(frames[i]);
-
-		if (strncmp(e->text, frames[i], n) != 0)
-			continue;
-		memmove(e->text, e->text + n, strlen(e->text + n) + 1);
-		return err_within(e, "%s: ", name);
-	}
-	return s;
+	return s == -EPERM ? err_within(e, "%s: ", name) : s;
 }
 
 /* entries end with a NUL and may be cut by a frame's end */

@@ -34,11 +34,17 @@ static void take_words(const cJSON *item, char *words, size_t size)
 			*c = '?';
 }
 
+static bool says(const cJSON *root, const char *name, const char *word)
+{
+	const char *said = cJSON_GetStringValue(json_get(root, name));
+
+	return said && strcmp(said, word) == 0;
+}
+
 bool done_says(const char *json, size_t length, const char *name, const char *word)
 {
 	cJSON *root = json_parse(json, length);
-	const char *said = cJSON_GetStringValue(json_get(root, name));
-	bool is = said && strcmp(said, word) == 0;
+	bool is = says(root, name, word);
 
 	cJSON_Delete(root);
 	return is;
@@ -59,6 +65,12 @@ void done_words(const char *json, size_t length, char *words, size_t size)
 	const cJSON *error = json_get(root, "error");
 
 	take_words(cJSON_IsString(error) ? error : json_get(root, "reason"), words, size);
+	if (says(root, "kind", "file")) {
+		const char *cause = strstr(words, ": ");
+
+		if (cause)
+			memmove(words, cause + 2, strlen(cause + 2) + 1);
+	}
 	cJSON_Delete(root);
 }
 

@@ -25,7 +25,8 @@ bool done_read(const char *json, size_t length, struct step *step);
 
 /**
  * done_words() - "error" or "reason" of a REFUSED or CLOSED, made printable
- * @words:	Gets a string, empty where there is none
+ * @words:	Gets a string, empty where there is none. Of the kind "file" it is the cause
+ *		alone: before it stands the request's name, which the caller knows
  */
 void done_words(const char *json, size_t length, char *words, size_t size);
 

@@ -34,7 +34,8 @@ class Lies:
                        if n.encode("latin-1") == os.fsencode(name) and kind == GET]:
             data = b"x" * found[0]
         else:
-            return self.refuse(branch, f"{path}: No such file or directory", "file")
+            name = "GET" if kind == GET else "LIST"
+            return self.refuse(branch, f"{name}: No such file or directory", "file", name)
         for at in range(0, len(data), MAX - 4):
             self.say(DATA, branch, data[at:at + MAX - 4])
         self.say(END, branch, {"bytes": len(data)})

@@ -197,6 +197,9 @@ class Session(Lies):
 
     def file(self, kind, branch, rest):
         path = rest[4:].decode()
+        name = {LIST: "LIST", GET: "GET"}.get(kind, "PUT")
+        if path == "busy":
+            return self.refuse(branch, "a step runs on this branch", "busy", name)
         try:
             if kind == END and rest[:1] == b"\1":
                 self.say(STATE, branch, {"bytes": 0, "dropped": True})
@@ -212,7 +215,7 @@ class Session(Lies):
             else:
                 self.get(kind, branch, path)
         except OSError as e:
-            self.refuse(branch, f"{path}: {e.strerror}", "file", "END" if kind == END else None)
+            self.refuse(branch, f"{name}: {e.strerror}", "file", "END" if kind == END else name)
 
     def get(self, kind, branch, path):
         if os.path.exists(TREE):

@@ -89,6 +89,10 @@ class Script(AgentCase):
                       "/tmp is not a regular file", "nowhere: No such file"):
             self.assertIn(words, err)
         self.assertFalse(os.path.exists(self.path("here")))
+        # the name is before every refusal, whatever its words begin with
+        _, err = self.repl(":get busy\n:files busy\n:get GET\n", status=1)
+        self.assertEqual(err, "busy: a step runs on this branch\n" * 2 +
+                         "GET: No such file or directory\n")
         # of /proc and /sys nothing is read; and the next one is written
         out, err = self.repl(":put /proc/self/environ half\n:put /sys/class/net/lo/speed half\n"
                              f":put {self.path('mine')} whole\n"

@@ -216,12 +216,19 @@ END_TEST
 
 START_TEST(words_of_a_refusal_are_bounded)
 {
+	static const char of_a_file[] =
+		"{\"kind\":\"file\",\"error\":\"GET: Is a directory\"}";
 	char json[600] = "{\"error\":\"", words[32];
 
 	done_words("{\"reason\":\"init died\"}", 22, words, sizeof(words));
 	ck_assert_str_eq(words, "init died");
 	done_words("{\"error\":[]}", 12, words, sizeof(words));
 	ck_assert_str_eq(words, "");
+	done_words(of_a_file, sizeof(of_a_file) - 1, words, sizeof(words));
+	ck_assert_str_eq(words, "Is a directory");
+	done_words("{\"kind\":\"busy\",\"error\":\"GET: wait\"}", 35, words,
+		   sizeof(words));
+	ck_assert_str_eq(words, "GET: wait");
 	memset(json + 10, '\t', 500);
 	memcpy(json + 510, "\"}", 3);
 	done_words(json, strlen(json), words, sizeof(words));
