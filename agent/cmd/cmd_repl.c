@@ -66,7 +66,7 @@ static void whole_free(struct whole **where)
 	transcript_close(&w->repl.transcript);
 	out_close(&w->repl.collected);
 	shown_end(&w->repl.shown);
-	statement_free(&w->repl.statement);
+	text_free(&w->repl.typed);
 	jail_binds_free(&w->binds);
 	text_free(&w->stepjail);
 	free(w);

@@ -120,9 +120,7 @@ static int open_editor(struct lines *l, bool keep, struct err *e)
 
 int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e)
 {
-	*l = (struct lines){ .stop = stop,
-			     .history_fd = -1,
-			     .rest = { .max = LINES_MAX_BYTES } };
+	*l = (struct lines){ .stop = stop, .history_fd = -1 };
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return 0;
 	return open_editor(l, keep, e);
@@ -138,11 +136,13 @@ static int stopped(struct lines *l, struct err *e)
 	return -ECANCELED;
 }
 
-static int read_edited(struct lines *l, struct text *line, struct err *e)
+int lines_read(struct lines *l, const char *prompt, struct text *line, struct err *e)
 {
 	HistEvent event;
 	int count = 0;
 
+	text_clear(line);
+	l->prompt = prompt;
 	l->stopped = false;
 	el_resize(l->edit);
 
@@ -159,61 +159,42 @@ static int read_edited(struct lines *l, struct text *line, struct err *e)
 		line->bytes[--line->length] = '\0';
 	if (line->length)
 		(void)history(l->history, &event, H_ENTER, text_string(line));
-	return text_check(line, "the line", e) < 0 ? -E2BIG : 1;
+	int s = text_check(line, "the line", e);
+
+	return s < 0 ? s : 1;
 }
 
-static int fill(struct lines *l, struct err *e)
+int lines_more(struct lines *l, size_t max, struct err *e)
 {
-	char bytes[4096];
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct text *script = &l->script;
+	char bytes[8192];
 
-	if (!wait_for_input(l))
-		return err_say(e, EINTR, "stopped by a signal");
+	do {
+		size_t room = max - script->length;
 
-	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+		if (!wait_for_input(l))
+			return err_say(e, EINTR, "stopped by a signal");
 
-	if (n < 0 && errno != EINTR && errno != EAGAIN)
-		return err_set(e, errno, "cannot read stdin");
-	l->ended = n == 0;
-	if (l->taken) {
-		l->rest.length -= l->taken;
-		memmove(l->rest.bytes, l->rest.bytes + l->taken, l->rest.length);
-		l->taken = 0;
-	}
-	if (n > 0)
-		text_add(&l->rest, bytes, (size_t)n);
-	return l->rest.failed ? err_say(e, E2BIG, "a line of stdin is longer than 1 MiB")
-			      : 0;
+		ssize_t n = read(STDIN_FILENO, bytes,
+				 room < sizeof(bytes) ? room : sizeof(bytes));
+
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return err_set(e, errno, "cannot read stdin");
+		if (n > 0)
+			text_add(script, bytes, (size_t)n);
+		l->ended = n == 0;
+	} while (!l->ended && script->length < max && poll(&in, 1, 0) > 0);
+	if (l->ended && script->length && script->bytes[script->length - 1] != '\n')
+		text_puts(script, "\n");
+	return text_check(script, "a script", e);
 }
 
-static int read_plain(struct lines *l, struct text *line, struct err *e)
+void lines_drop(struct lines *l, size_t length)
 {
-	for (;;) {
-		size_t left = l->rest.length - l->taken;
-		const char *at = left ? l->rest.bytes + l->taken : "";
-		const char *end = left ? memchr(at, '\n', left) : NULL;
-
-		if (end || (l->ended && left)) {
-			size_t length = end ? (size_t)(end - at) : left;
-
-			text_add(line, at, length);
-			l->taken += length + (end ? 1 : 0);
-			return text_check(line, "the line", e) < 0 ? -E2BIG : 1;
-		}
-		if (l->ended)
-			return 0;
-
-		int r = fill(l, e);
-
-		if (r < 0)
-			return r;
-	}
-}
-
-int lines_read(struct lines *l, const char *prompt, struct text *line, struct err *e)
-{
-	l->prompt = prompt;
-	text_clear(line);
-	return l->edit ? read_edited(l, line, e) : read_plain(l, line, e);
+	l->script.length -= length;
+	if (length)
+		memmove(l->script.bytes, l->script.bytes + length, l->script.length);
 }
 
 /* all of it, as the library writes it; its length, or -1 */
@@ -256,6 +237,6 @@ void lines_close(struct lines *l)
 	if (l->history)
 		history_end(l->history);
 	free(l->history_path);
-	text_free(&l->rest);
+	text_free(&l->script);
 	*l = (struct lines){ 0 };
 }

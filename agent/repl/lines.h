@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - lines from whoever types them: with editing and history on a terminal, plain
+ * lines.h - what is typed, line by line with editing and history; or a script, as it comes
  * from a pipe or a file
  */
 #ifndef STEPJAIL_AGENT_LINES_H
@@ -12,8 +12,6 @@
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
 
-#define LINES_MAX_BYTES ((size_t)1 << 20) /* of one line */
-
 struct lines {
 	struct stop *stop;
 	EditLine *edit; /* NULL without a terminal */
@@ -21,10 +19,9 @@ struct lines {
 	char *history_path; /* NULL for none */
 	int history_fd;     /* to write it, or -1 */
 	const char *prompt;
-	bool stopped;     /* a signal ended the line */
-	struct text rest; /* plain: read, and not handed out yet */
-	size_t taken;
-	bool ended;
+	bool stopped;       /* a signal ended the line */
+	struct text script; /* without a terminal: what was read and is not run yet */
+	bool ended;         /* there is no more of it */
 };
 
 /**
@@ -37,13 +34,25 @@ struct lines {
 int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e);
 
 /**
- * lines_read() - The next line, its newline left out
- * @prompt:	Shown on a terminal
+ * lines_read() - The next line that is typed, its newline left out
  *
- * Return: 1, 0 at the end, -ECANCELED (Ctrl-C on a terminal: this line is void), -EINTR
- * (another signal came), -E2BIG, or -errno of read(2)
+ * Return: 1, 0 at the end, -ECANCELED (Ctrl-C: this line is void), -EINTR (another signal
+ * came), -E2BIG or -ENOMEM
  */
 int lines_read(struct lines *l, const char *prompt, struct text *line, struct err *e);
+
+/**
+ * lines_more() - Wait for more of a script, and read what is there, up to @max in all
+ *
+ * What stdin holds goes to @script; at its end, which sets @ended, a last newline that is
+ * missing is added.
+ *
+ * Return: 0, -EINTR (a signal came), -ENOMEM, or -errno of read(2)
+ */
+int lines_more(struct lines *l, size_t max, struct err *e);
+
+/** lines_drop() - The first @length bytes of the script are done with */
+void lines_drop(struct lines *l, size_t length);
 
 /** lines_close() - Save the history, where there is one; safe on what was zeroed */
 void lines_close(struct lines *l);

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +17,36 @@
 #include "agent/base/utf8.h"
 #include "agent/model/extract.h"
 #include "agent/record/record.h"
+#include "agent/repl/pieces.h"
 #include "agent/repl/repl.h"
 
-static const char *branch_name(const struct repl *r)
+#define LOST                                                                             \
+	"the session is lost, and your variables and files with it: this is a new one"
+
+void repl_say(struct repl *r, const char *fmt, ...)
 {
-	return r->branches[r->session.branch].name;
+	char line[ERR_TEXT_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	show_note(&r->show, line);
+}
+
+int repl_go_on(struct repl *r, struct err *e)
+{
+	repl_say(r, "%s", e->text);
+	r->status = 1;
+	if (r->session.open)
+		return 0;
+
+	int s = session_renew(&r->session, e);
+
+	repl_start(r);
+	if (s == 0)
+		repl_say(r, LOST);
+	return s;
 }
 
 void repl_start(struct repl *r)
@@ -42,27 +68,30 @@ static void put(struct repl *r, int fd, const struct text *text)
 		r->failed = -w;
 }
 
+/* nothing more comes of this line */
+static void end_line(struct stream *stream, struct text *text)
+{
+	stream_end(stream, text);
+	if (stream->mid_line)
+		text_puts(text, "\n");
+	stream->mid_line = false;
+}
+
 void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 {
 	struct repl *r = arg;
 	cleanup_text struct text text = { 0 };
 	bool plain = type == WIRE_OUT || type == WIRE_RESULT || type == WIRE_MEDIA;
 	struct stream *stream = plain ? &r->out : &r->err;
-	bool whole = type == WIRE_RESULT || type == WIRE_TRACE || type == WIRE_MEDIA;
 
 	if (r->muted && type != WIRE_TRACE)
 		return;
-	if (whole && stream->mid_line) {
-		stream_end(stream, &text);
-		text_puts(&text, "\n");
-		stream->mid_line = false;
-	}
+	/* a text of its own begins a line, and display()'s ends one */
+	if (type == WIRE_RESULT || type == WIRE_TRACE || type == WIRE_MEDIA)
+		end_line(stream, &text);
 	stream_add(stream, bytes, length, &text);
-	if (type == WIRE_MEDIA && stream->mid_line) {
-		stream_end(stream, &text);
-		text_puts(&text, "\n");
-		stream->mid_line = false;
-	}
+	if (type == WIRE_MEDIA)
+		end_line(stream, &text);
 	put(r, plain ? STDOUT_FILENO : STDERR_FILENO, &text);
 }
 
@@ -72,11 +101,7 @@ static void end_stream(struct repl *r, struct stream *stream, int fd, bool own_l
 {
 	cleanup_text struct text text = { 0 };
 
-	stream_end(stream, &text);
-	if (stream->mid_line && own_line) {
-		text_puts(&text, "\n");
-		stream->mid_line = false;
-	}
+	(own_line ? end_line : stream_end)(stream, &text);
 	put(r, fd, &text);
 }
 
@@ -99,33 +124,30 @@ int repl_status(const struct verdict_facts *f)
 /* the verdict, where the code's own words do not say it */
 static void say_verdict(struct repl *r, const struct verdict_facts *f)
 {
-	cleanup_text struct text line = { 0 };
+	bool kept = f->state == STATE_KEPT;
+	cleanup_text struct text cause = { 0 };
 
-	if (f->verdict == VERDICT_COMPLETED && f->state == STATE_KEPT)
+	if (f->verdict == VERDICT_COMPLETED && kept)
 		return;
 	/* Ctrl-C has a traceback, too */
 	if ((f->verdict == VERDICT_EXCEPTION || f->verdict == VERDICT_CANCELLED) &&
-	    f->state == STATE_KEPT && r->step.trace.total)
+	    kept && r->step.trace.total)
 		return;
-	if (f->verdict == VERDICT_LAUNCHER_ERROR && f->state == STATE_KEPT) {
-		text_printf(&line, "not run: %s", f->reason);
-		show_note(&r->show, text_string(&line));
+	if (f->verdict == VERDICT_LAUNCHER_ERROR && kept) {
+		repl_say(r, "not run: %s", f->reason);
 		return;
 	}
-	text_printf(&line, "%s: ", verdict_name(f->verdict));
-	verdict_cause(f, &line);
-	if (f->state == STATE_KEPT)
-		text_puts(&line, "; your variables are kept");
+	text_printf(&cause, "%s: ", verdict_name(f->verdict));
+	verdict_cause(f, &cause);
+	if (kept)
+		repl_say(r, "%s; your variables are kept", text_string(&cause));
 	else if (f->state == STATE_ROLLED_BACK)
-		text_printf(&line,
-			    "; rolled back to state %" PRIu32
-			    ": your variables are as they were",
-			    r->session.state);
+		repl_say(r,
+			 "%s; rolled back to state %" PRIu32
+			 ": your variables are as they were",
+			 text_string(&cause), r->session.state);
 	else
-		text_puts(
-			&line,
-			"; the session is lost, and your variables and files with it: this is a new one");
-	show_note(&r->show, text_string(&line));
+		repl_say(r, "%s; " LOST, text_string(&cause));
 }
 
 int repl_record(struct repl *r, const char *command, uint32_t branch, uint32_t state,
@@ -160,23 +182,17 @@ static int record_end(struct repl *r, struct err *e)
 			      record_step(r->steps, NULL, &r->step, NULL), e);
 }
 
-static int run_step(struct repl *r, struct err *e)
+/* what is run is UTF-8, and within EXTRACT_CODE_MAX */
+static int run_step(struct repl *r, const struct text *code, struct err *e)
 {
-	const struct text *code = &r->statement.lines;
 	const struct verdict_facts *f = &r->step.facts;
 
-	if (code->failed || !utf8_valid(text_string(code), code->length)) {
-		show_note(&r->show, code->failed ? "not run: it is longer than 256 KiB"
-						 : "not run: it is no UTF-8");
-		r->status = 1;
-		return 0;
-	}
 	r->muted = false;
 	r->pictures.failed = 0;
 	r->out = r->err = (struct stream){ 0 };
 
 	int s = run_recorded(r, code, e);
-	bool told = r->step.facts.state == STATE_KEPT && !r->lines.edit;
+	bool told = f->state == STATE_KEPT && !r->lines.edit;
 
 	end_stream(r, &r->out, STDOUT_FILENO, !told || r->step.result.total);
 	end_stream(r, &r->err, STDERR_FILENO, true);
@@ -185,30 +201,17 @@ static int run_step(struct repl *r, struct err *e)
 	shown_save(&r->shown, r->steps, &r->session.media);
 	shown_show(&r->shown, &r->session.media, &r->show, &r->pictures, false);
 	say_verdict(r, f);
-	if (r->step.strays) {
-		char line[100];
-
-		(void)snprintf(
-			line, sizeof(line),
-			"%" PRIu32
-			" threads or processes were left running and have been ended",
-			r->step.strays);
-		show_note(&r->show, line);
-	}
+	if (r->step.strays)
+		repl_say(r,
+			 "%" PRIu32
+			 " threads or processes were left running and have been ended",
+			 r->step.strays);
 	if (f->state == STATE_LOST)
 		repl_start(r);
 	r->branches[r->session.branch].state = r->session.state;
 	if (repl_status(f))
 		r->status = repl_status(f);
-	return record_end(r, e);
-}
-
-/* run what there is, if it is anything, and begin anew */
-static int flush(struct repl *r, struct err *e)
-{
-	int s = statement_empty(&r->statement) ? 0 : run_step(r, e);
-
-	statement_clear(&r->statement);
+	s = record_end(r, e);
 	if (s == 0 && r->failed)
 		s = err_set(e, r->failed, "cannot write what the code printed");
 	if (s == 0 && r->pictures.failed && r->pictures.failed != EINTR)
@@ -216,65 +219,133 @@ static int flush(struct repl *r, struct err *e)
 	return s;
 }
 
-static int take_line(struct repl *r, const struct text *line, struct err *e)
+static int run_code(struct repl *r, const char *bytes, size_t length, struct err *e)
 {
-	const char *text = text_string(line);
-	bool script = !r->lines.edit;
-	int s = 0;
+	cleanup_text struct text code = { .max = EXTRACT_CODE_MAX };
+	bool utf8 = utf8_valid(bytes, length);
 
-	if (script && statement_begins(&r->statement, text, line->length))
-		s = flush(r, e);
-	if (s < 0)
-		return s;
-	if (text[0] == ':' && statement_empty(&r->statement)) {
-		statement_clear(&r->statement);
-		return repl_command(r, text, e);
-	}
+	text_add(&code, bytes, length);
+	if (utf8 && !code.failed)
+		return run_step(r, &code, e);
+	repl_say(r,
+		 utf8 ? "not run: it is longer than 256 KiB" : "not run: it is no UTF-8");
+	r->status = 1;
+	return 0;
+}
 
-	bool whole = statement_add(&r->statement, text, line->length);
+/* where the jail does not tell, the text is one piece */
+static int ask_for_marks(struct repl *r, const char *text, size_t length,
+			 struct text *marks, struct err *e)
+{
+	int s = pieces_ask(&r->session, text, length, !r->lines.edit, marks, e);
 
-	/* in a script, a block may go on behind an empty line */
-	if (whole && !(script && r->statement.compound))
-		s = flush(r, e);
+	return s == 0 || s == -EINTR || s == -ECANCELED ? s : repl_go_on(r, e);
+}
+
+static int make_prompt(const struct repl *r, char *prompt, size_t size)
+{
+	const char *more = r->typed.length ? "..." : ">>>";
+
+	if (r->session.branch)
+		return snprintf(prompt, size, "[%s %" PRIu32 "]%s ",
+				r->branches[r->session.branch].name, r->session.state,
+				more);
+	return snprintf(prompt, size, "[%" PRIu32 "]%s ", r->session.state, more);
+}
+
+static int take_typed(struct repl *r, const struct text *line, struct err *e)
+{
+	cleanup_text struct text marks = { 0 };
+	const char *begins = text_string(line) + strspn(text_string(line), " \t\f\r");
+	struct text *typed = &r->typed;
+
+	if (!typed->length && line->length && line->bytes[0] == ':')
+		return repl_command(r, line->bytes, line->length, e);
+	if (!typed->length && (!*begins || *begins == '#'))
+		return 0;
+	text_add(typed, text_string(line), line->length);
+	text_puts(typed, "\n");
+
+	int s = text_check(typed, "what was typed", e);
+
+	if (s == 0)
+		s = ask_for_marks(r, typed->bytes, typed->length, &marks, e);
+	if (s == 0 && marks.bytes[marks.length - 1] != PIECES_BEGIN)
+		return 0;
+	if (s == 0)
+		s = run_code(r, typed->bytes, typed->length, e);
+	text_clear(typed);
 	return s;
 }
 
-static void make_prompt(const struct repl *r, char *prompt, size_t size)
+static int read_typed(struct repl *r, struct err *e)
 {
-	bool more = r->statement.lines.length != 0;
+	cleanup_text struct text line = { 0 };
+	char prompt[REPL_NAME_BYTES + 32];
 
-	if (r->session.branch)
-		(void)snprintf(prompt, size, "[%s %" PRIu32 "]%s ", branch_name(r),
-			       r->session.state, more ? "..." : ">>>");
-	else
-		(void)snprintf(prompt, size, "[%" PRIu32 "]%s ", r->session.state,
-			       more ? "..." : ">>>");
+	(void)make_prompt(r, prompt, sizeof(prompt));
+
+	int s = lines_read(&r->lines, prompt, &line, e);
+
+	r->ended = s == 0;
+	if (s > 0)
+		s = take_typed(r, &line, e);
+	if (s != -ECANCELED)
+		return s;
+	text_clear(&r->typed);
+	return 0;
+}
+
+/* whole pieces of the script's first @length bytes, which end in a newline; of the last
+ * one nobody knows whether it goes on, before there is more or the end */
+static int run_pieces(struct repl *r, size_t length, struct err *e)
+{
+	cleanup_text struct text marks = { 0 };
+	const char *text = r->lines.script.bytes;
+	int s = ask_for_marks(r, text, length, &marks, e);
+	const char *mark = text_string(&marks);
+	size_t at = 0;
+
+	while (s == 0 && at < length && !r->quitting) {
+		bool begun = *mark == PIECES_BEGIN;
+		size_t piece = pieces_next(&mark, text + at, length - at);
+
+		if (at + piece == length && *mark != PIECES_BEGIN && !r->ended)
+			break;
+		if (begun && text[at] == ':')
+			s = repl_command(r, text + at, strcspn(text + at, "\n"), e);
+		else if (begun)
+			s = run_code(r, text + at, piece, e);
+		at += piece;
+	}
+	lines_drop(&r->lines, at);
+	return s;
+}
+
+static int read_script(struct repl *r, struct err *e)
+{
+	const struct text *script = &r->lines.script;
+	int s = lines_more(&r->lines, PIECES_MAX_BYTES, e);
+	const char *end =
+		script->length ? memrchr(script->bytes, '\n', script->length) : NULL;
+
+	r->ended = r->lines.ended;
+	if (s == 0 && end)
+		s = run_pieces(r, (size_t)(end - script->bytes) + 1, e);
+	if (s == 0 && script->length >= PIECES_MAX_BYTES)
+		s = err_say(e, E2BIG, "a statement of the script is longer than 640 KiB");
+	return s;
 }
 
 int repl_run(struct repl *r, struct err *e)
 {
-	cleanup_text struct text line = { 0 };
 	int s = 0;
 
-	r->statement.lines.max = EXTRACT_CODE_MAX;
-	while (s >= 0 && !r->quitting) {
-		char prompt[REPL_NAME_BYTES + 32];
-
-		make_prompt(r, prompt, sizeof(prompt));
-		s = lines_read(&r->lines, prompt, &line, e);
-		if (s == 0)
-			break;
-		if (s == -ECANCELED) {
-			statement_clear(&r->statement);
-			s = 0;
-		} else if (s > 0) {
-			s = take_line(r, &line, e);
-		}
-		if (s >= 0 && r->show.failed)
+	r->typed.max = EXTRACT_CODE_MAX;
+	while (s == 0 && !r->quitting && !r->ended) {
+		s = r->lines.edit ? read_typed(r, e) : read_script(r, e);
+		if (s == 0 && r->show.failed)
 			s = err_set(e, r->show.failed, "cannot write to stderr");
 	}
-	/* a script's last statement has nothing behind it; a person's is not finished */
-	if (s == 0 && !r->quitting && !r->lines.edit)
-		s = flush(r, e);
 	return s < 0 ? s : r->lines.edit ? 0 : r->status;
 }

@@ -10,7 +10,6 @@
 #include "agent/record/shown.h"
 #include "agent/record/transcript.h"
 #include "agent/repl/lines.h"
-#include "agent/repl/statement.h"
 #include "agent/session/session.h"
 #include "agent/show/show.h"
 
@@ -27,9 +26,9 @@ struct repl {
 	struct session_plan plan;
 	struct session session;
 	struct step step;
-	struct statement statement;
 	struct lines lines;
-	struct show show; /* the agent's own words: stderr */
+	struct text typed; /* lines of a statement that is not whole yet */
+	struct show show;  /* the agent's own words: stderr */
 	struct stream out, err;
 	struct show pictures; /* stdout */
 	struct shown shown;
@@ -40,6 +39,7 @@ struct repl {
 	uint32_t branch_count; /* numbers that were used */
 	int failed; /* errno of the first write of the jail's words that failed */
 	bool quitting;
+	bool ended; /* stdin is at its end */
 	bool muted; /* this step's output is no longer shown: Ctrl-C came into it */
 	int status; /* of the last step that failed, 0 for none */
 };
@@ -51,6 +51,16 @@ struct repl {
  * Return: the exit status (at a prompt 0: a person has seen what failed), or -errno
  */
 int repl_run(struct repl *r, struct err *e);
+
+/** repl_say() - A line of the agent's own */
+void repl_say(struct repl *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * repl_go_on() - Say what failed, and begin a new session where it is gone
+ *
+ * Return: 0, or -errno where nothing can go on
+ */
+int repl_go_on(struct repl *r, struct err *e);
 
 /** repl_start() - Forget what was known of the session before: a new one has begun */
 void repl_start(struct repl *r);
@@ -73,12 +83,13 @@ int repl_status(const struct verdict_facts *f);
 
 /**
  * repl_command() - Do what a line that begins with a colon says
+ * @length:	Of the line, without its newline
  *
  * A command that fails is said, and is no reason to end.
  *
  * Return: 0, or -errno where nothing can go on
  */
-int repl_command(struct repl *r, const char *line, struct err *e);
+int repl_command(struct repl *r, const char *line, size_t length, struct err *e);
 
 /** repl_files() - :files; @words are those behind it, NULL at the end (repl_command.c) */
 int repl_files(struct repl *r, char *const *words, struct err *e);

@@ -321,21 +321,12 @@ static int act(struct repl *r, char *text, struct err *e)
 	return err_say(e, EINVAL, "there is no such command; :help lists them");
 }
 
-int repl_command(struct repl *r, const char *line, struct err *e)
+int repl_command(struct repl *r, const char *line, size_t length, struct err *e)
 {
-	cleanup_free char *copy = memory_string(line + 1);
-	int s = act(r, copy, e);
+	cleanup_text struct text copy = { 0 };
+	int s;
 
-	if (s >= 0 || s == -EINTR || r->transcript.failed)
-		return s;
-	say(r, e->text);
-	r->status = 1;
-	if (r->session.open)
-		return 0;
-	s = session_renew(&r->session, e);
-	repl_start(r);
-	if (s == 0)
-		say(r,
-		    "the session is lost, and your variables and files with it: this is a new one");
-	return s;
+	text_add(&copy, line + 1, length - 1);
+	s = act(r, copy.length ? copy.bytes : (char[]){ "" }, e);
+	return s >= 0 || s == -EINTR || r->transcript.failed ? s : repl_go_on(r, e);
 }

@@ -35,9 +35,8 @@ static int no_answer(struct session *s, int event, const struct session_frame *f
 	serve_end(&s->serve, 0);
 	s->open = false;
 	if (event == SERVE_QUIET)
-		return err_say(
-			e, ENOTCONN,
-			"stepjail did not answer within 30 seconds, and was ended");
+		return err_say(e, ENOTCONN,
+			       "stepjail did not answer in time, and was ended");
 	return err_say(e, ENOTCONN, "stepjail is gone, and the session with it");
 }
 
@@ -203,4 +202,45 @@ int session_get(struct session *s, uint16_t type, const char *path,
 		if (failed == 0)
 			failed = take(arg, f.bytes, f.length, e);
 	}
+}
+
+/* until the step of session_aside() is at its end */
+static int hear_aside(struct session *s, struct text *out, struct err *e)
+{
+	uint64_t deadline_ms = session_late_ms(s);
+	const struct serve_at at = { 0 };
+	struct session_frame f = { 0 };
+
+	for (;;) {
+		int event = session_next(s, deadline_ms, &f);
+
+		if (event == -EINTR && s->plan->interactive &&
+		    s->serve.stop->signal == SIGINT) {
+			s->serve.stop->signal = 0;
+			serve_queue(&s->serve, WIRE_CLOSE, s->aside, &at, sizeof(at),
+				    NULL, 0);
+			return err_say(e, ECANCELED, "interrupted");
+		}
+		if (event != SERVE_FRAME || f.type == WIRE_REFUSED ||
+		    (f.type == WIRE_CLOSED && !f.aside))
+			return no_answer(s, event, &f, e);
+		if (f.aside && (f.type == WIRE_DONE || f.type == WIRE_CLOSED))
+			return 0;
+		if (f.aside && f.type == WIRE_OUT)
+			text_add(out, f.bytes, f.length);
+	}
+}
+
+int session_aside(struct session *s, const char *code, size_t length, struct text *out,
+		  struct err *e)
+{
+	s->aside = UINT32_MAX - s->asides++;
+	session_send_once(s, s->aside, code, length);
+
+	int r = text_check(&s->serve.to_send, "the code for a jail", e);
+
+	if (r == 0)
+		r = hear_aside(s, out, e);
+	s->aside = 0;
+	return r;
 }

@@ -47,10 +47,11 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 			s->serve.breach = true;
 			return SERVE_GONE;
 		}
-		if (h.step != s->id)
+		if (h.step != s->id && !(s->aside && h.step == s->aside))
 			continue; /* a late word of an earlier session */
 		memcpy(&at, payload, sizeof(at));
 		*f = (struct session_frame){
+			.aside = h.step != s->id,
 			.type = h.type,
 			.branch = at.branch,
 			.bytes = (const char *)payload + sizeof(at),
@@ -60,6 +61,8 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 		if (f->type == WIRE_REFUSED &&
 		    done_says(f->bytes, f->length, "kind", "no-step"))
 			continue;
+		if (f->aside)
+			return SERVE_FRAME;
 		if (f->type == WIRE_OPENED) {
 			text_clear(&s->opened);
 			text_add(&s->opened, f->bytes, f->length);

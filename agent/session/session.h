@@ -84,14 +84,17 @@ struct session {
 	uint32_t branch; /* that steps run on */
 	uint32_t state;  /* where it stands, as far as was told */
 	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
+	uint32_t aside;  /* session_aside()'s own session while it waits, else 0 */
+	uint32_t asides; /* how many there were: their ids count down from the highest */
 	unsigned int jails;                /* how many have been asked for */
 	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
 	struct text opened;      /* the last OPENED's JSON: ids, posture, digests */
 	struct media_list media; /* of the last step */
 };
 
-/* a frame of this session */
+/* a frame of this session, or of that of session_aside() */
 struct session_frame {
+	bool aside;
 	uint16_t type; /* WIRE_OUT to _DONE, WIRE_OPENED to _CLOSED */
 	uint32_t branch;
 	const char *bytes; /* behind struct serve_at; valid until the next frame */
@@ -176,6 +179,19 @@ int session_get(struct session *s, uint16_t type, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e);
 
+/**
+ * session_aside() - Run the agent's own code, not the user's, in a fresh jail
+ * @code:	At most STEP_SOURCE_MAX bytes of UTF-8, with a step's time
+ * @out:	Gets what it writes to stdout, as far as it fits: bytes of a jail's
+ *
+ * The session's own branches, states and variables stay as they are. How the code ended
+ * is not told: the caller sees in @out whether that is whole.
+ *
+ * Return: 0, -ECANCELED (interactive: SIGINT came), or as session_ask()
+ */
+int session_aside(struct session *s, const char *code, size_t length, struct text *out,
+		  struct err *e);
+
 /** session_close() - End stepjail; safe on a session that was zeroed and never opened */
 void session_close(struct session *s);
 
@@ -193,6 +209,13 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 /** session_send() - Queue a frame whose payload is its branch, and bytes (session
  * only) */
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
+
+/** session_send_once() - Queue ONCE with this code, as session @id (session only) */
+void session_send_once(struct session *s, uint32_t id, const char *code, size_t length);
+
+/** session_late_ms() - When a stepjail that keeps a step's limit must have ended one that
+ * begins now (session only) */
+uint64_t session_late_ms(const struct session *s);
 
 /** session_begin() - OPEN, and wait for OPENED (session only) */
 int session_begin(struct session *s, struct err *e);

@@ -32,12 +32,15 @@ enum ending {
 #define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 #define PIECE_ONCE (WIRE_PAYLOAD_MAX - sizeof(struct serve_limits))
 
-static void queue_pieces(struct session *s, const char *code, size_t length)
+static void queue_pieces(struct session *s, uint32_t id, uint32_t branch,
+			 const char *code, size_t length)
 {
+	const struct serve_at at = { branch };
+
 	while (length) {
 		size_t piece = length < PIECE ? length : PIECE;
 
-		session_send(s, WIRE_CODE, code, piece);
+		serve_queue(&s->serve, WIRE_CODE, id, &at, sizeof(at), code, piece);
 		code += piece;
 		length -= piece;
 	}
@@ -51,14 +54,13 @@ static void queue_code(struct session *s, const char *code, size_t length)
 		.cpu_ms = s->cpu_ms,
 	};
 
-	queue_pieces(s, code, length);
+	queue_pieces(s, s->id, s->branch, code, length);
 	serve_queue(&s->serve, WIRE_RUN, s->id, &limits, sizeof(limits), NULL, 0);
 	/* nobody is there to answer a question: input() is to fail, and not to hang */
 	session_send(s, WIRE_STDIN, NULL, 0);
 }
 
-/* a session of the step's own */
-static void queue_once(struct session *s, const char *code, size_t length)
+void session_send_once(struct session *s, uint32_t id, const char *code, size_t length)
 {
 	size_t first = length < PIECE_ONCE ? length : PIECE_ONCE;
 	const struct serve_limits limits = {
@@ -67,10 +69,8 @@ static void queue_once(struct session *s, const char *code, size_t length)
 		.cpu_ms = s->cpu_ms,
 	};
 
-	s->id++;
-	s->jails++;
-	serve_queue(&s->serve, WIRE_ONCE, s->id, &limits, sizeof(limits), code, first);
-	queue_pieces(s, code + first, length - first);
+	serve_queue(&s->serve, WIRE_ONCE, id, &limits, sizeof(limits), code, first);
+	queue_pieces(s, id, 0, code + first, length - first);
 }
 
 static struct clip *clip_of(struct step *step, uint16_t type)
@@ -133,11 +133,15 @@ static bool pass_on_interrupt(struct session *s, unsigned int *count)
 	return true;
 }
 
+uint64_t session_late_ms(const struct session *s)
+{
+	return units_now_ms() + s->plan->serve.step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
+}
+
 /* returns 0 with the ending, or -EINTR */
 static int run_to_end(struct session *s, struct step *step, enum ending *end)
 {
-	uint64_t late_ms =
-		units_now_ms() + s->plan->serve.step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
+	uint64_t late_ms = session_late_ms(s);
 	unsigned int interrupts = 0;
 	struct session_frame f;
 
@@ -228,10 +232,13 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	media_clear(&s->media);
 	step->media = &s->media;
 	s->reason[0] = '\0';
-	if (s->plan->stateless)
-		queue_once(s, code, length);
-	else
+	if (s->plan->stateless) {
+		/* a session of the step's own */
+		s->jails++;
+		session_send_once(s, ++s->id, code, length);
+	} else {
 		queue_code(s, code, length);
+	}
 	if (s->serve.to_send.failed)
 		return text_check(&s->serve.to_send, "the step's code", e);
 	r = run_to_end(s, step, &end);

@@ -383,7 +383,8 @@ class Serve:
                     while awaits:
                         piece = self.receive()[3]
                         source, awaits = source + piece, awaits - len(piece)
-                    session.run(0, source)
+                    if not session.marks(0):
+                        session.run(0, source)
                     if number in self.sessions:
                         session.close("once")
             elif session:

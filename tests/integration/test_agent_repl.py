@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_agent_repl.py - stepjail-agent repl: a script on stdin, a person on a terminal"""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -34,6 +35,86 @@ class Script(AgentCase):
                              "for i in range(2):\n    print(i)\nelse:\n    print('end')\n"
                              "print(f(), end='')\nimport sys\nprint('e', file=sys.stderr)")
         self.assertEqual((out, err), ("0\n1\nend\n42", "e\n"))
+
+    SCRIPTS = (  # and the code of their steps
+        ("x = 1\ny = 2", ["x = 1\n", "y = 2\n"]),
+        ("x = 1\n\n\n# c\ny = 2\n", ["x = 1\n\n\n# c\n", "y = 2\n"]),
+        ("def f():\n    1\n\n    2\n\n\nf()\n", ["def f():\n    1\n\n    2\n\n\n", "f()\n"]),
+        ("if 0:\n    a\nelif 0:\n    b\n\nelse:\n    3\n4",
+         ["if 0:\n    a\nelif 0:\n    b\n\nelse:\n    3\n", "4\n"]),
+        ("try:\n    a\nexcept NameError:\n    b = 1\nfinally:\n    c = 1\n"
+         "try:\n    d = 1\nfinally: e = 1\n",
+         ["try:\n    a\nexcept NameError:\n    b = 1\nfinally:\n    c = 1\n",
+          "try:\n    d = 1\nfinally: e = 1\n"]),
+        ("a = b = str\n@a\n@b\n\ndef f():\n    a\n1",
+         ["a = b = str\n", "@a\n@b\n\ndef f():\n    a\n", "1\n"]),
+        ("def f():\n    s = '''\nx\n'''\n    return s\n# c\n    # d\n\nf()\n",
+         ["def f():\n    s = '''\nx\n'''\n    return s\n# c\n    # d\n\n", "f()\n"]),
+        ("x = [\n1,\n]\ny = (\n\n)\n", ["x = [\n1,\n]\n", "y = (\n\n)\n"]),
+        ("for i in ():\n    a\n# at the margin\n    b\n3\n",
+         ["for i in ():\n    a\n# at the margin\n    b\n", "3\n"]),
+        ("elsewhere = 1\nexcepted = 2\n", ["elsewhere = 1\n", "excepted = 2\n"]),
+        ("if 0:\n    a\nelsewhere = 1\n", ["if 0:\n    a\n", "elsewhere = 1\n"]),
+        ("x = 1; y = 2\nz = 1 + \\\n2\n", ["x = 1; y = 2\n", "z = 1 + \\\n2\n"]),
+        ("'''doc\n\n:param x:\n'''\n:states\n1\n", ["'''doc\n\n:param x:\n'''\n", "1\n"]),
+        (":states (it's\n1\n:states\n:states\n2\n", ["1\n", "2\n"]),
+        ("match 1:\n  case 1: 2\nmatch = 3\r\n\r\n4\r\n",
+         ["match 1:\n  case 1: 2\n", "match = 3\r\n\r\n", "4\r\n"]),
+        ("s = '\f\u2028\u00e4'\n\u00e4 = 1\n", ["s = '\f\u2028\u00e4'\n", "\u00e4 = 1\n"]),
+    )
+
+    def steps(self, script, status=0):
+        record = tempfile.mktemp(dir=self.folder)
+        with open(self.path("script"), "w", newline="") as f:
+            f.write(script)
+        with open(self.path("script")) as stdin:
+            got, out, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript",
+                                           record, stdin=stdin, cwd=self.folder)
+        self.assertEqual(got, status, out + err)
+        with open(record) as f:
+            events = [json.loads(line) for line in f]
+        return [e["code"] for e in events if e["event"] == "code"], out, err
+
+    def test_pieces_of_a_script(self):
+        for script, steps in self.SCRIPTS:
+            with self.subTest(script=script):
+                self.assertEqual(self.steps(script, "(it's" in script)[0], steps)
+
+    def test_error_of_syntax(self):
+        """What is before it runs, Python says what is wrong, and what follows runs."""
+        for wrong, words in (("x = = 1\n", "invalid syntax"), ("x = 1)\n", "unmatched"),
+                             ("x = 'no end\n", "unterminated string"), ("$\n", "invalid syntax"),
+                             ("return 1\n", "outside function")):
+            with self.subTest(wrong=wrong):
+                script = f"def f():\n    print(1)\nf()\n\n{wrong}print(2)\n"
+                steps, out, err = self.steps(script, 1)
+                self.assertEqual((out, len(steps)), ("1\n2\n", 4))
+                self.assertIn(words, err)
+        # where nobody can tell what follows, all of it is that statement
+        for wrong in ("x = (\n", "'''never\n", "if 1:\n    1\n  2\n", "try: pass\n"):
+            with self.subTest(wrong=wrong):
+                steps, out, err = self.steps(f"print(1)\n{wrong}    print(2)\n", 1)
+                self.assertEqual((out, len(steps)), ("1\n", 2))
+                self.assertRegex(err, "SyntaxError|IndentationError")
+
+    def test_script_larger_than_what_is_asked_at_once(self):
+        long = "s = '''" + "nine byte\n" * 20000 + "'''\n"
+        steps, out, err = self.steps(long * 3 + long.replace("'''\n", "") + long[7:] +
+                                     "print(len(s))\n", 1)
+        self.assertEqual((out, err), ("200000\n", "not run: it is longer than 256 KiB\n"))
+        self.assertEqual(steps, [long] * 3 + ["print(len(s))\n"])
+
+    def test_jail_that_does_not_tell(self):
+        """It can split the text badly; without an answer of the right length it is one step."""
+        one = ["x = 3\nprint(x)\n"]
+        for answer, steps in (("", one), ("b", one), ("bb", one), ("b" * 4000000, one),
+                              ("\0\0\0", []), ("...", []), ("b..", one), (".bb", ["print(x)\n"]),
+                              ("bbb", ["x = 3\n", "print(x)\n"])):
+            with self.subTest(answer=answer[:5]):
+                told = len(answer) == 3
+                self.path("fake_marks", answer)
+                got, out, err = self.steps("x = 3\nprint(x)\n", not told or answer == ".bb")
+                self.assertEqual((got, "the jail did not tell where" in err), (steps, not told))
 
     def test_nothing(self):
         for script in ("", "\n\n", "# nothing", ":quit\n1/0\n"):
@@ -150,7 +231,7 @@ class Script(AgentCase):
         out, err = self.repl("x = [\n" + "1,\n" * 200000 + "]\nprint(1)\n", status=1)
         self.assertEqual((out, err), ("1\n", "not run: it is longer than 256 KiB\n"))
         out, err = self.repl("x" * (2 << 20), status=125)
-        self.one_line(err, "a line of stdin is longer than 1 MiB")
+        self.one_line(err, "a statement of the script is longer than 640 KiB")
 
     def test_lost_session(self):
         out, err = self.repl("x = 1\n:branch b\n# FAKE_END=memory\npass  # FAKE_END=memory\n"
@@ -273,6 +354,37 @@ class Terminal(AgentCase):
 
 
 class Person(Terminal):
+    WHOLE = (  # with its last line, and not before
+        "x = 1", "x = (1,\n2)", "x = [\n\n# ] in a comment\n1\n]", "str({'a': 1},\n\")\",\n')')",
+        "x = 1 + \\\n2", "s = 'a\\\nb'", "s = \"\"\"a\n\n'''\n\"\"\"", "s = '''a\\'''\n'''",
+        "s = 'no end", "x = 1)", "s = r'\\'; y = 1", "if x:\n    x\n", "if x: x\n", "x = = 1",
+        "for i in (1,\n2):\n  print(i)\n", "def f(a,\n      b):\n   return 1\n", "else:",
+        "def f():\n    s = '''\n\n'''\n    return s\n", "@str\ndef f(): pass\n", "class A: pass\n",
+        "async def f(): pass\n", "match x:\n  case 1: pass\n   ", "while 0: # ever\n  pass\n",
+        "try:\n  x\nfinally:\n  x\n", "match = 1", "iffy = {1: 2}", "x = {1:\n2}", "lambda: 0",
+        "s = 'ends with:'", "x = 1 # ends with:", "print(s[1:])")
+
+    def test_statements_are_whole(self):
+        self.start()
+        for count, text in enumerate(self.WHOLE):
+            with self.subTest(text=text):
+                *lines, last = text.split("\n")
+                for line in lines:
+                    self.type(line + "\n")
+                    self.expect(r"\n\[%d\]\.\.\. $" % count)
+                self.type(last + "\n")
+                self.expect(r"\n\[%d\]>>> $" % (count + 1))
+        for nothing in ("", "   ", "# nothing"):
+            self.type(nothing + "\n")
+            self.expect(r"\n\[%d\]>>> $" % len(self.WHOLE))
+
+    def test_pasted(self):
+        """Lines that come at once, as from a clipboard."""
+        self.start()
+        self.type("def f(x):\n    if x:\n        return [\n            x,\n        ]\n\n"
+                  "print(f(6)[0] * 7)\nf(1)[0]; print(2)\n")
+        self.assertRegex(self.expect(r"\[3\]>>> $"), r"(?s)\n42\n.*\n2\n")
+
     def test_statements(self):
         self.start()
         self.type("x = 41\n")

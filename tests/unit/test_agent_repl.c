@@ -1,113 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_repl.c - where statements end, a jail's bytes as they come, exit statuses
+ * test_agent_repl.c - pieces of a script, a jail's bytes as they come, exit statuses
  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/repl/pieces.h"
 #include "agent/repl/repl.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
 
-/* lines at a prompt: whole with its last line, and not before */
-static const char *const whole[] = {
-	"x = 1",
-	"",
-	"   ",
-	"# nothing",
-	"x = (1,\n2)",
-	"x = [\n\n# ] in a comment\n1\n]",
-	"f({'a': 1},\n\")\",\n')')",
-	"x = 1 + \\\n2",
-	"s = 'a\\\nb'",
-	"s = \"\"\"a\n\n'''\n\"\"\"",
-	"s = '''a\\'''\n'''",
-	"s = 'it''s'",
-	"s = 'no end",
-	"x = 1)",
-	"s = r'\\'; y = 1",
-	"if x:\n    y\n",
-	"if x: y\n",
-	"if(x): y\n",
-	"for i in (1,\n2):\n  print(i)\n",
-	"def f(a,\n      b):\n\treturn 1\n",
-	"def f():\n    s = '''\n\n'''\n    return s\n",
-	"@cache\ndef f(): pass\n",
-	"class A: pass\n",
-	"async def f(): pass\n",
-	"match x:\n  case 1: pass\n",
-	"while x: # for ever\n  pass\n",
-	"try:\n  a\nfinally:\n  b\n",
-	"match = 1",
-	"format(1)",
-	"iffy = {1: 2}",
-	"x = {1:\n2}",
-	"lambda: 0",
-	"s = 'ends with:'",
-	"x = 1 # ends with:",
-	"print(x[1:])",
-};
-
-START_TEST(prompt_knows_the_end)
-{
-	struct statement s = { .lines = { .max = 1000 } };
-	const char *at = whole[_i];
-
-	for (;;) {
-		size_t line = strcspn(at, "\n");
-		bool last = !at[line];
-
-		ck_assert_msg(statement_add(&s, at, line) == last, "%s", at);
-		if (last)
-			break;
-		at += line + 1;
-	}
-	ck_assert_uint_eq(s.lines.length, strlen(whole[_i]) + 1);
-	statement_free(&s);
-}
-END_TEST
-
 static const struct {
-	const char *script;
-	int statements;
-} scripts[] = {
-	{ "", 0 },
-	{ "\n\n# c\n", 0 },
-	{ "x = 1\ny = 2", 2 },
-	{ "x = 1\n\n\n# c\ny = 2\n", 2 },
-	{ "def f():\n    a\n\n    b\n\n\nf()\n", 2 },
-	{ "if x:\n    a\nelif y:\n    b\n\nelse:\n    c\nd", 2 },
-	{ "try:\n    a\nexcept E:\n    b\nfinally:\n    c\ntry:\n    d\nfinally: e\n",
-	  2 },
-	{ "@a\n@b(1)\n\ndef f():\n    a\nx", 2 },
-	{ "def f():\n    s = '''\nx\n'''\n    return s\n# c\n    # d\n\nf()", 2 },
-	{ "x = [\n1,\n]\ny = (\n\n)\n", 2 },
-	{ "for i in x:\n    a\n# at the margin\n    b\nc\n", 2 },
-	{ "elsewhere = 1\nexcepted = 2\n", 2 },
-	{ "if x:\n    a\nelsewhere = 1\n", 2 },
+	const char *text, *marks;
+	const char *pieces; /* each with a "|" behind it */
+} splits[] = {
+	{ "a\nb\n", "bbb", "a\n|b\n|" },
+	{ "a\n b\nc\n", "b.b.", "a\n b\n|c\n|" },
+	{ "#\na\n", ".bb", "#\n|a\n|" },
+	/* what a jail may answer as well: a byte of any other value is no mark */
+	{ "a\nb\n", "...", "a\nb\n|" },
+	{ "\n\n\n", "b\xff\x62\x01", "\n\n|\n|" },
+	{ "a\n'''\nb\n'''\n", "bbbbb", "a\n|'''\n|b\n|'''\n|" },
 };
 
-START_TEST(script_is_split)
+/* every byte is in one piece, in order */
+START_TEST(marks_split_a_text)
 {
-	struct statement s = { .lines = { .max = 1000 } };
-	const char *at = scripts[_i].script;
-	int count = 0;
+	const char *text = splits[_i].text, *mark = splits[_i].marks;
+	size_t length = strlen(text);
+	struct text got = { 0 };
 
-	while (*at) {
-		size_t line = strcspn(at, "\n");
-
-		if (statement_begins(&s, at, line)) {
-			count += !statement_empty(&s);
-			statement_clear(&s);
-		}
-		(void)statement_add(&s, at, line);
-		at += line + (at[line] ? 1 : 0);
+	for (size_t piece; length; text += piece, length -= piece) {
+		piece = pieces_next(&mark, text, length);
+		ck_assert_uint_ge(piece, 1);
+		ck_assert_uint_le(piece, length);
+		text_add(&got, text, piece);
+		text_puts(&got, "|");
 	}
-	count += !statement_empty(&s);
-	ck_assert_int_eq(count, scripts[_i].statements);
-	statement_free(&s);
+	ck_assert_str_eq(text_string(&got), splits[_i].pieces);
+	ck_assert_ptr_eq(mark, splits[_i].marks + strlen(splits[_i].marks) - 1);
+	text_free(&got);
 }
 END_TEST
 
@@ -189,8 +123,7 @@ Suite *agent_repl_suite(void)
 	Suite *s = suite_create("agent repl");
 	TCase *c = tcase_create("repl");
 
-	tcase_add_loop_test(c, prompt_knows_the_end, 0, ROWS(whole));
-	tcase_add_loop_test(c, script_is_split, 0, ROWS(scripts));
+	tcase_add_loop_test(c, marks_split_a_text, 0, ROWS(splits));
 	tcase_add_loop_test(c, stream_is_harmless_in_any_pieces, 0, ROWS(streams));
 	tcase_add_loop_test(c, status_is_as_of_a_run, 0, ROWS(statuses));
 	tcase_add_test(c, help_names_every_command);
