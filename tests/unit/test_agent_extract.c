@@ -255,6 +255,18 @@ START_TEST(pylex_follows_strings)
 }
 END_TEST
 
+START_TEST(pylex_follows_a_carried_string)
+{
+	struct pylex lex = { 0 };
+
+	/* a backslash at the line's end carries a one-line string on; without one it ends */
+	ck_assert(!pylex_line(&lex, "x = 'a\\", 7));
+	ck_assert(!pylex_line(&lex, "\"\"\" b'", 6));
+	ck_assert(!pylex_line(&lex, "x = 'a", 6));
+	ck_assert(pylex_line(&lex, "\"\"\" b'", 6));
+}
+END_TEST
+
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
 
 Suite *agent_extract_suite(void)
@@ -269,6 +281,7 @@ Suite *agent_extract_suite(void)
 	tcase_add_loop_test(c, extract_takes_linear_time, 0, ROWS(floods));
 	tcase_add_test(c, every_complaint_has_words);
 	tcase_add_loop_test(c, pylex_follows_strings, 0, ROWS(lines));
+	tcase_add_test(c, pylex_follows_a_carried_string);
 	suite_add_tcase(s, c);
 	return s;
 }
