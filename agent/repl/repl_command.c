@@ -10,18 +10,11 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/json.h"
-#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/repl/repl.h"
 #include "init/io.h"
 
 #define WORDS_MAX 3
-
-static int say(struct repl *r, const char *line)
-{
-	show_note(&r->show, line);
-	return 0;
-}
 
 static int parse_state(const char *word, uint32_t *state, struct err *e)
 {
@@ -33,45 +26,46 @@ static int parse_state(const char *word, uint32_t *state, struct err *e)
 	return 0;
 }
 
+/* what comes next is of this branch, which is at this state */
+static int go_to(struct repl *r, const char *command, uint32_t branch, uint32_t state,
+		 struct err *e)
+{
+	r->session.branch = branch;
+	r->session.state = state;
+	r->branches[branch].state = state;
+	return repl_record(r, command, branch, state, NULL, e);
+}
+
 static int rollback(struct repl *r, char *const *words, struct err *e)
 {
 	const uint32_t branch = r->session.branch;
 	uint32_t state = 0;
 	int s = parse_state(words[0], &state, e);
-	char line[80];
 
 	if (s == 0)
 		s = session_change(&r->session, SESSION_ROLLBACK, branch, state, e);
 	if (s < 0)
 		return s;
-	r->session.state = state;
-	r->branches[branch].state = state;
-	(void)snprintf(line, sizeof(line), "at state %" PRIu32 " again; files stay",
-		       state);
-	(void)say(r, line);
-	return repl_record(r, "rollback", branch, state, NULL, e);
+	repl_say(r, "at state %" PRIu32 " again; files stay", state);
+	return go_to(r, "rollback", branch, state, e);
 }
 
-static int find_branch(const struct repl *r, const char *name)
+/* its number, or -ENOENT */
+static int find_branch(const struct repl *r, const char *name, struct err *e)
 {
 	for (uint32_t i = 0; i < r->branch_count; i++)
 		if (r->branches[i].name[0] && strcmp(r->branches[i].name, name) == 0)
 			return (int)i;
-	return -1;
+	return err_say(e, ENOENT, "there is no branch '%.40s'; :branch lists them", name);
 }
 
 static int list_branches(struct repl *r)
 {
-	for (uint32_t i = 0; i < r->branch_count; i++) {
-		const struct repl_branch *b = &r->branches[i];
-		char line[REPL_NAME_BYTES + 40];
-
-		if (!b->name[0])
-			continue;
-		(void)snprintf(line, sizeof(line), "%c %s at state %" PRIu32,
-			       i == r->session.branch ? '*' : ' ', b->name, b->state);
-		(void)say(r, line);
-	}
+	for (uint32_t i = 0; i < r->branch_count; i++)
+		if (r->branches[i].name[0])
+			repl_say(r, "%c %s at state %" PRIu32,
+				 i == r->session.branch ? '*' : ' ', r->branches[i].name,
+				 r->branches[i].state);
 	return 0;
 }
 
@@ -91,7 +85,7 @@ static int branch(struct repl *r, char *const *words, struct err *e)
 
 	if (!words[0])
 		return list_branches(r);
-	if (!good_name(words[0]) || find_branch(r, words[0]) >= 0)
+	if (!good_name(words[0]) || find_branch(r, words[0], e) >= 0)
 		return err_say(
 			e, EINVAL,
 			"a branch's name is new, of letters, digits and _.-, at most 31 of them");
@@ -105,36 +99,26 @@ static int branch(struct repl *r, char *const *words, struct err *e)
 	if (s < 0)
 		return s;
 	(void)snprintf(r->branches[new].name, REPL_NAME_BYTES, "%s", words[0]);
-	r->branches[new].state = state;
 	r->branch_count++;
-	r->session.branch = new;
-	r->session.state = state;
-	return repl_record(r, "branch", new, state, NULL, e);
-}
-
-static int no_branch(const char *name, struct err *e)
-{
-	return err_say(e, ENOENT, "there is no branch '%.40s'; :branch lists them", name);
+	return go_to(r, "branch", new, state, e);
 }
 
 static int switch_to(struct repl *r, char *const *words, struct err *e)
 {
-	int found = find_branch(r, words[0]);
+	int found = find_branch(r, words[0], e);
 
-	if (found < 0)
-		return no_branch(words[0], e);
-	r->session.branch = (uint32_t)found;
-	r->session.state = r->branches[found].state;
-	return repl_record(r, "switch", r->session.branch, r->session.state, NULL, e);
+	return found < 0
+		       ? found
+		       : go_to(r, "switch", (uint32_t)found, r->branches[found].state, e);
 }
 
 static int drop(struct repl *r, char *const *words, struct err *e)
 {
-	int found = find_branch(r, words[0]);
+	int found = find_branch(r, words[0], e);
 	const uint32_t branch = (uint32_t)found;
 
 	if (found < 0)
-		return no_branch(words[0], e);
+		return found;
 	if (branch == r->session.branch)
 		return err_say(e, EBUSY, "you are on that branch; :switch first");
 
@@ -146,87 +130,59 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 	return repl_record(r, "drop", branch, 0, NULL, e);
 }
 
-static void print_branches(struct repl *r)
+/* the session's STATUS, for cJSON_Delete(); NULL with @e */
+static cJSON *ask_status(struct repl *r, struct err *e)
 {
-	char line[120];
+	cleanup_text struct text json = { 0 };
+	cJSON *root = NULL;
 
-	(void)snprintf(
-		line, sizeof(line), "branch %s, state %" PRIu32 "; %u sessions begun",
-		r->branches[r->session.branch].name, r->session.state, r->session.jails);
-	(void)say(r, line);
+	if (session_status(&r->session, &json, e) < 0)
+		return NULL;
+	root = json_parse(text_string(&json), json.length);
+	if (!root)
+		(void)err_say(e, EBADMSG, "what stepjail answered makes no sense");
+	return root;
 }
 
 /* stepjail's JSON, for a person: indented, harmless */
-static int print_status(struct repl *r, const cJSON *root, struct err *e)
+static int status(struct repl *r, char *const *words, struct err *e)
 {
-	cleanup_free char *printed = cJSON_Print(root);
+	cJSON *root = ask_status(r, e);
+	cleanup_free char *printed = root ? cJSON_Print(root) : NULL;
 	cleanup_text struct text out = { 0 };
 
-	(void)e;
+	(void)words;
+	cJSON_Delete(root);
+	if (!root)
+		return -e->errnum;
+	repl_say(r, "branch %s, state %" PRIu32 "; %u sessions begun",
+		 r->branches[r->session.branch].name, r->session.state, r->session.jails);
 	escape_lines(&out, "", printed, strlen(printed));
-	print_branches(r);
 	show_text(&r->show, &out);
 	return 0;
 }
 
-/* a number of stepjail's JSON; -1 where it is none */
-static double number(const cJSON *item, const char *name)
-{
-	const cJSON *n = json_get(item, name);
-
-	return cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble < 1e15
-		       ? n->valuedouble
-		       : -1;
-}
-
-static int print_states(struct repl *r, const cJSON *root, struct err *e)
-{
-	const cJSON *list = json_get(root, "states");
-	const cJSON *one = NULL;
-
-	if (!cJSON_IsArray(list))
-		return err_say(e, EBADMSG, "what stepjail answered makes no sense");
-	cJSON_ArrayForEach(one, list)
-	{
-		double state = number(one, "state");
-		char line[120];
-
-		(void)snprintf(line, sizeof(line), "%c %.0f from %.0f, %.0f KiB",
-			       state == r->session.state ? '*' : ' ', state,
-			       number(one, "parent"), number(one, "bytes") / 1024);
-		(void)say(r, line);
-	}
-	return 0;
-}
-
-static int ask_status(struct repl *r,
-		      int (*print)(struct repl *r, const cJSON *root, struct err *e),
-		      struct err *e)
-{
-	cleanup_text struct text json = { 0 };
-	int s = session_status(&r->session, &json, e);
-
-	if (s < 0)
-		return s;
-
-	cJSON *root = json_parse(text_string(&json), json.length);
-
-	s = root ? print(r, root, e)
-		 : err_say(e, EBADMSG, "what stepjail answered makes no sense");
-	cJSON_Delete(root);
-	return s;
-}
-
-static int status(struct repl *r, char *const *words, struct err *e)
-{
-	(void)words;
-	return ask_status(r, print_status, e);
-}
-
 static int states(struct repl *r, char *const *words, struct err *e)
 {
+	cJSON *root = ask_status(r, e);
+	const cJSON *one = NULL;
+
 	(void)words;
-	return ask_status(r, print_states, e);
+	if (!root)
+		return -e->errnum;
+	cJSON_ArrayForEach(one, json_get(root, "states"))
+	{
+		uint64_t state = 0, parent = 0, bytes = 0;
+
+		(void)json_count(one, "state", &state);
+		(void)json_count(one, "parent", &parent);
+		(void)json_count(one, "bytes", &bytes);
+		repl_say(r, "%c %" PRIu64 " from %" PRIu64 ", %" PRIu64 " KiB",
+			 state == r->session.state ? '*' : ' ', state, parent,
+			 bytes / 1024);
+	}
+	cJSON_Delete(root);
+	return 0;
 }
 
 static int reset(struct repl *r, char *const *words, struct err *e)
@@ -238,7 +194,7 @@ static int reset(struct repl *r, char *const *words, struct err *e)
 	repl_start(r);
 	if (s < 0)
 		return s;
-	(void)say(r, "a new session");
+	repl_say(r, "a new session");
 	return repl_record(r, "reset", 0, 0, NULL, e);
 }
 

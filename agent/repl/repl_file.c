@@ -72,7 +72,7 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 
 	if (s < 0)
 		return refused(s, name, e);
-	show_note(&r->show, "written, below /work");
+	repl_say(r, "written, below /work");
 
 	cJSON *file = r->transcript.fd < 0 ? NULL : inputs_file(words[0], name, e);
 

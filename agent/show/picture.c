@@ -17,9 +17,6 @@
 #define CHUNK_BYTES 12 /* of one without data: length, name, checksum */
 #define HEADER_END (SIGNATURE_BYTES + CHUNK_BYTES + 13)
 
-static const unsigned char signature[SIGNATURE_BYTES] = { 0x89, 'P',  'N',  'G',
-							  '\r', '\n', 0x1a, '\n' };
-
 /* what makes the pixels; libpng is shown no other chunk */
 static const char *const needed[] = { "IHDR", "PLTE", "tRNS", "IDAT", "IEND" };
 
@@ -29,23 +26,17 @@ void picture_free(struct picture *p)
 	p->pixels = NULL;
 }
 
-static uint32_t number(const unsigned char *at)
-{
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 |
-	       at[3];
-}
-
 int picture_size(const void *png, size_t length, uint32_t *width, uint32_t *height,
 		 struct err *e)
 {
 	const unsigned char *at = png;
 
-	if (length < HEADER_END || memcmp(at, signature, SIGNATURE_BYTES) != 0 ||
-	    number(at + SIGNATURE_BYTES) != 13 ||
+	if (length < HEADER_END || png_sig_cmp(at, 0, SIGNATURE_BYTES) != 0 ||
+	    png_get_uint_32(at + SIGNATURE_BYTES) != 13 ||
 	    memcmp(at + SIGNATURE_BYTES + 4, "IHDR", 4) != 0)
 		return err_say(e, EBADMSG, "it is no PNG");
-	*width = number(at + SIGNATURE_BYTES + 8);
-	*height = number(at + SIGNATURE_BYTES + 12);
+	*width = png_get_uint_32(at + SIGNATURE_BYTES + 8);
+	*height = png_get_uint_32(at + SIGNATURE_BYTES + 12);
 	return *width && *height ? 0 : err_say(e, EBADMSG, "it is no PNG");
 }
 
@@ -63,8 +54,8 @@ static void strip(const unsigned char *at, size_t left, struct text *out)
 	text_add(out, at, SIGNATURE_BYTES);
 	at += SIGNATURE_BYTES;
 	left -= SIGNATURE_BYTES;
-	while (left >= CHUNK_BYTES && number(at) <= left - CHUNK_BYTES) {
-		size_t chunk = CHUNK_BYTES + number(at);
+	while (left >= CHUNK_BYTES && png_get_uint_32(at) <= left - CHUNK_BYTES) {
+		size_t chunk = CHUNK_BYTES + png_get_uint_32(at);
 
 		if (is_needed(at + 4))
 			text_add(out, at, chunk);
