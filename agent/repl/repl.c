@@ -239,7 +239,11 @@ static int ask_for_marks(struct repl *r, const char *text, size_t length,
 {
 	int s = pieces_ask(&r->session, text, length, !r->lines.edit, marks, e);
 
-	return s == 0 || s == -EINTR || s == -ECANCELED ? s : repl_go_on(r, e);
+	if (s == -ECANCELED) /* the terminal has shown ^C, and the prompt begins a line */
+		(void)!write(STDOUT_FILENO, "\n", 1);
+	if (s == 0 || s == -EINTR || s == -ECANCELED || marks->failed)
+		return s;
+	return repl_go_on(r, e);
 }
 
 static int make_prompt(const struct repl *r, char *prompt, size_t size)
@@ -268,9 +272,10 @@ static int take_typed(struct repl *r, const struct text *line, struct err *e)
 
 	int s = text_check(typed, "what was typed", e);
 
-	if (s == 0)
+	/* one that is too long is not run, whole or not */
+	if (s == 0 && typed->length <= EXTRACT_CODE_MAX)
 		s = ask_for_marks(r, typed->bytes, typed->length, &marks, e);
-	if (s == 0 && marks.bytes[marks.length - 1] != PIECES_BEGIN)
+	if (s == 0 && marks.length && marks.bytes[marks.length - 1] != PIECES_BEGIN)
 		return 0;
 	if (s == 0)
 		s = run_code(r, typed->bytes, typed->length, e);
@@ -341,7 +346,6 @@ int repl_run(struct repl *r, struct err *e)
 {
 	int s = 0;
 
-	r->typed.max = EXTRACT_CODE_MAX;
 	while (s == 0 && !r->quitting && !r->ended) {
 		s = r->lines.edit ? read_typed(r, e) : read_script(r, e);
 		if (s == 0 && r->show.failed)

@@ -7,7 +7,8 @@ Program text can ask for more than its output:
     FAKE_FRAME=type:hex the same, of any frame of the branch
 A file fake_tree.json beside this says what LIST and GET answer: {"out": [["-", 3, "name"]]}, names
 in Latin-1, and a file has as many bytes x as its entry says. What a file fake_marks beside this
-holds is what a session of ONCE prints, in place of what it should.
+holds is what a session of ONCE prints, in place of what it should; where that is "wait", it makes
+fake_waits and waits for CLOSE.
 """
 import io
 import json
@@ -17,7 +18,7 @@ import struct
 
 TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_tree.json")
 MARKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_marks")
-GET, LIST, DATA, END = 47, 48, 53, 54
+GET, LIST, CLOSE, DATA, END = 47, 48, 50, 53, 54
 OUT, MEDIA, PIECE = 21, 28, 29
 MAX = 65536
 
@@ -30,6 +31,11 @@ class Lies:
             return False
         with io.open(MARKS, "rb") as f:
             data = f.read()
+        if data == b"wait":
+            io.open(MARKS.replace("marks", "waits"), "w").close()
+            while self.serve.receive()[0] != CLOSE:
+                pass
+            return True
         for at in range(0, len(data), MAX - 4):
             self.say(OUT, branch, data[at:at + MAX - 4])
         self.done(branch, "completed", "kept")

@@ -378,6 +378,19 @@ class Person(Terminal):
             self.type(nothing + "\n")
             self.expect(r"\n\[%d\]>>> $" % len(self.WHOLE))
 
+    def test_too_long(self):
+        self.start()
+        self.type("x = '''\n")
+        self.expect(r"\n\[0\]\.\.\. $")
+        for _ in range(100):
+            self.type("x" * 3000 + "\n")
+            if self.expect(r"\n\[0\](>>>|\.\.\.) $").endswith(">>> "):
+                break
+        else:
+            self.fail("more than 256 KiB were taken")
+        self.type("print(6 * 7)\n")
+        self.expect(r"\n42\n\[1\]>>> $")
+
     def test_pasted(self):
         """Lines that come at once, as from a clipboard."""
         self.start()
@@ -451,6 +464,17 @@ class Person(Terminal):
         self.type("print(6 * 7)\n")
         self.expect(r"\n42\n\[1\]>>> $")
         self.assertEqual(self.leave(), 0)
+
+    def test_interrupt_of_the_jail_that_is_asked(self):
+        self.start()
+        self.path("fake_marks", "wait")
+        self.type("x = 1\n")
+        self.assertTrue(wait_for(lambda: os.path.exists(self.path("fake_waits"))))
+        self.type("\x03")
+        self.expect(r"\n\[0\]>>> $")
+        os.unlink(self.path("fake_marks"))
+        self.type("print('x' in globals())\n")
+        self.assertIn("\nFalse\n", self.expect(r"\n\[1\]>>> $"))
 
     def test_branch_in_the_prompt(self):
         self.start()
