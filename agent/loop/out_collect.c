@@ -15,6 +15,7 @@
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"
 #include "agent/record/record.h"
+#include "agent/session/list.h"
 #include "init/io.h"
 
 #define NAME_BYTES 255   /* as Linux has it */
@@ -81,17 +82,6 @@ static const char *wrong_name(const char *name)
 		left -= n;
 	}
 	return NULL;
-}
-
-static int take_list(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	struct text *list = arg;
-
-	text_add(list, bytes, length);
-	return list->failed
-		       ? err_say(e, E2BIG, "it has more entries than %u MiB of names",
-				 OUT_LIST_BYTES >> 20)
-		       : 0;
 }
 
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
@@ -214,39 +204,36 @@ static int enter(struct level *l, const char *path, const char *name, struct err
 	return r;
 }
 
-/* "k size mtime name" */
-static int take_entry(struct level *l, const char *entry, struct err *e)
+static int take_entry(struct level *l, const struct list_entry *entry, struct err *e)
 {
 	cleanup_text struct text path = { 0 };
-	char *end = NULL;
-	unsigned long long size = strlen(entry) > 2 ? strtoull(entry + 2, &end, 10) : 0;
-	const char *name = end && *end == ' ' ? strchr(end + 1, ' ') : NULL;
-	const char *wrong;
+	const char *name = entry->name;
+	const char *wrong = wrong_name(name);
 
-	if (!name++)
-		return err_say(e, ENOTCONN, "what stepjail lists makes no sense");
-	if (!l->depth && strcmp(name, OUT_MARKER) == 0 && size == 0)
+	if (!l->depth && strcmp(name, OUT_MARKER) == 0 && entry->size_bytes == 0)
 		return 0;
 	text_printf(&path, "%s/%s", l->path, name);
 	if (path.failed)
 		return text_check(&path, "a path", e);
-	wrong = wrong_name(name);
-	if (!wrong && entry[0] != '-' && entry[0] != 'd')
-		wrong = entry[0] == 'l' ? "it is a link"
-					: "it is neither a file nor a folder";
+	if (!wrong && entry->kind != '-' && entry->kind != 'd')
+		wrong = entry->kind == 'l' ? "it is a link"
+					   : "it is neither a file nor a folder";
 	if (wrong) {
 		leave_out(l->o, text_string(&path), wrong);
 		return 0;
 	}
-	return entry[0] == 'd' ? enter(l, text_string(&path), name, e)
-			       : copy_file(l, text_string(&path), name, size, e);
+	return entry->kind == 'd'
+		       ? enter(l, text_string(&path), name, e)
+		       : copy_file(l, text_string(&path), name, entry->size_bytes, e);
 }
 
 static int walk(struct level *l, struct err *e)
 {
 	cleanup_text struct text list = { .max = OUT_LIST_BYTES };
+	struct list_entry entry;
 	struct err why = { 0 };
-	int r = session_get(l->s, SESSION_FOLDER, l->path, take_list, &list, &why);
+	size_t at = 0;
+	int r = list_get(l->s, l->path, &list, &why);
 
 	if (is_end(r)) {
 		*e = why;
@@ -256,16 +243,14 @@ static int walk(struct level *l, struct err *e)
 		leave_out(l->o, l->path, why.text);
 		return 0;
 	}
-	for (size_t at = 0; r == 0 && at < list.length;) {
-		const char *entry = list.bytes + at;
-
-		at += strlen(entry) + 1;
+	while (r == 0 && (r = list_next(&list, &at, &entry)) > 0) {
 		if (l->o->count + l->o->left_count + l->o->folders >= OUT_FILES_MAX)
 			return err_say(e, E2BIG, "it has more than %u files and folders",
 				       OUT_FILES_MAX);
-		r = take_entry(l, entry, e);
+		r = take_entry(l, &entry, e);
 	}
-	return r;
+	return r == -EBADMSG ? err_say(e, ENOTCONN, "what stepjail lists makes no sense")
+			     : r;
 }
 
 /* a step that the task's end came to is still running: files wait for its end */
@@ -277,7 +262,7 @@ static int settle(struct session *s, struct err *e)
 	for (int i = 0; r != 0 && i < SETTLE_TRIES; i++) {
 		cleanup_text struct text list = { .max = OUT_LIST_BYTES };
 
-		r = session_get(s, SESSION_FOLDER, ".", take_list, &list, e);
+		r = list_get(s, ".", &list, e);
 		if (is_end(r))
 			return r;
 		if (r < 0 && stop_sleep(s->serve.stop, SETTLE_MS) < 0)

@@ -114,6 +114,7 @@ static Suite *(*const suites[])(void) = {
 	agent_faults_suite,
 	agent_inputs_suite,
 	agent_key_suite,
+	agent_list_suite,
 	agent_live_suite,
 	agent_media_suite,
 	agent_model_suite,

@@ -181,6 +181,7 @@ Suite *agent_extract_suite(void);
 Suite *agent_faults_suite(void);
 Suite *agent_inputs_suite(void);
 Suite *agent_key_suite(void);
+Suite *agent_list_suite(void);
 Suite *agent_live_suite(void);
 Suite *agent_media_suite(void);
 Suite *agent_memory_suite(void);
