@@ -11,7 +11,6 @@
 #include "agent/base/file.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/read_transcript.h"
-#include "agent/replay/peek.h"
 #include "agent/replay/replay.h"
 #include "agent/session/launch.h"
 #include "init/io.h"
@@ -69,13 +68,12 @@ static void whole_free(struct whole **where)
 static int read_twice(struct whole *w, const char *path, int fd,
 		      struct read_transcript *reading, struct err *e)
 {
-	cJSON *start;
-	int r = peek_start(fd, path, w->replay.stop, &start, e);
+	int r = peek_run(fd, path, w->replay.stop, &w->replay.start, e);
 
 	if (r == 0)
-		r = start ? replay_start(&w->replay, start, e)
-			  : confined_go(&w->replay.confined, w->replay.stop, e);
-	cJSON_Delete(start);
+		r = w->replay.start.format
+			    ? replay_start(&w->replay, e)
+			    : confined_go(&w->replay.confined, w->replay.stop, e);
 	if (r == 0)
 		r = read_transcript_run(fd, replay_take, &w->replay, reading, e);
 	if (r == 0 && reading->end == READ_TRANSCRIPT_CHANGED)

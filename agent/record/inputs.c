@@ -15,10 +15,6 @@
 #include "agent/record/record.h"
 #include "init/io.h"
 
-#define WEAKER "allow-missing"
-
-static const struct opt known[] = { JAIL_OPTS(struct { struct jail_options jail; }) };
-
 int inputs_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes)
 {
 	struct sha256_ctx sum;
@@ -99,16 +95,6 @@ static cJSON *inputs_stream(const struct input_file *f, int fd, struct err *e)
 	return o;
 }
 
-bool inputs_is_stream(const cJSON *file)
-{
-	return cJSON_IsTrue(json_get(file, "stream"));
-}
-
-bool inputs_has_out(const cJSON *given)
-{
-	return cJSON_IsTrue(json_get(given, "out"));
-}
-
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 		     bool stateless, struct err *e)
 {
@@ -141,51 +127,4 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 		(void)cJSON_AddItemToArray(files, one);
 	}
 	return given;
-}
-
-static int take_option(const cJSON *one, struct opt_list *pass, struct err *e)
-{
-	const struct opt *o = NULL;
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].kind == OPT_PASS && strcmp(known[i].name, one->string) == 0)
-			o = &known[i];
-	if (!o || !cJSON_IsString(one) || !one->valuestring[0] ||
-	    pass->count + 2 > OPT_LIST_MAX)
-		return err_say(
-			e, EBADMSG,
-			"the transcript gives its jails an option '%.40s', which solve and repl do not have",
-			one->string);
-	if (strcmp(o->name, WEAKER) == 0)
-		return 0;
-	pass->items[pass->count++] = o->name;
-	pass->items[pass->count++] = one->valuestring;
-	return 0;
-}
-
-int inputs_take(const cJSON *given, struct jail_options *o, bool *stateless,
-		struct err *e)
-{
-	const cJSON *rootfs = json_get(given, "rootfs");
-	const cJSON *step_ms = json_get(given, "step_ms");
-	const cJSON *options = json_get(given, "options");
-	const cJSON *one = NULL;
-
-	if (!cJSON_IsString(rootfs) || !rootfs->valuestring[0] ||
-	    !cJSON_IsNumber(step_ms) || !(step_ms->valuedouble >= 100) ||
-	    step_ms->valuedouble > (double)(24 * HOUR_MS) || !cJSON_IsObject(options))
-		return err_say(
-			e, EBADMSG,
-			"the transcript does not say what its jails were made with");
-	o->rootfs = rootfs->valuestring;
-	o->step_ms = (uint64_t)step_ms->valuedouble;
-	*stateless = cJSON_IsTrue(json_get(given, "stateless"));
-	cJSON_ArrayForEach(one, options)
-	{
-		int r = take_option(one, &o->pass, e);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }

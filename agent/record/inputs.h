@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inputs.h - what a run's jails were made with, as JSON, and back
+ * inputs.h - what a run's jails were made with, as JSON; read back by replay/peek.h
  */
 #ifndef STEPJAIL_AGENT_INPUTS_H
 #define STEPJAIL_AGENT_INPUTS_H
@@ -43,23 +43,5 @@ cJSON *inputs_file(const char *path, const char *name, struct err *e);
  */
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 		     bool stateless, struct err *e);
-
-/** inputs_is_stream() - Whether a recorded file came by a pipe */
-bool inputs_is_stream(const cJSON *file);
-
-/** inputs_has_out() - Whether the jail had a folder /work/out */
-bool inputs_has_out(const cJSON *given);
-
-/**
- * inputs_take() - The jail's options out of such an object; files are left out
- * @o:		Filled, but for @stepjail and @files; points into @given
- *
- * A transcript is a stranger's words. Only options that solve has are taken, and none
- * that gives up a wall: allow-missing is for whoever runs it again to say.
- *
- * Return: 0, or -EBADMSG with a line that says what is wrong
- */
-int inputs_take(const cJSON *given, struct jail_options *o, bool *stateless,
-		struct err *e);
 
 #endif

@@ -1,202 +1,141 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peek.c - the first line of a stranger's transcript: see peek.h
+ * peek.c - what a stranger's transcript says of its jails: see peek.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/json.h"
+#include "agent/base/path.h"
 #include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
+#include "agent/record/transcript.h"
 #include "agent/replay/peek.h"
-#include "init/io.h"
+#include "agent/session/launch.h"
 
-/* what the child says first */
-enum said { SAID_START = 's', SAID_NONE = 'n', SAID_ERROR = 'e' };
+#define PEEK_UNKNOWN "????????????????????????????????????????????????????????????????"
+#define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */
 
-static void pack_number(uint64_t n, struct text *out)
-{
-	text_add(out, &n, sizeof(n));
-}
+#define ROW(kind, field) OPT_ROW(kind, struct peek, field)
 
-static void pack_string(const char *s, struct text *out)
-{
-	pack_number(strlen(s), out);
-	text_add(out, s, strlen(s));
-}
-
-void peek_pack(const cJSON *value, struct text *out)
-{
-	bool named = cJSON_IsObject(value);
-	const char *type = named                   ? "o"
-			   : cJSON_IsArray(value)  ? "a"
-			   : cJSON_IsString(value) ? "s"
-			   : cJSON_IsNumber(value) ? "d"
-			   : cJSON_IsTrue(value)   ? "t"
-			   : cJSON_IsFalse(value)  ? "f"
-						   : "z";
-
-	text_puts(out, type);
-	if (*type == 's')
-		pack_string(value->valuestring, out);
-	if (*type == 'd')
-		text_add(out, &value->valuedouble, sizeof(value->valuedouble));
-	if (*type != 'o' && *type != 'a')
-		return;
-	pack_number((uint64_t)cJSON_GetArraySize(value), out);
-	for (const cJSON *item = value->child; item; item = item->next) {
-		if (named)
-			pack_string(item->string ? item->string : "", out);
-		peek_pack(item, out);
-	}
-}
-
-/* bytes that are still to be taken; @at NULL once anything was wrong */
-struct packed {
-	const char *at, *end;
-	size_t values;
+static const struct opt rows[] = {
+	{ "format", "N", .min = TRANSCRIPT_FORMAT, .max = TRANSCRIPT_FORMAT,
+	  ROW(COUNT, format) },
+	{ "rootfs", "NAME", ROW(TEXT, jail.rootfs) },
+	{ "step-time", "TIME", .min = 100, .max = 24 * HOUR_MS, ROW(TIME, jail.step_ms) },
+	LIMIT_OPTS(struct peek, jail.pass),
+	FIXED_OPTS(struct peek, jail.pass),
+	{ "file", "SHA256:PATH", ROW(LIST, jail.files) },
+	{ "test", "SHA256:PATH", ROW(LIST, tests) },
+	{ "skills", "SHA256:PATH", ROW(TEXT, skills) },
+	{ "stateless", ROW(FLAG, stateless) },
+	{ "out", ROW(FLAG, out) },
+	{ "repl", ROW(FLAG, repl) },
+	{ .name = NULL },
 };
+OPT_ROWS_FIT(rows);
 
-static const char *take(struct packed *p, size_t length)
-{
-	const char *at = p->at;
-
-	if (!at || length > (size_t)(p->end - at)) {
-		p->at = NULL;
-		return NULL;
-	}
-	p->at += length;
-	return at;
-}
-
-static uint64_t take_number(struct packed *p)
-{
-	uint64_t n = 0;
-	const char *at = take(p, sizeof(n));
-
-	if (at)
-		memcpy(&n, at, sizeof(n));
-	return n;
-}
-
-/* a copy, or NULL */
-static char *take_string(struct packed *p)
-{
-	uint64_t length = take_number(p);
-	const char *at = take(p, length);
-	char *copy = at && !memchr(at, '\0', length) ? strndup(at, length) : NULL;
-
-	if (!copy)
-		p->at = NULL;
-	return copy;
-}
-
-static cJSON *take_text(struct packed *p)
-{
-	char *string = take_string(p);
-	cJSON *value = string ? cJSON_CreateString(string) : NULL;
-
-	free(string);
-	return value;
-}
-
-static cJSON *take_value(struct packed *p, int depth);
-
-static void take_items(struct packed *p, cJSON *into, int depth)
-{
-	for (uint64_t left = take_number(p); left && p->at; left--) {
-		cleanup_free char *name = cJSON_IsObject(into) ? take_string(p) : NULL;
-		cJSON *item = p->at ? take_value(p, depth - 1) : NULL;
-		bool added = item && (name ? cJSON_AddItemToObject(into, name, item)
-					   : cJSON_AddItemToArray(into, item));
-
-		if (!added) {
-			cJSON_Delete(item);
-			p->at = NULL;
-		}
-	}
-}
-
-static cJSON *take_value(struct packed *p, int depth)
-{
-	const char *type = take(p, 1);
-	double number = 0;
-	cJSON *value = NULL;
-
-	if (!type || depth == 0 || ++p->values > PEEK_VALUES_MAX) {
-		p->at = NULL;
-		return NULL;
-	}
-	if (*type == 'd') {
-		const char *at = take(p, sizeof(number));
-
-		if (at)
-			memcpy(&number, at, sizeof(number));
-	}
-	switch (*type) {
-	case 'o':
-		value = cJSON_CreateObject();
-		break;
-	case 'a':
-		value = cJSON_CreateArray();
-		break;
-	case 's':
-		value = take_text(p);
-		break;
-	case 'd':
-		value = cJSON_CreateNumber(number);
-		break;
-	case 't':
-	case 'f':
-		value = cJSON_CreateBool(*type == 't');
-		break;
-	case 'z':
-		value = cJSON_CreateNull();
-		break;
-	default:
-		break;
-	}
-	if (!value)
-		p->at = NULL;
-	else if (*type == 'o' || *type == 'a')
-		take_items(p, value, depth);
-	return value;
-}
-
-cJSON *peek_unpack(const char *bytes, size_t length)
-{
-	struct packed p = { .at = bytes, .end = bytes + length };
-	cJSON *value = take_value(&p, PEEK_DEPTH_MAX);
-
-	if (p.at == p.end)
-		return value;
-	cJSON_Delete(value);
-	return NULL;
-}
+/* what both share; the parent looks at it when the child has ended */
+struct said {
+	size_t length;
+	char bytes[PEEK_BYTES];
+};
 
 /* ---- the child */
 
-static int take_start(void *arg, const char *event, const cJSON *line, struct err *e)
+static void add(struct text *words, const char *name, const char *value)
 {
-	struct text *out = arg;
-
-	if (strcmp(event, "start") == 0 && !out->length) {
-		text_add(out, &(char){ SAID_START }, 1);
-		peek_pack(line, out);
-	}
-	return text_check(out, "the transcript's first line", e);
+	text_printf(words, value ? "--%s=%s" : "--%s", name, value);
+	text_add(words, "", 1);
 }
 
-static int look(int fd, const char *path, struct text *out, struct err *e)
+static void add_number(struct text *words, const char *name, const cJSON *number,
+		       const char *unit)
+{
+	cleanup_text struct text value = { 0 };
+
+	text_printf(&value, "%.0f%s", cJSON_GetNumberValue(number), unit);
+	add(words, name, text_string(&value));
+}
+
+static void add_flag(struct text *words, const char *name, bool set)
+{
+	if (set)
+		add(words, name, NULL);
+}
+
+static void add_files(struct text *words, const char *option, const cJSON *list)
+{
+	const cJSON *file = NULL;
+
+	cJSON_ArrayForEach(file, list)
+	{
+		cleanup_text struct text value = { 0 };
+		const char *name = json_text(file, "name");
+		const char *path =
+			json_get(file, "path") ? json_text(file, "path") : name;
+
+		text_printf(&value, "%s:%s", json_text(file, "sha256"), path);
+		/* it is called in the jail as it was outside */
+		if (strcmp(path_last(path), name) != 0)
+			text_clear(&value);
+		add(words, option, value.length ? text_string(&value) : "?");
+	}
+}
+
+void peek_words(const cJSON *start, struct text *words)
+{
+	const cJSON *jail = json_get(start, "jail");
+	const cJSON *skills = json_get(jail, "skills");
+	cleanup_text struct text folder = { 0 };
+	const cJSON *one = NULL;
+
+	add_number(words, "format", json_get(start, "format"), "");
+	add_number(words, "step-time", json_get(jail, "step_ms"), "ms");
+	add(words, "rootfs", json_text(jail, "rootfs"));
+	cJSON_ArrayForEach(one, json_get(jail, "options"))
+	{
+		const char *name = one->string ? one->string : "";
+
+		/* allow-missing is for whoever runs it again to say */
+		if (strcmp(name, "allow-missing") != 0)
+			add(words, name, cJSON_IsString(one) ? one->valuestring : "");
+	}
+	add_files(words, "file", json_get(jail, "files"));
+	add_files(words, "test", json_get(jail, "tests"));
+	if (skills) {
+		/* one of an earlier edition has a digest for each function alone */
+		text_printf(&folder, "%s:%s",
+			    json_get(skills, "sha256") ? json_text(skills, "sha256")
+						       : PEEK_UNKNOWN,
+			    json_text(skills, "dir"));
+		add(words, "skills", text_string(&folder));
+	}
+	add_flag(words, "stateless", cJSON_IsTrue(json_get(jail, "stateless")));
+	add_flag(words, "out", cJSON_IsTrue(json_get(jail, "out")));
+	add_flag(words, "repl", strcmp(json_text(start, "command"), "repl") == 0);
+}
+
+static int take_line(void *arg, const char *event, const cJSON *line, struct err *e)
+{
+	struct text *words = arg;
+
+	if (strcmp(event, "start") == 0)
+		peek_words(line, words);
+	return text_check(words, "what the transcript says of its jails", e);
+}
+
+static int look(int fd, const char *path, struct text *words, struct err *e)
 {
 	const struct confine_policy nothing = { 0 };
 	struct confine_facts facts;
@@ -204,7 +143,7 @@ static int look(int fd, const char *path, struct text *out, struct err *e)
 	int r = confine_self(&nothing, &facts, e);
 
 	if (r == 0)
-		r = read_transcript_run(fd, take_start, out, &reading, e);
+		r = read_transcript_run(fd, take_line, words, &reading, e);
 	if (r == 0 && reading.end == READ_TRANSCRIPT_CHANGED)
 		r = err_say(e, EBADMSG,
 			    "%s: line %" PRIu64
@@ -213,107 +152,104 @@ static int look(int fd, const char *path, struct text *out, struct err *e)
 	return r;
 }
 
-__attribute__((noreturn)) static void be_child(int fd, int answer, const char *path,
-					       pid_t parent)
+/* exit status 0 with arguments, 1 with what is wrong */
+__attribute__((noreturn)) static void be_child(int fd, const char *path, pid_t parent,
+					       struct said *said)
 {
-	cleanup_text struct text out = { .max = PEEK_BYTES_MAX };
+	cleanup_text struct text words = { .max = PEEK_BYTES };
 	struct err e = { 0 };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	/* out of the way of 0 to 4 */
-	int from = fcntl(fd, F_DUPFD_CLOEXEC, 5);
-	int to = fcntl(answer, F_DUPFD_CLOEXEC, 5);
+	int r;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || null < 0 ||
-	    from < 0 || to < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+	    dup2(fd, 0) < 0 || close_range(1, UINT_MAX, 0) < 0)
 		_exit(125);
-	for (int i = 0; i <= 2; i++)
-		(void)dup2(null, i);
-	if (dup2(from, 3) < 0 || dup2(to, 4) < 0 || close_range(5, UINT_MAX, 0) < 0)
-		_exit(125);
-	if (look(3, path, &out, &e) < 0) {
-		text_clear(&out);
-		text_add(&out, &(char){ SAID_ERROR }, 1);
-		text_puts(&out, e.text);
-	} else if (!out.length) {
-		text_add(&out, &(char){ SAID_NONE }, 1);
-	}
-	_exit(io_write_all(4, text_string(&out), out.length) < 0);
+	r = look(0, path, &words, &e);
+	said->length = r < 0 ? sizeof(e.text) : words.length;
+	memcpy(said->bytes, r < 0 ? e.text : text_string(&words), said->length);
+	_exit(r < 0);
 }
 
 /* ---- its parent */
 
-static int hear(int fd, struct stop *stop, struct text *said, struct err *e)
+static bool good_file(const char *item)
 {
-	char bytes[65536];
-	ssize_t n = 1;
+	const char *path = item + PEEK_DIGEST + 1;
 
-	while (n != 0) {
-		struct pollfd polls[] = { { .fd = fd, .events = POLLIN },
-					  { .fd = stop->fd, .events = POLLIN } };
-
-		if (poll(polls, 2, -1) < 0 && errno != EINTR)
-			return err_set(e, errno, "poll");
-		if (stop_came(stop))
-			return err_say(e, EINTR, "stopped by a signal");
-		if (!polls[0].revents)
-			continue;
-		n = read(fd, bytes, sizeof(bytes));
-		if (n < 0)
-			return err_set(e, errno, "who reads the transcript");
-		text_add(said, bytes, (size_t)n);
-		if (said->failed)
-			return text_check(said, "the transcript's first line", e);
-	}
-	return 0;
+	return strnlen(item, PEEK_DIGEST + 2) > PEEK_DIGEST + 1 && path[-1] == ':' &&
+	       strlen(path) < PATH_MAX && (*path == '/' || !strchr(path, '/'));
 }
 
-static int understand(const struct text *said, cJSON **start, struct err *e)
+int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 {
-	const char *bytes = text_string(said);
+	static const struct command solve = { .name = "solve", .opts = rows };
+	const struct opt_list *lists[] = { &p->jail.files, &p->tests };
+	char *argv[WORDS_MAX + 1] = { NULL };
+	size_t count = 0;
+	const char *operand;
+	bool help = false;
+	int r;
 
-	if (*bytes == SAID_ERROR && said->length > 1)
-		return err_say(e, EBADMSG, "%s", bytes + 1);
-	if (*bytes == SAID_NONE && said->length == 1)
-		return 0;
-	if (*bytes == SAID_START)
-		*start = peek_unpack(bytes + 1, said->length - 1);
-	return cJSON_IsObject(*start)
-		       ? 0
-		       : err_say(e, EBADMSG, "who reads the transcript has died");
+	for (size_t at = 0; at < length && count < WORDS_MAX;
+	     at += strlen(words + at) + 1)
+		argv[count++] = (char *)(uintptr_t)words + at;
+	r = options_parse(&solve, argv, p, &operand, &help, e);
+	if (r == 0 && (help || !p->format || !p->jail.rootfs || !p->jail.step_ms ||
+		       count == WORDS_MAX || (p->skills && !good_file(p->skills))))
+		r = err_say(e, EBADMSG, "an option is missing, or there are too many");
+	for (size_t i = 0; i < COUNT(lists); i++)
+		for (size_t k = 0; r == 0 && k < lists[i]->count; k++)
+			if (!good_file(lists[i]->items[k]))
+				r = err_say(e, EBADMSG,
+					    "the list of files makes no sense");
+	return r < 0 ? err_within(
+			       e,
+			       "the transcript does not say what its jails were made with: ")
+		     : 0;
 }
 
-int peek_start(int fd, const char *path, struct stop *stop, cJSON **start, struct err *e)
+/* @status is waitpid(2)'s */
+static int take_said(struct peek *p, const struct said *said, int status, struct err *e)
 {
-	cleanup_text struct text said = { .max = PEEK_BYTES_MAX };
-	cleanup_fd int ours = -1, theirs = -1;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > 1 ||
+	    said->length > sizeof(said->bytes) ||
+	    (said->length && said->bytes[said->length - 1]))
+		return err_say(e, EBADMSG,
+			       "the process that reads the transcript has died");
+	if (WEXITSTATUS(status))
+		return err_say(e, EBADMSG, "%s", said->bytes);
+	return said->length ? peek_take(p, said->bytes, said->length, e) : 0;
+}
+
+int peek_run(int fd, const char *path, struct stop *stop, struct peek *p, struct err *e)
+{
+	struct said *said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct pollfd polls[] = { { .events = POLLIN },
+				  { .fd = stop->fd, .events = POLLIN } };
 	pid_t parent = getpid();
-	int both[2];
+	struct child child;
 
-	*start = NULL;
-	if (pipe2(both, O_CLOEXEC) < 0)
-		return err_set(e, errno, "pipe");
-	ours = both[0];
-	theirs = both[1];
-
-	pid_t pid = fork();
-
-	if (pid == 0)
-		be_child(fd, theirs, path, parent);
-	if (pid < 0)
-		return err_set(e, errno, "fork");
-	io_close_fd(&theirs);
-
-	int r = hear(ours, stop, &said, e);
-
-	if (r < 0)
-		(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
-	if (r == 0)
-		r = understand(&said, start, e);
-	if (r < 0) {
-		cJSON_Delete(*start);
-		*start = NULL;
+	*p = (struct peek){ 0 };
+	if (said == MAP_FAILED)
+		return err_set(e, errno, "mmap");
+	child.pid = fork();
+	if (child.pid == 0)
+		be_child(fd, path, parent, said);
+	child.pidfd = child.pid < 0 ? -1 : pidfd_open(child.pid, 0);
+	polls[0].fd = child.pidfd;
+	if (child.pidfd < 0) {
+		(void)err_set(e, errno, "start a process that reads the transcript");
+		(void)launch_end(&child, 0);
+		return -e->errnum;
 	}
-	return r;
+	while (!polls[0].revents && !stop_came(stop))
+		(void)poll(polls, COUNT(polls), -1);
+	if (!polls[0].revents)
+		(void)kill(child.pid, SIGKILL);
+
+	int status = launch_end(&child, 0);
+
+	if (stop->signal)
+		return err_say(e, EINTR, "stopped by a signal");
+	return take_said(p, said, status, e);
 }

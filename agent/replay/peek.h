@@ -1,42 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peek.h - the first line of a stranger's transcript, read by a process that can do
+ * peek.h - what a stranger's transcript says of its jails, read by a process that can do
  * nothing
  *
- * What a transcript's jails are made with must be known before this process confines
- * itself, for the broker is forked with it. So a child reads the file first: it confines
- * itself as `verify` does, checks all of it, and hands back the first line, no more as
- * JSON but as values that need no parser: each a byte for its type, and lengths in front
- * of texts.
+ * The broker's command line must be known before this process confines itself. So a child
+ * reads the file first: it confines itself as `verify` does, checks all of it, and hands
+ * back arguments such as "--memory=512M" and "--file=SHA256:/a/path". They are taken by
+ * the parser of the agent's own command line, whose table here has no option that gives
+ * up a wall and none that names a program.
  */
 #ifndef STEPJAIL_AGENT_PEEK_H
 #define STEPJAIL_AGENT_PEEK_H
 
 #include <cjson/cJSON.h>
-#include <stddef.h>
 
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
+#include "agent/session/jail_opts.h"
 
-#define PEEK_BYTES_MAX ((size_t)16 << 20)
-#define PEEK_VALUES_MAX 100000
-#define PEEK_DEPTH_MAX 16
+#define PEEK_BYTES ((size_t)2 << 20) /* of all arguments together */
+#define PEEK_DIGEST ((size_t)64)     /* hex digits, then a colon, begin each file */
+
+/* strings are the child's, and stay until this process ends */
+struct peek {
+	/* rootfs, step_ms, pass; files: of a path, or of a name alone, that came by a
+	 * pipe */
+	struct jail_options jail;
+	struct opt_list tests;
+	const char *
+		skills; /* the folder of saved functions, its digest before it; or NULL */
+	uint64_t format; /* 0: there is no first line */
+	bool stateless;
+	bool out;  /* the jail had a folder /work/out */
+	bool repl; /* it was made by repl */
+};
 
 /**
- * peek_start() - The start line of a transcript that fits
+ * peek_run() - Have a child read a transcript, and take what it says of the jails
  * @fd:		Of the transcript; its offset moves
  * @path:	As the user gave it
- * @start:	Gets the line, for the caller to free; NULL where there is no whole line
+ * @p:		Overwritten
  *
- * Return: 0, -EBADMSG (it was changed; or the child makes no sense), -EINTR, or -errno
+ * Return: 0, -EBADMSG (it was changed; or the child has died), -EINTR, or -errno
  */
-int peek_start(int fd, const char *path, struct stop *stop, cJSON **start, struct err *e);
+int peek_run(int fd, const char *path, struct stop *stop, struct peek *p, struct err *e);
 
-/** peek_pack() - Add a value, and what is in it */
-void peek_pack(const cJSON *value, struct text *out);
+/* ---- peek.c and tests only */
 
-/** peek_unpack() - The value in these bytes, for the caller to free; NULL where it is
- * none */
-cJSON *peek_unpack(const char *bytes, size_t length);
+/** peek_words() - Add the arguments of a transcript's first line, a NUL behind each */
+void peek_words(const cJSON *start, struct text *words);
+
+/**
+ * peek_take() - Take arguments, which a hostile child may have written
+ * @words:	@length bytes, of which the last is a NUL
+ *
+ * Return: 0, or -errno: one of them is none that a transcript may give
+ */
+int peek_take(struct peek *p, const char *words, size_t length, struct err *e);
 
 #endif

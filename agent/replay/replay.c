@@ -15,7 +15,6 @@
 #include "agent/model/extract.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
-#include "agent/record/transcript.h"
 #include "agent/replay/replay.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
@@ -39,41 +38,48 @@ static const char *asked_file(const struct replay *r, const char *recorded)
 	return NULL;
 }
 
-const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
+/* opened only where it is a file by its attributes: a transcript names what it likes */
+static int digest_recorded(const char *path, char hex[CHAIN_HEX], struct err *e)
 {
-	const char *path = asked_file(r, json_text(file, "path"));
-	const char *was = json_text(file, "sha256");
+	struct stat st;
+	uint64_t bytes;
+
+	if (*path != '/')
+		return err_say(e, ENOENT, "%s came by a pipe", path);
+	if (stat(path, &st) < 0)
+		return err_set(e, errno, "%s", path);
+	/* to digest it is to read all that is in it, which may be all of the host */
+	if (S_ISDIR(st.st_mode))
+		return err_say(e, EISDIR,
+			       "%s is a folder, which a transcript cannot choose", path);
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s is not a regular file", path);
+	return inputs_digest(path, hex, &bytes, e);
+}
+
+const char *replay_file(struct replay *r, const char *recorded, const char *was,
+			struct err *e)
+{
+	const char *path = asked_file(r, recorded);
+	cleanup_text struct text line = { 0 };
 	char hex[CHAIN_HEX];
 	uint64_t bytes;
-	struct stat st;
-
-	/* to digest it is to read all that is in it, which may be all of the host */
-	if (!path && stat(json_text(file, "path"), &st) == 0 && S_ISDIR(st.st_mode)) {
-		(void)err_say(
-			e, EISDIR,
-			"%s is a folder, which a transcript cannot choose; give it with --file",
-			json_text(file, "path"));
-		return NULL;
-	}
-
-	int s = inputs_digest(path ? path : json_text(file, "path"), hex, &bytes, e);
+	int s = path ? inputs_digest(path, hex, &bytes, e)
+		     : digest_recorded(recorded, hex, e);
 
 	if (s < 0) {
 		(void)err_within(e, "a file of the transcript (give it with --file): ");
 		return NULL;
 	}
-	if (strcmp(hex, was) == 0)
-		return path ? path : json_text(file, "path");
+	if (strncmp(hex, was, strlen(hex)) == 0)
+		return path ? path : recorded;
 	if (!path) {
 		(void)err_say(
 			e, ESTALE,
 			"%s is not the file that it was: its digest was %.64s, is %s; give the one to take with --file",
-			json_text(file, "path"), was, hex);
+			recorded, was, hex);
 		return NULL;
 	}
-
-	cleanup_text struct text line = { 0 };
-
 	text_printf(&line, "file %s: another one, its sha256 was %.64s, is %s", path, was,
 		    hex);
 	replay_differs(r, text_string(&line));
@@ -82,37 +88,31 @@ const char *replay_file(struct replay *r, const cJSON *file, struct err *e)
 
 static int take_files(struct replay *r, struct err *e)
 {
+	const struct peek *p = &r->start;
 	bool streams[OPT_LIST_MAX] = { false };
-	const cJSON *file = NULL;
 	int s;
 
-	cJSON_ArrayForEach(file, json_get(r->given, "files"))
-	{
-		const char *path = replay_file(r, file, e);
+	r->jail = p->jail;
+	for (size_t i = 0; i < p->jail.files.count; i++) {
+		const char *item = p->jail.files.items[i];
+		const char *path = replay_file(r, item + PEEK_DIGEST + 1, item, e);
 
 		if (!path)
 			return -e->errnum;
-		if (strcmp(path_last(path), json_text(file, "name")) != 0 ||
-		    r->jail.files.count == OPT_LIST_MAX)
-			return err_say(e, EBADMSG,
-				       "the transcript's list of files makes no sense");
-		streams[r->jail.files.count] = inputs_is_stream(file);
-		r->jail.files.items[r->jail.files.count++] = path;
+		streams[i] = item[PEEK_DIGEST + 1] != '/';
+		r->jail.files.items[i] = path;
 	}
 	r->jail.file_limit_bytes = UINT64_MAX;
 	s = jail_binds_make(&r->jail, streams, r->stop, &r->binds, e);
-	cJSON_ArrayForEach(file, json_get(r->given, "tests"))
-	{
-		const char *path = s < 0 ? NULL : replay_file(r, file, e);
+	for (size_t i = 0; s == 0 && i < p->tests.count; i++) {
+		const char *item = p->tests.items[i];
+		const char *path = replay_file(r, item + PEEK_DIGEST + 1, item, e);
 
-		if (!path)
-			return s < 0 ? s : -e->errnum;
-		if (strcmp(path_last(path), json_text(file, "name")) != 0)
-			return err_say(e, EBADMSG,
-				       "the transcript's list of tests makes no sense");
-		s = jail_binds_more(&r->binds, path, TESTS_FOLDER, path_last(path), e);
+		s = path ? jail_binds_more(&r->binds, path, TESTS_FOLDER, path_last(path),
+					   e)
+			 : -e->errnum;
 	}
-	if (s == 0 && inputs_has_out(r->given))
+	if (s == 0 && p->out)
 		s = out_mark(&r->out, e);
 	jail_binds_add(&r->binds, &r->out.marker);
 	return s;
@@ -136,8 +136,7 @@ static void say_options(struct replay *r)
 /* a folder is the caller's to choose, like those of --file */
 static int take_skills(struct replay *r, struct err *e)
 {
-	const cJSON *recorded = json_get(r->given, "skills");
-	const char *was = json_text(recorded, "sha256");
+	const char *recorded = r->start.skills;
 	cleanup_text struct text line = { 0 };
 	cleanup_fd int fd = -1;
 	char hex[CHAIN_HEX];
@@ -149,31 +148,22 @@ static int take_skills(struct replay *r, struct err *e)
 		return err_say(
 			e, EISDIR,
 			"the task had the functions in %s, which is a folder, which a transcript cannot choose; give it with --skills",
-			json_text(recorded, "dir"));
+			recorded + PEEK_DIGEST + 1);
 	fd = skills_bind(r->skills, &r->binds, hex, &bytes, e);
-	if (fd < 0 || strcmp(hex, was) == 0)
+	if (fd < 0 || strncmp(hex, recorded, PEEK_DIGEST) == 0)
 		return fd < 0 ? fd : 0;
 	text_printf(
 		&line,
 		"skills %s: not the functions that they were: their sha256 was %.64s, is %s",
-		r->skills, *was ? was : "not known", hex);
+		r->skills, recorded, hex);
 	replay_differs(r, text_string(&line));
 	return 0;
 }
 
-int replay_start(struct replay *r, const cJSON *line, struct err *e)
+int replay_start(struct replay *r, struct err *e)
 {
-	uint32_t format = 0;
-	int s;
+	int s = take_files(r, e);
 
-	if (!json_u32(line, "format", &format) || format != TRANSCRIPT_FORMAT)
-		return err_say(
-			e, EBADMSG,
-			"the transcript's format is none that this stepjail-agent knows");
-	r->given = cJSON_Duplicate(json_get(line, "jail"), true);
-	s = inputs_take(r->given, &r->jail, &r->plan.stateless, e);
-	if (s == 0)
-		s = take_files(r, e);
 	if (s == 0)
 		s = take_skills(r, e);
 	if (s < 0)
@@ -193,10 +183,9 @@ int replay_start(struct replay *r, const cJSON *line, struct err *e)
 		.binds = (const char *const *)r->binds.list,
 		.bind_count = r->binds.count,
 		.step_ms = r->jail.step_ms,
-		.output_limit = strcmp(json_text(line, "command"), "repl") == 0
-					? SESSION_REPL_OUTPUT
-					: NULL,
+		.output_limit = r->start.repl ? SESSION_REPL_OUTPUT : NULL,
 	};
+	r->plan.stateless = r->start.stateless;
 	r->plan.files = r->binds.puts;
 	r->plan.file_count = r->binds.put_count;
 	r->plan.deadline_ms = UINT64_MAX;
@@ -405,7 +394,6 @@ void replay_free(struct replay *r)
 	jail_binds_free(&r->binds);
 	out_close(&r->out);
 	text_free(&r->code);
-	cJSON_Delete(r->given);
 	cJSON_Delete(r->recorded);
-	r->given = r->recorded = NULL;
+	r->recorded = NULL;
 }

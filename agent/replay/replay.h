@@ -16,6 +16,7 @@
 
 #include "agent/session/confined.h"
 #include "agent/loop/out.h"
+#include "agent/replay/peek.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/session.h"
 #include "agent/show/show.h"
@@ -28,6 +29,8 @@ struct replay {
 	struct stop *stop;
 	struct show *show;
 
+	struct peek start; /* what the transcript says of its jails */
+
 	/* while it runs */
 	struct session_plan plan;
 	struct session session;
@@ -35,7 +38,6 @@ struct replay {
 	struct jail_options jail;
 	struct jail_binds binds;
 	struct out out; /* OUT_NONE, but for the folder that a jail had */
-	cJSON *given;   /* what @jail points into */
 	struct text code;
 	bool pending;    /* @code is to be run */
 	bool fresh;      /* the session has just begun */
@@ -46,11 +48,9 @@ struct replay {
 	uint64_t differ; /* of these; other differences count as one each */
 };
 
-/**
- * replay_start() - Make the jail that the first line says, and confine this process
- * @line:	peek_start()'s: the whole file is read only after this
- */
-int replay_start(struct replay *r, const cJSON *line, struct err *e);
+/** replay_start() - Make the jail that @r->start says, and confine this process: the
+ * whole file is read only after this */
+int replay_start(struct replay *r, struct err *e);
 
 /** replay_take() - Do what a line of a transcript says; @arg is a struct replay. For
  * read_transcript_run(), after replay_start(), which has done what the first says */
@@ -64,7 +64,8 @@ void replay_differs(struct replay *r, const char *words);
 
 /**
  * replay_file() - The path of a recorded file (replay only)
- * @file:	inputs_file()'s object
+ * @recorded:	Absolute; or a name, of what came by a pipe
+ * @was:	Its digest; may go on behind that
  *
  * What is at the recorded path is taken only if it has the recorded digest: a transcript
  * is not to choose files of the host to look into. One of the caller's --file is taken as
@@ -72,7 +73,8 @@ void replay_differs(struct replay *r, const char *words);
  *
  * Return: the path, or NULL with @e filled
  */
-const char *replay_file(struct replay *r, const cJSON *file, struct err *e);
+const char *replay_file(struct replay *r, const char *recorded, const char *was,
+			struct err *e);
 
 /** replay_command() - Do what was done at the prompt (replay only) */
 int replay_command(struct replay *r, const cJSON *line, struct err *e);

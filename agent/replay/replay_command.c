@@ -44,20 +44,22 @@ static int drop(struct replay *r, const struct serve_state *to, const cJSON *lin
 static int put(struct replay *r, const struct serve_state *to, const cJSON *line,
 	       struct err *e)
 {
-	const cJSON *file = cJSON_GetObjectItemCaseSensitive(line, "file");
-	const cJSON *name = cJSON_GetObjectItemCaseSensitive(file, "name");
-	const char *path = cJSON_IsString(name) ? replay_file(r, file, e) : NULL;
+	const cJSON *file = json_get(line, "file");
+	const char *name = json_text(file, "name");
+	const char *path = *name ? replay_file(r, json_text(file, "path"),
+					       json_text(file, "sha256"), e)
+				 : NULL;
 	cleanup_fd int fd = -1;
 
 	(void)to;
-	if (!cJSON_IsString(name))
+	if (!*name)
 		return err_say(e, EBADMSG, "the transcript does not say which file");
 	if (!path)
 		return -e->errnum;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(e, errno, "%s", path);
-	return session_put(&r->session, fd, name->valuestring, e);
+	return session_put(&r->session, fd, name, e);
 }
 
 static const struct {

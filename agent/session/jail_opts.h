@@ -74,6 +74,41 @@ void jail_binds_free(struct jail_binds *b);
 			OPT_ROW(PASS, type, field)                                       \
 	}
 
+/* rows of what is handed on to stepjail, and gives up no wall; also among JAIL_OPTS */
+#define LIMIT_OPTS(type, field)                                                             \
+	{ "media-limit", "SIZE", NULL,                                                      \
+	  "How many bytes of pictures and tables a step may show.",                         \
+	  OPT_ROW(PASS, type, field) },                                                     \
+		{ "memory", "SIZE", "512M",                                                 \
+		  "The jail's memory; see stepjail(1), as for the next ones.",              \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "keep-states", "N", NULL,                                                 \
+		  "How many earlier states are kept to go back to.",                        \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",           \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "cpus", "N", NULL, "The jail's share of processors.",                     \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "cpu-time", "TIME", NULL, "Processor time of one step.",                  \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "pids", "N", NULL,                                                        \
+		  "How many processes and threads the jail may hold.",                      \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                     \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                   \
+		  OPT_ROW(PASS, type, field) },                                             \
+		{ "lock-code", "yes|no", NULL,                                              \
+		  "Whether nothing may become code that was not; no, for subprocesses. "    \
+		  "Yes for "                                                                \
+		  "the trees core and data.",                                               \
+		  OPT_ROW(PASS, type, field) },                                             \
+	{                                                                                   \
+		"on-violation", "refuse|kill", NULL,                                        \
+			"What a call that no honest step makes comes to; see stepjail(1).", \
+			OPT_ROW(PASS, type, field)                                          \
+	}
+
 /* rows of a command's table, for a struct with a struct jail_options named jail */
 #define JAIL_OPTS(type)                                                                  \
 	{ "file", "PATH", NULL,                                                          \
@@ -89,9 +124,6 @@ void jail_binds_free(struct jail_binds *b);
 		  .min = 1,                                                              \
 		  .max = (uint64_t)1 << 50,                                              \
 		  .with = { "file" } },                                                  \
-		{ "media-limit", "SIZE", NULL,                                           \
-		  "How many bytes of pictures and tables a step may show.",              \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
 		{ "step-time",                                                           \
 		  "TIME",                                                                \
 		  "60s",                                                                 \
@@ -102,33 +134,7 @@ void jail_binds_free(struct jail_binds *b);
 		  .max = 24 * HOUR_MS },                                                 \
 		{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.", \
 		  OPT_ROW(TEXT, type, jail.rootfs) },                                    \
-		{ "memory", "SIZE", "512M",                                              \
-		  "The jail's memory; see stepjail(1), as for the next ones.",           \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "keep-states", "N", NULL,                                              \
-		  "How many earlier states are kept to go back to.",                     \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",        \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "cpus", "N", NULL, "The jail's share of processors.",                  \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "cpu-time", "TIME", NULL, "Processor time of one step.",               \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "pids", "N", NULL,                                                     \
-		  "How many processes and threads the jail may hold.",                   \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                  \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "lock-code", "yes|no", NULL,                                           \
-		  "Whether nothing may become code that was not; no, for subprocesses. " \
-		  "Yes for "                                                             \
-		  "the trees core and data.",                                            \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
-		{ "on-violation", "refuse|kill", NULL,                                   \
-		  "What a call that no honest step makes comes to; see stepjail(1).",    \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		LIMIT_OPTS(type, jail.pass),                                             \
 		{ "allow-missing", "PART", NULL,                                         \
 		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
 		  OPT_ROW(PASS, type, jail.pass) },                                      \

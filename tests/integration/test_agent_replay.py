@@ -235,14 +235,19 @@ class Strangers(ReplayCase):
         return events[0]["jail"]
 
     def test_options_that_solve_does_not_have(self):
-        for name in ("bind-rw", "bind", "policy", "report", "wall-time", "stepjail", "rootfs",
-                     "file", "step-time", "", "memory "):
+        for name in ("bind-rw", "bind", "policy", "report", "wall-time", "stepjail", "", "memory "):
             with self.subTest(name=name):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}),
-                             f"an option '{name}'")
+                             "what its jails were made with", f": --{name}=x: no such option")
+        for name, words in (("rootfs", "given twice"), ("step-time", "given twice"),
+                            ("file", "makes no sense"), ("stateless", "takes no value"),
+                            ("format", "given twice"), ("skills", "is missing")):
+            with self.subTest(name=name):
+                self.refused(lambda e: self.jail(e).update(options={name: "x"}), words)
         for value in (7, None, [], "", {}):
             self.refused(lambda e: self.jail(e).update(options={"memory": value}),
-                         "an option 'memory'")
+                         "--memory: needs a value")
+        self.refused(lambda e: self.jail(e).update(options=["--bind-rw=/:/"]), ": --=--bind-rw")
 
     def test_it_gives_up_no_wall(self):
         if not self.missing:
@@ -256,17 +261,21 @@ class Strangers(ReplayCase):
         secret = self.path("secret", "of the host")
         file = {"path": secret, "name": "secret", "bytes": 11, "sha256": "0" * 64}
         self.refused(lambda e: self.jail(e).update(files=[file]), "not the file that it was")
-        file["path"] = self.path("nowhere")
+        file.update(path=self.path("nowhere"), name="nowhere")
         self.refused(lambda e: self.jail(e).update(files=[file]), "No such file")
-        self.refused(lambda e: self.jail(e).update(files=[{"name": 1}]), "No such file")
+        self.refused(lambda e: self.jail(e).update(files=[{"name": 1}]), "makes no sense")
         with open(CSV, "rb") as f:
             digest = hashlib.sha256(f.read()).hexdigest()
         file = {"path": CSV, "name": "other", "bytes": 1, "sha256": digest}
         self.refused(lambda e: self.jail(e).update(files=[file]), "makes no sense")
-        self.refused(lambda e: self.jail(e).update(files=[{**file, "path": self.folder}]),
-                     "a folder, which a transcript cannot choose")
+        self.refused(lambda e: self.jail(e).update(files=[{
+            **file, "path": self.folder, "name": os.path.basename(self.folder)}]), "a folder, which a transcript cannot choose")
+        self.refused(lambda e: self.jail(e).update(files=[{
+            **file, "path": "/dev/null", "name": "null"}]), "not a regular file")
+        self.refused(lambda e: self.jail(e).update(files=[{
+            **file, "path": "passwd", "name": "passwd"}]), "came by a pipe")
         file["name"] = "penguins.csv"
-        self.refused(lambda e: self.jail(e).update(files=[file] * 257), "makes no sense")
+        self.refused(lambda e: self.jail(e).update(files=[file] * 257), "more than 256 times")
 
     def test_what_makes_no_sense(self):
         for change, words in (

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_agent_peek.c - values handed over by a process that a stranger's file may have
+ * test_agent_peek.c - arguments handed over by a process that a stranger's file may have
  * taken
  */
 #include <check.h>
@@ -14,117 +14,139 @@
 #include "agent/replay/peek.h"
 #include "tests/unit/suites.h"
 
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define GOOD "--format=1\0--rootfs=core\0--step-time=60000ms\0"
+#define WORDS(list) list, sizeof(list) - 1
+
 #define EVENT                                                                            \
 	"\"event\":\"start\",\"format\":1,\"jail\":{\"rootfs\":\"core\",\"step_ms\":"    \
-	"100}"
-
-static const char json[] =
-	"{\"a\":[1,-2.5,1e300,true,false,null,\"\"],\"o\":{\"\":{},\"\\u00e9\\n\":[[]]},"
-	"\"s\":\"0123456789012345678901234567890123456789\",\"z\":0}";
-
-static void pack(struct text *out)
-{
-	cJSON *value = cJSON_Parse(json);
-
-	ck_assert_ptr_nonnull(value);
-	peek_pack(value, out);
-	cJSON_Delete(value);
-}
-
-START_TEST(values_come_back)
-{
-	cleanup_text struct text packed = { 0 };
-
-	pack(&packed);
-
-	cJSON *back = peek_unpack(packed.bytes, packed.length);
-	char *printed = cJSON_PrintUnformatted(back);
-	cJSON *value = cJSON_Parse(json);
-
-	ck_assert(cJSON_Compare(value, back, true));
-	ck_assert_ptr_nonnull(printed);
-	cJSON_free(printed);
-	cJSON_Delete(value);
-	cJSON_Delete(back);
-}
-END_TEST
+	"100,\"options\":{}}"
 
 /* in memory of its exact size, so that a sanitizer sees what is read behind it */
-static cJSON *unpack(const char *bytes, size_t length)
+static int take(struct peek *p, char **copy, const char *words, size_t length,
+		struct err *e)
 {
-	char *copy = malloc(length ? length : 1);
+	*copy = memcpy(malloc(length), words, length);
+	*p = (struct peek){ 0 };
+	return peek_take(p, *copy, length, e);
+}
 
-	memcpy(copy, bytes, length);
+START_TEST(a_start_line_comes_back)
+{
+	static const char json[] =
+		"{\"format\":1,\"command\":\"repl\",\"jail\":{\"rootfs\":\"/a tree\","
+		"\"step_ms\":1500,\"stateless\":true,\"out\":true,\"options\":{\"memory\":"
+		"\"1G\",\"deterministic\":\"yes\",\"allow-missing\":\"cgroup\"},\"files\":["
+		"{\"path\":\"/x/a b\",\"name\":\"a b\",\"sha256\":\"" DIGEST "\"},"
+		"{\"path\":\"stdin\",\"name\":\"stdin\",\"sha256\":\"" DIGEST
+		"\",\"stream\":true}],\"tests\":[{\"path\":\"/t.py\",\"name\":\"t.py\","
+		"\"sha256\":\"" DIGEST
+		"\"}],\"skills\":{\"dir\":\"/s\",\"sha256\":\"" DIGEST "\"}}}";
+	cleanup_text struct text words = { 0 };
+	struct peek p;
+	struct err e = { 0 };
+	cJSON *start = cJSON_Parse(json);
+	char *copy;
 
-	cJSON *value = peek_unpack(copy, length);
-
+	ck_assert_ptr_nonnull(start);
+	peek_words(start, &words);
+	cJSON_Delete(start);
+	ck_assert_msg(take(&p, &copy, words.bytes, words.length, &e) == 0, "%s", e.text);
+	ck_assert_str_eq(p.jail.rootfs, "/a tree");
+	ck_assert_uint_eq(p.jail.step_ms, 1500);
+	ck_assert(p.stateless && p.out && p.repl);
+	ck_assert_uint_eq(p.jail.pass.count, 4);
+	ck_assert_str_eq(p.jail.pass.items[0], "memory");
+	ck_assert_str_eq(p.jail.pass.items[1], "1G");
+	ck_assert_str_eq(p.jail.pass.items[2], "deterministic");
+	ck_assert_str_eq(p.jail.pass.items[3], "yes");
+	ck_assert_uint_eq(p.jail.files.count, 2);
+	ck_assert_str_eq(p.jail.files.items[0], DIGEST ":/x/a b");
+	ck_assert_str_eq(p.jail.files.items[1], DIGEST ":stdin");
+	ck_assert_str_eq(p.tests.items[0], DIGEST ":/t.py");
+	ck_assert_str_eq(p.skills, DIGEST ":/s");
+	ck_assert_ptr_null(p.jail.stepjail);
 	free(copy);
-	return value;
-}
-
-START_TEST(what_was_cut_or_is_longer_is_none)
-{
-	cleanup_text struct text packed = { 0 };
-
-	pack(&packed);
-	for (size_t i = 0; i < packed.length; i++)
-		ck_assert_ptr_null(unpack(packed.bytes, i));
-	text_add(&packed, "z", 1);
-	ck_assert_ptr_null(unpack(packed.bytes, packed.length));
 }
 END_TEST
 
-/* every byte, set to what counts and lengths stumble on; whatever comes back is a
- * value */
-START_TEST(changed_bytes_do_no_harm)
+static const struct {
+	const char *words;
+	size_t length;
+	const char *says; /* NULL: it is good */
+} taken[] = {
+	{ WORDS(GOOD), NULL },
+	{ WORDS(GOOD "--file=" DIGEST ":/a\0"), NULL },
+	{ WORDS(GOOD "--file=" DIGEST ":a\0"), NULL },
+	{ WORDS("\0"), "one operand too many" },
+	{ WORDS("--help\0"), "an option is missing" },
+	{ WORDS(GOOD "--help\0"), "an option is missing" },
+	{ WORDS("--rootfs=core\0--step-time=1s\0"), "an option is missing" },
+	{ WORDS("--format=1\0--step-time=1s\0"), "an option is missing" },
+	{ WORDS("--format=1\0--rootfs=core\0"), "an option is missing" },
+	{ WORDS("--format=2\0"), "--format" },
+	{ WORDS(GOOD "--format=1\0"), "given twice" },
+	{ WORDS(GOOD "/bin/sh\0"), "one operand too many" },
+	{ WORDS(GOOD "--\0--repl\0"), "one operand too many" },
+	{ WORDS(GOOD "--stepjail=/bin/sh\0"), "no such option" },
+	{ WORDS(GOOD "--allow-missing=cgroup\0"), "no such option" },
+	{ WORDS(GOOD "--bind-rw=/:/\0"), "no such option" },
+	{ WORDS(GOOD "--net=host\0"), "no such option" },
+	{ WORDS(GOOD "--memory\0--allow-missing=cgroup\0"), "looks like an option" },
+	{ WORDS(GOOD "--memory\0"), "needs a value" },
+	{ WORDS(GOOD "--file=/a\0"), "makes no sense" },
+	{ WORDS(GOOD "--file=" DIGEST "\0"), "makes no sense" },
+	{ WORDS(GOOD "--file=" DIGEST ":\0"), "makes no sense" },
+	{ WORDS(GOOD "--file=" DIGEST "x/a\0"), "makes no sense" },
+	{ WORDS(GOOD "--file=" DIGEST ":a/b\0"), "makes no sense" },
+	{ WORDS(GOOD "--file=" DIGEST ":../b\0"), "makes no sense" },
+	{ WORDS(GOOD "--test=" DIGEST ":a/b\0"), "makes no sense" },
+	{ WORDS(GOOD "--skills=/s\0"), "an option is missing" },
+};
+
+START_TEST(arguments_are_those_of_a_table)
 {
-	static const char bytes[] = "\x00\x01\x7f\x80\xff"
-				    "oasdtfz";
-	cleanup_text struct text packed = { 0 };
-	size_t good = 0;
+	struct peek p;
+	struct err e = { 0 };
+	char *copy;
+	int r = take(&p, &copy, taken[_i].words, taken[_i].length, &e);
 
-	pack(&packed);
-	for (size_t i = 0; i < packed.length; i++) {
-		char was = packed.bytes[i];
-
-		for (size_t k = 0; k < sizeof(bytes) - 1; k++) {
-			packed.bytes[i] = bytes[k];
-
-			cJSON *value = unpack(packed.bytes, packed.length);
-			char *printed = cJSON_PrintUnformatted(value);
-
-			good += printed != NULL;
-			cJSON_free(printed);
-			cJSON_Delete(value);
-		}
-		packed.bytes[i] = was;
-	}
-	ck_assert_uint_gt(good, 100);
+	if (!taken[_i].says)
+		ck_assert_msg(r == 0, "%s", e.text);
+	else
+		ck_assert_msg(r < 0 && strstr(e.text, taken[_i].says), "%d %s", r,
+			      e.text);
+	free(copy);
 }
 END_TEST
 
-START_TEST(depth_and_number_are_bounded)
+START_TEST(length_and_number_are_bounded)
 {
-	cleanup_text struct text deep = { 0 };
-	cleanup_text struct text many = { 0 };
-	const uint64_t one = 1, all = PEEK_VALUES_MAX;
+	cleanup_text struct text words = { 0 };
+	struct peek p;
+	struct err e = { 0 };
+	char *copy;
 
-	for (int i = 0; i < PEEK_DEPTH_MAX; i++) {
-		text_puts(&deep, "a");
-		text_add(&deep, &one, sizeof(one));
-	}
-	text_puts(&deep, "z");
-	ck_assert_ptr_null(unpack(deep.bytes, deep.length));
-	/* one less */
-	cJSON *value = unpack(deep.bytes + 9, deep.length - 9);
-
-	ck_assert_ptr_nonnull(value);
-	cJSON_Delete(value);
-	text_puts(&many, "a");
-	text_add(&many, &all, sizeof(all));
-	for (int i = 0; i < PEEK_VALUES_MAX; i++)
-		text_puts(&many, "z");
-	ck_assert_ptr_null(unpack(many.bytes, many.length));
+	text_add(&words, WORDS(GOOD));
+	text_puts(&words, "--file=" DIGEST ":/");
+	for (int i = 0; i < 5000; i++)
+		text_puts(&words, "x");
+	text_add(&words, "", 1);
+	ck_assert_int_lt(take(&p, &copy, words.bytes, words.length, &e), 0);
+	ck_assert_ptr_nonnull(strstr(e.text, "makes no sense"));
+	free(copy);
+	text_clear(&words);
+	for (int i = 0; i < 5000; i++)
+		text_add(&words, WORDS("--memory\0"));
+	ck_assert_int_lt(take(&p, &copy, words.bytes, words.length, &e), 0);
+	free(copy);
+	text_clear(&words);
+	text_add(&words, WORDS(GOOD));
+	for (int i = 0; i < 257; i++)
+		text_add(&words, WORDS("--file=" DIGEST ":/a\0"));
+	ck_assert_int_lt(take(&p, &copy, words.bytes, words.length, &e), 0);
+	ck_assert_ptr_nonnull(strstr(e.text, "more than 256 times"));
+	free(copy);
 }
 END_TEST
 
@@ -132,7 +154,7 @@ static const struct {
 	int lines; /* that are chained, the first a start */
 	const char *behind;
 	int r;
-	const char *says; /* of an error; NULL: a start is there */
+	const char *says; /* of an error; NULL: a start is there; "": there is none */
 } files[] = {
 	{ 1, "", 0, NULL },
 	{ 2, "", 0, NULL },
@@ -143,14 +165,14 @@ static const struct {
 	{ 0, "\x1b[2J\n", -EBADMSG, "t: line 1 does not fit" },
 };
 
-START_TEST(first_line_is_handed_over)
+START_TEST(a_child_reads_the_file)
 {
 	cleanup_text struct text file = { 0 };
 	cleanup_text struct text line = { 0 };
 	struct chain chain;
 	struct err e = { 0 };
 	struct stop stop = { .fd = -1 };
-	cJSON *start;
+	struct peek p;
 
 	chain_begin(&chain);
 	for (int i = 0; i < files[_i].lines; i++) {
@@ -161,20 +183,16 @@ START_TEST(first_line_is_handed_over)
 
 	int fd = open(unit_file(unit_folder(), "t", text_string(&file), file.length),
 		      O_RDONLY | O_CLOEXEC);
-	int r = peek_start(fd, "t", &stop, &start, &e);
+	int r = peek_run(fd, "t", &stop, &p, &e);
 
 	ck_assert_msg(r == files[_i].r, "%d %s", r, e.text);
-	ck_assert_int_eq(start == NULL, files[_i].says != NULL);
+	ck_assert_uint_eq(p.format, files[_i].says == NULL);
 	if (r < 0)
 		ck_assert_msg(strncmp(e.text, files[_i].says, strlen(files[_i].says)) ==
 				      0,
 			      "%s", e.text);
-	if (start)
-		ck_assert_str_eq(
-			cJSON_GetObjectItem(cJSON_GetObjectItem(start, "jail"), "rootfs")
-				->valuestring,
-			"core");
-	cJSON_Delete(start);
+	if (p.format)
+		ck_assert_str_eq(p.jail.rootfs, "core");
 	(void)close(fd);
 }
 END_TEST
@@ -185,12 +203,10 @@ Suite *agent_peek_suite(void)
 	TCase *c = tcase_create("peek");
 
 	tcase_set_timeout(c, 60);
-	tcase_add_test(c, values_come_back);
-	tcase_add_test(c, what_was_cut_or_is_longer_is_none);
-	tcase_add_test(c, changed_bytes_do_no_harm);
-	tcase_add_test(c, depth_and_number_are_bounded);
-	tcase_add_loop_test(c, first_line_is_handed_over, 0,
-			    (int)(sizeof(files) / sizeof(files[0])));
+	tcase_add_test(c, a_start_line_comes_back);
+	tcase_add_loop_test(c, arguments_are_those_of_a_table, 0, (int)COUNT(taken));
+	tcase_add_test(c, length_and_number_are_bounded);
+	tcase_add_loop_test(c, a_child_reads_the_file, 0, (int)COUNT(files));
 	suite_add_tcase(s, c);
 	return s;
 }
