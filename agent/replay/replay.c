@@ -50,8 +50,10 @@ static int digest_recorded(const char *path, char hex[CHAIN_HEX], struct err *e)
 		return err_set(e, errno, "%s", path);
 	/* to digest it is to read all that is in it, which may be all of the host */
 	if (S_ISDIR(st.st_mode))
-		return err_say(e, EISDIR,
-			       "%s is a folder, which a transcript cannot choose", path);
+		return err_say(
+			e, EISDIR,
+			"%s is a folder, which a transcript cannot choose; give it with --file",
+			path);
 	if (!S_ISREG(st.st_mode))
 		return err_say(e, EINVAL, "%s is not a regular file", path);
 	return inputs_digest(path, hex, &bytes, e);
