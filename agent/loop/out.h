@@ -18,12 +18,13 @@
 #include "agent/session/session.h"
 #include "agent/show/show.h"
 
-#define OUT_FOLDER "out"          /* below /work */
-#define OUT_MARKER ".stepjail"    /* an empty file, put so that the folder is there */
-#define OUT_DEPTH_MAX 16u         /* of folders in it */
-#define OUT_FILES_MAX 10000u      /* files and folders in all */
-#define OUT_LEFT_MAX 100u         /* told of what is left out */
-#define OUT_LIST_BYTES (8u << 20) /* of one folder's listing */
+#define OUT_FOLDER "out"           /* below /work */
+#define OUT_MARKER ".stepjail"     /* an empty file, put so that the folder is there */
+#define OUT_DEPTH_MAX 16u          /* of folders in it */
+#define OUT_FILES_MAX 10000u       /* files and folders in all */
+#define OUT_LEFT_MAX 100u          /* told of what is left out */
+#define OUT_LIST_BYTES (8u << 20)  /* of one folder's listing */
+#define OUT_NAMES_BYTES (4u << 20) /* of all files that are copied: they are recorded */
 
 struct out_options {
 	const char *folder;
@@ -52,6 +53,7 @@ struct out {
 	/* at the end */
 	bool collected;
 	uint64_t count, bytes;
+	uint64_t name_bytes; /* of these, with their folders */
 	uint64_t folders;    /* that were looked into */
 	uint64_t left_count; /* names that were left out */
 	cJSON *files;        /* list: name, bytes, sha256 */

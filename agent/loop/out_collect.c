@@ -132,6 +132,7 @@ static int add_file(struct out *o, const char *path, struct copy *c, struct err 
 	if (!cJSON_AddItemToArray(o->files, one))
 		return err_set(e, ENOMEM, "the list of files");
 	o->count++;
+	o->name_bytes += strlen(path);
 	return 0;
 }
 
@@ -247,6 +248,9 @@ static int walk(struct level *l, struct err *e)
 		if (l->o->count + l->o->left_count + l->o->folders >= OUT_FILES_MAX)
 			return err_say(e, E2BIG, "it has more than %u files and folders",
 				       OUT_FILES_MAX);
+		if (l->o->name_bytes > OUT_NAMES_BYTES)
+			return err_say(e, E2BIG, "its names are longer than %u MiB",
+				       OUT_NAMES_BYTES >> 20);
 		r = take_entry(l, &entry, e);
 	}
 	return r == -EBADMSG ? err_say(e, ENOTCONN, "what stepjail lists makes no sense")

@@ -10,6 +10,7 @@
 
 #include "agent/base/json.h"
 #include "agent/record/read_transcript.h"
+#include "agent/record/transcript.h"
 #include "init/io.h"
 
 #define PIECE_BYTES ((size_t)65536)
@@ -34,11 +35,16 @@ static int take_line(struct read_transcript *r, bool *ended, const struct text *
 {
 	struct chain before = r->chain;
 	cJSON *root = NULL;
+	const char *event = "";
 	int s = chain_check(&r->chain, text_string(line), line->length, &r->why);
 
+	if (s == 0 && json_crowded(line->bytes, line->length))
+		s = err_say(&r->why, EBADMSG, "it has more than %d values",
+			    JSON_VALUES_MAX);
 	if (s == 0) {
-		root = json_parse(text_string(line), line->length);
-		s = check_event(r, *ended, json_text(root, "event"), &r->why);
+		root = json_parse(line->bytes, line->length);
+		event = json_text(root, "event");
+		s = check_event(r, *ended, event, &r->why);
 	}
 	if (s < 0) {
 		r->chain = before;
@@ -46,9 +52,9 @@ static int take_line(struct read_transcript *r, bool *ended, const struct text *
 		cJSON_Delete(root);
 		return 0;
 	}
-	*ended = strcmp(json_text(root, "event"), "end") == 0;
-	r->steps += strcmp(json_text(root, "event"), "step") == 0;
-	s = take ? take(arg, json_text(root, "event"), root, e) : 0;
+	*ended = strcmp(event, "end") == 0;
+	r->steps += strcmp(event, "step") == 0;
+	s = take ? take(arg, event, root, e) : 0;
 	cJSON_Delete(root);
 	return s < 0 ? s : 1;
 }
@@ -91,7 +97,11 @@ static int take_piece(struct read_transcript *r, bool *ended, struct text *line,
 		text_add(line, bytes, piece);
 		if (line->failed) {
 			r->end = READ_TRANSCRIPT_CHANGED;
-			return text_check(line, "the line", &r->why) < 0 ? 0 : 1;
+			(void)err_say(
+				&r->why, E2BIG,
+				"it is longer than the %zu MiB that a line may have",
+				line->max >> 20);
+			return 0;
 		}
 		if (end) {
 			int s = take_line(r, ended, line, take, arg, e);
@@ -110,7 +120,7 @@ static int take_piece(struct read_transcript *r, bool *ended, struct text *line,
 int read_transcript_run(int fd, read_transcript_take *take, void *arg,
 			struct read_transcript *r, struct err *e)
 {
-	cleanup_text struct text line = { 0 };
+	cleanup_text struct text line = { .max = TRANSCRIPT_LINE_MAX };
 	char bytes[PIECE_BYTES];
 	bool ended = false;
 	ssize_t n = 0;

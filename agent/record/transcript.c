@@ -106,14 +106,14 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 static int write_line(struct transcript *t, const char *event, const cJSON *members,
 		      struct err *e)
 {
-	cleanup_text struct text inner = { 0 };
-	cleanup_text struct text line = { 0 };
+	cleanup_text struct text inner = { .max = TRANSCRIPT_LINE_MAX };
+	cleanup_text struct text line = { .max = TRANSCRIPT_LINE_MAX };
 	char now[TIME_BYTES];
 
 	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
 	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"", event, now);
 	if (members->child) {
-		cleanup_text struct text object = { 0 };
+		cleanup_text struct text object = { .max = TRANSCRIPT_LINE_MAX };
 		int r = record_print(members, &object, e);
 
 		if (r < 0)

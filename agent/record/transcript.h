@@ -37,6 +37,12 @@
 
 #define TRANSCRIPT_FORMAT 1
 
+/* bytes of a line, its newline too. The longest thing in one is a reply or an answer
+ * (REPLY_TEXT_MAX: 8 MiB), twice as long where a backslash escapes each byte of it; as
+ * much again is left for prompts, what is kept of four streams, names of files. A longer
+ * line is not written, and the run ends; nor is it read. */
+#define TRANSCRIPT_LINE_MAX ((size_t)32 << 20)
+
 struct transcript {
 	int fd;             /* -1 for none, or none any more */
 	bool failed;        /* a line could not be written: none follows */

@@ -270,5 +270,64 @@ class Changed(TranscriptCase):
             self.one_line(err, words)
 
 
+class Large(TranscriptCase):
+    """What a stranger sends is bounded before it is taken apart."""
+    LINE_MAX = 32 << 20  # without its newline
+    HELD_MAX = 120 << 20
+
+    def second(self, event, filling, size, newline=b"\n"):
+        """Write a start, and a next line of that size: @filling is repeated. This process stays
+        small, for what a child held before its exec counts as the child's, too."""
+        first = sealed(b'{"line":1,"prev":"%s","event":"start"' % (b"0" * 64))
+        begin, end = filling[0], filling[-1]
+        head = b'{"line":2,"prev":"%s","event":"%s","x":' % (unseal(first)[1].encode(), event) + begin
+        left = size - len(head) - len(end) - len(sealed(b"")) + 1
+        digest = hashlib.sha256()
+        with open(self.path("large.jsonl"), "wb") as f:
+            f.write(first)
+            for piece in (head, *([filling[1] * 1000] * (left // (len(filling[1]) * 1000))),
+                          filling[1] * (left % (len(filling[1]) * 1000) // len(filling[1])),
+                          b" " * (left % len(filling[1])), end):
+                digest.update(piece)
+                f.write(piece)
+            f.write(b',"sha256":"%s"}' % digest.hexdigest().encode() + newline)
+        self.assertEqual(os.path.getsize(self.path("large.jsonl")), len(first) + size + len(newline))
+
+    def reads(self, command, *args):
+        """(status, what it said), where it held no more than it may."""
+        with open(self.path("said"), "w+b") as said:
+            agent = self.popen(command, self.path("large.jsonl"), *args, stdout=said, stderr=said)
+            _, status, usage = os.wait4(agent.pid, 0)
+            agent.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            self.assertLess(usage.ru_maxrss << 10, self.HELD_MAX)
+            return agent.returncode, said.read().decode()
+
+    def refused(self, words):
+        for status, said in (self.reads("verify"), self.reads("replay", "--stepjail", self.fake)):
+            self.assertIn(status, (CHANGED, 125))
+            self.assertEqual(said.count("\n"), 1, said)
+            self.assertIn(f": line 2 does not fit: {words}", said)
+
+    VALUES = b"[0", b",[0,0,0,0,0,0]", b"]"
+    STRING = b'"', b"x", b'"'
+
+    def test_longer_than_a_line_may_be(self):
+        for size, newline in ((60 << 20, b"\n"), (60 << 20, b""), (self.LINE_MAX + 1, b"\n")):
+            self.second(b"reply", self.VALUES, size, newline)
+            self.refused("it is longer than the 32 MiB that a line may have")
+
+    def test_more_values_than_a_line_may_have(self):
+        for size in (self.LINE_MAX, 300000):
+            self.second(b"reply", self.VALUES, size)
+            self.refused("it has more than 100000 values")
+
+    def test_as_long_as_a_line_may_be(self):
+        for filling, size in ((self.STRING, self.LINE_MAX), (self.VALUES, 180000)):
+            self.second(b"end", filling, size)
+            status, said = self.reads("verify")
+            self.assertEqual(status, WHOLE, said)
+
+
 if __name__ == "__main__":
     unittest.main()
