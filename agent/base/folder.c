@@ -71,10 +71,10 @@ int folder_enter(int folder, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-int folder_make(int folder, const char *name)
+int folder_make(int folder, const char *name, mode_t mode)
 {
 	int fd = openat(folder, name,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
 	return fd < 0 ? -errno : fd;
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent/base/chain.h"
 #include "agent/base/text.h"
@@ -41,7 +42,7 @@ int folder_open(struct folder *f, const char *path, const char *option, bool fre
 int folder_enter(int folder, const char *name);
 
 /** folder_make() - A new file in an open folder, to write; fd, or -errno: -EEXIST */
-int folder_make(int folder, const char *name);
+int folder_make(int folder, const char *name, mode_t mode);
 
 /** folder_close() - Safe on FOLDER_NONE */
 void folder_close(struct folder *f);

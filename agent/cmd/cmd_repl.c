@@ -194,13 +194,14 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 		.heard_arg = r,
 	};
 	w->confined.policy.required = o->require_confinement;
-	s = confined_serve(&w->confined, &r->plan.serve, stop, e);
-	if (s == 0)
-		s = open_transcript(w, o, e);
+	s = open_transcript(w, o, e);
 	if (s == 0)
 		s = shown_plan(&r->shown, (enum terminal_way)o->pictures,
 			       r->pictures.terminal, &r->collected.folder, &r->transcript,
 			       &w->confined.policy, e);
+	w->confined.broker.tidy = text_string(&r->shown.folder.path);
+	if (s == 0)
+		s = confined_serve(&w->confined, &r->plan.serve, stop, e);
 	if (s == 0)
 		s = plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
 	if (s == 0)

@@ -161,10 +161,6 @@ int solve_plan(struct solve *s, struct err *e)
 	if (r == 0)
 		r = plan_skills(s, e);
 	if (r == 0)
-		r = plan_session(s, e);
-	if (r == 0)
-		r = open_model(s, e);
-	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
 		s->loop.given = inputs_record(&o->jail, &s->binds, s->stateless, e);
@@ -176,5 +172,10 @@ int solve_plan(struct solve *s, struct err *e)
 		r = shown_plan(&s->shown, (enum terminal_way)o->pictures,
 			       s->show.terminal, &s->out.folder, &s->transcript,
 			       &s->confined.policy, e);
+	s->confined.broker.tidy = text_string(&s->shown.folder.path);
+	if (r == 0)
+		r = plan_session(s, e);
+	if (r == 0)
+		r = open_model(s, e);
 	return r;
 }

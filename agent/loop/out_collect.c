@@ -156,7 +156,7 @@ static int copy_file(struct level *l, const char *path, const char *name, uint64
 	}
 	r = reach(l);
 	if (r >= 0)
-		c.fd = r = folder_make(r, name);
+		c.fd = r = folder_make(r, name, 0666);
 	if (r < 0) {
 		leave_out(o, path,
 			  r == -EEXIST ? "a file of that name is there already"

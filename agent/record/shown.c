@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
@@ -17,26 +19,6 @@ static const char *const endings[MEDIA_KINDS] = {
 	[MEDIA_TEXT] = "txt", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
 	[MEDIA_PNG] = "png",  [MEDIA_SVG] = "svg",
 };
-
-/* TRANSCRIPT.shown/; of a transcript that the agent named, one folder for all of them, in
- * which its name begins each file's: it would be left empty by most runs */
-static void name_folder(const struct transcript *t, struct text *path,
-			struct text *prefix)
-{
-	const char *whole = text_string(&t->path);
-	const char *slash = strrchr(whole, '/');
-	const char *name = slash ? slash + 1 : whole;
-	const char *dot = strrchr(name, '.');
-
-	if (!t->chosen) {
-		text_printf(path, "%s." SHOWN, whole);
-		return;
-	}
-	text_add(path, whole, (size_t)(name - whole));
-	text_puts(path, SHOWN);
-	text_add(prefix, name, dot ? (size_t)(dot - name) : strlen(name));
-	text_puts(prefix, "-");
-}
 
 int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
 	       const struct folder *out, const struct transcript *t,
@@ -54,8 +36,11 @@ int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
 	r = confine_landlock_abi(e);
 	if (r <= 0)
 		return r;
-	name_folder(t, &path, &s->prefix);
+	text_printf(&path, "%s." SHOWN, text_string(&t->path));
 	r = text_check(&path, "the transcript's name", e);
+	/* closed to others, as the transcript is; one that is there stays as it is */
+	if (r == 0)
+		(void)mkdir(text_string(&path), 0700);
 	if (r == 0)
 		r = folder_open(&s->folder, text_string(&path), "--transcript", false, e);
 	if (r == 0)
@@ -67,13 +52,15 @@ int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
 
 void shown_end(struct shown *s)
 {
+	/* not if this process is confined: then the broker does it */
+	if (s->folder.fd >= 0)
+		(void)rmdir(text_string(&s->folder.path));
 	folder_close(&s->folder);
-	text_free(&s->prefix);
 }
 
 static int write_file(int folder, const char *name, const struct text *bytes)
 {
-	cleanup_fd int fd = folder_make(folder, name);
+	cleanup_fd int fd = folder_make(folder, name, 0600);
 
 	return fd < 0 ? fd : io_write_all(fd, text_string(bytes), bytes->length);
 }
@@ -84,8 +71,8 @@ static void save(const struct shown *s, int folder, uint64_t step, struct media_
 	const struct text *path = s->out ? &s->out->path : &s->folder.path;
 	int r;
 
-	text_printf(&name, "%sstep-%" PRIu64 "-%" PRIu32 ".%s", text_string(&s->prefix),
-		    step, m->head.object + 1, endings[m->head.kind]);
+	text_printf(&name, "step-%" PRIu64 "-%" PRIu32 ".%s", step, m->head.object + 1,
+		    endings[m->head.kind]);
 	r = folder < 0    ? folder
 	    : name.failed ? -name.failed
 			  : write_file(folder, text_string(&name), &m->bytes);

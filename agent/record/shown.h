@@ -3,8 +3,9 @@
  * shown.h - what a step shows, kept in files and put before the user
  *
  * Files are made in one folder, opened before the agent is confined: shown/ in that of
- * --out, else beside the transcript. Their names are the agent's: step-3-1.png is of step
- * 3's first object. What the code itself calls a thing is told, and is no path here.
+ * --out, else FILE.shown beside the transcript, which is its owner's alone, and goes when
+ * nothing is in it at the end. Names are the agent's: step-3-1.png is of step 3's first
+ * object. What the code itself calls a thing is told, and is no path here.
  */
 #ifndef STEPJAIL_AGENT_SHOWN_H
 #define STEPJAIL_AGENT_SHOWN_H
@@ -26,7 +27,6 @@ struct shown {
 	enum terminal_way way;
 	const struct folder *out; /* of --out: files go to shown/ in it */
 	struct folder folder;     /* the other one; its fd -1 where there is none */
-	struct text prefix;       /* of names, where others are in that folder */
 };
 
 #define SHOWN_NONE ((struct shown){ .way = TERMINAL_NO, .folder = FOLDER_NONE })
@@ -46,7 +46,7 @@ struct shown {
 #define PICTURES_ABOUT                                                                   \
 	"What a step shows (display(), figures that are open at its end, a table as "    \
 	"HTML) is written to files named by step and place, step-3-1.png: in shown/ of " \
-	"--out, else beside the transcript (FILE.shown/, or transcripts/shown/), else "  \
+	"--out, else beside the transcript, in FILE.shown/, else "                       \
 	"nowhere. --pictures auto asks no terminal; it looks at TMUX and TERM (tmux, "   \
 	"screen, dumb: the path), KITTY_WINDOW_ID, TERM (xterm-kitty, xterm-ghostty) "   \
 	"and KONSOLE_VERSION from 220400 on for kitty, TERM_PROGRAM (iTerm.app, "        \
@@ -57,7 +57,8 @@ struct shown {
  * shown_plan() - Say how and where, and open the folder, before the agent is confined
  *
  * Beside the transcript nothing is kept where the kernel has no Landlock: without it, to
- * make files there would be to make them anywhere.
+ * make files there would be to make them anywhere. Should be called before the broker is
+ * forked, whose @tidy is @s->folder's path.
  *
  * @s:		Overwritten; shown_end()
  * @out:	Stays valid; its fd is -1 without --out

@@ -112,6 +112,7 @@ struct brokered {
 	size_t line_count;
 	const struct stop *stop;
 	pid_t agent;
+	const char *tidy;
 };
 
 /* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
@@ -203,6 +204,8 @@ __attribute__((noreturn)) static void be_broker(const struct brokered *b, int so
 	(void)fcntl(3, F_SETFD, FD_CLOEXEC);
 	while (serve_one(b, 3))
 		continue;
+	if (b->tidy)
+		(void)rmdir(b->tidy);
 	_exit(0);
 }
 
@@ -217,7 +220,7 @@ int broker_add(struct broker *b, const struct launch_args *args, struct err *e)
 int broker_open(struct broker *b, const char *path, const struct launch_args *args,
 		const struct stop *stop, struct err *e)
 {
-	struct brokered what = { path, { args }, 1, stop, getpid() };
+	struct brokered what = { path, { args }, 1, stop, getpid(), b->tidy };
 	cleanup_fd int theirs = -1;
 	int both[2];
 

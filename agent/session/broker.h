@@ -8,7 +8,9 @@
  * whose program and command lines are fixed there and then. A request is one byte, which
  * says by which of them, and the fds that a stepjail is to have; no path, no argument and
  * no number of the agent's is ever taken. Without an fd 0, it makes a socketpair: that is
- * one more call that the confined agent need not make.
+ * one more call that the confined agent need not make. A folder that was made for files
+ * of the agent, which it may not remove itself, goes with this process if nothing was put
+ * into it.
  *
  * The stepjail is the agent's own child (CLONE_PARENT): it is waited for, and dies with
  * the agent, as if the agent had started it.
@@ -26,6 +28,7 @@ struct broker {
 	pid_t pid; /* 0 for none */
 	int socket;
 	const char *path; /* what it executes, for words */
+	const char *tidy; /* a folder that it removes at its end, if empty; or NULL */
 	const struct launch_args *more[BROKER_MORE];
 	size_t more_count;
 };

@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import re
+import stat
 import struct
 import sys
 import unittest
@@ -99,16 +100,32 @@ class Shows(AgentCase):
         self.assertEqual(step["media"][0]["saved"], self.path("o/shown/step-1-1.png"))
         self.assertFalse(os.path.exists(self.path("t.jsonl.shown")))
         turns = self.script(fence(self.media(DEEP) + "\npass"), "Done.")
-        for _ in range(2):  # a transcript of the agent's own naming: one folder for all
-            self.assertEqual(self.solve("--model", turns)[0], 0)
+        self.assertEqual(self.solve("--model", turns)[0], 0)  # of the agent's own naming
         folder = self.path("state/stepjail/transcripts")
-        names = sorted(os.listdir(os.path.join(folder, "shown")))
-        self.assertEqual(len(names), 2)
-        for name in names:
-            self.assertRegex(name, r"^solve-[0-9TZ]+-\d+-step-1-1\.png$")
-            self.assertIn(name.split("-step")[0] + ".jsonl", os.listdir(folder))
+        name, shown = sorted(os.listdir(folder))
+        self.assertEqual(shown, name + ".shown")
+        self.assertEqual(os.listdir(os.path.join(folder, shown)), ["step-1-1.png"])
         out = self.solve("--model", turns, "--transcript", "none")[1]
         self.assertIn("bytes: not kept; --out DIR would, or --transcript FILE\n", out)
+
+    def test_closed_to_others(self):
+        """Whatever the umask; and nobody finds an empty folder afterwards."""
+        self.show(self.media(DEEP), umask=0)
+        modes = {name: stat.S_IMODE(os.stat(self.path(name)).st_mode)
+                 for name in ("t.jsonl.shown", "t.jsonl.shown/step-1-1.png")}
+        self.assertEqual(list(modes.values()), [0o700, 0o600])
+        os.rename(self.path("t.jsonl.shown"), self.path("before"))
+        self.show()
+        self.assertFalse(os.path.exists(self.path("t.jsonl.shown")))
+        self.assertEqual(self.repl("print(1)\n")[0], 0)
+        self.assertFalse(os.path.exists(self.path("r.jsonl.shown")))
+        for fails in (("--rootfs", "broken"), ("--model", "nobody:x")):
+            record = self.path("f.jsonl" + fails[1][0])
+            status, _, err = self.solve("--transcript", record, "--model", self.script("Done."), *fails) \
+                if fails[0] != "--model" else self.solve("--transcript", record, *fails)
+            self.assertEqual(status, 125, err)
+            self.assertFalse(os.path.exists(record + ".shown"))
+            self.assertEqual(os.path.exists(record), fails[0] != "--model")
 
     def test_nothing_is_written_over(self):
         os.mkdir(self.path("t.jsonl.shown"))
