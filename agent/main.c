@@ -16,17 +16,23 @@
 
 #define STATUS_OWN_FAILURE 125
 
-static const struct command *const commands[] = { &command_solve,  &command_repl,
-						  &command_verify, &command_replay,
-						  &command_check,  NULL };
+static const struct command *const commands[] = { &command_solve,
+						  &command_repl,
+						  &command_verify,
+						  &command_replay,
+						  &command_transcripts_list,
+						  &command_transcripts_show,
+						  &command_transcripts_prune,
+						  &command_check,
+						  NULL };
 
 static const struct exit_row exits[] = {
 	{ 0,
-	  "solve: the model gave an answer. repl: every step that came to an end came to a good one. verify: the transcript is whole. replay: nothing differs." },
+	  "solve: the model gave an answer. repl: every step that came to an end came to a good one. verify, transcripts show: the transcript is whole. replay: nothing differs." },
 	{ 1,
-	  "repl: that of the last step that failed, as for 124 and more; see there. verify: the transcript was changed. replay: something differs." },
+	  "repl: that of the last step that failed, as for 124 and more; see there. verify, transcripts show: the transcript was changed. replay: something differs." },
 	{ 2,
-	  "verify: the transcript fits as far as it goes, and its end line is missing. replay: so it is, and in what there is nothing differs." },
+	  "verify, transcripts show: the transcript fits as far as it goes, and its end line is missing. replay: so it is, and in what there is nothing differs." },
 	{ 3,
 	  "solve: the steps, or another limit of the task, are used up and there is no answer, or none that stands." },
 	{ 4,
@@ -57,11 +63,18 @@ static void usage(struct text *out)
 	options_exits(exits, out);
 }
 
-static const struct command *find(const char *name)
+/* the command that the first words name; @words gets how many they are */
+static const struct command *find(char *const *argv, size_t *words)
 {
-	for (size_t i = 0; name && commands[i]; i++)
-		if (strcmp(commands[i]->name, name) == 0)
+	for (size_t i = 0; argv[0] && commands[i]; i++) {
+		const char *name = commands[i]->name;
+		size_t first = strcspn(name, " ");
+
+		*words = name[first] ? 2 : 1;
+		if (strncmp(argv[0], name, first) == 0 && !argv[0][first] &&
+		    (*words == 1 || (argv[1] && strcmp(argv[1], name + first + 1) == 0)))
 			return commands[i];
+	}
 	return NULL;
 }
 
@@ -92,14 +105,15 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 {
 	cleanup_text struct text out = { 0 };
 	const char *first = argv[0];
-	const struct command *cmd = find(first);
+	size_t words;
+	const struct command *cmd = find(argv, &words);
 
 	if (cmd)
-		return run_command(cmd, argv + 1, stop, e);
+		return run_command(cmd, argv + words, stop, e);
 	if (!first)
 		return err_say(
 			e, EINVAL,
-			"give a command: solve, repl, verify, replay or check; see stepjail-agent --help");
+			"give a command: solve, repl, verify, replay, transcripts list, transcripts show, transcripts prune or check; see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -107,12 +121,12 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 ||
 		 (strcmp(first, "help") == 0 && !argv[1]))
 		usage(&out);
-	else if (strcmp(first, "help") == 0 && find(argv[1]))
-		options_help(find(argv[1]), &out);
+	else if (strcmp(first, "help") == 0 && find(argv + 1, &words))
+		options_help(find(argv + 1, &words), &out);
 	else
 		return err_say(
 			e, EINVAL,
-			"'%.80s' is no command; give solve, repl, verify, replay or check, or see stepjail-agent --help",
+			"'%.80s' is no command; give solve, repl, verify, replay, transcripts list, transcripts show, transcripts prune or check, or see stepjail-agent --help",
 			strcmp(first, "help") == 0 ? argv[1] : first);
 	return stop_print(stop, &out, e);
 }

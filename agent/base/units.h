@@ -27,7 +27,7 @@ int units_parse_count(const char *text, uint64_t *value);
 
 /**
  * units_parse_time() - A time as stepjail's options have it: 2 (seconds), 250ms, 1.5s,
- * 10m
+ * 10m, 2h; and days: 30d
  *
  * Return: 0, -EINVAL (junk, another unit, a fraction of a millisecond) or -ERANGE
  */

@@ -103,11 +103,10 @@ static int begin_transcript(struct whole *w, int s, struct err *e)
 	return s < 0 ? s : t;
 }
 
-/* the last line, and a word of where it is */
+/* the last line, and where it is */
 static int end_transcript(struct repl *r, int s, struct err *e)
 {
 	cJSON *line = cJSON_CreateObject();
-	cleanup_text struct text told = { 0 };
 	struct err unheard;
 
 	(void)cJSON_AddStringToObject(line, "outcome",
@@ -123,10 +122,9 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 
 	int t = transcript_add(&r->transcript, NULL, "end", line, s < 0 ? &unheard : e);
 
-	transcript_told(&r->transcript, &told);
 	/* a script's stderr is its own, but for what its caller cannot know */
-	if (told.length && (r->lines.edit || r->transcript.chosen))
-		show_place(&r->show, text_string(&told));
+	if (r->lines.edit || r->transcript.chosen)
+		transcript_show(&r->transcript, &r->show);
 	return s < 0 ? s : t < 0 ? t : s;
 }
 

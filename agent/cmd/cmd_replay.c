@@ -104,11 +104,9 @@ static int say_end(struct whole *w, const struct read_transcript *reading,
 	else
 		text_puts(&line, "nothing differs");
 	show_line(&w->show, text_string(&line));
-	if (w->show.failed)
-		return w->show.failed == EINTR
-			       ? err_say(e, EINTR, "stopped by a signal")
-			       : err_set(e, w->show.failed, "cannot write to stdout");
-	return r->differ ? 1 : reading->end == READ_TRANSCRIPT_CUT ? 2 : 0;
+	if (show_check(&w->show, e) < 0)
+		return -e->errnum;
+	return r->differ ? 1 : (int)reading->end;
 }
 
 static int replay_run(const void *options, const char *operand, struct stop *stop,

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/file.h"
@@ -27,13 +26,6 @@ static const struct opt opts[] = {
 	{ .name = NULL },
 };
 OPT_ROWS_FIT(opts);
-
-/* in this order they are exit statuses */
-static const int statuses[] = {
-	[READ_TRANSCRIPT_WHOLE] = 0,
-	[READ_TRANSCRIPT_CHANGED] = 1,
-	[READ_TRANSCRIPT_CUT] = 2,
-};
 
 static int check_digest(const char *digest, struct err *e)
 {
@@ -81,7 +73,7 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	r = stop_print(stop, &line, e);
 	if (r < 0)
 		return r;
-	return other ? statuses[READ_TRANSCRIPT_CHANGED] : statuses[reading.end];
+	return other ? READ_TRANSCRIPT_CHANGED : (int)reading.end;
 }
 
 const struct command command_verify = {

@@ -90,15 +90,6 @@ static void show_usage(struct solve *s)
 	show_note(&s->show, text_string(&line));
 }
 
-static void show_transcript(struct solve *s)
-{
-	cleanup_text struct text line = { 0 };
-
-	transcript_told(&s->transcript, &line);
-	if (line.length)
-		show_place(&s->show, text_string(&line));
-}
-
 int solve_finish(struct solve *s, enum outcome end, struct err *e)
 {
 	struct err said = *e;
@@ -107,7 +98,7 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 	session_close(&s->session);
 	out_show(&s->out, &s->show);
 	show_usage(s);
-	show_transcript(s);
+	transcript_show(&s->transcript, &s->show);
 	if (s->o->json) {
 		r = print_json(s, end, &said, e);
 	} else if (s->o->quiet && end == OUTCOME_ANSWERED) {

@@ -15,10 +15,11 @@
 
 #include "agent/base/chain.h"
 
+/* exit statuses of commands */
 enum read_transcript_end {
-	READ_TRANSCRIPT_WHOLE,   /* down to the line that says that the run has ended */
-	READ_TRANSCRIPT_CUT,     /* all that is there fits; the end line is missing */
-	READ_TRANSCRIPT_CHANGED, /* a line does not fit */
+	READ_TRANSCRIPT_WHOLE = 0, /* down to the line that says that the run has ended */
+	READ_TRANSCRIPT_CHANGED = 1, /* a line does not fit */
+	READ_TRANSCRIPT_CUT = 2,     /* all that is there fits; the end line is missing */
 };
 
 struct read_transcript {

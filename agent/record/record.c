@@ -3,6 +3,7 @@
  * record.c - a run as JSON: see record.h
  */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "agent/base/escape.h"
@@ -10,6 +11,13 @@
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
 #include "agent/session/media.h"
+
+const struct record_stream record_streams[RECORD_STREAMS] = {
+	{ "output", "stdout", offsetof(struct step, out) },
+	{ "error", "stderr", offsetof(struct step, err) },
+	{ "traceback", "the traceback", offsetof(struct step, trace) },
+	{ "result", "the value of the last expression", offsetof(struct step, result) },
+};
 
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
 {
@@ -85,10 +93,9 @@ static void add_run(cJSON *o, const struct step *step)
 	(void)cJSON_AddNumberToObject(o, "cpu_ms", (double)step->cpu_ms);
 	(void)cJSON_AddNumberToObject(o, "max_rss_bytes", (double)step->max_rss_bytes);
 	(void)cJSON_AddNumberToObject(o, "strays", step->strays);
-	add_clip(o, "output", &step->out);
-	add_clip(o, "error", &step->err);
-	add_clip(o, "traceback", &step->trace);
-	add_clip(o, "result", &step->result);
+	for (size_t i = 0; i < RECORD_STREAMS; i++)
+		add_clip(o, record_streams[i].name,
+			 (const void *)((const char *)step + record_streams[i].offset));
 	if (step->media)
 		(void)cJSON_AddItemToObject(o, "media", media_json(step->media));
 }

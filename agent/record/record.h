@@ -12,6 +12,14 @@
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 
+#define RECORD_STREAMS 4
+
+/* of a step: the member's name, what a person calls it, where it is in struct step */
+extern const struct record_stream {
+	const char *name, *words;
+	size_t offset;
+} record_streams[RECORD_STREAMS];
+
 /** record_string() - Add a string, mended to UTF-8 */
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length);
 

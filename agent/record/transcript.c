@@ -9,13 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/base/home.h"
+#include "agent/base/units.h"
 #include "agent/record/record.h"
 #include "agent/record/transcript.h"
+#include "agent/record/transcripts.h"
 #include "init/io.h"
 
 #define TIME_BYTES 32
@@ -35,6 +38,8 @@ static void say_now(const char *form, const char *behind, char *text)
 
 static int make_path(struct transcript *t, const char *command, struct err *e)
 {
+	struct transcripts others;
+	struct err unheard;
 	char now[TIME_BYTES];
 	cleanup_text struct text name = { 0 };
 
@@ -48,6 +53,11 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 			e, ENOENT,
 			"--transcript: there is no HOME to write one below; give --transcript FILE, or --transcript none to go without");
 	text_puts(&t->path, path);
+	if (transcripts_find(&others, &unheard) == 0) {
+		t->others = others.count;
+		t->others_bytes = others.bytes;
+	}
+	transcripts_free(&others);
 	return text_check(&t->path, "--transcript", e);
 }
 
@@ -66,6 +76,18 @@ static int sync_folder(const char *path)
 	cleanup_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* as long as it is open; a file system may have no locks, and then none is removed */
+static int lock(struct transcript *t, struct err *e)
+{
+	struct stat st;
+
+	(void)flock(t->fd, LOCK_EX);
+	if (fstat(t->fd, &st) == 0 && st.st_nlink)
+		return 0;
+	return err_say(e, ENOENT, "--transcript: %s was removed at once; try again",
+		       text_string(&t->path));
 }
 
 int transcript_open(struct transcript *t, const char *given, const char *command,
@@ -97,6 +119,9 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 			e, errno,
 			"--transcript: %s: give another FILE, or none to go without",
 			text_string(&t->path));
+	r = lock(t, e);
+	if (r < 0)
+		return r;
 	r = sync_folder(text_string(&t->path));
 	return r < 0 ? err_set(e, -r, "--transcript: the folder of %s",
 			       text_string(&t->path))
@@ -180,13 +205,27 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 	return r;
 }
 
-void transcript_told(const struct transcript *t, struct text *out)
+void transcript_show(const struct transcript *t, struct show *show)
 {
+	cleanup_text struct text line = { 0 };
+	uint64_t bytes = t->others_bytes + (uint64_t)t->bytes;
+	char size[32];
+
 	if (t->fd < 0 || !t->chain.lines)
 		return;
-	text_printf(out, "transcript: %s, ", text_string(&t->path));
-	text_count(out, t->chain.lines, "line");
-	text_printf(out, ", sha256 %s", t->chain.digest);
+	text_printf(&line, "transcript: %s, ", text_string(&t->path));
+	text_count(&line, t->chain.lines, "line");
+	text_printf(&line, ", sha256 %s", t->chain.digest);
+	show_place(show, text_string(&line));
+	if (t->others < TRANSCRIPTS_MAX && bytes <= TRANSCRIPTS_BYTES_MAX)
+		return;
+	text_clear(&line);
+	text_printf(
+		&line,
+		"%" PRIu64
+		" transcripts hold %s; to remove old ones: stepjail-agent transcripts prune",
+		t->others + 1, units_say_size(bytes, size, sizeof(size)));
+	show_place(show, text_string(&line));
 }
 
 void transcript_close(struct transcript *t)

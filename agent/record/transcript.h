@@ -34,6 +34,7 @@
 
 #include "agent/base/chain.h"
 #include "agent/session/session.h"
+#include "agent/show/show.h"
 
 #define TRANSCRIPT_FORMAT 1
 
@@ -50,7 +51,9 @@ struct transcript {
 	struct text path;   /* empty where there is none */
 	struct chain chain; /* what is in the file */
 	off_t bytes;        /* of whole lines */
-	uint32_t told;      /* the session whose posture was written */
+	uint64_t others;    /* transcripts beside it, where @chosen */
+	uint64_t others_bytes;
+	uint32_t told; /* the session whose posture was written */
 };
 
 /**
@@ -61,7 +64,8 @@ struct transcript {
  *		~/.local/state/stepjail/transcripts
  * @command:	Begins that name
  *
- * The file is its owner's alone. No symlink is followed, nothing is written over.
+ * The file is its owner's alone. No symlink is followed, nothing is written over. It is
+ * locked as long as it is open, so that nobody removes it (transcripts.h).
  *
  * Return: 0, or -errno with a line that says what to give
  */
@@ -79,8 +83,9 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 int transcript_add(struct transcript *t, const struct session *s, const char *event,
 		   cJSON *members, struct err *e);
 
-/** transcript_told() - Add one line for the user: where it is, and its last digest */
-void transcript_told(const struct transcript *t, struct text *out);
+/** transcript_show() - Say where it is, and its last digest; and that there are too many,
+ * if there are */
+void transcript_show(const struct transcript *t, struct show *show);
 
 /** transcript_close() - Close it; a file without a line is removed */
 void transcript_close(struct transcript *t);

@@ -382,11 +382,7 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].event, event) == 0)
 			s = rows[i].take(r, line, e);
-	if (s == 0 && r->show->failed)
-		s = r->show->failed == EINTR
-			    ? err_say(e, EINTR, "stopped by a signal")
-			    : err_set(e, r->show->failed, "cannot write to stdout");
-	return s;
+	return s < 0 ? s : show_check(r->show, e);
 }
 
 void replay_free(struct replay *r)

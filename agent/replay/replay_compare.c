@@ -7,22 +7,13 @@
 #include "agent/base/escape.h"
 #include "agent/base/json.h"
 #include "agent/base/utf8.h"
+#include "agent/record/record.h"
 #include "agent/replay/replay.h"
 
 #define SHOWN_BYTES 300 /* of a line that differs */
 
 static const char *const scalars[] = { "verdict",   "state",  "head",
 				       "exit_code", "signal", "violation" };
-
-static const struct {
-	const char *name;
-	const char *words;
-} streams[] = {
-	{ "output", "stdout" },
-	{ "error", "stderr" },
-	{ "traceback", "the traceback" },
-	{ "result", "the value of the last expression" },
-};
 
 /* a string or a small number, as one word */
 static void add_word(const cJSON *one, struct text *out)
@@ -159,9 +150,9 @@ bool replay_compare(const cJSON *line, const cJSON *now, struct text *says)
 
 	for (size_t i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++)
 		good &= compare_scalar(scalars[i], line, now, says);
-	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++)
-		good &= compare_stream(streams[i].name, streams[i].words, line, now,
-				       says);
+	for (size_t i = 0; i < RECORD_STREAMS; i++)
+		good &= compare_stream(record_streams[i].name, record_streams[i].words,
+				       line, now, says);
 	good &= compare_media(line, now, says);
 	return good;
 }

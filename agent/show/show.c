@@ -2,6 +2,7 @@
 /*
  * show.c - what the user sees while the loop runs: see show.h
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,13 @@ void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
 		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
 		.stop = stop,
 	};
+}
+
+int show_check(const struct show *s, struct err *e)
+{
+	if (s->failed == EINTR)
+		return err_say(e, EINTR, "stopped by a signal");
+	return s->failed ? err_set(e, s->failed, "cannot write to stdout") : 0;
 }
 
 #define USUAL_COLUMNS 80 /* where a terminal does not tell */
@@ -183,7 +191,9 @@ void show_code(struct show *s, uint64_t number, uint64_t total, const char *code
 	char line[64];
 
 	s->seen = false;
-	(void)snprintf(line, sizeof(line), "step %" PRIu64 " of %" PRIu64, number, total);
+	(void)snprintf(line, sizeof(line),
+		       total ? "step %" PRIu64 " of %" PRIu64 : "step %" PRIu64, number,
+		       total);
 	put_line(s, INK_PLAIN, "");
 	put_line(s, INK_HEAD, line);
 	escape_lines(&text, CODE_MARK, code, length);

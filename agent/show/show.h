@@ -38,6 +38,9 @@ struct show {
  */
 void show_open(struct show *s, int fd, enum show_color color, struct stop *stop);
 
+/** show_check() - 0, or -EINTR or -errno where something could not be shown on stdout */
+int show_check(const struct show *s, struct err *e);
+
 /** show_line() - A line of the agent's own; its text is escaped all the same */
 void show_line(struct show *s, const char *line);
 
@@ -63,7 +66,7 @@ void show_words(struct show *s, const char *words, size_t length);
  */
 void show_live(struct show *s, const char *words, size_t length);
 
-/** show_code() - A step's head and its code */
+/** show_code() - A step's head and its code; @total is 0 where it is not known */
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length);
 

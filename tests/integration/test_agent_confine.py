@@ -407,14 +407,18 @@ class Lacking(AgentCase):
         status, _, err = self.solve("--model", self.script("Done."), "--transcript", path)
         self.assertEqual(status, 0, err)
         lack = without_call(SYS_LANDLOCK_CREATE_RULESET, 22)
-        for command in (("verify", path), ("replay", path, "--stepjail", self.fake)):
+        self.assertEqual(self.solve("--model", self.script("Done."))[0], 0)
+        for command in (("verify", path), ("replay", path, "--stepjail", self.fake),
+                        ("transcripts", "show", path), ("transcripts", "list")):
             with self.subTest(command=command):
                 self.assertEqual(self.run_agent(*command)[0], 0)
                 status, out, err = self.run_agent(*command, preexec_fn=lack)
-                self.assertEqual((status, out.count("whole"), out.count("run again")), (125, 0, 0))
+                self.assertEqual((status, out.count("whole"), out.count("run again"),
+                                  out.count("answered")), (125, 0, 0, 0))
                 self.one_line(err, "ask for Landlock's ABI")
         # nor is it looked at before, to see whether it is one
-        for command in (("verify", path), ("replay", path, "--stepjail", self.fake)):
+        for command in (("verify", path), ("replay", path, "--stepjail", self.fake),
+                        ("transcripts", "show", path)):
             self.path("t.jsonl", "no transcript\n")
             status, out, err = self.run_agent(*command, preexec_fn=lack)
             self.assertEqual((status, out), (125, ""))

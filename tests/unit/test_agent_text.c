@@ -382,7 +382,8 @@ static const struct {
 	{ "3S", -EINVAL, 0 },
 	{ "0x10s", -EINVAL, 0 },
 	{ "3s3s", -EINVAL, 0 },
-	{ "3d", -EINVAL, 0 },
+	{ "3d", 0, 259200000 },
+	{ "3w", -EINVAL, 0 },
 	{ "99999999999999999999s", -ERANGE, 0 },
 	{ "18446744073709551615h", -ERANGE, 0 },
 };

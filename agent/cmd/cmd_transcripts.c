@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd_transcripts.c - stepjail-agent transcripts list, show, prune: what runs have left
+ * in the user's folder of transcripts
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/units.h"
+#include "agent/cmd/commands.h"
+#include "agent/confine/confine.h"
+#include "agent/record/account.h"
+#include "agent/record/record.h"
+#include "agent/record/transcripts.h"
+#include "init/io.h"
+
+#define cleanup_transcripts __attribute__((cleanup(transcripts_free)))
+#define DAY_MS ((uint64_t)86400000)
+
+/* ---- list */
+
+struct list_options {
+	bool json;
+};
+
+static const struct opt list_opts[] = {
+	{ "json", NULL, NULL, "Print one JSON object.",
+	  OPT_ROW(FLAG, struct list_options, json) },
+	{ .name = NULL },
+};
+
+static void show_file(const struct transcripts_file *f, const char *time,
+		      const struct account *a, struct show *show)
+{
+	cleanup_text struct text line = { 0 };
+	char size[32];
+
+	text_printf(&line, "%s  %s  %s  %s  ", time, f->name, a->command, a->outcome);
+	text_count(&line, a->steps, "step");
+	text_printf(&line, "  %s  %s", units_say_size(f->bytes, size, sizeof(size)),
+		    a->task);
+	show_line(show, text_string(&line));
+}
+
+static void add_json(const struct transcripts_file *f, const char *time,
+		     const struct account *a, cJSON *list)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	(void)cJSON_AddItemToArray(list, o);
+	record_string(o, "name", f->name, strlen(f->name));
+	(void)cJSON_AddStringToObject(o, "time", time);
+	record_string(o, "command", a->command, strlen(a->command));
+	record_string(o, "task", a->task, strlen(a->task));
+	record_string(o, "outcome", a->outcome, strlen(a->outcome));
+	(void)cJSON_AddNumberToObject(o, "steps", (double)a->steps);
+	(void)cJSON_AddNumberToObject(o, "bytes", (double)f->bytes);
+}
+
+/* one that is gone by now is left out */
+static int add_file(const struct transcripts *t, const struct transcripts_file *f,
+		    cJSON *list, struct show *show, struct err *e)
+{
+	struct account a;
+	cleanup_fd int fd = transcripts_open(t, f->name);
+	char time[32] = "";
+	struct tm utc;
+	int r = fd < 0 ? 0 : account_read(fd, &a, e);
+
+	if (fd < 0 || r < 0)
+		return r;
+	if (gmtime_r(&f->written.tv_sec, &utc))
+		(void)strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	if (list)
+		add_json(f, time, &a, list);
+	else
+		show_file(f, time, &a, show);
+	return show_check(show, e);
+}
+
+static int list_run(const void *options, const char *operand, struct stop *stop,
+		    struct err *e)
+{
+	const struct list_options *o = options;
+	struct confine_policy policy = { .needs = CONFINE_READ };
+	struct confine_facts facts;
+	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
+	cleanup_text struct text out = { 0 };
+	struct show show;
+	int r = transcripts_find(&t, e);
+
+	(void)operand;
+	show_open(&show, STDOUT_FILENO, SHOW_NEVER, stop);
+	if (r == 0)
+		r = confine_add_path(&policy, text_string(&t.path), false, e);
+	if (r == 0)
+		r = confine_self(&policy, &facts, e);
+	if (r < 0)
+		return r;
+
+	cJSON *root = o->json ? cJSON_CreateObject() : NULL;
+	cJSON *list = cJSON_AddArrayToObject(root, "transcripts");
+
+	for (size_t i = 0; r == 0 && i < t.count; i++)
+		r = stop_came(stop) ? err_say(e, EINTR, "stopped by a signal")
+				    : add_file(&t, &t.files[i], list, &show, e);
+	record_string(root, "folder", text_string(&t.path), t.path.length);
+	if (r == 0 && root)
+		r = record_print(root, &out, e);
+	cJSON_Delete(root);
+	text_puts(&out, o->json ? "\n" : "");
+	return r < 0 ? r : stop_print(stop, &out, e);
+}
+
+const struct command command_transcripts_list = {
+	.name = "transcripts list",
+	.summary = "List the transcripts that runs have left, the last one first.",
+	.about =
+		"Those in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts: when each was written last, its name, command, outcome, steps, size with all that its steps showed, and the first words of the task. unfinished: its run was killed or is still going on. changed: see stepjail-agent verify.",
+	.opts = list_opts,
+	.opts_bytes = sizeof(struct list_options),
+	.run = list_run,
+};
+
+/* ---- show */
+
+struct show_options {
+	uint64_t color;
+};
+
+static const struct opt show_opts[] = {
+	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
+	  OPT_ROW(CHOICE, struct show_options, color),
+	  .choices = { "auto", "always", "never" } },
+	{ .name = NULL },
+};
+
+/* a name of the folder, with or without its ending; else a path */
+static int open_named(const char *operand, struct err *e)
+{
+	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
+	cleanup_text struct text name = { 0 };
+	struct err unheard;
+	int fd = -1;
+
+	if (!strchr(operand, '/') && transcripts_find(&t, &unheard) == 0) {
+		text_printf(&name, "%s.jsonl", operand);
+		fd = transcripts_open(&t, operand);
+		fd = fd < 0 ? transcripts_open(&t, text_string(&name)) : fd;
+	}
+	return fd < 0 ? read_transcript_open(operand, e) : fd;
+}
+
+static int show_run(const void *options, const char *operand, struct stop *stop,
+		    struct err *e)
+{
+	const struct show_options *o = options;
+	const struct confine_policy policy = { 0 };
+	struct confine_facts facts;
+	cleanup_text struct text words = { 0 };
+	struct read_transcript reading;
+	struct show show;
+	cleanup_fd int fd = open_named(operand, e);
+	int r = fd < 0 ? fd : confine_self(&policy, &facts, e);
+
+	if (r < 0)
+		return r;
+	show_open(&show, STDOUT_FILENO, (enum show_color)o->color, stop);
+	r = account_show(fd, &show, &reading, e);
+	if (r < 0)
+		return r;
+	read_transcript_words(&reading, operand, &words);
+	show_line(&show, text_string(&words));
+	r = show_check(&show, e);
+	return r < 0 ? r : (int)reading.end;
+}
+
+const struct command command_transcripts_show = {
+	.name = "transcripts show",
+	.operand = "FILE",
+	.summary = "Show what happened in a run, step by step.",
+	.about =
+		"FILE is a transcript: its path, or its name in the list. Shown are the task, the beginning of each step's code and of all that it printed, verdicts, and the answer; what a model or a jail said is marked and escaped, as when the run went on. The last line and the exit status say how it reads, as those of verify. Lines behind one that was changed are not shown.",
+	.opts = show_opts,
+	.opts_bytes = sizeof(struct show_options),
+	.run = show_run,
+};
+
+/* ---- prune */
+
+struct prune_options {
+	uint64_t older_ms, keep, max_bytes; /* 0: not given */
+	bool dry;
+};
+
+#define ROW(kind, field) OPT_ROW(kind, struct prune_options, field)
+
+static const struct opt prune_opts[] = {
+	{ "older-than", "TIME", NULL,
+	  "Those that were written last before that time: 30d.", ROW(TIME, older_ms),
+	  .min = 1, .max = 36500 * DAY_MS },
+	{ "keep", "N", NULL, "All but the last N.", ROW(COUNT, keep), .min = 1,
+	  .max = 1000000000 },
+	{ "max-bytes", "SIZE", NULL,
+	  "All but the last ones that together have at most so many bytes.",
+	  ROW(SIZE, max_bytes), .min = 1, .max = (uint64_t)1 << 50 },
+	{ "dry-run", NULL, NULL, "Say what would be removed, and remove nothing.",
+	  ROW(FLAG, dry) },
+	{ .name = NULL },
+};
+
+/* the one at place @i, which with those before it has @seen bytes */
+static bool is_named(const struct prune_options *o, const struct transcripts_file *f,
+		     size_t i, uint64_t seen)
+{
+	time_t age_s = time(NULL) - f->written.tv_sec;
+
+	return (o->older_ms && age_s > 0 && (uint64_t)age_s >= o->older_ms / 1000) ||
+	       (o->keep && i >= o->keep) || (o->max_bytes && seen > o->max_bytes);
+}
+
+static int prune_run(const void *options, const char *operand, struct stop *stop,
+		     struct err *e)
+{
+	struct prune_options o = *(const struct prune_options *)options;
+	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
+	cleanup_text struct text line = { 0 };
+	uint64_t seen = 0, count = 0, bytes = 0;
+	struct show show;
+	char size[32];
+	int r = transcripts_find(&t, e);
+
+	(void)operand;
+	show_open(&show, STDOUT_FILENO, SHOW_NEVER, stop);
+	if (!o.older_ms && !o.keep && !o.max_bytes) {
+		o.keep = TRANSCRIPTS_MAX;
+		o.max_bytes = TRANSCRIPTS_BYTES_MAX;
+	}
+	for (size_t i = 0; r >= 0 && i < t.count && !stop_came(stop); i++) {
+		const struct transcripts_file *f = &t.files[i];
+
+		seen += f->bytes;
+		if (!is_named(&o, f, i, seen))
+			continue;
+		r = o.dry ? 1 : transcripts_remove(&t, f->name, e);
+		count += r > 0;
+		bytes += r > 0 ? f->bytes : 0;
+		text_clear(&line);
+		text_printf(&line, "%s: %s",
+			    r == 0  ? "left, for a run is writing it"
+			    : o.dry ? "would be removed"
+				    : "removed",
+			    f->name);
+		if (r >= 0)
+			show_line(&show, text_string(&line));
+	}
+	text_clear(&line);
+	text_printf(&line, "%s: %" PRIu64 " of %zu transcripts, %s",
+		    o.dry ? "would be removed" : "removed", count, t.count,
+		    units_say_size(bytes, size, sizeof(size)));
+	show_line(&show, text_string(&line));
+	return r < 0 ? r : show_check(&show, e);
+}
+
+const struct command command_transcripts_prune = {
+	.name = "transcripts prune",
+	.summary = "Remove old transcripts, with all that their steps showed.",
+	.about =
+		"In $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts, and nowhere else: files NAME.jsonl with their folders NAME.jsonl.shown. What any of the options names is removed; without one of them, all but the last 1000, and what makes them more than 1 GiB. One that a run is writing is left. No link is followed.",
+	.opts = prune_opts,
+	.opts_bytes = sizeof(struct prune_options),
+	.run = prune_run,
+};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account.c - a transcript, told to a person: see account.h
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/json.h"
+#include "agent/base/utf8.h"
+#include "agent/record/account.h"
+#include "agent/record/record.h"
+
+#define TASK "Task: "   /* prompt_task() begins with it */
+#define PART_BYTES 2048 /* of a step's code, and of each of its streams */
+
+static const char *task_of(const cJSON *start)
+{
+	const char *user = json_text(start, "user");
+
+	return user + (strncmp(user, TASK, strlen(TASK)) == 0 ? strlen(TASK) : 0);
+}
+
+/* the first line of them, as far as it goes in */
+static void put_words(char *to, size_t size, const char *words)
+{
+	size_t length = strcspn(words, "\n");
+
+	length = utf8_floor(words, length, size - 1);
+	memcpy(to, words, length);
+	to[length] = '\0';
+}
+
+static int take_words(void *arg, const char *event, const cJSON *line, struct err *e)
+{
+	struct account *a = arg;
+
+	(void)e;
+	if (strcmp(event, "start") == 0) {
+		put_words(a->command, sizeof(a->command), json_text(line, "command"));
+		put_words(a->task, sizeof(a->task), task_of(line));
+	}
+	if (strcmp(event, "end") == 0)
+		put_words(a->outcome, sizeof(a->outcome), json_text(line, "outcome"));
+	return 0;
+}
+
+int account_read(int fd, struct account *a, struct err *e)
+{
+	struct read_transcript reading;
+
+	*a = (struct account){ .steps = 0 };
+
+	int r = read_transcript_run(fd, take_words, a, &reading, e);
+
+	a->steps = reading.steps;
+	if (reading.end != READ_TRANSCRIPT_WHOLE)
+		put_words(a->outcome, sizeof(a->outcome),
+			  reading.end == READ_TRANSCRIPT_CUT ? "unfinished" : "changed");
+	return r;
+}
+
+/* ---- step by step: no line that is shown begins with words of the file */
+
+/* the beginning of @words, of which there were @total bytes */
+static void show_part(struct show *s, const char *title, const char *words,
+		      uint64_t total)
+{
+	struct clip clip;
+	size_t kept = utf8_floor(words, strlen(words), PART_BYTES);
+
+	if (!total)
+		return;
+	clip_clear(&clip);
+	clip_add(&clip, words, kept);
+	clip_resume(&clip, total > kept ? total - kept : 0, "", 0);
+	show_note(s, title);
+	show_said_by(s, &clip);
+}
+
+static void show_start(struct show *s, const cJSON *line)
+{
+	cleanup_text struct text head = { 0 };
+	const char *task = task_of(line);
+
+	text_printf(&head, "recorded: %.20s %.30s %.300s", json_text(line, "command"),
+		    json_text(line, "time"), json_text(line, "model"));
+	show_line(s, text_string(&head));
+	show_part(s, "task", task, strlen(task));
+}
+
+static void show_begin(struct show *s, const cJSON *line)
+{
+	const char *code = json_text(line, "code");
+	size_t kept = utf8_floor(code, strlen(code), PART_BYTES);
+	uint32_t step = 0;
+
+	(void)json_u32(line, "step", &step);
+	show_code(s, step, 0, code, kept);
+	if (code[kept])
+		show_note(s, "the rest of its code is not shown here");
+}
+
+static void show_ended(struct show *s, const cJSON *line)
+{
+	const char *observation = json_text(line, "observation");
+	cleanup_text struct text verdict = { 0 };
+	uint64_t bytes;
+
+	if (!json_get(line, "verdict")) {
+		show_part(s, "nothing was run", observation, strlen(observation));
+		return;
+	}
+	for (size_t i = 0; i < RECORD_STREAMS; i++) {
+		const cJSON *stream = json_get(line, record_streams[i].name);
+
+		if (json_count(stream, "bytes", &bytes))
+			show_part(s, record_streams[i].words, json_text(stream, "head"),
+				  bytes);
+	}
+	text_printf(&verdict, "ended: %.40s: %.300s", json_text(line, "verdict"),
+		    json_text(line, "words"));
+	show_line(s, text_string(&verdict));
+}
+
+static void show_end(struct show *s, const cJSON *line)
+{
+	const char *answer = json_text(line, "answer");
+	const char *error = json_text(line, "error");
+	cleanup_text struct text words = { 0 };
+
+	if (*answer)
+		show_answer(s, answer, strlen(answer));
+	text_printf(&words, "outcome: %.40s%s%.300s", json_text(line, "outcome"),
+		    *error ? ": " : "", error);
+	show_line(s, text_string(&words));
+}
+
+static const struct event {
+	const char *name;
+	void (*show)(struct show *s, const cJSON *line);
+	/* or in a line: who or what it is of, what it must be, why it is not */
+	const char *of, *good, *why;
+} events[] = {
+	{ "start", .show = show_start },
+	{ "code", .show = show_begin },
+	{ "step", .show = show_ended },
+	{ "end", .show = show_end },
+	{ "command", .of = "command" },
+	{ "tests", .good = "stands", .why = "why" },
+	{ "checked", .of = "check", .good = "passed", .why = "printed" },
+	{ "judged", .of = "judge", .good = "stands", .why = "words" },
+	{ "skill", .of = "name", .good = "kept", .why = "words" },
+};
+
+static void show_event(struct show *s, const struct event *event, const cJSON *line)
+{
+	cleanup_text struct text words = { 0 };
+
+	text_puts(&words, event->name);
+	if (event->of)
+		text_printf(&words, " %.100s", json_text(line, event->of));
+	if (event->good)
+		text_printf(&words, ": %s%s: %.300s",
+			    cJSON_IsTrue(json_get(line, event->good)) ? "" : "not ",
+			    event->good, json_text(line, event->why));
+	show_line(s, text_string(&words));
+}
+
+static int take_event(void *arg, const char *event, const cJSON *line, struct err *e)
+{
+	struct show *s = arg;
+
+	for (size_t i = 0; i < COUNT(events); i++) {
+		if (strcmp(events[i].name, event) != 0)
+			continue;
+		if (events[i].show)
+			events[i].show(s, line);
+		else
+			show_event(s, &events[i], line);
+	}
+	return show_check(s, e);
+}
+
+int account_show(int fd, struct show *show, struct read_transcript *reading,
+		 struct err *e)
+{
+	return read_transcript_run(fd, take_event, show, reading, e);
+}
