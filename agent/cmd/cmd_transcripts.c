@@ -127,17 +127,6 @@ const struct command command_transcripts_list = {
 
 /* ---- show */
 
-struct show_options {
-	uint64_t color;
-};
-
-static const struct opt show_opts[] = {
-	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
-	  OPT_ROW(CHOICE, struct show_options, color),
-	  .choices = { "auto", "always", "never" } },
-	{ .name = NULL },
-};
-
 /* a name of the folder, with or without its ending; else a path */
 static int open_named(const char *operand, struct err *e)
 {
@@ -157,7 +146,6 @@ static int open_named(const char *operand, struct err *e)
 static int show_run(const void *options, const char *operand, struct stop *stop,
 		    struct err *e)
 {
-	const struct show_options *o = options;
 	const struct confine_policy policy = { 0 };
 	struct confine_facts facts;
 	cleanup_text struct text words = { 0 };
@@ -166,9 +154,10 @@ static int show_run(const void *options, const char *operand, struct stop *stop,
 	cleanup_fd int fd = open_named(operand, e);
 	int r = fd < 0 ? fd : confine_self(&policy, &facts, e);
 
+	(void)options;
 	if (r < 0)
 		return r;
-	show_open(&show, STDOUT_FILENO, (enum show_color)o->color, stop);
+	show_open(&show, STDOUT_FILENO, SHOW_AUTO, stop);
 	r = account_show(fd, &show, &reading, e);
 	if (r < 0)
 		return r;
@@ -184,8 +173,7 @@ const struct command command_transcripts_show = {
 	.summary = "Show what happened in a run, step by step.",
 	.about =
 		"FILE is a transcript: its path, or its name in the list. Shown are the task, the beginning of each step's code and of all that it printed, verdicts, and the answer; what a model or a jail said is marked and escaped, as when the run went on. The last line and the exit status say how it reads, as those of verify. Lines behind one that was changed are not shown.",
-	.opts = show_opts,
-	.opts_bytes = sizeof(struct show_options),
+	.opts = &(const struct opt){ .name = NULL },
 	.run = show_run,
 };
 

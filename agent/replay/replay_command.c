@@ -12,48 +12,16 @@
 #include "init/io.h"
 #include "init/serve_wire.h"
 
-static int ask(struct replay *r, uint16_t type, const struct serve_state *to,
-	       struct err *e)
-{
-	size_t bytes = type == WIRE_DROP ? sizeof(struct serve_at) : sizeof(*to);
-
-	return session_ask(&r->session, type, to, bytes, NULL, e);
-}
-
-static int rollback(struct replay *r, const struct serve_state *to, const cJSON *line,
-		    struct err *e)
-{
-	(void)line;
-	return ask(r, WIRE_ROLLBACK, to, e);
-}
-
-static int branch(struct replay *r, const struct serve_state *to, const cJSON *line,
-		  struct err *e)
-{
-	(void)line;
-	return ask(r, WIRE_BRANCH, to, e);
-}
-
-static int drop(struct replay *r, const struct serve_state *to, const cJSON *line,
-		struct err *e)
-{
-	(void)line;
-	return ask(r, WIRE_DROP, to, e);
-}
-
-static int put(struct replay *r, const struct serve_state *to, const cJSON *line,
-	       struct err *e)
+static int put(struct replay *r, const cJSON *line, struct err *e)
 {
 	const cJSON *file = json_get(line, "file");
 	const char *name = json_text(file, "name");
-	const char *path = *name ? replay_file(r, json_text(file, "path"),
-					       json_text(file, "sha256"), e)
-				 : NULL;
+	const char *path;
 	cleanup_fd int fd = -1;
 
-	(void)to;
 	if (!*name)
 		return err_say(e, EBADMSG, "the transcript does not say which file");
+	path = replay_file(r, json_text(file, "path"), json_text(file, "sha256"), e);
 	if (!path)
 		return -e->errnum;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -62,17 +30,30 @@ static int put(struct replay *r, const struct serve_state *to, const cJSON *line
 	return session_put(&r->session, fd, name, e);
 }
 
-static const struct {
+static const struct command_row {
 	const char *name;
-	/* NULL where the session's own lines say it all */
-	int (*act)(struct replay *r, const struct serve_state *to, const cJSON *line,
-		   struct err *e);
-	bool moves; /* the session is there then */
+	uint16_t type; /* the request; 0 where the session's own lines say it all */
+	bool moves;    /* the session is there then */
 } commands[] = {
-	{ "rollback", rollback, true }, { "branch", branch, true },
-	{ "switch", NULL, true },       { "drop", drop, false },
-	{ "put", put, false },          { "reset", NULL, false },
+	{ "rollback", WIRE_ROLLBACK, true },
+	{ "branch", WIRE_BRANCH, true },
+	{ "switch", 0, true },
+	{ "drop", WIRE_DROP, false },
+	{ "put", WIRE_PUT, false },
+	{ "reset", 0, false },
 };
+
+static int act(struct replay *r, const struct command_row *row,
+	       const struct serve_state *to, const cJSON *line, struct err *e)
+{
+	if (!row->type)
+		return 0;
+	if (row->type == WIRE_PUT)
+		return put(r, line, e);
+	return session_ask(&r->session, row->type, to,
+			   row->type == WIRE_DROP ? sizeof(struct serve_at) : sizeof(*to),
+			   NULL, e);
+}
 
 /* a command that fails now, and did not then, is a difference; there is no jail without
  * one */
@@ -93,22 +74,22 @@ static int refused(struct replay *r, const char *name, int s, const struct err *
 
 int replay_command(struct replay *r, const cJSON *line, struct err *e)
 {
-	const cJSON *name = cJSON_GetObjectItemCaseSensitive(line, "command");
 	struct serve_state to = { 0 };
 	struct err why = { 0 };
+	bool good = json_u32(line, "branch", &to.branch) &&
+		    json_u32(line, "state", &to.state);
 
-	if (!cJSON_IsString(name) || !json_u32(line, "branch", &to.branch) ||
-	    !json_u32(line, "state", &to.state))
-		return err_say(e, EBADMSG, "the transcript has a command that is none");
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(commands[i].name, name->valuestring) != 0)
+	for (size_t i = 0; good && i < COUNT(commands); i++) {
+		const struct command_row *row = &commands[i];
+
+		if (strcmp(row->name, json_text(line, "command")) != 0)
 			continue;
 
-		int s = commands[i].act ? commands[i].act(r, &to, line, &why) : 0;
+		int s = act(r, row, &to, line, &why);
 
 		if (s < 0)
-			return refused(r, commands[i].name, s, &why, e);
-		if (commands[i].moves) {
+			return refused(r, row->name, s, &why, e);
+		if (row->moves) {
 			r->session.branch = to.branch;
 			r->session.state = to.state;
 		}

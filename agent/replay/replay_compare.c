@@ -32,15 +32,16 @@ static bool same(const cJSON *was, const cJSON *is)
 	return (!was && !is) || cJSON_Compare(was, is, true);
 }
 
-static bool compare_scalar(const char *name, const cJSON *line, const cJSON *now,
-			   struct text *says)
+/* where a member of both differs, words of it behind @before */
+static bool compare_member(const char *before, const char *name, const cJSON *line,
+			   const cJSON *now, struct text *says)
 {
 	const cJSON *was = json_get(line, name);
 	const cJSON *is = json_get(now, name);
 
 	if (same(was, is))
 		return true;
-	text_printf(says, "%s was ", name);
+	text_printf(says, "%s%s was ", before, name);
 	add_word(was, says);
 	text_puts(says, ", is ");
 	add_word(is, says);
@@ -103,26 +104,21 @@ static bool compare_shown(const cJSON *was, const cJSON *is, struct text *says)
 	static const char *const names[] = { "object", "kind",  "from",  "name",
 					     "state",  "bytes", "sha256" };
 	const cJSON *any = was ? was : is;
-	const char *differs = NULL;
+	cleanup_text struct text before = { 0 };
 
-	for (size_t i = 0; !differs && i < sizeof(names) / sizeof(names[0]); i++)
-		if (!same(json_get(was, names[i]), json_get(is, names[i])))
-			differs = names[i];
-	if (!differs)
-		return true;
-	text_printf(says, "what is shown: object %.0f, ",
+	text_printf(&before, "what is shown: object %.0f, ",
 		    cJSON_GetNumberValue(json_get(any, "object")) + 1);
-	add_word(json_get(any, "kind"), says);
+	add_word(json_get(any, "kind"), &before);
 	if (!was || !is) {
-		text_puts(says, was ? ": it is not there\n" : ": it was not there\n");
+		text_printf(says, "%s: it %s there\n", text_string(&before),
+			    was ? "is not" : "was not");
 		return false;
 	}
-	text_printf(says, ": %s was ", differs);
-	add_word(json_get(was, differs), says);
-	text_puts(says, ", is ");
-	add_word(json_get(is, differs), says);
-	text_puts(says, "\n");
-	return false;
+	text_puts(&before, ": ");
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (!compare_member(text_string(&before), names[i], was, is, says))
+			return false;
+	return true;
 }
 
 /* in the order of showing; transcripts of before there was any have no list */
@@ -148,8 +144,8 @@ bool replay_compare(const cJSON *line, const cJSON *now, struct text *says)
 {
 	bool good = true;
 
-	for (size_t i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++)
-		good &= compare_scalar(scalars[i], line, now, says);
+	for (size_t i = 0; i < COUNT(scalars); i++)
+		good &= compare_member("", scalars[i], line, now, says);
 	for (size_t i = 0; i < RECORD_STREAMS; i++)
 		good &= compare_stream(record_streams[i].name, record_streams[i].words,
 				       line, now, says);

@@ -180,7 +180,7 @@ class Show(FolderCase):
     def test_on_a_terminal(self):
         """A long line is broken, each part behind its mark."""
         self.put("x.jsonl", [{**START, "user": "x" * 79 + "outcome: answered"}, {"event": "end"}])
-        out = self.on_terminal("transcripts", "show", "x", "--color", "never", columns=80).decode()
+        out = self.on_terminal("transcripts", "show", "x", columns=80, env=self.env(NO_COLOR="1")).decode()
         self.assertNotIn("\noutcome: answered", out.replace("\r", ""))
         self.assertEqual(out.count("outcome:"), 2)
 
