@@ -15,7 +15,8 @@ static const struct {
 	const char *name;
 	uint64_t ms;
 } time_units[] = {
-	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
+	{ "", 1000 },   { "ms", 1 },      { "s", 1000 },
+	{ "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
 };
 
 uint64_t units_now_ms(void)
