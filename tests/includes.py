@@ -26,7 +26,7 @@ ALONE = (
       "agent/replay/replay", "agent/replay/replay_command", "agent/skills/skills_save"}),
     (re.compile(r"\bcJSON_(?:Parse\w*|GetObjectItem\w*)\("),
      "agent/base", "json_parse() and json_get()",
-     {"agent/replay/replay_command"}),
+     set()),
 )
 
 

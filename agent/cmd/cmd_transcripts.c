@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/file.h"
 #include "agent/base/units.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine.h"
@@ -140,7 +141,7 @@ static int open_named(const char *operand, struct err *e)
 		fd = transcripts_open(&t, operand);
 		fd = fd < 0 ? transcripts_open(&t, text_string(&name)) : fd;
 	}
-	return fd < 0 ? read_transcript_open(operand, e) : fd;
+	return fd < 0 ? file_open(operand, "", e) : fd;
 }
 
 static int show_run(const void *options, const char *operand, struct stop *stop,
