@@ -2,9 +2,12 @@
 HumanEval's harness.py.
 
 Code that shares an interpreter with its judge can change the judge, so it has a process of its own,
-and they speak over a pair of pipes, in lines of JSON. The judge's stdin is a line with a size, so
-many bytes of JSON, a line with a secret: the judge reads that only when it lets the code pass, and
-writes it to the stdout that it began with. Leaving early, with whatever status, is not passing.
+and they speak over a pair of pipes, in lines of JSON. The judge's stdin is the task, and a line
+with a secret: the judge reads that only when it lets the code pass, and writes it to the stdout
+that it began with. Leaving early, with whatever status, is not passing.
+
+The code's process is a fork, so it has whatever the judge had read by then. What is to stay from
+the code stands behind the task, and is read after the fork.
 """
 import json
 import os
@@ -56,12 +59,17 @@ def read_line(fd):
     return line
 
 
-def begin():
-    """The task, and the fd that the verdict goes to: what is printed is not the verdict."""
+def read_json():
+    """What stands next on stdin: a line with a size, and so many bytes of JSON."""
     size = int(read_line(0))
     data = b""
     while len(data) < size:
         data += os.read(0, size - len(data)) or sys.exit("the task was cut off")
+    return json.loads(data)
+
+
+def begin():
+    """The task, and the fd that the verdict goes to: what is printed is not the verdict."""
     verdict = os.dup(1)
     os.dup2(2, 1)
-    return json.loads(data), verdict
+    return read_json(), verdict

@@ -2,12 +2,15 @@
 """Judge one solution by its test. Runs inside the jail, behind judge.py, given to python3 by -c.
 
 A solution that shares an interpreter with its test can change the test, the comparison or the
-verdict. The judge forks the server before either has run any of the task. The server holds the
-solution; the judge holds the test and calls the solution over a pipe, in plain data only: what
-comes back is rebuilt from numbers, strings, lists, tuples, dicts and sets, so no object of the
-solution, with an __eq__ of its own, is ever compared.
+verdict, and one that shares its memory can answer what the test wants. So the judge reads the
+solution, forks the server that holds it, and only then reads the test: no memory of the server
+ever had it. The judge calls the solution over a pipe, in plain data only: what comes back is
+rebuilt from numbers, strings, lists, tuples, dicts and sets, so no object of the solution, with an
+__eq__ of its own, is ever compared.
 
-The secret is the verdict. The jail has no /proc to reach the judge's stdin and stdout through.
+The secret is the verdict. The jail has no /proc to reach the judge's stdin, stdout and memory
+through, and its seccomp filter refuses the system calls that would (ptrace, process_vm_readv,
+pidfd_getfd).
 """
 import json
 import os
@@ -94,13 +97,14 @@ def make_candidate(calls, answers):
 
 def main():
     sys.set_int_max_str_digits(0)
-    task, verdict = begin()
-    _, calls, answers = start_child(serve, task)
+    solution, verdict = begin()
+    _, calls, answers = start_child(serve, solution)
+    task = read_json()  # not before the fork: see above
     candidate = make_candidate(calls, answers)
     names = {"__name__": "test"}
     # the prompt's helpers, which some tests use; its last function gets no body here
     exec(compile(task["prompt"] + "\n    pass\n", "<prompt>", "exec"), names)
-    names[task["entry_point"]] = candidate
+    names[solution["entry_point"]] = candidate
     exec(compile(task["test"], "<test>", "exec"), names)
     names["check"](candidate)
     os.write(verdict, read_line(0))

@@ -4,8 +4,8 @@
 
 A task passes where three things hold: stepjail's report says that the jail's program completed,
 its exit status is 0, and its stdout is this task's secret and nothing else. The secret is made
-here for each run and goes into the jail behind the task; harness.py says why no solution can
-read it.
+here for each run and goes into the jail behind the solution and its test; harness.py says why no
+solution can read either.
 
 Exit status: 0 all passed, 1 at least one did not, 125 this script or stepjail failed.
 """
@@ -141,14 +141,16 @@ class Jails:
 
     def run(self, sample):
         secret = secrets.token_hex(16)
-        task = {name: sample.task[name] for name in ("prompt", "entry_point", "test")}
-        task = json.dumps({**task, "solution": sample.solution})
+        solution = json.dumps({"entry_point": sample.task["entry_point"],
+                               "solution": sample.solution})
+        test = json.dumps({name: sample.task[name] for name in ("prompt", "test")})
+        order = f"{len(solution)}\n{solution}{len(test)}\n{test}{secret}\n"
         begun = time.monotonic()
         report = os.memfd_create("report")
         try:
             jail = self.start(report)
             try:
-                out, err = jail.communicate(f"{len(task)}\n{task}{secret}\n".encode(),
+                out, err = jail.communicate(order.encode(),
                                             timeout=self.options.task_time + LATE_S)
             except subprocess.TimeoutExpired:
                 raise Failure(f"stepjail has not ended {LATE_S} s after --task-time") from None

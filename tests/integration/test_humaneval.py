@@ -48,6 +48,98 @@ FORGERIES = [
     " = lambda fd: b'{}'\n",
 ]
 
+# A body that knows the test by heart, wherever find() has its text from: when the solution is
+# loaded, and again when it is called
+LEARNT = """    return {**KNOWN, **learn(find())}[repr((numbers, threshold))]
+
+
+def learn(texts):
+    known = {}
+
+    class Result:
+        def __init__(self, *args):
+            self.args = repr(args)
+
+        def __eq__(self, other):
+            known[self.args] = other
+            return True
+
+    for text in texts:
+        try:
+            names = {}
+            exec(text, names)
+            names["check"](Result)
+        except Exception:
+            pass
+    return known
+
+
+%s
+
+KNOWN = learn(find())
+"""
+FINDERS = {
+    "frame": """
+import sys
+def find():
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        yield frame.f_locals.get("task", {}).get("test", "")
+""",
+    "objects": """
+import gc, json, sys
+def texts_in(found):
+    for one in found:
+        text = one.decode(errors="replace") if isinstance(one, bytes) else one
+        if isinstance(text, str) and "def check" + "(candidate" in text:
+            yield text
+            try:
+                yield json.loads(text)["test"]
+            except Exception:
+                pass
+def find():
+    frame, found = sys._getframe(), gc.get_objects()
+    while frame := frame.f_back:
+        found += [frame, *frame.f_locals.values(), *frame.f_globals.values()]
+    for depth in range(3):
+        found = list({id(o): o for o in found + gc.get_referents(*found)}.values())
+    return list(texts_in(found))
+""",
+    # write() says of a page that is not there that it is not; read() of a pipe has the others
+    "memory": """
+import ctypes, os
+libc = ctypes.CDLL(None)
+libc.sbrk.restype = ctypes.c_void_p
+pipe = os.pipe()
+def page(at):
+    there = libc.write(pipe[1], ctypes.c_void_p(at), 4096) == 4096
+    return os.read(pipe[0], 4096) if there else b""
+def find():
+    top, near = libc.sbrk(ctypes.c_ssize_t(0)), id(object()) & ~4095
+    for low, high in (top - (8 << 20), top), (near - (2 << 20), near + (2 << 20)):
+        memory = b"".join(page(at) for at in range(low, high, 4096))
+        for piece in memory.split(b"def check" + b"(candidate")[1:]:
+            text = "def check(candidate" + piece.split(b"\\0")[0].decode(errors="replace")
+            yield text
+            yield text.split('"')[0].replace("\\\\n", chr(10))
+""",
+}
+FROM_MEMORY = {name: LEARNT % find for name, find in FINDERS.items()}
+# what it is to have the test in the solution's process
+HOLDS_THE_TEST = """
+import json, sys
+def load(task):
+    names = {}
+    exec(task["solution"], names)
+    return names[task["entry_point"]]
+def main():
+    task = json.load(sys.stdin)
+    function, names = load(task), {}
+    exec(task["test"], names)
+    names["check"](function)
+main()
+"""
+
 
 class Case(unittest.TestCase):
     @classmethod
@@ -167,6 +259,26 @@ class Runs(Case):
             code = TASKS[0]["prompt"] + forgery + TASKS[0]["test"] + "check(has_close_elements)\n"
             with self.subTest(solution=forgery):
                 self.assertEqual(subprocess.run(["/usr/bin/python3", "-c", code]).returncode, 0)
+
+    def test_the_test_is_not_in_memory(self):
+        """Neither when the solution is loaded nor when it is called. data has ctypes, core none."""
+        if not os.path.exists(os.path.join(BUILD, "rootfs/data.key")):
+            self.skipTest(f"no rootfs/data in {BUILD}: make data")
+        for name, body in FROM_MEMORY.items():
+            with self.subTest(find=name):
+                status, out, err = self.run_tasks(HUMANEVAL, "--rootfs", "data", "--solutions",
+                                                  self.solutions(body))
+                self.assertEqual((status, err), (1, ""), out)
+                self.assertIn("HumanEval/0: failed: KeyError: ", out)
+
+    def test_a_test_in_memory_is_found(self):
+        """Or the test above would say nothing."""
+        for name, body in FROM_MEMORY.items():
+            task = json.dumps({**TASKS[0], "solution": TASKS[0]["prompt"] + body})
+            with self.subTest(find=name):
+                got = subprocess.run(["/usr/bin/python3", "-c", HOLDS_THE_TEST],
+                                     input=task.encode(), stderr=subprocess.PIPE)
+                self.assertEqual((got.returncode, got.stderr), (0, b""))
 
     def test_flood_beside_the_verdict(self):
         """A solution is not failed for talking, and its last words are there."""
