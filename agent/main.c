@@ -58,7 +58,7 @@ static void usage(struct text *out)
 			    commands[i]->name,
 			    commands[i]->operand ? commands[i]->operand : "",
 			    commands[i]->operand ? " " : "", commands[i]->summary);
-	text_puts(out, "  stepjail-agent COMMAND --help\n"
+	text_puts(out, "  stepjail-agent COMMAND --help [all]\n"
 		       "  stepjail-agent --version | --help | --man\n\n");
 	options_exits(exits, out);
 }
@@ -84,7 +84,7 @@ static int run_command(const struct command *cmd, char *const *argv, struct stop
 	_Alignas(16) char options[32768] = { 0 };
 	cleanup_text struct text out = { 0 };
 	const char *operand;
-	bool help;
+	enum opt_help help;
 
 	if (cmd->opts_bytes > sizeof(options))
 		return err_say(e, E2BIG, "%s: its options do not fit", cmd->name);
@@ -95,9 +95,7 @@ static int run_command(const struct command *cmd, char *const *argv, struct stop
 		return r;
 	if (!help)
 		return cmd->run(options, operand, stop, e);
-	options_help(cmd, &out);
-	text_puts(&out, "\n");
-	options_exits(exits, &out);
+	options_help(cmd, exits, help, &out);
 	return stop_print(stop, &out, e);
 }
 
@@ -122,7 +120,7 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 		 (strcmp(first, "help") == 0 && !argv[1]))
 		usage(&out);
 	else if (strcmp(first, "help") == 0 && find(argv + 1, &words))
-		options_help(find(argv + 1, &words), &out);
+		options_help(find(argv + 1, &words), exits, OPT_HELP_COMMON, &out);
 	else
 		return err_say(
 			e, EINVAL,

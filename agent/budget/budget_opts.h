@@ -36,28 +36,28 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 	  "N",                                                                           \
 	  "10",                                                                          \
 	  "How many steps the model has.",                                               \
-	  OPT_ROW(COUNT, type, budget.steps),                                            \
+	  OPT_COMMON(LIMITS, COUNT, type, budget.steps),                                 \
 	  .min = 1,                                                                      \
 	  .max = 1000 },                                                                 \
 		{ "wall-time",                                                           \
 		  "TIME",                                                                \
 		  "10m",                                                                 \
 		  "Longest time for the whole task.",                                    \
-		  OPT_ROW(TIME, type, budget.wall_ms),                                   \
+		  OPT_COMMON(LIMITS, TIME, type, budget.wall_ms),                        \
 		  .min = 100,                                                            \
 		  .max = 24 * HOUR_MS },                                                 \
 		{ "total-cpu-time",                                                      \
 		  "TIME",                                                                \
 		  NULL,                                                                  \
 		  "Processor time of all steps together.",                               \
-		  OPT_ROW(TIME, type, budget.cpu_ms),                                    \
+		  OPT_ROW(LIMITS, TIME, type, budget.cpu_ms),                            \
 		  .min = 100,                                                            \
 		  .max = 24 * HOUR_MS },                                                 \
 		{ "total-output",                                                        \
 		  "SIZE",                                                                \
 		  NULL,                                                                  \
 		  "How much all steps together may print.",                              \
-		  OPT_ROW(SIZE, type, budget.output_bytes),                              \
+		  OPT_ROW(LIMITS, SIZE, type, budget.output_bytes),                      \
 		  .min = 1,                                                              \
 		  .max = UINT64_MAX / 2 },                                               \
 		{ "total-tokens",                                                        \
@@ -65,18 +65,18 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 		  NULL,                                                                  \
 		  "Tokens of all requests and replies together, as the server tells "    \
 		  "them; where it tells none, as judged by bytes.",                      \
-		  OPT_ROW(COUNT, type, budget.tokens),                                   \
+		  OPT_ROW(LIMITS, COUNT, type, budget.tokens),                           \
 		  .min = 1,                                                              \
 		  .max = 1000000000000 },                                                \
 		{ "total-cost", "DOLLARS", NULL,                                         \
-		  "What these tokens may cost; needs --prices.",                         \
-		  OPT_ROW(MONEY, type, budget.cost_pico) },                              \
+		  "What the tokens of a task may cost; needs --prices.",                 \
+		  OPT_COMMON(LIMITS, MONEY, type, budget.cost_pico) },                   \
 	{                                                                                \
 		"prices", "FILE", NULL,                                                  \
 			"Prices of models, a JSON object: {\"MODEL\": {\"input\": 2.5, " \
 			"\"output\": 10}}, dollars for a million tokens; \"*\" is any "  \
 			"other model.",                                                  \
-			OPT_ROW(TEXT, type, budget.prices)                               \
+			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
 	}
 
 #endif

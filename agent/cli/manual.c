@@ -11,6 +11,23 @@
 
 #define HELP_WIDTH 78
 #define HELP_INDENT 24
+#define HELP_FEW 12 /* options that need no shorter help */
+
+static const char *const headings[OPT_GROUPS] = {
+	[OPT_GROUP_TASK] = "The task",           [OPT_GROUP_MODEL] = "The model",
+	[OPT_GROUP_LIMITS] = "Limits",           [OPT_GROUP_RESULTS] = "Results",
+	[OPT_GROUP_JUDGING] = "Judging",         [OPT_GROUP_JAIL] = "The jail",
+	[OPT_GROUP_REPEAT] = "Runs that repeat", [OPT_GROUP_PLAIN] = "Options",
+};
+
+/* the next row of a group from @o on; NULL for none */
+static const struct opt *next_of(const struct opt *o, enum opt_group group, bool all)
+{
+	for (; o->name; o++)
+		if (o->group == group && (all || o->common))
+			return o;
+	return NULL;
+}
 
 /* words into lines of HELP_WIDTH, the second and later ones indented */
 static void wrap(struct text *out, const char *words, size_t indent)
@@ -56,29 +73,61 @@ static void option_head(const struct opt *o, struct text *out)
 	}
 }
 
-void options_help(const struct command *cmd, struct text *out)
+static void help_option(const struct opt *o, struct text *out)
 {
+	cleanup_text struct text head = { 0 };
+	cleanup_text struct text words = { 0 };
+
+	text_puts(&head, "  ");
+	option_head(o, &head);
+	text_add(out, text_string(&head), head.length);
+	text_puts(&words, o->help);
+	if (o->preset)
+		text_printf(&words, " [%s]", o->preset);
+	if (head.length + 2 > HELP_INDENT)
+		text_printf(out, "\n%*s", HELP_INDENT, "");
+	else
+		text_printf(out, "%*s", HELP_INDENT - (int)head.length, "");
+	wrap(out, text_string(&words), HELP_INDENT);
+}
+
+static bool few(const struct command *cmd)
+{
+	size_t rows = 0;
+
+	while (cmd->opts[rows].name)
+		rows++;
+	return rows <= HELP_FEW;
+}
+
+void options_help(const struct command *cmd, const struct exit_row *exits,
+		  enum opt_help how, struct text *out)
+{
+	cleanup_text struct text about = { 0 };
+	bool all = how == OPT_HELP_ALL || few(cmd);
+	const char *rest = strstr(cmd->about, "\n\n");
+
 	text_printf(out, "stepjail-agent %s %s%s[options]\n\n", cmd->name,
 		    cmd->operand ? cmd->operand : "", cmd->operand ? " " : "");
-	wrap(out, cmd->about, 0);
-	text_puts(out, "\nOptions:\n");
-	for (const struct opt *o = cmd->opts; o->name; o++) {
-		cleanup_text struct text head = { 0 };
-		cleanup_text struct text words = { 0 };
+	text_add(&about, cmd->about,
+		 all || !rest ? strlen(cmd->about) : (size_t)(rest - cmd->about));
+	wrap(out, text_string(&about), 0);
+	for (enum opt_group g = 1; g < OPT_GROUPS; g++) {
+		const struct opt *o = next_of(cmd->opts, g, all);
 
-		text_puts(&head, "  ");
-		option_head(o, &head);
-		text_add(out, text_string(&head), head.length);
-		text_puts(&words, o->help);
-		if (o->preset)
-			text_printf(&words, " [%s]", o->preset);
-		if (head.length + 2 > HELP_INDENT)
-			text_printf(out, "\n%*s", HELP_INDENT, "");
-		else
-			text_printf(out, "%*s", HELP_INDENT - (int)head.length, "");
-		wrap(out, text_string(&words), HELP_INDENT);
+		if (o)
+			text_printf(out, "\n%s:\n", headings[g]);
+		for (; o; o = next_of(o + 1, g, all))
+			help_option(o, out);
 	}
-	text_printf(out, "  %-*s%s\n", HELP_INDENT - 2, "--help", "Show this text.");
+	if (!all) {
+		text_printf(out, "\nstepjail-agent %s --help all lists the rest.\n",
+			    cmd->name);
+		return;
+	}
+	text_printf(out, "\nHelp:\n  %-*s%s\n\n", HELP_INDENT - 2, "--help [all]",
+		    "Show this text; all: with every option.");
+	options_exits(exits, out);
 }
 
 void options_exits(const struct exit_row *exits, struct text *out)
@@ -123,23 +172,33 @@ static void man_synopsis(const struct command *cmd, struct text *out)
 	text_puts(out, ".RI [ options ]\n");
 }
 
+static void man_option(const struct opt *o, struct text *out)
+{
+	cleanup_text struct text head = { 0 };
+
+	text_puts(out, ".TP\n.B ");
+	option_head(o, &head);
+	roff_add(out, text_string(&head));
+	roff_add(out, o->help);
+	if (!o->preset)
+		return;
+	text_puts(out, "Default: ");
+	roff_add(out, o->preset);
+}
+
 static void man_command(const struct command *cmd, struct text *out)
 {
 	text_printf(out, ".SH COMMAND %s\n", cmd->name);
 	man_synopsis(cmd, out);
 	text_puts(out, ".PP\n");
 	roff_add(out, cmd->about);
-	for (const struct opt *o = cmd->opts; o->name; o++) {
-		cleanup_text struct text head = { 0 };
+	for (enum opt_group g = 1; g < OPT_GROUPS; g++) {
+		const struct opt *o = next_of(cmd->opts, g, true);
 
-		text_puts(out, ".TP\n.B ");
-		option_head(o, &head);
-		roff_add(out, text_string(&head));
-		roff_add(out, o->help);
-		if (!o->preset)
-			continue;
-		text_puts(out, "Default: ");
-		roff_add(out, o->preset);
+		if (o)
+			text_printf(out, ".SS %s\n", headings[g]);
+		for (; o; o = next_of(o + 1, g, true))
+			man_option(o, out);
 	}
 }
 

@@ -195,23 +195,46 @@ static int check_company(const struct command *cmd, const struct opt *o,
 		       : 0;
 }
 
+/* --help anywhere before "--", and the words right behind it */
+static int look_for_help(const struct command *cmd, char *const *argv,
+			 enum opt_help *help, struct err *e)
+{
+	bool behind = false;
+
+	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
+		bool equals = strncmp(*argv, "--help=", 7) == 0;
+		const char *word = equals ? *argv + 7 : *argv;
+
+		if (!equals && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+			*help = *help ? *help : OPT_HELP_COMMON;
+			behind = true;
+		} else if (!equals && (!behind || *word == '-')) {
+			behind = false;
+		} else if (strcmp(word, "all") == 0) {
+			*help = OPT_HELP_ALL;
+		} else {
+			return err_say(
+				e, EINVAL,
+				"--help: '%.80s' is not all, the one word that it takes; see stepjail-agent %s --help all",
+				word, cmd->name);
+		}
+	}
+	return 0;
+}
+
 int options_parse(const struct command *cmd, char *const *argv, void *into,
-		  const char **operand, bool *help, struct err *e)
+		  const char **operand, enum opt_help *help, struct err *e)
 {
 	bool given[OPT_ROWS_MAX] = { false };
 	bool only_operands = false;
 
 	*operand = NULL;
-	*help = false;
-	for (size_t i = 0; argv[i] && !only_operands; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			*help = true;
-		else
-			only_operands = strcmp(argv[i], "--") == 0;
+	*help = OPT_HELP_NO;
+	if (look_for_help(cmd, argv, help, e) < 0)
+		return -e->errnum;
 	if (*help)
 		return 0;
 
-	only_operands = false;
 	for (size_t i = 0; argv[i];) {
 		const char *arg = argv[i];
 

@@ -32,6 +32,22 @@ enum opt_kind {
 	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
 };
 
+/* headings of help and man page, in this order; 0 is none */
+enum opt_group {
+	OPT_GROUP_TASK = 1,
+	OPT_GROUP_MODEL,
+	OPT_GROUP_LIMITS,
+	OPT_GROUP_RESULTS,
+	OPT_GROUP_JUDGING,
+	OPT_GROUP_JAIL,
+	OPT_GROUP_REPEAT,
+	OPT_GROUP_PLAIN, /* of a command that has few options */
+	OPT_GROUPS
+};
+
+/* what --help asked for */
+enum opt_help { OPT_HELP_NO, OPT_HELP_COMMON, OPT_HELP_ALL };
+
 struct opt_list {
 	const char *items[OPT_LIST_MAX];
 	size_t count;
@@ -43,14 +59,20 @@ struct opt {
 	const char *preset; /* the value where none is given; NULL for none */
 	const char *help;   /* one sentence */
 	enum opt_kind kind;
+	enum opt_group group;
+	bool common;            /* shown without "all"; see options_help() */
 	size_t offset;          /* in the command's struct */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
 	const char *with[4];    /* refused without one of these; NULL at the end */
 };
 
-/* the last columns of a row: kind, and the field of the command's struct that it fills */
-#define OPT_ROW(kind_, type, field) .kind = OPT_##kind_, .offset = offsetof(type, field)
+/* last columns of a row: group, kind, and the field of the command's struct it fills */
+#define OPT_ROW(group_, kind_, type, field)                                              \
+	.group = OPT_GROUP_##group_, .kind = OPT_##kind_, .offset = offsetof(type, field)
+/* the same for an option that people use every day */
+#define OPT_COMMON(group_, kind_, type, field)                                           \
+	.common = true, OPT_ROW(group_, kind_, type, field)
 
 /* below every table of rows: options_parse() keeps a mark for each of them */
 #define OPT_ROWS_FIT(table)                                                              \
@@ -79,15 +101,22 @@ struct command {
  * @argv:	Arguments after the command's name, NULL at the end; values point into it
  * @into:	@cmd->opts_bytes bytes, zeroed
  * @operand:	Gets the one operand, NULL where the command has none
- * @help:	Set where --help was among them; then nothing else matters
+ * @help:	What --help, "--help all" or --help=all among them asks for; then nothing
+ *		else matters
  *
  * Return: 0, or -EINVAL with one line that names the option and the mistake
  */
 int options_parse(const struct command *cmd, char *const *argv, void *into,
-		  const char **operand, bool *help, struct err *e);
+		  const char **operand, enum opt_help *help, struct err *e);
 
-/** options_help() - Add a command's --help text */
-void options_help(const struct command *cmd, struct text *out);
+/**
+ * options_help() - Add a command's --help text
+ *
+ * Without @how OPT_HELP_ALL, a command with many options tells what it does in a paragraph,
+ * has its common ones, and says where the rest is. Of one with few, all is shown always.
+ */
+void options_help(const struct command *cmd, const struct exit_row *exits,
+		  enum opt_help how, struct text *out);
 
 /** options_man() - Add the man page of all commands (roff, man(7) macros) */
 void options_man(const struct command *const *cmds, const struct exit_row *exits,

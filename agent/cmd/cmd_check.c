@@ -17,12 +17,12 @@ struct check_options {
 	bool require_confinement;
 };
 
-#define ROW(kind, field) OPT_ROW(kind, struct check_options, field)
+#define ROW(group, kind, field) OPT_ROW(group, kind, struct check_options, field)
 
 static const struct opt opts[] = {
 	{ "base-url", "URL", NULL,
 	  "As for solve with this server; without it, as with a scripted model.",
-	  ROW(TEXT, base_url) },
+	  ROW(MODEL, TEXT, base_url) },
 	CONFINE_OPT(struct check_options),
 	{ .name = NULL },
 };

@@ -29,7 +29,7 @@ struct repl_options {
 	uint64_t pictures;
 };
 
-#define ROW(kind, field) OPT_ROW(kind, struct repl_options, field)
+#define ROW(group, kind, field) OPT_ROW(group, kind, struct repl_options, field)
 
 static const struct opt opts[] = {
 	JAIL_OPTS(struct repl_options),
@@ -38,9 +38,9 @@ static const struct opt opts[] = {
 	TRANSCRIPT_OPT(struct repl_options),
 	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
-	  ROW(FLAG, no_history) },
+	  ROW(RESULTS, FLAG, no_history) },
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
-	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
+	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
 OPT_ROWS_FIT(opts);

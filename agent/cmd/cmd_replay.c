@@ -22,26 +22,26 @@ struct replay_options {
 	const char *skills;
 };
 
-#define ROW(kind, field) OPT_ROW(kind, struct replay_options, field)
+#define ROW(group, kind, field) OPT_ROW(group, kind, struct replay_options, field)
 
 static const struct opt opts[] = {
 	{ "file", "PATH", NULL,
 	  "Take this file for the recorded one of the same name. May be given again.",
-	  ROW(LIST, jail.files) },
+	  ROW(TASK, LIST, jail.files) },
 	{ "skills", "DIR", NULL,
 	  "The folder of functions that the recorded task had (solve --skills).",
-	  ROW(TEXT, skills) },
+	  ROW(TASK, TEXT, skills) },
 	{ "rootfs", "NAME", NULL, "Another root tree than the recorded one.",
-	  ROW(TEXT, jail.rootfs) },
+	  ROW(TASK, TEXT, jail.rootfs) },
 	{ "allow-missing", "PART", NULL,
 	  "Run without a wall that this host lacks (cgroup); see stepjail(1). It is never taken from the transcript.",
-	  ROW(PASS, jail.pass) },
+	  ROW(JAIL, PASS, jail.pass) },
 	{ "stepjail", "PATH", NULL,
 	  "Where stepjail is; else beside this program, else in PATH.",
-	  ROW(TEXT, jail.stepjail) },
+	  ROW(JAIL, TEXT, jail.stepjail) },
 	CONFINE_OPT(struct replay_options),
 	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
-	  ROW(CHOICE, color), .choices = { "auto", "always", "never" } },
+	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
 OPT_ROWS_FIT(opts);

@@ -29,7 +29,7 @@ struct list_options {
 
 static const struct opt list_opts[] = {
 	{ "json", NULL, NULL, "Print one JSON object.",
-	  OPT_ROW(FLAG, struct list_options, json) },
+	  OPT_ROW(PLAIN, FLAG, struct list_options, json) },
 	{ .name = NULL },
 };
 
@@ -185,19 +185,19 @@ struct prune_options {
 	bool dry;
 };
 
-#define ROW(kind, field) OPT_ROW(kind, struct prune_options, field)
+#define ROW(group, kind, field) OPT_ROW(group, kind, struct prune_options, field)
 
 static const struct opt prune_opts[] = {
 	{ "older-than", "TIME", NULL,
-	  "Those that were written last before that time: 30d.", ROW(TIME, older_ms),
-	  .min = 1, .max = 36500 * DAY_MS },
-	{ "keep", "N", NULL, "All but the last N.", ROW(COUNT, keep), .min = 1,
+	  "Those that were written last before that time: 30d.",
+	  ROW(PLAIN, TIME, older_ms), .min = 1, .max = 36500 * DAY_MS },
+	{ "keep", "N", NULL, "All but the last N.", ROW(PLAIN, COUNT, keep), .min = 1,
 	  .max = 1000000000 },
 	{ "max-bytes", "SIZE", NULL,
 	  "All but the last ones that together have at most so many bytes.",
-	  ROW(SIZE, max_bytes), .min = 1, .max = (uint64_t)1 << 50 },
+	  ROW(PLAIN, SIZE, max_bytes), .min = 1, .max = (uint64_t)1 << 50 },
 	{ "dry-run", NULL, NULL, "Say what would be removed, and remove nothing.",
-	  ROW(FLAG, dry) },
+	  ROW(PLAIN, FLAG, dry) },
 	{ .name = NULL },
 };
 

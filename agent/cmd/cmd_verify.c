@@ -17,12 +17,12 @@ struct verify_options {
 	const char *digest;
 };
 
-#define ROW(kind, field) OPT_ROW(kind, struct verify_options, field)
+#define ROW(group, kind, field) OPT_ROW(group, kind, struct verify_options, field)
 
 static const struct opt opts[] = {
 	{ "digest", "SHA256", NULL,
 	  "What the last line's digest must be, as it was told when the run ended. Without it a file that was made anew from its first changed line on reads as whole.",
-	  ROW(TEXT, digest) },
+	  ROW(PLAIN, TEXT, digest) },
 	{ .name = NULL },
 };
 OPT_ROWS_FIT(opts);

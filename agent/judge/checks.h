@@ -126,26 +126,26 @@ void checks_ending(const struct verdict_facts *f, struct text *out);
 	  "A program that is given the answer on stdin, in a jail of its own: exit "     \
 	  "status 0 lets it stand; else the model is told what it printed, and goes "    \
 	  "on.",                                                                         \
-	  OPT_ROW(TEXT, type, checks.command[CHECKS_ANSWER]) },                          \
+	  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_ANSWER]) },                 \
 		{ "check-reply", "CMD", NULL,                                            \
 		  "The same for each reply of the model, before anything of it is run.", \
-		  OPT_ROW(TEXT, type, checks.command[CHECKS_REPLY]) },                   \
+		  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_REPLY]) },          \
 		{ "check-prompt", "CMD", NULL,                                           \
 		  "The same for what is about to be sent to the model, before each "     \
 		  "request; else the task ends, and it is not sent.",                    \
-		  OPT_ROW(TEXT, type, checks.command[CHECKS_PROMPT]) },                  \
+		  OPT_ROW(JUDGING, TEXT, type, checks.command[CHECKS_PROMPT]) },         \
 		{ "check-file",                                                          \
 		  "PATH",                                                                \
 		  NULL,                                                                  \
 		  "Put a file, read-only, into the checks' /work/check, where the "      \
 		  "model's code cannot read it. May be given again.",                    \
-		  OPT_ROW(LIST, type, checks.files),                                     \
+		  OPT_ROW(JUDGING, LIST, type, checks.files),                            \
 		  .with = CHECKS_COMMANDS },                                             \
 	{                                                                                \
 		"check-time", "TIME", "30s",                                             \
 			"Longest time for one check, which counts in --wall-time.",      \
-			OPT_ROW(TIME, type, checks.time_ms), .min = 100, .max = HOUR_MS, \
-							     .with = CHECKS_COMMANDS     \
+			OPT_ROW(JUDGING, TIME, type, checks.time_ms),                    \
+			.min = 100, .max = HOUR_MS, .with = CHECKS_COMMANDS              \
 	}
 
 #endif

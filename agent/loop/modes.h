@@ -124,18 +124,18 @@ int best_of_ran(struct loop *l, struct text *observation, struct err *e);
 	  "answer "                                                                      \
 	  "is what one whole program prints), tests (it is done when --tests pass), "    \
 	  "best-of (several attempts side by side; the first that stands).",             \
-	  OPT_ROW(CHOICE, type, mode.mode),                                              \
+	  OPT_COMMON(JUDGING, CHOICE, type, mode.mode),                                  \
 	  .choices = { "codeact", "react", "program", "tests", "best-of" } },            \
 		{ "tests", "FILE", NULL,                                                 \
 		  "A unittest file, or one for pytest with --rootfs data, or plain "     \
 		  "cases (.json, .jsonl), which the model cannot read: with --mode "     \
 		  "tests or best-of an answer stands when it passes in a fresh jail. "   \
 		  "May be given again.",                                                 \
-		  OPT_ROW(LIST, type, mode.tests) },                                     \
+		  OPT_COMMON(JUDGING, LIST, type, mode.tests) },                         \
 	{                                                                                \
 		"attempts", "N", NULL, "How many, with --mode best-of; else 4.",         \
-			OPT_ROW(COUNT, type, mode.attempts), .min = 2,                   \
-							     .max = MODE_ATTEMPTS_MAX    \
+			OPT_ROW(JUDGING, COUNT, type, mode.attempts),                    \
+			.min = 2, .max = MODE_ATTEMPTS_MAX                               \
 	}
 
 #endif

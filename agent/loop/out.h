@@ -37,10 +37,10 @@ struct out_options {
 	  "At the end, copy what the code left in the jail's /work/out into this "       \
 	  "folder, "                                                                     \
 	  "which must be new or empty. What steps show goes to shown/ in it.",           \
-	  OPT_ROW(TEXT, type, out.folder) },                                             \
+	  OPT_COMMON(TASK, TEXT, type, out.folder) },                                    \
 	{                                                                                \
 		"out-limit", "SIZE", "256M", "How many bytes of files that is at most.", \
-			OPT_ROW(SIZE, type, out.limit_bytes),                            \
+			OPT_ROW(TASK, SIZE, type, out.limit_bytes),                      \
 			.min = 1, .max = (uint64_t)1 << 50, .with = {                    \
 				"out"                                                    \
 			}                                                                \

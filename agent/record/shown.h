@@ -39,7 +39,8 @@ struct shown {
 			"inline images; by their path; or not at all. auto is what the "    \
 			"environment says of the terminal, see above, and the path "        \
 			"without one.",                                                     \
-			OPT_ROW(CHOICE, type, pictures), .choices = TERMINAL_WAYS           \
+			OPT_ROW(RESULTS, CHOICE, type, pictures),                           \
+			.choices = TERMINAL_WAYS                                            \
 	}
 
 /* for "about" of a command with that row */

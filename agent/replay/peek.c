@@ -26,7 +26,7 @@
 #define PEEK_UNKNOWN "????????????????????????????????????????????????????????????????"
 #define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */
 
-#define ROW(kind, field) OPT_ROW(kind, struct peek, field)
+#define ROW(kind, field) OPT_ROW(PLAIN, kind, struct peek, field)
 
 static const struct opt rows[] = {
 	{ "format", "N", .min = TRANSCRIPT_FORMAT, .max = TRANSCRIPT_FORMAT,
@@ -186,7 +186,7 @@ int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 	char *argv[WORDS_MAX + 1] = { NULL };
 	size_t count = 0;
 	const char *operand;
-	bool help = false;
+	enum opt_help help = OPT_HELP_NO;
 	int r;
 
 	for (size_t at = 0; at < length && count < WORDS_MAX;

@@ -56,57 +56,56 @@ void jail_binds_free(struct jail_binds *b);
 	{ "deterministic", NULL, NULL,                                                   \
 	  "Give each run the same hash seed, random numbers, order of files, locale "    \
 	  "and time zone, and one processor.",                                           \
-	  OPT_ROW(PASS, type, field) },                                                  \
+	  OPT_ROW(REPEAT, PASS, type, field) },                                          \
 		{ "seed",                                                                \
 		  "N",                                                                   \
 		  NULL,                                                                  \
 		  "Another of such hash seeds and random numbers.",                      \
-		  OPT_ROW(PASS, type, field),                                            \
+		  OPT_ROW(REPEAT, PASS, type, field),                                    \
 		  .with = { "deterministic" } },                                         \
 		{ "aslr", "yes|no", NULL,                                                \
 		  "Whether memory lies at random addresses, by which some sets are "     \
 		  "ordered, or at the same ones.",                                       \
-		  OPT_ROW(PASS, type, field) },                                          \
+		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
 	{                                                                                \
 		"clock-start", "INSTANT", NULL,                                          \
 			"Start Python's clock at 2024-02-29T12:00:00Z or the like with " \
 			"each session.",                                                 \
-			OPT_ROW(PASS, type, field)                                       \
+			OPT_ROW(REPEAT, PASS, type, field)                               \
 	}
 
 /* rows of what is handed on to stepjail, and gives up no wall; also among JAIL_OPTS */
-#define LIMIT_OPTS(type, field)                                                          \
-	{ "memory", "SIZE", "512M",                                                      \
-	  "The jail's memory; see stepjail(1), as for the next ones.",                   \
-	  OPT_ROW(PASS, type, field) },                                                  \
-		{ "keep-states", "N", NULL,                                              \
-		  "How many earlier states are kept to go back to.",                     \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",        \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "cpus", "N", NULL, "The jail's share of processors.",                  \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "cpu-time", "TIME", NULL, "Processor time of one step.",               \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "pids", "N", NULL,                                                     \
-		  "How many processes and threads the jail may hold.",                   \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                  \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "lock-code", "yes|no", NULL,                                           \
-		  "Whether nothing may become code that was not; no, for subprocesses. " \
-		  "Yes for "                                                             \
-		  "the trees core and data.",                                            \
-		  OPT_ROW(PASS, type, field) },                                          \
-		{ "on-violation", "refuse|kill", NULL,                                   \
-		  "What a call that no honest step makes comes to; see stepjail(1).",    \
-		  OPT_ROW(PASS, type, field) },                                          \
-	{                                                                                \
-		"media-limit", "SIZE", NULL,                                             \
-			"How many bytes of pictures and tables a step may show.",        \
-			OPT_ROW(PASS, type, field)                                       \
+#define LIMIT_OPTS(type, field)                                                                             \
+	{ "memory", "SIZE", "512M", "The jail's memory; see stepjail(1).",                                  \
+	  OPT_COMMON(LIMITS, PASS, type, field) },                                                          \
+		{ "keep-states", "N", NULL,                                                                 \
+		  "How many earlier states are kept to go back to; see stepjail(1), as for the next ones.", \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",                           \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "cpus", "N", NULL, "The jail's share of processors.",                                     \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "cpu-time", "TIME", NULL, "Processor time of one step.",                                  \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "pids", "N", NULL,                                                                        \
+		  "How many processes and threads the jail may hold.",                                      \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                                     \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                                   \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
+		{ "lock-code", "yes|no", NULL,                                                              \
+		  "Whether nothing may become code that was not; no, for subprocesses. "                    \
+		  "Yes for "                                                                                \
+		  "the trees core and data.",                                                               \
+		  OPT_ROW(JAIL, PASS, type, field) },                                                       \
+		{ "on-violation", "refuse|kill", NULL,                                                      \
+		  "What a call that no honest step makes comes to; see stepjail(1).",                       \
+		  OPT_ROW(JAIL, PASS, type, field) },                                                       \
+	{                                                                                                   \
+		"media-limit", "SIZE", NULL,                                                                \
+			"How many bytes of pictures and tables a step may show.",                           \
+			OPT_ROW(LIMITS, PASS, type, field)                                                  \
 	}
 
 /* rows of a command's table, for a struct with a struct jail_options named jail */
@@ -115,12 +114,12 @@ void jail_binds_free(struct jail_binds *b);
 	  "Put a file, or a folder, read-only, into the jail's /work/in. What a pipe "   \
 	  "or - (stdin) gives is read first, and is a file in /work. May be given "      \
 	  "again, up to 256 times.",                                                     \
-	  OPT_ROW(LIST, type, jail.files) },                                             \
+	  OPT_COMMON(TASK, LIST, type, jail.files) },                                    \
 		{ "file-limit",                                                          \
 		  "SIZE",                                                                \
 		  "256M",                                                                \
 		  "How many bytes a --file that is a pipe may give.",                    \
-		  OPT_ROW(SIZE, type, jail.file_limit_bytes),                            \
+		  OPT_ROW(TASK, SIZE, type, jail.file_limit_bytes),                      \
 		  .min = 1,                                                              \
 		  .max = (uint64_t)1 << 50,                                              \
 		  .with = { "file" } },                                                  \
@@ -129,20 +128,20 @@ void jail_binds_free(struct jail_binds *b);
 		  "60s",                                                                 \
 		  "Longest time for one step; then it is interrupted, 2 seconds later "  \
 		  "killed.",                                                             \
-		  OPT_ROW(TIME, type, jail.step_ms),                                     \
+		  OPT_COMMON(LIMITS, TIME, type, jail.step_ms),                          \
 		  .min = 100,                                                            \
 		  .max = 24 * HOUR_MS },                                                 \
 		{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.", \
-		  OPT_ROW(TEXT, type, jail.rootfs) },                                    \
+		  OPT_COMMON(TASK, TEXT, type, jail.rootfs) },                           \
 		LIMIT_OPTS(type, jail.pass),                                             \
 		{ "allow-missing", "PART", NULL,                                         \
 		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
-		  OPT_ROW(PASS, type, jail.pass) },                                      \
+		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
 		FIXED_OPTS(type, jail.pass),                                             \
 	{                                                                                \
 		"stepjail", "PATH", NULL,                                                \
 			"Where stepjail is; else beside this program, else in PATH.",    \
-			OPT_ROW(TEXT, type, jail.stepjail)                               \
+			OPT_ROW(JAIL, TEXT, type, jail.stepjail)                         \
 	}
 
 /* a row for a struct with a field named transcript */
@@ -153,7 +152,7 @@ void jail_binds_free(struct jail_binds *b);
 			"record. Without this option it is a new file below "            \
 			"$XDG_STATE_HOME/stepjail/transcripts, or "                      \
 			"~/.local/state/stepjail/transcripts.",                          \
-			OPT_ROW(TEXT, type, transcript)                                  \
+			OPT_COMMON(RESULTS, TEXT, type, transcript)                      \
 	}
 
 /* a row for a struct with a bool named require_confinement */
@@ -162,7 +161,7 @@ void jail_binds_free(struct jail_binds *b);
 		"require-confinement", NULL, NULL,                                       \
 			"Fail where this kernel cannot keep the agent itself to its "    \
 			"files and ports (Landlock with ports: Linux 6.7).",             \
-			OPT_ROW(FLAG, type, require_confinement)                         \
+			OPT_ROW(JAIL, FLAG, type, require_confinement)                   \
 	}
 
 #endif

@@ -26,6 +26,8 @@ class Options(AgentCase):
             ([], "give a command"),
             (["dance"], "'dance' is no command"),
             (["solve"], "the TASK is missing"),
+            (["solve", "--help", "everything"], "--help: 'everything' is not all"),
+            (["replay", "--help=All"], "--help: 'All' is not all"),
             (["solve", "x"], "--model is missing: give --model scripted:FILE"),
             (["solve", "x", "--model", "scripted:/no/such"], "/no/such"),
             (["solve", "x", "--model", "openai"], "--model-name"),
@@ -53,6 +55,23 @@ class Options(AgentCase):
             self.assertEqual((status, err), (0, ""), args)
             self.assertTrue(out)
         self.assertIn("124", self.run_agent("--help")[1])
+
+    def test_help_in_groups(self):
+        for command, common, rest in (("solve", "--model-name", "--retry-wait"),
+                                      ("repl", "--step-time", "--keep-states")):
+            short, every = (self.run_agent(command, *words)[1]
+                            for words in (["--help"], ["--help", "all"]))
+            last = f"stepjail-agent {command} --help all lists the rest."
+            self.assertEqual(short.splitlines()[-1], last)
+            self.assertNotIn(last, every)
+            self.assertEqual((f"\n  {common} " in short, f"\n  {rest} " in short), (True, False))
+            for line in (f"\n  {common} ", f"\n  {rest} ", "\nLimits:\n", "\nExit status:\n"):
+                self.assertEqual(every.count(line), 1, line)
+            self.assertEqual(self.run_agent(command, "--help=all")[1], every)
+            self.assertEqual(self.run_agent("help", command)[1], short)
+            self.assertIn("\n.SS Limits\n", self.run_agent("--man")[1])
+        self.assertEqual(self.run_agent("replay", "--help")[1],
+                         self.run_agent("replay", "-h", "all")[1])
 
     def test_man_page_is_clean(self):
         if not shutil.which("groff"):

@@ -19,7 +19,7 @@ struct sample {
 	struct opt_list list, pass;
 };
 
-#define ROW(kind, field) OPT_ROW(kind, struct sample, field)
+#define ROW(kind, field) OPT_ROW(PLAIN, kind, struct sample, field)
 
 static const struct opt opts[] = {
 	{ "text", "T", NULL, "T.", ROW(TEXT, text) },
@@ -46,7 +46,7 @@ static const struct command sample = {
 static int parse(char *const *argv, struct sample *into, const char **operand,
 		 struct err *e)
 {
-	bool help;
+	enum opt_help help;
 
 	memset(into, 0, sizeof(*into));
 	return options_parse(&sample, argv, into, operand, &help, e);
@@ -106,16 +106,28 @@ START_TEST(options_end_at_two_dashes)
 }
 END_TEST
 
+static const struct {
+	char *argv[5];
+	enum opt_help help;
+} helps[] = {
+	{ { "--junk", "-h" }, OPT_HELP_COMMON },
+	{ { "x", "--help", "--junk", "y" }, OPT_HELP_COMMON },
+	{ { "--help", "--", "y" }, OPT_HELP_COMMON },
+	{ { "--help", "all" }, OPT_HELP_ALL },
+	{ { "-h", "all" }, OPT_HELP_ALL },
+	{ { "x", "--junk", "--help=all", "--help" }, OPT_HELP_ALL },
+};
+
 START_TEST(options_help_wins)
 {
-	static char *const argv[] = { "--junk", "-h", NULL };
 	struct sample s = { 0 };
 	struct err e = { 0 };
 	const char *operand;
-	bool help;
+	enum opt_help help;
 
-	ck_assert_int_eq(options_parse(&sample, argv, &s, &operand, &help, &e), 0);
-	ck_assert(help);
+	ck_assert_int_eq(options_parse(&sample, helps[_i].argv, &s, &operand, &help, &e),
+			 0);
+	ck_assert_int_eq(help, helps[_i].help);
 }
 END_TEST
 
@@ -143,6 +155,10 @@ static const struct {
 	{ { "x", "--choice=c" }, "--choice: 'c' is none of a, b" },
 	{ { "x", "--memory=1", "--memory=1" }, "--memory: given twice" },
 	{ { "x", "--near=n" }, "--near: has no effect without --text, --list or --flag" },
+	{ { "--help", "al" }, "--help: 'al' is not all, the one word that it takes" },
+	{ { "-h", "all", "al" }, "--help: 'al' is not all" },
+	{ { "--help=" }, "--help: '' is not all" },
+	{ { "x", "--help=--help" }, "--help: '--help' is not all" },
 	{ { "x", "y" }, "'y' is one operand too many" },
 	{ { "--flag" }, "the WHAT is missing" },
 	{ { "" }, "the WHAT is missing" },
@@ -175,14 +191,15 @@ START_TEST(options_bound_lists)
 }
 END_TEST
 
-static const struct command *const commands[] = { &command_solve, &command_replay };
+static const struct command *const commands[] = { &command_solve, &command_replay,
+						  &command_repl };
 
 START_TEST(tables_are_sound)
 {
 	const struct command *cmd = commands[_i];
 	size_t rows = 0;
 
-	ck_assert(cmd->name && cmd->operand && cmd->summary && cmd->about && cmd->run);
+	ck_assert(cmd->name && cmd->summary && cmd->about && cmd->run);
 	for (const struct opt *o = cmd->opts; o->name; o++, rows++) {
 		ck_assert_msg(o->help && o->help[0] &&
 				      o->help[strlen(o->help) - 1] != ' ',
@@ -193,6 +210,7 @@ START_TEST(tables_are_sound)
 							   o->kind != OPT_CHOICE),
 			      "%s", o->name);
 		ck_assert_msg(o->offset < cmd->opts_bytes, "%s", o->name);
+		ck_assert_msg(o->group > 0 && o->group < OPT_GROUPS, "%s", o->name);
 		ck_assert_msg((o->kind != OPT_COUNT && o->kind != OPT_TIME) ||
 				      o->min < o->max,
 			      "%s", o->name);
@@ -219,11 +237,11 @@ END_TEST
 /* every preset is a value that its own row takes */
 START_TEST(presets_parse)
 {
-	char *argv[] = { "operand", NULL };
+	char *argv[] = { commands[_i]->operand ? "operand" : NULL, NULL };
 	void *into = calloc(1, commands[_i]->opts_bytes);
 	struct err e = { 0 };
 	const char *operand;
-	bool help;
+	enum opt_help help;
 
 	ck_assert_msg(options_parse(commands[_i], argv, into, &operand, &help, &e) == 0,
 		      "%s", e.text);
@@ -231,39 +249,89 @@ START_TEST(presets_parse)
 }
 END_TEST
 
+static const struct exit_row exits[] = { { 0, "good" }, { 125, "bad" }, { 0, NULL } };
+
+/* whether help has a line for an option, not a word of it in another's */
+static bool helps_with(const struct text *help, const char *name)
+{
+	cleanup_text struct text line = { 0 };
+
+	text_printf(&line, "\n  --%s", name);
+	for (const char *at = help->bytes; (at = strstr(at, line.bytes));
+	     at += line.length)
+		if (strchr(" \n", at[line.length]))
+			return true;
+	return false;
+}
+
+/* no line over the width, and none that ends in a blank */
+static void check_lines(const char *at)
+{
+	while (*at) {
+		size_t n = strcspn(at, "\n");
+
+		ck_assert_msg(n <= 79 && (n == 0 || at[n - 1] != ' '), "%.*s", (int)n,
+			      at);
+		at += n + (at[n] ? 1 : 0);
+	}
+}
+
 START_TEST(help_and_man_name_every_option)
 {
-	static const struct exit_row exits[] = { { 0, "good" },
-						 { 125, "bad" },
-						 { 0, NULL } };
-	static const struct command *const both[] = { &command_solve, &command_replay,
-						      NULL };
+	const struct command *const one[] = { commands[_i], NULL };
 	struct text help = { 0 }, man = { 0 };
 
-	options_help(commands[_i], &help);
-	options_man(both, exits, &man);
+	options_help(commands[_i], exits, OPT_HELP_ALL, &help);
+	options_man(one, exits, &man);
 	for (const struct opt *o = commands[_i]->opts; o->name; o++) {
 		struct text name = { 0 };
 
-		text_printf(&name, "--%s", o->name);
-		ck_assert_msg(strstr(help.bytes, name.bytes) != NULL, "%s", o->name);
-		text_clear(&name);
+		ck_assert_msg(helps_with(&help, o->name), "%s", o->name);
 		text_puts(&name, ".B \\-\\-");
 		for (const char *c = o->name; *c; c++)
 			text_printf(&name, *c == '-' ? "\\%c" : "%c", *c);
 		ck_assert_msg(strstr(man.bytes, name.bytes) != NULL, "%s", o->name);
 		text_free(&name);
 	}
-	/* no line over the width, and none that ends in a blank */
-	for (const char *at = help.bytes; *at;) {
-		size_t n = strcspn(at, "\n");
-
-		ck_assert_msg(n <= 80 && (n == 0 || at[n - 1] != ' '), "%.*s", (int)n,
-			      at);
-		at += n + (at[n] ? 1 : 0);
-	}
+	ck_assert(strstr(help.bytes, "\n\nThe task:\n  --file PATH ") != NULL);
+	ck_assert(strstr(help.bytes, "\n  125  bad\n") != NULL);
+	ck_assert(strstr(man.bytes, "\n.SS The task\n.TP\n.B \\-\\-file PATH\n") != NULL);
+	check_lines(help.bytes);
 	text_free(&help);
 	text_free(&man);
+}
+END_TEST
+
+/* where there are many; what few there are is shown always */
+START_TEST(help_has_the_common_options)
+{
+	const struct command *cmd = commands[_i];
+	struct text help = { 0 }, all = { 0 };
+	bool few = cmd == &command_replay;
+	size_t common = 0;
+
+	options_help(cmd, exits, OPT_HELP_COMMON, &help);
+	options_help(cmd, exits, OPT_HELP_ALL, &all);
+	for (const struct opt *o = cmd->opts; o->name; o++) {
+		common += o->common;
+		ck_assert_msg(helps_with(&help, o->name) == (few || o->common), "%s",
+			      o->name);
+	}
+	check_lines(help.bytes);
+	if (few) {
+		ck_assert_str_eq(help.bytes, all.bytes);
+	} else {
+		struct text last = { 0 };
+
+		text_printf(&last, "\n\nstepjail-agent %s --help all lists the rest.\n",
+			    cmd->name);
+		ck_assert_str_eq(help.bytes + help.length - last.length, last.bytes);
+		ck_assert(common >= 5 && common <= 20);
+		ck_assert_uint_lt(help.length, all.length / 2);
+		text_free(&last);
+	}
+	text_free(&help);
+	text_free(&all);
 }
 END_TEST
 
@@ -276,13 +344,14 @@ Suite *agent_options_suite(void)
 
 	tcase_add_test(c, options_fill_the_struct);
 	tcase_add_test(c, options_end_at_two_dashes);
-	tcase_add_test(c, options_help_wins);
+	tcase_add_loop_test(c, options_help_wins, 0, ROWS(helps));
 	tcase_add_loop_test(c, options_refuse_by_name, 0, ROWS(refused));
 	tcase_add_test(c, options_bound_lists);
 	tcase_add_loop_test(c, options_have_company, 0, 3);
 	tcase_add_loop_test(c, tables_are_sound, 0, ROWS(commands));
 	tcase_add_loop_test(c, presets_parse, 0, ROWS(commands));
 	tcase_add_loop_test(c, help_and_man_name_every_option, 0, ROWS(commands));
+	tcase_add_loop_test(c, help_has_the_common_options, 0, ROWS(commands));
 	suite_add_tcase(s, c);
 	return s;
 }
