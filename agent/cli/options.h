@@ -112,8 +112,8 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 /**
  * options_help() - Add a command's --help text
  *
- * Without @how OPT_HELP_ALL, a command with many options tells what it does in a paragraph,
- * has its common ones, and says where the rest is. Of one with few, all is shown always.
+ * Of a command with many options it has the first paragraph of what it does, its common
+ * options, and where the rest is; with OPT_HELP_ALL, or where options are few, all of it.
  */
 void options_help(const struct command *cmd, const struct exit_row *exits,
 		  enum opt_help how, struct text *out);

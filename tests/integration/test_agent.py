@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import re
 import select
 import shutil
 import signal
@@ -70,6 +71,10 @@ class Options(AgentCase):
             self.assertEqual(self.run_agent(command, "--help=all")[1], every)
             self.assertEqual(self.run_agent("help", command)[1], short)
             self.assertIn("\n.SS Limits\n", self.run_agent("--man")[1])
+        names = re.findall(r"^  --(\S+)", self.run_agent("solve", "--help")[1], re.MULTILINE)
+        usual = "file rootfs out model model-name base-url key-file code-in steps wall-time " \
+                "step-time memory total-cost prices transcript json quiet tests mode"
+        self.assertLessEqual(set(usual.split()), set(names))
         self.assertEqual(self.run_agent("replay", "--help")[1],
                          self.run_agent("replay", "-h", "all")[1])
 
