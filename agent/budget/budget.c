@@ -78,8 +78,7 @@ void budget_model(struct budget *b, const struct usage *usage)
 {
 	b->used[BUDGET_TOKENS] = usage->prompt_tokens;
 	add(&b->used[BUDGET_TOKENS], usage->completion_tokens);
-	b->used[BUDGET_COST_PICO] =
-		prices_cost(&b->price, usage->prompt_tokens, usage->completion_tokens);
+	b->used[BUDGET_COST_PICO] = prices_cost(&b->price, usage);
 }
 
 static uint64_t used(const struct budget *b, enum budget_kind kind)
@@ -110,15 +109,21 @@ uint64_t budget_reply_tokens(const struct budget *b, uint64_t asked)
 {
 	uint64_t left = budget_left(b, BUDGET_TOKENS);
 	uint64_t money = budget_left(b, BUDGET_COST_PICO);
-	uint64_t cost = prices_cost(&b->price, asked, 0);
+	const struct price *p = &b->price;
+	/* nobody knows yet what of it a cache has: at the dearest */
+	const struct usage question = {
+		.prompt_tokens = asked,
+		.cache_write_tokens = p->cache_write_pico > p->input_pico ? asked : 0,
+	};
+	uint64_t cost = prices_cost(p, &question);
 
 	if (left != BUDGET_NONE)
 		left = left > asked ? left - asked : 0;
 	if (money == BUDGET_NONE)
 		return left;
 	money = money > cost ? money - cost : 0;
-	if (b->price.output_pico && money / b->price.output_pico < left)
-		return money / b->price.output_pico;
+	if (p->output_pico && money / p->output_pico < left)
+		return money / p->output_pico;
 	return money ? left : 0;
 }
 

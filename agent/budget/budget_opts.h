@@ -75,7 +75,8 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 		"prices", "FILE", NULL,                                                  \
 			"Prices of models, a JSON object: {\"MODEL\": {\"input\": 2.5, " \
 			"\"output\": 10}}, dollars for a million tokens; \"*\" is any "  \
-			"other model.",                                                  \
+			"other model. \"cached\" and \"cache_write\" price tokens of "   \
+			"a server's cache; without them these cost what input does.",    \
 			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
 	}
 

@@ -26,6 +26,23 @@ static int take(const cJSON *row, const char *name, uint64_t *pico)
 	return 0;
 }
 
+/* what a row may leave out costs what input does */
+static int take_optional(const cJSON *row, const char *name, uint64_t input_pico,
+			 uint64_t *pico)
+{
+	*pico = input_pico;
+	return json_get(row, name) ? take(row, name, pico) : 0;
+}
+
+static int take_row(const cJSON *row, struct price *p)
+{
+	if (take(row, "input", &p->input_pico) < 0 ||
+	    take(row, "output", &p->output_pico) < 0 ||
+	    take_optional(row, "cached", p->input_pico, &p->cached_pico) < 0)
+		return -EINVAL;
+	return take_optional(row, "cache_write", p->input_pico, &p->cache_write_pico);
+}
+
 int prices_load(const char *path, const char *model_name, struct price *p, struct err *e)
 {
 	cleanup_text struct text file = { .max = FILE_MAX };
@@ -44,23 +61,31 @@ int prices_load(const char *path, const char *model_name, struct price *p, struc
 	else if (!row)
 		r = err_say(e, ENOENT, "--prices: %s has no price for the model '%.100s'",
 			    path, model_name);
-	else if (take(row, "input", &p->input_pico) < 0 ||
-		 take(row, "output", &p->output_pico) < 0)
+	else if (take_row(row, p) < 0)
 		r = err_say(
 			e, EINVAL,
-			"--prices: %s: the price of '%.100s' is not {\"input\": DOLLARS, \"output\": DOLLARS}, each for a million tokens and from 0 to 1000000",
+			"--prices: %s: the price of '%.100s' is not {\"input\": DOLLARS, \"output\": DOLLARS}, with \"cached\" and \"cache_write\" if it has them, each for a million tokens and from 0 to 1000000",
 			path, model_name);
 	cJSON_Delete(root);
 	return r;
 }
 
-uint64_t prices_cost(const struct price *p, uint64_t input, uint64_t output)
+uint64_t prices_cost(const struct price *p, const struct usage *u)
 {
-	uint64_t asked, answered, all;
+	uint64_t special = u->cached_tokens + u->cache_write_tokens;
+	const struct {
+		uint64_t tokens, pico;
+	} parts[] = {
+		{ u->prompt_tokens - special, p->input_pico },
+		{ u->cached_tokens, p->cached_pico },
+		{ u->cache_write_tokens, p->cache_write_pico },
+		{ u->completion_tokens, p->output_pico },
+	};
+	uint64_t all = 0, part;
 
-	if (__builtin_mul_overflow(p->input_pico, input, &asked) ||
-	    __builtin_mul_overflow(p->output_pico, output, &answered) ||
-	    __builtin_add_overflow(asked, answered, &all) || all == UINT64_MAX)
-		return UINT64_MAX - 1;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (__builtin_mul_overflow(parts[i].tokens, parts[i].pico, &part) ||
+		    __builtin_add_overflow(all, part, &all) || all == UINT64_MAX)
+			return UINT64_MAX - 1;
 	return all;
 }

@@ -77,7 +77,10 @@ static void show_usage(struct solve *s)
 	text_count(&line, u->requests, "request");
 	text_puts(&line, ", ");
 	text_count(&line, u->prompt_tokens, "token");
-	text_printf(&line, " asked, %" PRIu64 " answered", u->completion_tokens);
+	text_puts(&line, " asked");
+	if (u->cached_tokens)
+		text_printf(&line, " (%" PRIu64 " from a cache)", u->cached_tokens);
+	text_printf(&line, ", %" PRIu64 " answered", u->completion_tokens);
 	if (s->budget.priced)
 		text_printf(&line, ", %s",
 			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,

@@ -113,22 +113,25 @@ static void ask(const struct question *q, cJSON *root)
 	add_turns(root, q->chat);
 }
 
+/* tokens that a cache had, or has now, are told beside the others, and added to them */
 static void take_usage(struct response *a, const cJSON *usage)
 {
-	static const char *const cached[] = { "cache_creation_input_tokens",
-					      "cache_read_input_tokens" };
 	uint64_t before = a->prompt_tokens;
-	uint64_t more = 0;
+	uint64_t cached = 0, written = 0;
 
 	response_tokens(a, usage, "input_tokens", "output_tokens");
 	if (!json_get(usage, "input_tokens"))
 		return;
-	for (size_t i = 0; i < sizeof(cached) / sizeof(cached[0]); i++)
-		if (json_count(usage, cached[i], &more))
-			a->prompt_tokens += more;
+	(void)json_count(usage, "cache_read_input_tokens", &cached);
+	(void)json_count(usage, "cache_creation_input_tokens", &written);
+	a->prompt_tokens += cached + written;
 	/* later counts are of the whole, but some servers leave the prompt's out: 0 */
-	if (a->prompt_tokens < before)
+	if (a->prompt_tokens < before) {
 		a->prompt_tokens = before;
+		return;
+	}
+	a->cached_tokens = cached;
+	a->cache_write_tokens = written;
 }
 
 static void take_stop(struct response *a, const cJSON *where)

@@ -21,6 +21,8 @@ struct usage {
 	uint64_t retries;
 	uint64_t prompt_tokens;     /* as the server tells */
 	uint64_t completion_tokens; /* as the server tells */
+	/* of prompt_tokens: read from a cache of the server, and written into one */
+	uint64_t cached_tokens, cache_write_tokens;
 	uint64_t judged; /* answers whose tokens it did not tell: judged by bytes */
 };
 

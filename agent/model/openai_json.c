@@ -143,12 +143,19 @@ static void take_message(struct response *a, const cJSON *message, bool streamed
 		a->reply->finish = FINISH_REFUSED;
 }
 
+/* tokens that a cache had are among those of the prompt */
+static void take_usage(struct response *a, const cJSON *usage)
+{
+	response_tokens(a, usage, "prompt_tokens", "completion_tokens");
+	(void)json_count(json_get(usage, "prompt_tokens_details"), "cached_tokens",
+			 &a->cached_tokens);
+}
+
 static int event(struct response *a, const cJSON *event, struct err *e)
 {
 	const cJSON *choices = json_get(event, "choices");
 
-	response_tokens(a, json_get(event, "usage"), "prompt_tokens",
-			"completion_tokens");
+	take_usage(a, json_get(event, "usage"));
 	if (!cJSON_IsArray(choices)) {
 		if (cJSON_IsObject(json_get(event, "usage")))
 			return 0;
@@ -176,7 +183,7 @@ static int whole(struct response *a, const cJSON *body, struct err *e)
 	const cJSON *message = json_get(first, "message");
 	const cJSON *content = json_get(message, "content");
 
-	response_tokens(a, json_get(body, "usage"), "prompt_tokens", "completion_tokens");
+	take_usage(a, json_get(body, "usage"));
 	if (!cJSON_IsArray(choices))
 		return err_say(e, EBADMSG, "the model's answer has no list of choices");
 	if (!first)

@@ -113,6 +113,16 @@ void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
 		a->counted = true;
 }
 
+void response_cached(const struct response *a, struct usage *u)
+{
+	uint64_t asked = a->prompt_tokens;
+	uint64_t cached = a->cached_tokens < asked ? a->cached_tokens : asked;
+	uint64_t written = a->cache_write_tokens;
+
+	u->cached_tokens += cached;
+	u->cache_write_tokens += written < asked - cached ? written : asked - cached;
+}
+
 void response_finish(struct response *a, const char *name,
 		     const struct finish_name *names, size_t count)
 {

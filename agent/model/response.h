@@ -14,6 +14,7 @@
 
 #include "agent/key/mask.h"
 #include "agent/model/chat.h"
+#include "agent/model/model.h"
 #include "agent/model/reply.h"
 #include "agent/model/sse.h"
 
@@ -50,6 +51,8 @@ struct response {
 	bool done;    /* and nothing more will come */
 	bool counted; /* the server told tokens; as it does now: not a sum */
 	uint64_t prompt_tokens, completion_tokens;
+	/* of prompt_tokens: read from a cache of the server, and written into one */
+	uint64_t cached_tokens, cache_write_tokens;
 	const char *reason;      /* why the model refused, for the error line; or NULL */
 	const struct mask *mask; /* for response_begin()'s caller to set; or NULL */
 };
@@ -117,6 +120,13 @@ enum fault response_fault(const cJSON *body, const struct mask *mask, struct tex
  */
 void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
 		     const char *completion);
+
+/**
+ * response_cached() - Add the tokens of the prompt that a cache had, or has now
+ *
+ * They have prices of their own. No more are believed than the prompt had.
+ */
+void response_cached(const struct response *a, struct usage *u);
 
 /* why a model stopped, in a server's word */
 struct finish_name {

@@ -244,6 +244,7 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 	if (!answered || (!a->ended && answered < said))
 		answered = said; /* of what broke off, the last count never came */
 	u->prompt_tokens += asked;
+	response_cached(a, u);
 	u->completion_tokens += answered;
 }
 

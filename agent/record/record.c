@@ -153,6 +153,12 @@ cJSON *record_usage(const struct usage *usage)
 	(void)cJSON_AddNumberToObject(o, "prompt_tokens", (double)usage->prompt_tokens);
 	(void)cJSON_AddNumberToObject(o, "completion_tokens",
 				      (double)usage->completion_tokens);
+	if (usage->cached_tokens)
+		(void)cJSON_AddNumberToObject(o, "cached_tokens",
+					      (double)usage->cached_tokens);
+	if (usage->cache_write_tokens)
+		(void)cJSON_AddNumberToObject(o, "cache_write_tokens",
+					      (double)usage->cache_write_tokens);
 	if (usage->judged)
 		(void)cJSON_AddNumberToObject(o, "judged", (double)usage->judged);
 	return o;

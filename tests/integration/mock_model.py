@@ -6,6 +6,7 @@ stream of events where it is asked for one. An answer is a dict:
     say="text"          a proper answer with this content; finish="stop" unless given
     calls=[(name, arguments), ...]   calls beside it; arguments as they are, maybe no JSON
     usage=(asked, answered)          tokens; (100, 7) unless given, None to tell none
+    cached=(read, written)           of those asked, from and into the server's cache
     stream=False        one body, though a stream was asked for
     events=bytes        this stream, and no other
     cut_at=count        hang up behind so many bytes of the stream
@@ -47,6 +48,22 @@ def parts(answer):
     return answer.get("say", ""), calls, finish, answer.get("usage", (100, 7))
 
 
+def chat_usage(answer):
+    usage = parts(answer)[3]
+    told = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
+    if "cached" in answer:
+        told["prompt_tokens_details"] = {"cached_tokens": answer["cached"][0]}
+    return told
+
+
+def messages_usage(answer, answered):
+    asked = parts(answer)[3][0]
+    read, written = answer.get("cached", (0, 0))
+    cached = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
+    return {"input_tokens": asked - read - written, "output_tokens": answered,
+            **(cached if "cached" in answer else {})}
+
+
 def chat_body(answer):
     text, calls, finish, usage = parts(answer)
     message = {"role": "assistant", "content": text}
@@ -56,7 +73,7 @@ def chat_body(answer):
                                  for i, (name, arguments) in enumerate(calls)]
     body = {"choices": [{"message": message, "finish_reason": finish}]}
     if usage:
-        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
+        body["usage"] = chat_usage(answer)
     return json.dumps(body).encode()
 
 
@@ -72,8 +89,7 @@ def chat_events(answer):
     choices.append({"index": 0, "delta": {}, "finish_reason": finish})
     events = [{"object": "chat.completion.chunk", "choices": [c]} for c in choices]
     if usage:
-        events.append({"choices": [], "usage": {"prompt_tokens": usage[0],
-                                                "completion_tokens": usage[1]}})
+        events.append({"choices": [], "usage": chat_usage(answer)})
     return b"".join(b"data: %s\n\n" % packed(e) for e in events) + \
         b"data: [DONE]\n\n"
 
@@ -94,7 +110,7 @@ def messages_body(answer):
     body = {"type": "message", "role": "assistant", "content": content,
             "stop_reason": STOPS[finish]}
     if usage:
-        body["usage"] = {"input_tokens": usage[0], "output_tokens": usage[1]}
+        body["usage"] = messages_usage(answer, usage[1])
     return json.dumps(body).encode()
 
 
@@ -102,7 +118,7 @@ def messages_events(answer):
     _, _, finish, usage = parts(answer)
     message = {"type": "message", "role": "assistant", "content": []}
     if usage:
-        message["usage"] = {"input_tokens": usage[0], "output_tokens": 1}
+        message["usage"] = messages_usage(answer, 1)
     events = [{"type": "message_start", "message": message}, {"type": "ping"}]
     for index, block in enumerate(blocks(answer)):
         kind, whole = ("text_delta", block["text"]) if block["type"] == "text" else \

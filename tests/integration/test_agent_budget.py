@@ -67,6 +67,30 @@ class Budgets(AgentCase):
         mock, out, err = self.ask([{"say": "Hi."}], *self.prices(m=price))
         self.assertIn("7 answered, $0.0003", out)
 
+    def test_a_cache(self):
+        """Its tokens are counted apart, and cost what the file says, or what input does."""
+        for model, written in (("openai", 0), ("anthropic", 200)):
+            for stream in (True, False):
+                answer = {"say": "Hi.", "usage": (1000, 100), "cached": (600, written), "stream": stream}
+                with self.subTest(model=model, stream=stream):
+                    costs = []
+                    for row in ({}, {"cached": 0.25}, {"cached": 0.25, "cache_write": 5}):
+                        mock, out, err = self.ask([answer], "--json", *self.prices(
+                            m={"input": 2.5, "output": 10, **row}), model=model)
+                        got = json.loads(out)
+                        costs.append(round(got["budget"]["cost_dollars"]["used"] * 1e6))
+                        self.assertEqual(got["budget"]["tokens"]["used"], 1100)
+                        self.assertEqual((got["usage"]["prompt_tokens"], got["usage"]["cached_tokens"],
+                                          got["usage"].get("cache_write_tokens", 0)), (1000, 600, written))
+                    self.assertEqual(costs, [3500, 2150, 2150 + (500 if written else 0)])
+        mock, out, err = self.ask([answer], *self.prices(m={"input": 2.5, "output": 10, "cached": 0.25}))
+        self.assertIn("1000 tokens asked (600 from a cache), 100 answered, $0.0021", out)
+        # more than the prompt had is not believed
+        mock, out, err = self.ask([{**answer, "cached": (10 ** 9, 0)}], "--json",
+                                  *self.prices(m={"input": 2.5, "output": 10, "cached": 0}))
+        got = json.loads(out)
+        self.assertEqual((got["usage"]["cached_tokens"], got["budget"]["cost_dollars"]["used"]), (1000, 0.001))
+
     def test_prices_that_are_missing(self):
         for args, words in ((["--total-cost", "1"], "give --prices"),
                             (self.prices(other={"input": 1, "output": 1}), "no price for"),

@@ -122,12 +122,15 @@ START_TEST(a_reply_is_no_longer_than_can_be_paid)
 	ck_assert_uint_eq(budget_reply_tokens(&b, 1001), 0);
 	b.limit[BUDGET_COST_PICO] = 1000;
 	ck_assert_uint_eq(budget_reply_tokens(&b, 100), 900); /* free */
-	b.price = (struct price){ .input_pico = 2, .output_pico = 10 };
+	b.price = (struct price){ .input_pico = 2, .output_pico = 10, .cached_pico = 1 };
 	ck_assert_uint_eq(budget_reply_tokens(&b, 100), 80);
 	ck_assert_uint_eq(budget_reply_tokens(&b, 500), 0);
 	b.price.output_pico = 0;
 	ck_assert_uint_eq(budget_reply_tokens(&b, 499), 501);
 	ck_assert_uint_eq(budget_reply_tokens(&b, 500), 0);
+	b.price.cache_write_pico = 4; /* all of it may go into a cache */
+	ck_assert_uint_eq(budget_reply_tokens(&b, 249), 751);
+	ck_assert_uint_eq(budget_reply_tokens(&b, 250), 0);
 }
 END_TEST
 
@@ -146,6 +149,12 @@ static const struct {
 	{ "{\"m\":{\"input\":-1,\"output\":10}}", "m", -EINVAL, "from 0 to 1000000" },
 	{ "{\"m\":{\"input\":1e7,\"output\":10}}", "m", -EINVAL, "from 0 to 1000000" },
 	{ "{\"m\":{\"input\":\"1\",\"output\":10}}", "m", -EINVAL, "is not" },
+	{ "{\"m\":{\"input\":2.5,\"output\":10,\"cached\":2.5,\"cache_write\":2.5}}", "m",
+	  0, NULL },
+	{ "{\"m\":{\"input\":2.5,\"output\":10,\"cached\":\"1\"}}", "m", -EINVAL,
+	  "is not" },
+	{ "{\"m\":{\"input\":2.5,\"output\":10,\"cache_write\":-1}}", "m", -EINVAL,
+	  "is not" },
 	{ "{\"m\":7}", "m", -EINVAL, "is not" },
 	{ "[]", "m", -EINVAL, "is not a JSON object" },
 	{ "{", "m", -EINVAL, "is not a JSON object" },
@@ -164,6 +173,8 @@ START_TEST(prices_are_read)
 	if (r == 0) {
 		ck_assert_uint_eq(p.input_pico, 2500000);
 		ck_assert_uint_eq(p.output_pico, 10000000);
+		ck_assert_uint_eq(p.cached_pico, 2500000);
+		ck_assert_uint_eq(p.cache_write_pico, 2500000);
 	} else {
 		ck_assert_msg(strstr(e.text, prices[_i].says) != NULL, "%s", e.text);
 	}
@@ -172,12 +183,27 @@ END_TEST
 
 START_TEST(costs_are_held_at_the_largest_number)
 {
-	struct price p = { .input_pico = 3, .output_pico = 5 };
+	struct price p = {
+		.input_pico = 3, .output_pico = 5, .cached_pico = 1, .cache_write_pico = 4
+	};
+	static const struct {
+		struct usage u;
+		uint64_t cost;
+	} rows[] = {
+		{ { .prompt_tokens = 7, .completion_tokens = 11 }, 76 },
+		{ { .prompt_tokens = 7,
+		    .completion_tokens = 11,
+		    .cached_tokens = 3,
+		    .cache_write_tokens = 2 },
+		  2 * 3 + 3 * 1 + 2 * 4 + 11 * 5 },
+		{ { .prompt_tokens = UINT64_MAX }, BUDGET_NONE - 1 },
+		{ { .completion_tokens = UINT64_MAX }, BUDGET_NONE - 1 },
+		{ { .prompt_tokens = UINT64_MAX / 3, .completion_tokens = 1 },
+		  BUDGET_NONE - 1 },
+	};
 
-	ck_assert_uint_eq(prices_cost(&p, 7, 11), 76);
-	ck_assert_uint_eq(prices_cost(&p, UINT64_MAX, 0), BUDGET_NONE - 1);
-	ck_assert_uint_eq(prices_cost(&p, 0, UINT64_MAX), BUDGET_NONE - 1);
-	ck_assert_uint_eq(prices_cost(&p, UINT64_MAX / 3, 1), BUDGET_NONE - 1);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		ck_assert_uint_eq(prices_cost(&p, &rows[i].u), rows[i].cost);
 }
 END_TEST
 
