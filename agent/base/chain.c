@@ -12,27 +12,9 @@
 
 #define SEAL ",\"sha256\":\""
 #define SEAL_END "\"}"
-#define DIGITS ((size_t)CHAIN_HEX - 1)
+#define DIGITS ((size_t)DIGEST_HEX - 1)
 /* the bytes of a line behind those that its digest is of */
 #define SEAL_BYTES (sizeof(SEAL) - 1 + DIGITS + sizeof(SEAL_END) - 1)
-
-void chain_hex(struct sha256_ctx *sum, char hex[CHAIN_HEX])
-{
-	uint8_t digest[SHA256_DIGEST_SIZE];
-
-	sha256_digest(sum, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
-}
-
-void chain_digest(const void *bytes, size_t length, char hex[CHAIN_HEX])
-{
-	struct sha256_ctx sum;
-
-	sha256_init(&sum);
-	sha256_update(&sum, length, bytes);
-	chain_hex(&sum, hex);
-}
 
 void chain_begin(struct chain *c)
 {
@@ -52,7 +34,7 @@ void chain_seal(struct chain *c, const char *members, struct text *line)
 	text_clear(line);
 	chain_head(c, line);
 	text_puts(line, members);
-	chain_digest(text_string(line), line->length, c->digest);
+	digest_bytes(text_string(line), line->length, c->digest);
 	c->lines++;
 	text_printf(line, SEAL "%s" SEAL_END "\n", c->digest);
 }
@@ -92,11 +74,11 @@ int chain_check(struct chain *c, const char *line, size_t length, struct err *wh
 {
 	cleanup_text struct text head = { 0 };
 	const char *digits = find_seal(line, length);
-	char digest[CHAIN_HEX];
+	char digest[DIGEST_HEX];
 
 	if (!digits)
 		return err_say(why, EBADMSG, "it does not end in a digest");
-	chain_digest(line, length - SEAL_BYTES, digest);
+	digest_bytes(line, length - SEAL_BYTES, digest);
 	if (memcmp(digest, digits, DIGITS) != 0)
 		return err_say(why, EBADMSG,
 			       "it was changed: its digest is of other bytes");

@@ -12,32 +12,20 @@
  *
  * No byte of a line can be changed, no line be taken out, added or moved, but by making
  * all lines behind it anew. Against that helps the last line's digest, kept elsewhere.
- *
- * SHA-256 is nettle's: Debian keeps it, GnuTLS and with it apt rest on it, and its
- * context is a plain struct, which asks for no memory and cannot fail in the middle of a
- * record.
  */
 #ifndef STEPJAIL_AGENT_CHAIN_H
 #define STEPJAIL_AGENT_CHAIN_H
 
-#include <nettle/sha2.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/digest.h"
 #include "agent/base/text.h"
 
-#define CHAIN_HEX (2 * SHA256_DIGEST_SIZE + 1) /* the digits and a NUL */
-
 struct chain {
-	uint64_t lines;         /* so far */
-	char digest[CHAIN_HEX]; /* of the last one; of none: 64 zeros */
+	uint64_t lines;          /* so far */
+	char digest[DIGEST_HEX]; /* of the last one; of none: 64 zeros */
 };
-
-/** chain_hex() - End a digest and write it in lower-case hex; the context begins anew */
-void chain_hex(struct sha256_ctx *sum, char hex[CHAIN_HEX]);
-
-/** chain_digest() - The SHA-256 of bytes, in hex */
-void chain_digest(const void *bytes, size_t length, char hex[CHAIN_HEX]);
 
 /** chain_begin() - No line so far */
 void chain_begin(struct chain *c);

@@ -131,11 +131,11 @@ void clip_last_line(const struct clip *c, struct text *line)
 	escape_line(line, text_string(all) + start, end - start);
 }
 
-void clip_digest(const struct clip *c, char hex[CHAIN_HEX])
+void clip_digest(const struct clip *c, char hex[DIGEST_HEX])
 {
 	struct sha256_ctx sum = c->sum;
 
-	chain_hex(&sum, hex);
+	digest_hex(&sum, hex);
 }
 
 void clip_show(const struct clip *c, const char *prefix, struct text *out)

@@ -53,7 +53,7 @@ uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail);
 void clip_last_line(const struct clip *c, struct text *line);
 
 /** clip_digest() - The SHA-256 of all bytes that came, those that are not kept too */
-void clip_digest(const struct clip *c, char hex[CHAIN_HEX]);
+void clip_digest(const struct clip *c, char hex[DIGEST_HEX]);
 
 /**
  * clip_show() - Add the stream in lines behind a prefix, see escape_lines()

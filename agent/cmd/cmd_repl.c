@@ -79,7 +79,7 @@ static int open_transcript(struct whole *w, const struct repl_options *o, struct
 
 	if (s < 0 || t->fd < 0)
 		return s;
-	w->given = inputs_record(&o->jail, &w->binds, false, e);
+	w->given = inputs_record(&o->jail, &w->binds, false, w->repl.show.stop, e);
 	return w->given ? 0 : -e->errnum;
 }
 

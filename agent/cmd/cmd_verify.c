@@ -29,8 +29,8 @@ OPT_ROWS_FIT(opts);
 
 static int check_digest(const char *digest, struct err *e)
 {
-	if (digest && (strlen(digest) != CHAIN_HEX - 1 ||
-		       strspn(digest, "0123456789abcdef") != CHAIN_HEX - 1))
+	if (digest && (strlen(digest) != DIGEST_HEX - 1 ||
+		       strspn(digest, "0123456789abcdef") != DIGEST_HEX - 1))
 		return err_say(
 			e, EINVAL,
 			"--digest: '%.80s' is not 64 hexadecimal digits in lower case",

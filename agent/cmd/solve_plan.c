@@ -163,10 +163,11 @@ int solve_plan(struct solve *s, struct err *e)
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);
 	if (r == 0 && s->transcript.fd >= 0) {
-		s->loop.given = inputs_record(&o->jail, &s->binds, s->stateless, e);
+		s->loop.given =
+			inputs_record(&o->jail, &s->binds, s->stateless, s->stop, e);
 		r = s->loop.given ? record_checks(s, e) : -e->errnum;
 		if (r == 0 && s->mode.tests.count)
-			r = tests_record(&s->mode.tests, s->loop.given, e);
+			r = tests_record(&s->mode.tests, s->loop.given, s->stop, e);
 	}
 	if (r == 0)
 		r = shown_plan(&s->shown, (enum terminal_way)o->pictures,

@@ -78,7 +78,7 @@ static void add_printed(const struct clip *c, struct text *out)
 static void add_digest(cJSON *o, const char *name, const struct clip *c)
 {
 	cJSON *one = cJSON_AddObjectToObject(o, name);
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 
 	clip_digest(c, hex);
 	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->total);
@@ -90,9 +90,9 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 {
 	const struct run_once *once = &v->once;
 	cJSON *o = cJSON_CreateObject();
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 
-	chain_digest(text_string(input), input->length, hex);
+	digest_bytes(text_string(input), input->length, hex);
 	(void)cJSON_AddStringToObject(o, "check", checks_rows[kind].name);
 	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(once->facts.verdict));
 	(void)cJSON_AddNumberToObject(o, "exit_code", once->facts.code);

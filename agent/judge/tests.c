@@ -37,10 +37,10 @@ static bool is_cases(const char *name)
 }
 
 /* of the file as it was opened, whatever has its name now */
-static int digest(const struct tests_file *f, char hex[CHAIN_HEX], struct err *e)
+static int digest(const struct tests_file *f, char hex[DIGEST_HEX], struct err *e)
 {
 	uint64_t bytes;
-	int r = inputs_digest_of(f->fd, hex, &bytes);
+	int r = digest_fd(f->fd, NULL, hex, &bytes);
 
 	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
 }
@@ -92,13 +92,13 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 	return 0;
 }
 
-int tests_record(const struct tests *t, cJSON *given, struct err *e)
+int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct err *e)
 {
 	/* a jail that is made from these has no cases either */
 	cJSON *list = cJSON_AddArrayToObject(given, t->cases ? "cases" : "tests");
 
 	for (size_t i = 0; i < t->count; i++) {
-		cJSON *one = inputs_file(t->files[i].path, t->files[i].name, e);
+		cJSON *one = inputs_file(t->files[i].path, t->files[i].name, stop, e);
 
 		if (!one)
 			return -e->errnum;
@@ -215,7 +215,7 @@ void tests_words(const struct tests *t, const char *where, struct text *out)
 /* whoever changed them, nothing is judged by what they are now */
 static int unchanged(const struct tests *t, struct err *e)
 {
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct tests_file *f = &t->files[i];
@@ -295,14 +295,14 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 	cJSON *o = cJSON_CreateObject();
 	cJSON *tests = cJSON_AddArrayToObject(o, "tests");
 	cJSON *files = cJSON_AddArrayToObject(o, "files");
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 
 	for (size_t i = 0; i < t->count; i++)
 		(void)record_file(t->files[i].name, t->files[i].hex, tests);
 	for (size_t i = 0; i < t->taken_count; i++) {
 		const struct tests_taken *f = &t->taken[i];
 
-		chain_digest(text_string(&f->bytes), f->bytes.length, hex);
+		digest_bytes(text_string(&f->bytes), f->bytes.length, hex);
 		(void)cJSON_AddNumberToObject(record_file(f->path, hex, files), "bytes",
 					      (double)f->bytes.length);
 	}

@@ -43,7 +43,7 @@ struct tests_file {
 	const char *path; /* as given */
 	const char *name; /* its last part */
 	int fd;
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 };
 
 /* a file of the model's */
@@ -89,7 +89,7 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 
 /** tests_record() - Add the files to what the jails are made with (inputs.h); 0 or
  * -errno */
-int tests_record(const struct tests *t, cJSON *given, struct err *e);
+int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct err *e);
 
 /**
  * tests_start() - Begin the judge's stepjail, and find out what there is to pass

@@ -77,8 +77,8 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	if (r < 0 || !called)
 		return r;
 	cJSON_Delete(called);
-	r = session_get(&t->session, SESSION_FILE, CASES "/replies", tests_bytes, &replies,
-			e);
+	r = session_get(&t->session, SESSION_FILE, CASES "/replies", tests_bytes,
+			&replies, e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);
 	return tests_failed(r, "what your functions returned", e->text, words);

@@ -122,9 +122,9 @@ static bool is_end(int r)
 static int add_file(struct out *o, const char *path, struct copy *c, struct err *e)
 {
 	cJSON *one = cJSON_CreateObject();
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 
-	chain_hex(&c->sum, hex);
+	digest_hex(&c->sum, hex);
 	path += strlen(OUT_FOLDER) + 1;
 	record_string(one, "name", path, strlen(path));
 	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->bytes);

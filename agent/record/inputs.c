@@ -6,47 +6,38 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "agent/base/digest.h"
 #include "agent/base/json.h"
+#include "agent/base/look.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"
 
-int inputs_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes)
+/* of one piece, or of the whole */
+static int said(int r, const char *path, struct err *e)
 {
-	struct sha256_ctx sum;
-	char piece[65536];
-	ssize_t n;
-
-	*bytes = 0;
-	sha256_init(&sum);
-	while ((n = pread(fd, piece, sizeof(piece), (off_t)*bytes)) > 0) {
-		sha256_update(&sum, (size_t)n, (const uint8_t *)piece);
-		*bytes += (uint64_t)n;
-	}
-	chain_hex(&sum, hex);
-	return n < 0 ? -errno : 0;
+	if (r == -EINTR)
+		return err_say(e, EINTR, "stopped by a signal");
+	return r < 0 ? err_set(e, -r, "%s", path) : 0;
 }
 
-int inputs_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
+		  uint64_t *bytes, struct err *e)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	cleanup_fd int fd = look_open(AT_FDCWD, path, 0, &st);
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "%s", path);
-	if (S_ISDIR(st.st_mode)) {
-		r = inputs_tree(fd, hex, bytes, e);
-		return r < 0 ? err_within(e, "%s: ", path) : 0;
-	}
-	if (!S_ISREG(st.st_mode))
+	if (fd == -EINVAL)
 		return err_say(e, EINVAL, "%s is not a regular file", path);
-	r = inputs_digest_of(fd, hex, bytes);
-	return r < 0 ? err_set(e, -r, "%s", path) : 0;
+	if (fd < 0)
+		return err_set(e, -fd, "%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return said(digest_fd(fd, stop, hex, bytes), path, e);
+	r = inputs_tree(fd, stop, hex, bytes, e);
+	return r < 0 && r != -EINTR ? err_within(e, "%s: ", path) : r;
 }
 
 /* so that it means the same in any folder */
@@ -58,13 +49,13 @@ static void add_path(cJSON *o, const char *name, const char *path)
 	record_string(o, name, text_string(&whole), whole.length);
 }
 
-cJSON *inputs_file(const char *path, const char *name, struct err *e)
+cJSON *inputs_file(const char *path, const char *name, struct stop *stop, struct err *e)
 {
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 	uint64_t bytes = 0;
 	cJSON *o;
 
-	if (inputs_digest(path, hex, &bytes, e) < 0)
+	if (inputs_digest(path, stop, hex, &bytes, e) < 0)
 		return NULL;
 	o = cJSON_CreateObject();
 	add_path(o, "path", path);
@@ -75,17 +66,15 @@ cJSON *inputs_file(const char *path, const char *name, struct err *e)
 }
 
 /* what came by a pipe has no path but its name */
-static cJSON *inputs_stream(const struct input_file *f, int fd, struct err *e)
+static cJSON *inputs_stream(const struct input_file *f, int fd, struct stop *stop,
+			    struct err *e)
 {
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 	uint64_t bytes = 0;
-	int r = inputs_digest_of(fd, hex, &bytes);
 	cJSON *o;
 
-	if (r < 0) {
-		(void)err_set(e, -r, "--file: %s", f->path);
+	if (said(digest_fd(fd, stop, hex, &bytes), f->path, e) < 0)
 		return NULL;
-	}
 	o = cJSON_CreateObject();
 	record_string(o, "path", f->name, strlen(f->name));
 	record_string(o, "name", f->name, strlen(f->name));
@@ -96,7 +85,7 @@ static cJSON *inputs_stream(const struct input_file *f, int fd, struct err *e)
 }
 
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
-		     bool stateless, struct err *e)
+		     bool stateless, struct stop *stop, struct err *e)
 {
 	cJSON *given = cJSON_CreateObject();
 	cJSON *options, *files;
@@ -117,8 +106,8 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 	files = cJSON_AddArrayToObject(given, "files");
 	for (size_t i = 0; i < o->files.count; i++) {
 		const struct input_file *f = &b->files[i];
-		cJSON *one = f->stream ? inputs_stream(f, b->puts[streams++].fd, e)
-				       : inputs_file(f->path, f->name, e);
+		cJSON *one = f->stream ? inputs_stream(f, b->puts[streams++].fd, stop, e)
+				       : inputs_file(f->path, f->name, stop, e);
 
 		if (!one) {
 			cJSON_Delete(given);

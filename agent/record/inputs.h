@@ -12,28 +12,31 @@
 
 /**
  * inputs_digest() - The SHA-256 of a regular file, or of all that is in a folder
+ * @stop:	As digest_fd() has it
  * @bytes:	Gets its size, of all files in it
  *
- * Return: 0, or -errno with a line that names it
+ * Nothing but regular files and folders is opened.
+ *
+ * Return: 0, -EINTR where a signal came, or -errno with a line that names it
  */
-int inputs_digest(const char *path, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
+int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
+		  uint64_t *bytes, struct err *e);
 
-/** inputs_digest_of() - Of all of a file, wherever its fd stands; 0 or -errno of
- * pread(2) */
-int inputs_digest_of(int fd, char hex[CHAIN_HEX], uint64_t *bytes);
-
-/** inputs_tree() - Of a folder; 0, or -errno with a line that names what is in it */
-int inputs_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
+/** inputs_tree() - Of a folder; 0, -EINTR, or -errno with a line that names what is in
+ * it */
+int inputs_tree(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
+		struct err *e);
 
 /** inputs_modules() - The same of a folder's entries that end in .py alone */
-int inputs_modules(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e);
+int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
+		   struct err *e);
 
 /**
  * inputs_file() - A file of the user's as an object: path (absolute), name, bytes, sha256
  *
  * Return: the object, or NULL with @e filled
  */
-cJSON *inputs_file(const char *path, const char *name, struct err *e);
+cJSON *inputs_file(const char *path, const char *name, struct stop *stop, struct err *e);
 
 /**
  * inputs_record() - The jail's options and files as an object
@@ -42,6 +45,6 @@ cJSON *inputs_file(const char *path, const char *name, struct err *e);
  * Return: the object, or NULL with @e filled
  */
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
-		     bool stateless, struct err *e);
+		     bool stateless, struct stop *stop, struct err *e);
 
 #endif

@@ -13,9 +13,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/digest.h"
+#include "agent/base/look.h"
 #include "agent/record/inputs.h"
 #include "init/io.h"
 
@@ -23,6 +24,7 @@
 
 struct tree {
 	int (*takes)(const struct dirent *entry); /* NULL: every entry */
+	struct stop *stop;
 	struct sha256_ctx sum;
 	uint64_t bytes;
 	unsigned int depth;
@@ -53,36 +55,37 @@ static int add_link(struct tree *t, int folder, const char *name, const char *pa
 	return 0;
 }
 
-static int add_entry(struct tree *t, int folder, const char *name, const char *path,
-		     struct err *e)
+static int add_file(struct tree *t, int fd, const char *path, struct err *e)
 {
-	cleanup_fd int fd = -1;
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 	uint64_t bytes = 0;
-	struct stat st;
-	int r;
+	int r = digest_fd(fd, t->stop, hex, &bytes);
 
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_set(e, errno, "%s", path);
-	if (S_ISLNK(st.st_mode))
-		return add_link(t, folder, name, path, e);
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-		add_line(t, '?', path, 0, "");
-		return 0;
-	}
-	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(e, errno, "%s", path);
-	if (S_ISDIR(st.st_mode)) {
-		add_line(t, 'd', path, 0, "");
-		return add_folder(t, fd, path, e);
-	}
-	r = inputs_digest_of(fd, hex, &bytes);
 	if (r < 0)
-		return err_set(e, -r, "%s", path);
+		return r == -EINTR ? r : err_set(e, -r, "%s", path);
 	add_line(t, '-', path, bytes, hex);
 	t->bytes += bytes;
 	return 0;
+}
+
+static int add_entry(struct tree *t, int folder, const char *name, const char *path,
+		     struct err *e)
+{
+	struct stat st;
+	cleanup_fd int fd = look_open(folder, name, O_NOFOLLOW, &st);
+
+	if (fd == -EINVAL && S_ISLNK(st.st_mode))
+		return add_link(t, folder, name, path, e);
+	if (fd == -EINVAL) {
+		add_line(t, '?', path, 0, "");
+		return 0;
+	}
+	if (fd < 0)
+		return err_set(e, -fd, "%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return add_file(t, fd, path, e);
+	add_line(t, 'd', path, 0, "");
+	return add_folder(t, fd, path, e);
 }
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)
@@ -101,6 +104,9 @@ static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
 	if (++t->depth > DEPTH_MAX)
 		r = err_say(e, ELOOP, "%s: folders lie too deep in one another", path);
 	for (int i = 0; i < count; i++) {
+		if (r == 0 && t->stop && stop_came(t->stop))
+			r = -EINTR;
+
 		cleanup_text struct text whole = { 0 };
 		const char *name = entries[i]->d_name;
 
@@ -121,28 +127,30 @@ static int is_module(const struct dirent *entry)
 	return length > 3 && strcmp(entry->d_name + length - 3, ".py") == 0;
 }
 
-static int digest(struct tree *t, int fd, char hex[CHAIN_HEX], uint64_t *bytes,
+static int digest(struct tree *t, int fd, char hex[DIGEST_HEX], uint64_t *bytes,
 		  struct err *e)
 {
 	int r;
 
 	sha256_init(&t->sum);
 	r = add_folder(t, fd, ".", e);
-	chain_hex(&t->sum, hex);
+	digest_hex(&t->sum, hex);
 	*bytes = t->bytes;
-	return r;
+	return r == -EINTR ? err_say(e, EINTR, "stopped by a signal") : r;
 }
 
-int inputs_tree(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+int inputs_tree(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
+		struct err *e)
 {
-	struct tree all = { .takes = NULL };
+	struct tree all = { .stop = stop };
 
 	return digest(&all, fd, hex, bytes, e);
 }
 
-int inputs_modules(int fd, char hex[CHAIN_HEX], uint64_t *bytes, struct err *e)
+int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
+		   struct err *e)
 {
-	struct tree modules = { .takes = is_module };
+	struct tree modules = { .takes = is_module, .stop = stop };
 
 	return digest(&modules, fd, hex, bytes, e);
 }

@@ -34,7 +34,7 @@ static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 	cleanup_text struct text tail = { 0 };
 	uint64_t cut = clip_take(clip, &head, &tail);
 	cJSON *one = cJSON_AddObjectToObject(object, name);
-	char digest[CHAIN_HEX];
+	char digest[DIGEST_HEX];
 
 	clip_digest(clip, digest);
 	record_string(one, "head", text_string(&head), head.length);
@@ -170,7 +170,7 @@ static void add_posture(cJSON *o, const cJSON *posture)
 	static const char *const digests[] = { "plan_sha256", "root_sha256",
 					       "root_verified" };
 	cleanup_text struct text line = { 0 };
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 	struct err unheard;
 
 	for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
@@ -184,7 +184,7 @@ static void add_posture(cJSON *o, const cJSON *posture)
 		(void)cJSON_AddNullToObject(o, "posture_sha256");
 		return;
 	}
-	chain_digest(line.bytes, line.length, hex);
+	digest_bytes(line.bytes, line.length, hex);
 	(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
 	(void)cJSON_AddItemToObject(o, "posture", cJSON_Duplicate(posture, true));
 }

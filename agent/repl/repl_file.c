@@ -74,7 +74,8 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 		return refused(s, name, e);
 	repl_say(r, "written, below /work");
 
-	cJSON *file = r->transcript.fd < 0 ? NULL : inputs_file(words[0], name, e);
+	cJSON *file = r->transcript.fd < 0 ? NULL
+					   : inputs_file(words[0], name, r->show.stop, e);
 
 	if (r->transcript.fd >= 0 && !file)
 		return -e->errnum;

@@ -39,7 +39,8 @@ static const char *asked_file(const struct replay *r, const char *recorded)
 }
 
 /* opened only where it is a file by its attributes: a transcript names what it likes */
-static int digest_recorded(const char *path, char hex[CHAIN_HEX], struct err *e)
+static int digest_recorded(const struct replay *r, const char *path, char hex[DIGEST_HEX],
+			   struct err *e)
 {
 	struct stat st;
 	uint64_t bytes;
@@ -56,7 +57,7 @@ static int digest_recorded(const char *path, char hex[CHAIN_HEX], struct err *e)
 			path);
 	if (!S_ISREG(st.st_mode))
 		return err_say(e, EINVAL, "%s is not a regular file", path);
-	return inputs_digest(path, hex, &bytes, e);
+	return inputs_digest(path, r->stop, hex, &bytes, e);
 }
 
 const char *replay_file(struct replay *r, const char *recorded, const char *was,
@@ -64,12 +65,14 @@ const char *replay_file(struct replay *r, const char *recorded, const char *was,
 {
 	const char *path = asked_file(r, recorded);
 	cleanup_text struct text line = { 0 };
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 	uint64_t bytes;
-	int s = path ? inputs_digest(path, hex, &bytes, e)
-		     : digest_recorded(recorded, hex, e);
+	int s = path ? inputs_digest(path, r->stop, hex, &bytes, e)
+		     : digest_recorded(r, recorded, hex, e);
 
 	if (s < 0) {
+		if (s == -EINTR)
+			return NULL;
 		(void)err_within(e, "a file of the transcript (give it with --file): ");
 		return NULL;
 	}
@@ -141,7 +144,7 @@ static int take_skills(struct replay *r, struct err *e)
 	const char *recorded = r->start.skills;
 	cleanup_text struct text line = { 0 };
 	cleanup_fd int fd = -1;
-	char hex[CHAIN_HEX];
+	char hex[DIGEST_HEX];
 	uint64_t bytes;
 
 	if (!recorded)
@@ -151,7 +154,7 @@ static int take_skills(struct replay *r, struct err *e)
 			e, EISDIR,
 			"the task had the functions in %s, which is a folder, which a transcript cannot choose; give it with --skills",
 			recorded + PEEK_DIGEST + 1);
-	fd = skills_bind(r->skills, &r->binds, hex, &bytes, e);
+	fd = skills_bind(r->skills, &r->binds, r->stop, hex, &bytes, e);
 	if (fd < 0 || strncmp(hex, recorded, PEEK_DIGEST) == 0)
 		return fd < 0 ? fd : 0;
 	text_printf(

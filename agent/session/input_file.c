@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/look.h"
 #include "agent/base/utf8.h"
 #include "agent/session/input_file.h"
 #include "init/io.h"
@@ -99,14 +100,14 @@ int input_file_look_at(int fd, struct input_file *f, struct err *e)
 
 int input_file_look(const char *path, struct input_file *f, struct err *e)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	cleanup_fd int fd = look_open(AT_FDCWD, path, 0, &st);
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "--file: %s", path);
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+	if (fd == -EINVAL)
 		return err_say(e, EINVAL, "--file: %s is not a regular file", path);
+	if (fd < 0)
+		return err_set(e, -fd, "--file: %s", path);
 	f->path = path;
 	f->folder = S_ISDIR(st.st_mode);
 	r = take_name(path, f, e);

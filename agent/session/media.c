@@ -109,7 +109,7 @@ static const struct media_item *finish(struct media_list *l, struct media_item *
 	sha256_init(&sum);
 	sha256_update(&sum, item->bytes.length,
 		      (const uint8_t *)text_string(&item->bytes));
-	chain_hex(&sum, item->sha256);
+	digest_hex(&sum, item->sha256);
 	if (!media_is_said(item))
 		return item;
 	clip_add(&l->said, text_string(&item->bytes), item->bytes.length);

@@ -34,9 +34,9 @@ struct media_item {
 	enum media_state state;
 	struct text name; /* the jail's: any bytes but NUL */
 	struct text bytes;
-	char sha256[CHAIN_HEX]; /* of one that is whole */
-	struct text saved;      /* where the agent put it; empty for nowhere */
-	struct text unsaved;    /* why it could not; empty where it did, or was not to */
+	char sha256[DIGEST_HEX]; /* of one that is whole */
+	struct text saved;       /* where the agent put it; empty for nowhere */
+	struct text unsaved;     /* why it could not; empty where it did, or was not to */
 };
 
 struct media_list {

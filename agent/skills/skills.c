@@ -25,14 +25,14 @@ static const char how_to_import[] =
 static const char how_to_save[] =
 	"\nTo save a function for later tasks, make the folder /work/skills_new, and write the function to /work/skills_new/NAME.py: imports, constants, and one function NAME (small letters, digits and _; its helpers begin with _), whose docstring has examples as of an interactive session, with what comes of them. When you have answered, it is tried in a fresh sandbox, and kept if all of its examples hold. Save only what is of use beyond this task.\n";
 
-int skills_bind(const char *dir, struct jail_binds *b, char hex[CHAIN_HEX],
-		uint64_t *bytes, struct err *e)
+int skills_bind(const char *dir, struct jail_binds *b, struct stop *stop,
+		char hex[DIGEST_HEX], uint64_t *bytes, struct err *e)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r = fd < 0 ? err_set(e, errno, "it cannot be opened") : 0;
 
 	if (r == 0)
-		r = inputs_modules(fd, hex, bytes, e);
+		r = inputs_modules(fd, stop, hex, bytes, e);
 	if (r == 0)
 		r = jail_binds_more(b, dir, FOLDER, PACKAGE, e);
 	if (r == 0)
@@ -91,7 +91,7 @@ int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_b
 	 * own */
 	if (mkdir(s->dir, 0700) == 0 ? chmod(s->dir, 0755) < 0 : errno != EEXIST)
 		return err_set(e, errno, "--skills: %s: it cannot be made", s->dir);
-	r = skills_bind(s->dir, b, s->sha256, &s->bytes, e);
+	r = skills_bind(s->dir, b, s->plan.stop, s->sha256, &s->bytes, e);
 	if (r < 0)
 		return r;
 	s->fd = r;

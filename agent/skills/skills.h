@@ -40,7 +40,7 @@ struct skills {
 	int fd;           /* of the folder; only where @path is not empty */
 	struct text path; /* absolute */
 	uint64_t bytes;   /* of all modules */
-	char sha256[CHAIN_HEX];
+	char sha256[DIGEST_HEX];
 	struct launch_args args;
 	struct run_once once;
 	struct text preface; /* for the model */
@@ -54,8 +54,8 @@ struct skills {
  *
  * Return: the folder's fd, for the caller to close; or -errno with a line that names it
  */
-int skills_bind(const char *dir, struct jail_binds *b, char hex[CHAIN_HEX],
-		uint64_t *bytes, struct err *e);
+int skills_bind(const char *dir, struct jail_binds *b, struct stop *stop,
+		char hex[DIGEST_HEX], uint64_t *bytes, struct err *e);
 
 /**
  * skills_plan() - Bind the folder, made where it is missing, and plan for jails and files

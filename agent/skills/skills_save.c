@@ -118,7 +118,7 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 	return text_check(arg, "what the session sends", e);
 }
 
-static int save_file(struct skills *s, const char *file, char hex[CHAIN_HEX],
+static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 		     struct err *e)
 {
 	cleanup_text struct text source = { .max = SKILLS_FILE_MAX };
@@ -131,7 +131,7 @@ static int save_file(struct skills *s, const char *file, char hex[CHAIN_HEX],
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
 	if (r < 0)
 		return r;
-	chain_digest(text_string(&source), source.length, hex);
+	digest_bytes(text_string(&source), source.length, hex);
 	if (!source.length || memchr(source.bytes, '\0', source.length) ||
 	    !utf8_valid(source.bytes, source.length))
 		return err_say(e, EILSEQ, "it is no text in UTF-8");
@@ -174,7 +174,7 @@ static const char *name_of(const char *entry)
 static int take_entry(struct skills *s, const char *entry, size_t number, struct err *e)
 {
 	const char *file = name_of(entry);
-	char hex[CHAIN_HEX] = "";
+	char hex[DIGEST_HEX] = "";
 	struct err why = { 0 };
 	int r;
 

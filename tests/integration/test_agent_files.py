@@ -60,6 +60,22 @@ class Real(Installed, Events):
         os.chmod(path, 0o644)
         return path
 
+    def test_an_endless_file(self):
+        """Its digest takes hours; Ctrl-C ends it at once, as that of a folder it is in."""
+        os.mkdir(self.path("d"))
+        with open(self.path("d/endless"), "wb") as f:
+            f.truncate(1 << 40)
+        for path in ("d/endless", "d"):
+            p = self.popen("solve", "x", "--stepjail", self.stepjail, "--model", self.script("Done."), "--file",
+                           self.path(path), "--transcript", self.path("t.jsonl"))
+            try:
+                self.assertTrue(wait_for(lambda: takes_signals(p.pid)))
+                p.send_signal(signal.SIGINT)
+                out, err = p.communicate(timeout=60)
+            finally:
+                p.kill()
+            self.assertEqual((p.returncode, out, err), (130, b"", b"stepjail-agent: ended by SIGINT\n"))
+
     def test_out(self):
         code = """
 import os

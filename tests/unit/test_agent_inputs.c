@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/loop/prompt.h"
@@ -51,12 +54,12 @@ START_TEST(folders_are_said)
 }
 END_TEST
 
-static void digest(const char *path, char hex[CHAIN_HEX])
+static void digest(const char *path, char hex[DIGEST_HEX])
 {
 	struct err e = { 0 };
 	uint64_t bytes;
 
-	ck_assert_int_eq(inputs_digest(path, hex, &bytes, &e), 0);
+	ck_assert_int_eq(inputs_digest(path, NULL, hex, &bytes, &e), 0);
 }
 
 /* names, kinds, bytes and where links point to are in it; times and modes are not */
@@ -64,7 +67,7 @@ START_TEST(digest_tells_trees_apart)
 {
 	const char *folder = unit_folder();
 	char path[400], link[400], inner[400];
-	char was[CHAIN_HEX], now[CHAIN_HEX];
+	char was[DIGEST_HEX], now[DIGEST_HEX];
 
 	(void)snprintf(path, sizeof(path), "%s", unit_file(folder, "a", "x", 1));
 	(void)snprintf(link, sizeof(link), "%s/link", folder);
@@ -92,6 +95,80 @@ START_TEST(digest_tells_trees_apart)
 	(void)unit_file(inner, "a", "x", 1);
 	digest(folder, now);
 	ck_assert_str_ne(was, now);
+}
+END_TEST
+
+/* a process that waits in open(2) for a reader of the FIFO, and tells when it has one */
+static pid_t await_reader(const char *fifo, int told)
+{
+	pid_t writer = fork();
+	char path[64], state = 0;
+
+	if (writer == 0) {
+		(void)open(fifo, O_WRONLY | O_CLOEXEC);
+		_exit(io_write_all(told, "x", 1) < 0);
+	}
+	ck_assert_int_gt(writer, 0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", writer);
+	while (state != 'S') {
+		FILE *f = fopen(path, "r");
+
+		ck_assert_ptr_nonnull(f);
+		ck_assert_int_eq(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+		(void)fclose(f);
+	}
+	return writer;
+}
+
+/* to open a FIFO wakes who waits for its other end; a device may do anything */
+START_TEST(only_files_and_folders_are_opened)
+{
+	struct input_file *f = calloc(1, sizeof(*f));
+	const char *folder = unit_folder();
+	char fifo[400], hex[DIGEST_HEX];
+	struct pollfd p = { .events = POLLIN };
+	struct err e = { 0 };
+	uint64_t bytes;
+	int ends[2];
+	pid_t writer;
+
+	(void)snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	writer = await_reader(fifo, ends[1]);
+	ck_assert_int_eq(inputs_digest(fifo, NULL, hex, &bytes, &e), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(e.text, "is not a regular file"));
+	ck_assert_int_eq(input_file_look(fifo, f, &e), -EINVAL);
+	ck_assert_int_eq(inputs_digest(folder, NULL, hex, &bytes, &e), 0);
+	p.fd = ends[0];
+	ck_assert_int_eq(poll(&p, 1, 300), 0);
+	ck_assert_int_eq(kill(writer, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
+	ck_assert_int_eq(inputs_digest("/dev/null", NULL, hex, &bytes, &e), -EINVAL);
+	ck_assert_int_eq(inputs_digest("/no/such/file", NULL, hex, &bytes, &e), -ENOENT);
+	io_close_fd(&ends[0]);
+	io_close_fd(&ends[1]);
+	free(f);
+}
+END_TEST
+
+START_TEST(digests_end_with_a_signal)
+{
+	const char *folder = unit_folder();
+	const char *path = unit_file(folder, "a", "x", 1);
+	char hex[DIGEST_HEX];
+	struct stop stop;
+	struct err e = { 0 };
+	uint64_t bytes;
+
+	ck_assert_int_eq(stop_open(&stop, &e), 0);
+	ck_assert_int_eq(inputs_digest(path, &stop, hex, &bytes, &e), 0);
+	ck_assert_int_eq(inputs_digest(folder, &stop, hex, &bytes, &e), 0);
+	ck_assert_int_eq(raise(SIGINT), 0);
+	ck_assert_int_eq(inputs_digest(path, &stop, hex, &bytes, &e), -EINTR);
+	ck_assert_int_eq(inputs_digest(folder, &stop, hex, &bytes, &e), -EINTR);
+	ck_assert_str_eq(e.text, "stopped by a signal");
+	io_close_fd(&stop.fd);
 }
 END_TEST
 
@@ -152,6 +229,8 @@ Suite *agent_inputs_suite(void)
 
 	tcase_add_test(c, folders_are_said);
 	tcase_add_test(c, digest_tells_trees_apart);
+	tcase_add_test(c, only_files_and_folders_are_opened);
+	tcase_add_test(c, digests_end_with_a_signal);
 	tcase_add_loop_test(c, streams_have_names, 0, (int)COUNT(streams));
 	tcase_add_test(c, pipe_is_read_to_its_end);
 	suite_add_tcase(s, c);

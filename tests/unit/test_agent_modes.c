@@ -142,7 +142,7 @@ START_TEST(tests_are_bound_and_kept_open)
 	ck_assert_uint_eq(b.count, kinds[_i].bound);
 	if (b.count)
 		ck_assert_ptr_nonnull(strstr(b.list[0], ":/work/tests/test_a.py"));
-	ck_assert_uint_eq(strlen(w->tests.files[0].hex), CHAIN_HEX - 1);
+	ck_assert_uint_eq(strlen(w->tests.files[0].hex), DIGEST_HEX - 1);
 	mode_free(w);
 	jail_binds_free(&b);
 	free(w);

@@ -42,12 +42,12 @@ END_TEST
 /* the digest of what is there now */
 static const char *digest_now(const char *folder)
 {
-	static char hex[CHAIN_HEX];
+	static char hex[DIGEST_HEX];
 	struct jail_binds binds = { .count = 0 };
 	cleanup_text struct text want = { 0 };
 	struct err e = { 0 };
 	uint64_t bytes = 0;
-	int fd = skills_bind(folder, &binds, hex, &bytes, &e);
+	int fd = skills_bind(folder, &binds, NULL, hex, &bytes, &e);
 
 	ck_assert_msg(fd >= 0, "%s", e.text);
 	text_printf(&want, "%s:/work/skills", folder);
@@ -61,7 +61,7 @@ static const char *digest_now(const char *folder)
 START_TEST(digest_is_of_names_and_bytes)
 {
 	const char *folder = unit_folder();
-	char empty[CHAIN_HEX], one[CHAIN_HEX];
+	char empty[DIGEST_HEX], one[DIGEST_HEX];
 
 	(void)snprintf(empty, sizeof(empty), "%s", digest_now(folder));
 	(void)unit_file(folder, "index.jsonl", "x", 1);
