@@ -39,6 +39,8 @@ static const struct exit_row exits[] = {
 	  "solve: the model failed: unreachable, refused, or what it sent makes no sense." },
 	{ 5,
 	  "solve: --check-prompt let something not pass that was to be sent to the model, and it was not sent." },
+	{ 6,
+	  "solve: the model gave an answer, but not all files of --out could be written there. repl: the same of a session in which no step failed." },
 	{ 124, "solve: the wall time is used up and there is no answer." },
 	{ 125,
 	  "A failure of the agent or the jail itself: a bad option, a file that cannot be read, a jail that does not start, stdout closed." },

@@ -83,6 +83,21 @@ void escape_line(struct text *out, const void *bytes, size_t length)
 	}
 }
 
+void escape_name(struct text *out, const void *bytes, size_t length)
+{
+	size_t shown = utf8_floor(bytes, length, ESCAPE_NAME_MAX);
+	cleanup_text struct text name = { 0 };
+
+	escape_line(&name, bytes, shown);
+	text_puts(out, "'");
+	for (size_t i = 0; i < name.length; i++)
+		if (name.bytes[i] == '\'')
+			text_puts(out, "\\x27");
+		else
+			text_add(out, name.bytes + i, 1);
+	text_puts(out, shown < length ? "...'" : "'");
+}
+
 void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length)
 {
 	const char *at = bytes;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,6 +78,51 @@ int folder_make(int folder, const char *name, mode_t mode)
 			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int folder_begin(struct folder_file *f, int folder, mode_t mode)
+{
+	char nonce[NONCE_HEX];
+	struct err e;
+	int r = nonce_make(nonce, &e);
+
+	*f = (struct folder_file){ .folder = folder, .fd = -1 };
+	if (r < 0)
+		return r;
+	(void)snprintf(f->name, sizeof(f->name), ".stepjail-%s.part", nonce);
+	f->fd = folder_make(folder, f->name, mode);
+	return f->fd < 0 ? f->fd : 0;
+}
+
+/* the name, if nobody has it */
+static int give_name(const struct folder_file *f, const char *name)
+{
+	if (renameat2(f->folder, f->name, f->folder, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	/* NFS and others know no such flag; a link replaces nothing, either */
+	if (errno != EINVAL || linkat(f->folder, f->name, f->folder, name, 0) < 0)
+		return -errno;
+	(void)unlinkat(f->folder, f->name, 0);
+	return 0;
+}
+
+int folder_keep(struct folder_file *f, const char *name)
+{
+	/* some file systems tell only now that there was no room */
+	int r = close(io_steal_fd(&f->fd)) < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = give_name(f, name);
+	if (r < 0)
+		(void)unlinkat(f->folder, f->name, 0);
+	return r;
+}
+
+void folder_drop(struct folder_file *f)
+{
+	if (f->fd >= 0)
+		(void)unlinkat(f->folder, f->name, 0);
+	io_close_fd(&f->fd);
 }
 
 void folder_close(struct folder *f)

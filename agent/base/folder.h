@@ -4,7 +4,7 @@
  *
  * It is opened before the agent is confined, and Landlock then allows to make files and
  * folders there. Nothing that is there is written over, and no link is followed: a name
- * that exists is an error.
+ * that exists is an error. A file gets its name when it is whole.
  */
 #ifndef STEPJAIL_AGENT_FOLDER_H
 #define STEPJAIL_AGENT_FOLDER_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/chain.h"
+#include "agent/base/nonce.h"
 #include "agent/base/text.h"
 #include "init/err.h"
 
@@ -21,6 +21,8 @@ struct folder {
 	int fd;           /* O_PATH; -1 for none */
 	struct text path; /* absolute */
 };
+
+#define FOLDER_TEMPORARY (sizeof(".stepjail-.part") + NONCE_HEX)
 
 #define FOLDER_NONE ((struct folder){ .fd = -1 })
 
@@ -43,6 +45,28 @@ int folder_enter(int folder, const char *name);
 
 /** folder_make() - A new file in an open folder, to write; fd, or -errno: -EEXIST */
 int folder_make(int folder, const char *name, mode_t mode);
+
+/* a new file that has no name yet which anybody looks at */
+struct folder_file {
+	int folder; /* borrowed */
+	int fd;     /* to write; -1 for none */
+	char name[FOLDER_TEMPORARY];
+};
+
+/** folder_begin() - A new file in an open folder, under a name of its own; 0 or -errno */
+int folder_begin(struct folder_file *f, int folder, mode_t mode);
+
+/**
+ * folder_keep() - All of it is written: give it its name
+ *
+ * Nothing that is there is written over. Where it fails the file is removed.
+ *
+ * Return: 0, or -errno: -EEXIST
+ */
+int folder_keep(struct folder_file *f, const char *name);
+
+/** folder_drop() - Remove it; safe on one that is dropped or kept */
+void folder_drop(struct folder_file *f);
 
 /** folder_close() - Safe on FOLDER_NONE */
 void folder_close(struct folder *f);

@@ -220,7 +220,7 @@ static int collect(struct repl *r, int s, struct err *e)
 	else if (s < 0)
 		out_skip(&r->collected, "the run failed");
 	out_show(&r->collected, &r->show);
-	return s;
+	return s == 0 ? out_status(&r->collected, r->show.stop) : s;
 }
 
 static int repl_main(const void *options, const char *operand, struct stop *stop,

@@ -117,13 +117,14 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 		return err_say(e, EINTR, "stopped by a signal");
 	if (end == OUTCOME_BROKEN)
 		return said.errnum ? -said.errnum : -EIO;
-	if (end != OUTCOME_ANSWERED) {
-		cleanup_text struct text line = { 0 };
+	if (end == OUTCOME_ANSWERED)
+		return out_status(&s->out, s->stop);
 
-		text_puts(&line, "stepjail-agent: ");
-		escape_line(&line, said.text, strlen(said.text));
-		text_puts(&line, "\n");
-		(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
-	}
+	cleanup_text struct text line = { 0 };
+
+	text_puts(&line, "stepjail-agent: ");
+	escape_line(&line, said.text, strlen(said.text));
+	text_puts(&line, "\n");
+	(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
 	return loop_outcome_status(end, 0);
 }

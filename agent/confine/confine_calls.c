@@ -228,6 +228,8 @@ static const struct row allowed[] = {
 	  IF(1, INT, 0644) },
 	{ CONFINE_KEEP, "renameat2", "gets its name when it is whole, and takes nobody's",
 	  IF(4, INT, RENAME_NOREPLACE) },
+	{ CONFINE_KEEP, "linkat", "the same on a file system that cannot rename so",
+	  IF(4, INT, 0) },
 	{ CONFINE_KEEP, "unlinkat", "what could not be saved", IF(2, INT, 0) },
 };
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
@@ -30,15 +31,18 @@ int out_open(struct out *o, const struct out_options *options,
 
 	*o = OUT_NONE;
 	o->limit_bytes = options->limit_bytes;
+	o->hidden = options->hidden;
 	if (!options->folder)
 		return 0;
 	r = out_mark(o, e);
 	if (r == 0)
 		r = folder_open(&o->folder, options->folder, "--out", true, e);
-	policy->needs |= CONFINE_COLLECT;
-	return r < 0 ? r
-		     : confine_add_path(policy, text_string(&o->folder.path),
-					CONFINE_COLLECT, e);
+	if (r == 0)
+		r = confine_add_path(policy, text_string(&o->folder.path),
+				     CONFINE_COLLECT | CONFINE_KEEP, e);
+	/* it was empty: what is named and removed there is what this run made */
+	policy->needs |= CONFINE_COLLECT | CONFINE_KEEP;
+	return r;
 }
 
 void out_skip(struct out *o, const char *why)
@@ -61,6 +65,23 @@ void out_record(const struct out *o, cJSON *object)
 				    cJSON_Duplicate(o->left, true));
 	(void)cJSON_AddNumberToObject(object, "files_left_out_count",
 				      (double)o->left_count);
+	if (o->unwritten)
+		(void)cJSON_AddNumberToObject(object, "files_unwritten",
+					      (double)o->unwritten);
+}
+
+int out_status(const struct out *o, struct stop *stop)
+{
+	cleanup_text struct text line = { 0 };
+
+	if (!o->unwritten)
+		return 0;
+	text_printf(&line, "stepjail-agent: --out: %s", text_string(&o->failed));
+	if (o->unwritten > 1)
+		text_printf(&line, ", nor could %" PRIu64 " more", o->unwritten - 1);
+	text_puts(&line, "\n");
+	(void)stop_write(stop, STDERR_FILENO, text_string(&line), line.length);
+	return OUT_STATUS;
 }
 
 void out_show(const struct out *o, struct show *show)
@@ -75,8 +96,11 @@ void out_show(const struct out *o, struct show *show)
 	cJSON_ArrayForEach(one, o->left)
 	{
 		text_clear(&line);
-		text_printf(&line, "left out of /work/out: %s: %s",
-			    json_text(one, "name"), json_text(one, "why"));
+		text_puts(&line, "left out of /work/out: ");
+		escape_name(&line, json_text(one, "name"),
+			    strlen(json_text(one, "name")));
+		text_puts(&line, ": ");
+		text_puts(&line, json_text(one, "why"));
 		show_note(show, text_string(&line));
 		told++;
 	}
@@ -111,4 +135,5 @@ void out_close(struct out *o)
 	cJSON_Delete(o->left);
 	o->files = o->left = NULL;
 	text_free(&o->why);
+	text_free(&o->failed);
 }

@@ -4,8 +4,10 @@
  *
  * At the end, from the last state. Names and bytes are the jail's: a name becomes a
  * file's only if it is a plain one, a folder is made by the agent and gone into by
- * itself, nothing is written over, and files, folders, depth and bytes are counted. What
- * is left out is named, with its reason.
+ * itself, nothing is written over, and files, folders, depth and bytes are counted. A
+ * name that begins with a dot is left out unless it is asked for: other programs obey
+ * such files where they find them, as git does .git/config. A file is there whole or not
+ * at all. What is left out is named, with its reason.
  */
 #ifndef STEPJAIL_AGENT_OUT_H
 #define STEPJAIL_AGENT_OUT_H
@@ -23,12 +25,14 @@
 #define OUT_DEPTH_MAX 16u          /* of folders in it */
 #define OUT_FILES_MAX 10000u       /* files and folders in all */
 #define OUT_LEFT_MAX 100u          /* told of what is left out */
+#define OUT_STATUS 6               /* listed for users in main.c's exits[] */
 #define OUT_LIST_BYTES (8u << 20)  /* of one folder's listing */
 #define OUT_NAMES_BYTES (4u << 20) /* of all files that are copied: they are recorded */
 
 struct out_options {
 	const char *folder;
 	uint64_t limit_bytes;
+	bool hidden;
 };
 
 /* rows for a struct with a struct out_options named out */
@@ -38,6 +42,13 @@ struct out_options {
 	  "folder, "                                                                     \
 	  "which must be new or empty. What steps show goes to shown/ in it.",           \
 	  OPT_COMMON(TASK, TEXT, type, out.folder) },                                    \
+		{ "out-hidden",                                                          \
+		  NULL,                                                                  \
+		  NULL,                                                                  \
+		  "Names that begin with a dot too: programs obey some of these files "  \
+		  "where they lie, as git does .git/config.",                            \
+		  OPT_ROW(TASK, FLAG, type, out.hidden),                                 \
+		  .with = { "out" } },                                                   \
 	{                                                                                \
 		"out-limit", "SIZE", "256M", "How many bytes of files that is at most.", \
 			OPT_ROW(TASK, SIZE, type, out.limit_bytes),                      \
@@ -49,16 +60,20 @@ struct out_options {
 struct out {
 	struct folder folder; /* its fd is -1 without --out */
 	uint64_t limit_bytes;
+	bool hidden;                /* names that begin with a dot, too */
 	struct session_file marker; /* for struct session_plan's files */
 	/* at the end */
 	bool collected;
 	uint64_t count, bytes;
 	uint64_t name_bytes; /* of these, with their folders */
+	uint64_t came; /* bytes, also of files that are not kept: what the limit is on */
 	uint64_t folders;    /* that were looked into */
 	uint64_t left_count; /* names that were left out */
 	cJSON *files;        /* list: name, bytes, sha256 */
 	cJSON *left;         /* list of the first OUT_LEFT_MAX: name, why */
-	struct text why;     /* why nothing was collected */
+	struct text why;     /* why nothing was collected, or not all */
+	uint64_t unwritten;  /* files that could not be written here */
+	struct text failed;  /* a line about the first of them */
 };
 
 #define OUT_NONE ((struct out){ .folder = FOLDER_NONE, .marker = { .fd = -1 } })
@@ -85,6 +100,13 @@ void out_skip(struct out *o, const char *why);
 
 /** out_record() - Add "files" and "files_left_out", or "files_lost", to an object */
 void out_record(const struct out *o, cJSON *object);
+
+/**
+ * out_status() - The exit status of a run that has ended well but for its files
+ *
+ * Return: 0, or OUT_STATUS with a line on stderr where some could not be written
+ */
+int out_status(const struct out *o, struct stop *stop);
 
 /** out_show() - Say what was copied, and what was not */
 void out_show(const struct out *o, struct show *show);

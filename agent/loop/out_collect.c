@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/digest.h"
 #include "agent/base/escape.h"
+#include "agent/base/folder.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"
@@ -36,7 +38,7 @@ struct level {
 /* a file on its way */
 struct copy {
 	struct out *o;
-	int fd;
+	struct folder_file file;
 	uint64_t bytes;
 	struct sha256_ctx sum;
 	int failed; /* errno of our own write */
@@ -60,7 +62,7 @@ static void leave_out(struct out *o, const char *path, const char *why)
 }
 
 /* NULL for a name that may be a file's here, else what is wrong with it */
-static const char *wrong_name(const char *name)
+static const char *wrong_name(const char *name, bool hidden)
 {
 	size_t left = strlen(name);
 	const unsigned char *at = (const unsigned char *)name;
@@ -70,6 +72,8 @@ static const char *wrong_name(const char *name)
 		return "it is no name of a file";
 	if (left > NAME_BYTES)
 		return "its name is too long";
+	if (name[0] == '.' && !hidden)
+		return "its name begins with a dot (--out-hidden takes those, too)";
 	while (left) {
 		uint32_t point;
 		size_t n = utf8_decode(at, left, &point);
@@ -89,9 +93,9 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 	struct copy *c = arg;
 	int r;
 
-	if (length > c->o->limit_bytes - c->o->bytes - c->bytes)
+	if (length > c->o->limit_bytes - c->o->came - c->bytes)
 		return err_say(e, EFBIG, "--out-limit");
-	r = io_write_all(c->fd, bytes, length);
+	r = io_write_all(c->file.fd, bytes, length);
 	if (r < 0) {
 		c->failed = -r;
 		return err_set(e, -r, "it cannot be written");
@@ -136,50 +140,78 @@ static int add_file(struct out *o, const char *path, struct copy *c, struct err 
 	return 0;
 }
 
+/* the user's disk or folder did not take it: that is no fault of the jail's */
+static void fail_file(struct out *o, const char *path, int errnum)
+{
+	cleanup_text struct text why = { 0 };
+
+	text_printf(&why, "it could not be written: %s", strerror(errnum));
+	leave_out(o, path, text_string(&why));
+	if (o->unwritten++ > 0)
+		return;
+	path += strlen(OUT_FOLDER) + 1;
+	escape_name(&o->failed, path, strlen(path));
+	text_printf(&o->failed, " could not be written to %s: %s",
+		    text_string(&o->folder.path), strerror(errnum));
+}
+
+/* all of its bytes, under a name that nobody looks at; 0 or -errno of what failed */
+static int take_file(struct level *l, const char *path, struct copy *c, struct err *why)
+{
+	int r = reach(l);
+
+	if (r >= 0)
+		r = folder_begin(&c->file, r, 0666);
+	if (r < 0) {
+		c->failed = -r;
+		return r;
+	}
+	sha256_init(&c->sum);
+	r = session_get(l->s, SESSION_FILE, path, take_bytes, c, why);
+	l->o->came += c->bytes;
+	return r;
+}
+
 static int copy_file(struct level *l, const char *path, const char *name, uint64_t size,
 		     struct err *e)
 {
 	struct out *o = l->o;
-	struct copy c = { .o = o, .fd = -1 };
-	char words[ERR_TEXT_MAX];
+	struct copy c = { .o = o, .file.fd = -1 };
 	struct err why = { 0 };
-	struct stat st;
 	int r;
 
-	if (size > o->limit_bytes - o->bytes) {
-		(void)snprintf(words, sizeof(words),
-			       "--out-limit: it has %" PRIu64 " bytes, and %" PRIu64
-			       " are left",
-			       size, o->limit_bytes - o->bytes);
-		leave_out(o, path, words);
+	if (size > o->limit_bytes - o->came) {
+		(void)err_say(&why, EFBIG,
+			      "--out-limit: it has %" PRIu64 " bytes, and %" PRIu64
+			      " are left",
+			      size, o->limit_bytes - o->came);
+		leave_out(o, path, why.text);
 		return 0;
 	}
-	r = reach(l);
-	if (r >= 0)
-		c.fd = r = folder_make(r, name, 0666);
-	if (r < 0) {
-		leave_out(o, path,
-			  r == -EEXIST ? "a file of that name is there already"
-				       : strerror(-r));
-		return 0;
+	r = take_file(l, path, &c, &why);
+	if (r == 0) {
+		r = folder_keep(&c.file, name);
+		c.failed = -r;
 	}
-	sha256_init(&c.sum);
-	r = session_get(l->s, SESSION_FILE, path, take_bytes, &c, &why);
-	/* of the write that failed a part may be there */
-	if (c.failed && fstat(c.fd, &st) == 0)
-		c.bytes = (uint64_t)st.st_size;
-	io_close_fd(&c.fd);
-	o->bytes += c.bytes;
-	if (r == 0)
+	folder_drop(&c.file);
+	if (r == 0) {
+		o->bytes += c.bytes;
 		return add_file(o, path, &c, e);
-	/* what was made cannot be removed again: the agent may not */
-	(void)snprintf(words, sizeof(words),
-		       "only its first %" PRIu64 " bytes are there: %.80s", c.bytes,
-		       why.text);
-	leave_out(o, path, words);
-	if (is_end(r) || c.failed == ENOSPC || c.failed == EDQUOT)
-		*e = why;
-	return is_end(r) || c.failed == ENOSPC || c.failed == EDQUOT ? r : 0;
+	}
+	if (c.failed == EEXIST || c.failed == ENOTDIR || c.failed == ELOOP)
+		leave_out(o, path,
+			  c.failed == EEXIST ? "a file of that name is there already"
+					     : strerror(c.failed));
+	else if (c.failed)
+		fail_file(o, path, c.failed);
+	else
+		leave_out(o, path, why.text);
+	if (c.failed == ENOSPC || c.failed == EDQUOT)
+		return err_set(e, c.failed, "%s", text_string(&o->folder.path));
+	if (!is_end(r))
+		return 0;
+	*e = why;
+	return r;
 }
 
 static int walk(struct level *l, struct err *e);
@@ -209,9 +241,10 @@ static int take_entry(struct level *l, const struct list_entry *entry, struct er
 {
 	cleanup_text struct text path = { 0 };
 	const char *name = entry->name;
-	const char *wrong = wrong_name(name);
+	const char *wrong = wrong_name(name, l->o->hidden);
 
-	if (!l->depth && strcmp(name, OUT_MARKER) == 0 && entry->size_bytes == 0)
+	if (!l->depth && entry->kind == '-' && entry->size_bytes == 0 &&
+	    strcmp(name, OUT_MARKER) == 0)
 		return 0;
 	text_printf(&path, "%s/%s", l->path, name);
 	if (path.failed)

@@ -58,11 +58,25 @@ void shown_end(struct shown *s)
 	folder_close(&s->folder);
 }
 
-static int write_file(int folder, const char *name, const struct text *bytes)
+/* beside a transcript the agent may remove nothing: what was there before is not its own */
+static int write_begun(int folder, const char *name, const struct text *bytes)
 {
 	cleanup_fd int fd = folder_make(folder, name, 0600);
 
 	return fd < 0 ? fd : io_write_all(fd, text_string(bytes), bytes->length);
+}
+
+static int write_whole(int folder, const char *name, const struct text *bytes)
+{
+	struct folder_file f;
+	int r = folder_begin(&f, folder, 0600);
+
+	if (r == 0)
+		r = io_write_all(f.fd, text_string(bytes), bytes->length);
+	if (r == 0)
+		r = folder_keep(&f, name);
+	folder_drop(&f);
+	return r;
 }
 
 static void save(const struct shown *s, int folder, uint64_t step, struct media_item *m)
@@ -75,7 +89,8 @@ static void save(const struct shown *s, int folder, uint64_t step, struct media_
 		    endings[m->head.kind]);
 	r = folder < 0    ? folder
 	    : name.failed ? -name.failed
-			  : write_file(folder, text_string(&name), &m->bytes);
+	    : s->out      ? write_whole(folder, text_string(&name), &m->bytes)
+			  : write_begun(folder, text_string(&name), &m->bytes);
 	if (r == 0)
 		text_printf(&m->saved, "%s%s/%s", text_string(path),
 			    s->out ? "/" SHOWN : "", text_string(&name));

@@ -300,7 +300,7 @@ class Report(AgentCase):
         got = self.steps("print(1)", more=("--transcript", "none"))
         self.check_facts(got["confinement"])
         got = self.steps("print(1)", more=("--transcript", "none", "--out", self.path("o")))
-        self.check_facts(got["confinement"], needs=["collect"], create=[self.path("o")],
+        self.check_facts(got["confinement"], needs=["keep", "collect"], create=[self.path("o")],
                          not_enforced=[] if SHOWN else ["files"])
 
     def test_folder_of_saved_functions(self):

@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import AgentCase, fence, takes_signals, wait_for  # noqa: E402
+from agent_scene import AGENT, AgentCase, fence, takes_signals, wait_for  # noqa: E402
 from test_agent_hostile import bad  # noqa: E402
 from test_agent_real import Installed  # noqa: E402
 
@@ -105,7 +105,7 @@ print(open('/work/out/.stepjail').read() == '')
             "tab\there": "its name holds control or invisible characters",
             "\\xff\\xfe": "its name is not UTF-8"})
         self.assertIsNone(bad(out))
-        self.assertIn("left out of /work/out: link: it is a link\n", out)
+        self.assertIn("left out of /work/out: 'link': it is a link\n", out)
         self.assertIn(f"files: 7 from /work/out, 292.9 KiB, in {self.path('o')}\n", out)
         self.assertIn("Files for the user go to /work/out", events[0]["system"])
         # what was given is the same again, for replay, too
@@ -136,16 +136,61 @@ for name, size in (('a', 60000), ('b', 60000), ('c', 1)):
         self.assertRegex(left["why"], r"^--out-limit: it has 60000 bytes, and \d+ are left$")
 
     def test_out_that_breaks_off(self):
-        """What is said to be there is there: of the write that failed, too."""
+        """A file is there whole or not at all, and the exit status tells of it."""
         limit = 50000
-        _, out, _ = self.run_task(
-            "import resource\nlimit = resource.RLIMIT_FSIZE\n"
-            "resource.setrlimit(limit, (resource.getrlimit(limit)[1],) * 2)\n"
-            "open('/work/out/big', 'wb').write(b'x' * 99000)",
-            more=(*self.more, "--out", self.path("o")),
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, 1 << 40)))
-        self.assertEqual(os.path.getsize(self.path("o/big")), limit)
-        self.assertIn(f"big: only its first {limit} bytes are there: it cannot be written: ", out)
+        code = ("import resource\nlimit = resource.RLIMIT_FSIZE\n"
+                "resource.setrlimit(limit, (resource.getrlimit(limit)[1],) * 2)\n"
+                "for name, size in (('a', 1), ('big', 99000), ('c', 2)):\n"
+                "    open('/work/out/' + name, 'wb').write(b'x' * size)")
+        for quiet in ((), ("--quiet",)):
+            folder = self.path("o" + "".join(quiet))
+            events, out, err = self.run_task(
+                code, more=(*self.more, "--out", folder, *quiet), status=6,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, 1 << 40)))
+            self.assertEqual(self.tree(folder), {"a": b"x", "c": b"xx"})
+            self.one_line(err, f"--out: 'big' could not be written to {folder}: File too large")
+            self.assertEqual((events[-1]["outcome"], events[-1]["files_unwritten"]), ("answered", 1))
+            if not quiet:
+                self.assertIn("left out of /work/out: 'big': it could not be written: File too large\n", out)
+
+    def test_full_disk(self):
+        """A tmpfs of a few pages, in a mount namespace of its own; repl has the status, too."""
+        disk = self.path("disk")
+        os.mkdir(disk)
+        code = "for n in range(3): open(f'/work/out/f{n}', 'wb').write(b'x' * (100 if n != 1 else 1 << 20))"
+        as_user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+        script = 'mount -t tmpfs -o size=65536 none "$1" && shift && { "$@"; s=$?; ls -A "$0/o"; exit $s; }'
+        for args in (["solve", "x", "--quiet", "--model", self.script(fence(code), "Done.")], ["repl"]):
+            with open(self.path("lines", code + "\n")) as stdin:
+                p = subprocess.run(
+                    ["unshare", *as_user, "--mount", "--propagation", "private", "sh", "-c", script, disk, disk, AGENT,
+                     *args, "--stepjail", self.stepjail, *self.more, "--out", disk + "/o", "--transcript", "none"],
+                    stdin=stdin, capture_output=True, env=self.env(), timeout=120)
+            self.assertEqual((p.returncode, p.stdout.decode().splitlines()[-1]), (6, "f0"), p.stderr)
+            self.assertIn(f"stepjail-agent: --out: 'f1' could not be written to {disk}/o: No space left on device\n",
+                          p.stderr.decode())
+
+    def test_out_hidden(self):
+        """A file that git obeys is not handed out, at any depth; nor does a name look like the agent's words."""
+        code = """
+import os
+os.makedirs('/work/out/.git'); os.makedirs('/work/out/a/.git')
+for name in ('.git/config', 'a/.git/config', 'a/.env', 'a/x', '.stepjail', "q': it is a link"):
+    open('/work/out/' + name, 'w').write(name)
+"""
+        events, out, _ = self.run_task(code, more=(*self.more, "--out", self.path("o")))
+        self.assertEqual(set(self.tree(self.path("o"))), {"a/x", "q': it is a link"})
+        why = "its name begins with a dot (--out-hidden takes those, too)"
+        self.assertEqual({f["name"]: f["why"] for f in events[-1]["files_left_out"]},
+                         dict.fromkeys((".git", "a/.git", "a/.env", ".stepjail"), why))
+        self.assertIn(f"left out of /work/out: '.git': {why}\n", out)
+        events, out, _ = self.run_task(code, more=(*self.more, "--out", self.path("p"), "--out-hidden"))
+        self.assertEqual(set(self.tree(self.path("p"))), {
+            "a/x", "q': it is a link", ".git/config", "a/.git/config", "a/.env", ".stepjail"})
+        self.assertEqual(events[-1]["files_left_out"], [])
+        status, out, err = self.solve("--model", self.script("x"), "--out-hidden")
+        self.assertEqual(status, 125)
+        self.one_line(err, "--out-hidden")
 
     def test_out_after_a_budget(self):
         """Of steps; and of time, which ends a step that is still running."""
@@ -335,7 +380,7 @@ class Lying(Events):
     def test_names(self):
         names = ["..", ".", "", "../up", "a/b", "/etc/x", "x" * 256, "\x7f", "\x1b[2J", "C:\\x", "\xff",
                  "..\\x", "...", "e\u0301".encode().decode("latin-1")]
-        events, out, _ = self.collect({"out": [["-", 2, n] for n in names]})
+        events, out, _ = self.collect({"out": [["-", 2, n] for n in names]}, "--out-hidden")
         self.assertEqual(set(self.tree(self.path("o"))), {"C:\\x", "..\\x", "...", "e\u0301"})
         self.assertEqual(os.listdir(os.path.dirname(self.path("o"))).count("up"), 0)
         self.assertEqual(len(events[-1]["files_left_out"]), 10, events[-1])

@@ -113,6 +113,7 @@ static Suite *(*const suites[])(void) = {
 	agent_extract_suite,
 	agent_faults_suite,
 	agent_inputs_suite,
+	agent_folder_suite,
 	agent_key_suite,
 	agent_list_suite,
 	agent_live_suite,

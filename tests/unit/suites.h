@@ -180,6 +180,7 @@ Suite *agent_confine_lies_suite(void);
 Suite *agent_extract_suite(void);
 Suite *agent_faults_suite(void);
 Suite *agent_inputs_suite(void);
+Suite *agent_folder_suite(void);
 Suite *agent_key_suite(void);
 Suite *agent_list_suite(void);
 Suite *agent_live_suite(void);
