@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import re
+import resource
 import stat
 import struct
 import sys
@@ -122,6 +123,14 @@ class Shows(AgentCase):
         for model, kept in (("nobody:x", []), (self.script("Done."), ["f.jsonl"])):
             status, _, err = self.solve("--transcript", self.path("f.jsonl"), "--model", model, "--rootfs", "broken")
             self.assertEqual((status, [n for n in os.listdir(self.folder) if n.startswith("f.")]), (125, kept), err)
+
+    def test_whole_or_not_there(self):
+        """In the folder of --out, that is."""
+        step, out = self.show(self.media(b'"%s"' % (b"x" * 60000), JSON), self.media(b"{}", JSON, object=1),
+                              more=("--out", self.path("o")),
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 1 << 40)))
+        self.assertEqual(os.listdir(self.path("o/shown")), ["step-1-2.json"])
+        self.assertIn("not kept: step-1-1.json in " + self.path("o") + ": File too large\n", out)
 
     def test_nothing_is_written_over(self):
         os.mkdir(self.path("t.jsonl.shown"))

@@ -62,7 +62,7 @@ START_TEST(a_file_is_whole_or_not_there)
 
 	if (fails[_i].call)
 		refuse(fails[_i].call, fails[_i].errnum);
-	ck_assert_int_eq(folder_begin(&f, folder), 0);
+	ck_assert_int_eq(folder_begin(&f, folder, 0600), 0);
 	ck_assert_int_eq(io_write_all(f.fd, "new", 3), 0);
 	ck_assert_int_eq(faccessat(folder, "a", F_OK, 0), -1);
 	ck_assert_int_eq(folder_keep(&f, "a"), fails[_i].kept);
@@ -70,9 +70,9 @@ START_TEST(a_file_is_whole_or_not_there)
 	ck_assert_uint_eq(entries(path), fails[_i].kept == 0);
 	if (fails[_i].kept < 0)
 		return;
-	ck_assert_int_eq(folder_begin(&f, folder), 0);
+	ck_assert_int_eq(folder_begin(&f, folder, 0600), 0);
 	ck_assert_int_eq(folder_keep(&f, "a"), -EEXIST);
-	ck_assert_int_eq(folder_begin(&f, folder), 0);
+	ck_assert_int_eq(folder_begin(&f, folder, 0600), 0);
 	folder_drop(&f);
 	ck_assert_uint_eq(entries(path), 1);
 	ck_assert_int_eq((int)io_read_file_at(folder, "a", bytes, sizeof(bytes)), 3);
