@@ -100,7 +100,8 @@ static int understand(struct loop *l, struct err *e)
 
 	words = extract_complaint(l->found.kind);
 	if ((l->found.kind == EXTRACT_CODE && !l->found.closed && !whole) ||
-	    (cut && (l->found.kind == EXTRACT_ANSWER || l->complaint.length))) {
+	    (cut && (l->found.kind == EXTRACT_ANSWER ||
+		     l->found.kind == EXTRACT_SILENCE || l->complaint.length))) {
 		text_clear(&l->complaint);
 		words = cut_off;
 	}

@@ -140,8 +140,11 @@ enum outcome loop_ask(struct loop *l, struct err *e)
 		return unpaid(l, e);
 	if (r < 0)
 		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
+	show_thinking(l->show, text_string(&l->reply.reasoning),
+		      l->reply.reasoning.length);
 	o = cJSON_CreateObject();
 	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
+	record_reasoning(o, &l->reply);
 	record_calls(o, &l->reply);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
 	r = loop_record(l, "reply", o, e);

@@ -44,6 +44,11 @@ static void add_text(cJSON *list, const char *text)
 	(void)cJSON_AddStringToObject(add_block(list, "text"), "text", text);
 }
 
+/*
+ * No thinking is sent back. The interface asks for blocks of thinking with their
+ * signatures beside a tool's result only where the request has enabled thinking, and
+ * ask() never does.
+ */
 static void add_message(cJSON *list, const struct message *m)
 {
 	if (m->call_id) {
@@ -149,6 +154,7 @@ static void take_stop(struct response *a, const cJSON *where)
 static void take_block(struct reply *r, const cJSON *block, long number)
 {
 	const char *type = json_string(block, "type");
+	const char *thought = json_string(block, "thinking");
 	const char *text = json_string(block, "text");
 	const char *name = json_string(block, "name");
 	const cJSON *input = json_get(block, "input");
@@ -158,6 +164,11 @@ static void take_block(struct reply *r, const cJSON *block, long number)
 		return;
 	if (strcmp(type, "text") == 0 && text)
 		response_text(&r->text, text);
+	if (strcmp(type, "thinking") == 0 && thought)
+		response_text(&r->reasoning, thought);
+	if (strcmp(type, "redacted_thinking") == 0)
+		response_text(&r->reasoning,
+			      "(thinking that the server does not show)\n");
 	if (strcmp(type, "tool_use") != 0)
 		return;
 	c = reply_call(r, number, json_string(block, "id"));
@@ -172,8 +183,11 @@ static void take_delta(struct reply *r, const cJSON *delta, long number)
 {
 	const char *text = json_string(delta, "text");
 	const char *piece = json_string(delta, "partial_json");
+	const char *thought = json_string(delta, "thinking");
 	const char *type = json_string(delta, "type");
 
+	if (type && strcmp(type, "thinking_delta") == 0 && thought)
+		response_text(&r->reasoning, thought);
 	if (type && strcmp(type, "text_delta") == 0 && text)
 		response_text(&r->text, text);
 	if (type && strcmp(type, "input_json_delta") == 0 && piece && *piece) {

@@ -3,8 +3,8 @@
  * extract.c - the code in a model's reply: see extract.h for the rules
  *
  * Theory of operation
- *   One pass over the lines. Outside a block, fence_opens() looks at a line; inside,
- *   find_end() looks for the block's end and hands back the lines between. What a block
+ *   One pass over the lines. Outside a block, fence_opens() looks at a line; fence_body()
+ *   looks for the block's end and hands back the lines between. What a block
  *   is good for is decided at the end, in choose(): plain fences count only without
  *   Python.
  */
@@ -14,12 +14,9 @@
 #include "agent/base/utf8.h"
 #include "agent/model/extract.h"
 #include "agent/model/fence.h"
-#include "agent/model/pylex.h"
 
 /* lines outside a block that begin so are the model playing the agent's part */
 static const char *const imitations[] = { "Output:", "Error:", "Observation:" };
-
-#define TAG_CLOSE "</execute_python>"
 
 struct scan {
 	struct span rest; /* not looked at yet */
@@ -31,69 +28,6 @@ struct scan {
 	bool pretended;     /* the same, also before any block */
 	struct text *words; /* gets lines outside of blocks, or NULL */
 };
-
-/*
- * From s->rest on, find where the block's lines end; s->rest is moved behind the end
- * mark. Returns false where there is none: then the block is all the rest.
- */
-static bool find_fence(struct scan *s, const struct block *b, struct span *body)
-{
-	struct span rest = s->rest;
-	struct span first = { NULL,
-			      0 }; /* body up to the first end, in a string or not */
-	struct span after_first = { NULL, 0 };
-	struct pylex lex = { 0 };
-	bool follow = s->follow_strings && b->kind != BLOCK_OTHER;
-	bool in_string = false;
-
-	while (rest.length) {
-		const char *start = rest.at;
-		struct span line = fence_line(&rest);
-
-		if (fence_closes(line, b)) {
-			*body = (struct span){ s->rest.at, (size_t)(start - s->rest.at) };
-			if (!in_string) {
-				s->rest = rest;
-				return true;
-			}
-			if (!first.at) {
-				first = *body;
-				after_first = rest;
-			}
-		}
-		if (follow)
-			in_string = pylex_line(&lex, line.at, line.length);
-	}
-	if (first.at) {
-		s->follow_strings = false;
-		*body = first;
-		s->rest = after_first;
-		return true;
-	}
-	*body = s->rest;
-	s->rest = (struct span){ rest.at, 0 };
-	return false;
-}
-
-static bool find_tag(struct scan *s, struct span *body)
-{
-	const char *end =
-		memmem(s->rest.at, s->rest.length, TAG_CLOSE, strlen(TAG_CLOSE));
-
-	*body = s->rest;
-	if (!end) {
-		s->rest = (struct span){ s->rest.at + s->rest.length, 0 };
-		return false;
-	}
-	body->length = (size_t)(end - s->rest.at);
-
-	size_t taken = body->length + strlen(TAG_CLOSE);
-
-	s->rest.at += taken;
-	s->rest.length -= taken;
-	(void)fence_line(&s->rest); /* nothing after the tag counts */
-	return true;
-}
 
 /* a block's lines without its indentation, CRLF as LF */
 static void add_lines(struct text *code, struct span body, size_t indent)
@@ -109,21 +43,14 @@ static void add_lines(struct text *code, struct span body, size_t indent)
 	}
 }
 
-/* "print(1)```" at the very end: the model closed the fence, though not on its own line
- */
-static bool ends_in_mark(struct span *body, const struct block *b)
+/* the line break behind the opening tag is not the code's first line */
+static void drop_blank_line(struct span *body)
 {
-	size_t end = body->length;
+	struct span probe = *body;
 
-	while (end && strchr(" \t\r\n", body->at[end - 1]) && body->at[end - 1])
-		end--;
-	if (b->mark == '<' || end < b->mark_count)
-		return false;
-	for (size_t i = 0; i < b->mark_count; i++)
-		if (body->at[end - 1 - i] != b->mark)
-			return false;
-	body->length = end - b->mark_count;
-	return true;
+	if (body->length && fence_indent(*body, 0) < body->length &&
+	    fence_blank(fence_line(&probe)))
+		*body = probe;
 }
 
 /* inside the tags a model may still write a fence: take it off */
@@ -131,45 +58,26 @@ static void unwrap(struct span *body, size_t *indent)
 {
 	struct span inner = *body;
 	struct span line = { NULL, 0 };
+	bool follow_strings = true;
 	struct block b;
 
 	while (inner.length && fence_blank(line))
 		line = fence_line(&inner);
 	if (!line.at || !fence_opens(line, &b) || b.mark == '<')
 		return;
-
-	struct scan s = { .rest = inner, .follow_strings = true };
-
-	if (find_fence(&s, &b, body) || ends_in_mark(body, &b))
+	*body = inner;
+	if (fence_body(&inner, line, &b, &follow_strings, body))
 		*indent = b.indent;
-	else
-		*body = inner;
 }
 
 static void take_block(struct scan *s, struct block *b, struct span opening)
 {
 	struct span body;
-	bool closed;
+	bool closed = fence_body(&s->rest, opening, b, &s->follow_strings, &body);
 
 	if (b->mark == '<') {
-		/* code may begin right behind the tag */
-		const char *behind = opening.at + b->indent + strlen(FENCE_TAG);
-		size_t back = (size_t)(s->rest.at - behind);
-
-		s->rest.at -= back;
-		s->rest.length += back;
-		closed = find_tag(s, &body);
 		unwrap(&body, &b->indent);
-	} else {
-		closed = find_fence(s, b, &body) || ends_in_mark(&body, b);
-	}
-	/* the line break behind the opening tag is not the code's first line */
-	if (b->mark == '<' && body.length && fence_indent(body, 0) < body.length) {
-		struct span probe = body;
-		struct span line = fence_line(&probe);
-
-		if (fence_blank(line))
-			body = probe;
+		drop_blank_line(&body);
 	}
 	s->blocks[b->kind]++;
 	s->open[b->kind] = !closed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extract.h - the code in a model's reply
+ * extract.h - the code in a model's reply, of which its thinking was taken out (think.h)
  *
  * What is code
  *   - A fence (three or more backticks or tildes at the start of a line; indented or

@@ -6,6 +6,9 @@
 #include <strings.h>
 
 #include "agent/model/fence.h"
+#include "agent/model/pylex.h"
+
+#define TAG_CLOSE "</execute_python>"
 
 /* the first word behind a fence, in any case */
 static const struct {
@@ -144,7 +147,7 @@ bool fence_opens(struct span line, struct block *b)
 }
 
 /* a line of nothing but the mark, at least as often as at the start */
-bool fence_closes(struct span line, const struct block *b)
+static bool fence_closes(struct span line, const struct block *b)
 {
 	size_t at = fence_indent(line, 0);
 	size_t count = 0;
@@ -156,4 +159,92 @@ bool fence_closes(struct span line, const struct block *b)
 	return count >= b->mark_count &&
 	       fence_blank(
 		       (struct span){ line.at + at + count, line.length - at - count });
+}
+
+/* up to the fence's end; false where there is none: then the block is all the rest */
+static bool fence_end(struct span *from, const struct block *b, bool *follow_strings,
+		      struct span *body)
+{
+	struct span rest = *from;
+	/* body up to the first end, in a string or not */
+	struct span first = { NULL, 0 };
+	struct span after_first = { NULL, 0 };
+	struct pylex lex = { 0 };
+	bool follow = *follow_strings && b->kind != BLOCK_OTHER;
+	bool in_string = false;
+
+	while (rest.length) {
+		const char *start = rest.at;
+		struct span line = fence_line(&rest);
+
+		if (fence_closes(line, b)) {
+			*body = (struct span){ from->at, (size_t)(start - from->at) };
+			if (!in_string) {
+				*from = rest;
+				return true;
+			}
+			if (!first.at) {
+				first = *body;
+				after_first = rest;
+			}
+		}
+		if (follow)
+			in_string = pylex_line(&lex, line.at, line.length);
+	}
+	if (first.at) {
+		*follow_strings = false;
+		*body = first;
+		*from = after_first;
+		return true;
+	}
+	*body = *from;
+	*from = (struct span){ rest.at, 0 };
+	return false;
+}
+
+/* "print(1)```" at the very end: the model closed the fence, though not on its own line
+ */
+static bool ends_in_mark(struct span *body, const struct block *b)
+{
+	size_t end = body->length;
+
+	while (end && strchr(" \t\r\n", body->at[end - 1]) && body->at[end - 1])
+		end--;
+	if (end < b->mark_count)
+		return false;
+	for (size_t i = 0; i < b->mark_count; i++)
+		if (body->at[end - 1 - i] != b->mark)
+			return false;
+	body->length = end - b->mark_count;
+	return true;
+}
+
+static bool tag_end(struct span *from, struct span *body)
+{
+	const char *end = memmem(from->at, from->length, TAG_CLOSE, strlen(TAG_CLOSE));
+	size_t taken;
+
+	*body = *from;
+	if (!end) {
+		*from = (struct span){ from->at + from->length, 0 };
+		return false;
+	}
+	body->length = (size_t)(end - from->at);
+	taken = body->length + strlen(TAG_CLOSE);
+	from->at += taken;
+	from->length -= taken;
+	(void)fence_line(from); /* nothing after the tag counts */
+	return true;
+}
+
+bool fence_body(struct span *rest, struct span opening, const struct block *b,
+		bool *follow_strings, struct span *body)
+{
+	const char *behind = opening.at + b->indent + strlen(FENCE_TAG);
+
+	if (b->mark != '<')
+		return fence_end(rest, b, follow_strings, body) || ends_in_mark(body, b);
+	/* code may begin right behind the tag */
+	*rest = (struct span){ behind, (size_t)(rest->at - behind) + rest->length };
+	return tag_end(rest, body);
 }

@@ -42,7 +42,16 @@ bool fence_begins(struct span s, const char *with);
 /** fence_opens() - True for a line that opens a block; fills @b */
 bool fence_opens(struct span line, struct block *b);
 
-/** fence_closes() - True for a line of nothing but the block's mark, often enough */
-bool fence_closes(struct span line, const struct block *b);
+/**
+ * fence_body() - Find a block's lines, and its end
+ * @rest:	What is behind the line that opens it; moved behind its end, or to the end of all
+ * @opening:	That line
+ * @follow_strings: Whether an end within a Python string is none (extract.h); true at
+ *		first, kept for the blocks that follow
+ *
+ * Return: false where the block has no end: @body is all the rest then
+ */
+bool fence_body(struct span *rest, struct span opening, const struct block *b,
+		bool *follow_strings, struct span *body);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/model/model.h"
+#include "agent/model/think.h"
 
 static const struct model_ops *const models[] = {
 	&scripted_ops, &openai_ops, &anthropic_ops, &ollama_ops, &llamacpp_ops, &vllm_ops,
@@ -54,7 +55,9 @@ int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 
 	int r = m->ops->ask(m, chat, deadline_ms, reply, e);
 
-	return r < 0 ? r : text_check(&reply->text, "the model's reply", e);
+	if (r == 0)
+		r = text_check(&reply->text, "the model's reply", e);
+	return r < 0 ? r : think_split(reply, e);
 }
 
 void model_close(struct model *m)

@@ -131,7 +131,12 @@ static void take_message(struct response *a, const cJSON *message, bool streamed
 {
 	const char *content = json_string(message, "content");
 	const char *refusal = json_string(message, "refusal");
+	/* DeepSeek and vLLM; OpenRouter, Ollama and newer vLLM, which may send both */
+	const char *thought = json_string(message, "reasoning_content");
 
+	thought = thought ? thought : json_string(message, "reasoning");
+	if (thought)
+		response_text(&a->reply->reasoning, thought);
 	if (content)
 		response_text(&a->reply->text, content);
 	if (refusal)
@@ -194,7 +199,8 @@ static int whole(struct response *a, const cJSON *body, struct err *e)
 			       "the model's answer has no choices[0].message");
 	take_finish(a, first);
 	take_message(a, message, false);
-	if (cJSON_IsString(content) || a->reply->call_count || a->reply->refusal.length)
+	if (cJSON_IsString(content) || a->reply->call_count || a->reply->refusal.length ||
+	    a->reply->reasoning.length)
 		return 0;
 	return err_say(
 		e, EBADMSG,

@@ -2,6 +2,8 @@
 /*
  * reply.h - what a model answered: words, calls of tools, and how it came to its end
  *
+ * Of thinking nothing is run, nothing counts as an answer, and nothing is sent back.
+ *
  * It is hostile: every part is bounded here, where it is gathered, and nothing of it is
  * shown or run as it is.
  */
@@ -36,7 +38,8 @@ struct call {
 
 struct reply {
 	struct text text;
-	struct text refusal; /* words of a refusal that came beside the text */
+	struct text reasoning; /* thinking: apart from the text, or in it (think.h) */
+	struct text refusal;   /* words of a refusal that came beside the text */
 	struct call calls[REPLY_CALLS_MAX];
 	size_t call_count;
 	bool calls_dropped; /* there were more than REPLY_CALLS_MAX */

@@ -172,6 +172,8 @@ static int check_sizes(const struct reply *r, struct err *e)
 	int bad = text_check(&r->text, "the model's reply", e);
 
 	if (bad == 0)
+		bad = text_check(&r->reasoning, "the model's reasoning", e);
+	if (bad == 0)
 		bad = text_check(&r->refusal, "the model's refusal", e);
 	for (size_t i = 0; bad == 0 && i < r->call_count; i++)
 		bad = text_check(&r->calls[i].arguments, "the arguments of a call", e);

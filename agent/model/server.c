@@ -131,26 +131,40 @@ struct turn {
 	struct response answer;
 	struct client_answer http;
 	struct retry_facts facts;
-	size_t told; /* bytes of the reply's words that were passed on as they came */
+	/* bytes of the reply's words that were passed on as they came */
+	size_t told, told_reasoning;
+	bool parted; /* the text from the reasoning before it */
 };
 
 /* pass on what is new; what may be a beginning of the key waits for what follows it */
-static void tell(struct turn *t, bool last)
+static void tell_new(struct turn *t, struct text *words, size_t *told, bool last)
 {
 	const struct model_plan *p = t->model->plan;
 	const struct mask *mask = t->answer.mask;
-	struct text *words = &t->answer.reply->text;
-	size_t news = words->length - t->told;
+	size_t news = words->length - *told;
+
+	if (news)
+		mask_cover(mask, words->bytes + *told, news);
+	if (news && !last)
+		news -= mask_held(mask, words->bytes + *told, news);
+	if (news)
+		p->heard(p->heard_arg, words->bytes + *told, news);
+	*told += news;
+}
+
+static void tell(struct turn *t, bool last)
+{
+	const struct model_plan *p = t->model->plan;
+	struct reply *r = t->answer.reply;
 
 	if (!p->heard)
 		return;
-	if (news)
-		mask_cover(mask, words->bytes + t->told, news);
-	if (news && !last)
-		news -= mask_held(mask, words->bytes + t->told, news);
-	if (news)
-		p->heard(p->heard_arg, words->bytes + t->told, news);
-	t->told += news;
+	tell_new(t, &r->reasoning, &t->told_reasoning, last || r->text.length);
+	if (!t->parted && r->text.length && t->told_reasoning) {
+		p->heard(p->heard_arg, "\n\n", 2);
+		t->parted = true;
+	}
+	tell_new(t, &r->text, &t->told, last);
 	if (last)
 		p->heard(p->heard_arg, NULL, 0);
 }
@@ -212,6 +226,7 @@ static void cover(const struct server *s, struct reply *r, struct err *e)
 	const struct mask *mask = &s->client->mask;
 
 	mask_cover(mask, r->text.bytes, r->text.length);
+	mask_cover(mask, r->reasoning.bytes, r->reasoning.length);
 	for (size_t i = 0; i < r->call_count; i++) {
 		struct call *c = &r->calls[i];
 
@@ -229,7 +244,7 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 	struct usage *u = &m->usage;
 	uint64_t asked = a->prompt_tokens;
 	uint64_t answered = a->completion_tokens;
-	uint64_t said = a->reply->text.length;
+	uint64_t said = a->reply->text.length + a->reply->reasoning.length;
 
 	if (!a->begun && !a->ended)
 		return;
@@ -261,7 +276,8 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 	m->usage.requests++;
 	response_begin(&t->answer, s->provider->dialect, reply);
 	t->answer.mask = &s->client->mask;
-	t->told = 0;
+	t->told = t->told_reasoning = 0;
+	t->parted = false;
 
 	int r = client_post(s->client, &t->body, &limits, &reader, &t->http, e);
 

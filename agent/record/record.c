@@ -129,6 +129,18 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 	return o;
 }
 
+void record_reasoning(cJSON *object, const struct reply *reply)
+{
+	const char *thought = text_string(&reply->reasoning);
+	size_t length = reply->reasoning.length;
+
+	if (!length)
+		return;
+	record_string(object, "reasoning", thought,
+		      utf8_floor(thought, length, RECORD_REASONING_MAX));
+	(void)cJSON_AddNumberToObject(object, "reasoning_bytes", (double)length);
+}
+
 void record_calls(cJSON *object, const struct reply *reply)
 {
 	cJSON *list = reply->call_count ? cJSON_AddArrayToObject(object, "calls") : NULL;

@@ -12,6 +12,7 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"
+#include "agent/base/utf8.h"
 #include "agent/show/show.h"
 
 enum ink { INK_PLAIN, INK_HEAD, INK_CODE, INK_GOOD, INK_BAD, INK_DIM, INK_COUNT };
@@ -27,6 +28,8 @@ static const char *const inks[INK_COUNT] = {
 #define OUT_MARK "  | "
 #define ERR_MARK "  ! "
 #define SAID_MARK "  : "
+#define THINKING_BYTES 4096 /* of a reply that are shown */
+#define THINKING_LINES 40
 #define OWN_MARK "    " /* where a line of the agent's own goes on */
 
 void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
@@ -163,6 +166,27 @@ void show_words(struct show *s, const char *words, size_t length)
 		return;
 	escape_lines(&text, SAID_MARK, words, length);
 	put(s, INK_DIM, SAID_MARK, &text);
+}
+
+void show_thinking(struct show *s, const char *words, size_t length)
+{
+	cleanup_text struct text text = { 0 };
+	cleanup_text struct text line = { 0 };
+	size_t shown = utf8_floor(words, length, THINKING_BYTES);
+	size_t lines = 0;
+
+	if (s->seen || !length)
+		return;
+	for (size_t i = 0; i < shown; i++)
+		if (words[i] == '\n' && ++lines == THINKING_LINES)
+			shown = i + 1;
+	show_note(s, "thinking");
+	escape_lines(&text, SAID_MARK, words, shown);
+	put(s, INK_DIM, SAID_MARK, &text);
+	if (shown == length)
+		return;
+	text_printf(&line, "%zu more bytes of thinking are not shown", length - shown);
+	show_note(s, text_string(&line));
 }
 
 void show_live(struct show *s, const char *words, size_t length)

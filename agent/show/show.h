@@ -60,6 +60,10 @@ void show_text(struct show *s, const struct text *text);
 /** show_words() - What the model said beside a call; nothing where it said nothing */
 void show_words(struct show *s, const char *words, size_t length);
 
+/** show_thinking() - What the model thought, where it was not shown as it came: its
+ * beginning */
+void show_thinking(struct show *s, const char *words, size_t length);
+
 /**
  * show_live() - A piece of the model's words as it comes, on a terminal alone
  * @words:	NULL behind the last, and where the reply broke off

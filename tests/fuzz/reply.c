@@ -4,8 +4,10 @@
  * and as a reply with code
  */
 #include "agent/base/json.h"
+#include "agent/base/utf8.h"
 #include "agent/model/extract.h"
 #include "agent/model/response.h"
+#include "agent/model/think.h"
 #include "agent/model/tool.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -23,6 +25,20 @@ static void check_code(const char *bytes, size_t length)
 	HOLDS((x.kind == EXTRACT_CODE || x.kind == EXTRACT_ANSWER) ==
 	      !extract_complaint(x.kind));
 	text_free(&x.code);
+}
+
+/* no byte is made up, and thinking once out is out */
+static void check_thinking(struct reply *reply)
+{
+	size_t length = reply->text.length + reply->reasoning.length;
+	size_t left;
+	struct err e;
+
+	HOLDS(think_split(reply, &e) == 0);
+	left = reply->text.length;
+	HOLDS(left <= length);
+	HOLDS(utf8_valid(text_string(&reply->text), left));
+	HOLDS(think_split(reply, &e) == 0 && reply->text.length <= left);
 }
 
 static void check_reply(struct reply *reply)
@@ -48,6 +64,7 @@ static void check_reply(struct reply *reply)
 	}
 	text_free(&x.code);
 	text_free(&complaint);
+	check_thinking(reply);
 	check_code(text_string(&reply->text), reply->text.length);
 }
 

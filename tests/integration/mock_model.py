@@ -4,6 +4,7 @@
 It speaks chat completions, and at a path that ends in /messages Anthropic's messages; as a
 stream of events where it is asked for one. An answer is a dict:
     say="text"          a proper answer with this content; finish="stop" unless given
+    thinks="text"       what it thought before, in a member or block of its own
     calls=[(name, arguments), ...]   calls beside it; arguments as they are, maybe no JSON
     usage=(asked, answered)          tokens; (100, 7) unless given, None to tell none
     cached=(read, written)           of those asked, from and into the server's cache
@@ -67,6 +68,8 @@ def messages_usage(answer, answered):
 def chat_body(answer):
     text, calls, finish, usage = parts(answer)
     message = {"role": "assistant", "content": text}
+    if "thinks" in answer:
+        message["reasoning_content"] = answer["thinks"]
     if calls:
         message["tool_calls"] = [{"id": f"call_{i}", "type": "function",
                                   "function": {"name": name, "arguments": arguments}}
@@ -79,7 +82,9 @@ def chat_body(answer):
 
 def chat_events(answer):
     text, calls, finish, usage = parts(answer)
-    deltas = [{"role": "assistant", "content": ""}] + [{"content": p} for p in pieces(text)]
+    deltas = [{"role": "assistant", "content": ""}]
+    deltas += [{"reasoning_content": p} for p in pieces(answer.get("thinks", ""))]
+    deltas += [{"content": p} for p in pieces(text)]
     for i, (name, arguments) in enumerate(calls):
         deltas.append({"tool_calls": [{"index": i, "id": f"call_{i}", "type": "function",
                                        "function": {"name": name, "arguments": ""}}]})
@@ -96,7 +101,8 @@ def chat_events(answer):
 
 def blocks(answer):
     text, calls, _, _ = parts(answer)
-    found = [{"type": "text", "text": text}] if text else []
+    found = [{"type": "thinking", "thinking": answer["thinks"], "signature": "x"}] if "thinks" in answer else []
+    found += [{"type": "text", "text": text}] if text else []
     return found + [{"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": arguments}
                     for i, (name, arguments) in enumerate(calls)]
 
@@ -121,13 +127,13 @@ def messages_events(answer):
         message["usage"] = messages_usage(answer, 1)
     events = [{"type": "message_start", "message": message}, {"type": "ping"}]
     for index, block in enumerate(blocks(answer)):
-        kind, whole = ("text_delta", block["text"]) if block["type"] == "text" else \
-            ("input_json_delta", block["input"])
-        empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
-        field = "text" if block["type"] == "text" else "partial_json"
+        field = {"tool_use": "input"}.get(block["type"], block["type"])
+        kind = {"tool_use": "input_json_delta"}.get(block["type"], field + "_delta")
+        empty = {**block, field: {} if field == "input" else ""}
         events.append({"type": "content_block_start", "index": index, "content_block": empty})
         events += [{"type": "content_block_delta", "index": index,
-                    "delta": {"type": kind, field: piece}} for piece in pieces(whole)]
+                    "delta": {"type": kind, "partial_json" if field == "input" else field: piece}}
+                   for piece in pieces(block[field])]
         events.append({"type": "content_block_stop", "index": index})
     end = {"type": "message_delta", "delta": {"stop_reason": STOPS[finish]}}
     if usage:

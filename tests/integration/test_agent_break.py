@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_agent_break.py - servers and files that mean mischief, where nothing else looks"""
 import gzip
+import itertools
 import json
 import os
 import shutil
@@ -217,6 +218,81 @@ class Counts(AgentCase):
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (10**12, 10**12)}], "--json",
                                   "--total-tokens", "5000", status=3)
         self.assertEqual(json.loads(out)["budget"]["tokens"]["used"], 2 * 10**12)
+
+
+class Thinking(AgentCase):
+    """What a model thinks is shown and recorded; it is not run, no answer, and not sent back."""
+
+    DRAFT = "Hm, \x1b[2Jlet me see.\n" + fence("print('dra' + 'ft')")
+
+    def replies(self, record):
+        with open(record) as f:
+            return [e for e in map(json.loads, f) if e["event"] == "reply"]
+
+    def test_in_the_text(self):
+        for before, after in (("<think>\n", "</think>\n\n"), ("", "</think>\n"), ("<reasoning>", "</reasoning>")):
+            with self.subTest(before=before):
+                record = self.path("t.jsonl")
+                mock, out, err = self.ask(
+                    [{"say": before + self.DRAFT + after + fence("print('fin' + 'al')")},
+                     {"say": before + self.DRAFT + after + "It is 42."}], "--transcript", record)
+                self.assertIn("  | final\n", out)
+                self.assertNotIn("  | draft\n", out)
+                self.assertIn("thinking\n  : Hm, \\x1b[2Jlet me see.\n  : ```python\n", out)
+                self.assertIn("answer\n  > It is 42.\n", out)
+                first, second = self.replies(record)
+                self.assertEqual((first["text"], second["text"]), (fence("print('fin' + 'al')"), "It is 42."))
+                self.assertEqual((first["reasoning"].strip(), first["reasoning_bytes"]),
+                                 (self.DRAFT.strip(), len(first["reasoning"])))
+                self.assertNotIn("let me see", json.dumps(mock.messages(1)))
+                os.unlink(record)
+
+    def test_apart(self):
+        for model, stream in itertools.product(("openai", "anthropic"), (True, False)):
+            with self.subTest(model=model, stream=stream):
+                record = self.path("t.jsonl")
+                how = {"thinks": self.DRAFT, "stream": stream}
+                mock, out, err = self.ask([{"say": fence("print('fin' + 'al')"), **how}, {"say": "It is 42.", **how}],
+                                          "--transcript", record, model=model)
+                self.assertIn("  | final\n", out)
+                self.assertNotIn("  | draft\n", out)
+                self.assertIn("thinking\n  : Hm, \\x1b[2Jlet me see.\n", out)
+                self.assertEqual([r["reasoning"] for r in self.replies(record)], [self.DRAFT] * 2)
+                self.assertNotIn("let me see", json.dumps(mock.messages(1)))
+                os.unlink(record)
+
+    def test_no_end(self):
+        """Cut off while it thinks: nothing is run, and it is told so."""
+        for answer in ({"say": "<think>" + self.DRAFT}, {"say": "", "thinks": self.DRAFT}):
+            mock, out, err = self.ask([{**answer, "finish": "length"}, {"say": "It is 42."}])
+            self.assertIn("Your reply was cut off before its end", mock.messages(1)[-1]["content"])
+            self.assertNotIn("  | draft\n", out)
+            self.assertIn("answer\n  > It is 42.\n", out)
+
+    def test_much(self):
+        record = self.path("t.jsonl")
+        mock, out, err = self.ask([{"say": "It is 42.", "thinks": "Hm.\n" * 50000, "stream": False,
+                                    "usage": None}], "--transcript", record)
+        (reply,) = self.replies(record)
+        self.assertEqual((len(reply["reasoning"]), reply["reasoning_bytes"]), (65536, 200000))
+        self.assertEqual(out.count("  : Hm.\n"), 40)
+        self.assertIn("199840 more bytes of thinking are not shown\n", out)
+        # it was paid for
+        self.assertGreater(reply["usage"]["completion_tokens"], 60000)
+
+    def test_the_key_in_it(self):
+        record = self.path("t.jsonl")
+        mock, out, err = self.ask([{"say": "It is 42.", "thinks": f"It is {KEY}."}], "--transcript", record)
+        with open(record) as f:
+            self.assertNotIn(KEY, out + err + f.read())
+
+    def test_live(self):
+        """On a terminal it comes before the words, and once."""
+        with MockModel([{"say": "It is 42.", "thinks": "Let me see."}]) as mock:
+            out = self.on_terminal("solve", "x", "--stepjail", self.fake, "--model", "openai", "--model-name", "m",
+                                   "--base-url", mock.url, env=self.env(STEPJAIL_API_KEY=KEY, NO_COLOR="1")).decode()
+        self.assertIn("  : Let me see.\r\n  : \r\n  : It is 42.\r\n", out)
+        self.assertEqual(out.count("Let me see."), 1)
 
 
 if __name__ == "__main__":

@@ -127,6 +127,7 @@ static Suite *(*const suites[])(void) = {
 	agent_skills_suite,
 	agent_memory_suite,
 	agent_text_suite,
+	agent_think_suite,
 	agent_tool_suite,
 	agent_checks_suite,
 	agent_prompt_suite,

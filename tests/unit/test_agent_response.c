@@ -200,6 +200,58 @@ static const struct {
 	  "", 0 },
 };
 
+/* a server's ways to tell what the model thought, each a bit of it, and its answer "a" */
+static const struct {
+	const struct dialect *dialect;
+	const char *bytes;
+	const char *reasoning;
+} thoughts[] = {
+	{ &openai_dialect,
+	  CHUNK("\"reasoning_content\":\"Hm\"") CHUNK("\"reasoning_content\":\".\"")
+		  CHUNK("\"content\":\"a\"") DONE,
+	  "Hm." },
+	{ &openai_dialect,
+	  CHUNK("\"reasoning\":\"Hm\\ud83d\"") CHUNK("\"content\":\"a\"") DONE,
+	  "Hm\xef\xbf\xbd" },
+	{ &openai_dialect,
+	  CHUNK("\"reasoning\":\"Hm\",\"reasoning_content\":\"Hm\"")
+		  CHUNK("\"content\":\"a\",\"reasoning\":{\"x\":1}") DONE,
+	  "Hm" },
+	{ &anthropic_dialect,
+	  START EVENT("content_block_start",
+		      ",\"index\":0,\"content_block\":{\"type\":\"thinking\","
+		      "\"thinking\":\"\",\"signature\":\"\"}")
+		  EVENT("content_block_delta",
+			",\"index\":0,\"delta\":{\"type\":\"thinking_delta\","
+			"\"thinking\":\"Hm\"}")
+			  EVENT("content_block_delta",
+				",\"index\":0,\"delta\":{\"type\":\"signature_delta\","
+				"\"signature\":\"xyz\"}") TEXT_BLOCK("1")
+				  TEXT_DELTA("1", "a") STOP,
+	  "Hm" },
+	{ &anthropic_dialect,
+	  START EVENT("content_block_start", ",\"index\":0,\"content_block\":{\"type\":"
+					     "\"redacted_thinking\",\"data\":\"xyz\"}")
+		  TEXT_BLOCK("1") TEXT_DELTA("1", "a") STOP,
+	  "(thinking that the server does not show)\n" },
+};
+
+START_TEST(thinking_is_apart)
+{
+	struct reply reply = { 0 };
+	struct response a;
+	struct err e = { 0 };
+	const char *bytes = thoughts[_i].bytes;
+
+	ck_assert_int_eq(read_stream(thoughts[_i].dialect, bytes, strlen(bytes), 7,
+				     &reply, &a, &e),
+			 0);
+	ck_assert_str_eq(text_string(&reply.text), "a");
+	ck_assert_str_eq(text_string(&reply.reasoning), thoughts[_i].reasoning);
+	reply_free(&reply);
+}
+END_TEST
+
 START_TEST(odd_streams_are_read)
 {
 	struct reply reply = { 0 };
@@ -260,6 +312,13 @@ START_TEST(streams_are_bounded)
 	text_printf(&words, CHUNK("\"content\":\"%s\""), text_string(&piece));
 	ck_assert_int_eq(feed_often(text_string(&words), 9, &e), -E2BIG);
 	ck_assert_ptr_nonnull(strstr(e.text, "the model's reply: longer than 8388608"));
+
+	cleanup_text struct text thought = { 0 };
+
+	text_printf(&thought, CHUNK("\"reasoning\":\"%s\""), text_string(&piece));
+	ck_assert_int_eq(feed_often(text_string(&thought), 9, &e), -E2BIG);
+	ck_assert_ptr_nonnull(
+		strstr(e.text, "the model's reasoning: longer than 8388608"));
 
 	cleanup_text struct text call = { 0 };
 
@@ -351,6 +410,7 @@ Suite *agent_response_suite(void)
 	tcase_add_loop_test(c, streams_cut_at_any_byte_are_seen, 0, (int)sample_count);
 	tcase_add_loop_test(c, faults_are_told, 0, ROWS(faulty));
 	tcase_add_loop_test(c, odd_streams_are_read, 0, ROWS(odd));
+	tcase_add_loop_test(c, thinking_is_apart, 0, ROWS(thoughts));
 	tcase_add_test(c, streams_are_bounded);
 	tcase_add_test(c, calls_are_bounded);
 	tcase_add_loop_test(c, tokens_are_counted, 0, ROWS(counts));

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * think.c - a model's thinking in its reply: see think.h for the rules
+ *
+ * Theory of operation
+ *   One pass over the lines, as extract.c makes it. A block is kept whole, whatever is in
+ *   it; in other lines tags are looked for. What is behind a thought begins a line of its
+ *   own, so that two halves make no fence.
+ */
+#include <string.h>
+
+#include "agent/model/fence.h"
+#include "agent/model/pylex.h"
+#include "agent/model/think.h"
+
+static const char *const names[] = { "think>", "thinking>", "reasoning>" };
+
+struct tag {
+	const char *name;
+	bool closing;
+	size_t length;
+};
+
+struct scan {
+	struct span rest;
+	const char *line_end; /* behind the newline of the last line that was looked at */
+	struct text kept;
+	struct text *thoughts;
+	bool follow_strings;
+	bool found; /* a tag, if nothing else */
+};
+
+/* a tag at the beginning of a text */
+static bool is_tag(struct span s, struct tag *tag)
+{
+	size_t at = 1;
+
+	if (s.length < 2 || s.at[0] != '<')
+		return false;
+	tag->closing = s.at[1] == '/';
+	at += tag->closing;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (fence_begins((struct span){ s.at + at, s.length - at }, names[i])) {
+			tag->name = names[i];
+			tag->length = at + strlen(names[i]);
+			return true;
+		}
+	return false;
+}
+
+/* the first tag in a text, or the first closing one of a name; NULL where there is none */
+static const char *find_tag(struct span s, const char *closes, struct tag *tag)
+{
+	const char *end = s.at + s.length;
+
+	for (const char *at = s.at; (at = memchr(at, '<', (size_t)(end - at))); at++) {
+		if (!is_tag((struct span){ at, (size_t)(end - at) }, tag))
+			continue;
+		if (closes && tag->closing && tag->name == closes)
+			return at;
+		if (!closes && (at == s.at || at[-1] != '`' || at + tag->length == end ||
+				at[tag->length] != '`'))
+			return at;
+	}
+	return NULL;
+}
+
+/* a line that begins with a tag */
+static bool begins_with_tag(struct span line, struct tag *tag)
+{
+	size_t at = fence_indent(line, 0);
+
+	return is_tag((struct span){ line.at + at, line.length - at }, tag);
+}
+
+/* a closing tag in a block's lines that neither a line nor a string in them opened */
+static bool is_draft(struct span body)
+{
+	struct pylex lex = { 0 };
+	bool in_string = false, in_doubt = false;
+	size_t open = 0;
+
+	while (body.length) {
+		struct span line = fence_line(&body);
+		struct tag tag;
+
+		if (begins_with_tag(line, &tag)) {
+			if (in_string)
+				in_doubt |= tag.closing;
+			else if (tag.closing && !open)
+				return true;
+			else
+				open += tag.closing ? -(size_t)1 : 1;
+		}
+		in_string = pylex_line(&lex, line.at, line.length);
+		in_doubt &= in_string;
+	}
+	/* a string without an end is none */
+	return in_doubt;
+}
+
+/* behind the last line of a text that begins with a closing tag */
+static struct span behind_last(struct span s)
+{
+	struct span last = s;
+
+	while (s.length) {
+		struct span line = fence_line(&s);
+		struct tag tag;
+
+		if (begins_with_tag(line, &tag) && tag.closing) {
+			const char *at = line.at + fence_indent(line, 0) + tag.length;
+
+			last = (struct span){ at, (size_t)(s.at - at) + s.length };
+		}
+	}
+	return last;
+}
+
+static void add_thought(struct scan *s, const char *from, const char *to)
+{
+	while (from < to && (*from == '\r' || *from == '\n'))
+		from++;
+	text_add(s->thoughts, from, (size_t)(to - from));
+	if (to > from && to[-1] != '\n')
+		text_puts(s->thoughts, "\n");
+}
+
+/* all so far was thinking, and what comes up to @to */
+static void disown(struct scan *s, const char *from, const char *to)
+{
+	text_add(s->thoughts, s->kept.bytes, s->kept.length);
+	text_clear(&s->kept);
+	add_thought(s, from, to);
+}
+
+static void take_block(struct scan *s, struct span opening, struct block *b)
+{
+	bool code = b->kind == BLOCK_PYTHON || b->kind == BLOCK_PLAIN;
+	const char *end = s->rest.at + s->rest.length;
+	struct span body;
+
+	(void)fence_body(&s->rest, opening, b, &s->follow_strings, &body);
+	if (b->mark == '<')
+		(void)fence_line(&body); /* what is behind the tag begins no line */
+	if (code && is_draft(body)) {
+		s->found = true;
+		s->rest = behind_last((struct span){ body.at, (size_t)(end - body.at) });
+		disown(s, opening.at, s->rest.at);
+		return;
+	}
+	text_add(&s->kept, opening.at, (size_t)(s->rest.at - opening.at));
+}
+
+/* the next line, or what is left of the one that a tag stood in: looking for its end
+ * once more for each tag would take time as the square of its length */
+static struct span next_line(struct scan *s)
+{
+	struct span line = s->rest;
+
+	if (s->rest.at >= s->line_end) {
+		line = fence_line(&s->rest);
+		s->line_end = s->rest.at;
+		return line;
+	}
+	line.length = (size_t)(s->line_end - line.at);
+	s->rest.at += line.length;
+	s->rest.length -= line.length;
+	while (line.length && strchr("\r\n", line.at[line.length - 1]))
+		line.length--;
+	return line;
+}
+
+/* a line of no block: up to its first tag, and that one's thinking */
+static void take_line(struct scan *s, struct span line)
+{
+	const char *end = s->rest.at + s->rest.length;
+	struct tag tag;
+	const char *at = find_tag(line, NULL, &tag);
+	const char *behind;
+
+	if (!at) {
+		text_add(&s->kept, line.at, (size_t)(s->rest.at - line.at));
+		return;
+	}
+	s->found = true;
+	behind = at + tag.length;
+	if (tag.closing) {
+		disown(s, line.at, at);
+	} else {
+		struct span inner = { behind, (size_t)(end - behind) };
+
+		text_add(&s->kept, line.at, (size_t)(at - line.at));
+		at = find_tag(inner, tag.name, &tag);
+		add_thought(s, behind, at ? at : end);
+		behind = at ? at + tag.length : end;
+		if (s->kept.length && s->kept.bytes[s->kept.length - 1] != '\n')
+			text_puts(&s->kept, "\n");
+	}
+	s->rest = (struct span){ behind, (size_t)(end - behind) };
+}
+
+/* the reply without blank lines at its beginning */
+static void keep(struct scan *s, struct text *text)
+{
+	struct span left = { text_string(&s->kept), s->kept.length };
+	struct span from = left;
+
+	while (left.length && fence_blank(fence_line(&left)))
+		from = left;
+	text_clear(text);
+	text_add(text, from.at, from.length);
+	text_free(&s->kept);
+}
+
+int think_split(struct reply *r, struct err *e)
+{
+	struct scan s = { .rest = { text_string(&r->text), r->text.length },
+			  .line_end = text_string(&r->text),
+			  .kept.max = REPLY_TEXT_MAX + 1,
+			  .thoughts = &r->reasoning,
+			  .follow_strings = true };
+	int bad;
+
+	while (s.rest.length) {
+		struct span line = next_line(&s);
+		struct block b;
+
+		if (fence_opens(line, &b))
+			take_block(&s, line, &b);
+		else
+			take_line(&s, line);
+	}
+	bad = text_check(&s.kept, "the model's reply", e);
+	if (bad == 0)
+		bad = text_check(&r->reasoning, "the model's reasoning", e);
+	if (bad == 0 && s.found)
+		keep(&s, &r->text);
+	text_free(&s.kept);
+	return bad;
+}
