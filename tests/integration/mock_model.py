@@ -58,11 +58,12 @@ def chat_usage(answer):
 
 
 def messages_usage(answer, answered):
-    asked = parts(answer)[3][0]
-    read, written = answer.get("cached", (0, 0))
-    cached = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
-    return {"input_tokens": asked - read - written, "output_tokens": answered,
-            **(cached if "cached" in answer else {})}
+    told = {"input_tokens": parts(answer)[3][0], "output_tokens": answered}
+    if "cached" in answer:
+        read, written = answer["cached"]
+        told = {**told, "input_tokens": told["input_tokens"] - read - written,
+                "cache_read_input_tokens": read, "cache_creation_input_tokens": written}
+    return told
 
 
 def chat_body(answer):
