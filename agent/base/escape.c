@@ -86,16 +86,21 @@ void escape_line(struct text *out, const void *bytes, size_t length)
 void escape_name(struct text *out, const void *bytes, size_t length)
 {
 	size_t shown = utf8_floor(bytes, length, ESCAPE_NAME_MAX);
+	cleanup_text struct text line = { 0 };
 	cleanup_text struct text name = { 0 };
+	char quote;
 
-	escape_line(&name, bytes, shown);
-	text_puts(out, "'");
+	escape_line(&line, bytes, shown);
+	escape_turns(&name, text_string(&line), line.length);
+	quote = memchr(bytes, '\'', shown) && !memchr(bytes, '"', shown) ? '"' : '\'';
+	text_add(out, &quote, 1);
 	for (size_t i = 0; i < name.length; i++)
-		if (name.bytes[i] == '\'')
+		if (name.bytes[i] == quote)
 			text_puts(out, "\\x27");
 		else
 			text_add(out, name.bytes + i, 1);
-	text_puts(out, shown < length ? "...'" : "'");
+	text_puts(out, shown < length ? "..." : "");
+	text_add(out, &quote, 1);
 }
 
 void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length)

@@ -20,7 +20,7 @@
 /* begins each line of a file or of a jail that a model or a person is shown (prompt.h) */
 #define ESCAPE_MARK "| "
 
-#define ESCAPE_NAME_MAX 200 /* bytes of it that are shown */
+#define ESCAPE_NAME_MAX 300 /* bytes of it that are shown */
 
 /** escape_hides() - True for a character that is shown as an escape (newline too) */
 bool escape_hides(uint32_t point);
@@ -33,8 +33,10 @@ void escape_line(struct text *out, const void *bytes, size_t length);
  * escape_name() - Add a name or a word that is not the agent's, in quotes, to a line of
  * the agent's own
  *
- * As escape_line(), but cut at ESCAPE_NAME_MAX bytes, and quotes in it are escaped: it
- * ends where its closing quote is seen, and cannot go on as the agent's own words.
+ * As escape_line(), but cut at ESCAPE_NAME_MAX bytes, and in quotes that do not stand in
+ * it, as Python's repr() has it: single ones, else double ones, else escaped. So it ends
+ * where its closing quote is seen, and cannot go on as the agent's own words. What
+ * parts turns is broken as by escape_turns(), for a model may be told it.
  */
 void escape_name(struct text *out, const void *bytes, size_t length);
 

@@ -218,11 +218,13 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 	if (r != 0)
 		return r;
 	/* its first line alone: the reason is one */
-	(void)err_say(e, EPERM, "--check-prompt refused %s: %s%s%.*s",
-		      checks_rows[CHECKS_PROMPT].refused, text_string(&ending),
-		      said.length ? ": " : "",
-		      said.length ? (int)strcspn(said.bytes + strlen(ESCAPE_MARK), "\n")
-				  : 0,
-		      said.length ? said.bytes + strlen(ESCAPE_MARK) : "");
+	if (said.length) {
+		const char *first = said.bytes + strlen(ESCAPE_MARK);
+
+		text_puts(&ending, ": ");
+		escape_name(&ending, first, strcspn(first, "\n"));
+	}
+	(void)err_say(e, EPERM, "--check-prompt refused %s: %s",
+		      checks_rows[CHECKS_PROMPT].refused, text_string(&ending));
 	return 0;
 }

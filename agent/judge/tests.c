@@ -267,7 +267,7 @@ static void add_words(const struct tests *t, const cJSON *verdict, struct text *
 		words,
 		"Your answer does not stand: the tests did not pass with your files in a fresh sandbox: ");
 	if (verdict) {
-		escape_line(words, why, strlen(why));
+		escape_name(words, why, strlen(why));
 	} else {
 		text_puts(words, "what runs them ended before it could report: ");
 		verdict_cause(t->has_compared ? &t->compared.facts : &t->step.facts,

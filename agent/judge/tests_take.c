@@ -39,9 +39,9 @@ int tests_failed(int r, const char *what, const char *why, struct text *words)
 	if (r == -EINTR || r == -ENOMEM)
 		return r;
 	text_puts(words, "Your answer does not stand: your files cannot be judged: ");
-	escape_line(words, what, strlen(what));
+	escape_name(words, what, strlen(what));
 	text_puts(words, ": ");
-	escape_line(words, why, strlen(why));
+	escape_name(words, why, strlen(why));
 	text_puts(words, ".");
 	return 0;
 }

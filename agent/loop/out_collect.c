@@ -88,6 +88,18 @@ static const char *wrong_name(const char *name, bool hidden)
 	return NULL;
 }
 
+/* a request that failed: stepjail's words may quote the jail's */
+static void leave_refused(struct out *o, const char *path, int r, const struct err *why)
+{
+	cleanup_text struct text words = { 0 };
+
+	if (r == -EPERM) {
+		text_puts(&words, "stepjail says: ");
+		escape_name(&words, why->text, strlen(why->text));
+	}
+	leave_out(o, path, r == -EPERM ? text_string(&words) : why->text);
+}
+
 static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
 {
 	struct copy *c = arg;
@@ -205,7 +217,7 @@ static int copy_file(struct level *l, const char *path, const char *name, uint64
 	else if (c.failed)
 		fail_file(o, path, c.failed);
 	else
-		leave_out(o, path, why.text);
+		leave_refused(o, path, r, &why);
 	if (c.failed == ENOSPC || c.failed == EDQUOT)
 		return err_set(e, c.failed, "%s", text_string(&o->folder.path));
 	if (!is_end(r))
@@ -274,7 +286,7 @@ static int walk(struct level *l, struct err *e)
 		return r;
 	}
 	if (r < 0) {
-		leave_out(l->o, l->path, why.text);
+		leave_refused(l->o, l->path, r, &why);
 		return 0;
 	}
 	while (r == 0 && (r = list_next(&list, &at, &entry)) > 0) {

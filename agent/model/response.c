@@ -104,6 +104,14 @@ enum fault response_fault(const cJSON *body, const struct mask *mask, struct tex
 	return fault;
 }
 
+void response_quote(const struct text *words, struct text *out)
+{
+	if (!words->length)
+		return;
+	text_puts(out, ": ");
+	escape_name(out, words->bytes, words->length);
+}
+
 void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
 		     const char *completion)
 {
@@ -149,13 +157,15 @@ void response_arguments(struct call *c, const cJSON *piece)
 static int fail(const struct response *a, const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
+	cleanup_text struct text quoted = { 0 };
 	enum fault fault = response_fault(body, a->mask, &words);
 	int errnum = fault == FAULT_LENGTH                            ? EMSGSIZE
 		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
 								      : EAGAIN;
 
-	return err_say(e, errnum, "the model's server failed in its answer%s%s%s",
-		       words.length ? ": " : "", text_string(&words),
+	response_quote(&words, &quoted);
+	return err_say(e, errnum, "the model's server failed in its answer%s%s",
+		       text_string(&quoted),
 		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
 }
 
@@ -246,6 +256,7 @@ int response_body(struct response *a, char *body, size_t length, struct err *e)
 int response_end(struct response *a, struct err *e)
 {
 	cleanup_text struct text shown = { 0 };
+	cleanup_text struct text quoted = { 0 };
 	const struct text *words = &a->reply->text;
 
 	if (a->reply->refusal.length)
@@ -260,7 +271,8 @@ int response_end(struct response *a, struct err *e)
 	cover(a->mask, words->bytes, words->length);
 	escape_line(&shown, text_string(words),
 		    utf8_floor(text_string(words), words->length, RESPONSE_WORDS_MAX));
-	return err_say(e, EBADMSG, "the model refused%s%s%s%s%s", a->reason ? " (" : "",
+	response_quote(&shown, &quoted);
+	return err_say(e, EBADMSG, "the model refused%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
-		       shown.length ? ": " : "", text_string(&shown));
+		       text_string(&quoted));
 }

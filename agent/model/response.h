@@ -112,6 +112,10 @@ enum fault {
  */
 enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
 
+/** response_quote() - Add these words for an error line, in quotes behind a colon; nothing
+ * where there are none. Behind key_redact_cut(), which looks at their end */
+void response_quote(const struct text *words, struct text *out);
+
 /**
  * response_tokens() - Take over counts that the server tells, where it does
  * @prompt, @completion: Names of the members of @usage

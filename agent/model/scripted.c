@@ -144,7 +144,7 @@ static int take_header(struct model *m, const struct chat *chat, struct reply *r
 
 	cleanup_text struct text shown = { 0 };
 
-	escape_line(&shown, last, utf8_floor(last, strlen(last), 200));
+	escape_name(&shown, last, utf8_floor(last, strlen(last), 200));
 	return err_say(
 		e, EPROTO,
 		"%s:%zu: turn %zu expects '%.*s', which the message it answers does not hold; that begins: %s",

@@ -77,7 +77,8 @@ static void say_where(const struct shown *s, const struct media_item *m,
 		return;
 	/* the jail's own word: it is folded behind the agent's mark, as a path is not */
 	text_clear(&line);
-	text_printf(&line, "    saved by the code as %s", text_string(&m->name));
+	text_puts(&line, "    saved by the code as ");
+	escape_name(&line, text_string(&m->name), m->name.length);
 	show_note(to, text_string(&line));
 }
 

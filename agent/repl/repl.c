@@ -134,7 +134,8 @@ static void say_verdict(struct repl *r, const struct verdict_facts *f)
 	    kept && r->step.trace.total)
 		return;
 	if (f->verdict == VERDICT_LAUNCHER_ERROR && kept) {
-		repl_say(r, "not run: %s", f->reason);
+		escape_name(&cause, f->reason, strlen(f->reason));
+		repl_say(r, "not run: %s", text_string(&cause));
 		return;
 	}
 	text_printf(&cause, "%s: ", verdict_name(f->verdict));

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/escape.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/repl/repl.h"
@@ -25,6 +26,19 @@ struct listing {
 	struct text entry;
 };
 
+/* kind, size and time are stepjail's words; the name may hold whatever it likes */
+static void show_entry(struct repl *r, const struct text *entry)
+{
+	cleanup_text struct text line = { 0 };
+	const char *name = text_string(entry);
+
+	for (int i = 0; i < 3 && strchr(name, ' '); i++)
+		name = strchr(name, ' ') + 1;
+	text_add(&line, text_string(entry), (size_t)(name - text_string(entry)));
+	escape_name(&line, name, strlen(name));
+	show_note(&r->show, text_string(&line));
+}
+
 static int take_entries(void *arg, const char *bytes, size_t length, struct err *e)
 {
 	struct listing *l = arg;
@@ -35,8 +49,7 @@ static int take_entries(void *arg, const char *bytes, size_t length, struct err 
 
 		text_add(&l->entry, bytes, piece);
 		if (end) {
-			/* escaped as a line: a name may hold whatever it likes */
-			show_note(&l->r->show, text_string(&l->entry));
+			show_entry(l->r, &l->entry);
 			text_clear(&l->entry);
 		}
 		piece += end ? 1 : 0;

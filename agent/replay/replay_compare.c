@@ -18,9 +18,12 @@ static const char *const scalars[] = { "verdict",   "state",  "head",
 /* a string or a small number, as one word */
 static void add_word(const cJSON *one, struct text *out)
 {
-	if (cJSON_IsString(one))
-		escape_line(out, one->valuestring,
-			    utf8_floor(one->valuestring, strlen(one->valuestring), 60));
+	const char *word = cJSON_IsString(one) ? one->valuestring : "";
+
+	if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-")])
+		escape_name(out, word, utf8_floor(word, strlen(word), 60));
+	else if (cJSON_IsString(one))
+		text_printf(out, "%.60s", word);
 	else if (cJSON_IsNumber(one))
 		text_printf(out, "%.0f", one->valuedouble);
 	if (!one || (cJSON_IsString(one) && !one->valuestring[0]))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/session/done.h"
 #include "agent/session/session.h"
@@ -15,6 +16,17 @@
 #define RESPONSE_MS 30000
 #define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 #define AHEAD ((size_t)4 * WIRE_PAYLOAD_MAX) /* bytes of a PUT that wait to be sent */
+
+static int say_gone(const struct session *s, struct err *e)
+{
+	cleanup_text struct text why = { 0 };
+
+	if (s->reason[0]) {
+		text_puts(&why, ": ");
+		escape_name(&why, s->reason, strlen(s->reason));
+	}
+	return err_say(e, ENOTCONN, "the session is gone%s", text_string(&why));
+}
 
 /* the words of whatever came in place of an answer */
 static int no_answer(struct session *s, int event, const struct session_frame *f,
@@ -29,8 +41,7 @@ static int no_answer(struct session *s, int event, const struct session_frame *f
 		return err_say(e, EPERM, "%s", *words ? words : "stepjail refused that");
 	}
 	if (event == SERVE_FRAME && f->type == WIRE_CLOSED)
-		return err_say(e, ENOTCONN, "the session is gone%s%s",
-			       s->reason[0] ? ": " : "", s->reason);
+		return say_gone(s, e);
 	/* a late answer would be taken for that to another question */
 	serve_end(&s->serve, 0);
 	s->open = false;

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/session/verdict.h"
 
@@ -101,6 +102,16 @@ static void add_signal(int signal, struct text *out)
 		text_puts(out, ", a crash in native code or too deep a recursion");
 }
 
+/* stepjail's words, which may quote the jail's */
+static void add_reason(const char *reason, struct text *out)
+{
+	if (!reason[0])
+		return;
+	text_puts(out, " (");
+	escape_name(out, reason, strlen(reason));
+	text_puts(out, ")");
+}
+
 static void add_field(const struct verdict_facts *f, const char *field, struct text *out)
 {
 	char time[32];
@@ -112,7 +123,7 @@ static void add_field(const struct verdict_facts *f, const char *field, struct t
 	else if (strncmp(field, "{failed}", 8) == 0)
 		text_puts(out, f->soft ? "failed" : "was killed");
 	else if (strncmp(field, "{reason}", 8) == 0)
-		text_printf(out, f->reason[0] ? " (%s)" : "%s", f->reason);
+		add_reason(f->reason, out);
 	else if (strncmp(field, "{code}", 6) == 0)
 		text_printf(out, "%d", f->code);
 	else if (strncmp(field, "{signal}", 8) == 0)

@@ -118,6 +118,7 @@ int skills_run(struct skills *s, const char *order, size_t length, struct text *
 {
 	cleanup_text struct text rest = { 0 };
 	cleanup_text struct text last = { 0 };
+	cleanup_text struct text quoted = { 0 };
 	int r = run_once(&s->plan, order, length, &s->once, e);
 
 	if (r < 0)
@@ -127,8 +128,9 @@ int skills_run(struct skills *s, const char *order, size_t length, struct text *
 		return 0;
 	if (s->once.facts.verdict == VERDICT_EXITED)
 		clip_last_line(&s->once.err, &last);
+	escape_name(&quoted, text_string(&last), last.length);
 	if (last.length)
-		return err_say(e, EBADMSG, "%s", text_string(&last));
+		return err_say(e, EBADMSG, "%s", text_string(&quoted));
 	return err_say(e, EBADMSG, "its jail ended as %s",
 		       verdict_name(s->once.facts.verdict));
 }

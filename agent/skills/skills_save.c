@@ -148,8 +148,12 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	cJSON *o = cJSON_CreateObject();
 
 	escape_line(&name, file, utf8_floor(file, strlen(file), SKILLS_NAME_MAX));
-	text_printf(&line, "skills: %s: %s: %s", text_string(&name),
-		    kept ? "saved" : "not saved", words);
+	text_puts(&line, "skills: ");
+	if (skills_file_good(file))
+		text_puts(&line, file);
+	else /* it is no name of a function */
+		escape_name(&line, file, strlen(file));
+	text_printf(&line, ": %s: %s", kept ? "saved" : "not saved", words);
 	show_note(s->show, text_string(&line));
 	record_string(o, "name", text_string(&name), name.length);
 	if (*hex)

@@ -179,7 +179,7 @@ class Context(AgentCase):
         self.assertIn("is left out to save room", mock.messages(3)[3]["content"])
         mock, out, err = self.ask([error], status=4)
         self.assertEqual(len(mock.requests), 1)
-        self.one_line(err, "HTTP 400: maximum context length")
+        self.one_line(err, "HTTP 400: 'maximum context length")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class OpenAi(AgentCase):
                                     "error": {"message": "slow \x1b[2J"}}, {"say": "Hi."}])
         self.assertEqual(len(mock.requests), 2)
         self.assertGreater(mock.requests[1][0] - mock.requests[0][0], 1.9)
-        self.assertIn("HTTP 429: slow \\x1b[2J; trying again in 2", out)
+        self.assertIn("HTTP 429: 'slow \\x1b[2J'; trying again in 2", out)
 
     def test_retry_after_date(self):
         when, ahead = int(time.time()) + 3, time.time() - time.monotonic()
@@ -112,8 +112,8 @@ class OpenAi(AgentCase):
     def test_no_retry(self):
         rows = [
             ({"status": 429, "error": {"message": "pay", "code": "insufficient_quota"}}, "quota"),
-            ({"status": 400, "error": {"message": "bad"}}, "HTTP 400: bad"),
-            ({"status": 401, "error": {"message": "no"}}, "HTTP 401: no"),
+            ({"status": 400, "error": {"message": "bad"}}, "HTTP 400: 'bad'"),
+            ({"status": 401, "error": {"message": "no"}}, "HTTP 401: 'no'"),
             ({"status": 404, "body": b"<html>"}, "HTTP 404"),
             ({"status": 302, "headers": {"Location": "http://127.0.0.1:1/"}}, "--base-url"),
         ]

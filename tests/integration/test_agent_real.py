@@ -185,7 +185,7 @@ class Real(Installed, AgentCase):
                                               stdin=stdin, cwd=self.folder)
         self.assertEqual((status, out), (3, "1\n1\n1\n345\nFalse\n"), err)
         self.assertIn("rolled back to state 2: your variables are as they were", err)
-        self.assertRegex(err, r"(?m)^- 13478 \d+ data.csv$")
+        self.assertRegex(err, r"(?m)^- 13478 \d+ 'data.csv'$")
         with open(CSV) as want, open(self.path("back")) as got:
             self.assertEqual(got.read(), want.read())
 
@@ -222,9 +222,9 @@ open('out').read(), os.path.islink('out'), os.listdir('/tmp')
             status, out, err = self.run_agent("repl", "--stepjail", self.stepjail, "--transcript",
                                               "none", *self.missing, stdin=stdin)
         listed = [line.split(" ", 3)[::3] for line in err.splitlines() if line[1:2] == " "]
-        self.assertEqual(sorted(listed), sorted([["-", "one\\ntwo"], ["-", "\\x1b[2J"],
-                                                 ["-", "- 5 0 three"], ["l", "out"],
-                                                 ["l", "root"]]), err)
+        self.assertEqual(sorted(listed), sorted([["-", "'one\\ntwo'"], ["-", "'\\x1b[2J'"],
+                                                 ["-", "'- 5 0 three'"], ["l", "'out'"],
+                                                 ["l", "'root'"]]), err)
         self.assertIn(f"- {1 << 50} ", err)
         self.assertEqual([line for line in err.splitlines() if line[1:2] != " "],
                          ["out: Symbolic link loop", "../../etc/passwd: Invalid argument",

@@ -159,7 +159,7 @@ class Script(AgentCase):
         out, err = self.repl(f":put {self.path('mine')}\nimport os\nprint(os.path.getsize('mine'))"
                              f"\nopen('mine', 'a').write('end')\n:get mine {back}\n:files\n")
         self.assertEqual(out, "300000\n")
-        self.assertRegex(err, r"(?m)^- 300003 \d+ mine$")
+        self.assertRegex(err, r"(?m)^- 300003 \d+ 'mine'$")
         with open(back) as f:
             self.assertEqual(f.read(), "\0\xff" * 100000 + "end")
         out, err = self.repl(f":get mine {back}\n", status=1)

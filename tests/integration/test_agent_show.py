@@ -393,7 +393,7 @@ class Shows(AgentCase):
         self.assertIsNone(bad(err))
         self.assertTrue(err.startswith("the last step showed nothing\n"), err)
         self.assertEqual(err.count(f"pixels, {len(DEEP)} bytes: {self.path('r.jsonl.shown/step-1-1.png')}\n"), 2)
-        self.assertEqual(err.count("saved by the code as p\\x1b.png\n"), 2)
+        self.assertEqual(err.count("saved by the code as 'p\\x1b.png'\n"), 2)
         os.unlink(self.path("r.jsonl"))
         with open(self.path("script")) as f:
             script = f.read()

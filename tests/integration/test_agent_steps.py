@@ -74,7 +74,7 @@ class Steps(AgentCase):
         rows = [("memory", "more memory than it may"), ("violation", "forbidden here (ptrace)"),
                 ("pids", "processes or threads"), ("disk", "disk"), ("cpu-timeout", "CPU time"),
                 ("signaled", "signal"), ("launcher-error", "sandbox itself failed, through no "
-                                         "fault of the code (asked for)")]
+                                         "fault of the code ('asked for')")]
         got, ends = self.words(*[f"# FAKE_END={name}" for name, _ in rows])
         for (name, words), step in zip(rows, got["steps"]):
             self.assertEqual((step["verdict"], step["state"]), (name, "lost"))
@@ -86,19 +86,19 @@ class Steps(AgentCase):
     def test_session_that_is_closed(self):
         got, ends = self.words("x = 1", '# FAKE_CLOSED={"reason": "init died"}', "print(x)")
         self.assertEqual(ends[1:], [("launcher-error", "lost"), ("exception", "kept")])
-        self.assertIn("(init died)", got["steps"][1]["observation"])
+        self.assertIn("('init died')", got["steps"][1]["observation"])
 
     def test_refused_step_changes_nothing(self):
         got, ends = self.words("x = 1", '# FAKE_REFUSED={"error": "no more processes"}',
                                "print(x)")
         self.assertEqual(ends[1:], [("launcher-error", "kept"), ("completed", "kept")])
-        self.assertIn("(no more processes); all variables are kept",
+        self.assertIn("('no more processes'); all variables are kept",
                       got["steps"][1]["observation"])
 
     def test_branch_that_is_lost(self):
         got, ends = self.words("x = 1", "# FAKE_LOST", "print(x)")
         self.assertEqual(ends[1:], [("launcher-error", "lost"), ("exception", "kept")])
-        self.assertIn("(the state was lost); the whole sandbox was restarted",
+        self.assertIn("('the state was lost'); the whole sandbox was restarted",
                       got["steps"][1]["observation"])
 
     def test_output_that_was_not_sent(self):

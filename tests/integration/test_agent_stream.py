@@ -194,7 +194,7 @@ class Faults(AgentCase):
                      b'"message":"Overloaded"}}\n\n'
         mock, out, err = self.ask([{"events": overloaded}, {"say": "Hi."}], model="anthropic")
         self.assertEqual(len(mock.requests), 2)
-        self.assertIn("Overloaded; trying again", out)
+        self.assertIn("'Overloaded'; trying again", out)
 
     def test_refusals(self):
         for model in MODELS:
@@ -204,7 +204,7 @@ class Faults(AgentCase):
             self.assertEqual(len(mock.requests), 1)
         events = b'data: {"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}]}\n\n'
         mock, out, err = self.ask([{"events": events}], status=4)
-        self.one_line(err, "the model refused: No.")
+        self.one_line(err, "the model refused: 'No.'")
 
     def test_empty_replies(self):
         for model in MODELS:

@@ -63,7 +63,7 @@ static const struct {
 	{ &openai_dialect, "{\"error\":\"Busy\"}", NULL, "Busy" },
 	{ &openai_dialect,
 	  "{\"choices\":[{\"message\":{\"content\":null,\"refusal\":\"No\\u001b\"}}]}",
-	  NULL, "the model refused: No\\x1b" },
+	  NULL, "the model refused: 'No\\x1b'" },
 	{ &anthropic_dialect, MESSAGE("[{\"type\":\"text\",\"text\":\"hi\"}]"), "hi",
 	  NULL },
 	{ &anthropic_dialect,

@@ -114,11 +114,11 @@ static const struct {
 	{ &openai_dialect, CHUNK("\"content\":\"a\"") "retry: 1\n\n", -EAGAIN,
 	  "its end is missing" },
 	{ &openai_dialect, "data: {\"error\":{\"message\":\"\\u001bBusy\"}}\n\n", -EAGAIN,
-	  "server failed in its answer: \\x1bBusy" },
+	  "server failed in its answer: '\\x1bBusy'" },
 	{ &openai_dialect,
 	  CHUNK("\"content\":\"a\"") "data: {\"error\":{\"message\":\"Pay\",\"code\":"
 				     "\"insufficient_quota\"}}\n\n",
-	  -EBADMSG, "Pay (no waiting mends" },
+	  -EBADMSG, "'Pay' (no waiting mends" },
 	{ &openai_dialect,
 	  "data: {\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\","
 	  "\"type\":\"invalid_request_error\"}}\n\n",
@@ -126,9 +126,9 @@ static const struct {
 	{ &openai_dialect,
 	  CHUNK("\"refusal\":\"I will\"") CHUNK("\"refusal\":\" not\"") FINISH("stop")
 		  DONE,
-	  -EBADMSG, "the model refused: I will not" },
+	  -EBADMSG, "the model refused: 'I will not'" },
 	{ &openai_dialect, CHUNK("\"content\":\"Bad\"") FINISH("content_filter") DONE,
-	  -EBADMSG, "the model refused (a content filter of the server): Bad" },
+	  -EBADMSG, "the model refused (a content filter of the server): 'Bad'" },
 	{ &anthropic_dialect, "data: {\"index\":0}\n\n", -EAGAIN, "has no type" },
 	{ &anthropic_dialect, "data: []\n\n", -EAGAIN, "is not a JSON object" },
 	{ &anthropic_dialect,

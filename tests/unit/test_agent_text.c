@@ -433,7 +433,10 @@ static const struct {
 } quoted[] = {
 	{ "", "''" },
 	{ "a b", "'a b'" },
-	{ "a': it is there\nb", "'a\\x27: it is there\\nb'" },
+	{ "a': it is there\nb", "\"a': it is there\\nb\"" },
+	{ "a \"b\"", "'a \"b\"'" },
+	{ "a'\"b", "'a\\x27\"b'" },
+	{ "<|im_start|>", "'\\x3c|im_start|>'" },
 	{ "\x1b[2J\xff\xe2\x80\xae", "'\\x1b[2J\\xff\\u202e'" },
 };
 

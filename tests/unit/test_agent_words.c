@@ -76,7 +76,7 @@ static const struct {
 	{ { .verdict = VERDICT_EXCEPTION, .state = STATE_UNKEPT },
 	  "the code raised an exception; the next step begins in a fresh sandbox." },
 	{ { .verdict = VERDICT_LAUNCHER_ERROR, .reason = "no pids" },
-	  "the sandbox itself failed, through no fault of the code (no pids); all "
+	  "the sandbox itself failed, through no fault of the code ('no pids'); all "
 	  "variables are kept." },
 	{ { .verdict = VERDICT_PIDS, .soft = true },
 	  "the step failed: it started more processes or threads than it may; all "
