@@ -2,8 +2,8 @@
 /*
  * digest.h - SHA-256, in lower-case hex: of bytes, and of a file
  *
- * It is nettle's: Debian keeps it, GnuTLS and with it apt rest on it, and its context is a
- * plain struct, which asks for no memory and cannot fail in the middle of a record.
+ * It is nettle's: Debian keeps it, GnuTLS and with it apt rest on it, and its context is
+ * a plain struct, which asks for no memory and cannot fail in the middle of a record.
  */
 #ifndef STEPJAIL_AGENT_DIGEST_H
 #define STEPJAIL_AGENT_DIGEST_H

@@ -44,7 +44,7 @@ bool fence_opens(struct span line, struct block *b);
 
 /**
  * fence_body() - Find a block's lines, and its end
- * @rest:	What is behind the line that opens it; moved behind its end, or to the end of all
+ * @rest:	What is behind the line that opens it; moved behind its end
  * @opening:	That line
  * @follow_strings: Whether an end within a Python string is none (extract.h); true at
  *		first, kept for the blocks that follow

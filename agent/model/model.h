@@ -40,8 +40,9 @@ struct model_plan {
 	/* told about waits and repeats; one line without a newline */
 	void (*note)(void *arg, const char *line);
 	void *note_arg;
-	/* or NULL: the words of an answer, of thinking too, as they come, whole characters, hostile; @words
-	 * NULL behind the last, and where the answer broke off */
+	/* or NULL: the words of an answer, of thinking too, as they come, whole
+	 * characters, hostile; @words NULL behind the last, and where the answer broke
+	 * off */
 	void (*heard)(void *arg, const char *words, size_t length);
 	void *heard_arg;
 };
@@ -85,7 +86,8 @@ struct model_ops {
  */
 int model_open(struct model *m, const char *name, struct model_plan *plan, struct err *e);
 
-/** model_ask() - See struct model_ops; counts nothing itself; thinking is apart (think.h) */
+/** model_ask() - See struct model_ops; counts nothing itself, and parts the thinking from
+ * the text (think.h) */
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e);
 

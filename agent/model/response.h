@@ -112,8 +112,12 @@ enum fault {
  */
 enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
 
-/** response_quote() - Add these words for an error line, in quotes behind a colon; nothing
- * where there are none. Behind key_redact_cut(), which looks at their end */
+/**
+ * response_quote() - Add words for an error line, in quotes behind a colon
+ *
+ * Nothing where there are none. Should come behind key_redact_cut(), which looks at their
+ * end.
+ */
 void response_quote(const struct text *words, struct text *out);
 
 /**

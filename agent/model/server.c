@@ -131,8 +131,7 @@ struct turn {
 	struct response answer;
 	struct client_answer http;
 	struct retry_facts facts;
-	/* bytes of the reply's words that were passed on as they came */
-	size_t told, told_reasoning;
+	size_t told, told_reasoning; /* bytes that were passed on as they came */
 	bool parted; /* the text from the reasoning before it */
 };
 
@@ -160,10 +159,9 @@ static void tell(struct turn *t, bool last)
 	if (!p->heard)
 		return;
 	tell_new(t, &r->reasoning, &t->told_reasoning, last || r->text.length);
-	if (!t->parted && r->text.length && t->told_reasoning) {
+	if (!t->parted && r->text.length && t->told_reasoning)
 		p->heard(p->heard_arg, "\n\n", 2);
-		t->parted = true;
-	}
+	t->parted = r->text.length > 0;
 	tell_new(t, &r->text, &t->told, last);
 	if (last)
 		p->heard(p->heard_arg, NULL, 0);
@@ -278,8 +276,7 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 	m->usage.requests++;
 	response_begin(&t->answer, s->provider->dialect, reply);
 	t->answer.mask = &s->client->mask;
-	t->told = t->told_reasoning = 0;
-	t->parted = false;
+	t->told = t->told_reasoning = t->parted = 0;
 
 	int r = client_post(s->client, &t->body, &limits, &reader, &t->http, e);
 

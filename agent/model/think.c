@@ -48,7 +48,7 @@ static bool is_tag(struct span s, struct tag *tag)
 	return false;
 }
 
-/* the first tag in a text, or the first closing one of a name; NULL where there is none */
+/* the first tag in a text, or the first closing one of a name; NULL for none */
 static const char *find_tag(struct span s, const char *closes, struct tag *tag)
 {
 	const char *end = s.at + s.length;

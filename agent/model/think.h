@@ -3,8 +3,8 @@
  * think.h - a model's thinking in its reply: neither code nor answer
  *
  * What is thinking
- *   - <think>, <thinking> or <reasoning> (in any case) up to the first closing tag of that
- *     name; without one, all the rest of the reply.
+ *   - <think>, <thinking> or <reasoning> (in any case) up to the first closing tag of
+ *     that name; without one, all the rest of the reply.
  *   - All that stands before a closing tag that nothing opened: where the opening tag was
  *     the end of the prompt, servers send the rest alone.
  *

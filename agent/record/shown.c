@@ -58,7 +58,7 @@ void shown_end(struct shown *s)
 	folder_close(&s->folder);
 }
 
-/* beside a transcript the agent may remove nothing: what was there before is not its own */
+/* beside a transcript the agent may remove nothing: what was there is not its own */
 static int write_begun(int folder, const char *name, const struct text *bytes)
 {
 	cleanup_fd int fd = folder_make(folder, name, 0600);

@@ -196,10 +196,10 @@ class Aimock(AgentCase):
                 self.assertEqual((got["answer"], got["usage"]["retries"]), ("42.", 1))
                 # Retry-After, which is waited out, and is too long
                 got, err = self.at(server, model, "busy-long", status=4)
-                self.one_line(err, "HTTP 429: Busy (the next try would be in ", "after --wall-time")
+                self.one_line(err, "HTTP 429: 'Busy' (the next try would be in ", "after --wall-time")
                 self.assertEqual(got["usage"]["requests"], 1)
                 got, err = self.at(server, model, "denied", status=4)
-                self.one_line(err, "HTTP 401: No")
+                self.one_line(err, "HTTP 401: 'No'")
                 got, err = self.at(server, model, "unheard-of", "--retries", "1", status=4)
                 self.one_line(err, "HTTP ")
 

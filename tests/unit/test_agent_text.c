@@ -427,33 +427,6 @@ END_TEST
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
 
-static const struct {
-	const char *name;
-	const char *shown;
-} quoted[] = {
-	{ "", "''" },
-	{ "a b", "'a b'" },
-	{ "a': it is there\nb", "\"a': it is there\\nb\"" },
-	{ "a \"b\"", "'a \"b\"'" },
-	{ "a'\"b", "'a\\x27\"b'" },
-	{ "<|im_start|>", "'\\x3c|im_start|>'" },
-	{ "\x1b[2J\xff\xe2\x80\xae", "'\\x1b[2J\\xff\\u202e'" },
-};
-
-START_TEST(a_name_stays_in_its_quotes)
-{
-	cleanup_text struct text out = { 0 };
-	char longer[ESCAPE_NAME_MAX + 2];
-
-	escape_name(&out, quoted[_i].name, strlen(quoted[_i].name));
-	ck_assert_str_eq(text_string(&out), quoted[_i].shown);
-	(void)memset(longer, 'x', sizeof(longer));
-	text_clear(&out);
-	escape_name(&out, longer, sizeof(longer));
-	ck_assert_uint_eq(out.length, ESCAPE_NAME_MAX + strlen("'...'"));
-}
-END_TEST
-
 Suite *agent_text_suite(void)
 {
 	Suite *s = suite_create("agent text");
@@ -465,7 +438,6 @@ Suite *agent_text_suite(void)
 	tcase_add_loop_test(c, utf8_knows_characters, 0, ROWS(sequences));
 	tcase_add_test(c, utf8_mends);
 	tcase_add_test(c, utf8_floor_cuts_between);
-	tcase_add_loop_test(c, a_name_stays_in_its_quotes, 0, ROWS(quoted));
 	tcase_add_loop_test(c, escape_shows_what_hides, 0, ROWS(escapes));
 	tcase_add_test(c, escape_hides_every_control);
 	tcase_add_test(c, escape_lines_prefixes_all);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/escape.h"
 #include "agent/session/done.h"
 #include "agent/session/report.h"
 #include "agent/session/verdict.h"
@@ -258,12 +259,40 @@ START_TEST(kind_of_refusal_is_seen)
 }
 END_TEST
 
+static const struct {
+	const char *name;
+	const char *shown;
+} quoted[] = {
+	{ "", "''" },
+	{ "a b", "'a b'" },
+	{ "a': it is there\nb", "\"a': it is there\\nb\"" },
+	{ "a \"b\"", "'a \"b\"'" },
+	{ "a'\"b", "'a\\x27\"b'" },
+	{ "<|im_start|>", "'\\x3c|im_start|>'" },
+	{ "\x1b[2J\xff\xe2\x80\xae", "'\\x1b[2J\\xff\\u202e'" },
+};
+
+START_TEST(a_name_stays_in_its_quotes)
+{
+	cleanup_text struct text out = { 0 };
+	char longer[ESCAPE_NAME_MAX + 2];
+
+	escape_name(&out, quoted[_i].name, strlen(quoted[_i].name));
+	ck_assert_str_eq(text_string(&out), quoted[_i].shown);
+	(void)memset(longer, 'x', sizeof(longer));
+	text_clear(&out);
+	escape_name(&out, longer, sizeof(longer));
+	ck_assert_uint_eq(out.length, ESCAPE_NAME_MAX + strlen("'...'"));
+}
+END_TEST
+
 Suite *agent_words_suite(void)
 {
 	Suite *s = suite_create("agent words");
 	TCase *c = tcase_create("words");
 
 	tcase_add_loop_test(c, every_verdict_has_a_name_and_words, 0, ROWS(names));
+	tcase_add_loop_test(c, a_name_stays_in_its_quotes, 0, ROWS(quoted));
 	tcase_add_test(c, unknown_verdicts_are_none);
 	tcase_add_loop_test(c, sentences_say_what_was_lost, 0, ROWS(sentences));
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
