@@ -253,6 +253,14 @@ class Lying(Events):
         os.rename(self.path("o"), self.path("before2"))
         events, _, _ = self.collect({"out": [["-", 1, "n" * 200 + str(n)] for n in range(50000)]})
         self.assertIn("8 MiB of names", events[-1]["files_left_out"][0]["why"])
+        os.rename(self.path("o"), self.path("before3"))
+        tree, path = {}, "out"
+        for _ in range(12):
+            tree[path] = [["d", 0, "d" * 250]]
+            path += "/" + "d" * 250
+        events, _, _ = self.collect({**tree, path: [["-", 1, f"f{n}"] for n in range(1500)]})
+        self.assertIn("names are longer than 4 MiB", events[-1]["files_lost"])
+        self.assertTrue(1300 < len(events[-1]["files"]) < 1500)
 
     def test_no_sense(self):
         for entry in (["-", 1, "x"], ["", 0, ""]):
