@@ -16,17 +16,13 @@ OUTWARD = {"init": {"init"}, "jail": {"jail", "init"}, "agent": {"agent", "init"
 CIRCLE_MAX = 3
 # whose rooms are in an order, that of a table
 ROOMS = ("jail", "agent")
-# what one room of the agent alone does: (words of it, that room, what others use, the modules
-# that still do it themselves: one that no longer does is to go from its row)
+# what one room of the agent alone does: (words of it, that room, what others use)
 ALONE = (
     (re.compile(r'^#include "init/\w*wire\.h"|\bWIRE_[A-Z]|'
                 r"\bstruct serve_(?:at|end|file|limits|state|step)\b", re.M),
-     "agent/session", "the functions of agent/session/session.h",
-     {"agent/judge/tests_take", "agent/repl/repl", "agent/repl/repl_file",
-      "agent/replay/replay", "agent/replay/replay_command", "agent/skills/skills_save"}),
+     "agent/session", "the functions of agent/session/session.h"),
     (re.compile(r"\bcJSON_(?:Parse\w*|GetObjectItem\w*)\("),
-     "agent/base", "json_parse() and json_get()",
-     set()),
+     "agent/base", "json_parse() and json_get()"),
 )
 
 
@@ -52,16 +48,12 @@ def graph(texts):
 
 
 def alone(texts):
-    """Each module of the agent that does what another room's business is, or is listed for
-    nothing."""
-    for words, place, instead, left in ALONE:
-        found = {module: words.search(text)[0] for module, text in texts
-                 if module.startswith("agent/") and room(module) != place
-                 and words.search(text)}
-        for module in sorted(found.keys() - left):
-            yield f"{module} has {found[module]}, which is for {place}/ alone: use {instead}"
-        for module in sorted(left - found.keys()):
-            yield f"{module} uses {instead} by now: take it out of ALONE in tests/includes.py"
+    """Each module of the agent that does what another room's business is."""
+    for words, place, instead in ALONE:
+        for module, text in texts:
+            found = words.search(text)
+            if found and module.startswith("agent/") and room(module) != place:
+                yield f"{module} has {found[0]}, which is for {place}/ alone: use {instead}"
 
 
 def room(module):

@@ -116,9 +116,6 @@ void tests_close(struct tests *t);
  */
 int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e);
 
-/** tests_bytes() - For session_get(): add what comes to a struct text (tests only) */
-int tests_bytes(void *arg, const char *bytes, size_t length, struct err *e);
-
 /** tests_failed() - Tell the model what of its own is in the way of judging it; 0, or @r
  * where that is -EINTR or -ENOMEM and none of its doing (tests only) */
 int tests_failed(int r, const char *what, const char *why, struct text *words);

@@ -12,7 +12,7 @@
 
 #include "agent/base/escape.h"
 #include "agent/judge/tests.h"
-#include "init/serve_wire.h"
+#include "agent/session/list.h"
 
 #define LISTING_BYTES ((size_t)1 << 18)
 
@@ -24,14 +24,6 @@ void tests_drop(struct tests *t)
 	}
 	t->taken_count = 0;
 	t->taken_bytes = 0;
-}
-
-int tests_bytes(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	struct text *to = arg;
-
-	text_add(to, bytes, length);
-	return to->failed ? err_set(e, to->failed, "a file of the sandbox") : 0;
 }
 
 int tests_failed(int r, const char *what, const char *why, struct text *words)
@@ -72,7 +64,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = session_get(s, WIRE_GET, path, tests_bytes, &one->bytes, e);
+	int r = session_get_text(s, path, &one->bytes, e);
 
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
@@ -89,31 +81,26 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
 		       struct text *words, struct err *e);
 
-/* "KIND SIZE MTIME NAME" */
 static int take_entry(struct tests *t, struct session *s, const char *folder,
-		      const char *entry, int depth, struct text *words, struct err *e)
+		      const struct list_entry *entry, int depth, struct text *words,
+		      struct err *e)
 {
 	cleanup_text struct text path = { 0 };
-	const char *name = entry;
 
-	for (int i = 0; i < 3 && name; i++) {
-		name = strchr(name, ' ');
-		name = name ? name + 1 : NULL;
-	}
-	if (!name || !*name || left_out(name, depth == 0))
+	if (left_out(entry->name, depth == 0))
 		return 1;
 	if (*folder)
 		text_printf(&path, "%s/", folder);
-	text_puts(&path, name);
+	text_puts(&path, entry->name);
 
 	int r = text_check(&path, "a path of the sandbox", e);
 	size_t skip = *t->folder ? strlen(t->folder) + 1 : 0;
 
 	if (r < 0)
 		return r;
-	if (entry[0] == 'd')
+	if (entry->kind == 'd')
 		return take_folder(t, s, text_string(&path), depth + 1, words, e);
-	if (entry[0] == '-')
+	if (entry->kind == '-')
 		return take_file(t, s, text_string(&path), skip, words, e);
 	return 1; /* links and the like are not followed */
 }
@@ -121,22 +108,21 @@ static int take_entry(struct tests *t, struct session *s, const char *folder,
 static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
 		       struct text *words, struct err *e)
 {
-	cleanup_text struct text entries = { .max = LISTING_BYTES };
-	int r;
+	cleanup_text struct text list = { .max = LISTING_BYTES };
+	const char *shown = *path ? path : "/work";
+	struct list_entry entry;
+	size_t at = 0;
+	int r, more = 1;
 
 	if (depth > TESTS_TAKEN_DEPTH)
 		return tests_failed(0, path, "too many folders in each other", words);
-	r = session_get(s, WIRE_LIST, *path ? path : ".", tests_bytes, &entries, e);
+	r = list_get(s, *path ? path : ".", &list, e);
 	if (r < 0)
-		return tests_failed(r, *path ? path : "/work",
-				    r == -E2BIG ? "too many entries" : e->text, words);
-
-	const char *at = entries.bytes;
-	const char *end = at ? at + entries.length : NULL;
-
-	for (r = 1; at && at < end && r > 0; at += strlen(at) + 1)
-		r = take_entry(t, s, path, at, depth, words, e);
-	return r;
+		return tests_failed(r, shown, e->text, words);
+	for (r = 1; r > 0 && (more = list_next(&list, &at, &entry)) > 0;)
+		r = take_entry(t, s, path, &entry, depth, words, e);
+	return more < 0 ? tests_failed(more, shown, "its entries make no sense", words)
+			: r;
 }
 
 int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e)

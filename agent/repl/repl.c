@@ -81,16 +81,17 @@ void repl_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 {
 	struct repl *r = arg;
 	cleanup_text struct text text = { 0 };
-	bool plain = type == WIRE_OUT || type == WIRE_RESULT || type == WIRE_MEDIA;
+	bool plain =
+		type == SESSION_OUT || type == SESSION_RESULT || type == SESSION_SAID;
 	struct stream *stream = plain ? &r->out : &r->err;
 
-	if (r->muted && type != WIRE_TRACE)
+	if (r->muted && type != SESSION_TRACE)
 		return;
 	/* a text of its own begins a line, and display()'s ends one */
-	if (type == WIRE_RESULT || type == WIRE_TRACE || type == WIRE_MEDIA)
+	if (type == SESSION_RESULT || type == SESSION_TRACE || type == SESSION_SAID)
 		end_line(stream, &text);
 	stream_add(stream, bytes, length, &text);
-	if (type == WIRE_MEDIA)
+	if (type == SESSION_SAID)
 		end_line(stream, &text);
 	put(r, plain ? STDOUT_FILENO : STDERR_FILENO, &text);
 }

@@ -12,7 +12,10 @@
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/repl/repl.h"
+#include "agent/session/list.h"
 #include "init/io.h"
+
+#define LIST_MAX_BYTES ((size_t)16 << 20)
 
 /* a refusal has the cause alone: a person wants to know of which file */
 static int refused(int s, const char *name, struct err *e)
@@ -20,52 +23,26 @@ static int refused(int s, const char *name, struct err *e)
 	return s == -EPERM ? err_within(e, "%s: ", name) : s;
 }
 
-/* entries end with a NUL and may be cut by a frame's end */
-struct listing {
-	struct repl *r;
-	struct text entry;
-};
-
 /* kind, size and time are stepjail's words; the name may hold whatever it likes */
-static void show_entry(struct repl *r, const struct text *entry)
+static void show_entry(struct repl *r, const char *line, const char *name)
 {
-	cleanup_text struct text line = { 0 };
-	const char *name = text_string(entry);
+	cleanup_text struct text words = { 0 };
 
-	for (int i = 0; i < 3 && strchr(name, ' '); i++)
-		name = strchr(name, ' ') + 1;
-	text_add(&line, text_string(entry), (size_t)(name - text_string(entry)));
-	escape_name(&line, name, strlen(name));
-	show_note(&r->show, text_string(&line));
-}
-
-static int take_entries(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	struct listing *l = arg;
-
-	while (length) {
-		const char *end = memchr(bytes, '\0', length);
-		size_t piece = end ? (size_t)(end - bytes) : length;
-
-		text_add(&l->entry, bytes, piece);
-		if (end) {
-			show_entry(l->r, &l->entry);
-			text_clear(&l->entry);
-		}
-		piece += end ? 1 : 0;
-		bytes += piece;
-		length -= piece;
-	}
-	return text_check(&l->entry, "an entry of the folder", e);
+	text_add(&words, line, (size_t)(name - line));
+	escape_name(&words, name, strlen(name));
+	show_note(&r->show, text_string(&words));
 }
 
 int repl_files(struct repl *r, char *const *words, struct err *e)
 {
-	struct listing l = { .r = r, .entry = { .max = 8192 } };
+	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	const char *folder = words[0] ? words[0] : ".";
-	int s = session_get(&r->session, WIRE_LIST, folder, take_entries, &l, e);
+	int s = list_get(&r->session, folder, &list, e);
+	struct list_entry entry;
 
-	text_free(&l.entry);
+	for (size_t at = 0, begin = 0; s == 0 && list_next(&list, &at, &entry) > 0;
+	     begin = at)
+		show_entry(r, text_string(&list) + begin, entry.name);
 	return refused(s, folder, e);
 }
 
@@ -130,8 +107,8 @@ int repl_get(struct repl *r, char *const *words, struct err *e)
 	struct download d = { -1, path };
 	int s = access(path, F_OK) == 0
 			? err_set(e, EEXIST, "%s", path)
-			: refused(session_get(&r->session, WIRE_GET, words[0], take_bytes,
-					      &d, e),
+			: refused(session_get(&r->session, SESSION_FILE, words[0],
+					      take_bytes, &d, e),
 				  words[0], e);
 	bool begun = d.fd >= 0;
 

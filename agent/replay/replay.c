@@ -18,7 +18,6 @@
 #include "agent/replay/replay.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
-#include "init/serve_wire.h"
 
 /* makes a state, so that those behind it have their numbers */
 static const char placeholder[] = "pass\n";
@@ -278,17 +277,18 @@ static int take_code(struct replay *r, const cJSON *line, struct err *e)
 /* where the next step starts from: as recorded, if it can be had */
 static int go_to(struct replay *r, const cJSON *line, struct err *e)
 {
-	struct serve_state to = { .branch = r->session.branch };
 	struct err why;
+	uint32_t state;
 
-	if (r->plan.stateless || !json_u32(line, "head", &to.state) ||
-	    to.state == r->session.state)
+	if (r->plan.stateless || !json_u32(line, "head", &state) ||
+	    state == r->session.state)
 		return 0;
 
-	int s = session_ask(&r->session, WIRE_ROLLBACK, &to, sizeof(to), NULL, &why);
+	int s = session_change(&r->session, SESSION_ROLLBACK, r->session.branch, state,
+			       &why);
 
 	if (s == 0)
-		r->session.state = to.state;
+		r->session.state = state;
 	if (s == -EINTR)
 		return err_say(e, EINTR, "%s", why.text);
 	if (s < 0 && !r->session.open) {

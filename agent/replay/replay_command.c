@@ -10,7 +10,9 @@
 #include "agent/base/json.h"
 #include "agent/replay/replay.h"
 #include "init/io.h"
-#include "init/serve_wire.h"
+
+#define NOTHING 0 /* the session's own lines say it all */
+#define SEND_FILE (-1)
 
 static int put(struct replay *r, const cJSON *line, struct err *e)
 {
@@ -32,27 +34,26 @@ static int put(struct replay *r, const cJSON *line, struct err *e)
 
 static const struct command_row {
 	const char *name;
-	uint16_t type; /* the request; 0 where the session's own lines say it all */
-	bool moves;    /* the session is there then */
+	int change; /* enum session_change, SEND_FILE, or NOTHING */
+	bool moves; /* the session is there then */
 } commands[] = {
-	{ "rollback", WIRE_ROLLBACK, true },
-	{ "branch", WIRE_BRANCH, true },
-	{ "switch", 0, true },
-	{ "drop", WIRE_DROP, false },
-	{ "put", WIRE_PUT, false },
-	{ "reset", 0, false },
+	{ "rollback", SESSION_ROLLBACK, true },
+	{ "branch", SESSION_BRANCH, true },
+	{ "switch", NOTHING, true },
+	{ "drop", SESSION_DROP, false },
+	{ "put", SEND_FILE, false },
+	{ "reset", NOTHING, false },
 };
 
-static int act(struct replay *r, const struct command_row *row,
-	       const struct serve_state *to, const cJSON *line, struct err *e)
+static int act(struct replay *r, const struct command_row *row, uint32_t branch,
+	       uint32_t state, const cJSON *line, struct err *e)
 {
-	if (!row->type)
+	if (row->change == NOTHING)
 		return 0;
-	if (row->type == WIRE_PUT)
+	if (row->change == SEND_FILE)
 		return put(r, line, e);
-	return session_ask(&r->session, row->type, to,
-			   row->type == WIRE_DROP ? sizeof(struct serve_at) : sizeof(*to),
-			   NULL, e);
+	return session_change(&r->session, (enum session_change)row->change, branch,
+			      state, e);
 }
 
 /* a command that fails now, and did not then, is a difference; there is no jail without
@@ -74,10 +75,9 @@ static int refused(struct replay *r, const char *name, int s, const struct err *
 
 int replay_command(struct replay *r, const cJSON *line, struct err *e)
 {
-	struct serve_state to = { 0 };
+	uint32_t branch = 0, state = 0;
 	struct err why = { 0 };
-	bool good = json_u32(line, "branch", &to.branch) &&
-		    json_u32(line, "state", &to.state);
+	bool good = json_u32(line, "branch", &branch) && json_u32(line, "state", &state);
 
 	for (size_t i = 0; good && i < COUNT(commands); i++) {
 		const struct command_row *row = &commands[i];
@@ -85,13 +85,13 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e)
 		if (strcmp(row->name, json_text(line, "command")) != 0)
 			continue;
 
-		int s = act(r, row, &to, line, &why);
+		int s = act(r, row, branch, state, line, &why);
 
 		if (s < 0)
 			return refused(r, row->name, s, &why, e);
 		if (row->moves) {
-			r->session.branch = to.branch;
-			r->session.state = to.state;
+			r->session.branch = branch;
+			r->session.state = state;
 		}
 		return 0;
 	}

@@ -80,8 +80,9 @@ static int take_state(struct session *s, struct text *answer, struct err *e)
 	return answer ? text_check(answer, "stepjail's answer", e) : 0;
 }
 
-int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
-		struct text *answer, struct err *e)
+/* send a request, and wait for its one answer, a STATE */
+static int ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
+	       struct text *answer, struct err *e)
 {
 	serve_queue(&s->serve, type, s->id, head, head_bytes, NULL, 0);
 	return take_state(s, answer, e);
@@ -92,16 +93,16 @@ int session_change(struct session *s, enum session_change change, uint32_t branc
 {
 	const struct serve_state to = { branch, state };
 
-	return session_ask(s, (uint16_t)change, &to,
-			   change == SESSION_DROP ? sizeof(struct serve_at) : sizeof(to),
-			   NULL, e);
+	return ask(s, (uint16_t)change, &to,
+		   change == SESSION_DROP ? sizeof(struct serve_at) : sizeof(to), NULL,
+		   e);
 }
 
 int session_status(struct session *s, struct text *json, struct err *e)
 {
 	const struct serve_at at = { s->branch };
 
-	return session_ask(s, WIRE_STATUS, &at, sizeof(at), json, e);
+	return ask(s, WIRE_STATUS, &at, sizeof(at), json, e);
 }
 
 void session_kill(struct session *s)
@@ -213,6 +214,18 @@ int session_get(struct session *s, uint16_t type, const char *path,
 		if (failed == 0)
 			failed = take(arg, f.bytes, f.length, e);
 	}
+}
+
+static int take_text(void *arg, const char *bytes, size_t length, struct err *e)
+{
+	text_add(arg, bytes, length);
+	return text_check(arg, "what the session sends", e);
+}
+
+int session_get_text(struct session *s, const char *path, struct text *bytes,
+		     struct err *e)
+{
+	return session_get(s, SESSION_FILE, path, take_text, bytes, e);
 }
 
 /* until the step of session_aside() is at its end */

@@ -115,7 +115,8 @@ static int put_files(struct session *s, struct err *e)
 	return 0;
 }
 
-int session_begin(struct session *s, struct err *e)
+/* OPEN, and wait for OPENED */
+static int begin(struct session *s, struct err *e)
 {
 	uint64_t deadline_ms = units_now_ms() + START_MS;
 	struct session_frame f = { 0 };
@@ -147,7 +148,7 @@ int session_renew(struct session *s, struct err *e)
 	if (r < 0)
 		serve_end(&s->serve, 0);
 	else if (!s->plan->stateless) /* or each step begins one */
-		r = session_begin(s, e);
+		r = begin(s, e);
 	return r;
 }
 

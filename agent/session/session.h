@@ -129,28 +129,18 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 		 struct err *e);
 
 /**
- * session_ask() - Send a request and wait for its one answer, a STATE
- * @head:	struct serve_at, serve_state or serve_file, as its type asks for
- * @answer:	Gets STATE's JSON
- *
- * Return: 0, -EPERM (refused, with stepjail's words; nothing was changed), -ENOTCONN (the
- * session is gone), -ETIMEDOUT, -EINTR
- */
-int session_ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
-		struct text *answer, struct err *e);
-
-/**
  * session_change() - Ask for something to be done with branches and states
  *
  * Which branch steps run on, and where it stands, is the caller's to change: @s->branch and
  * @s->state.
  *
- * Return: as session_ask()
+ * Return: 0, -EPERM (refused, with stepjail's words; nothing was changed), -ENOTCONN (the
+ * session is gone), -ETIMEDOUT, -EINTR
  */
 int session_change(struct session *s, enum session_change change, uint32_t branch,
 		   uint32_t state, struct err *e);
 
-/** session_status() - What stepjail knows of the session, as JSON; as session_ask() */
+/** session_status() - What stepjail knows of the session, as JSON; as session_change() */
 int session_status(struct session *s, struct text *json, struct err *e);
 
 /** session_kill() - Kill the step that runs, if one does; its end is not waited for */
@@ -160,11 +150,11 @@ void session_kill(struct session *s);
  * session_put() - Write what an fd gives to a file below the jail's /work
  * @path:	Relative to /work
  *
- * Return: as session_ask(), or -errno of read(2): nothing was written then
+ * Return: as session_change(), or -errno of read(2): nothing was written then
  */
 int session_put(struct session *s, int fd, const char *path, struct err *e);
 
-/** session_put_bytes() - The same with bytes; as session_ask() */
+/** session_put_bytes() - The same with bytes; as session_change() */
 int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
 		      struct err *e);
 
@@ -173,11 +163,16 @@ int session_put_bytes(struct session *s, const struct text *bytes, const char *p
  * @type:	enum session_place
  * @take:	Called for each piece; 0, or -errno with @e filled to hear no more
  *
- * Return: as session_ask(), or @take's
+ * Return: as session_change(), or @take's
  */
 int session_get(struct session *s, uint16_t type, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e);
+
+/** session_get_text() - Take a file's bytes as far as @bytes' bound; as session_get(), -E2BIG
+ * where they are more */
+int session_get_text(struct session *s, const char *path, struct text *bytes,
+		     struct err *e);
 
 /**
  * session_aside() - Run the agent's own code, not the user's, in a fresh jail
@@ -187,7 +182,7 @@ int session_get(struct session *s, uint16_t type, const char *path,
  * The session's own branches, states and variables stay as they are. How the code ended
  * is not told: the caller sees in @out whether that is whole.
  *
- * Return: 0, -ECANCELED (interactive: SIGINT came), or as session_ask()
+ * Return: 0, -ECANCELED (interactive: SIGINT came), or as session_change()
  */
 int session_aside(struct session *s, const char *code, size_t length, struct text *out,
 		  struct err *e);
@@ -216,8 +211,5 @@ void session_send_once(struct session *s, uint32_t id, const char *code, size_t 
 /** session_late_ms() - When a stepjail that keeps a step's limit must have ended one that
  * begins now (session only) */
 uint64_t session_late_ms(const struct session *s);
-
-/** session_begin() - OPEN, and wait for OPENED (session only) */
-int session_begin(struct session *s, struct err *e);
 
 #endif

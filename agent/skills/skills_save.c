@@ -18,9 +18,9 @@
 #include "agent/base/nonce.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
+#include "agent/session/list.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
-#include "init/serve_wire.h"
 
 #define FOLDER "skills_new" /* below the jail's /work */
 #define SUFFIX ".py"
@@ -112,12 +112,6 @@ int skills_store(const struct skills *s, const char *file, const struct text *so
 	return r;
 }
 
-static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	text_add(arg, bytes, length);
-	return text_check(arg, "what the session sends", e);
-}
-
 static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 		     struct err *e)
 {
@@ -126,7 +120,7 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	int r;
 
 	text_printf(&path, FOLDER "/%s", file);
-	r = session_get(s->session, WIRE_GET, text_string(&path), take_bytes, &source, e);
+	r = session_get_text(s->session, text_string(&path), &source, e);
 	if (source.failed == E2BIG)
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
 	if (r < 0)
@@ -165,26 +159,17 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	return transcript_add(s->transcript, s->session, "skill", o, e);
 }
 
-/* what stands behind kind, size and time: see init/serve_wire.h */
-static const char *name_of(const char *entry)
+static int take_entry(struct skills *s, const struct list_entry *entry, size_t number,
+		      struct err *e)
 {
-	for (int i = 0; i < 3 && entry; i++) {
-		entry = strchr(entry, ' ');
-		entry = entry ? entry + 1 : NULL;
-	}
-	return entry ? entry : "";
-}
-
-static int take_entry(struct skills *s, const char *entry, size_t number, struct err *e)
-{
-	const char *file = name_of(entry);
+	const char *file = entry->name;
 	char hex[DIGEST_HEX] = "";
 	struct err why = { 0 };
 	int r;
 
 	if (number == SKILLS_SAVE_MAX)
 		r = err_say(&why, E2BIG, "a task may save 16 functions");
-	else if (entry[0] != '-')
+	else if (entry->kind != '-')
 		r = err_say(&why, EINVAL, "it is no plain file");
 	else if (!skills_file_good(file))
 		r = err_say(
@@ -202,15 +187,15 @@ static int take_entry(struct skills *s, const char *entry, size_t number, struct
 /* the entries of skills_new; none where there is no such folder */
 static int list_new(struct skills *s, struct text *list, struct err *e)
 {
-	int r = session_get(s->session, WIRE_LIST, ".", take_bytes, list, e);
+	struct list_entry entry;
 	bool found = false;
+	size_t at = 0;
+	int r = list_get(s->session, ".", list, e);
 
-	for (size_t at = 0; r == 0 && at < list->length;
-	     at += strlen(list->bytes + at) + 1)
-		found |= strcmp(name_of(list->bytes + at), FOLDER) == 0;
+	while (r == 0 && !found && list_next(list, &at, &entry) > 0)
+		found = strcmp(entry.name, FOLDER) == 0;
 	text_clear(list);
-	return found ? session_get(s->session, WIRE_LIST, FOLDER, take_bytes, list, e)
-		     : r;
+	return found ? list_get(s->session, FOLDER, list, e) : r;
 }
 
 int skills_save(void *arg, struct err *e)
@@ -219,8 +204,9 @@ int skills_save(void *arg, struct err *e)
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	cleanup_text struct text line = { 0 };
 	struct err why = { 0 };
-	size_t number = 0;
-	int r;
+	struct list_entry entry;
+	size_t number = 0, at = 0;
+	int r, more = 0;
 
 	if (!s->save || !s->session->open)
 		return 0;
@@ -233,8 +219,12 @@ int skills_save(void *arg, struct err *e)
 		show_note(s->show, text_string(&line));
 		return 0;
 	}
-	for (size_t at = 0; r == 0 && at < list.length && number <= SKILLS_SAVE_MAX;
-	     at += strlen(list.bytes + at) + 1)
-		r = take_entry(s, list.bytes + at, number++, e);
+	while (r == 0 && number <= SKILLS_SAVE_MAX &&
+	       (more = list_next(&list, &at, &entry)) > 0)
+		r = take_entry(s, &entry, number++, e);
+	if (more < 0)
+		show_note(
+			s->show,
+			"skills: the list of new functions makes no sense: the rest of it is not fetched");
 	return r;
 }
