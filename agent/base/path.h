@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.h - paths as users give them, made absolute or cut to their last part
+ * path.h - paths as users give them, made absolute or cut to their last part; where the
+ * agent keeps what outlives a run
  */
 #ifndef STEPJAIL_AGENT_PATH_H
 #define STEPJAIL_AGENT_PATH_H
@@ -13,5 +14,17 @@ void path_absolute(const char *path, struct text *out);
 
 /** path_last() - A path's last part: what a file is called in the jail */
 const char *path_last(const char *path);
+
+/**
+ * path_of_state() - A file's path below $XDG_STATE_HOME/stepjail, its folders made
+ * @name:	Relative; may hold slashes
+ *
+ * Without XDG_STATE_HOME it is ~/.local/state/stepjail, as in the XDG base directory
+ * specification. The folders are closed to others. One that cannot be made shows when the
+ * file is opened.
+ *
+ * Return: for the caller to free, or NULL where there is no home, or no memory
+ */
+char *path_of_state(const char *name);
 
 #endif

@@ -46,14 +46,6 @@ void *secret_new(size_t bytes, struct err *e)
 	return pages;
 }
 
-void secret_free(void *secret, size_t bytes)
-{
-	if (!secret)
-		return;
-	explicit_bzero(secret, bytes);
-	(void)munmap(secret, bytes);
-}
-
 /* flags are two letters each, a space behind every one; proc(5) */
 static bool has_flag(const char *flags, const char *flag)
 {

@@ -2,8 +2,8 @@
 /*
  * secret.h - memory for what must not get out of this process, and variables that hold such
  *
- * The memory is left out of core dumps, gives a child zeroes, is not swapped out where a
- * limit allows that, and is wiped when it is given back.
+ * The memory is left out of core dumps, gives a child zeroes, and is not swapped out where
+ * a limit allows that. It lives as long as its process.
  */
 #ifndef STEPJAIL_AGENT_SECRET_H
 #define STEPJAIL_AGENT_SECRET_H
@@ -26,12 +26,9 @@ struct secret_facts {
  * Follows madvise(2), MADV_DONTDUMP and MADV_WIPEONFORK (Linux 4.14), and mlock(2), which
  * RLIMIT_MEMLOCK may refuse: secret_look() tells.
  *
- * Return: the memory, for secret_free(), or NULL with @e filled
+ * Return: the memory, or NULL with @e filled
  */
 void *secret_new(size_t bytes, struct err *e);
-
-/** secret_free() - Wipe and unmap; NULL is nothing */
-void secret_free(void *secret, size_t bytes);
 
 /* that hold API keys; the first is for whatever provider is asked. NULL is the end */
 extern const char *const secret_variables[];

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/path.h"
-#include "agent/base/split.h"
+#include "agent/judge/split.h"
 #include "agent/judge/checks.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"

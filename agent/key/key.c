@@ -19,6 +19,11 @@ int key_new(struct key **k, struct err *e)
 	return *k ? 0 : -e->errnum;
 }
 
+static void wipe(struct key *k)
+{
+	explicit_bzero(k, sizeof(*k));
+}
+
 /* a key goes into an HTTP header: what could end the header is refused */
 static int check(struct key *k, const char *source, struct err *e)
 {
@@ -28,7 +33,7 @@ static int check(struct key *k, const char *source, struct err *e)
 	for (size_t i = 0; i < k->length; i++) {
 		if (k->bytes[i] > ' ' && k->bytes[i] <= '~')
 			continue;
-		key_wipe(k);
+		wipe(k);
 		return err_say(
 			e, EINVAL,
 			"the key from %s holds a space or another byte that no key holds; give the key alone",
@@ -47,7 +52,7 @@ static int load_file(struct key *k, const char *file, struct err *e)
 	ssize_t n = io_read_all(fd, k->bytes, KEY_MAX);
 
 	if (n < 0 || n == KEY_MAX) {
-		key_wipe(k);
+		wipe(k);
 		if (n < 0)
 			return err_set(e, (int)-n, "--key-file: %s", file);
 		return err_say(e, EFBIG, "--key-file: %s is too large to be a key", file);
@@ -66,7 +71,7 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 	const char *source = NULL;
 	int r = 0;
 
-	key_wipe(k);
+	wipe(k);
 	for (const char *const *name = secret_variables; *name && !file && !source;
 	     name++) {
 		const char *value = getenv(*name);
@@ -126,17 +131,4 @@ const char *key_header(struct key *k, const char *prefix)
 		return "";
 	(void)snprintf(k->header, sizeof(k->header), "%s%s", prefix, k->bytes);
 	return k->header;
-}
-
-void key_wipe(struct key *k)
-{
-	explicit_bzero(k, sizeof(*k));
-}
-
-void key_free(struct key **k)
-{
-	if (!*k)
-		return;
-	secret_free(*k, sizeof(**k));
-	*k = NULL;
 }

@@ -57,10 +57,4 @@ size_t key_begun(const struct key *k, const char *bytes, size_t length);
  * key */
 void key_redact_cut(const struct key *k, char *bytes, size_t length);
 
-/** key_wipe() - Forget it */
-void key_wipe(struct key *k);
-
-/** key_free() - Forget it and give its pages back; NULL afterwards */
-void key_free(struct key **k);
-
 #endif

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/home.h"
+#include "agent/base/path.h"
 #include "agent/base/units.h"
 #include "agent/record/record.h"
 #include "agent/record/transcript.h"
@@ -46,7 +46,7 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 	say_now("%Y%m%dT%H%M%S", "", now);
 	text_printf(&name, "transcripts/%s-%s-%d.jsonl", command, now, (int)getpid());
 
-	cleanup_free char *path = home_state_path(text_string(&name));
+	cleanup_free char *path = path_of_state(text_string(&name));
 
 	if (!path)
 		return err_say(

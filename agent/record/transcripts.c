@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/home.h"
 #include "agent/base/path.h"
 #include "agent/record/transcripts.h"
 #include "init/io.h"
@@ -87,7 +86,7 @@ static int by_time(const void *a, const void *b)
 
 int transcripts_find(struct transcripts *t, struct err *e)
 {
-	cleanup_free char *path = home_state_path("transcripts/");
+	cleanup_free char *path = path_of_state("transcripts/");
 	struct dirent **entries = NULL;
 	int count;
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "agent/base/home.h"
+#include "agent/base/path.h"
 #include "agent/repl/lines.h"
 
 #define HISTORY_LINES 1000
@@ -106,7 +106,7 @@ static int open_editor(struct lines *l, bool keep, struct err *e)
 	(void)el_set(l->edit, EL_SIGNAL, 1);
 	(void)el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	if (keep)
-		l->history_path = home_state_path("history");
+		l->history_path = path_of_state("history");
 	if (!l->history_path)
 		return 0;
 	(void)history(l->history, &event, H_LOAD, l->history_path);

@@ -3,7 +3,7 @@
  * broker.c - starts stepjail for a confined agent: see broker.h
  *
  * Theory of operation
- *   agent:  broker_start() sends one byte and three or four fds, waits for the answer;
+ *   agent:  broker_start_line() sends one byte and three or four fds, waits for the answer;
  *	     broker_start_stream() one fd, its stdout and stderr
  *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
  *	     answers with errno, pid, a pidfd, and the stream's other end, and closes the fds
@@ -281,12 +281,6 @@ int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS
 	return ask(b, line, fds,
 		   fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS, c, &none,
 		   e);
-}
-
-int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
-		 struct err *e)
-{
-	return broker_start_line(b, 0, fds, c, e);
 }
 
 int broker_start_stream(const struct broker *b, int out, int *socket, struct child *c,

@@ -57,7 +57,8 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 		const struct stop *stop, struct err *e);
 
 /**
- * broker_start() - Have a stepjail started
+ * broker_start_line() - Have a stepjail started
+ * @line:	0 for that of broker_open(), else what broker_add() returned
  * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last
  *		may be -1: then it has only three
  * @c:		Filled on success only
@@ -65,20 +66,16 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
  * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2); -EPIPE where
  * the broker is gone
  */
-int broker_start(const struct broker *b, const int fds[LAUNCH_FDS], struct child *c,
-		 struct err *e);
+int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
+		      struct child *c, struct err *e);
 
 /**
- * broker_start_stream() - The same, with a stream as fd 0
+ * broker_start_stream() - The same by line 0, with a stream as fd 0
  * @out:	Becomes its fds 1 and 2; stays open here
  * @socket:	Gets our end of the stream, which does not block; on success only
  */
 int broker_start_stream(const struct broker *b, int out, int *socket, struct child *c,
 			struct err *e);
-
-/** broker_start_line() - The same, by a command line of broker_add()'s */
-int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
-		      struct child *c, struct err *e);
 
 /** broker_close() - End it; what it started goes on. Safe on BROKER_NONE */
 void broker_close(struct broker *b);

@@ -51,7 +51,7 @@ static int run(char *text, size_t size, int count)
 	MUST(pipe2(both, O_CLOEXEC) == 0);
 
 	const int fds[LAUNCH_FDS] = { 0, both[1], 2, count > 3 ? both[1] : -1 };
-	int r = broker_start(&broker, fds, &c, &e);
+	int r = broker_start_line(&broker, 0, fds, &c, &e);
 
 	(void)close(both[1]);
 	if (r < 0) {
@@ -117,7 +117,7 @@ static void confined_end(void *arg)
 	(void)arg;
 	open_broker("trap '' TERM; exec sleep 100");
 	MUST(confine_self(&p, &f, &e) == 0);
-	MUST(broker_start(&broker, fds, &c, &e) == 0);
+	MUST(broker_start_line(&broker, 0, fds, &c, &e) == 0);
 	int status = launch_end(&c, 0);
 
 	MUST(WIFSIGNALED(status));

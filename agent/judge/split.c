@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "agent/base/memory.h"
-#include "agent/base/split.h"
+#include "agent/judge/split.h"
 #include "agent/base/text.h"
 
 static const char blanks[] = " \t\n";
