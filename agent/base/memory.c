@@ -12,7 +12,7 @@
 #define STATUS_OWN_FAILURE 125
 
 /* nothing here asks for memory, and nothing that is half made is written by exit(3) */
-void memory_out(void)
+__attribute__((noreturn)) static void give_up(void)
 {
 	static const char line[] =
 		"stepjail-agent: out of memory: the run ends here, and its transcript after its last whole line; give it less to do, or more memory\n";
@@ -26,7 +26,7 @@ void *memory_grow(void *old, size_t bytes)
 	void *memory = realloc(old, bytes ? bytes : 1);
 
 	if (!memory)
-		memory_out();
+		give_up();
 	return memory;
 }
 
@@ -35,7 +35,7 @@ void *memory_zeroed(size_t count, size_t bytes)
 	void *memory = calloc(count ? count : 1, bytes);
 
 	if (!memory)
-		memory_out();
+		give_up();
 	return memory;
 }
 
@@ -51,6 +51,6 @@ char *memory_vprintf(const char *fmt, va_list ap)
 	char *string = NULL;
 
 	if (vasprintf(&string, fmt, ap) < 0)
-		memory_out();
+		give_up();
 	return string;
 }

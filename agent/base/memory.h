@@ -15,9 +15,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/** memory_out() - Say that there is no memory, and end the process */
-__attribute__((noreturn)) void memory_out(void);
-
 /** memory_grow() - realloc(3), but never NULL; of NULL: malloc(3) */
 void *memory_grow(void *old, size_t bytes);
 

@@ -2,8 +2,8 @@
 /*
  * secret.h - memory for what must not get out of this process, and variables that hold such
  *
- * The memory is left out of core dumps, gives a child zeroes, and is not swapped out where
- * a limit allows that. It lives as long as its process.
+ * The memory is left out of core dumps, gives a child zeroes, and is not swapped out
+ * where a limit allows that. It lives as long as its process.
  */
 #ifndef STEPJAIL_AGENT_SECRET_H
 #define STEPJAIL_AGENT_SECRET_H

@@ -19,6 +19,22 @@ const struct record_stream record_streams[RECORD_STREAMS] = {
 	{ "result", "the value of the last expression", offsetof(struct step, result) },
 };
 
+static const char *const media_kinds[] = {
+	[MEDIA_TEXT] = "text", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
+	[MEDIA_PNG] = "png",   [MEDIA_SVG] = "svg",
+};
+static const char *const media_froms[] = {
+	[MEDIA_FROM_DISPLAY] = "display",
+	[MEDIA_FROM_RESULT] = "result",
+	[MEDIA_FROM_FIGURE] = "figure",
+};
+static const char *const media_states[] = {
+	[MEDIA_BROKEN] = "broken",
+	[MEDIA_WHOLE] = "whole",
+	[MEDIA_ABSENT] = "left-out",
+	[MEDIA_TOO_BIG] = "too-big",
+};
+
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length)
 {
 	cleanup_text struct text mended = { 0 };
@@ -55,9 +71,9 @@ static cJSON *media_json(const struct media_list *l)
 		cJSON *o = json_append(list);
 
 		(void)cJSON_AddNumberToObject(o, "object", m->head.object);
-		(void)cJSON_AddStringToObject(o, "kind", media_kind_name(m->head.kind));
-		(void)cJSON_AddStringToObject(o, "from", media_from_name(m->head.from));
-		(void)cJSON_AddStringToObject(o, "state", media_state_name(m->state));
+		(void)cJSON_AddStringToObject(o, "kind", media_kinds[m->head.kind]);
+		(void)cJSON_AddStringToObject(o, "from", media_froms[m->head.from]);
+		(void)cJSON_AddStringToObject(o, "state", media_states[m->state]);
 		(void)cJSON_AddNumberToObject(o, "bytes", (double)m->head.bytes);
 		if (m->state == MEDIA_WHOLE)
 			(void)cJSON_AddStringToObject(o, "sha256", m->sha256);

@@ -37,12 +37,9 @@ int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
 	if (r <= 0)
 		return r;
 	text_printf(&path, "%s." SHOWN, text_string(&t->path));
-	r = text_check(&path, "the transcript's name", e);
 	/* closed to others, as the transcript is; one that is there stays as it is */
-	if (r == 0)
-		(void)mkdir(text_string(&path), 0700);
-	if (r == 0)
-		r = folder_open(&s->folder, text_string(&path), "--transcript", false, e);
+	(void)mkdir(text_string(&path), 0700);
+	r = folder_open(&s->folder, text_string(&path), "--transcript", false, e);
 	if (r == 0)
 		r = confine_add_path(policy, text_string(&s->folder.path), CONFINE_CREATE,
 				     e);

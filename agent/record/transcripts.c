@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/record/transcripts.h"
 #include "init/io.h"
@@ -65,9 +66,8 @@ static void add(struct transcripts *t, const char *name)
 
 	if (fstatat(t->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return;
-	*f = (struct transcripts_file){ strdup(name), (uint64_t)st.st_size, st.st_mtim };
-	if (!f->name)
-		return;
+	*f = (struct transcripts_file){ memory_string(name), (uint64_t)st.st_size,
+					st.st_mtim };
 	(void)look_at_shown(t->fd, name, false, &f->bytes);
 	t->bytes += f->bytes;
 	t->count++;
@@ -99,15 +99,12 @@ int transcripts_find(struct transcripts *t, struct err *e)
 	if (count < 0)
 		return err_set(e, errno, "transcripts: the folder %s",
 			       text_string(&t->path));
-	t->files = calloc((size_t)count + 1, sizeof(*t->files));
+	t->files = memory_zeroed((size_t)count, sizeof(*t->files));
 	for (int i = 0; i < count; i++) {
-		if (t->files)
-			add(t, entries[i]->d_name);
+		add(t, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
-	if (!t->files)
-		return err_set(e, ENOMEM, "transcripts");
 	qsort(t->files, t->count, sizeof(*t->files), by_time);
 	return 0;
 }

@@ -3,7 +3,7 @@
  * broker.c - starts stepjail for a confined agent: see broker.h
  *
  * Theory of operation
- *   agent:  broker_start_line() sends one byte and three or four fds, waits for the answer;
+ *   agent:  broker_start_line() sends a byte and three or four fds, waits for the answer;
  *	     broker_start_stream() one fd, its stdout and stderr
  *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
  *	     answers with errno, pid, a pidfd, and the stream's other end, and closes the fds

@@ -6,12 +6,6 @@
 
 #include "agent/session/confined.h"
 
-int confined_start(struct confined *c, const char *stepjail,
-		   const struct launch_args *args, const struct stop *stop, struct err *e)
-{
-	return broker_open(&c->broker, stepjail, args, stop, e);
-}
-
 int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
 		   struct err *e)
 {
@@ -19,7 +13,7 @@ int confined_serve(struct confined *c, struct serve_plan *plan, const struct sto
 
 	serve_args(plan, &args);
 	plan->broker = &c->broker;
-	return confined_start(c, plan->stepjail, &args, stop, e);
+	return broker_open(&c->broker, plan->stepjail, &args, stop, e);
 }
 
 static void say_missing(const struct confine_policy *p, const struct confine_facts *f,

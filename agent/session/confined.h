@@ -3,7 +3,7 @@
  * confined.h - what a command keeps of its own confinement, from the broker to the report
  *
  * The order, in each command:
- *	confined_serve() or confined_start()	the broker, before anything else is open
+ *	confined_serve()			the broker, before anything else is open
  *	model_open()				the model client, where there is one
  *	confined_go()				when all is open, before anything is heard
  */
@@ -24,13 +24,8 @@ struct confined {
 
 #define CONFINED_NOT ((struct confined){ .broker = BROKER_NONE })
 
-/** confined_start() - Have a broker for this command line; 0, or as broker_open() */
-int confined_start(struct confined *c, const char *stepjail,
-		   const struct launch_args *args, const struct stop *stop,
-		   struct err *e);
-
-/** confined_serve() - The same, for the `stepjail serve` of a plan, which then goes by
- * it */
+/** confined_serve() - Have a broker for the `stepjail serve` of a plan, which then goes by
+ * it; 0, or as broker_open() */
 int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
 		   struct err *e);
 

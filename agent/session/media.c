@@ -9,22 +9,6 @@
 #include "agent/session/media.h"
 #include "init/wire.h"
 
-static const char *const kinds[MEDIA_KINDS] = {
-	[MEDIA_TEXT] = "text", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
-	[MEDIA_PNG] = "png",   [MEDIA_SVG] = "svg",
-};
-static const char *const froms[] = {
-	[MEDIA_FROM_DISPLAY] = "display",
-	[MEDIA_FROM_RESULT] = "result",
-	[MEDIA_FROM_FIGURE] = "figure",
-};
-static const char *const states[] = {
-	[MEDIA_BROKEN] = "broken",
-	[MEDIA_WHOLE] = "whole",
-	[MEDIA_ABSENT] = "left-out",
-	[MEDIA_TOO_BIG] = "too-big",
-};
-
 const char *media_noun(uint16_t kind)
 {
 	static const char *const nouns[MEDIA_KINDS] = {
@@ -36,21 +20,6 @@ const char *media_noun(uint16_t kind)
 	};
 
 	return nouns[kind];
-}
-
-const char *media_kind_name(uint16_t kind)
-{
-	return kinds[kind];
-}
-
-const char *media_from_name(uint16_t from)
-{
-	return froms[from];
-}
-
-const char *media_state_name(enum media_state state)
-{
-	return states[state];
 }
 
 void media_clear(struct media_list *l)

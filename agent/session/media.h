@@ -60,17 +60,8 @@ void media_clear(struct media_list *l);
 const struct media_item *media_take(struct media_list *l, uint16_t type,
 				    const char *bytes, size_t length);
 
-/** media_kind_name() - "text", "html", "json", "png", "svg": in records and file names */
-const char *media_kind_name(uint16_t kind);
-
 /** media_noun() - "a picture": for people and models */
 const char *media_noun(uint16_t kind);
-
-/** media_from_name() - "display", "result", "figure" */
-const char *media_from_name(uint16_t from);
-
-/** media_state_name() - "broken", "whole", "left-out", "too-big" */
-const char *media_state_name(enum media_state state);
 
 /** media_find() - The object's item of that kind, or NULL */
 const struct media_item *media_find(const struct media_list *l, uint32_t object,

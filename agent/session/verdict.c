@@ -68,11 +68,6 @@ bool verdict_find(const char *name, enum verdict *v)
 	return false;
 }
 
-bool verdict_bad(enum verdict v)
-{
-	return v != VERDICT_COMPLETED;
-}
-
 const char *state_name(enum state s)
 {
 	return states[s].name;

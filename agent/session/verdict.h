@@ -66,9 +66,6 @@ const char *verdict_name(enum verdict v);
 /** verdict_find() - By name; false where there is no such verdict */
 bool verdict_find(const char *name, enum verdict *v);
 
-/** verdict_bad() - True for every end but the plain one */
-bool verdict_bad(enum verdict v);
-
 /** state_name() - As in --json: "kept", "rolled-back", "lost", "not-kept" */
 const char *state_name(enum state s);
 

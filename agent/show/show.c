@@ -247,7 +247,7 @@ void show_step(struct show *s, const struct step *step)
 	text_printf(&line, "%s in %s: ", verdict_name(step->facts.verdict),
 		    units_say_time(step->wall_ms, time, sizeof(time)));
 	verdict_words(&step->facts, &line);
-	put_line(s, verdict_bad(step->facts.verdict) ? INK_BAD : INK_GOOD,
+	put_line(s, step->facts.verdict == VERDICT_COMPLETED ? INK_GOOD : INK_BAD,
 		 text_string(&line));
 }
 
