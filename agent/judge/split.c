@@ -73,11 +73,6 @@ int split_words(const char *line, struct split *w, const char *what, struct err 
 		if (w->count == SPLIT_WORDS_MAX)
 			return err_say(e, E2BIG, "%s: more than %d words", what,
 				       SPLIT_WORDS_MAX);
-
-		int r = text_check(&word, what, e);
-
-		if (r < 0)
-			return r;
 		w->words[w->count++] = memory_string(text_string(&word));
 	}
 	return w->count ? 0 : err_say(e, EINVAL, "%s: there is no word in it", what);

@@ -23,11 +23,9 @@ static int put_cases(struct tests *t, struct err *e)
 		cleanup_text struct text path = { 0 };
 
 		text_printf(&path, CASES "/%s", f->name);
-		r = text_check(&path, "--tests", e);
-		if (r == 0 && lseek(f->fd, 0, SEEK_SET) < 0)
-			r = err_set(e, errno, "it cannot be read");
-		if (r == 0)
-			r = session_put(&t->session, f->fd, text_string(&path), e);
+		r = lseek(f->fd, 0, SEEK_SET) < 0
+			    ? err_set(e, errno, "it cannot be read")
+			    : session_put(&t->session, f->fd, text_string(&path), e);
 		if (r < 0)
 			return err_within(e, "--tests: %s: ", f->path);
 	}
