@@ -9,7 +9,7 @@ $(B)/fuzz/violation $(B)/asan/replay-violation: FUZZ_WRAP := -Wl,--wrap=syscall
 $(B)/fuzz/serve $(B)/asan/replay-serve $(B)/fuzz/packets $(B)/asan/replay-packets: \
 	FUZZ_WRAP := -Wl,--wrap=sweep_adopt,--wrap=sweep_step
 $(B)/fuzz/spawner $(B)/asan/replay-spawner: FUZZ_WRAP := $(shell sed -nE 's/^.*__wrap_([a-z0-9_]+).*/-Wl,--wrap=\1/p' tests/fuzz/spawner_*.h tests/fuzz/spawner.c | sort -u)
-$(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_begin
+$(B)/fuzz/session $(B)/asan/replay-session: FUZZ_WRAP := -Wl,--wrap=session_renew
 FUZZ_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C)
 FUZZ_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c
 FUZZER := -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined

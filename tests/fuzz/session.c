@@ -12,9 +12,9 @@
 #include "agent/session/session.h"
 #include "tests/fuzz/fuzz.h"
 
-/* linked with --wrap=session_begin */
-int __wrap_session_begin(struct session *s, struct err *e);
-int __wrap_session_begin(struct session *s, struct err *e)
+/* linked with --wrap=session_renew */
+int __wrap_session_renew(struct session *s, struct err *e);
+int __wrap_session_renew(struct session *s, struct err *e)
 {
 	(void)s;
 	return err_say(e, ENOENT, "no jail here");

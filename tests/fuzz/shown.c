@@ -85,7 +85,9 @@ static void check_list(const struct media_list *l)
 
 		held += m->bytes.length;
 		HOLDS(m->head.object < MEDIA_OBJECTS_MAX && m->name.length <= 255);
-		HOLDS(media_kind_name(m->head.kind) && media_from_name(m->head.from));
+		HOLDS(m->head.kind >= MEDIA_TEXT && m->head.kind < MEDIA_KINDS);
+		HOLDS(m->head.from >= MEDIA_FROM_DISPLAY &&
+		      m->head.from <= MEDIA_FROM_FIGURE);
 		HOLDS((m->state == MEDIA_WHOLE) == (m->sha256[0] != '\0'));
 		HOLDS(m->state != MEDIA_WHOLE || m->bytes.length == m->head.bytes);
 		HOLDS(media_find(l, m->head.object, (enum media_kind)m->head.kind) == m);
