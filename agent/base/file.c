@@ -4,22 +4,37 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/file.h"
 #include "init/io.h"
 
+int file_look(int folder, const char *path, int flags, struct stat *st)
+{
+	cleanup_fd int there = openat(folder, path, O_PATH | O_CLOEXEC | flags);
+	char name[32];
+	int fd;
+
+	*st = (struct stat){ 0 };
+	if (there < 0 || fstat(there, st) < 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+		return -EINVAL;
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", there);
+	fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int file_open(const char *path, const char *option, struct err *e)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "%s%s", option, path);
-	if (!S_ISREG(st.st_mode))
+	if (fd == -EINVAL || (fd >= 0 && !S_ISREG(st.st_mode)))
 		return err_say(e, EINVAL, "%s%s is not a regular file", option, path);
-	return io_steal_fd(&fd);
+	return fd < 0 ? err_set(e, -fd, "%s%s", option, path) : io_steal_fd(&fd);
 }
 
 int file_read(const char *path, const char *option, struct text *into, struct err *e)

@@ -10,11 +10,11 @@
 
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
-#include "agent/session/confined.h"
 #include "agent/loop/prompt.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
+#include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/pipe_file.h"
 #include "init/io.h"

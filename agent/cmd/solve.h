@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "agent/budget/budget_opts.h"
-#include "agent/session/confined.h"
 #include "agent/judge/judge.h"
 #include "agent/loop/loop.h"
+#include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"
 #include "agent/skills/skills.h"
 

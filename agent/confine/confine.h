@@ -36,8 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/text.h"
 #include "agent/base/secret.h"
+#include "agent/base/text.h"
 #include "init/err.h"
 
 #define CONFINE_PATHS_MAX 24

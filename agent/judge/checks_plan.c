@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "agent/base/path.h"
-#include "agent/judge/split.h"
 #include "agent/judge/checks.h"
+#include "agent/judge/split.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "init/io.h"

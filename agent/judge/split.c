@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "agent/base/memory.h"
-#include "agent/judge/split.h"
 #include "agent/base/text.h"
+#include "agent/judge/split.h"
 
 static const char blanks[] = " \t\n";
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "agent/base/digest.h"
+#include "agent/base/file.h"
 #include "agent/base/json.h"
-#include "agent/base/look.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
@@ -27,7 +27,7 @@ int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
 		  uint64_t *bytes, struct err *e)
 {
 	struct stat st;
-	cleanup_fd int fd = look_open(AT_FDCWD, path, 0, &st);
+	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
 	int r;
 
 	if (fd == -EINVAL)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "agent/base/digest.h"
-#include "agent/base/look.h"
+#include "agent/base/file.h"
 #include "agent/record/inputs.h"
 #include "init/io.h"
 
@@ -72,7 +72,7 @@ static int add_entry(struct tree *t, int folder, const char *name, const char *p
 		     struct err *e)
 {
 	struct stat st;
-	cleanup_fd int fd = look_open(folder, name, O_NOFOLLOW, &st);
+	cleanup_fd int fd = file_look(folder, name, O_NOFOLLOW, &st);
 
 	if (fd == -EINVAL && S_ISLNK(st.st_mode))
 		return add_link(t, folder, name, path, e);

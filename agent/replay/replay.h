@@ -14,9 +14,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "agent/session/confined.h"
 #include "agent/loop/out.h"
 #include "agent/replay/peek.h"
+#include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"
 #include "agent/session/session.h"
 #include "agent/show/show.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/look.h"
+#include "agent/base/file.h"
 #include "agent/base/utf8.h"
 #include "agent/session/input_file.h"
 #include "init/io.h"
@@ -101,7 +101,7 @@ int input_file_look_at(int fd, struct input_file *f, struct err *e)
 int input_file_look(const char *path, struct input_file *f, struct err *e)
 {
 	struct stat st;
-	cleanup_fd int fd = look_open(AT_FDCWD, path, 0, &st);
+	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
 	int r;
 
 	if (fd == -EINVAL)

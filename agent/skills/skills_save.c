@@ -11,11 +11,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/nonce.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
 #include "agent/session/list.h"
@@ -25,21 +25,7 @@
 #define FOLDER "skills_new" /* below the jail's /work */
 #define SUFFIX ".py"
 #define SMALL "abcdefghijklmnopqrstuvwxyz"
-#define NONCE_BYTES 16
-#define NONCE_HEX (2 * NONCE_BYTES + 1)
 #define LIST_MAX_BYTES ((size_t)1 << 20)
-
-/* what nobody can guess */
-static int make_nonce(char hex[NONCE_HEX], struct err *e)
-{
-	unsigned char bytes[NONCE_BYTES];
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return err_set(e, errno, "getrandom");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-	return 0;
-}
 
 bool skills_file_good(const char *file)
 {
@@ -71,7 +57,7 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
 	char secret[NONCE_HEX];
-	int r = make_nonce(secret, e);
+	int r = nonce_make(secret, e);
 
 	if (r == 0)
 		r = make_order(file, source, secret, &order, e);
@@ -105,7 +91,7 @@ int skills_store(const struct skills *s, const char *file, const struct text *so
 		 struct err *e)
 {
 	char nonce[NONCE_HEX], unnamed[NONCE_HEX + sizeof("..new")];
-	int r = make_nonce(nonce, e);
+	int r = nonce_make(nonce, e);
 
 	if (r < 0)
 		return r;

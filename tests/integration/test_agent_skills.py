@@ -250,7 +250,7 @@ class Cheats(SkillsCase):
         for name in ("link.py", "folder.py", "fifo.py"):
             self.assertIn("no plain file", told[name][1])
         self.assertNotIn("\x1b", err)
-        self.assertIn("function 'link.py': not saved: it is no plain file", err)
+        self.assertIn("skills: link.py: not saved: it is no plain file\n", err)
         err, events = self.task(fence("import os; os.symlink('/etc', 'skills_new')"), "Done.")
         self.assertFalse([e for e in events if e["event"] == "skill"])
         self.assertIn("skills: new functions cannot be fetched: ", err)
