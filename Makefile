@@ -141,4 +141,4 @@ include tests/cpython/rules.mk
 include tests/interop/rules.mk
 include tests/humaneval/rules.mk
 -include $(shell find $(B)/musl $(B)/graph $(B)/agent-o $(B)/unit $(B)/asan -name '*.d' 2>/dev/null)
-.PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench install clean help
+.PHONY: phony all rootfs data demo test unit integration escape walls fault vm asan lint fmt bench picture picture-check install clean help

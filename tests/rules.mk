@@ -66,6 +66,15 @@ vm: all rootfs $(B)/stepjail-warm $(B)/warm/tree/bin/stepjail-interpreter $(B)/s
 bench: all rootfs data $(B)/packages.test ## beside bubblewrap, unshare, crun, runc and runsc, in one run
 	tests/bench/run && tests/bench/sessions && tests/bench/neighbours
 
+# the README's picture: what the demo shows on a terminal
+PICTURE = tests/data/demo.svg 'make demo' $(B)/stepjail-agent solve \
+	"Which penguin species is heaviest on average?" --file tests/data/penguins.csv \
+	--model scripted:tests/data/penguins.turns --transcript none $(cgroup_option)
+picture: all rootfs ## the README's picture, out of a real run
+	tests/picture.py $(PICTURE) 2>/dev/null
+picture-check:
+	@tests/picture.py --check $(PICTURE) 2>/dev/null
+
 # warm jails without Python: a template of C, and a launcher of many
 WARM_C := $(WALLS_C) $(SHARED_C)
 $(B)/warm/tree/bin/stepjail-interpreter: $(patsubst %.c,$(B)/unit/jail/%.o,$(WARM_C) tests/integration/warm_program.c)

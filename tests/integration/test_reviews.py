@@ -275,8 +275,8 @@ class SetUserId(Surrounded):
 
 class Table(unittest.TestCase):
     def test_names(self):
-        """The README has a row for each test, and no other."""
-        with open(os.path.join(TOP, "README.md"), encoding="utf-8") as text:
+        """The table of holes has a row for each test, and no other."""
+        with open(os.path.join(TOP, "jail/README.md"), encoding="utf-8") as text:
             named = set(re.findall(r"`(test_(?:cve|isolate|nsjail)\w*)`", text.read()))
         here = {name for case in (Reviews, SetUserId) for name in vars(case)
                 if name.startswith("test_")}
