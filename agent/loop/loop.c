@@ -225,7 +225,7 @@ static int judged(struct loop *l, struct err *e)
 }
 
 /* what the user has to say about the reply; 0, or -errno */
-static int vetted(struct loop *l, struct err *e)
+static int checked(struct loop *l, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	int r = checks_reply(l->checks, &l->reply, &l->found.code, &words, e);
@@ -257,7 +257,7 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 		return end;
 	r = understand(l, e);
 	if (r == 0)
-		r = vetted(l, e);
+		r = checked(l, e);
 	if (r < 0)
 		return loop_unjudged(l, r, e);
 	r = l->work->mode->heard(l, number, e);
