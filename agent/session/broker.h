@@ -4,7 +4,7 @@
  * else
  *
  * A confined agent can make no process, and what it made would be confined as it is,
- * which no stepjail could make a jail in. So before it loads a key it forks this one,
+ * which no stepjail could make a jail in. So before it is confined it forks this one,
  * whose program and command lines are fixed there and then. A request is one byte, which
  * says by which of them, and the fds that a stepjail is to have; no path, no argument and
  * no number of the agent's is ever taken. Without an fd 0, it makes a socketpair: that is
@@ -48,8 +48,8 @@ int broker_add(struct broker *b, const struct launch_args *args, struct err *e);
  * broker_open() - Fork it
  * @path:	What it executes, with @args, each time; stays valid
  *
- * Should be called before a key is loaded: it forgets those of the environment, and is
- * given no other. It ends with the agent.
+ * Should be called before the agent is confined. It forgets the keys of the environment,
+ * and is given no other. It ends with the agent.
  *
  * Return: 0, or -errno
  */
