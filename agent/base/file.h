@@ -26,7 +26,8 @@
 int file_look(int folder, const char *path, int flags, struct stat *st);
 
 /**
- * file_open() - Open a regular file to read it; of a pipe or a device nobody waits for bytes
+ * file_open() - Open a regular file to read it; of a pipe or a device nobody waits for
+ * bytes
  * @option:	Begins an error, "--check-file: "; may be ""
  *
  * Return: an fd, or -errno with a line that names the file

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - JSON: what comes from outside is read with care, what is written has every member
+ * json.h - JSON: what comes from outside is read with care, what is written has every
+ * member
  *
  * cJSON answers NULL where memory ran out, and its next function takes that NULL and does
  * nothing: a record would lack a member, and nobody would notice. json_memory() gives it
@@ -48,8 +49,8 @@ cJSON *json_parse(const char *bytes, size_t length);
 /**
  * json_print() - Add a value as JSON on one line
  *
- * One that is longer than INT_MAX bytes fails as a piece does that is longer than @out may
- * be: @out->failed.
+ * One that is longer than INT_MAX bytes fails as a piece does that is longer than @out
+ * may be: @out->failed.
  */
 void json_print(const cJSON *value, struct text *out);
 

@@ -3,9 +3,10 @@
  * memory.h - memory that is there, or the end of the process
  *
  * A record without one of its members, or an observation without a line, would be a lie
- * that nobody notices. So where memory runs out, the agent says so on stderr and ends with
- * status 125, in the middle of whatever it does: a step's code is on the disk before the
- * jail gets it, so the transcript reads up to there, and every jail ends with the agent.
+ * that nobody notices. So where memory runs out, the agent says so on stderr and ends
+ * with status 125, in the middle of whatever it does: a step's code is on the disk
+ * before the jail gets it, so the transcript reads up to there, and every jail ends
+ * with the agent.
  *
  * What a caller can do without (a picture on the terminal) asks malloc(3) itself.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * secret.h - memory for what must not get out of this process, and variables that hold such
+ * secret.h - memory for what must not get out of this process, and variables that hold
+ * such
  *
  * The memory is left out of core dumps, gives a child zeroes, and is not swapped out
  * where a limit allows that. It lives as long as its process.

@@ -4,7 +4,8 @@
  *
  * What a model or a jail sends is put together piece by piece. A piece that does not fit
  * leaves the text as it was and is remembered in @failed, so that a caller checks once,
- * at the end, and never after each piece. Memory that runs out ends the process (memory.h).
+ * at the end, and never after each piece. Memory that runs out ends the process
+ * (memory.h).
  */
 #ifndef STEPJAIL_AGENT_TEXT_H
 #define STEPJAIL_AGENT_TEXT_H

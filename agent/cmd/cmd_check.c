@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_check.c - stepjail-agent check: confine this process, and a model client, and show what
- * the kernel says
+ * cmd_check.c - stepjail-agent check: confine this process, and a model client, and
+ * show what the kernel says
  */
 #include <cjson/cJSON.h>
 #include <errno.h>

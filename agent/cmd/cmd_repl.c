@@ -148,8 +148,8 @@ static int open_files(struct whole *w, const struct repl_options *o, struct stop
 	return s;
 }
 
-/* what a person at a prompt needs: to read any file (:put), and to make new ones below the
- * current folder (:get); @edit: it is a terminal */
+/* what a person at a prompt needs: to read any file (:put), and to make new ones below
+ * the current folder (:get); @edit: it is a terminal */
 static int plan_prompt(struct confine_policy *p, bool edit, struct err *e)
 {
 	static const char *const closed[] = { "/proc", "/sys", "/dev" };

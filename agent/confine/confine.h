@@ -5,8 +5,8 @@
  *
  * Two processes parse what is hostile, and each has what the other lacks:
  *
- *	main process	parses what models say and jails print. It holds no key, and has no
- *			socket but those to the broker, to its jails and to the client
+ *	main process	parses what models say and jails print. It holds no key, and has
+ *			no socket but those to the broker, to its jails and to the client
  *	model client	holds the key and the network (agent/key/client.h). It parses TLS
  *			and HTTP, sees no jail, and makes and signals no process
  *

@@ -150,7 +150,7 @@ static const struct row allowed[] = {
 	{ ALL, "prlimit64", "read own limits", BOTH(0, 0, 2, ~0ULL, 0) },
 	{ ALL, "prctl", "read back: dumpable?", IF(0, INT, PR_GET_DUMPABLE) },
 
-	/* sockets that are there: to the broker, a jail, the client or the main process */
+	/* sockets that are there: to broker, jail, client or main process */
 	{ ALL, "sendto", "frames, TLS; to no address", .count = 2,
 	  .when = { { 3, MSG_FASTOPEN, 0 }, { 4, ~0ULL, 0 } } },
 	{ ALL, "recvfrom", "the same", ALWAYS },

@@ -133,8 +133,8 @@ void tests_drop(struct tests *t);
 int tests_run(struct tests *t, const char *function, bool files, struct step *step,
 	      cJSON **verdict, struct err *e);
 
-/** tests_cases_look() - Take a first look at plain cases, and the calls out of them (tests
- * only); as tests_run() */
+/** tests_cases_look() - Take a first look at plain cases, and the calls out of them
+ * (tests only); as tests_run() */
 int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e);
 
 /**

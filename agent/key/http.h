@@ -57,8 +57,9 @@ int http_open(struct http **h, const struct http_place *place, struct key *key,
  * (https_proxy and its like, see curl(1)) is asked, but for this host; to one, https is a
  * tunnel. A name look-up that has not ended is left to itself.
  *
- * Return: 0 for an answer of any status; -ECANCELED (the time was up); -EAGAIN (the connection failed in a way that may pass, maybe in the middle
- * of a stream); -EFBIG (too many headers); -EIO (any other failure)
+ * Return: 0 for an answer of any status; -ECANCELED (the time was up); -EAGAIN (the
+ * connection failed in a way that may pass, maybe in the middle of a stream); -EFBIG
+ * (too many headers); -EIO (any other failure)
  */
 int http_post(struct http *h, const char *body, size_t length,
 	      const struct http_asker *asker, struct http_end *end, struct err *e);

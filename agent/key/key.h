@@ -2,10 +2,11 @@
 /*
  * key.h - the API key: read once, shown never, wiped at the end
  *
- * It is read and kept by the model client alone (client.h), in pages of its own, which are
- * left out of core dumps and which no child process gets. Copies are made by libcurl, in
- * the buffer of the request that it sends, and by TLS, where it is encrypted: both in that
- * process, which leaves no dump and which no other of this user can look into.
+ * It is read and kept by the model client alone (client.h), in pages of its own, which
+ * are left out of core dumps and which no child process gets. Copies are made by
+ * libcurl, in the buffer of the request that it sends, and by TLS, where it is
+ * encrypted: both in that process, which leaves no dump and which no other of this user
+ * can look into.
  */
 #ifndef STEPJAIL_AGENT_KEY_H
 #define STEPJAIL_AGENT_KEY_H

@@ -2,13 +2,13 @@
 /*
  * mask.h - find the key in a text without knowing it
  *
- * The model client overwrites the key in the bytes that a server sends (client.h). Where a
- * server quotes it in pieces, one an event, or behind JSON's escapes, it is whole only in
- * what the main process has read out of those bytes, and that process has no key. It has
- * this: a digest with a salt, which tells that a text is the key, but not what the key is.
- * Length, first byte and sum keep the number of digests down. A key of a provider's has
- * far more unknown characters than these four and all computers could guess; one that a
- * person made up may be guessed, as from any digest.
+ * The model client overwrites the key in the bytes that a server sends (client.h).
+ * Where a server quotes it in pieces, one an event, or behind JSON's escapes, it is
+ * whole only in what the main process has read out of those bytes, and that process has
+ * no key. It has this: a digest with a salt, which tells that a text is the key, but
+ * not what the key is. Length, first byte and sum keep the number of digests down. A
+ * key of a provider's has far more unknown characters than these four and all computers
+ * could guess; one that a person made up may be guessed, as from any digest.
  */
 #ifndef STEPJAIL_AGENT_MASK_H
 #define STEPJAIL_AGENT_MASK_H

@@ -18,8 +18,8 @@
  */
 int reach_server(struct confine_policy *p, const char *url, struct err *e);
 
-/** reach_files() - Add the files of a policy's needs: certificates, and what name look-ups
- * read; 0, or -E2BIG */
+/** reach_files() - Add the files of a policy's needs: certificates, and what name
+ * look-ups read; 0, or -E2BIG */
 int reach_files(struct confine_policy *p, struct err *e);
 
 #endif

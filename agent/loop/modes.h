@@ -3,8 +3,8 @@
  * modes.h - ways of working: what the model is to send, and what a reply of its counts
  * for
  *
- * A way is a row of a table: words of the prompt, and functions that the loop calls at the
- * same places for all of them. codeact's do nothing: it is the loop as it is.
+ * A way is a row of a table: words of the prompt, and functions that the loop calls at
+ * the same places for all of them. codeact's do nothing: it is the loop as it is.
  */
 #ifndef STEPJAIL_AGENT_MODES_H
 #define STEPJAIL_AGENT_MODES_H

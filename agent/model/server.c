@@ -132,7 +132,7 @@ struct turn {
 	struct client_answer http;
 	struct retry_facts facts;
 	size_t told, told_reasoning; /* bytes that were passed on as they came */
-	bool parted; /* the text from the reasoning before it */
+	bool parted;                 /* the text from the reasoning before it */
 };
 
 /* pass on what is new; what may be a beginning of the key waits for what follows it */

@@ -32,15 +32,15 @@ struct shown {
 #define SHOWN_NONE ((struct shown){ .way = TERMINAL_NO, .folder = FOLDER_NONE })
 
 /* a row for a struct with a uint64_t named pictures */
-#define PICTURES_OPT(type)                                                                  \
-	{                                                                                   \
-		"pictures", NULL, "auto",                                                   \
-			"How pictures are shown: by kitty's graphics protocol or iTerm2's " \
-			"inline images; by their path; or not at all. auto is what the "    \
-			"environment says of the terminal, see above, and the path "        \
-			"without one.",                                                     \
-			OPT_ROW(RESULTS, CHOICE, type, pictures),                           \
-			.choices = TERMINAL_WAYS                                            \
+#define PICTURES_OPT(type)                                                               \
+	{                                                                                \
+		"pictures", NULL, "auto",                                                \
+			"How pictures are shown: by kitty's graphics protocol or "       \
+			"iTerm2's inline images; by their path; or not at all. auto is " \
+			"what the environment says of the terminal, see above, and "     \
+			"the path without one.",                                         \
+			OPT_ROW(RESULTS, CHOICE, type, pictures),                        \
+			.choices = TERMINAL_WAYS                                         \
 	}
 
 /* for "about" of a command with that row */

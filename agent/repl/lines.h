@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - what is typed, line by line with editing and history; or a script, as it comes
- * from a pipe or a file
+ * lines.h - what is typed, line by line with editing and history; or a script, as it
+ * comes from a pipe or a file
  */
 #ifndef STEPJAIL_AGENT_LINES_H
 #define STEPJAIL_AGENT_LINES_H

@@ -6,7 +6,7 @@
  *   agent:  broker_start_line() sends a byte and three or four fds, waits for the answer;
  *	     broker_start_stream() one fd, its stdout and stderr
  *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
- *	     answers with errno, pid, a pidfd, and the stream's other end, and closes the fds
+ *	     answers with errno, pid, a pidfd, and the stream's other end, and closes all
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
  */
 #include <errno.h>

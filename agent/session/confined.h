@@ -24,8 +24,8 @@ struct confined {
 
 #define CONFINED_NOT ((struct confined){ .broker = BROKER_NONE })
 
-/** confined_serve() - Have a broker for the `stepjail serve` of a plan, which then goes by
- * it; 0, or as broker_open() */
+/** confined_serve() - Have a broker for the `stepjail serve` of a plan, which then goes
+ * by it; 0, or as broker_open() */
 int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
 		   struct err *e);
 

@@ -75,37 +75,38 @@ void jail_binds_free(struct jail_binds *b);
 	}
 
 /* rows of what is handed on to stepjail, and gives up no wall; also among JAIL_OPTS */
-#define LIMIT_OPTS(type, field)                                                                             \
-	{ "memory", "SIZE", "512M", "The jail's memory; see stepjail(1).",                                  \
-	  OPT_COMMON(LIMITS, PASS, type, field) },                                                          \
-		{ "keep-states", "N", NULL,                                                                 \
-		  "How many earlier states are kept to go back to; see stepjail(1), as for the next ones.", \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",                           \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "cpus", "N", NULL, "The jail's share of processors.",                                     \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "cpu-time", "TIME", NULL, "Processor time of one step.",                                  \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "pids", "N", NULL,                                                                        \
-		  "How many processes and threads the jail may hold.",                                      \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                                     \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                                   \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                                     \
-		{ "lock-code", "yes|no", NULL,                                                              \
-		  "Whether nothing may become code that was not; no, for subprocesses. "                    \
-		  "Yes for "                                                                                \
-		  "the trees core and data.",                                                               \
-		  OPT_ROW(JAIL, PASS, type, field) },                                                       \
-		{ "on-violation", "refuse|kill", NULL,                                                      \
-		  "What a call that no honest step makes comes to; see stepjail(1).",                       \
-		  OPT_ROW(JAIL, PASS, type, field) },                                                       \
-	{                                                                                                   \
-		"media-limit", "SIZE", NULL,                                                                \
-			"How many bytes of pictures and tables a step may show.",                           \
-			OPT_ROW(LIMITS, PASS, type, field)                                                  \
+#define LIMIT_OPTS(type, field)                                                          \
+	{ "memory", "SIZE", "512M", "The jail's memory; see stepjail(1).",               \
+	  OPT_COMMON(LIMITS, PASS, type, field) },                                       \
+		{ "keep-states", "N", NULL,                                              \
+		  "How many earlier states are kept to go back to; see stepjail(1), "    \
+		  "as for the next ones.",                                               \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",        \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "cpus", "N", NULL, "The jail's share of processors.",                  \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "cpu-time", "TIME", NULL, "Processor time of one step.",               \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "pids", "N", NULL,                                                     \
+		  "How many processes and threads the jail may hold.",                   \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                  \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                \
+		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
+		{ "lock-code", "yes|no", NULL,                                           \
+		  "Whether nothing may become code that was not; no, for subprocesses. " \
+		  "Yes for "                                                             \
+		  "the trees core and data.",                                            \
+		  OPT_ROW(JAIL, PASS, type, field) },                                    \
+		{ "on-violation", "refuse|kill", NULL,                                   \
+		  "What a call that no honest step makes comes to; see stepjail(1).",    \
+		  OPT_ROW(JAIL, PASS, type, field) },                                    \
+	{                                                                                \
+		"media-limit", "SIZE", NULL,                                             \
+			"How many bytes of pictures and tables a step may show.",        \
+			OPT_ROW(LIMITS, PASS, type, field)                               \
 	}
 
 /* rows of a command's table, for a struct with a struct jail_options named jail */

@@ -131,8 +131,8 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 /**
  * session_change() - Ask for something to be done with branches and states
  *
- * Which branch steps run on, and where it stands, is the caller's to change: @s->branch and
- * @s->state.
+ * Which branch steps run on, and where it stands, is the caller's to change: @s->branch
+ * and @s->state.
  *
  * Return: 0, -EPERM (refused, with stepjail's words; nothing was changed), -ENOTCONN (the
  * session is gone), -ETIMEDOUT, -EINTR
@@ -169,8 +169,8 @@ int session_get(struct session *s, uint16_t type, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e);
 
-/** session_get_text() - Take a file's bytes as far as @bytes' bound; as session_get(), -E2BIG
- * where they are more */
+/** session_get_text() - Take a file's bytes as far as @bytes' bound; as session_get(),
+ * -E2BIG where they are more */
 int session_get_text(struct session *s, const char *path, struct text *bytes,
 		     struct err *e);
 

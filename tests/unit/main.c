@@ -127,6 +127,8 @@ static Suite *(*const suites[])(void) = {
 	agent_skills_suite,
 	agent_memory_suite,
 	agent_text_suite,
+	agent_clip_suite,
+	agent_client_lies_suite,
 	agent_think_suite,
 	agent_tool_suite,
 	agent_checks_suite,

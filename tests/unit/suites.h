@@ -194,6 +194,8 @@ Suite *agent_repl_suite(void);
 Suite *agent_server_suite(void);
 Suite *agent_skills_suite(void);
 Suite *agent_text_suite(void);
+Suite *agent_clip_suite(void);
+Suite *agent_client_lies_suite(void);
 Suite *agent_think_suite(void);
 Suite *agent_tool_suite(void);
 Suite *agent_checks_suite(void);

@@ -26,9 +26,6 @@
 #include "tests/unit/suites.h"
 #include "tests/unit/test_agent_attempts.h"
 
-/* what there is to be reached; made anew for each test */
-struct place place;
-
 static void be_errno(int r)
 {
 	_exit(r < 0 ? errno : 0);
@@ -41,41 +38,6 @@ static int connect_to(uint16_t port)
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	return fd < 0 ? fd : connect(fd, (struct sockaddr *)&to, sizeof(to));
-}
-
-static int listen_anywhere(uint16_t *port)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t length = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
-	    listen(fd, 5) < 0 || getsockname(fd, (struct sockaddr *)&at, &length) < 0)
-		return -1;
-	*port = ntohs(at.sin_port);
-	return fd;
-}
-
-void place_make(void)
-{
-	(void)snprintf(place.folder, sizeof(place.folder), "%s", unit_folder());
-	(void)snprintf(place.other, sizeof(place.other), "%s", unit_folder());
-	(void)snprintf(place.mine, sizeof(place.mine), "%s",
-		       unit_file(place.folder, "mine", "mine", 4));
-	(void)snprintf(place.fresh, sizeof(place.fresh), "%s/fresh", place.folder);
-	(void)snprintf(place.elsewhere, sizeof(place.elsewhere), "%s/fresh", place.other);
-	(void)snprintf(place.theirs, sizeof(place.theirs), "%s",
-		       unit_file(place.other, "theirs", "theirs", 6));
-	for (int i = 0; i < 2; i++) {
-		place.listeners[i] = listen_anywhere(&place.ports[i]);
-		ck_assert_int_ge(place.listeners[i], 0);
-	}
-	place.tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	place.udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	place.pidfd = pidfd_open(getpid(), 0);
-	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, place.pair),
-			 0);
 }
 
 /* ---- the attempts: errno, or 0 */
@@ -174,33 +136,12 @@ static void bind_open(void)
 	be_errno(bind(place.udp, (struct sockaddr *)&at, sizeof(at)));
 }
 
-static void sequenced(void)
-{
-	int both[2];
-
-	be_errno(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, both));
-}
-
 static void pass_on(void)
 {
 	struct iovec iov = { (char[]){ 'x' }, 1 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	be_errno((int)sendmsg(place.pair[0], &m, 0));
-}
-
-static void datagrams(void)
-{
-	int both[2];
-
-	be_errno(socketpair(AF_UNIX, SOCK_DGRAM, 0, both));
-}
-
-static void streams(void)
-{
-	int both[2];
-
-	be_errno(socketpair(AF_UNIX, SOCK_STREAM, 0, both));
 }
 
 static void neighbour(void)
@@ -248,6 +189,9 @@ static void name_mine(void)
 	{                                                                                \
 		be_errno((int)(expression));                                             \
 	}
+TRY(sequenced, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, (int[2]){ 0 }))
+TRY(datagrams, socketpair(AF_UNIX, SOCK_DGRAM, 0, (int[2]){ 0 }))
+TRY(streams, socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 }))
 
 TRY(read_mine, open(place.mine, O_RDONLY))
 TRY(read_other, open("/etc/passwd", O_RDONLY))

@@ -47,6 +47,9 @@ struct place {
 
 extern struct place place;
 
+/** listen_anywhere() - A socket that listens on a loopback port of its own; fd or -1 */
+int listen_anywhere(uint16_t *port);
+
 /** place_make() - What there is to be reached: made anew, for one test */
 void place_make(void);
 

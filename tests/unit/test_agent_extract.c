@@ -259,7 +259,8 @@ START_TEST(pylex_follows_a_carried_string)
 {
 	struct pylex lex = { 0 };
 
-	/* a backslash at the line's end carries a one-line string on; without one it ends */
+	/* a backslash at the line's end carries a one-line string on; without one it
+	 * ends */
 	ck_assert(!pylex_line(&lex, "x = 'a\\", 7));
 	ck_assert(!pylex_line(&lex, "\"\"\" b'", 6));
 	ck_assert(!pylex_line(&lex, "x = 'a", 6));

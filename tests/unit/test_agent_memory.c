@@ -2,8 +2,8 @@
 /*
  * test_agent_memory.c - memory that runs out ends the process, and leaves no half record
  *
- * Each allocation of a step's record fails once. What is in the transcript then is the line
- * before it, and nothing of it; and the process has ended with status 125.
+ * Each allocation of a step's record fails once. What is in the transcript then is the
+ * line before it, and nothing of it; and the process has ended with status 125.
  */
 #include <check.h>
 #include <fcntl.h>
