@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from test_agent_repl import Terminal  # noqa: E402
+from test_agent_repl_person import Terminal  # noqa: E402
 from agent_scene import (BUILD, CSV, KEY, QUESTION, SCRIPT, AgentCase,  # noqa: E402
                          alive, family, fence, wait_for)
 
