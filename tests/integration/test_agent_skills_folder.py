@@ -126,7 +126,7 @@ class Folder(SkillsCase):
         self.stepjail = self.path("stepjail")  # a stand-in, whose jails have no /work/skills
         lines, start, err = self.offered()
         self.assertEqual(lines, [])
-        self.assertIn(f"skills: the modules in {self.dir} cannot be listed: FileNotFoundError", err)
+        self.assertIn(f'skills: the modules in {self.dir} cannot be listed: "FileNotFoundError', err)
         self.assertIn("skills_new", start["system"])
 
     def test_no_such_folder(self):
