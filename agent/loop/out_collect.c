@@ -13,6 +13,7 @@
 #include "agent/base/digest.h"
 #include "agent/base/escape.h"
 #include "agent/base/folder.h"
+#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"
@@ -135,9 +136,9 @@ static bool is_end(int r)
 	return r == -ENOTCONN || r == -EINTR || r == -ETIMEDOUT;
 }
 
-static int add_file(struct out *o, const char *path, struct copy *c, struct err *e)
+static void add_file(struct out *o, const char *path, struct copy *c)
 {
-	cJSON *one = cJSON_CreateObject();
+	cJSON *one = json_append(o->files);
 	char hex[DIGEST_HEX];
 
 	digest_hex(&c->sum, hex);
@@ -145,11 +146,8 @@ static int add_file(struct out *o, const char *path, struct copy *c, struct err 
 	record_string(one, "name", path, strlen(path));
 	(void)cJSON_AddNumberToObject(one, "bytes", (double)c->bytes);
 	(void)cJSON_AddStringToObject(one, "sha256", hex);
-	if (!cJSON_AddItemToArray(o->files, one))
-		return err_set(e, ENOMEM, "the list of files");
 	o->count++;
 	o->name_bytes += strlen(path);
-	return 0;
 }
 
 /* the user's disk or folder did not take it: that is no fault of the jail's */
@@ -208,7 +206,8 @@ static int copy_file(struct level *l, const char *path, const char *name, uint64
 	folder_drop(&c.file);
 	if (r == 0) {
 		o->bytes += c.bytes;
-		return add_file(o, path, &c, e);
+		add_file(o, path, &c);
+		return 0;
 	}
 	if (c.failed == EEXIST || c.failed == ENOTDIR || c.failed == ELOOP)
 		leave_out(o, path,
