@@ -12,7 +12,6 @@
 #include "init/io.h"
 #include "jail/launch/cgroup/cgroup.h"
 #include "jail/base/command.h"
-#include "jail/plan/option.h"
 #include "jail/watch/outcome.h"
 #include "jail/launch/shipped.h"
 #include "jail/base/version.h"
@@ -22,48 +21,37 @@ static int command_version(char *const *argv, struct err *e);
 
 static const struct {
 	const char *name;
-	const char *arguments;
 	const char *help;
 	int (*act)(char *const *argv, struct err *e);
 	bool in_cgroup; /* makes jails: needs a place for cgroup leaves */
 } commands[] = {
-	{ "run", "[options] [--] program [args]", "run a program in a jail", command_run,
+	{ "run", "run a program in a jail", command_run, true },
+	{ "serve", "run Python in sessions, for a program on a socket", command_serve,
 	  true },
-	{ "check", "[--json] [options]", "say what this host has and lacks for a jail",
-	  command_check, true },
-	{ "explain", "[options]",
-	  "print the plan that the options make, as a policy file", command_explain,
-	  false },
-	{ "serve", "[options of run]",
-	  "run Python in sessions, for a program on a socket", command_serve, true },
-	{ "escape", "[--json] [options of run]",
-	  "run the shipped attacks in such jails; 0 only if all are held", shipped_escape,
-	  false },
-	{ "help", "", "print this", command_help, false },
-	{ "version", "", "print the version", command_version, false },
+	{ "check", "say what this host has and lacks for a jail", command_check, true },
+	{ "explain", "print the plan that the options make, as a policy file",
+	  command_explain, false },
+	{ "escape", "run the shipped attacks in jails; 0 only if all are held",
+	  shipped_escape, false },
+	{ "help", "print this, or a command's options", command_help, false },
+	{ "version", "print the version", command_version, false },
 };
 #define COMMAND_COUNT (COUNT(commands))
 
-/* also written, with other words, in the README and the manual */
-static const char exit_statuses[] =
-	"exit status of run:\n"
-	"  the program's own; 128+N if signal N ended it (137: killed, see the report)\n"
-	"  124 wall-time ended it; 125 stepjail failed: the program did not run, or was\n"
-	"  killed for it, or its report or captured output could not be written;\n"
-	"  126 not executable; 127 not found\n";
-
 static int command_help(char *const *argv, struct err *e)
 {
-	(void)argv;
-	(void)e;
-	printf("stepjail %s - run a program in a jail of namespaces, cgroups and seccomp\n\n",
+	char help[] = "--help", *const words[] = { help, NULL };
+
+	for (size_t i = 0; argv[0] && i < COMMAND_COUNT; i++)
+		if (commands[i].act != command_help &&
+		    strcmp(commands[i].name, argv[0]) == 0)
+			return commands[i].act(words, e);
+	printf("stepjail %s - run a program in a jail of namespaces, cgroups and seccomp\n\n"
+	       "usage: stepjail COMMAND [options]\n\n",
 	       STEPJAIL_VERSION);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		printf("  stepjail %-8s %-30s %s\n", commands[i].name,
-		       commands[i].arguments, commands[i].help);
-	printf("\noptions of run and explain (stepjail run --help):\n");
-	option_print_help(stdout);
-	printf("\n%s", exit_statuses);
+		printf("  %-9s %s\n", commands[i].name, commands[i].help);
+	printf("\nstepjail COMMAND --help prints the command's options and exit statuses.\n");
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  * usage: mkmanual < manual.mdoc > stepjail.1
  *
  * A line "@options" or "@verdicts" of the page stands for all rows of that table, in mdoc(7).
+ * The list of the last group of options goes on in the page.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,11 @@ static void print_options(void)
 
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
+		const struct option_group *group = option_group(row);
 
+		if (strcmp(group->first, row->name) == 0)
+			printf("%s.Ss %s\n.Bl -tag -width Ds\n", i ? ".El\n" : "",
+			       group->title);
 		printf(row->bare ? ".It Fl Fl %s Ns Op = Ns Ar %s\n%s.\n"
 				 : ".It Fl Fl %s Ar %s\n%s.\n",
 		       row->name, row->arg, row->help);

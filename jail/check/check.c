@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -180,20 +181,44 @@ static void print_row(const char *name, enum state state, const char *text, bool
 	printf("}");
 }
 
+/* all words but --json into the plan, which points to them */
+static int parse(char *const *argv, bool *json, struct err *e)
+{
+	size_t count = 0;
+
+	while (argv[count])
+		count++;
+
+	char **words = calloc(count + 1, sizeof(*words));
+
+	if (!words)
+		return err_set(e, ENOMEM, "check");
+	for (size_t i = 0, n = 0; i < count; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			*json = true;
+		else
+			words[n++] = argv[i];
+	return option_parse(&plan, words, e);
+}
+
 int command_check(char *const *argv, struct err *e)
 {
-	bool json = argv[0] && strcmp(argv[0], "--json") == 0;
 	enum need found = ALWAYS;
-	bool whole = true;
-	int r = option_parse(&plan, argv + json, e);
+	bool whole = true, json = false;
+	int r = parse(argv, &json, e);
 
 	if (r < 0)
 		return r;
-	if (r == 1 || plan.argv)
+	if (r == 1)
+		return option_help(
+			"check [--json] [options of run or serve]", true,
+			"  0 jails with these options work on this host; 1 they do not\n"
+			"  125 an option is wrong\n");
+	if (plan.argv)
 		return err_say(
 			e, EINVAL,
-			"check: '%.64s' is out of place: stepjail check [--json] [options of run]",
-			r == 1 ? "--help" : plan.argv[0]);
+			"check: '%.64s' is out of place: stepjail check [--json] [options]",
+			plan.argv[0]);
 	if (json)
 		printf("{\"checks\":[");
 	for (const struct row *row = rows; row < rows + COUNT(rows); row++) {

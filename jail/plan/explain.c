@@ -6,6 +6,25 @@
 
 #include "jail/base/command.h"
 #include "jail/plan/option.h"
+#include "jail/plan/option_row.h"
+
+void option_print_policy(const struct plan *p, FILE *out)
+{
+	char text[VALUE_TEXT_MAX];
+
+	for (size_t i = 0; i < option_row_count; i++) {
+		uint64_t n;
+
+		if (!option_rows[i].is_limit) {
+			option_rows[i].print(&option_rows[i], p, out);
+			continue;
+		}
+		n = p->limit[option_rows[i].limit];
+		(void)fprintf(out, "%s %s\n", option_rows[i].name,
+			      n == NO_LIMIT ? "unlimited"
+					    : value_print(option_rows[i].kind, n, text));
+	}
+}
 
 int command_explain(char *const *argv, struct err *e)
 {
@@ -14,11 +33,9 @@ int command_explain(char *const *argv, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (r == 1) {
-		printf("usage: stepjail explain [options]\n\n");
-		option_print_help(stdout);
-		return 0;
-	}
+	if (r == 1)
+		return option_help("explain [options]", true,
+				   "  0 the plan is printed; 125 an option is wrong\n");
 	if (plan.argv)
 		return err_say(
 			e, EINVAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option.c - the one table of options, and what is printed from it: see option.h
+ * option.c - the one table of options: see option.h
  *
  * A new option is a new row. NUMBER stores a number with a unit as a limit. TEXT, CHOICE
  * and BITS store into one field of the plan, LIST and BIND append.
@@ -137,8 +137,6 @@ static int set_bit(const struct option_row *row, struct plan *p, const char *val
 		i++;
 	if (!row->choices[i])
 		return err_say(e, EINVAL, "'%s' must be one of %s", value, row->arg);
-	if (bits >> i & 1)
-		return err_say(e, EEXIST, "'%s' is given twice", value);
 	bits |= 1u << i;
 	memcpy((char *)p + row->at, &bits, sizeof(bits));
 	return 0;
@@ -177,45 +175,50 @@ static void print_bits(const struct option_row *row, const struct plan *p, FILE 
 
 const struct option_row option_rows[] = {
 	{ "rootfs", "NAME|DIR",
-	  "root tree: a shipped one by name, or a folder if there is a '/' in it",
+	  "root tree: the name of a shipped tree, or a folder with a '/' in its path",
 	  TEXT(rootfs) },
+	{ "verify-rootfs", "no|yes",
+	  "before anything runs, compare the root tree with the list DIR.sha256 beside it",
+	  ANSWER(verify_rootfs) },
 	{ "bind", "SRC:DST", "show a host file or folder in the jail, read-only", BIND },
 	{ "bind-rw", "SRC:DST",
-	  "the same, writable; its host path can be read from /proc/self/mountinfo",
+	  "the same, writable; the jail can read its host path in /proc/self/mountinfo",
 	  BIND },
-	{ "env", "KEY=VALUE", "one variable of an environment that starts from nothing",
+	{ "env", "KEY=VALUE",
+	  "set an environment variable; none is taken over from the caller",
 	  LIST(env, plan_add_env) },
-	{ "chdir", "DIR", "where the program starts", TEXT(chdir) },
+	{ "chdir", "DIR", "working directory of the program", TEXT(chdir) },
 	{ "hostname", "NAME", "host name in the jail", TEXT(hostname),
 	  .check = check_hostname },
 	{ "net", "none|loopback",
-	  "no network interface is up, or lo alone; never the host's", CHOICE(net) },
+	  "no network interface is up, or only lo; never the host's network",
+	  CHOICE(net) },
 	{ "proc", "pid|none", "/proc with process folders only, or no /proc",
 	  CHOICE(proc) },
 	{ "wall-time", "TIME", "kill the jail after this much time",
 	  NUMBER(LIMIT_WALL_MS, VALUE_TIME, 1, 24 * 366 * HOURS, 60000, true) },
 	{ "cpu-time", "TIME",
-	  "kill the jail after this much CPU time, all its processes together",
+	  "kill the jail after this much CPU time of all its processes together",
 	  NUMBER(LIMIT_CPU_MS, VALUE_TIME, 10, 24 * 366 * HOURS, NO_LIMIT, true) },
-	{ "memory", "SIZE", "all memory of the jail, its tmpfs files included",
+	{ "memory", "SIZE", "memory of the jail, files in its tmpfs included",
 	  NUMBER(LIMIT_MEMORY_BYTES, VALUE_SIZE, 4 * M, T, 512 * M, false) },
 	{ "memory-high", "SIZE",
-	  "slow the jail down, and take memory back from it, above this much",
+	  "above this much memory, slow the jail down and reclaim memory from it",
 	  NUMBER(LIMIT_MEMORY_HIGH_BYTES, VALUE_SIZE, M, T, NO_LIMIT, true) },
-	{ "swap", "SIZE", "swap space of the jail, beside its memory",
+	{ "swap", "SIZE", "swap space of the jail, in addition to --memory",
 	  NUMBER(LIMIT_SWAP_BYTES, VALUE_SIZE, 0, T, 0, false) },
 	{ "oom-group", "no|yes",
-	  "when memory runs out, end the whole jail and not one process of it",
+	  "when memory runs out, kill the whole jail and not one process of it",
 	  ANSWER(oom_group) },
-	{ "cpus", "NUMBER", "share of the CPUs that the jail may use",
+	{ "cpus", "NUMBER", "how many CPUs' time the jail may use",
 	  NUMBER(LIMIT_CPUS_MILLI, VALUE_CPUS, 10, 1024000, 1000, true) },
 	{ "cpu-weight", "NUMBER",
-	  "share beside other cgroups when CPUs are short; 100 is everybody's",
+	  "share of busy CPUs beside other cgroups, which have 100 by default",
 	  NUMBER(LIMIT_CPU_WEIGHT, VALUE_COUNT, 1, 10000, 100, false) },
-	{ "cpuset", "LIST", "run on these CPUs alone, as in 0-1,3", TEXT(cpuset),
+	{ "cpuset", "LIST", "run on these CPUs only, as in 0-1,3", TEXT(cpuset),
 	  .check = value_check_cpus },
 	{ "io-max", "DEVICE KEY=N...",
-	  "bytes (rbps, wbps) and operations (riops, wiops) a second on the disk that DEVICE is, is a part of or lies on: a path, or MAJOR:MINOR",
+	  "limit bytes (rbps, wbps) and operations (riops, wiops) a second on a disk: DEVICE is MAJOR:MINOR, or a path that lies on it",
 	  LIST(io, plan_add_io) },
 	{ "pids", "NUMBER", "processes and threads of the program",
 	  NUMBER(LIMIT_PIDS, VALUE_COUNT, 1, 1000000, 64, false) },
@@ -223,147 +226,96 @@ const struct option_row option_rows[] = {
 	  NUMBER(LIMIT_FILES, VALUE_COUNT, 8, 1048576, 256, false) },
 	{ "file-size", "SIZE", "largest file that can be written",
 	  NUMBER(LIMIT_FILE_BYTES, VALUE_SIZE, 0, T, NO_LIMIT, true) },
-	{ "tmp-size", "SIZE", "room in /tmp and /dev/shm together",
+	{ "tmp-size", "SIZE", "space in /tmp and /dev/shm together",
 	  NUMBER(LIMIT_TMP_BYTES, VALUE_SIZE, 64 * K, T, 64 * M, false) },
-	{ "work-size", "SIZE", "room in /work",
+	{ "work-size", "SIZE", "space in /work",
 	  NUMBER(LIMIT_WORK_BYTES, VALUE_SIZE, 64 * K, T, 256 * M, false) },
 	{ "inodes", "NUMBER",
 	  "files and folders in /work, and in /tmp and /dev/shm together",
 	  NUMBER(LIMIT_INODES, VALUE_COUNT, 16, 10000000, 16384, false) },
 	{ "capture", "no|both|stderr",
-	  "keep up to --output-limit of what is written, and hand it out at the end",
+	  "keep up to --output-limit of what is written, and print it at the end",
 	  CHOICE(capture), .bare = "both" },
 	{ "output-limit", "SIZE",
-	  "bytes kept of each captured stream, half of its start and half of its end",
+	  "bytes kept of each captured stream, half from its start and half from its end",
 	  NUMBER(LIMIT_OUTPUT_BYTES, VALUE_SIZE, K, 16 * M, 64 * K, false) },
 	{ "spill", "DIR",
-	  "write captured output whole to new files stdout and stderr in a folder",
+	  "with --capture, write all output also to new files stdout and stderr in a folder",
 	  TEXT(spill) },
-	{ "spill-size", "SIZE", "largest file of --spill; what comes after it is counted",
+	{ "spill-size", "SIZE",
+	  "size limit of each file of --spill; bytes after it are only counted",
 	  NUMBER(LIMIT_SPILL_BYTES, VALUE_SIZE, K, T, 1024 * M, true) },
 	{ "report", "FILE|FD",
-	  "write a JSON report of the run to a file, or to fd number FD", TEXT(report) },
+	  "write a JSON report of the run to a file, or to the open fd number FD",
+	  TEXT(report) },
 	{ "lock-code", "auto|no|warm|yes",
-	  "nothing becomes code that was not when the program started: no execve, no executable memory; warm is yes for serve with templates, and no elsewhere; auto is yes for the tree core, warm for data, no for others",
+	  "forbid subprocesses (execve) and new executable memory; auto is yes for the tree core, warm for data, no for others; warm is yes in sessions from a template, and no elsewhere",
 	  CHOICE(lock_code), .bare = "yes" },
 	{ "allow-syscall", "NAME[=VALUE]",
-	  "let a system call through that is refused otherwise; for ioctl, prctl, socket and a few more, with one VALUE of the argument that tells what is asked",
+	  "allow a system call that is refused otherwise; for ioctl, prctl, socket and some others, with one VALUE of the argument that selects what is done",
 	  LIST(call, plan_add_call) },
 	{ "on-violation", "refuse|kill",
-	  "what a call that no honest step makes comes to: EPERM, or the end of the jail",
+	  "on a forbidden system call: refuse it with EPERM, or kill the jail",
 	  CHOICE(on_violation) },
 	{ "learn", "no|yes",
-	  "print the policy rows that would allow what was refused, with the risk of each",
+	  "print the policy lines that would allow what was refused, and the risk of each",
 	  ANSWER(learn) },
 	{ "allow-missing", "cgroup|audit",
-	  "run without cgroup limits where the host gives no cgroup v2, or without a record of violations where a surrounding sandbox has it; the report says so",
+	  "run without cgroup limits where the host has no usable cgroup v2, or without a record of violations where an outer sandbox keeps it; the report says so",
 	  BITS(allow_missing) },
 	{ "require", "landlock",
-	  "refuse to run where the kernel has no Landlock; without this, the report tells",
+	  "refuse to run where the kernel has no Landlock; without this, the report says so",
 	  BITS(require) },
 	{ "preload", "NAME,NAME...",
-	  "serve: modules that a session's interpreter has imported before its first step; without it, a template of the tree data imports all that the tree has",
+	  "modules that the interpreter imports before a session's first step; without it, a template of the tree data imports all that the tree has",
 	  TEXT(preload), .check = value_check_modules },
 	{ "cold", "no|yes",
-	  "serve: execute an interpreter for each session, and clone none of a template; so it is always with a tree given as a folder, which nobody has to trust",
+	  "start an interpreter for each session instead of cloning a template; always so with a folder as root tree",
 	  ANSWER(cold) },
 	{ "ahead", "yes|no",
-	  "serve: have a process ready for a session's next step, for 0.3 to 0.5 MB each",
+	  "keep a process ready for a session's next step, for 0.3 to 0.5 MB each",
 	  CHOICE(ahead), .bare = "yes" },
 	{ "template-clones", "NUMBER",
-	  "serve: sessions out of one template, which share their layout of memory",
+	  "sessions that are cloned from one template, and share its memory layout",
 	  NUMBER(LIMIT_TEMPLATE_CLONES, VALUE_COUNT, 1, 1000000, 1000, true) },
-	{ "template-age", "TIME", "serve: how long a template is used",
+	{ "template-age", "TIME", "how long a template is used",
 	  NUMBER(LIMIT_TEMPLATE_MS, VALUE_TIME, 1000, 1000 * HOURS, HOURS, true) },
-	{ "sessions", "NUMBER", "serve: sessions at a time",
+	{ "sessions", "NUMBER", "sessions at the same time",
 	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
-	{ "ready", "NUMBER",
-	  "serve: jails that are made, warm, before a session is asked for, which takes one",
+	{ "ready", "NUMBER", "jails that are kept ready for new sessions",
 	  NUMBER(LIMIT_READY, VALUE_COUNT, 0, PLAN_READY_MAX, 2, false) },
-	{ "grace", "TIME",
-	  "serve: how long a step that is interrupted has before it is killed",
+	{ "grace", "TIME", "how long an interrupted step has before it is killed",
 	  NUMBER(LIMIT_GRACE_MS, VALUE_TIME, 1, HOURS, 2000, false) },
 	{ "keep-states", "NUMBER",
-	  "serve: states to go back to, beside those that branches are at",
+	  "earlier states to go back to, beside those that branches are at",
 	  NUMBER(LIMIT_KEEP_STATES, VALUE_COUNT, 0, PLAN_KEEP_STATES_MAX, 8, false) },
-	{ "keep-memory", "SIZE", "serve: memory of these states; the oldest go first",
+	{ "keep-memory", "SIZE",
+	  "memory of these states together; the oldest are dropped first",
 	  NUMBER(LIMIT_KEEP_BYTES, VALUE_SIZE, M, T, 256 * M, true) },
 	{ "media-limit", "SIZE",
-	  "serve: bytes of tables, pictures and other forms that a step may show beside its output; 0 for none",
+	  "bytes of pictures, tables and other things that a step may show beside its output; 0 for none",
 	  NUMBER(LIMIT_MEDIA_BYTES, VALUE_SIZE, 0, 256 * M, 8 * M, false) },
 	{ "deterministic", "no|yes",
 	  "the same hash seed, random numbers, order of files, locale and time zone in each run, and one CPU",
 	  ANSWER(deterministic) },
-	{ "seed", "NUMBER", "another of such hash seeds and random numbers",
+	{ "seed", "NUMBER", "seed for the hashes and random numbers of --deterministic",
 	  NUMBER(LIMIT_SEED, VALUE_COUNT, 0, UINT32_MAX, 0, false) },
-	{ "aslr", "yes|no", "lay memory out at random addresses, or at the same ones",
+	{ "aslr", "yes|no", "random memory addresses, or the same ones in each run",
 	  CHOICE(aslr), .bare = "yes" },
-	{ "clock-start", "INSTANT",
-	  "start the jail's monotonic clocks at zero, and its Python's wall clock at 2024-02-29T12:00:00Z or the like; serve: with each session, so --ready is 0",
+	{ "clock-start", "DATE",
+	  "start the jail's monotonic clocks at zero, and its Python's wall clock at DATE, such as 2024-02-29T12:00:00Z; serve: in each session, so --ready is 0",
 	  TEXT(clock_start), .check = plan_check_clock_start },
-	{ "verify-rootfs", "no|yes",
-	  "compare the root tree with the list DIR.sha256 beside it before anything runs",
-	  ANSWER(verify_rootfs) },
 };
 /* option_parse.c has one bit for each row in a uint64_t */
 _Static_assert(COUNT(option_rows) <= 64, "more rows than bits");
 const size_t option_row_count = COUNT(option_rows);
 
-/* two options that concern the command line, not the plan */
-static const struct {
-	const char *name, *arg, *help;
-} meta[] = {
-	{ "policy", "FILE",
-	  "read options from a file, one per line, without the dashes" },
-	{ "help", "", "print this and end" },
+const struct option_group option_groups[] = {
+	{ "rootfs", "What the jail shows", false },
+	{ "wall-time", "Limits", false },
+	{ "capture", "Output", false },
+	{ "lock-code", "System calls, and walls that a host lacks", false },
+	{ "preload", "Sessions (serve only)", true },
+	{ "deterministic", "Runs that repeat", false },
+	{ NULL, NULL, false },
 };
-
-void option_print_policy(const struct plan *p, FILE *out)
-{
-	char text[VALUE_TEXT_MAX];
-
-	for (size_t i = 0; i < option_row_count; i++) {
-		uint64_t n;
-
-		if (!option_rows[i].is_limit) {
-			option_rows[i].print(&option_rows[i], p, out);
-			continue;
-		}
-		n = p->limit[option_rows[i].limit];
-		(void)fprintf(out, "%s %s\n", option_rows[i].name,
-			      n == NO_LIMIT ? "unlimited"
-					    : value_print(option_rows[i].kind, n, text));
-	}
-}
-
-static const char *initial_text(const struct option_row *row, char *text)
-{
-	if (!row->is_limit)
-		return NULL;
-	return row->initial == NO_LIMIT ? "unlimited"
-					: value_print(row->kind, row->initial, text);
-}
-
-static void print_help_line(FILE *out, const char *name, const char *arg, bool alone,
-			    const char *help, const char *initial)
-{
-	int used = fprintf(out, alone ? "  --%s[=%s]" : "  --%s %s", name, arg);
-
-	(void)fprintf(out, "%*s%s", used < 26 ? 26 - used : 1, "", help);
-	if (initial)
-		(void)fprintf(out, " (%s)", initial);
-	(void)fputc('\n', out);
-}
-
-void option_print_help(FILE *out)
-{
-	char text[VALUE_TEXT_MAX];
-
-	for (size_t i = 0; i < option_row_count; i++)
-		print_help_line(out, option_rows[i].name, option_rows[i].arg,
-				option_rows[i].bare, option_rows[i].help,
-				initial_text(&option_rows[i], text));
-	for (size_t i = 0; i < COUNT(meta); i++)
-		print_help_line(out, meta[i].name, meta[i].arg, false, meta[i].help,
-				NULL);
-}

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_parse.c - command lines and policy files into a plan: see option.h
+ * option_parse.c - defaults, policy file and command line into a plan: see option.h
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/plan/option.h"
 #include "jail/plan/option_row.h"
 
 #define POLICY_BYTES_MAX 65536
+#define HOST_DEFAULTS "/etc/stepjail/defaults"
+
+enum file { FILE_HOST, FILE_USER, FILE_POLICY, FILES };
 
 struct parse {
 	struct plan *plan;
-	uint64_t seen; /* a bit for each row */
-	bool policy_seen;
-	const char *policy; /* file that is being read, NULL for the command line */
+	uint64_t seen;    /* a bit for each row, in this file or on the command line */
+	const char *file; /* that is being read, NULL for the command line */
 	unsigned int line;
 };
 
@@ -57,8 +63,8 @@ static int set_limit(const struct option_row *row, struct plan *p, const char *v
 /* Begin the error with the option's name, or with the policy file's name and line. */
 static int name_error(const struct parse *ps, const char *name, struct err *e)
 {
-	if (ps->policy)
-		return err_within(e, "%s line %u: %s: ", ps->policy, ps->line, name);
+	if (ps->file)
+		return err_within(e, "%s line %u: %s: ", ps->file, ps->line, name);
 	return err_within(e, "--%s: ", name);
 }
 
@@ -103,7 +109,7 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 		return err_say(
 			e, EINVAL,
 			"%s line %u: ends like a Windows line (CR LF): remove the CRs",
-			ps->policy, ps->line);
+			ps->file, ps->line);
 	line += strspn(line, blanks);
 	if (*line == '\0' || *line == '#')
 		return 0;
@@ -113,52 +119,87 @@ static int parse_line(struct parse *ps, char *line, struct err *e)
 	const struct option_row *row = find_row(line, n);
 
 	if (!row)
-		return err_say(e, EINVAL, "%s line %u: '%.*s' is not an option",
-			       ps->policy, ps->line, n > 64 ? 64 : (int)n, line);
+		return err_say(e, EINVAL, "%s line %u: '%.*s' is not an option", ps->file,
+			       ps->line, n > 64 ? 64 : (int)n, line);
 	if (*value == '\0' && !row->bare)
-		return err_say(e, EINVAL, "%s line %u: %s needs a value: %s", ps->policy,
+		return err_say(e, EINVAL, "%s line %u: %s needs a value: %s", ps->file,
 			       ps->line, row->name, row->arg);
 	return set_option(ps, row, *value ? value : row->bare, e);
 }
 
-/* the one policy file's text; the plan points into it */
-static char text[POLICY_BYTES_MAX];
-
-static int parse_policy(struct parse *ps, const char *path, struct err *e)
+/* Defaults are the host's and the caller's own: nobody else may have written them. */
+static int check_owner(int fd, const char *path, struct err *e)
 {
-	if (ps->policy_seen)
-		return err_say(e, EEXIST, "--policy: is given twice");
-	ps->policy_seen = true;
+	struct stat st;
 
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fstat(fd, &st) < 0)
+		return err_set(e, errno, "look at %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_say(e, EINVAL, "%s is no file: remove it", path);
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)))
+		return err_say(
+			e, EPERM,
+			"%s belongs to uid %u, mode %04o: only you and root may be able to write to it (chown, chmod go-w)",
+			path, st.st_uid, st.st_mode & 07777);
+	return 0;
+}
 
+/* A file of options, each of which replaces what an earlier file says. There need be no
+ * file of defaults. */
+static int parse_file(struct parse *ps, enum file which, const char *path, struct err *e)
+{
+	/* the plan points into them */
+	static char texts[FILES][POLICY_BYTES_MAX];
+	char *text = texts[which];
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int r = 0;
+
+	if (fd < 0 && which != FILE_POLICY && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
 	if (fd < 0)
-		return err_set(e, errno, "--policy: open %s", path);
+		return err_set(e, errno, "open %s", path);
+	if (which != FILE_POLICY)
+		r = check_owner(fd, path, e);
+	if (r < 0)
+		return r;
 
 	ssize_t got = io_read_all(fd, text, POLICY_BYTES_MAX);
 
 	if (got < 0)
-		return err_set(e, (int)-got, "--policy: read %s", path);
+		return err_set(e, (int)-got, "read %s", path);
 	if (got == POLICY_BYTES_MAX)
-		return err_say(e, EFBIG, "--policy: %s is longer than %d bytes", path,
+		return err_say(e, EFBIG, "%s is longer than %d bytes", path,
 			       POLICY_BYTES_MAX - 1);
 	text[got] = '\0';
 	if (memchr(text, '\0', (size_t)got))
-		return err_say(e, EINVAL, "--policy: %s holds a NUL byte", path);
+		return err_say(e, EINVAL, "%s holds a NUL byte", path);
 
-	ps->policy = path;
+	ps->file = path;
 	ps->line = 0;
-	for (char *next = text; next;) {
+	for (char *next = text; r == 0 && next;) {
 		char *line = strsep(&next, "\n");
-		int r;
 
 		ps->line++;
 		r = parse_line(ps, line, e);
-		if (r < 0)
-			return r;
 	}
-	ps->policy = NULL;
-	return 0;
+	ps->seen = 0;
+	if (r == 0)
+		ps->file = NULL;
+	return r;
+}
+
+static int parse_defaults(struct parse *ps, struct err *e)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char path[PATH_MAX] = "";
+	int r = parse_file(ps, FILE_HOST, HOST_DEFAULTS, e);
+
+	if (config && config[0] == '/')
+		(void)snprintf(path, sizeof(path), "%s/stepjail/defaults", config);
+	else if (home && home[0] == '/')
+		(void)snprintf(path, sizeof(path), "%s/.config/stepjail/defaults", home);
+	return r < 0 || !path[0] ? r : parse_file(ps, FILE_USER, path, e);
 }
 
 /* The value behind '=' or in the next word; *argv moves past the words that were used. An
@@ -190,16 +231,21 @@ static int take_value(char *const **argv, size_t name_length,
 	return 0;
 }
 
-static int parse_words(struct parse *ps, char *const **argv, struct err *e)
+/*
+ * Walk the options: for @policy, take the file that --policy names; else all the others.
+ * So the command line replaces what the file says, wherever the file is named.
+ */
+static int parse_words(struct parse *ps, char *const **argv, bool policy, struct err *e)
 {
-	static const struct option_row policy = { .name = "policy", .arg = "FILE" };
+	static const struct option_row policy_row = { .name = "policy", .arg = "FILE" };
+	const char *path = NULL;
 
 	while (**argv && (**argv)[0] == '-' && strcmp(**argv, "--") != 0) {
 		const char *word = **argv, *value = "";
 		size_t n = word[1] == '-' ? strcspn(word + 2, "=") : 0;
 		bool is_policy = n == 6 && memcmp(word + 2, "policy", 6) == 0;
 		const struct option_row *row =
-			is_policy ? &policy : find_row(word + 2, n);
+			is_policy ? &policy_row : find_row(word + 2, n);
 		int r;
 
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
@@ -208,28 +254,42 @@ static int parse_words(struct parse *ps, char *const **argv, struct err *e)
 			return err_say(e, EINVAL, "%.64s is not an option: see --help",
 				       word);
 		r = take_value(argv, n, row, &value, e);
-		if (r == 0)
-			r = is_policy ? parse_policy(ps, value, e)
-				      : set_option(ps, row, value, e);
+		if (r == 0 && is_policy && policy && path)
+			return err_say(e, EEXIST, "--policy: is given twice");
+		if (is_policy)
+			path = value;
+		else if (r == 0 && !policy)
+			r = set_option(ps, row, value, e);
 		if (r < 0)
 			return r;
+		if (!policy && !is_policy && option_group(row)->serve)
+			ps->plan->serve_option = row->name;
 	}
 	if (**argv && strcmp(**argv, "--") == 0)
 		(*argv)++;
-	return 0;
+
+	int r = policy && path ? parse_file(ps, FILE_POLICY, path, e) : 0;
+
+	/* a line of the file is named already */
+	return r < 0 && !ps->file ? err_within(e, "--policy: ") : r;
 }
 
 int option_parse(struct plan *p, char *const *argv, struct err *e)
 {
 	struct parse ps = { .plan = p };
+	char *const *words = argv;
 
 	plan_init(p);
 	for (size_t i = 0; i < option_row_count; i++)
 		if (option_rows[i].is_limit)
 			p->limit[option_rows[i].limit] = option_rows[i].initial;
 
-	int r = parse_words(&ps, &argv, e);
+	int r = parse_defaults(&ps, e);
 
+	if (r == 0)
+		r = parse_words(&ps, &words, true, e);
+	if (r == 0)
+		r = parse_words(&ps, &argv, false, e);
 	if (r != 0)
 		return r;
 	p->argv = *argv ? argv : NULL;

@@ -34,7 +34,18 @@ struct option_row {
 	void (*print)(const struct option_row *row, const struct plan *p, FILE *out);
 };
 
+/* rows that --help and the manual show under one title */
+struct option_group {
+	const char *first; /* name of its first row; it ends where the next begins */
+	const char *title;
+	bool serve; /* of stepjail serve alone */
+};
+
 extern const struct option_row option_rows[];
 extern const size_t option_row_count;
+extern const struct option_group option_groups[]; /* a NULL name at the end */
+
+/** option_group() - The group of a row of option_rows */
+const struct option_group *option_group(const struct option_row *row);
 
 #endif

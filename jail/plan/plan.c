@@ -42,7 +42,7 @@ static bool is_at_or_below(const char *path, const char *top)
 	return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-static int check_destination(const struct plan *p, const char *dst, struct err *e)
+static int check_destination(const char *dst, struct err *e)
 {
 	if (!path_is_clean(dst))
 		return err_say(
@@ -58,10 +58,6 @@ static int check_destination(const struct plan *p, const char *dst, struct err *
 				e, EINVAL,
 				"bind: %s belongs to the jail: choose a destination outside of it",
 				reserved[i]);
-	for (size_t i = 0; i < p->bind_count; i++)
-		if (strcmp(p->bind[i].dst, dst) == 0)
-			return err_say(e, EEXIST, "bind: destination '%s' is given twice",
-				       dst);
 	return 0;
 }
 
@@ -73,18 +69,22 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
 	if (!colon || colon == spec || colon[1] == '\0')
 		return err_say(e, EINVAL, "bind: '%s' is not of the form SRC:DST", spec);
 
-	int r = check_destination(p, colon + 1, e);
+	int r = check_destination(colon + 1, e);
+	size_t i = 0;
 
 	if (r < 0)
 		return r;
-	if (p->bind_count == PLAN_BINDS_MAX)
+	while (i < p->bind_count && strcmp(p->bind[i].dst, colon + 1) != 0)
+		i++;
+	if (i == PLAN_BINDS_MAX)
 		return err_say(e, E2BIG, "bind: more than %d binds", PLAN_BINDS_MAX);
 
 	char *src = strndup(spec, (size_t)(colon - spec));
 
 	if (!src)
 		return err_set(e, ENOMEM, "bind: '%s'", spec);
-	p->bind[p->bind_count++] = (struct plan_bind){ src, colon + 1, writable };
+	p->bind[i] = (struct plan_bind){ src, colon + 1, writable };
+	p->bind_count += i == p->bind_count;
 	return 0;
 }
 
@@ -97,9 +97,6 @@ int plan_add_env(struct plan *p, const char *spec, struct err *e)
 	for (size_t i = 0; i < p->env_count; i++) {
 		if (strncmp(p->env[i], spec, key + 1) != 0)
 			continue;
-		if (i >= DEFAULT_ENV_COUNT || p->env[i] != default_env[i])
-			return err_say(e, EEXIST, "env: '%.*s' is given twice", (int)key,
-				       spec);
 		p->env[i] = spec;
 		return 0;
 	}

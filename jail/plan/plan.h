@@ -128,8 +128,9 @@ struct plan {
 	size_t call_count;
 	const char *env[PLAN_ENV_MAX + 1]; /* "KEY=value", NULL at the end */
 	size_t env_count;
-	bool session;      /* the program is an interpreter that serves steps */
-	char *const *argv; /* the program, NULL at the end; NULL for none */
+	const char *serve_option; /* on the command line, NULL for none */
+	bool session;             /* the program is an interpreter that serves steps */
+	char *const *argv;        /* the program, NULL at the end; NULL for none */
 	/* Set by template_start(), by no option: the program is a template, from which
 	 * jails are cloned. A template runs no user's code. */
 	bool template;
@@ -139,11 +140,11 @@ struct plan {
 void plan_init(struct plan *p);
 
 /**
- * plan_add_bind() - Add one "SRC:DST"
+ * plan_add_bind() - Add one "SRC:DST", in place of an earlier one with that DST
  * @spec:	Split at its last colon; copied
  *
  * Return: 0, -EINVAL (not of that form; DST not a clean absolute path, or reserved for
- * the jail), -EEXIST (DST given twice), -E2BIG, or -ENOMEM
+ * the jail), -E2BIG, or -ENOMEM
  */
 int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e);
 
@@ -151,12 +152,13 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
  * plan_add_env() - Add or replace one "KEY=value"
  * @spec:	Kept, not copied
  *
- * Return: 0, -EINVAL (no key), -EEXIST (the same key given twice), or -E2BIG
+ * Return: 0, -EINVAL (no key), or -E2BIG
  */
 int plan_add_env(struct plan *p, const char *spec, struct err *e);
 
 /**
- * plan_add_io() - Add one "DEVICE rbps=N wbps=N riops=N wiops=N", any of the four
+ * plan_add_io() - Add one "DEVICE rbps=N wbps=N riops=N wiops=N", any of the four, in
+ * place of an earlier one of that DEVICE
  * @spec:	Kept, not copied; the device is looked up when the jail is made
  *
  * Return: 0, -EINVAL (not of that form), -ERANGE, -EEXIST (a key twice), or -E2BIG
@@ -171,7 +173,7 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e);
  *		allowed
  *
  * Return: 0, -EINVAL (no such call; VALUE missing, or given to another call), -EPERM (no
- * policy may allow it: @e says why), -EEXIST (given twice), or -E2BIG
+ * policy may allow it: @e says why), or -E2BIG
  */
 int plan_add_call(struct plan *p, const char *spec, struct err *e);
 

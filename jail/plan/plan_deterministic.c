@@ -45,7 +45,8 @@ int plan_complete_deterministic(struct plan *p, struct err *e)
 
 	if (p->deterministic != ANSWER_YES && p->limit[LIMIT_SEED] != NO_LIMIT &&
 	    p->limit[LIMIT_SEED] != 0)
-		return err_say(e, EINVAL, "seed: is of use with --deterministic alone");
+		return err_say(e, EINVAL,
+			       "seed: it only has a meaning with --deterministic");
 	(void)snprintf(hash, sizeof(hash), "PYTHONHASHSEED=%" PRIu64,
 		       p->limit[LIMIT_SEED]);
 	(void)snprintf(seed, sizeof(seed), "STEPJAIL_DETERMINISTIC=%" PRIu64,

@@ -47,24 +47,23 @@ static int take_rate(struct plan_io *io, const char *word, struct err *e)
 
 int plan_add_io(struct plan *p, const char *spec, struct err *e)
 {
-	struct plan_io *io = &p->io[p->io_count];
 	const char *at = spec + strcspn(spec, BLANKS);
+	struct plan_io io = { .spec = spec, .device_length = (int)(at - spec) };
+	size_t slot = 0;
 
-	if (p->io_count == PLAN_IO_MAX)
-		return err_say(e, E2BIG, "more than %d devices", PLAN_IO_MAX);
-	*io = (struct plan_io){ .spec = spec, .device_length = (int)(at - spec) };
 	for (size_t i = 0; i < RATE_COUNT; i++)
-		io->rate[i] = NO_LIMIT;
+		io.rate[i] = NO_LIMIT;
 	at += strspn(at, BLANKS);
-	if (io->device_length == 0 || *at == '\0')
+	if (io.device_length == 0 || *at == '\0')
 		return err_say(
 			e, EINVAL,
 			"'%s' must be a device and what it is held to, as in '/var/tmp wbps=8M wiops=200'",
 			spec);
-	for (size_t i = 0; i < p->io_count; i++)
-		if (strncmp(p->io[i].spec, spec, (size_t)io->device_length + 1) == 0)
-			return err_say(e, EEXIST, "'%.*s' is given twice",
-				       io->device_length, spec);
+	while (slot < p->io_count &&
+	       strncmp(p->io[slot].spec, spec, (size_t)io.device_length + 1) != 0)
+		slot++;
+	if (slot == PLAN_IO_MAX)
+		return err_say(e, E2BIG, "more than %d devices", PLAN_IO_MAX);
 	while (*at) {
 		char word[64];
 		size_t n = strcspn(at, BLANKS);
@@ -74,11 +73,12 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e)
 			return err_say(e, EINVAL, "'%s' is too long", at);
 		memcpy(word, at, n);
 		word[n] = '\0';
-		r = take_rate(io, word, e);
+		r = take_rate(&io, word, e);
 		if (r < 0)
 			return r;
 		at += n + strspn(at + n, BLANKS);
 	}
-	p->io_count++;
+	p->io[slot] = io;
+	p->io_count += slot == p->io_count;
 	return 0;
 }

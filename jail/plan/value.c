@@ -4,36 +4,27 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "jail/plan/value.h"
 
-/* Printing takes the first unit that divides the number; a name that comes after an equal
- * unit is read and never printed. */
+/* Printing takes the first unit that divides the number. */
 static const struct unit {
 	enum value_kind kind;
 	const char *name;
 	uint64_t worth; /* in the kind's smallest unit */
 } units[] = {
-	{ VALUE_SIZE, "T", 1ULL << 40 },
-	{ VALUE_SIZE, "G", 1ULL << 30 },
-	{ VALUE_SIZE, "M", 1ULL << 20 },
-	{ VALUE_SIZE, "K", 1ULL << 10 },
-	{ VALUE_SIZE, "", 1 },
-	{ VALUE_SIZE, "TiB", 1ULL << 40 },
-	{ VALUE_SIZE, "GiB", 1ULL << 30 },
-	{ VALUE_SIZE, "MiB", 1ULL << 20 },
-	{ VALUE_SIZE, "KiB", 1ULL << 10 },
-	{ VALUE_TIME, "h", 3600000 },
-	{ VALUE_TIME, "m", 60000 },
-	{ VALUE_TIME, "s", 1000 },
-	{ VALUE_TIME, "", 1000 },
-	{ VALUE_TIME, "ms", 1 },
-	{ VALUE_COUNT, "", 1 },
-	{ VALUE_CPUS, "", 1000 },
+	{ VALUE_SIZE, "T", 1ULL << 40 }, { VALUE_SIZE, "G", 1ULL << 30 },
+	{ VALUE_SIZE, "M", 1ULL << 20 }, { VALUE_SIZE, "K", 1ULL << 10 },
+	{ VALUE_SIZE, "", 1 },           { VALUE_TIME, "h", 3600000 },
+	{ VALUE_TIME, "m", 60000 },      { VALUE_TIME, "s", 1000 },
+	{ VALUE_TIME, "", 1000 },        { VALUE_TIME, "ms", 1 },
+	{ VALUE_COUNT, "", 1 },          { VALUE_CPUS, "", 1000 },
 };
 
 static const char *const forms[] = {
@@ -71,6 +62,17 @@ static int parse_thousandths(const char *text, char **end, unsigned __int128 *ou
 	return 0;
 }
 
+/* sizes as people write them: 256M, 256m, 256MB and 256MiB are the same */
+static bool is_unit(const struct unit *unit, const char *text)
+{
+	size_t n = strlen(unit->name);
+
+	if (unit->kind != VALUE_SIZE || strncasecmp(unit->name, text, n) != 0)
+		return strcmp(unit->name, text) == 0;
+	text += n;
+	return !*text || strcasecmp(text, "B") == 0 || (n && strcasecmp(text, "iB") == 0);
+}
+
 int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct err *e)
 {
 	char *end;
@@ -80,7 +82,7 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
 	if (r == -ERANGE)
 		return err_say(e, ERANGE, "'%s' is too large", text);
 	for (size_t i = 0; r == 0 && i < COUNT(units); i++)
-		if (units[i].kind == kind && strcmp(units[i].name, end) == 0)
+		if (units[i].kind == kind && is_unit(&units[i], end))
 			scale = units[i].worth;
 	/* 75 bits times 41: this cannot overflow */
 	n *= scale;

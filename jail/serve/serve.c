@@ -214,12 +214,10 @@ int command_serve(char *const *argv, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (r == 1) {
-		(void)printf(
-			"usage: stepjail serve [options], fd 0 being a stream socket\n\n");
-		option_print_help(stdout);
-		return 0;
-	}
+	if (r == 1)
+		return option_help(
+			"serve [options]\nfd 0 must be a stream socket, on which the client sends frames",
+			true, "  0 the client is gone; 125 stepjail failed\n");
 	r = check_plan(&plan, e);
 	if (r == 0)
 		r = check_client(e);

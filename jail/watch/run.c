@@ -209,6 +209,13 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	return both(end, r, &late, e);
 }
 
+static const char exits[] =
+	"  the program's own; 128+N if signal N ended it (137: killed, see the report)\n"
+	"  124 --wall-time ended it\n"
+	"  125 stepjail failed: the program did not run, or was killed for it, or its\n"
+	"      report or captured output could not be written\n"
+	"  126 the program cannot be executed; 127 it is not there\n";
+
 int command_run(char *const *argv, struct err *e)
 {
 	static struct plan plan;
@@ -219,11 +226,12 @@ int command_run(char *const *argv, struct err *e)
 		r = option_parse(&plan, argv, e);
 	if (r < 0)
 		return r;
-	if (r == 1) {
-		(void)printf("usage: stepjail run [options] [--] program [args]\n\n");
-		option_print_help(stdout);
-		return 0;
-	}
+	if (r == 1)
+		return option_help("run [options] [--] program [args]", false, exits);
+	if (plan.serve_option)
+		return err_say(e, EINVAL,
+			       "run: --%s is an option of stepjail serve: leave it out",
+			       plan.serve_option);
 	if (!plan.argv)
 		return err_say(
 			e, EINVAL,

@@ -15,13 +15,13 @@
 
 static char *text;
 
-static void take_help(void)
+static void take_help(bool serve)
 {
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	ck_assert_ptr_nonnull(out);
-	option_print_help(out);
+	option_print_help(out, serve);
 	ck_assert_int_eq(fclose(out), 0);
 }
 
@@ -62,9 +62,24 @@ static void ck_default_is_shown(const struct option_row *row, const char *before
 	ck_assert_msg(strstr(text, want) != NULL, "--%s: no '%s'", row->name, want);
 }
 
+/* the lines that were broken to fit are one again */
+static void join_lines(void)
+{
+	static const char fold[] = "\n                          ";
+	size_t n = sizeof(fold) - 1;
+
+	for (char *at = text; (at = strstr(at, fold));) {
+		*at = ' ';
+		memmove(at + 1, at + n, strlen(at + n) + 1);
+	}
+}
+
 START_TEST(help_has_every_option)
 {
-	take_help();
+	take_help(true);
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		ck_assert_msg(end - line <= 80, "%.*s", (int)(end - line), line);
+	join_lines();
 	for (size_t i = 0; i < option_row_count; i++) {
 		char want[512];
 
@@ -72,14 +87,37 @@ START_TEST(help_has_every_option)
 		(void)snprintf(want, sizeof(want),
 			       option_rows[i].bare ? "  --%s[=%s] " : "  --%s %s ",
 			       option_rows[i].name, option_rows[i].arg);
-		ck_assert_uint_eq(times(want), 1);
-		ck_assert_uint_eq(times(option_rows[i].help), 1);
+		ck_assert_msg(times(want) == 1, "%s", want);
+		ck_assert_msg(times(option_rows[i].help) == 1, "%s", want);
 		(void)snprintf(want, sizeof(want), "%s (", option_rows[i].help);
 		if (option_rows[i].is_limit)
 			ck_default_is_shown(&option_rows[i], want, ")");
 	}
 	ck_assert_uint_eq(times("  --policy FILE "), 1);
 	ck_assert_uint_eq(times("  --help "), 1);
+}
+END_TEST
+
+/* Options of serve are hidden where they are of no use. Each group's first row is there. */
+START_TEST(help_of_run_has_no_option_of_serve)
+{
+	size_t groups = 0;
+
+	take_help(false);
+	for (size_t i = 0; i < option_row_count; i++) {
+		const struct option_group *group = option_group(&option_rows[i]);
+		char want[64];
+
+		(void)snprintf(want, sizeof(want), "\n  --%s", option_rows[i].name);
+		ck_assert_msg(!times(want) == group->serve ||
+				      strcmp(option_rows[i].name, "bind") == 0,
+			      "%s", want);
+		groups += strcmp(group->first, option_rows[i].name) == 0;
+	}
+	for (const struct option_group *group = option_groups; group->first;
+	     group++, groups--)
+		ck_assert_uint_eq(times(group->title), !group->serve);
+	ck_assert_uint_eq(groups, 0);
 }
 END_TEST
 
@@ -131,6 +169,7 @@ Suite *jail_manual_suite(void)
 
 	tcase_add_checked_fixture(c, NULL, free_text);
 	tcase_add_test(c, help_has_every_option);
+	tcase_add_test(c, help_of_run_has_no_option_of_serve);
 	tcase_add_test(c, the_manual_has_every_option_and_verdict);
 	tcase_add_test(c, the_manual_is_clean_mdoc);
 	suite_add_tcase(s, c);

@@ -85,7 +85,10 @@ START_TEST(there_are_so_many_and_no_more)
 	for (int i = 0; i <= PLAN_IO_MAX; i++)
 		(void)snprintf(specs[i], sizeof(specs[i]), "/d%d rbps=1", i);
 	ck_assert_int_eq(plan_add_io(&plan, specs[0], &e), 0);
-	ck_assert_int_eq(plan_add_io(&plan, "/d0 wbps=1", &e), -EEXIST);
+	ck_assert_int_eq(plan_add_io(&plan, "/d0 wbps=1", &e), 0);
+	ck_assert_uint_eq(plan.io_count, 1);
+	ck_assert_uint_eq(plan.io[0].rate[RATE_WBPS], 1);
+	ck_assert_uint_eq(plan.io[0].rate[RATE_RBPS], NO_LIMIT);
 	ck_assert_int_eq(plan_add_io(&plan, "/d rbps=1", &e), 0);
 	for (int i = 1; i < PLAN_IO_MAX - 1; i++)
 		ck_assert_int_eq(plan_add_io(&plan, specs[i], &e), 0);

@@ -196,21 +196,19 @@ START_TEST(file_and_command_line_are_one)
 	ck_assert_uint_eq(plan.limit[LIMIT_FILES], 9);
 	ck_assert_uint_eq(plan.bind_count, 2);
 	ck_assert_ptr_eq(plan.argv, mixed + 5);
-	/* given twice, on either side of the file; the line that comes later is named */
-	ck_assert_int_eq(
-		option_parse(&plan, (char *[]){ "--policy", policy, "--pids", "7", NULL },
-			     &e),
-		-EEXIST);
-	ck_assert_str_eq(e.text, "--pids: is given twice");
-	ck_assert_int_eq(
-		option_parse(&plan, (char *[]){ "--pids", "7", "--policy", policy, NULL },
-			     &e),
-		-EEXIST);
-	ck_assert_ptr_nonnull(strstr(e.text, " line 1: pids: is given twice"));
+	/* the command line replaces the file, on either side of it */
 	ck_assert_int_eq(option_parse(&plan,
-				      (char *[]){ "--policy", policy, "--env=A=2", NULL },
+				      (char *[]){ "--policy", policy, "--pids", "8",
+						  "--env=A=2", NULL },
 				      &e),
-			 -EEXIST);
+			 0);
+	ck_assert_uint_eq(plan.limit[LIMIT_PIDS], 8);
+	ck_assert_str_eq(plan.env[plan.env_count - 1], "A=2");
+	ck_assert_int_eq(
+		option_parse(&plan, (char *[]){ "--pids", "8", "--policy", policy, NULL },
+			     &e),
+		0);
+	ck_assert_uint_eq(plan.limit[LIMIT_PIDS], 8);
 	ck_assert_int_eq(
 		option_parse(&plan,
 			     (char *[]){ "--policy", policy, "--policy", policy, NULL },

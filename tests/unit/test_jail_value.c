@@ -28,6 +28,11 @@ static const struct {
 	{ VALUE_SIZE, "64KiB", 64 * K },
 	{ VALUE_SIZE, "3M", 3 * M },
 	{ VALUE_SIZE, "3MiB", 3 * M },
+	{ VALUE_SIZE, "3m", 3 * M },
+	{ VALUE_SIZE, "3MB", 3 * M },
+	{ VALUE_SIZE, "3mb", 3 * M },
+	{ VALUE_SIZE, "1kib", K },
+	{ VALUE_SIZE, "9B", 9 },
 	{ VALUE_SIZE, "1.5G", G + G / 2 },
 	{ VALUE_SIZE, "2GiB", 2 * G },
 	{ VALUE_SIZE, "1T", T },
@@ -76,16 +81,16 @@ static const char *const junk[] = {
 	"\t1",  "1\t",      "1\n",   ".",     ".5",        "5.",     "1..5", "1.2.3",
 	"1,5",  "1e3",      "0x10",  "1_000", "1.2345",    "0.0000", "1K1",  "K",
 	"--1",  "1-",       "NaN",   "inf",   "unlimited", "1 K",    "1KK",  "1Ki",
-	"1kib", "\xd9\xa1", "1\x80", "1s ",   "1mss",      "1hs",    "١",
+	"1bki", "\xd9\xa1", "1\x80", "1s ",   "1mss",      "1hs",    "١",
 };
 
 static const struct {
 	enum value_kind kind;
 	const char *text;
 } bad[] = {
-	{ VALUE_SIZE, "1s" },     { VALUE_SIZE, "1ms" },    { VALUE_SIZE, "1m" },
-	{ VALUE_SIZE, "1k" },     { VALUE_SIZE, "1KB" },    { VALUE_SIZE, "1MB" },
-	{ VALUE_SIZE, "1g" },     { VALUE_SIZE, "1P" },     { VALUE_SIZE, "1B" },
+	{ VALUE_SIZE, "1s" },     { VALUE_SIZE, "1ms" },    { VALUE_SIZE, "1iB" },
+	{ VALUE_SIZE, "1Ki" },    { VALUE_SIZE, "1KBB" },   { VALUE_SIZE, "1 MB" },
+	{ VALUE_SIZE, "1Kib " },  { VALUE_SIZE, "1P" },     { VALUE_SIZE, "1i" },
 	{ VALUE_SIZE, "0.5" },    { VALUE_SIZE, "0.001K" }, { VALUE_SIZE, "16383.999T" },
 	{ VALUE_TIME, "1K" },     { VALUE_TIME, "1M" },     { VALUE_TIME, "1d" },
 	{ VALUE_TIME, "1us" },    { VALUE_TIME, "0.5ms" },  { VALUE_TIME, "1.001ms" },
