@@ -47,6 +47,7 @@ void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
 	launch_add(a, "--report");
 	launch_add(a, "%d", LAUNCH_REPORT_FD);
 	launch_add(a, "--capture=both");
+	launch_add(a, "--quiet");
 	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
 }
 

@@ -76,7 +76,7 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	/* while the jail is made */
 	if (r == 0)
 		r = confine_bounding(e);
-	if (r == 0 && j->missing.errnum)
+	if (r == 0 && j->missing.errnum && p->quiet == ANSWER_NO)
 		(void)fprintf(stderr,
 			      "stepjail: warning: no cgroup limits are enforced: %.*s\n",
 			      (int)strcspn(j->missing.text, ";"), j->missing.text);
@@ -201,12 +201,16 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	/* if the keeper was killed during the run, the verdict tells that already */
 	if (r != -EOWNERDEAD || j->status != STATUS_FAILED)
 		end = both(end, r, &late, e);
-	if (p->capture == CAPTURE_NO)
-		return end;
-	/* a slow reader of the output must not keep signals from ending stepjail */
-	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
-	r = capture_deliver(&run.outcome.capture, &late);
-	return both(end, r, &late, e);
+	if (p->capture != CAPTURE_NO) {
+		/* a slow reader of the output must not keep signals from ending stepjail
+		 */
+		(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
+		r = capture_deliver(&run.outcome.capture, &late);
+		end = both(end, r, &late, e);
+	}
+	if (p->quiet == ANSWER_NO)
+		run_tell(&run.outcome, j, p);
+	return end;
 }
 
 static const char exits[] =

@@ -24,4 +24,11 @@
  */
 int run_plan(const struct plan *p, int report, struct judgement *j, struct err *e);
 
+/**
+ * run_tell() - Say on stderr which limit ended the program, and which calls were refused
+ *
+ * Each is one line. Nothing is said of a program that met neither.
+ */
+void run_tell(const struct outcome *o, const struct judgement *j, const struct plan *p);
+
 #endif

@@ -35,6 +35,7 @@ PLACED = "[type(x).__name__ for x in {object(), len, None, int, print, ord, OSEr
 
 def run(code, *options, words=("/bin/python3", "-c"), env=None):
     """A program's whole output: of `run`, or of the steps of a session."""
+    options = [option for option in options if not option.startswith("--preload=")]
     return subprocess.run([*RUN, *options, "--", *words, code], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=True, env=env,
                           timeout=60).stdout.decode().split("\n", bool(MISSING))[-1]

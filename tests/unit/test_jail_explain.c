@@ -209,7 +209,8 @@ static void add_random_text(const char *name)
 		add_word(name, below(3) ? "no" : below(2) ? "warm" : "auto");
 	} else if (strcmp(name, "on-violation") == 0) {
 		add_word(name, below(2) ? "kill" : "refuse");
-	} else if (strcmp(name, "learn") == 0 || strcmp(name, "cold") == 0) {
+	} else if (strcmp(name, "learn") == 0 || strcmp(name, "quiet") == 0 ||
+		   strcmp(name, "cold") == 0) {
 		add_word(name, below(2) ? "yes" : "no");
 	} else if (strcmp(name, "allow-syscall") == 0) {
 		for (uint64_t i = 0; i < repeat; i++) {

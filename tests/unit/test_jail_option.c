@@ -111,6 +111,7 @@ static const struct {
 	{ "oom-group", "yes", { "true", "Yes", "1", "" } },
 	{ "cpuset", "0-1,3", { "", "0-", "3-1", "0,", "a", "1024" } },
 	{ "io-max", "8:0 rbps=1M", { "", "/", "/ rbps", "/ rbps=0", "/ x=1", "rbps=1" } },
+	{ "quiet", "yes", { "on", "Yes", "" } },
 	{ "report", "out.json", { "", "x\n" } },
 	{ "lock-code", "no", { "maybe", "YES", "y", "" } },
 	{ "allow-syscall",

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tell.c - what a person is told of a run's end, on stderr: see run.h
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jail/plan/call.h"
+#include "jail/plan/option_row.h"
+#include "jail/watch/run.h"
+
+/* limits whose end is a kill by stepjail or the kernel; VERDICT_DISK is told apart */
+static const struct {
+	enum verdict verdict;
+	enum limit limit;
+} limits[] = {
+	{ VERDICT_WALL_TIMEOUT, LIMIT_WALL_MS },
+	{ VERDICT_CPU_TIMEOUT, LIMIT_CPU_MS },
+	{ VERDICT_MEMORY, LIMIT_MEMORY_BYTES },
+	{ VERDICT_PIDS, LIMIT_PIDS },
+};
+
+static void tell_limit(const char *words, enum limit limit, const struct plan *p)
+{
+	char number[VALUE_TEXT_MAX];
+
+	for (size_t i = 0; i < option_row_count; i++)
+		if (option_rows[i].is_limit && option_rows[i].limit == limit)
+			(void)fprintf(stderr, "stepjail: %s: --%s %s\n", words,
+				      option_rows[i].name,
+				      value_print(option_rows[i].kind, p->limit[limit],
+						  number));
+}
+
+static void tell_disk(const struct outcome *o, const struct plan *p, int signal)
+{
+	if (signal == SIGXFSZ)
+		tell_limit("killed: a file grew too large", LIMIT_FILE_BYTES, p);
+	if (o->full > 0 && (o->full & TMPFS_USAGE_WORK))
+		tell_limit("/work is full (or out of --inodes)", LIMIT_WORK_BYTES, p);
+	if (o->full > 0 && (o->full & TMPFS_USAGE_TMP))
+		tell_limit("/tmp is full (or out of --inodes)", LIMIT_TMP_BYTES, p);
+}
+
+static bool is_locked(const char *name)
+{
+	for (size_t i = 0; i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, name) == 0)
+			return true;
+	return false;
+}
+
+static void tell_violations(const struct violations *v, bool killed, bool locked)
+{
+	const char *hint = "";
+
+	for (unsigned int i = 0; i < v->kinds; i++) {
+		const struct violation *k = &v->kind[i];
+		const char *name = call_name(&k->first);
+
+		if (!k->violation)
+			continue;
+		(void)fprintf(stderr, "%s %s x%" PRIu64,
+			      hint[0]  ? ","
+			      : killed ? "stepjail: killed: --on-violation kill:"
+				       : "stepjail: refused:",
+			      name ? name : "unknown", k->count);
+		if (killed)
+			hint = "\n";
+		else if (!hint[0])
+			hint = locked && name && is_locked(name)
+				       ? " (--lock-code=no allows it)\n"
+				       : " (--learn shows what would allow it)\n";
+	}
+	(void)fputs(hint, stderr);
+}
+
+void run_tell(const struct outcome *o, const struct judgement *j, const struct plan *p)
+{
+	for (size_t i = 0; i < COUNT(limits); i++)
+		if (limits[i].verdict == j->verdict)
+			tell_limit(j->verdict == VERDICT_PIDS
+					   ? "a process or thread was refused"
+					   : "killed",
+				   limits[i].limit, p);
+	if (j->verdict == VERDICT_DISK)
+		tell_disk(o, p, j->signal);
+	if (p->learn == ANSWER_NO)
+		tell_violations(&o->refused, j->verdict == VERDICT_VIOLATION,
+				p->lock_code == LOCK_YES);
+}

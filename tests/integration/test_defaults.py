@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_defaults.py - where options come from: files of defaults, a policy, the command line"""
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from test_run import PLAIN_ENV, STEPJAIL, TIMEOUT, Host, each_user  # noqa: E402
+
+
+class Layers(Host):
+    def tool(self, *words, env=PLAIN_ENV):
+        return subprocess.run([*self.drop, STEPJAIL, *words], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=TIMEOUT, check=False, env=env)
+
+    def explained(self, *words, **more):
+        done = self.tool("explain", *words, **more)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+    def defaults(self, home, text, mode=0o644):
+        """A file of defaults below @home, and its path."""
+        self.make_folder(home)
+        self.make_folder(home + "/stepjail")
+        return self.file(home + "/stepjail/defaults", text, mode)
+
+    def test_what_replaces_what(self):
+        """Defaults of the user, policy, command line, wherever --policy stands in it."""
+        self.make_folder("home")
+        self.defaults("home/.config", "pids 11\nfiles 12\nhostname one\nenv A=1\nenv B=1\n"
+                                      "allow-missing cgroup\nready 1\n")
+        environment = {**PLAIN_ENV, "HOME": self.folder + "/home"}
+        policy = self.file("policy", "files 22\nhostname two\nenv B=2\nbind /etc:/tmp/e\n"
+                                     "allow-missing cgroup\n")
+        told = self.explained("--hostname", "three", "--policy", policy, "--bind", "/usr:/tmp/e",
+                              "--allow-missing=audit", env=environment)
+        for line in ("pids 11", "files 22", "hostname three", "env A=1", "env B=2",
+                     "bind /usr:/tmp/e", "allow-missing cgroup", "allow-missing audit", "ready 1"):
+            self.assertEqual(told.count(line), 1, line)
+        self.assertNotIn("bind /etc:/tmp/e", told)
+        # the plan that explain prints is a policy that nothing is added to
+        policy = self.file("plan", "\n".join(told) + "\n")
+        self.assertEqual(self.explained("--policy", policy, env=environment), told)
+        environment["XDG_CONFIG_HOME"] = self.folder
+        self.assertIn("pids 64", self.explained(env=environment))
+        environment["XDG_CONFIG_HOME"] += "/home/.config"
+        self.assertIn("pids 11", self.explained(env={**environment, "HOME": "/nowhere"}))
+
+    def test_wrong_defaults(self):
+        for number, (text, mode, said) in enumerate((
+                ("pids 5\n", 0o666, "chmod"), ("pids 5\n", 0o620, "chmod"),
+                ("pids x\n", 0o644, "line 1: pids"), ("nonsense\n", 0o644, "nonsense"))):
+            path = self.defaults(f"c{number}", text, mode)
+            done = self.tool("explain", env={**PLAIN_ENV,
+                                             "XDG_CONFIG_HOME": f"{self.folder}/c{number}"})
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertIn(path, done.stderr)
+            self.assertIn(said, done.stderr)
+        os.remove(path)
+        os.mkfifo(path)
+        done = self.tool("explain", env={**PLAIN_ENV, "XDG_CONFIG_HOME": f"{self.folder}/c3"})
+        self.assertIn("is no file", done.stderr)
+
+    def test_defaults_of_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("lacks root, who can give a file away")
+        os.chown(self.defaults("home", "pids 5\n"), 12345, 12345)
+        done = self.tool("explain", env={**PLAIN_ENV, "XDG_CONFIG_HOME": self.folder + "/home"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("uid 12345", done.stderr)
+
+    def test_sizes_as_people_write_them(self):
+        for text in ("256M", "256m", "256MB", "256mb", "256MiB", "262144k", "0.25G", "268435456",
+                     "268435456B"):
+            self.assertIn("memory 256M", self.explained("--memory", text))
+        for text in ("256i", "256iB", "256MBB", "256 M", "256Mi"):
+            done = self.tool("explain", "--memory", text)
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertIn("--memory: ", done.stderr)
+
+
+globals().update(each_user(Layers))
+
+if __name__ == "__main__":
+    unittest.main()
