@@ -202,6 +202,20 @@ int plan_check_clock_start(const char *text, struct err *e);
 int plan_complete_deterministic(struct plan *p, struct err *e);
 
 /**
+ * plan_take_script() - Where the program is a Python file of the host, run that
+ *
+ * A relative path that ends in ".py" and is a file there: it is bound, read-only, into
+ * /work, which is where a program starts, and /bin/python3 runs it. Such a path names
+ * nothing in a jail that has just begun.
+ *
+ * Return: 0, also for every other program, or -errno
+ */
+int plan_take_script(struct plan *p, struct err *e);
+
+/** plan_is_on_host() - Is there a file of that path, or in a folder of the caller's PATH? */
+bool plan_is_on_host(const char *program);
+
+/**
  * plan_complete() - Refuse options that contradict each other, and replace LOCK_AUTO
  *
  * Return: 0, or -EINVAL

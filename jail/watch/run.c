@@ -241,14 +241,23 @@ int command_run(char *const *argv, struct err *e)
 			e, EINVAL,
 			"run: no program is given: stepjail run [options] -- program [args]");
 
+	bool on_host = plan_is_on_host(plan.argv[0]);
 	int report;
 
+	r = plan_take_script(&plan, e);
+	if (r < 0)
+		return r;
 	r = report_open(plan.report, capture_print_max(&plan), &report, e);
 	if (r < 0)
 		return r;
 	r = run_plan(&plan, report, &j, e);
 	if (j.verdict == VERDICT_LAUNCHER_ERROR)
 		(void)fprintf(stderr, "stepjail: %s\n", j.error.text);
+	if (j.status == STATUS_NOT_FOUND && j.verdict == VERDICT_LAUNCHER_ERROR &&
+	    on_host)
+		(void)fprintf(
+			stderr,
+			"stepjail: it is on this host, but not in the jail: --bind shows a file to the jail, --rootfs DIR another root tree\n");
 	if (r < 0)
 		return err_within(e, "the program ended with status %d, but ", j.status);
 	return j.status;

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_script.py - `run FILE.py` of the host, and programs that are on the host alone"""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from test_run import Host, each_user  # noqa: E402
+
+HINT = "it is on this host, but not in the jail"
+
+
+class Script(Host):
+    def script(self, *words, **settings):
+        return self.run_jail("--quiet", *words, cwd=self.folder, **settings)
+
+    def test_it_runs(self):
+        self.make_folder("sub")
+        self.file("sub/ok.py", "import sys\nprint(__file__, *sys.argv[1:])\n")
+        os.symlink("sub/ok.py", f"{self.folder}/link.py")
+        for path, shown in (("sub/ok.py", "ok.py"), ("./sub/ok.py", "ok.py"),
+                            ("link.py", "link.py")):
+            done = self.script("--", path, "a", "--b")
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(done.stdout.decode(), f"/work/{shown} a --b\n")
+            self.assertEqual(done.report["verdict"], "completed")
+
+    def test_it_is_read_only(self):
+        path = self.file("ok.py", "try: open(__file__, 'w')\nexcept OSError as e: print(e.strerror)\n"
+                                  "import os; print(os.listdir('.'))\n")
+        done = self.script("ok.py")
+        self.assertIn(done.stdout, (b"Read-only file system\n['ok.py']\n",
+                                    b"Permission denied\n['ok.py']\n"))
+        with open(path, encoding="ascii") as text:
+            self.assertIn("__file__", text.read())
+
+    def test_what_is_on_the_host_alone(self):
+        self.file("a:b.py", "print(1)\n")
+        self.file("s.sh", "echo\n", 0o755)
+        for program in ("ls", "s.sh", "./s.sh", f"{self.folder}/s.sh", "a:b.py"):
+            with self.subTest(program=program):
+                done = self.script("--", program)
+                self.assertEqual(done.returncode, 127)
+                self.assertIn(HINT, done.stderr.decode())
+
+    def test_what_is_nowhere(self):
+        self.make_folder("folder.py")
+        for program in ("nothing", "nothing.py", "./nothing", "folder.py", "/nothing"):
+            with self.subTest(program=program):
+                done = self.script("--", program)
+                self.assertEqual(done.returncode, 127)
+                self.assertNotIn(HINT, done.stderr.decode())
+
+    def test_what_the_jail_has_itself(self):
+        done = self.script("--", "python3", "-c", "raise SystemExit(127)")
+        self.assertEqual((done.returncode, done.stderr), (127, b""))
+
+
+globals().update(each_user(Script))
+
+if __name__ == "__main__":
+    unittest.main()
