@@ -2,6 +2,7 @@
 /*
  * shipped.c - files that come with stepjail: see shipped.h
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -122,6 +123,32 @@ int shipped_escape(char *const *words, struct err *e)
 	return err_set(e, errno, "start %s", path);
 }
 
+/* names of the trees, each of which has its list beside it, for an error */
+static void list_trees(const char *own, char *names, size_t size)
+{
+	size_t used = 0;
+
+	names[0] = '\0';
+	for (size_t i = 0; i < FOLDER_COUNT; i++) {
+		char path[PATH_MAX + 32];
+
+		(void)snprintf(path, sizeof(path), "%s/%s/rootfs", own, folders[i]);
+
+		DIR *dir = opendir(path);
+		const struct dirent *entry;
+
+		while (dir && (entry = readdir(dir))) {
+			size_t n = strcspn(entry->d_name, ".");
+
+			if (strcmp(entry->d_name + n, ".sha256") == 0 && used < size)
+				used += (size_t)snprintf(names + used, size - used,
+							 " %.*s", (int)n, entry->d_name);
+		}
+		if (dir)
+			(void)closedir(dir);
+	}
+}
+
 int shipped_root(const char *given, char *path, size_t size, struct err *e)
 {
 	char own[PATH_MAX];
@@ -147,8 +174,12 @@ int shipped_root(const char *given, char *path, size_t size, struct err *e)
 		r = check_both(trees, path, &st, e);
 		return r < 0 ? err_within(e, "rootfs: ") : 0;
 	}
+
+	char names[256];
+
+	list_trees(own, names, sizeof(names));
 	return err_say(
 		e, ENOENT,
-		"rootfs: there is no tree named '%.64s' in %.200s/rootfs: run make rootfs (for data: make data), or give a folder as ./DIR",
-		given, own);
+		"rootfs: there is no tree named '%.64s' (there are:%s): make rootfs builds core, make data data; a folder is given as ./DIR",
+		given, names[0] ? names : " none");
 }

@@ -249,7 +249,7 @@ const struct option_row option_rows[] = {
 	  "do not say what is not enforced, which limit ended the run, or what was refused",
 	  ANSWER(quiet) },
 	{ "report", "FILE|FD",
-	  "write a JSON report of the run to a file, or to the open fd number FD",
+	  "write a JSON report of the run to a file, to the open fd number FD, or to stdout (-)",
 	  TEXT(report) },
 	{ "lock-code", "auto|no|warm|yes",
 	  "forbid subprocesses (execve) and new executable memory; auto is yes for the tree core, warm for data, no for others; warm is yes in sessions from a template, and no elsewhere",

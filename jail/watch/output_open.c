@@ -196,13 +196,13 @@ static int open_file(const char *spec, struct err *e)
 	return io_steal_fd(&fd);
 }
 
-/* The number of an fd, given by itself or by a name in /dev, which is a symlink; NULL for
- * other paths */
+/* The number of an fd, given by itself or by a name in /dev, which is a symlink, or by "-",
+ * stdout; NULL for other paths */
 static const char *find_number(const char *spec)
 {
 	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;
 
-	if (strcmp(spec, "/dev/stdout") == 0)
+	if (strcmp(spec, "/dev/stdout") == 0 || strcmp(spec, "-") == 0)
 		return "1";
 	if (strcmp(spec, "/dev/stderr") == 0)
 		return "2";
