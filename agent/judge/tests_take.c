@@ -47,7 +47,7 @@ static bool left_out(const char *name, bool top)
 			strcmp(name, "out") == 0));
 }
 
-static int take_file(struct tests *t, struct session *s, const char *path, size_t skip,
+static int take_file(struct tests *t, struct session *s, const char *path,
 		     struct text *words, struct err *e)
 {
 	struct tests_taken *one = &t->taken[t->taken_count];
@@ -55,11 +55,11 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	if (t->taken_count == TESTS_TAKEN_FILES) {
 		text_printf(
 			words,
-			"There are more than %d files in your folder, which is as many as are taken for the tests: remove some.",
+			"There are more than %d files in /work, which is as many as are taken for the tests: remove some.",
 			TESTS_TAKEN_FILES);
 		return 0;
 	}
-	*one = (struct tests_taken){ .path = memory_string(path + skip) };
+	*one = (struct tests_taken){ .path = memory_string(path) };
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
@@ -70,7 +70,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	if (r == -E2BIG || t->taken_bytes > TESTS_TAKEN_BYTES) {
 		text_printf(
 			words,
-			"The files in your folder are larger than %zu MiB together, which is as much as is taken for the tests: remove some.",
+			"The files in /work are larger than %zu MiB together, which is as much as is taken for the tests: remove some.",
 			TESTS_TAKEN_BYTES >> 20);
 		return 0;
 	}
@@ -92,12 +92,10 @@ static int take_entry(struct tests *t, struct session *s, const char *folder,
 		text_printf(&path, "%s/", folder);
 	text_puts(&path, entry->name);
 
-	size_t skip = *t->folder ? strlen(t->folder) + 1 : 0;
-
 	if (entry->kind == 'd')
 		return take_folder(t, s, text_string(&path), depth + 1, words, e);
 	if (entry->kind == '-')
-		return take_file(t, s, text_string(&path), skip, words, e);
+		return take_file(t, s, text_string(&path), words, e);
 	return 1; /* links and the like are not followed */
 }
 
@@ -123,7 +121,7 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 
 int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e)
 {
-	int r = take_folder(t, s, t->folder, 0, words, e);
+	int r = take_folder(t, s, "", 0, words, e);
 
 	if (r > 0 && !t->taken_count) {
 		text_puts(
