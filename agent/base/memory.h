@@ -8,7 +8,6 @@
  * before the jail gets it, so the transcript reads up to there, and every jail ends
  * with the agent.
  *
- * What a caller can do without (a picture on the terminal) asks malloc(3) itself.
  */
 #ifndef STEPJAIL_AGENT_MEMORY_H
 #define STEPJAIL_AGENT_MEMORY_H

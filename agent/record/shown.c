@@ -20,15 +20,13 @@ static const char *const endings[MEDIA_KINDS] = {
 	[MEDIA_PNG] = "png",  [MEDIA_SVG] = "svg",
 };
 
-int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
-	       const struct folder *out, const struct transcript *t,
+int shown_plan(struct shown *s, const struct folder *out, const struct transcript *t,
 	       struct confine_policy *policy, struct err *e)
 {
 	cleanup_text struct text path = { 0 };
 	int r;
 
 	*s = SHOWN_NONE;
-	s->way = terminal_way(asked, terminal);
 	s->out = out && out->fd >= 0 ? out : NULL;
 	if (s->out || t->fd < 0)
 		return 0;

@@ -2,6 +2,7 @@
 /*
  * media.c - what a step shows, as it comes: see media.h
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,4 +142,19 @@ const struct media_item *media_take(struct media_list *l, uint16_t type,
 		return NULL;
 	}
 	return item->bytes.length == item->head.bytes ? finish(l, item) : NULL;
+}
+
+bool media_png_size(const struct media_item *m, uint32_t *width, uint32_t *height)
+{
+	static const char begin[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+	const size_t n = sizeof(begin) - 1;
+	uint32_t sides[2];
+
+	if (m->head.kind != MEDIA_PNG || m->bytes.length < n + sizeof(sides) ||
+	    memcmp(m->bytes.bytes, begin, n) != 0)
+		return false;
+	memcpy(sides, m->bytes.bytes + n, sizeof(sides));
+	*width = be32toh(sides[0]);
+	*height = be32toh(sides[1]);
+	return *width && *height;
 }

@@ -60,6 +60,9 @@ void media_clear(struct media_list *l);
 const struct media_item *media_take(struct media_list *l, uint16_t type,
 				    const char *bytes, size_t length);
 
+/** media_png_size() - What a PNG's first chunk says of its size; false where it is none */
+bool media_png_size(const struct media_item *m, uint32_t *width, uint32_t *height);
+
 /** media_noun() - "a picture": for people and models */
 const char *media_noun(uint16_t kind);
 
