@@ -3,6 +3,7 @@
  * plan.c - the plan of a run: see plan.h
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jail/base/path.h"
@@ -83,6 +84,8 @@ int plan_add_bind(struct plan *p, const char *spec, bool writable, struct err *e
 
 	if (!src)
 		return err_set(e, ENOMEM, "bind: '%s'", spec);
+	if (i < p->bind_count)
+		free((char *)(uintptr_t)p->bind[i].src);
 	p->bind[i] = (struct plan_bind){ src, colon + 1, writable };
 	p->bind_count += i == p->bind_count;
 	return 0;
