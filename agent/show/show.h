@@ -86,7 +86,6 @@ void show_said(struct show *s, struct clip *clip);
 /** show_said_by() - What a step gave to display(), as what it printed is shown */
 void show_said_by(struct show *s, const struct clip *clip);
 
-
 /** show_answer() - The final answer */
 void show_answer(struct show *s, const char *answer, size_t length);
 
