@@ -10,16 +10,6 @@
 #define INDENT 26
 #define COLUMNS 80
 
-const struct option_group *option_group(const struct option_row *row)
-{
-	const struct option_group *group = option_groups;
-
-	for (const struct option_row *at = option_rows; at <= row; at++)
-		if (group[1].first && strcmp(group[1].first, at->name) == 0)
-			group++;
-	return group;
-}
-
 /* @used: columns that the line has already */
 static void print_words(FILE *out, int used, const char *words)
 {

@@ -35,6 +35,16 @@ static const struct option_row *find_row(const char *name, size_t length)
 	return NULL;
 }
 
+const struct option_group *option_group(const struct option_row *row)
+{
+	const struct option_group *group = option_groups;
+
+	for (const struct option_row *at = option_rows; at <= row; at++)
+		if (group[1].first && strcmp(group[1].first, at->name) == 0)
+			group++;
+	return group;
+}
+
 static int set_limit(const struct option_row *row, struct plan *p, const char *value,
 		     struct err *e)
 {
