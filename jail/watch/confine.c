@@ -136,19 +136,6 @@ static int open_status(void)
 	return dir < 0 ? dir : procfs_open_at(dir, "status", O_RDONLY);
 }
 
-/* of the fds, what the struct names and this one are kept */
-static int close_fds(const struct confine *c, int status)
-{
-	int keep[CLOSE_OTHERS_MAX];
-
-	if (c->keep_count >= CLOSE_OTHERS_MAX)
-		return -E2BIG;
-	for (size_t i = 0; i < c->keep_count; i++)
-		keep[i] = c->keep[i];
-	keep[c->keep_count] = status;
-	return close_others(keep, c->keep_count + 1);
-}
-
 int confine_self(const struct confine *c, struct confinement *told, struct err *e)
 {
 	/* first: the procfs that it is opened in may be closed with the others */
@@ -159,7 +146,7 @@ int confine_self(const struct confine *c, struct confinement *told, struct err *
 
 	if (told && status < 0)
 		return err_set(e, -status, "confine: open /proc/self/status");
-	r = close_fds(c, status);
+	r = close_others(c->keep, c->keep_count, status);
 	if (r < 0)
 		return err_set(e, -r, "confine: close all fds but %zu", c->keep_count);
 	filters = told ? count_filters(status, e) : -1;

@@ -132,21 +132,6 @@ START_TEST(only_the_named_fds_stay)
 }
 END_TEST
 
-static void too_many_fds(void)
-{
-	static const int keep[100];
-
-	c.keep = keep;
-	c.keep_count = COUNT(keep);
-	HELD(confine_self(&c, &(struct confinement){ 0 }, &e) == -E2BIG);
-}
-
-START_TEST(too_many_fds_are_refused)
-{
-	in_child(too_many_fds);
-}
-END_TEST
-
 /* what the supervisor of sessions needs: the processes of its jails, and no other path */
 static void read_processes(void)
 {
@@ -263,7 +248,6 @@ Suite *jail_confine_suite(void)
 	tcase_add_test(t, a_user_is_confined);
 	tcase_add_test(t, root_is_confined);
 	tcase_add_test(t, only_the_named_fds_stay);
-	tcase_add_test(t, too_many_fds_are_refused);
 	tcase_add_test(t, a_procfs_can_be_the_root_directory);
 	tcase_add_loop_test(t, what_reads_otherwise_is_refused, 0, COUNT(lies));
 	tcase_add_test(t, it_is_printed);
