@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,23 +39,6 @@ int posture_refuse(const char *what, const char *told, const char *planned, stru
 	return r;
 }
 
-void posture_put(const struct look *l, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!l->out)
-		return;
-	va_start(ap, fmt);
-	(void)vfprintf(l->out, fmt, ap);
-	va_end(ap);
-}
-
-void posture_string(const struct look *l, const char *words, const char *text)
-{
-	if (l->out)
-		json_after(words, text, l->out);
-}
-
 /* is each namespace new? Its inode number is then not the launcher's */
 static int look_namespaces(const struct look *l, struct err *e)
 {
@@ -81,10 +63,11 @@ static int look_namespaces(const struct look *l, struct err *e)
 				e, EPERM,
 				"posture: the %s namespace is the launcher's own: the program was not started",
 				kinds[i]);
-		posture_put(l, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}", i ? "," : "{",
-			    kinds[i], (uintmax_t)jail.st_ino, (uintmax_t)host.st_ino);
+		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}",
+			      i ? "," : "{", kinds[i], (uintmax_t)jail.st_ino,
+			      (uintmax_t)host.st_ino);
 	}
-	posture_put(l, "}");
+	(void)fprintf(l->out, "}");
 	return 0;
 }
 
@@ -131,7 +114,7 @@ static int look_fds(const struct look *l, struct err *e)
 	if (!list || errno || stdio != 3)
 		return err_set(e, !list || errno ? errno : ENOENT,
 			       "posture: list /proc/%d/fdinfo", l->ready->program);
-	posture_put(l, "\"0-2\"");
+	(void)fprintf(l->out, "\"0-2\"");
 	return 0;
 }
 
@@ -145,9 +128,9 @@ static int look_landlock(const struct look *l, struct err *e)
 			"posture: Landlock is in force with ABI %u, and this kernel has %d: the program was not started",
 			l->ready->landlock, abi);
 	if (abi)
-		posture_put(l, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
+		(void)fprintf(l->out, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
 	else
-		posture_put(l, "null");
+		(void)fprintf(l->out, "null");
 	return 0;
 }
 
@@ -206,7 +189,7 @@ static int look_at_rows(struct look *l, bool early, struct err *e)
 		if (n < 0)
 			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
 				       l->ready->program, rows[i].file);
-		posture_put(l, ",\"%s\":", l->name);
+		(void)fprintf(l->out, ",\"%s\":", l->name);
 		r = rows[i].look(l, e);
 		if (r < 0)
 			return r;
@@ -222,8 +205,8 @@ static int look_early(struct posture *p, const struct jail *jail,
 	p->look.dir = procfs_open(ready->program);
 	if (p->look.dir < 0)
 		return err_set(e, -p->look.dir, "posture: open /proc/%d", ready->program);
-	if ((jail->plan->report || jail->plan->session) &&
-	    !(p->look.out = json_open(&p->json, TEXT_BYTES)))
+	p->look.out = json_open(&p->json, TEXT_BYTES);
+	if (!p->look.out)
 		return err_set(e, errno, "posture: allocate");
 	return look_at_rows(&p->look, true, e);
 }

@@ -24,8 +24,8 @@ struct look {
 	const struct jail *jail;
 	/* what the program's process has said, and who it is; NULL until then */
 	const struct gate_ready *ready;
-	int dir;          /* its folder in /proc, as procfs_open() gives it */
-	FILE *out;        /* NULL where nobody will read it */
+	int dir; /* its folder in /proc, as procfs_open() gives it */
+	FILE *out;
 	const char *name; /* of the thing, in the report and in messages */
 	char *text; /* of the file of the function's row in posture.c; "" if it has none;
 		       may be cut up */
@@ -87,12 +87,5 @@ int posture_mounts(const struct look *l, struct err *e);
 /** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
 int posture_refuse(const char *name, const char *told, const char *planned,
 		   struct err *e);
-
-/** posture_put() - Write words of JSON */
-void posture_put(const struct look *l, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/** posture_string() - Write a string, quoted, behind words of JSON */
-void posture_string(const struct look *l, const char *words, const char *text);
 
 #endif

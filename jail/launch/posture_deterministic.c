@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "jail/walls/deterministic.h"
+#include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 #include "jail/base/clock.h"
@@ -24,7 +25,7 @@ int posture_cpu(const struct look *l, struct err *e)
 		(void)snprintf(list, sizeof(list), "%.*s", (int)strcspn(at, "\n"), at);
 	if (!*list || list[strspn(list, "0123456789")])
 		return posture_refuse(l->name, list, "one CPU", e);
-	posture_string(l, "", list);
+	json_after("", list, l->out);
 	return 0;
 }
 
@@ -37,7 +38,7 @@ int posture_domain(const struct look *l, struct err *e)
 	l->text[strcspn(l->text, "\n")] = '\0';
 	if (strcmp(l->text, planned) != 0)
 		return posture_refuse(l->name, l->text, planned, e);
-	posture_string(l, "", l->text);
+	json_after("", l->text, l->out);
 	return 0;
 }
 
@@ -76,9 +77,9 @@ int posture_clocks(const struct look *l, struct err *e)
 				"posture: %s has the offset '%.*s', and would not start at zero: if stepjail itself is in a time namespace, start it outside: the program was not started",
 				clocks[i].name, at ? (int)strcspn(at, "\n") : 0,
 				at ? at : "");
-		posture_put(l, "%s\"%s\":[%" PRId64 ",%" PRId64 "]", i ? "," : "{",
-			    clocks[i].name, seconds, ns);
+		(void)fprintf(l->out, "%s\"%s\":[%" PRId64 ",%" PRId64 "]", i ? "," : "{",
+			      clocks[i].name, seconds, ns);
 	}
-	posture_put(l, "}");
+	(void)fprintf(l->out, "}");
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/rlimit.h"
@@ -32,7 +33,7 @@ int posture_map(const struct look *l, struct err *e)
 	squeeze(l->text);
 	if (strcmp(l->text, planned) != 0)
 		return posture_refuse(l->name, l->text, planned, e);
-	posture_string(l, "", l->text);
+	json_after("", l->text, l->out);
 	return 0;
 }
 
@@ -60,10 +61,11 @@ int posture_rlimits(const struct look *l, struct err *e)
 			procfs_words(line, told, sizeof(told));
 		if (strncmp(told, planned, n) != 0 || (told[n] && told[n] != ' '))
 			return posture_refuse(row.name, told, planned, e);
-		posture_put(l, "%s\"%s\":%" PRIu64, separator, row.name, row.value);
+		(void)fprintf(l->out, "%s\"%s\":%" PRIu64, separator, row.name,
+			      row.value);
 		separator = ",";
 	}
-	posture_put(l, "}");
+	(void)fprintf(l->out, "}");
 	return 0;
 }
 
@@ -81,6 +83,6 @@ int posture_cgroup(const struct look *l, struct err *e)
 		if (!leaf || strcmp(leaf + 1, l->jail->cgroup.name) != 0)
 			return posture_refuse(l->name, path, l->jail->cgroup.name, e);
 	}
-	posture_string(l, "", at ? path : NULL);
+	json_after("", at ? path : NULL, l->out);
 	return 0;
 }

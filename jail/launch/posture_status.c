@@ -12,6 +12,7 @@
 
 #include "init/init.h"
 #include "jail/walls/caps.h"
+#include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 
@@ -116,9 +117,9 @@ int posture_status(const struct look *l, struct err *e)
 			planned = computed;
 		if (planned && strcmp(value, planned) != 0)
 			return posture_refuse(rows[i].name, value, planned, e);
-		posture_put(l, "%s\"%s\"", i ? "," : "{", rows[i].name);
-		posture_string(l, ":", value);
+		(void)fprintf(l->out, "%s\"%s\"", i ? "," : "{", rows[i].name);
+		json_after(":", value, l->out);
 	}
-	posture_put(l, "}");
+	(void)fprintf(l->out, "}");
 	return 0;
 }

@@ -388,6 +388,7 @@ START_TEST(the_launcher_itself_is_no_jail)
 	ck_assert_int_eq(posture_read(&jail, &self, &late, &e), -EPERM);
 	ck_assert(!p.known && !late.known);
 	posture_end(&p);
+	posture_end(&late);
 }
 END_TEST
 
