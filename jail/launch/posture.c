@@ -118,6 +118,14 @@ static int look_fds(const struct look *l, struct err *e)
 	return 0;
 }
 
+void posture_print_landlock(int abi, FILE *out)
+{
+	if (abi)
+		(void)fprintf(out, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
+	else
+		(void)fputs("null", out);
+}
+
 static int look_landlock(const struct look *l, struct err *e)
 {
 	int abi = l->jail->landlock_abi;
@@ -127,10 +135,7 @@ static int look_landlock(const struct look *l, struct err *e)
 			e, EPERM,
 			"posture: Landlock is in force with ABI %u, and this kernel has %d: the program was not started",
 			l->ready->landlock, abi);
-	if (abi)
-		(void)fprintf(l->out, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
-	else
-		(void)fprintf(l->out, "null");
+	posture_print_landlock(abi, l->out);
 	return 0;
 }
 

@@ -84,6 +84,32 @@ int posture_network(const struct look *l, struct err *e);
 /* posture_mount.c */
 int posture_mounts(const struct look *l, struct err *e);
 
+/* what /proc/PID/status must tell of a process behind walls */
+struct status_plan {
+	unsigned int uid, gid;
+	bool own;      /* nobody else's, so that there are no supplementary groups */
+	uint64_t caps; /* of all sets but the bounding set */
+	unsigned long filters;
+	pid_t pid; /* of a jail's program, in the caller's PID namespace; 0: the process is
+		    * of stepjail's own */
+	bool warm;
+};
+
+/**
+ * posture_compare() - Compare the text of such a file, and write it as a JSON object, whose
+ * end is the caller's to write
+ *
+ * Return: 0, or -EPERM with the row that reads otherwise
+ */
+int posture_compare(const char *text, const struct status_plan *p, FILE *out,
+		    struct err *e);
+
+/** posture_print_landlock() - Write the ABI in force, and what trying came to, as JSON */
+void posture_print_landlock(int abi, FILE *out);
+
+/** posture_own_filters() - How many filters the calling process lives behind */
+unsigned long posture_own_filters(void);
+
 /** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
 int posture_refuse(const char *name, const char *told, const char *planned,
 		   struct err *e);
