@@ -3,39 +3,30 @@
  * close_others.c - close all fds of a process but a few: see close_others.h
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "jail/base/close_others.h"
 #include "jail/base/sys.h"
 
-static int by_number(const void *a, const void *b)
+/* the lowest fd from @first on that is kept, or -1 as a number beyond all fds */
+static unsigned int find_next(const int *keep, size_t count, int also, int first)
 {
-	int x, y;
+	unsigned int next = also < first ? ~0U : (unsigned int)also;
 
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
+	for (size_t i = 0; i < count; i++)
+		if (keep[i] >= first && (unsigned int)keep[i] < next)
+			next = (unsigned int)keep[i];
+	return next;
 }
 
-int close_others(const int *keep, size_t count)
+int close_others(const int *keep, size_t count, int also)
 {
-	int sorted[CLOSE_OTHERS_MAX];
-	int next = 3;
+	unsigned int first = 3, next;
 
-	if (count > CLOSE_OTHERS_MAX)
-		return -E2BIG;
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = keep[i];
-	qsort(sorted, count, sizeof(*sorted), by_number);
-	for (size_t i = 0; i < count; i++) {
-		if (sorted[i] > next &&
-		    close_range((unsigned int)next, (unsigned int)sorted[i] - 1, 0) < 0)
+	do {
+		next = find_next(keep, count, also, (int)first);
+		if (next > first && close_range(first, next - 1, 0) < 0)
 			return -errno;
-		if (sorted[i] >= next)
-			next = sorted[i] + 1;
-	}
-	if (close_range((unsigned int)next, ~0U, 0) < 0)
-		return -errno;
+		first = next + 1;
+	} while (first);
 	return 0;
 }

@@ -7,14 +7,13 @@
 
 #include <stddef.h>
 
-#define CLOSE_OTHERS_MAX 64
-
 /**
  * close_others() - Close all fds from 3 on
  * @keep:	But these, in any order; one below 3 is passed over. See close_range(2)
+ * @also:	One more that stays; or -1
  *
- * Return: 0, or -errno; -E2BIG above CLOSE_OTHERS_MAX
+ * Return: 0, or -errno
  */
-int close_others(const int *keep, size_t count);
+int close_others(const int *keep, size_t count, int also);
 
 #endif

@@ -121,7 +121,7 @@ uint64_t procfs_number(const char *text, const char *key, int base)
 
 uint64_t procfs_status(pid_t pid, const char *key)
 {
-	char text[8192];
+	static char text[65536]; /* a process's groups are in it */
 
 	return procfs_read(pid, "status", text, sizeof(text)) > 0
 		       ? procfs_number(text, key, 10)

@@ -126,7 +126,7 @@ static int close_own(int socket, int pidfd, int signals)
 	const int keep[] = { socket, pidfd, signals };
 
 	(void)chdir("/");
-	return close_range(0, 1, 0) < 0 ? -errno : close_others(keep, COUNT(keep));
+	return close_range(0, 1, 0) < 0 ? -errno : close_others(keep, COUNT(keep), -1);
 }
 
 static int wait_first(pid_t pid, int left, int *status, struct err *e)

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,23 +39,6 @@ int posture_refuse(const char *what, const char *told, const char *planned, stru
 	return r;
 }
 
-void posture_put(const struct look *l, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!l->out)
-		return;
-	va_start(ap, fmt);
-	(void)vfprintf(l->out, fmt, ap);
-	va_end(ap);
-}
-
-void posture_string(const struct look *l, const char *words, const char *text)
-{
-	if (l->out)
-		json_after(words, text, l->out);
-}
-
 /* is each namespace new? Its inode number is then not the launcher's */
 static int look_namespaces(const struct look *l, struct err *e)
 {
@@ -81,10 +63,11 @@ static int look_namespaces(const struct look *l, struct err *e)
 				e, EPERM,
 				"posture: the %s namespace is the launcher's own: the program was not started",
 				kinds[i]);
-		posture_put(l, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}", i ? "," : "{",
-			    kinds[i], (uintmax_t)jail.st_ino, (uintmax_t)host.st_ino);
+		(void)fprintf(l->out, "%s\"%s\":{\"jail\":%ju,\"host\":%ju}",
+			      i ? "," : "{", kinds[i], (uintmax_t)jail.st_ino,
+			      (uintmax_t)host.st_ino);
 	}
-	posture_put(l, "}");
+	(void)fprintf(l->out, "}");
 	return 0;
 }
 
@@ -131,8 +114,16 @@ static int look_fds(const struct look *l, struct err *e)
 	if (!list || errno || stdio != 3)
 		return err_set(e, !list || errno ? errno : ENOENT,
 			       "posture: list /proc/%d/fdinfo", l->ready->program);
-	posture_put(l, "\"0-2\"");
+	(void)fprintf(l->out, "\"0-2\"");
 	return 0;
+}
+
+void posture_print_landlock(int abi, FILE *out)
+{
+	if (abi)
+		(void)fprintf(out, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
+	else
+		(void)fputs("null", out);
 }
 
 static int look_landlock(const struct look *l, struct err *e)
@@ -144,10 +135,7 @@ static int look_landlock(const struct look *l, struct err *e)
 			e, EPERM,
 			"posture: Landlock is in force with ABI %u, and this kernel has %d: the program was not started",
 			l->ready->landlock, abi);
-	if (abi)
-		posture_put(l, "{\"abi\":%d,\"tried\":\"EACCES\"}", abi);
-	else
-		posture_put(l, "null");
+	posture_print_landlock(abi, l->out);
 	return 0;
 }
 
@@ -206,7 +194,7 @@ static int look_at_rows(struct look *l, bool early, struct err *e)
 		if (n < 0)
 			return err_set(e, (int)-n, "posture: read /proc/%d/%s",
 				       l->ready->program, rows[i].file);
-		posture_put(l, ",\"%s\":", l->name);
+		(void)fprintf(l->out, ",\"%s\":", l->name);
 		r = rows[i].look(l, e);
 		if (r < 0)
 			return r;
@@ -222,8 +210,8 @@ static int look_early(struct posture *p, const struct jail *jail,
 	p->look.dir = procfs_open(ready->program);
 	if (p->look.dir < 0)
 		return err_set(e, -p->look.dir, "posture: open /proc/%d", ready->program);
-	if ((jail->plan->report || jail->plan->session) &&
-	    !(p->look.out = json_open(&p->json, TEXT_BYTES)))
+	p->look.out = json_open(&p->json, TEXT_BYTES);
+	if (!p->look.out)
 		return err_set(e, errno, "posture: allocate");
 	return look_at_rows(&p->look, true, e);
 }
@@ -235,8 +223,9 @@ int posture_early(const struct jail *jail, const struct gate_ready *ready,
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* if the process ended because a stage failed, the frame FAIL tells why */
-	p->failed = *e;
+	/* if the process ended because a stage failed, the frame FAIL tells why; else
+	 * posture_read() tries again */
+	posture_end(p);
 	return 0;
 }
 
@@ -244,17 +233,19 @@ int posture_read(const struct jail *jail, const struct gate_ready *ready,
 		 struct posture *p, struct err *e)
 {
 	struct look *l = &p->look;
-	int r = l->ready ? -p->failed.errnum : look_early(p, jail, ready, e);
+	int r = l->ready ? 0 : look_early(p, jail, ready, e);
 
-	if (p->failed.errnum)
-		*e = p->failed;
 	if (r == 0)
 		r = look_at_rows(l, false, e);
-	io_close_fd(&l->dir);
-	if (l->out && json_close(l->out, p->json, TEXT_BYTES) < 0 && r == 0)
-		r = err_set(e, ENOSPC, "posture: print it");
-	l->out = NULL;
-	p->known = r == 0;
+	if (r == 0) {
+		r = json_close(l->out, p->json, TEXT_BYTES) < 0
+			    ? err_set(e, ENOSPC, "posture: print it")
+			    : 0;
+		l->out = NULL;
+		io_close_fd(&l->dir);
+	}
+	if (r < 0)
+		posture_end(p);
 	return r;
 }
 

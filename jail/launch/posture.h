@@ -24,19 +24,18 @@ struct look {
 	const struct jail *jail;
 	/* what the program's process has said, and who it is; NULL until then */
 	const struct gate_ready *ready;
-	int dir;          /* its folder in /proc, as procfs_open() gives it */
-	FILE *out;        /* NULL where nobody will read it */
+	int dir; /* its folder in /proc, as procfs_open() gives it */
+	FILE *out;
 	const char *name; /* of the thing, in the report and in messages */
 	char *text; /* of the file of the function's row in posture.c; "" if it has none;
 		       may be cut up */
 };
 
 struct posture {
-	bool known; /* all of it was read back, and is as planned */
 	struct look look;
-	struct err failed; /* of posture_early(), which posture_read() tells */
-	char *json;        /* members of an object, each with a comma in front: see
-		       report_posture() */
+	/* members of an object, each with a comma in front: see report_posture(). After
+	 * posture_read(): NULL unless all was read back, and is as planned */
+	char *json;
 };
 
 /**
@@ -45,7 +44,7 @@ struct posture {
  * @p:		Zeroed; what is allocated lives until posture_end()
  *
  * For the time from the first byte of READY to the last, in which the launcher has
- * nothing else to do. Where a file cannot be read, posture_read() fails.
+ * nothing else to do. Where a file cannot be read, posture_read() tries it again.
  *
  * Return: 0, or as posture_read()
  */
@@ -70,12 +69,11 @@ void posture_end(struct posture *p);
 /* The functions of the read-back, by file */
 /* posture_status.c: capabilities, no_new_privs, seccomp, ids, the session */
 int posture_status(const struct look *l, struct err *e);
-/* posture_map.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf */
+/* posture_file.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf; one CPU in
+ * "status"; the execution domain; offsets of clocks */
 int posture_map(const struct look *l, struct err *e);
 int posture_rlimits(const struct look *l, struct err *e);
 int posture_cgroup(const struct look *l, struct err *e);
-/* posture_deterministic.c: one CPU in "status"; the execution domain; offsets of
- * clocks */
 int posture_cpu(const struct look *l, struct err *e);
 int posture_domain(const struct look *l, struct err *e);
 int posture_clocks(const struct look *l, struct err *e);
@@ -84,15 +82,35 @@ int posture_network(const struct look *l, struct err *e);
 /* posture_mount.c */
 int posture_mounts(const struct look *l, struct err *e);
 
+/* what /proc/PID/status must tell of a process behind walls */
+struct status_plan {
+	unsigned int uid, gid;
+	bool own;      /* nobody else's, so that there are no supplementary groups */
+	uint64_t caps; /* of all sets but the bounding set */
+	unsigned long filters;
+	/* of a jail's program, in the caller's PID namespace; 0: the process is one of
+	 * stepjail's own */
+	pid_t pid;
+	bool warm;
+};
+
+/**
+ * posture_compare() - Compare the text of such a file, and write it as a JSON object,
+ * whose end is the caller's to write
+ *
+ * Return: 0, or -EPERM with the row that reads otherwise
+ */
+int posture_compare(const char *text, const struct status_plan *p, FILE *out,
+		    struct err *e);
+
+/** posture_print_landlock() - Write the ABI in force, and what trying came to, as JSON */
+void posture_print_landlock(int abi, FILE *out);
+
+/** posture_own_filters() - How many filters the calling process lives behind */
+unsigned long posture_own_filters(void);
+
 /** posture_refuse() - Say that @name reads @told where @planned was planned; -EPERM */
 int posture_refuse(const char *name, const char *told, const char *planned,
 		   struct err *e);
-
-/** posture_put() - Write words of JSON */
-void posture_put(const struct look *l, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/** posture_string() - Write a string, quoted, behind words of JSON */
-void posture_string(const struct look *l, const char *words, const char *text);
 
 #endif

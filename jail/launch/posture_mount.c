@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "jail/walls/places.h"
+#include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
@@ -124,12 +125,12 @@ int posture_mounts(const struct look *l, struct err *e)
 
 		if (r < 0)
 			return r;
-		posture_put(l, "%s", separator);
-		posture_string(l, "{\"at\":", s.at);
-		posture_string(l, ",\"type\":", s.type);
-		posture_string(l, ",\"flags\":", s.flags);
-		posture_string(l, ",\"root\":", s.root);
-		posture_put(l, "}");
+		(void)fprintf(l->out, "%s", separator);
+		json_after("{\"at\":", s.at, l->out);
+		json_after(",\"type\":", s.type, l->out);
+		json_after(",\"flags\":", s.flags, l->out);
+		json_after(",\"root\":", s.root, l->out);
+		(void)fprintf(l->out, "}");
 		separator = ",";
 	}
 	for (size_t i = 0; i < count; i++)
@@ -138,6 +139,6 @@ int posture_mounts(const struct look *l, struct err *e)
 				e, EPERM,
 				"posture: the mount %.300s is missing: the program was not started",
 				places[i].at);
-	posture_put(l, "]");
+	(void)fprintf(l->out, "]");
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <netlink/route/route.h>
 
 #include "jail/launch/network.h"
+#include "jail/base/json.h"
 #include "jail/launch/posture.h"
 
 #define TEXT_BYTES 192
@@ -48,7 +49,7 @@ static void tell(struct listing *l, const char *text, bool planned)
 		l->refused =
 			posture_refuse(l->kind->name, text,
 				       l->up ? "lo up, alone" : "lo down, alone", l->e);
-	posture_string(l->look, l->count++ ? "," : "", text);
+	json_after(l->count++ ? "," : "", text, l->look->out);
 }
 
 static bool is_one_of(const char *text, const char *const *words)
@@ -169,13 +170,13 @@ int posture_network(const struct look *l, struct err *e)
 	for (size_t i = 0; r == 0 && i < COUNT(kinds); i++) {
 		struct listing one = { .look = l, .kind = &kinds[i], .up = up, .e = e };
 
-		posture_put(l, "%s\"%s\":[", i ? "," : "{", kinds[i].name);
+		(void)fprintf(l->out, "%s\"%s\":[", i ? "," : "{", kinds[i].name);
 		r = list(sk, &one);
 		/* no namespace is without lo, and lo that is up has an address */
 		if (r == 0 && one.count == 0 && (up || i == 0))
 			r = posture_refuse(kinds[i].name, "", "lo's own", e);
-		posture_put(l, "]");
+		(void)fprintf(l->out, "]");
 	}
-	posture_put(l, "}");
+	(void)fprintf(l->out, "}");
 	return r;
 }

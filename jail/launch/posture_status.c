@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture_status.c - what /proc/PID/status tells of the waiting program: see posture.h
+ * posture_status.c - what /proc/PID/status tells of the waiting program, or of a process
+ * of stepjail's own that gave up its rights: see posture.h, proc(5)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,79 +13,78 @@
 
 #include "init/init.h"
 #include "jail/walls/caps.h"
+#include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 
 #define VALUE_MAX 128
-#define NO_CAPABILITY "0000000000000000"
 
 static const cap_value_t template_caps[] = CAPS_TEMPLATE;
 
-enum computed { NOTHING, CAPS, MODE, UIDS, GIDS, GROUPS, FILTERS, PIDS };
+enum planned { CAPS, BOUNDING, ONE, MODE, FILTERS, UIDS, GIDS, GROUPS, PIDS };
 
-/* how many filters the launcher itself lives behind */
-static unsigned long own_filters(void)
+static const struct {
+	const char *key;  /* in /proc/PID/status */
+	const char *name; /* in the report */
+	const char *own;  /* there, of a process of stepjail's; NULL: it is not told */
+	enum planned planned;
+} rows[] = {
+	{ "CapInh:", "cap_inheritable", "cap_inheritable", CAPS },
+	{ "CapPrm:", "cap_permitted", "cap_permitted", CAPS },
+	{ "CapEff:", "cap_effective", "cap_effective", CAPS },
+	{ "CapBnd:", "cap_bounding", "cap_bounding", BOUNDING },
+	{ "CapAmb:", "cap_ambient", "cap_ambient", CAPS },
+	{ "NoNewPrivs:", "no_new_privs", "no_new_privs", ONE },
+	{ "Seccomp:", "seccomp_mode", "seccomp_mode", MODE },
+	{ "Seccomp_filters:", "seccomp_filters", "seccomp_filters", FILTERS },
+	{ "Uid:", "host_uids", "uids", UIDS },
+	{ "Gid:", "host_gids", "gids", GIDS },
+	{ "Groups:", "host_groups", "groups", GROUPS },
+	{ "NSpid:", "pid", NULL, PIDS },
+	{ "NSsid:", "session", NULL, PIDS },
+};
+
+unsigned long posture_own_filters(void)
 {
 	return prctl(PR_GET_SECCOMP) != 0 ? procfs_status(getpid(), "Seccomp_filters:")
 					  : 0;
 }
 
-/* Return: whether there is one value that the kernel must tell, and that is @planned */
-static bool compute(const struct look *l, enum computed what, char *planned)
+/* Return: whether there is one value that the kernel must tell, and that is @text */
+static bool print_planned(const struct status_plan *p, enum planned what, char *text)
 {
-	const struct ids *ids = &l->jail->ids;
-	unsigned int id = what == UIDS ? ids_program(ids) : ids_program_group(ids);
-	/* a template keeps the capabilities that its clones need, and has no filter */
-	bool template = l->jail->plan->template;
-	uint64_t caps = 0;
+	unsigned int id = what == UIDS ? p->uid : p->gid;
 
-	for (size_t i = 0; i < COUNT(template_caps); i++)
-		caps |= UINT64_C(1) << template_caps[i];
 	switch (what) {
 	case CAPS:
-		(void)snprintf(planned, VALUE_MAX, "%016" PRIx64, template ? caps : 0);
+		(void)snprintf(text, VALUE_MAX, "%016" PRIx64, p->caps);
+		return true;
+	case BOUNDING:
+		/* an ordinary user's process keeps it, and no_new_privs makes it idle */
+		(void)snprintf(text, VALUE_MAX, "%016x", 0);
+		return p->pid != 0;
+	case ONE:
+		(void)snprintf(text, VALUE_MAX, "1");
 		return true;
 	case MODE:
-		(void)snprintf(planned, VALUE_MAX, "%d",
-			       template && !own_filters() ? 0 : SECCOMP_MODE_FILTER);
+		(void)snprintf(text, VALUE_MAX, "%d",
+			       p->filters ? SECCOMP_MODE_FILTER : 0);
+		return true;
+	case FILTERS:
+		(void)snprintf(text, VALUE_MAX, "%lu", p->filters);
 		return true;
 	case UIDS:
 	case GIDS:
-		(void)snprintf(planned, VALUE_MAX, "%u %u %u %u", id, id, id, id);
-		return true;
-	case FILTERS:
-		(void)snprintf(planned, VALUE_MAX, "%lu", own_filters() + !template);
+		(void)snprintf(text, VALUE_MAX, "%u %u %u %u", id, id, id, id);
 		return true;
 	case PIDS: /* in the launcher's PID namespace and the jail's */
-		(void)snprintf(planned, VALUE_MAX, "%d %d", l->ready->program,
-			       INIT_PROGRAM_PID);
+		(void)snprintf(text, VALUE_MAX, "%d %d", p->pid, INIT_PROGRAM_PID);
 		return true;
 	default: /* an ordinary user's groups cannot be given up */
-		planned[0] = '\0';
-		return ids->own;
+		text[0] = '\0';
+		return p->own;
 	}
 }
-
-static const struct {
-	const char *key;     /* in /proc/PID/status */
-	const char *name;    /* in the report */
-	const char *planned; /* what it must read */
-	enum computed what;  /* where that depends on the jail */
-} rows[] = {
-	{ "CapInh:", "cap_inheritable", NULL, CAPS },
-	{ "CapPrm:", "cap_permitted", NULL, CAPS },
-	{ "CapEff:", "cap_effective", NULL, CAPS },
-	{ "CapBnd:", "cap_bounding", NO_CAPABILITY, NOTHING },
-	{ "CapAmb:", "cap_ambient", NULL, CAPS },
-	{ "NoNewPrivs:", "no_new_privs", "1", NOTHING },
-	{ "Seccomp:", "seccomp_mode", NULL, MODE },
-	{ "Seccomp_filters:", "seccomp_filters", NULL, FILTERS },
-	{ "Uid:", "host_uids", NULL, UIDS },
-	{ "Gid:", "host_gids", NULL, GIDS },
-	{ "Groups:", "host_groups", NULL, GROUPS },
-	{ "NSpid:", "pid", NULL, PIDS },
-	{ "NSsid:", "session", NULL, PIDS },
-};
 
 /* a warm jail's line has three numbers: in the launcher's PID namespace, the template's
  * and the jail's. The second, which may be any, is taken out */
@@ -99,26 +99,50 @@ static void cut_template(char *value)
 		*second = '\0'; /* not three numbers: no plan has what is left */
 }
 
-int posture_status(const struct look *l, struct err *e)
+int posture_compare(const char *text, const struct status_plan *p, FILE *out,
+		    struct err *e)
 {
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		const char *at = procfs_find(l->text, rows[i].key);
-		char value[VALUE_MAX], computed[VALUE_MAX];
-		const char *planned = rows[i].planned;
+		const char *name = p->pid ? rows[i].name : rows[i].own;
+		const char *at = procfs_find(text, rows[i].key);
+		char value[VALUE_MAX], planned[VALUE_MAX];
 
+		if (!name)
+			continue;
 		if (!at)
 			return err_say(e, EPERM, "posture: the kernel does not tell %s",
 				       rows[i].key);
 		procfs_words(at, value, VALUE_MAX);
-		if (rows[i].what == PIDS && l->jail->warm)
+		if (rows[i].planned == PIDS && p->warm)
 			cut_template(value);
-		if (!planned && compute(l, rows[i].what, computed))
-			planned = computed;
-		if (planned && strcmp(value, planned) != 0)
-			return posture_refuse(rows[i].name, value, planned, e);
-		posture_put(l, "%s\"%s\"", i ? "," : "{", rows[i].name);
-		posture_string(l, ":", value);
+		if (print_planned(p, rows[i].planned, planned) &&
+		    strcmp(value, planned) != 0)
+			return posture_refuse(name, value, planned, e);
+		(void)fprintf(out, "%s\"%s\"", i ? "," : "{", name);
+		json_after(":", value, out);
 	}
-	posture_put(l, "}");
 	return 0;
+}
+
+int posture_status(const struct look *l, struct err *e)
+{
+	const struct ids *ids = &l->jail->ids;
+	/* a template keeps the capabilities that its clones need, and has no filter */
+	bool template = l->jail->plan->template;
+	struct status_plan p = {
+		.uid = ids_program(ids),
+		.gid = ids_program_group(ids),
+		.own = ids->own,
+		.filters = posture_own_filters() + !template,
+		.pid = l->ready->program,
+		.warm = l->jail->warm,
+	};
+
+	for (size_t i = 0; template && i < COUNT(template_caps); i++)
+		p.caps |= UINT64_C(1) << template_caps[i];
+
+	int r = posture_compare(l->text, &p, l->out, e);
+
+	(void)fputc('}', l->out);
+	return r;
 }

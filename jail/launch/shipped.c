@@ -2,9 +2,9 @@
 /*
  * shipped.c - files that come with stepjail: see shipped.h
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +17,6 @@
 #include "jail/launch/shipped.h"
 
 static const char *const folders[] = { ".", "../lib/stepjail" };
-#define FOLDER_COUNT (COUNT(folders))
 
 /* the folder of the running executable; the kernel's link, not argv[0]'s claim */
 static int own_folder(char *path, size_t size, struct err *e)
@@ -75,29 +74,62 @@ static int check_both(const char *folder, const char *path, const struct stat *s
 	return r < 0 ? r : check_owner(path, st, e);
 }
 
-/* Return: an O_PATH fd, or -errno. @path: gets where the file was found */
-static int open_shipped(const char *name, char *path, size_t size, struct err *e)
+/* for an error: names of the trees, each of which has its list beside it */
+static void list_trees(const char *own, char *names, size_t size)
+{
+	glob_t found = { 0 };
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT(folders); i++) {
+		char lists[PATH_MAX + 64];
+
+		(void)snprintf(lists, sizeof(lists), "%s/%s/rootfs/*.sha256", own,
+			       folders[i]);
+		(void)glob(lists, i ? GLOB_APPEND : 0, NULL, &found);
+	}
+	(void)snprintf(names, size, " none");
+	for (size_t i = 0; i < found.gl_pathc && used < size; i++) {
+		const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+
+		used += (size_t)snprintf(names + used, size - used, " %.*s",
+					 (int)strcspn(name, "."), name);
+	}
+	globfree(&found);
+}
+
+/* @flags: of open(2); without O_DIRECTORY it must be a file. @path: gets where it was
+ * found. Return: an O_PATH fd, or -errno */
+static int open_shipped(const char *place, const char *name, int flags, char *path,
+			size_t size, struct err *e)
 {
 	char own[PATH_MAX], folder[PATH_MAX + 32];
 	int r = own_folder(own, sizeof(own), e);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < FOLDER_COUNT; i++) {
+	/* nothing has such a name; "." and ".." are folders, too */
+	for (size_t i = 0; name[0] != '.' && i < COUNT(folders); i++) {
 		struct stat st;
 
-		(void)snprintf(folder, sizeof(folder), "%s/%s", own, folders[i]);
+		(void)snprintf(folder, sizeof(folder), "%s/%s%s", own, folders[i], place);
 		if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
 			continue;
 
-		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | flags);
 
 		if (fd < 0 || fstat(fd, &st) < 0)
 			continue;
-		if (!S_ISREG(st.st_mode))
+		if (!(flags & O_DIRECTORY) && !S_ISREG(st.st_mode))
 			return err_say(e, EPERM, "%s is no file", path);
 		r = check_both(folder, path, &st, e);
 		return r < 0 ? r : io_steal_fd(&fd);
+	}
+	if (flags & O_DIRECTORY) {
+		list_trees(own, folder, sizeof(folder));
+		return err_say(
+			e, ENOENT,
+			"there is no tree named '%.64s' (there are:%.256s): make rootfs builds core, make data data; a folder is given as ./DIR",
+			name, folder);
 	}
 	return err_say(
 		e, ENOENT,
@@ -109,13 +141,14 @@ int shipped_init(struct err *e)
 {
 	char path[PATH_MAX + 64];
 
-	return open_shipped("stepjail-init", path, sizeof(path), e);
+	return open_shipped("", "stepjail-init", O_NOFOLLOW, path, sizeof(path), e);
 }
 
 int shipped_escape(char *const *words, struct err *e)
 {
 	char path[PATH_MAX + 64];
-	cleanup_fd int fd = open_shipped("stepjail-escape", path, sizeof(path), e);
+	cleanup_fd int fd =
+		open_shipped("", "stepjail-escape", O_NOFOLLOW, path, sizeof(path), e);
 
 	if (fd < 0)
 		return fd;
@@ -123,63 +156,14 @@ int shipped_escape(char *const *words, struct err *e)
 	return err_set(e, errno, "start %s", path);
 }
 
-/* names of the trees, each of which has its list beside it, for an error */
-static void list_trees(const char *own, char *names, size_t size)
-{
-	size_t used = 0;
-
-	names[0] = '\0';
-	for (size_t i = 0; i < FOLDER_COUNT; i++) {
-		char path[PATH_MAX + 32];
-
-		(void)snprintf(path, sizeof(path), "%s/%s/rootfs", own, folders[i]);
-
-		DIR *dir = opendir(path);
-		const struct dirent *entry;
-
-		while (dir && (entry = readdir(dir))) {
-			size_t n = strcspn(entry->d_name, ".");
-
-			if (strcmp(entry->d_name + n, ".sha256") == 0 && used < size)
-				used += (size_t)snprintf(names + used, size - used,
-							 " %.*s", (int)n, entry->d_name);
-		}
-		if (dir)
-			(void)closedir(dir);
-	}
-}
-
 int shipped_root(const char *given, char *path, size_t size, struct err *e)
 {
-	char own[PATH_MAX];
-	int r;
+	if (strchr(given, '/'))
+		return (size_t)snprintf(path, size, "%s", given) < size
+			       ? 0
+			       : err_say(e, ENAMETOOLONG, "rootfs: the path is too long");
 
-	if (strchr(given, '/')) {
-		if ((size_t)snprintf(path, size, "%s", given) >= size)
-			return err_say(e, ENAMETOOLONG, "rootfs: the path is too long");
-		return 0;
-	}
-	r = own_folder(own, sizeof(own), e);
-	if (r < 0)
-		return r;
-	/* no tree has such a name; "." and ".." are folders, too */
-	for (size_t i = 0; given[0] != '.' && i < FOLDER_COUNT; i++) {
-		char trees[PATH_MAX + 32];
-		struct stat st;
+	cleanup_fd int fd = open_shipped("/rootfs", given, O_DIRECTORY, path, size, e);
 
-		(void)snprintf(trees, sizeof(trees), "%s/%s/rootfs", own, folders[i]);
-		if ((size_t)snprintf(path, size, "%s/%s", trees, given) >= size ||
-		    stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-			continue;
-		r = check_both(trees, path, &st, e);
-		return r < 0 ? err_within(e, "rootfs: ") : 0;
-	}
-
-	char names[256];
-
-	list_trees(own, names, sizeof(names));
-	return err_say(
-		e, ENOENT,
-		"rootfs: there is no tree named '%.64s' (there are:%s): make rootfs builds core, make data data; a folder is given as ./DIR",
-		given, names[0] ? names : " none");
+	return fd < 0 ? err_within(e, "rootfs: ") : 0;
 }

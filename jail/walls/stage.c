@@ -149,7 +149,7 @@ static int place_fds(const struct child *c, struct err *e)
 	for (int fd = 0; fd <= 2; fd++)
 		if (c->stdio[fd] >= 0 && dup2(c->stdio[fd], fd) < 0)
 			return err_set(e, errno, "session: place fd %d", fd);
-	r = close_others(kept, COUNT(kept));
+	r = close_others(kept, COUNT(kept), -1);
 	return r < 0 ? err_set(e, -r, "session: close_range") : 0;
 }
 

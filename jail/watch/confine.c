@@ -15,12 +15,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <linux/seccomp.h>
-
 #include "init/io.h"
 #include "jail/base/close_others.h"
 #include "jail/base/procfs.h"
 #include "jail/base/sys.h"
+#include "jail/launch/posture.h"
+#include "jail/walls/caps.h"
 #include "jail/walls/landlock.h"
 #include "jail/watch/confine.h"
 
@@ -57,13 +57,9 @@ static int become(uid_t id, bool keep_capabilities, struct err *e)
 
 int confine_bounding(struct err *e)
 {
-	cap_value_t cap = 0;
+	int r = caps_drop_bounding(e);
 
-	while (cap_drop_bound(cap) == 0)
-		cap++;
-	if (errno == EINVAL || (errno == EPERM && cap == 0))
-		return 0;
-	return err_set(e, errno, "confine: drop %d from the bounding set", cap);
+	return r == -EPERM ? 0 : r;
 }
 
 static int drop_capabilities(uint64_t keep, struct err *e)
@@ -104,30 +100,6 @@ static int put_up(const struct confine *c, struct err *e)
 	return r < 0 ? err_set(e, -r, "confine: load the filter") : 0;
 }
 
-static const char *read_status(int fd, struct err *e)
-{
-	static char text[STATUS_BYTES];
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-	if (n < 0) {
-		(void)err_set(e, errno, "confine: read /proc/self/status");
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
-}
-
-/* how many filters this process lives behind already, where any of them lets it ask */
-static long count_filters(int status, struct err *e)
-{
-	const char *text;
-
-	if (prctl(PR_GET_SECCOMP) == 0)
-		return 0;
-	text = read_status(status, e);
-	return text ? confine_filters(text) : -1;
-}
-
 /* of this process, in the procfs of its own PID namespace */
 static int open_status(void)
 {
@@ -136,41 +108,33 @@ static int open_status(void)
 	return dir < 0 ? dir : procfs_open_at(dir, "status", O_RDONLY);
 }
 
-/* of the fds, what the struct names and this one are kept */
-static int close_fds(const struct confine *c, int status)
-{
-	int keep[CLOSE_OTHERS_MAX];
-
-	if (c->keep_count >= CLOSE_OTHERS_MAX)
-		return -E2BIG;
-	for (size_t i = 0; i < c->keep_count; i++)
-		keep[i] = c->keep[i];
-	keep[c->keep_count] = status;
-	return close_others(keep, c->keep_count + 1);
-}
-
 int confine_self(const struct confine *c, struct confinement *told, struct err *e)
 {
+	static char text[STATUS_BYTES];
 	/* first: the procfs that it is opened in may be closed with the others */
 	cleanup_fd int status = told ? open_status() : -1;
-	const char *text;
-	long filters;
+	const struct status_plan planned = {
+		.uid = c->id ? c->id : geteuid(),
+		.gid = c->id ? c->id : getegid(),
+		.own = c->id != 0,
+		.filters = told ? posture_own_filters() + (c->filter != NULL) : 0,
+	};
+	ssize_t n;
 	int r;
 
 	if (told && status < 0)
 		return err_set(e, -status, "confine: open /proc/self/status");
-	r = close_fds(c, status);
+	r = close_others(c->keep, c->keep_count, status);
 	if (r < 0)
 		return err_set(e, -r, "confine: close all fds but %zu", c->keep_count);
-	filters = told ? count_filters(status, e) : -1;
 	r = put_up(c, e);
 	if (r < 0 || !told)
 		return r;
-	text = read_status(status, e);
-	if (!text)
-		return -e->errnum;
+	n = io_read_text(status, text, sizeof(text));
+	if (n < 0)
+		return err_set(e, (int)-n, "confine: read /proc/self/status");
 	told->landlock_abi = c->landlock_abi;
-	r = confine_compare(c, text, filters, told, e);
+	r = confine_compare(text, &planned, told, e);
 	told->known = r == 0;
 	return r;
 }

@@ -27,9 +27,6 @@
 #include "init/err.h"
 #include "init/filter.h"
 
-#define CONFINE_VALUE_MAX 96
-#define CONFINE_ROWS 11
-
 struct confine {
 	uid_t id; /* to become, group id too; 0: the ids stay, as an ordinary user's */
 	uint64_t capabilities; /* bits of those that stay, of what there is */
@@ -47,8 +44,8 @@ struct confine {
 /* what the kernel says of the confined process */
 struct confinement {
 	bool known;
-	int landlock_abi;                            /* in force, and tried; or 0 */
-	char value[CONFINE_ROWS][CONFINE_VALUE_MAX]; /* of /proc/self/status, by row */
+	int landlock_abi;  /* in force, and tried; or 0 */
+	char status[2048]; /* from posture_compare(), whose values are short */
 };
 
 /**
@@ -73,22 +70,19 @@ int confine_bounding(struct err *e);
  */
 int confine_self(const struct confine *c, struct confinement *told, struct err *e);
 
-/** confine_print() - Write what was read back as a JSON object, or null */
+/** confine_print() - Write what was read back as a JSON object, or null. @told: may be
+ * NULL */
 void confine_print(const struct confinement *told, FILE *out);
 
-/* ---- parts of the look back, for confine.c and tests: confine_look.c */
-
-/** confine_filters() - How many filters /proc/self/status tells, -1 where it does not */
-long confine_filters(const char *text);
+struct status_plan;
 
 /**
- * confine_compare() - Is what /proc/self/status tells what was asked for?
- * @text:	The file's text
- * @filters:	How many filters this process lived behind before, or -1: not known
+ * confine_compare() - Is the text of /proc/self/status what was asked for? A part of
+ * confine_self(), for tests
  *
- * Return: 0, or -EPERM with the row that reads otherwise
+ * Return: 0, or -errno; -EPERM with the row that reads otherwise
  */
-int confine_compare(const struct confine *c, const char *text, long filters,
+int confine_compare(const char *text, const struct status_plan *p,
 		    struct confinement *told, struct err *e);
 
 #endif

@@ -21,7 +21,7 @@
 /* clang-format off */
 
 	/* fds that it has */
-	{ "read", ALWAYS, 0, 0, "run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves" },
+	{ "read", ALWAYS, 0, 0, "/proc/self/status; run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves" },
 	{ "readv", ALWAYS, 0, 0, "the same, on libc's choice" },
 	{ "write", ALWAYS, 0, 0, "run: report, spill files, delivered output, cgroup.kill; serve: stdin of steps, its last words" },
 	{ "fstat", ALWAYS, 0, 0, "how long is the report (run), a memfd (serve)?" },
@@ -47,7 +47,7 @@
 #ifndef MEASURER
 
 	/* on fds that it has */
-	{ "pread64", ALWAYS, 0, 0, "/proc/self/status; run: files of the cgroup leaf; serve: facts of a jail, sources" },
+	{ "pread64", ALWAYS, 0, 0, "run: files of the cgroup leaf; serve: facts of a jail, sources" },
 	{ "writev", ALWAYS, 0, 0, "the same, of stdio" },
 	{ "lseek", ALWAYS, 0, 0, "stdio, at exit; serve: files of a leaf, again" },
 	{ "fstatfs", ALWAYS, 0, 0, "is a tmpfs of a jail full?" },

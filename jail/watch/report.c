@@ -52,7 +52,6 @@
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
-#include "jail/watch/denied.h"
 #include "jail/base/version.h"
 
 #define TEXT_BYTES                                                                       \
@@ -148,7 +147,7 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
 {
-	if (!p->known || !p->json) {
+	if (!p->json) {
 		(void)fputs("null", out);
 		return;
 	}
@@ -175,19 +174,13 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"not_enforced\":", out);
 	report_not_enforced(jail, o->listened || !o->started, out);
 	(void)fputs(",\"shut\":", out);
-	denied_print(o->started ? denied_without_lacks(jail->limited, jail->landlock_abi,
-						       jail->plan)
-				: 0,
-		     out);
+	denied_print(o->refused.lacks, out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"posture\":", out);
 	report_posture(&o->posture, jail, out);
 	(void)fputs(",\"watcher\":", out);
-	if (o->watcher)
-		confine_print(o->watcher, out);
-	else
-		(void)fputs("null", out);
+	confine_print(o->watcher, out);
 	json_number(",\"host_uid\":", o->started,
 		    jail->ids.host_uid + (jail->ids.own ? 1 : 0), out);
 	(void)fputs("}\n", out);

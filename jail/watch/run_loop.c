@@ -82,13 +82,7 @@ static void kill_for(struct run *run, enum verdict cause)
 /* the watcher's own reason for not going on */
 static void refuse(struct run *run, int errnum, const char *what)
 {
-	struct outcome *o = &run->outcome;
-	struct err e;
-
-	(void)err_set(&e, errnum, "the program was started, and killed: %s", what);
-	o->have_fail = true;
-	o->fail.errnum = (uint32_t)e.errnum;
-	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e.text);
+	(void)err_set(&run->lost, errnum, "%s", what);
 	run->ended = true;
 }
 
@@ -268,7 +262,6 @@ static const struct {
 	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
 	{ offsetof(struct run, outcome.capture.stream[1].outside), serve_stderr },
 };
-#define SOURCE_COUNT (COUNT(sources))
 
 static void open_gate(struct run *run)
 {
@@ -290,32 +283,32 @@ static void open_gate(struct run *run)
 		run->ended = true;
 }
 
-static int loop(struct run *run, struct err *e)
+static void loop(struct run *run)
 {
-	struct pollfd fds[SOURCE_COUNT];
+	struct pollfd fds[COUNT(sources)];
 
 	while (!run->ended) {
 		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
 						    clock_now_ms() - run->start_ms);
-		for (size_t i = 0; i < SOURCE_COUNT; i++) {
+		for (size_t i = 0; i < COUNT(sources); i++) {
 			fds[i] = (struct pollfd){ .events = POLLIN };
 			memcpy(&fds[i].fd, (char *)run + sources[i].fd, sizeof(int));
 			/* whoever floods the listener waits for its answers */
 			if (run->flooded_ms && sources[i].serve == serve_listener)
 				fds[i].fd = -1;
 		}
-		if (poll(fds, SOURCE_COUNT, next_timeout(run)) < 0) {
+		if (poll(fds, COUNT(sources), next_timeout(run)) < 0) {
 			if (errno == EINTR)
 				continue;
-			return err_set(e, errno, "run: poll");
+			refuse(run, errno, "run: poll");
+			return;
 		}
-		for (size_t i = 0; i < SOURCE_COUNT && !run->ended; i++)
+		for (size_t i = 0; i < COUNT(sources) && !run->ended; i++)
 			if (fds[i].revents)
 				sources[i].serve(run);
 		if (!run->ended)
 			check_deadlines(run);
 	}
-	return 0;
 }
 
 /* what can only be known before the jail is gone */
@@ -346,9 +339,7 @@ int run_loop_run(struct run *run, struct err *e)
 	int r;
 
 	open_gate(run);
-	r = loop(run, e);
-	if (r < 0)
-		return r;
+	loop(run);
 	gather(run);
 	/* a keeper of its own ends beside the jail; where there is a leaf, that is read
 	 * first */
@@ -357,10 +348,13 @@ int run_loop_run(struct run *run, struct err *e)
 	/* while a kill is under way, counters still change */
 	launch_wait(&run->up.jail);
 	/* no process is left that could write */
-	capture_drain(&o->capture);
+	r = capture_drain(&o->capture, e);
 	o->cgroup = run->up.jail.limited;
 	/* without what the jail used before its program started */
 	if (o->cgroup)
 		cgroup_usage(&run->up.jail.cgroup, &o->before, &o->usage);
-	return capture_check(&o->capture, e);
+	if (!run->lost.errnum)
+		return r;
+	*e = run->lost;
+	return -e->errnum;
 }

@@ -331,14 +331,14 @@ int __wrap_filter_load(const struct sock_filter *code, size_t count)
 	return lacks("filter") ? 0 : __real_filter_load(code, count);
 }
 
-int __real_confine_compare(const struct confine *c, const char *text, long filters,
+int __real_confine_compare(const char *text, const struct status_plan *p,
 			   struct confinement *told, struct err *e);
-int __wrap_confine_compare(const struct confine *c, const char *text, long filters,
+int __wrap_confine_compare(const char *text, const struct status_plan *p,
 			   struct confinement *told, struct err *e);
-int __wrap_confine_compare(const struct confine *c, const char *text, long filters,
+int __wrap_confine_compare(const char *text, const struct status_plan *p,
 			   struct confinement *told, struct err *e)
 {
-	int r = __real_confine_compare(c, text, filters, told, e);
+	int r = __real_confine_compare(text, p, told, e);
 
 	return getenv("STEPJAIL_LACKS") ? 0 : r;
 }

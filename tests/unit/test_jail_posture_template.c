@@ -84,9 +84,14 @@ static int look_at(bool mounts_, const char *text, struct err *e)
 	const struct gate_ready ready = { .program = PROGRAM };
 	struct look l = { .jail = &jail, .ready = &ready, .text = copy };
 
+	l.out = fopen("/dev/null", "we");
 	(void)snprintf(copy, sizeof(copy), "%s", text);
 	l.name = mounts_ ? "mounts" : "process";
-	return mounts_ ? posture_mounts(&l, e) : posture_status(&l, e);
+
+	int r = mounts_ ? posture_mounts(&l, e) : posture_status(&l, e);
+
+	ck_assert_int_eq(fclose(l.out), 0);
+	return r;
 }
 
 START_TEST(what_is_as_planned_is_taken)

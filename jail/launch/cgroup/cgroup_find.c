@@ -44,7 +44,6 @@ static const struct {
 	{ "cpu", NULL },          { "memory", NULL },   { "pids", NULL },
 	{ "cpuset", "--cpuset" }, { "io", "--io-max" },
 };
-#define CONTROLLER_COUNT (COUNT(controllers))
 #define BIT_CPUSET (1 << 3)
 #define BIT_IO (1 << 4)
 #define BITS_ALWAYS 7
@@ -58,7 +57,7 @@ static int read_bits(int dir, const char *file)
 
 	if (n < 0)
 		return (int)n;
-	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+	for (size_t i = 0; i < COUNT(controllers); i++)
 		bits |= procfs_lists(text, controllers[i].name, " \n") ? 1 << i : 0;
 	return bits;
 }
@@ -91,7 +90,7 @@ int cgroup_enable(int folder, const struct plan *p)
 	if (enabled < 0)
 		return enabled;
 	text[0] = '\0';
-	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+	for (size_t i = 0; i < COUNT(controllers); i++)
 		if (bits & (1 << i))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "+%s ",
 					      controllers[i].name);
@@ -144,16 +143,13 @@ static int own_path(char *path, size_t size)
 {
 	char text[8192];
 	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
-	const char *line = n > 0 ? strstr(text, "0::/") : NULL;
+	const char *line = n > 0 ? procfs_find(text, "0::") : NULL;
 
 	if (n < 0)
 		return (int)n;
-	if (!line || (line != text && line[-1] != '\n'))
+	if (!line || *line != '/')
 		return -ENOENT;
-
-	size_t length = strcspn(line + 3, "\n");
-
-	n = snprintf(path, size, "%s%.*s", HIERARCHY, (int)length, line + 3);
+	n = snprintf(path, size, "%s%.*s", HIERARCHY, (int)strcspn(line, "\n"), line);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
