@@ -126,9 +126,6 @@ int plan_complete(struct plan *p, struct err *e)
 			e, EINVAL,
 			"chdir: '%s' must be an absolute path without '.', '..' or '//'",
 			p->chdir);
-	if (p->spill && p->capture == CAPTURE_NO)
-		return err_say(e, EINVAL,
-			       "spill: only captured output is spilled: add --capture");
 	/* a CPU limit that the wall limit always precedes is a mistake */
 	if (wall != NO_LIMIT && cpu != NO_LIMIT && cpus != NO_LIMIT &&
 	    cpu / cpus > wall / 1000 + 1)

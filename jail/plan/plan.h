@@ -41,7 +41,6 @@ enum limit {
 	LIMIT_WORK_BYTES,
 	LIMIT_INODES,
 	LIMIT_OUTPUT_BYTES,
-	LIMIT_SPILL_BYTES,
 	LIMIT_SEED,
 	LIMIT_GRACE_MS, /* from here on: of sessions */
 	LIMIT_SESSIONS,
@@ -104,7 +103,6 @@ struct plan {
 	enum plan_answer cold; /* sessions are executed, not cloned */
 	enum plan_ahead ahead; /* make the next step's process early */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
-	const char *spill;     /* folder for captured output, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;
 	enum plan_proc proc;

@@ -25,29 +25,8 @@
 #define READ_BYTES 65536
 #define PIPE_BYTES_MAX (1 << 20) /* a program may make the pipe that large: pipe(7) */
 
-/* A full disk ends the file, never the run. */
-static void spill(struct capture_stream *s, const unsigned char *at, size_t length)
-{
-	while (s->spill >= 0 && length) {
-		uint64_t room = s->spill_max - s->spilled;
-		size_t piece = length < room ? length : (size_t)room;
-		ssize_t n = piece ? write(s->spill, at, piece) : 0;
-
-		if (n <= 0) {
-			s->spill_error =
-				n < 0 ? strerror(errno) : "--spill-size is reached";
-			io_close_fd(&s->spill);
-			return;
-		}
-		s->spilled += (uint64_t)n;
-		at += n;
-		length -= (size_t)n;
-	}
-}
-
 void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length)
 {
-	spill(s, bytes, length);
 	s->bytes += length;
 	while (length) {
 		size_t room = 3 * s->half - s->used;
@@ -147,8 +126,6 @@ static void print_stream(const struct capture_stream *s, FILE *out)
 	json_bytes(out, v.head, v.head_bytes);
 	(void)fputs(",\"tail\":", out);
 	json_bytes(out, v.tail, v.tail_bytes);
-	json_number(",\"spilled\":", s->spill_max != 0, s->spilled, out);
-	json_after(",\"spill_error\":", s->spill_error, out);
 	(void)fputc('}', out);
 }
 
@@ -195,12 +172,6 @@ int capture_deliver(const struct capture *c, struct err *e)
 		if (r < 0 && r != -EPIPE)
 			all = err_set(e, -r, "--capture: write what was kept of %s",
 				      capture_names[i]);
-		if (s->spill_error)
-			(void)fprintf(
-				stderr,
-				"stepjail: warning: --spill: %s has only the first %" PRIu64
-				" of %" PRIu64 " bytes: %s\n",
-				capture_names[i], s->spilled, s->bytes, s->spill_error);
 	}
 	return all;
 }

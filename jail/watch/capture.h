@@ -15,30 +15,24 @@
 
 #define CAPTURE_STREAMS 2 /* of the program's fds 1 and 2, in this order */
 
-/* "stdout", "stderr": in messages and in the report, and the spill files' names */
+/* "stdout", "stderr": in messages and in the report */
 extern const char *const capture_names[CAPTURE_STREAMS];
 
 struct capture_stream {
 	int outside;         /* read by the launcher, not blocking; -1 at its end */
 	int read_errnum;     /* why reading failed before the end, 0 if it did not */
-	int spill;           /* file that gets every byte; -1: none, or closed */
 	unsigned char *kept; /* three halves of the limit; NULL: not captured */
 	size_t half, used;
 	uint64_t bytes; /* that the program wrote, as far as they were read */
-	uint64_t spill_max, spilled;
-	const char *spill_error; /* why later bytes are not in the file, or NULL */
 };
 
 struct capture {
-	int folder; /* the spill files', or -1 */
 	struct capture_stream stream[CAPTURE_STREAMS];
 };
 
 #define CAPTURE_NONE                                                                     \
 	{                                                                                \
-		.folder = -1, .stream = {                                                \
-			[0 ... CAPTURE_STREAMS - 1] = { .outside = -1, .spill = -1 }     \
-		}                                                                        \
+		.stream = { [0 ... CAPTURE_STREAMS - 1] = { .outside = -1 } }            \
 	}
 
 /* the part of a stream that is shown; no character of UTF-8 is cut in two */
@@ -49,11 +43,11 @@ struct capture_view {
 };
 
 /**
- * capture_open() - Make the pipes, the memory and the spill files that a plan asks for
+ * capture_open() - Make the pipes and the memory that a plan asks for
  * @c:		CAPTURE_NONE before; the caller calls capture_end() whatever this returns
  * @stdio:	Gets the pipes' ends that become the program's fds 1 and 2: the caller's
  *
- * Return: 0, or -errno; a spill file that is there already is -EEXIST
+ * Return: 0, or -errno
  */
 int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct err *e);
 
@@ -64,7 +58,7 @@ int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct e
  */
 ssize_t capture_read(struct capture_stream *s);
 
-/** capture_add() - Keep, count and spill the next bytes of a stream */
+/** capture_add() - Keep and count the next bytes of a stream */
 void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t length);
 
 /**
@@ -77,11 +71,8 @@ void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t le
  */
 int capture_drain(struct capture *c, struct err *e);
 
-/**
- * capture_end() - Close all fds; the kept bytes stay
- * @started:	false: the program never ran, so its spill files are removed
- */
-void capture_end(struct capture *c, bool started);
+/** capture_end() - Close all fds; the kept bytes stay */
+void capture_end(struct capture *c);
 
 /** capture_view() - The part of a captured stream that is shown */
 struct capture_view capture_view(const struct capture_stream *s);

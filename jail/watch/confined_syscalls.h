@@ -23,7 +23,7 @@
 	/* fds that it has */
 	{ "read", ALWAYS, 0, 0, "/proc/self/status; run: captured output, signalfd, frames of init; serve: frames, output of steps, files of procfs and of leaves" },
 	{ "readv", ALWAYS, 0, 0, "the same, on libc's choice" },
-	{ "write", ALWAYS, 0, 0, "run: report, spill files, delivered output, cgroup.kill; serve: stdin of steps, its last words" },
+	{ "write", ALWAYS, 0, 0, "run: report, delivered output, cgroup.kill; serve: stdin of steps, its last words" },
 	{ "fstat", ALWAYS, 0, 0, "how long is the report (run), a memfd (serve)?" },
 	{ "close", ALWAYS, 0, 0, "what it has" },
 	{ "fcntl", ARG_EQ, 1, F_GETFL, "run: does the report append? serve: fdopen" },

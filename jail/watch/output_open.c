@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_open.c - open the report, the pipes of captured output and the spill files
+ * output_open.c - open the report and the pipes of captured output
  *
  * The functions of report.h and capture.h that run with the caller's rights. They read
  * nothing from a jail. The launcher opens these files before it starts one; report.c and
@@ -30,30 +30,6 @@ static bool is_wanted(const struct plan *p, int i)
 	return p->capture == CAPTURE_BOTH || (p->capture == CAPTURE_STDERR && i == 1);
 }
 
-static int open_spill(struct capture *c, int i, const struct plan *p, struct err *e)
-{
-	struct capture_stream *s = &c->stream[i];
-
-	if (c->folder < 0)
-		c->folder = sys_openat2(AT_FDCWD, p->spill, O_PATH | O_DIRECTORY,
-					RESOLVE_NO_SYMLINKS);
-	if (c->folder == -ELOOP)
-		return err_say(
-			e, ELOOP,
-			"--spill: %s is a symlink, or behind one, which a jail could have made: give its real path (realpath)",
-			p->spill);
-	if (c->folder < 0)
-		return err_set(e, -c->folder, "--spill: open folder %s", p->spill);
-	/* O_EXCL: never a file, or a link, that somebody else has made there */
-	s->spill = openat(c->folder, capture_names[i],
-			  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (s->spill < 0)
-		return err_set(e, errno, "--spill: create %s/%s", p->spill,
-			       capture_names[i]);
-	s->spill_max = p->limit[LIMIT_SPILL_BYTES];
-	return 0;
-}
-
 static int open_stream(struct capture *c, int i, int *inside, const struct plan *p,
 		       struct err *e)
 {
@@ -71,7 +47,7 @@ static int open_stream(struct capture *c, int i, int *inside, const struct plan 
 	if (fchmod(*inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "--capture: set up the pipe of %s",
 			       capture_names[i]);
-	return p->spill ? open_spill(c, i, p, e) : 0;
+	return 0;
 }
 
 int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct err *e)
@@ -84,22 +60,10 @@ int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct e
 	return r;
 }
 
-void capture_end(struct capture *c, bool started)
+void capture_end(struct capture *c)
 {
-	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		struct capture_stream *s = &c->stream[i];
-
-		io_close_fd(&s->outside);
-		if (s->spill < 0)
-			continue;
-		if (!started)
-			(void)unlinkat(c->folder, capture_names[i], 0);
-		/* a network file system may tell of a full quota only at close(2) */
-		if (close(s->spill) < 0)
-			s->spill_error = strerror(errno);
-		s->spill = -1;
-	}
-	io_close_fd(&c->folder);
+	for (int i = 0; i < CAPTURE_STREAMS; i++)
+		io_close_fd(&c->stream[i].outside);
 }
 
 size_t capture_print_max(const struct plan *p)

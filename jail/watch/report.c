@@ -10,8 +10,8 @@
  *   memory_peak_bytes, oom_kills, pids_peak, pids_refused, strays
  *   full          which tmpfs had no block or no inode left at the end
  *   output        captured stdout and stderr: bytes written and left out, the text before
- *                 and behind those, bytes spilled and why no more were; null for a
- *                 stream, or for both, that was passed through
+ *                 and behind those; null for a stream, or for both, that was passed
+ *                 through
  *   not_enforced  walls that --allow-missing left out, with what stands in for each, and
  *                 a limit of swap, where there is neither swap nor a file for the limit
  *   shut          names of calls that the filter refuses only because of what lacks: a

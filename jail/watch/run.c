@@ -4,7 +4,7 @@
  *
  * Before the program starts, the launcher becomes a watcher. What stays open then, beside
  * stdin, stdout and stderr:
- *	the report, spill files, signalfd		opened by the caller's options
+ *	the report, signalfd				opened by the caller's options
  *	control socket, gate, captured pipes, listener	of the jail
  *	/work and /tmp of the jail, as paths		to ask whether they are full
  *	files of the cgroup leaf			usage, and cgroup.kill
@@ -89,7 +89,7 @@ static int run_confine(struct run *run, struct err *e)
 	static struct confinement told;
 	const struct jail *j = &run->up.jail;
 	const struct capture_stream *out = run->outcome.capture.stream;
-	int keep[14 + CGROUP_HELD] = {
+	int keep[11 + CGROUP_HELD] = {
 		run->report,
 		run->signals,
 		run->up.tmpfs.work,
@@ -100,11 +100,7 @@ static int run_confine(struct run *run, struct err *e)
 		j->keeper->socket,
 		out[0].outside,
 		out[1].outside,
-		out[0].spill,
-		out[1].spill,
 		run->up.gate.listener,
-		/* where the program does not start, its files are removed */
-		run->outcome.capture.folder,
 	};
 	struct confine c = {
 		.keep = keep,
@@ -116,7 +112,7 @@ static int run_confine(struct run *run, struct err *e)
 	};
 	int r = ids_take_other(&j->ids, &c.id, e);
 
-	memcpy(keep + 14, j->cgroup.held, sizeof(j->cgroup.held));
+	memcpy(keep + 11, j->cgroup.held, sizeof(j->cgroup.held));
 	if (r < 0)
 		return r;
 	/* of these nothing is used any more */
@@ -125,8 +121,6 @@ static int run_confine(struct run *run, struct err *e)
 	io_close_fd(&run->up.jail.cgroup.leaf);
 	io_close_fd(&run->up.jail.cgroup.inner);
 	r = confine_self(&c, &told, e);
-	if (r == 0)
-		io_close_fd(&run->outcome.capture.folder);
 	run->outcome.watcher = &told;
 	return r;
 }
@@ -179,7 +173,7 @@ int run_plan(const struct plan *p, int report, struct judgement *j, struct err *
 	keeper_close(&keeper);
 	if (p->learn == ANSWER_YES && run.outcome.started)
 		end = violation_tell(&run.outcome.refused, run.outcome.listened, p, e);
-	capture_end(&run.outcome.capture, run.outcome.started);
+	capture_end(&run.outcome.capture);
 
 	if (r < 0 && run.outcome.started)
 		(void)err_within(&failed, "the program was started, and killed: ");

@@ -174,8 +174,7 @@ static const struct probe probes[] = {
 	  &scene_open_bind, setid_leave, 0, NULL },
 	{ "bind-rw-capability", "leave a file with capabilities on the host",
 	  W(CAPS) | W(USERS), &scene_open_bind, capability_leave, 0, NULL },
-	{ "bind-rw-planted",
-	  "have the next report or spilled output written through a symlink", W(RESOLVE),
+	{ "bind-rw-planted", "have the next report written through a symlink", W(RESOLVE),
 	  &scene_planted, plant_links, 0, NULL },
 };
 

@@ -124,11 +124,8 @@ void outside_begin(const struct setup *s);
 /** outside_look() - What is wrong with the program's process @pid as the host sees it */
 void outside_look(const struct setup *s, pid_t pid, char *text, size_t size);
 
-/**
- * outside_left() - What there is more than at outside_begin(), and take it away
- * @started:	The program was, so that its output may be kept
- */
-void outside_left(const struct setup *s, bool started, char *text, size_t size);
+/** outside_left() - What there is more than at outside_begin(), and take it away */
+void outside_left(const struct setup *s, char *text, size_t size);
 
 /**
  * launcher_become() - In a new process: become the launcher, when @go is at its end

@@ -188,7 +188,6 @@ static const struct {
 	{ "0", "poll", "*", ENOMEM, AFTER, "the listener is looked at again" },
 	{ "0", "rt_sigprocmask", " 0x1", EPERM, AFTER,
 	  "SIG_UNBLOCK: a slow reader of captured output must be waited for" },
-	{ "0", "write", "*/spilled/*", ANY, AFTER, "the report has the spill's error" },
 	{ "0", "sched_getaffinity", "*", ANY, AFTER,
 	  "the next look at CPU time is later" },
 	{ "0.1", "poll", "*", ENOMEM, AFTER,

@@ -125,13 +125,6 @@ void outside_begin(const struct setup *s)
 		(void)unlink("/run/stepjail/ids");
 		(void)rmdir("/run/stepjail");
 	}
-	for (size_t i = 0; i < 2; i++) {
-		char path[256];
-
-		(void)snprintf(path, sizeof(path), "%s/spilled/%s", s->folder,
-			       i ? "stderr" : "stdout");
-		(void)unlink(path);
-	}
 	(void)read_file("/proc/self/mountinfo", mounts_before, sizeof(mounts_before));
 }
 
@@ -167,11 +160,10 @@ static void left_locked(char *text, size_t size)
 		(void)close(fd);
 }
 
-void outside_left(const struct setup *s, bool started, char *text, size_t size)
+void outside_left(const struct setup *s, char *text, size_t size)
 {
-	static const char *const files[] = { "stdin",  "given",   "shared", "policy",
-					     "report", "spilled", NULL };
-	static const char *const streams[] = { "stdout", "stderr", NULL };
+	static const char *const files[] = { "stdin",  "given",  "shared",
+					     "policy", "report", NULL };
 	static const char *const ids[] = { "ids", NULL };
 	static const char *const none[] = { NULL };
 	char shared[256];
@@ -179,8 +171,6 @@ void outside_left(const struct setup *s, bool started, char *text, size_t size)
 	(void)snprintf(shared, sizeof(shared), "%s/shared", s->folder);
 	left_in(s->folder, files, false, text, size);
 	left_in(shared, none, false, text, size);
-	(void)snprintf(shared, sizeof(shared), "%s/spilled", s->folder);
-	left_in(shared, started ? streams : none, false, text, size);
 	if (s->own_run) {
 		left_in("/run/stepjail", ids, false, text, size);
 		left_in("/tmp", none, false, text, size);

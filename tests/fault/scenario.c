@@ -40,11 +40,7 @@ const struct scenario scenarios[] = {
 	  { "/bin/walls", "sleep=60000" },
 	  124,
 	  "wall-timeout" },
-	{ "kept",
-	  { "--capture=both", "--spill", "spilled", "--verify-rootfs" },
-	  { "walls" },
-	  0,
-	  "completed" },
+	{ "kept", { "--capture=both", "--verify-rootfs" }, { "walls" }, 0, "completed" },
 	{ "killed",
 	  { "--on-violation", "kill" },
 	  { "walls", "violate" },
@@ -146,8 +142,6 @@ void scenario_prepare(const struct setup *s)
 	make_folder(s, s->folder, 0755);
 	(void)snprintf(path, sizeof(path), "%s/shared", s->folder);
 	make_folder(s, path, 0777);
-	(void)snprintf(path, sizeof(path), "%s/spilled", s->folder);
-	make_folder(s, path, 0755);
 	make_file(s, "stdin", "", 0666);
 	make_file(s, "given", "given", 0644);
 	make_file(s, "policy", "# no /proc\nproc none\nenv PATH=/nowhere:/bin\n", 0644);

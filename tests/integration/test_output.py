@@ -3,7 +3,7 @@
 """test_output.py - captured output, as root and as an ordinary user
 
 Head and tail kept and the middle counted, whatever the bytes are, however many and however
-the run ends; spilled whole on request. STEPJAIL_SEED repeats the random part; it is printed.
+the run ends. STEPJAIL_SEED repeats the random part; it is printed.
 """
 import os
 import random
@@ -61,7 +61,6 @@ class Captured(Capturing):
         self.assertEqual(self.check(done, "stdout", 13)["head"], "out\nFalse\nin\n")
         self.assertEqual(self.check(done, "stderr", 4)["head"], "err\n")
         self.assertEqual(done.report["output"]["stdout"]["tail"], "")
-        self.assertIsNone(done.report["output"]["stdout"]["spilled"])
 
     def test_nothing_is_written(self):
         # and the pipes are the only fds: with the folder's own that is four
@@ -243,9 +242,12 @@ class Ends(Capturing):
                                 stderr=subprocess.PIPE, env=PLAIN_ENV)
 
     def test_cancelled(self):
-        spill = self.make_folder("cancelled")
-        with self.start("--spill", spill) as run:
-            while not os.path.exists(spill + "/stdout") or not os.path.getsize(spill + "/stdout"):
+        """Once the program has begun to talk: its clock says so, in a file that we share."""
+        shared = self.make_folder("shared", 0o777)
+        with self.start("--bind-rw", shared + ":/work/s", code=(
+                "print('on', flush=True); open('s/on', 'w').close(); import time; "
+                "time.sleep(50)")) as run:
+            while not os.path.exists(shared + "/on"):
                 self.assertIsNone(run.poll())
             run.send_signal(signal.SIGTERM)
             out, _ = run.communicate(timeout=TIMEOUT)
@@ -329,89 +331,8 @@ class Ends(Capturing):
         self.assertEqual((done.returncode, done.stdout), (125, b""), done.stderr)
         self.assertIn(b"--report: reserve", done.stderr)
 
-    def test_spill_disk_is_full(self):
-        code = f"{WRITE}write(1, b'x' * 1000000)"
-        done = self.on_small_disk("256k", "--spill", "DISK", code=code)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        got = self.read_report()["output"]["stdout"]
-        self.assertEqual((got["bytes"], got["spill_error"]),
-                         (1000000, "No space left on device"))
-        self.assertTrue(0 < got["spilled"] <= 256 << 10)
-        self.assertIn(b"stepjail: warning: --spill: stdout", done.stderr)
-        self.assertEqual(int(done.stderr.splitlines()[-1]), got["spilled"])
 
-
-class Spilled(Capturing):
-    """Files that hold all of it."""
-
-    def contents(self, path):
-        with open(path, "rb") as file:
-            return file.read()
-
-    def test_whole(self):
-        folder = self.make_folder("spill")
-        done = self.captured(f"import random\nrandom.seed(3)\n{WRITE}for i in range(300): "
-                             "write(1, random.randbytes(random.randrange(1, 90000)))\n"
-                             "write(2, b'some')", "--spill", folder)
-        random.seed(3)
-        data = b"".join(random.randbytes(random.randrange(1, 90000)) for _ in range(300))
-        self.assertEqual(self.contents(folder + "/stdout"), data)
-        self.assertEqual(self.contents(folder + "/stderr"), b"some")
-        got = done.report["output"]["stdout"]
-        self.assertEqual((got["bytes"], got["spilled"], got["spill_error"]),
-                         (len(data), len(data), None))
-        self.assertEqual(os.stat(folder + "/stdout").st_mode & 0o777, 0o600)
-        self.assertEqual(sorted(os.listdir(folder)), ["stderr", "stdout"])
-
-    def test_stderr_alone(self):
-        folder = self.make_folder("spill")
-        done = self.captured("print(1)", "--capture=stderr", "--spill", folder)
-        self.assertEqual((done.stdout, os.listdir(folder)), (b"1\n", ["stderr"]))
-
-    def test_cap(self):
-        folder = self.make_folder("spill")
-        done = self.captured(f"{WRITE}write(1, bytes(range(250)) * 400)", "--spill", folder,
-                             "--spill-size", "70000")
-        self.assertEqual(self.contents(folder + "/stdout"), (bytes(range(250)) * 400)[:70000])
-        got = self.check(done, "stdout", 100000, 100000 - DEFAULT_LIMIT)
-        self.assertEqual((got["spilled"], got["spill_error"]),
-                         (70000, "--spill-size is reached"))
-        self.assertIn(b"stdout has only the first 70000 of 100000 bytes", done.stderr)
-
-    def test_refused(self):
-        taken, shut = self.make_folder("taken"), self.make_folder("shut", 0o500)
-        linked = self.make_folder("linked")
-        victim = self.file("victim", "mine")
-        os.symlink(victim, linked + "/stderr")
-        self.file("taken/stdout", "mine")
-        folders = [(self.folder + "/missing", "No such"), (victim, "Not a directory"),
-                   (taken, "File exists"), (linked, "File exists")]
-        if self.as_user:
-            folders.append((shut, "Permission denied"))
-        for folder, reason in folders:
-            done = self.captured("print('ran')", "--spill", folder, status=125)
-            self.assertEqual(done.stdout, b"")
-            self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
-            for words in ("stepjail: --spill: ", folder, reason):
-                self.assertIn(words, done.stderr.decode())
-            self.assertEqual(done.report["verdict"], "launcher-error")
-        self.assertEqual(self.contents(victim) + self.contents(taken + "/stdout"), b"minemine")
-        self.assertEqual(os.listdir(linked), ["stderr"])
-
-    def test_never_ran(self):
-        """A run that did not begin leaves nothing that would refuse the next one."""
-        folder = self.make_folder("spill")
-        for _ in range(2):
-            done = self.captured("pass", "--rootfs", "nothing", "--spill", folder, status=125)
-            self.assertIn(b"no tree", done.stderr)
-            self.assertEqual(os.listdir(folder), [])
-
-    def test_needs_capture(self):
-        done = self.python("pass", "--spill", self.folder, report=False, status=125)
-        self.assertIn(b"add --capture", done.stderr)
-
-
-globals().update(each_user(Captured, Ends, Spilled))
+globals().update(each_user(Captured, Ends))
 
 if __name__ == "__main__":
     unittest.main()

@@ -17,7 +17,6 @@ void captured_start(void)
 	plan_init(&captured_plan);
 	captured_plan.capture = CAPTURE_BOTH;
 	captured_plan.limit[LIMIT_OUTPUT_BYTES] = CAPTURED_LIMIT;
-	captured_plan.limit[LIMIT_SPILL_BYTES] = NO_LIMIT;
 }
 
 void captured_open(void)

@@ -14,7 +14,7 @@
 #define CAPTURED_LIMIT 1024 /* what is kept of a stream, unless the plan is changed */
 
 extern struct capture captured;
-extern struct plan captured_plan; /* of both streams, with no limit on what is spilled */
+extern struct plan captured_plan; /* of both streams */
 extern int captured_stdio[3];     /* what the program gets */
 
 /** captured_start() - A fixture: the plan as above, and nothing opened */

@@ -64,7 +64,7 @@ START_TEST(every_boundary_is_kept)
 				captured_open();
 				captured_add_up_to(&captured.stream[_i], totals[t],
 						   pieces[p]);
-				capture_end(&captured, true);
+				capture_end(&captured);
 				ck_kept(&captured.stream[_i], totals[t], limit);
 				free(captured.stream[0].kept);
 				free(captured.stream[1].kept);
@@ -91,7 +91,7 @@ START_TEST(random_pieces_are_kept)
 			captured_add_up_to(&captured.stream[0], to < total ? to : total,
 					   piece);
 		}
-		capture_end(&captured, true);
+		capture_end(&captured);
 		ck_kept(&captured.stream[0], total, limit);
 		free(captured.stream[0].kept);
 		free(captured.stream[1].kept);
@@ -107,7 +107,7 @@ START_TEST(huge_streams_are_counted)
 	captured_open();
 	s->bytes = (5ULL << 32) + 3;
 	captured_add_up_to(s, (5ULL << 32) + 4000, 700);
-	capture_end(&captured, true);
+	capture_end(&captured);
 	ck_assert_uint_eq(capture_view(s).left_out, (5ULL << 32) + 4000 - CAPTURED_LIMIT);
 	for (size_t i = 0; i < CAPTURED_LIMIT / 2; i++)
 		HOLDS(capture_view(s).tail[i] ==
@@ -156,7 +156,7 @@ START_TEST(characters_are_not_cut)
 		captured = (struct capture)CAPTURE_NONE;
 		captured_open();
 		capture_add(&captured.stream[0], bytes, sizeof(bytes));
-		capture_end(&captured, true);
+		capture_end(&captured);
 		v = capture_view(&captured.stream[0]);
 		ck_assert_uint_eq(v.head_bytes,
 				  CAPTURED_LIMIT / 2 -
@@ -176,7 +176,7 @@ START_TEST(a_whole_stream_is_not_cut)
 
 	captured_open();
 	capture_add(&captured.stream[0], bytes, sizeof(bytes) - 1);
-	capture_end(&captured, true);
+	capture_end(&captured);
 
 	struct capture_view v = capture_view(&captured.stream[0]);
 

@@ -68,7 +68,6 @@ static void ck_plans_same(void)
 	ck_assert_int_eq(second.net, first.net);
 	ck_assert_int_eq(second.proc, first.proc);
 	ck_assert_int_eq(second.capture, first.capture);
-	ck_assert_pstr_eq(second.spill, first.spill);
 	ck_assert_int_eq(second.oom_group, first.oom_group);
 	ck_assert_pstr_eq(second.cpuset, first.cpuset);
 	ck_assert_pstr_eq(second.preload, first.preload);
@@ -288,9 +287,7 @@ START_TEST(random_plans_read_back)
 		/* some contradict themselves, and are none */
 		if (option_parse(&first, words, &e) < 0) {
 			ck_assert_msg(strncmp(e.text, "cpu-time: ", 10) == 0 ||
-					      strncmp(e.text, "deterministic: ", 15) ==
-						      0 ||
-					      strncmp(e.text, "spill: ", 7) == 0,
+					      strncmp(e.text, "deterministic: ", 15) == 0,
 				      "%s", e.text);
 			continue;
 		}
@@ -311,7 +308,6 @@ START_TEST(every_option_is_printed)
 	add_word("bind-rw", "/c:/d");
 	add_word("report", "3");
 	add_word("capture", "both");
-	add_word("spill", "/e");
 	add_word("cpuset", "0");
 	add_word("preload", "json");
 	add_word("clock-start", "2024-02-29");

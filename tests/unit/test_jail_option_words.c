@@ -151,9 +151,6 @@ START_TEST(contradictions_come_through)
 
 	ck_assert_int_eq(PARSE(&e, "--wall-time", "1s", "--cpu-time", "1h"), -EINVAL);
 	ck_assert_int_eq(PARSE(&e, "--chdir", "/a/.."), -EINVAL);
-	ck_assert_int_eq(PARSE(&e, "--spill", "/a"), -EINVAL);
-	ck_assert_int_eq(PARSE(&e, "--spill", "/a", "--capture=no"), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(e.text, "add --capture"));
 	ck_assert_int_eq(
 		PARSE(&e, "--wall-time", "1s", "--cpu-time", "1h", "--cpus", "unlimited"),
 		0);
