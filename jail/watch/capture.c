@@ -79,8 +79,10 @@ ssize_t capture_read(struct capture_stream *s)
 	return n;
 }
 
-void capture_drain(struct capture *c)
+int capture_drain(struct capture *c, struct err *e)
 {
+	int all = 0;
+
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		struct capture_stream *s = &c->stream[i];
 		ssize_t left = 0, n = 1;
@@ -91,17 +93,12 @@ void capture_drain(struct capture *c)
 								      : held;
 		for (; left > 0 && n > 0; left -= n)
 			n = capture_read(s);
+		if (s->read_errnum)
+			all = err_set(e, s->read_errnum,
+				      "--capture: read the program's %s",
+				      capture_names[i]);
 	}
-}
-
-int capture_check(const struct capture *c, struct err *e)
-{
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		if (c->stream[i].read_errnum)
-			return err_set(e, c->stream[i].read_errnum,
-				       "--capture: read the program's %s",
-				       capture_names[i]);
-	return 0;
+	return all;
 }
 
 /* How many bytes at the end belong to a character whose other bytes were left out? */

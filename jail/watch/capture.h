@@ -19,7 +19,6 @@
 extern const char *const capture_names[CAPTURE_STREAMS];
 
 struct capture_stream {
-	int inside;          /* becomes the program's fd; -1 once it is given */
 	int outside;         /* read by the launcher, not blocking; -1 at its end */
 	int read_errnum;     /* why reading failed before the end, 0 if it did not */
 	int spill;           /* file that gets every byte; -1: none, or closed */
@@ -35,15 +34,10 @@ struct capture {
 	struct capture_stream stream[CAPTURE_STREAMS];
 };
 
-#define CAPTURE_STREAM_NONE                                                              \
-	{                                                                                \
-		.inside = -1, .outside = -1, .spill = -1                                 \
-	}
 #define CAPTURE_NONE                                                                     \
 	{                                                                                \
-		-1,                                                                      \
-		{                                                                        \
-			CAPTURE_STREAM_NONE, CAPTURE_STREAM_NONE                         \
+		.folder = -1, .stream = {                                                \
+			[0 ... CAPTURE_STREAMS - 1] = { .outside = -1, .spill = -1 }     \
 		}                                                                        \
 	}
 
@@ -57,13 +51,11 @@ struct capture_view {
 /**
  * capture_open() - Make the pipes, the memory and the spill files that a plan asks for
  * @c:		CAPTURE_NONE before; the caller calls capture_end() whatever this returns
+ * @stdio:	Gets the pipes' ends that become the program's fds 1 and 2: the caller's
  *
  * Return: 0, or -errno; a spill file that is there already is -EEXIST
  */
-int capture_open(struct capture *c, const struct plan *p, struct err *e);
-
-/** capture_give() - Hand over the pipes' ends that become the program's fds 1 and 2 */
-void capture_give(struct capture *c, int stdio[3]);
+int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct err *e);
 
 /**
  * capture_read() - Take what a stream holds, at most once and 64 KiB
@@ -80,11 +72,10 @@ void capture_add(struct capture_stream *s, const unsigned char *bytes, size_t le
  *
  * Never more than they hold at the call: a process outside of the jail that got hold of
  * the writing end cannot keep the launcher waiting.
+ *
+ * Return: 0, or -errno if reading a stream failed before its end, now or earlier
  */
-void capture_drain(struct capture *c);
-
-/** capture_check() - 0, or -errno if reading a stream failed before its end */
-int capture_check(const struct capture *c, struct err *e);
+int capture_drain(struct capture *c, struct err *e);
 
 /**
  * capture_end() - Close all fds; the kept bytes stay

@@ -22,7 +22,7 @@ int confine_compare(const char *text, const struct status_plan *p,
 
 void confine_print(const struct confinement *told, FILE *out)
 {
-	if (!told->known) {
+	if (!told || !told->known) {
 		(void)fputs("null", out);
 		return;
 	}

@@ -54,7 +54,8 @@ static int open_spill(struct capture *c, int i, const struct plan *p, struct err
 	return 0;
 }
 
-static int open_stream(struct capture *c, int i, const struct plan *p, struct err *e)
+static int open_stream(struct capture *c, int i, int *inside, const struct plan *p,
+		       struct err *e)
 {
 	struct capture_stream *s = &c->stream[i];
 	int ends[2];
@@ -64,30 +65,23 @@ static int open_stream(struct capture *c, int i, const struct plan *p, struct er
 	if (!s->kept || pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(e, errno, "--capture: make room for %s", capture_names[i]);
 	s->outside = ends[0];
-	s->inside = ends[1];
+	*inside = ends[1];
 	/* under any id the program may open it again as /dev/stdout to write, not to
 	 * read */
-	if (fchmod(s->inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
+	if (fchmod(*inside, 0222) < 0 || fcntl(s->outside, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "--capture: set up the pipe of %s",
 			       capture_names[i]);
 	return p->spill ? open_spill(c, i, p, e) : 0;
 }
 
-int capture_open(struct capture *c, const struct plan *p, struct err *e)
+int capture_open(struct capture *c, int stdio[3], const struct plan *p, struct err *e)
 {
 	int r = 0;
 
 	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
 		if (is_wanted(p, i))
-			r = open_stream(c, i, p, e);
+			r = open_stream(c, i, &stdio[STDOUT_FILENO + i], p, e);
 	return r;
-}
-
-void capture_give(struct capture *c, int stdio[3])
-{
-	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		if (c->stream[i].inside >= 0)
-			stdio[STDOUT_FILENO + i] = io_steal_fd(&c->stream[i].inside);
 }
 
 void capture_end(struct capture *c, bool started)
@@ -95,7 +89,6 @@ void capture_end(struct capture *c, bool started)
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		struct capture_stream *s = &c->stream[i];
 
-		io_close_fd(&s->inside);
 		io_close_fd(&s->outside);
 		if (s->spill < 0)
 			continue;

@@ -184,10 +184,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"posture\":", out);
 	report_posture(&o->posture, jail, out);
 	(void)fputs(",\"watcher\":", out);
-	if (o->watcher)
-		confine_print(o->watcher, out);
-	else
-		(void)fputs("null", out);
+	confine_print(o->watcher, out);
 	json_number(",\"host_uid\":", o->started,
 		    jail->ids.host_uid + (jail->ids.own ? 1 : 0), out);
 	(void)fputs("}\n", out);

@@ -62,7 +62,7 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	int r = cancel_open(&run->signals, e);
 
 	if (r == 0)
-		r = capture_open(&run->outcome.capture, p, e);
+		r = capture_open(&run->outcome.capture, j->stdio, p, e);
 	if (r == 0)
 		r = host_check(e);
 	if (r == 0)
@@ -71,7 +71,6 @@ static int launch(struct run *run, const struct plan *p, struct keeper *keeper,
 	parts.keeper = keeper;
 	if (r < 0)
 		return r;
-	capture_give(&run->outcome.capture, j->stdio);
 	r = launch_jail(j, &parts, e);
 	/* while the jail is made */
 	if (r == 0)

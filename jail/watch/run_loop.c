@@ -357,10 +357,10 @@ int run_loop_run(struct run *run, struct err *e)
 	/* while a kill is under way, counters still change */
 	launch_wait(&run->up.jail);
 	/* no process is left that could write */
-	capture_drain(&o->capture);
+	r = capture_drain(&o->capture, e);
 	o->cgroup = run->up.jail.limited;
 	/* without what the jail used before its program started */
 	if (o->cgroup)
 		cgroup_usage(&run->up.jail.cgroup, &o->before, &o->usage);
-	return capture_check(&o->capture, e);
+	return r;
 }

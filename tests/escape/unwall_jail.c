@@ -68,11 +68,14 @@ int __wrap_rlimit_set(const struct plan *p, bool cgroup, bool shared_id, struct 
 	return __real_rlimit_set(p, cgroup, shared_id, e);
 }
 
-int __real_capture_open(struct capture *c, const struct plan *p, struct err *e);
-int __wrap_capture_open(struct capture *c, const struct plan *p, struct err *e);
-int __wrap_capture_open(struct capture *c, const struct plan *p, struct err *e)
+int __real_capture_open(struct capture *c, int stdio[3], const struct plan *p,
+			struct err *e);
+int __wrap_capture_open(struct capture *c, int stdio[3], const struct plan *p,
+			struct err *e);
+int __wrap_capture_open(struct capture *c, int stdio[3], const struct plan *p,
+			struct err *e)
 {
-	return without("capture") ? 0 : __real_capture_open(c, p, e);
+	return without("capture") ? 0 : __real_capture_open(c, stdio, p, e);
 }
 
 int __real_landlock_restrict(const struct plan *p, int abi, struct err *e);

@@ -7,11 +7,13 @@
 
 struct capture captured;
 struct plan captured_plan;
+int captured_stdio[3];
 
 void captured_start(void)
 {
 	unit_lives_on();
 	captured = (struct capture)CAPTURE_NONE;
+	captured_stdio[0] = captured_stdio[1] = captured_stdio[2] = -1;
 	plan_init(&captured_plan);
 	captured_plan.capture = CAPTURE_BOTH;
 	captured_plan.limit[LIMIT_OUTPUT_BYTES] = CAPTURED_LIMIT;
@@ -22,7 +24,8 @@ void captured_open(void)
 {
 	struct err e = { 0 };
 
-	ck_assert_msg(capture_open(&captured, &captured_plan, &e) == 0, "%s", e.text);
+	ck_assert_msg(capture_open(&captured, captured_stdio, &captured_plan, &e) == 0,
+		      "%s", e.text);
 }
 
 unsigned char captured_byte(uint64_t place)

@@ -15,6 +15,7 @@
 
 extern struct capture captured;
 extern struct plan captured_plan; /* of both streams, with no limit on what is spilled */
+extern int captured_stdio[3];     /* what the program gets */
 
 /** captured_start() - A fixture: the plan as above, and nothing opened */
 void captured_start(void);

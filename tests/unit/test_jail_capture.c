@@ -17,6 +17,8 @@
 #include "tests/unit/captured.h"
 #include "tests/unit/suites.h"
 
+static struct err e;
+
 static void ck_kept(const struct capture_stream *s, uint64_t total, size_t limit)
 {
 	struct capture_view v = capture_view(s);
@@ -192,10 +194,10 @@ START_TEST(pipes_are_read_in_pieces)
 	captured_open();
 	ck_assert_int_lt(capture_read(s), 1);
 	ck_assert_int_ge(s->outside, 0); /* empty is not its end */
-	ck_assert_int_eq(io_write_all(s->inside, bytes, sizeof(bytes)), 0);
+	ck_assert_int_eq(io_write_all(captured_stdio[2], bytes, sizeof(bytes)), 0);
 	ck_assert_int_eq(capture_read(s), sizeof(bytes));
-	ck_assert_int_eq(io_write_all(s->inside, bytes, 3), 0);
-	io_close_fd(&s->inside);
+	ck_assert_int_eq(io_write_all(captured_stdio[2], bytes, 3), 0);
+	io_close_fd(&captured_stdio[2]);
 	ck_assert_int_eq(capture_read(s), 3);
 	ck_assert_int_eq(capture_read(s), 0);
 	ck_assert_int_eq(s->outside, -1);
@@ -209,7 +211,7 @@ static void flood(void)
 
 	(void)signal(SIGPIPE, SIG_DFL);
 	for (;;)
-		if (write(captured.stream[0].inside, bytes, sizeof(bytes)) < 0)
+		if (write(captured_stdio[1], bytes, sizeof(bytes)) < 0)
 			_exit(1);
 }
 
@@ -231,7 +233,7 @@ START_TEST(a_drain_has_an_end)
 		while (capture_read(s) <= 0)
 			;
 		s->bytes = 0;
-		capture_drain(&captured);
+		ck_assert_int_eq(capture_drain(&captured, &e), 0);
 		/* one read may take what came since the look */
 		ck_assert_uint_le(s->bytes, (uint64_t)size + 65536);
 		ck_assert_int_eq(kill(pid, SIGKILL), 0);
@@ -247,12 +249,12 @@ START_TEST(a_drain_takes_what_is_there)
 
 	captured_open();
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
-		ck_assert_int_ge(fcntl(captured.stream[i].inside, F_SETPIPE_SZ, 1 << 17),
+		ck_assert_int_ge(fcntl(captured_stdio[1 + i], F_SETPIPE_SZ, 1 << 17),
 				 1 << 17);
 		ck_assert_int_eq(
-			io_write_all(captured.stream[i].inside, bytes, sizeof(bytes)), 0);
+			io_write_all(captured_stdio[1 + i], bytes, sizeof(bytes)), 0);
 	}
-	capture_drain(&captured);
+	ck_assert_int_eq(capture_drain(&captured, &e), 0);
 	ck_assert_uint_eq(captured.stream[0].bytes, sizeof(bytes));
 	ck_assert_uint_eq(captured.stream[1].bytes, sizeof(bytes));
 }
@@ -260,21 +262,18 @@ END_TEST
 
 START_TEST(the_program_gets_the_pipes)
 {
-	int stdio[3] = { -1, -1, -1 };
 	struct stat own, pipe_st;
 
 	captured_open();
 	ck_assert_int_eq(fstat(captured.stream[0].outside, &pipe_st), 0);
-	capture_give(&captured, stdio);
-	ck_assert_int_eq(stdio[0], -1);
-	ck_assert_int_eq(captured.stream[0].inside, -1);
-	ck_assert_int_eq(fstat(stdio[1], &own), 0);
+	ck_assert_int_eq(captured_stdio[0], -1);
+	ck_assert_int_eq(fstat(captured_stdio[1], &own), 0);
 	ck_assert_uint_eq(own.st_ino, pipe_st.st_ino);
 	/* to be opened again for writing by any id, for reading by none */
 	ck_assert_uint_eq(own.st_mode & 0777, 0222);
-	ck_assert_int_eq(fcntl(stdio[1], F_GETFL) & O_NONBLOCK, 0);
+	ck_assert_int_eq(fcntl(captured_stdio[1], F_GETFL) & O_NONBLOCK, 0);
 	ck_assert_int_eq(fstat(captured.stream[1].outside, &pipe_st), 0);
-	ck_assert_int_eq(fstat(stdio[2], &own), 0);
+	ck_assert_int_eq(fstat(captured_stdio[2], &own), 0);
 	ck_assert_uint_eq(own.st_ino, pipe_st.st_ino);
 }
 END_TEST
@@ -287,7 +286,6 @@ START_TEST(capture_may_stand_alone)
 {
 	char *both[] = { "--capture", "/bin/x", "both", NULL };
 	char *dashes[] = { "--capture", "--", "both", NULL };
-	struct err e = { 0 };
 
 	ck_assert_int_eq(option_parse(&captured_plan, both, &e), 0);
 	ck_assert_int_eq(captured_plan.capture, CAPTURE_BOTH);

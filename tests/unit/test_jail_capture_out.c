@@ -82,7 +82,7 @@ START_TEST(the_object_is_null_without_capture)
 	whole = printed(&size);
 	ck_assert(cJSON_IsNull(cJSON_GetObjectItem(whole, "stdout")));
 	ck_assert_int_eq(field(whole, "stderr", "bytes")->valueint, 0);
-	ck_assert_int_eq(captured.stream[0].inside, -1);
+	ck_assert_int_eq(captured_stdio[1], -1);
 	cJSON_Delete(whole);
 }
 END_TEST
@@ -161,7 +161,9 @@ START_TEST(a_spill_folder_is_behind_no_symlink)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		captured = (struct capture)CAPTURE_NONE;
 		captured_plan.spill = unit_path(folder, rows[i]);
-		ck_assert_int_eq(capture_open(&captured, &captured_plan, &e), -ELOOP);
+		ck_assert_int_eq(
+			capture_open(&captured, captured_stdio, &captured_plan, &e),
+			-ELOOP);
 		ck_assert_msg(strstr(e.text, "symlink") != NULL, "%s", e.text);
 		capture_end(&captured, false);
 		ck_assert_int_eq(access(unit_path(folder, "real/stdout"), F_OK), -1);
@@ -232,8 +234,9 @@ START_TEST(bad_spill_folders_are_refused)
 
 		captured = (struct capture)CAPTURE_NONE;
 		captured_plan.spill = rows[i].folder;
-		ck_assert_int_eq(capture_open(&captured, &captured_plan, &e),
-				 -rows[i].errnum);
+		ck_assert_int_eq(
+			capture_open(&captured, captured_stdio, &captured_plan, &e),
+			-rows[i].errnum);
 		ck_assert_int_eq(strncmp(e.text, "--spill: ", 9), 0);
 		ck_assert_ptr_nonnull(strstr(e.text, rows[i].folder));
 		capture_end(&captured, false);

@@ -31,15 +31,6 @@
 #define TOLD SECCOMP_RET_USER_NOTIF
 #define REFUSED (SECCOMP_RET_ERRNO | EPERM)
 
-static const struct {
-	const struct sock_filter *code;
-	size_t count;
-} variants[] = {
-	/* by lock */
-	{ filter_program, COUNT(filter_program) },
-	{ filter_program_locked, COUNT(filter_program_locked) },
-};
-
 static void replace_answer(struct sock_filter *code, size_t count, uint32_t answer,
 			   uint32_t by)
 {
@@ -102,11 +93,13 @@ int seccomp_install(const struct plan *p, unsigned int lacks, uint64_t *key,
 				       ALLOW_CODE_MAX + BPF_MAXINSNS];
 	bool locked = p->lock_code == LOCK_YES;
 	size_t own = denied_without_code(lacks, code);
-	size_t count = variants[locked].count;
+	const struct sock_filter *compiled =
+		locked ? filter_program_locked : filter_program;
+	size_t count = locked ? COUNT(filter_program_locked) : COUNT(filter_program);
 
 	own += signal_guard_code(p, code + own);
 	own += seccomp_allow_code(p, code + own);
-	memcpy(code + own, variants[locked].code, count * sizeof(code[0]));
+	memcpy(code + own, compiled, count * sizeof(code[0]));
 	/* for --learn the listener is told of all refused calls, not of violations
 	 * alone */
 	if (p->learn == ANSWER_YES)
