@@ -61,11 +61,10 @@ void event_loop_unset(struct event_loop *h, struct bell *b)
 	b->at_ms = 0;
 }
 
-void event_loop_later(struct event_loop *h, struct later *l, void (*act)(struct later *l))
+void event_loop_later(struct event_loop *h, struct bell *b, void (*act)(struct bell *b))
 {
-	l->act = act;
-	l->next = h->laters;
-	h->laters = l;
+	b->ring = act;
+	event_loop_set(h, b, 0);
 }
 
 static int timeout(const struct event_loop *h)
@@ -112,11 +111,5 @@ int event_loop_turn(struct event_loop *h, struct err *e)
 			p->serve(p, got[i].events);
 	}
 	ring(h);
-	while (h->laters) {
-		struct later *l = h->laters;
-
-		h->laters = l->next;
-		l->act(l);
-	}
 	return 0;
 }

@@ -43,7 +43,7 @@ static void count(struct bell *b)
 	rung++;
 }
 
-static void act(struct later *l)
+static void act(struct bell *l)
 {
 	(void)l;
 	acted++;
@@ -134,7 +134,7 @@ END_TEST
 START_TEST(what_is_put_off_is_done_when_the_turn_is_over)
 {
 	struct bell soon = { .ring = count };
-	struct later l;
+	struct bell l = { 0 };
 
 	open_loop();
 	event_loop_later(&loop, &l, act);

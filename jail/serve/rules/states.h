@@ -39,7 +39,7 @@ struct state {
 	unsigned int owed;           /* requests that it must still be let go for */
 	struct bell late;            /* until it rests */
 	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */
-	struct later end;
+	struct bell end;
 };
 
 struct branch {

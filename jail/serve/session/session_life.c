@@ -39,7 +39,7 @@ struct session *session_find(struct serve *serve, uint32_t number)
 	return s;
 }
 
-static void free_session(struct later *l)
+static void free_session(struct bell *l)
 {
 	struct session *s = (struct session *)((char *)l - offsetof(struct session, end));
 

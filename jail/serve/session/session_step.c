@@ -31,7 +31,7 @@
 #define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
 
-static void free_state(struct later *l)
+static void free_state(struct bell *l)
 {
 	free((char *)l - offsetof(struct state, end));
 }
@@ -70,7 +70,7 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	return state;
 }
 
-static void free_step(struct later *l)
+static void free_step(struct bell *l)
 {
 	struct step *step = (struct step *)((char *)l - offsetof(struct step, end));
 

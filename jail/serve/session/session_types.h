@@ -112,7 +112,7 @@ struct step {
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
 	struct violations refused;
-	struct later end;
+	struct bell end;
 };
 
 /* ONCE: one step, then the end */
@@ -197,7 +197,7 @@ struct session {
 	size_t diagnostic_used;
 	char reason[ERR_TEXT_MAX]; /* of its end */
 	enum refusal_kind ended;   /* the same for REFUSED, if it never opened */
-	struct later end;
+	struct bell end;
 };
 
 #endif

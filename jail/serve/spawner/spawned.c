@@ -44,7 +44,7 @@ static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
 	return spawner_say(j->spawner, &a, NULL, 0) != -EAGAIN;
 }
 
-static void free_spawned(struct later *l)
+static void free_spawned(struct bell *l)
 {
 	free(SPAWNED_OF(l, forget));
 }

@@ -33,10 +33,10 @@ struct pooled {
 	bool used; /* it was ready once */
 	bool done; /* ended when nobody is left */
 	struct ending ending;
-	struct later end;
+	struct bell end;
 };
 
-static void free_pooled(struct later *l)
+static void free_pooled(struct bell *l)
 {
 	free((char *)l - offsetof(struct pooled, end));
 }
