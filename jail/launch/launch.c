@@ -32,15 +32,7 @@
  */
 static int prefer_for_oom(const struct jail *j, struct err *e)
 {
-	cleanup_fd int dir = procfs_open(j->pid);
-	/* A clone is not our child. Its number may be another process's, unless it is
-	 * still there. */
-	bool gone = j->warm && dir >= 0 &&
-		    syscall(SYS_pidfd_send_signal, j->pidfd, 0, NULL, 0) < 0;
-	cleanup_fd int fd = dir < 0 ? dir
-			    : gone  ? -ESRCH
-				    : procfs_open_at(dir, "oom_score_adj", O_WRONLY);
-	int r = fd < 0 ? fd : io_write_text(fd, "1000");
+	int r = procfs_write(j->pid, "oom_score_adj", "1000");
 
 	if (r == -EXDEV)
 		return err_say(
@@ -215,8 +207,9 @@ int launch_go(struct jail *j, struct err *e)
 {
 	int r = 0;
 
-	/* the states of a session are to outlive the step that uses up the memory */
-	if (!j->plan->session && !j->plan->template)
+	/* The states of a session are to outlive the step that uses up the memory. The pid
+	 * is this process's own child's, and means nobody else. */
+	if (!j->plan->session && !j->plan->template && !j->warm)
 		r = prefer_for_oom(j, e);
 	/* For a warm jail, its template has written the maps: only a process of the
 	 * parent namespace can. */

@@ -223,8 +223,9 @@ int posture_early(const struct jail *jail, const struct gate_ready *ready,
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* if the process ended because a stage failed, the frame FAIL tells why */
-	p->failed = *e;
+	/* if the process ended because a stage failed, the frame FAIL tells why; else
+	 * posture_read() tries again */
+	posture_end(p);
 	return 0;
 }
 
@@ -232,17 +233,19 @@ int posture_read(const struct jail *jail, const struct gate_ready *ready,
 		 struct posture *p, struct err *e)
 {
 	struct look *l = &p->look;
-	int r = l->ready ? -p->failed.errnum : look_early(p, jail, ready, e);
+	int r = l->ready ? 0 : look_early(p, jail, ready, e);
 
-	if (p->failed.errnum)
-		*e = p->failed;
 	if (r == 0)
 		r = look_at_rows(l, false, e);
-	io_close_fd(&l->dir);
-	if (l->out && json_close(l->out, p->json, TEXT_BYTES) < 0 && r == 0)
-		r = err_set(e, ENOSPC, "posture: print it");
-	l->out = NULL;
-	p->known = r == 0;
+	if (r == 0) {
+		r = json_close(l->out, p->json, TEXT_BYTES) < 0
+			    ? err_set(e, ENOSPC, "posture: print it")
+			    : 0;
+		l->out = NULL;
+		io_close_fd(&l->dir);
+	}
+	if (r < 0)
+		posture_end(p);
 	return r;
 }
 

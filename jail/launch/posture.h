@@ -32,11 +32,10 @@ struct look {
 };
 
 struct posture {
-	bool known; /* all of it was read back, and is as planned */
 	struct look look;
-	struct err failed; /* of posture_early(), which posture_read() tells */
-	char *json;        /* members of an object, each with a comma in front: see
-		       report_posture() */
+	/* members of an object, each with a comma in front: see report_posture(). After
+	 * posture_read(): NULL unless all was read back, and is as planned */
+	char *json;
 };
 
 /**
@@ -45,7 +44,7 @@ struct posture {
  * @p:		Zeroed; what is allocated lives until posture_end()
  *
  * For the time from the first byte of READY to the last, in which the launcher has
- * nothing else to do. Where a file cannot be read, posture_read() fails.
+ * nothing else to do. Where a file cannot be read, posture_read() tries it again.
  *
  * Return: 0, or as posture_read()
  */
@@ -70,12 +69,11 @@ void posture_end(struct posture *p);
 /* The functions of the read-back, by file */
 /* posture_status.c: capabilities, no_new_privs, seccomp, ids, the session */
 int posture_status(const struct look *l, struct err *e);
-/* posture_map.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf */
+/* posture_file.c: "uid_map", "gid_map" or "setgroups"; the limits; the leaf; one CPU in
+ * "status"; the execution domain; offsets of clocks */
 int posture_map(const struct look *l, struct err *e);
 int posture_rlimits(const struct look *l, struct err *e);
 int posture_cgroup(const struct look *l, struct err *e);
-/* posture_deterministic.c: one CPU in "status"; the execution domain; offsets of
- * clocks */
 int posture_cpu(const struct look *l, struct err *e);
 int posture_domain(const struct look *l, struct err *e);
 int posture_clocks(const struct look *l, struct err *e);

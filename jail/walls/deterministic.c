@@ -31,7 +31,7 @@ int deterministic_clock(const struct plan *p, struct err *e)
 	for (size_t i = 0, n = 0; i < 2; i++) {
 		struct timespec now;
 
-		/* posture_deterministic.c refuses a launcher that has offsets itself */
+		/* posture_file.c refuses a launcher that has offsets itself */
 		if (clock_gettime(clocks[i], &now) < 0)
 			return err_set(e, errno, "clock-start: read a clock");
 		/* the kernel takes no negative nanoseconds */

@@ -4,7 +4,7 @@
  * clocks), fixed by --deterministic, --aslr and --clock-start
  *
  * These are no walls: a program that wants to differ from run to run can. But the program
- * starts only if the kernel confirms what was asked for (posture_deterministic.c). The
+ * starts only if the kernel confirms what was asked for (posture_file.c). The
  * interpreter, told by its environment, fixes what lies within Python:
  * rootfs/python/deterministic.py, rootfs/interpreter/clock.c.
  */

@@ -148,7 +148,7 @@ void report_digests(const struct plan *p, const struct tree *root, FILE *out)
 
 void report_posture(const struct posture *p, const struct jail *jail, FILE *out)
 {
-	if (!p->known || !p->json) {
+	if (!p->json) {
 		(void)fputs("null", out);
 		return;
 	}
@@ -175,10 +175,7 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	(void)fputs(",\"not_enforced\":", out);
 	report_not_enforced(jail, o->listened || !o->started, out);
 	(void)fputs(",\"shut\":", out);
-	denied_print(o->started ? denied_without_lacks(jail->limited, jail->landlock_abi,
-						       jail->plan)
-				: 0,
-		     out);
+	denied_print(o->refused.lacks, out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"posture\":", out);

@@ -36,8 +36,7 @@ int __wrap_posture_read(const struct jail *jail, const struct gate_ready *ready,
 
 	(void)jail;
 	HOLDS(ready->program == getpid() && ready->landlock == 7);
-	p->json = nothing;
-	p->known = !refuses;
+	p->json = refuses ? NULL : nothing;
 	return refuses ? err_say(e, EPERM, "posture: a wall is missing") : 0;
 }
 
@@ -93,7 +92,7 @@ static void check_judgement(const struct run *run, const struct judgement *j)
 	/* no start without the walls' read-back, and ears for violations or leave to have
 	 * none */
 	if (run->outcome.started)
-		HOLDS(run->outcome.posture.known && !run->up.jail.limited &&
+		HOLDS(run->outcome.posture.json && !run->up.jail.limited &&
 		      (run->outcome.listened ||
 		       (run->up.jail.plan->allow_missing & PART_AUDIT)));
 	/* no success without the gate, and an end that was told */
