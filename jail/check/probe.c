@@ -20,35 +20,18 @@
 #include "jail/check/probe.h"
 #include "jail/watch/run.h"
 
-static int run_child(const struct ids *ids, int wire, int (*act)(struct err *e),
-		     struct err *e)
+/* in the child, which sends the error that it met */
+static _Noreturn void act_in_child(const struct ids *ids, const int wire[2],
+				   int (*act)(struct err *e))
 {
+	struct err met = { 0 };
 	char go;
 
+	(void)close(wire[0]);
 	/* a closed wire says that the maps could not be written */
-	if (read(wire, &go, 1) != 1)
-		return -ECHILD;
-
-	int r = ids_become(ids->init_id, e);
-
-	return r == 0 && act ? act(e) : r;
-}
-
-static int start_child(unsigned long flags, const struct ids *ids, const int wire[2],
-		       int (*act)(struct err *e), struct err *e)
-{
-	pid_t pid = sys_clone3(flags, -1, NULL);
-
-	if (pid < 0)
-		return host_refused_clone(-pid, e);
-	if (pid == 0) {
-		struct err met = { 0 };
-
-		(void)close(wire[0]);
-		(void)run_child(ids, wire[1], act, &met);
-		_exit(write(wire[1], &met, sizeof(met)) != sizeof(met));
-	}
-	return pid;
+	if (read(wire[1], &go, 1) == 1 && ids_become(ids->init_id, &met) == 0 && act)
+		(void)act(&met);
+	_exit(write(wire[1], &met, sizeof(met)) != sizeof(met));
 }
 
 /* write the maps, let the child act, and take its error; as launch.c would */
@@ -76,9 +59,11 @@ int probe_in_child(unsigned long flags, int (*act)(struct err *e), struct err *e
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, wire) < 0)
 		return err_set(e, errno, "probe: wire");
-	pid = start_child(CLONE_NEWUSER | flags, &ids, wire, act, e);
+	pid = sys_clone3(CLONE_NEWUSER | flags, -1, NULL);
+	if (pid == 0)
+		act_in_child(&ids, wire, act);
 	(void)close(wire[1]);
-	r = pid < 0 ? pid : follow_child(&ids, pid, wire[0], e);
+	r = pid < 0 ? host_refused_clone(-pid, e) : follow_child(&ids, pid, wire[0], e);
 	(void)close(wire[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -86,19 +86,17 @@ static int lock_slot(int fd, uint32_t but, uint32_t *slot, struct err *e)
 		IDS_SLOTS, SLOT_TRIES);
 }
 
-/*
- * Is uid 0 here the host's, with a whole range of ids to give? In a container's user
- * namespace it is some other user's, and then it is mapped as that user's one id would
- * be.
- * Return: 1, 0, or -errno; -EPERM for a part of the host's ids with root among them,
- * where a jail would run under host uid 0
- */
-static int is_host_root(struct err *e)
+/* In a container's user namespace, uid 0 is some other user's, without a whole range of
+ * ids to give, and then it is mapped as that user's one id would be. */
+int ids_own(struct err *e)
 {
 	char text[4096];
 	unsigned int inside, outside, count;
-	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
+	ssize_t n;
 
+	if (geteuid() != 0)
+		return 0;
+	n = io_read_file_at(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text));
 	if (n < 0 || sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
 		return err_set(e, n < 0 ? (int)-n : EINVAL,
 			       "ids: read /proc/self/uid_map");
@@ -109,11 +107,6 @@ static int is_host_root(struct err *e)
 			e, EPERM,
 			"ids: root of this container may be the host's root, and a jail must not be: run stepjail as another user of the container");
 	return 0;
-}
-
-int ids_own(struct err *e)
-{
-	return geteuid() == 0 ? is_host_root(e) : 0;
 }
 
 int ids_take(struct ids *ids, struct err *e)

@@ -52,7 +52,6 @@
 #include "jail/plan/option.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
-#include "jail/watch/denied.h"
 #include "jail/base/version.h"
 
 #define TEXT_BYTES                                                                       \

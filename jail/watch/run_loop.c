@@ -82,13 +82,7 @@ static void kill_for(struct run *run, enum verdict cause)
 /* the watcher's own reason for not going on */
 static void refuse(struct run *run, int errnum, const char *what)
 {
-	struct outcome *o = &run->outcome;
-	struct err e;
-
-	(void)err_set(&e, errnum, "the program was started, and killed: %s", what);
-	o->have_fail = true;
-	o->fail.errnum = (uint32_t)e.errnum;
-	(void)snprintf(o->fail.text, sizeof(o->fail.text), "%s", e.text);
+	(void)err_set(&run->lost, errnum, "%s", what);
 	run->ended = true;
 }
 
@@ -290,7 +284,7 @@ static void open_gate(struct run *run)
 		run->ended = true;
 }
 
-static int loop(struct run *run, struct err *e)
+static void loop(struct run *run)
 {
 	struct pollfd fds[SOURCE_COUNT];
 
@@ -307,7 +301,8 @@ static int loop(struct run *run, struct err *e)
 		if (poll(fds, SOURCE_COUNT, next_timeout(run)) < 0) {
 			if (errno == EINTR)
 				continue;
-			return err_set(e, errno, "run: poll");
+			refuse(run, errno, "run: poll");
+			return;
 		}
 		for (size_t i = 0; i < SOURCE_COUNT && !run->ended; i++)
 			if (fds[i].revents)
@@ -315,7 +310,6 @@ static int loop(struct run *run, struct err *e)
 		if (!run->ended)
 			check_deadlines(run);
 	}
-	return 0;
 }
 
 /* what can only be known before the jail is gone */
@@ -346,9 +340,7 @@ int run_loop_run(struct run *run, struct err *e)
 	int r;
 
 	open_gate(run);
-	r = loop(run, e);
-	if (r < 0)
-		return r;
+	loop(run);
 	gather(run);
 	/* a keeper of its own ends beside the jail; where there is a leaf, that is read
 	 * first */
@@ -362,5 +354,8 @@ int run_loop_run(struct run *run, struct err *e)
 	/* without what the jail used before its program started */
 	if (o->cgroup)
 		cgroup_usage(&run->up.jail.cgroup, &o->before, &o->usage);
-	return r;
+	if (!run->lost.errnum)
+		return r;
+	*e = run->lost;
+	return -e->errnum;
 }

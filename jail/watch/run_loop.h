@@ -31,6 +31,7 @@ struct run {
 	uint64_t sample_in_ms; /* how long after that to look again */
 	uint64_t flooded_ms; /* how long the listener is not looked at, 0 for no flood */
 	bool ended;
+	struct err lost; /* the watcher's own reason for not going on; zeroed: none */
 };
 
 #define RUN_NONE                                                                         \

@@ -23,9 +23,9 @@
 
 #include "init/io.h"
 #include "jail/plan/call.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/walls/seccomp/signal_guard.h"
 #include "jail/base/json.h"
-#include "jail/watch/denied.h"
 #include "jail/watch/violation.h"
 
 #define LEARNED_BYTES 65536
@@ -269,6 +269,31 @@ const char *violation_name(const struct violations *v)
 	return NULL;
 }
 
+/* whether the row's instructions, as prefix_row() writes them, refuse this call */
+static bool refuses(const struct denied_without_row *row, const struct seccomp_data *data)
+{
+	if (row->nr != data->nr)
+		return false;
+	for (size_t i = 0; i < COUNT(row->test); i++) {
+		const struct prefix_test *t = &row->test[i];
+		uint64_t word = data->args[t->arg] >> (t->high ? 32 : 0);
+
+		if ((((uint32_t)word & t->mask) == t->value) == t->differs)
+			return false;
+	}
+	return true;
+}
+
+const struct denied_without_row *denied_why(unsigned int lacks,
+					    const struct seccomp_data *data)
+{
+	for (size_t i = 0; data->arch == CALL_NATIVE && i < denied_without_row_count; i++)
+		if ((denied_without_rows[i].lack & lacks) &&
+		    refuses(&denied_without_rows[i], data))
+			return &denied_without_rows[i];
+	return NULL;
+}
+
 /* Why can no policy row allow this call? NULL where one can. @risk: what the call is
  * refused for */
 static const char *find_barrier(const struct violation *k, const char *name,
@@ -350,4 +375,21 @@ int violation_tell(const struct violations *v, bool listened, const struct plan 
 	if (n >= 0)
 		n = io_write_all(STDERR_FILENO, text, (size_t)n);
 	return n < 0 ? err_set(e, (int)-n, "--learn: write what was learned") : 0;
+}
+
+void denied_print(unsigned int lacks, FILE *out)
+{
+	const char *before = "";
+
+	(void)fputc('[', out);
+	for (size_t i = 0; i < denied_without_row_count; i++) {
+		/* rows of one call stand together */
+		if (!(denied_without_rows[i].lack & lacks) ||
+		    strcmp(denied_without_rows[i].syscall, before) == 0)
+			continue;
+		(void)fprintf(out, "%s\"%s\"", *before ? "," : "",
+			      denied_without_rows[i].syscall);
+		before = denied_without_rows[i].syscall;
+	}
+	(void)fputc(']', out);
 }

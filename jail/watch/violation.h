@@ -129,6 +129,16 @@ const char *violation_name(const struct violations *v);
  */
 void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
 
+struct denied_without_row;
+
+/** denied_why() - The row that refuses a call where a wall lacks, or NULL. @lacks: from
+ * denied_without_lacks() */
+const struct denied_without_row *denied_why(unsigned int lacks,
+					    const struct seccomp_data *data);
+
+/** denied_print() - Write the report's "shut": names of calls, each once, as an array */
+void denied_print(unsigned int lacks, FILE *out);
+
 /** violation_tell() - Print that to stderr, in one piece. Return: 0, or -errno */
 int violation_tell(const struct violations *v, bool listened, const struct plan *p,
 		   struct err *e);

@@ -20,7 +20,8 @@
 #include "jail/plan/plan.h"
 #include "jail/plan/call.h"
 #include "jail/walls/seccomp/seccomp.h"
-#include "jail/watch/denied.h"
+#include "jail/walls/seccomp/denied_without.h"
+#include "jail/watch/violation.h"
 #include "tests/unit/bpf.h"
 #include "tests/unit/suites.h"
 

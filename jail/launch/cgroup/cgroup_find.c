@@ -144,16 +144,13 @@ static int own_path(char *path, size_t size)
 {
 	char text[8192];
 	ssize_t n = io_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
-	const char *line = n > 0 ? strstr(text, "0::/") : NULL;
+	const char *line = n > 0 ? procfs_find(text, "0::") : NULL;
 
 	if (n < 0)
 		return (int)n;
-	if (!line || (line != text && line[-1] != '\n'))
+	if (!line || *line != '/')
 		return -ENOENT;
-
-	size_t length = strcspn(line + 3, "\n");
-
-	n = snprintf(path, size, "%s%.*s", HIERARCHY, (int)length, line + 3);
+	n = snprintf(path, size, "%s%.*s", HIERARCHY, (int)strcspn(line, "\n"), line);
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
