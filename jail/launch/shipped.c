@@ -74,30 +74,38 @@ static int check_both(const char *folder, const char *path, const struct stat *s
 	return r < 0 ? r : check_owner(path, st, e);
 }
 
-/* Return: an O_PATH fd, or -errno. @path: gets where the file was found */
-static int open_shipped(const char *name, char *path, size_t size, struct err *e)
+/* @flags: of open(2); without O_DIRECTORY it must be a file. @path: gets where it was found.
+ * Return: an O_PATH fd, or -errno */
+static int open_shipped(const char *place, const char *name, int flags, char *path,
+			size_t size, struct err *e)
 {
 	char own[PATH_MAX], folder[PATH_MAX + 32];
 	int r = own_folder(own, sizeof(own), e);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < FOLDER_COUNT; i++) {
+	/* nothing has such a name; "." and ".." are folders, too */
+	for (size_t i = 0; name[0] != '.' && i < FOLDER_COUNT; i++) {
 		struct stat st;
 
-		(void)snprintf(folder, sizeof(folder), "%s/%s", own, folders[i]);
+		(void)snprintf(folder, sizeof(folder), "%s/%s%s", own, folders[i], place);
 		if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
 			continue;
 
-		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+		cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | flags);
 
 		if (fd < 0 || fstat(fd, &st) < 0)
 			continue;
-		if (!S_ISREG(st.st_mode))
+		if (!(flags & O_DIRECTORY) && !S_ISREG(st.st_mode))
 			return err_say(e, EPERM, "%s is no file", path);
 		r = check_both(folder, path, &st, e);
 		return r < 0 ? r : io_steal_fd(&fd);
 	}
+	if (flags & O_DIRECTORY)
+		return err_say(
+			e, ENOENT,
+			"there is no tree named '%.64s' in %.200s/rootfs: run make rootfs (for data: make data), or give a folder as ./DIR",
+			name, own);
 	return err_say(
 		e, ENOENT,
 		"%s is neither in %.200s nor in ../lib/stepjail from there: run make, or make install",
@@ -108,13 +116,14 @@ int shipped_init(struct err *e)
 {
 	char path[PATH_MAX + 64];
 
-	return open_shipped("stepjail-init", path, sizeof(path), e);
+	return open_shipped("", "stepjail-init", O_NOFOLLOW, path, sizeof(path), e);
 }
 
 int shipped_escape(char *const *words, struct err *e)
 {
 	char path[PATH_MAX + 64];
-	cleanup_fd int fd = open_shipped("stepjail-escape", path, sizeof(path), e);
+	cleanup_fd int fd =
+		open_shipped("", "stepjail-escape", O_NOFOLLOW, path, sizeof(path), e);
 
 	if (fd < 0)
 		return fd;
@@ -124,31 +133,12 @@ int shipped_escape(char *const *words, struct err *e)
 
 int shipped_root(const char *given, char *path, size_t size, struct err *e)
 {
-	char own[PATH_MAX];
-	int r;
+	if (strchr(given, '/'))
+		return (size_t)snprintf(path, size, "%s", given) < size
+			       ? 0
+			       : err_say(e, ENAMETOOLONG, "rootfs: the path is too long");
 
-	if (strchr(given, '/')) {
-		if ((size_t)snprintf(path, size, "%s", given) >= size)
-			return err_say(e, ENAMETOOLONG, "rootfs: the path is too long");
-		return 0;
-	}
-	r = own_folder(own, sizeof(own), e);
-	if (r < 0)
-		return r;
-	/* no tree has such a name; "." and ".." are folders, too */
-	for (size_t i = 0; given[0] != '.' && i < FOLDER_COUNT; i++) {
-		char trees[PATH_MAX + 32];
-		struct stat st;
+	cleanup_fd int fd = open_shipped("/rootfs", given, O_DIRECTORY, path, size, e);
 
-		(void)snprintf(trees, sizeof(trees), "%s/%s/rootfs", own, folders[i]);
-		if ((size_t)snprintf(path, size, "%s/%s", trees, given) >= size ||
-		    stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-			continue;
-		r = check_both(trees, path, &st, e);
-		return r < 0 ? err_within(e, "rootfs: ") : 0;
-	}
-	return err_say(
-		e, ENOENT,
-		"rootfs: there is no tree named '%.64s' in %.200s/rootfs: run make rootfs (for data: make data), or give a folder as ./DIR",
-		given, own);
+	return fd < 0 ? err_within(e, "rootfs: ") : 0;
 }
