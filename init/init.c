@@ -54,11 +54,12 @@ static int send_exit(pid_t step, int wstatus, const struct rusage *used, bool st
 }
 
 /*
- * Reap everything that has ended; when the program is among it, tell the launcher. If it
- * left processes behind, init stays until the launcher has counted them and ends it;
- * otherwise there is nothing to stay for.
+ * Reap everything that has ended. In a session the launcher knows which pid is a state, a
+ * step, or left behind by a step, and is told of each. Otherwise it is told of the
+ * program: if that left processes behind, init stays until the launcher has counted them
+ * and ends it; else there is nothing to stay for.
  */
-static void reap(void)
+static void reap(bool session)
 {
 	struct rusage used, program_used = { 0 };
 	int wstatus, program_wstatus = 0;
@@ -66,7 +67,9 @@ static void reap(void)
 	pid_t pid;
 
 	while ((pid = wait4(-1, &wstatus, WNOHANG, &used)) > 0) {
-		if (pid != INIT_PROGRAM_PID)
+		if (session && send_exit(pid, wstatus, &used, false) < 0)
+			_exit(STATUS_LAUNCHER_GONE);
+		if (session || pid != INIT_PROGRAM_PID)
 			continue;
 		program_ended = true;
 		program_wstatus = wstatus;
@@ -84,19 +87,7 @@ static void reap(void)
 		_exit(STATUS_DONE);
 }
 
-/* the launcher knows which pid is a state, a step, or left behind by a step */
-static void reap_session(void)
-{
-	struct rusage used;
-	int wstatus;
-	pid_t pid;
-
-	while ((pid = wait4(-1, &wstatus, WNOHANG, &used)) > 0)
-		if (send_exit(pid, wstatus, &used, false) < 0)
-			_exit(STATUS_LAUNCHER_GONE);
-}
-
-static int loop(int signals, void (*reap_all)(void))
+static int loop(int signals, bool session)
 {
 	struct pollfd fds[] = {
 		{ .fd = INIT_FD_CONTROL, .events = POLLIN },
@@ -112,7 +103,7 @@ static int loop(int signals, void (*reap_all)(void))
 			/* one SIGCHLD may stand for many children: ask for all */
 			if (read(signals, &info, sizeof(info)) < 0 && errno != EINTR)
 				return STATUS_FAILED;
-			reap_all();
+			reap(session);
 		}
 		/* end of file; or bytes, which the launcher never sends now */
 		if (fds[0].revents)
@@ -148,5 +139,5 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	if (wire_send(INIT_FD_CONTROL, WIRE_READY, 0, NULL, 0) < 0)
 		return STATUS_LAUNCHER_GONE;
-	return loop(signals, argc > 1 ? reap_session : reap);
+	return loop(signals, argc > 1);
 }

@@ -207,8 +207,8 @@ int launch_go(struct jail *j, struct err *e)
 {
 	int r = 0;
 
-	/* The states of a session are to outlive the step that uses up the memory. The pid
-	 * is this process's own child's, and means nobody else. */
+	/* The states of a session are to outlive the step that uses up the memory. Of a
+	 * clone, which is not our child, the pid could be another's by now. */
 	if (!j->plan->session && !j->plan->template && !j->warm)
 		r = prefer_for_oom(j, e);
 	/* For a warm jail, its template has written the maps: only a process of the

@@ -88,14 +88,15 @@ struct status_plan {
 	bool own;      /* nobody else's, so that there are no supplementary groups */
 	uint64_t caps; /* of all sets but the bounding set */
 	unsigned long filters;
-	pid_t pid; /* of a jail's program, in the caller's PID namespace; 0: the process is
-		    * of stepjail's own */
+	/* of a jail's program, in the caller's PID namespace; 0: the process is one of
+	 * stepjail's own */
+	pid_t pid;
 	bool warm;
 };
 
 /**
- * posture_compare() - Compare the text of such a file, and write it as a JSON object, whose
- * end is the caller's to write
+ * posture_compare() - Compare the text of such a file, and write it as a JSON object,
+ * whose end is the caller's to write
  *
  * Return: 0, or -EPERM with the row that reads otherwise
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * posture_file.c - what single files of /proc/PID tell of the waiting program: id maps,
- * resource limits and cgroup, and what --deterministic, --aslr and --clock-start asked for.
- * See posture.h, user_namespaces(7), getrlimit(2), cgroups(7), proc(5), time_namespaces(7)
+ * resource limits and cgroup, and what --deterministic, --aslr and --clock-start asked
+ * for. See posture.h, user_namespaces(7), getrlimit(2), cgroups(7), proc(5),
+ * time_namespaces(7)
  */
 #include <errno.h>
 #include <inttypes.h>

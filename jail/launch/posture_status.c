@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * posture_status.c - what /proc/PID/status tells of the waiting program, or of a process of
- * stepjail's own that gave up its rights: see posture.h, proc(5)
+ * posture_status.c - what /proc/PID/status tells of the waiting program, or of a process
+ * of stepjail's own that gave up its rights: see posture.h, proc(5)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 
 #include "init/init.h"
 #include "jail/walls/caps.h"
-#include "jail/base/json.h"
 #include "jail/base/json.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
@@ -60,7 +59,8 @@ static bool print_planned(const struct status_plan *p, enum planned what, char *
 	case CAPS:
 		(void)snprintf(text, VALUE_MAX, "%016" PRIx64, p->caps);
 		return true;
-	case BOUNDING: /* an ordinary user cannot empty it, and no_new_privs makes it idle */
+	case BOUNDING:
+		/* an ordinary user's process keeps it, and no_new_privs makes it idle */
 		(void)snprintf(text, VALUE_MAX, "%016x", 0);
 		return p->pid != 0;
 	case ONE:

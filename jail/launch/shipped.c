@@ -16,7 +16,6 @@
 #include "jail/launch/shipped.h"
 
 static const char *const folders[] = { ".", "../lib/stepjail" };
-#define FOLDER_COUNT (COUNT(folders))
 
 /* the folder of the running executable; the kernel's link, not argv[0]'s claim */
 static int own_folder(char *path, size_t size, struct err *e)
@@ -74,8 +73,8 @@ static int check_both(const char *folder, const char *path, const struct stat *s
 	return r < 0 ? r : check_owner(path, st, e);
 }
 
-/* @flags: of open(2); without O_DIRECTORY it must be a file. @path: gets where it was found.
- * Return: an O_PATH fd, or -errno */
+/* @flags: of open(2); without O_DIRECTORY it must be a file. @path: gets where it was
+ * found. Return: an O_PATH fd, or -errno */
 static int open_shipped(const char *place, const char *name, int flags, char *path,
 			size_t size, struct err *e)
 {
@@ -85,7 +84,7 @@ static int open_shipped(const char *place, const char *name, int flags, char *pa
 	if (r < 0)
 		return r;
 	/* nothing has such a name; "." and ".." are folders, too */
-	for (size_t i = 0; name[0] != '.' && i < FOLDER_COUNT; i++) {
+	for (size_t i = 0; name[0] != '.' && i < COUNT(folders); i++) {
 		struct stat st;
 
 		(void)snprintf(folder, sizeof(folder), "%s/%s%s", own, folders[i], place);

@@ -31,8 +31,7 @@ static const struct row {
 	ROW("cpu.stat", "throttled_usec ", throttled_us),
 #undef ROW
 };
-#define ROW_COUNT (COUNT(rows))
-_Static_assert(ROW_COUNT * sizeof(uint64_t) == sizeof(struct cgroup_usage),
+_Static_assert(COUNT(rows) * sizeof(uint64_t) == sizeof(struct cgroup_usage),
 	       "a row for each field");
 
 static uint64_t *field(struct cgroup_usage *u, const struct row *row)
@@ -55,7 +54,7 @@ static void read_rows(const struct cgroup *cg, const char *only, struct cgroup_u
 	const char *file = "";
 	ssize_t n = -1;
 
-	for (size_t i = 0; i < ROW_COUNT; i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		if (only && strcmp(rows[i].file, only) != 0)
 			continue;
 		if (strcmp(rows[i].file, file) != 0) {
@@ -74,7 +73,7 @@ void cgroup_usage(const struct cgroup *cg, const struct cgroup_usage *before,
 	struct cgroup_usage start = before ? *before : (struct cgroup_usage){ 0 };
 
 	read_rows(cg, NULL, u);
-	for (size_t i = 0; i < ROW_COUNT; i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		uint64_t was = *field(&start, &rows[i]), *is = field(u, &rows[i]);
 
 		if (*rows[i].key && was <= *is && *is != NO_LIMIT)

@@ -262,7 +262,6 @@ static const struct {
 	{ offsetof(struct run, outcome.capture.stream[0].outside), serve_stdout },
 	{ offsetof(struct run, outcome.capture.stream[1].outside), serve_stderr },
 };
-#define SOURCE_COUNT (COUNT(sources))
 
 static void open_gate(struct run *run)
 {
@@ -286,25 +285,25 @@ static void open_gate(struct run *run)
 
 static void loop(struct run *run)
 {
-	struct pollfd fds[SOURCE_COUNT];
+	struct pollfd fds[COUNT(sources)];
 
 	while (!run->ended) {
 		run->flooded_ms = violation_wait_ms(&run->outcome.refused,
 						    clock_now_ms() - run->start_ms);
-		for (size_t i = 0; i < SOURCE_COUNT; i++) {
+		for (size_t i = 0; i < COUNT(sources); i++) {
 			fds[i] = (struct pollfd){ .events = POLLIN };
 			memcpy(&fds[i].fd, (char *)run + sources[i].fd, sizeof(int));
 			/* whoever floods the listener waits for its answers */
 			if (run->flooded_ms && sources[i].serve == serve_listener)
 				fds[i].fd = -1;
 		}
-		if (poll(fds, SOURCE_COUNT, next_timeout(run)) < 0) {
+		if (poll(fds, COUNT(sources), next_timeout(run)) < 0) {
 			if (errno == EINTR)
 				continue;
 			refuse(run, errno, "run: poll");
 			return;
 		}
-		for (size_t i = 0; i < SOURCE_COUNT && !run->ended; i++)
+		for (size_t i = 0; i < COUNT(sources) && !run->ended; i++)
 			if (fds[i].revents)
 				sources[i].serve(run);
 		if (!run->ended)

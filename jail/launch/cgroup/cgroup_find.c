@@ -44,7 +44,6 @@ static const struct {
 	{ "cpu", NULL },          { "memory", NULL },   { "pids", NULL },
 	{ "cpuset", "--cpuset" }, { "io", "--io-max" },
 };
-#define CONTROLLER_COUNT (COUNT(controllers))
 #define BIT_CPUSET (1 << 3)
 #define BIT_IO (1 << 4)
 #define BITS_ALWAYS 7
@@ -58,7 +57,7 @@ static int read_bits(int dir, const char *file)
 
 	if (n < 0)
 		return (int)n;
-	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+	for (size_t i = 0; i < COUNT(controllers); i++)
 		bits |= procfs_lists(text, controllers[i].name, " \n") ? 1 << i : 0;
 	return bits;
 }
@@ -91,7 +90,7 @@ int cgroup_enable(int folder, const struct plan *p)
 	if (enabled < 0)
 		return enabled;
 	text[0] = '\0';
-	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+	for (size_t i = 0; i < COUNT(controllers); i++)
 		if (bits & (1 << i))
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "+%s ",
 					      controllers[i].name);
