@@ -35,7 +35,6 @@ static void note_sample(struct run *run, const struct keeper_sample *s)
 {
 	struct keeper_sample *peak = &run->outcome.peak;
 
-	run->watch = *s;
 	if (s->memory_bytes > peak->memory_bytes)
 		peak->memory_bytes = s->memory_bytes;
 	if (s->cpu_us > peak->cpu_us)
@@ -52,28 +51,28 @@ static void ask_sample(struct run *run)
 }
 
 /* the last one: whatever comes of it, the jail ends */
-static bool sample_now(struct run *run)
+static bool sample_now(struct run *run, struct keeper_sample *s)
 {
-	struct keeper_sample s;
-
 	/* an answer that is under way is of a moment before */
 	if (run->asked_ms &&
-	    keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, &s) != 1)
+	    keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, s) != 1)
 		return false;
 	run->asked_ms = 0;
 	ask_sample(run);
-	if (keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, &s) != 1 || s.errnum)
+	if (keeper_take_sample(run->up.jail.keeper, LAST_SAMPLE_MS, s) != 1 || s->errnum)
 		return false;
 	run->asked_ms = 0;
-	note_sample(run, &s);
+	note_sample(run, s);
 	return true;
 }
 
 static void kill_for(struct run *run, enum verdict cause)
 {
+	struct keeper_sample last;
+
 	/* what a killed process has used, nobody tells afterwards */
 	if (!run->up.jail.limited)
-		(void)sample_now(run);
+		(void)sample_now(run, &last);
 	run->outcome.killed = cause;
 	run->ended = true;
 	launch_kill(&run->up.jail);
@@ -315,6 +314,7 @@ static void loop(struct run *run)
 static void gather(struct run *run)
 {
 	struct outcome *o = &run->outcome;
+	struct keeper_sample last;
 
 	o->wall_ms = clock_now_ms() - run->start_ms;
 	o->full = tmpfs_usage_full(&run->up.tmpfs);
@@ -328,8 +328,8 @@ static void gather(struct run *run)
 
 		/* init itself is still there, to be counted too */
 		o->strays = left > 2 ? (unsigned int)left - 1 : 1;
-	} else if (sample_now(run) && run->watch.processes > 1) {
-		o->strays = run->watch.processes;
+	} else if (sample_now(run, &last) && last.processes > 1) {
+		o->strays = last.processes;
 	}
 }
 

@@ -20,7 +20,6 @@
 struct run {
 	struct startup up;
 	struct outcome outcome;
-	struct keeper_sample watch; /* where no cgroup counts: as last looked at */
 	int signals;
 	int report;            /* its fd, or -1 */
 	int keeper;            /* the keeper's socket, not owned; -1: not listened to */
