@@ -26,7 +26,7 @@ enum opt_kind {
 	OPT_COUNT,  /* uint64_t: min to max */
 	OPT_TIME,   /* uint64_t: milliseconds, min to max */
 	OPT_SIZE,   /* uint64_t: bytes, min to max */
-	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none */
+	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none; max */
 	OPT_CHOICE, /* uint64_t: index into choices */
 	OPT_LIST,   /* struct opt_list: may be given more than once */
 	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
