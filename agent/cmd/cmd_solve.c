@@ -76,15 +76,12 @@ static void solve_free(struct solve **where)
 {
 	struct solve *s = *where;
 
-	if (!s)
-		return;
 	session_close(&s->session);
 	confined_end(&s->confined);
 	model_close(&s->model);
 	mode_free(&s->mode);
 	loop_free(&s->loop);
 	transcript_close(&s->transcript);
-	text_free(&s->stepjail);
 	out_close(&s->out);
 	shown_end(&s->shown);
 	jail_binds_free(&s->binds);

@@ -50,7 +50,6 @@ struct solve {
 	struct jail_binds binds;
 	struct checks checks;
 	struct skills skills;
-	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;
 	struct session_plan session_plan;

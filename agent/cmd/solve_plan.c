@@ -101,23 +101,19 @@ static int plan_skills(struct solve *s, struct err *e)
 
 static int plan_session(struct solve *s, struct err *e)
 {
+	bool programs = s->mode.mode->programs;
+
 	s->session_plan = (struct session_plan){
-		.serve = { .stepjail = text_string(&s->stepjail),
-			   .rootfs = s->o->jail.rootfs,
-			   .pass = &s->o->jail.pass,
-			   .binds = (const char *const *)s->binds.list,
-			   .bind_count = s->binds.count,
-			   .step_ms = s->o->jail.step_ms,
-			   .output_limit =
-				   s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL },
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->stateless,
-		.heard = s->mode.mode->programs ? mode_heard : NULL,
+		.heard = programs ? mode_heard : NULL,
 		.heard_arg = &s->mode,
-		.files = s->binds.puts,
-		.file_count = s->binds.put_count,
 	};
-	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
+	int r = jail_plan(&s->o->jail, &s->binds, programs ? MODE_OUTPUT_LIMIT : NULL,
+			  &s->session_plan, e);
+
+	return r < 0 ? r
+		     : confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
 
 /* what goes in and comes out; nothing of it is kept from one jail to the next */
@@ -152,8 +148,6 @@ int solve_plan(struct solve *s, struct err *e)
 			(struct judge){ "tests", tests_ask, &s->mode.tests };
 	if (r == 0)
 		r = budget_make(&o->budget, o->model_name, &s->budget, e);
-	if (r == 0)
-		r = launch_find(o->jail.stepjail, &s->stepjail, e);
 	if (r == 0)
 		r = plan_checks(s, e);
 	if (r == 0)

@@ -10,7 +10,8 @@
 #include "agent/record/shown.h"
 #include "agent/record/transcript.h"
 #include "agent/repl/lines.h"
-#include "agent/session/session.h"
+#include "agent/session/confined.h"
+#include "agent/session/jail_opts.h"
 #include "agent/show/show.h"
 
 #define REPL_BRANCHES_MAX 32
@@ -23,6 +24,9 @@ struct repl_branch {
 };
 
 struct repl {
+	struct confined confined;
+	struct jail_binds binds;
+	cJSON *given; /* of the first line, until that is in the transcript */
 	struct session_plan plan;
 	struct session session;
 	struct step step;
