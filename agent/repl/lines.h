@@ -8,6 +8,7 @@
 
 #include <histedit.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
@@ -16,8 +17,7 @@ struct lines {
 	struct stop *stop;
 	EditLine *edit; /* NULL without a terminal */
 	History *history;
-	char *history_path; /* NULL for none */
-	int history_fd;     /* to write it, or -1 */
+	FILE *history_file; /* to write it, or NULL */
 	const char *prompt;
 	bool stopped;       /* a signal ended the line */
 	struct text script; /* without a terminal: what was read and is not run yet */
