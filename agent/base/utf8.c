@@ -97,12 +97,5 @@ size_t utf8_unfinished(const void *bytes, size_t length)
 
 size_t utf8_floor(const char *bytes, size_t length, size_t limit)
 {
-	if (length <= limit)
-		return length;
-
-	/* bytes[limit] exists: step back while the cut would fall inside a character */
-	for (size_t back = 0; back < 4 && back <= limit; back++)
-		if (((unsigned char)bytes[limit - back] & 0xc0) != 0x80)
-			return limit - back;
-	return limit;
+	return length <= limit ? length : limit - utf8_unfinished(bytes, limit);
 }

@@ -155,7 +155,8 @@ int lines_read(struct lines *l, const char *prompt, struct text *line, struct er
 
 	if (l->stopped)
 		return stopped(l, e);
-	if (!typed || count <= 0) {
+	l->ended = !typed || count <= 0;
+	if (l->ended) {
 		(void)!write(STDOUT_FILENO, "\n", 1);
 		return 0;
 	}

@@ -43,7 +43,6 @@ struct repl {
 	uint32_t branch_count; /* numbers that were used */
 	int failed; /* errno of the first write of the jail's words that failed */
 	bool quitting;
-	bool ended; /* stdin is at its end */
 	bool muted; /* this step's output is no longer shown: Ctrl-C came into it */
 	int status; /* of the last step that failed, 0 for none */
 };
