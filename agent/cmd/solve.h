@@ -19,14 +19,9 @@
 
 struct solve_options {
 	const char *model;
-	const char *model_name;
-	const char *base_url;
-	const char *key_file;
+	struct model_plan plan; /* what of it is asked for */
 	const char *transcript;
 	uint64_t code_in;
-	uint64_t model_time_ms;
-	uint64_t retries;
-	uint64_t retry_wait_ms;
 	uint64_t context_tokens;
 	uint64_t reply_tokens;
 	struct budget_options budget;

@@ -21,27 +21,20 @@ static void heard(void *arg, const char *words, size_t length)
 static int open_model(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
+	struct model_plan *p = &s->model_plan;
 
 	if (!o->model)
 		return err_say(
 			e, EINVAL,
 			"--model is missing: give --model scripted:FILE for a file of turns, or --model openai (or anthropic, ollama, llamacpp, vllm) --model-name NAME for a server");
-	s->model_plan = (struct model_plan){
-		.base_url = o->base_url,
-		.model_name = o->model_name,
-		.key_file = o->key_file,
-		.require_confinement = o->require_confinement,
-		.tools = o->code_in == 1,
-		.retries = o->retries,
-		.retry_wait_ms = o->retry_wait_ms,
-		.request_ms = o->model_time_ms,
-		.stop = s->stop,
-		.note = note,
-		.note_arg = &s->show,
-		.heard = s->show.terminal && !o->json ? heard : NULL,
-		.heard_arg = &s->show,
-	};
-	return model_open(&s->model, o->model, &s->model_plan, e);
+	*p = o->plan;
+	p->require_confinement = o->require_confinement;
+	p->tools = o->code_in == 1;
+	p->stop = s->stop;
+	p->note = note;
+	p->heard = s->show.terminal && !o->json ? heard : NULL;
+	p->note_arg = p->heard_arg = &s->show;
+	return model_open(&s->model, o->model, p, e);
 }
 
 /* the checks of prompts, replies and the answer */
@@ -147,7 +140,7 @@ int solve_plan(struct solve *s, struct err *e)
 		s->judges[s->judge_count++] =
 			(struct judge){ "tests", tests_ask, &s->mode.tests };
 	if (r == 0)
-		r = budget_make(&o->budget, o->model_name, &s->budget, e);
+		r = budget_make(&o->budget, o->plan.model_name, &s->budget, e);
 	if (r == 0)
 		r = plan_checks(s, e);
 	if (r == 0)

@@ -178,12 +178,6 @@ static int run_recorded(struct repl *r, const struct text *code, struct err *e)
 	return s;
 }
 
-static int record_end(struct repl *r, struct err *e)
-{
-	return transcript_add(&r->transcript, NULL, "step",
-			      record_step(r->steps, NULL, &r->step, NULL), e);
-}
-
 /* what is run is UTF-8, and within EXTRACT_CODE_MAX */
 static int run_step(struct repl *r, const struct text *code, struct err *e)
 {
@@ -213,7 +207,8 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	r->branches[r->session.branch].state = r->session.state;
 	if (repl_status(f))
 		r->status = repl_status(f);
-	s = record_end(r, e);
+	s = transcript_add(&r->transcript, NULL, "step",
+			   record_step(r->steps, NULL, &r->step, NULL), e);
 	if (s == 0 && r->failed)
 		s = err_set(e, r->failed, "cannot write what the code printed");
 	if (s == 0 && r->pictures.failed && r->pictures.failed != EINTR)
