@@ -106,7 +106,4 @@ int repl_get(struct repl *r, char *const *words, struct err *e);
 /** repl_show() - :show, likewise */
 int repl_show(struct repl *r, char *const *words, struct err *e);
 
-/** repl_commands_help() - Add the list of commands, one a line */
-void repl_commands_help(struct text *out);
-
 #endif

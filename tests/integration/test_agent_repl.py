@@ -3,6 +3,7 @@
 """test_agent_repl.py - stepjail-agent repl: a script on stdin"""
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -219,7 +220,9 @@ class Script(AgentCase):
     def test_help_status_reset(self):
         out, err = self.repl("x = 1\n:help\n:status\n:states\n:reset\nprint('x' in globals())\n")
         self.assertEqual(out, "False\n")
-        self.assertIn(":rollback N", err)
+        for name in ("rollback N", "branch [NAME [N]]", "switch NAME", "drop NAME", "states", "files [DIR]",
+                     "put FILE [NAME]", "get NAME [FILE]", "show", "status", "reset", "help", "quit"):
+            self.assertRegex(err, rf"(?m)^:{re.escape(name)} +[A-Z].*\.$")
         self.assertIn("branch main, state 1; 1 sessions begun", err)
 
     def test_control_bytes(self):
