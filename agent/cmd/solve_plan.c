@@ -54,7 +54,6 @@ static int plan_checks(struct solve *s, struct err *e)
 	v->session = &s->session;
 	v->transcript = &s->transcript;
 	v->show = &s->show;
-	s->loop.checks = v;
 	if (r == 0 && checks_judge(v, &s->judges[s->judge_count]))
 		s->judge_count++;
 	return r;
@@ -87,7 +86,6 @@ static int plan_skills(struct solve *s, struct err *e)
 		.stop = s->stop,
 		.deadline_ms = s->checks.plan.deadline_ms,
 	};
-	s->loop.preface = &skills->preface;
 	return skills_plan(skills, &s->o->jail, &s->binds, &s->confined.broker,
 			   &s->confined.policy, e);
 }
