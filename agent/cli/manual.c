@@ -32,29 +32,25 @@ static const struct opt *next_of(const struct opt *o, enum opt_group group, bool
 /* words into lines of HELP_WIDTH, the second and later ones indented */
 static void wrap(struct text *out, const char *words, size_t indent)
 {
-	size_t column = indent;
-	bool line_start = true;
+	size_t column = indent; /* beyond it where something stands in the line */
 
 	while (*words) {
 		size_t word = strcspn(words, " \n");
 
-		if (!line_start && column + 1 + word > HELP_WIDTH) {
+		if (column > indent && column + 1 + word > HELP_WIDTH) {
 			text_printf(out, "\n%*s", (int)indent, "");
 			column = indent;
-			line_start = true;
 		}
-		if (!line_start && word) {
+		if (column > indent && word) {
 			text_puts(out, " ");
 			column++;
 		}
 		text_add(out, words, word);
 		column += word;
-		line_start = line_start && !word;
 		words += word;
 		if (*words == '\n') {
 			text_puts(out, "\n");
 			column = indent;
-			line_start = true;
 		}
 		words += *words ? 1 : 0;
 	}

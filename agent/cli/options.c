@@ -137,21 +137,6 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 	return r < 0 ? r : (equals || alone ? 1 : 2);
 }
 
-static int set_presets(const struct command *cmd, void *into, const bool *given,
-		       struct err *e)
-{
-	for (const struct opt *o = cmd->opts; o->name; o++) {
-		if (!o->preset || given[o - cmd->opts])
-			continue;
-
-		int r = set(o, o->preset, (char *)into + o->offset, e);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* an option that would have no effect is a mistake, and its user is told */
 static int check_company(const struct command *cmd, const struct opt *o,
 			 const bool *given, struct err *e)
@@ -173,6 +158,23 @@ static int check_company(const struct command *cmd, const struct opt *o,
 	return with[0] ? err_say(e, EINVAL, "--%s: has no effect without %s", o->name,
 				 text_string(&all))
 		       : 0;
+}
+
+/* presets, where nothing was given */
+static int complete(const struct command *cmd, void *into, const bool *given,
+		    struct err *e)
+{
+	for (const struct opt *o = cmd->opts; o->name; o++) {
+		int r = 0;
+
+		if (given[o - cmd->opts])
+			r = check_company(cmd, o, given, e);
+		else if (o->preset)
+			r = set(o, o->preset, (char *)into + o->offset, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 /* --help anywhere before "--"; all right behind it asks for every option */
@@ -227,8 +229,5 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL,
 			       "%s: the %s is missing; see stepjail-agent %s --help",
 			       cmd->name, cmd->operand, cmd->name);
-	for (const struct opt *o = cmd->opts; o->name; o++)
-		if (given[o - cmd->opts] && check_company(cmd, o, given, e) < 0)
-			return -e->errnum;
-	return set_presets(cmd, into, given, e);
+	return complete(cmd, into, given, e);
 }
