@@ -100,6 +100,7 @@ static int plan_session(struct solve *s, struct err *e)
 		.heard = programs ? mode_heard : NULL,
 		.heard_arg = &s->mode,
 	};
+
 	int r = jail_plan(&s->o->jail, &s->binds, programs ? MODE_OUTPUT_LIMIT : NULL,
 			  &s->session_plan, e);
 
