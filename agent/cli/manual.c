@@ -148,7 +148,7 @@ void options_exits(const struct exit_row *exits, struct text *out)
 	}
 }
 
-/* lines as they are: for roff, backslashes, hyphens, and what begins a line are escaped */
+/* lines as they are; for roff, backslashes, hyphens, a line's first dot are escaped */
 static void roff_add(struct text *out, const struct text *lines)
 {
 	text_puts(out, ".nf\n.in 0\n");

@@ -55,8 +55,7 @@ static int next_char(EditLine *edit, wchar_t *c)
 
 	(void)el_get(edit, EL_CLIENTDATA, &l);
 	for (;;) {
-		l->stopped = !wait_for_input(l);
-		if (l->stopped)
+		if (!wait_for_input(l))
 			return -1;
 
 		ssize_t n = read(STDIN_FILENO, &byte, 1);
@@ -148,12 +147,11 @@ int lines_read(struct lines *l, const char *prompt, struct text *line, struct er
 
 	text_clear(line);
 	l->prompt = prompt;
-	l->stopped = false;
 	el_resize(l->edit);
 
 	const char *typed = el_gets(l->edit, &count);
 
-	if (l->stopped)
+	if (l->stop->signal)
 		return stopped(l, e);
 	l->ended = !typed || count <= 0;
 	if (l->ended) {
