@@ -55,13 +55,10 @@ static void usage(struct text *out)
 	text_puts(out,
 		  "stepjail-agent - let a model solve a task with Python in a jail\n\n"
 		  "Usage:\n");
-	for (size_t i = 0; commands[i]; i++)
-		text_printf(out, "  stepjail-agent %s %s%s[options]\n      %s\n",
-			    commands[i]->name,
-			    commands[i]->operand ? commands[i]->operand : "",
-			    commands[i]->operand ? " " : "", commands[i]->summary);
+	options_commands(commands, out);
 	text_puts(out, "  stepjail-agent COMMAND --help [all]\n"
-		       "  stepjail-agent --version | --help | --man\n\n");
+		       "  stepjail-agent --version | --help | --man\n\n"
+		       "Exit status:\n");
 	options_exits(exits, out);
 }
 

@@ -39,18 +39,6 @@ void chain_seal(struct chain *c, const char *members, struct text *line)
 	text_printf(line, SEAL "%s" SEAL_END "\n", c->digest);
 }
 
-/* the digits of the seal, or NULL where there is none */
-static const char *find_seal(const char *line, size_t length)
-{
-	const char *seal = length > SEAL_BYTES ? line + length - SEAL_BYTES : NULL;
-	const char *digits = seal ? seal + sizeof(SEAL) - 1 : NULL;
-
-	if (!seal || memcmp(seal, SEAL, sizeof(SEAL) - 1) != 0 ||
-	    memcmp(digits + DIGITS, SEAL_END, sizeof(SEAL_END) - 1) != 0)
-		return NULL;
-	return digits;
-}
-
 /* of a line that was sealed: why it is not the next one */
 static int say_place(const struct chain *c, const char *line, struct err *why)
 {
@@ -73,13 +61,14 @@ static int say_place(const struct chain *c, const char *line, struct err *why)
 int chain_check(struct chain *c, const char *line, size_t length, struct err *why)
 {
 	cleanup_text struct text head = { 0 };
-	const char *digits = find_seal(line, length);
-	char digest[DIGEST_HEX];
+	size_t body = length > SEAL_BYTES ? length - SEAL_BYTES : 0;
+	char digest[DIGEST_HEX], seal[SEAL_BYTES + 1];
 
-	if (!digits)
+	if (!body || memcmp(line + body, SEAL, sizeof(SEAL) - 1) != 0)
 		return err_say(why, EBADMSG, "it does not end in a digest");
-	digest_bytes(line, length - SEAL_BYTES, digest);
-	if (memcmp(digest, digits, DIGITS) != 0)
+	digest_bytes(line, body, digest);
+	(void)snprintf(seal, sizeof(seal), SEAL "%s" SEAL_END, digest);
+	if (memcmp(line + body, seal, SEAL_BYTES) != 0)
 		return err_say(why, EBADMSG,
 			       "it was changed: its digest is of other bytes");
 	chain_head(c, &head);

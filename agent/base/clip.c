@@ -16,32 +16,23 @@ void clip_clear(struct clip *c)
 	sha256_init(&c->sum);
 	c->head_length = 0;
 	c->tail_length = 0;
-	c->tail_start = 0;
 }
 
-/* the ring: what does not fit pushes the oldest bytes out */
+/* what does not fit pushes the oldest bytes out */
 static void add_to_tail(struct clip *c, const char *at, size_t length)
 {
 	if (length > CLIP_TAIL_BYTES) {
 		at += length - CLIP_TAIL_BYTES;
 		length = CLIP_TAIL_BYTES;
 	}
-	while (length) {
-		size_t end = (c->tail_start + c->tail_length) % CLIP_TAIL_BYTES;
-		size_t piece = CLIP_TAIL_BYTES - end;
 
-		if (piece > length)
-			piece = length;
-		memcpy(c->tail + end, at, piece);
+	size_t room = CLIP_TAIL_BYTES - c->tail_length;
+	size_t pushed = length > room ? length - room : 0;
 
-		size_t room = CLIP_TAIL_BYTES - c->tail_length;
-		size_t pushed = piece > room ? piece - room : 0;
-
-		c->tail_start = (c->tail_start + pushed) % CLIP_TAIL_BYTES;
-		c->tail_length += piece - pushed;
-		at += piece;
-		length -= piece;
-	}
+	c->tail_length -= pushed;
+	memmove(c->tail, c->tail + pushed, c->tail_length);
+	memcpy(c->tail + c->tail_length, at, length);
+	c->tail_length += length;
 }
 
 void clip_add(struct clip *c, const void *bytes, size_t length)
@@ -49,10 +40,11 @@ void clip_add(struct clip *c, const void *bytes, size_t length)
 	size_t room = CLIP_HEAD_BYTES - c->head_length;
 	size_t first = length < room ? length : room;
 
+	if (!length)
+		return;
 	c->total += length;
 	sha256_update(&c->sum, length, bytes);
-	if (first)
-		memcpy(c->head + c->head_length, bytes, first);
+	memcpy(c->head + c->head_length, bytes, first);
 	c->head_length += first;
 	add_to_tail(c, (const char *)bytes + first, length - first);
 }
@@ -67,42 +59,25 @@ void clip_resume(struct clip *c, uint64_t missing, const void *bytes, size_t len
 	sha256_update(&c->sum, length, (const uint8_t *)bytes);
 	/* what was the tail stands before the gap now, where only the head is kept */
 	c->tail_length = 0;
-	c->tail_start = 0;
 	add_to_tail(c, bytes, length);
 }
 
 uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
 {
-	size_t before_wrap = CLIP_TAIL_BYTES - c->tail_start;
-
-	if (before_wrap > c->tail_length)
-		before_wrap = c->tail_length;
-
-	uint64_t kept = c->head_length + c->tail_length;
-
-	if (kept == c->total) {
+	if (c->head_length + c->tail_length == c->total) {
 		text_add(head, c->head, c->head_length);
-		text_add(head, c->tail + c->tail_start, before_wrap);
-		text_add(head, c->tail, c->tail_length - before_wrap);
+		text_add(head, c->tail, c->tail_length);
 		return 0;
 	}
 
-	size_t whole = utf8_floor(c->head, c->head_length, c->head_length - 1);
-	uint32_t point;
-
-	/* the head's last character may have been whole after all */
-	if (utf8_decode((const unsigned char *)c->head + whole, c->head_length - whole,
-			&point) == c->head_length - whole)
-		whole = c->head_length;
-	text_add(head, c->head, whole);
-
+	size_t whole = c->head_length - utf8_unfinished(c->head, c->head_length);
 	size_t skip = 0;
 
-	while (skip < 3 && skip < before_wrap &&
-	       ((unsigned char)c->tail[c->tail_start + skip] & 0xc0) == 0x80)
+	while (skip < 3 && skip < c->tail_length &&
+	       ((unsigned char)c->tail[skip] & 0xc0) == 0x80)
 		skip++;
-	text_add(tail, c->tail + c->tail_start + skip, before_wrap - skip);
-	text_add(tail, c->tail, c->tail_length - before_wrap);
+	text_add(head, c->head, whole);
+	text_add(tail, c->tail + skip, c->tail_length - skip);
 	return c->total - whole - (c->tail_length - skip);
 }
 

@@ -22,7 +22,6 @@ struct clip {
 	struct sha256_ctx sum; /* of those that came */
 	size_t head_length;
 	size_t tail_length; /* at most CLIP_TAIL_BYTES */
-	size_t tail_start;  /* oldest byte of the ring */
 	char head[CLIP_HEAD_BYTES];
 	char tail[CLIP_TAIL_BYTES];
 };

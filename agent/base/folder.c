@@ -37,9 +37,6 @@ static int check_empty(const char *path, const char *option, struct err *e)
 int folder_open(struct folder *f, const char *path, const char *option, bool fresh,
 		struct err *e)
 {
-	struct stat st;
-	int r = 0;
-
 	*f = FOLDER_NONE;
 	path_absolute(path, &f->path);
 	path = text_string(&f->path);
@@ -51,24 +48,18 @@ int folder_open(struct folder *f, const char *path, const char *option, bool fre
 			e, ENOTDIR,
 			"%s: %s is there, and is no folder (a link is not followed)",
 			option, path);
-	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+	if (f->fd < 0 || faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return err_set(e, errno, "%s: %s", option, path);
-	if (faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return err_set(e, errno, "%s: %s", option, path);
-	if (fresh)
-		r = check_empty(path, option, e);
-	return r;
+	return fresh ? check_empty(path, option, e) : 0;
 }
 
 int folder_enter(int folder, const char *name)
 {
-	int fd = openat(folder, name, ENTER);
+	int fd;
 
-	if (fd < 0 && errno == ENOENT) {
-		if (mkdirat(folder, name, 0777) < 0 && errno != EEXIST)
-			return -errno;
-		fd = openat(folder, name, ENTER);
-	}
+	if (mkdirat(folder, name, 0777) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(folder, name, ENTER);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -2,7 +2,6 @@
 /*
  * path.c - paths as users give them: see path.h
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,20 +33,20 @@ char *path_of_state(const char *name)
 {
 	const char *state = getenv("XDG_STATE_HOME");
 	const char *home = getenv("HOME");
-	char *path = NULL;
-	int n = -1;
+	struct text path = { 0 };
 
 	/* the XDG base directory specification: a relative one is to be ignored */
 	if (state && state[0] == '/')
-		n = asprintf(&path, "%s/stepjail/%s", state, name);
+		text_puts(&path, state);
 	else if (home && home[0] == '/')
-		n = asprintf(&path, "%s/.local/state/stepjail/%s", home, name);
-	if (n < 0)
+		text_printf(&path, "%s/.local/state", home);
+	else
 		return NULL;
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		(void)mkdir(path, 0700);
-		*slash = '/';
+	text_printf(&path, "/stepjail/%s", name);
+	for (char *at = path.bytes + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		(void)mkdir(path.bytes, 0700);
+		*at = '/';
 	}
-	return path;
+	return path.bytes;
 }

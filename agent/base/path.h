@@ -23,7 +23,7 @@ const char *path_last(const char *path);
  * specification. The folders are closed to others. One that cannot be made shows when the
  * file is opened.
  *
- * Return: for the caller to free, or NULL where there is no home, or no memory
+ * Return: for the caller to free, or NULL where there is no home
  */
 char *path_of_state(const char *name);
 

@@ -46,15 +46,6 @@ void *secret_new(size_t bytes, struct err *e)
 	return pages;
 }
 
-/* flags are two letters each, a space behind every one; proc(5) */
-static bool has_flag(const char *flags, const char *flag)
-{
-	for (const char *at = flags; (at = strstr(at, flag)); at++)
-		if (at[-1] == ' ' && at[2] == ' ')
-			return true;
-	return false;
-}
-
 int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,
 		struct err *e)
 {
@@ -71,9 +62,10 @@ int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2) {
 			here = from < first + bytes && to > first;
 		} else if (here && strncmp(line, "VmFlags:", 8) == 0) {
-			facts->dumped |= !has_flag(line + 8, "dd");
-			facts->forked |= !has_flag(line + 8, "wf");
-			facts->locked &= has_flag(line + 8, "lo");
+			/* two letters each, a space before and behind every one: proc(5) */
+			facts->dumped |= !strstr(line, " dd ");
+			facts->forked |= !strstr(line, " wf ");
+			facts->locked &= strstr(line, " lo ") != NULL;
 			seen++;
 		}
 	}

@@ -8,38 +8,21 @@
 #include "agent/base/stream.h"
 #include "agent/base/utf8.h"
 
+static void add(struct stream *s, const char *at, size_t length, struct text *out)
+{
+	const char *last = length ? memrchr(at, '\n', length) : NULL;
+	size_t lines = last ? (size_t)(last + 1 - at) : 0;
+
+	escape_lines(out, "", at, lines);
+	escape_line(out, at + lines, length - lines);
+	if (length)
+		s->mid_line = lines < length;
+}
+
 /* bytes at the end that may be the beginning of something: a character, "\r\n" */
 static size_t unfinished(const char *at, size_t length)
 {
-	if (length && at[length - 1] == '\r')
-		return 1;
-	for (size_t back = 1; back <= 3 && back <= length; back++) {
-		unsigned char c = (unsigned char)at[length - back];
-		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-
-		if (c < 0x80)
-			return 0;
-		if (c >= 0xc0)
-			return need > back ? back : 0;
-	}
-	return 0;
-}
-
-static void add(struct stream *s, const char *at, size_t length, struct text *out)
-{
-	while (length) {
-		const char *end = memchr(at, '\n', length);
-		size_t line = end ? (size_t)(end - at) : length;
-		size_t shown = end && line && at[line - 1] == '\r' ? line - 1 : line;
-
-		escape_line(out, at, shown);
-		if (end)
-			text_puts(out, "\n");
-		s->mid_line = !end;
-		line += end ? 1 : 0;
-		at += line;
-		length -= line;
-	}
+	return length && at[length - 1] == '\r' ? 1 : utf8_unfinished(at, length);
 }
 
 void stream_add(struct stream *s, const void *bytes, size_t length, struct text *out)

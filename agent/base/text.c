@@ -14,7 +14,6 @@
 #include "agent/base/text.h"
 
 #define FIRST_ROOM 256
-#define BASE64_PIECE ((size_t)768) /* without padding between two of them */
 
 void text_free(struct text *t)
 {
@@ -83,14 +82,13 @@ void text_printf(struct text *t, const char *fmt, ...)
 
 void text_base64(struct text *t, const void *bytes, size_t length)
 {
-	const unsigned char *at = bytes;
-	char out[BASE64_ENCODE_RAW_LENGTH(BASE64_PIECE)];
+	size_t more = BASE64_ENCODE_RAW_LENGTH(length);
 
-	for (size_t piece; length; at += piece, length -= piece) {
-		piece = length < BASE64_PIECE ? length : BASE64_PIECE;
-		base64_encode_raw(out, piece, at);
-		text_add(t, out, BASE64_ENCODE_RAW_LENGTH(piece));
-	}
+	if (!make_room(t, more))
+		return;
+	base64_encode_raw(t->bytes + t->length, length, bytes);
+	t->length += more;
+	t->bytes[t->length] = '\0';
 }
 
 void text_count(struct text *t, uint64_t count, const char *noun)

@@ -11,12 +11,13 @@
 
 #include "agent/base/units.h"
 
-static const struct {
+#define DIGITS "0123456789"
+#define DOLLAR 1000000000000 /* in 10^-12 of them */
+
+/* a table of these ends with a row without a name */
+struct unit {
 	const char *name;
-	uint64_t ms;
-} time_units[] = {
-	{ "", 1000 },   { "ms", 1 },      { "s", 1000 },
-	{ "m", 60000 }, { "h", 3600000 }, { "d", 86400000 },
+	uint64_t worth;
 };
 
 uint64_t units_now_ms(void)
@@ -41,103 +42,70 @@ int units_poll_ms(uint64_t deadline_ms)
 	return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* digits from *text on; moves it behind them */
-static int take_digits(const char **text, uint64_t *value)
+/* a number, with at most @places digits behind its point, and a unit behind it */
+static int parse(const char *text, const struct unit *units, size_t places,
+		 uint64_t *value)
 {
-	const char *at = *text;
+	size_t whole = strspn(text, DIGITS);
+	const char *unit = text + whole;
+	size_t part = *unit == '.' ? strspn(unit + 1, DIGITS) : 0;
+	uint64_t product, number = 0,
+			  scale = 1; /* what the digits behind the point are parts of */
 
-	if (*at < '0' || *at > '9')
+	if (!whole || part > places || (*unit == '.' && !part))
 		return -EINVAL;
-	*value = 0;
-	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(*value, 10, value) ||
-		    __builtin_add_overflow(*value, (uint64_t)(*at - '0'), value))
+	unit += part ? part + 1 : 0;
+	for (const char *at = text; at < unit; at++) {
+		if (*at == '.')
+			continue;
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
 			return -ERANGE;
-	*text = at;
+		scale *= at > text + whole ? 10 : 1;
+	}
+	for (; scale > 1 && number % 10 == 0; scale /= 10)
+		number /= 10;
+	while (units->name && strcmp(unit, units->name) != 0)
+		units++;
+	if (!units->name || units->worth % scale)
+		return -EINVAL;
+	if (__builtin_mul_overflow(number, units->worth / scale, &product))
+		return -ERANGE;
+	*value = product;
 	return 0;
 }
 
 int units_parse_count(const char *text, uint64_t *value)
 {
-	int r = take_digits(&text, value);
-
-	if (r < 0)
-		return r;
-	return *text ? -EINVAL : 0;
+	return parse(text, (const struct unit[]){ { "", 1 }, { NULL, 0 } }, 0, value);
 }
 
 int units_parse_time(const char *text, uint64_t *ms)
 {
-	uint64_t number;
-	uint64_t scale = 1; /* what the digits behind the point are parts of */
-	int r = take_digits(&text, &number);
+	static const struct unit times[] = {
+		{ "", 1000 },     { "ms", 1 },       { "s", 1000 }, { "m", 60000 },
+		{ "h", 3600000 }, { "d", 86400000 }, { NULL, 0 },
+	};
 
-	if (r < 0)
-		return r;
-	if (*text == '.') {
-		for (text++; *text >= '0' && *text <= '9'; text++, scale *= 10)
-			if (scale == 1000 ||
-			    __builtin_mul_overflow(number, 10, &number) ||
-			    __builtin_add_overflow(number, (uint64_t)(*text - '0'),
-						   &number))
-				return -EINVAL;
-		if (scale == 1)
-			return -EINVAL;
-	}
-	for (size_t i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++) {
-		uint64_t product;
-
-		if (strcmp(text, time_units[i].name) != 0)
-			continue;
-		if (__builtin_mul_overflow(number, time_units[i].ms, &product))
-			return -ERANGE;
-		if (product % scale)
-			return -EINVAL;
-		*ms = product / scale;
-		return 0;
-	}
-	return -EINVAL;
+	return parse(text, times, 3, ms);
 }
 
 int units_parse_size(const char *text, uint64_t *bytes)
 {
-	static const char units[] = "KMGT";
-	uint64_t number;
-	int r = take_digits(&text, &number);
-	const char *unit = *text ? strchr(units, *text) : NULL;
+	static const struct unit sizes[] = {
+		{ "", 1 },           { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
+		{ "G", 1ULL << 30 }, { "T", 1ULL << 40 }, { NULL, 0 },
+	};
 
-	if (r < 0)
-		return r;
-	if (*text && (!unit || text[1]))
-		return -EINVAL;
-	for (const char *at = units; unit && at <= unit; at++)
-		if (__builtin_mul_overflow(number, 1024, &number))
-			return -ERANGE;
-	*bytes = number;
-	return 0;
+	return parse(text, sizes, 0, bytes);
 }
 
 int units_parse_money(const char *text, uint64_t *pico)
 {
-	const uint64_t dollar = 1000000000000;
-	uint64_t whole, part = 0, scale = dollar;
-	int r = take_digits(&text, &whole);
+	static const struct unit dollars[] = { { "", DOLLAR }, { NULL, 0 } };
 
-	if (r < 0)
-		return r;
-	if (*text == '.') {
-		if (text[1] < '0' || text[1] > '9')
-			return -EINVAL;
-		for (text++; *text >= '0' && *text <= '9' && scale > 1; text++) {
-			scale /= 10;
-			part += (uint64_t)(*text - '0') * scale;
-		}
-	}
-	if (*text)
+	if (parse(text, dollars, 12, pico) < 0 || *pico > (uint64_t)1000000 * DOLLAR)
 		return -EINVAL;
-	if (whole > 1000000)
-		return -ERANGE;
-	*pico = whole * dollar + part;
 	return *pico ? 0 : -EINVAL;
 }
 
@@ -162,8 +130,8 @@ const char *units_say_size(uint64_t bytes, char *out, size_t size)
 
 const char *units_say_money(uint64_t pico, char *out, size_t size)
 {
-	(void)snprintf(out, size, "$%" PRIu64 ".%04" PRIu64, pico / 1000000000000,
-		       pico % 1000000000000 / 100000000);
+	(void)snprintf(out, size, "$%" PRIu64 ".%04" PRIu64, pico / DOLLAR,
+		       pico % DOLLAR / 100000000);
 	return out;
 }
 

@@ -43,7 +43,7 @@ int units_parse_size(const char *text, uint64_t *bytes);
 /**
  * units_parse_money() - Dollars such as 5 or 0.25, at most 1000000, into 10^12 times that
  *
- * Return: 0, -EINVAL (junk, more than 12 digits behind the point, nothing) or -ERANGE
+ * Return: 0, or -EINVAL (junk, more than 12 digits behind the point, nothing, too much)
  */
 int units_parse_money(const char *text, uint64_t *pico);
 

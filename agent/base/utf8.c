@@ -79,14 +79,23 @@ void utf8_mend(struct text *out, const void *bytes, size_t length)
 	text_add(out, at - good, good);
 }
 
+size_t utf8_unfinished(const void *bytes, size_t length)
+{
+	const unsigned char *end = (const unsigned char *)bytes + length;
+
+	for (size_t back = 1; back <= 3 && back <= length; back++) {
+		unsigned char c = end[-(ptrdiff_t)back];
+		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+
+		if (c < 0x80)
+			return 0;
+		if (c >= 0xc0)
+			return need > back ? back : 0;
+	}
+	return 0;
+}
+
 size_t utf8_floor(const char *bytes, size_t length, size_t limit)
 {
-	if (length <= limit)
-		return length;
-
-	/* bytes[limit] exists: step back while the cut would fall inside a character */
-	for (size_t back = 0; back < 4 && back <= limit; back++)
-		if (((unsigned char)bytes[limit - back] & 0xc0) != 0x80)
-			return limit - back;
-	return limit;
+	return length <= limit ? length : limit - utf8_unfinished(bytes, limit);
 }

@@ -30,6 +30,9 @@ bool utf8_valid(const void *bytes, size_t length);
  */
 void utf8_mend(struct text *out, const void *bytes, size_t length);
 
+/** utf8_unfinished() - Bytes at the end that more bytes may make a character: 0 to 3 */
+size_t utf8_unfinished(const void *bytes, size_t length);
+
 /**
  * utf8_floor() - The longest beginning that does not cut a character in two
  * @length:	Bytes there are

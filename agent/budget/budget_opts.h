@@ -68,9 +68,12 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 		  OPT_ROW(LIMITS, COUNT, type, budget.tokens),                           \
 		  .min = 1,                                                              \
 		  .max = 1000000000000 },                                                \
-		{ "total-cost", "DOLLARS", NULL,                                         \
+		{ "total-cost",                                                          \
+		  "DOLLARS",                                                             \
+		  NULL,                                                                  \
 		  "What the tokens of a task may cost; needs --prices.",                 \
-		  OPT_COMMON(LIMITS, MONEY, type, budget.cost_pico) },                   \
+		  OPT_COMMON(LIMITS, MONEY, type, budget.cost_pico),                     \
+		  .max = UINT64_MAX },                                                   \
 	{                                                                                \
 		"prices", "FILE", NULL,                                                  \
 			"Prices of models, a JSON object: {\"MODEL\": {\"input\": 2.5, " \

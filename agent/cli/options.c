@@ -26,6 +26,9 @@ static const struct {
 	[OPT_TIME] = { units_parse_time, "a time such as 500ms, 60s, 10m or 2h",
 		       units_say_time },
 	[OPT_SIZE] = { units_parse_size, "a size such as 64K or 1M", units_say_size },
+	[OPT_MONEY] = { units_parse_money,
+			"an amount of dollars such as 5 or 0.25, of 1000000 at the most",
+			units_say_money },
 };
 
 static int set_number(const struct opt *o, const char *value, void *at, struct err *e)
@@ -44,66 +47,50 @@ static int set_number(const struct opt *o, const char *value, void *at, struct e
 	return 0;
 }
 
-static int set_money(const struct opt *o, const char *value, void *at, struct err *e)
-{
-	if (units_parse_money(value, at) == 0)
-		return 0;
-	return err_say(
-		e, EINVAL,
-		"--%s: '%s' is not an amount of dollars such as 5 or 0.25, of 1000000 at the most",
-		o->name, value);
-}
-
 static int set_choice(const struct opt *o, const char *value, void *at, struct err *e)
 {
-	char all[128] = "";
+	cleanup_text struct text all = { 0 };
 
 	for (size_t i = 0; o->choices[i]; i++) {
 		if (strcmp(o->choices[i], value) == 0) {
 			*(uint64_t *)at = i;
 			return 0;
 		}
-		(void)strncat(all, i ? ", " : "", sizeof(all) - strlen(all) - 1);
-		(void)strncat(all, o->choices[i], sizeof(all) - strlen(all) - 1);
+		text_printf(&all, "%s%s", i ? ", " : "", o->choices[i]);
 	}
-	return err_say(e, EINVAL, "--%s: '%s' is none of %s", o->name, value, all);
+	return err_say(e, EINVAL, "--%s: '%s' is none of %s", o->name, value,
+		       text_string(&all));
 }
 
-static int set_text(const struct opt *o, const char *value, void *at, struct err *e)
-{
-	(void)o;
-	(void)e;
-	memcpy(at, &value, sizeof(value));
-	return 0;
-}
+_Static_assert(2 * OPT_ROWS_MAX <= OPT_LIST_MAX, "each OPT_PASS is given once");
 
-static int set_list(const struct opt *o, const char *value, void *at, struct err *e)
+static int set(const struct opt *o, const char *value, void *at, struct err *e)
 {
 	struct opt_list *list = at;
 
-	if (list->count == OPT_LIST_MAX)
-		return err_say(e, E2BIG, "--%s: given more than %d times", o->name,
-			       OPT_LIST_MAX);
-	list->items[list->count++] = value;
-	return 0;
+	switch (o->kind) {
+	case OPT_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case OPT_TEXT:
+		memcpy(at, &value, sizeof(value));
+		return 0;
+	case OPT_CHOICE:
+		return set_choice(o, value, at, e);
+	case OPT_LIST:
+		if (list->count == OPT_LIST_MAX)
+			return err_say(e, E2BIG, "--%s: given more than %d times",
+				       o->name, OPT_LIST_MAX);
+		list->items[list->count++] = value;
+		return 0;
+	case OPT_PASS:
+		list->items[list->count++] = o->name;
+		list->items[list->count++] = value;
+		return 0;
+	default:
+		return set_number(o, value, at, e);
+	}
 }
-
-static int set_pass(const struct opt *o, const char *value, void *at, struct err *e)
-{
-	struct opt_list *list = at;
-
-	if (list->count + 2 > OPT_LIST_MAX)
-		return err_say(e, E2BIG, "--%s: too many options", o->name);
-	list->items[list->count++] = o->name;
-	list->items[list->count++] = value;
-	return 0;
-}
-
-static int (*const setters[])(const struct opt *, const char *, void *, struct err *) = {
-	[OPT_TEXT] = set_text,   [OPT_COUNT] = set_number, [OPT_TIME] = set_number,
-	[OPT_SIZE] = set_number, [OPT_MONEY] = set_money,  [OPT_CHOICE] = set_choice,
-	[OPT_LIST] = set_list,   [OPT_PASS] = set_pass,
-};
 
 static const struct opt *find(const struct command *cmd, const char *name, size_t length)
 {
@@ -130,17 +117,11 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL, "--%s: given twice", o->name);
 	given[o - cmd->opts] = true;
 
-	void *at = (char *)into + o->offset;
-
-	if (o->kind == OPT_FLAG) {
-		if (equals)
-			return err_say(e, EINVAL, "--%s: takes no value", o->name);
-		*(bool *)at = true;
-		return 1;
-	}
+	if (o->kind == OPT_FLAG && equals)
+		return err_say(e, EINVAL, "--%s: takes no value", o->name);
 
 	/* one that may stand alone means yes */
-	bool alone = o->kind == OPT_PASS && !o->arg;
+	bool alone = o->kind == OPT_FLAG || (o->kind == OPT_PASS && !o->arg);
 	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
 	if (!value || !*value)
@@ -151,75 +132,59 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 			"--%s: needs a value, and '%.80s' looks like an option; write --%s=%.80s if it is meant",
 			o->name, value, o->name, value);
 
-	int r = setters[o->kind](o, value, at, e);
+	int r = set(o, value, (char *)into + o->offset, e);
 
 	return r < 0 ? r : (equals || alone ? 1 : 2);
-}
-
-static int set_presets(const struct command *cmd, void *into, const bool *given,
-		       struct err *e)
-{
-	for (const struct opt *o = cmd->opts; o->name; o++) {
-		if (!o->preset || given[o - cmd->opts])
-			continue;
-
-		int r = setters[o->kind](o, o->preset, (char *)into + o->offset, e);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 /* an option that would have no effect is a mistake, and its user is told */
 static int check_company(const struct command *cmd, const struct opt *o,
 			 const bool *given, struct err *e)
 {
-	char all[128] = "";
+	cleanup_text struct text all = { 0 };
 	const char *const *with = o->with;
 
 	for (size_t i = 0; with[i]; i++) {
 		const struct opt *other = find(cmd, with[i], strlen(with[i]));
-		size_t used = strlen(all);
 
 		if (other && given[other - cmd->opts])
 			return 0;
-		(void)snprintf(all + used, sizeof(all) - used, "%s--%s",
-			       i == 0        ? ""
-			       : with[i + 1] ? ", "
-					     : " or ",
-			       with[i]);
+		text_printf(&all, "%s--%s",
+			    i == 0        ? ""
+			    : with[i + 1] ? ", "
+					  : " or ",
+			    with[i]);
 	}
 	return with[0] ? err_say(e, EINVAL, "--%s: has no effect without %s", o->name,
-				 all)
+				 text_string(&all))
 		       : 0;
 }
 
-/* --help anywhere before "--", and the words right behind it */
-static int look_for_help(const struct command *cmd, char *const *argv,
-			 enum opt_help *help, struct err *e)
+/* presets, where nothing was given */
+static int complete(const struct command *cmd, void *into, const bool *given,
+		    struct err *e)
 {
-	bool behind = false;
+	for (const struct opt *o = cmd->opts; o->name; o++) {
+		int r = 0;
 
-	for (; *argv && strcmp(*argv, "--") != 0; argv++) {
-		bool equals = strncmp(*argv, "--help=", 7) == 0;
-		const char *word = equals ? *argv + 7 : *argv;
-
-		if (!equals && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
-			*help = *help ? *help : OPT_HELP_COMMON;
-			behind = true;
-		} else if (!equals && (!behind || *word == '-')) {
-			behind = false;
-		} else if (strcmp(word, "all") == 0) {
-			*help = OPT_HELP_ALL;
-		} else {
-			return err_say(
-				e, EINVAL,
-				"--help: '%.80s' is not all, the one word that it takes; see stepjail-agent %s --help all",
-				word, cmd->name);
-		}
+		if (given[o - cmd->opts])
+			r = check_company(cmd, o, given, e);
+		else if (o->preset)
+			r = set(o, o->preset, (char *)into + o->offset, e);
+		if (r < 0)
+			return r;
 	}
 	return 0;
+}
+
+/* --help anywhere before "--"; all right behind it asks for every option */
+static enum opt_help asked_help(char *const *argv)
+{
+	for (; *argv && strcmp(*argv, "--") != 0; argv++)
+		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)
+			return argv[1] && strcmp(argv[1], "all") == 0 ? OPT_HELP_ALL
+								      : OPT_HELP_COMMON;
+	return OPT_HELP_NO;
 }
 
 int options_parse(const struct command *cmd, char *const *argv, void *into,
@@ -229,9 +194,7 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 	bool only_operands = false;
 
 	*operand = NULL;
-	*help = OPT_HELP_NO;
-	if (look_for_help(cmd, argv, help, e) < 0)
-		return -e->errnum;
+	*help = asked_help(argv);
 	if (*help)
 		return 0;
 
@@ -266,8 +229,5 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL,
 			       "%s: the %s is missing; see stepjail-agent %s --help",
 			       cmd->name, cmd->operand, cmd->name);
-	for (const struct opt *o = cmd->opts; o->name; o++)
-		if (given[o - cmd->opts] && check_company(cmd, o, given, e) < 0)
-			return -e->errnum;
-	return set_presets(cmd, into, given, e);
+	return complete(cmd, into, given, e);
 }

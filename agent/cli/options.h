@@ -26,7 +26,7 @@ enum opt_kind {
 	OPT_COUNT,  /* uint64_t: min to max */
 	OPT_TIME,   /* uint64_t: milliseconds, min to max */
 	OPT_SIZE,   /* uint64_t: bytes, min to max */
-	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none */
+	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none; max */
 	OPT_CHOICE, /* uint64_t: index into choices */
 	OPT_LIST,   /* struct opt_list: may be given more than once */
 	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
@@ -118,11 +118,14 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 void options_help(const struct command *cmd, const struct exit_row *exits,
 		  enum opt_help how, struct text *out);
 
+/** options_commands() - Add what each command is: two lines */
+void options_commands(const struct command *const *cmds, struct text *out);
+
 /** options_man() - Add the man page of all commands (roff, man(7) macros) */
 void options_man(const struct command *const *cmds, const struct exit_row *exits,
 		 struct text *out);
 
-/** options_exits() - Add the table of exit statuses as --help shows it */
+/** options_exits() - Add what each exit status means, as --help shows it */
 void options_exits(const struct exit_row *exits, struct text *out);
 
 #endif

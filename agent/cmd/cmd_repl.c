@@ -14,8 +14,6 @@
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
-#include "agent/session/confined.h"
-#include "agent/session/jail_opts.h"
 #include "agent/session/pipe_file.h"
 #include "init/io.h"
 
@@ -43,69 +41,61 @@ static const struct opt opts[] = {
 };
 OPT_ROWS_FIT(opts);
 
-struct whole {
-	struct repl repl;
-	struct text stepjail;
-	struct jail_binds binds;
-	struct confined confined;
-	cJSON *given; /* until it is in the transcript */
-};
-
-static void whole_free(struct whole **where)
+static void repl_free(struct repl **where)
 {
-	struct whole *w = *where;
+	struct repl *r = *where;
 
-	if (!w)
-		return;
-	session_close(&w->repl.session);
-	confined_end(&w->confined);
-	cJSON_Delete(w->given);
-	lines_close(&w->repl.lines);
-	transcript_close(&w->repl.transcript);
-	out_close(&w->repl.collected);
-	shown_end(&w->repl.shown);
-	text_free(&w->repl.typed);
-	jail_binds_free(&w->binds);
-	text_free(&w->stepjail);
-	free(w);
+	session_close(&r->session);
+	confined_end(&r->confined);
+	cJSON_Delete(r->given);
+	lines_close(&r->lines);
+	transcript_close(&r->transcript);
+	out_close(&r->collected);
+	shown_end(&r->shown);
+	text_free(&r->typed);
+	jail_binds_free(&r->binds);
+	free(r);
 }
 
-static int open_transcript(struct whole *w, const struct repl_options *o, struct err *e)
+static int open_transcript(struct repl *r, const struct repl_options *o, struct err *e)
 {
-	struct transcript *t = &w->repl.transcript;
-	int s = transcript_open(t, o->transcript, "repl", e);
+	int s = transcript_open(&r->transcript, o->transcript, "repl", e);
 
-	if (s < 0 || t->fd < 0)
+	if (s < 0 || r->transcript.fd < 0)
 		return s;
-	w->given = inputs_record(&o->jail, &w->binds, false, w->repl.show.stop, e);
-	return w->given ? 0 : -e->errnum;
+	r->given = inputs_record(&o->jail, &r->binds, false, r->show.stop, e);
+	return r->given ? 0 : -e->errnum;
 }
 
-/* the first line, where there is a transcript; @s is kept where it is a failure */
-static int begin_transcript(struct whole *w, int s, struct err *e)
+/* @s: how it went so far; that is kept where it is a failure, else 0 or -errno */
+static int add_line(struct repl *r, int s, const char *event, cJSON *line, struct err *e)
 {
 	struct err unheard;
-	cJSON *line = w->given ? cJSON_CreateObject() : NULL;
+	int t = transcript_add(&r->transcript, NULL, event, line, s < 0 ? &unheard : e);
 
-	if (!w->given)
+	return s < 0 || t == 0 ? s : t;
+}
+
+/* the first line, where there is a transcript */
+static int begin_transcript(struct repl *r, int s, struct err *e)
+{
+	cJSON *line;
+
+	if (!r->given)
 		return s;
+	line = cJSON_CreateObject();
 	(void)cJSON_AddNumberToObject(line, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(line, "command", "repl");
-	(void)cJSON_AddItemToObject(line, "confinement", confined_json(&w->confined));
-	(void)cJSON_AddItemToObject(line, "jail", w->given);
-	w->given = NULL;
-
-	int t = transcript_add(&w->repl.transcript, NULL, "start", line,
-			       s < 0 ? &unheard : e);
-
-	return s < 0 ? s : t;
+	(void)cJSON_AddItemToObject(line, "confinement", confined_json(&r->confined));
+	(void)cJSON_AddItemToObject(line, "jail", r->given);
+	r->given = NULL;
+	return add_line(r, s, "start", line, e);
 }
 
 /* the last line, and where it is */
 static int end_transcript(struct repl *r, int s, struct err *e)
 {
 	cJSON *line = cJSON_CreateObject();
-	struct err unheard;
 
 	(void)cJSON_AddStringToObject(line, "outcome",
 				      s >= 0        ? "ended"
@@ -115,19 +105,16 @@ static int end_transcript(struct repl *r, int s, struct err *e)
 		(void)cJSON_AddNumberToObject(line, "status", s);
 	else
 		record_string(line, "error", e->text, strlen(e->text));
-
 	out_record(&r->collected, line);
-
-	int t = transcript_add(&r->transcript, NULL, "end", line, s < 0 ? &unheard : e);
-
+	s = add_line(r, s, "end", line, e);
 	/* a script's stderr is its own, but for what its caller cannot know */
 	if (r->lines.edit || r->transcript.chosen)
 		transcript_show(&r->transcript, &r->show);
-	return s < 0 ? s : t < 0 ? t : s;
+	return s;
 }
 
 /* what goes in and comes out */
-static int open_files(struct whole *w, const struct repl_options *o, struct stop *stop,
+static int open_files(struct repl *r, const struct repl_options *o, struct stop *stop,
 		      struct err *e)
 {
 	char name[INPUT_FILE_NAME_BYTES];
@@ -139,10 +126,10 @@ static int open_files(struct whole *w, const struct repl_options *o, struct stop
 			return err_say(
 				e, EINVAL,
 				"--file: stdin is what repl reads its lines from; give a file or another pipe");
-	s = jail_binds_make(&o->jail, NULL, stop, &w->binds, e);
+	s = jail_binds_make(&o->jail, NULL, stop, &r->binds, e);
 	if (s == 0)
-		s = out_open(&w->repl.collected, &o->out, &w->confined.policy, e);
-	jail_binds_add(&w->binds, &w->repl.collected.marker);
+		s = out_open(&r->collected, &o->out, &r->confined.policy, e);
+	jail_binds_add(&r->binds, &r->collected.marker);
 	return s;
 }
 
@@ -162,47 +149,34 @@ static int plan_prompt(struct confine_policy *p, bool edit, struct err *e)
 	return open ? confine_add_path(p, ".", CONFINE_CREATE, e) : 0;
 }
 
-static int start(struct whole *w, const struct repl_options *o, struct stop *stop,
+static int start(struct repl *r, const struct repl_options *o, struct stop *stop,
 		 struct err *e)
 {
-	struct repl *r = &w->repl;
-	int s = open_files(w, o, stop, e);
+	int s = open_files(r, o, stop, e);
 
+	r->plan = (struct session_plan){ .deadline_ms = UINT64_MAX,
+					 .heard = repl_heard,
+					 .heard_arg = r };
 	if (s == 0)
-		s = launch_find(o->jail.stepjail, &w->stepjail, e);
+		s = jail_plan(&o->jail, &r->binds, SESSION_REPL_OUTPUT, &r->plan, e);
 	if (s == 0)
 		s = lines_open(&r->lines, !o->no_history, stop, e);
 	if (s < 0)
 		return s;
-	r->plan = (struct session_plan){
-		.serve = { .stepjail = text_string(&w->stepjail),
-			   .rootfs = o->jail.rootfs,
-			   .pass = &o->jail.pass,
-			   .binds = (const char *const *)w->binds.list,
-			   .bind_count = w->binds.count,
-			   .step_ms = o->jail.step_ms,
-			   .output_limit = SESSION_REPL_OUTPUT },
-		.deadline_ms = UINT64_MAX,
-		.interactive = r->lines.edit != NULL,
-		.files = w->binds.puts,
-		.file_count = w->binds.put_count,
-		.heard = repl_heard,
-		.heard_arg = r,
-	};
-	w->confined.policy.required = o->require_confinement;
-	s = open_transcript(w, o, e);
+	r->plan.interactive = r->lines.edit != NULL;
+	s = open_transcript(r, o, e);
 	if (s == 0)
 		s = shown_plan(&r->shown, &r->collected.folder, &r->transcript,
-			       &w->confined.policy, e);
-	w->confined.broker.tidy = text_string(&r->shown.folder.path);
+			       &r->confined.policy, e);
+	r->confined.broker.tidy = text_string(&r->shown.folder.path);
 	if (s == 0)
-		s = confined_serve(&w->confined, &r->plan.serve, stop, e);
+		s = confined_serve(&r->confined, &r->plan.serve, stop, e);
 	if (s == 0)
-		s = plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
+		s = plan_prompt(&r->confined.policy, r->plan.interactive, e);
 	if (s == 0)
-		s = confined_go(&w->confined, stop, e);
+		s = confined_go(&r->confined, stop, e);
 	/* confined or not: what it was is in the record */
-	s = begin_transcript(w, s, e);
+	s = begin_transcript(r, s, e);
 	if (s == 0)
 		s = session_open(&r->session, &r->plan, stop, e);
 	repl_start(r);
@@ -223,29 +197,28 @@ static int collect(struct repl *r, int s, struct err *e)
 static int repl_main(const void *options, const char *operand, struct stop *stop,
 		     struct err *e)
 {
-	__attribute__((cleanup(whole_free))) struct whole *w =
-		memory_zeroed(1, sizeof(*w));
+	__attribute__((cleanup(repl_free))) struct repl *r = memory_zeroed(1, sizeof(*r));
 	const struct repl_options *o = options;
 
 	(void)operand;
-	w->repl.transcript.fd = -1;
-	w->confined = CONFINED_NOT;
-	w->repl.collected = OUT_NONE;
-	w->repl.shown = SHOWN_NONE;
-	show_open(&w->repl.show, STDERR_FILENO, (enum show_color)o->color, stop);
+	r->transcript.fd = -1;
+	r->confined = CONFINED_NOT;
+	r->confined.policy.required = o->require_confinement;
+	r->collected = OUT_NONE;
+	r->shown = SHOWN_NONE;
+	show_open(&r->show, STDERR_FILENO, (enum show_color)o->color, stop);
 
-	int s = start(w, o, stop, e);
+	int s = start(r, o, stop, e);
 
 	if (s < 0)
-		return w->repl.transcript.chain.lines ? end_transcript(&w->repl, s, e)
-						      : s;
-	show_said(&w->repl.show, &w->repl.session.serve.diag);
-	if (w->repl.lines.edit)
+		return r->transcript.chain.lines ? end_transcript(r, s, e) : s;
+	show_said(&r->show, &r->session.serve.diag);
+	if (r->lines.edit)
 		show_note(
-			&w->repl.show,
+			&r->show,
 			"Python in a jail. :help lists the commands, Ctrl-C interrupts, Ctrl-D leaves.");
-	s = repl_run(&w->repl, e);
-	return end_transcript(&w->repl, collect(&w->repl, s, e), e);
+	s = repl_run(r, e);
+	return end_transcript(r, collect(r, s, e), e);
 }
 
 const struct command command_repl = {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "agent/base/file.h"
+#include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/read_transcript.h"
 #include "agent/replay/replay.h"
-#include "agent/session/launch.h"
 #include "init/io.h"
 
 struct replay_options {
@@ -46,56 +46,43 @@ static const struct opt opts[] = {
 };
 OPT_ROWS_FIT(opts);
 
-struct whole {
-	struct replay replay;
-	struct show show;
-	struct text stepjail;
-};
-
-static void whole_free(struct whole **where)
+static void end(struct replay **where)
 {
-	struct whole *w = *where;
-
-	if (!w)
-		return;
-	replay_free(&w->replay);
-	text_free(&w->stepjail);
-	free(w);
+	replay_free(*where);
+	free(*where);
 }
 
 /* nothing of it runs before all of it was read, by a process that can do nothing; then
  * this one is confined, and checks each line again */
-static int read_twice(struct whole *w, const char *path, int fd,
+static int read_twice(struct replay *r, const char *path, int fd,
 		      struct read_transcript *reading, struct err *e)
 {
-	int r = peek_run(fd, path, w->replay.stop, &w->replay.start, e);
+	int s = peek_run(fd, path, r->stop, &r->start, e);
 
-	if (r == 0)
-		r = w->replay.start.format
-			    ? replay_start(&w->replay, e)
-			    : confined_go(&w->replay.confined, w->replay.stop, e);
-	if (r == 0)
-		r = read_transcript_run(fd, replay_take, &w->replay, reading, e);
-	if (r == 0 && reading->end == READ_TRANSCRIPT_CHANGED)
+	if (s == 0)
+		s = r->start.format ? replay_start(r, e)
+				    : confined_go(&r->confined, r->stop, e);
+	if (s == 0)
+		s = read_transcript_run(fd, replay_take, r, reading, e);
+	if (s == 0 && reading->end == READ_TRANSCRIPT_CHANGED)
 		return err_say(e, EBADMSG,
 			       "%s was changed while it was read: line %" PRIu64
 			       " does not fit: %s",
 			       path, reading->chain.lines + 1, reading->why.text);
-	return r;
+	return s;
 }
 
-static int say_end(struct whole *w, const struct read_transcript *reading,
+static int say_end(const struct replay *r, const struct read_transcript *reading,
 		   const char *path, struct err *e)
 {
-	const struct replay *r = &w->replay;
 	cleanup_text struct text line = { 0 };
 
 	if (reading->end == READ_TRANSCRIPT_CUT) {
 		read_transcript_words(reading, path, &line);
-		show_note(&w->show, text_string(&line));
+		show_note(r->show, text_string(&line));
 	}
 	if (r->pending)
-		show_note(&w->show, "the last step's end is not recorded: not run again");
+		show_note(r->show, "the last step's end is not recorded: not run again");
 	text_clear(&line);
 	text_count(&line, r->steps, "step");
 	text_puts(&line, " run again: ");
@@ -103,8 +90,8 @@ static int say_end(struct whole *w, const struct read_transcript *reading,
 		text_count(&line, r->differ, "difference");
 	else
 		text_puts(&line, "nothing differs");
-	show_line(&w->show, text_string(&line));
-	if (show_check(&w->show, e) < 0)
+	show_line(r->show, text_string(&line));
+	if (show_check(r->show, e) < 0)
 		return -e->errnum;
 	return r->differ ? 1 : (int)reading->end;
 }
@@ -112,30 +99,24 @@ static int say_end(struct whole *w, const struct read_transcript *reading,
 static int replay_run(const void *options, const char *operand, struct stop *stop,
 		      struct err *e)
 {
-	__attribute__((cleanup(whole_free))) struct whole *w = calloc(1, sizeof(*w));
+	__attribute__((cleanup(end))) struct replay *r = memory_zeroed(1, sizeof(*r));
 	const struct replay_options *o = options;
 	struct read_transcript reading = { 0 };
+	struct show show;
 
-	if (!w)
-		return err_set(e, ENOMEM, "replay");
+	r->confined = CONFINED_NOT;
+	r->confined.policy.required = o->require_confinement;
+	r->asked = &o->jail;
+	r->skills = o->skills;
+	r->stop = stop;
+	r->show = &show;
+	r->out = OUT_NONE;
+	show_open(&show, STDOUT_FILENO, (enum show_color)o->color, stop);
 
-	w->replay.confined = CONFINED_NOT;
-	w->replay.out = OUT_NONE;
+	cleanup_fd int fd = file_open(operand, "", e);
+	int s = fd < 0 ? fd : read_twice(r, operand, fd, &reading, e);
 
-	int r = launch_find(o->jail.stepjail, &w->stepjail, e);
-	cleanup_fd int fd = r < 0 ? r : file_open(operand, "", e);
-
-	if (fd < 0)
-		return fd;
-	show_open(&w->show, STDOUT_FILENO, (enum show_color)o->color, stop);
-	w->replay.confined.policy.required = o->require_confinement;
-	w->replay.asked = &o->jail;
-	w->replay.skills = o->skills;
-	w->replay.stepjail = text_string(&w->stepjail);
-	w->replay.stop = stop;
-	w->replay.show = &w->show;
-	r = read_twice(w, operand, fd, &reading, e);
-	return r < 0 ? r : say_end(w, &reading, operand, e);
+	return s < 0 ? s : say_end(r, &reading, operand, e);
 }
 
 const struct command command_replay = {

@@ -22,25 +22,25 @@ static const struct opt opts[] = {
 	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked); openai (any server that speaks chat completions), and ollama, llamacpp or vllm, which are the same with a base URL on this host; anthropic (any that speaks its messages).",
 	  COMMON(MODEL, TEXT, model) },
 	{ "model-name", "NAME", NULL, "Which of the server's models.",
-	  COMMON(MODEL, TEXT, model_name) },
+	  COMMON(MODEL, TEXT, plan.model_name) },
 	{ "code-in", NULL, "text",
 	  "How code comes: text (in fences or tags) or tools (calls of a tool python).",
 	  COMMON(MODEL, CHOICE, code_in), .choices = { "text", "tools" } },
 	{ "base-url", "URL", NULL,
 	  "The server, up to and without /chat/completions or /messages; else that of --model, such as https://api.openai.com/v1.",
-	  COMMON(MODEL, TEXT, base_url) },
+	  COMMON(MODEL, TEXT, plan.base_url) },
 	{ "key-file", "FILE", NULL,
 	  "Read the API key from a file, not from STEPJAIL_API_KEY or, with openai, OPENAI_API_KEY, with anthropic, ANTHROPIC_API_KEY.",
-	  COMMON(MODEL, TEXT, key_file) },
+	  COMMON(MODEL, TEXT, plan.key_file) },
 	{ "model-time", "TIME", "2m",
 	  "Longest silence of a server that is to answer, or is answering.",
-	  ROW(MODEL, TIME, model_time_ms), .min = 100, .max = HOUR_MS },
+	  ROW(MODEL, TIME, plan.request_ms), .min = 100, .max = HOUR_MS },
 	{ "retries", "N", "4",
 	  "How often to ask again after 408, 429, 5xx, a failed connection, or an answer that broke off.",
-	  ROW(MODEL, COUNT, retries), .min = 0, .max = 1000 },
+	  ROW(MODEL, COUNT, plan.retries), .min = 0, .max = 1000 },
 	{ "retry-wait", "TIME", "500ms",
 	  "The first wait before that; it doubles up to 40 times as much.",
-	  ROW(MODEL, TIME, retry_wait_ms), .min = 1, .max = HOUR_MS },
+	  ROW(MODEL, TIME, plan.retry_wait_ms), .min = 1, .max = HOUR_MS },
 	{ "context", "TOKENS", NULL,
 	  "What the model can hold: old observations are left out when that is near.",
 	  ROW(MODEL, COUNT, context_tokens), .min = 1000, .max = 1000000000 },
@@ -75,15 +75,12 @@ static void solve_free(struct solve **where)
 {
 	struct solve *s = *where;
 
-	if (!s)
-		return;
 	session_close(&s->session);
 	confined_end(&s->confined);
 	model_close(&s->model);
 	mode_free(&s->mode);
 	loop_free(&s->loop);
 	transcript_close(&s->transcript);
-	text_free(&s->stepjail);
 	out_close(&s->out);
 	shown_end(&s->shown);
 	jail_binds_free(&s->binds);
@@ -131,8 +128,8 @@ static void plan_loop(struct solve *s, const char *task)
 		.out = &s->out,
 		.judges = s->judges,
 		.judge_count = s->judge_count,
-		.checks = s->loop.checks,
-		.preface = s->loop.preface,
+		.checks = &s->checks,
+		.preface = &s->skills.preface,
 		.answered = skills_save,
 		.answered_arg = &s->skills,
 		.step = &s->step,

@@ -147,19 +147,17 @@ static int open_named(const char *operand, struct err *e)
 static int show_run(const void *options, const char *operand, struct stop *stop,
 		    struct err *e)
 {
-	const struct confine_policy policy = { 0 };
 	struct confine_facts facts;
 	cleanup_text struct text words = { 0 };
 	struct read_transcript reading;
 	struct show show;
 	cleanup_fd int fd = open_named(operand, e);
-	int r = fd < 0 ? fd : confine_self(&policy, &facts, e);
+	int r = fd < 0 ? fd : confine_self(&(struct confine_policy){ 0 }, &facts, e);
 
 	(void)options;
-	if (r < 0)
-		return r;
 	show_open(&show, STDOUT_FILENO, SHOW_AUTO, stop);
-	r = account_show(fd, &show, &reading, e);
+	if (r == 0)
+		r = account_show(fd, &show, &reading, e);
 	if (r < 0)
 		return r;
 	read_transcript_words(&reading, operand, &words);

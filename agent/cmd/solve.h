@@ -19,14 +19,9 @@
 
 struct solve_options {
 	const char *model;
-	const char *model_name;
-	const char *base_url;
-	const char *key_file;
+	struct model_plan plan; /* what of it is asked for */
 	const char *transcript;
 	uint64_t code_in;
-	uint64_t model_time_ms;
-	uint64_t retries;
-	uint64_t retry_wait_ms;
 	uint64_t context_tokens;
 	uint64_t reply_tokens;
 	struct budget_options budget;
@@ -49,7 +44,6 @@ struct solve {
 	struct jail_binds binds;
 	struct checks checks;
 	struct skills skills;
-	struct text stepjail;
 	struct model_plan model_plan;
 	struct model model;
 	struct session_plan session_plan;

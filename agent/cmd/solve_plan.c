@@ -21,27 +21,20 @@ static void heard(void *arg, const char *words, size_t length)
 static int open_model(struct solve *s, struct err *e)
 {
 	const struct solve_options *o = s->o;
+	struct model_plan *p = &s->model_plan;
 
 	if (!o->model)
 		return err_say(
 			e, EINVAL,
 			"--model is missing: give --model scripted:FILE for a file of turns, or --model openai (or anthropic, ollama, llamacpp, vllm) --model-name NAME for a server");
-	s->model_plan = (struct model_plan){
-		.base_url = o->base_url,
-		.model_name = o->model_name,
-		.key_file = o->key_file,
-		.require_confinement = o->require_confinement,
-		.tools = o->code_in == 1,
-		.retries = o->retries,
-		.retry_wait_ms = o->retry_wait_ms,
-		.request_ms = o->model_time_ms,
-		.stop = s->stop,
-		.note = note,
-		.note_arg = &s->show,
-		.heard = s->show.terminal && !o->json ? heard : NULL,
-		.heard_arg = &s->show,
-	};
-	return model_open(&s->model, o->model, &s->model_plan, e);
+	*p = o->plan;
+	p->require_confinement = o->require_confinement;
+	p->tools = o->code_in == 1;
+	p->stop = s->stop;
+	p->note = note;
+	p->heard = s->show.terminal && !o->json ? heard : NULL;
+	p->note_arg = p->heard_arg = &s->show;
+	return model_open(&s->model, o->model, p, e);
 }
 
 /* the checks of prompts, replies and the answer */
@@ -61,7 +54,6 @@ static int plan_checks(struct solve *s, struct err *e)
 	v->session = &s->session;
 	v->transcript = &s->transcript;
 	v->show = &s->show;
-	s->loop.checks = v;
 	if (r == 0 && checks_judge(v, &s->judges[s->judge_count]))
 		s->judge_count++;
 	return r;
@@ -94,30 +86,26 @@ static int plan_skills(struct solve *s, struct err *e)
 		.stop = s->stop,
 		.deadline_ms = s->checks.plan.deadline_ms,
 	};
-	s->loop.preface = &skills->preface;
 	return skills_plan(skills, &s->o->jail, &s->binds, &s->confined.broker,
 			   &s->confined.policy, e);
 }
 
 static int plan_session(struct solve *s, struct err *e)
 {
+	bool programs = s->mode.mode->programs;
+
 	s->session_plan = (struct session_plan){
-		.serve = { .stepjail = text_string(&s->stepjail),
-			   .rootfs = s->o->jail.rootfs,
-			   .pass = &s->o->jail.pass,
-			   .binds = (const char *const *)s->binds.list,
-			   .bind_count = s->binds.count,
-			   .step_ms = s->o->jail.step_ms,
-			   .output_limit =
-				   s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL },
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->stateless,
-		.heard = s->mode.mode->programs ? mode_heard : NULL,
+		.heard = programs ? mode_heard : NULL,
 		.heard_arg = &s->mode,
-		.files = s->binds.puts,
-		.file_count = s->binds.put_count,
 	};
-	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
+
+	int r = jail_plan(&s->o->jail, &s->binds, programs ? MODE_OUTPUT_LIMIT : NULL,
+			  &s->session_plan, e);
+
+	return r < 0 ? r
+		     : confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
 }
 
 /* what goes in and comes out; nothing of it is kept from one jail to the next */
@@ -151,9 +139,7 @@ int solve_plan(struct solve *s, struct err *e)
 		s->judges[s->judge_count++] =
 			(struct judge){ "tests", tests_ask, &s->mode.tests };
 	if (r == 0)
-		r = budget_make(&o->budget, o->model_name, &s->budget, e);
-	if (r == 0)
-		r = launch_find(o->jail.stepjail, &s->stepjail, e);
+		r = budget_make(&o->budget, o->plan.model_name, &s->budget, e);
 	if (r == 0)
 		r = plan_checks(s, e);
 	if (r == 0)

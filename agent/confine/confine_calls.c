@@ -107,7 +107,6 @@ static const struct row allowed[] = {
 	{ CONFINE_EDIT, "kill", "a new size of the window",
 	  BOTH(0, 0, 1, INT, SIGWINCH) },
 	{ CONFINE_EDIT, "kill", "Ctrl-\\ at the prompt", BOTH(0, 0, 1, INT, SIGQUIT) },
-	{ CONFINE_EDIT, "memfd_create", "the history, before it is written", ALWAYS },
 	{ CONFINE_EDIT, "fchmod", "libedit's mode for it", IF(1, INT, 0600) },
 
 	/* memory: none that is executable */

@@ -3,13 +3,13 @@
  * tests.c - the user's tests judge the answer: see tests.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/file.h"
 #include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/judge/harness.h"
@@ -47,12 +47,10 @@ static int digest(const struct tests_file *f, char hex[DIGEST_HEX], struct err *
 
 static int open_file(struct tests *t, struct tests_file *f, struct err *e)
 {
-	struct stat st;
-
-	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0 || fstat(f->fd, &st) < 0)
-		return err_set(e, errno, "--tests: %s", f->path);
-	if (!S_ISREG(st.st_mode) || !(is_module(f->name) || is_cases(f->name)))
+	f->fd = file_open(f->path, "--tests: ", e);
+	if (f->fd < 0)
+		return f->fd;
+	if (!is_module(f->name) && !is_cases(f->name))
 		return err_say(
 			e, EINVAL,
 			"--tests: %s is neither a Python file that can be imported, called like test_sums.py, nor cases in a .json or .jsonl file",

@@ -12,13 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "agent/base/path.h"
 #include "agent/repl/lines.h"
+#include "init/io.h"
 
 #define HISTORY_LINES 1000
 #define CTRL_D '\x04'
@@ -56,8 +55,7 @@ static int next_char(EditLine *edit, wchar_t *c)
 
 	(void)el_get(edit, EL_CLIENTDATA, &l);
 	for (;;) {
-		l->stopped = !wait_for_input(l);
-		if (l->stopped)
+		if (!wait_for_input(l))
 			return -1;
 
 		ssize_t n = read(STDIN_FILENO, &byte, 1);
@@ -84,6 +82,20 @@ static int next_char(EditLine *edit, wchar_t *c)
 	}
 }
 
+static void open_history(struct lines *l)
+{
+	HistEvent event;
+	cleanup_free char *path = path_of_state("history");
+	int fd;
+
+	if (!path)
+		return;
+	(void)history(l->history, &event, H_LOAD, path);
+	/* now, for it is written when nothing can be opened any more */
+	fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	l->history_file = fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 static int open_editor(struct lines *l, bool keep, struct err *e)
 {
 	HistEvent event;
@@ -106,21 +118,13 @@ static int open_editor(struct lines *l, bool keep, struct err *e)
 	(void)el_set(l->edit, EL_SIGNAL, 1);
 	(void)el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	if (keep)
-		l->history_path = path_of_state("history");
-	if (!l->history_path)
-		return 0;
-	(void)history(l->history, &event, H_LOAD, l->history_path);
-	/* now, for it is written when nothing can be opened any more */
-	l->history_fd =
-		open(l->history_path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (l->history_fd >= 0)
-		(void)fchmod(l->history_fd, 0600);
+		open_history(l);
 	return 0;
 }
 
 int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e)
 {
-	*l = (struct lines){ .stop = stop, .history_fd = -1 };
+	*l = (struct lines){ .stop = stop };
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return 0;
 	return open_editor(l, keep, e);
@@ -143,14 +147,14 @@ int lines_read(struct lines *l, const char *prompt, struct text *line, struct er
 
 	text_clear(line);
 	l->prompt = prompt;
-	l->stopped = false;
 	el_resize(l->edit);
 
 	const char *typed = el_gets(l->edit, &count);
 
-	if (l->stopped)
+	if (l->stop->signal)
 		return stopped(l, e);
-	if (!typed || count <= 0) {
+	l->ended = !typed || count <= 0;
+	if (l->ended) {
 		(void)!write(STDOUT_FILENO, "\n", 1);
 		return 0;
 	}
@@ -197,46 +201,25 @@ void lines_drop(struct lines *l, size_t length)
 		memmove(l->script.bytes, l->script.bytes + length, l->script.length);
 }
 
-/* all of it, as the library writes it; its length, or -1 */
-static off_t write_history(struct lines *l, FILE *file)
+/* over what was there: a full disk costs the last lines alone */
+static void save_history(struct lines *l)
 {
 	HistEvent event;
 
-	if (history(l->history, &event, H_SAVE_FP, file) < 0 || fflush(file) < 0)
-		return -1;
-	return ftello(file);
-}
-
-/* over what was there, once there is room for all of it: a full disk costs nothing */
-static void save_history(struct lines *l)
-{
-	int fd = memfd_create("history", MFD_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
-	off_t length = file ? write_history(l, file) : -1;
-	char *bytes = length > 0 ? malloc((size_t)length) : NULL;
-
-	if (bytes && pread(fd, bytes, (size_t)length, 0) == length &&
-	    posix_fallocate(l->history_fd, 0, length) == 0 &&
-	    pwrite(l->history_fd, bytes, (size_t)length, 0) == length)
-		(void)!ftruncate(l->history_fd, length);
-	free(bytes);
-	if (file)
-		(void)fclose(file);
-	else if (fd >= 0)
-		(void)close(fd);
+	if (history(l->history, &event, H_SAVE_FP, l->history_file) >= 0 &&
+	    fflush(l->history_file) == 0)
+		(void)!ftruncate(fileno(l->history_file), ftello(l->history_file));
+	(void)fclose(l->history_file);
 }
 
 void lines_close(struct lines *l)
 {
-	if (l->history && l->history_fd >= 0)
+	if (l->history_file)
 		save_history(l);
-	if (l->history_path && l->history_fd >= 0)
-		(void)close(l->history_fd);
 	if (l->edit)
 		el_end(l->edit);
 	if (l->history)
 		history_end(l->history);
-	free(l->history_path);
 	text_free(&l->script);
 	*l = (struct lines){ 0 };
 }

@@ -8,6 +8,7 @@
 
 #include <histedit.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "agent/base/stop.h"
 #include "agent/base/text.h"
@@ -16,12 +17,10 @@ struct lines {
 	struct stop *stop;
 	EditLine *edit; /* NULL without a terminal */
 	History *history;
-	char *history_path; /* NULL for none */
-	int history_fd;     /* to write it, or -1 */
+	FILE *history_file; /* to write it, or NULL */
 	const char *prompt;
-	bool stopped;       /* a signal ended the line */
 	struct text script; /* without a terminal: what was read and is not run yet */
-	bool ended;         /* there is no more of it */
+	bool ended;         /* there is no more of it, or of what is typed */
 };
 
 /**
@@ -36,8 +35,8 @@ int lines_open(struct lines *l, bool keep, struct stop *stop, struct err *e);
 /**
  * lines_read() - The next line that is typed, its newline left out
  *
- * Return: 1, 0 at the end, -ECANCELED (Ctrl-C: this line is void), -EINTR (another signal
- * came), -E2BIG or -ENOMEM
+ * Return: 1, 0 at the end, which sets @ended, -ECANCELED (Ctrl-C: this line is void),
+ * -EINTR (another signal came), -E2BIG or -ENOMEM
  */
 int lines_read(struct lines *l, const char *prompt, struct text *line, struct err *e);
 

@@ -178,12 +178,6 @@ static int run_recorded(struct repl *r, const struct text *code, struct err *e)
 	return s;
 }
 
-static int record_end(struct repl *r, struct err *e)
-{
-	return transcript_add(&r->transcript, NULL, "step",
-			      record_step(r->steps, NULL, &r->step, NULL), e);
-}
-
 /* what is run is UTF-8, and within EXTRACT_CODE_MAX */
 static int run_step(struct repl *r, const struct text *code, struct err *e)
 {
@@ -212,7 +206,8 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	r->branches[r->session.branch].state = r->session.state;
 	if (repl_status(f))
 		r->status = repl_status(f);
-	s = record_end(r, e);
+	s = transcript_add(&r->transcript, NULL, "step",
+			   record_step(r->steps, NULL, &r->step, NULL), e);
 	if (s == 0 && r->failed)
 		s = err_set(e, r->failed, "cannot write what the code printed");
 	return s;
@@ -291,7 +286,6 @@ static int read_typed(struct repl *r, struct err *e)
 
 	int s = lines_read(&r->lines, prompt, &line, e);
 
-	r->ended = s == 0;
 	if (s > 0)
 		s = take_typed(r, &line, e);
 	if (s != -ECANCELED)
@@ -314,7 +308,7 @@ static int run_pieces(struct repl *r, size_t length, struct err *e)
 		bool begun = *mark == PIECES_BEGIN;
 		size_t piece = pieces_next(&mark, text + at, length - at);
 
-		if (at + piece == length && *mark != PIECES_BEGIN && !r->ended)
+		if (at + piece == length && *mark != PIECES_BEGIN && !r->lines.ended)
 			break;
 		if (begun && text[at] == ':')
 			s = repl_command(r, text + at, strcspn(text + at, "\n"), e);
@@ -333,7 +327,6 @@ static int read_script(struct repl *r, struct err *e)
 	const char *end =
 		script->length ? memrchr(script->bytes, '\n', script->length) : NULL;
 
-	r->ended = r->lines.ended;
 	if (s == 0 && end)
 		s = run_pieces(r, (size_t)(end - script->bytes) + 1, e);
 	if (s == 0 && script->length >= PIECES_MAX_BYTES)
@@ -345,7 +338,7 @@ int repl_run(struct repl *r, struct err *e)
 {
 	int s = 0;
 
-	while (s == 0 && !r->quitting && !r->ended) {
+	while (s == 0 && !r->quitting && !r->lines.ended) {
 		s = r->lines.edit ? read_typed(r, e) : read_script(r, e);
 		if (s == 0 && r->show.failed)
 			s = err_set(e, r->show.failed, "cannot write to stderr");

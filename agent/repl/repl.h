@@ -10,7 +10,8 @@
 #include "agent/record/shown.h"
 #include "agent/record/transcript.h"
 #include "agent/repl/lines.h"
-#include "agent/session/session.h"
+#include "agent/session/confined.h"
+#include "agent/session/jail_opts.h"
 #include "agent/show/show.h"
 
 #define REPL_BRANCHES_MAX 32
@@ -23,6 +24,9 @@ struct repl_branch {
 };
 
 struct repl {
+	struct confined confined;
+	struct jail_binds binds;
+	cJSON *given; /* of the first line, until that is in the transcript */
 	struct session_plan plan;
 	struct session session;
 	struct step step;
@@ -38,7 +42,6 @@ struct repl {
 	uint32_t branch_count; /* numbers that were used */
 	int failed; /* errno of the first write of the jail's words that failed */
 	bool quitting;
-	bool ended; /* stdin is at its end */
 	bool muted; /* this step's output is no longer shown: Ctrl-C came into it */
 	int status; /* of the last step that failed, 0 for none */
 };
@@ -101,8 +104,5 @@ int repl_get(struct repl *r, char *const *words, struct err *e);
 
 /** repl_show() - :show, likewise */
 int repl_show(struct repl *r, char *const *words, struct err *e);
-
-/** repl_commands_help() - Add the list of commands, one a line */
-void repl_commands_help(struct text *out);
 
 #endif

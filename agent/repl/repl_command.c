@@ -198,16 +198,7 @@ static int reset(struct repl *r, char *const *words, struct err *e)
 	return repl_record(r, "reset", 0, 0, NULL, e);
 }
 
-static int help(struct repl *r, char *const *words, struct err *e)
-{
-	cleanup_text struct text out = { 0 };
-
-	(void)words;
-	(void)e;
-	repl_commands_help(&out);
-	show_text(&r->show, &out);
-	return 0;
-}
+static int help(struct repl *r, char *const *words, struct err *e);
 
 static int quit(struct repl *r, char *const *words, struct err *e)
 {
@@ -246,15 +237,18 @@ static const struct {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-void repl_commands_help(struct text *out)
+static int help(struct repl *r, char *const *words, struct err *e)
 {
-	for (size_t i = 0; i < COMMANDS; i++) {
-		char head[40];
+	char head[40];
 
+	(void)words;
+	(void)e;
+	for (size_t i = 0; i < COMMANDS; i++) {
 		(void)snprintf(head, sizeof(head), ":%s %s", commands[i].name,
 			       commands[i].usage);
-		text_printf(out, "%-20s%s\n", head, commands[i].help);
+		repl_say(r, "%-20s%s", head, commands[i].help);
 	}
+	return 0;
 }
 
 static int act(struct repl *r, char *text, struct err *e)

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/file.h"
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/repl/repl.h"
@@ -51,17 +51,9 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 
 int repl_put(struct repl *r, char *const *words, struct err *e)
 {
-	cleanup_fd int fd = open(words[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup_fd int fd = file_open(words[0], "", e);
 	const char *name = words[1] ? words[1] : path_last(words[0]);
-
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "%s", words[0]);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "%s is not a regular file", words[0]);
-
-	int s = session_put(&r->session, fd, name, e);
+	int s = fd < 0 ? fd : session_put(&r->session, fd, name, e);
 
 	if (s < 0)
 		return refused(s, name, e);
@@ -113,11 +105,15 @@ int repl_get(struct repl *r, char *const *words, struct err *e)
 			: refused(session_get(&r->session, SESSION_FILE, words[0],
 					      take_bytes, &d, e),
 				  words[0], e);
-	bool begun = d.fd >= 0;
 
 	if (s == 0)
 		s = make_file(&d, e); /* an empty one has no bytes */
-	io_close_fd(&d.fd);
+
+	bool begun = d.fd >= 0;
+
+	/* some file systems tell only now that there was no room */
+	if (begun && close(d.fd) < 0 && s == 0)
+		s = err_set(e, errno, "%s", path);
 	/* what was made cannot be removed again: the agent may not */
 	return s < 0 && begun ? err_within(e, "%s holds only the beginning: ", path) : s;
 }

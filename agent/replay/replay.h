@@ -24,7 +24,6 @@
 struct replay {
 	struct confined confined;         /* CONFINED_NOT, and its policy.required */
 	const struct jail_options *asked; /* stepjail, files, pass: the caller's */
-	const char *stepjail;             /* path */
 	const char *skills;               /* the caller's folder of modules, or NULL */
 	struct stop *stop;
 	struct show *show;

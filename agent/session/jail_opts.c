@@ -90,6 +90,25 @@ void jail_binds_add(struct jail_binds *b, const struct session_file *file)
 		b->puts[b->put_count++] = *file;
 }
 
+int jail_plan(const struct jail_options *o, struct jail_binds *b,
+	      const char *output_limit, struct session_plan *p, struct err *e)
+{
+	int r = launch_find(o->stepjail, &b->stepjail, e);
+
+	p->serve = (struct serve_plan){
+		.stepjail = text_string(&b->stepjail),
+		.rootfs = o->rootfs,
+		.pass = &o->pass,
+		.binds = (const char *const *)b->list,
+		.bind_count = b->count,
+		.step_ms = o->step_ms,
+		.output_limit = output_limit,
+	};
+	p->files = b->puts;
+	p->file_count = b->put_count;
+	return r;
+}
+
 void jail_binds_free(struct jail_binds *b)
 {
 	for (size_t i = 0; i < b->count; i++)
@@ -97,5 +116,6 @@ void jail_binds_free(struct jail_binds *b)
 	for (size_t i = 0; i < b->own_puts; i++)
 		io_close_fd(&b->puts[i].fd);
 	free(b->files);
+	text_free(&b->stepjail);
 	*b = (struct jail_binds){ 0 };
 }

@@ -29,6 +29,7 @@ struct jail_binds {
 	/* what came by a pipe, and what else each new session is to begin with */
 	struct session_file puts[OPT_LIST_MAX + 1];
 	size_t put_count, own_puts; /* those opened here come first */
+	struct text stepjail;       /* where that is, once there is a plan */
 };
 
 /**
@@ -47,6 +48,16 @@ void jail_binds_add(struct jail_binds *b, const struct session_file *file);
 /** jail_binds_more() - Have one more file, in a folder of the jail; 0 or -E2BIG */
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 		    const char *name, struct err *e);
+
+/**
+ * jail_plan() - Plan sessions in a jail of these options, with all of these files
+ * @output_limit: As in struct serve_plan
+ * @p:		Its @serve and @files are overwritten; @o and @b stay valid as long as it
+ *
+ * Return: 0, or as launch_find()
+ */
+int jail_plan(const struct jail_options *o, struct jail_binds *b,
+	      const char *output_limit, struct session_plan *p, struct err *e);
 
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);

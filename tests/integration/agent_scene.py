@@ -3,6 +3,7 @@
 
 STEPJAIL_BUILD is the folder of the binaries (default build), STEPJAIL_AGENT the agent itself.
 """
+import ctypes
 import fcntl
 import hashlib
 import json
@@ -55,6 +56,23 @@ def chained(events):
         lines.append(sealed(json.dumps(order, separators=(",", ":")).encode()[:-1]))
         before = unseal(lines[-1])[1]
     return lines
+
+
+class Watch:
+    """Whether anybody opens a file, by inotify(7): what has O_PATH is not open."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        assert libc.inotify_add_watch(self.fd, os.fsencode(path), 0x20) >= 0, ctypes.get_errno()
+
+    def opened(self):
+        try:
+            return bool(os.read(self.fd, 4096))
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(self.fd)
 
 
 def wait_for(what, seconds=60):

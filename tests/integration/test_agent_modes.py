@@ -12,12 +12,22 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import fence, read_terminal  # noqa: E402
+from agent_scene import Watch, fence, read_terminal  # noqa: E402
 from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
                         writes)
 
 
 class Options(WaysCase):
+    def test_a_pipe_is_no_test(self):
+        """And is not opened: that wakes who waits for its other end."""
+        os.mkfifo(self.path("test_pipe.py"))
+        watch = Watch(self.path("test_pipe.py"))
+        status, _, err = self.shown("tests", "--model", self.script("x"), "--tests",
+                                    self.path("test_pipe.py"))
+        self.assertEqual(status, 125)
+        self.one_line(err, "--tests: ", "test_pipe.py is not a regular file")
+        self.assertFalse(watch.opened())
+
     def test_refusals(self):
         model = ["--model", self.script("x")]
         tests = self.path("test_add.py", TESTS)

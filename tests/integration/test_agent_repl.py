@@ -3,6 +3,8 @@
 """test_agent_repl.py - stepjail-agent repl: a script on stdin"""
 import json
 import os
+import re
+import resource
 import signal
 import sys
 import tempfile
@@ -11,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import CSV, AgentCase, alive, family, wait_for  # noqa: E402
+from agent_scene import CSV, AgentCase, Watch, alive, family, wait_for  # noqa: E402
 
 
 class Script(AgentCase):
@@ -175,6 +177,26 @@ class Script(AgentCase):
             self.assertIn(f"{name}: Permission denied", err)
         self.assertEqual(out, "['whole']\n")
 
+    def test_put_opens_no_pipe(self):
+        """Nor a device: that may wait, or wake who waits for its other end."""
+        os.mkfifo(self.path("fifo"))
+        watch = Watch(self.path("fifo"))
+        _, err = self.repl(":put fifo\n:put /dev/null\n", status=1)
+        self.assertEqual(err, "fifo is not a regular file\n/dev/null is not a regular file\n")
+        self.assertFalse(watch.opened())
+
+    def test_get_that_finds_no_room(self):
+        """The beginning is left, for nothing is removed at a prompt; so it is named."""
+        script = self.path("script", "import resource as r\nr.setrlimit(r.RLIMIT_FSIZE, (-1, -1))\n"
+                                     "open('a', 'wb').write(bytes(300000))\n:get a\n")
+        limit = resource.RLIMIT_FSIZE, (100000, -1)  # of the agent; the jail lifts its own
+        with open(script) as stdin:
+            status, _, err = self.run_agent("repl", "--stepjail", self.fake, "--transcript", "none",
+                                            stdin=stdin, cwd=self.folder,
+                                            preexec_fn=lambda: resource.setrlimit(*limit))
+        self.assertEqual((status, err), (1, "a holds only the beginning: a: File too large\n"))
+        self.assertEqual(os.path.getsize(self.path("a")), 100000)
+
     def test_get_makes_files_below_the_folder_alone(self):
         os.mkdir(self.path("below"))
         with tempfile.TemporaryDirectory() as elsewhere:
@@ -198,7 +220,9 @@ class Script(AgentCase):
     def test_help_status_reset(self):
         out, err = self.repl("x = 1\n:help\n:status\n:states\n:reset\nprint('x' in globals())\n")
         self.assertEqual(out, "False\n")
-        self.assertIn(":rollback N", err)
+        for name in ("rollback N", "branch [NAME [N]]", "switch NAME", "drop NAME", "states", "files [DIR]",
+                     "put FILE [NAME]", "get NAME [FILE]", "show", "status", "reset", "help", "quit"):
+            self.assertRegex(err, rf"(?m)^:{re.escape(name)} +[A-Z].*\.$")
         self.assertIn("branch main, state 1; 1 sessions begun", err)
 
     def test_control_bytes(self):

@@ -64,8 +64,12 @@ static const struct {
 	  { .mode = MODE_TESTS, .tests = { .items = { "/no/such.py" }, .count = 1 } },
 	  false,
 	  "/no/such.py" },
-	{ "no module",
+	{ "a device",
 	  { .mode = MODE_TESTS, .tests = { .items = { "/dev/null" }, .count = 1 } },
+	  false,
+	  "--tests: /dev/null is not a regular file" },
+	{ "no module",
+	  { .mode = MODE_TESTS, .tests = { .items = { "README.md" }, .count = 1 } },
 	  false,
 	  "can be imported" },
 };

@@ -81,7 +81,7 @@ static const struct {
 	{ WORDS("\0"), "one operand too many" },
 	{ WORDS("--help\0"), "an option is missing" },
 	{ WORDS(GOOD "--help\0"), "an option is missing" },
-	{ WORDS(GOOD "--help=all\0"), "an option is missing" },
+	{ WORDS(GOOD "--help=all\0"), "no such option" },
 	{ WORDS("--rootfs=core\0--step-time=1s\0"), "an option is missing" },
 	{ WORDS("--format=1\0--step-time=1s\0"), "an option is missing" },
 	{ WORDS("--format=1\0--rootfs=core\0"), "an option is missing" },

@@ -104,20 +104,6 @@ START_TEST(status_is_as_of_a_run)
 }
 END_TEST
 
-START_TEST(help_names_every_command)
-{
-	static const char *const names[] = { "rollback", "branch", "switch", "drop",
-					     "states",   "files",  "put",    "get",
-					     "status",   "reset",  "help",   "quit" };
-	struct text out = { 0 };
-
-	repl_commands_help(&out);
-	for (int i = 0; i < ROWS(names); i++)
-		ck_assert_ptr_nonnull(strstr(out.bytes, names[i]));
-	text_free(&out);
-}
-END_TEST
-
 Suite *agent_repl_suite(void)
 {
 	Suite *s = suite_create("agent repl");
@@ -126,7 +112,6 @@ Suite *agent_repl_suite(void)
 	tcase_add_loop_test(c, marks_split_a_text, 0, ROWS(splits));
 	tcase_add_loop_test(c, stream_is_harmless_in_any_pieces, 0, ROWS(streams));
 	tcase_add_loop_test(c, status_is_as_of_a_run, 0, ROWS(statuses));
-	tcase_add_test(c, help_names_every_command);
 	suite_add_tcase(s, c);
 	return s;
 }
