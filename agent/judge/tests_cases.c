@@ -39,7 +39,8 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
 	if (r == 0)
 		r = tests_run(t, "look_at_cases", true, &t->step, verdict, e);
 	if (r == 0 && json_get(*verdict, "count"))
-		r = session_get_text(&t->session, CASES "/calls", &t->calls, e);
+		r = session_get_text(&t->session, SESSION_FILE, CASES "/calls", &t->calls,
+				     e);
 	return r;
 }
 
@@ -74,7 +75,7 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	if (r < 0 || !called)
 		return r;
 	cJSON_Delete(called);
-	r = session_get_text(&t->session, CASES "/replies", &replies, e);
+	r = session_get_text(&t->session, SESSION_FILE, CASES "/replies", &replies, e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);
 	return tests_failed(r, "what your functions returned", e->text, words);

@@ -63,7 +63,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = session_get_text(s, path, &one->bytes, e);
+	int r = session_get_text(s, SESSION_FILE, path, &one->bytes, e);
 
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
@@ -112,7 +112,7 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 
 	if (depth > TESTS_TAKEN_DEPTH)
 		return tests_failed(0, path, "too many folders in each other", words);
-	r = list_get(s, *path ? path : ".", &list, e);
+	r = session_get_text(s, SESSION_FOLDER, *path ? path : ".", &list, e);
 	if (r < 0)
 		return tests_failed(r, shown, e->text, words);
 	for (r = 1; r > 0 && (more = list_next(&list, &at, &entry)) > 0;)

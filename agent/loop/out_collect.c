@@ -278,7 +278,7 @@ static int walk(struct level *l, struct err *e)
 	struct list_entry entry;
 	struct err why = { 0 };
 	size_t at = 0;
-	int r = list_get(l->s, l->path, &list, &why);
+	int r = session_get_text(l->s, SESSION_FOLDER, l->path, &list, &why);
 
 	if (is_end(r)) {
 		*e = why;
@@ -310,7 +310,7 @@ static int settle(struct session *s, struct err *e)
 	for (int i = 0; r != 0 && i < SETTLE_TRIES; i++) {
 		cleanup_text struct text list = { .max = OUT_LIST_BYTES };
 
-		r = list_get(s, ".", &list, e);
+		r = session_get_text(s, SESSION_FOLDER, ".", &list, e);
 		if (is_end(r))
 			return r;
 		if (r < 0 && stop_sleep(s->serve.stop, SETTLE_MS) < 0)

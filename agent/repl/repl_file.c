@@ -37,7 +37,7 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 {
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	const char *folder = words[0] ? words[0] : ".";
-	int s = list_get(&r->session, folder, &list, e);
+	int s = session_get_text(&r->session, SESSION_FOLDER, folder, &list, e);
 	int more = 0;
 	struct list_entry entry;
 

@@ -6,26 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/units.h"
 #include "agent/session/list.h"
-#include "init/serve_wire.h"
-
-static int take(void *arg, const char *bytes, size_t length, struct err *e)
-{
-	struct text *list = arg;
-	char most[32];
-
-	text_add(list, bytes, length);
-	if (!list->failed)
-		return 0;
-	return err_say(e, list->failed, "it has more entries than %s of names",
-		       units_say_size(list->max, most, sizeof(most)));
-}
-
-int list_get(struct session *s, const char *path, struct text *list, struct err *e)
-{
-	return session_get(s, WIRE_LIST, path, take, list, e);
-}
 
 int list_next(const struct text *list, size_t *at, struct list_entry *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.h - a folder of a jail, as `stepjail serve` lists it: "KIND SIZE MTIME NAME" and a
- * NUL for each entry (init/serve_wire.h)
+ * list.h - a folder of a jail, as session_get_text() gives it: "KIND SIZE MTIME NAME" and
+ * a NUL for each entry (init/serve_wire.h)
  *
  * Names are the jail's own words: any bytes but NUL and slash.
  */
@@ -12,22 +12,12 @@
 #include <stdint.h>
 
 #include "agent/base/text.h"
-#include "agent/session/session.h"
 
 struct list_entry {
 	char kind; /* as ls(1) has it: '-' a file, 'd' a folder, 'l' a link */
 	uint64_t size_bytes;
 	const char *name; /* points into the listing */
 };
-
-/**
- * list_get() - Take a folder's entries
- * @path:	Below /work; "." is that
- * @list:	Gets them; its bound is how long they may be together
- *
- * Return: as session_get(); -E2BIG where they are more
- */
-int list_get(struct session *s, const char *path, struct text *list, struct err *e);
 
 /**
  * list_next() - The next entry of a listing

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/session/report.h"
 #include "agent/session/run_once.h"
@@ -136,8 +137,10 @@ static int judge(struct run *r, const struct run_once_plan *p, struct err *e)
 	o->facts = (struct verdict_facts){ .verdict = VERDICT_LAUNCHER_ERROR,
 					   .limit_ms = p->limit_ms };
 
-	bool told = report_read(text_string(&r->report), r->report.length, &o->facts);
+	cJSON *report = json_parse(text_string(&r->report), r->report.length);
+	bool told = report_run(report, &o->facts);
 
+	cJSON_Delete(report);
 	o->good = told && o->facts.verdict == VERDICT_COMPLETED && WIFEXITED(status) &&
 		  WEXITSTATUS(status) == 0;
 	/* stepjail was killed, or says two things: nobody knows how it ended */

@@ -10,6 +10,7 @@
 #ifndef STEPJAIL_AGENT_SESSION_H
 #define STEPJAIL_AGENT_SESSION_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -86,9 +87,11 @@ struct session {
 	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
 	uint32_t aside;  /* session_aside()'s own session while it waits, else 0 */
 	uint32_t asides; /* how many there were: their ids count down from the highest */
-	unsigned int jails;                /* how many have been asked for */
-	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
-	struct text opened;      /* the last OPENED's JSON: ids, posture, digests */
+	unsigned int jails; /* how many have been asked for */
+	/* why the last request was refused, or the last session lost; printable */
+	char reason[SESSION_REASON_BYTES];
+	cJSON *json;             /* of the last frame, where it has some */
+	cJSON *opened;           /* of the last OPENED: ids, posture, digests; or NULL */
 	struct media_list media; /* of the last step */
 };
 
@@ -99,6 +102,7 @@ struct session_frame {
 	uint32_t branch;
 	const char *bytes; /* behind struct serve_at; valid until the next frame */
 	size_t length;
+	const cJSON *json; /* what they say, likewise; NULL where they are no JSON */
 };
 
 /**
@@ -140,8 +144,9 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 int session_change(struct session *s, enum session_change change, uint32_t branch,
 		   uint32_t state, struct err *e);
 
-/** session_status() - What stepjail knows of the session, as JSON; as session_change() */
-int session_status(struct session *s, struct text *json, struct err *e);
+/** session_status() - What stepjail knows of the session, valid until the next frame;
+ * NULL with @e, as session_change() */
+const cJSON *session_status(struct session *s, struct err *e);
 
 /** session_kill() - Kill the step that runs, if one does; its end is not waited for */
 void session_kill(struct session *s);
@@ -154,25 +159,25 @@ void session_kill(struct session *s);
  */
 int session_put(struct session *s, int fd, const char *path, struct err *e);
 
-/** session_put_bytes() - The same with bytes; as session_change() */
+/** session_put_bytes() - The same with at most half of TEXT_MAX_BYTES; as
+ * session_change() */
 int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
 		      struct err *e);
 
 /**
  * session_get() - Take a file's bytes, or a folder's entries (init/serve_wire.h)
- * @type:	enum session_place
  * @take:	Called for each piece; 0, or -errno with @e filled to hear no more
  *
  * Return: as session_change(), or @take's
  */
-int session_get(struct session *s, uint16_t type, const char *path,
+int session_get(struct session *s, enum session_place place, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e);
 
-/** session_get_text() - Take a file's bytes as far as @bytes' bound; as session_get(),
- * -E2BIG where they are more */
-int session_get_text(struct session *s, const char *path, struct text *bytes,
-		     struct err *e);
+/** session_get_text() - Add what there is as far as @bytes' bound; as session_get(),
+ * -E2BIG where it is more */
+int session_get_text(struct session *s, enum session_place place, const char *path,
+		     struct text *bytes, struct err *e);
 
 /**
  * session_aside() - Run the agent's own code, not the user's, in a fresh jail
@@ -194,8 +199,8 @@ void session_close(struct session *s);
  * session_next() - The next frame of this session (session only)
  *
  * Frames of earlier sessions are dropped, and refusals of what came too late for its
- * step: every other one answers what was asked. CLOSED leaves @s->open false, and its
- * reason.
+ * step: every other one answers what was asked. REFUSED and CLOSED leave @s->reason,
+ * CLOSED leaves @s->open false.
  *
  * Return: enum serve_event, or -EINTR where a signal came
  */
@@ -204,6 +209,23 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 /** session_send() - Queue a frame whose payload is its branch, and bytes (session
  * only) */
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
+
+/**
+ * session_failed() - Write an error about what came in place of an answer (session only)
+ * @event:	session_next()'s; @f: its frame, where it is one
+ *
+ * But for a signal, a refusal and the end of the session, stepjail is ended: a late
+ * answer would be taken for that to another question.
+ *
+ * Return: as session_change()
+ */
+int session_failed(struct session *s, int event, const struct session_frame *f,
+		   struct err *e);
+
+/** session_send_pieces() - Queue bytes of any number in frames of this type (session
+ * only) */
+void session_send_pieces(struct session *s, uint16_t type, uint32_t id, uint32_t branch,
+			 const char *bytes, size_t length);
 
 /** session_send_once() - Queue ONCE with this code, as session @id (session only) */
 void session_send_once(struct session *s, uint32_t id, const char *code, size_t length);

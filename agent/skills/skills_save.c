@@ -120,7 +120,7 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	int r;
 
 	text_printf(&path, FOLDER "/%s", file);
-	r = session_get_text(s->session, text_string(&path), &source, e);
+	r = session_get_text(s->session, SESSION_FILE, text_string(&path), &source, e);
 	if (source.failed == E2BIG)
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
 	if (r < 0)
@@ -190,12 +190,12 @@ static int list_new(struct skills *s, struct text *list, struct err *e)
 	struct list_entry entry;
 	bool found = false;
 	size_t at = 0;
-	int r = list_get(s->session, ".", list, e);
+	int r = session_get_text(s->session, SESSION_FOLDER, ".", list, e);
 
 	while (r == 0 && !found && list_next(list, &at, &entry) > 0)
 		found = strcmp(entry.name, FOLDER) == 0;
 	text_clear(list);
-	return found ? list_get(s->session, FOLDER, list, e) : r;
+	return found ? session_get_text(s->session, SESSION_FOLDER, FOLDER, list, e) : r;
 }
 
 int skills_save(void *arg, struct err *e)
