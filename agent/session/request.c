@@ -24,10 +24,9 @@ static int next_answer(struct session *s, struct session_frame *f)
 	while (units_left_ms(deadline_ms)) {
 		int event = session_next(s, deadline_ms, f);
 
-		if (event == -EINTR && s->plan->interactive &&
-		    s->serve.stop->signal == SIGINT)
-			s->serve.stop->signal = 0; /* it is over in a moment */
-		else if (event != SERVE_FRAME || f->type >= WIRE_OPENED)
+		if (session_interrupted(s, event))
+			continue; /* it is over in a moment */
+		if (event != SERVE_FRAME || f->type >= WIRE_OPENED)
 			return event;
 	}
 	return SERVE_QUIET;
@@ -194,9 +193,7 @@ static int hear_aside(struct session *s, struct text *out, struct err *e)
 	for (;;) {
 		int event = session_next(s, deadline_ms, &f);
 
-		if (event == -EINTR && s->plan->interactive &&
-		    s->serve.stop->signal == SIGINT) {
-			s->serve.stop->signal = 0;
+		if (session_interrupted(s, event)) {
 			serve_queue(&s->serve, WIRE_CLOSE, s->aside, &at, sizeof(at),
 				    NULL, 0);
 			return err_say(e, ECANCELED, "interrupted");

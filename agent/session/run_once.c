@@ -56,7 +56,7 @@ static int start(struct run *r, const struct run_once_plan *p, struct err *e)
 
 	const int fds[LAUNCH_FDS] = { in, out, err, report };
 
-	s = broker_start_line(p->broker, p->line, fds, &r->child, e);
+	s = broker_start(p->broker, p->line, fds, LAUNCH_FDS, NULL, &r->child, e);
 	r->fd[FD_PID] = r->child.pidfd;
 	r->fd[FD_STOP] = p->stop->fd;
 	return s;

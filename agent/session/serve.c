@@ -54,8 +54,8 @@ int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e)
 	int r = launch_pipe(&v->diag_fd, &diag_write, e);
 
 	return r < 0 ? r
-		     : broker_start_stream(plan->broker, diag_write, &v->socket,
-					   &v->child, e);
+		     : broker_start(plan->broker, 0, &diag_write, 1, &v->socket,
+				    &v->child, e);
 }
 
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,

@@ -49,6 +49,14 @@ static bool is_json(uint16_t type)
 	return type == WIRE_DONE || (type >= WIRE_OPENED && type != WIRE_DATA);
 }
 
+bool session_interrupted(struct session *s, int event)
+{
+	if (event != -EINTR || !s->plan->interactive || s->serve.stop->signal != SIGINT)
+		return false;
+	s->serve.stop->signal = 0;
+	return true;
+}
+
 /* true where the frame is one for whoever waits */
 static bool take_frame(struct session *s, const struct session_frame *f)
 {

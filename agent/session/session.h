@@ -210,6 +210,10 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
  * only) */
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
 
+/** session_interrupted() - Whether session_next() saw Ctrl-C at a prompt, which ends no
+ * more than what is waited for; it is forgotten then (session only) */
+bool session_interrupted(struct session *s, int event);
+
 /**
  * session_failed() - Write an error about what came in place of an answer (session only)
  * @event:	session_next()'s; @f: its frame, where it is one

@@ -112,16 +112,6 @@ static int take_frame(struct session *s, struct step *step, const struct session
 	return !s->serve.breach;
 }
 
-/* Ctrl-C at a prompt's step: first an interrupt, then no more patience */
-static bool pass_on_interrupt(struct session *s, unsigned int *count)
-{
-	if (!s->plan->interactive || s->serve.stop->signal != SIGINT)
-		return false;
-	s->serve.stop->signal = 0;
-	session_send(s, (*count)++ ? WIRE_KILL : WIRE_INTERRUPT, NULL, 0);
-	return true;
-}
-
 uint64_t session_late_ms(const struct session *s)
 {
 	return units_now_ms() + s->plan->serve.step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
@@ -143,7 +133,10 @@ static int run_to_end(struct session *s, struct step *step, struct err *e)
 
 		if (r)
 			return r < 0 ? r : 0;
-		if (event == -EINTR && !pass_on_interrupt(s, &interrupts))
+		if (session_interrupted(s, event)) /* first asked, then ended */
+			session_send(s, interrupts++ ? WIRE_KILL : WIRE_INTERRUPT, NULL,
+				     0);
+		else if (event == -EINTR)
 			return session_failed(s, event, &f, e);
 		if (event == SERVE_GONE || s->serve.breach) {
 			(void)session_failed(s, SERVE_GONE, &f, &unheard);
