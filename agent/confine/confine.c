@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,17 +23,9 @@
 
 #define STATUS_BYTES 8192
 
-/* lines of /proc/self/status that are read back: see proc(5) */
-enum {
-	NO_NEW_PRIVS,
-	SECCOMP,
-	THREADS,
-	CAP_INH,
-	CAP_PRM,
-	CAP_EFF,
-	CAP_AMB,
-	FILTERS,
-	LINES
+/* of /proc/self/status: UINT64_MAX where there is no such line */
+struct status {
+	uint64_t no_new_privs, seccomp, threads, caps, filters;
 };
 
 int confine_add_path(struct confine_policy *p, const char *path, unsigned int makes,
@@ -63,39 +55,30 @@ int confine_early(struct err *e)
 	return 0;
 }
 
-/* of the process that opened @fd; FILTERS is UINT64_MAX where there is no such line */
-static int read_status(int fd, uint64_t status[LINES], struct err *e)
+/* the number behind "\nname:\t" */
+static uint64_t number(const char *text, const char *name, int base)
 {
-	static const struct {
-		const char *begin;
-		int base;
-	} lines[LINES] = {
-		[NO_NEW_PRIVS] = { "\nNoNewPrivs:\t", 10 },
-		[SECCOMP] = { "\nSeccomp:\t", 10 },
-		[THREADS] = { "\nThreads:\t", 10 },
-		[CAP_INH] = { "\nCapInh:\t", 16 },
-		[CAP_PRM] = { "\nCapPrm:\t", 16 },
-		[CAP_EFF] = { "\nCapEff:\t", 16 },
-		[CAP_AMB] = { "\nCapAmb:\t", 16 },
-		[FILTERS] = { "\nSeccomp_filters:\t", 10 },
-	};
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : UINT64_MAX;
+}
+
+/* proc(5), of the process that opened @fd. A line that is missing is a wall that is not
+ * in force */
+static int read_status(int fd, struct status *s, struct err *e)
+{
 	char text[STATUS_BYTES];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
 	if (n < 0)
 		return err_set(e, errno, "confinement: /proc/self/status");
 	text[n] = '\0';
-	for (int i = 0; i < LINES; i++) {
-		const char *at = strstr(text, lines[i].begin);
-
-		if (!at && i != FILTERS)
-			return err_say(
-				e, EBADMSG,
-				"confinement: /proc/self/status does not tell all of it");
-		status[i] =
-			at ? strtoull(at + strlen(lines[i].begin), NULL, lines[i].base)
-			   : UINT64_MAX;
-	}
+	s->no_new_privs = number(text, "\nNoNewPrivs:\t", 10);
+	s->seccomp = number(text, "\nSeccomp:\t", 10);
+	s->threads = number(text, "\nThreads:\t", 10);
+	s->caps = number(text, "\nCapInh:\t", 16) | number(text, "\nCapPrm:\t", 16) |
+		  number(text, "\nCapEff:\t", 16) | number(text, "\nCapAmb:\t", 16);
+	s->filters = number(text, "\nSeccomp_filters:\t", 10);
 	return 0;
 }
 
@@ -139,8 +122,7 @@ static int put_up(const struct confine_policy *p, uint64_t threads,
 
 	/* Landlock confines the calling thread alone */
 	if (r == 0 && threads != 1)
-		r = err_say(e, EBUSY, "confinement: there are %" PRIu64 " threads",
-			    threads);
+		r = err_say(e, EBUSY, "confinement: there is more than one thread");
 	if (r == 0 && p->secret) {
 		f->has_secret = true;
 		r = secret_look(p->secret, p->secret_bytes, &f->secret, e);
@@ -164,27 +146,26 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 {
 	cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	cleanup_text struct text missing = { 0 };
-	uint64_t before[LINES], after[LINES];
+	struct status before, after;
 
 	*f = (struct confine_facts){ 0 };
 	if (fd < 0)
 		return err_set(e, errno, "confinement: /proc/self/status");
 	secret_forget_variables();
 
-	int r = read_status(fd, before, e);
+	int r = read_status(fd, &before, e);
 
 	if (r == 0)
-		r = put_up(p, before[THREADS], f, e);
+		r = put_up(p, before.threads, f, e);
 	if (r == 0)
-		r = read_status(fd, after, e);
+		r = read_status(fd, &after, e);
 	if (r < 0)
 		return r;
-	f->no_new_privs = after[NO_NEW_PRIVS] == 1;
-	f->seccomp = (int)after[SECCOMP];
-	f->filters = after[FILTERS] == UINT64_MAX
-			     ? -1
-			     : (int)(after[FILTERS] - before[FILTERS]);
-	f->caps = after[CAP_INH] | after[CAP_PRM] | after[CAP_EFF] | after[CAP_AMB];
+	f->no_new_privs = after.no_new_privs == 1;
+	f->seccomp = (int)after.seccomp;
+	f->filters =
+		after.filters == UINT64_MAX ? -1 : (int)(after.filters - before.filters);
+	f->caps = after.caps;
 	f->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
 	r = compare(f, e);
 	if (r < 0)
