@@ -16,7 +16,6 @@
 #include "agent/repl/repl.h"
 #include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"
-#include "agent/session/pipe_file.h"
 #include "init/io.h"
 
 struct repl_options {
@@ -136,7 +135,7 @@ static int open_files(struct whole *w, const struct repl_options *o, struct stop
 	int s;
 
 	for (size_t i = 0; i < o->jail.files.count; i++)
-		if (pipe_file_is_stream(o->jail.files.items[i], name) &&
+		if (input_file_is_stream(o->jail.files.items[i], name) &&
 		    strcmp(name, "stdin") == 0)
 			return err_say(
 				e, EINVAL,
