@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,15 +131,15 @@ fail:;
 	_exit(125);
 }
 
-int launch_pipe(int *read_end, int *write_end, struct err *e)
+int launch_pipe(bool writes, int *ours, int *theirs, struct err *e)
 {
 	int both[2];
 
 	if (pipe2(both, O_CLOEXEC) < 0)
 		return err_set(e, errno, "pipe");
-	*read_end = both[0];
-	*write_end = both[1];
-	if (fcntl(both[0], F_SETFL, O_NONBLOCK) < 0)
+	*ours = both[writes];
+	*theirs = both[!writes];
+	if (fcntl(*ours, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "pipe");
 	return 0;
 }

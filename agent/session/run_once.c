@@ -3,7 +3,6 @@
  * run_once.c - one run in a jail of its own: see run_once.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,19 +39,16 @@ static void end_run(struct run *r)
 static int start(struct run *r, const struct run_once_plan *p, struct err *e)
 {
 	cleanup_fd int in = -1, out = -1, err = -1, report = -1;
-	int s = launch_pipe(&in, &r->fd[FD_IN], e);
+	int s = launch_pipe(true, &r->fd[FD_IN], &in, e);
 
 	if (s == 0)
-		s = launch_pipe(&r->fd[FD_OUT], &out, e);
+		s = launch_pipe(false, &r->fd[FD_OUT], &out, e);
 	if (s == 0)
-		s = launch_pipe(&r->fd[FD_ERR], &err, e);
+		s = launch_pipe(false, &r->fd[FD_ERR], &err, e);
 	if (s == 0)
-		s = launch_pipe(&r->fd[FD_REPORT], &report, e);
+		s = launch_pipe(false, &r->fd[FD_REPORT], &report, e);
 	if (s < 0)
 		return s;
-	/* of this one it is our end that must not block, and not the child's */
-	if (fcntl(in, F_SETFL, 0) < 0 || fcntl(r->fd[FD_IN], F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "pipe");
 
 	const int fds[LAUNCH_FDS] = { in, out, err, report };
 

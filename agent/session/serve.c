@@ -51,7 +51,7 @@ void serve_init(struct serve *v, struct stop *stop)
 int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e)
 {
 	cleanup_fd int diag_write = -1;
-	int r = launch_pipe(&v->diag_fd, &diag_write, e);
+	int r = launch_pipe(false, &v->diag_fd, &diag_write, e);
 
 	return r < 0 ? r
 		     : broker_start(plan->broker, 0, &diag_write, 1, &v->socket,

@@ -16,7 +16,6 @@
 #include "init/serve_wire.h"
 
 #define BACKSTOP_MS 10000 /* behind the limit and the grace */
-#define PIECE_ONCE (WIRE_PAYLOAD_MAX - sizeof(struct serve_limits))
 
 static void queue_code(struct session *s, const char *code, size_t length)
 {
@@ -34,15 +33,14 @@ static void queue_code(struct session *s, const char *code, size_t length)
 
 void session_send_once(struct session *s, uint32_t id, const char *code, size_t length)
 {
-	size_t first = length < PIECE_ONCE ? length : PIECE_ONCE;
 	const struct serve_limits limits = {
-		.awaits = (uint32_t)(length - first),
+		.awaits = (uint32_t)length,
 		.wall_ms = s->plan->serve.step_ms,
 		.cpu_ms = s->cpu_ms,
 	};
 
-	serve_queue(&s->serve, WIRE_ONCE, id, &limits, sizeof(limits), code, first);
-	session_send_pieces(s, WIRE_CODE, id, 0, code + first, length - first);
+	serve_queue(&s->serve, WIRE_ONCE, id, &limits, sizeof(limits), NULL, 0);
+	session_send_pieces(s, WIRE_CODE, id, 0, code, length);
 }
 
 static struct clip *clip_of(struct step *step, uint16_t type)
