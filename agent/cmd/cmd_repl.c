@@ -176,17 +176,10 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 	if (s < 0)
 		return s;
 	r->plan = (struct session_plan){
-		.serve = { .stepjail = text_string(&w->stepjail),
-			   .rootfs = o->jail.rootfs,
-			   .pass = &o->jail.pass,
-			   .binds = (const char *const *)w->binds.list,
-			   .bind_count = w->binds.count,
-			   .step_ms = o->jail.step_ms,
-			   .output_limit = SESSION_REPL_OUTPUT },
+		.stepjail = text_string(&w->stepjail),
+		.output_limit = SESSION_REPL_OUTPUT,
 		.deadline_ms = UINT64_MAX,
 		.interactive = r->lines.edit != NULL,
-		.files = w->binds.puts,
-		.file_count = w->binds.put_count,
 		.heard = repl_heard,
 		.heard_arg = r,
 	};
@@ -198,7 +191,7 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 			       &w->confined.policy, e);
 	w->confined.broker.tidy = text_string(&r->shown.folder.path);
 	if (s == 0)
-		s = confined_serve(&w->confined, &r->plan.serve, stop, e);
+		s = confined_serve(&w->confined, &r->plan, &o->jail, &w->binds, stop, e);
 	if (s == 0)
 		s = plan_prompt(&w->confined.policy, r->lines.edit != NULL, e);
 	if (s == 0)

@@ -102,22 +102,15 @@ static int plan_skills(struct solve *s, struct err *e)
 static int plan_session(struct solve *s, struct err *e)
 {
 	s->session_plan = (struct session_plan){
-		.serve = { .stepjail = text_string(&s->stepjail),
-			   .rootfs = s->o->jail.rootfs,
-			   .pass = &s->o->jail.pass,
-			   .binds = (const char *const *)s->binds.list,
-			   .bind_count = s->binds.count,
-			   .step_ms = s->o->jail.step_ms,
-			   .output_limit =
-				   s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL },
+		.stepjail = text_string(&s->stepjail),
+		.output_limit = s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL,
 		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
 		.stateless = s->stateless,
 		.heard = s->mode.mode->programs ? mode_heard : NULL,
 		.heard_arg = &s->mode,
-		.files = s->binds.puts,
-		.file_count = s->binds.put_count,
 	};
-	return confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
+	return confined_serve(&s->confined, &s->session_plan, &s->o->jail, &s->binds,
+			      s->stop, e);
 }
 
 /* what goes in and comes out; nothing of it is kept from one jail to the next */

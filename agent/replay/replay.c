@@ -180,24 +180,17 @@ int replay_start(struct replay *r, struct err *e)
 	if (r->asked->rootfs)
 		r->jail.rootfs = r->asked->rootfs;
 	say_options(r);
-	r->plan.serve = (struct serve_plan){
+	r->plan = (struct session_plan){
 		.stepjail = r->stepjail,
-		.rootfs = r->jail.rootfs,
-		.pass = &r->jail.pass,
-		.binds = (const char *const *)r->binds.list,
-		.bind_count = r->binds.count,
-		.step_ms = r->jail.step_ms,
 		.output_limit = r->start.repl ? SESSION_REPL_OUTPUT : NULL,
+		.stateless = r->start.stateless,
+		.deadline_ms = UINT64_MAX,
 	};
-	r->plan.stateless = r->start.stateless;
-	r->plan.files = r->binds.puts;
-	r->plan.file_count = r->binds.put_count;
-	r->plan.deadline_ms = UINT64_MAX;
 	r->fresh = true;
 	/* from here on nothing is opened but files of a :put */
 	r->confined.policy.read_host = true;
 	r->confined.policy.needs = CONFINE_READ;
-	s = confined_serve(&r->confined, &r->plan.serve, r->stop, e);
+	s = confined_serve(&r->confined, &r->plan, &r->jail, &r->binds, r->stop, e);
 	if (s == 0)
 		s = confined_go(&r->confined, r->stop, e);
 	if (s < 0)

@@ -180,7 +180,13 @@ static int take_text(void *arg, const char *bytes, size_t length, struct err *e)
 int session_get_text(struct session *s, enum session_place place, const char *path,
 		     struct text *bytes, struct err *e)
 {
-	return session_get(s, place, path, take_text, bytes, e);
+	int r = session_get(s, place, path, take_text, bytes, e);
+	char most[32];
+
+	if (r == -E2BIG && place == SESSION_FOLDER)
+		return err_say(e, E2BIG, "it has more entries than %s of names",
+			       units_say_size(bytes->max, most, sizeof(most)));
+	return r;
 }
 
 /* until the step of session_aside() is at its end */

@@ -185,7 +185,7 @@ int session_renew(struct session *s, struct err *e)
 		session_send(s, WIRE_CLOSE, NULL, 0);
 	s->open = false;
 	if (s->serve.child.pid <= 0)
-		r = serve_start(&s->serve, &s->plan->serve, e);
+		r = serve_start(&s->serve, s->plan->broker, e);
 	if (r < 0)
 		serve_end(&s->serve, 0);
 	else if (!s->plan->stateless) /* or each step begins one */

@@ -54,16 +54,20 @@ struct session_file {
 };
 
 struct session_plan {
-	struct serve_plan serve;
+	const char *stepjail;     /* path */
+	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
 	uint64_t
 		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
 	bool stateless;      /* each step in a session of its own */
 	bool interactive;    /* SIGINT interrupts the step, and not the agent */
-	const struct session_file *files; /* none where it is stateless */
-	size_t file_count;
 	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
+	/* the rest is for confined_serve() to fill in */
+	const struct broker *broker;
+	uint64_t step_ms;                 /* a step's wall-clock limit */
+	const struct session_file *files; /* none where it is stateless */
+	size_t file_count;
 };
 
 struct step {

@@ -21,7 +21,7 @@ static void queue_code(struct session *s, const char *code, size_t length)
 {
 	const struct serve_limits limits = {
 		.branch = s->branch,
-		.wall_ms = s->plan->serve.step_ms,
+		.wall_ms = s->plan->step_ms,
 		.cpu_ms = s->cpu_ms,
 	};
 
@@ -35,7 +35,7 @@ void session_send_once(struct session *s, uint32_t id, const char *code, size_t 
 {
 	const struct serve_limits limits = {
 		.awaits = (uint32_t)length,
-		.wall_ms = s->plan->serve.step_ms,
+		.wall_ms = s->plan->step_ms,
 		.cpu_ms = s->cpu_ms,
 	};
 
@@ -112,7 +112,7 @@ static int take_frame(struct session *s, struct step *step, const struct session
 
 uint64_t session_late_ms(const struct session *s)
 {
-	return units_now_ms() + s->plan->serve.step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
+	return units_now_ms() + s->plan->step_ms + SERVE_GRACE_MS + BACKSTOP_MS;
 }
 
 /* 0 with the step's facts, -EINTR, or -errno where no jail starts */
@@ -174,7 +174,7 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	uint64_t started_ms = units_now_ms();
 	int r;
 
-	clear_step(step, s->plan->serve.step_ms);
+	clear_step(step, s->plan->step_ms);
 	media_clear(&s->media);
 	step->media = &s->media;
 	s->reason[0] = '\0';
