@@ -59,7 +59,7 @@ static void whole_free(struct whole **where)
 	if (!w)
 		return;
 	session_close(&w->repl.session);
-	confined_end(&w->confined);
+	broker_close(&w->confined.broker);
 	cJSON_Delete(w->given);
 	lines_close(&w->repl.lines);
 	transcript_close(&w->repl.transcript);

@@ -79,7 +79,7 @@ static void solve_free(struct solve **where)
 	if (!s)
 		return;
 	session_close(&s->session);
-	confined_end(&s->confined);
+	broker_close(&s->confined.broker);
 	model_close(&s->model);
 	mode_free(&s->mode);
 	loop_free(&s->loop);

@@ -6,9 +6,6 @@
  * The cases are put into jails in which nothing of the model's runs; there and back go
  * lines of JSON that are hostile, and that nobody looks at here.
  */
-#include <errno.h>
-#include <unistd.h>
-
 #include "agent/base/json.h"
 #include "agent/judge/tests.h"
 
@@ -23,9 +20,7 @@ static int put_cases(struct tests *t, struct err *e)
 		cleanup_text struct text path = { 0 };
 
 		text_printf(&path, CASES "/%s", f->name);
-		r = lseek(f->fd, 0, SEEK_SET) < 0
-			    ? err_set(e, errno, "it cannot be read")
-			    : session_put(&t->session, f->fd, text_string(&path), e);
+		r = session_put(&t->session, f->fd, text_string(&path), e);
 		if (r < 0)
 			return err_within(e, "--tests: %s: ", f->path);
 	}

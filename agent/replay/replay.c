@@ -380,7 +380,7 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 void replay_free(struct replay *r)
 {
 	session_close(&r->session);
-	confined_end(&r->confined);
+	broker_close(&r->confined.broker);
 	jail_binds_free(&r->binds);
 	out_close(&r->out);
 	text_free(&r->code);

@@ -65,8 +65,3 @@ cJSON *confined_json(const struct confined *c)
 	(void)cJSON_AddItemToObject(o, "client", client_json(c->client));
 	return o;
 }
-
-void confined_end(struct confined *c)
-{
-	broker_close(&c->broker);
-}

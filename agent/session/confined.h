@@ -48,7 +48,4 @@ int confined_go(struct confined *c, struct stop *stop, struct err *e);
  * null */
 cJSON *confined_json(const struct confined *c);
 
-/** confined_end() - End the broker; safe on CONFINED_NOT */
-void confined_end(struct confined *c);
-
 #endif

@@ -120,7 +120,7 @@ int session_put(struct session *s, int fd, const char *path, struct err *e)
 	struct err unheard;
 	ssize_t n = 0;
 
-	while (r == 0 && (n = read(fd, bytes, sizeof(bytes))) > 0) {
+	for (off_t at = 0; r == 0 && (n = pread(fd, bytes, PIECE, at)) > 0; at += n) {
 		session_send(s, WIRE_DATA, bytes, (size_t)n);
 		r = send_some(s, e);
 	}

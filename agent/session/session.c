@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/base/json.h"
 #include "agent/base/units.h"
@@ -142,11 +141,8 @@ static int put_files(struct session *s, struct err *e)
 {
 	for (size_t i = 0; i < s->plan->file_count; i++) {
 		const struct session_file *f = &s->plan->files[i];
-		int r = lseek(f->fd, 0, SEEK_SET) < 0
-				? err_set(e, errno, "it cannot be read again")
-				: session_put(s, f->fd, f->path, e);
 
-		if (r < 0)
+		if (session_put(s, f->fd, f->path, e) < 0)
 			return err_within(e, "the jail's /work/%s: ", f->path);
 	}
 	return 0;

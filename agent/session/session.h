@@ -72,7 +72,12 @@ struct session_plan {
 
 struct step {
 	struct verdict_facts facts;
-	struct clip out, err, trace, result;
+	union {
+		struct clip streams[4]; /* in the order of their frames, from WIRE_OUT */
+		struct {
+			struct clip out, err, result, trace;
+		};
+	};
 	struct media_list *media; /* what it shows: the session's, until its next step */
 	uint64_t wall_ms;         /* by the agent's own clock */
 	uint64_t cpu_ms;          /* as stepjail tells, like the next two */
@@ -156,10 +161,11 @@ const cJSON *session_status(struct session *s, struct err *e);
 void session_kill(struct session *s);
 
 /**
- * session_put() - Write what an fd gives to a file below the jail's /work
+ * session_put() - Write a file's bytes, from its beginning, to a file below the jail's
+ * /work
  * @path:	Relative to /work
  *
- * Return: as session_change(), or -errno of read(2): nothing was written then
+ * Return: as session_change(), or -errno of pread(2): nothing was written then
  */
 int session_put(struct session *s, int fd, const char *path, struct err *e);
 

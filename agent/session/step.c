@@ -43,21 +43,7 @@ void session_send_once(struct session *s, uint32_t id, const char *code, size_t 
 	session_send_pieces(s, WIRE_CODE, id, 0, code, length);
 }
 
-static struct clip *clip_of(struct step *step, uint16_t type)
-{
-	switch ((enum wire_type)type) {
-	case WIRE_OUT:
-		return &step->out;
-	case WIRE_ERR:
-		return &step->err;
-	case WIRE_RESULT:
-		return &step->result;
-	case WIRE_TRACE:
-		return &step->trace;
-	default:
-		return NULL;
-	}
-}
+_Static_assert(WIRE_TRACE == WIRE_OUT + 3, "streams follow each other");
 
 /* The step was not run, or the session is gone: 1, or -errno where no jail starts. What
  * had been lost before, a person at a prompt sees, who can go back. */
@@ -89,8 +75,6 @@ static void take_media(struct session *s, const struct session_frame *f)
 static int take_frame(struct session *s, struct step *step, const struct session_frame *f,
 		      struct err *e)
 {
-	struct clip *clip = clip_of(step, f->type);
-
 	if (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED)
 		return take_refusal(s, step, f, e);
 	if (f->type == WIRE_OPENED) /* of ONCE, whose step begins with it */
@@ -99,8 +83,8 @@ static int take_frame(struct session *s, struct step *step, const struct session
 		return 0;
 	if (f->type == WIRE_MEDIA || f->type == WIRE_PIECE)
 		take_media(s, f);
-	if (clip) {
-		clip_add(clip, f->bytes, f->length);
+	if (f->type >= WIRE_OUT && f->type <= WIRE_TRACE) {
+		clip_add(&step->streams[f->type - WIRE_OUT], f->bytes, f->length);
 		if (s->plan->heard)
 			s->plan->heard(s->plan->heard_arg, f->type, f->bytes, f->length);
 	}
@@ -155,10 +139,8 @@ static int run_to_end(struct session *s, struct step *step, struct err *e)
 /* of an end that stepjail does not tell, the worst is true */
 static void clear_step(struct step *step, uint64_t limit_ms)
 {
-	clip_clear(&step->out);
-	clip_clear(&step->err);
-	clip_clear(&step->trace);
-	clip_clear(&step->result);
+	for (int i = 0; i < 4; i++)
+		clip_clear(&step->streams[i]);
 	step->facts = (struct verdict_facts){ .verdict = VERDICT_LAUNCHER_ERROR,
 					      .state = STATE_LOST,
 					      .limit_ms = limit_ms };
