@@ -4,6 +4,7 @@
  * session.h
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -187,6 +188,25 @@ int session_get_text(struct session *s, enum session_place place, const char *pa
 		return err_say(e, E2BIG, "it has more entries than %s of names",
 			       units_say_size(bytes->max, most, sizeof(most)));
 	return r;
+}
+
+/* "KIND SIZE MTIME NAME" and a NUL */
+int session_entry_next(const struct text *list, size_t *at, struct session_entry *entry)
+{
+	const char *line = text_string(list) + *at;
+	char *end = NULL;
+	uint64_t size_bytes;
+	const char *name;
+
+	if (*at >= list->length)
+		return 0;
+	*at += strlen(line) + 1;
+	size_bytes = line[0] && line[1] == ' ' ? strtoull(line + 2, &end, 10) : 0;
+	name = end && end != line + 2 && *end == ' ' ? strchr(end + 1, ' ') : NULL;
+	if (!name)
+		return -EBADMSG;
+	*entry = (struct session_entry){ line[0], size_bytes, name + 1 };
+	return 1;
 }
 
 /* until the step of session_aside() is at its end */

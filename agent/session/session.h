@@ -104,6 +104,13 @@ struct session {
 	struct media_list media; /* of the last step */
 };
 
+/* of a folder: its name is the jail's own, any bytes but NUL and slash */
+struct session_entry {
+	char kind; /* as ls(1) has it: '-' a file, 'd' a folder, 'l' a link */
+	uint64_t size_bytes;
+	const char *name; /* points into the listing */
+};
+
 /* a frame of this session, or of that of session_aside() */
 struct session_frame {
 	bool aside;
@@ -188,6 +195,14 @@ int session_get(struct session *s, enum session_place place, const char *path,
  * -E2BIG where it is more */
 int session_get_text(struct session *s, enum session_place place, const char *path,
 		     struct text *bytes, struct err *e);
+
+/**
+ * session_entry_next() - The next entry of what session_get_text() gave of a folder
+ * @at:		Where it begins, 0 for the first; moved behind it
+ *
+ * Return: 1, 0 behind the last, or -EBADMSG: it is no entry, and @entry is not filled
+ */
+int session_entry_next(const struct text *list, size_t *at, struct session_entry *entry);
 
 /**
  * session_aside() - Run the agent's own code, not the user's, in a fresh jail
