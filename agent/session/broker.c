@@ -222,7 +222,7 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	for (int i = 0; i <= b->more; i++)
 		if (b->lines[i]->failed)
 			return err_set(e, b->lines[i]->failed,
-				       "the arguments for stepjail");
+				       "too many arguments for stepjail");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) < 0)
 		return err_set(e, errno, "socketpair");
 	b->socket = both[0];
@@ -248,7 +248,7 @@ int broker_start(const struct broker *b, int line, const int *fds, size_t count,
 
 	if (n != sizeof(answer))
 		return err_set(e, n < 0 ? (int)-n : EPIPE,
-			       "the process that starts stepjail is gone");
+			       "the process that starts stepjail has ended");
 
 	struct child started = { answer.pid, came[0] };
 

@@ -161,7 +161,9 @@ static int nameless(struct err *e)
 
 	if (fd < 0)
 		fd = memfd_create("stepjail-file", MFD_CLOEXEC);
-	return fd < 0 ? err_set(e, errno, "--file: room for a pipe's bytes") : fd;
+	return fd < 0 ? err_set(e, errno,
+				"--file: make a temporary file for a pipe's bytes")
+		      : fd;
 }
 
 static int copy(int from, int to, const char *path, uint64_t limit_bytes,
@@ -194,7 +196,10 @@ static int copy(int from, int to, const char *path, uint64_t limit_bytes,
 				       units_say_size(limit_bytes, size, sizeof(size)));
 		r = io_write_all(to, piece, (size_t)n);
 		if (r < 0)
-			return err_set(e, -r, "--file: room for the bytes of %s", path);
+			return err_set(
+				e, -r,
+				"--file: write the bytes of %s to a temporary file",
+				path);
 	}
 }
 

@@ -124,7 +124,7 @@ int session_failed(struct session *s, int event, const struct session_frame *f,
 		return err_say(e, EPERM, "%s",
 			       s->reason[0] ? s->reason : "stepjail refused that");
 	if (event == SERVE_FRAME && f->type == WIRE_CLOSED)
-		return err_say(e, ENOTCONN, "the session is gone%s%s",
+		return err_say(e, ENOTCONN, "the session has ended%s%s",
 			       s->reason[0] ? ": " : "", s->reason);
 	serve_end(&s->serve, event == SERVE_GONE && !breach ? GOODBYE_MS : 0);
 	s->open = false;
@@ -133,8 +133,8 @@ int session_failed(struct session *s, int event, const struct session_frame *f,
 			       "stepjail did not answer in time, and was ended");
 	if (breach)
 		return err_say(e, ENOTCONN,
-			       "what stepjail sent makes no sense, and it was ended");
-	return err_say(e, ENOTCONN, "stepjail is gone, and the session with it");
+			       "stepjail sent an invalid frame, and was ended");
+	return err_say(e, ENOTCONN, "stepjail has ended, and the session with it");
 }
 
 static int put_files(struct session *s, struct err *e)
