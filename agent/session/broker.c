@@ -94,17 +94,6 @@ static ssize_t receive(int socket, void *bytes, size_t length, int fds[LAUNCH_FD
 	return m.msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EBADMSG : n;
 }
 
-/* a child of the agent, as fork(2) would make one of the caller */
-static pid_t clone_beside(int *pidfd)
-{
-	struct clone_args args = {
-		.flags = CLONE_PARENT | CLONE_PIDFD,
-		.pidfd = (uintptr_t)pidfd,
-	};
-
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-}
-
 /* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
 static int start(const struct broker *b, int line, const int fds[LAUNCH_FDS], int *pidfd,
 		 pid_t *pid)
@@ -112,12 +101,17 @@ static int start(const struct broker *b, int line, const int fds[LAUNCH_FDS], in
 	cleanup_fd int status_read = -1;
 	cleanup_fd int status_write = -1;
 	int status[2], errnum = 0;
+	struct clone_args args = {
+		.flags = CLONE_PARENT | CLONE_PIDFD,
+		.pidfd = (uintptr_t)pidfd,
+	};
 
 	if (pipe2(status, O_CLOEXEC) < 0)
 		return -errno;
 	status_read = status[0];
 	status_write = status[1];
-	*pid = clone_beside(pidfd);
+	/* a child of the agent, as fork(2) would make one of the caller */
+	*pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0)
