@@ -14,7 +14,8 @@
 #include "agent/record/inputs.h"
 #include "agent/record/record.h"
 #include "agent/repl/repl.h"
-#include "agent/session/pipe_file.h"
+#include "agent/session/confined.h"
+#include "agent/session/jail_opts.h"
 #include "init/io.h"
 
 struct repl_options {
@@ -46,7 +47,7 @@ static void repl_free(struct repl **where)
 	struct repl *r = *where;
 
 	session_close(&r->session);
-	confined_end(&r->confined);
+	broker_close(&r->confined.broker);
 	cJSON_Delete(r->given);
 	lines_close(&r->lines);
 	transcript_close(&r->transcript);
@@ -121,7 +122,7 @@ static int open_files(struct repl *r, const struct repl_options *o, struct stop 
 	int s;
 
 	for (size_t i = 0; i < o->jail.files.count; i++)
-		if (pipe_file_is_stream(o->jail.files.items[i], name) &&
+		if (input_file_is_stream(o->jail.files.items[i], name) &&
 		    strcmp(name, "stdin") == 0)
 			return err_say(
 				e, EINVAL,
@@ -170,7 +171,7 @@ static int start(struct repl *r, const struct repl_options *o, struct stop *stop
 			       &r->confined.policy, e);
 	r->confined.broker.tidy = text_string(&r->shown.folder.path);
 	if (s == 0)
-		s = confined_serve(&r->confined, &r->plan.serve, stop, e);
+		s = confined_serve(&r->confined, &r->plan, &o->jail, &r->binds, stop, e);
 	if (s == 0)
 		s = plan_prompt(&r->confined.policy, r->plan.interactive, e);
 	if (s == 0)

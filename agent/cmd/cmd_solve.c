@@ -76,7 +76,7 @@ static void solve_free(struct solve **where)
 	struct solve *s = *where;
 
 	session_close(&s->session);
-	confined_end(&s->confined);
+	broker_close(&s->confined.broker);
 	model_close(&s->model);
 	mode_free(&s->mode);
 	loop_free(&s->loop);

@@ -105,7 +105,8 @@ static int plan_session(struct solve *s, struct err *e)
 			  &s->session_plan, e);
 
 	return r < 0 ? r
-		     : confined_serve(&s->confined, &s->session_plan.serve, s->stop, e);
+		     : confined_serve(&s->confined, &s->session_plan, &s->o->jail,
+				      &s->binds, s->stop, e);
 }
 
 /* what goes in and comes out; nothing of it is kept from one jail to the next */

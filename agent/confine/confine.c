@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,10 +23,9 @@
 
 #define STATUS_BYTES 8192
 
+/* of /proc/self/status: UINT64_MAX where there is no such line */
 struct status {
-	uint64_t no_new_privs, seccomp, threads;
-	int filters; /* -1 where there is no such line */
-	uint64_t caps;
+	uint64_t no_new_privs, seccomp, threads, caps, filters;
 };
 
 int confine_add_path(struct confine_policy *p, const char *path, unsigned int makes,
@@ -56,43 +55,31 @@ int confine_early(struct err *e)
 	return 0;
 }
 
-/* the number behind "\nname:\t"; false where there is none */
-static bool find_number(const char *text, const char *name, int base, uint64_t *value)
+/* the number behind "\nname:\t" */
+static uint64_t number(const char *text, const char *name, int base)
 {
 	const char *at = strstr(text, name);
 
-	if (at)
-		*value = strtoull(at + strlen(name), NULL, base);
-	return at != NULL;
+	return at ? strtoull(at + strlen(name), NULL, base) : UINT64_MAX;
 }
 
-/* proc(5), of the process that opened @fd */
+/* proc(5), of the process that opened @fd. A line that is missing is a wall that is not
+ * in force */
 static int read_status(int fd, struct status *s, struct err *e)
 {
-	static const char *const sets[] = { "\nCapInh:\t", "\nCapPrm:\t", "\nCapEff:\t",
-					    "\nCapAmb:\t" };
 	char text[STATUS_BYTES];
-	uint64_t number = 0;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
 	if (n < 0)
 		return err_set(e, errno, "confinement: /proc/self/status");
 	text[n] = '\0';
-	*s = (struct status){ .filters = -1 };
-
-	bool all = find_number(text, "\nNoNewPrivs:\t", 10, &s->no_new_privs) &&
-		   find_number(text, "\nSeccomp:\t", 10, &s->seccomp) &&
-		   find_number(text, "\nThreads:\t", 10, &s->threads);
-
-	for (size_t i = 0; all && i < sizeof(sets) / sizeof(sets[0]); i++) {
-		all = find_number(text, sets[i], 16, &number);
-		s->caps |= number;
-	}
-	if (find_number(text, "\nSeccomp_filters:\t", 10, &number))
-		s->filters = (int)number;
-	return all ? 0
-		   : err_say(e, EBADMSG,
-			     "confinement: /proc/self/status does not tell all of it");
+	s->no_new_privs = number(text, "\nNoNewPrivs:\t", 10);
+	s->seccomp = number(text, "\nSeccomp:\t", 10);
+	s->threads = number(text, "\nThreads:\t", 10);
+	s->caps = number(text, "\nCapInh:\t", 16) | number(text, "\nCapPrm:\t", 16) |
+		  number(text, "\nCapEff:\t", 16) | number(text, "\nCapAmb:\t", 16);
+	s->filters = number(text, "\nSeccomp_filters:\t", 10);
+	return 0;
 }
 
 static int drop_capabilities(struct err *e)
@@ -113,8 +100,8 @@ static int compare(const struct confine_facts *f, struct err *e)
 		const char *name;
 	} walls[] = {
 		{ f->no_new_privs, "no_new_privs" },
-		{ f->seccomp == 2, "the seccomp filter" },
-		{ f->filters == 1 || f->filters == -1, "the seccomp filter" },
+		{ f->seccomp == 2 && (f->filters == 1 || f->filters == -1),
+		  "the seccomp filter" },
 		{ f->caps == 0, "the empty capability sets" },
 		{ !f->dumpable, "PR_SET_DUMPABLE" },
 		{ !f->has_secret || (!f->secret.dumped && !f->secret.forked),
@@ -128,15 +115,14 @@ static int compare(const struct confine_facts *f, struct err *e)
 	return 0;
 }
 
-static int put_up(const struct confine_policy *p, const struct status *before,
+static int put_up(const struct confine_policy *p, uint64_t threads,
 		  struct confine_facts *f, struct err *e)
 {
 	int r = confine_early(e);
 
 	/* Landlock confines the calling thread alone */
-	if (r == 0 && before->threads != 1)
-		r = err_say(e, EBUSY, "confinement: there are %" PRIu64 " threads",
-			    before->threads);
+	if (r == 0 && threads != 1)
+		r = err_say(e, EBUSY, "confinement: there is more than one thread");
 	if (r == 0 && p->secret) {
 		f->has_secret = true;
 		r = secret_look(p->secret, p->secret_bytes, &f->secret, e);
@@ -160,7 +146,7 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 {
 	cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	cleanup_text struct text missing = { 0 };
-	struct status before = { 0 }, after = { 0 };
+	struct status before, after;
 
 	*f = (struct confine_facts){ 0 };
 	if (fd < 0)
@@ -170,20 +156,20 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 	int r = read_status(fd, &before, e);
 
 	if (r == 0)
-		r = put_up(p, &before, f, e);
+		r = put_up(p, before.threads, f, e);
 	if (r == 0)
 		r = read_status(fd, &after, e);
 	if (r < 0)
 		return r;
 	f->no_new_privs = after.no_new_privs == 1;
 	f->seccomp = (int)after.seccomp;
-	f->filters = after.filters < 0 ? -1 : after.filters - before.filters;
+	f->filters =
+		after.filters == UINT64_MAX ? -1 : (int)(after.filters - before.filters);
 	f->caps = after.caps;
 	f->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
 	r = compare(f, e);
 	if (r < 0)
 		return r;
-	f->done = true;
 	confine_missing(p, f, &missing);
 	if (p->required && missing.length)
 		return err_say(e, EPERM, "--require-confinement: %s",

@@ -80,7 +80,6 @@ struct confine_policy {
 
 /* what the kernel says, afterwards */
 struct confine_facts {
-	bool done;
 	int landlock_abi; /* 0: none */
 	bool files;       /* none but the policy's can be opened */
 	bool ports;       /* none but the policy's can be reached: ABI 4, Linux 6.7 */

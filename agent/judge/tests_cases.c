@@ -6,9 +6,6 @@
  * The cases are put into jails in which nothing of the model's runs; there and back go
  * lines of JSON that are hostile, and that nobody looks at here.
  */
-#include <errno.h>
-#include <unistd.h>
-
 #include "agent/base/json.h"
 #include "agent/judge/tests.h"
 
@@ -23,9 +20,7 @@ static int put_cases(struct tests *t, struct err *e)
 		cleanup_text struct text path = { 0 };
 
 		text_printf(&path, CASES "/%s", f->name);
-		r = lseek(f->fd, 0, SEEK_SET) < 0
-			    ? err_set(e, errno, "it cannot be read")
-			    : session_put(&t->session, f->fd, text_string(&path), e);
+		r = session_put(&t->session, f->fd, text_string(&path), e);
 		if (r < 0)
 			return err_within(e, "--tests: %s: ", f->path);
 	}
@@ -39,7 +34,8 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
 	if (r == 0)
 		r = tests_run(t, "look_at_cases", true, &t->step, verdict, e);
 	if (r == 0 && json_get(*verdict, "count"))
-		r = session_get_text(&t->session, CASES "/calls", &t->calls, e);
+		r = session_get_text(&t->session, SESSION_FILE, CASES "/calls", &t->calls,
+				     e);
 	return r;
 }
 
@@ -74,7 +70,7 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	if (r < 0 || !called)
 		return r;
 	cJSON_Delete(called);
-	r = session_get_text(&t->session, CASES "/replies", &replies, e);
+	r = session_get_text(&t->session, SESSION_FILE, CASES "/replies", &replies, e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);
 	return tests_failed(r, "what your functions returned", e->text, words);

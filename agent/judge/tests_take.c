@@ -13,7 +13,6 @@
 #include "agent/base/escape.h"
 #include "agent/base/memory.h"
 #include "agent/judge/tests.h"
-#include "agent/session/list.h"
 
 #define LISTING_BYTES ((size_t)1 << 18)
 
@@ -63,7 +62,7 @@ static int take_file(struct tests *t, struct session *s, const char *path,
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = session_get_text(s, path, &one->bytes, e);
+	int r = session_get_text(s, SESSION_FILE, path, &one->bytes, e);
 
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
@@ -81,7 +80,7 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 		       struct text *words, struct err *e);
 
 static int take_entry(struct tests *t, struct session *s, const char *folder,
-		      const struct list_entry *entry, int depth, struct text *words,
+		      const struct session_entry *entry, int depth, struct text *words,
 		      struct err *e)
 {
 	cleanup_text struct text path = { 0 };
@@ -104,16 +103,16 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 {
 	cleanup_text struct text list = { .max = LISTING_BYTES };
 	const char *shown = *path ? path : "/work";
-	struct list_entry entry;
+	struct session_entry entry;
 	size_t at = 0;
 	int r, more = 1;
 
 	if (depth > TESTS_TAKEN_DEPTH)
 		return tests_failed(0, path, "too many folders in each other", words);
-	r = list_get(s, *path ? path : ".", &list, e);
+	r = session_get_text(s, SESSION_FOLDER, *path ? path : ".", &list, e);
 	if (r < 0)
 		return tests_failed(r, shown, e->text, words);
-	for (r = 1; r > 0 && (more = list_next(&list, &at, &entry)) > 0;)
+	for (r = 1; r > 0 && (more = session_entry_next(&list, &at, &entry)) > 0;)
 		r = take_entry(t, s, path, &entry, depth, words, e);
 	return more < 0 ? tests_failed(more, shown, "its entries make no sense", words)
 			: r;

@@ -18,7 +18,7 @@
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"
 #include "agent/record/record.h"
-#include "agent/session/list.h"
+#include "agent/session/session.h"
 #include "init/io.h"
 
 #define NAME_BYTES 255   /* as Linux has it */
@@ -248,7 +248,7 @@ static int enter(struct level *l, const char *path, const char *name, struct err
 	return r;
 }
 
-static int take_entry(struct level *l, const struct list_entry *entry, struct err *e)
+static int take_entry(struct level *l, const struct session_entry *entry, struct err *e)
 {
 	cleanup_text struct text path = { 0 };
 	const char *name = entry->name;
@@ -275,10 +275,10 @@ static int take_entry(struct level *l, const struct list_entry *entry, struct er
 static int walk(struct level *l, struct err *e)
 {
 	cleanup_text struct text list = { .max = OUT_LIST_BYTES };
-	struct list_entry entry;
+	struct session_entry entry;
 	struct err why = { 0 };
 	size_t at = 0;
-	int r = list_get(l->s, l->path, &list, &why);
+	int r = session_get_text(l->s, SESSION_FOLDER, l->path, &list, &why);
 
 	if (is_end(r)) {
 		*e = why;
@@ -288,7 +288,7 @@ static int walk(struct level *l, struct err *e)
 		leave_refused(l->o, l->path, r, &why);
 		return 0;
 	}
-	while (r == 0 && (r = list_next(&list, &at, &entry)) > 0) {
+	while (r == 0 && (r = session_entry_next(&list, &at, &entry)) > 0) {
 		if (l->o->count + l->o->left_count + l->o->folders >= OUT_FILES_MAX)
 			return err_say(e, E2BIG, "it has more than %u files and folders",
 				       OUT_FILES_MAX);
@@ -310,7 +310,7 @@ static int settle(struct session *s, struct err *e)
 	for (int i = 0; r != 0 && i < SETTLE_TRIES; i++) {
 		cleanup_text struct text list = { .max = OUT_LIST_BYTES };
 
-		r = list_get(s, ".", &list, e);
+		r = session_get_text(s, SESSION_FOLDER, ".", &list, e);
 		if (is_end(r))
 			return r;
 		if (r < 0 && stop_sleep(s->serve.stop, SETTLE_MS) < 0)

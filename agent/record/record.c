@@ -222,18 +222,16 @@ cJSON *record_session(const struct session *s)
 	static const char *const plain[] = { "host_uid", "warm", "why_cold",
 					     "not_enforced" };
 	cJSON *o = cJSON_CreateObject();
-	cJSON *opened = json_parse(text_string(&s->opened), s->opened.length);
 
 	(void)cJSON_AddNumberToObject(o, "session", s->id);
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-		const cJSON *one = json_get(opened, plain[i]);
+		const cJSON *one = json_get(s->opened, plain[i]);
 
 		if (one)
 			(void)cJSON_AddItemToObject(o, plain[i],
 						    cJSON_Duplicate(one, true));
 	}
-	add_posture(o, json_get(opened, "posture"));
-	cJSON_Delete(opened);
+	add_posture(o, json_get(s->opened, "posture"));
 	return o;
 }
 

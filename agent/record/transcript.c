@@ -192,7 +192,7 @@ int transcript_add(struct transcript *t, const struct session *s, const char *ev
 {
 	int r = 0;
 
-	if (t->chain.lines && s && s->opened.length && s->id != t->told) {
+	if (t->chain.lines && s && s->opened && s->id != t->told) {
 		cJSON *opened = record_session(s);
 
 		r = add(t, "session", opened, e);

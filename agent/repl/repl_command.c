@@ -130,29 +130,14 @@ static int drop(struct repl *r, char *const *words, struct err *e)
 	return repl_record(r, "drop", branch, 0, NULL, e);
 }
 
-/* the session's STATUS, for cJSON_Delete(); NULL with @e */
-static cJSON *ask_status(struct repl *r, struct err *e)
-{
-	cleanup_text struct text json = { 0 };
-	cJSON *root = NULL;
-
-	if (session_status(&r->session, &json, e) < 0)
-		return NULL;
-	root = json_parse(text_string(&json), json.length);
-	if (!root)
-		(void)err_say(e, EBADMSG, "what stepjail answered makes no sense");
-	return root;
-}
-
 /* stepjail's JSON, for a person: indented, harmless */
 static int status(struct repl *r, char *const *words, struct err *e)
 {
-	cJSON *root = ask_status(r, e);
+	const cJSON *root = session_status(&r->session, e);
 	cleanup_free char *printed = root ? cJSON_Print(root) : NULL;
 	cleanup_text struct text out = { 0 };
 
 	(void)words;
-	cJSON_Delete(root);
 	if (!root)
 		return -e->errnum;
 	repl_say(r, "branch %s, state %" PRIu32 "; %u sessions begun",
@@ -164,7 +149,7 @@ static int status(struct repl *r, char *const *words, struct err *e)
 
 static int states(struct repl *r, char *const *words, struct err *e)
 {
-	cJSON *root = ask_status(r, e);
+	const cJSON *root = session_status(&r->session, e);
 	const cJSON *one = NULL;
 
 	(void)words;
@@ -181,7 +166,6 @@ static int states(struct repl *r, char *const *words, struct err *e)
 			 state == r->session.state ? '*' : ' ', state, parent,
 			 bytes / 1024);
 	}
-	cJSON_Delete(root);
 	return 0;
 }
 

@@ -12,7 +12,6 @@
 #include "agent/base/path.h"
 #include "agent/record/inputs.h"
 #include "agent/repl/repl.h"
-#include "agent/session/list.h"
 #include "init/io.h"
 
 #define LIST_MAX_BYTES ((size_t)16 << 20)
@@ -37,12 +36,12 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 {
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	const char *folder = words[0] ? words[0] : ".";
-	int s = list_get(&r->session, folder, &list, e);
+	int s = session_get_text(&r->session, SESSION_FOLDER, folder, &list, e);
 	int more = 0;
-	struct list_entry entry;
+	struct session_entry entry;
 
 	for (size_t at = 0, begin = 0;
-	     s == 0 && (more = list_next(&list, &at, &entry)) > 0; begin = at)
+	     s == 0 && (more = session_entry_next(&list, &at, &entry)) > 0; begin = at)
 		show_entry(r, text_string(&list) + begin, entry.name);
 	if (more < 0)
 		return err_say(e, EBADMSG, "what stepjail lists makes no sense");

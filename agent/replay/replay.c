@@ -190,7 +190,8 @@ int replay_start(struct replay *r, struct err *e)
 	s = jail_plan(&r->jail, &r->binds, r->start.repl ? SESSION_REPL_OUTPUT : NULL,
 		      &r->plan, e);
 	if (s == 0)
-		s = confined_serve(&r->confined, &r->plan.serve, r->stop, e);
+		s = confined_serve(&r->confined, &r->plan, &r->jail, &r->binds,
+				   r->stop, e);
 	if (s == 0)
 		s = confined_go(&r->confined, r->stop, e);
 	if (s < 0)
@@ -380,7 +381,7 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 void replay_free(struct replay *r)
 {
 	session_close(&r->session);
-	confined_end(&r->confined);
+	broker_close(&r->confined.broker);
 	jail_binds_free(&r->binds);
 	out_close(&r->out);
 	text_free(&r->code);

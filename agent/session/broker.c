@@ -3,8 +3,7 @@
  * broker.c - starts stepjail for a confined agent: see broker.h
  *
  * Theory of operation
- *   agent:  broker_start_line() sends a byte and three or four fds, waits for the answer;
- *	     broker_start_stream() one fd, its stdout and stderr
+ *   agent:  broker_start() sends a byte and one, three or four fds, waits for the answer
  *   broker: clone3() with CLONE_PARENT, waits until that has executed stepjail or failed,
  *	     answers with errno, pid, a pidfd, and the stream's other end, and closes all
  *   One request at a time, over a SOCK_SEQPACKET pair; its end is the broker's end.
@@ -95,39 +94,24 @@ static ssize_t receive(int socket, void *bytes, size_t length, int fds[LAUNCH_FD
 	return m.msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EBADMSG : n;
 }
 
-/* a child of the agent, as fork(2) would make one of the caller */
-static pid_t clone_beside(int *pidfd)
+/* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
+static int start(const struct broker *b, int line, const int fds[LAUNCH_FDS], int *pidfd,
+		 pid_t *pid)
 {
+	cleanup_fd int status_read = -1;
+	cleanup_fd int status_write = -1;
+	int status[2], errnum = 0;
 	struct clone_args args = {
 		.flags = CLONE_PARENT | CLONE_PIDFD,
 		.pidfd = (uintptr_t)pidfd,
 	};
 
-	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-}
-
-struct brokered {
-	const char *path;
-	const struct launch_args *lines[1 + BROKER_MORE];
-	size_t line_count;
-	const struct stop *stop;
-	pid_t agent;
-	const char *tidy;
-};
-
-/* 0, or -errno of clone3(2) or the child's execve(2); @pidfd may be filled in any case */
-static int start(const struct brokered *b, size_t line, const int fds[LAUNCH_FDS],
-		 int *pidfd, pid_t *pid)
-{
-	cleanup_fd int status_read = -1;
-	cleanup_fd int status_write = -1;
-	int status[2], errnum = 0;
-
 	if (pipe2(status, O_CLOEXEC) < 0)
 		return -errno;
 	status_read = status[0];
 	status_write = status[1];
-	*pid = clone_beside(pidfd);
+	/* a child of the agent, as fork(2) would make one of the caller */
+	*pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (*pid < 0)
 		return -errno;
 	if (*pid == 0)
@@ -155,7 +139,7 @@ static int add_stream(int fds[LAUNCH_FDS], size_t *count, int *ours)
 }
 
 /* one request; false at the end of all */
-static bool serve_one(const struct brokered *b, int socket)
+static bool serve_one(const struct broker *b, int socket)
 {
 	int fds[LAUNCH_FDS] = { -1, -1, -1, -1 };
 	struct answer answer = { 0 };
@@ -167,11 +151,11 @@ static bool serve_one(const struct brokered *b, int socket)
 	ssize_t n = receive(socket, &what, sizeof(what), fds, &count);
 	int r = -EBADMSG;
 
-	if (n == sizeof(what) && what >= START && what - START < (int)b->line_count &&
+	if (n == sizeof(what) && what >= START && what - START <= b->more &&
 	    (count == 1 || count == LAUNCH_REPORT_FD || count == LAUNCH_FDS))
 		r = count == 1 ? add_stream(fds, &count, &stream) : 0;
 	if (r == 0)
-		r = start(b, (size_t)(what - START), fds, &pidfd, &pid);
+		r = start(b, what - START, fds, &pidfd, &pid);
 	for (size_t i = 0; i < count; i++)
 		(void)close(fds[i]);
 	if (n == 0 || (n < 0 && n != -EBADMSG))
@@ -187,7 +171,7 @@ static bool serve_one(const struct brokered *b, int socket)
 }
 
 /* nothing of the agent's but what it executes, and with what */
-__attribute__((noreturn)) static void be_broker(const struct brokered *b, int socket)
+__attribute__((noreturn)) static void be_broker(const struct broker *b, int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -211,34 +195,35 @@ __attribute__((noreturn)) static void be_broker(const struct brokered *b, int so
 
 int broker_add(struct broker *b, const struct launch_args *args, struct err *e)
 {
-	if (b->more_count == BROKER_MORE)
+	if (b->more == BROKER_MORE)
 		return err_say(e, E2BIG, "too many command lines for stepjail");
-	b->more[b->more_count++] = args;
-	return (int)b->more_count;
+	b->lines[++b->more] = args;
+	return b->more;
 }
 
 int broker_open(struct broker *b, const char *path, const struct launch_args *args,
 		const struct stop *stop, struct err *e)
 {
-	struct brokered what = { path, { args }, 1, stop, getpid(), b->tidy };
 	cleanup_fd int theirs = -1;
 	int both[2];
 
-	for (size_t i = 0; i < b->more_count; i++)
-		what.lines[what.line_count++] = b->more[i];
-	*b = BROKER_NONE;
+	b->pid = 0;
+	b->socket = -1;
 	b->path = path;
-	for (size_t i = 0; i < what.line_count; i++)
-		if (what.lines[i]->failed)
-			return err_set(e, what.lines[i]->failed,
-				       "the arguments for stepjail");
+	b->lines[0] = args;
+	b->stop = stop;
+	b->agent = getpid();
+	for (int i = 0; i <= b->more; i++)
+		if (b->lines[i]->failed)
+			return err_set(e, b->lines[i]->failed,
+				       "too many arguments for stepjail");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) < 0)
 		return err_set(e, errno, "socketpair");
 	b->socket = both[0];
 	theirs = both[1];
 	b->pid = fork();
 	if (b->pid == 0)
-		be_broker(&what, theirs);
+		be_broker(b, theirs);
 	if (b->pid < 0) {
 		b->pid = 0;
 		return err_set(e, errno, "fork");
@@ -246,9 +231,8 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 	return 0;
 }
 
-/* ask for it with @count fds; @got: what came of it beside the child, or -1 */
-static int ask(const struct broker *b, int line, const int *fds, size_t count,
-	       struct child *c, int *got, struct err *e)
+int broker_start(const struct broker *b, int line, const int *fds, size_t count,
+		 int *stream, struct child *c, struct err *e)
 {
 	const unsigned char what = (unsigned char)(START + line);
 	struct answer answer = { 0 };
@@ -258,35 +242,20 @@ static int ask(const struct broker *b, int line, const int *fds, size_t count,
 
 	if (n != sizeof(answer))
 		return err_set(e, n < 0 ? (int)-n : EPIPE,
-			       "the process that starts stepjail is gone");
+			       "the process that starts stepjail has ended");
 
 	struct child started = { answer.pid, came[0] };
 
-	*got = came[1];
 	if (answer.errnum || started.pidfd < 0) {
-		io_close_fd(got);
+		io_close_fd(&came[1]);
 		if (answer.pid)
 			(void)launch_end(&started, 0);
 		return err_set(e, answer.errnum, "cannot start %s", b->path);
 	}
 	*c = started;
+	if (stream)
+		*stream = came[1];
 	return 0;
-}
-
-int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
-		      struct child *c, struct err *e)
-{
-	cleanup_fd int none = -1;
-
-	return ask(b, line, fds,
-		   fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS, c, &none,
-		   e);
-}
-
-int broker_start_stream(const struct broker *b, int out, int *socket, struct child *c,
-			struct err *e)
-{
-	return ask(b, 0, &out, 1, c, socket, e);
 }
 
 void broker_close(struct broker *b)

@@ -27,10 +27,13 @@
 struct broker {
 	pid_t pid; /* 0 for none */
 	int socket;
-	const char *path; /* what it executes, for words */
+	const char *path; /* what it executes */
 	const char *tidy; /* a folder that it removes at its end, if empty; or NULL */
-	const struct launch_args *more[BROKER_MORE];
-	size_t more_count;
+	/* that of broker_open(), and further ones; looked at by the broker alone */
+	const struct launch_args *lines[1 + BROKER_MORE];
+	int more;
+	const struct stop *stop;
+	pid_t agent; /* whose children it starts */
 };
 
 #define BROKER_NONE ((struct broker){ .socket = -1 })
@@ -40,7 +43,7 @@ struct broker {
  * @b:		BROKER_NONE, to be opened
  * @args:	Stays valid until then
  *
- * Return: what broker_start_line() is told; or -E2BIG
+ * Return: what broker_start() is told; or -E2BIG
  */
 int broker_add(struct broker *b, const struct launch_args *args, struct err *e);
 
@@ -57,25 +60,18 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 		const struct stop *stop, struct err *e);
 
 /**
- * broker_start_line() - Have a stepjail started
+ * broker_start() - Have a stepjail started
  * @line:	0 for that of broker_open(), else what broker_add() returned
- * @fds:	Become its fds 0, 1, 2 and 3 (LAUNCH_REPORT_FD); stay open here. The last
- *		may be -1: then it has only three
+ * @fds:	Become its fds 0, 1, 2 and, of four, 3 (LAUNCH_REPORT_FD); stay open here. Of
+ *		one alone: becomes its fds 1 and 2, and its fd 0 is a new stream
+ * @stream:	Gets our end of that, which does not block, on success only; else NULL
  * @c:		Filled on success only
  *
  * Return: 0, or -errno of fork(2), pidfd_open(2) or the child's execve(2); -EPIPE where
  * the broker is gone
  */
-int broker_start_line(const struct broker *b, int line, const int fds[LAUNCH_FDS],
-		      struct child *c, struct err *e);
-
-/**
- * broker_start_stream() - The same by line 0, with a stream as fd 0
- * @out:	Becomes its fds 1 and 2; stays open here
- * @socket:	Gets our end of the stream, which does not block; on success only
- */
-int broker_start_stream(const struct broker *b, int out, int *socket, struct child *c,
-			struct err *e);
+int broker_start(const struct broker *b, int line, const int *fds, size_t count,
+		 int *stream, struct child *c, struct err *e);
 
 /** broker_close() - End it; what it started goes on. Safe on BROKER_NONE */
 void broker_close(struct broker *b);

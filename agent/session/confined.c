@@ -2,18 +2,34 @@
 /*
  * confined.c - a command's own confinement, from the broker to the report: see confined.h
  */
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "agent/session/confined.h"
 
-int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
-		   struct err *e)
+int confined_serve(struct confined *c, struct session_plan *plan,
+		   const struct jail_options *jail, const struct jail_binds *binds,
+		   const struct stop *stop, struct err *e)
 {
-	cleanup_args struct launch_args args = { .count = 0 };
+	cleanup_args struct launch_args a = { .count = 0 };
 
-	serve_args(plan, &args);
 	plan->broker = &c->broker;
-	return broker_open(&c->broker, plan->stepjail, &args, stop, e);
+	plan->step_ms = jail->step_ms;
+	plan->files = binds->puts;
+	plan->file_count = binds->put_count;
+	launch_add(&a, "stepjail");
+	launch_add(&a, "serve");
+	launch_add(&a, "--rootfs=%s", jail->rootfs);
+	launch_add(&a, "--wall-time=%" PRIu64 "ms", jail->step_ms);
+	launch_add(&a, "--grace=%dms", SERVE_GRACE_MS);
+	if (plan->output_limit)
+		launch_add(&a, "--output-limit=%s", plan->output_limit);
+	launch_add_passed(&a, &jail->pass);
+	for (size_t i = 0; i < binds->count; i++) {
+		launch_add(&a, "--bind");
+		launch_add(&a, "%s", binds->list[i]);
+	}
+	return broker_open(&c->broker, plan->stepjail, &a, stop, e);
 }
 
 static void say_missing(const struct confine_policy *p, const struct confine_facts *f,
@@ -48,9 +64,4 @@ cJSON *confined_json(const struct confined *c)
 
 	(void)cJSON_AddItemToObject(o, "client", client_json(c->client));
 	return o;
-}
-
-void confined_end(struct confined *c)
-{
-	broker_close(&c->broker);
 }

@@ -13,7 +13,7 @@
 #include "agent/confine/confine.h"
 #include "agent/key/client.h"
 #include "agent/session/broker.h"
-#include "agent/session/serve.h"
+#include "agent/session/jail_opts.h"
 
 struct confined {
 	struct broker broker;
@@ -24,10 +24,15 @@ struct confined {
 
 #define CONFINED_NOT ((struct confined){ .broker = BROKER_NONE })
 
-/** confined_serve() - Have a broker for the `stepjail serve` of a plan, which then goes
- * by it; 0, or as broker_open() */
-int confined_serve(struct confined *c, struct serve_plan *plan, const struct stop *stop,
-		   struct err *e);
+/**
+ * confined_serve() - Have a broker for the `stepjail serve` of a plan
+ * @plan:	Goes by it then; @binds' files are its own, too
+ *
+ * Return: 0, or as broker_open()
+ */
+int confined_serve(struct confined *c, struct session_plan *plan,
+		   const struct jail_options *jail, const struct jail_binds *binds,
+		   const struct stop *stop, struct err *e);
 
 /**
  * confined_go() - confine_self(), with what asking the broker needs
@@ -42,8 +47,5 @@ int confined_go(struct confined *c, struct stop *stop, struct err *e);
 /** confined_json() - As confine_json(), and in "client" that of the model client, or
  * null */
 cJSON *confined_json(const struct confined *c);
-
-/** confined_end() - End the broker; safe on CONFINED_NOT */
-void confined_end(struct confined *c);
 
 #endif

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input_file.c - a file or folder given by --file: see input_file.h
+ * input_file.c - a file, a folder or a pipe given by --file: see input_file.h
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/file.h"
+#include "agent/base/path.h"
+#include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/session/input_file.h"
 #include "init/io.h"
+
+/* stepjail splits SRC:DST at its last colon, and a model must be able to type it */
+static int check_name(const struct input_file *f, struct err *e)
+{
+	for (const char *c = f->name; *c; c++)
+		if (*c == ':' || (unsigned char)*c < ' ' || *c == 0x7f)
+			return err_say(
+				e, EINVAL,
+				"--file: %s: the name holds a colon or a control character; give it another name",
+				f->path);
+	if (!utf8_valid(f->name, strlen(f->name)))
+		return err_say(e, EINVAL, "--file: %s: the name is not UTF-8", f->path);
+	return 0;
+}
 
 /* the names that are in it, in order, as far as the head has room */
 static int list_folder(int fd, struct input_file *f, struct err *e)
@@ -45,39 +64,21 @@ static int list_folder(int fd, struct input_file *f, struct err *e)
 	return 0;
 }
 
-/* stepjail splits SRC:DST at its last colon, and a model must be able to type it */
-static int check_name(const char *path, const char *name, struct err *e)
-{
-	for (const char *c = name; *c; c++)
-		if (*c == ':' || (unsigned char)*c < ' ' || *c == 0x7f)
-			return err_say(
-				e, EINVAL,
-				"--file: %s: the name holds a colon or a control character; give it another name",
-				path);
-	if (!utf8_valid(name, strlen(name)))
-		return err_say(e, EINVAL, "--file: %s: the name is not UTF-8", path);
-	return 0;
-}
-
 /* its last part, slashes behind it left out */
-static int take_name(const char *path, struct input_file *f, struct err *e)
+static int take_name(struct input_file *f, struct err *e)
 {
-	size_t end = strlen(path);
-	size_t start;
+	cleanup_text struct text whole = { 0 };
+	const char *name;
 
-	while (end && path[end - 1] == '/')
-		end--;
-	start = end;
-	while (start && path[start - 1] != '/')
-		start--;
-	if (end - start >= sizeof(f->name))
-		return err_set(e, ENAMETOOLONG, "--file: %s", path);
-	memcpy(f->name, path + start, end - start);
-	f->name[end - start] = '\0';
-	if (!f->name[0] || strcmp(f->name, ".") == 0 || strcmp(f->name, "..") == 0)
+	path_absolute(f->path, &whole);
+	name = path_last(text_string(&whole));
+	if (strlen(name) >= sizeof(f->name))
+		return err_set(e, ENAMETOOLONG, "--file: %s", f->path);
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return err_say(e, EINVAL, "--file: %s: write the folder by its name",
-			       path);
-	return 0;
+			       f->path);
+	memcpy(f->name, name, strlen(name) + 1);
+	return check_name(f, e);
 }
 
 int input_file_look_at(int fd, struct input_file *f, struct err *e)
@@ -85,7 +86,7 @@ int input_file_look_at(int fd, struct input_file *f, struct err *e)
 	struct stat st;
 	ssize_t n = io_read_all(fd, f->head, sizeof(f->head));
 
-	if (check_name(f->path, f->name, e) < 0)
+	if (check_name(f, e) < 0)
 		return -e->errnum;
 	if (n < 0)
 		return err_set(e, (int)-n, "--file: %s", f->path);
@@ -110,10 +111,115 @@ int input_file_look(const char *path, struct input_file *f, struct err *e)
 		return err_set(e, -fd, "--file: %s", path);
 	f->path = path;
 	f->folder = S_ISDIR(st.st_mode);
-	r = take_name(path, f, e);
-	if (r == 0)
-		r = check_name(path, f->name, e);
+	r = take_name(f, e);
 	if (r < 0)
 		return r;
 	return f->folder ? list_folder(fd, f, e) : input_file_look_at(fd, f, e);
+}
+
+/* ---- of a pipe */
+
+/* the number behind /dev/fd/ and its like, or -1 */
+static int fd_of(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	uint64_t number;
+
+	if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0)
+		return STDIN_FILENO;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (strncmp(path, folders[i], strlen(folders[i])) == 0 &&
+		    units_parse_count(path + strlen(folders[i]), &number) == 0 &&
+		    number < 1 << 20)
+			return (int)number;
+	return -1;
+}
+
+bool input_file_is_stream(const char *path, char *name)
+{
+	int fd = fd_of(path);
+	struct stat st;
+
+	if (fd == STDIN_FILENO) {
+		(void)snprintf(name, INPUT_FILE_NAME_BYTES, "stdin");
+		return true;
+	}
+	if (fd >= 0) {
+		(void)snprintf(name, INPUT_FILE_NAME_BYTES, "fd%d", fd);
+		return true;
+	}
+	(void)snprintf(name, INPUT_FILE_NAME_BYTES, "%s", path_last(path));
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* a file that nobody else sees; on a disk if there is one, for it may be large */
+static int nameless(struct err *e)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = open(folder && *folder ? folder : "/tmp",
+		      O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		fd = memfd_create("stepjail-file", MFD_CLOEXEC);
+	return fd < 0 ? err_set(e, errno,
+				"--file: make a temporary file for a pipe's bytes")
+		      : fd;
+}
+
+static int copy(int from, int to, const char *path, uint64_t limit_bytes,
+		struct stop *stop, struct err *e)
+{
+	struct pollfd p[] = { { .fd = from, .events = POLLIN },
+			      { .fd = stop->fd, .events = POLLIN } };
+	char piece[65536], size[32];
+	uint64_t bytes = 0;
+
+	for (;;) {
+		ssize_t n;
+		int r;
+
+		if (stop_came(stop))
+			return err_say(e, EINTR, "stopped by a signal");
+		if (poll(p, 2, -1) <= 0 || !p[0].revents)
+			continue;
+		n = read(from, piece, sizeof(piece));
+		if (n == 0)
+			return 0;
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n < 0)
+			return err_set(e, errno, "--file: %s", path);
+		bytes += (uint64_t)n;
+		if (bytes > limit_bytes)
+			return err_say(e, EFBIG,
+				       "--file: %s has more than %s (--file-limit)", path,
+				       units_say_size(limit_bytes, size, sizeof(size)));
+		r = io_write_all(to, piece, (size_t)n);
+		if (r < 0)
+			return err_set(
+				e, -r,
+				"--file: write the bytes of %s to a temporary file",
+				path);
+	}
+}
+
+int input_file_take_stream(const char *path, uint64_t limit_bytes, struct stop *stop,
+			   struct err *e)
+{
+	int number = fd_of(path);
+	/* opened anew, a socket or another user's pipe would be refused */
+	cleanup_fd int from = number >= 0 ? fcntl(number, F_DUPFD_CLOEXEC, 3)
+					  : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup_fd int to = -1;
+	int r;
+
+	if (from < 0)
+		return err_set(e, errno, "--file: %s", path);
+	to = nameless(e);
+	if (to < 0)
+		return to;
+	r = copy(from, to, path, limit_bytes, stop, e);
+	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
+		r = err_set(e, errno, "--file: %s", path);
+	return r < 0 ? r : io_steal_fd(&to);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input_file.h - a file or folder of the user's, given by --file, looked at before any
- * jail has it
+ * input_file.h - what the user gives by --file, looked at before any jail has it
+ *
+ * A file or folder is mounted. What comes by a pipe can be read only once, so it is
+ * copied into a file without a name before anything runs. Each new jail gets that by PUT:
+ * in /work, for /work/in belongs to what is mounted there.
  */
 #ifndef STEPJAIL_AGENT_INPUT_FILE_H
 #define STEPJAIL_AGENT_INPUT_FILE_H
@@ -10,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/stop.h"
 #include "init/err.h"
 
 #define INPUT_FOLDER "/work/in"
@@ -46,5 +50,23 @@ int input_file_look(const char *path, struct input_file *f, struct err *e);
  * Return: 0 or -errno
  */
 int input_file_look_at(int fd, struct input_file *f, struct err *e);
+
+/**
+ * input_file_is_stream() - Whether a path names what is read as it comes: -, /dev/stdin,
+ * /dev/fd/N, a pipe, a socket or a device
+ * @name:	Gets what the jail will call it: "stdin", "fd63", or its last part;
+ *		INPUT_FILE_NAME_BYTES
+ */
+bool input_file_is_stream(const char *path, char *name);
+
+/**
+ * input_file_take_stream() - Read it to its end
+ * @limit_bytes: More than that is an error
+ *
+ * Return: an fd to read it from, at its beginning, or -errno with a line that names it;
+ * -EINTR where a signal came
+ */
+int input_file_take_stream(const char *path, uint64_t limit_bytes, struct stop *stop,
+			   struct err *e);
 
 #endif

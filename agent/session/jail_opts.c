@@ -11,7 +11,6 @@
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/session/jail_opts.h"
-#include "agent/session/pipe_file.h"
 #include "init/io.h"
 
 int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
@@ -46,7 +45,7 @@ static int check_names(const struct jail_binds *b, size_t i, struct err *e)
 static int make_put(const char *path, uint64_t limit_bytes, struct stop *stop,
 		    struct jail_binds *b, struct input_file *f, struct err *e)
 {
-	int fd = pipe_file_take(path, limit_bytes, stop, e);
+	int fd = input_file_take_stream(path, limit_bytes, stop, e);
 
 	if (fd < 0)
 		return fd;
@@ -71,7 +70,7 @@ int jail_binds_make(const struct jail_options *o, const bool *streams, struct st
 		const char *path = files->items[i];
 		struct input_file *f = &b->files[i];
 
-		if (pipe_file_is_stream(path, f->name) || (streams && streams[i])) {
+		if (input_file_is_stream(path, f->name) || (streams && streams[i])) {
 			r = make_put(path, o->file_limit_bytes, stop, b, f, e);
 		} else {
 			r = input_file_look(path, f, e);
@@ -95,17 +94,8 @@ int jail_plan(const struct jail_options *o, struct jail_binds *b,
 {
 	int r = launch_find(o->stepjail, &b->stepjail, e);
 
-	p->serve = (struct serve_plan){
-		.stepjail = text_string(&b->stepjail),
-		.rootfs = o->rootfs,
-		.pass = &o->pass,
-		.binds = (const char *const *)b->list,
-		.bind_count = b->count,
-		.step_ms = o->step_ms,
-		.output_limit = output_limit,
-	};
-	p->files = b->puts;
-	p->file_count = b->put_count;
+	p->stepjail = text_string(&b->stepjail);
+	p->output_limit = output_limit;
 	return r;
 }
 

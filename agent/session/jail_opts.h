@@ -50,9 +50,8 @@ int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 		    const char *name, struct err *e);
 
 /**
- * jail_plan() - Plan sessions in a jail of these options, with all of these files
- * @output_limit: As in struct serve_plan
- * @p:		Its @serve and @files are overwritten; @o and @b stay valid as long as it
+ * jail_plan() - Find the stepjail that is to make the sessions
+ * @p:		Its @stepjail and @output_limit are set; @b stays valid as long as it
  *
  * Return: 0, or as launch_find()
  */
@@ -62,31 +61,9 @@ int jail_plan(const struct jail_options *o, struct jail_binds *b,
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);
 
-/* rows for a struct with a struct opt_list @field; also among JAIL_OPTS */
-#define FIXED_OPTS(type, field)                                                          \
-	{ "deterministic", NULL, NULL,                                                   \
-	  "Give each run the same hash seed, random numbers, order of files, locale "    \
-	  "and time zone, and one processor.",                                           \
-	  OPT_ROW(REPEAT, PASS, type, field) },                                          \
-		{ "seed",                                                                \
-		  "N",                                                                   \
-		  NULL,                                                                  \
-		  "Another of such hash seeds and random numbers.",                      \
-		  OPT_ROW(REPEAT, PASS, type, field),                                    \
-		  .with = { "deterministic" } },                                         \
-		{ "aslr", "yes|no", NULL,                                                \
-		  "Whether memory lies at random addresses, by which some sets are "     \
-		  "ordered, or at the same ones.",                                       \
-		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
-	{                                                                                \
-		"clock-start", "INSTANT", NULL,                                          \
-			"Start Python's clock at 2024-02-29T12:00:00Z or the like with " \
-			"each session.",                                                 \
-			OPT_ROW(REPEAT, PASS, type, field)                               \
-	}
-
-/* rows of what is handed on to stepjail, and gives up no wall; also among JAIL_OPTS */
-#define LIMIT_OPTS(type, field)                                                          \
+/* rows of what is handed on to stepjail, and gives up no wall, for a struct with a struct
+ * opt_list @field; also among JAIL_OPTS */
+#define PASS_OPTS(type, field)                                                           \
 	{ "memory", "SIZE", "512M", "The jail's memory; see stepjail(1).",               \
 	  OPT_COMMON(LIMITS, PASS, type, field) },                                       \
 		{ "keep-states", "N", NULL,                                              \
@@ -114,6 +91,24 @@ void jail_binds_free(struct jail_binds *b);
 		{ "on-violation", "refuse|kill", NULL,                                   \
 		  "What a call that no honest step makes comes to; see stepjail(1).",    \
 		  OPT_ROW(JAIL, PASS, type, field) },                                    \
+		{ "deterministic", NULL, NULL,                                           \
+		  "Give each run the same hash seed, random numbers, order of files, "   \
+		  "locale and time zone, and one processor.",                            \
+		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
+		{ "seed",                                                                \
+		  "N",                                                                   \
+		  NULL,                                                                  \
+		  "Another of such hash seeds and random numbers.",                      \
+		  OPT_ROW(REPEAT, PASS, type, field),                                    \
+		  .with = { "deterministic" } },                                         \
+		{ "aslr", "yes|no", NULL,                                                \
+		  "Whether memory lies at random addresses, by which some sets are "     \
+		  "ordered, or at the same ones.",                                       \
+		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
+		{ "clock-start", "INSTANT", NULL,                                        \
+		  "Start Python's clock at 2024-02-29T12:00:00Z or the like with "       \
+		  "each session.",                                                       \
+		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
 	{                                                                                \
 		"media-limit", "SIZE", NULL,                                             \
 			"How many bytes of pictures and tables a step may show.",        \
@@ -145,11 +140,10 @@ void jail_binds_free(struct jail_binds *b);
 		  .max = 24 * HOUR_MS },                                                 \
 		{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.", \
 		  OPT_COMMON(TASK, TEXT, type, jail.rootfs) },                           \
-		LIMIT_OPTS(type, jail.pass),                                             \
+		PASS_OPTS(type, jail.pass),                                              \
 		{ "allow-missing", "PART", NULL,                                         \
 		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
 		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
-		FIXED_OPTS(type, jail.pass),                                             \
 	{                                                                                \
 		"stepjail", "PATH", NULL,                                                \
 			"Where stepjail is; else beside this program, else in PATH.",    \

@@ -40,12 +40,9 @@ void launch_add_run(struct launch_args *a, const char *rootfs, uint64_t wall_ms)
 {
 	launch_add(a, "stepjail");
 	launch_add(a, "run");
-	launch_add(a, "--rootfs");
-	launch_add(a, "%s", rootfs);
-	launch_add(a, "--wall-time");
-	launch_add(a, "%" PRIu64 "ms", wall_ms);
-	launch_add(a, "--report");
-	launch_add(a, "%d", LAUNCH_REPORT_FD);
+	launch_add(a, "--rootfs=%s", rootfs);
+	launch_add(a, "--wall-time=%" PRIu64 "ms", wall_ms);
+	launch_add(a, "--report=%d", LAUNCH_REPORT_FD);
 	launch_add(a, "--capture=both");
 	launch_add(a, "--quiet");
 	launch_add(a, "--output-limit=%dK", LAUNCH_OUTPUT_KIB);
@@ -64,50 +61,36 @@ void launch_args_free(struct launch_args *a)
 	*a = (struct launch_args){ .count = 0 };
 }
 
-static int look_at(const char *path, struct text *found)
+/* an empty or relative folder of PATH would let the current folder choose the jail */
+static bool is_in(const char *folder, size_t length, struct text *path)
 {
-	if (access(path, X_OK) < 0)
-		return -errno;
-	text_clear(found);
-	text_puts(found, path);
-	return 0;
+	text_clear(path);
+	text_printf(path, "%.*s/stepjail", (int)length, folder);
+	return folder[0] == '/' && access(text_string(path), X_OK) == 0;
 }
 
 int launch_find(const char *given, struct text *path, struct err *e)
 {
+	const char *list = getenv("PATH");
 	char self[4096];
-
-	if (given) {
-		int r = look_at(given, path);
-
-		return r < 0 ? err_set(e, -r, "--stepjail: %s", given) : 0;
-	}
-
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	if (n > 0) {
-		self[n] = '\0';
-
-		char *slash = strrchr(self, '/');
-
-		cleanup_text struct text beside = { 0 };
-
-		text_printf(&beside, "%.*s/stepjail", slash ? (int)(slash - self) : 0,
-			    self);
-		if (look_at(text_string(&beside), path) == 0)
-			return 0;
+	if (given) {
+		text_puts(path, given);
+		return access(given, X_OK) < 0
+			       ? err_set(e, errno, "--stepjail: %s", given)
+			       : 0;
 	}
+	self[n > 0 ? n : 0] = '\0';
 
-	const char *list = getenv("PATH");
+	const char *slash = strrchr(self, '/');
 
+	if (slash && is_in(self, (size_t)(slash - self), path))
+		return 0;
 	while (list && *list) {
 		size_t length = strcspn(list, ":");
-		cleanup_text struct text one = { 0 };
 
-		/* an empty or relative entry would let the current folder choose the jail
-		 */
-		text_printf(&one, "%.*s/stepjail", (int)length, list);
-		if (list[0] == '/' && look_at(text_string(&one), path) == 0)
+		if (is_in(list, length, path))
 			return 0;
 		list += length + (list[length] ? 1 : 0);
 	}
@@ -149,15 +132,15 @@ fail:;
 	_exit(125);
 }
 
-int launch_pipe(int *read_end, int *write_end, struct err *e)
+int launch_pipe(bool writes, int *ours, int *theirs, struct err *e)
 {
 	int both[2];
 
 	if (pipe2(both, O_CLOEXEC) < 0)
 		return err_set(e, errno, "pipe");
-	*read_end = both[0];
-	*write_end = both[1];
-	if (fcntl(both[0], F_SETFL, O_NONBLOCK) < 0)
+	*ours = both[writes];
+	*theirs = both[!writes];
+	if (fcntl(*ours, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "pipe");
 	return 0;
 }

@@ -9,6 +9,7 @@
 #ifndef STEPJAIL_AGENT_LAUNCH_H
 #define STEPJAIL_AGENT_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -80,7 +81,11 @@ __attribute__((noreturn)) void launch_become(const char *path, char *const *argv
  */
 int launch_end(struct child *c, uint64_t patience_ms);
 
-/** launch_pipe() - A pipe, both ends O_CLOEXEC, the reading end not blocking */
-int launch_pipe(int *read_end, int *write_end, struct err *e);
+/**
+ * launch_pipe() - A pipe, both ends O_CLOEXEC
+ * @writes:	Whether our end is the one that is written to
+ * @ours:	Does not block
+ */
+int launch_pipe(bool writes, int *ours, int *theirs, struct err *e);
 
 #endif

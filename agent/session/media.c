@@ -73,13 +73,8 @@ static bool fits(const struct media_list *l, const struct media *m)
 
 static const struct media_item *finish(struct media_list *l, struct media_item *item)
 {
-	struct sha256_ctx sum;
-
 	item->state = MEDIA_WHOLE;
-	sha256_init(&sum);
-	sha256_update(&sum, item->bytes.length,
-		      (const uint8_t *)text_string(&item->bytes));
-	digest_hex(&sum, item->sha256);
+	digest_bytes(text_string(&item->bytes), item->bytes.length, item->sha256);
 	if (!media_is_said(item))
 		return item;
 	clip_add(&l->said, text_string(&item->bytes), item->bytes.length);
@@ -136,11 +131,7 @@ const struct media_item *media_take(struct media_list *l, uint16_t type,
 		l->nonsense = true;
 		return NULL;
 	}
-	text_add(&item->bytes, bytes, length);
-	if (item->bytes.failed) {
-		item->state = MEDIA_TOO_BIG;
-		return NULL;
-	}
+	text_add(&item->bytes, bytes, length); /* begin() has seen that there is room */
 	return item->bytes.length == item->head.bytes ? finish(l, item) : NULL;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.c - stepjail's report: see report.h
+ * report.c - what stepjail says of runs, steps and requests: see report.h
  */
-#include <cjson/cJSON.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "agent/base/escape.h"
 #include "agent/base/json.h"
 #include "agent/session/report.h"
 
@@ -33,7 +34,7 @@ static void take_syscall(const cJSON *violation, struct verdict_facts *facts)
 		memcpy(facts->syscall, name->valuestring, length + 1);
 }
 
-bool report_take(const cJSON *root, struct verdict_facts *facts)
+bool report_run(const cJSON *root, struct verdict_facts *facts)
 {
 	if (!verdict_find(json_text(root, "verdict"), &facts->verdict))
 		return false;
@@ -43,11 +44,103 @@ bool report_take(const cJSON *root, struct verdict_facts *facts)
 	return true;
 }
 
-bool report_read(const char *json, size_t length, struct verdict_facts *facts)
+/* a count of the kernel's; 0 where there is none, as for null */
+static uint64_t number(const cJSON *item, uint64_t most)
 {
-	cJSON *root = json_parse(json, length);
-	bool known = report_take(root, facts);
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0))
+		return 0;
+	return item->valuedouble >= (double)most ? most : (uint64_t)item->valuedouble;
+}
 
-	cJSON_Delete(root);
-	return known;
+static void take_words(const cJSON *item, char *words, size_t size)
+{
+	cleanup_text struct text shown = { 0 };
+
+	words[0] = '\0';
+	if (!cJSON_IsString(item))
+		return;
+	escape_line(&shown, item->valuestring, strlen(item->valuestring));
+	(void)snprintf(words, size, "%s", text_string(&shown));
+	/* it may be told to a model: plain ASCII, and a cut leaves no half character */
+	for (char *c = words; *c; c++)
+		if ((unsigned char)*c < ' ' || (unsigned char)*c >= 0x7f)
+			*c = '?';
+}
+
+bool report_says(const cJSON *root, const char *name, const char *word)
+{
+	return strcmp(json_text(root, name), word) == 0;
+}
+
+void report_words(const cJSON *root, char *words, size_t size)
+{
+	const cJSON *error = json_get(root, "error");
+
+	take_words(cJSON_IsString(error) ? error : json_get(root, "reason"), words, size);
+	if (report_says(root, "kind", "file")) {
+		const char *cause = strstr(words, ": ");
+
+		if (cause)
+			memmove(words, cause + 2, strlen(cause + 2) + 1);
+	}
+}
+
+static bool take_state(const cJSON *root, struct verdict_facts *f)
+{
+	f->headed = json_u32(root, "state_number", &f->head);
+	return state_find(json_text(root, "state"), &f->state);
+}
+
+static void take_shared(const cJSON *list, bool *shared)
+{
+	static const char *const names[SHARED_COUNT] = {
+		[SHARED_MEMORY] = "shared-memory",
+		[SHARED_OFFSETS] = "file-offsets",
+	};
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, list)
+	{
+		const char *word = cJSON_GetStringValue(one);
+
+		for (int i = 0; word && i < SHARED_COUNT; i++)
+			shared[i] |= strcmp(word, names[i]) == 0;
+	}
+}
+
+/* what stepjail did not send of a stream: how much, and its last bytes */
+static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
+		     struct clip *clip)
+{
+	const cJSON *tail = json_get(output, tail_name);
+	uint64_t cut = number(json_get(output, cut_name), (uint64_t)1 << 52);
+	size_t length = cJSON_IsString(tail) ? strlen(tail->valuestring) : 0;
+
+	if (!cut)
+		return;
+	/* bytes that are no UTF-8 are three in there, so it may be longer than it was */
+	clip_resume(clip, cut > length ? cut - length : 0,
+		    length ? tail->valuestring : "", length);
+}
+
+bool report_step(const cJSON *root, struct step *step)
+{
+	struct verdict_facts f = { .limit_ms = step->facts.limit_ms };
+	const cJSON *output = json_get(root, "output");
+
+	if (!report_run(root, &f) || !take_state(root, &f))
+		return false;
+	/* a limit that the code lived to see was kept by an interrupt */
+	f.soft = f.state == STATE_KEPT;
+	take_shared(json_get(root, "not_rolled_back"), f.shared);
+	take_words(json_get(root, "reason"), f.reason, sizeof(f.reason));
+	step->facts = f;
+	step->cpu_ms = number(json_get(root, "cpu_ms"), UINT32_MAX);
+	step->max_rss_bytes =
+		number(json_get(root, "memory_peak_bytes"), (uint64_t)1 << 52);
+	step->strays = (uint32_t)(number(json_get(root, "strays"), INT32_MAX) +
+				  number(json_get(root, "threads"), INT32_MAX));
+	take_cut(output, "stdout_cut", "stdout_tail", &step->out);
+	take_cut(output, "stderr_cut", "stderr_tail", &step->err);
+	return true;
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - the report of `stepjail run`, as far as the agent reads it
+ * report.h - the JSON of `stepjail run` and `stepjail serve`, as far as the agent reads
+ * it
+ *
+ * The JSON comes from stepjail and not from a jail, but what it quotes may have been
+ * chosen there: every field is checked for its type and bounded, words are made
+ * printable. Where a value is no object, it has none of the fields.
  */
 #ifndef STEPJAIL_AGENT_REPORT_H
 #define STEPJAIL_AGENT_REPORT_H
@@ -9,22 +14,35 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/session/verdict.h"
+#include "agent/session/session.h"
 
-#define REPORT_MAX_BYTES ((size_t)256 << 10)
+#define REPORT_MAX_BYTES ((size_t)256 << 10) /* of a run */
 
 /**
- * report_read() - Take verdict, exit code, signal and violation from a report's JSON
- * @facts:	Changed only where the report is one
+ * report_run() - How a run ended: verdict, exit code, signal and violation
+ * @facts:	Changed only where there is such a verdict
  *
- * The report comes from stepjail and not from the jail, but what it quotes may have been
- * chosen there: names are checked before they are passed on.
- *
- * Return: true for a JSON object with a verdict that there is
+ * Return: true where there is
  */
-bool report_read(const char *json, size_t length, struct verdict_facts *facts);
+bool report_run(const cJSON *root, struct verdict_facts *facts);
 
-/** report_take() - The same from what is parsed already */
-bool report_take(const cJSON *root, struct verdict_facts *facts);
+/**
+ * report_step() - How a step ended: as a run, and state and usage
+ * @step:	Facts, cpu_ms, max_rss_bytes and strays are taken over, its facts' limit
+ *		stays; what was not sent of the streams goes to their clips
+ *
+ * Return: true where there are such a verdict and state; else nothing of @step is changed
+ */
+bool report_step(const cJSON *root, struct step *step);
+
+/**
+ * report_words() - "error" or "reason" of a REFUSED or CLOSED, made printable
+ * @words:	Gets a string, empty where there is none. Of the kind "file" it is the cause
+ *		alone: before it stands the request's name, which the caller knows
+ */
+void report_words(const cJSON *root, char *words, size_t size);
+
+/** report_says() - Of a REFUSED: has it this word as its "kind", or its "frame"? */
+bool report_says(const cJSON *root, const char *name, const char *word);
 
 #endif

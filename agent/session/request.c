@@ -4,52 +4,18 @@
  * session.h
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/units.h"
-#include "agent/session/done.h"
+#include "agent/session/report.h"
 #include "agent/session/session.h"
 #include "init/serve_wire.h"
 
 #define RESPONSE_MS 30000
 #define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 #define AHEAD ((size_t)4 * WIRE_PAYLOAD_MAX) /* bytes of a PUT that wait to be sent */
-
-static int say_gone(const struct session *s, struct err *e)
-{
-	cleanup_text struct text why = { 0 };
-
-	if (s->reason[0]) {
-		text_puts(&why, ": ");
-		escape_name(&why, s->reason, strlen(s->reason));
-	}
-	return err_say(e, ENOTCONN, "the session is gone%s", text_string(&why));
-}
-
-/* the words of whatever came in place of an answer */
-static int no_answer(struct session *s, int event, const struct session_frame *f,
-		     struct err *e)
-{
-	char words[SESSION_REASON_BYTES] = "";
-
-	if (event == -EINTR)
-		return err_say(e, EINTR, "stopped by a signal");
-	if (event == SERVE_FRAME && f->type == WIRE_REFUSED) {
-		done_words(f->bytes, f->length, words, sizeof(words));
-		return err_say(e, EPERM, "%s", *words ? words : "stepjail refused that");
-	}
-	if (event == SERVE_FRAME && f->type == WIRE_CLOSED)
-		return say_gone(s, e);
-	/* a late answer would be taken for that to another question */
-	serve_end(&s->serve, 0);
-	s->open = false;
-	if (event == SERVE_QUIET)
-		return err_say(e, ENOTCONN,
-			       "stepjail did not answer in time, and was ended");
-	return err_say(e, ENOTCONN, "stepjail is gone, and the session with it");
-}
 
 /* outputs of a step that has ended may still come: they are no answer */
 static int next_answer(struct session *s, struct session_frame *f)
@@ -59,50 +25,43 @@ static int next_answer(struct session *s, struct session_frame *f)
 	while (units_left_ms(deadline_ms)) {
 		int event = session_next(s, deadline_ms, f);
 
-		if (event == -EINTR && s->plan->interactive &&
-		    s->serve.stop->signal == SIGINT)
-			s->serve.stop->signal = 0; /* it is over in a moment */
-		else if (event != SERVE_FRAME || f->type >= WIRE_OPENED)
+		if (session_interrupted(s, event))
+			continue; /* it is over in a moment */
+		if (event != SERVE_FRAME || f->type >= WIRE_OPENED)
 			return event;
 	}
 	return SERVE_QUIET;
 }
 
-static int take_state(struct session *s, struct text *answer, struct err *e)
+/* send a request, and wait for its one answer, a STATE; NULL with @e */
+static const cJSON *ask(struct session *s, uint16_t type, const void *head,
+			size_t head_bytes, struct err *e)
 {
 	struct session_frame f = { 0 };
-	int event = next_answer(s, &f);
+	int event;
 
-	if (event != SERVE_FRAME || f.type != WIRE_STATE)
-		return no_answer(s, event, &f, e);
-	if (answer)
-		text_add(answer, f.bytes, f.length);
-	return answer ? text_check(answer, "stepjail's answer", e) : 0;
-}
-
-/* send a request, and wait for its one answer, a STATE */
-static int ask(struct session *s, uint16_t type, const void *head, size_t head_bytes,
-	       struct text *answer, struct err *e)
-{
 	serve_queue(&s->serve, type, s->id, head, head_bytes, NULL, 0);
-	return take_state(s, answer, e);
+	event = next_answer(s, &f);
+	if (event == SERVE_FRAME && f.type == WIRE_STATE && cJSON_IsObject(f.json))
+		return f.json;
+	(void)session_failed(s, event, &f, e);
+	return NULL;
 }
 
 int session_change(struct session *s, enum session_change change, uint32_t branch,
 		   uint32_t state, struct err *e)
 {
 	const struct serve_state to = { branch, state };
+	size_t bytes = change == SESSION_DROP ? sizeof(struct serve_at) : sizeof(to);
 
-	return ask(s, (uint16_t)change, &to,
-		   change == SESSION_DROP ? sizeof(struct serve_at) : sizeof(to), NULL,
-		   e);
+	return ask(s, (uint16_t)change, &to, bytes, e) ? 0 : -e->errnum;
 }
 
-int session_status(struct session *s, struct text *json, struct err *e)
+const cJSON *session_status(struct session *s, struct err *e)
 {
 	const struct serve_at at = { s->branch };
 
-	return ask(s, WIRE_STATUS, &at, sizeof(at), json, e);
+	return ask(s, WIRE_STATUS, &at, sizeof(at), e);
 }
 
 void session_kill(struct session *s)
@@ -130,11 +89,11 @@ static int send_some(struct session *s, struct err *e)
 
 	while (event == SERVE_QUIET && serve_waiting(&s->serve) > AHEAD) {
 		if (units_left_ms(deadline_ms) == 0)
-			return no_answer(s, SERVE_QUIET, &f, e);
+			return session_failed(s, SERVE_QUIET, &f, e);
 		/* short waits: what is sent does not count as an event */
 		event = session_next(s, units_now_ms() + 10, &f);
 	}
-	return event == SERVE_QUIET ? 0 : no_answer(s, event, &f, e);
+	return event == SERVE_QUIET ? 0 : session_failed(s, event, &f, e);
 }
 
 /* what a PUT was refused for may be said of each of its frames: END's answer is the
@@ -149,9 +108,9 @@ static int end_put(struct session *s, bool drop, struct err *e)
 	do
 		event = next_answer(s, &f);
 	while (event == SERVE_FRAME && f.type == WIRE_REFUSED &&
-	       !done_says(f.bytes, f.length, "frame", "END"));
+	       !report_says(f.json, "frame", "END"));
 	if (event != SERVE_FRAME || f.type != WIRE_STATE)
-		return no_answer(s, event, &f, e);
+		return session_failed(s, event, &f, e);
 	return 0;
 }
 
@@ -162,7 +121,7 @@ int session_put(struct session *s, int fd, const char *path, struct err *e)
 	struct err unheard;
 	ssize_t n = 0;
 
-	while (r == 0 && (n = read(fd, bytes, sizeof(bytes))) > 0) {
+	for (off_t at = 0; r == 0 && (n = pread(fd, bytes, PIECE, at)) > 0; at += n) {
 		session_send(s, WIRE_DATA, bytes, (size_t)n);
 		r = send_some(s, e);
 	}
@@ -181,24 +140,21 @@ int session_put_bytes(struct session *s, const struct text *bytes, const char *p
 {
 	int r = queue_path(s, WIRE_PUT, path, e);
 
-	for (size_t at = 0; r == 0 && at < bytes->length;) {
-		size_t left = bytes->length - at;
-		size_t piece = left < PIECE ? left : PIECE;
-
-		session_send(s, WIRE_DATA, bytes->bytes + at, piece);
-		at += piece;
-		r = send_some(s, e);
+	if (r == 0) {
+		session_send_pieces(s, WIRE_DATA, s->id, s->branch, bytes->bytes,
+				    bytes->length);
+		r = text_check(&s->serve.to_send, "the file for a jail", e);
 	}
 	return r < 0 ? r : end_put(s, false, e);
 }
 
-int session_get(struct session *s, uint16_t type, const char *path,
+int session_get(struct session *s, enum session_place place, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e)
 {
 	struct session_frame f = { 0 };
 	int failed = 0;
-	int r = queue_path(s, type, path, e);
+	int r = queue_path(s, (uint16_t)place, path, e);
 
 	if (r < 0)
 		return r;
@@ -208,7 +164,7 @@ int session_get(struct session *s, uint16_t type, const char *path,
 		if (event == SERVE_FRAME && f.type == WIRE_END)
 			return failed;
 		if (event != SERVE_FRAME || f.type != WIRE_DATA)
-			return no_answer(s, event, &f, e);
+			return session_failed(s, event, &f, e);
 		/* what follows is read all the same: the answer to the next request is
 		 * behind it */
 		if (failed == 0)
@@ -222,10 +178,35 @@ static int take_text(void *arg, const char *bytes, size_t length, struct err *e)
 	return text_check(arg, "what the session sends", e);
 }
 
-int session_get_text(struct session *s, const char *path, struct text *bytes,
-		     struct err *e)
+int session_get_text(struct session *s, enum session_place place, const char *path,
+		     struct text *bytes, struct err *e)
 {
-	return session_get(s, SESSION_FILE, path, take_text, bytes, e);
+	int r = session_get(s, place, path, take_text, bytes, e);
+	char most[32];
+
+	if (r == -E2BIG && place == SESSION_FOLDER)
+		return err_say(e, E2BIG, "it has more entries than %s of names",
+			       units_say_size(bytes->max, most, sizeof(most)));
+	return r;
+}
+
+/* "KIND SIZE MTIME NAME" and a NUL */
+int session_entry_next(const struct text *list, size_t *at, struct session_entry *entry)
+{
+	const char *line = text_string(list) + *at;
+	char *end = NULL;
+	uint64_t size_bytes;
+	const char *name;
+
+	if (*at >= list->length)
+		return 0;
+	*at += strlen(line) + 1;
+	size_bytes = line[0] && line[1] == ' ' ? strtoull(line + 2, &end, 10) : 0;
+	name = end && end != line + 2 && *end == ' ' ? strchr(end + 1, ' ') : NULL;
+	if (!name)
+		return -EBADMSG;
+	*entry = (struct session_entry){ line[0], size_bytes, name + 1 };
+	return 1;
 }
 
 /* until the step of session_aside() is at its end */
@@ -238,16 +219,14 @@ static int hear_aside(struct session *s, struct text *out, struct err *e)
 	for (;;) {
 		int event = session_next(s, deadline_ms, &f);
 
-		if (event == -EINTR && s->plan->interactive &&
-		    s->serve.stop->signal == SIGINT) {
-			s->serve.stop->signal = 0;
+		if (session_interrupted(s, event)) {
 			serve_queue(&s->serve, WIRE_CLOSE, s->aside, &at, sizeof(at),
 				    NULL, 0);
 			return err_say(e, ECANCELED, "interrupted");
 		}
 		if (event != SERVE_FRAME || f.type == WIRE_REFUSED ||
 		    (f.type == WIRE_CLOSED && !f.aside))
-			return no_answer(s, event, &f, e);
+			return session_failed(s, event, &f, e);
 		if (f.aside && (f.type == WIRE_DONE || f.type == WIRE_CLOSED))
 			return 0;
 		if (f.aside && f.type == WIRE_OUT)

@@ -3,11 +3,11 @@
  * run_once.c - one run in a jail of its own: see run_once.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/session/report.h"
 #include "agent/session/run_once.h"
@@ -39,23 +39,20 @@ static void end_run(struct run *r)
 static int start(struct run *r, const struct run_once_plan *p, struct err *e)
 {
 	cleanup_fd int in = -1, out = -1, err = -1, report = -1;
-	int s = launch_pipe(&in, &r->fd[FD_IN], e);
+	int s = launch_pipe(true, &r->fd[FD_IN], &in, e);
 
 	if (s == 0)
-		s = launch_pipe(&r->fd[FD_OUT], &out, e);
+		s = launch_pipe(false, &r->fd[FD_OUT], &out, e);
 	if (s == 0)
-		s = launch_pipe(&r->fd[FD_ERR], &err, e);
+		s = launch_pipe(false, &r->fd[FD_ERR], &err, e);
 	if (s == 0)
-		s = launch_pipe(&r->fd[FD_REPORT], &report, e);
+		s = launch_pipe(false, &r->fd[FD_REPORT], &report, e);
 	if (s < 0)
 		return s;
-	/* of this one it is our end that must not block, and not the child's */
-	if (fcntl(in, F_SETFL, 0) < 0 || fcntl(r->fd[FD_IN], F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "pipe");
 
 	const int fds[LAUNCH_FDS] = { in, out, err, report };
 
-	s = broker_start_line(p->broker, p->line, fds, &r->child, e);
+	s = broker_start(p->broker, p->line, fds, LAUNCH_FDS, NULL, &r->child, e);
 	r->fd[FD_PID] = r->child.pidfd;
 	r->fd[FD_STOP] = p->stop->fd;
 	return s;
@@ -136,8 +133,10 @@ static int judge(struct run *r, const struct run_once_plan *p, struct err *e)
 	o->facts = (struct verdict_facts){ .verdict = VERDICT_LAUNCHER_ERROR,
 					   .limit_ms = p->limit_ms };
 
-	bool told = report_read(text_string(&r->report), r->report.length, &o->facts);
+	cJSON *report = json_parse(text_string(&r->report), r->report.length);
+	bool told = report_run(report, &o->facts);
 
+	cJSON_Delete(report);
 	o->good = told && o->facts.verdict == VERDICT_COMPLETED && WIFEXITED(status) &&
 		  WEXITSTATUS(status) == 0;
 	/* stepjail was killed, or says two things: nobody knows how it ended */

@@ -10,7 +10,6 @@
  *   read cannot hold us up.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,22 +22,6 @@
 
 #define DRAIN_READS 32 /* after the end: more than a pipe can hold */
 
-void serve_args(const struct serve_plan *p, struct launch_args *a)
-{
-	launch_add(a, "stepjail");
-	launch_add(a, "serve");
-	launch_add(a, "--rootfs=%s", p->rootfs);
-	launch_add(a, "--wall-time=%" PRIu64 "ms", p->step_ms);
-	launch_add(a, "--grace=%dms", SERVE_GRACE_MS);
-	if (p->output_limit)
-		launch_add(a, "--output-limit=%s", p->output_limit);
-	launch_add_passed(a, p->pass);
-	for (size_t i = 0; i < p->bind_count; i++) {
-		launch_add(a, "--bind");
-		launch_add(a, "%s", p->binds[i]);
-	}
-}
-
 void serve_init(struct serve *v, struct stop *stop)
 {
 	memset(v, 0, sizeof(*v));
@@ -48,14 +31,13 @@ void serve_init(struct serve *v, struct stop *stop)
 	v->diag_fd = -1;
 }
 
-int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e)
+int serve_start(struct serve *v, const struct broker *broker, struct err *e)
 {
 	cleanup_fd int diag_write = -1;
-	int r = launch_pipe(&v->diag_fd, &diag_write, e);
+	int r = launch_pipe(false, &v->diag_fd, &diag_write, e);
 
 	return r < 0 ? r
-		     : broker_start_stream(plan->broker, diag_write, &v->socket,
-					   &v->child, e);
+		     : broker_start(broker, 0, &diag_write, 1, &v->socket, &v->child, e);
 }
 
 void serve_queue(struct serve *v, uint16_t type, uint32_t session, const void *head,

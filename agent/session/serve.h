@@ -14,25 +14,10 @@
 
 #include "agent/base/clip.h"
 #include "agent/base/stop.h"
-#include "agent/cli/options.h"
 #include "agent/session/broker.h"
-#include "agent/session/launch.h"
 #include "init/wire.h"
 
 #define SERVE_GRACE_MS 2000 /* from a step's interrupt to its kill */
-
-struct serve_plan {
-	const char *stepjail; /* path */
-	/* was given that and serve_args(), and starts it; NULL where nobody is
-	 * confined */
-	const struct broker *broker;
-	const char *rootfs;
-	const struct opt_list *pass; /* name, value, name, value: for stepjail */
-	const char *const *binds;    /* "FILE:/work/in/NAME" */
-	size_t bind_count;
-	uint64_t step_ms;         /* a step's wall-clock limit */
-	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
-};
 
 struct serve {
 	struct stop *stop;
@@ -56,11 +41,8 @@ enum serve_event {
 /** serve_init() - Make it safe for serve_end(); nothing is started */
 void serve_init(struct serve *v, struct stop *stop);
 
-/** serve_args() - The arguments that it is started with */
-void serve_args(const struct serve_plan *p, struct launch_args *a);
-
 /** serve_start() - Start the process; 0, or -errno */
-int serve_start(struct serve *v, const struct serve_plan *plan, struct err *e);
+int serve_start(struct serve *v, const struct broker *broker, struct err *e);
 
 /**
  * serve_end() - End the process, and with it every jail of its own

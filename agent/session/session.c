@@ -5,15 +5,16 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "agent/base/json.h"
 #include "agent/base/units.h"
-#include "agent/session/done.h"
+#include "agent/session/report.h"
 #include "agent/session/session.h"
 #include "init/serve_wire.h"
 
 #define START_MS 30000  /* from OPEN to OPENED */
 #define GOODBYE_MS 1000 /* for stepjail to end by itself and say why */
+#define PIECE (WIRE_PAYLOAD_MAX - sizeof(struct serve_at))
 
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length)
 {
@@ -22,10 +23,56 @@ void session_send(struct session *s, uint16_t type, const void *bytes, size_t le
 	serve_queue(&s->serve, type, s->id, &at, sizeof(at), bytes, length);
 }
 
+void session_send_pieces(struct session *s, uint16_t type, uint32_t id, uint32_t branch,
+			 const char *bytes, size_t length)
+{
+	const struct serve_at at = { branch };
+
+	while (length) {
+		size_t piece = length < PIECE ? length : PIECE;
+
+		serve_queue(&s->serve, type, id, &at, sizeof(at), bytes, piece);
+		bytes += piece;
+		length -= piece;
+	}
+}
+
 static bool is_ours(uint16_t type)
 {
 	return (type >= WIRE_OUT && type <= WIRE_DONE) || type == WIRE_MEDIA ||
 	       type == WIRE_PIECE || (type >= WIRE_OPENED && type <= WIRE_CLOSED);
+}
+
+static bool is_json(uint16_t type)
+{
+	return type == WIRE_DONE || (type >= WIRE_OPENED && type != WIRE_DATA);
+}
+
+bool session_interrupted(struct session *s, int event)
+{
+	if (event != -EINTR || !s->plan->interactive || s->serve.stop->signal != SIGINT)
+		return false;
+	s->serve.stop->signal = 0;
+	return true;
+}
+
+/* true where the frame is one for whoever waits */
+static bool take_frame(struct session *s, const struct session_frame *f)
+{
+	/* STDIN, INTERRUPT or KILL came when the step had just ended */
+	if (f->type == WIRE_REFUSED && report_says(f->json, "kind", "no-step"))
+		return false;
+	if (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED)
+		report_words(f->json, s->reason, sizeof(s->reason));
+	if (f->aside)
+		return true;
+	if (f->type == WIRE_OPENED) {
+		cJSON_Delete(s->opened);
+		s->opened = cJSON_Duplicate(f->json, true);
+	}
+	if (f->type == WIRE_CLOSED)
+		s->open = false;
+	return true;
 }
 
 int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *f)
@@ -36,10 +83,10 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 	do {
 		int event = serve_pump(&s->serve, deadline_ms);
 
-		if (event != SERVE_FRAME && event != SERVE_QUIET)
-			return event;
 		if (event == SERVE_QUIET)
 			continue;
+		if (event != SERVE_FRAME)
+			return event;
 
 		const unsigned char *payload = wire_reader_take(&s->serve.reader, &h);
 
@@ -57,59 +104,45 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 			.bytes = (const char *)payload + sizeof(at),
 			.length = h.length - sizeof(at),
 		};
-		/* STDIN, INTERRUPT or KILL came when the step had just ended */
-		if (f->type == WIRE_REFUSED &&
-		    done_says(f->bytes, f->length, "kind", "no-step"))
-			continue;
-		if (f->aside)
+		cJSON_Delete(s->json);
+		s->json = is_json(f->type) ? json_parse(f->bytes, f->length) : NULL;
+		f->json = s->json;
+		if (take_frame(s, f))
 			return SERVE_FRAME;
-		if (f->type == WIRE_OPENED) {
-			text_clear(&s->opened);
-			text_add(&s->opened, f->bytes, f->length);
-		}
-		if (f->type == WIRE_CLOSED) {
-			s->open = false;
-			done_words(f->bytes, f->length, s->reason, sizeof(s->reason));
-		}
-		return SERVE_FRAME;
 	} while (units_left_ms(deadline_ms));
 	return SERVE_QUIET;
 }
 
-/* what came in place of OPENED */
-static int not_opened(struct session *s, int event, const struct session_frame *f,
-		      struct err *e)
+int session_failed(struct session *s, int event, const struct session_frame *f,
+		   struct err *e)
 {
-	char words[SESSION_REASON_BYTES] = "";
+	bool breach = s->serve.breach || event == SERVE_FRAME;
 
 	if (event == -EINTR)
 		return err_say(e, EINTR, "stopped by a signal");
-	if (event == SERVE_FRAME && (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED)) {
-		done_words(f->bytes, f->length, words, sizeof(words));
-		return serve_failed(&s->serve, words, "stepjail gave no reason", e);
-	}
-
-	bool breach = s->serve.breach || event == SERVE_FRAME;
-
+	if (event == SERVE_FRAME && f->type == WIRE_REFUSED)
+		return err_say(e, EPERM, "%s",
+			       s->reason[0] ? s->reason : "stepjail refused that");
+	if (event == SERVE_FRAME && f->type == WIRE_CLOSED)
+		return err_say(e, ENOTCONN, "the session has ended%s%s",
+			       s->reason[0] ? ": " : "", s->reason);
 	serve_end(&s->serve, event == SERVE_GONE && !breach ? GOODBYE_MS : 0);
+	s->open = false;
 	if (event == SERVE_QUIET)
-		return serve_failed(&s->serve, NULL,
-				    "stepjail kept silent for 30 seconds", e);
+		return err_say(e, ENOTCONN,
+			       "stepjail did not answer in time, and was ended");
 	if (breach)
-		return serve_failed(&s->serve, "what stepjail sent makes no sense", "",
-				    e);
-	return serve_failed(&s->serve, NULL, "stepjail ended and gave no reason", e);
+		return err_say(e, ENOTCONN,
+			       "stepjail sent an invalid frame, and was ended");
+	return err_say(e, ENOTCONN, "stepjail has ended, and the session with it");
 }
 
 static int put_files(struct session *s, struct err *e)
 {
 	for (size_t i = 0; i < s->plan->file_count; i++) {
 		const struct session_file *f = &s->plan->files[i];
-		int r = lseek(f->fd, 0, SEEK_SET) < 0
-				? err_set(e, errno, "it cannot be read again")
-				: session_put(s, f->fd, f->path, e);
 
-		if (r < 0)
+		if (session_put(s, f->fd, f->path, e) < 0)
 			return err_within(e, "the jail's /work/%s: ", f->path);
 	}
 	return 0;
@@ -118,22 +151,26 @@ static int put_files(struct session *s, struct err *e)
 /* OPEN, and wait for OPENED */
 static int begin(struct session *s, struct err *e)
 {
-	uint64_t deadline_ms = units_now_ms() + START_MS;
 	struct session_frame f = { 0 };
+	struct err plain;
 
 	s->branch = 0;
 	s->state = 0;
 	s->id++;
 	s->jails++;
+	s->reason[0] = '\0';
 	session_send(s, WIRE_OPEN, NULL, 0);
 
-	int event = session_next(s, deadline_ms, &f);
+	int event = session_next(s, units_now_ms() + START_MS, &f);
 
-	if (event != SERVE_FRAME || f.type != WIRE_OPENED ||
-	    !done_is_object(f.bytes, f.length))
-		return not_opened(s, event, &f, e);
-	s->open = true;
-	return put_files(s, e);
+	if (event == SERVE_FRAME && f.type == WIRE_OPENED && cJSON_IsObject(f.json)) {
+		s->open = true;
+		return put_files(s, e);
+	}
+	if (session_failed(s, event, &f, &plain) != -EINTR)
+		return serve_failed(&s->serve, s->reason, plain.text, e);
+	*e = plain;
+	return -EINTR;
 }
 
 int session_renew(struct session *s, struct err *e)
@@ -144,7 +181,7 @@ int session_renew(struct session *s, struct err *e)
 		session_send(s, WIRE_CLOSE, NULL, 0);
 	s->open = false;
 	if (s->serve.child.pid <= 0)
-		r = serve_start(&s->serve, &s->plan->serve, e);
+		r = serve_start(&s->serve, s->plan->broker, e);
 	if (r < 0)
 		serve_end(&s->serve, 0);
 	else if (!s->plan->stateless) /* or each step begins one */
@@ -165,8 +202,11 @@ void session_close(struct session *s)
 {
 	if (s->plan)
 		serve_end(&s->serve, 0);
+	cJSON_Delete(s->json);
+	cJSON_Delete(s->opened);
+	media_clear(&s->media);
+	s->json = NULL;
+	s->opened = NULL;
 	s->plan = NULL;
 	s->open = false;
-	text_free(&s->opened);
-	media_clear(&s->media);
 }

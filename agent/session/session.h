@@ -10,6 +10,7 @@
 #ifndef STEPJAIL_AGENT_SESSION_H
 #define STEPJAIL_AGENT_SESSION_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -53,21 +54,30 @@ struct session_file {
 };
 
 struct session_plan {
-	struct serve_plan serve;
+	const char *stepjail;     /* path */
+	const char *output_limit; /* of each stream of a step, that is sent; or NULL */
 	uint64_t
 		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
 	bool stateless;      /* each step in a session of its own */
 	bool interactive;    /* SIGINT interrupts the step, and not the agent */
-	const struct session_file *files; /* none where it is stateless */
-	size_t file_count;
 	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
+	/* the rest is for confined_serve() to fill in */
+	const struct broker *broker;
+	uint64_t step_ms;                 /* a step's wall-clock limit */
+	const struct session_file *files; /* none where it is stateless */
+	size_t file_count;
 };
 
 struct step {
 	struct verdict_facts facts;
-	struct clip out, err, trace, result;
+	union {
+		struct clip streams[4]; /* in the order of their frames, from WIRE_OUT */
+		struct {
+			struct clip out, err, result, trace;
+		};
+	};
 	struct media_list *media; /* what it shows: the session's, until its next step */
 	uint64_t wall_ms;         /* by the agent's own clock */
 	uint64_t cpu_ms;          /* as stepjail tells, like the next two */
@@ -86,10 +96,19 @@ struct session {
 	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
 	uint32_t aside;  /* session_aside()'s own session while it waits, else 0 */
 	uint32_t asides; /* how many there were: their ids count down from the highest */
-	unsigned int jails;                /* how many have been asked for */
-	char reason[SESSION_REASON_BYTES]; /* why the last one was lost; printable */
-	struct text opened;      /* the last OPENED's JSON: ids, posture, digests */
+	unsigned int jails; /* how many have been asked for */
+	/* why the last request was refused, or the last session lost; printable */
+	char reason[SESSION_REASON_BYTES];
+	cJSON *json;             /* of the last frame, where it has some */
+	cJSON *opened;           /* of the last OPENED: ids, posture, digests; or NULL */
 	struct media_list media; /* of the last step */
+};
+
+/* of a folder: its name is the jail's own, any bytes but NUL and slash */
+struct session_entry {
+	char kind; /* as ls(1) has it: '-' a file, 'd' a folder, 'l' a link */
+	uint64_t size_bytes;
+	const char *name; /* points into the listing */
 };
 
 /* a frame of this session, or of that of session_aside() */
@@ -99,6 +118,7 @@ struct session_frame {
 	uint32_t branch;
 	const char *bytes; /* behind struct serve_at; valid until the next frame */
 	size_t length;
+	const cJSON *json; /* what they say, likewise; NULL where they are no JSON */
 };
 
 /**
@@ -140,39 +160,49 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 int session_change(struct session *s, enum session_change change, uint32_t branch,
 		   uint32_t state, struct err *e);
 
-/** session_status() - What stepjail knows of the session, as JSON; as session_change() */
-int session_status(struct session *s, struct text *json, struct err *e);
+/** session_status() - What stepjail knows of the session, valid until the next frame;
+ * NULL with @e, as session_change() */
+const cJSON *session_status(struct session *s, struct err *e);
 
 /** session_kill() - Kill the step that runs, if one does; its end is not waited for */
 void session_kill(struct session *s);
 
 /**
- * session_put() - Write what an fd gives to a file below the jail's /work
+ * session_put() - Write a file's bytes, from its beginning, to a file below the jail's
+ * /work
  * @path:	Relative to /work
  *
- * Return: as session_change(), or -errno of read(2): nothing was written then
+ * Return: as session_change(), or -errno of pread(2): nothing was written then
  */
 int session_put(struct session *s, int fd, const char *path, struct err *e);
 
-/** session_put_bytes() - The same with bytes; as session_change() */
+/** session_put_bytes() - The same with at most half of TEXT_MAX_BYTES; as
+ * session_change() */
 int session_put_bytes(struct session *s, const struct text *bytes, const char *path,
 		      struct err *e);
 
 /**
  * session_get() - Take a file's bytes, or a folder's entries (init/serve_wire.h)
- * @type:	enum session_place
  * @take:	Called for each piece; 0, or -errno with @e filled to hear no more
  *
  * Return: as session_change(), or @take's
  */
-int session_get(struct session *s, uint16_t type, const char *path,
+int session_get(struct session *s, enum session_place place, const char *path,
 		int (*take)(void *arg, const char *bytes, size_t length, struct err *e),
 		void *arg, struct err *e);
 
-/** session_get_text() - Take a file's bytes as far as @bytes' bound; as session_get(),
- * -E2BIG where they are more */
-int session_get_text(struct session *s, const char *path, struct text *bytes,
-		     struct err *e);
+/** session_get_text() - Add what there is as far as @bytes' bound; as session_get(),
+ * -E2BIG where it is more */
+int session_get_text(struct session *s, enum session_place place, const char *path,
+		     struct text *bytes, struct err *e);
+
+/**
+ * session_entry_next() - The next entry of what session_get_text() gave of a folder
+ * @at:		Where it begins, 0 for the first; moved behind it
+ *
+ * Return: 1, 0 behind the last, or -EBADMSG: it is no entry, and @entry is not filled
+ */
+int session_entry_next(const struct text *list, size_t *at, struct session_entry *entry);
 
 /**
  * session_aside() - Run the agent's own code, not the user's, in a fresh jail
@@ -194,8 +224,8 @@ void session_close(struct session *s);
  * session_next() - The next frame of this session (session only)
  *
  * Frames of earlier sessions are dropped, and refusals of what came too late for its
- * step: every other one answers what was asked. CLOSED leaves @s->open false, and its
- * reason.
+ * step: every other one answers what was asked. REFUSED and CLOSED leave @s->reason,
+ * CLOSED leaves @s->open false.
  *
  * Return: enum serve_event, or -EINTR where a signal came
  */
@@ -204,6 +234,27 @@ int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *
 /** session_send() - Queue a frame whose payload is its branch, and bytes (session
  * only) */
 void session_send(struct session *s, uint16_t type, const void *bytes, size_t length);
+
+/** session_interrupted() - Whether session_next() saw Ctrl-C at a prompt, which ends no
+ * more than what is waited for; it is forgotten then (session only) */
+bool session_interrupted(struct session *s, int event);
+
+/**
+ * session_failed() - Write an error about what came in place of an answer (session only)
+ * @event:	session_next()'s; @f: its frame, where it is one
+ *
+ * But for a signal, a refusal and the end of the session, stepjail is ended: a late
+ * answer would be taken for that to another question.
+ *
+ * Return: as session_change()
+ */
+int session_failed(struct session *s, int event, const struct session_frame *f,
+		   struct err *e);
+
+/** session_send_pieces() - Queue bytes of any number in frames of this type (session
+ * only) */
+void session_send_pieces(struct session *s, uint16_t type, uint32_t id, uint32_t branch,
+			 const char *bytes, size_t length);
 
 /** session_send_once() - Queue ONCE with this code, as session @id (session only) */
 void session_send_once(struct session *s, uint32_t id, const char *code, size_t length);

@@ -17,7 +17,6 @@
 #include "agent/base/nonce.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
-#include "agent/session/list.h"
 #include "agent/skills/skills.h"
 #include "init/io.h"
 
@@ -107,7 +106,7 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	int r;
 
 	text_printf(&path, FOLDER "/%s", file);
-	r = session_get_text(s->session, text_string(&path), &source, e);
+	r = session_get_text(s->session, SESSION_FILE, text_string(&path), &source, e);
 	if (source.failed == E2BIG)
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
 	if (r < 0)
@@ -146,7 +145,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	return transcript_add(s->transcript, s->session, "skill", o, e);
 }
 
-static int take_entry(struct skills *s, const struct list_entry *entry, size_t number,
+static int take_entry(struct skills *s, const struct session_entry *entry, size_t number,
 		      struct err *e)
 {
 	const char *file = entry->name;
@@ -174,15 +173,15 @@ static int take_entry(struct skills *s, const struct list_entry *entry, size_t n
 /* the entries of skills_new; none where there is no such folder */
 static int list_new(struct skills *s, struct text *list, struct err *e)
 {
-	struct list_entry entry;
+	struct session_entry entry;
 	bool found = false;
 	size_t at = 0;
-	int r = list_get(s->session, ".", list, e);
+	int r = session_get_text(s->session, SESSION_FOLDER, ".", list, e);
 
-	while (r == 0 && !found && list_next(list, &at, &entry) > 0)
+	while (r == 0 && !found && session_entry_next(list, &at, &entry) > 0)
 		found = strcmp(entry.name, FOLDER) == 0;
 	text_clear(list);
-	return found ? list_get(s->session, FOLDER, list, e) : r;
+	return found ? session_get_text(s->session, SESSION_FOLDER, FOLDER, list, e) : r;
 }
 
 int skills_save(void *arg, struct err *e)
@@ -191,7 +190,7 @@ int skills_save(void *arg, struct err *e)
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	cleanup_text struct text line = { 0 };
 	struct err why = { 0 };
-	struct list_entry entry;
+	struct session_entry entry;
 	size_t number = 0, at = 0;
 	int r, more = 0;
 
@@ -207,7 +206,7 @@ int skills_save(void *arg, struct err *e)
 		return 0;
 	}
 	while (r == 0 && number <= SKILLS_SAVE_MAX &&
-	       (more = list_next(&list, &at, &entry)) > 0)
+	       (more = session_entry_next(&list, &at, &entry)) > 0)
 		r = take_entry(s, &entry, number++, e);
 	if (more < 0)
 		show_note(

@@ -36,14 +36,10 @@ static void check_step(const struct step *step)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static const struct opt_list pass = { 0 };
 	static struct session s;
 	static struct step step;
 	struct session_plan plan = {
-		.serve = { .stepjail = "/nonexistent",
-			   .rootfs = "core",
-			   .pass = &pass,
-			   .step_ms = 10000 },
+		.step_ms = 10000,
 		.deadline_ms = units_now_ms() + 60000,
 	};
 	struct stop stop = { .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };

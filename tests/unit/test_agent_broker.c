@@ -42,7 +42,7 @@ static void plain_signals(void)
 }
 
 /* it runs to its end: its wait status, and what it wrote */
-static int run(char *text, size_t size, int count)
+static int run(char *text, size_t size, size_t count)
 {
 	struct child c = { 0 };
 	struct err e = { 0 };
@@ -50,8 +50,8 @@ static int run(char *text, size_t size, int count)
 
 	MUST(pipe2(both, O_CLOEXEC) == 0);
 
-	const int fds[LAUNCH_FDS] = { 0, both[1], 2, count > 3 ? both[1] : -1 };
-	int r = broker_start_line(&broker, 0, fds, &c, &e);
+	const int fds[] = { 0, both[1], 2, both[1] };
+	int r = broker_start(&broker, 0, fds, count, NULL, &c, &e);
 
 	(void)close(both[1]);
 	if (r < 0) {
@@ -75,7 +75,7 @@ START_TEST(broker_starts_children_of_the_caller)
 	(void)setenv("OPENAI_API_KEY", "in-the-environment", 1);
 	open_broker("echo $PPID; env | grep -c KEY; for fd in 3 4 5 6 7 8 9; do "
 		    "test -e /proc/$$/fd/$fd && echo fd $fd; done; exit 7");
-	for (int count = 3; count <= 4; count++) {
+	for (size_t count = 3; count <= 4; count++) {
 		int status = run(text, sizeof(text), count);
 
 		(void)snprintf(want, sizeof(want), "%d\n0\n%s", (int)getpid(),
@@ -109,7 +109,7 @@ static void confined_start(void *arg)
 static void confined_end(void *arg)
 {
 	struct confine_policy p = { .needs = CONFINE_CHILDREN };
-	const int fds[LAUNCH_FDS] = { 0, 1, 2, -1 };
+	const int fds[] = { 0, 1, 2 };
 	struct confine_facts f;
 	struct child c = { 0 };
 	struct err e = { 0 };
@@ -117,7 +117,7 @@ static void confined_end(void *arg)
 	(void)arg;
 	open_broker("trap '' TERM; exec sleep 100");
 	MUST(confine_self(&p, &f, &e) == 0);
-	MUST(broker_start_line(&broker, 0, fds, &c, &e) == 0);
+	MUST(broker_start(&broker, 0, fds, 3, NULL, &c, &e) == 0);
 	int status = launch_end(&c, 0);
 
 	MUST(WIFSIGNALED(status));
@@ -139,7 +139,7 @@ static void confined_stream(void *arg)
 	MUST(pipe2(both, O_CLOEXEC) == 0);
 	MUST(confine_self(&p, &f, &e) == 0);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0 }) < 0);
-	MUST(broker_start_stream(&broker, both[1], &stream, &c, &e) == 0);
+	MUST(broker_start(&broker, 0, &both[1], 1, &stream, &c, &e) == 0);
 	(void)close(both[1]);
 	MUST((fcntl(stream, F_GETFL) & O_NONBLOCK) != 0);
 	MUST(send(stream, "a line\n", 7, 0) == 7);
@@ -170,8 +170,8 @@ static int run_line(int line, char *text, size_t size)
 
 	ck_assert_int_eq(pipe2(both, O_CLOEXEC), 0);
 
-	const int fds[LAUNCH_FDS] = { 0, both[1], 2, -1 };
-	int r = broker_start_line(&broker, line, fds, &c, &e);
+	const int fds[] = { 0, both[1], 2 };
+	int r = broker_start(&broker, line, fds, 3, NULL, &c, &e);
 
 	(void)close(both[1]);
 
@@ -196,7 +196,7 @@ START_TEST(broker_has_further_command_lines)
 		ck_assert_int_eq(broker_add(&broker, &more[i], &e),
 				 i < BROKER_MORE ? i + 1 : -E2BIG);
 	}
-	broker.more_count = 2;
+	broker.more = 2;
 	open_broker("echo first");
 	for (int i = 0; i <= BROKER_MORE; i++) /* all are its own by now */
 		launch_args_free(&more[i]);

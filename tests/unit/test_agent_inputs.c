@@ -16,7 +16,6 @@
 
 #include "agent/loop/prompt.h"
 #include "agent/record/inputs.h"
-#include "agent/session/pipe_file.h"
 #include "init/io.h"
 #include "tests/unit/suites.h"
 
@@ -191,7 +190,7 @@ static const struct {
 START_TEST(streams_have_names)
 {
 	char name[INPUT_FILE_NAME_BYTES];
-	bool is = pipe_file_is_stream(streams[_i].path, name);
+	bool is = input_file_is_stream(streams[_i].path, name);
 
 	ck_assert_int_eq(is, streams[_i].name != NULL);
 	if (is)
@@ -210,15 +209,15 @@ START_TEST(pipe_is_read_to_its_end)
 	ck_assert_int_eq(io_write_all(ends[1], "hello", 5), 0);
 	(void)snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
 	io_close_fd(&ends[1]);
-	fd = pipe_file_take(path, 5, &stop, &e);
+	fd = input_file_take_stream(path, 5, &stop, &e);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(io_read_all(fd, bytes, sizeof(bytes)), 5);
 	ck_assert_mem_eq(bytes, "hello", 5);
 	io_close_fd(&fd);
 	io_close_fd(&ends[0]);
-	ck_assert_int_eq(pipe_file_take("/dev/zero", 100, &stop, &e), -EFBIG);
+	ck_assert_int_eq(input_file_take_stream("/dev/zero", 100, &stop, &e), -EFBIG);
 	ck_assert_ptr_nonnull(strstr(e.text, "--file-limit"));
-	ck_assert_int_eq(pipe_file_take(path, 5, &stop, &e), -EBADF);
+	ck_assert_int_eq(input_file_take_stream(path, 5, &stop, &e), -EBADF);
 }
 END_TEST
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/session/list.h"
+#include "agent/session/session.h"
 #include "tests/unit/suites.h"
 
 static const struct {
@@ -36,20 +36,20 @@ static const struct {
 START_TEST(entry_is_taken_apart)
 {
 	cleanup_text struct text list = { 0 };
-	struct list_entry entry = { 0 };
+	struct session_entry entry = { 0 };
 	size_t at = 0;
 
 	text_puts(&list, entries[_i].line);
 	text_add(&list, "\0- 7 7 next", sizeof("\0- 7 7 next"));
-	ck_assert_int_eq(list_next(&list, &at, &entry), entries[_i].r);
+	ck_assert_int_eq(session_entry_next(&list, &at, &entry), entries[_i].r);
 	if (entries[_i].r > 0) {
 		ck_assert_int_eq(entry.kind, entries[_i].kind);
 		ck_assert_uint_eq(entry.size_bytes, entries[_i].size_bytes);
 		ck_assert_str_eq(entry.name, entries[_i].name);
 	}
-	ck_assert_int_eq(list_next(&list, &at, &entry), 1);
+	ck_assert_int_eq(session_entry_next(&list, &at, &entry), 1);
 	ck_assert_str_eq(entry.name, "next");
-	ck_assert_int_eq(list_next(&list, &at, &entry), 0);
+	ck_assert_int_eq(session_entry_next(&list, &at, &entry), 0);
 }
 END_TEST
 
@@ -60,12 +60,12 @@ START_TEST(listing_may_be_cut)
 
 	for (size_t length = 0; length < sizeof(all); length++) {
 		cleanup_text struct text list = { 0 };
-		struct list_entry entry;
+		struct session_entry entry;
 		size_t at = 0;
 		int r;
 
 		text_add(&list, all, length);
-		while ((r = list_next(&list, &at, &entry)) != 0)
+		while ((r = session_entry_next(&list, &at, &entry)) != 0)
 			ck_assert(r == -EBADMSG || strlen(entry.name) <= 3);
 	}
 }

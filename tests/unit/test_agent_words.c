@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
-#include "agent/session/done.h"
+#include "agent/base/json.h"
 #include "agent/session/report.h"
 #include "agent/session/verdict.h"
 #include "init/io.h"
@@ -133,9 +133,10 @@ static const struct {
 START_TEST(reports_are_read)
 {
 	struct verdict_facts f = { .verdict = VERDICT_COMPLETED };
+	cJSON *root = json_parse(reports[_i].json, strlen(reports[_i].json));
 
-	ck_assert(report_read(reports[_i].json, strlen(reports[_i].json), &f) ==
-		  reports[_i].good);
+	ck_assert(report_run(root, &f) == reports[_i].good);
+	cJSON_Delete(root);
 	ck_assert_int_eq(f.verdict, reports[_i].verdict);
 	ck_assert_int_eq(f.code, reports[_i].code);
 	ck_assert_int_eq(f.signal, reports[_i].signal);
@@ -183,7 +184,10 @@ START_TEST(what_does_not_go_back_is_read)
 	struct step *step = calloc(1, sizeof(*step));
 
 	for (int i = 0; i < 2; i++) {
-		ck_assert(done_read(jsons[i], strlen(jsons[i]), step));
+		cJSON *root = json_parse(jsons[i], strlen(jsons[i]));
+
+		ck_assert(report_step(root, step));
+		cJSON_Delete(root);
 		ck_assert(!step->facts.shared[SHARED_MEMORY]);
 		ck_assert(step->facts.shared[SHARED_OFFSETS] == (i == 0));
 	}
@@ -194,10 +198,11 @@ END_TEST
 START_TEST(dones_are_read)
 {
 	struct step *step = calloc(1, sizeof(*step));
-	const char *json = dones[_i].json;
+	cJSON *root = json_parse(dones[_i].json, strlen(dones[_i].json));
 
 	step->facts = (struct verdict_facts){ .limit_ms = 5, .code = 9 };
-	ck_assert(done_read(json, strlen(json), step) == dones[_i].good);
+	ck_assert(report_step(root, step) == dones[_i].good);
+	cJSON_Delete(root);
 	ck_assert_uint_eq(step->facts.limit_ms, 5);
 	if (dones[_i].good) {
 		ck_assert_int_eq(step->facts.verdict, dones[_i].verdict);
@@ -215,28 +220,30 @@ START_TEST(dones_are_read)
 }
 END_TEST
 
+static const char *words_of(const char *json)
+{
+	static char words[32];
+	cJSON *root = json_parse(json, strlen(json));
+
+	report_words(root, words, sizeof(words));
+	cJSON_Delete(root);
+	return words;
+}
+
 START_TEST(words_of_a_refusal_are_bounded)
 {
-	static const char of_a_file[] =
-		"{\"kind\":\"file\",\"error\":\"GET: Is a directory\"}";
-	char json[600] = "{\"error\":\"", words[32];
+	char json[600] = "{\"error\":\"";
 
-	done_words("{\"reason\":\"init died\"}", 22, words, sizeof(words));
-	ck_assert_str_eq(words, "init died");
-	done_words("{\"error\":[]}", 12, words, sizeof(words));
-	ck_assert_str_eq(words, "");
-	done_words(of_a_file, sizeof(of_a_file) - 1, words, sizeof(words));
-	ck_assert_str_eq(words, "Is a directory");
-	done_words("{\"kind\":\"busy\",\"error\":\"GET: wait\"}", 35, words,
-		   sizeof(words));
-	ck_assert_str_eq(words, "GET: wait");
+	ck_assert_str_eq(words_of("{\"reason\":\"init died\"}"), "init died");
+	ck_assert_str_eq(words_of("{\"error\":[]}"), "");
+	ck_assert_str_eq(
+		words_of("{\"kind\":\"file\",\"error\":\"GET: Is a directory\"}"),
+		"Is a directory");
+	ck_assert_str_eq(words_of("{\"kind\":\"busy\",\"error\":\"GET: wait\"}"),
+			 "GET: wait");
 	memset(json + 10, '\t', 500);
 	memcpy(json + 510, "\"}", 3);
-	done_words(json, strlen(json), words, sizeof(words));
-	ck_assert_uint_lt(strlen(words), sizeof(words));
-	ck_assert(!done_is_object("[1]", 3));
-	ck_assert(!done_is_object("{", 1));
-	ck_assert(done_is_object("{}", 2));
+	ck_assert_uint_eq(strlen(words_of(json)), 31);
 }
 END_TEST
 
@@ -254,8 +261,10 @@ static const struct {
 
 START_TEST(kind_of_refusal_is_seen)
 {
-	ck_assert(done_says(refusals[_i].json, strlen(refusals[_i].json), "kind",
-			    "no-step") == refusals[_i].says);
+	cJSON *root = json_parse(refusals[_i].json, strlen(refusals[_i].json));
+
+	ck_assert(report_says(root, "kind", "no-step") == refusals[_i].says);
+	cJSON_Delete(root);
 }
 END_TEST
 
