@@ -32,8 +32,6 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 		(void)cJSON_AddNullToObject(o, "error");
 	record_string(o, "model", text_string(&s->model.label), s->model.label.length);
 	(void)cJSON_AddStringToObject(o, "mode", s->mode.mode->name);
-	if (end == OUTCOME_ANSWERED && l->attempt)
-		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
 	(void)cJSON_AddItemToObject(o, "steps", l->steps);
 	l->steps = NULL;
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));

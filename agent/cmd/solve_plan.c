@@ -157,8 +157,6 @@ int solve_plan(struct solve *s, struct err *e)
 	if (r == 0)
 		r = plan_checks(s, e);
 	if (r == 0)
-		r = mode_judged(&s->mode, s->judge_count, e);
-	if (r == 0)
 		r = plan_skills(s, e);
 	if (r == 0)
 		r = transcript_open(&s->transcript, o->transcript, "solve", e);

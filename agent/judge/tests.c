@@ -191,14 +191,14 @@ int tests_start(struct tests *t, const struct session_plan *plan, struct stop *s
 	return r;
 }
 
-void tests_words(const struct tests *t, const char *where, struct text *out)
+void tests_words(const struct tests *t, struct text *out)
 {
 	if (t->cases) {
 		text_printf(
 			out,
-			"\nYour solution is judged by its functions' results: of %s. Write each module into a file of its name in %s. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where the functions are called with plain values, %" PRIu64
+			"\nYour solution is judged by its functions' results: of %s. Write each module into a file of its name in /work. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where the functions are called with plain values, %" PRIu64
 			" calls in all. What they return or raise is compared with what is right, which you are not shown.\n",
-			text_string(&t->names), where, t->number);
+			text_string(&t->names), t->number);
 		return;
 	}
 	text_puts(out, "\nYour solution is judged by tests: ");
@@ -207,9 +207,9 @@ void tests_words(const struct tests *t, const char *where, struct text *out)
 			    t->files[i].name);
 	text_printf(
 		out,
-		" (read-only: read them first). Write the solution into files in %s: %s. The tests import it from there. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where all tests, %" PRIu64
+		" (read-only: read them first). Write the solution into files in /work: %s. The tests import it from there. When you are done, your files, and nothing else of yours, are put into a fresh sandbox, where all tests, %" PRIu64
 		" in number, must pass; a test that is skipped has not passed. Nothing you do to the tests here counts there.\n",
-		where, text_string(&t->names), t->number);
+		text_string(&t->names), t->number);
 }
 
 /* whoever changed them, nothing is judged by what they are now */
@@ -313,8 +313,6 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 	if (t->has_compared)
 		(void)cJSON_AddItemToObject(o, "compared",
 					    record_step(0, NULL, &t->compared, NULL));
-	if (o && *t->task.attempt)
-		(void)cJSON_AddNumberToObject(o, "attempt", (double)*t->task.attempt);
 	return transcript_add(t->task.transcript, t->task.session, "tests", o, e);
 }
 

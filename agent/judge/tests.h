@@ -48,7 +48,7 @@ struct tests_file {
 
 /* a file of the model's */
 struct tests_taken {
-	char *path; /* below the folder */
+	char *path; /* below /work */
 	struct text bytes;
 };
 
@@ -57,7 +57,6 @@ struct tests_task {
 	struct session *session; /* the model's, whose files are taken */
 	struct budget *budget;
 	struct transcript *transcript;
-	const uint64_t *attempt; /* of best-of, for the record; 0: there is one alone */
 };
 
 struct tests {
@@ -67,8 +66,7 @@ struct tests {
 	struct session session; /* the judge's own */
 	struct step step;
 	struct tests_task task;
-	const char *folder; /* they are there, below /work; "" for /work itself */
-	bool cases;         /* plain cases, and no Python */
+	bool cases; /* plain cases, and no Python */
 
 	uint64_t number;   /* of tests or calls that must pass */
 	struct text names; /* what the tests import and nobody has: "a.py, b.py"; or what
@@ -104,7 +102,7 @@ int tests_start(struct tests *t, const struct session_plan *plan, struct stop *s
 int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e);
 
 /** tests_words() - Tell the model what judges it, and where its files are to be */
-void tests_words(const struct tests *t, const char *where, struct text *out);
+void tests_words(const struct tests *t, struct text *out);
 
 /** tests_close() - End the jail, close the files; safe on a zeroed struct */
 void tests_close(struct tests *t);

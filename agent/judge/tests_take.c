@@ -47,7 +47,7 @@ static bool left_out(const char *name, bool top)
 			strcmp(name, "out") == 0));
 }
 
-static int take_file(struct tests *t, struct session *s, const char *path, size_t skip,
+static int take_file(struct tests *t, struct session *s, const char *path,
 		     struct text *words, struct err *e)
 {
 	struct tests_taken *one = &t->taken[t->taken_count];
@@ -59,7 +59,7 @@ static int take_file(struct tests *t, struct session *s, const char *path, size_
 			TESTS_TAKEN_FILES);
 		return 0;
 	}
-	*one = (struct tests_taken){ .path = memory_string(path + skip) };
+	*one = (struct tests_taken){ .path = memory_string(path) };
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
@@ -91,13 +91,10 @@ static int take_entry(struct tests *t, struct session *s, const char *folder,
 	if (*folder)
 		text_printf(&path, "%s/", folder);
 	text_puts(&path, entry->name);
-
-	size_t skip = *t->folder ? strlen(t->folder) + 1 : 0;
-
 	if (entry->kind == 'd')
 		return take_folder(t, s, text_string(&path), depth + 1, words, e);
 	if (entry->kind == '-')
-		return take_file(t, s, text_string(&path), skip, words, e);
+		return take_file(t, s, text_string(&path), words, e);
 	return 1; /* links and the like are not followed */
 }
 
@@ -123,7 +120,7 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 
 int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e)
 {
-	int r = take_folder(t, s, t->folder, 0, words, e);
+	int r = take_folder(t, s, "", 0, words, e);
 
 	if (r > 0 && !t->taken_count) {
 		text_puts(

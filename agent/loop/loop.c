@@ -19,7 +19,6 @@ static const struct {
 	[OUTCOME_STEPS] = { "steps-ended", 3 },
 	[OUTCOME_WALL] = { "wall-timeout", 124 },
 	[OUTCOME_BUDGET] = { "budget-ended", 3 },
-	[OUTCOME_NONE] = { "none-stood", 3 },
 	[OUTCOME_MODEL] = { "model-failed", 4 },
 	[OUTCOME_REFUSED] = { "refused", 5 },
 	[OUTCOME_STOPPED] = { "stopped", 128 }, /* plus the signal */
@@ -120,8 +119,6 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 
 	if (ran && l->work->mode->thoughts)
 		record_string(o, "thought", text_string(thought), thought->length);
-	if (l->attempt)
-		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
 	int r = text_check(observation, "an observation", e);
 
 	(void)cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true));
@@ -247,7 +244,8 @@ static enum outcome answer(struct loop *l, struct err *e)
 	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
 }
 
-static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
+/* one reply and what it comes to */
+static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 {
 	enum outcome end = loop_ask(l, e);
 	enum budget_kind kind;
@@ -300,9 +298,9 @@ int loop_unstarted(struct loop *l, int r, const struct err *why)
 	return r;
 }
 
-enum outcome loop_turn(struct loop *l, uint64_t number, struct err *e)
+static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 {
-	enum outcome end = turn(l, number, e);
+	enum outcome end = take_reply(l, number, e);
 
 	if (l->show->failed == EINTR)
 		return OUTCOME_STOPPED;
@@ -338,14 +336,11 @@ enum outcome loop_run(struct loop *l, struct err *e)
 
 	if (r < 0)
 		return loop_broken(r);
-	if (l->work->attempt_count)
-		end = loop_attempts(l, e);
 	for (uint64_t number = 1; end == LOOP_GO_ON; number++)
-		end = loop_turn(l, number, e);
+		end = turn(l, number, e);
 
 	struct err unheard;
 
-	/* of what may be several attempts, the answer is there now */
 	if (end == OUTCOME_ANSWERED)
 		r = l->answered(l->answered_arg, e);
 	if (r < 0)

@@ -25,7 +25,6 @@ enum outcome {
 	OUTCOME_STEPS,   /* the step budget ended */
 	OUTCOME_WALL,    /* the wall budget ended */
 	OUTCOME_BUDGET,  /* another one ended */
-	OUTCOME_NONE,    /* no attempt's answer stood */
 	OUTCOME_MODEL,   /* the model failed */
 	OUTCOME_REFUSED, /* a check let a prompt not pass */
 	OUTCOME_STOPPED, /* a signal came */
@@ -61,7 +60,6 @@ struct loop {
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
 	/* while it runs */
-	uint64_t attempt;    /* of best-of, from 1; 0: there is none */
 	bool refused;        /* an answer did not stand */
 	struct text claimed; /* what a reply claims to be the answer */
 	struct chat chat;
@@ -111,12 +109,6 @@ int loop_outcome_status(enum outcome o, int signal);
 
 /** loop_ask() - Have the model reply, into l->reply; LOOP_GO_ON or why there is none */
 enum outcome loop_ask(struct loop *l, struct err *e);
-
-/** loop_turn() - One reply and what it comes to, as step @number of all */
-enum outcome loop_turn(struct loop *l, uint64_t number, struct err *e);
-
-/** loop_attempts() - All turns of best-of; the outcome */
-enum outcome loop_attempts(struct loop *l, struct err *e);
 
 /** loop_ended() - The outcome where this budget is used up and there is no answer */
 enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e);

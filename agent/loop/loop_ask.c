@@ -13,8 +13,6 @@
 
 int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e)
 {
-	if (o && l->attempt && !cJSON_HasObjectItem(o, "attempt"))
-		(void)cJSON_AddNumberToObject(o, "attempt", (double)l->attempt);
 	return transcript_add(l->transcript, l->session, event, o, e);
 }
 

@@ -7,8 +7,6 @@
 #include "agent/loop/loop.h"
 #include "agent/loop/modes.h"
 
-#define ATTEMPTS 4 /* where no number is given */
-
 #define ANSWERS                                                                          \
 	"A reply without a code block is your final answer and ends the task. Give it "  \
 	"as soon as you know it, in plain words.\n"
@@ -72,19 +70,8 @@ static const struct mode modes[MODE_COUNT] = {
 		.begin = "",
 		.ends = { "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
 			  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
-		.tests = true,
 		.heard = heard_nothing,
 		.ran = ran_nothing,
-		.claim = claim_reply,
-	},
-	[MODE_BEST_OF] = {
-		.name = "best-of",
-		.begin = "",
-		.ends = { ANSWERS "An answer is checked. Where it does not stand, you are told why and go on.\n",
-			  ANSWERS_CALL "An answer is checked. Where it does not stand, you are told why and go on.\n" },
-		.tests = true,
-		.heard = heard_nothing,
-		.ran = best_of_ran,
 		.claim = claim_reply,
 	},
 };
@@ -101,46 +88,24 @@ int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateles
 
 	w->mode = mode;
 	w->printed.max = MODE_OUTPUT_MAX;
-	if (o->tests.count && !mode->tests)
-		return err_say(e, EINVAL,
-			       "--tests belongs to --mode tests or best-of, not to %s",
+	if (o->tests.count && o->mode != MODE_TESTS)
+		return err_say(e, EINVAL, "--tests belongs to --mode tests, not to %s",
 			       mode->name);
 	if (o->mode == MODE_TESTS && !o->tests.count)
 		return err_say(e, EINVAL,
 			       "--mode tests needs --tests FILE: what is to pass");
-	if (o->attempts && o->mode != MODE_BEST_OF)
-		return err_say(e, EINVAL, "--attempts belongs to --mode best-of");
-	if (*stateless && mode->tests)
+	if (*stateless && o->mode == MODE_TESTS)
 		return err_say(
 			e, EINVAL,
-			"--mode %s works with files that stay from step to step: leave out --stateless",
-			mode->name);
+			"--mode tests works with files that stay from step to step: leave out --stateless");
 	*stateless = *stateless || mode->programs;
-	if (o->mode == MODE_BEST_OF)
-		w->attempt_count = o->attempts ? o->attempts : ATTEMPTS;
-	w->tests.folder = "";
 	return tests_open(&w->tests, &o->tests, b, e);
-}
-
-int mode_judged(const struct mode_state *w, size_t judges, struct err *e)
-{
-	if (!w->attempt_count || judges)
-		return 0;
-	return err_say(
-		e, EINVAL,
-		"--mode best-of needs something to tell a good answer by, such as --tests FILE or --check-answer CMD");
 }
 
 int mode_words(struct mode_state *w, struct err *e)
 {
 	if (w->tests.count)
-		tests_words(&w->tests, w->attempt_count ? "your folder" : "/work",
-			    &w->words);
-	if (w->attempt_count)
-		text_printf(
-			&w->words,
-			"\nThis is one of %zu attempts at the same task, side by side, that know nothing of each other. Yours has a working folder of its own, which is where your code begins: keep your files in it. Steps are counted over all attempts.\n",
-			w->attempt_count);
+		tests_words(&w->tests, &w->words);
 	return text_check(&w->words, "the prompt", e);
 }
 
@@ -155,8 +120,6 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 void mode_free(struct mode_state *w)
 {
 	tests_close(&w->tests);
-	for (size_t i = 0; i < MODE_ATTEMPTS_MAX; i++)
-		chat_free(&w->attempts[i].chat);
 	text_free(&w->words);
 	text_free(&w->thought);
 	text_free(&w->printed);

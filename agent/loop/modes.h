@@ -14,18 +14,16 @@
 #include "agent/judge/tests.h"
 #include "agent/model/chat.h"
 
-#define MODE_ATTEMPTS_MAX 16
 #define MODE_OUTPUT_MAX ((size_t)1 << 20) /* of a program that is the answer */
 #define MODE_OUTPUT_LIMIT "1M"            /* the same, for stepjail */
 
-enum mode_kind {
-	MODE_CODEACT,
-	MODE_REACT,
-	MODE_PROGRAM,
-	MODE_TESTS,
-	MODE_BEST_OF,
-	MODE_COUNT
-};
+enum mode_kind { MODE_CODEACT, MODE_REACT, MODE_PROGRAM, MODE_TESTS, MODE_COUNT };
+
+/* as --mode and a transcript have them */
+#define MODE_NAMES                                                                       \
+	{                                                                                \
+		"codeact", "react", "program", "tests"                                   \
+	}
 
 struct loop;
 
@@ -35,7 +33,6 @@ struct mode {
 	const char
 		*ends[2]; /* what a reply without code is: code in text, code in calls */
 	bool programs;    /* nothing is kept between steps */
-	bool tests;       /* needs --tests, or may have them */
 	bool thoughts;    /* words beside code are a thought, recorded apart */
 	/* 0 or -errno, each of them */
 	/* a reply is understood: l->found, and a complaint where it is of no use */
@@ -46,20 +43,9 @@ struct mode {
 	int (*claim)(struct loop *l, struct text *answer, struct err *e);
 };
 
-/* an attempt of best-of: a conversation and a branch of its own */
-struct attempt {
-	struct chat chat;
-	uint32_t session; /* its branch is there; 0: nowhere yet */
-	uint32_t branch, state;
-	bool lost;  /* has begun anew since its last step */
-	bool ended; /* no reply of it is asked for any more */
-	char folder[32];
-};
-
 /* part of a command's struct */
 struct mode_options {
 	uint64_t mode;
-	uint64_t attempts; /* 0: not given */
 	struct opt_list tests;
 };
 
@@ -74,10 +60,8 @@ struct mode_state {
 	struct text printed; /* by the step that runs; at most MODE_OUTPUT_MAX */
 	struct text output;  /* of the last program with status 0 */
 	bool has_output;
-	/* tests, best-of */
+	/* tests */
 	struct tests tests;
-	struct attempt attempts[MODE_ATTEMPTS_MAX];
-	size_t attempt_count; /* 0: there is one conversation */
 };
 
 /** mode_find() - The row of a kind */
@@ -92,9 +76,6 @@ const struct mode *mode_find(uint64_t kind);
  */
 int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateless,
 	      struct jail_binds *b, struct err *e);
-
-/** mode_judged() - Fail where this way needs a judge and there is none */
-int mode_judged(const struct mode_state *w, size_t judges, struct err *e);
 
 /** mode_words() - Make the words of the prompt, once tests are known */
 int mode_words(struct mode_state *w, struct err *e);
@@ -111,7 +92,6 @@ int react_ran(struct loop *l, struct text *observation, struct err *e);
 int react_claim(struct loop *l, struct text *answer, struct err *e);
 int program_ran(struct loop *l, struct text *observation, struct err *e);
 int program_claim(struct loop *l, struct text *answer, struct err *e);
-int best_of_ran(struct loop *l, struct text *observation, struct err *e);
 
 /* rows of a command's table, for a struct with a struct mode_options named way */
 #define MODE_OPTS(type)                                                                  \
@@ -119,23 +99,18 @@ int best_of_ran(struct loop *l, struct text *observation, struct err *e);
 	  NULL,                                                                          \
 	  "codeact",                                                                     \
 	  "The way of working: codeact (steps in one interpreter, until a reply "        \
-	  "without "                                                                     \
-	  "code), react (the same, with a thought before each step), program (the "      \
-	  "answer "                                                                      \
-	  "is what one whole program prints), tests (it is done when --tests pass), "    \
-	  "best-of (several attempts side by side; the first that stands).",             \
+	  "without code), react (the same, with a thought before each step), program "   \
+	  "(the answer is what one whole program prints), tests (it is done when "       \
+	  "--tests pass).",                                                              \
 	  OPT_COMMON(JUDGING, CHOICE, type, mode.mode),                                  \
-	  .choices = { "codeact", "react", "program", "tests", "best-of" } },            \
-		{ "tests", "FILE", NULL,                                                 \
-		  "A unittest file, or one for pytest with --rootfs data, or plain "     \
-		  "cases (.json, .jsonl), which the model cannot read: with --mode "     \
-		  "tests or best-of an answer stands when it passes in a fresh jail. "   \
-		  "May be given again.",                                                 \
-		  OPT_COMMON(JUDGING, LIST, type, mode.tests) },                         \
+	  .choices = MODE_NAMES },                                                       \
 	{                                                                                \
-		"attempts", "N", NULL, "How many, with --mode best-of; else 4.",         \
-			OPT_ROW(JUDGING, COUNT, type, mode.attempts),                    \
-			.min = 2, .max = MODE_ATTEMPTS_MAX                               \
+		"tests", "FILE", NULL,                                                   \
+			"A unittest file, or one for pytest with --rootfs data, or "     \
+			"plain cases (.json, .jsonl), which the model cannot read: "     \
+			"with --mode tests an answer stands when it passes in a fresh "  \
+			"jail. May be given again.",                                     \
+			OPT_COMMON(JUDGING, LIST, type, mode.tests)                      \
 	}
 
 #endif

@@ -18,6 +18,7 @@
 #include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/confine/confine.h"
+#include "agent/loop/modes.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/transcript.h"
 #include "agent/replay/peek.h"
@@ -29,6 +30,7 @@
 #define ROW(kind, field) OPT_ROW(PLAIN, kind, struct peek, field)
 
 static const struct opt rows[] = {
+	{ "mode", .choices = MODE_NAMES, ROW(CHOICE, mode) },
 	{ "format", "N", .min = TRANSCRIPT_FORMAT, .max = TRANSCRIPT_FORMAT,
 	  ROW(COUNT, format) },
 	{ "rootfs", "NAME", ROW(TEXT, jail.rootfs) },
@@ -103,6 +105,9 @@ void peek_words(const cJSON *start, struct text *words)
 	add_number(words, "format", json_get(start, "format"), "");
 	add_number(words, "step-time", json_get(jail, "step_ms"), "ms");
 	add(words, "rootfs", json_text(jail, "rootfs"));
+	/* a task that this edition does not do is none to be done again */
+	if (json_get(start, "mode"))
+		add(words, "mode", json_text(start, "mode"));
 	cJSON_ArrayForEach(one, json_get(jail, "options"))
 	{
 		const char *name = one->string ? one->string : "";

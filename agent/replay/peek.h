@@ -30,6 +30,7 @@ struct peek {
 	const char *
 		skills; /* the folder of saved functions, its digest before it; or NULL */
 	uint64_t format; /* 0: there is no first line */
+	uint64_t mode;   /* enum mode_kind; an unknown one is refused */
 	bool stateless;
 	bool out;  /* the jail had a folder /work/out */
 	bool repl; /* it was made by repl */

@@ -163,12 +163,12 @@ class Cases(WaysCase):
     def test_jsonl_and_folders(self):
         lines = "\n".join(json.dumps({**case, "call": "pack.sums.add"}) for case in CASES) + "\n\n"
         files = {"pack/sums.py": "from pack.more import add\n", "pack/more.py": RIGHT}
-        script = self.script(fence("pass"), fence(writes(files)), "Ready.", "Ready.")
+        script = self.script(fence("pass"), "Ready.", fence(writes(files)), "Ready again.")
         status, o, err = self.way(
-            "best-of", "--attempts", "2", "--model", script, "--steps", "9", "--tests",
+            "tests", "--model", script, "--steps", "9", "--tests",
             self.write_cases(lines, "a.jsonl"), "--tests",
             self.write_cases([{"call": "pack.more.add", "args": [1, 1], "returns": 2}]))
-        self.assertEqual((status, o["attempt"]), (0, 2), err)
+        self.assertEqual((status, o["answer"]), (0, "Ready again.\n"), err)
 
     def test_attacks(self):
         turns = []

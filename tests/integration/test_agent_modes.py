@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import pty
-import signal
 import struct
 import sys
 import termios
@@ -13,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import family, fence, read_terminal  # noqa: E402
+from agent_scene import fence, read_terminal  # noqa: E402
 from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
                         writes)
 
@@ -23,9 +22,9 @@ class Options(WaysCase):
         model = ["--model", self.script("x")]
         tests = self.path("test_add.py", TESTS)
         rows = [
-            (["--mode", "dance"], "none of codeact, react, program, tests, best-of"),
+            (["--mode", "dance"], "none of codeact, react, program, tests"),
             (["--mode", "tests"], "needs --tests"),
-            (["--mode", "react", "--tests", tests], "--tests belongs to --mode tests or best-of"),
+            (["--mode", "react", "--tests", tests], "--tests belongs to --mode tests, not to react"),
             (["--tests", tests], "--tests belongs to"),
             (["--mode", "tests", "--tests", "/no/such.py"], "/no/such.py"),
             (["--mode", "tests", "--tests", self.path("a-b.py", TESTS)], "can be imported"),
@@ -33,9 +32,6 @@ class Options(WaysCase):
             (["--mode", "tests", "--tests", tests, "--tests", self.path("a.json", "[]")],
              "two kinds"),
             (["--mode", "tests", "--tests", tests, "--stateless"], "--stateless"),
-            (["--mode", "best-of", "--tests", tests, "--stateless"], "--stateless"),
-            (["--mode", "best-of"], "needs something to tell a good answer by"),
-            (["--mode", "react", "--attempts", "3"], "--attempts belongs to"),
             (["--check-time", "3s"], "--check-time: has no effect without --check-answer, "),
             (["--check-file", tests], "--check-file: has no effect without --check-answer, "),
             (["--file-limit", "3M"], "--file-limit: has no effect without --file"),
@@ -43,7 +39,6 @@ class Options(WaysCase):
             (["--seed", "3"], "--seed: has no effect without --deterministic"),
             (["--base-url", "http://localhost"], "--base-url: belongs to a model on a server"),
             (["--key-file", tests], "--key-file: belongs to a model on a server"),
-            (["--mode", "best-of", "--attempts", "17"], "--attempts"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
@@ -160,33 +155,7 @@ class React(WaysCase):
             self.assertIn(line, lines)
 
 
-class BestOf(WaysCase):
-    def test_third_is_right(self):
-        codes = [WRONG, WRONG, RIGHT, WRONG]
-        script = self.script(*[fence(writes({"solution.py": c})) for c in codes],
-                             *["Mine is done."] * 3)
-        transcript = self.path("t.jsonl")
-        status, o, err = self.way("best-of", "--model", script, "--transcript", transcript,
-                                  "--tests", self.path("test_add.py", TESTS))
-        self.assertEqual((status, o["outcome"], o["attempt"]), (0, "answered", 3), err)
-        self.assertEqual([s["attempt"] for s in o["steps"]], [1, 2, 3, 4, 1, 2])
-        events = self.events("t.jsonl")
-        self.assertEqual({e.get("attempt") for e in events if e["event"] == "reply"}, {1, 2, 3, 4})
-        said = [(e["attempt"], e["stands"]) for e in events if e["event"] == "tests"]
-        self.assertEqual(said, [(1, False), (2, False), (3, True)])
-        self.assertEqual(events[-1]["attempt"], 3)
-        status, out, err = self.run_agent("replay", transcript, "--stepjail", STEPJAIL, *ALLOW)
-        self.assertEqual(status, 0, out + err)
-
-    def test_shown(self):
-        script = self.script(fence(writes({"solution.py": WRONG})),
-                             fence(writes({"solution.py": RIGHT})), "Done.", "Done.")
-        status, out, err = self.shown("best-of", "--attempts", "2", "--model", script, "--tests",
-                                      self.path("test_add.py", TESTS))
-        self.assertEqual(status, 0, err)
-        self.assertIn("attempt 2 of 2\n\nanswer\n", out)
-        self.assertNotIn("attempt 2 of 2\nattempt 2 of 2", out)
-
+class Tests(WaysCase):
     def test_on_a_narrow_terminal(self):
         """A row that tests printed is broken behind its mark: no part looks like the agent's."""
         printing = "print('word ' * 40)\nprint('-' * 200)\n" + TESTS
@@ -207,54 +176,6 @@ class BestOf(WaysCase):
         self.assertGreater(len(rows), 3)
         for row in rows:
             self.assertTrue(row.startswith("| ") and len(row) <= 40, row)
-
-    def test_apart(self):
-        # variables and folders are an attempt's own
-        look = fence("import os\nprint('who' in globals(), os.getcwd(), os.listdir())")
-        script = self.script(fence("who = 1\nopen('mine', 'w').close()"), look,
-                             "expect: Step 1 of\n" + look, "expect: | False /work/attempt-2 []\n"
-                             + look, *["Done."] * 4)
-        status, o, err = self.way("best-of", "--attempts", "2", "--steps", "6", "--model", script,
-                                  "--tests", self.path("test_add.py", TESTS))
-        self.assertIn("| True /work/attempt-1 ['mine']", o["steps"][2]["observation"], err)
-
-    def test_none(self):
-        script = self.script(*["Done."] * 6)
-        status, o, err = self.way("best-of", "--attempts", "2", "--steps", "4", "--model", script,
-                                  "--tests", self.path("test_add.py", TESTS))
-        self.assertEqual((status, o["outcome"], o["answer"]), (3, "none-stood", None), err)
-        self.last_line(err, "none of the 2 attempts", "--steps")
-
-    def test_lost_session(self):
-        """The model's stepjail is killed: every attempt begins anew, and is told."""
-        def answers(n):
-            if n == 2:
-                found = [pid for pid in family(os.getpid()) if self.is_serve(pid)]
-                os.kill(found[0], signal.SIGKILL)  # the others are its descendants
-            return ["x = 1", "y = 1", "print(x)", "print('y' in globals())",
-                    writes({"solution.py": RIGHT}), "pass", None][n]
-
-        def reply(n):
-            return fence(answers(n)) if n < 6 else "Done."
-        with Changing(reply) as url:
-            status, o, err = self.way(
-                "best-of", "--attempts", "2", "--model", "openai", "--model-name", "m",
-                "--base-url", url, "--tests", self.path("test_add.py", TESTS),
-                env=self.env(STEPJAIL_API_KEY="k"))
-        self.assertEqual((status, o["attempt"]), (0, 1), err)
-        said = [step["observation"] for step in o["steps"]]
-        self.assertIn("the whole sandbox was restarted", said[2])
-        for words in ("| False", "Before this step the sandbox was lost"):
-            self.assertIn(words, said[3])
-        self.assertEqual([s["attempt"] for s in o["steps"]], [1, 2, 1, 2, 1, 2])
-
-    @staticmethod
-    def is_serve(pid):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                return b"\0serve\0" in f.read()
-        except OSError:
-            return False
 
 
 if __name__ == "__main__":

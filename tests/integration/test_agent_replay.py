@@ -280,6 +280,7 @@ class Strangers(ReplayCase):
     def test_what_makes_no_sense(self):
         for change, words in (
                 (lambda e: e[0].update(format=2), "format"),
+                (lambda e: e[0].update(mode="best-of"), "'best-of' is none of codeact, "),
                 (lambda e: e[0].pop("jail"), "what its jails were made with"),
                 (lambda e: self.jail(e).update(step_ms=1), "what its jails were made with"),
                 (lambda e: self.jail(e).update(step_ms="60"), "what its jails were made with"),

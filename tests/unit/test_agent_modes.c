@@ -55,13 +55,11 @@ static const struct {
 	{ "codeact", { .mode = MODE_CODEACT }, false, NULL },
 	{ "codeact stateless", { .mode = MODE_CODEACT }, true, NULL },
 	{ "program", { .mode = MODE_PROGRAM }, false, NULL },
-	{ "best-of", { .mode = MODE_BEST_OF }, false, NULL },
-	{ "best-of stateless", { .mode = MODE_BEST_OF }, true, "--stateless" },
+	{ "tests stateless",
+	  { .mode = MODE_TESTS, .tests = { .items = { "a.py" }, .count = 1 } },
+	  true,
+	  "--stateless" },
 	{ "tests of nothing", { .mode = MODE_TESTS }, false, "needs --tests" },
-	{ "attempts",
-	  { .mode = MODE_REACT, .attempts = 3 },
-	  false,
-	  "--attempts belongs" },
 	{ "tests elsewhere",
 	  { .mode = MODE_REACT, .tests = { .items = { "a.py" }, .count = 1 } },
 	  false,
@@ -92,11 +90,6 @@ START_TEST(options_go_together)
 		ck_assert_ptr_nonnull(strstr(e.text, plans[_i].refused));
 	else
 		ck_assert(stateless == (plans[_i].stateless || w->mode->programs));
-	if (plans[_i].o.mode == MODE_BEST_OF && r == 0) {
-		ck_assert_uint_eq(w->attempt_count, 4);
-		ck_assert_int_lt(mode_judged(w, 0, &e), 0);
-		ck_assert_int_eq(mode_judged(w, 1, &e), 0);
-	}
 	mode_free(w);
 	jail_binds_free(&b);
 	free(w);

@@ -87,6 +87,8 @@ static const struct {
 	{ WORDS("--format=1\0--rootfs=core\0"), "an option is missing" },
 	{ WORDS("--format=2\0"), "--format" },
 	{ WORDS(GOOD "--format=1\0"), "given twice" },
+	{ WORDS(GOOD "--mode=program\0"), NULL },
+	{ WORDS(GOOD "--mode=best-of\0"), "'best-of' is none of" },
 	{ WORDS(GOOD "/bin/sh\0"), "one operand too many" },
 	{ WORDS(GOOD "--\0--repl\0"), "one operand too many" },
 	{ WORDS(GOOD "--stepjail=/bin/sh\0"), "no such option" },
