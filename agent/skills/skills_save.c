@@ -8,13 +8,12 @@
  * confine_calls.c.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/folder.h"
 #include "agent/base/nonce.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
@@ -72,40 +71,25 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 	return 0;
 }
 
-/* whole and on the disk */
-static int write_file(const struct skills *s, const char *name, const struct text *source)
-{
-	cleanup_fd int fd = openat(
-		s->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	int r = fd < 0 ? -errno : io_write_all(fd, source->bytes, source->length);
-
-	/* whatever the umask, jails of other users are to read it */
-	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
-		r = -errno;
-	if (r < 0 && fd >= 0)
-		(void)unlinkat(s->fd, name, 0);
-	return r;
-}
-
 int skills_store(const struct skills *s, const char *file, const struct text *source,
 		 struct err *e)
 {
-	char nonce[NONCE_HEX], unnamed[NONCE_HEX + sizeof("..new")];
-	int r = nonce_make(nonce, e);
+	struct folder_file new;
+	int r = folder_begin(&new, s->fd, 0644);
 
-	if (r < 0)
-		return r;
-	/* neither Python nor anybody else looks at such a name */
-	(void)snprintf(unnamed, sizeof(unnamed), ".%s.new", nonce);
-	r = write_file(s, unnamed, source);
+	if (r == 0)
+		r = io_write_all(new.fd, source->bytes, source->length);
+	/* whatever the umask, jails of other users are to read it */
+	if (r == 0 && (fchmod(new.fd, 0644) < 0 || fsync(new.fd) < 0))
+		r = -errno;
+	if (r == 0)
+		r = folder_keep(&new, file);
+	folder_drop(&new);
+	if (r == -EEXIST)
+		return err_say(e, EEXIST, "a file of that name is there already");
 	if (r < 0)
 		return err_set(e, -r, "it cannot be saved");
-	if (renameat2(s->fd, unnamed, s->fd, file, RENAME_NOREPLACE) < 0) {
-		r = errno == EEXIST
-			    ? err_say(e, EEXIST, "a file of that name is there already")
-			    : err_set(e, errno, "it cannot be given its name");
-		(void)unlinkat(s->fd, unnamed, 0);
-	} else if (fsync(s->fd) < 0) {
+	if (fsync(s->fd) < 0) {
 		r = err_set(e, errno, "its folder cannot be written to the disk");
 		(void)unlinkat(s->fd, file, 0);
 	}

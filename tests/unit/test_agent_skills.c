@@ -65,7 +65,7 @@ START_TEST(digest_is_of_names_and_bytes)
 
 	(void)snprintf(empty, sizeof(empty), "%s", digest_now(folder));
 	(void)unit_file(folder, "index.jsonl", "x", 1);
-	(void)unit_file(folder, ".0123456789abcdef.new", "x", 1);
+	(void)unit_file(folder, ".stepjail-0123456789abcdef.part", "x", 1);
 	ck_assert_int_eq(mkdir(unit_path(folder, "__pycache__"), 0755), 0);
 	ck_assert_str_eq(digest_now(folder), empty);
 	(void)unit_file(folder, "a.py", "one", 3);
