@@ -104,7 +104,7 @@ cJSON *checks_record(const struct checks *v, struct err *e)
 				      strlen(v->o->command[i]));
 	for (size_t i = 0; files && i < v->o->files.count; i++) {
 		const char *path = v->o->files.items[i];
-		cJSON *one = inputs_file(path, path_last(path), v->plan.stop, e);
+		cJSON *one = inputs_file(path, path_last(path), v->task->stop, e);
 
 		if (!one) {
 			cJSON_Delete(o);

@@ -171,17 +171,13 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 	return text_check(&t->names, "--tests", e);
 }
 
-int tests_start(struct tests *t, const struct session_plan *plan, struct stop *stop,
-		const struct tests_task *task, struct err *e)
+int tests_start(struct tests *t, const struct task *task, struct err *e)
 {
 	cJSON *verdict = NULL;
 	int r;
 
-	t->task = *task;
-	t->plan = *plan;
-	t->plan.stateless = false;
-	t->plan.heard = NULL;
-	r = session_open(&t->session, &t->plan, stop, e);
+	t->task = task;
+	r = session_open(&t->session, task->plan, task->stop, e);
 	if (r == 0)
 		r = t->cases ? tests_cases_look(t, &verdict, e)
 			     : tests_run(t, "look_at_tests", true, &t->step, &verdict, e);
@@ -313,7 +309,7 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 	if (t->has_compared)
 		(void)cJSON_AddItemToObject(o, "compared",
 					    record_step(0, NULL, &t->compared, NULL));
-	return transcript_add(t->task.transcript, t->task.session, "tests", o, e);
+	return task_record(t->task, "tests", o, e);
 }
 
 static int judge_taken(struct tests *t, struct text *words, struct err *e)
@@ -327,7 +323,7 @@ static int judge_taken(struct tests *t, struct text *words, struct err *e)
 		return r;
 	r = t->cases ? tests_cases_judge(t, words, &verdict, e)
 		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
-	budget_judged(t->task.budget, &t->step);
+	budget_judged(t->task->budget, &t->step);
 	if (r == 0)
 		r = unchanged(t, e);
 	stands = r == 0 && cJSON_IsTrue(json_get(verdict, "stands"));
@@ -339,20 +335,19 @@ static int judge_taken(struct tests *t, struct text *words, struct err *e)
 	return r < 0 ? r : stands;
 }
 
-int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e)
+int tests_ask(struct tests *t, struct text *words, struct err *e)
 {
-	struct tests *t = arg;
+	struct session *asked = t->task->session;
 	int r = unchanged(t, e);
 
-	(void)answer; /* its files are judged, and not its words */
 	if (r == 0)
-		r = tests_take(t, t->task.session, words, e);
+		r = tests_take(t, words, e);
 	if (r > 0)
 		r = judge_taken(t, words, e);
 	tests_drop(t);
 	/* the model's own session may have gone while it was asked for the files */
-	if (r == 0 && !t->task.session->open)
-		r = session_renew(t->task.session, e);
+	if (r == 0 && !asked->open)
+		r = session_renew(asked, e);
 	return r;
 }
 

@@ -58,7 +58,7 @@ static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
 	if (r < 0)
 		return r;
 	t->has_compared = true;
-	budget_judged(t->task.budget, &t->compared);
+	budget_judged(t->task->budget, &t->compared);
 	return 0;
 }
 

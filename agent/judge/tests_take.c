@@ -47,8 +47,7 @@ static bool left_out(const char *name, bool top)
 			strcmp(name, "out") == 0));
 }
 
-static int take_file(struct tests *t, struct session *s, const char *path,
-		     struct text *words, struct err *e)
+static int take_file(struct tests *t, const char *path, struct text *words, struct err *e)
 {
 	struct tests_taken *one = &t->taken[t->taken_count];
 
@@ -63,7 +62,7 @@ static int take_file(struct tests *t, struct session *s, const char *path,
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = session_get_text(s, path, &one->bytes, e);
+	int r = session_get_text(t->task->session, path, &one->bytes, e);
 
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
@@ -77,12 +76,11 @@ static int take_file(struct tests *t, struct session *s, const char *path,
 	return r < 0 ? tests_failed(r, path, e->text, words) : 1;
 }
 
-static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
-		       struct text *words, struct err *e);
+static int take_folder(struct tests *t, const char *path, int depth, struct text *words,
+		       struct err *e);
 
-static int take_entry(struct tests *t, struct session *s, const char *folder,
-		      const struct list_entry *entry, int depth, struct text *words,
-		      struct err *e)
+static int take_entry(struct tests *t, const char *folder, const struct list_entry *entry,
+		      int depth, struct text *words, struct err *e)
 {
 	cleanup_text struct text path = { 0 };
 
@@ -92,14 +90,14 @@ static int take_entry(struct tests *t, struct session *s, const char *folder,
 		text_printf(&path, "%s/", folder);
 	text_puts(&path, entry->name);
 	if (entry->kind == 'd')
-		return take_folder(t, s, text_string(&path), depth + 1, words, e);
+		return take_folder(t, text_string(&path), depth + 1, words, e);
 	if (entry->kind == '-')
-		return take_file(t, s, text_string(&path), words, e);
+		return take_file(t, text_string(&path), words, e);
 	return 1; /* links and the like are not followed */
 }
 
-static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
-		       struct text *words, struct err *e)
+static int take_folder(struct tests *t, const char *path, int depth, struct text *words,
+		       struct err *e)
 {
 	cleanup_text struct text list = { .max = LISTING_BYTES };
 	const char *shown = *path ? path : "/work";
@@ -109,18 +107,18 @@ static int take_folder(struct tests *t, struct session *s, const char *path, int
 
 	if (depth > TESTS_TAKEN_DEPTH)
 		return tests_failed(0, path, "too many folders in each other", words);
-	r = list_get(s, *path ? path : ".", &list, e);
+	r = list_get(t->task->session, *path ? path : ".", &list, e);
 	if (r < 0)
 		return tests_failed(r, shown, e->text, words);
 	for (r = 1; r > 0 && (more = list_next(&list, &at, &entry)) > 0;)
-		r = take_entry(t, s, path, &entry, depth, words, e);
+		r = take_entry(t, path, &entry, depth, words, e);
 	return more < 0 ? tests_failed(more, shown, "its entries make no sense", words)
 			: r;
 }
 
-int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e)
+int tests_take(struct tests *t, struct text *words, struct err *e)
 {
-	int r = take_folder(t, s, "", 0, words, e);
+	int r = take_folder(t, "", 0, words, e);
 
 	if (r > 0 && !t->taken_count) {
 		text_puts(

@@ -61,7 +61,7 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 	if (r == 0)
 		r = make_order(file, source, secret, &order, e);
 	if (r == 0)
-		r = skills_run(s, text_string(&order), order.length, &said, e);
+		r = skills_run(s, &order, &said, e);
 	if (r < 0)
 		return r;
 	/* the judge writes it as it read it, with the newline */
@@ -104,7 +104,7 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	int r;
 
 	text_printf(&path, FOLDER "/%s", file);
-	r = session_get_text(s->session, text_string(&path), &source, e);
+	r = session_get_text(s->task->session, text_string(&path), &source, e);
 	if (source.failed == E2BIG)
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
 	if (r < 0)
@@ -132,7 +132,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	else /* it is no name of a function */
 		escape_name(&line, file, strlen(file));
 	text_printf(&line, ": %s: %s", kept ? "saved" : "not saved", words);
-	show_note(s->show, text_string(&line));
+	show_note(s->task->show, text_string(&line));
 	record_string(o, "name", text_string(&name), name.length);
 	if (*hex)
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
@@ -140,7 +140,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	record_string(o, "words", words, strlen(words));
 	s->told = s->told ? s->told : cJSON_CreateArray();
 	(void)cJSON_AddItemToArray(s->told, cJSON_Duplicate(o, true));
-	return transcript_add(s->transcript, s->session, "skill", o, e);
+	return task_record(s->task, "skill", o, e);
 }
 
 static int take_entry(struct skills *s, const struct list_entry *entry, size_t number,
@@ -174,17 +174,16 @@ static int list_new(struct skills *s, struct text *list, struct err *e)
 	struct list_entry entry;
 	bool found = false;
 	size_t at = 0;
-	int r = list_get(s->session, ".", list, e);
+	int r = list_get(s->task->session, ".", list, e);
 
 	while (r == 0 && !found && list_next(list, &at, &entry) > 0)
 		found = strcmp(entry.name, FOLDER) == 0;
 	text_clear(list);
-	return found ? list_get(s->session, FOLDER, list, e) : r;
+	return found ? list_get(s->task->session, FOLDER, list, e) : r;
 }
 
-int skills_save(void *arg, struct err *e)
+int skills_save(struct skills *s, struct err *e)
 {
-	struct skills *s = arg;
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	cleanup_text struct text line = { 0 };
 	struct err why = { 0 };
@@ -192,7 +191,7 @@ int skills_save(void *arg, struct err *e)
 	size_t number = 0, at = 0;
 	int r, more = 0;
 
-	if (!s->save || !s->session->open)
+	if (!s->save || !s->task->session->open)
 		return 0;
 	r = list_new(s, &list, &why);
 	if (r == -EINTR)
@@ -200,7 +199,7 @@ int skills_save(void *arg, struct err *e)
 	else if (r < 0) {
 		text_printf(&line, "skills: new functions cannot be fetched: %s",
 			    why.text);
-		show_note(s->show, text_string(&line));
+		show_note(s->task->show, text_string(&line));
 		return 0;
 	}
 	while (r == 0 && number <= SKILLS_SAVE_MAX &&
@@ -208,7 +207,7 @@ int skills_save(void *arg, struct err *e)
 		r = take_entry(s, &entry, number++, e);
 	if (more < 0)
 		show_note(
-			s->show,
+			s->task->show,
 			"skills: the list of new functions makes no sense: the rest of it is not fetched");
 	return r;
 }
