@@ -223,18 +223,19 @@ static int judged(struct loop *l, struct err *e)
 	const struct mode *mode = l->work->mode;
 	int r = 1;
 
-	text_clear(&l->claimed);
 	if (mode->claim)
-		r = mode->claim(l, &l->claimed);
+		r = mode->claim(l, &l->answer);
 	else
-		text_add(&l->claimed, l->reply.text.bytes, l->reply.text.length);
-	if (l->claimed.failed)
-		return text_check(&l->claimed, "the answer", e);
+		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	if (l->answer.failed)
+		r = text_check(&l->answer, "the answer", e);
 	if (r > 0 && l->work->tests.count)
 		r = hear_judge(l, "tests", tests_ask(&l->work->tests, words, e), e);
 	if (r > 0 && l->checks->line[CHECKS_ANSWER])
 		r = hear_judge(l, "check-answer",
-			       checks_answer(l->checks, &l->claimed, words, e), e);
+			       checks_answer(l->checks, &l->answer, words, e), e);
+	if (r <= 0)
+		text_clear(&l->answer);
 	l->refused = l->refused || r == 0;
 	return r;
 }
@@ -250,16 +251,6 @@ static int checked(struct loop *l, struct err *e)
 	text_clear(&l->complaint);
 	text_add(&l->complaint, words.bytes, words.length);
 	return text_check(&l->complaint, "a check's words", e);
-}
-
-static enum outcome answer(struct loop *l, struct err *e)
-{
-	int r;
-
-	text_add(&l->answer, l->claimed.bytes, l->claimed.length);
-	show_answer(l->task->show, text_string(&l->answer), l->answer.length);
-	r = text_check(&l->answer, "the answer", e);
-	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
 }
 
 /* one reply and what it comes to */
@@ -282,8 +273,13 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 		return loop_broken(r);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		r = judged(l, e);
-		if (r != 0)
-			return r < 0 ? loop_unjudged(l, r, e) : answer(l, e);
+		if (r < 0)
+			return loop_unjudged(l, r, e);
+		if (r > 0) {
+			show_answer(l->task->show, text_string(&l->answer),
+				    l->answer.length);
+			return OUTCOME_ANSWERED;
+		}
 	}
 	if (l->reply.call_count && !l->work->mode->thoughts)
 		show_words(l->task->show, text_string(&l->reply.text),
@@ -377,7 +373,6 @@ void loop_free(struct loop *l)
 	chat_free(&l->chat);
 	reply_free(&l->reply);
 	text_free(&l->complaint);
-	text_free(&l->claimed);
 	text_free(&l->found.code);
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);

@@ -50,7 +50,6 @@ struct loop {
 
 	/* while it runs */
 	bool refused;        /* an answer did not stand */
-	struct text claimed; /* what a reply claims to be the answer */
 	struct chat chat;
 	struct reply reply;
 	struct extract found;
@@ -58,7 +57,7 @@ struct loop {
 	struct step *step;     /* large: the caller brings it */
 
 	/* at the end */
-	struct text answer;
+	struct text answer; /* empty where none stood */
 	cJSON *steps; /* list of record_step() objects */
 };
 
