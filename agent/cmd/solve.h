@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/budget/budget_opts.h"
+#include "agent/budget/budget.h"
 #include "agent/loop/loop.h"
 #include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"

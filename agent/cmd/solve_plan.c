@@ -88,7 +88,7 @@ static int plan_session(struct solve *s, struct err *e)
 			   .step_ms = s->o->jail.step_ms,
 			   .output_limit =
 				   s->mode.mode->programs ? MODE_OUTPUT_LIMIT : NULL },
-		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
+		.deadline_ms = s->budget.started_ms + s->budget.limit[BUDGET_WALL_MS],
 		.stateless = s->stateless,
 		.heard = s->mode.mode->programs ? mode_heard : NULL,
 		.heard_arg = &s->mode,

@@ -53,7 +53,6 @@ struct mode_state {
 	const struct mode *mode;
 	/* react */
 	struct text thought;
-	bool pretended; /* the reply tells an observation of its own */
 	/* program */
 	struct text printed; /* by the step that runs; at most MODE_OUTPUT_MAX */
 	struct text output;  /* of the last program with status 0 */
