@@ -172,8 +172,7 @@ void budget_tell(const struct budget *b, struct text *out)
 		comma = ", ";
 	}
 	text_puts(out, ".\n");
-	/* of steps the observation has said it already */
-	if (ended != BUDGET_KINDS && ended != BUDGET_STEPS)
+	if (ended != BUDGET_KINDS)
 		text_printf(
 			out,
 			"The %s used up, so no step is left: give your final answer now, without code.\n",

@@ -3,6 +3,7 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "agent/base/units.h"
@@ -162,7 +163,8 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	if (!run) {
 		show_code(show, number, total, "", 0);
 		show_complaint(show, words);
-		prompt_complaint(words, number, total, &observation);
+		text_printf(&observation, "Step %" PRIu64 " of %" PRIu64 ": %s\n", number,
+			    total, words);
 	} else {
 		show_code(show, number, total, text_string(&l->found.code),
 			  l->found.code.length);

@@ -152,13 +152,6 @@ void prompt_task(const char *task, const struct input_file *files, size_t count,
 	add_theirs(out, &theirs);
 }
 
-static void steps_left(uint64_t number, uint64_t total, struct text *out)
-{
-	if (number >= total)
-		text_puts(out,
-			  "No step is left: give your final answer now, without code.\n");
-}
-
 void prompt_observation(const struct step *step, uint64_t number, uint64_t total,
 			bool imitated, struct text *out)
 {
@@ -185,12 +178,4 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 		text_puts(
 			out,
 			"Your reply went on to tell what the code printed. All from there on was ignored: the above is what it really did.\n");
-	steps_left(number, total, out);
-}
-
-void prompt_complaint(const char *words, uint64_t number, uint64_t total,
-		      struct text *out)
-{
-	text_printf(out, "Step %" PRIu64 " of %" PRIu64 ": %s\n", number, total, words);
-	steps_left(number, total, out);
 }

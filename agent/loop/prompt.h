@@ -46,8 +46,4 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 /** prompt_shown() - Add what a step shows, in words; a part of prompt_observation() */
 void prompt_shown(const struct media_list *l, struct text *out);
 
-/** prompt_complaint() - Add what was wrong with a reply that was not run */
-void prompt_complaint(const char *words, uint64_t number, uint64_t total,
-		      struct text *out);
-
 #endif
