@@ -54,6 +54,7 @@ struct tests {
 	struct tests_file files[TESTS_MAX];
 	size_t count;
 	const struct task *task;
+	struct text *words;     /* for the model, while an answer is judged */
 	struct session session; /* the judge's own */
 	struct step step;
 	bool cases; /* plain cases, and no Python */
@@ -105,13 +106,13 @@ void tests_close(struct tests *t);
 /**
  * tests_take() - Take the model's files as bytes (tests only)
  *
- * Return: 1, 0 with @words for the model where they cannot be had, or -errno
+ * Return: 1, 0 with words for the model where they cannot be had, or -errno
  */
-int tests_take(struct tests *t, struct text *words, struct err *e);
+int tests_take(struct tests *t, struct err *e);
 
 /** tests_failed() - Tell the model what of its own is in the way of judging it; 0, or @r
  * where that is -EINTR or -ENOMEM and none of its doing (tests only) */
-int tests_failed(int r, const char *what, const char *why, struct text *words);
+int tests_failed(struct tests *t, int r, const char *what, const char *why);
 
 /** tests_drop() - Forget them (tests only) */
 void tests_drop(struct tests *t);
@@ -134,10 +135,9 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e);
  * tests_cases_judge() - Call the solution, whose files are in the jail, then compare
  * (tests only)
  *
- * Return: as tests_run(); @verdict is NULL also with @words where the replies cannot be
- * had
+ * Return: as tests_run(); @verdict is NULL also with words for the model where the
+ * replies cannot be had
  */
-int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict,
-		      struct err *e);
+int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e);
 
 #endif

@@ -62,7 +62,7 @@ static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
 	return 0;
 }
 
-int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, struct err *e)
+int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text replies = { .max = TESTS_TAKEN_BYTES };
 	cJSON *called = NULL;
@@ -77,5 +77,5 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	r = session_get_text(&t->session, CASES "/replies", &replies, e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);
-	return tests_failed(r, "what your functions returned", e->text, words);
+	return tests_failed(t, r, "what your functions returned", e->text);
 }
