@@ -114,23 +114,21 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 {
 	cleanup_text struct text line = { 0 };
 	const struct run_once *once = &v->task->once;
-	struct err why = { 0 };
+	struct err unheard;
 	int r, written;
 
 	v->asked[kind]++;
 	r = text_check(input, "what is to be checked", e);
 	if (r < 0)
 		return r;
-	r = task_run(v->task, v->line[kind], v->o->time_ms, input, &why);
-	if (r == -ETIMEDOUT || r == -EINTR) {
-		*e = why;
+	r = task_run(v->task, v->line[kind], v->o->time_ms, input, e);
+	if (r == -ETIMEDOUT || r == -EINTR)
 		return r;
-	}
 	add_printed(&once->out, said);
 	add_printed(&once->err, said);
-	written = record(v, kind, input, r == 0, said, e);
+	written = record(v, kind, input, r == 0, said, r < 0 ? &unheard : e);
 	if (r < 0)
-		return err_say(e, -r, "%s: %s", checks_rows[kind].option, why.text);
+		return err_within(e, "%s: ", checks_rows[kind].option);
 	if (written < 0)
 		return written;
 	if (once->good)

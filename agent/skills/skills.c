@@ -141,21 +141,18 @@ static int add_modules(struct skills *s, struct err *e)
 	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
 	cleanup_text struct text lines = { 0 };
-	struct err why = { 0 };
 	int r;
 
 	text_puts(&order, "2\n{}");
-	r = skills_run(s, &order, &said, &why);
+	r = skills_run(s, &order, &said, e);
 	if (r == -EBADMSG) {
 		text_printf(&lines, "skills: the modules in %s cannot be listed: %s",
-			    s->dir, why.text);
+			    s->dir, e->text);
 		show_note(s->task->show, text_string(&lines));
 		return 0;
 	}
-	if (r < 0) {
-		*e = why;
+	if (r < 0)
 		return r;
-	}
 	if (said.length) {
 		escape_lines(&lines, ESCAPE_MARK, said.bytes, said.length);
 		text_puts(&s->preface, how_to_import);

@@ -148,24 +148,21 @@ static int take_entry(struct skills *s, const struct list_entry *entry, size_t n
 {
 	const char *file = entry->name;
 	char hex[DIGEST_HEX] = "";
-	struct err why = { 0 };
 	int r;
 
 	if (number == SKILLS_SAVE_MAX)
-		r = err_say(&why, E2BIG, "a task may save 16 functions");
+		r = err_say(e, E2BIG, "a task may save 16 functions");
 	else if (entry->kind != '-')
-		r = err_say(&why, EINVAL, "it is no plain file");
+		r = err_say(e, EINVAL, "it is no plain file");
 	else if (!skills_file_good(file))
 		r = err_say(
-			&why, EINVAL,
+			e, EINVAL,
 			"its name must be at most 48 small letters, digits and _, then .py");
 	else
-		r = save_file(s, file, hex, &why);
-	if (r == -EINTR) {
-		*e = why;
+		r = save_file(s, file, hex, e);
+	if (r == -EINTR)
 		return r;
-	}
-	return tell(s, file, hex, r == 0, r == 0 ? "its examples hold" : why.text, e);
+	return tell(s, file, hex, r == 0, r == 0 ? "its examples hold" : e->text, e);
 }
 
 /* the entries of skills_new; none where there is no such folder */
@@ -186,19 +183,16 @@ int skills_save(struct skills *s, struct err *e)
 {
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	cleanup_text struct text line = { 0 };
-	struct err why = { 0 };
 	struct list_entry entry;
 	size_t number = 0, at = 0;
 	int r, more = 0;
 
 	if (!s->save || !s->task->session->open)
 		return 0;
-	r = list_new(s, &list, &why);
-	if (r == -EINTR)
-		*e = why;
-	else if (r < 0) {
+	r = list_new(s, &list, e);
+	if (r < 0 && r != -EINTR) {
 		text_printf(&line, "skills: new functions cannot be fetched: %s",
-			    why.text);
+			    e->text);
 		show_note(s->task->show, text_string(&line));
 		return 0;
 	}
