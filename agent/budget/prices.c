@@ -3,8 +3,6 @@
  * prices.c - what a model's tokens cost: see prices.h
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/file.h"
 #include "agent/base/json.h"

@@ -3,7 +3,6 @@
  * checks.c - have a check look at something, and say what came of it: see checks.h
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/escape.h"

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/units.h"
 #include "agent/loop/loop.h"
 #include "agent/loop/prompt.h"
 #include "agent/model/fence.h"

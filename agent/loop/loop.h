@@ -49,7 +49,7 @@ struct loop {
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
 	/* while it runs */
-	bool refused;        /* an answer did not stand */
+	bool refused; /* an answer did not stand */
 	struct chat chat;
 	struct reply reply;
 	struct extract found;
@@ -58,7 +58,7 @@ struct loop {
 
 	/* at the end */
 	struct text answer; /* empty where none stood */
-	cJSON *steps; /* list of record_step() objects */
+	cJSON *steps;       /* list of record_step() objects */
 };
 
 /**

@@ -57,27 +57,21 @@ static void leave_out(struct out *o, const char *path, const char *why)
 /* NULL for a name that may be a file's here, else what is wrong with it */
 static const char *wrong_name(const char *name, bool hidden)
 {
-	size_t left = strlen(name);
-	const unsigned char *at = (const unsigned char *)name;
+	cleanup_text struct text shown = { 0 };
+	size_t length = strlen(name);
 
-	if (!left || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	if (!length || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    strchr(name, '/'))
 		return "it is no name of a file";
-	if (left > NAME_BYTES)
+	if (length > NAME_BYTES)
 		return "its name is too long";
 	if (name[0] == '.' && !hidden)
 		return "its name begins with a dot (--out-hidden takes those, too)";
-	while (left) {
-		uint32_t point;
-		size_t n = utf8_decode(at, left, &point);
-
-		if (!n)
-			return "its name is not UTF-8";
-		if (escape_hides(point) || point == '\t')
-			return "its name holds control or invisible characters";
-		at += n;
-		left -= n;
-	}
+	if (!utf8_valid(name, length))
+		return "its name is not UTF-8";
+	escape_line(&shown, name, length);
+	if (strchr(name, '\t') || strcmp(text_string(&shown), name) != 0)
+		return "its name holds control or invisible characters";
 	return NULL;
 }
 

@@ -2,21 +2,14 @@
 /*
  * prompt.c - what the model is told: see prompt.h
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/loop.h"
 #include "agent/loop/prompt.h"
-#include "init/io.h"
 
 static const struct {
 	const char *rootfs;

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "agent/base/text.h"
-#include "agent/model/extract.h"
 #include "agent/session/input_file.h"
 #include "agent/session/session.h"
 

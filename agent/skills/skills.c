@@ -49,11 +49,10 @@ static int add_jail(struct skills *s, const struct jail_options *jail,
 
 	s->limit_ms = jail->step_ms < SKILLS_TRIAL_MS ? jail->step_ms : SKILLS_TRIAL_MS;
 	launch_add_run(&s->args, jail->rootfs, s->limit_ms);
-	launch_add(&s->args, "--proc");
-	launch_add(&s->args, "none"); /* no way from a function to its judge's fds */
+	/* no way from a function to its judge's fds */
+	launch_add(&s->args, "--proc=none");
 	launch_add_passed(&s->args, &jail->pass);
-	launch_add(&s->args, "--bind");
-	launch_add(&s->args, "%s:" FOLDER "/" PACKAGE, text_string(&s->path));
+	launch_add(&s->args, "--bind=%s:" FOLDER "/" PACKAGE, text_string(&s->path));
 	launch_add(&s->args, "--");
 	launch_add(&s->args, "/bin/python3");
 	launch_add(&s->args, "-I");
