@@ -34,9 +34,9 @@ const char *loop_outcome_name(enum outcome o)
 	return outcomes[o].name;
 }
 
-int loop_outcome_status(enum outcome o, int signal)
+int loop_outcome_status(enum outcome o)
 {
-	return outcomes[o].status + (o == OUTCOME_STOPPED ? signal : 0);
+	return outcomes[o].status;
 }
 
 enum outcome loop_broken(int r)

@@ -89,8 +89,8 @@ void loop_free(struct loop *l);
 /** loop_outcome_name() - As in --json: "answered", "steps-ended", ... */
 const char *loop_outcome_name(enum outcome o);
 
-/** loop_outcome_status() - The exit status; @signal for OUTCOME_STOPPED */
-int loop_outcome_status(enum outcome o, int signal);
+/** loop_outcome_status() - The exit status; main() adds the signal that stopped it */
+int loop_outcome_status(enum outcome o);
 
 /* no outcome yet (loop only, like what follows) */
 #define LOOP_GO_ON ((enum outcome)OUTCOME_COUNT)
