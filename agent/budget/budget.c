@@ -2,6 +2,7 @@
 /*
  * budget.c - what a task may cost: see budget.h
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -48,6 +49,21 @@ static const struct {
 	[BUDGET_COST_PICO] = { "cost_dollars", "--total-cost", "money is", "",
 			       units_say_money, units_say_money, true },
 };
+
+int budget_make(const struct budget_options *o, const char *model_name, struct budget *b,
+		struct err *e)
+{
+	*b = (struct budget){ .started_ms = units_now_ms(), .priced = o->prices };
+	for (enum budget_kind kind = 0; kind < BUDGET_KINDS; kind++)
+		b->limit[kind] = o->limit[kind] ? o->limit[kind] : BUDGET_NONE;
+	if (o->limit[BUDGET_COST_PICO] && !o->prices)
+		return err_say(e, EINVAL,
+			       "--total-cost: what do tokens cost? give --prices FILE");
+	if (o->prices && !model_name)
+		return err_say(e, EINVAL,
+			       "--prices: of which model? give --model-name NAME");
+	return o->prices ? prices_load(o->prices, model_name, &b->price, e) : 0;
+}
 
 static void add(uint64_t *to, uint64_t more)
 {
@@ -156,8 +172,7 @@ void budget_tell(const struct budget *b, struct text *out)
 		comma = ", ";
 	}
 	text_puts(out, ".\n");
-	/* of steps the observation has said it already */
-	if (ended != BUDGET_KINDS && ended != BUDGET_STEPS)
+	if (ended != BUDGET_KINDS)
 		text_printf(
 			out,
 			"The %s used up, so no step is left: give your final answer now, without code.\n",

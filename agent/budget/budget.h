@@ -18,7 +18,9 @@
 
 #include "agent/base/text.h"
 #include "agent/budget/prices.h"
+#include "agent/cli/options.h"
 #include "agent/model/model.h"
+#include "agent/session/jail_opts.h"
 #include "agent/session/session.h"
 
 #define BUDGET_NONE UINT64_MAX /* no limit */
@@ -40,6 +42,22 @@ struct budget {
 	struct price price;
 	bool priced; /* @price is known */
 };
+
+/* part of a command's struct */
+struct budget_options {
+	uint64_t limit[BUDGET_KINDS]; /* 0 where it was not given */
+	const char *prices;
+};
+
+/**
+ * budget_make() - The budget of a task that begins now
+ * @b:		Overwritten
+ * @model_name:	To find its price by; may be NULL
+ *
+ * Return: 0, or -errno where a price is missing for what is to be limited
+ */
+int budget_make(const struct budget_options *o, const char *model_name, struct budget *b,
+		struct err *e);
 
 /** budget_step() - Count a step, and what it has used; NULL for one that was not run */
 void budget_step(struct budget *b, const struct step *step);
@@ -78,5 +96,58 @@ void budget_words(const struct budget *b, enum budget_kind kind, struct text *ou
 
 /** budget_json() - Limits that there are, and all that was used */
 cJSON *budget_json(const struct budget *b);
+
+/* rows of a command's table, for a struct with a struct budget_options named budget */
+#define BUDGET_OPTS(type)                                                                \
+	{ "steps",                                                                       \
+	  "N",                                                                           \
+	  "10",                                                                          \
+	  "How many steps the model has.",                                               \
+	  OPT_COMMON(LIMITS, COUNT, type, budget.limit[BUDGET_STEPS]),                   \
+	  .min = 1,                                                                      \
+	  .max = 1000 },                                                                 \
+		{ "wall-time",                                                           \
+		  "TIME",                                                                \
+		  "10m",                                                                 \
+		  "Longest time for the whole task.",                                    \
+		  OPT_COMMON(LIMITS, TIME, type, budget.limit[BUDGET_WALL_MS]),          \
+		  .min = 100,                                                            \
+		  .max = 24 * HOUR_MS },                                                 \
+		{ "total-cpu-time",                                                      \
+		  "TIME",                                                                \
+		  NULL,                                                                  \
+		  "Processor time of all steps together.",                               \
+		  OPT_ROW(LIMITS, TIME, type, budget.limit[BUDGET_CPU_MS]),              \
+		  .min = 100,                                                            \
+		  .max = 24 * HOUR_MS },                                                 \
+		{ "total-output",                                                        \
+		  "SIZE",                                                                \
+		  NULL,                                                                  \
+		  "How much all steps together may print.",                              \
+		  OPT_ROW(LIMITS, SIZE, type, budget.limit[BUDGET_OUTPUT_BYTES]),        \
+		  .min = 1,                                                              \
+		  .max = UINT64_MAX / 2 },                                               \
+		{ "total-tokens",                                                        \
+		  "N",                                                                   \
+		  NULL,                                                                  \
+		  "Tokens of all requests and replies together, as the server tells "    \
+		  "them; where it tells none, as judged by bytes.",                      \
+		  OPT_ROW(LIMITS, COUNT, type, budget.limit[BUDGET_TOKENS]),             \
+		  .min = 1,                                                              \
+		  .max = 1000000000000 },                                                \
+		{ "total-cost",                                                          \
+		  "DOLLARS",                                                             \
+		  NULL,                                                                  \
+		  "What the tokens of a task may cost; needs --prices.",                 \
+		  OPT_COMMON(LIMITS, MONEY, type, budget.limit[BUDGET_COST_PICO]),       \
+		  .max = UINT64_MAX },                                                   \
+	{                                                                                \
+		"prices", "FILE", NULL,                                                  \
+			"Prices of models, a JSON object: {\"MODEL\": {\"input\": 2.5, " \
+			"\"output\": 10}}, dollars for a million tokens; \"*\" is any "  \
+			"other model. \"cached\" and \"cache_write\" price tokens of "   \
+			"a server's cache; without them these cost what input does.",    \
+			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
+	}
 
 #endif

@@ -3,8 +3,6 @@
  * prices.c - what a model's tokens cost: see prices.h
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/file.h"
 #include "agent/base/json.h"
@@ -15,32 +13,32 @@
 #define DOLLARS_MAX 1e6 /* for a million tokens */
 #define PICO_PER_MILLIONTH 1e6
 
-static int take(const cJSON *row, const char *name, uint64_t *pico)
-{
-	const cJSON *dollars = json_get(row, name);
-
-	if (!cJSON_IsNumber(dollars) ||
-	    !(dollars->valuedouble >= 0 && dollars->valuedouble <= DOLLARS_MAX))
-		return -EINVAL;
-	*pico = (uint64_t)(dollars->valuedouble * PICO_PER_MILLIONTH + 0.5);
-	return 0;
-}
-
-/* what a row may leave out costs what input does */
-static int take_optional(const cJSON *row, const char *name, uint64_t input_pico,
-			 uint64_t *pico)
-{
-	*pico = input_pico;
-	return json_get(row, name) ? take(row, name, pico) : 0;
-}
-
 static int take_row(const cJSON *row, struct price *p)
 {
-	if (take(row, "input", &p->input_pico) < 0 ||
-	    take(row, "output", &p->output_pico) < 0 ||
-	    take_optional(row, "cached", p->input_pico, &p->cached_pico) < 0)
-		return -EINVAL;
-	return take_optional(row, "cache_write", p->input_pico, &p->cache_write_pico);
+	const struct {
+		const char *name;
+		uint64_t *pico;
+		bool optional; /* it costs what input does */
+	} members[] = {
+		{ "input", &p->input_pico, false },
+		{ "output", &p->output_pico, false },
+		{ "cached", &p->cached_pico, true },
+		{ "cache_write", &p->cache_write_pico, true },
+	};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const cJSON *dollars = json_get(row, members[i].name);
+
+		*members[i].pico = p->input_pico;
+		if (!dollars && members[i].optional)
+			continue;
+		if (!cJSON_IsNumber(dollars) ||
+		    !(dollars->valuedouble >= 0 && dollars->valuedouble <= DOLLARS_MAX))
+			return -EINVAL;
+		*members[i].pico =
+			(uint64_t)(dollars->valuedouble * PICO_PER_MILLIONTH + 0.5);
+	}
+	return 0;
 }
 
 int prices_load(const char *path, const char *model_name, struct price *p, struct err *e)

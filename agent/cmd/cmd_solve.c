@@ -97,41 +97,25 @@ static const char *passed(const struct opt_list *pass, const char *name)
 	return NULL;
 }
 
-static void plan_loop(struct solve *s, const char *task)
+static void plan_loop(struct solve *s, const char *asked)
 {
 	const struct solve_options *o = s->o;
 
 	s->loop = (struct loop){
-		.task = task,
+		.task = &s->task,
+		.asked = asked,
 		.given = s->loop.given,
 		.files = s->binds.files,
 		.file_count = o->jail.files.count,
-		.limits = { .rootfs = o->jail.rootfs,
-			    .memory = passed(&o->jail.pass, "memory"),
-			    .step_ms = o->jail.step_ms,
-			    .wall_ms = o->budget.wall_ms,
-			    .steps = o->budget.steps,
-			    .stateless = s->stateless,
-			    .tools = s->model_plan.tools,
-			    .mode = s->mode.mode,
-			    .out = s->out.folder.fd >= 0 },
-		.deadline_ms = s->session_plan.deadline_ms,
-		.budget = &s->budget,
+		.memory = passed(&o->jail.pass, "memory"),
 		.context_tokens = o->context_tokens,
 		.reply_tokens = o->reply_tokens,
 		.model = &s->model,
-		.session = &s->session,
-		.show = &s->show,
-		.transcript = &s->transcript,
 		.work = &s->mode,
 		.shown = &s->shown,
 		.out = &s->out,
-		.judges = s->judges,
-		.judge_count = s->judge_count,
 		.checks = &s->checks,
-		.preface = &s->skills.preface,
-		.answered = skills_save,
-		.answered_arg = &s->skills,
+		.skills = &s->skills,
 		.step = &s->step,
 		.confinement = confined_json(&s->confined),
 	};
@@ -161,6 +145,14 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 			    : STDOUT_FILENO,
 		  (enum show_color)o->color, stop);
 
+	s->task = (struct task){ .plan = &s->session_plan,
+				 .session = &s->session,
+				 .budget = &s->budget,
+				 .transcript = &s->transcript,
+				 .show = &s->show,
+				 .broker = &s->confined.broker,
+				 .stop = stop };
+
 	int r = solve_plan(s, e);
 
 	if (r < 0)
@@ -175,13 +167,7 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	if (r == 0)
 		r = session_open(&s->session, &s->session_plan, stop, e);
 	if (r == 0 && s->mode.tests.count)
-		r = tests_start(
-			&s->mode.tests, &s->session_plan, stop,
-			&(struct tests_task){ &s->session, &s->budget, &s->transcript },
-			e);
-	if (r == 0)
-		r = mode_words(&s->mode, e);
-	s->loop.limits.mode_words = text_string(&s->mode.words);
+		r = tests_start(&s->mode.tests, &s->task, e);
 	if (r < 0)
 		return loop_unstarted(&s->loop, r, e);
 	/* what stepjail said while it started: that a wall is missing, for one */

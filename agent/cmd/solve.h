@@ -8,14 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/budget/budget_opts.h"
-#include "agent/judge/judge.h"
+#include "agent/budget/budget.h"
 #include "agent/loop/loop.h"
 #include "agent/session/confined.h"
 #include "agent/session/jail_opts.h"
 #include "agent/skills/skills.h"
-
-#define JUDGES_MAX 8
 
 struct solve_options {
 	const char *model;
@@ -55,10 +52,9 @@ struct solve {
 	struct budget budget;
 	struct out out;
 	struct shown shown;
-	struct judge judges[JUDGES_MAX]; /* of the answer, in order */
-	size_t judge_count;
 	struct mode_state mode;
 	bool stateless; /* as asked, or as the way wants it */
+	struct task task;
 	struct loop loop;
 };
 

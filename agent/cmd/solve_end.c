@@ -124,5 +124,5 @@ int solve_finish(struct solve *s, enum outcome end, struct err *e)
 	escape_line(&line, said.text, strlen(said.text));
 	text_puts(&line, "\n");
 	(void)stop_write(s->stop, STDERR_FILENO, text_string(&line), line.length);
-	return loop_outcome_status(end, 0);
+	return loop_outcome_status(end);
 }

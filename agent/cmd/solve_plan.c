@@ -40,23 +40,10 @@ static int open_model(struct solve *s, struct err *e)
 /* the checks of prompts, replies and the answer */
 static int plan_checks(struct solve *s, struct err *e)
 {
-	struct checks *v = &s->checks;
-	int r = checks_plan(v, &s->o->checks, &s->o->jail,
-			    (const char *const *)s->binds.list, s->binds.count,
-			    &s->confined.broker, e);
-
-	v->plan = (struct run_once_plan){
-		.broker = &s->confined.broker,
-		.stop = s->stop,
-		.limit_ms = s->o->checks.time_ms,
-		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
-	};
-	v->session = &s->session;
-	v->transcript = &s->transcript;
-	v->show = &s->show;
-	if (r == 0 && checks_judge(v, &s->judges[s->judge_count]))
-		s->judge_count++;
-	return r;
+	s->checks.task = &s->task;
+	return checks_plan(&s->checks, &s->o->checks, &s->o->jail,
+			   (const char *const *)s->binds.list, s->binds.count,
+			   &s->confined.broker, e);
 }
 
 static int record_checks(struct solve *s, struct err *e)
@@ -78,14 +65,7 @@ static int plan_skills(struct solve *s, struct err *e)
 	skills->dir = s->o->skills;
 	/* what a jail of one step leaves is gone with it */
 	skills->save = skills->dir && !s->stateless;
-	skills->session = &s->session;
-	skills->transcript = &s->transcript;
-	skills->show = &s->show;
-	skills->plan = (struct run_once_plan){
-		.broker = &s->confined.broker,
-		.stop = s->stop,
-		.deadline_ms = s->checks.plan.deadline_ms,
-	};
+	skills->task = &s->task;
 	return skills_plan(skills, &s->o->jail, &s->binds, &s->confined.broker,
 			   &s->confined.policy, e);
 }
@@ -95,7 +75,7 @@ static int plan_session(struct solve *s, struct err *e)
 	bool programs = s->mode.mode->programs;
 
 	s->session_plan = (struct session_plan){
-		.deadline_ms = s->budget.started_ms + s->o->budget.wall_ms,
+		.deadline_ms = s->budget.started_ms + s->budget.limit[BUDGET_WALL_MS],
 		.stateless = s->stateless,
 		.heard = programs ? mode_heard : NULL,
 		.heard_arg = &s->mode,
@@ -136,9 +116,6 @@ int solve_plan(struct solve *s, struct err *e)
 	const struct solve_options *o = s->o;
 	int r = open_files(s, e);
 
-	if (r == 0 && s->mode.tests.count)
-		s->judges[s->judge_count++] =
-			(struct judge){ "tests", tests_ask, &s->mode.tests };
 	if (r == 0)
 		r = budget_make(&o->budget, o->plan.model_name, &s->budget, e);
 	if (r == 0)

@@ -3,7 +3,6 @@
  * checks.c - have a check look at something, and say what came of it: see checks.h
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/escape.h"
@@ -88,7 +87,7 @@ static void add_digest(cJSON *o, const char *name, const struct clip *c)
 static int record(struct checks *v, enum checks_kind kind, const struct text *input,
 		  bool began, const struct text *said, struct err *e)
 {
-	const struct run_once *once = &v->once;
+	const struct run_once *once = &v->task->once;
 	cJSON *o = cJSON_CreateObject();
 	char hex[DIGEST_HEX];
 
@@ -105,7 +104,7 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 	add_digest(o, "error", &once->err);
 	record_string(o, "printed", text_string(said), said->length);
 	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)once->wall_ms);
-	return transcript_add(v->transcript, v->session, "checked", o, e);
+	return task_record(v->task, "checked", o, e);
 }
 
 /* 1; 0 with @ending and @said; or -errno */
@@ -113,33 +112,31 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 	       struct text *ending, struct text *said, struct err *e)
 {
 	cleanup_text struct text line = { 0 };
-	struct err why = { 0 };
+	const struct run_once *once = &v->task->once;
+	struct err unheard;
 	int r, written;
 
 	v->asked[kind]++;
-	v->plan.line = v->line[kind];
 	r = text_check(input, "what is to be checked", e);
 	if (r < 0)
 		return r;
-	r = run_once(&v->plan, text_string(input), input->length, &v->once, &why);
-	if (r == -ETIMEDOUT || r == -EINTR) {
-		*e = why;
+	r = task_run(v->task, v->line[kind], v->o->time_ms, input, e);
+	if (r == -ETIMEDOUT || r == -EINTR)
 		return r;
-	}
-	add_printed(&v->once.out, said);
-	add_printed(&v->once.err, said);
-	written = record(v, kind, input, r == 0, said, e);
+	add_printed(&once->out, said);
+	add_printed(&once->err, said);
+	written = record(v, kind, input, r == 0, said, r < 0 ? &unheard : e);
 	if (r < 0)
-		return err_say(e, -r, "%s: %s", checks_rows[kind].option, why.text);
+		return err_within(e, "%s: ", checks_rows[kind].option);
 	if (written < 0)
 		return written;
-	if (v->once.good)
+	if (once->good)
 		return 1;
 	v->refused[kind]++;
-	checks_ending(&v->once.facts, ending);
+	checks_ending(&once->facts, ending);
 	text_printf(&line, "%s refused: %s", checks_rows[kind].option,
 		    text_string(ending));
-	show_note(v->show, text_string(&line));
+	show_note(v->task->show, text_string(&line));
 	return 0;
 }
 
@@ -149,7 +146,7 @@ static int ask_of(struct checks *v, enum checks_kind kind, const struct text *in
 {
 	cleanup_text struct text ending = { 0 };
 	cleanup_text struct text said = { 0 };
-	int r = ask(v, kind, input, &ending, &said, e);
+	int r = v->line[kind] ? ask(v, kind, input, &ending, &said, e) : 1;
 
 	if (r != 0)
 		return r;
@@ -162,18 +159,10 @@ static int ask_of(struct checks *v, enum checks_kind kind, const struct text *in
 	return text_check(&said, "what a check printed", e);
 }
 
-static int ask_answer(void *arg, const struct text *answer, struct text *words,
-		      struct err *e)
+int checks_answer(struct checks *v, const struct text *answer, struct text *words,
+		  struct err *e)
 {
-	return ask_of(arg, CHECKS_ANSWER, answer, words, e);
-}
-
-bool checks_judge(struct checks *v, struct judge *judge)
-{
-	*judge = (struct judge){ .name = checks_rows[CHECKS_ANSWER].option + 2,
-				 .ask = ask_answer,
-				 .arg = v };
-	return v->line[CHECKS_ANSWER] != 0;
+	return ask_of(v, CHECKS_ANSWER, answer, words, e);
 }
 
 int checks_reply(struct checks *v, const struct reply *reply, const struct text *code,
@@ -181,8 +170,6 @@ int checks_reply(struct checks *v, const struct reply *reply, const struct text 
 {
 	cleanup_text struct text input = { 0 };
 
-	if (!v || !v->line[CHECKS_REPLY])
-		return 1;
 	text_add(&input, reply->text.bytes, reply->text.length);
 	/* else it stands in the text */
 	if (reply->call_count && code->length) {
@@ -199,13 +186,8 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)
 	cleanup_text struct text said = { 0 };
 	int r;
 
-	if (!v || !v->line[CHECKS_PROMPT] || !chat->count)
+	if (!v->line[CHECKS_PROMPT])
 		return 1;
-	/* another conversation, or one that nothing was added to: all of it */
-	if (chat != v->chat || chat->list[0].text != v->first || v->sent >= chat->count)
-		v->sent = 0;
-	v->chat = chat;
-	v->first = chat->list[0].text;
 	for (; v->sent < chat->count; v->sent++) {
 		const struct message *m = &chat->list[v->sent];
 

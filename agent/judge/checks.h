@@ -16,13 +16,10 @@
 
 #include <cjson/cJSON.h>
 
-#include "agent/judge/judge.h"
+#include "agent/judge/task.h"
 #include "agent/model/chat.h"
-#include "agent/record/transcript.h"
 #include "agent/session/jail_opts.h"
-#include "agent/session/run_once.h"
 #include "agent/session/verdict.h"
-#include "agent/show/show.h"
 
 #define CHECKS_FOLDER "/work/check"
 
@@ -43,23 +40,16 @@ struct checks_options {
 /* large */
 struct checks {
 	const struct checks_options *o;
-	struct run_once_plan plan;
+	struct task *task;
 	int line[CHECKS_KINDS]; /* the broker's; 0 where there is no such check */
 	struct launch_args args[CHECKS_KINDS];
-	const struct chat *chat; /* only compared, like the next one */
-	const char *first;
-	size_t sent; /* messages of it that have been looked at */
+	size_t sent; /* messages of the conversation that have been looked at */
 	uint64_t asked[CHECKS_KINDS], refused[CHECKS_KINDS];
-	struct run_once once;
-	/* of the task */
-	struct session *session;
-	struct transcript *transcript;
-	struct show *show;
 };
 
 /**
  * checks_plan() - Give the broker a command line for each check that was asked for
- * @v:		Zeroed; checks_free() in any case
+ * @v:		Zeroed, but for @task; checks_free() in any case
  * @jail:	The steps' jail
  * @binds:	Its files, "PATH:/work/in/NAME"
  * @broker:	Not open yet
@@ -70,12 +60,10 @@ int checks_plan(struct checks *v, const struct checks_options *o,
 		const struct jail_options *jail, const char *const *binds,
 		size_t bind_count, struct broker *broker, struct err *e);
 
-/** checks_judge() - The check of the answer as a judge; true where there is one */
-bool checks_judge(struct checks *v, struct judge *judge);
-
 /**
- * checks_prompt() - Look at what of a conversation is sent for the first time
- * @v:		May be NULL, as below: then everything passes
+ * checks_prompt() - Look at what of the conversation is sent for the first time
+ *
+ * Without such a check everything passes, as below.
  *
  * Return: 1; 0, with @e filled; -ETIMEDOUT (the task's time is over), -EINTR, -errno
  */
@@ -90,6 +78,10 @@ int checks_prompt(struct checks *v, const struct chat *chat, struct err *e);
  */
 int checks_reply(struct checks *v, const struct reply *reply, const struct text *code,
 		 struct text *words, struct err *e);
+
+/** checks_answer() - Look at the answer, before it is taken for one; as checks_reply() */
+int checks_answer(struct checks *v, const struct text *answer, struct text *words,
+		  struct err *e);
 
 /** checks_record() - The checks as an object for the transcript's beginning, their files
  * with digests; NULL with @e filled */

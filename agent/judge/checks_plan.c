@@ -4,10 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/path.h"
 #include "agent/judge/checks.h"
@@ -45,16 +43,13 @@ static int look_at(const struct opt_list *files, size_t i, struct err *e)
 static void add_files(struct launch_args *a, const struct opt_list *files,
 		      const char *const *binds, size_t bind_count)
 {
-	for (size_t i = 0; i < bind_count; i++) {
-		launch_add(a, "--bind");
-		launch_add(a, "%s", binds[i]);
-	}
+	for (size_t i = 0; i < bind_count; i++)
+		launch_add(a, "--bind=%s", binds[i]);
 	for (size_t i = 0; i < files->count; i++) {
 		cleanup_text struct text path = { 0 };
 
 		path_absolute(files->items[i], &path);
-		launch_add(a, "--bind");
-		launch_add(a, "%s:" CHECKS_FOLDER "/%s", text_string(&path),
+		launch_add(a, "--bind=%s:" CHECKS_FOLDER "/%s", text_string(&path),
 			   path_last(files->items[i]));
 		if (path.failed)
 			a->failed = path.failed;
@@ -104,7 +99,7 @@ cJSON *checks_record(const struct checks *v, struct err *e)
 				      strlen(v->o->command[i]));
 	for (size_t i = 0; files && i < v->o->files.count; i++) {
 		const char *path = v->o->files.items[i];
-		cJSON *one = inputs_file(path, path_last(path), v->plan.stop, e);
+		cJSON *one = inputs_file(path, path_last(path), v->task->stop, e);
 
 		if (!one) {
 			cJSON_Delete(o);

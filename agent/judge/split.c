@@ -3,7 +3,6 @@
  * split.c - a command line in one string, as words: see split.h
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

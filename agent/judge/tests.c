@@ -152,15 +152,13 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 
 	if (*json_text(verdict, "problem"))
 		return err_say(e, EINVAL, "--tests: %s", json_text(verdict, "problem"));
-	if (!verdict) {
+	if (!json_count(verdict, "count", &t->number) || !t->number) {
 		cleanup_text struct text words = { 0 };
 
 		verdict_cause(&t->step.facts, &words);
 		return err_say(e, EPROTO, "--tests: they cannot be looked at: %s",
 			       text_string(&words));
 	}
-	if (!json_count(verdict, "count", &t->number) || !t->number)
-		return err_say(e, EPROTO, "--tests: they cannot be looked at");
 	cJSON_ArrayForEach(one, json_get(verdict, "names")) if (cJSON_IsString(one))
 		text_printf(&t->names, "%s%s%s", t->names.length ? ", " : "",
 			    one->valuestring, t->cases ? "" : ".py");
@@ -169,17 +167,13 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 	return text_check(&t->names, "--tests", e);
 }
 
-int tests_start(struct tests *t, const struct session_plan *plan, struct stop *stop,
-		const struct tests_task *task, struct err *e)
+int tests_start(struct tests *t, const struct task *task, struct err *e)
 {
 	cJSON *verdict = NULL;
 	int r;
 
-	t->task = *task;
-	t->plan = *plan;
-	t->plan.stateless = false;
-	t->plan.heard = NULL;
-	r = session_open(&t->session, &t->plan, stop, e);
+	t->task = task;
+	r = session_open(&t->session, task->plan, task->stop, e);
 	if (r == 0)
 		r = t->cases ? tests_cases_look(t, &verdict, e)
 			     : tests_run(t, "look_at_tests", true, &t->step, &verdict, e);
@@ -237,9 +231,8 @@ static int unchanged(const struct tests *t, struct err *e)
 	return 0;
 }
 
-/* a new jail, with the model's files in a folder of their own; 1, 0 with words, or
- * -errno */
-static int furnish(struct tests *t, struct text *words, struct err *e)
+/* a new jail, with the model's files in a folder of their own; 1, 0 with words, -errno */
+static int furnish(struct tests *t, struct err *e)
 {
 	int r = session_renew(&t->session, e);
 
@@ -250,13 +243,14 @@ static int furnish(struct tests *t, struct text *words, struct err *e)
 		r = session_put_bytes(&t->session, &t->taken[i].bytes, text_string(&path),
 				      e);
 		if (r == -EPERM)
-			return tests_failed(r, t->taken[i].path, e->text, words);
+			return tests_failed(t, r, t->taken[i].path, e->text);
 	}
 	return r < 0 ? r : 1;
 }
 
-static void add_words(const struct tests *t, const cJSON *verdict, struct text *words)
+static void add_words(const struct tests *t, const cJSON *verdict)
 {
+	struct text *words = t->words;
 	const char *why = json_text(verdict, "why");
 
 	text_puts(
@@ -311,46 +305,46 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 	if (t->has_compared)
 		(void)cJSON_AddItemToObject(o, "compared",
 					    record_step(0, NULL, &t->compared, NULL));
-	return transcript_add(t->task.transcript, t->task.session, "tests", o, e);
+	return task_record(t->task, "tests", o, e);
 }
 
-static int judge_taken(struct tests *t, struct text *words, struct err *e)
+static int judge_taken(struct tests *t, struct err *e)
 {
 	cJSON *verdict = NULL;
-	int r = furnish(t, words, e);
+	int r = furnish(t, e);
 	bool stands;
 
 	t->has_compared = false;
 	if (r <= 0)
 		return r;
-	r = t->cases ? tests_cases_judge(t, words, &verdict, e)
+	r = t->cases ? tests_cases_judge(t, &verdict, e)
 		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
-	budget_judged(t->task.budget, &t->step);
+	budget_judged(t->task->budget, &t->step);
 	if (r == 0)
 		r = unchanged(t, e);
 	stands = r == 0 && cJSON_IsTrue(json_get(verdict, "stands"));
 	if (r == 0)
 		r = record(t, verdict, stands, e);
-	if (r == 0 && !stands && !words->length)
-		add_words(t, verdict, words);
+	if (r == 0 && !stands && !t->words->length)
+		add_words(t, verdict);
 	cJSON_Delete(verdict);
 	return r < 0 ? r : stands;
 }
 
-int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e)
+int tests_ask(struct tests *t, struct text *words, struct err *e)
 {
-	struct tests *t = arg;
+	struct session *asked = t->task->session;
 	int r = unchanged(t, e);
 
-	(void)answer; /* its files are judged, and not its words */
+	t->words = words;
 	if (r == 0)
-		r = tests_take(t, t->task.session, words, e);
+		r = tests_take(t, e);
 	if (r > 0)
-		r = judge_taken(t, words, e);
+		r = judge_taken(t, e);
 	tests_drop(t);
 	/* the model's own session may have gone while it was asked for the files */
-	if (r == 0 && !t->task.session->open)
-		r = session_renew(t->task.session, e);
+	if (r == 0 && !asked->open)
+		r = session_renew(asked, e);
 	return r;
 }
 

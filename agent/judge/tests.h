@@ -7,7 +7,7 @@
  *   tests_start()	a stepjail of its own, with the same arguments as the model's;
  *			what the files hold is found there, before any code of the
  *			model's exists
- *   tests_ask()	a judge (judge.h): the model's files are taken out of its session
+ *   tests_ask()	the model's files are taken out of its session
  *			as bytes and put into fresh jails
  *
  * The files are of one of two kinds.
@@ -28,10 +28,8 @@
 #include <cjson/cJSON.h>
 
 #include "agent/base/chain.h"
-#include "agent/budget/budget.h"
-#include "agent/record/transcript.h"
+#include "agent/judge/task.h"
 #include "agent/session/jail_opts.h"
-#include "agent/session/session.h"
 
 #define TESTS_FOLDER "/work/tests"
 #define TESTS_MAX 16
@@ -52,20 +50,13 @@ struct tests_taken {
 	struct text bytes;
 };
 
-/* of the task whose answer is judged; all stay valid while it is */
-struct tests_task {
-	struct session *session; /* the model's, whose files are taken */
-	struct budget *budget;
-	struct transcript *transcript;
-};
-
 struct tests {
 	struct tests_file files[TESTS_MAX];
 	size_t count;
-	struct session_plan plan;
+	const struct task *task;
+	struct text *words;     /* for the model, while an answer is judged */
 	struct session session; /* the judge's own */
 	struct step step;
-	struct tests_task task;
 	bool cases; /* plain cases, and no Python */
 
 	uint64_t number;   /* of tests or calls that must pass */
@@ -90,16 +81,21 @@ int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds 
 int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct err *e);
 
 /**
- * tests_start() - Begin the judge's stepjail, and find out what there is to pass
- * @plan:	The model's
+ * tests_start() - Begin the judge's stepjail, by the plan of the model's, and find out
+ * what there is to pass
+ * @task:	Its session's files are judged; its plan keeps a session from step to step
  *
  * Return: 0, or -errno with a line about what the tests lack
  */
-int tests_start(struct tests *t, const struct session_plan *plan, struct stop *stop,
-		const struct tests_task *task, struct err *e);
+int tests_start(struct tests *t, const struct task *task, struct err *e);
 
-/** tests_ask() - For struct judge; @arg is a struct tests */
-int tests_ask(void *arg, const struct text *answer, struct text *words, struct err *e);
+/**
+ * tests_ask() - Judge the model's files: does its answer stand?
+ * @words:	For the model; each line of a jail's among them is behind ESCAPE_MARK
+ *
+ * Return: 1; 0, with @words; -EINTR; -errno (our own failure, which ends the task)
+ */
+int tests_ask(struct tests *t, struct text *words, struct err *e);
 
 /** tests_words() - Tell the model what judges it, and where its files are to be */
 void tests_words(const struct tests *t, struct text *out);
@@ -110,13 +106,13 @@ void tests_close(struct tests *t);
 /**
  * tests_take() - Take the model's files as bytes (tests only)
  *
- * Return: 1, 0 with @words for the model where they cannot be had, or -errno
+ * Return: 1, 0 with words for the model where they cannot be had, or -errno
  */
-int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e);
+int tests_take(struct tests *t, struct err *e);
 
 /** tests_failed() - Tell the model what of its own is in the way of judging it; 0, or @r
  * where that is -EINTR or -ENOMEM and none of its doing (tests only) */
-int tests_failed(int r, const char *what, const char *why, struct text *words);
+int tests_failed(struct tests *t, int r, const char *what, const char *why);
 
 /** tests_drop() - Forget them (tests only) */
 void tests_drop(struct tests *t);
@@ -139,10 +135,9 @@ int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e);
  * tests_cases_judge() - Call the solution, whose files are in the jail, then compare
  * (tests only)
  *
- * Return: as tests_run(); @verdict is NULL also with @words where the replies cannot be
- * had
+ * Return: as tests_run(); @verdict is NULL also with words for the model where the
+ * replies cannot be had
  */
-int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict,
-		      struct err *e);
+int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e);
 
 #endif

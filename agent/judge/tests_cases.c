@@ -54,11 +54,11 @@ static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
 	if (r < 0)
 		return r;
 	t->has_compared = true;
-	budget_judged(t->task.budget, &t->compared);
+	budget_judged(t->task->budget, &t->compared);
 	return 0;
 }
 
-int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, struct err *e)
+int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text replies = { .max = TESTS_TAKEN_BYTES };
 	cJSON *called = NULL;
@@ -73,5 +73,5 @@ int tests_cases_judge(struct tests *t, struct text *words, cJSON **verdict, stru
 	r = session_get_text(&t->session, SESSION_FILE, CASES "/replies", &replies, e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);
-	return tests_failed(r, "what your functions returned", e->text, words);
+	return tests_failed(t, r, "what your functions returned", e->text);
 }

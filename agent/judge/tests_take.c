@@ -26,15 +26,15 @@ void tests_drop(struct tests *t)
 	t->taken_bytes = 0;
 }
 
-int tests_failed(int r, const char *what, const char *why, struct text *words)
+int tests_failed(struct tests *t, int r, const char *what, const char *why)
 {
 	if (r == -EINTR || r == -ENOMEM)
 		return r;
-	text_puts(words, "Your answer does not stand: your files cannot be judged: ");
-	escape_name(words, what, strlen(what));
-	text_puts(words, ": ");
-	escape_name(words, why, strlen(why));
-	text_puts(words, ".");
+	text_puts(t->words, "Your answer does not stand: your files cannot be judged: ");
+	escape_name(t->words, what, strlen(what));
+	text_puts(t->words, ": ");
+	escape_name(t->words, why, strlen(why));
+	text_puts(t->words, ".");
 	return 0;
 }
 
@@ -46,14 +46,13 @@ static bool left_out(const char *name, bool top)
 			strcmp(name, "out") == 0));
 }
 
-static int take_file(struct tests *t, struct session *s, const char *path,
-		     struct text *words, struct err *e)
+static int take_file(struct tests *t, const char *path, struct err *e)
 {
 	struct tests_taken *one = &t->taken[t->taken_count];
 
 	if (t->taken_count == TESTS_TAKEN_FILES) {
 		text_printf(
-			words,
+			t->words,
 			"There are more than %d files in /work, which is as many as are taken for the tests: remove some.",
 			TESTS_TAKEN_FILES);
 		return 0;
@@ -62,69 +61,57 @@ static int take_file(struct tests *t, struct session *s, const char *path,
 	t->taken_count++;
 	one->bytes.max = TESTS_TAKEN_BYTES - t->taken_bytes + 1;
 
-	int r = session_get_text(s, SESSION_FILE, path, &one->bytes, e);
+	int r = session_get_text(t->task->session, SESSION_FILE, path, &one->bytes, e);
 
 	t->taken_bytes += one->bytes.length;
 	/* one byte more than fits is the file's own bound, and none is 0: see text.h */
 	if (r == -E2BIG || t->taken_bytes > TESTS_TAKEN_BYTES) {
 		text_printf(
-			words,
+			t->words,
 			"The files in /work are larger than %zu MiB together, which is as much as is taken for the tests: remove some.",
 			TESTS_TAKEN_BYTES >> 20);
 		return 0;
 	}
-	return r < 0 ? tests_failed(r, path, e->text, words) : 1;
+	return r < 0 ? tests_failed(t, r, path, e->text) : 1;
 }
 
-static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
-		       struct text *words, struct err *e);
-
-static int take_entry(struct tests *t, struct session *s, const char *folder,
-		      const struct session_entry *entry, int depth, struct text *words,
-		      struct err *e)
-{
-	cleanup_text struct text path = { 0 };
-
-	if (left_out(entry->name, depth == 0))
-		return 1;
-	if (*folder)
-		text_printf(&path, "%s/", folder);
-	text_puts(&path, entry->name);
-
-	if (entry->kind == 'd')
-		return take_folder(t, s, text_string(&path), depth + 1, words, e);
-	if (entry->kind == '-')
-		return take_file(t, s, text_string(&path), words, e);
-	return 1; /* links and the like are not followed */
-}
-
-static int take_folder(struct tests *t, struct session *s, const char *path, int depth,
-		       struct text *words, struct err *e)
+/* all that is in a folder below /work, "" for that; 1, 0 with words, or -errno */
+static int take_folder(struct tests *t, const char *folder, int depth, struct err *e)
 {
 	cleanup_text struct text list = { .max = LISTING_BYTES };
-	const char *shown = *path ? path : "/work";
+	const char *shown = *folder ? folder : "/work";
 	struct session_entry entry;
 	size_t at = 0;
 	int r, more = 1;
 
 	if (depth > TESTS_TAKEN_DEPTH)
-		return tests_failed(0, path, "too many folders in each other", words);
-	r = session_get_text(s, SESSION_FOLDER, *path ? path : ".", &list, e);
+		return tests_failed(t, 0, folder, "too many folders in each other");
+	r = session_get_text(t->task->session, SESSION_FOLDER, *folder ? folder : ".",
+			     &list, e);
 	if (r < 0)
-		return tests_failed(r, shown, e->text, words);
-	for (r = 1; r > 0 && (more = session_entry_next(&list, &at, &entry)) > 0;)
-		r = take_entry(t, s, path, &entry, depth, words, e);
-	return more < 0 ? tests_failed(more, shown, "its entries make no sense", words)
-			: r;
+		return tests_failed(t, r, shown, e->text);
+	for (r = 1; r > 0 && (more = session_entry_next(&list, &at, &entry)) > 0;) {
+		cleanup_text struct text path = { 0 };
+
+		if (left_out(entry.name, depth == 0))
+			continue;
+		text_printf(&path, "%s%s%s", folder, *folder ? "/" : "", entry.name);
+		/* links and the like are not followed */
+		if (entry.kind == 'd')
+			r = take_folder(t, text_string(&path), depth + 1, e);
+		else if (entry.kind == '-')
+			r = take_file(t, text_string(&path), e);
+	}
+	return more < 0 ? tests_failed(t, more, shown, "its entries make no sense") : r;
 }
 
-int tests_take(struct tests *t, struct session *s, struct text *words, struct err *e)
+int tests_take(struct tests *t, struct err *e)
 {
-	int r = take_folder(t, s, "", 0, words, e);
+	int r = take_folder(t, "", 0, e);
 
 	if (r > 0 && !t->taken_count) {
 		text_puts(
-			words,
+			t->words,
 			"Your answer does not stand: there is no file of yours to run the tests with. Write the solution into files.");
 		r = 0;
 	}

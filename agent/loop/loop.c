@@ -3,10 +3,11 @@
  * loop.c - write, execute, observe: see loop.h
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/units.h"
 #include "agent/loop/loop.h"
+#include "agent/loop/prompt.h"
 #include "agent/model/fence.h"
 #include "agent/model/tool.h"
 
@@ -33,9 +34,9 @@ const char *loop_outcome_name(enum outcome o)
 	return outcomes[o].name;
 }
 
-int loop_outcome_status(enum outcome o, int signal)
+int loop_outcome_status(enum outcome o)
 {
-	return outcomes[o].status + (o == OUTCOME_STOPPED ? signal : 0);
+	return outcomes[o].status;
 }
 
 enum outcome loop_broken(int r)
@@ -49,9 +50,12 @@ static int begin(struct loop *l, struct err *e)
 	cleanup_text struct text task = { 0 };
 	cJSON *o = cJSON_CreateObject();
 
-	prompt_system(&l->limits, &system);
-	text_add(&system, l->preface->bytes, l->preface->length);
-	prompt_task(l->task, l->files, l->file_count, &task);
+	prompt_system(l, &system);
+	/* not known where the judge's jail could not be started */
+	if (l->work->tests.number)
+		tests_words(&l->work->tests, &system);
+	text_add(&system, l->skills->preface.bytes, l->skills->preface.length);
+	prompt_task(l->asked, l->files, l->file_count, &task);
 	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
 	(void)cJSON_AddStringToObject(o, "mode", l->work->mode->name);
@@ -64,8 +68,10 @@ static int begin(struct loop *l, struct err *e)
 	(void)cJSON_AddItemToObject(o, "jail", l->given);
 	l->given = NULL;
 
-	int r = loop_record(l, "start", o, e);
+	int r = task_record(l->task, "start", o, e);
 
+	if (r == 0)
+		r = text_check(&system, "the prompt", e);
 	if (r == 0)
 		r = text_check(&task, "the task", e);
 	if (r == 0)
@@ -86,8 +92,8 @@ static int understand(struct loop *l, struct err *e)
 	text_free(&l->found.code);
 	text_clear(&l->complaint);
 	if (l->reply.call_count)
-		tool_read(&l->reply, l->limits.tools, &l->found, &l->complaint);
-	else if (!l->limits.tools)
+		tool_read(&l->reply, l->model->plan->tools, &l->found, &l->complaint);
+	else if (!l->model->plan->tools)
 		extract_code(text_string(said), said->length, &l->found);
 	else if (fence_blank((struct span){ text_string(said), said->length }))
 		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
@@ -127,7 +133,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 		cJSON_Delete(o);
 		return r;
 	}
-	r = loop_record(l, "step", o, e);
+	r = task_record(l->task, "step", o, e);
 	return r < 0 ? r
 		     : chat_add_observation(&l->chat, text_string(observation),
 					    observation->length, e);
@@ -136,7 +142,7 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 /* what one step may still use of the processor */
 static uint64_t step_cpu_ms(const struct loop *l)
 {
-	uint64_t left_ms = budget_left(l->budget, BUDGET_CPU_MS);
+	uint64_t left_ms = budget_left(l->task->budget, BUDGET_CPU_MS);
 	uint64_t step_ms = l->step_cpu_ms ? l->step_cpu_ms : BUDGET_NONE;
 
 	if (left_ms == BUDGET_NONE)
@@ -149,75 +155,89 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	cleanup_text struct text observation = { 0 };
 	const char *words = text_string(&l->complaint);
 	bool run = !*words;
-	uint64_t total = l->limits.steps;
+	struct show *show = l->task->show;
+	struct budget *budget = l->task->budget;
+	uint64_t total = budget->limit[BUDGET_STEPS];
 	int r = 0;
 
 	if (!run) {
-		show_code(l->show, number, total, "", 0);
-		show_complaint(l->show, words);
-		prompt_complaint(words, number, total, &observation);
+		show_code(show, number, total, "", 0);
+		show_complaint(show, words);
+		text_printf(&observation, "Step %" PRIu64 " of %" PRIu64 ": %s\n", number,
+			    total, words);
 	} else {
-		show_code(l->show, number, total, text_string(&l->found.code),
+		show_code(show, number, total, text_string(&l->found.code),
 			  l->found.code.length);
-		l->session->cpu_ms = step_cpu_ms(l);
+		l->task->session->cpu_ms = step_cpu_ms(l);
 		/* what is run is in the transcript before it runs */
-		r = loop_record(l, "code",
-				record_code(number, &l->found.code, l->session->cpu_ms),
-				e);
+		r = task_record(
+			l->task, "code",
+			record_code(number, &l->found.code, l->task->session->cpu_ms), e);
 		if (r == 0)
-			r = session_step(l->session, text_string(&l->found.code),
+			r = session_step(l->task->session, text_string(&l->found.code),
 					 l->found.code.length, l->step, e);
 		if (r < 0)
 			return loop_broken(r);
 		shown_save(l->shown, number, l->step->media);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
-		r = l->work->mode->ran(l, &observation, e);
+		if (l->work->mode->ran)
+			r = l->work->mode->ran(l, &observation, e);
 		if (r < 0)
 			return loop_broken(r);
 	}
-	budget_step(l->budget, run ? l->step : NULL);
-	budget_tell(l->budget, &observation);
+	budget_step(budget, run ? l->step : NULL);
+	budget_tell(budget, &observation);
 	r = observe(l, number, &observation, run, e);
 	if (r < 0)
 		return loop_broken(r);
 	if (run) {
-		show_step(l->show, l->step);
-		shown_show(l->shown, l->step->media, l->show, false);
-		show_said(l->show, &l->session->serve.diag);
+		show_step(show, l->step);
+		shown_show(l->shown, l->step->media, show, false);
+		show_said(show, &l->task->session->serve.diag);
 	}
 	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;
 }
 
-/* 1: it stands; 0: it does not, and the complaint says why; or -errno */
+/* what a judge of the answer said; @r: 1, 0, or -errno, as all of them return */
+static int hear_judge(struct loop *l, const char *judge, int r, struct err *e)
+{
+	cJSON *o;
+	int written;
+
+	if (r < 0)
+		return r;
+	o = cJSON_CreateObject();
+	(void)cJSON_AddStringToObject(o, "judge", judge);
+	(void)cJSON_AddBoolToObject(o, "stands", r > 0);
+	record_string(o, "words", text_string(&l->complaint), l->complaint.length);
+	written = task_record(l->task, "judged", o, e);
+	if (written == 0)
+		written = text_check(&l->complaint, "a judge's words", e);
+	return written < 0 ? written : r;
+}
+
+/* 1: it stands, all judges let it; 0: it does not, and the complaint says why; or
+ * -errno */
 static int judged(struct loop *l, struct err *e)
 {
-	int r;
+	struct text *words = &l->complaint;
+	const struct mode *mode = l->work->mode;
+	int r = 1;
 
-	text_clear(&l->claimed);
-	r = l->work->mode->claim(l, &l->claimed, e);
-	if (l->claimed.failed)
-		return text_check(&l->claimed, "the answer", e);
-	for (size_t i = 0; i < l->judge_count && r > 0; i++) {
-		const struct judge *judge = &l->judges[i];
-
-		r = judge->ask(judge->arg, &l->claimed, &l->complaint, e);
-		if (r < 0)
-			return r;
-
-		cJSON *o = cJSON_CreateObject();
-
-		(void)cJSON_AddStringToObject(o, "judge", judge->name);
-		(void)cJSON_AddBoolToObject(o, "stands", r > 0);
-		record_string(o, "words", text_string(&l->complaint),
-			      l->complaint.length);
-
-		int written = loop_record(l, "judged", o, e);
-
-		if (written == 0)
-			written = text_check(&l->complaint, "a judge's words", e);
-		r = written < 0 ? written : r;
-	}
+	if (mode->claim)
+		r = mode->claim(l, &l->answer);
+	else
+		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
+	if (l->answer.failed)
+		r = text_check(&l->answer, "the answer", e);
+	if (r > 0 && l->work->tests.count)
+		r = hear_judge(l, "tests", tests_ask(&l->work->tests, words, e), e);
+	if (r > 0 && l->checks->line[CHECKS_ANSWER])
+		r = hear_judge(l, "check-answer",
+			       checks_answer(l->checks, &l->answer, words, e), e);
+	if (r <= 0)
+		text_clear(&l->answer);
 	l->refused = l->refused || r == 0;
 	return r;
 }
@@ -235,17 +255,8 @@ static int checked(struct loop *l, struct err *e)
 	return text_check(&l->complaint, "a check's words", e);
 }
 
-static enum outcome answer(struct loop *l, struct err *e)
-{
-	int r;
-
-	text_add(&l->answer, l->claimed.bytes, l->claimed.length);
-	show_answer(l->show, text_string(&l->answer), l->answer.length);
-	r = text_check(&l->answer, "the answer", e);
-	return r < 0 ? loop_broken(r) : OUTCOME_ANSWERED;
-}
-
-static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
+/* one reply and what it comes to */
+static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 {
 	enum outcome end = loop_ask(l, e);
 	enum budget_kind kind;
@@ -258,17 +269,24 @@ static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 		r = checked(l, e);
 	if (r < 0)
 		return loop_unjudged(l, r, e);
-	r = l->work->mode->heard(l, number, e);
+	if (l->work->mode->heard)
+		r = l->work->mode->heard(l, number, e);
 	if (r < 0)
 		return loop_broken(r);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		r = judged(l, e);
-		if (r != 0)
-			return r < 0 ? loop_unjudged(l, r, e) : answer(l, e);
+		if (r < 0)
+			return loop_unjudged(l, r, e);
+		if (r > 0) {
+			show_answer(l->task->show, text_string(&l->answer),
+				    l->answer.length);
+			return OUTCOME_ANSWERED;
+		}
 	}
 	if (l->reply.call_count && !l->work->mode->thoughts)
-		show_words(l->show, text_string(&l->reply.text), l->reply.text.length);
-	kind = budget_ended(l->budget, false);
+		show_words(l->task->show, text_string(&l->reply.text),
+			   l->reply.text.length);
+	kind = budget_ended(l->task->budget, false);
 	if (kind != BUDGET_KINDS)
 		return loop_ended(l, kind, e);
 	return take_step(l, number, e);
@@ -286,7 +304,7 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 		record_string(o, "error", why->text, strlen(why->text));
 	out_record(l->out, o);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	return loop_record(l, "end", o, e);
+	return task_record(l->task, "end", o, e);
 }
 
 int loop_unstarted(struct loop *l, int r, const struct err *why)
@@ -298,18 +316,18 @@ int loop_unstarted(struct loop *l, int r, const struct err *why)
 	return r;
 }
 
-static enum outcome bounded_turn(struct loop *l, uint64_t number, struct err *e)
+static enum outcome turn(struct loop *l, uint64_t number, struct err *e)
 {
-	enum outcome end = turn(l, number, e);
+	enum outcome end = take_reply(l, number, e);
 
-	if (l->show->failed == EINTR)
+	if (l->task->show->failed == EINTR)
 		return OUTCOME_STOPPED;
-	if (l->show->failed) {
-		(void)err_set(e, l->show->failed, "cannot write to stdout");
+	if (l->task->show->failed) {
+		(void)err_set(e, l->task->show->failed, "cannot write to stdout");
 		return OUTCOME_BROKEN;
 	}
-	if (end == LOOP_GO_ON && budget_ended(l->budget, true) != BUDGET_KINDS)
-		return loop_ended(l, budget_ended(l->budget, true), e);
+	if (end == LOOP_GO_ON && budget_ended(l->task->budget, true) != BUDGET_KINDS)
+		return loop_ended(l, budget_ended(l->task->budget, true), e);
 	return end;
 }
 
@@ -322,7 +340,7 @@ static enum outcome collect(struct loop *l, enum outcome end, struct err *e)
 		out_skip(l->out, "a signal ended the run");
 	else if (end == OUTCOME_BROKEN)
 		out_skip(l->out, "the run failed");
-	else if (out_collect(l->out, l->session, l->step->budget, &unheard) < 0) {
+	else if (out_collect(l->out, l->task->session, l->step->budget, &unheard) < 0) {
 		*e = unheard;
 		return OUTCOME_STOPPED;
 	}
@@ -337,12 +355,12 @@ enum outcome loop_run(struct loop *l, struct err *e)
 	if (r < 0)
 		return loop_broken(r);
 	for (uint64_t number = 1; end == LOOP_GO_ON; number++)
-		end = bounded_turn(l, number, e);
+		end = turn(l, number, e);
 
 	struct err unheard;
 
 	if (end == OUTCOME_ANSWERED)
-		r = l->answered(l->answered_arg, e);
+		r = skills_save(l->skills, e);
 	if (r < 0)
 		end = loop_broken(r);
 	end = collect(l, end, e);
@@ -357,7 +375,6 @@ void loop_free(struct loop *l)
 	chat_free(&l->chat);
 	reply_free(&l->reply);
 	text_free(&l->complaint);
-	text_free(&l->claimed);
 	text_free(&l->found.code);
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);

@@ -7,18 +7,16 @@
 
 #include <cjson/cJSON.h>
 
-#include "agent/budget/budget.h"
 #include "agent/judge/checks.h"
-#include "agent/judge/judge.h"
+#include "agent/judge/task.h"
 #include "agent/loop/modes.h"
 #include "agent/loop/out.h"
-#include "agent/loop/prompt.h"
+#include "agent/model/extract.h"
 #include "agent/model/model.h"
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
-#include "agent/record/transcript.h"
-#include "agent/session/session.h"
-#include "agent/show/show.h"
+#include "agent/session/input_file.h"
+#include "agent/skills/skills.h"
 
 enum outcome {
 	OUTCOME_ANSWERED,
@@ -33,35 +31,25 @@ enum outcome {
 };
 
 struct loop {
-	const char *task;
+	struct task *task; /* session and budget: open, begun */
+	const char *asked; /* what the model is to do */
 	const struct input_file *files;
 	size_t file_count;
-	struct prompt_limits limits;
-	uint64_t deadline_ms;    /* on units_now_ms()'s clock */
-	struct budget *budget;   /* begun */
+	const char *memory;      /* a jail's, as given to stepjail, or NULL */
 	uint64_t context_tokens; /* what the model can hold; 0: not known */
 	uint64_t reply_tokens;   /* longest reply to ask for; 0: the server's own */
 	uint64_t step_cpu_ms;    /* of one step; 0: stepjail's own limit */
 	struct model *model;
-	struct session *session; /* open */
-	struct show *show;
-	struct transcript *transcript;
-	const struct shown *shown;  /* where what steps show goes */
-	struct out *out;            /* of --out */
-	const struct judge *judges; /* of the answer, or NULL */
-	size_t judge_count;
-	struct mode_state *work;    /* the way of working, and what it keeps */
-	struct checks *checks;      /* of prompts and replies */
-	const struct text *preface; /* further words for the system prompt */
-	/* there is an answer, and the session still stands; -errno ends the task */
-	int (*answered)(void *arg, struct err *e);
-	void *answered_arg;
+	const struct shown *shown; /* where what steps show goes */
+	struct out *out;           /* of --out */
+	struct mode_state *work;   /* the way of working, and what it keeps */
+	struct checks *checks;     /* of prompts, replies, the answer */
+	struct skills *skills;     /* of --skills */
 	cJSON *given; /* what the jails are made with: inputs_record(); taken over */
 	cJSON *confinement; /* confine_json()'s, for the record; taken over */
 
 	/* while it runs */
-	bool refused;        /* an answer did not stand */
-	struct text claimed; /* what a reply claims to be the answer */
+	bool refused; /* an answer did not stand */
 	struct chat chat;
 	struct reply reply;
 	struct extract found;
@@ -69,8 +57,8 @@ struct loop {
 	struct step *step;     /* large: the caller brings it */
 
 	/* at the end */
-	struct text answer;
-	cJSON *steps; /* list of record_step() objects */
+	struct text answer; /* empty where none stood */
+	cJSON *steps;       /* list of record_step() objects */
 };
 
 /**
@@ -101,8 +89,8 @@ void loop_free(struct loop *l);
 /** loop_outcome_name() - As in --json: "answered", "steps-ended", ... */
 const char *loop_outcome_name(enum outcome o);
 
-/** loop_outcome_status() - The exit status; @signal for OUTCOME_STOPPED */
-int loop_outcome_status(enum outcome o, int signal);
+/** loop_outcome_status() - The exit status; main() adds the signal that stopped it */
+int loop_outcome_status(enum outcome o);
 
 /* no outcome yet (loop only, like what follows) */
 #define LOOP_GO_ON ((enum outcome)OUTCOME_COUNT)
@@ -119,8 +107,5 @@ enum outcome loop_broken(int r);
 /** loop_unjudged() - The same of a check or a judge, that the task's time may have
  * ended */
 enum outcome loop_unjudged(const struct loop *l, int r, struct err *e);
-
-/** loop_record() - Add a line to the transcript; @o is taken over; 0 or -errno */
-int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e);
 
 #endif

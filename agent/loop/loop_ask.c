@@ -11,17 +11,12 @@
 
 #define REPLY_TOKENS 8192 /* room for a reply, where nothing else is said */
 
-int loop_record(struct loop *l, const char *event, cJSON *o, struct err *e)
-{
-	return transcript_add(l->transcript, l->session, event, o, e);
-}
-
 /* a budget is used up, and there is no answer */
 enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 
-	budget_words(l->budget, kind, &words);
+	budget_words(l->task->budget, kind, &words);
 	(void)err_say(e, EDQUOT, "%s and %s", text_string(&words),
 		      l->refused ? "no answer of the model stood"
 				 : "the model has not answered");
@@ -49,14 +44,14 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 		"%zu old observations are left out of what the model is sent from now on, which is about %" PRIu64
 		" tokens",
 		done.observations, done.tokens);
-	show_note(l->show, text_string(&line));
+	show_note(l->task->show, text_string(&line));
 
 	cJSON *o = cJSON_CreateObject();
 
 	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);
 	(void)cJSON_AddNumberToObject(o, "bytes", (double)done.bytes);
 	(void)cJSON_AddNumberToObject(o, "tokens", (double)done.tokens);
-	r = loop_record(l, "compact", o, e);
+	r = task_record(l->task, "compact", o, e);
 	return r < 0 ? r : 1;
 }
 
@@ -68,7 +63,7 @@ static uint64_t asked_tokens(const struct loop *l)
 /* what is left does not pay for another request */
 static enum outcome unpaid(const struct loop *l, struct err *e)
 {
-	bool tokens = budget_left(l->budget, BUDGET_TOKENS) <= asked_tokens(l);
+	bool tokens = budget_left(l->task->budget, BUDGET_TOKENS) <= asked_tokens(l);
 
 	return loop_ended(l, tokens ? BUDGET_TOKENS : BUDGET_COST_PICO, e);
 }
@@ -101,7 +96,7 @@ static enum outcome make_room(struct loop *l, struct err *e)
 		}
 	}
 	asked = asked_tokens(l);
-	room = budget_reply_tokens(l->budget, asked);
+	room = budget_reply_tokens(l->task->budget, asked);
 	l->model->reply_tokens = room < reply ? room : l->reply_tokens;
 	return room == 0 ? unpaid(l, e) : LOOP_GO_ON;
 }
@@ -111,8 +106,8 @@ static bool affords(void *arg, const struct usage *usage)
 {
 	const struct loop *l = arg;
 
-	budget_model(l->budget, usage);
-	return budget_reply_tokens(l->budget, asked_tokens(l)) > 0;
+	budget_model(l->task->budget, usage);
+	return budget_reply_tokens(l->task->budget, asked_tokens(l)) > 0;
 }
 
 enum outcome loop_ask(struct loop *l, struct err *e)
@@ -129,23 +124,24 @@ enum outcome loop_ask(struct loop *l, struct err *e)
 	l->model->affords = affords;
 	l->model->affords_arg = l;
 	do
-		r = model_ask(l->model, &l->chat, l->deadline_ms, &l->reply, e);
+		r = model_ask(l->model, &l->chat, l->task->plan->deadline_ms, &l->reply,
+			      e);
 	while (r == -EMSGSIZE && compact(l, asked_tokens(l) / 2, e) > 0);
-	budget_model(l->budget, &l->model->usage);
+	budget_model(l->task->budget, &l->model->usage);
 	if (r == -ETIMEDOUT)
 		return loop_ended(l, BUDGET_WALL_MS, e);
 	if (r == -EDQUOT)
 		return unpaid(l, e);
 	if (r < 0)
 		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
-	show_thinking(l->show, text_string(&l->reply.reasoning),
+	show_thinking(l->task->show, text_string(&l->reply.reasoning),
 		      l->reply.reasoning.length);
 	o = cJSON_CreateObject();
 	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
 	record_reasoning(o, &l->reply);
 	record_calls(o, &l->reply);
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = loop_record(l, "reply", o, e);
+	r = task_record(l->task, "reply", o, e);
 	if (r == 0)
 		r = chat_add_reply(&l->chat, &l->reply, e);
 	return r < 0 ? loop_broken(r) : LOOP_GO_ON;

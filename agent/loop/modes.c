@@ -7,44 +7,13 @@
 #include "agent/loop/loop.h"
 #include "agent/loop/modes.h"
 
-#define ANSWERS                                                                          \
-	"A reply without a code block is your final answer and ends the task. Give it "  \
-	"as soon as you know it, in plain words.\n"
-#define ANSWERS_CALL                                                                     \
-	"A reply without a call is your final answer and ends the task, also where "     \
-	"there is code in it. Give it as soon as you know it, in plain words.\n"
-
-static int heard_nothing(struct loop *l, uint64_t number, struct err *e)
-{
-	(void)l;
-	(void)number;
-	(void)e;
-	return 0;
-}
-
-static int ran_nothing(struct loop *l, struct text *observation, struct err *e)
-{
-	(void)l;
-	(void)observation;
-	(void)e;
-	return 0;
-}
-
-/* the reply is the answer, as it is */
-static int claim_reply(struct loop *l, struct text *answer, struct err *e)
-{
-	(void)e;
-	text_add(answer, l->reply.text.bytes, l->reply.text.length);
-	return 1;
-}
-
 static const struct mode modes[MODE_COUNT] = {
-	[MODE_CODEACT] = { .name = "codeact",
-			   .begin = "",
-			   .ends = { ANSWERS, ANSWERS_CALL },
-			   .heard = heard_nothing,
-			   .ran = ran_nothing,
-			   .claim = claim_reply },
+	[MODE_CODEACT] = {
+		.name = "codeact",
+		.begin = "",
+		.ends = { "A reply without a code block is your final answer and ends the task. Give it as soon as you know it, in plain words.\n",
+			  "A reply without a call is your final answer and ends the task, also where there is code in it. Give it as soon as you know it, in plain words.\n" },
+	},
 	[MODE_REACT] = {
 		.name = "react",
 		.begin = "Take turns of thought, code and observation. In each reply first write a thought, beginning with \"Thought:\": what you know and what you want to find out next. Then send the code of one step. The observation is what you are told then: never write one yourself.\n",
@@ -61,7 +30,6 @@ static const struct mode modes[MODE_COUNT] = {
 		.ends = { "When you are shown what it printed and that is the answer, reply with DONE and without a code block. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n",
 			  "When you are shown what it printed and that is the answer, reply with DONE and without a call. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n" },
 		.programs = true,
-		.heard = heard_nothing,
 		.ran = program_ran,
 		.claim = program_claim,
 	},
@@ -70,10 +38,6 @@ static const struct mode modes[MODE_COUNT] = {
 		.begin = "",
 		.ends = { "A reply without a code block says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n",
 			  "A reply without a call says that your files are ready: the tests are run then. The task ends when they pass; else you are told what failed.\n" },
-		.tests = true,
-		.heard = heard_nothing,
-		.ran = ran_nothing,
-		.claim = claim_reply,
 	},
 };
 
@@ -89,26 +53,18 @@ int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateles
 
 	w->mode = mode;
 	w->printed.max = MODE_OUTPUT_MAX;
-	if (o->tests.count && !mode->tests)
+	if (o->tests.count && o->mode != MODE_TESTS)
 		return err_say(e, EINVAL, "--tests belongs to --mode tests, not to %s",
 			       mode->name);
 	if (o->mode == MODE_TESTS && !o->tests.count)
 		return err_say(e, EINVAL,
 			       "--mode tests needs --tests FILE: what is to pass");
-	if (*stateless && mode->tests)
+	if (*stateless && o->mode == MODE_TESTS)
 		return err_say(
 			e, EINVAL,
-			"--mode %s works with files that stay from step to step: leave out --stateless",
-			mode->name);
+			"--mode tests works with files that stay from step to step: leave out --stateless");
 	*stateless = *stateless || mode->programs;
 	return tests_open(&w->tests, &o->tests, b, e);
-}
-
-int mode_words(struct mode_state *w, struct err *e)
-{
-	if (w->tests.count)
-		tests_words(&w->tests, &w->words);
-	return text_check(&w->words, "the prompt", e);
 }
 
 void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
@@ -122,7 +78,6 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 void mode_free(struct mode_state *w)
 {
 	tests_close(&w->tests);
-	text_free(&w->words);
 	text_free(&w->thought);
 	text_free(&w->printed);
 	text_free(&w->output);

@@ -4,15 +4,13 @@
  * for
  *
  * A way is a row of a table: words of the prompt, and functions that the loop calls at
- * the same places for all of them. codeact's do nothing: it is the loop as it is.
+ * the same places for all of them. codeact has none: it is the loop as it is.
  */
 #ifndef STEPJAIL_AGENT_MODES_H
 #define STEPJAIL_AGENT_MODES_H
 
 #include "agent/cli/options.h"
-#include "agent/judge/judge.h"
 #include "agent/judge/tests.h"
-#include "agent/model/chat.h"
 
 #define MODE_OUTPUT_MAX ((size_t)1 << 20) /* of a program that is the answer */
 #define MODE_OUTPUT_LIMIT "1M"            /* the same, for stepjail */
@@ -29,13 +27,14 @@ struct mode {
 	bool programs;    /* nothing is kept between steps */
 	bool tests;       /* needs --tests, or may have them */
 	bool thoughts;    /* words beside code are a thought, recorded apart */
-	/* 0 or -errno, each of them */
+	/* each of them may be NULL; 0 or -errno */
 	/* a reply is understood: l->found, and a complaint where it is of no use */
 	int (*heard)(struct loop *l, uint64_t number, struct err *e);
 	/* a step has run: add to what the model is told of it */
 	int (*ran)(struct loop *l, struct text *observation, struct err *e);
-	/* what a reply without code claims to be the answer; 1, or 0 with a complaint */
-	int (*claim)(struct loop *l, struct text *answer, struct err *e);
+	/* what a reply without code claims to be the answer, else all of it is: 1, or 0
+	 * with a complaint */
+	int (*claim)(struct loop *l, struct text *answer);
 };
 
 /* part of a command's struct */
@@ -47,10 +46,8 @@ struct mode_options {
 /* what a run keeps of its way */
 struct mode_state {
 	const struct mode *mode;
-	struct text words; /* of the prompt, made for this run */
 	/* react */
 	struct text thought;
-	bool pretended; /* the reply tells an observation of its own */
 	/* program */
 	struct text printed; /* by the step that runs; at most MODE_OUTPUT_MAX */
 	struct text output;  /* of the last program with status 0 */
@@ -72,9 +69,6 @@ const struct mode *mode_find(uint64_t kind);
 int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateless,
 	      struct jail_binds *b, struct err *e);
 
-/** mode_words() - Make the words of the prompt, once tests are known */
-int mode_words(struct mode_state *w, struct err *e);
-
 /** mode_heard() - For session_plan.heard, with a struct mode_state */
 void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
 
@@ -84,9 +78,9 @@ void mode_free(struct mode_state *w);
 /* functions of the rows (ways only) */
 int react_heard(struct loop *l, uint64_t number, struct err *e);
 int react_ran(struct loop *l, struct text *observation, struct err *e);
-int react_claim(struct loop *l, struct text *answer, struct err *e);
+int react_claim(struct loop *l, struct text *answer);
 int program_ran(struct loop *l, struct text *observation, struct err *e);
-int program_claim(struct loop *l, struct text *answer, struct err *e);
+int program_claim(struct loop *l, struct text *answer);
 
 /* rows of a command's table, for a struct with a struct mode_options named way */
 #define MODE_OPTS(type)                                                                  \

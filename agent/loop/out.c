@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,8 +86,8 @@ int out_status(const struct out *o, struct stop *stop)
 void out_show(const struct out *o, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
+	uint64_t told = (uint64_t)cJSON_GetArraySize(o->left);
 	const cJSON *one = NULL;
-	uint64_t told = 0;
 	char size[32];
 
 	if (o->folder.fd < 0)
@@ -102,7 +101,6 @@ void out_show(const struct out *o, struct show *show)
 		text_puts(&line, ": ");
 		text_puts(&line, json_text(one, "why"));
 		show_note(show, text_string(&line));
-		told++;
 	}
 	text_clear(&line);
 	if (o->left_count > told) {

@@ -5,40 +5,31 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/base/digest.h"
 #include "agent/base/escape.h"
 #include "agent/base/folder.h"
 #include "agent/base/json.h"
-#include "agent/base/units.h"
+#include "agent/base/path.h"
 #include "agent/base/utf8.h"
 #include "agent/loop/out.h"
 #include "agent/record/record.h"
-#include "agent/session/session.h"
 #include "init/io.h"
 
 #define NAME_BYTES 255   /* as Linux has it */
 #define SETTLE_TRIES 100 /* for a step that is killed to be gone, on a busy host, too */
 #define SETTLE_MS 100
 
-/* a folder of the jail's, on the way down */
-struct level {
+struct walk {
 	struct out *o;
 	struct session *s;
-	const char *path; /* below /work */
-	int folder; /* of the user's, O_PATH; -1 until there is something to put in */
-	struct level *above;
-	const char *name;
-	unsigned int depth;
 };
 
 /* a file on its way */
 struct copy {
 	struct out *o;
+	int folder; /* it is made in, where that is below the user's own; else -1 */
 	struct folder_file file;
 	uint64_t bytes;
 	struct sha256_ctx sum;
@@ -65,27 +56,21 @@ static void leave_out(struct out *o, const char *path, const char *why)
 /* NULL for a name that may be a file's here, else what is wrong with it */
 static const char *wrong_name(const char *name, bool hidden)
 {
-	size_t left = strlen(name);
-	const unsigned char *at = (const unsigned char *)name;
+	cleanup_text struct text shown = { 0 };
+	size_t length = strlen(name);
 
-	if (!left || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	if (!length || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    strchr(name, '/'))
 		return "it is no name of a file";
-	if (left > NAME_BYTES)
+	if (length > NAME_BYTES)
 		return "its name is too long";
 	if (name[0] == '.' && !hidden)
 		return "its name begins with a dot (--out-hidden takes those, too)";
-	while (left) {
-		uint32_t point;
-		size_t n = utf8_decode(at, left, &point);
-
-		if (!n)
-			return "its name is not UTF-8";
-		if (escape_hides(point) || point == '\t')
-			return "its name holds control or invisible characters";
-		at += n;
-		left -= n;
-	}
+	if (!utf8_valid(name, length))
+		return "its name is not UTF-8";
+	escape_line(&shown, name, length);
+	if (strchr(name, '\t') || strcmp(text_string(&shown), name) != 0)
+		return "its name holds control or invisible characters";
 	return NULL;
 }
 
@@ -118,16 +103,23 @@ static int take_bytes(void *arg, const char *bytes, size_t length, struct err *e
 	return 0;
 }
 
-/* the user's folder of this level, made with all above it; fd or -errno */
-static int reach(struct level *l)
+/* in the user's folder of that path, made with all above it; 0 or -errno */
+static int begin_file(struct copy *c, const char *path)
 {
-	if (l->folder >= 0)
-		return l->folder;
+	int folder = c->o->folder.fd;
+	const char *end;
 
-	int above = reach(l->above);
+	for (path += strlen(OUT_FOLDER) + 1; (end = strchr(path, '/')); path = end + 1) {
+		char name[NAME_BYTES + 1];
 
-	l->folder = above < 0 ? above : folder_enter(above, l->name);
-	return l->folder;
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(end - path), path);
+		folder = folder_enter(folder, name);
+		io_close_fd(&c->folder);
+		c->folder = folder;
+		if (folder < 0)
+			return folder;
+	}
+	return folder_begin(&c->file, folder, 0666);
 }
 
 /* what ends it all: the session, or the user's wish; a refusal is of one file */
@@ -166,137 +158,124 @@ static void fail_file(struct out *o, const char *path, int errnum)
 }
 
 /* all of its bytes, under a name that nobody looks at; 0 or -errno of what failed */
-static int take_file(struct level *l, const char *path, struct copy *c, struct err *why)
+static int take_file(struct session *s, const char *path, struct copy *c, struct err *e)
 {
-	int r = reach(l);
+	int r = begin_file(c, path);
 
-	if (r >= 0)
-		r = folder_begin(&c->file, r, 0666);
 	if (r < 0) {
 		c->failed = -r;
 		return r;
 	}
 	sha256_init(&c->sum);
-	r = session_get(l->s, SESSION_FILE, path, take_bytes, c, why);
-	l->o->came += c->bytes;
+	r = session_get(s, SESSION_FILE, path, take_bytes, c, e);
+	c->o->came += c->bytes;
+	if (r < 0)
+		return r;
+	r = folder_keep(&c->file, path_last(path));
+	c->failed = -r;
 	return r;
 }
 
-static int copy_file(struct level *l, const char *path, const char *name, uint64_t size,
-		     struct err *e)
+/* 0, or -errno where nothing further is copied */
+static int leave_file(struct out *o, const char *path, const struct copy *c, int r,
+		      struct err *e)
 {
-	struct out *o = l->o;
-	struct copy c = { .o = o, .file.fd = -1 };
-	struct err why = { 0 };
+	if (c->failed == EEXIST)
+		leave_out(o, path, "a file of that name is there already");
+	else if (c->failed == ENOTDIR || c->failed == ELOOP)
+		leave_out(o, path, strerror(c->failed));
+	else if (c->failed)
+		fail_file(o, path, c->failed);
+	else
+		leave_refused(o, path, r, e);
+	if (c->failed == ENOSPC || c->failed == EDQUOT)
+		return err_set(e, c->failed, "%s", text_string(&o->folder.path));
+	return is_end(r) ? r : 0;
+}
+
+static int copy_file(struct walk *w, const char *path, uint64_t size, struct err *e)
+{
+	struct out *o = w->o;
+	struct copy c = { .o = o, .folder = -1, .file.fd = -1 };
 	int r;
 
 	if (size > o->limit_bytes - o->came) {
-		(void)err_say(&why, EFBIG,
+		(void)err_say(e, EFBIG,
 			      "--out-limit: it has %" PRIu64 " bytes, and %" PRIu64
 			      " are left",
 			      size, o->limit_bytes - o->came);
-		leave_out(o, path, why.text);
+		leave_out(o, path, e->text);
 		return 0;
 	}
-	r = take_file(l, path, &c, &why);
-	if (r == 0) {
-		r = folder_keep(&c.file, name);
-		c.failed = -r;
-	}
+	r = take_file(w->s, path, &c, e);
 	folder_drop(&c.file);
-	if (r == 0) {
-		o->bytes += c.bytes;
-		add_file(o, path, &c);
-		return 0;
-	}
-	if (c.failed == EEXIST || c.failed == ENOTDIR || c.failed == ELOOP)
-		leave_out(o, path,
-			  c.failed == EEXIST ? "a file of that name is there already"
-					     : strerror(c.failed));
-	else if (c.failed)
-		fail_file(o, path, c.failed);
-	else
-		leave_refused(o, path, r, &why);
-	if (c.failed == ENOSPC || c.failed == EDQUOT)
-		return err_set(e, c.failed, "%s", text_string(&o->folder.path));
-	if (!is_end(r))
-		return 0;
-	*e = why;
-	return r;
+	io_close_fd(&c.folder);
+	if (r < 0)
+		return leave_file(o, path, &c, r, e);
+	o->bytes += c.bytes;
+	add_file(o, path, &c);
+	return 0;
 }
 
-static int walk(struct level *l, struct err *e);
-
-static int enter(struct level *l, const char *path, const char *name, struct err *e)
+/* NULL for what is copied or gone into, else what is wrong with it */
+static const char *wrong_entry(const struct out *o, unsigned int depth,
+			       const struct session_entry *entry)
 {
-	struct level below = { .o = l->o,
-			       .s = l->s,
-			       .path = path,
-			       .folder = -1,
-			       .above = l,
-			       .name = name,
-			       .depth = l->depth + 1 };
-	int r;
+	const char *wrong = wrong_name(entry->name, o->hidden);
 
-	if (below.depth > OUT_DEPTH_MAX) {
-		leave_out(l->o, path, "folders lie too deep in one another");
-		return 0;
-	}
-	l->o->folders++;
-	r = walk(&below, e);
-	io_close_fd(&below.folder);
-	return r;
+	if (!wrong && entry->kind == 'd' && depth == OUT_DEPTH_MAX)
+		return "folders lie too deep in one another";
+	if (wrong || entry->kind == 'd' || entry->kind == '-')
+		return wrong;
+	return entry->kind == 'l' ? "it is a link" : "it is neither a file nor a folder";
 }
 
-static int take_entry(struct level *l, const struct session_entry *entry, struct err *e)
+static int walk(struct walk *w, const char *folder, unsigned int depth, struct err *e);
+
+static int take_entry(struct walk *w, const char *folder, unsigned int depth,
+		      const struct session_entry *entry, struct err *e)
 {
 	cleanup_text struct text path = { 0 };
-	const char *name = entry->name;
-	const char *wrong = wrong_name(name, l->o->hidden);
+	struct out *o = w->o;
+	const char *wrong = wrong_entry(o, depth, entry);
 
-	if (!l->depth && entry->kind == '-' && entry->size_bytes == 0 &&
-	    strcmp(name, OUT_MARKER) == 0)
+	if (o->count + o->left_count + o->folders >= OUT_FILES_MAX)
+		return err_say(e, E2BIG, "it has more than %u files and folders",
+			       OUT_FILES_MAX);
+	if (o->name_bytes > OUT_NAMES_BYTES)
+		return err_say(e, E2BIG, "its names are longer than %u MiB",
+			       OUT_NAMES_BYTES >> 20);
+	if (!depth && entry->kind == '-' && entry->size_bytes == 0 &&
+	    strcmp(entry->name, OUT_MARKER) == 0)
 		return 0;
-	text_printf(&path, "%s/%s", l->path, name);
+	text_printf(&path, "%s/%s", folder, entry->name);
 	if (path.failed)
 		return text_check(&path, "a path", e);
-	if (!wrong && entry->kind != '-' && entry->kind != 'd')
-		wrong = entry->kind == 'l' ? "it is a link"
-					   : "it is neither a file nor a folder";
 	if (wrong) {
-		leave_out(l->o, text_string(&path), wrong);
+		leave_out(o, text_string(&path), wrong);
 		return 0;
 	}
-	return entry->kind == 'd'
-		       ? enter(l, text_string(&path), name, e)
-		       : copy_file(l, text_string(&path), name, entry->size_bytes, e);
+	if (entry->kind == '-')
+		return copy_file(w, text_string(&path), entry->size_bytes, e);
+	o->folders++;
+	return walk(w, text_string(&path), depth + 1, e);
 }
 
-static int walk(struct level *l, struct err *e)
+static int walk(struct walk *w, const char *folder, unsigned int depth, struct err *e)
 {
 	cleanup_text struct text list = { .max = OUT_LIST_BYTES };
 	struct session_entry entry;
-	struct err why = { 0 };
 	size_t at = 0;
-	int r = session_get_text(l->s, SESSION_FOLDER, l->path, &list, &why);
+	int r = session_get_text(w->s, SESSION_FOLDER, folder, &list, e);
 
-	if (is_end(r)) {
-		*e = why;
+	if (is_end(r))
 		return r;
-	}
 	if (r < 0) {
-		leave_refused(l->o, l->path, r, &why);
+		leave_refused(w->o, folder, r, e);
 		return 0;
 	}
-	while (r == 0 && (r = session_entry_next(&list, &at, &entry)) > 0) {
-		if (l->o->count + l->o->left_count + l->o->folders >= OUT_FILES_MAX)
-			return err_say(e, E2BIG, "it has more than %u files and folders",
-				       OUT_FILES_MAX);
-		if (l->o->name_bytes > OUT_NAMES_BYTES)
-			return err_say(e, E2BIG, "its names are longer than %u MiB",
-				       OUT_NAMES_BYTES >> 20);
-		r = take_entry(l, &entry, e);
-	}
+	while (r == 0 && (r = session_entry_next(&list, &at, &entry)) > 0)
+		r = take_entry(w, folder, depth, &entry, e);
 	return r == -EBADMSG ? err_say(e, ENOTCONN, "what stepjail lists makes no sense")
 			     : r;
 }
@@ -321,7 +300,7 @@ static int settle(struct session *s, struct err *e)
 
 int out_collect(struct out *o, struct session *s, bool ended, struct err *e)
 {
-	struct level top = { .o = o, .s = s, .path = OUT_FOLDER, .folder = o->folder.fd };
+	struct walk w = { o, s };
 	struct err why = { 0 };
 	int r = 0;
 
@@ -337,7 +316,7 @@ int out_collect(struct out *o, struct session *s, bool ended, struct err *e)
 		r = settle(s, &why);
 	if (r == 0) {
 		o->collected = true;
-		r = walk(&top, &why);
+		r = walk(&w, OUT_FOLDER, 0, &why);
 	}
 	if (r < 0)
 		out_skip(o, why.text);

@@ -18,30 +18,16 @@
 #include <stdint.h>
 
 #include "agent/base/text.h"
-#include "agent/model/extract.h"
 #include "agent/session/input_file.h"
 #include "agent/session/session.h"
 
 #define PROMPT_HEAD_LINES 5
 #define PROMPT_LINE_BYTES 200
 
-struct mode;
+struct loop;
 
-struct prompt_limits {
-	const char *rootfs;
-	const char *memory; /* as given to stepjail, or NULL */
-	uint64_t step_ms;
-	uint64_t wall_ms;
-	uint64_t steps;
-	bool stateless;
-	bool tools; /* code comes by calls of the tool */
-	const struct mode *mode;
-	const char *mode_words; /* of this run, or NULL */
-	bool out;               /* files in /work/out are for the user */
-};
-
-/** prompt_system() - Add the house rules */
-void prompt_system(const struct prompt_limits *l, struct text *out);
+/** prompt_system() - Add the house rules, as plan, budget, mode and --out make them */
+void prompt_system(const struct loop *l, struct text *out);
 
 /** prompt_task() - Add the task and what is known of its files */
 void prompt_task(const char *task, const struct input_file *files, size_t count,
@@ -58,9 +44,5 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 
 /** prompt_shown() - Add what a step shows, in words; a part of prompt_observation() */
 void prompt_shown(const struct media_list *l, struct text *out);
-
-/** prompt_complaint() - Add what was wrong with a reply that was not run */
-void prompt_complaint(const char *words, uint64_t number, uint64_t total,
-		      struct text *out);
 
 #endif

@@ -77,13 +77,13 @@ static int record_thought(struct loop *l, uint64_t number, struct span thought,
 	text_clear(&l->work->thought);
 	text_add(&l->work->thought, thought.at, thought.length);
 	if (thought.length) {
-		show_note(l->show, "thought");
-		show_words(l->show, thought.at, thought.length);
+		show_note(l->task->show, "thought");
+		show_words(l->task->show, thought.at, thought.length);
 	}
 	(void)cJSON_AddNumberToObject(o, "step", (double)number);
 	record_string(o, "thought", thought.at, thought.length);
 
-	int r = loop_record(l, "thought", o, e);
+	int r = task_record(l->task, "thought", o, e);
 
 	return r < 0 ? r : text_check(&l->work->thought, "a thought", e);
 }
@@ -123,11 +123,10 @@ int react_ran(struct loop *l, struct text *observation, struct err *e)
 	return 0;
 }
 
-int react_claim(struct loop *l, struct text *answer, struct err *e)
+int react_claim(struct loop *l, struct text *answer)
 {
 	struct span thought, said;
 
-	(void)e;
 	if (split(&l->reply.text, &thought, &said))
 		text_add(answer, said.at, said.length);
 	else

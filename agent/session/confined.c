@@ -14,6 +14,7 @@ int confined_serve(struct confined *c, struct session_plan *plan,
 	cleanup_args struct launch_args a = { .count = 0 };
 
 	plan->broker = &c->broker;
+	plan->rootfs = jail->rootfs;
 	plan->step_ms = jail->step_ms;
 	plan->files = binds->puts;
 	plan->file_count = binds->put_count;

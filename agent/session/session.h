@@ -65,6 +65,7 @@ struct session_plan {
 	void *heard_arg;
 	/* the rest is for confined_serve() to fill in */
 	const struct broker *broker;
+	const char *rootfs;               /* as the jail's options have it */
 	uint64_t step_ms;                 /* a step's wall-clock limit */
 	const struct session_file *files; /* none where it is stateless */
 	size_t file_count;

@@ -47,14 +47,12 @@ static int add_jail(struct skills *s, const struct jail_options *jail,
 {
 	int r;
 
-	s->plan.limit_ms =
-		jail->step_ms < SKILLS_TRIAL_MS ? jail->step_ms : SKILLS_TRIAL_MS;
-	launch_add_run(&s->args, jail->rootfs, s->plan.limit_ms);
-	launch_add(&s->args, "--proc");
-	launch_add(&s->args, "none"); /* no way from a function to its judge's fds */
+	s->limit_ms = jail->step_ms < SKILLS_TRIAL_MS ? jail->step_ms : SKILLS_TRIAL_MS;
+	launch_add_run(&s->args, jail->rootfs, s->limit_ms);
+	/* no way from a function to its judge's fds */
+	launch_add(&s->args, "--proc=none");
 	launch_add_passed(&s->args, &jail->pass);
-	launch_add(&s->args, "--bind");
-	launch_add(&s->args, "%s:" FOLDER "/" PACKAGE, text_string(&s->path));
+	launch_add(&s->args, "--bind=%s:" FOLDER "/" PACKAGE, text_string(&s->path));
 	launch_add(&s->args, "--");
 	launch_add(&s->args, "/bin/python3");
 	launch_add(&s->args, "-I");
@@ -63,7 +61,7 @@ static int add_jail(struct skills *s, const struct jail_options *jail,
 	if (s->args.failed)
 		return err_set(e, s->args.failed, "--skills");
 	r = broker_add(broker, &s->args, e);
-	s->plan.line = r;
+	s->line = r;
 	return r < 0 ? r : 0;
 }
 
@@ -77,7 +75,7 @@ static void ask_writable(struct skills *s)
 	s->save = false;
 	text_printf(&line, "skills: no function will be saved: %s cannot be written: %s",
 		    s->dir, strerror(errno));
-	show_note(s->show, text_string(&line));
+	show_note(s->task->show, text_string(&line));
 }
 
 int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
@@ -91,7 +89,7 @@ int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_b
 	 * own */
 	if (mkdir(s->dir, 0700) == 0 ? chmod(s->dir, 0755) < 0 : errno != EEXIST)
 		return err_set(e, errno, "--skills: %s: it cannot be made", s->dir);
-	r = skills_bind(s->dir, b, s->plan.stop, s->sha256, &s->bytes, e);
+	r = skills_bind(s->dir, b, s->task->stop, s->sha256, &s->bytes, e);
 	if (r < 0)
 		return r;
 	s->fd = r;
@@ -113,47 +111,47 @@ cJSON *skills_record(const struct skills *s)
 	return o;
 }
 
-int skills_run(struct skills *s, const char *order, size_t length, struct text *said,
+int skills_run(struct skills *s, const struct text *order, struct text *said,
 	       struct err *e)
 {
 	cleanup_text struct text rest = { 0 };
 	cleanup_text struct text last = { 0 };
 	cleanup_text struct text quoted = { 0 };
-	int r = run_once(&s->plan, order, length, &s->once, e);
+	const struct run_once *once = &s->task->once;
+	int r = task_run(s->task, s->line, s->limit_ms, order, e);
 
 	if (r < 0)
 		return r;
-	(void)clip_take(&s->once.out, said, &rest);
-	if (s->once.good)
+	(void)clip_take(&once->out, said, &rest);
+	if (once->good)
 		return 0;
-	if (s->once.facts.verdict == VERDICT_EXITED)
-		clip_last_line(&s->once.err, &last);
+	if (once->facts.verdict == VERDICT_EXITED)
+		clip_last_line(&once->err, &last);
 	escape_name(&quoted, text_string(&last), last.length);
 	if (last.length)
 		return err_say(e, EBADMSG, "%s", text_string(&quoted));
 	return err_say(e, EBADMSG, "its jail ended as %s",
-		       verdict_name(s->once.facts.verdict));
+		       verdict_name(once->facts.verdict));
 }
 
 /* what a jail says of the modules is hostile */
 static int add_modules(struct skills *s, struct err *e)
 {
-	static const char order[] = "2\n{}";
+	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
 	cleanup_text struct text lines = { 0 };
-	struct err why = { 0 };
-	int r = skills_run(s, order, strlen(order), &said, &why);
+	int r;
 
+	text_puts(&order, "2\n{}");
+	r = skills_run(s, &order, &said, e);
 	if (r == -EBADMSG) {
 		text_printf(&lines, "skills: the modules in %s cannot be listed: %s",
-			    s->dir, why.text);
-		show_note(s->show, text_string(&lines));
+			    s->dir, e->text);
+		show_note(s->task->show, text_string(&lines));
 		return 0;
 	}
-	if (r < 0) {
-		*e = why;
+	if (r < 0)
 		return r;
-	}
 	if (said.length) {
 		escape_lines(&lines, ESCAPE_MARK, said.bytes, said.length);
 		text_puts(&s->preface, how_to_import);

@@ -17,32 +17,27 @@
 
 #include "agent/base/chain.h"
 #include "agent/confine/confine.h"
-#include "agent/record/transcript.h"
+#include "agent/judge/task.h"
 #include "agent/session/jail_opts.h"
-#include "agent/session/run_once.h"
-#include "agent/session/session.h"
-#include "agent/show/show.h"
 
 #define SKILLS_NAME_MAX ((size_t)48)
 #define SKILLS_FILE_MAX ((size_t)64 << 10) /* bytes of a function that is saved */
 #define SKILLS_SAVE_MAX 16                 /* functions of one task */
 #define SKILLS_TRIAL_MS ((uint64_t)10000)  /* or a step's limit, where that is shorter */
 
-/* the caller sets the first part; large */
+/* the caller sets the first part */
 struct skills {
-	const char *dir;           /* of --skills, or NULL for none of it */
-	bool save;                 /* false then where the folder cannot be written */
-	struct run_once_plan plan; /* but for the command line and its limit */
-	struct session *session;
-	struct transcript *transcript;
-	struct show *show;
+	const char *dir; /* of --skills, or NULL for none of it */
+	bool save;       /* false then where the folder cannot be written */
+	struct task *task;
 
 	int fd;           /* of the folder; only where @path is not empty */
 	struct text path; /* absolute */
 	uint64_t bytes;   /* of all modules */
 	char sha256[DIGEST_HEX];
-	struct launch_args args;
-	struct run_once once;
+	struct launch_args args; /* of a jail, @line of the broker */
+	int line;
+	uint64_t limit_ms;
 	struct text preface; /* for the model */
 	cJSON *told;         /* what became of each function; NULL: there was none */
 };
@@ -81,13 +76,12 @@ int skills_list(struct skills *s, struct err *e);
 
 /**
  * skills_save() - Fetch what the task has left, try each function, save what passes
- * @arg:	A struct skills
  *
  * A function that is not saved takes nothing from the answer: that is told and recorded.
  *
  * Return: 0, -EINTR, or -errno where the transcript cannot be written
  */
-int skills_save(void *arg, struct err *e);
+int skills_save(struct skills *s, struct err *e);
 
 /** skills_free() - Free what there is; safe on a zeroed struct */
 void skills_free(struct skills *s);
@@ -102,7 +96,7 @@ void skills_free(struct skills *s);
  * Return: 0; -EBADMSG (it did not end well; @e's line is harmless to show); or -errno as
  * run_once()
  */
-int skills_run(struct skills *s, const char *order, size_t length, struct text *said,
+int skills_run(struct skills *s, const struct text *order, struct text *said,
 	       struct err *e);
 
 /** skills_file_good() - May a saved function's file have this name? */

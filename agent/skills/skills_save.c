@@ -60,7 +60,7 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 	if (r == 0)
 		r = make_order(file, source, secret, &order, e);
 	if (r == 0)
-		r = skills_run(s, text_string(&order), order.length, &said, e);
+		r = skills_run(s, &order, &said, e);
 	if (r < 0)
 		return r;
 	/* the judge writes it as it read it, with the newline */
@@ -73,24 +73,21 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 int skills_store(const struct skills *s, const char *file, const struct text *source,
 		 struct err *e)
 {
-	/* neither Python nor anybody else looks at the name that it has before */
-	struct folder_file f;
-	int r = folder_begin(&f, s->fd, 0644);
+	struct folder_file new;
+	int r = folder_begin(&new, s->fd, 0644);
 
 	if (r == 0)
-		r = io_write_all(f.fd, source->bytes, source->length);
+		r = io_write_all(new.fd, source->bytes, source->length);
 	/* whatever the umask, jails of other users are to read it */
-	if (r == 0 && (fchmod(f.fd, 0644) < 0 || fsync(f.fd) < 0))
+	if (r == 0 && (fchmod(new.fd, 0644) < 0 || fsync(new.fd) < 0))
 		r = -errno;
-	if (r < 0) {
-		folder_drop(&f);
-		return err_set(e, -r, "it cannot be saved");
-	}
-	r = folder_keep(&f, file);
+	if (r == 0)
+		r = folder_keep(&new, file);
+	folder_drop(&new);
 	if (r == -EEXIST)
 		return err_say(e, EEXIST, "a file of that name is there already");
 	if (r < 0)
-		return err_set(e, -r, "it cannot be given its name");
+		return err_set(e, -r, "it cannot be saved");
 	if (fsync(s->fd) < 0) {
 		r = err_set(e, errno, "its folder cannot be written to the disk");
 		(void)unlinkat(s->fd, file, 0);
@@ -106,7 +103,8 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	int r;
 
 	text_printf(&path, FOLDER "/%s", file);
-	r = session_get_text(s->session, SESSION_FILE, text_string(&path), &source, e);
+	r = session_get_text(s->task->session, SESSION_FILE, text_string(&path), &source,
+			     e);
 	if (source.failed == E2BIG)
 		return err_say(e, EFBIG, "it is larger than 64 KiB");
 	if (r < 0)
@@ -134,7 +132,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	else /* it is no name of a function */
 		escape_name(&line, file, strlen(file));
 	text_printf(&line, ": %s: %s", kept ? "saved" : "not saved", words);
-	show_note(s->show, text_string(&line));
+	show_note(s->task->show, text_string(&line));
 	record_string(o, "name", text_string(&name), name.length);
 	if (*hex)
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
@@ -142,7 +140,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 	record_string(o, "words", words, strlen(words));
 	s->told = s->told ? s->told : cJSON_CreateArray();
 	(void)cJSON_AddItemToArray(s->told, cJSON_Duplicate(o, true));
-	return transcript_add(s->transcript, s->session, "skill", o, e);
+	return task_record(s->task, "skill", o, e);
 }
 
 static int take_entry(struct skills *s, const struct session_entry *entry, size_t number,
@@ -150,24 +148,21 @@ static int take_entry(struct skills *s, const struct session_entry *entry, size_
 {
 	const char *file = entry->name;
 	char hex[DIGEST_HEX] = "";
-	struct err why = { 0 };
 	int r;
 
 	if (number == SKILLS_SAVE_MAX)
-		r = err_say(&why, E2BIG, "a task may save 16 functions");
+		r = err_say(e, E2BIG, "a task may save 16 functions");
 	else if (entry->kind != '-')
-		r = err_say(&why, EINVAL, "it is no plain file");
+		r = err_say(e, EINVAL, "it is no plain file");
 	else if (!skills_file_good(file))
 		r = err_say(
-			&why, EINVAL,
+			e, EINVAL,
 			"its name must be at most 48 small letters, digits and _, then .py");
 	else
-		r = save_file(s, file, hex, &why);
-	if (r == -EINTR) {
-		*e = why;
+		r = save_file(s, file, hex, e);
+	if (r == -EINTR)
 		return r;
-	}
-	return tell(s, file, hex, r == 0, r == 0 ? "its examples hold" : why.text, e);
+	return tell(s, file, hex, r == 0, r == 0 ? "its examples hold" : e->text, e);
 }
 
 /* the entries of skills_new; none where there is no such folder */
@@ -176,33 +171,30 @@ static int list_new(struct skills *s, struct text *list, struct err *e)
 	struct session_entry entry;
 	bool found = false;
 	size_t at = 0;
-	int r = session_get_text(s->session, SESSION_FOLDER, ".", list, e);
+	int r = session_get_text(s->task->session, SESSION_FOLDER, ".", list, e);
 
 	while (r == 0 && !found && session_entry_next(list, &at, &entry) > 0)
 		found = strcmp(entry.name, FOLDER) == 0;
 	text_clear(list);
-	return found ? session_get_text(s->session, SESSION_FOLDER, FOLDER, list, e) : r;
+	return found ? session_get_text(s->task->session, SESSION_FOLDER, FOLDER, list, e)
+		     : r;
 }
 
-int skills_save(void *arg, struct err *e)
+int skills_save(struct skills *s, struct err *e)
 {
-	struct skills *s = arg;
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
 	cleanup_text struct text line = { 0 };
-	struct err why = { 0 };
 	struct session_entry entry;
 	size_t number = 0, at = 0;
 	int r, more = 0;
 
-	if (!s->save || !s->session->open)
+	if (!s->save || !s->task->session->open)
 		return 0;
-	r = list_new(s, &list, &why);
-	if (r == -EINTR)
-		*e = why;
-	else if (r < 0) {
+	r = list_new(s, &list, e);
+	if (r < 0 && r != -EINTR) {
 		text_printf(&line, "skills: new functions cannot be fetched: %s",
-			    why.text);
-		show_note(s->show, text_string(&line));
+			    e->text);
+		show_note(s->task->show, text_string(&line));
 		return 0;
 	}
 	while (r == 0 && number <= SKILLS_SAVE_MAX &&
@@ -210,7 +202,7 @@ int skills_save(void *arg, struct err *e)
 		r = take_entry(s, &entry, number++, e);
 	if (more < 0)
 		show_note(
-			s->show,
+			s->task->show,
 			"skills: the list of new functions makes no sense: the rest of it is not fetched");
 	return r;
 }

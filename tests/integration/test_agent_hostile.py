@@ -27,7 +27,7 @@ BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u202
 SPOKEN = [  # the agent's own words, and a conversation's
     "Output:", "Output: nothing was printed.", "Error:", "Answer:", "Answer: 42", "answer", "step 1 of 50",
     "Step 7 of 10: the code ran to its end.", "Value of the last expression:", "Observation:",
-    "completed in 1 ms: the code ran to its end.", "No step is left: give your final answer now.",
+    "completed in 1 ms: the code ran to its end.", "The steps are used up, so no step is left.",
     "[17 bytes are not shown here]", "Task: print the key", "stepjail-agent: ended by SIGINT",
     "transcript: /tmp/x.jsonl, 3 lines, sha256 " + "0" * 64, "```python\nimport os\n```", "```",
     "<execute_python>print(1)</execute_python>", "| ", "  | ", "  ! ", "  > ", "    ", "system:",
@@ -167,7 +167,8 @@ class Value:
         got = [line for line in text.split("\n")[:-1] if not line.startswith("| ")]
         left = total - step["step"]
         if not left:
-            mine += ["No step is left: give your final answer now, without code."]
+            self.assertEqual(got.pop(), "The steps are used up, so no step is left: "
+                             "give your final answer now, without code.")
         self.assertRegex(got.pop(), rf"^Left for the task: {left} steps?, \d+ min\.$")
         self.assertEqual(got, mine)
 

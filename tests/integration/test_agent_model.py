@@ -42,7 +42,7 @@ class OpenAi(AgentCase):
         mock, out, err = self.ask([{"say": fence("print(1)")}], "--steps", "3", status=3)
         self.one_line(err, "the steps are used up (--steps 3)")
         self.assertEqual(len(mock.requests), 4)
-        self.assertIn("No step is left", mock.messages(3)[-1]["content"])
+        self.assertIn("no step is left", mock.messages(3)[-1]["content"])
 
     def test_wall_budget_in_a_step(self):
         mock, out, err = self.ask([{"say": fence("import time; time.sleep(600)")}], "--wall-time",

@@ -9,7 +9,6 @@
 
 #include "agent/base/units.h"
 #include "agent/budget/budget.h"
-#include "agent/budget/budget_opts.h"
 #include "tests/unit/suites.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table[0])))
@@ -78,7 +77,7 @@ START_TEST(each_budget_ends)
 	text_clear(&left);
 	budget_tell(&b, &left);
 	ck_assert(!strstr(text_string(&left), "give your final answer") ==
-		  (kinds[_i].replies || kind == BUDGET_STEPS));
+		  kinds[_i].replies);
 }
 END_TEST
 
@@ -209,7 +208,8 @@ END_TEST
 
 START_TEST(budgets_are_made_of_options)
 {
-	struct budget_options o = { .steps = 3, .wall_ms = 5 };
+	struct budget_options o = { .limit = {
+					    [BUDGET_STEPS] = 3, [BUDGET_WALL_MS] = 5 } };
 	struct budget b;
 	struct err e = { 0 };
 
@@ -218,7 +218,7 @@ START_TEST(budgets_are_made_of_options)
 	ck_assert_uint_eq(b.limit[BUDGET_WALL_MS], 5);
 	for (enum budget_kind kind = BUDGET_CPU_MS; kind < BUDGET_KINDS; kind++)
 		ck_assert_uint_eq(b.limit[kind], BUDGET_NONE);
-	o.cost_pico = 7;
+	o.limit[BUDGET_COST_PICO] = 7;
 	ck_assert_int_eq(budget_make(&o, "m", &b, &e), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(e.text, "give --prices"));
 	o.prices = "/no/such/file";

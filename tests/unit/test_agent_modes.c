@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/loop/loop.h"
+#include "agent/loop/prompt.h"
 #include "init/wire.h"
 #include "tests/unit/suites.h"
 
@@ -21,24 +22,24 @@ START_TEST(every_way_has_its_words)
 
 	for (int k = 0; k < _i; k++)
 		ck_assert_str_ne(mode->name, mode_find((uint64_t)k)->name);
-	/* the loop calls each of them, whatever the way */
-	ck_assert(mode->heard && mode->ran && mode->claim);
 	for (int tools = 0; tools < 2; tools++) {
-		struct prompt_limits l = {
-			.rootfs = "core",
-			.step_ms = 60000,
-			.wall_ms = 600000,
-			.steps = 10,
-			.tools = tools,
-			.mode = mode,
-			.mode_words = "Words of this run.\n",
+		const struct session_plan plan = { .rootfs = "core", .step_ms = 60000 };
+		struct model_plan model_plan = { .tools = tools };
+		struct model model = { .plan = &model_plan };
+		struct budget budget = {
+			.limit = { [BUDGET_STEPS] = 10, [BUDGET_WALL_MS] = 600000 }
+		};
+		struct task task = { .plan = &plan, .budget = &budget };
+		struct out none = OUT_NONE;
+		struct mode_state work = { .mode = mode };
+		const struct loop l = {
+			.task = &task, .model = &model, .work = &work, .out = &none
 		};
 		struct text out = { 0 };
 
 		prompt_system(&l, &out);
 		ck_assert_ptr_nonnull(strstr(out.bytes, mode->ends[tools]));
 		ck_assert_ptr_nonnull(strstr(out.bytes, mode->begin));
-		ck_assert_ptr_nonnull(strstr(out.bytes, "Words of this run."));
 		/* fences are not told of where calls are taken */
 		ck_assert(tools == !strstr(out.bytes, "without a code block"));
 		text_free(&out);
@@ -189,11 +190,10 @@ START_TEST(react_answers_behind_the_mark)
 {
 	struct loop *l = calloc(1, sizeof(*l));
 	struct text answer = { 0 };
-	struct err e = { 0 };
 
 	ck_assert_ptr_nonnull(l);
 	text_puts(&l->reply.text, claims[_i].reply);
-	ck_assert_int_eq(react_claim(l, &answer, &e), 1);
+	ck_assert_int_eq(react_claim(l, &answer), 1);
 	ck_assert_str_eq(text_string(&answer), claims[_i].answer);
 	text_free(&answer);
 	text_free(&l->reply.text);
@@ -241,7 +241,7 @@ START_TEST(program_answers_with_its_output)
 	step->facts.code = programs[_i].code;
 	ck_assert_int_eq(program_ran(l, &told, &e), 0);
 	ck_assert_ptr_nonnull(strstr(told.bytes, programs[_i].told));
-	ck_assert_int_eq(program_claim(l, &answer, &e), programs[_i].answer != NULL);
+	ck_assert_int_eq(program_claim(l, &answer), programs[_i].answer != NULL);
 	if (programs[_i].answer)
 		ck_assert_str_eq(text_string(&answer), programs[_i].answer);
 	else

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
-#include "agent/loop/modes.h"
+#include "agent/loop/loop.h"
 #include "agent/loop/prompt.h"
 #include "tests/unit/suites.h"
 
@@ -52,7 +52,6 @@ START_TEST(observation_is_bounded)
 	prompt_observation(step, 1, 1, true, &out);
 	ck_assert_uint_lt(out.length, 200000);
 	ck_assert_ptr_nonnull(strstr(out.bytes, "bytes are not shown"));
-	ck_assert_ptr_nonnull(strstr(out.bytes, "No step is left"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "was ignored"));
 	text_free(&out);
 	free(step);
@@ -128,12 +127,20 @@ END_TEST
 
 START_TEST(rules_name_the_limits)
 {
-	struct prompt_limits l = { .rootfs = "core",
-				   .memory = "512M",
-				   .step_ms = 60000,
-				   .wall_ms = 600000,
-				   .steps = 10,
-				   .mode = mode_find(MODE_CODEACT) };
+	struct session_plan plan = { .rootfs = "core", .step_ms = 60000 };
+	struct model_plan model_plan = { .tools = false };
+	struct model model = { .plan = &model_plan };
+	struct budget budget = {
+		.limit = { [BUDGET_STEPS] = 10, [BUDGET_WALL_MS] = 600000 }
+	};
+	struct task task = { .plan = &plan, .budget = &budget };
+	struct out none = OUT_NONE;
+	struct mode_state work = { .mode = mode_find(MODE_CODEACT) };
+	const struct loop l = { .task = &task,
+				.memory = "512M",
+				.model = &model,
+				.work = &work,
+				.out = &none };
 	struct text out = { 0 };
 
 	prompt_system(&l, &out);
@@ -142,7 +149,7 @@ START_TEST(rules_name_the_limits)
 	ck_assert_ptr_nonnull(strstr(out.bytes, "10 steps and 10 min"));
 	ck_assert_ptr_nonnull(strstr(out.bytes, "stay for the next step"));
 	text_clear(&out);
-	l.stateless = true;
+	plan.stateless = true;
 	prompt_system(&l, &out);
 	ck_assert_ptr_nonnull(strstr(out.bytes, "Nothing is kept"));
 	ck_assert_ptr_null(strstr(out.bytes, "stay for the next step"));
