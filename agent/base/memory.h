@@ -7,8 +7,6 @@
  * with status 125, in the middle of whatever it does: a step's code is on the disk
  * before the jail gets it, so the transcript reads up to there, and every jail ends
  * with the agent.
- *
- * What a caller can do without (a picture on the terminal) asks malloc(3) itself.
  */
 #ifndef STEPJAIL_AGENT_MEMORY_H
 #define STEPJAIL_AGENT_MEMORY_H

@@ -26,7 +26,6 @@ struct repl_options {
 	bool require_confinement;
 	struct jail_options jail;
 	struct out_options out;
-	uint64_t pictures;
 };
 
 #define ROW(group, kind, field) OPT_ROW(group, kind, struct repl_options, field)
@@ -34,7 +33,6 @@ struct repl_options {
 static const struct opt opts[] = {
 	JAIL_OPTS(struct repl_options),
 	OUT_OPTS(struct repl_options),
-	PICTURES_OPT(struct repl_options),
 	TRANSCRIPT_OPT(struct repl_options),
 	CONFINE_OPT(struct repl_options),
 	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
@@ -194,8 +192,7 @@ static int start(struct whole *w, const struct repl_options *o, struct stop *sto
 	w->confined.policy.required = o->require_confinement;
 	s = open_transcript(w, o, e);
 	if (s == 0)
-		s = shown_plan(&r->shown, (enum terminal_way)o->pictures,
-			       r->pictures.terminal, &r->collected.folder, &r->transcript,
+		s = shown_plan(&r->shown, &r->collected.folder, &r->transcript,
 			       &w->confined.policy, e);
 	w->confined.broker.tidy = text_string(&r->shown.folder.path);
 	if (s == 0)
@@ -235,7 +232,6 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	w->confined = CONFINED_NOT;
 	w->repl.collected = OUT_NONE;
 	w->repl.shown = SHOWN_NONE;
-	show_open(&w->repl.pictures, STDOUT_FILENO, SHOW_NEVER, stop);
 	show_open(&w->repl.show, STDERR_FILENO, (enum show_color)o->color, stop);
 
 	int s = start(w, o, stop, e);
@@ -257,7 +253,7 @@ const struct command command_repl = {
 	.summary = "A prompt for Python in a jail, or a script on stdin, step by step.",
 	.about =
 		"Each statement is a step in a session of stepjail serve. A step that crashes, runs too long or is killed is rolled back: the variables are as they were before it. At a prompt a statement with a block ends with an empty line; the number in the prompt is that of the state.\n\n"
-		"A line that begins with a colon is a command: :rollback N, :branch [NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE [NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C interrupts a running step, and twice kills it; the session is kept. Ctrl-D leaves.\n\n" PICTURES_ABOUT
+		"A line that begins with a colon is a command: :rollback N, :branch [NAME [N]], :switch NAME, :drop NAME, :states, :files [DIR], :put FILE [NAME], :get NAME [FILE], :show, :status, :reset, :help, :quit. Ctrl-C interrupts a running step, and twice kills it; the session is kept. Ctrl-D leaves.\n\n" SHOWN_ABOUT
 		"\n\n"
 		"Lines are edited as in a shell; those of earlier times are in $XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, unless --no-history is given.\n\n"
 		"Without a terminal stdin is a script: no prompt, statements end where the next one begins, and the exit status is that of the last step that failed: 1 for an exception, the status of an exit, 124 for the time limit, 128+n for signal n.\n\n"

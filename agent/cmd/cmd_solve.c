@@ -58,7 +58,6 @@ static const struct opt opts[] = {
 	  "The Python modules in this folder can be imported from the package skills; the model may save functions, which are kept there if their doctests pass in a fresh jail.",
 	  ROW(TASK, TEXT, skills) },
 	OUT_OPTS(struct solve_options),
-	PICTURES_OPT(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
@@ -201,7 +200,7 @@ const struct command command_solve = {
 		"A model is given the task and told of the files. The code it writes is run in a jail, step by step in one interpreter; what it printed and how it ended is told to the model, until it replies without code: that is the answer.\n\n"
 		"A script for --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply; right behind it, lines 'expect: TEXT' name what the message that is answered must hold, 'finish: length' marks the reply as cut off, and 'call: python' makes it a call of that tool with the text as arguments; all further lines are the reply. Lines beginning with # before the first turn are comments.\n\n"
 		"--mode is the way of working. react: each step has a thought, kept apart. program: each program runs in a fresh jail, and the answer is the whole stdout of the last one that ended with status 0, never the model's own words. tests: the model writes files, and its answer stands when --tests pass with them in a jail that it has never been in. Tests for unittest or pytest share a process with the solution, and one that is written to change the test runner passes them. Plain cases, a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\", are compared where the solution has never been. best-of: --attempts conversations side by side, each with variables and a folder of its own; the first answer that stands is the answer. All limits are over all attempts.\n\n"
-		"Code is taken from ```python fences, <execute_python> tags, or a fence without a word where there is neither; several blocks are run as one step, in order. With --code-in tools, code is taken from calls of the tool python alone.\n\n" PICTURES_ABOUT
+		"Code is taken from ```python fences, <execute_python> tags, or a fence without a word where there is neither; several blocks are run as one step, in order. With --code-in tools, code is taken from calls of the tool python alone.\n\n" SHOWN_ABOUT
 		"\n\n"
 		"A check (--check-answer, --check-reply, --check-prompt) is a command line of words as in a shell, quotes and all, but nothing is expanded and no shell is there. It runs in a fresh jail with the root tree, limits and files of the steps, and is given what it looks at on stdin. Exit status 0 alone lets that pass: a check that crashes, takes too long or hits a limit refuses, too, and one that cannot be started ends the task (125).\n\n"
 		"With --skills DIR, the folder DIR is in the jail, read-only, as the package skills: from skills.NAME import NAME. The model is told of the last 32 modules, and may leave functions in /work/skills_new/NAME.py: imports, constants, one function and private helpers. After an answer each is tried in a fresh jail, and kept as DIR/NAME.py where it has doctest examples that say what comes of them, and all of them hold. A file that is there is never written over.\n\n"

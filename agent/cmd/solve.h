@@ -40,7 +40,6 @@ struct solve_options {
 	struct checks_options checks;
 	const char *skills;
 	struct out_options out;
-	uint64_t pictures;
 };
 
 /* all of one run, so that one function can free it */

@@ -170,8 +170,7 @@ int solve_plan(struct solve *s, struct err *e)
 			r = tests_record(&s->mode.tests, s->loop.given, s->stop, e);
 	}
 	if (r == 0)
-		r = shown_plan(&s->shown, (enum terminal_way)o->pictures,
-			       s->show.terminal, &s->out.folder, &s->transcript,
+		r = shown_plan(&s->shown, &s->out.folder, &s->transcript,
 			       &s->confined.policy, e);
 	s->confined.broker.tidy = text_string(&s->shown.folder.path);
 	if (r == 0)

@@ -11,7 +11,6 @@
 
 #include "agent/base/escape.h"
 #include "agent/loop/prompt.h"
-#include "agent/show/picture.h"
 
 #define PLAIN_NAME_BYTES 64
 
@@ -43,7 +42,6 @@ static void add_item(const struct media_item *m, struct text *out)
 {
 	const char *noun = media_noun(m->head.kind);
 	uint32_t width, height;
-	struct err why;
 
 	if (m->state == MEDIA_ABSENT || m->state == MEDIA_TOO_BIG) {
 		text_printf(
@@ -56,8 +54,7 @@ static void add_item(const struct media_item *m, struct text *out)
 	} else if (m->head.kind != MEDIA_PNG) {
 		text_printf(out, "Shown: %s, %" PRIu64 " bytes", noun, m->head.bytes);
 		add_name(&m->name, out);
-	} else if (picture_size(text_string(&m->bytes), m->bytes.length, &width, &height,
-				&why) == 0) {
+	} else if (media_pixels(m, &width, &height)) {
 		text_printf(out, "Shown: %s, %" PRIu32 " by %" PRIu32 " pixels", noun,
 			    width, height);
 		add_name(&m->name, out);

@@ -13,46 +13,23 @@
 #include <cjson/cJSON.h>
 
 #include "agent/base/folder.h"
-#include "agent/cli/options.h"
 #include "agent/confine/confine.h"
 #include "agent/record/transcript.h"
 #include "agent/session/media.h"
 #include "agent/show/show.h"
-#include "agent/show/terminal.h"
-
-#define SHOWN_PICTURES_MAX 16u         /* of one step, on a terminal */
-#define SHOWN_PIXELS_MAX (64ull << 20) /* of one step, that are decoded */
 
 struct shown {
-	enum terminal_way way;
 	const struct folder *out; /* of --out: files go to shown/ in it */
 	struct folder folder;     /* the other one; its fd -1 where there is none */
 };
 
-#define SHOWN_NONE ((struct shown){ .way = TERMINAL_NO, .folder = FOLDER_NONE })
+#define SHOWN_NONE ((struct shown){ .folder = FOLDER_NONE })
 
-/* a row for a struct with a uint64_t named pictures */
-#define PICTURES_OPT(type)                                                               \
-	{                                                                                \
-		"pictures", NULL, "auto",                                                \
-			"How pictures are shown: by kitty's graphics protocol or "       \
-			"iTerm2's inline images; by their path; or not at all. auto is " \
-			"what the environment says of the terminal, see above, and "     \
-			"the path without one.",                                         \
-			OPT_ROW(RESULTS, CHOICE, type, pictures),                        \
-			.choices = TERMINAL_WAYS                                         \
-	}
-
-/* for "about" of a command with that row */
-#define PICTURES_ABOUT                                                                   \
+/* for "about" of a command */
+#define SHOWN_ABOUT                                                                      \
 	"What a step shows (display(), figures that are open at its end, a table as "    \
 	"HTML) is written to files named by step and place, step-3-1.png: in shown/ of " \
-	"--out, else beside the transcript, in FILE.shown/, else "                       \
-	"nowhere. --pictures auto asks no terminal; it looks at TMUX and TERM (tmux, "   \
-	"screen, dumb: the path), KITTY_WINDOW_ID, TERM (xterm-kitty, xterm-ghostty) "   \
-	"and KONSOLE_VERSION from 220400 on for kitty, TERM_PROGRAM (iTerm.app, "        \
-	"WezTerm, mintty) and LC_TERMINAL for iterm2. A terminal gets a picture that "   \
-	"was decoded and made anew, at most 1600 pixels long."
+	"--out, else beside the transcript, in FILE.shown/, else nowhere."
 
 /**
  * shown_plan() - Say how and where, and open the folder, before the agent is confined
@@ -64,12 +41,10 @@ struct shown {
  * @s:		Overwritten; shown_end()
  * @out:	Stays valid; its fd is -1 without --out
  * @t:		Open, or without a file
- * @terminal:	Whether pictures would go to one
  *
  * Return: 0 or -errno
  */
-int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
-	       const struct folder *out, const struct transcript *t,
+int shown_plan(struct shown *s, const struct folder *out, const struct transcript *t,
 	       struct confine_policy *policy, struct err *e);
 
 /**
@@ -78,14 +53,8 @@ int shown_plan(struct shown *s, enum terminal_way asked, bool terminal,
  */
 void shown_save(const struct shown *s, uint64_t step, struct media_list *l);
 
-/**
- * shown_show() - Show what a step shows
- * @words:	Where lines about it go
- * @pictures:	Where pictures go
- * @said:	Texts of display() too
- */
-void shown_show(const struct shown *s, const struct media_list *l, struct show *words,
-		struct show *pictures, bool said);
+/** shown_show() - Say what a step shows, and in which files it is, after shown_save() */
+void shown_show(const struct media_list *l, struct show *to);
 
 /** shown_end() - Safe on SHOWN_NONE */
 void shown_end(struct shown *s);

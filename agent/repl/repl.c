@@ -190,7 +190,6 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	const struct verdict_facts *f = &r->step.facts;
 
 	r->muted = false;
-	r->pictures.failed = 0;
 	r->out = r->err = (struct stream){ 0 };
 
 	int s = run_recorded(r, code, e);
@@ -201,7 +200,7 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	if (s < 0)
 		return s;
 	shown_save(&r->shown, r->steps, &r->session.media);
-	shown_show(&r->shown, &r->session.media, &r->show, &r->pictures, false);
+	shown_show(&r->session.media, &r->show);
 	say_verdict(r, f);
 	if (r->step.strays)
 		repl_say(r,
@@ -216,8 +215,6 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	s = record_end(r, e);
 	if (s == 0 && r->failed)
 		s = err_set(e, r->failed, "cannot write what the code printed");
-	if (s == 0 && r->pictures.failed && r->pictures.failed != EINTR)
-		s = err_set(e, r->pictures.failed, "cannot write a picture");
 	return s;
 }
 

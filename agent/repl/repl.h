@@ -30,7 +30,6 @@ struct repl {
 	struct text typed; /* lines of a statement that is not whole yet */
 	struct show show;  /* the agent's own words: stderr */
 	struct stream out, err;
-	struct show pictures; /* stdout */
 	struct shown shown;
 	struct out collected; /* of --out */
 	struct transcript transcript;

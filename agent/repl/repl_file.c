@@ -129,7 +129,7 @@ int repl_show(struct repl *r, char *const *words, struct err *e)
 	(void)words;
 	if (!l->count)
 		return err_say(e, ENOENT, "the last step showed nothing");
-	r->pictures.failed = 0;
-	shown_show(&r->shown, l, &r->show, &r->pictures, true);
+	show_said_by(&r->show, &l->said);
+	shown_show(l, &r->show);
 	return 0;
 }

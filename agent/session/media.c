@@ -2,6 +2,7 @@
 /*
  * media.c - what a step shows, as it comes: see media.h
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,22 @@ const struct media_item *media_find(const struct media_list *l, uint32_t object,
 		    l->items[i].head.kind == (uint16_t)kind)
 			return &l->items[i];
 	return NULL;
+}
+
+bool media_pixels(const struct media_item *item, uint32_t *width, uint32_t *height)
+{
+	static const char begins[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+	const size_t at = sizeof(begins) - 1; /* both sizes, then nine bytes more */
+	const char *bytes = text_string(&item->bytes);
+
+	if (item->head.kind != MEDIA_PNG || item->bytes.length < at + 17 ||
+	    memcmp(bytes, begins, at) != 0)
+		return false;
+	memcpy(width, bytes + at, 4);
+	memcpy(height, bytes + at + 4, 4);
+	*width = be32toh(*width);
+	*height = be32toh(*height);
+	return *width && *height;
 }
 
 bool media_is_said(const struct media_item *item)

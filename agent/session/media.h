@@ -63,6 +63,10 @@ const struct media_item *media_take(struct media_list *l, uint16_t type,
 /** media_noun() - "a picture": for people and models */
 const char *media_noun(uint16_t kind);
 
+/** media_pixels() - What the first chunk of a PNG says of its size; false where there is
+ * none. PNG (third edition), 11.2.1 */
+bool media_pixels(const struct media_item *item, uint32_t *width, uint32_t *height);
+
 /** media_find() - The object's item of that kind, or NULL */
 const struct media_item *media_find(const struct media_list *l, uint32_t object,
 				    enum media_kind kind);

@@ -256,12 +256,6 @@ void show_said_by(struct show *s, const struct clip *clip)
 	show_clip(s, INK_PLAIN, OUT_MARK, clip);
 }
 
-void show_picture(struct show *s, const struct text *bytes)
-{
-	if (s->fd >= 0 && !s->failed)
-		s->failed = -stop_write(s->stop, s->fd, bytes->bytes, bytes->length);
-}
-
 void show_said(struct show *s, struct clip *clip)
 {
 	show_clip(s, INK_DIM, SAID_MARK, clip);

@@ -86,9 +86,6 @@ void show_said(struct show *s, struct clip *clip);
 /** show_said_by() - What a step gave to display(), as what it printed is shown */
 void show_said_by(struct show *s, const struct clip *clip);
 
-/** show_picture() - Bytes of terminal_picture(), and nothing else, as they are */
-void show_picture(struct show *s, const struct text *bytes);
-
 /** show_answer() - The final answer */
 void show_answer(struct show *s, const char *answer, size_t length);
 

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 """test_agent_show.py - what a step shows: received, kept, shown on a terminal, told to the model
 
-The stepjail is an imitation that says whatever a test wants said. Terminals are too: what one
-gets is parsed back into pixels, and but for those sequences, which are the agent's own, no
-control byte may be in it.
+The stepjail is an imitation that says whatever a test wants said.
 """
-import base64
 import json
 import os
 import re
@@ -20,17 +17,24 @@ import zlib
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import AgentCase, fence  # noqa: E402
-from picture_scene import (SIGNATURE, chunk, header, interlaced, png, read_png)  # noqa: E402
 from test_agent_hostile import bad  # noqa: E402
 
 TEXT, HTML, JSON, PNG, SVG = range(1, 6)
 DISPLAY, RESULT, FIGURE = range(1, 4)
 MEDIA, PIECE = 28, 29
-KITTY = re.compile(rb"(?:\x1b_G(?:a=T,f=100,q=2,)?m=[01];[A-Za-z0-9+/=]*\x1b\\)+")
-ITERM = re.compile(rb"\x1b\]1337;File=inline=1;size=(\d+);width=(\d+)px;height=(\d+)px:"
-                   rb"([A-Za-z0-9+/=]+)\a")
-DEEP = png(5, 3, lambda x, y: (50 * x, 80 * y, 255 - 50 * x, 255))
-CLEAR = png(2, 1, lambda x, y: (10, 20, 30, 128 * x))
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png(width, height):
+    """A black one; third edition of the specification."""
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)) + \
+        chunk(b"IDAT", zlib.compress(bytes((1 + 4 * width) * height))) + chunk(b"IEND", b"")
+
+
+DEEP = png(5, 3)
 
 
 class Shows(AgentCase):
@@ -55,22 +59,6 @@ class Shows(AgentCase):
             events = [json.loads(line) for line in f]
         os.unlink(record)
         return next(e for e in events if e["event"] == "step"), out
-
-    def terminal(self, *lines, more=(), **env):
-        """What a terminal gets."""
-        return self.on_terminal("solve", "x", "--stepjail", self.fake, "--transcript", "none", *more,
-                                "--model", self.script(fence("\n".join(lines) + "\npass"), "Done."),
-                                env=self.env(**{"TERM": "xterm", **env}))
-
-    def clean(self, out):
-        """But for its pictures there is no control byte; the pictures."""
-        found = []
-        for form in (KITTY, ITERM):
-            found += form.findall(out) if form is not ITERM else [m[0] for m in form.finditer(out)]
-            out = form.sub(b"", out)
-        text = re.sub(r"\x1b\[(?:1|2|31|32|36|0)m", "", out.decode().replace("\r\n", "\n"))
-        self.assertIsNone(bad(text), text)
-        return found, text
 
     # --- what comes, and where it goes
 
@@ -255,122 +243,29 @@ class Shows(AgentCase):
         self.assertEqual(status, 1)
         self.assertRegex(out, "what is shown: object 1, svg: sha256 was [0-9a-f]{60}, is [0-9a-f]{60}\n")
 
-    # --- terminals
+    def test_sizes(self):
+        """Of a whole first chunk alone; what comes behind it is not looked at."""
+        cases = {DEEP[:33]: "5 by 3", DEEP[:20] + b"\x7f\xff\xff\xff" + DEEP[24:]: "5 by 2147483647", DEEP[:32]: None, b"": None,
+                 b"GIF89a" + b"\x1b[2J" * 20: None, DEEP.replace(b"\0\5", b"\0\0"): None}
+        step, out = self.show(*(self.media(data, object=n) for n, data in enumerate(cases)))
+        told = [line for line in step["observation"].split("\n") if "hown:" in line]
+        said = re.findall(r"^a picture.* bytes?: ", out, re.M)
+        for data, words, place, size in zip(cases, told, said, cases.values()):
+            with self.subTest(data=data[:50]):
+                self.assertEqual(words, f"Shown: a picture, {size} pixels." if size else
+                                 "Not shown: a picture, for it is no PNG.")
+                self.assertEqual(place, f"a picture, {size} pixels, {len(data)} bytes: " if size else
+                                 f"a picture, {len(data)} bytes: ")
+        self.assertEqual((len(told), len(said)), (len(cases), len(cases)))
 
-    def pixels(self, data):
-        """Of KITTY or iTerm2's match."""
-        if m := ITERM.fullmatch(data):
-            inner = base64.b64decode(m[4], validate=True)
-            self.assertEqual(len(inner), int(m[1]))
-            width, height, rgba, names = read_png(inner)
-            self.assertEqual((width, height), (int(m[2]), int(m[3])))
-        else:
-            pieces = re.findall(rb"\x1b_G([^;]*);([^\x1b]*)\x1b\\", data)
-            self.assertEqual([p[0] for p in pieces],
-                             [(b"a=T,f=100,q=2," if n == 0 else b"") +
-                              (b"m=1" if n < len(pieces) - 1 else b"m=0") for n in range(len(pieces))])
-            self.assertTrue(all(len(p[1]) <= 4096 for p in pieces))
-            width, height, rgba, names = read_png(base64.b64decode(b"".join(p[1] for p in pieces),
-                                                                   validate=True))
-        self.assertLessEqual(names, {b"IHDR", b"sRGB", b"gAMA", b"cHRM", b"IDAT", b"IEND"})
-        return width, height, rgba
-
-    NOISE = staticmethod(lambda x, y: ((x * 7919 + y * 104729) % 251, (x * x + y) % 256, (x ^ y * 3) % 256, 255))
-
-    def test_sequences(self):
-        noise = png(60, 40, self.NOISE)
-        secret = png(5, 3, lambda x, y: (50 * x, 80 * y, 255 - 50 * x, 255),
-                     extra=chunk(b"tEXt", b"Comment\0\x1b[2J") + chunk(b"iCCP", b"x\0\0" + zlib.compress(bytes(99999))))
-        every = interlaced(60, 40, self.NOISE)
-        for way in ("kitty", "iterm2"):
-            with self.subTest(way=way):
-                out = self.terminal(*(self.media(p, object=n) for n, p in
-                                      enumerate([DEEP, noise, secret, every, CLEAR])), more=("--pictures", way))
-                found, _ = self.clean(out)
-                got = [self.pixels(f) for f in found]
-                expected = [(5, 3, bytes(b for y in range(3) for x in range(5)
-                                         for b in (50 * x, 80 * y, 255 - 50 * x, 255))),
-                            (60, 40, bytes(b for y in range(40) for x in range(60) for b in self.NOISE(x, y)))]
-                self.assertEqual(got, [expected[0], expected[1], expected[0], expected[1],
-                                       (2, 1, bytes([10, 20, 30, 0, 10, 20, 30, 128]))])
-
-    def test_shrunk(self):
-        wide = SIGNATURE + header(3201, 2, color=2) + \
-            chunk(b"IDAT", zlib.compress((b"\0" + b"\x40\x80\xc0" * 3201) * 2)) + chunk(b"IEND", b"")
-        found, text = self.clean(self.terminal(self.media(wide), more=("--pictures", "kitty")))
-        self.assertEqual(self.pixels(found[0]), (1067, 1, b"\x40\x80\xc0\xff" * 1067))
-        self.assertIn("3201 by 2 pixels", text)
-
-    def test_broken_pictures(self):
-        whole = png(60, 40, self.NOISE)
-        bomb = zlib.compress(bytes(50 << 20), 9)
-        cases = {
-            "no png": (b"GIF89a" + b"\x1b[2J" * 20, "it is no PNG"),
-            "empty": (b"", "it is no PNG"),
-            "header alone": (whole[:33], "it is a broken PNG"),
-            "cut": (whole[:-300], "it is a broken PNG"),
-            "huge": (SIGNATURE + header(2**31 - 1, 2**31 - 1) + chunk(b"IDAT", bomb), "a step's first 16"),
-            "high": (SIGNATURE + header(1, 20000) + chunk(b"IDAT", bomb), "or than 16384 in a row"),
-            "large": (SIGNATURE + header(16000, 2000) + chunk(b"IDAT", bomb), "more than the 16 million"),
-            "no width": (SIGNATURE + header(0, 5) + chunk(b"IDAT", bomb), "it is no PNG"),
-            "checksum": (whole.replace(chunk(b"IDAT", b"")[4:8], b"IDAT")[:-20] + b"\0\0\0\0" + whole[-12:],
-                         "it is a broken PNG"),
-            "header's checksum": (whole[:29] + b"\0\0\0\0" + whole[33:], "it is a broken PNG"),
-            "depth": (SIGNATURE + header(5, 5, depth=3) + chunk(b"IDAT", bomb), "it is a broken PNG"),
-            "colour": (SIGNATURE + header(5, 5, color=5) + chunk(b"IDAT", bomb), "it is a broken PNG"),
-            "no palette": (SIGNATURE + header(5, 5, color=3) + chunk(b"IDAT", bomb) + chunk(b"IEND", b""),
-                           "it is a broken PNG"),
-            "no zlib": (SIGNATURE + header(5, 5) + chunk(b"IDAT", b"x" * 50) + chunk(b"IEND", b""),
-                        "it is a broken PNG"),
-            "a chunk too long": (whole[:33] + struct.pack(">I", 2**32 - 1) + whole[37:], "it is a broken PNG"),
-            "two headers": (whole[:33] + header(16000, 16000) + whole[33:], "it is a broken PNG"),
-        }
-        found, text = self.clean(self.terminal(*(self.media(data, object=n) for n, (data, _) in
-                                                 enumerate(cases.values())), more=("--pictures", "kitty")))
-        self.assertEqual(found, [])
-        told = re.findall(r"^a picture is not shown: (.*(?:\n    .*)*)", text, re.M)
-        self.assertEqual(len(told), len(cases))
-        for words, (name, (_, expected)) in zip(told, cases.items()):
-            with self.subTest(name=name):
-                self.assertIn(expected, " ".join(words.split()))
-
-    def test_bombs_are_counted(self):
-        """16 pictures of a step, and 64 million pixels of them, are decoded."""
-        one = SIGNATURE + header(4096, 4096, depth=1, color=0) + \
-            chunk(b"IDAT", zlib.compress(bytes(513 * 4096), 9)) + chunk(b"IEND", b"")
-        found, text = self.clean(self.terminal(*(self.media(one, object=n) for n in range(6)),
-                                               more=("--pictures", "kitty")))
-        self.assertEqual(len(found), 4)
-        self.assertEqual(text.count("a step's first 16 pictures are"), 2)
-        found, text = self.clean(self.terminal(*(self.media(DEEP, object=n) for n in range(20)),
-                                               more=("--pictures", "iterm2")))
-        self.assertEqual(len(found), 16)
-
-    def test_auto(self):
-        rows = [({}, None), ({"KITTY_WINDOW_ID": "1"}, KITTY), ({"TERM": "xterm-kitty"}, KITTY),
-                ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, None), ({"TERM": "screen-256color"}, None),
-                ({"TERM_PROGRAM": "iTerm.app"}, ITERM), ({"TERM_PROGRAM": "WezTerm"}, ITERM),
-                ({"LC_TERMINAL": "iTerm2"}, ITERM), ({"TERM": "foot"}, None), ({"KONSOLE_VERSION": "220401"}, KITTY),
-                ({"KONSOLE_VERSION": "210800"}, None), ({"KONSOLE_VERSION": "x"}, None),
-                ({"TERM": "dumb", "KITTY_WINDOW_ID": "1"}, None), ({"TERM_PROGRAM": ""}, None)]
-        for env, form in rows:
-            with self.subTest(env=env):
-                out = self.terminal(self.media(DEEP), **{"TERM": "xterm", **env})
-                found, text = self.clean(out)
-                self.assertEqual([bool(form and form.fullmatch(f)) for f in found], [True] * bool(form))
-                self.assertIn("5 by 3 pixels", text)
-        _, out = self.show(self.media(DEEP), env=self.env(KITTY_WINDOW_ID="1", TERM="xterm-kitty"))
-        self.assertNotIn("\x1b", out)
-
-    def test_path_and_no(self):
-        found, text = self.clean(self.terminal(self.media(DEEP), more=("--pictures", "path"), KITTY_WINDOW_ID="1"))
-        self.assertEqual(found, [])
-        self.assertIn("a picture, 5 by 3 pixels", text)
-        found, text = self.clean(self.terminal(self.media(DEEP), more=("--pictures", "no"), KITTY_WINDOW_ID="1"))
-        self.assertEqual((found, "a picture" in text), ([], False))
-        status, out, err = self.solve("--model", self.script("x"), "--pictures", "gif")
-        self.assertEqual((status, out), (125, ""))
-        self.one_line(err, "--pictures", "auto, kitty, iterm2, path, no")
+    def test_terminal(self):
+        """It gets the path of a picture, whatever it could draw, and no byte of it."""
+        out = self.on_terminal("solve", "x", "--stepjail", self.fake, "--out", self.path("o"), "--model",
+                               self.script(fence(self.media(DEEP) + "\npass"), "Done."),
+                               env=self.env(TERM="xterm-kitty", KITTY_WINDOW_ID="1"))
+        text = re.sub(r"\x1b\[(?:1|2|31|32|36|0)m", "", out.decode().replace("\r\n", "\n"))
+        self.assertIsNone(bad(text), text)
+        self.assertIn(f"a picture, 5 by 3 pixels, {len(DEEP)} bytes: {self.path('o/shown/step-1-1.png')}\n", text)
 
     def test_media_limit(self):
         self.path("fake_stepjail.log", "")
@@ -397,10 +292,9 @@ class Shows(AgentCase):
         os.unlink(self.path("r.jsonl"))
         with open(self.path("script")) as f:
             script = f.read()
-        status, out, err = self.repl(script, "--pictures", "kitty", "--out", self.path("o"))
-        found, text = self.clean(out.encode())
-        self.assertEqual(self.pixels(found[0])[:2], (5, 3))
-        self.assertEqual(len(found), 2)
+        status, out, err = self.repl(script, "--out", self.path("o"))
+        self.assertEqual(out, "said\\x1b\n")
+        self.assertEqual(err.count(f"bytes: {self.path('o/shown/step-1-1.png')}\n"), 2)
         self.assertTrue(os.path.exists(self.path("o/shown/step-1-1.png")))
 
 
