@@ -23,11 +23,9 @@ static const char *task_of(const cJSON *start)
 /* the first line of them, as far as it goes in */
 static void put_words(char *to, size_t size, const char *words)
 {
-	size_t length = strcspn(words, "\n");
+	size_t length = utf8_floor(words, strcspn(words, "\n"), size - 1);
 
-	length = utf8_floor(words, length, size - 1);
-	memcpy(to, words, length);
-	to[length] = '\0';
+	(void)snprintf(to, size, "%.*s", (int)length, words);
 }
 
 static int take_words(void *arg, const char *event, const cJSON *line, struct err *e)

@@ -15,11 +15,6 @@
 
 #define SHOWN "shown"
 
-static const char *const endings[MEDIA_KINDS] = {
-	[MEDIA_TEXT] = "txt", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
-	[MEDIA_PNG] = "png",  [MEDIA_SVG] = "svg",
-};
-
 int shown_plan(struct shown *s, const struct folder *out, const struct transcript *t,
 	       struct confine_policy *policy, struct err *e)
 {
@@ -81,7 +76,7 @@ static void save(const struct shown *s, int folder, uint64_t step, struct media_
 	int r;
 
 	text_printf(&name, "step-%" PRIu64 "-%" PRIu32 ".%s", step, m->head.object + 1,
-		    endings[m->head.kind]);
+		    media_forms[m->head.kind].ending);
 	r = folder < 0 ? folder
 	    : s->out   ? write_whole(folder, text_string(&name), &m->bytes)
 		       : write_begun(folder, text_string(&name), &m->bytes);
@@ -128,7 +123,7 @@ static void say_where(const struct media_item *m, const struct media_item *befor
 	uint32_t width, height;
 	char size[32];
 
-	text_puts(&line, media_noun(m->head.kind));
+	text_puts(&line, media_forms[m->head.kind].noun);
 	if (media_pixels(m, &width, &height))
 		text_printf(&line, ", %" PRIu32 " by %" PRIu32 " pixels", width, height);
 	text_printf(&line, ", %s: ", units_say_size(m->head.bytes, size, sizeof(size)));
@@ -154,7 +149,7 @@ static void say_missing(const struct media_item *m, struct show *to)
 	char size[32];
 
 	/* of what was left out the jail stops writing where it is too large */
-	text_printf(&line, "%s of %s%s is not shown: ", media_noun(m->head.kind),
+	text_printf(&line, "%s of %s%s is not shown: ", media_forms[m->head.kind].noun,
 		    units_say_size(m->head.bytes, size, sizeof(size)),
 		    m->state == MEDIA_ABSENT ? " or more" : "");
 	if (m->state == MEDIA_ABSENT)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/base/units.h"
 #include "agent/record/record.h"
@@ -64,16 +65,8 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 /* the file's name, too, is to be there after a power cut */
 static int sync_folder(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	size_t length = slash ? (size_t)(slash - path) + 1 : 1;
-
-	if (length >= sizeof(folder))
-		return -ENAMETOOLONG;
-	memcpy(folder, slash ? path : ".", length);
-	folder[length] = '\0';
-
-	cleanup_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_free char *copy = memory_string(path);
+	cleanup_fd int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
@@ -131,26 +124,18 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 static int write_line(struct transcript *t, const char *event, const cJSON *members,
 		      struct err *e)
 {
-	cleanup_text struct text inner = { .max = TRANSCRIPT_LINE_MAX };
+	cleanup_text struct text object = { .max = TRANSCRIPT_LINE_MAX };
+	cleanup_text struct text inner = { 0 }; /* has room for what @object has */
 	cleanup_text struct text line = { .max = TRANSCRIPT_LINE_MAX };
 	char now[TIME_BYTES];
-
-	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
-	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"", event, now);
-	if (members->child) {
-		cleanup_text struct text object = { .max = TRANSCRIPT_LINE_MAX };
-		int r = record_print(members, &object, e);
-
-		if (r < 0)
-			return r;
-		text_puts(&inner, ",");
-		text_add(&inner, object.bytes + 1, object.length - 2);
-	}
-
-	int r = text_check(&inner, "a line of the transcript", e);
+	int r = record_print(members, &object, e);
 
 	if (r < 0)
 		return r;
+	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
+	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"%s", event, now,
+		    members->child ? "," : "");
+	text_add(&inner, object.bytes + 1, object.length - 2);
 	chain_seal(&t->chain, text_string(&inner), &line);
 	r = text_check(&line, "a line of the transcript", e);
 	if (r < 0)

@@ -60,8 +60,10 @@ void media_clear(struct media_list *l);
 const struct media_item *media_take(struct media_list *l, uint16_t type,
 				    const char *bytes, size_t length);
 
-/** media_noun() - "a picture": for people and models */
-const char *media_noun(uint16_t kind);
+/* a kind: in a transcript, behind a file's name, for people and models */
+extern const struct media_form {
+	const char *name, *ending, *noun;
+} media_forms[MEDIA_KINDS];
 
 /** media_pixels() - What the first chunk of a PNG says of its size; false where there is
  * none. PNG (third edition), 11.2.1 */
