@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,11 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/show/show.h"
+#include "init/io.h"
 
 enum ink { INK_PLAIN, INK_HEAD, INK_CODE, INK_GOOD, INK_BAD, INK_DIM, INK_COUNT };
 
@@ -134,6 +137,16 @@ void show_note(struct show *s, const char *line)
 	put_line(s, INK_DIM, OWN_MARK, line);
 }
 
+void show_say(struct show *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cleanup_free char *line = memory_vprintf(fmt, ap);
+	va_end(ap);
+	show_note(s, line);
+}
+
 void show_complaint(struct show *s, const char *words)
 {
 	cleanup_text struct text text = { 0 };
@@ -169,7 +182,6 @@ void show_words(struct show *s, const char *words, size_t length)
 
 void show_thinking(struct show *s, const char *words, size_t length)
 {
-	cleanup_text struct text line = { 0 };
 	size_t shown = utf8_floor(words, length, THINKING_BYTES);
 	size_t lines = 0;
 
@@ -180,10 +192,8 @@ void show_thinking(struct show *s, const char *words, size_t length)
 			shown = i + 1;
 	show_note(s, "thinking");
 	put_words(s, INK_DIM, SAID_MARK, words, shown);
-	if (shown == length)
-		return;
-	text_printf(&line, "%zu more bytes of thinking are not shown", length - shown);
-	show_note(s, text_string(&line));
+	if (shown < length)
+		show_say(s, "%zu more bytes of thinking are not shown", length - shown);
 }
 
 void show_live(struct show *s, const char *words, size_t length)
