@@ -18,41 +18,33 @@ static void add_path(cJSON *o, const char *name, const char *path)
 	record_string(o, name, text_string(&whole), whole.length);
 }
 
-static void add_digest(cJSON *o, const char *name, const char *hex, uint64_t bytes)
+/* what came by a pipe (@stream, else -1) has no path but its name */
+static int tell(cJSON *o, const char *path, const char *name, int stream,
+		struct stop *stop, struct err *e)
 {
+	char hex[DIGEST_HEX];
+	uint64_t bytes = 0;
+	int r = stream < 0 ? inputs_digest(path, stop, hex, &bytes, e)
+			   : inputs_fd(stream, path, stop, hex, &bytes, e);
+
+	if (r < 0)
+		return r;
+	if (stream < 0)
+		add_path(o, "path", path);
+	else
+		record_string(o, "path", name, strlen(name));
 	record_string(o, "name", name, strlen(name));
 	(void)cJSON_AddNumberToObject(o, "bytes", (double)bytes);
 	(void)cJSON_AddStringToObject(o, "sha256", hex);
+	if (stream >= 0)
+		(void)cJSON_AddTrueToObject(o, "stream");
+	return 0;
 }
 
 int inputs_file(cJSON *o, const char *path, const char *name, struct stop *stop,
 		struct err *e)
 {
-	char hex[DIGEST_HEX];
-	uint64_t bytes = 0;
-	int r = inputs_digest(path, stop, hex, &bytes, e);
-
-	if (r < 0)
-		return r;
-	add_path(o, "path", path);
-	add_digest(o, name, hex, bytes);
-	return 0;
-}
-
-/* what came by a pipe has no path but its name */
-static int add_stream(cJSON *o, const struct input_file *f, int fd, struct stop *stop,
-		      struct err *e)
-{
-	char hex[DIGEST_HEX];
-	uint64_t bytes = 0;
-	int r = inputs_fd(fd, f->path, stop, hex, &bytes, e);
-
-	if (r < 0)
-		return r;
-	record_string(o, "path", f->name, strlen(f->name));
-	add_digest(o, f->name, hex, bytes);
-	(void)cJSON_AddTrueToObject(o, "stream");
-	return 0;
+	return tell(o, path, name, -1, stop, e);
 }
 
 cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
@@ -78,10 +70,9 @@ cJSON *inputs_record(const struct jail_options *o, const struct jail_binds *b,
 	files = cJSON_AddArrayToObject(given, "files");
 	for (size_t i = 0; r == 0 && i < o->files.count; i++) {
 		const struct input_file *f = &b->files[i];
-		cJSON *one = json_append(files);
+		int stream = f->stream ? b->puts[streams++].fd : -1;
 
-		r = f->stream ? add_stream(one, f, b->puts[streams++].fd, stop, e)
-			      : inputs_file(one, f->path, f->name, stop, e);
+		r = tell(json_append(files), f->path, f->name, stream, stop, e);
 	}
 	if (r == 0)
 		return given;

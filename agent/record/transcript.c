@@ -127,6 +127,7 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 	cleanup_text struct text object = { .max = TRANSCRIPT_LINE_MAX };
 	cleanup_text struct text inner = { 0 }; /* has room for what @object has */
 	cleanup_text struct text line = { .max = TRANSCRIPT_LINE_MAX };
+	struct chain next = t->chain;
 	char now[TIME_BYTES];
 	int r = record_print(members, &object, e);
 
@@ -136,7 +137,7 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"%s", event, now,
 		    members->child ? "," : "");
 	text_add(&inner, object.bytes + 1, object.length - 2);
-	chain_seal(&t->chain, text_string(&inner), &line);
+	chain_seal(&next, text_string(&inner), &line);
 	r = text_check(&line, "a line of the transcript", e);
 	if (r < 0)
 		return r;
@@ -149,6 +150,7 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 			"the run was stopped, as its transcript cannot be written: %s",
 			text_string(&t->path));
 	t->bytes += (off_t)line.length;
+	t->chain = next;
 	return 0;
 }
 
@@ -159,16 +161,13 @@ static int add(struct transcript *t, const char *event, const cJSON *members,
 		return err_say(e, ECANCELED,
 			       "the transcript could not be written before");
 
-	struct chain before = t->chain;
 	int r = write_line(t, event, members, e);
 
-	if (r == 0)
-		return 0;
-	/* half a line is of no use, and there is perhaps room to take it back; what is
-	 * told at the end is the last line that is there */
-	t->failed = true;
-	t->chain = before;
-	(void)!ftruncate(t->fd, t->bytes);
+	if (r < 0) {
+		/* half a line is of no use, and there is perhaps room to take it back */
+		t->failed = true;
+		(void)!ftruncate(t->fd, t->bytes);
+	}
 	return r;
 }
 

@@ -3,7 +3,6 @@
  * peek.c - what a stranger's transcript says of its jails: see peek.h
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -128,16 +127,16 @@ static int look(int fd, const char *path, struct text *words, struct err *e)
 	const struct confine_policy nothing = { 0 };
 	struct confine_facts facts;
 	struct read_transcript reading;
+	cleanup_text struct text why = { 0 };
 	int r = confine_self(&nothing, &facts, e);
 
 	if (r == 0)
 		r = read_transcript_run(fd, take_line, words, &reading, e);
-	if (r == 0 && reading.end == READ_TRANSCRIPT_CHANGED)
-		r = err_say(e, EBADMSG,
-			    "%s: line %" PRIu64
-			    " does not fit: %s; only what was recorded is run again",
-			    path, reading.chain.lines + 1, reading.why.text);
-	return r;
+	if (r < 0 || reading.end != READ_TRANSCRIPT_CHANGED)
+		return r;
+	read_transcript_words(&reading, path, &why);
+	return err_say(e, EBADMSG, "%s; only what was recorded is run again",
+		       text_string(&why));
 }
 
 /* exit status 0 with arguments, 1 with what is wrong */
