@@ -63,12 +63,15 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 }
 
 /* the file's name, too, is to be there after a power cut */
-static int sync_folder(const char *path)
+static int sync_folder(const struct transcript *t, struct err *e)
 {
+	const char *path = text_string(&t->path);
 	cleanup_free char *copy = memory_string(path);
 	cleanup_fd int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+	if (fd < 0 || fsync(fd) < 0)
+		return err_set(e, errno, "--transcript: the folder of %s", path);
+	return 0;
 }
 
 /* as long as it is open; a file system may have no locks, and then none is removed */
@@ -113,12 +116,7 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 			"--transcript: %s: give another FILE, or none to go without",
 			text_string(&t->path));
 	r = lock(t, e);
-	if (r < 0)
-		return r;
-	r = sync_folder(text_string(&t->path));
-	return r < 0 ? err_set(e, -r, "--transcript: the folder of %s",
-			       text_string(&t->path))
-		     : 0;
+	return r < 0 ? r : sync_folder(t, e);
 }
 
 static int write_line(struct transcript *t, const char *event, const cJSON *members,
