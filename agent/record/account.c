@@ -29,7 +29,8 @@ static void put_words(cJSON *o, const char *name, size_t most, const char *words
 	cleanup_text struct text line = { 0 };
 
 	text_add(&line, words, utf8_floor(words, strcspn(words, "\n"), most));
-	(void)cJSON_SetValuestring(cJSON_GetObjectItem(o, name), text_string(&line));
+	(void)cJSON_ReplaceItemInObjectCaseSensitive(
+		o, name, cJSON_CreateString(text_string(&line)));
 }
 
 static int take_words(void *arg, const char *event, const cJSON *line, struct err *e)
