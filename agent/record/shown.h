@@ -10,8 +10,6 @@
 #ifndef STEPJAIL_AGENT_SHOWN_H
 #define STEPJAIL_AGENT_SHOWN_H
 
-#include <cjson/cJSON.h>
-
 #include "agent/base/folder.h"
 #include "agent/confine/confine.h"
 #include "agent/record/transcript.h"
