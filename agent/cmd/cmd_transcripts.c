@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/file.h"
+#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine.h"
@@ -33,53 +34,43 @@ static const struct opt list_opts[] = {
 	{ .name = NULL },
 };
 
-static void show_file(const struct transcripts_file *f, const char *time,
-		      const struct account *a, struct show *show)
+static void show_file(const cJSON *o, uint64_t bytes, struct show *show)
 {
 	cleanup_text struct text line = { 0 };
 	char size[32];
 
-	text_printf(&line, "%s  %s  %s  %s  ", time, f->name, a->command, a->outcome);
-	text_count(&line, a->steps, "step");
-	text_printf(&line, "  %s  %s", units_say_size(f->bytes, size, sizeof(size)),
-		    a->task);
+	text_printf(&line, "%s  %s  %s  %s  ", json_text(o, "time"), json_text(o, "name"),
+		    json_text(o, "command"), json_text(o, "outcome"));
+	text_count(&line, (uint64_t)cJSON_GetNumberValue(json_get(o, "steps")), "step");
+	text_printf(&line, "  %s  %s", units_say_size(bytes, size, sizeof(size)),
+		    json_text(o, "task"));
 	show_line(show, text_string(&line));
 }
 
-static void add_json(const struct transcripts_file *f, const char *time,
-		     const struct account *a, cJSON *list)
-{
-	cJSON *o = cJSON_CreateObject();
-
-	(void)cJSON_AddItemToArray(list, o);
-	record_string(o, "name", f->name, strlen(f->name));
-	(void)cJSON_AddStringToObject(o, "time", time);
-	record_string(o, "command", a->command, strlen(a->command));
-	record_string(o, "task", a->task, strlen(a->task));
-	record_string(o, "outcome", a->outcome, strlen(a->outcome));
-	(void)cJSON_AddNumberToObject(o, "steps", (double)a->steps);
-	(void)cJSON_AddNumberToObject(o, "bytes", (double)f->bytes);
-}
-
-/* one that is gone by now is left out */
+/* one that is gone by now is left out; without a list it is shown */
 static int add_file(const struct transcripts *t, const struct transcripts_file *f,
 		    cJSON *list, struct show *show, struct err *e)
 {
-	struct account a;
 	cleanup_fd int fd = transcripts_open(t, f->name);
 	char time[32] = "";
 	struct tm utc;
-	int r = fd < 0 ? 0 : account_read(fd, &a, e);
+	cJSON *o;
+	int r;
 
-	if (fd < 0 || r < 0)
-		return r;
+	if (fd < 0)
+		return 0;
 	if (gmtime_r(&f->written.tv_sec, &utc))
 		(void)strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	if (list)
-		add_json(f, time, &a, list);
-	else
-		show_file(f, time, &a, show);
-	return show_check(show, e);
+	o = cJSON_CreateObject();
+	record_string(o, "name", f->name, strlen(f->name));
+	(void)cJSON_AddStringToObject(o, "time", time);
+	r = account_read(fd, o, e);
+	(void)cJSON_AddNumberToObject(o, "bytes", (double)f->bytes);
+	if (r == 0 && !list)
+		show_file(o, f->bytes, show);
+	if (r < 0 || !cJSON_AddItemToArray(list, o))
+		cJSON_Delete(o);
+	return r < 0 ? r : show_check(show, e);
 }
 
 static int list_run(const void *options, const char *operand, struct stop *stop,

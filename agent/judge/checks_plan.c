@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/judge/checks.h"
 #include "agent/judge/split.h"
@@ -97,18 +98,15 @@ cJSON *checks_record(const struct checks *v, struct err *e)
 		if (v->line[i])
 			record_string(o, checks_rows[i].name, v->o->command[i],
 				      strlen(v->o->command[i]));
-	for (size_t i = 0; files && i < v->o->files.count; i++) {
+	for (size_t i = 0; i < v->o->files.count; i++) {
 		const char *path = v->o->files.items[i];
-		cJSON *one = inputs_file(path, path_last(path), v->task->stop, e);
 
-		if (!one) {
-			cJSON_Delete(o);
-			return NULL;
-		}
-		(void)cJSON_AddItemToArray(files, one);
+		if (inputs_file(json_append(files), path, path_last(path), v->task->stop,
+				e) == 0)
+			continue;
+		cJSON_Delete(o);
+		return NULL;
 	}
-	if (!files)
-		(void)err_set(e, ENOMEM, "the transcript");
 	return o;
 }
 

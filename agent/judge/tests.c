@@ -95,14 +95,12 @@ int tests_record(const struct tests *t, cJSON *given, struct stop *stop, struct 
 	/* a jail that is made from these has no cases either */
 	cJSON *list = cJSON_AddArrayToObject(given, t->cases ? "cases" : "tests");
 
-	for (size_t i = 0; i < t->count; i++) {
-		cJSON *one = inputs_file(t->files[i].path, t->files[i].name, stop, e);
+	int r = 0;
 
-		if (!one)
-			return -e->errnum;
-		(void)cJSON_AddItemToArray(list, one);
-	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < t->count; i++)
+		r = inputs_file(json_append(list), t->files[i].path, t->files[i].name,
+				stop, e);
+	return r;
 }
 
 /* the value of the step's last expression; whoever runs in it can forge that */

@@ -193,7 +193,7 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		return loop_broken(r);
 	if (run) {
 		show_step(show, l->step);
-		shown_show(l->shown, l->step->media, show, false);
+		shown_show(l->step->media, show);
 		show_said(show, &l->task->session->serve.diag);
 	}
 	return run && l->step->budget ? loop_ended(l, BUDGET_WALL_MS, e) : LOOP_GO_ON;

@@ -112,7 +112,6 @@ static bool affords(void *arg, const struct usage *usage)
 
 enum outcome loop_ask(struct loop *l, struct err *e)
 {
-	cJSON *o;
 	enum outcome end = make_room(l, e);
 	int r;
 
@@ -136,12 +135,7 @@ enum outcome loop_ask(struct loop *l, struct err *e)
 		return r == -EINTR ? OUTCOME_STOPPED : OUTCOME_MODEL;
 	show_thinking(l->task->show, text_string(&l->reply.reasoning),
 		      l->reply.reasoning.length);
-	o = cJSON_CreateObject();
-	record_string(o, "text", text_string(&l->reply.text), l->reply.text.length);
-	record_reasoning(o, &l->reply);
-	record_calls(o, &l->reply);
-	(void)cJSON_AddItemToObject(o, "usage", record_usage(&l->model->usage));
-	r = task_record(l->task, "reply", o, e);
+	r = task_record(l->task, "reply", record_reply(&l->reply, &l->model->usage), e);
 	if (r == 0)
 		r = chat_add_reply(&l->chat, &l->reply, e);
 	return r < 0 ? loop_broken(r) : LOOP_GO_ON;

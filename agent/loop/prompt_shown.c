@@ -40,7 +40,7 @@ static void add_name(const struct text *name, struct text *out)
 
 static void add_item(const struct media_item *m, struct text *out)
 {
-	const char *noun = media_noun(m->head.kind);
+	const char *noun = media_forms[m->head.kind].noun;
 	uint32_t width, height;
 
 	if (m->state == MEDIA_ABSENT || m->state == MEDIA_TOO_BIG) {

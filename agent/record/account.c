@@ -10,7 +10,10 @@
 #include "agent/record/account.h"
 #include "agent/record/record.h"
 
-#define TASK "Task: "   /* prompt_task() begins with it */
+#define TASK "Task: "    /* prompt_task() begins with it */
+#define COMMAND_BYTES 15 /* of these as they are listed */
+#define TASK_BYTES 63
+#define OUTCOME_BYTES 23
 #define PART_BYTES 2048 /* of a step's code, and of each of its streams */
 
 static const char *task_of(const cJSON *start)
@@ -21,41 +24,41 @@ static const char *task_of(const cJSON *start)
 }
 
 /* the first line of them, as far as it goes in */
-static void put_words(char *to, size_t size, const char *words)
+static void put_words(cJSON *o, const char *name, size_t most, const char *words)
 {
-	size_t length = strcspn(words, "\n");
+	cleanup_text struct text line = { 0 };
 
-	length = utf8_floor(words, length, size - 1);
-	memcpy(to, words, length);
-	to[length] = '\0';
+	text_add(&line, words, utf8_floor(words, strcspn(words, "\n"), most));
+	(void)cJSON_ReplaceItemInObjectCaseSensitive(
+		o, name, cJSON_CreateString(text_string(&line)));
 }
 
 static int take_words(void *arg, const char *event, const cJSON *line, struct err *e)
 {
-	struct account *a = arg;
-
 	(void)e;
 	if (strcmp(event, "start") == 0) {
-		put_words(a->command, sizeof(a->command), json_text(line, "command"));
-		put_words(a->task, sizeof(a->task), task_of(line));
+		put_words(arg, "command", COMMAND_BYTES, json_text(line, "command"));
+		put_words(arg, "task", TASK_BYTES, task_of(line));
 	}
 	if (strcmp(event, "end") == 0)
-		put_words(a->outcome, sizeof(a->outcome), json_text(line, "outcome"));
+		put_words(arg, "outcome", OUTCOME_BYTES, json_text(line, "outcome"));
 	return 0;
 }
 
-int account_read(int fd, struct account *a, struct err *e)
+int account_read(int fd, cJSON *o, struct err *e)
 {
 	struct read_transcript reading;
 
-	*a = (struct account){ .steps = 0 };
+	(void)cJSON_AddStringToObject(o, "command", "");
+	(void)cJSON_AddStringToObject(o, "task", "");
+	(void)cJSON_AddStringToObject(o, "outcome", "");
 
-	int r = read_transcript_run(fd, take_words, a, &reading, e);
+	int r = read_transcript_run(fd, take_words, o, &reading, e);
 
-	a->steps = reading.steps;
 	if (reading.end != READ_TRANSCRIPT_WHOLE)
-		put_words(a->outcome, sizeof(a->outcome),
+		put_words(o, "outcome", OUTCOME_BYTES,
 			  reading.end == READ_TRANSCRIPT_CUT ? "unfinished" : "changed");
+	(void)cJSON_AddNumberToObject(o, "steps", (double)reading.steps);
 	return r;
 }
 

@@ -11,16 +11,14 @@
 #include "agent/record/read_transcript.h"
 #include "agent/show/show.h"
 
-/* words of the file's, on a line each, cut, not escaped */
-struct account {
-	char command[16]; /* "solve", "repl" */
-	char task[64];    /* its beginning */
-	char outcome[24]; /* "unfinished" and "changed" where there is none to believe */
-	uint64_t steps;
-};
-
-/** account_read() - Fill it; 0, or -errno of read(2) */
-int account_read(int fd, struct account *a, struct err *e);
+/**
+ * account_read() - Add what it is, in some words of the file's, a line each and cut
+ * @o:		Gets command ("solve", "repl"), task (its beginning), outcome
+ *		("unfinished" and "changed" where there is none to believe), steps
+ *
+ * Return: 0, or -errno of read(2)
+ */
+int account_read(int fd, cJSON *o, struct err *e);
 
 /**
  * account_show() - Show what happened, as far as it fits

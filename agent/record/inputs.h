@@ -22,21 +22,22 @@
 int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
 		  uint64_t *bytes, struct err *e);
 
-/** inputs_tree() - Of a folder; 0, -EINTR, or -errno with a line that names what is in
- * it */
-int inputs_tree(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
-		struct err *e);
+/** inputs_fd() - The same of an open file; @path names it in an error */
+int inputs_fd(int fd, const char *path, struct stop *stop, char hex[DIGEST_HEX],
+	      uint64_t *bytes, struct err *e);
 
-/** inputs_modules() - The same of a folder's entries that end in .py alone */
+/** inputs_modules() - The same of an open folder's entries that end in .py */
 int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
 		   struct err *e);
 
 /**
- * inputs_file() - A file of the user's as an object: path (absolute), name, bytes, sha256
+ * inputs_file() - Tell of a file of the user's: path (absolute), name, bytes, sha256
+ * @o:		Gets these
  *
- * Return: the object, or NULL with @e filled
+ * Return: 0, or as inputs_digest()
  */
-cJSON *inputs_file(const char *path, const char *name, struct stop *stop, struct err *e);
+int inputs_file(cJSON *o, const char *path, const char *name, struct stop *stop,
+		struct err *e);
 
 /**
  * inputs_record() - The jail's options and files as an object

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inputs_tree.c - the digest of a folder of the user's: see inputs.h
+ * inputs_tree.c - the digest of a file or a folder of the user's: see inputs.h
  *
- * Of lines in the order of names: kind, path, size, and the SHA-256 of a file, or where a
+ * That of a folder is of lines in the order of names: kind, path, size, and the SHA-256 of a file, or where a
  * link points to; no link is followed. Whose a file is, and when it was written, is not
  * in it.
  */
@@ -23,7 +23,7 @@
 #define DEPTH_MAX 64u
 
 struct tree {
-	int (*takes)(const struct dirent *entry); /* NULL: every entry */
+	int (*takes)(const struct dirent *entry);
 	struct stop *stop;
 	struct sha256_ctx sum;
 	uint64_t bytes;
@@ -40,6 +40,16 @@ static void add_line(struct tree *t, char kind, const char *path, uint64_t bytes
 	text_printf(&line, "%c %" PRIu64 " %s %s", kind, bytes, rest, path);
 	/* with the NUL behind it: a name may hold all others */
 	sha256_update(&t->sum, line.length + 1, (const uint8_t *)text_string(&line));
+}
+
+int inputs_fd(int fd, const char *path, struct stop *stop, char hex[DIGEST_HEX],
+	      uint64_t *bytes, struct err *e)
+{
+	int r = digest_fd(fd, stop, hex, bytes);
+
+	if (r == -EINTR)
+		return err_say(e, EINTR, "stopped by a signal");
+	return r < 0 ? err_set(e, -r, "%s", path) : 0;
 }
 
 static int add_link(struct tree *t, int folder, const char *name, const char *path,
@@ -59,10 +69,10 @@ static int add_file(struct tree *t, int fd, const char *path, struct err *e)
 {
 	char hex[DIGEST_HEX];
 	uint64_t bytes = 0;
-	int r = digest_fd(fd, t->stop, hex, &bytes);
+	int r = inputs_fd(fd, path, t->stop, hex, &bytes, e);
 
 	if (r < 0)
-		return r == -EINTR ? r : err_set(e, -r, "%s", path);
+		return r;
 	add_line(t, '-', path, bytes, hex);
 	t->bytes += bytes;
 	return 0;
@@ -104,20 +114,23 @@ static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
 	if (++t->depth > DEPTH_MAX)
 		r = err_say(e, ELOOP, "%s: folders lie too deep in one another", path);
 	for (int i = 0; i < count; i++) {
-		if (r == 0 && t->stop && stop_came(t->stop))
-			r = -EINTR;
-
 		cleanup_text struct text whole = { 0 };
-		const char *name = entries[i]->d_name;
 
-		text_printf(&whole, "%s/%s", path, name);
-		if (r == 0 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-			r = add_entry(t, fd, name, text_string(&whole), e);
+		text_printf(&whole, "%s/%s", path, entries[i]->d_name);
+		if (r == 0 && t->stop && stop_came(t->stop))
+			r = err_say(e, EINTR, "stopped by a signal");
+		if (r == 0)
+			r = add_entry(t, fd, entries[i]->d_name, text_string(&whole), e);
 		free(entries[i]);
 	}
 	free(entries);
 	t->depth--;
 	return r;
+}
+
+static int is_entry(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
 static int is_module(const struct dirent *entry)
@@ -127,8 +140,8 @@ static int is_module(const struct dirent *entry)
 	return length > 3 && strcmp(entry->d_name + length - 3, ".py") == 0;
 }
 
-static int digest(struct tree *t, int fd, char hex[DIGEST_HEX], uint64_t *bytes,
-		  struct err *e)
+static int add_all(struct tree *t, int fd, char hex[DIGEST_HEX], uint64_t *bytes,
+		   struct err *e)
 {
 	int r;
 
@@ -136,15 +149,7 @@ static int digest(struct tree *t, int fd, char hex[DIGEST_HEX], uint64_t *bytes,
 	r = add_folder(t, fd, ".", e);
 	digest_hex(&t->sum, hex);
 	*bytes = t->bytes;
-	return r == -EINTR ? err_say(e, EINTR, "stopped by a signal") : r;
-}
-
-int inputs_tree(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
-		struct err *e)
-{
-	struct tree all = { .stop = stop };
-
-	return digest(&all, fd, hex, bytes, e);
+	return r;
 }
 
 int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *bytes,
@@ -152,5 +157,23 @@ int inputs_modules(int fd, struct stop *stop, char hex[DIGEST_HEX], uint64_t *by
 {
 	struct tree modules = { .takes = is_module, .stop = stop };
 
-	return digest(&modules, fd, hex, bytes, e);
+	return add_all(&modules, fd, hex, bytes, e);
+}
+
+int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
+		  uint64_t *bytes, struct err *e)
+{
+	struct tree all = { .takes = is_entry, .stop = stop };
+	struct stat st;
+	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
+	int r;
+
+	if (fd == -EINVAL)
+		return err_say(e, EINVAL, "%s is not a regular file", path);
+	if (fd < 0)
+		return err_set(e, -fd, "%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return inputs_fd(fd, path, stop, hex, bytes, e);
+	r = add_all(&all, fd, hex, bytes, e);
+	return r < 0 && r != -EINTR ? err_within(e, "%s: ", path) : r;
 }

@@ -2,7 +2,6 @@
 /*
  * record.c - a run as JSON: see record.h
  */
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -19,10 +18,8 @@ const struct record_stream record_streams[RECORD_STREAMS] = {
 	{ "result", "the value of the last expression", offsetof(struct step, result) },
 };
 
-static const char *const media_kinds[] = {
-	[MEDIA_TEXT] = "text", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
-	[MEDIA_PNG] = "png",   [MEDIA_SVG] = "svg",
-};
+#define REASONING_MAX ((size_t)64 << 10)
+
 static const char *const media_froms[] = {
 	[MEDIA_FROM_DISPLAY] = "display",
 	[MEDIA_FROM_RESULT] = "result",
@@ -71,7 +68,7 @@ static cJSON *media_json(const struct media_list *l)
 		cJSON *o = json_append(list);
 
 		(void)cJSON_AddNumberToObject(o, "object", m->head.object);
-		(void)cJSON_AddStringToObject(o, "kind", media_kinds[m->head.kind]);
+		(void)cJSON_AddStringToObject(o, "kind", media_forms[m->head.kind].name);
 		(void)cJSON_AddStringToObject(o, "from", media_froms[m->head.from]);
 		(void)cJSON_AddStringToObject(o, "state", media_states[m->state]);
 		(void)cJSON_AddNumberToObject(o, "bytes", (double)m->head.bytes);
@@ -145,31 +142,35 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 	return o;
 }
 
-void record_reasoning(cJSON *object, const struct reply *reply)
+/* what the model thought, where it told */
+static void add_reasoning(cJSON *object, const struct text *thought)
 {
-	const char *thought = text_string(&reply->reasoning);
-	size_t length = reply->reasoning.length;
-
-	if (!length)
+	if (!thought->length)
 		return;
-	record_string(object, "reasoning", thought,
-		      utf8_floor(thought, length, RECORD_REASONING_MAX));
-	(void)cJSON_AddNumberToObject(object, "reasoning_bytes", (double)length);
+	record_string(object, "reasoning", thought->bytes,
+		      utf8_floor(thought->bytes, thought->length, REASONING_MAX));
+	(void)cJSON_AddNumberToObject(object, "reasoning_bytes", (double)thought->length);
 }
 
-void record_calls(cJSON *object, const struct reply *reply)
+cJSON *record_reply(const struct reply *reply, const struct usage *usage)
 {
-	cJSON *list = reply->call_count ? cJSON_AddArrayToObject(object, "calls") : NULL;
+	cJSON *o = cJSON_CreateObject();
+	cJSON *calls;
 
+	record_string(o, "text", text_string(&reply->text), reply->text.length);
+	add_reasoning(o, &reply->reasoning);
+	calls = reply->call_count ? cJSON_AddArrayToObject(o, "calls") : NULL;
 	for (size_t i = 0; i < reply->call_count; i++) {
 		const struct call *c = &reply->calls[i];
-		cJSON *one = json_append(list);
+		cJSON *one = json_append(calls);
 
 		(void)cJSON_AddStringToObject(one, "id", c->id);
 		(void)cJSON_AddStringToObject(one, "name", c->name);
 		record_string(one, "arguments", text_string(&c->arguments),
 			      c->arguments.length);
 	}
+	(void)cJSON_AddItemToObject(o, "usage", record_usage(usage));
+	return o;
 }
 
 cJSON *record_usage(const struct usage *usage)
@@ -192,46 +193,36 @@ cJSON *record_usage(const struct usage *usage)
 	return o;
 }
 
-/* the digest is of the object as its line has it */
-static void add_posture(cJSON *o, const cJSON *posture)
+/* what @from lacks is not in @to either */
+static void copy(cJSON *to, const cJSON *from, const char *name)
 {
-	static const char *const digests[] = { "plan_sha256", "root_sha256",
-					       "root_verified" };
-	cleanup_text struct text line = { 0 };
-	char hex[DIGEST_HEX];
-	struct err unheard;
-
-	for (size_t i = 0; i < sizeof(digests) / sizeof(digests[0]); i++) {
-		const cJSON *one = json_get(posture, digests[i]);
-
-		(void)cJSON_AddItemToObject(o, digests[i],
-					    one ? cJSON_Duplicate(one, true)
-						: cJSON_CreateNull());
-	}
-	if (!cJSON_IsObject(posture) || record_print(posture, &line, &unheard) < 0) {
-		(void)cJSON_AddNullToObject(o, "posture_sha256");
-		return;
-	}
-	digest_bytes(line.bytes, line.length, hex);
-	(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
-	(void)cJSON_AddItemToObject(o, "posture", cJSON_Duplicate(posture, true));
+	(void)cJSON_AddItemToObject(to, name,
+				    cJSON_Duplicate(json_get(from, name), true));
 }
 
 cJSON *record_session(const struct session *s)
 {
-	static const char *const plain[] = { "host_uid", "warm", "why_cold",
-					     "not_enforced" };
+	static const char *const told[] = { "host_uid", "warm", "why_cold",
+					    "not_enforced" };
+	static const char *const digests[] = { "plan_sha256", "root_sha256",
+					       "root_verified" };
 	cJSON *o = cJSON_CreateObject();
+	const cJSON *posture = json_get(s->opened, "posture");
+	cleanup_text struct text line = { 0 };
+	char hex[DIGEST_HEX];
+	struct err unheard;
 
 	(void)cJSON_AddNumberToObject(o, "session", s->id);
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-		const cJSON *one = json_get(s->opened, plain[i]);
-
-		if (one)
-			(void)cJSON_AddItemToObject(o, plain[i],
-						    cJSON_Duplicate(one, true));
+	for (size_t i = 0; i < COUNT(told); i++)
+		copy(o, s->opened, told[i]);
+	for (size_t i = 0; i < COUNT(digests); i++)
+		copy(o, posture, digests[i]);
+	/* the digest is of the object as this line has it */
+	if (posture && record_print(posture, &line, &unheard) == 0) {
+		digest_bytes(line.bytes, line.length, hex);
+		(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
+		copy(o, s->opened, "posture");
 	}
-	add_posture(o, json_get(s->opened, "posture"));
 	return o;
 }
 
@@ -250,29 +241,21 @@ static void add_escape(struct text *out, uint32_t point)
 int record_print(const cJSON *object, struct text *out, struct err *e)
 {
 	cleanup_text struct text json = { 0 };
-	size_t plain = 0; /* bytes before at that are still to be added */
-	uint32_t point = 0;
 
 	json_print(object, &json);
 
 	const unsigned char *at = (const unsigned char *)text_string(&json);
-	size_t left = json.length;
 
-	while (left) {
-		size_t n = *at < 0x7f ? 1 : utf8_decode(at, left, &point);
+	for (size_t left = json.length, n; left; at += n, left -= n) {
+		uint32_t point = 0;
 
-		if (*at < 0x7f || (n && !escape_hides(point))) {
-			plain += n;
-		} else {
-			text_add(out, at - plain, plain);
-			plain = 0;
+		n = *at < 0x7f ? 1 : utf8_decode(at, left, &point);
+		if (*at < 0x7f || (n && !escape_hides(point)))
+			text_add(out, at, n);
+		else
 			add_escape(out, n ? point : 0xfffd);
-			n = n ? n : 1;
-		}
-		at += n;
-		left -= n;
+		n = n ? n : 1;
 	}
-	text_add(out, at - plain, plain);
 	out->failed = json.failed ? json.failed : out->failed;
 	return text_check(out, "a line of JSON", e);
 }

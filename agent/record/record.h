@@ -13,7 +13,6 @@
 #include "agent/session/session.h"
 
 #define RECORD_STREAMS 4
-#define RECORD_REASONING_MAX ((size_t)64 << 10)
 
 /* of a step: the member's name, what a person calls it, where it is in struct step */
 extern const struct record_stream {
@@ -35,12 +34,9 @@ void record_string(cJSON *object, const char *name, const char *bytes, size_t le
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation);
 
-/** record_reasoning() - Add what the model thought, where it told: the first
- * RECORD_REASONING_MAX bytes, and how many there were */
-void record_reasoning(cJSON *object, const struct reply *reply);
-
-/** record_calls() - Add a reply's calls as a list, where it made any */
-void record_calls(cJSON *object, const struct reply *reply);
+/** record_reply() - A reply, its calls, the first 64 KiB of what the model thought, and
+ * what it has used so far, as an object for the caller to own */
+cJSON *record_reply(const struct reply *reply, const struct usage *usage);
 
 /**
  * record_code() - A step that is run next, as an object

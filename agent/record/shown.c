@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shown.c - what a step shows, kept in files: see shown.h. How it is put before the user
- * is in shown_show.c.
+ * shown.c - what a step shows, kept in files: see shown.h
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,16 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/escape.h"
+#include "agent/base/units.h"
 #include "agent/record/record.h"
 #include "agent/record/shown.h"
 #include "init/io.h"
 
 #define SHOWN "shown"
-
-static const char *const endings[MEDIA_KINDS] = {
-	[MEDIA_TEXT] = "txt", [MEDIA_HTML] = "html", [MEDIA_JSON] = "json",
-	[MEDIA_PNG] = "png",  [MEDIA_SVG] = "svg",
-};
 
 int shown_plan(struct shown *s, const struct folder *out, const struct transcript *t,
 	       struct confine_policy *policy, struct err *e)
@@ -81,11 +77,10 @@ static void save(const struct shown *s, int folder, uint64_t step, struct media_
 	int r;
 
 	text_printf(&name, "step-%" PRIu64 "-%" PRIu32 ".%s", step, m->head.object + 1,
-		    endings[m->head.kind]);
-	r = folder < 0    ? folder
-	    : name.failed ? -name.failed
-	    : s->out      ? write_whole(folder, text_string(&name), &m->bytes)
-			  : write_begun(folder, text_string(&name), &m->bytes);
+		    media_forms[m->head.kind].ending);
+	r = folder < 0 ? folder
+	    : s->out   ? write_whole(folder, text_string(&name), &m->bytes)
+		       : write_begun(folder, text_string(&name), &m->bytes);
 	if (r == 0)
 		text_printf(&m->saved, "%s%s/%s", text_string(path),
 			    s->out ? "/" SHOWN : "", text_string(&name));
@@ -112,4 +107,74 @@ void shown_save(const struct shown *s, uint64_t step, struct media_list *l)
 		if (s->out || folder >= 0)
 			save(s, folder, step, m);
 	}
+}
+
+/* the name is its object's: the form before it has said it */
+static bool is_named(const struct media_item *m, const struct media_item *before)
+{
+	return before && before->state == MEDIA_WHOLE &&
+	       before->head.object == m->head.object &&
+	       strcmp(text_string(&before->name), text_string(&m->name)) == 0;
+}
+
+static void say_where(const struct media_item *m, const struct media_item *before,
+		      struct show *to)
+{
+	cleanup_text struct text line = { 0 };
+	uint32_t width, height;
+	char size[32];
+
+	text_puts(&line, media_forms[m->head.kind].noun);
+	if (media_png_size(m, &width, &height))
+		text_printf(&line, ", %" PRIu32 " by %" PRIu32 " pixels", width, height);
+	text_printf(&line, ", %s: ", units_say_size(m->head.bytes, size, sizeof(size)));
+	if (m->saved.length)
+		text_puts(&line, text_string(&m->saved));
+	else if (m->unsaved.length)
+		text_printf(&line, "not kept: %s", text_string(&m->unsaved));
+	else
+		text_puts(&line, "not kept; --out DIR would, or --transcript FILE");
+	show_place(to, text_string(&line));
+	if (!m->name.length || is_named(m, before))
+		return;
+	/* the jail's own word: it is folded behind the agent's mark, as a path is not */
+	text_clear(&line);
+	text_puts(&line, "    saved by the code as ");
+	escape_name(&line, text_string(&m->name), m->name.length);
+	show_note(to, text_string(&line));
+}
+
+static void say_missing(const struct media_item *m, struct show *to)
+{
+	cleanup_text struct text line = { 0 };
+	char size[32];
+
+	/* of what was left out the jail stops writing where it is too large */
+	text_printf(&line, "%s of %s%s is not shown: ", media_forms[m->head.kind].noun,
+		    units_say_size(m->head.bytes, size, sizeof(size)),
+		    m->state == MEDIA_ABSENT ? " or more" : "");
+	if (m->state == MEDIA_ABSENT)
+		text_puts(&line, "it is more than is left of --media-limit");
+	else if (m->state == MEDIA_TOO_BIG)
+		text_printf(&line, "%s is all that one step may show",
+			    units_say_size(MEDIA_STEP_BYTES, size, sizeof(size)));
+	else
+		text_printf(&line, "it broke off behind %zu bytes", m->bytes.length);
+	show_note(to, text_string(&line));
+}
+
+void shown_show(const struct media_list *l, struct show *to)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct media_item *m = &l->items[i];
+
+		if (m->state != MEDIA_WHOLE)
+			say_missing(m, to);
+		else if (!media_is_said(m))
+			say_where(m, i ? m - 1 : NULL, to);
+	}
+	if (l->nonsense)
+		show_note(
+			to,
+			"what the step shows made no sense from there on, and is left out");
 }

@@ -10,8 +10,6 @@
 #ifndef STEPJAIL_AGENT_SHOWN_H
 #define STEPJAIL_AGENT_SHOWN_H
 
-#include <cjson/cJSON.h>
-
 #include "agent/base/folder.h"
 #include "agent/cli/options.h"
 #include "agent/confine/confine.h"
@@ -55,12 +53,8 @@ int shown_plan(struct shown *s, const struct folder *out, const struct transcrip
  */
 void shown_save(const struct shown *s, uint64_t step, struct media_list *l);
 
-/**
- * shown_show() - Tell of what a step shows, and where it is
- * @said:	Texts of display() too
- */
-void shown_show(const struct shown *s, const struct media_list *l, struct show *to,
-		bool said);
+/** shown_show() - Say what a step shows, and in which files it is, after shown_save() */
+void shown_show(const struct media_list *l, struct show *to);
 
 /** shown_end() - Safe on SHOWN_NONE */
 void shown_end(struct shown *s);

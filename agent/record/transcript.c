@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/base/units.h"
 #include "agent/record/record.h"
@@ -62,20 +63,15 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 }
 
 /* the file's name, too, is to be there after a power cut */
-static int sync_folder(const char *path)
+static int sync_folder(const struct transcript *t, struct err *e)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+	const char *path = text_string(&t->path);
+	cleanup_free char *copy = memory_string(path);
+	cleanup_fd int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (length >= sizeof(folder))
-		return -ENAMETOOLONG;
-	memcpy(folder, slash ? path : ".", length);
-	folder[length] = '\0';
-
-	cleanup_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+	if (fd < 0 || fsync(fd) < 0)
+		return err_set(e, errno, "--transcript: the folder of %s", path);
+	return 0;
 }
 
 /* as long as it is open; a file system may have no locks, and then none is removed */
@@ -120,38 +116,26 @@ int transcript_open(struct transcript *t, const char *given, const char *command
 			"--transcript: %s: give another FILE, or none to go without",
 			text_string(&t->path));
 	r = lock(t, e);
-	if (r < 0)
-		return r;
-	r = sync_folder(text_string(&t->path));
-	return r < 0 ? err_set(e, -r, "--transcript: the folder of %s",
-			       text_string(&t->path))
-		     : 0;
+	return r < 0 ? r : sync_folder(t, e);
 }
 
 static int write_line(struct transcript *t, const char *event, const cJSON *members,
 		      struct err *e)
 {
-	cleanup_text struct text inner = { .max = TRANSCRIPT_LINE_MAX };
+	cleanup_text struct text object = { .max = TRANSCRIPT_LINE_MAX };
+	cleanup_text struct text inner = { 0 }; /* has room for what @object has */
 	cleanup_text struct text line = { .max = TRANSCRIPT_LINE_MAX };
+	struct chain next = t->chain;
 	char now[TIME_BYTES];
-
-	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
-	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"", event, now);
-	if (members->child) {
-		cleanup_text struct text object = { .max = TRANSCRIPT_LINE_MAX };
-		int r = record_print(members, &object, e);
-
-		if (r < 0)
-			return r;
-		text_puts(&inner, ",");
-		text_add(&inner, object.bytes + 1, object.length - 2);
-	}
-
-	int r = text_check(&inner, "a line of the transcript", e);
+	int r = record_print(members, &object, e);
 
 	if (r < 0)
 		return r;
-	chain_seal(&t->chain, text_string(&inner), &line);
+	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
+	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"%s", event, now,
+		    members->child ? "," : "");
+	text_add(&inner, object.bytes + 1, object.length - 2);
+	chain_seal(&next, text_string(&inner), &line);
 	r = text_check(&line, "a line of the transcript", e);
 	if (r < 0)
 		return r;
@@ -164,6 +148,7 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 			"the run was stopped, as its transcript cannot be written: %s",
 			text_string(&t->path));
 	t->bytes += (off_t)line.length;
+	t->chain = next;
 	return 0;
 }
 
@@ -174,16 +159,13 @@ static int add(struct transcript *t, const char *event, const cJSON *members,
 		return err_say(e, ECANCELED,
 			       "the transcript could not be written before");
 
-	struct chain before = t->chain;
 	int r = write_line(t, event, members, e);
 
-	if (r == 0)
-		return 0;
-	/* half a line is of no use, and there is perhaps room to take it back; what is
-	 * told at the end is the last line that is there */
-	t->failed = true;
-	t->chain = before;
-	(void)!ftruncate(t->fd, t->bytes);
+	if (r < 0) {
+		/* half a line is of no use, and there is perhaps room to take it back */
+		t->failed = true;
+		(void)!ftruncate(t->fd, t->bytes);
+	}
 	return r;
 }
 

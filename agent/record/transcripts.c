@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/file.h"
 #include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/record/transcripts.h"
@@ -111,13 +112,10 @@ int transcripts_find(struct transcripts *t, struct err *e)
 
 int transcripts_open(const struct transcripts *t, const char *name)
 {
-	cleanup_fd int fd =
-		openat(t->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
+	cleanup_fd int fd = file_look(t->fd, name, O_NOFOLLOW, &st);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	return S_ISREG(st.st_mode) ? io_steal_fd(&fd) : -EINVAL;
+	return S_ISDIR(st.st_mode) ? -EINVAL : io_steal_fd(&fd);
 }
 
 int transcripts_remove(const struct transcripts *t, const char *name, struct err *e)

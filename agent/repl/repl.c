@@ -194,7 +194,7 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 	if (s < 0)
 		return s;
 	shown_save(&r->shown, r->steps, &r->session.media);
-	shown_show(&r->shown, &r->session.media, &r->show, false);
+	shown_show(&r->session.media, &r->show);
 	say_verdict(r, f);
 	if (r->step.strays)
 		repl_say(r,

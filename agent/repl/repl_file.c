@@ -58,12 +58,17 @@ int repl_put(struct repl *r, char *const *words, struct err *e)
 		return refused(s, name, e);
 	repl_say(r, "written, below /work");
 
-	cJSON *file = r->transcript.fd < 0 ? NULL
-					   : inputs_file(words[0], name, r->show.stop, e);
+	if (r->transcript.fd < 0)
+		return 0;
 
-	if (r->transcript.fd >= 0 && !file)
-		return -e->errnum;
-	return repl_record(r, "put", r->session.branch, r->session.state, file, e);
+	cJSON *file = cJSON_CreateObject();
+
+	s = inputs_file(file, words[0], name, r->show.stop, e);
+	if (s == 0)
+		return repl_record(r, "put", r->session.branch, r->session.state, file,
+				   e);
+	cJSON_Delete(file);
+	return s;
 }
 
 struct download {
@@ -124,6 +129,7 @@ int repl_show(struct repl *r, char *const *words, struct err *e)
 	(void)words;
 	if (!l->count)
 		return err_say(e, ENOENT, "the last step showed nothing");
-	shown_show(&r->shown, l, &r->show, true);
+	show_said_by(&r->show, &l->said);
+	shown_show(l, &r->show);
 	return 0;
 }

@@ -3,10 +3,10 @@
  * peek.c - what a stranger's transcript says of its jails: see peek.h
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,14 +16,15 @@
 #include <unistd.h>
 
 #include "agent/base/json.h"
+#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
 #include "agent/record/transcript.h"
 #include "agent/replay/peek.h"
 #include "agent/session/launch.h"
+#include "init/io.h"
 
-#define PEEK_UNKNOWN "????????????????????????????????????????????????????????????????"
 #define WORDS_MAX 1024 /* two lists of at most 256, and what comes once */
 
 #define ROW(kind, field) OPT_ROW(PLAIN, kind, struct peek, field)
@@ -52,25 +53,14 @@ struct said {
 
 /* ---- the child */
 
-static void add(struct text *words, const char *name, const char *value)
+static void add(struct text *words, const char *fmt, ...)
 {
-	text_printf(words, value ? "--%s=%s" : "--%s", name, value);
-	text_add(words, "", 1);
-}
+	va_list ap;
 
-static void add_number(struct text *words, const char *name, const cJSON *number,
-		       const char *unit)
-{
-	cleanup_text struct text value = { 0 };
-
-	text_printf(&value, "%.0f%s", cJSON_GetNumberValue(number), unit);
-	add(words, name, text_string(&value));
-}
-
-static void add_flag(struct text *words, const char *name, bool set)
-{
-	if (set)
-		add(words, name, NULL);
+	va_start(ap, fmt);
+	cleanup_free char *word = memory_vprintf(fmt, ap);
+	va_end(ap);
+	text_add(words, word, strlen(word) + 1);
 }
 
 static void add_files(struct text *words, const char *option, const cJSON *list)
@@ -79,16 +69,15 @@ static void add_files(struct text *words, const char *option, const cJSON *list)
 
 	cJSON_ArrayForEach(file, list)
 	{
-		cleanup_text struct text value = { 0 };
 		const char *name = json_text(file, "name");
 		const char *path =
 			json_get(file, "path") ? json_text(file, "path") : name;
 
-		text_printf(&value, "%s:%s", json_text(file, "sha256"), path);
 		/* it is called in the jail as it was outside */
-		if (strcmp(path_last(path), name) != 0)
-			text_clear(&value);
-		add(words, option, value.length ? text_string(&value) : "?");
+		if (strcmp(path_last(path), name) == 0)
+			add(words, "--%s=%s:%s", option, json_text(file, "sha256"), path);
+		else
+			add(words, "--%s=?", option);
 	}
 }
 
@@ -96,33 +85,31 @@ void peek_words(const cJSON *start, struct text *words)
 {
 	const cJSON *jail = json_get(start, "jail");
 	const cJSON *skills = json_get(jail, "skills");
-	cleanup_text struct text folder = { 0 };
 	const cJSON *one = NULL;
 
-	add_number(words, "format", json_get(start, "format"), "");
-	add_number(words, "step-time", json_get(jail, "step_ms"), "ms");
-	add(words, "rootfs", json_text(jail, "rootfs"));
+	add(words, "--format=%.0f", cJSON_GetNumberValue(json_get(start, "format")));
+	add(words, "--step-time=%.0fms", cJSON_GetNumberValue(json_get(jail, "step_ms")));
+	add(words, "--rootfs=%s", json_text(jail, "rootfs"));
 	cJSON_ArrayForEach(one, json_get(jail, "options"))
 	{
 		const char *name = one->string ? one->string : "";
 
 		/* allow-missing is for whoever runs it again to say */
 		if (strcmp(name, "allow-missing") != 0)
-			add(words, name, cJSON_IsString(one) ? one->valuestring : "");
+			add(words, "--%s=%s", name,
+			    cJSON_IsString(one) ? one->valuestring : "");
 	}
 	add_files(words, "file", json_get(jail, "files"));
 	add_files(words, "test", json_get(jail, "tests"));
-	if (skills) {
-		/* one of an earlier edition has a digest for each function alone */
-		text_printf(&folder, "%s:%s",
-			    json_get(skills, "sha256") ? json_text(skills, "sha256")
-						       : PEEK_UNKNOWN,
-			    json_text(skills, "dir"));
-		add(words, "skills", text_string(&folder));
-	}
-	add_flag(words, "stateless", cJSON_IsTrue(json_get(jail, "stateless")));
-	add_flag(words, "out", cJSON_IsTrue(json_get(jail, "out")));
-	add_flag(words, "repl", strcmp(json_text(start, "command"), "repl") == 0);
+	if (skills)
+		add(words, "--skills=%s:%s", json_text(skills, "sha256"),
+		    json_text(skills, "dir"));
+	if (cJSON_IsTrue(json_get(jail, "stateless")))
+		add(words, "--stateless");
+	if (cJSON_IsTrue(json_get(jail, "out")))
+		add(words, "--out");
+	if (strcmp(json_text(start, "command"), "repl") == 0)
+		add(words, "--repl");
 }
 
 static int take_line(void *arg, const char *event, const cJSON *line, struct err *e)
@@ -139,16 +126,16 @@ static int look(int fd, const char *path, struct text *words, struct err *e)
 	const struct confine_policy nothing = { 0 };
 	struct confine_facts facts;
 	struct read_transcript reading;
+	cleanup_text struct text why = { 0 };
 	int r = confine_self(&nothing, &facts, e);
 
 	if (r == 0)
 		r = read_transcript_run(fd, take_line, words, &reading, e);
-	if (r == 0 && reading.end == READ_TRANSCRIPT_CHANGED)
-		r = err_say(e, EBADMSG,
-			    "%s: line %" PRIu64
-			    " does not fit: %s; only what was recorded is run again",
-			    path, reading.chain.lines + 1, reading.why.text);
-	return r;
+	if (r < 0 || reading.end != READ_TRANSCRIPT_CHANGED)
+		return r;
+	read_transcript_words(&reading, path, &why);
+	return err_say(e, EBADMSG, "%s; only what was recorded is run again",
+		       text_string(&why));
 }
 
 /* exit status 0 with arguments, 1 with what is wrong */

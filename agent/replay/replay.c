@@ -4,12 +4,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/base/escape.h"
+#include "agent/base/file.h"
 #include "agent/base/json.h"
+#include "agent/base/memory.h"
 #include "agent/base/path.h"
 #include "agent/judge/tests.h"
 #include "agent/model/extract.h"
@@ -22,10 +23,23 @@
 /* makes a state, so that those behind it have their numbers */
 static const char placeholder[] = "pass\n";
 
-void replay_differs(struct replay *r, const char *words)
+void replay_differs(struct replay *r, const char *fmt, ...)
 {
+	va_list ap;
+
+	va_start(ap, fmt);
+	cleanup_free char *words = memory_vprintf(fmt, ap);
+	va_end(ap);
 	r->differ++;
 	show_line(r->show, words);
+}
+
+int replay_renew(struct replay *r, struct err *e)
+{
+	if (r->session.open)
+		return 0;
+	r->fresh = true;
+	return session_renew(&r->session, e);
 }
 
 /* the caller's file with that path's name, or NULL */
@@ -46,57 +60,50 @@ static int digest_recorded(const struct replay *r, const char *path, char hex[DI
 
 	if (*path != '/')
 		return err_say(e, ENOENT, "%s came by a pipe", path);
-	if (stat(path, &st) < 0)
-		return err_set(e, errno, "%s", path);
 	/* to digest it is to read all that is in it, which may be all of the host */
-	if (S_ISDIR(st.st_mode))
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return err_say(
 			e, EISDIR,
 			"%s is a folder, which a transcript cannot choose; give it with --file",
 			path);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "%s is not a regular file", path);
-	return inputs_digest(path, r->stop, hex, &bytes, e);
+
+	cleanup_fd int fd = file_open(path, "", e);
+
+	return fd < 0 ? fd : inputs_fd(fd, path, r->stop, hex, &bytes, e);
 }
 
 const char *replay_file(struct replay *r, const char *recorded, const char *was,
 			struct err *e)
 {
 	const char *path = asked_file(r, recorded);
-	cleanup_text struct text line = { 0 };
 	char hex[DIGEST_HEX];
 	uint64_t bytes;
 	int s = path ? inputs_digest(path, r->stop, hex, &bytes, e)
 		     : digest_recorded(r, recorded, hex, e);
 
-	if (s < 0) {
-		if (s == -EINTR)
-			return NULL;
+	if (s < 0 && s != -EINTR)
 		(void)err_within(e, "a file of the transcript (give it with --file): ");
+	if (s < 0)
 		return NULL;
-	}
 	if (strncmp(hex, was, strlen(hex)) == 0)
 		return path ? path : recorded;
-	if (!path) {
+	if (path)
+		replay_differs(r, "file %s: another one, its sha256 was %.64s, is %s",
+			       path, was, hex);
+	else
 		(void)err_say(
 			e, ESTALE,
 			"%s is not the file that it was: its digest was %.64s, is %s; give the one to take with --file",
 			recorded, was, hex);
-		return NULL;
-	}
-	text_printf(&line, "file %s: another one, its sha256 was %.64s, is %s", path, was,
-		    hex);
-	replay_differs(r, text_string(&line));
 	return path;
 }
 
 static int take_files(struct replay *r, struct err *e)
 {
-	const struct peek *p = &r->start;
+	struct peek *p = &r->start;
 	bool streams[OPT_LIST_MAX] = { false };
 	int s;
 
-	r->jail = p->jail;
 	for (size_t i = 0; i < p->jail.files.count; i++) {
 		const char *item = p->jail.files.items[i];
 		const char *path = replay_file(r, item + PEEK_DIGEST + 1, item, e);
@@ -104,10 +111,10 @@ static int take_files(struct replay *r, struct err *e)
 		if (!path)
 			return -e->errnum;
 		streams[i] = item[PEEK_DIGEST + 1] != '/';
-		r->jail.files.items[i] = path;
+		p->jail.files.items[i] = path;
 	}
-	r->jail.file_limit_bytes = UINT64_MAX;
-	s = jail_binds_make(&r->jail, streams, r->stop, &r->binds, e);
+	p->jail.file_limit_bytes = UINT64_MAX;
+	s = jail_binds_make(&p->jail, streams, r->stop, &r->binds, e);
 	for (size_t i = 0; s == 0 && i < p->tests.count; i++) {
 		const char *item = p->tests.items[i];
 		const char *path = replay_file(r, item + PEEK_DIGEST + 1, item, e);
@@ -124,15 +131,16 @@ static int take_files(struct replay *r, struct err *e)
 
 static void say_options(struct replay *r)
 {
+	const struct jail_options *jail = &r->start.jail;
 	cleanup_text struct text line = { 0 };
 
-	text_printf(&line, "jail: --rootfs %s", r->jail.rootfs);
-	for (size_t i = 0; i + 1 < r->jail.pass.count; i += 2) {
-		const char *name = r->jail.pass.items[i];
+	text_printf(&line, "jail: --rootfs %s", jail->rootfs);
+	for (size_t i = 0; i + 1 < jail->pass.count; i += 2) {
+		const char *name = jail->pass.items[i];
 
 		text_printf(&line, " --%s", name);
 		if (strcmp(name, "deterministic") != 0) /* takes no value */
-			text_printf(&line, " %s", r->jail.pass.items[i + 1]);
+			text_printf(&line, " %s", jail->pass.items[i + 1]);
 	}
 	show_note(r->show, text_string(&line));
 }
@@ -141,7 +149,6 @@ static void say_options(struct replay *r)
 static int take_skills(struct replay *r, struct err *e)
 {
 	const char *recorded = r->start.skills;
-	cleanup_text struct text line = { 0 };
 	cleanup_fd int fd = -1;
 	char hex[DIGEST_HEX];
 	uint64_t bytes;
@@ -154,18 +161,19 @@ static int take_skills(struct replay *r, struct err *e)
 			"the task had the functions in %s, which is a folder, which a transcript cannot choose; give it with --skills",
 			recorded + PEEK_DIGEST + 1);
 	fd = skills_bind(r->skills, &r->binds, r->stop, hex, &bytes, e);
-	if (fd < 0 || strncmp(hex, recorded, PEEK_DIGEST) == 0)
-		return fd < 0 ? fd : 0;
-	text_printf(
-		&line,
-		"skills %s: not the functions that they were: their sha256 was %.64s, is %s",
-		r->skills, recorded, hex);
-	replay_differs(r, text_string(&line));
+	if (fd < 0)
+		return fd;
+	if (strncmp(hex, recorded, PEEK_DIGEST) != 0)
+		replay_differs(
+			r,
+			"skills %s: not the functions that they were: their sha256 was %.64s, is %s",
+			r->skills, recorded, hex);
 	return 0;
 }
 
 int replay_start(struct replay *r, struct err *e)
 {
+	struct jail_options *jail = &r->start.jail;
 	int s = take_files(r, e);
 
 	if (s == 0)
@@ -173,25 +181,24 @@ int replay_start(struct replay *r, struct err *e)
 	if (s < 0)
 		return s;
 	for (size_t i = 0; i < r->asked->pass.count; i++) {
-		if (r->jail.pass.count == OPT_LIST_MAX)
+		if (jail->pass.count == OPT_LIST_MAX)
 			return err_say(e, E2BIG, "too many options");
-		r->jail.pass.items[r->jail.pass.count++] = r->asked->pass.items[i];
+		jail->pass.items[jail->pass.count++] = r->asked->pass.items[i];
 	}
 	if (r->asked->rootfs)
-		r->jail.rootfs = r->asked->rootfs;
+		jail->rootfs = r->asked->rootfs;
 	say_options(r);
-	r->jail.stepjail = r->asked->stepjail;
+	jail->stepjail = r->asked->stepjail;
 	r->plan.stateless = r->start.stateless;
 	r->plan.deadline_ms = UINT64_MAX;
 	r->fresh = true;
 	/* from here on nothing is opened but files of a :put */
 	r->confined.policy.read_host = true;
 	r->confined.policy.needs = CONFINE_READ;
-	s = jail_plan(&r->jail, &r->binds, r->start.repl ? SESSION_REPL_OUTPUT : NULL,
+	s = jail_plan(jail, &r->binds, r->start.repl ? SESSION_REPL_OUTPUT : NULL,
 		      &r->plan, e);
 	if (s == 0)
-		s = confined_serve(&r->confined, &r->plan, &r->jail, &r->binds,
-				   r->stop, e);
+		s = confined_serve(&r->confined, &r->plan, jail, &r->binds, r->stop, e);
 	if (s == 0)
 		s = confined_go(&r->confined, r->stop, e);
 	if (s < 0)
@@ -202,34 +209,31 @@ int replay_start(struct replay *r, struct err *e)
 	return s;
 }
 
-/* the same plan, the same tree? Said once for each session */
+static const char *digest_of(const cJSON *session, const char *name)
+{
+	const char *digest = json_text(session, name);
+
+	return *digest ? digest : "not known";
+}
+
+/* the same tree, the same plan? Said once for each session */
 static void compare_session(struct replay *r)
 {
-	static const struct {
-		const char *name;
-		const char *words;
-		bool counts;
-	} rows[] = {
-		{ "root_sha256", "the root tree is another one", true },
-		{ "plan_sha256", "the jail's plan is another one (stepjail explain)",
-		  false },
-	};
 	cJSON *now = record_session(&r->session);
+	const char *was = digest_of(r->recorded, "root_sha256");
+	const char *is = digest_of(now, "root_sha256");
 
-	for (size_t i = 0; now && i < sizeof(rows) / sizeof(rows[0]); i++) {
-		cleanup_text struct text line = { 0 };
-		const char *was = json_text(r->recorded, rows[i].name);
-		const char *is = json_text(now, rows[i].name);
-
-		if (strcmp(was, is) == 0)
-			continue;
-		text_printf(&line, "%s: its sha256 was %.64s, is %s", rows[i].words,
-			    *was ? was : "not known", *is ? is : "not known");
-		if (rows[i].counts)
-			replay_differs(r, text_string(&line));
-		else
-			show_note(r->show, text_string(&line));
-	}
+	if (strcmp(was, is) != 0)
+		replay_differs(
+			r, "the root tree is another one: its sha256 was %.64s, is %s",
+			was, is);
+	was = digest_of(r->recorded, "plan_sha256");
+	is = digest_of(now, "plan_sha256");
+	if (strcmp(was, is) != 0)
+		show_say(
+			r->show,
+			"the jail's plan is another one (stepjail explain): its sha256 was %.64s, is %s",
+			was, is);
 	cJSON_Delete(now);
 	cJSON_Delete(r->recorded);
 	r->recorded = NULL;
@@ -263,31 +267,22 @@ static int take_code(struct replay *r, const cJSON *line, struct err *e)
 	/* what was left for it of the task's own limit */
 	r->session.cpu_ms = json_u32(line, "cpu_limit_ms", &cpu_ms) ? cpu_ms : 0;
 	r->pending = true;
-	return text_check(&r->code, "a step's code", e);
+	return 0;
 }
 
 /* where the next step starts from: as recorded, if it can be had */
 static int go_to(struct replay *r, const cJSON *line, struct err *e)
 {
-	struct err why;
 	uint32_t state;
+	int s;
 
 	if (r->plan.stateless || !json_u32(line, "head", &state) ||
 	    state == r->session.state)
 		return 0;
-
-	int s = session_change(&r->session, SESSION_ROLLBACK, r->session.branch, state,
-			       &why);
-
+	s = session_change(&r->session, SESSION_ROLLBACK, r->session.branch, state, e);
 	if (s == 0)
 		r->session.state = state;
-	if (s == -EINTR)
-		return err_say(e, EINTR, "%s", why.text);
-	if (s < 0 && !r->session.open) {
-		r->fresh = true;
-		return session_renew(&r->session, e);
-	}
-	return 0;
+	return s == -EINTR ? s : replay_renew(r, e);
 }
 
 static const char *why_not_again(const cJSON *line)
@@ -299,24 +294,19 @@ static const char *why_not_again(const cJSON *line)
 		       : NULL;
 }
 
-/* 0 or -errno; adds the difference, where there is one */
-static int compare_step(struct replay *r, const cJSON *line, uint32_t step, struct err *e)
+static void compare_step(struct replay *r, const cJSON *line, uint32_t step)
 {
 	cleanup_text struct text says = { 0 };
-	cleanup_text struct text head = { 0 };
 	cJSON *now = record_step(step, NULL, &r->step, NULL);
-	bool good = replay_compare(line, now, &says);
 
+	replay_compare(line, now, &says);
 	cJSON_Delete(now);
 	r->steps++;
-	text_printf(&head, "step %" PRIu32 ": %s", step, good ? "the same" : "differs");
-	if (good) {
-		show_note(r->show, text_string(&head));
-	} else {
-		replay_differs(r, text_string(&head));
-		show_text(r->show, &says);
-	}
-	return text_check(&says, "what differs", e);
+	if (says.length)
+		replay_differs(r, "step %" PRIu32 ": differs", step);
+	else
+		show_say(r->show, "step %" PRIu32 ": the same", step);
+	show_text(r->show, &says);
 }
 
 static int take_step(struct replay *r, const cJSON *line, struct err *e)
@@ -338,25 +328,11 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 	r->fresh = r->step.facts.state == STATE_LOST;
 	if (r->recorded)
 		compare_session(r);
-	if (skip) {
-		char words[100];
-
-		(void)snprintf(words, sizeof(words),
-			       "step %" PRIu32 ": not run again: %s", step, skip);
-		show_note(r->show, words);
-	} else {
-		s = compare_step(r, line, step, e);
-	}
-	return s == 0 ? go_to(r, line, e) : s;
-}
-
-/* that jail is none of the model's; its files have their digests in the line */
-static int pass_tests(struct replay *r, const cJSON *line, struct err *e)
-{
-	(void)line;
-	(void)e;
-	show_note(r->show, "an answer was judged by tests: that is not run again");
-	return 0;
+	if (skip)
+		show_say(r->show, "step %" PRIu32 ": not run again: %s", step, skip);
+	else
+		compare_step(r, line, step);
+	return go_to(r, line, e);
 }
 
 int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
@@ -365,9 +341,10 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 		const char *event;
 		int (*take)(struct replay *r, const cJSON *line, struct err *e);
 	} rows[] = {
-		{ "session", take_session }, { "code", take_code },
-		{ "step", take_step },       { "command", replay_command },
-		{ "tests", pass_tests },
+		{ "session", take_session },
+		{ "code", take_code },
+		{ "step", take_step },
+		{ "command", replay_command },
 	};
 	struct replay *r = arg;
 	int s = 0;
@@ -375,6 +352,9 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].event, event) == 0)
 			s = rows[i].take(r, line, e);
+	/* that jail is none of the model's; its files have their digests in the line */
+	if (strcmp(event, "tests") == 0)
+		show_say(r->show, "an answer was judged by tests: that is not run again");
 	return s < 0 ? s : show_check(r->show, e);
 }
 

@@ -28,13 +28,13 @@ struct replay {
 	struct stop *stop;
 	struct show *show;
 
-	struct peek start; /* what the transcript says of its jails */
+	/* what the transcript says of its jails; replay_start() makes it what they get */
+	struct peek start;
 
 	/* while it runs */
 	struct session_plan plan;
 	struct session session;
 	struct step step; /* large */
-	struct jail_options jail;
 	struct jail_binds binds;
 	struct out out; /* OUT_NONE, but for the folder that a jail had */
 	struct text code;
@@ -58,8 +58,12 @@ int replay_take(void *arg, const char *event, const cJSON *line, struct err *e);
 /** replay_free() - End the jail, free what there is; safe on a zeroed struct */
 void replay_free(struct replay *r);
 
-/** replay_differs() - Say a difference that is not a step's own (replay only) */
-void replay_differs(struct replay *r, const char *words);
+/** replay_differs() - Say a difference, and count it (replay only) */
+void replay_differs(struct replay *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** replay_renew() - Begin a new session where the last one has ended (replay only) */
+int replay_renew(struct replay *r, struct err *e);
 
 /**
  * replay_file() - The path of a recorded file (replay only)
@@ -82,10 +86,8 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e);
  * replay_compare() - Say how a step differs from what is recorded of it
  * @line:	The transcript's
  * @now:	record_step() of the step that ran now
- * @says:	Gets a line for each difference, harmless to show
- *
- * Return: true where nothing differs
+ * @says:	Gets a line for each difference, harmless to show; none where there is none
  */
-bool replay_compare(const cJSON *line, const cJSON *now, struct text *says);
+void replay_compare(const cJSON *line, const cJSON *now, struct text *says);
 
 #endif

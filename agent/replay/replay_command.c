@@ -43,57 +43,33 @@ static const struct command_row {
 	{ "drop", SESSION_DROP, false },
 	{ "put", SEND_FILE, false },
 	{ "reset", NOTHING, false },
+	{ .name = NULL },
 };
-
-static int act(struct replay *r, const struct command_row *row, uint32_t branch,
-	       uint32_t state, const cJSON *line, struct err *e)
-{
-	if (row->change == NOTHING)
-		return 0;
-	if (row->change == SEND_FILE)
-		return put(r, line, e);
-	return session_change(&r->session, (enum session_change)row->change, branch,
-			      state, e);
-}
-
-/* a command that fails now, and did not then, is a difference; there is no jail without
- * one */
-static int refused(struct replay *r, const char *name, int s, const struct err *why,
-		   struct err *e)
-{
-	cleanup_text struct text words = { 0 };
-
-	if (s == -EINTR)
-		return err_say(e, EINTR, "stopped by a signal");
-	text_printf(&words, ":%s cannot be done again: %s", name, why->text);
-	replay_differs(r, text_string(&words));
-	if (r->session.open)
-		return 0;
-	r->fresh = true;
-	return session_renew(&r->session, e);
-}
 
 int replay_command(struct replay *r, const cJSON *line, struct err *e)
 {
 	uint32_t branch = 0, state = 0;
-	struct err why = { 0 };
 	bool good = json_u32(line, "branch", &branch) && json_u32(line, "state", &state);
+	const struct command_row *row = commands;
+	int s = 0;
 
-	for (size_t i = 0; good && i < COUNT(commands); i++) {
-		const struct command_row *row = &commands[i];
-
-		if (strcmp(row->name, json_text(line, "command")) != 0)
-			continue;
-
-		int s = act(r, row, branch, state, line, &why);
-
-		if (s < 0)
-			return refused(r, row->name, s, &why, e);
-		if (row->moves) {
-			r->session.branch = branch;
-			r->session.state = state;
-		}
-		return 0;
+	while (row->name && strcmp(row->name, json_text(line, "command")) != 0)
+		row++;
+	if (!good || !row->name)
+		return err_say(e, EBADMSG, "the transcript has a command that is none");
+	if (row->change == SEND_FILE)
+		s = put(r, line, e);
+	else if (row->change != NOTHING)
+		s = session_change(&r->session, (enum session_change)row->change, branch,
+				   state, e);
+	if (s < 0 && s != -EINTR) {
+		/* it did not fail then; and there is no jail without a session */
+		replay_differs(r, ":%s cannot be done again: %s", row->name, e->text);
+		return replay_renew(r, e);
 	}
-	return err_say(e, EBADMSG, "the transcript has a command that is none");
+	if (s == 0 && row->moves) {
+		r->session.branch = branch;
+		r->session.state = state;
+	}
+	return s;
 }

@@ -10,18 +10,13 @@
 #include "agent/session/media.h"
 #include "init/wire.h"
 
-const char *media_noun(uint16_t kind)
-{
-	static const char *const nouns[MEDIA_KINDS] = {
-		[MEDIA_TEXT] = "a text",
-		[MEDIA_HTML] = "HTML",
-		[MEDIA_JSON] = "JSON",
-		[MEDIA_PNG] = "a picture",
-		[MEDIA_SVG] = "a picture as SVG",
-	};
-
-	return nouns[kind];
-}
+const struct media_form media_forms[MEDIA_KINDS] = {
+	[MEDIA_TEXT] = { "text", "txt", "a text" },
+	[MEDIA_HTML] = { "html", "html", "HTML" },
+	[MEDIA_JSON] = { "json", "json", "JSON" },
+	[MEDIA_PNG] = { "png", "png", "a picture" },
+	[MEDIA_SVG] = { "svg", "svg", "a picture as SVG" },
+};
 
 void media_clear(struct media_list *l)
 {

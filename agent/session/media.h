@@ -60,11 +60,14 @@ void media_clear(struct media_list *l);
 const struct media_item *media_take(struct media_list *l, uint16_t type,
 				    const char *bytes, size_t length);
 
-/** media_png_size() - What a PNG's first chunk says of its size; false where it is none */
+/** media_png_size() - What the first chunk of a PNG says of its size; false where there is
+ * none. PNG (third edition), 11.2.1 */
 bool media_png_size(const struct media_item *m, uint32_t *width, uint32_t *height);
 
-/** media_noun() - "a picture": for people and models */
-const char *media_noun(uint16_t kind);
+/* a kind: in a transcript, behind a file's name, for people and models */
+extern const struct media_form {
+	const char *name, *ending, *noun;
+} media_forms[MEDIA_KINDS];
 
 /** media_find() - The object's item of that kind, or NULL */
 const struct media_item *media_find(const struct media_list *l, uint32_t object,

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,11 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
 #include "agent/show/show.h"
+#include "init/io.h"
 
 enum ink { INK_PLAIN, INK_HEAD, INK_CODE, INK_GOOD, INK_BAD, INK_DIM, INK_COUNT };
 
@@ -36,12 +39,13 @@ void show_open(struct show *s, int fd, enum show_color color, struct stop *stop)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
-	bool plain = (no_color && *no_color) || (term && strcmp(term, "dumb") == 0) ||
-		     fd < 0 || !isatty(fd);
+	bool terminal = fd >= 0 && isatty(fd) == 1;
+	bool plain = !terminal || (no_color && *no_color) ||
+		     (term && strcmp(term, "dumb") == 0);
 
 	*s = (struct show){
 		.fd = fd,
-		.terminal = fd >= 0 && isatty(fd) == 1,
+		.terminal = terminal,
 		.color = color == SHOW_ALWAYS || (color == SHOW_AUTO && !plain),
 		.stop = stop,
 	};
@@ -67,32 +71,31 @@ static size_t columns(const struct show *s)
 								   : USUAL_COLUMNS;
 }
 
-static void put_inked(struct show *s, enum ink ink, const char *at)
+/* ink per line: a reader that pages or cuts never sees a colour without its end */
+static void put_inked(struct show *s, enum ink ink, const struct text *text)
 {
 	cleanup_text struct text all = { 0 };
-	bool inked = s->color && inks[ink][0];
 
-	/* ink per line: a reader that pages or cuts never sees a colour without its end
-	 */
-	while (*at) {
+	for (const char *at = text_string(text); *at;) {
 		size_t line = strcspn(at, "\n");
+		bool inked = s->color && inks[ink][0] && line;
 
-		text_puts(&all, inked && line ? inks[ink] : "");
+		text_puts(&all, inked ? inks[ink] : "");
 		text_add(&all, at, line);
-		text_puts(&all, inked && line ? INK_RESET : "");
-		text_puts(&all, at[line] ? "\n" : "");
-		at += line + (at[line] ? 1 : 0);
+		text_puts(&all, inked ? INK_RESET : "");
+		at += line;
+		if (*at)
+			text_add(&all, at++, 1);
 	}
-	if (all.failed)
-		s->failed = all.failed;
-	else
-		s->failed = -stop_write(s->stop, s->fd, all.bytes, all.length);
+	s->failed = text->failed ? text->failed
+		    : all.failed ? all.failed
+				 : -stop_write(s->stop, s->fd, all.bytes, all.length);
 }
 
 /* mark: of a part that a line is broken into; NULL breaks none */
 static void put(struct show *s, enum ink ink, const char *mark, const struct text *text)
 {
-	cleanup_text struct text all = { 0 };
+	cleanup_text struct text all = { .failed = text->failed };
 	size_t width = mark ? columns(s) : 0;
 
 	if (s->fd < 0 || s->failed || !text->length)
@@ -102,29 +105,46 @@ static void put(struct show *s, enum ink ink, const char *mark, const struct tex
 		escape_fold(&all, mark, text->bytes, text->length, width);
 	else
 		text_add(&all, text->bytes, text->length);
-	if (all.failed)
-		s->failed = all.failed;
-	else
-		put_inked(s, ink, text_string(&all));
+	put_inked(s, ink, &all);
 }
 
-static void put_line(struct show *s, enum ink ink, const char *line)
+static void put_line(struct show *s, enum ink ink, const char *mark, const char *line)
 {
 	cleanup_text struct text text = { 0 };
 
 	escape_line(&text, line, strlen(line));
 	text_puts(&text, "\n");
-	put(s, ink, OWN_MARK, &text);
+	put(s, ink, mark, &text);
+}
+
+/* words of a model or a jail */
+static void put_words(struct show *s, enum ink ink, const char *mark, const char *words,
+		      size_t length)
+{
+	cleanup_text struct text text = { 0 };
+
+	escape_lines(&text, mark, words, length);
+	put(s, ink, mark, &text);
 }
 
 void show_line(struct show *s, const char *line)
 {
-	put_line(s, INK_HEAD, line);
+	put_line(s, INK_HEAD, OWN_MARK, line);
 }
 
 void show_note(struct show *s, const char *line)
 {
-	put_line(s, INK_DIM, line);
+	put_line(s, INK_DIM, OWN_MARK, line);
+}
+
+void show_say(struct show *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cleanup_free char *line = memory_vprintf(fmt, ap);
+	va_end(ap);
+	show_note(s, line);
 }
 
 void show_complaint(struct show *s, const char *words)
@@ -146,11 +166,7 @@ void show_complaint(struct show *s, const char *words)
 
 void show_place(struct show *s, const char *line)
 {
-	cleanup_text struct text text = { 0 };
-
-	escape_line(&text, line, strlen(line));
-	text_puts(&text, "\n");
-	put(s, INK_DIM, NULL, &text);
+	put_line(s, INK_DIM, NULL, line);
 }
 
 void show_text(struct show *s, const struct text *text)
@@ -160,18 +176,12 @@ void show_text(struct show *s, const struct text *text)
 
 void show_words(struct show *s, const char *words, size_t length)
 {
-	cleanup_text struct text text = { 0 };
-
-	if (s->seen)
-		return;
-	escape_lines(&text, SAID_MARK, words, length);
-	put(s, INK_DIM, SAID_MARK, &text);
+	if (!s->seen)
+		put_words(s, INK_DIM, SAID_MARK, words, length);
 }
 
 void show_thinking(struct show *s, const char *words, size_t length)
 {
-	cleanup_text struct text text = { 0 };
-	cleanup_text struct text line = { 0 };
 	size_t shown = utf8_floor(words, length, THINKING_BYTES);
 	size_t lines = 0;
 
@@ -181,12 +191,9 @@ void show_thinking(struct show *s, const char *words, size_t length)
 		if (words[i] == '\n' && ++lines == THINKING_LINES)
 			shown = i + 1;
 	show_note(s, "thinking");
-	escape_lines(&text, SAID_MARK, words, shown);
-	put(s, INK_DIM, SAID_MARK, &text);
-	if (shown == length)
-		return;
-	text_printf(&line, "%zu more bytes of thinking are not shown", length - shown);
-	show_note(s, text_string(&line));
+	put_words(s, INK_DIM, SAID_MARK, words, shown);
+	if (shown < length)
+		show_say(s, "%zu more bytes of thinking are not shown", length - shown);
 }
 
 void show_live(struct show *s, const char *words, size_t length)
@@ -200,10 +207,7 @@ void show_live(struct show *s, const char *words, size_t length)
 		live_add(&s->live, words, length, SAID_MARK, columns(s), &text);
 	else
 		s->seen = live_end(&s->live, SAID_MARK, columns(s), &text);
-	if (text.failed)
-		s->failed = text.failed;
-	else if (text.length)
-		put_inked(s, INK_DIM, text_string(&text));
+	put_inked(s, INK_DIM, &text);
 	if (words && s->live.full && !full)
 		show_note(s, "the rest of this reply is shown when all of it is here");
 }
@@ -211,17 +215,15 @@ void show_live(struct show *s, const char *words, size_t length)
 void show_code(struct show *s, uint64_t number, uint64_t total, const char *code,
 	       size_t length)
 {
-	cleanup_text struct text text = { 0 };
 	char line[64];
 
 	s->seen = false;
 	(void)snprintf(line, sizeof(line),
 		       total ? "step %" PRIu64 " of %" PRIu64 : "step %" PRIu64, number,
 		       total);
-	put_line(s, INK_PLAIN, "");
-	put_line(s, INK_HEAD, line);
-	escape_lines(&text, CODE_MARK, code, length);
-	put(s, INK_CODE, CODE_MARK, &text);
+	show_line(s, "");
+	show_line(s, line);
+	put_words(s, INK_CODE, CODE_MARK, code, length);
 }
 
 static void show_clip(struct show *s, enum ink ink, const char *mark,
@@ -248,7 +250,7 @@ void show_step(struct show *s, const struct step *step)
 		    units_say_time(step->wall_ms, time, sizeof(time)));
 	verdict_words(&step->facts, &line);
 	put_line(s, step->facts.verdict == VERDICT_COMPLETED ? INK_GOOD : INK_BAD,
-		 text_string(&line));
+		 OWN_MARK, text_string(&line));
 }
 
 void show_said_by(struct show *s, const struct clip *clip)
@@ -264,10 +266,7 @@ void show_said(struct show *s, struct clip *clip)
 
 void show_answer(struct show *s, const char *answer, size_t length)
 {
-	cleanup_text struct text text = { 0 };
-
-	put_line(s, INK_PLAIN, "");
-	put_line(s, INK_HEAD, "answer");
-	escape_lines(&text, CODE_MARK, answer, length);
-	put(s, INK_PLAIN, CODE_MARK, &text);
+	show_line(s, "");
+	show_line(s, "answer");
+	put_words(s, INK_PLAIN, CODE_MARK, answer, length);
 }

@@ -47,6 +47,9 @@ void show_line(struct show *s, const char *line);
 /** show_note() - A line about waiting and other small things */
 void show_note(struct show *s, const char *line);
 
+/** show_say() - As show_note(), formatted */
+void show_say(struct show *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /** show_complaint() - What was wrong with a reply, in one line or several */
 void show_complaint(struct show *s, const char *words);
 

@@ -68,14 +68,12 @@ static int add_jail(struct skills *s, const struct jail_options *jail,
 /* a folder that others keep, for reading, is of use, too */
 static void ask_writable(struct skills *s)
 {
-	cleanup_text struct text line = { 0 };
-
 	if (!s->save || faccessat(s->fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
 		return;
 	s->save = false;
-	text_printf(&line, "skills: no function will be saved: %s cannot be written: %s",
-		    s->dir, strerror(errno));
-	show_note(s->task->show, text_string(&line));
+	show_say(s->task->show,
+		 "skills: no function will be saved: %s cannot be written: %s", s->dir,
+		 strerror(errno));
 }
 
 int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
@@ -145,9 +143,8 @@ static int add_modules(struct skills *s, struct err *e)
 	text_puts(&order, "2\n{}");
 	r = skills_run(s, &order, &said, e);
 	if (r == -EBADMSG) {
-		text_printf(&lines, "skills: the modules in %s cannot be listed: %s",
-			    s->dir, e->text);
-		show_note(s->task->show, text_string(&lines));
+		show_say(s->task->show, "skills: the modules in %s cannot be listed: %s",
+			 s->dir, e->text);
 		return 0;
 	}
 	if (r < 0)
