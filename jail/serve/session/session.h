@@ -110,9 +110,14 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 		       uint32_t branch, uint32_t from);
 
 /**
- * step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none
+ * step_begin() - Ask a state for the process of a step
+ * @step:	NULL where there was no memory for it. One that cannot be asked for is
+ *		forgotten
+ * @fds:	STEP_FDS of them, all taken; gets the ends of its pipes
+ * @count:	How many of them are sent
  */
-int step_fds(struct step *step, int *fds, struct err *e);
+int step_begin(struct step *step, struct state *of, const struct wire_header *h,
+	       const void *payload, int *fds, size_t count, struct err *e);
 
 /** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
@@ -124,38 +129,17 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 void prefork_prepare(struct session *s, uint32_t branch);
 /** prefork_find() - A step that waits and was made from this state, or NULL */
 struct step *prefork_find(const struct session *s, uint32_t from);
-/** prefork_born() - Its process has said STARTED */
-void prefork_born(struct step *step);
 /** prefork_end() - It is not wanted any more */
 void prefork_end(struct step *step);
 /** prefork_dismiss() - Kill such a process; it is known until init has reaped it */
 void prefork_dismiss(struct state *state);
-/** prefork_forget() - Its process is gone */
-void prefork_forget(struct step *step);
 /** prefork_prune() - End those whose state no branch is at */
 void prefork_prune(struct session *s);
-/** prefork_end_all() - With the session */
-void prefork_end_all(struct session *s);
 
 /* session_step.c */
 
-/**
- * step_after() - The next of all steps of a session: those that run, then those that wait
- * for a source
- * @step:	NULL for the first
- *
- * Return: NULL after the last
- */
-struct step *step_after(const struct session *s, const struct step *step);
-
 /** step_of_pid() - The step whose process has this pid in the jail, or NULL */
 struct step *step_of_pid(const struct session *s, pid_t pid);
-
-/** step_unlink() - Take it out of a list; false: it is not there */
-bool step_unlink(struct step **list, const struct step *step);
-
-/** step_exit() - Its process has ended, as init says */
-void step_exit(struct step *step, const struct wire_exit *exit);
 
 /** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
@@ -171,6 +155,9 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 
 /** step_forget() - Free it, at the end of the turn; its state is the caller's */
 void step_forget(struct step *step);
+
+/** step_discard() - The same, and its state, if it has any */
+void step_discard(struct step *step);
 
 /** state_new() - Return: NULL without memory */
 struct state *state_new(struct session *s, uint32_t number, int channel);

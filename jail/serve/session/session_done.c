@@ -192,8 +192,7 @@ static void done_file(struct step *step)
 		serve_put(s->serve, step->kind == KIND_PUT ? WIRE_STATE : WIRE_END,
 			  s->number, step->branch, json, (size_t)n);
 	}
-	state_free(step->state);
-	step_forget(step);
+	step_discard(step);
 }
 
 /* After the answer: the step's process is a state now, or its state is freed. */
@@ -201,12 +200,12 @@ static void settle(struct step *step, bool lives)
 {
 	struct state *state = step->state;
 
-	if (lives) {
-		sweep_score(state, false);
-		state->bytes = sweep_bytes(state);
-	} else {
-		state_free(state);
+	if (!lives) {
+		step_discard(step);
+		return;
 	}
+	sweep_score(state, false);
+	state->bytes = sweep_bytes(state);
 	step_forget(step);
 }
 
@@ -286,10 +285,17 @@ static void hear_last_words(struct session *s, pid_t pid)
 
 static void end_of_step(struct step *step, const struct wire_exit *exit)
 {
-	if (step->waits)
-		prefork_forget(step);
-	else
-		step_exit(step, exit);
+	if (step->waits) {
+		step_discard(step);
+		return;
+	}
+	step->exit = *exit;
+	step->have_exit = true;
+	/* the pid may be another process's now */
+	step->state->pid = -1;
+	step->state->told = 0;
+	limit_end(step);
+	done_step(step);
 }
 
 /* End a step whose pid was not known. Return: false where none of them can be this
@@ -298,9 +304,9 @@ static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exi
 {
 	bool found = false;
 
-	for (struct step *step = step_after(s, NULL), *next;
-	     step && s->phase == PHASE_OPEN; step = next) {
-		next = step_after(s, step);
+	for (struct step *step = s->steps, *next; step && s->phase == PHASE_OPEN;
+	     step = next) {
+		next = step->next;
 		if (step->state->told != pid)
 			continue;
 		found = true;

@@ -107,7 +107,10 @@ static void end_steps(struct session *s)
 
 		if (step->killed == NOT_KILLED && !step->have_exit)
 			step->killed = VERDICT_CANCELLED;
-		done_step(step);
+		if (step->waits)
+			step_discard(step);
+		else
+			done_step(step);
 	}
 }
 
@@ -132,7 +135,6 @@ void session_end(struct session *s, const char *fmt, ...)
 	sweep_stop(s);
 	measure_end(s);
 	end_steps(s);
-	prefork_end_all(s);
 	if (s->first)
 		state_free(s->first);
 	s->first = NULL;

@@ -134,7 +134,7 @@ uint64_t limit_process_cpu_us(pid_t pid)
 static void kill_for_memory(struct session *s, uint64_t asked_ms)
 {
 	for (struct step *step = s->steps; step; step = step->next)
-		if (step->state->host && step->kind == KIND_RUN &&
+		if (step->state->host && step->kind == KIND_RUN && !step->waits &&
 		    step->start_ms <= asked_ms)
 			limit_kill(step, VERDICT_MEMORY);
 }
@@ -197,8 +197,7 @@ static bool has_orphans(const struct session *s)
 {
 	/* a process that was asked for and has not told its pid yet would look like an
 	 * orphan */
-	for (const struct step *step = step_after(s, NULL); step;
-	     step = step_after(s, step))
+	for (const struct step *step = s->steps; step; step = step->next)
 		if (!step->state->host)
 			return false;
 	return !sweep_has_none(s, s->init);
@@ -287,7 +286,7 @@ void limit_begin(struct step *step)
 		return;
 	step->alone = true;
 	for (struct step *other = s->steps; other; other = other->next)
-		if (other != step && other->state->host)
+		if (other != step && other->state->host && !other->waits)
 			step->alone = other->alone = false;
 	if (step->shot) { /* KILL came before the process was there */
 		event_loop_unset(loop, &step->wall);

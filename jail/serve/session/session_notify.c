@@ -178,7 +178,7 @@ static bool is_alone(const struct session *s, const struct state *own)
 	bool there = false;
 
 	for (const struct step *step = s->steps; step; step = step->next) {
-		if (step->kind != KIND_RUN)
+		if (step->kind != KIND_RUN || step->waits)
 			continue;
 		if (there || (own && own != step->state))
 			return false;

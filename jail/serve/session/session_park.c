@@ -57,7 +57,7 @@ static void ring_late(struct bell *b)
 		limit_signal(state, SIGKILL);
 		s->restless++;
 	} else if (late) { /* the process was asked for, and has not come */
-		prefork_forget(state->step);
+		step_discard(state->step);
 	} else {
 		event_loop_set(&s->serve->loop, b, clock_now_ms() + LATE_MS);
 	}
@@ -140,7 +140,7 @@ static struct state *caller(struct session *s, pid_t host)
 	state = sweep_known(s, host);
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
-		if (step->kind == KIND_RUN &&
+		if (step->kind == KIND_RUN && !step->waits &&
 		    (!step->media.held || !state || state == step->state))
 			step_drain(step->state);
 	}
@@ -162,8 +162,8 @@ static bool all_rest(const struct session *s)
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (!s->states.state[i]->parked && !s->states.state[i]->ending)
 			return false;
-	for (const struct step *step = s->preforks; step; step = step->next)
-		if (!step->state->parked)
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->waits && !step->state->parked)
 			return false;
 	return true;
 }

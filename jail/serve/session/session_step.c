@@ -78,30 +78,25 @@ static void free_step(struct later *l)
 	free(step);
 }
 
-struct step *step_after(const struct session *s, const struct step *step)
-{
-	struct step *next = step ? step->next : s->steps;
-
-	return next || (step && step->waits) ? next : s->preforks;
-}
-
 struct step *step_of_pid(const struct session *s, pid_t pid)
 {
-	struct step *step = step_after(s, NULL);
+	struct step *step = s->steps;
 
 	while (step && step->state->pid != pid)
-		step = step_after(s, step);
+		step = step->next;
 	return step;
 }
 
-bool step_unlink(struct step **list, const struct step *step)
+static void unlist(const struct step *step)
 {
-	while (*list && *list != step)
-		list = &(*list)->next;
-	if (!*list)
-		return false;
-	*list = step->next;
-	return true;
+	struct step **at = &step->session->steps;
+
+	while (*at && *at != step)
+		at = &(*at)->next;
+	if (!*at) /* it has not begun */
+		return;
+	*at = step->next;
+	step->session->serve->steps -= !step->waits;
 }
 
 void step_forget(struct step *step)
@@ -110,10 +105,7 @@ void step_forget(struct step *step)
 	struct event_loop *loop = &s->serve->loop;
 	struct branch *b = states_branch(&s->states, step->branch);
 
-	if (step_unlink(&s->steps, step))
-		s->serve->steps--;
-	else
-		(void)step_unlink(&s->preforks, step);
+	unlist(step);
 	if (b && b->step == step)
 		b->step = NULL;
 	if (s->sweep.step == step)
@@ -125,6 +117,13 @@ void step_forget(struct step *step)
 		event_loop_close(loop, &step->out[i].port);
 	event_loop_close(loop, &step->in);
 	event_loop_later(loop, &step->end, free_step);
+}
+
+void step_discard(struct step *step)
+{
+	if (step->state)
+		state_free(step->state);
+	step_forget(step);
 }
 
 const char *const step_frames[] = { "RUN", "END", "GET", "LIST" };
@@ -139,8 +138,7 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 	why.frame = s->once.is ? "ONCE" : step_frames[step->kind];
 	why.step = step->kind == KIND_RUN ? step->number : 0;
 	say_refused(s->serve, s->number, step->branch, &why, words);
-	state_free(step->state);
-	step_forget(step);
+	step_discard(step);
 }
 
 /* No process was made for the step. One that was to be made ready can be asked for again,
@@ -185,8 +183,10 @@ static void take_born(struct step *step, const struct wire_header *h,
 		step->threads = born.threads;
 		return;
 	}
-	if (step->waits)
-		prefork_born(step);
+	if (step->unwanted)
+		prefork_end(step);
+	else if (step->waits)
+		sweep_score(state, true);
 	else
 		limit_begin(step);
 }
@@ -281,7 +281,7 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
 		return;
 	memcpy(&fail, payload, sizeof(fail));
-	for (struct step *step = step_after(s, NULL); step; step = step_after(s, step))
+	for (struct step *step = s->steps; step; step = step->next)
 		if (step->asked == h->step && step->from == state->number &&
 		    step->state->host == 0) {
 			not_begun(step, err_told(fail.errnum),
@@ -355,20 +355,9 @@ void step_drain(struct state *state)
 
 void step_hear_births(struct session *s)
 {
-	for (struct step *step = step_after(s, NULL), *next; step; step = next) {
-		next = step_after(s, step);
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
 		if (step->state->host == 0)
 			step_receive(step->state);
 	}
-}
-
-void step_exit(struct step *step, const struct wire_exit *exit)
-{
-	step->exit = *exit;
-	step->have_exit = true;
-	/* the pid may be another process's now */
-	step->state->pid = -1;
-	step->state->told = 0;
-	limit_end(step);
-	done_step(step);
 }

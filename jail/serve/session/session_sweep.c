@@ -125,8 +125,7 @@ struct state *sweep_known(const struct session *s, pid_t host)
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (s->states.state[i]->host == host)
 			return s->states.state[i];
-	for (const struct step *step = step_after(s, NULL); step;
-	     step = step_after(s, step))
+	for (const struct step *step = s->steps; step; step = step->next)
 		/* the pid of a process that has ended may be another's by now */
 		if (step->state->host == host && !step->have_exit && !step->state->told)
 			return step->state;
@@ -234,8 +233,8 @@ static bool awaits_births(struct session *s)
 	bool waits = false;
 
 	step_hear_births(s);
-	for (struct step *step = step_after(s, NULL), *next; step; step = next) {
-		next = step_after(s, step);
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
 		if (step->state->host || !step->state->channel.events)
 			continue;
 		if (!is_late(step)) {
@@ -244,7 +243,7 @@ static bool awaits_births(struct session *s)
 		}
 		s->silent = true;
 		if (step->waits)
-			prefork_forget(step);
+			step_discard(step);
 	}
 	return waits;
 }
@@ -307,7 +306,7 @@ static unsigned int walk_on(struct session *s)
 static bool is_running(const struct session *s)
 {
 	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->kind == KIND_RUN)
+		if (step->kind == KIND_RUN && !step->waits)
 			return true;
 	return false;
 }

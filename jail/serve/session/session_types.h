@@ -170,8 +170,7 @@ struct session {
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
 	struct states states;
-	struct step *steps;    /* that run */
-	struct step *preforks; /* that wait for a source */
+	struct step *steps;    /* that run, or wait for a source: see waits */
 	uint64_t memory_bytes; /* of all processes, as last looked at */
 	struct state *first;   /* state 0, until it is in the table */
 	struct notify_policy policy;
