@@ -61,9 +61,11 @@ void event_loop_unset(struct event_loop *h, struct bell *b)
 	b->at_ms = 0;
 }
 
-void event_loop_later(struct event_loop *h, struct later *l, void (*act)(struct later *l))
+void event_loop_later(struct event_loop *h, struct later *l, void (*act)(void *owner),
+		      void *owner)
 {
 	l->act = act;
+	l->owner = owner;
 	l->next = h->laters;
 	h->laters = l;
 }
@@ -116,7 +118,7 @@ int event_loop_turn(struct event_loop *h, struct err *e)
 		struct later *l = h->laters;
 
 		h->laters = l->next;
-		l->act(l);
+		l->act(l->owner);
 	}
 	return 0;
 }

@@ -29,7 +29,8 @@ struct bell {
 
 /* an action for the end of the turn, when no fetched event points to memory any more */
 struct later {
-	void (*act)(struct later *l);
+	void (*act)(void *owner);
+	void *owner;
 	struct later *next;
 };
 
@@ -65,9 +66,9 @@ void event_loop_set(struct event_loop *h, struct bell *b, uint64_t at_ms);
 /** event_loop_unset() - Do not ring; nothing for a bell that is not set */
 void event_loop_unset(struct event_loop *h, struct bell *b);
 
-/** event_loop_later() - Call @act at the end of the turn, to free memory for instance */
-void event_loop_later(struct event_loop *h, struct later *l,
-		      void (*act)(struct later *l));
+/** event_loop_later() - Call @act at the end of the turn, such as free(3) */
+void event_loop_later(struct event_loop *h, struct later *l, void (*act)(void *owner),
+		      void *owner);
 
 /**
  * event_loop_turn() - Wait, serve the ports that are ready, ring the bells that are due

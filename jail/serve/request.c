@@ -236,7 +236,7 @@ static int do_drop(struct request *q, struct err *e)
 			&q->why, e, REFUSAL_OUT_OF_TURN,
 			"branch %u is the session's only one: CLOSE the session",
 			q->name);
-	io_close_fd(&q->branch->source);
+	io_close_fd(&q->branch->source.fd);
 	states_drop(&q->session->states, q->branch);
 	q->branch = NULL;
 	done_prune(q->session);

@@ -234,7 +234,7 @@ static void check_session(struct session *s)
 
 		HOLDS(states_find(t, b->head));
 		HOLDS(!b->step || b->step->branch == b->name);
-		HOLDS(b->source_bytes <= STEP_SOURCE_MAX);
+		HOLDS(b->source.bytes <= STEP_SOURCE_MAX);
 	}
 	for (unsigned int i = 0; i < t->count; i++) {
 		HOLDS(!t->state[i]->step);

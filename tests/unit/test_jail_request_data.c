@@ -203,7 +203,7 @@ START_TEST(a_path_is_some_bytes_without_a_nul)
 		asker_refused("a path has");
 	}
 	asker_asked_nothing();
-	ck_assert_int_eq(asker_session.put.data, -1);
+	ck_assert_int_eq(asker_session.put.file.fd, -1);
 }
 END_TEST
 
@@ -260,7 +260,7 @@ static int asked_put(uint32_t mode)
 	ck_assert_uint_eq(f.op, STEP_FILE_PUT);
 	ck_assert_uint_eq(f.mode, mode);
 	ck_assert_uint_eq(bytes[sizeof(f)], 'p');
-	ck_assert_int_eq(asker_session.put.data, -1);
+	ck_assert_int_eq(asker_session.put.file.fd, -1);
 	(void)close(fds[STEP_FD_CHANNEL]);
 	return fds[STEP_FD_DATA];
 }

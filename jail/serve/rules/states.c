@@ -46,7 +46,7 @@ int states_fork(struct states *t, uint32_t name, uint32_t head)
 	t->branch[t->branches++] = (struct branch){
 		.name = name,
 		.head = head,
-		.source = -1,
+		.source = { .fd = -1 },
 	};
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "init/err.h"
 #include "jail/base/event_loop.h"
 
 #define STATES_MAX 512 /* those that are ending are still among them */
@@ -42,14 +43,19 @@ struct state {
 	struct later end;
 };
 
+/* what comes in pieces, until it is whole */
+struct pieces {
+	int fd; /* memfd, -1 for none */
+	uint64_t bytes;
+	struct err error; /* why it is refused, which is told when it is to be used */
+};
+
 struct branch {
 	uint32_t name;
-	uint32_t head; /* the state that it is at */
-	bool lost;     /* that state ended by itself */
-	int source;    /* memfd of the next step's source, -1 for none */
-	uint32_t source_bytes;
-	int refused;       /* errno of a piece of it, 0 for none */
-	struct step *step; /* that runs on it, or NULL */
+	uint32_t head;        /* the state that it is at */
+	bool lost;            /* that state ended by itself */
+	struct pieces source; /* of the next step */
+	struct step *step;    /* that runs on it, or NULL */
 };
 
 struct states {

@@ -39,12 +39,10 @@ struct session *session_find(struct serve *serve, uint32_t number)
 	return s;
 }
 
-static void free_session(struct later *l)
+/* make() has mapped it */
+static void free_session(void *session)
 {
-	struct session *s = (struct session *)((char *)l - offsetof(struct session, end));
-
-	/* make() has mapped it */
-	(void)munmap(s, sizeof(*s));
+	(void)munmap(session, sizeof(struct session));
 }
 
 static struct session **list_of(struct session *s)
@@ -77,9 +75,9 @@ static void forget(struct session *s)
 	tmpfs_usage_close(&s->tmpfs);
 	cgroup_close(&s->cgroup);
 	io_close_fd(&s->facts);
-	io_close_fd(&s->put.data);
+	io_close_fd(&s->put.file.fd);
 	io_close_fd(&s->once.source);
-	event_loop_later(loop, &s->end, free_session);
+	event_loop_later(loop, &s->end, free_session, s);
 }
 
 void session_ended(struct session *s, const struct err *e)
@@ -141,7 +139,7 @@ void session_end(struct session *s, const char *fmt, ...)
 	for (unsigned int i = 0; i < s->states.count; i++)
 		state_free(s->states.state[i]);
 	for (unsigned int i = 0; i < s->states.branches; i++)
-		io_close_fd(&s->states.branch[i].source);
+		io_close_fd(&s->states.branch[i].source.fd);
 	s->states.count = s->states.branches = 0;
 	event_loop_close(loop, &s->listener);
 	s->refused.fd = -1;
@@ -274,7 +272,7 @@ static struct session *make(struct serve *serve)
 		return NULL;
 	s->serve = serve;
 	s->once.source = -1;
-	s->put.data = -1;
+	s->put.file.fd = -1;
 	s->tmpfs = TMPFS_USAGE_NONE;
 	s->cgroup = CGROUP_NONE;
 	s->facts = s->refused.fd = -1;

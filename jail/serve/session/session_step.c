@@ -31,11 +31,6 @@
 #define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
 
-static void free_state(struct later *l)
-{
-	free((char *)l - offsetof(struct state, end));
-}
-
 void state_hang_up(struct state *state)
 {
 	(void)event_loop_listen(&state->session->serve->loop, &state->channel, 0);
@@ -47,7 +42,7 @@ void state_free(struct state *state)
 	park_end(state);
 	state_hang_up(state);
 	io_close_fd(&state->pidfd);
-	event_loop_later(&state->session->serve->loop, &state->end, free_state);
+	event_loop_later(&state->session->serve->loop, &state->end, free, state);
 }
 
 static void serve_channel(struct port *p, uint32_t events)
@@ -68,14 +63,6 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	state->channel = PORT(channel, serve_channel, state);
 	park_prepare(state);
 	return state;
-}
-
-static void free_step(struct later *l)
-{
-	struct step *step = (struct step *)((char *)l - offsetof(struct step, end));
-
-	free(step->input);
-	free(step);
 }
 
 struct step *step_of_pid(const struct session *s, pid_t pid)
@@ -116,7 +103,9 @@ void step_forget(struct step *step)
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		event_loop_close(loop, &step->out[i].port);
 	event_loop_close(loop, &step->in);
-	event_loop_later(loop, &step->end, free_step);
+	free(step->input);
+	step->input = NULL;
+	event_loop_later(loop, &step->end, free, step);
 }
 
 void step_discard(struct step *step)

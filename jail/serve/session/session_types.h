@@ -183,10 +183,7 @@ struct session {
 	uint32_t next_step, file_ops; /* numbers: of the next step, of the last file */
 	struct put {
 		bool under_way;
-		int data;         /* memfd, or -1 */
-		struct err error; /* why it is refused, which is told at its END */
-		struct refusal why;
-		uint64_t bytes;
+		struct pieces file;
 		uint32_t branch, mode;
 		size_t path_bytes;
 		char path[STEP_PATH_MAX];

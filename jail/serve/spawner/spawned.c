@@ -44,11 +44,6 @@ static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
 	return spawner_say(j->spawner, &a, NULL, 0) != -EAGAIN;
 }
 
-static void free_spawned(struct later *l)
-{
-	free(SPAWNED_OF(l, forget));
-}
-
 static void forget(struct spawned *j)
 {
 	struct spawner *p = j->spawner;
@@ -58,7 +53,7 @@ static void forget(struct spawned *j)
 		at = &(*at)->next;
 	*at = j->next;
 	p->count--;
-	event_loop_later(&p->loop, &j->forget, free_spawned);
+	event_loop_later(&p->loop, &j->forget, free, j);
 }
 
 /* what the supervisor gets; its leaf stays, to be ended */
