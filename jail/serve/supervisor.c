@@ -151,7 +151,6 @@ static int start(struct serve *s, const struct plan *p, int spawner, struct err 
 
 	s->plan = p;
 	s->client = PORT(STDIN_FILENO, serve_client, s);
-	spare_open(s);
 	if (r < 0)
 		return r;
 	s->spawner = PORT(spawner, serve_spawner, s);

@@ -24,6 +24,7 @@
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_park.h"
+#include "jail/serve/session/session_sweep.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CHANNELS_MAX 64
@@ -121,7 +122,7 @@ int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t bef
 {
 	HOLDS(host == getpid());
 	HOLDS(before == state->host);
-	if (told <= 1 || states_of_pid(&state->session->states, (pid_t)told))
+	if (told <= 1 || sweep_of_pid(state->session, (pid_t)told))
 		return err_say(e, EPERM, "another process");
 	state->pid = (pid_t)told;
 	state->host = host;

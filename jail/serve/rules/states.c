@@ -15,14 +15,6 @@ struct state *states_find(const struct states *t, uint32_t number)
 	return NULL;
 }
 
-struct state *states_of_pid(const struct states *t, pid_t pid)
-{
-	for (unsigned int i = 0; i < t->count; i++)
-		if (t->state[i]->pid == pid)
-			return t->state[i];
-	return NULL;
-}
-
 struct branch *states_branch(struct states *t, uint32_t name)
 {
 	for (unsigned int i = 0; i < t->branches; i++)

@@ -68,10 +68,6 @@ struct states {
 /** states_find() - The state of this number that has not been told to end, or NULL */
 struct state *states_find(const struct states *t, uint32_t number);
 
-/** states_of_pid() - The state of this pid in the jail, also one that is ending, or
- * NULL */
-struct state *states_of_pid(const struct states *t, pid_t pid);
-
 /** states_branch() - The branch of this name, or NULL */
 struct branch *states_branch(struct states *t, uint32_t name);
 

@@ -45,7 +45,7 @@
  */
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
 
-/** session_prepare() - The same for nobody yet, see session_spare.c */
+/** session_prepare() - The same for nobody yet, see session_spare.c; 0, or -ENOMEM */
 int session_prepare(struct serve *serve, struct err *e);
 
 /** session_find() - The session of this number, or NULL */
@@ -70,8 +70,6 @@ void session_end(struct session *s, const char *fmt, ...)
 
 /* session_spare.c */
 
-/** spare_open() - Before the first turn */
-void spare_open(struct serve *serve);
 /** spare_turn() - A turn is over: throw away what is too old, make one that is missing */
 void spare_turn(struct serve *serve);
 /** spare_take() - Take a ready session out of its list, open or starting; or NULL */
@@ -137,9 +135,6 @@ void prefork_dismiss(struct state *state);
 void prefork_prune(struct session *s);
 
 /* session_step.c */
-
-/** step_of_pid() - The step whose process has this pid in the jail, or NULL */
-struct step *step_of_pid(const struct session *s, pid_t pid);
 
 /** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
@@ -242,8 +237,12 @@ void spawn_open(struct session *s);
  */
 void spawn_signal(const struct session *s, int pidfd, int signal);
 
-/** spawn_score() - Is the kernel to kill it first when memory runs out? */
-void spawn_score(const struct session *s, int pidfd, bool running);
+/**
+ * spawn_score() - Have the kernel kill a running step first when memory runs out
+ *
+ * One that is made ready has that score already, so that no step begins later for it.
+ */
+void spawn_score(struct state *state, bool running);
 
 /** spawn_end() - Kill its jail; session_ended() follows */
 void spawn_end(const struct session *s);
@@ -273,9 +272,6 @@ void measure_ask(struct session *s, enum spawn_measure what, const struct state 
 
 /** measure_came() - The spawner's answer */
 void measure_came(struct session *s, const struct spawn_answer *a);
-
-/** measure_again() - The bell of a session whose request was put off */
-void measure_again(struct bell *b);
 
 /** measure_end() - The session ends: all who wait get ECANCELED */
 void measure_end(struct session *s);

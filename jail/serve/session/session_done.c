@@ -204,7 +204,7 @@ static void settle(struct step *step, bool lives)
 		step_discard(step);
 		return;
 	}
-	sweep_score(state, false);
+	spawn_score(state, false);
 	state->bytes = sweep_bytes(state);
 	step_forget(step);
 }
@@ -275,12 +275,12 @@ void done_step(struct step *step)
 /* the channel of a process that has ended may still hold packets of it */
 static void hear_last_words(struct session *s, pid_t pid)
 {
-	const struct step *step = step_of_pid(s, pid);
+	struct state *state = sweep_of_pid(s, pid);
 
-	if (step && !step->waits) /* DONE, or MOVED, which gives it another pid */
-		step_drain(step->state);
-	else if (!step && !states_of_pid(&s->states, pid))
+	if (!state)
 		step_hear_births(s); /* STARTED, which tells the pid */
+	else if (state->step && !state->step->waits)
+		step_drain(state); /* DONE, or MOVED, which gives it another pid */
 }
 
 static void end_of_step(struct step *step, const struct wire_exit *exit)
@@ -320,18 +320,16 @@ static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exi
 
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 {
-	struct step *step;
 	struct state *state;
 
 	hear_last_words(s, pid);
 	if (s->phase != PHASE_OPEN)
 		return;
-	step = step_of_pid(s, pid);
-	if (step) {
-		end_of_step(step, exit);
+	state = sweep_of_pid(s, pid);
+	if (state && state->step) {
+		end_of_step(state->step, exit);
 		return;
 	}
-	state = states_of_pid(&s->states, pid);
 	if (!state) {
 		if (!end_unseen(s, pid, exit)) /* a stray, or replaced by its step */
 			event_loop_set(&s->serve->loop, &s->exits,

@@ -133,9 +133,6 @@ void session_end(struct session *s, const char *fmt, ...)
 	sweep_stop(s);
 	measure_end(s);
 	end_steps(s);
-	if (s->first)
-		state_free(s->first);
-	s->first = NULL;
 	for (unsigned int i = 0; i < s->states.count; i++)
 		state_free(s->states.state[i]);
 	for (unsigned int i = 0; i < s->states.branches; i++)
@@ -279,7 +276,6 @@ static struct session *make(struct serve *serve)
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->startup = (struct bell){ .ring = serve_late, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
-	s->measure_again = (struct bell){ .ring = measure_again, .owner = s };
 	return s;
 }
 

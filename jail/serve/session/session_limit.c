@@ -279,7 +279,7 @@ void limit_begin(struct step *step)
 		event_loop_set(loop, &step->wall, step->start_ms + STARTUP_MS);
 		return;
 	}
-	sweep_score(step->state, true);
+	spawn_score(step->state, true);
 	if (step->wall_ms != NO_LIMIT)
 		event_loop_set(loop, &step->wall, step->start_ms + step->wall_ms);
 	if (step->kind != KIND_RUN)

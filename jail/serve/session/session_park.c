@@ -132,8 +132,8 @@ static struct state *caller(struct session *s, pid_t host)
 
 	if (state && (!state->step || state->step->waits))
 		return state;
-	if (s->first)
-		step_receive(s->first);
+	if (s->phase == PHASE_STARTING && s->states.count)
+		step_receive(s->states.state[0]);
 	step_hear_births(s);
 	/* DONE or MOVED may lie in a channel, too; the last packet counts. A channel
 	 * whose reader is waited for is not read for the sake of another step. */

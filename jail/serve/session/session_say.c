@@ -204,7 +204,7 @@ static void print_session(const struct session *s, FILE *out)
 		(void)fputc('}', out);
 	}
 	(void)fputs("},\"states\":[", out);
-	for (unsigned int i = 0; i < t->count; i++) {
+	for (unsigned int i = 0; s->phase == PHASE_OPEN && i < t->count; i++) {
 		const struct state *state = t->state[i];
 
 		if (state->ending)

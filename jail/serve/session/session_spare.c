@@ -24,11 +24,6 @@ static void ring(struct bell *b)
 	(void)b;
 }
 
-void spare_open(struct serve *serve)
-{
-	serve->spares.look = (struct bell){ .ring = ring, .owner = serve };
-}
-
 unsigned int spare_count(const struct serve *serve, bool open)
 {
 	unsigned int count = 0;
@@ -87,6 +82,7 @@ void spare_turn(struct serve *serve)
 	v.have = spare_count(serve, false);
 	if (v.have >= v.want)
 		return;
+	serve->spares.look.ring = ring;
 	v.now_ms = clock_now_ms();
 	v.template = spawn_is_fresh(serve);
 	at_ms = spare_when(&v);

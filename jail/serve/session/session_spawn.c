@@ -62,10 +62,11 @@ void spawn_signal(const struct session *s, int pidfd, int signal)
 		ask(s, SPAWN_SIGNAL, (uint32_t)signal, &pidfd);
 }
 
-void spawn_score(const struct session *s, int pidfd, bool running)
+void spawn_score(struct state *state, bool running)
 {
-	if (pidfd >= 0)
-		ask(s, SPAWN_SCORE, running, &pidfd);
+	if (state->scored != running && state->pidfd >= 0)
+		ask(state->session, SPAWN_SCORE, running, &state->pidfd);
+	state->scored = running;
 }
 
 void spawn_end(const struct session *s)
@@ -119,7 +120,7 @@ static void send_first(struct session *s)
 	}
 }
 
-void measure_again(struct bell *b)
+static void ring_again(struct bell *b)
 {
 	send_first(b->owner);
 }
@@ -154,6 +155,7 @@ void measure_came(struct session *s, const struct spawn_answer *a)
 		return;
 	if (a->errnum == EBUSY && clock_now_ms() < s->measuring->until_ms) {
 		s->measuring->sent = false;
+		s->measure_again = (struct bell){ .ring = ring_again, .owner = s };
 		event_loop_set(&s->serve->loop, &s->measure_again,
 			       clock_now_ms() + AGAIN_MS);
 		return;

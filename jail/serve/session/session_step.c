@@ -65,15 +65,6 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	return state;
 }
 
-struct step *step_of_pid(const struct session *s, pid_t pid)
-{
-	struct step *step = s->steps;
-
-	while (step && step->state->pid != pid)
-		step = step->next;
-	return step;
-}
-
 static void unlist(const struct step *step)
 {
 	struct step **at = &step->session->steps;
@@ -175,7 +166,7 @@ static void take_born(struct step *step, const struct wire_header *h,
 	if (step->unwanted)
 		prefork_end(step);
 	else if (step->waits)
-		sweep_score(state, true);
+		spawn_score(state, true);
 	else
 		limit_begin(step);
 }
@@ -235,16 +226,14 @@ static void take_of_step(struct step *step, const struct wire_header *h,
 /* The first interpreter of a session says that it waits. */
 static void take_first(struct session *s, const struct wire_header *h, pid_t who)
 {
-	struct state *first = s->first;
 	struct err e;
 
 	if (h->type != WIRE_STARTED || h->step != 0 || who != s->program)
 		return;
-	if (sweep_adopt(first, INIT_PROGRAM_PID, who, 0, &e) < 0) {
+	if (sweep_adopt(s->states.state[0], INIT_PROGRAM_PID, who, 0, &e) < 0) {
 		session_end(s, "%s", e.text);
 		return;
 	}
-	s->first = NULL;
 	s->serve->starting--;
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
@@ -253,8 +242,6 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	if (s->limited)
 		cgroup_usage(&s->cgroup, NULL, &s->counted);
 	event_loop_unset(&s->serve->loop, &s->startup);
-	/* the table was empty, so this cannot fail */
-	(void)states_add(&s->states, first);
 	(void)states_fork(&s->states, 0, 0);
 	if (!s->waits)
 		spare_begin(s);
@@ -315,11 +302,11 @@ static bool receive_one(struct state *state)
 		else if (step && r == -ECONNRESET)
 			/* the process has ended before it read its source */
 			(void)step_again(step);
-		else if (!step && state != s->first)
+		else if (!step) /* reaches nobody before state 0 is known */
 			limit_signal(state, SIGKILL);
 		return false;
 	}
-	if (state == s->first)
+	if (s->phase == PHASE_STARTING)
 		take_first(s, &h, who);
 	else if (step)
 		take_of_step(step, &h, payload, who);

@@ -120,27 +120,44 @@ void sweep_left(const struct state *state)
 		spawn_signal(state->session, fd, SIGKILL);
 }
 
-struct state *sweep_known(const struct session *s, pid_t host)
+static struct state *find(const struct session *s, pid_t pid,
+			  bool (*is)(const struct state *state, pid_t pid))
 {
 	for (unsigned int i = 0; i < s->states.count; i++)
-		if (s->states.state[i]->host == host)
+		if (is(s->states.state[i], pid))
 			return s->states.state[i];
 	for (const struct step *step = s->steps; step; step = step->next)
-		/* the pid of a process that has ended may be another's by now */
-		if (step->state->host == host && !step->have_exit && !step->state->told)
+		if (is(step->state, pid))
 			return step->state;
 	return NULL;
 }
 
-static bool was_left(const struct session *s, pid_t host)
+static bool is_host(const struct state *state, pid_t pid)
 {
-	for (unsigned int i = 0; i < s->states.count; i++)
-		if (s->states.state[i]->left == host)
-			return true;
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->state->left == host)
-			return true;
-	return false;
+	/* the pid of a process that has ended may be another's by now */
+	return state->host == pid && !state->told &&
+	       !(state->step && state->step->have_exit);
+}
+
+static bool is_inside(const struct state *state, pid_t pid)
+{
+	return state->pid == pid;
+}
+
+static bool was_left(const struct state *state, pid_t pid)
+{
+	return state->left == pid;
+}
+
+struct state *sweep_known(const struct session *s, pid_t host)
+{
+	return find(s, host, is_host);
+}
+
+struct state *sweep_of_pid(const struct session *s, pid_t pid)
+{
+	/* what is not known yet, or has ended, has none */
+	return pid > 0 ? find(s, pid, is_inside) : NULL;
 }
 
 static void count(struct session *s, pid_t stray)
@@ -165,7 +182,7 @@ static void kill_stray(struct session *s, pid_t pid, pid_t above)
 		return;
 	spawn_signal(s, fd, SIGKILL);
 	/* a process that the step already replaced ends by itself; it is not a stray */
-	if (!was_left(s, pid))
+	if (!find(s, pid, was_left))
 		count(s, pid);
 }
 
@@ -383,11 +400,4 @@ uint64_t sweep_bytes(const struct state *state)
 	    sscanf(text, "%*u %llu %llu", &all, &shared) != 2 || shared > all)
 		return 0;
 	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-void sweep_score(struct state *state, bool running)
-{
-	if (state->scored != running)
-		spawn_score(state->session, state->pidfd, running);
-	state->scored = running;
 }

@@ -172,7 +172,6 @@ struct session {
 	struct states states;
 	struct step *steps;    /* that run, or wait for a source: see waits */
 	uint64_t memory_bytes; /* of all processes, as last looked at */
-	struct state *first;   /* state 0, until it is in the table */
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */
 	struct sweep sweep;
