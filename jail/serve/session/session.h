@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "init/media.h"
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
 #include "jail/serve/session/session_types.h"
@@ -117,7 +118,7 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 int step_begin(struct step *step, struct state *of, const struct wire_header *h,
 	       const void *payload, int *fds, size_t count, struct err *e);
 
-/** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
+/** step_ask() - Ask a state, or NULL, for its process; fds that it takes become -1 */
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
 
@@ -226,6 +227,76 @@ uint64_t limit_cpu_us(const struct step *step);
 uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
+
+/* session_media.c */
+
+/**
+ * media_is_right() - May a step send this frame now?
+ * @seen:	Counts it, if so
+ * @limit_bytes:	That a step may show; 0: nothing at all
+ *
+ * Return: false when it is none, or not the next one; @seen is as it was
+ */
+bool media_is_right(struct media_seen *seen, const struct wire_header *h,
+		    const void *payload, uint64_t limit_bytes);
+
+/** media_take() - A MEDIA or PIECE of a running step: to the client, or dropped */
+void media_take(struct step *step, const struct wire_header *h,
+		const unsigned char *payload);
+
+/** media_resume() - The client reads again */
+void media_resume(struct step *step);
+
+/* session_memory.c */
+
+/** memory_is_near() - Has the jail more than three quarters of its memory? */
+bool memory_is_near(const struct session *s);
+
+/** memory_allows() - May this state fork, or could a state be killed for that? */
+bool memory_allows(const struct session *s, const struct state *of);
+
+/**
+ * memory_wait() - Is memory about to come? Then step_ask() is called again, or refuses
+ * @fds:	Taken, if it is
+ *
+ * Return: false: there is nothing to wait for
+ */
+bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
+		 int *fds, size_t count);
+
+/** memory_forget() - Its request waits no more */
+void memory_forget(struct step *step);
+
+/* session_park.c */
+
+/** park_prepare() - Set up the bell of a new state */
+void park_prepare(struct state *state);
+/** park_end() - It is not expected to rest any more */
+void park_end(struct state *state);
+/** park_is_told() - Does serve hear when a process rests? Not without a listener */
+bool park_is_told(const struct session *s);
+/** park_is_call() - Is it the call by which a process rests? */
+bool park_is_call(const struct seccomp_data *call);
+
+/**
+ * park_hear() - A process makes that call; it may be the end of a step
+ *
+ * Return: false: this process need not rest, and its call goes on
+ */
+bool park_hear(struct session *s, const struct seccomp_notif *n);
+
+/**
+ * park_swept() - What a step had left is gone: the step is done, if it is held still
+ * @strays:	How many were killed, or -errno where they cannot all be ended
+ */
+void park_swept(struct step *step, int strays);
+
+/** park_wake() - It was sent a request: let it go, once, now or when it rests */
+void park_wake(struct state *state);
+/** park_await() - A state, or a process made ready, runs: it must rest soon */
+void park_await(struct state *state);
+/** park_look() - Are those that rest held still? A stop from outside wakes them */
+void park_look(struct session *s);
 
 /* session_spawn.c */
 

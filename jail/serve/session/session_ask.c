@@ -18,8 +18,6 @@
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_memory.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 

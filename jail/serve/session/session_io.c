@@ -12,7 +12,6 @@
 #include "init/io.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_media.h"
 
 #define READ_BYTES 32768
 #define DIAGNOSTIC_READ 4096

@@ -279,12 +279,6 @@ static struct session *make(struct serve *serve)
 	return s;
 }
 
-static void launch(struct session *s)
-{
-	s->serve->starting++;
-	spawn_open(s);
-}
-
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
 {
 	struct session *taken = spare_take(serve), *s = taken ? taken : make(serve);
@@ -298,7 +292,7 @@ int session_open(struct serve *serve, uint32_t number, struct once *once, struct
 	}
 	list(s);
 	if (!taken)
-		launch(s);
+		spawn_open(s);
 	else if (s->phase == PHASE_OPEN)
 		spare_begin(s);
 	return 0;
@@ -312,7 +306,7 @@ int session_prepare(struct serve *serve, struct err *e)
 		return err_set(e, ENOMEM, "serve: a session");
 	s->waits = true;
 	list(s);
-	launch(s);
+	spawn_open(s);
 	return 0;
 }
 

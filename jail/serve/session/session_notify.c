@@ -38,7 +38,6 @@
 #include "jail/serve/session/session.h"
 #include "jail/serve/rules/signal_judge.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
 #define ANCESTORS_MAX 32

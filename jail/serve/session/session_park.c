@@ -27,7 +27,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 

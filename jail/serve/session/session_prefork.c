@@ -20,8 +20,6 @@
 
 #include "init/io.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_memory.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/serve/session/session_sweep.h"
 
 struct step *prefork_find(const struct session *s, uint32_t from)

@@ -23,10 +23,7 @@
 #include "init/io.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_media.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_memory.h"
-#include "jail/serve/session/session_park.h"
 
 #define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */

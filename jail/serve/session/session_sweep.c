@@ -29,7 +29,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
 #define ROUNDS 64        /* against a step that forks faster than it is ended */
