@@ -46,17 +46,16 @@ static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 			   (unsigned long long)asked, name, (unsigned long long)most);
 }
 
-static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
-			 struct err *e)
+static int choose_limits(struct request *q, struct step_limits *limits, struct err *e)
 {
 	const struct serve_limits *asked = &q->head.limits;
 	const uint64_t *most = q->serve->plan->limit;
-	int r = choose_limit(q, asked->wall_ms, most[LIMIT_WALL_MS], "wall-time", wall_ms,
-			     e);
+	int r = choose_limit(q, asked->wall_ms, most[LIMIT_WALL_MS], "wall-time",
+			     &limits->wall_ms, e);
 
 	return r < 0 ? r
 		     : choose_limit(q, asked->cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
-				    cpu_ms, e);
+				    &limits->cpu_ms, e);
 }
 
 static int do_open(struct request *q, struct err *e)
@@ -72,7 +71,7 @@ static int do_once(struct request *q, struct err *e)
 	int r = check_new(q, e);
 
 	if (r == 0)
-		r = choose_limits(q, &once.wall_ms, &once.cpu_ms, e);
+		r = choose_limits(q, &once.limits, e);
 	if (r == 0)
 		r = request_once(q, &once, e);
 	if (r == 0)
@@ -114,14 +113,14 @@ static int check_run(struct request *q, struct err *e)
 static int do_run(struct request *q, struct err *e)
 {
 	cleanup_fd int source = request_take_source(q, e);
-	uint64_t wall_ms = 0, cpu_ms = 0;
+	struct step_limits limits;
 	int r = source < 0 ? source : check_run(q, e);
 
 	if (r == 0)
-		r = choose_limits(q, &wall_ms, &cpu_ms, e);
+		r = choose_limits(q, &limits, e);
 	if (r < 0)
 		return r;
-	r = step_run(q->session, q->branch, io_steal_fd(&source), wall_ms, cpu_ms, e);
+	r = step_run(q->session, q->branch, io_steal_fd(&source), &limits, e);
 	return request_asked(q, r);
 }
 

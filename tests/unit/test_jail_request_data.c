@@ -114,13 +114,13 @@ START_TEST(limits_are_the_policys_at_the_most)
 	asker_asked_nothing();
 	asker_run(60000, 1);
 	free(asked_source(1, &length));
-	ck_assert_uint_eq(asker_session.steps->wall_ms, 60000);
-	ck_assert_uint_eq(asker_session.steps->cpu_ms, 1);
+	ck_assert_uint_eq(asker_session.steps->limits.wall_ms, 60000);
+	ck_assert_uint_eq(asker_session.steps->limits.cpu_ms, 1);
 	forget_step();
 	asker_run(0, 0);
 	free(asked_source(2, &length));
-	ck_assert_uint_eq(asker_session.steps->wall_ms, 60000);
-	ck_assert_uint_eq(asker_session.steps->cpu_ms, 60000);
+	ck_assert_uint_eq(asker_session.steps->limits.wall_ms, 60000);
+	ck_assert_uint_eq(asker_session.steps->limits.cpu_ms, 60000);
 }
 END_TEST
 

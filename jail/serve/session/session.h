@@ -87,8 +87,8 @@ unsigned int spare_count(const struct serve *serve, bool open);
 /* session_ask.c */
 
 /** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
-int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-	     uint64_t cpu_ms, struct err *e);
+int step_run(struct session *s, struct branch *b, int source,
+	     const struct step_limits *limits, struct err *e);
 
 /**
  * step_file() - Begin a file operation

@@ -138,7 +138,7 @@ int step_begin(struct step *step, struct state *of, const struct wire_header *h,
 
 /* of the state itself */
 static int run_now(struct session *s, struct branch *b, uint32_t number, int source,
-		   uint64_t wall_ms, uint64_t cpu_ms, struct err *e)
+		   const struct step_limits *limits, struct err *e)
 {
 	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
 	struct step *step = step_make(s, KIND_RUN, number, b->name, b->head);
@@ -149,22 +149,20 @@ static int run_now(struct session *s, struct branch *b, uint32_t number, int sou
 	if (r < 0)
 		return r;
 	b->step = step;
-	step->wall_ms = wall_ms;
-	step->cpu_ms = cpu_ms;
+	step->limits = *limits;
 	return 0;
 }
 
 /* of a process that is ready; false: there is none, and the source stays the caller's */
-static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-		      uint64_t cpu_ms)
+static bool run_ahead(struct session *s, struct branch *b, int source,
+		      const struct step_limits *limits)
 {
 	const struct wire_header h = { 0, WIRE_RUN, s->next_step };
 	struct step *step = prefork_find(s, b->head);
 
 	if (!step)
 		return false;
-	step->wall_ms = wall_ms;
-	step->cpu_ms = cpu_ms;
+	step->limits = *limits;
 	/* its clocks first: it may run as soon as it has the source */
 	if (step->state->host) {
 		step->cpu_early_us = limit_process_cpu_us(step->state->host);
@@ -188,13 +186,13 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 	return true;
 }
 
-int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-	     uint64_t cpu_ms, struct err *e)
+int step_run(struct session *s, struct branch *b, int source,
+	     const struct step_limits *limits, struct err *e)
 {
 	int r = 0;
 
-	if (!run_ahead(s, b, source, wall_ms, cpu_ms))
-		r = run_now(s, b, s->next_step, source, wall_ms, cpu_ms, e);
+	if (!run_ahead(s, b, source, limits))
+		r = run_now(s, b, s->next_step, source, limits, e);
 	if (r == 0)
 		s->next_step++;
 	return r;
@@ -205,7 +203,7 @@ bool step_again(struct step *step)
 	struct session *s = step->session;
 	struct branch *b = states_branch(&s->states, step->branch);
 	uint32_t number = step->number;
-	uint64_t wall_ms = step->wall_ms, cpu_ms = step->cpu_ms;
+	const struct step_limits limits = step->limits;
 	struct refusal why;
 	struct err e;
 	int source;
@@ -216,7 +214,7 @@ bool step_again(struct step *step)
 	source = io_steal_fd(&step->source);
 	prefork_dismiss(step->state);
 	step_forget(step);
-	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0) {
+	if (run_now(s, b, number, source, &limits, &e) < 0) {
 		why = refusal_of_step(e.errnum);
 		why.frame = s->once.is ? "ONCE" : "RUN";
 		why.step = number;
@@ -248,6 +246,6 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 	r = step_begin(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS,
 		       e);
 	if (r == 0)
-		step->wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
+		step->limits.wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
 	return r;
 }

@@ -48,7 +48,8 @@ void limit_interrupt(struct step *step, enum verdict cause)
 {
 	struct serve *serve = step->session->serve;
 
-	if (step->interrupted || step->shot || step->sweeping || step->state->told)
+	if (step->interrupted || step->shot || step->sweeping || step->have_exit ||
+	    step->state->told)
 		return;
 	step->killed = cause;
 	step->interrupted = true;
@@ -90,7 +91,7 @@ static void ring_file(struct step *step)
 		return;
 	}
 	step->seen_bytes = data->bytes;
-	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + step->wall_ms);
+	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + step->limits.wall_ms);
 }
 
 static void ring_wall(struct bell *b)
@@ -240,8 +241,8 @@ static uint64_t next_sample_ms(const struct step *step)
 
 	if (!step->session->limited)
 		return PROC_USAGE_PERIOD_MS;
-	if (step->cpu_ms != NO_LIMIT && step->cpu_ms > used_ms)
-		in_ms = (step->cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
+	if (step->limits.cpu_ms != NO_LIMIT && step->limits.cpu_ms > used_ms)
+		in_ms = (step->limits.cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
 	return in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
 }
 
@@ -256,7 +257,7 @@ static void ring_sample(struct bell *b)
 	 * it may say more than the channel holds. */
 	if (!step->media.held)
 		(void)event_loop_listen(&s->serve->loop, &step->state->channel, EPOLLIN);
-	if (step->cpu_used_us / 1000 >= step->cpu_ms)
+	if (step->cpu_used_us / 1000 >= step->limits.cpu_ms)
 		limit_interrupt(step, VERDICT_CPU_TIMEOUT);
 
 	uint64_t in_ms = next_sample_ms(step);
@@ -279,8 +280,8 @@ void limit_begin(struct step *step)
 		return;
 	}
 	spawn_score(step->state, true);
-	if (step->wall_ms != NO_LIMIT)
-		event_loop_set(loop, &step->wall, step->start_ms + step->wall_ms);
+	if (step->limits.wall_ms != NO_LIMIT)
+		event_loop_set(loop, &step->wall, step->start_ms + step->limits.wall_ms);
 	if (step->kind != KIND_RUN)
 		return;
 	step->alone = true;
@@ -292,7 +293,7 @@ void limit_begin(struct step *step)
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
-	if (!s->limited || step->cpu_ms != NO_LIMIT)
+	if (!s->limited || step->limits.cpu_ms != NO_LIMIT)
 		event_loop_set(loop, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* all packets of the step are read when it parks: one wake-up for all of them */
 	if (step->sample.at_ms && park_is_told(s))

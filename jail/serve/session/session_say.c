@@ -62,7 +62,7 @@ void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 	FILE *out = json_open(&json, JSON_BYTES);
 
 	if (out) {
-		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_word(why->kind));
+		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_words[why->kind]);
 		json_after(",\"limit\":", why->limit, out);
 		json_after(",\"frame\":", why->frame, out);
 		json_number(",\"step\":", why->step != 0, why->step, out);

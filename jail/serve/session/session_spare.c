@@ -138,8 +138,8 @@ void spare_run_once(struct session *s)
 	struct err e;
 
 	if (o->is && o->awaits == 0 &&
-	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&o->source), o->wall_ms,
-		     o->cpu_ms, &e) < 0)
+	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&o->source), &o->limits,
+		     &e) < 0)
 		session_end(s, "%s", e.text);
 }
 

@@ -65,6 +65,11 @@ struct stream {
 	unsigned char tail[OUT_TAIL_BYTES]; /* a ring: the last of those not sent */
 };
 
+/* each NO_LIMIT for none */
+struct step_limits {
+	uint64_t wall_ms, cpu_ms;
+};
+
 struct step {
 	struct session *session;
 	struct step *next;
@@ -87,24 +92,24 @@ struct step {
 	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum verdict killed;      /* why a signal was sent, noted before */
-	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;    /* of the grace that are over */
-	uint64_t quarter_us;      /* its CPU time at the first */
-	bool sent_fds;            /* over its channel, for which it was killed */
-	bool shot;                /* SIGKILL was sent: what it says is ignored */
-	bool alone;               /* no other step has run beside it */
-	bool orphans;             /* one did, and a process was seen whose parent ended */
-	struct proc_usage watch;  /* of its process and those below it, if not alone */
-	uint32_t threads;         /* that were left when it ended */
-	bool have_shares;         /* it was asked what the state before it shares: */
-	uint64_t shares;          /* bits of enum spawn_shares */
-	struct wire_exit exit;    /* its process has ended, if have_exit */
-	bool sweeping;            /* it has ended, and what it left is being killed */
-	bool swept;               /* that is done */
-	int strays;               /* that were killed then, or -errno */
-	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
-	uint64_t seen_bytes;      /* of GET or LIST: output when its bell rang last */
+	enum verdict killed;     /* why a signal was sent, noted before */
+	bool interrupted;        /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;   /* of the grace that are over */
+	uint64_t quarter_us;     /* its CPU time at the first */
+	bool sent_fds;           /* over its channel, for which it was killed */
+	bool shot;               /* SIGKILL was sent: what it says is ignored */
+	bool alone;              /* no other step has run beside it */
+	bool orphans;            /* one did, and a process was seen whose parent ended */
+	struct proc_usage watch; /* of its process and those below it, if not alone */
+	uint32_t threads;        /* that were left when it ended */
+	bool have_shares;        /* it was asked what the state before it shares: */
+	uint64_t shares;         /* bits of enum spawn_shares */
+	struct wire_exit exit;   /* its process has ended, if have_exit */
+	bool sweeping;           /* it has ended, and what it left is being killed */
+	bool swept;              /* that is done */
+	int strays;              /* that were killed then, or -errno */
+	struct step_limits limits;
+	uint64_t seen_bytes; /* of GET or LIST: output when its bell rang last */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
 	uint64_t cpu_early_us;  /* of its process, before the step began */
@@ -121,7 +126,7 @@ struct once {
 	int source;      /* memfd until it is run, sealed when it is whole; or -1 */
 	uint32_t bytes;  /* that it has */
 	uint32_t awaits; /* that are yet to come, by CODE */
-	uint64_t wall_ms, cpu_ms;
+	struct step_limits limits;
 };
 
 #define SWEEP_COUNTED 1024 /* strays that are known again while they die */
