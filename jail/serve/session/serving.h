@@ -23,8 +23,8 @@ struct session;
 /* jails that are made before they are asked for: session_spare.c */
 struct spares {
 	struct bell look;
-	unsigned int failures; /* since one was taken */
-	uint64_t again_ms;     /* not before that is another one made */
+	bool failed;       /* one did, since one was taken */
+	uint64_t again_ms; /* not before that is another one made */
 	char why[ERR_TEXT_MAX];
 };
 

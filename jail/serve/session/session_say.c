@@ -241,7 +241,7 @@ void say_status(struct serve *serve, struct session *s, uint32_t branch, bool mo
 			serve->sessions, serve->plan->limit[LIMIT_SESSIONS], serve->steps,
 			spare_count(serve, true), serve->plan->limit[LIMIT_READY]);
 		json_after(",\"ready_error\":",
-			   serve->spares.failures ? serve->spares.why : NULL, out);
+			   serve->spares.failed ? serve->spares.why : NULL, out);
 		(void)fputc('}', out);
 	}
 	put(serve, WIRE_STATE, s ? s->number : 0, branch, out, json);

@@ -37,7 +37,8 @@ static void fail(struct serve *serve, const char *why)
 {
 	struct spares *r = &serve->spares;
 
-	r->again_ms = clock_now_ms() + spare_pause_ms(++r->failures);
+	r->failed = true;
+	r->again_ms = clock_now_ms() + SPARE_PAUSE_MS;
 	(void)snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
@@ -128,7 +129,7 @@ struct session *spare_take(struct serve *serve)
 	s = *best;
 	*best = s->next;
 	s->waits = false;
-	serve->spares.failures = 0;
+	serve->spares.failed = false;
 	return s;
 }
 
