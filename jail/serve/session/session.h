@@ -196,6 +196,9 @@ void step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 
+/** state_end() - Kill its process; it is known until init has reaped it */
+void state_end(struct state *state);
+
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);
 

@@ -75,9 +75,9 @@ static void judge(struct step *step, struct judgement *j)
 		j->verdict = VERDICT_EXCEPTION;
 }
 
-static void end_state(struct session *s, struct state *state)
+void state_end(struct state *state)
 {
-	states_end(&s->states, state);
+	states_end(&state->session->states, state);
 	park_end(state);
 	state_hang_up(state);
 	/* End of file alone would end the process. It stays in the table until init has
@@ -118,7 +118,7 @@ static void count_next(struct session *s)
 		}
 	while (states_bytes(t) > s->serve->plan->limit[LIMIT_KEEP_BYTES] &&
 	       (state = states_beyond(t, 0)))
-		end_state(s, state);
+		state_end(state);
 }
 
 void done_prune(struct session *s)
@@ -128,9 +128,9 @@ void done_prune(struct session *s)
 	struct state *state;
 
 	while ((state = states_unreachable(t)))
-		end_state(s, state);
+		state_end(state);
 	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
-		end_state(s, state);
+		state_end(state);
 	prefork_prune(s);
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])

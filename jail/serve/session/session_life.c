@@ -258,16 +258,21 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 }
 
-/* Mapped, not allocated: the struct has room for a frame and for many states, and pages
- * of it that are never used take no memory. */
-static struct session *make(struct serve *serve)
+/* A session whose jail is asked for. Mapped, not allocated: the struct has room for a frame
+ * and for many states, and pages of it that are never used take no memory. */
+static struct session *begin(struct serve *serve, uint32_t number, bool waits,
+			     struct err *e)
 {
 	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (s == MAP_FAILED)
+	if (s == MAP_FAILED) {
+		(void)err_set(e, ENOMEM, "serve: a session");
 		return NULL;
+	}
 	s->serve = serve;
+	s->number = number;
+	s->waits = waits;
 	s->once.source = -1;
 	s->put.file.fd = -1;
 	s->tmpfs = TMPFS_USAGE_NONE;
@@ -276,38 +281,34 @@ static struct session *make(struct serve *serve)
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->startup = (struct bell){ .ring = serve_late, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
+	list(s);
+	spawn_open(s);
 	return s;
 }
 
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
 {
-	struct session *taken = spare_take(serve), *s = taken ? taken : make(serve);
+	struct session *ready = spare_take(serve),
+		       *s = ready ? ready : begin(serve, number, false, e);
 
 	if (!s)
-		return err_set(e, ENOMEM, "serve: a session");
-	s->number = number;
+		return -ENOMEM;
 	if (once) {
 		s->once = *once;
 		once->source = -1;
 	}
+	if (!ready)
+		return 0;
+	s->number = number;
 	list(s);
-	if (!taken)
-		spawn_open(s);
-	else if (s->phase == PHASE_OPEN)
+	if (s->phase == PHASE_OPEN)
 		spare_begin(s);
 	return 0;
 }
 
 int session_prepare(struct serve *serve, struct err *e)
 {
-	struct session *s = make(serve);
-
-	if (!s)
-		return err_set(e, ENOMEM, "serve: a session");
-	s->waits = true;
-	list(s);
-	spawn_open(s);
-	return 0;
+	return begin(serve, 0, true, e) ? 0 : -ENOMEM;
 }
 
 void session_each(struct serve *s, void (*act)(struct session *session))

@@ -68,11 +68,8 @@ void prefork_dismiss(struct state *state)
 {
 	struct session *s = state->session;
 
-	limit_signal(state, SIGKILL);
-	state->ending = true;
+	state_end(state);
 	state->step = NULL;
-	park_end(state);
-	state_hang_up(state);
 	/* init has told of the end of a process without a pidfd already */
 	if (state->pidfd < 0 || states_add(&s->states, state) < 0)
 		state_free(state);
