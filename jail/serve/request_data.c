@@ -224,22 +224,13 @@ int request_end(struct request *q, struct err *e)
 	return request_asked(q, r);
 }
 
-static int read_file(struct request *q, enum step_kind kind, struct err *e)
+int request_read(struct request *q, struct err *e)
 {
+	enum step_kind kind = q->type == WIRE_GET ? KIND_GET : KIND_LIST;
 	int r = check_path(q, e);
 
 	return r < 0 ? r
 		     : request_asked(q,
 				     step_file(q->session, q->name, kind, 0,
 					       (const char *)q->body, q->length, -1, e));
-}
-
-int request_get(struct request *q, struct err *e)
-{
-	return read_file(q, KIND_GET, e);
-}
-
-int request_list(struct request *q, struct err *e)
-{
-	return read_file(q, KIND_LIST, e);
 }

@@ -89,18 +89,14 @@ void prefork_end(struct step *step)
 	}
 }
 
-static bool is_wanted(const struct session *s, const struct step *step)
-{
-	const struct state *from = states_find(&s->states, step->from);
-
-	return from && states_is_head(&s->states, from);
-}
-
 void prefork_prune(struct session *s)
 {
 	for (struct step *step = s->steps, *next; step; step = next) {
+		const struct state *from = states_find(&s->states, step->from);
+
 		next = step->next;
-		if (step->waits && !step->unwanted && !is_wanted(s, step))
+		if (step->waits && !step->unwanted &&
+		    !(from && states_is_head(&s->states, from)))
 			prefork_end(step);
 	}
 }
