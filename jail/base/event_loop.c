@@ -61,10 +61,13 @@ void event_loop_unset(struct event_loop *h, struct bell *b)
 	b->at_ms = 0;
 }
 
-void event_loop_later(struct event_loop *h, struct bell *b, void (*act)(struct bell *b))
+void event_loop_later(struct event_loop *h, struct later *l, void (*act)(void *owner),
+		      void *owner)
 {
-	b->ring = act;
-	event_loop_set(h, b, 0);
+	l->act = act;
+	l->owner = owner;
+	l->next = h->laters;
+	h->laters = l;
 }
 
 static int timeout(const struct event_loop *h)
@@ -111,5 +114,11 @@ int event_loop_turn(struct event_loop *h, struct err *e)
 			p->serve(p, got[i].events);
 	}
 	ring(h);
+	while (h->laters) {
+		struct later *l = h->laters;
+
+		h->laters = l->next;
+		l->act(l->owner);
+	}
 	return 0;
 }

@@ -19,7 +19,7 @@ struct port {
 	void *owner;
 };
 
-/* a deadline, or an action that event_loop_later() puts off */
+/* a deadline */
 struct bell {
 	uint64_t at_ms; /* as clock_now_ms() counts; 0: not set */
 	void (*ring)(struct bell *b);
@@ -27,9 +27,17 @@ struct bell {
 	struct bell *next;
 };
 
+/* an action for the end of the turn, when no fetched event points to memory any more */
+struct later {
+	void (*act)(void *owner);
+	void *owner;
+	struct later *next;
+};
+
 struct event_loop {
 	int epoll;
 	struct bell *bells; /* the set ones */
+	struct later *laters;
 };
 
 #define PORT(fd_, serve_, owner_)                                                        \
@@ -58,11 +66,9 @@ void event_loop_set(struct event_loop *h, struct bell *b, uint64_t at_ms);
 /** event_loop_unset() - Do not ring; nothing for a bell that is not set */
 void event_loop_unset(struct event_loop *h, struct bell *b);
 
-/**
- * event_loop_later() - Call @act at the end of the turn, to free memory for instance: no
- * fetched event points there any more
- */
-void event_loop_later(struct event_loop *h, struct bell *b, void (*act)(struct bell *b));
+/** event_loop_later() - Call @act at the end of the turn, such as free(3) */
+void event_loop_later(struct event_loop *h, struct later *l, void (*act)(void *owner),
+		      void *owner);
 
 /**
  * event_loop_turn() - Wait, serve the ports that are ready, ring the bells that are due

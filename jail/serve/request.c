@@ -46,17 +46,16 @@ static int choose_limit(struct request *q, uint64_t asked, uint64_t most,
 			   (unsigned long long)asked, name, (unsigned long long)most);
 }
 
-static int choose_limits(struct request *q, uint64_t *wall_ms, uint64_t *cpu_ms,
-			 struct err *e)
+static int choose_limits(struct request *q, struct step_limits *limits, struct err *e)
 {
 	const struct serve_limits *asked = &q->head.limits;
 	const uint64_t *most = q->serve->plan->limit;
-	int r = choose_limit(q, asked->wall_ms, most[LIMIT_WALL_MS], "wall-time", wall_ms,
-			     e);
+	int r = choose_limit(q, asked->wall_ms, most[LIMIT_WALL_MS], "wall-time",
+			     &limits->wall_ms, e);
 
 	return r < 0 ? r
 		     : choose_limit(q, asked->cpu_ms, most[LIMIT_CPU_MS], "cpu-time",
-				    cpu_ms, e);
+				    &limits->cpu_ms, e);
 }
 
 static int do_open(struct request *q, struct err *e)
@@ -72,7 +71,7 @@ static int do_once(struct request *q, struct err *e)
 	int r = check_new(q, e);
 
 	if (r == 0)
-		r = choose_limits(q, &once.wall_ms, &once.cpu_ms, e);
+		r = choose_limits(q, &once.limits, e);
 	if (r == 0)
 		r = request_once(q, &once, e);
 	if (r == 0)
@@ -114,40 +113,36 @@ static int check_run(struct request *q, struct err *e)
 static int do_run(struct request *q, struct err *e)
 {
 	cleanup_fd int source = request_take_source(q, e);
-	uint64_t wall_ms = 0, cpu_ms = 0;
+	struct step_limits limits;
 	int r = source < 0 ? source : check_run(q, e);
 
 	if (r == 0)
-		r = choose_limits(q, &wall_ms, &cpu_ms, e);
+		r = choose_limits(q, &limits, e);
 	if (r < 0)
 		return r;
-	r = step_run(q->session, q->branch, io_steal_fd(&source), wall_ms, cpu_ms, e);
+	r = step_run(q->session, q->branch, io_steal_fd(&source), &limits, e);
 	return request_asked(q, r);
 }
 
 /* The step that runs on the branch. If the frame names a step, it must be that one. */
-static int running(struct request *q, struct step **step, struct err *e)
+static int find_step(struct request *q, struct err *e)
 {
-	*step = q->branch->step;
-	if (*step && (q->more == 0 || q->more == (*step)->number))
+	q->step = q->branch->step;
+	if (q->step && (q->more == 0 || q->more == q->step->number))
 		return 0;
 	q->why.step = q->more;
-	if (*step)
+	if (q->step)
 		return refusal_say(&q->why, e, REFUSAL_NO_STEP,
 				   "step %u does not run on branch %u, but step %u",
-				   q->more, q->name, (*step)->number);
+				   q->more, q->name, q->step->number);
 	return refusal_say(&q->why, e, REFUSAL_NO_STEP, "no step runs on branch %u",
 			   q->name);
 }
 
 static int do_stdin(struct request *q, struct err *e)
 {
-	struct step *step;
-	int r = running(q, &step, e);
+	int r = step_input(q->step, q->body, q->length, e);
 
-	if (r < 0)
-		return r;
-	r = step_input(step, q->body, q->length, e);
 	if (r == -EFBIG)
 		return request_failed(q, REFUSAL_LIMIT, "stdin", r);
 	return r == -EPIPE ? request_failed(q, REFUSAL_OUT_OF_TURN, NULL, r) : r;
@@ -155,26 +150,19 @@ static int do_stdin(struct request *q, struct err *e)
 
 static int do_interrupt(struct request *q, struct err *e)
 {
-	struct step *step;
-	int r = running(q, &step, e);
-
-	if (r < 0)
-		return r;
-	if (!step->state->host) /* it has no process yet that could take SIGINT */
-		limit_kill(step, VERDICT_CANCELLED);
+	(void)e;
+	if (!q->step->state->host) /* it has no process yet that could take SIGINT */
+		limit_kill(q->step, VERDICT_CANCELLED);
 	else
-		limit_interrupt(step, VERDICT_CANCELLED);
+		limit_interrupt(q->step, VERDICT_CANCELLED);
 	return 0;
 }
 
 static int do_kill(struct request *q, struct err *e)
 {
-	struct step *step;
-	int r = running(q, &step, e);
-
-	if (r == 0)
-		limit_kill(step, VERDICT_CANCELLED);
-	return r;
+	(void)e;
+	limit_kill(q->step, VERDICT_CANCELLED);
+	return 0;
 }
 
 static int find_state(struct request *q, struct err *e)
@@ -185,11 +173,6 @@ static int find_state(struct request *q, struct err *e)
 		&q->why, e, REFUSAL_NO_STATE,
 		"there is no state %u any more, if there ever was: --keep-states, --keep-memory, and STATUS, which lists them",
 		q->head.state.state);
-}
-
-static void answer_status(struct request *q)
-{
-	say_status(q->serve, q->session, q->name, false);
 }
 
 static int do_rollback(struct request *q, struct err *e)
@@ -236,11 +219,11 @@ static int do_drop(struct request *q, struct err *e)
 			&q->why, e, REFUSAL_OUT_OF_TURN,
 			"branch %u is the session's only one: CLOSE the session",
 			q->name);
-	io_close_fd(&q->branch->source);
+	io_close_fd(&q->branch->source.fd);
 	states_drop(&q->session->states, q->branch);
 	q->branch = NULL;
 	done_prune(q->session);
-	answer_status(q);
+	say_status(q->serve, q->session, q->name, false);
 	return 0;
 }
 
@@ -254,7 +237,7 @@ static int do_status(struct request *q, struct err *e)
 {
 	if (q->number && !q->session)
 		return no_session(q, e);
-	answer_status(q);
+	say_status(q->serve, q->session, q->name, false);
 	return 0;
 }
 
@@ -271,7 +254,8 @@ enum needs {
 	NEEDS_SESSION, /* a session of that number, open or still starting */
 	NEEDS_OPEN,    /* an open session */
 	NEEDS_BRANCH,  /* an open session with that branch */
-	NEEDS_SOURCE,  /* the same, or a session that awaits the source of ONCE */
+	NEEDS_STEP,    /* the same, and a step that runs there */
+	NEEDS_SOURCE,  /* that branch, or a session that awaits the source of ONCE */
 };
 
 /* bytes of the struct that a payload begins with */
@@ -301,15 +285,15 @@ static const struct row {
 	{ WIRE_ONCE, "ONCE", HEAD_LIMITS, BODY_BYTES, NEEDS_NOTHING, do_once },
 	{ WIRE_CODE, "CODE", HEAD_AT, BODY_BYTES, NEEDS_SOURCE, request_code },
 	{ WIRE_RUN, "RUN", HEAD_LIMITS, BODY_NONE, NEEDS_BRANCH, do_run },
-	{ WIRE_STDIN, "STDIN", HEAD_AT, BODY_BYTES, NEEDS_BRANCH, do_stdin },
-	{ WIRE_INTERRUPT, "INTERRUPT", HEAD_AT, BODY_NUMBER, NEEDS_BRANCH, do_interrupt },
-	{ WIRE_KILL, "KILL", HEAD_AT, BODY_NUMBER, NEEDS_BRANCH, do_kill },
+	{ WIRE_STDIN, "STDIN", HEAD_AT, BODY_BYTES, NEEDS_STEP, do_stdin },
+	{ WIRE_INTERRUPT, "INTERRUPT", HEAD_AT, BODY_NUMBER, NEEDS_STEP, do_interrupt },
+	{ WIRE_KILL, "KILL", HEAD_AT, BODY_NUMBER, NEEDS_STEP, do_kill },
 	{ WIRE_ROLLBACK, "ROLLBACK", HEAD_STATE, BODY_NONE, NEEDS_BRANCH, do_rollback },
 	{ WIRE_BRANCH, "BRANCH", HEAD_STATE, BODY_NONE, NEEDS_OPEN, do_branch },
 	{ WIRE_DROP, "DROP", HEAD_AT, BODY_NONE, NEEDS_BRANCH, do_drop },
 	{ WIRE_PUT, "PUT", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_put },
-	{ WIRE_GET, "GET", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_get },
-	{ WIRE_LIST, "LIST", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_list },
+	{ WIRE_GET, "GET", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_read },
+	{ WIRE_LIST, "LIST", HEAD_FILE, BODY_BYTES, NEEDS_OPEN, request_read },
 	{ WIRE_DATA, "DATA", HEAD_AT, BODY_BYTES, NEEDS_OPEN, request_data },
 	{ WIRE_END, "END", HEAD_AT, BODY_NUMBER, NEEDS_OPEN, request_end },
 	{ WIRE_STATUS, "STATUS", HEAD_AT, BODY_NONE, NEEDS_NOTHING, do_status },
@@ -335,7 +319,7 @@ static int check(struct request *q, const struct row *row, struct err *e)
 				   "session %u is not open yet: wait for OPENED",
 				   q->number);
 	if (row->needs < NEEDS_BRANCH || q->branch)
-		return 0;
+		return row->needs == NEEDS_STEP ? find_step(q, e) : 0;
 	return refusal_say(&q->why, e, REFUSAL_NO_BRANCH,
 			   "session %u has no branch %u: BRANCH makes one", q->number,
 			   q->name);
@@ -390,7 +374,7 @@ static int act(struct request *q, const struct wire_header *h,
 void request_serve(struct serve *s, const struct wire_header *h,
 		   const unsigned char *payload)
 {
-	struct request q = { .serve = s, .number = h->step };
+	struct request q = { .serve = s, .type = h->type, .number = h->step };
 	struct serve_at at = { 0 };
 	struct err e;
 

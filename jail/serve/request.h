@@ -10,8 +10,10 @@
 /* a frame, taken apart */
 struct request {
 	struct serve *serve;
-	struct session *session;   /* of its number, or NULL */
-	struct branch *branch;     /* of its name, or NULL */
+	struct session *session; /* of its number, or NULL */
+	struct branch *branch;   /* of its name, or NULL */
+	struct step *step;       /* that runs there, where its row needs one */
+	uint16_t type;
 	uint32_t number, name;     /* of both, as asked for */
 	const unsigned char *body; /* behind the struct of its row */
 	size_t length;
@@ -57,8 +59,7 @@ int request_code(struct request *q, struct err *e);
 int request_put(struct request *q, struct err *e);
 int request_data(struct request *q, struct err *e);
 int request_end(struct request *q, struct err *e);
-int request_get(struct request *q, struct err *e);
-int request_list(struct request *q, struct err *e);
+int request_read(struct request *q, struct err *e); /* GET and LIST */
 
 /** request_take_source() - The source of the branch's next step, sealed; or -errno */
 int request_take_source(struct request *q, struct err *e);

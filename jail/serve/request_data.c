@@ -41,25 +41,49 @@ static int seal(int fd, struct err *e)
 	return r < 0 ? err_set(e, -r, "serve: seal a source") : 0;
 }
 
-/* an empty one if there was no CODE */
+/* One more, unless one before it was refused. */
+static void keep(struct pieces *p, const char *name, const struct request *q,
+		 uint64_t most, const char *what)
+{
+	if (p->error.errnum)
+		return;
+	if (p->fd < 0)
+		p->fd = make_memfd(name, &p->error);
+	if (p->fd < 0 || append(p->fd, q, p->bytes, most, what, &p->error) < 0)
+		io_close_fd(&p->fd);
+	else
+		p->bytes += q->length;
+}
+
+/* All of them; others may follow. Return: their memfd, or -errno */
+static int take(struct pieces *p, struct err *e)
+{
+	int r = p->error.errnum ? -p->error.errnum : io_steal_fd(&p->fd);
+
+	*e = p->error;
+	p->bytes = 0;
+	p->error.errnum = 0;
+	return r;
+}
+
+static void keep_source(const struct request *q)
+{
+	keep(&q->branch->source, "step", q, STEP_SOURCE_MAX, "CODE: keep the source");
+}
+
 int request_take_source(struct request *q, struct err *e)
 {
-	struct branch *b = q->branch;
-	cleanup_fd int source = io_steal_fd(&b->source);
-	int r, refused = b->refused;
+	cleanup_fd int source = -1;
+	int r;
 
-	b->source_bytes = 0;
-	b->refused = 0;
-	if (refused == EFBIG) {
+	keep_source(q); /* nothing of RUN itself: an empty one if there was no CODE */
+	source = take(&q->branch->source, e);
+	if (source == -EFBIG) {
 		q->why.limit = "source";
 		return refusal_say(&q->why, e, REFUSAL_LIMIT,
 				   "CODE: the source of a step has at most %u bytes",
 				   STEP_SOURCE_MAX);
 	}
-	if (refused)
-		return err_set(e, refused, "CODE: keep the source");
-	if (source < 0)
-		source = make_memfd("step", e);
 	r = source < 0 ? source : seal(source, e);
 	return r < 0 ? r : io_steal_fd(&source);
 }
@@ -112,26 +136,11 @@ static void take_once(const struct request *q)
 /* What is wrong with a piece is told in the answer to RUN: half a source must not run. */
 int request_code(struct request *q, struct err *e)
 {
-	struct branch *b = q->branch;
-	struct err unused;
-	int r;
-
 	(void)e;
-	if (q->session->once.awaits) {
+	if (q->session->once.awaits)
 		take_once(q);
-		return 0;
-	}
-	if (b->refused)
-		return 0;
-	if (b->source < 0)
-		b->source = make_memfd("step", &unused);
-	r = b->source < 0 ? b->source
-			  : append(b->source, q, b->source_bytes, STEP_SOURCE_MAX, "CODE",
-				   &unused);
-	if (r < 0)
-		b->refused = -r;
 	else
-		b->source_bytes += (uint32_t)q->length;
+		keep_source(q);
 	return 0;
 }
 
@@ -154,20 +163,17 @@ int request_put(struct request *q, struct err *e)
 		return refusal_say(&q->why, e, REFUSAL_BUSY,
 				   "PUT: another one is under way: END it first");
 	put->under_way = true;
-	put->bytes = 0;
 	put->branch = q->name;
 	put->mode = q->head.file.mode ? q->head.file.mode : 0644;
-	put->error.errnum = 0;
-	r = check_path(q, &put->error);
+	r = check_path(q, &put->file.error);
 	if (r == 0 && (put->mode & ~0777u))
-		r = refusal_say(&q->why, &put->error, REFUSAL_BAD_FRAME,
+		r = refusal_say(&q->why, &put->file.error, REFUSAL_BAD_FRAME,
 				"PUT: a mode has nine bits");
-	put->why = q->why;
 	if (r < 0)
 		return 0;
 	put->path_bytes = q->length;
 	memcpy(put->path, q->body, q->length);
-	put->data = make_memfd("put", &put->error);
+	put->file.fd = make_memfd("put", &put->file.error);
 	return 0;
 }
 
@@ -179,21 +185,10 @@ static int no_put(struct request *q, struct err *e)
 
 int request_data(struct request *q, struct err *e)
 {
-	struct put *put = &q->session->put;
-	int r;
-
-	if (!put->under_way)
+	if (!q->session->put.under_way)
 		return no_put(q, e);
-	if (put->error.errnum)
-		return 0;
-	r = append(put->data, q, put->bytes, q->serve->plan->limit[LIMIT_WORK_BYTES],
-		   "PUT, which --work-size bounds", &put->error);
-	if (r == -EFBIG)
-		(void)request_failed(q, REFUSAL_LIMIT, "work-size", r);
-	put->why = q->why;
-	if (r < 0)
-		io_close_fd(&put->data);
-	put->bytes += q->length;
+	keep(&q->session->put.file, "put", q, q->serve->plan->limit[LIMIT_WORK_BYTES],
+	     "PUT, which --work-size bounds");
 	return 0;
 }
 
@@ -202,7 +197,6 @@ static int drop_put(struct request *q)
 {
 	static const char json[] = "{\"bytes\":0,\"dropped\":true}";
 
-	io_close_fd(&q->session->put.data);
 	serve_put(q->serve, WIRE_STATE, q->number, q->name, json, sizeof(json) - 1);
 	return 0;
 }
@@ -210,39 +204,33 @@ static int drop_put(struct request *q)
 int request_end(struct request *q, struct err *e)
 {
 	struct put *put = &q->session->put;
+	cleanup_fd int file = -1;
 	int r;
 
 	if (!put->under_way)
 		return no_put(q, e);
 	put->under_way = false;
+	file = take(&put->file, e);
 	if (q->more)
 		return drop_put(q);
-	if (put->error.errnum) {
-		*e = put->error;
-		return request_failed(q, put->why.kind, put->why.limit,
-				      -put->error.errnum);
-	}
+	if (file == -EFBIG)
+		return request_failed(q, REFUSAL_LIMIT, "work-size", file);
+	if (file == -EPERM) /* of its path or mode: refusal_say() */
+		return request_failed(q, REFUSAL_BAD_FRAME, NULL, file);
+	if (file < 0)
+		return file;
 	r = step_file(q->session, put->branch, KIND_PUT, put->mode, put->path,
-		      put->path_bytes, io_steal_fd(&put->data), e);
+		      put->path_bytes, io_steal_fd(&file), e);
 	return request_asked(q, r);
 }
 
-static int read_file(struct request *q, enum step_kind kind, struct err *e)
+int request_read(struct request *q, struct err *e)
 {
+	enum step_kind kind = q->type == WIRE_GET ? KIND_GET : KIND_LIST;
 	int r = check_path(q, e);
 
 	return r < 0 ? r
 		     : request_asked(q,
 				     step_file(q->session, q->name, kind, 0,
 					       (const char *)q->body, q->length, -1, e));
-}
-
-int request_get(struct request *q, struct err *e)
-{
-	return read_file(q, KIND_GET, e);
-}
-
-int request_list(struct request *q, struct err *e)
-{
-	return read_file(q, KIND_LIST, e);
 }

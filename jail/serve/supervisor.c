@@ -22,7 +22,8 @@
 static void pause_steps(struct session *s)
 {
 	for (struct step *step = s->steps; step; step = step->next)
-		step_listen(step, !s->serve->paused);
+		if (!step->waits)
+			step_listen(step, !s->serve->paused);
 }
 
 /* what waits is sent as far as the client takes it; decides who may go on */
@@ -150,7 +151,6 @@ static int start(struct serve *s, const struct plan *p, int spawner, struct err 
 
 	s->plan = p;
 	s->client = PORT(STDIN_FILENO, serve_client, s);
-	spare_open(s);
 	if (r < 0)
 		return r;
 	s->spawner = PORT(spawner, serve_spawner, s);

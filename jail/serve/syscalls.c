@@ -45,7 +45,6 @@ const struct filter_row filter_rows[] = {
 	{ "pwrite64", ALWAYS, 0, 0, "sources and files, into memfds" },
 	{ "fchmod", ALWAYS, 0, 0, "a pipe's end is for one direction" },
 	{ "fcntl", ARG_EQ, 1, F_SETFL, "pipes do not block" },
-	{ "fcntl", ARG_EQ, 1, F_DUPFD_CLOEXEC, "fds of a request that waits for memory" },
 	{ "fcntl", ARG_EQ, 1, F_ADD_SEALS, "a source does not change any more" },
 	{ "setsockopt", ARG_EQ, 2, SO_PASSCRED, "a channel tells who sends" },
 	{ "setsockopt", ARG_EQ, 2, SO_PASSRIGHTS, "a channel takes no fds" },

@@ -23,7 +23,7 @@
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_park.h"
+#include "jail/serve/session/session_sweep.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CHANNELS_MAX 64
@@ -121,7 +121,7 @@ int __wrap_sweep_adopt(struct state *state, uint32_t told, pid_t host, pid_t bef
 {
 	HOLDS(host == getpid());
 	HOLDS(before == state->host);
-	if (told <= 1 || states_of_pid(&state->session->states, (pid_t)told))
+	if (told <= 1 || sweep_of_pid(state->session, (pid_t)told))
 		return err_say(e, EPERM, "another process");
 	state->pid = (pid_t)told;
 	state->host = host;
@@ -234,7 +234,7 @@ static void check_session(struct session *s)
 
 		HOLDS(states_find(t, b->head));
 		HOLDS(!b->step || b->step->branch == b->name);
-		HOLDS(b->source_bytes <= STEP_SOURCE_MAX);
+		HOLDS(b->source.bytes <= STEP_SOURCE_MAX);
 	}
 	for (unsigned int i = 0; i < t->count; i++) {
 		HOLDS(!t->state[i]->step);

@@ -69,7 +69,7 @@ static void made(struct template *t, const struct err *e)
 
 static int launch_warm(struct jail *j, struct err *e)
 {
-	struct pollfd fds[] = { { .fd = template_fd(&template), .events = POLLIN },
+	struct pollfd fds[] = { { .fd = template.events, .events = POLLIN },
 				{ .fd = -1, .events = POLLIN } };
 	int r;
 
@@ -105,7 +105,7 @@ static int begin_template(struct err *e)
 	struct pollfd said;
 	int r = template_start(&template, &parts, plan.argv, STDERR_FILENO, e);
 
-	said = (struct pollfd){ .fd = template_fd(&template), .events = POLLIN };
+	said = (struct pollfd){ .fd = template.events, .events = POLLIN };
 	while (r == 0) {
 		if (poll(&said, 1, 20000) != 1)
 			return err_say(e, ETIMEDOUT, "the template is not ready");

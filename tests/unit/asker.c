@@ -50,7 +50,7 @@ void asker_start(void)
 					  .number = ASKER_SESSION,
 					  .phase = PHASE_OPEN,
 					  .next_step = 1,
-					  .put.data = -1,
+					  .put.file.fd = -1,
 					  .once.source = -1 };
 	asker_serve.bucket[ASKER_SESSION % SERVE_BUCKETS] = &asker_session;
 	asker_serve.sessions = 1;

@@ -43,9 +43,9 @@ static void count(struct bell *b)
 	rung++;
 }
 
-static void act(struct bell *l)
+static void act(void *owner)
 {
-	(void)l;
+	ck_assert_ptr_eq(owner, &loop);
 	acted++;
 }
 
@@ -134,10 +134,10 @@ END_TEST
 START_TEST(what_is_put_off_is_done_when_the_turn_is_over)
 {
 	struct bell soon = { .ring = count };
-	struct bell l = { 0 };
+	struct later l;
 
 	open_loop();
-	event_loop_later(&loop, &l, act);
+	event_loop_later(&loop, &l, act, &loop);
 	ck_assert_int_eq(acted, 0);
 	event_loop_set(&loop, &soon, 1);
 	ck_assert_int_eq(event_loop_turn(&loop, &e), 0);

@@ -114,13 +114,13 @@ START_TEST(limits_are_the_policys_at_the_most)
 	asker_asked_nothing();
 	asker_run(60000, 1);
 	free(asked_source(1, &length));
-	ck_assert_uint_eq(asker_session.steps->wall_ms, 60000);
-	ck_assert_uint_eq(asker_session.steps->cpu_ms, 1);
+	ck_assert_uint_eq(asker_session.steps->limits.wall_ms, 60000);
+	ck_assert_uint_eq(asker_session.steps->limits.cpu_ms, 1);
 	forget_step();
 	asker_run(0, 0);
 	free(asked_source(2, &length));
-	ck_assert_uint_eq(asker_session.steps->wall_ms, 60000);
-	ck_assert_uint_eq(asker_session.steps->cpu_ms, 60000);
+	ck_assert_uint_eq(asker_session.steps->limits.wall_ms, 60000);
+	ck_assert_uint_eq(asker_session.steps->limits.cpu_ms, 60000);
 }
 END_TEST
 
@@ -203,7 +203,7 @@ START_TEST(a_path_is_some_bytes_without_a_nul)
 		asker_refused("a path has");
 	}
 	asker_asked_nothing();
-	ck_assert_int_eq(asker_session.put.data, -1);
+	ck_assert_int_eq(asker_session.put.file.fd, -1);
 }
 END_TEST
 
@@ -260,7 +260,7 @@ static int asked_put(uint32_t mode)
 	ck_assert_uint_eq(f.op, STEP_FILE_PUT);
 	ck_assert_uint_eq(f.mode, mode);
 	ck_assert_uint_eq(bytes[sizeof(f)], 'p');
-	ck_assert_int_eq(asker_session.put.data, -1);
+	ck_assert_int_eq(asker_session.put.file.fd, -1);
 	(void)close(fds[STEP_FD_CHANNEL]);
 	return fds[STEP_FD_DATA];
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "jail/serve/session/session_media.h"
+#include "jail/serve/session/session.h"
 #include "tests/unit/suites.h"
 
 #define LIMIT 100000u

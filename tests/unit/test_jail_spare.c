@@ -79,16 +79,6 @@ START_TEST(after_a_failure_it_waits)
 }
 END_TEST
 
-START_TEST(each_failure_makes_it_wait_longer)
-{
-	ck_assert_uint_eq(spare_pause_ms(1), 100);
-	ck_assert_uint_eq(spare_pause_ms(2), 200);
-	ck_assert_uint_eq(spare_pause_ms(7), 6400);
-	ck_assert_uint_eq(spare_pause_ms(8), 10000);
-	ck_assert_uint_eq(spare_pause_ms(UINT32_MAX), 10000);
-}
-END_TEST
-
 Suite *jail_spare_suite(void)
 {
 	Suite *s = suite_create("jail spare");
@@ -99,7 +89,6 @@ Suite *jail_spare_suite(void)
 	tcase_add_test(t, a_step_that_has_just_begun_is_left_alone);
 	tcase_add_test(t, a_step_is_not_left_alone_where_none_is_left);
 	tcase_add_test(t, after_a_failure_it_waits);
-	tcase_add_test(t, each_failure_makes_it_wait_longer);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -15,12 +15,3 @@ uint64_t spare_when(const struct spare_sight *v)
 		at_ms = v->began_ms + SPARE_QUIET_MS;
 	return at_ms <= v->now_ms ? 0 : at_ms;
 }
-
-uint64_t spare_pause_ms(unsigned int failures)
-{
-	uint64_t ms = SPARE_PAUSE_MS;
-
-	while (failures-- > 1 && ms < SPARE_PAUSE_MAX_MS)
-		ms *= 2;
-	return ms < SPARE_PAUSE_MAX_MS ? ms : SPARE_PAUSE_MAX_MS;
-}

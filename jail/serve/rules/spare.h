@@ -16,9 +16,7 @@
  * there and none is left, as under a client that opens one after the other, the next one
  * is waited for already. */
 #define SPARE_QUIET_MS 5
-/* after a failure, and twice as long after each that follows it */
-#define SPARE_PAUSE_MS 100
-#define SPARE_PAUSE_MAX_MS 10000
+#define SPARE_PAUSE_MS 1000 /* after a failure */
 
 #define SPARE_NEVER UINT64_MAX
 
@@ -39,8 +37,5 @@ struct spare_sight {
  * event of the loop
  */
 uint64_t spare_when(const struct spare_sight *v);
-
-/** spare_pause_ms() - How long to leave it after so many failures, the first being 1 */
-uint64_t spare_pause_ms(unsigned int failures);
 
 #endif

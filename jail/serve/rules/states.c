@@ -15,14 +15,6 @@ struct state *states_find(const struct states *t, uint32_t number)
 	return NULL;
 }
 
-struct state *states_of_pid(const struct states *t, pid_t pid)
-{
-	for (unsigned int i = 0; i < t->count; i++)
-		if (t->state[i]->pid == pid)
-			return t->state[i];
-	return NULL;
-}
-
 struct branch *states_branch(struct states *t, uint32_t name)
 {
 	for (unsigned int i = 0; i < t->branches; i++)
@@ -46,7 +38,7 @@ int states_fork(struct states *t, uint32_t name, uint32_t head)
 	t->branch[t->branches++] = (struct branch){
 		.name = name,
 		.head = head,
-		.source = -1,
+		.source = { .fd = -1 },
 	};
 	return 0;
 }
@@ -89,7 +81,7 @@ void states_remove(struct states *t, const struct state *s)
 	}
 }
 
-static bool is_head(const struct states *t, const struct state *s)
+bool states_is_head(const struct states *t, const struct state *s)
 {
 	for (unsigned int i = 0; i < t->branches; i++)
 		if (t->branch[i].head == s->number)
@@ -130,7 +122,7 @@ struct state *states_unreachable(const struct states *t)
 
 bool states_is_snapshot(const struct states *t, const struct state *s)
 {
-	return s->number != 0 && !s->ending && !is_head(t, s);
+	return s->number != 0 && !s->ending && !states_is_head(t, s);
 }
 
 struct state *states_beyond(const struct states *t, uint64_t keep)

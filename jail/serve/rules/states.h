@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "init/err.h"
 #include "jail/base/event_loop.h"
 
 #define STATES_MAX 512 /* those that are ending are still among them */
@@ -39,17 +40,22 @@ struct state {
 	unsigned int owed;           /* requests that it must still be let go for */
 	struct bell late;            /* until it rests */
 	uint64_t woken_ms, woken_us; /* when that began, its CPU time then */
-	struct bell end;
+	struct later end;
+};
+
+/* what comes in pieces, until it is whole */
+struct pieces {
+	int fd; /* memfd, -1 for none */
+	uint64_t bytes;
+	struct err error; /* why it is refused, which is told when it is to be used */
 };
 
 struct branch {
 	uint32_t name;
-	uint32_t head; /* the state that it is at */
-	bool lost;     /* that state ended by itself */
-	int source;    /* memfd of the next step's source, -1 for none */
-	uint32_t source_bytes;
-	int refused;       /* errno of a piece of it, 0 for none */
-	struct step *step; /* that runs on it, or NULL */
+	uint32_t head;        /* the state that it is at */
+	bool lost;            /* that state ended by itself */
+	struct pieces source; /* of the next step */
+	struct step *step;    /* that runs on it, or NULL */
 };
 
 struct states {
@@ -61,10 +67,6 @@ struct states {
 
 /** states_find() - The state of this number that has not been told to end, or NULL */
 struct state *states_find(const struct states *t, uint32_t number);
-
-/** states_of_pid() - The state of this pid in the jail, also one that is ending, or
- * NULL */
-struct state *states_of_pid(const struct states *t, pid_t pid);
 
 /** states_branch() - The branch of this name, or NULL */
 struct branch *states_branch(struct states *t, uint32_t name);
@@ -108,6 +110,9 @@ struct state *states_beyond(const struct states *t, uint64_t keep);
 
 /** states_bytes() - Memory of all snapshots but state 0 */
 uint64_t states_bytes(const struct states *t);
+
+/** states_is_head() - Is a branch at it? */
+bool states_is_head(const struct states *t, const struct state *s);
 
 /** states_is_snapshot() - Is no branch at it, and is it neither state 0 nor ending? */
 bool states_is_snapshot(const struct states *t, const struct state *s);

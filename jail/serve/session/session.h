@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "init/media.h"
 #include "init/serve_wire.h"
 #include "init/step_wire.h"
 #include "jail/serve/session/session_types.h"
@@ -45,7 +46,7 @@
  */
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
 
-/** session_prepare() - The same for nobody yet, see session_spare.c */
+/** session_prepare() - The same for nobody yet, see session_spare.c; 0, or -ENOMEM */
 int session_prepare(struct serve *serve, struct err *e);
 
 /** session_find() - The session of this number, or NULL */
@@ -70,8 +71,6 @@ void session_end(struct session *s, const char *fmt, ...)
 
 /* session_spare.c */
 
-/** spare_open() - Before the first turn */
-void spare_open(struct serve *serve);
 /** spare_turn() - A turn is over: throw away what is too old, make one that is missing */
 void spare_turn(struct serve *serve);
 /** spare_take() - Take a ready session out of its list, open or starting; or NULL */
@@ -88,8 +87,8 @@ unsigned int spare_count(const struct serve *serve, bool open);
 /* session_ask.c */
 
 /** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
-int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-	     uint64_t cpu_ms, struct err *e);
+int step_run(struct session *s, struct branch *b, int source,
+	     const struct step_limits *limits, struct err *e);
 
 /**
  * step_file() - Begin a file operation
@@ -110,11 +109,16 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 		       uint32_t branch, uint32_t from);
 
 /**
- * step_fds() - Its state and pipes; @fds gets its ends of them, -1 where there is none
+ * step_begin() - Ask a state for the process of a step
+ * @step:	NULL where there was no memory for it. One that cannot be asked for is
+ *		forgotten
+ * @fds:	STEP_FDS of them, all taken; gets the ends of its pipes
+ * @count:	How many of them are sent
  */
-int step_fds(struct step *step, int *fds, struct err *e);
+int step_begin(struct step *step, struct state *of, const struct wire_header *h,
+	       const void *payload, int *fds, size_t count, struct err *e);
 
-/** step_ask() - Ask a state, or NULL, for its process; the fds stay the caller's */
+/** step_ask() - Ask a state, or NULL, for its process; fds that it takes become -1 */
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
 
@@ -124,38 +128,14 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 void prefork_prepare(struct session *s, uint32_t branch);
 /** prefork_find() - A step that waits and was made from this state, or NULL */
 struct step *prefork_find(const struct session *s, uint32_t from);
-/** prefork_born() - Its process has said STARTED */
-void prefork_born(struct step *step);
 /** prefork_end() - It is not wanted any more */
 void prefork_end(struct step *step);
 /** prefork_dismiss() - Kill such a process; it is known until init has reaped it */
 void prefork_dismiss(struct state *state);
-/** prefork_forget() - Its process is gone */
-void prefork_forget(struct step *step);
 /** prefork_prune() - End those whose state no branch is at */
 void prefork_prune(struct session *s);
-/** prefork_end_all() - With the session */
-void prefork_end_all(struct session *s);
 
 /* session_step.c */
-
-/**
- * step_after() - The next of all steps of a session: those that run, then those that wait
- * for a source
- * @step:	NULL for the first
- *
- * Return: NULL after the last
- */
-struct step *step_after(const struct session *s, const struct step *step);
-
-/** step_of_pid() - The step whose process has this pid in the jail, or NULL */
-struct step *step_of_pid(const struct session *s, pid_t pid);
-
-/** step_unlink() - Take it out of a list; false: it is not there */
-bool step_unlink(struct step **list, const struct step *step);
-
-/** step_exit() - Its process has ended, as init says */
-void step_exit(struct step *step, const struct wire_exit *exit);
 
 /** step_receive() - Take packets of a channel, a few in one go */
 void step_receive(struct state *state);
@@ -171,6 +151,9 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 
 /** step_forget() - Free it, at the end of the turn; its state is the caller's */
 void step_forget(struct step *step);
+
+/** step_discard() - The same, and its state, if it has any */
+void step_discard(struct step *step);
 
 /** state_new() - Return: NULL without memory */
 struct state *state_new(struct session *s, uint32_t number, int channel);
@@ -213,6 +196,9 @@ void step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 
+/** state_end() - Kill its process; it is known until init has reaped it */
+void state_end(struct state *state);
+
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);
 
@@ -245,6 +231,76 @@ uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);
 
+/* session_media.c */
+
+/**
+ * media_is_right() - May a step send this frame now?
+ * @seen:	Counts it, if so
+ * @limit_bytes:	That a step may show; 0: nothing at all
+ *
+ * Return: false when it is none, or not the next one; @seen is as it was
+ */
+bool media_is_right(struct media_seen *seen, const struct wire_header *h,
+		    const void *payload, uint64_t limit_bytes);
+
+/** media_take() - A MEDIA or PIECE of a running step: to the client, or dropped */
+void media_take(struct step *step, const struct wire_header *h,
+		const unsigned char *payload);
+
+/** media_resume() - The client reads again */
+void media_resume(struct step *step);
+
+/* session_memory.c */
+
+/** memory_is_near() - Has the jail more than three quarters of its memory? */
+bool memory_is_near(const struct session *s);
+
+/** memory_allows() - May this state fork, or could a state be killed for that? */
+bool memory_allows(const struct session *s, const struct state *of);
+
+/**
+ * memory_wait() - Is memory about to come? Then step_ask() is called again, or refuses
+ * @fds:	Taken, if it is
+ *
+ * Return: false: there is nothing to wait for
+ */
+bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
+		 int *fds, size_t count);
+
+/** memory_forget() - Its request waits no more */
+void memory_forget(struct step *step);
+
+/* session_park.c */
+
+/** park_prepare() - Set up the bell of a new state */
+void park_prepare(struct state *state);
+/** park_end() - It is not expected to rest any more */
+void park_end(struct state *state);
+/** park_is_told() - Does serve hear when a process rests? Not without a listener */
+bool park_is_told(const struct session *s);
+/** park_is_call() - Is it the call by which a process rests? */
+bool park_is_call(const struct seccomp_data *call);
+
+/**
+ * park_hear() - A process makes that call; it may be the end of a step
+ *
+ * Return: false: this process need not rest, and its call goes on
+ */
+bool park_hear(struct session *s, const struct seccomp_notif *n);
+
+/**
+ * park_swept() - What a step had left is gone: the step is done, if it is held still
+ * @strays:	How many were killed, or -errno where they cannot all be ended
+ */
+void park_swept(struct step *step, int strays);
+
+/** park_wake() - It was sent a request: let it go, once, now or when it rests */
+void park_wake(struct state *state);
+/** park_await() - A state, or a process made ready, runs: it must rest soon */
+void park_await(struct state *state);
+/** park_look() - Are those that rest held still? A stop from outside wakes them */
+void park_look(struct session *s);
+
 /* session_spawn.c */
 
 /** spawn_open() - Ask for a jail; session_opened() or session_end() follows */
@@ -255,8 +311,12 @@ void spawn_open(struct session *s);
  */
 void spawn_signal(const struct session *s, int pidfd, int signal);
 
-/** spawn_score() - Is the kernel to kill it first when memory runs out? */
-void spawn_score(const struct session *s, int pidfd, bool running);
+/**
+ * spawn_score() - Have the kernel kill a running step first when memory runs out
+ *
+ * One that is made ready has that score already, so that no step begins later for it.
+ */
+void spawn_score(struct state *state, bool running);
 
 /** spawn_end() - Kill its jail; session_ended() follows */
 void spawn_end(const struct session *s);
@@ -286,9 +346,6 @@ void measure_ask(struct session *s, enum spawn_measure what, const struct state 
 
 /** measure_came() - The spawner's answer */
 void measure_came(struct session *s, const struct spawn_answer *a);
-
-/** measure_again() - The bell of a session whose request was put off */
-void measure_again(struct bell *b);
 
 /** measure_end() - The session ends: all who wait get ECANCELED */
 void measure_end(struct session *s);

@@ -18,8 +18,6 @@
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_memory.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
@@ -42,7 +40,8 @@ struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
 	return step;
 }
 
-int step_fds(struct step *step, int *fds, struct err *e)
+/* Its state and pipes; @fds gets its ends of them. */
+static int make_fds(struct step *step, int *fds, struct err *e)
 {
 	int channel = -1;
 	int r = channel_pair(&channel, &fds[STEP_FD_CHANNEL], e);
@@ -94,14 +93,13 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	return 0;
 }
 
-static void link_step(struct step *step)
+static void note_begun(struct step *step)
 {
 	struct serve *serve = step->session->serve;
 
-	step->next = step->session->steps;
-	step->session->steps = step;
-	serve->steps++;
-	serve->began_ms = clock_now_ms();
+	step->waits = false;
+	serve->sight.steps++;
+	serve->sight.began_ms = clock_now_ms();
 }
 
 /* until its process is there */
@@ -111,58 +109,60 @@ static void await_birth(struct step *step)
 		       clock_now_ms() + STARTUP_MS);
 }
 
-/* Ask a state for a step, which is NULL where there was no memory for it. All of the fds
- * are taken; a step that cannot be asked for is forgotten. */
-static int begin(struct step *step, struct state *of, const struct wire_header *h,
-		 const void *payload, int *fds, size_t count, struct err *e)
+int step_begin(struct step *step, struct state *of, const struct wire_header *h,
+	       const void *payload, int *fds, size_t count, struct err *e)
 {
-	int r = step ? step_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a step");
+	int r = step ? make_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a step");
 
 	if (r == 0)
 		r = step_ask(step, of, h, payload, fds, count, e);
-	if (r == 0 && listen_out(step) < 0)
+	if (r == 0 && !step->waits && listen_out(step) < 0)
 		r = err_say(e, ENOMEM, "serve: epoll_ctl");
 	for (int i = 0; i < STEP_FDS; i++)
 		io_close_fd(&fds[i]);
-	if (r == 0) {
-		link_step(step);
-		await_birth(step);
-	} else if (step) {
-		if (step->state)
-			state_free(step->state);
-		step_forget(step);
+	if (r < 0) {
+		if (step)
+			step_discard(step);
+		return r;
 	}
-	return r;
+	step->next = step->session->steps;
+	step->session->steps = step;
+	if (step->waits) {
+		park_await(step->state);
+	} else {
+		note_begun(step);
+		await_birth(step);
+	}
+	return 0;
 }
 
 /* of the state itself */
 static int run_now(struct session *s, struct branch *b, uint32_t number, int source,
-		   uint64_t wall_ms, uint64_t cpu_ms, struct err *e)
+		   const struct step_limits *limits, struct err *e)
 {
 	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
 	struct step *step = step_make(s, KIND_RUN, number, b->name, b->head);
 	const struct wire_header h = { 0, WIRE_RUN, number };
-	int r = begin(step, states_find(&s->states, b->head), &h, NULL, fds, STEP_FDS, e);
+	int r = step_begin(step, states_find(&s->states, b->head), &h, NULL, fds,
+			   STEP_FDS, e);
 
 	if (r < 0)
 		return r;
 	b->step = step;
-	step->wall_ms = wall_ms;
-	step->cpu_ms = cpu_ms;
+	step->limits = *limits;
 	return 0;
 }
 
 /* of a process that is ready; false: there is none, and the source stays the caller's */
-static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-		      uint64_t cpu_ms)
+static bool run_ahead(struct session *s, struct branch *b, int source,
+		      const struct step_limits *limits)
 {
 	const struct wire_header h = { 0, WIRE_RUN, s->next_step };
 	struct step *step = prefork_find(s, b->head);
 
 	if (!step)
 		return false;
-	step->wall_ms = wall_ms;
-	step->cpu_ms = cpu_ms;
+	step->limits = *limits;
 	/* its clocks first: it may run as soon as it has the source */
 	if (step->state->host) {
 		step->cpu_early_us = limit_process_cpu_us(step->state->host);
@@ -172,11 +172,9 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 		prefork_end(step);
 		return false;
 	}
-	(void)step_unlink(&s->preforks, step);
-	link_step(step);
 	park_end(step->state);
 	park_wake(step->state);
-	step->waits = false;
+	note_begun(step);
 	step->number = step->state->number = s->next_step;
 	step->branch = b->name;
 	step->source = source;
@@ -188,13 +186,13 @@ static bool run_ahead(struct session *s, struct branch *b, int source, uint64_t 
 	return true;
 }
 
-int step_run(struct session *s, struct branch *b, int source, uint64_t wall_ms,
-	     uint64_t cpu_ms, struct err *e)
+int step_run(struct session *s, struct branch *b, int source,
+	     const struct step_limits *limits, struct err *e)
 {
 	int r = 0;
 
-	if (!run_ahead(s, b, source, wall_ms, cpu_ms))
-		r = run_now(s, b, s->next_step, source, wall_ms, cpu_ms, e);
+	if (!run_ahead(s, b, source, limits))
+		r = run_now(s, b, s->next_step, source, limits, e);
 	if (r == 0)
 		s->next_step++;
 	return r;
@@ -205,7 +203,7 @@ bool step_again(struct step *step)
 	struct session *s = step->session;
 	struct branch *b = states_branch(&s->states, step->branch);
 	uint32_t number = step->number;
-	uint64_t wall_ms = step->wall_ms, cpu_ms = step->cpu_ms;
+	const struct step_limits limits = step->limits;
 	struct refusal why;
 	struct err e;
 	int source;
@@ -216,7 +214,7 @@ bool step_again(struct step *step)
 	source = io_steal_fd(&step->source);
 	prefork_dismiss(step->state);
 	step_forget(step);
-	if (run_now(s, b, number, source, wall_ms, cpu_ms, &e) < 0) {
+	if (run_now(s, b, number, source, &limits, &e) < 0) {
 		why = refusal_of_step(e.errnum);
 		why.frame = s->once.is ? "ONCE" : "RUN";
 		why.step = number;
@@ -245,8 +243,9 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 	memcpy(payload, &ask_for, sizeof(ask_for));
 	memcpy(payload + sizeof(ask_for), path, path_bytes);
 	fds[STEP_FD_DATA] = data;
-	r = begin(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS, e);
+	r = step_begin(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS,
+		       e);
 	if (r == 0)
-		step->wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
+		step->limits.wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
 	return r;
 }

@@ -20,7 +20,6 @@
 #include "init/io.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
 #define EXITS_PAUSE_MS 10 /* pause after the end of a process that serve does not know */
@@ -76,9 +75,9 @@ static void judge(struct step *step, struct judgement *j)
 		j->verdict = VERDICT_EXCEPTION;
 }
 
-static void end_state(struct session *s, struct state *state)
+void state_end(struct state *state)
 {
-	states_end(&s->states, state);
+	states_end(&state->session->states, state);
 	park_end(state);
 	state_hang_up(state);
 	/* End of file alone would end the process. It stays in the table until init has
@@ -119,7 +118,7 @@ static void count_next(struct session *s)
 		}
 	while (states_bytes(t) > s->serve->plan->limit[LIMIT_KEEP_BYTES] &&
 	       (state = states_beyond(t, 0)))
-		end_state(s, state);
+		state_end(state);
 }
 
 void done_prune(struct session *s)
@@ -129,9 +128,9 @@ void done_prune(struct session *s)
 	struct state *state;
 
 	while ((state = states_unreachable(t)))
-		end_state(s, state);
+		state_end(state);
 	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
-		end_state(s, state);
+		state_end(state);
 	prefork_prune(s);
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
@@ -192,8 +191,7 @@ static void done_file(struct step *step)
 		serve_put(s->serve, step->kind == KIND_PUT ? WIRE_STATE : WIRE_END,
 			  s->number, step->branch, json, (size_t)n);
 	}
-	state_free(step->state);
-	step_forget(step);
+	step_discard(step);
 }
 
 /* After the answer: the step's process is a state now, or its state is freed. */
@@ -201,12 +199,12 @@ static void settle(struct step *step, bool lives)
 {
 	struct state *state = step->state;
 
-	if (lives) {
-		sweep_score(state, false);
-		state->bytes = sweep_bytes(state);
-	} else {
-		state_free(state);
+	if (!lives) {
+		step_discard(step);
+		return;
 	}
+	spawn_score(state, false);
+	state->bytes = sweep_bytes(state);
 	step_forget(step);
 }
 
@@ -276,20 +274,27 @@ void done_step(struct step *step)
 /* the channel of a process that has ended may still hold packets of it */
 static void hear_last_words(struct session *s, pid_t pid)
 {
-	const struct step *step = step_of_pid(s, pid);
+	struct state *state = sweep_of_pid(s, pid);
 
-	if (step && !step->waits) /* DONE, or MOVED, which gives it another pid */
-		step_drain(step->state);
-	else if (!step && !states_of_pid(&s->states, pid))
+	if (!state)
 		step_hear_births(s); /* STARTED, which tells the pid */
+	else if (state->step && !state->step->waits)
+		step_drain(state); /* DONE, or MOVED, which gives it another pid */
 }
 
 static void end_of_step(struct step *step, const struct wire_exit *exit)
 {
-	if (step->waits)
-		prefork_forget(step);
-	else
-		step_exit(step, exit);
+	if (step->waits) {
+		step_discard(step);
+		return;
+	}
+	step->exit = *exit;
+	step->have_exit = true;
+	/* the pid may be another process's now */
+	step->state->pid = -1;
+	step->state->told = 0;
+	limit_end(step);
+	done_step(step);
 }
 
 /* End a step whose pid was not known. Return: false where none of them can be this
@@ -298,9 +303,9 @@ static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exi
 {
 	bool found = false;
 
-	for (struct step *step = step_after(s, NULL), *next;
-	     step && s->phase == PHASE_OPEN; step = next) {
-		next = step_after(s, step);
+	for (struct step *step = s->steps, *next; step && s->phase == PHASE_OPEN;
+	     step = next) {
+		next = step->next;
 		if (step->state->told != pid)
 			continue;
 		found = true;
@@ -314,18 +319,16 @@ static bool end_unseen(struct session *s, pid_t pid, const struct wire_exit *exi
 
 void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 {
-	struct step *step;
 	struct state *state;
 
 	hear_last_words(s, pid);
 	if (s->phase != PHASE_OPEN)
 		return;
-	step = step_of_pid(s, pid);
-	if (step) {
-		end_of_step(step, exit);
+	state = sweep_of_pid(s, pid);
+	if (state && state->step) {
+		end_of_step(state->step, exit);
 		return;
 	}
-	state = states_of_pid(&s->states, pid);
 	if (!state) {
 		if (!end_unseen(s, pid, exit)) /* a stray, or replaced by its step */
 			event_loop_set(&s->serve->loop, &s->exits,

@@ -12,7 +12,6 @@
 #include "init/io.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_media.h"
 
 #define READ_BYTES 32768
 #define DIAGNOSTIC_READ 4096
@@ -197,16 +196,18 @@ static void serve_diagnostics(struct port *p, uint32_t events)
 int step_first(struct session *s, int channel, int diagnostics, struct err *e)
 {
 	struct event_loop *loop = &s->serve->loop;
+	struct state *first = state_new(s, 0, channel);
 	int r;
 
 	s->diagnostics = PORT(diagnostics, serve_diagnostics, s);
-	s->first = state_new(s, 0, channel);
-	if (!s->first) {
+	if (!first) {
 		io_close_fd(&channel);
 		return err_set(e, ENOMEM, "serve: a state");
 	}
+	/* the table is empty, so this cannot fail */
+	(void)states_add(&s->states, first);
 	r = event_loop_listen(loop, &s->diagnostics, EPOLLIN);
 	if (r == 0)
-		r = event_loop_listen(loop, &s->first->channel, EPOLLIN);
+		r = event_loop_listen(loop, &first->channel, EPOLLIN);
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }

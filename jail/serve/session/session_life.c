@@ -39,12 +39,10 @@ struct session *session_find(struct serve *serve, uint32_t number)
 	return s;
 }
 
-static void free_session(struct bell *l)
+/* make() has mapped it */
+static void free_session(void *session)
 {
-	struct session *s = (struct session *)((char *)l - offsetof(struct session, end));
-
-	/* make() has mapped it */
-	(void)munmap(s, sizeof(*s));
+	(void)munmap(session, sizeof(struct session));
 }
 
 static struct session **list_of(struct session *s)
@@ -77,9 +75,9 @@ static void forget(struct session *s)
 	tmpfs_usage_close(&s->tmpfs);
 	cgroup_close(&s->cgroup);
 	io_close_fd(&s->facts);
-	io_close_fd(&s->put.data);
+	io_close_fd(&s->put.file.fd);
 	io_close_fd(&s->once.source);
-	event_loop_later(loop, &s->end, free_session);
+	event_loop_later(loop, &s->end, free_session, s);
 }
 
 void session_ended(struct session *s, const struct err *e)
@@ -107,7 +105,10 @@ static void end_steps(struct session *s)
 
 		if (step->killed == NOT_KILLED && !step->have_exit)
 			step->killed = VERDICT_CANCELLED;
-		done_step(step);
+		if (step->waits)
+			step_discard(step);
+		else
+			done_step(step);
 	}
 }
 
@@ -118,7 +119,7 @@ void session_end(struct session *s, const char *fmt, ...)
 
 	if (s->phase == PHASE_CLOSING)
 		return;
-	s->serve->starting -= s->phase == PHASE_STARTING;
+	s->serve->sight.starting -= s->phase == PHASE_STARTING;
 	s->phase = PHASE_CLOSING;
 	va_start(ap, fmt);
 	(void)vsnprintf(s->reason, sizeof(s->reason), fmt, ap);
@@ -132,14 +133,10 @@ void session_end(struct session *s, const char *fmt, ...)
 	sweep_stop(s);
 	measure_end(s);
 	end_steps(s);
-	prefork_end_all(s);
-	if (s->first)
-		state_free(s->first);
-	s->first = NULL;
 	for (unsigned int i = 0; i < s->states.count; i++)
 		state_free(s->states.state[i]);
 	for (unsigned int i = 0; i < s->states.branches; i++)
-		io_close_fd(&s->states.branch[i].source);
+		io_close_fd(&s->states.branch[i].source.fd);
 	s->states.count = s->states.branches = 0;
 	event_loop_close(loop, &s->listener);
 	s->refused.fd = -1;
@@ -261,63 +258,57 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 }
 
-/* Mapped, not allocated: the struct has room for a frame and for many states, and pages
- * of it that are never used take no memory. */
-static struct session *make(struct serve *serve)
+/* A session whose jail is asked for. Mapped, not allocated: the struct has room for a frame
+ * and for many states, and pages of it that are never used take no memory. */
+static struct session *begin(struct serve *serve, uint32_t number, bool waits,
+			     struct err *e)
 {
 	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (s == MAP_FAILED)
+	if (s == MAP_FAILED) {
+		(void)err_set(e, ENOMEM, "serve: a session");
 		return NULL;
+	}
 	s->serve = serve;
+	s->number = number;
+	s->waits = waits;
 	s->once.source = -1;
-	s->put.data = -1;
+	s->put.file.fd = -1;
 	s->tmpfs = TMPFS_USAGE_NONE;
 	s->cgroup = CGROUP_NONE;
 	s->facts = s->refused.fd = -1;
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->startup = (struct bell){ .ring = serve_late, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
-	s->measure_again = (struct bell){ .ring = measure_again, .owner = s };
-	return s;
-}
-
-static void launch(struct session *s)
-{
-	s->serve->starting++;
+	list(s);
 	spawn_open(s);
+	return s;
 }
 
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
 {
-	struct session *taken = spare_take(serve), *s = taken ? taken : make(serve);
+	struct session *ready = spare_take(serve),
+		       *s = ready ? ready : begin(serve, number, false, e);
 
 	if (!s)
-		return err_set(e, ENOMEM, "serve: a session");
-	s->number = number;
+		return -ENOMEM;
 	if (once) {
 		s->once = *once;
 		once->source = -1;
 	}
+	if (!ready)
+		return 0;
+	s->number = number;
 	list(s);
-	if (!taken)
-		launch(s);
-	else if (s->phase == PHASE_OPEN)
+	if (s->phase == PHASE_OPEN)
 		spare_begin(s);
 	return 0;
 }
 
 int session_prepare(struct serve *serve, struct err *e)
 {
-	struct session *s = make(serve);
-
-	if (!s)
-		return err_set(e, ENOMEM, "serve: a session");
-	s->waits = true;
-	list(s);
-	launch(s);
-	return 0;
+	return begin(serve, 0, true, e) ? 0 : -ENOMEM;
 }
 
 void session_each(struct serve *s, void (*act)(struct session *session))

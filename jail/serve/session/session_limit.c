@@ -19,7 +19,6 @@
 
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
@@ -49,7 +48,8 @@ void limit_interrupt(struct step *step, enum verdict cause)
 {
 	struct serve *serve = step->session->serve;
 
-	if (step->interrupted || step->shot || step->sweeping || step->state->told)
+	if (step->interrupted || step->shot || step->sweeping || step->have_exit ||
+	    step->state->told)
 		return;
 	step->killed = cause;
 	step->interrupted = true;
@@ -91,7 +91,7 @@ static void ring_file(struct step *step)
 		return;
 	}
 	step->seen_bytes = data->bytes;
-	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + step->wall_ms);
+	event_loop_set(&serve->loop, &step->wall, clock_now_ms() + step->limits.wall_ms);
 }
 
 static void ring_wall(struct bell *b)
@@ -134,7 +134,7 @@ uint64_t limit_process_cpu_us(pid_t pid)
 static void kill_for_memory(struct session *s, uint64_t asked_ms)
 {
 	for (struct step *step = s->steps; step; step = step->next)
-		if (step->state->host && step->kind == KIND_RUN &&
+		if (step->state->host && step->kind == KIND_RUN && !step->waits &&
 		    step->start_ms <= asked_ms)
 			limit_kill(step, VERDICT_MEMORY);
 }
@@ -197,8 +197,7 @@ static bool has_orphans(const struct session *s)
 {
 	/* a process that was asked for and has not told its pid yet would look like an
 	 * orphan */
-	for (const struct step *step = step_after(s, NULL); step;
-	     step = step_after(s, step))
+	for (const struct step *step = s->steps; step; step = step->next)
 		if (!step->state->host)
 			return false;
 	return !sweep_has_none(s, s->init);
@@ -242,8 +241,8 @@ static uint64_t next_sample_ms(const struct step *step)
 
 	if (!step->session->limited)
 		return PROC_USAGE_PERIOD_MS;
-	if (step->cpu_ms != NO_LIMIT && step->cpu_ms > used_ms)
-		in_ms = (step->cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
+	if (step->limits.cpu_ms != NO_LIMIT && step->limits.cpu_ms > used_ms)
+		in_ms = (step->limits.cpu_ms - used_ms) / (uint64_t)(cpus > 0 ? cpus : 1);
 	return in_ms < FIRST_SAMPLE_MS ? FIRST_SAMPLE_MS : in_ms;
 }
 
@@ -258,7 +257,7 @@ static void ring_sample(struct bell *b)
 	 * it may say more than the channel holds. */
 	if (!step->media.held)
 		(void)event_loop_listen(&s->serve->loop, &step->state->channel, EPOLLIN);
-	if (step->cpu_used_us / 1000 >= step->cpu_ms)
+	if (step->cpu_used_us / 1000 >= step->limits.cpu_ms)
 		limit_interrupt(step, VERDICT_CPU_TIMEOUT);
 
 	uint64_t in_ms = next_sample_ms(step);
@@ -280,21 +279,21 @@ void limit_begin(struct step *step)
 		event_loop_set(loop, &step->wall, step->start_ms + STARTUP_MS);
 		return;
 	}
-	sweep_score(step->state, true);
-	if (step->wall_ms != NO_LIMIT)
-		event_loop_set(loop, &step->wall, step->start_ms + step->wall_ms);
+	spawn_score(step->state, true);
+	if (step->limits.wall_ms != NO_LIMIT)
+		event_loop_set(loop, &step->wall, step->start_ms + step->limits.wall_ms);
 	if (step->kind != KIND_RUN)
 		return;
 	step->alone = true;
 	for (struct step *other = s->steps; other; other = other->next)
-		if (other != step && other->state->host)
+		if (other != step && other->state->host && !other->waits)
 			step->alone = other->alone = false;
 	if (step->shot) { /* KILL came before the process was there */
 		event_loop_unset(loop, &step->wall);
 		limit_signal(step->state, SIGKILL);
 		return;
 	}
-	if (!s->limited || step->cpu_ms != NO_LIMIT)
+	if (!s->limited || step->limits.cpu_ms != NO_LIMIT)
 		event_loop_set(loop, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
 	/* all packets of the step are read when it parks: one wake-up for all of them */
 	if (step->sample.at_ms && park_is_told(s))

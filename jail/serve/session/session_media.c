@@ -17,7 +17,6 @@
 
 #include "jail/base/json.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_media.h"
 
 #define LATE_BYTES (1u << 20)
 

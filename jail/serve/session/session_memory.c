@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session_memory.c - is there memory for one more process? See session_memory.h
+ * session_memory.c - is there memory for one more process? See session.h
  *
  * Theory of operation
  *   Where a leaf's memory is used up, the kernel kills one of its processes: the largest,
@@ -12,13 +12,12 @@
  *   are just ending, the request waits for what they give back, 100 ms at the most, and
  *   the loop goes on.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "init/io.h"
 #include "jail/base/procfs.h"
-#include "jail/serve/session/session_memory.h"
+#include "jail/serve/session/session.h"
 #include "jail/base/clock.h"
 
 /* what a fork takes beside page tables: the kernel's own structures, and the first pages
@@ -27,7 +26,7 @@
 #define END_WAIT_MS 100 /* a killed process has given its memory back long before */
 #define AGAIN_MS 2
 
-/* a request that waits for memory, with fds of its own */
+/* a request that waits for memory, and its fds */
 struct asking {
 	struct step *step;
 	struct bell again;
@@ -119,7 +118,7 @@ static void ring_again(struct bell *b)
 }
 
 bool memory_wait(struct step *step, const struct wire_header *h, const void *payload,
-		 const int *fds, size_t count)
+		 int *fds, size_t count)
 {
 	struct session *s = step->session;
 	struct asking *a = NULL;
@@ -133,13 +132,8 @@ bool memory_wait(struct step *step, const struct wire_header *h, const void *pay
 	if (h->length)
 		memcpy(a->payload, payload, h->length);
 	step->asking = a;
-	for (; a->count < count; a->count++) {
-		a->fds[a->count] = fcntl(fds[a->count], F_DUPFD_CLOEXEC, 3);
-		if (a->fds[a->count] < 0) {
-			memory_forget(step);
-			return false;
-		}
-	}
+	for (; a->count < count; a->count++)
+		a->fds[a->count] = io_steal_fd(&fds[a->count]);
 	a->until_ms = clock_now_ms() + END_WAIT_MS;
 	a->again = (struct bell){ .ring = ring_again, .owner = a };
 	event_loop_set(&s->serve->loop, &a->again, clock_now_ms() + AGAIN_MS);

@@ -38,30 +38,21 @@
 #include "jail/serve/session/session.h"
 #include "jail/serve/rules/signal_judge.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
 #define ANCESTORS_MAX 32
 #define LOOKS_MAX 1024    /* looks at processes and threads, for one call */
 #define LOOKS_AN_ANSWER 4 /* so many looks cost as much as one answer in a flood */
 
-static struct state *known(const struct session *s, pid_t pid)
-{
-	struct state *state = states_of_pid(&s->states, pid);
-	const struct step *step = state ? NULL : step_of_pid(s, pid);
-
-	return step ? step->state : state;
-}
-
 /* Find the state that owns a process or thread, by its status file. NULL: none does. */
 static struct state *owner_by_status(const struct session *s, char *text, size_t size)
 {
 	for (int i = 0; i < ANCESTORS_MAX; i++) {
-		struct state *state = known(s, sweep_inside(text, "NStgid:"));
+		struct state *state = sweep_of_pid(s, sweep_inside(text, "NStgid:"));
 		pid_t above;
 
 		if (!state)
-			state = known(s, sweep_inside(text, "NSsid:"));
+			state = sweep_of_pid(s, sweep_inside(text, "NSsid:"));
 		if (state)
 			return state;
 		above = (pid_t)procfs_number(text, "PPid:", 10);
@@ -157,7 +148,7 @@ static int find_owner(struct session *s, pid_t pid, struct state **of)
 	struct sought w = { .s = s, .pid = pid };
 	unsigned int cost, paid;
 
-	*of = known(s, pid);
+	*of = sweep_of_pid(s, pid);
 	if (*of || pid == 1)
 		return 0;
 	look_below(&w, (pid_t)procfs_status(s->caller, "Tgid:"));
@@ -178,7 +169,7 @@ static bool is_alone(const struct session *s, const struct state *own)
 	bool there = false;
 
 	for (const struct step *step = s->steps; step; step = step->next) {
-		if (step->kind != KIND_RUN)
+		if (step->kind != KIND_RUN || step->waits)
 			continue;
 		if (there || (own && own != step->state))
 			return false;

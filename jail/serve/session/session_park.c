@@ -27,7 +27,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
@@ -57,7 +56,7 @@ static void ring_late(struct bell *b)
 		limit_signal(state, SIGKILL);
 		s->restless++;
 	} else if (late) { /* the process was asked for, and has not come */
-		prefork_forget(state->step);
+		step_discard(state->step);
 	} else {
 		event_loop_set(&s->serve->loop, b, clock_now_ms() + LATE_MS);
 	}
@@ -132,15 +131,15 @@ static struct state *caller(struct session *s, pid_t host)
 
 	if (state && (!state->step || state->step->waits))
 		return state;
-	if (s->first)
-		step_receive(s->first);
+	if (s->phase == PHASE_STARTING && s->states.count)
+		step_receive(s->states.state[0]);
 	step_hear_births(s);
 	/* DONE or MOVED may lie in a channel, too; the last packet counts. A channel
 	 * whose reader is waited for is not read for the sake of another step. */
 	state = sweep_known(s, host);
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
-		if (step->kind == KIND_RUN &&
+		if (step->kind == KIND_RUN && !step->waits &&
 		    (!step->media.held || !state || state == step->state))
 			step_drain(step->state);
 	}
@@ -162,8 +161,8 @@ static bool all_rest(const struct session *s)
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (!s->states.state[i]->parked && !s->states.state[i]->ending)
 			return false;
-	for (const struct step *step = s->preforks; step; step = step->next)
-		if (!step->state->parked)
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (step->waits && !step->state->parked)
 			return false;
 	return true;
 }

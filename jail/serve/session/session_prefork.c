@@ -20,14 +20,12 @@
 
 #include "init/io.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_memory.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/serve/session/session_sweep.h"
 
 struct step *prefork_find(const struct session *s, uint32_t from)
 {
-	for (struct step *step = s->preforks; step; step = step->next)
-		if (step->from == from && !step->unwanted)
+	for (struct step *step = s->steps; step; step = step->next)
+		if (step->waits && step->from == from && !step->unwanted)
 			return step;
 	return NULL;
 }
@@ -38,8 +36,7 @@ static bool is_near_limit(const struct session *s, const struct state *of)
 	const uint64_t *limit = s->serve->plan->limit;
 	uint64_t count = s->states.count;
 
-	for (const struct step *step = step_after(s, NULL); step;
-	     step = step_after(s, step))
+	for (const struct step *step = s->steps; step; step = step->next)
 		count++;
 	if (limit[LIMIT_PIDS] != NO_LIMIT && count >= limit[LIMIT_PIDS] / 2)
 		return true;
@@ -54,7 +51,6 @@ void prefork_prepare(struct session *s, uint32_t branch)
 	struct wire_header h = { 0, WIRE_RUN, 0 };
 	struct step *step;
 	struct err e;
-	int r;
 
 	/* a session's first step may well be its only one */
 	if (s->serve->plan->ahead == AHEAD_NO || s->next_step <= 2 || !of || b->step ||
@@ -62,47 +58,18 @@ void prefork_prepare(struct session *s, uint32_t branch)
 		return;
 	h.step = ++s->file_ops; /* file operations count beyond all numbers of steps */
 	step = step_make(s, KIND_RUN, h.step, b->name, b->head);
-	if (!step)
-		return;
-	step->waits = true;
-	r = step_fds(step, fds, &e);
-	if (r == 0)
-		r = step_ask(step, of, &h, NULL, fds, STEP_FDS_EARLY, &e);
-	for (int i = 0; i < STEP_FDS; i++)
-		io_close_fd(&fds[i]);
-	step->next = s->preforks;
-	s->preforks = step;
-	if (r == 0)
-		park_await(step->state);
+	if (step)
+		step->waits = true;
 	/* the step that asks for a process itself will tell why none can be made */
-	if (r < 0)
-		prefork_forget(step);
-}
-
-void prefork_born(struct step *step)
-{
-	if (step->unwanted)
-		prefork_end(step);
-	else
-		sweep_score(step->state, true);
-}
-
-void prefork_forget(struct step *step)
-{
-	if (step->state)
-		state_free(step->state);
-	step_forget(step);
+	(void)step_begin(step, of, &h, NULL, fds, STEP_FDS_EARLY, &e);
 }
 
 void prefork_dismiss(struct state *state)
 {
 	struct session *s = state->session;
 
-	limit_signal(state, SIGKILL);
-	state->ending = true;
+	state_end(state);
 	state->step = NULL;
-	park_end(state);
-	state_hang_up(state);
 	/* init has told of the end of a process without a pidfd already */
 	if (state->pidfd < 0 || states_add(&s->states, state) < 0)
 		state_free(state);
@@ -112,41 +79,24 @@ void prefork_end(struct step *step)
 {
 	struct state *state = step->state;
 
-	if (!state->host) { /* to be done when the process is there */
-		struct port *p = &state->channel;
-
-		if (!step->unwanted && p->events) {
-			step->unwanted = true;
-			return;
-		}
-		prefork_forget(step);
-		return;
+	if (state->host) {
+		prefork_dismiss(state);
+		step_forget(step);
+	} else if (!step->unwanted && state->channel.events) {
+		step->unwanted = true; /* to be done when the process is there */
+	} else {
+		step_discard(step);
 	}
-	prefork_dismiss(state);
-	step_forget(step);
-}
-
-static bool is_wanted(const struct session *s, const struct step *step)
-{
-	if (!states_find(&s->states, step->from))
-		return false;
-	for (unsigned int i = 0; i < s->states.branches; i++)
-		if (s->states.branch[i].head == step->from)
-			return true;
-	return false;
 }
 
 void prefork_prune(struct session *s)
 {
-	for (struct step *step = s->preforks, *next; step; step = next) {
+	for (struct step *step = s->steps, *next; step; step = next) {
+		const struct state *from = states_find(&s->states, step->from);
+
 		next = step->next;
-		if (!step->unwanted && !is_wanted(s, step))
+		if (step->waits && !step->unwanted &&
+		    !(from && states_is_head(&s->states, from)))
 			prefork_end(step);
 	}
-}
-
-void prefork_end_all(struct session *s)
-{
-	while (s->preforks)
-		prefork_forget(s->preforks);
 }

@@ -62,7 +62,7 @@ void say_refused(struct serve *serve, uint32_t session, uint32_t branch,
 	FILE *out = json_open(&json, JSON_BYTES);
 
 	if (out) {
-		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_word(why->kind));
+		(void)fprintf(out, "{\"kind\":\"%s\"", refusal_words[why->kind]);
 		json_after(",\"limit\":", why->limit, out);
 		json_after(",\"frame\":", why->frame, out);
 		json_number(",\"step\":", why->step != 0, why->step, out);
@@ -204,7 +204,7 @@ static void print_session(const struct session *s, FILE *out)
 		(void)fputc('}', out);
 	}
 	(void)fputs("},\"states\":[", out);
-	for (unsigned int i = 0; i < t->count; i++) {
+	for (unsigned int i = 0; s->phase == PHASE_OPEN && i < t->count; i++) {
 		const struct state *state = t->state[i];
 
 		if (state->ending)
@@ -234,14 +234,15 @@ void say_status(struct serve *serve, struct session *s, uint32_t branch, bool mo
 		print_session(s, out);
 		(void)fputc('}', out);
 	} else if (out) {
-		(void)fprintf(
-			out,
-			"{\"sessions\":%" PRIu64 ",\"sessions_max\":%" PRIu64
-			",\"steps\":%" PRIu64 ",\"ready\":%u,\"ready_max\":%" PRIu64,
-			serve->sessions, serve->plan->limit[LIMIT_SESSIONS], serve->steps,
-			spare_count(serve, true), serve->plan->limit[LIMIT_READY]);
+		(void)fprintf(out,
+			      "{\"sessions\":%" PRIu64 ",\"sessions_max\":%" PRIu64
+			      ",\"steps\":%" PRIu64
+			      ",\"ready\":%u,\"ready_max\":%" PRIu64,
+			      serve->sessions, serve->plan->limit[LIMIT_SESSIONS],
+			      serve->sight.steps, spare_count(serve, true),
+			      serve->plan->limit[LIMIT_READY]);
 		json_after(",\"ready_error\":",
-			   serve->spares.failures ? serve->spares.why : NULL, out);
+			   serve->spares.failed ? serve->spares.why : NULL, out);
 		(void)fputc('}', out);
 	}
 	put(serve, WIRE_STATE, s ? s->number : 0, branch, out, json);

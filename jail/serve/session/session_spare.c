@@ -24,11 +24,6 @@ static void ring(struct bell *b)
 	(void)b;
 }
 
-void spare_open(struct serve *serve)
-{
-	serve->spares.look = (struct bell){ .ring = ring, .owner = serve };
-}
-
 unsigned int spare_count(const struct serve *serve, bool open)
 {
 	unsigned int count = 0;
@@ -42,7 +37,8 @@ static void fail(struct serve *serve, const char *why)
 {
 	struct spares *r = &serve->spares;
 
-	r->again_ms = clock_now_ms() + spare_pause_ms(++r->failures);
+	r->failed = true;
+	serve->sight.again_ms = clock_now_ms() + SPARE_PAUSE_MS;
 	(void)snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
@@ -71,32 +67,28 @@ static bool is_busy(const struct serve *serve)
 
 void spare_turn(struct serve *serve)
 {
-	struct spare_sight v = {
-		.want = serve->plan->limit[LIMIT_READY],
-		.starting = serve->starting,
-		.steps = serve->steps,
-		.began_ms = serve->began_ms,
-		.again_ms = serve->spares.again_ms,
-	};
+	struct spare_sight *v = &serve->sight;
 	uint64_t at_ms;
 	struct err e;
 
-	if (v.want == 0 || serve->ending)
+	v->want = serve->plan->limit[LIMIT_READY];
+	if (v->want == 0 || serve->ending)
 		return;
 	drop_stale(serve);
-	v.have = spare_count(serve, false);
-	if (v.have >= v.want)
+	v->have = spare_count(serve, false);
+	if (v->have >= v->want)
 		return;
-	v.now_ms = clock_now_ms();
-	v.template = spawn_is_fresh(serve);
-	at_ms = spare_when(&v);
+	serve->spares.look.ring = ring;
+	v->now_ms = clock_now_ms();
+	v->template = spawn_is_fresh(serve);
+	at_ms = spare_when(v);
 	if (at_ms && at_ms != SPARE_NEVER)
 		event_loop_set(&serve->loop, &serve->spares.look, at_ms);
 	else
 		event_loop_unset(&serve->loop, &serve->spares.look);
 	if (at_ms == 0 && !is_busy(serve) && session_prepare(serve, &e) < 0) {
 		fail(serve, e.text);
-		event_loop_set(&serve->loop, &serve->spares.look, serve->spares.again_ms);
+		event_loop_set(&serve->loop, &serve->spares.look, v->again_ms);
 	}
 }
 
@@ -132,7 +124,7 @@ struct session *spare_take(struct serve *serve)
 	s = *best;
 	*best = s->next;
 	s->waits = false;
-	serve->spares.failures = 0;
+	serve->spares.failed = false;
 	return s;
 }
 
@@ -142,8 +134,8 @@ void spare_run_once(struct session *s)
 	struct err e;
 
 	if (o->is && o->awaits == 0 &&
-	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&o->source), o->wall_ms,
-		     o->cpu_ms, &e) < 0)
+	    step_run(s, states_branch(&s->states, 0), io_steal_fd(&o->source), &o->limits,
+		     &e) < 0)
 		session_end(s, "%s", e.text);
 }
 

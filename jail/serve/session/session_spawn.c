@@ -53,6 +53,7 @@ void spawn_open(struct session *s)
 	/* numbers wrap around, and 0 is none */
 	s->jail = ++serve->last_jail ? serve->last_jail : ++serve->last_jail;
 	serve->template_asked = false;
+	serve->sight.starting++;
 	ask(s, SPAWN_OPEN, 0, NULL);
 }
 
@@ -62,10 +63,11 @@ void spawn_signal(const struct session *s, int pidfd, int signal)
 		ask(s, SPAWN_SIGNAL, (uint32_t)signal, &pidfd);
 }
 
-void spawn_score(const struct session *s, int pidfd, bool running)
+void spawn_score(struct state *state, bool running)
 {
-	if (pidfd >= 0)
-		ask(s, SPAWN_SCORE, running, &pidfd);
+	if (state->scored != running && state->pidfd >= 0)
+		ask(state->session, SPAWN_SCORE, running, &state->pidfd);
+	state->scored = running;
 }
 
 void spawn_end(const struct session *s)
@@ -119,7 +121,7 @@ static void send_first(struct session *s)
 	}
 }
 
-void measure_again(struct bell *b)
+static void ring_again(struct bell *b)
 {
 	send_first(b->owner);
 }
@@ -154,6 +156,7 @@ void measure_came(struct session *s, const struct spawn_answer *a)
 		return;
 	if (a->errnum == EBUSY && clock_now_ms() < s->measuring->until_ms) {
 		s->measuring->sent = false;
+		s->measure_again = (struct bell){ .ring = ring_again, .owner = s };
 		event_loop_set(&s->serve->loop, &s->measure_again,
 			       clock_now_ms() + AGAIN_MS);
 		return;

@@ -23,18 +23,10 @@
 #include "init/io.h"
 #include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
-#include "jail/serve/session/session_media.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_memory.h"
-#include "jail/serve/session/session_park.h"
 
 #define PACKETS_A_TURN 16 /* packets of one channel: others are to be served, too */
 #define PACKETS_HELD 1024 /* more than a socket's buffer has room for */
-
-static void free_state(struct bell *l)
-{
-	free((char *)l - offsetof(struct state, end));
-}
 
 void state_hang_up(struct state *state)
 {
@@ -47,7 +39,7 @@ void state_free(struct state *state)
 	park_end(state);
 	state_hang_up(state);
 	io_close_fd(&state->pidfd);
-	event_loop_later(&state->session->serve->loop, &state->end, free_state);
+	event_loop_later(&state->session->serve->loop, &state->end, free, state);
 }
 
 static void serve_channel(struct port *p, uint32_t events)
@@ -70,38 +62,16 @@ struct state *state_new(struct session *s, uint32_t number, int channel)
 	return state;
 }
 
-static void free_step(struct bell *l)
+static void unlist(const struct step *step)
 {
-	struct step *step = (struct step *)((char *)l - offsetof(struct step, end));
+	struct step **at = &step->session->steps;
 
-	free(step->input);
-	free(step);
-}
-
-struct step *step_after(const struct session *s, const struct step *step)
-{
-	struct step *next = step ? step->next : s->steps;
-
-	return next || (step && step->waits) ? next : s->preforks;
-}
-
-struct step *step_of_pid(const struct session *s, pid_t pid)
-{
-	struct step *step = step_after(s, NULL);
-
-	while (step && step->state->pid != pid)
-		step = step_after(s, step);
-	return step;
-}
-
-bool step_unlink(struct step **list, const struct step *step)
-{
-	while (*list && *list != step)
-		list = &(*list)->next;
-	if (!*list)
-		return false;
-	*list = step->next;
-	return true;
+	while (*at && *at != step)
+		at = &(*at)->next;
+	if (!*at) /* it has not begun */
+		return;
+	*at = step->next;
+	step->session->serve->sight.steps -= !step->waits;
 }
 
 void step_forget(struct step *step)
@@ -110,10 +80,7 @@ void step_forget(struct step *step)
 	struct event_loop *loop = &s->serve->loop;
 	struct branch *b = states_branch(&s->states, step->branch);
 
-	if (step_unlink(&s->steps, step))
-		s->serve->steps--;
-	else
-		(void)step_unlink(&s->preforks, step);
+	unlist(step);
 	if (b && b->step == step)
 		b->step = NULL;
 	if (s->sweep.step == step)
@@ -124,7 +91,16 @@ void step_forget(struct step *step)
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		event_loop_close(loop, &step->out[i].port);
 	event_loop_close(loop, &step->in);
-	event_loop_later(loop, &step->end, free_step);
+	free(step->input);
+	step->input = NULL;
+	event_loop_later(loop, &step->end, free, step);
+}
+
+void step_discard(struct step *step)
+{
+	if (step->state)
+		state_free(step->state);
+	step_forget(step);
 }
 
 const char *const step_frames[] = { "RUN", "END", "GET", "LIST" };
@@ -139,8 +115,7 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 	why.frame = s->once.is ? "ONCE" : step_frames[step->kind];
 	why.step = step->kind == KIND_RUN ? step->number : 0;
 	say_refused(s->serve, s->number, step->branch, &why, words);
-	state_free(step->state);
-	step_forget(step);
+	step_discard(step);
 }
 
 /* No process was made for the step. One that was to be made ready can be asked for again,
@@ -185,8 +160,10 @@ static void take_born(struct step *step, const struct wire_header *h,
 		step->threads = born.threads;
 		return;
 	}
-	if (step->waits)
-		prefork_born(step);
+	if (step->unwanted)
+		prefork_end(step);
+	else if (step->waits)
+		spawn_score(state, true);
 	else
 		limit_begin(step);
 }
@@ -246,17 +223,15 @@ static void take_of_step(struct step *step, const struct wire_header *h,
 /* The first interpreter of a session says that it waits. */
 static void take_first(struct session *s, const struct wire_header *h, pid_t who)
 {
-	struct state *first = s->first;
 	struct err e;
 
 	if (h->type != WIRE_STARTED || h->step != 0 || who != s->program)
 		return;
-	if (sweep_adopt(first, INIT_PROGRAM_PID, who, 0, &e) < 0) {
+	if (sweep_adopt(s->states.state[0], INIT_PROGRAM_PID, who, 0, &e) < 0) {
 		session_end(s, "%s", e.text);
 		return;
 	}
-	s->first = NULL;
-	s->serve->starting--;
+	s->serve->sight.starting--;
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */
@@ -264,8 +239,6 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 	if (s->limited)
 		cgroup_usage(&s->cgroup, NULL, &s->counted);
 	event_loop_unset(&s->serve->loop, &s->startup);
-	/* the table was empty, so this cannot fail */
-	(void)states_add(&s->states, first);
 	(void)states_fork(&s->states, 0, 0);
 	if (!s->waits)
 		spare_begin(s);
@@ -281,7 +254,7 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 	if (h->type != WIRE_FAIL || h->length != sizeof(fail) || who != state->host)
 		return;
 	memcpy(&fail, payload, sizeof(fail));
-	for (struct step *step = step_after(s, NULL); step; step = step_after(s, step))
+	for (struct step *step = s->steps; step; step = step->next)
 		if (step->asked == h->step && step->from == state->number &&
 		    step->state->host == 0) {
 			not_begun(step, err_told(fail.errnum),
@@ -326,11 +299,11 @@ static bool receive_one(struct state *state)
 		else if (step && r == -ECONNRESET)
 			/* the process has ended before it read its source */
 			(void)step_again(step);
-		else if (!step && state != s->first)
+		else if (!step) /* reaches nobody before state 0 is known */
 			limit_signal(state, SIGKILL);
 		return false;
 	}
-	if (state == s->first)
+	if (s->phase == PHASE_STARTING)
 		take_first(s, &h, who);
 	else if (step)
 		take_of_step(step, &h, payload, who);
@@ -355,20 +328,9 @@ void step_drain(struct state *state)
 
 void step_hear_births(struct session *s)
 {
-	for (struct step *step = step_after(s, NULL), *next; step; step = next) {
-		next = step_after(s, step);
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
 		if (step->state->host == 0)
 			step_receive(step->state);
 	}
-}
-
-void step_exit(struct step *step, const struct wire_exit *exit)
-{
-	step->exit = *exit;
-	step->have_exit = true;
-	/* the pid may be another process's now */
-	step->state->pid = -1;
-	step->state->told = 0;
-	limit_end(step);
-	done_step(step);
 }

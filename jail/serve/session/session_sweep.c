@@ -29,7 +29,6 @@
 #include "jail/base/procfs.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
-#include "jail/serve/session/session_park.h"
 #include "jail/base/clock.h"
 
 #define ROUNDS 64        /* against a step that forks faster than it is ended */
@@ -120,28 +119,44 @@ void sweep_left(const struct state *state)
 		spawn_signal(state->session, fd, SIGKILL);
 }
 
-struct state *sweep_known(const struct session *s, pid_t host)
+static struct state *find(const struct session *s, pid_t pid,
+			  bool (*is)(const struct state *state, pid_t pid))
 {
 	for (unsigned int i = 0; i < s->states.count; i++)
-		if (s->states.state[i]->host == host)
+		if (is(s->states.state[i], pid))
 			return s->states.state[i];
-	for (const struct step *step = step_after(s, NULL); step;
-	     step = step_after(s, step))
-		/* the pid of a process that has ended may be another's by now */
-		if (step->state->host == host && !step->have_exit && !step->state->told)
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (is(step->state, pid))
 			return step->state;
 	return NULL;
 }
 
-static bool was_left(const struct session *s, pid_t host)
+static bool is_host(const struct state *state, pid_t pid)
 {
-	for (unsigned int i = 0; i < s->states.count; i++)
-		if (s->states.state[i]->left == host)
-			return true;
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->state->left == host)
-			return true;
-	return false;
+	/* the pid of a process that has ended may be another's by now */
+	return state->host == pid && !state->told &&
+	       !(state->step && state->step->have_exit);
+}
+
+static bool is_inside(const struct state *state, pid_t pid)
+{
+	return state->pid == pid;
+}
+
+static bool was_left(const struct state *state, pid_t pid)
+{
+	return state->left == pid;
+}
+
+struct state *sweep_known(const struct session *s, pid_t host)
+{
+	return find(s, host, is_host);
+}
+
+struct state *sweep_of_pid(const struct session *s, pid_t pid)
+{
+	/* what is not known yet, or has ended, has none */
+	return pid > 0 ? find(s, pid, is_inside) : NULL;
 }
 
 static void count(struct session *s, pid_t stray)
@@ -166,7 +181,7 @@ static void kill_stray(struct session *s, pid_t pid, pid_t above)
 		return;
 	spawn_signal(s, fd, SIGKILL);
 	/* a process that the step already replaced ends by itself; it is not a stray */
-	if (!was_left(s, pid))
+	if (!find(s, pid, was_left))
 		count(s, pid);
 }
 
@@ -234,8 +249,8 @@ static bool awaits_births(struct session *s)
 	bool waits = false;
 
 	step_hear_births(s);
-	for (struct step *step = step_after(s, NULL), *next; step; step = next) {
-		next = step_after(s, step);
+	for (struct step *step = s->steps, *next; step; step = next) {
+		next = step->next;
 		if (step->state->host || !step->state->channel.events)
 			continue;
 		if (!is_late(step)) {
@@ -244,7 +259,7 @@ static bool awaits_births(struct session *s)
 		}
 		s->silent = true;
 		if (step->waits)
-			prefork_forget(step);
+			step_discard(step);
 	}
 	return waits;
 }
@@ -307,7 +322,7 @@ static unsigned int walk_on(struct session *s)
 static bool is_running(const struct session *s)
 {
 	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->kind == KIND_RUN)
+		if (step->kind == KIND_RUN && !step->waits)
 			return true;
 	return false;
 }
@@ -384,11 +399,4 @@ uint64_t sweep_bytes(const struct state *state)
 	    sscanf(text, "%*u %llu %llu", &all, &shared) != 2 || shared > all)
 		return 0;
 	return (all - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-void sweep_score(struct state *state, bool running)
-{
-	if (state->scored != running)
-		spawn_score(state->session, state->pidfd, running);
-	state->scored = running;
 }

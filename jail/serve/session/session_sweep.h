@@ -47,15 +47,11 @@ pid_t sweep_inside(const char *text, const char *key);
 /** sweep_bytes() - Memory that is a state's own at the most; 0 if unknown */
 uint64_t sweep_bytes(const struct state *state);
 
-/**
- * sweep_score() - Have the kernel kill a running step first when memory runs out
- *
- * One that is made ready has that score already, so that no step begins later for it.
- */
-void sweep_score(struct state *state, bool running);
-
-/** sweep_known() - The state or step that this process is, or NULL */
+/** sweep_known() - The state, of a step as well, that this process is, or NULL */
 struct state *sweep_known(const struct session *s, pid_t host);
+
+/** sweep_of_pid() - The same by its pid in the jail; a state also while it is ending */
+struct state *sweep_of_pid(const struct session *s, pid_t pid);
 
 /** sweep_left() - Kill what a step has moved out of, if it is there still */
 void sweep_left(const struct state *state);

@@ -65,6 +65,11 @@ struct stream {
 	unsigned char tail[OUT_TAIL_BYTES]; /* a ring: the last of those not sent */
 };
 
+/* each NO_LIMIT for none */
+struct step_limits {
+	uint64_t wall_ms, cpu_ms;
+};
+
 struct step {
 	struct session *session;
 	struct step *next;
@@ -87,24 +92,24 @@ struct step {
 	struct media_flow media;
 	struct wire_done done;
 	struct step_filed filed;
-	enum verdict killed;      /* why a signal was sent, noted before */
-	bool interrupted;         /* by SIGINT; SIGKILL when the grace is over */
-	unsigned int quarters;    /* of the grace that are over */
-	uint64_t quarter_us;      /* its CPU time at the first */
-	bool sent_fds;            /* over its channel, for which it was killed */
-	bool shot;                /* SIGKILL was sent: what it says is ignored */
-	bool alone;               /* no other step has run beside it */
-	bool orphans;             /* one did, and a process was seen whose parent ended */
-	struct proc_usage watch;  /* of its process and those below it, if not alone */
-	uint32_t threads;         /* that were left when it ended */
-	bool have_shares;         /* it was asked what the state before it shares: */
-	uint64_t shares;          /* bits of enum spawn_shares */
-	struct wire_exit exit;    /* its process has ended, if have_exit */
-	bool sweeping;            /* it has ended, and what it left is being killed */
-	bool swept;               /* that is done */
-	int strays;               /* that were killed then, or -errno */
-	uint64_t wall_ms, cpu_ms; /* limits, NO_LIMIT for none */
-	uint64_t seen_bytes;      /* of GET or LIST: output when its bell rang last */
+	enum verdict killed;     /* why a signal was sent, noted before */
+	bool interrupted;        /* by SIGINT; SIGKILL when the grace is over */
+	unsigned int quarters;   /* of the grace that are over */
+	uint64_t quarter_us;     /* its CPU time at the first */
+	bool sent_fds;           /* over its channel, for which it was killed */
+	bool shot;               /* SIGKILL was sent: what it says is ignored */
+	bool alone;              /* no other step has run beside it */
+	bool orphans;            /* one did, and a process was seen whose parent ended */
+	struct proc_usage watch; /* of its process and those below it, if not alone */
+	uint32_t threads;        /* that were left when it ended */
+	bool have_shares;        /* it was asked what the state before it shares: */
+	uint64_t shares;         /* bits of enum spawn_shares */
+	struct wire_exit exit;   /* its process has ended, if have_exit */
+	bool sweeping;           /* it has ended, and what it left is being killed */
+	bool swept;              /* that is done */
+	int strays;              /* that were killed then, or -errno */
+	struct step_limits limits;
+	uint64_t seen_bytes; /* of GET or LIST: output when its bell rang last */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
 	uint64_t cpu_early_us;  /* of its process, before the step began */
@@ -112,7 +117,7 @@ struct step {
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
 	struct violations refused;
-	struct bell end;
+	struct later end;
 };
 
 /* ONCE: one step, then the end */
@@ -121,7 +126,7 @@ struct once {
 	int source;      /* memfd until it is run, sealed when it is whole; or -1 */
 	uint32_t bytes;  /* that it has */
 	uint32_t awaits; /* that are yet to come, by CODE */
-	uint64_t wall_ms, cpu_ms;
+	struct step_limits limits;
 };
 
 #define SWEEP_COUNTED 1024 /* strays that are known again while they die */
@@ -170,10 +175,8 @@ struct session {
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
 	struct states states;
-	struct step *steps;    /* that run */
-	struct step *preforks; /* that wait for a source */
+	struct step *steps;    /* that run, or wait for a source: see waits */
 	uint64_t memory_bytes; /* of all processes, as last looked at */
-	struct state *first;   /* state 0, until it is in the table */
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */
 	struct sweep sweep;
@@ -184,10 +187,7 @@ struct session {
 	uint32_t next_step, file_ops; /* numbers: of the next step, of the last file */
 	struct put {
 		bool under_way;
-		int data;         /* memfd, or -1 */
-		struct err error; /* why it is refused, which is told at its END */
-		struct refusal why;
-		uint64_t bytes;
+		struct pieces file;
 		uint32_t branch, mode;
 		size_t path_bytes;
 		char path[STEP_PATH_MAX];
@@ -197,7 +197,7 @@ struct session {
 	size_t diagnostic_used;
 	char reason[ERR_TEXT_MAX]; /* of its end */
 	enum refusal_kind ended;   /* the same for REFUSED, if it never opened */
-	struct bell end;
+	struct later end;
 };
 
 #endif

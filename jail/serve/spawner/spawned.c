@@ -44,11 +44,6 @@ static bool tell(struct spawned *j, uint32_t kind, const struct err *why)
 	return spawner_say(j->spawner, &a, NULL, 0) != -EAGAIN;
 }
 
-static void free_spawned(struct bell *l)
-{
-	free(SPAWNED_OF(l, forget));
-}
-
 static void forget(struct spawned *j)
 {
 	struct spawner *p = j->spawner;
@@ -58,7 +53,7 @@ static void forget(struct spawned *j)
 		at = &(*at)->next;
 	*at = j->next;
 	p->count--;
-	event_loop_later(&p->loop, &j->forget, free_spawned);
+	event_loop_later(&p->loop, &j->forget, free, j);
 }
 
 /* what the supervisor gets; its leaf stays, to be ended */
@@ -131,7 +126,7 @@ static bool tell_opened(struct spawned *j)
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
-				  .value = template_pool_number(j->order.from),
+				  .value = j->order.from ? j->order.from->number : 0,
 				  .init = up->jail.pid,
 				  .program = up->gate.program };
 	int fds[SPAWN_FDS], r;
@@ -272,7 +267,7 @@ static int listen_to(struct spawned *j, struct err *e)
 static void meet(struct spawned *j)
 {
 	struct err e;
-	int r = template_meet(template_pool_template(j->order.from), &j->up.jail, &e);
+	int r = template_meet(j->order.from, &j->up.jail, &e);
 
 	if (r == 0)
 		return;

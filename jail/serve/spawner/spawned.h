@@ -62,7 +62,7 @@ struct spawned {
 	int unsent;             /* errno of a signal that was to be sent */
 	struct err error, left; /* of FAILED; of ENDED */
 	struct spawn_answer measured; /* to be told; of kind 0: none */
-	struct bell forget;
+	struct later forget;
 	struct startup up; /* its jail, up to the opened gate */
 };
 

@@ -33,12 +33,13 @@ struct template
 	struct plan plan; /* the jails', but for the program, and marked */
 	struct parts parts;
 	int channel;            /* to the interpreter, see warm.h */
-	int events;             /* epoll(7) of all that it says */
+	int events;             /* epoll(7) of all that template_serve() takes */
 	struct gate_ready gate; /* as far as it has come */
 	bool ready;
 	unsigned int clones; /* so far */
 	unsigned int asked;  /* those that it has not answered */
 	uint64_t start_ms;   /* CLOCK_MONOTONIC */
+	uint32_t number;     /* by which a template_sight names it */
 	/* called by template_serve(), once for each clone that it was asked for, in their
 	 * order; @e: NULL, or why there is none */
 	void (*made)(struct template * t, const struct err *e);
@@ -58,12 +59,6 @@ struct template
  */
 int template_start(struct template *t, const struct parts *parts, char *const *argv,
 		   int out, struct err *e);
-
-/** template_fd() - Readable when template_serve() has something to do */
-static inline int template_fd(const struct template *t)
-{
-	return t->events;
-}
 
 /**
  * template_serve() - Take what it says, without waiting

@@ -23,23 +23,16 @@
 struct pooled {
 	struct template t;
 	struct template_pool *pool;
-	uint32_t number;
 	struct port port;
-	struct bell late; /* set while it starts */
-	struct bell mute; /* set while it owes an answer */
+	struct bell late; /* set while it starts, or owes an answer */
 	struct bell old;  /* when its time is over, ready jails of it are to end */
 	struct order *first, **last; /* jails that it was asked for */
 	unsigned int sessions;
 	bool used; /* it was ready once */
 	bool done; /* ended when nobody is left */
 	struct ending ending;
-	struct bell end;
+	struct later end;
 };
-
-static void free_pooled(struct bell *l)
-{
-	free((char *)l - offsetof(struct pooled, end));
-}
 
 static void serve_gone(struct ending *en, const struct err *e)
 {
@@ -49,7 +42,12 @@ static void serve_gone(struct ending *en, const struct err *e)
 	/* what is left of its leaf does not end serve: the keeper removes it later */
 	(void)e;
 	one->pool->count--;
-	event_loop_later(one->pool->loop, &one->end, free_pooled);
+	event_loop_later(one->pool->loop, &one->end, free, one);
+}
+
+static struct pooled *pooled_of(struct template *t)
+{
+	return (struct pooled *)((char *)t - offsetof(struct pooled, t));
 }
 
 static void end(struct pooled *one)
@@ -57,7 +55,6 @@ static void end(struct pooled *one)
 	struct event_loop *loop = one->pool->loop;
 
 	event_loop_unset(loop, &one->late);
-	event_loop_unset(loop, &one->mute);
 	event_loop_unset(loop, &one->old);
 	(void)event_loop_listen(loop, &one->port, 0);
 	template_close(&one->t);
@@ -68,8 +65,8 @@ static void end(struct pooled *one)
  */
 static void mark_stale(const struct pooled *one)
 {
-	if (one->used && one->pool->stale < one->number)
-		one->pool->stale = one->number;
+	if (one->used && one->pool->stale < one->t.number)
+		one->pool->stale = one->t.number;
 }
 
 /* No more sessions are cloned from this template. */
@@ -108,7 +105,7 @@ static void give_up(struct pooled *one, const struct err *e)
 
 	one->t.ready = false;
 	(void)event_loop_listen(s->loop, &one->port, 0);
-	event_loop_unset(s->loop, &one->mute);
+	event_loop_unset(s->loop, &one->late);
 	mark_stale(one);
 	while (one->first)
 		tell(one, e);
@@ -121,30 +118,27 @@ static void give_up(struct pooled *one, const struct err *e)
 
 static void serve_late(struct bell *b)
 {
+	struct pooled *one = b->owner;
 	struct err e;
 
-	(void)err_say(&e, ETIMEDOUT, "template: not ready within %d s",
-		      STARTUP_MS / 1000);
-	give_up(b->owner, &e);
-}
-
-static void serve_mute(struct bell *b)
-{
-	struct err e;
-
-	(void)err_say(&e, ETIMEDOUT, "template: no answer within %d s", ANSWER_MS / 1000);
-	give_up(b->owner, &e);
+	if (one->used)
+		(void)err_say(&e, ETIMEDOUT, "template: no answer within %d s",
+			      ANSWER_MS / 1000);
+	else
+		(void)err_say(&e, ETIMEDOUT, "template: not ready within %d s",
+			      STARTUP_MS / 1000);
+	give_up(one, &e);
 }
 
 static void serve_made(struct template *t, const struct err *e)
 {
-	struct pooled *one = (struct pooled *)((char *)t - offsetof(struct pooled, t));
+	struct pooled *one = pooled_of(t);
 	struct event_loop *loop = one->pool->loop;
 
-	event_loop_unset(loop, &one->mute);
+	event_loop_unset(loop, &one->late);
 	tell(one, e);
 	if (one->first)
-		event_loop_set(loop, &one->mute, clock_now_ms() + ANSWER_MS);
+		event_loop_set(loop, &one->late, clock_now_ms() + ANSWER_MS);
 }
 
 static void serve_template(struct port *p, uint32_t events)
@@ -197,17 +191,16 @@ static void begin_next(struct template_pool *s)
 	if (!one)
 		return;
 	one->pool = s;
-	one->number = ++s->last;
 	one->port = PORT(-1, serve_template, one);
 	one->late = (struct bell){ .ring = serve_late, .owner = one };
-	one->mute = (struct bell){ .ring = serve_mute, .owner = one };
 	one->old = (struct bell){ .ring = serve_old, .owner = one };
 	one->last = &one->first;
 	s->count++;
 	s->next = one;
 	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
-	one->port.fd = template_fd(&one->t);
+	one->port.fd = one->t.events;
 	one->t.made = serve_made;
+	one->t.number = ++s->last;
 	if (r == 0) {
 		r = event_loop_listen(s->loop, &one->port, EPOLLIN);
 		if (r < 0)
@@ -267,12 +260,12 @@ int template_pool_launch(struct template_pool *s, struct order *o, struct err *e
 	if (!one)
 		return launch_jail(o->jail, s->parts, e);
 	one->sessions++;
-	o->from = one;
+	o->from = &one->t;
 	r = template_ask(&one->t, o->jail, s->parts, e);
 	if (r < 0)
 		return r;
 	if (!one->first)
-		event_loop_set(s->loop, &one->mute, clock_now_ms() + ANSWER_MS);
+		event_loop_set(s->loop, &one->late, clock_now_ms() + ANSWER_MS);
 	o->next = NULL;
 	*one->last = o;
 	one->last = &o->next;
@@ -295,20 +288,12 @@ struct template_sight template_pool_look(const struct template_pool *s)
 	};
 }
 
-uint32_t template_pool_number(const struct pooled *from)
+void template_pool_release(struct template *from)
 {
-	return from ? from->number : 0;
-}
+	struct pooled *one = from ? pooled_of(from) : NULL;
 
-const struct template *template_pool_template(const struct pooled *from)
-{
-	return &from->t;
-}
-
-void template_pool_release(struct pooled *from)
-{
-	if (from && --from->sessions == 0 && from->done)
-		end(from);
+	if (one && --one->sessions == 0 && one->done)
+		end(one);
 }
 
 void template_pool_close(struct template_pool *s)

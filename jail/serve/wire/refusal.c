@@ -9,7 +9,7 @@
 
 #include "jail/serve/wire/refusal.h"
 
-static const char *const kinds[REFUSAL_KINDS] = {
+const char *const refusal_words[REFUSAL_KINDS] = {
 	[REFUSAL_FAILED] = "failed",
 	[REFUSAL_BAD_FRAME] = "bad-frame",
 	[REFUSAL_OUT_OF_TURN] = "out-of-turn",
@@ -38,11 +38,6 @@ int refusal_say(struct refusal *why, struct err *e, enum refusal_kind kind,
 	va_end(ap);
 	why->kind = kind;
 	return err_say(e, EPERM, "%s", text);
-}
-
-const char *refusal_word(enum refusal_kind kind)
-{
-	return kinds[kind];
 }
 
 struct refusal refusal_of_step(int errnum)

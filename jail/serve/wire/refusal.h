@@ -45,8 +45,8 @@ struct refusal {
 int refusal_say(struct refusal *why, struct err *e, enum refusal_kind kind,
 		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/** refusal_word() - The word for a kind */
-const char *refusal_word(enum refusal_kind kind);
+/* the word for each kind */
+extern const char *const refusal_words[REFUSAL_KINDS];
 
 /** refusal_of_step() - Of a step that a state could not be asked for, by errno */
 struct refusal refusal_of_step(int errnum);
