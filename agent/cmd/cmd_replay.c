@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/base/file.h"
 #include "agent/base/memory.h"
 #include "agent/cmd/commands.h"
 #include "agent/record/read_transcript.h"
+#include "agent/record/transcripts.h"
 #include "agent/replay/replay.h"
 #include "init/io.h"
 
@@ -113,7 +113,7 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	r->out = OUT_NONE;
 	show_open(&show, STDOUT_FILENO, (enum show_color)o->color, stop);
 
-	cleanup_fd int fd = file_open(operand, "", e);
+	cleanup_fd int fd = transcripts_open_named(operand, e);
 	int s = fd < 0 ? fd : read_twice(r, operand, fd, &reading, e);
 
 	return s < 0 ? s : say_end(r, &reading, operand, e);

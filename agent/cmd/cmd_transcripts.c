@@ -19,7 +19,6 @@
 #include "agent/record/transcripts.h"
 #include "init/io.h"
 
-#define cleanup_transcripts __attribute__((cleanup(transcripts_free)))
 #define DAY_MS ((uint64_t)86400000)
 
 /* ---- list */
@@ -119,22 +118,6 @@ const struct command command_transcripts_list = {
 
 /* ---- show */
 
-/* a name of the folder, with or without its ending; else a path */
-static int open_named(const char *operand, struct err *e)
-{
-	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
-	cleanup_text struct text name = { 0 };
-	struct err unheard;
-	int fd = -1;
-
-	if (!strchr(operand, '/') && transcripts_find(&t, &unheard) == 0) {
-		text_printf(&name, "%s.jsonl", operand);
-		fd = transcripts_open(&t, operand);
-		fd = fd < 0 ? transcripts_open(&t, text_string(&name)) : fd;
-	}
-	return fd < 0 ? file_open(operand, "", e) : fd;
-}
-
 static int show_run(const void *options, const char *operand, struct stop *stop,
 		    struct err *e)
 {
@@ -142,7 +125,7 @@ static int show_run(const void *options, const char *operand, struct stop *stop,
 	cleanup_text struct text words = { 0 };
 	struct read_transcript reading;
 	struct show show;
-	cleanup_fd int fd = open_named(operand, e);
+	cleanup_fd int fd = transcripts_open_named(operand, e);
 	int r = fd < 0 ? fd : confine_self(&(struct confine_policy){ 0 }, &facts, e);
 
 	(void)options;

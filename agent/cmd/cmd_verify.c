@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "agent/base/escape.h"
-#include "agent/base/file.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
+#include "agent/record/transcripts.h"
 #include "init/io.h"
 
 struct verify_options {
@@ -47,7 +47,7 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	struct confine_facts facts;
 	struct read_transcript reading;
 	int r = check_digest(o->digest, e);
-	cleanup_fd int fd = r < 0 ? r : file_open(operand, "", e);
+	cleanup_fd int fd = r < 0 ? r : transcripts_open_named(operand, e);
 
 	if (fd < 0)
 		return fd;

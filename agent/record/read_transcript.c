@@ -153,8 +153,9 @@ void read_transcript_words(const struct read_transcript *r, const char *path,
 {
 	text_printf(out, "%s: ", path);
 	if (r->end == READ_TRANSCRIPT_CHANGED) {
-		text_printf(out, "line %" PRIu64 " does not fit: %s", r->chain.lines + 1,
-			    r->why.text);
+		text_printf(out, "line %" PRIu64 " does not fit: %s%s",
+			    r->chain.lines + 1, r->why.text,
+			    r->chain.lines ? "" : " (is this file a transcript?)");
 		return;
 	}
 	if (r->end == READ_TRANSCRIPT_CUT) {

@@ -118,6 +118,22 @@ int transcripts_open(const struct transcripts *t, const char *name)
 	return S_ISDIR(st.st_mode) ? -EINVAL : io_steal_fd(&fd);
 }
 
+int transcripts_open_named(const char *operand, struct err *e)
+{
+	cleanup_transcripts struct transcripts t = TRANSCRIPTS_NONE;
+	cleanup_text struct text name = { 0 };
+	struct err unheard;
+	int fd = -1;
+
+	if (!strchr(operand, '/') && access(operand, F_OK) < 0 &&
+	    transcripts_find(&t, &unheard) == 0) {
+		text_printf(&name, "%s.jsonl", operand);
+		fd = transcripts_open(&t, operand);
+		fd = fd < 0 ? transcripts_open(&t, text_string(&name)) : fd;
+	}
+	return fd < 0 ? file_open(operand, "", e) : fd;
+}
+
 int transcripts_remove(const struct transcripts *t, const char *name, struct err *e)
 {
 	cleanup_fd int fd = transcripts_open(t, name);

@@ -33,6 +33,7 @@ struct transcripts {
 };
 
 #define TRANSCRIPTS_NONE ((struct transcripts){ .fd = -1 })
+#define cleanup_transcripts __attribute__((cleanup(transcripts_free)))
 
 /**
  * transcripts_find() - What is in the folder, the last written first
@@ -50,6 +51,14 @@ int transcripts_find(struct transcripts *t, struct err *e);
  * Return: the fd, -EINVAL where it is no regular file, or -errno
  */
 int transcripts_open(const struct transcripts *t, const char *name);
+
+/**
+ * transcripts_open_named() - Open a transcript that a user named
+ * @operand:	A path; else a name of the list, with or without its ending
+ *
+ * Return: the fd, or -errno with a line that names it
+ */
+int transcripts_open_named(const char *operand, struct err *e);
 
 /**
  * transcripts_remove() - Remove one of them, and what is in NAME.shown before it

@@ -103,7 +103,10 @@ int launch_find(const char *given, struct text *path, struct err *e)
 void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS],
 		   const struct stop *stop, pid_t parent, int status_fd)
 {
-	static char *const no_environment[] = { NULL };
+	/* by which stepjail finds the user's file of defaults; nothing else is handed on */
+	static const char *const names[] = { "HOME", "XDG_CONFIG_HOME" };
+	char *environment[COUNT(names) + 1] = { NULL };
+	size_t kept = 0;
 	int count = fds[LAUNCH_REPORT_FD] < 0 ? LAUNCH_REPORT_FD : LAUNCH_FDS;
 	int high[LAUNCH_FDS];
 
@@ -124,7 +127,13 @@ void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS
 			goto fail;
 	if (close_range((unsigned int)count, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		goto fail;
-	(void)execve(path, argv, no_environment);
+	for (char **word = environ; *word; word++)
+		for (size_t i = 0; i < COUNT(names); i++)
+			if (kept < COUNT(names) &&
+			    strncmp(*word, names[i], strlen(names[i])) == 0 &&
+			    (*word)[strlen(names[i])] == '=')
+				environment[kept++] = *word;
+	(void)execve(path, argv, environment);
 fail:;
 	int errnum = errno;
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,4 +197,19 @@ void host_hint(struct err *e)
 		hint = "a seccomp filter is on here and may be what refuses; " CONTAINER;
 	if (hint)
 		(void)snprintf(e->text + n, sizeof(e->text) - n, ": %s", hint);
+}
+
+void host_names(const char *pattern, char *names, size_t size)
+{
+	glob_t found = { 0 };
+
+	(void)glob(pattern, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+		size_t used = strlen(names);
+
+		(void)snprintf(names + used, size - used, " %.*s",
+			       (int)strcspn(name, "."), name);
+	}
+	globfree(&found);
 }

@@ -43,4 +43,11 @@ int host_refused_clone(int errnum, struct err *e);
  */
 int host_refused_capability(struct err *e);
 
+/**
+ * host_names() - Add the names of files to a list of words, for an error
+ * @pattern:	As glob(3) has it
+ * @names:	A string; each name is added behind a blank, up to its first dot
+ */
+void host_names(const char *pattern, char *names, size_t size);
+
 #endif

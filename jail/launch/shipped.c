@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "init/io.h"
+#include "jail/base/host.h"
 #include "jail/walls/ids.h"
 #include "jail/launch/shipped.h"
 
@@ -74,29 +74,6 @@ static int check_both(const char *folder, const char *path, const struct stat *s
 	return r < 0 ? r : check_owner(path, st, e);
 }
 
-/* for an error: names of the trees, each of which has its list beside it */
-static void list_trees(const char *own, char *names, size_t size)
-{
-	glob_t found = { 0 };
-	size_t used = 0;
-
-	for (size_t i = 0; i < COUNT(folders); i++) {
-		char lists[PATH_MAX + 64];
-
-		(void)snprintf(lists, sizeof(lists), "%s/%s/rootfs/*.sha256", own,
-			       folders[i]);
-		(void)glob(lists, i ? GLOB_APPEND : 0, NULL, &found);
-	}
-	(void)snprintf(names, size, " none");
-	for (size_t i = 0; i < found.gl_pathc && used < size; i++) {
-		const char *name = strrchr(found.gl_pathv[i], '/') + 1;
-
-		used += (size_t)snprintf(names + used, size - used, " %.*s",
-					 (int)strcspn(name, "."), name);
-	}
-	globfree(&found);
-}
-
 /* @flags: of open(2); without O_DIRECTORY it must be a file. @path: gets where it was
  * found. Return: an O_PATH fd, or -errno */
 static int open_shipped(const char *place, const char *name, int flags, char *path,
@@ -125,11 +102,16 @@ static int open_shipped(const char *place, const char *name, int flags, char *pa
 		return r < 0 ? r : io_steal_fd(&fd);
 	}
 	if (flags & O_DIRECTORY) {
-		list_trees(own, folder, sizeof(folder));
+		folder[0] = '\0';
+		for (size_t i = 0; i < COUNT(folders); i++) {
+			(void)snprintf(path, size, "%s/%s/rootfs/*.sha256", own,
+				       folders[i]);
+			host_names(path, folder, sizeof(folder));
+		}
 		return err_say(
 			e, ENOENT,
 			"there is no tree named '%.64s' (there are:%.256s): make rootfs builds core, make data data; a folder is given as ./DIR",
-			name, folder);
+			name, folder[0] ? folder : " none");
 	}
 	return err_say(
 		e, ENOENT,

@@ -204,7 +204,8 @@ int plan_complete_deterministic(struct plan *p, struct err *e);
  *
  * A relative path that ends in ".py" and is a file there: it is bound, read-only, into
  * /work, which is where a program starts, and /bin/python3 runs it. Such a path names
- * nothing in a jail that has just begun.
+ * nothing in a jail that has just begun. Behind "python3" as the program, it is taken for
+ * the host's as well, unless a bind puts files of its own there.
  *
  * Return: 0, also for every other program, or -errno
  */

@@ -13,6 +13,8 @@
 #include "init/err.h"
 #include "jail/plan/plan.h"
 
+#define WORK "/work"
+
 static bool is_file(const char *path)
 {
 	struct stat st;
@@ -29,27 +31,38 @@ static bool is_script(const char *path)
 	       !strchr(basename(path), ':') && is_file(path);
 }
 
+/* Could the jail have a file of its own there? */
+static bool is_shown(const struct plan *p)
+{
+	for (size_t i = 0; i < p->bind_count; i++)
+		if (strcmp(p->bind[i].dst, WORK) == 0)
+			return true;
+	return strcmp(p->chdir, WORK) != 0;
+}
+
 int plan_take_script(struct plan *p, struct err *e)
 {
 	static char python[] = "/bin/python3";
+	size_t at = strcmp(basename(p->argv[0]), "python3") == 0 && !is_shown(p);
 	char path[PATH_MAX], *spec, **words;
 	size_t count = 0;
 
-	if (!is_script(p->argv[0]))
+	if (!p->argv[at] || !is_script(p->argv[at]))
 		return 0;
-	if (!realpath(p->argv[0], path))
-		return err_set(e, errno, "%.200s", p->argv[0]);
+	if (!realpath(p->argv[at], path))
+		return err_set(e, errno, "%.200s", p->argv[at]);
 	while (p->argv[count])
 		count++;
 	/* for the rest of the process, as the plan is */
 	words = calloc(count + 2, sizeof(*words));
-	if (!words || asprintf(&spec, "%s:/work/%s", path, basename(p->argv[0])) < 0) {
+	if (!words ||
+	    asprintf(&spec, "%s:" WORK "/%s", path, basename(p->argv[at])) < 0) {
 		free(words);
-		return err_set(e, ENOMEM, "%.200s", p->argv[0]);
+		return err_set(e, ENOMEM, "%.200s", p->argv[at]);
 	}
-	words[0] = python;
+	words[0] = at ? p->argv[0] : python;
 	words[1] = strrchr(spec, ':') + 1;
-	memcpy(words + 2, p->argv + 1, (count - 1) * sizeof(*words));
+	memcpy(words + 2, p->argv + at + 1, (count - at - 1) * sizeof(*words));
 	p->argv = words;
 	return plan_add_bind(p, spec, false, e);
 }

@@ -313,14 +313,16 @@ class Report(AgentCase):
     def test_what_the_broker_starts(self):
         """A session, and checks: by command lines of before, with the agent's fds alone."""
         self.path("fake_stepjail.log", "")
-        secret = self.env(OPENAI_API_KEY=KEY)
+        secret = self.env(OPENAI_API_KEY=KEY, HOME=self.path("home"))
         self.steps("print(1)", env=secret, more=("--check-answer", "/bin/python3 -c 'pass'",
                                                  "--skills", self.path("skills")))
         session, check = self.log()
         self.assertEqual((session["argv"][1], check["argv"][1]), ("serve", "run"))
         self.assertEqual(check["argv"][-3:], ["/bin/python3", "-c", "pass"])
         for one, fds in ((session, "012"), (check, "0123")):
-            self.assertLessEqual(set(one["environ"]), {"LC_CTYPE"})  # Python's own
+            # Python's own, and what says where a user's file of defaults is
+            self.assertLessEqual(set(one["environ"]), {"LC_CTYPE", "HOME", "XDG_CONFIG_HOME"})
+            self.assertIn("HOME", one["environ"])
             self.assertTrue(set(fds) <= set(one["fds"]), one["fds"])
             kinds = {one["fds"][fd].split(":")[0] for fd in fds}
             self.assertTrue(kinds <= {"pipe", "socket"}, kinds)

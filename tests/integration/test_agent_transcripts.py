@@ -131,6 +131,14 @@ class Show(FolderCase):
         path = os.path.join(self.state, name)
         self.assertEqual(out.replace(name, "N"), self.transcripts("show", name[:-6]).replace(name[:-6], "N"))
         self.assertEqual(out.replace(name, "N"), self.transcripts("show", path).replace(path, "N"))
+        for command in ("verify", "replay"):
+            for words in ((name,), (name[:-6],), (path,)):
+                status, out, err = self.run_agent(command, *words, *(
+                    ("--stepjail", self.fake) if command == "replay" else ()))
+                self.assertEqual(status, 0, out + err)
+        status, out, err = self.run_agent("verify", "no-such-name")
+        self.assertEqual(status, 125)
+        self.one_line(err, "no-such-name", "No such file")
         with open(path, "rb") as f:
             lines = f.readlines()
         lines[4] = lines[4].replace(b"344", b"345")

@@ -21,8 +21,9 @@ class Script(Host):
         self.file("sub/ok.py", "import sys\nprint(__file__, *sys.argv[1:])\n")
         os.symlink("sub/ok.py", f"{self.folder}/link.py")
         for path, shown in (("sub/ok.py", "ok.py"), ("./sub/ok.py", "ok.py"),
-                            ("link.py", "link.py")):
-            done = self.script("--", path, "a", "--b")
+                            ("link.py", "link.py"), ("python3 sub/ok.py", "ok.py"),
+                            ("/bin/python3 link.py", "link.py")):
+            done = self.script("--", *path.split(), "a", "--b")
             self.assertEqual((done.returncode, done.stderr), (0, b""))
             self.assertEqual(done.stdout.decode(), f"/work/{shown} a --b\n")
             self.assertEqual(done.report["verdict"], "completed")
@@ -54,6 +55,13 @@ class Script(Host):
                 self.assertNotIn(HINT, done.stderr.decode())
 
     def test_what_the_jail_has_itself(self):
+        """A bind's file of that name is what python3 is given, and not the host's."""
+        self.make_folder("work")
+        self.file("work/ok.py", "print('bound')\n")
+        self.file("ok.py", "print('here')\n")
+        self.assertEqual(self.script("--bind", "work:/work", "--", "python3", "ok.py").stdout,
+                         b"bound\n")
+        self.assertEqual(self.script("--", "python3", "ok.py").stdout, b"here\n")
         done = self.script("--", "python3", "-c", "raise SystemExit(127)")
         self.assertEqual((done.returncode, done.stderr), (127, b""))
 
