@@ -55,12 +55,10 @@ static void made(struct order *o, const struct err *why)
 }
 
 /* what a template says to a request */
-static void say(struct pooled *whose, const struct err *why)
+static void say(struct template *whose, const struct err *why)
 {
-	struct template *t = (struct template *)(uintptr_t)template_pool_template(whose);
-
-	t->asked--;
-	t->made(t, why);
+	whose->asked--;
+	whose->made(whose, why);
 }
 
 static int ask(void)
@@ -73,7 +71,7 @@ static int ask(void)
 }
 
 /* a session's; whom it is from */
-static struct pooled *launch(bool warm)
+static struct template *launch(bool warm)
 {
 	int before = warm ? played_warm : played_cold;
 	int r = ask();
@@ -94,11 +92,9 @@ static bool is_ready(void)
 	return template_pool_look(&pool).fresh || !template_pool_look(&pool).starting;
 }
 
-static bool is_stale(const struct pooled *from)
+static bool is_stale(const struct template *from)
 {
-	uint32_t number = template_pool_number(from);
-
-	return number && number <= template_pool_look(&pool).stale;
+	return from && from->number <= template_pool_look(&pool).stale;
 }
 
 START_TEST(jails_are_cold_until_it_is_ready)
@@ -191,7 +187,7 @@ END_TEST
 
 START_TEST(the_old_one_serves_until_the_new_one_can)
 {
-	struct pooled *old;
+	struct template *old;
 
 	begin();
 	plan.limit[LIMIT_TEMPLATE_CLONES] = 2;
@@ -239,7 +235,7 @@ END_TEST
 
 START_TEST(one_that_ends_is_replaced)
 {
-	struct pooled *old;
+	struct template *old;
 
 	begin();
 	ready(0);
@@ -284,7 +280,7 @@ END_TEST
 
 START_TEST(one_that_does_not_answer_is_given_up)
 {
-	struct pooled *other;
+	struct template *other;
 
 	begin();
 	ready(0);
@@ -323,7 +319,7 @@ END_TEST
 
 START_TEST(age_rings_where_jails_stand_ready)
 {
-	const struct pooled *from;
+	const struct template *from;
 
 	begin();
 	plan.limit[LIMIT_READY] = 2;
@@ -347,7 +343,7 @@ END_TEST
 
 START_TEST(one_replaced_for_its_clones_is_stale_when_it_is_old)
 {
-	const struct pooled *from;
+	const struct template *from;
 	struct bell *old;
 
 	begin();

@@ -23,8 +23,7 @@ struct session;
 /* jails that are made before they are asked for: session_spare.c */
 struct spares {
 	struct bell look;
-	bool failed;       /* one did, since one was taken */
-	uint64_t again_ms; /* not before that is another one made */
+	bool failed; /* one did, since one was taken */
 	char why[ERR_TEXT_MAX];
 };
 
@@ -46,13 +45,11 @@ struct serve {
 	struct session *bucket[SERVE_BUCKETS + 1];
 	uint64_t sessions; /* how many have a number */
 	struct spares spares;
-	uint64_t starting; /* jails that were launched and are not up yet */
-	uint64_t steps;    /* that run */
-	uint64_t began_ms; /* the last of them */
-	bool media_held;   /* some step's channel waits for the client to read */
-	bool ending;       /* no client any more, or a signal */
-	bool lost;         /* no spawner any more */
-	int status;        /* exit status, or -errno with error filled */
+	struct spare_sight sight; /* what spare_when() goes by, and STATUS tells */
+	bool media_held;          /* some step's channel waits for the client to read */
+	bool ending;              /* no client any more, or a signal */
+	bool lost;                /* no spawner any more */
+	int status;               /* exit status, or -errno with error filled */
 	struct err error;
 };
 

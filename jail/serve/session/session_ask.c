@@ -98,8 +98,8 @@ static void note_begun(struct step *step)
 	struct serve *serve = step->session->serve;
 
 	step->waits = false;
-	serve->steps++;
-	serve->began_ms = clock_now_ms();
+	serve->sight.steps++;
+	serve->sight.began_ms = clock_now_ms();
 }
 
 /* until its process is there */

@@ -119,7 +119,7 @@ void session_end(struct session *s, const char *fmt, ...)
 
 	if (s->phase == PHASE_CLOSING)
 		return;
-	s->serve->starting -= s->phase == PHASE_STARTING;
+	s->serve->sight.starting -= s->phase == PHASE_STARTING;
 	s->phase = PHASE_CLOSING;
 	va_start(ap, fmt);
 	(void)vsnprintf(s->reason, sizeof(s->reason), fmt, ap);

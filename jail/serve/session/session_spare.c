@@ -38,7 +38,7 @@ static void fail(struct serve *serve, const char *why)
 	struct spares *r = &serve->spares;
 
 	r->failed = true;
-	r->again_ms = clock_now_ms() + SPARE_PAUSE_MS;
+	serve->sight.again_ms = clock_now_ms() + SPARE_PAUSE_MS;
 	(void)snprintf(r->why, sizeof(r->why), "%s", why);
 }
 
@@ -67,33 +67,28 @@ static bool is_busy(const struct serve *serve)
 
 void spare_turn(struct serve *serve)
 {
-	struct spare_sight v = {
-		.want = serve->plan->limit[LIMIT_READY],
-		.starting = serve->starting,
-		.steps = serve->steps,
-		.began_ms = serve->began_ms,
-		.again_ms = serve->spares.again_ms,
-	};
+	struct spare_sight *v = &serve->sight;
 	uint64_t at_ms;
 	struct err e;
 
-	if (v.want == 0 || serve->ending)
+	v->want = serve->plan->limit[LIMIT_READY];
+	if (v->want == 0 || serve->ending)
 		return;
 	drop_stale(serve);
-	v.have = spare_count(serve, false);
-	if (v.have >= v.want)
+	v->have = spare_count(serve, false);
+	if (v->have >= v->want)
 		return;
 	serve->spares.look.ring = ring;
-	v.now_ms = clock_now_ms();
-	v.template = spawn_is_fresh(serve);
-	at_ms = spare_when(&v);
+	v->now_ms = clock_now_ms();
+	v->template = spawn_is_fresh(serve);
+	at_ms = spare_when(v);
 	if (at_ms && at_ms != SPARE_NEVER)
 		event_loop_set(&serve->loop, &serve->spares.look, at_ms);
 	else
 		event_loop_unset(&serve->loop, &serve->spares.look);
 	if (at_ms == 0 && !is_busy(serve) && session_prepare(serve, &e) < 0) {
 		fail(serve, e.text);
-		event_loop_set(&serve->loop, &serve->spares.look, serve->spares.again_ms);
+		event_loop_set(&serve->loop, &serve->spares.look, v->again_ms);
 	}
 }
 

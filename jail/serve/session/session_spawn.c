@@ -53,7 +53,7 @@ void spawn_open(struct session *s)
 	/* numbers wrap around, and 0 is none */
 	s->jail = ++serve->last_jail ? serve->last_jail : ++serve->last_jail;
 	serve->template_asked = false;
-	serve->starting++;
+	serve->sight.starting++;
 	ask(s, SPAWN_OPEN, 0, NULL);
 }
 

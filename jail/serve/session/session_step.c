@@ -71,7 +71,7 @@ static void unlist(const struct step *step)
 	if (!*at) /* it has not begun */
 		return;
 	*at = step->next;
-	step->session->serve->steps -= !step->waits;
+	step->session->serve->sight.steps -= !step->waits;
 }
 
 void step_forget(struct step *step)
@@ -231,7 +231,7 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 		session_end(s, "%s", e.text);
 		return;
 	}
-	s->serve->starting--;
+	s->serve->sight.starting--;
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */

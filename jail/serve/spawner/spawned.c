@@ -126,7 +126,7 @@ static bool tell_opened(struct spawned *j)
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
-				  .value = template_pool_number(j->order.from),
+				  .value = j->order.from ? j->order.from->number : 0,
 				  .init = up->jail.pid,
 				  .program = up->gate.program };
 	int fds[SPAWN_FDS], r;
@@ -267,7 +267,7 @@ static int listen_to(struct spawned *j, struct err *e)
 static void meet(struct spawned *j)
 {
 	struct err e;
-	int r = template_meet(template_pool_template(j->order.from), &j->up.jail, &e);
+	int r = template_meet(j->order.from, &j->up.jail, &e);
 
 	if (r == 0)
 		return;

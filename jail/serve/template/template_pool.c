@@ -23,7 +23,6 @@
 struct pooled {
 	struct template t;
 	struct template_pool *pool;
-	uint32_t number;
 	struct port port;
 	struct bell late; /* set while it starts, or owes an answer */
 	struct bell old;  /* when its time is over, ready jails of it are to end */
@@ -46,6 +45,11 @@ static void serve_gone(struct ending *en, const struct err *e)
 	event_loop_later(one->pool->loop, &one->end, free, one);
 }
 
+static struct pooled *pooled_of(struct template *t)
+{
+	return (struct pooled *)((char *)t - offsetof(struct pooled, t));
+}
+
 static void end(struct pooled *one)
 {
 	struct event_loop *loop = one->pool->loop;
@@ -61,8 +65,8 @@ static void end(struct pooled *one)
  */
 static void mark_stale(const struct pooled *one)
 {
-	if (one->used && one->pool->stale < one->number)
-		one->pool->stale = one->number;
+	if (one->used && one->pool->stale < one->t.number)
+		one->pool->stale = one->t.number;
 }
 
 /* No more sessions are cloned from this template. */
@@ -128,7 +132,7 @@ static void serve_late(struct bell *b)
 
 static void serve_made(struct template *t, const struct err *e)
 {
-	struct pooled *one = (struct pooled *)((char *)t - offsetof(struct pooled, t));
+	struct pooled *one = pooled_of(t);
 	struct event_loop *loop = one->pool->loop;
 
 	event_loop_unset(loop, &one->late);
@@ -187,7 +191,6 @@ static void begin_next(struct template_pool *s)
 	if (!one)
 		return;
 	one->pool = s;
-	one->number = ++s->last;
 	one->port = PORT(-1, serve_template, one);
 	one->late = (struct bell){ .ring = serve_late, .owner = one };
 	one->old = (struct bell){ .ring = serve_old, .owner = one };
@@ -197,6 +200,7 @@ static void begin_next(struct template_pool *s)
 	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
 	one->port.fd = one->t.events;
 	one->t.made = serve_made;
+	one->t.number = ++s->last;
 	if (r == 0) {
 		r = event_loop_listen(s->loop, &one->port, EPOLLIN);
 		if (r < 0)
@@ -256,7 +260,7 @@ int template_pool_launch(struct template_pool *s, struct order *o, struct err *e
 	if (!one)
 		return launch_jail(o->jail, s->parts, e);
 	one->sessions++;
-	o->from = one;
+	o->from = &one->t;
 	r = template_ask(&one->t, o->jail, s->parts, e);
 	if (r < 0)
 		return r;
@@ -284,20 +288,12 @@ struct template_sight template_pool_look(const struct template_pool *s)
 	};
 }
 
-uint32_t template_pool_number(const struct pooled *from)
+void template_pool_release(struct template *from)
 {
-	return from ? from->number : 0;
-}
+	struct pooled *one = from ? pooled_of(from) : NULL;
 
-const struct template *template_pool_template(const struct pooled *from)
-{
-	return &from->t;
-}
-
-void template_pool_release(struct pooled *from)
-{
-	if (from && --from->sessions == 0 && from->done)
-		end(from);
+	if (one && --one->sessions == 0 && one->done)
+		end(one);
 }
 
 void template_pool_close(struct template_pool *s)

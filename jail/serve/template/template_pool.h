@@ -45,7 +45,7 @@ void template_pool_open(struct template_pool *s, struct event_loop *loop,
 /* a jail that is wanted; its memory must last until made() was called */
 struct order {
 	struct jail *jail;
-	struct pooled *from; /* for template_pool_release(), also on failure; or NULL */
+	struct template *from; /* for template_pool_release(), also on failure; or NULL */
 	/* the template has answered: template_meet() follows; @e: NULL, or why not */
 	void (*made)(struct order *o, const struct err *e);
 	struct order *next;
@@ -79,14 +79,8 @@ void template_pool_prepare(struct template_pool *s);
 /** template_pool_look() - What there is */
 struct template_sight template_pool_look(const struct template_pool *s);
 
-/** template_pool_number() - By which a sight names it; 0 for NULL */
-uint32_t template_pool_number(const struct pooled *from);
-
-/** template_pool_template() - For template_meet() */
-const struct template *template_pool_template(const struct pooled *from);
-
 /** template_pool_release() - A jail out of it has ended; NULL is nobody */
-void template_pool_release(struct pooled *from);
+void template_pool_release(struct template *from);
 
 /** template_pool_close() - End all templates; no session is left. Until count is 0,
  * turn */
