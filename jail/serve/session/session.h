@@ -146,7 +146,7 @@ void step_hear_births(struct session *s);
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);
 
-/** step_refuse() - It never began: tell why, and forget it */
+/** step_refuse() - It never began, or is a file's and failed: tell why, and forget it */
 void step_refuse(struct step *step, struct refusal why, int errnum, const char *text);
 
 /** step_forget() - Free it, at the end of the turn; its state is the caller's */
