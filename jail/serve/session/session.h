@@ -191,8 +191,10 @@ int step_first(struct session *s, int channel, int diagnostics, struct err *e);
 
 /**
  * step_listen() - Wait for the output of a step, or not, while the client reads nothing
+ *
+ * Return: 0, or -ENOMEM
  */
-void step_listen(struct step *step, bool listen);
+int step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 
