@@ -228,7 +228,7 @@ void limit_interrupt(struct step *step, enum verdict cause);
 void limit_kill(struct step *step, enum verdict cause);
 /** limit_cpu_us() - CPU time that a step has used, as far as it is known */
 uint64_t limit_cpu_us(const struct step *step);
-/** limit_process_cpu_us() - CPU time of one process, its children aside; 0 if unknown */
+/** limit_process_cpu_us() - CPU time of a process, its children aside; 0 if not known */
 uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);

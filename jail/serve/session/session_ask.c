@@ -148,10 +148,9 @@ static bool run_ahead(struct session *s, struct branch *b, int source,
 		return false;
 	step->limits = *limits;
 	/* its clocks first: it may run as soon as it has the source */
-	if (step->state->host) {
-		step->cpu_early_us = limit_process_cpu_us(step->state->host);
+	step->cpu_early_us = limit_process_cpu_us(step->state->host);
+	if (step->state->host)
 		limit_begin(step);
-	}
 	if (packet_send(step->state->channel.fd, &h, NULL, &source, 1) < 0) {
 		prefork_end(step);
 		return false;
