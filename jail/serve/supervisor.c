@@ -23,7 +23,7 @@ static void pause_steps(struct session *s)
 {
 	for (struct step *step = s->steps; step; step = step->next)
 		if (!step->waits)
-			step_listen(step, !s->serve->paused);
+			(void)step_listen(step, !s->serve->paused);
 }
 
 /* what waits is sent as far as the client takes it; decides who may go on */

@@ -146,7 +146,7 @@ void step_hear_births(struct session *s);
 /** step_drain() - All that its process has said before it ended */
 void step_drain(struct state *state);
 
-/** step_refuse() - It never began: tell why, and forget it */
+/** step_refuse() - It never began, or is a file's and failed: tell why, and forget it */
 void step_refuse(struct step *step, struct refusal why, int errnum, const char *text);
 
 /** step_forget() - Free it, at the end of the turn; its state is the caller's */
@@ -191,8 +191,10 @@ int step_first(struct session *s, int channel, int diagnostics, struct err *e);
 
 /**
  * step_listen() - Wait for the output of a step, or not, while the client reads nothing
+ *
+ * Return: 0, or -ENOMEM
  */
-void step_listen(struct step *step, bool listen);
+int step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 
@@ -226,7 +228,7 @@ void limit_interrupt(struct step *step, enum verdict cause);
 void limit_kill(struct step *step, enum verdict cause);
 /** limit_cpu_us() - CPU time that a step has used, as far as it is known */
 uint64_t limit_cpu_us(const struct step *step);
-/** limit_process_cpu_us() - CPU time of one process, its children aside; 0 if unknown */
+/** limit_process_cpu_us() - CPU time of a process, its children aside; 0 if not known */
 uint64_t limit_process_cpu_us(pid_t pid);
 /** limit_signal() - To a state's process, by pidfd */
 void limit_signal(const struct state *state, int signal);

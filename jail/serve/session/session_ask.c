@@ -57,17 +57,6 @@ static int make_fds(struct step *step, int *fds, struct err *e)
 	return r < 0 ? err_set(e, -r, "serve: pipe") : 0;
 }
 
-static int listen_out(struct step *step)
-{
-	struct session *s = step->session;
-	int r = 0;
-
-	for (int i = 0; i < CAPTURE_STREAMS && r == 0; i++)
-		r = event_loop_listen(&s->serve->loop, &step->out[i].port,
-				      s->serve->paused ? 0 : EPOLLIN);
-	return r;
-}
-
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e)
 {
@@ -100,13 +89,9 @@ static void note_begun(struct step *step)
 	step->waits = false;
 	serve->sight.steps++;
 	serve->sight.began_ms = clock_now_ms();
-}
-
-/* until its process is there */
-static void await_birth(struct step *step)
-{
-	event_loop_set(&step->session->serve->loop, &step->wall,
-		       clock_now_ms() + STARTUP_MS);
+	if (!step->state->host) /* until its process is there */
+		event_loop_set(&serve->loop, &step->wall,
+			       serve->sight.began_ms + STARTUP_MS);
 }
 
 int step_begin(struct step *step, struct state *of, const struct wire_header *h,
@@ -116,7 +101,8 @@ int step_begin(struct step *step, struct state *of, const struct wire_header *h,
 
 	if (r == 0)
 		r = step_ask(step, of, h, payload, fds, count, e);
-	if (r == 0 && !step->waits && listen_out(step) < 0)
+	if (r == 0 && !step->waits &&
+	    step_listen(step, !step->session->serve->paused) < 0)
 		r = err_say(e, ENOMEM, "serve: epoll_ctl");
 	for (int i = 0; i < STEP_FDS; i++)
 		io_close_fd(&fds[i]);
@@ -127,12 +113,10 @@ int step_begin(struct step *step, struct state *of, const struct wire_header *h,
 	}
 	step->next = step->session->steps;
 	step->session->steps = step;
-	if (step->waits) {
+	if (step->waits)
 		park_await(step->state);
-	} else {
+	else
 		note_begun(step);
-		await_birth(step);
-	}
 	return 0;
 }
 
@@ -164,10 +148,9 @@ static bool run_ahead(struct session *s, struct branch *b, int source,
 		return false;
 	step->limits = *limits;
 	/* its clocks first: it may run as soon as it has the source */
-	if (step->state->host) {
-		step->cpu_early_us = limit_process_cpu_us(step->state->host);
+	step->cpu_early_us = limit_process_cpu_us(step->state->host);
+	if (step->state->host)
 		limit_begin(step);
-	}
 	if (packet_send(step->state->channel.fd, &h, NULL, &source, 1) < 0) {
 		prefork_end(step);
 		return false;
@@ -179,9 +162,7 @@ static bool run_ahead(struct session *s, struct branch *b, int source,
 	step->branch = b->name;
 	step->source = source;
 	b->step = step;
-	if (!step->state->host)
-		await_birth(step);
-	if (listen_out(step) < 0) /* it says nothing, then */
+	if (step_listen(step, !s->serve->paused) < 0) /* it says nothing, then */
 		limit_kill(step, VERDICT_CANCELLED);
 	return true;
 }

@@ -164,33 +164,27 @@ static bool become_state(struct step *step)
 static void done_file(struct step *step)
 {
 	struct session *s = step->session;
-	char words[ERR_TEXT_MAX], json[64];
+	bool late = step->killed == VERDICT_WALL_TIMEOUT;
+	char json[64];
+	int n;
 
 	drain(step, &step->out[0]);
 	if (!step->have_done || step->filed.errnum) {
-		bool late = step->killed == VERDICT_WALL_TIMEOUT;
-
-		(void)snprintf(words, sizeof(words), "%s: %s",
-			       step->kind == KIND_PUT ? "PUT" : step_frames[step->kind],
-			       late              ? "it took longer than --wall-time"
-			       : step->have_done ? strerror((int)step->filed.errnum)
-						 : "the process that did it has ended");
-		say_refused(s->serve, s->number, step->branch,
-			    &(struct refusal){
-				    .kind = late              ? REFUSAL_LIMIT
-					    : step->have_done ? REFUSAL_FILE
-							      : REFUSAL_FAILED,
-				    .limit = late ? "wall-time" : NULL,
-				    .frame = step_frames[step->kind],
-			    },
-			    words);
-	} else {
-		int n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
-				 (unsigned long long)step->filed.bytes);
-
-		serve_put(s->serve, step->kind == KIND_PUT ? WIRE_STATE : WIRE_END,
-			  s->number, step->branch, json, (size_t)n);
+		step_refuse(step,
+			    (struct refusal){ .kind = late              ? REFUSAL_LIMIT
+						      : step->have_done ? REFUSAL_FILE
+									: REFUSAL_FAILED,
+					      .limit = late ? "wall-time" : NULL },
+			    0,
+			    late              ? "it took longer than --wall-time"
+			    : step->have_done ? strerror((int)step->filed.errnum)
+					      : "the process that did it has ended");
+		return;
 	}
+	n = snprintf(json, sizeof(json), "{\"bytes\":%llu}",
+		     (unsigned long long)step->filed.bytes);
+	serve_put(s->serve, step->kind == KIND_PUT ? WIRE_STATE : WIRE_END, s->number,
+		  step->branch, json, (size_t)n);
 	step_discard(step);
 }
 

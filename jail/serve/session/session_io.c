@@ -60,13 +60,17 @@ static void serve_output(struct port *p, uint32_t events)
 	(void)step_output(step, p == &step->out[0].port ? &step->out[0] : &step->out[1]);
 }
 
-void step_listen(struct step *step, bool listen)
+int step_listen(struct step *step, bool listen)
 {
+	int r = 0;
+
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
-		(void)event_loop_listen(&step->session->serve->loop, &step->out[i].port,
-					listen ? EPOLLIN : 0);
+		if (event_loop_listen(&step->session->serve->loop, &step->out[i].port,
+				      listen ? EPOLLIN : 0) < 0)
+			r = -ENOMEM;
 	if (listen)
 		media_resume(step);
+	return r;
 }
 
 static void feed(struct step *step)

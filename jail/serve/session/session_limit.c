@@ -126,7 +126,8 @@ uint64_t limit_process_cpu_us(pid_t pid)
 {
 	clockid_t clock;
 
-	return clock_getcpuclockid(pid, &clock) != 0 ? 0 : clock_us(clock);
+	/* to the kernel, 0 is the caller */
+	return pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 ? 0 : clock_us(clock);
 }
 
 /* The jail has more than --memory. Nobody can tell which step it is: kill each that ran

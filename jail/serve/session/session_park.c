@@ -49,7 +49,7 @@ static void ring_late(struct bell *b)
 {
 	struct state *state = b->owner;
 	struct session *s = state->session;
-	uint64_t used_us = state->host ? limit_process_cpu_us(state->host) : 0;
+	uint64_t used_us = limit_process_cpu_us(state->host);
 	bool late = clock_now_ms() >= state->woken_ms + STARTUP_MS;
 
 	if (state->host && (late || used_us >= state->woken_us + LATE_CPU_US)) {
@@ -79,7 +79,7 @@ void park_await(struct state *state)
 	if (!park_is_told(state->session))
 		return;
 	state->woken_ms = clock_now_ms();
-	state->woken_us = state->host ? limit_process_cpu_us(state->host) : 0;
+	state->woken_us = limit_process_cpu_us(state->host);
 	event_loop_set(&state->session->serve->loop, &state->late,
 		       state->woken_ms + LATE_MS);
 }

@@ -97,8 +97,7 @@ static bool is_quiet(const struct session *s)
 {
 	struct pollfd fds[] = {
 		{ .fd = s->control.fd, .events = POLLIN },
-		{ .fd = s->states.count ? s->states.state[0]->channel.fd : -1,
-		  .events = POLLIN },
+		{ .fd = s->states.state[0]->channel.fd, .events = POLLIN },
 	};
 
 	return poll(fds, 2, 0) == 0;

@@ -103,17 +103,21 @@ void step_discard(struct step *step)
 	step_forget(step);
 }
 
-const char *const step_frames[] = { "RUN", "END", "GET", "LIST" };
-
 void step_refuse(struct step *step, struct refusal why, int errnum, const char *text)
 {
+	static const char *const names[] = { "step", "PUT", "GET", "LIST" };
 	struct session *s = step->session;
-	char words[ERR_TEXT_MAX];
+	char words[ERR_TEXT_MAX], number[16] = "";
 
-	(void)snprintf(words, sizeof(words), "step %u: %s%s%s", step->number, text,
-		       errnum ? ": " : "", errnum ? strerror(errnum) : "");
-	why.frame = s->once.is ? "ONCE" : step_frames[step->kind];
-	why.step = step->kind == KIND_RUN ? step->number : 0;
+	/* the frame that this answers */
+	why.frame = step->kind == KIND_PUT ? "END" : names[step->kind];
+	if (step->kind == KIND_RUN) {
+		why.frame = s->once.is ? "ONCE" : "RUN";
+		why.step = step->number;
+		(void)snprintf(number, sizeof(number), " %u", step->number);
+	}
+	(void)snprintf(words, sizeof(words), "%s%s: %s%s%s", names[step->kind], number,
+		       text, errnum ? ": " : "", errnum ? strerror(errnum) : "");
 	say_refused(s->serve, s->number, step->branch, &why, words);
 	step_discard(step);
 }

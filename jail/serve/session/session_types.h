@@ -37,9 +37,6 @@ enum step_kind {
 	KIND_LIST,
 };
 
-/* by kind: the frame that a client asks for it by */
-extern const char *const step_frames[];
-
 /* what a step has shown so far; zeroed at first */
 struct media_seen {
 	uint32_t objects;
