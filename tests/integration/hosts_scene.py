@@ -45,7 +45,7 @@ class Surrounded(Host):
     def within(self, outer, *options):
         """A run in it; the warning that an option asked for is no refusal."""
         theirs = [os.readlink("/proc/self/ns/" + kind) for kind in KINDS]
-        done = self.outside(*outer, STEPJAIL, "run", *ALLOW, "--bind", WALLS + ":/walls",
+        done = self.outside(*outer, STEPJAIL, "run", *ALLOW, "--quiet", "--bind", WALLS + ":/walls",
                             *options, "--", "/walls", *theirs)
         done.lines = [line for line in done.stderr.splitlines() if ": warning: " not in line]
         return done
