@@ -33,43 +33,11 @@
 #include "agent/model/response.h"
 #include "agent/model/retry.h"
 
-struct provider {
-	const char *name; /* of --model */
-	const struct dialect *dialect;
-	const char *base_url;
-	const char *key_variable; /* beside STEPJAIL_API_KEY; NULL where none is needed */
-};
-
-static const struct provider providers[] = {
-	{ "openai", &openai_dialect, "https://api.openai.com/v1", "OPENAI_API_KEY" },
-	{ "anthropic", &anthropic_dialect, "https://api.anthropic.com/v1",
-	  "ANTHROPIC_API_KEY" },
-	{ "ollama", &openai_dialect, "http://127.0.0.1:11434/v1", NULL },
-	{ "llamacpp", &openai_dialect, "http://127.0.0.1:8080/v1", NULL },
-	{ "vllm", &openai_dialect, "http://127.0.0.1:8000/v1", NULL },
-};
-
-struct server {
-	const struct provider *provider;
-	struct client *client;
-	char *base_url;
-	unsigned int serial; /* of ids that were made up */
-};
-
-static const struct provider *find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++)
-		if (strcmp(providers[i].name, name) == 0)
-			return &providers[i];
-	return NULL;
-}
-
 /* the client says what it has no use for: a bad key, an address that is none */
 static int open_client(struct model *m, const char *url, struct err *e)
 {
 	const struct model_plan *p = m->plan;
-	struct server *s = m->state;
-	const struct provider *from = s->provider;
+	const struct provider *from = m->provider;
 	const struct client_plan plan = {
 		.place = { .url = url,
 			   .key_prefix = from->dialect->key_prefix,
@@ -78,13 +46,12 @@ static int open_client(struct model *m, const char *url, struct err *e)
 		.key_variable = from->key_variable,
 		.required = p->require_confinement,
 	};
-	int r = client_open(&s->client, &plan, p->stop, e);
+	int r = client_open(&m->client, &plan, p->stop, e);
 
 	if (r < 0)
 		return r;
-	m->client = s->client;
-	if (s->client->has_key || !from->key_variable ||
-	    strncmp(s->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
+	if (m->client->has_key || !from->key_variable ||
+	    strncmp(m->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
 		    0)
 		return 0;
 	return err_say(
@@ -93,23 +60,22 @@ static int open_client(struct model *m, const char *url, struct err *e)
 		from->name, from->key_variable);
 }
 
-static int server_open(struct model *m, struct err *e)
+int server_open(struct model *m, struct err *e)
 {
-	const struct model_plan *p = m->plan;
-	struct server *s = memory_zeroed(1, sizeof(*s));
+	const struct provider *from = m->provider;
+	const char *name = m->plan->model_name;
 	cleanup_text struct text url = { 0 };
 
-	m->state = s;
-	s->provider = find(m->ops->name);
-	if (!p->model_name)
+	if (!name)
 		return err_say(e, EINVAL,
 			       "--model %s: which model? give --model-name NAME",
-			       s->provider->name);
-	s->base_url = memory_string(p->base_url ? p->base_url : s->provider->base_url);
-	for (size_t n = strlen(s->base_url); n && s->base_url[n - 1] == '/'; n--)
-		s->base_url[n - 1] = '\0';
+			       from->name);
+	m->base_url =
+		memory_string(m->plan->base_url ? m->plan->base_url : from->base_url);
+	for (size_t n = strlen(m->base_url); n && m->base_url[n - 1] == '/'; n--)
+		m->base_url[n - 1] = '\0';
 
-	text_printf(&url, "%s%s", s->base_url, s->provider->dialect->path);
+	text_printf(&url, "%s%s", m->base_url, from->dialect->path);
 
 	int r = text_check(&url, "the model's address", e);
 
@@ -118,9 +84,9 @@ static int server_open(struct model *m, struct err *e)
 	if (r < 0)
 		return r;
 	text_puts(&m->label, "model: ");
-	escape_line(&m->label, p->model_name, strlen(p->model_name));
+	escape_line(&m->label, name, strlen(name));
 	text_puts(&m->label, " at ");
-	escape_line(&m->label, s->base_url, strlen(s->base_url));
+	escape_line(&m->label, m->base_url, strlen(m->base_url));
 	return 0;
 }
 
@@ -177,12 +143,12 @@ static int take_stream(void *arg, const char *bytes, size_t length, struct err *
 }
 
 /* a status other than 200 */
-static int refuse(const struct server *s, struct turn *t, struct err *e)
+static int refuse(struct turn *t, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 	cleanup_text struct text quoted = { 0 };
 	cJSON *root = json_parse(text_string(&t->http.body), t->http.body.length);
-	enum fault fault = response_fault(root, &s->client->mask, &words);
+	enum fault fault = response_fault(root, t->answer.mask, &words);
 
 	cJSON_Delete(root);
 	response_quote(&words, &quoted);
@@ -197,7 +163,7 @@ static int refuse(const struct server *s, struct turn *t, struct err *e)
 }
 
 /* the answer came to its end, or its connection did */
-static int read_answer(const struct server *s, struct turn *t, int r, struct err *e)
+static int read_answer(struct turn *t, int r, struct err *e)
 {
 	struct response *a = &t->answer;
 	struct err why = *e;
@@ -210,9 +176,9 @@ static int read_answer(const struct server *s, struct turn *t, int r, struct err
 		return err_say(e, -r, "%s %.200s: %.200s",
 			       t->http.streamed ? "the model's answer broke off at"
 						: "the model cannot be reached at",
-			       s->base_url, why.text);
+			       t->model->base_url, why.text);
 	if (t->http.status != 200)
-		return refuse(s, t, e);
+		return refuse(t, e);
 	if (!t->http.streamed && !t->http.body.length)
 		return err_say(e, EAGAIN, "the model's answer is empty");
 	if (!t->http.streamed)
@@ -221,10 +187,8 @@ static int read_answer(const struct server *s, struct turn *t, int r, struct err
 }
 
 /* pieces and escapes may have hidden the key from a look at the bytes */
-static void cover(const struct server *s, struct reply *r, struct err *e)
+static void cover(const struct mask *mask, struct reply *r, struct err *e)
 {
-	const struct mask *mask = &s->client->mask;
-
 	mask_cover(mask, r->text.bytes, r->text.length);
 	mask_cover(mask, r->reasoning.bytes, r->reasoning.length);
 	for (size_t i = 0; i < r->call_count; i++) {
@@ -267,24 +231,23 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 		   uint64_t deadline_ms, struct reply *reply, struct err *e)
 {
-	struct server *s = m->state;
 	const struct client_reader reader = { .take = take_stream, .arg = t };
 	const struct client_limits limits = { .total_ms = units_left_ms(deadline_ms),
 					      .silence_ms = m->plan->request_ms,
 					      .answer_max = REPLY_TEXT_MAX };
 
 	m->usage.requests++;
-	response_begin(&t->answer, s->provider->dialect, reply);
-	t->answer.mask = &s->client->mask;
+	response_begin(&t->answer, m->provider->dialect, reply);
+	t->answer.mask = &m->client->mask;
 	t->told = t->told_reasoning = t->parted = 0;
 
-	int r = client_post(s->client, &t->body, &limits, &reader, &t->http, e);
+	int r = client_post(m->client, &t->body, &limits, &reader, &t->http, e);
 
 	if (t->http.streamed)
 		tell(t, true);
 	if (r != -EINTR)
-		r = read_answer(s, t, r, e);
-	cover(s, reply, e);
+		r = read_answer(t, r, e);
+	cover(t->answer.mask, reply, e);
 	count(m, t, chat);
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
@@ -362,10 +325,9 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 	}
 }
 
-static int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
-		      struct reply *reply, struct err *e)
+int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
+	       struct reply *reply, struct err *e)
 {
-	struct server *s = m->state;
 	struct turn t = { .model = m };
 	const struct question q = {
 		.model_name = m->plan->model_name,
@@ -373,41 +335,12 @@ static int server_ask(struct model *m, const struct chat *chat, uint64_t deadlin
 		.tools = m->plan->tools,
 		.reply_tokens = m->reply_tokens,
 		.new_limit_name =
-			strncmp(s->base_url, "https://api.openai.com/", 23) == 0,
+			strncmp(m->base_url, "https://api.openai.com/", 23) == 0,
 	};
-	int r = response_ask(s->provider->dialect, &q, &t.body, e);
+	int r = response_ask(m->provider->dialect, &q, &t.body, e);
 
 	if (r == 0)
 		r = try_all(m, &t, chat, deadline_ms, reply, e);
-	if (r == 0)
-		reply_end(reply, &s->serial);
 	text_free(&t.body);
 	return r;
 }
-
-static void server_close(struct model *m)
-{
-	struct server *s = m->state;
-
-	if (!s)
-		return;
-	client_close(s->client);
-	m->client = NULL;
-	free(s->base_url);
-	free(s);
-	m->state = NULL;
-}
-
-#define SERVER_OPS(id, name_)                                                            \
-	const struct model_ops id##_ops = {                                              \
-		.name = (name_),                                                         \
-		.open = server_open,                                                     \
-		.ask = server_ask,                                                       \
-		.close = server_close,                                                   \
-	}
-
-SERVER_OPS(openai, "openai");
-SERVER_OPS(anthropic, "anthropic");
-SERVER_OPS(ollama, "ollama");
-SERVER_OPS(llamacpp, "llamacpp");
-SERVER_OPS(vllm, "vllm");
