@@ -146,17 +146,15 @@ static int take_stream(void *arg, const char *bytes, size_t length, struct err *
 static int refuse(struct turn *t, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	cleanup_text struct text quoted = { 0 };
 	cJSON *root = json_parse(text_string(&t->http.body), t->http.body.length);
 	enum fault fault = response_fault(root, t->answer.mask, &words);
 
 	cJSON_Delete(root);
-	response_quote(&words, &quoted);
 	t->facts.quota = fault == FAULT_QUOTA;
 	return err_say(
 		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
 		"the model's server answered HTTP %ld%s%s", t->http.status,
-		text_string(&quoted),
+		text_string(&words),
 		t->http.status / 100 == 3
 			? " (redirects are not followed; give the final address with --base-url)"
 			: "");
