@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/secret.h"
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
-#include "agent/key/reach.h"
 #include "init/io.h"
 
 #define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
@@ -38,7 +38,7 @@ struct post {
 	uint64_t heard_ms; /* when the last byte came */
 	uint64_t end_ms;   /* when the time for all of it is up */
 	uint64_t last_ms;  /* for END, once it was told that it is enough; or 0 */
-	bool silent, late; /* why it was told */
+	bool silent;       /* it was told for that */
 	int taken;         /* what the reader returned last */
 	struct client_header end;
 	char words[ERR_TEXT_MAX]; /* END's */
@@ -173,8 +173,7 @@ static int hear(struct post *p)
 	int r = hear_header(p, silent_ms, &h);
 
 	if (r == -ETIMEDOUT && !p->last_ms) {
-		p->late = p->end_ms <= silent_ms;
-		p->silent = !p->late;
+		p->silent = silent_ms < p->end_ms;
 		return say_enough(p, 0);
 	}
 	if (r == -ETIMEDOUT)
@@ -212,7 +211,7 @@ static int judge(struct post *p)
 	if (p->silent)
 		return err_say(p->e, EAGAIN, "no byte came for %s (--model-time)",
 			       units_say_time(p->limits->silence_ms, time, sizeof(time)));
-	if (p->late)
+	if (p->last_ms)
 		return err_say(p->e, EAGAIN, "the time for it was up");
 	return err_say(p->e,
 		       p->end.errnum == EAGAIN || p->end.errnum == EFBIG ? p->end.errnum
@@ -269,39 +268,50 @@ static int take_hello(struct client *c, struct err *e)
 	c->has_key = hello.has_key;
 	c->mask = hello.mask;
 	c->facts = hello.facts;
-	c->policy = (struct confine_policy){ .who = CLIENT_WHO, .needs = hello.needs };
-	for (size_t i = 0; r == 0 && i < hello.port_count && i < CONFINE_PORTS_MAX; i++)
-		r = confine_add_port(&c->policy, hello.ports[i], e);
-	return r == 0 ? reach_files(&c->policy, e) : r;
+	return 0;
 }
 
-int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
-		struct err *e)
+static int start(struct client *c, const struct client_plan *plan, struct err *e)
 {
-	struct client *c = calloc(1, sizeof(*c));
 	cleanup_fd int theirs = -1;
 	pid_t self = getpid();
-	int both[2], r = 0;
+	int both[2];
 
-	if (!c)
-		return err_set(e, ENOMEM, "the model client");
-	*c = (struct client){ .socket = -1, .pidfd = -1, .stop = stop };
-	*out = c;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
 		return err_set(e, errno, "socketpair");
 	c->socket = both[0];
 	theirs = both[1];
 	c->pid = fork();
 	if (c->pid == 0)
-		client_run(plan, theirs, self);
-	secret_forget_variables();
+		client_run(plan, c, theirs, self);
 	if (c->pid < 0)
-		r = err_set(e, errno, "fork");
-	else if ((c->pidfd = pidfd_open(c->pid, 0)) < 0)
-		r = err_set(e, errno, "pidfd_open");
-	else if (fcntl(c->socket, F_SETFL, O_NONBLOCK) < 0)
-		r = err_set(e, errno, "socketpair");
-	io_close_fd(&theirs); /* or its end would never be seen */
+		return err_set(e, errno, "fork");
+	c->pidfd = pidfd_open(c->pid, 0);
+	if (c->pidfd < 0)
+		return err_set(e, errno, "pidfd_open");
+	if (fcntl(c->socket, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "socketpair");
+	return 0;
+}
+
+int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
+		struct err *e)
+{
+	struct client *c = memory_zeroed(1, sizeof(*c));
+
+	*c = (struct client){
+		.socket = -1,
+		.pidfd = -1,
+		.stop = stop,
+		.policy = { .who = CLIENT_WHO, .required = plan->required },
+	};
+	*out = c;
+
+	int r = reach_server(&c->policy, plan->place.url, &c->reach, e);
+
+	if (r == 0)
+		r = start(c, plan, e);
+	secret_forget_variables();
 	return r < 0 ? r : take_hello(c, e);
 }
 

@@ -36,6 +36,7 @@
 #include "agent/confine/confine.h"
 #include "agent/key/http.h"
 #include "agent/key/mask.h"
+#include "agent/key/reach.h"
 #include "init/err.h"
 
 #define CLIENT_BODY_MAX TEXT_MAX_BYTES /* of a request */
@@ -55,6 +56,7 @@ struct client {
 	struct stop *stop;
 	bool has_key;
 	struct mask mask; /* what client_open()'s caller finds the key in texts with */
+	struct reach reach;
 	struct confine_policy policy;
 	struct confine_facts facts;
 };
@@ -86,8 +88,8 @@ struct client_answer {
  *
  * Should be called behind broker_open(), and before the caller is confined.
  *
- * Return: 0, -EINTR, or -errno with the client's own words: of http_open(), key_load() or
- * confine_self()
+ * Return: 0, -EINTR, or -errno of reach_server(), or with the client's own words: of
+ * key_load(), http_open() or confine_self()
  */
 int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
 		struct err *e);

@@ -164,10 +164,11 @@ static int leave_fds(int socket, struct err *e)
 }
 
 /* the key is read first: its file may be a pipe with a number */
-static int prepare(struct running *r, const struct client_plan *plan, int *socket,
-		   struct client_hello *hello, struct err *e)
+static int prepare(struct running *r, const struct client_plan *plan,
+		   const struct client *c, int *socket, struct client_hello *hello,
+		   struct err *e)
 {
-	struct confine_policy p = { .who = CLIENT_WHO, .required = plan->required };
+	struct confine_policy p = c->policy;
 	int s = key_new(&r->key, e);
 
 	if (s == 0)
@@ -179,11 +180,9 @@ static int prepare(struct running *r, const struct client_plan *plan, int *socke
 	*socket = SOCKET;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
 		return err_say(e, ENOTSUP, "libcurl cannot be set up");
-	s = http_open(&r->http, &plan->place, r->key, e);
-	if (s == 0)
-		s = reach_server(&p, plan->place.url, e);
-	if (s == 0)
-		s = reach_files(&p, e);
+	s = http_open(&r->http, &plan->place, &c->reach, r->key, e);
+	if (s == 0 && p.needs & CONFINE_NAMES)
+		reach_load_names();
 	if (s == 0)
 		s = mask_make(&hello->mask, r->key, e);
 	p.secret = r->key;
@@ -191,13 +190,11 @@ static int prepare(struct running *r, const struct client_plan *plan, int *socke
 	if (s == 0)
 		s = confine_self(&p, &hello->facts, e);
 	hello->has_key = r->key->length > 0;
-	hello->needs = p.needs;
-	hello->port_count = p.port_count;
-	memcpy(hello->ports, p.ports, sizeof(p.ports));
 	return s;
 }
 
-void client_run(const struct client_plan *plan, int socket, pid_t parent)
+void client_run(const struct client_plan *plan, const struct client *c, int socket,
+		pid_t parent)
 {
 	static struct running r;
 	struct client_hello hello = { 0 };
@@ -206,7 +203,7 @@ void client_run(const struct client_plan *plan, int socket, pid_t parent)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		end();
 
-	int s = prepare(&r, plan, &socket, &hello, &hello.e);
+	int s = prepare(&r, plan, c, &socket, &hello, &hello.e);
 
 	if (s == 0)
 		hello.e = (struct err){ 0 };
