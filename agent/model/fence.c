@@ -10,17 +10,14 @@
 
 #define TAG_CLOSE "</execute_python>"
 
-/* the first word behind a fence, in any case */
+/* the first word behind a fence, in any case, a version behind it left out */
 static const struct {
 	const char *word;
 	enum block_kind kind;
 } words[] = {
 	{ "python", BLOCK_PYTHON },
-	{ "python3", BLOCK_PYTHON },
 	{ "py", BLOCK_PYTHON },
-	{ "py3", BLOCK_PYTHON },
 	{ "ipython", BLOCK_PYTHON },
-	{ "ipython3", BLOCK_PYTHON },
 	{ "cpython", BLOCK_PYTHON },
 	{ "execute_python", BLOCK_PYTHON },
 	{ "tool_code", BLOCK_PYTHON },
@@ -71,6 +68,19 @@ bool fence_begins(struct span s, const char *with)
 	return s.length >= n && strncasecmp(s.at, with, n) == 0;
 }
 
+void fence_copy(struct span lines, size_t indent, struct text *to)
+{
+	while (lines.length) {
+		struct span line = fence_line(&lines);
+		size_t drop = fence_indent(line, 0);
+
+		if (drop > indent)
+			drop = indent;
+		text_add(to, line.at + drop, line.length - drop);
+		text_puts(to, "\n");
+	}
+}
+
 /* "- ", "* ", "12. ": how many columns a list bullet takes at @from */
 static size_t bullet(struct span s, size_t from)
 {
@@ -107,13 +117,12 @@ static enum block_kind kind_of(const char *info, size_t length)
 		word++;
 	if (!word)
 		return BLOCK_PLAIN;
+	while (word && strchr("0123456789.", info[start + word - 1])) /* "python3.11" */
+		word--;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i].word) == word &&
 		    strncasecmp(words[i].word, info + start, word) == 0)
 			return words[i].kind;
-	/* "python3.11" */
-	if (word > 8 && strncasecmp(info + start, "python3.", 8) == 0)
-		return BLOCK_PYTHON;
 	return BLOCK_OTHER;
 }
 
@@ -240,11 +249,13 @@ static bool tag_end(struct span *from, struct span *body)
 bool fence_body(struct span *rest, struct span opening, const struct block *b,
 		bool *follow_strings, struct span *body)
 {
-	const char *behind = opening.at + b->indent + strlen(FENCE_TAG);
+	size_t skip = b->indent + strlen(FENCE_TAG);
+	const char *behind = opening.at + skip;
 
 	if (b->mark != '<')
 		return fence_end(rest, b, follow_strings, body) || ends_in_mark(body, b);
-	/* code may begin right behind the tag */
-	*rest = (struct span){ behind, (size_t)(rest->at - behind) + rest->length };
+	if (!fence_blank((struct span){ behind, opening.length - skip }))
+		*rest = (struct span){ behind,
+				       (size_t)(rest->at - behind) + rest->length };
 	return tag_end(rest, body);
 }
