@@ -151,18 +151,6 @@ static bool makes_sense(const struct post *p, const struct client_header *h)
 	}
 }
 
-/* the next header; where one always comes, the time is up at its end all the same */
-static int hear_header(struct post *p, uint64_t silent_ms, struct client_header *h)
-{
-	uint64_t until_ms = p->last_ms ? p->last_ms : p->end_ms;
-
-	if (units_left_ms(until_ms) == 0)
-		return -ETIMEDOUT;
-	if (!p->last_ms && silent_ms < until_ms)
-		until_ms = silent_ms;
-	return move(p->client, false, h, sizeof(*h), until_ms, p->e);
-}
-
 /* one header and what is behind it; 1 at the end */
 static int hear(struct post *p)
 {
@@ -170,10 +158,15 @@ static int hear(struct post *p)
 	uint64_t silent_ms = p->heard_ms + p->limits->silence_ms;
 	struct client_header h;
 	char bytes[CLIENT_PIECE_MAX];
-	int r = hear_header(p, silent_ms, &h);
+	uint64_t last_ms = p->last_ms ? p->last_ms : p->end_ms;
+	bool shorter = !p->last_ms && silent_ms < last_ms;
+	/* where a header always comes, the time is up at its end all the same */
+	int r = units_left_ms(last_ms) == 0 ? -ETIMEDOUT
+					    : move(c, false, &h, sizeof(h),
+						   shorter ? silent_ms : last_ms, p->e);
 
 	if (r == -ETIMEDOUT && !p->last_ms) {
-		p->silent = silent_ms < p->end_ms;
+		p->silent = shorter;
 		return say_enough(p, 0);
 	}
 	if (r == -ETIMEDOUT)

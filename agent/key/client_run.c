@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/base/secret.h"
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
 #include "agent/key/reach.h"
@@ -83,12 +84,7 @@ static void hand_on(struct running *r, bool last)
 {
 	size_t length = r->held_length;
 
-	if (last)
-		key_redact_cut(r->key, r->held, length);
-	else
-		key_redact(r->key, r->held, length);
-
-	size_t keep = last ? 0 : key_begun(r->key, r->held, length);
+	size_t keep = key_redact(r->key, r->held, length, last);
 	const struct client_header h = { .kind = r->streamed ? CLIENT_STREAM
 							     : CLIENT_BODY,
 					 .length = (uint32_t)(length - keep) };
@@ -138,7 +134,7 @@ static void serve_one(struct running *r)
 	int errnum = -http_post(r->http, body, asked.length, &asker, &ended, &e);
 
 	hand_on(r, true);
-	key_redact(r->key, e.text, strlen(e.text));
+	(void)key_redact(r->key, e.text, strlen(e.text), true);
 	say(&(struct client_header){ .kind = CLIENT_END,
 				     .length = (uint32_t)strlen(e.text),
 				     .errnum = errnum,
@@ -169,10 +165,12 @@ static int prepare(struct running *r, const struct client_plan *plan,
 		   struct err *e)
 {
 	struct confine_policy p = c->policy;
-	int s = key_new(&r->key, e);
+	int s;
 
-	if (s == 0)
-		s = key_load(r->key, plan->key_file, plan->key_variable, e);
+	r->key = secret_new(sizeof(*r->key), e);
+	if (!r->key)
+		return -e->errnum;
+	s = key_load(r->key, plan->key_file, plan->key_variable, e);
 	if (s == 0)
 		s = leave_fds(*socket, e);
 	if (s < 0)

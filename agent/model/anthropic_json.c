@@ -88,15 +88,6 @@ static void add_turns(cJSON *root, const struct chat *chat)
 	}
 }
 
-static void add_tool(cJSON *root)
-{
-	cJSON *one = json_append(cJSON_AddArrayToObject(root, "tools"));
-
-	(void)cJSON_AddStringToObject(one, "name", TOOL_NAME);
-	(void)cJSON_AddStringToObject(one, "description", TOOL_WORDS);
-	(void)cJSON_AddRawToObject(one, "input_schema", TOOL_SCHEMA);
-}
-
 static void ask(const struct question *q, cJSON *root)
 {
 	uint64_t most = q->reply_tokens ? q->reply_tokens : DEFAULT_REPLY_TOKENS;
@@ -105,7 +96,8 @@ static void ask(const struct question *q, cJSON *root)
 	(void)cJSON_AddNumberToObject(root, "max_tokens", (double)most);
 	(void)cJSON_AddTrueToObject(root, "stream");
 	if (q->tools)
-		add_tool(root);
+		tool_offer(json_append(cJSON_AddArrayToObject(root, "tools")),
+			   "input_schema");
 	add_turns(root, q->chat);
 }
 

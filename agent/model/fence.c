@@ -84,22 +84,15 @@ void fence_copy(struct span lines, size_t indent, struct text *to)
 /* "- ", "* ", "12. ": how many columns a list bullet takes at @from */
 static size_t bullet(struct span s, size_t from)
 {
-	size_t n = 0;
+	size_t at = from, gap;
 
-	if (from < s.length && strchr("-*+", s.at[from]) && s.at[from]) {
-		n = 1;
-	} else {
-		while (from + n < s.length && s.at[from + n] >= '0' &&
-		       s.at[from + n] <= '9')
-			n++;
-		if (!n || from + n >= s.length || !strchr(".)", s.at[from + n]))
-			return 0;
-		n++;
-	}
-
-	size_t gap = fence_indent(s, from + n);
-
-	return gap ? n + gap : 0;
+	while (at < s.length && s.at[at] >= '0' && s.at[at] <= '9')
+		at++;
+	if (at >= s.length || !s.at[at] || !strchr(at > from ? ".)" : "-*+", s.at[at]))
+		return 0;
+	at++;
+	gap = fence_indent(s, at);
+	return gap ? at + gap - from : 0;
 }
 
 static enum block_kind kind_of(const char *info, size_t length)

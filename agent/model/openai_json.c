@@ -57,16 +57,6 @@ static void add_message(cJSON *messages, const struct message *m)
 		add_calls(one, m);
 }
 
-static void add_tool(cJSON *root)
-{
-	cJSON *function =
-		add_function(json_append(cJSON_AddArrayToObject(root, "tools")));
-
-	(void)cJSON_AddStringToObject(function, "name", TOOL_NAME);
-	(void)cJSON_AddStringToObject(function, "description", TOOL_WORDS);
-	(void)cJSON_AddRawToObject(function, "parameters", TOOL_SCHEMA);
-}
-
 static void ask(const struct question *q, cJSON *root)
 {
 	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
@@ -80,7 +70,9 @@ static void ask(const struct question *q, cJSON *root)
 			root, q->new_limit_name ? "max_completion_tokens" : "max_tokens",
 			(double)q->reply_tokens);
 	if (q->tools)
-		add_tool(root);
+		tool_offer(
+			add_function(json_append(cJSON_AddArrayToObject(root, "tools"))),
+			"parameters");
 	for (size_t i = 0; i < q->chat->count; i++)
 		add_message(messages, &q->chat->list[i]);
 }

@@ -2,7 +2,6 @@
 /*
  * tool.c - calls of the one tool: see tool.h
  */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,13 @@
 
 #define NOTHING_RUN " Nothing was run."
 #define HOW " Call it with {\"code\": \"...\"}: the code alone, as one JSON string."
+
+void tool_offer(cJSON *tool, const char *schema)
+{
+	(void)cJSON_AddStringToObject(tool, "name", TOOL_NAME);
+	(void)cJSON_AddStringToObject(tool, "description", TOOL_WORDS);
+	(void)cJSON_AddRawToObject(tool, schema, TOOL_SCHEMA);
+}
 
 static cJSON *parse(const struct call *c)
 {
