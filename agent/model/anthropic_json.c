@@ -58,7 +58,8 @@ static void add_message(cJSON *list, const struct message *m)
 
 		(void)cJSON_AddStringToObject(block, "id", m->calls[i].id);
 		(void)cJSON_AddStringToObject(block, "name", m->calls[i].name);
-		(void)cJSON_AddRawToObject(block, "input", m->calls[i].arguments);
+		(void)cJSON_AddRawToObject(block, "input",
+					   text_string(&m->calls[i].arguments));
 	}
 }
 

@@ -37,7 +37,7 @@ static void add_calls(cJSON *message, const struct message *m)
 		function = add_function(one);
 		(void)cJSON_AddStringToObject(function, "name", m->calls[i].name);
 		(void)cJSON_AddStringToObject(function, "arguments",
-					      m->calls[i].arguments);
+					      text_string(&m->calls[i].arguments));
 	}
 }
 

@@ -118,6 +118,8 @@ enum fault response_fault(const cJSON *body, const struct mask *mask, struct tex
 		if (strcasestr(message, too_long[i]))
 			fault = FAULT_LENGTH;
 	quote(mask, message, words);
+	if (fault == FAULT_QUOTA)
+		text_puts(words, " (no waiting mends a used-up quota)");
 	return fault;
 }
 
@@ -176,9 +178,8 @@ static int fail(const struct response *a, const cJSON *body, struct err *e)
 		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
 								      : EAGAIN;
 
-	return err_say(e, errnum, "the model's server failed in its answer%s%s",
-		       text_string(&words),
-		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
+	return err_say(e, errnum, "the model's server failed in its answer%s",
+		       text_string(&words));
 }
 
 static bool tells_error(const cJSON *body)

@@ -106,7 +106,7 @@ enum fault {
  * @body:	A JSON object with "error" in it, or anything else
  * @mask:	Of a key that is overwritten in it first; or NULL
  * @words:	For an error line: gets the message, in quotes behind a colon, escaped and
- *		cut; stays empty where there is none
+ *		cut, and what it means for a user; stays empty where there is neither
  */
 enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
 

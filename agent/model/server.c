@@ -92,7 +92,9 @@ int server_open(struct model *m, struct err *e)
 
 /* one question and what becomes of it */
 struct turn {
-	const struct model *model;
+	struct model *model;
+	const struct chat *chat;
+	uint64_t deadline_ms;
 	struct text body; /* of the request */
 	struct response answer;
 	struct client_answer http;
@@ -200,8 +202,9 @@ static void cover(const struct mask *mask, struct reply *r, struct err *e)
 }
 
 /* what this attempt has cost, answered in full or not */
-static void count(struct model *m, const struct turn *t, const struct chat *chat)
+static void count(const struct turn *t)
 {
+	struct model *m = t->model;
 	const struct response *a = &t->answer;
 	struct usage *u = &m->usage;
 	uint64_t asked = a->prompt_tokens;
@@ -214,9 +217,10 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 		said += a->reply->calls[i].arguments.length;
 	u->judged += !asked || !answered || !a->ended;
 	if (asked)
-		m->gauge = (struct gauge){ .bytes = chat_bytes(chat), .tokens = asked };
+		m->gauge =
+			(struct gauge){ .bytes = chat_bytes(t->chat), .tokens = asked };
 	else
-		asked = compact_tokens(chat_bytes(chat), &m->gauge);
+		asked = compact_tokens(chat_bytes(t->chat), &m->gauge);
 	said = compact_tokens(said, &m->gauge);
 	if (!answered || (!a->ended && answered < said))
 		answered = said; /* of what broke off, the last count never came */
@@ -226,16 +230,16 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 }
 
 /* one attempt: 0, -EINTR, or what failed in @e and in the turn's facts */
-static int attempt(struct model *m, struct turn *t, const struct chat *chat,
-		   uint64_t deadline_ms, struct reply *reply, struct err *e)
+static int attempt(struct turn *t, struct err *e)
 {
+	struct model *m = t->model;
 	const struct client_reader reader = { .take = take_stream, .arg = t };
-	const struct client_limits limits = { .total_ms = units_left_ms(deadline_ms),
+	const struct client_limits limits = { .total_ms = units_left_ms(t->deadline_ms),
 					      .silence_ms = m->plan->request_ms,
 					      .answer_max = REPLY_TEXT_MAX };
 
 	m->usage.requests++;
-	response_begin(&t->answer, m->provider->dialect, reply);
+	response_begin(&t->answer, m->provider->dialect, t->answer.reply);
 	t->answer.mask = &m->client->mask;
 	t->told = t->told_reasoning = t->parted = 0;
 
@@ -245,8 +249,8 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 		tell(t, true);
 	if (r != -EINTR)
 		r = read_answer(t, r, e);
-	cover(t->answer.mask, reply, e);
-	count(m, t, chat);
+	cover(t->answer.mask, t->answer.reply, e);
+	count(t);
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
 	text_free(&t->http.body);
@@ -254,7 +258,7 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 	return r;
 }
 
-static void note_wait(const struct model *m, const struct err *e, uint64_t wait_ms,
+static void note_wait(const struct model_plan *p, const struct err *e, uint64_t wait_ms,
 		      const struct retry_facts *f)
 {
 	cleanup_text struct text line = { 0 };
@@ -262,35 +266,32 @@ static void note_wait(const struct model *m, const struct err *e, uint64_t wait_
 
 	text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")", e->text,
 		    units_say_time(wait_ms, time, sizeof(time)), f->attempt, f->retries);
-	m->plan->note(m->plan->note_arg, text_string(&line));
+	p->note(p->note_arg, text_string(&line));
 }
 
 static int give_up(enum retry_answer answer, const struct retry_facts *f,
 		   uint64_t wait_ms, struct err *e)
 {
-	size_t length = strlen(e->text);
-	size_t room = sizeof(e->text) - length;
+	const struct err why = *e;
 	char time[32];
 
 	if (answer == RETRY_WORN_OUT && f->attempt > 1)
-		(void)snprintf(e->text + length, room,
-			       " (tried %" PRIu64 " times, --retries %" PRIu64 ")",
-			       f->attempt, f->retries);
+		return err_say(e, EPROTO,
+			       "%s (tried %" PRIu64 " times, --retries %" PRIu64 ")",
+			       why.text, f->attempt, f->retries);
 	if (answer == RETRY_NO_TIME)
-		(void)snprintf(e->text + length, room,
-			       " (the next try would be in %s, after --wall-time)",
-			       units_say_time(wait_ms, time, sizeof(time)));
-	if (f->quota)
-		(void)snprintf(e->text + length, room,
-			       " (no waiting mends a used-up quota)");
+		return err_say(e, EPROTO,
+			       "%s (the next try would be in %s, after --wall-time)",
+			       why.text, units_say_time(wait_ms, time, sizeof(time)));
 	e->errnum = EPROTO;
 	return -EPROTO;
 }
 
 /* until it is answered, or no further try is worth it */
-static int try_all(struct model *m, struct turn *t, const struct chat *chat,
-		   uint64_t deadline_ms, struct reply *reply, struct err *e)
+static int try_all(struct turn *t, struct err *e)
 {
+	struct model *m = t->model;
+
 	for (;;) {
 		struct retry_facts *f = &t->facts;
 		uint64_t wait_ms;
@@ -299,11 +300,11 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 					   .retries = m->plan->retries,
 					   .first_wait_ms = m->plan->retry_wait_ms };
 
-		int r = attempt(m, t, chat, deadline_ms, reply, e);
+		int r = attempt(t, e);
 
 		if (r == 0 || r == -EINTR || r == -EMSGSIZE)
 			return r;
-		f->left_ms = units_left_ms(deadline_ms);
+		f->left_ms = units_left_ms(t->deadline_ms);
 		if (f->left_ms == 0)
 			return -ETIMEDOUT;
 		if (m->affords && !m->affords(m->affords_arg, &m->usage))
@@ -316,7 +317,7 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 
 		if (answer != RETRY_YES)
 			return give_up(answer, f, wait_ms, e);
-		note_wait(m, e, wait_ms, f);
+		note_wait(m->plan, e, wait_ms, f);
 		m->usage.retries++;
 		if (stop_sleep(m->plan->stop, wait_ms) < 0)
 			return err_say(e, EINTR, "stopped by a signal");
@@ -326,7 +327,7 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	       struct reply *reply, struct err *e)
 {
-	struct turn t = { .model = m };
+	struct turn t = { m, chat, deadline_ms, .answer.reply = reply };
 	const struct question q = {
 		.model_name = m->plan->model_name,
 		.chat = chat,
@@ -338,7 +339,7 @@ int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	int r = response_ask(m->provider->dialect, &q, &t.body, e);
 
 	if (r == 0)
-		r = try_all(m, &t, chat, deadline_ms, reply, e);
+		r = try_all(&t, e);
 	text_free(&t.body);
 	return r;
 }
