@@ -296,7 +296,7 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
 		.socket = -1,
 		.pidfd = -1,
 		.stop = stop,
-		.policy = { .who = CLIENT_WHO, .required = plan->required },
+		.policy = { .who = "the model client", .required = plan->required },
 	};
 	*out = c;
 
@@ -306,11 +306,6 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
 		r = start(c, plan, e);
 	secret_forget_variables();
 	return r < 0 ? r : take_hello(c, e);
-}
-
-cJSON *client_json(const struct client *c)
-{
-	return c ? confine_json(&c->policy, &c->facts) : cJSON_CreateNull();
 }
 
 void client_close(struct client *c)

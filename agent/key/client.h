@@ -26,7 +26,6 @@
 #ifndef STEPJAIL_AGENT_CLIENT_H
 #define STEPJAIL_AGENT_CLIENT_H
 
-#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,7 +39,6 @@
 #include "init/err.h"
 
 #define CLIENT_BODY_MAX TEXT_MAX_BYTES /* of a request */
-#define CLIENT_WHO "the model client"  /* in messages about its walls */
 
 struct client_plan {
 	struct http_place place;
@@ -106,9 +104,6 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
 int client_post(struct client *c, const struct text *body,
 		const struct client_limits *limits, const struct client_reader *reader,
 		struct client_answer *answer, struct err *e);
-
-/** client_json() - Its policy and facts, for a report; of NULL, null */
-cJSON *client_json(const struct client *c);
 
 /** client_close() - End it, whatever it is doing; NULL is nothing */
 void client_close(struct client *c);

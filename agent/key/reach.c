@@ -139,23 +139,21 @@ static int add_proxies(struct confine_policy *p, bool https, struct err *e)
 	return r;
 }
 
-/* the services behind "hosts:", loaded for good; files and dns are libc's own by now */
+/* the services behind "hosts:", loaded for good; files and dns are libc's own by now. A
+ * word in brackets, what to do after one, is no library's name, or that of none there
+ * is. */
 static void load_services(char *line)
 {
 	char *rest = NULL;
-	bool action = false;
 
 	for (char *word = strtok_r(line, " \t", &rest); word;
 	     word = strtok_r(NULL, " \t", &rest)) {
 		char file[80];
 
-		action |= word[0] == '[';
-		if (!action && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
-				       strlen(word)) {
-			(void)snprintf(file, sizeof(file), "libnss_%.40s.so.2", word);
-			(void)dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-		}
-		action = action && !strchr(word, ']');
+		if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+			continue;
+		(void)snprintf(file, sizeof(file), "libnss_%.40s.so.2", word);
+		(void)dlopen(file, RTLD_NOW | RTLD_GLOBAL);
 	}
 }
 

@@ -208,35 +208,31 @@ static bool fence_end(struct span *from, const struct block *b, bool *follow_str
  */
 static bool ends_in_mark(struct span *body, const struct block *b)
 {
-	size_t end = body->length;
+	size_t end = body->length, count = 0;
 
 	while (end && strchr(" \t\r\n", body->at[end - 1]) && body->at[end - 1])
 		end--;
-	if (end < b->mark_count)
+	while (count < b->mark_count && count < end &&
+	       body->at[end - 1 - count] == b->mark)
+		count++;
+	if (count < b->mark_count)
 		return false;
-	for (size_t i = 0; i < b->mark_count; i++)
-		if (body->at[end - 1 - i] != b->mark)
-			return false;
-	body->length = end - b->mark_count;
+	body->length = end - count;
 	return true;
 }
 
+/* nothing behind the tag in its line counts */
 static bool tag_end(struct span *from, struct span *body)
 {
 	const char *end = memmem(from->at, from->length, TAG_CLOSE, strlen(TAG_CLOSE));
-	size_t taken;
 
 	*body = *from;
-	if (!end) {
-		*from = (struct span){ from->at + from->length, 0 };
-		return false;
-	}
-	body->length = (size_t)(end - from->at);
-	taken = body->length + strlen(TAG_CLOSE);
-	from->at += taken;
-	from->length -= taken;
-	(void)fence_line(from); /* nothing after the tag counts */
-	return true;
+	if (end)
+		body->length = (size_t)(end - from->at);
+	from->at += body->length;
+	from->length -= body->length;
+	(void)fence_line(from);
+	return end;
 }
 
 bool fence_body(struct span *rest, struct span opening, const struct block *b,
