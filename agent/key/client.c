@@ -38,7 +38,7 @@ struct post {
 	uint64_t heard_ms; /* when the last byte came */
 	uint64_t end_ms;   /* when the time for all of it is up */
 	uint64_t last_ms;  /* for END, once it was told that it is enough; or 0 */
-	bool silent;       /* it was told for that */
+	struct err why;    /* it was told, where that is a failure */
 	int taken;         /* what the reader returned last */
 	struct client_header end;
 	char words[ERR_TEXT_MAX]; /* END's */
@@ -132,7 +132,11 @@ static int take(struct post *p, const char *bytes, size_t length, bool streamed)
 				     : say_enough(p, p->taken > 0 ? LAST_BYTES_MS : 0);
 	}
 	text_add(body, bytes, length);
-	return body->failed ? say_enough(p, 0) : 0;
+	if (!body->failed)
+		return 0;
+	(void)err_say(&p->why, EFBIG, "the model's answer is longer than %zu bytes",
+		      p->limits->answer_max);
+	return say_enough(p, 0);
 }
 
 static bool makes_sense(const struct post *p, const struct client_header *h)
@@ -157,7 +161,7 @@ static int hear(struct post *p)
 	struct client *c = p->client;
 	uint64_t silent_ms = p->heard_ms + p->limits->silence_ms;
 	struct client_header h;
-	char bytes[CLIENT_PIECE_MAX];
+	char bytes[CLIENT_PIECE_MAX], time[32];
 	uint64_t last_ms = p->last_ms ? p->last_ms : p->end_ms;
 	bool shorter = !p->last_ms && silent_ms < last_ms;
 	/* where a header always comes, the time is up at its end all the same */
@@ -166,7 +170,13 @@ static int hear(struct post *p)
 						   shorter ? silent_ms : last_ms, p->e);
 
 	if (r == -ETIMEDOUT && !p->last_ms) {
-		p->silent = shorter;
+		if (shorter)
+			(void)err_say(&p->why, EAGAIN,
+				      "no byte came for %s (--model-time)",
+				      units_say_time(p->limits->silence_ms, time,
+						     sizeof(time)));
+		else
+			(void)err_say(&p->why, EAGAIN, "the time for it was up");
 		return say_enough(p, 0);
 	}
 	if (r == -ETIMEDOUT)
@@ -187,25 +197,17 @@ static int hear(struct post *p)
 static int judge(struct post *p)
 {
 	struct client_answer *a = p->answer;
-	char time[32];
 
 	a->status = p->end.status;
 	a->retry_after_ms = p->end.ms;
-	if (a->body.failed)
-		return a->body.failed == E2BIG
-			       ? err_say(p->e, EFBIG,
-					 "the model's answer is longer than %zu bytes",
-					 p->limits->answer_max)
-			       : err_set(p->e, a->body.failed, "the model's answer");
+	if (p->why.errnum) {
+		*p->e = p->why;
+		return -p->why.errnum;
+	}
 	if (p->taken)
 		return p->taken < 0 ? -ECANCELED : 0;
 	if (p->end.errnum == 0)
 		return 0;
-	if (p->silent)
-		return err_say(p->e, EAGAIN, "no byte came for %s (--model-time)",
-			       units_say_time(p->limits->silence_ms, time, sizeof(time)));
-	if (p->last_ms)
-		return err_say(p->e, EAGAIN, "the time for it was up");
 	return err_say(p->e,
 		       p->end.errnum == EAGAIN || p->end.errnum == EFBIG ? p->end.errnum
 									 : EIO,
