@@ -37,9 +37,8 @@ static int open_model(struct solve *s, struct err *e)
 		.request_ms = o->model_time_ms,
 		.stop = s->stop,
 		.note = note,
-		.note_arg = &s->show,
 		.heard = s->show.terminal && !o->json ? heard : NULL,
-		.heard_arg = &s->show,
+		.arg = &s->show,
 	};
 	return model_open(&s->model, o->model, &s->model_plan, e);
 }

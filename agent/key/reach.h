@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reach.h - the one server that is asked: its address, and what a policy needs for it
+ *
+ * The main process looks at the address before it forks the model client, so that both
+ * have the same policy. It is the user's own word: nobody hostile is heard yet.
  */
 #ifndef STEPJAIL_AGENT_REACH_H
 #define STEPJAIL_AGENT_REACH_H

@@ -39,12 +39,11 @@ struct model_plan {
 	struct stop *stop;
 	/* told about waits and repeats; one line without a newline */
 	void (*note)(void *arg, const char *line);
-	void *note_arg;
 	/* or NULL: the words of an answer, of thinking too, as they come, whole
 	 * characters, hostile; @words NULL behind the last, and where the answer broke
 	 * off */
 	void (*heard)(void *arg, const char *words, size_t length);
-	void *heard_arg;
+	void *arg; /* of both */
 };
 
 /* of a scripted model (scripted.c) */
@@ -104,7 +103,7 @@ int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 /** model_close() - Forget it, and end its client; safe on a zeroed struct */
 void model_close(struct model *m);
 
-/* ---- the two kinds of models (model.c only) */
+/* ---- the two kinds of models, as model_open() and model_ask() have them (model.c only) */
 
 int scripted_open(struct model *m, struct err *e);
 int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,

@@ -115,7 +115,7 @@ static void tell_new(struct turn *t, struct text *words, size_t *told, bool last
 	if (news && !last)
 		news -= mask_held(mask, words->bytes + *told, news);
 	if (news)
-		p->heard(p->heard_arg, words->bytes + *told, news);
+		p->heard(p->arg, words->bytes + *told, news);
 	*told += news;
 }
 
@@ -128,11 +128,11 @@ static void tell(struct turn *t, bool last)
 		return;
 	tell_new(t, &r->reasoning, &t->told_reasoning, last || r->text.length);
 	if (!t->parted && r->text.length && t->told_reasoning)
-		p->heard(p->heard_arg, "\n\n", 2);
+		p->heard(p->arg, "\n\n", 2);
 	t->parted = r->text.length > 0;
 	tell_new(t, &r->text, &t->told, last);
 	if (last)
-		p->heard(p->heard_arg, NULL, 0);
+		p->heard(p->arg, NULL, 0);
 }
 
 static int take_stream(void *arg, const char *bytes, size_t length, struct err *e)
@@ -266,7 +266,7 @@ static void note_wait(const struct model_plan *p, const struct err *e, uint64_t 
 
 	text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")", e->text,
 		    units_say_time(wait_ms, time, sizeof(time)), f->attempt, f->retries);
-	p->note(p->note_arg, text_string(&line));
+	p->note(p->arg, text_string(&line));
 }
 
 static int give_up(enum retry_answer answer, const struct retry_facts *f,
