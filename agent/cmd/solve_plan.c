@@ -33,7 +33,7 @@ static int open_model(struct solve *s, struct err *e)
 	p->stop = s->stop;
 	p->note = note;
 	p->heard = s->show.terminal && !o->json ? heard : NULL;
-	p->note_arg = p->heard_arg = &s->show;
+	p->arg = &s->show;
 	return model_open(&s->model, o->model, p, e);
 }
 

@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/secret.h"
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
-#include "agent/key/reach.h"
 #include "init/io.h"
 
 #define LAST_BYTES_MS 500 /* for a stream to end, of which no more is needed */
@@ -38,7 +38,7 @@ struct post {
 	uint64_t heard_ms; /* when the last byte came */
 	uint64_t end_ms;   /* when the time for all of it is up */
 	uint64_t last_ms;  /* for END, once it was told that it is enough; or 0 */
-	bool silent, late; /* why it was told */
+	struct err why;    /* it was told, where that is a failure */
 	int taken;         /* what the reader returned last */
 	struct client_header end;
 	char words[ERR_TEXT_MAX]; /* END's */
@@ -132,7 +132,11 @@ static int take(struct post *p, const char *bytes, size_t length, bool streamed)
 				     : say_enough(p, p->taken > 0 ? LAST_BYTES_MS : 0);
 	}
 	text_add(body, bytes, length);
-	return body->failed ? say_enough(p, 0) : 0;
+	if (!body->failed)
+		return 0;
+	(void)err_say(&p->why, EFBIG, "the model's answer is longer than %zu bytes",
+		      p->limits->answer_max);
+	return say_enough(p, 0);
 }
 
 static bool makes_sense(const struct post *p, const struct client_header *h)
@@ -151,30 +155,28 @@ static bool makes_sense(const struct post *p, const struct client_header *h)
 	}
 }
 
-/* the next header; where one always comes, the time is up at its end all the same */
-static int hear_header(struct post *p, uint64_t silent_ms, struct client_header *h)
-{
-	uint64_t until_ms = p->last_ms ? p->last_ms : p->end_ms;
-
-	if (units_left_ms(until_ms) == 0)
-		return -ETIMEDOUT;
-	if (!p->last_ms && silent_ms < until_ms)
-		until_ms = silent_ms;
-	return move(p->client, false, h, sizeof(*h), until_ms, p->e);
-}
-
 /* one header and what is behind it; 1 at the end */
 static int hear(struct post *p)
 {
 	struct client *c = p->client;
 	uint64_t silent_ms = p->heard_ms + p->limits->silence_ms;
 	struct client_header h;
-	char bytes[CLIENT_PIECE_MAX];
-	int r = hear_header(p, silent_ms, &h);
+	char bytes[CLIENT_PIECE_MAX], time[32];
+	uint64_t last_ms = p->last_ms ? p->last_ms : p->end_ms;
+	bool shorter = !p->last_ms && silent_ms < last_ms;
+	/* where a header always comes, the time is up at its end all the same */
+	int r = units_left_ms(last_ms) == 0 ? -ETIMEDOUT
+					    : move(c, false, &h, sizeof(h),
+						   shorter ? silent_ms : last_ms, p->e);
 
 	if (r == -ETIMEDOUT && !p->last_ms) {
-		p->late = p->end_ms <= silent_ms;
-		p->silent = !p->late;
+		if (shorter)
+			(void)err_say(&p->why, EAGAIN,
+				      "no byte came for %s (--model-time)",
+				      units_say_time(p->limits->silence_ms, time,
+						     sizeof(time)));
+		else
+			(void)err_say(&p->why, EAGAIN, "the time for it was up");
 		return say_enough(p, 0);
 	}
 	if (r == -ETIMEDOUT)
@@ -195,25 +197,17 @@ static int hear(struct post *p)
 static int judge(struct post *p)
 {
 	struct client_answer *a = p->answer;
-	char time[32];
 
 	a->status = p->end.status;
 	a->retry_after_ms = p->end.ms;
-	if (a->body.failed)
-		return a->body.failed == E2BIG
-			       ? err_say(p->e, EFBIG,
-					 "the model's answer is longer than %zu bytes",
-					 p->limits->answer_max)
-			       : err_set(p->e, a->body.failed, "the model's answer");
+	if (p->why.errnum) {
+		*p->e = p->why;
+		return -p->why.errnum;
+	}
 	if (p->taken)
 		return p->taken < 0 ? -ECANCELED : 0;
 	if (p->end.errnum == 0)
 		return 0;
-	if (p->silent)
-		return err_say(p->e, EAGAIN, "no byte came for %s (--model-time)",
-			       units_say_time(p->limits->silence_ms, time, sizeof(time)));
-	if (p->late)
-		return err_say(p->e, EAGAIN, "the time for it was up");
 	return err_say(p->e,
 		       p->end.errnum == EAGAIN || p->end.errnum == EFBIG ? p->end.errnum
 									 : EIO,
@@ -269,45 +263,51 @@ static int take_hello(struct client *c, struct err *e)
 	c->has_key = hello.has_key;
 	c->mask = hello.mask;
 	c->facts = hello.facts;
-	c->policy = (struct confine_policy){ .who = CLIENT_WHO, .needs = hello.needs };
-	for (size_t i = 0; r == 0 && i < hello.port_count && i < CONFINE_PORTS_MAX; i++)
-		r = confine_add_port(&c->policy, hello.ports[i], e);
-	return r == 0 ? reach_files(&c->policy, e) : r;
+	return 0;
 }
 
-int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
-		struct err *e)
+static int start(struct client *c, const struct client_plan *plan, struct err *e)
 {
-	struct client *c = calloc(1, sizeof(*c));
 	cleanup_fd int theirs = -1;
 	pid_t self = getpid();
-	int both[2], r = 0;
+	int both[2];
 
-	if (!c)
-		return err_set(e, ENOMEM, "the model client");
-	*c = (struct client){ .socket = -1, .pidfd = -1, .stop = stop };
-	*out = c;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) < 0)
 		return err_set(e, errno, "socketpair");
 	c->socket = both[0];
 	theirs = both[1];
 	c->pid = fork();
 	if (c->pid == 0)
-		client_run(plan, theirs, self);
-	secret_forget_variables();
+		client_run(plan, c, theirs, self);
 	if (c->pid < 0)
-		r = err_set(e, errno, "fork");
-	else if ((c->pidfd = pidfd_open(c->pid, 0)) < 0)
-		r = err_set(e, errno, "pidfd_open");
-	else if (fcntl(c->socket, F_SETFL, O_NONBLOCK) < 0)
-		r = err_set(e, errno, "socketpair");
-	io_close_fd(&theirs); /* or its end would never be seen */
-	return r < 0 ? r : take_hello(c, e);
+		return err_set(e, errno, "fork");
+	c->pidfd = pidfd_open(c->pid, 0);
+	if (c->pidfd < 0)
+		return err_set(e, errno, "pidfd_open");
+	if (fcntl(c->socket, F_SETFL, O_NONBLOCK) < 0)
+		return err_set(e, errno, "socketpair");
+	return 0;
 }
 
-cJSON *client_json(const struct client *c)
+int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
+		struct err *e)
 {
-	return c ? confine_json(&c->policy, &c->facts) : cJSON_CreateNull();
+	struct client *c = memory_zeroed(1, sizeof(*c));
+
+	*c = (struct client){
+		.socket = -1,
+		.pidfd = -1,
+		.stop = stop,
+		.policy = { .who = "the model client", .required = plan->required },
+	};
+	*out = c;
+
+	int r = reach_server(&c->policy, plan->place.url, &c->reach, e);
+
+	if (r == 0)
+		r = start(c, plan, e);
+	secret_forget_variables();
+	return r < 0 ? r : take_hello(c, e);
 }
 
 void client_close(struct client *c)

@@ -26,7 +26,6 @@
 #ifndef STEPJAIL_AGENT_CLIENT_H
 #define STEPJAIL_AGENT_CLIENT_H
 
-#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -36,10 +35,10 @@
 #include "agent/confine/confine.h"
 #include "agent/key/http.h"
 #include "agent/key/mask.h"
+#include "agent/key/reach.h"
 #include "init/err.h"
 
 #define CLIENT_BODY_MAX TEXT_MAX_BYTES /* of a request */
-#define CLIENT_WHO "the model client"  /* in messages about its walls */
 
 struct client_plan {
 	struct http_place place;
@@ -55,6 +54,7 @@ struct client {
 	struct stop *stop;
 	bool has_key;
 	struct mask mask; /* what client_open()'s caller finds the key in texts with */
+	struct reach reach;
 	struct confine_policy policy;
 	struct confine_facts facts;
 };
@@ -86,8 +86,8 @@ struct client_answer {
  *
  * Should be called behind broker_open(), and before the caller is confined.
  *
- * Return: 0, -EINTR, or -errno with the client's own words: of http_open(), key_load() or
- * confine_self()
+ * Return: 0, -EINTR, or -errno of reach_server(), or with the client's own words: of
+ * key_load(), http_open() or confine_self()
  */
 int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,
 		struct err *e);
@@ -104,9 +104,6 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
 int client_post(struct client *c, const struct text *body,
 		const struct client_limits *limits, const struct client_reader *reader,
 		struct client_answer *answer, struct err *e);
-
-/** client_json() - Its policy and facts, for a report; of NULL, null */
-cJSON *client_json(const struct client *c);
 
 /** client_close() - End it, whatever it is doing; NULL is nothing */
 void client_close(struct client *c);

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/base/secret.h"
 #include "agent/base/units.h"
 #include "agent/key/client_wire.h"
 #include "agent/key/reach.h"
@@ -83,12 +84,7 @@ static void hand_on(struct running *r, bool last)
 {
 	size_t length = r->held_length;
 
-	if (last)
-		key_redact_cut(r->key, r->held, length);
-	else
-		key_redact(r->key, r->held, length);
-
-	size_t keep = last ? 0 : key_begun(r->key, r->held, length);
+	size_t keep = key_redact(r->key, r->held, length, last);
 	const struct client_header h = { .kind = r->streamed ? CLIENT_STREAM
 							     : CLIENT_BODY,
 					 .length = (uint32_t)(length - keep) };
@@ -138,7 +134,7 @@ static void serve_one(struct running *r)
 	int errnum = -http_post(r->http, body, asked.length, &asker, &ended, &e);
 
 	hand_on(r, true);
-	key_redact(r->key, e.text, strlen(e.text));
+	(void)key_redact(r->key, e.text, strlen(e.text), true);
 	say(&(struct client_header){ .kind = CLIENT_END,
 				     .length = (uint32_t)strlen(e.text),
 				     .errnum = errnum,
@@ -164,14 +160,17 @@ static int leave_fds(int socket, struct err *e)
 }
 
 /* the key is read first: its file may be a pipe with a number */
-static int prepare(struct running *r, const struct client_plan *plan, int *socket,
-		   struct client_hello *hello, struct err *e)
+static int prepare(struct running *r, const struct client_plan *plan,
+		   const struct client *c, int *socket, struct client_hello *hello,
+		   struct err *e)
 {
-	struct confine_policy p = { .who = CLIENT_WHO, .required = plan->required };
-	int s = key_new(&r->key, e);
+	struct confine_policy p = c->policy;
+	int s;
 
-	if (s == 0)
-		s = key_load(r->key, plan->key_file, plan->key_variable, e);
+	r->key = secret_new(sizeof(*r->key), e);
+	if (!r->key)
+		return -e->errnum;
+	s = key_load(r->key, plan->key_file, plan->key_variable, e);
 	if (s == 0)
 		s = leave_fds(*socket, e);
 	if (s < 0)
@@ -179,11 +178,9 @@ static int prepare(struct running *r, const struct client_plan *plan, int *socke
 	*socket = SOCKET;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
 		return err_say(e, ENOTSUP, "libcurl cannot be set up");
-	s = http_open(&r->http, &plan->place, r->key, e);
-	if (s == 0)
-		s = reach_server(&p, plan->place.url, e);
-	if (s == 0)
-		s = reach_files(&p, e);
+	s = http_open(&r->http, &plan->place, &c->reach, r->key, e);
+	if (s == 0 && p.needs & CONFINE_NAMES)
+		reach_load_names();
 	if (s == 0)
 		s = mask_make(&hello->mask, r->key, e);
 	p.secret = r->key;
@@ -191,13 +188,11 @@ static int prepare(struct running *r, const struct client_plan *plan, int *socke
 	if (s == 0)
 		s = confine_self(&p, &hello->facts, e);
 	hello->has_key = r->key->length > 0;
-	hello->needs = p.needs;
-	hello->port_count = p.port_count;
-	memcpy(hello->ports, p.ports, sizeof(p.ports));
 	return s;
 }
 
-void client_run(const struct client_plan *plan, int socket, pid_t parent)
+void client_run(const struct client_plan *plan, const struct client *c, int socket,
+		pid_t parent)
 {
 	static struct running r;
 	struct client_hello hello = { 0 };
@@ -206,7 +201,7 @@ void client_run(const struct client_plan *plan, int socket, pid_t parent)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		end();
 
-	int s = prepare(&r, plan, &socket, &hello, &hello.e);
+	int s = prepare(&r, plan, c, &socket, &hello, &hello.e);
 
 	if (s == 0)
 		hello.e = (struct err){ 0 };

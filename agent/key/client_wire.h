@@ -42,15 +42,13 @@ struct client_header {
 struct client_hello {
 	struct err e; /* errnum 0: it is ready */
 	bool has_key;
-	unsigned int needs;
-	uint16_t ports[CONFINE_PORTS_MAX];
-	size_t port_count;
 	struct confine_facts facts;
 	struct mask mask;
 };
 
-/** client_run() - Be the client, in a process of its own that ends with @parent */
-__attribute__((noreturn)) void client_run(const struct client_plan *plan, int socket,
+/** client_run() - Be the client of @c, in a process of its own that ends with @parent */
+__attribute__((noreturn)) void client_run(const struct client_plan *plan,
+					  const struct client *c, int socket,
 					  pid_t parent);
 
 #endif

@@ -2,7 +2,6 @@
 /*
  * http.c - one POST over libcurl: see http.h
  */
-#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/key/http.h"
 
@@ -23,7 +23,6 @@ struct http {
 	CURL *easy;
 	struct curl_slist *headers;
 	struct curl_slist key_header; /* its line lies with the key */
-	char *url;
 	char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -31,7 +30,6 @@ struct http {
 struct transfer {
 	struct http *h;
 	const struct http_asker *asker;
-	bool looked, streamed; /* at status and type */
 	size_t head_bytes; /* of headers, and of trailers, which libcurl keeps all of */
 };
 
@@ -52,73 +50,20 @@ static const CURLcode passing[] = {
 	CURLE_UNSUPPORTED_PROTOCOL,
 };
 
-/* as libcurl's parser gives it: "127.1" has become "127.0.0.1" by now */
-bool http_is_here(const char *host)
+/* libcurl calls it for the final answer alone, when its headers are whole */
+static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
 {
-	struct in_addr ip;
-
-	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
-	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &ip) == 1);
-}
-
-static int check_url(const char *url, bool has_key, bool *here, struct err *e)
-{
-	CURLU *parts = curl_url();
-	char *scheme = NULL, *host = NULL, *user = NULL;
-	int r = 0;
-
-	if (!parts)
-		return err_set(e, ENOMEM, "--base-url");
-	if (curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
-	    curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
-	    curl_url_get(parts, CURLUPART_HOST, &host, 0) != CURLUE_OK)
-		r = err_say(
-			e, EINVAL,
-			"--base-url: '%.200s' is not an address such as https://api.openai.com/v1",
-			url);
-	else if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)
-		r = err_say(e, EINVAL,
-			    "--base-url: '%s' is not spoken; only http and https",
-			    scheme);
-	else if (curl_url_get(parts, CURLUPART_USER, &user, 0) == CURLUE_OK)
-		r = err_say(
-			e, EINVAL,
-			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
-	else if (has_key && strcmp(scheme, "http") == 0 && !http_is_here(host))
-		r = err_say(
-			e, EPERM,
-			"--base-url: the key would travel in clear text to %.100s; use https, or unset the key where the server needs none",
-			host);
-	*here = r == 0 && host && http_is_here(host);
-	curl_free(scheme);
-	curl_free(host);
-	curl_free(user);
-	curl_url_cleanup(parts);
-	return r;
-}
-
-/* libcurl calls take_bytes() for the final answer alone, when its headers are whole */
-static void look(struct transfer *t)
-{
+	const struct transfer *t = arg;
 	const char *type = NULL;
 	long status = 0;
 
-	t->looked = true;
 	(void)curl_easy_getinfo(t->h->easy, CURLINFO_RESPONSE_CODE, &status);
 	(void)curl_easy_getinfo(t->h->easy, CURLINFO_CONTENT_TYPE, &type);
-	t->streamed =
-		status == 200 && type && strncasecmp(type, "text/event-stream", 17) == 0;
-}
-
-static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
-{
-	struct transfer *t = arg;
-	size_t length = size * count;
-
-	if (!t->looked)
-		look(t);
-	t->asker->take(t->asker->arg, t->streamed, bytes, length);
-	return length;
+	t->asker->take(t->asker->arg,
+		       status == 200 && type &&
+			       strncasecmp(type, "text/event-stream", 17) == 0,
+		       bytes, size * count);
+	return size * count;
 }
 
 /* libcurl bounds headers, but no trailers */
@@ -131,40 +76,37 @@ static size_t take_head(char *bytes, size_t size, size_t count, void *arg)
 	return t->head_bytes > HEAD_BYTES_MAX ? 0 : size * count;
 }
 
-static int add_header(struct http *h, const char *line, struct err *e)
-{
-	struct curl_slist *more = curl_slist_append(h->headers, line);
-
-	if (!more)
-		return err_set(e, ENOMEM, "http");
-	h->headers = more;
-	return 0;
-}
-
 static int add_headers(struct http *h, const struct http_place *place, struct key *key,
 		       struct err *e)
 {
-	int r = add_header(h, "Content-Type: application/json", e);
+	const char *const lines[] = {
+		"Content-Type: application/json",
+		"Expect:", /* no wait for "100 Continue" */
+		place->header,
+	};
 
-	if (r == 0)
-		r = add_header(h, "Expect:", e); /* no wait for "100 Continue" */
-	if (r == 0 && place->header)
-		r = add_header(h, place->header, e);
-	if (r == 0 && key->length) {
-		/* in front, from where it is: libcurl copies none of a list's lines */
-		(void)key_header(key, place->key_prefix);
-		h->key_header = (struct curl_slist){ key->header, h->headers };
+	for (size_t i = 0; i < COUNT(lines) && lines[i]; i++) {
+		struct curl_slist *more = curl_slist_append(h->headers, lines[i]);
+
+		if (!more)
+			return err_set(e, ENOMEM, "http");
+		h->headers = more;
 	}
-	return r;
+	/* in front, from where it is: libcurl copies none of a list's lines */
+	h->key_header = (struct curl_slist){
+		(char *)(uintptr_t)key_header(key, place->key_prefix), h->headers
+	};
+	return 0;
 }
 
-static int set_options(struct http *h, bool has_key, bool here, struct err *e)
+static int set_options(struct http *h, const struct http_place *place,
+		       const struct reach *to, bool has_key, struct err *e)
 {
 	CURLcode bad = CURLE_OK;
 
 #define SET(option, value)                                                               \
 	(bad = bad ? bad : curl_easy_setopt(h->easy, CURLOPT_##option, value))
-	SET(URL, h->url);
+	SET(URL, place->url);
 	SET(HTTPHEADER, has_key ? &h->key_header : h->headers);
 	SET(ERRORBUFFER, h->curl_error);
 	SET(NOSIGNAL, 1L);
@@ -178,9 +120,7 @@ static int set_options(struct http *h, bool has_key, bool here, struct err *e)
 	SET(USERAGENT, "stepjail-agent");
 	SET(WRITEFUNCTION, take_bytes);
 	SET(HEADERFUNCTION, take_head);
-	/* what is asked of this host is for no proxy to hear; nor is a key in clear text,
-	 * which goes to this host alone */
-	if (here || (has_key && strncasecmp(h->url, "http:", 5) == 0))
+	if (to->here) /* what is asked of this host is for no proxy to hear */
 		SET(PROXY, "");
 #undef SET
 	if (bad)
@@ -188,33 +128,26 @@ static int set_options(struct http *h, bool has_key, bool here, struct err *e)
 	return 0;
 }
 
-int http_open(struct http **out, const struct http_place *place, struct key *key,
-	      struct err *e)
+int http_open(struct http **out, const struct http_place *place, const struct reach *to,
+	      struct key *key, struct err *e)
 {
-	bool here = false;
-	int r = check_url(place->url, key->length > 0, &here, e);
+	struct http *h = memory_zeroed(1, sizeof(*h));
+	bool has_key = key->length > 0;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-
-	struct http *h = calloc(1, sizeof(*h));
-
-	if (!h)
-		return err_set(e, ENOMEM, "http");
-	h->url = strdup(place->url);
+	*out = h;
+	if (has_key && !to->https && !to->here)
+		return err_say(
+			e, EPERM,
+			"--base-url: the key would travel in clear text to %.200s; use https, or unset the key where the server needs none",
+			place->url);
 	h->multi = curl_multi_init();
 	h->easy = curl_easy_init();
-	if (!h->url || !h->multi || !h->easy)
+	if (!h->multi || !h->easy)
 		r = err_set(e, ENOMEM, "http");
 	if (r == 0)
 		r = add_headers(h, place, key, e);
-	if (r == 0)
-		r = set_options(h, key->length > 0, here, e);
-	if (r < 0)
-		http_close(h);
-	else
-		*out = h;
-	return r;
+	return r < 0 ? r : set_options(h, place, to, has_key, e);
 }
 
 /* drive the transfer to its end; false where it was cut short */
@@ -300,6 +233,5 @@ void http_close(struct http *h)
 	curl_easy_cleanup(h->easy);
 	if (h->multi)
 		(void)curl_multi_cleanup(h->multi);
-	free(h->url);
 	free(h);
 }

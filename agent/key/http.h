@@ -10,12 +10,13 @@
 #include <stdint.h>
 
 #include "agent/key/key.h"
+#include "agent/key/reach.h"
 #include "init/err.h"
 
 struct http; /* a connection that is kept for the next request */
 
 struct http_place {
-	const char *url;        /* http or https */
+	const char *url;        /* see reach_server() */
 	const char *key_prefix; /* of the header line that holds the key */
 	const char *header;     /* one that goes with each request, or NULL */
 };
@@ -36,18 +37,17 @@ struct http_end {
 	uint64_t retry_after_ms; /* from Retry-After, seconds or date; 0 for none */
 };
 
-/** http_is_here() - Whether a host, as curl_url_get(3) gives it, is this one */
-bool http_is_here(const char *host);
-
 /**
  * http_open() - Get ready to post to one address
+ * @h:		For http_close(), after a failure too
+ * @to:		From reach_server()
  * @key:	No key, no header. Refused on plain http to any host but this one. Stays
- * valid, for its header is sent from where it is
+ *		valid, for its header is sent from where it is
  *
- * Return: 0, -EINVAL (address), -EPERM (key in clear text) or -ENOMEM
+ * Return: 0, -EPERM (key in clear text), -ENOMEM or -ENOTSUP
  */
-int http_open(struct http **h, const struct http_place *place, struct key *key,
-	      struct err *e);
+int http_open(struct http **h, const struct http_place *place, const struct reach *to,
+	      struct key *key, struct err *e);
 
 /**
  * http_post() - Send, and wait for the whole answer

@@ -13,12 +13,6 @@
 #include "agent/key/key.h"
 #include "init/io.h"
 
-int key_new(struct key **k, struct err *e)
-{
-	*k = secret_new(sizeof(**k), e);
-	return *k ? 0 : -e->errnum;
-}
-
 static void wipe(struct key *k)
 {
 	explicit_bzero(k, sizeof(*k));
@@ -92,37 +86,23 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 	return r < 0 || !source ? r : check(k, source, e);
 }
 
-void key_redact(const struct key *k, char *bytes, size_t length)
+size_t key_redact(const struct key *k, char *bytes, size_t length, bool last)
 {
 	char *at = bytes;
+	size_t begun = length < k->length ? length : k->length - 1;
 
-	if (k->length < KEY_SHORTEST || length < k->length)
-		return;
+	if (k->length < KEY_SHORTEST || !length)
+		return 0;
 	while ((at = memmem(at, length - (size_t)(at - bytes), k->bytes, k->length))) {
 		memset(at, '*', k->length);
 		at += k->length;
 	}
-}
-
-size_t key_begun(const struct key *k, const char *bytes, size_t length)
-{
-	size_t begun = length < k->length ? length : k->length ? k->length - 1 : 0;
-
-	if (k->length < KEY_SHORTEST)
-		return 0;
 	while (begun && memcmp(bytes + length - begun, k->bytes, begun) != 0)
 		begun--;
-	return begun;
-}
-
-void key_redact_cut(const struct key *k, char *bytes, size_t length)
-{
-	size_t begun;
-
-	key_redact(k, bytes, length);
-	begun = key_begun(k, bytes, length);
-	if (begun >= KEY_SHORTEST) /* fewer are what all keys of a provider begin with */
+	if (last && begun >= KEY_SHORTEST) /* fewer are what all keys of a provider
+					      begin with */
 		memset(bytes + length - begun, '*', begun);
+	return last ? 0 : begun;
 }
 
 const char *key_header(struct key *k, const char *prefix)

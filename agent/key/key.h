@@ -11,6 +11,7 @@
 #ifndef STEPJAIL_AGENT_KEY_H
 #define STEPJAIL_AGENT_KEY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "init/err.h"
@@ -19,18 +20,12 @@
 #define KEY_PREFIX_MAX 64
 #define KEY_SHORTEST 8 /* a shorter one is a stand-in for local servers ("none") */
 
+/* in memory of secret_new() */
 struct key {
 	size_t length;                         /* 0 for no key */
 	char bytes[KEY_MAX];                   /* ends in a NUL */
 	char header[KEY_PREFIX_MAX + KEY_MAX]; /* the line that it is sent in */
 };
-
-/**
- * key_new() - Make room for a key: see secret_new()
- *
- * Return: 0, or -errno of mmap(2) or madvise(2)
- */
-int key_new(struct key **k, struct err *e);
 
 /**
  * key_load() - From a file, else from STEPJAIL_API_KEY, else from the provider's variable
@@ -47,15 +42,14 @@ int key_load(struct key *k, const char *file, const char *variable, struct err *
 /** key_header() - Write the header line that it is sent in, "" without a key */
 const char *key_header(struct key *k, const char *prefix);
 
-/** key_redact() - Overwrite every occurrence of the key in a string with asterisks */
-void key_redact(const struct key *k, char *bytes, size_t length);
-
-/** key_begun() - How many bytes at the end are a beginning of the key, but not all of
- * it */
-size_t key_begun(const struct key *k, const char *bytes, size_t length);
-
-/** key_redact_cut() - The same, of what was cut off: its end may be a beginning of the
- * key */
-void key_redact_cut(const struct key *k, char *bytes, size_t length);
+/**
+ * key_redact() - Overwrite every occurrence of the key with asterisks
+ * @last:	Nothing follows, or it was cut off: a beginning of the key at the end is
+ *		overwritten, too
+ *
+ * Return: how many bytes at the end are a beginning of the key, but not all of it, and
+ * wait for what follows; 0 with @last
+ */
+size_t key_redact(const struct key *k, char *bytes, size_t length, bool last);
 
 #endif

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/key/http.h"
 #include "agent/key/reach.h"
 #include "init/io.h"
 
@@ -41,89 +40,124 @@ static const struct {
 	{ CONFINE_NAMES, "/etc/protocols" },
 };
 
+static void free_parts(CURLU **parts)
+{
+	curl_url_cleanup(*parts);
+}
+
+static void free_part(char **part)
+{
+	curl_free(*part);
+}
+
+#define cleanup_parts __attribute__((cleanup(free_parts)))
+#define cleanup_part __attribute__((cleanup(free_part)))
+
+/* NULL where an address has no such part */
+static char *part(CURLU *parts, CURLUPart what, unsigned int flags)
+{
+	char *value = NULL;
+
+	return curl_url_get(parts, what, &value, flags) == CURLUE_OK ? value : NULL;
+}
+
 static bool is_address(const char *host)
 {
-	struct in6_addr any;
+	struct in_addr any;
 
 	return host[0] == '[' || inet_pton(AF_INET, host, &any) == 1;
 }
 
-/* the port of an address; @named is set where its host is a name, @here where it is this
- * one. A proxy's port is by libcurl's own default 1080, where others take that of the
- * scheme. */
-static int add_place(struct confine_policy *p, const char *url, bool proxy, bool *named,
-		     bool *here, struct err *e)
+/* as libcurl's parser gives it: "127.1" has become "127.0.0.1" by now */
+static bool is_here(const char *host)
 {
-	CURLU *parts = curl_url();
-	char *host = NULL, *port = NULL;
-	int r = 0;
+	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+	       (strncmp(host, "127.", 4) == 0 && is_address(host));
+}
 
-	if (!parts)
-		return err_set(e, ENOMEM, "confinement");
-	if (curl_url_set(parts, CURLUPART_URL, url,
-			 CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK ||
-	    curl_url_get(parts, CURLUPART_HOST, &host, 0) != CURLUE_OK)
-		r = err_say(e, EINVAL, "confinement: no host in '%.200s'", url);
-	else if (curl_url_get(parts, CURLUPART_PORT, &port,
-			      proxy && strncasecmp(url, "https:", 6) != 0
-				      ? 0
-				      : CURLU_DEFAULT_PORT) != CURLUE_OK)
-		r = confine_add_port(p, PROXY_PORT, e);
-	else
-		r = confine_add_port(p, (uint16_t)strtoul(port, NULL, 10), e);
-	if (r == 0 && host && !is_address(host))
-		*named = true;
-	*here = r == 0 && host && http_is_here(host);
-	curl_free(host);
-	curl_free(port);
-	curl_url_cleanup(parts);
-	return r;
+static int check_server(CURLU *parts, const char *url, struct reach *to, struct err *e)
+{
+	bool bad = curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK;
+	cleanup_part char *scheme = bad ? NULL : part(parts, CURLUPART_SCHEME, 0);
+	cleanup_part char *host = bad ? NULL : part(parts, CURLUPART_HOST, 0);
+	cleanup_part char *user = bad ? NULL : part(parts, CURLUPART_USER, 0);
+
+	if (!scheme || !host)
+		return err_say(
+			e, EINVAL,
+			"--base-url: '%.200s' is not an address such as https://api.openai.com/v1",
+			url);
+	if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)
+		return err_say(e, EINVAL,
+			       "--base-url: '%s' is not spoken; only http and https",
+			       scheme);
+	if (user)
+		return err_say(
+			e, EINVAL,
+			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
+	*to = (struct reach){ .https = scheme[4] == 's', .here = is_here(host) };
+	return 0;
+}
+
+/* the port of an address, and that its host is a name; without a port a proxy's is
+ * libcurl's own default 1080, where others take that of the scheme */
+static int add_place(struct confine_policy *p, CURLU *parts, bool proxy, struct err *e)
+{
+	cleanup_part char *scheme = part(parts, CURLUPART_SCHEME, 0);
+	cleanup_part char *host = part(parts, CURLUPART_HOST, 0);
+	bool fixed = proxy && scheme && strcmp(scheme, "https") != 0;
+	cleanup_part char *port =
+		part(parts, CURLUPART_PORT, fixed ? 0 : CURLU_DEFAULT_PORT);
+
+	if (!host)
+		return 0; /* a proxy that is none: libcurl will say so, if it is asked */
+	if (!is_address(host))
+		p->needs |= CONFINE_NAMES;
+	return confine_add_port(p, port ? (uint16_t)strtoul(port, NULL, 10) : PROXY_PORT,
+				e);
 }
 
 /* as libcurl looks for them; one that no_proxy overrules adds a port that is not used */
-static int add_proxies(struct confine_policy *p, const char *url, bool *named,
-		       struct err *e)
+static int add_proxies(struct confine_policy *p, bool https, struct err *e)
 {
 	static const char *const of_https[] = { "https_proxy", "HTTPS_PROXY", "all_proxy",
 						"ALL_PROXY", NULL };
 	static const char *const of_http[] = { "http_proxy", "all_proxy", "ALL_PROXY",
 					       NULL };
-	bool https = strncasecmp(url, "https:", 6) == 0, unheard;
 	int r = 0;
 
 	for (const char *const *name = https ? of_https : of_http; r == 0 && *name;
 	     name++) {
 		const char *value = getenv(*name);
+		cleanup_parts CURLU *parts = curl_url();
 
-		if (value && *value)
-			r = add_place(p, value, true, named, &unheard, e);
-		if (r == -EINVAL)
-			r = 0; /* libcurl will say so, if it is asked for */
+		if (value && curl_url_set(parts, CURLUPART_URL, value,
+					  CURLU_GUESS_SCHEME |
+						  CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK)
+			r = add_place(p, parts, true, e);
 	}
 	return r;
 }
 
-/* the services behind "hosts:", loaded for good; files and dns are libc's own by now */
+/* the services behind "hosts:", loaded for good; files and dns are libc's own by now. A
+ * word in brackets, what to do after one, is no library's name, or that of none there
+ * is. */
 static void load_services(char *line)
 {
 	char *rest = NULL;
-	bool action = false;
 
 	for (char *word = strtok_r(line, " \t", &rest); word;
 	     word = strtok_r(NULL, " \t", &rest)) {
 		char file[80];
 
-		action |= word[0] == '[';
-		if (!action && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
-				       strlen(word)) {
-			(void)snprintf(file, sizeof(file), "libnss_%.40s.so.2", word);
-			(void)dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-		}
-		action = action && !strchr(word, ']');
+		if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+			continue;
+		(void)snprintf(file, sizeof(file), "libnss_%.40s.so.2", word);
+		(void)dlopen(file, RTLD_NOW | RTLD_GLOBAL);
 	}
 }
 
-static void load_resolver(void)
+void reach_load_names(void)
 {
 	char text[NSSWITCH_BYTES];
 	char *rest = NULL;
@@ -138,22 +172,7 @@ static void load_resolver(void)
 	}
 }
 
-int reach_server(struct confine_policy *p, const char *url, struct err *e)
-{
-	bool named = false, here = false;
-	int r = add_place(p, url, false, &named, &here, e);
-
-	p->needs |= CONFINE_CONNECT | CONFINE_READ;
-	if (r == 0 && !here) /* no proxy is asked for this host */
-		r = add_proxies(p, url, &named, e);
-	if (r < 0 || !named)
-		return r;
-	p->needs |= CONFINE_NAMES;
-	load_resolver();
-	return confine_add_port(p, DNS_PORT, e);
-}
-
-int reach_files(struct confine_policy *p, struct err *e)
+static int add_files(struct confine_policy *p, struct err *e)
 {
 	const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
 	const char *const own[] = { curl->cainfo, curl->capath };
@@ -165,4 +184,23 @@ int reach_files(struct confine_policy *p, struct err *e)
 		if (p->needs & files[i].need)
 			r = confine_add_path(p, files[i].path, 0, e);
 	return r;
+}
+
+int reach_server(struct confine_policy *p, const char *url, struct reach *to,
+		 struct err *e)
+{
+	cleanup_parts CURLU *parts = curl_url();
+	int r;
+
+	if (!parts)
+		return err_set(e, ENOMEM, "--base-url");
+	r = check_server(parts, url, to, e);
+	p->needs |= CONFINE_CONNECT | CONFINE_READ;
+	if (r == 0)
+		r = add_place(p, parts, false, e);
+	if (r == 0 && !to->here) /* no proxy is asked for this host */
+		r = add_proxies(p, to->https, e);
+	if (r == 0 && p->needs & CONFINE_NAMES)
+		r = confine_add_port(p, DNS_PORT, e);
+	return r < 0 ? r : add_files(p, e);
 }

@@ -94,7 +94,7 @@ static int understand(struct loop *l, struct err *e)
 	if (l->reply.call_count)
 		tool_read(&l->reply, l->model->plan->tools, &l->found, &l->complaint);
 	else if (!l->model->plan->tools)
-		extract_code(text_string(said), said->length, &l->found);
+		extract_code(text_string(said), said->length, &l->found, NULL);
 	else if (fence_blank((struct span){ text_string(said), said->length }))
 		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
 	else

@@ -93,8 +93,12 @@ int react_heard(struct loop *l, uint64_t number, struct err *e)
 	cleanup_text struct text words = { 0 };
 	const struct text *said = &l->reply.text;
 	struct span thought, answer;
-	bool pretended = false;
-	int r = extract_words(text_string(said), said->length, &words, &pretended, e);
+	struct extract around;
+	int r;
+
+	extract_code(text_string(said), said->length, &around, &words);
+	text_free(&around.code);
+	r = text_check(&words, "the words of a reply", e);
 
 	if (r < 0 || l->complaint.length)
 		return r;
@@ -102,7 +106,7 @@ int react_heard(struct loop *l, uint64_t number, struct err *e)
 		(void)split(&words, &thought, &answer);
 		return record_thought(l, number, thought, e);
 	}
-	if (pretended) {
+	if (around.pretended) {
 		text_puts(
 			&l->complaint,
 			"Your reply told an observation of its own, which counts for nothing: only code that has run has one. Send code, or your answer without an observation.");

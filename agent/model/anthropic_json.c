@@ -16,15 +16,6 @@
 
 #define DEFAULT_REPLY_TOKENS 8192 /* the interface asks for a number */
 
-static const struct finish_name finishes[] = {
-	{ "end_turn", FINISH_STOP },
-	{ "stop_sequence", FINISH_STOP },
-	{ "tool_use", FINISH_STOP },
-	{ "max_tokens", FINISH_LENGTH },
-	{ "model_context_window_exceeded", FINISH_LENGTH },
-	{ "refusal", FINISH_REFUSED },
-};
-
 /* a new object with its type, in a list of blocks */
 static cJSON *add_block(cJSON *list, const char *type)
 {
@@ -67,7 +58,8 @@ static void add_message(cJSON *list, const struct message *m)
 
 		(void)cJSON_AddStringToObject(block, "id", m->calls[i].id);
 		(void)cJSON_AddStringToObject(block, "name", m->calls[i].name);
-		(void)cJSON_AddRawToObject(block, "input", m->calls[i].arguments);
+		(void)cJSON_AddRawToObject(block, "input",
+					   text_string(&m->calls[i].arguments));
 	}
 }
 
@@ -97,15 +89,6 @@ static void add_turns(cJSON *root, const struct chat *chat)
 	}
 }
 
-static void add_tool(cJSON *root)
-{
-	cJSON *one = json_append(cJSON_AddArrayToObject(root, "tools"));
-
-	(void)cJSON_AddStringToObject(one, "name", TOOL_NAME);
-	(void)cJSON_AddStringToObject(one, "description", TOOL_WORDS);
-	(void)cJSON_AddRawToObject(one, "input_schema", TOOL_SCHEMA);
-}
-
 static void ask(const struct question *q, cJSON *root)
 {
 	uint64_t most = q->reply_tokens ? q->reply_tokens : DEFAULT_REPLY_TOKENS;
@@ -114,7 +97,8 @@ static void ask(const struct question *q, cJSON *root)
 	(void)cJSON_AddNumberToObject(root, "max_tokens", (double)most);
 	(void)cJSON_AddTrueToObject(root, "stream");
 	if (q->tools)
-		add_tool(root);
+		tool_offer(json_append(cJSON_AddArrayToObject(root, "tools")),
+			   "input_schema");
 	add_turns(root, q->chat);
 }
 
@@ -124,7 +108,8 @@ static void take_usage(struct response *a, const cJSON *usage)
 	uint64_t before = a->prompt_tokens;
 	uint64_t cached = 0, written = 0;
 
-	response_tokens(a, usage, "input_tokens", "output_tokens");
+	(void)json_count(usage, "output_tokens", &a->completion_tokens);
+	(void)json_count(usage, "input_tokens", &a->prompt_tokens);
 	if (!json_get(usage, "input_tokens"))
 		return;
 	(void)json_count(usage, "cache_read_input_tokens", &cached);
@@ -139,72 +124,36 @@ static void take_usage(struct response *a, const cJSON *usage)
 	a->cache_write_tokens = written;
 }
 
-static void take_stop(struct response *a, const cJSON *where)
-{
-	const char *name = json_string(where, "stop_reason");
-
-	if (!name)
-		return;
-	response_finish(a, name, finishes, sizeof(finishes) / sizeof(finishes[0]));
-	if (a->reply->finish == FINISH_REFUSED)
-		a->reason = "stop_reason refusal";
-}
-
-/* a block as it begins in a stream, or whole */
+/* a block as it begins in a stream, or whole, or a piece of one */
 static void take_block(struct reply *r, const cJSON *block, long number)
 {
-	const char *type = json_string(block, "type");
-	const char *thought = json_string(block, "thinking");
-	const char *text = json_string(block, "text");
-	const char *name = json_string(block, "name");
-	const cJSON *input = json_get(block, "input");
+	const char *type = json_text(block, "type");
+	bool begins = strcmp(type, "tool_use") == 0;
+	const cJSON *input = json_get(block, begins ? "input" : "partial_json");
 	struct call *c;
 
-	if (!type)
-		return;
-	if (strcmp(type, "text") == 0 && text)
-		response_text(&r->text, text);
-	if (strcmp(type, "thinking") == 0 && thought)
-		response_text(&r->reasoning, thought);
+	if (strcmp(type, "text") == 0 || strcmp(type, "text_delta") == 0)
+		response_text(&r->text, block, "text");
+	if (strcmp(type, "thinking") == 0 || strcmp(type, "thinking_delta") == 0)
+		response_text(&r->reasoning, block, "thinking");
 	if (strcmp(type, "redacted_thinking") == 0)
-		response_text(&r->reasoning,
-			      "(thinking that the server does not show)\n");
-	if (strcmp(type, "tool_use") != 0)
+		text_puts(&r->reasoning, "(thinking that the server does not show)\n");
+	if (!begins &&
+	    (strcmp(type, "input_json_delta") != 0 || !*json_text(block, "partial_json")))
 		return;
 	c = reply_call(r, number, json_string(block, "id"));
 	if (!c)
 		return;
-	call_name(c, name ? name : "");
-	if (cJSON_GetArraySize(input) > 0) /* else its pieces follow */
+	if (begins)
+		call_name(c, json_text(block, "name"));
+	if (!begins || cJSON_GetArraySize(input) > 0) /* else its pieces follow */
 		response_arguments(c, input);
-}
-
-static void take_delta(struct reply *r, const cJSON *delta, long number)
-{
-	const char *text = json_string(delta, "text");
-	const char *piece = json_string(delta, "partial_json");
-	const char *thought = json_string(delta, "thinking");
-	const char *type = json_string(delta, "type");
-
-	if (type && strcmp(type, "thinking_delta") == 0 && thought)
-		response_text(&r->reasoning, thought);
-	if (type && strcmp(type, "text_delta") == 0 && text)
-		response_text(&r->text, text);
-	if (type && strcmp(type, "input_json_delta") == 0 && piece && *piece) {
-		struct call *c = reply_call(r, number, NULL);
-
-		if (c)
-			response_arguments(c, json_get(delta, "partial_json"));
-	}
 }
 
 static int event(struct response *a, const cJSON *event, struct err *e)
 {
 	const char *type = json_string(event, "type");
-	const cJSON *index = json_get(event, "index");
-	bool numbered = cJSON_IsNumber(index) && index->valuedouble >= 0 &&
-			index->valuedouble < 1e6;
-	long number = numbered ? (long)index->valuedouble : -1;
+	long number = response_number(event);
 
 	if (!type)
 		return err_say(e, EAGAIN, "an event of the model's answer has no type");
@@ -214,9 +163,9 @@ static int event(struct response *a, const cJSON *event, struct err *e)
 	} else if (strcmp(type, "content_block_start") == 0) {
 		take_block(a->reply, json_get(event, "content_block"), number);
 	} else if (strcmp(type, "content_block_delta") == 0) {
-		take_delta(a->reply, json_get(event, "delta"), number);
+		take_block(a->reply, json_get(event, "delta"), number);
 	} else if (strcmp(type, "message_delta") == 0) {
-		take_stop(a, json_get(event, "delta"));
+		response_finish(a, json_string(json_get(event, "delta"), "stop_reason"));
 		take_usage(a, json_get(event, "usage"));
 	} else if (strcmp(type, "message_stop") == 0) {
 		a->done = true;
@@ -234,7 +183,7 @@ static int whole(struct response *a, const cJSON *body, struct err *e)
 		return err_say(e, EBADMSG, "the model's answer has no list of blocks");
 	for (const cJSON *block = json_first(content); block; block = block->next)
 		take_block(a->reply, block, number++);
-	take_stop(a, body);
+	response_finish(a, json_string(body, "stop_reason"));
 	return 0;
 }
 

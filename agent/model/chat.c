@@ -51,14 +51,14 @@ int chat_add(struct chat *c, enum role role, const char *text, size_t length,
 
 static int add_call(struct message *m, const struct call *from, struct err *e)
 {
-	struct said_call *c = &m->calls[m->call_count++];
-	struct text arguments = { 0 };
+	struct call *c = &m->calls[m->call_count++];
 
-	tool_arguments(from, &arguments);
-	c->id = memory_string(from->id);
-	c->name = memory_string(from->name[0] ? from->name : "unnamed");
-	c->arguments = arguments.bytes; /* never empty: "{}" at the least */
-	return text_check(&arguments, "the arguments of a call", e);
+	*c = *from;
+	c->arguments = (struct text){ 0 };
+	tool_arguments(from, &c->arguments);
+	if (!c->name[0])
+		call_name(c, "unnamed");
+	return text_check(&c->arguments, "the arguments of a call", e);
 }
 
 int chat_add_reply(struct chat *c, const struct reply *reply, struct err *e)
@@ -104,7 +104,7 @@ uint64_t chat_bytes(const struct chat *c)
 
 		bytes += AROUND_BYTES + strlen(m->text);
 		for (size_t k = 0; k < m->call_count; k++)
-			bytes += AROUND_BYTES + strlen(m->calls[k].arguments);
+			bytes += AROUND_BYTES + m->calls[k].arguments.length;
 	}
 	return bytes;
 }
@@ -116,11 +116,8 @@ const char *chat_last(const struct chat *c)
 
 static void free_message(struct message *m)
 {
-	for (size_t i = 0; i < m->call_count; i++) {
-		free(m->calls[i].id);
-		free(m->calls[i].name);
-		free(m->calls[i].arguments);
-	}
+	for (size_t i = 0; i < m->call_count; i++)
+		text_free(&m->calls[i].arguments);
 	free(m->calls);
 	free(m->call_id);
 	free(m->text);

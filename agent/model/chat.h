@@ -14,16 +14,10 @@
 
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT };
 
-/* a call as it is sent back */
-struct said_call {
-	char *id, *name;
-	char *arguments; /* a JSON object */
-};
-
 struct message {
 	enum role role;
-	char *text;              /* UTF-8 without NUL: mended on the way in */
-	struct said_call *calls; /* ROLE_ASSISTANT */
+	char *text;         /* UTF-8 without NUL: mended on the way in */
+	struct call *calls; /* ROLE_ASSISTANT: their arguments are JSON objects */
 	size_t call_count;
 	char *call_id;    /* ROLE_USER: the call that this is the result of, or NULL */
 	bool observation; /* may be cut down to its first line (compact.h) */

@@ -29,30 +29,6 @@ struct scan {
 	struct text *words; /* gets lines outside of blocks, or NULL */
 };
 
-/* a block's lines without its indentation, CRLF as LF */
-static void add_lines(struct text *code, struct span body, size_t indent)
-{
-	while (body.length) {
-		struct span line = fence_line(&body);
-		size_t drop = fence_indent(line, 0);
-
-		if (drop > indent)
-			drop = indent;
-		text_add(code, line.at + drop, line.length - drop);
-		text_puts(code, "\n");
-	}
-}
-
-/* the line break behind the opening tag is not the code's first line */
-static void drop_blank_line(struct span *body)
-{
-	struct span probe = *body;
-
-	if (body->length && fence_indent(*body, 0) < body->length &&
-	    fence_blank(fence_line(&probe)))
-		*body = probe;
-}
-
 /* inside the tags a model may still write a fence: take it off */
 static void unwrap(struct span *body, size_t *indent)
 {
@@ -75,13 +51,11 @@ static void take_block(struct scan *s, struct block *b, struct span opening)
 	struct span body;
 	bool closed = fence_body(&s->rest, opening, b, &s->follow_strings, &body);
 
-	if (b->mark == '<') {
+	if (b->mark == '<')
 		unwrap(&body, &b->indent);
-		drop_blank_line(&body);
-	}
 	s->blocks[b->kind]++;
 	s->open[b->kind] = !closed;
-	add_lines(&s->code[b->kind], body, b->indent);
+	fence_copy(body, b->indent, &s->code[b->kind]);
 }
 
 static bool imitates(struct span line)
@@ -117,6 +91,17 @@ static void scan_reply(struct scan *s)
 	}
 }
 
+enum extract_kind extract_kind(const struct text *code)
+{
+	struct span all = { text_string(code), code->length };
+
+	if (code->failed)
+		return EXTRACT_TOO_LONG;
+	if (memchr(all.at, '\0', all.length) || !utf8_valid(all.at, all.length))
+		return EXTRACT_NOT_TEXT;
+	return fence_blank(all) ? EXTRACT_EMPTY : EXTRACT_CODE;
+}
+
 static enum extract_kind choose(struct scan *s, struct extract *x)
 {
 	enum block_kind kind = s->blocks[BLOCK_PYTHON] ? BLOCK_PYTHON : BLOCK_PLAIN;
@@ -128,19 +113,14 @@ static enum extract_kind choose(struct scan *s, struct extract *x)
 	x->blocks = s->blocks[kind];
 	x->closed = !s->open[kind];
 	x->imitated = s->imitated;
-	if (x->code.failed)
-		return EXTRACT_TOO_LONG;
-	if (memchr(text_string(&x->code), '\0', x->code.length) ||
-	    !utf8_valid(text_string(&x->code), x->code.length))
-		return EXTRACT_NOT_TEXT;
-	return fence_blank((struct span){ text_string(&x->code), x->code.length })
-		       ? EXTRACT_EMPTY
-		       : EXTRACT_CODE;
+	return extract_kind(&x->code);
 }
 
-void extract_code(const char *reply, size_t length, struct extract *x)
+void extract_code(const char *reply, size_t length, struct extract *x, struct text *words)
 {
-	struct scan s = { .rest = { reply, length }, .follow_strings = true };
+	struct scan s = { .rest = { reply, length },
+			  .follow_strings = true,
+			  .words = words };
 
 	*x = (struct extract){ .closed = true };
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
@@ -150,31 +130,16 @@ void extract_code(const char *reply, size_t length, struct extract *x)
 		return;
 	}
 	scan_reply(&s);
+	x->pretended = s.pretended;
 	x->kind = choose(&s, x);
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
 		text_free(&s.code[i]);
 }
 
-int extract_words(const char *reply, size_t length, struct text *words, bool *pretended,
-		  struct err *e)
-{
-	struct scan s = { .rest = { reply, length },
-			  .follow_strings = true,
-			  .words = words };
-
-	for (size_t i = 0; i < BLOCK_KINDS; i++)
-		s.code[i].max = EXTRACT_CODE_MAX;
-	scan_reply(&s);
-	*pretended = s.pretended;
-	for (size_t i = 0; i < BLOCK_KINDS; i++)
-		text_free(&s.code[i]);
-	return text_check(words, "the words of a reply", e);
-}
-
 static const char *const complaints[EXTRACT_KINDS] = {
 	[EXTRACT_SILENCE] =
 		"Your reply was empty. Send code to run, or the final answer.",
-	[EXTRACT_EMPTY] = "The code block in your reply was empty, so nothing was run.",
+	[EXTRACT_EMPTY] = "Your code was empty, so nothing was run.",
 	[EXTRACT_SHELL] =
 		"Your reply held shell commands. There is no shell here: only Python in a ```python block is run. Nothing was run.",
 	[EXTRACT_NOT_TEXT] =

@@ -61,23 +61,21 @@ struct extract {
 	size_t blocks;    /* how many were joined */
 	bool closed;      /* false where the last block has no end */
 	bool imitated;    /* the reply went on to make up an observation */
+	bool pretended;   /* the same, also before any block */
 };
 
 /**
  * extract_code() - Find the code in a reply
  * @reply:	Any bytes
  * @x:		Overwritten; free with text_free(&x->code)
+ * @words:	Gets what stands around the code: lines of no block, up to one that tells
+ *		an observation; or NULL
  */
-void extract_code(const char *reply, size_t length, struct extract *x);
+void extract_code(const char *reply, size_t length, struct extract *x,
+		  struct text *words);
 
-/**
- * extract_words() - Add what stands around the code: lines of no block
- * @pretended:	Set where one of them tells an observation; none from there on is added
- *
- * Return: 0, or -E2BIG
- */
-int extract_words(const char *reply, size_t length, struct text *words, bool *pretended,
-		  struct err *e);
+/** extract_kind() - What code is good for: EXTRACT_CODE, _EMPTY, _NOT_TEXT or _TOO_LONG */
+enum extract_kind extract_kind(const struct text *code);
 
 /**
  * extract_complaint() - What to tell a model whose reply cannot be used

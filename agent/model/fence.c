@@ -10,17 +10,14 @@
 
 #define TAG_CLOSE "</execute_python>"
 
-/* the first word behind a fence, in any case */
+/* the first word behind a fence, in any case, a version behind it left out */
 static const struct {
 	const char *word;
 	enum block_kind kind;
 } words[] = {
 	{ "python", BLOCK_PYTHON },
-	{ "python3", BLOCK_PYTHON },
 	{ "py", BLOCK_PYTHON },
-	{ "py3", BLOCK_PYTHON },
 	{ "ipython", BLOCK_PYTHON },
-	{ "ipython3", BLOCK_PYTHON },
 	{ "cpython", BLOCK_PYTHON },
 	{ "execute_python", BLOCK_PYTHON },
 	{ "tool_code", BLOCK_PYTHON },
@@ -71,25 +68,31 @@ bool fence_begins(struct span s, const char *with)
 	return s.length >= n && strncasecmp(s.at, with, n) == 0;
 }
 
+void fence_copy(struct span lines, size_t indent, struct text *to)
+{
+	while (lines.length) {
+		struct span line = fence_line(&lines);
+		size_t drop = fence_indent(line, 0);
+
+		if (drop > indent)
+			drop = indent;
+		text_add(to, line.at + drop, line.length - drop);
+		text_puts(to, "\n");
+	}
+}
+
 /* "- ", "* ", "12. ": how many columns a list bullet takes at @from */
 static size_t bullet(struct span s, size_t from)
 {
-	size_t n = 0;
+	size_t at = from, gap;
 
-	if (from < s.length && strchr("-*+", s.at[from]) && s.at[from]) {
-		n = 1;
-	} else {
-		while (from + n < s.length && s.at[from + n] >= '0' &&
-		       s.at[from + n] <= '9')
-			n++;
-		if (!n || from + n >= s.length || !strchr(".)", s.at[from + n]))
-			return 0;
-		n++;
-	}
-
-	size_t gap = fence_indent(s, from + n);
-
-	return gap ? n + gap : 0;
+	while (at < s.length && s.at[at] >= '0' && s.at[at] <= '9')
+		at++;
+	if (at >= s.length || !s.at[at] || !strchr(at > from ? ".)" : "-*+", s.at[at]))
+		return 0;
+	at++;
+	gap = fence_indent(s, at);
+	return gap ? at + gap - from : 0;
 }
 
 static enum block_kind kind_of(const char *info, size_t length)
@@ -107,13 +110,12 @@ static enum block_kind kind_of(const char *info, size_t length)
 		word++;
 	if (!word)
 		return BLOCK_PLAIN;
+	while (word && strchr("0123456789.", info[start + word - 1])) /* "python3.11" */
+		word--;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strlen(words[i].word) == word &&
 		    strncasecmp(words[i].word, info + start, word) == 0)
 			return words[i].kind;
-	/* "python3.11" */
-	if (word > 8 && strncasecmp(info + start, "python3.", 8) == 0)
-		return BLOCK_PYTHON;
 	return BLOCK_OTHER;
 }
 
@@ -206,45 +208,43 @@ static bool fence_end(struct span *from, const struct block *b, bool *follow_str
  */
 static bool ends_in_mark(struct span *body, const struct block *b)
 {
-	size_t end = body->length;
+	size_t end = body->length, count = 0;
 
 	while (end && strchr(" \t\r\n", body->at[end - 1]) && body->at[end - 1])
 		end--;
-	if (end < b->mark_count)
+	while (count < b->mark_count && count < end &&
+	       body->at[end - 1 - count] == b->mark)
+		count++;
+	if (count < b->mark_count)
 		return false;
-	for (size_t i = 0; i < b->mark_count; i++)
-		if (body->at[end - 1 - i] != b->mark)
-			return false;
-	body->length = end - b->mark_count;
+	body->length = end - count;
 	return true;
 }
 
+/* nothing behind the tag in its line counts */
 static bool tag_end(struct span *from, struct span *body)
 {
 	const char *end = memmem(from->at, from->length, TAG_CLOSE, strlen(TAG_CLOSE));
-	size_t taken;
 
 	*body = *from;
-	if (!end) {
-		*from = (struct span){ from->at + from->length, 0 };
-		return false;
-	}
-	body->length = (size_t)(end - from->at);
-	taken = body->length + strlen(TAG_CLOSE);
-	from->at += taken;
-	from->length -= taken;
-	(void)fence_line(from); /* nothing after the tag counts */
-	return true;
+	if (end)
+		body->length = (size_t)(end - from->at);
+	from->at += body->length;
+	from->length -= body->length;
+	(void)fence_line(from);
+	return end;
 }
 
 bool fence_body(struct span *rest, struct span opening, const struct block *b,
 		bool *follow_strings, struct span *body)
 {
-	const char *behind = opening.at + b->indent + strlen(FENCE_TAG);
+	size_t skip = b->indent + strlen(FENCE_TAG);
+	const char *behind = opening.at + skip;
 
 	if (b->mark != '<')
 		return fence_end(rest, b, follow_strings, body) || ends_in_mark(body, b);
-	/* code may begin right behind the tag */
-	*rest = (struct span){ behind, (size_t)(rest->at - behind) + rest->length };
+	if (!fence_blank((struct span){ behind, opening.length - skip }))
+		*rest = (struct span){ behind,
+				       (size_t)(rest->at - behind) + rest->length };
 	return tag_end(rest, body);
 }

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/base/text.h"
+
 #define FENCE_TAG "<execute_python>"
 
 struct span {
@@ -39,12 +41,17 @@ bool fence_blank(struct span s);
 /** fence_begins() - True where it begins with these ASCII letters, in any case */
 bool fence_begins(struct span s, const char *with);
 
+/** fence_copy() - Add lines to a text, each ended by LF alone, and without as many blanks
+ * at its beginning as its block is indented */
+void fence_copy(struct span lines, size_t indent, struct text *to);
+
 /** fence_opens() - True for a line that opens a block; fills @b */
 bool fence_opens(struct span line, struct block *b);
 
 /**
  * fence_body() - Find a block's lines, and its end
- * @rest:	What is behind the line that opens it; moved behind its end
+ * @rest:	What is behind the line that opens it; moved behind its end. Behind a tag
+ *		the block may begin in that line itself
  * @opening:	That line
  * @follow_strings: Whether an end within a Python string is none (extract.h); true at
  *		first, kept for the blocks that follow

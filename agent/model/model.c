@@ -3,67 +3,88 @@
  * model.c - models by name: see model.h
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/model/model.h"
+#include "agent/model/response.h"
 #include "agent/model/think.h"
 
-static const struct model_ops *const models[] = {
-	&scripted_ops, &openai_ops, &anthropic_ops, &ollama_ops, &llamacpp_ops, &vllm_ops,
+static const struct provider providers[] = {
+	{ "scripted", NULL, NULL, NULL },
+	{ "openai", &openai_dialect, "https://api.openai.com/v1", "OPENAI_API_KEY" },
+	{ "anthropic", &anthropic_dialect, "https://api.anthropic.com/v1",
+	  "ANTHROPIC_API_KEY" },
+	{ "ollama", &openai_dialect, "http://127.0.0.1:11434/v1", NULL },
+	{ "llamacpp", &openai_dialect, "http://127.0.0.1:8080/v1", NULL },
+	{ "vllm", &openai_dialect, "http://127.0.0.1:8000/v1", NULL },
 };
 
-int model_open(struct model *m, const char *name, struct model_plan *plan, struct err *e)
+static int check(const struct model *m, bool colon, struct err *e)
+{
+	const char *name = m->provider->name;
+
+	if (m->provider->dialect && colon)
+		return err_say(
+			e, EINVAL,
+			"--model: nothing follows '%s'; the model's name goes to --model-name",
+			name);
+	if (m->provider->dialect)
+		return 0;
+	if (!*m->script.path)
+		return err_say(e, EINVAL, "--model: give %s:FILE", name);
+	if (m->plan->base_url || m->plan->key_file)
+		return err_say(
+			e, EINVAL,
+			"%s: belongs to a model on a server, and '%s' is none: leave it out",
+			m->plan->base_url ? "--base-url" : "--key-file", name);
+	return 0;
+}
+
+int model_open(struct model *m, const char *name, const struct model_plan *plan,
+	       struct err *e)
 {
 	size_t length = strcspn(name, ":");
+	bool colon = name[length] == ':';
+	int r;
 
-	*m = (struct model){ .plan = plan };
-	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		const struct model_ops *ops = models[i];
-
-		if (strlen(ops->name) != length || strncmp(ops->name, name, length) != 0)
-			continue;
-		plan->argument = name[length] ? name + length + 1 : NULL;
-		if (ops->argument && (!plan->argument || !*plan->argument))
-			return err_say(e, EINVAL, "--model: give %s:%s", ops->name,
-				       ops->argument);
-		if (!ops->argument && plan->argument)
-			return err_say(
-				e, EINVAL,
-				"--model: nothing follows '%s'; the model's name goes to --model-name",
-				ops->name);
-		if (ops->argument && (plan->base_url || plan->key_file))
-			return err_say(
-				e, EINVAL,
-				"%s: belongs to a model on a server, and '%s' is none: leave it out",
-				plan->base_url ? "--base-url" : "--key-file", ops->name);
-		m->ops = ops;
-
-		int r = ops->open(m, e);
-
-		return r < 0 ? r : text_check(&m->label, "the model's name", e);
-	}
-	return err_say(
-		e, EINVAL,
-		"--model: '%.80s' is no model; give scripted:FILE, openai, anthropic, ollama, llamacpp or vllm",
-		name);
+	*m = (struct model){ .plan = plan, .script.path = name + length + colon };
+	for (size_t i = 0; i < COUNT(providers); i++)
+		if (strlen(providers[i].name) == length &&
+		    strncmp(providers[i].name, name, length) == 0)
+			m->provider = &providers[i];
+	if (!m->provider)
+		return err_say(
+			e, EINVAL,
+			"--model: '%.80s' is no model; give scripted:FILE, openai, anthropic, ollama, llamacpp or vllm",
+			name);
+	r = check(m, colon, e);
+	if (r == 0)
+		r = m->provider->dialect ? server_open(m, e) : scripted_open(m, e);
+	return r < 0 ? r : text_check(&m->label, "the model's name", e);
 }
 
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e)
 {
+	int r;
+
 	reply_begin(reply);
-
-	int r = m->ops->ask(m, chat, deadline_ms, reply, e);
-
+	r = m->provider->dialect ? server_ask(m, chat, deadline_ms, reply, e)
+				 : scripted_ask(m, chat, reply, e);
 	if (r == 0)
 		r = text_check(&reply->text, "the model's reply", e);
-	return r < 0 ? r : think_split(reply, e);
+	if (r < 0)
+		return r;
+	reply_end(reply, &m->serial);
+	return think_split(reply, e);
 }
 
 void model_close(struct model *m)
 {
-	if (m->ops)
-		m->ops->close(m);
+	client_close(m->client);
+	free(m->base_url);
+	text_free(&m->script.text);
 	text_free(&m->label);
-	m->ops = NULL;
+	*m = (struct model){ 0 };
 }

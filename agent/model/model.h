@@ -13,6 +13,7 @@
 #include "agent/key/client.h"
 #include "agent/model/chat.h"
 #include "agent/model/compact.h"
+#include "agent/model/fence.h"
 #include "agent/model/reply.h"
 #include "init/err.h"
 
@@ -27,7 +28,6 @@ struct usage {
 };
 
 struct model_plan {
-	const char *argument; /* behind the colon of --model, or NULL */
 	const char *base_url; /* NULL: the provider's */
 	const char *model_name;
 	const char *key_file;
@@ -39,20 +39,30 @@ struct model_plan {
 	struct stop *stop;
 	/* told about waits and repeats; one line without a newline */
 	void (*note)(void *arg, const char *line);
-	void *note_arg;
 	/* or NULL: the words of an answer, of thinking too, as they come, whole
 	 * characters, hostile; @words NULL behind the last, and where the answer broke
 	 * off */
 	void (*heard)(void *arg, const char *words, size_t length);
-	void *heard_arg;
+	void *arg; /* of both */
+};
+
+/* of a scripted model (scripted.c) */
+struct script {
+	const char *path;
+	struct text text; /* the whole file */
+	struct span rest; /* from the next turn's line on */
+	size_t line;      /* lines before it */
+	size_t turn;      /* turns that were spoken */
 };
 
 struct model {
-	const struct model_ops *ops;
+	const struct provider *provider;
 	const struct model_plan *plan;
-	void *state;
-	struct text label;           /* the line that says who answers */
-	const struct client *client; /* who asks; NULL where nobody is asked */
+	struct text label;     /* the line that says who answers */
+	struct client *client; /* who asks; NULL where nobody is asked */
+	char *base_url;        /* of the server, without slashes at its end */
+	struct script script;
+	unsigned int serial; /* of ids of calls that were made up */
 	struct usage usage;
 	struct gauge gauge;    /* of the last answer */
 	uint64_t reply_tokens; /* longest reply to ask for, 0 for the server's own */
@@ -62,20 +72,13 @@ struct model {
 	void *affords_arg;
 };
 
-struct model_ops {
-	const char *name;     /* before the colon of --model */
-	const char *argument; /* what follows the colon; NULL where nothing may */
-	/* 0 or -errno */
-	int (*open)(struct model *m, struct err *e);
-	/*
-	 * Put the answer to the chat into @reply. 0, -EINTR (a signal came), -ETIMEDOUT
-	 * (the deadline passed), -EMSGSIZE (the chat is too long for the model), -EDQUOT
-	 * (no further try can be afforded), any other -errno: the model failed, @e says
-	 * why
-	 */
-	int (*ask)(struct model *m, const struct chat *chat, uint64_t deadline_ms,
-		   struct reply *reply, struct err *e);
-	void (*close)(struct model *m);
+/* what --model may name */
+struct provider {
+	const char *name;
+	/* of a server; NULL where nobody is asked: what to do is in a file then */
+	const struct dialect *dialect;
+	const char *base_url;
+	const char *key_variable; /* beside STEPJAIL_API_KEY; NULL where none is needed */
 };
 
 /**
@@ -84,21 +87,29 @@ struct model_ops {
  *
  * Return: 0, or -errno with one line that says what to give
  */
-int model_open(struct model *m, const char *name, struct model_plan *plan, struct err *e);
+int model_open(struct model *m, const char *name, const struct model_plan *plan,
+	       struct err *e);
 
-/** model_ask() - See struct model_ops; counts nothing itself, and parts the thinking from
- * the text (think.h) */
+/**
+ * model_ask() - Put the answer to the chat into @reply, its thinking apart (think.h)
+ *
+ * Return: 0, -EINTR (a signal came), -ETIMEDOUT (the deadline passed), -EMSGSIZE (the
+ * chat is too long for the model), -EDQUOT (no further try can be afforded), any other
+ * -errno: the model failed, @e says why
+ */
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	      struct reply *reply, struct err *e);
 
 /** model_close() - Forget it, and end its client; safe on a zeroed struct */
 void model_close(struct model *m);
 
-extern const struct model_ops scripted_ops;
-extern const struct model_ops openai_ops;
-extern const struct model_ops anthropic_ops;
-extern const struct model_ops ollama_ops;
-extern const struct model_ops llamacpp_ops;
-extern const struct model_ops vllm_ops;
+/* ---- the two kinds of models, as model_open() and model_ask() have them (model.c only) */
+
+int scripted_open(struct model *m, struct err *e);
+int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,
+		 struct err *e);
+int server_open(struct model *m, struct err *e);
+int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
+	       struct reply *reply, struct err *e);
 
 #endif

@@ -15,12 +15,8 @@
 #include "agent/model/response.h"
 #include "agent/model/tool.h"
 
-static const struct finish_name finishes[] = {
-	{ "stop", FINISH_STOP },
-	{ "tool_calls", FINISH_STOP },
-	{ "length", FINISH_LENGTH },
-	{ "content_filter", FINISH_REFUSED },
-};
+/* calls without a number of the server's are counted from here on */
+#define UNNUMBERED ((long)UINT32_MAX + 1)
 
 /* the type of a new object, and the object of that name in it */
 static cJSON *add_function(cJSON *one)
@@ -41,7 +37,7 @@ static void add_calls(cJSON *message, const struct message *m)
 		function = add_function(one);
 		(void)cJSON_AddStringToObject(function, "name", m->calls[i].name);
 		(void)cJSON_AddStringToObject(function, "arguments",
-					      m->calls[i].arguments);
+					      text_string(&m->calls[i].arguments));
 	}
 }
 
@@ -61,16 +57,6 @@ static void add_message(cJSON *messages, const struct message *m)
 		add_calls(one, m);
 }
 
-static void add_tool(cJSON *root)
-{
-	cJSON *function =
-		add_function(json_append(cJSON_AddArrayToObject(root, "tools")));
-
-	(void)cJSON_AddStringToObject(function, "name", TOOL_NAME);
-	(void)cJSON_AddStringToObject(function, "description", TOOL_WORDS);
-	(void)cJSON_AddRawToObject(function, "parameters", TOOL_SCHEMA);
-}
-
 static void ask(const struct question *q, cJSON *root)
 {
 	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
@@ -84,7 +70,9 @@ static void ask(const struct question *q, cJSON *root)
 			root, q->new_limit_name ? "max_completion_tokens" : "max_tokens",
 			(double)q->reply_tokens);
 	if (q->tools)
-		add_tool(root);
+		tool_offer(
+			add_function(json_append(cJSON_AddArrayToObject(root, "tools"))),
+			"parameters");
 	for (size_t i = 0; i < q->chat->count; i++)
 		add_message(messages, &q->chat->list[i]);
 }
@@ -92,22 +80,18 @@ static void ask(const struct question *q, cJSON *root)
 /* a call, or a piece of one */
 static void take_call(struct reply *r, const cJSON *piece, bool streamed)
 {
-	const cJSON *index = json_get(piece, "index");
 	const cJSON *function = json_get(piece, "function");
 	const char *name = json_string(function, "name");
-	const char *id = json_string(piece, "id");
-	bool numbered = cJSON_IsNumber(index) && index->valuedouble >= 0 &&
-			index->valuedouble < 1e6;
-	long number = numbered ? (long)index->valuedouble : -1;
+	long number = response_number(piece);
 
 	if (!cJSON_IsObject(piece))
 		return;
 	/* without numbers a name begins a call, and what has none goes on with it; an
 	 * answer that is no stream has whole calls alone */
-	if (!streamed || (!numbered && name))
-		number = (long)r->call_count + (streamed ? 1000000 : 0);
+	if (!streamed || (number < 0 && name))
+		number = UNNUMBERED + (long)r->call_count;
 
-	struct call *c = reply_call(r, number, id);
+	struct call *c = reply_call(r, number, json_string(piece, "id"));
 
 	if (!c)
 		return;
@@ -116,42 +100,27 @@ static void take_call(struct reply *r, const cJSON *piece, bool streamed)
 	response_arguments(c, json_get(function, "arguments"));
 }
 
-static void take_finish(struct response *a, const cJSON *choice)
-{
-	const char *name = json_string(choice, "finish_reason");
-
-	if (!name)
-		return;
-	response_finish(a, name, finishes, sizeof(finishes) / sizeof(finishes[0]));
-	if (strcmp(name, "content_filter") == 0)
-		a->reason = "a content filter of the server";
-}
-
 static void take_message(struct response *a, const cJSON *message, bool streamed)
 {
-	const char *content = json_string(message, "content");
-	const char *refusal = json_string(message, "refusal");
+	struct reply *r = a->reply;
 	/* DeepSeek and vLLM; OpenRouter, Ollama and newer vLLM, which may send both */
-	const char *thought = json_string(message, "reasoning_content");
+	bool newer = !json_string(message, "reasoning_content");
 
-	thought = thought ? thought : json_string(message, "reasoning");
-	if (thought)
-		response_text(&a->reply->reasoning, thought);
-	if (content)
-		response_text(&a->reply->text, content);
-	if (refusal)
-		response_text(&a->reply->refusal, refusal);
+	response_text(&r->reasoning, message, newer ? "reasoning" : "reasoning_content");
+	response_text(&r->text, message, "content");
+	response_text(&r->text, message, "refusal");
+	if (*json_text(message, "refusal"))
+		r->finish = FINISH_REFUSED;
 	for (const cJSON *call = json_first(json_get(message, "tool_calls")); call;
 	     call = call->next)
-		take_call(a->reply, call, streamed);
-	if (a->reply->refusal.length)
-		a->reply->finish = FINISH_REFUSED;
+		take_call(r, call, streamed);
 }
 
 /* tokens that a cache had are among those of the prompt */
 static void take_usage(struct response *a, const cJSON *usage)
 {
-	response_tokens(a, usage, "prompt_tokens", "completion_tokens");
+	(void)json_count(usage, "prompt_tokens", &a->prompt_tokens);
+	(void)json_count(usage, "completion_tokens", &a->completion_tokens);
 	(void)json_count(json_get(usage, "prompt_tokens_details"), "cached_tokens",
 			 &a->cached_tokens);
 }
@@ -169,12 +138,11 @@ static int event(struct response *a, const cJSON *event, struct err *e)
 	}
 	a->begun = true;
 	for (const cJSON *choice = json_first(choices); choice; choice = choice->next) {
-		const cJSON *index = json_get(choice, "index");
 		const cJSON *delta = json_get(choice, "delta");
 
-		if (cJSON_IsNumber(index) && index->valueint != 0)
+		if (response_number(choice) > 0)
 			continue; /* one answer is asked for */
-		take_finish(a, choice);
+		response_finish(a, json_string(choice, "finish_reason"));
 		take_message(a, delta ? delta : json_get(choice, "message"), delta);
 	}
 	return 0;
@@ -197,10 +165,10 @@ static int whole(struct response *a, const cJSON *body, struct err *e)
 	if (!cJSON_IsObject(message))
 		return err_say(e, EBADMSG,
 			       "the model's answer has no choices[0].message");
-	take_finish(a, first);
+	response_finish(a, json_string(first, "finish_reason"));
 	take_message(a, message, false);
-	if (cJSON_IsString(content) || a->reply->call_count || a->reply->refusal.length ||
-	    a->reply->reasoning.length)
+	if (cJSON_IsString(content) || a->reply->call_count ||
+	    a->reply->finish == FINISH_REFUSED || a->reply->reasoning.length)
 		return 0;
 	return err_say(
 		e, EBADMSG,

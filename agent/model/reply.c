@@ -14,12 +14,10 @@ void reply_begin(struct reply *r)
 {
 	text_clear(&r->text);
 	text_clear(&r->reasoning);
-	text_clear(&r->refusal);
 	for (size_t i = 0; i < r->call_count; i++)
 		text_free(&r->calls[i].arguments);
 	r->text.max = REPLY_TEXT_MAX;
 	r->reasoning.max = REPLY_TEXT_MAX;
-	r->refusal.max = REPLY_TEXT_MAX;
 	r->call_count = 0;
 	r->calls_dropped = false;
 	r->nul = false;
@@ -90,5 +88,4 @@ void reply_free(struct reply *r)
 	reply_begin(r);
 	text_free(&r->text);
 	text_free(&r->reasoning);
-	text_free(&r->refusal);
 }

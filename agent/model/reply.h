@@ -39,7 +39,6 @@ struct call {
 struct reply {
 	struct text text;
 	struct text reasoning; /* thinking: apart from the text, or in it (think.h) */
-	struct text refusal;   /* words of a refusal that came beside the text */
 	struct call calls[REPLY_CALLS_MAX];
 	size_t call_count;
 	bool calls_dropped; /* there were more than REPLY_CALLS_MAX */

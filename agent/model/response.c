@@ -29,12 +29,7 @@ static const struct {
 	{ "permission_error", FAULT_LASTING },
 	{ "not_found_error", FAULT_LASTING },
 	{ "request_too_large", FAULT_LASTING },
-	{ "overloaded_error", FAULT_PASSING },
-	{ "rate_limit_error", FAULT_PASSING },
-	{ "rate_limit_exceeded", FAULT_PASSING },
-	{ "timeout_error", FAULT_PASSING },
-	{ "api_error", FAULT_PASSING },
-	{ "server_error", FAULT_PASSING },
+	{ "rate_limit_exceeded", FAULT_UNKNOWN }, /* whatever its type */
 };
 
 /* where servers have no name for it: words of their message, in small letters */
@@ -43,6 +38,26 @@ static const char *const too_long[] = {
 	"maximum context length",
 	"exceeds the available context size",
 	"exceed context limit",
+};
+
+/* why a model stopped, as servers have it */
+static const struct {
+	const char *word;
+	enum finish finish;
+	const char *reason; /* see struct response */
+} finishes[] = {
+	/* chat completions */
+	{ "stop", FINISH_STOP, NULL },
+	{ "tool_calls", FINISH_STOP, NULL },
+	{ "length", FINISH_LENGTH, NULL },
+	{ "content_filter", FINISH_REFUSED, "a content filter of the server" },
+	/* Anthropic's messages */
+	{ "end_turn", FINISH_STOP, NULL },
+	{ "stop_sequence", FINISH_STOP, NULL },
+	{ "tool_use", FINISH_STOP, NULL },
+	{ "max_tokens", FINISH_LENGTH, NULL },
+	{ "model_context_window_exceeded", FINISH_LENGTH, NULL },
+	{ "refusal", FINISH_REFUSED, "stop_reason refusal" },
 };
 
 int response_ask(const struct dialect *dialect, const struct question *q,
@@ -70,55 +85,42 @@ void response_free(struct response *a)
 
 static void find_fault(const char *name, enum fault *fault)
 {
-	for (size_t i = 0; name && i < sizeof(faults) / sizeof(faults[0]); i++)
+	for (size_t i = 0; i < COUNT(faults); i++)
 		if (strcmp(name, faults[i].name) == 0)
 			*fault = faults[i].fault;
 }
 
-/* before anything is cut off, for the half of a key is not found */
-static void cover(const struct mask *mask, const char *words, size_t length)
+/* words for an error line, in quotes behind a colon; nothing where there are none. The
+ * key is looked for before they are cut, for half of it is not found. */
+static void quote(const struct mask *mask, const char *words, struct text *out)
 {
-	if (mask && words)
-		mask_cover(mask, (char *)(uintptr_t)words, length);
+	if (!*words)
+		return;
+	if (mask)
+		mask_cover(mask, (char *)(uintptr_t)words, strlen(words));
+	text_puts(out, ": ");
+	escape_name(out, words, strlen(words));
 }
 
 enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words)
 {
 	const cJSON *error = json_get(body, "error");
-	const char *message = json_string(error, "message");
+	const char *message = json_text(error, "message");
 	enum fault fault = FAULT_UNKNOWN;
 
 	if (cJSON_IsString(error))
 		message = error->valuestring; /* some servers say no more than that */
-	else if (!message)
-		message = json_string(body, "message");
-	cover(mask, message, message ? strlen(message) : 0);
-	find_fault(json_string(error, "type"), &fault);
-	find_fault(json_string(error, "code"), &fault); /* says more than the type */
-	for (size_t i = 0; message && i < sizeof(too_long) / sizeof(too_long[0]); i++)
+	else if (!*message)
+		message = json_text(body, "message");
+	find_fault(json_text(error, "type"), &fault);
+	find_fault(json_text(error, "code"), &fault); /* says more than the type */
+	for (size_t i = 0; i < COUNT(too_long); i++)
 		if (strcasestr(message, too_long[i]))
 			fault = FAULT_LENGTH;
-	if (message)
-		escape_line(words, message,
-			    utf8_floor(message, strlen(message), RESPONSE_WORDS_MAX));
+	quote(mask, message, words);
+	if (fault == FAULT_QUOTA)
+		text_puts(words, " (no waiting mends a used-up quota)");
 	return fault;
-}
-
-void response_quote(const struct text *words, struct text *out)
-{
-	if (!words->length)
-		return;
-	text_puts(out, ": ");
-	escape_name(out, words->bytes, words->length);
-}
-
-void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
-		     const char *completion)
-{
-	if (json_count(usage, prompt, &a->prompt_tokens))
-		a->counted = true;
-	if (json_count(usage, completion, &a->completion_tokens))
-		a->counted = true;
 }
 
 void response_cached(const struct response *a, struct usage *u)
@@ -131,18 +133,32 @@ void response_cached(const struct response *a, struct usage *u)
 	u->cache_write_tokens += written < asked - cached ? written : asked - cached;
 }
 
-void response_finish(struct response *a, const char *name,
-		     const struct finish_name *names, size_t count)
+void response_finish(struct response *a, const char *word)
 {
+	if (!word)
+		return;
 	a->ended = true;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(name, names[i].name) == 0)
-			a->reply->finish = names[i].finish;
+	for (size_t i = 0; i < COUNT(finishes); i++)
+		if (strcmp(word, finishes[i].word) == 0) {
+			a->reason = finishes[i].reason;
+			/* a refusal in words of its own may end with "stop" */
+			if (a->reply->finish != FINISH_REFUSED)
+				a->reply->finish = finishes[i].finish;
+		}
 }
 
-void response_text(struct text *into, const char *piece)
+void response_text(struct text *into, const cJSON *object, const char *name)
 {
+	const char *piece = json_text(object, name);
+
 	utf8_mend(into, piece, strlen(piece));
+}
+
+long response_number(const cJSON *piece)
+{
+	uint32_t number;
+
+	return json_u32(piece, "index", &number) ? (long)number : -1;
 }
 
 void response_arguments(struct call *c, const cJSON *piece)
@@ -157,16 +173,13 @@ void response_arguments(struct call *c, const cJSON *piece)
 static int fail(const struct response *a, const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	cleanup_text struct text quoted = { 0 };
 	enum fault fault = response_fault(body, a->mask, &words);
 	int errnum = fault == FAULT_LENGTH                            ? EMSGSIZE
 		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
 								      : EAGAIN;
 
-	response_quote(&words, &quoted);
-	return err_say(e, errnum, "the model's server failed in its answer%s%s",
-		       text_string(&quoted),
-		       fault == FAULT_QUOTA ? " (no waiting mends a used-up quota)" : "");
+	return err_say(e, errnum, "the model's server failed in its answer%s",
+		       text_string(&words));
 }
 
 static bool tells_error(const cJSON *body)
@@ -183,84 +196,62 @@ static int check_sizes(const struct reply *r, struct err *e)
 
 	if (bad == 0)
 		bad = text_check(&r->reasoning, "the model's reasoning", e);
-	if (bad == 0)
-		bad = text_check(&r->refusal, "the model's refusal", e);
 	for (size_t i = 0; bad == 0 && i < r->call_count; i++)
 		bad = text_check(&r->calls[i].arguments, "the arguments of a call", e);
 	return bad;
 }
 
-static int check_crowd(const char *json, size_t length, struct err *e)
+/* an event, or an answer that is no stream: a NUL is behind it, and it is changed */
+static int take_json(struct response *a, char *json, size_t length, bool streamed,
+		     struct err *e)
 {
-	if (!json_crowded(json, length))
-		return 0;
-	return err_say(e, E2BIG,
-		       "the model's server sent more than %d values in one piece of JSON",
-		       JSON_VALUES_MAX);
-}
+	cJSON *root;
+	int r;
 
-static int take_event(void *arg, char *data, size_t length, struct err *e)
-{
-	struct response *a = arg;
-	cJSON *event;
-	int r = check_crowd(data, length, e);
-
-	if (a->done || r < 0)
-		return r;
-	if (strcmp(data, "[DONE]") == 0) {
-		a->done = true;
-		return 0;
-	}
-	if (json_mend(data, length))
+	if (json_crowded(json, length))
+		return err_say(
+			e, E2BIG,
+			"the model's server sent more than %d values in one piece of JSON",
+			JSON_VALUES_MAX);
+	if (json_mend(json, length))
 		a->reply->nul = true;
-	event = json_parse(data, length);
-	if (!cJSON_IsObject(event))
+	root = json_parse(json, length);
+	if (streamed && !cJSON_IsObject(root))
 		r = err_say(e, EAGAIN,
 			    "an event of the model's answer is not a JSON object");
-	else if (tells_error(event))
-		r = fail(a, event, e);
+	else if (!root)
+		r = err_say(e, EBADMSG, "the model's answer is not JSON");
+	else if (tells_error(root))
+		r = fail(a, root, e);
 	else
-		r = a->dialect->event(a, event, e);
-	cJSON_Delete(event);
+		r = (streamed ? a->dialect->event : a->dialect->whole)(a, root, e);
+	cJSON_Delete(root);
+	if (!streamed)
+		a->ended = a->done = r == 0;
 	return r < 0 ? r : check_sizes(a->reply, e);
 }
 
 int response_feed(struct response *a, const char *bytes, size_t length, struct err *e)
 {
-	const struct sse_reader reader = { .take = take_event, .arg = a };
+	struct text *data = &a->sse.data;
+	int r = 0;
 
-	return a->done ? 0 : sse_feed(&a->sse, bytes, length, &reader, e);
+	while (r == 0 && !a->done && (r = sse_next(&a->sse, &bytes, &length, e)) > 0) {
+		a->done = strcmp(data->bytes, "[DONE]") == 0;
+		r = a->done ? 0 : take_json(a, data->bytes, data->length, true, e);
+	}
+	return r;
 }
 
 int response_body(struct response *a, char *body, size_t length, struct err *e)
 {
-	cJSON *root;
-	int r = check_crowd(body, length, e);
-
-	if (r < 0)
-		return r;
-	if (json_mend(body, length))
-		a->reply->nul = true;
-	root = json_parse(body, length);
-	if (!root)
-		r = err_say(e, EBADMSG, "the model's answer is not JSON");
-	else if (tells_error(root))
-		r = fail(a, root, e);
-	else
-		r = a->dialect->whole(a, root, e);
-	cJSON_Delete(root);
-	a->ended = a->done = r == 0;
-	return r < 0 ? r : check_sizes(a->reply, e);
+	return take_json(a, body, length, false, e);
 }
 
 int response_end(struct response *a, struct err *e)
 {
-	cleanup_text struct text shown = { 0 };
-	cleanup_text struct text quoted = { 0 };
-	const struct text *words = &a->reply->text;
+	cleanup_text struct text words = { 0 };
 
-	if (a->reply->refusal.length)
-		words = &a->reply->refusal;
 	if (!a->begun && !a->ended && !a->done)
 		return err_say(e, EAGAIN, "the model's answer broke off before it began");
 	if (!a->ended && !a->done)
@@ -268,11 +259,8 @@ int response_end(struct response *a, struct err *e)
 			       "the model's answer broke off: its end is missing");
 	if (a->reply->finish != FINISH_REFUSED)
 		return 0;
-	cover(a->mask, words->bytes, words->length);
-	escape_line(&shown, text_string(words),
-		    utf8_floor(text_string(words), words->length, RESPONSE_WORDS_MAX));
-	response_quote(&shown, &quoted);
+	quote(a->mask, text_string(&a->reply->text), &words);
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
-		       text_string(&quoted));
+		       text_string(&words));
 }

@@ -18,8 +18,6 @@
 #include "agent/model/reply.h"
 #include "agent/model/sse.h"
 
-#define RESPONSE_WORDS_MAX 300 /* of a server's own words that are passed on */
-
 struct question {
 	const char *model_name;
 	const struct chat *chat;
@@ -46,10 +44,10 @@ struct response {
 	const struct dialect *dialect;
 	struct reply *reply;
 	struct sse sse;
-	bool begun;   /* an event was understood */
-	bool ended;   /* the model has come to its end, in whatever way */
-	bool done;    /* and nothing more will come */
-	bool counted; /* the server told tokens; as it does now: not a sum */
+	bool begun; /* an event was understood */
+	bool ended; /* the model has come to its end, in whatever way */
+	bool done;  /* and nothing more will come */
+	/* of the whole answer so far, as the server told last: no sums */
 	uint64_t prompt_tokens, completion_tokens;
 	/* of prompt_tokens: read from a cache of the server, and written into one */
 	uint64_t cached_tokens, cache_write_tokens;
@@ -97,8 +95,7 @@ void response_free(struct response *a);
 
 /* what kind of failure a server tells of */
 enum fault {
-	FAULT_UNKNOWN, /* its status decides */
-	FAULT_PASSING,
+	FAULT_UNKNOWN, /* its status decides; in an answer it may pass */
 	FAULT_LASTING,
 	FAULT_QUOTA,  /* no waiting mends a quota that is used up */
 	FAULT_LENGTH, /* the conversation is too long for the model */
@@ -108,26 +105,10 @@ enum fault {
  * response_fault() - Read what a server says about its failure
  * @body:	A JSON object with "error" in it, or anything else
  * @mask:	Of a key that is overwritten in it first; or NULL
- * @words:	Gets the message, escaped and cut; stays empty where there is none
+ * @words:	For an error line: gets the message, in quotes behind a colon, escaped and
+ *		cut, and what it means for a user; stays empty where there is neither
  */
 enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
-
-/**
- * response_quote() - Add words for an error line, in quotes behind a colon
- *
- * Nothing where there are none. Should come behind key_redact_cut(), which looks at their
- * end.
- */
-void response_quote(const struct text *words, struct text *out);
-
-/**
- * response_tokens() - Take over counts that the server tells, where it does
- * @prompt, @completion: Names of the members of @usage
- *
- * They are of the whole answer so far: later ones take the place of earlier ones.
- */
-void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
-		     const char *completion);
 
 /**
  * response_cached() - Add the tokens of the prompt that a cache had, or has now
@@ -136,22 +117,18 @@ void response_tokens(struct response *a, const cJSON *usage, const char *prompt,
  */
 void response_cached(const struct response *a, struct usage *u);
 
-/* why a model stopped, in a server's word */
-struct finish_name {
-	const char *name;
-	enum finish finish;
-};
+/** response_finish() - The model has come to its end, by a server's word for it; NULL:
+ * it has not */
+void response_finish(struct response *a, const char *word);
 
-/** response_finish() - The model has come to its end: by which of these, where it is
- * one */
-void response_finish(struct response *a, const char *name,
-		     const struct finish_name *names, size_t count);
-
-/** response_text() - Append a piece of the model's words, mended */
-void response_text(struct text *into, const char *piece);
+/** response_text() - Append a member that is a piece of the model's words, mended */
+void response_text(struct text *into, const cJSON *object, const char *name);
 
 /** response_arguments() - Append a piece of a call's arguments: text, or an object */
 void response_arguments(struct call *c, const cJSON *piece);
+
+/** response_number() - A call's or a block's "index", or -1 */
+long response_number(const cJSON *piece);
 
 extern const struct dialect openai_dialect;
 extern const struct dialect anthropic_dialect;

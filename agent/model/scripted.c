@@ -30,188 +30,166 @@
  * error.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/file.h"
-#include "agent/base/memory.h"
 #include "agent/base/utf8.h"
 #include "agent/model/model.h"
 
 #define SCRIPT_MAX ((size_t)1 << 20)
 #define TURN "--- turn"
+#define CUT_OFF "finish: length"
 
-struct script {
-	struct text text;   /* the whole file */
-	const char *at;     /* the next turn's line, or the end */
-	size_t line;        /* of @at, from 1 */
-	size_t turn;        /* turns that were spoken */
-	unsigned int calls; /* ids that were made up for them */
-	struct call *call;  /* of the turn that is being read */
-};
-
-static bool is_turn(const char *line)
+/* what is behind a word at a line's beginning; NULL where it does not begin so */
+static const char *behind(struct span line, const char *word, size_t *length)
 {
-	size_t n = strlen(TURN);
+	size_t n = strlen(word);
 
-	if (strncmp(line, TURN, n) != 0)
-		return false;
-	while (line[n] == ' ' || line[n] == '\t' || line[n] == '\r')
-		n++;
-	return line[n] == '\n' || !line[n];
+	if (line.length < n || memcmp(line.at, word, n) != 0)
+		return NULL;
+	*length = line.length - n;
+	return line.at + n;
 }
 
-static void next_line(struct script *s)
+static struct span peek(const struct script *s)
 {
-	s->at += strcspn(s->at, "\n");
-	if (*s->at) {
-		s->at++;
-		s->line++;
-	}
+	struct span rest = s->rest;
+
+	return fence_line(&rest);
 }
 
-static int read_script(struct script *s, const char *path, struct err *e)
+static struct span next_line(struct script *s)
+{
+	s->line++;
+	return fence_line(&s->rest);
+}
+
+/* a turn's line is next, or the end */
+static bool at_turn(const struct script *s)
+{
+	struct span rest;
+
+	rest.at = behind(peek(s), TURN, &rest.length);
+	return !s->rest.length || (rest.at && fence_blank(rest));
+}
+
+static int read_script(struct script *s, struct err *e)
 {
 	int r;
 
 	s->text.max = SCRIPT_MAX;
-	r = file_read(path, "--model: the script ", &s->text, e);
+	r = file_read(s->path, "--model: the script ", &s->text, e);
 	if (r < 0)
 		return r;
-	s->at = text_string(&s->text);
-	if (strlen(s->at) != s->text.length || !utf8_valid(s->at, s->text.length))
+	s->rest = (struct span){ text_string(&s->text), s->text.length };
+	if (strlen(s->rest.at) != s->rest.length ||
+	    !utf8_valid(s->rest.at, s->rest.length))
 		return err_say(e, EILSEQ, "--model: the script %s is not UTF-8 text",
-			       path);
+			       s->path);
 	return 0;
 }
 
-static int scripted_open(struct model *m, struct err *e)
+int scripted_open(struct model *m, struct err *e)
 {
-	const char *path = m->plan->argument;
-	struct script *s = memory_zeroed(1, sizeof(*s));
-
-	m->state = s;
-
-	int r = read_script(s, path, e);
+	struct script *s = &m->script;
+	int r = read_script(s, e);
 
 	if (r < 0)
 		return r;
-	s->line = 1;
-	while (*s->at && !is_turn(s->at)) {
-		if (*s->at != '#' && s->at[strspn(s->at, " \t\r")] != '\n' &&
-		    s->at[strspn(s->at, " \t\r")])
+	while (!at_turn(s)) {
+		struct span line = next_line(s);
+
+		if (!fence_blank(line) && line.at[0] != '#')
 			return err_say(e, EINVAL,
 				       "--model: %s:%zu: text before the first '" TURN
 				       "' line; begin it with # to make it a comment",
-				       path, s->line);
-		next_line(s);
+				       s->path, s->line);
 	}
-	if (!*s->at)
-		return err_say(e, EINVAL, "--model: %s holds no '" TURN "' line", path);
+	if (!s->rest.length)
+		return err_say(e, EINVAL, "--model: %s holds no '" TURN "' line",
+			       s->path);
 	text_printf(&m->label, "model: scripted (");
-	escape_line(&m->label, path, strlen(path));
+	escape_line(&m->label, s->path, strlen(s->path));
 	text_puts(&m->label, "), no language model is asked");
 	return 0;
 }
 
-/* "expect: TEXT", "finish: length" and "call: NAME"; 1 where the line was one of them */
-static int take_header(struct model *m, const struct chat *chat, struct reply *reply,
-		       struct err *e)
+static int expect(const struct script *s, const struct chat *chat, const char *text,
+		  size_t length, struct err *e)
 {
-	struct script *s = m->state;
-	size_t length = strcspn(s->at, "\r\n");
-
-	if (length == 14 && strncmp(s->at, "finish: length", length) == 0) {
-		reply->finish = FINISH_LENGTH;
-		return 1;
-	}
-	if (length > 6 && strncmp(s->at, "call: ", 6) == 0) {
-		cleanup_text struct text name = { 0 };
-
-		text_add(&name, s->at + 6, length - 6);
-		s->call = reply_call(reply, 0, "");
-		call_name(s->call, text_string(&name));
-		return 1;
-	}
-	if (length <= 8 || strncmp(s->at, "expect: ", 8) != 0)
-		return 0;
-
+	cleanup_text struct text shown = { 0 };
 	const char *last = chat_last(chat);
 
-	if (memmem(last, strlen(last), s->at + 8, length - 8))
+	if (memmem(last, strlen(last), text, length))
 		return 1;
-
-	cleanup_text struct text shown = { 0 };
-
 	escape_name(&shown, last, utf8_floor(last, strlen(last), 200));
 	return err_say(
 		e, EPROTO,
 		"%s:%zu: turn %zu expects '%.*s', which the message it answers does not hold; that begins: %s",
-		m->plan->argument, s->line, s->turn + 1, (int)length - 8, s->at + 8,
+		s->path, s->line + 1, s->turn + 1, (int)length, text,
 		text_string(&shown));
 }
 
-static int scripted_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
-			struct reply *reply, struct err *e)
+/* "expect: TEXT", "finish: length" and "call: NAME"; 1 where the next line is one of
+ * them */
+static int look_at_header(const struct script *s, const struct chat *chat,
+			  struct reply *reply, struct err *e)
 {
-	struct script *s = m->state;
-	int r = 1;
+	struct span line = peek(s);
+	const char *text;
+	size_t length;
 
-	(void)deadline_ms;
-	m->usage.requests++;
-	if (!*s->at)
-		return err_say(
-			e, EPROTO,
-			"the script %s ends after %zu turns, and one more was asked for",
-			m->plan->argument, s->turn);
-
-	size_t turn_line = s->line;
-
-	next_line(s);
-	reply->finish = FINISH_STOP;
-	s->call = NULL;
-	while (r > 0 && *s->at) {
-		r = take_header(m, chat, reply, e);
-		if (r > 0)
-			next_line(s);
+	if ((text = behind(line, CUT_OFF, &length)) && !length) {
+		reply->finish = FINISH_LENGTH;
+		return 1;
 	}
-	if (r < 0)
-		return r;
+	if ((text = behind(line, "call: ", &length)) && length) {
+		cleanup_text struct text name = { 0 };
 
-	const char *start = s->at;
-
-	while (*s->at && !is_turn(s->at))
-		next_line(s);
-
-	size_t length = (size_t)(s->at - start);
-
-	while (length && strchr(" \t\r\n", start[length - 1]))
-		length--;
-	if (!length)
-		return err_say(e, EINVAL, "%s:%zu: this turn has no text",
-			       m->plan->argument, turn_line);
-	text_add(s->call ? &s->call->arguments : &reply->text, start, length);
-	text_puts(&reply->text, s->call ? "" : "\n");
-	reply_end(reply, &s->calls);
-	s->turn++;
+		text_add(&name, text, length);
+		call_name(reply_call(reply, 0, ""), text_string(&name));
+		return 1;
+	}
+	if ((text = behind(line, "expect: ", &length)) && length)
+		return expect(s, chat, text, length, e);
 	return 0;
 }
 
-static void scripted_close(struct model *m)
+int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,
+		 struct err *e)
 {
-	struct script *s = m->state;
+	struct script *s = &m->script;
+	size_t turn_line = s->line + 1;
+	struct span text;
+	int r;
 
-	if (s)
-		text_free(&s->text);
-	free(s);
-	m->state = NULL;
+	m->usage.requests++;
+	if (!s->rest.length)
+		return err_say(
+			e, EPROTO,
+			"the script %s ends after %zu turns, and one more was asked for",
+			s->path, s->turn);
+	reply->finish = FINISH_STOP;
+	do
+		(void)next_line(s);
+	while ((r = look_at_header(s, chat, reply, e)) > 0);
+	if (r < 0)
+		return r;
+	for (text = s->rest; !at_turn(s);)
+		(void)next_line(s);
+	text.length -= s->rest.length;
+	while (text.length && strchr(" \t\r\n", text.at[text.length - 1]))
+		text.length--;
+	if (!text.length)
+		return err_say(e, EINVAL, "%s:%zu: this turn has no text", s->path,
+			       turn_line);
+	if (reply->call_count) {
+		text_add(&reply->calls[0].arguments, text.at, text.length);
+	} else {
+		text_add(&reply->text, text.at, text.length);
+		text_puts(&reply->text, "\n");
+	}
+	s->turn++;
+	return 0;
 }
-
-const struct model_ops scripted_ops = {
-	.name = "scripted",
-	.argument = "FILE",
-	.open = scripted_open,
-	.ask = scripted_ask,
-	.close = scripted_close,
-};

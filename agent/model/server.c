@@ -33,43 +33,11 @@
 #include "agent/model/response.h"
 #include "agent/model/retry.h"
 
-struct provider {
-	const char *name; /* of --model */
-	const struct dialect *dialect;
-	const char *base_url;
-	const char *key_variable; /* beside STEPJAIL_API_KEY; NULL where none is needed */
-};
-
-static const struct provider providers[] = {
-	{ "openai", &openai_dialect, "https://api.openai.com/v1", "OPENAI_API_KEY" },
-	{ "anthropic", &anthropic_dialect, "https://api.anthropic.com/v1",
-	  "ANTHROPIC_API_KEY" },
-	{ "ollama", &openai_dialect, "http://127.0.0.1:11434/v1", NULL },
-	{ "llamacpp", &openai_dialect, "http://127.0.0.1:8080/v1", NULL },
-	{ "vllm", &openai_dialect, "http://127.0.0.1:8000/v1", NULL },
-};
-
-struct server {
-	const struct provider *provider;
-	struct client *client;
-	char *base_url;
-	unsigned int serial; /* of ids that were made up */
-};
-
-static const struct provider *find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++)
-		if (strcmp(providers[i].name, name) == 0)
-			return &providers[i];
-	return NULL;
-}
-
 /* the client says what it has no use for: a bad key, an address that is none */
 static int open_client(struct model *m, const char *url, struct err *e)
 {
 	const struct model_plan *p = m->plan;
-	struct server *s = m->state;
-	const struct provider *from = s->provider;
+	const struct provider *from = m->provider;
 	const struct client_plan plan = {
 		.place = { .url = url,
 			   .key_prefix = from->dialect->key_prefix,
@@ -78,13 +46,12 @@ static int open_client(struct model *m, const char *url, struct err *e)
 		.key_variable = from->key_variable,
 		.required = p->require_confinement,
 	};
-	int r = client_open(&s->client, &plan, p->stop, e);
+	int r = client_open(&m->client, &plan, p->stop, e);
 
 	if (r < 0)
 		return r;
-	m->client = s->client;
-	if (s->client->has_key || !from->key_variable ||
-	    strncmp(s->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
+	if (m->client->has_key || !from->key_variable ||
+	    strncmp(m->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
 		    0)
 		return 0;
 	return err_say(
@@ -93,23 +60,22 @@ static int open_client(struct model *m, const char *url, struct err *e)
 		from->name, from->key_variable);
 }
 
-static int server_open(struct model *m, struct err *e)
+int server_open(struct model *m, struct err *e)
 {
-	const struct model_plan *p = m->plan;
-	struct server *s = memory_zeroed(1, sizeof(*s));
+	const struct provider *from = m->provider;
+	const char *name = m->plan->model_name;
 	cleanup_text struct text url = { 0 };
 
-	m->state = s;
-	s->provider = find(m->ops->name);
-	if (!p->model_name)
+	if (!name)
 		return err_say(e, EINVAL,
 			       "--model %s: which model? give --model-name NAME",
-			       s->provider->name);
-	s->base_url = memory_string(p->base_url ? p->base_url : s->provider->base_url);
-	for (size_t n = strlen(s->base_url); n && s->base_url[n - 1] == '/'; n--)
-		s->base_url[n - 1] = '\0';
+			       from->name);
+	m->base_url =
+		memory_string(m->plan->base_url ? m->plan->base_url : from->base_url);
+	for (size_t n = strlen(m->base_url); n && m->base_url[n - 1] == '/'; n--)
+		m->base_url[n - 1] = '\0';
 
-	text_printf(&url, "%s%s", s->base_url, s->provider->dialect->path);
+	text_printf(&url, "%s%s", m->base_url, from->dialect->path);
 
 	int r = text_check(&url, "the model's address", e);
 
@@ -118,15 +84,17 @@ static int server_open(struct model *m, struct err *e)
 	if (r < 0)
 		return r;
 	text_puts(&m->label, "model: ");
-	escape_line(&m->label, p->model_name, strlen(p->model_name));
+	escape_line(&m->label, name, strlen(name));
 	text_puts(&m->label, " at ");
-	escape_line(&m->label, s->base_url, strlen(s->base_url));
+	escape_line(&m->label, m->base_url, strlen(m->base_url));
 	return 0;
 }
 
 /* one question and what becomes of it */
 struct turn {
-	const struct model *model;
+	struct model *model;
+	const struct chat *chat;
+	uint64_t deadline_ms;
 	struct text body; /* of the request */
 	struct response answer;
 	struct client_answer http;
@@ -147,7 +115,7 @@ static void tell_new(struct turn *t, struct text *words, size_t *told, bool last
 	if (news && !last)
 		news -= mask_held(mask, words->bytes + *told, news);
 	if (news)
-		p->heard(p->heard_arg, words->bytes + *told, news);
+		p->heard(p->arg, words->bytes + *told, news);
 	*told += news;
 }
 
@@ -160,11 +128,11 @@ static void tell(struct turn *t, bool last)
 		return;
 	tell_new(t, &r->reasoning, &t->told_reasoning, last || r->text.length);
 	if (!t->parted && r->text.length && t->told_reasoning)
-		p->heard(p->heard_arg, "\n\n", 2);
+		p->heard(p->arg, "\n\n", 2);
 	t->parted = r->text.length > 0;
 	tell_new(t, &r->text, &t->told, last);
 	if (last)
-		p->heard(p->heard_arg, NULL, 0);
+		p->heard(p->arg, NULL, 0);
 }
 
 static int take_stream(void *arg, const char *bytes, size_t length, struct err *e)
@@ -177,27 +145,25 @@ static int take_stream(void *arg, const char *bytes, size_t length, struct err *
 }
 
 /* a status other than 200 */
-static int refuse(const struct server *s, struct turn *t, struct err *e)
+static int refuse(struct turn *t, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	cleanup_text struct text quoted = { 0 };
 	cJSON *root = json_parse(text_string(&t->http.body), t->http.body.length);
-	enum fault fault = response_fault(root, &s->client->mask, &words);
+	enum fault fault = response_fault(root, t->answer.mask, &words);
 
 	cJSON_Delete(root);
-	response_quote(&words, &quoted);
 	t->facts.quota = fault == FAULT_QUOTA;
 	return err_say(
 		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,
 		"the model's server answered HTTP %ld%s%s", t->http.status,
-		text_string(&quoted),
+		text_string(&words),
 		t->http.status / 100 == 3
 			? " (redirects are not followed; give the final address with --base-url)"
 			: "");
 }
 
 /* the answer came to its end, or its connection did */
-static int read_answer(const struct server *s, struct turn *t, int r, struct err *e)
+static int read_answer(struct turn *t, int r, struct err *e)
 {
 	struct response *a = &t->answer;
 	struct err why = *e;
@@ -210,9 +176,9 @@ static int read_answer(const struct server *s, struct turn *t, int r, struct err
 		return err_say(e, -r, "%s %.200s: %.200s",
 			       t->http.streamed ? "the model's answer broke off at"
 						: "the model cannot be reached at",
-			       s->base_url, why.text);
+			       t->model->base_url, why.text);
 	if (t->http.status != 200)
-		return refuse(s, t, e);
+		return refuse(t, e);
 	if (!t->http.streamed && !t->http.body.length)
 		return err_say(e, EAGAIN, "the model's answer is empty");
 	if (!t->http.streamed)
@@ -221,10 +187,8 @@ static int read_answer(const struct server *s, struct turn *t, int r, struct err
 }
 
 /* pieces and escapes may have hidden the key from a look at the bytes */
-static void cover(const struct server *s, struct reply *r, struct err *e)
+static void cover(const struct mask *mask, struct reply *r, struct err *e)
 {
-	const struct mask *mask = &s->client->mask;
-
 	mask_cover(mask, r->text.bytes, r->text.length);
 	mask_cover(mask, r->reasoning.bytes, r->reasoning.length);
 	for (size_t i = 0; i < r->call_count; i++) {
@@ -238,8 +202,9 @@ static void cover(const struct server *s, struct reply *r, struct err *e)
 }
 
 /* what this attempt has cost, answered in full or not */
-static void count(struct model *m, const struct turn *t, const struct chat *chat)
+static void count(const struct turn *t)
 {
+	struct model *m = t->model;
 	const struct response *a = &t->answer;
 	struct usage *u = &m->usage;
 	uint64_t asked = a->prompt_tokens;
@@ -252,9 +217,10 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 		said += a->reply->calls[i].arguments.length;
 	u->judged += !asked || !answered || !a->ended;
 	if (asked)
-		m->gauge = (struct gauge){ .bytes = chat_bytes(chat), .tokens = asked };
+		m->gauge =
+			(struct gauge){ .bytes = chat_bytes(t->chat), .tokens = asked };
 	else
-		asked = compact_tokens(chat_bytes(chat), &m->gauge);
+		asked = compact_tokens(chat_bytes(t->chat), &m->gauge);
 	said = compact_tokens(said, &m->gauge);
 	if (!answered || (!a->ended && answered < said))
 		answered = said; /* of what broke off, the last count never came */
@@ -264,28 +230,27 @@ static void count(struct model *m, const struct turn *t, const struct chat *chat
 }
 
 /* one attempt: 0, -EINTR, or what failed in @e and in the turn's facts */
-static int attempt(struct model *m, struct turn *t, const struct chat *chat,
-		   uint64_t deadline_ms, struct reply *reply, struct err *e)
+static int attempt(struct turn *t, struct err *e)
 {
-	struct server *s = m->state;
+	struct model *m = t->model;
 	const struct client_reader reader = { .take = take_stream, .arg = t };
-	const struct client_limits limits = { .total_ms = units_left_ms(deadline_ms),
+	const struct client_limits limits = { .total_ms = units_left_ms(t->deadline_ms),
 					      .silence_ms = m->plan->request_ms,
 					      .answer_max = REPLY_TEXT_MAX };
 
 	m->usage.requests++;
-	response_begin(&t->answer, s->provider->dialect, reply);
-	t->answer.mask = &s->client->mask;
+	response_begin(&t->answer, m->provider->dialect, t->answer.reply);
+	t->answer.mask = &m->client->mask;
 	t->told = t->told_reasoning = t->parted = 0;
 
-	int r = client_post(s->client, &t->body, &limits, &reader, &t->http, e);
+	int r = client_post(m->client, &t->body, &limits, &reader, &t->http, e);
 
 	if (t->http.streamed)
 		tell(t, true);
 	if (r != -EINTR)
-		r = read_answer(s, t, r, e);
-	cover(s, reply, e);
-	count(m, t, chat);
+		r = read_answer(t, r, e);
+	cover(t->answer.mask, t->answer.reply, e);
+	count(t);
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
 	text_free(&t->http.body);
@@ -293,7 +258,7 @@ static int attempt(struct model *m, struct turn *t, const struct chat *chat,
 	return r;
 }
 
-static void note_wait(const struct model *m, const struct err *e, uint64_t wait_ms,
+static void note_wait(const struct model_plan *p, const struct err *e, uint64_t wait_ms,
 		      const struct retry_facts *f)
 {
 	cleanup_text struct text line = { 0 };
@@ -301,35 +266,32 @@ static void note_wait(const struct model *m, const struct err *e, uint64_t wait_
 
 	text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")", e->text,
 		    units_say_time(wait_ms, time, sizeof(time)), f->attempt, f->retries);
-	m->plan->note(m->plan->note_arg, text_string(&line));
+	p->note(p->arg, text_string(&line));
 }
 
 static int give_up(enum retry_answer answer, const struct retry_facts *f,
 		   uint64_t wait_ms, struct err *e)
 {
-	size_t length = strlen(e->text);
-	size_t room = sizeof(e->text) - length;
+	const struct err why = *e;
 	char time[32];
 
 	if (answer == RETRY_WORN_OUT && f->attempt > 1)
-		(void)snprintf(e->text + length, room,
-			       " (tried %" PRIu64 " times, --retries %" PRIu64 ")",
-			       f->attempt, f->retries);
+		return err_say(e, EPROTO,
+			       "%s (tried %" PRIu64 " times, --retries %" PRIu64 ")",
+			       why.text, f->attempt, f->retries);
 	if (answer == RETRY_NO_TIME)
-		(void)snprintf(e->text + length, room,
-			       " (the next try would be in %s, after --wall-time)",
-			       units_say_time(wait_ms, time, sizeof(time)));
-	if (f->quota)
-		(void)snprintf(e->text + length, room,
-			       " (no waiting mends a used-up quota)");
+		return err_say(e, EPROTO,
+			       "%s (the next try would be in %s, after --wall-time)",
+			       why.text, units_say_time(wait_ms, time, sizeof(time)));
 	e->errnum = EPROTO;
 	return -EPROTO;
 }
 
 /* until it is answered, or no further try is worth it */
-static int try_all(struct model *m, struct turn *t, const struct chat *chat,
-		   uint64_t deadline_ms, struct reply *reply, struct err *e)
+static int try_all(struct turn *t, struct err *e)
 {
+	struct model *m = t->model;
+
 	for (;;) {
 		struct retry_facts *f = &t->facts;
 		uint64_t wait_ms;
@@ -338,11 +300,11 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 					   .retries = m->plan->retries,
 					   .first_wait_ms = m->plan->retry_wait_ms };
 
-		int r = attempt(m, t, chat, deadline_ms, reply, e);
+		int r = attempt(t, e);
 
 		if (r == 0 || r == -EINTR || r == -EMSGSIZE)
 			return r;
-		f->left_ms = units_left_ms(deadline_ms);
+		f->left_ms = units_left_ms(t->deadline_ms);
 		if (f->left_ms == 0)
 			return -ETIMEDOUT;
 		if (m->affords && !m->affords(m->affords_arg, &m->usage))
@@ -355,59 +317,29 @@ static int try_all(struct model *m, struct turn *t, const struct chat *chat,
 
 		if (answer != RETRY_YES)
 			return give_up(answer, f, wait_ms, e);
-		note_wait(m, e, wait_ms, f);
+		note_wait(m->plan, e, wait_ms, f);
 		m->usage.retries++;
 		if (stop_sleep(m->plan->stop, wait_ms) < 0)
 			return err_say(e, EINTR, "stopped by a signal");
 	}
 }
 
-static int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
-		      struct reply *reply, struct err *e)
+int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
+	       struct reply *reply, struct err *e)
 {
-	struct server *s = m->state;
-	struct turn t = { .model = m };
+	struct turn t = { m, chat, deadline_ms, .answer.reply = reply };
 	const struct question q = {
 		.model_name = m->plan->model_name,
 		.chat = chat,
 		.tools = m->plan->tools,
 		.reply_tokens = m->reply_tokens,
 		.new_limit_name =
-			strncmp(s->base_url, "https://api.openai.com/", 23) == 0,
+			strncmp(m->base_url, "https://api.openai.com/", 23) == 0,
 	};
-	int r = response_ask(s->provider->dialect, &q, &t.body, e);
+	int r = response_ask(m->provider->dialect, &q, &t.body, e);
 
 	if (r == 0)
-		r = try_all(m, &t, chat, deadline_ms, reply, e);
-	if (r == 0)
-		reply_end(reply, &s->serial);
+		r = try_all(&t, e);
 	text_free(&t.body);
 	return r;
 }
-
-static void server_close(struct model *m)
-{
-	struct server *s = m->state;
-
-	if (!s)
-		return;
-	client_close(s->client);
-	m->client = NULL;
-	free(s->base_url);
-	free(s);
-	m->state = NULL;
-}
-
-#define SERVER_OPS(id, name_)                                                            \
-	const struct model_ops id##_ops = {                                              \
-		.name = (name_),                                                         \
-		.open = server_open,                                                     \
-		.ask = server_ask,                                                       \
-		.close = server_close,                                                   \
-	}
-
-SERVER_OPS(openai, "openai");
-SERVER_OPS(anthropic, "anthropic");
-SERVER_OPS(ollama, "ollama");
-SERVER_OPS(llamacpp, "llamacpp");
-SERVER_OPS(vllm, "vllm");

@@ -9,117 +9,71 @@
 
 #define BOM "\xef\xbb\xbf"
 
-static int check(const struct text *t, struct err *e)
+/* of fields but "data", and of comments, nothing is kept */
+static void add_field(struct text *data, const char *line, size_t length)
 {
-	if (t->failed == E2BIG)
-		return err_say(e, E2BIG,
-			       "the model's server sent an event longer than %zu bytes",
-			       SSE_EVENT_MAX);
-	return text_check(t, "an event of the model's server", e);
+	static const char name[] = "data";
+	size_t at = sizeof(name) - 1;
+
+	if (length < at || memcmp(line, name, at) != 0 ||
+	    (length > at && line[at] != ':'))
+		return;
+	at += length > at; /* the colon, and one blank behind it */
+	at += length > at && line[at] == ' ';
+	text_add(data, line + at, length - at);
+	text_puts(data, "\n");
 }
 
-/* the value of a field, one blank behind its colon left out; NULL for another field */
-static const char *value_of(const char *line, size_t length, const char *field,
-			    size_t *value_length)
+static void take_line(struct sse *s)
 {
-	size_t n = strlen(field);
+	const char *line = text_string(&s->line);
+	size_t length = s->line.length;
 
-	if (length < n || memcmp(line, field, n) != 0)
-		return NULL;
-	line += n;
-	length -= n;
-	if (!length || *line != ':') {
-		*value_length = 0; /* a field without a colon has an empty value */
-		return length ? NULL : line;
-	}
-	line++;
-	length--;
-	if (length && *line == ' ') {
-		line++;
+	if (length && line[length - 1] == '\r')
 		length--;
-	}
-	*value_length = length;
-	return line;
-}
-
-static int end_event(struct sse *s, const struct sse_reader *reader, struct err *e)
-{
-	int r = 0;
-
-	if (s->has_data) {
-		text_add(&s->data, "", 0);
-		r = check(&s->data, e);
-		if (r == 0)
-			r = reader->take(reader->arg, s->data.bytes, s->data.length, e);
-	}
-	text_clear(&s->data);
-	s->has_data = false;
-	return r;
-}
-
-static int take_line(struct sse *s, const char *line, size_t length,
-		     const struct sse_reader *reader, struct err *e)
-{
-	size_t value_length;
-
 	if (!s->begun && length >= strlen(BOM) && memcmp(line, BOM, strlen(BOM)) == 0) {
 		line += strlen(BOM);
 		length -= strlen(BOM);
 	}
 	s->begun = true;
-	if (!length)
-		return end_event(s, reader, e);
-
-	const char *value = value_of(line, length, "data", &value_length);
-
-	if (!value)
-		return 0; /* a comment, or a field that says nothing here */
-	if (s->has_data)
-		text_puts(&s->data, "\n");
-	s->has_data = true;
-	text_add(&s->data, value, value_length);
-	return check(&s->data, e);
+	if (length)
+		add_field(&s->data, line, length);
+	s->whole = !length && s->data.length;
+	if (s->whole)
+		s->data.bytes[--s->data.length] = '\0'; /* the last newline */
+	text_clear(&s->line);
 }
 
-int sse_feed(struct sse *s, const char *bytes, size_t length,
-	     const struct sse_reader *reader, struct err *e)
+int sse_next(struct sse *s, const char **bytes, size_t *length, struct err *e)
 {
+	if (s->whole)
+		text_clear(&s->data);
+	s->whole = false;
 	s->line.max = SSE_EVENT_MAX;
 	s->data.max = SSE_EVENT_MAX;
-	if (length > SSE_STREAM_MAX - s->total)
-		return err_say(e, E2BIG,
-			       "the model's server sent a stream longer than %zu bytes",
-			       SSE_STREAM_MAX);
-	s->total += length;
-	while (length) {
-		if (s->after_cr && *bytes == '\n') {
-			s->after_cr = false;
-			bytes++;
-			length--;
-			continue;
-		}
-		s->after_cr = false;
+	while (*length && !s->whole) {
+		const char *end = memchr(*bytes, '\n', *length);
+		size_t part = end ? (size_t)(end - *bytes) : *length;
+		size_t taken = part + (end ? 1 : 0);
 
-		size_t part = 0;
-
-		while (part < length && bytes[part] != '\n' && bytes[part] != '\r')
-			part++;
-		text_add(&s->line, bytes, part);
-		if (s->line.failed)
-			return check(&s->line, e);
-		if (part == length)
-			return 0;
-		s->after_cr = bytes[part] == '\r';
-		bytes += part + 1;
-		length -= part + 1;
-
-		int r = take_line(s, text_string(&s->line), s->line.length, reader, e);
-
-		if (r < 0)
-			return r;
-		text_clear(&s->line);
+		text_add(&s->line, *bytes, part);
+		*bytes += taken;
+		*length -= taken;
+		s->total += taken;
+		if (end && !s->line.failed)
+			take_line(s);
+		if (s->line.failed || s->data.failed)
+			return err_say(
+				e, E2BIG,
+				"the model's server sent an event longer than %zu bytes",
+				SSE_EVENT_MAX);
+		if (s->total > SSE_STREAM_MAX)
+			return err_say(
+				e, E2BIG,
+				"the model's server sent a stream longer than %zu bytes",
+				SSE_STREAM_MAX);
 	}
-	return 0;
+	return s->whole;
 }
 
 void sse_free(struct sse *s)

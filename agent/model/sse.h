@@ -2,10 +2,11 @@
 /*
  * sse.h - a stream of server-sent events, put together from pieces cut anywhere
  *
- * As the HTML standard's chapter "Server-sent events" has it: lines end in CR, LF or both;
- * a byte order mark before the first is dropped; a line that begins with a colon is a
- * comment; of fields only "event" and "data" count here; an empty line ends an event; an
- * event that the stream's end cut off is none.
+ * As the HTML standard's chapter "Server-sent events" has it: a byte order mark before the
+ * first line is dropped; a line that begins with a colon is a comment; of fields only
+ * "data" counts here; an empty line ends an event; an event that the stream's end cut off
+ * is none. But for one thing: lines end in LF, or CR and LF. No server is known whose
+ * lines end in a CR alone.
  */
 #ifndef STEPJAIL_AGENT_SSE_H
 #define STEPJAIL_AGENT_SSE_H
@@ -20,31 +21,21 @@
 
 struct sse {
 	struct text line; /* the beginning of one whose end is still to come */
-	struct text data; /* of the event that is being read */
-	size_t total;     /* bytes that were fed */
-	bool after_cr;    /* a newline that comes next belongs to the line before */
+	struct text data; /* of the event that is being read, a newline behind each */
+	size_t total;     /* bytes that were taken */
 	bool begun;       /* behind the first line */
-	bool has_data;
-};
-
-struct sse_reader {
-	/*
-	 * One event that has data, which ends in a NUL behind @length bytes and may be
-	 * changed; 0, or -errno to hear no more
-	 */
-	int (*take)(void *arg, char *data, size_t length, struct err *e);
-	void *arg;
+	bool whole;       /* @data is all of an event's */
 };
 
 /**
- * sse_feed() - Take the stream's next bytes
+ * sse_next() - Take the stream's next bytes, up to the end of an event that has data
  * @s:		Zeroed at first; sse_free() at the end
+ * @bytes:	Moved behind what was taken, and @length made less by it
  *
- * Return: 0, -E2BIG (an event or the stream is too long), or what the reader
- * returned
+ * Return: 1: @s->data is the event's, without its last newline, and may be changed until
+ * the next call; 0: all is taken; -E2BIG: an event or the stream is too long
  */
-int sse_feed(struct sse *s, const char *bytes, size_t length,
-	     const struct sse_reader *reader, struct err *e);
+int sse_next(struct sse *s, const char **bytes, size_t *length, struct err *e);
 
 /** sse_free() - Free and zero it */
 void sse_free(struct sse *s);

@@ -141,8 +141,8 @@ static void take_block(struct scan *s, struct span opening, struct block *b)
 	struct span body;
 
 	(void)fence_body(&s->rest, opening, b, &s->follow_strings, &body);
-	if (b->mark == '<')
-		(void)fence_line(&body); /* what is behind the tag begins no line */
+	if (body.at < opening.at + opening.length)
+		(void)fence_line(&body); /* what is behind a tag begins no line */
 	if (code && is_draft(body)) {
 		s->found = true;
 		s->rest = behind_last((struct span){ body.at, (size_t)(end - body.at) });

@@ -2,7 +2,6 @@
 /*
  * tool.c - calls of the one tool: see tool.h
  */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,13 @@
 #define NOTHING_RUN " Nothing was run."
 #define HOW " Call it with {\"code\": \"...\"}: the code alone, as one JSON string."
 
+void tool_offer(cJSON *tool, const char *schema)
+{
+	(void)cJSON_AddStringToObject(tool, "name", TOOL_NAME);
+	(void)cJSON_AddStringToObject(tool, "description", TOOL_WORDS);
+	(void)cJSON_AddRawToObject(tool, schema, TOOL_SCHEMA);
+}
+
 static cJSON *parse(const struct call *c)
 {
 	return json_parse(text_string(&c->arguments), c->arguments.length);
@@ -32,8 +38,8 @@ static bool holds_nul(const struct call *c)
 	return copy.failed || (copy.length && json_mend(copy.bytes, copy.length));
 }
 
-/* one call's code behind the others'; false with a complaint */
-static bool add_code(const struct call *c, struct text *code, struct text *complaint)
+/* one call's code behind the others', or a complaint */
+static void add_code(const struct call *c, struct text *code, struct text *complaint)
 {
 	cJSON *root = parse(c);
 	const cJSON *item = json_get(root, "code");
@@ -55,35 +61,20 @@ static bool add_code(const struct call *c, struct text *code, struct text *compl
 		words = "The arguments of your call have no \"code\"." NOTHING_RUN HOW;
 	else if (!cJSON_IsString(item))
 		words = "The \"code\" of your call is not a string." NOTHING_RUN HOW;
-	else if (holds_nul(c) ||
-		 !utf8_valid(item->valuestring, strlen(item->valuestring)))
+	else if (holds_nul(c))
 		words = extract_complaint(EXTRACT_NOT_TEXT);
 	else
-		text_puts(code, item->valuestring);
+		fence_copy((struct span){ item->valuestring, strlen(item->valuestring) },
+			   0, code);
 	text_puts(complaint, words ? words : "");
 	cJSON_Delete(root);
-	if (code->length && code->bytes[code->length - 1] != '\n')
-		text_puts(code, "\n");
-	return !complaint->length;
-}
-
-/* "\r\n" as "\n", as in a block of a text */
-static void drop_returns(struct text *code)
-{
-	size_t to = 0;
-
-	for (size_t from = 0; from < code->length; from++)
-		if (code->bytes[from] != '\r' || from + 1 == code->length ||
-		    code->bytes[from + 1] != '\n')
-			code->bytes[to++] = code->bytes[from];
-	if (code->bytes)
-		code->bytes[to] = '\0';
-	code->length = to;
 }
 
 void tool_read(const struct reply *reply, bool tools, struct extract *x,
 	       struct text *complaint)
 {
+	const char *words;
+
 	*x = (struct extract){ .closed = true, .code.max = EXTRACT_CODE_MAX };
 	if (!reply->call_count)
 		return;
@@ -99,15 +90,11 @@ void tool_read(const struct reply *reply, bool tools, struct extract *x,
 		text_printf(complaint, "You made more than %d calls at once." NOTHING_RUN,
 			    REPLY_CALLS_MAX);
 	for (size_t i = 0; !complaint->length && i < reply->call_count; i++)
-		if (!add_code(&reply->calls[i], &x->code, complaint))
-			break;
-	if (x->code.failed && !complaint->length)
-		text_puts(complaint, extract_complaint(EXTRACT_TOO_LONG));
-	drop_returns(&x->code);
-	if (!complaint->length &&
-	    fence_blank((struct span){ text_string(&x->code), x->code.length }))
-		text_puts(complaint,
-			  "The code of your call was empty, so nothing was run.");
+		add_code(&reply->calls[i], &x->code, complaint);
+	if (!complaint->length)
+		x->kind = extract_kind(&x->code);
+	words = extract_complaint(x->kind);
+	text_puts(complaint, words ? words : "");
 }
 
 void tool_arguments(const struct call *c, struct text *out)

@@ -5,6 +5,8 @@
 #ifndef STEPJAIL_AGENT_TOOL_H
 #define STEPJAIL_AGENT_TOOL_H
 
+#include <cjson/cJSON.h>
+
 #include "agent/model/extract.h"
 #include "agent/model/reply.h"
 
@@ -16,6 +18,10 @@
 	"{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\","            \
 	"\"description\":\"The code to run.\"}},\"required\":[\"code\"],"                \
 	"\"additionalProperties\":false}"
+
+/** tool_offer() - Add what a model is told of it to an object; @schema: the member's name
+ * for what its arguments are */
+void tool_offer(cJSON *tool, const char *schema);
 
 /**
  * tool_read() - The code in a reply's calls

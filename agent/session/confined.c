@@ -61,8 +61,11 @@ int confined_go(struct confined *c, struct stop *stop, struct err *e)
 
 cJSON *confined_json(const struct confined *c)
 {
+	const struct client *client = c->client;
 	cJSON *o = confine_json(&c->policy, &c->facts);
 
-	(void)cJSON_AddItemToObject(o, "client", client_json(c->client));
+	(void)cJSON_AddItemToObject(o, "client",
+				    client ? confine_json(&client->policy, &client->facts)
+					   : cJSON_CreateNull());
 	return o;
 }

@@ -151,22 +151,22 @@ static const struct {
 	const char *words;
 } errors[] = {
 	{ "{\"error\":{\"message\":\"Slow\\u001b[2J\",\"code\":\"rate_limit\"}}",
-	  FAULT_UNKNOWN, "Slow\\x1b[2J" },
+	  FAULT_UNKNOWN, ": 'Slow\\x1b[2J'" },
 	{ "{\"error\":{\"message\":\"Pay\",\"code\":\"insufficient_quota\"}}",
-	  FAULT_QUOTA, "Pay" },
+	  FAULT_QUOTA, ": 'Pay' (no waiting mends a used-up quota)" },
 	{ "{\"error\":{\"message\":\"Pay\",\"type\":\"insufficient_quota\",\"code\":null}"
 	  "}",
-	  FAULT_QUOTA, "Pay" },
-	{ "{\"error\":\"words\"}", FAULT_UNKNOWN, "words" },
-	{ "{\"message\":\"words\"}", FAULT_UNKNOWN, "words" },
+	  FAULT_QUOTA, ": 'Pay' (no waiting mends a used-up quota)" },
+	{ "{\"error\":\"words\"}", FAULT_UNKNOWN, ": 'words'" },
+	{ "{\"message\":\"words\"}", FAULT_UNKNOWN, ": 'words'" },
 	{ "{\"error\":{\"message\":7,\"code\":[]}}", FAULT_UNKNOWN, "" },
 	{ "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":"
 	  "\"x\"}"
 	  "}",
-	  FAULT_PASSING, "x" },
+	  FAULT_UNKNOWN, ": 'x'" },
 	{ "{\"error\":{\"message\":\"This model's Maximum context length is 8\","
 	  "\"code\":400}}",
-	  FAULT_LENGTH, "This model's Maximum context length is 8" },
+	  FAULT_LENGTH, ": \"This model's Maximum context length is 8\"" },
 	{ "<html>", FAULT_UNKNOWN, "" },
 	{ "", FAULT_UNKNOWN, "" },
 };

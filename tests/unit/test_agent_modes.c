@@ -163,14 +163,12 @@ static const struct {
 START_TEST(words_stand_around_code)
 {
 	struct text words = { 0 };
-	struct err e = { 0 };
-	bool pretended = false;
+	struct extract x;
 
-	ck_assert_int_eq(extract_words(around[_i].reply, strlen(around[_i].reply), &words,
-				       &pretended, &e),
-			 0);
+	extract_code(around[_i].reply, strlen(around[_i].reply), &x, &words);
 	ck_assert_str_eq(text_string(&words), around[_i].words);
-	ck_assert(pretended == around[_i].pretended);
+	ck_assert(x.pretended == around[_i].pretended);
+	text_free(&x.code);
 	text_free(&words);
 }
 END_TEST

@@ -46,7 +46,6 @@ static void check_sample(const struct sample *s, const struct reply *reply,
 	ck_assert_int_eq(reply->finish, s->finish);
 	ck_assert_uint_eq(a->prompt_tokens, 11);
 	ck_assert_uint_eq(a->completion_tokens, 5);
-	ck_assert(a->counted);
 }
 
 START_TEST(streams_are_read_in_any_pieces)
@@ -74,9 +73,9 @@ static size_t end_of(const struct sample *s)
 		s->dialect == &openai_dialect ? "finish_reason" : "stop_reason";
 	const char *at = strstr(s->bytes, word);
 	const char *unix_end = strstr(at, "\n\n");
-	const char *dos_end = strstr(at, "\r\n\r");
+	const char *dos_end = strstr(at, "\r\n\r\n");
 
-	return (size_t)((unix_end ? unix_end + 2 : dos_end + 3) - s->bytes);
+	return (size_t)((unix_end ? unix_end + 2 : dos_end + 4) - s->bytes);
 }
 
 START_TEST(streams_cut_at_any_byte_are_seen)
@@ -369,14 +368,13 @@ END_TEST
 static const struct {
 	const char *usage;
 	uint64_t prompt, completion;
-	bool counted;
 } counts[] = {
-	{ "{\"prompt_tokens\":10,\"completion_tokens\":3}", 10, 3, true },
-	{ "{\"prompt_tokens\":0,\"completion_tokens\":1e12}", 0, 1000000000000, true },
-	{ "{\"prompt_tokens\":-1,\"completion_tokens\":1e300}", 0, 0, false },
-	{ "{\"prompt_tokens\":\"10\"}", 0, 0, false },
-	{ "null", 0, 0, false },
-	{ "[1,2]", 0, 0, false },
+	{ "{\"prompt_tokens\":10,\"completion_tokens\":3}", 10, 3 },
+	{ "{\"prompt_tokens\":0,\"completion_tokens\":1e12}", 0, 1000000000000 },
+	{ "{\"prompt_tokens\":-1,\"completion_tokens\":1e300}", 0, 0 },
+	{ "{\"prompt_tokens\":\"10\"}", 0, 0 },
+	{ "null", 0, 0 },
+	{ "[1,2]", 0, 0 },
 };
 
 START_TEST(tokens_are_counted)
@@ -395,7 +393,6 @@ START_TEST(tokens_are_counted)
 			 0);
 	ck_assert_uint_eq(a.prompt_tokens, counts[_i].prompt);
 	ck_assert_uint_eq(a.completion_tokens, counts[_i].completion);
-	ck_assert(a.counted == counts[_i].counted);
 	reply_free(&reply);
 }
 END_TEST

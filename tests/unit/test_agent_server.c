@@ -192,7 +192,7 @@ START_TEST(half_an_answer_is_none)
 				   .request_ms = 10000,
 				   .stop = &stop,
 				   .note = note,
-				   .note_arg = said };
+				   .arg = said };
 
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0)

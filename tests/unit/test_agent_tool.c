@@ -62,8 +62,9 @@ START_TEST(calls_are_read)
 	reply_begin(&reply);
 	add_call(&reply, calls[_i].name, calls[_i].arguments);
 	tool_read(&reply, true, &x, &complaint);
-	ck_assert_int_eq(x.kind, EXTRACT_CODE);
+	ck_assert_int_ne(x.kind, EXTRACT_ANSWER);
 	if (calls[_i].code) {
+		ck_assert_int_eq(x.kind, EXTRACT_CODE);
 		ck_assert_str_eq(text_string(&complaint), "");
 		ck_assert_str_eq(text_string(&x.code), calls[_i].code);
 	} else {
