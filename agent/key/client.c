@@ -32,8 +32,7 @@
 /* one request while it runs */
 struct post {
 	struct client *client;
-	const struct client_limits *limits;
-	const struct client_reader *reader;
+	const struct client_request *request;
 	struct client_answer *answer;
 	uint64_t heard_ms; /* when the last byte came */
 	uint64_t end_ms;   /* when the time for all of it is up */
@@ -127,7 +126,7 @@ static int take(struct post *p, const char *bytes, size_t length, bool streamed)
 		return 0; /* on its way when that was said */
 	p->answer->streamed = streamed;
 	if (streamed) {
-		p->taken = p->reader->take(p->reader->arg, bytes, length, p->e);
+		p->taken = p->request->take(p->request->arg, bytes, length, p->e);
 		return p->taken == 0 ? 0
 				     : say_enough(p, p->taken > 0 ? LAST_BYTES_MS : 0);
 	}
@@ -135,7 +134,7 @@ static int take(struct post *p, const char *bytes, size_t length, bool streamed)
 	if (!body->failed)
 		return 0;
 	(void)err_say(&p->why, EFBIG, "the model's answer is longer than %zu bytes",
-		      p->limits->answer_max);
+		      p->request->answer_max);
 	return say_enough(p, 0);
 }
 
@@ -159,7 +158,7 @@ static bool makes_sense(const struct post *p, const struct client_header *h)
 static int hear(struct post *p)
 {
 	struct client *c = p->client;
-	uint64_t silent_ms = p->heard_ms + p->limits->silence_ms;
+	uint64_t silent_ms = p->heard_ms + p->request->silence_ms;
 	struct client_header h;
 	char bytes[CLIENT_PIECE_MAX], time[32];
 	uint64_t last_ms = p->last_ms ? p->last_ms : p->end_ms;
@@ -173,7 +172,7 @@ static int hear(struct post *p)
 		if (shorter)
 			(void)err_say(&p->why, EAGAIN,
 				      "no byte came for %s (--model-time)",
-				      units_say_time(p->limits->silence_ms, time,
+				      units_say_time(p->request->silence_ms, time,
 						     sizeof(time)));
 		else
 			(void)err_say(&p->why, EAGAIN, "the time for it was up");
@@ -214,26 +213,25 @@ static int judge(struct post *p)
 		       "%s", p->words);
 }
 
-int client_post(struct client *c, const struct text *body,
-		const struct client_limits *limits, const struct client_reader *reader,
+int client_post(struct client *c, const struct client_request *request,
 		struct client_answer *answer, struct err *e)
 {
+	const struct text *body = request->body;
 	struct post p = {
 		.client = c,
-		.limits = limits,
-		.reader = reader,
+		.request = request,
 		.answer = answer,
 		.heard_ms = units_now_ms(),
 		.e = e,
 	};
 
-	*answer = (struct client_answer){ .body.max = limits->answer_max };
+	*answer = (struct client_answer){ .body.max = request->answer_max };
 	if (c->socket < 0)
 		return gone(c, e);
 	if (body->length > CLIENT_BODY_MAX)
 		return err_say(e, E2BIG, "a request of more than %zu bytes",
 			       CLIENT_BODY_MAX);
-	if (__builtin_add_overflow(p.heard_ms, limits->total_ms, &p.end_ms))
+	if (__builtin_add_overflow(p.heard_ms, request->total_ms, &p.end_ms))
 		p.end_ms = UINT64_MAX;
 
 	int r = say(c,

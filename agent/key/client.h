@@ -59,17 +59,15 @@ struct client {
 	struct confine_facts facts;
 };
 
-/* who reads an answer of status 200 that is an event stream */
-struct client_reader {
-	/* 0; 1 where no more is needed; or -errno, with the reader's own words in @e */
-	int (*take)(void *arg, const char *bytes, size_t length, struct err *e);
-	void *arg;
-};
-
-struct client_limits {
+struct client_request {
+	const struct text *body;
 	uint64_t total_ms;
 	uint64_t silence_ms; /* longest time without a byte */
 	size_t answer_max;   /* longest answer that is taken and no stream, in bytes */
+	/* who reads an answer of status 200 that is an event stream: 0; 1 where no more
+	 * is needed; or -errno, with the reader's own words in @e */
+	int (*take)(void *arg, const char *bytes, size_t length, struct err *e);
+	void *arg;
 };
 
 struct client_answer {
@@ -101,8 +99,7 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
  * long); -ECANCELED (the reader would not go on: @e is the reader's); -EPIPE (the client
  * is gone, or makes no sense: for good); -EIO (any other failure)
  */
-int client_post(struct client *c, const struct text *body,
-		const struct client_limits *limits, const struct client_reader *reader,
+int client_post(struct client *c, const struct client_request *request,
 		struct client_answer *answer, struct err *e);
 
 /** client_close() - End it, whatever it is doing; NULL is nothing */

@@ -201,7 +201,7 @@ static int check_sizes(const struct reply *r, struct err *e)
 	return bad;
 }
 
-/* an event, or an answer that is no stream: a NUL is behind it, and it is changed */
+/* an event, or an answer that is no stream; changed in place */
 static int take_json(struct response *a, char *json, size_t length, bool streamed,
 		     struct err *e)
 {

@@ -233,17 +233,21 @@ static void count(const struct turn *t)
 static int attempt(struct turn *t, struct err *e)
 {
 	struct model *m = t->model;
-	const struct client_reader reader = { .take = take_stream, .arg = t };
-	const struct client_limits limits = { .total_ms = units_left_ms(t->deadline_ms),
-					      .silence_ms = m->plan->request_ms,
-					      .answer_max = REPLY_TEXT_MAX };
+	const struct client_request request = {
+		.body = &t->body,
+		.total_ms = units_left_ms(t->deadline_ms),
+		.silence_ms = m->plan->request_ms,
+		.answer_max = REPLY_TEXT_MAX,
+		.take = take_stream,
+		.arg = t,
+	};
 
 	m->usage.requests++;
 	response_begin(&t->answer, m->provider->dialect, t->answer.reply);
 	t->answer.mask = &m->client->mask;
 	t->told = t->told_reasoning = t->parted = 0;
 
-	int r = client_post(m->client, &t->body, &limits, &reader, &t->http, e);
+	int r = client_post(m->client, &request, &t->http, e);
 
 	if (t->http.streamed)
 		tell(t, true);

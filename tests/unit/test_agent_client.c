@@ -138,14 +138,15 @@ static int no_stream(void *arg, const char *bytes, size_t length, struct err *e)
 
 int post_words(struct client *c, struct client_answer *a, struct err *e)
 {
-	const struct client_limits limits = { .total_ms = 60000,
-					      .silence_ms = 60000,
-					      .answer_max = 1 << 20 };
-	const struct client_reader reader = { .take = no_stream };
 	cleanup_text struct text body = { 0 };
+	const struct client_request request = { .body = &body,
+						.total_ms = 60000,
+						.silence_ms = 60000,
+						.answer_max = 1 << 20,
+						.take = no_stream };
 
 	text_puts(&body, "the body");
-	return client_post(c, &body, &limits, &reader, a, e);
+	return client_post(c, &request, a, e);
 }
 
 /* is the key in what @fd, of a process's mem, has at the places that @maps names? */

@@ -163,14 +163,15 @@ static void talk_on(int theirs)
 
 START_TEST(time_ends_what_never_stops)
 {
-	const struct client_limits limits = { .total_ms = 100,
-					      .silence_ms = 60000,
-					      .answer_max = 1 };
-	const struct client_reader reader = { .take = take_all };
+	struct text nothing = { 0 };
+	const struct client_request request = { .body = &nothing,
+						.total_ms = 100,
+						.silence_ms = 60000,
+						.answer_max = 1,
+						.take = take_all };
 	int theirs, status;
 	struct client c = made(&theirs);
 	struct client_answer a;
-	struct text nothing = { 0 };
 	struct err e = { 0 };
 	pid_t pid = fork();
 
@@ -178,7 +179,7 @@ START_TEST(time_ends_what_never_stops)
 	if (pid == 0)
 		talk_on(theirs);
 	(void)close(theirs);
-	ck_assert_int_eq(client_post(&c, &nothing, &limits, &reader, &a, &e), -EAGAIN);
+	ck_assert_int_eq(client_post(&c, &request, &a, &e), -EAGAIN);
 	ck_assert_str_eq(e.text, "the time for it was up");
 	ck_assert(a.streamed);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
