@@ -32,7 +32,7 @@ static int take_row(const cJSON *row, struct price *p)
 		*members[i].pico = p->input_pico;
 		if (!dollars && members[i].optional)
 			continue;
-		if (!cJSON_IsNumber(dollars) ||
+		if (!dollars || !cJSON_IsNumber(dollars) ||
 		    !(dollars->valuedouble >= 0 && dollars->valuedouble <= DOLLARS_MAX))
 			return -EINVAL;
 		*members[i].pico =

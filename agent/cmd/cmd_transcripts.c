@@ -123,7 +123,7 @@ static int show_run(const void *options, const char *operand, struct stop *stop,
 {
 	struct confine_facts facts;
 	cleanup_text struct text words = { 0 };
-	struct read_transcript reading;
+	struct read_transcript reading = { .steps = 0 };
 	struct show show;
 	cleanup_fd int fd = transcripts_open_named(operand, e);
 	int r = fd < 0 ? fd : confine_self(&(struct confine_policy){ 0 }, &facts, e);

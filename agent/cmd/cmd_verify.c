@@ -45,7 +45,7 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	cleanup_text struct text words = { 0 };
 	cleanup_text struct text line = { 0 };
 	struct confine_facts facts;
-	struct read_transcript reading;
+	struct read_transcript reading = { .steps = 0 };
 	int r = check_digest(o->digest, e);
 	cleanup_fd int fd = r < 0 ? r : transcripts_open_named(operand, e);
 

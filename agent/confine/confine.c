@@ -146,7 +146,7 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 {
 	cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	cleanup_text struct text missing = { 0 };
-	struct status before, after;
+	struct status before = { 0 }, after = { 0 };
 
 	*f = (struct confine_facts){ 0 };
 	if (fd < 0)

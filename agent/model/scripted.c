@@ -140,7 +140,7 @@ static int look_at_header(const struct script *s, const struct chat *chat,
 	const char *text;
 	size_t length;
 
-	if ((text = behind(line, CUT_OFF, &length)) && !length) {
+	if (behind(line, CUT_OFF, &length) && !length) {
 		reply->finish = FINISH_LENGTH;
 		return 1;
 	}

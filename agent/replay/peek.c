@@ -125,7 +125,7 @@ static int look(int fd, const char *path, struct text *words, struct err *e)
 {
 	const struct confine_policy nothing = { 0 };
 	struct confine_facts facts;
-	struct read_transcript reading;
+	struct read_transcript reading = { .steps = 0 };
 	cleanup_text struct text why = { 0 };
 	int r = confine_self(&nothing, &facts, e);
 

@@ -165,7 +165,10 @@ static int parse_file(struct parse *ps, enum file which, const char *path, struc
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int r = 0;
 
-	if (fd < 0 && which != FILE_POLICY && (errno == ENOENT || errno == ENOTDIR))
+	/* HOME may be another user's, whose folder is closed to this one */
+	if (fd < 0 && which != FILE_POLICY &&
+	    (errno == ENOENT || errno == ENOTDIR ||
+	     (errno == EACCES && which == FILE_USER)))
 		return 0;
 	if (fd < 0)
 		return err_set(e, errno, "open %s", path);
@@ -202,7 +205,7 @@ static int parse_file(struct parse *ps, enum file which, const char *path, struc
 static int parse_defaults(struct parse *ps, struct err *e)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char path[PATH_MAX] = "";
+	static char path[PATH_MAX]; /* ps->file, where it is wrong */
 	int r = parse_file(ps, FILE_HOST, HOST_DEFAULTS, e);
 
 	if (config && config[0] == '/')

@@ -50,6 +50,16 @@ class Layers(Host):
         environment["XDG_CONFIG_HOME"] += "/home/.config"
         self.assertIn("pids 11", self.explained(env={**environment, "HOME": "/nowhere"}))
 
+    def test_a_home_that_is_closed(self):
+        """That of another user, whose name was taken over with the environment."""
+        if not self.drop:
+            self.skipTest("lacks root, who can give a folder away")
+        self.defaults("home", "nonsense\n")
+        os.chown(f"{self.folder}/home", 0, 0)
+        os.chmod(f"{self.folder}/home", 0o700)
+        self.assertIn("pids 64", self.explained(
+            env={**PLAIN_ENV, "XDG_CONFIG_HOME": self.folder + "/home"}))
+
     def test_wrong_defaults(self):
         for number, (text, mode, said) in enumerate((
                 ("pids 5\n", 0o666, "chmod"), ("pids 5\n", 0o620, "chmod"),
