@@ -253,8 +253,8 @@ class Steps(AgentCase):
                                          "cgroup"),
                        env=self.env(STEPJAIL_API_KEY=KEY), close_fds=False)
         (start,) = self.log()
-        # what Python itself adds to an empty environment
-        self.assertLessEqual(set(start["environ"]), {"LC_CTYPE"})
+        # what Python itself adds, and what says where a user's file of defaults is
+        self.assertLessEqual(set(start["environ"]), {"LC_CTYPE", "HOME", "XDG_CONFIG_HOME"})
         self.assertEqual({fd for fd, to in start["fds"].items() if "/proc" not in to},
                          {"0", "1", "2"})
         line = " ".join(start["argv"])
