@@ -83,7 +83,8 @@ void run_tell(const struct outcome *o, const struct judgement *j, const struct p
 		if (limits[i].verdict == j->verdict)
 			tell_limit(j->verdict == VERDICT_PIDS
 					   ? "a process or thread was refused"
-					   : "killed",
+				   : j->exit_code >= 0 ? "a process of it was killed"
+						       : "killed",
 				   limits[i].limit, p);
 	if (j->verdict == VERDICT_DISK)
 		tell_disk(o, p, j->signal);

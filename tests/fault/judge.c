@@ -12,7 +12,8 @@
 
 #include "tests/fault/fault.h"
 
-/* lines of stderr that are no warning, nor of --learn; the first is copied */
+/* lines of stderr that are no warning, nor of --learn, nor tell what ended the program or
+ * was refused to it; the first is copied */
 static int count_lines(const char *err, char *first, size_t size)
 {
 	int count = 0;
@@ -20,6 +21,8 @@ static int count_lines(const char *err, char *first, size_t size)
 	*first = '\0';
 	for (const char *at = err; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		if (strncmp(at, "stepjail: warning: ", 19) == 0 || *at == '#' ||
+		    strncmp(at, "stepjail: refused: ", 19) == 0 ||
+		    strncmp(at, "stepjail: killed: --", 20) == 0 ||
 		    strncmp(at, "allow-syscall ", 14) == 0)
 			continue;
 		if (count++ == 0)

@@ -125,7 +125,11 @@ class Caller:
                 self.refuses(said)
                 continue
             status = with_cgroup if self.has_cgroup else without
-            is_so(f'the end of {program}', (done.returncode, said), (status, ''))
+            is_so(f'the end of {program}', done.returncode, status)
+            # which limit ended it is said in one line
+            limit = options[0].replace('=', ' ') if options else ''
+            if len(said.splitlines()) != len(options) or limit not in said:
+                raise Wrong(f'it says {said!r}, not one line with {limit!r}')
             with open(REPORT) as file:
                 report = json.load(file)
             os.unlink(REPORT)
