@@ -223,9 +223,9 @@ int posture_early(const struct jail *jail, const struct gate_ready *ready,
 
 	if (r == 0 || r == -EPERM)
 		return r;
-	/* if the process ended because a stage failed, the frame FAIL tells why; else
-	 * posture_read() tries again */
+	/* if the process ended because a stage failed, the frame FAIL tells why */
 	posture_end(p);
+	p->failed = *e;
 	return 0;
 }
 
@@ -233,8 +233,12 @@ int posture_read(const struct jail *jail, const struct gate_ready *ready,
 		 struct posture *p, struct err *e)
 {
 	struct look *l = &p->look;
-	int r = l->ready ? 0 : look_early(p, jail, ready, e);
+	int r = -p->failed.errnum;
 
+	if (r < 0)
+		*e = p->failed;
+	else if (!l->ready)
+		r = look_early(p, jail, ready, e);
 	if (r == 0)
 		r = look_at_rows(l, false, e);
 	if (r == 0) {

@@ -33,6 +33,7 @@ struct look {
 
 struct posture {
 	struct look look;
+	struct err failed; /* what posture_early() could not read */
 	/* members of an object, each with a comma in front: see report_posture(). After
 	 * posture_read(): NULL unless all was read back, and is as planned */
 	char *json;
@@ -44,7 +45,7 @@ struct posture {
  * @p:		Zeroed; what is allocated lives until posture_end()
  *
  * For the time from the first byte of READY to the last, in which the launcher has
- * nothing else to do. Where a file cannot be read, posture_read() tries it again.
+ * nothing else to do. What cannot be read is posture_read()'s error.
  *
  * Return: 0, or as posture_read()
  */

@@ -14,8 +14,6 @@
 #define ANY 0
 enum { WHENEVER, BEFORE, AFTER }; /* the program's exec */
 
-#define EARLY "what cannot be read back early is read back again at the gate"
-
 static const struct {
 	const char *who, *name, *detail; /* patterns of fnmatch(3) */
 	int errnum;
@@ -62,23 +60,6 @@ static const struct {
 	  "there need be no file of defaults" },
 	{ "0", "open", " /etc/stepjail/defaults", ENOTDIR, BEFORE,
 	  "there need be no file of defaults" },
-	/* of the walls that are read back early; the report has them whole (judge.c) */
-	{ "0", "newfstatat", " /proc/* ns/*", ANY, BEFORE, EARLY },
-	{ "0", "openat", " -* /proc/*", ANY, BEFORE, EARLY },
-	{ "0", "openat2", " uid_map", ANY, BEFORE, EARLY },
-	{ "0", "openat2", " gid_map", ANY, BEFORE, EARLY },
-	{ "0", "openat2", " setgroups", ANY, BEFORE, EARLY },
-	{ "0", "openat2", " cgroup", ANY, BEFORE, EARLY },
-	{ "0", "openat2", " mountinfo", ANY, BEFORE, EARLY },
-	{ "0", "read", " /proc/*/uid_map", ANY, BEFORE, EARLY },
-	{ "0", "read", " /proc/*/gid_map", ANY, BEFORE, EARLY },
-	{ "0", "read", " /proc/*/setgroups", ANY, BEFORE, EARLY },
-	{ "0", "read", " /proc/*/cgroup", ANY, BEFORE, EARLY },
-	{ "0", "read", " /proc/*/mountinfo", ANY, BEFORE, EARLY },
-	{ "0", "fstatfs", " /proc/*", ANY, BEFORE, EARLY },
-	{ "0", "fcntl", " socket:* 0x406", ANY, BEFORE, EARLY },
-	{ "0", "sendmsg", " socket:*", ANY, BEFORE, EARLY },
-	{ "0", "recvmsg", " socket:*", ANY, BEFORE, EARLY },
 	{ "0", "prlimit64", " 0x7", ANY, BEFORE,
 	  "the launcher keeps the soft limit of files that it was given" },
 	{ "0", "open", " /sys/fs/cgroup", ENOENT, BEFORE,
