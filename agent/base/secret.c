@@ -62,7 +62,7 @@ int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2) {
 			here = from < first + bytes && to > first;
 		} else if (here && strncmp(line, "VmFlags:", 8) == 0) {
-			/* two letters each, a space before and behind every one: proc(5) */
+			/* two letters each, a space on either side: proc(5) */
 			facts->dumped |= !strstr(line, " dd ");
 			facts->forked |= !strstr(line, " wf ");
 			facts->locked &= strstr(line, " lo ") != NULL;

@@ -74,7 +74,7 @@ struct extract {
 void extract_code(const char *reply, size_t length, struct extract *x,
 		  struct text *words);
 
-/** extract_kind() - What code is good for: EXTRACT_CODE, _EMPTY, _NOT_TEXT or _TOO_LONG */
+/** extract_kind() - What code is: EXTRACT_CODE, _EMPTY, _NOT_TEXT or _TOO_LONG */
 enum extract_kind extract_kind(const struct text *code);
 
 /**

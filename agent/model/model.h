@@ -103,7 +103,7 @@ int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 /** model_close() - Forget it, and end its client; safe on a zeroed struct */
 void model_close(struct model *m);
 
-/* ---- the two kinds of models, as model_open() and model_ask() have them (model.c only) */
+/* ---- the two kinds of models, for model_open() and model_ask() (model.c only) */
 
 int scripted_open(struct model *m, struct err *e);
 int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,

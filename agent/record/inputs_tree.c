@@ -2,9 +2,9 @@
 /*
  * inputs_tree.c - the digest of a file or a folder of the user's: see inputs.h
  *
- * That of a folder is of lines in the order of names: kind, path, size, and the SHA-256 of a file, or where a
- * link points to; no link is followed. Whose a file is, and when it was written, is not
- * in it.
+ * That of a folder is of lines in the order of names: kind, path, size, and the SHA-256
+ * of a file, or where a link points to; no link is followed. Whose a file is, and when it
+ * was written, is not in it.
  */
 #include <dirent.h>
 #include <errno.h>

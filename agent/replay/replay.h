@@ -86,7 +86,7 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e);
  * replay_compare() - Say how a step differs from what is recorded of it
  * @line:	The transcript's
  * @now:	record_step() of the step that ran now
- * @says:	Gets a line for each difference, harmless to show; none where there is none
+ * @says:	Gets a line for each difference, harmless to show
  */
 void replay_compare(const cJSON *line, const cJSON *now, struct text *says);
 

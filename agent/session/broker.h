@@ -62,8 +62,8 @@ int broker_open(struct broker *b, const char *path, const struct launch_args *ar
 /**
  * broker_start() - Have a stepjail started
  * @line:	0 for that of broker_open(), else what broker_add() returned
- * @fds:	Become its fds 0, 1, 2 and, of four, 3 (LAUNCH_REPORT_FD); stay open here. Of
- *		one alone: becomes its fds 1 and 2, and its fd 0 is a new stream
+ * @fds:	Become its fds 0, 1, 2 and, of four, 3 (LAUNCH_REPORT_FD); stay open here.
+ *		Of one alone: becomes its fds 1 and 2, and its fd 0 is a new stream
  * @stream:	Gets our end of that, which does not block, on success only; else NULL
  * @c:		Filled on success only
  *

@@ -103,7 +103,7 @@ int launch_find(const char *given, struct text *path, struct err *e)
 void launch_become(const char *path, char *const *argv, const int fds[LAUNCH_FDS],
 		   const struct stop *stop, pid_t parent, int status_fd)
 {
-	/* by which stepjail finds the user's file of defaults; nothing else is handed on */
+	/* by which stepjail finds the user's file of defaults, and nothing else */
 	static const char *const names[] = { "HOME", "XDG_CONFIG_HOME" };
 	char *environment[COUNT(names) + 1] = { NULL };
 	size_t kept = 0;

@@ -60,8 +60,8 @@ void media_clear(struct media_list *l);
 const struct media_item *media_take(struct media_list *l, uint16_t type,
 				    const char *bytes, size_t length);
 
-/** media_png_size() - What the first chunk of a PNG says of its size; false where there is
- * none. PNG (third edition), 11.2.1 */
+/** media_png_size() - What the first chunk of a PNG says of its size; false where there
+ * is none. PNG (third edition), 11.2.1 */
 bool media_png_size(const struct media_item *m, uint32_t *width, uint32_t *height);
 
 /* a kind: in a transcript, behind a file's name, for people and models */

@@ -181,16 +181,15 @@ static void print_row(const char *name, enum state state, const char *text, bool
 	printf("}");
 }
 
-/* all words but --json into the plan, which points to them */
+/* all words but --json into the plan, which points to them until the process ends */
 static int parse(char *const *argv, bool *json, struct err *e)
 {
+	static char **words;
 	size_t count = 0;
 
 	while (argv[count])
 		count++;
-
-	char **words = calloc(count + 1, sizeof(*words));
-
+	words = calloc(count + 1, sizeof(*words));
 	if (!words)
 		return err_set(e, ENOMEM, "check");
 	for (size_t i = 0, n = 0; i < count; i++)

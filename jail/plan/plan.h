@@ -211,7 +211,7 @@ int plan_complete_deterministic(struct plan *p, struct err *e);
  */
 int plan_take_script(struct plan *p, struct err *e);
 
-/** plan_is_on_host() - Is there a file of that path, or in a folder of the caller's PATH? */
+/** plan_is_on_host() - Is there a file of that path, or in the caller's PATH? */
 bool plan_is_on_host(const char *program);
 
 /**

@@ -153,8 +153,8 @@ static int open_file(const char *spec, struct err *e)
 	return io_steal_fd(&fd);
 }
 
-/* The number of an fd, given by itself or by a name in /dev, which is a symlink, or by "-",
- * stdout; NULL for other paths */
+/* The number of an fd, given by itself or by a name in /dev, which is a symlink, or by
+ * "-", stdout; NULL for other paths */
 static const char *find_number(const char *spec)
 {
 	const char *digits = strncmp(spec, "/dev/fd/", 8) == 0 ? spec + 8 : spec;

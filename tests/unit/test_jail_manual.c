@@ -98,7 +98,7 @@ START_TEST(help_has_every_option)
 }
 END_TEST
 
-/* Options of serve are hidden where they are of no use. Each group's first row is there. */
+/* Options of serve are hidden where they are of no use. */
 START_TEST(help_of_run_has_no_option_of_serve)
 {
 	size_t groups = 0;

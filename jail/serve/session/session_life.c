@@ -258,8 +258,8 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 }
 
-/* A session whose jail is asked for. Mapped, not allocated: the struct has room for a frame
- * and for many states, and pages of it that are never used take no memory. */
+/* A session whose jail is asked for. Mapped, not allocated: the struct has room for a
+ * frame and for many states, and pages of it that are never used take no memory. */
 static struct session *begin(struct serve *serve, uint32_t number, bool waits,
 			     struct err *e)
 {
