@@ -189,6 +189,7 @@ static int parse(char *const *argv, bool *json, struct err *e)
 
 	while (argv[count])
 		count++;
+	free(words);
 	words = calloc(count + 1, sizeof(*words));
 	if (!words)
 		return err_set(e, ENOMEM, "check");
