@@ -58,8 +58,8 @@ static int set_choice(const struct opt *o, const char *value, void *at, struct e
 		}
 		text_printf(&all, "%s%s", i ? ", " : "", o->choices[i]);
 	}
-	return err_say(e, EINVAL, "--%s: '%s' is none of %s", o->name, value,
-		       text_string(&all));
+	return err_say(e, EINVAL, "--%s: '%s' is none of %s%s", o->name, value,
+		       text_string(&all), o->hint ? o->hint : "");
 }
 
 _Static_assert(2 * OPT_ROWS_MAX <= OPT_LIST_MAX, "each OPT_PASS is given once");

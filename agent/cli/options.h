@@ -64,6 +64,7 @@ struct opt {
 	size_t offset;          /* in the command's struct */
 	uint64_t min, max;      /* OPT_COUNT; OPT_TIME in ms */
 	const char *choices[8]; /* OPT_CHOICE, NULL at the end */
+	const char *hint;       /* OPT_CHOICE: ends the line about a value that is none */
 	const char *with[4];    /* refused without one of these; NULL at the end */
 };
 

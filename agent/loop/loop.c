@@ -94,7 +94,7 @@ static int understand(struct loop *l, struct err *e)
 	if (l->reply.call_count)
 		tool_read(&l->reply, l->model->plan->tools, &l->found, &l->complaint);
 	else if (!l->model->plan->tools)
-		extract_code(text_string(said), said->length, &l->found, NULL);
+		extract_code(text_string(said), said->length, &l->found);
 	else if (fence_blank((struct span){ text_string(said), said->length }))
 		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
 	else
@@ -121,11 +121,6 @@ static int observe(struct loop *l, uint64_t number, const struct text *observati
 	const struct text *code = ran ? &l->found.code : NULL;
 	const struct step *step = ran ? l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
-	const struct text *thought = &l->work->thought;
-
-	if (ran && l->work->mode->thoughts)
-		record_string(o, "thought", text_string(thought), thought->length);
-
 	int r = text_check(observation, "an observation", e);
 
 	(void)cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true));
@@ -181,8 +176,8 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 		shown_save(l->shown, number, l->step->media);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
-		if (l->work->mode->ran)
-			r = l->work->mode->ran(l, &observation, e);
+		if (l->work->mode->programs)
+			r = program_ran(l, &observation, e);
 		if (r < 0)
 			return loop_broken(r);
 	}
@@ -222,11 +217,10 @@ static int hear_judge(struct loop *l, const char *judge, int r, struct err *e)
 static int judged(struct loop *l, struct err *e)
 {
 	struct text *words = &l->complaint;
-	const struct mode *mode = l->work->mode;
 	int r = 1;
 
-	if (mode->claim)
-		r = mode->claim(l, &l->answer);
+	if (l->work->mode->programs)
+		r = program_claim(l, &l->answer);
 	else
 		text_add(&l->answer, l->reply.text.bytes, l->reply.text.length);
 	if (l->answer.failed)
@@ -269,10 +263,6 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 		r = checked(l, e);
 	if (r < 0)
 		return loop_unjudged(l, r, e);
-	if (l->work->mode->heard)
-		r = l->work->mode->heard(l, number, e);
-	if (r < 0)
-		return loop_broken(r);
 	if (l->found.kind == EXTRACT_ANSWER && !l->complaint.length) {
 		r = judged(l, e);
 		if (r < 0)
@@ -283,7 +273,7 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 			return OUTCOME_ANSWERED;
 		}
 	}
-	if (l->reply.call_count && !l->work->mode->thoughts)
+	if (l->reply.call_count)
 		show_words(l->task->show, text_string(&l->reply.text),
 			   l->reply.text.length);
 	kind = budget_ended(l->task->budget, false);

@@ -14,24 +14,12 @@ static const struct mode modes[MODE_COUNT] = {
 		.ends = { "A reply without a code block is your final answer and ends the task. Give it as soon as you know it, in plain words.\n",
 			  "A reply without a call is your final answer and ends the task, also where there is code in it. Give it as soon as you know it, in plain words.\n" },
 	},
-	[MODE_REACT] = {
-		.name = "react",
-		.begin = "Take turns of thought, code and observation. In each reply first write a thought, beginning with \"Thought:\": what you know and what you want to find out next. Then send the code of one step. The observation is what you are told then: never write one yourself.\n",
-		.ends = { "When you know the answer, reply without a code block: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n",
-			  "When you know the answer, reply without a call: a last thought, then a line that begins with \"Answer:\", and the answer in plain words. That ends the task.\n" },
-		.thoughts = true,
-		.heard = react_heard,
-		.ran = react_ran,
-		.claim = react_claim,
-	},
 	[MODE_PROGRAM] = {
 		.name = "program",
 		.begin = "Write one program whose output is the answer: what it prints to stdout, and nothing else, is given to whoever asked. So let it compute the answer from what is there, and print only that.\n",
 		.ends = { "When you are shown what it printed and that is the answer, reply with DONE and without a code block. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n",
 			  "When you are shown what it printed and that is the answer, reply with DONE and without a call. The answer is then what the last program that ended with status 0 printed: your own words are never taken for it. Else send a better program.\n" },
 		.programs = true,
-		.ran = program_ran,
-		.claim = program_claim,
 	},
 	[MODE_TESTS] = {
 		.name = "tests",
@@ -78,7 +66,6 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length)
 void mode_free(struct mode_state *w)
 {
 	tests_close(&w->tests);
-	text_free(&w->thought);
 	text_free(&w->printed);
 	text_free(&w->output);
 }

@@ -3,8 +3,8 @@
  * modes.h - ways of working: what the model is to send, and what a reply of its counts
  * for
  *
- * A way is a row of a table: words of the prompt, and functions that the loop calls at
- * the same places for all of them. codeact has none: it is the loop as it is.
+ * A way is a row of a table: words of the prompt, and whether each step is a program of
+ * its own. codeact is the loop as it is.
  */
 #ifndef STEPJAIL_AGENT_MODES_H
 #define STEPJAIL_AGENT_MODES_H
@@ -15,7 +15,7 @@
 #define MODE_OUTPUT_MAX ((size_t)1 << 20) /* of a program that is the answer */
 #define MODE_OUTPUT_LIMIT "1M"            /* the same, for stepjail */
 
-enum mode_kind { MODE_CODEACT, MODE_REACT, MODE_PROGRAM, MODE_TESTS, MODE_COUNT };
+enum mode_kind { MODE_CODEACT, MODE_PROGRAM, MODE_TESTS, MODE_COUNT };
 
 struct loop;
 
@@ -24,17 +24,7 @@ struct mode {
 	const char *begin; /* of the prompt: what is to be done; may be "" */
 	const char
 		*ends[2]; /* what a reply without code is: code in text, code in calls */
-	bool programs;    /* nothing is kept between steps */
-	bool tests;       /* needs --tests, or may have them */
-	bool thoughts;    /* words beside code are a thought, recorded apart */
-	/* each of them may be NULL; 0 or -errno */
-	/* a reply is understood: l->found, and a complaint where it is of no use */
-	int (*heard)(struct loop *l, uint64_t number, struct err *e);
-	/* a step has run: add to what the model is told of it */
-	int (*ran)(struct loop *l, struct text *observation, struct err *e);
-	/* what a reply without code claims to be the answer, else all of it is: 1, or 0
-	 * with a complaint */
-	int (*claim)(struct loop *l, struct text *answer);
+	bool programs; /* nothing is kept between steps; the answer is what one prints */
 };
 
 /* part of a command's struct */
@@ -46,8 +36,6 @@ struct mode_options {
 /* what a run keeps of its way */
 struct mode_state {
 	const struct mode *mode;
-	/* react */
-	struct text thought;
 	/* program */
 	struct text printed; /* by the step that runs; at most MODE_OUTPUT_MAX */
 	struct text output;  /* of the last program with status 0 */
@@ -75,11 +63,12 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
 /** mode_free() - Free what there is, and end the judge's jail */
 void mode_free(struct mode_state *w);
 
-/* functions of the rows (ways only) */
-int react_heard(struct loop *l, uint64_t number, struct err *e);
-int react_ran(struct loop *l, struct text *observation, struct err *e);
-int react_claim(struct loop *l, struct text *answer);
+/** program_ran() - Of a mode with @programs: a step has run; add to what the model is told
+ * of it. 0 or -errno */
 int program_ran(struct loop *l, struct text *observation, struct err *e);
+
+/** program_claim() - What a reply without code claims to be the answer there: 1, or 0 with
+ * a complaint */
 int program_claim(struct loop *l, struct text *answer);
 
 /* rows of a command's table, for a struct with a struct mode_options named way */
@@ -88,11 +77,11 @@ int program_claim(struct loop *l, struct text *answer);
 	  NULL,                                                                          \
 	  "codeact",                                                                     \
 	  "The way of working: codeact (steps in one interpreter, until a reply "        \
-	  "without code), react (the same, with a thought before each step), program "   \
-	  "(the answer is what one whole program prints), tests (it is done when "       \
-	  "--tests pass).",                                                              \
+	  "without code), program (the answer is what one whole program prints), "       \
+	  "tests (it is done when --tests pass).",                                       \
 	  OPT_COMMON(JUDGING, CHOICE, type, mode.mode),                                  \
-	  .choices = { "codeact", "react", "program", "tests" } },                       \
+	  .choices = { "codeact", "program", "tests" },                                  \
+	  .hint = "; react is gone: use codeact, which keeps a model's own reasoning" }, \
 	{                                                                                \
 		"tests", "FILE", NULL,                                                   \
 			"A unittest file, or one for pytest with --rootfs data, or "     \

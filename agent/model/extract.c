@@ -25,8 +25,6 @@ struct scan {
 	size_t blocks[BLOCK_KINDS];
 	bool open[BLOCK_KINDS]; /* the last block of the kind has no end */
 	bool imitated;
-	bool pretended;     /* the same, also before any block */
-	struct text *words; /* gets lines outside of blocks, or NULL */
 };
 
 /* inside the tags a model may still write a fence: take it off */
@@ -80,13 +78,9 @@ static void scan_reply(struct scan *s)
 		if (fence_opens(line, &b)) {
 			take_block(s, &b, line);
 		} else if (imitates(line)) {
-			s->pretended = true;
 			s->imitated = s->blocks[BLOCK_PYTHON] || s->blocks[BLOCK_PLAIN];
 			if (s->imitated)
 				return;
-		} else if (s->words && !s->pretended) {
-			text_add(s->words, line.at, line.length);
-			text_puts(s->words, "\n");
 		}
 	}
 }
@@ -116,11 +110,9 @@ static enum extract_kind choose(struct scan *s, struct extract *x)
 	return extract_kind(&x->code);
 }
 
-void extract_code(const char *reply, size_t length, struct extract *x, struct text *words)
+void extract_code(const char *reply, size_t length, struct extract *x)
 {
-	struct scan s = { .rest = { reply, length },
-			  .follow_strings = true,
-			  .words = words };
+	struct scan s = { .rest = { reply, length }, .follow_strings = true };
 
 	*x = (struct extract){ .closed = true };
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
@@ -130,7 +122,6 @@ void extract_code(const char *reply, size_t length, struct extract *x, struct te
 		return;
 	}
 	scan_reply(&s);
-	x->pretended = s.pretended;
 	x->kind = choose(&s, x);
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
 		text_free(&s.code[i]);

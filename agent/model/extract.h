@@ -61,18 +61,14 @@ struct extract {
 	size_t blocks;    /* how many were joined */
 	bool closed;      /* false where the last block has no end */
 	bool imitated;    /* the reply went on to make up an observation */
-	bool pretended;   /* the same, also before any block */
 };
 
 /**
  * extract_code() - Find the code in a reply
  * @reply:	Any bytes
  * @x:		Overwritten; free with text_free(&x->code)
- * @words:	Gets what stands around the code: lines of no block, up to one that tells
- *		an observation; or NULL
  */
-void extract_code(const char *reply, size_t length, struct extract *x,
-		  struct text *words);
+void extract_code(const char *reply, size_t length, struct extract *x);
 
 /** extract_kind() - What code is: EXTRACT_CODE, _EMPTY, _NOT_TEXT or _TOO_LONG */
 enum extract_kind extract_kind(const struct text *code);

@@ -13,8 +13,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from agent_scene import Watch, fence, read_terminal  # noqa: E402
-from ways_scene import (ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, Changing, WaysCase,  # noqa: E402
-                        writes)
+from ways_scene import ALLOW, RIGHT, STEPJAIL, TESTS, WRONG, WaysCase, writes  # noqa: E402
 
 
 class Options(WaysCase):
@@ -32,9 +31,11 @@ class Options(WaysCase):
         model = ["--model", self.script("x")]
         tests = self.path("test_add.py", TESTS)
         rows = [
-            (["--mode", "dance"], "none of codeact, react, program, tests"),
+            (["--mode", "dance"], "none of codeact, program, tests"),
             (["--mode", "tests"], "needs --tests"),
-            (["--mode", "react", "--tests", tests], "--tests belongs to --mode tests, not to react"),
+            (["--mode", "program", "--tests", tests],
+             "--tests belongs to --mode tests, not to program"),
+            (["--mode", "react"], "react is gone: use codeact"),
             (["--tests", tests], "--tests belongs to"),
             (["--mode", "tests", "--tests", "/no/such.py"], "/no/such.py"),
             (["--mode", "tests", "--tests", self.path("a-b.py", TESTS)], "can be imported"),
@@ -113,56 +114,6 @@ class Program(WaysCase):
         status, o, err = self.way("program", "--code-in", "tools", "--model",
                                   self.script("42", call, "DONE"))
         self.assertEqual((status, o["answer"]), (0, "42\n"), err)
-
-
-class React(WaysCase):
-    def test_kept_apart(self):
-        script = self.script(
-            "Thought: I multiply.\n" + fence("print(6 * 7)") + "Observation: 41\n",
-            "expect: 42\nThought: I know.\nObservation: 41\nAnswer: 41",
-            "expect: told an observation of its own\n" + fence("print(1)"),
-            "expect: held no thought\n**Thought:** that was it.\n**Answer:** It is\n42.")
-        transcript = self.path("t.jsonl")
-        status, o, err = self.way("react", "--model", script, "--transcript", transcript)
-        self.assertEqual((status, o["answer"]), (0, "It is\n42."), err)
-        events = self.events("t.jsonl")
-        thoughts = [(e["step"], e["thought"]) for e in events if e["event"] == "thought"]
-        self.assertEqual(thoughts, [(1, "I multiply."), (3, ""), (4, "that was it.")])
-        self.assertEqual([s.get("thought") for s in o["steps"]], ["I multiply.", None, ""])
-        self.assertEqual(o["steps"][0]["code"], "print(6 * 7)\n")
-        self.assertNotIn("41", o["steps"][0]["observation"])
-        self.assertEqual(self.run_agent("verify", transcript)[0], 0)
-        self.assertEqual(self.run_agent("replay", transcript, "--stepjail", STEPJAIL, *ALLOW)[0],
-                         0)
-
-    def test_by_calls(self):
-        # the scripted model says nothing beside a call
-        call = "call: python\n" + json.dumps({"code": "print(6 * 7)"})
-        status, o, err = self.way("react", "--code-in", "tools", "--model",
-                                  self.script(call, "expect: held no thought\nAnswer: 42"))
-        self.assertEqual((status, o["answer"], o["steps"][0]["thought"]), (0, "42", ""), err)
-
-    def test_words_beside_a_call(self):
-        def answers(n):
-            call = {"id": "c1", "type": "function",
-                    "function": {"name": "python", "arguments": '{"code": "print(6 * 7)"}'}}
-            return {"content": "Thought: I multiply.", "tool_calls": [call]} if n == 0 \
-                else "Thought: done.\nAnswer: 42"
-        with Changing(answers) as url:
-            status, o, err = self.way("react", "--code-in", "tools", "--model", "openai",
-                                      "--model-name", "m", "--base-url", url,
-                                      env=self.env(STEPJAIL_API_KEY="k"))
-        self.assertEqual((status, o["answer"]), (0, "42"), err)
-        self.assertEqual(o["steps"][0]["thought"], "I multiply.")
-        self.assertNotIn("no thought", o["steps"][0]["observation"])
-
-    def test_shown_apart(self):
-        status, out, _ = self.shown("react", "--model",
-                                    self.script("I multiply.\n" + fence("print(6 * 7)"), "42"))
-        self.assertEqual(status, 0)
-        lines = out.splitlines()
-        for line in ("  : I multiply.", "  > print(6 * 7)", "  | 42"):
-            self.assertIn(line, lines)
 
 
 class Tests(WaysCase):

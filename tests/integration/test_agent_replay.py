@@ -129,6 +129,21 @@ class Demo(ReplayCase):
         err = self.replay(status=125)
         self.one_line(err, "line 10 does not fit: it was changed", "only what was recorded")
 
+    def test_a_mode_that_is_gone(self):
+        """An older agent recorded thoughts beside the steps, which are steps like all others."""
+        def change(events):
+            events[0]["mode"] = "react"
+            for at, e in reversed(list(enumerate(events))):
+                if e["event"] == "code":
+                    events.insert(at, {"event": "thought", "step": e["step"], "thought": "I read."})
+                elif e["event"] == "step":
+                    e["thought"] = "I read."
+        self.rewrite(change)
+        self.assertIn("3 steps run again: nothing differs", self.replay())
+        got, out, err = self.run_agent("transcripts", "show", self.record)
+        self.assertEqual((got, err), (0, ""))
+        self.assertIn("step 3", out.lower())
+
     def test_another_tree(self):
         def change(events):
             (one,) = [e for e in events if e["event"] == "session"]

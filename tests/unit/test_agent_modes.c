@@ -58,7 +58,7 @@ static const struct {
 	{ "program", { .mode = MODE_PROGRAM }, false, NULL },
 	{ "tests of nothing", { .mode = MODE_TESTS }, false, "needs --tests" },
 	{ "tests elsewhere",
-	  { .mode = MODE_REACT, .tests = { .items = { "a.py" }, .count = 1 } },
+	  { .mode = MODE_PROGRAM, .tests = { .items = { "a.py" }, .count = 1 } },
 	  false,
 	  "--tests belongs" },
 	{ "no such file",
@@ -146,59 +146,6 @@ START_TEST(tests_are_bound_and_kept_open)
 }
 END_TEST
 
-#define F "```"
-
-static const struct {
-	const char *reply, *words;
-	bool pretended;
-} around[] = {
-	{ "No code.", "No code.\n", false },
-	{ "Before.\n" F "python\nx = 1\n" F "\nAfter.\n", "Before.\nAfter.\n", false },
-	{ "Before.\n" F "python\nx = 1\n" F "\nObservation: 1\nAfter.\n", "Before.\n",
-	  true },
-	{ "Observation: 1\nAfter.\n" F "python\nx\n" F "\n", "", true },
-	{ "A\n<execute_python>\nx\n</execute_python>\nB", "A\nB\n", false },
-};
-
-START_TEST(words_stand_around_code)
-{
-	struct text words = { 0 };
-	struct extract x;
-
-	extract_code(around[_i].reply, strlen(around[_i].reply), &x, &words);
-	ck_assert_str_eq(text_string(&words), around[_i].words);
-	ck_assert(x.pretended == around[_i].pretended);
-	text_free(&x.code);
-	text_free(&words);
-}
-END_TEST
-
-static const struct {
-	const char *reply, *answer;
-} claims[] = {
-	{ "42", "42" },
-	{ "Thought: yes.\nAnswer: 42", "42" },
-	{ "Thought: yes.\n**Final Answer:** It is\n42.\n", "It is\n42." },
-	{ "## Answer:\n42\n", "42" },
-	{ "The answer: 42", "The answer: 42" },
-	{ "Answer:\n", "Answer:\n" },
-};
-
-START_TEST(react_answers_behind_the_mark)
-{
-	struct loop *l = calloc(1, sizeof(*l));
-	struct text answer = { 0 };
-
-	ck_assert_ptr_nonnull(l);
-	text_puts(&l->reply.text, claims[_i].reply);
-	ck_assert_int_eq(react_claim(l, &answer), 1);
-	ck_assert_str_eq(text_string(&answer), claims[_i].answer);
-	text_free(&answer);
-	text_free(&l->reply.text);
-	free(l);
-}
-END_TEST
-
 static const struct {
 	const char *printed;
 	size_t total; /* 0: as printed */
@@ -263,8 +210,6 @@ Suite *agent_modes_suite(void)
 	tcase_add_loop_test(c, every_way_has_its_words, 0, MODE_COUNT);
 	tcase_add_loop_test(c, options_go_together, 0, (int)COUNT(plans));
 	tcase_add_loop_test(c, tests_are_bound_and_kept_open, 0, (int)COUNT(kinds));
-	tcase_add_loop_test(c, words_stand_around_code, 0, (int)COUNT(around));
-	tcase_add_loop_test(c, react_answers_behind_the_mark, 0, (int)COUNT(claims));
 	tcase_add_loop_test(c, program_answers_with_its_output, 0, (int)COUNT(programs));
 	suite_add_tcase(s, c);
 	return s;
