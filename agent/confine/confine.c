@@ -118,28 +118,24 @@ static int compare(const struct confine_facts *f, struct err *e)
 static int put_up(const struct confine_policy *p, uint64_t threads,
 		  struct confine_facts *f, struct err *e)
 {
-	int r = confine_early(e);
-
 	/* Landlock confines the calling thread alone */
-	if (r == 0 && threads != 1)
-		r = err_say(e, EBUSY, "confinement: there is more than one thread");
-	if (r == 0 && p->secret) {
-		f->has_secret = true;
-		r = secret_look(p->secret, p->secret_bytes, &f->secret, e);
-	}
-	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		r = err_set(e, errno, "confinement: no_new_privs");
-	if (r == 0)
-		r = drop_capabilities(e);
-	if (r == 0)
-		f->landlock_abi = r = confine_landlock_abi(e);
-	if (r > 0)
-		r = confine_files(p, f->landlock_abi, e);
+	if (threads != 1)
+		return err_say(e, EBUSY, "confinement: there is more than one thread");
+	f->has_secret = p->secret;
+	if (confine_early(e) < 0 ||
+	    (p->secret && secret_look(p->secret, p->secret_bytes, &f->secret, e) < 0))
+		return -e->errnum;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(e, errno, "confinement: no_new_privs");
+	f->landlock_abi = confine_landlock_abi(e);
+	if (f->landlock_abi < 0 || drop_capabilities(e) < 0 ||
+	    (f->landlock_abi && confine_files(p, f->landlock_abi, e) < 0))
+		return -e->errnum;
 	/* where nothing needs them, the filter refuses open() and socket() altogether */
 	f->files = f->landlock_abi >= 1 ||
 		   !(p->needs & (CONFINE_READ | CONFINE_CREATE | CONFINE_COLLECT));
 	f->ports = f->landlock_abi >= 4 || !(p->needs & CONFINE_CONNECT);
-	return r == 0 ? confine_calls(p->needs, e) : r;
+	return confine_calls(p->needs, e);
 }
 
 int confine_self(const struct confine_policy *p, struct confine_facts *f, struct err *e)
@@ -153,23 +149,17 @@ int confine_self(const struct confine_policy *p, struct confine_facts *f, struct
 		return err_set(e, errno, "confinement: /proc/self/status");
 	secret_forget_variables();
 
-	int r = read_status(fd, &before, e);
-
-	if (r == 0)
-		r = put_up(p, before.threads, f, e);
-	if (r == 0)
-		r = read_status(fd, &after, e);
-	if (r < 0)
-		return r;
+	if (read_status(fd, &before, e) < 0 || put_up(p, before.threads, f, e) < 0 ||
+	    read_status(fd, &after, e) < 0)
+		return -e->errnum;
 	f->no_new_privs = after.no_new_privs == 1;
 	f->seccomp = (int)after.seccomp;
 	f->filters =
 		after.filters == UINT64_MAX ? -1 : (int)(after.filters - before.filters);
 	f->caps = after.caps;
 	f->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0;
-	r = compare(f, e);
-	if (r < 0)
-		return r;
+	if (compare(f, e) < 0)
+		return -e->errnum;
 	confine_missing(p, f, &missing);
 	if (p->required && missing.length)
 		return err_say(e, EPERM, "--require-confinement: %s",

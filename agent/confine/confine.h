@@ -140,10 +140,8 @@ int confine_landlock_abi(struct err *e);
  */
 int confine_files(const struct confine_policy *p, int abi, struct err *e);
 
-/** confine_calls() - The seccomp filter of these needs; 0, or -errno */
+/** confine_calls() - The seccomp filter of these needs; 0, or -errno: -EINVAL where a row
+ * names no system call of any architecture */
 int confine_calls(unsigned int needs, struct err *e);
-
-/** confine_call_name() - Row @i's system call, or NULL behind the last: for tests */
-const char *confine_call_name(size_t i);
 
 #endif

@@ -35,6 +35,7 @@
 
 #define ALL 0U /* needed by every process */
 #define CONDITIONS_MAX 3
+#define DEADLY_MAX 16 /* calls of a row that nobody honest makes */
 
 /* glibc and the kernel read an int from a 64-bit register: the low half alone counts */
 #define INT 0xffffffffULL
@@ -243,86 +244,43 @@ static const struct {
 };
 
 /* nobody honest is here */
-static const char *const deadly[] = {
-	"execve",
-	"execveat",
-	"ptrace",
-	"process_vm_readv",
-	"process_vm_writev",
-	"process_madvise",
-	"pidfd_getfd",
-	"kcmp",
-	"unshare",
-	"setns",
-	"mount",
-	"umount2",
-	"pivot_root",
-	"chroot",
-	"move_mount",
-	"open_tree",
-	"fsopen",
-	"fsconfig",
-	"fsmount",
-	"fspick",
-	"mount_setattr",
-	"bpf",
-	"perf_event_open",
-	"io_uring_setup",
-	"io_uring_enter",
-	"io_uring_register",
-	"userfaultfd",
-	"keyctl",
-	"add_key",
-	"request_key",
-	"init_module",
-	"finit_module",
-	"delete_module",
-	"kexec_load",
-	"kexec_file_load",
-	"reboot",
-	"swapon",
-	"swapoff",
-	"acct",
-	"quotactl",
-	"syslog",
-	"sethostname",
-	"setdomainname",
-	"settimeofday",
-	"clock_settime",
-	"setuid",
-	"setgid",
-	"setreuid",
-	"setregid",
-	"setresuid",
-	"setresgid",
-	"setgroups",
-	"capset",
-	"modify_ldt",
-	"iopl",
-	"ioperm",
-	"personality",
-	"vhangup",
-	"open_by_handle_at",
-	"fanotify_init",
-	"lookup_dcookie",
+static const struct {
+	const char *why;
+	const char *calls[DEADLY_MAX];
+} deadly[] = {
+	{ "execute a program", { "execve", "execveat" } },
+	{ "look into another process, or change it",
+	  { "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+	    "pidfd_getfd", "kcmp" } },
+	{ "enter a namespace, change the tree of files",
+	  { "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "move_mount",
+	    "open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr" } },
+	{ "have the kernel act on its own",
+	  { "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter",
+	    "io_uring_register", "userfaultfd" } },
+	{ "use keys that the kernel holds", { "keyctl", "add_key", "request_key" } },
+	{ "change or replace the kernel",
+	  { "init_module", "finit_module", "delete_module", "kexec_load",
+	    "kexec_file_load", "reboot" } },
+	{ "administer the host",
+	  { "swapon", "swapoff", "acct", "quotactl", "syslog", "sethostname",
+	    "setdomainname", "settimeofday", "clock_settime", "vhangup" } },
+	{ "change users, groups and capabilities",
+	  { "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid",
+	    "setgroups", "capset" } },
+	{ "reach I/O ports, segments, another ABI",
+	  { "modify_ldt", "iopl", "ioperm", "personality" } },
+	{ "open files without a path, watch all of them",
+	  { "open_by_handle_at", "fanotify_init", "lookup_dcookie" } },
 };
-
-const char *confine_call_name(size_t i)
-{
-	if (i < COUNT(allowed))
-		return allowed[i].call;
-	i -= COUNT(allowed);
-	if (i < COUNT(answered))
-		return answered[i].call;
-	i -= COUNT(answered);
-	return i < COUNT(deadly) ? deadly[i] : NULL;
-}
 
 static int add(scmp_filter_ctx ctx, uint32_t action, const char *call, unsigned int count,
 	       const struct scmp_arg_cmp *when)
 {
 	int nr = seccomp_syscall_resolve_name(call);
 
+	if (nr == __NR_SCMP_ERROR)
+		return -EINVAL; /* a name that no architecture has */
 	/* below zero are calls that this architecture lacks */
 	return nr < 0 ? 0 : seccomp_rule_add_array(ctx, action, nr, count, when);
 }
@@ -349,8 +307,9 @@ static int build(scmp_filter_ctx ctx, unsigned int needs)
 	for (size_t i = 0; r == 0 && i < COUNT(answered); i++)
 		r = add(ctx, SCMP_ACT_ERRNO((uint32_t)answered[i].errnum),
 			answered[i].call, 0, NULL);
-	for (size_t i = 0; r == 0 && i < COUNT(deadly); i++)
-		r = add(ctx, SCMP_ACT_KILL_PROCESS, deadly[i], 0, NULL);
+	for (size_t i = 0; i < COUNT(deadly); i++)
+		for (size_t k = 0; r == 0 && k < DEADLY_MAX && deadly[i].calls[k]; k++)
+			r = add(ctx, SCMP_ACT_KILL_PROCESS, deadly[i].calls[k], 0, NULL);
 	return r;
 }
 

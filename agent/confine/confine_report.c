@@ -17,6 +17,11 @@ static const struct {
 	{ CONFINE_COLLECT, "collect" }, { CONFINE_CHILDREN, "children" },
 };
 
+static void add(cJSON *list, const char *word)
+{
+	(void)cJSON_AddItemToArray(list, cJSON_CreateString(word));
+}
+
 static void add_policy(cJSON *o, const struct confine_policy *p)
 {
 	cJSON *list = cJSON_AddArrayToObject(o, "needs");
@@ -26,30 +31,13 @@ static void add_policy(cJSON *o, const struct confine_policy *p)
 
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
 		if (p->needs & needs[i].need)
-			(void)cJSON_AddItemToArray(list,
-						   cJSON_CreateString(needs[i].name));
+			add(list, needs[i].name);
 	if (p->read_host)
-		(void)cJSON_AddItemToArray(
-			read, cJSON_CreateString("/ without /proc, /sys and /dev"));
+		add(read, "/ without /proc, /sys and /dev");
 	for (size_t i = 0; i < p->port_count; i++)
 		(void)cJSON_AddItemToArray(ports, cJSON_CreateNumber(p->ports[i]));
 	for (size_t i = 0; i < p->path_count; i++)
-		(void)cJSON_AddItemToArray(p->paths[i].makes ? create : read,
-					   cJSON_CreateString(p->paths[i].path));
-}
-
-static void add_secret(cJSON *o, const struct confine_facts *f)
-{
-	cJSON *key;
-
-	if (!f->has_secret) {
-		(void)cJSON_AddNullToObject(o, "key");
-		return;
-	}
-	key = cJSON_AddObjectToObject(o, "key");
-	(void)cJSON_AddBoolToObject(key, "dumped", f->secret.dumped);
-	(void)cJSON_AddBoolToObject(key, "forked", f->secret.forked);
-	(void)cJSON_AddBoolToObject(key, "locked", f->secret.locked);
+		add(p->paths[i].makes ? create : read, p->paths[i].path);
 }
 
 cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *f)
@@ -60,9 +48,9 @@ cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *
 
 	(void)snprintf(caps, sizeof(caps), "%016" PRIx64, f->caps);
 	if (!f->files)
-		(void)cJSON_AddItemToArray(lacking, cJSON_CreateString("files"));
+		add(lacking, "files");
 	if (!f->ports)
-		(void)cJSON_AddItemToArray(lacking, cJSON_CreateString("ports"));
+		add(lacking, "ports");
 	(void)cJSON_AddNumberToObject(o, "landlock_abi", f->landlock_abi);
 	(void)cJSON_AddBoolToObject(o, "no_new_privs", f->no_new_privs);
 	(void)cJSON_AddNumberToObject(o, "seccomp", f->seccomp);
@@ -72,7 +60,15 @@ cJSON *confine_json(const struct confine_policy *p, const struct confine_facts *
 		(void)cJSON_AddNumberToObject(o, "filters", f->filters);
 	(void)cJSON_AddStringToObject(o, "capabilities", caps);
 	(void)cJSON_AddBoolToObject(o, "dumpable", f->dumpable);
-	add_secret(o, f);
+	if (f->has_secret) {
+		cJSON *key = cJSON_AddObjectToObject(o, "key");
+
+		(void)cJSON_AddBoolToObject(key, "dumped", f->secret.dumped);
+		(void)cJSON_AddBoolToObject(key, "forked", f->secret.forked);
+		(void)cJSON_AddBoolToObject(key, "locked", f->secret.locked);
+	} else {
+		(void)cJSON_AddNullToObject(o, "key");
+	}
 	add_policy(o, p);
 	return o;
 }

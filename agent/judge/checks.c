@@ -140,9 +140,8 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 	return 0;
 }
 
-/* the same, with words for the model */
-static int ask_of(struct checks *v, enum checks_kind kind, const struct text *input,
-		  struct text *words, struct err *e)
+int checks_ask(struct checks *v, enum checks_kind kind, const struct text *input,
+	       struct text *words, struct err *e)
 {
 	cleanup_text struct text ending = { 0 };
 	cleanup_text struct text said = { 0 };
@@ -159,12 +158,6 @@ static int ask_of(struct checks *v, enum checks_kind kind, const struct text *in
 	return text_check(&said, "what a check printed", e);
 }
 
-int checks_answer(struct checks *v, const struct text *answer, struct text *words,
-		  struct err *e)
-{
-	return ask_of(v, CHECKS_ANSWER, answer, words, e);
-}
-
 int checks_reply(struct checks *v, const struct reply *reply, const struct text *code,
 		 struct text *words, struct err *e)
 {
@@ -176,7 +169,7 @@ int checks_reply(struct checks *v, const struct reply *reply, const struct text 
 		text_puts(&input, input.length ? "\n" : "");
 		text_add(&input, code->bytes, code->length);
 	}
-	return ask_of(v, CHECKS_REPLY, &input, words, e);
+	return checks_ask(v, CHECKS_REPLY, &input, words, e);
 }
 
 int checks_prompt(struct checks *v, const struct chat *chat, struct err *e)

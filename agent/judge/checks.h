@@ -70,18 +70,19 @@ int checks_plan(struct checks *v, const struct checks_options *o,
 int checks_prompt(struct checks *v, const struct chat *chat, struct err *e);
 
 /**
- * checks_reply() - Look at a reply
- * @code:	What would be run of it, or an empty text
+ * checks_ask() - Look at the answer, before it is taken for one
+ * @kind:	CHECKS_ANSWER
  * @words:	Gets what the model is told
  *
  * Return: as checks_prompt(), but 0 with @words
  */
+int checks_ask(struct checks *v, enum checks_kind kind, const struct text *input,
+	       struct text *words, struct err *e);
+
+/** checks_reply() - Look at a reply; @code: what would be run of it, or an empty text; as
+ * checks_ask() */
 int checks_reply(struct checks *v, const struct reply *reply, const struct text *code,
 		 struct text *words, struct err *e);
-
-/** checks_answer() - Look at the answer, before it is taken for one; as checks_reply() */
-int checks_answer(struct checks *v, const struct text *answer, struct text *words,
-		  struct err *e);
 
 /** checks_record() - The checks as an object for the transcript's beginning, their files
  * with digests; NULL with @e filled */

@@ -3,10 +3,9 @@
  * checks_plan.c - command lines of the checks, and their files: see checks.h
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "agent/base/file.h"
 #include "agent/base/json.h"
 #include "agent/base/path.h"
 #include "agent/judge/checks.h"
@@ -18,13 +17,10 @@
 static int look_at(const struct opt_list *files, size_t i, struct err *e)
 {
 	const char *path = files->items[i];
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
+	cleanup_fd int fd = file_open(path, "--check-file: ", e);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_set(e, errno, "--check-file: %s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_say(e, EINVAL, "--check-file: %s is not a regular file", path);
+	if (fd < 0)
+		return fd;
 	/* stepjail splits SRC:DST at its last colon */
 	if (strchr(path_last(path), ':'))
 		return err_say(

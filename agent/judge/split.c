@@ -3,6 +3,7 @@
  * split.c - a command line in one string, as words: see split.h
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,63 +13,33 @@
 
 static const char blanks[] = " \t\n";
 
-/* behind the closing quote, or NULL where there is none */
-static const char *take_single(const char *at, struct text *word)
-{
-	size_t length = strcspn(at, "'");
-
-	text_add(word, at, length);
-	return at[length] ? at + length + 1 : NULL;
-}
-
-/* a backslash stays, but before what it is there to quote */
-static const char *take_double(const char *at, struct text *word)
-{
-	for (; *at && *at != '"'; at++) {
-		if (*at == '\\' && at[1] && strchr("\"\\$`\n", at[1])) {
-			at++;
-			if (*at == '\n')
-				continue;
-		}
-		text_add(word, at, 1);
-	}
-	return *at ? at + 1 : NULL;
-}
-
-/* behind the word, or NULL with *why */
-static const char *take_word(const char *at, struct text *word, const char **why)
-{
-	while (at && *at && !strchr(blanks, *at)) {
-		char c = *at++;
-
-		*why = "a quote is not closed";
-		if (c == '\'') {
-			at = take_single(at, word);
-		} else if (c == '"') {
-			at = take_double(at, word);
-		} else if (c == '\\') {
-			*why = "nothing follows the backslash at its end";
-			if (*at && *at != '\n')
-				text_add(word, at, 1);
-			at = *at ? at + 1 : NULL;
-		} else {
-			text_add(word, &c, 1);
-		}
-	}
-	return at;
-}
-
 int split_words(const char *line, struct split *w, const char *what, struct err *e)
 {
 	*w = (struct split){ .count = 0 };
 	for (const char *at = line + strspn(line, blanks); *at;
 	     at += strspn(at, blanks)) {
 		cleanup_text struct text word = { 0 };
-		const char *why = "";
+		char quote = '\0'; /* that is open */
 
-		at = take_word(at, &word, &why);
-		if (!at)
-			return err_say(e, EINVAL, "%s: %s", what, why);
+		for (; *at && (quote || !strchr(blanks, *at)); at++) {
+			/* between double quotes one stays, but before what it quotes */
+			bool escape = *at == '\\' && quote != '\'' &&
+				      (!quote || (at[1] && strchr("\"\\$`\n", at[1])));
+
+			if (escape && !at[1])
+				return err_say(
+					e, EINVAL,
+					"%s: nothing follows the backslash at its end",
+					what);
+			if (!escape && quote && *at == quote)
+				quote = '\0';
+			else if (!escape && !quote && strchr("'\"", *at))
+				quote = *at;
+			else if (!escape || *++at != '\n')
+				text_add(&word, at, 1);
+		}
+		if (quote)
+			return err_say(e, EINVAL, "%s: a quote is not closed", what);
 		if (w->count == SPLIT_WORDS_MAX)
 			return err_say(e, E2BIG, "%s: more than %d words", what,
 				       SPLIT_WORDS_MAX);

@@ -5,10 +5,9 @@
  * Theory of operation
  *   client_run()  prepares: key, fds, connection, walls; says hello
  *   serve_one()	 reads one request, posts it, hands on what comes
- *   While a request runs, libcurl waits for the socket as well: until_ms() reads what the
- *   main process says there. Where that is nothing that it may say, this process ends.
+ *   While a request runs, libcurl asks again and again whether it is enough: enough()
+ *   reads what the main process says on the socket. Where that is nothing that it may say, this process ends.
  */
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,7 +28,7 @@
 
 struct running {
 	struct key *key;
-	struct http *http;
+	struct http http;
 	/* of the request that is served */
 	uint64_t until_ms;
 	bool streamed;
@@ -62,7 +61,7 @@ static struct client_header hear(void)
 	return h;
 }
 
-static uint64_t until_ms(void *arg)
+static bool enough(void *arg)
 {
 	struct running *r = arg;
 	struct pollfd p = { .fd = SOCKET, .events = POLLIN };
@@ -76,7 +75,7 @@ static uint64_t until_ms(void *arg)
 		if (last_ms < r->until_ms)
 			r->until_ms = last_ms;
 	}
-	return r->until_ms;
+	return units_left_ms(r->until_ms) == 0;
 }
 
 /* what may be a beginning of the key waits for what follows it */
@@ -115,9 +114,7 @@ static void take(void *arg, bool streamed, const char *bytes, size_t length)
 static void serve_one(struct running *r)
 {
 	const struct client_header asked = hear();
-	const struct http_asker asker = {
-		.take = take, .until_ms = until_ms, .fd = SOCKET, .arg = r
-	};
+	const struct http_asker asker = { take, enough, r };
 	struct http_end ended;
 	struct err e = { 0 };
 
@@ -131,7 +128,7 @@ static void serve_one(struct running *r)
 	r->until_ms = UINT64_MAX;
 	r->held_length = 0;
 
-	int errnum = -http_post(r->http, body, asked.length, &asker, &ended, &e);
+	int errnum = -http_post(&r->http, body, asked.length, &asker, &ended, &e);
 
 	hand_on(r, true);
 	(void)key_redact(r->key, e.text, strlen(e.text), true);
@@ -176,8 +173,6 @@ static int prepare(struct running *r, const struct client_plan *plan,
 	if (s < 0)
 		return s;
 	*socket = SOCKET;
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-		return err_say(e, ENOTSUP, "libcurl cannot be set up");
 	s = http_open(&r->http, &plan->place, &c->reach, r->key, e);
 	if (s == 0 && p.needs & CONFINE_NAMES)
 		reach_load_names();

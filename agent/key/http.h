@@ -5,6 +5,7 @@
 #ifndef STEPJAIL_AGENT_HTTP_H
 #define STEPJAIL_AGENT_HTTP_H
 
+#include <curl/curl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@
 #include "agent/key/reach.h"
 #include "init/err.h"
 
-struct http; /* a connection that is kept for the next request */
+#define HTTP_LINES 4 /* of headers that are sent */
 
 struct http_place {
 	const char *url;        /* see reach_server() */
@@ -25,11 +26,19 @@ struct http_place {
 struct http_asker {
 	/* the next bytes; @streamed: of an event stream with status 200 */
 	void (*take)(void *arg, bool streamed, const char *bytes, size_t length);
-	/* until when it may go on, of units_now_ms()'s clock; asked again and again, and
-	 * as soon as there is something to read from @fd */
-	uint64_t (*until_ms)(void *arg);
-	int fd;
+	/* whether it is enough; asked with each byte that moves, and once a second */
+	bool (*enough)(void *arg);
 	void *arg;
+};
+
+/* a connection, which is kept for the next request */
+struct http {
+	CURL *easy;
+	struct curl_slist lines[HTTP_LINES];
+	char words[CURL_ERROR_SIZE]; /* libcurl's, about a failure */
+	/* of the request that runs */
+	const struct http_asker *asker;
+	size_t head_bytes; /* of headers, and of trailers, which libcurl keeps all of */
 };
 
 struct http_end {
@@ -39,14 +48,14 @@ struct http_end {
 
 /**
  * http_open() - Get ready to post to one address
- * @h:		For http_close(), after a failure too
+ * @h:		Zeroed; stays where it is, and so do the strings of @place
  * @to:		From reach_server()
  * @key:	No key, no header. Refused on plain http to any host but this one. Stays
  *		valid, for its header is sent from where it is
  *
- * Return: 0, -EPERM (key in clear text), -ENOMEM or -ENOTSUP
+ * Return: 0, -EPERM (key in clear text) or -ENOTSUP
  */
-int http_open(struct http **h, const struct http_place *place, const struct reach *to,
+int http_open(struct http *h, const struct http_place *place, const struct reach *to,
 	      struct key *key, struct err *e);
 
 /**
@@ -57,14 +66,11 @@ int http_open(struct http **h, const struct http_place *place, const struct reac
  * (https_proxy and its like, see curl(1)) is asked, but for this host; to one, https is a
  * tunnel. A name look-up that has not ended is left to itself.
  *
- * Return: 0 for an answer of any status; -ECANCELED (the time was up); -EAGAIN (the
+ * Return: 0 for an answer of any status; -ECANCELED (it was enough); -EAGAIN (the
  * connection failed in a way that may pass, maybe in the middle of a stream); -EFBIG
  * (too many headers); -EIO (any other failure)
  */
 int http_post(struct http *h, const char *body, size_t length,
 	      const struct http_asker *asker, struct http_end *end, struct err *e);
-
-/** http_close() - Close the connection */
-void http_close(struct http *h);
 
 #endif

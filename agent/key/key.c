@@ -13,77 +13,66 @@
 #include "agent/key/key.h"
 #include "init/io.h"
 
-static void wipe(struct key *k)
-{
-	explicit_bzero(k, sizeof(*k));
-}
-
 /* a key goes into an HTTP header: what could end the header is refused */
 static int check(struct key *k, const char *source, struct err *e)
 {
 	while (k->length && strchr(" \t\r\n", k->bytes[k->length - 1]))
 		k->length--;
 	k->bytes[k->length] = '\0';
-	for (size_t i = 0; i < k->length; i++) {
-		if (k->bytes[i] > ' ' && k->bytes[i] <= '~')
-			continue;
-		wipe(k);
-		return err_say(
-			e, EINVAL,
-			"the key from %s holds a space or another byte that no key holds; give the key alone",
-			source);
-	}
+	for (size_t i = 0; i < k->length; i++)
+		if (k->bytes[i] <= ' ' || k->bytes[i] > '~')
+			return err_say(
+				e, EINVAL,
+				"the key from %s holds a space or another byte that no key holds; give the key alone",
+				source);
 	return 0;
 }
 
 static int load_file(struct key *k, const char *file, struct err *e)
 {
 	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -errno : io_read_text(fd, k->bytes, KEY_MAX);
+	int r;
 
-	if (fd < 0)
-		return err_set(e, errno, "--key-file: %s", file);
-
-	ssize_t n = io_read_all(fd, k->bytes, KEY_MAX);
-
-	if (n < 0 || n == KEY_MAX) {
-		wipe(k);
-		if (n < 0)
-			return err_set(e, (int)-n, "--key-file: %s", file);
+	if (n == -EFBIG)
 		return err_say(e, EFBIG, "--key-file: %s is too large to be a key", file);
-	}
+	if (n < 0)
+		return err_set(e, (int)-n, "--key-file: %s", file);
 	k->length = (size_t)n;
-
-	int r = check(k, file, e);
-
+	r = check(k, file, e);
 	if (r == 0 && !k->length)
 		return err_say(e, EINVAL, "--key-file: %s is empty", file);
 	return r;
 }
 
+static int load_variable(struct key *k, const char *provider, struct err *e)
+{
+	for (const char *const *name = secret_variables; *name; name++) {
+		const char *value = getenv(*name);
+		bool ours = name == secret_variables ||
+			    (provider && strcmp(*name, provider) == 0);
+
+		if (!ours || !value || !*value)
+			continue;
+		k->length = strlen(value);
+		if (k->length >= KEY_MAX)
+			return err_say(e, EFBIG, "%s is too long to be a key", *name);
+		memcpy(k->bytes, value, k->length);
+		return check(k, *name, e);
+	}
+	return 0;
+}
+
 int key_load(struct key *k, const char *file, const char *variable, struct err *e)
 {
-	const char *source = NULL;
-	int r = 0;
+	int r;
 
-	wipe(k);
-	for (const char *const *name = secret_variables; *name && !file && !source;
-	     name++) {
-		const char *value = getenv(*name);
-		size_t length = value ? strlen(value) : 0;
-
-		if (!length || (name != secret_variables &&
-				(!variable || strcmp(*name, variable) != 0)))
-			continue;
-		source = *name;
-		if (length >= KEY_MAX)
-			r = err_say(e, EFBIG, "%s is too long to be a key", source);
-		else
-			memcpy(k->bytes, value, k->length = length);
-	}
+	explicit_bzero(k, sizeof(*k));
+	r = file ? load_file(k, file, e) : load_variable(k, variable, e);
 	secret_forget_variables();
-	if (file)
-		return load_file(k, file, e);
-	return r < 0 || !source ? r : check(k, source, e);
+	if (r < 0)
+		explicit_bzero(k, sizeof(*k));
+	return r;
 }
 
 size_t key_redact(const struct key *k, char *bytes, size_t length, bool last)

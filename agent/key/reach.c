@@ -3,18 +3,15 @@
  * reach.c - what the model client may reach: see reach.h
  */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "agent/key/reach.h"
-#include "init/io.h"
 
 #define DNS_PORT 53 /* where an answer is too long for UDP */
 #define PROXY_PORT 1080
@@ -77,12 +74,15 @@ static bool is_here(const char *host)
 
 static int check_server(CURLU *parts, const char *url, struct reach *to, struct err *e)
 {
-	bool bad = curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK;
-	cleanup_part char *scheme = bad ? NULL : part(parts, CURLUPART_SCHEME, 0);
-	cleanup_part char *host = bad ? NULL : part(parts, CURLUPART_HOST, 0);
-	cleanup_part char *user = bad ? NULL : part(parts, CURLUPART_USER, 0);
+	CURLUcode bad = curl_url_set(parts, CURLUPART_URL, url, CURLU_DISALLOW_USER);
+	cleanup_part char *scheme = part(parts, CURLUPART_SCHEME, 0);
+	cleanup_part char *host = part(parts, CURLUPART_HOST, 0);
 
-	if (!scheme || !host)
+	if (bad == CURLUE_USER_NOT_ALLOWED)
+		return err_say(
+			e, EINVAL,
+			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
+	if (bad || !scheme || !host)
 		return err_say(
 			e, EINVAL,
 			"--base-url: '%.200s' is not an address such as https://api.openai.com/v1",
@@ -91,10 +91,6 @@ static int check_server(CURLU *parts, const char *url, struct reach *to, struct 
 		return err_say(e, EINVAL,
 			       "--base-url: '%s' is not spoken; only http and https",
 			       scheme);
-	if (user)
-		return err_say(
-			e, EINVAL,
-			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
 	*to = (struct reach){ .https = scheme[4] == 's', .here = is_here(host) };
 	return 0;
 }
@@ -139,37 +135,28 @@ static int add_proxies(struct confine_policy *p, bool https, struct err *e)
 	return r;
 }
 
-/* the services behind "hosts:", loaded for good; files and dns are libc's own by now. A
- * word in brackets, what to do after one, is no library's name, or that of none there
- * is. */
-static void load_services(char *line)
-{
-	char *rest = NULL;
-
-	for (char *word = strtok_r(line, " \t", &rest); word;
-	     word = strtok_r(NULL, " \t", &rest)) {
-		char file[80];
-
-		if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
-			continue;
-		(void)snprintf(file, sizeof(file), "libnss_%.40s.so.2", word);
-		(void)dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-	}
-}
-
 void reach_load_names(void)
 {
-	char text[NSSWITCH_BYTES];
-	char *rest = NULL;
+	FILE *names = fopen("/etc/nsswitch.conf", "re");
+	char line[NSSWITCH_BYTES], file[80];
 
-	if (io_read_file_at(AT_FDCWD, "/etc/nsswitch.conf", text, sizeof(text)) < 0)
-		return;
-	for (char *line = strtok_r(text, "\n", &rest); line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		line += strspn(line, " \t");
-		if (strncmp(line, "hosts:", 6) == 0)
-			load_services(line + 6);
+	while (names && fgets(line, sizeof(line), names)) {
+		char *rest = NULL;
+		char *word = strtok_r(line, " \t\n", &rest);
+
+		if (!word || strncmp(word, "hosts:", 6) != 0)
+			continue;
+		/* the services behind it, loaded for good; files and dns are libc's own by
+		 * now. A word in brackets, what to do after one, is no library's name */
+		for (word += 6; word; word = strtok_r(NULL, " \t\n", &rest)) {
+			if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+				continue;
+			(void)snprintf(file, sizeof(file), "libnss_%.40s.so.2", word);
+			(void)dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+		}
 	}
+	if (names)
+		(void)fclose(names);
 }
 
 static int add_files(struct confine_policy *p, struct err *e)

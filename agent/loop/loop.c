@@ -229,7 +229,8 @@ static int judged(struct loop *l, struct err *e)
 		r = hear_judge(l, "tests", tests_ask(&l->work->tests, words, e), e);
 	if (r > 0 && l->checks->line[CHECKS_ANSWER])
 		r = hear_judge(l, "check-answer",
-			       checks_answer(l->checks, &l->answer, words, e), e);
+			       checks_ask(l->checks, CHECKS_ANSWER, &l->answer, words, e),
+			       e);
 	if (r <= 0)
 		text_clear(&l->answer);
 	l->refused = l->refused || r == 0;

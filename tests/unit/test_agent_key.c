@@ -248,7 +248,7 @@ START_TEST(addresses_are_checked)
 	struct key k = { 0 };
 	struct confine_policy policy = { 0 };
 	struct reach to;
-	struct http *h = NULL;
+	struct http h = { 0 };
 	struct err e = { 0 };
 
 	if (urls[_i].key) {
@@ -265,7 +265,7 @@ START_TEST(addresses_are_checked)
 					      .key_prefix = "Authorization: Bearer " },
 			&to, &k, &e);
 	ck_assert_msg(r == urls[_i].r, "%s: %d %s", urls[_i].url, r, e.text);
-	http_close(h);
+	curl_easy_cleanup(h.easy);
 }
 END_TEST
 
