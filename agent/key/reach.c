@@ -16,25 +16,20 @@
 #define DNS_PORT 53 /* where an answer is too long for UDP */
 #define PROXY_PORT 1080
 #define NSSWITCH_BYTES 8192
+#define PATHS_MAX 12 /* of a row */
 
 /* beside what libcurl names itself: where Debian's certificates are links to;
  * getaddrinfo(3), resolv.conf(5) and where it may be a link to, hosts(5), gai.conf(5) */
 static const struct {
 	unsigned int need;
-	const char *path;
+	const char *paths[PATHS_MAX];
 } files[] = {
-	{ CONFINE_CONNECT, "/usr/share/ca-certificates" },
-	{ CONFINE_CONNECT, "/usr/local/share/ca-certificates" },
-	{ CONFINE_NAMES, "/etc/resolv.conf" },
-	{ CONFINE_NAMES, "/run/systemd/resolve" },
-	{ CONFINE_NAMES, "/run/NetworkManager" },
-	{ CONFINE_NAMES, "/run/resolvconf" },
-	{ CONFINE_NAMES, "/etc/hosts" },
-	{ CONFINE_NAMES, "/etc/nsswitch.conf" },
-	{ CONFINE_NAMES, "/etc/host.conf" },
-	{ CONFINE_NAMES, "/etc/gai.conf" },
-	{ CONFINE_NAMES, "/etc/services" },
-	{ CONFINE_NAMES, "/etc/protocols" },
+	{ CONFINE_CONNECT,
+	  { "/usr/share/ca-certificates", "/usr/local/share/ca-certificates" } },
+	{ CONFINE_NAMES,
+	  { "/etc/resolv.conf", "/run/systemd/resolve", "/run/NetworkManager",
+	    "/run/resolvconf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf",
+	    "/etc/gai.conf", "/etc/services", "/etc/protocols" } },
 };
 
 static void free_parts(CURLU **parts)
@@ -167,9 +162,11 @@ static int add_files(struct confine_policy *p, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < COUNT(own); i++)
 		r = own[i] ? confine_add_path(p, own[i], 0, e) : 0;
-	for (size_t i = 0; r == 0 && i < COUNT(files); i++)
-		if (p->needs & files[i].need)
-			r = confine_add_path(p, files[i].path, 0, e);
+	for (size_t i = 0; i < COUNT(files); i++)
+		for (size_t k = 0; r == 0 && p->needs & files[i].need && k < PATHS_MAX &&
+				   files[i].paths[k];
+		     k++)
+			r = confine_add_path(p, files[i].paths[k], 0, e);
 	return r;
 }
 

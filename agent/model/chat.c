@@ -109,11 +109,6 @@ uint64_t chat_bytes(const struct chat *c)
 	return bytes;
 }
 
-const char *chat_last(const struct chat *c)
-{
-	return c->count ? c->list[c->count - 1].text : "";
-}
-
 static void free_message(struct message *m)
 {
 	for (size_t i = 0; i < m->call_count; i++)

@@ -53,9 +53,6 @@ int chat_add_observation(struct chat *c, const char *text, size_t length, struct
 /** chat_bytes() - Of all texts, and something for what is written around each */
 uint64_t chat_bytes(const struct chat *c);
 
-/** chat_last() - Text of the last message, "" where there is none */
-const char *chat_last(const struct chat *c);
-
 /** chat_free() - Free all messages */
 void chat_free(struct chat *c);
 

@@ -9,26 +9,18 @@
 #include "agent/model/pylex.h"
 
 #define TAG_CLOSE "</execute_python>"
+#define KIND_WORDS 8
 
 /* the first word behind a fence, in any case, a version behind it left out */
 static const struct {
-	const char *word;
 	enum block_kind kind;
-} words[] = {
-	{ "python", BLOCK_PYTHON },
-	{ "py", BLOCK_PYTHON },
-	{ "ipython", BLOCK_PYTHON },
-	{ "cpython", BLOCK_PYTHON },
-	{ "execute_python", BLOCK_PYTHON },
-	{ "tool_code", BLOCK_PYTHON },
-	{ "bash", BLOCK_SHELL },
-	{ "sh", BLOCK_SHELL },
-	{ "shell", BLOCK_SHELL },
-	{ "zsh", BLOCK_SHELL },
-	{ "console", BLOCK_SHELL },
-	{ "shell-session", BLOCK_SHELL },
-	{ "powershell", BLOCK_SHELL },
-	{ "cmd", BLOCK_SHELL },
+	const char *words[KIND_WORDS];
+} kinds[] = {
+	{ BLOCK_PYTHON,
+	  { "python", "py", "ipython", "cpython", "execute_python", "tool_code" } },
+	{ BLOCK_SHELL,
+	  { "bash", "sh", "shell", "zsh", "console", "shell-session", "powershell",
+	    "cmd" } },
 };
 
 struct span fence_line(struct span *rest)
@@ -112,10 +104,11 @@ static enum block_kind kind_of(const char *info, size_t length)
 		return BLOCK_PLAIN;
 	while (word && strchr("0123456789.", info[start + word - 1])) /* "python3.11" */
 		word--;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i].word) == word &&
-		    strncasecmp(words[i].word, info + start, word) == 0)
-			return words[i].kind;
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		for (size_t k = 0; k < KIND_WORDS && kinds[i].words[k]; k++)
+			if (strlen(kinds[i].words[k]) == word &&
+			    strncasecmp(kinds[i].words[k], info + start, word) == 0)
+				return kinds[i].kind;
 	return BLOCK_OTHER;
 }
 

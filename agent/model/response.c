@@ -12,24 +12,21 @@
 #include "agent/base/utf8.h"
 #include "agent/model/response.h"
 
+#define FAULT_NAMES 5
+
 /* error.code, error.type or an error's own name, as servers have them */
 static const struct {
-	const char *name;
 	enum fault fault;
+	const char *names[FAULT_NAMES];
 } faults[] = {
-	{ "insufficient_quota", FAULT_QUOTA },
-	{ "billing_hard_limit_reached", FAULT_QUOTA },
-	{ "billing_not_active", FAULT_QUOTA },
-	{ "billing_error", FAULT_QUOTA },
-	{ "quota_exceeded", FAULT_QUOTA },
-	{ "context_length_exceeded", FAULT_LENGTH },
-	{ "exceed_context_size_error", FAULT_LENGTH },
-	{ "invalid_request_error", FAULT_LASTING },
-	{ "authentication_error", FAULT_LASTING },
-	{ "permission_error", FAULT_LASTING },
-	{ "not_found_error", FAULT_LASTING },
-	{ "request_too_large", FAULT_LASTING },
-	{ "rate_limit_exceeded", FAULT_UNKNOWN }, /* whatever its type */
+	{ FAULT_QUOTA,
+	  { "insufficient_quota", "billing_hard_limit_reached", "billing_not_active",
+	    "billing_error", "quota_exceeded" } },
+	{ FAULT_LENGTH, { "context_length_exceeded", "exceed_context_size_error" } },
+	{ FAULT_LASTING,
+	  { "invalid_request_error", "authentication_error", "permission_error",
+	    "not_found_error", "request_too_large" } },
+	{ FAULT_UNKNOWN, { "rate_limit_exceeded" } }, /* whatever its type */
 };
 
 /* where servers have no name for it: words of their message, in small letters */
@@ -78,16 +75,12 @@ void response_begin(struct response *a, const struct dialect *dialect,
 	reply_begin(reply);
 }
 
-void response_free(struct response *a)
-{
-	sse_free(&a->sse);
-}
-
 static void find_fault(const char *name, enum fault *fault)
 {
 	for (size_t i = 0; i < COUNT(faults); i++)
-		if (strcmp(name, faults[i].name) == 0)
-			*fault = faults[i].fault;
+		for (size_t k = 0; k < FAULT_NAMES && faults[i].names[k]; k++)
+			if (strcmp(name, faults[i].names[k]) == 0)
+				*fault = faults[i].fault;
 }
 
 /* words for an error line, in quotes behind a colon; nothing where there are none. The
@@ -121,16 +114,6 @@ enum fault response_fault(const cJSON *body, const struct mask *mask, struct tex
 	if (fault == FAULT_QUOTA)
 		text_puts(words, " (no waiting mends a used-up quota)");
 	return fault;
-}
-
-void response_cached(const struct response *a, struct usage *u)
-{
-	uint64_t asked = a->prompt_tokens;
-	uint64_t cached = a->cached_tokens < asked ? a->cached_tokens : asked;
-	uint64_t written = a->cache_write_tokens;
-
-	u->cached_tokens += cached;
-	u->cache_write_tokens += written < asked - cached ? written : asked - cached;
 }
 
 void response_finish(struct response *a, const char *word)
@@ -169,24 +152,22 @@ void response_arguments(struct call *c, const cJSON *piece)
 		json_print(piece, &c->arguments);
 }
 
-/* what a server says in place of an answer, or in the middle of one */
+/* what a server says in place of an answer, or in the middle of one; 0 where it says
+ * nothing */
 static int fail(const struct response *a, const cJSON *body, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	enum fault fault = response_fault(body, a->mask, &words);
-	int errnum = fault == FAULT_LENGTH                            ? EMSGSIZE
-		     : fault == FAULT_QUOTA || fault == FAULT_LASTING ? EBADMSG
-								      : EAGAIN;
-
-	return err_say(e, errnum, "the model's server failed in its answer%s",
-		       text_string(&words));
-}
-
-static bool tells_error(const cJSON *body)
-{
 	const cJSON *error = json_get(body, "error");
+	enum fault fault;
 
-	return cJSON_IsObject(error) || cJSON_IsString(error);
+	if (!cJSON_IsObject(error) && !cJSON_IsString(error))
+		return 0;
+	fault = response_fault(body, a->mask, &words);
+	return err_say(e,
+		       fault == FAULT_LENGTH    ? EMSGSIZE
+		       : fault == FAULT_UNKNOWN ? EAGAIN
+						: EBADMSG,
+		       "the model's server failed in its answer%s", text_string(&words));
 }
 
 /* every piece that did not fit is found here, and not where it was added */
@@ -221,9 +202,7 @@ static int take_json(struct response *a, char *json, size_t length, bool streame
 			    "an event of the model's answer is not a JSON object");
 	else if (!root)
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
-	else if (tells_error(root))
-		r = fail(a, root, e);
-	else
+	else if ((r = fail(a, root, e)) == 0)
 		r = (streamed ? a->dialect->event : a->dialect->whole)(a, root, e);
 	cJSON_Delete(root);
 	if (!streamed)
@@ -252,11 +231,11 @@ int response_end(struct response *a, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
 
-	if (!a->begun && !a->ended && !a->done)
-		return err_say(e, EAGAIN, "the model's answer broke off before it began");
 	if (!a->ended && !a->done)
-		return err_say(e, EAGAIN,
-			       "the model's answer broke off: its end is missing");
+		return err_say(
+			e, EAGAIN, "%s",
+			a->begun ? "the model's answer broke off: its end is missing"
+				 : "the model's answer broke off before it began");
 	if (a->reply->finish != FINISH_REFUSED)
 		return 0;
 	quote(a->mask, text_string(&a->reply->text), &words);

@@ -61,6 +61,7 @@ int response_ask(const struct dialect *dialect, const struct question *q,
 
 /**
  * response_begin() - Get ready for an answer
+ * @a:		Overwritten; sse_free(&a->sse) at the end
  * @reply:	Emptied; what comes goes there
  */
 void response_begin(struct response *a, const struct dialect *dialect,
@@ -90,9 +91,6 @@ int response_body(struct response *a, char *body, size_t length, struct err *e);
  */
 int response_end(struct response *a, struct err *e);
 
-/** response_free() - Free what is not the reply's */
-void response_free(struct response *a);
-
 /* what kind of failure a server tells of */
 enum fault {
 	FAULT_UNKNOWN, /* its status decides; in an answer it may pass */
@@ -109,13 +107,6 @@ enum fault {
  *		cut, and what it means for a user; stays empty where there is neither
  */
 enum fault response_fault(const cJSON *body, const struct mask *mask, struct text *words);
-
-/**
- * response_cached() - Add the tokens of the prompt that a cache had, or has now
- *
- * They have prices of their own. No more are believed than the prompt had.
- */
-void response_cached(const struct response *a, struct usage *u);
 
 /** response_finish() - The model has come to its end, by a server's word for it; NULL:
  * it has not */

@@ -41,15 +41,15 @@
 #define TURN "--- turn"
 #define CUT_OFF "finish: length"
 
-/* what is behind a word at a line's beginning; NULL where it does not begin so */
-static const char *behind(struct span line, const char *word, size_t *length)
+/* takes a word off a line's beginning; false where it does not begin so */
+static bool skip(struct span *line, const char *word)
 {
 	size_t n = strlen(word);
 
-	if (line.length < n || memcmp(line.at, word, n) != 0)
-		return NULL;
-	*length = line.length - n;
-	return line.at + n;
+	if (line->length < n || memcmp(line->at, word, n) != 0)
+		return false;
+	*line = (struct span){ line->at + n, line->length - n };
+	return true;
 }
 
 static struct span peek(const struct script *s)
@@ -68,10 +68,9 @@ static struct span next_line(struct script *s)
 /* a turn's line is next, or the end */
 static bool at_turn(const struct script *s)
 {
-	struct span rest;
+	struct span line = peek(s);
 
-	rest.at = behind(peek(s), TURN, &rest.length);
-	return !s->rest.length || (rest.at && fence_blank(rest));
+	return !s->rest.length || (skip(&line, TURN) && fence_blank(line));
 }
 
 static int read_script(struct script *s, struct err *e)
@@ -115,19 +114,19 @@ int scripted_open(struct model *m, struct err *e)
 	return 0;
 }
 
-static int expect(const struct script *s, const struct chat *chat, const char *text,
-		  size_t length, struct err *e)
+static int expect(const struct script *s, const struct chat *chat, struct span text,
+		  struct err *e)
 {
 	cleanup_text struct text shown = { 0 };
-	const char *last = chat_last(chat);
+	const char *last = chat->count ? chat->list[chat->count - 1].text : "";
 
-	if (memmem(last, strlen(last), text, length))
+	if (memmem(last, strlen(last), text.at, text.length))
 		return 1;
 	escape_name(&shown, last, utf8_floor(last, strlen(last), 200));
 	return err_say(
 		e, EPROTO,
 		"%s:%zu: turn %zu expects '%.*s', which the message it answers does not hold; that begins: %s",
-		s->path, s->line + 1, s->turn + 1, (int)length, text,
+		s->path, s->line + 1, s->turn + 1, (int)text.length, text.at,
 		text_string(&shown));
 }
 
@@ -137,23 +136,22 @@ static int look_at_header(const struct script *s, const struct chat *chat,
 			  struct reply *reply, struct err *e)
 {
 	struct span line = peek(s);
-	const char *text;
-	size_t length;
+	struct span rest = line;
 
-	if (behind(line, CUT_OFF, &length) && !length) {
+	if (skip(&rest, CUT_OFF) && !rest.length) {
 		reply->finish = FINISH_LENGTH;
 		return 1;
 	}
-	if ((text = behind(line, "call: ", &length)) && length) {
+	rest = line;
+	if (skip(&rest, "call: ") && rest.length) {
 		cleanup_text struct text name = { 0 };
 
-		text_add(&name, text, length);
+		text_add(&name, rest.at, rest.length);
 		call_name(reply_call(reply, 0, ""), text_string(&name));
 		return 1;
 	}
-	if ((text = behind(line, "expect: ", &length)) && length)
-		return expect(s, chat, text, length, e);
-	return 0;
+	rest = line;
+	return skip(&rest, "expect: ") && rest.length ? expect(s, chat, rest, e) : 0;
 }
 
 int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,

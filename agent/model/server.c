@@ -210,6 +210,8 @@ static void count(const struct turn *t)
 	uint64_t asked = a->prompt_tokens;
 	uint64_t answered = a->completion_tokens;
 	uint64_t said = a->reply->text.length + a->reply->reasoning.length;
+	uint64_t written = a->cache_write_tokens;
+	uint64_t cached = a->cached_tokens < asked ? a->cached_tokens : asked;
 
 	if (!a->begun && !a->ended)
 		return;
@@ -225,7 +227,10 @@ static void count(const struct turn *t)
 	if (!answered || (!a->ended && answered < said))
 		answered = said; /* of what broke off, the last count never came */
 	u->prompt_tokens += asked;
-	response_cached(a, u);
+	/* these have prices of their own; no more are believed than the prompt had */
+	u->cached_tokens += cached;
+	u->cache_write_tokens +=
+		written < a->prompt_tokens - cached ? written : a->prompt_tokens - cached;
 	u->completion_tokens += answered;
 }
 
@@ -258,7 +263,7 @@ static int attempt(struct turn *t, struct err *e)
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
 	text_free(&t->http.body);
-	response_free(&t->answer);
+	sse_free(&t->answer.sse);
 	return r;
 }
 
