@@ -81,11 +81,6 @@ uint64_t clip_take(const struct clip *c, struct text *head, struct text *tail)
 	return c->total - whole - (c->tail_length - skip);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\r' || c == '\n';
-}
-
 void clip_last_line(const struct clip *c, struct text *line)
 {
 	cleanup_text struct text head = { 0 };
@@ -96,7 +91,7 @@ void clip_last_line(const struct clip *c, struct text *line)
 	const struct text *all = tail.length ? &tail : &head;
 	size_t end = all->length;
 
-	while (end && is_blank(all->bytes[end - 1]))
+	while (end && memchr(" \r\n", all->bytes[end - 1], 3))
 		end--;
 
 	size_t start = end;

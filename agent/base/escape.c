@@ -105,21 +105,14 @@ void escape_name(struct text *out, const void *bytes, size_t length)
 
 void escape_lines(struct text *out, const char *prefix, const void *bytes, size_t length)
 {
-	const char *at = bytes;
+	struct span rest = { bytes, length };
 
-	while (length) {
-		const char *end = memchr(at, '\n', length);
-		size_t line = end ? (size_t)(end - at) : length;
-		size_t shown = line;
+	while (rest.length) {
+		struct span line = span_line(&rest);
 
-		if (end && shown && at[shown - 1] == '\r')
-			shown--;
 		text_puts(out, prefix);
-		escape_line(out, at, shown);
+		escape_line(out, line.at, line.length);
 		text_puts(out, "\n");
-		line += end ? 1 : 0;
-		at += line;
-		length -= line;
 	}
 }
 
@@ -201,15 +194,16 @@ static size_t next_row(struct text *out, const char *mark, size_t last)
 
 /* a line, broken where it is too long, each part behind the mark: between words, if that
  * leaves no row half empty */
-static void fold_line(struct text *out, const char *mark, const char *at, size_t length,
+static void fold_line(struct text *out, const char *mark, struct span line,
 		      size_t columns)
 {
 	size_t column = 0;
 	size_t last = 0; /* where the row's last word begins, 0 for none */
 
-	while (length && !out->failed) {
+	while (line.length && !out->failed) {
 		uint32_t point = 0;
-		size_t n = utf8_decode((const unsigned char *)at, length, &point);
+		size_t n =
+			utf8_decode((const unsigned char *)line.at, line.length, &point);
 		/* it belongs to what stands before it, and may make that wider */
 		bool selector = point == 0xfe0e || point == 0xfe0f;
 
@@ -219,12 +213,11 @@ static void fold_line(struct text *out, const char *mark, const char *at, size_t
 			column = next_row(out, mark, last ? last : out->length);
 			last = 0;
 		}
-		text_add(out, at, n);
+		text_add(out, line.at, n);
 		column += escape_cells(point, column);
 		if (point == ' ' && column > columns / 2)
 			last = out->length;
-		at += n;
-		length -= n;
+		line = span_skip(line, n);
 	}
 }
 
@@ -232,16 +225,12 @@ void escape_fold(struct text *out, const char *mark, const void *lines, size_t l
 		 size_t columns)
 {
 	size_t least = strlen(mark) + 8;
-	const char *at = lines;
+	struct span rest = { lines, length };
 
-	while (length) {
-		const char *end = memchr(at, '\n', length);
-		size_t line = end ? (size_t)(end - at) : length;
+	while (rest.length) {
+		struct span line = span_line(&rest);
 
-		fold_line(out, mark, at, line, columns > least ? columns : least);
-		text_puts(out, end ? "\n" : "");
-		line += end ? 1 : 0;
-		at += line;
-		length -= line;
+		fold_line(out, mark, line, columns > least ? columns : least);
+		text_puts(out, line.at + line.length < rest.at ? "\n" : "");
 	}
 }

@@ -27,14 +27,23 @@ int file_look(int folder, const char *path, int flags, struct stat *st)
 	return fd < 0 ? -errno : fd;
 }
 
+int file_look_at(const char *path, const char *option, struct stat *st, struct err *e)
+{
+	int fd = file_look(AT_FDCWD, path, 0, st);
+
+	if (fd == -EINVAL)
+		return err_say(e, EINVAL, "%s%s is not a regular file", option, path);
+	return fd < 0 ? err_set(e, -fd, "%s%s", option, path) : fd;
+}
+
 int file_open(const char *path, const char *option, struct err *e)
 {
 	struct stat st;
-	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
+	cleanup_fd int fd = file_look_at(path, option, &st, e);
 
-	if (fd == -EINVAL || (fd >= 0 && !S_ISREG(st.st_mode)))
+	if (fd >= 0 && S_ISDIR(st.st_mode))
 		return err_say(e, EINVAL, "%s%s is not a regular file", option, path);
-	return fd < 0 ? err_set(e, -fd, "%s%s", option, path) : io_steal_fd(&fd);
+	return io_steal_fd(&fd);
 }
 
 int file_read(const char *path, const char *option, struct text *into, struct err *e)

@@ -25,10 +25,14 @@
  */
 int file_look(int folder, const char *path, int flags, struct stat *st);
 
+/** file_look_at() - The same of a path of the user's; @option begins an error that names it,
+ * "--check-file: "; may be "" */
+int file_look_at(const char *path, const char *option, struct stat *st, struct err *e);
+
 /**
  * file_open() - Open a regular file to read it; of a pipe or a device nobody waits for
  * bytes
- * @option:	Begins an error, "--check-file: "; may be ""
+ * @option:	As above
  *
  * Return: an fd, or -errno with a line that names the file
  */

@@ -73,9 +73,9 @@ int folder_make(int folder, const char *name, mode_t mode)
 
 int folder_begin(struct folder_file *f, int folder, mode_t mode)
 {
-	char nonce[NONCE_HEX];
+	char nonce[SECRET_NONCE_HEX];
 	struct err e;
-	int r = nonce_make(nonce, &e);
+	int r = secret_nonce(nonce, &e);
 
 	*f = (struct folder_file){ .folder = folder, .fd = -1 };
 	if (r < 0)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/nonce.h"
+#include "agent/base/secret.h"
 #include "agent/base/text.h"
 #include "init/err.h"
 
@@ -22,7 +22,7 @@ struct folder {
 	struct text path; /* absolute */
 };
 
-#define FOLDER_TEMPORARY (sizeof(".stepjail-.part") + NONCE_HEX)
+#define FOLDER_TEMPORARY (sizeof(".stepjail-.part") + SECRET_NONCE_HEX)
 
 #define FOLDER_NONE ((struct folder){ .fd = -1 })
 

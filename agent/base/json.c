@@ -135,12 +135,11 @@ const char *json_text(const cJSON *object, const char *name)
 
 bool json_u32(const cJSON *object, const char *name, uint32_t *n)
 {
-	const cJSON *item = json_get(object, name);
+	uint64_t count;
 
-	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) ||
-	    item->valuedouble > UINT32_MAX)
+	if (!json_count(object, name, &count) || count > UINT32_MAX)
 		return false;
-	*n = (uint32_t)item->valuedouble;
+	*n = (uint32_t)count;
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include "agent/base/secret.h"
 
@@ -44,6 +45,17 @@ void *secret_new(size_t bytes, struct err *e)
 	/* beyond RLIMIT_MEMLOCK it may be swapped, which is told and is no failure */
 	(void)mlock(pages, bytes);
 	return pages;
+}
+
+int secret_nonce(char hex[SECRET_NONCE_HEX], struct err *e)
+{
+	unsigned char bytes[SECRET_NONCE_HEX / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return err_set(e, errno, "getrandom");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
 }
 
 int secret_look(const void *secret, size_t bytes, struct secret_facts *facts,

@@ -14,6 +14,8 @@
 
 #include "init/err.h"
 
+#define SECRET_NONCE_HEX 33 /* with the NUL */
+
 /* what /proc/self/smaps tells of such memory */
 struct secret_facts {
 	bool dumped; /* may be in a core dump */
@@ -41,6 +43,10 @@ extern const char *const secret_variables[];
  * not show them any longer either.
  */
 void secret_forget_variables(void);
+
+/** secret_nonce() - A word that nobody can guess: fresh random bytes, in hex; 0, or -errno
+ * of getrandom(2) */
+int secret_nonce(char hex[SECRET_NONCE_HEX], struct err *e);
 
 /**
  * secret_look() - Read back how the kernel treats it, the worst of its pages

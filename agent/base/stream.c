@@ -19,12 +19,6 @@ static void add(struct stream *s, const char *at, size_t length, struct text *ou
 		s->mid_line = lines < length;
 }
 
-/* bytes at the end that may be the beginning of something: a character, "\r\n" */
-static size_t unfinished(const char *at, size_t length)
-{
-	return length && at[length - 1] == '\r' ? 1 : utf8_unfinished(at, length);
-}
-
 void stream_add(struct stream *s, const void *bytes, size_t length, struct text *out)
 {
 	cleanup_text struct text all = { 0 };
@@ -32,7 +26,10 @@ void stream_add(struct stream *s, const void *bytes, size_t length, struct text 
 	text_add(&all, s->held, s->held_bytes);
 	text_add(&all, bytes, length);
 
-	size_t rest = unfinished(text_string(&all), all.length);
+	/* bytes at the end that may be the beginning of something: a character, "\r\n" */
+	size_t rest = all.length && all.bytes[all.length - 1] == '\r'
+			      ? 1
+			      : utf8_unfinished(text_string(&all), all.length);
 
 	add(s, text_string(&all), all.length - rest, out);
 	memcpy(s->held, text_string(&all) + all.length - rest, rest);

@@ -15,6 +15,22 @@
 
 #define FIRST_ROOM 256
 
+struct span span_line(struct span *rest)
+{
+	const char *end = memchr(rest->at, '\n', rest->length);
+	struct span line = { rest->at, end ? (size_t)(end - rest->at) : rest->length };
+
+	*rest = span_skip(*rest, line.length + (end ? 1 : 0));
+	if (end && line.length && end[-1] == '\r')
+		line.length--;
+	return line;
+}
+
+struct span span_skip(struct span s, size_t n)
+{
+	return (struct span){ s.at + n, s.length - n };
+}
+
 void text_free(struct text *t)
 {
 	free(t->bytes);

@@ -26,6 +26,18 @@ struct text {
 	int failed; /* 0, or E2BIG: a piece was not added, for there is no room for it */
 };
 
+/* bytes of somebody else's */
+struct span {
+	const char *at;
+	size_t length;
+};
+
+/** span_line() - Take the first line off @rest; its LF is left out, and a CR before that */
+struct span span_line(struct span *rest);
+
+/** span_skip() - All but the first @n bytes */
+struct span span_skip(struct span s, size_t n);
+
 #define cleanup_text __attribute__((cleanup(text_free)))
 
 /** text_free() - Free and empty a text; its bound stays */

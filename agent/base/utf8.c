@@ -40,43 +40,37 @@ size_t utf8_decode(const unsigned char *bytes, size_t left, uint32_t *point)
 	return 0;
 }
 
-bool utf8_valid(const void *bytes, size_t length)
+/* how many bytes at the beginning are characters, NUL one of them or not */
+static size_t good(const unsigned char *bytes, size_t length, bool nul)
 {
-	const unsigned char *at = bytes;
+	size_t at = 0, n = 1;
 	uint32_t point;
 
-	while (length) {
-		size_t n = utf8_decode(at, length, &point);
-
-		if (!n)
-			return false;
-		at += n;
-		length -= n;
+	for (; n && at < length; at += n) {
+		n = utf8_decode(bytes + at, length - at, &point);
+		if (n && !point && !nul)
+			n = 0;
 	}
-	return true;
+	return at;
+}
+
+bool utf8_valid(const void *bytes, size_t length)
+{
+	return good(bytes, length, true) == length;
 }
 
 void utf8_mend(struct text *out, const void *bytes, size_t length)
 {
-	const unsigned char *at = bytes;
-	size_t good = 0; /* bytes before at that are still to be added */
-	uint32_t point;
+	for (const unsigned char *at = bytes; length; at++, length--) {
+		size_t n = good(at, length, false);
 
-	while (length) {
-		size_t n = utf8_decode(at, length, &point);
-
-		if (n && point) {
-			good += n;
-		} else {
-			text_add(out, at - good, good);
-			text_puts(out, "\xef\xbf\xbd");
-			good = 0;
-			n = 1;
-		}
+		text_add(out, at, n);
 		at += n;
 		length -= n;
+		if (!length)
+			return;
+		text_puts(out, "\xef\xbf\xbd");
 	}
-	text_add(out, at - good, good);
 }
 
 size_t utf8_unfinished(const void *bytes, size_t length)

@@ -42,18 +42,15 @@ void checks_ending(const struct verdict_facts *f, struct text *out)
 /* lines that are the check's and not stepjail's */
 static void add_lines(const struct text *from, struct text *out)
 {
-	const char *at = text_string(from);
-	size_t left = from->length;
+	struct span rest = { text_string(from), from->length };
 
-	while (left) {
-		const char *end = memchr(at, '\n', left);
-		size_t line = end ? (size_t)(end - at) + 1 : left;
+	while (rest.length) {
+		struct span line = span_line(&rest);
 
-		if (line < strlen(OWN_LINE) ||
-		    memcmp(at, OWN_LINE, strlen(OWN_LINE)) != 0)
-			escape_lines(out, ESCAPE_MARK, at, line);
-		at += line;
-		left -= line;
+		if (line.length < strlen(OWN_LINE) ||
+		    memcmp(line.at, OWN_LINE, strlen(OWN_LINE)) != 0)
+			escape_lines(out, ESCAPE_MARK, line.at,
+				     (size_t)(rest.at - line.at));
 	}
 }
 
@@ -111,7 +108,6 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 static int ask(struct checks *v, enum checks_kind kind, const struct text *input,
 	       struct text *ending, struct text *said, struct err *e)
 {
-	cleanup_text struct text line = { 0 };
 	const struct run_once *once = &v->task->once;
 	struct err unheard;
 	int r, written;
@@ -134,9 +130,8 @@ static int ask(struct checks *v, enum checks_kind kind, const struct text *input
 		return 1;
 	v->refused[kind]++;
 	checks_ending(&once->facts, ending);
-	text_printf(&line, "%s refused: %s", checks_rows[kind].option,
-		    text_string(ending));
-	show_note(v->task->show, text_string(&line));
+	show_say(v->task->show, "%s refused: %s", checks_rows[kind].option,
+		 text_string(ending));
 	return 0;
 }
 

@@ -36,7 +36,7 @@ static void unwrap(struct span *body, size_t *indent)
 	struct block b;
 
 	while (inner.length && fence_blank(line))
-		line = fence_line(&inner);
+		line = span_line(&inner);
 	if (!line.at || !fence_opens(line, &b) || b.mark == '<')
 		return;
 	*body = inner;
@@ -63,8 +63,7 @@ static bool imitates(struct span line)
 	while (at < line.length && strchr("*#_ ", line.at[at]) && line.at[at])
 		at++; /* "**Output:**" */
 	for (size_t i = 0; i < sizeof(imitations) / sizeof(imitations[0]); i++)
-		if (fence_begins((struct span){ line.at + at, line.length - at },
-				 imitations[i]))
+		if (fence_begins(span_skip(line, at), imitations[i]))
 			return true;
 	return false;
 }
@@ -72,7 +71,7 @@ static bool imitates(struct span line)
 static void scan_reply(struct scan *s)
 {
 	while (s->rest.length) {
-		struct span line = fence_line(&s->rest);
+		struct span line = span_line(&s->rest);
 		struct block b;
 
 		if (fence_opens(line, &b)) {

@@ -23,19 +23,6 @@ static const struct {
 	    "cmd" } },
 };
 
-struct span fence_line(struct span *rest)
-{
-	const char *end = memchr(rest->at, '\n', rest->length);
-	struct span line = { rest->at, end ? (size_t)(end - rest->at) : rest->length };
-	size_t taken = line.length + (end ? 1 : 0);
-
-	rest->at += taken;
-	rest->length -= taken;
-	if (line.length && line.at[line.length - 1] == '\r')
-		line.length--;
-	return line;
-}
-
 size_t fence_indent(struct span s, size_t from)
 {
 	size_t n = 0;
@@ -63,7 +50,7 @@ bool fence_begins(struct span s, const char *with)
 void fence_copy(struct span lines, size_t indent, struct text *to)
 {
 	while (lines.length) {
-		struct span line = fence_line(&lines);
+		struct span line = span_line(&lines);
 		size_t drop = fence_indent(line, 0);
 
 		if (drop > indent)
@@ -98,7 +85,7 @@ static enum block_kind kind_of(const char *info, size_t length)
 	size_t word = 0;
 
 	while (start + word < length && info[start + word] &&
-	       !strchr(" \t,:;}=", info[start + word]))
+	       !strchr(" \t\r,:;}=", info[start + word]))
 		word++;
 	if (!word)
 		return BLOCK_PLAIN;
@@ -116,7 +103,7 @@ bool fence_opens(struct span line, struct block *b)
 {
 	size_t at = fence_indent(line, 0);
 
-	if (fence_begins((struct span){ line.at + at, line.length - at }, FENCE_TAG)) {
+	if (fence_begins(span_skip(line, at), FENCE_TAG)) {
 		*b = (struct block){ BLOCK_PYTHON, '<', 1, at };
 		return true;
 	}
@@ -151,9 +138,7 @@ static bool fence_closes(struct span line, const struct block *b)
 		return false;
 	while (at + count < line.length && line.at[at + count] == b->mark)
 		count++;
-	return count >= b->mark_count &&
-	       fence_blank(
-		       (struct span){ line.at + at + count, line.length - at - count });
+	return count >= b->mark_count && fence_blank(span_skip(line, at + count));
 }
 
 /* up to the fence's end; false where there is none: then the block is all the rest */
@@ -170,7 +155,7 @@ static bool fence_end(struct span *from, const struct block *b, bool *follow_str
 
 	while (rest.length) {
 		const char *start = rest.at;
-		struct span line = fence_line(&rest);
+		struct span line = span_line(&rest);
 
 		if (fence_closes(line, b)) {
 			*body = (struct span){ from->at, (size_t)(start - from->at) };
@@ -222,9 +207,8 @@ static bool tag_end(struct span *from, struct span *body)
 	*body = *from;
 	if (end)
 		body->length = (size_t)(end - from->at);
-	from->at += body->length;
-	from->length -= body->length;
-	(void)fence_line(from);
+	*from = span_skip(*from, body->length);
+	(void)span_line(from);
 	return end;
 }
 
@@ -236,7 +220,7 @@ bool fence_body(struct span *rest, struct span opening, const struct block *b,
 
 	if (b->mark != '<')
 		return fence_end(rest, b, follow_strings, body) || ends_in_mark(body, b);
-	if (!fence_blank((struct span){ behind, opening.length - skip }))
+	if (!fence_blank(span_skip(opening, skip)))
 		*rest = (struct span){ behind,
 				       (size_t)(rest->at - behind) + rest->length };
 	return tag_end(rest, body);

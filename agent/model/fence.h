@@ -15,11 +15,6 @@
 
 #define FENCE_TAG "<execute_python>"
 
-struct span {
-	const char *at;
-	size_t length;
-};
-
 enum block_kind { BLOCK_PYTHON, BLOCK_PLAIN, BLOCK_SHELL, BLOCK_OTHER, BLOCK_KINDS };
 
 struct block {
@@ -28,9 +23,6 @@ struct block {
 	size_t mark_count;
 	size_t indent; /* columns before the mark, taken off each line */
 };
-
-/** fence_line() - Take the first line off @rest; its CR and LF are left out */
-struct span fence_line(struct span *rest);
 
 /** fence_indent() - How many blanks and tabs there are at @from */
 size_t fence_indent(struct span s, size_t from);

@@ -48,7 +48,7 @@ static bool skip(struct span *line, const char *word)
 
 	if (line->length < n || memcmp(line->at, word, n) != 0)
 		return false;
-	*line = (struct span){ line->at + n, line->length - n };
+	*line = span_skip(*line, n);
 	return true;
 }
 
@@ -56,13 +56,13 @@ static struct span peek(const struct script *s)
 {
 	struct span rest = s->rest;
 
-	return fence_line(&rest);
+	return span_line(&rest);
 }
 
 static struct span next_line(struct script *s)
 {
 	s->line++;
-	return fence_line(&s->rest);
+	return span_line(&s->rest);
 }
 
 /* a turn's line is next, or the end */

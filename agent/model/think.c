@@ -40,7 +40,7 @@ static bool is_tag(struct span s, struct tag *tag)
 	tag->closing = s.at[1] == '/';
 	at += tag->closing;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (fence_begins((struct span){ s.at + at, s.length - at }, names[i])) {
+		if (fence_begins(span_skip(s, at), names[i])) {
 			tag->name = names[i];
 			tag->length = at + strlen(names[i]);
 			return true;
@@ -68,9 +68,7 @@ static const char *find_tag(struct span s, const char *closes, struct tag *tag)
 /* a line that begins with a tag */
 static bool begins_with_tag(struct span line, struct tag *tag)
 {
-	size_t at = fence_indent(line, 0);
-
-	return is_tag((struct span){ line.at + at, line.length - at }, tag);
+	return is_tag(span_skip(line, fence_indent(line, 0)), tag);
 }
 
 /* a closing tag in a block's lines that neither a line nor a string in them opened */
@@ -81,7 +79,7 @@ static bool is_draft(struct span body)
 	size_t open = 0;
 
 	while (body.length) {
-		struct span line = fence_line(&body);
+		struct span line = span_line(&body);
 		struct tag tag;
 
 		if (begins_with_tag(line, &tag)) {
@@ -105,7 +103,7 @@ static struct span behind_last(struct span s)
 	struct span last = s;
 
 	while (s.length) {
-		struct span line = fence_line(&s);
+		struct span line = span_line(&s);
 		struct tag tag;
 
 		if (begins_with_tag(line, &tag) && tag.closing) {
@@ -142,7 +140,7 @@ static void take_block(struct scan *s, struct span opening, struct block *b)
 
 	(void)fence_body(&s->rest, opening, b, &s->follow_strings, &body);
 	if (body.at < opening.at + opening.length)
-		(void)fence_line(&body); /* what is behind a tag begins no line */
+		(void)span_line(&body); /* what is behind a tag begins no line */
 	if (code && is_draft(body)) {
 		s->found = true;
 		s->rest = behind_last((struct span){ body.at, (size_t)(end - body.at) });
@@ -159,13 +157,12 @@ static struct span next_line(struct scan *s)
 	struct span line = s->rest;
 
 	if (s->rest.at >= s->line_end) {
-		line = fence_line(&s->rest);
+		line = span_line(&s->rest);
 		s->line_end = s->rest.at;
 		return line;
 	}
 	line.length = (size_t)(s->line_end - line.at);
-	s->rest.at += line.length;
-	s->rest.length -= line.length;
+	s->rest = span_skip(s->rest, line.length);
 	while (line.length && strchr("\r\n", line.at[line.length - 1]))
 		line.length--;
 	return line;
@@ -206,7 +203,7 @@ static void keep(struct scan *s, struct text *text)
 	struct span left = { text_string(&s->kept), s->kept.length };
 	struct span from = left;
 
-	while (left.length && fence_blank(fence_line(&left)))
+	while (left.length && fence_blank(span_line(&left)))
 		from = left;
 	text_clear(text);
 	text_add(text, from.at, from.length);

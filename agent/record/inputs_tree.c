@@ -165,13 +165,11 @@ int inputs_digest(const char *path, struct stop *stop, char hex[DIGEST_HEX],
 {
 	struct tree all = { .takes = is_entry, .stop = stop };
 	struct stat st;
-	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
+	cleanup_fd int fd = file_look_at(path, "", &st, e);
 	int r;
 
-	if (fd == -EINVAL)
-		return err_say(e, EINVAL, "%s is not a regular file", path);
 	if (fd < 0)
-		return err_set(e, -fd, "%s", path);
+		return fd;
 	if (!S_ISDIR(st.st_mode))
 		return inputs_fd(fd, path, stop, hex, bytes, e);
 	r = add_all(&all, fd, hex, bytes, e);

@@ -102,13 +102,11 @@ int input_file_look_at(int fd, struct input_file *f, struct err *e)
 int input_file_look(const char *path, struct input_file *f, struct err *e)
 {
 	struct stat st;
-	cleanup_fd int fd = file_look(AT_FDCWD, path, 0, &st);
+	cleanup_fd int fd = file_look_at(path, "--file: ", &st, e);
 	int r;
 
-	if (fd == -EINVAL)
-		return err_say(e, EINVAL, "--file: %s is not a regular file", path);
 	if (fd < 0)
-		return err_set(e, -fd, "--file: %s", path);
+		return fd;
 	f->path = path;
 	f->folder = S_ISDIR(st.st_mode);
 	r = take_name(f, e);

@@ -14,7 +14,7 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/folder.h"
-#include "agent/base/nonce.h"
+#include "agent/base/secret.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
 #include "agent/skills/skills.h"
@@ -54,8 +54,8 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 {
 	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
-	char secret[NONCE_HEX];
-	int r = nonce_make(secret, e);
+	char secret[SECRET_NONCE_HEX];
+	int r = secret_nonce(secret, e);
 
 	if (r == 0)
 		r = make_order(file, source, secret, &order, e);
@@ -122,17 +122,16 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 		const char *words, struct err *e)
 {
 	cleanup_text struct text name = { 0 };
-	cleanup_text struct text line = { 0 };
+	cleanup_text struct text shown = { 0 };
 	cJSON *o = cJSON_CreateObject();
 
 	escape_line(&name, file, utf8_floor(file, strlen(file), SKILLS_NAME_MAX));
-	text_puts(&line, "skills: ");
 	if (skills_file_good(file))
-		text_puts(&line, file);
+		text_puts(&shown, file);
 	else /* it is no name of a function */
-		escape_name(&line, file, strlen(file));
-	text_printf(&line, ": %s: %s", kept ? "saved" : "not saved", words);
-	show_note(s->task->show, text_string(&line));
+		escape_name(&shown, file, strlen(file));
+	show_say(s->task->show, "skills: %s: %s: %s", text_string(&shown),
+		 kept ? "saved" : "not saved", words);
 	record_string(o, "name", text_string(&name), name.length);
 	if (*hex)
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
@@ -183,7 +182,6 @@ static int list_new(struct skills *s, struct text *list, struct err *e)
 int skills_save(struct skills *s, struct err *e)
 {
 	cleanup_text struct text list = { .max = LIST_MAX_BYTES };
-	cleanup_text struct text line = { 0 };
 	struct session_entry entry;
 	size_t number = 0, at = 0;
 	int r, more = 0;
@@ -192,9 +190,8 @@ int skills_save(struct skills *s, struct err *e)
 		return 0;
 	r = list_new(s, &list, e);
 	if (r < 0 && r != -EINTR) {
-		text_printf(&line, "skills: new functions cannot be fetched: %s",
-			    e->text);
-		show_note(s->task->show, text_string(&line));
+		show_say(s->task->show, "skills: new functions cannot be fetched: %s",
+			 e->text);
 		return 0;
 	}
 	while (r == 0 && number <= SKILLS_SAVE_MAX &&
