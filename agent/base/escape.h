@@ -79,4 +79,19 @@ size_t escape_cells(uint32_t point, size_t column);
 void escape_fold(struct text *out, const char *mark, const void *lines, size_t length,
 		 size_t columns);
 
+/* ---- the same in pieces that may be cut anywhere: a character whose second half is
+ * still to come is waited for. A jail's bytes onto a terminal or into a file */
+
+struct stream {
+	char held[4]; /* the beginning of a character, or a return */
+	size_t held_bytes;
+	bool mid_line; /* something stands in the last line */
+};
+
+/** stream_add() - Add a piece, escaped, to a text; newlines and tabs stay */
+void stream_add(struct stream *s, const void *bytes, size_t length, struct text *out);
+
+/** stream_end() - Nothing more comes: add what was held */
+void stream_end(struct stream *s, struct text *out);
+
 #endif

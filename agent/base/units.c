@@ -109,6 +109,12 @@ int units_parse_money(const char *text, uint64_t *pico)
 	return *pico ? 0 : -EINVAL;
 }
 
+const char *units_say_count(uint64_t count, char *out, size_t size)
+{
+	(void)snprintf(out, size, "%" PRIu64, count);
+	return out;
+}
+
 const char *units_say_size(uint64_t bytes, char *out, size_t size)
 {
 	static const char *const names[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };

@@ -9,12 +9,6 @@
 #include "agent/base/units.h"
 #include "agent/budget/budget.h"
 
-static const char *say_count(uint64_t n, char *out, size_t size)
-{
-	(void)snprintf(out, size, "%" PRIu64, n);
-	return out;
-}
-
 /* what is left of the wall clock: no finer than a plan needs */
 static const char *say_rest(uint64_t ms, char *out, size_t size)
 {
@@ -36,8 +30,8 @@ static const struct {
 	const char *(*say_left)(uint64_t n, char *out, size_t size);
 	bool replies; /* ends the task, and not its steps alone */
 } kinds[BUDGET_KINDS] = {
-	[BUDGET_STEPS] = { "steps", "--steps", "steps are", " steps", say_count,
-			   say_count, false },
+	[BUDGET_STEPS] = { "steps", "--steps", "steps are", " steps", units_say_count,
+			   units_say_count, false },
 	[BUDGET_WALL_MS] = { "wall_ms", "--wall-time", "wall time is", "", units_say_time,
 			     say_rest, true },
 	[BUDGET_CPU_MS] = { "cpu_ms", "--total-cpu-time", "CPU time is", " of CPU time",
@@ -45,7 +39,7 @@ static const struct {
 	[BUDGET_OUTPUT_BYTES] = { "output_bytes", "--total-output", "room for output is",
 				  " of output", units_say_size, units_say_size, false },
 	[BUDGET_TOKENS] = { "tokens", "--total-tokens", "tokens are", " tokens",
-			    say_count, say_count, true },
+			    units_say_count, units_say_count, true },
 	[BUDGET_COST_PICO] = { "cost_dollars", "--total-cost", "money is", "",
 			       units_say_money, units_say_money, true },
 };

@@ -10,19 +10,13 @@
 #include "agent/base/units.h"
 #include "agent/cli/options.h"
 
-static const char *say_count(uint64_t count, char *out, size_t size)
-{
-	(void)snprintf(out, size, "%" PRIu64, count);
-	return out;
-}
-
 /* how a number is read, what is said of one that is none, and how it is said */
 static const struct {
 	int (*parse)(const char *text, uint64_t *value);
 	const char *noun;
 	const char *(*say)(uint64_t value, char *out, size_t size);
 } numbers[] = {
-	[OPT_COUNT] = { units_parse_count, "a whole number", say_count },
+	[OPT_COUNT] = { units_parse_count, "a whole number", units_say_count },
 	[OPT_TIME] = { units_parse_time, "a time such as 500ms, 60s, 10m or 2h",
 		       units_say_time },
 	[OPT_SIZE] = { units_parse_size, "a size such as 64K or 1M", units_say_size },

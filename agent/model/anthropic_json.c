@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/base/json.h"
+#include "agent/model/fence.h"
 #include "agent/model/response.h"
 #include "agent/model/tool.h"
 
@@ -23,11 +24,6 @@ static cJSON *add_block(cJSON *list, const char *type)
 
 	(void)cJSON_AddStringToObject(block, "type", type);
 	return block;
-}
-
-static bool is_blank(const char *text)
-{
-	return text[strspn(text, " \t\r\n\f\v")] == '\0';
 }
 
 static void add_text(cJSON *list, const char *text)
@@ -49,7 +45,7 @@ static void add_message(cJSON *list, const struct message *m)
 		(void)cJSON_AddStringToObject(block, "content", m->text);
 		return;
 	}
-	if (!is_blank(m->text))
+	if (!fence_blank((struct span){ m->text, strlen(m->text) }))
 		add_text(list, m->text);
 	else if (!m->call_count)
 		add_text(list, "(an empty reply)");
@@ -150,14 +146,23 @@ static void take_block(struct reply *r, const cJSON *block, long number)
 		response_arguments(c, input);
 }
 
-static int event(struct response *a, const cJSON *event, struct err *e)
+static int event(struct response *a, const cJSON *event, bool streamed, struct err *e)
 {
 	const char *type = json_string(event, "type");
+	const cJSON *content = json_get(event, "content");
 	long number = response_number(event);
 
-	if (!type)
+	if (!streamed && !cJSON_IsArray(content))
+		return err_say(e, EBADMSG, "the model's answer has no list of blocks");
+	if (streamed && !type)
 		return err_say(e, EAGAIN, "an event of the model's answer has no type");
-	if (strcmp(type, "message_start") == 0) {
+	if (!streamed) {
+		number = 0;
+		take_usage(a, json_get(event, "usage"));
+		for (const cJSON *block = json_first(content); block; block = block->next)
+			take_block(a->reply, block, number++);
+		response_finish(a, json_string(event, "stop_reason"));
+	} else if (strcmp(type, "message_start") == 0) {
 		a->begun = true;
 		take_usage(a, json_get(json_get(event, "message"), "usage"));
 	} else if (strcmp(type, "content_block_start") == 0) {
@@ -173,25 +178,10 @@ static int event(struct response *a, const cJSON *event, struct err *e)
 	return 0; /* others there may be: "ping", and some yet to come */
 }
 
-static int whole(struct response *a, const cJSON *body, struct err *e)
-{
-	const cJSON *content = json_get(body, "content");
-	long number = 0;
-
-	take_usage(a, json_get(body, "usage"));
-	if (!cJSON_IsArray(content))
-		return err_say(e, EBADMSG, "the model's answer has no list of blocks");
-	for (const cJSON *block = json_first(content); block; block = block->next)
-		take_block(a->reply, block, number++);
-	response_finish(a, json_string(body, "stop_reason"));
-	return 0;
-}
-
 const struct dialect anthropic_dialect = {
 	.path = "/messages",
 	.key_prefix = "x-api-key: ",
 	.header = "anthropic-version: 2023-06-01",
 	.ask = ask,
 	.event = event,
-	.whole = whole,
 };

@@ -15,6 +15,22 @@
 
 #define FENCE_TAG "<execute_python>"
 
+/* just enough of Python's lexer, strings and comments; zeroed before the first line */
+struct pylex {
+	char quote;    /* of the open triple-quoted string, 0 outside */
+	char one_line; /* of a one-line string that a backslash carries on, or 0 */
+};
+
+/**
+ * pylex_line() - Follow one line of source, its newline left out
+ *
+ * Comments, one-line strings and backslashes are understood; prefixes (r, b, f) make no
+ * difference to where a string ends.
+ *
+ * Return: true where the line ends inside a triple-quoted string
+ */
+bool pylex_line(struct pylex *lex, const char *line, size_t length);
+
 enum block_kind { BLOCK_PYTHON, BLOCK_PLAIN, BLOCK_SHELL, BLOCK_OTHER, BLOCK_KINDS };
 
 struct block {

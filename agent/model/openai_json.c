@@ -125,56 +125,38 @@ static void take_usage(struct response *a, const cJSON *usage)
 			 &a->cached_tokens);
 }
 
-static int event(struct response *a, const cJSON *event, struct err *e)
+static int event(struct response *a, const cJSON *event, bool streamed, struct err *e)
 {
 	const cJSON *choices = json_get(event, "choices");
+	const struct reply *r = a->reply;
+	const cJSON *content = NULL;
 
 	take_usage(a, json_get(event, "usage"));
-	if (!cJSON_IsArray(choices)) {
-		if (cJSON_IsObject(json_get(event, "usage")))
-			return 0;
-		return err_say(e, EAGAIN,
-			       "an event of the model's answer has no list of choices");
-	}
-	a->begun = true;
+	if (!cJSON_IsArray(choices) && streamed &&
+	    cJSON_IsObject(json_get(event, "usage")))
+		return 0;
+	if (!cJSON_IsArray(choices))
+		return err_say(e, streamed ? EAGAIN : EBADMSG,
+			       "the model's answer has no list of choices");
+	a->begun = streamed;
 	for (const cJSON *choice = json_first(choices); choice; choice = choice->next) {
 		const cJSON *delta = json_get(choice, "delta");
+		const cJSON *message = delta ? delta : json_get(choice, "message");
 
 		if (response_number(choice) > 0)
 			continue; /* one answer is asked for */
 		response_finish(a, json_string(choice, "finish_reason"));
-		take_message(a, delta ? delta : json_get(choice, "message"), delta);
+		take_message(a, message, delta);
+		content = json_get(message, "content");
+		if (!streamed)
+			break;
 	}
-	return 0;
-}
-
-static int whole(struct response *a, const cJSON *body, struct err *e)
-{
-	const cJSON *choices = json_get(body, "choices");
-	const cJSON *first =
-		cJSON_IsArray(choices) ? cJSON_GetArrayItem(choices, 0) : NULL;
-	const cJSON *message = json_get(first, "message");
-	const cJSON *content = json_get(message, "content");
-
-	take_usage(a, json_get(body, "usage"));
-	if (!cJSON_IsArray(choices))
-		return err_say(e, EBADMSG, "the model's answer has no list of choices");
-	if (!first)
-		return err_say(e, EBADMSG,
-			       "the model's answer has an empty list of choices");
-	if (!cJSON_IsObject(message))
-		return err_say(e, EBADMSG,
-			       "the model's answer has no choices[0].message");
-	response_finish(a, json_string(first, "finish_reason"));
-	take_message(a, message, false);
-	if (cJSON_IsString(content) || a->reply->call_count ||
-	    a->reply->finish == FINISH_REFUSED || a->reply->reasoning.length)
+	if (streamed || cJSON_IsString(content) || r->call_count ||
+	    r->finish == FINISH_REFUSED || r->reasoning.length)
 		return 0;
-	return err_say(
-		e, EBADMSG,
-		cJSON_IsNull(content)
-			? "the model's answer has no content (null)"
-			: "the model's answer has no text in choices[0].message.content");
+	return err_say(e, EBADMSG,
+		       "the model's answer has no text in choices[0].message.content%s",
+		       cJSON_IsNull(content) ? ", which is null" : "");
 }
 
 const struct dialect openai_dialect = {
@@ -182,5 +164,4 @@ const struct dialect openai_dialect = {
 	.key_prefix = "Authorization: Bearer ",
 	.ask = ask,
 	.event = event,
-	.whole = whole,
 };

@@ -203,7 +203,7 @@ static int take_json(struct response *a, char *json, size_t length, bool streame
 	else if (!root)
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
 	else if ((r = fail(a, root, e)) == 0)
-		r = (streamed ? a->dialect->event : a->dialect->whole)(a, root, e);
+		r = a->dialect->event(a, root, streamed, e);
 	cJSON_Delete(root);
 	if (!streamed)
 		a->ended = a->done = r == 0;

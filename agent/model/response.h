@@ -34,10 +34,10 @@ struct dialect {
 	const char *header;     /* one that goes with each request, or NULL */
 	/* add a request's members to its body */
 	void (*ask)(const struct question *q, cJSON *body);
-	/* an event of a stream, an object; 0 or -errno as response_feed() */
-	int (*event)(struct response *a, const cJSON *event, struct err *e);
-	/* an answer that is no stream, an object; likewise */
-	int (*whole)(struct response *a, const cJSON *body, struct err *e);
+	/* an event of a stream, an object; or an answer that is no stream, any JSON; 0 or
+	 * -errno as response_feed() */
+	int (*event)(struct response *a, const cJSON *event, bool streamed,
+		     struct err *e);
 };
 
 struct response {

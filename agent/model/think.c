@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "agent/model/fence.h"
-#include "agent/model/pylex.h"
 #include "agent/model/think.h"
 
 static const char *const names[] = { "think>", "thinking>", "reasoning>" };

@@ -5,7 +5,7 @@
 #ifndef STEPJAIL_AGENT_REPL_H
 #define STEPJAIL_AGENT_REPL_H
 
-#include "agent/base/stream.h"
+#include "agent/base/escape.h"
 #include "agent/loop/out.h"
 #include "agent/record/shown.h"
 #include "agent/record/transcript.h"

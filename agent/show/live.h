@@ -3,7 +3,7 @@
  * live.h - a model's words on a terminal while they still come
  *
  * They come in pieces that may be cut anywhere, and are hostile: each is made harmless
- * (stream.h), each row begins with a mark and is broken where the terminal ends, and of
+ * (escape.h), each row begins with a mark and is broken where the terminal ends, and of
  * one reply no more than a bound is shown so. The whole of it is shown when it has come.
  */
 #ifndef STEPJAIL_AGENT_LIVE_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/base/stream.h"
+#include "agent/base/escape.h"
 #include "agent/base/text.h"
 
 #define LIVE_BYTES_MAX ((size_t)16384) /* of one reply, as shown */

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "agent/model/extract.h"
-#include "agent/model/pylex.h"
+#include "agent/model/fence.h"
 
 Suite *agent_extract_suite(void);
 
