@@ -246,24 +246,6 @@ int client_post(struct client *c, const struct client_request *request,
 	return r < 0 ? r : judge(&p);
 }
 
-/* what it said when it was ready */
-static int take_hello(struct client *c, struct err *e)
-{
-	struct client_hello hello = { 0 };
-	int r = move(c, false, &hello, sizeof(hello), UINT64_MAX, e);
-
-	if (r < 0)
-		return r == -EINTR ? r : gone(c, e);
-	if (hello.e.errnum) {
-		*e = hello.e;
-		return -hello.e.errnum;
-	}
-	c->has_key = hello.has_key;
-	c->mask = hello.mask;
-	c->facts = hello.facts;
-	return 0;
-}
-
 static int start(struct client *c, const struct client_plan *plan, struct err *e)
 {
 	cleanup_fd int theirs = -1;
@@ -305,7 +287,14 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
 	if (r == 0)
 		r = start(c, plan, e);
 	secret_forget_variables();
-	return r < 0 ? r : take_hello(c, e);
+	if (r == 0)
+		r = move(c, false, &c->hello, sizeof(c->hello), UINT64_MAX, e);
+	if (r == -EPIPE)
+		return gone(c, e);
+	if (r < 0 || !c->hello.e.errnum)
+		return r;
+	*e = c->hello.e;
+	return -e->errnum;
 }
 
 void client_close(struct client *c)

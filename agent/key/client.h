@@ -47,16 +47,22 @@ struct client_plan {
 	bool required;            /* to be confined in part is a failure */
 };
 
+/* what it says when it is ready; trusted: it has heard nobody yet */
+struct client_hello {
+	struct err e; /* errnum 0: it is ready */
+	bool has_key;
+	struct confine_facts facts;
+	struct mask mask; /* what client_open()'s caller finds the key in texts with */
+};
+
 struct client {
 	pid_t pid;
 	int pidfd;
 	int socket; /* does not block; -1 when no more is to be said */
 	struct stop *stop;
-	bool has_key;
-	struct mask mask; /* what client_open()'s caller finds the key in texts with */
 	struct reach reach;
 	struct confine_policy policy;
-	struct confine_facts facts;
+	struct client_hello hello;
 };
 
 struct client_request {

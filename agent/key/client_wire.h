@@ -38,14 +38,6 @@ struct client_header {
 	uint64_t ms;
 };
 
-/* trusted: it is said before the client has heard anybody */
-struct client_hello {
-	struct err e; /* errnum 0: it is ready */
-	bool has_key;
-	struct confine_facts facts;
-	struct mask mask;
-};
-
 /** client_run() - Be the client of @c, in a process of its own that ends with @parent */
 __attribute__((noreturn)) void client_run(const struct client_plan *plan,
 					  const struct client *c, int socket,

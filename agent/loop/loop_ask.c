@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "agent/loop/loop.h"
-#include "agent/model/compact.h"
 
 #define REPLY_TOKENS 8192 /* room for a reply, where nothing else is said */
 

@@ -28,7 +28,6 @@
 #include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/key/client.h"
-#include "agent/model/compact.h"
 #include "agent/model/model.h"
 #include "agent/model/response.h"
 #include "agent/model/retry.h"
@@ -50,7 +49,7 @@ static int open_client(struct model *m, const char *url, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (m->client->has_key || !from->key_variable ||
+	if (m->client->hello.has_key || !from->key_variable ||
 	    strncmp(m->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
 		    0)
 		return 0;
@@ -249,7 +248,7 @@ static int attempt(struct turn *t, struct err *e)
 
 	m->usage.requests++;
 	response_begin(&t->answer, m->provider->dialect, t->answer.reply);
-	t->answer.mask = &m->client->mask;
+	t->answer.mask = &m->client->hello.mask;
 	t->told = t->told_reasoning = t->parted = 0;
 
 	int r = client_post(m->client, &request, &t->http, e);

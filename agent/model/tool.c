@@ -15,7 +15,6 @@
 #define SENT_BACK_MAX 2000 /* of arguments that are no object */
 
 #define NOTHING_RUN " Nothing was run."
-#define HOW " Call it with {\"code\": \"...\"}: the code alone, as one JSON string."
 
 void tool_offer(cJSON *tool, const char *schema)
 {
@@ -42,7 +41,7 @@ static bool holds_nul(const struct call *c)
 static void add_code(const struct call *c, struct text *code, struct text *complaint)
 {
 	cJSON *root = parse(c);
-	const cJSON *item = json_get(root, "code");
+	const char *source = json_string(root, "code");
 	const char *words = NULL;
 
 	if (strcmp(c->name, TOOL_NAME) != 0)
@@ -50,22 +49,13 @@ static void add_code(const struct call *c, struct text *code, struct text *compl
 			    "There is no tool '%s': the only one is " TOOL_NAME
 			    "." NOTHING_RUN,
 			    c->name);
-	else if (!root && holds_nul(c))
-		words = extract_complaint(EXTRACT_NOT_TEXT);
-	else if (!root)
-		words = "The arguments of your call are not JSON." NOTHING_RUN HOW;
-	else if (!cJSON_IsObject(root))
-		words = "The arguments of your call are not a JSON object." NOTHING_RUN
-			HOW;
-	else if (!item)
-		words = "The arguments of your call have no \"code\"." NOTHING_RUN HOW;
-	else if (!cJSON_IsString(item))
-		words = "The \"code\" of your call is not a string." NOTHING_RUN HOW;
 	else if (holds_nul(c))
 		words = extract_complaint(EXTRACT_NOT_TEXT);
+	else if (!source)
+		words = "The arguments of your call are no JSON object with a string \"code\"." NOTHING_RUN
+			" Call it with {\"code\": \"...\"}: the code alone, as one JSON string.";
 	else
-		fence_copy((struct span){ item->valuestring, strlen(item->valuestring) },
-			   0, code);
+		fence_copy((struct span){ source, strlen(source) }, 0, code);
 	text_puts(complaint, words ? words : "");
 	cJSON_Delete(root);
 }

@@ -55,7 +55,7 @@ int confined_go(struct confined *c, struct stop *stop, struct err *e)
 		return r;
 	say_missing(&c->policy, &c->facts, stop);
 	if (c->client)
-		say_missing(&c->client->policy, &c->client->facts, stop);
+		say_missing(&c->client->policy, &c->client->hello.facts, stop);
 	return 0;
 }
 
@@ -64,8 +64,9 @@ cJSON *confined_json(const struct confined *c)
 	const struct client *client = c->client;
 	cJSON *o = confine_json(&c->policy, &c->facts);
 
-	(void)cJSON_AddItemToObject(o, "client",
-				    client ? confine_json(&client->policy, &client->facts)
-					   : cJSON_CreateNull());
+	(void)cJSON_AddItemToObject(
+		o, "client",
+		client ? confine_json(&client->policy, &client->hello.facts)
+		       : cJSON_CreateNull());
 	return o;
 }

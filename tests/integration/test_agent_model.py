@@ -56,8 +56,8 @@ class OpenAi(AgentCase):
     def test_garbage(self):
         rows = [
             (b"<html>", "not JSON"), (b"{}", "no list of choices"),
-            (b'{"choices":[]}', "empty list of choices"), (b"\x00\xff" * 100, "not JSON"),
-            (b'{"choices":[{"message":{"content":null}}]}', "no content (null)"),
+            (b'{"choices":[]}', "no text in"), (b"\x00\xff" * 100, "not JSON"),
+            (b'{"choices":[{"message":{"content":null}}]}', "which is null"),
             (b'{"choices":[{"message":{"content":7}}]}', "no text"),
             (b'{"choices":"x"}', "no list of choices"), (b"[" * 100000, "not JSON"),
         ]

@@ -199,7 +199,7 @@ static void take_over(void *arg)
 	(void)arg;
 	MUST(holds_key(mem, maps)); /* the variable: it can be found */
 	MUST(open_client(&c, &e) == 0);
-	MUST(c->has_key && !getenv("OPENAI_API_KEY"));
+	MUST(c->hello.has_key && !getenv("OPENAI_API_KEY"));
 
 	int theirs = open_of(c->pid, "mem"), of = open_of(c->pid, "maps");
 

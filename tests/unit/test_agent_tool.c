@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/model/chat.h"
-#include "agent/model/compact.h"
 #include "agent/model/response.h"
 #include "agent/model/tool.h"
 #include "tests/unit/suites.h"
@@ -33,21 +32,21 @@ static const struct {
 	{ "python", "{\"code\": \"print(1)\"}", "print(1)\n", NULL },
 	{ "python", "{\"code\": \"a\\r\\nb\\rc\\n\", \"x\": 1}", "a\nb\rc\n", NULL },
 	{ "python", " {\"code\":\"'\\u00e9\\\\u0000'\"} ", "'\xc3\xa9\\u0000'\n", NULL },
-	{ "python", "", NULL, "are not JSON" },
-	{ "python", "print(1)", NULL, "are not JSON" },
-	{ "python", "{\"code\": \"print(", NULL, "are not JSON" },
-	{ "python", "{\"code\": \"x\"} {}", NULL, "are not JSON" },
-	{ "python", "[\"print(1)\"]", NULL, "are not a JSON object" },
-	{ "python", "\"print(1)\"", NULL, "are not a JSON object" },
-	{ "python", "{}", NULL, "have no \"code\"" },
-	{ "python", "{\"Code\":\"x\"}", NULL, "have no \"code\"" },
-	{ "python", "{\"code\":[\"x\"]}", NULL, "is not a string" },
-	{ "python", "{\"code\":null}", NULL, "is not a string" },
+	{ "python", "", NULL, "are no JSON object with a string" },
+	{ "python", "print(1)", NULL, "are no JSON object with a string" },
+	{ "python", "{\"code\": \"print(", NULL, "are no JSON object with a string" },
+	{ "python", "{\"code\": \"x\"} {}", NULL, "are no JSON object with a string" },
+	{ "python", "[\"print(1)\"]", NULL, "are no JSON object with a string" },
+	{ "python", "\"print(1)\"", NULL, "are no JSON object with a string" },
+	{ "python", "{}", NULL, "are no JSON object with a string" },
+	{ "python", "{\"Code\":\"x\"}", NULL, "are no JSON object with a string" },
+	{ "python", "{\"code\":[\"x\"]}", NULL, "are no JSON object with a string" },
+	{ "python", "{\"code\":null}", NULL, "are no JSON object with a string" },
 	{ "python", "{\"code\":\"\"}", NULL, "was empty" },
 	{ "python", "{\"code\":\" \\n\\t\"}", NULL, "was empty" },
 	{ "python", "{\"code\":\"a\\u0000b\"}", NULL, "NUL byte" },
 	{ "python", "{\"code\":\"\xff\"}", NULL, "not UTF-8" },
-	{ "python", "{\"code\":\"\\ud800\"}", NULL, "are not JSON" },
+	{ "python", "{\"code\":\"\\ud800\"}", NULL, "are no JSON object with a string" },
 	{ "bash", "{\"code\":\"ls\"}", NULL, "There is no tool 'bash'" },
 	{ "", "{\"code\":\"ls\"}", NULL, "There is no tool ''" },
 	{ "Python\x1b[2J", "{\"code\":\"1\"}", NULL, "There is no tool 'Python__2J'" },
@@ -96,7 +95,7 @@ START_TEST(several_calls_are_one_step)
 	/* one that cannot be run, and none is */
 	add_call(&reply, "python", "{\"code\":7}");
 	tool_read(&reply, true, &x, &complaint);
-	ck_assert_ptr_nonnull(strstr(text_string(&complaint), "is not a string"));
+	ck_assert_ptr_nonnull(strstr(text_string(&complaint), "are no JSON object with a string"));
 	text_free(&x.code);
 	text_clear(&complaint);
 	tool_read(&reply, false, &x, &complaint);
