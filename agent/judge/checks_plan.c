@@ -57,20 +57,19 @@ int checks_plan(struct checks *v, const struct checks_options *o,
 		const struct jail_options *jail, const char *const *binds,
 		size_t bind_count, struct broker *broker, struct err *e)
 {
-	int r = 0;
-
 	v->o = o;
-	for (size_t i = 0; r == 0 && i < o->files.count; i++)
-		r = look_at(&o->files, i, e);
-	for (size_t kind = 0; r >= 0 && kind < CHECKS_KINDS; kind++) {
+	for (size_t i = 0; i < o->files.count; i++)
+		if (look_at(&o->files, i, e) < 0)
+			return -e->errnum;
+	for (size_t kind = 0; kind < CHECKS_KINDS; kind++) {
 		struct launch_args *a = &v->args[kind];
 		cleanup_split struct split words = { .count = 0 };
 
 		if (!o->command[kind])
 			continue;
-		r = split_words(o->command[kind], &words, checks_rows[kind].option, e);
-		if (r < 0)
-			return r;
+		if (split_words(o->command[kind], &words, checks_rows[kind].option, e) <
+		    0)
+			return -e->errnum;
 		launch_add_run(a, jail->rootfs, o->time_ms);
 		launch_add_passed(a, &jail->pass);
 		add_files(a, &o->files, binds, bind_count);
@@ -79,10 +78,11 @@ int checks_plan(struct checks *v, const struct checks_options *o,
 			launch_add(a, "%s", words.words[i]);
 		if (a->failed)
 			return err_set(e, a->failed, "%s", checks_rows[kind].option);
-		r = broker_add(broker, a, e);
-		v->line[kind] = r;
+		v->line[kind] = broker_add(broker, a, e);
+		if (v->line[kind] < 0)
+			return v->line[kind];
 	}
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 cJSON *checks_record(const struct checks *v, struct err *e)

@@ -162,28 +162,21 @@ static int prepare(struct running *r, const struct client_plan *plan,
 		   struct err *e)
 {
 	struct confine_policy p = c->policy;
-	int s;
 
 	r->key = secret_new(sizeof(*r->key), e);
-	if (!r->key)
+	if (!r->key || key_load(r->key, plan->key_file, plan->key_variable, e) < 0 ||
+	    leave_fds(*socket, e) < 0)
 		return -e->errnum;
-	s = key_load(r->key, plan->key_file, plan->key_variable, e);
-	if (s == 0)
-		s = leave_fds(*socket, e);
-	if (s < 0)
-		return s;
 	*socket = SOCKET;
-	s = http_open(&r->http, &plan->place, &c->reach, r->key, e);
-	if (s == 0 && p.needs & CONFINE_NAMES)
+	if (http_open(&r->http, &plan->place, &c->reach, r->key, e) < 0 ||
+	    mask_make(&hello->mask, r->key, e) < 0)
+		return -e->errnum;
+	if (p.needs & CONFINE_NAMES)
 		reach_load_names();
-	if (s == 0)
-		s = mask_make(&hello->mask, r->key, e);
 	p.secret = r->key;
 	p.secret_bytes = sizeof(*r->key);
-	if (s == 0)
-		s = confine_self(&p, &hello->facts, e);
 	hello->has_key = r->key->length > 0;
-	return s;
+	return confine_self(&p, &hello->facts, e);
 }
 
 void client_run(const struct client_plan *plan, const struct client *c, int socket,

@@ -174,17 +174,14 @@ int reach_server(struct confine_policy *p, const char *url, struct reach *to,
 		 struct err *e)
 {
 	cleanup_parts CURLU *parts = curl_url();
-	int r;
 
 	if (!parts)
 		return err_set(e, ENOMEM, "--base-url");
-	r = check_server(parts, url, to, e);
 	p->needs |= CONFINE_CONNECT | CONFINE_READ;
-	if (r == 0)
-		r = add_place(p, parts, false, e);
-	if (r == 0 && !to->here) /* no proxy is asked for this host */
-		r = add_proxies(p, to->https, e);
-	if (r == 0 && p->needs & CONFINE_NAMES)
-		r = confine_add_port(p, DNS_PORT, e);
-	return r < 0 ? r : add_files(p, e);
+	/* no proxy is asked for this host */
+	if (check_server(parts, url, to, e) < 0 || add_place(p, parts, false, e) < 0 ||
+	    (!to->here && add_proxies(p, to->https, e) < 0) ||
+	    (p->needs & CONFINE_NAMES && confine_add_port(p, DNS_PORT, e) < 0))
+		return -e->errnum;
+	return add_files(p, e);
 }

@@ -46,7 +46,6 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 {
 	size_t length = strcspn(name, ":");
 	bool colon = name[length] == ':';
-	int r;
 
 	*m = (struct model){ .plan = plan, .script.path = name + length + colon };
 	for (size_t i = 0; i < COUNT(providers); i++)
@@ -58,10 +57,10 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 			e, EINVAL,
 			"--model: '%.80s' is no model; give scripted:FILE, openai, anthropic, ollama, llamacpp or vllm",
 			name);
-	r = check(m, colon, e);
-	if (r == 0)
-		r = m->provider->dialect ? server_open(m, e) : scripted_open(m, e);
-	return r < 0 ? r : text_check(&m->label, "the model's name", e);
+	if (check(m, colon, e) < 0 ||
+	    (m->provider->dialect ? server_open : scripted_open)(m, e) < 0)
+		return -e->errnum;
+	return text_check(&m->label, "the model's name", e);
 }
 
 int model_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,

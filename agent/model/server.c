@@ -76,12 +76,9 @@ int server_open(struct model *m, struct err *e)
 
 	text_printf(&url, "%s%s", m->base_url, from->dialect->path);
 
-	int r = text_check(&url, "the model's address", e);
-
-	if (r == 0)
-		r = open_client(m, text_string(&url), e);
-	if (r < 0)
-		return r;
+	if (text_check(&url, "the model's address", e) < 0 ||
+	    open_client(m, text_string(&url), e) < 0)
+		return -e->errnum;
 	text_puts(&m->label, "model: ");
 	escape_line(&m->label, name, strlen(name));
 	text_puts(&m->label, " at ");

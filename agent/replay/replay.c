@@ -102,31 +102,30 @@ static int take_files(struct replay *r, struct err *e)
 {
 	struct peek *p = &r->start;
 	bool streams[OPT_LIST_MAX] = { false };
-	int s;
 
 	for (size_t i = 0; i < p->jail.files.count; i++) {
 		const char *item = p->jail.files.items[i];
-		const char *path = replay_file(r, item + PEEK_DIGEST + 1, item, e);
 
-		if (!path)
+		p->jail.files.items[i] = replay_file(r, item + PEEK_DIGEST + 1, item, e);
+		if (!p->jail.files.items[i])
 			return -e->errnum;
 		streams[i] = item[PEEK_DIGEST + 1] != '/';
-		p->jail.files.items[i] = path;
 	}
 	p->jail.file_limit_bytes = UINT64_MAX;
-	s = jail_binds_make(&p->jail, streams, r->stop, &r->binds, e);
-	for (size_t i = 0; s == 0 && i < p->tests.count; i++) {
+	if (jail_binds_make(&p->jail, streams, r->stop, &r->binds, e) < 0)
+		return -e->errnum;
+	for (size_t i = 0; i < p->tests.count; i++) {
 		const char *item = p->tests.items[i];
 		const char *path = replay_file(r, item + PEEK_DIGEST + 1, item, e);
 
-		s = path ? jail_binds_more(&r->binds, path, TESTS_FOLDER, path_last(path),
-					   e)
-			 : -e->errnum;
+		if (!path || jail_binds_more(&r->binds, path, TESTS_FOLDER,
+					     path_last(path), e) < 0)
+			return -e->errnum;
 	}
-	if (s == 0 && p->out)
-		s = out_mark(&r->out, e);
+	if (p->out && out_mark(&r->out, e) < 0)
+		return -e->errnum;
 	jail_binds_add(&r->binds, &r->out.marker);
-	return s;
+	return 0;
 }
 
 static void say_options(struct replay *r)
@@ -174,12 +173,9 @@ static int take_skills(struct replay *r, struct err *e)
 int replay_start(struct replay *r, struct err *e)
 {
 	struct jail_options *jail = &r->start.jail;
-	int s = take_files(r, e);
 
-	if (s == 0)
-		s = take_skills(r, e);
-	if (s < 0)
-		return s;
+	if (take_files(r, e) < 0 || take_skills(r, e) < 0)
+		return -e->errnum;
 	for (size_t i = 0; i < r->asked->pass.count; i++) {
 		if (jail->pass.count == OPT_LIST_MAX)
 			return err_say(e, E2BIG, "too many options");
@@ -195,18 +191,14 @@ int replay_start(struct replay *r, struct err *e)
 	/* from here on nothing is opened but files of a :put */
 	r->confined.policy.read_host = true;
 	r->confined.policy.needs = CONFINE_READ;
-	s = jail_plan(jail, &r->binds, r->start.repl ? SESSION_REPL_OUTPUT : NULL,
-		      &r->plan, e);
-	if (s == 0)
-		s = confined_serve(&r->confined, &r->plan, jail, &r->binds, r->stop, e);
-	if (s == 0)
-		s = confined_go(&r->confined, r->stop, e);
-	if (s < 0)
-		return s;
-	s = session_open(&r->session, &r->plan, r->stop, e);
-	if (s == 0)
-		show_said(r->show, &r->session.serve.diag);
-	return s;
+	if (jail_plan(jail, &r->binds, r->start.repl ? SESSION_REPL_OUTPUT : NULL,
+		      &r->plan, e) < 0 ||
+	    confined_serve(&r->confined, &r->plan, jail, &r->binds, r->stop, e) < 0 ||
+	    confined_go(&r->confined, r->stop, e) < 0 ||
+	    session_open(&r->session, &r->plan, r->stop, e) < 0)
+		return -e->errnum;
+	show_said(r->show, &r->session.serve.diag);
+	return 0;
 }
 
 static const char *digest_of(const cJSON *session, const char *name)

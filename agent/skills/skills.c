@@ -28,25 +28,20 @@ static const char how_to_save[] =
 int skills_bind(const char *dir, struct jail_binds *b, struct stop *stop,
 		char hex[DIGEST_HEX], uint64_t *bytes, struct err *e)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = fd < 0 ? err_set(e, errno, "it cannot be opened") : 0;
+	cleanup_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (r == 0)
-		r = inputs_modules(fd, stop, hex, bytes, e);
-	if (r == 0)
-		r = jail_binds_more(b, dir, FOLDER, PACKAGE, e);
-	if (r == 0)
-		return fd;
-	io_close_fd(&fd);
-	return err_within(e, "--skills: %s: ", dir);
+	if (fd < 0)
+		return err_set(e, errno, "--skills: %s: it cannot be opened", dir);
+	if (inputs_modules(fd, stop, hex, bytes, e) < 0 ||
+	    jail_binds_more(b, dir, FOLDER, PACKAGE, e) < 0)
+		return err_within(e, "--skills: %s: ", dir);
+	return io_steal_fd(&fd);
 }
 
 /* what runs in it is told on stdin: see trial.py's main() */
 static int add_jail(struct skills *s, const struct jail_options *jail,
 		    struct broker *broker, struct err *e)
 {
-	int r;
-
 	s->limit_ms = jail->step_ms < SKILLS_TRIAL_MS ? jail->step_ms : SKILLS_TRIAL_MS;
 	launch_add_run(&s->args, jail->rootfs, s->limit_ms);
 	/* no way from a function to its judge's fds */
@@ -60,9 +55,8 @@ static int add_jail(struct skills *s, const struct jail_options *jail,
 	launch_add(&s->args, "%s", harness_trial);
 	if (s->args.failed)
 		return err_set(e, s->args.failed, "--skills");
-	r = broker_add(broker, &s->args, e);
-	s->line = r;
-	return r < 0 ? r : 0;
+	s->line = broker_add(broker, &s->args, e);
+	return s->line;
 }
 
 /* a folder that others keep, for reading, is of use, too */
@@ -79,23 +73,21 @@ static void ask_writable(struct skills *s)
 int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_binds *b,
 		struct broker *broker, struct confine_policy *policy, struct err *e)
 {
-	int r;
-
 	if (!s->dir)
 		return 0;
 	/* whatever the umask: jails that root starts read the folder with ids of their
 	 * own */
 	if (mkdir(s->dir, 0700) == 0 ? chmod(s->dir, 0755) < 0 : errno != EEXIST)
 		return err_set(e, errno, "--skills: %s: it cannot be made", s->dir);
-	r = skills_bind(s->dir, b, s->task->stop, s->sha256, &s->bytes, e);
-	if (r < 0)
-		return r;
-	s->fd = r;
+	s->fd = skills_bind(s->dir, b, s->task->stop, s->sha256, &s->bytes, e);
+	if (s->fd < 0)
+		return s->fd;
 	path_absolute(s->dir, &s->path);
 	ask_writable(s);
-	r = add_jail(s, jail, broker, e);
-	if (r < 0 || !s->save)
-		return r;
+	if (add_jail(s, jail, broker, e) < 0)
+		return -e->errnum;
+	if (!s->save)
+		return 0;
 	policy->needs |= CONFINE_CREATE | CONFINE_KEEP;
 	return confine_add_path(policy, text_string(&s->path), CONFINE_KEEP, e);
 }
