@@ -10,7 +10,6 @@
 #define STEPJAIL_AGENT_FOLDER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "agent/base/secret.h"

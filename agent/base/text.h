@@ -10,7 +10,6 @@
 #ifndef STEPJAIL_AGENT_TEXT_H
 #define STEPJAIL_AGENT_TEXT_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -29,30 +29,23 @@ static int put_cases(struct tests *t, struct err *e)
 
 int tests_cases_look(struct tests *t, cJSON **verdict, struct err *e)
 {
-	int r = put_cases(t, e);
-
-	if (r == 0)
-		r = tests_run(t, "look_at_cases", true, &t->step, verdict, e);
-	if (r == 0 && json_get(*verdict, "count"))
-		r = session_get_text(&t->session, SESSION_FILE, CASES "/calls", &t->calls,
-				     e);
-	return r;
+	if (put_cases(t, e) < 0 ||
+	    tests_run(t, "look_at_cases", true, &t->step, verdict, e) < 0)
+		return -e->errnum;
+	return json_get(*verdict, "count")
+		       ? session_get_text(&t->session, SESSION_FILE, CASES "/calls",
+					  &t->calls, e)
+		       : 0;
 }
 
 /* in a jail that neither the solution nor its calls have been in */
 static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
 		   struct err *e)
 {
-	int r = session_renew(&t->session, e);
-
-	if (r == 0)
-		r = put_cases(t, e);
-	if (r == 0)
-		r = session_put_bytes(&t->session, replies, CASES "/replies", e);
-	if (r == 0)
-		r = tests_run(t, "compare_cases", true, &t->compared, verdict, e);
-	if (r < 0)
-		return r;
+	if (session_renew(&t->session, e) < 0 || put_cases(t, e) < 0 ||
+	    session_put_bytes(&t->session, replies, CASES "/replies", e) < 0 ||
+	    tests_run(t, "compare_cases", true, &t->compared, verdict, e) < 0)
+		return -e->errnum;
 	t->has_compared = true;
 	budget_judged(t->task->budget, &t->compared);
 	return 0;

@@ -7,7 +7,6 @@
  * the conversation that is sent. In a stream each event names its type, also in its data.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/json.h"

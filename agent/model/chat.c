@@ -111,19 +111,17 @@ uint64_t chat_bytes(const struct chat *c)
 	return bytes;
 }
 
-static void free_message(struct message *m)
-{
-	for (size_t i = 0; i < m->call_count; i++)
-		text_free(&m->calls[i].arguments);
-	free(m->calls);
-	free(m->call_id);
-	free(m->text);
-}
-
 void chat_free(struct chat *c)
 {
-	for (size_t i = 0; i < c->count; i++)
-		free_message(&c->list[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		struct message *m = &c->list[i];
+
+		for (size_t k = 0; k < m->call_count; k++)
+			text_free(&m->calls[k].arguments);
+		free(m->calls);
+		free(m->call_id);
+		free(m->text);
+	}
 	free(c->list);
 	*c = (struct chat){ 0 };
 }

@@ -8,7 +8,6 @@
  *   is good for is decided at the end, in choose(): plain fences count only without
  *   Python.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "agent/base/utf8.h"

@@ -12,7 +12,6 @@
 #include "agent/base/text.h"
 #include "agent/key/client.h"
 #include "agent/model/chat.h"
-#include "agent/model/fence.h"
 #include "agent/model/reply.h"
 #include "init/err.h"
 

@@ -8,8 +8,6 @@
  * misunderstood is taken from all of them.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/json.h"
 #include "agent/model/response.h"

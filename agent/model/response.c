@@ -3,9 +3,7 @@
  * response.c - a server's answer while it comes in: see response.h
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/json.h"

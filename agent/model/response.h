@@ -14,7 +14,6 @@
 
 #include "agent/key/mask.h"
 #include "agent/model/chat.h"
-#include "agent/model/model.h"
 #include "agent/model/reply.h"
 #include "agent/model/sse.h"
 

@@ -35,6 +35,7 @@
 #include "agent/base/escape.h"
 #include "agent/base/file.h"
 #include "agent/base/utf8.h"
+#include "agent/model/fence.h"
 #include "agent/model/model.h"
 
 #define SCRIPT_MAX ((size_t)1 << 20)

@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -263,17 +262,6 @@ static int attempt(struct turn *t, struct err *e)
 	return r;
 }
 
-static void note_wait(const struct model_plan *p, const struct err *e, uint64_t wait_ms,
-		      const struct retry_facts *f)
-{
-	cleanup_text struct text line = { 0 };
-	char time[32];
-
-	text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")", e->text,
-		    units_say_time(wait_ms, time, sizeof(time)), f->attempt, f->retries);
-	p->note(p->arg, text_string(&line));
-}
-
 static int give_up(enum retry_answer answer, const struct retry_facts *f,
 		   uint64_t wait_ms, struct err *e)
 {
@@ -298,8 +286,10 @@ static int try_all(struct turn *t, struct err *e)
 	struct model *m = t->model;
 
 	for (;;) {
+		cleanup_text struct text line = { 0 };
 		struct retry_facts *f = &t->facts;
 		uint64_t wait_ms;
+		char time[32];
 
 		*f = (struct retry_facts){ .attempt = f->attempt + 1,
 					   .retries = m->plan->retries,
@@ -322,7 +312,10 @@ static int try_all(struct turn *t, struct err *e)
 
 		if (answer != RETRY_YES)
 			return give_up(answer, f, wait_ms, e);
-		note_wait(m->plan, e, wait_ms, f);
+		text_printf(&line, "%s; trying again in %s (%" PRIu64 " of %" PRIu64 ")",
+			    e->text, units_say_time(wait_ms, time, sizeof(time)),
+			    f->attempt, f->retries);
+		m->plan->note(m->plan->arg, text_string(&line));
 		m->usage.retries++;
 		if (stop_sleep(m->plan->stop, wait_ms) < 0)
 			return err_say(e, EINTR, "stopped by a signal");

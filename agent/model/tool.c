@@ -2,11 +2,8 @@
 /*
  * tool.c - calls of the one tool: see tool.h
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/escape.h"
 #include "agent/base/json.h"
 #include "agent/base/utf8.h"
 #include "agent/model/fence.h"

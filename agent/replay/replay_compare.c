@@ -122,16 +122,6 @@ static void compare_shown(const cJSON *was, const cJSON *is, struct text *says)
 			return;
 }
 
-/* in the order of showing */
-static void compare_media(const cJSON *was, const cJSON *is, struct text *says)
-{
-	while (was || is) {
-		compare_shown(was, is, says);
-		was = was ? was->next : NULL;
-		is = is ? is->next : NULL;
-	}
-}
-
 void replay_compare(const cJSON *line, const cJSON *now, struct text *says)
 {
 	for (size_t i = 0; i < COUNT(scalars); i++)
@@ -139,6 +129,10 @@ void replay_compare(const cJSON *line, const cJSON *now, struct text *says)
 	for (size_t i = 0; i < RECORD_STREAMS; i++)
 		compare_stream(record_streams[i].name, record_streams[i].words, line, now,
 			       says);
-	compare_media(json_first(json_get(line, "media")),
-		      json_first(json_get(now, "media")), says);
+	/* in the order of showing */
+	const cJSON *was = json_first(json_get(line, "media"));
+	const cJSON *is = json_first(json_get(now, "media"));
+
+	for (; was || is; was = was ? was->next : NULL, is = is ? is->next : NULL)
+		compare_shown(was, is, says);
 }
