@@ -80,19 +80,23 @@ bool json_crowded(const char *bytes, size_t length)
 cJSON *json_parse(const char *bytes, size_t length)
 {
 	const char *end = NULL;
-	cJSON *root;
+	cleanup_json cJSON *root = NULL;
+	cJSON *whole;
 
 	if (memchr(bytes, '\0', length) || json_crowded(bytes, length))
 		return NULL;
 	root = cJSON_ParseWithLengthOpts(bytes, length, &end, false);
-	if (!root)
-		return NULL;
-	for (; end < bytes + length; end++)
-		if (!strchr(" \t\r\n", *end)) {
-			cJSON_Delete(root);
+	while (root && end < bytes + length)
+		if (!strchr(" \t\r\n", *end++))
 			return NULL;
-		}
-	return root;
+	whole = root;
+	root = NULL;
+	return whole;
+}
+
+void json_free(cJSON **value)
+{
+	cJSON_Delete(*value);
 }
 
 void json_print(const cJSON *value, struct text *out)

@@ -46,6 +46,11 @@ bool json_crowded(const char *bytes, size_t length);
  */
 cJSON *json_parse(const char *bytes, size_t length);
 
+/** json_free() - For cleanup_json */
+void json_free(cJSON **value);
+
+#define cleanup_json __attribute__((cleanup(json_free)))
+
 /**
  * json_print() - Add a value as JSON on one line
  *

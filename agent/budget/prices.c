@@ -44,28 +44,27 @@ static int take_row(const cJSON *row, struct price *p)
 int prices_load(const char *path, const char *model_name, struct price *p, struct err *e)
 {
 	cleanup_text struct text file = { .max = FILE_MAX };
-	int r = file_read(path, "--prices: ", &file, e);
-	cJSON *root;
+	cleanup_json cJSON *root = NULL;
 	const cJSON *row;
 
-	if (r < 0)
-		return r;
+	if (file_read(path, "--prices: ", &file, e) < 0)
+		return -e->errnum;
 	root = json_parse(text_string(&file), file.length);
 	row = json_get(root, model_name);
 	if (!row)
 		row = json_get(root, "*");
 	if (!cJSON_IsObject(root))
-		r = err_say(e, EINVAL, "--prices: %s is not a JSON object", path);
-	else if (!row)
-		r = err_say(e, ENOENT, "--prices: %s has no price for the model '%.100s'",
-			    path, model_name);
-	else if (take_row(row, p) < 0)
-		r = err_say(
+		return err_say(e, EINVAL, "--prices: %s is not a JSON object", path);
+	if (!row)
+		return err_say(e, ENOENT,
+			       "--prices: %s has no price for the model '%.100s'", path,
+			       model_name);
+	if (take_row(row, p) < 0)
+		return err_say(
 			e, EINVAL,
 			"--prices: %s: the price of '%.100s' is not {\"input\": DOLLARS, \"output\": DOLLARS}, with \"cached\" and \"cache_write\" if it has them, each for a million tokens and from 0 to 1000000",
 			path, model_name);
-	cJSON_Delete(root);
-	return r;
+	return 0;
 }
 
 uint64_t prices_cost(const struct price *p, const struct usage *u)

@@ -119,28 +119,24 @@ int tests_run(struct tests *t, const char *function, bool files, struct step *st
 	      cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text order = { 0 };
-	cJSON *o = cJSON_CreateObject();
+	cleanup_json cJSON *o = cJSON_CreateObject();
 
 	for (size_t i = 0; files && i < t->count; i++)
 		(void)cJSON_AddStringToObject(o, t->files[i].name, t->files[i].hex);
-
-	int r = record_print(o, &order, e);
-
-	cJSON_Delete(o);
-	if (r < 0)
-		return r;
+	if (record_print(o, &order, e) < 0)
+		return -e->errnum;
 	text_clear(&t->code);
 	text_puts(&t->code, harness_tests);
 	text_printf(&t->code, "judge(%s, '", function);
 	for (size_t i = 0; i < order.length; i++)
 		text_printf(&t->code, "%02x", (unsigned char)order.bytes[i]);
 	text_puts(&t->code, "')\n");
-	r = text_check(&t->code, "the tests' harness", e);
-	if (r == 0)
-		r = session_step(&t->session, text_string(&t->code), t->code.length, step,
-				 e);
-	*verdict = r < 0 ? NULL : read_verdict(step);
-	return r;
+	*verdict = NULL;
+	if (text_check(&t->code, "the tests' harness", e) < 0 ||
+	    session_step(&t->session, text_string(&t->code), t->code.length, step, e) < 0)
+		return -e->errnum;
+	*verdict = read_verdict(step);
+	return 0;
 }
 
 /* what was found before the model has said a word */
@@ -167,18 +163,14 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 
 int tests_start(struct tests *t, const struct task *task, struct err *e)
 {
-	cJSON *verdict = NULL;
-	int r;
+	cleanup_json cJSON *verdict = NULL;
 
 	t->task = task;
-	r = session_open(&t->session, task->plan, task->stop, e);
-	if (r == 0)
-		r = t->cases ? tests_cases_look(t, &verdict, e)
-			     : tests_run(t, "look_at_tests", true, &t->step, &verdict, e);
-	if (r == 0)
-		r = learn(t, verdict, e);
-	cJSON_Delete(verdict);
-	return r;
+	if (session_open(&t->session, task->plan, task->stop, e) < 0 ||
+	    (t->cases ? tests_cases_look(t, &verdict, e)
+		      : tests_run(t, "look_at_tests", true, &t->step, &verdict, e)) < 0)
+		return -e->errnum;
+	return learn(t, verdict, e);
 }
 
 void tests_words(const struct tests *t, struct text *out)
@@ -308,7 +300,7 @@ static int record(struct tests *t, const cJSON *verdict, bool stands, struct err
 
 static int judge_taken(struct tests *t, struct err *e)
 {
-	cJSON *verdict = NULL;
+	cleanup_json cJSON *verdict = NULL;
 	int r = furnish(t, e);
 	bool stands;
 
@@ -318,15 +310,14 @@ static int judge_taken(struct tests *t, struct err *e)
 	r = t->cases ? tests_cases_judge(t, &verdict, e)
 		     : tests_run(t, "run_tests", true, &t->step, &verdict, e);
 	budget_judged(t->task->budget, &t->step);
-	if (r == 0)
-		r = unchanged(t, e);
-	stands = r == 0 && cJSON_IsTrue(json_get(verdict, "stands"));
-	if (r == 0)
-		r = record(t, verdict, stands, e);
-	if (r == 0 && !stands && !t->words->length)
+	if (r < 0 || unchanged(t, e) < 0)
+		return -e->errnum;
+	stands = cJSON_IsTrue(json_get(verdict, "stands"));
+	if (record(t, verdict, stands, e) < 0)
+		return -e->errnum;
+	if (!stands && !t->words->length)
 		add_words(t, verdict);
-	cJSON_Delete(verdict);
-	return r < 0 ? r : stands;
+	return stands;
 }
 
 int tests_ask(struct tests *t, struct text *words, struct err *e)

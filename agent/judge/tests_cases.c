@@ -54,7 +54,7 @@ static int compare(struct tests *t, const struct text *replies, cJSON **verdict,
 int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e)
 {
 	cleanup_text struct text replies = { .max = TESTS_TAKEN_BYTES };
-	cJSON *called = NULL;
+	cleanup_json cJSON *called = NULL;
 	int r = session_put_bytes(&t->session, &t->calls, CASES "/calls", e);
 
 	if (r == 0)
@@ -62,7 +62,6 @@ int tests_cases_judge(struct tests *t, cJSON **verdict, struct err *e)
 	/* a step that did not end well has no value; what else it may say is of no use */
 	if (r < 0 || !called)
 		return r;
-	cJSON_Delete(called);
 	r = session_get_text(&t->session, SESSION_FILE, CASES "/replies", &replies, e);
 	if (r == 0)
 		return compare(t, &replies, verdict, e);

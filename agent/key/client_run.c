@@ -98,17 +98,13 @@ static void take(void *arg, bool streamed, const char *bytes, size_t length)
 {
 	struct running *r = arg;
 
-	r->streamed = streamed;
-	while (length) {
-		size_t room = sizeof(r->held) - r->held_length;
-		size_t piece = length < room ? length : room;
+	_Static_assert(CURL_MAX_WRITE_SIZE + KEY_MAX <= CLIENT_PIECE_MAX,
+		       "what libcurl gives at once fits behind what is held");
 
-		memcpy(r->held + r->held_length, bytes, piece);
-		r->held_length += piece;
-		bytes += piece;
-		length -= piece;
-		hand_on(r, false);
-	}
+	r->streamed = streamed;
+	memcpy(r->held + r->held_length, bytes, length);
+	r->held_length += length;
+	hand_on(r, false);
 }
 
 static void serve_one(struct running *r)

@@ -5,7 +5,7 @@
  * Theory of operation
  *   One pass over the lines. Outside a block, fence_opens() looks at a line; fence_body()
  *   looks for the block's end and hands back the lines between. What a block
- *   is good for is decided at the end, in choose(): plain fences count only without
+ *   is good for is decided at the end: plain fences count only without
  *   Python.
  */
 #include <string.h>
@@ -20,9 +20,7 @@ static const char *const imitations[] = { "Output:", "Error:", "Observation:" };
 struct scan {
 	struct span rest; /* not looked at yet */
 	bool follow_strings;
-	struct text code[BLOCK_KINDS];
-	size_t blocks[BLOCK_KINDS];
-	bool open[BLOCK_KINDS]; /* the last block of the kind has no end */
+	struct extract found[BLOCK_KINDS];
 	bool imitated;
 };
 
@@ -50,9 +48,9 @@ static void take_block(struct scan *s, struct block *b, struct span opening)
 
 	if (b->mark == '<')
 		unwrap(&body, &b->indent);
-	s->blocks[b->kind]++;
-	s->open[b->kind] = !closed;
-	fence_copy(body, b->indent, &s->code[b->kind]);
+	s->found[b->kind].blocks++;
+	s->found[b->kind].closed = closed;
+	fence_copy(body, b->indent, &s->found[b->kind].code);
 }
 
 static bool imitates(struct span line)
@@ -76,7 +74,8 @@ static void scan_reply(struct scan *s)
 		if (fence_opens(line, &b)) {
 			take_block(s, &b, line);
 		} else if (imitates(line)) {
-			s->imitated = s->blocks[BLOCK_PYTHON] || s->blocks[BLOCK_PLAIN];
+			s->imitated = s->found[BLOCK_PYTHON].blocks ||
+				      s->found[BLOCK_PLAIN].blocks;
 			if (s->imitated)
 				return;
 		}
@@ -94,35 +93,28 @@ enum extract_kind extract_kind(const struct text *code)
 	return fence_blank(all) ? EXTRACT_EMPTY : EXTRACT_CODE;
 }
 
-static enum extract_kind choose(struct scan *s, struct extract *x)
-{
-	enum block_kind kind = s->blocks[BLOCK_PYTHON] ? BLOCK_PYTHON : BLOCK_PLAIN;
-
-	if (!s->blocks[kind])
-		return s->blocks[BLOCK_SHELL] ? EXTRACT_SHELL : EXTRACT_ANSWER;
-	x->code = s->code[kind];
-	s->code[kind] = (struct text){ 0 };
-	x->blocks = s->blocks[kind];
-	x->closed = !s->open[kind];
-	x->imitated = s->imitated;
-	return extract_kind(&x->code);
-}
-
 void extract_code(const char *reply, size_t length, struct extract *x)
 {
 	struct scan s = { .rest = { reply, length }, .follow_strings = true };
+	struct extract *chosen = &s.found[BLOCK_PYTHON];
 
-	*x = (struct extract){ .closed = true };
+	*x = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
-		s.code[i].max = EXTRACT_CODE_MAX;
-	if (fence_blank(s.rest)) {
-		x->kind = EXTRACT_SILENCE;
+		s.found[i].code.max = EXTRACT_CODE_MAX;
+	if (fence_blank(s.rest))
 		return;
-	}
 	scan_reply(&s);
-	x->kind = choose(&s, x);
+	if (!chosen->blocks)
+		chosen = &s.found[BLOCK_PLAIN];
+	x->kind = s.found[BLOCK_SHELL].blocks ? EXTRACT_SHELL : EXTRACT_ANSWER;
+	if (chosen->blocks) {
+		*x = *chosen;
+		x->imitated = s.imitated;
+		x->kind = extract_kind(&x->code);
+		chosen->code = (struct text){ 0 };
+	}
 	for (size_t i = 0; i < BLOCK_KINDS; i++)
-		text_free(&s.code[i]);
+		text_free(&s.found[i].code);
 }
 
 static const char *const complaints[EXTRACT_KINDS] = {

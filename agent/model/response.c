@@ -58,11 +58,10 @@ static const struct {
 int response_ask(const struct dialect *dialect, const struct question *q,
 		 struct text *out, struct err *e)
 {
-	cJSON *body = cJSON_CreateObject();
+	cleanup_json cJSON *body = cJSON_CreateObject();
 
 	dialect->ask(q, body);
 	json_print(body, out);
-	cJSON_Delete(body);
 	return text_check(out, "the request to the model", e);
 }
 
@@ -184,7 +183,7 @@ static int check_sizes(const struct reply *r, struct err *e)
 static int take_json(struct response *a, char *json, size_t length, bool streamed,
 		     struct err *e)
 {
-	cJSON *root;
+	cleanup_json cJSON *root = NULL;
 	int r;
 
 	if (json_crowded(json, length))
@@ -202,7 +201,6 @@ static int take_json(struct response *a, char *json, size_t length, bool streame
 		r = err_say(e, EBADMSG, "the model's answer is not JSON");
 	else if ((r = fail(a, root, e)) == 0)
 		r = a->dialect->event(a, root, streamed, e);
-	cJSON_Delete(root);
 	if (!streamed)
 		a->ended = a->done = r == 0;
 	return r < 0 ? r : check_sizes(a->reply, e);

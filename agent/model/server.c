@@ -143,10 +143,10 @@ static int take_stream(void *arg, const char *bytes, size_t length, struct err *
 static int refuse(struct turn *t, struct err *e)
 {
 	cleanup_text struct text words = { 0 };
-	cJSON *root = json_parse(text_string(&t->http.body), t->http.body.length);
+	cleanup_json cJSON *root =
+		json_parse(text_string(&t->http.body), t->http.body.length);
 	enum fault fault = response_fault(root, t->answer.mask, &words);
 
-	cJSON_Delete(root);
 	t->facts.quota = fault == FAULT_QUOTA;
 	return err_say(
 		e, fault == FAULT_LENGTH ? EMSGSIZE : EPROTO,

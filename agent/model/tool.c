@@ -37,7 +37,7 @@ static bool holds_nul(const struct call *c)
 /* one call's code behind the others', or a complaint */
 static void add_code(const struct call *c, struct text *code, struct text *complaint)
 {
-	cJSON *root = parse(c);
+	cleanup_json cJSON *root = parse(c);
 	const char *source = json_string(root, "code");
 	const char *words = NULL;
 
@@ -54,7 +54,6 @@ static void add_code(const struct call *c, struct text *code, struct text *compl
 	else
 		fence_copy((struct span){ source, strlen(source) }, 0, code);
 	text_puts(complaint, words ? words : "");
-	cJSON_Delete(root);
 }
 
 void tool_read(const struct reply *reply, bool tools, struct extract *x,
@@ -86,7 +85,7 @@ void tool_read(const struct reply *reply, bool tools, struct extract *x,
 
 void tool_arguments(const struct call *c, struct text *out)
 {
-	cJSON *root = parse(c);
+	cleanup_json cJSON *root = parse(c);
 	cleanup_text struct text mended = { 0 };
 	cleanup_text struct text printed = { 0 };
 
@@ -103,5 +102,4 @@ void tool_arguments(const struct call *c, struct text *out)
 	}
 	json_print(root, &printed);
 	utf8_mend(out, text_string(&printed), printed.length);
-	cJSON_Delete(root);
 }

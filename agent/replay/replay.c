@@ -57,19 +57,18 @@ static int digest_recorded(const struct replay *r, const char *path, char hex[DI
 {
 	struct stat st;
 	uint64_t bytes;
+	cleanup_fd int fd = *path == '/' ? file_look_at(path, "", &st, e)
+					 : err_say(e, ENOENT, "%s came by a pipe", path);
 
-	if (*path != '/')
-		return err_say(e, ENOENT, "%s came by a pipe", path);
+	if (fd < 0)
+		return fd;
 	/* to digest it is to read all that is in it, which may be all of the host */
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (S_ISDIR(st.st_mode))
 		return err_say(
 			e, EISDIR,
 			"%s is a folder, which a transcript cannot choose; give it with --file",
 			path);
-
-	cleanup_fd int fd = file_open(path, "", e);
-
-	return fd < 0 ? fd : inputs_fd(fd, path, r->stop, hex, &bytes, e);
+	return inputs_fd(fd, path, r->stop, hex, &bytes, e);
 }
 
 const char *replay_file(struct replay *r, const char *recorded, const char *was,
@@ -211,7 +210,7 @@ static const char *digest_of(const cJSON *session, const char *name)
 /* the same tree, the same plan? Said once for each session */
 static void compare_session(struct replay *r)
 {
-	cJSON *now = record_session(&r->session);
+	cleanup_json cJSON *now = record_session(&r->session);
 	const char *was = digest_of(r->recorded, "root_sha256");
 	const char *is = digest_of(now, "root_sha256");
 
@@ -226,7 +225,6 @@ static void compare_session(struct replay *r)
 			r->show,
 			"the jail's plan is another one (stepjail explain): its sha256 was %.64s, is %s",
 			was, is);
-	cJSON_Delete(now);
 	cJSON_Delete(r->recorded);
 	r->recorded = NULL;
 }
@@ -289,10 +287,9 @@ static const char *why_not_again(const cJSON *line)
 static void compare_step(struct replay *r, const cJSON *line, uint32_t step)
 {
 	cleanup_text struct text says = { 0 };
-	cJSON *now = record_step(step, NULL, &r->step, NULL);
+	cleanup_json cJSON *now = record_step(step, NULL, &r->step, NULL);
 
 	replay_compare(line, now, &says);
-	cJSON_Delete(now);
 	r->steps++;
 	if (says.length)
 		replay_differs(r, "step %" PRIu32 ": differs", step);

@@ -14,6 +14,7 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/folder.h"
+#include "agent/base/json.h"
 #include "agent/base/secret.h"
 #include "agent/base/utf8.h"
 #include "agent/record/record.h"
@@ -37,15 +38,14 @@ static int make_order(const char *file, const struct text *source, const char *s
 		      struct text *order, struct err *e)
 {
 	cleanup_text struct text json = { 0 };
-	cJSON *o = cJSON_CreateObject();
-	int r;
+	cleanup_json cJSON *o = cJSON_CreateObject();
 
 	record_string(o, "name", file, strlen(file) - strlen(SUFFIX));
 	record_string(o, "source", text_string(source), source->length);
-	r = record_print(o, &json, e);
-	cJSON_Delete(o);
+	if (record_print(o, &json, e) < 0)
+		return -e->errnum;
 	text_printf(order, "%zu\n%s%s\n", json.length, text_string(&json), secret);
-	return r < 0 ? r : text_check(order, "a trial", e);
+	return text_check(order, "a trial", e);
 }
 
 /* passed where the judge in the jail wrote this trial's secret, and ended well */
@@ -55,14 +55,11 @@ static int try_file(struct skills *s, const char *file, const struct text *sourc
 	cleanup_text struct text order = { 0 };
 	cleanup_text struct text said = { 0 };
 	char secret[SECRET_NONCE_HEX];
-	int r = secret_nonce(secret, e);
 
-	if (r == 0)
-		r = make_order(file, source, secret, &order, e);
-	if (r == 0)
-		r = skills_run(s, &order, &said, e);
-	if (r < 0)
-		return r;
+	if (secret_nonce(secret, e) < 0 ||
+	    make_order(file, source, secret, &order, e) < 0 ||
+	    skills_run(s, &order, &said, e) < 0)
+		return -e->errnum;
 	/* the judge writes it as it read it, with the newline */
 	if (said.length != strlen(secret) + 1 ||
 	    memcmp(said.bytes, secret, strlen(secret)) != 0)
