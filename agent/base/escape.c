@@ -68,14 +68,14 @@ void escape_line(struct text *out, const void *bytes, size_t length)
 			n = 1;
 		} else if (!escape_hides(point) && !is_stray_selector(point, before)) {
 			text_add(out, at, n);
-		} else if (point == '\n') {
-			text_puts(out, "\\n");
-		} else if (point == '\r') {
-			text_puts(out, "\\r");
-		} else if (point < 0x100) {
-			text_printf(out, "\\x%02x", point);
+		} else if (point == '\n' || point == '\r') {
+			text_puts(out, point == '\n' ? "\\n" : "\\r");
 		} else {
-			text_printf(out, point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
+			text_printf(out,
+				    point < 0x100     ? "\\x%02x"
+				    : point < 0x10000 ? "\\u%04x"
+						      : "\\U%08x",
+				    point);
 		}
 		before = point;
 		at += n;

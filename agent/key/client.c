@@ -10,7 +10,6 @@
  *   asked again.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -76,8 +75,8 @@ static int move(const struct client *c, bool out, void *bytes, size_t length,
 			return -EPIPE;
 		if (stop_came(c->stop))
 			return err_say(e, EINTR, "stopped by a signal");
-		n = out ? send(c->socket, at, length, MSG_NOSIGNAL)
-			: recv(c->socket, at, length, 0);
+		n = out ? send(c->socket, at, length, MSG_NOSIGNAL | MSG_DONTWAIT)
+			: recv(c->socket, at, length, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return -EPIPE;
 		if (n > 0) {
@@ -262,11 +261,7 @@ static int start(struct client *c, const struct client_plan *plan, struct err *e
 	if (c->pid < 0)
 		return err_set(e, errno, "fork");
 	c->pidfd = pidfd_open(c->pid, 0);
-	if (c->pidfd < 0)
-		return err_set(e, errno, "pidfd_open");
-	if (fcntl(c->socket, F_SETFL, O_NONBLOCK) < 0)
-		return err_set(e, errno, "socketpair");
-	return 0;
+	return c->pidfd < 0 ? err_set(e, errno, "pidfd_open") : 0;
 }
 
 int client_open(struct client **out, const struct client_plan *plan, struct stop *stop,

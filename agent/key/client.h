@@ -58,7 +58,7 @@ struct client_hello {
 struct client {
 	pid_t pid;
 	int pidfd;
-	int socket; /* does not block; -1 when no more is to be said */
+	int socket; /* -1 when no more is to be said */
 	struct stop *stop;
 	struct reach reach;
 	struct confine_policy policy;

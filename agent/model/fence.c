@@ -2,6 +2,7 @@
 /*
  * fence.c - where a block of code begins and ends: see fence.h
  */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -9,6 +10,8 @@
 
 #define TAG_CLOSE "</execute_python>"
 #define KIND_WORDS 8
+#define WORD_BYTES 64
+#define VERSION "0123456789."
 
 /* the first word behind a fence, in any case, a version behind it left out */
 static const struct {
@@ -119,27 +122,24 @@ static size_t bullet(struct span s, size_t from)
 	return gap ? at + gap - from : 0;
 }
 
-static enum block_kind kind_of(const char *info, size_t length)
+static enum block_kind kind_of(struct span info)
 {
-	size_t start = 0;
+	char text[WORD_BYTES];
+	char *word = text; /* in "{.python}", "{python}", too */
 
-	/* "{.python}", "{python}" */
-	while (start < length && strchr(" \t{.", info[start]) && info[start])
-		start++;
-
-	size_t word = 0;
-
-	while (start + word < length && info[start + word] &&
-	       !strchr(" \t\r,:;}=", info[start + word]))
-		word++;
-	if (!word)
+	info = span_skip(info, fence_indent(info, 0));
+	(void)snprintf(text, sizeof(text), "%.*s",
+		       (int)(info.length < WORD_BYTES ? info.length : WORD_BYTES),
+		       info.at);
+	word += strspn(word, " \t{.");
+	word[strcspn(word, " \t\r,:;}=")] = '\0';
+	if (!*word)
 		return BLOCK_PLAIN;
-	while (word && strchr("0123456789.", info[start + word - 1])) /* "python3.11" */
-		word--;
+	for (char *end = strchr(word, '\0'); end > word && strchr(VERSION, end[-1]);)
+		*--end = '\0'; /* "python3.11" */
 	for (size_t i = 0; i < COUNT(kinds); i++)
 		for (size_t k = 0; k < KIND_WORDS && kinds[i].words[k]; k++)
-			if (strlen(kinds[i].words[k]) == word &&
-			    strncasecmp(kinds[i].words[k], info + start, word) == 0)
+			if (strcasecmp(kinds[i].words[k], word) == 0)
 				return kinds[i].kind;
 	return BLOCK_OTHER;
 }
@@ -163,13 +163,12 @@ bool fence_opens(struct span line, struct block *b)
 	if (count < 3)
 		return false;
 
-	const char *info = line.at + at + count;
-	size_t length = line.length - at - count;
+	struct span info = span_skip(line, at + count);
 
 	/* "```x = 1```" on one line is code in a sentence, not a block */
-	if (line.at[at] == '`' && memchr(info, '`', length))
+	if (line.at[at] == '`' && memchr(info.at, '`', info.length))
 		return false;
-	*b = (struct block){ kind_of(info, length), line.at[at], count, at };
+	*b = (struct block){ kind_of(info), line.at[at], count, at };
 	return true;
 }
 

@@ -20,32 +20,11 @@ static const struct provider providers[] = {
 	{ "vllm", &openai_dialect, "http://127.0.0.1:8000/v1", NULL },
 };
 
-static int check(const struct model *m, bool colon, struct err *e)
-{
-	const char *name = m->provider->name;
-
-	if (m->provider->dialect && colon)
-		return err_say(
-			e, EINVAL,
-			"--model: nothing follows '%s'; the model's name goes to --model-name",
-			name);
-	if (m->provider->dialect)
-		return 0;
-	if (!*m->script.path)
-		return err_say(e, EINVAL, "--model: give %s:FILE", name);
-	if (m->plan->base_url || m->plan->key_file)
-		return err_say(
-			e, EINVAL,
-			"%s: belongs to a model on a server, and '%s' is none: leave it out",
-			m->plan->base_url ? "--base-url" : "--key-file", name);
-	return 0;
-}
-
 int model_open(struct model *m, const char *name, const struct model_plan *plan,
 	       struct err *e)
 {
 	size_t length = strcspn(name, ":");
-	bool colon = name[length] == ':';
+	bool colon = name[length] == ':', served;
 
 	*m = (struct model){ .plan = plan, .script.path = name + length + colon };
 	for (size_t i = 0; i < COUNT(providers); i++)
@@ -57,8 +36,20 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 			e, EINVAL,
 			"--model: '%.80s' is no model; give scripted:FILE, openai, anthropic, ollama, llamacpp or vllm",
 			name);
-	if (check(m, colon, e) < 0 ||
-	    (m->provider->dialect ? server_open : scripted_open)(m, e) < 0)
+	served = m->provider->dialect;
+	if (served && colon)
+		return err_say(
+			e, EINVAL,
+			"--model: nothing follows '%s'; the model's name goes to --model-name",
+			m->provider->name);
+	if (!served && !*m->script.path)
+		return err_say(e, EINVAL, "--model: give %s:FILE", m->provider->name);
+	if (!served && (plan->base_url || plan->key_file))
+		return err_say(
+			e, EINVAL,
+			"%s: belongs to a model on a server, and '%s' is none: leave it out",
+			plan->base_url ? "--base-url" : "--key-file", m->provider->name);
+	if ((served ? server_open : scripted_open)(m, e) < 0)
 		return -e->errnum;
 	return text_check(&m->label, "the model's name", e);
 }

@@ -62,16 +62,13 @@ int sse_next(struct sse *s, const char **bytes, size_t *length, struct err *e)
 		s->total += taken;
 		if (end && !s->line.failed)
 			take_line(s);
-		if (s->line.failed || s->data.failed)
-			return err_say(
-				e, E2BIG,
-				"the model's server sent an event longer than %zu bytes",
-				SSE_EVENT_MAX);
-		if (s->total > SSE_STREAM_MAX)
-			return err_say(
-				e, E2BIG,
-				"the model's server sent a stream longer than %zu bytes",
-				SSE_STREAM_MAX);
+		bool event = s->line.failed || s->data.failed;
+
+		if (event || s->total > SSE_STREAM_MAX)
+			return err_say(e, E2BIG,
+				       "the model's server sent %s longer than %zu bytes",
+				       event ? "an event" : "a stream",
+				       event ? SSE_EVENT_MAX : SSE_STREAM_MAX);
 	}
 	return s->whole;
 }
