@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "agent/base/text.h"
-#include "agent/budget/prices.h"
 #include "agent/cli/options.h"
 #include "agent/model/model.h"
 #include "agent/session/jail_opts.h"
@@ -33,6 +32,20 @@ enum budget_kind {
 	BUDGET_TOKENS,
 	BUDGET_COST_PICO, /* dollars times 10^12 */
 	BUDGET_KINDS,
+};
+
+/*
+ * What tokens cost, from a file
+ *
+ * JSON: {"MODEL": {"input": 2.5, "output": 10}, ...}, dollars for a million tokens; the
+ * name "*" is for every model that has no row of its own. A row may have "cached" and
+ * "cache_write" too, for tokens of a prompt that the server read from its cache or wrote
+ * into it. Without them these cost what input does: a cache makes nothing cheaper
+ * unless the file says so, and the agent asks no server to write one.
+ */
+/* of one token, in dollars times 10^12 */
+struct price {
+	uint64_t input_pico, output_pico, cached_pico, cache_write_pico;
 };
 
 struct budget {
@@ -58,6 +71,17 @@ struct budget_options {
  */
 int budget_make(const struct budget_options *o, const char *model_name, struct budget *b,
 		struct err *e);
+
+/**
+ * prices_load() - Find a model's price
+ *
+ * Return: 0, or -errno with a line that names the file and what is wrong with it; -ENOENT
+ * where it has no price for the model
+ */
+int prices_load(const char *path, const char *model_name, struct price *p, struct err *e);
+
+/** prices_cost() - Of all tokens, in dollars times 10^12; held at the largest number */
+uint64_t prices_cost(const struct price *p, const struct usage *u);
 
 /** budget_step() - Count a step, and what it has used; NULL for one that was not run */
 void budget_step(struct budget *b, const struct step *step);

@@ -101,6 +101,31 @@ struct checks_row {
 	const char *then;    /* what the model is to do; NULL where it is not told */
 };
 
+/* a command line in one string, as the words that a shell would make of it (checks and
+ * tests only) */
+#define SPLIT_WORDS_MAX 64
+
+struct split {
+	char *words[SPLIT_WORDS_MAX];
+	size_t count;
+};
+
+#define cleanup_split __attribute__((cleanup(split_free)))
+
+/**
+ * split_words() - Split a line at blanks; nothing is expanded, and nothing is an operator
+ * @line:	Quotes and backslashes are as in the shell's grammar (POSIX.1, XCU 2.2)
+ * @w:		Overwritten; split_free() in any case
+ * @what:	Names the line in an error
+ *
+ * Return: 0, -EINVAL (no word; a quote that is not closed; a backslash at the end) or
+ * -E2BIG
+ */
+int split_words(const char *line, struct split *w, const char *what, struct err *e);
+
+/** split_free() - Free the words; safe on a zeroed struct */
+void split_free(struct split *w);
+
 /* what each is called, and what is said when it refuses (checks and tests only) */
 extern const struct checks_row checks_rows[CHECKS_KINDS];
 

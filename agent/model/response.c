@@ -55,6 +55,8 @@ static const struct {
 	{ "refusal", FINISH_REFUSED, "stop_reason refusal" },
 };
 
+#define BOM "\xef\xbb\xbf"
+
 int response_ask(const struct dialect *dialect, const struct question *q,
 		 struct text *out, struct err *e)
 {
@@ -149,6 +151,72 @@ void response_arguments(struct call *c, const cJSON *piece)
 		json_print(piece, &c->arguments);
 }
 
+/* of fields but "data", and of comments, nothing is kept */
+static void add_field(struct text *data, const char *line, size_t length)
+{
+	static const char name[] = "data";
+	size_t at = sizeof(name) - 1;
+
+	if (length < at || memcmp(line, name, at) != 0 ||
+	    (length > at && line[at] != ':'))
+		return;
+	at += length > at; /* the colon, and one blank behind it */
+	at += length > at && line[at] == ' ';
+	text_add(data, line + at, length - at);
+	text_puts(data, "\n");
+}
+
+static void take_line(struct sse *s)
+{
+	const char *line = text_string(&s->line);
+	size_t length = s->line.length;
+
+	if (length && line[length - 1] == '\r')
+		length--;
+	if (!s->begun && length >= strlen(BOM) && memcmp(line, BOM, strlen(BOM)) == 0) {
+		line += strlen(BOM);
+		length -= strlen(BOM);
+	}
+	s->begun = true;
+	if (length)
+		add_field(&s->data, line, length);
+	s->whole = !length && s->data.length;
+	if (s->whole)
+		s->data.bytes[--s->data.length] = '\0'; /* the last newline */
+	text_clear(&s->line);
+}
+
+/* the next bytes, up to the end of an event that has data: 1, its data without its last newline
+ * in s->data; 0: all is taken; -E2BIG. @bytes and @length are moved behind what was taken */
+static int next_event(struct sse *s, const char **bytes, size_t *length, struct err *e)
+{
+	if (s->whole)
+		text_clear(&s->data);
+	s->whole = false;
+	s->line.max = SSE_EVENT_MAX;
+	s->data.max = SSE_EVENT_MAX;
+	while (*length && !s->whole) {
+		const char *end = memchr(*bytes, '\n', *length);
+		size_t part = end ? (size_t)(end - *bytes) : *length;
+		size_t taken = part + (end ? 1 : 0);
+
+		text_add(&s->line, *bytes, part);
+		*bytes += taken;
+		*length -= taken;
+		s->total += taken;
+		if (end && !s->line.failed)
+			take_line(s);
+		bool event = s->line.failed || s->data.failed;
+
+		if (event || s->total > SSE_STREAM_MAX)
+			return err_say(e, E2BIG,
+				       "the model's server sent %s longer than %zu bytes",
+				       event ? "an event" : "a stream",
+				       event ? SSE_EVENT_MAX : SSE_STREAM_MAX);
+	}
+	return s->whole;
+}
+
 /* what a server says in place of an answer, or in the middle of one; 0 where it says
  * nothing */
 static int fail(const struct response *a, const cJSON *body, struct err *e)
@@ -211,7 +279,7 @@ int response_feed(struct response *a, const char *bytes, size_t length, struct e
 	struct text *data = &a->sse.data;
 	int r = 0;
 
-	while (r == 0 && !a->done && (r = sse_next(&a->sse, &bytes, &length, e)) > 0) {
+	while (r == 0 && !a->done && (r = next_event(&a->sse, &bytes, &length, e)) > 0) {
 		a->done = strcmp(data->bytes, "[DONE]") == 0;
 		r = a->done ? 0 : take_json(a, data->bytes, data->length, true, e);
 	}
@@ -238,4 +306,10 @@ int response_end(struct response *a, struct err *e)
 	return err_say(e, EBADMSG, "the model refused%s%s%s%s", a->reason ? " (" : "",
 		       a->reason ? a->reason : "", a->reason ? ")" : "",
 		       text_string(&words));
+}
+
+void response_free(struct response *a)
+{
+	text_free(&a->sse.line);
+	text_free(&a->sse.data);
 }

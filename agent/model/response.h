@@ -15,7 +15,6 @@
 #include "agent/key/mask.h"
 #include "agent/model/chat.h"
 #include "agent/model/reply.h"
-#include "agent/model/sse.h"
 
 struct question {
 	const char *model_name;
@@ -39,6 +38,26 @@ struct dialect {
 		     struct err *e);
 };
 
+/*
+ * A stream of server-sent events, put together from pieces cut anywhere
+ *
+ * As the HTML standard's chapter "Server-sent events" has it: a byte order mark before the
+ * first line is dropped; a line that begins with a colon is a comment; of fields only
+ * "data" counts here; an empty line ends an event; an event that the stream's end cut off
+ * is none. But for one thing: lines end in LF, or CR and LF. No server is known whose
+ * lines end in a CR alone.
+ */
+#define SSE_EVENT_MAX ((size_t)4 << 20) /* bytes of one event, and of one line */
+#define SSE_STREAM_MAX ((size_t)64 << 20)
+
+struct sse {
+	struct text line; /* the beginning of one whose end is still to come */
+	struct text data; /* of the event that is being read, a newline behind each */
+	size_t total;     /* bytes that were taken */
+	bool begun;       /* behind the first line */
+	bool whole;       /* @data is all of an event's */
+};
+
 struct response {
 	const struct dialect *dialect;
 	struct reply *reply;
@@ -60,7 +79,7 @@ int response_ask(const struct dialect *dialect, const struct question *q,
 
 /**
  * response_begin() - Get ready for an answer
- * @a:		Overwritten; sse_free(&a->sse) at the end
+ * @a:		Overwritten; response_free() at the end
  * @reply:	Emptied; what comes goes there
  */
 void response_begin(struct response *a, const struct dialect *dialect,
@@ -89,6 +108,9 @@ int response_body(struct response *a, char *body, size_t length, struct err *e);
  * Return: 0; -EAGAIN where the end is missing; -EBADMSG where the model refused; -E2BIG
  */
 int response_end(struct response *a, struct err *e);
+
+/** response_free() - Free what is not the reply's */
+void response_free(struct response *a);
 
 /* what kind of failure a server tells of */
 enum fault {

@@ -258,7 +258,7 @@ static int attempt(struct turn *t, struct err *e)
 	t->facts.status = r == -EAGAIN ? 0 : t->http.status ? t->http.status : 400;
 	t->facts.retry_after_ms = t->http.retry_after_ms;
 	text_free(&t->http.body);
-	sse_free(&t->answer.sse);
+	response_free(&t->answer);
 	return r;
 }
 

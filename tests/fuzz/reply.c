@@ -86,7 +86,7 @@ static void check_body(const struct dialect *dialect, const uint8_t *bytes, size
 		fuzz_error(&e, r);
 	else
 		check_reply(&reply);
-	sse_free(&a.sse);
+	response_free(&a);
 	reply_free(&reply);
 	free(body);
 }
@@ -102,7 +102,7 @@ static int read_stream(const struct dialect *dialect, const uint8_t *bytes, size
 		r = response_feed(&a, (const char *)bytes + at,
 				  size - at < piece ? size - at : piece, e);
 	r = r < 0 ? r : response_end(&a, e);
-	sse_free(&a.sse);
+	response_free(&a);
 	return r;
 }
 

@@ -104,7 +104,7 @@ START_TEST(bodies_are_read)
 	}
 	if (bodies[_i].text && bodies[_i].says)
 		ck_assert_str_eq(text_string(&reply.calls[0].arguments), bodies[_i].says);
-	sse_free(&a.sse);
+	response_free(&a);
 	reply_free(&reply);
 	free(body);
 }
@@ -119,7 +119,7 @@ static int read_body(char *body, size_t length, struct err *e)
 
 	int r = response_body(&a, body, length, e);
 
-	sse_free(&a.sse);
+	response_free(&a);
 	reply_free(&reply);
 	return r;
 }
@@ -197,7 +197,7 @@ START_TEST(crowds_are_refused)
 	response_begin(&a, &openai_dialect, &reply);
 	ck_assert_int_eq(response_body(&a, body.bytes, body.length, &e), 0);
 	ck_assert_uint_eq(reply.text.length, 4 * JSON_VALUES_MAX);
-	sse_free(&a.sse);
+	response_free(&a);
 	text_clear(&body);
 	text_puts(&body, "{\"choices\":[0");
 	for (size_t i = 0; i + 4 < JSON_VALUES_MAX; i++)
@@ -211,7 +211,7 @@ START_TEST(crowds_are_refused)
 	response_begin(&a, &openai_dialect, &reply);
 	ck_assert_int_eq(response_body(&a, body.bytes, body.length, &e), -E2BIG);
 	ck_assert_ptr_nonnull(strstr(e.text, "more than 100000 values"));
-	sse_free(&a.sse);
+	response_free(&a);
 	text_free(&body);
 	reply_free(&reply);
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/judge/split.h"
 #include "agent/judge/checks.h"
 #include "tests/unit/suites.h"
 

@@ -152,7 +152,7 @@ static int read_pieces(const struct dialect *dialect, const struct text *t, size
 		at += n;
 	}
 	r = r < 0 ? r : response_end(&a, e);
-	sse_free(&a.sse);
+	response_free(&a);
 	return r;
 }
 

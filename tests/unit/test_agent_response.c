@@ -30,7 +30,7 @@ static int read_stream(const struct dialect *dialect, const char *bytes, size_t 
 		free(copy);
 	}
 	r = r < 0 ? r : response_end(a, e);
-	sse_free(&a->sse);
+	response_free(a);
 	return r;
 }
 
@@ -279,7 +279,7 @@ static int feed_often(const char *piece, size_t times, struct err *e)
 	response_begin(&a, &openai_dialect, &reply);
 	for (size_t i = 0; r == 0 && i < times; i++)
 		r = response_feed(&a, piece, strlen(piece), e);
-	sse_free(&a.sse);
+	response_free(&a);
 	reply_free(&reply);
 	return r;
 }

@@ -95,7 +95,8 @@ START_TEST(several_calls_are_one_step)
 	/* one that cannot be run, and none is */
 	add_call(&reply, "python", "{\"code\":7}");
 	tool_read(&reply, true, &x, &complaint);
-	ck_assert_ptr_nonnull(strstr(text_string(&complaint), "are no JSON object with a string"));
+	ck_assert_ptr_nonnull(
+		strstr(text_string(&complaint), "are no JSON object with a string"));
 	text_free(&x.code);
 	text_clear(&complaint);
 	tool_read(&reply, false, &x, &complaint);
