@@ -56,10 +56,10 @@ static int gone(struct client *c, struct err *e)
 	return give_up(c, "is gone", e);
 }
 
-/* read or write all of it; 0, -EINTR, -ETIMEDOUT where no byte went by until then, or
- * -EPIPE, both without words */
-static int move(const struct client *c, bool out, void *bytes, size_t length,
-		uint64_t until_ms, struct err *e)
+/* read or write all of it; 0, -EINTR, -EPIPE; or -ETIMEDOUT, without words, where no byte
+ * went by until then */
+static int move(struct client *c, bool out, void *bytes, size_t length, uint64_t until_ms,
+		struct err *e)
 {
 	char *at = bytes;
 	bool begun = false;
@@ -72,20 +72,20 @@ static int move(const struct client *c, bool out, void *bytes, size_t length,
 		ssize_t n;
 
 		if (poll(p, 2, units_poll_ms(until_ms)) < 0 && errno != EINTR)
-			return -EPIPE;
+			return gone(c, e);
 		if (stop_came(c->stop))
 			return err_say(e, EINTR, "stopped by a signal");
 		n = out ? send(c->socket, at, length, MSG_NOSIGNAL | MSG_DONTWAIT)
 			: recv(c->socket, at, length, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			return -EPIPE;
+			return gone(c, e);
 		if (n > 0) {
 			begun = true;
 			at += n;
 			length -= (size_t)n;
 		} else if (units_left_ms(until_ms) == 0) {
 			/* a part of a header or of its bytes: it is out of step */
-			return begun ? -EPIPE : -ETIMEDOUT;
+			return begun ? gone(c, e) : -ETIMEDOUT;
 		}
 	}
 	return 0;
@@ -96,7 +96,7 @@ static int move_now(struct client *c, bool out, void *bytes, size_t length, stru
 {
 	int r = move(c, out, bytes, length, units_now_ms() + ANSWER_MS, e);
 
-	return r == 0 || r == -EINTR ? r : gone(c, e);
+	return r == -ETIMEDOUT ? gone(c, e) : r;
 }
 
 static int say(struct client *c, struct client_header h, const char *bytes, struct err *e)
@@ -180,7 +180,7 @@ static int hear(struct post *p)
 	if (r == -ETIMEDOUT)
 		return give_up(c, "does not answer", p->e);
 	if (r < 0)
-		return r == -EINTR ? r : gone(c, p->e);
+		return r;
 	if (!makes_sense(p, &h))
 		return give_up(c, "makes no sense", p->e);
 	r = move_now(c, false, h.kind == CLIENT_END ? p->words : bytes, h.length, p->e);
@@ -227,9 +227,6 @@ int client_post(struct client *c, const struct client_request *request,
 	*answer = (struct client_answer){ .body.max = request->answer_max };
 	if (c->socket < 0)
 		return gone(c, e);
-	if (body->length > CLIENT_BODY_MAX)
-		return err_say(e, E2BIG, "a request of more than %zu bytes",
-			       CLIENT_BODY_MAX);
 	if (__builtin_add_overflow(p.heard_ms, request->total_ms, &p.end_ms))
 		p.end_ms = UINT64_MAX;
 
@@ -284,8 +281,6 @@ int client_open(struct client **out, const struct client_plan *plan, struct stop
 	secret_forget_variables();
 	if (r == 0)
 		r = move(c, false, &c->hello, sizeof(c->hello), UINT64_MAX, e);
-	if (r == -EPIPE)
-		return gone(c, e);
 	if (r < 0 || !c->hello.e.errnum)
 		return r;
 	*e = c->hello.e;

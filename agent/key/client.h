@@ -66,7 +66,7 @@ struct client {
 };
 
 struct client_request {
-	const struct text *body;
+	const struct text *body; /* of CLIENT_BODY_MAX at most, as texts are */
 	uint64_t total_ms;
 	uint64_t silence_ms; /* longest time without a byte */
 	size_t answer_max;   /* longest answer that is taken and no stream, in bytes */

@@ -75,8 +75,7 @@ static void add_turns(cJSON *root, const struct chat *chat)
 		if (m->role != last) {
 			cJSON *turn = json_append(turns);
 
-			(void)cJSON_AddStringToObject(turn, "role",
-						      chat_role_name(m->role));
+			(void)cJSON_AddStringToObject(turn, "role", chat_roles[m->role]);
 			content = cJSON_AddArrayToObject(turn, "content");
 		}
 		last = m->role;

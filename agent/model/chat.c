@@ -15,7 +15,7 @@
 #define BYTES_PER_TOKEN 3 /* as long as no server has told; English has about four */
 #define AROUND_BYTES 40   /* of JSON around a message, or a call */
 
-static const char *const role_names[] = {
+const char *const chat_roles[] = {
 	[ROLE_SYSTEM] = "system",
 	[ROLE_USER] = "user",
 	[ROLE_ASSISTANT] = "assistant",
@@ -23,11 +23,6 @@ static const char *const role_names[] = {
 
 static const char beside[] =
 	"It was run together with the first call, as one step: see the result of that.";
-
-const char *chat_role_name(enum role role)
-{
-	return role_names[role];
-}
 
 int chat_add(struct chat *c, enum role role, const char *text, size_t length,
 	     struct err *e)

@@ -56,8 +56,8 @@ uint64_t chat_bytes(const struct chat *c);
 /** chat_free() - Free all messages */
 void chat_free(struct chat *c);
 
-/** chat_role_name() - As both interfaces spell it */
-const char *chat_role_name(enum role role);
+/* as both interfaces spell each enum role */
+extern const char *const chat_roles[];
 
 /*
  * A conversation that fits the model: old observations cut down

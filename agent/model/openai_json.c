@@ -44,7 +44,7 @@ static void add_message(cJSON *messages, const struct message *m)
 	cJSON *one = json_append(messages);
 
 	(void)cJSON_AddStringToObject(one, "role",
-				      m->call_id ? "tool" : chat_role_name(m->role));
+				      m->call_id ? "tool" : chat_roles[m->role]);
 	if (m->call_count && !*m->text)
 		(void)cJSON_AddNullToObject(one, "content");
 	else

@@ -32,54 +32,42 @@
 #include "agent/model/retry.h"
 
 /* the client says what it has no use for: a bad key, an address that is none */
-static int open_client(struct model *m, const char *url, struct err *e)
+int server_open(struct model *m, struct err *e)
 {
-	const struct model_plan *p = m->plan;
 	const struct provider *from = m->provider;
+	const struct model_plan *p = m->plan;
+	cleanup_text struct text url = { 0 };
+
+	if (!p->model_name)
+		return err_say(e, EINVAL,
+			       "--model %s: which model? give --model-name NAME",
+			       from->name);
+	m->base_url = memory_string(p->base_url ? p->base_url : from->base_url);
+	for (size_t n = strlen(m->base_url); n && m->base_url[n - 1] == '/'; n--)
+		m->base_url[n - 1] = '\0';
+	text_printf(&url, "%s%s", m->base_url, from->dialect->path);
+
 	const struct client_plan plan = {
-		.place = { .url = url,
+		.place = { .url = text_string(&url),
 			   .key_prefix = from->dialect->key_prefix,
 			   .header = from->dialect->header },
 		.key_file = p->key_file,
 		.key_variable = from->key_variable,
 		.required = p->require_confinement,
 	};
-	int r = client_open(&m->client, &plan, p->stop, e);
-
-	if (r < 0)
-		return r;
-	if (m->client->hello.has_key || !from->key_variable ||
-	    strncmp(m->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) !=
-		    0)
-		return 0;
-	return err_say(
-		e, EINVAL,
-		"--model %s: no key; set STEPJAIL_API_KEY or %s, or give --key-file FILE",
-		from->name, from->key_variable);
-}
-
-int server_open(struct model *m, struct err *e)
-{
-	const struct provider *from = m->provider;
-	const char *name = m->plan->model_name;
-	cleanup_text struct text url = { 0 };
-
-	if (!name)
-		return err_say(e, EINVAL,
-			       "--model %s: which model? give --model-name NAME",
-			       from->name);
-	m->base_url =
-		memory_string(m->plan->base_url ? m->plan->base_url : from->base_url);
-	for (size_t n = strlen(m->base_url); n && m->base_url[n - 1] == '/'; n--)
-		m->base_url[n - 1] = '\0';
-
-	text_printf(&url, "%s%s", m->base_url, from->dialect->path);
 
 	if (text_check(&url, "the model's address", e) < 0 ||
-	    open_client(m, text_string(&url), e) < 0)
+	    client_open(&m->client, &plan, p->stop, e) < 0)
 		return -e->errnum;
+	if (!m->client->hello.has_key && from->key_variable &&
+	    strncmp(m->base_url, from->base_url, strcspn(from->base_url + 8, "/") + 8) ==
+		    0)
+		return err_say(
+			e, EINVAL,
+			"--model %s: no key; set STEPJAIL_API_KEY or %s, or give --key-file FILE",
+			from->name, from->key_variable);
 	text_puts(&m->label, "model: ");
-	escape_line(&m->label, name, strlen(name));
+	escape_line(&m->label, p->model_name, strlen(p->model_name));
 	text_puts(&m->label, " at ");
 	escape_line(&m->label, m->base_url, strlen(m->base_url));
 	return 0;
