@@ -45,7 +45,8 @@ static int digest(const struct tests_file *f, char hex[DIGEST_HEX], struct err *
 	return r < 0 ? err_set(e, -r, "--tests: %s", f->path) : 0;
 }
 
-static int open_file(struct tests *t, struct tests_file *f, struct err *e)
+static int open_file(struct tests *t, struct tests_file *f, struct jail_binds *b,
+		     struct err *e)
 {
 	f->fd = file_open(f->path, "--tests: ", e);
 	if (f->fd < 0)
@@ -65,27 +66,23 @@ static int open_file(struct tests *t, struct tests_file *f, struct err *e)
 				"--tests: %s and %s are of two kinds: give Python files, or files of cases",
 				k->name, f->name);
 	t->cases = is_cases(f->name);
-	return digest(f, f->hex, e);
+	if (digest(f, f->hex, e) < 0)
+		return -e->errnum;
+	return t->cases ? 0 : jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
 }
 
 int tests_open(struct tests *t, const struct opt_list *paths, struct jail_binds *b,
 	       struct err *e)
 {
+	if (paths->count > TESTS_MAX)
+		return err_say(e, E2BIG, "--tests: at most %d files", TESTS_MAX);
 	for (size_t i = 0; i < paths->count; i++) {
-		struct tests_file *f = &t->files[i];
+		struct tests_file *f = &t->files[t->count++];
 
-		if (i == TESTS_MAX)
-			return err_say(e, E2BIG, "--tests: at most %d files", TESTS_MAX);
-		*f = (struct tests_file){ .path = paths->items[i], .fd = -1 };
-		f->name = path_last(f->path);
-		t->count = i + 1;
-
-		int r = open_file(t, f, e);
-
-		if (r == 0 && !t->cases)
-			r = jail_binds_more(b, f->path, TESTS_FOLDER, f->name, e);
-		if (r < 0)
-			return r;
+		*f = (struct tests_file){ .path = paths->items[i],
+					  .name = path_last(paths->items[i]) };
+		if (open_file(t, f, b, e) < 0)
+			return -e->errnum;
 	}
 	return 0;
 }

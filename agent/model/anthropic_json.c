@@ -83,17 +83,17 @@ static void add_turns(cJSON *root, const struct chat *chat)
 	}
 }
 
-static void ask(const struct question *q, cJSON *root)
+static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 {
-	uint64_t most = q->reply_tokens ? q->reply_tokens : DEFAULT_REPLY_TOKENS;
+	uint64_t most = m->reply_tokens ? m->reply_tokens : DEFAULT_REPLY_TOKENS;
 
-	(void)cJSON_AddStringToObject(root, "model", q->model_name);
+	(void)cJSON_AddStringToObject(root, "model", m->plan->model_name);
 	(void)cJSON_AddNumberToObject(root, "max_tokens", (double)most);
 	(void)cJSON_AddTrueToObject(root, "stream");
-	if (q->tools)
+	if (m->plan->tools)
 		tool_offer(json_append(cJSON_AddArrayToObject(root, "tools")),
 			   "input_schema");
-	add_turns(root, q->chat);
+	add_turns(root, chat);
 }
 
 /* tokens that a cache had, or has now, are told beside the others, and added to them */

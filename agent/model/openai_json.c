@@ -8,6 +8,7 @@
  * misunderstood is taken from all of them.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "agent/base/json.h"
 #include "agent/model/response.h"
@@ -55,24 +56,25 @@ static void add_message(cJSON *messages, const struct message *m)
 		add_calls(one, m);
 }
 
-static void ask(const struct question *q, cJSON *root)
+static void ask(const struct model *m, const struct chat *chat, cJSON *root)
 {
 	cJSON *messages = cJSON_AddArrayToObject(root, "messages");
+	bool is_openai = strncmp(m->base_url, "https://api.openai.com/", 23) == 0;
 
-	(void)cJSON_AddStringToObject(root, "model", q->model_name);
+	(void)cJSON_AddStringToObject(root, "model", m->plan->model_name);
 	(void)cJSON_AddTrueToObject(root, "stream");
 	(void)cJSON_AddTrueToObject(cJSON_AddObjectToObject(root, "stream_options"),
 				    "include_usage");
-	if (q->reply_tokens)
+	if (m->reply_tokens)
 		(void)cJSON_AddNumberToObject(
-			root, q->new_limit_name ? "max_completion_tokens" : "max_tokens",
-			(double)q->reply_tokens);
-	if (q->tools)
+			root, is_openai ? "max_completion_tokens" : "max_tokens",
+			(double)m->reply_tokens);
+	if (m->plan->tools)
 		tool_offer(
 			add_function(json_append(cJSON_AddArrayToObject(root, "tools"))),
 			"parameters");
-	for (size_t i = 0; i < q->chat->count; i++)
-		add_message(messages, &q->chat->list[i]);
+	for (size_t i = 0; i < chat->count; i++)
+		add_message(messages, &chat->list[i]);
 }
 
 /* a call, or a piece of one */

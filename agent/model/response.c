@@ -57,12 +57,12 @@ static const struct {
 
 #define BOM "\xef\xbb\xbf"
 
-int response_ask(const struct dialect *dialect, const struct question *q,
-		 struct text *out, struct err *e)
+int response_ask(const struct dialect *dialect, const struct model *m,
+		 const struct chat *chat, struct text *out, struct err *e)
 {
 	cleanup_json cJSON *body = cJSON_CreateObject();
 
-	dialect->ask(q, body);
+	dialect->ask(m, chat, body);
 	json_print(body, out);
 	return text_check(out, "the request to the model", e);
 }

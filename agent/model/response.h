@@ -14,15 +14,8 @@
 
 #include "agent/key/mask.h"
 #include "agent/model/chat.h"
+#include "agent/model/model.h"
 #include "agent/model/reply.h"
-
-struct question {
-	const char *model_name;
-	const struct chat *chat;
-	bool tools;            /* offer the tool `python` */
-	uint64_t reply_tokens; /* longest reply, 0 for the server's own limit */
-	bool new_limit_name;   /* chat completions: max_completion_tokens */
-};
 
 struct response;
 
@@ -30,8 +23,8 @@ struct dialect {
 	const char *path;       /* behind the base URL */
 	const char *key_prefix; /* of the header line that holds the key */
 	const char *header;     /* one that goes with each request, or NULL */
-	/* add a request's members to its body */
-	void (*ask)(const struct question *q, cJSON *body);
+	/* add a request's members to its body, as @m's plan and limits have it */
+	void (*ask)(const struct model *m, const struct chat *chat, cJSON *body);
 	/* an event of a stream, an object; or an answer that is no stream, any JSON; 0 or
 	 * -errno as response_feed() */
 	int (*event)(struct response *a, const cJSON *event, bool streamed,
@@ -74,8 +67,8 @@ struct response {
 };
 
 /** response_ask() - Add the body of a request; 0, or -E2BIG */
-int response_ask(const struct dialect *dialect, const struct question *q,
-		 struct text *out, struct err *e);
+int response_ask(const struct dialect *dialect, const struct model *m,
+		 const struct chat *chat, struct text *out, struct err *e);
 
 /**
  * response_begin() - Get ready for an answer

@@ -314,15 +314,7 @@ int server_ask(struct model *m, const struct chat *chat, uint64_t deadline_ms,
 	       struct reply *reply, struct err *e)
 {
 	struct turn t = { m, chat, deadline_ms, .answer.reply = reply };
-	const struct question q = {
-		.model_name = m->plan->model_name,
-		.chat = chat,
-		.tools = m->plan->tools,
-		.reply_tokens = m->reply_tokens,
-		.new_limit_name =
-			strncmp(m->base_url, "https://api.openai.com/", 23) == 0,
-	};
-	int r = response_ask(m->provider->dialect, &q, &t.body, e);
+	int r = response_ask(m->provider->dialect, m, chat, &t.body, e);
 
 	if (r == 0)
 		r = try_all(&t, e);

@@ -201,11 +201,12 @@ static void check_reply(struct reply *reply)
 	ck_assert_int_eq(chat_add_reply(&chat, reply, &e), 0);
 	ck_assert_int_eq(chat_add_observation(&chat, "seen", 4, &e), 0);
 	for (size_t i = 0; i < 2; i++) {
-		const struct question q = { .model_name = "m", .chat = &chat };
+		const struct model_plan plan = { .model_name = "m" };
+		const struct model m = { .plan = &plan, .base_url = (char[]){ "x" } };
 		cleanup_text struct text body = { 0 };
 		cJSON *root;
 
-		ck_assert_int_eq(response_ask(dialects[i], &q, &body, &e), 0);
+		ck_assert_int_eq(response_ask(dialects[i], &m, &chat, &body, &e), 0);
 		ck_assert(utf8_valid(text_string(&body), body.length));
 		root = cJSON_ParseWithLength(text_string(&body), body.length);
 		ck_assert_msg(root != NULL, "%s", text_string(&body));

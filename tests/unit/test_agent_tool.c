@@ -216,12 +216,13 @@ START_TEST(requests_are_json)
 	struct chat chat = { 0 };
 	cleanup_text struct text body = { 0 };
 	struct err e = { 0 };
-	struct question q = {
-		.model_name = "m", .chat = &chat, .tools = true, .reply_tokens = 7
-	};
+	const struct model_plan plan = { .model_name = "m", .tools = true };
+	const struct model m = { .plan = &plan,
+				 .base_url = (char[]){ "x" },
+				 .reply_tokens = 7 };
 
 	make_chat(&chat);
-	ck_assert_int_eq(response_ask(dialect, &q, &body, &e), 0);
+	ck_assert_int_eq(response_ask(dialect, &m, &chat, &body, &e), 0);
 
 	/* "system" may stand anywhere in an object: where it does is no promise */
 	cJSON *got = cJSON_Parse(text_string(&body));
@@ -238,24 +239,25 @@ END_TEST
 START_TEST(requests_without_options_say_nothing_of_them)
 {
 	struct chat chat = { 0 };
-	struct question q = { .model_name = "m", .chat = &chat };
+	const struct model_plan plan = { .model_name = "m" };
+	struct model m = { .plan = &plan, .base_url = (char[]){ "x" } };
 	cleanup_text struct text body = { 0 };
 	struct err e = { 0 };
 
 	add(&chat, ROLE_USER, "x");
-	ck_assert_int_eq(response_ask(&openai_dialect, &q, &body, &e), 0);
+	ck_assert_int_eq(response_ask(&openai_dialect, &m, &chat, &body, &e), 0);
 	ck_assert_str_eq(text_string(&body),
 			 "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
 			 "\"model\":\"m\",\"stream\":true,\"stream_options\":{"
 			 "\"include_usage\":true}}");
 	text_clear(&body);
-	q.new_limit_name = true;
-	q.reply_tokens = 9;
-	ck_assert_int_eq(response_ask(&openai_dialect, &q, &body, &e), 0);
+	m.base_url = (char[]){ "https://api.openai.com/v1" };
+	m.reply_tokens = 9;
+	ck_assert_int_eq(response_ask(&openai_dialect, &m, &chat, &body, &e), 0);
 	ck_assert_ptr_nonnull(strstr(text_string(&body), "\"max_completion_tokens\":9"));
 	text_clear(&body);
-	q.reply_tokens = 0;
-	ck_assert_int_eq(response_ask(&anthropic_dialect, &q, &body, &e), 0);
+	m.reply_tokens = 0;
+	ck_assert_int_eq(response_ask(&anthropic_dialect, &m, &chat, &body, &e), 0);
 	ck_assert_ptr_nonnull(strstr(text_string(&body), "\"max_tokens\":8192"));
 	chat_free(&chat);
 }
