@@ -25,8 +25,10 @@
  */
 int file_look(int folder, const char *path, int flags, struct stat *st);
 
-/** file_look_at() - The same of a path of the user's; @option begins an error that names it,
- * "--check-file: "; may be "" */
+/**
+ * file_look_at() - The same of a path of the user's
+ * @option:	Begins an error that names it, "--check-file: "; may be ""
+ */
 int file_look_at(const char *path, const char *option, struct stat *st, struct err *e);
 
 /**

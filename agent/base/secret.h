@@ -44,8 +44,8 @@ extern const char *const secret_variables[];
  */
 void secret_forget_variables(void);
 
-/** secret_nonce() - A word that nobody can guess: fresh random bytes, in hex; 0, or -errno
- * of getrandom(2) */
+/** secret_nonce() - A word that nobody can guess: fresh random bytes, in hex; 0, or
+ * -errno of getrandom(2) */
 int secret_nonce(char hex[SECRET_NONCE_HEX], struct err *e);
 
 /**

@@ -31,7 +31,8 @@ struct span {
 	size_t length;
 };
 
-/** span_line() - Take the first line off @rest; its LF is left out, and a CR before that */
+/** span_line() - Take the first line off @rest; its LF is left out, and a CR before
+ * that */
 struct span span_line(struct span *rest);
 
 /** span_skip() - All but the first @n bytes */

@@ -6,7 +6,8 @@
  *   client_run()  prepares: key, fds, connection, walls; says hello
  *   serve_one()	 reads one request, posts it, hands on what comes
  *   While a request runs, libcurl asks again and again whether it is enough: enough()
- *   reads what the main process says on the socket. Where that is nothing that it may say, this process ends.
+ *   reads what the main process says on the socket. Where that is nothing that it may
+ *   say, this process ends.
  */
 #include <errno.h>
 #include <fcntl.h>

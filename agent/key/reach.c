@@ -141,8 +141,8 @@ void reach_load_names(void)
 
 		if (!word || strncmp(word, "hosts:", 6) != 0)
 			continue;
-		/* the services behind it, loaded for good; files and dns are libc's own by
-		 * now. A word in brackets, what to do after one, is no library's name */
+		/* the services behind it, loaded for good; files and dns are libc's own
+		 * by now. A word in brackets, what to do after one, is no library's name */
 		for (word += 6; word; word = strtok_r(NULL, " \t\n", &rest)) {
 			if (word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
 				continue;

@@ -63,12 +63,12 @@ void mode_heard(void *arg, uint16_t type, const void *bytes, size_t length);
 /** mode_free() - Free what there is, and end the judge's jail */
 void mode_free(struct mode_state *w);
 
-/** program_ran() - Of a mode with @programs: a step has run; add to what the model is told
- * of it. 0 or -errno */
+/** program_ran() - Of a mode with @programs: a step has run; add to what the model is
+ * told of it. 0 or -errno */
 int program_ran(struct loop *l, struct text *observation, struct err *e);
 
-/** program_claim() - What a reply without code claims to be the answer there: 1, or 0 with
- * a complaint */
+/** program_claim() - What a reply without code claims to be the answer there: 1, or 0
+ * with a complaint */
 int program_claim(struct loop *l, struct text *answer);
 
 /* rows of a command's table, for a struct with a struct mode_options named way */

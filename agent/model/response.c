@@ -186,8 +186,9 @@ static void take_line(struct sse *s)
 	text_clear(&s->line);
 }
 
-/* the next bytes, up to the end of an event that has data: 1, its data without its last newline
- * in s->data; 0: all is taken; -E2BIG. @bytes and @length are moved behind what was taken */
+/* the next bytes, up to the end of an event that has data: 1, s->data being that without
+ * its last newline; 0: all is taken; -E2BIG. @bytes and @length are moved behind what was
+ * taken */
 static int next_event(struct sse *s, const char **bytes, size_t *length, struct err *e)
 {
 	if (s->whole)
