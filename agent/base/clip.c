@@ -90,7 +90,7 @@ void clip_last_line(const struct clip *c, struct text *line)
 	const struct text *all = tail.length ? &tail : &head;
 	size_t end = all->length;
 
-	while (end && memchr(" \r\n", all->bytes[end - 1], 3))
+	while (end && all->bytes[end - 1] && strchr(" \r\n", all->bytes[end - 1]))
 		end--;
 
 	size_t start = end;

@@ -55,7 +55,7 @@ static const char *asked_file(const struct replay *r, const char *recorded)
 static int digest_recorded(const struct replay *r, const char *path, char hex[DIGEST_HEX],
 			   struct err *e)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	uint64_t bytes;
 	cleanup_fd int fd = *path == '/' ? file_look_at(path, "", &st, e)
 					 : err_say(e, ENOENT, "%s came by a pipe", path);
