@@ -60,9 +60,10 @@ static int choose_limits(struct request *q, struct step_limits *limits, struct e
 
 static int do_open(struct request *q, struct err *e)
 {
+	struct once none = { .source = -1 };
 	int r = check_new(q, e);
 
-	return r < 0 ? r : session_open(q->serve, q->number, NULL, e);
+	return r < 0 ? r : session_open(q->serve, q->number, &none, e);
 }
 
 static int do_once(struct request *q, struct err *e)

@@ -22,8 +22,7 @@
 static void pause_steps(struct session *s)
 {
 	for (struct step *step = s->steps; step; step = step->next)
-		if (!step->waits)
-			(void)step_listen(step, !s->serve->paused);
+		(void)step_listen(step, !s->serve->paused);
 }
 
 /* what waits is sent as far as the client takes it; decides who may go on */
@@ -82,7 +81,7 @@ static void serve_client(struct port *p, uint32_t events)
 
 static struct session *find_jail(struct serve *serve, uint32_t jail)
 {
-	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
 		for (struct session *s = serve->bucket[i]; s; s = s->next)
 			if (s->jail == jail)
 				return s;
@@ -97,8 +96,6 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 	memcpy(e.text, a->text, sizeof(e.text));
 	if (a->kind == SPAWN_TEMPLATE) {
 		serve->template_told = true;
-		serve->template = a->value;
-		serve->template_stale = a->number;
 	} else if (a->kind == SPAWN_STOP) {
 		serve_end(serve, STATUS_SIGNAL + (int)a->value);
 	} else if (!s) {
@@ -182,14 +179,12 @@ int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 	r = start(&s, p, spawner, e);
 	if (r == 0)
 		r = await_template(&s, e);
-	while (r == 0 && !s.lost &&
-	       (!s.ending || s.sessions || s.bucket[SERVE_BUCKETS])) {
+	while (r == 0 && !s.lost && (!s.ending || s.sessions)) {
 		r = event_loop_turn(&s.loop, e);
 		if (r == 0)
 			flush(&s);
 		if (s.ending)
 			serve_end(&s, 0);
-		spare_turn(&s);
 	}
 	(void)queue_send(&s.queue, s.client.fd);
 	queue_end(&s.queue);

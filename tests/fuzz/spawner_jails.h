@@ -36,7 +36,7 @@ static int launch(struct jail *j, const struct parts *by, struct err *e)
 	HOLDS(j->stdio[0] >= 0 && j->stdio[1] >= 0 && j->stdio[2] >= 0);
 	for (int i = 0; i < launched; i++)
 		alive += jails[i].jail != NULL;
-	HOLDS(alive < plan.limit[LIMIT_SESSIONS] + 2 * plan.limit[LIMIT_READY]);
+	HOLDS(alive < plan.limit[LIMIT_SESSIONS]);
 	j->plan = &plan;
 	close_stdio(j);
 	if (launch_errnum || launched == JAILS_MAX)

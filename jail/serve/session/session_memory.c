@@ -47,11 +47,6 @@ static uint64_t used_bytes(const struct session *s)
 	return s->limited ? cgroup_memory(&s->cgroup, near_bytes(s)) : s->memory_bytes;
 }
 
-bool memory_is_near(const struct session *s)
-{
-	return used_bytes(s) > near_bytes(s);
-}
-
 /* The page tables that a child will have: as large as those of its parent. */
 static uint64_t page_tables(const struct state *of)
 {
@@ -123,7 +118,7 @@ bool memory_wait(struct step *step, const struct wire_header *h, const void *pay
 	struct session *s = step->session;
 	struct asking *a = NULL;
 
-	if (!step->asking && !step->waits && is_coming(s))
+	if (!step->asking && is_coming(s))
 		a = calloc(1, sizeof(*a) + h->length);
 	if (!a)
 		return false;

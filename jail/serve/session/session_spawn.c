@@ -52,8 +52,6 @@ void spawn_open(struct session *s)
 
 	/* numbers wrap around, and 0 is none */
 	s->jail = ++serve->last_jail ? serve->last_jail : ++serve->last_jail;
-	serve->template_asked = false;
-	serve->sight.starting++;
 	ask(s, SPAWN_OPEN, 0, NULL);
 }
 
@@ -73,20 +71,6 @@ void spawn_score(struct state *state, bool running)
 void spawn_end(const struct session *s)
 {
 	ask(s, SPAWN_END, 0, NULL);
-}
-
-bool spawn_is_fresh(struct serve *serve)
-{
-	if (serve->template != SPAWN_TEMPLATE_OLD || serve->template_asked)
-		return serve->template != SPAWN_TEMPLATE_STARTING;
-	serve->template_asked = true;
-	send_request(serve, (struct spawn_request){ .kind = SPAWN_PREPARE }, NULL);
-	return false;
-}
-
-bool spawn_is_stale(const struct session *s)
-{
-	return s->template && s->template <= s->serve->template_stale;
 }
 
 static void answer(struct session *s, const struct spawn_answer *a)

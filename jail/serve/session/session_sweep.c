@@ -193,7 +193,7 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	const struct step *step = state ? state->step : NULL;
 
 	/* a running step keeps its processes */
-	if (step && !step->sweeping && !step->waits)
+	if (step && !step->sweeping)
 		return false;
 	if (!state)
 		kill_stray(s, pid, above);
@@ -258,8 +258,6 @@ static bool awaits_births(struct session *s)
 			continue;
 		}
 		s->silent = true;
-		if (step->waits)
-			step_discard(step);
 	}
 	return waits;
 }
@@ -322,7 +320,7 @@ static unsigned int walk_on(struct session *s)
 static bool is_running(const struct session *s)
 {
 	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->kind == KIND_RUN && !step->waits)
+		if (step->kind == KIND_RUN)
 			return true;
 	return false;
 }

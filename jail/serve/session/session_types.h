@@ -74,10 +74,6 @@ struct step {
 	uint32_t number; /* in the session; that of the state which it may become */
 	uint32_t branch; /* its name, also when it is dropped meanwhile */
 	uint32_t from;   /* state that was asked for its process */
-	uint32_t asked;  /* number that it was asked for by */
-	bool waits;      /* its process is made ready, and has no source yet */
-	bool unwanted;   /* end it as soon as its process is known */
-	int source;      /* what a process that was ready was given, or -1 */
 	struct state
 		*state; /* its process; host is 0 until it has said that it is there */
 	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
@@ -109,7 +105,6 @@ struct step {
 	uint64_t seen_bytes; /* of GET or LIST: output when its bell rang last */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
-	uint64_t cpu_early_us;  /* of its process, before the step began */
 	uint64_t cpu_used_us;   /* as last looked at */
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
@@ -146,12 +141,10 @@ struct session {
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
-	bool waits;  /* it is ready, and nobody has asked for it: it has no number */
 	bool opened; /* the client was told so */
 	struct once once;
 	/* its jail, as the spawner handed it over; each fd -1 where there is none */
 	uint32_t jail;       /* the spawner's number for it */
-	uint32_t template;   /* that it is a clone of, or 0 */
 	pid_t init, program; /* host pids; 0 until it has opened */
 	bool limited;        /* by a cgroup, of which it has the leaf alone */
 	struct cgroup cgroup;
@@ -172,7 +165,7 @@ struct session {
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
 	struct states states;
-	struct step *steps;    /* that run, or wait for a source: see waits */
+	struct step *steps;    /* that run */
 	uint64_t memory_bytes; /* of all processes, as last looked at */
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */

@@ -39,7 +39,6 @@ struct template
 	unsigned int clones; /* so far */
 	unsigned int asked;  /* those that it has not answered */
 	uint64_t start_ms;   /* CLOCK_MONOTONIC */
-	uint32_t number;     /* by which a template_sight names it */
 	/* called by template_serve(), once for each clone that it was asked for, in their
 	 * order; @e: NULL, or why there is none */
 	void (*made)(struct template * t, const struct err *e);
