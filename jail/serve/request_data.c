@@ -6,7 +6,6 @@
  * the process that writes it, in the jail.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

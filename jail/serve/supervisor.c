@@ -43,9 +43,10 @@ static void flush(struct serve *s)
 		s->media_held = s->media_held && paused;
 		session_each(s, pause_steps);
 	}
-	/* never none at all: its end is heard even then */
+	/* none before it is listened to, and never none after that: its end is heard even
+	 * then */
 	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
-	if (!s->ending)
+	if (!s->ending && s->client.events)
 		(void)event_loop_listen(&s->loop, &s->client, events);
 }
 
@@ -95,7 +96,9 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 
 	memcpy(e.text, a->text, sizeof(e.text));
 	if (a->kind == SPAWN_TEMPLATE) {
-		serve->template_told = true;
+		/* the client waited for that, as for any program that starts */
+		if (event_loop_listen(&serve->loop, &serve->client, EPOLLIN) < 0)
+			serve_end(serve, STATUS_FAILED);
 	} else if (a->kind == SPAWN_STOP) {
 		serve_end(serve, STATUS_SIGNAL + (int)a->value);
 	} else if (!s) {
@@ -155,19 +158,6 @@ static int start(struct serve *s, const struct plan *p, int spawner, struct err 
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
-/* before the client is listened to, which waits for it as for any program that starts */
-static int await_template(struct serve *s, struct err *e)
-{
-	int r = 0;
-
-	while (r == 0 && !s->ending && !s->lost && !s->template_told)
-		r = event_loop_turn(&s->loop, e);
-	if (r < 0 || s->ending || s->lost)
-		return r;
-	r = event_loop_listen(&s->loop, &s->client, EPOLLIN);
-	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
-}
-
 int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 		     const struct confinement *told, struct err *e)
 {
@@ -177,8 +167,6 @@ int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 	s.confinement = told;
 	s.root = root;
 	r = start(&s, p, spawner, e);
-	if (r == 0)
-		r = await_template(&s, e);
 	while (r == 0 && !s.lost && (!s.ending || s.sessions)) {
 		r = event_loop_turn(&s.loop, e);
 		if (r == 0)

@@ -26,7 +26,6 @@ struct serve {
 	struct event_loop loop;
 	struct port client, spawner;
 	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
-	bool template_told; /* no template must be awaited any more */
 	struct wire_reader reader;
 	struct queue queue;
 	bool paused; /* the client reads too slowly: nothing is read of it, or of steps */

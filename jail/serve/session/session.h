@@ -80,20 +80,6 @@ void step_once(struct session *s);
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
-/** step_make() - In no list yet; NULL without memory */
-struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
-		       uint32_t branch, uint32_t from);
-
-/**
- * step_begin() - Ask a state for the process of a step
- * @step:	NULL where there was no memory for it. One that cannot be asked for is
- *		forgotten
- * @fds:	STEP_FDS of them, all taken; gets the ends of its pipes
- * @count:	How many of them are sent
- */
-int step_begin(struct step *step, struct state *of, const struct wire_header *h,
-	       const void *payload, int *fds, size_t count, struct err *e);
-
 /** step_ask() - Ask a state, or NULL, for its process; fds that it takes become -1 */
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
@@ -160,9 +146,6 @@ int step_first(struct session *s, int channel, int diagnostics, struct err *e);
 int step_listen(struct step *step, bool listen);
 
 /* session_done.c */
-
-/** state_end() - Kill its process; it is known until init has reaped it */
-void state_end(struct state *state);
 
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "init/init.h"
 #include "init/io.h"
 #include "jail/serve/wire/channel.h"
 #include "jail/serve/wire/packet.h"
@@ -15,8 +13,9 @@
 #include "jail/base/clock.h"
 #include "jail/watch/startup.h"
 
-struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
-		       uint32_t branch, uint32_t from)
+/* In no list yet; NULL without memory */
+static struct step *make(struct session *s, enum step_kind kind, uint32_t number,
+			 uint32_t branch, uint32_t from)
 {
 	struct step *step = calloc(1, sizeof(*step));
 
@@ -75,8 +74,13 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	return 0;
 }
 
-int step_begin(struct step *step, struct state *of, const struct wire_header *h,
-	       const void *payload, int *fds, size_t count, struct err *e)
+/*
+ * Ask a state for the process of a step. @step: NULL where there was no memory for it; one
+ * that cannot be asked for is forgotten. @fds: STEP_FDS of them, all taken; gets the ends
+ * of its pipes. @count: how many of them are sent
+ */
+static int begin(struct step *step, struct state *of, const struct wire_header *h,
+		 const void *payload, int *fds, size_t count, struct err *e)
 {
 	int r = step ? make_fds(step, fds, e) : err_set(e, ENOMEM, "serve: a step");
 	struct session *s;
@@ -107,10 +111,9 @@ int step_run(struct session *s, struct branch *b, int source,
 	     const struct step_limits *limits, struct err *e)
 {
 	int fds[STEP_FDS] = { -1, -1, -1, -1, source };
-	struct step *step = step_make(s, KIND_RUN, s->next_step, b->name, b->head);
+	struct step *step = make(s, KIND_RUN, s->next_step, b->name, b->head);
 	const struct wire_header h = { 0, WIRE_RUN, s->next_step };
-	int r = step_begin(step, states_find(&s->states, b->head), &h, NULL, fds,
-			   STEP_FDS, e);
+	int r = begin(step, states_find(&s->states, b->head), &h, NULL, fds, STEP_FDS, e);
 
 	if (r < 0)
 		return r;
@@ -145,14 +148,13 @@ int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t 
 					   s->serve->plan->limit[LIMIT_WORK_BYTES] };
 	const struct wire_header h = { (uint32_t)(sizeof(ask_for) + path_bytes),
 				       WIRE_FILE, ++s->file_ops };
-	struct step *step = step_make(s, kind, s->file_ops, branch, 0);
+	struct step *step = make(s, kind, s->file_ops, branch, 0);
 	int r;
 
 	memcpy(payload, &ask_for, sizeof(ask_for));
 	memcpy(payload + sizeof(ask_for), path, path_bytes);
 	fds[STEP_FD_DATA] = data;
-	r = step_begin(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS,
-		       e);
+	r = begin(step, states_find(&s->states, 0), &h, payload, fds, STEP_FILE_FDS, e);
 	if (r == 0)
 		step->limits.wall_ms = s->serve->plan->limit[LIMIT_WALL_MS];
 	return r;

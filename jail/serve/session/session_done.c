@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/base/clock.h"
@@ -75,7 +73,8 @@ static void judge(struct step *step, struct judgement *j)
 		j->verdict = VERDICT_EXCEPTION;
 }
 
-void state_end(struct state *state)
+/* Kill its process; it is known until init has reaped it. */
+static void state_end(struct state *state)
 {
 	states_end(&state->session->states, state);
 	park_end(state);

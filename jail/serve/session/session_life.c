@@ -11,18 +11,14 @@
  *   CLOSED.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/init.h"
 #include "init/io.h"
-#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/base/clock.h"

@@ -155,7 +155,6 @@ static void take_memory(struct session *s, void *owner, const struct spawn_answe
 		return;
 	}
 	proc_usage_counted(&s->usage, a->bytes, a->cost_us);
-	s->memory_bytes = a->bytes;
 	if (a->bytes > s->serve->plan->limit[LIMIT_MEMORY_BYTES])
 		kill_for_memory(s, s->memory_asked_ms);
 }
@@ -178,9 +177,7 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 	if (r < 0)
 		return r;
 	*cpu_us = w->cpu_us;
-	if (r == 0) {
-		s->memory_bytes = w->memory_bytes;
-	} else if (!s->memory_asked) {
+	if (r > 0 && !s->memory_asked) {
 		s->memory_asked = true;
 		s->memory_asked_ms = clock_now_ms();
 		measure_ask(s, SPAWN_MEMORY, NULL, take_memory, NULL);
@@ -249,10 +246,6 @@ static void ring_sample(struct bell *b)
 
 	if (!sample(step) || step->shot)
 		return;
-	/* Since limit_begin() nobody has listened to the channel. This step is not short:
-	 * it may say more than the channel holds. */
-	if (!step->media.held)
-		(void)event_loop_listen(&s->serve->loop, &step->state->channel, EPOLLIN);
 	if (step->cpu_used_us / 1000 >= step->limits.cpu_ms)
 		limit_interrupt(step, VERDICT_CPU_TIMEOUT);
 
@@ -260,8 +253,6 @@ static void ring_sample(struct bell *b)
 
 	if (in_ms != NO_LIMIT)
 		event_loop_set(&s->serve->loop, b, clock_now_ms() + in_ms);
-	/* read the channel, so that no writer waits for long; this may free the step */
-	step_receive(step->state);
 }
 
 void limit_begin(struct step *step)
@@ -291,9 +282,6 @@ void limit_begin(struct step *step)
 	}
 	if (!s->limited || step->limits.cpu_ms != NO_LIMIT)
 		event_loop_set(loop, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
-	/* all packets of the step are read when it parks: one wake-up for all of them */
-	if (step->sample.at_ms && park_is_told(s))
-		(void)event_loop_listen(loop, &step->state->channel, 0);
 }
 
 void limit_prepare(struct step *step)

@@ -18,9 +18,7 @@
  *   A stop from outside of the jail, by a debugger or a freezer, ends the call. An honest
  *   process makes it again, and any other is found at the session's next step.
  */
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "jail/base/procfs.h"

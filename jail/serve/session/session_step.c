@@ -11,13 +11,10 @@
  *   and is taken first.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/init.h"
 #include "init/io.h"

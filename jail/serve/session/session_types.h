@@ -121,8 +121,6 @@ struct once {
 	struct step_limits limits;
 };
 
-#define SWEEP_COUNTED 1024 /* strays that are known again while they die */
-
 /* processes that are being ended, a few a turn: see session_sweep.c */
 struct sweep {
 	bool under_way;
@@ -131,8 +129,8 @@ struct sweep {
 	struct bell look;
 	struct walk walk;
 	unsigned int rounds, left; /* walks; unknown processes alive in this one */
-	unsigned int counted;      /* strays so far; the last of them: */
-	pid_t stray[SWEEP_COUNTED];
+	unsigned int found;        /* of these, strays */
+	unsigned int counted;      /* strays, by the walk that found most */
 	uint64_t start_ms;
 };
 
@@ -165,12 +163,10 @@ struct session {
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
 	struct states states;
-	struct step *steps;    /* that run */
-	uint64_t memory_bytes; /* of all processes, as last looked at */
+	struct step *steps; /* that run */
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */
 	struct sweep sweep;
-	bool silent;                  /* a process that was asked for was late once */
 	unsigned int restless;        /* processes that ran when they were to wait */
 	struct violations elsewhere;  /* of processes that belong to no step */
 	struct cgroup_usage counted;  /* of the leaf, when a step was last judged */

@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "init/err.h"
-#include "init/wire.h"
 #include "jail/launch/launch.h"
 #include "jail/walls/gate.h"
 
