@@ -236,10 +236,7 @@ int __wrap_template_start(struct template *t, const struct parts *by, char *cons
 {
 	HOLDS(by == &parts && strcmp(argv[0], "/bin/interpreter") == 0 && !argv[1]);
 	HOLDS(out == STDERR_FILENO);
-	*t = (struct template){ .jail = JAIL_NONE,
-				.channel = -1,
-				.events = -1,
-				.gate = { .netlink = -1, .listener = -1 } };
+	*t = (struct template){ .up = STARTUP_NONE, .channel = -1, .events = -1 };
 	t->start_ms = now_ms;
 	for (int i = 0; i < TEMPLATES_MAX && !launch_errnum; i++) {
 		if (templates[i].t)

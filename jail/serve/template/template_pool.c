@@ -55,7 +55,7 @@ static void end(struct pooled *one)
 	event_loop_unset(loop, &one->late);
 	(void)event_loop_listen(loop, &one->port, 0);
 	template_close(&one->t);
-	ending_begin(&one->ending, loop, &one->t.jail, serve_gone);
+	ending_begin(&one->ending, loop, &one->t.up.jail, serve_gone);
 }
 
 /* No more sessions are cloned from this template. */
