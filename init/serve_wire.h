@@ -36,7 +36,7 @@
  *			struct serve_end may drop it, and then nothing is at all
  *	GET, LIST	struct serve_file, path: read a file; list a folder
  *	DATA, END	of a PUT
- *	STATUS		of the session; session 0: of all, and of jails that are ready
+ *	STATUS		of the session; session 0: of all
  *	CLOSE		end the session
  * to the client
  *	OPENED		JSON: the session is open; its ids, posture and digests, and what

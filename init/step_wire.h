@@ -21,10 +21,6 @@
  *	RUN	the step's number; no payload; five fds, in the order of enum step_fd:
  *		fork, and let the child run the source. The parent closes them all and
  *		waits on; it answers only when it could not fork: FAIL.
- *		With all but the last fd: a step that nobody has asked for yet. The child
- *		says STARTED, with this RUN's number, and makes ready. It is no state. A
- *		second RUN comes on its own channel, with STEP_FD_SOURCE alone and the
- *		step's number, and all goes on as if it had come with the first
  *	FILE	a number; struct step_file and the path; two fds, STEP_FD_CHANNEL and
  *		STEP_FD_DATA: fork, and let the child do it, in C, before anything of
  *		Python's runs
@@ -47,7 +43,7 @@
  *		came with the request may be at its end before this comes
  *
  * To interrupt a step is to send its process SIGINT; to kill it, SIGKILL. An interpreter
- * that waits, be it for a source, blocks all signals. An interpreter whose channel is at
+ * that waits blocks all signals. An interpreter whose channel is at
  * its end exits, and so does one that is sent what is not above, or whose step has closed
  * its channel. A PUT is dropped by closing the channel that came with it before the
  * data's end.
@@ -68,8 +64,6 @@ enum step_fd {
 	STEP_FD_STDERR,
 	STEP_FD_SOURCE, /* sealed memfd: the step's UTF-8 source, whole */
 	STEP_FDS,
-	STEP_FDS_EARLY =
-		STEP_FD_SOURCE,       /* as many come with a RUN whose source follows */
 	STEP_FD_DATA = STEP_FD_STDIN, /* of FILE: a pipe, or a memfd */
 	STEP_FILE_FDS,
 };

@@ -12,7 +12,7 @@ UNIT_JAIL_C := $(filter-out jail/main.c,$(JAIL_C)) $(SHARED_C) jail/plan/syscall
 UNIT_AGENT_C := $(filter-out agent/main.c,$(AGENT_C)) init/err.c init/io.c init/wire.c \
 	tests/unit/main.c $(wildcard tests/unit/test_agent_*.c)
 # what tests/unit/played.c answers in place of the launcher
-UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_prepare,--wrap=template_ask,--wrap=posture_read
+UNIT_WRAP := -Wl,--wrap=launch_jail,--wrap=launch_prepare,--wrap=template_ask,--wrap=posture_read,--wrap=proc_usage_check
 # what tests/unit/test_agent_memory.c may let fail
 AGENT_WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -116,7 +116,6 @@ static void print_list(const struct option_row *row, const struct plan *p, FILE 
 	}
 }
 
-static const char *const ahead_names[] = { [AHEAD_YES] = "yes", [AHEAD_NO] = "no", NULL };
 static const char *const aslr_names[] = { [ASLR_YES] = "yes", [ASLR_NO] = "no", NULL };
 static const char *const lock_code_names[] = { "auto", "no", "yes", "warm", NULL };
 static const char *const on_violation_names[] = {
@@ -269,9 +268,6 @@ const struct option_row option_rows[] = {
 	{ "cold", "no|yes",
 	  "start an interpreter for each session instead of cloning a template; always so with a folder as root tree",
 	  ANSWER(cold) },
-	{ "ahead", "yes|no",
-	  "keep a process ready for a session's next step, for 0.3 to 0.5 MB each",
-	  CHOICE(ahead), .bare = "yes" },
 	{ "template-clones", "NUMBER",
 	  "sessions that are cloned from one template, and share its memory layout",
 	  NUMBER(LIMIT_TEMPLATE_CLONES, VALUE_COUNT, 1, 1000000, 1000, true) },
@@ -279,8 +275,6 @@ const struct option_row option_rows[] = {
 	  NUMBER(LIMIT_TEMPLATE_MS, VALUE_TIME, 1000, 1000 * HOURS, HOURS, true) },
 	{ "sessions", "NUMBER", "sessions at the same time",
 	  NUMBER(LIMIT_SESSIONS, VALUE_COUNT, 1, 16384, 1024, false) },
-	{ "ready", "NUMBER", "jails that are kept ready for new sessions",
-	  NUMBER(LIMIT_READY, VALUE_COUNT, 0, PLAN_READY_MAX, 2, false) },
 	{ "grace", "TIME", "how long an interrupted step has before it is killed",
 	  NUMBER(LIMIT_GRACE_MS, VALUE_TIME, 1, HOURS, 2000, false) },
 	{ "keep-states", "NUMBER",
@@ -300,7 +294,7 @@ const struct option_row option_rows[] = {
 	{ "aslr", "yes|no", "random memory addresses, or the same ones in each run",
 	  CHOICE(aslr), .bare = "yes" },
 	{ "clock-start", "DATE",
-	  "start the jail's monotonic clocks at zero, and its Python's wall clock at DATE, such as 2024-02-29T12:00:00Z; serve: in each session, so --ready is 0",
+	  "start the jail's monotonic clocks at zero, and its Python's wall clock at DATE, such as 2024-02-29T12:00:00Z; serve: in each session",
 	  TEXT(clock_start), .check = plan_check_clock_start },
 };
 /* option_parse.c has one bit for each row in a uint64_t */

@@ -20,7 +20,6 @@
 #define PLAN_CALLS_MAX 32
 #define PLAN_IO_MAX 8
 #define PLAN_KEEP_STATES_MAX 256 /* --keep-states */
-#define PLAN_READY_MAX 64        /* --ready */
 #define NO_LIMIT UINT64_MAX
 
 /* the program's user and group id inside every jail */
@@ -44,7 +43,6 @@ enum limit {
 	LIMIT_SEED,
 	LIMIT_GRACE_MS, /* from here on: of sessions */
 	LIMIT_SESSIONS,
-	LIMIT_READY,
 	LIMIT_KEEP_STATES,
 	LIMIT_KEEP_BYTES,
 	LIMIT_MEDIA_BYTES,
@@ -62,7 +60,6 @@ enum plan_lock { LOCK_AUTO, LOCK_NO, LOCK_YES, LOCK_WARM };
 enum plan_violation { VIOLATION_REFUSE, VIOLATION_KILL };
 enum plan_capture { CAPTURE_NO, CAPTURE_BOTH, CAPTURE_STDERR };
 enum plan_answer { ANSWER_NO, ANSWER_YES };
-enum plan_ahead { AHEAD_YES, AHEAD_NO };
 enum plan_aslr { ASLR_YES, ASLR_NO };
 
 /* the parts that --allow-missing can name, and those that --require can name: bits in the
@@ -101,7 +98,6 @@ struct plan {
 	const char *hostname;
 	const char *report;    /* path, or an fd's number; NULL for none */
 	enum plan_answer cold; /* sessions are executed, not cloned */
-	enum plan_ahead ahead; /* make the next step's process early */
 	const char *preload;   /* modules of a session's interpreter, NULL for none */
 	enum plan_capture capture;
 	enum plan_net net;

@@ -58,7 +58,5 @@ int plan_complete_deterministic(struct plan *p, struct err *e)
 		return r;
 	r = timestamp_parse(p->clock_start, &seconds, e);
 	(void)snprintf(start, sizeof(start), "STEPJAIL_CLOCK_START=%" PRIu64, seconds);
-	/* the clock of a jail that is made before its session would be running already */
-	p->limit[LIMIT_READY] = 0;
 	return r < 0 ? r : set_variable(p, "clock-start", start, e);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "jail/plan/plan.h"
 #include "jail/plan/value.h"
 
 /* Printing takes the first unit that divides the number. */
@@ -99,6 +100,8 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 {
 	const struct unit *unit = units;
 
+	if (value == NO_LIMIT)
+		return "unlimited";
 	if (kind == VALUE_CPUS && value % 1000) {
 		(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 ".%03" PRIu64,
 			       value / 1000, value % 1000);

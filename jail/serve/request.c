@@ -58,22 +58,17 @@ static int choose_limits(struct request *q, struct step_limits *limits, struct e
 				    &limits->cpu_ms, e);
 }
 
+/* OPEN and ONCE */
 static int do_open(struct request *q, struct err *e)
-{
-	int r = check_new(q, e);
-
-	return r < 0 ? r : session_open(q->serve, q->number, NULL, e);
-}
-
-static int do_once(struct request *q, struct err *e)
 {
 	struct once once = { .source = -1 };
 	int r = check_new(q, e);
 
-	if (r == 0)
+	if (r == 0 && q->type == WIRE_ONCE) {
 		r = choose_limits(q, &once.limits, e);
-	if (r == 0)
-		r = request_once(q, &once, e);
+		if (r == 0)
+			r = request_once(q, &once, e);
+	}
 	if (r == 0)
 		r = session_open(q->serve, q->number, &once, e);
 	io_close_fd(&once.source);
@@ -282,7 +277,7 @@ static const struct row {
 	int (*act)(struct request *q, struct err *e);
 } rows[] = {
 	{ WIRE_OPEN, "OPEN", HEAD_AT, BODY_NONE, NEEDS_NOTHING, do_open },
-	{ WIRE_ONCE, "ONCE", HEAD_LIMITS, BODY_BYTES, NEEDS_NOTHING, do_once },
+	{ WIRE_ONCE, "ONCE", HEAD_LIMITS, BODY_BYTES, NEEDS_NOTHING, do_open },
 	{ WIRE_CODE, "CODE", HEAD_AT, BODY_BYTES, NEEDS_SOURCE, request_code },
 	{ WIRE_RUN, "RUN", HEAD_LIMITS, BODY_NONE, NEEDS_BRANCH, do_run },
 	{ WIRE_STDIN, "STDIN", HEAD_AT, BODY_BYTES, NEEDS_STEP, do_stdin },

@@ -20,7 +20,6 @@ struct request {
 	uint32_t more;      /* the number behind the struct, where its row takes one */
 	struct refusal why; /* if it is refused */
 	union {
-		struct serve_at at;
 		struct serve_limits limits;
 		struct serve_state state;
 		struct serve_file file;

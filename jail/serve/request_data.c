@@ -6,7 +6,6 @@
  * the process that writes it, in the jail.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -130,7 +129,7 @@ static void take_once(const struct request *q)
 	if (r < 0)
 		session_end(s, "%s", e.text);
 	else if (s->phase == PHASE_OPEN)
-		spare_run_once(s);
+		step_once(s);
 }
 
 /* What is wrong with a piece is told in the answer to RUN: half a source must not run. */

@@ -22,8 +22,7 @@
 static void pause_steps(struct session *s)
 {
 	for (struct step *step = s->steps; step; step = step->next)
-		if (!step->waits)
-			(void)step_listen(step, !s->serve->paused);
+		(void)step_listen(step, !s->serve->paused);
 }
 
 /* what waits is sent as far as the client takes it; decides who may go on */
@@ -44,9 +43,10 @@ static void flush(struct serve *s)
 		s->media_held = s->media_held && paused;
 		session_each(s, pause_steps);
 	}
-	/* never none at all: its end is heard even then */
+	/* none before it is listened to, and never none after that: its end is heard even
+	 * then */
 	events = (paused ? EPOLLRDHUP : EPOLLIN) | (r > 0 ? EPOLLOUT : 0);
-	if (!s->ending)
+	if (!s->ending && s->client.events)
 		(void)event_loop_listen(&s->loop, &s->client, events);
 }
 
@@ -82,7 +82,7 @@ static void serve_client(struct port *p, uint32_t events)
 
 static struct session *find_jail(struct serve *serve, uint32_t jail)
 {
-	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
 		for (struct session *s = serve->bucket[i]; s; s = s->next)
 			if (s->jail == jail)
 				return s;
@@ -96,9 +96,9 @@ static void take(struct serve *serve, const struct spawn_answer *a, int *fds)
 
 	memcpy(e.text, a->text, sizeof(e.text));
 	if (a->kind == SPAWN_TEMPLATE) {
-		serve->template_told = true;
-		serve->template = a->value;
-		serve->template_stale = a->number;
+		/* the client waited for that, as for any program that starts */
+		if (event_loop_listen(&serve->loop, &serve->client, EPOLLIN) < 0)
+			serve_end(serve, STATUS_FAILED);
 	} else if (a->kind == SPAWN_STOP) {
 		serve_end(serve, STATUS_SIGNAL + (int)a->value);
 	} else if (!s) {
@@ -158,19 +158,6 @@ static int start(struct serve *s, const struct plan *p, int spawner, struct err 
 	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
 }
 
-/* before the client is listened to, which waits for it as for any program that starts */
-static int await_template(struct serve *s, struct err *e)
-{
-	int r = 0;
-
-	while (r == 0 && !s->ending && !s->lost && !s->template_told)
-		r = event_loop_turn(&s->loop, e);
-	if (r < 0 || s->ending || s->lost)
-		return r;
-	r = event_loop_listen(&s->loop, &s->client, EPOLLIN);
-	return r < 0 ? err_set(e, -r, "serve: epoll_ctl") : 0;
-}
-
 int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 		     const struct confinement *told, struct err *e)
 {
@@ -180,16 +167,12 @@ int supervisor_serve(const struct plan *p, const struct tree *root, int spawner,
 	s.confinement = told;
 	s.root = root;
 	r = start(&s, p, spawner, e);
-	if (r == 0)
-		r = await_template(&s, e);
-	while (r == 0 && !s.lost &&
-	       (!s.ending || s.sessions || s.bucket[SERVE_BUCKETS])) {
+	while (r == 0 && !s.lost && (!s.ending || s.sessions)) {
 		r = event_loop_turn(&s.loop, e);
 		if (r == 0)
 			flush(&s);
 		if (s.ending)
 			serve_end(&s, 0);
-		spare_turn(&s);
 	}
 	(void)queue_send(&s.queue, s.client.fd);
 	queue_end(&s.queue);

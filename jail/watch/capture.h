@@ -5,7 +5,6 @@
 #ifndef STEPJAIL_JAIL_WATCH_CAPTURE_H
 #define STEPJAIL_JAIL_WATCH_CAPTURE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>

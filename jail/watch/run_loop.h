@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "init/err.h"
-#include "init/wire.h"
 #include "jail/watch/outcome.h"
 #include "jail/watch/startup.h"
 

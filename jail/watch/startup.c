@@ -40,7 +40,7 @@ static int is_ready(struct startup *up, unsigned int who, struct err *e)
 		       : proc_usage_check(j->pid, e);
 	if (r < 0)
 		return r;
-	if (j->limited)
+	if (j->limited && !j->plan->template)
 		cgroup_hold(&j->cgroup, j->plan->session);
 	up->complete = true;
 	return 0;
@@ -54,7 +54,8 @@ static int look(struct startup *up, struct err *e)
 
 	r = posture_read(j, &up->gate, &up->posture, e);
 	io_close_fd(&up->gate.netlink);
-	if (r == 0 && up->gate.listener < 0 && !(j->plan->allow_missing & PART_AUDIT))
+	if (r == 0 && up->gate.listener < 0 && !j->plan->template &&
+	    !(j->plan->allow_missing & PART_AUDIT))
 		r = err_say(e, EBADMSG, "gate: the listener for violations is missing");
 	return r;
 }
@@ -114,7 +115,8 @@ int startup_control(struct startup *up, struct err *e)
 		return r;
 	if (up->ready & READY_INIT)
 		return err_say(e, EBADMSG, "the jail's init is ready for a second time");
-	up->tmpfs = tmpfs_usage_open(up->jail.pid);
+	if (!up->jail.plan->template)
+		up->tmpfs = tmpfs_usage_open(up->jail.pid);
 	return is_ready(up, READY_INIT, e);
 }
 

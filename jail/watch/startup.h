@@ -4,8 +4,8 @@
  *
  * The launcher waits for init's READY and for the program's, at the gate; it reads back
  * the walls, the limits and the watch that stands in for them. Then the gate may be
- * opened. The one way to start a jail: `run` waits in startup_wait(), `serve` comes
- * here from its own loop.
+ * opened. The one way to start a jail, or a template, of which nothing is measured:
+ * `run` waits in startup_wait(), `serve` comes here from its own loop.
  */
 #ifndef STEPJAIL_JAIL_WATCH_STARTUP_H
 #define STEPJAIL_JAIL_WATCH_STARTUP_H

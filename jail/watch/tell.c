@@ -44,14 +44,6 @@ static void tell_disk(const struct outcome *o, const struct plan *p, int signal)
 		tell_limit("/tmp is full (or out of --inodes)", LIMIT_TMP_BYTES, p);
 }
 
-static bool is_locked(const char *name)
-{
-	for (size_t i = 0; i < locked_row_count; i++)
-		if (strcmp(locked_rows[i].syscall, name) == 0)
-			return true;
-	return false;
-}
-
 static void tell_violations(const struct violations *v, bool killed, bool locked)
 {
 	const char *hint = "";
@@ -70,7 +62,7 @@ static void tell_violations(const struct violations *v, bool killed, bool locked
 		if (killed)
 			hint = "\n";
 		else if (!hint[0])
-			hint = locked && name && is_locked(name)
+			hint = locked && name && violation_is_locked(name)
 				       ? " (--lock-code=no allows it)\n"
 				       : " (--learn shows what would allow it)\n";
 	}

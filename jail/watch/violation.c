@@ -294,6 +294,14 @@ const struct denied_without_row *denied_why(unsigned int lacks,
 	return NULL;
 }
 
+bool violation_is_locked(const char *name)
+{
+	for (size_t i = 0; i < locked_row_count; i++)
+		if (strcmp(locked_rows[i].syscall, name) == 0)
+			return true;
+	return false;
+}
+
 /* Why can no policy row allow this call? NULL where one can. @risk: what the call is
  * refused for */
 static const char *find_barrier(const struct violation *k, const char *name,
@@ -317,9 +325,8 @@ static const char *find_barrier(const struct violation *k, const char *name,
 		barred = row->barred;
 		*risk = row->why;
 	}
-	for (size_t i = 0; locked && i < locked_row_count; i++)
-		if (strcmp(locked_rows[i].syscall, name) == 0)
-			return "--lock-code refuses it";
+	if (locked && violation_is_locked(name))
+		return "--lock-code refuses it";
 	return barred ? never : NULL;
 }
 

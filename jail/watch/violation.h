@@ -129,6 +129,9 @@ const char *violation_name(const struct violations *v);
  */
 void violation_learn(const struct violations *v, const struct plan *p, FILE *out);
 
+/** violation_is_locked() - Is it a call that --lock-code refuses? */
+bool violation_is_locked(const char *name);
+
 struct denied_without_row;
 
 /** denied_why() - The row that refuses a call where a wall lacks, or NULL. @lacks: from

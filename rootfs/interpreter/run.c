@@ -340,25 +340,12 @@ static void send_text(int channel, uint16_t type, uint32_t step, PyObject *bytes
 	Py_XDECREF(bytes);
 }
 
-void run_early(void)
-{
-	struct outcome o = { 0 };
-
-	/* how soon the source comes is chance, and what was run by then shows in id() */
-	if (run.repeatable)
-		return;
-	source_early();
-	usage(&o.done);
-}
-
 void run_step(int channel, int source, uint32_t step)
 {
 	uint64_t begun_us = clock_us();
-	struct outcome before = { 0 }, o = { 0 };
+	struct outcome o = { 0 };
 	pid_t owner = getpid();
 
-	/* what it took to be ready is nobody's step */
-	usage(&before.done);
 	media_begin(channel, step);
 	run_source(source, step, &o);
 	/* a process that the step forked is at the step's end: it ends as a script
@@ -366,7 +353,6 @@ void run_step(int channel, int source, uint32_t step)
 	if (getpid() != owner)
 		leave(&o);
 	usage(&o.done);
-	o.done.cpu_us -= before.done.cpu_us;
 
 	/* one that Python has joined may not be gone yet */
 	int threads = fork_ended(python_threads());

@@ -160,24 +160,6 @@ int source_begin(bool repeatable)
 	return 0;
 }
 
-void source_early(void)
-{
-	int collects = PyGC_Disable();
-	PyObject *text = PyUnicode_FromString("pass\nNone\n");
-	PyObject *shown = NULL;
-
-	/* what the last step left behind is to be seen to when this one begins, as it may
-	 * run code of the user's */
-	if (text && own.settled)
-		shown = source_run(text, 0);
-	lines_forget();
-	Py_XDECREF(text);
-	Py_XDECREF(shown);
-	PyErr_Clear();
-	if (collects)
-		(void)PyGC_Enable();
-}
-
 PyObject *source_read(int fd)
 {
 	struct stat about;

@@ -26,14 +26,6 @@ int source_prepare(PyObject *runner);
 int source_warm(void);
 
 /**
- * source_early() - Run a step of no effect, in a process whose source is still to come
- *
- * What it writes to is copied from the state before it now, and not when the step runs.
- * The cyclic collector is off meanwhile, as it may run code of the user's.
- */
-void source_early(void);
-
-/**
  * source_begin() - A step begins, in a process of its own
  * @repeatable:	Go on with the random numbers of the last step
  *

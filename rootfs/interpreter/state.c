@@ -25,7 +25,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -55,7 +54,6 @@ static struct {
 	int channel;
 	int null;
 	int place[STEP_FDS];
-	bool early;        /* this process has no source yet */
 	dev_t channel_dev; /* what the channel was before the step had its way */
 	ino_t channel_ino;
 } state;
@@ -112,12 +110,8 @@ static void close_all(struct state_mail *m)
 /* what each type must come with */
 static bool is_whole(const struct state_mail *m, size_t fds)
 {
-	if (m->type == WIRE_RUN && state.early)
-		return m->length == 0 && fds == 1;
 	if (m->type == WIRE_RUN)
-		return m->length == 0 && (fds == STEP_FDS || fds == STEP_FDS_EARLY);
-	if (state.early)
-		return false;
+		return m->length == 0 && fds == STEP_FDS;
 	return m->type == WIRE_FILE && m->length > sizeof(struct step_file) &&
 	       fds == STEP_FILE_FDS;
 }
@@ -204,31 +198,13 @@ static void put_stdio(struct state_mail *m)
 	}
 }
 
-/* a step whose source comes later: what every step writes to is written to by then */
-static void await_source(struct state_mail *m)
-{
-	struct pollfd channel = { .fd = state.channel, .events = POLLIN };
-
-	state.early = true;
-	if (poll(&channel, 1, 0) == 0)
-		run_early();
-	if (receive(m) < 0)
-		give_up("source", EMFILE);
-	state.early = false;
-	m->fds[STEP_FD_SOURCE] = io_steal_fd(&m->fds[0]);
-}
-
 static void be_state(struct state_mail *m)
 {
 	struct stat own;
-	int source;
 
 	put_stdio(m);
-	if (m->fds[STEP_FD_SOURCE] < 0)
-		await_source(m);
-	source = io_steal_fd(&m->fds[STEP_FD_SOURCE]);
 	places_take();
-	run_step(state.channel, source, m->step);
+	run_step(state.channel, io_steal_fd(&m->fds[STEP_FD_SOURCE]), m->step);
 	places_leave();
 	if (fstat(state.channel, &own) < 0 || own.st_dev != state.channel_dev ||
 	    own.st_ino != state.channel_ino)

@@ -91,14 +91,6 @@ void run_begin(void);
  */
 void run_step(int channel, int source, uint32_t step);
 
-/**
- * run_early() - Before the source of run_step() is there: make ready for it
- *
- * Runs a step that does nothing, so that pages which are shared with the state before are
- * copied now. None of the user's code runs, and nothing of it can be seen.
- */
-void run_early(void);
-
 /** state_quiet() - For run_step(): 0, 1 and 2 are /dev/null again */
 void state_quiet(void);
 

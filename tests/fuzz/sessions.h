@@ -172,8 +172,6 @@ static void begin(void)
 	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 	serve.spawner.fd = ends[0];
 	spawner = ends[1];
-	/* a process that is there before its source is none of this */
-	plan.ahead = AHEAD_NO;
 }
 
 static void check_frame(const struct wire_header *h, const unsigned char *payload)

@@ -8,7 +8,7 @@
  * by the number of a played process; each launch, signal and path is looked at. So is
  * each call that may wait: none does.
  *
- * The first byte: bit 0 --cold, bit 1 --ready=1, bit 2 --deterministic, which must have a
+ * The first byte: bit 0 --cold, bit 2 --deterministic, which must have a
  * template. Then records of four bytes: what acts, and three more.
  */
 #include "tests/fuzz/spawner_jails.h"
@@ -42,8 +42,12 @@ static void send_packet(uint8_t what, uint8_t number, uint8_t how)
 					   2,          SIGTERM, SIGSTOP, SIGKILL + 256,
 					   UINT32_MAX, 64 };
 	static unsigned char bytes[40000];
-	uint32_t kind = what & 7, value = values[(what >> 3) % 10];
-	const struct spawn_request q = { kind < 7 ? kind : UINT32_MAX,
+	static const uint32_t kinds[] = {
+		0,         SPAWN_OPEN,        SPAWN_SIGNAL,  SPAWN_SCORE,
+		SPAWN_END, SPAWN_MEASURE + 1, SPAWN_MEASURE, UINT32_MAX,
+	};
+	uint32_t value = values[(what >> 3) % 10];
+	const struct spawn_request q = { kinds[what & 7],
 					 number < 248 ? number % 8 : number * 0x01010101u,
 					 value, how };
 	size_t length = what >= 240 ? sizes[what & 7] : sizeof(q), count;
@@ -207,7 +211,6 @@ static void begin(uint8_t how)
 	plan.cold = how & 1 ? ANSWER_YES : ANSWER_NO;
 	plan.deterministic = how & 4 ? ANSWER_YES : ANSWER_NO;
 	plan.limit[LIMIT_SESSIONS] = 2;
-	plan.limit[LIMIT_READY] = how & 2 ? 1 : 0;
 	plan.limit[LIMIT_TEMPLATE_CLONES] = 3;
 	plan.limit[LIMIT_TEMPLATE_MS] = 60000;
 	plan_before = plan;

@@ -36,7 +36,7 @@ static int launch(struct jail *j, const struct parts *by, struct err *e)
 	HOLDS(j->stdio[0] >= 0 && j->stdio[1] >= 0 && j->stdio[2] >= 0);
 	for (int i = 0; i < launched; i++)
 		alive += jails[i].jail != NULL;
-	HOLDS(alive < plan.limit[LIMIT_SESSIONS] + 2 * plan.limit[LIMIT_READY]);
+	HOLDS(alive < plan.limit[LIMIT_SESSIONS]);
 	j->plan = &plan;
 	close_stdio(j);
 	if (launch_errnum || launched == JAILS_MAX)
@@ -236,10 +236,7 @@ int __wrap_template_start(struct template *t, const struct parts *by, char *cons
 {
 	HOLDS(by == &parts && strcmp(argv[0], "/bin/interpreter") == 0 && !argv[1]);
 	HOLDS(out == STDERR_FILENO);
-	*t = (struct template){ .jail = JAIL_NONE,
-				.channel = -1,
-				.events = -1,
-				.gate = { .netlink = -1, .listener = -1 } };
+	*t = (struct template){ .up = STARTUP_NONE, .channel = -1, .events = -1 };
 	t->start_ms = now_ms;
 	for (int i = 0; i < TEMPLATES_MAX && !launch_errnum; i++) {
 		if (templates[i].t)

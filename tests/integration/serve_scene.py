@@ -134,13 +134,13 @@ def is_asleep(pid):
 
 
 def states_settle(serve, session):
-    """Are the only processes init, the states, and one that is ready, which all wait?
+    """Are the only processes init and the states, which all wait?
 
-    For a serve of one session that has run two steps, no template and no jails that are ready.
+    For a serve of one session, and no template.
     """
     pids = below(serve)
     waiting = [pid for pid in pids if is_asleep(pid)]
-    count = len(session.status()['states']) + 1
+    count = len(session.status()['states'])
     return len(waiting) == count and len(pids) == count + 1
 
 

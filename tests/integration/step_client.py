@@ -229,19 +229,6 @@ class Step:
             self.stdin = None
 
 
-class EarlyStep(Step):
-    """A step whose source comes later, with a number of its own."""
-
-    def __init__(self, state, number):
-        super().__init__(state, number, None)
-
-    def give(self, number, source):
-        fd = sealed(source)
-        self.channel.send(RUN, number, b"", [fd])
-        os.close(fd)
-        self.number = number
-
-
 class FileWork:
     """A PUT, GET or LIST that is being done."""
 

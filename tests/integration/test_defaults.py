@@ -32,14 +32,14 @@ class Layers(Host):
         """Defaults of the user, policy, command line, wherever --policy stands in it."""
         self.make_folder("home")
         self.defaults("home/.config", "pids 11\nfiles 12\nhostname one\nenv A=1\nenv B=1\n"
-                                      "allow-missing cgroup\nready 1\n")
+                                      "allow-missing cgroup\nsessions 1\n")
         environment = {**PLAIN_ENV, "HOME": self.folder + "/home"}
         policy = self.file("policy", "files 22\nhostname two\nenv B=2\nbind /etc:/tmp/e\n"
                                      "allow-missing cgroup\n")
         told = self.explained("--hostname", "three", "--policy", policy, "--bind", "/usr:/tmp/e",
                               "--allow-missing=audit", env=environment)
         for line in ("pids 11", "files 22", "hostname three", "env A=1", "env B=2",
-                     "bind /usr:/tmp/e", "allow-missing cgroup", "allow-missing audit", "ready 1"):
+                     "bind /usr:/tmp/e", "allow-missing cgroup", "allow-missing audit", "sessions 1"):
             self.assertEqual(told.count(line), 1, line)
         self.assertNotIn("bind /etc:/tmp/e", told)
         # the plan that explain prints is a policy that nothing is added to

@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from step_client import (COMPLETED, EXCEPTION, EXIT, RUN, SOURCE_MAX, TEXT_MAX,  # noqa: E402
-                         Channel, EarlyStep, FILE, Gone, Jail, LOCKED, OneJail, sealed)
+                         Channel, FILE, Gone, Jail, LOCKED, OneJail, sealed)
 
 
 def wait_gone(pid):
@@ -248,59 +248,13 @@ ValueError: outer
         self.run_step("calls", result="[1, 1]")
 
     def test_malformed_requests(self):
-        for payload, fds in ((b"x", 5), (b"", 3), (b"", 1), (b"x", 4)):
+        for payload, fds in ((b"x", 5), (b"", 4), (b"", 3), (b"", 1), (b"x", 4)):
             head = self.check(self.jail.zero.run("bad = 1")).state
             fd = sealed("")
             head.channel.send(RUN, 1, payload, [fd] * fds)
             os.close(fd)
             with self.assertRaises(Gone):
                 head.channel.receive()
-
-    def test_a_source_that_comes_later(self):
-        head = self.check(self.jail.zero.run("import random\nx, _ = 1, 'kept'")).state
-        early = EarlyStep(head, 70).started()
-        self.assertNotEqual(early.pid, head.pid)
-        # its parent waits on, as it does for any step
-        self.check(head.run("x", number=5), result="1")
-        early.give(6, "import linecache, signal\n"
-                      "print(x, _, sorted(n for n in linecache.cache if n[0] == '<'))\n"
-                      "print(signal.sigpending(), open(0).read())\n_")
-        early.end()
-        self.check(early, result="'kept'")
-        self.assertEqual(early.out, b"1 kept ['<step 6>']\nset() \n")
-        self.check(early.state.run("x + 1", number=7), result="2")
-        # what was made from one state draws its own numbers all the same
-        drawn = set()
-        for n in range(4):
-            step = EarlyStep(head, 80 + n).started()
-            step.give(8, "random.random()")
-            drawn.add(step.end().result)
-        self.assertEqual(len(drawn), 4)
-
-    def test_a_source_that_never_comes(self):
-        head = self.check(self.jail.zero.run("x = 1")).state
-        early = EarlyStep(head, 70).started()
-        early.channel.close()
-        self.assertTrue(wait_gone(early.host_pid))
-        # what is no source ends it, and nothing else
-        for kind, payload, count in ((RUN, b"", 0), (RUN, b"", 2), (RUN, b"x", 1),
-                                     (RUN, b"", 5), (FILE, b"x" * 20, 2)):
-            early = EarlyStep(head, 71).started()
-            fd = sealed("pass")
-            early.channel.send(kind, 2, payload, [fd] * count)
-            os.close(fd)
-            with self.assertRaises(Gone):
-                early.channel.receive()
-            early.finish()
-        self.check(head.run("x"), result="1")
-
-    def test_an_interrupt_with_the_source(self):
-        head = self.check(self.jail.zero.run("x = 1")).state
-        early = EarlyStep(head, 70).started()
-        early.give(2, "while True: pass")
-        os.kill(early.host_pid, signal.SIGINT)
-        self.check(early.end(), EXCEPTION)
-        self.assertIn("KeyboardInterrupt", early.trace)
 
 
 class Apart(Case):

@@ -205,7 +205,7 @@ Large(5000)""")
 
 
 class FormsCold(Forms):
-    options = Forms.options + ['--cold', '--ahead=no']
+    options = Forms.options + ['--cold']
 
 
 class None_(Case):
@@ -329,7 +329,7 @@ sys_ = Late()""")
 
 class Flood(Case):
     """A client that reads nothing, and steps that show more than it will ever hold."""
-    options = ['--media-limit=256M', '--grace=200ms', '--wall-time=60s', '--ready=0', '--memory=600M']
+    options = ['--media-limit=256M', '--grace=200ms', '--wall-time=60s', '--memory=600M']
     FLOOD = CHANNEL + """
 import threading
 {rest}

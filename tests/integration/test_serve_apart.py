@@ -39,7 +39,7 @@ print(pids[-1], flush=True)
 
 
 class Apart(Case):
-    options = ['--cold', '--ready=0', '--pids=400', '--memory=1G']
+    options = ['--cold', '--pids=400', '--memory=1G']
 
     def setUp(self):
         super().setUp()
@@ -193,7 +193,7 @@ class Apart(Case):
 
 class Spawner(Case):
     """What takes the spawner long, or cannot be had, delays its own session alone."""
-    options = ['--ready=0']
+    options = []
 
     def others_go_on(self, session, waits):
         for n in range(5):
@@ -261,7 +261,7 @@ class Spawner(Case):
 @unittest.skipUnless(os.getuid() == 0, 'an ordinary user has one id')
 class Slots(Case):
     """All pairs of ids are taken, in a /run of its own."""
-    options = ['--cold', '--ready=0']
+    options = ['--cold']
     command = ['unshare', '--mount', '--propagation=private', 'sh', '-c',
                'mount -t tmpfs none /run && exec "$@"', 'sh', f'{BUILD}/stepjail', 'serve']
 

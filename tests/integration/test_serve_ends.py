@@ -206,7 +206,7 @@ class Ends(unittest.TestCase):
 
     def test_floods_that_die(self):
         """Whoever hears of their refused calls hears of their end between two of these."""
-        with Serve([*OPTIONS, '--ready=3']) as serve:
+        with Serve(OPTIONS) as serve:
             pid = serve.process.pid
             rng = random.Random(SEED)
             for _ in range(40):
@@ -231,7 +231,7 @@ class Ends(unittest.TestCase):
 
 class Growth(Case):
     # no others among the processes that are counted
-    options = ['--wall-time=20s', '--cold', '--ready=0', '--keep-states=8']
+    options = ['--wall-time=20s', '--cold', '--keep-states=8']
 
     def test_tiny_steps(self):
         session = self.serve.open()

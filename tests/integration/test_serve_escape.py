@@ -46,8 +46,7 @@ class Secret(str):
 class Sessions(unittest.TestCase):
     """Sessions of one serve, out of its template."""
     # no jails that are ready before: what serve holds is counted
-    options = ['--pids=32', '--wall-time=20s', '--tmp-size=8M', '--work-size=8M', '--grace=2s',
-               '--ready=0']
+    options = ['--pids=32', '--wall-time=20s', '--tmp-size=8M', '--work-size=8M', '--grace=2s']
 
     def setUp(self):
         self.of_caller = Secret()

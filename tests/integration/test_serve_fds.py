@@ -65,7 +65,7 @@ class Slow:
         self.folder = tempfile.mkdtemp(prefix='stepjail-fds-')
         self.addCleanup(shutil.rmtree, self.folder)
         os.chmod(self.folder, 0o777)
-        self.serve = Serve(OPTIONS + ['--net=loopback', '--wall-time=1h', '--grace=2s', '--ready=0',
+        self.serve = Serve(OPTIONS + ['--net=loopback', '--wall-time=1h', '--grace=2s',
                                       f'--bind-rw={self.folder}:/mnt'], self.command, env=env)
         self.addCleanup(self.kill)
 

@@ -104,7 +104,7 @@ class Kinds(Case):
             self.said(frame, U32(0) + b'nothing', 'file')
 
     def test_before_it_stands(self):
-        cold = Serve(OPTIONS + ['--cold', '--ready=0'])
+        cold = Serve(OPTIONS + ['--cold'])
         self.addCleanup(cold.end)
         self.serve, kept = cold, self.serve
         with cold.at_once():  # before the jail is
@@ -167,7 +167,7 @@ class Dropped(Case):
     @unittest.skipIf(os.geteuid(), 'lacks root, to look into a process that is not dumpable')
     def test_nothing_is_held(self):
         # nothing else is opened or closed meanwhile
-        with Serve(OPTIONS + ['--cold', '--ready=0']) as serve:
+        with Serve(OPTIONS + ['--cold']) as serve:
             session = serve.open()
             folder = f'/proc/{serve.supervisor}/fd'
             session.put('a', b'', drop=1)
@@ -205,7 +205,7 @@ class Once(Case):
             self.ended(step, 'completed', 'kept')
             self.assertEqual(step.result, '42' if b'6' in source else None, (len(source), first))
         # also where the jail does not stand when it comes
-        with Serve(OPTIONS + self.options + ['--cold', '--ready=0']) as cold:
+        with Serve(OPTIONS + self.options + ['--cold']) as cold:
             for source, first in self.sources():
                 self.assertEqual(cold.once(source, first=first).done['verdict'], 'completed')
         with self.assertRaises(Refused) as caught:
@@ -239,7 +239,7 @@ class Once(Case):
         self.serve.expect(50, 0, 'OPENED')
         self.serve.send('CODE', 50, b'12345')
         self.assertIn('more than 5 bytes', self.serve.expect(50, 0, 'CLOSED').json['reason'])
-        with Serve(OPTIONS + ['--cold', '--ready=0']) as cold:
+        with Serve(OPTIONS + ['--cold']) as cold:
             cold.send('ONCE', 50, struct.pack('<IQQ', 4, 0, 0) + b'1')
             cold.send('CODE', 50, b'12345')
             told = cold.expect_any(50)

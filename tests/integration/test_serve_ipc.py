@@ -139,7 +139,7 @@ class Allowed(Ipc):
 
 
 class Cold(Allowed):
-    more = [*Allowed.more, '--cold', '--ready=0']
+    more = [*Allowed.more, '--cold']
 
 
 if __name__ == '__main__':

@@ -124,18 +124,18 @@ class Key(unittest.TestCase):
 
     @as_each_user
     def test_a_step_finds_it_nowhere(self, drop):
-        one, other = (self.hunt(self.serve(drop, '--cold', '--ready=0')) for _ in range(2))
+        one, other = (self.hunt(self.serve(drop, '--cold')) for _ in range(2))
         self.assertNotEqual(one, other)
 
     @as_each_user
     def test_a_clone_has_none(self, drop):
-        serve = self.serve(drop, '--ready=2')
-        self.assertTrue(wait_until(lambda: serve.status()['ready'] == 2))
-        session = serve.open()
-        self.assertTrue(session.opened['warm'])
-        session.run('x = 1')
-        # who has made one more by then, and none is behind half of its walls
-        self.assertTrue(wait_until(lambda: serve.status()['ready'] == 2))
+        serve, sessions = self.serve(drop), []
+        self.assertTrue(wait_until(lambda: sessions.append(serve.open()) or
+                                   sessions[-1].opened['warm']))
+        sessions[-1].run('x = 1')
+        self.assertTrue(serve.open().opened['warm'])
+        for session in sessions[:-1]:
+            session.close()
         compared = self.compared(serve)
         self.assertGreater(len(compared), 2)
         for if_so, if_not, number in (compare[1:] for pair in compared for compare in pair):

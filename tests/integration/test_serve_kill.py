@@ -163,7 +163,7 @@ class Kills(unittest.TestCase):
 
     def kill_at(self, stage, victim):
         self.stopped, before, leaves = [], mounts(), cgroup_leaves()
-        self.serve = Serve(OPTIONS + ['--ready=0'], ['setsid', f'{BUILD}/stepjail', 'serve'])
+        self.serve = Serve(OPTIONS, ['setsid', f'{BUILD}/stepjail', 'serve'])
         self.assertTrue(wait_until(self.supervisor))
         try:
             self.strike(stage, victim, before, leaves)

@@ -36,7 +36,7 @@ def tearDownModule():
 
 class Lies(Case):
     def setUp(self):
-        self.options = ['--wall-time=2s', '--cold', '--ready=0', '--lock-code=no', '--bind',
+        self.options = ['--wall-time=2s', '--cold', '--lock-code=no', '--bind',
                         f'{built}/first:/bin/python3']
         super().setUp()
         self.session = self.serve.open()

@@ -22,7 +22,7 @@ PIDFD_GETFD = 438  # the number on every architecture
 
 
 class Frames(Case):
-    options = ['--cold', '--ready=0']  # no session stands at once
+    options = ['--cold']
 
     def test_out_of_turn(self):
         self.refused('no session 7', self.serve.status, 7)
@@ -89,7 +89,7 @@ class Frames(Case):
 
 
 class Life(Case):
-    options = ['--ready=0', '--cold']  # who is below serve, and what it holds, is counted
+    options = ['--cold']  # who is below serve, and what it holds, is counted
 
     def test_opened_tells_what_it_is(self):
         opened = self.serve.open().opened
@@ -192,6 +192,12 @@ class Life(Case):
     def test_it_ends_with_its_client(self):
         self.ends(lambda: self.serve.socket.shutdown(1), 0)
 
+    def test_it_ends_while_its_template_is_made(self):
+        for pause in range(12):
+            serve = Serve(OPTIONS)
+            time.sleep(pause * 0.01)
+            self.assertEqual(serve.end(), (0, ''))
+
     def test_it_ends_by_a_signal(self):
         self.ends(self.serve.process.terminate, 128 + signal.SIGTERM)
 
@@ -268,7 +274,7 @@ class Start(unittest.TestCase):
         for keep, least in ((8, 13), (0, 5)):
             few = f'--pids={least - 1}', f'--keep-states={keep}'
             self.assertIn(f'less than the {least} processes', self.said(*few))
-            with Serve(OPTIONS + [f'--pids={least}', few[1], '--cold', '--ready=0']) as serve:
+            with Serve(OPTIONS + [f'--pids={least}', few[1], '--cold']) as serve:
                 session = serve.open()
                 for n in range(20):
                     self.assertEqual(session.run(str(n)).result, str(n))

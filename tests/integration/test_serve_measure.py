@@ -149,7 +149,7 @@ class Keep(Case):
 
 class Many(Case):
     """More sessions at once than may be measured at once, each over the limit by the quick sum."""
-    options = ['--memory=64M', '--keep-states=8', '--sessions=20', '--ready=0']
+    options = ['--memory=64M', '--keep-states=8', '--sessions=20']
 
     def test_each_is_measured(self):
         sessions = [self.serve.open() for _ in range(20)]

@@ -52,7 +52,7 @@ def letter(pid):
 
 class Rest(Case):
     # no jail but the session's: what runs is one of its processes
-    options = ['--lock-code=no', '--cold', '--ready=0', '--wall-time=10m', '--grace=100ms',
+    options = ['--lock-code=no', '--cold', '--wall-time=10m', '--grace=100ms',
                '--pids=32']
 
     def become(self, way, wall_ms=0):
@@ -127,17 +127,36 @@ class Rest(Case):
         self.goes_on(session)
 
     def test_what_is_asked_and_goes_on_is_ended(self):
-        """It becomes a state, which is asked for the next step's process at once."""
-        for way in 'awake', 'awake-children', 'ready', 'ready-mute':
+        """It becomes a state, which is asked for the next step's process."""
+        for way in 'awake', 'awake-children':
             with self.subTest(way):
                 session, step = self.become(way)
                 self.ended(step, 'completed', 'kept')
+                self.assertRaises(Refused, session.run, '1')
                 self.assertTrue(wait_until(lambda: session.status()['restless'] > 0), way)
                 self.goes_on(session)
+
+    def test_a_process_that_makes_ready_for_ever(self):
+        """It is the step, and ended by its limit on time."""
+        session, step = self.become('ready')
+        self.ended(step, 'completed', 'kept')
+        self.ended(session.run('1', wall_ms=500), 'wall-timeout', 'rolled-back')
+        self.goes_on(session)
+
+    def test_a_process_that_does_not_say_that_it_is_there(self):
+        """Whatever else the session runs sweeps it away."""
+        session, step = self.become('ready-mute')
+        self.ended(step, 'completed', 'kept')
+        session.branch(1, 1)
+        session.start('1')
+        self.ended(session.run('x', branch=1), 'completed', 'kept')
+        self.assertRaises(Refused, session.finish)
+        self.goes_on(session)
 
     def test_what_has_ended_so_is_told(self):
         session, step = self.become('awake')
         self.ended(step, 'completed', 'kept')
+        self.assertRaises(Refused, session.run, '1')
         self.assertTrue(wait_until(lambda: session.status()['branches']['0']['lost']))
         with self.assertRaises(Refused):
             session.run('1')
@@ -171,7 +190,7 @@ class Rest(Case):
 
 class Lies(Case):
     """A step's process says that it is another one, and has ended before it is looked at."""
-    options = ['--lock-code=no', '--cold', '--ready=0', '--ahead=no', '--wall-time=20s', '--grace=100ms']
+    options = ['--lock-code=no', '--cold', '--wall-time=20s', '--grace=100ms']
 
     def setUp(self):
         super().setUp()

@@ -38,7 +38,7 @@ class Trickle:
 
 class Slow(Case):
     # no jail that is just being made for later looks like one that runs a step
-    options = ['--output-limit=16M', '--wall-time=60s', '--grace=200ms', '--ready=0']
+    options = ['--output-limit=16M', '--wall-time=60s', '--grace=200ms']
 
     def stuck(self):
         """A session whose step has 7 MB more to say than its client reads, and its process."""

@@ -66,7 +66,7 @@ class Tracer:
 
 
 class Starved(Case):
-    options = ['--cold', '--ready=0']
+    options = ['--cold']
 
     def setUp(self):
         super().setUp()
@@ -109,17 +109,14 @@ class Starved(Case):
         self.assertEqual(step.result, '2')
 
     def test_what_gets_ready_slowly_is_ready_in_the_end(self):
-        self.session.run('import os; x = 1')
-        self.session.start('print(os.getpid(), flush=True)\ninput()')
-        state = self.host(int(self.serve.expect(self.session.number, 0, 'OUT').bytes))
+        state = self.host(int(self.session.run('import os; x = 1\nos.getpid()').result))
         self.tracer.seize(state, TRACE_FORK | TRACE_CLONE)
-        self.session.stdin(b'\n')
+        self.session.start('os.getpid(), x')
         held = self.tracer.child_of(state)
-        self.ended(self.session.finish(), 'completed', 'kept', strays=0)
         time.sleep(LATE)
         pid = inside(held)
         self.tracer.let_go(held)
-        step = self.session.run('os.getpid(), x')
+        step = self.session.finish()
         self.ended(step, 'completed', 'kept', strays=0)
         self.assertEqual(step.result, f'({pid}, 1)')
         self.assertEqual(self.session.status()['restless'], 0)

@@ -78,7 +78,7 @@ class Obeyed(Intruder, unittest.TestCase):
         if lacks:
             os.environ['STEPJAIL_LACKS'] = ','.join(lacks)
         try:
-            serve = Serve(OPTIONS + ['--cold', '--ready=0'], [OBEY, 'serve'])
+            serve = Serve(OPTIONS + ['--cold'], [OBEY, 'serve'])
         finally:
             os.environ.pop('STEPJAIL_LACKS', None)
         other = serve.open()

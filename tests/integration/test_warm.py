@@ -251,7 +251,7 @@ class Stock(Warm):
     """The templates of a serve."""
 
     def serve(self, *options):
-        return Serve([*missing_words(tuple(self.drop)), "--ready=0", *options],
+        return Serve([*missing_words(tuple(self.drop)), *options],
                      command=[*self.drop, os.path.join(BUILD, "stepjail"), "serve"])
 
     @staticmethod
@@ -339,6 +339,15 @@ class Stock(Warm):
                 session.close()
             self.assertTrue(wait_until(lambda: old not in self.templates(serve)))
             self.assertEqual(self.open_warm(serve).run("1 + 1").result, "2")
+
+    def test_template_is_too_old(self):
+        with self.serve("--template-age", "1s") as serve:
+            session = self.open_warm(serve)
+            old = self.templates(serve)
+            session.close()
+            # a session that is opened later is the old one's, or already the next one's
+            self.assertTrue(wait_until(lambda: self.open_warm(serve).close() and
+                                       not set(old) & set(self.templates(serve))))
 
     def test_template_is_killed(self):
         """Its sessions are lost and told so; the next one is another template's."""

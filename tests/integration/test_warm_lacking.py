@@ -65,7 +65,7 @@ class Lacking(Warm):
         """Its sessions are executed, each behind its own walls, and the answer says why."""
         env = PLAIN_ENV | {"STEPJAIL_LACKS": "caps_keep_template"}
         command = [*self.drop, os.path.join(BUILD, "stepjail-unwalled"), "serve"]
-        with Serve([*missing_words(tuple(self.drop)), "--ready=0"], command=command,
+        with Serve(missing_words(tuple(self.drop)), command=command,
                    env=env) as serve:
             def why():
                 session = serve.open()

@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 		r = steps ? one_step(warm, &e) : one(warm, signals, &e);
 	if (warm) {
 		template_close(&template);
-		launch_end(&template.jail);
+		launch_end(&template.up.jail);
 	}
 	if (keeper_end(&keeper, r < 0 ? &(struct err){ 0 } : &e) < 0)
 		r = -1;

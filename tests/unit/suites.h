@@ -138,7 +138,6 @@ Suite *jail_posture_template_suite(void);
 Suite *jail_probe_suite(void);
 Suite *jail_procfs_suite(void);
 Suite *jail_queue_suite(void);
-Suite *jail_spare_suite(void);
 Suite *jail_refused_suite(void);
 Suite *jail_report_suite(void);
 Suite *jail_report_place_suite(void);

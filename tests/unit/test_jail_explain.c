@@ -235,8 +235,8 @@ static void add_random_text(const char *name)
 		add_word(name, "cgroup");
 	} else if (strcmp(name, "require") == 0) {
 		add_word(name, "landlock");
-	} else if (strcmp(name, "verify-rootfs") == 0 || strcmp(name, "ahead") == 0 ||
-		   strcmp(name, "aslr") == 0 || strcmp(name, "deterministic") == 0) {
+	} else if (strcmp(name, "verify-rootfs") == 0 || strcmp(name, "aslr") == 0 ||
+		   strcmp(name, "deterministic") == 0) {
 		add_word(name, below(2) ? "no" : "yes");
 	} else if (strcmp(name, "clock-start") == 0) {
 		add_word(name, below(2) ? "1999-12-31T23:59:59Z" : "86400");

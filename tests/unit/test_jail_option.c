@@ -119,7 +119,6 @@ static const struct {
 	{ "on-violation", "kill", { "eperm", "Kill", "" } },
 	{ "learn", "yes", { "on", "Yes", "" } },
 	{ "cold", "yes", { "on", "Yes", "" } },
-	{ "ahead", "no", { "off", "No", "" } },
 	{ "allow-missing", "cgroup", { "seccomp", "cgroups", "landlock", "" } },
 	{ "require", "landlock", { "cgroup", "landlocks", "Landlock", "" } },
 	{ "preload", "json,a.b_c", { "", ",a", "a,", "a,,b", "a b", "a;b" } },

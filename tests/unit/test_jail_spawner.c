@@ -68,7 +68,6 @@ static int serve(int (*act)(int socket, int arg), int arg)
 		plan.deterministic = always ? ANSWER_YES : ANSWER_NO;
 		keeper.socket = to_keeper[0];
 		plan.limit[LIMIT_SESSIONS] = JAILS;
-		plan.limit[LIMIT_READY] = 0;
 		supervisor = fork();
 		if (supervisor == 0) {
 			(void)close(ends[0]);
@@ -108,7 +107,7 @@ static int lives(int socket, int arg)
 
 	(void)arg;
 	/* of templates there are none, so none is awaited */
-	if (hear(socket, SPAWN_TEMPLATE, &a) < 0 || a.value != SPAWN_TEMPLATE_OLD)
+	if (hear(socket, SPAWN_TEMPLATE, &a) < 0)
 		return 1;
 	for (uint32_t n = 1; n <= JAILS; n++)
 		if (ask(socket, SPAWN_OPEN, n, 0, NULL, 0) < 0)
@@ -206,8 +205,6 @@ static const struct {
 	{ SPAWN_SIGNAL, 1, SIGSTOP, PIDFD },
 	{ SPAWN_SIGNAL, 1, SIGKILL + 256, PIDFD },
 	{ SPAWN_SIGNAL, 1, UINT32_MAX, PIDFD },
-	{ SPAWN_PREPARE, 1, 0, NO_FD },
-	{ SPAWN_PREPARE, 0, 0, PIDFD },
 	{ SPAWN_SCORE, 1, 2, PIDFD },
 	{ SPAWN_SCORE, 1, UINT32_MAX, PIDFD },
 	{ SPAWN_SCORE, 5, 1, PIDFD },

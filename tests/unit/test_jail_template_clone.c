@@ -102,7 +102,7 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 	j.ids = (struct ids){ own, dup(STDERR_FILENO), 5000, 22, 3, 4, false };
 	played_child.control = dup(STDERR_FILENO);
 	played_child.gate = dup(STDERR_FILENO);
-	t.jail.ids = (struct ids){ own, -1, 6000, 6000, 0, 1000, true };
+	t.up.jail.ids = (struct ids){ own, -1, 6000, 6000, 0, 1000, true };
 	ck_assert_msg(__real_template_ask(&t, &j, &parts, &e) == 0, "%s", e.text);
 	ck_assert_uint_eq(t.clones, 1);
 	ck_assert_uint_eq(t.asked, 1);
@@ -227,7 +227,7 @@ START_TEST(a_clone_is_who_the_kernel_says)
 
 	ck_assert_int_eq(template_meet(&t, &j, &e), 0);
 	template = start_clone(inside, _i == 0);
-	t.gate.program = _i == 2 ? getpid() : template;
+	t.up.gate.program = _i == 2 ? getpid() : template;
 	r = meet(&j);
 	if (_i == 0 && r == -EBADMSG) {
 		unit_skip("template: no user namespace may be made here");

@@ -29,7 +29,6 @@ static void start(void)
 	ck_assert_int_eq(option_parse(&plan, (char *[]){ NULL }, &e), 0);
 	plan.rootfs = "core";
 	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_TEMPLATE_MS] = NO_LIMIT;
-	plan.limit[LIMIT_READY] = 0;
 	parts = (struct parts){ .plan = &plan };
 	ck_assert_int_eq(event_loop_open(&loop, &e), 0);
 }
@@ -86,15 +85,9 @@ static struct template *launch(bool warm)
 	return order.from;
 }
 
-static bool is_ready(void)
+static bool is_starting(void)
 {
-	template_pool_prepare(&pool);
-	return template_pool_look(&pool).fresh || !template_pool_look(&pool).starting;
-}
-
-static bool is_stale(const struct template *from)
-{
-	return from && from->number <= template_pool_look(&pool).stale;
+	return pool.next != NULL;
 }
 
 START_TEST(jails_are_cold_until_it_is_ready)
@@ -102,13 +95,13 @@ START_TEST(jails_are_cold_until_it_is_ready)
 	begin();
 	ck_assert_int_eq(played_templates, 1);
 	ck_assert_str_eq(pool.why, "template: it is still starting");
-	ck_assert(!is_ready());
+	ck_assert(is_starting());
 	template_pool_release(launch(false));
-	/* which nobody needs to be waked up for, where no jails are ready */
+	/* its age wakes nobody */
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
 	ck_assert_ptr_null(loop.bells);
-	ck_assert(is_ready());
+	ck_assert(!is_starting());
 	for (int i = 0; i < 5; i++)
 		(void)launch(true);
 	ck_assert_int_eq(played_templates, 1);
@@ -123,7 +116,7 @@ START_TEST(some_have_none)
 	template_pool_open(&pool, &loop, &parts, words);
 	ck_assert_ptr_nonnull(strstr(pool.why, _i ? "--cold" : "root tree is a folder"));
 	/* none is awaited */
-	ck_assert(is_ready());
+	ck_assert(!is_starting());
 	(void)launch(false);
 	played_turn(&loop);
 	ck_assert_int_eq(played_templates, 0);
@@ -147,12 +140,13 @@ START_TEST(one_that_fails_is_not_tried_again_at_once)
 	pool.again_ms += 3600000;
 	for (int i = 0; i < 3; i++)
 		(void)launch(false);
-	ck_assert(is_ready());
+	ck_assert(!is_starting());
 	ck_assert_int_eq(played_templates, 1);
 
 	played_refuses = 0;
 	pool.again_ms = 0;
-	ck_assert(!is_ready());
+	(void)launch(false);
+	ck_assert(is_starting());
 	ck_assert_int_eq(played_templates, 2);
 	ready(1);
 	(void)launch(true);
@@ -200,11 +194,11 @@ START_TEST(the_old_one_serves_until_the_new_one_can)
 	ck_assert_int_eq(played_templates, 2);
 	ck_assert_ptr_eq(launch(true), old);
 	ck_assert_int_eq(played_templates, 2);
-	ck_assert(!is_ready());
+	ck_assert(is_starting());
 	ck_assert(!played_gone(0));
 
 	ready(1);
-	ck_assert(is_ready());
+	ck_assert(!is_starting());
 	ck_assert_ptr_ne(launch(true), old);
 	/* it ends with the last of its jails */
 	for (int i = 0; i < 3; i++) {
@@ -225,8 +219,9 @@ START_TEST(one_without_jails_ends_when_it_is_replaced)
 	begin();
 	plan.limit[LIMIT_TEMPLATE_CLONES] = 1;
 	ready(0);
-	template_pool_release(launch(true));
-	ck_assert(!is_ready());
+	for (int i = 0; i < 2; i++)
+		template_pool_release(launch(true));
+	ck_assert(is_starting());
 	ck_assert(!played_gone(0));
 	ready(1);
 	ck_assert(played_gone(0));
@@ -240,18 +235,16 @@ START_TEST(one_that_ends_is_replaced)
 	begin();
 	ready(0);
 	old = launch(true);
-	ck_assert(!is_stale(old));
 	played_end(0);
 	played_turn(&loop);
 	ck_assert_ptr_nonnull(strstr(pool.why, "has ended"));
 	/* its clones end with it */
-	ck_assert(is_stale(old));
 	(void)launch(false);
 	pool.again_ms = 0;
 	(void)launch(false);
 	ck_assert_int_eq(played_templates, 2);
 	ready(1);
-	ck_assert(!is_stale(launch(true)));
+	(void)launch(true);
 	template_pool_release(old);
 	played_turn(&loop);
 	(void)launch(true);
@@ -293,7 +286,6 @@ START_TEST(one_that_does_not_answer_is_given_up)
 	played_turn(&loop);
 	ck_assert(answers == 2 && answer == -ETIMEDOUT);
 	ck_assert_str_eq(pool.why, "template: no answer within 5 s");
-	ck_assert(is_stale(other));
 	template_pool_release(order.from);
 	pool.again_ms += 3600000;
 	(void)launch(false);
@@ -317,56 +309,29 @@ START_TEST(one_that_ends_answers_nobody)
 }
 END_TEST
 
-START_TEST(age_rings_where_jails_stand_ready)
+START_TEST(one_that_is_too_old_is_replaced)
 {
-	const struct template *from;
+	const struct template *old;
 
 	begin();
-	plan.limit[LIMIT_READY] = 2;
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	ready(0);
-	ck_assert_ptr_nonnull(loop.bells);
-	ck_assert_uint_gt(loop.bells->at_ms, clock_now_ms() + 3500000);
-	from = launch(true);
-	loop.bells->at_ms = 1;
-	played_turn(&loop);
-	ck_assert_int_eq(played_templates, 2);
-	/* old enough, but there is no other one */
+	/* its age is looked at when a jail is wanted, and wakes nobody */
+	ck_assert_ptr_null(loop.bells);
+	old = launch(true);
+	ck_assert_int_eq(played_templates, 1);
 	plan.limit[LIMIT_TEMPLATE_MS] = 0;
-	ck_assert(!is_stale(from));
+	ck_assert_ptr_eq(launch(true), old);
+	ck_assert_int_eq(played_templates, 2);
 	ready(1);
-	ck_assert(is_stale(from));
-	ck_assert(!is_stale(launch(true)));
-	ck_assert(!is_stale(NULL));
-}
-END_TEST
-
-START_TEST(one_replaced_for_its_clones_is_stale_when_it_is_old)
-{
-	const struct template *from;
-	struct bell *old;
-
-	begin();
-	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_READY] = 1;
-	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
-	ready(0);
-	old = loop.bells;
-	from = launch(true);
-	ck_assert(!is_ready());
-	ready(1);
-	ck_assert(is_ready());
-	ck_assert(!is_stale(from));
-	old->at_ms = 1;
-	played_turn(&loop);
-	ck_assert(is_stale(from));
-	ck_assert(is_ready());
+	ck_assert_ptr_ne(launch(true), old);
 }
 END_TEST
 
 START_TEST(nothing_is_left)
 {
 	start();
-	plan.limit[LIMIT_TEMPLATE_CLONES] = plan.limit[LIMIT_READY] = 1;
+	plan.limit[LIMIT_TEMPLATE_CLONES] = 1;
 	plan.limit[LIMIT_TEMPLATE_MS] = 3600000;
 	template_pool_open(&pool, &loop, &parts, words);
 	if (_i > 0)
@@ -374,7 +339,7 @@ START_TEST(nothing_is_left)
 	if (_i > 1)
 		template_pool_release(launch(true));
 	if (_i > 2)
-		ck_assert(!is_ready());
+		template_pool_release(launch(true));
 	template_pool_close(&pool);
 	for (int i = 0; i < played_templates; i++)
 		ck_assert(played_gone(i));
@@ -407,8 +372,7 @@ Suite *jail_template_pool_suite(void)
 	tcase_add_test(c, a_clone_that_failed_is_told_and_no_more);
 	tcase_add_test(c, one_that_does_not_answer_is_given_up);
 	tcase_add_test(c, one_that_ends_answers_nobody);
-	tcase_add_test(c, age_rings_where_jails_stand_ready);
-	tcase_add_test(c, one_replaced_for_its_clones_is_stale_when_it_is_old);
+	tcase_add_test(c, one_that_is_too_old_is_replaced);
 	tcase_add_loop_test(c, nothing_is_left, 0, 4);
 	suite_add_tcase(s, c);
 	return s;

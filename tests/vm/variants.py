@@ -152,7 +152,7 @@ class Caller:
         raise Wrong(f"no session is warm: {session.opened['why_cold']!r}")
 
     def serve(self, *options):
-        serve = Serve([*self.options, '--memory=64M', '--ready=0', *options],
+        serve = Serve([*self.options, '--memory=64M', *options],
                       command=[*self.variant.wrap, STEPJAIL, 'serve'], **self.how)
         try:
             session = self.opened(serve, '--cold' in options)

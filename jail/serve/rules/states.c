@@ -81,7 +81,7 @@ void states_remove(struct states *t, const struct state *s)
 	}
 }
 
-bool states_is_head(const struct states *t, const struct state *s)
+static bool is_head(const struct states *t, const struct state *s)
 {
 	for (unsigned int i = 0; i < t->branches; i++)
 		if (t->branch[i].head == s->number)
@@ -122,7 +122,7 @@ struct state *states_unreachable(const struct states *t)
 
 bool states_is_snapshot(const struct states *t, const struct state *s)
 {
-	return s->number != 0 && !s->ending && !states_is_head(t, s);
+	return s->number != 0 && !s->ending && !is_head(t, s);
 }
 
 struct state *states_beyond(const struct states *t, uint64_t keep)

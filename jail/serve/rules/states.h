@@ -111,9 +111,6 @@ struct state *states_beyond(const struct states *t, uint64_t keep);
 /** states_bytes() - Memory of all snapshots but state 0 */
 uint64_t states_bytes(const struct states *t);
 
-/** states_is_head() - Is a branch at it? */
-bool states_is_head(const struct states *t, const struct state *s);
-
 /** states_is_snapshot() - Is no branch at it, and is it neither state 0 nor ending? */
 bool states_is_snapshot(const struct states *t, const struct state *s);
 

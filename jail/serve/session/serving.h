@@ -14,18 +14,10 @@
 #include "jail/base/tree.h"
 #include "jail/plan/plan.h"
 #include "jail/serve/wire/queue.h"
-#include "jail/serve/rules/spare.h"
 
-#define SERVE_BUCKETS 256 /* by number; one more has those that are ready */
+#define SERVE_BUCKETS 256 /* by number */
 
 struct session;
-
-/* jails that are made before they are asked for: session_spare.c */
-struct spares {
-	struct bell look;
-	bool failed; /* one did, since one was taken */
-	char why[ERR_TEXT_MAX];
-};
 
 struct serve {
 	const struct plan *plan;
@@ -34,18 +26,12 @@ struct serve {
 	struct event_loop loop;
 	struct port client, spawner;
 	uint32_t last_jail; /* number that the spawner knows the youngest jail by */
-	/* as the spawner told last: enum spawn_template; the number of a template: its
-	 * clones, and those of all templates before it, are not to be used any more */
-	uint32_t template, template_stale;
-	bool template_told, template_asked;
 	struct wire_reader reader;
 	struct queue queue;
 	bool paused; /* the client reads too slowly: nothing is read of it, or of steps */
 	/* the youngest of each bucket, also while they are ending */
-	struct session *bucket[SERVE_BUCKETS + 1];
-	uint64_t sessions; /* how many have a number */
-	struct spares spares;
-	struct spare_sight sight; /* what spare_when() goes by, and STATUS tells */
+	struct session *bucket[SERVE_BUCKETS];
+	uint64_t sessions, steps; /* how many there are */
 	bool media_held;          /* some step's channel waits for the client to read */
 	bool ending;              /* no client any more, or a signal */
 	bool lost;                /* no spawner any more */

@@ -7,9 +7,7 @@
  *
  *	session_types.h    the structs
  *	session_life.c     a jail is asked for, opens, tells of ends, ends
- *	session_spare.c    jails that are made before they are asked for
  *	session_ask.c      a step, or a file operation, is asked of a state
- *	session_prefork.c  a process for the step that will be asked for next
  *	session_step.c     what a step says, up to its last packet
  *	session_io.c       pipes of steps and of the first interpreter
  *	session_media.c    what a step shows beside its output
@@ -40,14 +38,11 @@
 
 /**
  * session_open() - Start a jail with an interpreter in it
- * @once:	For a session of one step: copied, and its source taken; else NULL
+ * @once:	Copied, and its source taken
  *
  * Return: 0, or -errno: there is no such session then. What else goes wrong is told later
  */
 int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e);
-
-/** session_prepare() - The same for nobody yet, see session_spare.c; 0, or -ENOMEM */
-int session_prepare(struct serve *serve, struct err *e);
 
 /** session_find() - The session of this number, or NULL */
 struct session *session_find(struct serve *serve, uint32_t number);
@@ -62,33 +57,21 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds);
 /** session_ended() - All of its processes are gone; @e: NULL, or what was left behind */
 void session_ended(struct session *s, const struct err *e);
 
-/** session_each() - All that there are, those that nobody has asked for, too */
+/** session_each() - All that there are */
 void session_each(struct serve *s, void (*act)(struct session *session));
 
 /** session_end() - Kill it; CLOSED follows when it is gone. Words are the reason */
 void session_end(struct session *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* session_spare.c */
-
-/** spare_turn() - A turn is over: throw away what is too old, make one that is missing */
-void spare_turn(struct serve *serve);
-/** spare_take() - Take a ready session out of its list, open or starting; or NULL */
-struct session *spare_take(struct serve *serve);
-/** spare_begin() - It is open and has a number: say OPENED, and run ONCE's source */
-void spare_begin(struct session *s);
-/** spare_run_once() - Run that source, if it is whole */
-void spare_run_once(struct session *s);
-/** spare_lost() - A ready session has ended, for its reason */
-void spare_lost(struct session *s);
-/** spare_count() - How many are ready: open ones only, or starting ones, too */
-unsigned int spare_count(const struct serve *serve, bool open);
-
 /* session_ask.c */
 
 /** step_run() - Run a source; a sealed memfd, which is taken whatever this returns */
 int step_run(struct session *s, struct branch *b, int source,
 	     const struct step_limits *limits, struct err *e);
+
+/** step_once() - Run ONCE's source, if this session has one and it is whole */
+void step_once(struct session *s);
 
 /**
  * step_file() - Begin a file operation
@@ -97,43 +80,9 @@ int step_run(struct session *s, struct branch *b, int source,
 int step_file(struct session *s, uint32_t branch, enum step_kind kind, uint32_t mode,
 	      const char *path, size_t path_bytes, int data, struct err *e);
 
-/**
- * step_again() - Its process ended and has never had the source: ask once more
- *
- * Return: false when that cannot be done; the step is as it was
- */
-bool step_again(struct step *step);
-
-/** step_make() - In no list yet; NULL without memory */
-struct step *step_make(struct session *s, enum step_kind kind, uint32_t number,
-		       uint32_t branch, uint32_t from);
-
-/**
- * step_begin() - Ask a state for the process of a step
- * @step:	NULL where there was no memory for it. One that cannot be asked for is
- *		forgotten
- * @fds:	STEP_FDS of them, all taken; gets the ends of its pipes
- * @count:	How many of them are sent
- */
-int step_begin(struct step *step, struct state *of, const struct wire_header *h,
-	       const void *payload, int *fds, size_t count, struct err *e);
-
 /** step_ask() - Ask a state, or NULL, for its process; fds that it takes become -1 */
 int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 	     const void *payload, int *fds, size_t count, struct err *e);
-
-/* session_prefork.c */
-
-/** prefork_prepare() - A process for the next step of a branch, unless there is one */
-void prefork_prepare(struct session *s, uint32_t branch);
-/** prefork_find() - A step that waits and was made from this state, or NULL */
-struct step *prefork_find(const struct session *s, uint32_t from);
-/** prefork_end() - It is not wanted any more */
-void prefork_end(struct step *step);
-/** prefork_dismiss() - Kill such a process; it is known until init has reaped it */
-void prefork_dismiss(struct state *state);
-/** prefork_prune() - End those whose state no branch is at */
-void prefork_prune(struct session *s);
 
 /* session_step.c */
 
@@ -198,9 +147,6 @@ int step_listen(struct step *step, bool listen);
 
 /* session_done.c */
 
-/** state_end() - Kill its process; it is known until init has reaped it */
-void state_end(struct state *state);
-
 /** done_step() - It has said DONE, or its process is gone: judge, answer, forget */
 void done_step(struct step *step);
 
@@ -254,9 +200,6 @@ void media_resume(struct step *step);
 
 /* session_memory.c */
 
-/** memory_is_near() - Has the jail more than three quarters of its memory? */
-bool memory_is_near(const struct session *s);
-
 /** memory_allows() - May this state fork, or could a state be killed for that? */
 bool memory_allows(const struct session *s, const struct state *of);
 
@@ -298,8 +241,6 @@ void park_swept(struct step *step, int strays);
 
 /** park_wake() - It was sent a request: let it go, once, now or when it rests */
 void park_wake(struct state *state);
-/** park_await() - A state, or a process made ready, runs: it must rest soon */
-void park_await(struct state *state);
 /** park_look() - Are those that rest held still? A stop from outside wakes them */
 void park_look(struct session *s);
 
@@ -313,26 +254,11 @@ void spawn_open(struct session *s);
  */
 void spawn_signal(const struct session *s, int pidfd, int signal);
 
-/**
- * spawn_score() - Have the kernel kill a running step first when memory runs out
- *
- * One that is made ready has that score already, so that no step begins later for it.
- */
+/** spawn_score() - Have the kernel kill a running step first when memory runs out */
 void spawn_score(struct state *state, bool running);
 
 /** spawn_end() - Kill its jail; session_ended() follows */
 void spawn_end(const struct session *s);
-
-/**
- * spawn_is_fresh() - Need a jail that can wait not wait for a template?
- *
- * It need not if the template is not too old, or if none is to come. If the next one is
- * due it is asked for; the loop turns when it is ready.
- */
-bool spawn_is_fresh(struct serve *serve);
-
-/** spawn_is_stale() - Has its template ended, or was it replaced and is too old? */
-bool spawn_is_stale(const struct session *s);
 
 /**
  * measure_ask() - Have a state measured, or the whole jail if it is NULL

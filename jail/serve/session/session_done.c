@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "init/io.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/base/clock.h"
@@ -75,7 +73,8 @@ static void judge(struct step *step, struct judgement *j)
 		j->verdict = VERDICT_EXCEPTION;
 }
 
-void state_end(struct state *state)
+/* Kill its process; it is known until init has reaped it. */
+static void state_end(struct state *state)
 {
 	states_end(&state->session->states, state);
 	park_end(state);
@@ -131,7 +130,6 @@ void done_prune(struct session *s)
 		state_end(state);
 	while ((state = states_beyond(t, p->limit[LIMIT_KEEP_STATES])))
 		state_end(state);
-	prefork_prune(s);
 	if (p->limit[LIMIT_KEEP_BYTES] == NO_LIMIT ||
 	    states_bytes(t) <= p->limit[LIMIT_KEEP_BYTES])
 		return;
@@ -207,7 +205,6 @@ static void tell(struct step *step, const struct judgement *j, bool lives,
 		 const char *reason)
 {
 	struct session *s = step->session;
-	uint32_t branch = step->branch;
 	bool open = s->phase == PHASE_OPEN;
 	int strays = step->strays;
 
@@ -225,8 +222,6 @@ static void tell(struct step *step, const struct judgement *j, bool lives,
 		session_end(s, "its one step has ended");
 	else
 		done_prune(s);
-	if (s->phase == PHASE_OPEN)
-		prefork_prepare(s, branch);
 }
 
 void done_step(struct step *step)
@@ -272,16 +267,12 @@ static void hear_last_words(struct session *s, pid_t pid)
 
 	if (!state)
 		step_hear_births(s); /* STARTED, which tells the pid */
-	else if (state->step && !state->step->waits)
+	else if (state->step)
 		step_drain(state); /* DONE, or MOVED, which gives it another pid */
 }
 
 static void end_of_step(struct step *step, const struct wire_exit *exit)
 {
-	if (step->waits) {
-		step_discard(step);
-		return;
-	}
 	step->exit = *exit;
 	step->have_exit = true;
 	/* the pid may be another process's now */
@@ -338,5 +329,4 @@ void done_process(struct session *s, pid_t pid, const struct wire_exit *exit)
 		states_lose(&s->states, state);
 	states_remove(&s->states, state);
 	state_free(state);
-	prefork_prune(s);
 }

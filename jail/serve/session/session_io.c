@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 
 #define READ_BYTES 32768

@@ -11,18 +11,14 @@
  *   CLOSED.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/init.h"
 #include "init/io.h"
-#include "jail/serve/wire/packet.h"
 #include "jail/serve/session/session.h"
 #include "jail/serve/session/session_sweep.h"
 #include "jail/base/clock.h"
@@ -39,37 +35,23 @@ struct session *session_find(struct serve *serve, uint32_t number)
 	return s;
 }
 
-/* make() has mapped it */
+/* session_open() has mapped it */
 static void free_session(void *session)
 {
 	(void)munmap(session, sizeof(struct session));
-}
-
-static struct session **list_of(struct session *s)
-{
-	return &s->serve->bucket[s->waits ? SERVE_BUCKETS : s->number % SERVE_BUCKETS];
-}
-
-static void list(struct session *s)
-{
-	struct session **at = list_of(s);
-
-	s->next = *at;
-	*at = s;
-	s->serve->sessions += !s->waits;
 }
 
 /* Take the session out of the table, and close all that it holds. */
 static void forget(struct session *s)
 {
 	struct event_loop *loop = &s->serve->loop;
-	struct session **at = list_of(s);
+	struct session **at = &s->serve->bucket[s->number % SERVE_BUCKETS];
 
 	while (*at && *at != s)
 		at = &(*at)->next;
 	if (*at) {
 		*at = s->next;
-		s->serve->sessions -= !s->waits;
+		s->serve->sessions--;
 	}
 	event_loop_close(loop, &s->diagnostics);
 	tmpfs_usage_close(&s->tmpfs);
@@ -88,7 +70,7 @@ void session_ended(struct session *s, const struct err *e)
 	}
 	if (s->opened)
 		say_closed(s);
-	else if (!s->waits)
+	else
 		say_refused(s->serve, s->number, 0,
 			    &(struct refusal){
 				    .kind = s->ended,
@@ -105,10 +87,7 @@ static void end_steps(struct session *s)
 
 		if (step->killed == NOT_KILLED && !step->have_exit)
 			step->killed = VERDICT_CANCELLED;
-		if (step->waits)
-			step_discard(step);
-		else
-			done_step(step);
+		done_step(step);
 	}
 }
 
@@ -119,13 +98,10 @@ void session_end(struct session *s, const char *fmt, ...)
 
 	if (s->phase == PHASE_CLOSING)
 		return;
-	s->serve->sight.starting -= s->phase == PHASE_STARTING;
 	s->phase = PHASE_CLOSING;
 	va_start(ap, fmt);
 	(void)vsnprintf(s->reason, sizeof(s->reason), fmt, ap);
 	va_end(ap);
-	if (s->waits)
-		spare_lost(s);
 	spawn_end(s);
 	event_loop_unset(loop, &s->startup);
 	event_loop_unset(loop, &s->flood);
@@ -226,7 +202,6 @@ static int adopt(struct session *s, const struct spawn_answer *a, int *fds, stru
 
 	s->init = a->init;
 	s->program = a->program;
-	s->template = a->value;
 	s->listened = fds[SPAWN_LISTENER] >= 0;
 	for (int i = 1; i < CGROUP_HELD; i++) {
 		s->cgroup.held[i] = io_steal_fd(&fds[SPAWN_HELD + i - 1]);
@@ -258,22 +233,20 @@ void session_opened(struct session *s, const struct spawn_answer *a, int *fds)
 		session_end(s, "%s", e.text);
 }
 
-/* A session whose jail is asked for. Mapped, not allocated: the struct has room for a
- * frame and for many states, and pages of it that are never used take no memory. */
-static struct session *begin(struct serve *serve, uint32_t number, bool waits,
-			     struct err *e)
+/* Mapped, not allocated: the struct has room for a frame and for many states, and pages of
+ * it that are never used take no memory. */
+int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
 {
 	struct session *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct session **at = &serve->bucket[number % SERVE_BUCKETS];
 
-	if (s == MAP_FAILED) {
-		(void)err_set(e, ENOMEM, "serve: a session");
-		return NULL;
-	}
+	if (s == MAP_FAILED)
+		return err_set(e, ENOMEM, "serve: a session");
 	s->serve = serve;
 	s->number = number;
-	s->waits = waits;
-	s->once.source = -1;
+	s->once = *once;
+	once->source = -1;
 	s->put.file.fd = -1;
 	s->tmpfs = TMPFS_USAGE_NONE;
 	s->cgroup = CGROUP_NONE;
@@ -281,39 +254,16 @@ static struct session *begin(struct serve *serve, uint32_t number, bool waits,
 	s->control.fd = s->listener.fd = s->diagnostics.fd = -1;
 	s->startup = (struct bell){ .ring = serve_late, .owner = s };
 	s->exits = (struct bell){ .ring = ring_exits, .owner = s };
-	list(s);
+	s->next = *at;
+	*at = s;
+	serve->sessions++;
 	spawn_open(s);
-	return s;
-}
-
-int session_open(struct serve *serve, uint32_t number, struct once *once, struct err *e)
-{
-	struct session *ready = spare_take(serve),
-		       *s = ready ? ready : begin(serve, number, false, e);
-
-	if (!s)
-		return -ENOMEM;
-	if (once) {
-		s->once = *once;
-		once->source = -1;
-	}
-	if (!ready)
-		return 0;
-	s->number = number;
-	list(s);
-	if (s->phase == PHASE_OPEN)
-		spare_begin(s);
 	return 0;
-}
-
-int session_prepare(struct serve *serve, struct err *e)
-{
-	return begin(serve, 0, true, e) ? 0 : -ENOMEM;
 }
 
 void session_each(struct serve *s, void (*act)(struct session *session))
 {
-	for (unsigned int i = 0; i <= SERVE_BUCKETS; i++)
+	for (unsigned int i = 0; i < SERVE_BUCKETS; i++)
 		for (struct session *at = s->bucket[i], *next; at; at = next) {
 			next = at->next;
 			act(at);

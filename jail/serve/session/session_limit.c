@@ -120,6 +120,8 @@ static void ring_wall(struct bell *b)
 		limit_signal(from, SIGKILL);
 	else
 		session_end(s, "the first interpreter does not answer");
+	/* a child that never said that it is there */
+	sweep_states(s, NULL);
 }
 
 uint64_t limit_process_cpu_us(pid_t pid)
@@ -135,7 +137,7 @@ uint64_t limit_process_cpu_us(pid_t pid)
 static void kill_for_memory(struct session *s, uint64_t asked_ms)
 {
 	for (struct step *step = s->steps; step; step = step->next)
-		if (step->state->host && step->kind == KIND_RUN && !step->waits &&
+		if (step->state->host && step->kind == KIND_RUN &&
 		    step->start_ms <= asked_ms)
 			limit_kill(step, VERDICT_MEMORY);
 }
@@ -153,7 +155,6 @@ static void take_memory(struct session *s, void *owner, const struct spawn_answe
 		return;
 	}
 	proc_usage_counted(&s->usage, a->bytes, a->cost_us);
-	s->memory_bytes = a->bytes;
 	if (a->bytes > s->serve->plan->limit[LIMIT_MEMORY_BYTES])
 		kill_for_memory(s, s->memory_asked_ms);
 }
@@ -176,20 +177,12 @@ static int jail_cpu_us(struct session *s, uint64_t *cpu_us, struct err *e)
 	if (r < 0)
 		return r;
 	*cpu_us = w->cpu_us;
-	if (r == 0) {
-		s->memory_bytes = w->memory_bytes;
-	} else if (!s->memory_asked) {
+	if (r > 0 && !s->memory_asked) {
 		s->memory_asked = true;
 		s->memory_asked_ms = clock_now_ms();
 		measure_ask(s, SPAWN_MEMORY, NULL, take_memory, NULL);
 	}
 	return 0;
-}
-
-/* CPU time since the step began: a process made ready was there before. */
-static uint64_t own_cpu_us(const struct step *step, uint64_t all_us)
-{
-	return all_us > step->cpu_early_us ? all_us - step->cpu_early_us : 0;
 }
 
 /* A process whose parent has ended is a child of init's: it may belong to any running
@@ -209,8 +202,7 @@ static bool has_orphans(const struct session *s)
 static bool sample(struct step *step)
 {
 	struct session *s = step->session;
-	uint64_t own_us = own_cpu_us(step, limit_process_cpu_us(step->state->host)),
-		 all_us = 0;
+	uint64_t own_us = limit_process_cpu_us(step->state->host), all_us = 0;
 	struct err e;
 	int r = jail_cpu_us(s, &all_us, &e);
 
@@ -223,7 +215,7 @@ static bool sample(struct step *step)
 	if (!step->cpu_before_us && all_us)
 		step->cpu_before_us = all_us > own_us ? all_us - own_us : 1;
 	if (!step->alone) {
-		own_us = own_cpu_us(step, step->watch.cpu_us);
+		own_us = step->watch.cpu_us;
 		step->orphans |= has_orphans(s);
 	}
 	if ((step->alone || step->orphans) && all_us > step->cpu_before_us)
@@ -254,10 +246,6 @@ static void ring_sample(struct bell *b)
 
 	if (!sample(step) || step->shot)
 		return;
-	/* Since limit_begin() nobody has listened to the channel. This step is not short:
-	 * it may say more than the channel holds. */
-	if (!step->media.held)
-		(void)event_loop_listen(&s->serve->loop, &step->state->channel, EPOLLIN);
 	if (step->cpu_used_us / 1000 >= step->limits.cpu_ms)
 		limit_interrupt(step, VERDICT_CPU_TIMEOUT);
 
@@ -265,8 +253,6 @@ static void ring_sample(struct bell *b)
 
 	if (in_ms != NO_LIMIT)
 		event_loop_set(&s->serve->loop, b, clock_now_ms() + in_ms);
-	/* read the channel, so that no writer waits for long; this may free the step */
-	step_receive(step->state);
 }
 
 void limit_begin(struct step *step)
@@ -287,7 +273,7 @@ void limit_begin(struct step *step)
 		return;
 	step->alone = true;
 	for (struct step *other = s->steps; other; other = other->next)
-		if (other != step && other->state->host && !other->waits)
+		if (other != step && other->state->host)
 			step->alone = other->alone = false;
 	if (step->shot) { /* KILL came before the process was there */
 		event_loop_unset(loop, &step->wall);
@@ -296,9 +282,6 @@ void limit_begin(struct step *step)
 	}
 	if (!s->limited || step->limits.cpu_ms != NO_LIMIT)
 		event_loop_set(loop, &step->sample, step->start_ms + FIRST_SAMPLE_MS);
-	/* all packets of the step are read when it parks: one wake-up for all of them */
-	if (step->sample.at_ms && park_is_told(s))
-		(void)event_loop_listen(loop, &step->state->channel, 0);
 }
 
 void limit_prepare(struct step *step)
@@ -320,10 +303,7 @@ uint64_t limit_cpu_us(const struct step *step)
 	/* CPU time of the step's own process, up to its end where init has told it */
 	uint64_t own_us = step->have_exit ? step->exit.user_us + step->exit.system_us
 					  : limit_process_cpu_us(step->state->host);
-	uint64_t said_us;
-
-	own_us = own_cpu_us(step, own_us);
-	said_us = step->have_done ? step->done.cpu_us : 0;
+	uint64_t said_us = step->have_done ? step->done.cpu_us : 0;
 
 	own_us = own_us > step->cpu_used_us ? own_us : step->cpu_used_us;
 	/* the step's own count includes children that it waited for */

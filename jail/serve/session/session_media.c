@@ -103,13 +103,11 @@ void media_take(struct step *step, const struct wire_header *h,
 		return;
 	serve_put(serve, h->type, step->session->number, step->branch, payload,
 		  h->length);
-	if (queue_length(&serve->queue) > QUEUE_HIGH) {
-		step->media.late += h->length;
-		step->media.held = serve->media_held = true;
-	}
-	/* see limit_begin(): it had nothing to say so far */
-	(void)event_loop_listen(&serve->loop, &step->state->channel,
-				step->media.held ? 0 : EPOLLIN);
+	if (queue_length(&serve->queue) <= QUEUE_HIGH)
+		return;
+	step->media.late += h->length;
+	step->media.held = serve->media_held = true;
+	(void)event_loop_listen(&serve->loop, &step->state->channel, 0);
 }
 
 void media_resume(struct step *step)

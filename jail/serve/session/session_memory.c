@@ -37,41 +37,23 @@ struct asking {
 	unsigned char payload[];
 };
 
-static uint64_t near_bytes(const struct session *s)
-{
-	return s->serve->plan->limit[LIMIT_MEMORY_BYTES] / 4 * 3;
-}
-
-static uint64_t used_bytes(const struct session *s)
-{
-	return s->limited ? cgroup_memory(&s->cgroup, near_bytes(s)) : s->memory_bytes;
-}
-
-bool memory_is_near(const struct session *s)
-{
-	return used_bytes(s) > near_bytes(s);
-}
-
 /* The page tables that a child will have: as large as those of its parent. */
 static uint64_t page_tables(const struct state *of)
 {
 	return procfs_status(of->host, "VmPTE:") * 1024;
 }
 
-static bool has_room(const struct session *s, const struct state *of)
-{
-	uint64_t bytes = used_bytes(s);
-
-	return bytes <= near_bytes(s) ||
-	       bytes + FORK_BYTES + page_tables(of) <=
-		       s->serve->plan->limit[LIMIT_MEMORY_BYTES];
-}
-
 bool memory_allows(const struct session *s, const struct state *of)
 {
+	const uint64_t *limit = s->serve->plan->limit;
+	uint64_t near = limit[LIMIT_MEMORY_BYTES] / 4 * 3, bytes;
+
 	/* where the jail may swap, nobody knows how much memory there is */
-	return !s->limited || s->serve->plan->limit[LIMIT_SWAP_BYTES] > 0 ||
-	       has_room(s, of);
+	if (!s->limited || limit[LIMIT_SWAP_BYTES] > 0)
+		return true;
+	bytes = cgroup_memory(&s->cgroup, near);
+	return bytes <= near ||
+	       bytes + FORK_BYTES + page_tables(of) <= limit[LIMIT_MEMORY_BYTES];
 }
 
 /* Will memory be given back soon? States that a ROLLBACK has just ended may not have done
@@ -123,7 +105,7 @@ bool memory_wait(struct step *step, const struct wire_header *h, const void *pay
 	struct session *s = step->session;
 	struct asking *a = NULL;
 
-	if (!step->asking && !step->waits && is_coming(s))
+	if (!step->asking && is_coming(s))
 		a = calloc(1, sizeof(*a) + h->length);
 	if (!a)
 		return false;

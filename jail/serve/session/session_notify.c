@@ -24,11 +24,8 @@
  *   Where violations kill, that process alone is killed.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -169,7 +166,7 @@ static bool is_alone(const struct session *s, const struct state *own)
 	bool there = false;
 
 	for (const struct step *step = s->steps; step; step = step->next) {
-		if (step->kind != KIND_RUN || step->waits)
+		if (step->kind != KIND_RUN)
 			continue;
 		if (there || (own && own != step->state))
 			return false;
@@ -220,8 +217,7 @@ static struct violations *charge(void *owner, pid_t thread)
 
 	step_hear_births(s);
 	state = owner_of_thread(s, thread);
-	return state && state->step && state->step->kind == KIND_RUN &&
-			       !state->step->waits
+	return state && state->step && state->step->kind == KIND_RUN
 		       ? &state->step->refused
 		       : &s->elsewhere;
 }

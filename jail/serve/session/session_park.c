@@ -12,16 +12,13 @@
  *   cannot be blocked: seccomp/signal_guard.c has the calls that send it judged.
  *   A step has ended when its process rests, and not before: one that says DONE and goes
  *   on is a step that goes on, with its clocks. A process that rests is let go once for
- *   each request, and must rest again soon: it has LATE_CPU_US to fork. So has one that
- *   was made ready. A bell is set as long as one of them is awake, and none while all
- *   rest.
+ *   each request, and must rest again soon: it has LATE_CPU_US to fork. A bell is set as
+ *   long as one of them is awake, and none while all rest.
  *
  *   A stop from outside of the jail, by a debugger or a freezer, ends the call. An honest
  *   process makes it again, and any other is found at the session's next step.
  */
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "jail/base/procfs.h"
@@ -52,11 +49,9 @@ static void ring_late(struct bell *b)
 	uint64_t used_us = limit_process_cpu_us(state->host);
 	bool late = clock_now_ms() >= state->woken_ms + STARTUP_MS;
 
-	if (state->host && (late || used_us >= state->woken_us + LATE_CPU_US)) {
+	if (late || used_us >= state->woken_us + LATE_CPU_US) {
 		limit_signal(state, SIGKILL);
 		s->restless++;
-	} else if (late) { /* the process was asked for, and has not come */
-		step_discard(state->step);
 	} else {
 		event_loop_set(&s->serve->loop, b, clock_now_ms() + LATE_MS);
 	}
@@ -129,7 +124,7 @@ static struct state *caller(struct session *s, pid_t host)
 {
 	struct state *state = sweep_known(s, host);
 
-	if (state && (!state->step || state->step->waits))
+	if (state && !state->step)
 		return state;
 	if (s->phase == PHASE_STARTING && s->states.count)
 		step_receive(s->states.state[0]);
@@ -139,7 +134,7 @@ static struct state *caller(struct session *s, pid_t host)
 	state = sweep_known(s, host);
 	for (struct step *step = s->steps, *next; step; step = next) {
 		next = step->next;
-		if (step->kind == KIND_RUN && !step->waits &&
+		if (step->kind == KIND_RUN &&
 		    (!step->media.held || !state || state == step->state))
 			step_drain(step->state);
 	}
@@ -160,9 +155,6 @@ static bool all_rest(const struct session *s)
 {
 	for (unsigned int i = 0; i < s->states.count; i++)
 		if (!s->states.state[i]->parked && !s->states.state[i]->ending)
-			return false;
-	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->waits && !step->state->parked)
 			return false;
 	return true;
 }
@@ -198,7 +190,7 @@ static void begin(struct state *state, uint64_t id)
 	struct session *s = state->session;
 
 	state->park_id = id;
-	if (state->step && !state->step->waits) {
+	if (state->step) {
 		sweep_step(state->step);
 		return;
 	}
@@ -225,7 +217,7 @@ bool park_hear(struct session *s, const struct seccomp_notif *n)
 		let_go(state, n->id);
 		return true;
 	}
-	if (step && !step->waits && (!step->have_done || step->shot))
+	if (step && (!step->have_done || step->shot))
 		return false;
 	if (is_bound(state)) {
 		begin(state, n->id);
@@ -233,7 +225,7 @@ bool park_hear(struct session *s, const struct seccomp_notif *n)
 	}
 	/* A step that has said DONE may go on. A state that waits has no reason to make
 	 * this call. */
-	if (!step || step->waits)
+	if (!step)
 		limit_signal(state, SIGKILL);
 	return false;
 }

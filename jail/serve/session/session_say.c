@@ -236,14 +236,9 @@ void say_status(struct serve *serve, struct session *s, uint32_t branch, bool mo
 	} else if (out) {
 		(void)fprintf(out,
 			      "{\"sessions\":%" PRIu64 ",\"sessions_max\":%" PRIu64
-			      ",\"steps\":%" PRIu64
-			      ",\"ready\":%u,\"ready_max\":%" PRIu64,
+			      ",\"steps\":%" PRIu64 "}",
 			      serve->sessions, serve->plan->limit[LIMIT_SESSIONS],
-			      serve->sight.steps, spare_count(serve, true),
-			      serve->plan->limit[LIMIT_READY]);
-		json_after(",\"ready_error\":",
-			   serve->spares.failed ? serve->spares.why : NULL, out);
-		(void)fputc('}', out);
+			      serve->steps);
 	}
 	put(serve, WIRE_STATE, s ? s->number : 0, branch, out, json);
 }

@@ -33,17 +33,12 @@ struct measuring {
 
 /* The spawner waits for nobody, so this does not wait for long. Where the spawner is
  * gone, its end of file tells so. */
-static void send_request(const struct serve *s, struct spawn_request q, const int *pidfd)
+static void ask(const struct session *s, uint32_t kind, uint32_t value, uint32_t tag,
+		const int *pidfd)
 {
-	(void)fd_passing_send(s->spawner.fd, &q, sizeof(q), pidfd, pidfd != NULL);
-}
+	const struct spawn_request q = { kind, s->jail, value, tag };
 
-static void ask(const struct session *s, uint32_t kind, uint32_t value, const int *pidfd)
-{
-	send_request(
-		s->serve,
-		(struct spawn_request){ .kind = kind, .number = s->jail, .value = value },
-		pidfd);
+	(void)fd_passing_send(s->serve->spawner.fd, &q, sizeof(q), pidfd, pidfd != NULL);
 }
 
 void spawn_open(struct session *s)
@@ -52,41 +47,25 @@ void spawn_open(struct session *s)
 
 	/* numbers wrap around, and 0 is none */
 	s->jail = ++serve->last_jail ? serve->last_jail : ++serve->last_jail;
-	serve->template_asked = false;
-	serve->sight.starting++;
-	ask(s, SPAWN_OPEN, 0, NULL);
+	ask(s, SPAWN_OPEN, 0, 0, NULL);
 }
 
 void spawn_signal(const struct session *s, int pidfd, int signal)
 {
 	if (pidfd >= 0)
-		ask(s, SPAWN_SIGNAL, (uint32_t)signal, &pidfd);
+		ask(s, SPAWN_SIGNAL, (uint32_t)signal, 0, &pidfd);
 }
 
 void spawn_score(struct state *state, bool running)
 {
 	if (state->scored != running && state->pidfd >= 0)
-		ask(state->session, SPAWN_SCORE, running, &state->pidfd);
+		ask(state->session, SPAWN_SCORE, running, 0, &state->pidfd);
 	state->scored = running;
 }
 
 void spawn_end(const struct session *s)
 {
-	ask(s, SPAWN_END, 0, NULL);
-}
-
-bool spawn_is_fresh(struct serve *serve)
-{
-	if (serve->template != SPAWN_TEMPLATE_OLD || serve->template_asked)
-		return serve->template != SPAWN_TEMPLATE_STARTING;
-	serve->template_asked = true;
-	send_request(serve, (struct spawn_request){ .kind = SPAWN_PREPARE }, NULL);
-	return false;
-}
-
-bool spawn_is_stale(const struct session *s)
-{
-	return s->template && s->template <= s->serve->template_stale;
+	ask(s, SPAWN_END, 0, 0, NULL);
 }
 
 static void answer(struct session *s, const struct spawn_answer *a)
@@ -111,10 +90,7 @@ static void send_first(struct session *s)
 			pidfd = whole = (int)syscall(SYS_pidfd_open, s->init, 0);
 		if (pidfd >= 0) {
 			m->sent = true;
-			send_request(s->serve,
-				     (struct spawn_request){ SPAWN_MEASURE, s->jail,
-							     m->what, ++s->measure_tag },
-				     &pidfd);
+			ask(s, SPAWN_MEASURE, m->what, ++s->measure_tag, &pidfd);
 			return;
 		}
 		answer(s, &(struct spawn_answer){ .errnum = ESRCH });

@@ -11,13 +11,10 @@
  *   and is taken first.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "init/init.h"
 #include "init/io.h"
@@ -71,7 +68,7 @@ static void unlist(const struct step *step)
 	if (!*at) /* it has not begun */
 		return;
 	*at = step->next;
-	step->session->serve->sight.steps -= !step->waits;
+	step->session->serve->steps--;
 }
 
 void step_forget(struct step *step)
@@ -87,7 +84,6 @@ void step_forget(struct step *step)
 		s->sweep.step = NULL;
 	limit_end(step);
 	memory_forget(step);
-	io_close_fd(&step->source);
 	for (int i = 0; i < CAPTURE_STREAMS; i++)
 		event_loop_close(loop, &step->out[i].port);
 	event_loop_close(loop, &step->in);
@@ -122,8 +118,7 @@ void step_refuse(struct step *step, struct refusal why, int errnum, const char *
 	step_discard(step);
 }
 
-/* No process was made for the step. One that was to be made ready can be asked for again,
- * as any other. */
+/* No process was made for the step. */
 static void not_begun(struct step *step, int errnum, const char *text)
 {
 	struct refusal why = { .kind = REFUSAL_FAILED };
@@ -132,10 +127,7 @@ static void not_begun(struct step *step, int errnum, const char *text)
 	if (errnum == EAGAIN || errnum == ENOMEM)
 		why = (struct refusal){ .kind = REFUSAL_LIMIT,
 					.limit = errnum == EAGAIN ? "pids" : "memory" };
-	if (step->waits)
-		prefork_end(step);
-	else if (!step_again(step))
-		step_refuse(step, why, errnum, text);
+	step_refuse(step, why, errnum, text);
 }
 
 static void take_born(struct step *step, const struct wire_header *h,
@@ -164,12 +156,7 @@ static void take_born(struct step *step, const struct wire_header *h,
 		step->threads = born.threads;
 		return;
 	}
-	if (step->unwanted)
-		prefork_end(step);
-	else if (step->waits)
-		spawn_score(state, true);
-	else
-		limit_begin(step);
+	limit_begin(step);
 }
 
 static void take_done(struct step *step, const struct wire_header *h,
@@ -208,12 +195,10 @@ static void take_text(struct step *step, const struct wire_header *h,
 static void take_of_step(struct step *step, const struct wire_header *h,
 			 const unsigned char *payload, pid_t who)
 {
-	if (h->step != (h->type == WIRE_STARTED ? step->asked : step->number))
+	if (h->step != step->number)
 		return;
-	if (h->type == WIRE_STARTED || (h->type == WIRE_MOVED && !step->waits))
+	if (h->type == WIRE_STARTED || h->type == WIRE_MOVED)
 		take_born(step, h, payload, who);
-	else if (step->waits)
-		return; /* made ready: no client has asked for this step yet */
 	else if (who != step->state->host || who == 0)
 		return; /* a child of the step's process does not speak for the step */
 	else if (h->type == WIRE_RESULT || h->type == WIRE_TRACE)
@@ -235,7 +220,6 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 		session_end(s, "%s", e.text);
 		return;
 	}
-	s->serve->sight.starting--;
 	s->phase = PHASE_OPEN;
 	s->next_step = 1;
 	s->file_ops = 1u << 31; /* numbers that no step has */
@@ -244,8 +228,9 @@ static void take_first(struct session *s, const struct wire_header *h, pid_t who
 		cgroup_usage(&s->cgroup, NULL, &s->counted);
 	event_loop_unset(&s->serve->loop, &s->startup);
 	(void)states_fork(&s->states, 0, 0);
-	if (!s->waits)
-		spare_begin(s);
+	s->opened = true;
+	say_opened(s);
+	step_once(s);
 }
 
 /* A packet of a state that waits: it could not fork for a step. */
@@ -259,7 +244,7 @@ static void take_of_state(struct state *state, const struct wire_header *h,
 		return;
 	memcpy(&fail, payload, sizeof(fail));
 	for (struct step *step = s->steps; step; step = step->next)
-		if (step->asked == h->step && step->from == state->number &&
+		if (step->number == h->step && step->from == state->number &&
 		    step->state->host == 0) {
 			not_begun(step, err_told(fail.errnum),
 				  "no process could be made for it");
@@ -285,10 +270,6 @@ static bool receive_one(struct state *state)
 	pid_t who = 0;
 	int r = packet_receive(state->channel.fd, &h, payload, &who);
 
-	/* end of file can be seen a moment before the error */
-	if (r == 0 && step && step->source >= 0 &&
-	    packet_receive(state->channel.fd, &h, payload, &who) == -ECONNRESET)
-		r = -ECONNRESET;
 	if (r == -EAGAIN || r == -EINTR)
 		return false;
 	if (r == -EBADMSG)
@@ -296,13 +277,10 @@ static bool receive_one(struct state *state)
 	if (r <= 0) {
 		/* init tells how the process ended; until then it may live */
 		(void)event_loop_listen(&s->serve->loop, &state->channel, 0);
-		if (step && (state->host == 0 || step->waits))
+		if (step && state->host == 0)
 			not_begun(step, 0, "it ended before it began");
 		else if (step && r == -EPROTO)
 			take_fds(step);
-		else if (step && r == -ECONNRESET)
-			/* the process has ended before it read its source */
-			(void)step_again(step);
 		else if (!step) /* reaches nobody before state 0 is known */
 			limit_signal(state, SIGKILL);
 		return false;

@@ -16,7 +16,6 @@
  *   no signal.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,11 +35,9 @@
 #define SOON_ROUNDS 10   /* a process that is killed is gone within so many, 1 ms each */
 #define LATER_MS 5       /* then each pause is longer than the last: 10 s in all */
 #define BIRTH_LOOK_MS 2
-#define BIRTH_WAIT_MS 100 /* a process that was asked for has told its pid long before */
-/* More time for a session that has kept nobody waiting yet, and for file operations:
- * their process comes from the state that has run no step. Such a process can only be
- * slow, not hostile. */
-#define SLOW_BIRTH_WAIT_MS 2000
+/* a process that was asked for has told its pid long before; one that has not delays its
+ * own session alone */
+#define BIRTH_WAIT_MS 2000
 
 pid_t sweep_inside(const char *text, const char *key)
 {
@@ -159,16 +156,6 @@ struct state *sweep_of_pid(const struct session *s, pid_t pid)
 	return pid > 0 ? find(s, pid, is_inside) : NULL;
 }
 
-static void count(struct session *s, pid_t stray)
-{
-	struct sweep *w = &s->sweep;
-
-	for (unsigned int i = 0; i < w->counted && i < SWEEP_COUNTED; i++)
-		if (w->stray[i] == stray)
-			return;
-	w->stray[w->counted++ % SWEEP_COUNTED] = stray;
-}
-
 static void kill_stray(struct session *s, pid_t pid, pid_t above)
 {
 	cleanup_fd int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -182,7 +169,7 @@ static void kill_stray(struct session *s, pid_t pid, pid_t above)
 	spawn_signal(s, fd, SIGKILL);
 	/* a process that the step already replaced ends by itself; it is not a stray */
 	if (!find(s, pid, was_left))
-		count(s, pid);
+		s->sweep.found++;
 }
 
 /* Return: is the walk to go on below this process? */
@@ -193,7 +180,7 @@ static bool visit(void *owner, pid_t pid, pid_t above)
 	const struct step *step = state ? state->step : NULL;
 
 	/* a running step keeps its processes */
-	if (step && !step->sweeping && !step->waits)
+	if (step && !step->sweeping)
 		return false;
 	if (!state)
 		kill_stray(s, pid, above);
@@ -238,30 +225,17 @@ static bool is_late(const struct step *step)
 	uint64_t since_ms =
 		state->woken_ms > s->sweep.start_ms ? state->woken_ms : s->sweep.start_ms;
 
-	return clock_now_ms() >= since_ms + (step->kind == KIND_RUN && s->silent
-						     ? BIRTH_WAIT_MS
-						     : SLOW_BIRTH_WAIT_MS);
+	return clock_now_ms() >= since_ms + BIRTH_WAIT_MS;
 }
 
 /* A process that was asked for and has not told its pid would look like a stray. */
 static bool awaits_births(struct session *s)
 {
-	bool waits = false;
-
 	step_hear_births(s);
-	for (struct step *step = s->steps, *next; step; step = next) {
-		next = step->next;
-		if (step->state->host || !step->state->channel.events)
-			continue;
-		if (!is_late(step)) {
-			waits = true;
-			continue;
-		}
-		s->silent = true;
-		if (step->waits)
-			step_discard(step);
-	}
-	return waits;
+	for (const struct step *step = s->steps; step; step = step->next)
+		if (!step->state->host && step->state->channel.events && !is_late(step))
+			return true;
+	return false;
 }
 
 void sweep_stop(struct session *s)
@@ -304,6 +278,8 @@ static unsigned int walk_on(struct session *s)
 
 	if (r > 0)
 		return 1;
+	if (w->found > w->counted)
+		w->counted = w->found;
 	/* a process that ended before the walk came to it may have left children to init
 	 */
 	if (r == 0 && w->left == 0 && sweep_has_none(s, s->init)) {
@@ -315,14 +291,14 @@ static unsigned int walk_on(struct session *s)
 		finish(s, r < 0 ? -e.errnum : -EBUSY);
 		return 0;
 	}
-	w->walk.at = w->left = 0;
+	w->walk.at = w->left = w->found = 0;
 	return w->rounds < SOON_ROUNDS ? 1 : LATER_MS * w->rounds;
 }
 
 static bool is_running(const struct session *s)
 {
 	for (const struct step *step = s->steps; step; step = step->next)
-		if (step->kind == KIND_RUN && !step->waits)
+		if (step->kind == KIND_RUN)
 			return true;
 	return false;
 }
@@ -366,7 +342,7 @@ static void begin(struct session *s, struct step *step)
 		w->step = step;
 	}
 	/* processes that the walk has passed may have made others since */
-	w->walk.at = w->left = 0;
+	w->walk.at = w->left = w->found = 0;
 	event_loop_set(&s->serve->loop, &w->look, clock_now_ms());
 }
 

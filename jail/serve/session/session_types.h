@@ -74,10 +74,6 @@ struct step {
 	uint32_t number; /* in the session; that of the state which it may become */
 	uint32_t branch; /* its name, also when it is dropped meanwhile */
 	uint32_t from;   /* state that was asked for its process */
-	uint32_t asked;  /* number that it was asked for by */
-	bool waits;      /* its process is made ready, and has no source yet */
-	bool unwanted;   /* end it as soon as its process is known */
-	int source;      /* what a process that was ready was given, or -1 */
 	struct state
 		*state; /* its process; host is 0 until it has said that it is there */
 	struct stream out[CAPTURE_STREAMS]; /* GET and LIST: data come by the first */
@@ -109,7 +105,6 @@ struct step {
 	uint64_t seen_bytes; /* of GET or LIST: output when its bell rang last */
 	uint64_t start_ms;
 	uint64_t cpu_before_us; /* of the whole jail */
-	uint64_t cpu_early_us;  /* of its process, before the step began */
 	uint64_t cpu_used_us;   /* as last looked at */
 	struct bell wall, sample;
 	struct asking *asking; /* its request waits for memory: session_memory.c */
@@ -126,8 +121,6 @@ struct once {
 	struct step_limits limits;
 };
 
-#define SWEEP_COUNTED 1024 /* strays that are known again while they die */
-
 /* processes that are being ended, a few a turn: see session_sweep.c */
 struct sweep {
 	bool under_way;
@@ -136,8 +129,8 @@ struct sweep {
 	struct bell look;
 	struct walk walk;
 	unsigned int rounds, left; /* walks; unknown processes alive in this one */
-	unsigned int counted;      /* strays so far; the last of them: */
-	pid_t stray[SWEEP_COUNTED];
+	unsigned int found;        /* of these, strays */
+	unsigned int counted;      /* strays, by the walk that found most */
 	uint64_t start_ms;
 };
 
@@ -146,12 +139,10 @@ struct session {
 	struct session *next; /* in its bucket */
 	uint32_t number;
 	enum session_phase phase;
-	bool waits;  /* it is ready, and nobody has asked for it: it has no number */
 	bool opened; /* the client was told so */
 	struct once once;
 	/* its jail, as the spawner handed it over; each fd -1 where there is none */
 	uint32_t jail;       /* the spawner's number for it */
-	uint32_t template;   /* that it is a clone of, or 0 */
 	pid_t init, program; /* host pids; 0 until it has opened */
 	bool limited;        /* by a cgroup, of which it has the leaf alone */
 	struct cgroup cgroup;
@@ -172,12 +163,10 @@ struct session {
 	bool memory_asked;           /* the exact count is under way, since then: */
 	uint64_t memory_asked_ms;
 	struct states states;
-	struct step *steps;    /* that run, or wait for a source: see waits */
-	uint64_t memory_bytes; /* of all processes, as last looked at */
+	struct step *steps; /* that run */
 	struct notify_policy policy;
 	pid_t caller; /* thread that the policy decides on */
 	struct sweep sweep;
-	bool silent;                  /* a process that was asked for was late once */
 	unsigned int restless;        /* processes that ran when they were to wait */
 	struct violations elsewhere;  /* of processes that belong to no step */
 	struct cgroup_usage counted;  /* of the leaf, when a step was last judged */

@@ -126,7 +126,6 @@ static bool tell_opened(struct spawned *j)
 	};
 	struct spawn_answer a = { .kind = SPAWN_OPENED,
 				  .number = j->number,
-				  .value = j->order.from ? j->order.from->number : 0,
 				  .init = up->jail.pid,
 				  .program = up->gate.program };
 	int fds[SPAWN_FDS], r;
@@ -363,12 +362,9 @@ static int make_stdio(struct spawned *j, struct err *e)
 	return 0;
 }
 
-/* those of the client, those that are ready, and as many of these that are ending */
 static bool is_full(const struct spawner *p, uint64_t beyond)
 {
-	const uint64_t *limit = p->plan->limit;
-
-	return p->count > limit[LIMIT_SESSIONS] + 2 * limit[LIMIT_READY] + beyond;
+	return p->count > p->plan->limit[LIMIT_SESSIONS] + beyond;
 }
 
 int spawned_open(struct spawner *p, uint32_t number)

@@ -30,10 +30,9 @@ struct spawner {
 	bool ending;        /* there is no supervisor any more */
 	uint32_t stop;      /* signal that the supervisor is to be told, or 0 */
 	struct bell hung;   /* it was told, and must have ended by then */
-	bool template_told; /* the supervisor knows of templates, namely: */
-	uint32_t template, template_stale;
-	char oom_base[16]; /* oom_score_adj of serve itself, and of states */
-	struct err error;  /* why the supervisor was given up */
+	bool template_told; /* TEMPLATE was said */
+	char oom_base[16];  /* oom_score_adj of serve itself, and of states */
+	struct err error;   /* why the supervisor was given up */
 };
 
 /* a jail goes one way */

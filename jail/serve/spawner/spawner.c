@@ -155,22 +155,13 @@ static int do_end(const struct asked *a)
 	return 0;
 }
 
-static int do_prepare(const struct asked *a)
-{
-	if (a->j)
-		return -EPROTO;
-	template_pool_prepare(&a->p->pool);
-	a->p->template_told = false;
-	return 0;
-}
-
 static const struct {
 	bool pidfd; /* one comes beside it */
 	int (*act)(const struct asked *a);
 } requests[] = {
-	[SPAWN_OPEN] = { false, do_open },       [SPAWN_SIGNAL] = { true, do_signal },
-	[SPAWN_SCORE] = { true, do_score },      [SPAWN_END] = { false, do_end },
-	[SPAWN_PREPARE] = { false, do_prepare }, [SPAWN_MEASURE] = { true, do_measure },
+	[SPAWN_OPEN] = { false, do_open },      [SPAWN_SIGNAL] = { true, do_signal },
+	[SPAWN_SCORE] = { true, do_score },     [SPAWN_END] = { false, do_end },
+	[SPAWN_MEASURE] = { true, do_measure },
 };
 
 static void each(struct spawner *p, void (*act)(struct spawned *j))
@@ -298,31 +289,16 @@ static void serve_keeper(struct port *port, uint32_t events)
 /* what belongs to no jail, at the end of each turn */
 static void tell_rest(struct spawner *p)
 {
-	const struct template_sight now = template_pool_look(&p->pool);
-	uint32_t value;
-
 	if (p->slow || p->ending)
 		return;
 	if (p->stop &&
 	    spawner_say(p, &(struct spawn_answer){ .kind = SPAWN_STOP, .value = p->stop },
 			NULL, 0) == 0)
 		p->stop = 0;
-	value = now.fresh      ? SPAWN_TEMPLATE_FRESH
-		: now.starting ? SPAWN_TEMPLATE_STARTING
-			       : SPAWN_TEMPLATE_OLD;
-	/* first when no template must be awaited */
-	if (now.awaited ||
-	    (p->template_told && value == p->template && now.stale == p->template_stale))
-		return;
-	if (spawner_say(p,
-			&(struct spawn_answer){ .kind = SPAWN_TEMPLATE,
-						.number = now.stale,
-						.value = value },
-			NULL, 0) < 0)
-		return;
-	p->template_told = true;
-	p->template = value;
-	p->template_stale = now.stale;
+	if (!p->template_told && !template_pool_awaited(&p->pool))
+		p->template_told =
+			spawner_say(p, &(struct spawn_answer){ .kind = SPAWN_TEMPLATE },
+				    NULL, 0) == 0;
 }
 
 static int start(struct spawner *p, struct err *e)

@@ -13,19 +13,17 @@
 #include <unistd.h>
 
 #include "init/io.h"
-#include "jail/walls/gate.h"
 #include "jail/base/fd_passing.h"
 #include "jail/launch/posture.h"
 #include "jail/base/procfs.h"
 #include "jail/walls/stage.h"
 #include "jail/base/clock.h"
-#include "jail/watch/startup.h"
 #include "jail/serve/template/template.h"
 #include "jail/walls/warm.h"
 
 static int watch(struct template *t, struct err *e)
 {
-	const int fds[] = { t->jail.control, t->jail.gate, t->channel };
+	const int fds[] = { t->up.jail.control, t->up.jail.gate, t->channel };
 
 	t->events = epoll_create1(EPOLL_CLOEXEC);
 	for (size_t i = 0; i < COUNT(fds); i++)
@@ -41,10 +39,7 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 {
 	int ends[2], r;
 
-	*t = (struct template){ .jail = JAIL_NONE,
-				.channel = -1,
-				.events = -1,
-				.gate = { .netlink = -1, .listener = -1 } };
+	*t = (struct template){ .up = STARTUP_NONE, .channel = -1, .events = -1 };
 	t->plan = *parts->plan;
 	t->plan.template = true;
 	t->plan.session = false;
@@ -54,57 +49,50 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "template: socket pair");
 	t->channel = ends[0];
-	t->jail.stdio[0] = ends[1];
+	t->up.jail.stdio[0] = ends[1];
 	/* its end alone: who asks does not wait */
 	if (fcntl(t->channel, F_SETFL, O_NONBLOCK) < 0)
 		return err_set(e, errno, "template: socket pair");
 	for (int fd = 1; fd <= 2; fd++)
-		t->jail.stdio[fd] = fcntl(out, F_DUPFD_CLOEXEC, 3);
+		t->up.jail.stdio[fd] = fcntl(out, F_DUPFD_CLOEXEC, 3);
 	r = template_plan_send(t->channel, &t->parts, e);
 	t->parts.plan = &t->plan;
 	if (r == 0)
-		r = launch_jail(&t->jail, &t->parts, e);
+		r = launch_jail(&t->up.jail, &t->parts, e);
 	/* the folder is this template's alone, and is removed with it */
-	if (r == 0 && t->jail.limited && t->jail.ids.own)
-		r = cgroup_give(t->jail.cgroup.inner, ids_program(&t->jail.ids), e);
+	if (r == 0 && t->up.jail.limited && t->up.jail.ids.own)
+		r = cgroup_give(t->up.jail.cgroup.inner, ids_program(&t->up.jail.ids), e);
 	return r < 0 ? err_within(e, "template: ") : watch(t, e);
 }
 
-/* what init says, or a stage that failed */
-static int serve_control(struct template *t, struct err *e)
+/* when both of its processes wait behind their walls, which were read back */
+static int go_on(struct template *t, int r, struct err *e)
 {
-	return startup_hear(t->jail.control, e) < 0 ? err_within(e, "template: ") : 0;
+	if (r == 0 && t->up.complete && t->up.jail.gate >= 0 &&
+	    gate_open(&t->up.jail.gate) < 0)
+		r = err_say(e, EPIPE, "it ended at its gate");
+	return r < 0 ? err_within(e, "template: ") : 0;
 }
 
-/* what it has of a jail's walls, before it runs its tree */
-static int look(struct template *t, struct err *e)
+static int serve_control(struct template *t, struct err *e)
 {
-	struct posture p = { 0 };
-	int r = posture_read(&t->jail, &t->gate, &p, e);
-
-	posture_end(&p);
-	if (r == 0 && t->jail.limited)
-		r = cgroup_verify(t->jail.cgroup.leaf, t->jail.plan,
-				  &t->jail.cgroup.limits, e);
-	return r < 0 ? err_within(e, "template: ") : 0;
+	return go_on(t, startup_control(&t->up, e), e);
 }
 
 static int serve_gate(struct template *t, struct err *e)
 {
-	int r = gate_receive(t->jail.gate, &t->gate, e);
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = t->up.jail.gate };
+	int r;
 
-	if (r == -EAGAIN)
-		return 0;
 	/* before it is closed: a jail's child may hold a copy of it until its exec, and
 	 * then the set would go on to tell of it */
-	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, t->jail.gate, NULL);
-	if (r > 0)
-		r = look(t, e) < 0 ? -e->errnum : r;
-	io_close_fd(&t->gate.netlink);
-	if (r > 0 && gate_open(&t->jail.gate) < 0)
-		r = err_say(e, EPIPE, "template: it ended at its gate");
-	io_close_fd(&t->jail.gate);
-	return r;
+	(void)epoll_ctl(t->events, EPOLL_CTL_DEL, event.data.fd, NULL);
+	r = startup_gate(&t->up, e);
+	if (r == 0)
+		(void)epoll_ctl(t->events, EPOLL_CTL_ADD, event.data.fd, &event);
+	if (r < 0)
+		io_close_fd(&t->up.jail.gate);
+	return go_on(t, r < 0 ? r : 0, e);
 }
 
 /* Return: 0, or -errno where it cannot be read; @a may tell of a failure */
@@ -147,9 +135,9 @@ int template_serve(struct template *t, struct err *e)
 	int r = 0;
 
 	while (r >= 0 && epoll_wait(t->events, &event, 1, 0) == 1)
-		r = event.data.fd == t->channel     ? serve_channel(t, e)
-		    : event.data.fd == t->jail.gate ? serve_gate(t, e)
-						    : serve_control(t, e);
+		r = event.data.fd == t->channel        ? serve_channel(t, e)
+		    : event.data.fd == t->up.jail.gate ? serve_gate(t, e)
+						       : serve_control(t, e);
 	if (r < 0)
 		t->ready = false;
 	return r < 0 ? r : t->ready;
@@ -164,8 +152,8 @@ static int request(const struct template *t, const struct jail *j, const struct 
 		.own = j->ids.own,
 		.limited = j->limited,
 		.session = j->plan->session,
-		.host_uid = j->ids.own ? j->ids.host_uid : t->jail.ids.program_id,
-		.host_gid = j->ids.own ? j->ids.host_gid : t->jail.ids.program_id,
+		.host_uid = j->ids.own ? j->ids.host_uid : t->up.jail.ids.program_id,
+		.host_gid = j->ids.own ? j->ids.host_gid : t->up.jail.ids.program_id,
 		.init_id = j->ids.init_id,
 		.program_id = j->ids.program_id,
 	};
@@ -191,14 +179,14 @@ static int request(const struct template *t, const struct jail *j, const struct 
 int template_ask(struct template *t, struct jail *j, struct parts *parts, struct err *e)
 {
 	struct child c;
-	int r = launch_prepare(j, parts, &t->jail, &c, e);
+	int r = launch_prepare(j, parts, &t->up.jail, &c, e);
 
 	if (r == 0 && !t->ready)
 		r = err_say(e, EPIPE, "template: it is not ready");
 	/* CLONE_INTO_CGROUP asks for the right to write to cgroup.procs of the leaf, and
 	 * of the folder that has both leaves in it: see template_start() */
 	if (r == 0 && j->limited && j->ids.own)
-		r = cgroup_give(j->cgroup.leaf, ids_program(&t->jail.ids), e);
+		r = cgroup_give(j->cgroup.leaf, ids_program(&t->up.jail.ids), e);
 	if (r == 0)
 		r = request(t, j, &c, e);
 	launch_close_child(j, &c);
@@ -237,7 +225,7 @@ static int check_clone(const struct template *t, pid_t pid)
 	if (!parent || !inside)
 		return n < 0 ? (int)n : -ESRCH;
 	inside += strcspn(inside, "\n");
-	return strtol(parent, NULL, 10) == t->gate.program && inside[-1] == '1' &&
+	return strtol(parent, NULL, 10) == t->up.gate.program && inside[-1] == '1' &&
 			       inside[-2] == '\t'
 		       ? 0
 		       : -EPERM;
@@ -276,9 +264,10 @@ void template_close(struct template *t)
 {
 	io_close_fd(&t->channel);
 	io_close_fd(&t->events);
-	io_close_fd(&t->gate.netlink);
-	io_close_fd(&t->gate.listener);
+	io_close_fd(&t->up.gate.netlink);
+	io_close_fd(&t->up.gate.listener);
+	posture_end(&t->up.posture);
 	t->ready = false;
 	for (int fd = 0; fd <= 2; fd++)
-		io_close_fd(&t->jail.stdio[fd]);
+		io_close_fd(&t->up.jail.stdio[fd]);
 }

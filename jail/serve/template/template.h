@@ -23,23 +23,20 @@
 #include <stdint.h>
 
 #include "init/err.h"
-#include "init/wire.h"
 #include "jail/launch/launch.h"
-#include "jail/walls/gate.h"
+#include "jail/watch/startup.h"
 
 struct template
 {
-	struct jail jail;
-	struct plan plan; /* the jails', but for the program, and marked */
+	struct startup up; /* its jail, up to the opened gate */
+	struct plan plan;  /* the jails', but for the program, and marked */
 	struct parts parts;
-	int channel;            /* to the interpreter, see warm.h */
-	int events;             /* epoll(7) of all that template_serve() takes */
-	struct gate_ready gate; /* as far as it has come */
+	int channel; /* to the interpreter, see warm.h */
+	int events;  /* epoll(7) of all that template_serve() takes */
 	bool ready;
 	unsigned int clones; /* so far */
 	unsigned int asked;  /* those that it has not answered */
 	uint64_t start_ms;   /* CLOCK_MONOTONIC */
-	uint32_t number;     /* by which a template_sight names it */
 	/* called by template_serve(), once for each clone that it was asked for, in their
 	 * order; @e: NULL, or why there is none */
 	void (*made)(struct template * t, const struct err *e);

@@ -24,11 +24,9 @@ struct pooled {
 	struct template t;
 	struct template_pool *pool;
 	struct port port;
-	struct bell late; /* set while it starts, or owes an answer */
-	struct bell old;  /* when its time is over, ready jails of it are to end */
+	struct bell late;            /* set while it starts, or owes an answer */
 	struct order *first, **last; /* jails that it was asked for */
 	unsigned int sessions;
-	bool used; /* it was ready once */
 	bool done; /* ended when nobody is left */
 	struct ending ending;
 	struct later end;
@@ -55,18 +53,9 @@ static void end(struct pooled *one)
 	struct event_loop *loop = one->pool->loop;
 
 	event_loop_unset(loop, &one->late);
-	event_loop_unset(loop, &one->old);
 	(void)event_loop_listen(loop, &one->port, 0);
 	template_close(&one->t);
-	ending_begin(&one->ending, loop, &one->t.jail, serve_gone);
-}
-
-/* Have all ready jails ended that were cloned from this template, or from one before it.
- */
-static void mark_stale(const struct pooled *one)
-{
-	if (one->used && one->pool->stale < one->t.number)
-		one->pool->stale = one->t.number;
+	ending_begin(&one->ending, loop, &one->t.up.jail, serve_gone);
 }
 
 /* No more sessions are cloned from this template. */
@@ -79,11 +68,6 @@ static void retire(struct pooled *one)
 	if (s->next == one)
 		s->next = NULL;
 	one->done = true;
-	/* Ready jails of a template that was replaced only for the number of its clones
-	 * may stay: they are within that number. Otherwise as many templates would start
-	 * as jails are kept. */
-	if (clock_now_ms() - one->t.start_ms >= s->parts->plan->limit[LIMIT_TEMPLATE_MS])
-		mark_stale(one);
 	if (one->sessions == 0)
 		end(one);
 }
@@ -106,7 +90,6 @@ static void give_up(struct pooled *one, const struct err *e)
 	one->t.ready = false;
 	(void)event_loop_listen(s->loop, &one->port, 0);
 	event_loop_unset(s->loop, &one->late);
-	mark_stale(one);
 	while (one->first)
 		tell(one, e);
 	if (one->done) /* it was retired before, and its sessions end by themselves */
@@ -121,7 +104,7 @@ static void serve_late(struct bell *b)
 	struct pooled *one = b->owner;
 	struct err e;
 
-	if (one->used)
+	if (one->t.ready)
 		(void)err_say(&e, ETIMEDOUT, "template: no answer within %d s",
 			      ANSWER_MS / 1000);
 	else
@@ -145,7 +128,6 @@ static void serve_template(struct port *p, uint32_t events)
 {
 	struct pooled *one = p->owner;
 	struct template_pool *s = one->pool;
-	const uint64_t *limit = s->parts->plan->limit;
 	struct err e;
 	int r = template_serve(&one->t, &e);
 
@@ -161,22 +143,6 @@ static void serve_template(struct port *p, uint32_t events)
 	if (s->now)
 		retire(s->now);
 	s->now = one;
-	one->used = true;
-	if (limit[LIMIT_READY] && limit[LIMIT_TEMPLATE_MS] != NO_LIMIT)
-		event_loop_set(s->loop, &one->old,
-			       one->t.start_ms + limit[LIMIT_TEMPLATE_MS]);
-}
-
-static void begin_next(struct template_pool *s);
-
-static void serve_old(struct bell *b)
-{
-	struct pooled *one = b->owner;
-
-	if (one->done)
-		mark_stale(one);
-	else
-		begin_next(one->pool);
 }
 
 static void begin_next(struct template_pool *s)
@@ -193,14 +159,12 @@ static void begin_next(struct template_pool *s)
 	one->pool = s;
 	one->port = PORT(-1, serve_template, one);
 	one->late = (struct bell){ .ring = serve_late, .owner = one };
-	one->old = (struct bell){ .ring = serve_old, .owner = one };
 	one->last = &one->first;
 	s->count++;
 	s->next = one;
 	r = template_start(&one->t, s->parts, s->argv, STDERR_FILENO, &e);
 	one->port.fd = one->t.events;
 	one->t.made = serve_made;
-	one->t.number = ++s->last;
 	if (r == 0) {
 		r = event_loop_listen(s->loop, &one->port, EPOLLIN);
 		if (r < 0)
@@ -272,20 +236,9 @@ int template_pool_launch(struct template_pool *s, struct order *o, struct err *e
 	return 1;
 }
 
-void template_pool_prepare(struct template_pool *s)
+bool template_pool_awaited(const struct template_pool *s)
 {
-	if (!s->now || is_old(s->now))
-		begin_next(s);
-}
-
-struct template_sight template_pool_look(const struct template_pool *s)
-{
-	return (struct template_sight){
-		.fresh = s->now && !is_old(s->now),
-		.starting = s->next,
-		.awaited = s->always && !s->now && s->next,
-		.stale = s->stale,
-	};
+	return s->always && !s->now && s->next;
 }
 
 void template_pool_release(struct template *from)

@@ -28,7 +28,6 @@ struct template_pool {
 	struct pooled *now;     /* ready, or NULL */
 	struct pooled *next;    /* that starts, or NULL */
 	uint64_t again_ms;      /* not before that is another one tried */
-	uint32_t last, stale;   /* numbers: of the youngest; all up to this are stale */
 	unsigned int count;     /* that are there, or are ending */
 	bool loads;             /* an executed interpreter could not load its libraries */
 	bool always;            /* without a template, no jail is launched */
@@ -60,24 +59,8 @@ struct order {
  */
 int template_pool_launch(struct template_pool *s, struct order *o, struct err *e);
 
-struct template_sight {
-	/* would a launch now be out of a template that is not too old? */
-	bool fresh;
-	/* is one starting? */
-	bool starting;
-	/* must one that starts be awaited before a jail is launched? */
-	bool awaited;
-	/* what came of this one, or of any before it, is of no use: it has ended, or was
-	 * replaced and is too old */
-	uint32_t stale;
-};
-
-/** template_pool_prepare() - Start the next one, unless there is one that is not too
- * old */
-void template_pool_prepare(struct template_pool *s);
-
-/** template_pool_look() - What there is */
-struct template_sight template_pool_look(const struct template_pool *s);
+/** template_pool_awaited() - Must one that starts be awaited before a jail is launched? */
+bool template_pool_awaited(const struct template_pool *s);
 
 /** template_pool_release() - A jail out of it has ended; NULL is nobody */
 void template_pool_release(struct template *from);

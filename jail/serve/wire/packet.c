@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "init/io.h"
 #include "jail/serve/wire/closer.h"

@@ -6,21 +6,15 @@
 #define STEPJAIL_JAIL_SERVE_WIRE_PACKET_H
 
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 
-#include "init/err.h"
 #include "init/step_wire.h"
 #include "init/wire.h"
-
-/* the longest that an interpreter sends */
-#define PACKET_MAX (WIRE_HEADER_BYTES + STEP_TEXT_MAX)
 
 /**
  * packet_send() - Send a frame and fds, at once or not at all
  * @fd:		stepjail's end of channel_pair(), which does not block
- * @payload:	At most PACKET_MAX
+ * @payload:	At most STEP_TEXT_MAX
  * @fds:	At most STEP_FDS; they stay the caller's, too
  *
  * Return: 0, -EAGAIN (the other end does not read), or -errno of sendmsg(2)

@@ -8,7 +8,6 @@
 #ifndef STEPJAIL_JAIL_SERVE_WIRE_QUEUE_H
 #define STEPJAIL_JAIL_SERVE_WIRE_QUEUE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -19,8 +19,6 @@
  *		the same tag, when the process that reads it has ended; or at once,
  *		with EBUSY, if this jail is being measured already, or too many are.
  *		Who asks again before the answer may miss one of the two.
- *	PREPARE	Start a template if there is none, or only one that is too old. TEMPLATE
- *		follows in any case.
  *	END	Kill every process of this jail, even if it has not opened, or has
  *		failed. ENDED follows when they are gone; the number is free then.
  * Any other packet ends the spawner, and all jails with it.
@@ -40,7 +38,6 @@ enum spawn_request_kind {
 	SPAWN_SIGNAL,
 	SPAWN_SCORE,
 	SPAWN_END,
-	SPAWN_PREPARE,
 	SPAWN_MEASURE,
 };
 
@@ -66,7 +63,7 @@ enum spawn_answer_kind {
 	SPAWN_FAILED,     /* errnum and text; END is still to be asked for */
 	SPAWN_ENDED,      /* errnum and text where something of it was left behind */
 	SPAWN_UNSENT,     /* errnum: why a signal could not be sent */
-	SPAWN_TEMPLATE,   /* what there is of templates has changed */
+	SPAWN_TEMPLATE,   /* once: no template must be awaited before OPEN */
 	SPAWN_MEASURED,   /* errnum, or bytes and cost_us; tag */
 	SPAWN_STOP,       /* `serve` was sent the signal value: end all sessions */
 };
@@ -85,19 +82,11 @@ enum spawn_fd {
 	SPAWN_FDS = SPAWN_HELD + CGROUP_HELD - 1,
 };
 
-enum spawn_template {
-	SPAWN_TEMPLATE_STARTING, /* the next template is still starting */
-	SPAWN_TEMPLATE_OLD, /* there is none, or only one that is too old; none starts */
-	SPAWN_TEMPLATE_FRESH,
-};
-
 struct spawn_answer {
 	uint32_t kind, number;
-	uint32_t value;  /* OPENED: the template's number, 0 for none. TEMPLATE: enum
-			 * spawn_template; number: this template, and all before it are of
-			 * no use any more */
-	uint32_t fds;    /* OPENED: which fds came */
-	uint32_t errnum; /* FAILED, ENDED, UNSENT, MEASURED */
+	uint32_t value;        /* STOP: the signal */
+	uint32_t fds;          /* OPENED: which fds came */
+	uint32_t errnum;       /* FAILED, ENDED, UNSENT, MEASURED */
 	int32_t init, program; /* OPENED: pids */
 	uint32_t tag;
 	uint64_t bytes,

@@ -37,8 +37,7 @@ def has_leaves(count):
     is_so('leaves', len(leaves()), count)
 
 
-serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s',
-               '--ready=0', '--template-clones=1000'])
+serve = Serve(['--memory=96M', '--cpu-time=60s', '--grace=200ms', '--pids=32', '--wall-time=100s', '--template-clones=1000'])
 session = serve.open()
 is_so('what is not enforced', session.opened['not_enforced'], [])
 has_leaves(1 + 1)
@@ -92,7 +91,7 @@ for session in sessions:
     session.close()
 has_leaves(1)
 # 200 MB of variables, and states that share them; a step that is killed for memory
-big = Serve(['--memory=320M', '--wall-time=100s', '--ready=0'])
+big = Serve(['--memory=320M', '--wall-time=100s'])
 session = big.open()
 is_so('result', session.run('import os, time\nx = bytearray(os.urandom(1 << 20)) * 200\nlen(x)').result,
       str(200 << 20))
@@ -113,7 +112,7 @@ is_so('variables', result, f'({digest}, 7)')
 session.close()
 big.end()
 # the templates of two serves ask for the same folder at the same time
-both = [serve, Serve(['--ready=0', '--template-clones=1000'])]
+both = [serve, Serve(['--template-clones=1000'])]
 while not all([s.opened['warm'] for s in [one.open() for one in both] if s.close()]):
     time.sleep(0.1)
 cold = 0
@@ -133,7 +132,7 @@ serve.process.kill()
 has_leaves(0)
 # nor does any stay where its spawner is killed, or its supervisor, alone or with it
 for names in ('spawner',), ('supervisor',), ('supervisor', 'process'):
-    serve = Serve(['--ready=0'])
+    serve = Serve([])
     sessions = [serve.open() for _ in range(3)]
     pids = {'spawner': serve.spawner, 'supervisor': serve.supervisor,
             'process': serve.process.pid}
@@ -141,7 +140,7 @@ for names in ('spawner',), ('supervisor',), ('supervisor', 'process'):
         os.kill(pids[name], signal.SIGKILL)
     has_leaves(0)
 # the same at a certain moment: while its template makes a clone, which here it does not
-serve = Serve(['--ready=0', '--template-clones=1000'])
+serve = Serve(['--template-clones=1000'])
 while not (session := serve.open()).opened['warm']:
     session.close()
 session.close()

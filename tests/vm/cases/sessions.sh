@@ -53,7 +53,7 @@ def try_step(session):
 # Memory is used up where no step runs, by the fork for one: no state is killed for that
 # (an ordinary user's serve cannot give the steps of a cold session their OOM score)
 cold = ['--cold'] if os.getuid() == 0 else []
-serve = Serve([*cold, '--ready=0', '--memory=40M', '--ahead=no', '--wall-time=20s'])
+serve = Serve([*cold, '--memory=40M', '--wall-time=20s'])
 while not (session := serve.open()).opened['warm'] and not cold:
     session.close()
 leaf = max(glob.glob('/sys/fs/cgroup/**/run-*', recursive=True), key=os.path.basename)  # the last
@@ -77,7 +77,7 @@ session.close()
 is_so('the end', serve.end(), (0, ''))
 
 # What waits for the memory of a state that ends slowly waits alone
-serve = Serve(['--cold', '--ready=0', '--memory=40M', '--ahead=no', '--wall-time=20s'])
+serve = Serve(['--cold', '--memory=40M', '--wall-time=20s'])
 session = serve.open()
 leaf = max(glob.glob('/sys/fs/cgroup/**/run-*', recursive=True), key=lambda at: -free(at))
 # it has a lot of page tables, and a child could have as many
@@ -110,7 +110,7 @@ is_so('the end', serve.end(), (0, ''))
 
 # no step is dumpable: an ordinary user's serve can say that one is the first to be killed
 # because its template maps the user to id 0
-serve = Serve(['--ready=0', '--wall-time=50s'])
+serve = Serve(['--wall-time=50s'])
 while not (session := serve.open()).opened['warm']:
     session.close()
 for n in range(4):
