@@ -26,28 +26,13 @@ static const struct command *const commands[] = { &command_solve,
 						  &command_check,
 						  NULL };
 
+/* of all commands, behind their own */
 static const struct exit_row exits[] = {
-	{ 0,
-	  "solve: the model gave an answer. repl: every step that came to an end came to a good one. verify, transcripts show: the transcript is whole. replay: nothing differs." },
-	{ 1,
-	  "repl: that of the last step that failed, as for 124 and more; see there. verify, transcripts show: the transcript was changed. replay: something differs." },
-	{ 2,
-	  "verify, transcripts show: the transcript fits as far as it goes, and its end line is missing. replay: so it is, and in what there is nothing differs." },
-	{ 3,
-	  "solve: the steps, or another limit of the task, are used up and there is no answer, or none that stands." },
-	{ 4,
-	  "solve: the model failed: unreachable, refused, or what it sent makes no sense." },
-	{ 5,
-	  "solve: --check-prompt let something not pass that was to be sent to the model, and it was not sent." },
-	{ 6,
-	  "solve: the model gave an answer, but not all files of --out could be written there. repl: the same of a session in which no step failed." },
-	{ 124, "solve: the wall time is used up and there is no answer." },
-	{ 125,
-	  "A failure of the agent or the jail itself: a bad option, a file that cannot be read, a jail that does not start, stdout closed." },
-	{ 129, "Ended by SIGHUP; the jail was ended too." },
-	{ 130, "Ended by SIGINT (Ctrl-C); the jail was ended too." },
-	{ 143, "Ended by SIGTERM; the jail was ended too." },
-	{ 0, NULL },
+	{ "125",
+	  "The agent or the jail failed: a wrong option, a file that cannot be read, a jail that does not start, stdout closed." },
+	{ "128+N",
+	  "Signal N ended the agent and its jails: 129 for SIGHUP, 130 for SIGINT (Ctrl-C), 143 for SIGTERM." },
+	{ NULL, NULL },
 };
 
 static void usage(struct text *out)
@@ -56,9 +41,11 @@ static void usage(struct text *out)
 		  "stepjail-agent - let a model solve a task with Python in a jail\n\n"
 		  "Usage:\n");
 	options_commands(commands, out);
-	text_puts(out, "  stepjail-agent COMMAND --help [all]\n"
-		       "  stepjail-agent --version | --help | --man\n\n"
-		       "Exit status:\n");
+	text_puts(
+		out,
+		"  stepjail-agent COMMAND --help [all]\n"
+		"  stepjail-agent --version | --help | --man\n\n"
+		"COMMAND --help ends with the command's exit statuses. All commands have:\n");
 	options_exits(exits, out);
 }
 

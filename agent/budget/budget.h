@@ -97,56 +97,38 @@ void budget_words(const struct budget *b, enum budget_kind kind, struct text *ou
 /** budget_json() - Limits that there are, and all that was used */
 cJSON *budget_json(const struct budget *b);
 
+#define BUDGET_ROW(name_, arg_, preset_, common_, kind_, type, which, min_, max_, help_) \
+	{                                                                                \
+		.name = name_, .arg = arg_, .preset = preset_, .help = help_,            \
+		.common = common_, .min = min_, .max = max_,                             \
+		OPT_ROW(LIMITS, kind_, type, budget.limit[BUDGET_##which])               \
+	}
+
 /* rows of a command's table, for a struct with a struct budget_options named budget */
 #define BUDGET_OPTS(type)                                                                \
-	{ "steps",                                                                       \
-	  "N",                                                                           \
-	  "10",                                                                          \
-	  "How many steps the model has.",                                               \
-	  OPT_COMMON(LIMITS, COUNT, type, budget.limit[BUDGET_STEPS]),                   \
-	  .min = 1,                                                                      \
-	  .max = 1000 },                                                                 \
-		{ "wall-time",                                                           \
-		  "TIME",                                                                \
-		  "10m",                                                                 \
-		  "Longest time for the whole task.",                                    \
-		  OPT_COMMON(LIMITS, TIME, type, budget.limit[BUDGET_WALL_MS]),          \
-		  .min = 100,                                                            \
-		  .max = 24 * HOUR_MS },                                                 \
-		{ "total-cpu-time",                                                      \
-		  "TIME",                                                                \
-		  NULL,                                                                  \
-		  "Processor time of all steps together.",                               \
-		  OPT_ROW(LIMITS, TIME, type, budget.limit[BUDGET_CPU_MS]),              \
-		  .min = 100,                                                            \
-		  .max = 24 * HOUR_MS },                                                 \
-		{ "total-output",                                                        \
-		  "SIZE",                                                                \
-		  NULL,                                                                  \
-		  "How much all steps together may print.",                              \
-		  OPT_ROW(LIMITS, SIZE, type, budget.limit[BUDGET_OUTPUT_BYTES]),        \
-		  .min = 1,                                                              \
-		  .max = UINT64_MAX / 2 },                                               \
-		{ "total-tokens",                                                        \
-		  "N",                                                                   \
-		  NULL,                                                                  \
-		  "Tokens of all requests and replies together, as the server tells "    \
-		  "them; where it tells none, as judged by bytes.",                      \
-		  OPT_ROW(LIMITS, COUNT, type, budget.limit[BUDGET_TOKENS]),             \
-		  .min = 1,                                                              \
-		  .max = 1000000000000 },                                                \
-		{ "total-cost",                                                          \
-		  "DOLLARS",                                                             \
-		  NULL,                                                                  \
-		  "What the tokens of a task may cost; needs --prices.",                 \
-		  OPT_COMMON(LIMITS, MONEY, type, budget.limit[BUDGET_COST_PICO]),       \
-		  .max = UINT64_MAX },                                                   \
+	BUDGET_ROW("steps", "NUMBER", "10", true, COUNT, type, STEPS, 1, 1000,           \
+		   "Steps that the model may take."),                                    \
+		BUDGET_ROW("wall-time", "TIME", "10m", true, TIME, type, WALL_MS, 100,   \
+			   24 * HOUR_MS, "End the task after this much time."),          \
+		BUDGET_ROW("total-cpu-time", "TIME", NULL, false, TIME, type, CPU_MS,    \
+			   100, 24 * HOUR_MS, "CPU time of all steps together."),        \
+		BUDGET_ROW("total-output", "SIZE", NULL, false, SIZE, type,              \
+			   OUTPUT_BYTES, 1, UINT64_MAX / 2,                              \
+			   "Bytes that all steps together may print."),                  \
+		BUDGET_ROW("total-tokens", "NUMBER", NULL, false, COUNT, type, TOKENS,   \
+			   1, 1000000000000,                                             \
+			   "Tokens of all requests and replies together, as the server " \
+			   "counts them; where it does not, they are estimated from "    \
+			   "bytes."),                                                    \
+		BUDGET_ROW("total-cost", "DOLLARS", NULL, true, MONEY, type, COST_PICO,  \
+			   0, UINT64_MAX,                                                \
+			   "Dollars that all requests may cost; needs --prices."),       \
 	{                                                                                \
 		"prices", "FILE", NULL,                                                  \
-			"Prices of models, a JSON object: {\"MODEL\": {\"input\": 2.5, " \
-			"\"output\": 10}}, dollars for a million tokens; \"*\" is any "  \
-			"other model. \"cached\" and \"cache_write\" price tokens of "   \
-			"a server's cache; without them these cost what input does.",    \
+			"A JSON file of prices, in dollars for a million tokens: "       \
+			"{\"MODEL\": {\"input\": 2.5, \"output\": 10}}; \"*\" stands "   \
+			"for any other model. \"cached\" and \"cache_write\" are for "   \
+			"tokens of a server's cache, which else cost what input does.",  \
 			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
 	}
 

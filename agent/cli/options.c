@@ -70,8 +70,11 @@ static int set(const struct opt *o, const char *value, void *at, struct err *e)
 
 	switch (o->kind) {
 	case OPT_FLAG:
-		*(bool *)at = true;
-		return 0;
+		*(bool *)at = strcmp(value, "yes") == 0;
+		return *(bool *)at || strcmp(value, "no") == 0
+			       ? 0
+			       : err_say(e, EINVAL, "--%s: '%.80s' is neither yes nor no",
+					 o->name, value);
 	case OPT_TEXT:
 		memcpy(at, &value, sizeof(value));
 		return 0;
@@ -100,6 +103,13 @@ static const struct opt *find(const struct command *cmd, const char *name, size_
 	return NULL;
 }
 
+/* a word behind an option that may stand alone, which belongs to it */
+static bool is_answer(const char *word)
+{
+	return strcmp(word, "yes") == 0 || strcmp(word, "no") == 0 ||
+	       strcmp(word, "auto") == 0 || strcmp(word, "warm") == 0;
+}
+
 /* one "--name", "--name=value" or "--name value"; returns how many arguments it took */
 static int take_option(const struct command *cmd, char *const *argv, void *into,
 		       bool *given, struct err *e)
@@ -117,15 +127,18 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL, "--%s: given twice", o->name);
 	given[o - cmd->opts] = true;
 
-	if (o->kind == OPT_FLAG && equals)
-		return err_say(e, EINVAL, "--%s: takes no value", o->name);
-
 	/* one that may stand alone means yes */
-	bool alone = o->kind == OPT_FLAG || (o->kind == OPT_PASS && !o->arg);
+	bool alone = !equals && (o->kind == OPT_FLAG || (o->arg && o->arg[0] == '[')) &&
+		     !(argv[1] && is_answer(argv[1]));
 	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
-	if (!value || !*value)
-		return err_say(e, EINVAL, "--%s: needs a value: %s", o->name, o->arg);
+	if (!value || !*value) {
+		cleanup_text struct text wanted = { 0 };
+
+		options_value(o, &wanted);
+		return err_say(e, EINVAL, "--%s: needs a value: --%s%s", o->name, o->name,
+			       text_string(&wanted));
+	}
 	if (!equals && strncmp(value, "--", 2) == 0)
 		return err_say(
 			e, EINVAL,

@@ -240,7 +240,7 @@ class Strangers(ReplayCase):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}),
                              "what its jails were made with", f": --{name}=x: no such option")
         for name, words in (("rootfs", "given twice"), ("step-time", "given twice"),
-                            ("file", "makes no sense"), ("stateless", "takes no value"),
+                            ("file", "makes no sense"), ("stateless", "neither yes nor no"),
                             ("format", "given twice"), ("skills", "is missing")):
             with self.subTest(name=name):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}), words)
