@@ -45,8 +45,7 @@ static void usage(struct text *out)
 		out,
 		"  stepjail-agent COMMAND --help [all]\n"
 		"  stepjail-agent --version | --help | --man\n\n"
-		"COMMAND --help ends with the command's exit statuses. All commands have:\n");
-	options_exits(exits, out);
+		"COMMAND --help ends with the command's exit statuses.\n");
 }
 
 /* the command that the first words name; @words gets how many they are */
@@ -95,9 +94,8 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (cmd)
 		return run_command(cmd, argv + words, stop, e);
 	if (!first)
-		return err_say(
-			e, EINVAL,
-			"give a command: solve, repl, verify, replay, transcripts list, transcripts show, transcripts prune or check; see stepjail-agent --help");
+		return err_say(e, EINVAL,
+			       "no command is given: see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -108,10 +106,9 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else if (strcmp(first, "help") == 0 && find(argv + 1, &words))
 		options_help(find(argv + 1, &words), exits, OPT_HELP_COMMON, &out);
 	else
-		return err_say(
-			e, EINVAL,
-			"'%.80s' is no command; give solve, repl, verify, replay, transcripts list, transcripts show, transcripts prune or check, or see stepjail-agent --help",
-			strcmp(first, "help") == 0 ? argv[1] : first);
+		return err_say(e, EINVAL,
+			       "'%.80s' is not a command: see stepjail-agent --help",
+			       strcmp(first, "help") == 0 ? argv[1] : first);
 	return stop_print(stop, &out, e);
 }
 

@@ -9,12 +9,6 @@
 #include "agent/base/units.h"
 #include "agent/budget/budget.h"
 
-static const char *say_count(uint64_t n, char *out, size_t size)
-{
-	(void)snprintf(out, size, "%" PRIu64, n);
-	return out;
-}
-
 /* what is left of the wall clock: no finer than a plan needs */
 static const char *say_rest(uint64_t ms, char *out, size_t size)
 {
@@ -36,8 +30,8 @@ static const struct {
 	const char *(*say_left)(uint64_t n, char *out, size_t size);
 	bool replies; /* ends the task, and not its steps alone */
 } kinds[BUDGET_KINDS] = {
-	[BUDGET_STEPS] = { "steps", "--steps", "steps are", " steps", say_count,
-			   say_count, false },
+	[BUDGET_STEPS] = { "steps", "--steps", "steps are", " steps", units_say_count,
+			   units_say_count, false },
 	[BUDGET_WALL_MS] = { "wall_ms", "--wall-time", "wall time is", "", units_say_time,
 			     say_rest, true },
 	[BUDGET_CPU_MS] = { "cpu_ms", "--total-cpu-time", "CPU time is", " of CPU time",
@@ -45,7 +39,7 @@ static const struct {
 	[BUDGET_OUTPUT_BYTES] = { "output_bytes", "--total-output", "room for output is",
 				  " of output", units_say_size, units_say_size, false },
 	[BUDGET_TOKENS] = { "tokens", "--total-tokens", "tokens are", " tokens",
-			    say_count, say_count, true },
+			    units_say_count, units_say_count, true },
 	[BUDGET_COST_PICO] = { "cost_dollars", "--total-cost", "money is", "",
 			       units_say_money, units_say_money, true },
 };
@@ -57,11 +51,13 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 	for (enum budget_kind kind = 0; kind < BUDGET_KINDS; kind++)
 		b->limit[kind] = o->limit[kind] ? o->limit[kind] : BUDGET_NONE;
 	if (o->limit[BUDGET_COST_PICO] && !o->prices)
-		return err_say(e, EINVAL,
-			       "--total-cost: what do tokens cost? give --prices FILE");
+		return err_say(
+			e, EINVAL,
+			"--total-cost: the price of tokens is not known; give --prices FILE");
 	if (o->prices && !model_name)
-		return err_say(e, EINVAL,
-			       "--prices: of which model? give --model-name NAME");
+		return err_say(
+			e, EINVAL,
+			"--prices: the model's name is not known; give --model-name NAME");
 	return o->prices ? prices_load(o->prices, model_name, &b->price, e) : 0;
 }
 
@@ -148,11 +144,12 @@ void budget_words(const struct budget *b, enum budget_kind kind, struct text *ou
 	uint64_t left = kind == BUDGET_WALL_MS ? 0 : budget_left(b, kind);
 	char words[64];
 
-	text_printf(out, "the %s used up (%s %s)", kinds[kind].what, kinds[kind].option,
+	text_printf(out, "the %s used up (%s %s", kinds[kind].what, kinds[kind].option,
 		    kinds[kind].say(b->limit[kind], words, sizeof(words)));
 	if (left)
-		text_printf(out, " but for %s, too little for another request,",
+		text_printf(out, "; %s left, too little for another request",
 			    kinds[kind].say(left, words, sizeof(words)));
+	text_puts(out, ")");
 }
 
 void budget_tell(const struct budget *b, struct text *out)

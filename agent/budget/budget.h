@@ -97,32 +97,32 @@ void budget_words(const struct budget *b, enum budget_kind kind, struct text *ou
 /** budget_json() - Limits that there are, and all that was used */
 cJSON *budget_json(const struct budget *b);
 
-#define BUDGET_ROW(name_, arg_, preset_, common_, kind_, type, which, min_, max_, help_) \
-	{                                                                                \
-		.name = name_, .arg = arg_, .preset = preset_, .help = help_,            \
-		.common = common_, .min = min_, .max = max_,                             \
-		OPT_ROW(LIMITS, kind_, type, budget.limit[BUDGET_##which])               \
-	}
-
 /* rows of a command's table, for a struct with a struct budget_options named budget */
 #define BUDGET_OPTS(type)                                                                \
-	BUDGET_ROW("steps", "NUMBER", "10", true, COUNT, type, STEPS, 1, 1000,           \
-		   "Steps that the model may take."),                                    \
-		BUDGET_ROW("wall-time", "TIME", "10m", true, TIME, type, WALL_MS, 100,   \
-			   24 * HOUR_MS, "End the task after this much time."),          \
-		BUDGET_ROW("total-cpu-time", "TIME", NULL, false, TIME, type, CPU_MS,    \
-			   100, 24 * HOUR_MS, "CPU time of all steps together."),        \
-		BUDGET_ROW("total-output", "SIZE", NULL, false, SIZE, type,              \
-			   OUTPUT_BYTES, 1, UINT64_MAX / 2,                              \
-			   "Bytes that all steps together may print."),                  \
-		BUDGET_ROW("total-tokens", "NUMBER", NULL, false, COUNT, type, TOKENS,   \
+	OPT_NUMBER("steps", "NUMBER", "10", "Steps that the model may take.", 1, 1000,   \
+		   OPT_COMMON(LIMITS, COUNT, type, budget.limit[BUDGET_STEPS])),         \
+		OPT_NUMBER(                                                              \
+			"wall-time", "TIME", "10m",                                      \
+			"End the task after this much time.", 100, 24 * HOUR_MS,         \
+			OPT_COMMON(LIMITS, TIME, type, budget.limit[BUDGET_WALL_MS])),   \
+		OPT_NUMBER("total-cpu-time", "TIME", NULL,                               \
+			   "CPU time of all steps together.", 100, 24 * HOUR_MS,         \
+			   OPT_ROW(LIMITS, TIME, type, budget.limit[BUDGET_CPU_MS])),    \
+		OPT_NUMBER(                                                              \
+			"total-output", "SIZE", NULL,                                    \
+			"Bytes that all steps together may print.", 1, UINT64_MAX / 2,   \
+			OPT_ROW(LIMITS, SIZE, type, budget.limit[BUDGET_OUTPUT_BYTES])), \
+		OPT_NUMBER("total-tokens", "NUMBER", NULL,                               \
+			   "Tokens of all requests and replies together, as "            \
+			   "the server counts them; where it does not, they "            \
+			   "are estimated from bytes.",                                  \
 			   1, 1000000000000,                                             \
-			   "Tokens of all requests and replies together, as the server " \
-			   "counts them; where it does not, they are estimated from "    \
-			   "bytes."),                                                    \
-		BUDGET_ROW("total-cost", "DOLLARS", NULL, true, MONEY, type, COST_PICO,  \
-			   0, UINT64_MAX,                                                \
-			   "Dollars that all requests may cost; needs --prices."),       \
+			   OPT_ROW(LIMITS, COUNT, type, budget.limit[BUDGET_TOKENS])),   \
+		OPT_NUMBER("total-cost", "DOLLARS", NULL,                                \
+			   "Dollars that all requests may cost; needs --prices.", 0,     \
+			   UINT64_MAX,                                                   \
+			   OPT_COMMON(LIMITS, MONEY, type,                               \
+				      budget.limit[BUDGET_COST_PICO])),                  \
 	{                                                                                \
 		"prices", "FILE", NULL,                                                  \
 			"A JSON file of prices, in dollars for a million tokens: "       \

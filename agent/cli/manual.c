@@ -189,23 +189,11 @@ static const struct {
 	{ "EXIT STATUS",
 	  "Each COMMAND section above ends with the exit statuses of that command.\n" },
 	{ "EXAMPLES",
-	  "Ask a model on a server about a file:\n  export ANTHROPIC_API_KEY=...\n  stepjail-agent solve 'Which month had the most rain?' \\\n      --file weather.csv --model anthropic --model-name NAME\n\n"
-	  "The same with pandas, and with pictures copied to the folder results:\n  stepjail-agent solve 'Plot the rain of each month.' --rootfs data \\\n      --file weather.csv --out results --model anthropic --model-name NAME\n\n"
-	  "Let cases decide whether the answer is right, with a model on this host:\n  stepjail-agent solve 'Write roman.py.' --mode tests --tests roman.jsonl \\\n      --model ollama --model-name NAME\n\n"
-	  "Work at a prompt; run a script, each statement a step:\n  stepjail-agent repl\n  stepjail-agent repl < script.py\n\n"
-	  "See what ran, and run it again:\n  stepjail-agent transcripts list\n  stepjail-agent transcripts show NAME\n  stepjail-agent replay NAME\n" },
+	  "Ask a model on a server about a file:\n  export ANTHROPIC_API_KEY=...\n  stepjail-agent solve 'Which month had the most rain?' \\\n      --file weather.csv --model anthropic --model-name NAME\n\nThe same with pandas, and with pictures copied to the folder results:\n  stepjail-agent solve 'Plot the rain of each month.' --rootfs data \\\n      --file weather.csv --out results --model anthropic --model-name NAME\n\nLet cases decide whether the answer is right, with a model on this host:\n  stepjail-agent solve 'Write roman.py.' --mode tests --tests roman.jsonl \\\n      --model ollama --model-name NAME\n\nWork at a prompt; run a script, each statement a step:\n  stepjail-agent repl\n  stepjail-agent repl < script.py\n\nSee what ran, and run it again:\n  stepjail-agent transcripts list\n  stepjail-agent transcripts show NAME\n  stepjail-agent replay NAME\n" },
 	{ "FILES",
-	  "$XDG_STATE_HOME/stepjail/transcripts, ~/.local/state/stepjail/transcripts\n  Transcripts of solve and repl, where --transcript names no other file.\n  FILE.shown beside a transcript FILE holds what its steps have shown.\n"
-	  "$XDG_STATE_HOME/stepjail/history, ~/.local/state/stepjail/history\n  Lines that were typed in repl.\n"
-	  "/etc/stepjail/defaults, ~/.config/stepjail/defaults\n  Options for all jails, those of the agent included: see stepjail(1).\n" },
+	  "$XDG_STATE_HOME/stepjail/transcripts, ~/.local/state/stepjail/transcripts\n  Transcripts of solve and repl, where --transcript names no other file.\n  FILE.shown beside a transcript FILE holds what its steps have shown.\n$XDG_STATE_HOME/stepjail/history, ~/.local/state/stepjail/history\n  Lines that were typed in repl.\n/etc/stepjail/defaults, ~/.config/stepjail/defaults\n  Options for all jails, those of the agent included: see stepjail(1).\n" },
 	{ "ENVIRONMENT",
-	  "STEPJAIL_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY\n  The API key: the first for any server, the others for openai and anthropic.\n"
-	  "https_proxy, http_proxy, all_proxy, no_proxy\n  Proxies on the way to the model's server, as for curl(1).\n"
-	  "XDG_STATE_HOME, HOME\n  Where transcripts and the history of lines are.\n"
-	  "TMPDIR\n  Where the bytes of a --file that is a pipe are kept, in a file without a name.\n"
-	  "PATH\n  Where stepjail is looked for, if it is not beside stepjail-agent.\n"
-	  "NO_COLOR, TERM\n  There is no colour where NO_COLOR is set, or TERM is dumb.\n"
-	  "No variable is passed on to a jail.\n" },
+	  "STEPJAIL_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY\n  The API key: the first for any server, the others for openai and anthropic.\nhttps_proxy, http_proxy, all_proxy, no_proxy\n  Proxies on the way to the model's server, as for curl(1).\nXDG_STATE_HOME, HOME\n  Where transcripts and the history of lines are.\nTMPDIR\n  Where the bytes of a --file that is a pipe are kept, in a file without a name.\nPATH\n  Where stepjail is looked for, if it is not beside stepjail-agent.\nNO_COLOR, TERM\n  There is no colour where NO_COLOR is set, or TERM is dumb.\nNo variable is passed on to a jail.\n" },
 };
 
 void options_man(const struct command *const *cmds, const struct exit_row *exits,

@@ -10,19 +10,13 @@
 #include "agent/base/units.h"
 #include "agent/cli/options.h"
 
-static const char *say_count(uint64_t count, char *out, size_t size)
-{
-	(void)snprintf(out, size, "%" PRIu64, count);
-	return out;
-}
-
 /* how a number is read, what is said of one that is none, and how it is said */
 static const struct {
 	int (*parse)(const char *text, uint64_t *value);
 	const char *noun;
 	const char *(*say)(uint64_t value, char *out, size_t size);
 } numbers[] = {
-	[OPT_COUNT] = { units_parse_count, "a whole number", say_count },
+	[OPT_COUNT] = { units_parse_count, "a whole number", units_say_count },
 	[OPT_TIME] = { units_parse_time, "a time such as 500ms, 60s, 10m or 2h",
 		       units_say_time },
 	[OPT_SIZE] = { units_parse_size, "a size such as 64K or 1M", units_say_size },
@@ -47,19 +41,26 @@ static int set_number(const struct opt *o, const char *value, void *at, struct e
 	return 0;
 }
 
+/* @value: NULL where there is none */
+static int refuse(const struct opt *o, const char *value, struct err *e)
+{
+	cleanup_text struct text wanted = { 0 };
+
+	options_value(o, &wanted);
+	return value ? err_say(e, EINVAL, "--%s: '%.80s' is not one of --%s%s", o->name,
+			       value, o->name, text_string(&wanted))
+		     : err_say(e, EINVAL, "--%s: needs a value: --%s%s", o->name, o->name,
+			       text_string(&wanted));
+}
+
 static int set_choice(const struct opt *o, const char *value, void *at, struct err *e)
 {
-	cleanup_text struct text all = { 0 };
-
-	for (size_t i = 0; o->choices[i]; i++) {
+	for (size_t i = 0; o->choices[i]; i++)
 		if (strcmp(o->choices[i], value) == 0) {
 			*(uint64_t *)at = i;
 			return 0;
 		}
-		text_printf(&all, "%s%s", i ? ", " : "", o->choices[i]);
-	}
-	return err_say(e, EINVAL, "--%s: '%s' is none of %s", o->name, value,
-		       text_string(&all));
+	return refuse(o, value, e);
 }
 
 _Static_assert(2 * OPT_ROWS_MAX <= OPT_LIST_MAX, "each OPT_PASS is given once");
@@ -71,10 +72,7 @@ static int set(const struct opt *o, const char *value, void *at, struct err *e)
 	switch (o->kind) {
 	case OPT_FLAG:
 		*(bool *)at = strcmp(value, "yes") == 0;
-		return *(bool *)at || strcmp(value, "no") == 0
-			       ? 0
-			       : err_say(e, EINVAL, "--%s: '%.80s' is neither yes nor no",
-					 o->name, value);
+		return *(bool *)at || strcmp(value, "no") == 0 ? 0 : refuse(o, value, e);
 	case OPT_TEXT:
 		memcpy(at, &value, sizeof(value));
 		return 0;
@@ -132,13 +130,8 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 		     !(argv[1] && is_answer(argv[1]));
 	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
-	if (!value || !*value) {
-		cleanup_text struct text wanted = { 0 };
-
-		options_value(o, &wanted);
-		return err_say(e, EINVAL, "--%s: needs a value: --%s%s", o->name, o->name,
-			       text_string(&wanted));
-	}
+	if (!value || !*value)
+		return refuse(o, NULL, e);
 	if (!equals && strncmp(value, "--", 2) == 0)
 		return err_say(
 			e, EINVAL,
@@ -162,11 +155,7 @@ static int check_company(const struct command *cmd, const struct opt *o,
 
 		if (other && given[other - cmd->opts])
 			return 0;
-		text_printf(&all, "%s--%s",
-			    i == 0        ? ""
-			    : with[i + 1] ? ", "
-					  : " or ",
-			    with[i]);
+		text_printf(&all, "%s--%s", i ? " or " : "", with[i]);
 	}
 	return with[0] ? err_say(e, EINVAL, "--%s: has no effect without %s", o->name,
 				 text_string(&all))
@@ -223,16 +212,11 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 			if (took < 0)
 				return took;
 			i += (size_t)took;
-		} else if (!cmd->operand) {
-			return err_say(
-				e, EINVAL,
-				"%s: '%.80s' is one operand too many; it takes none",
-				cmd->name, arg);
-		} else if (*operand) {
-			return err_say(
-				e, EINVAL,
-				"%s: '%.80s' is one operand too many; it takes one %s (put it in quotes)",
-				cmd->name, arg, cmd->operand);
+		} else if (!cmd->operand || *operand) {
+			return err_say(e, EINVAL,
+				       "%s: '%.80s' is one operand too many; it takes %s",
+				       cmd->name, arg,
+				       cmd->operand ? "one, in quotes" : "none");
 		} else {
 			*operand = arg;
 			i++;

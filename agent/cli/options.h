@@ -76,6 +76,13 @@ struct opt {
 #define OPT_COMMON(group_, kind_, type, field)                                           \
 	.common = true, OPT_ROW(group_, kind_, type, field)
 
+/* a row whose number has bounds; behind them, OPT_ROW or OPT_COMMON and further fields */
+#define OPT_NUMBER(name_, arg_, preset_, help_, min_, max_, ...)                         \
+	{                                                                                \
+		.name = name_, .arg = arg_, .preset = preset_, .help = help_,            \
+		.min = min_, .max = max_, __VA_ARGS__                                    \
+	}
+
 /* below every table of rows: options_parse() keeps a mark for each of them */
 #define OPT_ROWS_FIT(table)                                                              \
 	_Static_assert(sizeof(table) / sizeof((table)[0]) <= OPT_ROWS_MAX,               \

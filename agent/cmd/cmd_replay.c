@@ -33,12 +33,7 @@ static const struct opt opts[] = {
 	  ROW(TASK, TEXT, skills) },
 	{ "rootfs", "NAME|DIR", NULL, "Use this root tree in place of the recorded one.",
 	  ROW(TASK, TEXT, jail.rootfs) },
-	{ "allow-missing", "cgroup|audit", NULL,
-	  "Run without cgroup limits where the host has no usable cgroup v2, or without a record of violations where an outer sandbox keeps it. This is never taken from the transcript.",
-	  ROW(JAIL, PASS, jail.pass) },
-	{ "stepjail", "PATH", NULL,
-	  "The stepjail to start; without this, the one beside this program, else the one in PATH.",
-	  ROW(JAIL, TEXT, jail.stepjail) },
+	HOST_OPTS(struct replay_options),
 	CONFINE_OPT(struct replay_options),
 	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
 	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
@@ -67,7 +62,7 @@ static int read_twice(struct replay *r, const char *path, int fd,
 	if (s == 0 && reading->end == READ_TRANSCRIPT_CHANGED)
 		return err_say(e, EBADMSG,
 			       "%s was changed while it was read: line %" PRIu64
-			       " does not fit: %s",
+			       " is wrong: %s",
 			       path, reading->chain.lines + 1, reading->why.text);
 	return s;
 }
@@ -82,7 +77,9 @@ static int say_end(const struct replay *r, const struct read_transcript *reading
 		show_note(r->show, text_string(&line));
 	}
 	if (r->pending)
-		show_note(r->show, "the last step's end is not recorded: not run again");
+		show_note(
+			r->show,
+			"the end of the last step is not recorded, so it was not run again");
 	text_clear(&line);
 	text_count(&line, r->steps, "step");
 	text_puts(&line, " run again: ");
@@ -131,7 +128,7 @@ const struct command command_replay = {
 	.operand = "FILE",
 	.summary = "Run a transcript's code again, in fresh jails, and say what differs.",
 	.about =
-		"FILE is a transcript of solve or repl, which is checked first, as verify does it. Then its steps are run again, with the recorded options and in the same order, with the same sessions, rollbacks and branches. No model is asked.\n\n"
+		"FILE is a transcript of solve or repl, which is checked first, as verify does it. Then its steps are run again, with the recorded options and in the same order, with the same sessions, rollbacks and branches. No model is asked. --allow-missing is not taken from the transcript.\n\n"
 		"Compared are each step's verdict, state, exit status, signal and violation, every byte that it printed, and the root tree. Times, memory and ids are not compared. Output that holds times, pids, addresses or the order of a set differs by nature.\n\n"
 		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. Steps that a person interrupted, or that the end of the task's time cut off, are not run again.",
 	.exits = exits,

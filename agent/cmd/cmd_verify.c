@@ -65,7 +65,7 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	if (other)
 		text_puts(
 			&words,
-			", which is not the digest that was given: it is another run, or was made anew");
+			", which is not the digest that was given: this is another run, or all lines were made anew");
 	escape_line(&line, text_string(&words), words.length);
 	text_puts(&line, "\n");
 	r = stop_print(stop, &line, e);

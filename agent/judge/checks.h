@@ -133,12 +133,10 @@ void checks_ending(const struct verdict_facts *f, struct text *out);
 		  "model's code cannot read it. May be given again.",                    \
 		  OPT_ROW(JUDGING, LIST, type, checks.files),                            \
 		  .with = CHECKS_COMMANDS },                                             \
-	{                                                                                \
-		"check-time", "TIME", "30s",                                             \
-			"End a check after this much time, which counts in "             \
-			"--wall-time; it has refused then.",                             \
-			OPT_ROW(JUDGING, TIME, type, checks.time_ms),                    \
-			.min = 100, .max = HOUR_MS, .with = CHECKS_COMMANDS              \
-	}
+		OPT_NUMBER("check-time", "TIME", "30s",                                  \
+			   "End a check after this much time, which counts in "          \
+			   "--wall-time; it has refused then.",                          \
+			   100, HOUR_MS, OPT_ROW(JUDGING, TIME, type, checks.time_ms),   \
+			   .with = CHECKS_COMMANDS)
 
 #endif

@@ -47,7 +47,7 @@ static const char *take_word(const char *at, struct text *word, const char **why
 		} else if (c == '"') {
 			at = take_double(at, word);
 		} else if (c == '\\') {
-			*why = "nothing follows the backslash at its end";
+			*why = "it ends with a backslash";
 			if (*at && *at != '\n')
 				text_add(word, at, 1);
 			at = *at ? at + 1 : NULL;
@@ -74,7 +74,7 @@ int split_words(const char *line, struct split *w, const char *what, struct err 
 				       SPLIT_WORDS_MAX);
 		w->words[w->count++] = memory_string(text_string(&word));
 	}
-	return w->count ? 0 : err_say(e, EINVAL, "%s: there is no word in it", what);
+	return w->count ? 0 : err_say(e, EINVAL, "%s: it is empty", what);
 }
 
 void split_free(struct split *w)

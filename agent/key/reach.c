@@ -88,13 +88,14 @@ static int check_server(CURLU *parts, const char *url, struct reach *to, struct 
 			"--base-url: '%.200s' is not an address such as https://api.openai.com/v1",
 			url);
 	if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)
-		return err_say(e, EINVAL,
-			       "--base-url: '%s' is not spoken; only http and https",
-			       scheme);
+		return err_say(
+			e, EINVAL,
+			"--base-url: '%s' is not supported; only http and https are",
+			scheme);
 	if (user)
 		return err_say(
 			e, EINVAL,
-			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
+			"--base-url: the address must not hold a user or password; give the key by environment or --key-file");
 	*to = (struct reach){ .https = scheme[4] == 's', .here = is_here(host) };
 	return 0;
 }

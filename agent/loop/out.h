@@ -50,13 +50,10 @@ struct out_options {
 		  ".git/config.",                                                        \
 		  OPT_ROW(TASK, FLAG, type, out.hidden),                                 \
 		  .with = { "out" } },                                                   \
-	{                                                                                \
-		"out-limit", "SIZE", "256M", "Copy at most this many bytes of files.",   \
-			OPT_ROW(TASK, SIZE, type, out.limit_bytes),                      \
-			.min = 1, .max = (uint64_t)1 << 50, .with = {                    \
-				"out"                                                    \
-			}                                                                \
-	}
+		OPT_NUMBER(                                                              \
+			"out-limit", "SIZE", "256M",                                     \
+			"Copy at most this many bytes of files.", 1, (uint64_t)1 << 50,  \
+			OPT_ROW(TASK, SIZE, type, out.limit_bytes), .with = { "out" })
 
 struct out {
 	struct folder folder; /* its fd is -1 without --out */

@@ -27,7 +27,7 @@ static int check(const struct model *m, bool colon, struct err *e)
 	if (m->provider->dialect && colon)
 		return err_say(
 			e, EINVAL,
-			"--model: nothing follows '%s'; the model's name goes to --model-name",
+			"--model: write '%s' alone; the model's name goes to --model-name",
 			name);
 	if (m->provider->dialect)
 		return 0;
@@ -36,7 +36,7 @@ static int check(const struct model *m, bool colon, struct err *e)
 	if (m->plan->base_url || m->plan->key_file)
 		return err_say(
 			e, EINVAL,
-			"%s: belongs to a model on a server, and '%s' is none: leave it out",
+			"%s: is for a model on a server, and '%s' is not on one: leave it out",
 			m->plan->base_url ? "--base-url" : "--key-file", name);
 	return 0;
 }

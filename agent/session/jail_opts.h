@@ -115,6 +115,20 @@ void jail_binds_free(struct jail_binds *b);
 			 "Bytes of pictures, tables and other things that a step may "   \
 			 "show beside its output; 0 for none.")
 
+/* the same, of replay as well */
+#define HOST_OPTS(type)                                                                  \
+	{ "allow-missing", "cgroup|audit", NULL,                                         \
+	  "Run without cgroup limits where the host has no usable cgroup "               \
+	  "v2, or without a record of violations where an outer sandbox "                \
+	  "keeps it.",                                                                   \
+	  OPT_ROW(JAIL, PASS, type, jail.pass) },                                        \
+	{                                                                                \
+		"stepjail", "PATH", NULL,                                                \
+			"The stepjail to start; without this, the one beside this "      \
+			"program, else the one in PATH.",                                \
+			OPT_ROW(JAIL, TEXT, type, jail.stepjail)                         \
+	}
+
 /* rows of a command's table, for a struct with a struct jail_options named jail */
 #define JAIL_OPTS(type)                                                                  \
 	{ "file", "PATH", NULL,                                                          \
@@ -122,38 +136,21 @@ void jail_binds_free(struct jail_binds *b);
 	  "A pipe, or - for stdin, is read to its end first, and is a "                  \
 	  "file in /work. May be given up to 256 times.",                                \
 	  OPT_COMMON(TASK, LIST, type, jail.files) },                                    \
-		{ "file-limit",                                                          \
-		  "SIZE",                                                                \
-		  "256M",                                                                \
-		  "Refuse a --file that is a pipe and holds more than this.",            \
-		  OPT_ROW(TASK, SIZE, type, jail.file_limit_bytes),                      \
-		  .min = 1,                                                              \
-		  .max = (uint64_t)1 << 50,                                              \
-		  .with = { "file" } },                                                  \
-		{ "step-time",                                                           \
-		  "TIME",                                                                \
-		  "60s",                                                                 \
-		  "Interrupt a step after this much time; kill it 2 seconds "            \
-		  "later.",                                                              \
-		  OPT_COMMON(LIMITS, TIME, type, jail.step_ms),                          \
-		  .min = 100,                                                            \
-		  .max = 24 * HOUR_MS },                                                 \
+		OPT_NUMBER("file-limit", "SIZE", "256M",                                 \
+			   "Refuse a --file that is a pipe and holds more than this.",   \
+			   1, (uint64_t)1 << 50,                                         \
+			   OPT_ROW(TASK, SIZE, type, jail.file_limit_bytes),             \
+			   .with = { "file" }),                                          \
+		OPT_NUMBER("step-time", "TIME", "60s",                                   \
+			   "Interrupt a step after this much time; kill it 2 "           \
+			   "seconds later.",                                             \
+			   100, 24 * HOUR_MS,                                            \
+			   OPT_COMMON(LIMITS, TIME, type, jail.step_ms)),                \
 		{ "rootfs", "NAME|DIR", "core",                                          \
 		  "Root tree: the name of a shipped tree (core; data has numpy, "        \
 		  "pandas and matplotlib), or a folder with a '/' in its path.",         \
 		  OPT_COMMON(TASK, TEXT, type, jail.rootfs) },                           \
-		PASS_OPTS(type, jail.pass),                                              \
-		{ "allow-missing", "cgroup|audit", NULL,                                 \
-		  "Run without cgroup limits where the host has no usable cgroup "       \
-		  "v2, or without a record of violations where an outer sandbox "        \
-		  "keeps it.",                                                           \
-		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
-	{                                                                                \
-		"stepjail", "PATH", NULL,                                                \
-			"The stepjail to start; without this, the one beside this "      \
-			"program, else the one in PATH.",                                \
-			OPT_ROW(JAIL, TEXT, type, jail.stepjail)                         \
-	}
+		PASS_OPTS(type, jail.pass), HOST_OPTS(type)
 
 /* a row for a struct with a field named transcript */
 #define TRANSCRIPT_OPT(type)                                                             \

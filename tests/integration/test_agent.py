@@ -24,8 +24,8 @@ from mock_model import MockModel  # noqa: E402
 class Options(AgentCase):
     def test_refusals(self):
         rows = [
-            ([], "give a command"),
-            (["dance"], "'dance' is no command"),
+            ([], "no command is given"),
+            (["dance"], "'dance' is not a command"),
             (["solve"], "the TASK is missing"),
             (["replay", "--help=all"], "--help=all: no such option"),
             (["solve", "x"], "--model is missing: give --model scripted:FILE"),
@@ -40,7 +40,7 @@ class Options(AgentCase):
             (["solve", "x", "--file", CSV, "--file", CSV], "two files are called penguins.csv"),
             (["solve", "x", "--model", f"scripted:{SCRIPT}", "--stepjail", "/no/such"],
              "--stepjail: /no/such"),
-            (["eval", "x"], "'eval' is no command"),
+            (["eval", "x"], "'eval' is not a command"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
@@ -54,7 +54,7 @@ class Options(AgentCase):
             status, out, err = self.run_agent(*args)
             self.assertEqual((status, err), (0, ""), args)
             self.assertTrue(out)
-        self.assertIn("\n  125 ", self.run_agent("--help")[1])
+        self.assertIn("COMMAND --help ends with", self.run_agent("--help")[1])
 
     def test_help_in_groups(self):
         for command, common, rest in (("solve", "--model-name", "--retry-wait"),
@@ -115,7 +115,7 @@ class Options(AgentCase):
             status, out, _ = self.run_agent("solve", QUESTION, "--file", CSV, option, "--model",
                                             f"scripted:{SCRIPT}", "--stepjail", self.fake)
             self.assertEqual(out.startswith("{"), printed, out)
-        self.one_line(self.run_agent("solve", "x", "--json=1")[2], "'1' is neither yes nor no")
+        self.one_line(self.run_agent("solve", "x", "--json=1")[2], "'1' is not one of --json[=no|yes]")
 
     def test_man_page_is_clean(self):
         if not shutil.which("groff"):
@@ -207,7 +207,7 @@ class Scripted(AgentCase):
     def test_script_too_short(self):
         status, out, err = self.solve("--model", self.script(fence("print(1)")))
         self.assertEqual(status, 4)
-        self.one_line(err, "ends after 1 turns")
+        self.one_line(err, "ends before turn 2")
 
     def test_transcript(self):
         path = self.path("t.jsonl")

@@ -182,7 +182,7 @@ class Tests(WaysCase):
         self.assertEqual(p.returncode, 0, out)
         rows = out.decode().replace("\r\n", "\n").split("\n")
         rows = rows[rows.index("What the tests printed:") + 1:
-                    rows.index("Mend your files, then answer again.")]
+                    rows.index("Correct your files, then answer again.")]
         self.assertGreater(len(rows), 3)
         for row in rows:
             self.assertTrue(row.startswith("| ") and len(row) <= 40, row)

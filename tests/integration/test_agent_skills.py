@@ -55,13 +55,13 @@ class Saved(SkillsCase):
             self.assertEqual(got, status, out + err)
             self.assertIn(words, out + err)
         # a transcript may be a stranger's, and name any folder
-        replay(125, f"the task had the functions in {self.dir}, which is a folder, which a "
-                    "transcript cannot choose; give it with --skills")
+        replay(125, f"the task had the functions in the folder {self.dir}, and a transcript may "
+                    "not choose one; give it by --skills")
         replay(0, "nothing differs", "--skills", self.dir)
         self.put("index.jsonl", "an earlier edition's, and no module\n")
         replay(0, "nothing differs", "--skills", self.dir)
         self.put("other.py", "")
-        replay(1, "not the functions that they were: their sha256 was", "--skills", self.dir)
+        replay(1, "the functions have changed: their sha256 was", "--skills", self.dir)
         os.unlink(self.file("other.py"))
         self.put("double.py", DOUBLE.replace("[x, x]", "[x, x, x]"))
         replay(1, "1 step run again: 2 differences", "--skills", self.dir)
@@ -228,8 +228,8 @@ class Cheats(SkillsCase):
             ("# coding: no_such\n" + good, "SyntaxError"),
             ("def NAME(:\n", "SyntaxError"),
             ("(" * 5000, "Error"),
-            ("", "no text"),
-            ("# \ud7ff\0\n" + good, "no text"),
+            ("", "not UTF-8 text"),
+            ("# \ud7ff\0\n" + good, "not UTF-8 text"),
             (good + "#" * 70000, "larger than 64 KiB"),
             (F, line),
         ])
