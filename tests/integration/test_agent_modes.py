@@ -32,7 +32,7 @@ class Options(WaysCase):
         model = ["--model", self.script("x")]
         tests = self.path("test_add.py", TESTS)
         rows = [
-            (["--mode", "dance"], "none of codeact, react, program, tests"),
+            (["--mode", "dance"], "not one of --mode codeact|react|program|tests"),
             (["--mode", "tests"], "needs --tests"),
             (["--mode", "react", "--tests", tests], "--tests belongs to --mode tests, not to react"),
             (["--tests", tests], "--tests belongs to"),
@@ -42,13 +42,13 @@ class Options(WaysCase):
             (["--mode", "tests", "--tests", tests, "--tests", self.path("a.json", "[]")],
              "two kinds"),
             (["--mode", "tests", "--tests", tests, "--stateless"], "--stateless"),
-            (["--check-time", "3s"], "--check-time: has no effect without --check-answer, "),
-            (["--check-file", tests], "--check-file: has no effect without --check-answer, "),
+            (["--check-time", "3s"], "--check-time: has no effect without --check-answer or "),
+            (["--check-file", tests], "--check-file: has no effect without --check-answer or "),
             (["--file-limit", "3M"], "--file-limit: has no effect without --file"),
             (["--out-limit", "3M"], "--out-limit: has no effect without --out"),
             (["--seed", "3"], "--seed: has no effect without --deterministic"),
-            (["--base-url", "http://localhost"], "--base-url: belongs to a model on a server"),
-            (["--key-file", tests], "--key-file: belongs to a model on a server"),
+            (["--base-url", "http://localhost"], "--base-url: is for a model on a server"),
+            (["--key-file", tests], "--key-file: is for a model on a server"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
@@ -58,8 +58,8 @@ class Options(WaysCase):
                 self.one_line(err, words)
 
     def test_tests_that_cannot_judge(self):
-        rows = [("import unittest\n", "no test to pass"),
-                (TESTS.replace("    def", "    @unittest.skip('no')\n    def"), "no test to pass"),
+        rows = [("import unittest\n", "no test that must pass"),
+                (TESTS.replace("    def", "    @unittest.skip('no')\n    def"), "no test that must pass"),
                 ("def broken(:\n", "line 1"),
                 ("import pytest\n\ndef test_a():\n    pass\n", "--rootfs data"),
                 ("def test_a():\n    pass\n", "--rootfs data")]

@@ -134,7 +134,7 @@ class Demo(ReplayCase):
             (one,) = [e for e in events if e["event"] == "session"]
             one["root_sha256"] = "0" * 64
         self.rewrite(change)
-        self.assertIn("the root tree is another one: its sha256 was 0000",
+        self.assertIn("the root tree differs: its sha256 was 0000",
                       self.replay(status=DIFFERS))
 
 
@@ -210,7 +210,7 @@ class Structure(ReplayCase):
         self.run_steps(code)
         self.replay()
         self.edit_code(1, "'X'", "'Y'")
-        self.assertIn("differs behind what is kept", self.replay(status=DIFFERS))
+        self.assertIn("differs after the part that is kept", self.replay(status=DIFFERS))
 
     def test_hostile_output_is_escaped(self):
         self.run_steps(r"print('\x1b[2Jold\u202e')")

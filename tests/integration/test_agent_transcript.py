@@ -126,7 +126,7 @@ class Written(TranscriptCase):
         env = {k: v for k, v in self.env().items() if k not in ("HOME", "XDG_STATE_HOME")}
         status, _, err = self.solve("--model", self.script("Done."), env=env)
         self.assertEqual(status, 125)
-        self.one_line(err, "no HOME", "--transcript FILE", "--transcript none")
+        self.one_line(err, "HOME is not set", "--transcript FILE", "--transcript none")
         status, _, err = self.solve("--model", self.script("Done."),
                                     env={**env, "HOME": "/proc/nowhere"})
         self.assertEqual(status, 125)
