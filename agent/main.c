@@ -41,11 +41,9 @@ static void usage(struct text *out)
 		  "stepjail-agent - let a model solve a task with Python in a jail\n\n"
 		  "Usage:\n");
 	options_commands(commands, out);
-	text_puts(
-		out,
-		"  stepjail-agent COMMAND --help [all]\n"
-		"  stepjail-agent --version | --help | --man\n\n"
-		"COMMAND --help ends with the command's exit statuses.\n");
+	text_puts(out, "  stepjail-agent COMMAND --help [all]\n"
+		       "  stepjail-agent --version | --help | --man\n\n"
+		       "COMMAND --help ends with the command's exit statuses.\n");
 }
 
 /* the command that the first words name; @words gets how many they are */

@@ -114,7 +114,7 @@ void clip_digest(const struct clip *c, char hex[DIGEST_HEX])
 }
 
 /* Of the line in which faulthandler lists every module with machine code, 253 in the tree
- * data, only how many these are. @goes_on: the stream does, behind this text; @went_on: it
+ * data, keep the number alone. @goes_on: the stream does, behind this text; @went_on: it
  * did, before it */
 static void shorten_modules(struct text *t, bool goes_on, bool went_on)
 {
