@@ -104,7 +104,7 @@ WALLS_C := $(wildcard jail/walls/*.c jail/walls/*/*.c) $(patsubst %,jail/base/%.
 $(B)/rootfs/core.key: $(wildcard rootfs/*/* init/*.h jail/*/*.h jail/walls/*/*.h) $(SHARED_C) $(WALLS_C) $(GENERATED) | $(B)/packages
 	rootfs/trees/build core $(B)
 data: $(B)/rootfs/data.key ## build the root tree data: numpy, pandas, scikit-learn and others
-$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/trees/data.py rootfs/python/ctypes_util.py rootfs/python/backend_agg.py rootfs/python/scipy_workers.py rootfs/python/scipy_locks.py
+$(B)/rootfs/data.key: $(B)/rootfs/core.key rootfs/trees/data.manifest rootfs/trees/data.py rootfs/python/ctypes_util.py rootfs/python/backend_agg.py rootfs/python/scipy_workers.py rootfs/python/scipy_locks.py rootfs/python/parquet.py
 	rootfs/trees/build data $(B)
 
 ## ---- use
@@ -131,7 +131,7 @@ install: all rootfs $(B)/stepjail-agent.1 $(B)/stepjail.apparmor ## to PREFIX, /
 	install -m 644 $(B)/stepjail.apparmor $(DESTDIR)$(PREFIX)/share/stepjail/apparmor
 	install -m 644 init/serve_wire.h init/wire.h $(DESTDIR)$(PREFIX)/include/stepjail
 	for f in README.md LICENSE {jail,agent,rootfs}/README.md; do install -m 644 $$f $(DESTDIR)$(PREFIX)/share/doc/stepjail/$$f; done
-	for t in core data; do [ -e $(B)/rootfs/$$t.key ] || continue; \
+	for t in $$(basename -s .key $(B)/rootfs/*.key); do \
 	rm -rf $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/$$t; \
 	cp -a --no-preserve=ownership $(B)/rootfs/$$t{,.sha256,.sha256.sum} $(DESTDIR)$(PREFIX)/lib/stepjail/rootfs/ || exit; done
 uninstall: ## remove what install puts there

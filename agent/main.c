@@ -26,28 +26,13 @@ static const struct command *const commands[] = { &command_solve,
 						  &command_check,
 						  NULL };
 
+/* of all commands, behind their own */
 static const struct exit_row exits[] = {
-	{ 0,
-	  "solve: the model gave an answer. repl: every step that came to an end came to a good one. verify, transcripts show: the transcript is whole. replay: nothing differs." },
-	{ 1,
-	  "repl: that of the last step that failed, as for 124 and more; see there. verify, transcripts show: the transcript was changed. replay: something differs." },
-	{ 2,
-	  "verify, transcripts show: the transcript fits as far as it goes, and its end line is missing. replay: so it is, and in what there is nothing differs." },
-	{ 3,
-	  "solve: the steps, or another limit of the task, are used up and there is no answer, or none that stands." },
-	{ 4,
-	  "solve: the model failed: unreachable, refused, or what it sent makes no sense." },
-	{ 5,
-	  "solve: --check-prompt let something not pass that was to be sent to the model, and it was not sent." },
-	{ 6,
-	  "solve: the model gave an answer, but not all files of --out could be written there. repl: the same of a session in which no step failed." },
-	{ 124, "solve: the wall time is used up and there is no answer." },
-	{ 125,
-	  "A failure of the agent or the jail itself: a bad option, a file that cannot be read, a jail that does not start, stdout closed." },
-	{ 129, "Ended by SIGHUP; the jail was ended too." },
-	{ 130, "Ended by SIGINT (Ctrl-C); the jail was ended too." },
-	{ 143, "Ended by SIGTERM; the jail was ended too." },
-	{ 0, NULL },
+	{ "125",
+	  "The agent or the jail failed: a wrong option, a file that cannot be read, a jail that does not start, stdout closed." },
+	{ "128+N",
+	  "Signal N ended the agent and its jails: 129 for SIGHUP, 130 for SIGINT (Ctrl-C), 143 for SIGTERM." },
+	{ NULL, NULL },
 };
 
 static void usage(struct text *out)
@@ -58,8 +43,7 @@ static void usage(struct text *out)
 	options_commands(commands, out);
 	text_puts(out, "  stepjail-agent COMMAND --help [all]\n"
 		       "  stepjail-agent --version | --help | --man\n\n"
-		       "Exit status:\n");
-	options_exits(exits, out);
+		       "COMMAND --help ends with the command's exit statuses.\n");
 }
 
 /* the command that the first words name; @words gets how many they are */
@@ -108,9 +92,8 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	if (cmd)
 		return run_command(cmd, argv + words, stop, e);
 	if (!first)
-		return err_say(
-			e, EINVAL,
-			"give a command: solve, repl, verify, replay, transcripts list, transcripts show, transcripts prune or check; see stepjail-agent --help");
+		return err_say(e, EINVAL,
+			       "no command is given: see stepjail-agent --help");
 	if (strcmp(first, "--version") == 0)
 		text_puts(&out, "stepjail-agent " AGENT_VERSION "\n");
 	else if (strcmp(first, "--man") == 0)
@@ -121,10 +104,9 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	else if (strcmp(first, "help") == 0 && find(argv + 1, &words))
 		options_help(find(argv + 1, &words), exits, OPT_HELP_COMMON, &out);
 	else
-		return err_say(
-			e, EINVAL,
-			"'%.80s' is no command; give solve, repl, verify, replay, transcripts list, transcripts show, transcripts prune or check, or see stepjail-agent --help",
-			strcmp(first, "help") == 0 ? argv[1] : first);
+		return err_say(e, EINVAL,
+			       "'%.80s' is not a command: see stepjail-agent --help",
+			       strcmp(first, "help") == 0 ? argv[1] : first);
 	return stop_print(stop, &out, e);
 }
 

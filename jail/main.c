@@ -31,7 +31,7 @@ static const struct {
 	{ "check", "say what this host has and lacks for a jail", command_check, true },
 	{ "explain", "print the plan that the options make, as a policy file",
 	  command_explain, false },
-	{ "escape", "run the shipped attacks in jails; 0 only if all are held",
+	{ "escape", "run the shipped attacks in jails; exit status 0 if all are held",
 	  shipped_escape, false },
 	{ "help", "print this, or a command's options", command_help, false },
 	{ "version", "print the version", command_version, false },

@@ -50,12 +50,11 @@ static int say_place(const struct chain *c, const char *line, struct err *why)
 		number = strtoull(line + sizeof(begin) - 1, NULL, 10);
 	if (number && number != c->lines + 1)
 		return err_say(why, EBADMSG,
-			       "it was made as line %" PRIu64
-			       ": lines before it were taken out, added or moved",
+			       "it says that it is line %" PRIu64
+			       ": lines before it were removed, added or moved",
 			       number);
-	return err_say(
-		why, EBADMSG,
-		"it does not follow the line before it, which is another one than it was made behind");
+	return err_say(why, EBADMSG,
+		       "the line before it is not the one behind which it was written");
 }
 
 int chain_check(struct chain *c, const char *line, size_t length, struct err *why)
@@ -65,12 +64,11 @@ int chain_check(struct chain *c, const char *line, size_t length, struct err *wh
 	char digest[DIGEST_HEX], seal[SEAL_BYTES + 1];
 
 	if (!body || memcmp(line + body, SEAL, sizeof(SEAL) - 1) != 0)
-		return err_say(why, EBADMSG, "it does not end in a digest");
+		return err_say(why, EBADMSG, "it does not end with its SHA-256");
 	digest_bytes(line, body, digest);
 	(void)snprintf(seal, sizeof(seal), SEAL "%s" SEAL_END, digest);
 	if (memcmp(line + body, seal, SEAL_BYTES) != 0)
-		return err_say(why, EBADMSG,
-			       "it was changed: its digest is of other bytes");
+		return err_say(why, EBADMSG, "it was altered: SHA-256 mismatch");
 	chain_head(c, &head);
 	if (length < head.length || memcmp(line, text_string(&head), head.length) != 0)
 		return say_place(c, line, why);

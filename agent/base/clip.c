@@ -107,16 +107,40 @@ void clip_digest(const struct clip *c, char hex[DIGEST_HEX])
 	digest_hex(&sum, hex);
 }
 
+/* Of the line in which faulthandler lists every module with machine code, 253 in the tree
+ * data, keep the number alone. @goes_on: the stream does, behind this text; @went_on: it
+ * did, before it */
+static void shorten_modules(struct text *t, bool goes_on, bool went_on)
+{
+	static const char begin[] = "\nExtension modules: ";
+	char *at = t->bytes ? strstr(t->bytes, begin) : NULL;
+	char *list = at ? at + sizeof(begin) - 1 : went_on ? t->bytes : NULL;
+	char *end = list ? strchrnul(list, '\n') : NULL;
+	char *total = list ? strstr(list, " (total: ") : NULL;
+
+	if (list && at && goes_on && !*end)
+		total = end;
+	if (!total || total > end || total < list + 3)
+		return;
+	memcpy(list, "...", 3);
+	memmove(list + 3, total, t->length - (size_t)(total - t->bytes) + 1);
+	t->length -= (size_t)(total - list - 3);
+}
+
 void clip_show(const struct clip *c, const char *prefix, struct text *out)
 {
 	cleanup_text struct text head = { 0 };
 	cleanup_text struct text tail = { 0 };
 	uint64_t cut = clip_take(c, &head, &tail);
+	size_t kept = head.length + tail.length;
 
+	shorten_modules(&head, cut, false);
+	shorten_modules(&tail, false, true);
 	escape_lines(out, prefix, text_string(&head), head.length);
 	if (!cut)
 		return;
-	text_printf(out, "[%" PRIu64 " bytes are not shown here]\n", cut);
+	text_printf(out, "[%" PRIu64 " bytes are not shown here]\n",
+		    cut + kept - head.length - tail.length);
 	escape_lines(out, prefix, text_string(&tail), tail.length);
 }
 

@@ -57,7 +57,8 @@ void clip_digest(const struct clip *c, char hex[DIGEST_HEX]);
 /**
  * clip_show() - Add the stream in lines behind a prefix, see escape_lines()
  *
- * The line that says how much was left out has no prefix: it is the agent's own.
+ * The line that says how much was left out has no prefix: it is the agent's own. Of
+ * faulthandler's list of modules there is only their number.
  */
 void clip_show(const struct clip *c, const char *prefix, struct text *out);
 

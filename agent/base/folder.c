@@ -28,7 +28,7 @@ static int check_empty(const char *path, const char *option, struct err *e)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			r = err_say(
 				e, ENOTEMPTY,
-				"%s: %s is not empty, and nothing in it would be written over; give a new folder",
+				"%s: %s is not empty, and no file in it would be overwritten; give a new folder",
 				option, path);
 	(void)closedir(dir);
 	return r;
@@ -46,7 +46,7 @@ int folder_open(struct folder *f, const char *path, const char *option, bool fre
 	if (f->fd < 0 && (errno == ENOTDIR || errno == ELOOP))
 		return err_say(
 			e, ENOTDIR,
-			"%s: %s is there, and is no folder (a link is not followed)",
+			"%s: %s exists, and is not a folder (links are not followed)",
 			option, path);
 	if (f->fd < 0 || faccessat(f->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return err_set(e, errno, "%s: %s", option, path);

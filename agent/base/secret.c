@@ -38,7 +38,7 @@ void *secret_new(size_t bytes, struct err *e)
 	}
 	if (madvise(pages, bytes, MADV_DONTDUMP) < 0 ||
 	    madvise(pages, bytes, MADV_WIPEONFORK) < 0) {
-		(void)err_set(e, errno, "a secret cannot be kept out of dumps: madvise");
+		(void)err_set(e, errno, "keep the key out of core dumps: madvise");
 		(void)munmap(pages, bytes);
 		return NULL;
 	}

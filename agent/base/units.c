@@ -109,9 +109,9 @@ int units_parse_money(const char *text, uint64_t *pico)
 	return *pico ? 0 : -EINVAL;
 }
 
-const char *units_say_count(uint64_t count, char *out, size_t size)
+const char *units_say_count(uint64_t n, char *out, size_t size)
 {
-	(void)snprintf(out, size, "%" PRIu64, count);
+	(void)snprintf(out, size, "%" PRIu64, n);
 	return out;
 }
 
@@ -136,8 +136,13 @@ const char *units_say_size(uint64_t bytes, char *out, size_t size)
 
 const char *units_say_money(uint64_t pico, char *out, size_t size)
 {
-	(void)snprintf(out, size, "$%" PRIu64 ".%04" PRIu64, pico / DOLLAR,
-		       pico % DOLLAR / 100000000);
+	/* a hundredth of a cent, and all digits of what is less than a cent */
+	int digits = 12, most = pico >= DOLLAR / 100 ? 4 : 12;
+	uint64_t rest = pico % DOLLAR;
+
+	for (; digits > most || (digits > 4 && rest % 10 == 0); digits--)
+		rest /= 10;
+	(void)snprintf(out, size, "$%" PRIu64 ".%0*" PRIu64, pico / DOLLAR, digits, rest);
 	return out;
 }
 

@@ -47,8 +47,8 @@ int units_parse_size(const char *text, uint64_t *bytes);
  */
 int units_parse_money(const char *text, uint64_t *pico);
 
-/** units_say_count() - Write the number alone */
-const char *units_say_count(uint64_t count, char *out, size_t size);
+/** units_say_count() - Write a number */
+const char *units_say_count(uint64_t n, char *out, size_t size);
 
 /** units_say_size() - Write "900 bytes", "64 KiB", "1.5 MiB" */
 const char *units_say_size(uint64_t bytes, char *out, size_t size);

@@ -131,11 +131,13 @@ int budget_make(const struct budget_options *o, const char *model_name, struct b
 	for (enum budget_kind kind = 0; kind < BUDGET_KINDS; kind++)
 		b->limit[kind] = o->limit[kind] ? o->limit[kind] : BUDGET_NONE;
 	if (o->limit[BUDGET_COST_PICO] && !o->prices)
-		return err_say(e, EINVAL,
-			       "--total-cost: what do tokens cost? give --prices FILE");
+		return err_say(
+			e, EINVAL,
+			"--total-cost: the price of tokens is not known; give --prices FILE");
 	if (o->prices && !model_name)
-		return err_say(e, EINVAL,
-			       "--prices: of which model? give --model-name NAME");
+		return err_say(
+			e, EINVAL,
+			"--prices: the model's name is not known; give --model-name NAME");
 	return o->prices ? prices_load(o->prices, model_name, &b->price, e) : 0;
 }
 
@@ -222,11 +224,12 @@ void budget_words(const struct budget *b, enum budget_kind kind, struct text *ou
 	uint64_t left = kind == BUDGET_WALL_MS ? 0 : budget_left(b, kind);
 	char words[64];
 
-	text_printf(out, "the %s used up (%s %s)", kinds[kind].what, kinds[kind].option,
+	text_printf(out, "the %s used up (%s %s", kinds[kind].what, kinds[kind].option,
 		    kinds[kind].say(b->limit[kind], words, sizeof(words)));
 	if (left)
-		text_printf(out, " but for %s, too little for another request,",
+		text_printf(out, "; %s left, too little for another request",
 			    kinds[kind].say(left, words, sizeof(words)));
+	text_puts(out, ")");
 }
 
 void budget_tell(const struct budget *b, struct text *out)

@@ -123,54 +123,36 @@ cJSON *budget_json(const struct budget *b);
 
 /* rows of a command's table, for a struct with a struct budget_options named budget */
 #define BUDGET_OPTS(type)                                                                \
-	{ "steps",                                                                       \
-	  "N",                                                                           \
-	  "10",                                                                          \
-	  "How many steps the model has.",                                               \
-	  OPT_COMMON(LIMITS, COUNT, type, budget.limit[BUDGET_STEPS]),                   \
-	  .min = 1,                                                                      \
-	  .max = 1000 },                                                                 \
-		{ "wall-time",                                                           \
-		  "TIME",                                                                \
-		  "10m",                                                                 \
-		  "Longest time for the whole task.",                                    \
-		  OPT_COMMON(LIMITS, TIME, type, budget.limit[BUDGET_WALL_MS]),          \
-		  .min = 100,                                                            \
-		  .max = 24 * HOUR_MS },                                                 \
-		{ "total-cpu-time",                                                      \
-		  "TIME",                                                                \
-		  NULL,                                                                  \
-		  "Processor time of all steps together.",                               \
-		  OPT_ROW(LIMITS, TIME, type, budget.limit[BUDGET_CPU_MS]),              \
-		  .min = 100,                                                            \
-		  .max = 24 * HOUR_MS },                                                 \
-		{ "total-output",                                                        \
-		  "SIZE",                                                                \
-		  NULL,                                                                  \
-		  "How much all steps together may print.",                              \
-		  OPT_ROW(LIMITS, SIZE, type, budget.limit[BUDGET_OUTPUT_BYTES]),        \
-		  .min = 1,                                                              \
-		  .max = UINT64_MAX / 2 },                                               \
-		{ "total-tokens",                                                        \
-		  "N",                                                                   \
-		  NULL,                                                                  \
-		  "Tokens of all requests and replies together, as the server tells "    \
-		  "them; where it tells none, as judged by bytes.",                      \
-		  OPT_ROW(LIMITS, COUNT, type, budget.limit[BUDGET_TOKENS]),             \
-		  .min = 1,                                                              \
-		  .max = 1000000000000 },                                                \
-		{ "total-cost",                                                          \
-		  "DOLLARS",                                                             \
-		  NULL,                                                                  \
-		  "What the tokens of a task may cost; needs --prices.",                 \
-		  OPT_COMMON(LIMITS, MONEY, type, budget.limit[BUDGET_COST_PICO]),       \
-		  .max = UINT64_MAX },                                                   \
+	OPT_NUMBER("steps", "NUMBER", "10", "Steps that the model may take.", 1, 1000,   \
+		   OPT_COMMON(LIMITS, COUNT, type, budget.limit[BUDGET_STEPS])),         \
+		OPT_NUMBER(                                                              \
+			"wall-time", "TIME", "10m",                                      \
+			"End the task after this much time.", 100, 24 * HOUR_MS,         \
+			OPT_COMMON(LIMITS, TIME, type, budget.limit[BUDGET_WALL_MS])),   \
+		OPT_NUMBER("total-cpu-time", "TIME", NULL,                               \
+			   "CPU time of all steps together.", 100, 24 * HOUR_MS,         \
+			   OPT_ROW(LIMITS, TIME, type, budget.limit[BUDGET_CPU_MS])),    \
+		OPT_NUMBER(                                                              \
+			"total-output", "SIZE", NULL,                                    \
+			"Bytes that all steps together may print.", 1, UINT64_MAX / 2,   \
+			OPT_ROW(LIMITS, SIZE, type, budget.limit[BUDGET_OUTPUT_BYTES])), \
+		OPT_NUMBER("total-tokens", "NUMBER", NULL,                               \
+			   "Tokens of all requests and replies together, as "            \
+			   "the server counts them; where it does not, they "            \
+			   "are estimated from bytes.",                                  \
+			   1, 1000000000000,                                             \
+			   OPT_ROW(LIMITS, COUNT, type, budget.limit[BUDGET_TOKENS])),   \
+		OPT_NUMBER("total-cost", "DOLLARS", NULL,                                \
+			   "Dollars that all requests may cost; needs --prices.", 0,     \
+			   UINT64_MAX,                                                   \
+			   OPT_COMMON(LIMITS, MONEY, type,                               \
+				      budget.limit[BUDGET_COST_PICO])),                  \
 	{                                                                                \
 		"prices", "FILE", NULL,                                                  \
-			"Prices of models, a JSON object: {\"MODEL\": {\"input\": 2.5, " \
-			"\"output\": 10}}, dollars for a million tokens; \"*\" is any "  \
-			"other model. \"cached\" and \"cache_write\" price tokens of "   \
-			"a server's cache; without them these cost what input does.",    \
+			"A JSON file of prices, in dollars for a million tokens: "       \
+			"{\"MODEL\": {\"input\": 2.5, \"output\": 10}}; \"*\" stands "   \
+			"for any other model. \"cached\" and \"cache_write\" are for "   \
+			"tokens of a server's cache, which else cost what input does.",  \
 			OPT_COMMON(LIMITS, TEXT, type, budget.prices)                    \
 	}
 

@@ -20,6 +20,10 @@ static const char *const headings[OPT_GROUPS] = {
 	[OPT_GROUP_REPEAT] = "Runs that repeat", [OPT_GROUP_PLAIN] = "Options",
 };
 
+static const struct exit_row done[] = { { "0", "Done." }, { NULL, NULL } };
+
+#define HELP_LINES "  An option with [=no|yes] means yes where no value is given.\n"
+
 /* the next row of a group from @o on; NULL for none */
 static const struct opt *next_of(const struct opt *o, enum opt_group group, bool all)
 {
@@ -57,16 +61,23 @@ static void wrap(struct text *out, const char *words, size_t indent)
 	text_puts(out, "\n");
 }
 
+void options_value(const struct opt *o, struct text *out)
+{
+	for (size_t i = 0; o->kind == OPT_CHOICE && o->choices[i]; i++)
+		text_printf(out, "%s%s", i ? "|" : " ", o->choices[i]);
+	if (o->kind == OPT_FLAG)
+		text_puts(out, "[=no|yes]");
+	else if (o->arg)
+		text_printf(out, "%s%s", o->arg[0] == '[' ? "" : " ", o->arg);
+}
+
 static void help_option(const struct opt *o, struct text *out)
 {
 	cleanup_text struct text head = { 0 };
 	cleanup_text struct text words = { 0 };
 
 	text_printf(&head, "  --%s", o->name);
-	for (size_t i = 0; o->kind == OPT_CHOICE && o->choices[i]; i++)
-		text_printf(&head, "%s%s", i ? "|" : " ", o->choices[i]);
-	if (o->arg)
-		text_printf(&head, " %s", o->arg);
+	options_value(o, &head);
 	text_add(out, text_string(&head), head.length);
 	text_puts(&words, o->help);
 	if (o->preset)
@@ -112,6 +123,14 @@ static void help(const struct command *cmd, bool all, struct text *out)
 	}
 }
 
+static void add_exits(const struct command *cmd, const struct exit_row *exits,
+		      struct text *out)
+{
+	text_puts(out, "\nExit status:\n");
+	options_exits(cmd->exits ? cmd->exits : done, out);
+	options_exits(exits, out);
+}
+
 void options_help(const struct command *cmd, const struct exit_row *exits,
 		  enum opt_help how, struct text *out)
 {
@@ -120,15 +139,11 @@ void options_help(const struct command *cmd, const struct exit_row *exits,
 	synopsis(cmd, out);
 	text_puts(out, "\n");
 	help(cmd, all, out);
-	if (!all) {
-		text_printf(out, "\nstepjail-agent %s --help all lists the rest.\n",
+	text_puts(out, "\nHelp:\n" HELP_LINES);
+	if (!all)
+		text_printf(out, "  stepjail-agent %s --help all has every option.\n",
 			    cmd->name);
-		return;
-	}
-	text_printf(out, "\nHelp:\n  %-*s%s\n\n", HELP_INDENT - 2, "--help [all]",
-		    "Show this text; all: with every option.");
-	text_puts(out, "Exit status:\n");
-	options_exits(exits, out);
+	add_exits(cmd, exits, out);
 }
 
 void options_commands(const struct command *const *cmds, struct text *out)
@@ -142,9 +157,9 @@ void options_commands(const struct command *const *cmds, struct text *out)
 
 void options_exits(const struct exit_row *exits, struct text *out)
 {
-	for (; exits->meaning; exits++) {
-		text_printf(out, "  %-5d", exits->status);
-		wrap(out, exits->meaning, 7);
+	for (; exits->status; exits++) {
+		text_printf(out, "  %-7s", exits->status);
+		wrap(out, exits->meaning, 9);
 	}
 }
 
@@ -167,12 +182,27 @@ static void roff_add(struct text *out, const struct text *lines)
 	text_puts(out, ".fi\n");
 }
 
+/* what stands behind the commands */
+static const struct {
+	const char *title, *lines;
+} sections[] = {
+	{ "EXIT STATUS",
+	  "Each COMMAND section above ends with the exit statuses of that command.\n" },
+	{ "EXAMPLES",
+	  "Ask a model on a server about a file:\n  export ANTHROPIC_API_KEY=...\n  stepjail-agent solve 'Which month had the most rain?' \\\n      --file weather.csv --model anthropic --model-name NAME\n\nThe same with pandas, and with pictures copied to the folder results:\n  stepjail-agent solve 'Plot the rain of each month.' --rootfs data \\\n      --file weather.csv --out results --model anthropic --model-name NAME\n\nLet cases decide whether the answer is right, with a model on this host:\n  stepjail-agent solve 'Write roman.py.' --mode tests --tests roman.jsonl \\\n      --model ollama --model-name NAME\n\nWork at a prompt; run a script, each statement a step:\n  stepjail-agent repl\n  stepjail-agent repl < script.py\n\nSee what ran, and run it again:\n  stepjail-agent transcripts list\n  stepjail-agent transcripts show NAME\n  stepjail-agent replay NAME\n" },
+	{ "FILES",
+	  "$XDG_STATE_HOME/stepjail/transcripts, ~/.local/state/stepjail/transcripts\n  Transcripts of solve and repl, where --transcript names no other file.\n  FILE.shown beside a transcript FILE holds what its steps have shown.\n$XDG_STATE_HOME/stepjail/history, ~/.local/state/stepjail/history\n  Lines that were typed in repl.\n/etc/stepjail/defaults, ~/.config/stepjail/defaults\n  Options for all jails, those of the agent included: see stepjail(1).\n" },
+	{ "ENVIRONMENT",
+	  "STEPJAIL_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY\n  The API key: the first for any server, the others for openai and anthropic.\nhttps_proxy, http_proxy, all_proxy, no_proxy\n  Proxies on the way to the model's server, as for curl(1).\nXDG_STATE_HOME, HOME\n  Where transcripts and the history of lines are.\nTMPDIR\n  Where the bytes of a --file that is a pipe are kept, in a file without a name.\nPATH\n  Where stepjail is looked for, if it is not beside stepjail-agent.\nNO_COLOR, TERM\n  There is no colour where NO_COLOR is set, or TERM is dumb.\nNo variable is passed on to a jail.\n" },
+};
+
 void options_man(const struct command *const *cmds, const struct exit_row *exits,
 		 struct text *out)
 {
 	cleanup_text struct text lines = { 0 };
 
 	options_commands(cmds, &lines);
+	text_puts(&lines, HELP_LINES);
 	text_puts(out,
 		  ".TH STEPJAIL\\-AGENT 1\n.SH NAME\n"
 		  "stepjail\\-agent \\- let a model solve a task with Python in a jail\n"
@@ -181,12 +211,15 @@ void options_man(const struct command *const *cmds, const struct exit_row *exits
 	for (size_t i = 0; cmds[i]; i++) {
 		text_clear(&lines);
 		help(cmds[i], true, &lines);
+		add_exits(cmds[i], exits, &lines);
 		text_printf(out, ".SH COMMAND %s\n", cmds[i]->name);
 		roff_add(out, &lines);
 	}
-	text_clear(&lines);
-	options_exits(exits, &lines);
-	text_puts(out, ".SH EXIT STATUS\n");
-	roff_add(out, &lines);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		text_clear(&lines);
+		text_puts(&lines, sections[i].lines);
+		text_printf(out, ".SH %s\n", sections[i].title);
+		roff_add(out, &lines);
+	}
 	text_puts(out, ".SH SEE ALSO\n.BR stepjail (1)\n");
 }

@@ -41,19 +41,27 @@ static int set_number(const struct opt *o, const char *value, void *at, struct e
 	return 0;
 }
 
+/* @value: NULL where there is none */
+static int refuse(const struct opt *o, const char *value, struct err *e)
+{
+	cleanup_text struct text wanted = { 0 };
+
+	options_value(o, &wanted);
+	return value ? err_say(e, EINVAL, "--%s: '%.80s' is not one of --%s%s%s", o->name,
+			       value, o->name, text_string(&wanted),
+			       o->hint ? o->hint : "")
+		     : err_say(e, EINVAL, "--%s: needs a value: --%s%s", o->name, o->name,
+			       text_string(&wanted));
+}
+
 static int set_choice(const struct opt *o, const char *value, void *at, struct err *e)
 {
-	cleanup_text struct text all = { 0 };
-
-	for (size_t i = 0; o->choices[i]; i++) {
+	for (size_t i = 0; o->choices[i]; i++)
 		if (strcmp(o->choices[i], value) == 0) {
 			*(uint64_t *)at = i;
 			return 0;
 		}
-		text_printf(&all, "%s%s", i ? ", " : "", o->choices[i]);
-	}
-	return err_say(e, EINVAL, "--%s: '%s' is none of %s%s", o->name, value,
-		       text_string(&all), o->hint ? o->hint : "");
+	return refuse(o, value, e);
 }
 
 _Static_assert(2 * OPT_ROWS_MAX <= OPT_LIST_MAX, "each OPT_PASS is given once");
@@ -64,8 +72,8 @@ static int set(const struct opt *o, const char *value, void *at, struct err *e)
 
 	switch (o->kind) {
 	case OPT_FLAG:
-		*(bool *)at = true;
-		return 0;
+		*(bool *)at = strcmp(value, "yes") == 0;
+		return *(bool *)at || strcmp(value, "no") == 0 ? 0 : refuse(o, value, e);
 	case OPT_TEXT:
 		memcpy(at, &value, sizeof(value));
 		return 0;
@@ -94,6 +102,13 @@ static const struct opt *find(const struct command *cmd, const char *name, size_
 	return NULL;
 }
 
+/* a word behind an option that may stand alone, which belongs to it */
+static bool is_answer(const char *word)
+{
+	return strcmp(word, "yes") == 0 || strcmp(word, "no") == 0 ||
+	       strcmp(word, "auto") == 0 || strcmp(word, "warm") == 0;
+}
+
 /* one "--name", "--name=value" or "--name value"; returns how many arguments it took */
 static int take_option(const struct command *cmd, char *const *argv, void *into,
 		       bool *given, struct err *e)
@@ -111,15 +126,13 @@ static int take_option(const struct command *cmd, char *const *argv, void *into,
 		return err_say(e, EINVAL, "--%s: given twice", o->name);
 	given[o - cmd->opts] = true;
 
-	if (o->kind == OPT_FLAG && equals)
-		return err_say(e, EINVAL, "--%s: takes no value", o->name);
-
 	/* one that may stand alone means yes */
-	bool alone = o->kind == OPT_FLAG || (o->kind == OPT_PASS && !o->arg);
+	bool alone = !equals && (o->kind == OPT_FLAG || (o->arg && o->arg[0] == '[')) &&
+		     !(argv[1] && is_answer(argv[1]));
 	const char *value = equals ? equals + 1 : alone ? "yes" : argv[1];
 
 	if (!value || !*value)
-		return err_say(e, EINVAL, "--%s: needs a value: %s", o->name, o->arg);
+		return refuse(o, NULL, e);
 	if (!equals && strncmp(value, "--", 2) == 0)
 		return err_say(
 			e, EINVAL,
@@ -143,11 +156,7 @@ static int check_company(const struct command *cmd, const struct opt *o,
 
 		if (other && given[other - cmd->opts])
 			return 0;
-		text_printf(&all, "%s--%s",
-			    i == 0        ? ""
-			    : with[i + 1] ? ", "
-					  : " or ",
-			    with[i]);
+		text_printf(&all, "%s--%s", i ? " or " : "", with[i]);
 	}
 	return with[0] ? err_say(e, EINVAL, "--%s: has no effect without %s", o->name,
 				 text_string(&all))
@@ -204,16 +213,11 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
 			if (took < 0)
 				return took;
 			i += (size_t)took;
-		} else if (!cmd->operand) {
-			return err_say(
-				e, EINVAL,
-				"%s: '%.80s' is one operand too many; it takes none",
-				cmd->name, arg);
-		} else if (*operand) {
-			return err_say(
-				e, EINVAL,
-				"%s: '%.80s' is one operand too many; it takes one %s (put it in quotes)",
-				cmd->name, arg, cmd->operand);
+		} else if (!cmd->operand || *operand) {
+			return err_say(e, EINVAL,
+				       "%s: '%.80s' is one operand too many; it takes %s",
+				       cmd->name, arg,
+				       cmd->operand ? "one, in quotes" : "none");
 		} else {
 			*operand = arg;
 			i++;

@@ -21,7 +21,7 @@
 #define OPT_ROWS_MAX 100
 
 enum opt_kind {
-	OPT_FLAG,   /* bool: given or not */
+	OPT_FLAG,   /* bool: yes or no, and yes where it stands alone */
 	OPT_TEXT,   /* const char *: anything but nothing */
 	OPT_COUNT,  /* uint64_t: min to max */
 	OPT_TIME,   /* uint64_t: milliseconds, min to max */
@@ -29,7 +29,7 @@ enum opt_kind {
 	OPT_MONEY,  /* uint64_t: dollars times 10^12, more than none; max */
 	OPT_CHOICE, /* uint64_t: index into choices */
 	OPT_LIST,   /* struct opt_list: may be given more than once */
-	OPT_PASS, /* struct opt_list: "--name", "value" for stepjail; yes, without arg */
+	OPT_PASS,   /* struct opt_list: "name", "value", which are for stepjail */
 };
 
 /* headings of help and man page, in this order; 0 is none */
@@ -54,8 +54,10 @@ struct opt_list {
 };
 
 struct opt {
-	const char *name;   /* without the dashes */
-	const char *arg;    /* what help calls the value; NULL for flags and choices */
+	const char *name; /* without the dashes */
+	/* what help calls the value; NULL for flags and choices. One that begins with "["
+	 * may be left out, and is yes then */
+	const char *arg;
 	const char *preset; /* the value where none is given; NULL for none */
 	const char *help;   /* one sentence */
 	enum opt_kind kind;
@@ -75,13 +77,20 @@ struct opt {
 #define OPT_COMMON(group_, kind_, type, field)                                           \
 	.common = true, OPT_ROW(group_, kind_, type, field)
 
+/* a row whose number has bounds; behind them, OPT_ROW or OPT_COMMON and further fields */
+#define OPT_NUMBER(name_, arg_, preset_, help_, min_, max_, ...)                         \
+	{                                                                                \
+		.name = name_, .arg = arg_, .preset = preset_, .help = help_,            \
+		.min = min_, .max = max_, __VA_ARGS__                                    \
+	}
+
 /* below every table of rows: options_parse() keeps a mark for each of them */
 #define OPT_ROWS_FIT(table)                                                              \
 	_Static_assert(sizeof(table) / sizeof((table)[0]) <= OPT_ROWS_MAX,               \
 		       "raise OPT_ROWS_MAX")
 
 struct exit_row {
-	int status;
+	const char *status; /* NULL behind the last row */
 	const char *meaning;
 };
 
@@ -91,7 +100,8 @@ struct command {
 	const char *summary;    /* one line */
 	const char *about;      /* paragraphs for help and man page, parted by "\n\n" */
 	const struct opt *opts; /* ends with a row without a name */
-	size_t opts_bytes;      /* size of the struct that they fill */
+	const struct exit_row *exits; /* its own; NULL where there is only success */
+	size_t opts_bytes;            /* size of the struct that they fill */
 	/* an exit status, or -errno with *e filled; options and operand are checked */
 	int (*run)(const void *options, const char *operand, struct stop *stop,
 		   struct err *e);
@@ -115,6 +125,7 @@ int options_parse(const struct command *cmd, char *const *argv, void *into,
  *
  * Of a command with many options it has the first paragraph of what it does, its common
  * options, and where the rest is; with OPT_HELP_ALL, or where options are few, all of it.
+ * Its own exit statuses are followed by @exits, which all commands have.
  */
 void options_help(const struct command *cmd, const struct exit_row *exits,
 		  enum opt_help how, struct text *out);
@@ -128,5 +139,8 @@ void options_man(const struct command *const *cmds, const struct exit_row *exits
 
 /** options_exits() - Add what each exit status means, as --help shows it */
 void options_exits(const struct exit_row *exits, struct text *out);
+
+/** options_value() - Add what help calls an option's value, as in " SIZE" or "[=no|yes]" */
+void options_value(const struct opt *o, struct text *out);
 
 #endif

@@ -21,7 +21,7 @@ struct check_options {
 
 static const struct opt opts[] = {
 	{ "base-url", "URL", NULL,
-	  "As for solve with this server; without it, as with a scripted model.",
+	  "Show the model client for this server as well, as solve would start it.",
 	  ROW(MODEL, TEXT, base_url) },
 	CONFINE_OPT(struct check_options),
 	{ .name = NULL },
@@ -72,10 +72,10 @@ const struct command command_check = {
 	.name = "check",
 	.summary = "Show what the agent itself is confined to on this host, as JSON.",
 	.about =
-		"Before the first byte of a model or a jail comes in, the agent gives up what it does not need any more. It executes nothing, starts no process, traces and signals nobody but the stepjails it has, has no capability, dumps no core, and has no network: no socket can be made, of no kind. With a scripted model it can open no file, either. repl can read files, for :put, but none below /proc, /sys and /dev, and make new ones below the folder that it was started in, for :get. solve --skills DIR can make files in DIR, name and remove them.\n\n"
-		"A model's server is asked by a process beside, the model client, which alone reads the key and has the network. It was forked before, and is given the bodies of requests; address, path and headers are fixed. It can open the certificates and, for a host that is a name, what name resolution reads, and connect by TCP to the server's port alone (and a proxy's, and 53 for long answers of DNS). It makes and signals no process. What confines it is in client, null without --base-url.\n\n"
-		"Files and ports take Landlock, ports that of Linux 6.7. What this kernel lacks is in not_enforced; with --require-confinement it is a failure, exit status 125, here as in the other commands.\n\n"
-		"stepjail is started by a process beside, which was forked before and knows no key, and no other command to run than stepjail with the arguments that were fixed then: of a session, of each check, and of a trial of functions to be saved.",
+		"Before the agent hears the first byte of a model or a jail, it gives up all rights that it no longer needs. It can execute no program, start no process and make no socket; it can trace nothing, and signal only its stepjails; it has no capability and dumps no core. With a scripted model it can open no file. With repl it can read files for :put, but none below /proc, /sys and /dev, and make new ones for :get, below the folder that it was started in. With solve --skills DIR it can make, rename and remove files in DIR.\n\n"
+		"Another process, the model client, talks to the model's server. It alone has the key and the network. The agent gives it the bodies of requests; address, path and headers are fixed when it starts. It can open the certificates and, where the server is a name, the files of name resolution. It can connect by TCP to the server's port only (and to a proxy's, and to 53 for long answers of DNS). It can start and signal no process. What confines it is shown as client, which is null without --base-url.\n\n"
+		"Landlock confines files and ports; ports need Linux 6.7. What this kernel lacks is listed in not_enforced. With --require-confinement it is an error (exit status 125), here as in the other commands.\n\n"
+		"A third process, the broker, starts stepjail. It has no key, and knows only command lines that were fixed when it started: of a session, of each check, and of a trial of functions to be saved.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct check_options),
 	.run = check_run,

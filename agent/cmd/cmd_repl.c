@@ -34,9 +34,9 @@ static const struct opt opts[] = {
 	OUT_OPTS(struct repl_options),
 	TRANSCRIPT_OPT(struct repl_options),
 	CONFINE_OPT(struct repl_options),
-	{ "no-history", NULL, NULL, "Neither read nor write a history of lines.",
+	{ "no-history", NULL, NULL, "Neither read nor write the history of typed lines.",
 	  ROW(RESULTS, FLAG, no_history) },
-	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
+	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
 	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
@@ -222,6 +222,15 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 	return end_transcript(r, collect(r, s, e), e);
 }
 
+static const struct exit_row exits[] = {
+	{ "0", "No step failed; or a person was at the prompt." },
+	{ "1", "A script: the last step that failed raised an exception." },
+	{ "N", "A script: the last step that failed ended with exit status N." },
+	{ "6", "No step failed, but not all files of --out could be written." },
+	{ "124", "A script: the last step that failed ran longer than --step-time." },
+	{ NULL, NULL },
+};
+
 const struct command command_repl = {
 	.name = "repl",
 	.summary = "A prompt for Python in a jail, or a script on stdin, step by step.",
@@ -232,6 +241,7 @@ const struct command command_repl = {
 		"Lines are edited as in a shell; those of earlier times are in $XDG_STATE_HOME/stepjail/history, or ~/.local/state/stepjail/history, unless --no-history is given.\n\n"
 		"Without a terminal stdin is a script: no prompt, statements end where the next one begins, and the exit status is that of the last step that failed: 1 for an exception, the status of an exit, 124 for the time limit, 128+n for signal n.\n\n"
 		"What the code prints goes to stdout and stderr as it comes, control characters escaped. It can look like the agent's own lines, which go to stderr.",
+	.exits = exits,
 	.opts = opts,
 	.opts_bytes = sizeof(struct repl_options),
 	.run = repl_main,

@@ -26,21 +26,16 @@ struct replay_options {
 
 static const struct opt opts[] = {
 	{ "file", "PATH", NULL,
-	  "Take this file for the recorded one of the same name. May be given again.",
+	  "Use this file in place of the recorded one of the same name. May be given again.",
 	  ROW(TASK, LIST, jail.files) },
 	{ "skills", "DIR", NULL,
 	  "The folder of functions that the recorded task had (solve --skills).",
 	  ROW(TASK, TEXT, skills) },
-	{ "rootfs", "NAME", NULL, "Another root tree than the recorded one.",
+	{ "rootfs", "NAME|DIR", NULL, "Use this root tree in place of the recorded one.",
 	  ROW(TASK, TEXT, jail.rootfs) },
-	{ "allow-missing", "PART", NULL,
-	  "Run without a wall that this host lacks (cgroup); see stepjail(1). It is never taken from the transcript.",
-	  ROW(JAIL, PASS, jail.pass) },
-	{ "stepjail", "PATH", NULL,
-	  "Where stepjail is; else beside this program, else in PATH.",
-	  ROW(JAIL, TEXT, jail.stepjail) },
+	HOST_OPTS(struct replay_options),
 	CONFINE_OPT(struct replay_options),
-	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
+	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
 	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
@@ -67,7 +62,7 @@ static int read_twice(struct replay *r, const char *path, int fd,
 	if (s == 0 && reading->end == READ_TRANSCRIPT_CHANGED)
 		return err_say(e, EBADMSG,
 			       "%s was changed while it was read: line %" PRIu64
-			       " does not fit: %s",
+			       " is wrong: %s",
 			       path, reading->chain.lines + 1, reading->why.text);
 	return s;
 }
@@ -82,7 +77,9 @@ static int say_end(const struct replay *r, const struct read_transcript *reading
 		show_note(r->show, text_string(&line));
 	}
 	if (r->pending)
-		show_note(r->show, "the last step's end is not recorded: not run again");
+		show_note(
+			r->show,
+			"the end of the last step is not recorded, so it was not run again");
 	text_clear(&line);
 	text_count(&line, r->steps, "step");
 	text_puts(&line, " run again: ");
@@ -119,14 +116,22 @@ static int replay_run(const void *options, const char *operand, struct stop *sto
 	return s < 0 ? s : say_end(r, &reading, operand, e);
 }
 
+static const struct exit_row exits[] = {
+	{ "0", "Nothing differs." },
+	{ "1", "Something differs." },
+	{ "2", "Nothing differs, but the transcript's end line is missing." },
+	{ NULL, NULL },
+};
+
 const struct command command_replay = {
 	.name = "replay",
 	.operand = "FILE",
 	.summary = "Run a transcript's code again, in fresh jails, and say what differs.",
 	.about =
-		"FILE is a transcript of solve or repl. It is checked first, as by verify; no model is asked. Its steps are run in the same order, with the same options: in one session, or in new ones where one was lost or reset; rollbacks and branches are done again.\n\n"
-		"Compared are each step's verdict, state, exit status, signal and violation, and every byte of what it printed; and the root tree. Times, memory and ids are not. What the code itself prints of times, pids, addresses or a set's order differs by nature.\n\n"
-		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A folder of functions (solve --skills) is given by --skills; that it is not what it was is a difference. A step that somebody interrupted, or that the time of the whole task ended, is not run again.",
+		"FILE is a transcript of solve or repl, which is checked first, as verify does it. Then its steps are run again, with the recorded options and in the same order, with the same sessions, rollbacks and branches. No model is asked. --allow-missing is not taken from the transcript.\n\n"
+		"Compared are each step's verdict, state, exit status, signal and violation, every byte that it printed, and the root tree. Times, memory and ids are not compared. Output that holds times, pids, addresses or the order of a set differs by nature.\n\n"
+		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. Steps that a person interrupted, or that the end of the task's time cut off, are not run again.",
+	.exits = exits,
 	.opts = opts,
 	.opts_bytes = sizeof(struct replay_options),
 	.run = replay_run,

@@ -19,53 +19,52 @@
 
 static const struct opt opts[] = {
 	{ "model", "MODEL", NULL,
-	  "Who writes the code: scripted:FILE (turns from a file, nobody is asked); openai (any server that speaks chat completions), and ollama, llamacpp or vllm, which are the same with a base URL on this host; anthropic (any that speaks its messages).",
+	  "Who writes the code: openai, anthropic, ollama, llamacpp or vllm, which say how a server is spoken to and where it usually is (openai is right for each server of chat completions; give --base-url); or scripted:FILE, replies from a file, with no model.",
 	  COMMON(MODEL, TEXT, model) },
-	{ "model-name", "NAME", NULL, "Which of the server's models.",
+	{ "model-name", "NAME", NULL, "The model's name on the server.",
 	  COMMON(MODEL, TEXT, plan.model_name) },
 	{ "code-in", NULL, "text",
-	  "How code comes: text (in fences or tags) or tools (calls of a tool python).",
+	  "Take code from the text of replies (in fences or tags), or from calls of a tool named python.",
 	  COMMON(MODEL, CHOICE, code_in), .choices = { "text", "tools" } },
 	{ "base-url", "URL", NULL,
-	  "The server, up to and without /chat/completions or /messages; else that of --model, such as https://api.openai.com/v1.",
+	  "The server's address, without /chat/completions or /messages at its end, such as https://api.openai.com/v1. Each --model has its own default.",
 	  COMMON(MODEL, TEXT, plan.base_url) },
 	{ "key-file", "FILE", NULL,
-	  "Read the API key from a file, not from STEPJAIL_API_KEY or, with openai, OPENAI_API_KEY, with anthropic, ANTHROPIC_API_KEY.",
+	  "Read the API key from this file. Without it the key is in STEPJAIL_API_KEY, or OPENAI_API_KEY with openai, ANTHROPIC_API_KEY with anthropic.",
 	  COMMON(MODEL, TEXT, plan.key_file) },
 	{ "model-time", "TIME", "2m",
-	  "Longest silence of a server that is to answer, or is answering.",
+	  "Give a request up when the server has sent nothing for this long.",
 	  ROW(MODEL, TIME, plan.request_ms), .min = 100, .max = HOUR_MS },
-	{ "retries", "N", "4",
-	  "How often to ask again after 408, 429, 5xx, a failed connection, or an answer that broke off.",
+	{ "retries", "NUMBER", "4",
+	  "How often to repeat a request that failed: no connection, 408, 429, 5xx, or an answer that broke off.",
 	  ROW(MODEL, COUNT, plan.retries), .min = 0, .max = 1000 },
 	{ "retry-wait", "TIME", "500ms",
-	  "The first wait before that; it doubles up to 40 times as much.",
+	  "Wait this long before the first retry, and twice as long before each next one, up to 40 times as long.",
 	  ROW(MODEL, TIME, plan.retry_wait_ms), .min = 1, .max = HOUR_MS },
 	{ "context", "TOKENS", NULL,
-	  "What the model can hold: old observations are left out when that is near.",
+	  "Size of the model's context window; when it is nearly full, old observations are left out.",
 	  ROW(MODEL, COUNT, context_tokens), .min = 1000, .max = 1000000000 },
-	{ "reply-tokens", "N", NULL,
-	  "Longest reply to ask for; else the server's own limit, and 8192 of anthropic.",
+	{ "reply-tokens", "NUMBER", NULL,
+	  "The longest reply to ask for; without this the server decides (with anthropic, it is 8192).",
 	  ROW(MODEL, COUNT, reply_tokens), .min = 1, .max = 1000000000 },
 	BUDGET_OPTS(struct solve_options),
 	{ "stateless", NULL, NULL,
-	  "Run each step in a fresh jail: nothing is kept, and the model is told so.",
+	  "Run each step in a fresh jail; nothing is kept from step to step.",
 	  ROW(JAIL, FLAG, stateless) },
 	MODE_OPTS(struct solve_options),
 	JAIL_OPTS(struct solve_options),
 	CHECKS_OPTS(struct solve_options),
 	{ "skills", "DIR", NULL,
-	  "The Python modules in this folder can be imported from the package skills; the model may save functions, which are kept there if their doctests pass in a fresh jail.",
+	  "Let the code import the modules in this folder (from skills.NAME import NAME), and keep in it the functions that the model saves and whose doctests pass in a fresh jail.",
 	  ROW(TASK, TEXT, skills) },
 	OUT_OPTS(struct solve_options),
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
-	  "Print one JSON object at the end, and nothing else, on stdout; progress goes to stderr.",
+	  "Print one JSON object on stdout and nothing else; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
-	{ "quiet", NULL, NULL, "Show no progress: the answer alone.",
-	  COMMON(RESULTS, FLAG, quiet) },
-	{ "color", NULL, "auto", "Colour; auto is on a terminal without NO_COLOR.",
+	{ "quiet", NULL, NULL, "Print only the answer.", COMMON(RESULTS, FLAG, quiet) },
+	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
 	  ROW(RESULTS, CHOICE, color), .choices = { "auto", "always", "never" } },
 	{ .name = NULL },
 };
@@ -175,19 +174,31 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 	return solve_finish(s, loop_run(&s->loop, e), e);
 }
 
+static const struct exit_row exits[] = {
+	{ "0", "The model gave an answer." },
+	{ "3", "No answer: the steps, or another limit of the task, are used up." },
+	{ "4",
+	  "No answer: the model failed. It could not be reached, it refused, or its reply made no sense." },
+	{ "5", "No answer: --check-prompt refused what was to be sent to the model." },
+	{ "6", "An answer, but not all files of --out could be written." },
+	{ "124", "No answer: --wall-time is used up." },
+	{ NULL, NULL },
+};
+
 const struct command command_solve = {
 	.name = "solve",
 	.operand = "TASK",
 	.summary = "Let a model solve a task by writing Python that runs in a jail.",
 	.about =
-		"A model is given the task and told of the files. The code it writes is run in a jail, step by step in one interpreter; what it printed and how it ended is told to the model, until it replies without code: that is the answer.\n\n"
-		"A script for --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply; right behind it, lines 'expect: TEXT' name what the message that is answered must hold, 'finish: length' marks the reply as cut off, and 'call: python' makes it a call of that tool with the text as arguments; all further lines are the reply. Lines beginning with # before the first turn are comments.\n\n"
-		"--mode is the way of working. program: each program runs in a fresh jail, and the answer is the whole stdout of the last one that ended with status 0, never the model's own words. tests: the model writes files, and its answer stands when --tests pass with them in a jail that it has never been in. Tests for unittest or pytest share a process with the solution, and one that is written to change the test runner passes them. Plain cases, a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\", are compared where the solution has never been.\n\n"
-		"Code is taken from ```python fences, <execute_python> tags, or a fence without a word where there is neither; several blocks are run as one step, in order. With --code-in tools, code is taken from calls of the tool python alone.\n\n" SHOWN_ABOUT
+		"The model is given the task, and the names and first lines of the files. Its code runs in a jail, step by step in one interpreter; after each step it is told what the code printed and how it ended. A reply without code is the answer.\n\n"
+		"The FILE of --model scripted:FILE is UTF-8 text. A line '--- turn' begins a reply, and the lines behind it are its text. Directly behind '--- turn' there may be lines 'expect: TEXT', which the message that is answered must contain; 'finish: length', which marks the reply as cut off; and 'call: python', which makes the text the arguments of a call of that tool. Lines before the first turn that begin with # are comments.\n\n"
+		"With --mode program, each program runs in a fresh jail; the answer is all that the last one with exit status 0 printed to stdout, never the model's own words. With --mode tests, the model writes files; its answer counts when the tests pass with these files in a fresh jail. Tests for unittest or pytest share a process with the solution, so a solution that is written to change the test runner passes them. Plain cases are compared in a jail where the solution has never been. They are a list of objects like {\"call\": \"module.function\", \"args\": [1], \"kwargs\": {}, \"returns\": 2}, or with \"raises\": \"ValueError\".\n\n"
+		"Code is taken from ```python fences and <execute_python> tags; where a reply has neither, from fences without a word. Several blocks are run as one step, in order. With --code-in tools, code is taken only from calls of the tool python.\n\n" SHOWN_ABOUT
 		"\n\n"
-		"A check (--check-answer, --check-reply, --check-prompt) is a command line of words as in a shell, quotes and all, but nothing is expanded and no shell is there. It runs in a fresh jail with the root tree, limits and files of the steps, and is given what it looks at on stdin. Exit status 0 alone lets that pass: a check that crashes, takes too long or hits a limit refuses, too, and one that cannot be started ends the task (125).\n\n"
-		"With --skills DIR, the folder DIR is in the jail, read-only, as the package skills: from skills.NAME import NAME. The model is told of the last 32 modules, and may leave functions in /work/skills_new/NAME.py: imports, constants, one function and private helpers. After an answer each is tried in a fresh jail, and kept as DIR/NAME.py where it has doctest examples that say what comes of them, and all of them hold. A file that is there is never written over.\n\n"
-		"What a task may cost has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. What is left of them is told to the model after each step. Without steps, CPU time or room for output it has one reply to answer in; the others end the task.",
+		"A check (--check-answer, --check-reply, --check-prompt) is a command line: words and quotes as in a shell, but nothing is expanded, and there is no shell. It runs in a fresh jail with the root tree, limits and files of the steps, and reads from stdin what it is to check. Only exit status 0 lets that pass: a check that crashes, takes too long or hits a limit has refused. A check that cannot be started ends the task with status 125.\n\n"
+		"With --skills DIR, the code can import DIR's modules: from skills.NAME import NAME. The model is told of the 32 that were changed last. It may write functions to /work/skills_new/NAME.py: imports, constants, one function, and helpers whose names begin with _. After an answer each is tried in a fresh jail, and kept as DIR/NAME.py if it has doctest examples and all of them hold. No file is overwritten.\n\n"
+		"A task has six limits: --steps, --wall-time, --total-cpu-time, --total-output, --total-tokens, --total-cost. After each step the model is told what is left of them. When steps, CPU time or output are used up, it has one more reply to answer in; the other limits end the task at once.",
+	.exits = exits,
 	.opts = opts,
 	.opts_bytes = sizeof(struct solve_options),
 	.run = solve_run,

@@ -110,7 +110,7 @@ const struct command command_transcripts_list = {
 	.name = "transcripts list",
 	.summary = "List the transcripts that runs have left, the last one first.",
 	.about =
-		"Those in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts: when each was written last, its name, command, outcome, steps, size with all that its steps showed, and the first words of the task. unfinished: its run was killed or is still going on. changed: see stepjail-agent verify.",
+		"The files in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts: when each was last written, its name, command, outcome, steps, size with all that its steps showed, and the beginning of the task. The outcome unfinished means that the run was killed or is still going on; changed means that a line was altered, which stepjail-agent verify names.",
 	.opts = list_opts,
 	.opts_bytes = sizeof(struct list_options),
 	.run = list_run,
@@ -145,7 +145,8 @@ const struct command command_transcripts_show = {
 	.operand = "FILE",
 	.summary = "Show what happened in a run, step by step.",
 	.about =
-		"FILE is a transcript: its path, or its name in the list. Shown are the task, the beginning of each step's code and of all that it printed, verdicts, and the answer; what a model or a jail said is marked and escaped, as when the run went on. The last line and the exit status say how it reads, as those of verify. Lines behind one that was changed are not shown.",
+		"FILE is a transcript: its path, or its name in the list. Shown are the task, the beginning of each step's code and output, verdicts, and the answer. What a model or a jail said is marked and escaped, as it was during the run. The last line and the exit status say whether the transcript is whole, as those of verify do. Lines behind a changed one are not shown.",
+	.exits = verify_exits,
 	.opts = &(const struct opt){ .name = NULL },
 	.run = show_run,
 };
@@ -161,12 +162,13 @@ struct prune_options {
 
 static const struct opt prune_opts[] = {
 	{ "older-than", "TIME", NULL,
-	  "Those that were written last before that time: 30d.",
+	  "Remove those that were last written this long ago or longer, such as 30d.",
 	  ROW(PLAIN, TIME, older_ms), .min = 1, .max = 36500 * DAY_MS },
-	{ "keep", "N", NULL, "All but the last N.", ROW(PLAIN, COUNT, keep), .min = 1,
-	  .max = 1000000000 },
+	{ "keep", "NUMBER", NULL,
+	  "Remove all but the newest ones, so many as NUMBER says.",
+	  ROW(PLAIN, COUNT, keep), .min = 1, .max = 1000000000 },
 	{ "max-bytes", "SIZE", NULL,
-	  "All but the last ones that together have at most so many bytes.",
+	  "Remove the oldest, until the others have at most this many bytes together.",
 	  ROW(PLAIN, SIZE, max_bytes), .min = 1, .max = (uint64_t)1 << 50 },
 	{ "dry-run", NULL, NULL, "Say what would be removed, and remove nothing.",
 	  ROW(PLAIN, FLAG, dry) },
@@ -230,7 +232,7 @@ const struct command command_transcripts_prune = {
 	.name = "transcripts prune",
 	.summary = "Remove old transcripts, with all that their steps showed.",
 	.about =
-		"In $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts, and nowhere else: files NAME.jsonl with their folders NAME.jsonl.shown. What any of the options names is removed; without one of them, all but the last 1000, and what makes them more than 1 GiB. One that a run is writing is left. No link is followed.",
+		"This works on files NAME.jsonl in $XDG_STATE_HOME/stepjail/transcripts, or ~/.local/state/stepjail/transcripts, and on their folders NAME.jsonl.shown. A transcript is removed if any of the options says so. Without an option, all but the newest 1000 are removed, and of these the oldest until 1 GiB is left. A transcript that a run is writing is kept. No link is followed.",
 	.opts = prune_opts,
 	.opts_bytes = sizeof(struct prune_options),
 	.run = prune_run,

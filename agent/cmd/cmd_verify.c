@@ -21,7 +21,7 @@ struct verify_options {
 
 static const struct opt opts[] = {
 	{ "digest", "SHA256", NULL,
-	  "What the last line's digest must be, as it was told when the run ended. Without it a file that was made anew from its first changed line on reads as whole.",
+	  "The digest of the last line, which was printed when the run ended. Without it, a file whose lines were all made anew reads as whole.",
 	  ROW(PLAIN, TEXT, digest) },
 	{ .name = NULL },
 };
@@ -65,7 +65,7 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	if (other)
 		text_puts(
 			&words,
-			", which is not the digest that was given: it is another run, or was made anew");
+			", which is not the digest that was given: this is another run, or all lines were made anew");
 	escape_line(&line, text_string(&words), words.length);
 	text_puts(&line, "\n");
 	r = stop_print(stop, &line, e);
@@ -74,15 +74,24 @@ static int verify_run(const void *options, const char *operand, struct stop *sto
 	return other ? READ_TRANSCRIPT_CHANGED : (int)reading.end;
 }
 
+const struct exit_row verify_exits[] = {
+	{ "0", "Whole: no line was changed, and the end line is there." },
+	{ "1", "Changed: a line was altered, added, moved or removed." },
+	{ "2",
+	  "Unfinished: no line was changed, but the end line is missing. The run was killed or is still going on, or lines were cut off at the end." },
+	{ NULL, NULL },
+};
+
 const struct command command_verify = {
 	.name = "verify",
 	.operand = "FILE",
 	.summary =
 		"Check that nothing of a transcript was changed, and that it is whole.",
 	.about =
-		"FILE is a transcript of solve or repl: one JSON object a line, each with its number (line), the digest of the line before it (prev) and its own (sha256), which is that of all bytes of the line before its member sha256. The first line that does not fit is named, with the reason.\n\n"
-		"A run that was killed leaves a transcript that fits as far as it goes and has no end line. That is told apart from a changed one by the exit status; lines cut off at the end on purpose look the same.\n\n"
-		"Whoever can write the file can make all of its lines anew. To notice that, keep the digest that is told at the end of a run in another place, and give it with --digest.",
+		"FILE is a transcript of solve or repl: its path, or its name in the list. Each line is a JSON object with its number (line), the digest of the line before (prev) and its own digest (sha256), which is that of all bytes before this member. The first wrong line is named, with the reason.\n\n"
+		"A run that was killed leaves a transcript without an end line. The exit status tells that apart from a change; lines that somebody cut off at the end look the same.\n\n"
+		"Somebody who can write the file can make all its lines anew. To notice that, keep the digest that is printed at the end of a run in another place, and give it by --digest.",
+	.exits = verify_exits,
 	.opts = opts,
 	.opts_bytes = sizeof(struct verify_options),
 	.run = verify_run,

@@ -18,4 +18,7 @@ extern const struct command command_transcripts_show;
 extern const struct command command_transcripts_prune;
 extern const struct command command_check;
 
+/* of commands that read a transcript */
+extern const struct exit_row verify_exits[];
+
 #endif

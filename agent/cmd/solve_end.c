@@ -75,18 +75,18 @@ static void show_usage(struct solve *s)
 	text_count(&line, u->requests, "request");
 	text_puts(&line, ", ");
 	text_count(&line, u->prompt_tokens, "token");
-	text_puts(&line, " asked");
+	text_puts(&line, " sent");
 	if (u->cached_tokens)
 		text_printf(&line, " (%" PRIu64 " from a cache)", u->cached_tokens);
-	text_printf(&line, ", %" PRIu64 " answered", u->completion_tokens);
+	text_printf(&line, ", %" PRIu64 " received", u->completion_tokens);
 	if (s->budget.priced)
 		text_printf(&line, ", %s",
 			    units_say_money(s->budget.used[BUDGET_COST_PICO], cost,
 					    sizeof(cost)));
 	if (u->judged) {
-		text_puts(&line, " (of ");
+		text_puts(&line, " (the server did not count all tokens of ");
 		text_count(&line, u->judged, "answer");
-		text_puts(&line, " the server did not tell all tokens: judged by bytes)");
+		text_puts(&line, ": estimated from bytes)");
 	}
 	show_note(&s->show, text_string(&line));
 }

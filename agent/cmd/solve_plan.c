@@ -100,11 +100,11 @@ static int open_files(struct solve *s, struct err *e)
 	if (r == 0 && s->stateless && s->o->out.folder)
 		return err_say(
 			e, EINVAL,
-			"--out: with --stateless, and with --mode program, each step has a jail of its own, and none is left at the end: leave one of them out");
+			"--out: with --stateless or --mode program, each step has a jail of its own, and no files are left at the end: leave --out or that option out");
 	if (r == 0 && s->stateless && s->binds.put_count)
 		return err_say(
 			e, EINVAL,
-			"--file: with --stateless, and with --mode program, what comes by a pipe cannot be given to each jail: give a regular file");
+			"--file: with --stateless or --mode program, a pipe cannot be given to each jail: give a regular file");
 	if (r == 0)
 		r = out_open(&s->out, &s->o->out, &s->confined.policy, e);
 	jail_binds_add(&s->binds, &s->out.marker);

@@ -81,11 +81,11 @@ void confine_missing(const struct confine_policy *p, const struct confine_facts 
 	if (!f->files)
 		text_printf(
 			line,
-			"this kernel has no Landlock, so %s is not kept from reading other files, or from other ports",
+			"this kernel has no Landlock: nothing keeps %s from other files and ports",
 			who);
 	else if (!f->ports)
 		text_printf(
 			line,
-			"this kernel's Landlock knows no ports, as Linux 6.7 does, so %s may connect to any",
+			"this kernel's Landlock cannot confine ports (Linux 6.7 can): %s may connect to any port",
 			who);
 }

@@ -32,7 +32,7 @@ def read_cases(files):
         except (ValueError, RecursionError) as problem:
             raise Problem(f"{name}: {problem}")
         if not isinstance(found, list):
-            raise Problem(f"{name}: it is to be a list of cases, "
+            raise Problem(f"{name}: it must be a list of cases, "
                           'as [{"call": "module.function", "args": [1], "returns": 2}]')
         yield from ((name, number, case) for number, case in enumerate(found, 1))
 
@@ -40,15 +40,15 @@ def read_cases(files):
 def look_at_case(case):
     """What is wrong with it, or None."""
     if not isinstance(case, dict) or case.keys() - {"call", "args", "kwargs", "returns", "raises"}:
-        return "it is to be an object of call, args, kwargs, and returns or raises"
+        return "it must be an object of call, args, kwargs, and returns or raises"
     if not isinstance(case.get("call"), str) or not NAME.fullmatch(case["call"]):
-        return '"call" is to be like "module.function"'
+        return '"call" must be like "module.function"'
     if is_known(case["call"].split(".")[0]):
         return f'{case["call"]}: Python has a module of this name itself'
     if type(case.get("args", [])) is not list or type(case.get("kwargs", {})) is not dict:
-        return '"args" is to be a list, and "kwargs" an object'
+        return '"args" must be a list, and "kwargs" an object'
     if ("returns" in case) == ("raises" in case) or type(case.get("raises", "")) is not str:
-        return 'either "returns" with a value or "raises" with a name is to be there, and not both'
+        return 'it must have either "returns" with a value or "raises" with a name'
     return None
 
 
@@ -64,7 +64,7 @@ def look_at_cases(files):
             names.add(case["call"])
             count += 1
     if not count:
-        raise Problem("there is no case in it")
+        raise Problem("it has no case")
     names = sorted(names)
     return {"count": count, "names": names[:40] + ["and others"] * (len(names) > 40)}
 
@@ -77,7 +77,7 @@ def plain(value):
         return {key: plain(one) for key, one in value.items()}
     if value is None or kind in (bool, int, float, str):
         return value
-    raise TypeError(f"a {kind.__name__} is no plain value (None, bool, int, finite float, str, "
+    raise TypeError(f"a {kind.__name__} is not a plain value (None, bool, int, finite float, str, "
                     "lists, tuples, and dicts with strings as keys)")
 
 
@@ -151,4 +151,4 @@ def compare_cases(files):
     case, line = bad[0]
     came = line[:SHOWN].decode(errors="backslashreplace")
     return {"stands": False, "why": f"{len(bad)} of {len(cases)} calls failed. The first: "
-                                    f"{show_call(case)} came to {came}, which is wrong"}
+                                    f"{show_call(case)} gave {came}, which is wrong"}

@@ -28,12 +28,13 @@ void checks_ending(const struct verdict_facts *f, struct text *out)
 	if (f->verdict == VERDICT_EXITED)
 		text_printf(out, "it ended with exit status %d", f->code);
 	else if (f->verdict == VERDICT_SIGNALED)
-		text_printf(out, "it failed itself: ended by signal %d", f->signal);
+		text_printf(out, "the check itself failed: it was ended by signal %d",
+			    f->signal);
 	else if (f->verdict == VERDICT_WALL_TIMEOUT)
-		text_printf(out, "it failed itself: it took longer than %s",
+		text_printf(out, "the check itself failed: it took longer than %s",
 			    units_say_time(f->limit_ms, time, sizeof(time)));
 	else if (f->verdict == VERDICT_VIOLATION && f->syscall[0])
-		text_printf(out, "it failed itself: it made a forbidden call (%s)",
+		text_printf(out, "the check itself failed: it made a forbidden call (%s)",
 			    f->syscall);
 	else
 		text_printf(out, "it failed itself: %s", verdict_name(f->verdict));
@@ -64,7 +65,7 @@ static void add_printed(const struct clip *c, struct text *out)
 	(void)clip_take(c, &head, &tail);
 	add_lines(&head, &theirs);
 	if (tail.length)
-		text_puts(&theirs, "[what is between them is not shown here]\n");
+		text_puts(&theirs, "[the middle is left out]\n");
 	add_lines(&tail, &theirs);
 	escape_turns(out, text_string(&theirs), theirs.length);
 	if (theirs.failed && !out->failed)
@@ -144,9 +145,8 @@ int checks_ask(struct checks *v, enum checks_kind kind, const struct text *input
 
 	if (r != 0)
 		return r;
-	text_printf(words, "%s was looked at by a check, and did not pass: %s. %s",
-		    checks_rows[kind].refused, text_string(&ending),
-		    checks_rows[kind].then);
+	text_printf(words, "%s did not pass a check: %s. %s", checks_rows[kind].refused,
+		    text_string(&ending), checks_rows[kind].then);
 	if (said.length)
 		text_printf(words, " The check printed:\n%.*s", (int)said.length - 1,
 			    text_string(&said));

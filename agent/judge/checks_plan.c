@@ -31,10 +31,8 @@ int split_words(const char *line, struct split *w, const char *what, struct err 
 				      (!quote || (at[1] && strchr("\"\\$`\n", at[1])));
 
 			if (escape && !at[1])
-				return err_say(
-					e, EINVAL,
-					"%s: nothing follows the backslash at its end",
-					what);
+				return err_say(e, EINVAL, "%s: it ends with a backslash",
+					       what);
 			if (!escape && quote && *at == quote)
 				quote = '\0';
 			else if (!escape && !quote && strchr("'\"", *at))
@@ -49,7 +47,7 @@ int split_words(const char *line, struct split *w, const char *what, struct err 
 				       SPLIT_WORDS_MAX);
 		w->words[w->count++] = memory_string(text_string(&word));
 	}
-	return w->count ? 0 : err_say(e, EINVAL, "%s: there is no word in it", what);
+	return w->count ? 0 : err_say(e, EINVAL, "%s: it is empty", what);
 }
 
 void split_free(struct split *w)

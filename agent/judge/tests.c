@@ -147,7 +147,7 @@ static int learn(struct tests *t, const cJSON *verdict, struct err *e)
 		cleanup_text struct text words = { 0 };
 
 		verdict_cause(&t->step.facts, &words);
-		return err_say(e, EPROTO, "--tests: they cannot be looked at: %s",
+		return err_say(e, EPROTO, "--tests: the jail cannot list the tests: %s",
 			       text_string(&words));
 	}
 	cJSON_ArrayForEach(one, json_get(verdict, "names")) if (cJSON_IsString(one))
@@ -246,7 +246,7 @@ static void add_words(const struct tests *t, const cJSON *verdict)
 	if (verdict) {
 		escape_name(words, why, strlen(why));
 	} else {
-		text_puts(words, "what runs them ended before it could report: ");
+		text_puts(words, "the test runner ended before it could report: ");
 		verdict_cause(t->has_compared ? &t->compared.facts : &t->step.facts,
 			      words);
 	}
@@ -254,7 +254,7 @@ static void add_words(const struct tests *t, const cJSON *verdict)
 	clip_titled(t->cases ? "What your functions printed" : "What the tests printed",
 		    &t->step.out, &t->step.err, words);
 	clip_titled("Error", &t->step.trace, NULL, words);
-	text_puts(words, "Mend your files, then answer again.");
+	text_puts(words, "Correct your files, then answer again.");
 }
 
 static cJSON *record_file(const char *name, const char *hex, cJSON *list)

@@ -36,7 +36,7 @@ def judge(what, files):
             with open(f"{TESTS if name.endswith('.py') else CASES}/{name}", "rb") as f:
                 read[name] = f.read()
             if hashlib.sha256(read[name]).hexdigest() != digest:
-                raise Problem(f"{name} is not what it was when the task began")
+                raise Problem(f"{name} has changed since the task began")
         return Verdict(what(read))
     except Problem as problem:
         return Verdict(problem=str(problem), why=str(problem))
@@ -88,7 +88,7 @@ def look_at_tests(files):
                           f"call it test_{stem}.py")
     needed, imports, by_pytest = find_tests(files)
     if not needed:
-        raise Problem("there is no test to pass in it, or all may be skipped")
+        raise Problem("it has no test that must pass")
     if by_pytest and not is_known("pytest"):
         raise Problem("these tests need pytest, which this root tree does not have: give "
                       "--rootfs data, or tests that use unittest alone")

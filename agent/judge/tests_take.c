@@ -85,7 +85,7 @@ static int take_folder(struct tests *t, const char *folder, int depth, struct er
 	int r, more = 1;
 
 	if (depth > TESTS_TAKEN_DEPTH)
-		return tests_failed(t, 0, folder, "too many folders in each other");
+		return tests_failed(t, 0, folder, "folders are nested too deep");
 	r = session_get_text(t->task->session, SESSION_FOLDER, *folder ? folder : ".",
 			     &list, e);
 	if (r < 0)
@@ -102,7 +102,8 @@ static int take_folder(struct tests *t, const char *folder, int depth, struct er
 		else if (entry.kind == '-')
 			r = take_file(t, text_string(&path), e);
 	}
-	return more < 0 ? tests_failed(t, more, shown, "its entries make no sense") : r;
+	return more < 0 ? tests_failed(t, more, shown, "its list of entries is invalid")
+			: r;
 }
 
 int tests_take(struct tests *t, struct err *e)

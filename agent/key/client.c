@@ -174,7 +174,7 @@ static int hear(struct post *p)
 				      units_say_time(p->request->silence_ms, time,
 						     sizeof(time)));
 		else
-			(void)err_say(&p->why, EAGAIN, "the time for it was up");
+			(void)err_say(&p->why, EAGAIN, "the time limit was reached");
 		return say_enough(p, 0);
 	}
 	if (r == -ETIMEDOUT)

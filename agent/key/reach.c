@@ -76,16 +76,17 @@ static int check_server(CURLU *parts, const char *url, struct reach *to, struct 
 	if (bad == CURLUE_USER_NOT_ALLOWED)
 		return err_say(
 			e, EINVAL,
-			"--base-url: an address with a user or password in it is not taken; give the key by environment or --key-file");
+			"--base-url: the address must not hold a user or password; give the key by environment or --key-file");
 	if (bad || !scheme || !host)
 		return err_say(
 			e, EINVAL,
 			"--base-url: '%.200s' is not an address such as https://api.openai.com/v1",
 			url);
 	if (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0)
-		return err_say(e, EINVAL,
-			       "--base-url: '%s' is not spoken; only http and https",
-			       scheme);
+		return err_say(
+			e, EINVAL,
+			"--base-url: '%s' is not supported; only http and https are",
+			scheme);
 	*to = (struct reach){ .https = scheme[4] == 's', .here = is_here(host) };
 	return 0;
 }

@@ -17,7 +17,7 @@ enum outcome loop_ended(const struct loop *l, enum budget_kind kind, struct err 
 
 	budget_words(l->task->budget, kind, &words);
 	(void)err_say(e, EDQUOT, "%s and %s", text_string(&words),
-		      l->refused ? "no answer of the model stood"
+		      l->refused ? "every answer of the model was refused"
 				 : "the model has not answered");
 	return kind == BUDGET_STEPS     ? OUTCOME_STEPS
 	       : kind == BUDGET_WALL_MS ? OUTCOME_WALL
@@ -40,8 +40,8 @@ static int compact(struct loop *l, uint64_t target, struct err *e)
 		return r;
 	text_printf(
 		&line,
-		"%zu old observations are left out of what the model is sent from now on, which is about %" PRIu64
-		" tokens",
+		"%zu old observations are no longer sent to the model; the conversation is now about %" PRIu64
+		" tokens long",
 		done.observations, done.tokens);
 	show_note(l->task->show, text_string(&line));
 
@@ -86,11 +86,12 @@ static enum outcome make_room(struct loop *l, struct err *e)
 			return loop_broken(r);
 		asked = asked_tokens(l);
 		if (asked > room) {
-			(void)err_say(e, EDQUOT,
-				      "the conversation has come to about %" PRIu64
-				      " tokens, and with %" PRIu64
-				      " for a reply that is more than --context %" PRIu64,
-				      asked, reply, l->context_tokens);
+			(void)err_say(
+				e, EDQUOT,
+				"the conversation is about %" PRIu64
+				" tokens long; with %" PRIu64
+				" for a reply, that is more than --context %" PRIu64,
+				asked, reply, l->context_tokens);
 			return OUTCOME_BUDGET;
 		}
 	}

@@ -45,8 +45,7 @@ int mode_plan(struct mode_state *w, const struct mode_options *o, bool *stateles
 		return err_say(e, EINVAL, "--tests belongs to --mode tests, not to %s",
 			       mode->name);
 	if (o->mode == MODE_TESTS && !o->tests.count)
-		return err_say(e, EINVAL,
-			       "--mode tests needs --tests FILE: what is to pass");
+		return err_say(e, EINVAL, "--mode tests needs --tests FILE");
 	if (*stateless && o->mode == MODE_TESTS)
 		return err_say(
 			e, EINVAL,

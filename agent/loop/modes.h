@@ -76,18 +76,18 @@ int program_claim(struct loop *l, struct text *answer);
 	{ "mode",                                                                        \
 	  NULL,                                                                          \
 	  "codeact",                                                                     \
-	  "The way of working: codeact (steps in one interpreter, until a reply "        \
-	  "without code), program (the answer is what one whole program prints), "       \
-	  "tests (it is done when --tests pass).",                                       \
+	  "How the model works. codeact: steps in one interpreter, until "               \
+	  "a reply without code. program: the answer is what one program "               \
+	  "prints. tests: the task is done when --tests pass.",                          \
 	  OPT_COMMON(JUDGING, CHOICE, type, mode.mode),                                  \
 	  .choices = { "codeact", "program", "tests" },                                  \
 	  .hint = "; react is gone: use codeact, which keeps a model's own reasoning" }, \
 	{                                                                                \
 		"tests", "FILE", NULL,                                                   \
-			"A unittest file, or one for pytest with --rootfs data, or "     \
-			"plain cases (.json, .jsonl), which the model cannot read: "     \
-			"with --mode tests an answer stands when it passes in a fresh "  \
-			"jail. May be given again.",                                     \
+			"The answer counts when the tests in this file pass in a fresh " \
+			"jail: unittest, pytest with --rootfs data, or plain cases "     \
+			"(.json, .jsonl), which the model cannot read. May be given "    \
+			"again.",                                                        \
 			OPT_COMMON(JUDGING, LIST, type, mode.tests)                      \
 	}
 

@@ -114,7 +114,7 @@ void out_show(const struct out *o, struct show *show)
 			    o->count, units_say_size(o->bytes, size, sizeof(size)),
 			    text_string(&o->folder.path));
 	else
-		text_printf(&line, "files: those of /work/out were not copied: %s",
+		text_printf(&line, "files: /work/out was not copied: %s",
 			    text_string(&o->why));
 	show_place(show, text_string(&line));
 	if (o->collected && o->why.length) {

@@ -38,24 +38,22 @@ struct out_options {
 /* rows for a struct with a struct out_options named out */
 #define OUT_OPTS(type)                                                                   \
 	{ "out", "DIR", NULL,                                                            \
-	  "At the end, copy what the code left in the jail's /work/out into this "       \
-	  "folder, "                                                                     \
-	  "which must be new or empty. What steps show goes to shown/ in it.",           \
+	  "At the end, copy the files in the jail's /work/out to this "                  \
+	  "folder, which must be new or empty. What steps show goes to "                 \
+	  "shown/ in it.",                                                               \
 	  OPT_COMMON(TASK, TEXT, type, out.folder) },                                    \
 		{ "out-hidden",                                                          \
 		  NULL,                                                                  \
 		  NULL,                                                                  \
-		  "Names that begin with a dot too: programs obey some of these files "  \
-		  "where they lie, as git does .git/config.",                            \
+		  "Copy names that begin with a dot, too. Without this they are "        \
+		  "left out, since some programs obey such files, as git does "          \
+		  ".git/config.",                                                        \
 		  OPT_ROW(TASK, FLAG, type, out.hidden),                                 \
 		  .with = { "out" } },                                                   \
-	{                                                                                \
-		"out-limit", "SIZE", "256M", "How many bytes of files that is at most.", \
-			OPT_ROW(TASK, SIZE, type, out.limit_bytes),                      \
-			.min = 1, .max = (uint64_t)1 << 50, .with = {                    \
-				"out"                                                    \
-			}                                                                \
-	}
+		OPT_NUMBER(                                                              \
+			"out-limit", "SIZE", "256M",                                     \
+			"Copy at most this many bytes of files.", 1, (uint64_t)1 << 50,  \
+			OPT_ROW(TASK, SIZE, type, out.limit_bytes), .with = { "out" })
 
 struct out {
 	struct folder folder; /* its fd is -1 without --out */

@@ -61,11 +61,11 @@ static const char *wrong_name(const char *name, bool hidden)
 
 	if (!length || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    strchr(name, '/'))
-		return "it is no name of a file";
+		return "it is not the name of a file";
 	if (length > NAME_BYTES)
 		return "its name is too long";
 	if (name[0] == '.' && !hidden)
-		return "its name begins with a dot (--out-hidden takes those, too)";
+		return "its name begins with a dot (--out-hidden copies those, too)";
 	if (!utf8_valid(name, length))
 		return "its name is not UTF-8";
 	escape_line(&shown, name, length);
@@ -224,7 +224,7 @@ static const char *wrong_entry(const struct out *o, unsigned int depth,
 	const char *wrong = wrong_name(entry->name, o->hidden);
 
 	if (!wrong && entry->kind == 'd' && depth == OUT_DEPTH_MAX)
-		return "folders lie too deep in one another";
+		return "folders are nested too deep";
 	if (wrong || entry->kind == 'd' || entry->kind == '-')
 		return wrong;
 	return entry->kind == 'l' ? "it is a link" : "it is neither a file nor a folder";
@@ -276,7 +276,7 @@ static int walk(struct walk *w, const char *folder, unsigned int depth, struct e
 	}
 	while (r == 0 && (r = session_entry_next(&list, &at, &entry)) > 0)
 		r = take_entry(w, folder, depth, &entry, e);
-	return r == -EBADMSG ? err_say(e, ENOTCONN, "what stepjail lists makes no sense")
+	return r == -EBADMSG ? err_say(e, ENOTCONN, "stepjail's list of files is invalid")
 			     : r;
 }
 

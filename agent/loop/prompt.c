@@ -18,7 +18,7 @@ static const struct {
 	{ "core",
 	  "Python 3 with its standard library only: no numpy, no pandas, no pip" },
 	{ "data",
-	  "Python 3 with its standard library, numpy, pandas, scipy, matplotlib, seaborn and scikit-learn; nothing more can be installed" },
+	  "Python 3 with its standard library, numpy, pandas, scipy, matplotlib, seaborn and scikit-learn; no Parquet, no DuckDB, and nothing more can be installed" },
 };
 
 static const char kept[] =
@@ -107,6 +107,13 @@ static void show_head(const struct input_file *f, struct text *out)
 	text_puts(out, "(more follows)\n");
 }
 
+/* a write-ahead log needs a file beside it, which /work/in does not let SQLite make */
+static bool is_wal(const struct input_file *f)
+{
+	return f->head_length > 19 && memcmp(f->head, "SQLite format 3", 16) == 0 &&
+	       f->head[18] == 2;
+}
+
 static void add_files(const struct input_file *files, size_t count, struct text *out)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -125,7 +132,11 @@ static void add_files(const struct input_file *files, size_t count, struct text 
 		}
 		text_printf(out, ", %" PRIu64 " bytes", f->size_bytes);
 		if (f->binary) {
-			text_puts(out, ", not a text file.\n");
+			text_puts(
+				out,
+				is_wal(f)
+					? ", a SQLite database in WAL mode: sqlite3.connect(\"file:PATH?immutable=1\", uri=True) opens it.\n"
+					: ", not a text file.\n");
 		} else if (!f->head_length) {
 			text_puts(out, ", empty.\n");
 		} else {
@@ -170,5 +181,5 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 	if (imitated)
 		text_puts(
 			out,
-			"Your reply went on to tell what the code printed. All from there on was ignored: the above is what it really did.\n");
+			"Your reply went on with output that you made up. That part was ignored: the above is what the code really did.\n");
 }

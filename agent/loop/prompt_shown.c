@@ -50,7 +50,7 @@ static void add_item(const struct media_item *m, struct text *out)
 			" bytes, which is more than a step may show. Make it smaller.\n",
 			noun, m->head.bytes);
 	} else if (m->state == MEDIA_BROKEN) {
-		text_printf(out, "Not shown: %s that broke off.\n", noun);
+		text_printf(out, "Not shown: %s that was cut off.\n", noun);
 	} else if (m->head.kind != MEDIA_PNG) {
 		text_printf(out, "Shown: %s, %" PRIu64 " bytes", noun, m->head.bytes);
 		add_name(&m->name, out);
@@ -59,7 +59,7 @@ static void add_item(const struct media_item *m, struct text *out)
 			    width, height);
 		add_name(&m->name, out);
 	} else {
-		text_printf(out, "Not shown: %s, for it is no PNG.\n", noun);
+		text_printf(out, "Not shown: %s that is not a PNG.\n", noun);
 	}
 }
 
@@ -89,7 +89,6 @@ void prompt_shown(const struct media_list *l, struct text *out)
 		if (!media_is_said(&l->items[i]) && speaks(l, &l->items[i]))
 			add_item(&l->items[i], out);
 	if (l->nonsense)
-		text_puts(
-			out,
-			"More was shown in a way that made no sense, and was left out.\n");
+		text_puts(out,
+			  "What was shown after that is invalid, and was left out.\n");
 }

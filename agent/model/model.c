@@ -40,14 +40,14 @@ int model_open(struct model *m, const char *name, const struct model_plan *plan,
 	if (served && colon)
 		return err_say(
 			e, EINVAL,
-			"--model: nothing follows '%s'; the model's name goes to --model-name",
+			"--model: write '%s' alone; the model's name goes to --model-name",
 			m->provider->name);
 	if (!served && !*m->script.path)
 		return err_say(e, EINVAL, "--model: give %s:FILE", m->provider->name);
 	if (!served && (plan->base_url || plan->key_file))
 		return err_say(
 			e, EINVAL,
-			"%s: belongs to a model on a server, and '%s' is none: leave it out",
+			"%s: is for a model on a server, and '%s' is not on one: leave it out",
 			plan->base_url ? "--base-url" : "--key-file", m->provider->name);
 	if ((served ? server_open : scripted_open)(m, e) < 0)
 		return -e->errnum;

@@ -111,7 +111,7 @@ enum fault response_fault(const cJSON *body, const struct mask *mask, struct tex
 			fault = FAULT_LENGTH;
 	quote(mask, message, words);
 	if (fault == FAULT_QUOTA)
-		text_puts(words, " (no waiting mends a used-up quota)");
+		text_puts(words, " (a quota is used up, and waiting does not help)");
 	return fault;
 }
 

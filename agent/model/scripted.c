@@ -126,7 +126,7 @@ static int expect(const struct script *s, const struct chat *chat, struct span t
 	escape_name(&shown, last, utf8_floor(last, strlen(last), 200));
 	return err_say(
 		e, EPROTO,
-		"%s:%zu: turn %zu expects '%.*s', which the message it answers does not hold; that begins: %s",
+		"%s:%zu: turn %zu expects '%.*s', which is not in the message that it answers; that begins: %s",
 		s->path, s->line + 1, s->turn + 1, (int)text.length, text.at,
 		text_string(&shown));
 }
@@ -165,10 +165,9 @@ int scripted_ask(struct model *m, const struct chat *chat, struct reply *reply,
 
 	m->usage.requests++;
 	if (!s->rest.length)
-		return err_say(
-			e, EPROTO,
-			"the script %s ends after %zu turns, and one more was asked for",
-			s->path, s->turn);
+		return err_say(e, EPROTO,
+			       "the script %s ends before turn %zu, which was asked for",
+			       s->path, s->turn + 1);
 	reply->finish = FINISH_STOP;
 	do
 		(void)next_line(s);

@@ -112,7 +112,7 @@ static int add_folder(struct tree *t, int fd, const char *path, struct err *e)
 	if (count < 0)
 		return err_set(e, errno, "%s", path);
 	if (++t->depth > DEPTH_MAX)
-		r = err_say(e, ELOOP, "%s: folders lie too deep in one another", path);
+		r = err_say(e, ELOOP, "%s: folders are nested too deep", path);
 	for (int i = 0; i < count; i++) {
 		cleanup_text struct text whole = { 0 };
 

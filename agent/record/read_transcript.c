@@ -28,12 +28,12 @@ struct reader {
 static int check_event(struct read_transcript *r, uint64_t number, const char *event)
 {
 	if (r->end == READ_TRANSCRIPT_WHOLE)
-		return err_say(&r->why, EBADMSG, "it stands behind the end of the run");
+		return err_say(&r->why, EBADMSG, "it comes after the end line");
 	if (!*event)
-		return err_say(&r->why, EBADMSG, "it is no object with an event");
+		return err_say(&r->why, EBADMSG, "it is not a JSON object with an event");
 	if ((number == 1) != (strcmp(event, "start") == 0))
 		return err_say(&r->why, EBADMSG,
-			       "a transcript begins with a start, and has one");
+			       "a transcript has one start line, which is the first");
 	return 0;
 }
 
@@ -83,7 +83,7 @@ static void look_at_rest(struct read_transcript *r, const struct text *rest)
 
 	if (r->end == READ_TRANSCRIPT_WHOLE || whole ||
 	    memcmp(text_string(&head), text_string(rest), both) != 0)
-		wrong = "it is no line that was being written";
+		wrong = "it is not the beginning of a line of this transcript";
 	for (size_t i = 0; i < rest->length; i++)
 		if (iscntrl((unsigned char)rest->bytes[i]))
 			wrong = "it holds control bytes";
@@ -153,18 +153,18 @@ void read_transcript_words(const struct read_transcript *r, const char *path,
 {
 	text_printf(out, "%s: ", path);
 	if (r->end == READ_TRANSCRIPT_CHANGED) {
-		text_printf(out, "line %" PRIu64 " does not fit: %s%s",
-			    r->chain.lines + 1, r->why.text,
+		text_printf(out, "line %" PRIu64 " is wrong: %s%s", r->chain.lines + 1,
+			    r->why.text,
 			    r->chain.lines ? "" : " (is this file a transcript?)");
 		return;
 	}
 	if (r->end == READ_TRANSCRIPT_CUT) {
-		text_printf(out, "reads up to line %" PRIu64 " (", r->chain.lines);
+		text_printf(out, "whole up to line %" PRIu64 " (", r->chain.lines);
 		text_count(out, r->steps, "step");
 		text_printf(
 			out,
-			")%s, the end line is missing: the run was killed, or is still going on, or lines were cut off",
-			r->half ? ", the next one is not finished" : "");
+			")%s; the end line is missing: the run was killed, or is still going on, or lines were cut off",
+			r->half ? ", and the next one is not finished" : "");
 	} else {
 		text_puts(out, "whole: ");
 		text_count(out, r->chain.lines, "line");

@@ -133,7 +133,8 @@ static void say_where(const struct media_item *m, const struct media_item *befor
 	else if (m->unsaved.length)
 		text_printf(&line, "not kept: %s", text_string(&m->unsaved));
 	else
-		text_puts(&line, "not kept; --out DIR would, or --transcript FILE");
+		text_puts(&line,
+			  "not kept (--out DIR or --transcript FILE would keep it)");
 	show_place(to, text_string(&line));
 	if (!m->name.length || is_named(m, before))
 		return;
@@ -154,12 +155,12 @@ static void say_missing(const struct media_item *m, struct show *to)
 		    units_say_size(m->head.bytes, size, sizeof(size)),
 		    m->state == MEDIA_ABSENT ? " or more" : "");
 	if (m->state == MEDIA_ABSENT)
-		text_puts(&line, "it is more than is left of --media-limit");
+		text_puts(&line, "it is larger than the rest of --media-limit");
 	else if (m->state == MEDIA_TOO_BIG)
 		text_printf(&line, "%s is all that one step may show",
 			    units_say_size(MEDIA_STEP_BYTES, size, sizeof(size)));
 	else
-		text_printf(&line, "it broke off behind %zu bytes", m->bytes.length);
+		text_printf(&line, "it was cut off after %zu bytes", m->bytes.length);
 	show_note(to, text_string(&line));
 }
 
@@ -174,7 +175,6 @@ void shown_show(const struct media_list *l, struct show *to)
 			say_where(m, i ? m - 1 : NULL, to);
 	}
 	if (l->nonsense)
-		show_note(
-			to,
-			"what the step shows made no sense from there on, and is left out");
+		show_note(to,
+			  "the rest of what the step shows is invalid, and is left out");
 }

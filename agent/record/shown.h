@@ -27,9 +27,10 @@ struct shown {
 /* for "about" of a command that keeps them */
 #define SHOWN_ABOUT                                                                      \
 	"What a step shows (display(), figures that are open at its end, a table as "    \
-	"HTML) is written to files named by step and place, step-3-1.png: in shown/ of " \
-	"--out, else beside the transcript, in FILE.shown/, else nowhere. Its path is "  \
-	"printed."
+	"HTML) is written to files that are named by step and place, such as "           \
+	"step-3-1.png; their paths are printed. They are in the folder shown/ of "       \
+	"--out, or else in FILE.shown/ beside the transcript FILE. With neither, "       \
+	"nothing is kept."
 
 /**
  * shown_plan() - Say where, and open the folder, before the agent is confined

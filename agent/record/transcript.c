@@ -52,7 +52,7 @@ static int make_path(struct transcript *t, const char *command, struct err *e)
 	if (!path)
 		return err_say(
 			e, ENOENT,
-			"--transcript: there is no HOME to write one below; give --transcript FILE, or --transcript none to go without");
+			"--transcript: HOME is not set; give --transcript FILE, or --transcript none to go without");
 	text_puts(&t->path, path);
 	if (transcripts_find(&others, &unheard) == 0) {
 		t->others = others.count;

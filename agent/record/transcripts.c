@@ -93,7 +93,9 @@ int transcripts_find(struct transcripts *t, struct err *e)
 
 	*t = TRANSCRIPTS_NONE;
 	if (!path)
-		return err_say(e, ENOENT, "transcripts: there is no HOME with any below");
+		return err_say(
+			e, ENOENT,
+			"transcripts: HOME is not set, so there is no folder of them");
 	path_absolute(path, &t->path);
 	t->fd = open(text_string(&t->path), FOLDER_FLAGS);
 	count = t->fd < 0 ? -1 : scandirat(t->fd, ".", &entries, is_named, NULL);

@@ -44,7 +44,7 @@ int repl_files(struct repl *r, char *const *words, struct err *e)
 	     s == 0 && (more = session_entry_next(&list, &at, &entry)) > 0; begin = at)
 		show_entry(r, text_string(&list) + begin, entry.name);
 	if (more < 0)
-		return err_say(e, EBADMSG, "what stepjail lists makes no sense");
+		return err_say(e, EBADMSG, "stepjail's list of files is invalid");
 	return refused(s, folder, e);
 }
 

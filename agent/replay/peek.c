@@ -185,8 +185,7 @@ int peek_take(struct peek *p, const char *words, size_t length, struct err *e)
 	for (size_t i = 0; i < COUNT(lists); i++)
 		for (size_t k = 0; r == 0 && k < lists[i]->count; k++)
 			if (!good_file(lists[i]->items[k]))
-				r = err_say(e, EBADMSG,
-					    "the list of files makes no sense");
+				r = err_say(e, EBADMSG, "the list of files is invalid");
 	return r < 0 ? err_within(
 			       e,
 			       "the transcript does not say what its jails were made with: ")

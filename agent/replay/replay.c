@@ -66,7 +66,7 @@ static int digest_recorded(const struct replay *r, const char *path, char hex[DI
 	if (S_ISDIR(st.st_mode))
 		return err_say(
 			e, EISDIR,
-			"%s is a folder, which a transcript cannot choose; give it with --file",
+			"%s is a folder, and a transcript may not choose one; give it by --file",
 			path);
 	return inputs_fd(fd, path, r->stop, hex, &bytes, e);
 }
@@ -81,18 +81,18 @@ const char *replay_file(struct replay *r, const char *recorded, const char *was,
 		     : digest_recorded(r, recorded, hex, e);
 
 	if (s < 0 && s != -EINTR)
-		(void)err_within(e, "a file of the transcript (give it with --file): ");
+		(void)err_within(e, "a file of the transcript (give it by --file): ");
 	if (s < 0)
 		return NULL;
 	if (strncmp(hex, was, strlen(hex)) == 0)
 		return path ? path : recorded;
 	if (path)
-		replay_differs(r, "file %s: another one, its sha256 was %.64s, is %s",
+		replay_differs(r, "file %s: it has changed: its sha256 was %.64s, is %s",
 			       path, was, hex);
 	else
 		(void)err_say(
 			e, ESTALE,
-			"%s is not the file that it was: its digest was %.64s, is %s; give the one to take with --file",
+			"%s has changed: its sha256 was %.64s, is %s; give the file to use by --file",
 			recorded, was, hex);
 	return path;
 }
@@ -156,7 +156,7 @@ static int take_skills(struct replay *r, struct err *e)
 	if (!r->skills)
 		return err_say(
 			e, EISDIR,
-			"the task had the functions in %s, which is a folder, which a transcript cannot choose; give it with --skills",
+			"the task had the functions in the folder %s, and a transcript may not choose one; give it by --skills",
 			recorded + PEEK_DIGEST + 1);
 	fd = skills_bind(r->skills, &r->binds, r->stop, hex, &bytes, e);
 	if (fd < 0)
@@ -164,7 +164,7 @@ static int take_skills(struct replay *r, struct err *e)
 	if (strncmp(hex, recorded, PEEK_DIGEST) != 0)
 		replay_differs(
 			r,
-			"skills %s: not the functions that they were: their sha256 was %.64s, is %s",
+			"skills %s: the functions have changed: their sha256 was %.64s, is %s",
 			r->skills, recorded, hex);
 	return 0;
 }
@@ -215,15 +215,14 @@ static void compare_session(struct replay *r)
 	const char *is = digest_of(now, "root_sha256");
 
 	if (strcmp(was, is) != 0)
-		replay_differs(
-			r, "the root tree is another one: its sha256 was %.64s, is %s",
-			was, is);
+		replay_differs(r, "the root tree differs: its sha256 was %.64s, is %s",
+			       was, is);
 	was = digest_of(r->recorded, "plan_sha256");
 	is = digest_of(now, "plan_sha256");
 	if (strcmp(was, is) != 0)
 		show_say(
 			r->show,
-			"the jail's plan is another one (stepjail explain): its sha256 was %.64s, is %s",
+			"the jail's plan differs (stepjail explain): its sha256 was %.64s, is %s",
 			was, is);
 	cJSON_Delete(r->recorded);
 	r->recorded = NULL;

@@ -55,7 +55,7 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e)
 	while (row->name && strcmp(row->name, json_text(line, "command")) != 0)
 		row++;
 	if (!good || !row->name)
-		return err_say(e, EBADMSG, "the transcript has a command that is none");
+		return err_say(e, EBADMSG, "the transcript has an unknown command");
 	if (row->change == SEND_FILE)
 		s = put(r, line, e);
 	else if (row->change != NOTHING)
@@ -63,7 +63,7 @@ int replay_command(struct replay *r, const cJSON *line, struct err *e)
 				   state, e);
 	if (s < 0 && s != -EINTR) {
 		/* it did not fail then; and there is no jail without a session */
-		replay_differs(r, ":%s cannot be done again: %s", row->name, e->text);
+		replay_differs(r, ":%s cannot be repeated: %s", row->name, e->text);
 		return replay_renew(r, e);
 	}
 	if (s == 0 && row->moves) {

@@ -75,7 +75,7 @@ static void show_first(const char *was, const char *is, struct text *says)
 			line = i + 1;
 		}
 	if (was[i] == is[i]) {
-		text_puts(says, " behind what is kept of its beginning\n");
+		text_puts(says, " after the part that is kept\n");
 		return;
 	}
 	text_printf(says, " from line %zu on\n", number);

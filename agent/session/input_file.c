@@ -75,7 +75,7 @@ static int take_name(struct input_file *f, struct err *e)
 	if (strlen(name) >= sizeof(f->name))
 		return err_set(e, ENAMETOOLONG, "--file: %s", f->path);
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return err_say(e, EINVAL, "--file: %s: write the folder by its name",
+		return err_say(e, EINVAL, "--file: %s: give the folder by its name",
 			       f->path);
 	memcpy(f->name, name, strlen(name) + 1);
 	return check_name(f, e);

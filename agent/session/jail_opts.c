@@ -36,7 +36,7 @@ static int check_names(const struct jail_binds *b, size_t i, struct err *e)
 		if (strcmp(b->files[k].name, f->name) == 0)
 			return err_say(
 				e, EEXIST,
-				"--file: two files are called %s; the jail's %s holds one",
+				"--file: two files are called %s, and the jail's %s can hold only one",
 				f->name, f->stream ? INPUT_STREAMS : INPUT_FOLDER);
 	return 0;
 }

@@ -61,101 +61,103 @@ int jail_plan(const struct jail_options *o, struct jail_binds *b,
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);
 
+#define PASS_ROW(name_, arg_, group, type, field, help_)                                 \
+	{                                                                                \
+		.name = name_, .arg = arg_, .help = help_,                               \
+		OPT_ROW(group, PASS, type, field)                                        \
+	}
+
 /* rows of what is handed on to stepjail, and gives up no wall, for a struct with a struct
  * opt_list @field; also among JAIL_OPTS */
 #define PASS_OPTS(type, field)                                                           \
-	{ "memory", "SIZE", "512M", "The jail's memory; see stepjail(1).",               \
+	{ "memory", "SIZE", "512M", "Memory of the jail, files in its tmpfs included.",  \
 	  OPT_COMMON(LIMITS, PASS, type, field) },                                       \
-		{ "keep-states", "N", NULL,                                              \
-		  "How many earlier states are kept to go back to; see stepjail(1), "    \
-		  "as for the next ones.",                                               \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "keep-memory", "SIZE", NULL, "How much memory these may hold.",        \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "cpus", "N", NULL, "The jail's share of processors.",                  \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "cpu-time", "TIME", NULL, "Processor time of one step.",               \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "pids", "N", NULL,                                                     \
-		  "How many processes and threads the jail may hold.",                   \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "tmp-size", "SIZE", NULL, "Size of the jail's /tmp.",                  \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "work-size", "SIZE", NULL, "Size of the jail's /work.",                \
-		  OPT_ROW(LIMITS, PASS, type, field) },                                  \
-		{ "lock-code", "yes|no", NULL,                                           \
-		  "Whether nothing may become code that was not; no, for subprocesses. " \
-		  "Yes for "                                                             \
-		  "the trees core and data.",                                            \
-		  OPT_ROW(JAIL, PASS, type, field) },                                    \
-		{ "on-violation", "refuse|kill", NULL,                                   \
-		  "What a call that no honest step makes comes to; see stepjail(1).",    \
-		  OPT_ROW(JAIL, PASS, type, field) },                                    \
-		{ "deterministic", NULL, NULL,                                           \
-		  "Give each run the same hash seed, random numbers, order of files, "   \
-		  "locale and time zone, and one processor.",                            \
-		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
+		PASS_ROW("keep-states", "NUMBER", LIMITS, type, field,                   \
+			 "Earlier states to go back to, beside those that branches "     \
+			 "are at."),                                                     \
+		PASS_ROW("keep-memory", "SIZE", LIMITS, type, field,                     \
+			 "Memory of these states together; the oldest are dropped "      \
+			 "first."),                                                      \
+		PASS_ROW("cpus", "NUMBER", LIMITS, type, field,                          \
+			 "How many CPUs' time the jail may use."),                       \
+		PASS_ROW("cpu-time", "TIME", LIMITS, type, field,                        \
+			 "End a step after this much CPU time of all its processes "     \
+			 "together."),                                                   \
+		PASS_ROW("pids", "NUMBER", LIMITS, type, field,                          \
+			 "Processes and threads of the jail."),                          \
+		PASS_ROW("tmp-size", "SIZE", LIMITS, type, field,                        \
+			 "Space in /tmp and /dev/shm together."),                        \
+		PASS_ROW("work-size", "SIZE", LIMITS, type, field, "Space in /work."),   \
+		PASS_ROW("lock-code", "[=auto|no|warm|yes]", JAIL, type, field,          \
+			 "Forbid subprocesses (execve) and new executable memory; "      \
+			 "auto is yes for the tree core, warm for data, no for "         \
+			 "others; warm is yes in sessions from a template, and no "      \
+			 "elsewhere."),                                                  \
+		PASS_ROW("on-violation", "refuse|kill", JAIL, type, field,               \
+			 "On a forbidden system call: refuse it with EPERM, or kill "    \
+			 "the jail."),                                                   \
+		PASS_ROW("deterministic", "[=no|yes]", REPEAT, type, field,              \
+			 "The same hash seed, random numbers, order of files, locale "   \
+			 "and time zone in each run, and one CPU."),                     \
 		{ "seed",                                                                \
-		  "N",                                                                   \
+		  "NUMBER",                                                              \
 		  NULL,                                                                  \
-		  "Another of such hash seeds and random numbers.",                      \
+		  "Seed for the hashes and random numbers of --deterministic.",          \
 		  OPT_ROW(REPEAT, PASS, type, field),                                    \
 		  .with = { "deterministic" } },                                         \
-		{ "aslr", "yes|no", NULL,                                                \
-		  "Whether memory lies at random addresses, by which some sets are "     \
-		  "ordered, or at the same ones.",                                       \
-		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
-		{ "clock-start", "INSTANT", NULL,                                        \
-		  "Start Python's clock at 2024-02-29T12:00:00Z or the like with "       \
-		  "each session.",                                                       \
-		  OPT_ROW(REPEAT, PASS, type, field) },                                  \
+		PASS_ROW("aslr", "[=yes|no]", REPEAT, type, field,                       \
+			 "Random memory addresses, or the same ones in each run."),      \
+		PASS_ROW("clock-start", "DATE", REPEAT, type, field,                     \
+			 "Start the jail's monotonic clocks at zero, and its Python's "  \
+			 "wall clock at DATE, such as 2024-02-29T12:00:00Z, in each "    \
+			 "session."),                                                    \
+		PASS_ROW("media-limit", "SIZE", LIMITS, type, field,                     \
+			 "Bytes of pictures, tables and other things that a step may "   \
+			 "show beside its output; 0 for none.")
+
+/* the same, of replay as well */
+#define HOST_OPTS(type)                                                                  \
+	{ "allow-missing", "cgroup|audit", NULL,                                         \
+	  "Run without cgroup limits where the host has no usable cgroup "               \
+	  "v2, or without a record of violations where an outer sandbox "                \
+	  "keeps it.",                                                                   \
+	  OPT_ROW(JAIL, PASS, type, jail.pass) },                                        \
 	{                                                                                \
-		"media-limit", "SIZE", NULL,                                             \
-			"How many bytes of pictures and tables a step may show.",        \
-			OPT_ROW(LIMITS, PASS, type, field)                               \
+		"stepjail", "PATH", NULL,                                                \
+			"The stepjail to start; without this, the one beside this "      \
+			"program, else the one in PATH.",                                \
+			OPT_ROW(JAIL, TEXT, type, jail.stepjail)                         \
 	}
 
 /* rows of a command's table, for a struct with a struct jail_options named jail */
 #define JAIL_OPTS(type)                                                                  \
 	{ "file", "PATH", NULL,                                                          \
-	  "Put a file, or a folder, read-only, into the jail's /work/in. What a pipe "   \
-	  "or - (stdin) gives is read first, and is a file in /work. May be given "      \
-	  "again, up to 256 times.",                                                     \
+	  "Show this file or folder, read-only, in the jail's /work/in. "                \
+	  "A pipe, or - for stdin, is read to its end first, and is a "                  \
+	  "file in /work. May be given up to 256 times.",                                \
 	  OPT_COMMON(TASK, LIST, type, jail.files) },                                    \
-		{ "file-limit",                                                          \
-		  "SIZE",                                                                \
-		  "256M",                                                                \
-		  "How many bytes a --file that is a pipe may give.",                    \
-		  OPT_ROW(TASK, SIZE, type, jail.file_limit_bytes),                      \
-		  .min = 1,                                                              \
-		  .max = (uint64_t)1 << 50,                                              \
-		  .with = { "file" } },                                                  \
-		{ "step-time",                                                           \
-		  "TIME",                                                                \
-		  "60s",                                                                 \
-		  "Longest time for one step; then it is interrupted, 2 seconds later "  \
-		  "killed.",                                                             \
-		  OPT_COMMON(LIMITS, TIME, type, jail.step_ms),                          \
-		  .min = 100,                                                            \
-		  .max = 24 * HOUR_MS },                                                 \
-		{ "rootfs", "NAME", "core", "The jail's root tree, a name or a folder.", \
+		OPT_NUMBER("file-limit", "SIZE", "256M",                                 \
+			   "Refuse a --file that is a pipe and holds more than this.",   \
+			   1, (uint64_t)1 << 50,                                         \
+			   OPT_ROW(TASK, SIZE, type, jail.file_limit_bytes),             \
+			   .with = { "file" }),                                          \
+		OPT_NUMBER("step-time", "TIME", "60s",                                   \
+			   "Interrupt a step after this much time; kill it 2 "           \
+			   "seconds later.",                                             \
+			   100, 24 * HOUR_MS,                                            \
+			   OPT_COMMON(LIMITS, TIME, type, jail.step_ms)),                \
+		{ "rootfs", "NAME|DIR", "core",                                          \
+		  "Root tree: the name of a shipped tree (core; data has numpy, "        \
+		  "pandas and matplotlib), or a folder with a '/' in its path.",         \
 		  OPT_COMMON(TASK, TEXT, type, jail.rootfs) },                           \
-		PASS_OPTS(type, jail.pass),                                              \
-		{ "allow-missing", "PART", NULL,                                         \
-		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
-		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
-	{                                                                                \
-		"stepjail", "PATH", NULL,                                                \
-			"Where stepjail is; else beside this program, else in PATH.",    \
-			OPT_ROW(JAIL, TEXT, type, jail.stepjail)                         \
-	}
+		PASS_OPTS(type, jail.pass), HOST_OPTS(type)
 
 /* a row for a struct with a field named transcript */
 #define TRANSCRIPT_OPT(type)                                                             \
 	{                                                                                \
 		"transcript", "FILE", NULL,                                              \
 			"Record the run in this file, which must be new; none for no "   \
-			"record. Without this option it is a new file below "            \
+			"record. Without this option it is a new file in "               \
 			"$XDG_STATE_HOME/stepjail/transcripts, or "                      \
 			"~/.local/state/stepjail/transcripts.",                          \
 			OPT_COMMON(RESULTS, TEXT, type, transcript)                      \
@@ -165,8 +167,9 @@ void jail_binds_free(struct jail_binds *b);
 #define CONFINE_OPT(type)                                                                \
 	{                                                                                \
 		"require-confinement", NULL, NULL,                                       \
-			"Fail where this kernel cannot keep the agent itself to its "    \
-			"files and ports (Landlock with ports: Linux 6.7).",             \
+			"Refuse to run where this kernel cannot keep the agent itself "  \
+			"from other files and ports (Landlock; ports need Linux 6.7). "  \
+			"Without this, a line on stderr says so.",                       \
 			OPT_ROW(JAIL, FLAG, type, require_confinement)                   \
 	}
 

@@ -78,7 +78,8 @@ int skills_plan(struct skills *s, const struct jail_options *jail, struct jail_b
 	/* whatever the umask: jails that root starts read the folder with ids of their
 	 * own */
 	if (mkdir(s->dir, 0700) == 0 ? chmod(s->dir, 0755) < 0 : errno != EEXIST)
-		return err_set(e, errno, "--skills: %s: it cannot be made", s->dir);
+		return err_set(e, errno, "--skills: the folder %s cannot be made",
+			       s->dir);
 	s->fd = skills_bind(s->dir, b, s->task->stop, s->sha256, &s->bytes, e);
 	if (s->fd < 0)
 		return s->fd;

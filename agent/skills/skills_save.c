@@ -109,7 +109,7 @@ static int save_file(struct skills *s, const char *file, char hex[DIGEST_HEX],
 	digest_bytes(text_string(&source), source.length, hex);
 	if (!source.length || memchr(source.bytes, '\0', source.length) ||
 	    !utf8_valid(source.bytes, source.length))
-		return err_say(e, EILSEQ, "it is no text in UTF-8");
+		return err_say(e, EILSEQ, "it is not UTF-8 text");
 	r = try_file(s, file, &source, e);
 	return r < 0 ? r : skills_store(s, file, &source, e);
 }
@@ -197,6 +197,6 @@ int skills_save(struct skills *s, struct err *e)
 	if (more < 0)
 		show_note(
 			s->task->show,
-			"skills: the list of new functions makes no sense: the rest of it is not fetched");
+			"skills: the list of new functions is invalid from here on: the rest is not fetched");
 	return r;
 }

@@ -71,7 +71,7 @@ def look_at(source, name):
     for node in body:
         names = names_of(node)
         if names is None:
-            raise Refused(f"line {node.lineno} is no import, no NAME = literal, and no function "
+            raise Refused(f"line {node.lineno} is neither an import, nor NAME = literal, nor a function "
                           "without decorators, whose defaults are literals and whose annotations "
                           "are names")
         bound += names
@@ -95,7 +95,7 @@ def examples_of(node):
         raise Refused("an example has a directive (# doctest: ...), which leaves something untested")
     if not any(one.want and one.exc_msg is None and calls(one.source, node.name)
                for one in examples):
-        raise Refused(f"no example (>>>) in its docstring calls {node.name}, with what comes of it")
+        raise Refused(f"no example (>>>) in its docstring calls {node.name} and shows what it gives")
     return examples
 
 
@@ -133,7 +133,7 @@ def check(example, got, raised):
         good = raised is not None and example.exc_msg is not None and \
             same(example.exc_msg, raised, 0)
     if not good:
-        raise Refused(f"its example {example.source.strip()[:80]!r} came to "
+        raise Refused(f"its example {example.source.strip()[:80]!r} gave "
                       f"{(raised or got).strip()[:80]!r}")
 
 
@@ -147,7 +147,7 @@ def judge(task):
         os.kill(child, signal.SIGKILL)  # the last word is the judge's
         os.waitpid(child, 0)
     if not line.endswith(b"\n"):
-        raise Refused("its process ended before its answer, or answers too much")
+        raise Refused("its process ended before it answered, or it answered too much")
     found = json.loads(line)
     if len(found) != len(examples):
         raise Refused("its process answers for other examples than it has")

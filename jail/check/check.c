@@ -157,7 +157,7 @@ static enum state look_for_row(const struct row *row, enum need found, struct er
 
 	*told = (struct err){ 0 };
 	if (row->need > found) {
-		(void)err_say(told, 0, "not tried: it takes what is missing above");
+		(void)err_say(told, 0, "not tried: needs what is missing above");
 		return STATE_MISSING;
 	}
 	r = row->need == ALWAYS ? row->look(told)
@@ -217,7 +217,7 @@ int command_check(char *const *argv, struct err *e)
 	if (plan.argv)
 		return err_say(
 			e, EINVAL,
-			"check: '%.64s' is out of place: stepjail check [--json] [options]",
+			"check: '%.64s' is not expected here: stepjail check [--json] [options]",
 			plan.argv[0]);
 	if (json)
 		printf("{\"checks\":[");

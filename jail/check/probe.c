@@ -42,7 +42,7 @@ static int follow_child(const struct ids *ids, pid_t pid, int wire, struct err *
 	if (r < 0)
 		return r;
 	if (write(wire, "", 1) != 1 || read(wire, e, sizeof(*e)) != sizeof(*e))
-		return err_say(e, ECHILD, "probe: the child ended without a word");
+		return err_say(e, ECHILD, "probe: the child ended without an answer");
 	return -e->errnum;
 }
 

@@ -277,7 +277,7 @@ static int ask(struct keeper *k, struct request q, const int *fds, size_t count)
 
 static int failed(int r, struct err *e)
 {
-	return r < 0 ? fd_passing_failed(-r, "keeper: it was killed, or cannot be asked",
+	return r < 0 ? fd_passing_failed(-r, "keeper: it was killed, or does not answer",
 					 e)
 		     : 0;
 }

@@ -54,7 +54,9 @@ void option_print_help(FILE *out, bool serve)
 		print_row(out, &option_rows[i]);
 		before = group;
 	}
-	(void)fputs("\nThe command line:\n", out);
+	(void)fputs(
+		"\nThe command line (an option with [=no|yes] means yes where no value is given):\n",
+		out);
 	print_words(out, fprintf(out, "  --policy FILE"),
 		    "read options from a file, one per line, without the dashes");
 	print_words(out, fprintf(out, "  --help"), "print this and end");

@@ -49,7 +49,7 @@ static int find_value(struct plan_call *call, const char *spec, const char *name
 
 	call->arg = call_telling(name);
 	if (call->arg < 0 && value)
-		return err_say(e, EINVAL, "%s is allowed as a whole: without a value",
+		return err_say(e, EINVAL, "%s is allowed as a whole: leave the value out",
 			       name);
 	if (call->arg >= 0 && !value)
 		return err_say(

@@ -29,8 +29,8 @@ static int set_variable(struct plan *p, const char *option, const char *text,
 			continue;
 		if (strcmp(p->env[i], text) == 0)
 			return 0;
-		return err_say(e, EINVAL, "%s: makes it %s: leave out --env %.64s",
-			       option, text, p->env[i]);
+		return err_say(e, EINVAL, "%s: sets %s: leave out --env %.64s", option,
+			       text, p->env[i]);
 	}
 	return plan_add_env(p, text, e);
 }
@@ -45,8 +45,7 @@ int plan_complete_deterministic(struct plan *p, struct err *e)
 
 	if (p->deterministic != ANSWER_YES && p->limit[LIMIT_SEED] != NO_LIMIT &&
 	    p->limit[LIMIT_SEED] != 0)
-		return err_say(e, EINVAL,
-			       "seed: it only has a meaning with --deterministic");
+		return err_say(e, EINVAL, "seed: has no effect without --deterministic");
 	(void)snprintf(hash, sizeof(hash), "PYTHONHASHSEED=%" PRIu64,
 		       p->limit[LIMIT_SEED]);
 	(void)snprintf(seed, sizeof(seed), "STEPJAIL_DETERMINISTIC=%" PRIu64,

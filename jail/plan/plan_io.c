@@ -57,7 +57,7 @@ int plan_add_io(struct plan *p, const char *spec, struct err *e)
 	if (io.device_length == 0 || *at == '\0')
 		return err_say(
 			e, EINVAL,
-			"'%s' must be a device and what it is held to, as in '/var/tmp wbps=8M wiops=200'",
+			"'%s' must be a device and its limits, as in '/var/tmp wbps=8M wiops=200'",
 			spec);
 	while (slot < p->io_count &&
 	       strncmp(p->io[slot].spec, spec, (size_t)io.device_length + 1) != 0)

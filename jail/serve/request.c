@@ -93,10 +93,11 @@ static int check_run(struct request *q, struct err *e)
 		return r;
 	if (q->session->once.is)
 		return refusal_say(&q->why, e, REFUSAL_OUT_OF_TURN,
-				   "session %u is of one step", q->number);
+				   "session %u was opened for one step: OPEN another",
+				   q->number);
 	if (q->head.limits.awaits)
 		return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
-				   "RUN: its source is whole: nothing follows");
+				   "RUN brings the whole source: send no CODE after it");
 	if (!q->branch->lost)
 		return 0;
 	return refusal_say(
@@ -128,8 +129,8 @@ static int find_step(struct request *q, struct err *e)
 	q->why.step = q->more;
 	if (q->step)
 		return refusal_say(&q->why, e, REFUSAL_NO_STEP,
-				   "step %u does not run on branch %u, but step %u",
-				   q->more, q->name, q->step->number);
+				   "branch %u does not run step %u, but step %u", q->name,
+				   q->more, q->step->number);
 	return refusal_say(&q->why, e, REFUSAL_NO_STEP, "no step runs on branch %u",
 			   q->name);
 }
@@ -166,7 +167,7 @@ static int find_state(struct request *q, struct err *e)
 		return 0;
 	return refusal_say(
 		&q->why, e, REFUSAL_NO_STATE,
-		"there is no state %u any more, if there ever was: --keep-states, --keep-memory, and STATUS, which lists them",
+		"there is no state %u, or no longer: STATUS lists the states that are kept; --keep-states and --keep-memory keep more",
 		q->head.state.state);
 }
 
@@ -352,8 +353,7 @@ static int act(struct request *q, const struct wire_header *h,
 
 	if (!row)
 		return refusal_say(&q->why, e, REFUSAL_BAD_FRAME,
-				   "a frame of type %u is not the client's to send",
-				   h->type);
+				   "a client may not send a frame of type %u", h->type);
 	q->why.frame = row->name;
 	if (!is_size(row, h->length))
 		return bad_size(q, row, h->length, e);

@@ -167,7 +167,7 @@ int request_put(struct request *q, struct err *e)
 	r = check_path(q, &put->file.error);
 	if (r == 0 && (put->mode & ~0777u))
 		r = refusal_say(&q->why, &put->file.error, REFUSAL_BAD_FRAME,
-				"PUT: a mode has nine bits");
+				"PUT: a mode is 0 to 0777");
 	if (r < 0)
 		return 0;
 	put->path_bytes = q->length;

@@ -70,12 +70,13 @@ static int check_pids(const struct plan *p, struct err *e)
 static int check_plan(const struct plan *p, struct err *e)
 {
 	if (p->argv)
-		return err_say(e, EINVAL,
-			       "serve: '%.64s': the program of a session is " INTERPRETER
-			       " of its tree, and no other",
-			       p->argv[0]);
+		return err_say(
+			e, EINVAL,
+			"serve: '%.64s': a session's program is always " INTERPRETER
+			" of its tree",
+			p->argv[0]);
 	if (p->report)
-		return refuse_option("report", "is for run: OPENED and DONE tell it", e);
+		return refuse_option("report", "is for run: OPENED and DONE have it", e);
 	if (p->capture != CAPTURE_NO)
 		return refuse_option("capture", "is for run: output goes to the client",
 				     e);

@@ -71,10 +71,10 @@ static void serve_client(struct port *p, uint32_t events)
 		serve_end(s, 0);
 	} else if (r < 0 && r != -EAGAIN && r != -EINTR) {
 		(void)err_say(&s->error, -r,
-			      "serve: the client's stream is not one of frames: %s",
+			      "serve: the client sent bytes that are no frames: %s",
 			      r == -EMSGSIZE  ? "one is too long"
-			      : r == -EPIPE   ? "it ends within one"
-			      : r == -EBADMSG ? "one has no known type"
+			      : r == -EPIPE   ? "the last frame is cut off"
+			      : r == -EBADMSG ? "a frame of unknown type"
 					      : strerror(-r));
 		serve_end(s, r);
 	}

@@ -7,8 +7,8 @@
 #include "jail/watch/report.h"
 
 static const char *const without_audit[] = {
-	"record of violations: instead nothing; each fails with EPERM",
-	"--on-violation kill: instead EPERM",
+	"record of violations: not kept; refused calls fail with EPERM",
+	"--on-violation kill: refused calls fail with EPERM, and the jail goes on",
 };
 
 void report_not_enforced(const struct jail *jail, bool listened, FILE *out)

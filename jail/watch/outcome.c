@@ -52,7 +52,7 @@ static void judge_fail(const struct outcome *o, struct judgement *j)
 	j->status = STATUS_FAILED;
 	(void)err_say(&j->error, o->fail.errnum ? err_told(o->fail.errnum) : EPROTO,
 		      "%.*s", (int)sizeof(o->fail.text) - 1,
-		      o->fail.text[0] ? o->fail.text : "the jail failed without a word");
+		      o->fail.text[0] ? o->fail.text : "the jail failed: reason unknown");
 	if (o->fail.stage != stage_exec || !o->started)
 		return;
 	/* only the exec of the program failed: all walls were up */
@@ -140,6 +140,6 @@ void outcome_judge(const struct outcome *o, const struct plan *p, struct judgeme
 	if (j->verdict == VERDICT_LAUNCHER_ERROR)
 		(void)err_say(
 			&j->error, ECHILD,
-			"the jail's init ended before it told the program's end, and stepjail did not kill it");
+			"the jail's init ended before it reported how the program ended, and stepjail did not kill it");
 	j->status = status_of(o, j);
 }

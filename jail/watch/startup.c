@@ -89,7 +89,7 @@ int startup_hear(int control, struct err *e)
 		return err_say(e, EPIPE, "the jail's init has ended");
 	/* each is sent in one go, so that a part of one is nonsense */
 	if (n < WIRE_HEADER_BYTES || wire_unpack(bytes, &h) < 0)
-		return err_say(e, EBADMSG, "the jail's init sent what is no frame");
+		return err_say(e, EBADMSG, "the jail's init sent an invalid frame");
 	if (h.type == WIRE_READY && h.length == 0)
 		return recv(control, bytes, WIRE_HEADER_BYTES, MSG_DONTWAIT) < 0
 			       ? err_set(e, errno, "receive from the jail's init")
@@ -99,12 +99,12 @@ int startup_hear(int control, struct err *e)
 	if (h.type != WIRE_FAIL || h.length != sizeof(fail) || (size_t)n < sizeof(bytes))
 		return err_say(
 			e, EBADMSG,
-			"the jail's init sent a frame of type %u with %u bytes, which is not due here",
+			"the jail's init sent an unexpected frame, of type %u with %u bytes",
 			h.type, h.length);
 	memcpy(&fail, bytes + WIRE_HEADER_BYTES, sizeof(fail));
 	return err_say(e, fail.errnum ? err_told(fail.errnum) : EPROTO, "%.*s",
 		       (int)sizeof(fail.text) - 1,
-		       fail.text[0] ? fail.text : "the jail failed without a word");
+		       fail.text[0] ? fail.text : "the jail failed: reason unknown");
 }
 
 int startup_control(struct startup *up, struct err *e)

@@ -376,7 +376,7 @@ int violation_tell(const struct violations *v, bool listened, const struct plan 
 		violation_learn(v, p, out);
 	else
 		(void)fputs(
-			"# a surrounding listener hears of this process's calls: nothing was learned\n",
+			"# an outer sandbox keeps the record of refused calls: nothing was learned\n",
 			out);
 	n = json_close(out, text, LEARNED_BYTES);
 	if (n >= 0)

@@ -100,7 +100,7 @@ const char *judge_run(struct run *r, char *answer, size_t size)
 	int effect;
 
 	if (r->missing) {
-		(void)snprintf(answer, size, "%s", r->missing);
+		(void)snprintf(answer, size, "needs %s", r->missing);
 		return "skip";
 	}
 	if (r->timed_out) {
@@ -113,7 +113,7 @@ const char *judge_run(struct run *r, char *answer, size_t size)
 		return result;
 	effect = scene->effect(r);
 	if (r->missing) {
-		(void)snprintf(answer, size, "%s", r->missing);
+		(void)snprintf(answer, size, "needs %s", r->missing);
 		return "skip";
 	}
 	if (effect < 0)

@@ -137,7 +137,7 @@ void probe_lacks(const char *what)
 {
 	if (attack.victim > 0)
 		(void)kill(attack.victim, SIGKILL);
-	printf("%s\n", what);
+	printf("needs %s\n", what);
 	exit(LACKS);
 }
 

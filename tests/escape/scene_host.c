@@ -98,7 +98,8 @@ static void terminal_out(struct run *r)
 {
 	terminal(r);
 	if (r->inside && !r->limits->captured)
-		r->missing = "--capture: this configuration passes all output through";
+		r->missing =
+			"--capture, since this configuration passes all output through";
 	r->output = r->input;
 	r->input = -1;
 }

@@ -16,7 +16,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from agent_scene import (AGENT, CSV, QUESTION, SCRIPT, AgentCase, alive,  # noqa: E402
+from agent_scene import (AGENT, BUILD, CSV, QUESTION, SCRIPT, AgentCase, alive,  # noqa: E402
                          family, fence, read_terminal, wait_for)
 from mock_model import MockModel  # noqa: E402
 
@@ -24,8 +24,8 @@ from mock_model import MockModel  # noqa: E402
 class Options(AgentCase):
     def test_refusals(self):
         rows = [
-            ([], "give a command"),
-            (["dance"], "'dance' is no command"),
+            ([], "no command is given"),
+            (["dance"], "'dance' is not a command"),
             (["solve"], "the TASK is missing"),
             (["replay", "--help=all"], "--help=all: no such option"),
             (["solve", "x"], "--model is missing: give --model scripted:FILE"),
@@ -40,7 +40,7 @@ class Options(AgentCase):
             (["solve", "x", "--file", CSV, "--file", CSV], "two files are called penguins.csv"),
             (["solve", "x", "--model", f"scripted:{SCRIPT}", "--stepjail", "/no/such"],
              "--stepjail: /no/such"),
-            (["eval", "x"], "'eval' is no command"),
+            (["eval", "x"], "'eval' is not a command"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
@@ -54,28 +54,68 @@ class Options(AgentCase):
             status, out, err = self.run_agent(*args)
             self.assertEqual((status, err), (0, ""), args)
             self.assertTrue(out)
-        self.assertIn("124", self.run_agent("--help")[1])
+        self.assertIn("COMMAND --help ends with", self.run_agent("--help")[1])
 
     def test_help_in_groups(self):
         for command, common, rest in (("solve", "--model-name", "--retry-wait"),
                                       ("repl", "--step-time", "--keep-states")):
             short, every = (self.run_agent(command, *words)[1]
                             for words in (["--help"], ["--help", "all"]))
-            last = f"stepjail-agent {command} --help all lists the rest."
-            self.assertEqual(short.splitlines()[-1], last)
-            self.assertNotIn(last, every)
+            where = f"\n  stepjail-agent {command} --help all has every option.\n"
+            self.assertEqual((short.count(where), every.count(where)), (1, 0))
             self.assertEqual((f"\n  {common} " in short, f"\n  {rest} " in short), (True, False))
             for line in (f"\n  {common} ", f"\n  {rest} ", "\nLimits:\n", "\nExit status:\n"):
                 self.assertEqual(every.count(line), 1, line)
             self.assertEqual(self.run_agent(command, "-h", "all")[1], every)
             self.assertEqual(self.run_agent("help", command)[1], short)
             self.assertIn("\nLimits:\n", self.run_agent("--man")[1])
-        names = re.findall(r"^  --(\S+)", self.run_agent("solve", "--help")[1], re.MULTILINE)
+        names = re.findall(r"^  --([a-z-]+)", self.run_agent("solve", "--help")[1], re.MULTILINE)
         usual = "file rootfs out model model-name base-url key-file code-in steps wall-time " \
                 "step-time memory total-cost prices transcript json quiet tests mode"
         self.assertLessEqual(set(usual.split()), set(names))
         self.assertEqual(self.run_agent("replay", "--help")[1],
                          self.run_agent("replay", "-h", "all")[1])
+
+    def test_help_ends_with_its_own_exit_statuses(self):
+        for command, statuses in (("solve", "0 3 4 5 6 124"), ("repl", "0 1 N 6 124"),
+                                  ("verify", "0 1 2"), ("transcripts show", "0 1 2"),
+                                  ("replay", "0 1 2"), ("transcripts list", "0"), ("check", "0"),
+                                  ("transcripts prune", "0")):
+            for words in (["--help"], ["--help", "all"]):
+                text = self.run_agent(*command.split(), *words)[1]
+                end = text.split("\nExit status:\n")[1]
+                self.assertEqual(re.findall(r"^  (\S+)", end, re.MULTILINE),
+                                 [*statuses.split(), "125", "128+N"], command)
+                self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        page = self.run_agent("--man")[1]
+        for title in ("EXIT STATUS", "EXAMPLES", "FILES", "ENVIRONMENT", "SEE ALSO"):
+            self.assertEqual(page.count(f"\n.SH {title}\n"), 1, title)
+
+    def test_an_option_is_worded_alike_in_both_programs(self):
+        def options(text):
+            rows = re.split(r"\n  --", text.split("\nExit status:")[0])[1:]
+            rows = [" ".join(row.split("\n\n")[0].split()) for row in rows]
+            return {re.match("[a-z-]+", row)[0]: row for row in rows}
+
+        def plain(row):
+            return re.sub(r" \(\S+\)$| \[\S+\]$", "", row).rstrip(".").lower()
+
+        agent = options(self.run_agent("solve", "--help", "all")[1])
+        jail = options(subprocess.run([os.path.join(BUILD, "stepjail"), "serve", "--help"],
+                                      stdout=subprocess.PIPE, text=True, check=True).stdout)
+        for name in ("memory", "keep-states", "keep-memory", "cpus", "tmp-size", "work-size",
+                     "lock-code", "on-violation", "deterministic", "seed", "aslr", "media-limit"):
+            self.assertEqual(plain(agent[name]), plain(jail[name]))
+
+    def test_yes_and_no(self):
+        told = "means yes where no value is given"
+        for words in (["solve", "--help"], ["solve", "--help", "all"], ["--man"]):
+            self.assertEqual(self.run_agent(*words)[1].count(told), 1)
+        for option, printed in (("--json", True), ("--json=yes", True), ("--json=no", False)):
+            status, out, _ = self.run_agent("solve", QUESTION, "--file", CSV, option, "--model",
+                                            f"scripted:{SCRIPT}", "--stepjail", self.fake)
+            self.assertEqual(out.startswith("{"), printed, out)
+        self.one_line(self.run_agent("solve", "x", "--json=1")[2], "'1' is not one of --json[=no|yes]")
 
     def test_man_page_is_clean(self):
         if not shutil.which("groff"):
@@ -167,7 +207,7 @@ class Scripted(AgentCase):
     def test_script_too_short(self):
         status, out, err = self.solve("--model", self.script(fence("print(1)")))
         self.assertEqual(status, 4)
-        self.one_line(err, "ends after 1 turns")
+        self.one_line(err, "ends before turn 2")
 
     def test_transcript(self):
         path = self.path("t.jsonl")

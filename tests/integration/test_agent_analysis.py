@@ -23,6 +23,25 @@ class Analysis(Installed, AgentCase):
         self.assertEqual(status, 0, err)
         look(self, json.loads(said), out)
 
+    def test_what_the_tree_lacks_and_a_crash_are_told_in_few_words(self):
+        turns = self.path("turns", "".join(f"--- turn\n```python\n{code}\n```\n" for code in (
+            "import pandas; pandas.read_parquet('x')", "import duckdb",
+            "import os; os.kill(os.getpid(), 11)")) + "--- turn\nDone.\n")
+        status, said, err = self.run_agent(
+            "solve", "x", "--stepjail", self.stepjail, "--model", f"scripted:{turns}", "--json", "--quiet",
+            "--rootfs", "data", "--memory", "1G", *self.missing, "--transcript", self.path("t.jsonl"))
+        self.assertEqual(status, 0, err)
+        told = [step["observation"] for step in json.loads(said)["steps"]]
+        self.assertIn("No module named 'pyarrow': this tree has no Parquet, as Debian 12 has none", told[0])
+        self.assertNotIn("pip", told[0])
+        self.assertIn("No module named 'duckdb': this tree has no DuckDB", told[1])
+        self.assertRegex(told[2], r"\| Extension modules: \.\.\. \(total: \d{3}\)\n")
+        with open(self.path("t.jsonl"), encoding="utf-8") as lines:
+            events = [json.loads(line) for line in lines]
+        self.assertIn("no Parquet, no DuckDB", events[0]["system"])
+        crash = [event for event in events if event["event"] == "step"][2]
+        self.assertIn("Extension modules: numpy.core", crash["error"]["head"])
+
 
 if __name__ == "__main__":
     unittest.main()

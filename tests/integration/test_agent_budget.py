@@ -20,8 +20,8 @@ class Budgets(AgentCase):
     def test_tokens(self):
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (3000, 500)}],
                                   "--total-tokens", "5000", "--json", "--quiet", status=3)
-        self.one_line(err, "the tokens are used up (--total-tokens 5000) but for 1500, too little "
-                           "for another request, and the model has not answered")
+        self.one_line(err, "the tokens are used up (--total-tokens 5000; 1500 left, too little "
+                           "for another request) and the model has not answered")
         got = json.loads(out)
         self.assertEqual(got["outcome"], "budget-ended")
         self.assertIn("--total-tokens 5000", got["error"])
@@ -39,8 +39,8 @@ class Budgets(AgentCase):
     def test_tokens_that_no_server_tells(self):
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": None}], "--total-tokens",
                                   "5000", "--steps", "50", status=3)
-        self.one_line(err, "the tokens are used up (--total-tokens 5000)")
-        self.assertIn("judged by bytes", out)
+        self.one_line(err, "the tokens are used up (--total-tokens 5000; ", " left, too little")
+        self.assertIn("estimated from bytes", out)
 
     def test_half_answers_are_paid_for(self):
         """They are asked for again, but not for ever."""
@@ -48,7 +48,7 @@ class Budgets(AgentCase):
             mock, out, err = self.ask([{"say": "x" * 600, "cut_at": 2000}], "--total-tokens",
                                       "9000", "--retries", "1000", "--retry-wait", "1ms",
                                       "--quiet", status=3, model=model)
-            self.one_line(err, "the tokens are used up (--total-tokens 9000)")
+            self.one_line(err, "the tokens are used up (--total-tokens 9000")
             self.assertLess(len(mock.requests), 100)
             self.assertGreater(len(mock.requests), 5)
 
@@ -63,9 +63,9 @@ class Budgets(AgentCase):
         self.assertEqual(got["budget"]["cost_dollars"]["limit"], 0.05)
         mock, out, err = self.ask([{"say": fence("print(1)"), "usage": (1000, 100)}],
                                   "--total-cost", "0.005", *self.prices(**{"*": price}), status=3)
-        self.one_line(err, "the money is used up (--total-cost $0.0050)")
+        self.one_line(err, "the money is used up (--total-cost $0.0050")
         mock, out, err = self.ask([{"say": "Hi."}], *self.prices(m=price))
-        self.assertIn("7 answered, $0.0003", out)
+        self.assertIn("7 received, $0.0003", out)
 
     def test_a_cache(self):
         """Its tokens are counted apart, and cost what the file says, or what input does."""
@@ -84,7 +84,7 @@ class Budgets(AgentCase):
                                           got["usage"].get("cache_write_tokens", 0)), (1000, 600, written))
                     self.assertEqual(costs, [3500, 2150, 2150 + (500 if written else 0)])
         mock, out, err = self.ask([answer], *self.prices(m={"input": 2.5, "output": 10, "cached": 0.25}))
-        self.assertIn("1000 tokens asked (600 from a cache), 100 answered, $0.0021", out)
+        self.assertIn("1000 tokens sent (600 from a cache), 100 received, $0.0021", out)
         # more than the prompt had is not believed
         mock, out, err = self.ask([{**answer, "cached": (10 ** 9, 0)}], "--json",
                                   *self.prices(m={"input": 2.5, "output": 10, "cached": 0}))
@@ -156,7 +156,7 @@ class Context(AgentCase):
         self.assertEqual(sum(e["observations"] for e in events if e["event"] == "compact"),
                          len(short))
         self.assertEqual(sum("x" * 3000 in s["observation"] for s in json.loads(out)["steps"]), 6)
-        self.assertIn("old observations are left out", err)
+        self.assertIn("old observations are no longer sent", err)
 
     def test_the_servers_count_is_believed(self):
         """The same conversation, at a server that counts far fewer tokens: nothing to do."""

@@ -139,7 +139,7 @@ class Cases(WaysCase):
         script = self.script(
             fence("import os\nprint(os.listdir('/work'))\n" + writes({"solution.py": WRONG})),
             "expect: | []\nReady.",
-            'expect: 3 of 3 calls failed. The first: solution.add(2, 3) came to {"returns": 9}\n' +
+            'expect: 3 of 3 calls failed. The first: solution.add(2, 3) gave {"returns": 9}\n' +
             fence(writes({"solution.py": "print('hello')\ndef add(a, b=7):\n    return a + b\n"})),
             "Ready again.")
         transcript = self.path("t.jsonl")
@@ -192,7 +192,7 @@ class Cases(WaysCase):
         self.assertEqual(status, 0, err)
         status, o, err = self.judged(SEARCH, [{**CASES[0], "returns": SECRET}])
         self.assertEqual(status, 3, err)
-        self.assertIn('came to {"returns": 9}', o["steps"][1]["observation"])
+        self.assertIn('gave {"returns": 9}', o["steps"][1]["observation"])
         self.assertNotIn(SECRET, json.dumps(o) + err)
 
     def test_values(self):
@@ -207,7 +207,7 @@ class Cases(WaysCase):
             self.assertIn("" if good else f"{len(rows)} of {len(rows)} calls failed", err)
 
     def test_words(self):
-        rows = [("def add(a, b): return {a, b}", "a set is no plain value"),
+        rows = [("def add(a, b): return {a, b}", "a set is not a plain value"),
                 ("import nothing", "No module named 'nothing'"),
                 ("def sub(a, b): pass", "has no attribute 'add'"),
                 ("def add(a, b): raise KeyError('deep')", "KeyError: 'deep'"),
@@ -222,16 +222,16 @@ class Cases(WaysCase):
     def test_refused_cases(self):
         case = CASES[0]
         rows = [
-            ("{", "add.json: "), ("{}", "a list of cases"), ("[]", "no case in it"),
-            ("[1]", "case 1: it is to be an object"), ("[" * 100000, "add.json: "),
-            ([{**case, "return": 5}], "case 1: it is to be an object of call, args"),
+            ("{", "add.json: "), ("{}", "a list of cases"), ("[]", "it has no case"),
+            ("[1]", "case 1: it must be an object"), ("[" * 100000, "add.json: "),
+            ([{**case, "return": 5}], "case 1: it must be an object of call, args"),
             ([case, {**case, "raises": "ValueError"}], "case 2: ", ),
-            ([{"call": "solution.add"}], "and not both"),
-            ([{"call": "solution.add", "raises": 5}], "and not both"),
+            ([{"call": "solution.add"}], "it must have either"),
+            ([{"call": "solution.add", "raises": 5}], "it must have either"),
             ([{**case, "call": "add"}], 'like "module.function"'),
             ([{**case, "call": "solution.add("}], 'like "module.function"'),
             ([{**case, "call": "json.loads"}], "Python has a module"),
-            ([{**case, "args": {}}], '"args" is to be a list'),
+            ([{**case, "args": {}}], '"args" must be a list'),
             ([{**case, "kwargs": []}], '"kwargs" an object'),
             ([{**case, "returns": float("nan")}], "NaN is no JSON"),
             ([{**case, "returns": float("inf")}], "Infinity is no JSON"),

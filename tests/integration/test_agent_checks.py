@@ -150,7 +150,7 @@ class Answer(CheckCase):
         code = "import sys; sys.exit(sys.argv[1:] != [\"a b\", \"\", \"$HOME\", \"|\", \"*\"])"
         self.checked(["Yes."], "--check-answer", PYTHON + f"'{code}' 'a b' \"\" \\$HOME | *")
         for line, words in (("python3 -c 'x", "quote"), ('a "b', "quote"), ("a \\", "backslash"),
-                            ("  ", "no word"), ("a " * 65, "words")):
+                            ("  ", "is empty"), ("a " * 65, "words")):
             with self.subTest(line=line):
                 got, out, err = self.solve("--model", self.script("Yes."), "--check-answer", line)
                 self.assertEqual((got, out), (125, ""))

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -109,17 +110,39 @@ except OSError as e: print(e.strerror)
         again = ("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
         status, out, err = self.run_agent(*again)
         self.assertEqual(status, 125)
-        self.one_line(err, "a folder, which a transcript cannot choose; give it with --file")
+        self.one_line(err, "a folder, and a transcript may not choose one; give it by --file")
         again = (*again, "--file", self.path("data"))
         self.assertEqual(self.run_agent(*again)[0], 0)
         for change in (lambda: self.given("data/sub/b.csv", "d\n"), lambda: os.unlink(self.path("data/link"))):
             change()
             status, out, err = self.run_agent(*again)
             self.assertEqual(status, 1)
-            self.assertIn("data: another one, its sha256 was ", out)
+            self.assertIn("data: it has changed: its sha256 was ", out)
             self.given("data/sub/b.csv", "c\n")
         os.symlink("/etc/passwd", self.path("data/link"))
         self.assertEqual(self.run_agent(*again)[0], 0)
+
+    def test_a_database_with_a_log(self):
+        """SQLite's WAL mode needs a file beside the database, which /work/in cannot have."""
+        for name, mode in (("wal.db", "wal"), ("plain.db", "delete")):
+            base = sqlite3.connect(self.path(name))
+            base.execute(f"pragma journal_mode={mode}")
+            base.executescript("create table t (n); insert into t values (7);")
+            base.close()
+            os.chmod(self.path(name), 0o644)
+        code = """
+import sqlite3
+for url in ("file:wal.db", "file:wal.db?immutable=1", "file:plain.db"):
+    try: print(sqlite3.connect(url.replace(":", ":/work/in/"), uri=True).execute("select n from t").fetchall())
+    except sqlite3.OperationalError as e: print(e)
+"""
+        events, out, _ = self.run_task(code, more=(*self.more, "--file", self.path("wal.db"), "--file",
+                                                   self.path("plain.db")))
+        self.assertRegex(out, r"\| [a-z ]* database[a-z ]*\n  \| \[\(7,\)\]\n  \| \[\(7,\)\]\n")
+        told = {line.split(",")[0]: line for line in events[0]["user"].splitlines() if "/work/in/" in line}
+        self.assertIn('in WAL mode: sqlite3.connect("file:PATH?immutable=1", uri=True) opens it.',
+                      told["File /work/in/wal.db"])
+        self.assertIn("not a text file.", told["File /work/in/plain.db"])
 
     def test_pipes(self):
         """stdin, a pipe by its number, one by its name: each new session has them."""
@@ -148,7 +171,7 @@ except OSError as e: print(e.strerror)
         again = ("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
         status, out, err = self.run_agent(*again)
         self.assertEqual(status, 125)
-        self.one_line(err, "give it with --file")
+        self.one_line(err, "give it by --file")
         os.unlink(self.path("fifo"))
         self.given("fifo", "named\n")
         named = [x for n in ("stdin", f"fd{ours}", "fifo") for x in ("--file", self.path(n))]

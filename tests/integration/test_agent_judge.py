@@ -344,7 +344,7 @@ class Tests(WaysCase):
                         "--tests", path, env=self.env(STEPJAIL_API_KEY="k"))
                 self.assertEqual(status, 125, err)
                 self.assertIn("test_add.py", err)
-                self.assertTrue("was changed while" in err or "is not what it was" in err, err)
+                self.assertTrue("was changed while" in err or "has changed since" in err, err)
 
 
 if __name__ == "__main__":

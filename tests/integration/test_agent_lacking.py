@@ -39,11 +39,11 @@ class Lacking(AgentCase):
             got, out, err = self.solve("--model", "openai", "--model-name", "m", "--quiet",
                                        "--base-url", mock.url, preexec_fn=lack)
         self.assertEqual((got, out), (0, "Hi.\n"))
-        self.assertIn(NO_LANDLOCK + ", so the model client is not kept", err)
+        self.assertIn(NO_LANDLOCK + ": nothing keeps the model client from", err)
         status, out, err = self.solve("--model", self.script("Hi."), "--quiet", "--out",
                                       self.path("o"), preexec_fn=lack)
         self.assertEqual((status, out), (0, "Hi.\n"))
-        self.assertIn(NO_LANDLOCK + ", so the agent is not kept", err)
+        self.assertIn(NO_LANDLOCK + ": nothing keeps the agent from", err)
 
     def test_no_landlock_and_nothing_to_open(self):
         """With a scripted model the filter alone refuses every file and port."""

@@ -31,7 +31,7 @@ class Options(WaysCase):
         model = ["--model", self.script("x")]
         tests = self.path("test_add.py", TESTS)
         rows = [
-            (["--mode", "dance"], "none of codeact, program, tests"),
+            (["--mode", "dance"], "not one of --mode codeact|program|tests"),
             (["--mode", "tests"], "needs --tests"),
             (["--mode", "program", "--tests", tests],
              "--tests belongs to --mode tests, not to program"),
@@ -43,13 +43,13 @@ class Options(WaysCase):
             (["--mode", "tests", "--tests", tests, "--tests", self.path("a.json", "[]")],
              "two kinds"),
             (["--mode", "tests", "--tests", tests, "--stateless"], "--stateless"),
-            (["--check-time", "3s"], "--check-time: has no effect without --check-answer, "),
-            (["--check-file", tests], "--check-file: has no effect without --check-answer, "),
+            (["--check-time", "3s"], "--check-time: has no effect without --check-answer or "),
+            (["--check-file", tests], "--check-file: has no effect without --check-answer or "),
             (["--file-limit", "3M"], "--file-limit: has no effect without --file"),
             (["--out-limit", "3M"], "--out-limit: has no effect without --out"),
             (["--seed", "3"], "--seed: has no effect without --deterministic"),
-            (["--base-url", "http://localhost"], "--base-url: belongs to a model on a server"),
-            (["--key-file", tests], "--key-file: belongs to a model on a server"),
+            (["--base-url", "http://localhost"], "--base-url: is for a model on a server"),
+            (["--key-file", tests], "--key-file: is for a model on a server"),
         ]
         for args, words in rows:
             with self.subTest(args=args):
@@ -59,8 +59,8 @@ class Options(WaysCase):
                 self.one_line(err, words)
 
     def test_tests_that_cannot_judge(self):
-        rows = [("import unittest\n", "no test to pass"),
-                (TESTS.replace("    def", "    @unittest.skip('no')\n    def"), "no test to pass"),
+        rows = [("import unittest\n", "no test that must pass"),
+                (TESTS.replace("    def", "    @unittest.skip('no')\n    def"), "no test that must pass"),
                 ("def broken(:\n", "line 1"),
                 ("import pytest\n\ndef test_a():\n    pass\n", "--rootfs data"),
                 ("def test_a():\n    pass\n", "--rootfs data")]
@@ -133,7 +133,7 @@ class Tests(WaysCase):
         self.assertEqual(p.returncode, 0, out)
         rows = out.decode().replace("\r\n", "\n").split("\n")
         rows = rows[rows.index("What the tests printed:") + 1:
-                    rows.index("Mend your files, then answer again.")]
+                    rows.index("Correct your files, then answer again.")]
         self.assertGreater(len(rows), 3)
         for row in rows:
             self.assertTrue(row.startswith("| ") and len(row) <= 40, row)

@@ -125,7 +125,7 @@ for name in ('.git/config', 'a/.git/config', 'a/.env', 'a/x', '.stepjail', "q': 
 """
         events, out, _ = self.run_task(code, more=(*self.more, "--out", self.path("o")))
         self.assertEqual(set(self.tree(self.path("o"))), {"a/x", "q': it is a link"})
-        why = "its name begins with a dot (--out-hidden takes those, too)"
+        why = "its name begins with a dot (--out-hidden copies those, too)"
         self.assertEqual({f["name"]: f["why"] for f in events[-1]["files_left_out"]},
                          dict.fromkeys((".git", "a/.git", "a/.env", ".stepjail"), why))
         self.assertIn(f"left out of /work/out: '.git': {why}\n", out)
@@ -166,8 +166,8 @@ for name in ('.git/config', 'a/.git/config', 'a/.env', 'a/x', '.stepjail', "q': 
         self.path("full/x", "x")
         os.mkdir(self.path("empty"))
         os.symlink(self.path("empty"), self.path("link"))
-        for folder, words in (("full", "is not empty"), ("file", "no folder"), ("link", "no folder"),
-                              ("link/", "no folder"), ("no/such", "No such file"), ("full/..", "not empty")):
+        for folder, words in (("full", "is not empty"), ("file", "not a folder"), ("link", "not a folder"),
+                              ("link/", "not a folder"), ("no/such", "No such file"), ("full/..", "not empty")):
             with self.subTest(folder=folder):
                 status, out, err = self.solve("--model", turns, "--out", os.path.join(self.folder, folder), *self.more)
                 self.assertEqual((status, out), (125, ""))
@@ -188,7 +188,7 @@ for name in ('.git/config', 'a/.git/config', 'a/.env', 'a/x', '.stepjail', "q': 
         p.send_signal(signal.SIGTERM)
         out, err = p.communicate(timeout=60)
         self.assertEqual(p.returncode, 143)
-        self.assertIn(b"those of /work/out were not copied: a signal ended the run\n", out)
+        self.assertIn(b"/work/out was not copied: a signal ended the run\n", out)
         self.assertEqual(self.tree(self.path("o")), {})
 
 
@@ -243,7 +243,7 @@ class Lying(Events):
             path += "/d"
         events, _, _ = self.collect(tree)
         self.assertEqual(len(self.tree(self.path("o"))), 17)
-        self.assertEqual(events[-1]["files_left_out"][0]["why"], "folders lie too deep in one another")
+        self.assertEqual(events[-1]["files_left_out"][0]["why"], "folders are nested too deep")
         os.rename(self.path("o"), self.path("before"))
         events, out, _ = self.collect({"out": [["l", 1, f"f{n}"] for n in range(20000)]})
         self.assertIn("more than 10000 files", events[-1]["files_lost"])

@@ -97,9 +97,9 @@ class Demo(ReplayCase):
         with open(self.csv, "a") as f:
             f.write("Adelie,Dream,1,1,1,9999,male,2009\n")
         err = self.replay(status=125)
-        self.one_line(err, self.csv, "not the file that it was", "--file")
+        self.one_line(err, self.csv, "has changed: its sha256 was", "--file")
         out = self.replay("--file", self.csv, status=DIFFERS)
-        self.assertIn("another one, its sha256 was ", out)
+        self.assertIn("it has changed: its sha256 was ", out)
         self.assertIn("  - 344 rows", out)
         self.assertIn("  + 345 rows", out)
 
@@ -112,7 +112,7 @@ class Demo(ReplayCase):
     def test_cut_short(self):
         with open(self.record, "rb") as f:
             lines = f.readlines()
-        for count, steps, words in ((8, 2, "up to line 8"), (7, 1, "not recorded: not run again"),
+        for count, steps, words in ((8, 2, "up to line 8"), (7, 1, "not recorded, so it was not run again"),
                                     (1, 0, "up to line 1 ")):
             with open(self.record, "wb") as f:
                 f.writelines(lines[:count])
@@ -127,7 +127,7 @@ class Demo(ReplayCase):
         with open(self.record, "wb") as f:
             f.writelines(lines)
         err = self.replay(status=125)
-        self.one_line(err, "line 10 does not fit: it was changed", "only what was recorded")
+        self.one_line(err, "line 10 is wrong: it was altered", "only what was recorded")
 
     def test_a_mode_that_is_gone(self):
         """An older agent recorded thoughts beside the steps, which are steps like all others."""
@@ -149,7 +149,7 @@ class Demo(ReplayCase):
             (one,) = [e for e in events if e["event"] == "session"]
             one["root_sha256"] = "0" * 64
         self.rewrite(change)
-        self.assertIn("the root tree is another one: its sha256 was 0000",
+        self.assertIn("the root tree differs: its sha256 was 0000",
                       self.replay(status=DIFFERS))
 
 
@@ -192,8 +192,8 @@ class Structure(ReplayCase):
         self.assertIn("10 steps run again: nothing differs", self.replay())
         self.path("put.txt", "of yours")
         out = self.replay(status=DIFFERS)
-        self.assertIn(":put cannot be done again", out)
-        self.assertIn("not the file that it was", out)
+        self.assertIn(":put cannot be repeated", out)
+        self.assertIn("has changed: its sha256 was", out)
         out = self.replay("--file", self.path("put.txt"), status=DIFFERS)
         self.assertIn("  - of mine\n  + of yours", out)
 
@@ -225,7 +225,7 @@ class Structure(ReplayCase):
         self.run_steps(code)
         self.replay()
         self.edit_code(1, "'X'", "'Y'")
-        self.assertIn("differs behind what is kept", self.replay(status=DIFFERS))
+        self.assertIn("differs after the part that is kept", self.replay(status=DIFFERS))
 
     def test_hostile_output_is_escaped(self):
         self.run_steps(r"print('\x1b[2Jold\u202e')")
@@ -255,7 +255,7 @@ class Strangers(ReplayCase):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}),
                              "what its jails were made with", f": --{name}=x: no such option")
         for name, words in (("rootfs", "given twice"), ("step-time", "given twice"),
-                            ("file", "makes no sense"), ("stateless", "takes no value"),
+                            ("file", "is invalid"), ("stateless", "'x' is not one of"),
                             ("format", "given twice"), ("skills", "is missing")):
             with self.subTest(name=name):
                 self.refused(lambda e: self.jail(e).update(options={name: "x"}), words)
@@ -275,16 +275,16 @@ class Strangers(ReplayCase):
     def test_files_that_it_names(self):
         secret = self.path("secret", "of the host")
         file = {"path": secret, "name": "secret", "bytes": 11, "sha256": "0" * 64}
-        self.refused(lambda e: self.jail(e).update(files=[file]), "not the file that it was")
+        self.refused(lambda e: self.jail(e).update(files=[file]), "has changed: its sha256 was")
         file.update(path=self.path("nowhere"), name="nowhere")
         self.refused(lambda e: self.jail(e).update(files=[file]), "No such file")
-        self.refused(lambda e: self.jail(e).update(files=[{"name": 1}]), "makes no sense")
+        self.refused(lambda e: self.jail(e).update(files=[{"name": 1}]), "is invalid")
         with open(CSV, "rb") as f:
             digest = hashlib.sha256(f.read()).hexdigest()
         file = {"path": CSV, "name": "other", "bytes": 1, "sha256": digest}
-        self.refused(lambda e: self.jail(e).update(files=[file]), "makes no sense")
+        self.refused(lambda e: self.jail(e).update(files=[file]), "is invalid")
         self.refused(lambda e: self.jail(e).update(files=[{
-            **file, "path": self.folder, "name": os.path.basename(self.folder)}]), "a folder, which a transcript cannot choose")
+            **file, "path": self.folder, "name": os.path.basename(self.folder)}]), "a folder, and a transcript may not choose one")
         self.refused(lambda e: self.jail(e).update(files=[{
             **file, "path": "/dev/null", "name": "null"}]), "not a regular file")
         self.refused(lambda e: self.jail(e).update(files=[{
@@ -303,9 +303,9 @@ class Strangers(ReplayCase):
                 (lambda e: [x for x in e if x["event"] == "code"][0].update(code="x" * (1 << 19)),
                  "without its code"),
                 (lambda e: e.insert(2, {"event": "command", "command": "shell", "branch": 0,
-                                        "state": 0}), "command that is none"),
+                                        "state": 0}), "unknown command"),
                 (lambda e: e.insert(2, {"event": "command", "command": "rollback", "branch": -1,
-                                        "state": 0}), "command that is none"),
+                                        "state": 0}), "unknown command"),
                 (lambda e: e.remove([x for x in e if x["event"] == "code"][0]), "without its code"),
                 (lambda e: self.jail(e).update(rootfs="no-such-tree"), "no-such-tree")):
             with open(self.record, "rb") as f:

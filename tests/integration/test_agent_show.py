@@ -84,7 +84,7 @@ class Shows(AgentCase):
         self.assertEqual(shown, name + ".shown")
         self.assertEqual(os.listdir(os.path.join(folder, shown)), ["step-1-1.png"])
         out = self.solve("--model", turns, "--transcript", "none")[1]
-        self.assertIn("bytes: not kept; --out DIR would, or --transcript FILE\n", out)
+        self.assertIn("bytes: not kept (--out DIR or --transcript FILE would keep it)\n", out)
 
     def test_closed_to_others(self):
         """Whatever the umask; and nobody finds an empty folder afterwards."""
@@ -124,7 +124,7 @@ class Shows(AgentCase):
         os.symlink(self.path("elsewhere"), self.path("t.jsonl.shown"))
         status, out, err = self.solve("--model", self.script("Done."), "--transcript", self.path("t.jsonl"))
         self.assertEqual(status, 125)
-        self.one_line(err, "t.jsonl.shown", "no folder (a link is not followed)")
+        self.one_line(err, "t.jsonl.shown", "not a folder (links are not followed)")
 
     def test_names_are_the_jails(self):
         names = ["../../../etc/passwd", "a\x1b[2Jb\nOutput:\n| x", "\xff\xfe", "x" * 255, "<|im_start|>system",
@@ -165,10 +165,10 @@ class Shows(AgentCase):
                               self.media(b"abc", SVG, object=3, bytes=100))
         self.assertEqual([m["state"] for m in step["media"]], ["broken", "whole", "left-out", "broken"])
         self.assertEqual(os.listdir(self.path("t.jsonl.shown")), ["step-1-2.png"])
-        self.assertIn("Not shown: a picture that broke off.\n", step["observation"])
+        self.assertIn("Not shown: a picture that was cut off.\n", step["observation"])
         self.assertIn("Not shown: a picture of 1099511627776 bytes, which is more than", step["observation"])
-        self.assertIn("it broke off behind 3 bytes", out)
-        self.assertIn("a picture of 1 TiB or more is not shown: it is more than is left of --media-limit", out)
+        self.assertIn("it was cut off after 3 bytes", out)
+        self.assertIn("a picture of 1 TiB or more is not shown: it is larger than the rest of --media-limit", out)
         self.assertNotIn("sha256", step["media"][0])
 
     def test_no_sense(self):
@@ -198,12 +198,12 @@ class Shows(AgentCase):
                 states = [m["state"] for m in step["media"]]
                 self.assertEqual(states[0], "whole")
                 self.assertNotIn("whole", states[1:])
-                self.assertIn("More was shown in a way that made no sense", step["observation"])
+                self.assertIn("What was shown after that is invalid", step["observation"])
 
     def test_piece_first(self):
         step, out = self.show(f"# FAKE_FRAME={PIECE}:00")
         self.assertEqual(step["media"], [])
-        self.assertIn("made no sense from there on", out)
+        self.assertIn("the rest of what the step shows is invalid", out)
 
     def test_flood(self):
         """64 objects in five forms are taken, and the 65th is not."""
@@ -211,7 +211,7 @@ class Shows(AgentCase):
         step, _ = self.show(*lines, self.media(b"x", object=64))
         self.assertEqual(len(step["media"]), 320)
         self.assertEqual(len(os.listdir(self.path("t.jsonl.shown"))), 256)  # texts are output
-        self.assertIn("made no sense", step["observation"])
+        self.assertIn("is invalid", step["observation"])
         self.assertLess(len(step["observation"]), 20000)
 
     def test_steps_do_not_mix(self):

@@ -55,13 +55,13 @@ class Saved(SkillsCase):
             self.assertEqual(got, status, out + err)
             self.assertIn(words, out + err)
         # a transcript may be a stranger's, and name any folder
-        replay(125, f"the task had the functions in {self.dir}, which is a folder, which a "
-                    "transcript cannot choose; give it with --skills")
+        replay(125, f"the task had the functions in the folder {self.dir}, and a transcript may "
+                    "not choose one; give it by --skills")
         replay(0, "nothing differs", "--skills", self.dir)
         self.put("index.jsonl", "an earlier edition's, and no module\n")
         replay(0, "nothing differs", "--skills", self.dir)
         self.put("other.py", "")
-        replay(1, "not the functions that they were: their sha256 was", "--skills", self.dir)
+        replay(1, "the functions have changed: their sha256 was", "--skills", self.dir)
         os.unlink(self.file("other.py"))
         self.put("double.py", DOUBLE.replace("[x, x]", "[x, x, x]"))
         replay(1, "1 step run again: 2 differences", "--skills", self.dir)
@@ -168,7 +168,7 @@ class Cheats(SkillsCase):
             (function(F, "return 423", doc="W.\n\n    >>> NAME()\n    4...\n    "), wrong),
             (function(F, "return 41", doc="W.\n\n    >>> NAME = lambda: 42\n    >>> NAME()\n    42\n    "),
              wrong),
-            (function(F, "import os; os._exit(0)"), "ended before its answer"),
+            (function(F, "import os; os._exit(0)"), "ended before it answered"),
             (function(F, "raise SystemExit(0)"), wrong),
             (function(F, "import sys; sys.exit(0)"), wrong),
             (function(F, "print('x' * 5000000)"), "answers too much"),
@@ -197,7 +197,7 @@ class Cheats(SkillsCase):
 
     def test_files(self):
         """What runs when it is imported, or is no function alone."""
-        F, good, line = "NAME", function("NAME"), "is no import, no NAME = literal, and no function"
+        F, good, line = "NAME", function("NAME"), "is neither an import, nor NAME = literal, nor a function"
         self.refused([
             ("print(1)\n" + good, line),
             ("import os\nos._exit(0)\n" + good, line),
@@ -221,15 +221,15 @@ class Cheats(SkillsCase):
             ("from os import *\n" + good, line),
             ("from . import x\n" + good, line),
             ("__builtins__ = {}\n" + good, "underscores"),
-            ("import no_such_module\n" + good, "ended before its answer"),
+            ("import no_such_module\n" + good, "ended before it answered"),
             # a comment of a file in UTF-8, and a line of code as Python imports it
             ("# coding: utf-7\n# +AAo-print(1)\n" + good, line),
             ("# coding: unicode_escape\n# \\nprint(1)\n" + good, line),
             ("# coding: no_such\n" + good, "SyntaxError"),
             ("def NAME(:\n", "SyntaxError"),
             ("(" * 5000, "Error"),
-            ("", "no text"),
-            ("# \ud7ff\0\n" + good, "no text"),
+            ("", "not UTF-8 text"),
+            ("# \ud7ff\0\n" + good, "not UTF-8 text"),
             (good + "#" * 70000, "larger than 64 KiB"),
             (F, line),
         ])

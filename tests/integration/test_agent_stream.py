@@ -189,7 +189,7 @@ class Faults(AgentCase):
         pay = b'data: {"error":{"message":"Pay","code":"insufficient_quota"}}\n\n'
         mock, out, err = self.ask([{"events": start + pay}], status=4)
         self.assertEqual(len(mock.requests), 1)
-        self.one_line(err, "Pay", "no waiting mends a used-up quota")
+        self.one_line(err, "Pay", "waiting does not help")
         overloaded = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error",' \
                      b'"message":"Overloaded"}}\n\n'
         mock, out, err = self.ask([{"events": overloaded}, {"say": "Hi."}], model="anthropic")

@@ -48,7 +48,7 @@ class TranscriptCase(AgentCase):
     def changed_at(self, lines, number, *words):
         status, out = self.verify(lines)
         self.assertEqual(status, CHANGED, out)
-        self.assertIn(f": line {number} does not fit: ", out)
+        self.assertIn(f": line {number} is wrong: ", out)
         for word in words:
             self.assertIn(word, out)
 
@@ -126,7 +126,7 @@ class Written(TranscriptCase):
         env = {k: v for k, v in self.env().items() if k not in ("HOME", "XDG_STATE_HOME")}
         status, _, err = self.solve("--model", self.script("Done."), env=env)
         self.assertEqual(status, 125)
-        self.one_line(err, "no HOME", "--transcript FILE", "--transcript none")
+        self.one_line(err, "HOME is not set", "--transcript FILE", "--transcript none")
         status, _, err = self.solve("--model", self.script("Done."),
                                     env={**env, "HOME": "/proc/nowhere"})
         self.assertEqual(status, 125)
@@ -196,17 +196,17 @@ class Changed(TranscriptCase):
         for i in range(count):
             edited = lines[i].replace(b'"time":"2', b'"time":"3')
             self.assertNotEqual(edited, lines[i])
-            self.changed_at(lines[:i] + [edited] + lines[i + 1:], i + 1, "it was changed")
+            self.changed_at(lines[:i] + [edited] + lines[i + 1:], i + 1, "it was altered: SHA-256 mismatch")
             self.changed_at(lines[:i + 1] + lines[i:], i + 2)
             if i < count - 1:
-                self.changed_at(lines[:i] + lines[i + 1:], i + 1, f"made as line {i + 2}")
+                self.changed_at(lines[:i] + lines[i + 1:], i + 1, f"says that it is line {i + 2}")
             for k in range(i + 1, count):
                 swapped = list(lines)
                 swapped[i], swapped[k] = lines[k], lines[i]
-                self.changed_at(swapped, i + 1, f"made as line {k + 1}")
+                self.changed_at(swapped, i + 1, f"says that it is line {k + 1}")
             status, out = self.verify(lines[:i])
             self.assertEqual(status, CUT, out)
-            self.assertIn(f"reads up to line {i} ", out)
+            self.assertIn(f"whole up to line {i} ", out)
             self.assertIn("the end line is missing", out)
             status, out = self.verify(lines[:i] + [lines[i][:len(lines[i]) // 2]])
             self.assertEqual(status, CUT, out)
@@ -218,7 +218,7 @@ class Changed(TranscriptCase):
         for i in range(len(lines) - 1):
             head = unseal(lines[i])[0].replace(b'"time":"2', b'"time":"3')
             self.changed_at(lines[:i] + [sealed(head)] + lines[i + 1:], i + 2,
-                            "does not follow the line before it")
+                            "not the one behind which it was written")
 
     def test_all_made_anew(self):
         """Reads as whole, and is found by a digest that was kept elsewhere."""
@@ -256,9 +256,9 @@ class Changed(TranscriptCase):
                                 data[:at].count(b"\n") + 1)
 
     def test_what_is_no_transcript(self):
-        for data, words in ((b"text\n", "does not end in a digest"),
-                            (b"\n", "does not end in a digest"),
-                            (b'{"line":1}', "no line that was being written"),
+        for data, words in ((b"text\n", "does not end with its SHA-256"),
+                            (b"\n", "does not end with its SHA-256"),
+                            (b'{"line":1}', "not the beginning of a line"),
                             (b"\0" * 100, "control bytes")):
             self.changed_at([data], 1, words)
         self.assertEqual(self.verify([])[0], CUT)
@@ -307,7 +307,7 @@ class Large(TranscriptCase):
         for status, said in (self.reads("verify"), self.reads("replay", "--stepjail", self.fake)):
             self.assertIn(status, (CHANGED, 125))
             self.assertEqual(said.count("\n"), 1, said)
-            self.assertIn(f": line 2 does not fit: {words}", said)
+            self.assertIn(f": line 2 is wrong: {words}", said)
 
     VALUES = b"[0", b",[0,0,0,0,0,0]", b"]"
     STRING = b'"', b"x", b'"'

@@ -147,7 +147,7 @@ class Show(FolderCase):
         out = self.transcripts("show", self.path("edited"), status=1)
         self.assertIn("step 1\n", out)
         self.assertNotIn("345", out)
-        self.assertIn("line 5 does not fit: it was changed", out.splitlines()[-1])
+        self.assertIn("line 5 is wrong: it was altered", out.splitlines()[-1])
         with open(self.path("cut"), "wb") as f:
             f.writelines(lines[:4])
         self.assertIn("the end line is missing", self.transcripts("show", self.path("cut"), status=2))

@@ -190,7 +190,7 @@ class Preload(unittest.TestCase):
             self.assertEqual(step.result, "3", step)
 
     def test_without_a_template_there_is_no_session(self):
-        for options, why in ((["--preload", "nowhere"], "no jail without a template.* it has ended"),
+        for options, why in ((["--preload", "nowhere"], "a session needs a template here.* it has ended"),
                              (["--env", "OPENBLAS_NUM_THREADS=2"], "it has 2 threads")):
             with self.serve(*options) as serve, self.assertRaises(Refused) as caught:
                 serve.open()

@@ -50,13 +50,13 @@ class Frames(Case):
             self.assertIn('payload', self.serve.receive().json['error'])
         for kind in 1, 3, 24, 25, 27, 51, 56:
             self.serve.send(kind, 1)
-            self.assertIn('not the client', self.serve.receive().json['error'])
+            self.assertIn('may not send', self.serve.receive().json['error'])
         self.assertEqual(self.serve.status()['sessions'], 0)
 
     def test_that_are_none(self):
         for data, words in ((b'GET / HTTP/1.0\r\n\r\n', 'too long'),
-                            (struct.pack('<IHHI', 0, 99, 0, 0), 'no known type'),
-                            (struct.pack('<IHHI', 0, 40, 1, 0), 'no known type')):
+                            (struct.pack('<IHHI', 0, 99, 0, 0), 'unknown type'),
+                            (struct.pack('<IHHI', 0, 40, 1, 0), 'unknown type')):
             serve = Serve(OPTIONS)
             serve.open()
             serve.send_raw(data)

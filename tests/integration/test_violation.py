@@ -386,7 +386,7 @@ class Unheard(Jail):
     def test_nobody_is_killed(self):
         done = self.surrounded("ptrace", options=["--allow-missing=audit", *Deadly.OPTIONS])
         self.assertEqual((done.returncode, done.stdout), (0, b"ptrace EPERM\n"))
-        self.assertIn("--on-violation kill: instead EPERM",
+        self.assertIn("--on-violation kill: refused calls fail with EPERM, and the jail goes on",
                       self.read_report()["not_enforced"])
 
     def test_what_may_be_missing_and_is_not(self):

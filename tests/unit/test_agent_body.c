@@ -153,10 +153,10 @@ static const struct {
 	{ "{\"error\":{\"message\":\"Slow\\u001b[2J\",\"code\":\"rate_limit\"}}",
 	  FAULT_UNKNOWN, ": 'Slow\\x1b[2J'" },
 	{ "{\"error\":{\"message\":\"Pay\",\"code\":\"insufficient_quota\"}}",
-	  FAULT_QUOTA, ": 'Pay' (no waiting mends a used-up quota)" },
+	  FAULT_QUOTA, ": 'Pay' (a quota is used up, and waiting does not help)" },
 	{ "{\"error\":{\"message\":\"Pay\",\"type\":\"insufficient_quota\",\"code\":null}"
 	  "}",
-	  FAULT_QUOTA, ": 'Pay' (no waiting mends a used-up quota)" },
+	  FAULT_QUOTA, ": 'Pay' (a quota is used up, and waiting does not help)" },
 	{ "{\"error\":\"words\"}", FAULT_UNKNOWN, ": 'words'" },
 	{ "{\"message\":\"words\"}", FAULT_UNKNOWN, ": 'words'" },
 	{ "{\"error\":{\"message\":7,\"code\":[]}}", FAULT_UNKNOWN, "" },

@@ -42,6 +42,8 @@ static const struct {
 	  "1000 tokens." },
 	{ BUDGET_COST_PICO, DOLLAR / 4, true,
 	  "the money is used up (--total-cost $0.2500)", "$0.2500." },
+	{ BUDGET_COST_PICO, DOLLAR / 80000, true,
+	  "the money is used up (--total-cost $0.0000125)", "$0.0000125." },
 };
 
 START_TEST(each_budget_ends)
@@ -51,7 +53,7 @@ START_TEST(each_budget_ends)
 	cleanup_text struct text words = { 0 };
 	cleanup_text struct text left = { 0 };
 
-	ck_assert_int_eq(ROWS(kinds), BUDGET_KINDS);
+	ck_assert_int_eq(ROWS(kinds), BUDGET_KINDS + 1);
 	ck_assert_uint_eq(budget_left(&b, kind), BUDGET_NONE);
 	b.limit[kind] = kinds[_i].limit;
 	ck_assert_int_eq(budget_ended(&b, true), BUDGET_KINDS);

@@ -311,11 +311,11 @@ static const struct {
 	uint64_t lines; /* that fit */
 	const char *why;
 } orders[] = {
-	{ { "step", "end" }, 0, "begins with a start" },
-	{ { "start", "start", "end" }, 1, "begins with a start" },
-	{ { "start", "end", "step" }, 2, "behind the end" },
-	{ { "start", "end", "end" }, 2, "behind the end" },
-	{ { "start", "", "end" }, 1, "no object with an event" },
+	{ { "step", "end" }, 0, "one start line" },
+	{ { "start", "start", "end" }, 1, "one start line" },
+	{ { "start", "end", "step" }, 2, "after the end line" },
+	{ { "start", "end", "end" }, 2, "after the end line" },
+	{ { "start", "", "end" }, 1, "not a JSON object with an event" },
 };
 
 START_TEST(a_run_has_a_beginning_and_an_end)

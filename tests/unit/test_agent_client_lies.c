@@ -180,7 +180,7 @@ START_TEST(time_ends_what_never_stops)
 		talk_on(theirs);
 	(void)close(theirs);
 	ck_assert_int_eq(client_post(&c, &request, &a, &e), -EAGAIN);
-	ck_assert_str_eq(e.text, "the time for it was up");
+	ck_assert_str_eq(e.text, "the time limit was reached");
 	ck_assert(a.streamed);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);

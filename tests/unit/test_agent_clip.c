@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/base/clip.h"
+#include "agent/base/escape.h"
 #include "agent/base/text.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
@@ -103,6 +104,55 @@ START_TEST(clip_knows_its_last_line)
 	text_clear(&line);
 	clip_last_line(&c, &line);
 	ck_assert_str_eq(text_string(&line), "more lines");
+}
+END_TEST
+
+/* faulthandler's list of modules, whole and with a gap in it */
+static const struct {
+	size_t before, names, behind;
+	const char *shown;
+} lists[] = {
+	{ 0, 253, 0, "| \n| Extension modules: ... (total: 253)\n" },
+	{ 20, 253, 1, "| \n| Extension modules: ... (total: 253)\n| x\n" },
+	{ 3000, 2000, 0, "| Extension modules: ...\n[" },
+	{ 7000, 400, 0, "| ... (total: 400)\n" },
+};
+
+START_TEST(lists_of_modules_are_short)
+{
+	cleanup_text struct text out = { 0 };
+	struct clip c;
+
+	clip_clear(&c);
+	for (size_t i = 0; i < lists[_i].before; i++)
+		clip_add(&c, "\n", 1);
+	clip_add(&c, "\nExtension modules: ", 20);
+	for (size_t i = 0; i < lists[_i].names; i++)
+		clip_add(&c, "a.module.of.numpys, ", 20);
+	clip_add(&c, lists[_i].names == 400 ? "b (total: 400)\n" : "b (total: 253)\n",
+		 15);
+	for (size_t i = 0; i < lists[_i].behind; i++)
+		clip_add(&c, "x\n", 2);
+	clip_show(&c, "| ", &out);
+	ck_assert_ptr_nonnull(strstr(text_string(&out), lists[_i].shown));
+	ck_assert_ptr_null(strstr(text_string(&out), "numpys"));
+}
+END_TEST
+
+START_TEST(other_lists_stay)
+{
+	static const char *const texts[] = { "\nExtension modules: a\nb (total: 2)\n",
+					     "Extension modules: numpy (total: 1)\n",
+					     "\nExtension modules: a", "" };
+	cleanup_text struct text out = { 0 };
+	cleanup_text struct text want = { 0 };
+	struct clip c;
+
+	clip_clear(&c);
+	clip_add(&c, texts[_i], strlen(texts[_i]));
+	clip_show(&c, "| ", &out);
+	escape_lines(&want, "| ", texts[_i], strlen(texts[_i]));
+	ck_assert_str_eq(text_string(&out), text_string(&want));
 }
 END_TEST
 
@@ -203,6 +253,8 @@ Suite *agent_clip_suite(void)
 	tcase_add_loop_test(c, clip_counts_the_middle, 99999, 100001);
 	tcase_add_loop_test(c, clip_cuts_between_characters, 0, 2);
 	tcase_add_test(c, clip_says_what_is_missing);
+	tcase_add_loop_test(c, lists_of_modules_are_short, 0, 4);
+	tcase_add_loop_test(c, other_lists_stay, 0, 4);
 	tcase_add_loop_test(c, clip_knows_its_last_line, 0,
 			    sizeof(last_lines) / sizeof(last_lines[0]));
 	tcase_add_loop_test(c, units_parse_times, 0, ROWS(times));

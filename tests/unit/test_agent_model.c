@@ -61,7 +61,7 @@ START_TEST(script_speaks_in_turns)
 	ck_assert_str_eq(text_string(&reply.text), "Cut off\n--- turned is text\n");
 	ck_assert_int_eq(reply.finish, FINISH_LENGTH);
 	ck_assert_int_lt(model_ask(&m, &chat, 0, &reply, &e), 0);
-	ck_assert_ptr_nonnull(strstr(e.text, "ends after 2 turns"));
+	ck_assert_ptr_nonnull(strstr(e.text, "ends before turn 3"));
 	ck_assert_uint_eq(m.usage.requests, 3);
 	reply_free(&reply);
 	chat_free(&chat);
@@ -137,7 +137,8 @@ static const struct {
 	{ "scripted", "give scripted:FILE", NULL },
 	{ "scripted:", "give scripted:FILE", NULL },
 	{ "scripted:/no/such/file", "/no/such/file", NULL },
-	{ "scripted:/no/such/file", "--base-url: belongs to", "http://127.0.0.1:1" },
+	{ "scripted:/no/such/file", "--base-url: is for a model on a server",
+	  "http://127.0.0.1:1" },
 	{ "openai:gpt", "--model-name", NULL },
 	{ "openai", "give --model-name", NULL },
 	{ "anthropic", "--model anthropic: which model? give --model-name", NULL },

@@ -29,7 +29,7 @@ static const struct opt opts[] = {
 	{ "flag", NULL, NULL, "F.", ROW(FLAG, flag) },
 	{ "list", "X", NULL, "L.", ROW(LIST, list) },
 	{ "memory", "S", NULL, "M.", ROW(PASS, pass) },
-	{ "bare", NULL, NULL, "B.", ROW(PASS, pass) },
+	{ "bare", "[=no|yes]", NULL, "B.", ROW(PASS, pass) },
 	{ "near", "N", NULL, "N.", ROW(TEXT, near), .with = { "text", "list", "flag" } },
 	{ .name = NULL },
 };
@@ -76,6 +76,35 @@ START_TEST(options_fill_the_struct)
 	ck_assert_str_eq(s.pass.items[1], "yes");
 	ck_assert_str_eq(s.pass.items[2], "memory");
 	ck_assert_str_eq(s.pass.items[3], "64M");
+}
+END_TEST
+
+/* what an answer looks like, and what it means of a flag and of what is passed on */
+static const struct {
+	char *argv[4];
+	bool flag;
+	const char *bare;
+} answers[] = {
+	{ { "--flag", "op", "--bare" }, true, "yes" },
+	{ { "--flag=yes", "--bare=no", "op" }, true, "no" },
+	{ { "--flag=no", "--bare=auto", "op" }, false, "auto" },
+	{ { "--flag", "no", "op", "--bare" }, false, "yes" },
+	{ { "--bare", "no", "op" }, false, "no" },
+	{ { "--bare", "--", "no" }, false, "yes" },
+};
+
+START_TEST(options_take_yes_and_no)
+{
+	struct sample s;
+	struct err e = { 0 };
+	const char *operand;
+	char *argv[5] = { NULL };
+
+	memcpy(argv, answers[_i].argv, sizeof(answers[_i].argv));
+	ck_assert_msg(parse(argv, &s, &operand, &e) == 0, "%s", e.text);
+	ck_assert_int_eq(s.flag, answers[_i].flag);
+	ck_assert_str_eq(s.pass.items[1], answers[_i].bare);
+	ck_assert_str_eq(operand, strcmp(argv[1], "--") == 0 ? "no" : "op");
 }
 END_TEST
 
@@ -139,7 +168,10 @@ static const struct {
 	{ { "x", "--junk" }, "--junk: no such option" },
 	{ { "x", "-f" }, "-f: no such option" },
 	{ { "x", "--fla" }, "--fla: no such option" },
-	{ { "x", "--flag=1" }, "--flag: takes no value" },
+	{ { "x", "--flag=1" }, "--flag: '1' is not one of --flag[=no|yes]" },
+	{ { "x", "--flag", "auto" }, "--flag: 'auto' is not one of --flag" },
+	{ { "x", "--flag=" }, "--flag: needs a value: --flag[=no|yes]" },
+	{ { "x", "--choice" }, "--choice: needs a value: --choice a|b" },
 	{ { "x", "--flag", "--flag" }, "--flag: given twice" },
 	{ { "x", "--text=a", "--text=b" }, "--text: given twice" },
 	{ { "x", "--text" }, "--text: needs a value" },
@@ -153,9 +185,10 @@ static const struct {
 	{ { "x", "--count=3x" }, "not a whole number" },
 	{ { "x", "--time=3x" }, "--time: '3x' is not a time" },
 	{ { "x", "--time=99h" }, "--time: '99h' is not between 100 ms and 5 s" },
-	{ { "x", "--choice=c" }, "--choice: 'c' is none of a, b" },
+	{ { "x", "--choice=c" }, "--choice: 'c' is not one of --choice a|b" },
 	{ { "x", "--memory=1", "--memory=1" }, "--memory: given twice" },
-	{ { "x", "--near=n" }, "--near: has no effect without --text, --list or --flag" },
+	{ { "x", "--near=n" },
+	  "--near: has no effect without --text or --list or --flag" },
 	{ { "x", "--help=all" }, "--help=all: no such option" },
 	{ { "x", "y" }, "'y' is one operand too many" },
 	{ { "--flag" }, "the WHAT is missing" },
@@ -202,10 +235,8 @@ START_TEST(tables_are_sound)
 		ck_assert_msg(o->help && o->help[0] &&
 				      o->help[strlen(o->help) - 1] != ' ',
 			      "%s", o->name);
-		/* what is passed on may stand alone */
-		ck_assert_msg(o->kind == OPT_PASS ||
-				      (o->arg != NULL) == (o->kind != OPT_FLAG &&
-							   o->kind != OPT_CHOICE),
+		ck_assert_msg((o->arg != NULL) ==
+				      (o->kind != OPT_FLAG && o->kind != OPT_CHOICE),
 			      "%s", o->name);
 		ck_assert_msg(o->offset < cmd->opts_bytes, "%s", o->name);
 		ck_assert_msg(o->group > 0 && o->group < OPT_GROUPS, "%s", o->name);
@@ -247,7 +278,7 @@ START_TEST(presets_parse)
 }
 END_TEST
 
-static const struct exit_row exits[] = { { 0, "good" }, { 125, "bad" }, { 0, NULL } };
+static const struct exit_row exits[] = { { "125", "bad" }, { NULL, NULL } };
 
 /* whether help has a line for an option, not a word of it in another's */
 static bool helps_with(const struct text *help, const char *name)
@@ -257,7 +288,7 @@ static bool helps_with(const struct text *help, const char *name)
 	text_printf(&line, "\n  --%s", name);
 	for (const char *at = help->bytes; (at = strstr(at, line.bytes));
 	     at += line.length)
-		if (strchr(" \n", at[line.length]))
+		if (strchr(" [\n", at[line.length]))
 			return true;
 	return false;
 }
@@ -272,6 +303,19 @@ static void check_lines(const char *at)
 			      at);
 		at += n + (at[n] ? 1 : 0);
 	}
+}
+
+/* its own exit statuses, then those of all */
+static void check_end(const struct text *help, const struct command *cmd)
+{
+	const char *at = strstr(help->bytes, "\n\nExit status:\n  0    ");
+	cleanup_text struct text own = { 0 };
+
+	ck_assert_ptr_nonnull(at);
+	text_puts(&own, "\n\nExit status:\n");
+	options_exits(cmd->exits, &own);
+	options_exits(exits, &own);
+	ck_assert_str_eq(at, own.bytes);
 }
 
 START_TEST(help_and_man_name_every_option)
@@ -292,7 +336,7 @@ START_TEST(help_and_man_name_every_option)
 		text_free(&name);
 	}
 	ck_assert(strstr(help.bytes, "\n\nThe task:\n  --file PATH ") != NULL);
-	ck_assert(strstr(help.bytes, "\n  125  bad\n") != NULL);
+	check_end(&help, commands[_i]);
 	ck_assert(strstr(man.bytes, "\nThe task:\n  \\-\\-file PATH ") != NULL);
 	check_lines(help.bytes);
 	text_free(&help);
@@ -321,9 +365,11 @@ START_TEST(help_has_the_common_options)
 	} else {
 		struct text last = { 0 };
 
-		text_printf(&last, "\n\nstepjail-agent %s --help all lists the rest.\n",
+		text_printf(&last, "\n  stepjail-agent %s --help all has every option.\n",
 			    cmd->name);
-		ck_assert_str_eq(help.bytes + help.length - last.length, last.bytes);
+		ck_assert_ptr_nonnull(strstr(help.bytes, last.bytes));
+		ck_assert_ptr_null(strstr(all.bytes, last.bytes));
+		check_end(&help, cmd);
 		ck_assert(common >= 5 && common <= 20);
 		ck_assert_uint_lt(help.length, all.length / 2);
 		text_free(&last);
@@ -346,6 +392,7 @@ Suite *agent_options_suite(void)
 	tcase_add_loop_test(c, options_refuse_by_name, 0, ROWS(refused));
 	tcase_add_test(c, options_bound_lists);
 	tcase_add_loop_test(c, options_have_company, 0, 3);
+	tcase_add_loop_test(c, options_take_yes_and_no, 0, ROWS(answers));
 	tcase_add_loop_test(c, tables_are_sound, 0, ROWS(commands));
 	tcase_add_loop_test(c, presets_parse, 0, ROWS(commands));
 	tcase_add_loop_test(c, help_and_man_name_every_option, 0, ROWS(commands));

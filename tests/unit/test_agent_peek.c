@@ -95,13 +95,13 @@ static const struct {
 	{ WORDS(GOOD "--net=host\0"), "no such option" },
 	{ WORDS(GOOD "--memory\0--allow-missing=cgroup\0"), "looks like an option" },
 	{ WORDS(GOOD "--memory\0"), "needs a value" },
-	{ WORDS(GOOD "--file=/a\0"), "makes no sense" },
-	{ WORDS(GOOD "--file=" DIGEST "\0"), "makes no sense" },
-	{ WORDS(GOOD "--file=" DIGEST ":\0"), "makes no sense" },
-	{ WORDS(GOOD "--file=" DIGEST "x/a\0"), "makes no sense" },
-	{ WORDS(GOOD "--file=" DIGEST ":a/b\0"), "makes no sense" },
-	{ WORDS(GOOD "--file=" DIGEST ":../b\0"), "makes no sense" },
-	{ WORDS(GOOD "--test=" DIGEST ":a/b\0"), "makes no sense" },
+	{ WORDS(GOOD "--file=/a\0"), "is invalid" },
+	{ WORDS(GOOD "--file=" DIGEST "\0"), "is invalid" },
+	{ WORDS(GOOD "--file=" DIGEST ":\0"), "is invalid" },
+	{ WORDS(GOOD "--file=" DIGEST "x/a\0"), "is invalid" },
+	{ WORDS(GOOD "--file=" DIGEST ":a/b\0"), "is invalid" },
+	{ WORDS(GOOD "--file=" DIGEST ":../b\0"), "is invalid" },
+	{ WORDS(GOOD "--test=" DIGEST ":a/b\0"), "is invalid" },
 	{ WORDS(GOOD "--skills=/s\0"), "an option is missing" },
 };
 
@@ -134,7 +134,7 @@ START_TEST(length_and_number_are_bounded)
 		text_puts(&words, "x");
 	text_add(&words, "", 1);
 	ck_assert_int_lt(take(&p, &copy, words.bytes, words.length, &e), 0);
-	ck_assert_ptr_nonnull(strstr(e.text, "makes no sense"));
+	ck_assert_ptr_nonnull(strstr(e.text, "is invalid"));
 	free(copy);
 	text_clear(&words);
 	for (int i = 0; i < 5000; i++)
@@ -162,8 +162,8 @@ static const struct {
 	{ 1, "{\"line\":2", 0, NULL },
 	{ 0, "", 0, "" },
 	{ 0, "{\"line\":1", 0, "" },
-	{ 1, "x\n", -EBADMSG, "t: line 2 does not fit: it does not end in a digest" },
-	{ 0, "\x1b[2J\n", -EBADMSG, "t: line 1 does not fit" },
+	{ 1, "x\n", -EBADMSG, "t: line 2 is wrong: it does not end with its SHA-256" },
+	{ 0, "\x1b[2J\n", -EBADMSG, "t: line 1 is wrong" },
 };
 
 START_TEST(a_child_reads_the_file)

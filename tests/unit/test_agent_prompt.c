@@ -114,6 +114,22 @@ START_TEST(odd_files_are_said)
 	ck_assert_int_eq(look("n", "a\0b", 3, f, &e), 0);
 	prompt_task("t", f, 1, &out);
 	ck_assert_ptr_nonnull(strstr(out.bytes, "not a text file"));
+	text_clear(&out);
+	/* the format of a database, with and without a write-ahead log */
+	for (char mode = 1; mode <= 2; mode++) {
+		char head[] = "SQLite format 3\0\x10\0..";
+
+		head[18] = head[19] = mode;
+		ck_assert_int_eq(look("d", head, sizeof(head), f, &e), 0);
+		text_clear(&out);
+		prompt_task("t", f, 1, &out);
+		ck_assert_int_eq(strstr(out.bytes, "immutable=1") != NULL, mode == 2);
+		ck_assert_int_eq(strstr(out.bytes, "not a text file") != NULL, mode == 1);
+	}
+	ck_assert_int_eq(look("s", "SQLite format 3\0\x10\0", 18, f, &e), 0);
+	text_clear(&out);
+	prompt_task("t", f, 1, &out);
+	ck_assert_ptr_null(strstr(out.bytes, "immutable"));
 	ck_assert_int_lt(look("a:b", "x", 1, f, &e), 0);
 	ck_assert_int_lt(look("a\nb", "x", 1, f, &e), 0);
 	ck_assert_int_lt(look("\xff", "x", 1, f, &e), 0);

@@ -117,7 +117,7 @@ static const struct {
 	{ &openai_dialect,
 	  CHUNK("\"content\":\"a\"") "data: {\"error\":{\"message\":\"Pay\",\"code\":"
 				     "\"insufficient_quota\"}}\n\n",
-	  -EBADMSG, "'Pay' (no waiting mends" },
+	  -EBADMSG, "'Pay' (a quota is used up" },
 	{ &openai_dialect,
 	  "data: {\"error\":{\"message\":\"x\",\"code\":\"context_length_exceeded\","
 	  "\"type\":\"invalid_request_error\"}}\n\n",

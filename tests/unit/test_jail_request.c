@@ -82,7 +82,7 @@ START_TEST(other_kinds_are_not_the_clients)
 		if (known)
 			continue;
 		(void)snprintf(words, sizeof(words),
-			       "a frame of type %u is not the client's", type);
+			       "a client may not send a frame of type %u", type);
 		asker_at((uint16_t)type, 5);
 		asker_refused(words);
 		ck_assert_uint_eq(asker_answer.step, ASKER_SESSION);

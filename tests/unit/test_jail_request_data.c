@@ -298,7 +298,7 @@ START_TEST(a_file_goes_in_when_it_is_whole)
 	asker_refused("more than 1000 bytes");
 	for (size_t i = 0; i < 3; i++) {
 		put((uint32_t[]){ 01000, 04755, UINT32_MAX }[i], bytes, 1);
-		asker_refused("a mode has nine bits");
+		asker_refused("a mode is 0 to 0777");
 	}
 	asker_asked_nothing();
 	/* and nothing of them is left */

@@ -203,10 +203,10 @@ START_TEST(whatever_else_its_init_says_is_its_end)
 	} rows[] = {
 		{ WIRE_EXIT, sizeof(struct wire_exit), EPIPE, "the program has ended" },
 		{ WIRE_EXIT, 0, EPIPE, "the program has ended" },
-		{ WIRE_FAIL, sizeof(struct wire_fail) - 1, EBADMSG, "is not due" },
-		{ WIRE_READY, 1, EBADMSG, "is not due" },
-		{ WIRE_GO, 0, EBADMSG, "is not due" },
-		{ WIRE_DONE, sizeof(struct wire_done), EBADMSG, "is not due" },
+		{ WIRE_FAIL, sizeof(struct wire_fail) - 1, EBADMSG, "unexpected frame" },
+		{ WIRE_READY, 1, EBADMSG, "unexpected frame" },
+		{ WIRE_GO, 0, EBADMSG, "unexpected frame" },
+		{ WIRE_DONE, sizeof(struct wire_done), EBADMSG, "unexpected frame" },
 	};
 	static const char nothing[sizeof(struct wire_fail)];
 

@@ -37,7 +37,7 @@ static const struct row {
 	bool read_only;
 } rows[CGROUP_LIMITS] = {
 	{ "memory.max", "", LIMIT_MEMORY_BYTES, PAGES, 0, "",
-	  "RLIMIT_DATA for each process, and a watch of their sum every 50 ms that does not see files in tmpfs, nor what lies in sockets and pipes; the calls in \"shut\" fail",
+	  "RLIMIT_DATA for each process, and a look at their sum every 50 ms that does not see files in tmpfs, nor what lies in sockets and pipes; the calls in \"shut\" fail",
 	  false },
 	{ "memory.high", "max", LIMIT_MEMORY_HIGH_BYTES, PAGES, 0, "", NULL, false },
 	{ "memory.swap.max", "", LIMIT_SWAP_BYTES, PAGES, 0, "", NULL, false },
@@ -257,7 +257,7 @@ size_t cgroup_limits_missing(const struct plan *p, const struct cgroup_limits *l
 			continue;
 		if (l && (!l->known || !row || *l->text[i]))
 			continue;
-		(void)snprintf(text, sizeof(text), "%s%.300s: instead %s",
+		(void)snprintf(text, sizeof(text), "%s%.300s: limited by %s",
 			       row ? row->file : "io.max ",
 			       row ? "" : p->io[i - CGROUP_LIMITS].spec,
 			       row && row->instead ? row->instead : "nothing");

@@ -60,7 +60,7 @@ int step_ask(struct step *step, struct state *of, const struct wire_header *h,
 		return memory_wait(step, h, payload, fds, count)
 			       ? 0
 			       : err_say(e, EDQUOT,
-					 "--memory leaves none for another process: ROLLBACK to a state that has less, or DROP branches");
+					 "--memory has no room for another process: ROLLBACK to a smaller state, or DROP branches");
 	r = event_loop_listen(&of->session->serve->loop, &step->state->channel, EPOLLIN);
 	if (r < 0)
 		return err_set(e, -r, "serve: epoll_ctl");

@@ -250,13 +250,13 @@ void done_step(struct step *step)
 		lives = false;
 		step->have_shares = true;
 		step->shares = SPAWN_SHARES_MEMORY | SPAWN_SHARES_OFFSETS;
-		reason = "there is no room for another state: --keep-states";
+		reason = "there is no room for another state (--keep-states)";
 		limit_signal(step->state, SIGKILL);
 	}
 	if (step->sent_fds && s->phase == PHASE_OPEN)
 		reason = "it sent file descriptors over its channel";
 	if (!lives && step->have_done && !reason)
-		reason = "its process ended after the step had, and never waited";
+		reason = "its process ended, and did not wait for the next step";
 	tell(step, &j, lives, reason);
 }
 

@@ -161,7 +161,7 @@ static void take_frame(struct session *s)
 	} else {
 		session_end(
 			s,
-			"the jail's init sent a frame of type %u with %u bytes, which is not due here",
+			"the jail's init sent an unexpected frame, of type %u with %u bytes",
 			h.type, h.length);
 	}
 }

@@ -247,7 +247,7 @@ static void serve_socket(struct port *port, uint32_t events)
 		return;
 	if (r != -EPIPE && r != -ECONNRESET)
 		(void)err_set(&p->error, -r,
-			      "serve: its supervisor asked for what there is not");
+			      "serve: its supervisor sent an invalid request");
 	lose(p);
 }
 

@@ -216,10 +216,10 @@ int template_pool_launch(struct template_pool *s, struct order *o, struct err *e
 		begin_next(s);
 	if (!one && s->always)
 		return err_say(
-			e, EAGAIN, "no jail without a template, %s: %.300s",
+			e, EAGAIN, "a session needs a template here, %s: %.300s",
 			s->loads
-				? "for --lock-code refuses what a dynamic loader does"
-				: "as none by chance shall be unlike the others (--cold: none at all)",
+				? "because --lock-code forbids what a dynamic loader does"
+				: "so that all sessions are alike (with --cold, none has one)",
 			s->why);
 	if (!one)
 		return launch_jail(o->jail, s->parts, e);
