@@ -82,14 +82,19 @@ static int say_end(const struct replay *r, const struct read_transcript *reading
 		show_note(r->show, text_string(&line));
 	}
 	if (r->pending)
-		show_note(r->show, "the last step's end is not recorded: not run again");
+		show_note(
+			r->show,
+			"the last step was cut off, and is not compared: its end is not recorded");
 	text_clear(&line);
 	text_count(&line, r->steps, "step");
 	text_puts(&line, " run again: ");
 	if (r->differ)
 		text_count(&line, r->differ, "difference");
 	else
-		text_puts(&line, "nothing differs");
+		text_puts(&line, r->steps ? "nothing differs" : "nothing to compare");
+	if (r->skipped + r->pending)
+		text_printf(&line, ", but %" PRIu64 " cut off and not compared",
+			    r->skipped + r->pending);
 	show_line(r->show, text_string(&line));
 	if (show_check(r->show, e) < 0)
 		return -e->errnum;
@@ -126,7 +131,7 @@ const struct command command_replay = {
 	.about =
 		"FILE is a transcript of solve or repl. It is checked first, as by verify; no model is asked. Its steps are run in the same order, with the same options: in one session, or in new ones where one was lost or reset; rollbacks and branches are done again.\n\n"
 		"Compared are each step's verdict, state, exit status, signal and violation, and every byte of what it printed; and the root tree. Times, memory and ids are not. What the code itself prints of times, pids, addresses or a set's order differs by nature.\n\n"
-		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A folder of functions (solve --skills) is given by --skills; that it is not what it was is a difference. A step that somebody interrupted, or that the time of the whole task ended, is not run again.",
+		"A recorded file (--file, :put) is used only if it still has the digest that it had; --file gives another. A folder of functions (solve --skills) is given by --skills; that it is not what it was is a difference. A step that was cut off, by a signal, by somebody at the prompt, by the time of the whole task or by a failure of stepjail, is not compared, and the last line counts such steps.",
 	.opts = opts,
 	.opts_bytes = sizeof(struct replay_options),
 	.run = replay_run,

@@ -41,7 +41,7 @@ static int make_order(const char *file, const struct text *source, const char *s
 	int r;
 
 	record_string(o, "name", file, strlen(file) - strlen(SUFFIX));
-	record_string(o, "source", text_string(source), source->length);
+	record_text(o, "source", source);
 	r = record_print(o, &json, e);
 	cJSON_Delete(o);
 	text_printf(order, "%zu\n%s%s\n", json.length, text_string(&json), secret);
@@ -133,7 +133,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 		escape_name(&line, file, strlen(file));
 	text_printf(&line, ": %s: %s", kept ? "saved" : "not saved", words);
 	show_note(s->task->show, text_string(&line));
-	record_string(o, "name", text_string(&name), name.length);
+	record_text(o, "name", &name);
 	if (*hex)
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
 	(void)cJSON_AddBoolToObject(o, "kept", kept);
