@@ -61,7 +61,7 @@ static const struct opt opts[] = {
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
-	  "Print one JSON object at the end, and nothing else, on stdout; progress goes to stderr.",
+	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else, on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
 	{ "quiet", NULL, NULL, "Show no progress: the answer alone.",
 	  COMMON(RESULTS, FLAG, quiet) },

@@ -151,6 +151,7 @@ static enum outcome end_in_step(struct loop *l, uint64_t number, int r)
 
 	budget_step(l->task->budget, l->step);
 	(void)observe(l, number, NULL, true, &unheard);
+	show_step(l->task->show, l->step);
 	return loop_broken(r);
 }
 

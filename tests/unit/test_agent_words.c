@@ -85,6 +85,14 @@ static const struct {
 	{ { .verdict = VERDICT_WALL_TIMEOUT, .soft = true, .limit_ms = 1500 },
 	  "the step was interrupted after 1.5 s (wall-clock limit); all variables are "
 	  "kept." },
+	{ { .verdict = VERDICT_WALL_TIMEOUT,
+	    .limit_ms = 2000,
+	    .limit = "--step-time 2s" },
+	  "the step was killed after 2 s (wall-clock limit: --step-time 2s); all "
+	  "variables are kept." },
+	{ { .verdict = VERDICT_MEMORY, .limit = "--memory 512M" },
+	  "the step was killed: it used more memory than it may (--memory 512M); work on "
+	  "less data at a time; all variables are kept." },
 	{ { .verdict = VERDICT_EXITED, .code = 3 },
 	  "the code ended its process with exit status 3; all variables are kept." },
 	{ { .verdict = VERDICT_VIOLATION, .state = STATE_LOST, .syscall = "ptrace" },
