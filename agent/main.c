@@ -10,8 +10,10 @@
 
 #include "agent/base/escape.h"
 #include "agent/base/json.h"
+#include "agent/base/version.h"
 #include "agent/cmd/commands.h"
 #include "agent/confine/confine.h"
+#include "agent/record/record.h"
 #include "init/io.h"
 
 #define STATUS_OWN_FAILURE 125
@@ -110,14 +112,36 @@ static int run(char *const *argv, struct stop *stop, struct err *e)
 	return stop_print(stop, &out, e);
 }
 
+/* --json, and nothing is on stdout yet: the failure is an object, too */
+static void print_failure(char *const *argv, struct stop *stop, const char *error,
+			  int status)
+{
+	cleanup_text struct text out = { 0 };
+	struct err unheard;
+
+	while (*argv && strcmp(*argv, "--json") != 0 && strcmp(*argv, "--") != 0)
+		argv++;
+	if (!*argv || strcmp(*argv, "--") == 0 || stop->printed)
+		return;
+
+	cJSON *o =
+		record_result(stop->signal ? "stopped" : "failed", NULL, error, status);
+
+	(void)record_print(o, &out, &unheard);
+	cJSON_Delete(o);
+	text_puts(&out, "\n");
+	(void)stop_print(stop, &out, &unheard);
+}
+
 int main(int argc, char **argv)
 {
 	struct stop stop = { .fd = -1 };
 	struct err e = { 0 };
 	cleanup_text struct text line = { 0 };
-	int r;
+	int r, status;
 
 	json_memory();
+	record_begin(argv);
 	r = io_hold_standard(O_RDONLY);
 	r = r < 0 ? err_set(&e, -r, "open /dev/null") : confine_early(&e);
 	if (r == 0)
@@ -126,14 +150,16 @@ int main(int argc, char **argv)
 		r = run(argv + (argc > 0), &stop, &e);
 	if (r >= 0)
 		return r;
-	if (r == -EINTR && stop.signal)
-		text_printf(&line, "stepjail-agent: ended by SIG%s",
-			    sigabbrev_np(stop.signal));
-	else
-		text_puts(&line, "stepjail-agent: ");
-	if (!(r == -EINTR && stop.signal))
-		escape_line(&line, e.text, strlen(e.text));
+	/* another failure than the signal's goes before it */
+	if (r != -EINTR)
+		stop.signal = 0;
+	status = stop.signal ? 128 + stop.signal : STATUS_OWN_FAILURE;
+	if (stop.signal)
+		(void)err_say(&e, EINTR, "ended by SIG%s", sigabbrev_np(stop.signal));
+	text_puts(&line, "stepjail-agent: ");
+	escape_line(&line, e.text, strlen(e.text));
 	text_puts(&line, "\n");
 	(void)io_write_all(STDERR_FILENO, text_string(&line), line.length);
-	return r == -EINTR && stop.signal ? 128 + stop.signal : STATUS_OWN_FAILURE;
+	print_failure(argv + (argc > 0), &stop, e.text, status);
+	return status;
 }

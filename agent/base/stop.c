@@ -97,6 +97,7 @@ int stop_print(struct stop *s, const struct text *out, struct err *e)
 
 	if (r < 0)
 		return r;
+	s->printed = true;
 	r = stop_write(s, STDOUT_FILENO, out->bytes, out->length);
 	if (r == -EINTR)
 		return err_say(e, EINTR, "stopped by a signal");

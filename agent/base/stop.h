@@ -18,6 +18,7 @@
 #include "init/err.h"
 
 struct stop {
+	bool printed;    /* stop_print() was called: stdout has what it is to have */
 	int fd;          /* signalfd, not blocking */
 	int signal;      /* the one that came, 0 for none yet */
 	sigset_t before; /* the mask to give back to a child */

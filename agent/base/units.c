@@ -161,3 +161,15 @@ const char *units_say_time(uint64_t ms, char *out, size_t size)
 		(void)snprintf(out, size, "%" PRIu64 " ms", ms);
 	return out;
 }
+
+void units_now_utc(const char *form, const char *behind, char *text)
+{
+	struct timespec now;
+	struct tm utc;
+	size_t n;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	n = gmtime_r(&now.tv_sec, &utc) ? strftime(text, UNITS_UTC_BYTES, form, &utc) : 0;
+	(void)snprintf(text + n, UNITS_UTC_BYTES - n, "%s%03ldZ", behind,
+		       now.tv_nsec / 1000000);
+}

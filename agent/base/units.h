@@ -60,4 +60,10 @@ const char *units_say_money(uint64_t pico, char *out, size_t size);
  * for */
 const char *units_say_time(uint64_t ms, char *out, size_t size);
 
+#define UNITS_UTC_BYTES 32
+
+/** units_now_utc() - Write the time to the millisecond into UNITS_UTC_BYTES; @form is
+ * strftime(3)'s up to the seconds, @behind stands before the milliseconds */
+void units_now_utc(const char *form, const char *behind, char *text);
+
 #endif

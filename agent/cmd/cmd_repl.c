@@ -85,10 +85,10 @@ static int begin_transcript(struct repl *r, int s, struct err *e)
 	if (!r->given)
 		return s;
 	line = cJSON_CreateObject();
-	(void)cJSON_AddNumberToObject(line, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(line, "command", "repl");
+	record_origin(line);
 	(void)cJSON_AddItemToObject(line, "confinement", confined_json(&r->confined));
-	(void)cJSON_AddItemToObject(line, "jail", r->given);
+	(void)cJSON_AddItemToObject(line, "inputs", r->given);
 	r->given = NULL;
 	return add_line(r, s, "start", line, e);
 }
@@ -213,6 +213,7 @@ static int repl_main(const void *options, const char *operand, struct stop *stop
 
 	if (s < 0)
 		return r->transcript.chain.lines ? end_transcript(r, s, e) : s;
+	show_not_enforced(stop, r->session.opened);
 	show_said(&r->show, &r->session.serve.diag);
 	if (r->lines.edit)
 		show_note(

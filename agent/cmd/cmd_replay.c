@@ -79,14 +79,17 @@ static int say_end(const struct replay *r, const struct read_transcript *reading
 	if (r->pending)
 		show_note(
 			r->show,
-			"the end of the last step is not recorded, so it was not run again");
+			"the last step was cut off, and is not compared: its end is not recorded");
 	text_clear(&line);
 	text_count(&line, r->steps, "step");
 	text_puts(&line, " run again: ");
 	if (r->differ)
 		text_count(&line, r->differ, "difference");
 	else
-		text_puts(&line, "nothing differs");
+		text_puts(&line, r->steps ? "nothing differs" : "nothing to compare");
+	if (r->skipped + r->pending)
+		text_printf(&line, ", but %" PRIu64 " cut off and not compared",
+			    r->skipped + r->pending);
 	show_line(r->show, text_string(&line));
 	if (show_check(r->show, e) < 0)
 		return -e->errnum;
@@ -130,7 +133,7 @@ const struct command command_replay = {
 	.about =
 		"FILE is a transcript of solve or repl, which is checked first, as verify does it. Then its steps are run again, with the recorded options and in the same order, with the same sessions, rollbacks and branches. No model is asked. --allow-missing is not taken from the transcript.\n\n"
 		"Compared are each step's verdict, state, exit status, signal and violation, every byte that it printed, and the root tree. Times, memory and ids are not compared. Output that holds times, pids, addresses or the order of a set differs by nature.\n\n"
-		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. Steps that a person interrupted, or that the end of the task's time cut off, are not run again.",
+		"A recorded file (--file, :put) is used only if it still has its recorded digest; --file gives another one. A folder of functions (solve --skills) must be given by --skills; if it has changed, that is a difference. A step that was cut off, by a signal, by somebody at the prompt, by the time of the whole task or by a failure of stepjail, is not compared, and the last line counts such steps.",
 	.exits = exits,
 	.opts = opts,
 	.opts_bytes = sizeof(struct replay_options),

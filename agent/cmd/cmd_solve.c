@@ -61,7 +61,7 @@ static const struct opt opts[] = {
 	TRANSCRIPT_OPT(struct solve_options),
 	CONFINE_OPT(struct solve_options),
 	{ "json", NULL, NULL,
-	  "Print one JSON object on stdout and nothing else; progress goes to stderr.",
+	  "Print one JSON object at the end, also of a run that fails before its first step, and nothing else on stdout; progress goes to stderr.",
 	  COMMON(RESULTS, FLAG, json) },
 	{ "quiet", NULL, NULL, "Print only the answer.", COMMON(RESULTS, FLAG, quiet) },
 	{ "color", NULL, "auto", "Colour; auto: on a terminal, unless NO_COLOR is set.",
@@ -88,14 +88,6 @@ static void solve_free(struct solve **where)
 	free(s);
 }
 
-static const char *passed(const struct opt_list *pass, const char *name)
-{
-	for (size_t i = 0; i + 1 < pass->count; i += 2)
-		if (strcmp(pass->items[i], name) == 0)
-			return pass->items[i + 1];
-	return NULL;
-}
-
 static void plan_loop(struct solve *s, const char *asked)
 {
 	const struct solve_options *o = s->o;
@@ -106,7 +98,7 @@ static void plan_loop(struct solve *s, const char *asked)
 		.given = s->loop.given,
 		.files = s->binds.files,
 		.file_count = o->jail.files.count,
-		.memory = passed(&o->jail.pass, "memory"),
+		.memory = jail_passed(&o->jail.pass, "memory"),
 		.context_tokens = o->context_tokens,
 		.reply_tokens = o->reply_tokens,
 		.model = &s->model,
@@ -119,8 +111,8 @@ static void plan_loop(struct solve *s, const char *asked)
 		.confinement = confined_json(&s->confined),
 	};
 	/* stepjail finds it to be a time, or does not start */
-	if (passed(&o->jail.pass, "cpu-time"))
-		(void)units_parse_time(passed(&o->jail.pass, "cpu-time"),
+	if (jail_passed(&o->jail.pass, "cpu-time"))
+		(void)units_parse_time(jail_passed(&o->jail.pass, "cpu-time"),
 				       &s->loop.step_cpu_ms);
 }
 
@@ -169,6 +161,8 @@ static int solve_run(const void *options, const char *operand, struct stop *stop
 		r = tests_start(&s->mode.tests, &s->task, e);
 	if (r < 0)
 		return loop_unstarted(&s->loop, r, e);
+	if (!o->quiet)
+		show_not_enforced(stop, s->session.opened);
 	/* what stepjail said while it started: that a wall is missing, for one */
 	show_said(&s->show, &s->session.serve.diag);
 	return solve_finish(s, loop_run(&s->loop, e), e);

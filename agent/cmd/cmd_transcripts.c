@@ -98,7 +98,7 @@ static int list_run(const void *options, const char *operand, struct stop *stop,
 	for (size_t i = 0; r == 0 && i < t.count; i++)
 		r = stop_came(stop) ? err_say(e, EINTR, "stopped by a signal")
 				    : add_file(&t, &t.files[i], list, &show, e);
-	record_string(root, "folder", text_string(&t.path), t.path.length);
+	record_text(root, "folder", &t.path);
 	if (r == 0 && root)
 		r = record_print(root, &out, e);
 	cJSON_Delete(root);

@@ -7,8 +7,6 @@
 
 #include "agent/cli/options.h"
 
-#define AGENT_VERSION "0.1"
-
 extern const struct command command_solve;
 extern const struct command command_repl;
 extern const struct command command_verify;

@@ -13,30 +13,38 @@
 #include "agent/cmd/solve.h"
 #include "init/io.h"
 
-static int print_json(struct solve *s, enum outcome end, const struct err *why,
-		      struct err *e)
+/* null where none was opened; its posture is in the transcript */
+static cJSON *last_jail(const struct session *s)
+{
+	cJSON *o = s->opened ? record_session(s) : cJSON_CreateNull();
+
+	cJSON_DeleteItemFromObjectCaseSensitive(o, "posture");
+	return o;
+}
+
+/* @jail: taken over */
+static int print_json(struct solve *s, enum outcome end, cJSON *jail,
+		      const struct err *why, struct err *e)
 {
 	struct loop *l = &s->loop;
-	cJSON *o = cJSON_CreateObject();
+	int status =
+		loop_outcome_status(end) + (end == OUTCOME_STOPPED ? s->stop->signal : 0);
+	bool answered = end == OUTCOME_ANSWERED;
+	bool why_told = !answered && end != OUTCOME_STOPPED;
+	cJSON *o = record_result(loop_outcome_name(end), answered ? &l->answer : NULL,
+				 why_told ? why->text : NULL,
+				 answered && s->out.unwritten ? OUT_STATUS : status);
 	cJSON *checks = checks_json(&s->checks);
 	cleanup_text struct text line = { 0 };
 
-	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
-	if (end == OUTCOME_ANSWERED)
-		record_string(o, "answer", text_string(&l->answer), l->answer.length);
-	else
-		(void)cJSON_AddNullToObject(o, "answer");
-	if (why->text[0] && end != OUTCOME_ANSWERED && end != OUTCOME_STOPPED)
-		record_string(o, "error", why->text, strlen(why->text));
-	else
-		(void)cJSON_AddNullToObject(o, "error");
-	record_string(o, "model", text_string(&s->model.label), s->model.label.length);
+	(void)cJSON_AddItemToObject(o, "model", record_model(&s->model));
 	(void)cJSON_AddStringToObject(o, "mode", s->mode.mode->name);
 	(void)cJSON_AddItemToObject(o, "steps", l->steps);
 	l->steps = NULL;
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(&s->model.usage));
 	(void)cJSON_AddItemToObject(o, "budget", budget_json(&s->budget));
 	(void)cJSON_AddNumberToObject(o, "jails", s->session.jails);
+	(void)cJSON_AddItemToObject(o, "jail", jail);
 	if (checks)
 		(void)cJSON_AddItemToObject(o, "checks", checks);
 	if (s->skills.told)
@@ -48,8 +56,7 @@ static int print_json(struct solve *s, enum outcome end, const struct err *why,
 
 	out_record(&s->out, o);
 	if (s->transcript.fd >= 0) {
-		record_string(o, "transcript", text_string(&s->transcript.path),
-			      s->transcript.path.length);
+		record_text(o, "transcript", &s->transcript.path);
 		(void)cJSON_AddStringToObject(o, "transcript_sha256",
 					      s->transcript.chain.digest);
 	}
@@ -94,14 +101,18 @@ static void show_usage(struct solve *s)
 int solve_finish(struct solve *s, enum outcome end, struct err *e)
 {
 	struct err said = *e;
+	cJSON *jail = s->o->json ? last_jail(&s->session) : NULL;
 	int r = 0;
 
+	/* its jails began with its steps */
+	if (s->stateless && !s->o->quiet)
+		show_not_enforced(s->stop, s->session.opened);
 	session_close(&s->session);
 	out_show(&s->out, &s->show);
 	show_usage(s);
 	transcript_show(&s->transcript, &s->show);
 	if (s->o->json) {
-		r = print_json(s, end, &said, e);
+		r = print_json(s, end, jail, &said, e);
 	} else if (s->o->quiet && end == OUTCOME_ANSWERED) {
 		cleanup_text struct text out = { 0 };
 

@@ -92,15 +92,13 @@ static int record(struct checks *v, enum checks_kind kind, const struct text *in
 	digest_bytes(text_string(input), input->length, hex);
 	(void)cJSON_AddStringToObject(o, "check", checks_rows[kind].name);
 	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(once->facts.verdict));
-	(void)cJSON_AddNumberToObject(o, "exit_code", once->facts.code);
-	(void)cJSON_AddNumberToObject(o, "signal", once->facts.signal);
-	(void)cJSON_AddStringToObject(o, "violation", once->facts.syscall);
+	record_ending(o, &once->facts);
 	(void)cJSON_AddBoolToObject(o, "passed", began && once->good);
 	(void)cJSON_AddNumberToObject(o, "input_bytes", (double)input->length);
 	(void)cJSON_AddStringToObject(o, "input_sha256", hex);
-	add_digest(o, "output", &once->out);
-	add_digest(o, "error", &once->err);
-	record_string(o, "printed", text_string(said), said->length);
+	add_digest(o, "stdout", &once->out);
+	add_digest(o, "stderr", &once->err);
+	record_text(o, "printed", said);
 	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)once->wall_ms);
 	return task_record(v->task, "checked", o, e);
 }

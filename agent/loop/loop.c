@@ -2,6 +2,7 @@
 /*
  * loop.c - write, execute, observe: see loop.h
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -56,16 +57,16 @@ static int begin(struct loop *l, struct err *e)
 		tests_words(&l->work->tests, &system);
 	text_add(&system, l->skills->preface.bytes, l->skills->preface.length);
 	prompt_task(l->asked, l->files, l->file_count, &task);
-	(void)cJSON_AddNumberToObject(o, "format", TRANSCRIPT_FORMAT);
 	(void)cJSON_AddStringToObject(o, "command", "solve");
 	(void)cJSON_AddStringToObject(o, "mode", l->work->mode->name);
-	record_string(o, "model", text_string(&l->model->label), l->model->label.length);
+	record_origin(o);
+	(void)cJSON_AddItemToObject(o, "model", record_model(l->model));
 	(void)cJSON_AddItemToObject(o, "confinement", l->confinement);
 	l->confinement = NULL;
-	record_string(o, "system", text_string(&system), system.length);
-	record_string(o, "user", text_string(&task), task.length);
+	record_text(o, "system", &system);
+	record_text(o, "user", &task);
 
-	(void)cJSON_AddItemToObject(o, "jail", l->given);
+	(void)cJSON_AddItemToObject(o, "inputs", l->given);
 	l->given = NULL;
 
 	int r = task_record(l->task, "start", o, e);
@@ -91,14 +92,18 @@ static int understand(struct loop *l, struct err *e)
 
 	text_free(&l->found.code);
 	text_clear(&l->complaint);
+	text_clear(&l->prose);
 	if (l->reply.call_count)
 		tool_read(&l->reply, l->model->plan->tools, &l->found, &l->complaint);
 	else if (!l->model->plan->tools)
-		extract_code(text_string(said), said->length, &l->found);
+		extract_code(text_string(said), said->length, &l->found, &l->prose);
 	else if (fence_blank((struct span){ text_string(said), said->length }))
 		l->found = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };
 	else
 		l->found = (struct extract){ .kind = EXTRACT_ANSWER, .closed = true };
+
+	if (l->reply.call_count)
+		text_add(&l->prose, said->bytes, said->length);
 
 	bool whole = l->reply.finish == FINISH_STOP;
 	bool cut = l->reply.finish == FINISH_LENGTH;
@@ -115,34 +120,46 @@ static int understand(struct loop *l, struct err *e)
 	return text_check(&l->complaint, "a complaint", e);
 }
 
+/* @observation: NULL where the run ends in the step */
 static int observe(struct loop *l, uint64_t number, const struct text *observation,
 		   bool ran, struct err *e)
 {
 	const struct text *code = ran ? &l->found.code : NULL;
 	const struct step *step = ran ? l->step : NULL;
 	cJSON *o = record_step(number, code, step, observation);
-	int r = text_check(observation, "an observation", e);
 
+	record_text(o, "prose", &l->prose);
 	(void)cJSON_AddItemToArray(l->steps, cJSON_Duplicate(o, true));
-	if (r < 0) {
-		cJSON_Delete(o);
+
+	int r = task_record(l->task, "step", o, e);
+
+	if (r < 0 || !observation)
 		return r;
-	}
-	r = task_record(l->task, "step", o, e);
+	r = text_check(observation, "an observation", e);
 	return r < 0 ? r
 		     : chat_add_observation(&l->chat, text_string(observation),
 					    observation->length, e);
 }
 
+/* a step that had begun is in the record, also where the run ends in it */
+static enum outcome end_in_step(struct loop *l, uint64_t number, int r)
+{
+	struct err unheard;
+
+	budget_step(l->task->budget, l->step);
+	(void)observe(l, number, NULL, true, &unheard);
+	show_step(l->task->show, l->step);
+	return loop_broken(r);
+}
+
 /* what one step may still use of the processor */
-static uint64_t step_cpu_ms(const struct loop *l)
+static void limit_cpu(const struct loop *l, struct session *s)
 {
 	uint64_t left_ms = budget_left(l->task->budget, BUDGET_CPU_MS);
 	uint64_t step_ms = l->step_cpu_ms ? l->step_cpu_ms : BUDGET_NONE;
 
-	if (left_ms == BUDGET_NONE)
-		return 0;
-	return left_ms < step_ms ? left_ms : step_ms;
+	s->cpu_of_task = left_ms < step_ms;
+	s->cpu_ms = left_ms == BUDGET_NONE ? 0 : left_ms < step_ms ? left_ms : step_ms;
 }
 
 static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
@@ -163,23 +180,24 @@ static enum outcome take_step(struct loop *l, uint64_t number, struct err *e)
 	} else {
 		show_code(show, number, total, text_string(&l->found.code),
 			  l->found.code.length);
-		l->task->session->cpu_ms = step_cpu_ms(l);
+		limit_cpu(l, l->task->session);
 		/* what is run is in the transcript before it runs */
 		r = task_record(
 			l->task, "code",
 			record_code(number, &l->found.code, l->task->session->cpu_ms), e);
-		if (r == 0)
-			r = session_step(l->task->session, text_string(&l->found.code),
-					 l->found.code.length, l->step, e);
 		if (r < 0)
 			return loop_broken(r);
+		r = session_step(l->task->session, text_string(&l->found.code),
+				 l->found.code.length, l->step, e);
 		shown_save(l->shown, number, l->step->media);
+		if (r < 0)
+			return end_in_step(l, number, r);
 		prompt_observation(l->step, number, total, l->found.imitated,
 				   &observation);
 		if (l->work->mode->programs)
 			r = program_ran(l, &observation, e);
 		if (r < 0)
-			return loop_broken(r);
+			return end_in_step(l, number, r);
 	}
 	budget_step(budget, run ? l->step : NULL);
 	budget_tell(budget, &observation);
@@ -205,7 +223,7 @@ static int hear_judge(struct loop *l, const char *judge, int r, struct err *e)
 	o = cJSON_CreateObject();
 	(void)cJSON_AddStringToObject(o, "judge", judge);
 	(void)cJSON_AddBoolToObject(o, "stands", r > 0);
-	record_string(o, "words", text_string(&l->complaint), l->complaint.length);
+	record_text(o, "words", &l->complaint);
 	written = task_record(l->task, "judged", o, e);
 	if (written == 0)
 		written = text_check(&l->complaint, "a judge's words", e);
@@ -274,9 +292,13 @@ static enum outcome take_reply(struct loop *l, uint64_t number, struct err *e)
 			return OUTCOME_ANSWERED;
 		}
 	}
-	if (l->reply.call_count)
-		show_words(l->task->show, text_string(&l->reply.text),
-			   l->reply.text.length);
+
+	size_t prose = l->prose.length;
+
+	while (prose && isspace((unsigned char)l->prose.bytes[prose - 1]))
+		prose--;
+	if (prose)
+		show_words(l->task->show, l->prose.bytes, prose);
 	kind = budget_ended(l->task->budget, false);
 	if (kind != BUDGET_KINDS)
 		return loop_ended(l, kind, e);
@@ -290,7 +312,7 @@ static int record_end(struct loop *l, enum outcome end, const struct err *why,
 	cJSON *o = cJSON_CreateObject();
 
 	(void)cJSON_AddStringToObject(o, "outcome", loop_outcome_name(end));
-	record_string(o, "answer", text_string(&l->answer), l->answer.length);
+	record_text(o, "answer", &l->answer);
 	if (end == OUTCOME_MODEL || end == OUTCOME_BROKEN || end == OUTCOME_REFUSED)
 		record_string(o, "error", why->text, strlen(why->text));
 	out_record(l->out, o);
@@ -366,6 +388,7 @@ void loop_free(struct loop *l)
 	chat_free(&l->chat);
 	reply_free(&l->reply);
 	text_free(&l->complaint);
+	text_free(&l->prose);
 	text_free(&l->found.code);
 	text_free(&l->answer);
 	cJSON_Delete(l->steps);

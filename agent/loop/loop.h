@@ -53,6 +53,7 @@ struct loop {
 	struct chat chat;
 	struct reply reply;
 	struct extract found;
+	struct text prose;     /* the words around its code */
 	struct text complaint; /* what was wrong with the reply; empty: nothing */
 	struct step *step;     /* large: the caller brings it */
 

@@ -32,19 +32,16 @@ enum outcome loop_unjudged(const struct loop *l, int r, struct err *e)
 /* leave out old observations until so many tokens are left; 1 where any was */
 static int compact(struct loop *l, uint64_t target, struct err *e)
 {
-	cleanup_text struct text line = { 0 };
 	struct compacted done;
 	int r = compact_chat(&l->chat, target, &l->model->gauge, &done, e);
 
 	if (r < 0 || !done.observations)
 		return r;
-	text_printf(
-		&line,
+	show_say(
+		l->task->show,
 		"%zu old observations are no longer sent to the model; the conversation is now about %" PRIu64
 		" tokens long",
 		done.observations, done.tokens);
-	show_note(l->task->show, text_string(&line));
-
 	cJSON *o = cJSON_CreateObject();
 
 	(void)cJSON_AddNumberToObject(o, "observations", (double)done.observations);

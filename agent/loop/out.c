@@ -54,9 +54,9 @@ void out_record(const struct out *o, cJSON *object)
 {
 	if (o->folder.fd < 0)
 		return;
-	record_string(object, "out", text_string(&o->folder.path), o->folder.path.length);
+	record_text(object, "out", &o->folder.path);
 	if (o->why.length)
-		record_string(object, "files_lost", text_string(&o->why), o->why.length);
+		record_text(object, "files_lost", &o->why);
 	if (!o->files)
 		return;
 	(void)cJSON_AddItemToObject(object, "files", cJSON_Duplicate(o->files, true));
@@ -102,12 +102,9 @@ void out_show(const struct out *o, struct show *show)
 		text_puts(&line, json_text(one, "why"));
 		show_note(show, text_string(&line));
 	}
-	text_clear(&line);
-	if (o->left_count > told) {
-		text_printf(&line, "left out of /work/out: %" PRIu64 " more",
-			    o->left_count - told);
-		show_note(show, text_string(&line));
-	}
+	if (o->left_count > told)
+		show_say(show, "left out of /work/out: %" PRIu64 " more",
+			 o->left_count - told);
 	text_clear(&line);
 	if (o->collected)
 		text_printf(&line, "files: %" PRIu64 " from /work/out, %s, in %s",
@@ -117,12 +114,9 @@ void out_show(const struct out *o, struct show *show)
 		text_printf(&line, "files: /work/out was not copied: %s",
 			    text_string(&o->why));
 	show_place(show, text_string(&line));
-	if (o->collected && o->why.length) {
-		text_clear(&line);
-		text_printf(&line, "not all of /work/out was copied: %s",
-			    text_string(&o->why));
-		show_note(show, text_string(&line));
-	}
+	if (o->collected && o->why.length)
+		show_say(show, "not all of /work/out was copied: %s",
+			 text_string(&o->why));
 }
 
 void out_close(struct out *o)

@@ -10,6 +10,7 @@
 #include "agent/base/utf8.h"
 #include "agent/loop/loop.h"
 #include "agent/loop/prompt.h"
+#include "agent/session/report.h"
 
 static const struct {
 	const char *rootfs;
@@ -165,6 +166,9 @@ void prompt_observation(const struct step *step, uint64_t number, uint64_t total
 	text_printf(out, "Step %" PRIu64 " of %" PRIu64 ": ", number, total);
 	verdict_words(&step->facts, out);
 	text_puts(out, "\n");
+	if (report_refused(step->violations, step->facts.verdict == VERDICT_VIOLATION,
+			   out))
+		text_puts(out, "\n");
 	clip_titled("Output", &step->out, NULL, out);
 	clip_titled("Error", &step->err, &step->trace, out);
 	clip_titled("Value of the last expression", &step->result, NULL, out);

@@ -22,6 +22,8 @@ struct scan {
 	bool follow_strings;
 	struct extract found[BLOCK_KINDS];
 	bool imitated;
+	bool pretended;     /* the same, also before any block */
+	struct text *words; /* gets lines outside of blocks, or NULL */
 };
 
 /* inside the tags a model may still write a fence: take it off */
@@ -74,10 +76,14 @@ static void scan_reply(struct scan *s)
 		if (fence_opens(line, &b)) {
 			take_block(s, &b, line);
 		} else if (imitates(line)) {
+			s->pretended = true;
 			s->imitated = s->found[BLOCK_PYTHON].blocks ||
 				      s->found[BLOCK_PLAIN].blocks;
 			if (s->imitated)
 				return;
+		} else if (s->words && !s->pretended) {
+			text_add(s->words, line.at, line.length);
+			text_puts(s->words, "\n");
 		}
 	}
 }
@@ -93,9 +99,11 @@ enum extract_kind extract_kind(const struct text *code)
 	return fence_blank(all) ? EXTRACT_EMPTY : EXTRACT_CODE;
 }
 
-void extract_code(const char *reply, size_t length, struct extract *x)
+void extract_code(const char *reply, size_t length, struct extract *x, struct text *words)
 {
-	struct scan s = { .rest = { reply, length }, .follow_strings = true };
+	struct scan s = { .rest = { reply, length },
+			  .follow_strings = true,
+			  .words = words };
 	struct extract *chosen = &s.found[BLOCK_PYTHON];
 
 	*x = (struct extract){ .kind = EXTRACT_SILENCE, .closed = true };

@@ -67,8 +67,11 @@ struct extract {
  * extract_code() - Find the code in a reply
  * @reply:	Any bytes
  * @x:		Overwritten; free with text_free(&x->code)
+ * @words:	Gets what stands around the code: lines of no block, up to one that tells
+ *		an observation; or NULL
  */
-void extract_code(const char *reply, size_t length, struct extract *x);
+void extract_code(const char *reply, size_t length, struct extract *x,
+		  struct text *words);
 
 /** extract_kind() - What code is: EXTRACT_CODE, _EMPTY, _NOT_TEXT or _TOO_LONG */
 enum extract_kind extract_kind(const struct text *code);

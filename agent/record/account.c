@@ -84,9 +84,14 @@ static void show_start(struct show *s, const cJSON *line)
 {
 	cleanup_text struct text head = { 0 };
 	const char *task = task_of(line);
+	const char *label = json_text(line, "model"); /* of format 1 */
+	const cJSON *word = json_first(json_get(line, "model"));
 
-	text_printf(&head, "recorded: %.20s %.30s %.300s", json_text(line, "command"),
-		    json_text(line, "time"), json_text(line, "model"));
+	text_printf(&head, "recorded: %.20s %.30s%s%.300s", json_text(line, "command"),
+		    json_text(line, "time"), *label ? " " : "", label);
+	for (; word; word = word->next)
+		if (cJSON_IsString(word))
+			text_printf(&head, " %.300s", word->valuestring);
 	show_line(s, text_string(&head));
 	show_part(s, "task", task, strlen(task));
 }
@@ -123,6 +128,8 @@ static void show_ended(struct show *s, const cJSON *line)
 	text_printf(&verdict, "ended: %.40s: %.300s", json_text(line, "verdict"),
 		    json_text(line, "words"));
 	show_line(s, text_string(&verdict));
+	show_refused(s, json_get(line, "violations"),
+		     strcmp(json_text(line, "verdict"), "violation") == 0);
 }
 
 static void show_end(struct show *s, const cJSON *line)
@@ -187,5 +194,9 @@ static int take_event(void *arg, const char *event, const cJSON *line, struct er
 int account_show(int fd, struct show *show, struct read_transcript *reading,
 		 struct err *e)
 {
-	return read_transcript_run(fd, take_event, show, reading, e);
+	int r = read_transcript_run(fd, take_event, show, reading, e);
+
+	if (reading->begun)
+		show_note(show, "the last step was cut off: its end is not recorded");
+	return r;
 }

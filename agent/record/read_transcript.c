@@ -11,6 +11,7 @@
 
 #include "agent/base/json.h"
 #include "agent/record/read_transcript.h"
+#include "agent/record/record.h"
 #include "agent/record/transcript.h"
 #include "init/io.h"
 
@@ -37,6 +38,48 @@ static int check_event(struct read_transcript *r, uint64_t number, const char *e
 	return 0;
 }
 
+/* what format 1 had other names for */
+static void renew_names(const char *event, cJSON *line)
+{
+	static const struct {
+		const char *event, *was, *is;
+	} names[] = {
+		{ "start", "jail", "inputs" },
+		{ "step", "head", "state_number" },
+		{ "step", "max_rss_bytes", "memory_peak_bytes" },
+		{ "step", "output", "stdout" },
+		{ "step", "error", "stderr" },
+	};
+	const char *verdict = json_text(line, "verdict");
+	const char *by = json_get(line, "budget_ended")           ? "task-limit"
+			 : strcmp(verdict, "cancelled") == 0      ? "user"
+			 : strcmp(verdict, "launcher-error") == 0 ? "failure"
+								  : NULL;
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		bool here = strcmp(event, names[i].event) == 0;
+		cJSON *member =
+			here ? cJSON_DetachItemFromObjectCaseSensitive(line, names[i].was)
+			     : NULL;
+
+		if (member)
+			(void)cJSON_AddItemToObject(line, names[i].is, member);
+	}
+	if (by)
+		(void)cJSON_AddStringToObject(line, "ended_by", by);
+}
+
+static void count_step(struct read_transcript *r, const char *event, const cJSON *line)
+{
+	if (strcmp(event, "code") == 0)
+		r->begun = true;
+	if (strcmp(event, "step") != 0)
+		return;
+	r->begun = false;
+	r->steps++;
+	r->cut_off += json_string(line, "ended_by") ? 1 : 0;
+}
+
 /* 0, or -errno of take; a line that does not fit is in r->end */
 static int take_line(struct reader *reader, struct err *e)
 {
@@ -57,7 +100,11 @@ static int take_line(struct reader *reader, struct err *e)
 		s = 0;
 	} else {
 		r->chain = next;
-		r->steps += strcmp(event, "step") == 0;
+		if (next.lines == 1)
+			(void)json_u32(root, "format", &r->format);
+		if (r->format < RECORD_FORMAT)
+			renew_names(event, root);
+		count_step(r, event, root);
 		if (strcmp(event, "end") == 0)
 			r->end = READ_TRANSCRIPT_WHOLE;
 		if (reader->take)
@@ -145,7 +192,17 @@ int read_transcript_run(int fd, read_transcript_take *take, void *arg,
 	if (s == 0 && r->end != READ_TRANSCRIPT_CHANGED && reader.line.length)
 		look_at_rest(r, &reader.line);
 	text_free(&reader.line);
+	r->steps += r->begun;
 	return s;
+}
+
+static void add_steps(const struct read_transcript *r, struct text *out)
+{
+	text_count(out, r->steps, "step");
+	if (r->cut_off)
+		text_printf(out, ", %" PRIu64 " of them cut off", r->cut_off);
+	if (r->begun)
+		text_puts(out, ", the last of them without an end");
 }
 
 void read_transcript_words(const struct read_transcript *r, const char *path,
@@ -160,7 +217,7 @@ void read_transcript_words(const struct read_transcript *r, const char *path,
 	}
 	if (r->end == READ_TRANSCRIPT_CUT) {
 		text_printf(out, "whole up to line %" PRIu64 " (", r->chain.lines);
-		text_count(out, r->steps, "step");
+		add_steps(r, out);
 		text_printf(
 			out,
 			")%s; the end line is missing: the run was killed, or is still going on, or lines were cut off",
@@ -169,7 +226,7 @@ void read_transcript_words(const struct read_transcript *r, const char *path,
 		text_puts(out, "whole: ");
 		text_count(out, r->chain.lines, "line");
 		text_puts(out, ", ");
-		text_count(out, r->steps, "step");
+		add_steps(r, out);
 		text_printf(out, ", sha256 %s", r->chain.digest);
 	}
 }

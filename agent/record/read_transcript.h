@@ -25,8 +25,11 @@ enum read_transcript_end {
 struct read_transcript {
 	enum read_transcript_end end;
 	struct chain chain; /* lines that fit, and the digest of the last */
-	uint64_t steps;     /* that came to an end, in these lines */
-	bool half;          /* behind them: a line that was not finished */
+	uint64_t steps;     /* that had begun, in these lines */
+	uint64_t cut_off; /* of these: by a signal, the task's limit, a failure, a user */
+	bool begun;       /* the last of them has no end in these lines */
+	uint32_t format;  /* of these lines; older ones are read as today's */
+	bool half;        /* behind them: a line that was not finished */
 	struct err why; /* READ_TRANSCRIPT_CHANGED: of the first line that does not fit */
 };
 

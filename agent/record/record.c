@@ -2,18 +2,22 @@
 /*
  * record.c - a run as JSON: see record.h
  */
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/base/escape.h"
 #include "agent/base/json.h"
+#include "agent/base/units.h"
 #include "agent/base/utf8.h"
+#include "agent/base/version.h"
 #include "agent/record/record.h"
 #include "agent/session/media.h"
 
 const struct record_stream record_streams[RECORD_STREAMS] = {
-	{ "output", "stdout", offsetof(struct step, out) },
-	{ "error", "stderr", offsetof(struct step, err) },
+	{ "stdout", "stdout", offsetof(struct step, out) },
+	{ "stderr", "stderr", offsetof(struct step, err) },
 	{ "traceback", "the traceback", offsetof(struct step, trace) },
 	{ "result", "the value of the last expression", offsetof(struct step, result) },
 };
@@ -40,6 +44,11 @@ void record_string(cJSON *object, const char *name, const char *bytes, size_t le
 	(void)cJSON_AddStringToObject(object, name, text_string(&mended));
 }
 
+void record_text(cJSON *object, const char *name, const struct text *text)
+{
+	record_string(object, name, text_string(text), text->length);
+}
+
 /* the kept part of a stream, its size, and how much of it is left out */
 static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 {
@@ -50,11 +59,11 @@ static void add_clip(cJSON *object, const char *name, const struct clip *clip)
 	char digest[DIGEST_HEX];
 
 	clip_digest(clip, digest);
-	record_string(one, "head", text_string(&head), head.length);
+	record_text(one, "head", &head);
 	if (cut)
-		record_string(one, "tail", text_string(&tail), tail.length);
+		record_text(one, "tail", &tail);
 	(void)cJSON_AddNumberToObject(one, "bytes", (double)clip->total);
-	(void)cJSON_AddNumberToObject(one, "cut_bytes", (double)cut);
+	(void)cJSON_AddNumberToObject(one, "left_out", (double)cut);
 	(void)cJSON_AddStringToObject(one, "sha256", digest);
 }
 
@@ -75,15 +84,45 @@ static cJSON *media_json(const struct media_list *l)
 		if (m->state == MEDIA_WHOLE)
 			(void)cJSON_AddStringToObject(o, "sha256", m->sha256);
 		if (m->name.length)
-			record_string(o, "name", text_string(&m->name), m->name.length);
+			record_text(o, "name", &m->name);
 		if (m->saved.length)
-			record_string(o, "saved", text_string(&m->saved),
-				      m->saved.length);
+			record_text(o, "saved", &m->saved);
 		else if (m->unsaved.length)
-			record_string(o, "unsaved", text_string(&m->unsaved),
-				      m->unsaved.length);
+			record_text(o, "unsaved", &m->unsaved);
 	}
 	return list;
+}
+
+/* null where it is none */
+static void add_number(cJSON *o, const char *name, bool any, double number)
+{
+	(void)cJSON_AddItemToObject(
+		o, name, any ? cJSON_CreateNumber(number) : cJSON_CreateNull());
+}
+
+static void add_word(cJSON *o, const char *name, const char *word)
+{
+	if (word && *word)
+		record_string(o, name, word, strlen(word));
+	else
+		(void)cJSON_AddNullToObject(o, name);
+}
+
+void record_ending(cJSON *o, const struct verdict_facts *f)
+{
+	add_number(o, "exit_code", f->code >= 0, f->code);
+	add_number(o, "signal", f->signal != 0, f->signal);
+	add_word(o, "violation", f->syscall);
+}
+
+/* NULL where the step came to an end by itself, or by a limit of its own */
+static const char *ended_by(const struct step *step)
+{
+	return step->stopped                                   ? "signal"
+	       : step->budget                                  ? "task-limit"
+	       : step->facts.verdict == VERDICT_CANCELLED      ? "user"
+	       : step->facts.verdict == VERDICT_LAUNCHER_ERROR ? "failure"
+							       : NULL;
 }
 
 static void add_run(cJSON *o, const struct step *step)
@@ -91,20 +130,25 @@ static void add_run(cJSON *o, const struct step *step)
 	cleanup_text struct text words = { 0 };
 	const struct verdict_facts *f = &step->facts;
 
-	verdict_words(f, &words);
+	if (step->stopped)
+		text_puts(&words, "a signal ended the run while this step ran");
+	else
+		verdict_words(f, &words);
 	(void)cJSON_AddStringToObject(o, "verdict", verdict_name(f->verdict));
 	(void)cJSON_AddStringToObject(o, "state", state_name(f->state));
-	if (f->headed)
-		(void)cJSON_AddNumberToObject(o, "head", f->head);
-	(void)cJSON_AddNumberToObject(o, "exit_code", f->code);
-	(void)cJSON_AddNumberToObject(o, "signal", f->signal);
-	(void)cJSON_AddStringToObject(o, "violation", f->syscall);
-	if (step->budget)
-		(void)cJSON_AddTrueToObject(o, "budget_ended");
+	add_number(o, "state_number", f->headed, f->head);
+	record_ending(o, f);
+	(void)cJSON_AddItemToObject(o, "violations",
+				    step->violations
+					    ? cJSON_Duplicate(step->violations, true)
+					    : cJSON_CreateNull());
+	add_word(o, "ended_by", ended_by(step));
+	add_word(o, "limit", f->limit);
 	(void)cJSON_AddStringToObject(o, "words", text_string(&words));
 	(void)cJSON_AddNumberToObject(o, "wall_ms", (double)step->wall_ms);
 	(void)cJSON_AddNumberToObject(o, "cpu_ms", (double)step->cpu_ms);
-	(void)cJSON_AddNumberToObject(o, "max_rss_bytes", (double)step->max_rss_bytes);
+	(void)cJSON_AddNumberToObject(o, "memory_peak_bytes",
+				      (double)step->memory_peak_bytes);
 	(void)cJSON_AddNumberToObject(o, "strays", step->strays);
 	for (size_t i = 0; i < RECORD_STREAMS; i++)
 		add_clip(o, record_streams[i].name,
@@ -118,7 +162,7 @@ cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms)
 	cJSON *o = cJSON_CreateObject();
 
 	(void)cJSON_AddNumberToObject(o, "step", (double)number);
-	record_string(o, "code", text_string(code), code->length);
+	record_text(o, "code", code);
 	if (cpu_ms)
 		(void)cJSON_AddNumberToObject(o, "cpu_limit_ms", (double)cpu_ms);
 	return o;
@@ -131,14 +175,13 @@ cJSON *record_step(uint64_t number, const struct text *code, const struct step *
 
 	(void)cJSON_AddNumberToObject(o, "step", (double)number);
 	if (code)
-		record_string(o, "code", text_string(code), code->length);
+		record_text(o, "code", code);
 	else if (!step)
 		(void)cJSON_AddNullToObject(o, "code");
 	if (step)
 		add_run(o, step);
 	if (observation)
-		record_string(o, "observation", text_string(observation),
-			      observation->length);
+		record_text(o, "observation", observation);
 	return o;
 }
 
@@ -157,7 +200,7 @@ cJSON *record_reply(const struct reply *reply, const struct usage *usage)
 	cJSON *o = cJSON_CreateObject();
 	cJSON *calls;
 
-	record_string(o, "text", text_string(&reply->text), reply->text.length);
+	record_text(o, "text", &reply->text);
 	add_reasoning(o, &reply->reasoning);
 	calls = reply->call_count ? cJSON_AddArrayToObject(o, "calls") : NULL;
 	for (size_t i = 0; i < reply->call_count; i++) {
@@ -166,8 +209,7 @@ cJSON *record_reply(const struct reply *reply, const struct usage *usage)
 
 		(void)cJSON_AddStringToObject(one, "id", c->id);
 		(void)cJSON_AddStringToObject(one, "name", c->name);
-		record_string(one, "arguments", text_string(&c->arguments),
-			      c->arguments.length);
+		record_text(one, "arguments", &c->arguments);
 	}
 	(void)cJSON_AddItemToObject(o, "usage", record_usage(usage));
 	return o;
@@ -203,7 +245,7 @@ static void copy(cJSON *to, const cJSON *from, const char *name)
 cJSON *record_session(const struct session *s)
 {
 	static const char *const told[] = { "host_uid", "warm", "why_cold",
-					    "not_enforced" };
+					    "not_enforced", "shut" };
 	static const char *const digests[] = { "plan_sha256", "root_sha256",
 					       "root_verified" };
 	cJSON *o = cJSON_CreateObject();
@@ -223,6 +265,70 @@ cJSON *record_session(const struct session *s)
 		(void)cJSON_AddStringToObject(o, "posture_sha256", hex);
 		copy(o, s->opened, "posture");
 	}
+	return o;
+}
+
+cJSON *record_model(const struct model *m)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	add_word(o, "provider", m->provider->name);
+	add_word(o, "name", m->plan->model_name);
+	add_word(o, "base_url", m->base_url);
+	add_word(o, "script", m->script.path);
+	return o;
+}
+
+static struct {
+	char host[HOST_NAME_MAX + 1];
+	char started[UNITS_UTC_BYTES];
+	uid_t uid;
+	char *const *argv;
+} origin;
+
+static void add_mended(cJSON *list, const char *word)
+{
+	cleanup_text struct text mended = { 0 };
+
+	utf8_mend(&mended, word, strlen(word));
+	(void)cJSON_AddItemToArray(list, cJSON_CreateString(text_string(&mended)));
+}
+
+void record_begin(char *const *argv)
+{
+	origin.argv = argv;
+	origin.uid = getuid();
+	(void)gethostname(origin.host, HOST_NAME_MAX);
+	units_now_utc("%Y-%m-%dT%H:%M:%S", ".", origin.started);
+}
+
+void record_origin(cJSON *o)
+{
+	cJSON *argv;
+
+	(void)cJSON_AddNumberToObject(o, "format", RECORD_FORMAT);
+	(void)cJSON_AddStringToObject(o, "stepjail_agent", AGENT_VERSION);
+	record_string(o, "host", origin.host, strlen(origin.host));
+	(void)cJSON_AddNumberToObject(o, "uid", origin.uid);
+	argv = cJSON_AddArrayToObject(o, "argv");
+	for (char *const *word = origin.argv; word && *word; word++)
+		add_mended(argv, *word);
+	(void)cJSON_AddStringToObject(o, "started", origin.started);
+}
+
+cJSON *record_result(const char *outcome, const struct text *answer, const char *error,
+		     int status)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	record_origin(o);
+	add_word(o, "outcome", outcome);
+	if (answer)
+		record_text(o, "answer", answer);
+	else
+		(void)cJSON_AddNullToObject(o, "answer");
+	add_word(o, "error", error);
+	(void)cJSON_AddNumberToObject(o, "status", status);
 	return o;
 }
 

@@ -12,6 +12,9 @@
 #include "agent/model/model.h"
 #include "agent/session/session.h"
 
+/* of --json and transcripts. 1 had other names, see renew_names() in read_transcript.c;
+ * transcripts of it are still read */
+#define RECORD_FORMAT 2
 #define RECORD_STREAMS 4
 
 /* of a step: the member's name, what a person calls it, where it is in struct step */
@@ -23,6 +26,28 @@ extern const struct record_stream {
 /** record_string() - Add a string, mended to UTF-8 */
 void record_string(cJSON *object, const char *name, const char *bytes, size_t length);
 
+/** record_text() - The same of a text */
+void record_text(cJSON *object, const char *name, const struct text *text);
+
+/**
+ * record_begin() - Take down where records come from, before this process confines itself
+ * @argv:	main()'s; stays valid. No key is ever in it: --key-file names a file
+ */
+void record_begin(char *const *argv);
+
+/** record_origin() - Add that: format, stepjail_agent (its version), host, uid, argv,
+ * started */
+void record_origin(cJSON *o);
+
+/**
+ * record_result() - How a run ended, as an object for the caller to own: origin, outcome,
+ * answer, error, status
+ * @answer:	NULL where none stands
+ * @error:	NULL or empty where there is none
+ */
+cJSON *record_result(const char *outcome, const struct text *answer, const char *error,
+		     int status);
+
 /**
  * record_step() - A step as an object
  * @code:	What was run; NULL where nothing was
@@ -33,6 +58,9 @@ void record_string(cJSON *object, const char *name, const char *bytes, size_t le
  */
 cJSON *record_step(uint64_t number, const struct text *code, const struct step *step,
 		   const struct text *observation);
+
+/** record_ending() - Add exit code, signal and violation; null where there is none */
+void record_ending(cJSON *o, const struct verdict_facts *f);
 
 /** record_reply() - A reply, its calls, the first 64 KiB of what the model thought, and
  * what it has used so far, as an object for the caller to own */
@@ -48,6 +76,9 @@ cJSON *record_code(uint64_t number, const struct text *code, uint64_t cpu_ms);
 
 /** record_usage() - Requests, retries and tokens as an object */
 cJSON *record_usage(const struct usage *usage);
+
+/** record_model() - Who answers: provider, name and base_url, script; null: none */
+cJSON *record_model(const struct model *m);
 
 /** record_session() - The jail of the last OPENED as an object */
 cJSON *record_session(const struct session *s);

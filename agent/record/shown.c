@@ -140,9 +140,8 @@ static void say_where(const struct media_item *m, const struct media_item *befor
 		return;
 	/* the jail's own word: it is folded behind the agent's mark, as a path is not */
 	text_clear(&line);
-	text_puts(&line, "    saved by the code as ");
 	escape_name(&line, text_string(&m->name), m->name.length);
-	show_note(to, text_string(&line));
+	show_say(to, "    saved by the code as %s", text_string(&line));
 }
 
 static void say_missing(const struct media_item *m, struct show *to)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/base/memory.h"
@@ -22,29 +21,14 @@
 #include "agent/record/transcripts.h"
 #include "init/io.h"
 
-#define TIME_BYTES 32
-
-/* UTC, to the millisecond; the form of ISO 8601 with or without its punctuation */
-static void say_now(const char *form, const char *behind, char *text)
-{
-	struct timespec now;
-	struct tm utc;
-	size_t n;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	n = gmtime_r(&now.tv_sec, &utc) ? strftime(text, TIME_BYTES, form, &utc) : 0;
-	(void)snprintf(text + n, TIME_BYTES - n, "%s%03ldZ", behind,
-		       now.tv_nsec / 1000000);
-}
-
 static int make_path(struct transcript *t, const char *command, struct err *e)
 {
 	struct transcripts others;
 	struct err unheard;
-	char now[TIME_BYTES];
+	char now[UNITS_UTC_BYTES];
 	cleanup_text struct text name = { 0 };
 
-	say_now("%Y%m%dT%H%M%S", "", now);
+	units_now_utc("%Y%m%dT%H%M%S", "", now);
 	text_printf(&name, "transcripts/%s-%s-%d.jsonl", command, now, (int)getpid());
 
 	cleanup_free char *path = path_of_state(text_string(&name));
@@ -126,12 +110,12 @@ static int write_line(struct transcript *t, const char *event, const cJSON *memb
 	cleanup_text struct text inner = { 0 }; /* has room for what @object has */
 	cleanup_text struct text line = { .max = TRANSCRIPT_LINE_MAX };
 	struct chain next = t->chain;
-	char now[TIME_BYTES];
+	char now[UNITS_UTC_BYTES];
 	int r = record_print(members, &object, e);
 
 	if (r < 0)
 		return r;
-	say_now("%Y-%m-%dT%H:%M:%S", ".", now);
+	units_now_utc("%Y-%m-%dT%H:%M:%S", ".", now);
 	text_printf(&inner, "\"event\":\"%s\",\"time\":\"%s\"%s", event, now,
 		    members->child ? "," : "");
 	text_add(&inner, object.bytes + 1, object.length - 2);

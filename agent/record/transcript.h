@@ -36,8 +36,6 @@
 #include "agent/session/session.h"
 #include "agent/show/show.h"
 
-#define TRANSCRIPT_FORMAT 1
-
 /* bytes of a line, its newline too. The longest thing in one is a reply or an answer
  * (REPLY_TEXT_MAX: 8 MiB), twice as long where a backslash escapes each byte of it; as
  * much again is left for prompts, what is kept of four streams, names of files. A longer

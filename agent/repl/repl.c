@@ -172,9 +172,15 @@ static int run_recorded(struct repl *r, const struct text *code, struct err *e)
 	int s = transcript_add(&r->transcript, &r->session, "code",
 			       record_code(number, code, r->session.cpu_ms), e);
 
-	if (s == 0)
-		s = session_step(&r->session, text_string(code), code->length, &r->step,
-				 e);
+	struct err unheard;
+
+	if (s < 0)
+		return s;
+	s = session_step(&r->session, text_string(code), code->length, &r->step, e);
+	/* it had begun: it is in the record, also where the run ends in it */
+	if (s < 0)
+		(void)transcript_add(&r->transcript, NULL, "step",
+				     record_step(number, NULL, &r->step, NULL), &unheard);
 	return s;
 }
 
@@ -191,11 +197,12 @@ static int run_step(struct repl *r, const struct text *code, struct err *e)
 
 	end_stream(r, &r->out, STDOUT_FILENO, !told || r->step.result.total);
 	end_stream(r, &r->err, STDERR_FILENO, true);
+	shown_save(&r->shown, r->steps, &r->session.media);
 	if (s < 0)
 		return s;
-	shown_save(&r->shown, r->steps, &r->session.media);
 	shown_show(&r->session.media, &r->show);
 	say_verdict(r, f);
+	show_refused(&r->show, r->step.violations, f->verdict == VERDICT_VIOLATION);
 	if (r->step.strays)
 		repl_say(r,
 			 "%" PRIu32

@@ -20,6 +20,7 @@
 #include "agent/base/path.h"
 #include "agent/confine/confine.h"
 #include "agent/record/read_transcript.h"
+#include "agent/record/record.h"
 #include "agent/record/transcript.h"
 #include "agent/replay/peek.h"
 #include "agent/session/launch.h"
@@ -30,8 +31,7 @@
 #define ROW(kind, field) OPT_ROW(PLAIN, kind, struct peek, field)
 
 static const struct opt rows[] = {
-	{ "format", "N", .min = TRANSCRIPT_FORMAT, .max = TRANSCRIPT_FORMAT,
-	  ROW(COUNT, format) },
+	{ "format", "N", .min = 1, .max = RECORD_FORMAT, ROW(COUNT, format) },
 	{ "rootfs", "NAME", ROW(TEXT, jail.rootfs) },
 	{ "step-time", "TIME", .min = 100, .max = 24 * HOUR_MS, ROW(TIME, jail.step_ms) },
 	PASS_OPTS(struct peek, jail.pass),
@@ -83,7 +83,7 @@ static void add_files(struct text *words, const char *option, const cJSON *list)
 
 void peek_words(const cJSON *start, struct text *words)
 {
-	const cJSON *jail = json_get(start, "jail");
+	const cJSON *jail = json_get(start, "inputs");
 	const cJSON *skills = json_get(jail, "skills");
 	const cJSON *one = NULL;
 

@@ -265,22 +265,13 @@ static int go_to(struct replay *r, const cJSON *line, struct err *e)
 	uint32_t state;
 	int s;
 
-	if (r->plan.stateless || !json_u32(line, "head", &state) ||
+	if (r->plan.stateless || !json_u32(line, "state_number", &state) ||
 	    state == r->session.state)
 		return 0;
 	s = session_change(&r->session, SESSION_ROLLBACK, r->session.branch, state, e);
 	if (s == 0)
 		r->session.state = state;
 	return s == -EINTR ? s : replay_renew(r, e);
-}
-
-static const char *why_not_again(const cJSON *line)
-{
-	if (cJSON_IsTrue(json_get(line, "budget_ended")))
-		return "the time of the whole task ended it";
-	return strcmp(json_text(line, "verdict"), "cancelled") == 0
-		       ? "somebody stopped it"
-		       : NULL;
 }
 
 static void compare_step(struct replay *r, const cJSON *line, uint32_t step)
@@ -299,7 +290,7 @@ static void compare_step(struct replay *r, const cJSON *line, uint32_t step)
 
 static int take_step(struct replay *r, const cJSON *line, struct err *e)
 {
-	const char *skip = why_not_again(line);
+	const char *skip = json_string(line, "ended_by");
 	uint32_t step = 0;
 
 	if (!json_get(line, "verdict"))
@@ -316,8 +307,10 @@ static int take_step(struct replay *r, const cJSON *line, struct err *e)
 	r->fresh = r->step.facts.state == STATE_LOST;
 	if (r->recorded)
 		compare_session(r);
+	r->skipped += skip != NULL;
 	if (skip)
-		show_say(r->show, "step %" PRIu32 ": not run again: %s", step, skip);
+		show_say(r->show, "step %" PRIu32 ": cut off (%.20s), and not compared",
+			 step, skip);
 	else
 		compare_step(r, line, step);
 	return go_to(r, line, e);

@@ -43,8 +43,9 @@ struct replay {
 	cJSON *recorded; /* the last session's line, until it is compared */
 
 	/* at the end */
-	uint64_t steps;  /* that were run again */
-	uint64_t differ; /* of these; other differences count as one each */
+	uint64_t steps;   /* that were run again */
+	uint64_t skipped; /* that were cut off, and are not compared */
+	uint64_t differ;  /* of these; other differences count as one each */
 };
 
 /** replay_start() - Make the jail that @r->start says, and confine this process: the

@@ -12,7 +12,7 @@
 
 #define SHOWN_BYTES 300 /* of a line that differs */
 
-static const char *const scalars[] = { "verdict",   "state",  "head",
+static const char *const scalars[] = { "verdict",   "state",  "state_number",
 				       "exit_code", "signal", "violation" };
 
 /* a string or a small number, as one word */
@@ -30,9 +30,17 @@ static void add_word(const cJSON *one, struct text *out)
 		text_printf(out, "%.60s", word);
 }
 
+/* null; format 1 had 0 and "" for it */
+static bool is_nothing(const cJSON *one)
+{
+	return !one || cJSON_IsNull(one) ||
+	       (cJSON_IsNumber(one) && one->valuedouble == 0) ||
+	       (cJSON_IsString(one) && !*one->valuestring);
+}
+
 static bool same(const cJSON *was, const cJSON *is)
 {
-	return (!was && !is) || cJSON_Compare(was, is, true);
+	return (is_nothing(was) && is_nothing(is)) || cJSON_Compare(was, is, true);
 }
 
 /* where a member of both differs, words of it behind @before */

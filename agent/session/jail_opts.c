@@ -96,7 +96,16 @@ int jail_plan(const struct jail_options *o, struct jail_binds *b,
 
 	p->stepjail = text_string(&b->stepjail);
 	p->output_limit = output_limit;
+	p->pass = &o->pass;
 	return r;
+}
+
+const char *jail_passed(const struct opt_list *pass, const char *name)
+{
+	for (size_t i = 0; pass && i + 1 < pass->count; i += 2)
+		if (strcmp(pass->items[i], name) == 0)
+			return pass->items[i + 1];
+	return NULL;
 }
 
 void jail_binds_free(struct jail_binds *b)

@@ -51,12 +51,15 @@ int jail_binds_more(struct jail_binds *b, const char *path, const char *folder,
 
 /**
  * jail_plan() - Find the stepjail that is to make the sessions
- * @p:		Its @stepjail and @output_limit are set; @b stays valid as long as it
+ * @p:		Its @stepjail, @pass and @output_limit are set; @b stays valid as long as it
  *
  * Return: 0, or as launch_find()
  */
 int jail_plan(const struct jail_options *o, struct jail_binds *b,
 	      const char *output_limit, struct session_plan *p, struct err *e);
+
+/** jail_passed() - The value of one of the options that are handed on, or NULL */
+const char *jail_passed(const struct opt_list *pass, const char *name);
 
 /** jail_binds_free() - Free what there is */
 void jail_binds_free(struct jail_binds *b);

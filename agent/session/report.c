@@ -8,39 +8,37 @@
 #include "agent/base/escape.h"
 #include "agent/base/json.h"
 #include "agent/session/report.h"
+#include "init/count.h"
 
-/* an exit code or a signal; 0 where there was none */
-static int small_number(const cJSON *root, const char *name)
+#define REFUSED_TOLD 8 /* kinds of calls in a line */
+
+/* an exit code or a signal */
+static int small_number(const cJSON *root, const char *name, int none)
 {
 	uint32_t n;
 
-	return json_u32(root, name, &n) && n <= 255 ? (int)n : 0;
+	return json_u32(root, name, &n) && n <= 255 ? (int)n : none;
 }
 
-/* the name of a system call, or nothing: it goes into words for the model */
-static void take_syscall(const cJSON *violation, struct verdict_facts *facts)
+/* the name of a system call, else NULL: it goes into words for the model */
+static const char *syscall_name(const cJSON *name)
 {
-	const cJSON *name =
-		cJSON_IsObject(violation) ? json_get(violation, "syscall") : violation;
+	const char *word = cJSON_IsString(name) ? name->valuestring : "";
+	size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-	facts->syscall[0] = '\0';
-	if (!cJSON_IsString(name))
-		return;
-
-	size_t length = strlen(name->valuestring);
-
-	if (length < sizeof(facts->syscall) &&
-	    strspn(name->valuestring, "abcdefghijklmnopqrstuvwxyz0123456789_") == length)
-		memcpy(facts->syscall, name->valuestring, length + 1);
+	return *word && !word[length] && length < SYSCALL_BYTES ? word : NULL;
 }
 
 bool report_run(const cJSON *root, struct verdict_facts *facts)
 {
+	const char *name;
+
 	if (!verdict_find(json_text(root, "verdict"), &facts->verdict))
 		return false;
-	facts->code = small_number(root, "exit_code");
-	facts->signal = small_number(root, "signal");
-	take_syscall(json_get(root, "violation"), facts);
+	facts->code = small_number(root, "exit_code", -1);
+	facts->signal = small_number(root, "signal", 0);
+	name = syscall_name(json_get(root, "violation"));
+	(void)snprintf(facts->syscall, sizeof(facts->syscall), "%s", name ? name : "");
 	return true;
 }
 
@@ -108,6 +106,43 @@ static void take_shared(const cJSON *list, bool *shared)
 	}
 }
 
+static const char *hint_for(const char *syscall)
+{
+	static const char *const locked[] = { "execve", "execveat", "mmap", "mprotect",
+					      "pkey_mprotect" };
+
+	for (size_t i = 0; i < COUNT(locked); i++)
+		if (strcmp(locked[i], syscall) == 0)
+			return "--lock-code=no allows it";
+	return "stepjail run --learn shows what would allow it";
+}
+
+bool report_refused(const cJSON *violations, bool killed, struct text *out)
+{
+	const cJSON *kind = json_first(json_get(violations, "list"));
+	const char *hint = NULL;
+	int told = 0;
+
+	for (; kind; kind = kind->next) {
+		const char *name = syscall_name(json_get(kind, "syscall"));
+
+		name = name ? name : "unknown";
+		if (!cJSON_IsTrue(json_get(kind, "violation")) || ++told > REFUSED_TOLD)
+			continue;
+		text_printf(out, "%s %s x%.0f",
+			    told > 1 ? ","
+			    : killed ? "killed: --on-violation kill:"
+				     : "refused:",
+			    name, cJSON_GetNumberValue(json_get(kind, "count")));
+		hint = hint ? hint : hint_for(name);
+	}
+	if (told > REFUSED_TOLD)
+		text_printf(out, " and %d more", told - REFUSED_TOLD);
+	if (told && !killed)
+		text_printf(out, " (%s)", hint);
+	return told > 0;
+}
+
 /* what stepjail did not send of a stream: how much, and its last bytes */
 static void take_cut(const cJSON *output, const char *cut_name, const char *tail_name,
 		     struct clip *clip)
@@ -136,7 +171,7 @@ bool report_step(const cJSON *root, struct step *step)
 	take_words(json_get(root, "reason"), f.reason, sizeof(f.reason));
 	step->facts = f;
 	step->cpu_ms = number(json_get(root, "cpu_ms"), UINT32_MAX);
-	step->max_rss_bytes =
+	step->memory_peak_bytes =
 		number(json_get(root, "memory_peak_bytes"), (uint64_t)1 << 52);
 	step->strays = (uint32_t)(number(json_get(root, "strays"), INT32_MAX) +
 				  number(json_get(root, "threads"), INT32_MAX));

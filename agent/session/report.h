@@ -28,12 +28,21 @@ bool report_run(const cJSON *root, struct verdict_facts *facts);
 
 /**
  * report_step() - How a step ended: as a run, and state and usage
- * @step:	Facts, cpu_ms, max_rss_bytes and strays are taken over, its facts' limit
+ * @step:	Facts, cpu_ms, memory_peak_bytes and strays are taken over, its facts' limit
  *		stays; what was not sent of the streams goes to their clips
  *
  * Return: true where there are such a verdict and state; else nothing of @step is changed
  */
 bool report_step(const cJSON *root, struct step *step);
+
+/**
+ * report_refused() - Add a line about calls that were refused, without a newline
+ * @violations:	As stepjail tells, or a stranger's record
+ * @killed:	The step was ended for it
+ *
+ * Return: false where there is none
+ */
+bool report_refused(const cJSON *violations, bool killed, struct text *out);
 
 /**
  * report_words() - "error" or "reason" of a REFUSED or CLOSED, made printable

@@ -8,6 +8,7 @@
 
 #include "agent/base/json.h"
 #include "agent/base/units.h"
+#include "agent/base/version.h"
 #include "agent/session/report.h"
 #include "agent/session/session.h"
 #include "init/serve_wire.h"
@@ -148,11 +149,25 @@ static int put_files(struct session *s, struct err *e)
 	return 0;
 }
 
+int session_fits(const struct session_frame *f, struct err *e)
+{
+	const char *version = json_text(f->json, "stepjail");
+
+	if (strcmp(version, AGENT_VERSION) == 0)
+		return 0;
+	return err_say(
+		e, EPROTO,
+		"the jail did not start: this is stepjail-agent " AGENT_VERSION
+		", and its stepjail is %.40s: install both from one build, or name the right one with --stepjail PATH",
+		*version ? version : "an older one");
+}
+
 /* OPEN, and wait for OPENED */
 static int begin(struct session *s, struct err *e)
 {
 	struct session_frame f = { 0 };
 	struct err plain;
+	int r;
 
 	s->branch = 0;
 	s->state = 0;
@@ -165,7 +180,8 @@ static int begin(struct session *s, struct err *e)
 
 	if (event == SERVE_FRAME && f.type == WIRE_OPENED && cJSON_IsObject(f.json)) {
 		s->open = true;
-		return put_files(s, e);
+		r = session_fits(&f, e);
+		return r < 0 ? r : put_files(s, e);
 	}
 	if (session_failed(s, event, &f, &plain) != -EINTR)
 		return serve_failed(&s->serve, s->reason, plain.text, e);
@@ -205,6 +221,8 @@ void session_close(struct session *s)
 	cJSON_Delete(s->json);
 	cJSON_Delete(s->opened);
 	media_clear(&s->media);
+	cJSON_Delete(s->violations);
+	s->violations = NULL;
 	s->json = NULL;
 	s->opened = NULL;
 	s->plan = NULL;

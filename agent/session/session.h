@@ -60,6 +60,8 @@ struct session_plan {
 		deadline_ms; /* the task's, on units_now_ms()'s clock; UINT64_MAX: none */
 	bool stateless;      /* each step in a session of its own */
 	bool interactive;    /* SIGINT interrupts the step, and not the agent */
+	const struct opt_list
+		*pass; /* the jail's options, for words about limits; or NULL */
 	/* what comes of a step, as it comes: enum session_heard; or NULL */
 	void (*heard)(void *arg, uint16_t type, const void *bytes, size_t length);
 	void *heard_arg;
@@ -82,9 +84,12 @@ struct step {
 	struct media_list *media; /* what it shows: the session's, until its next step */
 	uint64_t wall_ms;         /* by the agent's own clock */
 	uint64_t cpu_ms;          /* as stepjail tells, like the next two */
-	uint64_t max_rss_bytes;
+	uint64_t memory_peak_bytes;
 	uint32_t strays; /* threads and children swept */
 	bool budget;     /* the task's wall budget ended it */
+	bool stopped;    /* a signal to the agent did */
+	/* as stepjail tells: the session's, until its next step; NULL: not told */
+	const cJSON *violations;
 };
 
 struct session {
@@ -92,17 +97,19 @@ struct session {
 	struct serve serve;
 	uint32_t id; /* the last session's; a new one has a new one */
 	bool open;
-	uint32_t branch; /* that steps run on */
-	uint32_t state;  /* where it stands, as far as was told */
-	uint64_t cpu_ms; /* the next steps' processor time, 0 for stepjail's own limit */
-	uint32_t aside;  /* session_aside()'s own session while it waits, else 0 */
-	uint32_t asides; /* how many there were: their ids count down from the highest */
+	uint32_t branch;  /* that steps run on */
+	uint32_t state;   /* where it stands, as far as was told */
+	uint64_t cpu_ms;  /* the next steps' processor time, 0 for stepjail's own limit */
+	bool cpu_of_task; /* @cpu_ms is what is left of the task's own */
+	uint32_t aside;   /* session_aside()'s own session while it waits, else 0 */
+	uint32_t asides;  /* how many there were: their ids count down from the highest */
 	unsigned int jails; /* how many have been asked for */
 	/* why the last request was refused, or the last session lost; printable */
 	char reason[SESSION_REASON_BYTES];
 	cJSON *json;             /* of the last frame, where it has some */
 	cJSON *opened;           /* of the last OPENED: ids, posture, digests; or NULL */
-	struct media_list media; /* of the last step */
+	struct media_list media; /* of the last step, like the next */
+	cJSON *violations;
 };
 
 /* of a folder: its name is the jail's own, any bytes but NUL and slash */
@@ -142,7 +149,7 @@ int session_renew(struct session *s, struct err *e);
  * @step:	Overwritten; large
  *
  * Afterwards the session is ready for the next step, a new one where it had to be, unless
- * @step->budget is set.
+ * @step->budget is set. What is in @step holds after a failure, too: the step had begun.
  *
  * Return: 0, -EINTR (a signal came), or -errno where no new one could be started
  */
@@ -231,6 +238,10 @@ void session_close(struct session *s);
  * Return: enum serve_event, or -EINTR where a signal came
  */
 int session_next(struct session *s, uint64_t deadline_ms, struct session_frame *f);
+
+/** session_fits() - Whether this OPENED is of a stepjail of this version: 0, or -EPROTO
+ * (session only) */
+int session_fits(const struct session_frame *f, struct err *e);
 
 /** session_send() - Queue a frame whose payload is its branch, and bytes (session
  * only) */

@@ -7,15 +7,20 @@
  * deadline, at which there is no grace: nobody is going to read the rest.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "agent/base/json.h"
 #include "agent/base/units.h"
 #include "agent/model/extract.h"
+#include "agent/session/jail_opts.h"
 #include "agent/session/report.h"
 #include "agent/session/session.h"
 #include "init/serve_wire.h"
 
 #define BACKSTOP_MS 10000 /* behind the limit and the grace */
+#define LAST_MS 1000      /* for the end of a step that a signal ended */
 
 static void queue_code(struct session *s, const char *code, size_t length)
 {
@@ -77,8 +82,10 @@ static int take_frame(struct session *s, struct step *step, const struct session
 {
 	if (f->type == WIRE_REFUSED || f->type == WIRE_CLOSED)
 		return take_refusal(s, step, f, e);
-	if (f->type == WIRE_OPENED) /* of ONCE, whose step begins with it */
+	if (f->type == WIRE_OPENED) { /* of ONCE, whose step begins with it */
 		session_send(s, WIRE_STDIN, NULL, 0);
+		return session_fits(f, e);
+	}
 	if (f->branch != s->branch)
 		return 0;
 	if (f->type == WIRE_MEDIA || f->type == WIRE_PIECE)
@@ -91,6 +98,7 @@ static int take_frame(struct session *s, struct step *step, const struct session
 	if (f->type != WIRE_DONE)
 		return 0;
 	s->serve.breach = !report_step(f->json, step);
+	s->violations = cJSON_Duplicate(json_get(f->json, "violations"), true);
 	return !s->serve.breach;
 }
 
@@ -139,15 +147,64 @@ static int run_to_end(struct session *s, struct step *step, struct err *e)
 /* of an end that stepjail does not tell, the worst is true */
 static void clear_step(struct step *step, uint64_t limit_ms)
 {
+	memset(step, 0, sizeof(*step));
 	for (int i = 0; i < 4; i++)
 		clip_clear(&step->streams[i]);
 	step->facts = (struct verdict_facts){ .verdict = VERDICT_LAUNCHER_ERROR,
 					      .state = STATE_LOST,
+					      .code = -1,
 					      .limit_ms = limit_ms };
-	step->cpu_ms = 0;
-	step->max_rss_bytes = 0;
-	step->strays = 0;
-	step->budget = false;
+}
+
+/* which option's limit that was */
+static void name_limit(const struct session *s, struct step *step)
+{
+	static const char *const options[VERDICT_COUNT] = {
+		[VERDICT_WALL_TIMEOUT] = "--step-time",
+		[VERDICT_CPU_TIMEOUT] = "--cpu-time",
+		[VERDICT_MEMORY] = "--memory",
+		[VERDICT_PIDS] = "--pids",
+		[VERDICT_DISK] = "--work-size or --tmp-size",
+	};
+	struct verdict_facts *f = &step->facts;
+	const char *option = options[f->verdict];
+	bool wall = f->verdict == VERDICT_WALL_TIMEOUT;
+	uint64_t ms = s->plan->step_ms;
+	char time[32];
+	const char *value = option ? jail_passed(s->plan->pass, option + 2) : NULL;
+
+	(void)snprintf(time, sizeof(time), "%" PRIu64 "%s", ms % 1000 ? ms : ms / 1000,
+		       ms % 1000 ? "ms" : "s");
+	if (wall && step->budget)
+		option = "--wall-time of the task";
+	else if (wall)
+		value = time;
+	else if (f->verdict == VERDICT_CPU_TIMEOUT && s->cpu_of_task)
+		option = "--total-cpu-time of the task", value = NULL;
+	if (option)
+		(void)snprintf(f->limit, sizeof(f->limit), "%s%s%s", option,
+			       value ? " " : "", value ? value : "");
+}
+
+/* After a signal the step is killed. Its last bytes, and how it ended, are waited for,
+ * but not long, nor beyond another signal. */
+static void end_by_signal(struct session *s, struct step *step)
+{
+	struct stop *stop = s->serve.stop;
+	int signal = stop->signal, r = 0;
+	uint64_t deadline_ms = units_now_ms() + LAST_MS;
+	struct session_frame f;
+	struct err unheard;
+
+	stop->signal = 0;
+	session_send(s, WIRE_KILL, NULL, 0);
+	while (r == 0 && session_next(s, deadline_ms, &f) == SERVE_FRAME)
+		r = take_frame(s, step, &f, &unheard);
+	stop->signal = signal;
+	if (r <= 0 || f.type != WIRE_DONE)
+		step->facts.verdict = VERDICT_CANCELLED;
+	/* else it may have ended by itself, just then */
+	step->stopped = step->facts.verdict == VERDICT_CANCELLED;
 }
 
 int session_step(struct session *s, const char *code, size_t length, struct step *step,
@@ -159,6 +216,8 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	clear_step(step, s->plan->step_ms);
 	media_clear(&s->media);
 	step->media = &s->media;
+	cJSON_Delete(s->violations);
+	s->violations = NULL;
 	s->reason[0] = '\0';
 	if (s->plan->stateless) {
 		/* a session of the step's own */
@@ -170,9 +229,12 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 	r = text_check(&s->serve.to_send, "the step's code", e);
 	if (r == 0)
 		r = run_to_end(s, step, e);
-	if (r < 0)
-		return r;
+	if (r == -EINTR)
+		end_by_signal(s, step);
+	else if (r < 0)
+		memcpy(step->facts.reason, s->reason, sizeof(step->facts.reason));
 	step->wall_ms = units_now_ms() - started_ms;
+	step->violations = s->violations;
 	/* the task's time was up before the step's */
 	if (step->wall_ms < step->facts.limit_ms)
 		step->facts.limit_ms = step->wall_ms;
@@ -185,8 +247,9 @@ int session_step(struct session *s, const char *code, size_t length, struct step
 		step->budget = true;
 	if (s->plan->stateless)
 		step->facts.state = STATE_UNKEPT;
+	name_limit(s, step);
 	/* ready for the next step: a new session where this one is gone */
-	if (step->budget || (!lost && (s->open || s->plan->stateless)))
-		return 0;
+	if (r < 0 || step->budget || (!lost && (s->open || s->plan->stateless)))
+		return r;
 	return session_renew(s, e);
 }

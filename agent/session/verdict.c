@@ -8,8 +8,8 @@
 #include "agent/base/units.h"
 #include "agent/session/verdict.h"
 
-/* {time}, {stopped}, {failed}, {code}, {signal}, {syscall} and {reason} are filled in
- * from the facts */
+/* {time}, {stopped}, {failed}, {code}, {signal}, {syscall}, {reason}, and {limit} or
+ * {by}, which name the option, are filled in from the facts */
 static const struct {
 	const char *name;
 	const char *words;
@@ -20,15 +20,15 @@ static const struct {
 			     "the code ended its process with exit status {code}" },
 	[VERDICT_SIGNALED] = { "signaled", "the step's process was ended by {signal}" },
 	[VERDICT_WALL_TIMEOUT] = { "wall-timeout",
-				   "the step was {stopped} after {time} (wall-clock limit)" },
+				   "the step was {stopped} after {time} (wall-clock limit{limit})" },
 	[VERDICT_CPU_TIMEOUT] = { "cpu-timeout",
-				  "the step was {stopped}: it used up its CPU time" },
+				  "the step was {stopped}: it used up its CPU time{by}" },
 	[VERDICT_MEMORY] = { "memory",
-			     "the step {failed}: it used more memory than it may; work on less data at a time" },
+			     "the step {failed}: it used more memory than it may{by}; work on less data at a time" },
 	[VERDICT_PIDS] = { "pids",
-			   "the step {failed}: it started more processes or threads than it may" },
+			   "the step {failed}: it started more processes or threads than it may{by}" },
 	[VERDICT_DISK] = { "disk",
-			   "the step {failed}: it wrote more than the disk may hold" },
+			   "the step {failed}: it wrote more than the disk may hold{by}" },
 	[VERDICT_VIOLATION] = { "violation",
 				"the step {failed}: it tried a system call that is forbidden here{syscall}; find another way" },
 	[VERDICT_CANCELLED] = { "cancelled", "the step was ended from outside" },
@@ -107,6 +107,14 @@ static void add_reason(const char *reason, struct text *out)
 	text_puts(out, ")");
 }
 
+/* with what stands around it, where there is one */
+static void add_some(const char *before, const char *words, const char *behind,
+		     struct text *out)
+{
+	if (words[0])
+		text_printf(out, "%s%s%s", before, words, behind);
+}
+
 static void add_field(const struct verdict_facts *f, const char *field, struct text *out)
 {
 	char time[32];
@@ -119,12 +127,16 @@ static void add_field(const struct verdict_facts *f, const char *field, struct t
 		text_puts(out, f->soft ? "failed" : "was killed");
 	else if (strncmp(field, "{reason}", 8) == 0)
 		add_reason(f->reason, out);
+	else if (strncmp(field, "{limit}", 7) == 0)
+		add_some(": ", f->limit, "", out);
+	else if (strncmp(field, "{by}", 4) == 0)
+		add_some(" (", f->limit, ")", out);
 	else if (strncmp(field, "{code}", 6) == 0)
 		text_printf(out, "%d", f->code);
 	else if (strncmp(field, "{signal}", 8) == 0)
 		add_signal(f->signal, out);
-	else if (f->syscall[0])
-		text_printf(out, " (%s)", f->syscall);
+	else
+		add_some(" (", f->syscall, ")", out);
 }
 
 void verdict_cause(const struct verdict_facts *f, struct text *out)

@@ -46,6 +46,8 @@ enum shared {
 	SHARED_COUNT,
 };
 
+#define SYSCALL_BYTES 32
+
 struct verdict_facts {
 	enum verdict verdict;
 	enum state state;
@@ -54,10 +56,11 @@ struct verdict_facts {
 	bool headed;       /* @head is known */
 	uint32_t head;     /* the state that the branch stands at now */
 	uint64_t limit_ms; /* wall-timeout */
-	int code;          /* exited */
-	int signal;        /* signaled */
-	char syscall[32];  /* violation; printable, may be empty */
-	char reason[160];  /* launcher-error, lost; likewise */
+	int code;          /* exited; -1: it had none */
+	int signal;        /* signaled; 0: none */
+	char syscall[SYSCALL_BYTES]; /* violation; printable, may be empty */
+	char reason[160];            /* launcher-error, lost; likewise */
+	char limit[80];              /* of a limit's end: "--memory 512M"; may be empty */
 };
 
 /** verdict_name() - As in reports: "wall-timeout" */

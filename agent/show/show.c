@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "agent/base/escape.h"
+#include "agent/base/json.h"
 #include "agent/base/memory.h"
 #include "agent/base/units.h"
 #include "agent/base/utf8.h"
+#include "agent/session/report.h"
 #include "agent/show/show.h"
 #include "init/io.h"
 
@@ -251,6 +253,34 @@ void show_step(struct show *s, const struct step *step)
 	verdict_words(&step->facts, &line);
 	put_line(s, step->facts.verdict == VERDICT_COMPLETED ? INK_GOOD : INK_BAD,
 		 OWN_MARK, text_string(&line));
+	show_refused(s, step->violations, step->facts.verdict == VERDICT_VIOLATION);
+}
+
+void show_refused(struct show *s, const cJSON *violations, bool killed)
+{
+	cleanup_text struct text line = { 0 };
+
+	if (report_refused(violations, killed, &line))
+		show_note(s, text_string(&line));
+}
+
+void show_not_enforced(struct stop *stop, const cJSON *opened)
+{
+	cleanup_text struct text line = { 0 };
+	const cJSON *wall = json_first(json_get(opened, "not_enforced"));
+
+	for (; wall; wall = wall->next) {
+		const char *words = cJSON_IsString(wall) ? wall->valuestring : "";
+
+		text_puts(
+			&line,
+			line.length
+				? ", "
+				: "stepjail-agent: warning: not enforced on this host: ");
+		escape_line(&line, words, strcspn(words, ":"));
+	}
+	text_puts(&line, line.length ? "\n" : "");
+	(void)stop_write(stop, STDERR_FILENO, line.bytes, line.length);
 }
 
 void show_said_by(struct show *s, const struct clip *clip)

@@ -80,6 +80,13 @@ void show_code(struct show *s, uint64_t number, uint64_t total, const char *code
 /** show_step() - What the step printed, and gave to display() as text, and its verdict */
 void show_step(struct show *s, const struct step *step);
 
+/** show_refused() - Which calls of a step were refused, if any: report_refused() */
+void show_refused(struct show *s, const cJSON *violations, bool killed);
+
+/** show_not_enforced() - A warning on stderr where this OPENED lists limits that the host
+ * does not enforce */
+void show_not_enforced(struct stop *stop, const cJSON *opened);
+
 /**
  * show_said() - What stepjail and the jail's interpreter said beside the steps
  * @clip:	Shown and cleared

@@ -97,7 +97,7 @@ cJSON *skills_record(const struct skills *s)
 {
 	cJSON *o = cJSON_CreateObject();
 
-	record_string(o, "dir", text_string(&s->path), s->path.length);
+	record_text(o, "dir", &s->path);
 	(void)cJSON_AddStringToObject(o, "sha256", s->sha256);
 	return o;
 }

@@ -41,7 +41,7 @@ static int make_order(const char *file, const struct text *source, const char *s
 	cleanup_json cJSON *o = cJSON_CreateObject();
 
 	record_string(o, "name", file, strlen(file) - strlen(SUFFIX));
-	record_string(o, "source", text_string(source), source->length);
+	record_text(o, "source", source);
 	if (record_print(o, &json, e) < 0)
 		return -e->errnum;
 	text_printf(order, "%zu\n%s%s\n", json.length, text_string(&json), secret);
@@ -129,7 +129,7 @@ static int tell(struct skills *s, const char *file, const char *hex, bool kept,
 		escape_name(&shown, file, strlen(file));
 	show_say(s->task->show, "skills: %s: %s: %s", text_string(&shown),
 		 kept ? "saved" : "not saved", words);
-	record_string(o, "name", text_string(&name), name.length);
+	record_text(o, "name", &name);
 	if (*hex)
 		(void)cJSON_AddStringToObject(o, "file_sha256", hex);
 	(void)cJSON_AddBoolToObject(o, "kept", kept);

@@ -70,9 +70,9 @@ int confine_bounding(struct err *e);
  */
 int confine_self(const struct confine *c, struct confinement *told, struct err *e);
 
-/** confine_print() - Write what was read back as a JSON object, or null. @told: may be
- * NULL */
-void confine_print(const struct confinement *told, FILE *out);
+/** confine_print() - Write @key, and what was read back as a JSON object, or null.
+ * @told: may be NULL */
+void confine_print(const char *key, const struct confinement *told, FILE *out);
 
 struct status_plan;
 

@@ -20,13 +20,12 @@ int confine_compare(const char *text, const struct status_plan *p,
 	return r < 0 ? err_within(e, "confine: ") : 0;
 }
 
-void confine_print(const struct confinement *told, FILE *out)
+void confine_print(const char *key, const struct confinement *told, FILE *out)
 {
-	if (!told || !told->known) {
-		(void)fputs("null", out);
+	(void)fprintf(out, "%s%s", key, told && told->known ? told->status : "null");
+	if (!told || !told->known)
 		return;
-	}
-	(void)fprintf(out, "%s,\"landlock\":", told->status);
+	(void)fputs(",\"landlock\":", out);
 	posture_print_landlock(told->landlock_abi, out);
 	(void)fputc('}', out);
 }

@@ -17,7 +17,7 @@ void report_not_enforced(const struct jail *jail, bool listened, FILE *out)
 	size_t audits = jail->plan && jail->plan->on_violation == VIOLATION_KILL ? 2 : 1;
 	size_t missing = 0;
 
-	(void)fputs("[", out);
+	(void)fputs(",\"not_enforced\":[", out);
 	if (jail->plan)
 		missing = cgroup_limits_missing(
 			jail->plan, cgroup ? &jail->cgroup.limits : NULL, out);

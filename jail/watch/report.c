@@ -170,18 +170,14 @@ static void write_object(FILE *out, const struct jail *jail, const struct outcom
 	write_usage(out, o);
 	(void)fputs(",\"output\":", out);
 	capture_print(&o->capture, out);
-	(void)fputs(",\"not_enforced\":", out);
 	report_not_enforced(jail, o->listened || !o->started, out);
-	(void)fputs(",\"shut\":", out);
 	denied_print(o->refused.lacks, out);
 	(void)fputs(",\"cgroup_limits\":", out);
 	cgroup_limits_print(&jail->cgroup.limits, out);
 	(void)fputs(",\"posture\":", out);
 	report_posture(&o->posture, jail, out);
-	(void)fputs(",\"watcher\":", out);
-	confine_print(o->watcher, out);
-	json_number(",\"host_uid\":", o->started,
-		    jail->ids.host_uid + (jail->ids.own ? 1 : 0), out);
+	confine_print(",\"watcher\":", o->watcher, out);
+	json_number(",\"host_uid\":", o->started, ids_program(&jail->ids), out);
 	(void)fputs("}\n", out);
 }
 

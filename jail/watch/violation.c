@@ -388,7 +388,7 @@ void denied_print(unsigned int lacks, FILE *out)
 {
 	const char *before = "";
 
-	(void)fputc('[', out);
+	(void)fputs(",\"shut\":[", out);
 	for (size_t i = 0; i < denied_without_row_count; i++) {
 		/* rows of one call stand together */
 		if (!(denied_without_rows[i].lack & lacks) ||

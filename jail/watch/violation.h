@@ -139,7 +139,7 @@ struct denied_without_row;
 const struct denied_without_row *denied_why(unsigned int lacks,
 					    const struct seccomp_data *data);
 
-/** denied_print() - Write the report's "shut": names of calls, each once, as an array */
+/** denied_print() - Write the member "shut", an array: names of calls, each once */
 void denied_print(unsigned int lacks, FILE *out);
 
 /** violation_tell() - Print that to stderr, in one piece. Return: 0, or -errno */

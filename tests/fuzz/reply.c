@@ -15,7 +15,7 @@ static void check_code(const char *bytes, size_t length)
 {
 	struct extract x;
 
-	extract_code(bytes, length, &x);
+	extract_code(bytes, length, &x, NULL);
 	HOLDS((int)x.kind >= 0 && x.kind < EXTRACT_KINDS);
 	if (x.kind == EXTRACT_CODE) {
 		HOLDS(x.code.length && x.code.length <= EXTRACT_CODE_MAX && x.blocks);

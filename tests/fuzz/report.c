@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		return 0;
 	}
 	HOLDS((int)facts.verdict >= 0 && facts.verdict < VERDICT_COUNT);
-	HOLDS(facts.code >= 0 && facts.code <= 255);
+	HOLDS(facts.code >= -1 && facts.code <= 255); /* -1: none */
 	HOLDS(facts.signal >= 0 && facts.signal <= 255);
 	HOLDS(memchr(facts.syscall, '\0', sizeof(facts.syscall)));
 	/* it goes into words for a model: one line of ASCII */

@@ -36,6 +36,15 @@ CODE, RUN, INTERRUPT, KILL, STARTED, OUT, ERR, RESULT, TRACE, DONE = range(16, 2
 (OPEN, ONCE, STDIN, ROLLBACK, BRANCH, DROP, PUT, GET, LIST, STATUS, CLOSE, OPENED, STATE, DATA,
  END, REFUSED, CLOSED) = range(40, 57)
 MAX = 65536
+# of stepjail-agent, which speaks with no other; a test may write one of its own
+OTHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_version")
+VERSION = "0.1.0"
+if os.path.exists(OTHER):
+    with io.open(OTHER) as other:
+        VERSION = other.read()
+JAIL = {"stepjail": VERSION, "host_uid": 0, "warm": False, "why_cold": "a fake", "not_enforced": [],
+        "shut": [], "posture": {"plan_sha256": "0" * 64, "root_sha256": "0" * 64,
+                                "root_verified": None}}
 
 
 def prctl(option, value):
@@ -377,7 +386,7 @@ class Serve:
             session = self.sessions.get(number)
             if kind in (OPEN, ONCE):
                 session = self.sessions[number] = Session(self, number)
-                session.say(OPENED, 0, {"session": number, "state": 0})
+                session.say(OPENED, 0, {"session": number, **JAIL})
                 if kind == ONCE:
                     awaits, source = struct.unpack_from("<I", rest)[0], rest[20:]
                     while awaits:

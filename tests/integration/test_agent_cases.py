@@ -239,7 +239,7 @@ class Cases(WaysCase):
         for cases, words in rows:
             with self.subTest(words=words):
                 status, o, err = self.judged(RIGHT, cases)
-                self.assertEqual((status, o), (125, None))
+                self.assertEqual((status, o["outcome"], o["status"]), (125, "failed", 125))
                 self.last_line(err, "--tests", words)
 
 

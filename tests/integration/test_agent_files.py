@@ -105,7 +105,7 @@ except OSError as e: print(e.strerror)
         self.assertIn("Read-only file system", out)
         self.assertIn("Folder /work/in/data, with 3 entries, of which the first are:\n| a.csv\n| link\n| sub\n",
                       events[0]["user"])
-        (file,) = events[0]["jail"]["files"]
+        (file,) = events[0]["inputs"]["files"]
         self.assertEqual((file["path"], file["bytes"]), (self.path("data"), 6))
         again = ("replay", self.path("t.jsonl"), "--stepjail", self.stepjail, *self.more)
         status, out, err = self.run_agent(*again)
@@ -160,7 +160,7 @@ for url in ("file:wal.db", "file:wal.db?immutable=1", "file:plain.db"):
             os.close(ours)
         self.assertIn("| ['" + "m a file"[1:] + "', 'nnnnnnn', 'named\\n']\n".replace("named", "named"), out)
         self.assertIn("FileNotFoundError", out)
-        user, files = events[0]["user"], events[0]["jail"]["files"]
+        user, files = events[0]["user"], events[0]["inputs"]["files"]
         self.assertIn("File /work/stdin, 11 bytes. It begins:\n| from a file\n", user)
         self.assertIn("File /work/fifo, 6 bytes", user)
         self.assertIn("File /work/in/plain, 1 bytes", user)

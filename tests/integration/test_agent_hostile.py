@@ -148,8 +148,8 @@ class Value:
 
     def cuts(self, step, *names):
         """The lines about what is left out, of these streams."""
-        return [f"[{step[n]['cut_bytes']} bytes are not shown here]" for n in names
-                if step[n]["cut_bytes"]]
+        return [f"[{step[n]['left_out']} bytes are not shown here]" for n in names
+                if step[n]["left_out"]]
 
     def check_prompt(self, step, total):
         text = step["observation"]
@@ -157,10 +157,10 @@ class Value:
         for turn in TURNS:
             self.assertNotIn(turn, text)
         mine = [f"Step {step['step']} of {total}: {step['words']}"]
-        if step["output"]["bytes"]:
-            mine += ["Output:", *self.cuts(step, "output")]
-        if step["error"]["bytes"] or step["traceback"]["bytes"]:
-            mine += ["Error:", *self.cuts(step, "error", "traceback")]
+        if step["stdout"]["bytes"]:
+            mine += ["Output:", *self.cuts(step, "stdout")]
+        if step["stderr"]["bytes"] or step["traceback"]["bytes"]:
+            mine += ["Error:", *self.cuts(step, "stderr", "traceback")]
         if step["result"]["bytes"]:
             mine += ["Value of the last expression:", *self.cuts(step, "result")]
         self.assertTrue(text.endswith("\n"))
@@ -186,7 +186,7 @@ class Value:
         expected = []
         for step in steps:
             expected += ["", f"step {step['step']} of {len(steps)}"]
-            expected += self.cuts(step, "output", "result", "error", "traceback")
+            expected += self.cuts(step, "stdout", "result", "stderr", "traceback")
             expected += [step["verdict"]]
         begin = mine.index("step 1 of %d" % len(steps)) - 1
         end = mine.index("answer") - 1
@@ -203,7 +203,7 @@ class Value:
                 out, steps = self.run_on_terminal(cases)
                 self.assertEqual(len(steps), AT_A_TIME)
                 for case, step in zip(cases, steps):
-                    for name, data in (("output", case[0]), ("error", case[1])):
+                    for name, data in (("stdout", case[0]), ("stderr", case[1])):
                         if len(data) <= 65536:  # all of it came
                             self.assertEqual(step[name]["bytes"], len(data))
                     self.check_prompt(step, AT_A_TIME)

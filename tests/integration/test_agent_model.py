@@ -127,7 +127,7 @@ class OpenAi(AgentCase):
         reply = fence("print(6 * 7)") + "Output:\n| 41\n\nSo:\n" + fence("print('never')")
         mock, out, err = self.ask([{"say": reply}, {"say": "42."}], "--json")
         (step,) = json.loads(out)["steps"]
-        self.assertEqual(step["output"]["head"], "42\n")
+        self.assertEqual(step["stdout"]["head"], "42\n")
         self.assertIn("was ignored", step["observation"])
 
     def test_key_in_clear_text_is_refused(self):

@@ -138,7 +138,7 @@ class Script(AgentCase):
                              "    signal.signal(2, signal.SIG_IGN)\n    while 1: pass\nprint(x)\n", "--step-time", "3s",
                              status=124)
         self.assertEqual(out, "1\n")
-        self.assertIn("killed after 3 s (wall-clock limit); rolled back to state 2", err)
+        self.assertIn("killed after 3 s (wall-clock limit: --step-time 3s); rolled back to state 2", err)
 
     def test_states_and_branches(self):
         out, err = self.repl("x = 1\nx = 2\n:rollback 1\nprint(x)\n:branch other 2\nprint(x)\n"

@@ -112,12 +112,15 @@ class Demo(ReplayCase):
     def test_cut_short(self):
         with open(self.record, "rb") as f:
             lines = f.readlines()
-        for count, steps, words in ((8, 2, "up to line 8"), (7, 1, "not recorded, so it was not run again"),
-                                    (1, 0, "up to line 1 ")):
+        for count, again, words in (
+                (8, "2 steps run again: nothing differs\n", "up to line 8"),
+                (7, "1 step run again: nothing differs, but 1 cut off and not compared\n",
+                 "the last step was cut off, and is not compared: its end is not recorded"),
+                (1, "0 steps run again: nothing to compare\n", "up to line 1 ")):
             with open(self.record, "wb") as f:
                 f.writelines(lines[:count])
             out = self.replay(status=CUT)
-            self.assertIn(f"{steps} step{'s' * (steps != 1)} run again: nothing differs", out)
+            self.assertIn(again, out)
             self.assertIn(words, out)
 
     def test_changed_record_is_not_run(self):
@@ -170,7 +173,7 @@ class Structure(ReplayCase):
         self.edit_code(2, "os._exit(3)", "print(x)")
         out = self.replay(status=DIFFERS)
         self.assertIn("step 2: differs\nverdict was exited, is completed\n"
-                      "state was rolled-back, is kept\nhead was 1, is 2\n"
+                      "state was rolled-back, is kept\nstate_number was 1, is 2\n"
                       "exit_code was 3, is 0\nstdout was 0 bytes, is 7: it differs from line 1 on\n"
                       "  - \n  + [1, 2]\n", out)
         self.assertIn("step 3: the same", out)
@@ -207,8 +210,8 @@ class Structure(ReplayCase):
         """What the task's own time ended: a state stands in for it."""
         self.run_steps_until_late()
         out = self.replay()
-        self.assertIn("step 2: not run again: the time of the whole task ended it", out)
-        self.assertIn("1 step run again: nothing differs", out)
+        self.assertIn("step 2: cut off (task-limit), and not compared", out)
+        self.assertIn("1 step run again: nothing differs, but 1 cut off and not compared", out)
 
     def run_steps_until_late(self):
         for seconds in (2, 15, 50):
@@ -247,7 +250,7 @@ class Strangers(ReplayCase):
         self.one_line(self.replay(status=125), *words)
 
     def jail(self, events):
-        return events[0]["jail"]
+        return events[0]["inputs"]
 
     def test_options_that_solve_does_not_have(self):
         for name in ("bind-rw", "bind", "policy", "report", "wall-time", "stepjail", "", "memory "):
@@ -294,8 +297,8 @@ class Strangers(ReplayCase):
 
     def test_what_makes_no_sense(self):
         for change, words in (
-                (lambda e: e[0].update(format=2), "format"),
-                (lambda e: e[0].pop("jail"), "what its jails were made with"),
+                (lambda e: e[0].update(format=3), "format"),
+                (lambda e: e[0].pop("inputs"), "what its jails were made with"),
                 (lambda e: self.jail(e).update(step_ms=1), "what its jails were made with"),
                 (lambda e: self.jail(e).update(step_ms="60"), "what its jails were made with"),
                 (lambda e: self.jail(e).update(rootfs=""), "what its jails were made with"),

@@ -29,13 +29,13 @@ class Saved(SkillsCase):
         for more in ((), ("--stateless",), ("--lock-code", "yes")):
             with self.subTest(more=more):
                 _, events = self.task(use, want.split("\n")[0] + "\nDone.", more=more)
-                output = [e for e in events if e["event"] == "step"][0]["output"]["head"]
+                output = [e for e in events if e["event"] == "step"][0]["stdout"]["head"]
                 self.assertEqual(output, "42.0 /work/skills/double.py\n30\n30\n")
         lines, start, _ = self.offered()
         self.assertEqual(lines, ["| double(x: float) -> float", "|     Twice x."])
         # as sha256sum has it of a line for each module: see inputs_tree.c
         entry = f"- {len(DOUBLE)} {digest(self.file('double.py'))} ./double.py\0"
-        self.assertEqual(start["jail"]["skills"],
+        self.assertEqual(start["inputs"]["skills"],
                          {"dir": self.dir, "sha256": hashlib.sha256(entry.encode()).hexdigest()})
         self.assertEqual(self.there(), ["double.py"])
 

@@ -44,7 +44,7 @@ class Folder(SkillsCase):
             self.assertEqual(f.read(), "no JSON \x1b[2J\n")
         os.unlink(self.file("one.py"))
         _, after, _ = self.offered()
-        self.assertEqual(after["jail"]["skills"], before["jail"]["skills"])
+        self.assertEqual(after["inputs"]["skills"], before["inputs"]["skills"])
 
     def test_names_that_are_none(self):
         self.put("one.py", function("one"))
@@ -67,7 +67,7 @@ class Folder(SkillsCase):
                "    print(os.path.exists('/work/skills/' + name))" % self.path("secret")
         _, events = self.task(fence(look), "Done.")
         step = [e for e in events if e["event"] == "step"][0]
-        self.assertEqual(step["output"]["head"], "False\nFalse\n")
+        self.assertEqual(step["stdout"]["head"], "False\nFalse\n")
 
     def test_files_that_cannot_be_read(self):
         """One of them takes nothing from the others."""

@@ -22,7 +22,7 @@ class Steps(AgentCase):
 
     def test_variables_persist(self):
         got, ends = self.words("x = 41", "print(x + 1)")
-        self.assertEqual(got["steps"][1]["output"]["head"], "42\n")
+        self.assertEqual(got["steps"][1]["stdout"]["head"], "42\n")
         self.assertIn("| 42\n", got["steps"][1]["observation"])
 
     def test_death_rolls_back(self):
@@ -36,8 +36,8 @@ class Steps(AgentCase):
                                 ("exited", "rolled-back"), ("completed", "kept"),
                                 ("signaled", "rolled-back"), ("completed", "kept"),
                                 ("signaled", "rolled-back"), ("completed", "kept")])
-        self.assertEqual([s["output"]["head"] for s in got["steps"][2::2]], ["[1, 2]\n"] * 4)
-        self.assertEqual([s["head"] for s in got["steps"]], [1, 2, 3, 3, 5, 5, 7, 7, 9])
+        self.assertEqual([s["stdout"]["head"] for s in got["steps"][2::2]], ["[1, 2]\n"] * 4)
+        self.assertEqual([s["state_number"] for s in got["steps"]], [1, 2, 3, 3, 5, 5, 7, 7, 9])
         self.assertIn("exit status 3; all variables are kept", got["steps"][1]["observation"])
         self.assertIn("exit status 4; it was rolled back: all variables are as they were before "
                       "this step; files that it wrote are kept", got["steps"][3]["observation"])
@@ -48,7 +48,7 @@ class Steps(AgentCase):
         got, ends = self.words("x = 1", "import time; time.sleep(60)", "print(x)",
                                more=("--step-time", "3s"))
         self.assertEqual(ends[1:], [("wall-timeout", "kept"), ("completed", "kept")])
-        self.assertIn("interrupted after 3 s (wall-clock limit)",
+        self.assertIn("interrupted after 3 s (wall-clock limit: --step-time 3s)",
                       got["steps"][1]["observation"])
         self.assertIn("KeyboardInterrupt", got["steps"][1]["observation"])
 
@@ -57,9 +57,9 @@ class Steps(AgentCase):
                    "    except BaseException:\n        pass"
         got, ends = self.words("x = 1", stubborn, "print(x)", more=("--step-time", "3s"))
         self.assertEqual(ends[1:], [("wall-timeout", "rolled-back"), ("completed", "kept")])
-        self.assertIn("the step was killed after 3 s (wall-clock limit); it was rolled back: "
-                      "all variables are as they were", got["steps"][1]["observation"])
-        self.assertEqual(got["steps"][2]["output"]["head"], "1\n")
+        self.assertIn("the step was killed after 3 s (wall-clock limit: --step-time 3s); it was "
+                      "rolled back: all variables are as they were", got["steps"][1]["observation"])
+        self.assertEqual(got["steps"][2]["stdout"]["head"], "1\n")
         self.assertEqual(got["jails"], 1)
 
     def test_stepjail_that_keeps_no_limit(self):
@@ -109,7 +109,7 @@ class Steps(AgentCase):
         step = got["steps"][0]
         self.assertIn("Output:\n[992 bytes are not shown here]\n| the end\nError:\n| abc\n",
                       step["observation"])
-        self.assertEqual((step["output"]["bytes"], step["output"]["cut_bytes"]), (1000, 992))
+        self.assertEqual((step["stdout"]["bytes"], step["stdout"]["left_out"]), (1000, 992))
 
     def test_stepjail_dies_in_a_step(self):
         got, ends = self.words("x = 1", "import time; time.sleep(60)  # FAKE_DIE", "print(x)")
@@ -167,7 +167,7 @@ class Steps(AgentCase):
         done = (b"%c\0\0\0\x19\0\0\0\1\0\0\0\0\0\0\0" % (len(done) + 4) + done).hex()
         got, ends = self.words(f"# FAKE_RAW={frame}{branch}{done}")
         self.assertEqual(ends, [("completed", "kept")])
-        self.assertEqual(got["steps"][0]["output"]["bytes"], 0)
+        self.assertEqual(got["steps"][0]["stdout"]["bytes"], 0)
 
     def test_stateless(self):
         long = "x = 1\n" + "#" * 70000    # more than ONCE's frame holds
@@ -203,7 +203,7 @@ class Steps(AgentCase):
 
     def test_flood_is_clipped(self):
         got, ends = self.words("for i in range(300000): print('%0100d' % i)")
-        out = got["steps"][0]["output"]
+        out = got["steps"][0]["stdout"]
         self.assertEqual(out["bytes"], 300000 * 101)
         self.assertLess(len(got["steps"][0]["observation"]), 20000)
         self.assertIn("299999", out["tail"])
@@ -218,7 +218,7 @@ class Steps(AgentCase):
 
     def test_large_code(self):
         code = "x = 0\n" + "x += 1\n" * 20000 + "print(x)"   # three frames
-        self.assertEqual(self.steps(code)["steps"][0]["output"]["head"], "20000\n")
+        self.assertEqual(self.steps(code)["steps"][0]["stdout"]["head"], "20000\n")
 
     def test_replies_that_cannot_be_used(self):
         turns = ["finish: length\n```python\nx = 1\n", "```python\n\n```", "```bash\nls\n```",

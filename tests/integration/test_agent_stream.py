@@ -46,7 +46,7 @@ class Dialects(AgentCase):
             got = json.loads(out)
             self.assertEqual(got["answer"].strip(), "42.")
             self.assertEqual(got["steps"][0]["code"], "x = 6\nprint(x * 7)\n")
-            self.assertEqual(got["steps"][0]["output"]["head"], "42\n")
+            self.assertEqual(got["steps"][0]["stdout"]["head"], "42\n")
             sent = json.dumps(mock.messages(1))
             self.assertIn("Output:\\n| 42\\n", sent)
             self.assertIn("call the tool python", json.dumps(mock.body(0)))
@@ -292,7 +292,7 @@ class Faults(AgentCase):
         status, out, err = self.solve("--model", script, "--code-in", "tools", "--json")
         got = json.loads(out)
         self.assertEqual((status, got["answer"].strip()), (0, "42."), err)
-        self.assertEqual(got["steps"][0]["output"]["head"], "42\n")
+        self.assertEqual(got["steps"][0]["stdout"]["head"], "42\n")
 
 
 if __name__ == "__main__":

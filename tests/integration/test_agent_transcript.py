@@ -72,16 +72,16 @@ class Written(TranscriptCase):
         start, end = by["start"][0], by["end"][0]
         self.assertIn(QUESTION, start["user"])
         with open(CSV, "rb") as f:
-            self.assertEqual(start["jail"]["files"][0]["sha256"],
+            self.assertEqual(start["inputs"]["files"][0]["sha256"],
                              hashlib.sha256(f.read()).hexdigest())
         self.assertEqual([c["step"] for c in by["code"]], [1, 2, 3])
         self.assertIn("rows = list(csv.DictReader(f))", by["code"][0]["code"])
         self.assertIn(by["code"][0]["code"], by["reply"][0]["text"])
-        output = by["step"][0]["output"]
+        output = by["step"][0]["stdout"]
         self.assertEqual(output["sha256"], hashlib.sha256(output["head"].encode()).hexdigest())
         self.assertEqual([s["verdict"] for s in by["step"]],
                          ["completed", "exception", "completed"])
-        self.assertEqual([s["head"] for s in by["step"]], [1, 2, 3])
+        self.assertEqual([s["state_number"] for s in by["step"]], [1, 2, 3])
         self.assertEqual(end["outcome"], "answered")
         self.assertIn("Gentoo", end["answer"])
         self.assertEqual(end["usage"]["requests"], 4)
@@ -90,11 +90,11 @@ class Written(TranscriptCase):
         """Also of what is not kept."""
         got = self.steps("import os; os.write(1, b'x' * 30000 + bytes(range(256)))",
                          more=("--transcript", "none"))
-        output = got["steps"][0]["output"]
+        output = got["steps"][0]["stdout"]
         self.assertEqual(output["sha256"],
                          hashlib.sha256(b"x" * 30000 + bytes(range(256))).hexdigest())
         self.assertEqual(output["bytes"], 30256)
-        self.assertGreater(output["cut_bytes"], 0)
+        self.assertGreater(output["left_out"], 0)
 
     def test_where_it_is(self):
         state = self.path("state")
@@ -163,7 +163,7 @@ class Written(TranscriptCase):
         self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2066\u200b\U000e0041]")
         got = [json.loads(line) for line in text.splitlines()]
         self.assertIn("\x1b[2J\x7f\x9b31m\u202e\u2066\u200b\U000e0041",
-                      [e for e in got if e["event"] == "step"][0]["output"]["head"])
+                      [e for e in got if e["event"] == "step"][0]["stdout"]["head"])
         self.assertNotIn(KEY, text)
 
     def test_stateless(self):

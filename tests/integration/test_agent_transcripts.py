@@ -170,7 +170,7 @@ class Show(FolderCase):
     def test_hostile(self):
         """Nothing moves a cursor, and no line of the file's stands where the agent's begin."""
         forged = "\x1b[2J\u202e\noutcome: answered\nstep 9\n" + "y" * 300
-        stream = {"head": forged * 9, "bytes": 10**7, "cut_bytes": 5}
+        stream = {"head": forged * 9, "bytes": 10**7, "left_out": 5}
         self.put("x.jsonl", [{**START, "command": forged, "model": forged, "time": forged, "user": forged},
                              {"event": "code", "step": 1, "code": forged * 9},
                              {"event": "step", "step": 1, "verdict": forged, "words": forged, "output": stream,

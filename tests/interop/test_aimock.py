@@ -132,7 +132,7 @@ class Aimock(AgentCase):
                         self.assertIn("42.", got["answer"])
                         (step,) = got["steps"]
                         self.assertEqual(step["code"], CODE + "\n")
-                        self.assertEqual(step["output"]["head"], "42\n")
+                        self.assertEqual(step["stdout"]["head"], "42\n")
                         self.assertEqual(got["usage"]["retries"], 0)
             got, err = self.at(server, "openai", "text")
             self.assertEqual(got["answer"], "It is 42. \u00e9\U0001f600")
@@ -144,11 +144,11 @@ class Aimock(AgentCase):
             for model in ("openai", "anthropic"):
                 got, err = self.at(server, model, "wrong", "--code-in", "tools")
                 self.assertIn("There is no tool 'bash'", got["steps"][0]["observation"])
-                self.assertEqual(got["steps"][1]["output"]["head"], "42\n")
+                self.assertEqual(got["steps"][1]["stdout"]["head"], "42\n")
 
                 got, err = self.at(server, model, "badly", "--code-in", "tools")
                 self.assertIn('have no "code"', got["steps"][0]["observation"])
-                self.assertEqual(got["steps"][1]["output"]["head"], "42\n")
+                self.assertEqual(got["steps"][1]["stdout"]["head"], "42\n")
                 got, err = self.at(server, model, "silent")
                 self.assertIn("Your reply was empty", got["steps"][0]["observation"])
                 self.assertEqual(got["answer"], "Hi.")

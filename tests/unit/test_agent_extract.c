@@ -116,7 +116,7 @@ START_TEST(extract_follows_the_rules)
 {
 	struct extract x;
 
-	extract_code(rows[_i].reply, strlen(rows[_i].reply), &x);
+	extract_code(rows[_i].reply, strlen(rows[_i].reply), &x, NULL);
 	ck_assert_msg(x.kind == rows[_i].kind, "%s: kind %d", rows[_i].name, (int)x.kind);
 	if (rows[_i].code) {
 		ck_assert_msg(strcmp(text_string(&x.code), rows[_i].code) == 0,
@@ -134,7 +134,7 @@ START_TEST(extract_refuses_nuls)
 	static const char reply[] = F "python\nx = '\0'\n" F;
 	struct extract x;
 
-	extract_code(reply, sizeof(reply) - 1, &x);
+	extract_code(reply, sizeof(reply) - 1, &x, NULL);
 	ck_assert_int_eq(x.kind, EXTRACT_NOT_TEXT);
 	text_free(&x.code);
 }
@@ -149,7 +149,7 @@ START_TEST(extract_bounds_code)
 	for (size_t i = 0; i < EXTRACT_CODE_MAX / 8 + 1; i++)
 		text_puts(&reply, "x = 123\n");
 	text_puts(&reply, F "\n");
-	extract_code(reply.bytes, reply.length, &x);
+	extract_code(reply.bytes, reply.length, &x, NULL);
 	ck_assert_int_eq(x.kind, EXTRACT_TOO_LONG);
 	text_free(&x.code);
 	text_free(&reply);
@@ -195,7 +195,7 @@ static uint64_t flood_ns(const char *piece, size_t bytes)
 
 		uint64_t start = cpu_ns();
 
-		extract_code(reply.bytes, reply.length, &x);
+		extract_code(reply.bytes, reply.length, &x, NULL);
 
 		uint64_t took = cpu_ns() - start;
 

@@ -194,7 +194,7 @@ static void check_reply(struct reply *reply)
 	if (!complaint.length && reply->call_count)
 		ck_assert(utf8_valid(text_string(&x.code), x.code.length));
 	check_code(&x);
-	extract_code(text_string(&reply->text), reply->text.length, &x);
+	extract_code(text_string(&reply->text), reply->text.length, &x, NULL);
 	check_code(&x);
 
 	ck_assert_int_eq(chat_add(&chat, ROLE_USER, "task", 4, &e), 0);

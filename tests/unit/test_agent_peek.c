@@ -34,7 +34,7 @@ static int take(struct peek *p, char **copy, const char *words, size_t length,
 START_TEST(a_start_line_comes_back)
 {
 	static const char json[] =
-		"{\"format\":1,\"command\":\"repl\",\"jail\":{\"rootfs\":\"/a tree\","
+		"{\"format\":2,\"command\":\"repl\",\"inputs\":{\"rootfs\":\"/a tree\","
 		"\"step_ms\":1500,\"stateless\":true,\"out\":true,\"options\":{\"memory\":"
 		"\"1G\",\"deterministic\":\"yes\",\"allow-missing\":\"cgroup\"},\"files\":["
 		"{\"path\":\"/x/a b\",\"name\":\"a b\",\"sha256\":\"" DIGEST "\"},"
@@ -85,7 +85,7 @@ static const struct {
 	{ WORDS("--rootfs=core\0--step-time=1s\0"), "an option is missing" },
 	{ WORDS("--format=1\0--step-time=1s\0"), "an option is missing" },
 	{ WORDS("--format=1\0--rootfs=core\0"), "an option is missing" },
-	{ WORDS("--format=2\0"), "--format" },
+	{ WORDS("--format=3\0"), "--format" },
 	{ WORDS(GOOD "--format=1\0"), "given twice" },
 	{ WORDS(GOOD "/bin/sh\0"), "one operand too many" },
 	{ WORDS(GOOD "--\0--repl\0"), "one operand too many" },

@@ -97,7 +97,7 @@ START_TEST(thinking_is_taken_out)
 	ck_assert_int_eq(strncmp(text_string(&reply.reasoning), "before\n", 7), 0);
 	ck_assert(!strstr(rows[_i].reply, DRAFT) ==
 		  !strstr(text_string(&reply.reasoning), DRAFT));
-	extract_code(text_string(&reply.text), reply.text.length, &x);
+	extract_code(text_string(&reply.text), reply.text.length, &x, NULL);
 	if (rows[_i].code)
 		ck_assert_str_eq(text_string(&x.code), rows[_i].code);
 	else

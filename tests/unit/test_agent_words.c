@@ -85,6 +85,14 @@ static const struct {
 	{ { .verdict = VERDICT_WALL_TIMEOUT, .soft = true, .limit_ms = 1500 },
 	  "the step was interrupted after 1.5 s (wall-clock limit); all variables are "
 	  "kept." },
+	{ { .verdict = VERDICT_WALL_TIMEOUT,
+	    .limit_ms = 2000,
+	    .limit = "--step-time 2s" },
+	  "the step was killed after 2 s (wall-clock limit: --step-time 2s); all "
+	  "variables are kept." },
+	{ { .verdict = VERDICT_MEMORY, .limit = "--memory 512M" },
+	  "the step was killed: it used more memory than it may (--memory 512M); work on "
+	  "less data at a time; all variables are kept." },
 	{ { .verdict = VERDICT_EXITED, .code = 3 },
 	  "the code ended its process with exit status 3; all variables are kept." },
 	{ { .verdict = VERDICT_VIOLATION, .state = STATE_LOST, .syscall = "ptrace" },
@@ -113,16 +121,16 @@ static const struct {
 	const char *syscall;
 } reports[] = {
 	{ "{\"verdict\":\"memory\",\"exit_code\":null,\"signal\":9,\"violation\":null}",
-	  true, VERDICT_MEMORY, 0, 9, "" },
+	  true, VERDICT_MEMORY, -1, 9, "" },
 	{ "{\"verdict\":\"exited\",\"exit_code\":7}", true, VERDICT_EXITED, 7, 0, "" },
 	{ "{\"verdict\":\"violation\",\"violation\":\"ptrace\"}", true, VERDICT_VIOLATION,
-	  0, 0, "ptrace" },
+	  -1, 0, "ptrace" },
 	{ "{\"verdict\":\"violation\",\"violation\":{\"syscall\":\"bpf\"}}", true,
-	  VERDICT_VIOLATION, 0, 0, "bpf" },
+	  VERDICT_VIOLATION, -1, 0, "" },
 	{ "{\"verdict\":\"violation\",\"violation\":\"no; do as I say\"}", true,
-	  VERDICT_VIOLATION, 0, 0, "" },
+	  VERDICT_VIOLATION, -1, 0, "" },
 	{ "{\"verdict\":\"exited\",\"exit_code\":1e99,\"signal\":-1}", true,
-	  VERDICT_EXITED, 0, 0, "" },
+	  VERDICT_EXITED, -1, 0, "" },
 	{ "{\"verdict\":\"great\"}", false, VERDICT_COMPLETED, 0, 0, "" },
 	{ "{\"verdict\":7}", false, VERDICT_COMPLETED, 0, 0, "" },
 	{ "{}", false, VERDICT_COMPLETED, 0, 0, "" },
@@ -195,6 +203,61 @@ START_TEST(what_does_not_go_back_is_read)
 }
 END_TEST
 
+START_TEST(refused_calls_have_a_line)
+{
+	static const struct {
+		const char *list, *line;
+		bool killed;
+	} rows[] = {
+		{ "[{\"syscall\":\"execve\",\"count\":2,\"violation\":true}]",
+		  "refused: execve x2 (--lock-code=no allows it)", false },
+		{ "[{\"syscall\":\"bpf\",\"count\":1,\"violation\":true},"
+		  "{\"syscall\":\"open\",\"count\":1,\"violation\":false},"
+		  "{\"syscall\":\"mmap\",\"count\":3,\"violation\":true}]",
+		  "refused: bpf x1, mmap x3 (stepjail run --learn shows what would allow it)",
+		  false },
+		{ "[{\"syscall\":7,\"count\":1,\"violation\":true}]",
+		  "killed: --on-violation kill: unknown x1", true },
+		{ "[{\"syscall\":\"a\\u001b[m\",\"count\":1,\"violation\":true}]",
+		  "refused: unknown x1 (stepjail run --learn shows what would allow it)",
+		  false },
+		{ "[]", "", false },
+		{ "7", "", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct text line = { 0 }, json = { 0 };
+		cJSON *v;
+
+		text_printf(&json, "{\"list\":%s}", rows[i].list);
+		v = json_parse(json.bytes, json.length);
+		ck_assert(report_refused(v, rows[i].killed, &line) == !!*rows[i].line);
+		ck_assert_str_eq(text_string(&line), rows[i].line);
+		cJSON_Delete(v);
+		text_free(&line);
+		text_free(&json);
+	}
+}
+END_TEST
+
+START_TEST(a_line_of_refused_calls_is_bounded)
+{
+	struct text list = { 0 }, line = { 0 };
+	cJSON *v;
+
+	text_puts(&list, "{\"list\":[7");
+	for (int i = 0; i < 40; i++)
+		text_puts(&list, ",{\"syscall\":\"bpf\",\"count\":1,\"violation\":true}");
+	text_puts(&list, "]}");
+	v = json_parse(list.bytes, list.length);
+	ck_assert(report_refused(v, false, &line));
+	ck_assert_ptr_nonnull(strstr(text_string(&line), " and 32 more (stepjail run"));
+	cJSON_Delete(v);
+	text_free(&list);
+	text_free(&line);
+}
+END_TEST
+
 START_TEST(dones_are_read)
 {
 	struct step *step = calloc(1, sizeof(*step));
@@ -207,7 +270,7 @@ START_TEST(dones_are_read)
 	if (dones[_i].good) {
 		ck_assert_int_eq(step->facts.verdict, dones[_i].verdict);
 		ck_assert_int_eq(step->facts.state, dones[_i].state);
-		ck_assert_int_eq(step->facts.code, 0);
+		ck_assert_int_eq(step->facts.code, -1);
 		ck_assert_int_eq(step->facts.soft, dones[_i].state == STATE_KEPT);
 		ck_assert_int_eq(step->facts.headed ? (int)step->facts.head : -1,
 				 dones[_i].head);
@@ -307,6 +370,8 @@ Suite *agent_words_suite(void)
 	tcase_add_loop_test(c, reports_are_read, 0, ROWS(reports));
 	tcase_add_loop_test(c, dones_are_read, 0, ROWS(dones));
 	tcase_add_test(c, what_does_not_go_back_is_read);
+	tcase_add_test(c, a_line_of_refused_calls_is_bounded);
+	tcase_add_test(c, refused_calls_have_a_line);
 	tcase_add_test(c, words_of_a_refusal_are_bounded);
 	tcase_add_loop_test(c, kind_of_refusal_is_seen, 0, ROWS(refusals));
 	suite_add_tcase(s, c);

@@ -233,8 +233,8 @@ START_TEST(it_is_printed)
 	FILE *out = open_memstream(&text, &size);
 
 	ck_assert_int_eq(confine_compare(whole, &planned, &told, &e), 0);
-	confine_print(&told, out);
-	confine_print(&(struct confinement){ 0 }, out);
+	confine_print("", &told, out);
+	confine_print("", &(struct confinement){ 0 }, out);
 	(void)fclose(out);
 	ck_assert_ptr_nonnull(strstr(text, ",\"uids\":\"1879048200 1879048200"));
 	ck_assert_ptr_nonnull(

@@ -12,6 +12,8 @@
 #include "jail/base/json.h"
 #include "jail/serve/session/session.h"
 #include "jail/base/clock.h"
+#include "jail/base/version.h"
+#include "jail/walls/seccomp/denied_without.h"
 #include "jail/watch/confine.h"
 #include "jail/watch/report.h"
 
@@ -92,10 +94,15 @@ void say_opened(struct session *s)
 
 	if (out && n > 0) {
 		facts[n] = '\0';
-		(void)fprintf(out, "{\"session\":%u,\"posture\":{", s->number);
+		(void)fputs("{\"stepjail\":\"" STEPJAIL_VERSION "\"", out);
+		(void)fprintf(out, ",\"session\":%u,\"posture\":{", s->number);
 		report_digests(s->serve->plan, s->serve->root, out);
-		(void)fprintf(out, "%s,\"supervisor\":", facts);
-		confine_print(s->serve->confinement, out);
+		(void)fputs(facts, out);
+		denied_print(denied_without_lacks(s->limited,
+						  s->serve->confinement->landlock_abi,
+						  s->serve->plan),
+			     out);
+		confine_print(",\"supervisor\":", s->serve->confinement, out);
 		(void)fputc('}', out);
 	}
 	put(s->serve, WIRE_OPENED, s->number, 0, out, json);
@@ -118,14 +125,13 @@ static void print_output(const struct step *step, FILE *out)
 	static const char *const names[CAPTURE_STREAMS] = { "stdout", "stderr" };
 	uint64_t cut = 0;
 
-	(void)fputs(",\"output\":", out);
 	for (int i = 0; i < CAPTURE_STREAMS; i++) {
 		const struct stream *o = &step->out[i];
 
 		(void)fprintf(out,
 			      "%s\"%s_bytes\":%" PRIu64 ",\"%s_cut\":%" PRIu64
 			      ",\"%s_tail\":",
-			      i ? "," : "{", names[i], o->bytes, names[i],
+			      i ? "," : ",\"output\":{", names[i], o->bytes, names[i],
 			      o->bytes - o->sent, names[i]);
 		print_tail(o, out);
 		cut += o->bytes - o->sent;
@@ -135,12 +141,12 @@ static void print_output(const struct step *step, FILE *out)
 
 static void print_media(const struct media_seen *seen, FILE *out)
 {
-	(void)fputs(",\"media\":", out);
 	if (seen->objects == 0)
-		(void)fputs("null", out);
+		(void)fputs(",\"media\":null", out);
 	else
 		(void)fprintf(out,
-			      "{\"objects\":%u,\"bytes\":%" PRIu64 ",\"left_out\":%u}",
+			      ",\"media\":{\"objects\":%u,\"bytes\":%" PRIu64
+			      ",\"left_out\":%u}",
 			      seen->objects, seen->bytes - seen->due, seen->left_out);
 }
 

@@ -181,11 +181,10 @@ static int print_facts(const struct spawned *j)
 	ssize_t n = -1;
 
 	if (out) {
-		(void)fprintf(out, "%s},\"host_uid\":%u,\"warm\":%s,\"why_cold\":",
-			      j->up.posture.json, ids_program(&jail->ids),
-			      jail->warm ? "true" : "false");
-		json_after("", jail->warm ? NULL : j->spawner->pool.why, out);
-		(void)fputs(",\"not_enforced\":", out);
+		(void)fprintf(out, "%s},\"host_uid\":%u,\"warm\":%s", j->up.posture.json,
+			      ids_program(&jail->ids), jail->warm ? "true" : "false");
+		json_after(",\"why_cold\":", jail->warm ? NULL : j->spawner->pool.why,
+			   out);
 		report_not_enforced(jail, j->up.gate.listener >= 0, out);
 		n = json_close(out, text, WIRE_PAYLOAD_MAX);
 	}

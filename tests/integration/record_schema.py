@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""record_schema.py - the records of stepjail and stepjail-agent: every field, and its type
+
+A name of a JSON type, several with | between; a dict is an object with these fields and no
+others, of which those that end in ? may be missing; [TYPE] is a list; ANY is not looked into.
+"""
+ANY = object()
+TYPES = {"str": str, "int": int, "num": (int, float), "bool": bool, "null": type(None)}
+
+DIGEST, TIME = "sha256", "time"
+
+STREAM = {"head": "str", "tail?": "str", "bytes": "int", "left_out": "int", "sha256": DIGEST}
+COUNTED = {"bytes": "int", "sha256": DIGEST}
+USED = {"used": "num", "limit": "num|null"}
+REFUSED = {"total": "int", "unlisted": "int", "list": [
+    {"syscall": "str|null", "arch": "str|null", "asks": "str|null", "args": ["str"], "pid": "int",
+     "first_ms": "int", "last_ms": "int", "count": "int", "violation": "bool"}]}
+ORIGIN = {"format": "int", "stepjail_agent": "str", "host": "str", "uid": "int", "argv": ["str"],
+          "started": TIME}
+MODEL = {"provider": "str", "name": "str|null", "base_url": "str|null", "script": "str|null"}
+USAGE = {"requests": "int", "retries": "int", "prompt_tokens": "int", "completion_tokens": "int",
+         "cached_tokens?": "int", "cache_write_tokens?": "int", "judged?": "int"}
+MEDIA = {"object": "int", "kind": "str", "from": "str", "state": "str", "bytes": "int",
+         "sha256?": DIGEST, "name?": "str", "saved?": "str", "unsaved?": "str"}
+ENDED = {"exit_code": "int|null", "signal": "int|null", "violation": "str|null"}
+RAN = {"verdict": "str", "state": "str", "state_number": "int|null", **ENDED,
+       "violations": (REFUSED, "null"), "ended_by": "str|null", "limit": "str|null",
+       "words": "str", "wall_ms": "int", "cpu_ms": "int", "memory_peak_bytes": "int",
+       "strays": "int", "stdout": STREAM, "stderr": STREAM, "traceback": STREAM,
+       "result": STREAM, "media": [MEDIA]}
+JAIL = {"session": "int", "host_uid": "int", "warm": "bool", "why_cold": "str|null",
+        "not_enforced": ["str"], "shut": ["str"], "plan_sha256": DIGEST, "root_sha256": DIGEST,
+        "root_verified": "bool|null", "posture_sha256": DIGEST}
+OUT = {"out?": "str", "files_lost?": "str", "files?": ANY, "files_left_out?": ANY,
+       "files_left_out_count?": "int", "files_unwritten?": "int"}
+
+# of solve --json: a step is a step that ran, or a reply that could not be
+STEP = {"step": "int", "code": "str|null", "prose": "str", "observation?": "str", "thought?": "str",
+        **{name + "?": kind for name, kind in RAN.items()}}
+SOLVE = {**ORIGIN, "outcome": "str", "answer": "str|null", "error": "str|null", "status": "int",
+         "model": MODEL, "mode": "str", "steps": [STEP], "usage": USAGE,
+         "budget": {"steps": USED, "wall_ms": USED, "cpu_ms": USED, "output_bytes": USED,
+                    "tokens": USED, "cost_dollars?": USED},
+         "jails": "int", "jail": (JAIL, "null"), "checks?": ANY, "saved?": ANY,
+         "confinement": ANY, "wall_ms": "int", "transcript?": "str",
+         "transcript_sha256?": DIGEST, **OUT}
+# the same of a run that came to nothing before its first step
+FAILURE = {**ORIGIN, "outcome": "str", "answer": "null", "error": "str", "status": "int"}
+
+LINE = {"line": "int", "prev": DIGEST, "event": "str", "time": TIME, "sha256": DIGEST}
+EVENTS = {
+    "start": {"command": "str", "mode?": "str", **ORIGIN, "model?": MODEL,
+              "confinement": ANY, "system?": "str", "user?": "str", "inputs": ANY},
+    "session": {**JAIL, "posture": ANY},
+    "reply": {"text": "str", "reasoning?": "str", "reasoning_bytes?": "int", "calls?": ANY,
+              "usage": USAGE},
+    "code": {"step": "int", "code": "str", "cpu_limit_ms?": "int"},
+    "step": {"step": "int", "code?": "str|null", "prose?": "str", "observation?": "str",
+             "thought?": "str",
+             **{name + "?": kind for name, kind in RAN.items()}},
+    "checked": {"check": "str", "verdict": "str", **ENDED, "passed": "bool", "input_bytes": "int",
+                "input_sha256": DIGEST, "stdout": COUNTED, "stderr": COUNTED, "printed": "str",
+                "wall_ms": "int"},
+    "judged": {"judge": "str", "stands": "bool", "words": "str"},
+    "tests": {"tests": ANY, "files": ANY, "count": "int", "stands": "bool", "why": "str",
+              "jail": {**JAIL, "posture": ANY}, "run": {"step": "int", **RAN},
+              "compared?": {"step": "int", **RAN}},
+    "skill": {"name": "str", "file_sha256?": DIGEST, "kept": "bool", "words": "str"},
+    "compact": {"observations": "int", "bytes": "int", "tokens": "int"},
+    "thought": ANY,
+    "command": {"command": "str", "branch": "int", "state": "int", "file?": ANY},
+    "end": {"outcome": "str", "answer?": "str", "error?": "str", "status?": "int",
+            "usage?": USAGE, **OUT},
+}
+
+# of `stepjail run --report`
+REPORT = {"stepjail": "str", "verdict": "str", **ENDED, "status": "int", "error": "str|null",
+          "violations": (REFUSED, "null"), "wall_ms": "int|null", "cpu_ms": "int|null",
+          "cpu_user_ms": "int|null", "cpu_system_ms": "int|null", "cpu_throttled_ms": "int|null",
+          "memory_peak_bytes": "int|null", "oom_kills": "int|null", "pids_peak": "int|null",
+          "pids_refused": "int|null", "strays": "int|null", "full": (["str"], "null"),
+          "output": ANY, "not_enforced": ["str"], "shut": ["str"], "cgroup_limits": ANY,
+          "posture": ANY, "watcher": ANY, "host_uid": "int|null"}
+
+
+def plain(value, kind):
+    if kind == DIGEST:
+        return isinstance(value, str) and len(value) == 64 and not set(value) - set(
+            "0123456789abcdef")
+    if kind == TIME:
+        return isinstance(value, str) and len(value) == 24 and value[10] + value[-1] == "TZ"
+    return any(isinstance(value, TYPES[word]) and (word == "bool" or not isinstance(value, bool))
+               for word in kind.split("|"))
+
+
+def wrong(value, kind, where="it"):
+    """What is wrong with a value, a line each; nothing where it is of this kind."""
+    if kind is ANY:
+        return []
+    if isinstance(kind, tuple):
+        found = [wrong(value, one, where) for one in kind]
+        return min(found, key=len)
+    if isinstance(kind, list):
+        if not isinstance(value, list):
+            return [f"{where} is no list"]
+        return [line for i, one in enumerate(value) for line in wrong(one, kind[0],
+                                                                      f"{where}[{i}]")]
+    if isinstance(kind, dict):
+        if not isinstance(value, dict):
+            return [f"{where} is no object"]
+        known = {name.rstrip("?"): one for name, one in kind.items()}
+        lines = [f"{where}.{name} is missing" for name in kind
+                 if not name.endswith("?") and name not in value]
+        lines += [f"{where}.{name} is not known" for name in value if name not in known]
+        return lines + [line for name, one in known.items() if name in value
+                        for line in wrong(value[name], one, f"{where}.{name}")]
+    return [] if plain(value, kind) else [f"{where} is {value!r}, no {kind}"]
+
+
+def wrong_line(event):
+    """The same of a transcript's line."""
+    kind = EVENTS.get(event.get("event"))
+    if kind is None:
+        return [f"event {event.get('event')!r} is not known"]
+    return [] if kind is ANY else wrong(event, {**LINE, **kind}, event["event"])
