@@ -31,9 +31,7 @@ static void print_options(void)
 			printf("May be given more than once.\n");
 		if (row->is_limit)
 			printf("Default: %s.\n",
-			       row->initial == NO_LIMIT
-				       ? "unlimited"
-				       : value_print(row->kind, row->initial, number));
+			       value_print(row->kind, row->initial, number));
 	}
 }
 

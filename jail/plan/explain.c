@@ -13,16 +13,13 @@ void option_print_policy(const struct plan *p, FILE *out)
 	char text[VALUE_TEXT_MAX];
 
 	for (size_t i = 0; i < option_row_count; i++) {
-		uint64_t n;
+		const struct option_row *row = &option_rows[i];
 
-		if (!option_rows[i].is_limit) {
-			option_rows[i].print(&option_rows[i], p, out);
-			continue;
-		}
-		n = p->limit[option_rows[i].limit];
-		(void)fprintf(out, "%s %s\n", option_rows[i].name,
-			      n == NO_LIMIT ? "unlimited"
-					    : value_print(option_rows[i].kind, n, text));
+		if (row->is_limit)
+			(void)fprintf(out, "%s %s\n", row->name,
+				      value_print(row->kind, p->limit[row->limit], text));
+		else
+			row->print(row, p, out);
 	}
 }
 

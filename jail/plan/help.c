@@ -34,12 +34,9 @@ static void print_row(FILE *out, const struct option_row *row)
 	char number[VALUE_TEXT_MAX], words[512];
 	int used = fprintf(out, row->bare ? "  --%s[=%s]" : "  --%s %s", row->name,
 			   row->arg);
-	const char *initial = row->initial == NO_LIMIT
-				      ? "unlimited"
-				      : value_print(row->kind, row->initial, number);
 
 	(void)snprintf(words, sizeof(words), row->is_limit ? "%s (%s)" : "%s", row->help,
-		       initial);
+		       value_print(row->kind, row->initial, number));
 	print_words(out, used, words);
 }
 

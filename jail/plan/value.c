@@ -99,6 +99,8 @@ const char *value_print(enum value_kind kind, uint64_t value, char *text)
 {
 	const struct unit *unit = units;
 
+	if (value == UINT64_MAX)
+		return "unlimited";
 	if (kind == VALUE_CPUS && value % 1000) {
 		(void)snprintf(text, VALUE_TEXT_MAX, "%" PRIu64 ".%03" PRIu64,
 			       value / 1000, value % 1000);

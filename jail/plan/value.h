@@ -35,7 +35,7 @@ int value_parse(enum value_kind kind, const char *text, uint64_t *value, struct 
  * value_print() - Write a number so that value_parse() reads it back exactly
  * @text:	VALUE_TEXT_MAX bytes
  *
- * Return: @text
+ * Return: @text; "unlimited" for UINT64_MAX, which value_parse() does not take
  */
 const char *value_print(enum value_kind kind, uint64_t value, char *text);
 

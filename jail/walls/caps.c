@@ -22,23 +22,14 @@ static const cap_value_t template_caps[] = CAPS_TEMPLATE;
 
 #define TEMPLATE_COUNT ((int)(COUNT(template_caps)))
 
-static int set_template(cap_t set, cap_flag_t flag)
-{
-	return cap_set_flag(set, flag, TEMPLATE_COUNT, template_caps, CAP_SET);
-}
-
 int caps_make(struct caps *caps, struct err *e)
 {
 	caps->none = cap_init();
-	caps->inherit = cap_from_text("all=ep");
-	caps->template = cap_init();
-	if (!caps->none || !caps->inherit || !caps->template ||
-	    set_template(caps->inherit, CAP_INHERITABLE) < 0 ||
-	    set_template(caps->template, CAP_INHERITABLE) < 0 ||
-	    set_template(caps->template, CAP_PERMITTED) < 0 ||
-	    set_template(caps->template, CAP_EFFECTIVE) < 0)
-		return err_set(e, errno, "capabilities: make the sets");
-	return 0;
+	caps->inherit = cap_from_text("all=ep " CAPS_TEMPLATE_NAMES "+i");
+	caps->template = cap_from_text(CAPS_TEMPLATE_NAMES "=eip");
+	return caps->none && caps->inherit && caps->template
+		       ? 0
+		       : err_set(e, errno, "capabilities: make the sets");
 }
 
 int caps_drop_bounding(struct err *e)

@@ -16,6 +16,7 @@
 	{                                                                                \
 		CAP_SETUID, CAP_SETGID, CAP_SETFCAP                                      \
 	}
+#define CAPS_TEMPLATE_NAMES "cap_setuid,cap_setgid,cap_setfcap"
 
 /* the sets that the stages need; made before the clone, and never freed */
 struct caps {

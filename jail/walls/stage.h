@@ -57,8 +57,6 @@ struct stage {
 	const char *name;
 	unsigned int roles; /* enum stage_role bits: who runs it */
 	int (*act)(struct child *c, struct err *e);
-	const char *should; /* its contract, for readers */
-	const char *mustnt;
 };
 
 extern const struct stage stages[];

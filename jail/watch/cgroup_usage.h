@@ -36,4 +36,14 @@ void cgroup_cpu(const struct cgroup *cg, struct cgroup_usage *u);
  */
 uint64_t cgroup_memory(const struct cgroup *cg, uint64_t enough);
 
+/**
+ * cgroup_read() - Read a file of the leaf, by a held fd if there is one
+ *
+ * Return: as io_read_file_at()
+ */
+ssize_t cgroup_read(const struct cgroup *cg, const char *file, char *text, size_t size);
+
+/** cgroup_count() - How many processes are in the leaf, -errno if unreadable */
+int cgroup_count(const struct cgroup *cg);
+
 #endif
