@@ -83,7 +83,7 @@ static int do_ids(struct child *c, struct err *e)
 
 	/* before the ids change: the caller's rights open the sources' paths */
 	if (r == 0 && !c->sources_cloned)
-		r = mount_clone(c->sources, c->plan, e);
+		r = mount_clone(c->sources, c->plan, c->ids, false, e);
 	if (r == 0)
 		r = deterministic_clock(c->plan, e);
 	if (r == 0)

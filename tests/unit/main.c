@@ -83,6 +83,7 @@ static Suite *(*const suites[])(void) = {
 	jail_sha256_suite,
 	jail_shipped_suite,
 	jail_denied_without_suite,
+	jail_mapped_suite,
 	jail_source_suite,
 	jail_stage_suite,
 	jail_states_suite,

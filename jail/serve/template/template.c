@@ -184,6 +184,9 @@ static int request(const struct template *t, const struct jail *j, const struct 
 		fds[count++] = j->ids.slot_fd;
 	if (j->limited)
 		fds[count++] = j->cgroup.leaf;
+	for (size_t i = 0; i < j->plan->bind_count; i++)
+		if (c->sources->bind[i].mapped)
+			fds[count++] = c->sources->bind[i].tree;
 	r = fd_passing_send(t->channel, &q, sizeof(q), fds, count);
 	return r < 0 ? fd_passing_failed(-r, "template: send a request", e) : 0;
 }
