@@ -27,6 +27,12 @@ int file_look(int folder, const char *path, int flags, struct stat *st)
 	return fd < 0 ? -errno : fd;
 }
 
+const char *file_denied(const char *path, int mode)
+{
+	return geteuid() == 0 && access(path, mode) < 0 && errno == EACCES ? FILE_GIVEN_UP
+									   : "";
+}
+
 int file_open(const char *path, const char *option, struct err *e)
 {
 	struct stat st;
@@ -34,7 +40,8 @@ int file_open(const char *path, const char *option, struct err *e)
 
 	if (fd == -EINVAL || (fd >= 0 && !S_ISREG(st.st_mode)))
 		return err_say(e, EINVAL, "%s%s is not a regular file", option, path);
-	return fd < 0 ? err_set(e, -fd, "%s%s", option, path) : io_steal_fd(&fd);
+	return fd < 0 ? err_set(e, -fd, "%s%s%s", option, path, file_denied(path, R_OK))
+		      : io_steal_fd(&fd);
 }
 
 int file_read(const char *path, const char *option, struct text *into, struct err *e)

@@ -25,6 +25,11 @@
  */
 int file_look(int folder, const char *path, int flags, struct stat *st);
 
+#define FILE_GIVEN_UP " (the agent gives up root's rights to what is not root's)"
+
+/** file_denied() - Is that why root cannot open a path? FILE_GIVEN_UP, else "" */
+const char *file_denied(const char *path, int mode);
+
 /**
  * file_open() - Open a regular file to read it; of a pipe or a device nobody waits for
  * bytes
