@@ -29,8 +29,7 @@ int file_look(int folder, const char *path, int flags, struct stat *st)
 
 const char *file_denied(const char *path, int mode)
 {
-	return geteuid() == 0 && access(path, mode) < 0 && errno == EACCES ? FILE_GIVEN_UP
-									   : "";
+	return !geteuid() && access(path, mode) < 0 && errno == EACCES ? FILE_LACKS : "";
 }
 
 int file_open(const char *path, const char *option, struct err *e)

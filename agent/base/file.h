@@ -25,9 +25,9 @@
  */
 int file_look(int folder, const char *path, int flags, struct stat *st);
 
-#define FILE_GIVEN_UP " (the agent gives up root's rights to what is not root's)"
+#define FILE_LACKS " (the agent gives up root's rights to what is not root's)"
 
-/** file_denied() - Is that why root cannot open a path? FILE_GIVEN_UP, else "" */
+/** file_denied() - Is that why root cannot open a path? FILE_LACKS, else "" */
 const char *file_denied(const char *path, int mode);
 
 /**

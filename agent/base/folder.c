@@ -59,7 +59,7 @@ int folder_open(struct folder *f, const char *path, const char *option, bool fre
 	if (geteuid() == 0 && st.st_uid != 0 &&
 	    !(st.st_mode & (st.st_gid == getegid() ? S_IWGRP : S_IWOTH)))
 		return err_set(e, EACCES, "%s: %s belongs to uid %u%s", option, path,
-			       st.st_uid, FILE_GIVEN_UP);
+			       st.st_uid, FILE_LACKS);
 	return fresh ? check_empty(path, option, e) : 0;
 }
 

@@ -144,6 +144,9 @@ void jail_binds_free(struct jail_binds *b);
 		{ "allow-missing", "PART", NULL,                                         \
 		  "Run without a wall that this host lacks (cgroup); see stepjail(1).",  \
 		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
+		{ "policy", "FILE", NULL,                                                \
+		  "Options for every jail, as stepjail(1) has them in a policy file.",   \
+		  OPT_ROW(JAIL, PASS, type, jail.pass) },                                \
 	{                                                                                \
 		"stepjail", "PATH", NULL,                                                \
 			"Where stepjail is; else beside this program, else in PATH.",    \

@@ -103,6 +103,7 @@ static bool is_missing(int errnum)
  * clone has what the template has */
 static int limit(struct jail *j, const struct jail *template, struct err *e)
 {
+	const uint64_t *n = j->plan->limit;
 	int r;
 
 	if (template && !template->limited) {
@@ -110,14 +111,18 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		return 0;
 	}
 	r = cgroup_place(&j->cgroup, j->plan, template ? &template->cgroup : NULL, e);
+	if (r == 0 && !template)
+		r = cgroup_limit_total(j->cgroup.base, j->plan, e);
 	if (r == 0)
 		r = keeper_add(j->keeper, j->cgroup.base, j->cgroup.name, &j->kept, e);
 	if (r == 0)
 		r = cgroup_make(&j->cgroup, j->plan, e);
 	j->limited = r == 0;
 	/* Where a leaf could be made, the host has cgroup v2: what fails then is an
-	 * error. */
+	 * error. And no option gives up what holds for all jails together. */
 	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
+	    (n[LIMIT_TOTAL_MEMORY_BYTES] & n[LIMIT_TOTAL_PIDS] &
+	     n[LIMIT_TOTAL_CPUS_MILLI]) != NO_LIMIT ||
 	    !is_missing(-r))
 		return r;
 	cgroup_close(&j->cgroup);

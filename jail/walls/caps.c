@@ -18,7 +18,7 @@
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |                       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-static const cap_value_t template_caps[] = CAPS_TEMPLATE;
+static const cap_value_t template_caps[] = { CAP_SETUID, CAP_SETGID, CAP_SETFCAP };
 
 #define TEMPLATE_COUNT ((int)(COUNT(template_caps)))
 
@@ -49,13 +49,6 @@ static int set_no_new_privs(struct err *e)
 {
 	return prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) < 0
 		       ? err_set(e, errno, "capabilities: set no_new_privs")
-		       : 0;
-}
-
-int caps_inherit_template(const struct caps *caps, struct err *e)
-{
-	return cap_set_proc(caps->inherit) < 0
-		       ? err_set(e, errno, "capabilities: make a template's inheritable")
 		       : 0;
 }
 

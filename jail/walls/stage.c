@@ -14,7 +14,7 @@
  *   A row that fails ends the jail. No row is best effort. If the launcher dies, the
  *   control socket is at its end of file, and until PID 1 is init it also gets a signal.
  *   Read next, in the order of the rows: ids.c; mount.c, with places.c for what is
- *   mounted where; net.c, caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c,
+ *   mounted where; caps.c, rlimit.c, landlock.c, seccomp/seccomp.c, gate.c,
  *   exec.c. Then warm.c: how a template makes clones of itself, which walk this table
  *   too.
  */
@@ -38,7 +38,6 @@
 #include "jail/walls/exec.h"
 #include "jail/walls/gate.h"
 #include "jail/walls/landlock.h"
-#include "jail/walls/net.h"
 #include "jail/walls/rlimit.h"
 #include "jail/walls/seccomp/seccomp.h"
 #include "jail/walls/seccomp/denied_without.h"
@@ -103,7 +102,7 @@ static int do_mounts(struct child *c, struct err *e)
 
 static int do_net(struct child *c, struct err *e)
 {
-	return net_open(&c->netlink, e);
+	return gate_open_netlink(&c->netlink, e);
 }
 
 static int do_host(struct child *c, struct err *e)
@@ -118,9 +117,10 @@ static int do_host(struct child *c, struct err *e)
 
 static int do_bounding(struct child *c, struct err *e)
 {
-	int r = c->plan->template ? caps_inherit_template(c->caps, e) : 0;
-
-	return r < 0 ? r : caps_drop_bounding(e);
+	/* afterwards the kernel refuses it */
+	if (c->plan->template && cap_set_proc(c->caps->inherit) < 0)
+		return err_set(e, errno, "capabilities: make a template's inheritable");
+	return caps_drop_bounding(e);
 }
 
 static int do_split(struct child *c, struct err *e)

@@ -60,6 +60,7 @@ static const struct row {
 	ROW("memory.peak", "", memory_peak_bytes),
 	ROW("pids.peak", "", pids_peak),
 	ROW("memory.events", "oom_kill ", oom_kills),
+	ROW("memory.events", "oom ", ooms),
 	ROW("pids.events", "max ", pids_refused),
 	/* rows of one file stand together, so that the file is read once */
 	ROW("cpu.stat", "user_usec ", user_us),

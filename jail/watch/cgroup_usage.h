@@ -16,6 +16,7 @@ struct cgroup_usage {
 	uint64_t oom_kills;    /* memory.events oom_kill */
 	uint64_t pids_refused; /* pids.events max: forks that the limit refused */
 	uint64_t user_us, system_us, throttled_us;
+	uint64_t ooms; /* memory.events oom: its own limit was in the way */
 };
 
 /**

@@ -61,25 +61,6 @@ START_TEST(what_a_symlink_leads_to_is_not_mapped)
 }
 END_TEST
 
-/* each takes an fd in a message to a template */
-START_TEST(so_many_are_mapped)
-{
-	struct err e;
-
-	ck_assert_int_eq(chmod(unit_path(host, "folder/file"), 0600), 0);
-	ck_assert_int_eq(find("folder/file", true, &e), 0);
-	while (plan.bind_count < MOUNT_MAPPED_MAX) {
-		plan.bind[plan.bind_count] = plan.bind[0];
-		plan.bind_count++;
-	}
-	ck_assert_int_eq(mount_find(&sources, &plan, unit_path(host, "root"), true, &e),
-			 0);
-	plan.bind[plan.bind_count++] = plan.bind[0];
-	ck_assert_int_eq(mount_find(&sources, &plan, unit_path(host, "root"), true, &e),
-			 -E2BIG);
-}
-END_TEST
-
 static void clone_mapped(void *arg)
 {
 	/* the file's owner is the program, that of its folder init, and others nobody */
@@ -163,7 +144,6 @@ Suite *jail_mapped_suite(void)
 
 	tcase_add_checked_fixture(c, make_host, NULL);
 	tcase_add_test(c, what_a_symlink_leads_to_is_not_mapped);
-	tcase_add_test(c, so_many_are_mapped);
 	tcase_add_test(c, owners_are_mapped);
 	tcase_add_loop_test(c, it_is_read_back_whose_it_is, 0, 3);
 	suite_add_tcase(s, c);

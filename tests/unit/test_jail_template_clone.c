@@ -132,6 +132,22 @@ START_TEST(a_clone_is_asked_for_with_its_fds)
 }
 END_TEST
 
+/* each takes an fd in one message */
+START_TEST(so_many_sources_are_mapped)
+{
+	static char *const words[] = { "/bin/interpreter", NULL };
+
+	begin();
+	for (size_t i = 0; i <= MOUNT_MAPPED_MAX; i++)
+		parts.sources.bind[i].mapped = true;
+	plan.bind_count = MOUNT_MAPPED_MAX;
+	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), 0);
+	plan.bind_count++;
+	ck_assert_int_eq(template_start(&t, &parts, words, STDERR_FILENO, &e), -E2BIG);
+	ck_assert_ptr_nonnull(strstr(e.text, "--cold"));
+}
+END_TEST
+
 START_TEST(one_that_is_not_ready_is_not_asked)
 {
 	struct jail j = JAIL_NONE;
@@ -276,6 +292,7 @@ Suite *jail_template_clone_suite(void)
 	TCase *c = tcase_create("clone");
 
 	tcase_add_loop_test(c, a_clone_is_asked_for_with_its_fds, 0, 4);
+	tcase_add_test(c, so_many_sources_are_mapped);
 	tcase_add_test(c, one_that_is_not_ready_is_not_asked);
 	tcase_add_test(c, a_clone_that_failed_says_why);
 	tcase_add_test(c, an_fd_of_a_template_is_not_taken);

@@ -83,10 +83,13 @@ int cgroup_place(struct cgroup *cg, const struct plan *p, const struct cgroup *t
 	struct timespec now;
 	int r = 0;
 
-	if (!template)
+	if (!template) {
 		r = cgroup_find(p, &cg->base, where, sizeof(where), e);
-	else if ((cg->base = fcntl(template->inner, F_DUPFD_CLOEXEC, 3)) < 0)
+		if (r == 0)
+			r = cgroup_limit_total(cg->base, p, e);
+	} else if ((cg->base = fcntl(template->inner, F_DUPFD_CLOEXEC, 3)) < 0) {
 		r = err_set(e, errno, "cgroup: duplicate an fd");
+	}
 	if (r < 0)
 		return r;
 	/* unique without asking: no two launchers share a pid and a nanosecond */

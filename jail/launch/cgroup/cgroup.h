@@ -64,11 +64,8 @@ int cgroup_find(const struct plan *p, int *base, char *where, size_t size, struc
  */
 void cgroup_enter_scope(char *const *argv);
 
-/** cgroup_entered_scope() - Note that this process was started by cgroup_enter_scope() */
-void cgroup_entered_scope(void);
-
-/** cgroup_in_scope() - Was cgroup_entered_scope() called? */
-bool cgroup_in_scope(void);
+/* this process was started by cgroup_enter_scope(): for main() to set */
+extern bool cgroup_in_scope;
 
 /**
  * cgroup_ask_delegated() - Does systemd say that the unit of this cgroup is delegated?

@@ -39,6 +39,7 @@ static int watch(struct template *t, struct err *e)
 int template_start(struct template *t, const struct parts *parts, char *const *argv,
 		   int out, struct err *e)
 {
+	size_t mapped = 0;
 	int ends[2], r;
 
 	*t = (struct template){ .jail = JAIL_NONE,
@@ -50,6 +51,13 @@ int template_start(struct template *t, const struct parts *parts, char *const *a
 	t->plan.session = false;
 	t->plan.argv = argv;
 	t->parts = *parts;
+	for (size_t i = 0; i < t->plan.bind_count; i++)
+		mapped += parts->sources.bind[i].mapped;
+	if (mapped > MOUNT_MAPPED_MAX)
+		return err_say(
+			e, E2BIG,
+			"bind: %zu files and folders are closed to others, and a warm session takes %d of these: hand in a folder that has them, or use --cold",
+			mapped, MOUNT_MAPPED_MAX);
 	t->start_ms = clock_now_ms();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return err_set(e, errno, "template: socket pair");
