@@ -119,12 +119,13 @@ static int limit(struct jail *j, const struct jail *template, struct err *e)
 		r = cgroup_make(&j->cgroup, j->plan, e);
 	j->limited = r == 0;
 	/* Where a leaf could be made, the host has cgroup v2: what fails then is an
-	 * error. And no option gives up what holds for all jails together. */
+	 * error. */
 	if (r == 0 || !(j->plan->allow_missing & PART_CGROUP) || j->cgroup.leaf >= 0 ||
-	    (n[LIMIT_TOTAL_MEMORY_BYTES] & n[LIMIT_TOTAL_PIDS] &
-	     n[LIMIT_TOTAL_CPUS_MILLI]) != NO_LIMIT ||
 	    !is_missing(-r))
 		return r;
+	if ((n[LIMIT_TOTAL_MEMORY_BYTES] & n[LIMIT_TOTAL_PIDS] &
+	     n[LIMIT_TOTAL_CPUS_MILLI]) != NO_LIMIT)
+		return err_within(e, "the --total- limits are never given up: ");
 	cgroup_close(&j->cgroup);
 	j->missing = *e;
 	return 0;

@@ -64,7 +64,8 @@ class RootFiles(Host, unittest.TestCase):
 
     def seen(self, at):
         own = "root's own\n"
-        return f"{[(at + '/a', own), (at + '/group', own), (at + '/others', 'Permission denied'), (at + '/sub/b', own)]}\n"
+        shown = {"a": own, "group": own, "others": "Permission denied", "sub/b": own}
+        return f"{[(f'{at}/{name}', text) for name, text in shown.items()]}\n"
 
     def test_a_file(self):
         path = self.secret()
